@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# One static library per folder of the architecture; what a folder may include is what its library links.
+
+add_library(kvscope_flags INTERFACE)
+target_compile_options(kvscope_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
+if(KVSCOPE_WERROR)
+  target_compile_options(kvscope_flags INTERFACE -Werror)
+endif()
+if(KVSCOPE_SANITIZE)
+  target_compile_options(kvscope_flags INTERFACE -fsanitize=${KVSCOPE_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(kvscope_flags INTERFACE -fsanitize=${KVSCOPE_SANITIZE})
+endif()
+
+# kvscope_layer(NAME DEPS ...): library kvscope_NAME from every .cpp of this folder (and below).
+function(kvscope_layer name)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.h)
+  add_library(kvscope_${name} STATIC ${sources})
+  set_target_properties(kvscope_${name} PROPERTIES LINKER_LANGUAGE CXX)
+  target_include_directories(kvscope_${name} PUBLIC ${CMAKE_SOURCE_DIR}/engine)
+  target_link_libraries(kvscope_${name} PUBLIC ${ARG_DEPS} PRIVATE kvscope_flags)
+endfunction()
+
+# kvscope_tests(NAME LABEL DEPS ...): one GoogleTest program from every *_test.cpp of this folder's subfolder NAME.
+function(kvscope_tests name label)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*_test.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name}_tests ${sources})
+  target_include_directories(${name}_tests PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(${name}_tests PRIVATE KVSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_link_libraries(${name}_tests PRIVATE ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main kvscope_flags)
+  gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${label} TIMEOUT 300)
+endfunction()

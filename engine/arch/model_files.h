@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "io/tensor_file.h"
+#include "tokenizer/tokenizer.h"
+
+namespace kvscope {
+
+/// What the forward pass calls the weights of one layer. Matrices are [out, in], row-major.
+struct LayerTensors {
+  TensorView attn_norm;  // [dim]
+  TensorView wq;         // [n_heads * head_dim, dim], half-split rotary layout (Hugging Face)
+  TensorView wk;         // [n_kv_heads * head_dim, dim]
+  TensorView wv;         // [n_kv_heads * head_dim, dim]
+  TensorView wo;         // [dim, n_heads * head_dim]
+  TensorView ffn_norm;   // [dim]
+  TensorView w_gate;     // [hidden_dim, dim]
+  TensorView w_up;       // [hidden_dim, dim]
+  TensorView w_down;     // [dim, hidden_dim]
+};
+
+/// A model folder, opened and checked: views into mapped files, nothing copied.
+struct ModelFiles {
+  ModelConfig config;
+  TensorView embedding;   // [vocab_size, dim]
+  TensorView final_norm;  // [dim]
+  TensorView lm_head;     // [vocab_size, dim]; the embedding when tied
+  std::vector<LayerTensors> layers;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  bool has_tokenizer = false;
+  std::string folder;
+  std::size_t weight_bytes = 0;
+  std::vector<TensorFile> files;  // keeps the maps alive
+};
+
+/// Reads config.json, model.safetensors or the sharded model.safetensors.index.json, tokenizer.model (optional).
+/// Throws Error naming the missing or misshapen file, key or tensor, what was expected and what is there.
+ModelFiles open_model(const std::string& folder);
+
+/// Model families this build knows (model_type of config.json), for messages and help.
+std::vector<std::string> known_architectures();
+
+}  // namespace kvscope

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/buffer.h"
+#include "core/config.h"
+#include "core/dtype.h"
+
+namespace kvscope {
+
+/// A weight matrix [out, in] or a vector [in] (out = 1), row-major, in its own dtype. A view or owned by `storage`.
+struct Weight {
+  DType dtype = DType::f32;
+  int out = 0;
+  int in = 0;
+  const void* data = nullptr;  // memory of the backend
+  Buffer storage;              // empty where the backend reads the file's own bytes
+};
+
+/// Keys and values of one (lane, layer, KV head): backend memory, `dtype()` of the backend, one row of head_dim per slot.
+/// A plain value: whoever owns it hands it to Backend's kv functions.
+struct HeadKv {
+  Buffer k;          // [capacity, head_dim]
+  Buffer v;          // [capacity, head_dim]
+  int n_slots = 0;
+  int capacity = 0;
+};
+
+/// A run of consecutive slots in backend memory.
+struct KvSegment {
+  const void* k = nullptr;  // [n, head_dim]
+  const void* v = nullptr;  // [n, head_dim]
+  int n = 0;
+};
+
+/// One query row over the slots of one KV head: softmax(q . k / sqrt(head_dim) + bias) v for the `group` query heads that share it.
+struct AttentionJob {
+  std::span<const KvSegment> slots;       // in order of pos
+  const void* q = nullptr;                // [group, head_dim]
+  const double* bias = nullptr;           // [n] host; nullptr: all zero
+  void* out = nullptr;                    // [group, head_dim]
+  void* probabilities = nullptr;          // [group, n] of dtype(), or nullptr: not written
+  void* logits = nullptr;                 // [group, n] of dtype(), q . k / sqrt(head_dim) without bias; or nullptr
+  bool rotate_by_index = false;           // keys are stored unrotated: rotate the key in cache index j to j before use (q is already rotated)
+};
+
+/// Causal attention of M consecutive query rows of one layer, all heads, over the keys seen so far (their own included).
+struct PromptAttentionJob {
+  std::span<const std::vector<KvSegment>> slots;  // [n_kv_heads], each at least first + M slots long
+  int first = 0;                           // position of the first query row; row r sees slots [0, first + r]
+  int rows = 0;                            // M
+  const void* q = nullptr;                 // [M, n_heads, head_dim], rotated
+  void* out = nullptr;                     // [M, n_heads, head_dim]
+  void* probabilities = nullptr;           // [n_heads, M, first + M] of dtype(), zero above the diagonal; or nullptr
+  void* logits = nullptr;                  // [n_heads, M, first + M] of dtype(), -inf above the diagonal; or nullptr
+};
+
+/// row `target` of k (and v) becomes scale * sum_i weights[i] * row members[i]; the other rows stay.
+struct CombineJob {
+  HeadKv* kv = nullptr;
+  int target = 0;
+  std::span<const int> members;
+  std::span<const double> key_weights;    // empty: keys stay
+  double key_scale = 1.0;
+  std::span<const double> value_weights;  // empty: values stay
+};
+
+/// The primitives the runtime is made of. Policy-free: kernels know bias, coefficients and slot lists, never why.
+/// Activations are row-major arrays of dtype() in backend memory. Functions may return before the work is done (devices) but keep their order;
+/// download() waits. Every function is deterministic for any number of threads. A row's result never depends on the other rows of a call.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string name() const = 0;         // for people: "cpu, AVX-512, 2 threads"
+  virtual DType dtype() const = 0;              // of activations and caches
+  virtual Buffer allocate(std::size_t bytes) = 0;
+  virtual void upload(void* to, const void* from_host, std::size_t bytes) = 0;
+  virtual void download(void* to_host, const void* from, std::size_t bytes) = 0;
+  /// Weights as the file has them: F32, F16 and BF16 stay so in memory. `host` must outlive the result where the backend keeps a view.
+  virtual Weight weight(DType dtype, int out, int in, const void* host) = 0;
+  /// Values given in host doubles to backend dtype and back (n numbers).
+  virtual void from_double(void* to, std::span<const double> host) = 0;
+  virtual void to_double(std::span<double> host, const void* from) = 0;
+
+  // ---- rows: x [M, width]
+  virtual void embed(const Weight& table, std::span<const int> ids, void* x) = 0;                          // x [M, table.in]
+  virtual void rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) = 0;           // y = x / rms(x) * weight
+  virtual void linear(const void* x, const Weight& w, int rows, void* y, bool add) = 0;                    // y (+)= x w^T
+  virtual void silu_mul(const void* gate, const void* up, int rows, int width, void* y) = 0;               // y = silu(gate) * up
+  /// Rotary embedding, half-split layout (Hugging Face), in place: x [M, n_heads, head_dim]; row r by positions[r] (negative: back).
+  virtual void rope(void* x, int rows, int n_heads, std::span<const int> positions) = 0;
+
+  // ---- attention
+  virtual void attend(std::span<const AttentionJob> jobs) = 0;
+  virtual void attend_prompt(const PromptAttentionJob& job) = 0;
+
+  // ---- slots
+  virtual HeadKv make_kv(int capacity) = 0;
+  virtual HeadKv clone_kv(const HeadKv& kv) = 0;
+  virtual void append_kv(HeadKv& kv, const void* k, const void* v, int n) = 0;                             // n rows [n, head_dim], grows if needed
+  virtual void keep_only(HeadKv& kv, std::span<const int> keep) = 0;                                       // ascending slot indices
+  virtual void combine(std::span<const CombineJob> jobs) = 0;                                              // in order
+  /// cos(k_i, k_j) for i in from, j in to, result [from, to] in host doubles; 0 where a vector is zero.
+  virtual void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) = 0;
+  /// Key rows as host doubles [n_slots, head_dim].
+  virtual void keys(const HeadKv& kv, std::span<double> out) = 0;
+
+  /// sum over the output dimension of |x[g] W_O^(g)|, per query head: x [M, n_heads, head_dim], wo [dim, n_heads * head_dim] -> host [M, n_heads].
+  /// The norm behind CriticalKV's perturbation (paper, section 3) and local_l1_wo.
+  virtual void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) = 0;
+};
+
+struct CpuOptions {
+  int n_threads = 0;  // 0: one per core
+};
+
+/// float32 (SIMD picked at run time) or float64, the same code. Throws Error for other dtypes. The config gives head counts and rope tables.
+std::unique_ptr<Backend> make_cpu_backend(DType dtype, const ModelConfig& config, const CpuOptions& options = {});
+
+}  // namespace kvscope

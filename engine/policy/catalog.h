@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvscope {
+
+/// One key of a policy, as the parser checks it, the help prints it and the window's form draws it.
+struct ParamInfo {
+  enum class Kind { count_or_fraction, count, number, choice, text };
+  std::string key;
+  Kind kind = Kind::count_or_fraction;
+  std::string default_text;          // "" where it must be given or depends on the run
+  double min = 0, max = 0;           // numbers and counts; for fractions 0..1 (or more) applies to the count
+  std::vector<std::string> choices;  // choice
+  std::string help;                  // one line, with unit
+};
+
+/// One named policy: identity for people and the parameters it takes. What it does is in catalog.cpp, as a composition of parts.
+struct PolicyInfo {
+  std::string name;       // "keepkv"
+  std::string title;      // "KeepKV"
+  std::string paper;      // "KeepKV, arXiv:2504.09936"
+  std::string idea;       // one line
+  std::string ranking;    // words for the policy card: "mean attention of the last 32 queries"
+  std::string merging;    // words for the policy card: "cosine >= threshold, else evicted"; "none: removed tokens are evicted"
+  std::string statistic;  // name of the policy's own statistic as shown in the inspector: "EMA share", "accumulated attention", ...; "" none
+  bool sees_question_in_prefill = false;  // selection looks at the last prompt queries
+  std::vector<ParamInfo> params;          // without slots and ratio
+};
+
+/// All named policies of this build, in the order of the README's table.
+std::span<const PolicyInfo> policies();
+/// Throws UsageError listing the known names.
+const PolicyInfo& find_policy(std::string_view name);
+
+/// A parsed lane specification `name[:key=value[,key=value]...]`; keys checked against the catalog, values against their ranges.
+struct LaneSpec {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> given;  // in the order of the text
+};
+/// Throws UsageError (what, where, expected, got).
+LaneSpec parse_lane_spec(std::string_view spec);
+/// The text of a specification with one key set (or removed when value is empty); slots and ratio replace each other.
+std::string with_param(std::string_view spec, std::string_view key, std::string_view value);
+
+}  // namespace kvscope

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace kvscope {
+
+inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();  // "no such number"; written as null, shown as n/a
+
+/// How a merged slot keeps its softmax mass (POLICIES.md section 5); none: the policy has one form only.
+enum class MergeForm : std::uint8_t { none, bias, zip, code };
+
+/// One slot goes. Indices are those before any removal of this compression.
+struct Removal {
+  int slot = 0;
+  int target = -1;          // slot that takes over its members and votes; -1: evicted, the votes are lost
+  double w_removed = 0;     // weight of the removed slot in the merge
+  double w_target = 0;      // weight of the target in the merge
+  double score = kNone;     // ranking score at the time of removal
+  double cos = kNone;       // cosine to the nearest kept key, where the policy looks at it
+  double gamma = kNone;     // form=zip: length factor of the key
+  MergeForm form = MergeForm::none;
+  bool fallback = false;    // zip was out of range and done as bias
+};
+
+/// Target slot = weighted sums of members (target among them), one after the other in order of the vector.
+struct Merge {
+  int target = 0;
+  std::vector<int> members;                        // first: target
+  std::vector<double> key_weights;                 // empty: the key stays
+  double key_scale = 1;
+  std::vector<double> value_weights;               // empty: the value stays
+  std::optional<double> extra;                     // new extra_i of the target
+  std::vector<double> log_score;                   // T_g: new predicted log-score per query head; empty: statistics stay
+  // what the "why" panel shows (POLICIES.md section 5), per query head
+  std::vector<double> mean_log_score;              // m_g
+  std::vector<double> mu;                          // per member
+};
+
+/// What one compression of one (layer, KV head) does. The runtime applies it; policies change nothing themselves.
+struct Plan {
+  std::vector<Removal> removals;  // in the order of the trace's events
+  std::vector<Merge> merges;
+  std::vector<double> score;      // ranking score of every slot before removal; NaN: not ranked. Empty: no ranking in this step
+};
+
+}  // namespace kvscope

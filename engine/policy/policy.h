@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "policy/plan.h"
+#include "policy/slot_state.h"
+
+namespace kvscope {
+
+enum class PromptMode : std::uint8_t { prefill, stream };
+
+/// Keys of one (layer, KV head), as far as a decision needs them. Implemented by the runtime where the keys are.
+class KeyGeometry {
+ public:
+  virtual ~KeyGeometry() = default;
+  /// cos(k_i, k_j), [from, to]; 0 with a zero vector.
+  virtual std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const = 0;
+};
+
+/// What a policy sees of one (layer, KV head) when it decides. Nothing else.
+struct HeadView {
+  const SlotState* slots = nullptr;
+  const KeyGeometry* keys = nullptr;
+  int layer = 0;
+  int kv_head = 0;
+};
+
+/// How keys meet positions (POLICIES.md section 3).
+enum class Positions : std::uint8_t { original, cache };
+/// b_i of a slot: 0, or ln p_i + extra_i.
+enum class Bias : std::uint8_t { none, votes };
+
+/// One resolved parameter, for the trace, the policy card and the window's form.
+struct ResolvedParam {
+  std::string key;
+  bool is_text = false;
+  std::string text;   // when is_text
+  double number = 0;  // otherwise; counts are whole numbers
+  bool is_count = false;
+};
+
+/// A policy with its parameters resolved for one model, prompt length and prompt mode. Immutable but for allocations made on the way.
+class Policy {
+ public:
+  struct Setup {
+    std::string spec;        // name:key=value,...
+    const ModelConfig* model = nullptr;
+    int n_prompt = 0;        // L
+    PromptMode mode = PromptMode::prefill;
+    std::uint64_t seed = 0;
+  };
+  /// Throws UsageError: unknown policy or key (lists the known ones), value out of range, budget missing or double, mode not possible.
+  static std::unique_ptr<Policy> make(const Setup& setup);
+  virtual ~Policy() = default;
+
+  virtual const std::string& name() const = 0;
+  virtual bool compresses() const = 0;                       // false: full
+  virtual Positions positions() const = 0;
+  virtual Bias bias() const = 0;
+  virtual const StatNeeds& needs() const = 0;
+  virtual std::optional<int> budget(int layer, int kv_head) const = 0;  // slots; nullopt: unlimited
+  virtual int sinks() const = 0;                             // slots with pos < sinks are protected (0 where none)
+  virtual int recent(int layer, int kv_head) const = 0;      // this many slots of highest pos are protected; by-position policies: what they keep
+  virtual std::vector<ResolvedParam> params() const = 0;     // as resolved: slots, sinks, recent, window as counts
+  virtual bool evict_only() const = 0;                       // never merges: a kept slot is its token, unchanged
+  /// True if a compression can happen at all in a step other than the prompt's.
+  virtual bool every_step() const = 0;
+
+  /// Decides for all KV heads of one layer after a step (statistics are up to date). step: the trace's step number (randomness);
+  /// after_prompt: this is the one compression after a prefill. One plan per head; an empty plan where nothing is due.
+  virtual std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
+
+  /// NaN scores met so far; they rank as -inf.
+  virtual int nan_scores() const = 0;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "snapshot/fates.h"
+#include "snapshot/step_record.h"
+
+namespace kvscope {
+
+/// One token of the run, as text.
+struct TokenInfo {
+  int id = 0;
+  std::string bytes;    // raw bytes it stands for (may be part of a code point); empty for special tokens
+  std::string piece;    // name in the tokenizer, for special tokens
+  bool special = false;
+  int text_begin = -1;  // byte range in the prompt text; -1: not from the prompt
+  int text_end = -1;
+};
+
+/// One resolved parameter of a lane, as text ("recent" "12").
+struct ParamText {
+  std::string key, value;
+};
+
+/// One lane: a policy with its budget, over the common prompt.
+struct LaneSnapshot {
+  std::string spec;                  // "keepkv:ratio=0.25"
+  std::string policy;                // "keepkv"
+  std::string title;                 // "KeepKV"
+  std::vector<ParamText> params;     // as resolved
+  int sinks = 0;                     // protected sinks
+  int slots_asked = -1;              // slots per head asked for; -1: unlimited
+  bool sees_question = false;        // policy AND prompt mode: the selection saw the end of the prompt
+  std::string statistic;             // name of HeadRecord::statistic; empty: the policy has none
+  double half_life = kNotAvailable;  // of the statistic, in queries, where it has one
+  std::vector<StepPtr> steps;        // step s of the trace is steps[s]
+  std::shared_ptr<const LaneFates> fates;
+  std::vector<int> fed;              // tokens fed after the prompt, per step (differs from the reference only with follow=self)
+  double bytes = 0;                  // KV bytes allocated for the cache now
+  double slots = 0;                  // logical slots now, mean per head
+  double compress_ms = 0;            // policy work of the last run: statistics, plan, merges
+};
+
+enum class RunPhase : std::uint8_t { empty, loading, computing, idle, failed };
+
+/// Everything the window shows, in one immutable value. Published through Mailbox; newest wins.
+struct Snapshot {
+  std::uint64_t generation = 0;      // of the request it answers
+  std::uint64_t sequence = 0;        // grows with every snapshot
+  RunPhase phase = RunPhase::empty;
+  std::string activity;              // "layer 3 of 6", "step 4 of 12"; for the thin progress line
+  double progress = 0;               // 0..1
+  std::string failure;               // one sentence with remedy; the rest of the snapshot is then the last good state
+  std::string notice;                // e.g. "prompt cut to 1024 of 1500 tokens", "ran on the CPU because ..."
+  ModelConfig model;
+  std::string device;                // "cpu, AVX-512, 2 threads"
+  std::string precision;             // "f32"
+  double weight_bytes = 0;
+  bool prefill_mode = true;
+  std::string follow = "reference";  // reference | self | file
+  bool shadow = true;                // false: local figures are not available
+  std::string prompt;                // text of this result
+  int n_prompt = 0;                  // tokens, BOS included
+  std::vector<TokenInfo> tokens;     // prompt and what followed in the reference lane
+  std::vector<LaneSnapshot> lanes;   // lane 0: full cache
+  double total_ms = 0;               // request to result
+  double tokens_per_s = 0;           // decode, lanes x tokens
+};
+
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+/// One slot between engine and window: writers replace, readers take the newest. Nobody waits.
+class Mailbox {
+ public:
+  void put(SnapshotPtr snapshot) { slot_.store(std::move(snapshot), std::memory_order_release); }
+  SnapshotPtr latest() const { return slot_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<SnapshotPtr> slot_;
+};
+
+}  // namespace kvscope

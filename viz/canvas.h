@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <imgui.h>
+
+#include "snapshot/snapshot.h"
+#include "viz/selection.h"
+#include "viz/theme.h"
+
+namespace kvscope::viz {
+
+/// Textures live in the app (GL); views fill pixels. RGBA8, row-major, top row first.
+class TextureStore {
+ public:
+  virtual ~TextureStore() = default;
+  /// Creates or replaces the texture of `key`; nearest filtering. `version` unchanged: the pixels are not read and the old texture is returned.
+  virtual ImTextureID texture(std::string_view key, std::uint64_t version, int width, int height, std::span<const std::uint32_t> rgba) = 0;
+};
+
+/// Token text is laid out by Qt (shaping, emoji, bidi) and drawn as an image.
+class TextPainter {
+ public:
+  struct Sprite {
+    ImTextureID texture = nullptr;
+    ImVec2 size;      // logical pixels
+    ImVec2 uv0, uv1;
+  };
+  virtual ~TextPainter() = default;
+  /// Text in the UI's monospace face at `px` logical pixels; white, to be tinted. `vertical`: turned by 90 degrees, reading downwards.
+  virtual Sprite sprite(std::string_view utf8, float px, bool bold, bool vertical) = 0;
+};
+
+/// Fonts of the canvas (ASCII, digits, Latin, arrows), rasterised for the device pixel ratio. Sizes in logical pixels.
+struct Fonts {
+  ImFont* small = nullptr;    // 11
+  ImFont* normal = nullptr;   // 12
+  ImFont* bold = nullptr;     // 12 bold
+  ImFont* mono = nullptr;     // 12 tabular figures
+};
+
+/// What a view may read during one frame. All views of one frame see the same snapshot and selection.
+struct Frame {
+  const Snapshot* snapshot = nullptr;  // may have no tokens and no lanes
+  Selection selection;
+  Hover hover;
+  const Theme* theme = nullptr;
+  Fonts fonts;
+  TextureStore* textures = nullptr;
+  TextPainter* text = nullptr;
+  ImVec2 size;                         // logical pixels of the canvas
+  float scale = 1;                     // of type and hit targets (lecture 1.6)
+  bool has_focus = false;              // keyboard focus: draw the cell cursor
+  double dim = 0;                      // 0..1: the picture is of an older generation and is dimmed by this much
+};
+
+/// A mark as tests and screen readers see it: what is drawn where.
+struct Mark {
+  std::string kind;   // "cell", "bar", "tick", "label", ...
+  std::string label;  // "L2 H1 t17"
+  ImVec2 min, max;    // logical pixels
+  std::string value;  // as printed
+};
+
+/// The numbers behind a canvas: what the data table (V14) and the CSV show.
+struct Table {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::string note;  // what was cut, aggregated or is missing; empty: nothing
+};
+
+/// One canvas. draw() is called inside an ImGui frame with one borderless window of frame.size; it uses ImGui's draw list and input state only.
+/// A view keeps its zoom and drag state, nothing of the snapshot.
+class View {
+ public:
+  virtual ~View() = default;
+  virtual const char* id() const = 0;     // "atlas"
+  virtual const char* title() const = 0;  // "Cache atlas"
+  /// Facts for the panel's header line: "step 2 · position 168 · 24 heads x 169 tokens".
+  virtual std::string facts(const Frame& frame) const = 0;
+  /// Draws and reacts; appends what the user did.
+  virtual void draw(const Frame& frame, std::vector<Intent>& intents) = 0;
+  /// Keys the app forwards when the canvas has focus ("Left", "Shift+Right", "Enter", "Home", "+", "-", "0", "P", ...). True if used.
+  virtual bool key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) = 0;
+  /// Text of the cell under the keyboard cursor, for screen readers.
+  virtual std::string cursor_text(const Frame& frame) const = 0;
+  virtual Table table(const Frame& frame) const = 0;
+  /// What the last draw() put where.
+  virtual const std::vector<Mark>& marks() const = 0;
+  /// Height the view would like for this frame, in logical pixels; 0: any.
+  virtual float preferred_height(const Frame&) const { return 0; }
+};
+
+/// All canvases, in the order of the menu. Adding a view: one file in viz/views and one line in registry.cpp.
+std::vector<std::unique_ptr<View>> make_views();
+
+}  // namespace kvscope::viz

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace kvscope::viz {
+
+/// Tokens [first, last], both included.
+struct TokenRange {
+  int first = 0, last = 0;
+  bool operator==(const TokenRange&) const = default;
+};
+
+/// What all views look at together. Published by the app, the same for every view of a frame.
+struct Selection {
+  int lane = 0;                     // index into Snapshot::lanes
+  std::optional<int> layer;         // nullopt: all heads
+  std::optional<int> kv_head;       // set only together with layer
+  std::optional<TokenRange> tokens;
+  std::optional<int> slot;          // pos of the slot looked at (inspector, lineage)
+  std::optional<int> step;          // nullopt: the latest step
+  bool operator==(const Selection&) const = default;
+};
+
+/// Under the mouse right now; never triggers computing.
+struct Hover {
+  std::optional<int> layer, kv_head, token, lane, step;
+  bool operator==(const Hover&) const = default;
+};
+
+// ---- what the user did in a canvas; the app decides what follows
+struct Select { Selection selection; };
+struct HoverAt { Hover hover; std::vector<std::string> tooltip; };  // tooltip lines: what, value, rank, context; empty: none
+struct SetStep { std::optional<int> step; };                         // nullopt: follow the latest
+struct OpenInspector {};
+struct SetBudget { int lane = 0; int slots = 0; };                   // cut-off dragged
+struct RemoveLane { int lane = 0; };
+using Intent = std::variant<Select, HoverAt, SetStep, OpenInspector, SetBudget, RemoveLane>;
+
+}  // namespace kvscope::viz
