@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+
+#include "runtime/run_request.h"
+#include "runtime/runner.h"
+
+namespace kvscope {
+
+class Workspace;
+
+/// The only place that talks to the engine: holds the wanted state (RunRequest), submits it when it changes (edits after a 40 ms pause,
+/// everything else at once) and hands finished snapshots to the workspace. UI thread only; the engine's thread only wakes it.
+class SessionController : public QObject {
+  Q_OBJECT
+
+ public:
+  SessionController(Workspace& workspace, QObject* parent = nullptr);
+  ~SessionController() override;
+
+  const RunRequest& request() const { return m_request; }
+  QStringList laneSpecs() const;
+
+ public slots:
+  void loadModel(const QString& folder);
+  void setPrompt(const QString& text);
+  void setLaneSpec(int lane, const QString& spec);   // lane >= 1
+  void addLane(const QString& spec);
+  void removeLane(int lane);                         // lane >= 1
+  void setPromptMode(kvscope::PromptMode mode);
+  void setFollow(kvscope::Follow follow);
+  void setTemperature(double temperature);
+  void setSeed(quint64 seed);
+  void setShadow(bool on);
+  void generate(int nTokens);                        // so many tokens after the prompt in all
+  void stop();
+  void replaceRequest(const kvscope::RunRequest& request);  // undo, start-up: everything at once
+
+ signals:
+  void requestChanged();
+  /// A command was refused before it reached the engine (bad specification): one sentence with remedy.
+  void refused(const QString& message);
+
+ private:
+  Workspace& m_workspace;
+  RunRequest m_request;
+  struct Private;
+  std::unique_ptr<Private> d;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QObject>
+
+#include "snapshot/snapshot.h"
+#include "viz/selection.h"
+#include "viz/theme.h"
+
+namespace kvscope {
+
+/// What every panel looks at: the newest snapshot, one selection, one hover, one theme. UI thread only. Panels listen and publish here;
+/// they never talk to each other.
+class Workspace : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Workspace(QObject* parent = nullptr);
+
+  const Snapshot& snapshot() const { return *m_snapshot; }  // never null; empty before the first result
+  SnapshotPtr snapshotPtr() const { return m_snapshot; }
+  const viz::Selection& selection() const { return m_selection; }
+  const viz::Hover& hover() const { return m_hover; }
+  const viz::Theme& theme() const { return *m_theme; }
+  /// Step that views show: the selected one or the latest of the selected lane; -1 without steps.
+  int step() const;
+  bool atLatestStep() const;
+  /// The selected lane; nullptr without lanes.
+  const LaneSnapshot* lane() const;
+  const StepRecord* stepRecord() const;
+  /// True while the picture is of an older request than the newest one: panels dim their content.
+  bool stale() const { return m_stale; }
+
+ public slots:
+  void setSnapshot(kvscope::SnapshotPtr snapshot);        // clamps the selection to what exists; keeps tokens by identity of the common prefix
+  void setSelection(const kvscope::viz::Selection& selection);
+  void setHover(const kvscope::viz::Hover& hover);
+  void setTheme(const kvscope::viz::Theme& theme);
+  void setStale(bool stale);
+
+ signals:
+  void snapshotChanged();
+  void selectionChanged();
+  void hoverChanged();
+  void themeChanged();
+  void staleChanged();
+
+ private:
+  SnapshotPtr m_snapshot;
+  viz::Selection m_selection;
+  viz::Hover m_hover;
+  const viz::Theme* m_theme;
+  bool m_stale = false;
+};
+
+}  // namespace kvscope
