@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+
+namespace kvscope {
+
+class EffectHeadline;
+class EffectFooter;
+class EffectModel;
+class EffectTable;
+class SessionController;
+class Workspace;
+
+/// Output effect (V7): what the selected lane's cache does to the next-token distribution at the current step, beside the full cache.
+class EffectPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  EffectPanel(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
+
+  /// For the panel's header: "after position 168".
+  QString facts() const;
+  /// The table as tab-separated text with a header line, exactly as shown.
+  QString tsv() const;
+  EffectModel& model() { return *m_model; }
+
+ signals:
+  void factsChanged();
+
+ private:
+  void refresh();
+
+  Workspace& m_workspace;
+  EffectModel* m_model;
+  EffectHeadline* m_headline;
+  EffectTable* m_table;
+  EffectFooter* m_footer;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QDialog>
+#include <QString>
+
+class QLineEdit;
+class QTableWidget;
+
+namespace kvscope {
+
+class SessionController;
+class Workspace;
+
+/// One line of the key sheet.
+struct KeyHelp {
+  QString area;  // "File", "Canvas"
+  QString what;
+  QString keys;
+};
+
+/// Help (F1): every key of the window, read from its actions, the keys of the canvases, and how to read the screen. Searchable.
+class HelpDialog : public QDialog {
+  Q_OBJECT
+
+ public:
+  /// Reads the actions of `parent`'s window each time it is shown.
+  HelpDialog(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
+
+  /// The lines that are shown now (after the search).
+  std::vector<KeyHelp> shownKeys() const;
+  QLineEdit& search() { return *m_search; }
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void readKeys();
+  void fill();
+
+  Workspace& m_workspace;
+  std::vector<KeyHelp> m_keys;
+  QLineEdit* m_search;
+  QTableWidget* m_table;
+};
+
+/// Keys of the canvases: they are no QActions, the canvas with the focus takes them.
+std::vector<KeyHelp> canvasKeys();
+
+}  // namespace kvscope

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+
+class QScrollArea;
+class QToolButton;
+
+namespace kvscope {
+
+class PolicyCard;
+class PolicyForm;
+class SessionController;
+class Workspace;
+
+/// Policy & budget (V11): the card of the selected lane's policy (budget, votes, its rules in words) and, behind a disclosure, the form
+/// that changes it. Everything is read from the catalog and from the lane's snapshot.
+class PolicyPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  PolicyPanel(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
+
+  /// For the panel's header: the policy's title.
+  QString facts() const;
+  PolicyForm& form() { return *m_form; }
+  PolicyCard& card() { return *m_card; }
+  bool parametersShown() const;
+
+ public slots:
+  void setParametersShown(bool shown);
+
+ signals:
+  void factsChanged();
+
+ private:
+  Workspace& m_workspace;
+  QScrollArea* m_scroll;
+  PolicyCard* m_card;
+  QToolButton* m_disclosure;
+  PolicyForm* m_form;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QStringList>
+#include <QWidget>
+
+class QLabel;
+
+namespace kvscope {
+
+class CategoryLegend;
+class GeneratedStrip;
+class PromptEditor;
+class SessionController;
+class Workspace;
+
+/// Prompt & output (V1): the legend of the colours behind the text, the editor with the prompt, and what each lane said after it.
+/// The scope of the colours is the workspace's selection: one head gives its categories, no head the share of heads that still
+/// represent a token.
+class PromptPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  PromptPanel(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
+
+  /// For the panel's header: "167 + 12 tokens", and what of the prompt was not read.
+  QString facts() const;
+  PromptEditor& editor() { return *m_editor; }
+  GeneratedStrip& strip() { return *m_strip; }
+
+ signals:
+  void factsChanged();
+
+ private:
+  void sendPrompt();
+  void takeRequestedPrompt();
+
+  Workspace& m_workspace;
+  SessionController& m_controller;
+  CategoryLegend* m_legend;
+  PromptEditor* m_editor;
+  GeneratedStrip* m_strip;
+  QStringList m_sent;        // edits on their way to the request, oldest first
+  bool m_adopting = false;   // the text changes because the request did
+};
+
+}  // namespace kvscope
