@@ -31,6 +31,7 @@ class TextPainter {
     ImTextureID texture = nullptr;
     ImVec2 size;      // logical pixels
     ImVec2 uv0, uv1;
+    bool coloured = false;  // holds colour glyphs (emoji): tint with white
   };
   virtual ~TextPainter() = default;
   /// Text in the UI's monospace face at `px` logical pixels; white, to be tinted. `vertical`: turned by 90 degrees, reading downwards.

@@ -47,6 +47,10 @@ class SessionController : public QObject {
   void refused(const QString& message);
 
  private:
+  void submit();
+  void deliver();
+  bool accepts(const QString& spec);
+
   Workspace& m_workspace;
   RunRequest m_request;
   struct Private;

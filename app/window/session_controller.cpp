@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/session_controller.h"
+
+#include <atomic>
+#include <optional>
+
+#include <QTimer>
+
+#include "app/window/workspace.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+
+namespace kvscope {
+
+namespace {
+constexpr int kTypingPauseMs = 40;
+
+/// Lane 0 is always the uncompressed reference, the first policy of the catalog.
+const std::string& referenceSpec() { return policies().front().name; }
+}  // namespace
+
+struct SessionController::Private {
+  Mailbox mailbox;
+  std::atomic<bool> wake_pending = false;  // at most one wake-up event in the queue, however fast the engine is
+  std::uint64_t generation = 0;            // of the newest request; older results are dropped
+  bool has_model = false;
+  QTimer typing_pause;
+  std::unique_ptr<Runner> runner;  // last: joins its thread before the rest goes
+};
+
+SessionController::SessionController(Workspace& workspace, QObject* parent)
+    : QObject(parent), m_workspace(workspace), d(std::make_unique<Private>()) {
+  m_request.lanes = {referenceSpec()};
+  d->typing_pause.setSingleShot(true);
+  d->typing_pause.setInterval(kTypingPauseMs);
+  connect(&d->typing_pause, &QTimer::timeout, this, [this] { submit(); });
+  d->runner = std::make_unique<Runner>(d->mailbox, [this] {
+    if (!d->wake_pending.exchange(true)) QMetaObject::invokeMethod(this, [this] { deliver(); }, Qt::QueuedConnection);
+  });
+}
+
+SessionController::~SessionController() { d->runner.reset(); }
+
+void SessionController::deliver() {
+  d->wake_pending.store(false);  // before the read: a put after this line wakes us again
+  const SnapshotPtr snapshot = d->mailbox.latest();
+  if (!snapshot || snapshot->generation < d->generation) return;
+  m_workspace.setSnapshot(snapshot);
+  // A failed request has nothing newer to wait for; the content is then the last good state.
+  const bool answered = snapshot->phase == RunPhase::idle || snapshot->phase == RunPhase::failed || snapshot->prompt == m_request.prompt;
+  m_workspace.setStale(!answered);
+}
+
+void SessionController::submit() {
+  d->typing_pause.stop();
+  if (!d->has_model) return;
+  d->generation = d->runner->submit(m_request);
+  m_workspace.setStale(true);
+}
+
+QStringList SessionController::laneSpecs() const {
+  QStringList specs;
+  for (const std::string& lane : m_request.lanes) specs << QString::fromStdString(lane);
+  return specs;
+}
+
+void SessionController::loadModel(const QString& folder) {
+  d->has_model = true;
+  d->runner->load_model(folder.toStdString(), SessionOptions{});
+  submit();
+}
+
+void SessionController::setPrompt(const QString& text) {
+  const std::string utf8 = text.toStdString();
+  if (utf8 == m_request.prompt && m_request.prompt_ids.empty()) return;
+  m_request.prompt = utf8;
+  m_request.prompt_ids.clear();
+  emit requestChanged();
+  d->typing_pause.start();
+}
+
+bool SessionController::accepts(const QString& spec) {
+  try {
+    parse_lane_spec(spec.toStdString());
+    return true;
+  } catch (const Error& error) {
+    emit refused(QString::fromUtf8(error.what()));
+    return false;
+  }
+}
+
+void SessionController::setLaneSpec(int lane, const QString& spec) {
+  if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size())) return;
+  if (m_request.lanes[lane] == spec.toStdString() || !accepts(spec)) return;
+  m_request.lanes[lane] = spec.toStdString();
+  emit requestChanged();
+  submit();
+}
+
+void SessionController::addLane(const QString& spec) {
+  if (!accepts(spec)) return;
+  m_request.lanes.push_back(spec.toStdString());
+  emit requestChanged();
+  submit();
+}
+
+void SessionController::removeLane(int lane) {
+  if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size())) return;
+  m_request.lanes.erase(m_request.lanes.begin() + lane);
+  emit requestChanged();
+  submit();
+}
+
+void SessionController::setPromptMode(PromptMode mode) {
+  if (mode == m_request.mode) return;
+  m_request.mode = mode;
+  emit requestChanged();
+  submit();
+}
+
+void SessionController::setFollow(Follow follow) {
+  if (follow == m_request.follow) return;
+  m_request.follow = follow;
+  emit requestChanged();
+  submit();
+}
+
+void SessionController::setTemperature(double temperature) {
+  if (temperature == m_request.temperature) return;
+  m_request.temperature = temperature;
+  emit requestChanged();
+  submit();
+}
+
+void SessionController::setSeed(quint64 seed) {
+  if (seed == m_request.seed) return;
+  m_request.seed = seed;
+  emit requestChanged();
+  submit();
+}
+
+void SessionController::setShadow(bool on) {
+  if (on == m_request.shadow) return;
+  m_request.shadow = on;
+  emit requestChanged();
+  submit();
+}
+
+void SessionController::generate(int nTokens) {
+  m_request.n_generate = nTokens;
+  emit requestChanged();
+  submit();
+}
+
+void SessionController::stop() {
+  d->typing_pause.stop();
+  d->runner->stop();
+}
+
+void SessionController::replaceRequest(const RunRequest& request) {
+  m_request = request;
+  if (m_request.lanes.empty() || m_request.lanes.front() != referenceSpec())
+    m_request.lanes.insert(m_request.lanes.begin(), referenceSpec());
+  emit requestChanged();
+  submit();
+}
+
+}  // namespace kvscope

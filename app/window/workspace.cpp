@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/workspace.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kvscope {
+
+namespace {
+
+/// Tokens that both texts begin with.
+int commonPrefix(const Snapshot& a, const Snapshot& b) {
+  const auto end = std::mismatch(a.tokens.begin(), a.tokens.end(), b.tokens.begin(), b.tokens.end(),
+                                 [](const TokenInfo& x, const TokenInfo& y) { return x.id == y.id; });
+  return static_cast<int>(end.first - a.tokens.begin());
+}
+
+/// The lane that was looked at, wherever it is now: lanes are added and removed before and behind it.
+int laneNow(const Snapshot& before, const Snapshot& now, int lane) {
+  const int n = static_cast<int>(now.lanes.size());
+  if (n == 0) return 0;
+  lane = std::clamp(lane, 0, n - 1);
+  if (lane >= static_cast<int>(before.lanes.size())) return lane;
+  const std::string& spec = before.lanes[lane].spec;
+  if (now.lanes[lane].spec == spec || now.lanes.size() == before.lanes.size()) return lane;  // same place, or its parameters were edited
+  for (int i = 0; i < n; ++i)
+    if (now.lanes[i].spec == spec) return i;
+  return lane;
+}
+
+viz::Selection clampSelection(viz::Selection s, const Snapshot& snapshot) {
+  const int n_lanes = static_cast<int>(snapshot.lanes.size());
+  s.lane = n_lanes == 0 ? std::max(s.lane, 0) : std::clamp(s.lane, 0, n_lanes - 1);
+  if (snapshot.phase == RunPhase::empty && snapshot.lanes.empty()) return s;
+  if (s.layer && (*s.layer < 0 || *s.layer >= snapshot.model.n_layers)) s.layer.reset();
+  if (!s.layer) s.kv_head.reset();
+  if (s.kv_head && (*s.kv_head < 0 || *s.kv_head >= snapshot.model.n_kv_heads)) s.kv_head.reset();
+  const int n_tokens = static_cast<int>(snapshot.tokens.size());
+  if (s.tokens) {
+    s.tokens->first = std::max(s.tokens->first, 0);
+    s.tokens->last = std::min(s.tokens->last, n_tokens - 1);
+    if (s.tokens->first > s.tokens->last) s.tokens.reset();
+  }
+  if (s.slot && (*s.slot < 0 || *s.slot >= n_tokens)) s.slot.reset();
+  const int n_steps = n_lanes == 0 ? 0 : static_cast<int>(snapshot.lanes[s.lane].steps.size());
+  if (s.step && (*s.step < 0 || *s.step >= n_steps)) s.step.reset();
+  return s;
+}
+
+}  // namespace
+
+Workspace::Workspace(QObject* parent) : QObject(parent), m_snapshot(std::make_shared<const Snapshot>()), m_theme(&viz::dark_theme()) {}
+
+int Workspace::step() const {
+  const LaneSnapshot* current = lane();
+  if (!current) return -1;
+  const int last = static_cast<int>(current->steps.size()) - 1;
+  return m_selection.step ? std::min(*m_selection.step, last) : last;
+}
+
+bool Workspace::atLatestStep() const {
+  const LaneSnapshot* current = lane();
+  return !m_selection.step || !current || *m_selection.step >= static_cast<int>(current->steps.size()) - 1;
+}
+
+const LaneSnapshot* Workspace::lane() const {
+  const int n = static_cast<int>(m_snapshot->lanes.size());
+  return m_selection.lane >= 0 && m_selection.lane < n ? &m_snapshot->lanes[m_selection.lane] : nullptr;
+}
+
+const StepRecord* Workspace::stepRecord() const {
+  const LaneSnapshot* current = lane();
+  const int s = step();
+  return current && s >= 0 ? current->steps[s].get() : nullptr;
+}
+
+void Workspace::setSnapshot(SnapshotPtr snapshot) {
+  if (!snapshot || snapshot == m_snapshot) return;
+  const SnapshotPtr before = std::exchange(m_snapshot, std::move(snapshot));
+  viz::Selection selection = m_selection;
+  selection.lane = laneNow(*before, *m_snapshot, selection.lane);
+  // A token is the same token only while everything before it is the same text.
+  const int kept = before->tokens.empty() ? 0 : commonPrefix(*before, *m_snapshot);
+  if (!before->tokens.empty()) {
+    if (selection.tokens && selection.tokens->last >= kept) selection.tokens.reset();
+    if (selection.slot && *selection.slot >= kept) selection.slot.reset();
+  }
+  selection = clampSelection(selection, *m_snapshot);
+  const bool selection_changed = !(selection == m_selection);
+  m_selection = selection;
+  const bool hovered = !(m_hover == viz::Hover{});
+  m_hover = {};
+  emit snapshotChanged();
+  if (selection_changed) emit selectionChanged();
+  if (hovered) emit hoverChanged();
+}
+
+void Workspace::setSelection(const viz::Selection& selection) {
+  const viz::Selection clamped = clampSelection(selection, *m_snapshot);
+  if (clamped == m_selection) return;
+  m_selection = clamped;
+  emit selectionChanged();
+}
+
+void Workspace::setHover(const viz::Hover& hover) {
+  if (hover == m_hover) return;
+  m_hover = hover;
+  emit hoverChanged();
+}
+
+void Workspace::setTheme(const viz::Theme& theme) {
+  if (&theme == m_theme) return;
+  m_theme = &theme;
+  emit themeChanged();
+}
+
+void Workspace::setStale(bool stale) {
+  if (stale == m_stale) return;
+  m_stale = stale;
+  emit staleChanged();
+}
+
+}  // namespace kvscope
