@@ -16,7 +16,7 @@ inline constexpr std::string_view kThinSpace = "\u2009";
 inline constexpr std::string_view kMinus = "\u2212";
 inline constexpr std::string_view kNotAvailableText = "n/a";
 
-/// 33554432 -> "33 554 432" with thin spaces; from five digits on also 4056 -> "4 056".
+/// 33554432 -> "33 554 432", 4056 -> "4 056", with thin spaces.
 std::string format_count(std::int64_t n);
 /// Three significant digits by default, trailing zeros kept: 24 -> "24.0", 729.4 -> "729", 0.00144, 12345.6 -> "12 346", 1e-7 -> "1.00e−7".
 /// 0 -> "0"; infinity -> "∞".
