@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "snapshot/snapshot.h"
+#include "viz/selection.h"
+
+namespace kvscope::viz {
+
+/// The (lane, step, head) that a selection means in a snapshot. Pointers live as long as the snapshot.
+struct HeadPick {
+  int lane = -1;                     // -1: there is no lane
+  int step = -1;                     // index into the lane's steps; -1: the lane has none
+  int head = -1;                     // layer * n_kv_heads + kv_head; -1: no head
+  bool chosen = false;               // false: nothing selected, the head with the largest local_l1_wo was taken
+  const LaneSnapshot* run = nullptr;
+  const StepRecord* record = nullptr;
+  const HeadRecord* values = nullptr;
+};
+
+/// Steps are clamped to what the lane has (nullopt: the latest). A selected head that does not exist counts as not selected.
+HeadPick pick_head(const Snapshot& snapshot, const Selection& selection);
+
+/// How a slot of one head went. step -1: it has not.
+struct Removal {
+  int step = -1;
+  Event event;
+};
+
+/// Removals of one head up to and including `step`, by original position. [n_tokens]
+std::vector<Removal> removals_until(const LaneSnapshot& lane, int head, int step, int n_tokens);
+
+/// One head, one entry per original token up to the step's query; NaN: no such number.
+struct HeadColumns {
+  std::vector<Category> category;
+  std::vector<int> votes;          // of the token's own slot after the step; 0: it has none
+  std::vector<double> score;       // ranking score of a slot that stands, or the score it had when it went
+  std::vector<char> score_gone;    // 1: the score is that of a removal in an earlier step
+  std::vector<double> statistic;   // the policy's own; empty: the policy has none
+  std::vector<double> attention;   // of this step's query over the slots that it saw
+  std::vector<double> lost;        // what the reference pays to a token without a slot of its own; NaN where it has one
+  std::vector<Removal> removal;    // of the token's own slot
+
+  int size() const { return static_cast<int>(category.size()); }
+};
+
+/// pick.values must not be null.
+HeadColumns head_columns(const Snapshot& snapshot, const HeadPick& pick);
+
+/// exp of the entropy of the attention of this step's query, normalised; NaN where it was not captured.
+double effective_tokens(const HeadRecord& head);
+
+/// Index of the largest entry that is a number; -1: none.
+int largest(std::span<const double> values);
+
+/// Step at which a token came into the cache: the first whose query is at or after it; -1: none.
+int birth_step(const LaneSnapshot& lane, int token);
+
+/// What ranking by score would keep of this step's candidates.
+struct Cutoff {
+  std::vector<double> ranked;  // scores of all candidates of this step before removal, descending
+  int unranked = 0;            // slots that stay without ranking (protected)
+  double value = kNotAvailable;
+
+  /// Slots per head if the line stood at `score`: protected ones and all that score at least that. At least one.
+  int slots_at(double score) const;
+};
+
+Cutoff cutoff_of(const HeadRecord& head);
+
+/// An axis of values: square root where all are >= 0, else linear, so that small values stay visible and negative ones correct.
+struct ValueScale {
+  double low = 0, high = 1;
+  bool root = true;
+
+  /// 0 at low, 1 at high, not clamped; NaN stays NaN.
+  double unit(double value) const;
+  /// Inverse of unit().
+  double value(double unit) const;
+};
+
+/// Scale from 0 (or the least value) to the largest of the numbers; {0, 1} without any.
+ValueScale scale_for(std::span<const double> values);
+
+/// Round values (1, 2 or 5 times a power of ten) inside the scale, at least `min_gap` of its length apart, ascending; the low end first.
+std::vector<double> ticks_of(const ValueScale& scale, double min_gap);
+
+}  // namespace kvscope::viz
