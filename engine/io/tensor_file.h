@@ -14,7 +14,7 @@
 
 namespace kvscope {
 
-/// One tensor inside a mapped file: row-major, little-endian, valid as long as its TensorFile lives.
+/// One tensor inside a mapped file: row-major, little-endian, valid as long as its TensorFile lives. The bytes need not be aligned.
 struct TensorView {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
@@ -32,10 +32,13 @@ class TensorFile {
   static TensorFile parse(std::span<const std::byte> bytes, const std::string& name);
 
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
+  /// Names and dtypes of the tensors that have no view.
+  const std::map<std::string, std::string>& others() const { return others_; }
 
  private:
   std::shared_ptr<MappedFile> file_;
   std::map<std::string, TensorView> tensors_;
+  std::map<std::string, std::string> others_;
 };
 
 }  // namespace kvscope

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arch/model_files.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "arch/family.h"
+#include "core/error.h"
+#include "io/json_file.h"
+
+namespace kvscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxConfigBytes = 4u << 20;
+
+std::string name_of_folder(const std::string& folder) {
+  fs::path path = fs::absolute(folder).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();  // a slash at the end
+  return path.filename().string();
+}
+
+std::size_t bytes_of_weights(const ModelFiles& model) {
+  std::size_t bytes = model.embedding.bytes.size() + model.final_norm.bytes.size();
+  if (!model.config.tied_embeddings) bytes += model.lm_head.bytes.size();
+  for (const LayerTensors& l : model.layers) {
+    for (const TensorView* t : {&l.attn_norm, &l.wq, &l.wk, &l.wv, &l.wo, &l.ffn_norm, &l.w_gate, &l.w_up, &l.w_down}) bytes += t->bytes.size();
+  }
+  return bytes;
+}
+
+void open_tokenizer(ModelFiles& model) {
+  const fs::path path = fs::path(model.folder) / "tokenizer.model";
+  std::error_code ignored;
+  model.has_tokenizer = fs::exists(path, ignored);
+  if (!model.has_tokenizer) {
+    model.tokenizer = Tokenizer::ids_only(model.config.vocab_size);
+    return;
+  }
+  model.tokenizer = Tokenizer::open_sentencepiece(path.string());
+  if (model.tokenizer->vocab_size() > model.config.vocab_size) {
+    throw Error(fmt::format("{}: expected at most vocab_size = {} pieces (config.json), got {}; is this tokenizer for another model?", path.string(),
+                            model.config.vocab_size, model.tokenizer->vocab_size()));
+  }
+}
+
+}  // namespace
+
+ModelFiles open_model(const std::string& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    const bool something = fs::exists(folder, error);
+    throw Error(fmt::format("{}: expected a model folder with config.json, got {}", folder, something ? "something that is no folder" : "nothing there"));
+  }
+  const std::string config_path = (fs::path(folder) / "config.json").string();
+  const nlohmann::json json = read_json(config_path, kMaxConfigBytes);
+  const ConfigReader config(json, config_path);
+  const Family& family = find_family(config.text("model_type"), config_path);
+
+  ModelFiles model;
+  model.folder = folder;
+  model.config = family.read_config(config);
+  model.config.name = config.text_or("name", name_of_folder(folder));
+  model.config.arch = family.model_type;
+  Weights weights = Weights::open(folder);
+  family.bind(weights, model);
+  model.files = weights.take_files();
+  model.weight_bytes = bytes_of_weights(model);
+  open_tokenizer(model);
+  return model;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arch/weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "core/error.h"
+#include "io/json_file.h"
+#include "io/quote_name.h"
+
+namespace kvscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxIndexBytes = 64u << 20;
+constexpr std::size_t kMaxShards = 1024;
+
+bool exists(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+/// Why there are no weights: names what lies there instead.
+[[noreturn]] void fail_without_safetensors(const fs::path& folder) {
+  std::error_code ignored;
+  std::string other;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string(), suffix = entry.path().extension().string();
+    const bool pickled = suffix == ".bin" || suffix == ".pth" || suffix == ".pt" || suffix == ".ckpt" || suffix == ".pkl" || name.ends_with(".bin.index.json");
+    if ((pickled || suffix == ".gguf") && (other.empty() || name < other)) other = name;
+  }
+  if (!other.empty()) {
+    throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got only {}, which is not read; convert it, e.g. in Python "
+                            "with transformers: AutoModelForCausalLM.from_pretrained(folder).save_pretrained(folder, safe_serialization=True)",
+                            folder.string(), quote_name(other)));
+  }
+  throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got neither", folder.string()));
+}
+
+/// Tensor name to shard name. A shard is a plain file name: an index must not reach outside its folder.
+std::map<std::string, std::string> read_index(const std::string& path) {
+  const nlohmann::json index = read_json(path, kMaxIndexBytes);
+  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
+    throw Error(fmt::format("{}: expected an object \"weight_map\" from tensor names to files, got none", path));
+  }
+  std::map<std::string, std::string> map;
+  for (const auto& [tensor, shard] : index["weight_map"].items()) {
+    const std::string name = shard.is_string() ? shard.get<std::string>() : "";
+    if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos || !name.ends_with(".safetensors")) {
+      throw Error(fmt::format("{}: weight_map: expected the name of a .safetensors file in the same folder for tensor {}, got {}", path, quote_name(tensor),
+                              shard.is_string() ? quote_name(name) : "no text"));
+    }
+    map[tensor] = name;
+  }
+  return map;
+}
+
+std::string join(const std::vector<std::int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+}  // namespace
+
+Weights Weights::open(const std::string& folder) {
+  Weights weights;
+  weights.folder_ = folder;
+  const fs::path base(folder), single = base / "model.safetensors", index = base / "model.safetensors.index.json";
+  if (exists(single)) {
+    weights.paths_ = {single.string()};
+    weights.files_.push_back(TensorFile::open(single.string()));
+    weights.add_all(0);
+    return weights;
+  }
+  if (!exists(index)) fail_without_safetensors(base);
+
+  const auto map = read_index(index.string());
+  std::set<std::string> shards;
+  for (const auto& [tensor, shard] : map) shards.insert(shard);
+  if (shards.size() > kMaxShards) throw Error(fmt::format("{}: expected at most {} files, got {}", index.string(), kMaxShards, shards.size()));
+  std::map<std::string, std::size_t> number;
+  for (const std::string& shard : shards) {
+    const std::string path = (base / shard).string();
+    if (!exists(path)) throw Error(fmt::format("{}: is missing, {} names it; is the download complete?", path, index.filename().string()));
+    number[shard] = weights.files_.size();
+    weights.paths_.push_back(path);
+    weights.files_.push_back(TensorFile::open(path));
+  }
+  for (const auto& [tensor, shard] : map) {
+    const std::size_t file = number[shard];
+    const auto& views = weights.files_[file].tensors();
+    const auto view = views.find(tensor);
+    if (view == views.end() && !weights.files_[file].others().contains(tensor)) {
+      throw Error(fmt::format("{}: tensor {} is missing, {} says it is here", weights.paths_[file], quote_name(tensor), index.filename().string()));
+    }
+    weights.places_[tensor] = {file, view == views.end() ? nullptr : &view->second};
+  }
+  return weights;
+}
+
+void Weights::add_all(std::size_t file) {
+  for (const auto& [name, view] : files_[file].tensors()) places_[name] = {file, &view};
+  for (const auto& [name, dtype] : files_[file].others()) places_[name] = {file, nullptr};
+}
+
+const TensorView& Weights::get(const std::string& name, const std::vector<ExpectedDim>& shape) const {
+  std::vector<std::int64_t> sizes;
+  std::vector<std::string_view> words;
+  for (const ExpectedDim& dim : shape) {
+    sizes.push_back(dim.size);
+    words.push_back(dim.words);
+  }
+  const auto found = places_.find(name);
+  if (found == places_.end()) {
+    throw Error(fmt::format("{}: tensor {} is missing, expected [{}] = {}; is this another kind of model?", folder_, quote_name(name), fmt::join(words, ", "),
+                            join(sizes)));
+  }
+  const Place& place = found->second;
+  if (!place.view) {
+    throw Error(fmt::format("{}: tensor {} is {}, expected F32, F16, BF16 or F64; quantized weights are not read", paths_[place.file], quote_name(name),
+                            files_[place.file].others().at(name)));
+  }
+  if (place.view->shape != sizes) {
+    throw Error(fmt::format("{}: tensor {} is {}, config.json says [{}] = {}; is this checkpoint for another model?", paths_[place.file], quote_name(name),
+                            join(place.view->shape), fmt::join(words, ", "), join(sizes)));
+  }
+  return *place.view;
+}
+
+std::vector<std::string> Weights::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, place] : places_) names.push_back(name);
+  return names;
+}
+
+}  // namespace kvscope

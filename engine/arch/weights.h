@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/tensor_file.h"
+
+namespace kvscope {
+
+/// One dimension a tensor should have, with the words of config.json it comes from.
+struct ExpectedDim {
+  std::string_view words;  // "n_kv_heads * head_dim"
+  std::int64_t size = 0;
+};
+
+/// The tensors of a model folder: model.safetensors, or the shards that model.safetensors.index.json names.
+class Weights {
+ public:
+  /// Throws Error naming the missing, damaged or contradicting file. Pickled weights are never read: they get a sentence on converting.
+  static Weights open(const std::string& folder);
+
+  bool has(const std::string& name) const { return places_.contains(name); }
+  /// Throws Error if the tensor is missing, has another shape or is no floating-point tensor.
+  const TensorView& get(const std::string& name, const std::vector<ExpectedDim>& shape) const;
+  /// Names of all tensors, sorted.
+  std::vector<std::string> names() const;
+
+  /// Hands over the maps that the views point into.
+  std::vector<TensorFile> take_files() { return std::move(files_); }
+
+ private:
+  struct Place {
+    std::size_t file = 0;
+    const TensorView* view = nullptr;  // null: a dtype without view
+  };
+  void add_all(std::size_t file);
+
+  std::string folder_;
+  std::vector<std::string> paths_;
+  std::vector<TensorFile> files_;
+  std::map<std::string, Place> places_;
+};
+
+}  // namespace kvscope
