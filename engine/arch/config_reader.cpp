@@ -26,7 +26,8 @@ std::string shown(const nlohmann::json& value) {
 ConfigReader::ConfigReader(const nlohmann::json& json, const std::string& path, std::string inside)
     : json_(json), path_(path), inside_(std::move(inside)) {
   if (!json.is_object()) {
-    throw Error(fmt::format("{}: expected a JSON object{}, got {}", path, inside_.empty() ? "" : " under \"" + inside_ + "\"", shown(json)));
+    throw Error(
+        fmt::format("{}: expected a JSON object{}, got {}", path, inside_.empty() ? "" : " under \"" + inside_ + "\"", shown(json)));
   }
 }
 

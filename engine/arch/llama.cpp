@@ -12,8 +12,8 @@
 namespace kvscope {
 namespace {
 
-constexpr int kMaxDim = (1 << 20) - 1;         // of every dimension
-constexpr int kMaxPositions = (1 << 30) - 1;   // tokens
+constexpr int kMaxDim = (1 << 20) - 1;        // of every dimension
+constexpr int kMaxPositions = (1 << 30) - 1;  // tokens
 
 /// `rope_scaling`, or the kind inside `rope_parameters` (transformers 5). Kinds as in transformers' modeling_rope_utils.
 RopeScaling read_rope_scaling(const ConfigReader& config, int max_positions) {
@@ -34,7 +34,8 @@ RopeScaling read_rope_scaling(const ConfigReader& config, int max_positions) {
   scaling.low_freq_factor = rope->number("low_freq_factor", 1e-6, 1e6);
   scaling.high_freq_factor = rope->number("high_freq_factor", 1e-6, 1e6);
   if (scaling.high_freq_factor <= scaling.low_freq_factor) {
-    rope->fail("high_freq_factor", fmt::format("expected more than low_freq_factor = {}, got {}", scaling.low_freq_factor, scaling.high_freq_factor));
+    rope->fail("high_freq_factor",
+               fmt::format("expected more than low_freq_factor = {}, got {}", scaling.low_freq_factor, scaling.high_freq_factor));
   }
   scaling.original_max_position = rope->whole_or("original_max_position_embeddings", 1, kMaxPositions, max_positions);
   return scaling;
@@ -57,10 +58,12 @@ void refuse_unsupported(const ConfigReader& config) {
   for (const char* key : {"attention_bias", "mlp_bias"}) {
     if (config.flag_or(key, false)) config.fail(key, "expected false, got true; projection biases are not supported");
   }
-  if (config.object("quantization_config")) config.fail("quantization_config", "quantized weights are not read; use the F16, BF16 or F32 checkpoint");
+  if (config.object("quantization_config"))
+    config.fail("quantization_config", "quantized weights are not read; use the F16, BF16 or F32 checkpoint");
   const auto rope = config.object("rope_parameters");
   for (const ConfigReader* place : {&config, rope ? &*rope : nullptr}) {
-    if (place && place->number_or("partial_rotary_factor", 0, 1, 1) != 1) place->fail("partial_rotary_factor", "expected 1, partial rotation is not supported");
+    if (place && place->number_or("partial_rotary_factor", 0, 1, 1) != 1)
+      place->fail("partial_rotary_factor", "expected 1, partial rotation is not supported");
   }
 }
 
@@ -112,8 +115,9 @@ ModelConfig read_mistral_config(const ConfigReader& config) {
   constexpr int usual_window = 4096;  // of transformers' MistralConfig, where the key is absent
   const int window = config.is_null("sliding_window") ? m.max_positions : config.whole_or("sliding_window", 1, kMaxPositions, usual_window);
   if (window < m.max_positions) {
-    config.fail("sliding_window", fmt::format("sliding windows are not supported: expected null or at least max_position_embeddings = {}, got {}{}", m.max_positions,
-                                              window, config.has("sliding_window") ? "" : " (the family's default, the key is absent)"));
+    config.fail("sliding_window",
+                fmt::format("sliding windows are not supported: expected null or at least max_position_embeddings = {}, got {}{}",
+                            m.max_positions, window, config.has("sliding_window") ? "" : " (the family's default, the key is absent)"));
   }
   return m;
 }
@@ -125,9 +129,11 @@ void bind_llama_tensors(const Weights& weights, ModelFiles& model) {
 
   const std::string beyond = fmt::format("model.layers.{}.", c.n_layers);
   for (const std::string& name : weights.names()) {
-    if (name.ends_with("_proj.bias")) throw Error(fmt::format("{}: tensor {}: projection biases are not supported", model.folder, quote_name(name)));
+    if (name.ends_with("_proj.bias"))
+      throw Error(fmt::format("{}: tensor {}: projection biases are not supported", model.folder, quote_name(name)));
     if (name.starts_with(beyond)) {
-      throw Error(fmt::format("{}: tensor {} belongs to a layer beyond num_hidden_layers = {} of config.json", model.folder, quote_name(name), c.n_layers));
+      throw Error(fmt::format("{}: tensor {} belongs to a layer beyond num_hidden_layers = {} of config.json", model.folder,
+                              quote_name(name), c.n_layers));
     }
   }
 

@@ -26,7 +26,8 @@ std::size_t bytes_of_weights(const ModelFiles& model) {
   std::size_t bytes = model.embedding.bytes.size() + model.final_norm.bytes.size();
   if (!model.config.tied_embeddings) bytes += model.lm_head.bytes.size();
   for (const LayerTensors& l : model.layers) {
-    for (const TensorView* t : {&l.attn_norm, &l.wq, &l.wk, &l.wv, &l.wo, &l.ffn_norm, &l.w_gate, &l.w_up, &l.w_down}) bytes += t->bytes.size();
+    for (const TensorView* t : {&l.attn_norm, &l.wq, &l.wk, &l.wv, &l.wo, &l.ffn_norm, &l.w_gate, &l.w_up, &l.w_down})
+      bytes += t->bytes.size();
   }
   return bytes;
 }
@@ -41,8 +42,8 @@ void open_tokenizer(ModelFiles& model) {
   }
   model.tokenizer = Tokenizer::open_sentencepiece(path.string());
   if (model.tokenizer->vocab_size() > model.config.vocab_size) {
-    throw Error(fmt::format("{}: expected at most vocab_size = {} pieces (config.json), got {}; is this tokenizer for another model?", path.string(),
-                            model.config.vocab_size, model.tokenizer->vocab_size()));
+    throw Error(fmt::format("{}: expected at most vocab_size = {} pieces (config.json), got {}; is this tokenizer for another model?",
+                            path.string(), model.config.vocab_size, model.tokenizer->vocab_size()));
   }
 }
 
@@ -52,7 +53,8 @@ ModelFiles open_model(const std::string& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     const bool something = fs::exists(folder, error);
-    throw Error(fmt::format("{}: expected a model folder with config.json, got {}", folder, something ? "something that is no folder" : "nothing there"));
+    throw Error(fmt::format("{}: expected a model folder with config.json, got {}", folder,
+                            something ? "something that is no folder" : "nothing there"));
   }
   const std::string config_path = (fs::path(folder) / "config.json").string();
   const nlohmann::json json = read_json(config_path, kMaxConfigBytes);

@@ -24,7 +24,8 @@ const Family& find_family(std::string_view model_type, const std::string& path) 
   for (const Family& family : kFamilies) {
     if (family.model_type == model_type) return family;
   }
-  throw Error(fmt::format("{}: model_type: unknown model family {} (known: {})", path, quote_name(model_type), fmt::join(known_architectures(), ", ")));
+  throw Error(fmt::format("{}: model_type: unknown model family {} (known: {})", path, quote_name(model_type),
+                          fmt::join(known_architectures(), ", ")));
 }
 
 std::vector<std::string> known_architectures() {

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxIndexBytes = 64u << 20;
 constexpr std::size_t kMaxShards = 1024;
 
-bool exists(const fs::path& path) {
+bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
@@ -30,13 +30,15 @@ bool exists(const fs::path& path) {
   std::string other;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string(), suffix = entry.path().extension().string();
-    const bool pickled = suffix == ".bin" || suffix == ".pth" || suffix == ".pt" || suffix == ".ckpt" || suffix == ".pkl" || name.ends_with(".bin.index.json");
+    const bool pickled = suffix == ".bin" || suffix == ".pth" || suffix == ".pt" || suffix == ".ckpt" || suffix == ".pkl" ||
+                         name.ends_with(".bin.index.json");
     if ((pickled || suffix == ".gguf") && (other.empty() || name < other)) other = name;
   }
   if (!other.empty()) {
-    throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got only {}, which is not read; convert it, e.g. in Python "
-                            "with transformers: AutoModelForCausalLM.from_pretrained(folder).save_pretrained(folder, safe_serialization=True)",
-                            folder.string(), quote_name(other)));
+    throw Error(fmt::format(
+        "{}: expected model.safetensors or model.safetensors.index.json, got only {}, which is not read; convert it, e.g. in Python "
+        "with transformers: AutoModelForCausalLM.from_pretrained(folder).save_pretrained(folder, safe_serialization=True)",
+        folder.string(), quote_name(other)));
   }
   throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got neither", folder.string()));
 }
@@ -51,8 +53,8 @@ std::map<std::string, std::string> read_index(const std::string& path) {
   for (const auto& [tensor, shard] : index["weight_map"].items()) {
     const std::string name = shard.is_string() ? shard.get<std::string>() : "";
     if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos || !name.ends_with(".safetensors")) {
-      throw Error(fmt::format("{}: weight_map: expected the name of a .safetensors file in the same folder for tensor {}, got {}", path, quote_name(tensor),
-                              shard.is_string() ? quote_name(name) : "no text"));
+      throw Error(fmt::format("{}: weight_map: expected the name of a .safetensors file in the same folder for tensor {}, got {}", path,
+                              quote_name(tensor), shard.is_string() ? quote_name(name) : "no text"));
     }
     map[tensor] = name;
   }
@@ -67,22 +69,24 @@ Weights Weights::open(const std::string& folder) {
   Weights weights;
   weights.folder_ = folder;
   const fs::path base(folder), single = base / "model.safetensors", index = base / "model.safetensors.index.json";
-  if (exists(single)) {
+  if (is_there(single)) {
     weights.paths_ = {single.string()};
     weights.files_.push_back(TensorFile::open(single.string()));
     weights.add_all(0);
     return weights;
   }
-  if (!exists(index)) fail_without_safetensors(base);
+  if (!is_there(index)) fail_without_safetensors(base);
 
   const auto map = read_index(index.string());
   std::set<std::string> shards;
   for (const auto& [tensor, shard] : map) shards.insert(shard);
-  if (shards.size() > kMaxShards) throw Error(fmt::format("{}: expected at most {} files, got {}", index.string(), kMaxShards, shards.size()));
+  if (shards.size() > kMaxShards)
+    throw Error(fmt::format("{}: expected at most {} files, got {}", index.string(), kMaxShards, shards.size()));
   std::map<std::string, std::size_t> number;
   for (const std::string& shard : shards) {
     const std::string path = (base / shard).string();
-    if (!exists(path)) throw Error(fmt::format("{}: is missing, {} names it; is the download complete?", path, index.filename().string()));
+    if (!is_there(path))
+      throw Error(fmt::format("{}: is missing, {} names it; is the download complete?", path, index.filename().string()));
     number[shard] = weights.files_.size();
     weights.paths_.push_back(path);
     weights.files_.push_back(TensorFile::open(path));
@@ -92,7 +96,8 @@ Weights Weights::open(const std::string& folder) {
     const auto& views = weights.files_[file].tensors();
     const auto view = views.find(tensor);
     if (view == views.end() && !weights.files_[file].others().contains(tensor)) {
-      throw Error(fmt::format("{}: tensor {} is missing, {} says it is here", weights.paths_[file], quote_name(tensor), index.filename().string()));
+      throw Error(
+          fmt::format("{}: tensor {} is missing, {} says it is here", weights.paths_[file], quote_name(tensor), index.filename().string()));
     }
     weights.places_[tensor] = {file, view == views.end() ? nullptr : &view->second};
   }
@@ -113,17 +118,17 @@ const TensorView& Weights::get(const std::string& name, const std::vector<Expect
   }
   const auto found = places_.find(name);
   if (found == places_.end()) {
-    throw Error(fmt::format("{}: tensor {} is missing, expected [{}] = {}; is this another kind of model?", folder_, quote_name(name), fmt::join(words, ", "),
-                            join(sizes)));
+    throw Error(fmt::format("{}: tensor {} is missing, expected [{}] = {}; is this another kind of model?", folder_, quote_name(name),
+                            fmt::join(words, ", "), join(sizes)));
   }
   const Place& place = found->second;
   if (!place.view) {
-    throw Error(fmt::format("{}: tensor {} is {}, expected F32, F16, BF16 or F64; quantized weights are not read", paths_[place.file], quote_name(name),
-                            files_[place.file].others().at(name)));
+    throw Error(fmt::format("{}: tensor {} is {}, expected F32, F16, BF16 or F64; quantized weights are not read", paths_[place.file],
+                            quote_name(name), files_[place.file].others().at(name)));
   }
   if (place.view->shape != sizes) {
-    throw Error(fmt::format("{}: tensor {} is {}, config.json says [{}] = {}; is this checkpoint for another model?", paths_[place.file], quote_name(name),
-                            join(place.view->shape), fmt::join(words, ", "), join(sizes)));
+    throw Error(fmt::format("{}: tensor {} is {}, config.json says [{}] = {}; is this checkpoint for another model?", paths_[place.file],
+                            quote_name(name), join(place.view->shape), fmt::join(words, ", "), join(sizes)));
   }
   return *place.view;
 }

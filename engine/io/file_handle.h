@@ -27,7 +27,11 @@ class FileHandle {
 
 /// "a folder", "a pipe", ...: for messages.
 constexpr std::string_view kind_of_file(mode_t mode) {
-  return S_ISREG(mode) ? "a regular file" : S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+  return S_ISREG(mode)    ? "a regular file"
+         : S_ISDIR(mode)  ? "a folder"
+         : S_ISFIFO(mode) ? "a pipe"
+         : S_ISSOCK(mode) ? "a socket"
+                          : "a device";
 }
 
 }  // namespace kvscope

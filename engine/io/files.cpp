@@ -60,7 +60,8 @@ std::string read_text(const std::string& path, std::size_t max_bytes) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw Error(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
     if (got == 0) return text;
-    if (text.size() + static_cast<std::size_t>(got) > max_bytes) throw Error(fmt::format("{}: expected at most {} bytes, got more", path, max_bytes));
+    if (text.size() + static_cast<std::size_t>(got) > max_bytes)
+      throw Error(fmt::format("{}: expected at most {} bytes, got more", path, max_bytes));
     text.append(block, static_cast<std::size_t>(got));
   }
 }

@@ -104,11 +104,16 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
   [[noreturn]] void fail(std::string_view got) const {
     switch (place_) {
-      case Place::outside: throw Error(fmt::format("{}: expected the header to be a JSON object, got {}", file_name_, got));
-      case Place::file: throw Error(fmt::format("{}: expected an object for tensor {}, got {}", file_name_, quote_name(entry_.name), got));
-      case Place::metadata: throw Error(fmt::format("{}: expected texts in \"__metadata__\", got {}", file_name_, got));
-      case Place::entry: break;
-      case Place::numbers: break;
+      case Place::outside:
+        throw Error(fmt::format("{}: expected the header to be a JSON object, got {}", file_name_, got));
+      case Place::file:
+        throw Error(fmt::format("{}: expected an object for tensor {}, got {}", file_name_, quote_name(entry_.name), got));
+      case Place::metadata:
+        throw Error(fmt::format("{}: expected texts in \"__metadata__\", got {}", file_name_, got));
+      case Place::entry:
+        break;
+      case Place::numbers:
+        break;
     }
     const std::string_view expected = key_ == "dtype"   ? "a text"
                                       : key_ == "shape" ? "at most 8 unsigned integers"
@@ -116,7 +121,8 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     throw Error(fmt::format("{}: tensor {}: expected {} in \"{}\", got {}", file_name_, quote_name(entry_.name), expected, key_, got));
   }
   [[noreturn]] void fail_key(std::string_view what) const {
-    throw Error(fmt::format("{}: tensor {} has {} {}, expected dtype, shape and data_offsets", file_name_, quote_name(entry_.name), what, quote_name(key_)));
+    throw Error(fmt::format("{}: tensor {} has {} {}, expected dtype, shape and data_offsets", file_name_, quote_name(entry_.name), what,
+                            quote_name(key_)));
   }
 
   const std::string& file_name_;

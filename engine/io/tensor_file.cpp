@@ -68,8 +68,8 @@ void check_tiling(std::vector<HeaderEntry>& entries, std::uint64_t data_bytes, c
   for (const HeaderEntry& entry : entries) {
     const std::uint64_t begin = entry.data_offsets[0];
     if (begin != end) {
-      throw Error(fmt::format("{}: tensor {} begins at {}, expected {} (the tensors must follow each other without {})", name, quote_name(entry.name),
-                              begin, end, begin < end ? "overlap" : "a hole"));
+      throw Error(fmt::format("{}: tensor {} begins at {}, expected {} (the tensors must follow each other without {})", name,
+                              quote_name(entry.name), begin, end, begin < end ? "overlap" : "a hole"));
     }
     end = entry.data_offsets[1];
   }
@@ -86,19 +86,20 @@ TensorFile TensorFile::open(const std::string& path) {
 }
 
 TensorFile TensorFile::parse(std::span<const std::byte> bytes, const std::string& name) {
-  if (bytes.size() < 8) throw Error(fmt::format("{}: expected a safetensors file, got {} bytes (8 are needed for the header's length)", name, bytes.size()));
+  if (bytes.size() < 8)
+    throw Error(fmt::format("{}: expected a safetensors file, got {} bytes (8 are needed for the header's length)", name, bytes.size()));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("version https://git-lfs")) {
     throw Error(fmt::format("{}: expected a safetensors file, got a Git LFS pointer; fetch the file itself with git lfs pull", name));
   }
   const std::uint64_t header_bytes = read_u64(bytes);
   if (header_bytes > kMaxHeaderBytes) {
-    throw Error(fmt::format("{}: expected a safetensors file, got a header length of {} bytes (at most {}); is it another format?", name, header_bytes,
-                            kMaxHeaderBytes));
+    throw Error(fmt::format("{}: expected a safetensors file, got a header length of {} bytes (at most {}); is it another format?", name,
+                            header_bytes, kMaxHeaderBytes));
   }
   if (header_bytes > bytes.size() - 8) {
-    throw Error(fmt::format("{}: the header should have {} bytes, the file has {} after the length; is the download complete?", name, header_bytes,
-                            bytes.size() - 8));
+    throw Error(fmt::format("{}: the header should have {} bytes, the file has {} after the length; is the download complete?", name,
+                            header_bytes, bytes.size() - 8));
   }
   const std::string_view header = text.substr(8, header_bytes);
   if (!header.starts_with('{')) throw Error(fmt::format("{}: expected a safetensors header beginning with '{{', got another format", name));
@@ -108,19 +109,21 @@ TensorFile TensorFile::parse(std::span<const std::byte> bytes, const std::string
   TensorFile file;
   for (const HeaderEntry& entry : entries) {
     const auto* dtype = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const KnownDType& known) { return known.name == entry.dtype; });
-    if (dtype == kDTypes.end()) throw Error(fmt::format("{}: tensor {} has the unknown dtype {}", name, quote_name(entry.name), quote_name(entry.dtype)));
+    if (dtype == kDTypes.end())
+      throw Error(fmt::format("{}: tensor {} has the unknown dtype {}", name, quote_name(entry.name), quote_name(entry.dtype)));
     if (entry.data_offsets.size() != 2) {
       throw Error(fmt::format("{}: tensor {}: expected two data_offsets, got {}", name, quote_name(entry.name), entry.data_offsets.size()));
     }
     const std::uint64_t begin = entry.data_offsets[0], end = entry.data_offsets[1];
     if (begin > end || end > data.size()) {
-      throw Error(fmt::format("{}: tensor {} lies at [{}, {}), outside the {} bytes of data; is the download complete?", name, quote_name(entry.name), begin,
-                              end, data.size()));
+      throw Error(fmt::format("{}: tensor {} lies at [{}, {}), outside the {} bytes of data; is the download complete?", name,
+                              quote_name(entry.name), begin, end, data.size()));
     }
     const auto expected = bytes_of_shape(entry.shape, dtype->bytes);
     if (!expected || *expected != end - begin) {
-      throw Error(fmt::format("{}: tensor {} of {} [{}] needs {} bytes, its data_offsets span {}", name, quote_name(entry.name), entry.dtype,
-                              fmt::join(entry.shape, ", "), expected ? fmt::format("{}", *expected) : "more than 2^63", end - begin));
+      throw Error(fmt::format("{}: tensor {} of {} [{}] needs {} bytes, its data_offsets span {}", name, quote_name(entry.name),
+                              entry.dtype, fmt::join(entry.shape, ", "), expected ? fmt::format("{}", *expected) : "more than 2^63",
+                              end - begin));
     }
     if (dtype->view) {
       file.tensors_[entry.name] = {*dtype->view, {entry.shape.begin(), entry.shape.end()}, data.subspan(begin, end - begin)};

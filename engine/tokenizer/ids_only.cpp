@@ -13,7 +13,8 @@ class IdsOnly : public Tokenizer {
 
   int vocab_size() const override { return vocab_size_; }
   std::vector<int> encode(std::string_view) const override {
-    throw Error("the model folder has no tokenizer.model, so text cannot be turned into tokens; give token ids instead, or add the tokenizer");
+    throw Error(
+        "the model folder has no tokenizer.model, so text cannot be turned into tokens; give token ids instead, or add the tokenizer");
   }
   std::string bytes_of(int id) const override { return piece(id); }
   bool is_special(int) const override { return false; }

@@ -83,7 +83,8 @@ class SentencePiece : public Tokenizer {
 
 std::string read_model(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) throw Error(fmt::format("{}: expected a sentencepiece model, got no regular file", path));
+  if (!std::filesystem::is_regular_file(path, error))
+    throw Error(fmt::format("{}: expected a sentencepiece model, got no regular file", path));
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error) throw Error(fmt::format("{}: cannot be read: {}", path, error.message()));
   if (size == 0 || size > kMaxModelBytes) {
@@ -105,7 +106,9 @@ std::unique_ptr<Tokenizer> Tokenizer::open_sentencepiece(const std::string& path
     loaded = processor->LoadFromSerializedProto(absl::string_view(bytes.data(), bytes.size())).ok() && processor->GetPieceSize() > 0;
   } catch (const std::exception&) {  // protobuf reports some damage by throwing
   }
-  if (!loaded) throw Error(fmt::format("{}: expected a sentencepiece model, got {} bytes that are none; is the download complete?", path, bytes.size()));
+  if (!loaded)
+    throw Error(
+        fmt::format("{}: expected a sentencepiece model, got {} bytes that are none; is the download complete?", path, bytes.size()));
   return std::make_unique<SentencePiece>(std::move(processor));
 }
 
