@@ -82,6 +82,8 @@ class Backend {
   virtual Buffer allocate(std::size_t bytes) = 0;
   virtual void upload(void* to, const void* from_host, std::size_t bytes) = 0;
   virtual void download(void* to_host, const void* from, std::size_t bytes) = 0;
+  /// Between two places of backend memory that do not overlap.
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Weights as the file has them: F32, F16 and BF16 stay so in memory. `host` must outlive the result where the backend keeps a view.
   virtual Weight weight(DType dtype, int out, int in, const void* host) = 0;
   /// Values given in host doubles to backend dtype and back (n numbers).

@@ -77,8 +77,15 @@ class Policy {
   /// after_prompt: this is the one compression after a prefill. One plan per head; an empty plan where nothing is due.
   virtual std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
 
+  /// The policy's own statistic of every slot, as PolicyInfo::statistic names it (KeepKV: predicted share mu_i of section 5; H2O: accumulated
+  /// attention; WeightedKV: mean; SnapKV: mean over the window): what the inspector's second row shows. Empty: none.
+  virtual std::vector<double> statistic(const SlotState& slots) const = 0;
+
   /// NaN scores met so far; they rank as -inf.
   virtual int nan_scores() const = 0;
+
+  /// A copy with the same allocations and counters (checkpoints, forks).
+  virtual std::unique_ptr<Policy> clone() const = 0;
 };
 
 }  // namespace kvscope

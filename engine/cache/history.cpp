@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/history.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace kvscope {
+
+void History::append(const void* k, const void* v, std::size_t head_bytes) {
+  if (n_ % kPage == 0) {
+    auto page = std::make_shared<Page>();
+    for (int h = 0; h < n_kv_heads_; ++h) page->heads.push_back(backend_->make_kv(kPage));
+    pages_.push_back(std::move(page));
+  } else if (pages_.back().use_count() > 1) {
+    auto own = std::make_shared<Page>();
+    for (const HeadKv& head : pages_.back()->heads) own->heads.push_back(backend_->clone_kv(head));
+    pages_.back() = std::move(own);
+  }
+  Page& page = *pages_.back();
+  for (int h = 0; h < n_kv_heads_; ++h) {
+    HeadKv& kv = page.heads[h];
+    kv.n_slots = n_ % kPage;  // a page that a longer history left behind may hold more
+    const std::size_t offset = head_bytes * static_cast<std::size_t>(h);
+    backend_->append_kv(kv, static_cast<const std::byte*>(k) + offset, static_cast<const std::byte*>(v) + offset, 1);
+  }
+  ++n_;
+}
+
+void History::truncate(int n) {
+  KVSCOPE_ASSERT(n >= 0 && n <= n_);
+  pages_.resize((n + kPage - 1) / kPage);
+  n_ = n;
+}
+
+std::vector<KvSegment> History::segments(int kv_head, int n) const {
+  if (n < 0) n = n_;
+  KVSCOPE_ASSERT(n <= n_);
+  std::vector<KvSegment> out;
+  out.reserve(pages_.size());
+  for (int begin = 0; begin < n; begin += kPage) {
+    const HeadKv& kv = pages_[begin / kPage]->heads[kv_head];
+    out.push_back({kv.k.data(), kv.v.data(), std::min(kPage, n - begin)});
+  }
+  return out;
+}
+
+std::size_t History::own_bytes() const {
+  std::size_t total = 0;
+  for (const auto& page : pages_) {
+    if (page.use_count() > 1) continue;
+    for (const HeadKv& kv : page->heads) total += kv.k.bytes() + kv.v.bytes();
+  }
+  return total;
+}
+
+std::size_t History::bytes() const {
+  std::size_t total = 0;
+  for (const auto& page : pages_) {
+    for (const HeadKv& kv : page->heads) total += kv.k.bytes() + kv.v.bytes();
+  }
+  return total;
+}
+
+}  // namespace kvscope

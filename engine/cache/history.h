@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace kvscope {
+
+/// The uncompressed keys (rotated) and values of one layer: what a lane would hold without a policy. Pages of kPage tokens; a copy shares them and
+/// writes to its own (copy-on-write), so lanes that saw the same prompt hold it once.
+class History {
+ public:
+  static constexpr int kPage = 64;
+
+  History(Backend& backend, int n_kv_heads) : backend_(&backend), n_kv_heads_(n_kv_heads) {}
+
+  int size() const { return n_; }
+  /// One token: k, v [n_kv_heads, head_dim] in backend memory.
+  void append(const void* k, const void* v, std::size_t head_bytes);
+  /// Forgets every token from position n on.
+  void truncate(int n);
+  /// The first n tokens (all when n < 0) of one KV head, in order.
+  std::vector<KvSegment> segments(int kv_head, int n = -1) const;
+  /// Bytes of pages that nobody else holds, and of all pages.
+  std::size_t own_bytes() const;
+  std::size_t bytes() const;
+
+ private:
+  struct Page {
+    std::vector<HeadKv> heads;
+  };
+  Backend* backend_;
+  int n_kv_heads_;
+  int n_ = 0;
+  std::vector<std::shared_ptr<Page>> pages_;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/distribution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace kvscope {
+
+void log_softmax(std::span<double> logits) {
+  const double largest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const double x : logits) sum += std::exp(x - largest);
+  const double log_z = largest + std::log(sum);
+  for (double& x : logits) x -= log_z;
+}
+
+int argmax(std::span<const double> x) { return static_cast<int>(std::max_element(x.begin(), x.end()) - x.begin()); }
+
+double kl_divergence(std::span<const double> log_p, std::span<const double> log_q) {
+  double sum = 0;
+  for (std::size_t i = 0; i < log_p.size(); ++i) sum += std::exp(log_p[i]) * (log_p[i] - log_q[i]);
+  return sum;
+}
+
+std::vector<std::pair<int, double>> top(std::span<const double> x, int n) {
+  std::vector<int> order(x.size());
+  std::iota(order.begin(), order.end(), 0);
+  n = std::min<int>(n, static_cast<int>(x.size()));
+  const auto before = [&](int a, int b) { return x[a] != x[b] ? x[a] > x[b] : a < b; };
+  std::partial_sort(order.begin(), order.begin() + n, order.end(), before);
+  std::vector<std::pair<int, double>> out;
+  for (int i = 0; i < n; ++i) out.emplace_back(order[i], x[order[i]]);
+  return out;
+}
+
+namespace {
+
+int rank_of(std::span<const double> x, int id) {
+  int rank = 1;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] > x[id] || (x[i] == x[id] && static_cast<int>(i) < id)) ++rank;
+  }
+  return rank;
+}
+
+}  // namespace
+
+std::vector<TopToken> top_tokens(std::span<const double> log_p, std::span<const double> logits, std::span<const double> log_p_reference,
+                                 std::span<const double> logits_reference, int n) {
+  std::vector<int> ids;
+  for (const auto& list : {top(logits_reference, n), top(logits, n)}) {
+    for (const auto& [id, logit] : list) {
+      if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+    }
+  }
+  std::vector<TopToken> out;
+  for (const int id : ids) {
+    out.push_back({.id = id,
+                   .p = std::exp(log_p[id]),
+                   .p_reference = std::exp(log_p_reference[id]),
+                   .logit = logits[id],
+                   .logit_reference = logits_reference[id],
+                   .rank = rank_of(logits, id),
+                   .rank_reference = rank_of(logits_reference, id)});
+  }
+  std::stable_sort(out.begin(), out.end(), [](const TopToken& a, const TopToken& b) { return a.rank_reference < b.rank_reference; });
+  return out;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/lane.h"
+
+#include <chrono>
+
+#include "measure/perturbation.h"
+#include "policy/statistics.h"
+
+namespace kvscope {
+
+namespace {
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& ms) : ms_(ms) {}
+  ~Stopwatch() { ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  double& ms_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::vector<float> mean_over_group(std::span<const double> p, int group) {
+  const std::size_t n = p.size() / group;
+  std::vector<float> out(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    double sum = 0;
+    for (int g = 0; g < group; ++g) sum += p[g * n + i];
+    out[i] = static_cast<float>(sum / group);
+  }
+  return out;
+}
+
+const std::byte* at(const void* base, std::size_t offset) { return static_cast<const std::byte*>(base) + offset; }
+std::byte* at(void* base, std::size_t offset) { return static_cast<std::byte*>(base) + offset; }
+
+}  // namespace
+
+Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
+    : backend_(backend),
+      model_(model),
+      config_(model.config()),
+      setup_(setup),
+      policy_(Policy::make({.spec = setup.spec, .model = &config_, .n_prompt = setup.n_prompt, .mode = setup.mode, .seed = setup.seed})),
+      layers_(config_.n_layers),
+      jobs_(config_.n_kv_heads) {
+  for (Layer& layer : layers_) {
+    for (int h = 0; h < config_.n_kv_heads; ++h) layer.heads.push_back({.kv = backend.make_kv(0), .slots = {}});
+    if (setup.record.shadow && policy_->compresses()) layer.shadow.emplace(backend, config_.n_kv_heads);
+  }
+}
+
+void Lane::begin_step(int position) {
+  record_ = std::make_unique<StepRecord>();
+  record_->step = static_cast<int>(steps.size());
+  record_->position = position;
+  record_->heads.resize(static_cast<std::size_t>(config_.n_layers) * config_.n_kv_heads);
+}
+
+void Lane::load_prompt(PromptRun& prompt) {
+  const int n = prompt.size(), group = config_.group();
+  std::vector<double> o(config_.q_dim());
+  for (int l = 0; l < config_.n_layers; ++l) {
+    Layer& layer = layers_[l];
+    if (layer.shadow) layer.shadow = prompt.history(l);
+    for (int h = 0; h < config_.n_kv_heads; ++h) {
+      HeadCache& head = layer.heads[h];
+      head.kv = backend_.make_kv(n);
+      for (const KvSegment& s : prompt.history(l).segments(h)) backend_.append_kv(head.kv, s.k, s.v, s.n);
+      {
+        const Stopwatch watch(compress_ms);
+        kvscope::load_prompt(head.slots, policy_->needs(), group, prompt.stats(l, h, policy_->needs()));
+      }
+      HeadRecord& record = head_record(l, h);
+      record.attended = head.slots.pos;
+      record.local_rel_l2 = record.local_l1_wo = record.attention_loss = 0;  // the prompt itself ran uncompressed
+      if (setup_.record.captures) {
+        record.attention = mean_over_group(prompt.last_attention(l).subspan(static_cast<std::size_t>(h) * group * n, static_cast<std::size_t>(group) * n), group);
+        if (policy_->compresses()) record.reference_attention = record.attention;
+      }
+    }
+    backend_.to_double(o, prompt.last_output(l));
+    compress(l, /*after_prompt=*/true, prompt.last_query(l), o);
+    for (HeadCache& head : layer.heads) {
+      if (head.ever_removed) head.kv = backend_.clone_kv(head.kv);  // gives the prompt's room back
+    }
+  }
+  logits = prompt.logits();
+}
+
+void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs) {
+  const int position = record_->position, group = config_.group();
+  const std::size_t head_bytes = bytes(config_.head_dim), group_bytes = head_bytes * group;
+  const void* k = at(rows.k, bytes(config_.kv_dim()) * row);
+  const void* v = at(rows.v, bytes(config_.kv_dim()) * row);
+  void* q = at(rows.q, bytes(config_.q_dim()) * row);
+  void* out = at(rows.out, bytes(config_.q_dim()) * row);
+  Layer& layer = layers_[rows.layer];
+  if (layer.shadow) layer.shadow->append(k, v, head_bytes);
+  if (layer.shadow) reserve(o_full_, config_.q_dim());
+  const bool needs_z = policy_->needs().z_rows > 0 || policy_->needs().ema || policy_->needs().z_now;
+  for (int h = 0; h < config_.n_kv_heads; ++h) {
+    HeadCache& head = layer.heads[h];
+    const void* key = at(k, head_bytes * h);
+    if (head.unrotated) {
+      reserve(key_, config_.head_dim);
+      backend_.copy(key_.data(), key, head_bytes);
+      const int back[] = {-position};
+      backend_.rope(key_.data(), 1, 1, back);
+      key = key_.data();
+    }
+    backend_.append_kv(head.kv, key, at(v, head_bytes * h), 1);
+    append_slot(head.slots, policy_->needs(), group, position);
+
+    HeadJob& job = jobs_[h];
+    const int n = head.slots.size();
+    job.removed_before = head.ever_removed;
+    job.cache = {{head.kv.k.data(), head.kv.v.data(), n}};
+    job.bias = bias_of(head.slots, policy_->bias());
+    const void* query = query_for(head, at(q, group_bytes * h), job.q);
+    jobs.push_back({.slots = job.cache,
+                    .q = query,
+                    .bias = job.bias.empty() ? nullptr : job.bias.data(),
+                    .out = at(out, group_bytes * h),
+                    .probabilities = reserve(job.p, static_cast<std::size_t>(group) * n),
+                    .logits = needs_z ? reserve(job.z, static_cast<std::size_t>(group) * n) : nullptr,
+                    .rotate_by_index = head.unrotated});
+    if (layer.shadow && head.ever_removed && (setup_.record.measures || setup_.record.captures)) {
+      job.shadow = layer.shadow->segments(h);
+      jobs.push_back({.slots = job.shadow,
+                      .q = at(q, group_bytes * h),
+                      .out = at(o_full_.data(), group_bytes * h),
+                      .probabilities = reserve(job.p_full, static_cast<std::size_t>(group) * (position + 1))});
+    }
+  }
+}
+
+void Lane::finish(const LayerRows& rows, int row) {
+  std::vector<double> o(config_.q_dim());
+  backend_.to_double(o, at(rows.out, bytes(config_.q_dim()) * row));
+  for (int h = 0; h < config_.n_kv_heads; ++h) observe(rows, row, h, head_record(rows.layer, h));
+  if (setup_.record.measures) measure(rows, row, o);
+  compress(rows.layer, /*after_prompt=*/false, at(rows.q, bytes(config_.q_dim()) * row), o);
+}
+
+void Lane::observe(const LayerRows& rows, int, int h, HeadRecord& record) {
+  HeadCache& head = layers_[rows.layer].heads[h];
+  HeadJob& job = jobs_[h];
+  const std::size_t count = static_cast<std::size_t>(config_.group()) * head.slots.size();
+  job.host_p.resize(count);
+  backend_.to_double(job.host_p, job.p.data());
+  job.host_z.clear();
+  if (job.z) {
+    job.host_z.resize(count);
+    backend_.to_double(job.host_z, job.z.data());
+  }
+  {
+    const Stopwatch watch(compress_ms);
+    observe_step(head.slots, policy_->needs(), config_.group(), job.host_p, job.host_z);
+  }
+  record.attended = head.slots.pos;
+  if (setup_.record.captures) record.attention = mean_over_group(job.host_p, config_.group());
+  if (layers_[rows.layer].shadow && job.removed_before && (setup_.record.measures || setup_.record.captures)) {
+    job.host_p_full.resize(static_cast<std::size_t>(config_.group()) * (record_->position + 1));
+    backend_.to_double(job.host_p_full, job.p_full.data());
+    if (setup_.record.captures) record.reference_attention = mean_over_group(job.host_p_full, config_.group());
+  } else if (setup_.record.captures && !job.removed_before && policy_->compresses()) {
+    record.reference_attention = record.attention;  // nothing removed yet: the cache is the full history
+  }
+}
+
+void Lane::measure(const LayerRows& rows, int, std::span<const double> o) {
+  const Layer& layer = layers_[rows.layer];
+  const int group = config_.group();
+  const std::size_t group_size = static_cast<std::size_t>(group) * config_.head_dim;
+  bool any_removed = false;
+  for (int h = 0; h < config_.n_kv_heads; ++h) {
+    HeadRecord& record = head_record(rows.layer, h);
+    any_removed |= jobs_[h].removed_before;
+    if (!jobs_[h].removed_before) record.local_rel_l2 = record.local_l1_wo = record.attention_loss = 0;
+  }
+  if (!any_removed || !layer.shadow) return;  // without a shadow the figures stay "not available"
+
+  std::vector<double> difference(config_.q_dim(), 0.0), full(config_.q_dim());
+  backend_.to_double(full, o_full_.data());
+  for (int h = 0; h < config_.n_kv_heads; ++h) {
+    if (!jobs_[h].removed_before) continue;
+    HeadRecord& record = head_record(rows.layer, h);
+    const std::span<const double> o_c = o.subspan(h * group_size, group_size);
+    const std::span<const double> o_f = std::span<const double>(full).subspan(h * group_size, group_size);
+    record.local_rel_l2 = mean_rel_l2(o_c, o_f, group);
+    record.attention_loss = attention_loss(jobs_[h].host_p_full, group, layer.heads[h].slots.evicted);
+    for (std::size_t i = 0; i < group_size; ++i) difference[h * group_size + i] = o_c[i] - o_f[i];
+  }
+  std::vector<double> l1(config_.n_heads);
+  backend_.from_double(o_full_.data(), difference);
+  backend_.wo_l1(o_full_.data(), model_.layers[rows.layer].wo, 1, l1);
+  for (int h = 0; h < config_.n_kv_heads; ++h) {
+    if (!jobs_[h].removed_before) continue;
+    double sum = 0;
+    for (int g = 0; g < group; ++g) sum += l1[h * group + g];
+    head_record(rows.layer, h).local_l1_wo = sum;
+  }
+}
+
+void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const double> o) {
+  std::vector<HeadCache>& heads = layers_[layer].heads;
+  std::vector<Plan> plans;
+  {
+    const Stopwatch watch(compress_ms);
+    std::vector<CacheGeometry> geometry;
+    std::vector<HeadView> views;
+    geometry.reserve(heads.size());
+    for (int h = 0; h < config_.n_kv_heads; ++h) {
+      geometry.emplace_back(backend_, heads[h].kv);
+      views.push_back({.slots = &heads[h].slots, .keys = &geometry.back(), .layer = layer, .kv_head = h});
+    }
+    plans = policy_->plan(views, record_->step, after_prompt);
+  }
+  const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
+  for (int h = 0; h < config_.n_kv_heads; ++h) {
+    HeadCache& head = heads[h];
+    const Plan& plan = plans[h];
+    HeadRecord& record = head_record(layer, h);
+    record.layer = layer;
+    record.kv_head = h;
+    record.budget = policy_->budget(layer, h).value_or(-1);
+    record.recent = policy_->recent(layer, h);
+    record.score = plan.score.empty() ? std::vector<double>(head.slots.size(), kNotAvailable) : plan.score;
+    if (!plan.removals.empty()) {
+      record_plan(head, plan, record);
+      std::vector<int> kept;
+      {
+        const Stopwatch watch(compress_ms);
+        if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
+        kept = apply(backend_, head, policy_->needs(), plan);
+      }
+      for (std::size_t i = 0; i < kept.size(); ++i) record.score[i] = record.score[kept[i]];
+      record.score.resize(kept.size());
+      for (const double s : record.score) {
+        if (!std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
+      }
+      if (setup_.record.measures) {
+        const std::vector<double> after = output_after(head, at(q, bytes(group_size) * h));
+        record.compress_rel_l2 = mean_rel_l2(after, o.subspan(h * group_size, group_size), config_.group());
+      } else {
+        record.compress_rel_l2 = kNotAvailable;
+      }
+    }
+    describe(head, record);
+  }
+}
+
+void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record) const {
+  const std::vector<int>& pos = head.slots.pos;
+  constexpr const char* kForms[] = {"", "bias", "zip", "code"};
+  for (const Removal& r : plan.removals) {
+    record.events.push_back({.kind = r.target < 0 ? Event::Kind::evict : Event::Kind::merge,
+                             .pos = pos[r.slot],
+                             .into = r.target < 0 ? -1 : pos[r.target],
+                             .w_removed = r.target < 0 ? kNotAvailable : r.w_removed,
+                             .w_target = r.target < 0 ? kNotAvailable : r.w_target,
+                             .score = r.score,
+                             .cos = r.cos,
+                             .gamma = r.gamma,
+                             .form = kForms[static_cast<int>(r.form)],
+                             .fallback = r.fallback});
+  }
+  if (!setup_.record.captures) return;
+  for (const Merge& m : plan.merges) {
+    MergeDetail detail{.into = pos[m.target], .mu = m.mu, .weights = m.value_weights, .T = m.log_score, .m = m.mean_log_score, .extra = m.extra.value_or(0)};
+    if (m.key_scale != 1) detail.gamma = m.key_scale;
+    for (const int i : m.members) {
+      detail.members.push_back(pos[i]);
+      detail.votes.push_back(head.slots.votes[i]);
+    }
+    record.merges.push_back(std::move(detail));
+  }
+}
+
+void Lane::describe(const HeadCache& head, HeadRecord& record) const {
+  record.pos = head.slots.pos;
+  record.votes = head.slots.votes;
+  record.evicted_votes = head.slots.evicted_votes;
+  if (!setup_.record.captures) return;
+  record.statistic = policy_->statistic(head.slots);
+  record.bias = bias_of(head.slots, policy_->bias());
+}
+
+std::vector<double> Lane::output_after(const HeadCache& head, const void* q) {
+  const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
+  const KvSegment segment[] = {{head.kv.k.data(), head.kv.v.data(), head.kv.n_slots}};
+  const std::vector<double> bias = bias_of(head.slots, policy_->bias());
+  const AttentionJob job{.slots = segment,
+                         .q = query_for(head, q, after_q_),
+                         .bias = bias.empty() ? nullptr : bias.data(),
+                         .out = reserve(after_o_, group_size),
+                         .rotate_by_index = head.unrotated};
+  backend_.attend({&job, 1});
+  std::vector<double> out(group_size);
+  backend_.to_double(out, after_o_.data());
+  return out;
+}
+
+/// The query as this cache needs it: with unrotated keys, rotated to the index of its own slot instead of its position.
+const void* Lane::query_for(const HeadCache& head, const void* q, Buffer& buffer) const {
+  if (!head.unrotated) return q;
+  const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
+  backend_.copy(reserve(buffer, group_size), q, bytes(group_size));
+  const std::vector<int> shift(config_.group(), head.kv.n_slots - 1 - record_->position);
+  backend_.rope(buffer.data(), config_.group(), 1, shift);
+  return buffer.data();
+}
+
+void* Lane::reserve(Buffer& buffer, std::size_t elements) const {
+  if (buffer.bytes() < bytes(elements)) buffer = backend_.allocate(bytes(elements + elements / 4 + 64));
+  return buffer.data();
+}
+
+std::unique_ptr<Lane> Lane::checkpoint() const {
+  auto copy = std::make_unique<Lane>(backend_, model_, setup_);
+  copy->policy_ = policy_->clone();
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    copy->layers_[l].shadow = layers_[l].shadow;
+    for (std::size_t h = 0; h < layers_[l].heads.size(); ++h) copy->layers_[l].heads[h] = clone(backend_, layers_[l].heads[h]);
+  }
+  copy->steps = steps;
+  copy->fates = fates;
+  copy->n_fates_steps = n_fates_steps;
+  copy->fed = fed;
+  copy->logits = logits;
+  copy->compress_ms = compress_ms;
+  return copy;
+}
+
+double Lane::cache_bytes() const {
+  double total = 0;
+  for (const Layer& layer : layers_) {
+    for (const HeadCache& head : layer.heads) total += static_cast<double>(head.kv.k.bytes() + head.kv.v.bytes());
+  }
+  return total;
+}
+
+double Lane::mean_slots() const {
+  double total = 0;
+  for (const Layer& layer : layers_) {
+    for (const HeadCache& head : layer.heads) total += head.slots.size();
+  }
+  return total / (static_cast<double>(config_.n_layers) * config_.n_kv_heads);
+}
+
+std::size_t Lane::shadow_bytes() const {
+  std::size_t total = 0;
+  for (const Layer& layer : layers_) total += layer.shadow ? layer.shadow->own_bytes() : 0;
+  return total;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/head_cache.h"
+#include "cache/history.h"
+#include "policy/policy.h"
+#include "runtime/forward.h"
+#include "runtime/prompt_run.h"
+#include "snapshot/snapshot.h"
+
+namespace kvscope {
+
+/// What the records of a run hold, and what is measured on the way.
+struct RecordOptions {
+  bool captures = true;  // attention, reference attention, statistic, bias, merge details
+  bool measures = true;  // compress_rel_l2, local_*, attention_loss
+  bool shadow = true;    // keep the uncompressed history beside the cache
+  bool operator==(const RecordOptions&) const = default;
+};
+
+/// One policy with its budget over the prompt: caches of all heads, beside them the lane's own uncompressed history, and the record of every step.
+class Lane {
+ public:
+  struct Setup {
+    std::string spec;
+    PromptMode mode = PromptMode::prefill;
+    int n_prompt = 0;
+    std::uint64_t seed = 0;
+    RecordOptions record;
+  };
+  /// Throws UsageError on a bad specification.
+  Lane(Backend& backend, const Model& model, const Setup& setup);
+
+  const Policy& policy() const { return *policy_; }
+  const Setup& setup() const { return setup_; }
+
+  /// Opens the record of the next step; load_prompt() or prepare()/finish() of every layer fill its heads, the session the distributions.
+  void begin_step(int position);
+  StepRecord& record() { return *record_; }
+
+  /// Prefill mode, step 0: takes over the prompt's keys, values and statistics, then compresses once.
+  void load_prompt(PromptRun& prompt);
+
+  /// Row `row` of the batch is this lane's token. prepare(): appends its slot in layer rows.layer and adds the attention of all heads to `jobs`
+  /// (valid until finish()). finish(), after attention: statistics, measures, compression. The step's own output is not changed by it.
+  void prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs);
+  void finish(const LayerRows& rows, int row);
+
+  /// Deep copy: caches, history (shared copy-on-write), statistics, records so far.
+  std::unique_ptr<Lane> checkpoint() const;
+
+  double cache_bytes() const;  // keys and values allocated
+  double mean_slots() const;   // per head
+  std::size_t shadow_bytes() const;
+
+  std::vector<StepPtr> steps;
+  std::shared_ptr<const LaneFates> fates;
+  int n_fates_steps = 0;                // steps that `fates` covers
+  std::vector<int> fed;                 // token fed after each step
+  std::vector<double> logits;           // [vocab_size] after the newest step
+  double compress_ms = 0;               // statistics, decisions and merges so far
+  bool broken = false;                  // a cancelled step left layers at different positions: must not be used again
+
+ private:
+  struct Layer {
+    std::vector<HeadCache> heads;
+    std::optional<History> shadow;
+  };
+  struct HeadJob {                      // attention of one head: buffers and results of the layer in work
+    std::vector<KvSegment> cache, shadow;
+    std::vector<double> bias;
+    Buffer q, p, z, p_full;
+    std::vector<double> host_p, host_z, host_p_full;
+    bool removed_before = false;
+  };
+
+  void observe(const LayerRows& rows, int row, int head, HeadRecord& record);
+  void measure(const LayerRows& rows, int row, std::span<const double> o);
+  void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
+  void record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record) const;
+  void describe(const HeadCache& head, HeadRecord& record) const;
+  std::vector<double> output_after(const HeadCache& head, const void* q);
+  const void* query_for(const HeadCache& head, const void* q, Buffer& buffer) const;
+  void* reserve(Buffer& buffer, std::size_t elements) const;
+  HeadRecord& head_record(int layer, int head) { return record_->heads[static_cast<std::size_t>(layer) * config_.n_kv_heads + head]; }
+  std::size_t bytes(std::size_t elements) const { return elements * size_of(backend_.dtype()); }
+
+  Backend& backend_;
+  const Model& model_;
+  const ModelConfig& config_;
+  Setup setup_;
+  std::unique_ptr<Policy> policy_;
+  std::vector<Layer> layers_;
+  std::unique_ptr<StepRecord> record_;
+  std::vector<HeadJob> jobs_;           // [n_kv_heads]
+  Buffer o_full_, key_, after_q_, after_o_;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "arch/model_files.h"
+#include "backend/backend.h"
+
+namespace kvscope {
+
+/// The weights of one layer as the backend holds them; shapes as in LayerTensors.
+struct LayerWeights {
+  Weight attn_norm, wq, wk, wv, wo, ffn_norm, w_gate, w_up, w_down;
+};
+
+/// A model ready to run: the files (kept mapped) and the backend's weights.
+struct Model {
+  ModelFiles files;
+  Weight embedding, final_norm, lm_head;
+  std::vector<LayerWeights> layers;
+
+  const ModelConfig& config() const { return files.config; }
+};
+
+/// Throws Error when the backend has no room.
+Model load_model(ModelFiles files, Backend& backend);
+
+}  // namespace kvscope

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "cache/history.h"
+#include "policy/policy.h"
+#include "policy/statistics.h"
+#include "runtime/forward.h"
+
+namespace kvscope {
+
+/// What the lanes of a run want to know about the prompt's attention matrix, together.
+struct PromptNeeds {
+  struct Columns {
+    bool sum = false, sum_sq = false;
+    int rows = 0;  // last rows of abar
+    bool operator==(const Columns&) const = default;
+  };
+  std::array<Columns, 3> columns;  // by GroupReduce
+  int z_rows = 0;                  // last rows of z, per query head
+
+  void add(const StatNeeds& needs);
+  bool covers(const PromptNeeds& other) const;
+};
+
+/// Prefill mode: the whole prompt with full causal attention, computed once for all lanes, in chunks of History::kPage tokens. Keeps what is needed to
+/// go on from any chunk boundary, so that an edit in the middle runs only what follows it.
+class PromptRun {
+ public:
+  PromptRun(Backend& backend, const Model& model);
+
+  /// Brings the run to `tokens` with statistics for `needs`. Returns the number of tokens that had to be run.
+  /// If it throws (Cancelled), finished chunks stay.
+  int update(std::span<const int> tokens, const PromptNeeds& needs, Forward& forward, const CancelToken& cancel, const Forward::LayerDone& layer_done);
+
+  int size() const { return static_cast<int>(tokens_.size()); }
+  const std::vector<int>& tokens() const { return tokens_; }
+  const PromptNeeds& needs() const { return needs_; }
+  const History& history(int layer) const { return layers_[layer].history; }
+  const std::vector<double>& logits() const { return logits_; }  // [vocab_size], of the last token
+
+  /// Statistics of one head for a policy. Valid until the next update().
+  PromptStats stats(int layer, int kv_head, const StatNeeds& needs) const;
+  /// Last query of the prompt, rotated: backend memory [n_heads, head_dim]; its output; its attention [n_heads, n] in host doubles.
+  void* last_query(int layer) { return layers_[layer].last_q.data(); }
+  const void* last_output(int layer) const { return layers_[layer].last_o.data(); }
+  std::span<const double> last_attention(int layer) const { return layers_[layer].last_attention; }
+  std::size_t bytes() const;
+
+ private:
+  struct Columns {
+    std::vector<double> sum, sum_sq;          // [n]
+    std::vector<double> rows;                 // [w, n], the last w rows of the prompt
+  };
+  struct Head {
+    std::array<Columns, 3> by_reduce;
+    std::vector<double> z;                    // [z_rows, group, n]
+  };
+  struct Layer {
+    explicit Layer(History h) : history(std::move(h)) {}
+    History history;
+    std::vector<Head> heads;
+    Buffer last_q, last_o;
+    std::vector<double> last_attention;       // [n_heads, n]
+  };
+  struct Sums {                               // at a chunk boundary: sums over the rows before it
+    std::vector<double> values;
+  };
+  class Site;
+
+  void restart_at(int n, int n_total);
+  std::vector<double> save_sums() const;
+  void load_sums(const std::vector<double>& saved, int n_saved, int n_total);
+
+  Backend& backend_;
+  const ModelConfig& config_;
+  PromptNeeds needs_;
+  std::vector<int> tokens_;
+  int done_ = 0;                              // tokens whose rows are in the sums and histories
+  std::vector<Layer> layers_;
+  std::vector<std::vector<double>> saved_;    // saved_[i]: sums after i * kPage tokens
+  std::vector<double> logits_;
+  Buffer probabilities_, z_;
+  std::vector<double> host_;
+};
+
+}  // namespace kvscope
