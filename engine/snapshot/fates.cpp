@@ -23,9 +23,7 @@ class Replay {
     next_.assign(n, -1);
     tail_.resize(n);
     for (int t = 0; t < n_tokens; ++t) tail_[static_cast<std::size_t>(t)] = t;
-    for (int t = 0; t < n_tokens; ++t) {
-      if (at(fates_.into, t) >= 0 && at(fates_.lost, t) == kNever) append(holder(t), t);
-    }
+    adopt(n_tokens);
   }
 
   void apply(const Event& event, int step) {
@@ -57,9 +55,18 @@ class Replay {
     }
   }
 
-  void append(int slot, int token) {
-    at(next_, at(tail_, slot)) = token;
-    at(tail_, slot) = token;
+  // Lists of the tokens that had been merged before.
+  void adopt(int n_tokens) {
+    std::vector<int> slot(static_cast<std::size_t>(n_tokens), -1);  // that stands for a token, once known
+    for (int t = 0; t < n_tokens; ++t) {
+      if (at(fates_.into, t) < 0 || at(fates_.lost, t) != kNever) continue;
+      int end = t;
+      while (at(slot, end) < 0 && at(fates_.left, end) != kNever) end = at(fates_.into, end);
+      const int found = at(slot, end) >= 0 ? at(slot, end) : end;
+      for (int u = t; u != end; u = at(fates_.into, u)) at(slot, u) = found;  // each link is followed once in all
+      at(next_, at(tail_, found)) = t;
+      at(tail_, found) = t;
+    }
   }
 
   // Slot that stands for a token: follows merges until a token that still has its own slot.
