@@ -27,7 +27,7 @@ class PolicyPanel : public QWidget {
   PolicyCard& card() { return *m_card; }
   bool parametersShown() const;
 
- public slots:
+ public Q_SLOTS:
   void setParametersShown(bool shown);
 
  signals:

@@ -26,7 +26,7 @@ class SessionController : public QObject {
   const RunRequest& request() const { return m_request; }
   QStringList laneSpecs() const;
 
- public slots:
+ public Q_SLOTS:
   void loadModel(const QString& folder);
   void setPrompt(const QString& text);
   void setLaneSpec(int lane, const QString& spec);   // lane >= 1

@@ -39,7 +39,7 @@ class TablePanel : public QWidget {
   QTableView& view() { return *m_view; }
   QLineEdit& filter() { return *m_filter; }
 
- public slots:
+ public Q_SLOTS:
   /// Reads the source again (also done by itself on a new snapshot, selection or theme).
   void refresh();
   /// Asks for a file and writes csv() there.

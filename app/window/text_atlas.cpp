@@ -49,6 +49,7 @@ void TextAtlas::clear(int index) {
   Page& page = m_pages[static_cast<std::size_t>(index)];
   page.image.fill(Qt::transparent);
   page.x = page.y = page.row_height = 0;
+  page.dirty = page.image.rect();
 }
 
 QImage TextAtlas::render(std::string_view utf8, float px, bool bold, bool vertical) const {

@@ -31,7 +31,7 @@ class Workspace : public QObject {
   /// True while the picture is of an older request than the newest one: panels dim their content.
   bool stale() const { return m_stale; }
 
- public slots:
+ public Q_SLOTS:
   void setSnapshot(kvscope::SnapshotPtr snapshot);        // clamps the selection to what exists; keeps tokens by identity of the common prefix
   void setSelection(const kvscope::viz::Selection& selection);
   void setHover(const kvscope::viz::Hover& hover);

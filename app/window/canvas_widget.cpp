@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/canvas_widget.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <QAccessible>
+#include <QAccessibleWidget>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QKeySequence>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <QWheelEvent>
+
+#include "app/window/style.h"
+#include "app/window/workspace.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kSettlingFrames = 2;
+constexpr double kStaleDim = 0.2;
+
+/// The cell under the keyboard cursor, spoken as the canvas's value.
+class CanvasAccessible : public QAccessibleWidget {
+ public:
+  explicit CanvasAccessible(CanvasWidget* canvas) : QAccessibleWidget(canvas, QAccessible::Canvas), m_canvas(canvas) {}
+  QString text(QAccessible::Text kind) const override {
+    return kind == QAccessible::Value ? m_canvas->cursorText() : QAccessibleWidget::text(kind);
+  }
+
+ private:
+  CanvasWidget* m_canvas;
+};
+
+QAccessibleInterface* accessibleOf(const QString&, QObject* object) {
+  auto* canvas = qobject_cast<CanvasWidget*>(object);
+  return canvas ? new CanvasAccessible(canvas) : nullptr;  // Qt's accessibility cache owns it
+}
+
+Qt::CursorShape shapeOf(ImGuiMouseCursor cursor) {
+  switch (cursor) {
+    case ImGuiMouseCursor_ResizeNS: return Qt::SizeVerCursor;
+    case ImGuiMouseCursor_ResizeEW: return Qt::SizeHorCursor;
+    case ImGuiMouseCursor_Hand: return Qt::PointingHandCursor;
+    case ImGuiMouseCursor_ResizeAll: return Qt::SizeAllCursor;
+    default: return Qt::ArrowCursor;
+  }
+}
+
+CanvasInput::Event eventAt(const QSinglePointEvent& event, CanvasInput::Event::Kind kind) {
+  CanvasInput::Event result;
+  result.kind = kind;
+  result.at = ImVec2(static_cast<float>(event.position().x()), static_cast<float>(event.position().y()));
+  result.shift = event.modifiers() & Qt::ShiftModifier;
+  result.ctrl = event.modifiers() & Qt::ControlModifier;
+  result.alt = event.modifiers() & Qt::AltModifier;
+  return result;
+}
+
+}  // namespace
+
+QString keyName(const QKeyEvent& event) {
+  switch (event.key()) {
+    case Qt::Key_Tab:
+    case Qt::Key_Backtab:
+    case Qt::Key_Shift:
+    case Qt::Key_Control:
+    case Qt::Key_Alt:
+    case Qt::Key_Meta:
+    case Qt::Key_AltGr:
+    case Qt::Key_CapsLock:
+    case Qt::Key_unknown:
+    case 0: return {};
+    default: break;
+  }
+  QString name;
+  switch (event.key()) {
+    case Qt::Key_Return:
+    case Qt::Key_Enter: name = "Enter"; break;
+    case Qt::Key_Escape: name = "Escape"; break;
+    case Qt::Key_PageUp: name = "PageUp"; break;
+    case Qt::Key_PageDown: name = "PageDown"; break;
+    case Qt::Key_Space: name = "Space"; break;
+    case Qt::Key_Plus: return "+";  // with whatever modifiers the keyboard needs for it
+    case Qt::Key_Minus: return "-";
+    default: name = QKeySequence(event.key()).toString(QKeySequence::PortableText); break;
+  }
+  QString modifiers;
+  if (event.modifiers() & Qt::ControlModifier) modifiers += "Ctrl+";
+  if (event.modifiers() & Qt::AltModifier) modifiers += "Alt+";
+  if (event.modifiers() & Qt::ShiftModifier) modifiers += "Shift+";
+  return modifiers + name;
+}
+
+CanvasWidget::CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer* renderer, QString reason, QWidget* parent)
+    : QWidget(parent), m_view(view), m_workspace(workspace), m_renderer(renderer), m_reason(std::move(reason)) {
+  static const bool installed = (QAccessible::installFactory(accessibleOf), true);
+  (void)installed;
+  setObjectName(QString("canvas_") + view.id());
+  setAttribute(Qt::WA_OpaquePaintEvent);
+  setAttribute(Qt::WA_InputMethodEnabled, false);
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
+  setAccessibleName(view.title());
+  if (m_renderer) m_surface = std::make_unique<CanvasSurface>(*m_renderer);
+  const auto redraw = [this] { settle(1); };
+  const auto refresh = [this] {
+    settle(1);
+    emit factsChanged();
+    announce();
+  };
+  connect(&m_workspace, &Workspace::snapshotChanged, this, refresh);
+  connect(&m_workspace, &Workspace::selectionChanged, this, refresh);
+  connect(&m_workspace, &Workspace::hoverChanged, this, redraw);
+  connect(&m_workspace, &Workspace::themeChanged, this, redraw);
+  connect(&m_workspace, &Workspace::staleChanged, this, redraw);
+}
+
+CanvasWidget::~CanvasWidget() = default;
+
+const CanvasSurface::Times& CanvasWidget::times() const {
+  static const CanvasSurface::Times kNone;
+  return m_surface ? m_surface->times() : kNone;
+}
+
+viz::Frame CanvasWidget::frame() const {
+  viz::Frame frame;
+  frame.snapshot = &m_workspace.snapshot();
+  frame.selection = m_workspace.selection();
+  frame.hover = m_workspace.hover();
+  frame.theme = &m_workspace.theme();
+  frame.size = ImVec2(static_cast<float>(width()), static_cast<float>(height()));
+  frame.has_focus = hasFocus();
+  frame.dim = m_workspace.stale() ? kStaleDim : 0;
+  if (m_renderer) {
+    frame.fonts = m_renderer->fonts(devicePixelRatioF()).fonts();
+    frame.text = &m_renderer->text();
+  }
+  return frame;
+}
+
+void CanvasWidget::settle(int frames) {
+  m_to_draw = std::max(m_to_draw, frames);
+  if (isVisible()) update();
+}
+
+void CanvasWidget::invalidate() { settle(1); }
+
+void CanvasWidget::draw() {
+  bool more = false;
+  std::vector<viz::Intent> intents;
+  m_picture = m_surface->frame(size(), devicePixelRatioF(), m_workspace.theme().panel, m_input, more,
+                               [&](const viz::Fonts& fonts, viz::TextureStore& textures, viz::TextPainter& text) {
+                                 viz::Frame now = frame();
+                                 now.fonts = fonts;
+                                 now.textures = &textures;
+                                 now.text = &text;
+                                 m_view.draw(now, intents);
+                               });
+  ++m_frames_drawn;
+  setCursor(shapeOf(m_surface->cursor()));
+  m_to_draw = std::max(m_to_draw - 1, 0);
+  if (more) m_to_draw = std::max(m_to_draw, 1);
+  // Answers change what other widgets show; not from inside a paint event.
+  if (!intents.empty()) QMetaObject::invokeMethod(this, [this, intents] { handle(intents); }, Qt::QueuedConnection);
+}
+
+void CanvasWidget::paintEvent(QPaintEvent*) {
+  ++m_paints;
+  QPainter painter(this);
+  const viz::Theme& theme = m_workspace.theme();
+  if (!m_surface) {
+    painter.fillRect(rect(), toColor(theme.panel));
+    painter.setPen(toColor(theme.secondary));
+    painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignCenter | Qt::TextWordWrap, m_reason);
+    return;
+  }
+  const QSize pixels = (QSizeF(size()) * devicePixelRatioF()).toSize();
+  if (m_to_draw > 0 || (m_picture.size() - pixels).width() != 0 || (m_picture.size() - pixels).height() != 0) draw();
+  if (m_picture.isNull())
+    painter.fillRect(rect(), toColor(theme.panel));
+  else
+    painter.drawImage(QPoint(0, 0), m_picture);
+  if (hasFocus()) {
+    painter.setPen(QPen(toColor(theme.accent), 1));
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+  }
+  if (m_to_draw > 0) update();
+}
+
+void CanvasWidget::mouseButton(QMouseEvent* event, bool down) {
+  const int button = event->button() == Qt::LeftButton ? 0 : event->button() == Qt::RightButton ? 1 : event->button() == Qt::MiddleButton ? 2 : -1;
+  if (button < 0) {
+    event->ignore();
+    return;
+  }
+  CanvasInput::Event input = eventAt(*event, CanvasInput::Event::Kind::button);
+  input.button = button;
+  input.down = down;
+  m_leaving = false;
+  m_input.push(input);
+  settle(kSettlingFrames + 1);
+}
+
+void CanvasWidget::mouseMoveEvent(QMouseEvent* event) {
+  m_leaving = false;
+  m_mouse = event->position().toPoint();
+  m_input.push(eventAt(*event, CanvasInput::Event::Kind::move));
+  settle(kSettlingFrames);
+}
+
+void CanvasWidget::mousePressEvent(QMouseEvent* event) { mouseButton(event, true); }
+void CanvasWidget::mouseReleaseEvent(QMouseEvent* event) { mouseButton(event, false); }
+void CanvasWidget::mouseDoubleClickEvent(QMouseEvent* event) { mouseButton(event, true); }
+
+void CanvasWidget::wheelEvent(QWheelEvent* event) {
+  CanvasInput::Event input = eventAt(*event, CanvasInput::Event::Kind::wheel);
+  input.dx = static_cast<float>(event->angleDelta().x()) / 120.f;
+  input.dy = static_cast<float>(event->angleDelta().y()) / 120.f;
+  m_input.push(input);
+  settle(kSettlingFrames + 1);
+  event->accept();
+}
+
+void CanvasWidget::leaveEvent(QEvent* event) {
+  if (!m_input.anyButtonDown()) {
+    CanvasInput::Event input;
+    input.kind = CanvasInput::Event::Kind::leave;
+    m_input.push(input);
+    m_leaving = true;
+    m_tooltip.clear();
+    m_workspace.setHover({});
+    settle(kSettlingFrames);
+  }
+  QWidget::leaveEvent(event);
+}
+
+void CanvasWidget::keyPressEvent(QKeyEvent* event) {
+  const QString name = keyName(*event);
+  if (!name.isEmpty() && m_surface) {
+    std::vector<viz::Intent> intents;
+    const ImGuiScope scope(m_surface->context());
+    if (m_view.key(frame(), name.toStdString(), intents)) {
+      event->accept();
+      settle(kSettlingFrames);
+      handle(intents);
+      announce();
+      return;
+    }
+  }
+  QWidget::keyPressEvent(event);
+}
+
+void CanvasWidget::focusInEvent(QFocusEvent* event) {
+  settle(1);
+  emit focused();
+  QWidget::focusInEvent(event);
+}
+
+void CanvasWidget::focusOutEvent(QFocusEvent* event) {
+  // A tooltip or menu that opens must not cut a drag in two, anything else releases the buttons.
+  if (event->reason() != Qt::PopupFocusReason) m_input.reset();
+  settle(1);
+  QWidget::focusOutEvent(event);
+}
+
+void CanvasWidget::hideEvent(QHideEvent* event) {
+  m_input.reset();
+  QWidget::hideEvent(event);
+}
+
+void CanvasWidget::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::EnabledChange || event->type() == QEvent::FontChange) settle(1);
+  QWidget::changeEvent(event);
+}
+
+bool CanvasWidget::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    // Shown only when the mouse rests: tooltips that follow every move hide what they explain.
+    const auto* help = static_cast<QHelpEvent*>(event);
+    if (m_tooltip.isEmpty())
+      QToolTip::hideText();
+    else
+      QToolTip::showText(help->globalPos() + QPoint(12, 12), m_tooltip, this);
+    return true;
+  }
+  return QWidget::event(event);
+}
+
+void CanvasWidget::handle(const std::vector<viz::Intent>& intents) {
+  for (const viz::Intent& intent : intents) handleOne(intent);
+}
+
+void CanvasWidget::handleOne(const viz::Intent& intent) {
+  if (const auto* select = std::get_if<viz::Select>(&intent)) {
+    m_workspace.setSelection(select->selection);
+  } else if (const auto* hover = std::get_if<viz::HoverAt>(&intent)) {
+    if (m_leaving) return;  // drawn before the mouse left
+    m_workspace.setHover(hover->hover);
+    QStringList lines;
+    for (const std::string& line : hover->tooltip) lines << QString::fromStdString(line).toHtmlEscaped();
+    QString text;
+    if (!lines.isEmpty()) text = "<p style='white-space:pre'>" + lines.join("<br/>") + "</p>";
+    if (text != m_tooltip && QToolTip::isVisible()) QToolTip::showText(mapToGlobal(m_mouse) + QPoint(12, 12), text, this);
+    m_tooltip = text;
+  } else if (const auto* step = std::get_if<viz::SetStep>(&intent)) {
+    viz::Selection selection = m_workspace.selection();
+    selection.step = step->step;
+    m_workspace.setSelection(selection);
+  } else if (std::get_if<viz::OpenInspector>(&intent)) {
+    emit openInspectorRequested();
+  } else if (const auto* budget = std::get_if<viz::SetBudget>(&intent)) {
+    emit budgetRequested(budget->lane, budget->slots);
+  } else if (const auto* remove = std::get_if<viz::RemoveLane>(&intent)) {
+    emit removeLaneRequested(remove->lane);
+  }
+}
+
+QString CanvasWidget::facts() const {
+  if (!m_surface) return {};
+  const ImGuiScope scope(m_surface->context());
+  return QString::fromStdString(m_view.facts(frame()));
+}
+
+viz::Table CanvasWidget::table() const {
+  const ImGuiScope scope(m_surface ? m_surface->context() : ImGui::GetCurrentContext());
+  return m_view.table(frame());
+}
+
+QString CanvasWidget::cursorText() const {
+  const ImGuiScope scope(m_surface ? m_surface->context() : ImGui::GetCurrentContext());
+  return QString::fromStdString(m_view.cursor_text(frame()));
+}
+
+void CanvasWidget::announce() {
+  if (!hasFocus() || !QAccessible::isActive()) return;
+  const QString text = cursorText();
+  if (text == m_announced) return;
+  m_announced = text;
+  QAccessibleValueChangeEvent change(this, text);
+  QAccessible::updateAccessibility(&change);
+}
+
+}  // namespace kvscope

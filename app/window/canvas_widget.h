@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include <QImage>
+#include <QWidget>
+
+#include "app/window/host_imgui.h"
+#include "viz/canvas.h"
+
+namespace kvscope {
+
+class Workspace;
+
+/// Shows one view and gives it mouse, keys and focus; what the user does there goes to the workspace (selection, hover, step) or out as a
+/// signal. Draws only when something changed, and two frames more until ImGui has settled.
+class CanvasWidget : public QWidget {
+  Q_OBJECT
+
+ public:
+  /// `renderer` may be nullptr: the canvas then shows `reason` instead of a picture. Both view and renderer outlive the widget.
+  CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer* renderer, QString reason, QWidget* parent = nullptr);
+  ~CanvasWidget() override;
+
+  viz::View& view() const { return m_view; }
+  QString facts() const;
+  viz::Table table() const;
+  QString cursorText() const;
+  int framesDrawn() const { return m_frames_drawn; }
+  int paints() const { return m_paints; }
+  const CanvasSurface::Times& times() const;
+  /// The next paint draws anew.
+  void invalidate();
+  QSize sizeHint() const override { return {320, 160}; }
+  QSize minimumSizeHint() const override { return {120, 60}; }
+
+ signals:
+  void factsChanged();
+  void openInspectorRequested();
+  void budgetRequested(int lane, int nSlots);
+  void removeLaneRequested(int lane);
+  void focused();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  viz::Frame frame() const;
+  void draw();
+  void settle(int frames);
+  void handle(const std::vector<viz::Intent>& intents);
+  void handleOne(const viz::Intent& intent);
+  void mouseButton(QMouseEvent* event, bool down);
+  void announce();
+
+  viz::View& m_view;
+  Workspace& m_workspace;
+  CanvasRenderer* m_renderer;
+  QString m_reason;
+  std::unique_ptr<CanvasSurface> m_surface;
+  CanvasInput m_input;
+  QImage m_picture;
+  int m_to_draw = 1;  // frames until nothing changes any more
+  int m_frames_drawn = 0;
+  int m_paints = 0;
+  bool m_leaving = false;
+  QPoint m_mouse;
+  QString m_tooltip;
+  QString m_announced;
+};
+
+/// "Shift+Right", "Enter", "+": how views name keys. Empty for keys no view gets (Tab, modifiers alone).
+QString keyName(const QKeyEvent& event);
+
+}  // namespace kvscope

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <QPainter>
+#include <QPainterPath>
+#include <QPixmap>
+
+#include "app/window/style.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kSize = 16;
+
+void polygon(QPainterPath& path, std::initializer_list<QPointF> points, bool closed) {
+  auto it = points.begin();
+  path.moveTo(*it++);
+  for (; it != points.end(); ++it) path.lineTo(*it);
+  if (closed) path.closeSubpath();
+}
+
+/// Strokes of 1.4 px on a grid of 16 x 16; `solid` shapes are filled instead.
+QPainterPath shape(Icon which, bool& solid) {
+  QPainterPath p;
+  solid = false;
+  switch (which) {
+    case Icon::open: polygon(p, {{2, 12.5}, {2, 3.5}, {6, 3.5}, {7.5, 5.5}, {14, 5.5}, {14, 12.5}}, true); break;
+    case Icon::save:
+      polygon(p, {{2.5, 2.5}, {11.5, 2.5}, {13.5, 4.5}, {13.5, 13.5}, {2.5, 13.5}}, true);
+      polygon(p, {{5, 13.5}, {5, 9}, {11, 9}, {11, 13.5}}, false);
+      polygon(p, {{5.5, 2.5}, {5.5, 5.5}, {10, 5.5}, {10, 2.5}}, false);
+      break;
+    case Icon::play:
+      polygon(p, {{4, 2.5}, {13, 8}, {4, 13.5}}, true);
+      solid = true;
+      break;
+    case Icon::stop:
+      p.addRect(4, 4, 8, 8);
+      solid = true;
+      break;
+    case Icon::next:
+      polygon(p, {{4, 3}, {10.5, 8}, {4, 13}}, true);
+      polygon(p, {{12.5, 3}, {12.5, 13}}, false);
+      break;
+    case Icon::compare:
+      p.addRect(2.5, 3, 4.5, 10);
+      p.addRect(9.5, 3, 4.5, 10);
+      break;
+    case Icon::maximise:
+      polygon(p, {{9.5, 3.5}, {12.5, 3.5}, {12.5, 6.5}}, false);
+      polygon(p, {{6.5, 12.5}, {3.5, 12.5}, {3.5, 9.5}}, false);
+      break;
+    case Icon::restore:
+      polygon(p, {{13, 6.5}, {9.5, 6.5}, {9.5, 3}}, false);
+      polygon(p, {{3, 9.5}, {6.5, 9.5}, {6.5, 13}}, false);
+      break;
+    case Icon::close:
+      polygon(p, {{4.5, 4.5}, {11.5, 11.5}}, false);
+      polygon(p, {{11.5, 4.5}, {4.5, 11.5}}, false);
+      break;
+    case Icon::left: polygon(p, {{10, 3.5}, {5.5, 8}, {10, 12.5}}, false); break;
+    case Icon::right: polygon(p, {{6, 3.5}, {10.5, 8}, {6, 12.5}}, false); break;
+    case Icon::back:
+      polygon(p, {{7, 3.5}, {2.5, 8}, {7, 12.5}}, false);
+      polygon(p, {{2.5, 8}, {13.5, 8}}, false);
+      break;
+  }
+  return p;
+}
+
+QPixmap draw(Icon which, const QColor& colour, qreal ratio) {
+  QPixmap pixmap(static_cast<int>(kSize * ratio), static_cast<int>(kSize * ratio));
+  pixmap.setDevicePixelRatio(ratio);
+  pixmap.fill(Qt::transparent);
+  QPainter painter(&pixmap);
+  painter.setRenderHint(QPainter::Antialiasing);
+  bool solid = false;
+  const QPainterPath path = shape(which, solid);
+  if (solid)
+    painter.fillPath(path, colour);
+  else
+    painter.strokePath(path, QPen(colour, 1.4, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+  return pixmap;
+}
+
+}  // namespace
+
+QIcon icon(Icon which, const QColor& colour, const QColor& disabled) {
+  QIcon result;
+  for (const qreal ratio : {1.0, 2.0, 3.0}) {
+    result.addPixmap(draw(which, colour, ratio), QIcon::Normal);
+    result.addPixmap(draw(which, disabled, ratio), QIcon::Disabled);
+  }
+  return result;
+}
+
+}  // namespace kvscope

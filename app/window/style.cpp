@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/style.h"
+
+#include <QApplication>
+#include <QDirIterator>
+#include <QFontDatabase>
+#include <QPalette>
+#include <QStandardPaths>
+#include <QStyle>
+#include <QStyleFactory>
+
+namespace kvscope {
+
+namespace {
+
+QFont family(const QStringList& wanted, int px, bool bold) {
+  QFont font;
+  font.setFamilies(wanted);
+  font.setPixelSize(px);
+  font.setBold(bold);
+  return font;
+}
+
+QString css(viz::Rgb c) { return toColor(c).name(); }
+
+QString css(viz::Rgb c, double alpha) { return QString("rgba(%1,%2,%3,%4)").arg(c.r()).arg(c.g()).arg(c.b()).arg(alpha, 0, 'f', 3); }
+
+// %name% is replaced by the colour of that name.
+const char* const kSheet = R"(
+* { outline: none; }
+QWidget { color: %text%; selection-background-color: %accent30%; selection-color: %text%; }
+QMainWindow, QDialog, #inspectArea { background: %window%; }
+QToolTip { background: %raised%; color: %text%; border: 1px solid %line%; padding: 6px 8px; }
+QMenuBar { background: %window%; border: none; padding: 0 0 0 4px; }
+QMenuBar::item { background: transparent; padding: 5px 9px; border-radius: 4px; color: %secondary%; }
+QMenuBar::item:selected, QMenuBar::item:pressed { background: %raised%; color: %text%; }
+QMenu { background: %raised%; border: 1px solid %line%; padding: 4px; }
+QMenu::item { padding: 5px 28px 5px 24px; border-radius: 4px; }
+QMenu::item:selected { background: %hover%; }
+QMenu::item:disabled { color: %disabled%; }
+QMenu::separator { height: 1px; background: %line%; margin: 4px 6px; }
+#menuRow { background: %window%; }
+#toolRow { background: %panel%; border-top: 1px solid %line%; border-bottom: 1px solid %line%; }
+#crumbRow { background: %window%; }
+#crumbRow, #messageBar { border-bottom: 1px solid %line%; }
+#messageBar { background: %raised%; border-left: 3px solid %changed%; }
+#statusRow { background: %panel%; border-top: 1px solid %line%; }
+#statusRow QLabel { color: %secondary%; font-size: 11px; }
+#facts, #modelFacts, #secondary { color: %secondary%; }
+#separator { background: %line%; }
+QPushButton, QToolButton { background: %raised%; border: 1px solid %line%; border-radius: 5px; padding: 0 10px; min-height: 26px; }
+QPushButton:hover, QToolButton:hover { background: %hover%; }
+QPushButton:pressed, QToolButton:pressed, QToolButton:checked { background: %hover%; border-color: %accent%; }
+QPushButton:disabled, QToolButton:disabled { color: %disabled%; }
+QPushButton:focus, QToolButton:focus { border-color: %accent%; }
+QToolButton#flat, QPushButton#flat { background: transparent; border-color: transparent; color: %secondary%; }
+QToolButton#flat:hover, QPushButton#flat:hover { background: %raised%; color: %text%; }
+QToolButton#flat:focus, QPushButton#flat:focus { border-color: %accent%; }
+QToolButton#flat:checked { background: %raised%; border-color: %accent%; color: %text%; }
+QToolButton#square { padding: 0; min-width: 26px; max-width: 26px; }
+QToolButton#header { background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 0; min-width: 22px; max-width: 22px; min-height: 22px; max-height: 22px; }
+QToolButton#header:hover { background: %raised%; }
+QToolButton#header:focus { border-color: %accent%; }
+QToolButton#headerText { background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 0 6px; min-height: 22px; max-height: 22px; color: %secondary%; font-size: 12px; }
+QToolButton#headerText:hover { background: %raised%; color: %text%; }
+QToolButton#headerText:focus { border-color: %accent%; }
+QPushButton#primary { background: %accent%; border-color: %accent%; color: %on_accent%; font-weight: bold; padding: 0 12px; }
+QPushButton#primary:hover { background: %accentHover%; }
+QPushButton#primary:focus { border: 2px solid %text%; }
+QPushButton#primary:disabled { background: %raised%; border-color: %line%; color: %disabled%; }
+QPushButton#chip { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; }
+QPushButton#chipActive { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; border-color: %accent%; color: %accent%; background: %accent10%; }
+QComboBox { background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 8px; min-height: 26px; }
+QComboBox:hover { background: %hover%; }
+QComboBox:focus, QComboBox:on { border-color: %accent%; }
+QComboBox:disabled { color: %disabled%; }
+QComboBox::drop-down { border: none; width: 22px; }
+QComboBox::down-arrow { image: url(:/kvscope/chevron-%tone%.png); width: 12px; height: 12px; }
+QComboBox#header { padding: 0 6px; min-height: 20px; max-height: 20px; font-size: 12px; }
+QComboBox#header::drop-down { width: 18px; }
+QComboBox QAbstractItemView { background: %raised%; border: 1px solid %line%; padding: 4px; selection-background-color: %hover%; selection-color: %text%; }
+QSpinBox, QDoubleSpinBox, QLineEdit { background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 6px; min-height: 26px; }
+QSpinBox:focus, QDoubleSpinBox:focus, QLineEdit:focus { border-color: %accent%; }
+QSpinBox:disabled, QDoubleSpinBox:disabled, QLineEdit:disabled { color: %disabled%; }
+QSpinBox::up-button, QDoubleSpinBox::up-button { subcontrol-origin: border; subcontrol-position: top right; width: 18px; border: none; }
+QSpinBox::down-button, QDoubleSpinBox::down-button { subcontrol-origin: border; subcontrol-position: bottom right; width: 18px; border: none; }
+QSpinBox::up-arrow, QDoubleSpinBox::up-arrow { image: url(:/kvscope/chevron-up-%tone%.png); width: 9px; height: 9px; }
+QSpinBox::down-arrow, QDoubleSpinBox::down-arrow { image: url(:/kvscope/chevron-%tone%.png); width: 9px; height: 9px; }
+QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: %line%; }
+QSlider::sub-page:horizontal { height: 4px; border-radius: 2px; background: %accent%; }
+QSlider::handle:horizontal { width: 12px; height: 12px; margin: -6px 0; border-radius: 8px; border: 2px solid %accent%; background: %panel%; }
+QSlider::handle:horizontal:hover, QSlider::handle:horizontal:focus { background: %accent%; }
+QSlider::sub-page:horizontal:disabled { background: %line%; }
+QSlider::handle:horizontal:disabled { border-color: %disabled%; }
+QCheckBox::indicator, QRadioButton::indicator { width: 14px; height: 14px; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: %line%; border-radius: 3px; margin: 2px; min-height: 24px; min-width: 24px; }
+QScrollBar::handle:hover { background: %disabled%; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QTableView, QTreeView, QListView { background: %panel%; alternate-background-color: %window%; border: none; gridline-color: %line%; }
+QHeaderView::section { background: %panel%; color: %secondary%; border: none; border-bottom: 1px solid %line%; padding: 3px 6px; font-size: 11px; }
+QTableCornerButton::section { background: %panel%; border: none; }
+QPlainTextEdit, QTextEdit, QTextBrowser { background: %panel%; border: none; }
+QProgressBar { background: transparent; border: none; max-height: 2px; }
+QProgressBar::chunk { background: %accent%; }
+QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
+#panelHeader { background: %panel%; border: 1px solid %line%; border-top-left-radius: 6px; border-top-right-radius: 6px; }
+#panelBody { background: %panel%; border: 1px solid %line%; border-top: none; border-bottom-left-radius: 6px; border-bottom-right-radius: 6px; }
+#panelTitle { font-weight: bold; font-size: 12px; }
+#panelHeader #facts { font-size: 12px; }
+QMainWindow::separator { background: %window%; width: 8px; height: 8px; }
+QMainWindow::separator:hover { background: %line%; }
+)";
+
+viz::Rgb between(viz::Rgb a, viz::Rgb b, double t) {
+  const auto channel = [t](int x, int y) { return static_cast<std::uint32_t>(x + (y - x) * t + 0.5); };
+  return {channel(a.r(), b.r()) << 16 | channel(a.g(), b.g()) << 8 | channel(a.b(), b.b())};
+}
+
+}  // namespace
+
+QFont uiFont(int px, bool bold) { return family({"Noto Sans", "DejaVu Sans"}, px, bold); }
+
+QFont monoFont(int px, bool bold) {
+  QFont font = family({"Noto Sans Mono", "DejaVu Sans Mono", "Noto Color Emoji", "Noto Sans CJK SC", "Noto Sans"}, px, bold);
+  font.setStyleHint(QFont::Monospace);
+  return font;
+}
+
+QString findFontFile(const QString& file) {
+  for (const QString& folder : QStandardPaths::standardLocations(QStandardPaths::FontsLocation)) {
+    QDirIterator it(folder, {file}, QDir::Files, QDirIterator::Subdirectories | QDirIterator::FollowSymlinks);
+    if (it.hasNext()) return it.next();
+  }
+  return {};
+}
+
+QString styleSheet(const viz::Theme& theme) {
+  QString sheet = QString::fromUtf8(kSheet);
+  const std::pair<const char*, QString> colours[] = {
+      {"window", css(theme.window)},
+      {"panel", css(theme.panel)},
+      {"raised", css(theme.raised)},
+      {"line", css(theme.line)},
+      {"text", css(theme.text)},
+      {"secondary", css(theme.secondary)},
+      {"disabled", css(theme.disabled)},
+      {"accent", css(theme.accent)},
+      {"on_accent", css(theme.on_accent)},
+      {"changed", css(theme.changed)},
+      {"hover", css(between(theme.raised, theme.line, 0.6))},
+      {"accentHover", css(between(theme.accent, theme.text, 0.15))},
+      {"accent30", css(theme.accent, 0.30)},
+      {"accent10", css(theme.accent, 0.10)},
+      {"tone", theme.dark ? "dark" : "light"},
+  };
+  for (const auto& [name, value] : colours) sheet.replace(QString("%%1%").arg(name), value);
+  return sheet;
+}
+
+void applyTheme(QApplication& app, const viz::Theme& theme) {
+  static const QString kFusion = "fusion";
+  if (app.style()->name() != kFusion && !app.style()->inherits("QStyleSheetStyle")) app.setStyle(QStyleFactory::create(kFusion));
+  QPalette palette;
+  const auto set = [&palette](QPalette::ColorRole role, viz::Rgb c) { palette.setColor(role, toColor(c)); };
+  set(QPalette::Window, theme.window);
+  set(QPalette::WindowText, theme.text);
+  set(QPalette::Base, theme.panel);
+  set(QPalette::AlternateBase, theme.window);
+  set(QPalette::Text, theme.text);
+  set(QPalette::Button, theme.raised);
+  set(QPalette::ButtonText, theme.text);
+  set(QPalette::BrightText, theme.changed);
+  set(QPalette::ToolTipBase, theme.raised);
+  set(QPalette::ToolTipText, theme.text);
+  set(QPalette::PlaceholderText, theme.disabled);
+  set(QPalette::Highlight, theme.accent);
+  set(QPalette::HighlightedText, theme.on_accent);
+  set(QPalette::Link, theme.accent);
+  set(QPalette::Mid, theme.line);
+  set(QPalette::Dark, theme.line);
+  set(QPalette::Light, theme.raised);
+  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+    palette.setColor(QPalette::Disabled, role, toColor(theme.disabled));
+  app.setPalette(palette);
+  app.setFont(uiFont(13));
+  app.setStyleSheet(styleSheet(theme));
+}
+
+}  // namespace kvscope
