@@ -68,7 +68,7 @@ std::string lane_params(const LaneSnapshot& lane, int max_parts);
 /// "A", "B", ... "Z", then "27".
 std::string lane_letter(int lane);
 
-/// Text of a vocabulary entry, looked up among the tokens of the run; "#1234" where it does not occur there.
+/// Text of a vocabulary entry; "#1234" where neither the run nor the snapshot's vocabulary knows it.
 std::string text_of_id(const Snapshot& snapshot, int id);
 
 }  // namespace kvscope::viz
