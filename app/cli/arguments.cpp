@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/arguments.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "app/cli/help.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "trace/trace_writer.h"
+
+namespace kvscope::cli {
+
+namespace {
+
+/// Option values as text, before they are turned into an Arguments.
+struct Words {
+  std::string precision = "f32", prompt_mode = "prefill", follow, detail = "slots";
+};
+
+using Check = std::function<std::string(std::string&)>;
+
+std::string expected_got(const std::string& expected, const std::string& got) { return fmt::format("expected {}, got '{}'", expected, got); }
+
+Check one_of(std::vector<std::string> choices) {
+  return [choices](std::string& got) -> std::string {
+    if (std::find(choices.begin(), choices.end(), got) != choices.end()) return "";
+    return expected_got(fmt::format("{}", fmt::join(choices, " or ")), got);
+  };
+}
+
+template <class T>
+Check number_in(T min, T max, std::string words) {
+  return [=](std::string& got) -> std::string {
+    T value{};
+    const char* end = got.data() + got.size();
+    const auto [stop, error] = std::from_chars(got.data(), end, value);
+    if (error == std::errc() && stop == end && value >= min && value <= max) return "";
+    return expected_got(words, got);
+  };
+}
+
+/// CLI11's name for the check is empty: the help shows our own words instead.
+template <class Option>
+Option* checked(Option* option, Check check) {
+  return option->check(CLI::Validator(std::move(check), ""))->type_name("");
+}
+
+void add_common(CLI::App& app, Arguments& a, Words& w) {
+  app.add_option("--model", a.model, "model folder (config.json, model.safetensors, tokenizer.model); default: the embedded model");
+  checked(app.add_option("--device", a.device, "auto, cpu or cuda; default auto"), [](std::string& got) -> std::string {
+    if (got == "cuda") return "this build has no CUDA and computes on the CPU; leave the option out or say cpu";
+    return one_of({"auto", "cpu"})(got);
+  });
+  checked(app.add_option("--precision", w.precision, "f32 (default) or f64; numbers of the computation and the cache"), [](std::string& got) -> std::string {
+    if (got == "f16" || got == "bf16") return fmt::format("the CPU computes in f32 or f64, not in {} (weights in {} are read as they are)", got, got);
+    return one_of({"f32", "f64"})(got);
+  });
+  checked(app.add_option("--threads", a.threads, "threads; default: one per core"), number_in(0, 1024, "0..1024"));
+  app.add_flag("--json", a.json, "machine-readable result on stdout");
+  app.add_flag("--quiet", a.quiet, "no progress line, no summary");
+}
+
+void add_run(CLI::App& app, Arguments& a, Words& w) {
+  app.add_option("--prompt", a.prompt, "prompt text")->type_name("TEXT");
+  app.add_option("--prompt-file", a.prompt_file, "file with the prompt text")->type_name("FILE");
+  app.add_option("--prompt-ids", a.prompt_ids, "prompt as token ids, 1,300,17 (nothing is put before them)")->type_name("IDS");
+  app.add_option("--tokens-file", a.tokens_file, "prompt as token ids: a JSON list, or an object with the list under \"tokens\"")->type_name("FILE.json");
+  checked(app.add_option("--generate", a.generate, "tokens after the prompt; default: run 32, trace 0, with --follow FILE all of its tokens"),
+          number_in(0, 1 << 24, "a whole number from 0"))->type_name("N");
+  app.add_option("--lane", a.lanes, "policy and budget, NAME[:key=value[,key=value]...]; may be given several times. `full` is lane 0 in any case")
+      ->type_name("SPEC")->take_all()->allow_extra_args(false);
+  checked(app.add_option("--prompt-mode", w.prompt_mode, "prefill (default: the whole prompt, then one compression) or stream (token by token)"),
+          one_of({"prefill", "stream"}));
+  app.add_option("--follow", w.follow, "what lanes are fed after the prompt: reference (tokens of the full cache; trace's default), self (each its own; "
+                                       "run's default) or FILE (its text; its ids when it ends in .json)")->type_name("");
+  checked(app.add_option("--temperature", a.temperature, "sampling temperature; default 0: the most likely token"), number_in(0.0, 100.0, "0..100"));
+  checked(app.add_option("--seed", a.seed, "seed of sampling and of policies that draw; default 0"),
+          number_in<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0"));
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* o : app.get_options()) names.push_back(o->get_name());
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* s : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(s->get_name());
+  return names;
+}
+
+void check_prompt(const Arguments& a) {
+  const int given = a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value();
+  if (given != 1) {
+    throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file, got {}", given == 0 ? "none" : std::to_string(given)));
+  }
+}
+
+/// The words that need a look at each other or at the catalog.
+void resolve(Arguments& a, const Words& w) {
+  a.precision = w.precision == "f64" ? DType::f64 : DType::f32;
+  if (a.command != Command::run && a.command != Command::trace) return;
+  check_prompt(a);
+  a.prompt_mode = w.prompt_mode == "stream" ? PromptMode::stream : PromptMode::prefill;
+  const std::string follow = !w.follow.empty() ? w.follow : a.command == Command::run ? "self" : "reference";
+  a.follow = follow == "reference" ? Follow::reference : follow == "self" ? Follow::self : Follow::file;
+  if (a.follow == Follow::file) a.follow_file = follow;
+  for (const Detail d : {Detail::summary, Detail::events, Detail::slots, Detail::why}) {
+    if (name_of(d) == w.detail) a.detail = d;
+  }
+  for (const std::string& lane : a.lanes) parse_lane_spec(lane);  // says what is wrong before a model is opened
+  if (a.command == Command::trace && a.out.empty() && !a.json) throw UsageError("trace: expected --out FILE (or --json: the trace on stdout), got neither");
+}
+
+}  // namespace
+
+Arguments parse_arguments(int argc, const char* const* argv) {
+  Arguments a;
+  Words w;
+  CLI::App app("kvscope without a window: runs a language model with compressed KV caches side by side and says what they do.", "kvscope-cli");
+  app.set_version_flag("--version", "kvscope-cli " KVSCOPE_VERSION, "print the version and leave");
+  app.require_subcommand(0, 1);
+  app.footer(main_help());
+  app.get_formatter()->column_width(26);
+
+  CLI::App* info = app.add_subcommand("info", "facts of a model, or the list of policies");
+  add_common(*info, a, w);
+  info->add_flag("--policies", a.list_policies, "list the policies of this build with their keys");
+  CLI::App* run = app.add_subcommand("run", "print the text of each lane and a summary table");
+  CLI::App* trace = app.add_subcommand("trace", "the same run as a trace file (JSON, schema kvscope.trace/1)");
+  for (CLI::App* command : {run, trace}) {
+    add_run(*command, a, w);
+    add_common(*command, a, w);
+    command->footer(run_help(command->get_name()));
+  }
+  trace->add_option("--out", a.out, "file to write; - or (with --json) nothing: stdout")->type_name("FILE.json");
+  checked(trace->add_option("--detail", w.detail, "summary, events, slots (default) or why: how much the trace holds"),
+          one_of({"summary", "events", "slots", "why"}));
+
+  const auto known_commands = [&] { return fmt::format("{}", fmt::join(command_names(app), ", ")); };
+  if (argc < 2) throw UsageError(fmt::format("expected a command ({}), got nothing; kvscope-cli --help explains", known_commands()));
+  const std::string first = argv[1];
+  if (first.empty() || first[0] != '-') {
+    const auto names = command_names(app);
+    if (std::find(names.begin(), names.end(), first) == names.end()) {
+      throw UsageError(fmt::format("unknown command '{}' (known: {})", first, known_commands()));
+    }
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    a.message = chosen.empty() ? app.help() : chosen.front()->help();
+    return a;
+  } catch (const CLI::CallForVersion&) {
+    a.message = app.version() + "\n";
+    return a;
+  } catch (const CLI::ExtrasError& e) {
+    const auto chosen = app.get_subcommands();
+    const CLI::App& at = chosen.empty() ? app : *chosen.front();
+    const auto extra = app.remaining(true);
+    throw UsageError(fmt::format("{}unexpected '{}' (known: {})", chosen.empty() ? "" : at.get_name() + ": ", extra.empty() ? "" : extra.front(),
+                                 fmt::join(option_names(at), ", ")));
+  } catch (const CLI::ParseError& e) {
+    throw UsageError(e.what());
+  }
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) throw UsageError(fmt::format("expected a command ({}), got options only", known_commands()));
+  a.command = chosen.front() == info ? Command::info : chosen.front() == run ? Command::run : Command::trace;
+  resolve(a, w);
+  return a;
+}
+
+}  // namespace kvscope::cli

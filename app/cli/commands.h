@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "app/cli/arguments.h"
+
+namespace kvscope::cli {
+
+/// The commands. Each prints its result on stdout and returns the exit status; failures are exceptions (core/error.h).
+int info(const Arguments& arguments);
+int run(const Arguments& arguments);
+int trace(const Arguments& arguments);
+
+/// Writes text to stdout and makes sure that it got there. Returns 0; throws Error (disk full, closed pipe).
+int print(std::string_view text);
+
+}  // namespace kvscope::cli

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace kvscope::cli {
+
+/// Text under the options of `kvscope-cli --help`: examples, policies of this build, exit status.
+std::string main_help();
+/// Text under the options of `kvscope-cli run|trace --help`: how a lane is written, examples.
+std::string run_help(const std::string& command);
+
+}  // namespace kvscope::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/inputs.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "io/files.h"
+#include "io/json_file.h"
+
+namespace kvscope::cli {
+
+namespace {
+
+constexpr std::size_t kMaxTextBytes = std::size_t(64) << 20;
+constexpr int kDefaultGenerate = 32;  // of `run`; a trace has no tokens after the prompt unless asked
+
+[[noreturn]] void bad_id(const std::string& where, std::size_t place, int vocab_size, const std::string& got) {
+  throw UsageError(fmt::format("{}: token {}: expected a token id in 0..{}, got '{}'", where, place, vocab_size - 1, got.substr(0, 40)));
+}
+
+std::string need_text(const ModelFiles& model, const std::string& path_or_text, const char* option, const char* instead, bool is_path) {
+  if (!model.has_tokenizer) {
+    throw UsageError(fmt::format("{}: {} has no tokenizer.model, so text cannot become tokens; use {}", option, model.folder, instead));
+  }
+  return is_path ? read_text(path_or_text, kMaxTextBytes) : path_or_text;
+}
+
+}  // namespace
+
+std::string embedded_model() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path installed = program.parent_path().parent_path() / "share" / "kvscope" / "models" / "kvmini";
+    if (fs::is_directory(installed, error)) return installed.string();
+  }
+  return KVSCOPE_ASSETS_DIR "/models/kvmini";
+}
+
+ModelFiles open_model_of(const Arguments& arguments) { return open_model(arguments.model.empty() ? embedded_model() : arguments.model); }
+
+std::vector<int> parse_ids(const std::string& text, int vocab_size) {
+  std::vector<int> ids;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    int id = -1;
+    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, id);
+    if (error != std::errc() || stop != text.data() + end || id < 0 || id >= vocab_size) {
+      bad_id("--prompt-ids", ids.size() + 1, vocab_size, text.substr(begin, end - begin));
+    }
+    ids.push_back(id);
+    begin = end + 1;
+  }
+  return ids;
+}
+
+std::vector<int> read_ids(const std::string& path, int vocab_size) {
+  const nlohmann::json document = read_json(path, kMaxTextBytes);
+  const nlohmann::json* list = &document;
+  if (document.is_object() && document.contains("tokens")) list = &document["tokens"];
+  if (!list->is_array()) throw UsageError(fmt::format("{}: expected a JSON list of token ids, or an object with the list under \"tokens\", got neither", path));
+  std::vector<int> ids;
+  for (const nlohmann::json& item : *list) {
+    const bool fits = item.is_number_integer() && item >= 0 && item < vocab_size;
+    if (!fits) bad_id(path, ids.size() + 1, vocab_size, item.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    ids.push_back(item.get<int>());
+  }
+  return ids;
+}
+
+RunRequest make_request(const Arguments& a, const ModelFiles& model) {
+  RunRequest request;
+  if (a.prompt) request.prompt = need_text(model, *a.prompt, "--prompt", "--prompt-ids", false);
+  if (a.prompt_file) request.prompt = need_text(model, *a.prompt_file, "--prompt-file", "--tokens-file", true);
+  if (a.prompt_ids) request.prompt_ids = parse_ids(*a.prompt_ids, model.config.vocab_size);
+  if (a.tokens_file) {
+    request.prompt_ids = read_ids(*a.tokens_file, model.config.vocab_size);
+    if (request.prompt_ids.empty()) throw UsageError(*a.tokens_file + ": expected at least one token id, got none");
+  }
+  request.lanes = a.lanes;
+  request.mode = a.prompt_mode;
+  request.follow = a.follow;
+  if (a.follow == Follow::file) {
+    if (a.follow_file.ends_with(".json")) {
+      request.follow_ids = read_ids(a.follow_file, model.config.vocab_size);
+    } else {
+      request.follow_ids = model.tokenizer->encode(need_text(model, a.follow_file, "--follow", "a .json file of ids", true));
+    }
+    request.n_generate = a.generate.value_or(-1);
+  } else {
+    request.n_generate = a.generate.value_or(a.command == Command::run ? kDefaultGenerate : 0);
+  }
+  request.temperature = a.temperature;
+  request.seed = a.seed;
+  return request;
+}
+
+}  // namespace kvscope::cli

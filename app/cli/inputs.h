@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/cli/arguments.h"
+#include "arch/model_files.h"
+#include "runtime/run_request.h"
+
+namespace kvscope::cli {
+
+/// Folder of the embedded model: beside the installed program (../share/kvscope/models/kvmini) or in the source tree.
+std::string embedded_model();
+
+/// The model that --model names, opened. Throws Error.
+ModelFiles open_model_of(const Arguments& arguments);
+
+/// Token ids of "1,300,17". Throws UsageError naming the first part that is no id in [0, vocab_size).
+std::vector<int> parse_ids(const std::string& text, int vocab_size);
+
+/// Token ids of a JSON file: a list, or an object with the list under "tokens". Throws UsageError, or Error if it cannot be read.
+std::vector<int> read_ids(const std::string& path, int vocab_size);
+
+/// What the session is asked for. Throws Error or UsageError.
+RunRequest make_request(const Arguments& arguments, const ModelFiles& model);
+
+}  // namespace kvscope::cli

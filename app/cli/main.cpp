@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "app/cli/arguments.h"
+#include "app/cli/commands.h"
+#include "app/cli/interrupt.h"
+#include "core/error.h"
+
+namespace {
+
+using namespace kvscope;
+
+/// One line on stderr, whatever the message holds.
+void complain(std::string message) {
+  for (char& c : message) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  std::fprintf(stderr, "kvscope-cli: %s\n", message.c_str());
+}
+
+int run(int argc, char** argv) {
+  const cli::Arguments arguments = cli::parse_arguments(argc, argv);
+  switch (arguments.command) {
+    case cli::Command::nothing: return cli::print(arguments.message);
+    case cli::Command::info: return cli::info(arguments);
+    case cli::Command::run: return cli::run(arguments);
+    case cli::Command::trace: return cli::trace(arguments);
+  }
+  KVSCOPE_ASSERT(false);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const UsageError& e) {
+    complain(e.what());
+    return 2;
+  } catch (const Cancelled&) {
+    complain("stopped");
+    return cli::Interrupt::kExitStatus;
+  } catch (const std::bad_alloc&) {
+    complain("out of memory; use fewer lanes, a shorter prompt or a smaller model");
+    return 1;
+  } catch (const std::exception& e) {
+    complain(e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/commands.h"
+#include "app/cli/inputs.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/progress.h"
+#include "app/cli/table.h"
+#include "core/error.h"
+#include "io/files.h"
+#include "runtime/session.h"
+#include "trace/lane_summary.h"
+#include "trace/trace_writer.h"
+
+namespace kvscope::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A finished run and what is needed to speak about it.
+struct Result {
+  Snapshot snapshot;
+  std::shared_ptr<const Tokenizer> tokenizer;
+};
+
+Result compute(const Arguments& a, Detail detail, bool shadow, const CancelToken& cancel) {
+  ModelFiles model = open_model_of(a);
+  RunRequest request = make_request(a, model);
+  request.detail = detail;
+  request.shadow = shadow;
+  const std::shared_ptr<const Tokenizer> tokenizer = model.tokenizer;
+  cancel.check();
+  Session session(std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device});
+  Progress progress(a.quiet);
+  Snapshot snapshot = session.run(request, cancel, [&](const std::string& activity, double fraction) { progress.show(activity, fraction); });
+  return {std::move(snapshot), tokenizer};
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+std::string run_json(const Result& r) {
+  Json lanes = Json::array();
+  for (const LaneSnapshot& lane : r.snapshot.lanes) {
+    const LaneSummary s = summarize(lane);
+    const std::vector<int> ids = lane_tokens(r.snapshot, lane);
+    lanes.push_back({{"spec", lane.spec}, {"policy", lane.policy}, {"text", r.tokenizer->decode(ids)}, {"tokens", ids}, {"nll", number(s.nll)},
+                     {"kl", number(s.kl)}, {"top1_same", number(s.top1_same)}, {"bytes", number(lane.bytes)}, {"slots", number(lane.slots)},
+                     {"tokens_per_s", number(s.tokens_per_s)}});
+  }
+  const Json document{{"schema", "kvscope.run/1"}, {"prompt_tokens", r.snapshot.n_prompt}, {"lanes", std::move(lanes)}};
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string summary_table(const Snapshot& snapshot) {
+  std::vector<std::vector<std::string>> rows = {{"policy", "lane", "slots", "KV bytes", "mean KL", "top-1 same", "nll", "tokens/s"}};
+  for (const LaneSnapshot& lane : snapshot.lanes) {
+    const LaneSummary s = summarize(lane);
+    rows.push_back({lane.policy, lane.spec, figure(lane.slots, 4), bytes_text(lane.bytes), figure(s.kl),
+                    std::isnan(s.top1_same) ? "n/a" : fmt::format("{:.0f} %", 100 * s.top1_same), figure(s.nll), figure(s.tokens_per_s)});
+  }
+  return aligned(rows, 2);
+}
+
+std::string run_text(const Result& r, bool quiet) {
+  const Snapshot& s = r.snapshot;
+  std::string out;
+  for (const LaneSnapshot& lane : s.lanes) out += fmt::format("--- {}\n{}\n\n", lane.spec, r.tokenizer->decode(lane_tokens(s, lane)));
+  if (quiet) return out;
+  const std::size_t n_after = s.tokens.size() - static_cast<std::size_t>(s.n_prompt);
+  out += fmt::format("{}, {}, {}; {} prompt tokens ({}), {} after it (follow: {})\n", s.model.name, s.device, s.precision, s.n_prompt,
+                     s.prefill_mode ? "prefill" : "stream", n_after, s.follow);
+  if (!s.notice.empty()) out += s.notice + "\n";
+  return out + summary_table(s);
+}
+
+/// Says early that --out cannot be written, before minutes of work.
+void check_target(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_directory(path, error)) throw UsageError(fmt::format("--out {}: expected a file, got a folder", path));
+  fs::path folder = fs::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  if (!fs::is_directory(folder, error)) throw UsageError(fmt::format("--out {}: the folder {} does not exist; make it first", path, folder.string()));
+  if (access(folder.c_str(), W_OK) != 0) throw UsageError(fmt::format("--out {}: the folder {} cannot be written", path, folder.string()));
+}
+
+}  // namespace
+
+int run(const Arguments& a) {
+  const Interrupt interrupt;
+  const Result result = compute(a, Detail::summary, /*shadow=*/false, interrupt.token());
+  return print(a.json ? run_json(result) : run_text(result, a.quiet));
+}
+
+int trace(const Arguments& a) {
+  const bool to_stdout = a.out.empty() || a.out == "-";
+  if (!to_stdout) check_target(a.out);
+  const Interrupt interrupt;
+  const Result result = compute(a, a.detail, /*shadow=*/true, interrupt.token());
+  const std::string text = trace_text(result.snapshot, {.detail = a.detail, .seed = a.seed, .cancel = &interrupt.token()});
+  if (to_stdout) return print(text);
+  interrupt.token().check();
+  {
+    const Interrupt::Critical writing;
+    write_atomically(a.out, text);
+  }
+  if (a.json) return print(run_json(result));
+  return a.quiet ? 0 : print(summary_table(result.snapshot));
+}
+
+int print(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0) throw Error("stdout: expected to write the whole result, got an error; is the disk full or the pipe closed?");
+  return 0;
+}
+
+}  // namespace kvscope::cli

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "snapshot/snapshot.h"
+
+namespace kvscope {
+
+/// A lane in a few numbers. Means are over all steps of the lane (the prompt's step included) in which the number exists; kNotAvailable
+/// where it exists in none.
+struct LaneSummary {
+  double kl = kNotAvailable;              // mean KL(full || lane), nats
+  double nll = kNotAvailable;             // mean -ln p(token fed next), nats
+  double top1_same = kNotAvailable;       // share of steps whose most likely token is the full cache's
+  double local_rel_l2 = kNotAvailable;    // mean over steps and heads; POLICIES.md section 6
+  double local_l1_wo = kNotAvailable;     // the same
+  double attention_loss = kNotAvailable;  // the same
+  double tokens_per_s = kNotAvailable;    // steps after the first, per second of wall time; the lanes of a run share their steps
+};
+
+LaneSummary summarize(const LaneSnapshot& lane);
+
+/// Ids of the lane's whole text: the prompt's and those fed after it.
+std::vector<int> lane_tokens(const Snapshot& snapshot, const LaneSnapshot& lane);
+
+}  // namespace kvscope

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/trace_reader.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "core/error.h"
+#include "io/files.h"
+#include "io/json_file.h"
+#include "trace/json_cursor.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kMaxInt = std::numeric_limits<int>::max();
+constexpr int kMaxLayers = 4096, kMaxHeads = 4096, kMaxWidth = 1 << 24;
+constexpr std::int64_t kMaxFates = std::int64_t(1) << 26;  // heads x tokens, 12 bytes each
+
+class Reader {
+ public:
+  Reader(const JsonCursor& root, Trace& trace) : root_(root), trace_(trace), out_(trace.snapshot) {}
+  void read();
+
+ private:
+  void model(const JsonCursor& m);
+  void tokens();
+  LaneSnapshot lane(const JsonCursor& l);
+  std::shared_ptr<const LaneFates> fates(const std::vector<StepPtr>& steps, const JsonCursor& l) const;
+  StepRecord step(const JsonCursor& s, int index, int previous_position);
+  HeadRecord head(const JsonCursor& h, int index, int position);
+  void slots(const JsonCursor& list, int position, HeadRecord& record);
+  void events(const JsonCursor& list, int position, HeadRecord& record);
+  void head_why(const JsonCursor& h, int position, HeadRecord& record);
+  MergeDetail merge(const JsonCursor& m, int position);
+
+  int last_token() const { return out_.model.vocab_size - 1; }
+
+  const JsonCursor& root_;
+  Trace& trace_;
+  Snapshot& out_;
+  std::set<std::string> unknown_events_;
+};
+
+void Reader::read() {
+  if (!root_.has("schema") || root_.at("schema").raw() != "kvscope.trace/1") {
+    throw Error(fmt::format("{}: expected a trace of schema kvscope.trace/1, got {}", root_.where(),
+                            root_.has("schema") && root_.at("schema").is_string() ? root_.at("schema").text() : "another kind of file"));
+  }
+  model(root_.at("model"));
+  out_.device = root_.at("device").text();
+  out_.precision = root_.at("precision").text();
+  const JsonCursor mode = root_.at("prompt_mode");
+  if (mode.text() != "prefill" && mode.text() != "stream") mode.fail("prefill or stream");
+  out_.prefill_mode = mode.text() == "prefill";
+  out_.follow = root_.at("follow").text();
+  trace_.seed = root_.at("seed").unsigned_whole();
+  tokens();
+  if (root_.has("shadow")) out_.shadow = root_.at("shadow").flag();
+  if (root_.has("prompt")) out_.prompt = root_.at("prompt").text();
+  const JsonCursor lanes = root_.at("lanes");
+  for (std::size_t i = 0; i < lanes.size(1024); ++i) out_.lanes.push_back(lane(lanes.at(i)));
+  if (root_.has("warnings")) {
+    const JsonCursor warnings = root_.at("warnings");
+    for (std::size_t i = 0; i < warnings.size(); ++i) trace_.warnings.push_back(warnings.at(i).text());
+  }
+  for (const std::string& kind : unknown_events_) trace_.warnings.push_back("events of kind '" + kind + "' were left out");
+  out_.phase = RunPhase::idle;
+  out_.progress = 1;
+}
+
+void Reader::model(const JsonCursor& m) {
+  ModelConfig& c = out_.model;
+  c.name = m.at("name").text();
+  c.arch = m.at("arch").text();
+  c.n_layers = m.at("n_layers").whole(1, kMaxLayers);
+  c.n_heads = m.at("n_heads").whole(1, kMaxHeads);
+  c.n_kv_heads = m.at("n_kv_heads").whole(1, c.n_heads);
+  if (c.n_heads % c.n_kv_heads != 0) m.at("n_kv_heads").fail(fmt::format("a divisor of n_heads = {}", c.n_heads));
+  c.head_dim = m.at("head_dim").whole(1, kMaxWidth);
+  c.vocab_size = m.at("vocab_size").whole(1, kMaxInt);
+  if (m.has("dim")) c.dim = m.at("dim").whole(0, kMaxWidth);
+  if (m.has("hidden_dim")) c.hidden_dim = m.at("hidden_dim").whole(0, kMaxWidth);
+  if (m.has("max_positions")) c.max_positions = m.at("max_positions").whole(0, kMaxInt);
+  if (m.has("bos_id")) c.bos_id = m.at("bos_id").whole(-1, kMaxInt);
+  if (m.has("eos_id")) c.eos_id = m.at("eos_id").whole(-1, kMaxInt);
+  if (m.given("weight_bytes")) out_.weight_bytes = m.at("weight_bytes").real();
+}
+
+std::string from_hex(const JsonCursor& text) {
+  const auto digit = [&](char c) {
+    const auto at = std::string_view("0123456789abcdef").find(c);
+    if (at == std::string_view::npos) text.fail("pairs of hexadecimal digits");
+    return static_cast<char>(at);
+  };
+  const std::string& hex = text.text();
+  if (hex.size() % 2 != 0) text.fail("pairs of hexadecimal digits");
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2) bytes += static_cast<char>(digit(hex[i]) << 4 | digit(hex[i + 1]));
+  return bytes;
+}
+
+void Reader::tokens() {
+  const JsonCursor ids = root_.at("tokens");
+  const std::size_t n = ids.size();
+  out_.tokens.resize(n);
+  for (std::size_t i = 0; i < n; ++i) out_.tokens[i].id = ids.at(i).whole(0, last_token());
+  out_.n_prompt = root_.at("n_prompt").whole(0, static_cast<int>(n));
+  if (root_.has("token_texts")) {
+    const JsonCursor texts = root_.at("token_texts");
+    if (texts.size() != n) texts.fail(fmt::format("one text per token ({})", n));
+    for (std::size_t i = 0; i < n; ++i) {
+      TokenInfo& t = out_.tokens[i];
+      const JsonCursor text = texts.at(i);
+      if (text.has("special")) {
+        t.special = true;
+        t.piece = text.at("special").text();
+      } else {
+        t.bytes = text.has("hex") ? from_hex(text.at("hex")) : text.text();
+      }
+    }
+  }
+  if (root_.has("token_ranges")) {
+    const JsonCursor ranges = root_.at("token_ranges");
+    if (ranges.size() != n) ranges.fail(fmt::format("one range per token ({})", n));
+    const int length = root_.has("prompt") ? static_cast<int>(root_.at("prompt").text().size()) : 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const JsonCursor range = ranges.at(i);
+      out_.tokens[i].text_begin = range.at(std::size_t(0)).whole(-1, length);
+      out_.tokens[i].text_end = range.at(std::size_t(1)).whole(out_.tokens[i].text_begin, length);
+    }
+  }
+}
+
+LaneSnapshot Reader::lane(const JsonCursor& l) {
+  LaneSnapshot lane;
+  lane.spec = l.at("spec").text();
+  lane.policy = l.at("policy").text();
+  lane.title = l.has("title") ? l.at("title").text() : lane.policy;
+  if (l.has("params")) {
+    const JsonCursor params = l.at("params");
+    if (!params.raw().is_object()) params.fail("an object");
+    for (const auto& [key, value] : params.raw().items()) lane.params.push_back({key, value.is_string() ? value.get<std::string>() : value.dump()});
+  }
+  if (l.has("sinks")) lane.sinks = l.at("sinks").whole(0, kMaxInt);
+  if (l.has("slots_asked")) lane.slots_asked = l.at("slots_asked").whole(-1, kMaxInt);
+  if (l.has("sees_question")) lane.sees_question = l.at("sees_question").flag();
+  if (l.has("statistic")) lane.statistic = l.at("statistic").text();
+  if (l.has("half_life")) lane.half_life = l.at("half_life").real_or_null();
+  if (l.given("bytes")) lane.bytes = l.at("bytes").real();
+  if (l.given("slots")) lane.slots = l.at("slots").real();
+
+  const JsonCursor steps = l.at("steps");
+  bool has_heads = false;
+  int position = -1;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    StepRecord record = step(steps.at(i), static_cast<int>(i), position);
+    position = record.position;
+    has_heads = has_heads || !record.heads.empty();
+    if (record.next_token >= 0 && position + 1 >= out_.n_prompt) lane.fed.push_back(record.next_token);
+    lane.steps.push_back(std::make_shared<const StepRecord>(std::move(record)));
+  }
+  if (has_heads) lane.fates = fates(lane.steps, l);
+  return lane;
+}
+
+std::shared_ptr<const LaneFates> Reader::fates(const std::vector<StepPtr>& steps, const JsonCursor& l) const {
+  const int n_heads = out_.model.n_layers * out_.model.n_kv_heads;
+  if (std::int64_t(n_heads) * std::int64_t(out_.tokens.size()) > kMaxFates) {
+    throw Error(fmt::format("{}: expected at most {} heads x tokens, got {} x {}", l.where(), kMaxFates, n_heads, out_.tokens.size()));
+  }
+  try {
+    return std::make_shared<const LaneFates>(derive_fates(steps, n_heads));
+  } catch (const Error& e) {
+    throw Error(fmt::format("{}: {}", l.where(), e.what()));
+  }
+}
+
+StepRecord Reader::step(const JsonCursor& s, int index, int previous_position) {
+  StepRecord record;
+  record.step = s.at("step").whole(index, index);
+  const int n_tokens = static_cast<int>(out_.tokens.size());
+  record.position = s.at("position").whole(previous_position + 1, std::max(n_tokens - 1, 0));
+  if (s.given("next_token")) record.next_token = s.at("next_token").whole(0, last_token());
+  if (s.has("nll")) record.nll = s.at("nll").real_or_null();
+  record.kl = s.at("kl").real_or_null();
+  record.top1_same = s.at("top1_same").flag();
+  if (s.has("logits_top")) {
+    const JsonCursor top = s.at("logits_top");
+    for (std::size_t i = 0; i < top.size(); ++i) {
+      const JsonCursor pair = top.at(i);
+      record.logits_top.emplace_back(pair.at(std::size_t(0)).whole(0, last_token()), pair.at(std::size_t(1)).real_or_null());
+    }
+    if (!record.logits_top.empty()) record.top1 = record.logits_top.front().first;
+  }
+  if (s.has("top1")) record.top1 = s.at("top1").whole(0, last_token());
+  if (s.has("top1_reference")) record.top1_reference = s.at("top1_reference").whole(0, last_token());
+  if (s.has("top_tokens")) {
+    const JsonCursor list = s.at("top_tokens");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const JsonCursor t = list.at(i);
+      TopToken token;
+      token.id = t.at("id").whole(0, last_token());
+      token.p = t.at("p").real_or_null();
+      token.p_reference = t.at("p_reference").real_or_null();
+      token.logit = t.at("logit").real_or_null();
+      token.logit_reference = t.at("logit_reference").real_or_null();
+      token.rank = t.at("rank").whole(0, kMaxInt);
+      token.rank_reference = t.at("rank_reference").whole(0, kMaxInt);
+      record.top_tokens.push_back(token);
+    }
+  }
+  if (s.has("heads")) {
+    const JsonCursor heads = s.at("heads");
+    const int expected = out_.model.n_layers * out_.model.n_kv_heads;
+    if (heads.size() != 0 && heads.size() != static_cast<std::size_t>(expected)) heads.fail(fmt::format("none or all {} heads", expected));
+    for (std::size_t i = 0; i < heads.size(); ++i) record.heads.push_back(head(heads.at(i), static_cast<int>(i), record.position));
+  }
+  return record;
+}
+
+HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
+  HeadRecord record;
+  const int n_kv_heads = out_.model.n_kv_heads;
+  record.layer = h.at("layer").whole(index / n_kv_heads, index / n_kv_heads);
+  record.kv_head = h.at("kv_head").whole(index % n_kv_heads, index % n_kv_heads);
+  if (h.given("budget")) record.budget = h.at("budget").whole(0, kMaxInt);
+  if (h.has("slots")) slots(h.at("slots"), position, record);
+  if (h.has("events")) events(h.at("events"), position, record);
+  record.compress_rel_l2 = h.has("compress_rel_l2") ? h.at("compress_rel_l2").real_or_null() : kNotAvailable;
+  if (h.has("local_rel_l2")) record.local_rel_l2 = h.at("local_rel_l2").real_or_null();
+  if (h.has("local_l1_wo")) record.local_l1_wo = h.at("local_l1_wo").real_or_null();
+  if (h.has("attention_loss")) record.attention_loss = h.at("attention_loss").real_or_null();
+  head_why(h, position, record);
+  return record;
+}
+
+void Reader::slots(const JsonCursor& list, int position, HeadRecord& record) {
+  const std::size_t n = list.size();
+  int lowest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const JsonCursor slot = list.at(i);
+    if (slot.size() < 3) slot.fail("[pos, votes, score]");
+    record.pos.push_back(slot.at(std::size_t(0)).whole(lowest, position));
+    record.votes.push_back(slot.at(std::size_t(1)).whole(0, kMaxInt));
+    record.score.push_back(slot.at(std::size_t(2)).real_or_null());
+    lowest = record.pos.back() + 1;
+  }
+}
+
+void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonCursor e = list.at(i);
+    const std::string& kind = e.at("kind").text();
+    Event event;
+    event.pos = e.at("pos").whole(0, position);
+    if (kind == "merge") {
+      event.kind = Event::Kind::merge;
+      event.into = e.at("into").whole(0, position);
+      if (e.has("weights")) {
+        event.w_removed = e.at("weights").at(std::size_t(0)).real_or_null();
+        event.w_target = e.at("weights").at(std::size_t(1)).real_or_null();
+      }
+    } else if (kind != "evict") {
+      unknown_events_.insert(kind.substr(0, 40));
+      continue;
+    }
+    if (e.has("score")) event.score = e.at("score").real_or_null();
+    if (e.has("cos")) event.cos = e.at("cos").real_or_null();
+    if (e.has("gamma")) event.gamma = e.at("gamma").real_or_null();
+    if (e.has("form")) event.form = e.at("form").text();
+    if (e.has("fallback")) event.fallback = e.at("fallback").flag();
+    record.events.push_back(std::move(event));
+  }
+}
+
+void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {
+  if (h.has("recent")) record.recent = h.at("recent").whole(0, kMaxInt);
+  if (h.has("evicted_votes")) record.evicted_votes = h.at("evicted_votes").whole(0, kMaxInt);
+  if (h.has("cutoff")) record.cutoff = h.at("cutoff").real_or_null();
+  const auto one_per_slot = [&](const JsonCursor& list) {
+    if (list.size() != 0 && list.size() != record.pos.size()) list.fail(fmt::format("none or one number per slot ({})", record.pos.size()));
+    return list.reals_or_null();
+  };
+  if (h.has("stats")) {
+    const JsonCursor stats = h.at("stats");
+    if (stats.has("value")) record.statistic = one_per_slot(stats.at("value"));
+    if (stats.has("bias")) record.bias = one_per_slot(stats.at("bias"));
+  }
+  const auto floats = [](const JsonCursor& list) {
+    const std::vector<double> values = list.reals_or_null();
+    return std::vector<float>(values.begin(), values.end());
+  };
+  if (h.has("attended")) record.attended = h.at("attended").wholes(0, position);
+  if (h.has("attention")) {
+    const JsonCursor list = h.at("attention");
+    record.attention = floats(list);
+    if (!record.attention.empty() && record.attention.size() != record.attended.size()) {
+      list.fail(fmt::format("none or one number per attended slot ({})", record.attended.size()));
+    }
+  }
+  if (h.has("reference_attention")) {
+    const JsonCursor list = h.at("reference_attention");
+    record.reference_attention = floats(list);
+    if (!record.reference_attention.empty() && record.reference_attention.size() != static_cast<std::size_t>(position) + 1) {
+      list.fail(fmt::format("none or one number per token seen ({})", position + 1));
+    }
+  }
+  if (h.has("merges")) {
+    const JsonCursor list = h.at("merges");
+    for (std::size_t i = 0; i < list.size(); ++i) record.merges.push_back(merge(list.at(i), position));
+  }
+}
+
+MergeDetail Reader::merge(const JsonCursor& m, int position) {
+  MergeDetail detail;
+  detail.into = m.at("into").whole(0, position);
+  detail.members = m.at("members").wholes(0, position);
+  const auto one_per_member = [&](const char* key, std::size_t n) {
+    if (n != detail.members.size() && n != 0) m.at(key).fail(fmt::format("none or one number per member ({})", detail.members.size()));
+  };
+  detail.votes = m.at("votes").wholes(0, kMaxInt);
+  one_per_member("votes", detail.votes.size());
+  detail.mu = m.at("mu").reals_or_null();
+  one_per_member("mu", detail.mu.size());
+  detail.weights = m.at("weights").reals_or_null();
+  one_per_member("weights", detail.weights.size());
+  detail.T = m.at("T").reals_or_null();
+  detail.m = m.at("m").reals_or_null();
+  if (detail.m.size() != detail.T.size()) m.at("m").fail(fmt::format("one number per query head ({})", detail.T.size()));
+  detail.extra = m.at("extra").real_or_null();
+  detail.gamma = m.at("gamma").real_or_null();
+  return detail;
+}
+
+}  // namespace
+
+Trace read_trace(std::string_view json, const std::string& name) {
+  const nlohmann::json document = parse_json(json, name);
+  Trace trace;
+  const JsonCursor root(document, name);
+  Reader(root, trace).read();
+  return trace;
+}
+
+Trace read_trace_file(const std::string& path) { return read_trace(read_text(path, kMaxTraceBytes), path); }
+
+}  // namespace kvscope

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/snapshot.h"
+
+namespace kvscope {
+
+/// What a trace file holds.
+struct Trace {
+  Snapshot snapshot;                  // fates are derived from the events where there are any heads
+  std::uint64_t seed = 0;
+  std::vector<std::string> warnings;  // as written, and a sentence about every kind of event this program does not know
+};
+
+inline constexpr std::size_t kMaxTraceBytes = std::size_t(512) << 20;
+
+/// Reads a trace of schema kvscope.trace/1. Unknown keys are ignored, missing optional ones are "not available". Everything that is used
+/// as an index later is checked: shapes of the model, ids, positions, order of slots, heads layer-major. `name` (a file's name) begins
+/// every message. Throws Error (what, where, expected, got).
+Trace read_trace(std::string_view json, const std::string& name);
+
+/// The same from a file of at most kMaxTraceBytes.
+Trace read_trace_file(const std::string& path);
+
+}  // namespace kvscope

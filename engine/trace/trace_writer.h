@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/cancel.h"
+#include "runtime/run_request.h"
+#include "snapshot/snapshot.h"
+
+namespace kvscope {
+
+struct TraceOptions {
+  Detail detail = Detail::slots;
+  std::uint64_t seed = 0;               // of the request; a snapshot does not know it
+  const CancelToken* cancel = nullptr;  // asked once per step
+};
+
+/// JSON text of a run, schema kvscope.trace/1, one line per step and per head, newline at the end. The same run gives the same bytes: no
+/// times, no thread counts, no paths. Numbers are written in the shortest form that reads back to the same value (doubles as doubles,
+/// recorded floats as floats); a number that is not there or not finite is null, and `warnings` says why where the schema promises one.
+/// Detail::why adds what the window shows beyond that, so that read_trace() gives the whole snapshot back. Throws Cancelled.
+std::string trace_text(const Snapshot& snapshot, const TraceOptions& options = {});
+
+/// Name of a detail as in the command line, "slots".
+std::string name_of(Detail detail);
+
+}  // namespace kvscope
