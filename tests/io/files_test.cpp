@@ -92,7 +92,8 @@ TEST(MappedFile, RefusesWhatIsNoRegularFileWithoutWaiting) {
 
 TEST(ParseJson, SaysWhereTheTextStopsBeingJson) {
   EXPECT_EQ(parse_json("{\"a\": [1, 2]}", "f")["a"][1], 2);
-  EXPECT_THAT(message_of<Error>([] { parse_json("{\"a\": }", "f.json"); }), HasSubstr("f.json: expected JSON, got something else at byte 7 of 7"));
+  EXPECT_THAT(message_of<Error>([] { parse_json("{\"a\": }", "f.json"); }),
+              HasSubstr("f.json: expected JSON, got something else at byte 7 of 7"));
   EXPECT_THAT(message_of<Error>([] { parse_json("", "f.json"); }), HasSubstr("f.json: expected JSON"));
   EXPECT_THAT(message_of<Error>([] { parse_json("\"\xff\"", "f.json"); }), HasSubstr("expected JSON"));
   EXPECT_THAT(message_of<Error>([] { parse_json("[1e999]", "f.json"); }), HasSubstr("range of a double"));

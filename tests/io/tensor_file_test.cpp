@@ -41,7 +41,8 @@ TEST(TensorFile, GivesShapeTypeAndBytesOfEveryTensor) {
 }
 
 TEST(TensorFile, ListsIntegerTensorsWithoutAView) {
-  const std::string bytes = safetensors(R"({"ids":{"dtype":"I64","shape":[2],"data_offsets":[0,16]},"w":{"dtype":"BF16","shape":[],"data_offsets":[16,18]}})", 18);
+  const std::string bytes = safetensors(
+      R"({"ids":{"dtype":"I64","shape":[2],"data_offsets":[0,16]},"w":{"dtype":"BF16","shape":[],"data_offsets":[16,18]}})", 18);
   const TensorFile file = TensorFile::parse(as_bytes(bytes), "m");
   EXPECT_EQ(file.others().at("ids"), "I64");
   EXPECT_EQ(file.tensors().size(), 1u);
@@ -71,7 +72,9 @@ TEST(TensorFile, RefusesEveryShorterFile) {
   }
 }
 
-TEST(TensorFile, RefusesALongerFile) { EXPECT_THAT(error_of(safetensors(kTwoTensors, 23)), HasSubstr("end at 22, expected the end of the data at 23")); }
+TEST(TensorFile, RefusesALongerFile) {
+  EXPECT_THAT(error_of(safetensors(kTwoTensors, 23)), HasSubstr("end at 22, expected the end of the data at 23"));
+}
 
 TEST(TensorFile, RefusesAHeaderLengthBeyondTheLimitOrTheFile) {
   std::string huge = safetensors("{}", 0);
@@ -89,21 +92,25 @@ TEST(TensorFile, SaysWhatAForeignFileIs) {
 }
 
 TEST(TensorFile, RefusesOverlapsAndHoles) {
-  EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12),
-              HasSubstr("'b' begins at 4, expected 8 (the tensors must follow each other without overlap)"));
-  EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})", 12),
-              HasSubstr("without a hole"));
+  EXPECT_THAT(
+      header_error(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12),
+      HasSubstr("'b' begins at 4, expected 8 (the tensors must follow each other without overlap)"));
+  EXPECT_THAT(
+      header_error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})", 12),
+      HasSubstr("without a hole"));
   EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8), HasSubstr("expected 0"));
 }
 
 TEST(TensorFile, RefusesOffsetsOutsideTheDataAndBackwards) {
   EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 3), HasSubstr("outside the 3 bytes of data"));
   EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4), HasSubstr("[4, 0)"));
-  EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[18446744073709551612,18446744073709551615]}})", 4), HasSubstr("outside"));
+  EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[18446744073709551612,18446744073709551615]}})", 4),
+              HasSubstr("outside"));
 }
 
 TEST(TensorFile, RefusesAShapeThatDoesNotFillItsBytes) {
-  EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8), HasSubstr("F32 [3] needs 12 bytes, its data_offsets span 8"));
+  EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8),
+              HasSubstr("F32 [3] needs 12 bytes, its data_offsets span 8"));
   // 2^32 * 2^32 * 4 wraps to 0 in 64 bits
   EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})"), HasSubstr("more than 2^63"));
   EXPECT_THAT(header_error(R"({"a":{"dtype":"U8","shape":[18446744073709551615,0],"data_offsets":[0,0]}})"), HasSubstr("more than 2^63"));
@@ -122,8 +129,9 @@ TEST(TensorFile, RefusesHeadersThatAreNotTheFormat) {
   EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})"), HasSubstr("at most 8"));
   EXPECT_THAT(header_error(R"({"a":{"dtype":"F9","shape":[1],"data_offsets":[0,4]}})", 4), HasSubstr("unknown dtype 'F9'"));
   EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})"), HasSubstr("twice the key 'dtype'"));
-  EXPECT_THAT(header_error(R"({"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})"),
-              HasSubstr("'a' is listed twice"));
+  EXPECT_THAT(
+      header_error(R"({"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})"),
+      HasSubstr("'a' is listed twice"));
   EXPECT_THAT(header_error(R"({"__metadata__":{"k":{"deep":1}}})"), HasSubstr("__metadata__"));
 }
 

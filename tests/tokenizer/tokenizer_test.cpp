@@ -29,8 +29,9 @@ class SentencePiece : public testing::Test {
 };
 
 TEST_F(SentencePiece, RoundTripsEveryByteOfValidText) {
-  const std::string texts[] = {"Hello world",   " leading",      "  two  spaces ", "tab\tand\nnewlines\n\n", "Привет, мир", "日本語 𝛼 \xf0\x9f\x99\x82",
-                               "a",             "x = 3.14159;",  "\n",             "ends with space ",       std::string("nul\0inside", 10)};
+  const std::string texts[] = {
+      "Hello world",  " leading", "  two  spaces ",   "tab\tand\nnewlines\n\n",      "Привет, мир", "日本語 𝛼 \xf0\x9f\x99\x82", "a",
+      "x = 3.14159;", "\n",       "ends with space ", std::string("nul\0inside", 10)};
   for (const std::string& text : texts) EXPECT_EQ(tokenizer->decode(tokenizer->encode(text)), text);
   EXPECT_TRUE(tokenizer->encode("").empty());
 }
@@ -53,7 +54,10 @@ TEST_F(SentencePiece, BytePiecesJoinToTheCharacterAndAnIncompleteOneStays) {
 }
 
 TEST_F(SentencePiece, InvalidUtf8BecomesTheReplacementCharacter) {
-  EXPECT_EQ(tokenizer->decode(tokenizer->encode("a\xff" "b")), "a\xef\xbf\xbd" "b");
+  EXPECT_EQ(tokenizer->decode(tokenizer->encode("a\xff"
+                                                "b")),
+            "a\xef\xbf\xbd"
+            "b");
 }
 
 TEST_F(SentencePiece, ControlPiecesAreSpecialAndNoPartOfTheText) {
@@ -104,10 +108,12 @@ TEST_F(SentencePiece, GivesTheSameIdsFromManyThreads) {
 
 TEST(OpenSentencePiece, RefusesMissingEmptyForeignAndTruncatedFiles) {
   const TempFolder folder;
-  EXPECT_THAT(message_of<Error>([&] { Tokenizer::open_sentencepiece(folder / "none"); }), HasSubstr("none: expected a sentencepiece model, got no regular file"));
+  EXPECT_THAT(message_of<Error>([&] { Tokenizer::open_sentencepiece(folder / "none"); }),
+              HasSubstr("none: expected a sentencepiece model, got no regular file"));
   EXPECT_THAT(message_of<Error>([&] { Tokenizer::open_sentencepiece(folder.path()); }), HasSubstr("no regular file"));
   EXPECT_THAT(message_of<Error>([&] { Tokenizer::open_sentencepiece(folder.write("empty", "")); }), HasSubstr("got 0"));
-  EXPECT_THAT(message_of<Error>([&] { Tokenizer::open_sentencepiece(folder.write("text", "{\"model\": \"bpe\"}")); }), HasSubstr("expected a sentencepiece model"));
+  EXPECT_THAT(message_of<Error>([&] { Tokenizer::open_sentencepiece(folder.write("text", "{\"model\": \"bpe\"}")); }),
+              HasSubstr("expected a sentencepiece model"));
 }
 
 TEST(OpenSentencePiece, AnyTruncatedModelIsRefusedOrWorks) {

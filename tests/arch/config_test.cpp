@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "arch/model_files.h"
+#include "arch/model_folder.h"
+#include "core/error.h"
+
+namespace kvscope {
+namespace {
+
+using nlohmann::json;
+using test::message_of;
+using test::ModelFolder;
+using testing::AllOf;
+using testing::HasSubstr;
+
+ModelConfig config_of(const ModelFolder& folder) { return open_model(folder.write()).config; }
+
+/// The message for the small model with some keys replaced.
+std::string error_with(const json& changes) {
+  ModelFolder folder;
+  folder.config.update(changes);
+  return message_of<Error>([&] { open_model(folder.write()); });
+}
+ModelConfig config_with(const json& changes) {
+  ModelFolder folder;
+  folder.config.update(changes);
+  return config_of(folder);
+}
+
+TEST(ModelConfigFile, GivesEveryFieldAndTheFolderForAName) {
+  const ModelFolder folder;
+  const ModelConfig c = config_of(folder);
+  EXPECT_EQ(c.name, std::filesystem::path(folder.path()).filename());
+  EXPECT_EQ(c.arch, "llama");
+  EXPECT_EQ(c.n_layers, 2);
+  EXPECT_EQ(c.n_heads, 4);
+  EXPECT_EQ(c.n_kv_heads, 2);
+  EXPECT_EQ(c.head_dim, 6);  // given, not 8 / 4
+  EXPECT_EQ(c.dim, 8);
+  EXPECT_EQ(c.hidden_dim, 12);
+  EXPECT_EQ(c.vocab_size, 10);
+  EXPECT_EQ(c.max_positions, 128);
+  EXPECT_DOUBLE_EQ(c.norm_eps, 1e-5);
+  EXPECT_DOUBLE_EQ(c.rope_theta, 10000);
+  EXPECT_EQ(c.rope_scaling.kind, RopeScaling::Kind::none);
+  EXPECT_FALSE(c.tied_embeddings);
+  EXPECT_EQ(c.bos_id, 1);
+  EXPECT_EQ(c.eos_id, 2);
+  EXPECT_EQ(config_with({{"name", "mine"}}).name, "mine");
+}
+
+TEST(ModelConfigFile, TokenIdsMayBeNullOrAList) {
+  EXPECT_EQ(config_with({{"bos_token_id", nullptr}}).bos_id, -1);
+  EXPECT_EQ(config_with({{"eos_token_id", {7, 8}}}).eos_id, 7);
+  EXPECT_THAT(error_with({{"eos_token_id", 10}}), HasSubstr("eos_token_id: expected a token id below vocab_size = 10, got 10"));
+  EXPECT_THAT(error_with({{"bos_token_id", -1}}), HasSubstr("got -1"));
+}
+
+TEST(RopeConfig, ThetaStandsAtTheTopOrInRopeParameters) {
+  EXPECT_DOUBLE_EQ(config_with({{"rope_theta", 500000}}).rope_theta, 500000);
+  EXPECT_DOUBLE_EQ(config_with({{"rope_parameters", {{"rope_theta", 1e6}, {"rope_type", "default"}}}}).rope_theta, 1e6);
+  EXPECT_THAT(error_with({{"rope_theta", 0}}), HasSubstr("rope_theta: expected a number from 1"));
+}
+
+TEST(RopeConfig, ReadsLinearAndLlama3ScalingInOldAndNewSpelling) {
+  for (const char* place : {"rope_scaling", "rope_parameters"}) {
+    for (const char* kind : {"rope_type", "type"}) {
+      const ModelConfig linear = config_with({{place, {{kind, "linear"}, {"factor", 4.0}}}});
+      EXPECT_EQ(linear.rope_scaling.kind, RopeScaling::Kind::linear);
+      EXPECT_DOUBLE_EQ(linear.rope_scaling.factor, 4);
+    }
+  }
+  const RopeScaling s = config_with({{"rope_scaling",
+                                      {{"rope_type", "llama3"},
+                                       {"factor", 8.0},
+                                       {"low_freq_factor", 1.0},
+                                       {"high_freq_factor", 4.0},
+                                       {"original_max_position_embeddings", 8192}}}})
+                            .rope_scaling;
+  EXPECT_EQ(s.kind, RopeScaling::Kind::llama3);
+  EXPECT_DOUBLE_EQ(s.factor, 8);
+  EXPECT_DOUBLE_EQ(s.low_freq_factor, 1);
+  EXPECT_DOUBLE_EQ(s.high_freq_factor, 4);
+  EXPECT_EQ(s.original_max_position, 8192);
+}
+
+TEST(RopeConfig, RefusesUnknownKindsAndBadFactors) {
+  EXPECT_THAT(error_with({{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 2.0}}}}),
+              HasSubstr("rope_scaling.rope_type: unknown kind of scaling 'yarn' (known: default, linear, llama3)"));
+  EXPECT_THAT(error_with({{"rope_scaling", {{"type", "linear"}}}}), HasSubstr("rope_scaling.factor: is missing"));
+  EXPECT_THAT(error_with({{"rope_scaling", {{"type", "linear"}, {"factor", 0.5}}}}), HasSubstr("from 1"));
+  EXPECT_THAT(error_with({{"rope_scaling", {{"type", "llama3"}, {"factor", 8}, {"low_freq_factor", 4}, {"high_freq_factor", 4}}}}),
+              HasSubstr("expected more than low_freq_factor = 4, got 4"));
+  EXPECT_THAT(error_with({{"rope_scaling", "linear"}}), HasSubstr("expected a JSON object under \"rope_scaling\", got 'linear'"));
+}
+
+TEST(Mistral, HasLlamasTensorsAndMayNotSlideItsWindow) {
+  const json mistral = {{"model_type", "mistral"}};
+  const auto with = [&](json changes) { return changes.update(mistral), changes; };
+  EXPECT_EQ(config_with(with({{"sliding_window", nullptr}})).arch, "mistral");
+  EXPECT_NO_THROW(config_with(with({{"sliding_window", 128}})));
+  EXPECT_THAT(error_with(with({{"sliding_window", 127}})),
+              HasSubstr("sliding windows are not supported: expected null or at least max_position_embeddings = 128, got 127"));
+  EXPECT_NO_THROW(config_with(mistral));  // the family's 4096 covers 128 positions
+  EXPECT_THAT(error_with(with({{"max_position_embeddings", 8192}})), HasSubstr("got 4096 (the family's default, the key is absent)"));
+}
+
+TEST(ModelConfigFile, RefusesWhatTheForwardPassDoesNotDo) {
+  EXPECT_THAT(error_with({{"model_type", "gpt2"}}),
+              HasSubstr("config.json: model_type: unknown model family 'gpt2' (known: llama, mistral)"));
+  EXPECT_THAT(error_with({{"attention_bias", true}}), HasSubstr("attention_bias: expected false, got true"));
+  EXPECT_THAT(error_with({{"mlp_bias", true}}), HasSubstr("projection biases are not supported"));
+  EXPECT_THAT(error_with({{"hidden_act", "gelu"}}), HasSubstr("expected silu, got 'gelu'"));
+  EXPECT_THAT(error_with({{"quantization_config", {{"bits", 4}}}}), HasSubstr("quantized weights are not read"));
+  EXPECT_THAT(error_with({{"partial_rotary_factor", 0.5}}), HasSubstr("partial rotation"));
+  EXPECT_THAT(error_with({{"rope_parameters", {{"partial_rotary_factor", 0.5}}}}), HasSubstr("partial rotation"));
+}
+
+TEST(ModelConfigFile, BoundsEveryDimension) {
+  for (const char* key :
+       {"hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "vocab_size"}) {
+    for (const json& bad : {json(0), json(-1), json(1 << 20), json(9223372036854775807), json(18446744073709551615u), json(1.5), json("8"),
+                            json(true), json::array({8})}) {
+      EXPECT_THAT(error_with({{key, bad}}), HasSubstr(std::string(key) + ": expected a whole number from 1 to 1048575, got ")) << bad;
+    }
+  }
+  for (const char* key : {"hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "model_type"}) {
+    ModelFolder folder;
+    folder.config.erase(key);
+    EXPECT_THAT(message_of<Error>([&] { open_model(folder.write()); }), HasSubstr("config.json: " + std::string(key) + ": is missing"));
+  }
+}
+
+TEST(ModelConfigFile, ChecksThatTheHeadsFitTogether) {
+  EXPECT_THAT(error_with({{"num_key_value_heads", 3}}),
+              HasSubstr("num_key_value_heads: expected a divisor of num_attention_heads = 4, got 3"));
+  EXPECT_THAT(error_with({{"head_dim", 7}}), HasSubstr("expected an even number (rotary pairs), got 7"));
+  EXPECT_THAT(error_with({{"head_dim", nullptr}, {"hidden_size", 10}}),
+              HasSubstr("hidden_size = 10 is not a multiple of num_attention_heads = 4"));
+  EXPECT_THAT(error_with({{"head_dim", 1 << 19}}), HasSubstr("heads * head_dim of at most"));
+}
+
+TEST(ModelConfigFile, RefusesTextThatIsNoConfig) {
+  const ModelFolder folder;
+  folder.write();
+  const auto error = [&](std::string_view text) {
+    folder.folder().write("config.json", text);
+    return message_of<Error>([&] { open_model(folder.path()); });
+  };
+  EXPECT_THAT(error(""), AllOf(HasSubstr("config.json"), HasSubstr("expected JSON")));
+  EXPECT_THAT(error("[]"), HasSubstr("expected a JSON object, got a list"));
+  EXPECT_THAT(error(std::string(100'000, '{')), HasSubstr("expected JSON"));
+  EXPECT_THAT(error("{\"a\":" + std::string(100'000, '[')), HasSubstr("nested deeper"));
+  EXPECT_THAT(error(std::string((4 << 20) + 1, ' ')), HasSubstr("expected at most"));
+}
+
+TEST(ModelConfigFile, AnyTruncatedConfigIsRefused) {
+  const ModelFolder folder;
+  folder.write();
+  const std::string whole = folder.config.dump();
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    folder.folder().write("config.json", whole.substr(0, length));
+    EXPECT_THROW(open_model(folder.path()), Error) << "at length " << length;
+  }
+}
+
+}  // namespace
+}  // namespace kvscope
