@@ -39,6 +39,7 @@ class Forward {
            const LayerDone& layer_done = {});
   /// Next-token logits of row `first` and the n_rows after it of the last run: host doubles [n_rows, vocab_size].
   void logits(int first, int n_rows, std::span<double> out);
+  int vocab_size() const { return model_.config().vocab_size; }
 
  private:
   void reserve(int rows);

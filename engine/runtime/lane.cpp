@@ -51,7 +51,7 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
 }
 
 void Lane::begin_step(int position) {
-  record_ = std::make_unique<StepRecord>();
+  record_ = std::make_shared<StepRecord>();
   record_->step = static_cast<int>(steps.size());
   record_->position = position;
   record_->heads.resize(static_cast<std::size_t>(config_.n_layers) * config_.n_kv_heads);

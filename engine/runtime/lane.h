@@ -42,6 +42,10 @@ class Lane {
   /// Opens the record of the next step; load_prompt() or prepare()/finish() of every layer fill its heads, the session the distributions.
   void begin_step(int position);
   StepRecord& record() { return *record_; }
+  /// The open record, finished: no step is open afterwards.
+  StepPtr take_record() { return std::move(record_); }
+  /// After an edit that leaves every decision as it was: the prompt has another length now.
+  void set_prompt_length(int n_prompt) { setup_.n_prompt = n_prompt; }
 
   /// Prefill mode, step 0: takes over the prompt's keys, values and statistics, then compresses once.
   void load_prompt(PromptRun& prompt);
@@ -96,7 +100,7 @@ class Lane {
   Setup setup_;
   std::unique_ptr<Policy> policy_;
   std::vector<Layer> layers_;
-  std::unique_ptr<StepRecord> record_;
+  std::shared_ptr<StepRecord> record_;
   std::vector<HeadJob> jobs_;           // [n_kv_heads]
   Buffer o_full_, key_, after_q_, after_o_;
 };

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/forward.h"
+#include "runtime/lane.h"
+#include "runtime/prompt_run.h"
+#include "runtime/session.h"
+#include "runtime/snapshot_builder.h"
+
+namespace kvscope {
+
+/// State behind a Session. One request after the other; every request says the whole wanted state, run() keeps what is still right.
+struct Session::Impl {
+  Impl(ModelFiles files, const SessionOptions& options);
+
+  Snapshot run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish);
+
+  // ---- what has to be done (session_plan.cpp)
+  /// Ids of the request's prompt. Throws Error or UsageError.
+  std::vector<int> prompt_ids(const RunRequest& request) const;
+  /// The lanes' specifications with the full cache first, all checked. Throws UsageError.
+  std::vector<std::string> lane_specs(const RunRequest& request, int n_prompt) const;
+  /// Throws away what the new request makes wrong, takes over what stays right, restores checkpoints after an edit. Sets `lanes` (null: to be made).
+  void reuse(const RunRequest& request, const std::vector<int>& ids, const std::vector<std::string>& specs);
+  /// Steps after the last prompt token that the request asks for, cut to the model's positions.
+  int n_decode_steps(const RunRequest& request, int n_prompt);
+
+  // ---- doing it (session_steps.cpp)
+  void run_prompt(const std::vector<std::string>& specs, const RunRequest& request, const CancelToken& cancel);
+  void step_until(int n_steps, const RunRequest& request, const CancelToken& cancel);
+  /// Ends the newest step of a lane: distributions, agreement with the reference. Lane 0 must have ended the same step before.
+  void close_step(Lane& lane, double ms);
+  /// The token that follows step `s` of a lane is known now.
+  void set_next(Lane& lane, int s, int token);
+  int token_at(const RunRequest& request, const Lane& lane, int s) const;
+  void save_checkpoint(Lane& lane);
+
+  Snapshot snapshot(const RunRequest& request, int n_steps);
+  void report(const std::string& activity, double fraction);
+  void publish_partial(const RunRequest& request, int n_steps, bool now);
+
+  std::unique_ptr<Backend> backend;
+  Model model;
+  Forward forward;
+  PromptRun prompt;                                        // prefill mode
+  std::shared_ptr<const std::vector<TokenInfo>> vocabulary;
+
+  std::vector<int> ids;                                    // prompt of the state below
+  PromptMode mode = PromptMode::prefill;
+  RunRequest last;                                         // request that the state below answers
+  std::vector<std::unique_ptr<Lane>> lanes;                // lane 0: full cache
+  std::vector<std::vector<double>> reference_log_p;        // of lane 0, per step [vocab_size]
+  std::vector<std::vector<double>> reference_logits;
+  std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> checkpoints;  // stream mode: by number of steps
+
+  std::string notice;
+  double decode_ms = 0;
+  int decode_rows = 0;
+  std::chrono::steady_clock::time_point started, published;
+  Progress progress_;
+  Publish publish_;
+};
+
+}  // namespace kvscope

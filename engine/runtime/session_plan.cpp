@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "policy/catalog.h"
+#include "runtime/session_impl.h"
+
+namespace kvscope {
+
+namespace {
+
+int common_prefix(std::span<const int> a, std::span<const int> b) {
+  const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  return static_cast<int>(end.first - a.begin());
+}
+
+RecordOptions record_options(const RunRequest& request) {
+  return {.captures = request.detail == Detail::why, .measures = request.measure, .shadow = request.shadow};
+}
+
+/// What decides the tokens after the prompt.
+bool same_continuation(const RunRequest& a, const RunRequest& b) {
+  return a.follow == b.follow && a.temperature == b.temperature && a.seed == b.seed && (a.follow != Follow::file || a.follow_ids == b.follow_ids);
+}
+
+/// Two policies that decide alike: the same parameters and the same budget for every head (a ratio may give the same slots for a longer prompt).
+bool decides_alike(const Policy& a, const Policy& b, const ModelConfig& config) {
+  for (int l = 0; l < config.n_layers; ++l) {
+    for (int h = 0; h < config.n_kv_heads; ++h) {
+      if (a.budget(l, h) != b.budget(l, h) || a.recent(l, h) != b.recent(l, h)) return false;
+    }
+  }
+  const auto pa = a.params(), pb = b.params();
+  return std::equal(pa.begin(), pa.end(), pb.begin(), pb.end(),
+                    [](const ResolvedParam& x, const ResolvedParam& y) { return x.key == y.key && x.text == y.text && x.number == y.number; });
+}
+
+}  // namespace
+
+std::vector<int> Session::Impl::prompt_ids(const RunRequest& request) const {
+  const ModelConfig& c = model.config();
+  std::vector<int> out = request.prompt_ids;
+  if (out.empty()) {
+    if (c.bos_id >= 0) out.push_back(c.bos_id);
+    const std::vector<int> text = model.files.tokenizer->encode(request.prompt);
+    out.insert(out.end(), text.begin(), text.end());
+  }
+  if (out.empty()) throw UsageError("prompt: it is empty and the model has no start token; expected at least one token");
+  for (const std::vector<int>* list : {&std::as_const(out), &request.follow_ids}) {
+    for (const int id : *list) {
+      if (id < 0 || id >= c.vocab_size) throw UsageError(fmt::format("token ids: expected 0 to {}, got {}", c.vocab_size - 1, id));
+    }
+  }
+  if (c.max_positions > 0 && static_cast<int>(out.size()) > c.max_positions) {
+    throw Error(fmt::format("prompt: {} tokens, but {} was made for {}; shorten the text", out.size(), c.name, c.max_positions));
+  }
+  return out;
+}
+
+std::vector<std::string> Session::Impl::lane_specs(const RunRequest& request, int n_prompt) const {
+  std::vector<std::string> out = request.lanes;
+  const std::string& reference = reference_policy();
+  if (out.empty() || out.front() != reference) out.insert(out.begin(), reference);
+  for (const std::string& spec : out) {
+    Policy::make({.spec = spec, .model = &model.config(), .n_prompt = n_prompt, .mode = request.mode, .seed = request.seed});
+  }
+  return out;
+}
+
+int Session::Impl::n_decode_steps(const RunRequest& request, int n_prompt) {
+  int n = std::max(0, request.n_generate);
+  if (request.follow == Follow::file) {
+    const int given = static_cast<int>(request.follow_ids.size());
+    n = request.n_generate < 0 ? given : std::min(n, given);
+  }
+  const int limit = model.config().max_positions;
+  if (limit > 0 && n_prompt + n > limit) {
+    n = limit - n_prompt;
+    notice = fmt::format("generation ends after {} tokens: {} was made for {} positions", n, model.config().name, limit);
+  }
+  return n;
+}
+
+void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new_ids, const std::vector<std::string>& specs) {
+  const int n_prompt = static_cast<int>(new_ids.size());
+  const bool same_prompt = new_ids == ids && request.mode == mode;
+  const bool stream = request.mode == PromptMode::stream;
+  // steps that stay right for every lane: all of them, those before the continuation, or (stream) those before the edit
+  int keep_steps = 0;
+  if (request.mode == mode) {
+    if (same_prompt) {
+      keep_steps = same_continuation(request, last) ? 1 << 30 : stream ? n_prompt - 1 : 1;
+    } else if (stream) {
+      keep_steps = std::max(0, common_prefix(ids, new_ids) - 1);  // the step of the last common token is followed by another one now
+    }
+  }
+
+  std::vector<std::unique_ptr<Lane>> kept;
+  std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> kept_checkpoints;
+  for (const std::string& spec : specs) {
+    std::unique_ptr<Lane> lane;
+    for (auto& old : lanes) {
+      if (!old || old->setup().spec != spec || old->setup().seed != request.seed || !(old->setup().record == record_options(request))) continue;
+      auto saved = std::move(checkpoints[old.get()]);
+      checkpoints.erase(old.get());
+      const Lane::Setup setup{.spec = spec, .mode = request.mode, .n_prompt = n_prompt, .seed = request.seed, .record = record_options(request)};
+      if (!same_prompt) {
+        const auto fresh = Policy::make({.spec = spec, .model = &model.config(), .n_prompt = n_prompt, .mode = request.mode, .seed = request.seed});
+        if (!stream || !decides_alike(old->policy(), *fresh, model.config())) {
+          old.reset();
+          break;
+        }
+      }
+      for (auto it = saved.begin(); it != saved.end();) it = it->first > keep_steps ? saved.erase(it) : std::next(it);
+      if (old->broken || static_cast<int>(old->steps.size()) > keep_steps) {
+        lane = saved.empty() ? nullptr : std::prev(saved.end())->second->checkpoint();
+        if (lane && !same_prompt) lane->set_prompt_length(n_prompt);
+        old.reset();
+      } else {
+        lane = std::move(old);
+        if (!same_prompt) lane->set_prompt_length(n_prompt);
+      }
+      if (lane) kept_checkpoints[lane.get()] = std::move(saved);
+      break;
+    }
+    kept.push_back(std::move(lane));
+  }
+  // every lane is measured against lane 0: without its distributions nothing can stay
+  const int reference_steps = kept[0] ? static_cast<int>(kept[0]->steps.size()) : 0;
+  const int known = std::min<int>(static_cast<int>(reference_log_p.size()), kept[0] ? 1 << 30 : 0);
+  if (reference_steps < known) {
+    reference_log_p.resize(reference_steps);
+    reference_logits.resize(reference_steps);
+  }
+  if (!kept[0]) {
+    reference_log_p.clear();
+    reference_logits.clear();
+    for (auto& lane : kept) lane.reset();
+    kept_checkpoints.clear();
+  }
+  lanes = std::move(kept);
+  checkpoints = std::move(kept_checkpoints);
+  ids = new_ids;
+  mode = request.mode;
+  last = request;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (lanes[i]) continue;
+    lanes[i] = std::make_unique<Lane>(*backend, model,
+                                      Lane::Setup{.spec = specs[i], .mode = mode, .n_prompt = n_prompt, .seed = request.seed, .record = record_options(request)});
+  }
+}
+
+}  // namespace kvscope

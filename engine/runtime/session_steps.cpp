@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "measure/distribution.h"
+#include "runtime/sampler.h"
+#include "runtime/session_impl.h"
+#include "runtime/step_batch.h"
+
+namespace kvscope {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+constexpr int kTopTokens = 9;
+constexpr int kCheckpointEvery = 64;  // steps
+constexpr double kPublishEveryMs = 60;
+
+/// Damaged weights or an overflow show as numbers that are not finite; says where they begin.
+void check_finite(const Lane& lane, const StepRecord& record) {
+  if (std::all_of(lane.logits.begin(), lane.logits.end(), [](double x) { return std::isfinite(x); })) return;
+  std::string where = "after the last layer's attention";
+  for (const HeadRecord& head : record.heads) {
+    if (std::any_of(head.attention.begin(), head.attention.end(), [](float x) { return !std::isfinite(x); })) {
+      where = fmt::format("from layer {} on", head.layer);
+      break;
+    }
+  }
+  throw Error(fmt::format("lane {}, position {}: the model computes numbers that are not finite, {}; expected finite logits: the weights are damaged or "
+                          "overflow, try another checkpoint or --precision f64",
+                          lane.setup().spec, record.position, where));
+}
+
+}  // namespace
+
+Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish) {
+  started = published = Clock::now();
+  progress_ = progress;
+  publish_ = publish;
+  notice.clear();
+  decode_ms = decode_rows = 0;
+  const std::vector<int> new_ids = prompt_ids(request);
+  const int n_prompt = static_cast<int>(new_ids.size());
+  const std::vector<std::string> specs = lane_specs(request, n_prompt);
+  const int n_decode = n_decode_steps(request, n_prompt);
+  cancel.check();
+  reuse(request, new_ids, specs);
+  const bool prefill = request.mode == PromptMode::prefill;
+  const int n_steps = (prefill ? 1 : n_prompt) + n_decode;
+  if (prefill) {
+    run_prompt(specs, request, cancel);
+    publish_partial(request, n_steps, /*now=*/true);
+  }
+  try {
+    step_until(n_steps, request, cancel);
+  } catch (const Cancelled&) {
+    publish_partial(request, n_steps, /*now=*/true);  // what was finished stays to be seen
+    throw;
+  }
+  return snapshot(request, n_steps);
+}
+
+void Session::Impl::run_prompt(const std::vector<std::string>&, const RunRequest&, const CancelToken& cancel) {
+  PromptNeeds needs;
+  for (const auto& lane : lanes) needs.add(lane->policy().needs());
+  int layers_done = 0;
+  const int n_layers = model.config().n_layers;
+  const auto start = Clock::now();
+  prompt.update(ids, needs, forward, cancel, [&](int layer) {
+    ++layers_done;
+    report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers), 0.5 * layers_done / (n_layers * (ids.size() / History::kPage + 1.0)));
+  });
+  for (auto& lane : lanes) {
+    if (!lane->steps.empty()) continue;
+    cancel.check();
+    lane->begin_step(static_cast<int>(ids.size()) - 1);
+    lane->load_prompt(prompt);
+    close_step(*lane, ms_since(start));
+  }
+}
+
+void Session::Impl::step_until(int n_steps, const RunRequest& request, const CancelToken& cancel) {
+  const int first_position = request.mode == PromptMode::prefill ? static_cast<int>(ids.size()) - 1 : 0;
+  int from = n_steps;
+  for (const auto& lane : lanes) from = std::min(from, static_cast<int>(lane->steps.size()));
+  for (int s = from; s < n_steps; ++s) {
+    std::vector<Lane*> active;
+    std::vector<int> tokens;
+    for (const auto& lane : lanes) {
+      if (static_cast<int>(lane->steps.size()) != s) continue;
+      const int token = s == 0 ? ids[0] : token_at(request, *lane, s - 1);
+      if (s > 0) set_next(*lane, s - 1, token);
+      active.push_back(lane.get());
+      tokens.push_back(token);
+    }
+    if (active.empty()) continue;
+    cancel.check();
+    const auto start = Clock::now();
+    run_step(*backend, forward, active, tokens, first_position + s, cancel);
+    const double ms = ms_since(start);
+    decode_ms += ms;
+    decode_rows += static_cast<int>(active.size());
+    for (Lane* lane : active) {
+      close_step(*lane, ms);
+      const int done = static_cast<int>(lane->steps.size());
+      if (mode == PromptMode::stream && (done % kCheckpointEvery == 0 || done == static_cast<int>(ids.size()) - 1)) save_checkpoint(*lane);
+    }
+    report(fmt::format("step {} of {}", s + 1, n_steps), 0.5 + 0.5 * (s + 1) / n_steps);
+    publish_partial(request, n_steps, /*now=*/false);
+  }
+}
+
+int Session::Impl::token_at(const RunRequest& request, const Lane& lane, int s) const {
+  const bool prefill = mode == PromptMode::prefill;
+  const int n_prompt_steps = prefill ? 1 : static_cast<int>(ids.size());
+  if (s < n_prompt_steps - 1) return ids[s + 1];
+  if (request.follow == Follow::file) return request.follow_ids[s - (n_prompt_steps - 1)];
+  const bool own = request.follow == Follow::self;
+  return pick_token(own ? std::span<const double>(lane.logits) : std::span<const double>(reference_logits[s]), request.temperature, request.seed, s);
+}
+
+void Session::Impl::set_next(Lane& lane, int s, int token) {
+  StepPtr& step = lane.steps[s];
+  if (step->next_token == token) return;
+  // a published record is never touched: it is copied first
+  auto record = step.use_count() == 1 ? std::const_pointer_cast<StepRecord>(step) : std::make_shared<StepRecord>(*step);
+  std::vector<double> log_p = lane.logits;
+  log_softmax(log_p);
+  record->next_token = token;
+  record->nll = -log_p[token];
+  step = std::move(record);
+  lane.fed.resize(s + 1);
+  lane.fed[s] = token;
+}
+
+void Session::Impl::close_step(Lane& lane, double ms) {
+  StepRecord& record = lane.record();
+  check_finite(lane, record);
+  const int s = record.step;
+  std::vector<double> log_p = lane.logits;
+  log_softmax(log_p);
+  if (&lane == lanes[0].get()) {
+    reference_log_p.resize(s);
+    reference_logits.resize(s);
+    reference_log_p.push_back(log_p);
+    reference_logits.push_back(lane.logits);
+  }
+  const std::vector<double>& reference = reference_log_p[s];
+  record.kl = kl_divergence(reference, log_p);
+  record.top1 = argmax(lane.logits);
+  record.top1_reference = argmax(reference);
+  record.top1_same = record.top1 == record.top1_reference;
+  record.logits_top = top(lane.logits, 5);
+  record.top_tokens = top_tokens(log_p, lane.logits, reference, reference_logits[s], kTopTokens);
+  record.ms = ms;
+  lane.steps.push_back(lane.take_record());
+}
+
+void Session::Impl::save_checkpoint(Lane& lane) {
+  auto& saved = checkpoints[&lane];
+  saved[static_cast<int>(lane.steps.size())] = lane.checkpoint();
+}
+
+Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
+  Snapshot out;
+  out.phase = RunPhase::idle;
+  out.progress = 1;
+  out.notice = notice;
+  out.model = model.config();
+  out.device = backend->name();
+  out.precision = name_of(backend->dtype());
+  out.weight_bytes = static_cast<double>(model.files.weight_bytes);
+  out.prefill_mode = mode == PromptMode::prefill;
+  out.follow = request.follow == Follow::reference ? "reference" : request.follow == Follow::self ? "self" : "file";
+  out.shadow = request.shadow;
+  out.n_prompt = static_cast<int>(ids.size());
+  out.vocabulary = vocabulary;
+  std::vector<int> all = ids;
+  for (auto& lane : lanes) out.lanes.push_back(describe_lane(*lane, n_steps));
+  if (!lanes.empty()) {
+    const int n_prompt_steps = out.prefill_mode ? 1 : out.n_prompt;
+    const std::vector<int>& fed = out.lanes[0].fed;
+    for (int s = n_prompt_steps - 1; s < static_cast<int>(fed.size()) && s < n_steps - 1; ++s) all.push_back(fed[s]);
+  }
+  out.prompt = request.prompt_ids.empty() ? request.prompt : model.files.tokenizer->decode(ids);
+  out.tokens = describe_tokens(all, out.n_prompt, out.prompt, *vocabulary, model.files.tokenizer->adds_leading_space());
+  out.total_ms = ms_since(started);
+  out.tokens_per_s = decode_ms > 0 ? decode_rows * 1000 / decode_ms : 0;
+  return out;
+}
+
+void Session::Impl::report(const std::string& activity, double fraction) {
+  if (progress_) progress_(activity, fraction);
+}
+
+void Session::Impl::publish_partial(const RunRequest& request, int n_steps, bool now) {
+  if (!publish_ || (!now && ms_since(published) < kPublishEveryMs)) return;
+  Snapshot partial = snapshot(request, n_steps);
+  partial.phase = RunPhase::computing;
+  publish_(std::move(partial));
+  published = Clock::now();
+}
+
+}  // namespace kvscope

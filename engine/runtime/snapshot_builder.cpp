@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/snapshot_builder.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "policy/catalog.h"
+
+namespace kvscope {
+
+std::shared_ptr<const std::vector<TokenInfo>> make_vocabulary(const Tokenizer& tokenizer) {
+  auto out = std::make_shared<std::vector<TokenInfo>>();
+  out->reserve(tokenizer.vocab_size());
+  for (int id = 0; id < tokenizer.vocab_size(); ++id) {
+    out->push_back({.id = id, .bytes = tokenizer.bytes_of(id), .piece = tokenizer.piece(id), .special = tokenizer.is_special(id)});
+  }
+  return out;
+}
+
+std::vector<TokenInfo> describe_tokens(std::span<const int> ids, int n_prompt, const std::string& prompt, const std::vector<TokenInfo>& vocabulary,
+                                       bool leading_space_added) {
+  std::vector<TokenInfo> out;
+  out.reserve(ids.size());
+  int offset = 0;
+  bool first_text = true;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    TokenInfo token = ids[i] < static_cast<int>(vocabulary.size()) ? vocabulary[ids[i]] : TokenInfo{.id = ids[i]};
+    if (static_cast<int>(i) < n_prompt) {
+      token.text_begin = offset;
+      if (!token.special) {
+        int length = static_cast<int>(token.bytes.size());
+        // the tokenizer's own leading space is not in the prompt
+        if (first_text && leading_space_added && token.bytes.starts_with(' ')) --length;
+        first_text = false;
+        offset = std::min(offset + length, static_cast<int>(prompt.size()));
+      }
+      token.text_end = offset;
+    }
+    out.push_back(std::move(token));
+  }
+  return out;
+}
+
+LaneSnapshot describe_lane(Lane& lane, int n_steps) {
+  const Policy& policy = lane.policy();
+  const PolicyInfo& info = find_policy(policy.name());
+  LaneSnapshot out;
+  out.spec = lane.setup().spec;
+  out.policy = policy.name();
+  out.title = info.title;
+  for (const ResolvedParam& p : policy.params()) {
+    out.params.push_back({p.key, p.is_text ? p.text : p.is_count ? fmt::format("{:.0f}", p.number) : fmt::format("{}", p.number)});
+    if (p.key == "slots" && !p.is_text) out.slots_asked = static_cast<int>(p.number);
+  }
+  out.sinks = policy.sinks();
+  out.sees_question = info.sees_question_in_prefill && lane.setup().mode == PromptMode::prefill;
+  out.statistic = info.statistic;
+  if (policy.needs().ema) out.half_life = std::log(0.5) / std::log(policy.needs().ema_alpha);
+  n_steps = std::min<int>(n_steps, static_cast<int>(lane.steps.size()));
+  out.steps.assign(lane.steps.begin(), lane.steps.begin() + n_steps);
+  if (n_steps == static_cast<int>(lane.steps.size())) {
+    if (lane.n_fates_steps != n_steps || !lane.fates) {
+      const bool extend = lane.fates && lane.n_fates_steps < n_steps;
+      lane.fates = std::make_shared<LaneFates>(extend_fates(extend ? *lane.fates : LaneFates{}, extend ? lane.n_fates_steps : 0, lane.steps));
+      lane.n_fates_steps = n_steps;
+    }
+    out.fates = lane.fates;
+  } else {
+    out.fates = std::make_shared<LaneFates>(derive_fates(out.steps, out.steps.empty() ? 0 : static_cast<int>(out.steps[0]->heads.size())));
+  }
+  out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
+  out.bytes = lane.cache_bytes();
+  out.slots = lane.mean_slots();
+  out.compress_ms = lane.compress_ms;
+  return out;
+}
+
+}  // namespace kvscope
