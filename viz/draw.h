@@ -161,6 +161,9 @@ class Painter {
   int n_primitives_ = 0;
 };
 
+/// ImGui's font sizes are line heights, type sizes are ems: rasterise a face of `em` pixels at em * kLineHeightPerEm * frame scale * device
+/// pixel ratio. Other sizes work, the Painter normalises them by the width of a digit, but are resampled and so less sharp.
+inline constexpr float kLineHeightPerEm = 1.362f;
 /// Code points that canvas labels use: what the fonts of Frame::fonts should be built with. Pairs first, last, ..., 0.
 const ImWchar* canvas_glyph_ranges();
 
