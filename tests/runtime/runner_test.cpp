@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "runs.h"
+
+namespace kvscope {
+namespace {
+
+using namespace kvscope::testing;
+
+/// Waits until the mailbox holds a snapshot that `done` accepts; fails after 20 s.
+template <class Done>
+SnapshotPtr wait_for(const Mailbox& mailbox, Done done) {
+  for (int i = 0; i < 4000; ++i) {
+    SnapshotPtr s = mailbox.latest();
+    if (s && done(*s)) return s;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ADD_FAILURE() << "no such snapshot in 20 s";
+  return mailbox.latest();
+}
+
+RunRequest small(int n, unsigned seed) {
+  RunRequest request;
+  request.prompt_ids = random_ids(n, 64, seed);
+  request.n_generate = 4;
+  return request;
+}
+
+TEST(Runner, AnswersTheNewestOfManyRequestsAndNeverGoesBack) {
+  Mailbox mailbox;
+  std::atomic<std::uint64_t> newest_seen = 0;
+  std::atomic<bool> went_back = false;
+  Runner runner(mailbox, [&] {
+    const std::uint64_t generation = mailbox.latest()->generation;
+    if (generation < newest_seen) went_back = true;
+    newest_seen = generation;
+  });
+  runner.load_model(tiny_model(), {.precision = DType::f32, .n_threads = 1});
+  std::uint64_t last = 0;
+  for (unsigned i = 0; i < 300; ++i) last = runner.submit(small(40 + static_cast<int>(i % 60), i));
+  const SnapshotPtr out = wait_for(mailbox, [&](const Snapshot& s) { return s.generation == last && s.phase == RunPhase::idle; });
+  EXPECT_EQ(out->n_prompt, 40 + 299 % 60);
+  EXPECT_FALSE(went_back);
+}
+
+TEST(Runner, AFailureKeepsTheLastGoodPictureAndTheNextRequestWorks) {
+  Mailbox mailbox;
+  Runner runner(mailbox, [] {});
+  runner.load_model(tiny_model(), {.precision = DType::f32, .n_threads = 1});
+  const std::uint64_t good = runner.submit(small(20, 1));
+  wait_for(mailbox, [&](const Snapshot& s) { return s.generation == good && s.phase == RunPhase::idle; });
+  const std::uint64_t bad = runner.load_model("/no/such/folder", {});
+  const SnapshotPtr failed = wait_for(mailbox, [&](const Snapshot& s) { return s.generation == bad && s.phase == RunPhase::failed; });
+  EXPECT_NE(failed->failure.find("/no/such/folder"), std::string::npos);
+  EXPECT_EQ(failed->n_prompt, 20);  // still on screen
+  const std::uint64_t again = runner.submit(small(25, 2));
+  const SnapshotPtr out = wait_for(mailbox, [&](const Snapshot& s) { return s.generation == again && s.phase == RunPhase::idle; });
+  EXPECT_EQ(out->n_prompt, 25);
+}
+
+TEST(Runner, WithoutAModelItSaysSo) {
+  Mailbox mailbox;
+  Runner runner(mailbox, [] {});
+  const std::uint64_t generation = runner.submit(small(5, 1));
+  const SnapshotPtr out = wait_for(mailbox, [&](const Snapshot& s) { return s.generation == generation; });
+  EXPECT_EQ(out->phase, RunPhase::failed);
+  EXPECT_NE(out->failure.find("no model"), std::string::npos);
+}
+
+TEST(Runner, StopKeepsWhatWasFinished) {
+  Mailbox mailbox;
+  Runner runner(mailbox, [] {});
+  runner.load_model(embedded_model(), {.precision = DType::f32, .n_threads = 1});
+  RunRequest request;
+  request.prompt = "Once upon a time there was a castle";
+  request.n_generate = 900;
+  const std::uint64_t generation = runner.submit(request);
+  wait_for(mailbox, [&](const Snapshot& s) { return s.generation == generation && !s.lanes.empty() && s.lanes[0].steps.size() > 5; });
+  runner.stop();
+  const SnapshotPtr out = wait_for(mailbox, [&](const Snapshot& s) { return s.phase == RunPhase::idle; });
+  EXPECT_GT(out->lanes[0].steps.size(), 5u);
+  EXPECT_LT(out->lanes[0].steps.size(), 901u);
+}
+
+}  // namespace
+}  // namespace kvscope

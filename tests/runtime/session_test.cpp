@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/session.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "policy/catalog.h"
+#include "runs.h"
+
+namespace kvscope {
+namespace {
+
+using namespace kvscope::testing;
+
+/// Every policy of the catalog with a budget of `slots` (by name alone where it takes none).
+std::vector<std::string> all_lanes(const std::string& slots) {
+  std::vector<std::string> out;
+  for (const PolicyInfo& info : policies()) out.push_back(info.name == reference_policy() ? info.name : info.name + ":" + slots);
+  return out;
+}
+
+RunRequest request_of(std::vector<int> ids, PromptMode mode, int n_generate) {
+  RunRequest request;
+  request.prompt_ids = std::move(ids);
+  request.lanes = all_lanes("slots=12");
+  request.mode = mode;
+  request.n_generate = n_generate;
+  return request;
+}
+
+class Session_ : public ::testing::TestWithParam<PromptMode> {};
+INSTANTIATE_TEST_SUITE_P(Modes, Session_, ::testing::Values(PromptMode::prefill, PromptMode::stream),
+                         [](const auto& info) { return info.param == PromptMode::prefill ? "prefill" : "stream"; });
+
+TEST_P(Session_, AnEditAnywhereGivesTheSameRunAsAFreshSession) {
+  Session edited = open_session(tiny_model());
+  std::vector<int> ids = random_ids(150, 64, 1);
+  run(edited, request_of(ids, GetParam(), 3));
+  for (const int at : {149, 100, 65, 64, 63, 7, 0}) {  // around page and checkpoint bounds
+    SCOPED_TRACE(at);
+    ids[at] = (ids[at] + 1) % 64;
+    Session fresh = open_session(tiny_model());
+    expect_same_run(run(edited, request_of(ids, GetParam(), 3)), run(fresh, request_of(ids, GetParam(), 3)));
+  }
+  for (const int length : {151, 90, 64, 128}) {
+    SCOPED_TRACE(length);
+    ids.resize(length, 5);
+    Session fresh = open_session(tiny_model());
+    expect_same_run(run(edited, request_of(ids, GetParam(), 3)), run(fresh, request_of(ids, GetParam(), 3)));
+  }
+}
+
+TEST_P(Session_, GeneratingInPartsEqualsGeneratingAtOnce) {
+  const std::vector<int> ids = random_ids(40, 64, 2);
+  Session parts = open_session(tiny_model()), once = open_session(tiny_model());
+  run(parts, request_of(ids, GetParam(), 2));
+  run(parts, request_of(ids, GetParam(), 5));
+  expect_same_run(run(parts, request_of(ids, GetParam(), 9)), run(once, request_of(ids, GetParam(), 9)));
+}
+
+TEST_P(Session_, ALaneAddedLaterEqualsALaneFromTheStart) {
+  const std::vector<int> ids = random_ids(70, 64, 3);
+  Session later = open_session(tiny_model()), start = open_session(tiny_model());
+  RunRequest few = request_of(ids, GetParam(), 4);
+  few.lanes.resize(2);
+  run(later, few);
+  expect_same_run(run(later, request_of(ids, GetParam(), 4)), run(start, request_of(ids, GetParam(), 4)));
+}
+
+TEST_P(Session_, WithRoomForEveryTokenALaneIsBitIdenticalToTheFullCache) {
+  Session session = open_session(tiny_model(), DType::f32, 2);
+  RunRequest request = request_of(random_ids(30, 64, 4), GetParam(), 5);
+  request.lanes = all_lanes("slots=64");
+  const Snapshot out = run(session, request);
+  for (const LaneSnapshot& lane : out.lanes) {
+    for (std::size_t s = 0; s < lane.steps.size(); ++s) {
+      EXPECT_EQ(lane.steps[s]->logits_top, out.lanes[0].steps[s]->logits_top) << lane.spec << " step " << s;
+      EXPECT_EQ(lane.steps[s]->kl, 0) << lane.spec;
+    }
+  }
+}
+
+TEST_P(Session_, EveryTokenIsRepresentedOrEvictedExactlyOnce) {
+  Session session = open_session(tiny_model());
+  const Snapshot out = run(session, request_of(random_ids(60, 64, 5), GetParam(), 6));
+  for (const LaneSnapshot& lane : out.lanes) {
+    for (const StepPtr& step : lane.steps) {
+      for (const HeadRecord& head : step->heads) {
+        int votes = 0;
+        for (const int v : head.votes) votes += v;
+        EXPECT_EQ(votes + head.evicted_votes, step->position + 1) << lane.spec;
+        EXPECT_EQ(std::set<int>(head.pos.begin(), head.pos.end()).size(), head.pos.size());
+      }
+    }
+  }
+}
+
+TEST_P(Session_, ARunCancelledAnywhereGoesOnAsIfNothingHadHappened) {
+  const std::vector<int> ids = random_ids(140, 64, 6);
+  Session plain = open_session(tiny_model());
+  const Snapshot want = run(plain, request_of(ids, GetParam(), 6));
+  for (int stop_after = 0; stop_after < 12; ++stop_after) {
+    SCOPED_TRACE(stop_after);
+    Session session = open_session(tiny_model());
+    CancelToken cancel;
+    int reports = 0;
+    const auto progress = [&](const std::string&, double) {
+      if (reports++ == stop_after) cancel.cancel();
+    };
+    EXPECT_THROW(session.run(request_of(ids, GetParam(), 6), cancel, progress), Cancelled);
+    expect_same_run(run(session, request_of(ids, GetParam(), 6)), want);
+  }
+}
+
+TEST_P(Session_, ThreadsChangeNothing) {
+  const RunRequest request = request_of(random_ids(100, 64, 7), GetParam(), 3);
+  for (const DType precision : {DType::f64, DType::f32}) {
+    Session one = open_session(tiny_model(), precision, 1);
+    const Snapshot want = run(one, request);
+    for (const int n : {2, 5}) {
+      Session many = open_session(tiny_model(), precision, n);
+      expect_same_run(run(many, request), want);
+    }
+  }
+}
+
+TEST(Session, WithoutAShadowLocalFiguresAreNotAvailable) {
+  Session session = open_session(tiny_model());
+  RunRequest request = request_of(random_ids(40, 64, 8), PromptMode::prefill, 3);
+  request.shadow = false;
+  const Snapshot out = run(session, request);
+  const LaneSnapshot& lane = out.lanes[1];
+  ASSERT_LT(lane.steps[2]->heads[0].pos.size(), 40u);
+  EXPECT_TRUE(std::isnan(lane.steps[2]->heads[0].local_rel_l2));
+  EXPECT_TRUE(lane.steps[2]->heads[0].reference_attention.empty());
+}
+
+TEST(Session, BadRequestsLeaveTheSessionUsable) {
+  Session session = open_session(tiny_model());
+  RunRequest good = request_of(random_ids(20, 64, 9), PromptMode::prefill, 2);
+  const Snapshot want = run(session, good);
+  RunRequest bad = good;
+  bad.lanes = {"no_such_policy:slots=3"};
+  EXPECT_THROW(run(session, bad), UsageError);
+  bad = good;
+  bad.prompt_ids[3] = 64;  // the vocabulary ends at 63
+  EXPECT_THROW(run(session, bad), UsageError);
+  bad = good;
+  bad.prompt_ids.assign(100000, 1);
+  EXPECT_THROW(run(session, bad), Error);
+  expect_same_run(run(session, good), want);
+}
+
+TEST(Session, SamplingRepeatsWithItsSeedAndDiffersWithAnother) {
+  Session session = open_session(tiny_model());
+  RunRequest request = request_of(random_ids(20, 64, 10), PromptMode::prefill, 12);
+  request.lanes = {};
+  request.temperature = 1.5;
+  const auto text = [&](std::uint64_t seed) {
+    request.seed = seed;
+    return run(session, request).lanes[0].fed;
+  };
+  const auto first = text(1);
+  EXPECT_NE(text(2), first);
+  EXPECT_EQ(text(1), first);
+}
+
+TEST(Session, TokensKnowTheirBytesInThePrompt) {
+  Session session = open_session(embedded_model(), DType::f32, 2);
+  RunRequest request;
+  request.prompt = "The café is \xF0\x9F\x8E\xB7 open";
+  const Snapshot out = run(session, request);
+  std::string joined;
+  for (int i = 0; i < out.n_prompt; ++i) {
+    const TokenInfo& t = out.tokens[i];
+    joined += out.prompt.substr(t.text_begin, t.text_end - t.text_begin);
+    if (i > 0) EXPECT_EQ(t.text_begin, out.tokens[i - 1].text_end);
+  }
+  EXPECT_EQ(joined, request.prompt);
+  EXPECT_TRUE(out.tokens[0].special);
+}
+
+}  // namespace
+}  // namespace kvscope
