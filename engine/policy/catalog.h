@@ -15,6 +15,7 @@ struct ParamInfo {
   Kind kind = Kind::count_or_fraction;
   std::string default_text;          // "" where it must be given or depends on the run
   double min = 0, max = 0;           // numbers and counts; for fractions 0..1 (or more) applies to the count
+  bool odd = false;                  // count: only odd numbers
   std::vector<std::string> choices;  // choice
   std::string help;                  // one line, with unit
 };
@@ -36,6 +37,9 @@ struct PolicyInfo {
 std::span<const PolicyInfo> policies();
 /// Throws UsageError listing the known names.
 const PolicyInfo& find_policy(std::string_view name);
+
+/// Specification of the uncompressed cache, against which every lane is measured ("full").
+const std::string& reference_policy();
 
 /// A parsed lane specification `name[:key=value[,key=value]...]`; keys checked against the catalog, values against their ranges.
 struct LaneSpec {

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
+
+#include "policy/row_ring.h"
 
 namespace kvscope {
 
@@ -13,34 +14,38 @@ enum class GroupReduce : std::uint8_t { mean, max, sum };
 /// Which statistics a policy reads. What nobody asked for is not kept.
 struct StatNeeds {
   GroupReduce group = GroupReduce::mean;
-  bool sum = false;       // accumulated abar and times scored
-  bool sum_sq = false;    // accumulated abar^2
-  int rows = 0;           // last rows of abar
-  int z_rows = 0;         // last rows of z + extra, per query head (also feeds the EMA after a prefill)
-  bool ema = false;       // log-domain EMA of exp(z + extra)
+  bool sum = false;          // accumulated abar and times scored
+  bool sum_sq = false;       // accumulated abar^2
+  int rows = 0;              // last rows of abar (and times scored)
+  int z_rows = 0;            // rows of z + extra of the prompt that load_prompt reads; 0: z is never read
+  bool keep_z_rows = false;  // the last z_rows rows of z + extra are kept, per query head
+  bool ema = false;          // log-domain EMA of exp(z + extra); after a prefill built from the last z_rows rows
   double ema_alpha = 0.9;
-  bool z_now = false;     // this step's z + extra
+  bool z_now = false;        // this step's z + extra
+
+  bool reads_a() const { return sum || sum_sq || rows > 0; }  // observe_step needs a
+  bool reads_z() const { return z_rows > 0; }                 // observe_step needs z
 };
 
 /// The host side of the cache of one (lane, layer, KV head): one entry per slot, in order of pos. Keys and values live in the backend.
-/// Statistics that are not needed have size 0.
+/// Statistics that are not needed have size 0. Kept up to date by the functions of statistics.h.
 struct SlotState {
-  std::vector<int> pos;                    // original position of the surviving key
-  std::vector<int> votes;                  // p_i: original tokens the slot stands for in attention
-  std::vector<double> extra;               // added to ln p_i in the bias (KeepKV form=bias)
-  std::vector<std::vector<int>> members;   // all original positions the slot stands for, ascending, own pos included
-  std::vector<int> times;                  // rows that scored the slot
-  std::vector<double> sum;                 // accumulated abar
-  std::vector<double> sum_sq;              // accumulated abar^2
-  std::deque<std::vector<double>> rows;    // last rows of abar, newest last; 0 where a row was before the slot
-  // per query head of the group, [group][n]
-  std::deque<std::vector<std::vector<double>>> z_rows;  // last rows of z + extra, newest last; -inf where not scored
-  std::vector<std::vector<double>> ema;    // lS_{g,i}, POLICIES.md section 5; -inf: never scored
-  std::vector<int> ema_n;                  // n_i: times the EMA scored the slot
-  std::vector<std::vector<double>> z_now;  // z + extra of this step
+  std::vector<int> pos;                   // original position of the surviving key
+  std::vector<int> votes;                 // p_i: original tokens the slot stands for in attention
+  std::vector<double> extra;              // added to ln p_i in the bias (KeepKV form=bias)
+  std::vector<std::vector<int>> members;  // all original positions the slot stands for, ascending, own pos included
+  std::vector<int> times;                 // rows that scored the slot
+  std::vector<double> sum;                // accumulated abar
+  std::vector<double> sum_sq;             // accumulated abar^2
+  RowRing rows;                           // last rows of abar, [n]; 0 where a row was before the slot
+  // per query head of the group, slot outermost: entry of (slot i, query head g) is [i * group + g]
+  RowRing z_rows;                         // last rows of z + extra, [n, group]; -inf where not scored
+  std::vector<double> ema;                // lS_{g,i}, POLICIES.md section 5; -inf: never scored
+  std::vector<int> ema_n;                 // n_i: times the EMA scored the slot
+  std::vector<double> z_now;              // z + extra of this step
 
-  int evicted_votes = 0;                   // votes lost to eviction so far
-  std::vector<int> evicted;                // original positions no slot stands for, in order of loss
+  int evicted_votes = 0;                  // votes lost to eviction so far
+  std::vector<int> evicted;               // original positions no slot stands for, in order of loss
 
   int size() const { return static_cast<int>(pos.size()); }
 };

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/mergers/keepkv_merge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/error.h"
+
+namespace kvscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// The kept slot of most similar key for every removed slot, and that cosine; of equal ones the lowest pos.
+struct Nearest {
+  int target = -1;
+  double cos = kNone;
+};
+
+std::vector<Nearest> nearest_kept(const HeadDecision& head) {
+  std::vector<Nearest> nearest(head.gone.size());
+  if (head.keep.empty()) return nearest;
+  const std::vector<double> cosines = head.view.keys->cosines(head.gone, head.keep);
+  KVSCOPE_ASSERT(cosines.size() == head.gone.size() * head.keep.size());
+  for (std::size_t e = 0; e < head.gone.size(); ++e) {
+    const double* row = cosines.data() + e * head.keep.size();
+    for (std::size_t c = 0; c < head.keep.size(); ++c)
+      if (nearest[e].target < 0 || row[c] > nearest[e].cos || std::isnan(nearest[e].cos)) nearest[e] = {head.keep[c], row[c]};
+  }
+  return nearest;
+}
+
+}  // namespace
+
+KeepkvMerged merge_group(const KeepkvGroup& M, MergeForm form) {
+  const int n = static_cast<int>(M.p.size());
+  const int G = static_cast<int>(M.log_Z.size());
+  const auto lshat = [&](int g, int i) { return M.lshat[at(i * G + g)]; };
+  KeepkvMerged out;
+  out.form = form;
+
+  // mu_i = mean over g of p_i exp(lshat_{g,i}) / Z_g, w_i = mu_i / sum mu: in the log domain, so that tiny shares keep their ratio
+  double top_mass = -std::numeric_limits<double>::infinity();
+  std::vector<double> log_mass(at(n * G));
+  for (int i = 0; i < n; ++i)
+    for (int g = 0; g < G; ++g) {
+      log_mass[at(i * G + g)] = std::log(M.p[at(i)]) + lshat(g, i) - M.log_Z[at(g)];
+      top_mass = std::max(top_mass, log_mass[at(i * G + g)]);
+    }
+  out.w.assign(at(n), 0.0);
+  for (int i = 0; i < n; ++i)
+    for (int g = 0; g < G; ++g) out.w[at(i)] += std::exp(log_mass[at(i * G + g)] - top_mass);
+  const double sum = std::accumulate(out.w.begin(), out.w.end(), 0.0);
+  for (const double x : out.w) out.mu.push_back(x * std::exp(top_mass) / G);
+  for (double& x : out.w) x /= sum;
+
+  // P = sum p_i,  T_g = ln( sum p_i exp(lshat_{g,i}) / P ),  m_g = sum w_i (lshat_{g,i} - extra_i)
+  out.P = std::accumulate(M.p.begin(), M.p.end(), 0.0);
+  for (int g = 0; g < G; ++g) {
+    double top = lshat(g, 0), mass = 0, m = 0;
+    for (int i = 1; i < n; ++i) top = std::max(top, lshat(g, i));
+    for (int i = 0; i < n; ++i) mass += M.p[at(i)] * std::exp(lshat(g, i) - top);
+    for (int i = 0; i < n; ++i) m += out.w[at(i)] * (lshat(g, i) - M.extra[at(i)]);
+    out.T.push_back(top + std::log(mass / out.P));
+    out.m.push_back(m);
+  }
+
+  if (out.form == MergeForm::zip) {  // gamma = sum_g m_g T_g / sum_g m_g^2, the least-squares length of the key
+    const double mT = std::inner_product(out.m.begin(), out.m.end(), out.T.begin(), 0.0);
+    const double mm = std::inner_product(out.m.begin(), out.m.end(), out.m.begin(), 0.0);
+    const double gamma = mm > 0 ? mT / mm : std::numeric_limits<double>::infinity();
+    if (gamma >= 0.5 && gamma <= 2.0) {
+      out.gamma = gamma;
+    } else {
+      out.form = MergeForm::bias;
+      out.fallback = true;
+    }
+  }
+  if (out.form == MergeForm::bias) {  // extra = mean_g (T_g - m_g)
+    for (int g = 0; g < G; ++g) out.extra += (out.T[at(g)] - out.m[at(g)]) / G;
+  }
+  return out;
+}
+
+void KeepkvMerger::require(StatNeeds& needs) const {
+  needs.ema = needs.ema || options_.predict == Predict::ema;
+  needs.ema_alpha = options_.alpha;
+  needs.z_now = needs.z_now || options_.predict == Predict::current;
+  needs.keep_z_rows = needs.keep_z_rows || options_.predict == Predict::window;
+  needs.z_rows = std::max(needs.z_rows, options_.predict == Predict::current ? 1 : options_.window);
+}
+
+void KeepkvMerger::merge(HeadDecision& head) {
+  const SlotState& slots = head.slots();
+  const int G = options_.group;
+  const std::vector<Nearest> nearest = nearest_kept(head);
+
+  // M of every target, in the order in which the targets come up
+  std::vector<int> group_of(at(slots.size()), -1);
+  std::vector<std::vector<int>> groups;
+  for (std::size_t x = 0; x < head.gone.size(); ++x) {
+    if (!(nearest[x].cos >= options_.threshold)) continue;
+    int& group = group_of[at(nearest[x].target)];
+    if (group < 0) {
+      group = static_cast<int>(groups.size());
+      groups.push_back({nearest[x].target});
+    }
+    groups[at(group)].push_back(head.gone[x]);
+  }
+
+  std::vector<KeepkvMerged> merged;
+  std::vector<double> lshat, log_Z;
+  if (!groups.empty()) {
+    lshat = log_scores(slots, options_.predict, G, start_);
+    log_Z = log_normalisers(slots, lshat, G);
+  }
+  for (std::vector<int>& members : groups) {
+    KeepkvGroup M;
+    M.log_Z = log_Z;
+    for (const int i : members) {
+      M.p.push_back(slots.votes[at(i)]);
+      M.extra.push_back(slots.extra[at(i)]);
+      M.lshat.insert(M.lshat.end(), lshat.begin() + i * G, lshat.begin() + (i + 1) * G);
+    }
+    merged.push_back(merge_group(M, options_.form));
+    const KeepkvMerged& r = merged.back();
+    Merge merge;
+    merge.target = members.front();
+    merge.members = members;
+    merge.key_weights = r.w;
+    merge.value_weights = r.w;
+    if (r.form == MergeForm::zip) merge.key_scale = r.gamma;
+    merge.extra = r.extra;
+    merge.log_score = r.T;
+    merge.mean_log_score = r.m;
+    merge.mu = r.mu;
+    head.plan.merges.push_back(std::move(merge));
+  }
+
+  std::vector<std::size_t> place(groups.size(), 0);  // of the next removed slot within its group
+  for (std::size_t x = 0; x < head.gone.size(); ++x) {
+    Removal removal = removal_of(head, head.gone[x]);
+    removal.cos = nearest[x].cos;
+    if (nearest[x].cos >= options_.threshold) {
+      const auto group = at(group_of[at(nearest[x].target)]);
+      const KeepkvMerged& r = merged[group];
+      removal.target = nearest[x].target;
+      removal.w_removed = r.w[++place[group]];
+      removal.w_target = r.w[0];
+      removal.form = r.form;
+      removal.gamma = r.gamma;
+      removal.fallback = r.fallback;
+    }
+    head.plan.removals.push_back(removal);
+  }
+}
+
+std::vector<double> KeepkvMerger::statistic(const SlotState& slots) const {
+  const int G = options_.group;
+  std::vector<double> share(slots.pos.size(), 0.0);
+  if (share.empty()) return share;
+  const std::vector<double> lshat = log_scores(slots, options_.predict, G, options_.alpha);
+  const std::vector<double> log_Z = log_normalisers(slots, lshat, G);
+  for (int i = 0; i < slots.size(); ++i)
+    for (int g = 0; g < G; ++g) share[at(i)] += slots.votes[at(i)] * std::exp(lshat[at(i * G + g)] - log_Z[at(g)]) / G;
+  return share;
+}
+
+}  // namespace kvscope

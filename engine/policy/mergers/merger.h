@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "policy/decision.h"
+
+namespace kvscope {
+
+/// The part that says what becomes of the slots that go: fills removals and merges of the plan from keep and gone.
+/// It may also spare slots of `gone` (by not removing them).
+class Merger {
+ public:
+  virtual ~Merger() = default;
+  /// A copy with everything it remembers from earlier compressions.
+  virtual std::unique_ptr<Merger> clone() const = 0;
+  /// Adds the statistics it reads.
+  virtual void require(StatNeeds&) const {}
+  /// True: what goes is lost, what stays is untouched.
+  virtual bool evicts_only() const { return false; }
+  /// One head with something in `gone`.
+  virtual void merge(HeadDecision& head) = 0;
+  /// All heads of a layer. Mergers that share something between heads, or draw numbers, override it.
+  virtual void merge_layer(std::span<HeadDecision> heads, int step);
+  /// The merger's own statistic, as shown to people; empty: the ranking's is shown.
+  virtual std::vector<double> statistic(const SlotState&) const { return {}; }
+};
+
+/// A removal of `slot` with the score it was ranked by; evicted unless the caller sets a target.
+Removal removal_of(const HeadDecision& head, int slot);
+
+/// None: removed tokens are lost.
+class NoMerger final : public Merger {
+ public:
+  std::unique_ptr<Merger> clone() const override { return std::make_unique<NoMerger>(*this); }
+  bool evicts_only() const override { return true; }
+  void merge(HeadDecision& head) override;
+};
+
+}  // namespace kvscope

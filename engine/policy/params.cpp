@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/params.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "core/error.h"
+#include "policy/rules.h"
+
+namespace kvscope {
+namespace {
+
+/// The whole text as a finite number, written plainly (digits, point, exponent, minus).
+template <class T>
+std::optional<T> read_number(std::string_view text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(static_cast<double>(value))) return std::nullopt;
+  return value;
+}
+
+std::string range_words(double min, double max) { return fmt::format("from {:.12g} to {:.12g}", min, max); }
+
+[[noreturn]] void refuse(const std::string& where, const ParamInfo& param, const std::string& expected, std::string_view got) {
+  throw UsageError(fmt::format("{}: {}: expected {}, got {}", where, param.key, expected, quoted(got)));
+}
+
+}  // namespace
+
+void Params::set(std::string_view key, std::string_view value) {
+  const auto place = std::ranges::find(values_, key, [](const auto& v) -> std::string_view { return v.first; });
+  if (place == values_.end())
+    values_.emplace_back(key, value);
+  else
+    place->second = value;
+}
+
+const std::string* Params::find(std::string_view key) const {
+  for (const auto& [name, value] : values_)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+const std::string& Params::text(std::string_view key) const {
+  static const std::string none;
+  const std::string* value = find(key);
+  return value ? *value : none;
+}
+
+double Params::number(std::string_view key) const {
+  const std::optional<double> value = read_number<double>(text(key));
+  KVSCOPE_ASSERT(value);
+  return *value;
+}
+
+int Params::count(std::string_view key, int c) const {
+  const std::string* value = find(key);
+  return value ? count_or_fraction(*value, c) : 0;
+}
+
+std::string quoted(std::string_view words) {
+  constexpr std::size_t kLongest = 60;
+  std::string text = "'";
+  for (const char c : words.substr(0, kLongest)) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  // a cut inside a UTF-8 character would leave a broken one
+  if (words.size() > kLongest) {
+    while (text.size() > 1 && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
+    if (text.size() > 1 && static_cast<unsigned char>(text.back()) >= 0xc0) text.pop_back();
+    text += fmt::format("...' ({} bytes)", words.size());
+    return text;
+  }
+  return text + "'";
+}
+
+LaneSpec split_lane_spec(std::string_view spec) {
+  const std::size_t colon = spec.find(':');
+  LaneSpec out;
+  out.name = spec.substr(0, colon);
+  if (out.name.empty())
+    throw UsageError(fmt::format("lane {}: expected name[:key=value[,key=value]...], got no policy name", quoted(spec)));
+  std::string_view rest = colon == std::string_view::npos ? std::string_view{} : spec.substr(colon + 1);
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size() || (comma != std::string_view::npos && comma + 1 == rest.size()))
+      throw UsageError(fmt::format("lane {}: expected key=value between commas, got {}", quoted(spec), quoted(item)));
+    const std::string_view key = item.substr(0, equals);
+    if (std::ranges::any_of(out.given, [&](const auto& g) { return g.first == key; }))
+      throw UsageError(fmt::format("lane {}: key {} comes twice, expected once", quoted(spec), quoted(key)));
+    if (out.given.size() == 64) throw UsageError(fmt::format("lane {}: expected at most 64 keys, got more", quoted(spec)));
+    out.given.emplace_back(key, item.substr(equals + 1));
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  }
+  return out;
+}
+
+void check_value(const ParamInfo& param, std::string_view value, const std::string& where) {
+  switch (param.kind) {
+    case ParamInfo::Kind::choice:
+      if (std::ranges::find(param.choices, value) == param.choices.end()) refuse(where, param, fmt::format("one of {}", fmt::join(param.choices, ", ")), value);
+      return;
+    case ParamInfo::Kind::text:
+      return;
+    case ParamInfo::Kind::number: {
+      const std::optional<double> x = read_number<double>(value);
+      if (!x || *x < param.min || *x > param.max) refuse(where, param, "a number " + range_words(param.min, param.max), value);
+      return;
+    }
+    case ParamInfo::Kind::count_or_fraction:
+      if (value.find('.') != std::string_view::npos) {
+        const std::optional<double> x = read_number<double>(value);
+        if (!x || *x < 0 || *x > 1) refuse(where, param, "a fraction of the budget from 0.0 to 1.0 (a count has no decimal point)", value);
+        return;
+      }
+      [[fallthrough]];
+    case ParamInfo::Kind::count: {
+      const std::optional<int> x = read_number<int>(value);
+      if (!x || *x < param.min || *x > param.max || (param.odd && *x % 2 == 0))
+        refuse(where, param, fmt::format("{} {}", param.odd ? "an odd count" : "a count", range_words(param.min, param.max)), value);
+      return;
+    }
+  }
+}
+
+}  // namespace kvscope

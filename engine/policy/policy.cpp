@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "policy/policy_row.h"
+#include "policy/rules.h"
+#include "policy/statistics.h"
+
+namespace kvscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+GroupReduce group_reduce(std::string_view text) {
+  return text == "max" ? GroupReduce::max : text == "sum" ? GroupReduce::sum : GroupReduce::mean;
+}
+
+/// The parts of one row at work: ranking -> allocation -> selection -> merger, for all heads of a layer.
+class CompositePolicy final : public Policy {
+ public:
+  CompositePolicy(const CompositePolicy& other)
+      : lane_(other.lane_), n_kv_heads_(other.n_kv_heads_), slots_(other.slots_), observed_(other.observed_), refresh_(other.refresh_),
+        ranking_(other.ranking_), selection_(other.selection_), allocation_(other.allocation_), merger_(other.merger_->clone()),
+        needs_(other.needs_), budgets_(other.budgets_), nan_scores_(other.nan_scores_) {}
+  explicit CompositePolicy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads) {
+    const PolicyRow& row = *lane_.parts.row;
+    const PolicyRow& selecting = *lane_.parts.selecting;
+    resolve_budget(setup.n_prompt);
+    const std::string& refresh = lane_.params.text("refresh");
+    refresh_ = refresh.empty() ? (setup.mode == PromptMode::stream ? 1 : 0) : count_or_fraction(refresh, slots_);
+
+    const PartSetup parts{lane_.params, slots_, observed_, setup.model->group()};
+    ranking_ = selecting.ranking(parts);
+    selection_ = selecting.selection(parts);
+    allocation_ = selecting.allocation(parts);
+    merger_ = row.merger(parts);
+    needs_.group = group_reduce(lane_.params.text("group"));
+    ranking_->require(needs_);
+    merger_->require(needs_);
+
+    const BudgetShape shape{setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};
+    const bool nothing_to_distribute = allocation_->limits() && slots_ >= setup.n_prompt;
+    budgets_ = nothing_to_distribute ? UniformAllocation().budgets(shape) : allocation_->budgets(shape);
+  }
+
+  const std::string& name() const override { return lane_.parts.row->info.name; }
+  bool compresses() const override { return allocation_->limits(); }
+  Positions positions() const override {
+    const std::string& text = lane_.params.text("positions");
+    return text.empty() ? lane_.parts.row->positions : text == "cache" ? Positions::cache : Positions::original;
+  }
+  Bias bias() const override { return lane_.parts.row->bias; }
+  const StatNeeds& needs() const override { return needs_; }
+  std::optional<int> budget(int layer, int kv_head) const override { return budgets_[at(layer * n_kv_heads_ + kv_head)]; }
+  int sinks() const override { return compresses() ? protection(slots_).sinks : 0; }
+  int recent(int layer, int kv_head) const override {
+    const std::optional<int> c = budget(layer, kv_head);
+    if (!c) return 0;
+    return ranking_->by_position() ? *c - protection(*c).sinks : protection(*c).recent;
+  }
+  std::vector<ResolvedParam> params() const override;
+  bool evict_only() const override { return merger_->evicts_only(); }
+  bool every_step() const override { return compresses() && (cadence() == Cadence::every_step || refresh_ > 0); }
+  std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) override;
+  std::vector<double> statistic(const SlotState& slots) const override {
+    std::vector<double> own = merger_->statistic(slots);
+    return own.empty() ? ranking_->statistic(slots) : own;
+  }
+  int nan_scores() const override { return nan_scores_; }
+  std::unique_ptr<Policy> clone() const override { return std::make_unique<CompositePolicy>(*this); }
+
+ private:
+  Cadence cadence() const { return lane_.parts.row->cadence; }
+  bool is_due(double n, int c, bool after_prompt) const {
+    if (after_prompt || cadence() == Cadence::every_step) return n > c;
+    return refresh_ > 0 && n > static_cast<double>(c) + refresh_ - 1;
+  }
+  /// Fractions are taken of c.
+  Protection protection(int c) const {
+    return {lane_.params.count("sinks", c), lane_.parts.selecting->observes ? observed_ : lane_.params.count("recent", c)};
+  }
+  void resolve_budget(int n_prompt);
+  HeadDecision ranked(const HeadView& head, bool after_prompt);
+
+  ResolvedLane lane_;
+  int n_kv_heads_;
+  int slots_ = 0;     // C
+  int observed_ = 0;  // w
+  int refresh_ = 0;   // R; 0: never again
+  std::shared_ptr<const Ranking> ranking_;  // these three never change: copies share them
+  std::shared_ptr<const Selection> selection_;
+  std::shared_ptr<const Allocation> allocation_;
+  std::unique_ptr<Merger> merger_;
+  StatNeeds needs_;
+  std::vector<std::optional<int>> budgets_;
+  int nan_scores_ = 0;
+};
+
+/// C and w (POLICIES.md sections 2 and 8): fractions are taken of C first, then C is raised to its minimum.
+void CompositePolicy::resolve_budget(int n_prompt) {
+  if (!lane_.parts.row->has_budget) return;
+  const Params& params = lane_.params;
+  int c = params.has("slots") ? params.count("slots", 0) : round_half_up(std::min(params.number("ratio") * n_prompt, 1e8));
+  c = std::max(c, 1);
+  if (lane_.parts.selecting->observes) {
+    c = std::max(c, 2);
+    observed_ = std::min(params.count("window", c), c / 2);
+  }
+  const Protection p = protection(c);
+  slots_ = std::max(c, p.sinks + p.recent + 1);
+}
+
+std::vector<ResolvedParam> CompositePolicy::params() const {
+  std::vector<ResolvedParam> out;
+  const auto add_count = [&](const std::string& key, int n) { out.push_back({.key = key, .number = static_cast<double>(n), .is_count = true}); };
+  const auto add_text = [&](const std::string& key, const std::string& text) { out.push_back({.key = key, .is_text = true, .text = text}); };
+  const Protection p = protection(slots_);
+  for (const ParamInfo& param : lane_.parts.params) {
+    const std::string& value = lane_.params.text(param.key);
+    if (param.key == "refresh" || param.key == "group") continue;
+    if (param.key == "sinks")
+      add_count(param.key, p.sinks);
+    else if (param.key == "recent")
+      add_count(param.key, p.recent);
+    else if (param.key == "window" && lane_.parts.selecting->observes)
+      add_count(param.key, observed_);
+    else if (param.kind == ParamInfo::Kind::count_or_fraction || param.kind == ParamInfo::Kind::count)
+      add_count(param.key, lane_.params.count(param.key, slots_));
+    else if (param.kind == ParamInfo::Kind::number)
+      out.push_back({.key = param.key, .number = lane_.params.number(param.key)});
+    else
+      add_text(param.key, value);
+  }
+  add_text("group", lane_.params.text("group"));
+  if (lane_.parts.row->has_budget) add_count("slots", slots_);
+  if (cadence() == Cadence::once) add_count("refresh", refresh_);
+  return out;
+}
+
+HeadDecision CompositePolicy::ranked(const HeadView& head, bool after_prompt) {
+  HeadDecision d;
+  d.view = head;
+  d.budget = budget(head.layer, head.kv_head);
+  if (!d.budget) return d;
+  d.due = is_due(head.slots->size(), *d.budget, after_prompt);
+  const bool ranks_always = cadence() == Cadence::every_step && !ranking_->by_position() && !lane_.parts.selecting->observes;
+  const bool ranks_now = d.due || ranks_always;
+  if (!ranks_now) return d;
+  d.is_protected = protected_mask(*head.slots, protection(*d.budget));
+  d.score = ranking_->score(head);
+  d.tie_break = ranking_->tie_break(head);
+  if (ranking_->by_position()) return d;
+  d.plan.score = d.score;
+  for (std::size_t i = 0; i < d.score.size(); ++i) {
+    if (d.is_protected[i])
+      d.plan.score[i] = kNone;
+    else if (std::isnan(d.score[i]))
+      ++nan_scores_;
+  }
+  return d;
+}
+
+std::vector<Plan> CompositePolicy::plan(std::span<const HeadView> heads, int step, bool after_prompt) {
+  std::vector<Plan> plans(heads.size());
+  if (!compresses()) return plans;
+  std::vector<HeadDecision> decisions;
+  decisions.reserve(heads.size());
+  for (const HeadView& head : heads) decisions.push_back(ranked(head, after_prompt));
+  allocation_->revise(decisions);
+  for (HeadDecision& d : decisions) {
+    if (d.budget) budgets_[at(d.view.layer * n_kv_heads_ + d.view.kv_head)] = d.budget;
+    if (d.due) selection_->select(d, step);
+  }
+  merger_->merge_layer(decisions, step);
+  for (std::size_t h = 0; h < plans.size(); ++h) plans[h] = std::move(decisions[h].plan);
+  return plans;
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> Policy::make(const Setup& setup) {
+  KVSCOPE_ASSERT(setup.model && setup.model->n_kv_heads > 0);
+  return std::make_unique<CompositePolicy>(setup);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "policy/allocation.h"
+#include "policy/catalog.h"
+#include "policy/mergers/merger.h"
+#include "policy/params.h"
+#include "policy/ranking.h"
+#include "policy/selection.h"
+
+namespace kvscope {
+
+/// What a part may read when it is made for one lane.
+struct PartSetup {
+  const Params& params;
+  int slots = 0;     // C
+  int observed = 0;  // w of the selections that look at the last w queries, 0 elsewhere
+  int group = 1;     // query heads per KV head
+};
+
+/// When a policy compresses: in every step that is over the budget, or only after the prefill (again with refresh=R).
+enum class Cadence : std::uint8_t { every_step, once };
+
+/// One row of the catalog: a named policy as a composition of parts, and the words that people see.
+/// A row with bases ranks, selects and allocates like the row that its key `base` names, and brings only the rest.
+struct PolicyRow {
+  PolicyInfo info;
+  std::unique_ptr<Ranking> (*ranking)(const PartSetup&) = nullptr;
+  std::unique_ptr<Selection> (*selection)(const PartSetup&) = nullptr;
+  std::unique_ptr<Allocation> (*allocation)(const PartSetup&) = nullptr;
+  std::unique_ptr<Merger> (*merger)(const PartSetup&) = nullptr;
+  Bias bias = Bias::none;
+  Positions positions = Positions::original;  // unless the key `positions` says otherwise
+  Cadence cadence = Cadence::every_step;
+  bool observes = false;                      // the last w = min(window, floor(C/2)) queries are observed and their slots protected
+  bool has_budget = true;                     // takes slots or ratio
+  bool takes_group = true;                    // has the key group (false: one decision for all heads of a layer)
+  bool listed = true;                         // false: exists as a base of other rows only
+  std::vector<std::string_view> bases;        // what `base` may name, the default first
+  std::vector<std::string_view> own_keys;     // keys that are not taken over from a base
+};
+
+/// All rows, in the order of policies(); unlisted ones last.
+std::span<const PolicyRow> policy_rows();
+/// Throws UsageError listing the known names. With bases: unlisted rows too.
+const PolicyRow& find_row(std::string_view name, bool with_bases = false);
+
+/// The key group, which rows that decide per KV head take.
+ParamInfo group_param();
+
+/// A row with its keys for one choice of base.
+struct ResolvedRow {
+  const PolicyRow* row = nullptr;
+  const PolicyRow* selecting = nullptr;  // the base, or the row itself: whose ranking, selection, allocation and protection hold
+  std::vector<ParamInfo> params;         // what it takes, slots and ratio excluded
+};
+ResolvedRow resolve_row(const PolicyRow& row, std::string_view base);
+
+/// A checked lane specification with all its values.
+struct ResolvedLane {
+  ResolvedRow parts;
+  Params params;  // slots or ratio included
+};
+/// Throws UsageError.
+ResolvedLane resolve_lane(std::string_view spec);
+
+}  // namespace kvscope

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/ranking.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace kvscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+std::vector<double> PositionRanking::score(const HeadView& head) const { return {head.slots->pos.begin(), head.slots->pos.end()}; }
+
+std::vector<double> MeanRanking::statistic(const SlotState& slots) const {
+  std::vector<double> w(slots.sum);
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] /= slots.times[i];
+  return w;
+}
+
+void WeightedRowsRanking::require(StatNeeds& needs) const { needs.rows = std::max(needs.rows, rows_); }
+
+std::vector<double> WeightedRowsRanking::statistic(const SlotState& slots) const {
+  const int rows = slots.rows.rows();
+  const int n = slots.size();
+  std::vector<double> score(at(n), 0.0);
+  const double step = rows > 1 ? (1.2 - 1.0) / (rows - 1) : 0.0;
+  for (int r = 0; r < rows; ++r) {
+    const double weight = rows == 1 ? 1.0 : r == rows - 1 ? 1.2 : r * step + 1.0;
+    const double* row = slots.rows.row(r).data();
+    for (int i = 0; i < n; ++i) score[at(i)] += weight * row[i];
+  }
+  for (int i = 0; i < n; ++i) score[at(i)] /= std::min(slots.times[at(i)], rows);
+  return score;
+}
+
+void PooledWindowRanking::require(StatNeeds& needs) const { needs.rows = std::max({needs.rows, w_, 1}); }
+
+std::vector<double> PooledWindowRanking::statistic(const SlotState& slots) const {
+  const int rows = slots.rows.rows();
+  const std::size_t n = slots.pos.size();
+  std::vector<double> mean(n, 0.0);
+  for (int r = 0; r < rows; ++r)
+    for (std::size_t i = 0; i < n; ++i) mean[i] += slots.rows.row(r)[i];
+  for (double& x : mean) x /= rows;
+  return mean;
+}
+
+std::vector<double> PooledWindowRanking::score(const HeadView& head) const {
+  std::vector<double> mean = statistic(*head.slots);
+  const std::size_t ranked = mean.size() - std::min(mean.size(), at(w_));
+  std::vector<double> pooled = pool_1d(std::span(mean).first(ranked), kernel_, pool_);
+  pooled.resize(mean.size(), kNone);
+  return pooled;
+}
+
+std::vector<double> pool_1d(std::span<const double> x, int kernel, Pool pool) {
+  const int n = static_cast<int>(x.size());
+  const int half = std::min(kernel / 2, n);
+  std::vector<double> out(x.size());
+  for (int i = 0; i < n; ++i) {
+    const int first = std::max(0, i - half), last = std::min(n - 1, i + half);
+    const auto begin = x.begin() + first, end = x.begin() + last + 1;
+    out[at(i)] = pool == Pool::max ? *std::max_element(begin, end) : std::accumulate(begin, end, 0.0) / (last - first + 1);
+  }
+  return out;
+}
+
+}  // namespace kvscope

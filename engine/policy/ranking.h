@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "policy/policy.h"
+#include "policy/slot_state.h"
+
+namespace kvscope {
+
+/// The part that says how much every slot of a head is worth. Higher stays. Ties fall to tie_break, then to the lower pos.
+class Ranking {
+ public:
+  virtual ~Ranking() = default;
+  /// Adds the statistics it reads.
+  virtual void require(StatNeeds&) const {}
+  /// [n]. NaN where it has no opinion (slots that are protected anyway).
+  virtual std::vector<double> score(const HeadView& head) const = 0;
+  /// [n], or empty: equal scores are decided by pos alone.
+  virtual std::vector<double> tie_break(const HeadView&) const { return {}; }
+  /// True where position alone decides: there is no score to show, and what is kept is sinks and recent.
+  virtual bool by_position() const { return false; }
+  /// The statistic behind the score, as shown to people. Same as the score unless something is done to it.
+  virtual std::vector<double> statistic(const SlotState& slots) const = 0;
+};
+
+/// Younger is better.
+class PositionRanking final : public Ranking {
+ public:
+  std::vector<double> score(const HeadView& head) const override;
+  bool by_position() const override { return true; }
+  std::vector<double> statistic(const SlotState&) const override { return {}; }
+};
+
+/// A_i = sum of abar_i over all queries so far; no normalisation by age.
+class SumRanking final : public Ranking {
+ public:
+  void require(StatNeeds& needs) const override { needs.sum = true; }
+  std::vector<double> score(const HeadView& head) const override { return head.slots->sum; }
+  std::vector<double> statistic(const SlotState& slots) const override { return slots.sum; }
+};
+
+/// W_i = S_i / times scored.
+class MeanRanking final : public Ranking {
+ public:
+  void require(StatNeeds& needs) const override { needs.sum = true; }
+  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::vector<double> statistic(const SlotState& slots) const override;
+};
+
+/// Last `rows` rows of abar, weighted linspace(1, 1.2) from the oldest to the newest, divided by the number of these rows that scored the slot
+/// (POLICIES.md section 8: not by the sum of the weights). One row has weight 1.
+class WeightedRowsRanking final : public Ranking {
+ public:
+  explicit WeightedRowsRanking(int rows) : rows_(rows) {}
+  void require(StatNeeds& needs) const override;
+  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::vector<double> statistic(const SlotState& slots) const override;
+
+ private:
+  int rows_;
+};
+
+enum class Pool { max, avg };
+
+/// Mean of the last w rows of abar, then pooled over neighbouring slots; the last w slots are not ranked.
+class PooledWindowRanking final : public Ranking {
+ public:
+  PooledWindowRanking(int w, int kernel, Pool pool) : w_(w), kernel_(kernel), pool_(pool) {}
+  void require(StatNeeds& needs) const override;
+  std::vector<double> score(const HeadView& head) const override;
+  std::vector<double> statistic(const SlotState& slots) const override;
+
+ private:
+  int w_, kernel_;
+  Pool pool_;
+};
+
+/// Stride 1, odd kernel, same length. max ignores the border, avg divides by the true number of elements.
+std::vector<double> pool_1d(std::span<const double> x, int kernel, Pool pool);
+
+}  // namespace kvscope

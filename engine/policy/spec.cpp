@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The specification of a lane, checked against the catalog.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "policy/params.h"
+#include "policy/policy_row.h"
+
+namespace kvscope {
+namespace {
+
+constexpr std::string_view kSlots = "slots", kRatio = "ratio", kBase = "base";
+
+/// The budget keys, which every row with a budget takes.
+const ParamInfo& budget_param(std::string_view key) {
+  static const ParamInfo slots{.key = std::string(kSlots), .kind = ParamInfo::Kind::count, .min = 1, .max = 1e8, .help = "budget in slots"};
+  static const ParamInfo ratio{.key = std::string(kRatio), .kind = ParamInfo::Kind::number, .min = 0, .max = 1000, .help = "budget, share of the prompt"};
+  return key == kSlots ? slots : ratio;
+}
+
+const ParamInfo* find_param(const ResolvedRow& parts, std::string_view key) {
+  if (parts.row->has_budget && (key == kSlots || key == kRatio)) return &budget_param(key);
+  const auto place = std::ranges::find(parts.params, key, &ParamInfo::key);
+  return place == parts.params.end() ? nullptr : &*place;
+}
+
+/// The row's keys, its base's values first, for the base that was given or the default.
+ResolvedRow parts_of(const LaneSpec& spec, const std::string& where) {
+  const PolicyRow& row = find_row(spec.name);
+  std::string_view base = row.bases.empty() ? std::string_view{} : row.bases.front();
+  for (const auto& [key, value] : spec.given)
+    if (key == kBase && !row.bases.empty()) {
+      const auto known = std::ranges::find(row.bases, value);
+      if (known == row.bases.end())
+        throw UsageError(fmt::format("{}: base: expected one of {}, got {}", where, fmt::join(row.bases, ", "), quoted(value)));
+      base = *known;
+    }
+  return resolve_row(row, base);
+}
+
+void check_key(const ResolvedRow& parts, std::string_view key, std::string_view value, const std::string& where) {
+  const ParamInfo* param = find_param(parts, key);
+  if (!param) {
+    std::vector<std::string> known;
+    if (parts.row->has_budget) known = {std::string(kSlots), std::string(kRatio)};
+    for (const ParamInfo& p : parts.params) known.push_back(p.key);
+    throw UsageError(fmt::format("{}: unknown key {}; {} knows: {}", where, quoted(key), parts.row->info.name, fmt::join(known, " ")));
+  }
+  check_value(*param, value, where);
+}
+
+std::string where_of(std::string_view spec) { return "lane " + quoted(spec); }
+
+std::string text_of(const LaneSpec& spec) {
+  std::string text = spec.name;
+  for (std::size_t i = 0; i < spec.given.size(); ++i) text += fmt::format("{}{}={}", i == 0 ? ':' : ',', spec.given[i].first, spec.given[i].second);
+  return text;
+}
+
+}  // namespace
+
+ResolvedRow resolve_row(const PolicyRow& row, std::string_view base) {
+  ResolvedRow out;
+  out.row = &row;
+  out.selecting = base.empty() ? &row : &find_row(base, true);
+  if (out.selecting != &row)
+    for (const ParamInfo& p : out.selecting->info.params)
+      if (std::ranges::find(row.own_keys, p.key) == row.own_keys.end()) out.params.push_back(p);
+  for (const ParamInfo& p : row.info.params) {
+    const auto place = std::ranges::find(out.params, p.key, &ParamInfo::key);
+    if (place == out.params.end())
+      out.params.push_back(p);
+    else
+      *place = p;
+  }
+  if (row.takes_group) out.params.push_back(group_param());
+  return out;
+}
+
+ResolvedLane resolve_lane(std::string_view text) {
+  const LaneSpec spec = split_lane_spec(text);
+  const std::string where = where_of(text);
+  ResolvedLane lane;
+  lane.parts = parts_of(spec, where);
+  for (const ParamInfo& p : lane.parts.params) lane.params.set(p.key, p.default_text);
+  bool slots = false, ratio = false;
+  for (const auto& [key, value] : spec.given) {
+    check_key(lane.parts, key, value, where);
+    lane.params.set(key, value);
+    slots = slots || key == kSlots;
+    ratio = ratio || key == kRatio;
+  }
+  if (lane.parts.row->has_budget && slots == ratio)
+    throw UsageError(fmt::format("{}: expected exactly one of slots=N and ratio=r, got {}", where, slots ? "both" : "none"));
+  if (ratio && lane.params.number(kRatio) <= 0) throw UsageError(fmt::format("{}: ratio: expected a number above 0, got {}", where, quoted(lane.params.text(kRatio))));
+  return lane;
+}
+
+LaneSpec parse_lane_spec(std::string_view spec) {
+  resolve_lane(spec);
+  return split_lane_spec(spec);
+}
+
+std::string with_param(std::string_view text, std::string_view key, std::string_view value) {
+  LaneSpec spec = split_lane_spec(text);
+  const auto same_place = [&](std::string_view k) { return k == key || (!value.empty() && ((k == kSlots && key == kRatio) || (k == kRatio && key == kSlots))); };
+  const auto place = std::ranges::find_if(spec.given, [&](const auto& g) { return same_place(g.first); });
+  if (value.empty()) {
+    if (place != spec.given.end()) spec.given.erase(place);
+    return text_of(spec);
+  }
+  if (place == spec.given.end())
+    spec.given.emplace_back(key, value);
+  else
+    *place = {std::string(key), std::string(value)};
+  const std::string where = where_of(text);
+  check_key(parts_of(spec, where), key, value, where);
+  return text_of(spec);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+
+namespace kvscope {
+namespace {
+
+constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// ln(exp(x) + exp(y)); -inf stands for an empty sum.
+double log_add_exp(double x, double y) {
+  const double top = std::max(x, y);
+  const double distance = std::abs(x - y);
+  if (!(distance < std::numeric_limits<double>::infinity())) return top == kMinusInf || std::isnan(distance) ? x + y : top;
+  return top + std::log(1.0 + std::exp(-distance));
+}
+
+/// abar [n] from a [group, n].
+void reduce_group(std::span<const double> a, int group, int n, GroupReduce how, std::span<double> abar) {
+  std::copy_n(a.begin(), n, abar.begin());
+  for (int g = 1; g < group; ++g) {
+    const double* row = a.data() + at(g) * at(n);
+    if (how == GroupReduce::max)
+      for (int i = 0; i < n; ++i) abar[at(i)] = std::max(abar[at(i)], row[i]);
+    else
+      for (int i = 0; i < n; ++i) abar[at(i)] += row[i];
+  }
+  if (how == GroupReduce::mean && group > 1)
+    for (double& x : abar) x /= group;
+}
+
+/// lS <- logaddexp(ln alpha + lS, ln(1 - alpha) + z) for every finite z.
+void update_ema(SlotState& state, double alpha, int group, std::span<const double> z) {
+  const double ln_keep = std::log(alpha), ln_new = std::log1p(-alpha);
+  for (std::size_t x = 0; x < z.size(); ++x)
+    if (z[x] != kMinusInf) state.ema[x] = log_add_exp(ln_keep + state.ema[x], ln_new + z[x]);
+  for (int i = 0; i < state.size(); ++i)
+    if (z[at(i * group)] != kMinusInf) ++state.ema_n[at(i)];
+}
+
+/// [group, n] to [n, group].
+void slot_outermost(std::span<const double> z, int group, int n, std::span<double> out) {
+  for (int g = 0; g < group; ++g)
+    for (int i = 0; i < n; ++i) out[at(i * group + g)] = z[at(g) * at(n) + at(i)];
+}
+
+void prepare(SlotState& state, const StatNeeds& needs, int group) {
+  if (needs.rows > 0 && state.rows.max_rows() == 0) state.rows = RowRing(needs.rows, 1);
+  if (needs.keep_z_rows && state.z_rows.max_rows() == 0) state.z_rows = RowRing(needs.z_rows, group);
+}
+
+template <class T>
+void keep_entries(std::vector<T>& v, std::span<const SlotRun> runs, int n_kept, int width = 1) {
+  if (v.empty()) return;
+  for (const SlotRun& r : runs)
+    std::move(v.begin() + r.from * width, v.begin() + (r.from + r.n) * width, v.begin() + r.to * width);
+  v.resize(at(n_kept * width));
+}
+
+}  // namespace
+
+void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos) {
+  prepare(state, needs, group);
+  state.pos.push_back(pos);
+  state.votes.push_back(1);
+  state.extra.push_back(0.0);
+  state.members.push_back({pos});
+  if (needs.reads_a()) state.times.push_back(0);
+  if (needs.sum) state.sum.push_back(0.0);
+  if (needs.sum_sq) state.sum_sq.push_back(0.0);
+  if (needs.rows > 0) state.rows.append_slot(0.0);
+  if (needs.keep_z_rows) state.z_rows.append_slot(kMinusInf);
+  if (needs.ema) {
+    state.ema.insert(state.ema.end(), at(group), kMinusInf);
+    state.ema_n.push_back(0);
+  }
+  if (needs.z_now) state.z_now.insert(state.z_now.end(), at(group), 0.0);
+}
+
+void observe_step(SlotState& state, const StatNeeds& needs, int group, std::span<const double> a, std::span<const double> z) {
+  const int n = state.size();
+  prepare(state, needs, group);
+  if (needs.reads_a()) {
+    KVSCOPE_ASSERT(a.size() == at(group) * at(n));
+    std::vector<double> own;
+    std::span<double> abar;
+    if (needs.rows > 0) {
+      abar = state.rows.push(n);
+    } else {
+      own.resize(at(n));
+      abar = own;
+    }
+    reduce_group(a, group, n, needs.group, abar);
+    for (int& t : state.times) ++t;
+    if (needs.sum)
+      for (int i = 0; i < n; ++i) state.sum[at(i)] += abar[at(i)];
+    if (needs.sum_sq)
+      for (int i = 0; i < n; ++i) state.sum_sq[at(i)] += abar[at(i)] * abar[at(i)];
+  }
+  if (needs.reads_z()) {
+    KVSCOPE_ASSERT(z.size() == at(group) * at(n));
+    std::vector<double> now(z.size());
+    slot_outermost(z, group, n, now);
+    for (int i = 0; i < n; ++i)
+      for (int g = 0; g < group; ++g) now[at(i * group + g)] += state.extra[at(i)];
+    if (needs.keep_z_rows) std::ranges::copy(now, state.z_rows.push(n).begin());
+    if (needs.ema) update_ema(state, needs.ema_alpha, group, now);
+    if (needs.z_now) state.z_now = std::move(now);
+  }
+}
+
+void load_prompt(SlotState& state, const StatNeeds& needs, int group, const PromptStats& prompt) {
+  const int n = prompt.n;
+  KVSCOPE_ASSERT(state.size() == 0);
+  for (int i = 0; i < n; ++i) append_slot(state, needs, group, i);
+  if (needs.reads_a())
+    for (int i = 0; i < n; ++i) state.times[at(i)] = n - i;
+  if (needs.sum) state.sum.assign(prompt.sum.begin(), prompt.sum.end());
+  if (needs.sum_sq) state.sum_sq.assign(prompt.sum_sq.begin(), prompt.sum_sq.end());
+  if (needs.rows > 0) {
+    const int rows = std::min(needs.rows, n);
+    KVSCOPE_ASSERT(prompt.last_rows.size() == at(rows) * at(n));
+    for (int r = 0; r < rows; ++r) std::ranges::copy(prompt.last_rows.subspan(at(r) * at(n), at(n)), state.rows.push(n).begin());
+  }
+  if (needs.reads_z()) {
+    const int rows = std::min(needs.z_rows, n);
+    const std::size_t size = at(group) * at(n);
+    KVSCOPE_ASSERT(prompt.last_z.size() == at(rows) * size);
+    std::vector<double> row(size);
+    for (int r = 0; r < rows; ++r) {
+      slot_outermost(prompt.last_z.subspan(at(r) * size, size), group, n, row);
+      if (needs.keep_z_rows) std::ranges::copy(row, state.z_rows.push(n).begin());
+      if (needs.ema) update_ema(state, needs.ema_alpha, group, row);
+    }
+    if (needs.z_now) state.z_now = std::move(row);
+  }
+  KVSCOPE_ASSERT(state.sum.size() == (needs.sum ? at(n) : 0) && state.sum_sq.size() == (needs.sum_sq ? at(n) : 0));
+}
+
+void keep_slots(SlotState& state, std::span<const int> keep) {
+  const int kept = static_cast<int>(keep.size());
+  if (kept == state.size()) return;
+  const std::vector<SlotRun> runs = runs_of(keep);
+  const int group = state.pos.empty() ? 1 : static_cast<int>(std::max(state.ema.size(), state.z_now.size()) / state.pos.size());
+  keep_entries(state.pos, runs, kept);
+  keep_entries(state.votes, runs, kept);
+  keep_entries(state.extra, runs, kept);
+  keep_entries(state.members, runs, kept);
+  keep_entries(state.times, runs, kept);
+  keep_entries(state.sum, runs, kept);
+  keep_entries(state.sum_sq, runs, kept);
+  keep_entries(state.ema, runs, kept, group);
+  keep_entries(state.ema_n, runs, kept);
+  keep_entries(state.z_now, runs, kept, group);
+  state.rows.keep(runs, kept);
+  state.z_rows.keep(runs, kept);
+}
+
+void unite(SlotState& state, int target, int from) {
+  std::vector<int>& members = state.members[at(target)];
+  const std::vector<int>& more = state.members[at(from)];
+  const auto middle = static_cast<std::ptrdiff_t>(members.size());
+  members.insert(members.end(), more.begin(), more.end());
+  std::inplace_merge(members.begin(), members.begin() + middle, members.end());
+  state.votes[at(target)] += state.votes[at(from)];
+}
+
+void lose(SlotState& state, int slot) {
+  const std::vector<int>& members = state.members[at(slot)];
+  state.evicted.insert(state.evicted.end(), members.begin(), members.end());
+  state.evicted_votes += state.votes[at(slot)];
+}
+
+void set_log_score(SlotState& state, const StatNeeds& needs, int slot, std::span<const double> log_score) {
+  const int group = static_cast<int>(log_score.size());
+  if (needs.keep_z_rows) {
+    const int rows = state.z_rows.rows();
+    for (int g = 0; g < group; ++g) {
+      const std::size_t x = at(slot * group + g);
+      double top = kMinusInf, total = 0;
+      int seen = 0;
+      for (int r = 0; r < rows; ++r) top = std::max(top, state.z_rows.row(r)[x]);
+      for (int r = 0; r < rows; ++r) {
+        const double z = state.z_rows.row(r)[x];
+        if (z == kMinusInf) continue;
+        total += std::exp(z - top);
+        ++seen;
+      }
+      const double shift = log_score[at(g)] - (top + std::log(total / seen));
+      for (int r = 0; r < rows; ++r) state.z_rows.row(r)[x] += shift;
+    }
+  }
+  if (needs.ema) {
+    const double start = EmaStart(needs.ema_alpha).at(state.ema_n[at(slot)]);
+    for (int g = 0; g < group; ++g) state.ema[at(slot * group + g)] = log_score[at(g)] + start;
+  }
+  if (needs.z_now) std::ranges::copy(log_score, state.z_now.begin() + slot * group);
+}
+
+std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan) {
+  std::vector<char> gone(at(state.size()), 0);
+  for (const Removal& r : plan.removals) {
+    if (r.target >= 0)
+      unite(state, r.target, r.slot);
+    else
+      lose(state, r.slot);
+    gone[at(r.slot)] = 1;
+  }
+  for (const Merge& m : plan.merges) {
+    if (m.extra) state.extra[at(m.target)] = *m.extra;
+    if (!m.log_score.empty()) set_log_score(state, needs, m.target, m.log_score);
+  }
+  std::vector<int> keep;
+  keep.reserve(gone.size());
+  for (int i = 0; i < state.size(); ++i)
+    if (!gone[at(i)]) keep.push_back(i);
+  keep_slots(state, keep);
+  return keep;
+}
+
+std::vector<double> bias_of(const SlotState& state, Bias bias) {
+  if (bias == Bias::none) return {};
+  bool zero = true;
+  std::vector<double> b(state.extra);
+  for (int i = 0; i < state.size(); ++i) {
+    if (state.votes[at(i)] != 1) b[at(i)] += std::log(static_cast<double>(state.votes[at(i)]));
+    zero = zero && b[at(i)] == 0.0;
+  }
+  if (zero) b.clear();
+  return b;
+}
+
+double EmaStart::at(int n) const { return std::log(1.0 - std::pow(alpha_, n)); }
+
+double EmaStart::operator()(int n) {
+  if (n >= 4096) return at(n);
+  while (static_cast<int>(known_.size()) <= n) known_.push_back(at(static_cast<int>(known_.size())));
+  return known_[kvscope::at(n)];
+}
+
+std::vector<double> log_scores(const SlotState& state, Predict predict, int group, EmaStart& start) {
+  if (predict == Predict::current) return state.z_now;
+  if (predict == Predict::ema) {
+    std::vector<double> lshat(state.ema);
+    for (int i = 0; i < state.size(); ++i) {
+      const double correction = start(state.ema_n[at(i)]);
+      for (int g = 0; g < group; ++g) lshat[at(i * group + g)] -= correction;
+    }
+    return lshat;
+  }
+  const std::size_t size = at(state.size()) * at(group);
+  std::vector<double> top(size, kMinusInf), total(size, 0.0);
+  std::vector<int> seen(size, 0);
+  for (int r = 0; r < state.z_rows.rows(); ++r)
+    for (std::size_t x = 0; x < size; ++x) top[x] = std::max(top[x], state.z_rows.row(r)[x]);
+  for (int r = 0; r < state.z_rows.rows(); ++r) {
+    const std::span<const double> row = state.z_rows.row(r);
+    for (std::size_t x = 0; x < size; ++x) {
+      if (row[x] == kMinusInf) continue;
+      total[x] += std::exp(row[x] - top[x]);
+      ++seen[x];
+    }
+  }
+  for (std::size_t x = 0; x < size; ++x) top[x] += std::log(total[x] / seen[x]);
+  return top;
+}
+
+std::vector<double> log_scores(const SlotState& state, Predict predict, int group, double alpha) {
+  EmaStart start(alpha);
+  return log_scores(state, predict, group, start);
+}
+
+std::vector<double> log_normalisers(const SlotState& state, std::span<const double> lshat, int group) {
+  std::vector<double> log_z(at(group), kMinusInf), total(at(group), 0.0);
+  for (int i = 0; i < state.size(); ++i)
+    for (int g = 0; g < group; ++g) log_z[at(g)] = std::max(log_z[at(g)], lshat[at(i * group + g)]);
+  for (int i = 0; i < state.size(); ++i)
+    for (int g = 0; g < group; ++g) total[at(g)] += state.votes[at(i)] * std::exp(lshat[at(i * group + g)] - log_z[at(g)]);
+  for (int g = 0; g < group; ++g) log_z[at(g)] += std::log(total[at(g)]);
+  return log_z;
+}
+
+}  // namespace kvscope
