@@ -76,6 +76,13 @@ struct Table {
   std::string note;  // what was cut, aggregated or is missing; empty: nothing
 };
 
+/// A choice of a view that its panel's header offers as a list ("colour": "fate", "heads").
+struct Option {
+  std::string name;
+  std::vector<std::string> choices;
+  int current = 0;
+};
+
 /// One canvas. draw() is called inside an ImGui frame with one borderless window of frame.size; it uses ImGui's draw list and input state only.
 /// A view keeps its zoom and drag state, nothing of the snapshot.
 class View {
@@ -96,6 +103,9 @@ class View {
   virtual const std::vector<Mark>& marks() const = 0;
   /// Height the view would like for this frame, in logical pixels; 0: any.
   virtual float preferred_height(const Frame&) const { return 0; }
+  /// Choices for the panel's header, and what the user chose there: index into `choices` of options()[option].
+  virtual std::vector<Option> options() const { return {}; }
+  virtual void choose(std::size_t option, int choice) { (void)option, (void)choice; }
 };
 
 /// All canvases, in the order of the menu. Adding a view: one file in viz/views and one line in registry.cpp.
