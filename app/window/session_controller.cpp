@@ -44,11 +44,13 @@ SessionController::~SessionController() { d->runner.reset(); }
 void SessionController::deliver() {
   d->wake_pending.store(false);  // before the read: a put after this line wakes us again
   const SnapshotPtr snapshot = d->mailbox.latest();
-  if (!snapshot || snapshot->generation < d->generation) return;
+  if (!snapshot) return;
+  const bool newest = snapshot->generation >= d->generation;
+  // Older than the request: only the progress over what is on screen anyway.
+  if (!newest && snapshot->generation != m_workspace.snapshot().generation) return;
   m_workspace.setSnapshot(snapshot);
-  // A failed request has nothing newer to wait for; the content is then the last good state.
-  const bool answered = snapshot->phase == RunPhase::idle || snapshot->phase == RunPhase::failed || snapshot->prompt == m_request.prompt;
-  m_workspace.setStale(!answered);
+  const bool old_content = snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && snapshot->prompt != m_request.prompt);
+  m_workspace.setStale(!newest || old_content);
 }
 
 void SessionController::submit() {

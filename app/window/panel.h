@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QDockWidget>
+#include <QFrame>
+#include <QLabel>
+
+class QBoxLayout;
+class QToolButton;
+
+namespace kvscope {
+
+namespace viz {
+struct Theme;
+}
+
+/// One line of text that gives way to its neighbours: cut at the end with "…", whole in the tooltip.
+class ElidedLabel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ElidedLabel(QWidget* parent = nullptr);
+  void setText(const QString& text);
+  const QString& text() const { return m_text; }
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  QString m_text;
+};
+
+/// Frame of a panel: 34 px header (title, facts, controls, maximise) over the content. In the Inspect layout header and body are the parts of
+/// a dock; on the pages of one panel they stand in a column.
+class Panel : public QObject {
+  Q_OBJECT
+
+ public:
+  Panel(const QString& id, const QString& title, QWidget* content, QObject* parent);
+
+  const QString& id() const { return m_id; }
+  QString title() const;
+  QWidget* content() const { return m_content; }
+  QFrame* header() const { return m_header; }
+  QFrame* body() const { return m_body; }
+  /// Controls at the right of the header, before the maximise button.
+  void addControl(QWidget* control);
+  /// Right after the title.
+  void addLeading(QWidget* control);
+  void setTitle(const QString& title);
+  void setFacts(const QString& facts);
+  void setMaximised(bool maximised);
+  void applyTheme(const viz::Theme& theme);
+
+  /// A dock that holds the panel.
+  QDockWidget* makeDock(QWidget* parent);
+  /// The panel as an ordinary widget.
+  QWidget* makePage(QWidget* parent);
+
+ signals:
+  void maximiseRequested();
+
+ private:
+  QString m_id;
+  QWidget* m_content;
+  QFrame* m_header;
+  QFrame* m_body;
+  QLabel* m_title;
+  ElidedLabel* m_facts;
+  QBoxLayout* m_controls;
+  QBoxLayout* m_leading;
+  QToolButton* m_maximise;
+  bool m_maximised = false;
+  QColor m_colour, m_disabled;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <QApplication>
+#include <QClipboard>
+#include <QFile>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QToolButton>
+
+#include <unistd.h>
+
+#include "app/window/rows.h"
+#include "app/window/session_controller.h"
+#include "app/window/style.h"
+#include "app/window/workspace.h"
+#include "viz/format.h"
+
+namespace kvscope {
+
+namespace {
+
+/// Resident memory of this process in bytes; 0 where the system does not say.
+double residentBytes() {
+  QFile file("/proc/self/statm");
+  if (!file.open(QIODevice::ReadOnly)) return 0;
+  const QList<QByteArray> words = file.readAll().split(' ');
+  return words.size() > 1 ? words[1].toDouble() * static_cast<double>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
+QString keyCap(const viz::Theme& theme, const QString& key, const QString& what) {
+  return QString("<span style='background:%1;font-family:\"Noto Sans Mono\",\"DejaVu Sans Mono\"'>&nbsp;%2&nbsp;</span> %3")
+      .arg(toColor(theme.raised).name(), key, what);
+}
+
+bool busy(const Workspace& workspace) {
+  const RunPhase phase = workspace.snapshot().phase;
+  return phase == RunPhase::computing || phase == RunPhase::loading || workspace.stale();
+}
+
+}  // namespace
+
+MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
+  setObjectName("messageBar");
+  m_text = new QLabel(this);
+  m_text->setWordWrap(true);
+  m_text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  auto* copy = new QPushButton("Copy details", this);
+  m_close = new QToolButton(this);
+  m_close->setObjectName("header");
+  m_close->setToolTip("Dismiss");
+  m_close->setAccessibleName("Dismiss the message");
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(13, 5, 14, 5);
+  row->setSpacing(10);
+  row->addWidget(m_text, 1);
+  row->addWidget(copy, 0, Qt::AlignTop);
+  row->addWidget(m_close, 0, Qt::AlignTop);
+  connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(m_details); });
+  connect(m_close, &QToolButton::clicked, this, [this] { dismiss(); });
+  const auto theme = [this, &workspace] {
+    m_close->setIcon(icon(Icon::close, toColor(workspace.theme().secondary), toColor(workspace.theme().disabled)));
+  };
+  connect(&workspace, &Workspace::themeChanged, this, theme);
+  theme();
+  hide();
+}
+
+void MessageBar::show(const QString& text, const QString& details) {
+  QString sentence = text;
+  if (!sentence.isEmpty()) sentence[0] = sentence[0].toUpper();
+  if (!sentence.endsWith('.')) sentence += '.';
+  m_text->setText(sentence);
+  m_details = details.isEmpty() ? sentence : details;
+  setAccessibleName(sentence);
+  QFrame::show();
+}
+
+void MessageBar::dismiss() { hide(); }
+
+QString MessageBar::text() const { return m_text->text(); }
+
+ProgressLine::ProgressLine(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
+  setFixedHeight(2);
+  setAttribute(Qt::WA_TransparentForMouseEvents);
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] { update(); });
+  connect(&workspace, &Workspace::staleChanged, this, [this] { update(); });
+}
+
+void ProgressLine::paintEvent(QPaintEvent*) {
+  if (!busy(m_workspace)) return;
+  QPainter painter(this);
+  const double part = std::clamp(m_workspace.snapshot().progress, 0.02, 1.0);
+  painter.fillRect(QRectF(0, 0, width() * part, height()), toColor(m_workspace.theme().accent));
+}
+
+StatusRow::StatusRow(Workspace& workspace, SessionController& controller, QWidget* parent)
+    : QFrame(parent), m_workspace(workspace), m_controller(controller) {
+  setObjectName("statusRow");
+  setFixedHeight(kStatusRow);
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(14, 0, 14, 0);
+  row->setSpacing(20);
+  for (QLabel** label : {&m_state, &m_jobs, &m_run, &m_seed, &m_memory}) {
+    *label = new QLabel(this);
+    (*label)->setTextFormat(Qt::RichText);
+    row->addWidget(*label);
+  }
+  row->addStretch(1);
+  auto* keys = new QLabel(this);
+  keys->setTextFormat(Qt::RichText);
+  row->addWidget(keys);
+  const auto theme = [this, keys] {
+    keys->setText(keyCap(m_workspace.theme(), "F1", "keys") + "&nbsp;&nbsp;&nbsp;&nbsp;" + keyCap(m_workspace.theme(), "Ctrl T", "theme"));
+    refresh();
+  };
+  connect(&workspace, &Workspace::themeChanged, this, theme);
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::selectionChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::staleChanged, this, [this] { refresh(); });
+  connect(&controller, &SessionController::requestChanged, this, [this] { refresh(); });
+  theme();
+}
+
+QString StatusRow::stateText() const {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  if (snapshot.phase == RunPhase::loading) return QString::fromStdString(snapshot.activity.empty() ? "loading" : snapshot.activity);
+  if (busy(m_workspace)) {
+    return snapshot.activity.empty() || snapshot.phase != RunPhase::computing ? QString("computing")
+                                                                              : "computing " + QString::fromStdString(snapshot.activity);
+  }
+  if (snapshot.phase == RunPhase::failed) return "failed";
+  if (snapshot.phase == RunPhase::idle && !snapshot.activity.empty()) return "idle · " + QString::fromStdString(snapshot.activity);
+  return "idle";
+}
+
+void StatusRow::refresh() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const viz::Theme& theme = m_workspace.theme();
+  const bool working = busy(m_workspace);
+  const viz::Rgb dot = working ? theme.accent : snapshot.phase == RunPhase::failed ? theme.changed : theme.category[int(Category::recent)];
+  m_state->setText(QString("<span style='color:%1'>●</span> %2").arg(toColor(dot).name(), stateText().toHtmlEscaped()));
+  m_jobs->setText(working ? "1 job" : "0 jobs");
+  QString run;
+  if (const LaneSnapshot* lane = m_workspace.lane(); lane && snapshot.phase != RunPhase::empty) {
+    run = QString("%1 runs, %2 steps each, %3, %4")
+              .arg(snapshot.lanes.size())
+              .arg(lane->steps.size())
+              .arg(QString::fromStdString(snapshot.precision), QString::fromStdString(viz::format_ms(snapshot.total_ms)));
+  }
+  m_run->setText(run);
+  m_seed->setText(QString("seed %1").arg(m_controller.request().seed));
+  const double memory = residentBytes();
+  m_memory->setText(memory > 0 ? QString("RAM %1").arg(QString::fromStdString(viz::format_bytes(memory))) : QString());
+}
+
+}  // namespace kvscope

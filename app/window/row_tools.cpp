@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <QToolButton>
+
+#include "app/window/rows.h"
+#include "app/window/session_controller.h"
+#include "app/window/style.h"
+#include "app/window/workspace.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "viz/format.h"
+
+namespace kvscope {
+
+namespace {
+
+QFrame* separator(QWidget* parent) {
+  auto* line = new QFrame(parent);
+  line->setObjectName("separator");
+  line->setFixedSize(1, 22);
+  return line;
+}
+
+QToolButton* button(QWidget* parent, const QString& text, const QString& help, const char* look) {
+  auto* b = new QToolButton(parent);
+  b->setObjectName(look);
+  b->setText(text);
+  b->setToolButtonStyle(text.isEmpty() ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+  b->setToolTip(help);
+  b->setAccessibleName(text.isEmpty() ? help : text);
+  b->setFocusPolicy(Qt::StrongFocus);
+  return b;
+}
+
+QLabel* caption(const QString& text, QWidget* parent) {
+  auto* label = new QLabel(text, parent);
+  label->setObjectName("secondary");
+  return label;
+}
+
+/// What remains of a specification when only its budget is kept.
+QString specOf(const QString& policy, const QString& old_spec) {
+  try {
+    for (const auto& [key, value] : parse_lane_spec(old_spec.toStdString()).given)
+      if (key == "slots" || key == "ratio") return QString::fromStdString(with_param(policy.toStdString(), key, value));
+  } catch (const Error&) {
+    // an old specification that cannot be read has no budget to keep
+  }
+  return policy;
+}
+
+}  // namespace
+
+ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* parent)
+    : QFrame(parent), m_workspace(workspace), m_controller(controller) {
+  setObjectName("toolRow");
+  setFixedHeight(kToolRow);
+  m_open = button(this, "Open", "Open a model folder (Ctrl+O)", "flat");
+  m_save = button(this, "Save", "Save a picture of the window (Ctrl+E)", "flat");
+  m_generate = new QPushButton("Generate", this);
+  m_generate->setObjectName("primary");
+  m_generate->setToolTip("Generate this many tokens after the prompt (F5, Ctrl+Enter)");
+  m_count = new QSpinBox(this);
+  m_count->setRange(0, 4096);
+  m_count->setValue(12);
+  m_count->setFixedWidth(58);
+  m_count->setToolTip("Tokens after the prompt");
+  m_count->setAccessibleName("Tokens to generate");
+  m_stop = button(this, {}, "Stop computing (Esc)", "square");
+  m_next = button(this, {}, "Generate one token more (F6)", "square");
+  m_policy = new QComboBox(this);
+  m_policy->setFixedWidth(130);
+  m_policy->setAccessibleName("Policy of the selected run");
+  m_policy->setToolTip("Policy of the selected run");
+  for (const PolicyInfo& info : policies()) {
+    m_policy->addItem(QString::fromStdString(info.title), QString::fromStdString(info.name));
+    m_policy->setItemData(m_policy->count() - 1, QString::fromStdString(info.idea), Qt::ToolTipRole);
+  }
+  m_policy->setMaxVisibleItems(30);
+  m_slider = new QSlider(Qt::Horizontal, this);
+  m_slider->setFixedWidth(120);
+  m_slider->setAccessibleName("Budget");
+  m_slider->setToolTip("Budget of the selected run, in slots per head");
+  m_slots = new QSpinBox(this);
+  m_slots->setButtonSymbols(QAbstractSpinBox::NoButtons);
+  m_slots->setSuffix(" slots");
+  m_slots->setFixedWidth(78);
+  m_slots->setAlignment(Qt::AlignCenter);
+  m_slots->setAccessibleName("Slots per head");
+  m_slots->setKeyboardTracking(false);
+  m_budget_facts = caption({}, this);
+  m_compare = button(this, "Compare", "All runs side by side (Ctrl+2)", "flat");
+  m_compare->setCheckable(true);
+
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(14, 0, 14, 0);
+  row->setSpacing(8);
+  row->addWidget(m_open);
+  row->addWidget(m_save);
+  row->addSpacing(8);
+  row->addWidget(separator(this));
+  row->addSpacing(6);
+  row->addWidget(m_generate);
+  row->addWidget(m_count);
+  row->addWidget(m_stop);
+  row->addWidget(m_next);
+  row->addSpacing(6);
+  row->addWidget(separator(this));
+  row->addSpacing(6);
+  row->addWidget(caption("Policy", this));
+  row->addWidget(m_policy);
+  row->addSpacing(8);
+  row->addWidget(caption("Budget", this));
+  row->addWidget(m_slider);
+  row->addWidget(m_slots);
+  row->addWidget(m_budget_facts);
+  row->addSpacing(6);
+  row->addWidget(separator(this));
+  row->addSpacing(6);
+  row->addWidget(m_compare);
+  row->addStretch(1);
+
+  connect(m_open, &QToolButton::clicked, this, &ToolRow::openRequested);
+  connect(m_save, &QToolButton::clicked, this, &ToolRow::savePictureRequested);
+  connect(m_generate, &QPushButton::clicked, this, &ToolRow::generateRequested);
+  connect(m_stop, &QToolButton::clicked, this, &ToolRow::stopRequested);
+  connect(m_next, &QToolButton::clicked, this, &ToolRow::nextRequested);
+  connect(m_compare, &QToolButton::toggled, this, &ToolRow::compareToggled);
+  connect(m_policy, &QComboBox::activated, this, [this](int index) { policyChosen(index); });
+  connect(m_slider, &QSlider::valueChanged, this, [this](int value) { budgetChosen(value); });
+  connect(m_slots, &QSpinBox::valueChanged, this, [this](int value) { budgetChosen(value); });
+  m_coalesce.setSingleShot(true);
+  m_coalesce.setInterval(30);
+  connect(&m_coalesce, &QTimer::timeout, this, [this] { sendBudget(); });
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::selectionChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
+  applyTheme();
+  refresh();
+}
+
+int ToolRow::generateCount() const { return m_count->value(); }
+
+void ToolRow::setGenerateCount(int n) { m_count->setValue(n); }
+
+void ToolRow::refresh() {
+  m_refreshing = true;
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const LaneSnapshot* lane = m_workspace.lane();
+  const bool editable = lane && m_workspace.selection().lane > 0;
+  const bool busy = snapshot.phase == RunPhase::computing || snapshot.phase == RunPhase::loading || m_workspace.stale();
+  m_stop->setEnabled(busy);
+  m_policy->setEnabled(editable);
+  m_policy->setCurrentIndex(lane ? m_policy->findData(QString::fromStdString(lane->policy)) : -1);
+  const bool budgeted = editable && lane->slots_asked >= 0;
+  m_slider->setEnabled(budgeted);
+  m_slots->setEnabled(budgeted);
+  const bool dragging = m_slider->isSliderDown() || m_slots->hasFocus() || m_coalesce.isActive();
+  if (budgeted && !(dragging && m_wanted_lane == m_workspace.selection().lane)) {
+    const int max = std::max({1, snapshot.n_prompt, lane->slots_asked});
+    m_slider->setRange(1, max);
+    m_slots->setRange(1, max);
+    m_slider->setValue(lane->slots_asked);
+    m_slots->setValue(lane->slots_asked);
+  }
+  QString facts;
+  if (budgeted && snapshot.n_prompt > 0) {
+    facts = QString("%1 of %2 · %3")
+                .arg(QString::fromStdString(viz::format_percent(static_cast<double>(lane->slots_asked) / snapshot.n_prompt)),
+                     QString::fromStdString(viz::format_count(snapshot.n_prompt)), QString::fromStdString(viz::format_bytes(lane->bytes)));
+  } else if (lane) {
+    facts = QString("no limit · %1").arg(QString::fromStdString(viz::format_bytes(lane->bytes)));
+  }
+  m_budget_facts->setText(facts);
+  m_refreshing = false;
+}
+
+void ToolRow::applyTheme() {
+  const viz::Theme& theme = m_workspace.theme();
+  const QColor colour = toColor(theme.secondary), text = toColor(theme.text), disabled = toColor(theme.disabled);
+  m_open->setIcon(icon(Icon::open, colour, disabled));
+  m_save->setIcon(icon(Icon::save, colour, disabled));
+  m_stop->setIcon(icon(Icon::stop, text, disabled));
+  m_next->setIcon(icon(Icon::next, text, disabled));
+  m_compare->setIcon(icon(Icon::compare, colour, disabled));
+  m_generate->setIcon(icon(Icon::play, toColor(theme.on_accent), disabled));
+}
+
+void ToolRow::policyChosen(int index) {
+  const int lane = m_workspace.selection().lane;
+  const QStringList specs = m_controller.laneSpecs();
+  if (m_refreshing || lane < 1 || lane >= specs.size()) return;
+  m_controller.setLaneSpec(lane, specOf(m_policy->itemData(index).toString(), specs[lane]));
+}
+
+void ToolRow::budgetChosen(int nSlots) {
+  if (m_refreshing) return;
+  m_refreshing = true;  // slider and box follow each other
+  m_slider->setValue(nSlots);
+  m_slots->setValue(nSlots);
+  m_refreshing = false;
+  m_wanted = nSlots;
+  m_wanted_lane = m_workspace.selection().lane;
+  m_coalesce.start();
+}
+
+void ToolRow::sendBudget() {
+  const QStringList specs = m_controller.laneSpecs();
+  if (m_wanted_lane < 1 || m_wanted_lane >= specs.size()) return;
+  try {
+    m_controller.setLaneSpec(m_wanted_lane,
+                             QString::fromStdString(with_param(specs[m_wanted_lane].toStdString(), "slots", std::to_string(m_wanted))));
+  } catch (const Error& error) {
+    emit m_controller.refused(QString::fromUtf8(error.what()));
+  }
+}
+
+}  // namespace kvscope

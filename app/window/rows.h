@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QFrame>
+#include <QTimer>
+
+#include "viz/selection.h"
+
+class QAction;
+class QBoxLayout;
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QSlider;
+class QSpinBox;
+class QToolButton;
+
+namespace kvscope {
+
+class ElidedLabel;
+class SessionController;
+class Workspace;
+
+/// Toolbar: open, save, generate, and policy and budget of the selected lane.
+class ToolRow : public QFrame {
+  Q_OBJECT
+
+ public:
+  ToolRow(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
+  /// How many tokens a press of Generate adds up to.
+  int generateCount() const;
+  void setGenerateCount(int n);
+  QToolButton* compareButton() const { return m_compare; }
+  QComboBox* policyBox() const { return m_policy; }
+  QSlider* budgetSlider() const { return m_slider; }
+  QSpinBox* budgetBox() const { return m_slots; }
+
+ signals:
+  void openRequested();
+  void savePictureRequested();
+  void generateRequested();
+  void stopRequested();
+  void nextRequested();
+  void compareToggled(bool on);
+
+ private:
+  void refresh();
+  void applyTheme();
+  void policyChosen(int index);
+  void budgetChosen(int nSlots);
+  void sendBudget();
+
+  Workspace& m_workspace;
+  SessionController& m_controller;
+  QToolButton *m_open, *m_save, *m_stop, *m_next, *m_compare;
+  QPushButton* m_generate;
+  QSpinBox* m_count;
+  QComboBox* m_policy;
+  QSlider* m_slider;
+  QSpinBox* m_slots;
+  QLabel* m_budget_facts;
+  QTimer m_coalesce;  // a dragged slider sends its latest value, not every one
+  int m_wanted = -1;
+  int m_wanted_lane = -1;
+  bool m_refreshing = false;
+};
+
+/// What is selected, in words, each part with a cross; a history of selections to the left.
+class CrumbRow : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit CrumbRow(Workspace& workspace, QWidget* parent = nullptr);
+  bool canGoBack() const { return m_at > 0; }
+  bool canGoForward() const { return m_at + 1 < m_history.size(); }
+
+ public Q_SLOTS:
+  void back();
+  void forward();
+  void clearSelection();
+
+ private:
+  void refresh();
+  void remember();
+  void go(qsizetype to);
+  QPushButton* chip(const QString& text, const QString& help, bool active);
+  void applyTheme();
+
+  Workspace& m_workspace;
+  QToolButton *m_back, *m_forward;
+  QPushButton *m_head, *m_tokens, *m_step, *m_lane, *m_clear;
+  ElidedLabel* m_sentence;
+  QList<viz::Selection> m_history;
+  qsizetype m_at = -1;
+  bool m_travelling = false;
+};
+
+/// One thing that went wrong or should be known, with what to do about it; goes away by its cross or when the cause is gone.
+class MessageBar : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit MessageBar(Workspace& workspace, QWidget* parent = nullptr);
+  /// `details` is what Copy details puts on the clipboard.
+  void show(const QString& text, const QString& details);
+  void dismiss();
+  QString text() const;
+
+ private:
+  QLabel* m_text;
+  QToolButton* m_close;
+  QString m_details;
+};
+
+/// Thin line under the breadcrumb while the engine computes.
+class ProgressLine : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ProgressLine(Workspace& workspace, QWidget* parent = nullptr);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  Workspace& m_workspace;
+};
+
+/// idle or what is computed, run facts, memory, keys.
+class StatusRow : public QFrame {
+  Q_OBJECT
+
+ public:
+  StatusRow(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
+  QString stateText() const;
+
+ private:
+  void refresh();
+  Workspace& m_workspace;
+  SessionController& m_controller;
+  QLabel *m_state, *m_jobs, *m_run, *m_seed, *m_memory;
+};
+
+}  // namespace kvscope
