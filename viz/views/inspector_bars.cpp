@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/inspector_bars.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "viz/format.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+constexpr float kHatchFrom = 5;  // height from which hatching is legible; below it the outline stands alone
+
+std::string tick_text(double v) {
+  const double size = std::abs(v);
+  if (v == 0) return "0";
+  if (size >= 1e-4 && size < 1e4) {
+    std::string text = fmt::format("{:g}", size);
+    return v < 0 ? std::string(kMinus) + text : text;
+  }
+  return format_number(v, 1);
+}
+
+/// How much a category counts where several share a pixel.
+int weight(Category c) {
+  switch (c) {
+    case Category::unseen: return 0;
+    case Category::evicted: return 1;
+    case Category::merged: return 2;
+    default: return 3;
+  }
+}
+
+}  // namespace
+
+float TokenRows::bar_width() const {
+  if (axis.px >= 6) return std::floor(axis.px * 0.68f);
+  return axis.px >= 3 ? axis.px - 1 : std::max(1.0f, axis.px);
+}
+
+Rect TokenRows::column(int token, const Rect& row) const {
+  const float x = axis.x_of(token);
+  return {x, row.y0, x + std::max(1.0f, axis.px), row.y1};
+}
+
+float TokenRows::value_axis(const Rect& row, const ValueScale& scale, float min_label_gap, bool brief) const {
+  const Theme& t = p.theme();
+  float below = row.y1, widest = 0, middle = row.middle_y();
+  for (const double tick : ticks_of(scale, min_label_gap / std::max(1.0f, row.height()))) {
+    const float y = std::round(row.y1 - static_cast<float>(scale.unit(tick)) * row.height());
+    p.hline(axis.x0, axis.x_end(), y, t.line, tick == 0 ? 1 : 0.55);
+    std::string label = tick_text(tick);
+    if (brief && label.starts_with("0.")) label.erase(0, 1);
+    p.text({axis.x0 - p.px(8), y}, label, Face::caption, t.disabled, Align::right);
+    if (below - y > widest + 1) {
+      widest = below - y;
+      middle = (below + y) / 2;
+    }
+    below = y;
+  }
+  return middle;
+}
+
+void TokenRows::row_label(float y, std::string_view name, std::string_view unit, float right) const {
+  const Theme& t = p.theme();
+  const bool two = !unit.empty();
+  const float half = two ? p.px(7.5f) : 0;
+  const Align align = right >= 0 ? Align::right : Align::left;
+  const float x = right >= 0 ? right : p.px(12);
+  p.text({x, y - half}, name, Face::caption, t.secondary, align);
+  if (two) p.text({x, y + half}, unit, Face::caption, t.disabled, align);
+}
+
+void TokenRows::bars(const Rect& row, const ValueScale& scale, std::span<const TokenBar> list, std::string_view kind) const {
+  const Theme& t = p.theme();
+  const float width = bar_width(), left = std::floor((axis.px - width) / 2);
+  const int last = std::min(axis.last_visible(), static_cast<int>(list.size()) - 1);
+  const auto y_of = [&](double v) { return row.y1 - std::clamp(static_cast<float>(scale.unit(v)), 0.0f, 1.0f) * row.height(); };
+  p.clip({axis.x0, row.y0 - 1, axis.x1, row.y1 + 1});
+  for (int token = axis.first_visible(); token <= last; ++token) {
+    int shown = token;
+    if (axis.px < 1) {  // the highest bar of this pixel stands for all of them
+      const float pixel = std::floor(axis.x_of(token));
+      int end = token;
+      while (end < last && std::floor(axis.x_of(end + 1)) == pixel) ++end;
+      for (int i = token; i <= end; ++i) {
+        const double best = list[static_cast<std::size_t>(shown)].value, v = list[static_cast<std::size_t>(i)].value;
+        if (std::isfinite(v) && (!std::isfinite(best) || v > best)) shown = i;
+      }
+      token = end;
+    }
+    const TokenBar& bar = list[static_cast<std::size_t>(shown)];
+    if (bar.style == TokenBar::Style::none) continue;
+    const float x = axis.px < 1 ? std::floor(axis.x_of(shown)) : axis.x_of(shown) + left;
+    Rect r{x, row.y1, x + width, row.y1};
+    if (bar.style == TokenBar::Style::dash) {
+      const Rect dash{x + 1, row.y1 - p.px(6), x + width - 1, row.y1 - p.px(5)};
+      p.fill(dash, t.disabled);
+      p.mark(kind, fmt::format("{} t{}", place, shown), dash, std::string("–"));
+      continue;
+    }
+    if (!std::isfinite(bar.value)) continue;
+    r.y0 = std::round(y_of(bar.value));
+    if (bar.value != 0 && r.height() < 1) r.y0 = row.y1 - 1;  // more than nothing is seen as such
+    std::string name(kind);
+    if (bar.style == TokenBar::Style::filled) {
+      p.fill(r, bar.fill);
+      if (bar.bordered && !t.dark && r.height() >= 3) p.frame_rect(r, mix(bar.fill, {0x000000}, 0.28));
+    } else if (bar.style == TokenBar::Style::outline) {
+      name += ".gone";
+      if (axis.px >= 6) {
+        p.frame_rect(r, bar.fill);
+      } else {
+        p.fill(r, bar.fill, 0.55);
+      }
+    } else {
+      name += ".reference";
+      if (axis.px < 3) {
+        p.fill(r, t.secondary, 0.7);
+      } else if (r.height() >= kHatchFrom) {
+        p.hatch(r, t.secondary, 4, 0.9);
+        p.frame_rect(r, r.height() > 24 ? t.text : t.secondary);
+      } else {
+        p.frame_rect(r, t.disabled);
+      }
+    }
+    p.mark(name, fmt::format("{} t{}", place, shown), r, format_number(bar.value));
+  }
+  p.unclip();
+}
+
+void TokenRows::fates(const Rect& row, std::span<const Category> categories) const {
+  const Theme& t = p.theme();
+  const int last = std::min(axis.last_visible(), static_cast<int>(categories.size()) - 1);
+  p.clip({axis.x0, row.y0, axis.x1, row.y1});
+  for (int token = axis.first_visible(); token <= last;) {
+    Category c = categories[static_cast<std::size_t>(token)];
+    int end = token;
+    if (axis.px >= 8) {  // one cell per token, with its glyph
+      if (c != Category::unseen) {
+        const float x = axis.x_of(token);
+        p.category({x, row.y0, x + axis.px - 1, row.y1}, c);
+        p.mark("fate", fmt::format("{} t{}", place, token), {x, row.y0, x + axis.px - 1, row.y1}, category_name(c));
+      }
+    } else {
+      const float x = axis.x_of(token);
+      if (axis.px < 1) {
+        while (end < last && std::floor(axis.x_of(end + 1)) == std::floor(x)) {
+          ++end;
+          if (weight(categories[static_cast<std::size_t>(end)]) > weight(c)) c = categories[static_cast<std::size_t>(end)];
+        }
+      } else {
+        while (end < last && categories[static_cast<std::size_t>(end + 1)] == c) ++end;
+      }
+      if (c != Category::unseen) {
+        const Rect r{axis.px < 1 ? std::floor(x) : x, row.y0, axis.px < 1 ? std::floor(x) + 1 : axis.x_of(end + 1), row.y1};
+        p.fill(r, cell_fill(t, c));
+        p.mark("fate", fmt::format("{} t{}-{}", place, token, end), r, category_name(c));
+      }
+    }
+    token = end + 1;
+  }
+  p.unclip();
+}
+
+void TokenRows::votes(const Rect& row, std::span<const int> list, bool single) const {
+  const Theme& t = p.theme();
+  const int last = std::min(axis.last_visible(), static_cast<int>(list.size()) - 1);
+  const float r = std::min(p.px(1.8f), axis.px >= 3 ? 2.0f : 1.2f), step = 2 * r + 1.4f;
+  float number_end = -1;
+  float dots_end = -1;
+  for (int token = axis.first_visible(); token <= last; ++token) {
+    const int n = list[static_cast<std::size_t>(token)];
+    if (n <= (single ? 0 : 1)) continue;
+    const float x = axis.x_of(token) + axis.px / 2 - (axis.px >= 6 ? 0.5f : 0.0f);
+    if (x < axis.x0 || x > axis.x1) continue;
+    if (n == 1) {
+      if (axis.px < 5) continue;  // a row of touching dots says nothing
+      p.disc({x, row.y0 + r + 1}, r, t.disabled);
+    } else if (n <= 5) {
+      if (x - dots_end < 1) continue;
+      for (int i = 0; i < n; ++i) p.disc({x, row.y0 + r + 1 + step * static_cast<float>(i)}, r, t.text);
+      dots_end = x;
+    } else {
+      const float w = std::clamp(std::floor(axis.px / 3), 2.0f, 5.0f), h = p.px(12);
+      p.fill({std::round(x - w / 2), row.y0, std::round(x - w / 2) + w, row.y0 + h}, t.text);
+      const std::string number = format_count(n);
+      const float half = p.width_of(Face::caption, number) / 2;
+      if (x - half > number_end + 3 && row.height() >= h + p.px(10)) {
+        p.text({x, row.y0 + h + p.px(7)}, number, Face::strong, t.text, Align::centre);
+        number_end = x + half;
+      }
+    }
+    if (n > 1 || axis.px >= 5) p.mark("votes", fmt::format("{} t{}", place, token), {x - 3, row.y0, x + 3, row.y1}, format_count(n));
+  }
+}
+
+void TokenRows::range(float y0, float y1, const TokenRange& tokens) const {
+  const Rgb c = p.theme().accent;
+  const float a = std::floor(axis.x_of(tokens.first)) - 1, b = std::floor(axis.x_of(tokens.last + 1));
+  if (a >= axis.x0 - 2 && a < axis.x1) p.vline(a, y0, y1, c);
+  if (b >= axis.x0 && b <= axis.x1) p.vline(b, y0, y1, c);
+}
+
+std::vector<TokenBar> attention_bars(const Theme& theme, const HeadColumns& columns) {
+  std::vector<TokenBar> out(columns.category.size());
+  for (std::size_t t = 0; t < out.size(); ++t) {
+    const Category c = columns.category[t];
+    if (std::isfinite(columns.attention[t])) {
+      out[t] = {TokenBar::Style::filled, columns.attention[t], theme.category[static_cast<std::size_t>(c)],
+                c == Category::merged || c == Category::recent};
+    } else if (std::isfinite(columns.lost[t])) {
+      out[t] = {TokenBar::Style::hatched, columns.lost[t], theme.secondary, false};
+    }
+  }
+  return out;
+}
+
+std::vector<TokenBar> score_bars(const Theme& theme, const HeadColumns& columns) {
+  std::vector<TokenBar> out(columns.category.size());
+  for (std::size_t t = 0; t < out.size(); ++t) {
+    const Category c = columns.category[t];
+    const Rgb own = theme.category[static_cast<std::size_t>(c)];
+    if (std::isfinite(columns.score[t])) {
+      const bool gone = columns.score_gone[t] != 0;
+      out[t] = {gone ? TokenBar::Style::outline : TokenBar::Style::filled, columns.score[t],
+                gone && c == Category::evicted ? theme.evicted_outline : own, c == Category::merged || c == Category::recent};
+    } else if (columns.votes[t] > 0) {
+      out[t].style = TokenBar::Style::dash;
+    }
+  }
+  return out;
+}
+
+std::vector<TokenBar> statistic_bars(const Theme& theme, const HeadColumns& columns) {
+  std::vector<TokenBar> out(columns.statistic.size());
+  for (std::size_t t = 0; t < out.size(); ++t) {
+    const Category c = columns.category[t];
+    if (std::isfinite(columns.statistic[t])) {
+      out[t] = {TokenBar::Style::filled, columns.statistic[t], theme.category[static_cast<std::size_t>(c)],
+                c == Category::merged || c == Category::recent};
+    }
+  }
+  return out;
+}
+
+std::vector<double> values_of(std::span<const TokenBar> bars) {
+  std::vector<double> out(bars.size());
+  std::transform(bars.begin(), bars.end(), out.begin(), [](const TokenBar& b) { return b.value; });
+  return out;
+}
+
+void HoverPublisher::at(Hover hover, std::vector<std::string> tooltip, std::vector<Intent>& intents) {
+  active_ = true;
+  intents.push_back(HoverAt{hover, std::move(tooltip)});
+}
+
+void HoverPublisher::none(std::vector<Intent>& intents) {
+  if (!active_) return;
+  active_ = false;
+  intents.push_back(HoverAt{});
+}
+
+}  // namespace kvscope::viz

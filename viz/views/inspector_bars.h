@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "viz/draw.h"
+#include "viz/reduce_head.h"
+
+namespace kvscope::viz {
+
+/// One token's bar in a row of values.
+struct TokenBar {
+  enum class Style : std::uint8_t { none, filled, outline, hatched, dash };
+  Style style = Style::none;
+  double value = kNotAvailable;
+  Rgb fill;
+  bool bordered = false;  // categories too faint on white get an edge
+};
+
+/// Rows shared by head strip and inspector. Every row stands on the same token axis.
+struct TokenRows {
+  Painter& p;
+  const TokenAxis& axis;
+  std::string place;  // "L3 H0", for marks
+
+  /// Grid lines and tick labels of a value axis, right-aligned before the token axis. `brief`: ".5" for 0.5. Returns the middle of the
+  /// widest gap between labels, where the row's name finds room.
+  float value_axis(const Rect& row, const ValueScale& scale, float min_label_gap, bool brief = false) const;
+  /// Two-line name of a row in the label column, its middle at y.
+  void row_label(float y, std::string_view name, std::string_view unit, float right = -1) const;
+  /// Bars over the baseline row.y1. Below 1 px per token a pixel shows its highest bar. `kind`: of the marks.
+  void bars(const Rect& row, const ValueScale& scale, std::span<const TokenBar> bars, std::string_view kind) const;
+  /// Category cells; below 1 px per token the category that is rarest to the eye wins: one with a slot before merged before evicted.
+  void fates(const Rect& row, std::span<const Category> categories) const;
+  /// Dots for 1 to 5 votes (one only if `single`), a bar with the number above.
+  void votes(const Rect& row, std::span<const int> votes, bool single) const;
+  /// Accent lines at both sides of a range of tokens.
+  void range(float y0, float y1, const TokenRange& tokens) const;
+
+  Rect column(int token, const Rect& row) const;
+  float bar_width() const;
+};
+
+/// Bars of the attention row: solid for slots the query saw, hatched for what only the reference could see.
+std::vector<TokenBar> attention_bars(const Theme& theme, const HeadColumns& columns);
+/// Bars of the ranking score: filled for slots, outlined for scores at an earlier removal, a dash for slots that are not ranked.
+std::vector<TokenBar> score_bars(const Theme& theme, const HeadColumns& columns);
+std::vector<TokenBar> statistic_bars(const Theme& theme, const HeadColumns& columns);
+/// The values of bars, for scale_for().
+std::vector<double> values_of(std::span<const TokenBar> bars);
+
+/// Publishes what is under the mouse once per change, and that nothing is when the mouse leaves.
+class HoverPublisher {
+ public:
+  void at(Hover hover, std::vector<std::string> tooltip, std::vector<Intent>& intents);
+  void none(std::vector<Intent>& intents);
+
+ private:
+  bool active_ = false;
+};
+
+}  // namespace kvscope::viz

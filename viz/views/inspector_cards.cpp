@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/inspector_cards.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "viz/format.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+/// The members as running text on the tints of their fates; as many lines as fit, then "+ n more". Returns the height used.
+float draw_members(Painter& p, const Rect& area, const Snapshot& snapshot, const SlotFacts& facts, int max_lines) {
+  const Theme& t = p.theme();
+  const float size = p.px(14), height = p.px(20), gap = 2;
+  float x = area.x0, y = area.y0;
+  int line = 1;
+  for (std::size_t i = 0; i < facts.members.size(); ++i) {
+    const int token = facts.members[i];
+    const std::string text = token_text(snapshot, token);
+    const float guess = size * 0.62f * static_cast<float>(utf8_length(text)) + p.px(4);
+    const float reserve = line == max_lines && i + 1 < facts.members.size() ? p.px(58) : 0;
+    if (x + guess > area.x1 - reserve && x > area.x0) {
+      if (line == max_lines) {
+        p.text({x + p.px(4), y + height / 2}, fmt::format("+ {} more", format_count(static_cast<std::int64_t>(facts.members.size() - i))), Face::caption, t.secondary);
+        return y + height - area.y0;
+      }
+      x = area.x0;
+      y += height + gap;
+      ++line;
+    }
+    const Category c = token == facts.pos ? Category::kept : Category::merged;
+    const Rect chip{x, y, std::min(x + guess, area.x1), y + height};
+    p.fill(chip, t.category[static_cast<std::size_t>(c)], t.text_tint, 2);
+    p.token({x + p.px(2), y + height / 2}, text, size, t.text);
+    p.mark("member", fmt::format("t{}", token), chip, text);
+    x += guess + 1;
+  }
+  return y + height - area.y0;
+}
+
+void number_badge(Painter& p, ImVec2 at, int number) {
+  const Theme& t = p.theme();
+  p.ring(at, p.px(8.5f), t.accent, 1.4f);
+  p.text(at, std::to_string(number), Face::caption, t.accent, Align::centre);
+}
+
+/// Cosines of this step's removals on one axis: the one looked at in accent, the others grey, the threshold dashed.
+float draw_cosines(Painter& p, const Rect& area, const Why& why) {
+  const Theme& t = p.theme();
+  double low = why.event.cos, high = why.event.cos;
+  const auto widen = [&](double v) {
+    if (!std::isfinite(v)) return;
+    low = std::min(low, v);
+    high = std::max(high, v);
+  };
+  widen(why.threshold);
+  for (const double v : why.other_cos) widen(v);
+  const double span = std::max(high - low, 0.05);
+  low = std::max(-1.0, std::floor((low - 0.15 * span) * 20) / 20);
+  high = std::min(1.0, std::ceil((high + 0.1 * span) * 20) / 20);
+  if (high <= low) low = high - 0.1;
+  const float x0 = area.x0 + p.px(4), x1 = std::min(area.x1 - p.px(20), area.x0 + p.px(520));
+  const auto x_of = [&](double v) { return x0 + static_cast<float>((v - low) / (high - low)) * (x1 - x0); };
+  const float y = area.y0 + p.px(17), bottom = area.y0 + p.px(42);
+  p.hline(x0, x1, y, t.line);
+  for (const double tick : nice_ticks(low, high, 6)) {
+    p.text({x_of(tick), bottom - p.px(6)}, fmt::format("{:g}", std::round(tick * 1000) / 1000), Face::caption, t.disabled, Align::centre);
+    p.vline(x_of(tick), y - 2, y + 3, t.disabled);
+  }
+  const std::size_t shown = std::min<std::size_t>(why.other_cos.size(), 400);
+  for (std::size_t i = 0; i < shown; ++i) p.disc({x_of(why.other_cos[i]), y}, p.px(2.6f), t.disabled, 0.75);
+  if (std::isfinite(why.threshold)) {
+    const float x = x_of(why.threshold);
+    p.dashed({x, area.y0 + p.px(2)}, {x, y + p.px(12)}, t.accent, kDashLimit, 1);
+    p.mark("threshold", "cosine", {x, area.y0, x + 1, y + 12}, fmt::format("{:g}", why.threshold));
+  }
+  const float x = x_of(why.event.cos);
+  p.disc({x, y}, p.px(4.6f), t.accent);
+  p.mark("cosine", fmt::format("t{}", why.event.pos), {x - 5, y - 5, x + 5, y + 5}, format_number(why.event.cos));
+  p.text({x, area.y0 + p.px(4)}, fmt::format("{:.3f}", why.event.cos), Face::caption, t.text, Align::centre);
+  std::string note = std::isfinite(why.threshold) ? fmt::format("threshold {:.2f}", why.threshold) : std::string();
+  if (!why.other_cos.empty()) {
+    note += fmt::format("{}grey: {} other {} of this step", note.empty() ? "" : " · ", format_count(static_cast<std::int64_t>(why.other_cos.size())),
+                        why.other_cos.size() == 1 ? "removal" : "removals");
+  }
+  p.text({x0, area.y0 + p.px(52)}, note, Face::caption, t.secondary);
+  return p.px(62);
+}
+
+float draw_head_rows(Painter& p, const Rect& area, const WhyStep& step) {
+  const Theme& t = p.theme();
+  const float line = p.px(16), column = std::min(p.px(92), (area.width() - p.px(70)) / 4);
+  float y = area.y0 + p.px(8);
+  for (std::size_t r = 0; r < step.rows.size(); ++r) {
+    if (y + p.px(6) > area.y1) break;
+    for (std::size_t c = 0; c < step.rows[r].size(); ++c) {
+      const float x = area.x0 + p.px(66) + column * static_cast<float>(c);
+      p.text({x, y}, step.rows[r][c], r == 0 ? Face::caption : Face::mono, r == 0 ? t.disabled : t.text, Align::right);
+    }
+    if (r > 0) p.mark("head.row", "query head " + step.rows[r][0], {area.x0, y - 8, area.x1, y + 8}, fmt::format("{}", fmt::join(step.rows[r], " ")));
+    y += line;
+  }
+  return y - area.y0;
+}
+
+}  // namespace
+
+Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_view facts) {
+  const Theme& t = p.theme();
+  const Rect head = area.cut_top(p.px(30));
+  const float x = head.x0 + p.px(12);
+  const float end = x + p.text({x, head.middle_y()}, title, Face::strong, t.text);
+  if (!facts.empty()) p.text_fit({end + p.px(10), head.middle_y()}, facts, Face::body, t.secondary, std::max(0.0f, head.x1 - end - p.px(22)));
+  p.mark("card", std::string(title), {head.x0, head.y0, area.x1, area.y1}, std::string(facts));
+  p.hline(head.x0, head.x1, head.y1, t.line);
+  area.y0 += 1;
+  return area.inset(p.px(12), 0);
+}
+
+void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts, std::string_view why_chosen) {
+  const Theme& t = p.theme();
+  if (facts.token < 0) return;
+  area.cut_top(p.px(10));
+  const int shown = facts.pos >= 0 ? facts.pos : facts.token;
+  const Rect name = area.cut_top(p.px(24));
+  const std::string text = p.elide(quoted(token_text(snapshot, shown)), Face::headline, name.width() * 0.9f);
+  p.token({name.x0, name.middle_y()}, text, p.size_of(Face::headline), facts.pos >= 0 ? t.text : t.secondary);
+  p.mark("headline", fmt::format("slot {}", shown), name, text);
+  const std::vector<CardRow> rows = slot_card(snapshot, pick, facts);
+  const Rect caption = area.cut_top(p.px(17));
+  std::string stands = facts.pos < 0 ? "no slot stands for it in this head" : facts.members.size() > 1 ? "stands for" : "stands for itself alone";
+  if (!why_chosen.empty()) stands = std::string(why_chosen) + (facts.members.size() > 1 && facts.pos >= 0 ? "; stands for" : "");
+  p.text_fit({caption.x0, caption.middle_y()}, stands, Face::caption, t.secondary, caption.width());
+  if (facts.pos >= 0 && facts.members.size() > 1) {
+    area.cut_top(p.px(3));
+    const float needed = p.px(18) * static_cast<float>(rows.size());
+    const int lines = std::clamp(static_cast<int>((area.height() - needed) / p.px(22)), 1, 3);
+    area.cut_top(draw_members(p, area, snapshot, facts, lines));
+  }
+  area.cut_top(p.px(8));
+  area.cut_bottom(p.px(6));
+  const float line = std::clamp(area.height() / static_cast<float>(std::max<std::size_t>(1, rows.size())), p.px(17), p.px(24));
+  for (const CardRow& row : rows) {
+    if (area.height() < line - 1) break;
+    const Rect r = area.cut_top(line);
+    const float end = r.x0 + p.text({r.x0, r.middle_y()}, row.name, Face::body, t.secondary);
+    p.text_fit({r.x1, r.middle_y()}, row.value, Face::body, t.text, r.x1 - end - p.px(8), Align::right);
+    p.hline(r.x0, r.x1, r.y1 - 1, t.line, 0.7);
+    p.mark("slot.row", row.name, r, row.value);
+  }
+}
+
+void draw_why(Painter& p, Rect area, const std::vector<WhyStep>& steps, const Why& why, std::string_view nothing) {
+  const Theme& t = p.theme();
+  Rect foot = area.cut_bottom(p.px(28));
+  if (steps.empty()) {
+    p.text_fit({area.x0, area.y0 + p.px(22)}, nothing, Face::body, t.secondary, area.width());
+    p.mark("why", "nothing", area, std::string(nothing));
+    return;
+  }
+  p.hline(foot.x0 - p.px(12), foot.x1 + p.px(12), foot.y0, t.line);
+  float x = foot.x0 + p.text({foot.x0, foot.middle_y()}, "Cost, same query", Face::body, t.secondary) + p.px(12);
+  const std::string cost = std::isfinite(why.cost) ? fmt::format("this head's output changed by {} at step {}", format_percent(why.cost), why.step) : std::string("not measured");
+  x += p.text_fit({x, foot.middle_y()}, cost, Face::strong, t.text, std::max(0.0f, foot.x1 - x));
+  p.mark("cost", "compress_rel_l2", foot, cost);
+  area.cut_top(p.px(8));
+  p.clip({area.x0 - p.px(12), area.y0, area.x1 + p.px(12), area.y1});
+  bool left_over = false;
+  for (std::size_t i = 0; i < steps.size() && area.height() > p.px(20); ++i) {
+    const WhyStep& step = steps[i];
+    const Rect title = area.cut_top(p.px(22));
+    number_badge(p, {title.x0 + p.px(8.5f), title.middle_y()}, static_cast<int>(i) + 1);
+    const float indent = p.px(30);
+    p.text_fit({title.x0 + indent, title.middle_y()}, step.title, Face::strong, t.text, title.width() - indent);
+    p.mark("why", std::to_string(i + 1), title, step.title);
+    Rect body = area;
+    body.x0 += indent;
+    if (step.kind == WhyStep::Kind::cosines) area.cut_top(draw_cosines(p, body, why));
+    for (const std::string& line : step.lines) {
+      const Rect r = area.cut_top(p.px(17));
+      p.text_fit({r.x0 + indent, r.middle_y()}, line, Face::body, i == 0 || step.kind == WhyStep::Kind::plain ? t.secondary : t.text, r.width() - indent);
+      p.mark("why.line", std::to_string(i + 1), r, line);
+    }
+    if (step.kind == WhyStep::Kind::heads) {
+      body.y0 = area.y0;
+      area.cut_top(draw_head_rows(p, body, step));
+      left_over = step.rows.size() > 2;
+    }
+    area.cut_top(p.px(6));
+  }
+  p.unclip();
+  if (left_over && foot.x1 - x > p.px(230)) {
+    p.text({foot.x1, foot.middle_y()}, "“left over”: the query heads share one bias", Face::caption, t.disabled, Align::right);
+  }
+}
+
+}  // namespace kvscope::viz
