@@ -103,17 +103,23 @@ LaneFates extend_fates(LaneFates before, int n_steps_before, const std::vector<S
 }
 
 std::vector<Category> categories(const LaneFates& fates, const StepRecord& step, int head, int sinks, bool prefill_step) {
+  return categories(fates, step, head, sinks, prefill_step, 0, fates.n_tokens - 1);
+}
+
+std::vector<Category> categories(const LaneFates& fates, const StepRecord& step, int head, int sinks, bool prefill_step, int first, int last) {
   KVSCOPE_ASSERT(head >= 0 && head < static_cast<int>(fates.heads.size()));
   const HeadFates& f = fates.heads[static_cast<std::size_t>(head)];
+  first = std::max(first, 0);
+  last = std::min(last, fates.n_tokens - 1);
+  if (last < first) return {};
   int recent_from = kNever;  // lowest pos that is protected as recent
   if (static_cast<std::size_t>(head) < step.heads.size()) {
     const HeadRecord& record = step.heads[static_cast<std::size_t>(head)];
     const int n_slots = static_cast<int>(record.pos.size());
     if (record.recent > 0 && n_slots > 0) recent_from = record.pos[static_cast<std::size_t>(std::max(0, n_slots - record.recent))];
   }
-  std::vector<Category> result(static_cast<std::size_t>(fates.n_tokens), Category::unseen);
-  const int seen = std::min(step.position + 1, fates.n_tokens);
-  for (int t = 0; t < seen; ++t) {
+  std::vector<Category> result(static_cast<std::size_t>(last - first + 1), Category::unseen);
+  for (int t = first; t <= std::min(last, step.position); ++t) {
     const auto i = static_cast<std::size_t>(t);
     Category c = Category::kept;
     if (f.left[i] <= step.step) {
@@ -125,9 +131,17 @@ std::vector<Category> categories(const LaneFates& fates, const StepRecord& step,
     } else if (t >= recent_from) {
       c = Category::recent;
     }
-    result[i] = c;
+    result[static_cast<std::size_t>(t - first)] = c;
   }
   return result;
+}
+
+int slot_of(const LaneFates& fates, const StepRecord& step, int head, int token) {
+  KVSCOPE_ASSERT(head >= 0 && head < static_cast<int>(fates.heads.size()));
+  const HeadFates& f = fates.heads[static_cast<std::size_t>(head)];
+  if (token < 0 || token >= fates.n_tokens || token > step.position || f.lost[static_cast<std::size_t>(token)] <= step.step) return -1;
+  while (f.left[static_cast<std::size_t>(token)] <= step.step) token = f.into[static_cast<std::size_t>(token)];
+  return token;
 }
 
 }  // namespace kvscope

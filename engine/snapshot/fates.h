@@ -38,4 +38,10 @@ LaneFates extend_fates(LaneFates before, int n_steps_before, const std::vector<S
 /// prefill_step: at step 0 of prefill mode nothing is "fresh". Result: [n_tokens], unseen for positions after the step's query.
 std::vector<Category> categories(const LaneFates& fates, const StepRecord& step, int head, int sinks, bool prefill_step);
 
+/// The same for tokens [first, last] only.
+std::vector<Category> categories(const LaneFates& fates, const StepRecord& step, int head, int sinks, bool prefill_step, int first, int last);
+
+/// Pos of the slot that stands for a token after `step`: its own, or the one it was merged into. -1: evicted or not seen yet.
+int slot_of(const LaneFates& fates, const StepRecord& step, int head, int token);
+
 }  // namespace kvscope
