@@ -67,7 +67,7 @@ struct Runner::Impl {
   void answer(const std::optional<LoadCommand>& now_load, std::uint64_t now_generation) {
     try {
       if (now_load) {
-        publish_phase(RunPhase::loading, "reading " + now_load->folder, now_generation);
+        publish_phase(RunPhase::loading, "reading " + now_load->folder, shown);
         auto next = std::make_unique<Session>(open_model(now_load->folder), now_load->options);
         session = std::move(next);  // the old model stays when the new one cannot be opened
       }
@@ -75,7 +75,7 @@ struct Runner::Impl {
         put_failure("no model: open a model folder (File, Open model)", now_generation);
         return;
       }
-      const auto progress = [&](const std::string& activity, double fraction) { report(activity, fraction, now_generation); };
+      const auto progress = [&](const std::string& activity, double fraction) { report(activity, fraction); };
       const auto publish = [&](Snapshot partial) { put(std::move(partial), now_generation); };
       put(session->run(current, cancel, progress, publish), now_generation);
     } catch (const Cancelled&) {
@@ -91,7 +91,7 @@ struct Runner::Impl {
   }
 
   void put(Snapshot snapshot, std::uint64_t of) {
-    snapshot.generation = of;
+    snapshot.generation = shown = of;
     snapshot.sequence = ++sequence;
     auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
     good = shared;
@@ -103,7 +103,7 @@ struct Runner::Impl {
   void put_changed(std::uint64_t of, const std::function<void(Snapshot&)>& change) {
     Snapshot next = good ? *good : Snapshot{};
     change(next);
-    next.generation = of;
+    next.generation = shown = of;
     next.sequence = ++sequence;
     mailbox.put(std::make_shared<const Snapshot>(std::move(next)));
     notify();
@@ -123,11 +123,11 @@ struct Runner::Impl {
     });
   }
 
-  void report(const std::string& activity, double fraction, std::uint64_t of) {
+  void report(const std::string& activity, double fraction) {
     const auto now = std::chrono::steady_clock::now();
     if (now - reported < std::chrono::milliseconds(100)) return;
     reported = now;
-    put_changed(good && good->generation == of ? of : (good ? good->generation : 0), [&](Snapshot& s) {
+    put_changed(shown, [&](Snapshot& s) {
       s.phase = RunPhase::computing;
       s.activity = activity;
       s.progress = fraction;
@@ -150,6 +150,7 @@ struct Runner::Impl {
   RunRequest current;
   SnapshotPtr good;
   std::uint64_t sequence = 0;
+  std::uint64_t shown = 0;  // generation that the newest snapshot answers; progress of a newer request does not change it
   std::chrono::steady_clock::time_point reported;
 
   std::jthread thread;  // last: starts when everything above is there
