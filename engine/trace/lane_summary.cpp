@@ -47,7 +47,9 @@ std::vector<int> lane_tokens(const Snapshot& snapshot, const LaneSnapshot& lane)
   std::vector<int> ids;
   const std::size_t n_prompt = static_cast<std::size_t>(snapshot.n_prompt);
   for (std::size_t i = 0; i < snapshot.tokens.size() && i < n_prompt; ++i) ids.push_back(snapshot.tokens[i].id);
-  ids.insert(ids.end(), lane.fed.begin(), lane.fed.end());
+  for (const StepPtr& step : lane.steps) {
+    if (step->position + 1 >= snapshot.n_prompt && step->next_token >= 0) ids.push_back(step->next_token);
+  }
   return ids;
 }
 

@@ -160,7 +160,7 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
     StepRecord record = step(steps.at(i), static_cast<int>(i), position);
     position = record.position;
     has_heads = has_heads || !record.heads.empty();
-    if (record.next_token >= 0 && position + 1 >= out_.n_prompt) lane.fed.push_back(record.next_token);
+    if (record.next_token >= 0) lane.fed.push_back(record.next_token);
     lane.steps.push_back(std::make_shared<const StepRecord>(std::move(record)));
   }
   if (has_heads) lane.fates = fates(lane.steps, l);

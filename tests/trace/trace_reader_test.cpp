@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/trace_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "tests/trace/sample_run.h"
+#include "trace/trace_writer.h"
+
+namespace kvscope {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+std::string message_of(const std::string& text) {
+  try {
+    read_trace(text, "t.json");
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+/// The sample with one thing changed.
+std::string changed(const json::json_pointer& where, const json& value) {
+  json t = json::parse(trace_text(sample_run(), {.detail = Detail::why}));
+  t[where] = value;
+  return t.dump();
+}
+
+TEST(TraceReader, GivesBackTheSameDocumentForEveryDetail) {
+  for (const Detail detail : {Detail::summary, Detail::events, Detail::slots, Detail::why}) {
+    const std::string once = trace_text(sample_run(), {.detail = detail, .seed = 18446744073709551615u});
+    const Trace t = read_trace(once, "t.json");
+    EXPECT_EQ(t.seed, 18446744073709551615u);
+    const std::string twice = trace_text(t.snapshot, {.detail = detail, .seed = t.seed});
+    EXPECT_TRUE(json::parse(twice) == json::parse(once)) << name_of(detail) << "\n" << json::diff(json::parse(once), json::parse(twice));
+  }
+}
+
+TEST(TraceReader, DetailWhyGivesBackWhatTheWindowShows) {
+  const Snapshot was = sample_run();
+  const Snapshot is = read_trace(trace_text(was, {.detail = Detail::why}), "t.json").snapshot;
+  EXPECT_EQ(is.phase, RunPhase::idle);
+  EXPECT_EQ(is.prompt, was.prompt);
+  ASSERT_EQ(is.tokens.size(), 4u);
+  EXPECT_TRUE(is.tokens[0].special);
+  EXPECT_EQ(is.tokens[0].piece, "<s>");
+  EXPECT_EQ(is.tokens[1].bytes, "caf\xC3") << "half a code point comes back as it was";
+  EXPECT_EQ(is.tokens[1].text_end, 4);
+  EXPECT_EQ(is.tokens[3].text_begin, -1);
+  const LaneSnapshot& lane = is.lanes[1];
+  EXPECT_EQ(lane.title, "Pairs");
+  EXPECT_EQ(lane.half_life, 6.5);
+  EXPECT_EQ(lane.fed, std::vector<int>({9}));
+  const HeadRecord& head = lane.steps[0]->heads[1];
+  EXPECT_EQ(head.attention, std::vector<float>({0.5f, 0.25f, 0.1f}));
+  EXPECT_EQ(head.bias, std::vector<double>({0.6931471805599453, 0}));
+  EXPECT_TRUE(std::isnan(head.score[1]));
+  EXPECT_EQ(head.merges[0].members, std::vector<int>({1, 0}));
+  EXPECT_TRUE(lane.steps[1]->heads[1].events[0].fallback);
+  EXPECT_EQ(lane.steps[0]->top_tokens[1].rank_reference, 1);
+}
+
+TEST(TraceReader, DerivesTheFatesOfTokensFromTheEvents) {
+  const Trace t = read_trace(trace_text(sample_run()), "t.json");
+  const HeadFates& evicted = t.snapshot.lanes[1].fates->heads[0];
+  EXPECT_EQ(evicted.into[0], 1);
+  EXPECT_EQ(evicted.left[0], 0);
+  EXPECT_EQ(evicted.lost[0], kNever) << "merged, still represented";
+  EXPECT_EQ(evicted.lost[2], 1);
+}
+
+TEST(TraceReader, ReadsEveryTraceOfTheOracle) {
+  int n = 0;
+  for (const auto& file : std::filesystem::directory_iterator(KVSCOPE_SOURCE_DIR "/tests/golden")) {
+    if (file.path().extension() != ".json" || !file.path().filename().string().starts_with("tiny-")) continue;
+    const Trace t = read_trace_file(file.path().string());
+    EXPECT_EQ(t.snapshot.model.n_layers, 2) << file.path();
+    EXPECT_EQ(t.snapshot.lanes[0].policy, "full") << file.path();
+    EXPECT_FALSE(t.snapshot.prefill_mode && t.snapshot.lanes[1].steps.size() != 4u) << file.path();
+    ++n;
+  }
+  EXPECT_EQ(n, 44);
+}
+
+TEST(TraceReader, IgnoresUnknownKeysAndNamesUnknownEvents) {
+  json t = json::parse(trace_text(sample_run()));
+  t["later"] = {{"a", 1}};
+  t["lanes"][1]["steps"][0]["heads"][0]["theta"] = 4;
+  auto& events = t["lanes"][1]["steps"][1]["heads"][0]["events"];
+  events.insert(events.begin(), json({{"kind", "spread"}, {"pos", 2}, {"into", {0, 1}}, {"weights", {0.5, 1}}}));
+  const Trace trace = read_trace(t.dump(), "t.json");
+  EXPECT_EQ(trace.snapshot.lanes[1].steps[1]->heads[0].events.size(), 1u);
+  EXPECT_THAT(trace.warnings, ::testing::ElementsAre("events of kind 'spread' were left out"));
+}
+
+TEST(TraceReader, SaysWhereAndWhatItExpected) {
+  const auto at = [](const char* p) { return json::json_pointer(p); };
+  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/0/heads/0/slots/0"), "x")), "t.json: lanes[1].steps[0].heads[0].slots[0]: expected a list, got \"x\"");
+  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/0/heads/0/slots/1/0"), 0)), "t.json: lanes[1].steps[0].heads[0].slots[1][0]: expected a whole number in 2..2, got 0");
+  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/1/position"), 99)), "t.json: lanes[1].steps[1].position: expected a whole number in 3..3, got 99");
+  EXPECT_EQ(message_of(changed(at("/tokens/2"), 512)), "t.json: tokens[2]: expected a whole number in 0..511, got 512");
+  EXPECT_EQ(message_of(changed(at("/tokens/2"), 1.5)), "t.json: tokens[2]: expected a whole number in 0..511, got 1.5");
+  EXPECT_EQ(message_of(changed(at("/model/n_kv_heads"), 3)), "t.json: model.n_kv_heads: expected a divisor of n_heads = 4, got 3");
+  EXPECT_EQ(message_of(changed(at("/model/n_layers"), 2)), "t.json: lanes[0].steps[0].heads: expected none or all 4 heads, got a list of 2");
+  EXPECT_EQ(message_of(changed(at("/model/n_layers"), 1000000000)), "t.json: model.n_layers: expected a whole number in 1..4096, got 1000000000");
+  EXPECT_EQ(message_of(changed(at("/prompt_mode"), "both")), "t.json: prompt_mode: expected prefill or stream, got \"both\"");
+  EXPECT_EQ(message_of(changed(at("/schema"), "kvscope.trace/2")), "t.json: expected a trace of schema kvscope.trace/1, got kvscope.trace/2");
+  EXPECT_EQ(message_of(changed(at("/token_texts/1"), json{{"hex", "6g"}})), "t.json: token_texts[1].hex: expected pairs of hexadecimal digits, got \"6g\"");
+  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/0/heads/0/attention"), {1})), "t.json: lanes[1].steps[0].heads[0].attention: expected none or one number per attended slot (3), got a list of 1");
+}
+
+TEST(TraceReader, RefusesEventsThatCannotHaveHappened) {
+  const json::json_pointer pos("/lanes/1/steps/1/heads/0/events/0/pos");
+  EXPECT_THAT(message_of(changed(pos, 0)), HasSubstr("t.json: lanes[1]: step 1: token 0 leaves its slot a second time"));
+  EXPECT_THAT(message_of(changed(pos, -1)), HasSubstr("events[0].pos: expected a whole number in 0..3, got -1"));
+}
+
+TEST(TraceReader, RefusesOtherFiles) {
+  EXPECT_THAT(message_of(""), HasSubstr("t.json: expected JSON"));
+  EXPECT_THAT(message_of("not json"), HasSubstr("t.json: expected JSON"));
+  EXPECT_EQ(message_of("[]"), "t.json: expected a trace of schema kvscope.trace/1, got another kind of file");
+  EXPECT_EQ(message_of("{\"schema\":7}"), "t.json: expected a trace of schema kvscope.trace/1, got another kind of file");
+  EXPECT_EQ(message_of("{\"schema\":\"kvscope.trace/1\"}"), "t.json: the key 'model' is missing");
+  EXPECT_THAT(message_of(std::string(1000000, '[')), HasSubstr("nested"));
+  EXPECT_THAT(message_of("{\"schema\":NaN}"), HasSubstr("expected JSON"));
+  EXPECT_THAT(message_of("{\"schema\":1e999}"), HasSubstr("expected JSON"));
+}
+
+TEST(TraceReader, FailsWithASentenceForEveryTruncatedLength) {
+  const std::string text = trace_text(sample_run(), {.detail = Detail::why});
+  for (std::size_t n = 0; n + 2 < text.size(); ++n) ASSERT_THAT(message_of(text.substr(0, n)), HasSubstr("t.json: ")) << n;
+}
+
+TEST(TraceReader, SurvivesRandomDamage) {
+  const std::string text = trace_text(sample_run(), {.detail = Detail::why});
+  std::mt19937 random(11);
+  const std::string alphabet = "0123456789-.e[]{},:\"ntfx\\ \xC3";
+  int read = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::string bad = text;
+    for (int k = 0; k < 1 + i % 3; ++k) bad[random() % bad.size()] = alphabet[random() % alphabet.size()];
+    try {
+      const Trace t = read_trace(bad, "t.json");
+      (void)trace_text(t.snapshot, {.detail = Detail::why});
+      ++read;
+    } catch (const Error&) {
+    }
+  }
+  EXPECT_GT(read, 0) << "some damage is harmless (a digit of a number)";
+  EXPECT_LT(read, 4000);
+}
+
+TEST(TraceReader, RefusesMoreFatesThanMemoryHolds) {
+  json t = json::parse(trace_text(sample_run()));
+  t["model"] = {{"name", "x"}, {"arch", "llama"}, {"n_layers", 4096}, {"n_heads", 4096}, {"n_kv_heads", 4096}, {"head_dim", 1}, {"vocab_size", 512}};
+  EXPECT_THAT(message_of(t.dump()), HasSubstr("expected none or all 16777216 heads"));
+}
+
+TEST(TraceReader, NamesTheFileThatCannotBeRead) {
+  try {
+    read_trace_file("/nowhere/t.json");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("/nowhere/t.json"));
+  }
+}
+
+}  // namespace
+}  // namespace kvscope
