@@ -22,6 +22,10 @@ class ThreadPool {
   /// of `grain`, so results that depend on tiles of `grain` items are the same for any number of threads. The first exception is rethrown here.
   void parallel_for(int n, int grain, const std::function<void(int, int)>& body);
 
+  /// The same with body(begin, end, worker), worker in [0, n_threads()): no two calls at the same time have the same worker, so it can
+  /// index scratch memory. Which worker gets which chunk varies from run to run.
+  void parallel_for_worker(int n, int grain, const std::function<void(int, int, int)>& body);
+
  private:
   struct Team;
   std::unique_ptr<Team> team_;

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "backend/cpu/cpu_backend.h"
+#include "core/error.h"
+
+// Both forms of attention do the same operations per query row, in the same order: dots, scale and bias, exp against the row's maximum,
+// the weighted sum of values slot by slot, one division at the end. So a decoded row has the bits of the same row of a prompt, and
+// neither segment bounds nor the other rows of a call matter.
+
+namespace kvscope::cpu {
+
+namespace {
+
+constexpr int kRotatedKeys = 64;  // keys rotated at a time
+constexpr int kPromptRows = 12;   // query rows that share one pass over keys and values
+
+template <class T>
+void finish_row(const Kernels<T>& kernels, T* out, int width, T sum, const T* weights, int n, void* probabilities) {
+  kernels.divide(out, width, sum, out);
+  if (probabilities) kernels.divide(weights, n, sum, static_cast<T*>(probabilities));
+}
+
+}  // namespace
+
+template <class T>
+void CpuBackend<T>::attend(std::span<const AttentionJob> jobs) {
+  int longest = 0;
+  double work = 0;
+  for (const AttentionJob& job : jobs) {
+    int n = 0;
+    for (const KvSegment& s : job.slots) n += s.n;
+    if (job.rotate_by_index) longest = std::max(longest, n);
+    work += 4.0 * n * config_.group() * config_.head_dim;
+  }
+  if (jobs.empty()) return;
+  rope_.reserve(longest);
+  const int n_jobs = static_cast<int>(jobs.size());
+  pool_.parallel_for_worker(n_jobs, grain_for(work / n_jobs, 1), [&](int begin, int end, int worker) {
+    for (int i = begin; i < end; ++i) attend_one(jobs[static_cast<std::size_t>(i)], scratch_[static_cast<std::size_t>(worker)]);
+  });
+}
+
+template <class T>
+void CpuBackend<T>::attend_one(const AttentionJob& job, Scratch& scratch) {
+  const int group = config_.group(), width = config_.head_dim;
+  int n = 0;
+  for (const KvSegment& s : job.slots) n += s.n;
+  T* out = static_cast<T*>(job.out);
+  std::fill_n(out, group * width, T(0));
+  if (n == 0) return;
+
+  const std::size_t row = (static_cast<std::size_t>(n) + 15) / 16 * 16;
+  T* z = scratch.of<T>(row * static_cast<std::size_t>(group) + static_cast<std::size_t>(kRotatedKeys * width));
+  T* rotated = z + row * static_cast<std::size_t>(group);
+  Dots<T> d;
+  d.x = static_cast<const T*>(job.q);
+  d.ldx = d.ldw = d.k = width;
+  d.w_type = dtype();
+  d.ldy = static_cast<long>(row);
+  for (int first_head = 0; first_head < group; first_head += kDirectRows) {  // at most kDirectRows: no scratch inside
+    d.rows = std::min(kDirectRows, group - first_head);
+    d.x = static_cast<const T*>(job.q) + first_head * width;
+    int at = 0;
+    for (const KvSegment& s : job.slots) {
+      const T* k = static_cast<const T*>(s.k);
+      const int step = job.rotate_by_index ? kRotatedKeys : std::max(s.n, 1);
+      for (int j = 0; j < s.n; j += step) {
+        d.cols = std::min(step, s.n - j);
+        d.w = k + static_cast<long>(j) * width;
+        if (job.rotate_by_index) {
+          for (int i = 0; i < d.cols; ++i) {
+            kernels_.rotate(k + static_cast<long>(j + i) * width, width / 2, rope_.cosines(at + j + i), rope_.sines(at + j + i),
+                            rotated + i * width);
+          }
+          d.w = rotated;
+        }
+        d.y = z + static_cast<std::size_t>(first_head) * row + at + j;
+        kernels_.dots(d);
+      }
+      at += s.n;
+    }
+  }
+
+  const T scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(width)));
+  std::vector<T> sums(static_cast<std::size_t>(group));
+  for (int g = 0; g < group; ++g) {
+    T* zg = z + static_cast<std::size_t>(g) * row;
+    T* logits = job.logits ? static_cast<T*>(job.logits) + static_cast<std::size_t>(g) * static_cast<std::size_t>(n) : nullptr;
+    const T top = kernels_.scale_bias_max(zg, n, scale, job.bias, logits);
+    sums[static_cast<std::size_t>(g)] = kernels_.exp_sum(zg, n, top);
+  }
+  int at = 0;
+  for (const KvSegment& s : job.slots) {
+    kernels_.add_weighted_rows(z + at, static_cast<long>(row), group, static_cast<const T*>(s.v), s.n, width, out, width);
+    at += s.n;
+  }
+  for (int g = 0; g < group; ++g) {
+    T* p = job.probabilities ? static_cast<T*>(job.probabilities) + static_cast<std::size_t>(g) * static_cast<std::size_t>(n) : nullptr;
+    finish_row(kernels_, out + g * width, width, sums[static_cast<std::size_t>(g)], z + static_cast<std::size_t>(g) * row, n, p);
+  }
+}
+
+template <class T>
+void CpuBackend<T>::attend_prompt(const PromptAttentionJob& job) {
+  KVSCOPE_ASSERT(job.slots.size() == static_cast<std::size_t>(config_.n_kv_heads) && job.first >= 0);
+  if (job.rows <= 0) return;
+  const int tiles = (job.rows + kPromptRows - 1) / kPromptRows, heads = config_.n_heads;
+  const double work = 4.0 * kPromptRows * (job.first + job.rows / 2) * config_.head_dim;
+  pool_.parallel_for_worker(tiles * heads, grain_for(work, 1), [&](int begin, int end, int worker) {
+    for (int i = begin; i < end; ++i) {
+      const int tile = tiles - 1 - i / heads, head = i % heads;  // the longest rows first, so that the threads end together
+      const int r = tile * kPromptRows;
+      attend_rows(job, head, r, std::min(kPromptRows, job.rows - r), scratch_[static_cast<std::size_t>(worker)]);
+    }
+  });
+}
+
+template <class T>
+void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, Scratch& scratch) {
+  const int width = config_.head_dim, all = job.first + job.rows;
+  const int seen = job.first + first_row + rows;  // by the last row
+  const long stride = static_cast<long>(config_.n_heads) * width;
+  const T* q = static_cast<const T*>(job.q) + first_row * stride + static_cast<long>(head) * width;
+  T* out = static_cast<T*>(job.out) + first_row * stride + static_cast<long>(head) * width;
+  const std::vector<KvSegment>& segments = job.slots[static_cast<std::size_t>(head / config_.group())];
+
+  const long row = (seen + 15) / 16 * 16;
+  T* z = scratch.of<T>(static_cast<std::size_t>(row) * static_cast<std::size_t>(rows));
+  Dots<T> d;
+  d.x = q;
+  d.ldx = stride;
+  d.rows = rows;
+  d.w_type = dtype();
+  d.ldw = d.k = width;
+  d.ldy = row;
+  int at = 0;
+  for (const KvSegment& s : segments) {
+    const int n = std::min(s.n, seen - at);
+    if (n <= 0) break;
+    d.w = s.k;
+    d.cols = n;
+    d.y = z + at;
+    kernels_.dots(d);
+    at += n;
+  }
+  KVSCOPE_ASSERT(at == seen);
+
+  const T scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(width)));
+  const auto matrix_row = [&](void* matrix, int r) -> T* {
+    if (!matrix) return nullptr;
+    return static_cast<T*>(matrix) + (static_cast<std::size_t>(head) * static_cast<std::size_t>(job.rows) + static_cast<std::size_t>(first_row + r)) *
+                                         static_cast<std::size_t>(all);
+  };
+  T sums[kPromptRows];
+  for (int r = 0; r < rows; ++r) {
+    const int n = job.first + first_row + r + 1;
+    T* logits = matrix_row(job.logits, r);
+    const T top = kernels_.scale_bias_max(z + r * row, n, scale, nullptr, logits);
+    if (logits) std::fill(logits + n, logits + all, -std::numeric_limits<T>::infinity());
+    sums[r] = kernels_.exp_sum(z + r * row, n, top);
+    std::fill_n(out + r * stride, width, T(0));
+  }
+  // What all rows see in one pass, then each row's own rest (at most rows - 1 slots).
+  const int common = job.first + first_row + 1;
+  at = 0;
+  for (const KvSegment& s : segments) {
+    const int n = std::min(s.n, common - at);
+    if (n <= 0) break;
+    kernels_.add_weighted_rows(z + at, row, rows, static_cast<const T*>(s.v), n, width, out, stride);
+    at += n;
+  }
+  at = 0;
+  for (const KvSegment& s : segments) {
+    for (int r = 1; r < rows; ++r) {
+      const int begin = std::max(common, at), end = std::min(common + r, at + s.n);
+      if (begin >= end) continue;
+      const T* v = static_cast<const T*>(s.v) + static_cast<long>(begin - at) * width;
+      kernels_.add_weighted_rows(z + r * row + begin, row, 1, v, end - begin, width, out + r * stride, stride);
+    }
+    at += s.n;
+    if (at >= seen) break;
+  }
+  for (int r = 0; r < rows; ++r) {
+    const int n = job.first + first_row + r + 1;
+    T* p = matrix_row(job.probabilities, r);
+    finish_row(kernels_, out + r * stride, width, sums[r], z + r * row, n, p);
+    if (p) std::fill(p + n, p + all, T(0));
+  }
+}
+
+template void CpuBackend<float>::attend(std::span<const AttentionJob>);
+template void CpuBackend<double>::attend(std::span<const AttentionJob>);
+template void CpuBackend<float>::attend_prompt(const PromptAttentionJob&);
+template void CpuBackend<double>::attend_prompt(const PromptAttentionJob&);
+
+}  // namespace kvscope::cpu

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/cpu/cpu_backend.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace kvscope::cpu {
+
+namespace {
+
+// Tile of linear() for many rows: the rows of x stay in the L2 cache while the columns pass.
+constexpr int kLinearRows = 96, kLinearCols = 48;
+
+int up(int a, int b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+int grain_for(double work_per_item, int tile) {
+  const double items = std::max(1.0, std::ceil(kMinimumWork / std::max(1.0, work_per_item)));
+  return up(static_cast<int>(std::min(items, 1e6)), tile) * tile;
+}
+
+template <class T>
+CpuBackend<T>::CpuBackend(const ModelConfig& config, const CpuOptions& options, Isa isa)
+    : config_(config),
+      kernels_(kernels<T>(isa)),
+      rope_(config),
+      pool_(options.n_threads),
+      scratch_(static_cast<std::size_t>(pool_.n_threads())) {}
+
+template <class T>
+std::string CpuBackend<T>::name() const {
+  return fmt::format("cpu, {}, {} thread{}", kernels_.name, pool_.n_threads(), pool_.n_threads() == 1 ? "" : "s");
+}
+
+template <class T>
+void CpuBackend<T>::upload(void* to, const void* from_host, std::size_t bytes) {
+  if (bytes != 0) std::memcpy(to, from_host, bytes);
+}
+
+template <class T>
+void CpuBackend<T>::download(void* to_host, const void* from, std::size_t bytes) {
+  if (bytes != 0) std::memcpy(to_host, from, bytes);
+}
+
+template <class T>
+void CpuBackend<T>::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes != 0) std::memcpy(to, from, bytes);
+}
+
+template <class T>
+Weight CpuBackend<T>::weight(DType type, int out, int in, const void* host) {
+  KVSCOPE_ASSERT(out >= 0 && in >= 0);
+  Weight w{type, out, in, host, {}};
+  if (reinterpret_cast<std::uintptr_t>(host) % size_of(type) != 0) {  // a file may place its tensors anywhere
+    const std::size_t bytes = static_cast<std::size_t>(out) * static_cast<std::size_t>(in) * size_of(type);
+    w.storage = allocate(bytes);
+    std::memcpy(w.storage.data(), host, bytes);
+    w.data = w.storage.data();
+  }
+  return w;
+}
+
+template <class T>
+void CpuBackend<T>::from_double(void* to, std::span<const double> host) {
+  T* y = static_cast<T*>(to);
+  for (std::size_t i = 0; i < host.size(); ++i) y[i] = static_cast<T>(host[i]);
+}
+
+template <class T>
+void CpuBackend<T>::to_double(std::span<double> host, const void* from) {
+  const T* x = static_cast<const T*>(from);
+  for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<double>(x[i]);
+}
+
+template <class T>
+void CpuBackend<T>::embed(const Weight& table, std::span<const int> ids, void* x) {
+  const std::size_t in = static_cast<std::size_t>(table.in);
+  for (std::size_t r = 0; r < ids.size(); ++r) {
+    KVSCOPE_ASSERT(ids[r] >= 0 && ids[r] < table.out);
+    const char* row = static_cast<const char*>(table.data) + static_cast<std::size_t>(ids[r]) * in * size_of(table.dtype);
+    kernels_.convert(row, table.dtype, table.in, static_cast<T*>(x) + r * in);
+  }
+}
+
+template <class T>
+void CpuBackend<T>::rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) {
+  const int n = weight.in;
+  pool_.parallel_for(rows, grain_for(4.0 * n, 1), [&](int begin, int end) {
+    for (int r = begin; r < end; ++r) {
+      const T* row = static_cast<const T*>(x) + static_cast<std::size_t>(r) * static_cast<std::size_t>(n);
+      const double scale = 1.0 / std::sqrt(kernels_.sum_of_squares(row, n) / n + eps);
+      kernels_.scale_by_weight(row, scale, weight.data, weight.dtype, n,
+                               static_cast<T*>(y) + static_cast<std::size_t>(r) * static_cast<std::size_t>(n));
+    }
+  });
+}
+
+template <class T>
+void CpuBackend<T>::linear(const void* x, const Weight& w, int rows, void* y, bool add) {
+  if (rows <= 0 || w.out <= 0) return;
+  const long in = w.in, out = w.out;
+  const int tile_rows = rows <= kDirectRows ? rows : kLinearRows;
+  const int row_tiles = up(rows, tile_rows);
+  // Few rows: the weights are read once, as they come; chunks of whole tiles of eight columns.
+  const int tile_cols = rows <= kDirectRows ? 8 : kLinearCols;
+  const int col_tiles = up(w.out, tile_cols);
+  const auto task = [&](int row_tile, int first_col, int last_col, int worker) {
+    Dots<T> d;
+    const long r = static_cast<long>(row_tile) * tile_rows;
+    d.x = static_cast<const T*>(x) + r * in;
+    d.ldx = in;
+    d.rows = std::min(tile_rows, rows - static_cast<int>(r));
+    d.w = static_cast<const char*>(w.data) + static_cast<std::size_t>(first_col * in) * size_of(w.dtype);
+    d.w_type = w.dtype;
+    d.ldw = in;
+    d.cols = last_col - first_col;
+    d.k = w.in;
+    d.y = static_cast<T*>(y) + r * out + first_col;
+    d.ldy = out;
+    d.add = add;
+    if (rows > kDirectRows) d.scratch = scratch_[static_cast<std::size_t>(worker)].bytes(kDotsScratch);
+    kernels_.dots(d);
+  };
+  const double work = static_cast<double>(std::min(tile_rows, rows)) * tile_cols * static_cast<double>(in);
+  if (row_tiles == 1) {
+    pool_.parallel_for_worker(col_tiles, grain_for(work, 1), [&](int begin, int end, int worker) {
+      task(0, begin * tile_cols, std::min(end * tile_cols, w.out), worker);
+    });
+  } else {  // neighbours share their columns of w
+    pool_.parallel_for_worker(col_tiles * row_tiles, grain_for(work, 1), [&](int begin, int end, int worker) {
+      for (int i = begin; i < end; ++i) {
+        const int c = i / row_tiles * tile_cols;
+        task(i % row_tiles, c, std::min(c + tile_cols, w.out), worker);
+      }
+    });
+  }
+}
+
+template <class T>
+void CpuBackend<T>::silu_mul(const void* gate, const void* up_rows, int rows, int width, void* y) {
+  pool_.parallel_for(rows, grain_for(8.0 * width, 1), [&](int begin, int end) {
+    const std::size_t at = static_cast<std::size_t>(begin) * static_cast<std::size_t>(width);
+    for (int r = begin; r < end; ++r) {
+      const std::size_t i = at + static_cast<std::size_t>(r - begin) * static_cast<std::size_t>(width);
+      kernels_.silu_mul(static_cast<const T*>(gate) + i, static_cast<const T*>(up_rows) + i, width, static_cast<T*>(y) + i);
+    }
+  });
+}
+
+template <class T>
+void CpuBackend<T>::rope(void* x, int rows, int n_heads, std::span<const int> positions) {
+  KVSCOPE_ASSERT(positions.size() == static_cast<std::size_t>(rows));
+  int most = 0;
+  for (int p : positions) most = std::max(most, std::abs(p));
+  rope_.reserve(most + 1);
+  const int half = rope_.half();
+  pool_.parallel_for(rows, grain_for(4.0 * n_heads * half, 1), [&](int begin, int end) {
+    std::vector<T> back(static_cast<std::size_t>(half));
+    for (int r = begin; r < end; ++r) {
+      const int p = positions[static_cast<std::size_t>(r)];
+      const T* sines = rope_.sines(std::abs(p));
+      if (p < 0) {
+        std::transform(sines, sines + half, back.begin(), [](T s) { return -s; });
+        sines = back.data();
+      }
+      T* row = static_cast<T*>(x) + static_cast<std::size_t>(r) * static_cast<std::size_t>(n_heads) * width();
+      for (int h = 0; h < n_heads; ++h, row += width()) kernels_.rotate(row, half, rope_.cosines(std::abs(p)), sines, row);
+    }
+  });
+}
+
+template <class T>
+void CpuBackend<T>::wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) {
+  const int heads = config_.n_heads;
+  KVSCOPE_ASSERT(wo.in == config_.q_dim() && out.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(heads));
+  constexpr int kRows = kDirectRows, kCols = 64;
+  const int row_tiles = up(rows, kRows);
+  pool_.parallel_for(row_tiles * heads, grain_for(static_cast<double>(kRows) * wo.out * config_.head_dim, 1), [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+      const int head = i % heads, r = i / heads * kRows;
+      Dots<T> d;
+      T y[kRows * kCols];
+      d.ldx = d.ldw = wo.in;
+      d.rows = std::min(kRows, rows - r);
+      d.x = static_cast<const T*>(x) + static_cast<long>(r) * d.ldx + static_cast<long>(head) * config_.head_dim;
+      d.w_type = wo.dtype;
+      d.k = config_.head_dim;
+      d.y = y;
+      d.ldy = kCols;
+      double sums[kRows] = {};
+      for (int c = 0; c < wo.out; c += kCols) {
+        const long at = static_cast<long>(c) * d.ldw + static_cast<long>(head) * config_.head_dim;
+        d.w = static_cast<const char*>(wo.data) + static_cast<std::size_t>(at) * size_of(wo.dtype);
+        d.cols = std::min(kCols, wo.out - c);
+        kernels_.dots(d);
+        for (int m = 0; m < d.rows; ++m) {
+          for (int n = 0; n < d.cols; ++n) sums[m] += std::abs(static_cast<double>(y[m * kCols + n]));
+        }
+      }
+      for (int m = 0; m < d.rows; ++m) out[static_cast<std::size_t>((r + m) * heads + head)] = sums[m];
+    }
+  });
+}
+
+template class CpuBackend<float>;
+template class CpuBackend<double>;
+
+std::unique_ptr<Backend> make_cpu_backend_for(DType dtype, const ModelConfig& config, const CpuOptions& options, Isa isa) {
+  if (config.n_heads <= 0 || config.n_kv_heads <= 0 || config.n_heads % config.n_kv_heads != 0 || config.head_dim <= 0 ||
+      config.head_dim % 2 != 0) {
+    throw Error(fmt::format("cpu backend: expected heads that n_kv_heads divides and an even head_dim, got {} heads, {} KV heads, head_dim {}",
+                            config.n_heads, config.n_kv_heads, config.head_dim));
+  }
+  if (options.n_threads < 0 || options.n_threads > 1024) {
+    throw Error(fmt::format("cpu backend: expected 0 (one per core) to 1024 threads, got {}", options.n_threads));
+  }
+  if (dtype == DType::f32) return std::make_unique<CpuBackend<float>>(config, options, isa);
+  if (dtype == DType::f64) return std::make_unique<CpuBackend<double>>(config, options, isa);
+  throw Error(fmt::format("cpu backend: expected activations in f32 or f64, got {}", name_of(dtype)));
+}
+
+}  // namespace kvscope::cpu
+
+namespace kvscope {
+
+std::unique_ptr<Backend> make_cpu_backend(DType dtype, const ModelConfig& config, const CpuOptions& options) {
+  return cpu::make_cpu_backend_for(dtype, config, options, cpu::best_isa());
+}
+
+}  // namespace kvscope

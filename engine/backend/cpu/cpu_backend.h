@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/memory.h"
+#include "backend/cpu/rope.h"
+#include "core/thread_pool.h"
+
+namespace kvscope::cpu {
+
+/// The reference implementation of Backend: T is the type of activations and caches (float or double). What runs in parallel is always
+/// split between results (rows, columns, heads, jobs), never inside a sum.
+template <class T>
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend(const ModelConfig& config, const CpuOptions& options, Isa isa);
+
+  std::string name() const override;
+  DType dtype() const override { return sizeof(T) == 4 ? DType::f32 : DType::f64; }
+  Buffer allocate(std::size_t bytes) override { return allocate_aligned(bytes); }
+  void upload(void* to, const void* from_host, std::size_t bytes) override;
+  void download(void* to_host, const void* from, std::size_t bytes) override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  Weight weight(DType dtype, int out, int in, const void* host) override;
+  void from_double(void* to, std::span<const double> host) override;
+  void to_double(std::span<double> host, const void* from) override;
+
+  void embed(const Weight& table, std::span<const int> ids, void* x) override;
+  void rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) override;
+  void linear(const void* x, const Weight& w, int rows, void* y, bool add) override;
+  void silu_mul(const void* gate, const void* up, int rows, int width, void* y) override;
+  void rope(void* x, int rows, int n_heads, std::span<const int> positions) override;
+
+  void attend(std::span<const AttentionJob> jobs) override;
+  void attend_prompt(const PromptAttentionJob& job) override;
+
+  HeadKv make_kv(int capacity) override;
+  HeadKv clone_kv(const HeadKv& kv) override;
+  void append_kv(HeadKv& kv, const void* k, const void* v, int n) override;
+  void keep_only(HeadKv& kv, std::span<const int> keep) override;
+  void combine(std::span<const CombineJob> jobs) override;
+  void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) override;
+  void keys(const HeadKv& kv, std::span<double> out) override;
+  void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) override;
+
+ private:
+  void attend_one(const AttentionJob& job, Scratch& scratch);
+  void attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, Scratch& scratch);
+  void combine_one(const CombineJob& job);
+  std::size_t width() const { return static_cast<std::size_t>(config_.head_dim); }
+
+  ModelConfig config_;
+  const Kernels<T>& kernels_;
+  RopeTable<T> rope_;
+  ThreadPool pool_;
+  std::vector<Scratch> scratch_;  // one per worker
+};
+
+/// Result chunk of at least this many multiply-adds, so that small loops do not pay for threads.
+inline constexpr double kMinimumWork = 16 * 1024;
+
+/// A multiple of `tile` items that cost `work_per_item` each and together at least kMinimumWork.
+int grain_for(double work_per_item, int tile);
+
+/// make_cpu_backend with a chosen instruction set: for tests and benchmarks. `isa` of usable_isas().
+std::unique_ptr<Backend> make_cpu_backend_for(DType dtype, const ModelConfig& config, const CpuOptions& options, Isa isa);
+
+}  // namespace kvscope::cpu

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "backend/cpu/cpu_backend.h"
+#include "core/error.h"
+
+namespace kvscope::cpu {
+
+namespace {
+
+/// Moves the kept rows of [n, bytes] to the front; `keep` ascending.
+void gather_rows(char* rows, std::size_t bytes, std::span<const int> keep) {
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    const std::size_t from = static_cast<std::size_t>(keep[i]);
+    if (from != i) std::memcpy(rows + i * bytes, rows + from * bytes, bytes);
+  }
+}
+
+}  // namespace
+
+template <class T>
+HeadKv CpuBackend<T>::make_kv(int capacity) {
+  KVSCOPE_ASSERT(capacity >= 0);
+  HeadKv kv;
+  kv.capacity = std::max(capacity, 1);
+  const std::size_t bytes = static_cast<std::size_t>(kv.capacity) * width() * sizeof(T);
+  kv.k = allocate(bytes);
+  kv.v = allocate(bytes);
+  return kv;
+}
+
+template <class T>
+HeadKv CpuBackend<T>::clone_kv(const HeadKv& kv) {
+  HeadKv out = make_kv(kv.n_slots);
+  append_kv(out, kv.k.data(), kv.v.data(), kv.n_slots);
+  return out;
+}
+
+template <class T>
+void CpuBackend<T>::append_kv(HeadKv& kv, const void* k, const void* v, int n) {
+  if (n <= 0) return;
+  const std::size_t row = width() * sizeof(T), used = static_cast<std::size_t>(kv.n_slots) * row;
+  if (kv.n_slots + n > kv.capacity) {
+    HeadKv larger = make_kv(std::max({kv.n_slots + n, 2 * kv.capacity, 16}));
+    if (used != 0) {
+      std::memcpy(larger.k.data(), kv.k.data(), used);
+      std::memcpy(larger.v.data(), kv.v.data(), used);
+    }
+    larger.n_slots = kv.n_slots;
+    kv = std::move(larger);
+  }
+  std::memcpy(kv.k.as<char>() + used, k, static_cast<std::size_t>(n) * row);
+  std::memcpy(kv.v.as<char>() + used, v, static_cast<std::size_t>(n) * row);
+  kv.n_slots += n;
+}
+
+template <class T>
+void CpuBackend<T>::keep_only(HeadKv& kv, std::span<const int> keep) {
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    KVSCOPE_ASSERT(keep[i] >= 0 && keep[i] < kv.n_slots && (i == 0 || keep[i - 1] < keep[i]));
+  }
+  gather_rows(kv.k.as<char>(), width() * sizeof(T), keep);
+  gather_rows(kv.v.as<char>(), width() * sizeof(T), keep);
+  kv.n_slots = static_cast<int>(keep.size());
+}
+
+template <class T>
+void CpuBackend<T>::combine(std::span<const CombineJob> jobs) {
+  // Jobs of one cache keep their order; different caches are independent.
+  std::vector<HeadKv*> caches;
+  for (const CombineJob& job : jobs) {
+    if (std::find(caches.begin(), caches.end(), job.kv) == caches.end()) caches.push_back(job.kv);
+  }
+  double work = 0;
+  for (const CombineJob& job : jobs) work += 2.0 * static_cast<double>(job.members.size()) * config_.head_dim;
+  const int n = static_cast<int>(caches.size());
+  if (n == 0) return;
+  pool_.parallel_for(n, grain_for(work / n, 1), [&](int begin, int end) {
+    for (int c = begin; c < end; ++c) {
+      for (const CombineJob& job : jobs) {
+        if (job.kv == caches[static_cast<std::size_t>(c)]) combine_one(job);
+      }
+    }
+  });
+}
+
+template <class T>
+void CpuBackend<T>::combine_one(const CombineJob& job) {
+  HeadKv& kv = *job.kv;
+  KVSCOPE_ASSERT(job.target >= 0 && job.target < kv.n_slots);
+  std::vector<double> sum(width());
+  const auto merge = [&](T* rows, std::span<const double> weights, double scale) {
+    if (weights.empty()) return;
+    KVSCOPE_ASSERT(weights.size() == job.members.size());
+    std::fill(sum.begin(), sum.end(), 0.0);
+    for (std::size_t i = 0; i < job.members.size(); ++i) {
+      KVSCOPE_ASSERT(job.members[i] >= 0 && job.members[i] < kv.n_slots);
+      const T* row = rows + static_cast<std::size_t>(job.members[i]) * width();
+      for (std::size_t j = 0; j < width(); ++j) sum[j] += weights[i] * static_cast<double>(row[j]);
+    }
+    T* target = rows + static_cast<std::size_t>(job.target) * width();
+    for (std::size_t j = 0; j < width(); ++j) target[j] = static_cast<T>(scale * sum[j]);
+  };
+  merge(kv.k.as<T>(), job.key_weights, job.key_scale);
+  merge(kv.v.as<T>(), job.value_weights, 1.0);
+}
+
+template <class T>
+void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) {
+  KVSCOPE_ASSERT(out.size() == from.size() * to.size());
+  if (out.empty()) return;
+  const Kernels<double>& wide = cpu::kernels<double>(kernels_.isa);
+  const auto gather = [&](std::span<const int> which, std::vector<double>& rows, std::vector<double>& norms) {
+    rows.resize(which.size() * width());
+    norms.resize(which.size());
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      KVSCOPE_ASSERT(which[i] >= 0 && which[i] < kv.n_slots);
+      wide.convert(kv.k.as<T>() + static_cast<std::size_t>(which[i]) * width(), dtype(), config_.head_dim, rows.data() + i * width());
+      norms[i] = std::sqrt(wide.sum_of_squares(rows.data() + i * width(), config_.head_dim));
+    }
+  };
+  std::vector<double> a, b, a_norms, b_norms;
+  gather(from, a, a_norms);
+  gather(to, b, b_norms);
+  const int rows = static_cast<int>(from.size()), cols = static_cast<int>(to.size()), tiles = (rows + kDirectRows - 1) / kDirectRows;
+  pool_.parallel_for(tiles, grain_for(static_cast<double>(kDirectRows) * cols * config_.head_dim, 1), [&](int begin, int end) {
+    for (int t = begin; t < end; ++t) {
+      const int r = t * kDirectRows;
+      Dots<double> d;
+      d.x = a.data() + static_cast<std::size_t>(r) * width();
+      d.rows = std::min(kDirectRows, rows - r);
+      d.w = b.data();
+      d.w_type = DType::f64;
+      d.cols = cols;
+      d.ldx = d.ldw = d.k = config_.head_dim;
+      d.y = out.data() + static_cast<std::size_t>(r) * to.size();
+      d.ldy = cols;
+      wide.dots(d);
+      for (int i = 0; i < d.rows; ++i) {
+        for (int j = 0; j < cols; ++j) {
+          const double norms = a_norms[static_cast<std::size_t>(r + i)] * b_norms[static_cast<std::size_t>(j)];
+          double& y = d.y[static_cast<long>(i) * cols + j];
+          y = norms > 0 ? y / norms : 0.0;
+        }
+      }
+    }
+  });
+}
+
+template <class T>
+void CpuBackend<T>::keys(const HeadKv& kv, std::span<double> out) {
+  KVSCOPE_ASSERT(out.size() == static_cast<std::size_t>(kv.n_slots) * width());
+  to_double(out, kv.k.data());
+}
+
+#define KVSCOPE_SLOTS(T)                                                                                                              \
+  template HeadKv CpuBackend<T>::make_kv(int);                                                                                        \
+  template HeadKv CpuBackend<T>::clone_kv(const HeadKv&);                                                                             \
+  template void CpuBackend<T>::append_kv(HeadKv&, const void*, const void*, int);                                                     \
+  template void CpuBackend<T>::keep_only(HeadKv&, std::span<const int>);                                                              \
+  template void CpuBackend<T>::combine(std::span<const CombineJob>);                                                                  \
+  template void CpuBackend<T>::cosines(const HeadKv&, std::span<const int>, std::span<const int>, std::span<double>);                 \
+  template void CpuBackend<T>::keys(const HeadKv&, std::span<double>)
+KVSCOPE_SLOTS(float);
+KVSCOPE_SLOTS(double);
+#undef KVSCOPE_SLOTS
+
+}  // namespace kvscope::cpu

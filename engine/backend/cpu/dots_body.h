@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Dots of kernels.h for one instruction set. The includer defines KVSCOPE_ISA and includes its simd_*.h first.
+//
+// A tile of M rows of x times N rows of w keeps one vector accumulator per pair and walks along k; whatever the shape of the tile, a pair's
+// accumulator sees the same operations in the same order. Three ways to walk, all with the same result for a pair:
+//   direct   few rows: every weight is loaded (and widened) once per tile, straight from where it lies
+//   panels   many rows: four rows of w at a time are widened into the L1 cache and meet all rows of x
+//   blocks   many rows and long k: k in pieces, the accumulators of a block of y wait in memory between the pieces
+
+#include "backend/cpu/kernels.h"
+
+namespace kvscope::cpu::KVSCOPE_ISA {
+namespace {
+
+inline constexpr int kPieceOfK = 512;         // elements; a panel of four rows of w and a tile of x fit the L1 cache
+inline constexpr int kLongK = 1024;           // beyond: blocks
+inline constexpr int kBlockRows = 48, kBlockCols = 48;
+
+template <class S, int M, int N, class W>
+[[gnu::always_inline]] inline void accumulate(const typename S::T* x, long ldx, const W* w, long ldw, int k, typename S::V (&acc)[M][N]) {
+  using V = typename S::V;
+  int i = 0;
+  for (; i + S::kLanes <= k; i += S::kLanes) {
+    V a[M];
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) a[m] = S::load(x + m * ldx + i);
+#pragma GCC unroll 8
+    for (int n = 0; n < N; ++n) {
+      const V b = S::load(w + n * ldw + i);
+#pragma GCC unroll 8
+      for (int m = 0; m < M; ++m) acc[m][n] = S::fma(a[m], b, acc[m][n]);
+    }
+  }
+  if (i < k) {
+    V a[M];
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) a[m] = S::load_part(x + m * ldx + i, k - i);
+#pragma GCC unroll 8
+    for (int n = 0; n < N; ++n) {
+      const V b = S::load_part(w + n * ldw + i, k - i);
+#pragma GCC unroll 8
+      for (int m = 0; m < M; ++m) acc[m][n] = S::fma(a[m], b, acc[m][n]);
+    }
+  }
+}
+
+/// y tile from finished accumulators.
+template <class S, int M, int N>
+[[gnu::always_inline]] inline void finish(typename S::V (&acc)[M][N], typename S::T* y, long ldy, bool add) {
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+    if constexpr (N % 4 == 0) {
+#pragma GCC unroll 8
+      for (int n = 0; n < N; n += 4) S::store4(y + m * ldy + n, S::sum4(acc[m][n], acc[m][n + 1], acc[m][n + 2], acc[m][n + 3]), add);
+    } else {
+      static_assert(N == 1);
+      const typename S::T s = S::sum(acc[m][0]);
+      y[m * ldy] = add ? y[m * ldy] + s : s;
+    }
+  }
+}
+
+template <class S, int M, int N>
+[[gnu::always_inline]] inline void clear(typename S::V (&acc)[M][N]) {
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 8
+    for (int n = 0; n < N; ++n) acc[m][n] = S::zero();
+  }
+}
+
+template <class S, int M, int N, class W>
+void whole_tile(const typename S::T* x, long ldx, const W* w, long ldw, int k, typename S::T* y, long ldy, bool add) {
+  typename S::V acc[M][N];
+  clear<S>(acc);
+  accumulate<S>(x, ldx, w, ldw, k, acc);
+  finish<S>(acc, y, ldy, add);
+}
+
+/// Calls f(integral_constant<M>) with M = rows, 1 <= rows <= kTileRows.
+template <int Most, class Function>
+[[gnu::always_inline]] inline void with_rows(int rows, const Function& f) {
+  if constexpr (Most == 1) {
+    f.template operator()<1>();
+  } else {
+    if (rows == Most) {
+      f.template operator()<Most>();
+    } else {
+      with_rows<Most - 1>(rows, f);
+    }
+  }
+}
+
+/// Rows of the next tile when `left` remain: all tiles about equally tall (8 = 4 + 4, not 6 + 2).
+template <class S>
+int next_rows(int left) {
+  const int tiles = (left + S::kTileRows - 1) / S::kTileRows;
+  return (left + tiles - 1) / tiles;
+}
+
+/// All rows of x against N rows of w.
+template <class S, int N, class W>
+void strip(const Dots<typename S::T>& d, const W* w, long ldw, int col) {
+  for (int r = 0; r < d.rows;) {
+    const int m = next_rows<S>(d.rows - r);
+    with_rows<S::kTileRows>(m, [&]<int M>() {
+      whole_tile<S, M, N>(d.x + r * d.ldx, d.ldx, w, ldw, d.k, d.y + r * d.ldy + col, d.ldy, d.add);
+    });
+    r += m;
+  }
+}
+
+template <class S, class W>
+void dots_direct(const Dots<typename S::T>& d) {
+  const W* w = static_cast<const W*>(d.w);
+  int c = 0;
+  if (d.rows == 1) {
+    for (; c + 8 <= d.cols; c += 8) {
+      whole_tile<S, 1, 8>(d.x, d.ldx, w + c * d.ldw, d.ldw, d.k, d.y + c, d.ldy, d.add);
+    }
+  }
+  for (; c + 4 <= d.cols; c += 4) strip<S, 4>(d, w + c * d.ldw, d.ldw, c);
+  for (; c < d.cols; ++c) strip<S, 1>(d, w + c * d.ldw, d.ldw, c);
+}
+
+template <class S, class W>
+void convert_row(const W* from, int n, typename S::T* to) {
+  int i = 0;
+  for (; i + S::kLanes <= n; i += S::kLanes) S::store(to + i, S::load(from + i));
+  if (i < n) S::store_part(to + i, S::load_part(from + i, n - i), n - i);
+}
+
+template <class S, class W>
+void dots_panels(const Dots<typename S::T>& d) {
+  using T = typename S::T;
+  T* panel = static_cast<T*>(d.scratch);
+  const W* w = static_cast<const W*>(d.w);
+  int c = 0;
+  for (; c + 4 <= d.cols; c += 4) {
+    for (int n = 0; n < 4; ++n) convert_row<S>(w + (c + n) * d.ldw, d.k, panel + n * d.k);
+    strip<S, 4>(d, panel, d.k, c);
+  }
+  for (; c < d.cols; ++c) {
+    convert_row<S>(w + c * d.ldw, d.k, panel);
+    strip<S, 1>(d, panel, d.k, c);
+  }
+}
+
+/// One tile over one piece of k; its accumulators come from `wait` (unless first) and go back there (unless last).
+template <class S, int M, int N>
+void piece_tile(const typename S::T* x, const typename S::T* w, int k, bool first, bool last, typename S::T* wait, typename S::T* y, long ldy,
+                bool add) {
+  typename S::V acc[M][N];
+  if (first) {
+    clear<S>(acc);
+  } else {
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 8
+      for (int n = 0; n < N; ++n) acc[m][n] = S::load(wait + (m * N + n) * S::kLanes);
+    }
+  }
+  accumulate<S>(x, kPieceOfK, w, kPieceOfK, k, acc);
+  if (last) return finish<S>(acc, y, ldy, add);
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 8
+    for (int n = 0; n < N; ++n) S::store(wait + (m * N + n) * S::kLanes, acc[m][n]);
+  }
+}
+
+template <class S, class W>
+void dots_blocks(const Dots<typename S::T>& d) {
+  using T = typename S::T;
+  T* x_piece = static_cast<T*>(d.scratch);                // [kBlockRows, kPieceOfK]
+  T* panel = x_piece + kBlockRows * kPieceOfK;            // [4, kPieceOfK]
+  T* waiting = panel + 4 * kPieceOfK;                     // [kBlockRows * kBlockCols, kLanes]
+  static_assert(sizeof(T) * (kBlockRows * kPieceOfK + 4 * kPieceOfK + kBlockRows * kBlockCols * S::kLanes) <= kDotsScratch);
+  const W* w = static_cast<const W*>(d.w);
+  for (int c0 = 0; c0 < d.cols; c0 += kBlockCols) {
+    const int cols = d.cols - c0 < kBlockCols ? d.cols - c0 : kBlockCols;
+    for (int r0 = 0; r0 < d.rows; r0 += kBlockRows) {
+      const int rows = d.rows - r0 < kBlockRows ? d.rows - r0 : kBlockRows;
+      for (int i = 0; i < d.k; i += kPieceOfK) {
+        const int k = d.k - i < kPieceOfK ? d.k - i : kPieceOfK;
+        const bool first = i == 0, last = i + k == d.k;
+        for (int r = 0; r < rows; ++r) convert_row<S>(d.x + (r0 + r) * d.ldx + i, k, x_piece + r * kPieceOfK);
+        T* wait = waiting;
+        const auto all_rows = [&]<int N>(int c) {
+          for (int n = 0; n < N; ++n) convert_row<S>(w + (c0 + c + n) * d.ldw + i, k, panel + n * kPieceOfK);
+          for (int r = 0; r < rows;) {
+            const int m = next_rows<S>(rows - r);
+            with_rows<S::kTileRows>(m, [&]<int M>() {
+              piece_tile<S, M, N>(x_piece + r * kPieceOfK, panel, k, first, last, wait, d.y + (r0 + r) * d.ldy + c0 + c, d.ldy, d.add);
+            });
+            wait += m * N * S::kLanes;
+            r += m;
+          }
+        };
+        int c = 0;
+        for (; c + 4 <= cols; c += 4) all_rows.template operator()<4>(c);
+        for (; c < cols; ++c) all_rows.template operator()<1>(c);
+      }
+    }
+  }
+}
+
+template <class S, class W>
+void dots_of(const Dots<typename S::T>& d) {
+  if (d.rows <= kDirectRows) return dots_direct<S, W>(d);
+  if (d.k <= kLongK) return dots_panels<S, W>(d);
+  dots_blocks<S, W>(d);
+}
+
+template <class S>
+void dots(const Dots<typename S::T>& d) {
+  switch (d.w_type) {
+    case DType::f32: return dots_of<S, float>(d);
+    case DType::f64: return dots_of<S, double>(d);
+    case DType::f16: return dots_of<S, Half>(d);
+    case DType::bf16: return dots_of<S, Bfloat>(d);
+  }
+}
+
+}  // namespace
+}  // namespace kvscope::cpu::KVSCOPE_ISA

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The inner loops of the CPU backend, compiled once per instruction set. Plain pointers only: these tables are the whole border between
+// code that needs a certain processor and code that runs everywhere. Nothing here allocates, throws or uses threads.
+
+#include <cstddef>
+#include <vector>
+
+#include "core/dtype.h"
+
+namespace kvscope::cpu {
+
+enum class Isa { portable, avx2, avx512 };
+
+/// y[r][c] (+)= sum_i x[r][i] w[c][i]. Strides count elements. The sum of one (r, c) pair is always made in the same order: `lanes`
+/// partial sums, lane l taking i = l, l + lanes, ...; then lanes are added in halves. So it depends on neither `rows` nor `cols`.
+template <class T>
+struct Dots {
+  const T* x = nullptr;     // [rows, k]
+  long ldx = 0;
+  int rows = 0;
+  const void* w = nullptr;  // [cols, k] of w_type
+  DType w_type = DType::f32;
+  long ldw = 0;
+  int cols = 0;
+  int k = 0;
+  T* y = nullptr;           // [rows, cols]
+  long ldy = 0;
+  bool add = false;
+  void* scratch = nullptr;  // kDotsScratch bytes, aligned to 64; only read where rows > kDirectRows
+};
+
+inline constexpr int kDirectRows = 12;  // up to here weights are converted in registers, beyond in a panel that stays in the L1 cache
+inline constexpr std::size_t kDotsScratch = 512 * 1024;
+
+template <class T>
+struct Kernels {
+  Isa isa;
+  const char* name;  // for people
+  int lanes;         // of one vector
+
+  void (*dots)(const Dots<T>& args);
+  /// out[r][i] += sum_j p[r][j] v[j][i], j ascending, one rounding chain per (r, i). v [n, width] contiguous.
+  void (*add_weighted_rows)(const T* p, long ldp, int rows, const T* v, int n, int width, T* out, long ldo);
+
+  /// z = z * scale, stored to `logits` where asked; then z += bias where given (host doubles). Returns max z.
+  T (*scale_bias_max)(T* z, int n, T scale, const double* bias, T* logits);
+  /// z = exp(z - top). Returns the sum, made in lanes. The float exp is within 2 units in the last place where the result is normal.
+  T (*exp_sum)(T* z, int n, T top);
+  void (*divide)(const T* x, int n, T divisor, T* y);
+
+  void (*convert)(const void* from, DType type, int n, T* to);
+  /// sum x^2 in double.
+  double (*sum_of_squares)(const T* x, int n);
+  /// y = x * scale * w; scale in double, the products rounded to T once each.
+  void (*scale_by_weight)(const T* x, double scale, const void* w, DType w_type, int n, T* y);
+  /// y = gate / (1 + exp(-gate)) * up.
+  void (*silu_mul)(const T* gate, const T* up, int n, T* y);
+  /// Half-split rotation of one row: (a, b) -> (a c - b s, b c + a s), a = x[i], b = x[half + i]. In place allowed.
+  void (*rotate)(const T* x, int half, const T* cosines, const T* sines, T* y);
+};
+
+/// Built in and able to run here, best last.
+std::vector<Isa> usable_isas();
+inline Isa best_isa() { return usable_isas().back(); }
+
+template <class T>
+const Kernels<T>& kernels(Isa isa);  // of usable_isas()
+
+}  // namespace kvscope::cpu
