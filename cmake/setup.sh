@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by ./run, ./check and nothing else: the packages the program needs and how they get onto the machine.
+# The names are those of Debian 12. Ubuntu 24.04 has all of them under the same names (libimgui-dev, libsentencepiece-dev, libcli11-dev
+# and the fonts are in universe); only run-time libraries that these packages pull in are called differently there (libqt6opengl6t64).
+
+build_packages=(
+  g++ cmake ninja-build pkg-config
+  qt6-base-dev libqt6opengl6-dev libgl-dev libgl1-mesa-dri
+  libimgui-dev libfreetype-dev libsentencepiece-dev nlohmann-json3-dev libfmt-dev libcli11-dev
+  fonts-noto-core fonts-noto-mono fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core
+)
+test_packages=(
+  libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev
+  xvfb xauth xdotool openbox
+  python3 python3-numpy
+)
+
+say() { printf '%s\n' "$*"; }
+fail() { printf '%s\n' "$*" >&2; exit 1; }
+
+# missing_packages NAME...: those that are not installed, one per line.
+missing_packages() {
+  comm -23 <(printf '%s\n' "$@" | sort) \
+    <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' | sort -u)
+}
+
+# install_packages NAME...: installs what is missing and says what; does nothing, and needs no rights, when nothing is.
+install_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    say "This is no Debian or Ubuntu: nothing is installed. Needed are the libraries behind: $*"
+    return
+  fi
+  local missing rights=()
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]})) || return 0
+  say "Installing ${#missing[@]} missing packages: ${missing[*]}"
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || fail "Packages are missing and there is no sudo. As root: apt-get install ${missing[*]}"
+    rights=(sudo)
+  fi
+  "${rights[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq || say "The package lists could not be renewed; trying with those that are here."
+  "${rights[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" ||
+    fail "The packages could not be installed: ${missing[*]}"
+}
+
+# configure SOURCE BUILD OPTION...: runs CMake unless this folder has been configured with the same options; ninja reruns it when it must.
+configure() {
+  local source=$1 build=$2
+  shift 2
+  local wanted="$source $*"
+  if [ -f "$build/build.ninja" ] && [ "$(cat "$build/.configured-with" 2>/dev/null)" = "$wanted" ]; then return 0; fi
+  rm -f "$build/CMakeCache.txt"
+  local launcher=()
+  if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  cmake -S "$source" -B "$build" -G Ninja "${launcher[@]}" "$@"
+  printf '%s\n' "$wanted" >"$build/.configured-with"
+}

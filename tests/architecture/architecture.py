@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails when the sources draw an arrow that the architecture does not have.
+
+    architecture.py ROOT [--policies FILE]
+
+FILE is the catalog as JSON (list_policies prints it); without it policy names are not looked for. The rules are the tables below.
+"""
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+ENGINE = {  # folder of engine/ -> folders of engine/ it may include besides itself
+    "core": [],
+    "io": ["core"],
+    "tokenizer": ["core"],
+    "arch": ["io", "tokenizer", "core"],
+    "policy": ["core"],
+    "backend": ["core"],
+    "cache": ["policy", "backend", "core"],
+    "snapshot": ["core"],
+    "measure": ["cache", "backend", "snapshot", "core"],
+    "runtime": ["arch", "backend", "cache", "core", "io", "measure", "policy", "snapshot", "tokenizer"],
+    "trace": ["runtime", "snapshot", "policy", "arch", "tokenizer", "io", "core"],
+}
+VIZ = ["snapshot", "core"]
+# Panels and canvases of the window: data to show, names of policies, files. No runtime.
+WINDOW = ["snapshot", "core", "io", "policy/catalog.h"]
+# The only files of the window that may touch the runtime.
+CONTROLLERS = re.compile(r"app/window/(session_controller[a-z_]*\.(h|cpp)|main\.cpp)$")
+
+# Headers of libraries -> the folders that may see them.
+LIBRARIES = [
+    ("Qt", re.compile(r"^(Q[A-Z]\w*|Qt[A-Z]\w*/.*)$"), ("app/window/",)),
+    ("OpenGL", re.compile(r"^(GL|EGL|KHR)/"), ("app/window/",)),
+    ("Dear ImGui", re.compile(r"(^|/)(imgui|imconfig|imstb)[a-z0-9_]*\.h$"), ("viz/", "app/window/")),
+    ("CLI11", re.compile(r"^CLI/"), ("app/cli/",)),
+    ("sentencepiece", re.compile(r"^sentencepiece"), ("engine/tokenizer/",)),
+    ("CUDA", re.compile(r"^(cuda|cublas)"), ("engine/backend/",)),
+]
+
+# Names that are also plain words count only as a text literal; "full" is the reference lane, which the trace format names.
+PLAIN_WORDS = {"local", "streaming", "random"}
+EXEMPT = {"full"}
+
+WARN_LINES, FAIL_LINES = 400, 450
+SUFFIXES = {".h", ".hpp", ".cpp", ".cu", ".cuh"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
+
+
+def sources(root):
+    for part in ("engine", "viz", "app"):
+        for path in sorted((root / part).rglob("*")):
+            if path.suffix in SUFFIXES and path.is_file():
+                yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8", errors="replace")
+
+
+def without_comments(text):
+    """Comments blanked, text literals and line numbers kept."""
+    token = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.S)
+    return token.sub(lambda m: m[0] if m[0][0] in "\"'" else "\n" * m[0].count("\n"), text)
+
+
+def target_of(file, name):
+    """Where an include of the project leads: path from the root as far as the rules need it."""
+    first = name.split("/")[0]
+    if first in ("viz", "app"):
+        return name
+    if first == "engine":
+        return name
+    if "/" in name and first in ENGINE:
+        return "engine/" + name
+    return None if "/" in name else file.rsplit("/", 1)[0] + "/" + name
+
+
+def allowed(file, target):
+    def engine(folders):
+        return target.startswith("engine/") and any((target[7:] + "/").startswith(f + "/") for f in folders)
+
+    if file.startswith("engine/"):
+        folder = file.split("/")[1]
+        return folder in ENGINE and engine([folder, *ENGINE[folder]])
+    if file.startswith("viz/"):
+        return target.startswith("viz/") or engine(VIZ)
+    if file.startswith("app/cli/"):
+        return target.startswith("engine/") or target.startswith("app/cli/")
+    if CONTROLLERS.match(file):
+        return True
+    return target.startswith(("app/window/", "viz/")) or engine(WINDOW)
+
+
+def include_errors(file, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        bracket, name = match.groups()
+        library = next(((title, places) for title, pattern, places in LIBRARIES if pattern.search(name)), None)
+        if library:
+            if not file.startswith(library[1]):
+                yield f"{file}:{number}: {library[0]} ({name}) belongs to {' and '.join(library[1])} only"
+            continue
+        target = target_of(file, name)
+        if target is None or (bracket == "<" and not target.startswith(("engine/", "viz/", "app/"))) or (bracket == "<" and "/" not in name):
+            continue  # a header of another library or of the system
+        if not allowed(file, target):
+            yield f"{file}:{number}: may not include {target}"
+
+
+def policy_errors(file, text, names):
+    if file.startswith("engine/policy/"):
+        return
+    for number, line in enumerate(without_comments(text).splitlines(), 1):
+        for name in names:
+            if name in EXEMPT:
+                continue
+            pattern = rf'"{re.escape(name)}[":]' if name in PLAIN_WORDS else re.escape(name)
+            if re.search(pattern, line, re.I if name not in PLAIN_WORDS else 0):
+                yield f"{file}:{number}: names the policy '{name}'; only the catalog in engine/policy may"
+
+
+def check(root, names=()):
+    """(errors, warnings) over all sources under root."""
+    errors, warnings = [], []
+    n_files = 0
+    for file, text in sources(Path(root)):
+        n_files += 1
+        errors += include_errors(file, text)
+        errors += policy_errors(file, text, names)
+        n_lines = text.count("\n")
+        if n_lines > FAIL_LINES:
+            errors.append(f"{file}: {n_lines} lines, at most {FAIL_LINES}; one idea per file")
+        elif n_lines > WARN_LINES:
+            warnings.append(f"{file}: {n_lines} lines, better at most {WARN_LINES}")
+    if n_files == 0:
+        errors.append(f"{root}: no sources under engine/, viz/ and app/")
+    return errors, warnings
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root")
+    parser.add_argument("--policies")
+    args = parser.parse_args()
+    names = []
+    if args.policies:
+        names = [policy["name"] for policy in json.loads(Path(args.policies).read_text(encoding="utf-8"))]
+        if not names:
+            sys.exit(f"{args.policies}: no policies")
+    errors, warnings = check(args.root, names)
+    for line in warnings:
+        print("warning:", line)
+    for line in errors:
+        print("error:", line)
+    sys.exit(1 if errors else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The architecture test itself: small source trees with one fault each."""
+import tempfile
+import unittest
+from pathlib import Path
+
+import architecture
+
+
+def errors(files, names=()):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return architecture.check(folder, names)[0]
+
+
+class Arrows(unittest.TestCase):
+    def accepts(self, file, include):
+        self.assertEqual(errors({file: f"#include {include}\n"}), [])
+
+    def refuses(self, file, include):
+        found = errors({file: f"// first line\n#include {include}\n"})
+        self.assertEqual(len(found), 1, f"{file} includes {include}: {found}")
+        self.assertTrue(found[0].startswith(f"{file}:2: "), found[0])
+
+    def test_engine_folders_see_what_is_below_them(self):
+        self.accepts("engine/io/a.cpp", '"core/error.h"')
+        self.accepts("engine/arch/a.cpp", '"tokenizer/tokenizer.h"')
+        self.accepts("engine/cache/a.cpp", '"policy/plan.h"')
+        self.accepts("engine/runtime/a.cpp", '"measure/m.h"')
+        self.accepts("engine/trace/a.cpp", '"runtime/session.h"')
+        self.accepts("engine/policy/mergers/a.cpp", '"policy/plan.h"')
+        self.accepts("engine/io/a.cpp", "<vector>")
+        self.accepts("engine/io/a.cpp", "<nlohmann/json.hpp>")
+        self.accepts("engine/io/a.cpp", '"neighbour.h"')
+
+    def test_engine_folders_see_nothing_above_or_beside_them(self):
+        self.refuses("engine/core/a.h", '"io/files.h"')
+        self.refuses("engine/policy/a.h", '"backend/backend.h"')
+        self.refuses("engine/policy/a.h", '"runtime/session.h"')
+        self.refuses("engine/backend/cpu/a.cpp", '"policy/plan.h"')
+        self.refuses("engine/cache/a.cpp", '"snapshot/snapshot.h"')
+        self.refuses("engine/snapshot/a.cpp", '"policy/plan.h"')
+        self.refuses("engine/runtime/a.cpp", '"trace/trace_writer.h"')
+        self.refuses("engine/tokenizer/a.cpp", '"io/files.h"')
+        self.refuses("engine/core/a.h", '"engine/io/files.h"')
+        self.refuses("engine/core/a.h", "<io/files.h>")
+
+    def test_a_new_folder_of_the_engine_needs_a_row(self):
+        self.refuses("engine/plugins/a.cpp", '"core/error.h"')
+
+    def test_the_engine_knows_neither_window_nor_views(self):
+        self.refuses("engine/runtime/a.cpp", '"viz/canvas.h"')
+        self.refuses("engine/runtime/a.cpp", '"app/window/workspace.h"')
+        self.refuses("engine/runtime/a.cpp", "<QString>")
+        self.refuses("engine/runtime/a.cpp", "<imgui.h>")
+
+    def test_views_see_snapshots_and_imgui_never_qt_or_the_runtime(self):
+        self.accepts("viz/a.cpp", '"snapshot/snapshot.h"')
+        self.accepts("viz/a.cpp", '"imgui.h"')
+        self.accepts("viz/views/a.cpp", '"viz/canvas.h"')
+        self.refuses("viz/a.cpp", '"runtime/session.h"')
+        self.refuses("viz/a.cpp", '"policy/catalog.h"')
+        self.refuses("viz/a.cpp", "<QWidget>")
+        self.refuses("viz/a.cpp", "<QtWidgets/QWidget>")
+        self.refuses("viz/a.cpp", '"app/window/workspace.h"')
+
+    def test_in_the_window_only_the_session_controller_touches_the_runtime(self):
+        self.accepts("app/window/session_controller.cpp", '"runtime/runner.h"')
+        self.accepts("app/window/main.cpp", '"runtime/runner.h"')
+        self.accepts("app/cli/a.cpp", '"runtime/session.h"')
+        self.accepts("app/window/panel.cpp", '"policy/catalog.h"')
+        self.accepts("app/window/panel.cpp", "<QWidget>")
+        self.refuses("app/window/panel.cpp", '"runtime/runner.h"')
+        self.refuses("app/window/panel.cpp", '"policy/policy.h"')
+        self.refuses("app/window/panel.cpp", '"cache/head_cache.h"')
+        self.refuses("app/cli/a.cpp", "<QString>")
+        self.refuses("app/cli/a.cpp", '"viz/canvas.h"')
+
+
+class PolicyNames(unittest.TestCase):
+    names = ["full", "local", "keepkv"]
+
+    def found(self, file, text):
+        return errors({file: text}, self.names)
+
+    def test_a_name_in_code_is_found_in_any_spelling(self):
+        self.assertEqual(len(self.found("engine/runtime/a.cpp", 'if (spec == "keepkv") x();\n')), 1)
+        self.assertEqual(len(self.found("app/window/a.cpp", "enum { KeepKV };\n")), 1)
+        self.assertEqual(len(self.found("viz/a.cpp", 'f("local:ratio=0.1");\n')), 1)
+
+    def test_plain_words_comments_and_the_catalog_are_not(self):
+        self.assertEqual(self.found("engine/runtime/a.cpp", "int local = 0;  // as KeepKV\n/* keepkv */ lane(\"full\");\n"), [])
+        self.assertEqual(self.found("engine/policy/a.cpp", 'row("keepkv");\n'), [])
+
+
+class Size(unittest.TestCase):
+    def test_a_file_may_have_450_lines(self):
+        self.assertEqual(errors({"viz/a.cpp": "x\n" * 450}), [])
+        self.assertEqual(len(errors({"viz/a.cpp": "x\n" * 451})), 1)
+
+    def test_an_empty_tree_is_no_success(self):
+        self.assertEqual(len(errors({})), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints the catalog as JSON, for the tests that compare other files with it.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "policy/catalog.h"
+
+int main() {
+  nlohmann::json list = nlohmann::json::array();
+  for (const kvscope::PolicyInfo& policy : kvscope::policies()) {
+    nlohmann::json keys = nlohmann::json::array();
+    for (const kvscope::ParamInfo& param : policy.params) keys.push_back(param.key);
+    list.push_back({{"name", policy.name},
+                    {"title", policy.title},
+                    {"paper", policy.paper},
+                    {"idea", policy.idea},
+                    {"sees_question", policy.sees_question_in_prefill},
+                    {"keys", keys}});
+  }
+  std::cout << list.dump(1) << '\n';
+}

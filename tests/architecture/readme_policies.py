@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails when the README's table of policies and the catalog differ: names in order, papers, keys, what the selection may see.
+
+    readme_policies.py README CATALOG.json      (list_policies prints the catalog)
+"""
+import json
+import re
+import sys
+from pathlib import Path
+
+HEADER = ["policy", "paper", "idea", "keys", "sees the question"]
+
+
+def table(readme):
+    """Rows under the header line; [] if there is none."""
+    rows, inside = [], False
+    for line in readme.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if cells == HEADER:
+            inside = True
+        elif inside and not line.startswith("|"):
+            break
+        elif inside and not set(line) <= set("|-: "):
+            rows.append(dict(zip(HEADER, cells)))
+    return rows
+
+
+def words(cell):
+    return re.findall(r"`([a-z0-9_]+)`", cell)
+
+
+def differences(readme, catalog):
+    rows = table(readme)
+    names = [words(row["policy"])[0] if words(row["policy"]) else row["policy"] for row in rows]
+    known = [policy["name"] for policy in catalog]
+    if names != known:
+        yield f"policies are {names}, the catalog has {known}"
+        return
+    for row, policy in zip(rows, catalog):
+        if sorted(words(row["keys"])) != sorted(policy["keys"]):
+            yield f"{policy['name']}: keys are {words(row['keys'])}, the catalog has {policy['keys']}"
+        for paper in re.findall(r"\d{4}\.\d{5}", policy["paper"]):
+            if paper not in row["paper"]:
+                yield f"{policy['name']}: the paper is '{row['paper']}', the catalog has {policy['paper']}"
+        if (row["sees the question"] == "yes") != policy["sees_question"]:
+            yield f"{policy['name']}: sees the question: '{row['sees the question']}', the catalog has {policy['sees_question']}"
+
+
+def selftest():
+    catalog = [{"name": "a", "keys": ["sinks"], "paper": "A, arXiv:2401.00001", "sees_question": True}]
+    good = "| policy | paper | idea | keys | sees the question |\n|---|---|---|---|---|\n| `a` | A, arXiv:2401.00001 | x | `sinks` | yes |\n"
+    assert not list(differences(good, catalog))
+    for old, new in [("`a`", "`b`"), ("`sinks`", "`sink`"), ("00001", "00002"), ("yes", "no"), ("| policy", "| Policy")]:
+        assert list(differences(good.replace(old, new), catalog)), (old, new)
+
+
+def main():
+    selftest()
+    found = list(differences(Path(sys.argv[1]).read_text(encoding="utf-8"), json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))))
+    for line in found:
+        print("README.md:", line)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
