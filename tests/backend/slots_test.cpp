@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "backend/reference.h"
+
+namespace kvscope::test {
+namespace {
+
+constexpr int kWidth = 6;
+
+class Slots : public testing::TestWithParam<Variant> {
+ protected:
+  std::unique_ptr<Backend> b = cpu::make_cpu_backend_for(GetParam().dtype, config_of(2, 1, kWidth), {2}, GetParam().isa);
+
+  /// Row i of k is k_of(i), of v v_of(i), times the column plus 1.
+  static Numbers rows(int n, double first) {
+    Numbers out;
+    for (int i = 0; i < n; ++i) {
+      for (int c = 0; c < kWidth; ++c) out.push_back((first + i) * (c + 1));
+    }
+    return out;
+  }
+  HeadKv filled(int n) {
+    HeadKv kv = b->make_kv(4);
+    Device k(*b, rows(n, 1)), v(*b, rows(n, 100));
+    b->append_kv(kv, k.data(), v.data(), n);
+    return kv;
+  }
+  Numbers first_column(const Buffer& x, int n) {
+    Numbers all(static_cast<std::size_t>(n * kWidth)), out;
+    b->to_double(all, x.data());
+    for (int i = 0; i < n; ++i) out.push_back(all[static_cast<std::size_t>(i * kWidth)]);
+    return out;
+  }
+};
+
+TEST_P(Slots, AppendGrowsAndKeepsWhatWasThere) {
+  HeadKv kv = filled(3);
+  EXPECT_EQ(kv.capacity, 4);
+  Device k(*b, rows(5, 4)), v(*b, rows(5, 103));
+  b->append_kv(kv, k.data(), v.data(), 5);
+  EXPECT_EQ(kv.n_slots, 8);
+  EXPECT_GE(kv.capacity, 8);
+  EXPECT_EQ(first_column(kv.k, 8), (Numbers{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(first_column(kv.v, 8), (Numbers{100, 101, 102, 103, 104, 105, 106, 107}));
+  Numbers keys(8 * kWidth);
+  b->keys(kv, keys);
+  EXPECT_EQ(keys, rows(8, 1));
+}
+
+TEST_P(Slots, AppendFromItselfKeepsTheRows) {
+  HeadKv kv = filled(4);
+  HeadKv copy = b->clone_kv(kv);
+  b->append_kv(kv, copy.k.data(), copy.v.data(), 4);
+  EXPECT_EQ(first_column(kv.k, 8), (Numbers{1, 2, 3, 4, 1, 2, 3, 4}));
+}
+
+TEST_P(Slots, CloneIsIndependent) {
+  HeadKv kv = filled(3);
+  HeadKv copy = b->clone_kv(kv);
+  b->keep_only(kv, std::vector<int>{2});
+  EXPECT_EQ(copy.n_slots, 3);
+  EXPECT_EQ(first_column(copy.k, 3), (Numbers{1, 2, 3}));
+  EXPECT_EQ(first_column(kv.k, 1), Numbers{3});
+}
+
+TEST_P(Slots, AnEmptyCacheCanBeClonedAndFilled) {
+  HeadKv kv = b->make_kv(0);
+  HeadKv copy = b->clone_kv(kv);
+  EXPECT_EQ(copy.n_slots, 0);
+  Device k(*b, rows(2, 1)), v(*b, rows(2, 100));
+  b->append_kv(copy, k.data(), v.data(), 2);
+  EXPECT_EQ(first_column(copy.v, 2), (Numbers{100, 101}));
+}
+
+TEST_P(Slots, KeepOnlyCompactsInOrder) {
+  HeadKv kv = filled(7);
+  b->keep_only(kv, std::vector<int>{0, 2, 3, 6});
+  EXPECT_EQ(kv.n_slots, 4);
+  EXPECT_EQ(first_column(kv.k, 4), (Numbers{1, 3, 4, 7}));
+  EXPECT_EQ(first_column(kv.v, 4), (Numbers{100, 102, 103, 106}));
+  b->keep_only(kv, {});
+  EXPECT_EQ(kv.n_slots, 0);
+}
+
+TEST_P(Slots, CombineScalesTheWeightedSumOfMembers) {
+  HeadKv kv = filled(4);
+  const std::vector<int> members = {0, 2, 3};
+  const std::vector<double> key_weights = {0.5, 0.25, 0.25}, value_weights = {1, 0, 1};
+  const CombineJob job{&kv, 2, members, key_weights, 2.0, value_weights};
+  b->combine(std::span(&job, 1));
+  EXPECT_EQ(first_column(kv.k, 4), (Numbers{1, 2, 2 * (0.5 * 1 + 0.25 * 3 + 0.25 * 4), 4}));
+  EXPECT_EQ(first_column(kv.v, 4), (Numbers{100, 101, 100 + 103, 103}));
+}
+
+TEST_P(Slots, CombineLeavesKeysOrValuesWithoutWeights) {
+  HeadKv kv = filled(2);
+  const std::vector<int> members = {0, 1};
+  const std::vector<double> half = {0.5, 0.5};
+  const CombineJob values{&kv, 0, members, {}, 1.0, half};
+  b->combine(std::span(&values, 1));
+  EXPECT_EQ(first_column(kv.k, 2), (Numbers{1, 2}));
+  EXPECT_EQ(first_column(kv.v, 2), (Numbers{100.5, 101}));
+  const CombineJob keys{&kv, 1, members, half, 1.0, {}};
+  b->combine(std::span(&keys, 1));
+  EXPECT_EQ(first_column(kv.k, 2), (Numbers{1, 1.5}));
+  EXPECT_EQ(first_column(kv.v, 2), (Numbers{100.5, 101}));
+}
+
+TEST_P(Slots, CombineJobsOfOneCacheRunInOrderAndOtherCachesBeside) {
+  HeadKv first = filled(3), second = filled(3);
+  const std::vector<int> members = {0, 1}, chain = {1, 2};
+  const std::vector<double> sum = {1, 1};
+  const CombineJob jobs[] = {{&first, 1, members, sum, 1.0, sum}, {&second, 0, chain, sum, 1.0, sum}, {&first, 2, chain, sum, 1.0, sum}};
+  b->combine(jobs);
+  EXPECT_EQ(first_column(first.k, 3), (Numbers{1, 3, 6}));  // 2 + 1, then 3 + 3
+  EXPECT_EQ(first_column(second.k, 3), (Numbers{5, 2, 3}));
+}
+
+TEST_P(Slots, CosinesAreOfUnitSizeAndZeroForAZeroVector) {
+  HeadKv kv = b->make_kv(0);
+  const Numbers k = {1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -3, 0, 0, 0, 0, 0};
+  Device dk(*b, k);
+  b->append_kv(kv, dk.data(), dk.data(), 4);
+  const std::vector<int> from = {0, 2}, to = {0, 1, 2, 3};
+  Numbers out(8, -9);
+  b->cosines(kv, from, to, out);
+  EXPECT_NEAR(out[0], 1.0, 1e-15);
+  EXPECT_NEAR(out[1], std::sqrt(0.5), 1e-15);
+  EXPECT_EQ(out[2], 0.0);
+  EXPECT_NEAR(out[3], -1.0, 1e-15);
+  EXPECT_EQ(Numbers(out.begin() + 4, out.end()), Numbers(4, 0.0));
+}
+
+TEST_P(Slots, CosinesOfManyPairsEqualThePlainFormula) {
+  const int n = 65;
+  const auto wide = cpu::make_cpu_backend_for(GetParam().dtype, config_of(1, 1, 80), {2}, GetParam().isa);
+  const Numbers k = random_numbers(static_cast<std::size_t>(n * 80), 1);
+  HeadKv kv = wide->make_kv(n);
+  Device dk(*wide, k);
+  wide->append_kv(kv, dk.data(), dk.data(), n);
+  std::vector<int> all;
+  for (int i = 0; i < n; ++i) all.push_back(i);
+  Numbers out(static_cast<std::size_t>(n * n)), expected;
+  wide->cosines(kv, all, all, out);
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      double dot = 0, a = 0, c = 0;
+      for (int x = 0; x < 80; ++x) {
+        const double p = k[static_cast<std::size_t>(i * 80 + x)], q = k[static_cast<std::size_t>(j * 80 + x)];
+        dot += p * q;
+        a += p * p;
+        c += q * q;
+      }
+      expected.push_back(dot / std::sqrt(a * c));
+    }
+  }
+  EXPECT_LT(distance(out, expected), 1e-14) << "in double also for float keys";
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, Slots, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
+
+}  // namespace
+}  // namespace kvscope::test
