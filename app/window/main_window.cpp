@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/main_window.h"
+
+#include <algorithm>
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDir>
+#include <QFileInfo>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QStyle>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/window/help_dialog.h"
+#include "app/window/rows.h"
+#include "app/window/style.h"
+#include "app/window/undo.h"
+#include "core/error.h"
+#include "io/files.h"
+
+namespace kvscope {
+
+namespace {
+
+QString modelFacts(const Snapshot& snapshot) {
+  const ModelConfig& m = snapshot.model;
+  if (m.n_layers == 0) return snapshot.phase == RunPhase::loading ? "loading the model" : "no model";
+  return QString("model <b style='color:palette(window-text)'>%1</b>&nbsp; %2 layers · %3 query heads · %4 KV heads · %5")
+      .arg(QString::fromStdString(m.name).toHtmlEscaped())
+      .arg(m.n_layers)
+      .arg(m.n_heads)
+      .arg(m.n_kv_heads)
+      .arg(QString::fromStdString(snapshot.device).toHtmlEscaped());
+}
+
+}  // namespace
+
+MainWindow::MainWindow(const Options& options, const StartState& start)
+    : m_options(options), m_start(start), m_controller(m_workspace), m_views(viz::make_views()) {
+  setWindowTitle("kvscope");
+  setAcceptDrops(true);
+  setMinimumSize(960, 600);
+  m_theme_mode = QString::fromStdString(options.theme.value_or("dark"));
+  if (!options.scripted() && !options.theme) m_theme_mode = QSettings().value("theme", "dark").toString();
+  m_renderer = CanvasRenderer::create(&m_no_pictures);
+  setThemeMode(m_theme_mode);
+
+  auto* central = new QWidget(this);
+  auto* rows = new QVBoxLayout(central);
+  rows->setContentsMargins(0, 0, 0, 0);
+  rows->setSpacing(0);
+  setCentralWidget(central);
+
+  m_menu_row = new QWidget(central);
+  m_menu_row->setObjectName("menuRow");
+  m_menu_row->setFixedHeight(kMenuRow);
+  auto* menu_line = new QHBoxLayout(m_menu_row);
+  menu_line->setContentsMargins(14, 0, 14, 0);
+  menu_line->setSpacing(8);
+  auto* name = new QLabel("<b>kvscope</b>", m_menu_row);
+  m_menus = new QMenuBar(m_menu_row);
+  m_model_facts = new QLabel(m_menu_row);
+  m_model_facts->setObjectName("modelFacts");
+  QFont facts_font = uiFont(12);
+  m_model_facts->setFont(facts_font);
+  menu_line->addWidget(name);
+  menu_line->addWidget(m_menus, 1);
+  menu_line->addWidget(m_model_facts);
+
+  m_tools = new ToolRow(m_workspace, m_controller, central);
+  m_tools->setGenerateCount(options.generate);
+  m_crumbs = new CrumbRow(m_workspace, central);
+  m_messages = new MessageBar(m_workspace, central);
+  m_pages = new QStackedWidget(central);
+  m_status = new StatusRow(m_workspace, m_controller, central);
+  rows->addWidget(m_menu_row);
+  rows->addWidget(m_tools);
+  rows->addWidget(m_crumbs);
+  rows->addWidget(m_messages);
+  rows->addWidget(m_pages, 1);
+  rows->addWidget(m_status);
+  m_progress = new ProgressLine(m_workspace, central);
+
+  buildPanels();
+  buildMenus();
+  m_help = new HelpDialog(m_workspace, m_controller, this);
+  applyThemeToAll();
+
+  connect(&m_workspace, &Workspace::snapshotChanged, this, [this] { takeSnapshot(); });
+  connect(&m_workspace, &Workspace::selectionChanged, this, [this] { refreshHeaders(); });
+  connect(&m_workspace, &Workspace::themeChanged, this, [this] { applyThemeToAll(); });
+  connect(&m_controller, &SessionController::requestChanged, this, [this] { requestChanged(); });
+  connect(&m_controller, &SessionController::refused, this, [this](const QString& why) { m_messages->show(why, why); });
+  connect(m_tools, &ToolRow::openRequested, this, &MainWindow::openModel);
+  connect(m_tools, &ToolRow::savePictureRequested, this, &MainWindow::savePicture);
+  connect(m_tools, &ToolRow::generateRequested, this, [this] { m_controller.generate(m_tools->generateCount()); });
+  connect(m_tools, &ToolRow::nextRequested, this, [this] { m_controller.generate(m_controller.request().n_generate + 1); });
+  connect(m_tools, &ToolRow::stopRequested, this, [this] { m_controller.stop(); });
+  connect(m_tools, &ToolRow::compareToggled, this, [this](bool on) { showPage(on ? Page::compare : Page::inspect); });
+  m_play.setInterval(500);
+  connect(&m_play, &QTimer::timeout, this, [this] {
+    stepBy(1);
+    if (m_workspace.atLatestStep()) play(false);
+  });
+
+  resize(options.size);
+  if (!options.scripted()) restoreSettings();
+  showPage(options.view == "compare" ? Page::compare : options.view == "inspector" ? Page::inspector : Page::inspect);
+  m_lanes_before = m_start.request.lanes;
+  m_controller.replaceRequest(m_start.request);
+  m_controller.loadModel(QString::fromStdString(m_start.model_folder));
+}
+
+MainWindow::~MainWindow() {
+  // Canvases hold OpenGL objects and views: they go before the renderer and the views do.
+  m_play.stop();
+  delete m_help;
+  delete takeCentralWidget();
+}
+
+CanvasWidget* MainWindow::canvas(const std::string& id) const {
+  for (CanvasWidget* canvas : m_canvases)
+    if (id == canvas->view().id()) return canvas;
+  return nullptr;
+}
+
+Panel* MainWindow::panel(const QString& id) const {
+  for (Panel* panel : m_panels)
+    if (panel->id() == id) return panel;
+  return nullptr;
+}
+
+void MainWindow::takeSnapshot() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  m_model_facts->setText(modelFacts(snapshot));
+  if (snapshot.phase == RunPhase::failed) {
+    const QString what = QString::fromStdString(snapshot.failure);
+    m_messages->show(what, QString("kvscope %1\nmodel: %2\ndevice: %3\n%4")
+                               .arg(KVSCOPE_VERSION, QString::fromStdString(snapshot.model.name), QString::fromStdString(snapshot.device), what));
+  } else if (snapshot.phase == RunPhase::idle) {
+    m_messages->dismiss();
+  }
+  // The selection of the start waits for something to select.
+  if (!m_start_selected && !snapshot.lanes.empty() && snapshot.phase == RunPhase::idle) {
+    m_start_selected = true;
+    viz::Selection selection = m_workspace.selection();
+    selection.lane = m_options.lane.value_or(static_cast<int>(snapshot.lanes.size()) - 1);
+    selection.layer = m_options.layer;
+    selection.kv_head = m_options.kv_head;
+    selection.tokens = m_options.tokens;
+    selection.step = m_options.step;
+    m_workspace.setSelection(selection);
+  }
+  refreshHeaders();
+}
+
+void MainWindow::requestChanged() {
+  const std::vector<std::string>& lanes = m_controller.request().lanes;
+  if (lanes == m_lanes_before) return;
+  if (!m_undoing) m_undo.push(new LanesEdit(m_controller, m_lanes_before, lanes));
+  m_lanes_before = lanes;
+}
+
+void MainWindow::setThemeMode(const QString& mode) {
+  m_theme_mode = mode;
+  bool dark = mode == "dark";
+  if (mode == "system") dark = QApplication::style()->standardPalette().color(QPalette::Window).lightness() < 128;
+  const viz::Theme& theme = dark ? viz::dark_theme() : viz::light_theme();
+  applyTheme(*qApp, theme);
+  m_workspace.setTheme(theme);
+  if (!m_options.scripted()) QSettings().setValue("theme", mode);
+}
+
+void MainWindow::applyThemeToAll() {
+  for (Panel* panel : m_panels) panel->applyTheme(m_workspace.theme());
+}
+
+MainWindow::Page MainWindow::page() const { return static_cast<Page>(m_pages->currentIndex()); }
+
+void MainWindow::showPage(Page page) {
+  m_pages->setCurrentIndex(static_cast<int>(page));
+  const QSignalBlocker quiet(m_tools->compareButton());
+  m_tools->compareButton()->setChecked(page == Page::compare);
+  (page == Page::inspect ? m_show_inspect : page == Page::inspector ? m_show_inspector : m_show_compare)->setChecked(true);
+  if (page == Page::inspector && canvas("inspector")) canvas("inspector")->setFocus();
+  if (page == Page::compare && canvas("compare")) canvas("compare")->setFocus();
+}
+
+void MainWindow::stepBy(int steps) {
+  if (m_workspace.step() >= 0) goToStep(std::max(0, m_workspace.step() + steps));
+}
+
+void MainWindow::goToStep(int step) {
+  const LaneSnapshot* lane = m_workspace.lane();
+  if (!lane) return;
+  viz::Selection selection = m_workspace.selection();
+  const int last = static_cast<int>(lane->steps.size()) - 1;
+  if (step < 0 || step >= last)
+    selection.step.reset();
+  else
+    selection.step = step;
+  m_workspace.setSelection(selection);
+}
+
+void MainWindow::play(bool on) {
+  if (on && m_workspace.atLatestStep()) goToStep(0);
+  if (on)
+    m_play.start();
+  else
+    m_play.stop();
+  m_play_action->setChecked(on);
+}
+
+void MainWindow::back() {
+  if (m_maximised)
+    toggleMaximised(m_maximised);
+  else if (page() != Page::inspect)
+    showPage(Page::inspect);
+  else if (m_play.isActive())
+    play(false);
+  else
+    m_controller.stop();
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  switch (event->modifiers() == Qt::NoModifier || event->modifiers() == Qt::KeypadModifier ? event->key() : 0) {
+    case Qt::Key_Space: play(!m_play.isActive()); return;
+    case Qt::Key_Left: stepBy(-1); return;
+    case Qt::Key_Right: stepBy(1); return;
+    case Qt::Key_Home: goToStep(0); return;
+    case Qt::Key_End: goToStep(-1); return;
+    case Qt::Key_Escape: back(); return;
+    default: QMainWindow::keyPressEvent(event);
+  }
+}
+
+void MainWindow::openFile(const QString& path) {
+  if (QFileInfo(path).isDir()) {
+    m_controller.loadModel(path);
+    return;
+  }
+  try {
+    m_controller.setPrompt(QString::fromStdString(read_text(path.toStdString(), 16u << 20)));
+  } catch (const Error& error) {
+    m_messages->show(error.what(), error.what());
+  }
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls() && event->mimeData()->urls().size() == 1 && event->mimeData()->urls().front().isLocalFile())
+    event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  openFile(event->mimeData()->urls().front().toLocalFile());
+  event->acceptProposedAction();
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  centralWidget()->layout()->activate();
+  m_progress->setGeometry(0, m_crumbs->geometry().bottom() - 1, centralWidget()->width(), 2);
+  m_progress->raise();
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+  QMainWindow::showEvent(event);
+  if (m_arranged) return;
+  m_arranged = true;
+  arrangeDocks();
+  if (m_options.scripted()) return;
+  const QByteArray docks = QSettings().value("docks").toByteArray();
+  if (!docks.isEmpty()) m_inspect->restoreState(docks);
+}
+
+void MainWindow::restoreSettings() {
+  const QByteArray geometry = QSettings().value("geometry").toByteArray();
+  if (!geometry.isEmpty()) restoreGeometry(geometry);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!m_options.scripted()) {
+    if (m_maximised) toggleMaximised(m_maximised);
+    QSettings settings;
+    settings.setValue("geometry", saveGeometry());
+    settings.setValue("docks", m_inspect->saveState());
+  }
+  QMainWindow::closeEvent(event);
+}
+
+}  // namespace kvscope

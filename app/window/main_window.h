@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <QMainWindow>
+#include <QTimer>
+#include <QUndoStack>
+
+#include "app/window/canvas_widget.h"
+#include "app/window/options.h"
+#include "app/window/panel.h"
+#include "app/window/session_controller.h"
+#include "app/window/workspace.h"
+
+class QAction;
+class QActionGroup;
+class QComboBox;
+class QStackedWidget;
+
+namespace kvscope {
+
+class CrumbRow;
+class HelpDialog;
+class MessageBar;
+class PromptPanel;
+class StatusRow;
+class TablePanel;
+class ToolRow;
+
+/// The window: menus, rows, and three pages (Inspect with its docks, Inspector, Compare) over one workspace.
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  enum class Page { inspect, inspector, compare };
+
+  MainWindow(const Options& options, const StartState& start);
+  ~MainWindow() override;
+
+  Workspace& workspace() { return m_workspace; }
+  SessionController& controller() { return m_controller; }
+  const std::vector<CanvasWidget*>& canvases() const { return m_canvases; }
+  CanvasWidget* canvas(const std::string& id) const;  // nullptr: no such view
+  Panel* panel(const QString& id) const;
+  MessageBar& messages() { return *m_messages; }
+  ToolRow& tools() { return *m_tools; }
+  StatusRow& status() { return *m_status; }
+  PromptPanel& promptPanel() { return *m_prompt; }
+  Page page() const;
+  /// Why canvases show a sentence instead of a picture; empty if they draw.
+  const QString& noPictures() const { return m_no_pictures; }
+  QUndoStack& undoStack() { return m_undo; }
+  QPixmap picture();
+
+ public Q_SLOTS:
+  void showPage(kvscope::MainWindow::Page page);
+  void toggleMaximised(kvscope::Panel* panel);
+  void resetLayout();
+  void stepBy(int steps);
+  void goToStep(int step);  // -1: the latest
+  void play(bool on);
+  void openModel();
+  void openPrompt();
+  void savePicture();
+  void addLane();
+  void setThemeMode(const QString& mode);  // dark | light | system
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void buildPanels();
+  void buildInspect();
+  void buildMenus();
+  void buildFileMenu(QMenu* menu);
+  void buildViewMenu(QMenu* menu);
+  void buildRunMenu(QMenu* menu);
+  void buildCompareMenu(QMenu* menu);
+  QAction* action(QMenu* menu, const QString& text, const QList<QKeySequence>& keys, std::function<void()> run);
+  Panel* addPanel(const QString& id, const QString& title, QWidget* content);
+  Panel* addCanvasPanel(viz::View& view);
+  void addOptionBoxes(Panel& panel, CanvasWidget& canvas);
+  void addHeadBox(Panel& panel);
+  void addTransport(Panel& panel);
+  void arrangeDocks();
+  void restoreSettings();
+  void takeSnapshot();
+  void refreshHeaders();
+  void applyThemeToAll();
+  void requestChanged();
+  void back();  // Esc: maximised panel, page, computing
+  void openFile(const QString& path);
+
+  Options m_options;
+  StartState m_start;
+  Workspace m_workspace;
+  SessionController m_controller;
+  std::unique_ptr<CanvasRenderer> m_renderer;
+  QString m_no_pictures;
+  std::vector<std::unique_ptr<viz::View>> m_views;
+  std::vector<CanvasWidget*> m_canvases;
+  std::vector<Panel*> m_panels;
+  std::vector<QDockWidget*> m_docks;
+  QUndoStack m_undo;
+  std::vector<std::string> m_lanes_before;
+  bool m_undoing = false;
+  QTimer m_play;
+  QString m_theme_mode = "dark";
+  bool m_start_selected = false;
+  bool m_arranged = false;
+  Panel* m_maximised = nullptr;
+  QByteArray m_before_maximise;
+
+  QWidget* m_menu_row = nullptr;
+  QMenuBar* m_menus = nullptr;
+  QLabel* m_model_facts = nullptr;
+  ToolRow* m_tools = nullptr;
+  CrumbRow* m_crumbs = nullptr;
+  MessageBar* m_messages = nullptr;
+  QWidget* m_progress = nullptr;
+  QStackedWidget* m_pages = nullptr;
+  QMainWindow* m_inspect = nullptr;
+  StatusRow* m_status = nullptr;
+  PromptPanel* m_prompt = nullptr;
+  TablePanel* m_table = nullptr;
+  HelpDialog* m_help = nullptr;
+  QAction *m_play_action = nullptr, *m_show_inspect = nullptr, *m_show_inspector = nullptr, *m_show_compare = nullptr;
+  QMenu* m_remove_menu = nullptr;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every command of the window is an action: in a menu, with its key, reachable without a mouse.
+#include <QAction>
+#include <QActionGroup>
+#include <QApplication>
+#include <QFileDialog>
+#include <QInputDialog>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QStandardPaths>
+
+#include "app/window/help_dialog.h"
+#include "app/window/main_window.h"
+#include "app/window/prompt_panel.h"
+#include "app/window/rows.h"
+
+namespace kvscope {
+
+QAction* MainWindow::action(QMenu* menu, const QString& text, const QList<QKeySequence>& keys, std::function<void()> run) {
+  auto* action = new QAction(text, this);
+  action->setShortcuts(keys);
+  action->setShortcutContext(Qt::WindowShortcut);
+  connect(action, &QAction::triggered, this, [run] { run(); });
+  menu->addAction(action);
+  addAction(action);
+  return action;
+}
+
+void MainWindow::buildMenus() {
+  buildFileMenu(m_menus->addMenu("&File"));
+  QMenu* edit = m_menus->addMenu("&Edit");
+  QAction* undo = m_undo.createUndoAction(this, "&Undo");
+  QAction* redo = m_undo.createRedoAction(this, "&Redo");
+  undo->setShortcut(QKeySequence::Undo);
+  redo->setShortcuts({QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QKeySequence(Qt::CTRL | Qt::Key_Y)});
+  edit->addActions({undo, redo});
+  addActions({undo, redo});
+  // While an edit of the runs is taken back, the request that changes is no new edit.
+  for (QAction* a : {undo, redo}) {
+    disconnect(a, &QAction::triggered, nullptr, nullptr);
+    connect(a, &QAction::triggered, this, [this, a, undo] {
+      m_undoing = true;
+      a == undo ? m_undo.undo() : m_undo.redo();
+      m_undoing = false;
+    });
+  }
+  edit->addSeparator();
+  action(edit, "&Clear the selection", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A)}, [this] { m_crumbs->clearSelection(); });
+  action(edit, "Selection &before", {QKeySequence(Qt::ALT | Qt::Key_Left)}, [this] { m_crumbs->back(); });
+  action(edit, "Selection &after", {QKeySequence(Qt::ALT | Qt::Key_Right)}, [this] { m_crumbs->forward(); });
+  action(edit, "Edit the &prompt", {QKeySequence(Qt::CTRL | Qt::Key_L)}, [this] {
+    showPage(Page::inspect);
+    m_prompt->setFocus();
+  });
+  buildViewMenu(m_menus->addMenu("&View"));
+  buildRunMenu(m_menus->addMenu("&Run"));
+  buildCompareMenu(m_menus->addMenu("&Compare"));
+  QMenu* help = m_menus->addMenu("&Help");
+  action(help, "&Keys and how to read the pictures", {QKeySequence(Qt::Key_F1)}, [this] {
+    m_help->show();
+    m_help->raise();
+  });
+  action(help, "&About kvscope", {}, [this] {
+    const QString drawing = m_renderer ? "Pictures: OpenGL 3.3, " + m_renderer->device().renderer() : m_no_pictures;
+    QMessageBox::about(this, "About kvscope",
+                       QString("<b>kvscope %1</b><p>Explorer of KV-cache compression in language models.</p><p>Engine: %2<br/>%3<br/>Qt %4, Dear ImGui %5</p>")
+                           .arg(KVSCOPE_VERSION, QString::fromStdString(m_workspace.snapshot().device).toHtmlEscaped(), drawing.toHtmlEscaped(),
+                                qVersion(), IMGUI_VERSION));
+  });
+}
+
+void MainWindow::buildFileMenu(QMenu* menu) {
+  action(menu, "&Open model folder…", {QKeySequence::Open}, [this] { openModel(); });
+  action(menu, "Open &prompt…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O)}, [this] { openPrompt(); });
+  menu->addSeparator();
+  action(menu, "&Save picture…", {QKeySequence(Qt::CTRL | Qt::Key_E)}, [this] { savePicture(); });
+  menu->addSeparator();
+  action(menu, "&Quit", {QKeySequence(Qt::CTRL | Qt::Key_Q)}, [this] { close(); });
+}
+
+void MainWindow::buildViewMenu(QMenu* menu) {
+  auto* pages = new QActionGroup(this);
+  const auto page = [&](const QString& text, const QKeySequence& key, Page which) {
+    QAction* a = action(menu, text, {key}, [this, which] { showPage(which); });
+    a->setCheckable(true);
+    pages->addAction(a);
+    return a;
+  };
+  m_show_inspect = page("&Inspect", QKeySequence(Qt::ALT | Qt::Key_1), Page::inspect);
+  m_show_inspector = page("Head in&spector", QKeySequence(Qt::ALT | Qt::Key_2), Page::inspector);
+  m_show_compare = page("&Compare", QKeySequence(Qt::ALT | Qt::Key_3), Page::compare);
+  menu->addSeparator();
+  QMenu* panels = menu->addMenu("&Panels");
+  for (QDockWidget* dock : m_docks) {
+    panels->addAction(dock->toggleViewAction());
+    if (dock->objectName() != "dock_table") continue;
+    dock->toggleViewAction()->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_D));
+    addAction(dock->toggleViewAction());
+  }
+  action(menu, "&Maximise the panel with the focus", {QKeySequence(Qt::Key_F11)}, [this] {
+    if (m_maximised) return toggleMaximised(m_maximised);
+    for (Panel* p : m_panels)
+      if (QWidget* focus = QApplication::focusWidget(); focus && (p->body()->isAncestorOf(focus) || p->header()->isAncestorOf(focus)))
+        return toggleMaximised(p);
+    toggleMaximised(panel("atlas"));
+  });
+  action(menu, "&Reset the layout", {}, [this] { resetLayout(); });
+  menu->addSeparator();
+  QMenu* themes = menu->addMenu("&Theme");
+  auto* group = new QActionGroup(this);
+  for (const auto& [text, mode] : {std::pair("&Dark", "dark"), std::pair("&Light", "light"), std::pair("Follow the &system", "system")}) {
+    QAction* a = action(themes, text, {}, [this, mode = mode] { setThemeMode(mode); });
+    a->setCheckable(true);
+    a->setChecked(m_theme_mode == mode);
+    group->addAction(a);
+    connect(&m_workspace, &Workspace::themeChanged, a, [this, a, mode = mode] { a->setChecked(m_theme_mode == mode); });
+  }
+  action(themes, "&Other theme", {QKeySequence(Qt::CTRL | Qt::Key_T)}, [this] { setThemeMode(m_workspace.theme().dark ? "light" : "dark"); });
+}
+
+void MainWindow::buildRunMenu(QMenu* menu) {
+  action(menu, "&Generate", {QKeySequence(Qt::Key_F5), QKeySequence(Qt::CTRL | Qt::Key_Return), QKeySequence(Qt::CTRL | Qt::Key_Enter)},
+         [this] { m_controller.generate(m_tools->generateCount()); });
+  action(menu, "One token &more", {QKeySequence(Qt::Key_F6)}, [this] { m_controller.generate(m_controller.request().n_generate + 1); });
+  action(menu, "&Stop computing", {QKeySequence(Qt::CTRL | Qt::Key_Period)}, [this] { m_controller.stop(); });
+  menu->addSeparator();
+  m_play_action = action(menu, "&Play the steps (Space)", {}, [this] { play(!m_play.isActive()); });
+  m_play_action->setCheckable(true);
+  action(menu, "Step &back", {QKeySequence(Qt::CTRL | Qt::Key_Left)}, [this] { stepBy(-1); });
+  action(menu, "Step &forward", {QKeySequence(Qt::CTRL | Qt::Key_Right)}, [this] { stepBy(1); });
+  action(menu, "F&irst step", {QKeySequence(Qt::CTRL | Qt::Key_Home)}, [this] { goToStep(0); });
+  action(menu, "&Latest step", {QKeySequence(Qt::CTRL | Qt::Key_End)}, [this] { goToStep(-1); });
+  menu->addSeparator();
+  const auto choices = [this, menu](const QString& title, const std::vector<std::pair<QString, std::function<void()>>>& items,
+                                    const std::function<int()>& current) {
+    QMenu* sub = menu->addMenu(title);
+    auto* group = new QActionGroup(this);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      QAction* a = action(sub, items[i].first, {}, items[i].second);
+      a->setCheckable(true);
+      group->addAction(a);
+      const auto refresh = [a, current, i] { a->setChecked(current() == static_cast<int>(i)); };
+      connect(&m_controller, &SessionController::requestChanged, a, refresh);
+      refresh();
+    }
+  };
+  choices("P&rompt mode",
+          {{"&Prefill: compress once after the whole prompt", [this] { m_controller.setPromptMode(PromptMode::prefill); }},
+           {"&Stream: token by token", [this] { m_controller.setPromptMode(PromptMode::stream); }}},
+          [this] { return m_controller.request().mode == PromptMode::prefill ? 0 : 1; });
+  choices("Runs f&ollow",
+          {{"the text of the &reference", [this] { m_controller.setFollow(Follow::reference); }},
+           {"their &own text", [this] { m_controller.setFollow(Follow::self); }}},
+          [this] { return m_controller.request().follow == Follow::self ? 1 : 0; });
+  action(menu, "&Temperature…", {}, [this] {
+    bool ok = false;
+    const double t = QInputDialog::getDouble(this, "Temperature", "0: always the most likely token", m_controller.request().temperature, 0, 5, 2, &ok);
+    if (ok) m_controller.setTemperature(t);
+  });
+  action(menu, "S&eed…", {}, [this] {
+    bool ok = false;
+    const int seed = QInputDialog::getInt(this, "Seed", "of the sampling and of random policies", static_cast<int>(m_controller.request().seed), 0,
+                                          std::numeric_limits<int>::max(), 1, &ok);
+    if (ok) m_controller.setSeed(static_cast<quint64>(seed));
+  });
+}
+
+void MainWindow::buildCompareMenu(QMenu* menu) {
+  action(menu, "&Add run…", {QKeySequence(Qt::CTRL | Qt::Key_R)}, [this] { addLane(); });
+  m_remove_menu = menu->addMenu("&Remove run");
+  connect(m_remove_menu, &QMenu::aboutToShow, this, [this] {
+    m_remove_menu->clear();
+    const QStringList specs = m_controller.laneSpecs();
+    for (int i = 1; i < specs.size(); ++i)
+      m_remove_menu->addAction(QString("%1 · %2").arg(QChar('A' + i % 26)).arg(specs[i]), this, [this, i] { m_controller.removeLane(i); });
+    if (m_remove_menu->isEmpty()) m_remove_menu->addAction("only the reference is left")->setEnabled(false);
+  });
+  action(menu, "Re&set to the runs of the start", {}, [this] {
+    RunRequest request = m_controller.request();
+    request.lanes = m_start.request.lanes;
+    m_controller.replaceRequest(request);
+  });
+  menu->addSeparator();
+  QMenu* look = menu->addMenu("&Look at run");
+  for (int i = 0; i < 9; ++i)
+    action(look, QString("Run &%1").arg(QChar('A' + i)), {QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + i))}, [this, i] {
+      if (i >= static_cast<int>(m_workspace.snapshot().lanes.size())) return;
+      viz::Selection selection = m_workspace.selection();
+      selection.lane = i;
+      m_workspace.setSelection(selection);
+    });
+}
+
+void MainWindow::openModel() {
+  const QString folder = QFileDialog::getExistingDirectory(this, "Open model folder");
+  if (!folder.isEmpty()) m_controller.loadModel(folder);
+}
+
+void MainWindow::openPrompt() {
+  const QString path = QFileDialog::getOpenFileName(this, "Open prompt", {}, "Text (*.txt *.md);;All files (*)");
+  if (!path.isEmpty()) openFile(path);
+}
+
+void MainWindow::addLane() {
+  bool ok = false;
+  const QStringList specs = m_controller.laneSpecs();
+  const QString spec = QInputDialog::getText(this, "Add run", "Policy with its budget, name:key=value,…", QLineEdit::Normal,
+                                             specs.size() > 1 ? specs.back() : QString(), &ok);
+  if (ok && !spec.trimmed().isEmpty()) m_controller.addLane(spec.trimmed());
+}
+
+QPixmap MainWindow::picture() { return grab(); }
+
+void MainWindow::savePicture() {
+  const QPixmap pixmap = picture();
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::PicturesLocation);
+  const QString path = QFileDialog::getSaveFileName(this, "Save picture", folder + "/kvscope.png", "PNG picture (*.png)");
+  if (path.isEmpty()) return;
+  if (!pixmap.save(path, "PNG")) {
+    const QString why = "the picture could not be written to " + path + ": choose a folder that is writable and has space";
+    m_messages->show(why, why);
+  }
+}
+
+}  // namespace kvscope

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The panels of the window and where they stand.
+#include <QApplication>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QMainWindow>
+#include <QSignalBlocker>
+#include <QStackedWidget>
+#include <QStyle>
+#include <QToolButton>
+
+#include "app/window/effect_panel.h"
+#include "app/window/main_window.h"
+#include "policy/catalog.h"
+#include "app/window/policy_panel.h"
+#include "app/window/prompt_panel.h"
+#include "app/window/rows.h"
+#include "app/window/style.h"
+#include "app/window/table_panel.h"
+#include "viz/format.h"
+
+namespace kvscope {
+
+namespace {
+
+QComboBox* headerBox(const QString& name) {
+  auto* box = new QComboBox;
+  box->setObjectName("header");
+  box->setAccessibleName(name);
+  box->setToolTip(name);
+  box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  return box;
+}
+
+QToolButton* headerButton(const QString& text, const QString& help) {
+  auto* button = new QToolButton;
+  button->setObjectName("headerText");
+  button->setText(text);
+  button->setToolTip(help);
+  button->setAccessibleName(help);
+  button->setFocusPolicy(Qt::StrongFocus);
+  return button;
+}
+
+QWidget* pageWithMargins(QWidget* content, QWidget* parent) {
+  auto* page = new QWidget(parent);
+  page->setObjectName("inspectArea");
+  page->setAttribute(Qt::WA_StyledBackground);
+  auto* column = new QVBoxLayout(page);
+  column->setContentsMargins(kGutter, kGutter - 1, kGutter, kGutter);
+  column->addWidget(content);
+  return page;
+}
+
+}  // namespace
+
+Panel* MainWindow::addPanel(const QString& id, const QString& title, QWidget* content) {
+  auto* panel = new Panel(id, title, content, this);
+  m_panels.push_back(panel);
+  connect(panel, &Panel::maximiseRequested, this, [this, panel] { toggleMaximised(panel); });
+  return panel;
+}
+
+Panel* MainWindow::addCanvasPanel(viz::View& view) {
+  auto* canvas = new CanvasWidget(view, m_workspace, m_renderer.get(), m_no_pictures);
+  m_canvases.push_back(canvas);
+  Panel* panel = addPanel(view.id(), view.title(), canvas);
+  connect(canvas, &CanvasWidget::factsChanged, panel, [panel, canvas] { panel->setFacts(canvas->facts()); });
+  connect(canvas, &CanvasWidget::openInspectorRequested, this, [this] { showPage(Page::inspector); });
+  connect(canvas, &CanvasWidget::removeLaneRequested, &m_controller, &SessionController::removeLane);
+  connect(canvas, &CanvasWidget::budgetRequested, this, [this](int lane, int n) {
+    const QStringList specs = m_controller.laneSpecs();
+    if (lane < 1 || lane >= specs.size()) return;
+    m_controller.setLaneSpec(lane, QString::fromStdString(with_param(specs[lane].toStdString(), "slots", std::to_string(n))));
+  });
+  connect(canvas, &CanvasWidget::focused, this, [this, canvas] {
+    m_table->setSource(canvas->view().title(), [canvas] { return canvas->table(); });
+  });
+  addOptionBoxes(*panel, *canvas);
+  return panel;
+}
+
+void MainWindow::addOptionBoxes(Panel& panel, CanvasWidget& canvas) {
+  const std::vector<viz::Option> options = canvas.view().options();
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    auto* box = headerBox(QString::fromStdString(options[i].name));
+    for (const std::string& choice : options[i].choices) box->addItem(QString::fromStdString(choice));
+    box->setCurrentIndex(options[i].current);
+    connect(box, &QComboBox::activated, &canvas, [&canvas, i](int choice) {
+      canvas.view().choose(i, choice);
+      canvas.invalidate();
+      emit canvas.factsChanged();
+    });
+    // Keys of the canvas may choose too.
+    connect(&canvas, &CanvasWidget::factsChanged, box, [box, &canvas, i] {
+      const std::vector<viz::Option> now = canvas.view().options();
+      if (i < now.size()) box->setCurrentIndex(now[i].current);
+    });
+    auto* name = new QLabel(QString::fromStdString(options[i].name));
+    name->setObjectName("facts");
+    panel.addControl(name);
+    panel.addControl(box);
+  }
+}
+
+void MainWindow::addHeadBox(Panel& panel) {
+  auto* box = headerBox("Heads whose fates colour the text");
+  box->setMaxVisibleItems(24);
+  panel.addControl(box);
+  const auto refresh = [this, box] {
+    const ModelConfig& model = m_workspace.snapshot().model;
+    const QSignalBlocker quiet(box);
+    const int n = model.n_layers * model.n_kv_heads;
+    if (box->count() != n + 1) {
+      box->clear();
+      box->addItem("all heads");
+      for (int i = 0; i < n; ++i) box->addItem(QString("L%1 · H%2").arg(i / model.n_kv_heads).arg(i % model.n_kv_heads));
+    }
+    const viz::Selection& s = m_workspace.selection();
+    box->setCurrentIndex(s.layer && s.kv_head ? *s.layer * model.n_kv_heads + *s.kv_head + 1 : 0);
+  };
+  connect(&m_workspace, &Workspace::snapshotChanged, box, refresh);
+  connect(&m_workspace, &Workspace::selectionChanged, box, refresh);
+  connect(box, &QComboBox::activated, this, [this](int index) {
+    viz::Selection selection = m_workspace.selection();
+    selection.layer.reset();
+    selection.kv_head.reset();
+    if (const int n = m_workspace.snapshot().model.n_kv_heads; index > 0 && n > 0) {
+      selection.layer = (index - 1) / n;
+      selection.kv_head = (index - 1) % n;
+    }
+    m_workspace.setSelection(selection);
+  });
+  refresh();
+}
+
+void MainWindow::addTransport(Panel& panel) {
+  struct Button {
+    const char* text;
+    const char* help;
+    std::function<void()> run;
+  };
+  const Button buttons[] = {{"⏮", "First step (Home)", [this] { goToStep(0); }},
+                            {"◀", "One step back (Left)", [this] { stepBy(-1); }},
+                            {"▶", "Play (Space)", [this] { play(!m_play.isActive()); }},
+                            {"▶|", "One step forward (Right)", [this] { stepBy(1); }},
+                            {"⏭", "Latest step (End)", [this] { goToStep(-1); }}};
+  for (const Button& b : buttons) {
+    auto* button = headerButton(b.text, b.help);
+    connect(button, &QToolButton::clicked, this, b.run);
+    panel.addLeading(button);
+  }
+}
+
+void MainWindow::buildPanels() {
+  m_prompt = new PromptPanel(m_workspace, m_controller);
+  auto* policy = new PolicyPanel(m_workspace, m_controller);
+  auto* effect = new EffectPanel(m_workspace, m_controller);
+  m_table = new TablePanel(m_workspace, m_controller);
+  Panel* prompt_panel = addPanel("prompt", "Prompt & output", m_prompt);
+  Panel* policy_panel = addPanel("policy", "Policy & budget", policy);
+  Panel* effect_panel = addPanel("effect", "Output effect", effect);
+  Panel* table_panel = addPanel("table", "Data table", m_table);
+  addHeadBox(*prompt_panel);
+  const auto facts = [](auto* widget, Panel* panel) {
+    QObject::connect(widget, &std::remove_pointer_t<decltype(widget)>::factsChanged, panel, [=] { panel->setFacts(widget->facts()); });
+    panel->setFacts(widget->facts());
+  };
+  facts(m_prompt, prompt_panel);
+  facts(policy, policy_panel);
+  facts(effect, effect_panel);
+  facts(m_table, table_panel);
+  for (const auto& view : m_views) addCanvasPanel(*view);
+  if (Panel* timeline = panel("timeline")) addTransport(*timeline);
+  if (Panel* strip = panel("head_strip")) {
+    auto* open = headerButton("Inspector", "Open the inspector of this head (Enter)");
+    connect(open, &QToolButton::clicked, this, [this] { showPage(Page::inspector); });
+    strip->addControl(open);
+  }
+
+  buildInspect();
+  for (const char* id : {"inspector", "compare"}) {
+    Panel* single = panel(id);
+    m_pages->addWidget(pageWithMargins(single ? single->makePage(m_pages) : new QWidget, m_pages));
+  }
+}
+
+void MainWindow::buildInspect() {
+  m_inspect = new QMainWindow;
+  m_inspect->setWindowFlags(Qt::Widget);
+  m_inspect->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
+  for (Panel* panel : m_panels)
+    if (panel->id() != "inspector" && panel->id() != "compare") m_docks.push_back(panel->makeDock(m_inspect));
+  m_pages->addWidget(pageWithMargins(m_inspect, m_pages));
+  arrangeDocks();
+}
+
+void MainWindow::arrangeDocks() {
+  const auto dock = [this](const char* id) {
+    for (QDockWidget* d : m_docks)
+      if (d->objectName() == QString("dock_") + id) return d;
+    return static_cast<QDockWidget*>(nullptr);
+  };
+  QDockWidget *prompt = dock("prompt"), *policy = dock("policy"), *atlas = dock("atlas"), *strip = dock("head_strip"),
+              *timeline = dock("timeline"), *grid = dock("head_grid"), *effect = dock("effect"), *table = dock("table");
+  for (QDockWidget* d : m_docks) {
+    d->setFloating(false);
+    m_inspect->removeDockWidget(d);
+  }
+  m_inspect->addDockWidget(Qt::LeftDockWidgetArea, prompt);
+  m_inspect->splitDockWidget(prompt, atlas, Qt::Horizontal);
+  m_inspect->splitDockWidget(atlas, grid, Qt::Horizontal);
+  m_inspect->splitDockWidget(prompt, policy, Qt::Vertical);
+  m_inspect->splitDockWidget(atlas, strip, Qt::Vertical);
+  m_inspect->splitDockWidget(strip, timeline, Qt::Vertical);
+  m_inspect->splitDockWidget(timeline, table, Qt::Vertical);
+  m_inspect->splitDockWidget(grid, effect, Qt::Vertical);
+  for (QDockWidget* d : m_docks) d->setVisible(d != table);
+  // 392 / 828 / 348 and the heights of the design at 1600 x 1000, in proportion elsewhere.
+  m_inspect->resizeDocks({prompt, atlas, grid}, {392, 828, 348}, Qt::Horizontal);
+  m_inspect->resizeDocks({prompt, policy}, {518, 322}, Qt::Vertical);
+  m_inspect->resizeDocks({atlas, strip, timeline}, {440, 184, 208}, Qt::Vertical);
+  m_inspect->resizeDocks({grid, effect}, {338, 502}, Qt::Vertical);
+}
+
+void MainWindow::resetLayout() {
+  if (m_maximised) toggleMaximised(m_maximised);
+  showPage(Page::inspect);
+  arrangeDocks();
+}
+
+void MainWindow::toggleMaximised(Panel* panel) {
+  if (page() != Page::inspect) {  // those panels have the whole page already
+    showPage(Page::inspect);
+    return;
+  }
+  if (m_maximised) {
+    m_inspect->restoreState(m_before_maximise);
+    m_maximised->setMaximised(false);
+    m_maximised = nullptr;
+    return;
+  }
+  m_before_maximise = m_inspect->saveState();
+  for (QDockWidget* dock : m_docks) dock->setVisible(dock->objectName() == "dock_" + panel->id());
+  m_maximised = panel;
+  panel->setMaximised(true);
+  panel->content()->setFocus();
+}
+
+void MainWindow::refreshHeaders() {
+  for (CanvasWidget* canvas : m_canvases) panel(canvas->view().id())->setFacts(canvas->facts());
+  if (Panel* strip = panel("head_strip")) {
+    const viz::Selection& s = m_workspace.selection();
+    strip->setTitle(s.layer && s.kv_head ? "Head " + QString::fromStdString(viz::head_name(*s.layer, *s.kv_head)) : "Head");
+  }
+}
+
+}  // namespace kvscope

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/options.h"
+
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+#include <QApplication>
+
+#include "app/window/main_window.h"
+#include "app/window/script.h"
+#include "app/window/style.h"
+#include "core/error.h"
+#include "io/files.h"
+#include "policy/catalog.h"
+
+namespace kvscope {
+
+namespace {
+
+const char* const kPlainPrompt = "The house number of Helen is 482. What is the house number of Helen? The house number of Helen is";
+constexpr std::size_t kPromptLimit = 16u << 20;
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::string asset(const std::string& name) { return std::string(KVSCOPE_ASSETS_DIR) + "/" + name; }
+
+std::vector<std::string> shippedLanes() {
+  std::vector<std::string> lanes;
+  std::istringstream lines(read_text(asset("lanes/default.txt")));
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty() && line[0] != '#') lanes.push_back(line);
+  return lanes;
+}
+
+}  // namespace
+
+void parseSelect(const std::string& text, Options& options) {
+  const auto bad = [&text] { return UsageError("--select: expected L<layer> or L<layer>.H<kv head>, got \"" + text + "\""); };
+  if (text.empty() || (text[0] != 'L' && text[0] != 'l')) throw bad();
+  const std::size_t dot = text.find('.');
+  options.layer = number(std::string_view(text).substr(1, dot == std::string::npos ? dot : dot - 1));
+  if (!options.layer) throw bad();
+  if (dot == std::string::npos) return;
+  if (dot + 1 >= text.size() || (text[dot + 1] != 'H' && text[dot + 1] != 'h')) throw bad();
+  options.kv_head = number(std::string_view(text).substr(dot + 2));
+  if (!options.kv_head) throw bad();
+}
+
+viz::TokenRange parseTokens(const std::string& text) {
+  const std::size_t dash = text.find('-');
+  const auto first = number(std::string_view(text).substr(0, dash));
+  const auto last = dash == std::string::npos ? first : number(std::string_view(text).substr(dash + 1));
+  if (!first || !last || *last < *first) throw UsageError("--tokens: expected <first>-<last> or one position, got \"" + text + "\"");
+  return {*first, *last};
+}
+
+QSize parseSize(const std::string& text) {
+  const std::size_t x = text.find('x');
+  const auto width = x == std::string::npos ? std::nullopt : number(std::string_view(text).substr(0, x));
+  const auto height = x == std::string::npos ? std::nullopt : number(std::string_view(text).substr(x + 1));
+  if (!width || !height || *width < 320 || *height < 240 || *width > 16384 || *height > 16384)
+    throw UsageError("--size: expected <width>x<height> from 320x240 to 16384x16384, got \"" + text + "\"");
+  return {*width, *height};
+}
+
+StartState startState(const Options& options) {
+  StartState state;
+  state.model_folder = options.model.empty() ? asset("models/kvmini") : options.model;
+  RunRequest& request = state.request;
+  if (options.prompt) {
+    request.prompt = *options.prompt;
+  } else if (!options.prompt_file.empty()) {
+    request.prompt = read_text(options.prompt_file, kPromptLimit);
+  } else {
+    const std::string sample = asset("prompts/needle.txt");
+    request.prompt = std::filesystem::exists(sample) ? read_text(sample, kPromptLimit) : kPlainPrompt;
+  }
+  request.lanes = options.lanes.empty() ? shippedLanes() : options.lanes;
+  if (request.lanes.empty() || request.lanes.front() != policies().front().name)
+    request.lanes.insert(request.lanes.begin(), policies().front().name);
+  for (const std::string& lane : request.lanes) parse_lane_spec(lane);
+  request.mode = options.prompt_mode == "stream" ? PromptMode::stream : PromptMode::prefill;
+  request.n_generate = options.generate;
+  return state;
+}
+
+int runProgram(int argc, char** argv) {
+  Options options;
+  CLI::App cli{"Explorer of KV-cache compression in language models.", "kvscope"};
+  std::string select, tokens, size;
+  cli.set_version_flag("--version", "kvscope " KVSCOPE_VERSION);
+  cli.add_option("--model", options.model, "model folder: config.json, model.safetensors, tokenizer.model")->type_name("DIR");
+  cli.add_option("--prompt", options.prompt, "prompt text")->type_name("TEXT");
+  cli.add_option("--prompt-file", options.prompt_file, "file with the prompt")->type_name("FILE")->excludes("--prompt");
+  cli.add_option("--lane", options.lanes, "policy with its budget, name:key=value,...; repeat for more runs")->type_name("SPEC");
+  cli.add_option("--generate", options.generate, "tokens after the prompt")->check(CLI::Range(0, 1 << 20))->capture_default_str();
+  cli.add_option("--prompt-mode", options.prompt_mode, "prefill or stream")
+      ->check(CLI::IsMember({"prefill", "stream"}))
+      ->capture_default_str();
+  cli.add_option("--view", options.view, "inspect, inspector or compare")
+      ->check(CLI::IsMember({"inspect", "inspector", "compare"}))
+      ->capture_default_str();
+  cli.add_option("--theme", options.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
+  cli.add_option("--size", size, "size of the window, 1600x1000")->type_name("WxH");
+  cli.add_option("--select", select, "head to look at, L4.H1")->type_name("HEAD");
+  cli.add_option("--tokens", tokens, "tokens to look at, 85-88")->type_name("RANGE");
+  cli.add_option("--step", options.step, "step to look at")->check(CLI::NonNegativeNumber);
+  cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(CLI::NonNegativeNumber);
+  cli.add_option("--picture", options.picture, "compute, write a picture of the window to this file and leave")->type_name("PNG");
+  cli.add_flag("--bench-draw", options.bench_draw, "measure drawing, print the medians and leave");
+  try {
+    cli.parse(argc, argv);
+    if (!select.empty()) parseSelect(select, options);
+    if (!tokens.empty()) options.tokens = parseTokens(tokens);
+    if (!size.empty()) options.size = parseSize(size);
+  } catch (const CLI::ParseError& error) {
+    const int status = cli.exit(error);
+    return status == 0 ? 0 : 2;
+  } catch (const UsageError& error) {
+    std::cerr << "kvscope: " << error.what() << "\n";
+    return 2;
+  }
+
+  StartState start;
+  try {
+    start = startState(options);
+  } catch (const UsageError& error) {
+    std::cerr << "kvscope: " << error.what() << "\n";
+    return 2;
+  } catch (const Error& error) {
+    std::cerr << "kvscope: " << error.what() << "\n";
+    return 1;
+  }
+  if (qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") &&
+      qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) {
+    std::cerr << "kvscope: no display: set DISPLAY or start under xvfb-run; kvscope-cli works without one\n";
+    return 1;
+  }
+  int qt_argc = 1;  // the words are ours, not Qt's
+  QApplication app(qt_argc, argv);
+  QApplication::setApplicationName("kvscope");
+  QApplication::setOrganizationName("kvscope");
+  QApplication::setApplicationVersion(KVSCOPE_VERSION);
+  MainWindow window(options, start);
+  if (options.scripted()) return runScript(window, options);
+  window.show();
+  return QApplication::exec();
+}
+
+}  // namespace kvscope

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <QSize>
+
+#include "runtime/run_request.h"
+#include "viz/selection.h"
+
+namespace kvscope {
+
+/// What the command line asks for.
+struct Options {
+  std::string model;                 // folder; the embedded model by default
+  std::optional<std::string> prompt; // text; the sample by default
+  std::string prompt_file;
+  std::vector<std::string> lanes;    // specifications; the shipped list by default
+  int generate = 12;
+  std::string prompt_mode = "prefill";
+  std::string view = "inspect";      // inspect | inspector | compare
+  std::optional<std::string> theme;  // dark | light
+  QSize size{1600, 1000};
+  std::optional<int> layer, kv_head; // --select
+  std::optional<viz::TokenRange> tokens;
+  std::optional<int> step;
+  std::optional<int> lane;           // shown; the last one by default
+  std::string picture;               // file to write, then leave
+  bool bench_draw = false;
+
+  /// Pictures and figures must not depend on what a user has set.
+  bool scripted() const { return !picture.empty() || bench_draw; }
+};
+
+/// Model, prompt and lanes of the options or of the shipped defaults. Throws Error (files).
+struct StartState {
+  std::string model_folder;
+  RunRequest request;
+};
+StartState startState(const Options& options);
+
+/// "L4.H1" or "L4". Throws UsageError.
+void parseSelect(const std::string& text, Options& options);
+/// "85-88" or "85". Throws UsageError.
+viz::TokenRange parseTokens(const std::string& text);
+/// "1600x1000". Throws UsageError.
+QSize parseSize(const std::string& text);
+
+/// The whole program: 0, 1 (failed, a sentence on stderr) or 2 (bad words on the command line).
+int runProgram(int argc, char** argv);
+
+}  // namespace kvscope

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <QElapsedTimer>
+#include <QUndoCommand>
+
+#include "app/window/session_controller.h"
+
+namespace kvscope {
+
+/// An edit of the runs (budget, policy, added, removed). Edits of the same run within a second are one step back.
+class LanesEdit : public QUndoCommand {
+ public:
+  LanesEdit(SessionController& controller, std::vector<std::string> before, std::vector<std::string> after)
+      : m_controller(controller), m_before(std::move(before)), m_after(std::move(after)) {
+    setText(m_before.size() < m_after.size() ? "add run" : m_before.size() > m_after.size() ? "remove run" : "edit of " + lane());
+    m_age.start();
+  }
+  void undo() override { apply(m_before); }
+  void redo() override {
+    if (m_applied) apply(m_after);  // the first time it has been done already
+    m_applied = true;
+  }
+  int id() const override { return 1; }
+  bool mergeWith(const QUndoCommand* other) override {
+    const auto* next = static_cast<const LanesEdit*>(other);
+    if (m_age.elapsed() > 1000 || m_before.size() != next->m_after.size() || editedLane(m_before, m_after) < 0 ||
+        editedLane(m_before, m_after) != editedLane(next->m_before, next->m_after))
+      return false;
+    m_after = next->m_after;
+    m_age.restart();
+    return true;
+  }
+
+ private:
+  void apply(const std::vector<std::string>& lanes) {
+    RunRequest request = m_controller.request();
+    request.lanes = lanes;
+    m_controller.replaceRequest(request);
+  }
+  /// The only lane that differs; -1 if there are none or several.
+  static int editedLane(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    int edited = -1;
+    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+      if (a[i] == b[i]) continue;
+      if (edited >= 0) return -1;
+      edited = static_cast<int>(i);
+    }
+    return a.size() == b.size() ? edited : -1;
+  }
+  QString lane() const {
+    const int edited = editedLane(m_before, m_after);
+    return edited < 0 ? QString("runs") : "run " + QString(QChar('A' + edited % 26));
+  }
+
+  SessionController& m_controller;
+  std::vector<std::string> m_before, m_after;
+  bool m_applied = false;
+  QElapsedTimer m_age;
+};
+
+}  // namespace kvscope
