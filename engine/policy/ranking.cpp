@@ -26,10 +26,18 @@ std::vector<double> WeightedRowsRanking::statistic(const SlotState& slots) const
   const int n = slots.size();
   std::vector<double> score(at(n), 0.0);
   const double step = rows > 1 ? (1.2 - 1.0) / (rows - 1) : 0.0;
-  for (int r = 0; r < rows; ++r) {
-    const double weight = rows == 1 ? 1.0 : r == rows - 1 ? 1.2 : r * step + 1.0;
-    const double* row = slots.rows.row(r).data();
-    for (int i = 0; i < n; ++i) score[at(i)] += weight * row[i];
+  const auto weight = [&](int r) { return rows == 1 ? 1.0 : r == rows - 1 ? 1.2 : r * step + 1.0; };
+  double* s = score.data();
+  int r = 0;
+  for (; r + 4 <= rows; r += 4) {  // four rows at a time: the sums are the same, they stay in registers longer
+    const double *a = slots.rows.row(r).data(), *b = slots.rows.row(r + 1).data(), *c = slots.rows.row(r + 2).data(), *d = slots.rows.row(r + 3).data();
+    const double wa = weight(r), wb = weight(r + 1), wc = weight(r + 2), wd = weight(r + 3);
+    for (int i = 0; i < n; ++i) s[i] = (((s[i] + wa * a[i]) + wb * b[i]) + wc * c[i]) + wd * d[i];
+  }
+  for (; r < rows; ++r) {
+    const double* a = slots.rows.row(r).data();
+    const double wa = weight(r);
+    for (int i = 0; i < n; ++i) s[i] += wa * a[i];
   }
   for (int i = 0; i < n; ++i) score[at(i)] /= std::min(slots.times[at(i)], rows);
   return score;

@@ -45,6 +45,22 @@ void update_ema(SlotState& state, double alpha, int group, std::span<const doubl
     if (z[at(i * group)] != kMinusInf) ++state.ema_n[at(i)];
 }
 
+/// The EMA after all rows of the prompt at once: lS = ln sum_r alpha^(rows-1-r) (1 - alpha) exp(z_r), the same sum that update_ema builds row by row.
+void start_ema(SlotState& state, double alpha, int group, std::span<const std::vector<double>> rows) {
+  const double ln_keep = std::log(alpha);
+  std::vector<double> top(state.ema.size(), kMinusInf), total(state.ema.size(), 0.0);
+  double ln_weight = std::log1p(-alpha);
+  for (auto z = rows.rbegin(); z != rows.rend(); ++z, ln_weight += ln_keep)
+    for (std::size_t x = 0; x < z->size(); ++x) top[x] = std::max(top[x], ln_weight + (*z)[x]);
+  ln_weight = std::log1p(-alpha);
+  for (auto z = rows.rbegin(); z != rows.rend(); ++z, ln_weight += ln_keep) {
+    for (std::size_t x = 0; x < z->size(); ++x)
+      if ((*z)[x] != kMinusInf) total[x] += std::exp(ln_weight + (*z)[x] - top[x]);
+    for (int i = 0; i < state.size(); ++i) state.ema_n[at(i)] += (*z)[at(i * group)] != kMinusInf;
+  }
+  for (std::size_t x = 0; x < total.size(); ++x) state.ema[x] = top[x] + std::log(total[x]);
+}
+
 /// [group, n] to [n, group].
 void slot_outermost(std::span<const double> z, int group, int n, std::span<double> out) {
   for (int g = 0; g < group; ++g)
@@ -133,13 +149,13 @@ void load_prompt(SlotState& state, const StatNeeds& needs, int group, const Prom
     const int rows = std::min(needs.z_rows, n);
     const std::size_t size = at(group) * at(n);
     KVSCOPE_ASSERT(prompt.last_z.size() == at(rows) * size);
-    std::vector<double> row(size);
+    std::vector<std::vector<double>> z(at(rows), std::vector<double>(size));
     for (int r = 0; r < rows; ++r) {
-      slot_outermost(prompt.last_z.subspan(at(r) * size, size), group, n, row);
-      if (needs.keep_z_rows) std::ranges::copy(row, state.z_rows.push(n).begin());
-      if (needs.ema) update_ema(state, needs.ema_alpha, group, row);
+      slot_outermost(prompt.last_z.subspan(at(r) * size, size), group, n, z[at(r)]);
+      if (needs.keep_z_rows) std::ranges::copy(z[at(r)], state.z_rows.push(n).begin());
     }
-    if (needs.z_now) state.z_now = std::move(row);
+    if (needs.ema) start_ema(state, needs.ema_alpha, group, z);
+    if (needs.z_now) state.z_now = std::move(z.back());
   }
   KVSCOPE_ASSERT(state.sum.size() == (needs.sum ? at(n) : 0) && state.sum_sq.size() == (needs.sum_sq ? at(n) : 0));
 }

@@ -26,8 +26,10 @@ std::vector<Nearest> nearest_kept(const HeadDecision& head) {
   KVSCOPE_ASSERT(cosines.size() == head.gone.size() * head.keep.size());
   for (std::size_t e = 0; e < head.gone.size(); ++e) {
     const double* row = cosines.data() + e * head.keep.size();
-    for (std::size_t c = 0; c < head.keep.size(); ++c)
-      if (nearest[e].target < 0 || row[c] > nearest[e].cos || std::isnan(nearest[e].cos)) nearest[e] = {head.keep[c], row[c]};
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < head.keep.size(); ++c)
+      if (row[c] > row[best]) best = c;
+    nearest[e] = {head.keep[best], row[best]};
   }
   return nearest;
 }
