@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texels of the atlas: categories while a token has 3 px, else the share of represented tokens. The two are never mixed in one picture.
+#include <algorithm>
+#include <cmath>
+
+#include "viz/views/atlas.h"
+
+namespace kvscope::viz {
+namespace {
+
+std::uint64_t combine(std::uint64_t seed, std::uint64_t v) {  // FNV-1a over 64-bit words, then spread
+  seed = (seed ^ v) * 0x100000001B3ull;
+  return seed ^ (seed >> 29);
+}
+
+}  // namespace
+
+std::uint64_t Atlas::scene_key(const Frame& frame, const Scene& s) const {
+  std::uint64_t k = 0xCBF29CE484222325ull;
+  const auto add = [&k](auto v) { k = combine(k, static_cast<std::uint64_t>(v)); };
+  add(s.snapshot->sequence);
+  add(s.snapshot->generation);
+  add(reinterpret_cast<std::uintptr_t>(s.lane->fates.get()));
+  add(reinterpret_cast<std::uintptr_t>(s.record));
+  add(s.step);
+  add(frame.theme->dark);
+  add(s.bin);
+  add(s.binned);
+  add(s.axis.first_visible());
+  add(s.axis.last_visible());
+  add(s.rows.by_layer);
+  add(s.rows.rows.size());
+  if (!s.rows.rows.empty()) {
+    add(s.rows.rows.front().layer);
+    add(s.rows.rows.front().kv_head);
+  }
+  return k | 1;
+}
+
+void Atlas::count(const Scene& s) {
+  if (counted_fates_ == s.lane->fates.get() && counted_sequence_ == s.snapshot->sequence && counted_step_ == s.step) return;
+  counts_ = RepresentedCounts(*s.lane->fates, *s.record);
+  counted_fates_ = s.lane->fates.get();
+  counted_sequence_ = s.snapshot->sequence;
+  counted_step_ = s.step;
+}
+
+void Atlas::fill_categories(const Frame& frame, const Scene& s) {
+  const std::uint64_t version = scene_key(frame, s);
+  if (cells_.version == version) return;
+  const int first = s.axis.first_visible(), last = s.axis.last_visible();
+  cells_.version = version;
+  cells_.width = std::max(1, last - first + 1);
+  cells_.height = std::max<int>(1, static_cast<int>(s.rows.rows.size()));
+  cells_.rgba.assign(static_cast<std::size_t>(cells_.width) * static_cast<std::size_t>(cells_.height), 0);
+  std::array<std::uint32_t, kCategories> texel{};
+  for (int c = 1; c < kCategories; ++c) texel[static_cast<std::size_t>(c)] = colour(cell_fill(*frame.theme, static_cast<Category>(c)));
+  auto* out = cells_.rgba.data();
+  for (const AtlasRow& row : s.rows.rows) {
+    const int head = head_index(*s.snapshot, row.layer, row.kv_head);
+    const auto row_categories =
+        categories(*s.lane->fates, *s.record, head, s.lane->sinks, is_prefill_step(*s.snapshot, s.step), first, last);
+    for (std::size_t i = 0; i < row_categories.size(); ++i) out[i] = texel[static_cast<std::size_t>(row_categories[i])];
+    out += cells_.width;
+  }
+}
+
+void Atlas::fill_fractions(const Frame& frame, const Scene& s) {
+  const std::uint64_t version = scene_key(frame, s);
+  if (cells_.version == version) return;
+  const LaneFates& fates = *s.lane->fates;
+  const int first_bin = s.axis.first_visible() / s.bin, last_bin = s.axis.last_visible() / s.bin;
+  cells_.version = version;
+  cells_.width = std::max(1, last_bin - first_bin + 1);
+  const int lines = s.rows.by_layer ? 2 : 1;  // mean, spread
+  cells_.height = std::max<int>(1, lines * static_cast<int>(s.rows.rows.size()));
+  cells_.rgba.assign(static_cast<std::size_t>(cells_.width) * static_cast<std::size_t>(cells_.height), 0);
+  const int n_kv = s.snapshot->model.n_kv_heads;
+  for (std::size_t r = 0; r < s.rows.rows.size(); ++r) {
+    const AtlasRow& row = s.rows.rows[r];
+    const int from = row.kv_head < 0 ? 0 : row.kv_head, to = row.kv_head < 0 ? n_kv - 1 : row.kv_head;
+    std::uint32_t* const out = cells_.rgba.data() + r * static_cast<std::size_t>(lines) * static_cast<std::size_t>(cells_.width);
+    for (int b = first_bin; b <= last_bin; ++b) {
+      const int first = b * s.bin, last = std::min(first + s.bin, s.seen) - 1;
+      if (last < first) break;
+      int sum = 0, low = s.bin, high = 0;
+      for (int h = from; h <= to; ++h) {
+        const int n = counts_.count(fates, s.record->step, head_index(*s.snapshot, row.layer, h), first, last);
+        sum += n;
+        low = std::min(low, n);
+        high = std::max(high, n);
+      }
+      const double n_tokens = last - first + 1;
+      out[b - first_bin] = colour(ramp(frame.theme->sequential, sum / (n_tokens * (to - from + 1))));
+      if (lines == 2) out[cells_.width + b - first_bin] = colour(ramp(frame.theme->sequential, (high - low) / n_tokens));
+    }
+  }
+}
+
+void Atlas::fill_minimap(const Frame& frame, const Scene& s) {
+  const int bin = tokens_per_bin(s.overview.px);
+  std::uint64_t version = 0x9E3779B97F4A7C15ull;
+  for (std::uint64_t v : {s.snapshot->sequence, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(s.record)),
+                          static_cast<std::uint64_t>(bin), static_cast<std::uint64_t>(frame.theme->dark), static_cast<std::uint64_t>(s.step)}) {
+    version = combine(version, v);
+  }
+  version |= 1;
+  if (overview_.version == version) return;
+  overview_.version = version;
+  overview_.width = std::max(1, (s.seen + bin - 1) / bin);
+  overview_.height = 1;
+  overview_.rgba.assign(static_cast<std::size_t>(overview_.width), 0);
+  const auto& heads = counts_.heads_per_token();
+  const double n_heads = std::max<std::size_t>(1, s.lane->fates->heads.size());
+  for (int i = 0; i < overview_.width; ++i) {
+    const int first = i * bin, last = std::min(first + bin, static_cast<int>(heads.size())) - 1;
+    double sum = 0;
+    for (int t = first; t <= last; ++t) sum += heads[static_cast<std::size_t>(t)];
+    overview_.rgba[static_cast<std::size_t>(i)] = colour(ramp(frame.theme->sequential, sum / (n_heads * std::max(1, last - first + 1))));
+  }
+}
+
+}  // namespace kvscope::viz
