@@ -28,15 +28,15 @@ ENGINE = {  # folder of engine/ -> folders of engine/ it may include besides its
 VIZ = ["snapshot", "core"]
 # Panels and canvases of the window: data to show, names of policies, files. No runtime.
 WINDOW = ["snapshot", "core", "io", "policy/catalog.h"]
-# The only files of the window that may touch the runtime.
-CONTROLLERS = re.compile(r"app/window/(session_controller[a-z_]*\.(h|cpp)|main\.cpp)$")
+# The only files of the window that may touch the runtime: the controller and the start of the program, which makes its first request.
+CONTROLLERS = re.compile(r"app/window/(session_controller[a-z_]*|options|main)\.(h|cpp)$")
 
 # Headers of libraries -> the folders that may see them.
 LIBRARIES = [
     ("Qt", re.compile(r"^(Q[A-Z]\w*|Qt[A-Z]\w*/.*)$"), ("app/window/",)),
     ("OpenGL", re.compile(r"^(GL|EGL|KHR)/"), ("app/window/",)),
     ("Dear ImGui", re.compile(r"(^|/)(imgui|imconfig|imstb)[a-z0-9_]*\.h$"), ("viz/", "app/window/")),
-    ("CLI11", re.compile(r"^CLI/"), ("app/cli/",)),
+    ("CLI11", re.compile(r"^CLI/"), ("app/",)),
     ("sentencepiece", re.compile(r"^sentencepiece"), ("engine/tokenizer/",)),
     ("CUDA", re.compile(r"^(cuda|cublas)"), ("engine/backend/",)),
 ]

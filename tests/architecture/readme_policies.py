@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails when the README's table of policies and the catalog differ: names in order, papers, keys, what the selection may see.
+"""Fails when the README's table of policies and the catalog differ in a name, paper, idea, key or in what the selection may see.
 
     readme_policies.py README CATALOG.json      (list_policies prints the catalog)
 """
@@ -38,20 +38,20 @@ def differences(readme, catalog):
         yield f"policies are {names}, the catalog has {known}"
         return
     for row, policy in zip(rows, catalog):
-        if sorted(words(row["keys"])) != sorted(policy["keys"]):
+        if words(row["keys"]) != policy["keys"]:
             yield f"{policy['name']}: keys are {words(row['keys'])}, the catalog has {policy['keys']}"
-        for paper in re.findall(r"\d{4}\.\d{5}", policy["paper"]):
-            if paper not in row["paper"]:
-                yield f"{policy['name']}: the paper is '{row['paper']}', the catalog has {policy['paper']}"
+        for column in ("paper", "idea"):
+            if row[column] != (policy[column] or "–"):
+                yield f"{policy['name']}: {column}: '{row[column]}', the catalog has '{policy[column]}'"
         if (row["sees the question"] == "yes") != policy["sees_question"]:
             yield f"{policy['name']}: sees the question: '{row['sees the question']}', the catalog has {policy['sees_question']}"
 
 
 def selftest():
-    catalog = [{"name": "a", "keys": ["sinks"], "paper": "A, arXiv:2401.00001", "sees_question": True}]
+    catalog = [{"name": "a", "keys": ["sinks"], "paper": "A, arXiv:2401.00001", "idea": "x", "sees_question": True}]
     good = "| policy | paper | idea | keys | sees the question |\n|---|---|---|---|---|\n| `a` | A, arXiv:2401.00001 | x | `sinks` | yes |\n"
     assert not list(differences(good, catalog))
-    for old, new in [("`a`", "`b`"), ("`sinks`", "`sink`"), ("00001", "00002"), ("yes", "no"), ("| policy", "| Policy")]:
+    for old, new in [("`a`", "`b`"), ("`sinks`", "`sink`"), ("00001", "00002"), ("| x |", "| y |"), ("yes", "no"), ("| policy", "| Policy")]:
         assert list(differences(good.replace(old, new), catalog)), (old, new)
 
 
