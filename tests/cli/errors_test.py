@@ -1,0 +1,152 @@
+"""Every kind of bad argument is one sentence on stderr: what, where, expected, got. Status 2: unusable arguments; 1: it failed."""
+import os
+import unittest
+
+from program import TINY, CliTest
+
+RUN = ["run", "--model", TINY, "--prompt-ids", "1,2,3"]
+
+
+class Commands(CliTest):
+    def test_no_command_lists_the_commands(self):
+        self.refuses(2, [], "expected a command (info, run, trace), got nothing")
+
+    def test_an_unknown_command_lists_the_commands(self):
+        self.refuses(2, ["explode"], "unknown command 'explode'", "info, run, trace")
+        self.refuses(2, ["--json"], "unexpected '--json'", "--help")
+
+    def test_an_unknown_option_lists_the_options(self):
+        self.refuses(2, RUN + ["--lanes", "full"], "run: unexpected '--lanes'", "--lane,", "--prompt-file", "--quiet")
+        self.refuses(2, ["info", "--lane", "full"], "info: unexpected '--lane'", "--policies")
+
+    def test_a_stray_word_is_refused(self):
+        self.refuses(2, RUN + ["word"], "unexpected 'word'")
+        self.refuses(2, RUN + ["--lane", "full", "local:slots=2"], "unexpected 'local:slots=2'")
+
+    def test_an_option_without_its_value_is_refused(self):
+        self.refuses(2, ["run", "--prompt"], "--prompt")
+
+
+class Values(CliTest):
+    def test_choices_are_listed(self):
+        self.refuses(2, RUN + ["--prompt-mode", "both"], "--prompt-mode: expected prefill or stream, got 'both'")
+        self.refuses(2, RUN + ["--device", "tpu"], "--device: expected auto or cpu, got 'tpu'")
+        self.refuses(2, RUN + ["--precision", "f8"], "--precision: expected f32 or f64, got 'f8'")
+        self.refuses(2, ["trace"] + RUN[1:] + ["--out", self.path("t.json"), "--detail", "all"], "--detail: expected summary or events or slots or why, got 'all'")
+
+    def test_a_device_or_precision_this_build_lacks_is_a_sentence(self):
+        self.refuses(2, RUN + ["--device", "cuda"], "this build has no CUDA and computes on the CPU")
+        for precision in ("f16", "bf16"):
+            self.refuses(2, RUN + ["--precision", precision], f"the CPU computes in f32 or f64, not in {precision}")
+
+    def test_numbers_are_checked(self):
+        self.refuses(2, RUN + ["--threads", "many"], "--threads: expected 0..1024, got 'many'")
+        self.refuses(2, RUN + ["--threads", "5000"], "--threads: expected 0..1024, got '5000'")
+        self.refuses(2, RUN + ["--generate", "-3"], "--generate")
+        self.refuses(2, RUN + ["--generate", "1.5"], "--generate: expected a whole number from 0, got '1.5'")
+        self.refuses(2, RUN + ["--generate", "99999999999999999999"], "--generate")
+        self.refuses(2, RUN + ["--temperature", "nan"], "--temperature: expected 0..100, got 'nan'")
+        self.refuses(2, RUN + ["--temperature", "-1"], "--temperature")
+        self.refuses(2, RUN + ["--seed", "x"], "--seed: expected a whole number from 0, got 'x'")
+
+
+class Lanes(CliTest):
+    def test_an_unknown_policy_lists_the_known_ones(self):
+        self.refuses(2, RUN + ["--lane", "h20:slots=2"], "h20", "full", "local")
+
+    def test_an_unknown_key_lists_the_known_ones(self):
+        self.refuses(2, RUN + ["--lane", "local:slots=2,sink=1"], "sink", "sinks", "slots")
+
+    def test_a_value_out_of_range_or_without_sense_is_refused(self):
+        self.refuses(2, RUN + ["--lane", "local:slots=-2"], "slots")
+        self.refuses(2, RUN + ["--lane", "local:slots=two"], "slots", "two")
+        self.refuses(2, RUN + ["--lane", "local:slots"], "slots")
+
+    def test_a_budget_is_needed_and_only_one(self):
+        self.refuses(2, RUN + ["--lane", "local"], "local", "slots", "ratio")
+        self.refuses(2, RUN + ["--lane", "local:slots=2,ratio=0.5"], "slots", "ratio")
+
+    def test_a_hostile_specification_is_one_line_too(self):
+        self.refuses(2, RUN + ["--lane", "a\nb\x1b[31m"])
+        self.refuses(2, RUN + ["--lane", "local:" + "x" * 5000])
+        self.refuses(2, RUN + ["--lane", ""])
+
+
+class Prompts(CliTest):
+    def test_exactly_one_prompt_is_needed(self):
+        self.refuses(2, ["run"], "exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file, got none")
+        self.refuses(2, RUN + ["--prompt", "x"], "exactly one of", "got 2")
+
+    def test_ids_that_are_none_are_named_with_their_place(self):
+        ids = ["run", "--model", TINY, "--prompt-ids"]
+        self.refuses(2, ids + ["1,two,3"], "--prompt-ids: token 2: expected a token id in 0..63, got 'two'")
+        self.refuses(2, ids + ["1,,3"], "token 2", "got ''")
+        self.refuses(2, ids + [""], "token 1", "got ''")
+        self.refuses(2, ids + ["1,2,64"], "token 3: expected a token id in 0..63, got '64'")
+        self.refuses(2, ids + ["1,99999999999999999999"], "token 2")
+        self.refuses(2, ids + ["1;2"], "token 1", "got '1;2'")
+
+    def test_files_of_ids_are_checked_like_ids(self):
+        def file(text):
+            return ["run", "--model", TINY, "--tokens-file", self.write("ids.json", text)]
+        self.refuses(2, file("[1,2,64]"), "ids.json: token 3: expected a token id in 0..63, got '64'")
+        self.refuses(2, file("[1,2.5]"), "token 2", "2.5")
+        self.refuses(2, file("[1,-1]"), "token 2", "-1")
+        self.refuses(2, file("[]"), "expected at least one token id, got none")
+        self.refuses(2, file('{"ids":[1]}'), "expected a JSON list of token ids")
+        self.refuses(1, file("[1,2"), "ids.json: expected JSON")
+        self.refuses(1, file(b"\xff\xfe\x00"), "ids.json: expected JSON")
+        self.refuses(1, file("[" * 100000), "ids.json")
+
+    def test_missing_files_are_named(self):
+        self.refuses(1, ["run", "--prompt-file", self.path("nothing.txt")], "nothing.txt")
+        self.refuses(1, ["run", "--model", TINY, "--tokens-file", self.path("nothing.json")], "nothing.json")
+        self.refuses(1, RUN + ["--follow", self.path("nothing.json")], "nothing.json")
+        self.refuses(1, ["run", "--prompt-file", self.folder], self.folder)
+
+    def test_text_needs_a_tokenizer(self):
+        self.refuses(2, ["run", "--model", TINY, "--prompt", "x"], "no tokenizer.model", "--prompt-ids")
+        self.refuses(2, RUN + ["--follow", self.write("f.txt", "x")], "no tokenizer.model", ".json")
+
+    def test_a_prompt_longer_than_the_model_is_refused_with_both_lengths(self):
+        ids = self.write("long.json", str([1] * 4097))
+        self.refuses(1, ["run", "--model", TINY, "--tokens-file", ids], "4097", "4096")
+        text = self.write("long.txt", "word " * 5000)
+        self.refuses(1, ["run", "--prompt-file", text], "1024")
+
+
+class Models(CliTest):
+    def test_a_missing_model_is_named(self):
+        self.refuses(1, ["info", "--model", self.path("nowhere")], "nowhere")
+        self.refuses(1, ["run", "--model", self.path("nowhere"), "--prompt", "x"], "nowhere")
+
+    def test_a_damaged_model_is_a_sentence(self):
+        self.write("config.json", "{")
+        self.refuses(1, ["info", "--model", self.folder], "config.json")
+        for name in ("config.json", "model.safetensors"):
+            with open(os.path.join(TINY, name), "rb") as f:
+                self.write(name, f.read()[:-100] if name.startswith("model") else f.read())
+        self.refuses(1, ["info", "--model", self.folder], "model.safetensors")
+
+
+class Outputs(CliTest):
+    def test_trace_needs_a_place_for_the_trace(self):
+        self.refuses(2, ["trace"] + RUN[1:], "expected --out FILE")
+
+    def test_a_file_that_cannot_be_written_is_known_before_the_work(self):
+        trace = ["trace"] + RUN[1:]
+        self.refuses(2, trace + ["--out", self.path("no/such/folder/t.json")], "no/such/folder", "does not exist")
+        self.refuses(2, trace + ["--out", self.folder], "expected a file, got a folder")
+        if os.geteuid() != 0:
+            os.chmod(self.folder, 0o500)
+            self.refuses(2, trace + ["--out", self.path("t.json")], "cannot be written")
+        if os.path.isdir("/proc/1"):
+            self.refuses(1 if os.geteuid() == 0 else 2, trace + ["--out", "/proc/kvscope-trace.json"], "/proc")
+
+    def test_nothing_is_left_behind(self):
+        self.refuses(2, ["trace"] + RUN[1:] + ["--out", self.path("trace.json"), "--lane", "nonsense"])
+        self.leaves_nothing()
+
+
+if __name__ == "__main__":
+    unittest.main()

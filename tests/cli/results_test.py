@@ -1,0 +1,207 @@
+"""What kvscope-cli prints and writes when all is well."""
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from program import CLI, TINY, CliTest
+
+TRACE = ["trace", "--model", TINY, "--prompt-ids", "1,2,3,4,5,6,7,8,9,10"]
+
+
+class Help(CliTest):
+    def test_help_shows_commands_examples_and_policies(self):
+        text = self.succeeds("--help")
+        for word in ("info", "run", "trace", "Examples:", "--lane", "full", "Exit status: 0 done, 1 failed, 2 unusable arguments"):
+            self.assertIn(word, text)
+
+    def test_the_help_of_a_command_explains_every_option(self):
+        for command in ("info", "run", "trace"):
+            text = self.succeeds(command, "--help")
+            for option in ("--model", "--device", "--precision", "--threads", "--json", "--quiet"):
+                self.assertIn(option, text)
+        text = self.succeeds("trace", "--help")
+        for option in ("--prompt", "--prompt-file", "--prompt-ids", "--tokens-file", "--generate", "--lane", "--prompt-mode", "--follow", "--temperature",
+                       "--seed", "--out", "--detail"):
+            self.assertIn(option, text)
+
+    def test_the_examples_of_the_help_run(self):
+        text = self.succeeds("run", "--help") + self.succeeds("--help")
+        examples = [x.strip() for x in text.splitlines() if x.strip().startswith("kvscope-cli ") and "Examples" not in x and "question.txt" not in x]
+        self.assertGreaterEqual(len(examples), 4)
+        for example in examples:
+            r = subprocess.run(example.replace("kvscope-cli", CLI, 1), shell=True, capture_output=True, text=True, cwd=self.folder)
+            self.assertEqual((r.returncode, r.stderr), (0, ""), example)
+
+    def test_version_is_one_line(self):
+        self.assertRegex(self.succeeds("--version"), r"^kvscope-cli \d+\.\d+\.\d+\n$")
+
+
+class Info(CliTest):
+    def test_tells_the_shape_and_the_memory_of_a_model(self):
+        facts = json.loads(self.succeeds("info", "--model", TINY, "--json"))
+        self.assertEqual(facts["schema"], "kvscope.info/1")
+        self.assertEqual([facts["model"][k] for k in ("name", "n_layers", "n_heads", "n_kv_heads", "head_dim", "vocab_size")], ["tiny-gqa", 2, 4, 2, 8, 64])
+        self.assertIsNone(facts["tokenizer"])
+        self.assertEqual(facts["kv_bytes_per_token"], 2 * 2 * 2 * 8 * 4)                       # K and V, layers, KV heads, dimensions, float32
+        self.assertEqual(facts["weight_bytes"], sum(facts["weight_bytes_by_dtype"].values()))
+        f64 = json.loads(self.succeeds("info", "--model", TINY, "--json", "--precision", "f64"))
+        self.assertEqual(f64["kv_bytes_per_token"], 2 * facts["kv_bytes_per_token"])
+        text = self.succeeds("info", "--model", TINY)
+        self.assertIn("4 query heads, 2 KV heads of 8 dimensions", text)
+        self.assertIn("no tokenizer", text)
+
+    def test_the_embedded_model_is_the_default(self):
+        facts = json.loads(self.succeeds("info", "--json"))
+        self.assertEqual((facts["model"]["name"], facts["tokenizer"]), ("kvmini", 2048))
+
+    def test_lists_the_policies_with_their_keys(self):
+        listed = json.loads(self.succeeds("info", "--policies", "--json"))
+        self.assertEqual(listed["schema"], "kvscope.policies/1")
+        self.assertEqual(listed["policies"][0]["name"], "full")
+        text = self.succeeds("info", "--policies")
+        for p in listed["policies"]:
+            self.assertIn(f"\n{p['name']}  {p['title']}", text)
+            for key in p["keys"]:
+                self.assertTrue(key["help"], key)
+                self.assertIn(key["help"], text)
+
+
+class Run(CliTest):
+    def test_prints_the_text_of_each_lane_and_a_table(self):
+        text = self.succeeds("run", "--prompt", "Once upon a time", "--generate", "5", "--lane", "local:slots=4")
+        self.assertIn("--- full\nOnce upon a time", text)
+        self.assertIn("--- local:slots=4\nOnce upon a time", text)
+        rows = [x.split() for x in text.splitlines()[-3:]]
+        self.assertEqual(rows[0], "policy lane slots KV bytes mean KL top-1 same nll tokens/s".split())
+        self.assertEqual([r[0] for r in rows[1:]], ["full", "local"])
+        self.assertEqual(rows[2][2], "4", "slots of the local lane")
+
+    def test_json_is_one_object_with_the_documented_keys(self):
+        r = json.loads(self.succeeds("run", "--json", "--prompt", "Once upon a time", "--generate", "5", "--lane", "local:slots=4"))
+        self.assertEqual((r["schema"], r["prompt_tokens"]), ("kvscope.run/1", 6))
+        self.assertEqual([x["spec"] for x in r["lanes"]], ["full", "local:slots=4"])
+        for lane in r["lanes"]:
+            self.assertEqual(list(lane), ["spec", "policy", "text", "tokens", "nll", "kl", "top1_same", "bytes", "slots", "tokens_per_s"])
+            self.assertEqual(len(lane["tokens"]), 11)
+            self.assertTrue(lane["text"].startswith("Once upon a time"))
+        self.assertEqual(r["lanes"][0]["kl"], 0)
+        self.assertEqual(r["lanes"][0]["slots"], 11)
+        self.assertEqual(r["lanes"][1]["slots"], 4)
+
+    def test_lanes_follow_themselves_unless_told_otherwise(self):
+        def tokens(*more):
+            r = self.succeeds("run", "--json", "--prompt", "Once upon a time, the king", "--generate", "24", "--lane", "local:slots=3", *more)
+            return [x["tokens"] for x in json.loads(r)["lanes"]]
+        own = tokens()
+        self.assertNotEqual(own[0], own[1])
+        self.assertEqual(own, tokens("--follow", "self"))
+        same = tokens("--follow", "reference")
+        self.assertEqual(same[0], same[1])
+
+    def test_a_model_without_tokenizer_runs_on_ids(self):
+        text = self.succeeds("run", "--model", TINY, "--prompt-ids", "1,2,3", "--generate", "2")
+        self.assertIn("\u27e81\u27e9\u27e82\u27e9\u27e83\u27e9", text)
+
+    def test_text_comes_through_as_it_is(self):
+        for prompt in ('say "hello" \\n', "'quoted'", "[a,b]", "--x=y", "$HOME %s {}", "caf\u00e9 \u65e5\u672c \U0001f600", "a  b\tc\n\nd"):
+            r = json.loads(self.succeeds("run", "--json", "--generate", "0", "--prompt=" + prompt))
+            self.assertEqual(r["lanes"][0]["text"], prompt)
+        r = json.loads(self.succeeds("run", "--json", "--generate", "0", "--prompt-file", self.write("p.txt", "one\ntwo\n")))
+        self.assertEqual(r["lanes"][0]["text"], "one\ntwo\n")
+
+    def test_bytes_that_are_no_text_do_not_break_the_json(self):
+        r = subprocess.run([CLI, "run", "--json", "--prompt-file", self.write("p.bin", bytes(range(256)) * 2), "--generate", "4"], capture_output=True, timeout=120)
+        self.assertEqual((r.returncode, r.stderr), (0, b""))
+        self.assertEqual(json.loads(r.stdout.decode("utf-8"))["schema"], "kvscope.run/1")
+
+    def test_the_same_seed_gives_the_same_sample_and_another_seed_another(self):
+        def tokens(seed):
+            r = self.succeeds("run", "--json", "--prompt", "Once", "--generate", "20", "--temperature", "1.5", "--seed", seed)
+            return json.loads(r)["lanes"][0]["tokens"]
+        self.assertEqual(tokens("7"), tokens("7"))
+        self.assertNotEqual(tokens("7"), tokens("8"))
+
+    def test_quiet_leaves_only_the_text(self):
+        self.assertEqual(self.succeeds("run", "--quiet", "--prompt", "Once", "--generate", "0"), "--- full\nOnce\n\n")
+
+    def test_a_full_disk_is_an_error(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            r = subprocess.run([CLI, "info"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn("stdout", r.stderr)
+
+
+class Trace(CliTest):
+    def trace(self, *more):
+        self.succeeds(*TRACE, "--out", self.path("trace.json"), "--quiet", *more)
+        return self.read_json("trace.json")
+
+    def test_the_full_cache_is_lane_0_in_any_case(self):
+        self.assertEqual([x["spec"] for x in self.trace("--lane", "local:slots=4")["lanes"]], ["full", "local:slots=4"])
+        self.assertEqual([x["spec"] for x in self.trace("--lane", "full", "--lane", "local:slots=4")["lanes"]], ["full", "local:slots=4"])
+        self.assertEqual([x["spec"] for x in self.trace()["lanes"]], ["full"])
+
+    def test_without_generate_a_trace_ends_with_the_prompt(self):
+        t = self.trace()
+        self.assertEqual((len(t["tokens"]), len(t["lanes"][0]["steps"])), (10, 1))
+        self.assertEqual(len(self.trace("--prompt-mode", "stream")["lanes"][0]["steps"]), 10)
+        self.assertEqual(len(self.trace("--generate", "3")["lanes"][0]["steps"]), 4)
+
+    def test_a_followed_file_is_taken_whole_or_cut(self):
+        ids = self.write("f.json", "[20,21,22]")
+        self.assertEqual(self.trace("--follow", ids)["tokens"][10:], [20, 21, 22])
+        t = self.trace("--follow", ids, "--generate", "2")
+        self.assertEqual((t["tokens"][10:], t["follow"]), ([20, 21], "file"))
+        self.assertEqual(self.trace("--follow", self.write("o.json", '{"tokens":[5]}'))["tokens"][10:], [5])
+
+    def test_a_followed_text_becomes_tokens(self):
+        self.succeeds("trace", "--prompt", "Once", "--follow", self.write("f.txt", "upon a time"), "--out", self.path("trace.json"), "--quiet")
+        t = self.read_json("trace.json")
+        self.assertGreater(len(t["tokens"]), t["n_prompt"])
+
+    def test_a_trace_can_be_fed_back(self):
+        first = self.trace("--generate", "4")
+        self.succeeds("trace", "--model", TINY, "--tokens-file", self.path("trace.json"), "--out", self.path("second.json"), "--quiet")
+        self.assertEqual(self.read_json("second.json")["tokens"], first["tokens"])
+
+    def test_detail_says_how_much_is_written(self):
+        sizes = []
+        for detail in ("summary", "events", "slots", "why"):
+            step = self.trace("--lane", "local:slots=4", "--detail", detail)["lanes"][1]["steps"][0]
+            self.assertEqual("heads" in step, detail != "summary")
+            sizes.append(os.path.getsize(self.path("trace.json")))
+        self.assertEqual(sizes, sorted(sizes))
+
+    def test_json_without_out_is_the_trace_on_stdout(self):
+        self.trace("--lane", "local:slots=4")
+        with open(self.path("trace.json"), encoding="utf-8") as f:
+            text = f.read()
+        self.assertEqual(self.succeeds(*TRACE, "--json", "--lane", "local:slots=4"), text)
+        self.assertEqual(self.succeeds(*TRACE, "--out", "-", "--lane", "local:slots=4"), text)
+
+    def test_json_with_out_is_the_summary_on_stdout(self):
+        r = json.loads(self.succeeds(*TRACE, "--json", "--out", self.path("trace.json")))
+        self.assertEqual(r["schema"], "kvscope.run/1")
+
+    def test_an_old_file_is_replaced_whole(self):
+        self.write("trace.json", "old " * 100000)
+        self.assertEqual(self.trace()["schema"], "kvscope.trace/1")
+        self.assertEqual(os.listdir(self.folder), ["trace.json"])
+
+
+class Program(CliTest):
+    def test_links_neither_qt_nor_a_display_nor_a_gpu(self):
+        if shutil.which("ldd") is None:
+            self.skipTest("no ldd")
+        libraries = subprocess.run(["ldd", CLI], capture_output=True, text=True, check=True).stdout
+        self.assertIn("libc.so", libraries)
+        for word in ("Qt", "libGL", "libX11", "wayland", "cuda", "cublas", "imgui"):
+            self.assertNotIn(word.lower(), libraries.lower())
+
+
+if __name__ == "__main__":
+    unittest.main()
