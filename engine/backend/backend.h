@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -89,6 +90,10 @@ class Backend {
   /// Values given in host doubles to backend dtype and back (n numbers).
   virtual void from_double(void* to, std::span<const double> host) = 0;
   virtual void to_double(std::span<double> host, const void* from) = 0;
+
+  /// body(i) for every i in [0, n), perhaps at the same time on several host threads. Backend functions may be called inside, on memory that no other
+  /// body touches.
+  virtual void for_each(int n, const std::function<void(int)>& body) = 0;
 
   // ---- rows: x [M, width]
   virtual void embed(const Weight& table, std::span<const int> ids, void* x) = 0;                          // x [M, table.in]

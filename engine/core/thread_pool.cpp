@@ -31,6 +31,15 @@ void cpu_relax() {
 #endif
 }
 
+/// Worker index of the loop this thread is in; -1: in none. A loop inside a loop runs where it is called.
+thread_local int current_worker = -1;
+
+class InLoop {
+ public:
+  explicit InLoop(int worker) { current_worker = worker; }
+  ~InLoop() { current_worker = -1; }
+};
+
 /// True when `done` came true within kSpin.
 template <class Predicate>
 bool spin_until(const Predicate& done) {
@@ -75,6 +84,7 @@ struct ThreadPool::Team {
       const int index = total - static_cast<int>(s & 0xffffffffu);
       const int begin = index * size, end = index == total - 1 ? n : begin + size;
       try {
+        const InLoop mark(worker);
         (*f)(begin, end, worker);
       } catch (...) {
         const std::lock_guard lock(mutex);
@@ -126,8 +136,10 @@ void ThreadPool::parallel_for(int n, int grain, const std::function<void(int, in
 }
 
 void ThreadPool::parallel_for_worker(int n, int grain, const std::function<void(int, int, int)>& body) {
-  KVSCOPE_ASSERT(grain >= 1 && !team_->in_loop);
+  KVSCOPE_ASSERT(grain >= 1);
   if (n <= 0) return;
+  if (current_worker >= 0) return body(0, n, current_worker);
+  KVSCOPE_ASSERT(!team_->in_loop);
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const std::int64_t grains = up(n, grain);
   const std::int64_t per_chunk = up(grains, static_cast<std::int64_t>(n_threads()) * kChunksPerThread);

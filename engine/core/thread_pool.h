@@ -6,7 +6,8 @@
 
 namespace kvscope {
 
-/// A fixed team of threads for data-parallel loops. The calling thread works too. Not reentrant: one loop at a time, from one thread.
+/// A fixed team of threads for data-parallel loops. The calling thread works too. One loop at a time, from one thread; a loop
+/// started inside a loop runs whole on the thread that starts it, with that thread's worker index.
 /// Workers spin for a short while after a loop and then sleep, so an idle program uses no CPU.
 class ThreadPool {
  public:

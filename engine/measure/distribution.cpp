@@ -37,11 +37,10 @@ std::vector<std::pair<int, double>> top(std::span<const double> x, int n) {
 namespace {
 
 int rank_of(std::span<const double> x, int id) {
-  int rank = 1;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (x[i] > x[id] || (x[i] == x[id] && static_cast<int>(i) < id)) ++rank;
-  }
-  return rank;
+  const double own = x[id];
+  const auto above = std::count_if(x.begin(), x.end(), [own](double y) { return y > own; });
+  const auto equal_before = std::count(x.begin(), x.begin() + id, own);
+  return static_cast<int>(1 + above + equal_before);
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ struct Session::Impl {
   // ---- doing it (session_steps.cpp)
   void run_prompt(const std::vector<std::string>& specs, const RunRequest& request, const CancelToken& cancel);
   void step_until(int n_steps, const RunRequest& request, const CancelToken& cancel);
-  /// Ends the newest step of a lane: distributions, agreement with the reference. Lane 0 must have ended the same step before.
+  /// Ends the newest step of lanes: distributions, agreement with the reference. Lane 0 is among them or has ended the same step before.
+  void close_steps(std::span<Lane* const> done, double ms);
   void close_step(Lane& lane, double ms);
   /// The token that follows step `s` of a lane is known now.
   void set_next(Lane& lane, int s, int token);

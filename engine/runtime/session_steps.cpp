@@ -75,13 +75,16 @@ void Session::Impl::run_prompt(const std::vector<std::string>&, const RunRequest
     ++layers_done;
     report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers), 0.5 * layers_done / (n_layers * (ids.size() / History::kPage + 1.0)));
   });
+  std::vector<Lane*> fresh;
   for (auto& lane : lanes) {
-    if (!lane->steps.empty()) continue;
-    cancel.check();
-    lane->begin_step(static_cast<int>(ids.size()) - 1);
-    lane->load_prompt(prompt);
-    close_step(*lane, ms_since(start));
+    if (lane->steps.empty()) fresh.push_back(lane.get());
   }
+  cancel.check();
+  backend->for_each(static_cast<int>(fresh.size()), [&](int i) {
+    fresh[i]->begin_step(static_cast<int>(ids.size()) - 1);
+    fresh[i]->load_prompt(prompt);
+  });
+  close_steps(fresh, ms_since(start));
 }
 
 void Session::Impl::step_until(int n_steps, const RunRequest& request, const CancelToken& cancel) {
@@ -105,8 +108,8 @@ void Session::Impl::step_until(int n_steps, const RunRequest& request, const Can
     const double ms = ms_since(start);
     decode_ms += ms;
     decode_rows += static_cast<int>(active.size());
+    close_steps(active, ms);
     for (Lane* lane : active) {
-      close_step(*lane, ms);
       const int done = static_cast<int>(lane->steps.size());
       if (mode == PromptMode::stream && (done % kCheckpointEvery == 0 || done == static_cast<int>(ids.size()) - 1)) save_checkpoint(*lane);
     }
@@ -136,6 +139,15 @@ void Session::Impl::set_next(Lane& lane, int s, int token) {
   step = std::move(record);
   lane.fed.resize(s + 1);
   lane.fed[s] = token;
+}
+
+void Session::Impl::close_steps(std::span<Lane* const> done, double ms) {
+  for (Lane* lane : done) {
+    if (lane == lanes[0].get()) close_step(*lane, ms);
+  }
+  backend->for_each(static_cast<int>(done.size()), [&](int i) {
+    if (done[i] != lanes[0].get()) close_step(*done[i], ms);
+  });
 }
 
 void Session::Impl::close_step(Lane& lane, double ms) {

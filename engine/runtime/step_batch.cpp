@@ -10,15 +10,22 @@ class StepSite final : public AttentionSite {
   StepSite(Backend& backend, std::span<Lane* const> lanes) : backend_(backend), lanes_(lanes) {}
 
   void attend(const LayerRows& rows) override {
+    const int n = static_cast<int>(lanes_.size());
+    lane_jobs_.resize(lanes_.size());
+    backend_.for_each(n, [&](int i) {
+      lane_jobs_[i].clear();
+      lanes_[i]->prepare(rows, i, lane_jobs_[i]);
+    });
     jobs_.clear();
-    for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i]->prepare(rows, static_cast<int>(i), jobs_);
+    for (const auto& lane_jobs : lane_jobs_) jobs_.insert(jobs_.end(), lane_jobs.begin(), lane_jobs.end());
     backend_.attend(jobs_);
-    for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i]->finish(rows, static_cast<int>(i));
+    backend_.for_each(n, [&](int i) { lanes_[i]->finish(rows, i); });
   }
 
  private:
   Backend& backend_;
   std::span<Lane* const> lanes_;
+  std::vector<std::vector<AttentionJob>> lane_jobs_;
   std::vector<AttentionJob> jobs_;
 };
 
@@ -32,11 +39,12 @@ void run_step(Backend& backend, Forward& forward, std::span<Lane* const> lanes, 
   StepSite site(backend, lanes);
   const std::vector<int> positions(lanes.size(), position);
   forward.run(tokens, positions, site, cancel);
+  const std::size_t vocab_size = static_cast<std::size_t>(forward.vocab_size());
+  std::vector<double> logits(vocab_size * lanes.size());
+  forward.logits(0, static_cast<int>(lanes.size()), logits);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    Lane& lane = *lanes[i];
-    lane.logits.resize(static_cast<std::size_t>(forward.vocab_size()));
-    forward.logits(static_cast<int>(i), 1, lane.logits);
-    lane.broken = false;
+    lanes[i]->logits.assign(logits.begin() + static_cast<std::ptrdiff_t>(i * vocab_size), logits.begin() + static_cast<std::ptrdiff_t>((i + 1) * vocab_size));
+    lanes[i]->broken = false;
   }
 }
 

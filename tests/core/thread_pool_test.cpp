@@ -147,5 +147,22 @@ TEST(ThreadPools, UseOneThreadPerCoreByDefault) {
   EXPECT_EQ(pool.n_threads(), std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
 }
 
+TEST(ThreadPool, ALoopInsideALoopCoversItsRangeOnTheSameThread) {
+  ThreadPool pool(3);
+  std::vector<std::atomic<int>> hits(40 * 50);
+  std::atomic<int> strangers = 0;
+  pool.parallel_for(40, 1, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+      const auto outer = std::this_thread::get_id();
+      pool.parallel_for_worker(50, 1, [&](int b, int e, int) {
+        if (std::this_thread::get_id() != outer) ++strangers;
+        for (int j = b; j < e; ++j) ++hits[static_cast<std::size_t>(i * 50 + j)];
+      });
+    }
+  });
+  EXPECT_EQ(strangers, 0);
+  for (const auto& h : hits) EXPECT_EQ(h, 1);
+}
+
 }  // namespace
 }  // namespace kvscope

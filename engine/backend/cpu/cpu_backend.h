@@ -29,6 +29,12 @@ class CpuBackend final : public Backend {
   void from_double(void* to, std::span<const double> host) override;
   void to_double(std::span<double> host, const void* from) override;
 
+  void for_each(int n, const std::function<void(int)>& body) override {
+    pool_.parallel_for(n, 1, [&body](int begin, int end) {
+      for (int i = begin; i < end; ++i) body(i);
+    });
+  }
+
   void embed(const Weight& table, std::span<const int> ids, void* x) override;
   void rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) override;
   void linear(const void* x, const Weight& w, int rows, void* y, bool add) override;
