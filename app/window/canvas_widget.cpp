@@ -110,7 +110,7 @@ CanvasWidget::CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer
   const auto redraw = [this] { settle(1); };
   const auto refresh = [this] {
     settle(1);
-    emit factsChanged();
+    Q_EMIT factsChanged();
     announce();
   };
   connect(&m_workspace, &Workspace::snapshotChanged, this, refresh);
@@ -257,7 +257,7 @@ void CanvasWidget::keyPressEvent(QKeyEvent* event) {
 
 void CanvasWidget::focusInEvent(QFocusEvent* event) {
   settle(1);
-  emit focused();
+  Q_EMIT focused();
   QWidget::focusInEvent(event);
 }
 
@@ -312,11 +312,11 @@ void CanvasWidget::handleOne(const viz::Intent& intent) {
     selection.step = step->step;
     m_workspace.setSelection(selection);
   } else if (std::get_if<viz::OpenInspector>(&intent)) {
-    emit openInspectorRequested();
+    Q_EMIT openInspectorRequested();
   } else if (const auto* budget = std::get_if<viz::SetBudget>(&intent)) {
-    emit budgetRequested(budget->lane, budget->slots);
+    Q_EMIT budgetRequested(budget->lane, budget->slots);
   } else if (const auto* remove = std::get_if<viz::RemoveLane>(&intent)) {
-    emit removeLaneRequested(remove->lane);
+    Q_EMIT removeLaneRequested(remove->lane);
   }
 }
 

@@ -35,7 +35,7 @@ class CanvasWidget : public QWidget {
   QSize sizeHint() const override { return {320, 160}; }
   QSize minimumSizeHint() const override { return {120, 60}; }
 
- signals:
+ Q_SIGNALS:
   void factsChanged();
   void openInspectorRequested();
   void budgetRequested(int lane, int nSlots);

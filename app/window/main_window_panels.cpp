@@ -89,7 +89,7 @@ void MainWindow::addOptionBoxes(Panel& panel, CanvasWidget& canvas) {
     connect(box, &QComboBox::activated, &canvas, [&canvas, i](int choice) {
       canvas.view().choose(i, choice);
       canvas.invalidate();
-      emit canvas.factsChanged();
+      Q_EMIT canvas.factsChanged();
     });
     // Keys of the canvas may choose too.
     connect(&canvas, &CanvasWidget::factsChanged, box, [box, &canvas, i] {

@@ -59,7 +59,7 @@ class Panel : public QObject {
   /// The panel as an ordinary widget.
   QWidget* makePage(QWidget* parent);
 
- signals:
+ Q_SIGNALS:
   void maximiseRequested();
 
  private:

@@ -218,7 +218,7 @@ void ToolRow::sendBudget() {
     m_controller.setLaneSpec(m_wanted_lane,
                              QString::fromStdString(with_param(specs[m_wanted_lane].toStdString(), "slots", std::to_string(m_wanted))));
   } catch (const Error& error) {
-    emit m_controller.refused(QString::fromUtf8(error.what()));
+    Q_EMIT m_controller.refused(QString::fromUtf8(error.what()));
   }
 }
 

@@ -35,7 +35,7 @@ class ToolRow : public QFrame {
   QSlider* budgetSlider() const { return m_slider; }
   QSpinBox* budgetBox() const { return m_slots; }
 
- signals:
+ Q_SIGNALS:
   void openRequested();
   void savePictureRequested();
   void generateRequested();

@@ -77,7 +77,7 @@ void SessionController::setPrompt(const QString& text) {
   if (utf8 == m_request.prompt && m_request.prompt_ids.empty()) return;
   m_request.prompt = utf8;
   m_request.prompt_ids.clear();
-  emit requestChanged();
+  Q_EMIT requestChanged();
   d->typing_pause.start();
 }
 
@@ -86,7 +86,7 @@ bool SessionController::accepts(const QString& spec) {
     parse_lane_spec(spec.toStdString());
     return true;
   } catch (const Error& error) {
-    emit refused(QString::fromUtf8(error.what()));
+    Q_EMIT refused(QString::fromUtf8(error.what()));
     return false;
   }
 }
@@ -95,62 +95,62 @@ void SessionController::setLaneSpec(int lane, const QString& spec) {
   if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size())) return;
   if (m_request.lanes[lane] == spec.toStdString() || !accepts(spec)) return;
   m_request.lanes[lane] = spec.toStdString();
-  emit requestChanged();
+  Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::addLane(const QString& spec) {
   if (!accepts(spec)) return;
   m_request.lanes.push_back(spec.toStdString());
-  emit requestChanged();
+  Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::removeLane(int lane) {
   if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size())) return;
   m_request.lanes.erase(m_request.lanes.begin() + lane);
-  emit requestChanged();
+  Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::setPromptMode(PromptMode mode) {
   if (mode == m_request.mode) return;
   m_request.mode = mode;
-  emit requestChanged();
+  Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::setFollow(Follow follow) {
   if (follow == m_request.follow) return;
   m_request.follow = follow;
-  emit requestChanged();
+  Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::setTemperature(double temperature) {
   if (temperature == m_request.temperature) return;
   m_request.temperature = temperature;
-  emit requestChanged();
+  Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::setSeed(quint64 seed) {
   if (seed == m_request.seed) return;
   m_request.seed = seed;
-  emit requestChanged();
+  Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::setShadow(bool on) {
   if (on == m_request.shadow) return;
   m_request.shadow = on;
-  emit requestChanged();
+  Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::generate(int nTokens) {
   m_request.n_generate = nTokens;
-  emit requestChanged();
+  Q_EMIT requestChanged();
   submit();
 }
 
@@ -163,7 +163,7 @@ void SessionController::replaceRequest(const RunRequest& request) {
   m_request = request;
   if (m_request.lanes.empty() || m_request.lanes.front() != referenceSpec())
     m_request.lanes.insert(m_request.lanes.begin(), referenceSpec());
-  emit requestChanged();
+  Q_EMIT requestChanged();
   submit();
 }
 

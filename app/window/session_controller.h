@@ -41,7 +41,7 @@ class SessionController : public QObject {
   void stop();
   void replaceRequest(const kvscope::RunRequest& request);  // undo, start-up: everything at once
 
- signals:
+ Q_SIGNALS:
   void requestChanged();
   /// A command was refused before it reached the engine (bad specification): one sentence with remedy.
   void refused(const QString& message);

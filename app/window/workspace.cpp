@@ -28,10 +28,10 @@ int laneNow(const Snapshot& before, const Snapshot& now, int lane) {
   return lane;
 }
 
-viz::Selection clampSelection(viz::Selection s, const Snapshot& snapshot) {
+void clampSelection(viz::Selection& s, const Snapshot& snapshot) {
   const int n_lanes = static_cast<int>(snapshot.lanes.size());
   s.lane = n_lanes == 0 ? std::max(s.lane, 0) : std::clamp(s.lane, 0, n_lanes - 1);
-  if (snapshot.phase == RunPhase::empty && snapshot.lanes.empty()) return s;
+  if (snapshot.phase == RunPhase::empty && snapshot.lanes.empty()) return;
   if (s.layer && (*s.layer < 0 || *s.layer >= snapshot.model.n_layers)) s.layer.reset();
   if (!s.layer) s.kv_head.reset();
   if (s.kv_head && (*s.kv_head < 0 || *s.kv_head >= snapshot.model.n_kv_heads)) s.kv_head.reset();
@@ -44,7 +44,6 @@ viz::Selection clampSelection(viz::Selection s, const Snapshot& snapshot) {
   if (s.slot && (*s.slot < 0 || *s.slot >= n_tokens)) s.slot.reset();
   const int n_steps = n_lanes == 0 ? 0 : static_cast<int>(snapshot.lanes[s.lane].steps.size());
   if (s.step && (*s.step < 0 || *s.step >= n_steps)) s.step.reset();
-  return s;
 }
 
 }  // namespace
@@ -85,39 +84,40 @@ void Workspace::setSnapshot(SnapshotPtr snapshot) {
     if (selection.tokens && selection.tokens->last >= kept) selection.tokens.reset();
     if (selection.slot && *selection.slot >= kept) selection.slot.reset();
   }
-  selection = clampSelection(selection, *m_snapshot);
+  clampSelection(selection, *m_snapshot);
   const bool selection_changed = !(selection == m_selection);
   m_selection = selection;
   const bool hovered = !(m_hover == viz::Hover{});
   m_hover = {};
-  emit snapshotChanged();
-  if (selection_changed) emit selectionChanged();
-  if (hovered) emit hoverChanged();
+  Q_EMIT snapshotChanged();
+  if (selection_changed) Q_EMIT selectionChanged();
+  if (hovered) Q_EMIT hoverChanged();
 }
 
 void Workspace::setSelection(const viz::Selection& selection) {
-  const viz::Selection clamped = clampSelection(selection, *m_snapshot);
+  viz::Selection clamped = selection;
+  clampSelection(clamped, *m_snapshot);
   if (clamped == m_selection) return;
   m_selection = clamped;
-  emit selectionChanged();
+  Q_EMIT selectionChanged();
 }
 
 void Workspace::setHover(const viz::Hover& hover) {
   if (hover == m_hover) return;
   m_hover = hover;
-  emit hoverChanged();
+  Q_EMIT hoverChanged();
 }
 
 void Workspace::setTheme(const viz::Theme& theme) {
   if (&theme == m_theme) return;
   m_theme = &theme;
-  emit themeChanged();
+  Q_EMIT themeChanged();
 }
 
 void Workspace::setStale(bool stale) {
   if (stale == m_stale) return;
   m_stale = stale;
-  emit staleChanged();
+  Q_EMIT staleChanged();
 }
 
 }  // namespace kvscope

@@ -38,7 +38,7 @@ class Workspace : public QObject {
   void setTheme(const kvscope::viz::Theme& theme);
   void setStale(bool stale);
 
- signals:
+ Q_SIGNALS:
   void snapshotChanged();
   void selectionChanged();
   void hoverChanged();
