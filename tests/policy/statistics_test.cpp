@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/statistics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "policy/tiny_lane.h"
+
+namespace kvscope {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pointwise;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+StatNeeds everything() {
+  return {.sum = true, .sum_sq = true, .rows = 2, .z_rows = 2, .keep_z_rows = true, .ema = true, .ema_alpha = 0.5, .z_now = true};
+}
+
+std::vector<double> to_vector(std::span<const double> x) { return {x.begin(), x.end()}; }
+
+TEST(Statistics, WhatNobodyAskedForIsNotKept) {
+  SlotState s;
+  append_slot(s, StatNeeds{}, 2, 0);
+  observe_step(s, StatNeeds{}, 2, {}, {});
+  EXPECT_EQ(s.size(), 1);
+  EXPECT_THAT(s.sum, IsEmpty());
+  EXPECT_THAT(s.times, IsEmpty());
+  EXPECT_THAT(s.ema, IsEmpty());
+  EXPECT_EQ(s.rows.rows(), 0);
+}
+
+TEST(Statistics, AFreshSlotStandsForItselfAndWasNeverScored) {
+  SlotState s;
+  append_slot(s, everything(), 2, 7);
+  EXPECT_THAT(s.members[0], ElementsAre(7));
+  EXPECT_EQ(s.votes[0], 1);
+  EXPECT_EQ(s.times[0], 0);
+  EXPECT_THAT(s.ema, ElementsAre(-kInf, -kInf));
+}
+
+TEST(Statistics, QueryHeadsOfAGroupBecomeOneRow) {
+  const std::vector<double> a = {.1, .9, .5, .5};  // [group 2, n 2]
+  for (const auto& [how, want] : {std::pair{GroupReduce::mean, std::vector{.3, .7}}, {GroupReduce::max, {.5, .9}}, {GroupReduce::sum, {.6, 1.4}}}) {
+    const StatNeeds needs{.group = how, .sum = true};
+    SlotState s;
+    append_slot(s, needs, 2, 0);
+    append_slot(s, needs, 2, 1);
+    observe_step(s, needs, 2, a, {});
+    EXPECT_THAT(s.sum, Pointwise(DoubleNear(1e-15), want));
+  }
+}
+
+TEST(Statistics, TheEmaIsTheWeightedMeanOfExpInTheLogDomain) {
+  const StatNeeds needs = everything();
+  SlotState s;
+  append_slot(s, needs, 1, 0);
+  const double z[] = {1.0, -2.0, 3.0};
+  for (const double x : z) observe_step(s, needs, 1, std::vector{1.0}, std::vector{x});
+  const double S = .5 * (.25 * std::exp(1.0) + .5 * std::exp(-2.0) + std::exp(3.0));
+  EXPECT_NEAR(s.ema[0], std::log(S), 1e-14);
+  EXPECT_EQ(s.ema_n[0], 3);
+  EXPECT_NEAR(log_scores(s, Predict::ema, 1, .5)[0], std::log(S / (1 - std::pow(.5, 3))), 1e-14) << "start-up bias removed";
+  EXPECT_NEAR(log_scores(s, Predict::current, 1, .5)[0], 3.0, 0);
+  EXPECT_NEAR(log_scores(s, Predict::window, 1, .5)[0], std::log((std::exp(-2.0) + std::exp(3.0)) / 2), 1e-14) << "the last two rows";
+}
+
+TEST(Statistics, LogScoresSurviveHugeLogits) {
+  const StatNeeds needs = everything();
+  SlotState s;
+  append_slot(s, needs, 1, 0);
+  for (const double x : {900.0, -900.0, 905.0}) observe_step(s, needs, 1, std::vector{1.0}, std::vector{x});
+  for (const Predict p : {Predict::ema, Predict::current, Predict::window}) {
+    const double lshat = log_scores(s, p, 1, .5)[0];
+    EXPECT_TRUE(std::isfinite(lshat) && lshat > 900 && lshat < 906) << lshat;
+  }
+}
+
+TEST(Statistics, ExtraIsPartOfTheLogScore) {
+  const StatNeeds needs = everything();
+  SlotState s;
+  append_slot(s, needs, 1, 0);
+  s.extra[0] = -0.25;
+  observe_step(s, needs, 1, std::vector{1.0}, std::vector{2.0});
+  EXPECT_DOUBLE_EQ(s.z_now[0], 1.75);
+}
+
+TEST(Statistics, APromptLeavesWhatItsStepsWouldHaveLeft) {
+  const StatNeeds needs = everything();
+  constexpr int n = 5, group = 2;
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  SlotState stepped;
+  std::vector<double> sum(n, 0.0), sum_sq(n, 0.0), rows, z_rows;
+  for (int t = 0; t < n; ++t) {
+    append_slot(stepped, needs, group, t);
+    std::vector<double> a, z;
+    for (int g = 0; g < group; ++g) {
+      std::vector<double> zg;
+      for (int i = 0; i <= t; ++i) zg.push_back(3 * normal(random));
+      const std::vector<double> ag = test::softmax(zg);
+      a.insert(a.end(), ag.begin(), ag.end());
+      z.insert(z.end(), zg.begin(), zg.end());
+    }
+    observe_step(stepped, needs, group, a, z);
+    for (int i = 0; i < n; ++i) {
+      const auto x = static_cast<std::size_t>(i);
+      const double abar = i <= t ? (a[x] + a[x + static_cast<std::size_t>(t) + 1]) / 2 : 0.0;
+      sum[x] += abar;
+      sum_sq[x] += abar * abar;
+      if (t >= n - 2) rows.push_back(abar);
+    }
+    if (t >= n - 2)
+      for (int g = 0; g < group; ++g)
+        for (int i = 0; i < n; ++i) z_rows.push_back(i <= t ? z[static_cast<std::size_t>(g * (t + 1) + i)] : -kInf);
+  }
+  SlotState loaded;
+  load_prompt(loaded, needs, group, {n, sum, sum_sq, rows, z_rows});
+  EXPECT_EQ(loaded.pos, stepped.pos);
+  EXPECT_EQ(loaded.times, stepped.times);
+  EXPECT_THAT(loaded.sum, Pointwise(DoubleNear(1e-14), stepped.sum));
+  EXPECT_THAT(loaded.sum_sq, Pointwise(DoubleNear(1e-14), stepped.sum_sq));
+  EXPECT_EQ(loaded.z_now, stepped.z_now);
+  for (int r = 0; r < 2; ++r) EXPECT_THAT(to_vector(loaded.rows.row(r)), Pointwise(DoubleNear(1e-14), to_vector(stepped.rows.row(r))));
+  EXPECT_EQ(to_vector(loaded.z_rows.row(0)), to_vector(stepped.z_rows.row(0)));
+  EXPECT_THAT(loaded.ema_n, ElementsAre(2, 2, 2, 2, 1)) << "the EMA starts from the last two rows only";
+  const double newest = loaded.ema[8];  // slot 4 was seen by the last row alone
+  EXPECT_NEAR(newest, std::log(.5) + loaded.z_now[8], 1e-14);
+}
+
+TEST(Statistics, SlotsThatGoTakeTheirStatisticsWithThem) {
+  const StatNeeds needs = everything();
+  SlotState s;
+  for (int t = 0; t < 4; ++t) {
+    append_slot(s, needs, 1, t);
+    const std::vector<double> x(static_cast<std::size_t>(t) + 1, 1.0 / (t + 1));
+    observe_step(s, needs, 1, x, x);
+  }
+  const SlotState before = s;
+  keep_slots(s, std::vector{0, 2, 3});
+  EXPECT_THAT(s.pos, ElementsAre(0, 2, 3));
+  EXPECT_THAT(s.times, ElementsAre(4, 2, 1));
+  EXPECT_THAT(s.sum, ElementsAre(before.sum[0], before.sum[2], before.sum[3]));
+  EXPECT_THAT(s.ema, ElementsAre(before.ema[0], before.ema[2], before.ema[3]));
+  EXPECT_THAT(to_vector(s.rows.row(1)), ElementsAre(.25, .25, .25));
+  EXPECT_THAT(to_vector(s.z_rows.row(0)), ElementsAre(1 / 3.0, 1 / 3.0, -kInf));
+  append_slot(s, needs, 1, 4);
+  EXPECT_THAT(to_vector(s.rows.row(1)), ElementsAre(.25, .25, .25, 0.0)) << "a new slot was not there in older rows";
+}
+
+TEST(Statistics, TheRingForgetsTheOldestRowAndKeepsOrderAcrossRemovals) {
+  RowRing ring(3, 2);
+  for (int r = 0; r < 5; ++r) std::ranges::fill(ring.push(2), r);
+  EXPECT_EQ(ring.rows(), 3);
+  EXPECT_THAT(to_vector(ring.row(0)), ElementsAre(2, 2, 2, 2));
+  EXPECT_THAT(to_vector(ring.row(2)), ElementsAre(4, 4, 4, 4));
+  ring.append_slot(9);
+  ring.keep(runs_of(std::vector{0, 2}), 2);
+  EXPECT_THAT(to_vector(ring.row(1)), ElementsAre(3, 3, 9, 9));
+}
+
+TEST(Statistics, UnitedSlotsShareVotesAndMembersAndLostOnesAreCounted) {
+  SlotState s = test::slots_of(4);
+  unite(s, 2, 0);
+  unite(s, 2, 3);
+  EXPECT_THAT(s.members[2], ElementsAre(0, 2, 3));
+  EXPECT_EQ(s.votes[2], 3);
+  lose(s, 2);
+  EXPECT_THAT(s.evicted, ElementsAre(0, 2, 3));
+  EXPECT_EQ(s.evicted_votes, 3);
+}
+
+TEST(Statistics, ASetLogScoreIsWhatEveryPredictorThenSays) {
+  const StatNeeds needs = everything();
+  SlotState s;
+  append_slot(s, needs, 2, 0);
+  for (int t = 0; t < 3; ++t) observe_step(s, needs, 2, std::vector{1.0, 1.0}, std::vector{t * 1.0, -t * 2.0});
+  const double spread = s.z_rows.row(1)[0] - s.z_rows.row(0)[0];
+  set_log_score(s, needs, 0, std::vector{0.5, -0.75});
+  for (const Predict p : {Predict::ema, Predict::current, Predict::window})
+    EXPECT_THAT(log_scores(s, p, 2, needs.ema_alpha), Pointwise(DoubleNear(1e-14), {0.5, -0.75}));
+  EXPECT_NEAR(s.z_rows.row(1)[0] - s.z_rows.row(0)[0], spread, 1e-14) << "stored rows are shifted, not flattened";
+}
+
+TEST(Statistics, TheBiasIsLnVotesPlusExtraOrNothing) {
+  SlotState s = test::slots_of(3);
+  EXPECT_THAT(bias_of(s, Bias::votes), IsEmpty()) << "one vote each: zero everywhere";
+  unite(s, 1, 0);
+  s.extra[1] = -0.5;
+  EXPECT_THAT(bias_of(s, Bias::votes), ElementsAre(0, std::log(2.0) - 0.5, 0));
+  EXPECT_THAT(bias_of(s, Bias::none), IsEmpty());
+}
+
+TEST(Statistics, APlanIsCarriedOutMergeByMerge) {
+  SlotState s = test::slots_of(5);
+  Plan plan;
+  plan.removals = {{.slot = 0, .target = 1}, {.slot = 1, .target = 3}, {.slot = 4}};  // 1 hands on what it took from 0
+  plan.merges = {{.target = 3, .members = {3, 1}, .extra = 0.125}};
+  EXPECT_THAT(apply_plan(s, StatNeeds{}, plan), ElementsAre(2, 3));
+  EXPECT_THAT(s.pos, ElementsAre(2, 3));
+  EXPECT_THAT(s.members[1], ElementsAre(0, 1, 3));
+  EXPECT_THAT(s.votes, ElementsAre(1, 3));
+  EXPECT_THAT(s.extra, ElementsAre(0, 0.125));
+  EXPECT_THAT(s.evicted, ElementsAre(4));
+}
+
+}  // namespace
+}  // namespace kvscope

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cache with keys, values and random queries, small enough to read: what a policy decides is carried out here in plain loops.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "policy/policy.h"
+#include "policy/statistics.h"
+
+namespace kvscope::test {
+
+using Rows = std::vector<std::vector<double>>;
+
+inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+/// Cosines of given key rows.
+class RowGeometry final : public KeyGeometry {
+ public:
+  explicit RowGeometry(const Rows& keys) : keys_(&keys) {}
+  std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const override {
+    std::vector<double> out;
+    for (const int i : from)
+      for (const int j : to) {
+        const auto &a = (*keys_)[static_cast<std::size_t>(i)], &b = (*keys_)[static_cast<std::size_t>(j)];
+        const double n = std::sqrt(dot(a, a)) * std::sqrt(dot(b, b));
+        out.push_back(n > 0 ? dot(a, b) / n : 0.0);
+      }
+    return out;
+  }
+
+ private:
+  const Rows* keys_;
+};
+
+/// softmax(z + b) over the slots.
+inline std::vector<double> softmax(std::vector<double> x) {
+  double top = -std::numeric_limits<double>::infinity(), sum = 0;
+  for (const double v : x) top = std::max(top, v);
+  for (double& v : x) sum += v = std::exp(v - top);
+  for (double& v : x) v /= sum;
+  return x;
+}
+
+/// One (layer, KV head): slots with their keys and values.
+struct TinyHead {
+  SlotState slots;
+  Rows k, v;
+
+  std::vector<double> logits(const std::vector<double>& q) const {
+    std::vector<double> z;
+    for (const auto& key : k) z.push_back(dot(q, key) / std::sqrt(static_cast<double>(q.size())));
+    return z;
+  }
+  std::vector<double> attention(const std::vector<double>& q, Bias bias) const {
+    std::vector<double> z = logits(q);
+    const std::vector<double> b = bias_of(slots, bias);
+    for (std::size_t i = 0; i < b.size(); ++i) z[i] += b[i];
+    return softmax(z);
+  }
+  std::vector<double> output(const std::vector<double>& q, Bias bias) const {
+    const std::vector<double> a = attention(q, bias);
+    std::vector<double> o(v.front().size(), 0.0);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      for (std::size_t d = 0; d < o.size(); ++d) o[d] += a[i] * v[i][d];
+    return o;
+  }
+  /// Keys and values first, merge by merge; then the host side.
+  std::vector<int> apply(const StatNeeds& needs, const Plan& plan) {
+    for (const Merge& m : plan.merges) {
+      combine(k, m, m.key_weights, m.key_scale);
+      combine(v, m, m.value_weights, 1.0);
+    }
+    const std::vector<int> kept = apply_plan(slots, needs, plan);
+    Rows k2, v2;
+    for (const int i : kept) {
+      k2.push_back(k[static_cast<std::size_t>(i)]);
+      v2.push_back(v[static_cast<std::size_t>(i)]);
+    }
+    k = std::move(k2);
+    v = std::move(v2);
+    return kept;
+  }
+
+ private:
+  static void combine(Rows& rows, const Merge& m, const std::vector<double>& weights, double scale) {
+    if (weights.empty()) return;
+    std::vector<double> sum(rows.front().size(), 0.0);
+    for (std::size_t x = 0; x < m.members.size(); ++x)
+      for (std::size_t d = 0; d < sum.size(); ++d) sum[d] += scale * weights[x] * rows[static_cast<std::size_t>(m.members[x])][d];
+    rows[static_cast<std::size_t>(m.target)] = sum;
+  }
+};
+
+/// All heads of a small model under one policy, fed with random queries, keys and values.
+class TinyLane {
+ public:
+  TinyLane(const std::string& spec, const ModelConfig& model, int n_prompt, PromptMode mode, unsigned seed)
+      : model_(model), random_(seed), policy(Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .seed = 0})),
+        heads(static_cast<std::size_t>(model.n_layers * model.n_kv_heads)) {}
+
+  std::vector<double> row(double scale = 1.0) {
+    std::vector<double> x;
+    for (int d = 0; d < model_.head_dim; ++d) x.push_back(scale * normal_(random_));
+    return x;
+  }
+
+  /// A prompt of n tokens with full causal attention, gathered as the runtime would.
+  void load(int n) {
+    for (TinyHead& head : heads) {
+      for (int i = 0; i < n; ++i) {
+        head.k.push_back(row());
+        head.v.push_back(row());
+      }
+      const StatNeeds& needs = policy->needs();
+      const int group = model_.group(), w = std::min(needs.rows, n), wz = std::min(needs.z_rows, n);
+      std::vector<double> sum(N(n), 0.0), sum_sq(N(n), 0.0), rows(N(w * n), 0.0), z(N(wz * group * n), -std::numeric_limits<double>::infinity());
+      for (int t = 0; t < n; ++t) {
+        std::vector<double> abar(N(n), 0.0);
+        for (int g = 0; g < group; ++g) {
+          std::vector<double> visible = head.logits(row(2.0));
+          visible.resize(N(t + 1));
+          if (t >= n - wz) std::copy(visible.begin(), visible.end(), z.begin() + ((t - (n - wz)) * group + g) * n);
+          const std::vector<double> a = softmax(visible);
+          for (int i = 0; i <= t; ++i) {
+            double& x = abar[N(i)];
+            x = needs.group == GroupReduce::max ? std::max(x, a[N(i)]) : x + a[N(i)] / (needs.group == GroupReduce::mean ? group : 1);
+          }
+        }
+        for (int i = 0; i < n; ++i) {
+          sum[N(i)] += abar[N(i)];
+          sum_sq[N(i)] += abar[N(i)] * abar[N(i)];
+        }
+        if (t >= n - w) std::copy(abar.begin(), abar.end(), rows.begin() + (t - (n - w)) * n);
+      }
+      const auto wanted = [](bool yes, const std::vector<double>& x) { return yes ? std::span<const double>(x) : std::span<const double>{}; };
+      load_prompt(head.slots, needs, group, {n, wanted(needs.sum, sum), wanted(needs.sum_sq, sum_sq), rows, z});
+    }
+    seen = n;
+  }
+
+  /// Appends a token everywhere and attends. `observe` is what the step's queries were (kept for exactness tests).
+  void step() {
+    queries.assign(heads.size(), {});
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      TinyHead& head = heads[h];
+      head.k.push_back(row());
+      head.v.push_back(row());
+      append_slot(head.slots, policy->needs(), model_.group(), seen);
+      std::vector<double> a, z;
+      for (int g = 0; g < model_.group(); ++g) {
+        queries[h].push_back(row(2.0));
+        const std::vector<double> ag = head.attention(queries[h].back(), policy->bias()), zg = head.logits(queries[h].back());
+        a.insert(a.end(), ag.begin(), ag.end());
+        z.insert(z.end(), zg.begin(), zg.end());
+      }
+      observe_step(head.slots, policy->needs(), model_.group(), a, z);
+    }
+    ++seen;
+  }
+
+  std::vector<Plan> plan_layer(int layer, int at_step, bool after_prompt, Policy* other = nullptr) {
+    std::vector<RowGeometry> keys;
+    std::vector<HeadView> views;
+    keys.reserve(N(model_.n_kv_heads));
+    for (int h = 0; h < model_.n_kv_heads; ++h) {
+      keys.emplace_back(head(layer, h).k);
+      views.push_back({&head(layer, h).slots, &keys.back(), layer, h});
+    }
+    return (other ? other : policy.get())->plan(views, at_step, after_prompt);
+  }
+
+  TinyHead& head(int layer, int kv_head) { return heads[N(layer * model_.n_kv_heads + kv_head)]; }
+
+ private:
+  static std::size_t N(int i) { return static_cast<std::size_t>(i); }
+
+  ModelConfig model_;
+  std::mt19937 random_;
+  std::normal_distribution<double> normal_;
+
+ public:
+  std::unique_ptr<Policy> policy;
+  std::vector<TinyHead> heads;
+  std::vector<Rows> queries;  // [layer * kv_heads + kv_head][group]
+  int seen = 0;               // tokens fed so far
+};
+
+inline ModelConfig tiny_model(int n_layers, int n_kv_heads, int group, int head_dim = 6) {
+  ModelConfig m;
+  m.name = "tiny";
+  m.n_layers = n_layers;
+  m.n_kv_heads = n_kv_heads;
+  m.n_heads = n_kv_heads * group;
+  m.head_dim = head_dim;
+  m.dim = m.n_heads * head_dim;
+  return m;
+}
+
+/// Slots at pos 0, 1, 2, ... without statistics.
+inline SlotState slots_of(int n) {
+  SlotState s;
+  for (int i = 0; i < n; ++i) append_slot(s, StatNeeds{}, 1, i);
+  return s;
+}
+
+}  // namespace kvscope::test
