@@ -44,6 +44,7 @@ struct Fonts {
   ImFont* normal = nullptr;   // 12
   ImFont* bold = nullptr;     // 12 bold
   ImFont* mono = nullptr;     // 12 tabular figures
+  ImFont* headline = nullptr; // 20 bold; bold is enlarged where it is missing
 };
 
 /// What a view may read during one frame. All views of one frame see the same snapshot and selection.

@@ -46,7 +46,7 @@ float imgui_size(const ImFont& font, Face face, float em) {
   const float digit = face == Face::mono ? kMonoDigitEm : kDigitEm;
   const float size = em * digit * font.FontSize / advance;
   const float rasterised = font.FontSize * ImGui::GetIO().FontGlobalScale;
-  return std::abs(size - rasterised) < 0.04f * rasterised ? rasterised : size;  // no resampling for nothing
+  return std::abs(size - rasterised) < 0.09f * rasterised ? rasterised : size;  // advances are whole pixels: no resampling for that
 }
 
 }  // namespace
@@ -55,6 +55,7 @@ ImFont* Painter::font(Face face) const {
   ImFont* const wanted = face == Face::caption  ? frame_.fonts.small
                          : face == Face::body   ? frame_.fonts.normal
                          : face == Face::mono   ? frame_.fonts.mono
+                         : face == Face::headline && frame_.fonts.headline ? frame_.fonts.headline
                                                 : frame_.fonts.bold;
   return wanted != nullptr ? wanted : ImGui::GetFont();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/host_fonts.h"
 
+#include <cmath>
+
 #include <imgui_freetype.h>
 
 #include <QOpenGLExtraFunctions>
@@ -28,21 +30,44 @@ void toLogical(ImFont& font, float ratio) {
   font.Descent /= ratio;
 }
 
+/// ImGui's sizes are line heights; this is the line height of a font whose em is one pixel.
+double lineHeight(const QRawFont& raw) { return (raw.ascent() + raw.descent()) / raw.pixelSize(); }
+
+/// FreeType's bitmaps, but advances rounded to the nearest pixel as Qt does; ImGui's builder rounds up, which spaces small type out.
+void setAdvances(ImFont& font, const std::vector<QRawFont>& sources, double em) {
+  for (ImFontGlyph& glyph : font.Glyphs) {
+    const char32_t c = glyph.Codepoint;
+    for (const QRawFont& raw : sources) {
+      if (!raw.supportsCharacter(c)) continue;
+      const QList<quint32> index = raw.glyphIndexesForString(QString::fromUcs4(&c, 1));
+      if (index.isEmpty()) break;
+      const QPointF advance = raw.advancesForGlyphIndexes(index, QRawFont::UseDesignMetrics).front();
+      glyph.AdvanceX = static_cast<float>(std::round(advance.x() / raw.pixelSize() * em));
+      if (c < static_cast<char32_t>(font.IndexAdvanceX.Size)) font.IndexAdvanceX[static_cast<int>(c)] = glyph.AdvanceX;
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 CanvasFonts::CanvasFonts(GlDevice& device, qreal device_pixel_ratio) : m_device(device), m_atlas(std::make_unique<ImFontAtlas>()) {
   m_atlas->FontBuilderIO = ImGuiFreeType::GetBuilderForFreeType();
   m_atlas->FontBuilderFlags = ImGuiFreeTypeBuilderFlags_LightHinting;
   m_atlas->Flags |= ImFontAtlasFlags_NoMouseCursors;
-  m_fonts.normal = add("NotoSans-Regular.ttf", "DejaVuSans.ttf", 12, device_pixel_ratio);  // first: the default
-  m_fonts.small = add("NotoSans-Regular.ttf", "DejaVuSans.ttf", 11, device_pixel_ratio);
-  m_fonts.bold = add("NotoSans-Bold.ttf", "DejaVuSans-Bold.ttf", 12, device_pixel_ratio);
-  m_fonts.mono = add("NotoSansMono-Regular.ttf", "DejaVuSansMono.ttf", 12, device_pixel_ratio);
+  m_fonts.normal = add("NotoSans-Regular.ttf", "DejaVuSans.ttf", 12 * device_pixel_ratio);  // first: the default
+  m_fonts.small = add("NotoSans-Regular.ttf", "DejaVuSans.ttf", 11 * device_pixel_ratio);
+  m_fonts.bold = add("NotoSans-Bold.ttf", "DejaVuSans-Bold.ttf", 12 * device_pixel_ratio);
+  m_fonts.mono = add("NotoSansMono-Regular.ttf", "DejaVuSansMono.ttf", 12 * device_pixel_ratio);
+  m_fonts.headline = add("NotoSans-Bold.ttf", "DejaVuSans-Bold.ttf", 20 * device_pixel_ratio);
   unsigned char* pixels = nullptr;
   int width = 0, height = 0;
   m_atlas->GetTexDataAsRGBA32(&pixels, &width, &height);
-  if (device_pixel_ratio != 1)
-    for (ImFont* font : m_atlas->Fonts) toLogical(*font, static_cast<float>(device_pixel_ratio));
+  for (const Face& face : m_faces) {
+    setAdvances(*face.font, face.sources, face.em);
+    if (device_pixel_ratio != 1) toLogical(*face.font, static_cast<float>(device_pixel_ratio));
+  }
+  m_faces.clear();
   auto& gl = m_device.gl();
   gl.glGenTextures(1, &m_texture);
   gl.glBindTexture(GL_TEXTURE_2D, m_texture);
@@ -57,21 +82,27 @@ CanvasFonts::~CanvasFonts() {
   if (m_texture && m_device.makeCurrent()) m_device.gl().glDeleteTextures(1, &m_texture);
 }
 
-ImFont* CanvasFonts::add(const char* file, const char* fallback, float px, qreal ratio) {
-  const float size = static_cast<float>(px * ratio);
+ImFont* CanvasFonts::add(const char* file, const char* fallback, double em) {
   ImFontConfig config;
-  ImFont* font = nullptr;
+  Face face{nullptr, {}, em};
   for (const char* name : {file, fallback}) {  // the second one brings the arrows and marks that the first lacks
     const QString path = findFontFile(name);
     if (path.isEmpty()) continue;
-    config.MergeMode = font != nullptr;
+    const QRawFont raw(path, 1000);
+    if (!raw.isValid()) continue;
+    config.MergeMode = face.font != nullptr;
+    const float size = static_cast<float>(std::round(em * lineHeight(raw)));  // the builder takes whole pixels
     ImFont* added = m_atlas->AddFontFromFileTTF(path.toUtf8().constData(), size, &config, viz::canvas_glyph_ranges());
-    if (!font) font = added;
+    if (!face.font) face.font = added;
+    face.sources.push_back(raw);
   }
-  if (font) return font;
-  ImFontConfig plain;  // no font installed: ImGui's own
-  plain.SizePixels = size;
-  return m_atlas->AddFontDefault(&plain);
+  if (!face.font) {  // no font installed: ImGui's own
+    ImFontConfig plain;
+    plain.SizePixels = static_cast<float>(std::round(em * 1.2));
+    face.font = m_atlas->AddFontDefault(&plain);
+  }
+  m_faces.push_back(face);
+  return face.font;
 }
 
 }  // namespace kvscope

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <imgui.h>
+
+#include <QRawFont>
 
 #include "app/window/gl_device.h"
 #include "viz/canvas.h"
@@ -23,11 +26,17 @@ class CanvasFonts {
   const viz::Fonts& fonts() const { return m_fonts; }
 
  private:
-  ImFont* add(const char* file, const char* fallback, float px, qreal ratio);
+  struct Face {
+    ImFont* font = nullptr;
+    std::vector<QRawFont> sources;  // in the order of preference
+    double em = 0;                  // device pixels
+  };
+  ImFont* add(const char* file, const char* fallback, double em);
 
   GlDevice& m_device;
   std::unique_ptr<ImFontAtlas> m_atlas;
   viz::Fonts m_fonts;
+  std::vector<Face> m_faces;  // while they are built
   unsigned m_texture = 0;
 };
 

@@ -31,7 +31,7 @@ QFrame* separator(QWidget* parent) {
 QToolButton* button(QWidget* parent, const QString& text, const QString& help, const char* look) {
   auto* b = new QToolButton(parent);
   b->setObjectName(look);
-  b->setText(text);
+  b->setText(text.isEmpty() ? text : " " + text);
   b->setToolButtonStyle(text.isEmpty() ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
   b->setToolTip(help);
   b->setAccessibleName(text.isEmpty() ? help : text);
@@ -64,8 +64,9 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   setFixedHeight(kToolRow);
   m_open = button(this, "Open", "Open a model folder (Ctrl+O)", "flat");
   m_save = button(this, "Save", "Save a picture of the window (Ctrl+E)", "flat");
-  m_generate = new QPushButton("Generate", this);
+  m_generate = new QPushButton(" Generate", this);
   m_generate->setObjectName("primary");
+  m_generate->setAccessibleName("Generate");
   m_generate->setToolTip("Generate this many tokens after the prompt (F5, Ctrl+Enter)");
   m_count = new QSpinBox(this);
   m_count->setRange(0, 4096);

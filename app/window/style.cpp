@@ -5,9 +5,8 @@
 #include <QDirIterator>
 #include <QFontDatabase>
 #include <QPalette>
+#include <QProxyStyle>
 #include <QStandardPaths>
-#include <QStyle>
-#include <QStyleFactory>
 
 namespace kvscope {
 
@@ -42,6 +41,8 @@ QMenu::separator { height: 1px; background: %line%; margin: 4px 6px; }
 #menuRow { background: %window%; }
 #toolRow { background: %panel%; border-top: 1px solid %line%; border-bottom: 1px solid %line%; }
 #crumbRow { background: %window%; }
+#crumbRow #facts { font-size: 12px; }
+#toolRow #secondary { font-size: 12px; }
 #crumbRow, #messageBar { border-bottom: 1px solid %line%; }
 #messageBar { background: %raised%; border-left: 3px solid %changed%; }
 #statusRow { background: %panel%; border-top: 1px solid %line%; }
@@ -57,7 +58,7 @@ QToolButton#flat, QPushButton#flat { background: transparent; border-color: tran
 QToolButton#flat:hover, QPushButton#flat:hover { background: %raised%; color: %text%; }
 QToolButton#flat:focus, QPushButton#flat:focus { border-color: %accent%; }
 QToolButton#flat:checked { background: %raised%; border-color: %accent%; color: %text%; }
-QToolButton#square { padding: 0; min-width: 26px; max-width: 26px; }
+QToolButton#square { padding: 0; min-width: 26px; max-width: 26px; min-height: 26px; max-height: 26px; }
 QToolButton#header { background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 0; min-width: 22px; max-width: 22px; min-height: 22px; max-height: 22px; }
 QToolButton#header:hover { background: %raised%; }
 QToolButton#header:focus { border-color: %accent%; }
@@ -86,6 +87,7 @@ QSpinBox::up-button, QDoubleSpinBox::up-button { subcontrol-origin: border; subc
 QSpinBox::down-button, QDoubleSpinBox::down-button { subcontrol-origin: border; subcontrol-position: bottom right; width: 18px; border: none; }
 QSpinBox::up-arrow, QDoubleSpinBox::up-arrow { image: url(:/kvscope/chevron-up-%tone%.png); width: 9px; height: 9px; }
 QSpinBox::down-arrow, QDoubleSpinBox::down-arrow { image: url(:/kvscope/chevron-%tone%.png); width: 9px; height: 9px; }
+QSlider { min-height: 22px; }
 QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: %line%; }
 QSlider::sub-page:horizontal { height: 4px; border-radius: 2px; background: %accent%; }
 QSlider::handle:horizontal { width: 12px; height: 12px; margin: -6px 0; border-radius: 8px; border: 2px solid %accent%; background: %panel%; }
@@ -113,6 +115,15 @@ QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: 
 QMainWindow::separator { background: %window%; width: 8px; height: 8px; }
 QMainWindow::separator:hover { background: %line%; }
 )";
+
+/// Fusion with mnemonics underlined only while Alt asks for them.
+class WindowStyle : public QProxyStyle {
+ public:
+  WindowStyle() : QProxyStyle("fusion") {}
+  int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* data) const override {
+    return hint == SH_UnderlineShortcut ? 0 : QProxyStyle::styleHint(hint, option, widget, data);
+  }
+};
 
 viz::Rgb between(viz::Rgb a, viz::Rgb b, double t) {
   const auto channel = [t](int x, int y) { return static_cast<std::uint32_t>(x + (y - x) * t + 0.5); };
@@ -161,8 +172,10 @@ QString styleSheet(const viz::Theme& theme) {
 }
 
 void applyTheme(QApplication& app, const viz::Theme& theme) {
-  static const QString kFusion = "fusion";
-  if (app.style()->name() != kFusion && !app.style()->inherits("QStyleSheetStyle")) app.setStyle(QStyleFactory::create(kFusion));
+  if (!app.property("kvscopeStyle").toBool()) {
+    app.setStyle(new WindowStyle);  // the application owns it
+    app.setProperty("kvscopeStyle", true);
+  }
   QPalette palette;
   const auto set = [&palette](QPalette::ColorRole role, viz::Rgb c) { palette.setColor(role, toColor(c)); };
   set(QPalette::Window, theme.window);
