@@ -45,7 +45,7 @@ int RepresentedCounts::count(const LaneFates& fates, int step, int head, int fir
 
 int tokens_per_bin(float px) {
   int bin = 1;
-  while (static_cast<float>(bin) * px < 1 && bin < (1 << 30)) bin *= 2;
+  while (static_cast<float>(bin) * px < 2 && bin < (1 << 30)) bin *= 2;
   return bin;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kAxisHeight = 30, kMinimapHeight = 18, kMinimapGap = 9, kLegendHeight = 35, kLegendGap = 6;
 constexpr float kGlyphPixels = 10;      // cells of this size show the glyph of their category
-constexpr int kMaxGlyphCells = 1500;    // each takes up to three shapes
+constexpr int kMaxGlyphCells = 1200;    // each takes up to three shapes and a gap
 constexpr float kTextPixels = 36;       // columns of this width show the token
 
 constexpr std::array<LegendItem, 6> kLegend = {{{Category::sink, {}}, {Category::kept, {}}, {Category::merged, {}}, {Category::recent, {}},
@@ -30,7 +30,8 @@ std::string Atlas::facts(const Frame& frame) const {
   std::string text = fmt::format("step {} · position {} · {} heads × {} tokens", format_count(step_of(*lane, frame.selection)),
                                  format_count(record->position), format_count(n_heads_total(*frame.snapshot)), format_count(tokens_seen(*record)));
   if (last_px_ >= 3) text += fmt::format(" · {} px = 1 token", format_mean(last_px_));
-  if (last_px_ > 0 && last_px_ < 3) text += fmt::format(" · 1 px = {} tokens", format_mean(std::max(1.0, 1.0 / static_cast<double>(last_px_))));
+  if (last_px_ >= 1 && last_px_ < 3) text += fmt::format(" · {} px = 1 token", format_number(static_cast<double>(last_px_)));
+  if (last_px_ > 0 && last_px_ < 1) text += fmt::format(" · 1 px = {} tokens", format_mean(1.0 / static_cast<double>(last_px_)));
   return text;
 }
 
@@ -69,7 +70,7 @@ bool Atlas::make_scene(const Painter& p, Scene& s) {
   s.rows = layout_rows(s.snapshot->model.n_layers, s.snapshot->model.n_kv_heads, row_view_, s.area, frame.scale);
   row_view_.scroll = std::clamp(row_view_.scroll, 0.0f, std::max(0.0f, s.rows.content - s.area.height()));
   s.binned = s.axis.px < 3 || s.rows.by_layer;
-  s.bin = tokens_per_bin(s.axis.px);
+  s.bin = s.axis.px < 3 ? tokens_per_bin(s.axis.px) : 1;
   last_px_ = s.axis.px;
   last_bin_ = s.bin;
   last_page_ = static_cast<float>(visible);
@@ -146,6 +147,7 @@ void Atlas::draw_glyphs(Painter& p, const Scene& s) {
     for (int t = first; t <= last; ++t) {
       const Category c = row_categories[static_cast<std::size_t>(t - first)];
       const Rect r{s.axis.x_of(t), row.y0, s.axis.x_of(t + 1) - 1, row.y1};
+      p.fill({r.x1, r.y0, r.x1 + 1, r.y1}, p.theme().panel);
       if (with_text && c != Category::unseen) {
         const TokenInfo* info = t < static_cast<int>(s.snapshot->tokens.size()) ? &s.snapshot->tokens[static_cast<std::size_t>(t)] : nullptr;
         if (info != nullptr) {
@@ -155,9 +157,8 @@ void Atlas::draw_glyphs(Painter& p, const Scene& s) {
         }
       } else if (c == Category::sink || c == Category::merged || c == Category::fresh) {
         p.category(r, c);
-      } else if (c == Category::evicted) {
-        p.fill(r, p.theme().panel);
-        p.frame_rect(r, p.theme().evicted_outline, 1, 0, 0.55);
+      } else if (c == Category::evicted) {  // hollow
+        p.fill(r.inset(1), p.theme().panel);
       }
     }
   }
@@ -189,7 +190,7 @@ void Atlas::draw_labels(Painter& p, const Scene& s) const {
   const float line = p.line_height(Face::caption);
   const bool every_head = s.rows.cell + 1 >= 0.78f * line;
   p.clip({0, s.area.y0 - 2, s.area.x0, s.area.y1 + 2});
-  float layer_free_from = -1e9f, head_free_from = -1e9f;
+  float layer_free_from = -1e9f;
   for (std::size_t i = 0; i < s.rows.rows.size();) {
     const int layer = s.rows.rows[i].layer;
     std::size_t end = i;
@@ -206,10 +207,9 @@ void Atlas::draw_labels(Painter& p, const Scene& s) const {
       if (row.kv_head < 0) continue;
       const bool head_chosen = chosen && f.selection.kv_head == row.kv_head;
       const float middle = (row.y0 + row.y1) / 2;
-      if (head_chosen || every_head || middle - line / 2 >= head_free_from + line) {
+      if (head_chosen || every_head) {  // some labels but not others would be read as wrong rows
         p.text({s.area.x0 - p.px(8), middle}, fmt::format("H{}", row.kv_head), head_chosen ? Face::strong : Face::caption,
                head_chosen ? t.accent : t.disabled, Align::right);
-        head_free_from = middle + line / 2;
       }
     }
   }
@@ -291,7 +291,8 @@ void Atlas::draw_legend(Painter& p, const Scene& s) const {
   RampLegend heads{"bottom row: heads that represent it", t.sequential, "0", format_count(n_heads_total(*s.snapshot)), false, false, {}, 72};
   float x = 12;
   if (s.binned) {
-    const std::string unit = s.bin > 1 ? fmt::format("1 px = {} tokens, mean", format_mean(1.0 / static_cast<double>(s.axis.px))) : "1 texel = 1 token";
+    std::string unit = s.bin > 1 ? fmt::format("mean of {} tokens", format_count(s.bin)) : std::string();
+    if (s.axis.px < 1) unit = fmt::format("1 px = {} tokens, {}", format_mean(1.0 / static_cast<double>(s.axis.px)), unit);
     const std::string name = s.rows.by_layer ? "rows: tokens represented, below it the spread of the heads" : "rows: tokens represented";
     RampLegend rows{name, t.sequential, "0", "100 %", false, false, unit, 72};
     if (p.ramp_legend_width(rows) + x + 12 > p.canvas().x1) rows.name = "represented";

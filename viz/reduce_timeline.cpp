@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/reduce_timeline.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kvscope::viz {
+namespace {
+
+double& at(std::array<double, kCategories>& counts, Category c) { return counts[static_cast<std::size_t>(c)]; }
+
+// Sinks, recent and new slots of one head by the precedence of categories: fresh > sink > recent > kept.
+void count_slots(const HeadRecord& h, const LaneSnapshot& lane, int position, bool prefill_step, std::array<double, kCategories>& counts) {
+  const int n = static_cast<int>(h.pos.size());
+  if (n == 0) return;
+  const bool fresh = !prefill_step && h.pos.back() == position;
+  const int others = fresh ? n - 1 : n;
+  const int sinks = static_cast<int>(std::lower_bound(h.pos.begin(), h.pos.begin() + others, lane.sinks) - h.pos.begin());
+  const int recent = std::clamp(h.recent - (fresh ? 1 : 0), 0, others - sinks);
+  at(counts, Category::fresh) += fresh ? 1 : 0;
+  at(counts, Category::sink) += sinks;
+  at(counts, Category::recent) += recent;
+  at(counts, Category::kept) += others - sinks - recent;
+}
+
+}  // namespace
+
+double StepSummary::tokens() const {
+  double sum = 0;
+  for (double n : counts) sum += n;
+  return sum;
+}
+
+double StepSummary::slots() const {
+  return tokens() - counts[static_cast<std::size_t>(Category::merged)] - counts[static_cast<std::size_t>(Category::evicted)];
+}
+
+std::vector<StepSummary> summarise_steps(const LaneSnapshot& lane, bool prefill_mode) {
+  const std::size_t n_steps = lane.steps.size();
+  std::vector<double> left(n_steps, 0), lost(n_steps, 0);  // token-heads that left, or lost their last slot, in a step
+  if (lane.fates) {
+    for (const HeadFates& f : lane.fates->heads) {
+      for (int s : f.left) {
+        if (s >= 0 && static_cast<std::size_t>(s) < n_steps) ++left[static_cast<std::size_t>(s)];
+      }
+      for (int s : f.lost) {
+        if (s >= 0 && static_cast<std::size_t>(s) < n_steps) ++lost[static_cast<std::size_t>(s)];
+      }
+    }
+  }
+  std::vector<StepSummary> result(n_steps);
+  double left_so_far = 0, lost_so_far = 0;
+  for (std::size_t i = 0; i < n_steps; ++i) {
+    const StepRecord& record = *lane.steps[i];
+    StepSummary& s = result[i];
+    s.step = static_cast<int>(i);
+    s.position = record.position;
+    s.kl = record.kl;
+    s.changed = !record.top1_same;
+    s.ms = record.ms;
+    left_so_far += left[i];
+    lost_so_far += lost[i];
+    for (const HeadRecord& h : record.heads) {
+      for (const Event& e : h.events) ++(e.kind == Event::Kind::evict ? s.evicted : s.merged);
+      count_slots(h, lane, record.position, prefill_mode && i == 0, s.counts);
+    }
+    at(s.counts, Category::merged) = left_so_far - lost_so_far;
+    at(s.counts, Category::evicted) = lost_so_far;
+  }
+  return result;
+}
+
+std::vector<StepBin> bin_steps(const std::vector<StepSummary>& steps, int max_bins) {
+  std::vector<StepBin> bins;
+  if (steps.empty() || max_bins < 1) return bins;
+  const std::size_t size = (steps.size() + static_cast<std::size_t>(max_bins) - 1) / static_cast<std::size_t>(max_bins);
+  for (std::size_t from = 0; from < steps.size(); from += size) {
+    const std::size_t to = std::min(from + size, steps.size());
+    StepBin bin;
+    bin.first = static_cast<int>(from);
+    bin.last = static_cast<int>(to) - 1;
+    for (std::size_t i = from; i < to; ++i) {
+      const StepSummary& s = steps[i];
+      for (std::size_t c = 0; c < bin.mean_counts.size(); ++c) bin.mean_counts[c] += s.counts[c] / static_cast<double>(to - from);
+      bin.kl_min = std::isnan(bin.kl_min) ? s.kl : std::fmin(bin.kl_min, s.kl);
+      bin.kl_max = std::isnan(bin.kl_max) ? s.kl : std::fmax(bin.kl_max, s.kl);
+      bin.changed |= s.changed;
+      if (s.evicted + s.merged > bin.evicted_max + bin.merged_max) {
+        bin.evicted_max = s.evicted;
+        bin.merged_max = s.merged;
+      }
+    }
+    bins.push_back(bin);
+  }
+  return bins;
+}
+
+}  // namespace kvscope::viz

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "viz/draw.h"
+#include "viz/reduce_timeline.h"
+
+namespace kvscope::viz {
+
+/// V5: what happened in every step of one lane. Few steps: one wide column a step with its numbers. Many: bands over the step axis.
+class Timeline : public View {
+ public:
+  const char* id() const override { return "timeline"; }
+  const char* title() const override { return "Timeline"; }
+  std::string facts(const Frame& frame) const override;
+  void draw(const Frame& frame, std::vector<Intent>& intents) override;
+  bool key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) override;
+  std::string cursor_text(const Frame& frame) const override;
+  Table table(const Frame& frame) const override;
+  const std::vector<Mark>& marks() const override { return marks_; }
+  float preferred_height(const Frame& frame) const override { return 174 * frame.scale; }
+
+ private:
+  // Vertical layout, in logical pixels of the canvas.
+  struct Layout {
+    Rect top;         // fates, or slots
+    Rect counts;      // evicted and merged, or removed
+    Rect kl;          // bars; y1 is the base line
+    float step_y = 0; // middle of the step labels
+    Rect legend;
+    float x0 = 0, x1 = 0;
+    float pitch = 0;  // pixels per step
+  };
+
+  void update(const Frame& frame, const LaneSnapshot& lane) const;
+  Layout make_layout(const Painter& p, bool wide) const;
+  void draw_columns(Painter& p, const Layout& l, int step);
+  void draw_bands(Painter& p, const Layout& l, int step);
+  void draw_slots(Painter& p, const Layout& l, const std::vector<StepBin>& bins);
+  void draw_removed(Painter& p, const Layout& l, const std::vector<StepBin>& bins);
+  void draw_kl(Painter& p, const Layout& l, const std::vector<StepBin>& bins);
+  void draw_legend(Painter& p, const Layout& l, bool wide);
+  void react(Painter& p, const Layout& l, std::vector<Intent>& intents);
+  std::vector<std::string> tooltip(const Frame& frame, int step) const;
+
+  std::vector<Mark> marks_;
+  // Summaries of the lane last shown; they only change with the snapshot.
+  mutable std::vector<StepSummary> steps_;
+  mutable const LaneFates* of_fates_ = nullptr;
+  mutable std::uint64_t of_sequence_ = 0;
+  mutable int of_lane_ = -1;
+  mutable std::size_t of_n_steps_ = 0;
+  bool scrubbing_ = false;
+  int hovered_ = -1;
+};
+
+}  // namespace kvscope::viz
