@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include "app/cli/help.h"
 #include "core/error.h"
@@ -26,7 +26,9 @@ struct Words {
 
 using Check = std::function<std::string(std::string&)>;
 
-std::string expected_got(const std::string& expected, const std::string& got) { return fmt::format("expected {}, got '{}'", expected, got); }
+std::string expected_got(const std::string& expected, const std::string& got) {
+  return fmt::format("expected {}, got '{}'", expected, got);
+}
 
 Check one_of(std::vector<std::string> choices) {
   return [choices](std::string& got) -> std::string {
@@ -46,23 +48,26 @@ Check number_in(T min, T max, std::string words) {
   };
 }
 
-/// CLI11's name for the check is empty: the help shows our own words instead.
+/// `type` stands beside the option in the help; the check has no name of its own there.
 template <class Option>
-Option* checked(Option* option, Check check) {
-  return option->check(CLI::Validator(std::move(check), ""))->type_name("");
+Option* checked(Option* option, const char* type, Check check) {
+  return option->check(CLI::Validator(std::move(check), ""))->type_name(type);
 }
 
 void add_common(CLI::App& app, Arguments& a, Words& w) {
-  app.add_option("--model", a.model, "model folder (config.json, model.safetensors, tokenizer.model); default: the embedded model");
-  checked(app.add_option("--device", a.device, "auto, cpu or cuda; default auto"), [](std::string& got) -> std::string {
+  app.add_option("--model", a.model, "model folder (config.json, model.safetensors, tokenizer.model); default: the embedded model")
+      ->type_name("FOLDER");
+  checked(app.add_option("--device", a.device, "auto, cpu or cuda; default auto"), "DEVICE", [](std::string& got) -> std::string {
     if (got == "cuda") return "this build has no CUDA and computes on the CPU; leave the option out or say cpu";
     return one_of({"auto", "cpu"})(got);
   });
-  checked(app.add_option("--precision", w.precision, "f32 (default) or f64; numbers of the computation and the cache"), [](std::string& got) -> std::string {
-    if (got == "f16" || got == "bf16") return fmt::format("the CPU computes in f32 or f64, not in {} (weights in {} are read as they are)", got, got);
-    return one_of({"f32", "f64"})(got);
-  });
-  checked(app.add_option("--threads", a.threads, "threads; default: one per core"), number_in(0, 1024, "0..1024"));
+  checked(app.add_option("--precision", w.precision, "f32 (default) or f64; numbers of the computation and the cache"), "TYPE",
+          [](std::string& got) -> std::string {
+            if (got == "f16" || got == "bf16")
+              return fmt::format("the CPU computes in f32 or f64, not in {} (weights in {} are read as they are)", got, got);
+            return one_of({"f32", "f64"})(got);
+          });
+  checked(app.add_option("--threads", a.threads, "threads; default: one per core"), "N", number_in(0, 1024, "0..1024"));
   app.add_flag("--json", a.json, "machine-readable result on stdout");
   app.add_flag("--quiet", a.quiet, "no progress line, no summary");
 }
@@ -71,17 +76,26 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--prompt", a.prompt, "prompt text")->type_name("TEXT");
   app.add_option("--prompt-file", a.prompt_file, "file with the prompt text")->type_name("FILE");
   app.add_option("--prompt-ids", a.prompt_ids, "prompt as token ids, 1,300,17 (nothing is put before them)")->type_name("IDS");
-  app.add_option("--tokens-file", a.tokens_file, "prompt as token ids: a JSON list, or an object with the list under \"tokens\"")->type_name("FILE.json");
-  checked(app.add_option("--generate", a.generate, "tokens after the prompt; default: run 32, trace 0, with --follow FILE all of its tokens"),
-          number_in(0, 1 << 24, "a whole number from 0"))->type_name("N");
-  app.add_option("--lane", a.lanes, "policy and budget, NAME[:key=value[,key=value]...]; may be given several times. `full` is lane 0 in any case")
-      ->type_name("SPEC")->take_all()->allow_extra_args(false);
-  checked(app.add_option("--prompt-mode", w.prompt_mode, "prefill (default: the whole prompt, then one compression) or stream (token by token)"),
-          one_of({"prefill", "stream"}));
-  app.add_option("--follow", w.follow, "what lanes are fed after the prompt: reference (tokens of the full cache; trace's default), self (each its own; "
-                                       "run's default) or FILE (its text; its ids when it ends in .json)")->type_name("");
-  checked(app.add_option("--temperature", a.temperature, "sampling temperature; default 0: the most likely token"), number_in(0.0, 100.0, "0..100"));
-  checked(app.add_option("--seed", a.seed, "seed of sampling and of policies that draw; default 0"),
+  app.add_option("--tokens-file", a.tokens_file, "prompt as token ids: a JSON list, or an object with the list under \"tokens\"")
+      ->type_name("FILE.json");
+  checked(
+      app.add_option("--generate", a.generate, "tokens after the prompt; default: run 32, trace 0, with --follow FILE all of its tokens"),
+      "N", number_in(0, 1 << 24, "a whole number from 0"));
+  app.add_option("--lane", a.lanes,
+                 "policy and budget, NAME[:key=value[,key=value]...]; may be given several times. the full cache is lane 0 in any case")
+      ->type_name("SPEC")
+      ->take_all()
+      ->allow_extra_args(false);
+  checked(app.add_option("--prompt-mode", w.prompt_mode,
+                         "prefill (default: the whole prompt, then one compression) or stream (token by token)"),
+          "MODE", one_of({"prefill", "stream"}));
+  app.add_option("--follow", w.follow,
+                 "what lanes are fed after the prompt: reference (tokens of the full cache; trace's default), self (each its own; "
+                 "run's default) or FILE (its text; its ids when it ends in .json)")
+      ->type_name("WHAT");
+  checked(app.add_option("--temperature", a.temperature, "sampling temperature; default 0: the most likely token"), "T",
+          number_in(0.0, 100.0, "0..100"));
+  checked(app.add_option("--seed", a.seed, "seed of sampling and of policies that draw; default 0"), "S",
           number_in<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0"));
 }
 
@@ -100,7 +114,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
 void check_prompt(const Arguments& a) {
   const int given = a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value();
   if (given != 1) {
-    throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file, got {}", given == 0 ? "none" : std::to_string(given)));
+    throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file, got {}",
+                                 given == 0 ? "none" : std::to_string(given)));
   }
 }
 
@@ -117,7 +132,8 @@ void resolve(Arguments& a, const Words& w) {
     if (name_of(d) == w.detail) a.detail = d;
   }
   for (const std::string& lane : a.lanes) parse_lane_spec(lane);  // says what is wrong before a model is opened
-  if (a.command == Command::trace && a.out.empty() && !a.json) throw UsageError("trace: expected --out FILE (or --json: the trace on stdout), got neither");
+  if (a.command == Command::trace && a.out.empty() && !a.json)
+    throw UsageError("trace: expected --out FILE (or --json: the trace on stdout), got neither");
 }
 
 }  // namespace
@@ -125,7 +141,8 @@ void resolve(Arguments& a, const Words& w) {
 Arguments parse_arguments(int argc, const char* const* argv) {
   Arguments a;
   Words w;
-  CLI::App app("kvscope without a window: runs a language model with compressed KV caches side by side and says what they do.", "kvscope-cli");
+  CLI::App app("kvscope without a window: runs a language model with compressed KV caches side by side and says what they do.",
+               "kvscope-cli");
   app.set_version_flag("--version", "kvscope-cli " KVSCOPE_VERSION, "print the version and leave");
   app.require_subcommand(0, 1);
   app.footer(main_help());
@@ -142,7 +159,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
     command->footer(run_help(command->get_name()));
   }
   trace->add_option("--out", a.out, "file to write; - or (with --json) nothing: stdout")->type_name("FILE.json");
-  checked(trace->add_option("--detail", w.detail, "summary, events, slots (default) or why: how much the trace holds"),
+  checked(trace->add_option("--detail", w.detail, "summary, events, slots (default) or why: how much the trace holds"), "DETAIL",
           one_of({"summary", "events", "slots", "why"}));
 
   const auto known_commands = [&] { return fmt::format("{}", fmt::join(command_names(app), ", ")); };
@@ -158,7 +175,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
-    a.message = chosen.empty() ? app.help() : chosen.front()->help();
+    a.message = chosen.empty() ? app.help() : chosen.front()->help("kvscope-cli");
     return a;
   } catch (const CLI::CallForVersion&) {
     a.message = app.version() + "\n";
@@ -167,8 +184,8 @@ Arguments parse_arguments(int argc, const char* const* argv) {
     const auto chosen = app.get_subcommands();
     const CLI::App& at = chosen.empty() ? app : *chosen.front();
     const auto extra = app.remaining(true);
-    throw UsageError(fmt::format("{}unexpected '{}' (known: {})", chosen.empty() ? "" : at.get_name() + ": ", extra.empty() ? "" : extra.front(),
-                                 fmt::join(option_names(at), ", ")));
+    throw UsageError(fmt::format("{}unexpected '{}' (known: {})", chosen.empty() ? "" : at.get_name() + ": ",
+                                 extra.empty() ? "" : extra.front(), fmt::join(option_names(at), ", ")));
   } catch (const CLI::ParseError& e) {
     throw UsageError(e.what());
   }

@@ -16,16 +16,16 @@ enum class Command { nothing, info, run, trace };
 /// What the command line says, checked as far as that is possible without files.
 struct Arguments {
   Command command = Command::nothing;
-  std::string message;                     // nothing: what was asked for (help, version)
+  std::string message;  // nothing: what was asked for (help, version)
 
-  std::string model;                       // folder; empty: the embedded model
-  std::string device = "auto";             // auto | cpu
+  std::string model;            // folder; empty: the embedded model
+  std::string device = "auto";  // auto | cpu
   DType precision = DType::f32;
-  int threads = 0;                         // 0: one per core
+  int threads = 0;  // 0: one per core
   bool json = false;
   bool quiet = false;
 
-  bool list_policies = false;              // info
+  bool list_policies = false;  // info
 
   // run, trace; exactly one of the four
   std::optional<std::string> prompt, prompt_file, prompt_ids, tokens_file;
@@ -33,11 +33,11 @@ struct Arguments {
   std::vector<std::string> lanes;
   PromptMode prompt_mode = PromptMode::prefill;
   Follow follow = Follow::reference;
-  std::string follow_file;                 // follow == file
+  std::string follow_file;  // follow == file
   double temperature = 0;
   std::uint64_t seed = 0;
-  Detail detail = Detail::slots;           // trace
-  std::string out;                         // trace; empty or "-": stdout
+  Detail detail = Detail::slots;  // trace
+  std::string out;                // trace; empty or "-": stdout
 };
 
 /// Throws UsageError (what, where, expected, got).

@@ -42,7 +42,8 @@ std::string run_help(const std::string& command) {
   const std::string lane = example_policy();
   const std::string out = command == "trace" ? " --out trace.json" : "";
   return fmt::format(
-      "A lane is NAME[:key=value[,key=value]...]; slots=N or ratio=R (of the prompt's tokens) is its budget per head, the other keys are the\n"
+      "A lane is NAME[:key=value[,key=value]...]; slots=N or ratio=R (of the prompt's tokens) is its budget per head, the other keys are "
+      "the\n"
       "policy's own (kvscope-cli info --policies). A value with a decimal point where a count is meant is a fraction of the budget.\n"
       "\nExamples:\n"
       "  kvscope-cli {0} --prompt \"Once upon a time\" --generate 40 --lane {1}:ratio=0.25 --lane {1}:slots=12{2}\n"

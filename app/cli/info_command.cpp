@@ -18,11 +18,16 @@ using Json = nlohmann::ordered_json;
 
 const char* kind_name(ParamInfo::Kind kind) {
   switch (kind) {
-    case ParamInfo::Kind::count_or_fraction: return "count or fraction of the budget";
-    case ParamInfo::Kind::count: return "count";
-    case ParamInfo::Kind::number: return "number";
-    case ParamInfo::Kind::choice: return "choice";
-    case ParamInfo::Kind::text: return "text";
+    case ParamInfo::Kind::count_or_fraction:
+      return "count or fraction of the budget";
+    case ParamInfo::Kind::count:
+      return "count";
+    case ParamInfo::Kind::number:
+      return "number";
+    case ParamInfo::Kind::choice:
+      return "choice";
+    case ParamInfo::Kind::text:
+      return "text";
   }
   return "";
 }
@@ -48,14 +53,22 @@ Json policies_json() {
       key["help"] = k.help;
       keys.push_back(std::move(key));
     }
-    list.push_back({{"name", p.name}, {"title", p.title}, {"paper", p.paper}, {"idea", p.idea}, {"ranking", p.ranking}, {"merging", p.merging},
-                    {"statistic", p.statistic}, {"sees_question_in_prefill", p.sees_question_in_prefill}, {"keys", std::move(keys)}});
+    list.push_back({{"name", p.name},
+                    {"title", p.title},
+                    {"paper", p.paper},
+                    {"idea", p.idea},
+                    {"ranking", p.ranking},
+                    {"merging", p.merging},
+                    {"statistic", p.statistic},
+                    {"sees_question_in_prefill", p.sees_question_in_prefill},
+                    {"keys", std::move(keys)}});
   }
   return {{"schema", "kvscope.policies/1"}, {"policies", std::move(list)}};
 }
 
 std::string policies_text() {
-  std::string out = "Every policy but one that never compresses takes slots=N (per head) or ratio=R (of the prompt's tokens) as its budget.\n";
+  std::string out =
+      "Every policy but one that never compresses takes slots=N (per head) or ratio=R (of the prompt's tokens) as its budget.\n";
   for (const PolicyInfo& p : policies()) {
     out += fmt::format("\n{}  {}{}\n  {}\n", p.name, p.title, p.paper.empty() ? "" : " (" + p.paper + ")", p.idea);
     std::vector<std::vector<std::string>> rows;
@@ -84,10 +97,22 @@ Json model_json(const Arguments& a, const ModelFiles& model) {
   const ModelConfig& c = model.config;
   return {{"schema", "kvscope.info/1"},
           {"folder", model.folder},
-          {"model", {{"name", c.name}, {"arch", c.arch}, {"n_layers", c.n_layers}, {"n_heads", c.n_heads}, {"n_kv_heads", c.n_kv_heads},
-                     {"head_dim", c.head_dim}, {"dim", c.dim}, {"hidden_dim", c.hidden_dim}, {"vocab_size", c.vocab_size},
-                     {"max_positions", c.max_positions}, {"norm_eps", c.norm_eps}, {"rope_theta", c.rope_theta},
-                     {"tied_embeddings", c.tied_embeddings}, {"bos_id", c.bos_id}, {"eos_id", c.eos_id}}},
+          {"model",
+           {{"name", c.name},
+            {"arch", c.arch},
+            {"n_layers", c.n_layers},
+            {"n_heads", c.n_heads},
+            {"n_kv_heads", c.n_kv_heads},
+            {"head_dim", c.head_dim},
+            {"dim", c.dim},
+            {"hidden_dim", c.hidden_dim},
+            {"vocab_size", c.vocab_size},
+            {"max_positions", c.max_positions},
+            {"norm_eps", c.norm_eps},
+            {"rope_theta", c.rope_theta},
+            {"tied_embeddings", c.tied_embeddings},
+            {"bos_id", c.bos_id},
+            {"eos_id", c.eos_id}}},
           {"tokenizer", model.has_tokenizer ? Json(model.tokenizer->vocab_size()) : Json(nullptr)},
           {"weight_bytes", model.weight_bytes},
           {"weight_bytes_by_dtype", weights_by_dtype(model)},
@@ -99,18 +124,21 @@ Json model_json(const Arguments& a, const ModelFiles& model) {
 std::string model_text(const Arguments& a, const ModelFiles& model) {
   const ModelConfig& c = model.config;
   std::vector<std::string> weights;
-  for (const auto& [dtype, bytes] : weights_by_dtype(model)) weights.push_back(fmt::format("{} {}", dtype, bytes_text(static_cast<double>(bytes))));
+  for (const auto& [dtype, bytes] : weights_by_dtype(model))
+    weights.push_back(fmt::format("{} {}", dtype, bytes_text(static_cast<double>(bytes))));
   const double kv = kv_bytes_per_token(c, a.precision);
   const auto id = [](int i) { return i < 0 ? std::string("none") : std::to_string(i); };
   return aligned({{"model", fmt::format("{} ({})", c.name, c.arch)},
                   {"folder", model.folder},
                   {"layers", std::to_string(c.n_layers)},
-                  {"heads", fmt::format("{} query heads, {} KV heads of {} dimensions ({} query heads share one)", c.n_heads, c.n_kv_heads, c.head_dim, c.group())},
+                  {"heads", fmt::format("{} query heads, {} KV heads of {} dimensions ({} query heads share one)", c.n_heads, c.n_kv_heads,
+                                        c.head_dim, c.group())},
                   {"width", fmt::format("{}, feed-forward {}", c.dim, c.hidden_dim)},
                   {"positions", fmt::format("{} tokens, rotary base {}{}", c.max_positions, c.rope_theta,
-                                            c.rope_scaling.kind == RopeScaling::Kind::none     ? ""
-                                            : c.rope_scaling.kind == RopeScaling::Kind::linear ? fmt::format(", scaled by {}", c.rope_scaling.factor)
-                                                                                               : fmt::format(", llama3 scaling by {}", c.rope_scaling.factor))},
+                                            c.rope_scaling.kind == RopeScaling::Kind::none ? ""
+                                            : c.rope_scaling.kind == RopeScaling::Kind::linear
+                                                ? fmt::format(", scaled by {}", c.rope_scaling.factor)
+                                                : fmt::format(", llama3 scaling by {}", c.rope_scaling.factor))},
                   {"vocabulary", fmt::format("{} tokens, BOS {}, EOS {}; {}", c.vocab_size, id(c.bos_id), id(c.eos_id),
                                              model.has_tokenizer ? "tokenizer.model" : "no tokenizer: token ids only")},
                   {"weights", fmt::format("{}: {}{}", bytes_text(static_cast<double>(model.weight_bytes)), fmt::join(weights, ", "),

@@ -63,7 +63,8 @@ std::vector<int> read_ids(const std::string& path, int vocab_size) {
   const nlohmann::json document = read_json(path, kMaxTextBytes);
   const nlohmann::json* list = &document;
   if (document.is_object() && document.contains("tokens")) list = &document["tokens"];
-  if (!list->is_array()) throw UsageError(fmt::format("{}: expected a JSON list of token ids, or an object with the list under \"tokens\", got neither", path));
+  if (!list->is_array())
+    throw UsageError(fmt::format("{}: expected a JSON list of token ids, or an object with the list under \"tokens\", got neither", path));
   std::vector<int> ids;
   for (const nlohmann::json& item : *list) {
     const bool fits = item.is_number_integer() && item >= 0 && item < vocab_size;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/interrupt.h"
 
-#include <csignal>
 #include <sys/time.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <atomic>
 

@@ -24,10 +24,14 @@ void complain(std::string message) {
 int run(int argc, char** argv) {
   const cli::Arguments arguments = cli::parse_arguments(argc, argv);
   switch (arguments.command) {
-    case cli::Command::nothing: return cli::print(arguments.message);
-    case cli::Command::info: return cli::info(arguments);
-    case cli::Command::run: return cli::run(arguments);
-    case cli::Command::trace: return cli::trace(arguments);
+    case cli::Command::nothing:
+      return cli::print(arguments.message);
+    case cli::Command::info:
+      return cli::info(arguments);
+    case cli::Command::run:
+      return cli::run(arguments);
+    case cli::Command::trace:
+      return cli::trace(arguments);
   }
   KVSCOPE_ASSERT(false);
 }

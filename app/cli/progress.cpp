@@ -32,7 +32,8 @@ std::string progress_line(double fraction, double elapsed_s, const std::string& 
   constexpr int kWidth = 20;
   fraction = std::clamp(fraction, 0.0, 1.0);
   const int full = static_cast<int>(fraction * kWidth);
-  std::string line = fmt::format("[{:<{}}] {:3} %", std::string(static_cast<std::size_t>(full), '#'), kWidth, static_cast<int>(fraction * 100));
+  std::string line =
+      fmt::format("[{:<{}}] {:3} %", std::string(static_cast<std::size_t>(full), '#'), kWidth, static_cast<int>(fraction * 100));
   if (fraction > 0) line += fmt::format("  ETA {}", duration(elapsed_s * (1 - fraction) / fraction));
   line += "  " + activity;
   return line.substr(0, static_cast<std::size_t>(std::max(columns - 1, 1)));

@@ -40,7 +40,8 @@ Result compute(const Arguments& a, Detail detail, bool shadow, const CancelToken
   cancel.check();
   Session session(std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device});
   Progress progress(a.quiet);
-  Snapshot snapshot = session.run(request, cancel, [&](const std::string& activity, double fraction) { progress.show(activity, fraction); });
+  Snapshot snapshot =
+      session.run(request, cancel, [&](const std::string& activity, double fraction) { progress.show(activity, fraction); });
   return {std::move(snapshot), tokenizer};
 }
 
@@ -48,11 +49,19 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 
 std::string run_json(const Result& r) {
   Json lanes = Json::array();
-  for (const LaneSnapshot& lane : r.snapshot.lanes) {
-    const LaneSummary s = summarize(lane);
+  for (std::size_t l = 0; l < r.snapshot.lanes.size(); ++l) {
+    const LaneSnapshot& lane = r.snapshot.lanes[l];
+    const LaneSummary s = summarize(r.snapshot, l);
     const std::vector<int> ids = lane_tokens(r.snapshot, lane);
-    lanes.push_back({{"spec", lane.spec}, {"policy", lane.policy}, {"text", r.tokenizer->decode(ids)}, {"tokens", ids}, {"nll", number(s.nll)},
-                     {"kl", number(s.kl)}, {"top1_same", number(s.top1_same)}, {"bytes", number(lane.bytes)}, {"slots", number(lane.slots)},
+    lanes.push_back({{"spec", lane.spec},
+                     {"policy", lane.policy},
+                     {"text", r.tokenizer->decode(ids)},
+                     {"tokens", ids},
+                     {"nll", number(s.nll)},
+                     {"kl", number(s.kl)},
+                     {"top1_same", number(s.top1_same)},
+                     {"bytes", number(lane.bytes)},
+                     {"slots", number(lane.slots)},
                      {"tokens_per_s", number(s.tokens_per_s)}});
   }
   const Json document{{"schema", "kvscope.run/1"}, {"prompt_tokens", r.snapshot.n_prompt}, {"lanes", std::move(lanes)}};
@@ -61,12 +70,15 @@ std::string run_json(const Result& r) {
 
 std::string summary_table(const Snapshot& snapshot) {
   std::vector<std::vector<std::string>> rows = {{"policy", "lane", "slots", "KV bytes", "mean KL", "top-1 same", "nll", "tokens/s"}};
-  for (const LaneSnapshot& lane : snapshot.lanes) {
-    const LaneSummary s = summarize(lane);
+  bool parted = false;
+  for (std::size_t l = 0; l < snapshot.lanes.size(); ++l) {
+    const LaneSnapshot& lane = snapshot.lanes[l];
+    const LaneSummary s = summarize(snapshot, l);
+    parted = parted || s.compared < static_cast<int>(lane.steps.size());
     rows.push_back({lane.policy, lane.spec, figure(lane.slots, 4), bytes_text(lane.bytes), figure(s.kl),
                     std::isnan(s.top1_same) ? "n/a" : fmt::format("{:.0f} %", 100 * s.top1_same), figure(s.nll), figure(s.tokens_per_s)});
   }
-  return aligned(rows, 2);
+  return aligned(rows, 2) + (parted ? "mean KL and top-1 same: over the steps before a lane's text parts from the full cache's\n" : "");
 }
 
 std::string run_text(const Result& r, bool quiet) {
@@ -88,7 +100,8 @@ void check_target(const std::string& path) {
   if (fs::is_directory(path, error)) throw UsageError(fmt::format("--out {}: expected a file, got a folder", path));
   fs::path folder = fs::path(path).parent_path();
   if (folder.empty()) folder = ".";
-  if (!fs::is_directory(folder, error)) throw UsageError(fmt::format("--out {}: the folder {} does not exist; make it first", path, folder.string()));
+  if (!fs::is_directory(folder, error))
+    throw UsageError(fmt::format("--out {}: the folder {} does not exist; make it first", path, folder.string()));
   if (access(folder.c_str(), W_OK) != 0) throw UsageError(fmt::format("--out {}: the folder {} cannot be written", path, folder.string()));
 }
 
@@ -118,7 +131,8 @@ int trace(const Arguments& a) {
 
 int print(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (!written || std::fflush(stdout) != 0) throw Error("stdout: expected to write the whole result, got an error; is the disk full or the pipe closed?");
+  if (!written || std::fflush(stdout) != 0)
+    throw Error("stdout: expected to write the whole result, got an error; is the disk full or the pipe closed?");
   return 0;
 }
 

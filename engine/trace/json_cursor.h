@@ -11,8 +11,8 @@
 
 namespace kvscope {
 
-/// A value inside a JSON document that knows where it stands, so that every complaint can say so: `file: lanes[1].steps[3].nll: expected ...`.
-/// Cheap to copy down, lives no longer than its parent and the document. All getters throw Error.
+/// A value inside a JSON document that knows where it stands, so that every complaint can say so: `file: lanes[1].steps[3].nll: expected
+/// ...`. Cheap to copy down, lives no longer than its parent and the document. All getters throw Error.
 class JsonCursor {
  public:
   JsonCursor(const nlohmann::json& root, const std::string& name) : value_(&root), name_(&name) {}

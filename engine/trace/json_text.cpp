@@ -33,7 +33,11 @@ bool is_utf8(std::string_view bytes) {
   std::size_t i = 0;
   while (i < bytes.size()) {
     const auto lead = static_cast<unsigned char>(bytes[i]);
-    const int more = lead < 0x80 ? 0 : lead >= 0xC2 && lead < 0xE0 ? 1 : lead >= 0xE0 && lead < 0xF0 ? 2 : lead >= 0xF0 && lead < 0xF5 ? 3 : -1;
+    const int more = lead < 0x80                   ? 0
+                     : lead >= 0xC2 && lead < 0xE0 ? 1
+                     : lead >= 0xE0 && lead < 0xF0 ? 2
+                     : lead >= 0xF0 && lead < 0xF5 ? 3
+                                                   : -1;
     if (more < 0 || bytes.size() - i <= static_cast<std::size_t>(more)) return false;
     for (int j = 1; j <= more; ++j) {
       if ((static_cast<unsigned char>(bytes[i + j]) & 0xC0) != 0x80) return false;

@@ -37,7 +37,9 @@ class JsonText {
   JsonText& values(std::span<const int> numbers);
 
   template <class T>
-  JsonText& member(std::string_view name, const T& v) { return key(name).value(v); }
+  JsonText& member(std::string_view name, const T& v) {
+    return key(name).value(v);
+  }
 
   const std::string& text() const { return text_; }
   std::string take() { return std::move(text_); }

@@ -23,14 +23,22 @@ class Mean {
 
 }  // namespace
 
-LaneSummary summarize(const LaneSnapshot& lane) {
+LaneSummary summarize(const Snapshot& snapshot, std::size_t lane_index) {
+  const LaneSnapshot& lane = snapshot.lanes[lane_index];
+  const std::vector<StepPtr>& reference = snapshot.lanes.front().steps;
+  LaneSummary out;
   Mean kl, nll, same, rel_l2, l1_wo, loss;
   double ms = 0;
+  bool same_text = true;  // up to the token that this step has read
   for (std::size_t i = 0; i < lane.steps.size(); ++i) {
     const StepRecord& step = *lane.steps[i];
-    kl.add(step.kl);
+    if (same_text) {
+      kl.add(step.kl);
+      same.add(step.top1_same ? 1 : 0);
+      ++out.compared;
+    }
+    same_text = same_text && i < reference.size() && reference[i]->next_token == step.next_token;
     nll.add(step.nll);
-    same.add(step.top1_same ? 1 : 0);
     if (i > 0) ms += step.ms;
     for (const HeadRecord& head : step.heads) {
       rel_l2.add(head.local_rel_l2);
@@ -38,7 +46,12 @@ LaneSummary summarize(const LaneSnapshot& lane) {
       loss.add(head.attention_loss);
     }
   }
-  LaneSummary out{kl.value(), nll.value(), same.value(), rel_l2.value(), l1_wo.value(), loss.value()};
+  out.kl = kl.value();
+  out.nll = nll.value();
+  out.top1_same = same.value();
+  out.local_rel_l2 = rel_l2.value();
+  out.local_l1_wo = l1_wo.value();
+  out.attention_loss = loss.value();
   if (ms > 0) out.tokens_per_s = 1000.0 * static_cast<double>(lane.steps.size() - 1) / ms;
   return out;
 }

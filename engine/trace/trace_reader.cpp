@@ -143,7 +143,8 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
   if (l.has("params")) {
     const JsonCursor params = l.at("params");
     if (!params.raw().is_object()) params.fail("an object");
-    for (const auto& [key, value] : params.raw().items()) lane.params.push_back({key, value.is_string() ? value.get<std::string>() : value.dump()});
+    for (const auto& [key, value] : params.raw().items())
+      lane.params.push_back({key, value.is_string() ? value.get<std::string>() : value.dump()});
   }
   if (l.has("sinks")) lane.sinks = l.at("sinks").whole(0, kMaxInt);
   if (l.has("slots_asked")) lane.slots_asked = l.at("slots_asked").whole(-1, kMaxInt);

@@ -13,7 +13,7 @@ namespace kvscope {
 
 /// What a trace file holds.
 struct Trace {
-  Snapshot snapshot;                  // fates are derived from the events where there are any heads; params come in order of key
+  Snapshot snapshot;  // fates are derived from the events where there are any heads; params come in order of key
   std::uint64_t seed = 0;
   std::vector<std::string> warnings;  // as written, and a sentence about every kind of event this program does not know
 };

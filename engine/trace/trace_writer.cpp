@@ -15,7 +15,8 @@ namespace {
 /// Writes one snapshot. `warnings_` collects sentences about fields that had to be null.
 class Writer {
  public:
-  Writer(const Snapshot& snapshot, const TraceOptions& options) : snapshot_(snapshot), options_(options), why_(options.detail == Detail::why) {}
+  Writer(const Snapshot& snapshot, const TraceOptions& options)
+      : snapshot_(snapshot), options_(options), why_(options.detail == Detail::why) {}
 
   std::string write();
 
@@ -66,7 +67,9 @@ std::string Writer::write() {
   const Snapshot& s = snapshot_;
   json_.begin_object().member("schema", "kvscope.trace/1");
   model();
-  json_.member("device", device_kind(s.device)).member("precision", s.precision).member("prompt_mode", s.prefill_mode ? "prefill" : "stream");
+  json_.member("device", device_kind(s.device))
+      .member("precision", s.precision)
+      .member("prompt_mode", s.prefill_mode ? "prefill" : "stream");
   json_.member("follow", s.follow).member("seed", static_cast<unsigned long long>(options_.seed));
   tokens();
   if (why_) json_.member("detail", "why").member("shadow", s.shadow).member("prompt", s.prompt);
@@ -85,7 +88,12 @@ std::string Writer::write() {
 
 void Writer::model() {
   const ModelConfig& m = snapshot_.model;
-  json_.key("model").begin_object().member("name", m.name).member("arch", m.arch).member("n_layers", m.n_layers).member("n_heads", m.n_heads);
+  json_.key("model")
+      .begin_object()
+      .member("name", m.name)
+      .member("arch", m.arch)
+      .member("n_layers", m.n_layers)
+      .member("n_heads", m.n_heads);
   json_.member("n_kv_heads", m.n_kv_heads).member("head_dim", m.head_dim).member("vocab_size", m.vocab_size);
   if (why_) {
     json_.member("dim", m.dim).member("hidden_dim", m.hidden_dim).member("max_positions", m.max_positions).member("bos_id", m.bos_id);
@@ -306,10 +314,14 @@ std::string trace_text(const Snapshot& snapshot, const TraceOptions& options) { 
 
 std::string name_of(Detail detail) {
   switch (detail) {
-    case Detail::summary: return "summary";
-    case Detail::events: return "events";
-    case Detail::slots: return "slots";
-    case Detail::why: return "why";
+    case Detail::summary:
+      return "summary";
+    case Detail::events:
+      return "events";
+    case Detail::slots:
+      return "slots";
+    case Detail::why:
+      return "why";
   }
   KVSCOPE_ASSERT(false);
 }

@@ -70,7 +70,7 @@ class Info(CliTest):
 
 class Run(CliTest):
     def test_prints_the_text_of_each_lane_and_a_table(self):
-        text = self.succeeds("run", "--prompt", "Once upon a time", "--generate", "5", "--lane", "local:slots=4")
+        text = self.succeeds("run", "--prompt", "Once upon a time", "--generate", "5", "--lane", "local:slots=4", "--follow", "reference")
         self.assertIn("--- full\nOnce upon a time", text)
         self.assertIn("--- local:slots=4\nOnce upon a time", text)
         rows = [x.split() for x in text.splitlines()[-3:]]
@@ -97,6 +97,7 @@ class Run(CliTest):
         own = tokens()
         self.assertNotEqual(own[0], own[1])
         self.assertEqual(own, tokens("--follow", "self"))
+        self.assertIn("before a lane's text parts", self.succeeds("run", "--prompt", "Once upon a time, the king", "--generate", "24", "--lane", "local:slots=3"))
         same = tokens("--follow", "reference")
         self.assertEqual(same[0], same[1])
 

@@ -33,7 +33,8 @@ TEST(NumberText, ReadsBackExactlyForRandomBitPatterns) {
     ++tried;
     ASSERT_EQ(std::strtod(number_text(x).c_str(), nullptr), x);
   }
-  for (const double x : {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max(), std::numeric_limits<double>::min()}) {
+  for (const double x :
+       {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max(), std::numeric_limits<double>::min()}) {
     EXPECT_EQ(std::strtod(number_text(x).c_str(), nullptr), x);
   }
 }
@@ -46,7 +47,8 @@ TEST(StringText, EscapesWhatJsonMustEscapeAndReplacesBytesThatAreNotUtf8) {
 }
 
 TEST(IsUtf8, AcceptsCodePointsOfEveryLengthAndRefusesEverythingElse) {
-  for (const char* good : {"", "a", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xED\x9F\xBF", "\xF4\x8F\xBF\xBF"}) EXPECT_TRUE(is_utf8(good)) << good;
+  for (const char* good : {"", "a", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xED\x9F\xBF", "\xF4\x8F\xBF\xBF"})
+    EXPECT_TRUE(is_utf8(good)) << good;
   EXPECT_FALSE(is_utf8("\xC3"));              // cut short
   EXPECT_FALSE(is_utf8("\xA9"));              // continuation alone
   EXPECT_FALSE(is_utf8("\xC0\xAF"));          // overlong

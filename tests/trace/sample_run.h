@@ -10,7 +10,15 @@ namespace kvscope {
 inline Snapshot sample_run() {
   Snapshot s;
   s.phase = RunPhase::idle;
-  s.model = {.name = "hand", .arch = "llama", .n_layers = 1, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8, .dim = 32, .hidden_dim = 48, .vocab_size = 512,
+  s.model = {.name = "hand",
+             .arch = "llama",
+             .n_layers = 1,
+             .n_heads = 4,
+             .n_kv_heads = 2,
+             .head_dim = 8,
+             .dim = 32,
+             .hidden_dim = 48,
+             .vocab_size = 512,
              .max_positions = 64};
   s.device = "cpu, AVX-512, 2 threads";
   s.precision = "f64";
@@ -94,11 +102,28 @@ inline Snapshot sample_run() {
   lane.fed = {9};
   StepRecord first = step(0, 9, false), second = step(1, -1, false);
   for (HeadRecord& head : first.heads) {
-    head.events = {{.kind = Event::Kind::merge, .pos = 0, .into = 1, .w_removed = 0.31, .w_target = 0.69, .score = 0.2, .cos = 0.9, .gamma = 0.97, .form = "zip"}};
-    head.merges = {{.into = 1, .members = {1, 0}, .votes = {1, 1}, .mu = {0.6, 0.3}, .weights = {0.69, 0.31}, .T = {0.1, 0.2}, .m = {0.15, 0.25}, .extra = 0, .gamma = 0.97}};
+    head.events = {{.kind = Event::Kind::merge,
+                    .pos = 0,
+                    .into = 1,
+                    .w_removed = 0.31,
+                    .w_target = 0.69,
+                    .score = 0.2,
+                    .cos = 0.9,
+                    .gamma = 0.97,
+                    .form = "zip"}};
+    head.merges = {{.into = 1,
+                    .members = {1, 0},
+                    .votes = {1, 1},
+                    .mu = {0.6, 0.3},
+                    .weights = {0.69, 0.31},
+                    .T = {0.1, 0.2},
+                    .m = {0.15, 0.25},
+                    .extra = 0,
+                    .gamma = 0.97}};
   }
   second.heads[0].events = {{.kind = Event::Kind::evict, .pos = 2, .score = 0.125}};
-  second.heads[1].events = {{.kind = Event::Kind::merge, .pos = 2, .into = 1, .w_removed = 0.5, .w_target = 0.5, .form = "bias", .fallback = true}};
+  second.heads[1].events = {
+      {.kind = Event::Kind::merge, .pos = 2, .into = 1, .w_removed = 0.5, .w_target = 0.5, .form = "bias", .fallback = true}};
   lane.steps = {std::make_shared<StepRecord>(first), std::make_shared<StepRecord>(second)};
   s.lanes = {full, lane};
   return s;

@@ -106,18 +106,26 @@ TEST(TraceReader, IgnoresUnknownKeysAndNamesUnknownEvents) {
 
 TEST(TraceReader, SaysWhereAndWhatItExpected) {
   const auto at = [](const char* p) { return json::json_pointer(p); };
-  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/0/heads/0/slots/0"), "x")), "t.json: lanes[1].steps[0].heads[0].slots[0]: expected a list, got \"x\"");
-  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/0/heads/0/slots/1/0"), 0)), "t.json: lanes[1].steps[0].heads[0].slots[1][0]: expected a whole number in 2..2, got 0");
-  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/1/position"), 99)), "t.json: lanes[1].steps[1].position: expected a whole number in 3..3, got 99");
+  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/0/heads/0/slots/0"), "x")),
+            "t.json: lanes[1].steps[0].heads[0].slots[0]: expected a list, got \"x\"");
+  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/0/heads/0/slots/1/0"), 0)),
+            "t.json: lanes[1].steps[0].heads[0].slots[1][0]: expected a whole number in 2..2, got 0");
+  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/1/position"), 99)),
+            "t.json: lanes[1].steps[1].position: expected a whole number in 3..3, got 99");
   EXPECT_EQ(message_of(changed(at("/tokens/2"), 512)), "t.json: tokens[2]: expected a whole number in 0..511, got 512");
   EXPECT_EQ(message_of(changed(at("/tokens/2"), 1.5)), "t.json: tokens[2]: expected a whole number in 0..511, got 1.5");
   EXPECT_EQ(message_of(changed(at("/model/n_kv_heads"), 3)), "t.json: model.n_kv_heads: expected a divisor of n_heads = 4, got 3");
-  EXPECT_EQ(message_of(changed(at("/model/n_layers"), 2)), "t.json: lanes[0].steps[0].heads: expected none or all 4 heads, got a list of 2");
-  EXPECT_EQ(message_of(changed(at("/model/n_layers"), 1000000000)), "t.json: model.n_layers: expected a whole number in 1..4096, got 1000000000");
+  EXPECT_EQ(message_of(changed(at("/model/n_layers"), 2)),
+            "t.json: lanes[0].steps[0].heads: expected none or all 4 heads, got a list of 2");
+  EXPECT_EQ(message_of(changed(at("/model/n_layers"), 1000000000)),
+            "t.json: model.n_layers: expected a whole number in 1..4096, got 1000000000");
   EXPECT_EQ(message_of(changed(at("/prompt_mode"), "both")), "t.json: prompt_mode: expected prefill or stream, got \"both\"");
-  EXPECT_EQ(message_of(changed(at("/schema"), "kvscope.trace/2")), "t.json: expected a trace of schema kvscope.trace/1, got kvscope.trace/2");
-  EXPECT_EQ(message_of(changed(at("/token_texts/1"), json{{"hex", "6g"}})), "t.json: token_texts[1].hex: expected pairs of hexadecimal digits, got \"6g\"");
-  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/0/heads/0/attention"), {1})), "t.json: lanes[1].steps[0].heads[0].attention: expected none or one number per attended slot (3), got a list of 1");
+  EXPECT_EQ(message_of(changed(at("/schema"), "kvscope.trace/2")),
+            "t.json: expected a trace of schema kvscope.trace/1, got kvscope.trace/2");
+  EXPECT_EQ(message_of(changed(at("/token_texts/1"), json{{"hex", "6g"}})),
+            "t.json: token_texts[1].hex: expected pairs of hexadecimal digits, got \"6g\"");
+  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/0/heads/0/attention"), {1})),
+            "t.json: lanes[1].steps[0].heads[0].attention: expected none or one number per attended slot (3), got a list of 1");
 }
 
 TEST(TraceReader, RefusesEventsThatCannotHaveHappened) {
@@ -163,7 +171,8 @@ TEST(TraceReader, SurvivesRandomDamage) {
 
 TEST(TraceReader, RefusesMoreFatesThanMemoryHolds) {
   json t = json::parse(trace_text(sample_run()));
-  t["model"] = {{"name", "x"}, {"arch", "llama"}, {"n_layers", 4096}, {"n_heads", 4096}, {"n_kv_heads", 4096}, {"head_dim", 1}, {"vocab_size", 512}};
+  t["model"] = {{"name", "x"},        {"arch", "llama"}, {"n_layers", 4096}, {"n_heads", 4096},
+                {"n_kv_heads", 4096}, {"head_dim", 1},   {"vocab_size", 512}};
   EXPECT_THAT(message_of(t.dump()), HasSubstr("expected none or all 16777216 heads"));
 }
 

@@ -30,7 +30,10 @@ StepRecord& step_of(Snapshot& s, int lane, int step) {
 TEST(TraceWriter, WritesTheTopOfTheSchema) {
   const json t = parsed(sample_run());
   EXPECT_EQ(t["schema"], "kvscope.trace/1");
-  EXPECT_EQ(t["model"], json({{"name", "hand"}, {"arch", "llama"}, {"n_layers", 1}, {"n_heads", 4}, {"n_kv_heads", 2}, {"head_dim", 8}, {"vocab_size", 512}}));
+  EXPECT_EQ(
+      t["model"],
+      json(
+          {{"name", "hand"}, {"arch", "llama"}, {"n_layers", 1}, {"n_heads", 4}, {"n_kv_heads", 2}, {"head_dim", 8}, {"vocab_size", 512}}));
   EXPECT_EQ(t["device"], "cpu") << "neither instruction set nor number of threads: the same run gives the same bytes";
   EXPECT_EQ(t["precision"], "f64");
   EXPECT_EQ(t["prompt_mode"], "prefill");
@@ -43,11 +46,16 @@ TEST(TraceWriter, WritesTheTopOfTheSchema) {
 
 TEST(TraceWriter, PutsEveryStepAndEveryHeadOnALineOfItsOwn) {
   const std::string text = trace_text(sample_run());
-  EXPECT_THAT(text, HasSubstr("\n{\"step\":0,\"position\":2,\"next_token\":9,\"nll\":2.31,\"kl\":0.1,\"top1_same\":false,\"logits_top\":[[17,9.1],[4,8.7],"
-                              "[9,0.3333333333333333]],\"heads\":[\n"));
-  EXPECT_THAT(text, HasSubstr("\n{\"layer\":0,\"kv_head\":1,\"budget\":2,\"slots\":[[1,2,0.81],[2,1,null]],\"events\":[{\"kind\":\"merge\",\"pos\":0,\"into\":1,"
-                              "\"weights\":[0.31,0.69],\"score\":0.2,\"form\":\"zip\",\"cos\":0.9,\"gamma\":0.97}],\"compress_rel_l2\":1e-07,"
-                              "\"local_rel_l2\":0.013,\"local_l1_wo\":0.4,\"attention_loss\":0.02}"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "\n{\"step\":0,\"position\":2,\"next_token\":9,\"nll\":2.31,\"kl\":0.1,\"top1_same\":false,\"logits_top\":[[17,9.1],[4,8.7],"
+          "[9,0.3333333333333333]],\"heads\":[\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\n{\"layer\":0,\"kv_head\":1,\"budget\":2,\"slots\":[[1,2,0.81],[2,1,null]],\"events\":[{\"kind\":\"merge\","
+                        "\"pos\":0,\"into\":1,"
+                        "\"weights\":[0.31,0.69],\"score\":0.2,\"form\":\"zip\",\"cos\":0.9,\"gamma\":0.97}],\"compress_rel_l2\":1e-07,"
+                        "\"local_rel_l2\":0.013,\"local_l1_wo\":0.4,\"attention_loss\":0.02}"));
   EXPECT_EQ(text.back(), '\n');
 }
 
@@ -61,14 +69,13 @@ TEST(TraceWriter, LeavesNextTokenAndNllOfTheLastStepNull) {
   EXPECT_TRUE(last["nll"].is_null());
 }
 
-TEST(TraceWriter, WritesNoBudgetAsNull) {
-  EXPECT_TRUE(parsed(sample_run())["lanes"][0]["steps"][0]["heads"][0]["budget"].is_null());
-}
+TEST(TraceWriter, WritesNoBudgetAsNull) { EXPECT_TRUE(parsed(sample_run())["lanes"][0]["steps"][0]["heads"][0]["budget"].is_null()); }
 
 TEST(TraceWriter, WritesOnlyWhatAnEventKnows) {
   const json heads = parsed(sample_run())["lanes"][1]["steps"][1]["heads"];
   EXPECT_EQ(heads[0]["events"][0], json({{"kind", "evict"}, {"pos", 2}, {"score", 0.125}}));
-  EXPECT_EQ(heads[1]["events"][0], json({{"kind", "merge"}, {"pos", 2}, {"into", 1}, {"weights", {0.5, 0.5}}, {"form", "bias"}, {"fallback", true}}));
+  EXPECT_EQ(heads[1]["events"][0],
+            json({{"kind", "merge"}, {"pos", 2}, {"into", 1}, {"weights", {0.5, 0.5}}, {"form", "bias"}, {"fallback", true}}));
 }
 
 TEST(TraceWriter, DropsHeadsForSummaryAndSlotsForEvents) {
@@ -107,8 +114,10 @@ TEST(TraceWriter, WritesNoNumberThatIsNotFiniteAndWarns) {
   EXPECT_THAT(text, Not(HasSubstr("inf")));
   const json t = json::parse(text);
   EXPECT_TRUE(t["lanes"][1]["steps"][0]["kl"].is_null());
-  EXPECT_EQ(t["warnings"], json({"kl was not measured or not a finite number in at least one place", "logits_top was not measured or not a finite number in at least one place",
-                                 "score was not measured or not a finite number in at least one place", "weights was not measured or not a finite number in at least one place"}));
+  EXPECT_EQ(t["warnings"], json({"kl was not measured or not a finite number in at least one place",
+                                 "logits_top was not measured or not a finite number in at least one place",
+                                 "score was not measured or not a finite number in at least one place",
+                                 "weights was not measured or not a finite number in at least one place"}));
 }
 
 TEST(TraceWriter, SaysThatLocalFiguresWereNotMeasured) {
