@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kRotatedKeys = 64;  // keys rotated at a time
 constexpr int kPromptRows = 12;   // query rows that share one pass over keys and values
+constexpr int kPackingPays = 24;  // rows times group, that is uses of one packed key
 
 template <class T>
 void finish_row(const Kernels<T>& kernels, T* out, int width, T sum, const T* weights, int n, void* probabilities) {
@@ -104,50 +105,88 @@ void CpuBackend<T>::attend_one(const AttentionJob& job, Scratch& scratch) {
   }
 }
 
+/// Keys of all heads in the order that dots_packed() wants; false where that does not pay or fit.
+template <class T>
+bool CpuBackend<T>::pack_keys(const PromptAttentionJob& job) {
+  const int d = config_.head_dim, lanes = kernels_.lanes, seen = job.first + job.rows, blocks = (seen + lanes - 1) / lanes;
+  if (!kernels_.packs(d) || job.rows * config_.group() < kPackingPays) return false;
+  const std::size_t per_head = static_cast<std::size_t>(blocks) * static_cast<std::size_t>(lanes) * width();
+  T* all = packed_keys_.of<T>(per_head * static_cast<std::size_t>(config_.n_kv_heads));
+  pool_.parallel_for(config_.n_kv_heads, grain_for(static_cast<double>(per_head), 1), [&](int begin, int end) {
+    for (int h = begin; h < end; ++h) {
+      T* packed = all + static_cast<std::size_t>(h) * per_head;
+      std::fill(packed + per_head - static_cast<std::size_t>(lanes * d), packed + per_head, T(0));  // the last block may be partial
+      int at = 0;
+      for (const KvSegment& s : job.slots[static_cast<std::size_t>(h)]) {
+        const T* k = static_cast<const T*>(s.k);
+        for (int j = 0; j < s.n && at < seen; ++j, ++at, k += d) {
+          T* to = packed + static_cast<std::size_t>(at / lanes) * static_cast<std::size_t>(lanes * d) + at % lanes;
+          for (int i = 0; i < d; ++i) to[i * lanes] = k[i];
+        }
+      }
+      KVSCOPE_ASSERT(at == seen);
+    }
+  });
+  return true;
+}
+
 template <class T>
 void CpuBackend<T>::attend_prompt(const PromptAttentionJob& job) {
   KVSCOPE_ASSERT(job.slots.size() == static_cast<std::size_t>(config_.n_kv_heads) && job.first >= 0);
   if (job.rows <= 0) return;
+  const bool packed = pack_keys(job);
   const int tiles = (job.rows + kPromptRows - 1) / kPromptRows, heads = config_.n_heads;
   const double work = 4.0 * kPromptRows * (job.first + job.rows / 2) * config_.head_dim;
   pool_.parallel_for_worker(tiles * heads, grain_for(work, 1), [&](int begin, int end, int worker) {
     for (int i = begin; i < end; ++i) {
       const int tile = tiles - 1 - i / heads, head = i % heads;  // the longest rows first, so that the threads end together
       const int r = tile * kPromptRows;
-      attend_rows(job, head, r, std::min(kPromptRows, job.rows - r), scratch_[static_cast<std::size_t>(worker)]);
+      attend_rows(job, head, r, std::min(kPromptRows, job.rows - r), packed, scratch_[static_cast<std::size_t>(worker)]);
     }
   });
 }
 
+/// z [rows, ldz] = q . k, not scaled, for every slot that the last of the rows sees (and perhaps some more).
 template <class T>
-void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, Scratch& scratch) {
+void CpuBackend<T>::prompt_logits(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long ldz) {
+  const int d = config_.head_dim, seen = job.first + first_row + rows, kv_head = head / config_.group(), lanes = kernels_.lanes;
+  const long stride = static_cast<long>(config_.n_heads) * d;
+  const T* q = static_cast<const T*>(job.q) + first_row * stride + static_cast<long>(head) * d;
+  if (packed) {
+    const int all_blocks = (job.first + job.rows + lanes - 1) / lanes;
+    const T* keys = packed_keys_.of<T>(0) + static_cast<std::size_t>(kv_head) * static_cast<std::size_t>(all_blocks * lanes) * width();
+    return kernels_.dots_packed(q, stride, rows, keys, (seen + lanes - 1) / lanes, d, z, ldz);
+  }
+  Dots<T> dots;
+  dots.x = q;
+  dots.ldx = stride;
+  dots.rows = rows;
+  dots.w_type = dtype();
+  dots.ldw = dots.k = d;
+  dots.ldy = ldz;
+  int at = 0;
+  for (const KvSegment& s : job.slots[static_cast<std::size_t>(kv_head)]) {
+    dots.cols = std::min(s.n, seen - at);
+    if (dots.cols <= 0) break;
+    dots.w = s.k;
+    dots.y = z + at;
+    kernels_.dots(dots);
+    at += dots.cols;
+  }
+  KVSCOPE_ASSERT(at == seen);
+}
+
+template <class T>
+void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, Scratch& scratch) {
   const int width = config_.head_dim, all = job.first + job.rows;
   const int seen = job.first + first_row + rows;  // by the last row
   const long stride = static_cast<long>(config_.n_heads) * width;
-  const T* q = static_cast<const T*>(job.q) + first_row * stride + static_cast<long>(head) * width;
   T* out = static_cast<T*>(job.out) + first_row * stride + static_cast<long>(head) * width;
   const std::vector<KvSegment>& segments = job.slots[static_cast<std::size_t>(head / config_.group())];
 
   const long row = (seen + 15) / 16 * 16;
   T* z = scratch.of<T>(static_cast<std::size_t>(row) * static_cast<std::size_t>(rows));
-  Dots<T> d;
-  d.x = q;
-  d.ldx = stride;
-  d.rows = rows;
-  d.w_type = dtype();
-  d.ldw = d.k = width;
-  d.ldy = row;
-  int at = 0;
-  for (const KvSegment& s : segments) {
-    const int n = std::min(s.n, seen - at);
-    if (n <= 0) break;
-    d.w = s.k;
-    d.cols = n;
-    d.y = z + at;
-    kernels_.dots(d);
-    at += n;
-  }
-  KVSCOPE_ASSERT(at == seen);
+  prompt_logits(job, head, first_row, rows, packed, z, row);
 
   const T scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(width)));
   const auto matrix_row = [&](void* matrix, int r) -> T* {
@@ -166,7 +205,7 @@ void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int fir
   }
   // What all rows see in one pass, then each row's own rest (at most rows - 1 slots).
   const int common = job.first + first_row + 1;
-  at = 0;
+  int at = 0;
   for (const KvSegment& s : segments) {
     const int n = std::min(s.n, common - at);
     if (n <= 0) break;

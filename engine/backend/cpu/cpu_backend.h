@@ -55,7 +55,9 @@ class CpuBackend final : public Backend {
 
  private:
   void attend_one(const AttentionJob& job, Scratch& scratch);
-  void attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, Scratch& scratch);
+  bool pack_keys(const PromptAttentionJob& job);
+  void prompt_logits(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long ldz);
+  void attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, Scratch& scratch);
   void combine_one(const CombineJob& job);
   std::size_t width() const { return static_cast<std::size_t>(config_.head_dim); }
 
@@ -64,6 +66,7 @@ class CpuBackend final : public Backend {
   RopeTable<T> rope_;
   ThreadPool pool_;
   std::vector<Scratch> scratch_;  // one per worker
+  Scratch packed_keys_;           // of one attend_prompt call: [n_kv_heads, blocks, head_dim, lanes]
 };
 
 /// Result chunk of at least this many multiply-adds, so that small loops do not pay for threads.

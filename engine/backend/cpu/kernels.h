@@ -41,6 +41,11 @@ struct Kernels {
   int lanes;         // of one vector
 
   void (*dots)(const Dots<T>& args);
+  /// dots() against columns packed in blocks of `lanes`: packed[block][i][lane] = w[block * lanes + lane][i]. The same sums in the same
+  /// order, so the same bits, but without the additions across a vector: for many rows and short k. y gets n_blocks * lanes columns.
+  /// Only where packs(k).
+  void (*dots_packed)(const T* x, long ldx, int rows, const T* packed, int n_blocks, int k, T* y, long ldy);
+  bool (*packs)(int k);
   /// out[r][i] += sum_j p[r][j] v[j][i], j ascending, one rounding chain per (r, i). v [n, width] contiguous.
   void (*add_weighted_rows)(const T* p, long ldp, int rows, const T* v, int n, int width, T* out, long ldo);
 

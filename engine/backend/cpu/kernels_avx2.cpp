@@ -4,6 +4,7 @@
 #include "backend/cpu/simd_avx2.h"
 // the loops need the instruction set above
 #include "backend/cpu/dots_body.h"
+#include "backend/cpu/packed_body.h"
 #include "backend/cpu/rows_body.h"
 
 #include "backend/cpu/kernel_tables.h"

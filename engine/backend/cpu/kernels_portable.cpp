@@ -3,6 +3,7 @@
 #include "backend/cpu/simd_portable.h"
 // the loops need the instruction set above
 #include "backend/cpu/dots_body.h"
+#include "backend/cpu/packed_body.h"
 #include "backend/cpu/rows_body.h"
 
 #include "backend/cpu/kernel_tables.h"

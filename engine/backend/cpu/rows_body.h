@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The other kernels of kernels.h for one instruction set; included after dots_body.h.
+// The other kernels of kernels.h for one instruction set; included after dots_body.h and packed_body.h.
 
 #include "backend/cpu/kernels.h"
 
@@ -218,7 +218,7 @@ void rotate(const typename S::T* x, int half, const typename S::T* cosines, cons
 template <class S, class Double>
 constexpr Kernels<typename S::T> table(Isa isa, const char* name) {
   return {isa,       name,       S::kLanes,
-          dots<S>,   add_weighted_rows<S>, scale_bias_max<S>,
+          dots<S>,   dots_packed<S>, packs<S>, add_weighted_rows<S>, scale_bias_max<S>,
           exp_sum<S>, divide<S>, convert<S>,
           sum_of_squares<Double, typename S::T>, scale_by_weight<S>, silu_mul<S>,
           rotate<S>};

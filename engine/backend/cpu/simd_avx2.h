@@ -27,6 +27,7 @@ struct F {
   static constexpr int kLanes = 8;
   static constexpr int kTileRows = 3;     // 3 x 4 accumulators + 3 + 1 of 16 registers
   static constexpr int kTileVectors = 2;
+  static constexpr int kPackedRows = 0;     // 16 registers are too few: slower than dots()
 
   static V zero() { return _mm256_setzero_ps(); }
   static V set1(float x) { return _mm256_set1_ps(x); }
@@ -90,6 +91,7 @@ struct D {
   static constexpr int kLanes = 4;
   static constexpr int kTileRows = 3;
   static constexpr int kTileVectors = 2;
+  static constexpr int kPackedRows = 0;     // 16 registers are too few: slower than dots()
 
   static V zero() { return _mm256_setzero_pd(); }
   static V set1(double x) { return _mm256_set1_pd(x); }

@@ -14,6 +14,7 @@ struct F {
   static constexpr int kLanes = 16;
   static constexpr int kTileRows = 6;     // 6 x 4 accumulators + 6 + 1 of 32 registers
   static constexpr int kTileVectors = 2;
+  static constexpr int kPackedRows = 4;
 
   static V zero() { return _mm512_setzero_ps(); }
   static V set1(float x) { return _mm512_set1_ps(x); }
@@ -79,6 +80,7 @@ struct D {
   static constexpr int kLanes = 8;
   static constexpr int kTileRows = 6;
   static constexpr int kTileVectors = 2;
+  static constexpr int kPackedRows = 4;
 
   static V zero() { return _mm512_setzero_pd(); }
   static V set1(double x) { return _mm512_set1_pd(x); }

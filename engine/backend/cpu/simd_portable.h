@@ -22,6 +22,7 @@ struct Common {
   static constexpr int kLanes = Lanes;
   static constexpr int kTileRows = 3;
   static constexpr int kTileVectors = 2;
+  static constexpr int kPackedRows = 0;
 
   static V zero() { return V{}; }
   static V set1(T x) { return V{} + x; }
