@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/head_grid.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viz/format.h"
+#include "viz/views.h"
+
+namespace kvscope::viz {
+namespace {
+
+constexpr float kLabelWidth = 41, kHeaderHeight = 28, kLegendHeight = 36;
+constexpr float kCellWidth = 70, kCellHeight = 35, kGap = 3;
+constexpr float kNumberWidth = 34, kNumberHeight = 14;  // least cell that holds a number
+
+// Damage is drawn with the damage ramp, what is kept with the sequential one.
+bool is_damage(HeadMetric m) { return m != HeadMetric::retained && m != HeadMetric::slots; }
+
+const char* unit_of(HeadMetric m) {
+  switch (m) {
+    case HeadMetric::local_l1_wo: return "L1, this step";
+    case HeadMetric::local_rel_l2: return "relative L2, this step";
+    case HeadMetric::retained: return "slots / tokens seen";
+    case HeadMetric::votes_lost: return "tokens, up to this step";
+    case HeadMetric::attention_loss: return "of the reference, this step";
+    case HeadMetric::slots: return "slots, after this step";
+  }
+  return "";
+}
+
+}  // namespace
+
+double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen) {
+  switch (metric) {
+    case HeadMetric::local_l1_wo: return head.local_l1_wo;
+    case HeadMetric::local_rel_l2: return head.local_rel_l2;
+    case HeadMetric::retained: return tokens_seen > 0 ? static_cast<double>(head.pos.size()) / tokens_seen : kNotAvailable;
+    case HeadMetric::votes_lost: return head.evicted_votes;
+    case HeadMetric::attention_loss: return head.attention_loss;
+    case HeadMetric::slots: return static_cast<double>(head.pos.size());
+  }
+  return kNotAvailable;
+}
+
+std::string format_metric(HeadMetric metric, double value) {
+  if (std::isnan(value)) return std::string(kNotAvailableText);
+  switch (metric) {
+    case HeadMetric::local_l1_wo: return format_number(value);
+    case HeadMetric::votes_lost:
+    case HeadMetric::slots: return format_count(std::llround(value));
+    default: return format_percent(value);
+  }
+}
+
+const char* metric_name(HeadMetric metric) {
+  switch (metric) {
+    case HeadMetric::local_l1_wo: return "local error after Wₒ";
+    case HeadMetric::local_rel_l2: return "local error";
+    case HeadMetric::retained: return "retained";
+    case HeadMetric::votes_lost: return "votes lost";
+    case HeadMetric::attention_loss: return "attention lost";
+    case HeadMetric::slots: return "slots";
+  }
+  return "";
+}
+
+Rect HeadGrid::Grid::cell(int layer, int head) const {
+  const float x = area.x0 + static_cast<float>(head) * (cell_w + gap), y = area.y0 + static_cast<float>(layer) * (cell_h + gap);
+  return {x, y, x + cell_w, y + cell_h};
+}
+
+double HeadGrid::Scale::at(double v) const {
+  if (!(highest > 0)) return 0;
+  const double t = std::clamp(v / highest, 0.0, 1.0);
+  return root ? std::sqrt(t) : t;
+}
+
+std::string HeadGrid::facts(const Frame&) const { return metric_name(metric_); }
+
+float HeadGrid::preferred_height(const Frame& frame) const {
+  if (frame.snapshot == nullptr || frame.snapshot->model.n_layers == 0) return 0;
+  const float n = static_cast<float>(frame.snapshot->model.n_layers);
+  return std::min(620.0f, kHeaderHeight + kLegendHeight + n * (kCellHeight + kGap) + 14) * frame.scale;
+}
+
+HeadGrid::Grid HeadGrid::layout(const Painter& p, Rect area) const {
+  const ModelConfig& m = p.frame().snapshot->model;
+  Grid g;
+  g.n_layers = m.n_layers;
+  g.n_heads = m.n_kv_heads;
+  area.cut_left(p.px(kLabelWidth));
+  area.cut_right(12);
+  const float rows = static_cast<float>(g.n_layers), columns = static_cast<float>(g.n_heads);
+  g.gap = area.width() / columns < 12 || area.height() / rows < 9 ? 1 : kGap;
+  const auto fit = [&](float room, float n, float ideal) {
+    const float cell = std::min((room + g.gap) / n - g.gap, ideal);
+    return std::max(1.0f, cell >= 4 ? std::floor(cell) : cell);
+  };
+  // Beyond the ideal size cells grow a little, so that a small model does not leave a wide panel empty.
+  g.cell_w = fit(area.width(), columns, p.px(1.7f * kCellWidth));
+  g.cell_h = fit(area.height(), rows, p.px(1.25f * kCellHeight));
+  g.area = {std::floor(area.x0), std::floor(area.y0), area.x1, area.y1};
+  return g;
+}
+
+HeadGrid::Scale HeadGrid::scale_of(const StepRecord& record) const {
+  Scale s;
+  double lowest = 0;
+  for (const HeadRecord& h : record.heads) {
+    const double v = head_metric(h, metric_, tokens_seen(record));
+    if (!std::isfinite(v)) continue;
+    s.highest = std::max(s.highest, v);
+    if (v > 0) lowest = lowest > 0 ? std::min(lowest, v) : v;
+  }
+  s.root = spans_two_decades(lowest, s.highest);
+  return s;
+}
+
+void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
+  Painter p(frame, marks_);
+  const StepRecord* record = record_of(frame);
+  if (record == nullptr || record->heads.empty()) {
+    p.empty("0 tokens", "one cell per layer and KV head");
+    p.finish();
+    return;
+  }
+  Rect rest = p.canvas();
+  const Rect legend = rest.cut_bottom(p.px(kLegendHeight));
+  rest.cut_top(p.px(kHeaderHeight));
+  const Grid g = layout(p, rest);
+  const Scale scale = scale_of(*record);
+  draw_cells(p, g, scale, *record);
+  draw_legend(p, legend, scale);
+  react(p, g, intents);
+  p.finish();
+}
+
+void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const StepRecord& record) {
+  const Theme& t = p.theme();
+  const Frame& f = p.frame();
+  const auto ramp_colours = is_damage(metric_) ? t.damage : t.sequential;
+  const float line = p.line_height(Face::caption);
+  const bool numbers = g.cell_w >= kNumberWidth && g.cell_h >= p.px(kNumberHeight);
+  const float rounding = std::min(g.cell_w, g.cell_h) >= 12 ? 3.0f : 0.0f;
+  float free_x = -1e9f, free_y = -1e9f;
+  for (int h = 0; h < g.n_heads; ++h) {
+    const Rect c = g.cell(0, h);
+    const std::string label = fmt::format("H{}", h);
+    const float half = p.width_of(Face::caption, label) / 2;
+    if (c.middle_x() - half < free_x + 4) continue;
+    const bool chosen = f.selection.layer && f.selection.kv_head == h;
+    p.text({c.middle_x(), g.area.y0 - p.px(12)}, label, Face::caption, chosen ? t.text : t.secondary, Align::centre);
+    free_x = c.middle_x() + half;
+  }
+  for (int l = 0; l < g.n_layers; ++l) {
+    const Rect first = g.cell(l, 0);
+    if (first.middle_y() - line / 2 >= free_y) {
+      p.text({12, first.middle_y()}, fmt::format("L{}", l), f.selection.layer == l ? Face::strong : Face::body, f.selection.layer == l ? t.text : t.secondary);
+      free_y = first.middle_y() + line / 2;
+    }
+    for (int h = 0; h < g.n_heads; ++h) {
+      const Rect r = g.cell(l, h);
+      const auto index = static_cast<std::size_t>(head_index(*f.snapshot, l, h));
+      const double v = index < record.heads.size() ? head_metric(record.heads[index], metric_, tokens_seen(record)) : kNotAvailable;
+      const std::string value = format_metric(metric_, v);
+      if (std::isnan(v)) {  // not measured is not zero
+        p.frame_rect(r, t.line, 1, rounding);
+        if (rounding > 0) p.hatch(r.inset(1), t.line, 6);
+        if (numbers) {
+          const float w = p.width_of(Face::caption, value) / 2 + 4;
+          p.fill({r.middle_x() - w, r.middle_y() - line / 2, r.middle_x() + w, r.middle_y() + line / 2}, t.panel);
+          p.text({r.middle_x(), r.middle_y()}, value, Face::caption, t.secondary, Align::centre);
+        }
+      } else {
+        const Rgb fill = ramp(ramp_colours, scale.at(v));
+        p.fill(r, fill, 1, rounding);
+        if (numbers) p.text_fit({r.middle_x(), r.middle_y()}, value, Face::mono, ink_on(fill, t), g.cell_w - 2, Align::centre);
+      }
+      p.mark("cell", fmt::format("L{} H{}", l, h), r, value);
+    }
+  }
+  const auto outline = [&](int l, int h) { return g.cell(l, h).inset(-std::min(2.0f, g.gap)); };
+  if (f.hover.layer && f.hover.kv_head && *f.hover.layer < g.n_layers && *f.hover.kv_head < g.n_heads) {
+    p.frame_rect(outline(*f.hover.layer, *f.hover.kv_head), t.text, 1, rounding, 0.6);
+  }
+  const int chosen = selected_head(f);
+  if (chosen >= 0) {
+    const Rect r = outline(chosen / g.n_heads, chosen % g.n_heads);
+    if (rounding > 0) p.frame_rect(r.inset(2), t.panel, 1, 2);
+    p.selection(r, 2, rounding + 1);
+    p.mark("selected head", fmt::format("L{} H{}", chosen / g.n_heads, chosen % g.n_heads), r);
+    if (f.has_focus) p.focus_cursor(r.inset(1));
+  } else if (f.selection.layer && *f.selection.layer >= 0 && *f.selection.layer < g.n_layers) {
+    const Rect a = g.cell(*f.selection.layer, 0), b = g.cell(*f.selection.layer, g.n_heads - 1);
+    p.selection({a.x0 - 2, a.y0 - 2, b.x1 + 2, b.y1 + 2}, 1.5f, 3);
+  }
+}
+
+void HeadGrid::draw_legend(Painter& p, const Rect& strip, const Scale& scale) const {
+  const Theme& t = p.theme();
+  const float y = strip.y0 + p.px(17);
+  RampLegend legend;
+  legend.colours = is_damage(metric_) ? t.damage : t.sequential;
+  legend.low = metric_ == HeadMetric::local_rel_l2 || metric_ == HeadMetric::retained || metric_ == HeadMetric::attention_loss ? "0 %" : "0";
+  legend.high = format_metric(metric_, scale.highest);
+  legend.note = std::string(scale.root ? "√ scale · " : "") + unit_of(metric_);
+  legend.width = 120;
+  const float right = p.canvas().x1 - 12, room = right - 12;
+  if (p.ramp_legend_width(legend) > room) legend.width = 72;
+  if (p.ramp_legend_width(legend) > room) legend.note = scale.root ? "√ scale" : "";
+  if (p.ramp_legend_width(legend) > room) legend.width = 40;
+  p.ramp_legend(std::max(12.0f, std::min(p.px(30), right - p.ramp_legend_width(legend))), y, legend);
+}
+
+std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int head) const {
+  const StepRecord* record = record_of(frame);
+  std::vector<std::string> lines = {head_name(layer, head)};
+  const auto index = static_cast<std::size_t>(head_index(*frame.snapshot, layer, head));
+  if (record == nullptr || index >= record->heads.size()) return lines;
+  const int seen = tokens_seen(*record);
+  const HeadRecord& h = record->heads[index];
+  const double v = head_metric(h, metric_, seen);
+  lines.push_back(fmt::format("{} {} ({})", metric_name(metric_), format_metric(metric_, v), unit_of(metric_)));
+  if (!std::isnan(v)) {
+    int rank = 1, n = 0;
+    for (const HeadRecord& other : record->heads) {
+      const double w = head_metric(other, metric_, seen);
+      if (std::isnan(w)) continue;
+      ++n;
+      if (w > v) ++rank;
+    }
+    lines.push_back(fmt::format("rank {} of {} heads, 1 = highest", format_count(rank), format_count(n)));
+  }
+  for (int m = 0; m < kHeadMetrics; ++m) {
+    const auto metric = static_cast<HeadMetric>(m);
+    if (metric == metric_) continue;
+    lines.push_back(std::string(metric_name(metric)) + " " + format_metric(metric, head_metric(h, metric, seen)));
+  }
+  return lines;
+}
+
+void HeadGrid::react(Painter& p, const Grid& g, std::vector<Intent>& intents) {
+  const Pointer& m = p.pointer();
+  Hover now;
+  if (m.inside && m.at.x >= g.area.x0 && m.at.y >= g.area.y0) {
+    const int h = static_cast<int>((m.at.x - g.area.x0) / (g.cell_w + g.gap)), l = static_cast<int>((m.at.y - g.area.y0) / (g.cell_h + g.gap));
+    if (h < g.n_heads && l < g.n_layers) {
+      now.layer = l;
+      now.kv_head = h;
+    }
+  }
+  if (m.clicked && now.layer) {
+    Selection next = p.frame().selection;
+    next.layer = now.layer;
+    next.kv_head = now.kv_head;
+    next.slot.reset();
+    intents.push_back(Select{next});
+  }
+  if (m.double_clicked && now.layer) intents.push_back(OpenInspector{});
+  if (now == hovered_) return;
+  hovered_ = now;
+  HoverAt hover{now, {}};
+  if (now.layer) hover.tooltip = tooltip(p.frame(), *now.layer, *now.kv_head);
+  intents.push_back(std::move(hover));
+}
+
+bool HeadGrid::key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) {
+  if (key.size() == 1 && key[0] >= '1' && key[0] < '1' + kHeadMetrics) {
+    metric_ = static_cast<HeadMetric>(key[0] - '1');
+    return true;
+  }
+  const StepRecord* record = record_of(frame);
+  if (record == nullptr || record->heads.empty()) return false;
+  const ModelConfig& m = frame.snapshot->model;
+  const int chosen = selected_head(frame);
+  if (key == "Enter" || key == "Return") {
+    if (chosen < 0) return false;
+    intents.push_back(OpenInspector{});
+    return true;
+  }
+  int layer = chosen < 0 ? frame.selection.layer.value_or(0) : chosen / m.n_kv_heads, head = chosen < 0 ? 0 : chosen % m.n_kv_heads;
+  if (key == "Left") --head;
+  else if (key == "Right") ++head;
+  else if (key == "Up") --layer;
+  else if (key == "Down") ++layer;
+  else if (key == "Home") layer = head = 0;
+  else if (key == "End") {
+    layer = m.n_layers - 1;
+    head = m.n_kv_heads - 1;
+  } else {
+    return false;
+  }
+  Selection next = frame.selection;
+  next.layer = chosen < 0 && !frame.selection.layer ? 0 : std::clamp(layer, 0, m.n_layers - 1);
+  next.kv_head = chosen < 0 ? 0 : std::clamp(head, 0, m.n_kv_heads - 1);
+  next.slot.reset();
+  intents.push_back(Select{next});
+  return true;
+}
+
+std::string HeadGrid::cursor_text(const Frame& frame) const {
+  const int chosen = selected_head(frame);
+  if (chosen < 0) return "no head selected";
+  const int n_kv = frame.snapshot->model.n_kv_heads;
+  std::string text;
+  for (const std::string& line : tooltip(frame, chosen / n_kv, chosen % n_kv)) text += (text.empty() ? "" : "; ") + line;
+  return text;
+}
+
+Table HeadGrid::table(const Frame& frame) const {
+  Table table;
+  table.columns = {"layer", "KV head", "local_l1_wo", "local_rel_l2", "retained", "votes lost", "attention_loss", "slots"};
+  const StepRecord* record = record_of(frame);
+  if (record == nullptr) return table;
+  for (const HeadRecord& h : record->heads) {
+    std::vector<std::string> row = {std::to_string(h.layer), std::to_string(h.kv_head)};
+    for (int m = 0; m < kHeadMetrics; ++m) row.push_back(format_number(head_metric(h, static_cast<HeadMetric>(m), tokens_seen(*record)), 6));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::unique_ptr<View> make_head_grid() { return std::make_unique<HeadGrid>(); }
+
+}  // namespace kvscope::viz
