@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""What --detail why writes beyond the other details is recomputed here from the rest of the same trace (POLICIES.md sections 5 and 6).
+
+why_check.py CLI
+"""
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "oracle"))
+import lanes as all_lanes  # noqa: E402
+from catalog import read_catalog, supported  # noqa: E402
+
+FLOAT = 2e-6   # attention is recorded in float32
+EXACT = 1e-9
+
+
+class Checks:
+    def __init__(self):
+        self.done, self.failures = Counter(), []
+
+    def near(self, name, a, b, tolerance, where):
+        self.done[name] += 1
+        if a is None or b is None or abs(a - b) > tolerance * max(1.0, abs(b)):
+            self.failures.append(f"{where}: {name}: {a!r} against {b!r}")
+
+    def true(self, name, condition, where):
+        self.done[name] += 1
+        if not condition:
+            self.failures.append(f"{where}: {name}")
+
+
+def check_merge(m, events, votes_bias, c, where):
+    weights = dict(zip(m["members"], m["weights"]))
+    c.near("weights of a merge add up to 1", sum(m["weights"]), 1.0, EXACT, where)
+    c.true("a merge begins with its target", m["members"][0] == m["into"], where)
+    for e in events:
+        if e["kind"] == "merge" and e["into"] == m["into"] and e["pos"] in weights:   # a target may be merged into several times
+            c.near("event and merge name the same weight", e["weights"][0], weights[e["pos"]], EXACT, where)
+            c.near("event and merge name the same weight", e["weights"][1], weights[m["into"]], EXACT, where)
+    if not m["T"]:                                                            # no predicted log-scores: not section 5
+        return
+    total = sum(m["mu"])
+    for mu, w in zip(m["mu"], m["weights"]):
+        c.near("w is mu over its sum", mu / total, w, EXACT, where)
+    form = next(e.get("form") for e in events if e["kind"] == "merge" and e["into"] == m["into"])
+    if form == "bias":
+        c.near("extra is the mean over query heads of T - m", m["extra"], sum(t - x for t, x in zip(m["T"], m["m"])) / len(m["T"]), EXACT, where)
+    else:
+        c.near("extra is 0 for the other forms", m["extra"], 0.0, 0.0, where)
+    if form == "zip":
+        c.near("gamma is sum m T over sum m m", m["gamma"], sum(t * x for t, x in zip(m["T"], m["m"])) / sum(x * x for x in m["m"]), EXACT, where)
+    if m["into"] in votes_bias:
+        votes, bias = votes_bias[m["into"]]
+        c.near("the target has the votes of all", votes, sum(m["votes"]), 0.0, where)
+        c.near("the target's bias is ln P + extra", bias, math.log(votes) + m["extra"], EXACT, where)
+
+
+def check_lane(trace, lane, c):
+    n_heads = trace["model"]["n_layers"] * trace["model"]["n_kv_heads"]
+    evicted = [set() for _ in range(n_heads)]
+    stands_for = [{} for _ in range(n_heads)]                                 # slot: tokens
+    first = trace["n_prompt"] - 1 if trace["prompt_mode"] == "prefill" else 0
+    for h in range(n_heads):
+        stands_for[h] = {p: {p} for p in range(first)}
+    for step in lane["steps"]:
+        where = f"{lane['spec']} {trace['prompt_mode']} step {step['step']}"
+        by_id = {t["id"]: t for t in step["top_tokens"]}
+        for t in step["top_tokens"][1:]:
+            a = step["top_tokens"][0]
+            c.near("probabilities differ as the logits do", math.log(t["p"] / a["p"]), t["logit"] - a["logit"], EXACT, where)
+            c.near("probabilities differ as the logits do", math.log(t["p_reference"] / a["p_reference"]), t["logit_reference"] - a["logit_reference"], EXACT, where)
+        for token, logit, p, p_reference in step["logits_top"]:
+            if token in by_id:
+                c.true("logits_top repeats the candidates", (logit, p, p_reference) == tuple(by_id[token][k] for k in ("logit", "p", "p_reference")), where)
+        for h, head in enumerate(step["heads"]):
+            spot = f"{where} layer {head['layer']} head {head['kv_head']}"
+            members = stands_for[h]
+            members[step["position"]] = {step["position"]}
+            c.true("the query sees the slots that were left, and its own", head["attended"] == sorted(members), spot)
+            c.near("attention over the slots adds up to 1", sum(head["attention"]), 1.0, FLOAT, spot)
+            if lane is trace["lanes"][0]:                                    # the full cache is its own reference
+                c.true("the full cache sees everything", head["attended"] == list(range(step["position"] + 1)) and not head["events"], spot)
+                continue
+            c.near("attention over the full history adds up to 1", sum(head["reference_attention"]), 1.0, FLOAT, spot)
+            lost = sum(a for p, a in enumerate(head["reference_attention"]) if p in evicted[h])
+            if head["attention_loss"] is not None and not (trace["prompt_mode"] == "prefill" and step["step"] == 0):
+                c.near("attention_loss is what evicted tokens would have got", head["attention_loss"], lost, FLOAT, spot)
+            votes_bias = {s[0]: (s[1], b) for s, b in zip(head["slots"], head["stats"]["bias"])}
+            c.true("every merge event has its numbers",
+                   all(any(e["pos"] in m["members"] and e["into"] == m["into"] for m in head["merges"]) for e in head["events"] if e["kind"] == "merge"), spot)
+            for m in head["merges"]:
+                check_merge(m, head["events"], votes_bias, c, spot)
+            for e in head["events"]:
+                gone = members.pop(e["pos"])
+                if e["kind"] == "merge":
+                    members[e["into"]] |= gone
+                else:
+                    evicted[h] |= gone
+            c.true("slots are what the events left", [s[0] for s in head["slots"]] == sorted(members), spot)
+            c.true("evicted_votes counts the evicted tokens", head["evicted_votes"] == len(evicted[h]), spot)
+            c.true("tokens seen are votes and evicted tokens",
+                   "spread" in {e["kind"] for e in head["events"]} or sum(len(x) for x in members.values()) + len(evicted[h]) == step["position"] + 1, spot)
+
+
+def main():
+    cli, c = sys.argv[1], Checks()
+    catalog = read_catalog(cli)
+    n_lanes = 0
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "why.json")
+        ids = ",".join(str((7 * i * i + 3 * i) % 64) for i in range(24))
+        for model in ("tiny-gqa", "tiny-mha"):
+            for mode in ("prefill", "stream"):
+                specs = [s for s in all_lanes.specs(10, mode) if supported(s, catalog)]
+                arguments = ["--model", os.path.join(HERE, model), "--prompt-ids", ids, "--generate", "6", "--prompt-mode", mode, "--precision", "f64"]
+                for spec in specs:
+                    arguments += ["--lane", spec]
+                subprocess.run([cli, "trace", "--quiet", "--detail", "why", "--out", out, *arguments], check=True, cwd=os.path.join(HERE, model))
+                with open(out, encoding="utf-8") as f:
+                    trace = json.load(f)
+                for lane in trace["lanes"]:
+                    check_lane(trace, lane, c)
+                    n_lanes += 1
+    for name, n in sorted(c.done.items()):
+        print(f"{n:8} {name}")
+    for failure in c.failures[:20]:
+        print("FAILED", failure)
+    print(f"{n_lanes} lanes, {sum(c.done.values())} checks, {len(c.failures)} failures")
+    return 1 if c.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
