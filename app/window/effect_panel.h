@@ -25,11 +25,10 @@ class EffectPanel : public QWidget {
   QString tsv() const;
   EffectModel& model() { return *m_model; }
 
- signals:
+ Q_SIGNALS:
   void factsChanged();
 
  private:
-  void refresh();
 
   Workspace& m_workspace;
   EffectModel* m_model;

@@ -30,7 +30,7 @@ class PolicyPanel : public QWidget {
  public Q_SLOTS:
   void setParametersShown(bool shown);
 
- signals:
+ Q_SIGNALS:
   void factsChanged();
 
  private:

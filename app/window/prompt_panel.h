@@ -28,7 +28,7 @@ class PromptPanel : public QWidget {
   PromptEditor& editor() { return *m_editor; }
   GeneratedStrip& strip() { return *m_strip; }
 
- signals:
+ Q_SIGNALS:
   void factsChanged();
 
  private:

@@ -36,6 +36,8 @@ class TablePanel : public QWidget {
   QString csv() const;
   /// The selected rows, or all when none is selected, as tab-separated text with a header line.
   QString tsv() const;
+  /// Writes csv() to a file; on failure the reason is put into `error`.
+  bool writeCsv(const QString& path, QString* error) const;
   QTableView& view() { return *m_view; }
   QLineEdit& filter() { return *m_filter; }
 
@@ -45,15 +47,13 @@ class TablePanel : public QWidget {
   /// Asks for a file and writes csv() there.
   void exportCsv();
 
- signals:
+ Q_SIGNALS:
   void factsChanged();
 
  protected:
   void showEvent(QShowEvent* event) override;
 
  private:
-  bool writeCsv(const QString& path, QString* error) const;
-
   Workspace& m_workspace;
   QString m_title;
   Source m_source;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/effect_panel_model.h"
+
+#include <algorithm>
+
+#include "app/window/panel_paint.h"
+#include "app/window/workspace.h"
+#include "viz/format.h"
+#include "viz/reduce_compare.h"
+
+namespace kvscope {
+
+EffectModel::EffectModel(Workspace& workspace, QObject* parent) : QAbstractTableModel(parent), m_workspace(workspace) {
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, [this] { refresh(); });
+  refresh();
+}
+
+void EffectModel::refresh() {
+  beginResetModel();
+  m_snapshot = m_workspace.snapshotPtr();
+  m_rows.clear();
+  if (const StepRecord* step = m_workspace.stepRecord()) m_rows = step->top_tokens;
+  std::stable_sort(m_rows.begin(), m_rows.end(), [](const TopToken& a, const TopToken& b) { return std::max(a.p, a.p_reference) > std::max(b.p, b.p_reference); });
+  m_lane_title = m_workspace.lane() ? qs(m_workspace.lane()->title) : QString();
+  endResetModel();
+}
+
+int EffectModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_rows.size()); }
+
+int EffectModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kColumns; }
+
+bool EffectModel::isChoice(int row) const { return top(row).rank == 1 || top(row).rank_reference == 1; }
+
+QVariant EffectModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount() || index.column() >= kColumns) return {};
+  const TopToken& t = top(index.row());
+  if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) {
+    switch (index.column()) {
+      case kToken: return qs(viz::text_of_id(*m_snapshot, t.id));
+      case kRank: return t.rank == t.rank_reference ? QString::number(t.rank) : QString("%1 → %2").arg(t.rank_reference).arg(t.rank);
+      case kReference: return qs(viz::format_probability(t.p_reference));
+      case kLane: return qs(viz::format_probability(t.p));
+      default: return qs(viz::format_delta(t.p - t.p_reference));
+    }
+  }
+  if (role == Qt::TextAlignmentRole) {
+    return static_cast<int>((index.column() <= kRank ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  }
+  if (role == Qt::ToolTipRole) {
+    return QString("%1  id %2\nreference: p %3, rank %4, logit %5\n%6: p %7, rank %8, logit %9")
+        .arg(qs(viz::quoted(viz::text_of_id(*m_snapshot, t.id))))
+        .arg(t.id)
+        .arg(t.p_reference, 0, 'g', 6)
+        .arg(t.rank_reference)
+        .arg(qs(viz::format_number(t.logit_reference)), m_lane_title)
+        .arg(t.p, 0, 'g', 6)
+        .arg(t.rank)
+        .arg(qs(viz::format_number(t.logit)));
+  }
+  return {};
+}
+
+QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal) return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
+  if (role == Qt::TextAlignmentRole) return static_cast<int>((section <= kRank ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::ToolTipRole && section == kRank) return "rank in the reference → rank in the lane";
+  if (role != Qt::DisplayRole) return {};
+  switch (section) {
+    case kToken: return "token";
+    case kRank: return "rank";
+    case kReference: return "reference";
+    case kLane: return m_lane_title.isEmpty() ? QString("lane") : m_lane_title;
+    default: return "Δp";
+  }
+}
+
+}  // namespace kvscope

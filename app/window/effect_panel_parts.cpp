@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/effect_panel_parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QApplication>
+#include <QClipboard>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QStyledItemDelegate>
+
+#include "app/window/effect_panel_model.h"
+#include "app/window/panel_paint.h"
+#include "app/window/workspace.h"
+#include "viz/format.h"
+#include "viz/reduce_compare.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kRowHeight = 33;   // px: text 20, bars, a line
+constexpr int kTextHeight = 21;
+
+QString laneTitle(const Workspace& workspace) { return workspace.lane() ? qs(workspace.lane()->title) : QString("lane"); }
+
+/// Ends of the diverging ramp that are legible as text on the panel.
+QColor deltaColour(const viz::Theme& theme, double delta) {
+  if (delta == 0 || std::isnan(delta)) return toColor(theme.secondary);
+  return toColor(viz::ramp(theme.diverging, delta < 0 ? 0.125 : 0.875));
+}
+
+class EffectDelegate : public QStyledItemDelegate {
+ public:
+  EffectDelegate(Workspace& workspace, EffectModel& model, QWidget& view) : QStyledItemDelegate(&view), m_workspace(workspace), m_model(model), m_view(view) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const viz::Theme& theme = m_workspace.theme();
+    const bool token = index.column() == EffectModel::kToken, rank = index.column() == EffectModel::kRank;
+    painter->setFont(typeFont(m_view, token ? Type::control : rank ? Type::body : Type::control, token && m_model.isChoice(index.row()), TypeFace::tabular));
+    QColor ink = rank ? toColor(theme.disabled) : toColor(theme.text);
+    if (index.column() == EffectModel::kDelta) {
+      const TopToken& t = m_model.top(index.row());
+      ink = deltaColour(theme, t.p - t.p_reference);
+    }
+    painter->setPen(ink);
+    const QRect area(option.rect.left(), option.rect.top(), option.rect.width(), px(m_view, kTextHeight));
+    paintLine(*painter, area, Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt()) & Qt::AlignHorizontal_Mask, index.data().toString());
+  }
+
+ private:
+  Workspace& m_workspace;
+  EffectModel& m_model;
+  QWidget& m_view;
+};
+
+/// Header without the style's boxes: plain words over the numbers.
+class EffectHeader : public QHeaderView {
+ public:
+  EffectHeader(Workspace& workspace, QWidget* parent) : QHeaderView(Qt::Horizontal, parent), m_workspace(workspace) {}
+
+ protected:
+  void paintSection(QPainter* painter, const QRect& rect, int section) const override {
+    if (section == EffectModel::kRank) return;  // the arrows speak for themselves; the footer says what they are
+    painter->fillRect(rect, toColor(m_workspace.theme().panel));
+    painter->setFont(typeFont(*this, Type::body));
+    painter->setPen(toColor(m_workspace.theme().secondary));
+    const auto alignment = Qt::Alignment(model()->headerData(section, Qt::Horizontal, Qt::TextAlignmentRole).toInt());
+    paintLine(*painter, rect, alignment & Qt::AlignHorizontal_Mask, model()->headerData(section, Qt::Horizontal).toString());
+  }
+  QSize sizeHint() const override { return {100, px(*this, 26)}; }
+
+ private:
+  Workspace& m_workspace;
+};
+
+}  // namespace
+
+// ---- headline
+
+EffectHeadline::EffectHeadline(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setAccessibleName("effect on the output");
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::staleChanged}) {
+    connect(&workspace, signal, this, [this] {
+      if (const StepRecord* step = m_workspace.stepRecord()) setAccessibleDescription(QString("KL %1 nats").arg(qs(viz::format_number(step->kl, 4))));
+      update();
+    });
+  }
+}
+
+QSize EffectHeadline::sizeHint() const { return {px(*this, 320), px(*this, 60)}; }
+
+void EffectHeadline::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const viz::Theme& theme = m_workspace.theme();
+  const StepRecord* step = m_workspace.stepRecord();
+  const auto u = [this](double v) { return px(*this, v); };
+  if (!step) {
+    painter.setPen(toColor(theme.secondary));
+    painter.setFont(typeFont(*this, Type::control));
+    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, "No step yet: the effect on the next token shows here.");
+    return;
+  }
+  if (m_workspace.stale()) painter.setOpacity(0.8);
+  const bool reference = m_workspace.selection().lane == 0;
+  // ---- right: the choices
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const QString was = qs(viz::text_of_id(snapshot, step->top1_reference)), is = qs(viz::text_of_id(snapshot, step->top1));
+  const bool same = step->top1_same;
+  QFont choice = typeFont(*this, Type::changed, true, TypeFace::tabular);
+  painter.setFont(choice);
+  painter.setPen(same ? toColor(theme.text) : toColor(theme.changed));
+  const int half = width() / 2;
+  const QString words = same ? is : was + " → " + is;
+  const int choice_width = std::min(half, painter.fontMetrics().horizontalAdvance(words));
+  paintLine(painter, QRect(width() - half, u(2), half, u(32)), Qt::AlignRight, words);
+  painter.setFont(typeFont(*this, Type::body));
+  painter.setPen(toColor(theme.secondary));
+  paintLine(painter, QRect(width() - half, u(34), half, u(18)), Qt::AlignRight, same ? "top choice, same" : "top choice");
+  // ---- left: the number
+  painter.setFont(typeFont(*this, Type::headline, true, TypeFace::tabular));
+  painter.setPen(toColor(theme.text));
+  const QString kl = qs(viz::format_number(step->kl, 4));
+  painter.drawText(QRect(0, 0, width(), u(34)), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, kl);
+  const int after = painter.fontMetrics().horizontalAdvance(kl) + u(9);
+  const int baseline = (u(34) + painter.fontMetrics().ascent() - painter.fontMetrics().descent()) / 2;
+  painter.setFont(typeFont(*this, Type::control));
+  painter.setPen(toColor(theme.secondary));
+  painter.drawText(after, baseline, "nats");
+  painter.setFont(typeFont(*this, Type::body));
+  const int label_right = std::min(choice_width, half) < u(90) ? u(90) : half;
+  paintLine(painter, QRect(0, u(34), width() - label_right, u(18)), Qt::AlignLeft,
+            reference ? QString("this is the reference itself") : QString("KL(reference ‖ %1), this step").arg(laneTitle(m_workspace)));
+  paintHorizontalLine(painter, theme, 0, width(), height() - 1);
+}
+
+// ---- table
+
+EffectTable::EffectTable(Workspace& workspace, EffectModel& model, QWidget* parent) : QTableView(parent), m_workspace(workspace), m_model(model) {
+  setHorizontalHeader(new EffectHeader(workspace, this));
+  setModel(&model);
+  setItemDelegate(new EffectDelegate(workspace, model, *this));
+  verticalHeader()->hide();
+  horizontalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  horizontalHeader()->setMinimumSectionSize(10);
+  setSelectionBehavior(QAbstractItemView::SelectRows);
+  setSelectionMode(QAbstractItemView::ExtendedSelection);
+  setShowGrid(false);
+  setFrameShape(QFrame::NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+  setTabKeyNavigation(false);
+  setAccessibleName("candidates for the next token");
+  connect(&workspace, &Workspace::themeChanged, viewport(), qOverload<>(&QWidget::update));
+  connect(&workspace, &Workspace::staleChanged, viewport(), qOverload<>(&QWidget::update));
+  connect(&model, &QAbstractItemModel::modelReset, this, [this] { fitColumns(); });
+  applyType();
+}
+
+void EffectTable::applyType() {
+  verticalHeader()->setMinimumSectionSize(1);
+  verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  verticalHeader()->setDefaultSectionSize(px(*this, kRowHeight));
+  fitColumns();
+}
+
+void EffectTable::changeEvent(QEvent* event) {
+  QTableView::changeEvent(event);
+  if (event->type() == QEvent::FontChange && verticalHeader()) applyType();
+}
+
+void EffectTable::fitColumns() {
+  const int w = viewport()->width();
+  const int number = std::clamp(w / 5, px(*this, 52), px(*this, 84));
+  const int rank = std::clamp(w / 5, px(*this, 40), px(*this, 70));
+  const int widths[] = {w - rank - 3 * number, rank, number, number, number};
+  for (int c = 0; c < EffectModel::kColumns; ++c) setColumnWidth(c, std::max(10, widths[c]));
+}
+
+void EffectTable::resizeEvent(QResizeEvent* event) {
+  QTableView::resizeEvent(event);
+  fitColumns();
+}
+
+void EffectTable::paintEvent(QPaintEvent*) {
+  QPainter painter(viewport());
+  const viz::Theme& theme = m_workspace.theme();
+  painter.fillRect(viewport()->rect(), toColor(theme.panel));
+  if (m_workspace.stale()) painter.setOpacity(0.8);
+  for (int row = 0; row < m_model.rowCount(); ++row) {
+    const QRect area(0, rowViewportPosition(row), viewport()->width(), rowHeight(row));
+    if (area.bottom() < 0 || area.top() > viewport()->height()) continue;
+    if (selectionModel()->isRowSelected(row, {})) painter.fillRect(area.adjusted(0, 0, 0, -1), toColor(theme.raised));
+    for (int c = 0; c < EffectModel::kColumns; ++c) {
+      QStyleOptionViewItem option;
+      option.rect = QRect(columnViewportPosition(c), area.top(), columnWidth(c), area.height());
+      itemDelegate()->paint(&painter, option, m_model.index(row, c));
+    }
+    paintBars(painter, row, area);
+    if (row + 1 < m_model.rowCount()) paintHorizontalLine(painter, theme, 0, area.width(), area.bottom());
+    if (hasFocus() && currentIndex().row() == row) {
+      painter.setBrush(Qt::NoBrush);
+      painter.setPen(QPen(toColor(theme.accent), 1));
+      painter.drawRect(area.adjusted(0, 0, -1, -2));
+    }
+  }
+}
+
+void EffectTable::paintBars(QPainter& painter, int row, const QRect& area) const {
+  const viz::Theme& theme = m_workspace.theme();
+  const TopToken& t = m_model.top(row);
+  const int thick = px(*this, 3);
+  const int y = area.top() + px(*this, kTextHeight) + 1;
+  const auto bar = [&](int top, double p, const QColor& fill) {
+    if (std::isnan(p)) return;
+    const double w = std::max(1.0, area.width() * std::clamp(p, 0.0, 1.0));
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(fill);
+    const double radius = w > thick ? thick / 2.0 : 0;
+    painter.drawRoundedRect(QRectF(area.left(), top, w, thick), radius, radius);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+  };
+  bar(y, t.p_reference, laneColour(theme, 0));
+  if (m_workspace.selection().lane > 0) bar(y + thick + 1, t.p, laneColour(theme, m_workspace.selection().lane));
+}
+
+QString EffectTable::tsv(bool only_selected) const {
+  QStringList lines;
+  QStringList cells;
+  for (int c = 0; c < EffectModel::kColumns; ++c) cells << m_model.headerData(c, Qt::Horizontal, Qt::DisplayRole).toString();
+  lines << cells.join('\t');
+  for (int row = 0; row < m_model.rowCount(); ++row) {
+    if (only_selected && !selectionModel()->isRowSelected(row, {})) continue;
+    cells.clear();
+    for (int c = 0; c < EffectModel::kColumns; ++c) cells << m_model.index(row, c).data().toString();
+    lines << cells.join('\t');
+  }
+  return lines.join('\n') + '\n';
+}
+
+void EffectTable::keyPressEvent(QKeyEvent* event) {
+  if (event->matches(QKeySequence::Copy)) {
+    QApplication::clipboard()->setText(tsv(selectionModel()->hasSelection()));
+    return;
+  }
+  QTableView::keyPressEvent(event);
+}
+
+// ---- footer
+
+EffectFooter::EffectFooter(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setAccessibleName("legend of the output effect");
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::staleChanged}) {
+    connect(&workspace, signal, this, qOverload<>(&QWidget::update));
+  }
+}
+
+QSize EffectFooter::sizeHint() const { return {px(*this, 320), px(*this, 74)}; }
+
+void EffectFooter::paintEvent(QPaintEvent*) {
+  const StepRecord* step = m_workspace.stepRecord();
+  const LaneSnapshot* lane = m_workspace.lane();
+  if (!step || !lane) return;
+  QPainter painter(this);
+  const viz::Theme& theme = m_workspace.theme();
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const auto u = [this](double v) { return px(*this, v); };
+  const QColor secondary = toColor(theme.secondary);
+  painter.setFont(typeFont(*this, Type::body));
+  const auto entry = [&](int x, int lane_index, const QString& words) {
+    painter.fillRect(QRect(x, u(8), u(10), u(4)), laneColour(theme, lane_index));
+    painter.setPen(secondary);
+    paintLine(painter, QRect(x + u(15), 0, width() - x - u(15), u(20)), Qt::AlignLeft, words);
+    return x + u(15) + painter.fontMetrics().horizontalAdvance(words) + u(18);
+  };
+  const int x = entry(0, 0, "full cache (reference)");
+  const int lane_index = m_workspace.selection().lane;
+  if (lane_index > 0) {
+    QString words = qs(lane->title);
+    if (lane->slots_asked >= 0) words += QString(", %1 slots").arg(qs(viz::format_count(lane->slots_asked)));
+    entry(std::max(x, std::min(width() * 45 / 100, width() - u(15) - painter.fontMetrics().horizontalAdvance(words))), lane_index, words);
+  }
+  paintHorizontalLine(painter, theme, 0, width(), u(28));
+
+  // The surprise at what followed. Both caches are asked about the same token only while the lane follows the reference.
+  const LaneSnapshot& full = snapshot.lanes.front();
+  const StepRecord* reference = step->step < static_cast<int>(full.steps.size()) ? full.steps[static_cast<std::size_t>(step->step)].get() : nullptr;
+  const bool common = reference && reference->next_token == step->next_token;
+  QString what = "−ln p of the next token", numbers = "n/a";
+  if (step->next_token >= 0) {
+    what = QString("−ln p of the %1 token %2").arg(snapshot.follow == "reference" ? "reference" : "fed", qs(viz::quoted(viz::text_of_id(snapshot, step->next_token))));
+    numbers = qs(viz::format_number(step->nll, 4));
+    if (common && lane_index > 0) numbers = qs(viz::format_number(reference->nll, 4)) + " → " + numbers;
+  }
+  const QRect line(0, u(32), width(), u(20));
+  painter.setFont(typeFont(*this, Type::control, false, TypeFace::tabular));
+  const int numbers_width = painter.fontMetrics().horizontalAdvance(numbers);
+  painter.setPen(toColor(theme.text));
+  paintLine(painter, line, Qt::AlignRight, numbers);
+  painter.setFont(typeFont(*this, Type::body));
+  painter.setPen(secondary);
+  paintLine(painter, line.adjusted(0, 0, -numbers_width - u(8), 0), Qt::AlignLeft, what);
+  painter.setPen(toColor(theme.disabled));
+  paintLine(painter, QRect(0, u(53), width(), u(18)), Qt::AlignLeft,
+            lane_index > 0 ? QString("ranks: reference → %1, of %2 tokens").arg(qs(lane->title), qs(viz::format_count(snapshot.model.vocab_size)))
+                           : QString("ranks of %1 tokens").arg(qs(viz::format_count(snapshot.model.vocab_size))));
+}
+
+}  // namespace kvscope

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/help_dialog.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QTableWidget>
+#include <QVBoxLayout>
+
+#include "app/window/help_dialog_guide.h"
+#include "app/window/panel_paint.h"
+#include "app/window/workspace.h"
+
+namespace kvscope {
+
+namespace {
+
+/// "&Open model…" -> "Open model": as the menu shows it, without mnemonic.
+QString plainText(QString text) {
+  text.replace("&&", QChar(0));
+  text.remove('&');
+  return text.replace(QChar(0), "&");
+}
+
+/// Title of the menu that holds the action; "Window" for actions without one.
+QString areaOf(const QAction& action) {
+  for (const QObject* object : action.associatedObjects()) {
+    if (const auto* menu = qobject_cast<const QMenu*>(object); menu && !menu->title().isEmpty()) return plainText(menu->title());
+  }
+  return "Window";
+}
+
+}  // namespace
+
+std::vector<KeyHelp> canvasKeys() {
+  // What the views take in View::key(), in the words of a reader.
+  return {
+      {"Atlas", "move the cell cursor", "← → ↑ ↓"},
+      {"Atlas", "move by ten tokens", "Shift+← Shift+→"},
+      {"Atlas", "move by a page of tokens", "Page Up, Page Down"},
+      {"Atlas", "first token, newest token", "Home, End"},
+      {"Atlas", "select head and token of the cursor", "Enter"},
+      {"Atlas", "zoom about the cursor", "+ −"},
+      {"Atlas", "show all tokens", "0"},
+      {"Head grid", "move over the heads", "← → ↑ ↓ Home End"},
+      {"Head grid", "select the head", "Enter"},
+      {"Head strip, inspector", "previous and next token or slot", "← →"},
+      {"Head strip, inspector", "open what the cursor is on", "Enter"},
+      {"Inspector", "previous and next head", "↑ ↓"},
+      {"Inspector", "zoom, show all", "+ − 0"},
+      {"Timeline", "one step back or on", "← →"},
+      {"Compare", "previous and next run", "↑ ↓"},
+      {"Compare", "previous and next token", "← →"},
+      {"Compare", "look at the run", "Enter"},
+      {"Compare", "remove the run", "Delete"},
+      {"Prompt", "select tokens", "Shift+← Shift+→, Ctrl+A"},
+      {"Prompt", "add a token to the selection", "Ctrl+click"},
+      {"Generated tokens", "go to the step before or after", "← → Home End"},
+      {"Tables", "copy the selected rows", "Ctrl+C"},
+  };
+}
+
+HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent)
+    : QDialog(parent), m_workspace(workspace), m_search(new QLineEdit(this)), m_table(new QTableWidget(0, 3, this)) {
+  setWindowTitle("Keys and how to read the screen");
+  resize(px(*this, 900), px(*this, 600));
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(16, 14, 16, 14);
+  row->setSpacing(20);
+  auto* left = new QVBoxLayout;
+  left->setSpacing(8);
+  m_search->setPlaceholderText("Find a key or a command");
+  m_search->setClearButtonEnabled(true);
+  m_search->setAccessibleName("find a key or a command");
+  left->addWidget(m_search);
+  m_table->setHorizontalHeaderLabels({"where", "what", "keys"});
+  m_table->setAccessibleName("keys of the window");
+  m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+  m_table->setShowGrid(false);
+  m_table->setAlternatingRowColors(true);
+  m_table->setFrameShape(QFrame::NoFrame);
+  m_table->setTabKeyNavigation(false);
+  m_table->verticalHeader()->hide();
+  m_table->verticalHeader()->setMinimumSectionSize(1);
+  m_table->verticalHeader()->setDefaultSectionSize(px(*this, 24));
+  m_table->horizontalHeader()->setHighlightSections(false);
+  m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+  m_table->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
+  m_table->horizontalHeader()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
+  left->addWidget(m_table, 1);
+  row->addLayout(left, 3);
+  row->addWidget(new HelpGuide(workspace, this), 2);
+  connect(m_search, &QLineEdit::textChanged, this, [this] { fill(); });
+  m_search->setFocus();
+  readKeys();
+}
+
+void HelpDialog::showEvent(QShowEvent* event) {
+  readKeys();
+  QDialog::showEvent(event);
+}
+
+void HelpDialog::readKeys() {
+  m_keys.clear();
+  std::set<std::tuple<QString, QString>> seen;
+  if (QWidget* window = parentWidget() ? parentWidget()->window() : nullptr) {
+    for (const QAction* action : window->findChildren<QAction*>()) {
+      const QWidget* owner = qobject_cast<const QWidget*>(action->parent());
+      if (action->shortcut().isEmpty() || (owner && owner->window() == this)) continue;
+      QStringList keys;
+      for (const QKeySequence& sequence : action->shortcuts()) keys << sequence.toString(QKeySequence::NativeText);
+      const KeyHelp key{areaOf(*action), plainText(action->text()), keys.join(", ")};
+      if (!key.what.isEmpty() && seen.emplace(key.what, key.keys).second) m_keys.push_back(key);
+    }
+  }
+  std::stable_sort(m_keys.begin(), m_keys.end(), [](const KeyHelp& a, const KeyHelp& b) { return a.area < b.area; });
+  for (KeyHelp& key : canvasKeys()) m_keys.push_back(std::move(key));
+  fill();
+}
+
+std::vector<KeyHelp> HelpDialog::shownKeys() const {
+  std::vector<KeyHelp> shown;
+  // Every word that was typed has to occur somewhere in the line.
+  const QStringList words = m_search->text().simplified().split(' ', Qt::SkipEmptyParts);
+  for (const KeyHelp& key : m_keys) {
+    const QString line = key.area + ' ' + key.what + ' ' + key.keys;
+    if (std::all_of(words.begin(), words.end(), [&](const QString& w) { return line.contains(w, Qt::CaseInsensitive); })) shown.push_back(key);
+  }
+  return shown;
+}
+
+void HelpDialog::fill() {
+  const std::vector<KeyHelp> shown = shownKeys();
+  m_table->setRowCount(static_cast<int>(shown.size()));
+  for (int r = 0; r < m_table->rowCount(); ++r) {
+    const KeyHelp& key = shown[static_cast<std::size_t>(r)];
+    const bool first_of_area = r == 0 || shown[static_cast<std::size_t>(r) - 1].area != key.area;
+    m_table->setItem(r, 0, new QTableWidgetItem(first_of_area ? key.area : QString()));
+    m_table->setItem(r, 1, new QTableWidgetItem(key.what));
+    auto* keys = new QTableWidgetItem(key.keys);
+    keys->setFont(typeFont(*this, Type::body, false, TypeFace::tabular));
+    m_table->setItem(r, 2, keys);
+    // A screen reader needs the area in every line.
+    m_table->item(r, 1)->setData(Qt::AccessibleTextRole, key.area + ": " + key.what);
+  }
+}
+
+}  // namespace kvscope

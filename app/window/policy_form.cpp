@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/policy_form.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QComboBox>
+#include <QGridLayout>
+#include <QLabel>
+#include <QSlider>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/window/panel_paint.h"
+#include "app/window/policy_form_field.h"
+#include "app/window/session_controller.h"
+#include "app/window/workspace.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "viz/format.h"
+#include "viz/reduce_compare.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kSliderSteps = 1000;
+constexpr double kFirstBudget = 0.25;  // ratio of a lane that is added from nothing
+
+std::string given(const LaneSpec& spec, std::string_view key) {
+  for (const auto& [k, value] : spec.given) {
+    if (k == key) return value;
+  }
+  return {};
+}
+
+/// Words of a lane for the selector: "D  KeepKV · 42 slots".
+QString laneWords(int lane, const std::string& spec) {
+  QString words = qs(viz::lane_letter(lane)) + "  ";
+  try {
+    const LaneSpec parsed = parse_lane_spec(spec);
+    words += qs(find_policy(parsed.name).title);
+    for (const auto& [key, value] : parsed.given) words += " · " + qs(key) + " " + qs(value);
+  } catch (const Error&) {
+    words += qs(spec);
+  }
+  return words;
+}
+
+QToolButton* smallButton(QWidget* parent, const QString& sign, const QString& what) {
+  auto* button = new QToolButton(parent);
+  button->setText(sign);
+  button->setObjectName("square");
+  button->setToolTip(what);
+  button->setAccessibleName(what);
+  return button;
+}
+
+}  // namespace
+
+PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWidget* parent)
+    : QWidget(parent), m_workspace(workspace), m_controller(controller) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(6);
+  m_grid = new QGridLayout;
+  m_grid->setHorizontalSpacing(8);
+  m_grid->setVerticalSpacing(6);
+  m_grid->setColumnStretch(1, 1);
+  m_grid->setColumnMinimumWidth(0, 72);
+  column->addLayout(m_grid);
+
+  m_lanes = new QComboBox(this);
+  m_lanes->setAccessibleName("lane");
+  m_lanes->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  m_lanes->setMinimumContentsLength(8);
+  m_add = smallButton(this, "+", "add a lane with this budget");
+  m_duplicate = smallButton(this, "⧉", "duplicate this lane");
+  m_remove = smallButton(this, "−", "remove this lane");
+  auto* lane_row = new QHBoxLayout;
+  lane_row->setSpacing(4);
+  lane_row->addWidget(m_lanes, 1);
+  for (QToolButton* button : {m_add, m_duplicate, m_remove}) lane_row->addWidget(button);
+  m_grid->addWidget(new QLabel("lane", this), 0, 0);
+  m_grid->addLayout(lane_row, 0, 1, 1, 2);
+
+  m_policies = new QComboBox(this);
+  m_policies->setAccessibleName("policy of the lane");
+  for (const PolicyInfo& info : policies()) {
+    if (info.name == reference_policy()) continue;
+    m_policies->addItem(qs(info.title), qs(info.name));
+    m_policies->setItemData(m_policies->count() - 1, qs(info.idea), Qt::ToolTipRole);
+  }
+  m_grid->addWidget(new QLabel("policy", this), 1, 0);
+  m_grid->addWidget(m_policies, 1, 1, 1, 2);
+
+  m_budget = new QSlider(Qt::Horizontal, this);
+  m_budget->setRange(0, kSliderSteps);
+  m_budget->setPageStep(kSliderSteps / 20);
+  m_budget->setAccessibleName("budget");
+  m_unit = new QComboBox(this);
+  m_unit->setAccessibleName("unit of the budget");
+  m_unit->addItem("slots", "slots");
+  m_unit->addItem("% of prompt", "ratio");
+  m_unit->setToolTip("slots: a fixed number per head\n% of prompt: grows with the prompt");
+  auto* budget_row = new QHBoxLayout;
+  budget_row->setSpacing(8);
+  budget_row->addWidget(m_budget, 1);
+  budget_row->addWidget(m_unit);
+  m_grid->addWidget(new QLabel("budget", this), 2, 0);
+  m_grid->addLayout(budget_row, 2, 1, 1, 2);
+  m_budget_words = new QLabel(this);
+  m_budget_words->setObjectName("secondary");
+  m_grid->addWidget(m_budget_words, 3, 1, 1, 2);
+
+  m_message = new QLabel(this);
+  m_message->setWordWrap(true);
+  m_message->setTextFormat(Qt::PlainText);
+  m_message->setAccessibleName("refused change");
+  m_message->hide();
+  m_paper = new QLabel(this);
+  m_paper->setObjectName("secondary");
+  m_paper->setWordWrap(true);
+  m_paper->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  column->addWidget(m_message);
+  column->addWidget(m_paper);
+  column->addStretch(1);
+
+  connect(m_lanes, &QComboBox::activated, this, [this](int index) {
+    m_wanted_lane = -1;
+    viz::Selection selection = m_workspace.selection();
+    selection.lane = index;
+    m_workspace.setSelection(selection);
+  });
+  connect(m_add, &QToolButton::clicked, this, &PolicyForm::addLane);
+  connect(m_duplicate, &QToolButton::clicked, this, &PolicyForm::duplicateLane);
+  connect(m_remove, &QToolButton::clicked, this, &PolicyForm::removeLane);
+  connect(m_policies, &QComboBox::activated, this, [this](int index) { setPolicy(m_policies->itemData(index).toString()); });
+  connect(m_budget, &QSlider::valueChanged, this, [this](int value) {
+    if (!m_refreshing) setSlots(slotsAt(value));
+  });
+  connect(m_unit, &QComboBox::activated, this, [this] { setSlots(slotsOfSpec()); });
+  connect(&controller, &SessionController::requestChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::selectionChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] {
+    if (m_wanted_lane >= 0 && m_wanted_lane < static_cast<int>(m_workspace.snapshot().lanes.size())) {
+      viz::Selection selection = m_workspace.selection();
+      selection.lane = std::exchange(m_wanted_lane, -1);
+      m_workspace.setSelection(selection);
+    }
+    refresh();
+  });
+  connect(&workspace, &Workspace::themeChanged, this, [this] {
+    m_message->setStyleSheet(QString("color: %1;").arg(toColor(m_workspace.theme().changed).name()));
+  });
+  m_message->setStyleSheet(QString("color: %1;").arg(toColor(workspace.theme().changed).name()));
+  refresh();
+}
+
+std::string PolicyForm::spec() const {
+  const auto& lanes = m_controller.request().lanes;
+  return m_lane >= 0 && m_lane < static_cast<int>(lanes.size()) ? lanes[static_cast<std::size_t>(m_lane)] : std::string();
+}
+
+ParamEditor* PolicyForm::field(const std::string& key) const {
+  const auto it = std::find_if(m_fields.begin(), m_fields.end(), [&](const ParamEditor* f) { return f->info().key == key; });
+  return it == m_fields.end() ? nullptr : *it;
+}
+
+QString PolicyForm::budgetWords() const { return m_budget_words->text(); }
+QString PolicyForm::message() const { return m_message->isHidden() ? QString() : m_message->text(); }
+
+int PolicyForm::nChanged() const {
+  return static_cast<int>(std::count_if(m_fields.begin(), m_fields.end(), [](const ParamEditor* f) { return f->changed(); }));
+}
+
+// ---- reading back
+
+void PolicyForm::refresh() {
+  if (m_refreshing) return;
+  m_refreshing = true;
+  const int n_lanes = static_cast<int>(m_controller.request().lanes.size());
+  m_lane = std::clamp(m_wanted_lane >= 0 ? m_wanted_lane : m_workspace.selection().lane, 0, std::max(0, n_lanes - 1));
+  refreshLanes();
+  LaneSpec parsed;
+  try {
+    parsed = parse_lane_spec(spec());
+  } catch (const Error&) {
+    parsed = {};  // a lane of a policy that this build does not know: nothing to edit
+  }
+  const bool editable = m_lane > 0 && !parsed.name.empty();
+  if (parsed.name != m_policy) rebuildFields(parsed.name);
+  for (ParamEditor* editor : m_fields) {
+    editor->show(given(parsed, editor->info().key));
+    editor->widget()->setEnabled(editable);
+  }
+  m_policies->setCurrentIndex(m_policies->findData(qs(parsed.name)));
+  for (QWidget* widget : {static_cast<QWidget*>(m_policies), static_cast<QWidget*>(m_budget), static_cast<QWidget*>(m_unit)}) widget->setEnabled(editable);
+  m_duplicate->setEnabled(editable);
+  m_remove->setEnabled(m_lane > 0);
+  m_unit->setCurrentIndex(given(parsed, "ratio").empty() ? 0 : 1);
+  refreshBudget();
+  m_refreshing = false;
+  Q_EMIT changed();
+}
+
+void PolicyForm::refreshLanes() {
+  QStringList words;
+  const auto& lanes = m_controller.request().lanes;
+  for (std::size_t i = 0; i < lanes.size(); ++i) words << laneWords(static_cast<int>(i), lanes[i]);
+  QStringList shown;
+  for (int i = 0; i < m_lanes->count(); ++i) shown << m_lanes->itemText(i);
+  if (shown != words) {
+    m_lanes->clear();
+    m_lanes->addItems(words);
+  }
+  m_lanes->setCurrentIndex(m_lane);
+  m_lanes->setToolTip(words.value(m_lane));
+}
+
+void PolicyForm::rebuildFields(const std::string& policy) {
+  for (ParamEditor* editor : m_fields) delete editor;
+  m_fields.clear();
+  m_policy = policy;
+  m_paper->clear();
+  if (policy.empty()) return;
+  const PolicyInfo& info = find_policy(policy);
+  QWidget* before = m_unit;
+  for (const ParamInfo& param : info.params) {
+    auto* editor = new ParamEditor(param, this, *m_grid, 4 + static_cast<int>(m_fields.size()));
+    connect(editor, &ParamEditor::edited, this, [this, key = param.key](const QString& value) {
+      if (!m_refreshing) send(key, value.toStdString());
+    });
+    setTabOrder(before, editor->widget());
+    setTabOrder(editor->widget(), editor->resetButton());
+    before = editor->resetButton();
+    m_fields.push_back(editor);
+  }
+  m_paper->setText(qs(info.paper));
+}
+
+void PolicyForm::refreshBudget() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const int n_slots = slotsOfSpec();
+  m_budget->setValue(n_slots < 0 ? kSliderSteps : sliderAt(n_slots));
+  if (n_slots < 0) {
+    m_budget_words->setText(m_lane == 0 ? "the reference keeps everything" : "no budget given");
+    return;
+  }
+  QString words = QString("%1 slots").arg(qs(viz::format_count(n_slots)));
+  if (snapshot.n_prompt > 0) {
+    words += QString(" · %1 of %2").arg(qs(viz::format_percent(static_cast<double>(n_slots) / snapshot.n_prompt)), qs(viz::format_count(snapshot.n_prompt)));
+  }
+  // Bytes of one slot as the engine really allocates them.
+  for (const LaneSnapshot& lane : snapshot.lanes) {
+    if (lane.slots <= 0 || lane.bytes <= 0) continue;
+    words += QString(" · %1").arg(qs(viz::format_bytes(lane.bytes / lane.slots * n_slots)));
+    break;
+  }
+  m_budget_words->setText(words);
+}
+
+int PolicyForm::slotsOfSpec() const {
+  try {
+    const LaneSpec parsed = parse_lane_spec(spec());
+    if (const std::string fixed = given(parsed, "slots"); !fixed.empty()) return std::stoi(fixed);
+    if (const std::string ratio = given(parsed, "ratio"); !ratio.empty()) {
+      return static_cast<int>(std::floor(std::stod(ratio) * m_workspace.snapshot().n_prompt + 0.5));
+    }
+  } catch (const std::exception&) {
+  }
+  return -1;
+}
+
+/// Equal steps of the slider are equal factors of the budget: small budgets differ more.
+int PolicyForm::slotsAt(int slider) const {
+  const double most = std::max(2, m_workspace.snapshot().n_prompt);
+  return static_cast<int>(std::lround(std::pow(most, static_cast<double>(slider) / kSliderSteps)));
+}
+
+int PolicyForm::sliderAt(int slots_per_head) const {
+  const double most = std::max(2, m_workspace.snapshot().n_prompt);
+  return static_cast<int>(std::lround(kSliderSteps * std::log(std::max(1, slots_per_head)) / std::log(most)));
+}
+
+// ---- changing
+
+void PolicyForm::send(const std::string& key, const std::string& value) {
+  try {
+    const std::string wanted = with_param(spec(), key, value);
+    parse_lane_spec(wanted);
+    m_message->hide();
+    m_controller.setLaneSpec(m_lane, qs(wanted));
+  } catch (const Error& error) {
+    m_message->setText(QString::fromUtf8(error.what()));
+    m_message->show();
+  }
+}
+
+void PolicyForm::setSlots(int slots_per_head) {
+  if (m_lane < 1 || slots_per_head < 1) return;
+  if (m_unit->currentData().toString() == "ratio" && m_workspace.snapshot().n_prompt > 0) {
+    const double ratio = static_cast<double>(slots_per_head) / m_workspace.snapshot().n_prompt;
+    send("ratio", QString::number(std::min(1.0, ratio), 'f', 4).toStdString());
+  } else {
+    send("slots", std::to_string(slots_per_head));
+  }
+}
+
+void PolicyForm::setPolicy(const QString& name) {
+  if (m_lane < 1) return;
+  std::string wanted = name.toStdString();
+  try {
+    const LaneSpec before = parse_lane_spec(spec());
+    for (const char* key : {"slots", "ratio"}) {
+      if (const std::string value = given(before, key); !value.empty()) wanted = with_param(wanted, key, value);
+    }
+    parse_lane_spec(wanted);
+  } catch (const Error&) {
+    wanted = name.toStdString();  // a policy without a budget of its own
+  }
+  m_message->hide();
+  m_controller.setLaneSpec(m_lane, qs(wanted));
+}
+
+void PolicyForm::addLane() {
+  std::string wanted = spec();
+  if (m_lane == 0) {
+    const auto all = policies();
+    const auto it = std::find_if(all.begin(), all.end(), [](const PolicyInfo& p) { return p.name != reference_policy(); });
+    if (it == all.end()) return;
+    wanted = with_param(it->name, "ratio", QString::number(kFirstBudget).toStdString());
+  } else {  // the next policy of the catalog at the same budget
+    const int next = (m_policies->currentIndex() + 1) % std::max(1, m_policies->count());
+    const LaneSpec before = parse_lane_spec(spec());
+    wanted = m_policies->itemData(next).toString().toStdString();
+    for (const char* key : {"slots", "ratio"}) {
+      if (const std::string value = given(before, key); !value.empty()) wanted = with_param(wanted, key, value);
+    }
+  }
+  m_wanted_lane = static_cast<int>(m_controller.request().lanes.size());
+  m_controller.addLane(qs(wanted));
+}
+
+void PolicyForm::duplicateLane() {
+  if (m_lane < 1) return;
+  m_wanted_lane = static_cast<int>(m_controller.request().lanes.size());
+  m_controller.addLane(qs(spec()));
+}
+
+void PolicyForm::removeLane() {
+  if (m_lane < 1) return;
+  const int lane = m_lane;
+  m_wanted_lane = -1;
+  viz::Selection selection = m_workspace.selection();
+  selection.lane = lane - 1;
+  m_workspace.setSelection(selection);
+  m_controller.removeLane(lane);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <QObject>
+
+#include "policy/catalog.h"
+
+class QGridLayout;
+class QLabel;
+class QLineEdit;
+class QToolButton;
+class QWidget;
+
+namespace kvscope {
+
+/// One parameter as a row of the form: name, the widget that fits its kind, and a button back to the default while it is changed.
+class ParamEditor : public QObject {
+  Q_OBJECT
+
+ public:
+  ParamEditor(const ParamInfo& info, QWidget* form, QGridLayout& grid, int row);
+  ~ParamEditor() override;
+
+  const ParamInfo& info() const { return m_info; }
+  QWidget* widget() const { return m_widget; }
+  QToolButton* resetButton() const { return m_reset; }
+  /// Shows a value; "" means the default. Leaves a field alone in which the user is typing the same value.
+  void show(const std::string& given);
+  bool changed() const { return m_changed; }
+
+ Q_SIGNALS:
+  /// The text of the new value; "": back to the default.
+  void edited(const QString& value);
+
+ private:
+  QWidget* makeWidget(QWidget* form);
+  QString toolTip() const;
+
+  ParamInfo m_info;
+  QLabel* m_name;
+  QWidget* m_widget;
+  QToolButton* m_reset;
+  bool m_changed = false;
+  bool m_showing = false;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/policy_panel.h"
+
+#include <QScrollArea>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/window/panel_paint.h"
+#include "app/window/policy_form.h"
+#include "app/window/policy_panel_card.h"
+#include "app/window/workspace.h"
+
+namespace kvscope {
+
+PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QWidget* parent)
+    : QWidget(parent),
+      m_workspace(workspace),
+      m_scroll(new QScrollArea(this)),
+      m_card(new PolicyCard(workspace, this)),
+      m_disclosure(new QToolButton(this)),
+      m_form(new PolicyForm(workspace, controller, this)) {
+  auto* outer = new QVBoxLayout(this);
+  outer->setContentsMargins(0, 0, 0, 0);
+  outer->addWidget(m_scroll);
+  auto* content = new QWidget;
+  auto* column = new QVBoxLayout(content);
+  column->setContentsMargins(12, 8, 12, 8);
+  column->setSpacing(6);
+  column->addWidget(m_card);
+  column->addWidget(m_disclosure, 0, Qt::AlignLeft);
+  column->addWidget(m_form);
+  column->addStretch(1);
+  m_scroll->setWidget(content);
+  m_scroll->setWidgetResizable(true);
+  m_scroll->setFrameShape(QFrame::NoFrame);
+  m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  m_scroll->setFocusPolicy(Qt::NoFocus);
+
+  m_disclosure->setObjectName("headerText");
+  m_disclosure->setToolButtonStyle(Qt::ToolButtonTextOnly);
+  m_disclosure->setCheckable(true);
+  m_disclosure->setAccessibleName("parameters of the policy");
+  connect(m_disclosure, &QToolButton::toggled, this, &PolicyPanel::setParametersShown);
+  connect(m_form, &PolicyForm::changed, this, [this] { setParametersShown(parametersShown()); });
+  connect(&workspace, &Workspace::snapshotChanged, this, &PolicyPanel::factsChanged);
+  connect(&workspace, &Workspace::selectionChanged, this, &PolicyPanel::factsChanged);
+  setFocusProxy(m_disclosure);
+  setParametersShown(false);
+}
+
+QString PolicyPanel::facts() const { return m_workspace.lane() ? qs(m_workspace.lane()->title) : QString(); }
+
+bool PolicyPanel::parametersShown() const { return m_disclosure->isChecked(); }
+
+void PolicyPanel::setParametersShown(bool shown) {
+  m_disclosure->setChecked(shown);
+  m_form->setVisible(shown);
+  QString words = shown ? "▾ Parameters" : "▸ Parameters";
+  if (const int n = m_form->nChanged(); n > 0) words += QString(" · %1 changed").arg(n);
+  m_disclosure->setText(words);
+}
+
+}  // namespace kvscope

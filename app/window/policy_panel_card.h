@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+
+class QGridLayout;
+class QLabel;
+
+namespace kvscope {
+
+class Workspace;
+
+/// The two bars of the card: how the slots of a head are used, and how many of the tokens seen are still voted for.
+class BudgetBars : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit BudgetBars(Workspace& workspace, QWidget* parent = nullptr);
+  QSize sizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  Workspace& m_workspace;
+};
+
+/// The policy in a few lines: bars, rules in words, idea.
+class PolicyCard : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit PolicyCard(Workspace& workspace, QWidget* parent = nullptr);
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void refresh();
+  void applyStyle();
+
+  Workspace& m_workspace;
+  BudgetBars* m_bars;
+  QGridLayout* m_grid;
+  std::vector<std::pair<QLabel*, QLabel*>> m_rows;
+  QLabel* m_idea;
+  bool m_styling = false;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/prompt_editor.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QFile>
+#include <QFileInfo>
+#include <QHelpEvent>
+#include <QMimeData>
+#include <QPainter>
+#include <QScrollBar>
+#include <QStringDecoder>
+#include <QTextBlock>
+#include <QToolTip>
+#include <QUrl>
+
+#include "app/window/panel_paint.h"
+#include "app/window/prompt_editor_layout.h"
+#include "app/window/workspace.h"
+#include "viz/format.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kLinePitch = 25;            // px from line to line at 14 px text
+constexpr int kMaxFileBytes = 8 << 20;    // a prompt file; larger ones are surely no prompt
+constexpr double kSelectionWash = 0.16;   // of the text colour over selected characters
+
+/// The one local regular file of a drop or paste; empty otherwise.
+QString fileOf(const QMimeData* source) {
+  const QList<QUrl> urls = source->urls();
+  if (urls.size() != 1 || !urls.front().isLocalFile() || !QFileInfo(urls.front().toLocalFile()).isFile()) return {};
+  return urls.front().toLocalFile();
+}
+
+/// Place in a block's layout of a position in its text: what an input method composes stands in the layout, but not in the text.
+int inLayout(const QTextLayout& layout, int position) {
+  const int n_composed = static_cast<int>(layout.preeditAreaText().size());
+  return n_composed > 0 && position >= layout.preeditAreaPosition() ? position + n_composed : position;
+}
+
+double xOf(const QTextLine& line, const QString& text, const QTextLayout& layout, const TextBorder& border) {
+  const double x = line.cursorToX(inLayout(layout, border.at));
+  if (border.part <= 0 || border.at >= text.size()) return x;
+  const int next = border.at + (text[border.at].isHighSurrogate() ? 2 : 1);
+  return x + (line.cursorToX(inLayout(layout, next)) - x) * border.part;
+}
+
+bool onlySpace(const QString& text, int begin, int end) {
+  return std::all_of(text.begin() + begin, text.begin() + std::max(begin, end), [](QChar c) { return c.isSpace(); });
+}
+
+}  // namespace
+
+PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEdit(parent), m_workspace(workspace) {
+  auto* text = new QTextDocument(this);
+  m_layout = new SpacedTextLayout(text, kLinePitch);
+  text->setDocumentLayout(m_layout);
+  text->setDocumentMargin(0);
+  setDocument(text);
+  setFrameShape(QFrame::NoFrame);
+  setWordWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+  setTabChangesFocus(true);
+  setMouseTracking(true);
+  viewport()->setMouseTracking(true);
+  setAccessibleName("prompt");
+  setAccessibleDescription("text of the prompt; the background of each token shows its fate in the selected head");
+  applyType();
+  connect(document(), &QTextDocument::contentsChange, this, [this](int, int removed, int added) {
+    if (removed == 0 && added == 0) return;
+    m_spans.setText(exactText());
+    viewport()->update();
+    Q_EMIT edited();
+  });
+  connect(this, &QPlainTextEdit::selectionChanged, this, [this] { publishSelection(); });
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] { recolour(); });
+  connect(&workspace, &Workspace::selectionChanged, this, [this] {
+    recolour();
+    showSelection();
+  });
+  connect(&workspace, &Workspace::themeChanged, this, [this] { recolour(); });
+  connect(&workspace, &Workspace::staleChanged, this, [this] { recolour(); });
+  connect(&workspace, &Workspace::hoverChanged, viewport(), qOverload<>(&QWidget::update));
+  recolour();
+}
+
+QString PromptEditor::exactText() const { return document()->toRawText().replace(QChar::ParagraphSeparator, QChar('\n')); }
+
+void PromptEditor::setExactText(const QString& text) {
+  if (text == exactText()) return;
+  QTextCursor all(document());
+  all.select(QTextCursor::Document);
+  all.insertText(text);
+}
+
+QString PromptEditor::loadFile(const QString& path) {
+  const QString name = QFileInfo(path).fileName();
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly)) return QString("cannot read %1: %2").arg(name, file.errorString());
+  const QByteArray bytes = file.read(kMaxFileBytes + 1);
+  if (bytes.size() > kMaxFileBytes) return QString("%1 is larger than 8 MiB: drop a shorter text").arg(name);
+  QStringDecoder decode(QStringDecoder::Utf8);
+  const QString text = decode(bytes);
+  if (decode.hasError() || bytes.contains('\0')) return QString("%1 is not UTF-8 text: the prompt stays as it was").arg(name);
+  setExactText(text);
+  return {};
+}
+
+void PromptEditor::applyType() {
+  QFont font = typeFont(*this, Type::text);
+  document()->setDefaultFont(font);
+  m_layout->setPitch(px(*this, kLinePitch));
+  setCursorWidth(std::max(1, px(*this, 1.5)));
+}
+
+void PromptEditor::changeEvent(QEvent* event) {
+  QPlainTextEdit::changeEvent(event);
+  if (event->type() == QEvent::FontChange && m_layout) applyType();
+}
+
+void PromptEditor::recolour() {
+  if (m_spans_of != m_workspace.snapshotPtr()) {
+    m_spans_of = m_workspace.snapshotPtr();
+    m_spans.setTokens(*m_spans_of, exactText());
+  }
+  m_colours.update(m_workspace);
+  viewport()->update();
+}
+
+// ---- selection and hover
+
+void PromptEditor::publishSelection() {
+  if (!m_selecting || !textCursor().hasSelection()) return;
+  const auto [first, last] = m_spans.tokens(textCursor().selectionStart(), textCursor().selectionEnd());
+  if (first < 0) return;
+  viz::Selection selection = m_workspace.selection();
+  selection.tokens = viz::TokenRange{first, last};
+  m_workspace.setSelection(selection);
+}
+
+void PromptEditor::showSelection() {
+  if (m_selecting || hasFocus() || !m_workspace.selection().tokens) return;
+  const int position = m_spans.positionOf(m_workspace.selection().tokens->first);
+  if (position < 0) return;
+  QTextCursor place(document());
+  place.setPosition(std::min(position, document()->characterCount() - 1));
+  const QRect rect = cursorRect(place);
+  if (rect.bottom() >= 0 && rect.top() < viewport()->height()) return;
+  // The scroll bar counts lines; the text cursor stays where the user left it.
+  const int line = place.block().firstLineNumber() + place.block().layout()->lineForTextPosition(place.positionInBlock()).lineNumber();
+  verticalScrollBar()->setValue(line - 2);
+}
+
+void PromptEditor::setHoveredToken(int token) {
+  viz::Hover hover = m_workspace.hover();
+  if (token < 0 && !m_hovering) return;
+  hover = {};
+  if (token >= 0) hover.token = token;
+  m_hovering = token >= 0;
+  m_workspace.setHover(hover);
+}
+
+/// The same place on the middle of its line: Qt's hit test knows nothing of the gaps between the lines.
+QPointF PromptEditor::onLine(const QPointF& point) const {
+  QPointF offset = contentOffset();
+  const int pitch = m_layout->pitch();
+  for (QTextBlock block = firstVisibleBlock(); block.isValid(); block = block.next()) {
+    const double height = blockBoundingRect(block).height();
+    if (point.y() < offset.y() + height || !block.next().isValid()) {
+      const int line = std::clamp(static_cast<int>((point.y() - offset.y()) / pitch), 0, std::max(0, block.layout()->lineCount() - 1));
+      return {point.x(), offset.y() + (line + 0.5) * pitch};
+    }
+    offset.ry() += height;
+    if (offset.y() > viewport()->height()) break;
+  }
+  return point;
+}
+
+void PromptEditor::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton && event->modifiers() == Qt::ControlModifier) {  // add the token to the selection
+    const int token = tokenAt(event->position().toPoint());
+    if (token < 0) return;
+    viz::Selection selection = m_workspace.selection();
+    const viz::TokenRange range = selection.tokens.value_or(viz::TokenRange{token, token});
+    selection.tokens = viz::TokenRange{std::min(range.first, token), std::max(range.last, token)};
+    m_workspace.setSelection(selection);
+    return;
+  }
+  m_selecting = event->button() == Qt::LeftButton;
+  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(), event->modifiers());
+  QPlainTextEdit::mousePressEvent(&moved);
+}
+
+void PromptEditor::mouseMoveEvent(QMouseEvent* event) {
+  const bool inside = viewport()->rect().contains(event->position().toPoint());
+  setHoveredToken(event->buttons() == Qt::NoButton && inside ? tokenAt(event->position().toPoint()) : -1);
+  // Outside the viewport the base class scrolls while selecting: then the place must stay as it is.
+  const QPointF place = inside ? onLine(event->position()) : event->position();
+  QMouseEvent moved(event->type(), place, event->globalPosition(), event->button(), event->buttons(), event->modifiers());
+  QPlainTextEdit::mouseMoveEvent(&moved);
+}
+
+void PromptEditor::mouseReleaseEvent(QMouseEvent* event) {
+  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(), event->modifiers());
+  QPlainTextEdit::mouseReleaseEvent(&moved);
+  publishSelection();
+  m_selecting = false;
+}
+
+void PromptEditor::mouseDoubleClickEvent(QMouseEvent* event) {
+  m_selecting = true;
+  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(), event->modifiers());
+  QPlainTextEdit::mouseDoubleClickEvent(&moved);
+}
+
+void PromptEditor::keyPressEvent(QKeyEvent* event) {
+  m_selecting = true;  // Shift+arrows and Ctrl+A select tokens as the mouse does
+  QPlainTextEdit::keyPressEvent(event);
+  m_selecting = false;
+}
+
+void PromptEditor::leaveEvent(QEvent* event) {
+  setHoveredToken(-1);
+  QPlainTextEdit::leaveEvent(event);
+}
+
+bool PromptEditor::viewportEvent(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QPlainTextEdit::viewportEvent(event);
+  auto* help = static_cast<QHelpEvent*>(event);
+  const int token = tokenAt(help->pos());
+  if (token < 0) {
+    QToolTip::hideText();
+    return true;
+  }
+  const QString head = QString("token %1 %2").arg(token).arg(qs(viz::quoted(viz::token_text(m_workspace.snapshot(), token))));
+  const QString fate = m_colours.describe(token);
+  QToolTip::showText(help->globalPos(), (fate.isEmpty() ? head : head + "\n" + fate).toHtmlEscaped().replace("\n", "<br>"), viewport());
+  return true;
+}
+
+// ---- clipboard and files
+
+bool PromptEditor::canInsertFromMimeData(const QMimeData* source) const {
+  if (source->hasUrls()) return !fileOf(source).isEmpty();  // folders and several files are for the window
+  return source->hasText();
+}
+
+void PromptEditor::insertFromMimeData(const QMimeData* source) {
+  const QString path = fileOf(source);
+  if (path.isEmpty()) {
+    if (source->hasText()) textCursor().insertText(source->text());
+    ensureCursorVisible();
+    return;
+  }
+  const QString failure = loadFile(path);
+  if (!failure.isEmpty()) Q_EMIT refused(failure);
+}
+
+QMimeData* PromptEditor::createMimeDataFromSelection() const {
+  auto* mime = new QMimeData;
+  mime->setText(textCursor().selectedText().replace(QChar::ParagraphSeparator, QChar('\n')));
+  return mime;
+}
+
+// ---- painting
+
+std::vector<PromptEditor::Piece> PromptEditor::pieces(const QTextBlock& block, const QPointF& offset) const {
+  std::vector<Piece> found;
+  const QTextLayout& layout = *block.layout();
+  const QString text = block.text();
+  const int start = block.position(), n = static_cast<int>(text.size());
+  const double pitch = m_layout->pitch();
+  for (TokenSpans::Span span : m_spans.in(start, start + std::max(1, n))) {
+    span.begin.at -= start;
+    span.end.at -= start;
+    if (span.begin.at < 0) span.begin = {0, 0};
+    if (span.end.at > n) span.end = {n, 0};
+    for (int i = layout.lineForTextPosition(inLayout(layout, std::min(span.begin.at, n))).lineNumber(); i >= 0 && i < layout.lineCount(); ++i) {
+      const QTextLine line = layout.lineAt(i);
+      // Lines are in the layout's positions; without composing text both are the same.
+      const int line_begin = line.textStart(), line_end = line.textStart() + line.textLength();
+      const TextBorder from = inLayout(layout, span.begin.at) < line_begin ? TextBorder{line_begin, 0} : span.begin;
+      const TextBorder to = inLayout(layout, span.end.at) > line_end ? TextBorder{line_end, 0} : span.end;
+      if (inLayout(layout, span.begin.at) >= line_end && n > 0) continue;
+      if (to.at < from.at || (to.at == from.at && to.part <= from.part)) break;
+      const bool goes_on = inLayout(layout, span.end.at) > line_end;
+      // The space at which a line breaks belongs to the word below and is not seen.
+      if (!(goes_on && onlySpace(text, std::min(from.at, n), std::min(to.at, n)))) {
+        const double a = xOf(line, text, layout, from), b = xOf(line, text, layout, to);
+        const double x0 = std::round(offset.x() + std::min(a, b)), x1 = std::round(offset.x() + std::max(a, b));
+        const double y = offset.y() + i * pitch + 1;
+        if (x1 > x0) found.push_back({span.token, QRectF(x0, y, x1 - x0, pitch - 3)});
+      }
+      if (!goes_on) break;
+    }
+  }
+  return found;
+}
+
+std::vector<QRectF> PromptEditor::rectsOf(int token) const {
+  std::vector<QRectF> rects;
+  QPointF offset = contentOffset();
+  for (QTextBlock block = firstVisibleBlock(); block.isValid() && offset.y() < viewport()->height(); block = block.next()) {
+    for (const Piece& piece : pieces(block, offset)) {
+      if (piece.token == token) rects.push_back(piece.rect);
+    }
+    offset.ry() += blockBoundingRect(block).height();
+  }
+  return rects;
+}
+
+int PromptEditor::tokenAt(const QPoint& point) const {
+  QPointF offset = contentOffset();
+  for (QTextBlock block = firstVisibleBlock(); block.isValid() && offset.y() <= point.y(); block = block.next()) {
+    const double height = blockBoundingRect(block).height();
+    if (point.y() < offset.y() + height) {
+      for (const Piece& piece : pieces(block, offset)) {
+        if (piece.rect.adjusted(0, -1, 0, 2).contains(point)) return piece.token;
+      }
+      return -1;
+    }
+    offset.ry() += height;
+  }
+  return -1;
+}
+
+void PromptEditor::paintEvent(QPaintEvent* event) {
+  QPainter painter(viewport());
+  const viz::Theme& theme = m_workspace.theme();
+  painter.fillRect(event->rect(), toColor(theme.panel));
+  QPointF offset = contentOffset();
+  const QAbstractTextDocumentLayout::PaintContext context = getPaintContext();
+  for (QTextBlock block = firstVisibleBlock(); block.isValid() && offset.y() <= event->rect().bottom(); block = block.next()) {
+    const double height = blockBoundingRect(block).height();
+    if (block.isVisible() && offset.y() + height >= event->rect().top()) paintBlock(painter, block, offset, context);
+    offset.ry() += height;
+  }
+  if (document()->isEmpty() && !placeholderText().isEmpty() && textCursor().block().layout()->preeditAreaText().isEmpty()) {
+    painter.setPen(toColor(theme.disabled));
+    painter.setFont(document()->defaultFont());
+    painter.drawText(viewport()->rect(), Qt::AlignTop | Qt::TextWordWrap, placeholderText());
+  }
+}
+
+void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const QPointF& offset,
+                              const QAbstractTextDocumentLayout::PaintContext& context) {
+  const viz::Theme& theme = m_workspace.theme();
+  const QTextLayout& layout = *block.layout();
+  const int start = block.position(), n = block.length() - 1;
+  const auto selected = m_workspace.selection().tokens;
+  const auto hovered = m_workspace.hover().token;
+  const std::vector<Piece> all = pieces(block, offset);
+
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  const double gap = 1, radius = px(*this, 2);
+  for (const Piece& piece : all) {
+    const QColor fill = m_colours.paint(piece.token).fill;
+    if (!fill.isValid()) continue;
+    painter.setBrush(fill);
+    painter.drawRoundedRect(piece.rect.adjusted(0, 0, piece.rect.width() > 2 ? -gap : 0, 0), radius, radius);
+  }
+
+  // The text keeps its shaping; colours other than the plain one are laid over it as ranges.
+  QList<QTextLayout::FormatRange> ranges;
+  const QColor plain = toColor(theme.text);
+  for (const TokenSpans::Span& span : m_spans.in(start, start + std::max(1, n))) {
+    const QColor ink = m_colours.paint(span.token).text;
+    if (ink == plain) continue;
+    const int from = inLayout(layout, std::max(0, span.begin.at - start)), to = inLayout(layout, std::min(n, span.end.at - start));
+    if (to <= from) continue;
+    if (!ranges.isEmpty() && ranges.back().start + ranges.back().length == from && ranges.back().format.foreground().color() == ink) {
+      ranges.back().length += to - from;
+      continue;
+    }
+    QTextLayout::FormatRange range{from, to - from, {}};
+    range.format.setForeground(ink);
+    ranges.push_back(range);
+  }
+  for (const QAbstractTextDocumentLayout::Selection& selection : context.selections) {
+    const int from = std::max(0, selection.cursor.selectionStart() - start), to = std::min(n + 1, selection.cursor.selectionEnd() - start);
+    if (to <= from) continue;
+    QColor wash = plain;
+    wash.setAlphaF(static_cast<float>(kSelectionWash));
+    QTextLayout::FormatRange range{inLayout(layout, from), to - from, {}};
+    range.format.setBackground(wash);
+    ranges.push_back(range);
+  }
+  painter.setPen(plain);
+  layout.draw(&painter, offset, ranges);
+
+  if (block.next().isValid() && n >= 0) {  // the line break is a character of the text, too
+    const QTextLine line = layout.lineAt(layout.lineCount() - 1);
+    const auto [token, last] = m_spans.tokens(start + n, start + n + 1);
+    painter.setPen(token < 0 ? toColor(theme.disabled) : mix(m_colours.paint(token).text, toColor(theme.panel), 0.25));
+    painter.setFont(typeFont(*this, Type::body));
+    if (line.isValid()) {
+      const double y = offset.y() + line.lineNumber() * m_layout->pitch();
+      painter.drawText(QRectF(offset.x() + line.naturalTextRect().right() + 1, y, 24, m_layout->pitch()), Qt::AlignLeft | Qt::AlignVCenter, "↵");
+    }
+  }
+  for (const Piece& piece : all) {
+    if (selected && piece.token >= selected->first && piece.token <= selected->last) {
+      painter.fillRect(QRectF(piece.rect.left(), piece.rect.bottom(), piece.rect.width(), 2), toColor(theme.accent));
+    }
+    if (hovered && piece.token == *hovered) {
+      painter.setPen(QPen(plain, 1));
+      painter.setBrush(Qt::NoBrush);
+      painter.drawRoundedRect(piece.rect.adjusted(-0.5, 0.5, 0.5, 0.5), radius, radius);
+      const QString index = QString::number(piece.token);
+      QFont tiny = typeFont(*this, Type::caption);
+      tiny.setPixelSize(px(*this, 9));
+      painter.setFont(tiny);
+      const int width = painter.fontMetrics().horizontalAdvance(index) + 4;
+      const QRectF tag(piece.rect.left(), piece.rect.top() - 6, width, px(*this, 10));
+      painter.fillRect(tag, toColor(theme.raised));
+      painter.drawText(tag, Qt::AlignCenter, index);
+    }
+  }
+  const int cursor = context.cursorPosition;
+  const bool composing = cursor < -1 && !layout.preeditAreaText().isEmpty();
+  if ((cursor >= start && cursor <= start + n) || composing) {
+    painter.setPen(plain);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    layout.drawCursor(&painter, offset, composing ? layout.preeditAreaPosition() - (cursor + 2) : inLayout(layout, cursor - start), cursorWidth());
+  }
+}
+
+}  // namespace kvscope

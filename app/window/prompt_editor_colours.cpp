@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/prompt_editor_colours.h"
+
+#include "app/window/panel_paint.h"
+#include "app/window/workspace.h"
+#include "viz/draw.h"
+#include "viz/format.h"
+
+namespace kvscope {
+
+namespace {
+constexpr double kStaleDim = 0.2;  // share by which the colours of an older result fade
+}
+
+void TokenColours::update(const Workspace& workspace) {
+  const viz::Theme& theme = workspace.theme();
+  const viz::Selection& selection = workspace.selection();
+  m_snapshot = workspace.snapshotPtr();
+  m_lane = workspace.lane();
+  m_step = workspace.stepRecord();
+  m_n_heads = m_snapshot->model.n_layers * m_snapshot->model.n_kv_heads;
+  if (m_lane && m_lane->fates) m_n_heads = static_cast<int>(m_lane->fates->heads.size());
+  m_head = selectedHead(*m_snapshot, selection.layer, selection.kv_head).value_or(-1);
+  m_plain = toColor(theme.text);
+  m_faint = toColor(theme.disabled);
+  m_categories.clear();
+  m_fill.clear();
+  m_text.clear();
+  const QColor panel = toColor(theme.panel);
+  const auto add = [&](QColor fill, const QColor& text) {
+    if (fill.isValid() && workspace.stale()) fill = mix(fill, panel, kStaleDim);
+    m_fill.push_back(fill);
+    m_text.push_back(text);
+  };
+  if (m_head >= 0) {
+    m_head_name = qs(viz::head_name(*selection.layer, *selection.kv_head));
+    if (m_lane && m_step && m_lane->fates && m_head < m_n_heads) {
+      m_categories = categories(*m_lane->fates, *m_step, m_head, m_lane->sinks, m_snapshot->prefill_mode && m_step->step == 0);
+    }
+    for (int c = 0; c < kCategories; ++c) {
+      const QColor fill = categoryTint(theme, static_cast<Category>(c));
+      add(fill, fill.isValid() ? m_plain : m_faint);
+    }
+    return;
+  }
+  for (int n = 0; n <= m_n_heads; ++n) {
+    const QColor fill = m_n_heads > 0 ? rampTint(theme, static_cast<double>(n) / m_n_heads) : QColor();
+    const QColor ink = fill.isValid() && contrast(panel, fill) > contrast(m_plain, fill) ? panel : m_plain;
+    add(fill, fill.isValid() ? ink : m_faint);
+  }
+}
+
+Category TokenColours::category(int token) const {
+  if (token < 0 || token >= static_cast<int>(m_categories.size())) return Category::unseen;
+  return m_categories[static_cast<std::size_t>(token)];
+}
+
+int TokenColours::representedBy(int token) const {
+  if (!m_lane || !m_lane->fates || !m_step || token < 0 || token > m_step->position || token >= m_lane->fates->n_tokens) return -1;
+  int n = 0;
+  for (const HeadFates& head : m_lane->fates->heads) {
+    if (head.lost[static_cast<std::size_t>(token)] > m_step->step) ++n;
+  }
+  return n;
+}
+
+TokenPaint TokenColours::paint(int token) const {
+  if (m_head >= 0) {
+    if (m_categories.empty()) return {{}, m_plain};
+    const auto c = static_cast<std::size_t>(category(token));
+    return {m_fill[c], m_text[c]};
+  }
+  const int n = representedBy(token);
+  if (n < 0) return {{}, m_step && m_lane && m_lane->fates ? m_faint : m_plain};
+  return {m_fill[static_cast<std::size_t>(n)], m_text[static_cast<std::size_t>(n)]};
+}
+
+QString TokenColours::describe(int token) const {
+  if (m_head >= 0) {
+    if (m_categories.empty()) return {};
+    return QString("%1 in %2").arg(viz::category_name(category(token)), m_head_name);
+  }
+  const int n = representedBy(token);
+  if (n < 0) return m_step ? QString("not read yet at this step") : QString();
+  return QString("%1 of %2 heads represent it").arg(n).arg(m_n_heads);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QColor>
+#include <QString>
+
+#include "snapshot/snapshot.h"
+
+namespace kvscope {
+
+class Workspace;
+
+/// What the text of one token looks like: its fate in the selected head, or how many heads still represent it.
+struct TokenPaint {
+  QColor fill;  // invalid: none
+  QColor text;
+};
+
+/// The fates of the workspace's lane and step as colours behind text. Looks up per token, so only what is visible costs anything.
+class TokenColours {
+ public:
+  /// Reads selection, step and theme of the workspace. Keeps the snapshot alive.
+  void update(const Workspace& workspace);
+
+  bool allHeads() const { return m_head < 0; }
+  int nHeads() const { return m_n_heads; }
+  /// Category in the selected head; unseen without one.
+  Category category(int token) const;
+  /// Heads in which some slot still stands for the token; -1: not known (no lane, or not read yet at this step).
+  int representedBy(int token) const;
+  TokenPaint paint(int token) const;
+  /// One line for the tooltip: "merged in L4 · H1" or "18 of 24 heads represent it".
+  QString describe(int token) const;
+
+ private:
+  SnapshotPtr m_snapshot;
+  const LaneSnapshot* m_lane = nullptr;
+  const StepRecord* m_step = nullptr;
+  int m_head = -1;
+  int m_n_heads = 0;
+  std::vector<Category> m_categories;  // of the selected head
+  std::vector<QColor> m_fill;          // by category, or by number of heads
+  std::vector<QColor> m_text;
+  QColor m_plain, m_faint;
+  QString m_head_name;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/prompt_panel.h"
+
+#include <QVBoxLayout>
+
+#include "app/window/generated_strip.h"
+#include "app/window/prompt_editor.h"
+#include "app/window/prompt_panel_legend.h"
+#include "app/window/panel_paint.h"
+#include "app/window/session_controller.h"
+#include "app/window/workspace.h"
+#include "viz/format.h"
+
+namespace kvscope {
+
+PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QWidget* parent)
+    : QWidget(parent),
+      m_workspace(workspace),
+      m_controller(controller),
+      m_legend(new CategoryLegend(workspace, this)),
+      m_editor(new PromptEditor(workspace, this)),
+      m_strip(new GeneratedStrip(workspace, this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(12, 8, 12, 10);
+  column->setSpacing(6);
+  column->addWidget(m_legend);
+  column->addWidget(m_editor, 1);
+  column->addWidget(m_strip);
+  setFocusProxy(m_editor);
+  m_editor->setPlaceholderText("Type or paste a prompt, or drop a text file here.");
+  connect(m_editor, &PromptEditor::edited, this, [this] { sendPrompt(); });
+  connect(m_editor, &PromptEditor::refused, &controller, &SessionController::refused);
+  connect(&controller, &SessionController::requestChanged, this, [this] { takeRequestedPrompt(); });
+  connect(&workspace, &Workspace::snapshotChanged, this, &PromptPanel::factsChanged);
+  takeRequestedPrompt();
+}
+
+QString PromptPanel::facts() const {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const int n_after = std::max(0, static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt);
+  QString facts = QString("%1 + %2 tokens").arg(qs(viz::format_count(snapshot.n_prompt)), qs(viz::format_count(n_after)));
+  if (const int unread = m_editor->spans().unread(); unread > 0) {
+    facts += QString(" · last %1 characters not read").arg(qs(viz::format_count(unread)));
+  }
+  return facts;
+}
+
+void PromptPanel::sendPrompt() {
+  if (m_adopting) return;
+  const QString text = m_editor->exactText();
+  m_sent.push_back(text);
+  m_controller.setPrompt(text);
+}
+
+void PromptPanel::takeRequestedPrompt() {
+  const QString wanted = qs(m_controller.request().prompt);
+  // The request may lag behind the keyboard: what was typed here must not come back and undo what was typed since.
+  if (const qsizetype i = m_sent.lastIndexOf(wanted); i >= 0) {
+    m_sent.remove(0, i);
+    return;
+  }
+  if (wanted == m_editor->exactText()) return;
+  m_sent.clear();
+  m_adopting = true;
+  m_editor->setExactText(wanted);
+  m_adopting = false;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+
+namespace kvscope {
+
+class Workspace;
+
+/// What the colours behind the text mean: the categories while one head is selected, the ramp for all heads.
+class CategoryLegend : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit CategoryLegend(Workspace& workspace, QWidget* parent = nullptr);
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return {120, sizeHint().height()}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  Workspace& m_workspace;
+};
+
+}  // namespace kvscope
