@@ -59,16 +59,17 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   out.statistic = info.statistic;
   if (policy.needs().ema) out.half_life = std::log(0.5) / std::log(policy.needs().ema_alpha);
   n_steps = std::min<int>(n_steps, static_cast<int>(lane.steps.size()));
+  const int n_heads = n_steps > 0 ? static_cast<int>(lane.steps[0]->heads.size()) : 0;
   out.steps.assign(lane.steps.begin(), lane.steps.begin() + n_steps);
   if (n_steps == static_cast<int>(lane.steps.size())) {
     if (lane.n_fates_steps != n_steps || !lane.fates) {
       const bool extend = lane.fates && lane.n_fates_steps < n_steps;
-      lane.fates = std::make_shared<LaneFates>(extend_fates(extend ? *lane.fates : LaneFates{}, extend ? lane.n_fates_steps : 0, lane.steps));
+      lane.fates = std::make_shared<LaneFates>(extend ? extend_fates(*lane.fates, lane.n_fates_steps, lane.steps) : derive_fates(lane.steps, n_heads));
       lane.n_fates_steps = n_steps;
     }
     out.fates = lane.fates;
   } else {
-    out.fates = std::make_shared<LaneFates>(derive_fates(out.steps, out.steps.empty() ? 0 : static_cast<int>(out.steps[0]->heads.size())));
+    out.fates = std::make_shared<LaneFates>(derive_fates(out.steps, n_heads));
   }
   out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
   out.bytes = lane.cache_bytes();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "policy/catalog.h"
@@ -91,6 +92,27 @@ TEST_P(Session_, EveryTokenIsRepresentedOrEvictedExactlyOnce) {
         for (const int v : head.votes) votes += v;
         EXPECT_EQ(votes + head.evicted_votes, step->position + 1) << lane.spec;
         EXPECT_EQ(std::set<int>(head.pos.begin(), head.pos.end()).size(), head.pos.size());
+      }
+    }
+  }
+}
+
+TEST_P(Session_, FatesSayWhichTokensTheSlotsHold) {
+  Session session = open_session(tiny_model());
+  for (const int n_generate : {2, 6}) {  // the second run extends the fates of the first
+    const Snapshot out = run(session, request_of(random_ids(60, 64, 5), GetParam(), n_generate));
+    for (const LaneSnapshot& lane : out.lanes) {
+      ASSERT_TRUE(lane.fates);
+      ASSERT_EQ(lane.fates->heads.size(), lane.steps[0]->heads.size());
+      const StepRecord& last = *lane.steps.back();
+      for (std::size_t h = 0; h < last.heads.size(); ++h) {
+        const HeadFates& fates = lane.fates->heads[h];
+        std::vector<int> own;
+        for (int t = 0; t <= last.position; ++t) {
+          if (fates.left[t] == kNever) own.push_back(t);
+        }
+        EXPECT_EQ(own, last.heads[h].pos) << lane.spec;
+        EXPECT_EQ(std::count_if(fates.lost.begin(), fates.lost.end(), [](int s) { return s != kNever; }), last.heads[h].evicted_votes) << lane.spec;
       }
     }
   }
