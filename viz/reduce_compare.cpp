@@ -40,7 +40,7 @@ LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int
       out.answer.push_back({s, record->top1, record->top1 == record->top1_reference});
     }
     if (record->position < n_prompt) continue;
-    ++out.decode_steps;
+    if (out.decode_steps++ == 0) out.first_decode = s;
     kl_sum += record->kl;
     out.top1_same += record->top1_same ? 1 : 0;
   }

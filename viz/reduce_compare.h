@@ -25,6 +25,7 @@ struct LaneMetrics {
   double kl = kNotAvailable;            // nats, this step
   double mean_kl = kNotAvailable;       // over the decode steps (queries after the prompt)
   int decode_steps = 0;
+  int first_decode = -1;                // step of the first of them
   int top1_same = 0;                    // decode steps with the full cache's choice
   double nll = kNotAvailable;           // -ln p of the token fed next, this step
   int next_token = -1;

@@ -12,7 +12,7 @@ namespace kvscope::viz {
 
 namespace {
 
-constexpr float kHatchFrom = 5;  // height from which hatching is legible; below it the outline stands alone
+constexpr float kHatchFrom = 5, kHatchNarrowFrom = 12;  // heights from which hatching is legible; below, the outline stands alone
 
 std::string tick_text(double v) {
   const double size = std::abs(v);
@@ -120,7 +120,7 @@ void TokenRows::bars(const Rect& row, const ValueScale& scale, std::span<const T
       name += ".reference";
       if (axis.px < 3) {
         p.fill(r, t.secondary, 0.7);
-      } else if (r.height() >= kHatchFrom) {
+      } else if (r.height() >= (axis.px >= 6 ? kHatchFrom : kHatchNarrowFrom)) {
         p.hatch(r, t.secondary, 4, 0.9);
         p.frame_rect(r, r.height() > 24 ? t.text : t.secondary);
       } else {

@@ -121,7 +121,7 @@ Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_v
   return area.inset(p.px(12), 0);
 }
 
-void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts, std::string_view why_chosen) {
+void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts) {
   const Theme& t = p.theme();
   if (facts.token < 0) return;
   area.cut_top(p.px(10));
@@ -132,8 +132,7 @@ void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadP
   p.mark("headline", fmt::format("slot {}", shown), name, text);
   const std::vector<CardRow> rows = slot_card(snapshot, pick, facts);
   const Rect caption = area.cut_top(p.px(17));
-  std::string stands = facts.pos < 0 ? "no slot stands for it in this head" : facts.members.size() > 1 ? "stands for" : "stands for itself alone";
-  if (!why_chosen.empty()) stands = std::string(why_chosen) + (facts.members.size() > 1 && facts.pos >= 0 ? "; stands for" : "");
+  const std::string stands = facts.pos < 0 ? "no slot stands for it in this head" : facts.members.size() > 1 ? "stands for" : "stands for itself alone";
   p.text_fit({caption.x0, caption.middle_y()}, stands, Face::caption, t.secondary, caption.width());
   if (facts.pos >= 0 && facts.members.size() > 1) {
     area.cut_top(p.px(3));
@@ -182,7 +181,7 @@ void draw_why(Painter& p, Rect area, const std::vector<WhyStep>& steps, const Wh
     if (step.kind == WhyStep::Kind::cosines) area.cut_top(draw_cosines(p, body, why));
     for (const std::string& line : step.lines) {
       const Rect r = area.cut_top(p.px(17));
-      p.text_fit({r.x0 + indent, r.middle_y()}, line, Face::body, i == 0 || step.kind == WhyStep::Kind::plain ? t.secondary : t.text, r.width() - indent);
+      p.text_fit({r.x0 + indent, r.middle_y()}, line, Face::body, i == 0 ? t.secondary : t.text, r.width() - indent);
       p.mark("why.line", std::to_string(i + 1), r, line);
     }
     if (step.kind == WhyStep::Kind::heads) {

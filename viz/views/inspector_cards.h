@@ -12,8 +12,8 @@ namespace kvscope::viz {
 /// Title and facts of a card, a line under them; the rest of `area` is returned, padded.
 Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_view facts);
 
-/// The slot (or the token that has none): its text, what it stands for, its numbers. `why_chosen`: said where nobody selected it.
-void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts, std::string_view why_chosen);
+/// The slot (or the token that has none): its text, what it stands for, its numbers.
+void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts);
 
 /// The numbered reasons with the numbers put into the equation, and the cost of the step's compression at the bottom.
 void draw_why(Painter& p, Rect area, const std::vector<WhyStep>& steps, const Why& why, std::string_view nothing);

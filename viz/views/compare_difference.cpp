@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/compare_difference.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "viz/format.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+constexpr float kCountsWidth = 150, kTokenWidth = 190;
+
+StripScale difference_scale(float token_px, int n_layers, int n_kv_heads, float height) {
+  std::vector<StripScale> scales;
+  if (token_px >= 1) {
+    for (const float px : {7.0f, 6.0f, 5.0f, 4.0f, 3.0f, 2.0f, 1.0f}) scales.push_back({false, px, px >= 3 ? 4.0f : 2.0f});
+  }
+  for (const float px : {12.0f, 8.0f, 6.0f, 4.0f, 3.0f, 2.0f}) scales.push_back({true, px, 1});
+  for (const StripScale& s : scales) {
+    if (s.height(n_layers, n_kv_heads) <= height) return s;
+  }
+  return {true, std::max(0.5f, height / static_cast<float>(std::max(1, n_layers))), 0};
+}
+
+void draw_counts(Painter& p, Rect area, const DifferenceScene& scene, bool by_layer) {
+  const Theme& t = p.theme();
+  const Snapshot& snapshot = *p.frame().snapshot;
+  const std::pair<Difference, std::string> states[] = {{Difference::only_a, "only in " + lane_name(snapshot, scene.a)},
+                                                       {Difference::only_b, "only in " + lane_name(snapshot, scene.b)},
+                                                       {Difference::both, "in both"},
+                                                       {Difference::neither, "in neither"}};
+  const float line = std::clamp(area.height() / 5, p.px(26), p.px(38));
+  for (const auto& [state, name] : states) {
+    if (area.height() < line - 2) return;
+    const Rect r = area.cut_top(line);
+    const Rect swatch{r.x0, r.y0 + p.px(2), r.x0 + p.px(10), r.y0 + p.px(12)};
+    p.fill(swatch, difference_fill(t, state));
+    if (state == Difference::neither) p.frame_rect(swatch, t.line);
+    const std::string count = format_count(scene.cells->counts[static_cast<std::size_t>(state)]);
+    p.text_fit({r.x0 + p.px(17), r.y0 + p.px(7)}, name, Face::caption, t.secondary, r.width() - p.px(17));
+    p.text({r.x0 + p.px(17), r.y0 + p.px(21)}, count, Face::strong, t.text);
+    p.mark("difference", name, r, count);
+  }
+  if (area.height() >= p.px(12)) {
+    p.text_fit({area.x0, area.y0 + p.px(6)}, fmt::format("of {} token-heads{}", format_count(scene.cells->total()), by_layer ? ", balance per layer" : ""),
+               Face::caption, t.disabled, area.width());
+  }
+}
+
+/// One token in every run: heads with its own slot, and those where it lives on merged.
+void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
+  const Theme& t = p.theme();
+  const Snapshot& snapshot = *p.frame().snapshot;
+  if (scene.token < 0) {
+    p.text_fit({area.x0, area.y0 + p.px(7)}, "select a token: its fate in every run", Face::caption, t.disabled, area.width());
+    return;
+  }
+  const Rect title = area.cut_top(p.px(18));
+  p.text_fit({title.x0, title.middle_y()}, fmt::format("token {} {}", scene.token, quoted(token_text(snapshot, scene.token))), Face::strong, t.text, title.width());
+  const Rect unit = area.cut_top(p.px(20));
+  p.text_fit({unit.x0, unit.y0 + p.px(7)}, fmt::format("kept + merged, of {} heads", format_count(n_heads_total(snapshot))), Face::caption, t.secondary, unit.width());
+  const auto n = static_cast<float>(snapshot.lanes.size());
+  const float line = std::clamp(area.height() / n, p.px(13), p.px(20));
+  for (std::size_t lane = 0; lane < snapshot.lanes.size(); ++lane) {
+    if (area.height() < line - 1) return;
+    const Rect r = area.cut_top(line);
+    const TokenCount count = token_count(snapshot.lanes[lane], scene.steps[lane], scene.token);
+    const std::string kept = count.heads > 0 ? format_count(count.kept) : "–";
+    p.text_fit({r.x0, r.middle_y()}, lane_name(snapshot, static_cast<int>(lane)), Face::body, t.secondary, r.width() - p.px(74));
+    p.text({r.x1 - p.px(38), r.middle_y()}, kept, Face::body, t.text, Align::right);
+    if (count.merged > 0) p.text({r.x1 - p.px(32), r.middle_y()}, fmt::format("+ {}", format_count(count.merged)), Face::body, t.category[static_cast<std::size_t>(Category::merged)]);
+    p.mark("token.count", fmt::format("lane {}", lane), r, count.merged > 0 ? fmt::format("{} + {}", kept, count.merged) : kept);
+  }
+}
+
+}  // namespace
+
+std::string lane_name(const Snapshot& snapshot, int lane) {
+  const LaneSnapshot& run = snapshot.lanes[static_cast<std::size_t>(lane)];
+  return fmt::format("{} {}", lane_letter(lane), run.title.empty() ? run.policy : run.title);
+}
+
+DifferenceHits draw_difference(Painter& p, Rect area, const TokenAxis& axis, const DifferenceScene& scene, StripTextures& textures) {
+  DifferenceHits hits;
+  const Theme& t = p.theme();
+  const Snapshot& snapshot = *p.frame().snapshot;
+  p.hline(0, p.canvas().x1, area.y0, t.line);
+  area = area.inset(p.px(12), 0);
+  const Rect head = area.cut_top(p.px(32));
+  float x = head.x0 + p.text({head.x0, head.middle_y()}, "Difference", Face::strong, t.text) + p.px(10);
+  const float swap_width = p.width_of(Face::body, "Swap") + p.px(16);
+  hits.swap = {head.x1 - swap_width, head.middle_y() - p.px(11), head.x1, head.middle_y() + p.px(11)};
+  p.text_fit({x, head.middle_y()}, fmt::format("{} against {} · a token counts when a slot represents it · Shift+click a run: compare with it", lane_name(snapshot, scene.a), lane_name(snapshot, scene.b)),
+             Face::body, t.secondary, hits.swap.x0 - x - 8);
+  const bool hot = p.pointer().inside && hits.swap.contains(p.pointer().at);
+  if (hot) p.fill(hits.swap, t.raised, 1, 4);
+  p.text({hits.swap.middle_x(), hits.swap.middle_y()}, "Swap", Face::body, hot ? t.text : t.secondary, Align::centre);
+  p.mark("button", "swap", hits.swap);
+  draw_token_axis(p, area.cut_top(p.px(30)), axis, "", std::nullopt);
+  area.cut_bottom(p.px(10));
+  const int n_layers = snapshot.model.n_layers, n_kv = snapshot.model.n_kv_heads;
+  hits.scale = difference_scale(axis.px, n_layers, n_kv, area.height());
+  const float pitch = hits.scale.layer_height(n_kv) + hits.scale.gap;
+  hits.strip = {axis.x0, area.y0, axis.x_end(), area.y0 + hits.scale.height(n_layers, n_kv)};
+  float label_end = -100;
+  for (int layer = 0; layer < n_layers; ++layer) {
+    const float y = area.y0 + pitch * static_cast<float>(layer) + hits.scale.layer_height(n_kv) / 2;
+    if (y - label_end < p.px(13)) continue;
+    label_end = y;
+    p.text({axis.x0 - p.px(10), y}, fmt::format("L{}", layer), Face::caption, t.secondary, Align::right);
+  }
+  if (scene.cells->cells.empty()) {
+    p.text({axis.x0, area.y0 + p.px(10)}, "one of the two runs has no steps yet", Face::caption, t.disabled);
+    p.mark("empty", "difference", area, "no steps");
+    return hits;
+  }
+  const std::string state = lane_state(p.frame(), scene.a, scene.step_a) + " | " + lane_state(p.frame(), scene.b, scene.step_b);
+  const auto texture = textures.difference(p.frame(), *scene.cells, state, hits.scale.by_layer, static_cast<int>(axis.x_end() - axis.x0));
+  draw_layers(p, texture, hits.strip, axis, hits.scale, n_layers, n_kv);
+  p.mark("difference.strip", lane_name(snapshot, scene.a) + " | " + lane_name(snapshot, scene.b), hits.strip);
+  Rect side{axis.x1 + p.px(24), area.y0, area.x1, area.y1};
+  const Rect counts = side.cut_left(p.px(kCountsWidth));
+  if (counts.width() >= p.px(100)) draw_counts(p, counts, scene, hits.scale.by_layer);
+  side.cut_left(p.px(24));
+  if (side.width() >= p.px(kTokenWidth) * 0.8f) draw_token_counts(p, side.cut_left(p.px(kTokenWidth)), scene);
+  return hits;
+}
+
+}  // namespace kvscope::viz

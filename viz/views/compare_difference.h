@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "viz/views/compare_strips.h"
+
+namespace kvscope::viz {
+
+/// A run beside its name, as compare and difference print it: "D SnapKV".
+std::string lane_name(const Snapshot& snapshot, int lane);
+
+/// What can be clicked in the difference section.
+struct DifferenceHits {
+  Rect swap, strip;
+  StripScale scale;
+};
+
+/// Two lanes at their steps.
+struct DifferenceScene {
+  int a = 0, b = 0;            // lanes
+  int step_a = -1, step_b = -1;
+  const LaneDifference* cells = nullptr;
+  std::vector<int> steps;      // shown step per lane, for the counts of one token
+  int token = -1;              // whose counts are listed; -1: none
+};
+
+/// Heading, axis, four states per head and token, counts, and the fate of one token in every run. `axis`: that of the strips above.
+DifferenceHits draw_difference(Painter& p, Rect area, const TokenAxis& axis, const DifferenceScene& scene, StripTextures& textures);
+
+}  // namespace kvscope::viz

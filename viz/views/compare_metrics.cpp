@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/compare_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "viz/format.h"
+#include "viz/views/compare_difference.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+using Kind = MetricColumn::Kind;
+constexpr float kAnswerBox = 25;
+
+/// Three decimals while they say something, so that a column of values lines up at the point.
+std::string nats(double v) {
+  if (std::isnan(v)) return std::string(kNotAvailableText);
+  if (v == 0) return "0";
+  if (v > 0 && v < 0.0005) return "<.001";
+  return std::abs(v) < 100 ? fmt::format("{}{:.3f}", v < 0 ? kMinus : std::string_view(), std::abs(v)) : format_number(v);
+}
+
+/// The value that all lanes share, or -1.
+template <class Get>
+int common(const std::vector<LaneMetrics>& lanes, Get get) {
+  std::set<int> values;
+  for (const LaneMetrics& lane : lanes) {
+    if (lane.step >= 0) values.insert(get(lane));
+  }
+  return values.size() == 1 ? *values.begin() : -1;
+}
+
+}  // namespace
+
+std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale) {
+  const int step = common(lanes, [](const LaneMetrics& m) { return m.step; });
+  const int decode = common(lanes, [](const LaneMetrics& m) { return m.decode_steps; });
+  const int fed = common(lanes, [](const LaneMetrics& m) { return m.next_token; });
+  std::string mean_unit = "no step yet";
+  const int first = common(lanes, [](const LaneMetrics& m) { return m.first_decode; });
+  if (decode > 0) mean_unit = decode == 1 ? fmt::format("step {}", first) : fmt::format("steps {}–{}", first, first + decode - 1);
+  if (decode < 0) mean_unit = "decode steps";
+  std::string fed_unit = "token fed next";
+  if (fed >= 0) {
+    const std::string text = text_of_id(snapshot, fed);
+    if (utf8_length(text) <= 9) fed_unit = quoted(text);
+  }
+  std::vector<MetricColumn> all = {
+      {Kind::answer, "answer", "top choices", 112},
+      {Kind::kl, "KL, nats", step >= 0 ? fmt::format("step {}", step) : "this step", 62},
+      {Kind::mean_kl, "mean KL", mean_unit, 88},
+      {Kind::top1, "top-1 same", decode >= 0 ? fmt::format("of {}", decode) : "of decode steps", 68},
+      {Kind::nll, "−ln p", fed_unit, 76},
+      {Kind::attention, "attention lost", fmt::format("{} heads, mean", n_heads_total(snapshot)), 92},
+      {Kind::slots, "slots", "per head", 58},
+      {Kind::bytes, "KV bytes", "allocated", 82},
+  };
+  // Least important first.
+  for (const Kind kind : {Kind::bytes, Kind::slots, Kind::nll, Kind::top1, Kind::attention, Kind::mean_kl, Kind::answer}) {
+    if (total_width(all, scale) <= room) break;
+    std::erase_if(all, [&](const MetricColumn& c) { return c.kind == kind; });
+  }
+  return all;
+}
+
+float total_width(const std::vector<MetricColumn>& columns, float scale) {
+  float width = 0;
+  for (const MetricColumn& c : columns) width += c.width * scale;
+  return width;
+}
+
+std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricColumn::Kind kind) {
+  if (m.step < 0) return "–";
+  switch (kind) {
+    case Kind::answer: {
+      std::string out;
+      for (const AnswerToken& token : m.answer) out += fmt::format("{}{}{}", out.empty() ? "" : " ", text_of_id(snapshot, token.id), token.same ? "" : "*");
+      return out.empty() ? "–" : out;
+    }
+    case Kind::kl: return nats(m.kl);
+    case Kind::mean_kl: return nats(m.mean_kl);
+    case Kind::top1: return m.decode_steps > 0 ? format_count(m.top1_same) : std::string(kNotAvailableText);
+    case Kind::nll: return nats(m.nll);
+    case Kind::attention: return format_percent(m.attention_loss);
+    case Kind::slots: return format_mean(m.slots);
+    case Kind::bytes: return format_bytes(m.bytes);
+  }
+  return {};
+}
+
+std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const LaneMetrics& m, const MetricColumn& column) {
+  std::vector<std::string> out = {lane_name(snapshot, lane)};
+  const auto number = [](double v) { return std::isfinite(v) ? fmt::format("{}", v) : std::string(kNotAvailableText); };
+  switch (column.kind) {
+    case Kind::answer:
+      for (const AnswerToken& token : m.answer) {
+        out.push_back(fmt::format("step {}: {}, {}", token.step, quoted(text_of_id(snapshot, token.id)), token.same ? "as the full cache" : "the full cache says otherwise"));
+      }
+      break;
+    case Kind::kl: out.push_back(fmt::format("KL(full ‖ this run) after step {}: {} nats", m.step, number(m.kl))); break;
+    case Kind::mean_kl: out.push_back(fmt::format("mean KL over {} decode steps: {} nats", m.decode_steps, number(m.mean_kl))); break;
+    case Kind::top1: out.push_back(fmt::format("{} of {} decode steps have the full cache's top choice", m.top1_same, m.decode_steps)); break;
+    case Kind::nll: out.push_back(fmt::format("−ln p of the token fed next, {}: {}", m.next_token >= 0 ? quoted(text_of_id(snapshot, m.next_token)) : "none", number(m.nll))); break;
+    case Kind::attention: out.push_back(fmt::format("attention on tokens that no slot represents, mean of the heads: {}", number(m.attention_loss))); break;
+    case Kind::slots: {
+      out.push_back(fmt::format("slots per head after step {}, mean: {}", m.step, number(m.slots)));
+      const int asked = snapshot.lanes[static_cast<std::size_t>(lane)].slots_asked;
+      out.push_back(asked >= 0 ? fmt::format("asked for: {}", asked) : "asked for: unlimited");
+      break;
+    }
+    case Kind::bytes: out.push_back(fmt::format("bytes allocated for keys and values now: {}", number(m.bytes))); break;
+  }
+  return out;
+}
+
+void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricColumn>& columns) {
+  const Theme& t = p.theme();
+  float x = strip.x1 - total_width(columns, p.frame().scale);
+  for (const MetricColumn& c : columns) {
+    const float end = x + p.px(c.width);
+    const bool left = c.kind == Kind::answer;
+    const float at = left ? x : end;
+    p.text({at, strip.y0 + p.px(10)}, c.title, Face::caption, t.text, left ? Align::left : Align::right);
+    p.text({at, strip.y0 + p.px(24)}, c.unit, Face::caption, t.secondary, left ? Align::left : Align::right);
+    p.mark("column", c.title, {x, strip.y0, end, strip.y1}, c.unit);
+    x = end;
+  }
+}
+
+namespace {
+
+void draw_answer(Painter& p, float x, float width, float y, int lane, const LaneMetrics& m) {
+  const Theme& t = p.theme();
+  const Snapshot& snapshot = *p.frame().snapshot;
+  const float side = p.px(kAnswerBox), gap = p.px(4), end = x + width - p.px(6);
+  if (m.answer.empty()) p.text({x, y}, "–", Face::body, t.disabled);
+  int left = static_cast<int>(m.answer.size());
+  for (const AnswerToken& token : m.answer) {
+    const std::string text = p.elide(text_of_id(snapshot, token.id), Face::mono, p.px(44));
+    const float w = std::max(side, p.width_of(Face::mono, text) + p.px(10));
+    if (x + w > end) {
+      p.text({x, y}, fmt::format("+{}", left), Face::caption, t.disabled);
+      return;
+    }
+    --left;
+    const Rect box{x, std::round(y - side / 2), x + w, std::round(y - side / 2) + side};
+    p.fill(box, t.raised, 1, 4);
+    p.frame_rect(box, token.same ? t.line : t.changed, token.same ? 1.0f : 1.5f, 4);
+    p.token({box.middle_x(), box.middle_y()}, text, p.size_of(Face::mono), token.same ? t.text : t.changed, true, false, false, Align::centre);
+    p.mark(token.same ? "answer" : "answer.changed", fmt::format("lane {} step {}", lane, token.step), box, text);
+    x += w + gap;
+  }
+}
+
+}  // namespace
+
+void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics, int asked) {
+  const Theme& t = p.theme();
+  const Snapshot& snapshot = *p.frame().snapshot;
+  float x = right - total_width(columns, p.frame().scale);
+  for (const MetricColumn& c : columns) {
+    const float width = p.px(c.width), end = x + width;
+    if (c.kind == Kind::answer) {
+      draw_answer(p, x, width, y, lane, metrics);
+    } else {
+      const std::string text = metric_text(snapshot, metrics, c.kind);
+      const bool main = c.kind == Kind::kl;
+      const bool number = text != kNotAvailableText && text != "–";
+      p.text({end, y}, text, main ? Face::strong : Face::mono, number ? (c.kind == Kind::bytes ? t.secondary : t.text) : t.disabled, Align::right);
+      if (c.kind == Kind::slots && asked >= 0 && std::isfinite(metrics.slots) && std::abs(metrics.slots - asked) >= 0.05) {
+        p.text({end, y + p.px(14)}, fmt::format("asked {}", format_count(asked)), Face::caption, t.disabled, Align::right);
+      }
+      p.mark("metric", fmt::format("lane {} {}", lane, c.title), {x, y - 9, end, y + 9}, text);
+    }
+    x = end;
+  }
+}
+
+int metric_at(float x, float right, const std::vector<MetricColumn>& columns, float scale) {
+  float end = right;
+  for (int i = static_cast<int>(columns.size()) - 1; i >= 0; --i) {
+    const float begin = end - columns[static_cast<std::size_t>(i)].width * scale;
+    if (x >= begin && x < end) return i;
+    end = begin;
+  }
+  return -1;
+}
+
+}  // namespace kvscope::viz

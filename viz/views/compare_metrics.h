@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "viz/draw.h"
+#include "viz/reduce_compare.h"
+
+namespace kvscope::viz {
+
+/// One column of numbers at the right of the runs.
+struct MetricColumn {
+  enum class Kind : std::uint8_t { answer, kl, mean_kl, top1, nll, attention, slots, bytes };
+  Kind kind;
+  std::string title, unit;  // two lines of the header
+  float width = 0;          // pixels at 100 %
+};
+
+/// Columns that fit into `room` pixels; the least important ones go first.
+std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale);
+
+float total_width(const std::vector<MetricColumn>& columns, float scale);
+
+/// As printed: "2.828", "<.001", "9", "36.2 %"; "n/a" where there is no number. The answer: its tokens.
+std::string metric_text(const Snapshot& snapshot, const LaneMetrics& lane, MetricColumn::Kind kind);
+
+/// What the number means, exactly: for the tooltip.
+std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const LaneMetrics& metrics, const MetricColumn& column);
+
+/// Header of the columns; right edges are where the numbers end.
+void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricColumn>& columns);
+/// One run's numbers around y. `asked`: slots asked for, printed where the real number differs.
+void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics, int asked);
+
+/// Column under x in a row that ends at `right`; -1: none.
+int metric_at(float x, float right, const std::vector<MetricColumn>& columns, float scale);
+
+}  // namespace kvscope::viz

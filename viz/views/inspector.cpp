@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything about one head: every token's score, statistic, attention, fate and votes; one slot, where it came from and why.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "viz/format.h"
+#include "viz/views.h"
+#include "viz/views/inspector_cards.h"
+#include "viz/views/inspector_strip.h"
+#include "viz/views/lineage.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+constexpr float kLabels = 132;       // label column of the strip
+constexpr float kColumn = 14;        // width of a token's column while all fit
+constexpr float kWidest = 40;        // zoomed in
+constexpr float kStripHeight = 436;  // beside the cards
+constexpr float kCardsLeast = 260;
+
+/// The token looked at, and why that one when nobody chose it.
+struct Focus {
+  int token = -1;
+  std::string_view why;
+};
+
+Focus focus_of(const Selection& selection, const HeadColumns& columns) {
+  const int last = columns.size() - 1;
+  if (last < 0) return {};
+  if (selection.slot) return {std::clamp(*selection.slot, 0, last), ""};
+  if (selection.tokens) return {std::clamp(selection.tokens->first, 0, last), ""};
+  const auto most = std::max_element(columns.votes.begin(), columns.votes.end());
+  if (*most > 1) return {static_cast<int>(most - columns.votes.begin()), "most votes, none selected"};
+  const int attended = largest(columns.attention);
+  return {attended >= 0 ? attended : last, attended >= 0 ? "most attention, none selected" : "newest, none selected"};
+}
+
+class Inspector final : public View {
+ public:
+  const char* id() const override { return "inspector"; }
+  const char* title() const override { return "Head inspector"; }
+  const std::vector<Mark>& marks() const override { return marks_; }
+  float preferred_height(const Frame& frame) const override { return 866 * frame.scale; }
+
+  std::string facts(const Frame& frame) const override {
+    const HeadPick pick = pick_of(frame);
+    if (pick.values == nullptr) return {};
+    const HeadColumns columns = head_columns(*frame.snapshot, pick);
+    const HeadRecord& head = *pick.values;
+    const auto count = [&](Category c) { return std::count(columns.category.begin(), columns.category.end(), c); };
+    int votes = 0;
+    for (const int v : head.votes) votes += v;
+    const auto slots = static_cast<std::int64_t>(head.pos.size());
+    return fmt::format("{}{} · slots {} of {} tokens ({}) · merged away {} · evicted {} · votes {} + {} lost = {} · attention lost {} · local error {} · effective tokens {}",
+                       head_name(head.layer, head.kv_head), pick.chosen ? "" : " (largest error, none selected)", format_count(slots), format_count(columns.size()),
+                       format_percent(static_cast<double>(slots) / std::max(1, columns.size())), format_count(count(Category::merged)),
+                       format_count(count(Category::evicted)), format_count(votes), format_count(head.evicted_votes), format_count(votes + head.evicted_votes),
+                       format_percent(head.attention_loss), format_percent(head.local_rel_l2), format_number(effective_tokens(head)));
+  }
+
+  Table table(const Frame& frame) const override { return frame.snapshot == nullptr ? Table{} : head_table(*frame.snapshot, pick_of(frame)); }
+
+  void draw(const Frame& frame, std::vector<Intent>& intents) override {
+    Painter p(frame, marks_);
+    const HeadPick pick = pick_of(frame);
+    if (pick.values == nullptr) {
+      drag_ = {};
+      hover_.none(intents);
+      p.empty("Every token of one head: score, votes, attention, fate, and why", "no run yet");
+      p.finish();
+      return;
+    }
+    const HeadColumns columns = head_columns(*frame.snapshot, pick);
+    const Focus focus = focus_of(frame.selection, columns);
+    const SlotFacts slot = slot_facts(pick, focus.token);
+    const Lineage lineage = lineage_of(pick, focus.token);
+    Rect area = p.canvas();
+    const bool with_cards = area.height() >= p.px(300 + kCardsLeast);
+    Rect cards = area;
+    if (with_cards) {
+      const float height = std::max(p.px(kCardsLeast), area.height() - p.px(kStripHeight));
+      cards = area.cut_bottom(height);
+    }
+    const bool has_score = largest(columns.score) >= 0;
+    const StripRows rows = strip_rows(p, area, has_score, !columns.statistic.empty());
+    const TokenAxis axis = token_axis(p, columns.size());
+    StripScene scene{*frame.snapshot, pick, columns, slot, focus.token, window_.count > 0, std::nullopt, kNotAvailable};
+    if (drag_.active) {
+      scene.dragged_slots = drag_.slots;
+      scene.dragged_score = drag_.score;
+    }
+    const StripHits hits = draw_strip(p, rows, axis, scene);
+    std::vector<LineageHit> tree;
+    if (with_cards) tree = draw_cards(p, cards, pick, slot, lineage, focus);
+    react(p, pick, columns, rows, axis, hits, tree, lineage, intents);
+    p.finish();
+  }
+
+  bool key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) override {
+    const HeadPick pick = pick_of(frame);
+    if (pick.values == nullptr) return false;
+    const HeadColumns columns = head_columns(*frame.snapshot, pick);
+    const int at = focus_of(frame.selection, columns).token;
+    if (key == "Left" || key == "Right") {
+      int next = at;
+      do next += key == "Left" ? -1 : 1;
+      while (next >= 0 && next < columns.size() && columns.votes[static_cast<std::size_t>(next)] == 0);
+      if (next >= 0 && next < columns.size()) select(frame, pick, next, intents);
+    } else if (key == "Home" || key == "End") {
+      const auto& pos = pick.values->pos;
+      if (!pos.empty()) select(frame, pick, key == "Home" ? pos.front() : pos.back(), intents);
+    } else if (key == "Up" || key == "Down") {
+      go_to_head(frame, pick, key == "Up" ? -1 : 1, intents);
+    } else if (key == "+" || key == "-") {
+      zoom(columns.size(), at, key == "+" ? 1.0f : -1.0f);
+    } else if (key == "0") {
+      window_ = {};
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  std::string cursor_text(const Frame& frame) const override {
+    const HeadPick pick = pick_of(frame);
+    if (pick.values == nullptr) return {};
+    const HeadColumns columns = head_columns(*frame.snapshot, pick);
+    return fmt::format("{}", fmt::join(token_lines(*frame.snapshot, pick, columns, focus_of(frame.selection, columns).token), ", "));
+  }
+
+ private:
+  /// The cut-off in the hand. Candidates and scale are those of the moment it was taken, so that answers that arrive meanwhile do not move it.
+  struct CutoffDrag {
+    bool active = false;
+    Cutoff candidates;
+    ValueScale scale;
+    Rect row;
+    double score = kNotAvailable;
+    int slots = 0;
+  };
+
+  static HeadPick pick_of(const Frame& frame) { return frame.snapshot == nullptr ? HeadPick{} : pick_head(*frame.snapshot, frame.selection); }
+
+  TokenAxis token_axis(const Painter& p, int n_tokens) const {
+    TokenAxis axis;
+    axis.x0 = std::round(p.px(kLabels));
+    axis.x1 = std::max(axis.x0 + 16, p.canvas().x1 - p.px(20));
+    axis.n_tokens = n_tokens;
+    const double width = axis.x1 - axis.x0;
+    const double exact = width / (window_.count > 0 ? window_.count : std::max(1, n_tokens));
+    const double most = p.px(window_.count > 0 ? kWidest : kColumn);
+    axis.px = static_cast<float>(std::min(exact >= 3 ? std::floor(exact) : exact, most));
+    axis.first = window_.count > 0 ? std::clamp(window_.first, 0.0, std::max(0.0, n_tokens - width / axis.px)) : 0;
+    return axis;
+  }
+
+  void zoom(int n_tokens, double about, float notches) {
+    const double count = window_.count > 0 ? window_.count : n_tokens;
+    const double next = std::clamp(count * std::pow(0.8, notches), std::min(20.0, static_cast<double>(n_tokens)), static_cast<double>(n_tokens));
+    const double first = window_.count > 0 ? window_.first : 0;
+    if (next >= n_tokens) {
+      window_ = {};
+      return;
+    }
+    window_.count = next;
+    window_.first = std::clamp(about - (about - first) * next / count, 0.0, n_tokens - next);
+  }
+
+  std::vector<LineageHit> draw_cards(Painter& p, Rect area, const HeadPick& pick, const SlotFacts& slot, const Lineage& lineage, const Focus& focus) {
+    const Snapshot& snapshot = *p.frame().snapshot;
+    const Theme& t = p.theme();
+    p.hline(area.x0, area.x1, area.y0, t.line);
+    area.y0 += 1;
+    const Why why = why_of(pick, focus.token);
+    const bool three = area.width() >= p.px(1150), two = area.width() >= p.px(620);
+    const bool river = three || lineage.merges > 0;
+    const Rect left = two ? area.cut_left(three ? p.px(270) : p.px(236)) : area;
+    if (two) p.vline(area.x0, area.y0, area.y1, t.line);
+    const int shown = slot.pos >= 0 ? slot.pos : slot.token;
+    const bool by_member = slot.pos >= 0 && slot.pos != slot.token;
+    draw_slot_card(p, draw_card_head(p, left, slot.pos >= 0 ? fmt::format("Slot {}", shown) : fmt::format("Token {}", shown),
+                                     by_member ? fmt::format("has token {}", slot.token) : std::string(focus.why)),
+                   snapshot, pick, slot);
+    if (!two) return {};
+    if (three) {
+      const Rect right = area.cut_right(std::clamp(area.width() * 0.56f, p.px(500), p.px(760)));
+      p.vline(right.x0, right.y0, right.y1, t.line);
+      draw_why_card(p, right, pick, why, slot);
+    }
+    if (river) return draw_lineage(p, draw_card_head(p, area, "Lineage", lineage_headline(lineage)), snapshot, lineage);
+    draw_why_card(p, area, pick, why, slot);
+    return {};
+  }
+
+  static void draw_why_card(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
+    const Snapshot& snapshot = *p.frame().snapshot;
+    std::string nothing = "Nothing was merged into this slot, and it has not been removed.";
+    if (std::isfinite(slot.score) && std::isfinite(pick.values->cutoff)) {
+      nothing = fmt::format("It stays: score {}, cut-off {}. Nothing was merged into it.", format_number(slot.score), format_number(pick.values->cutoff));
+    } else if (pick.lane == 0 && pick.values->budget < 0) {
+      nothing = "No budget: every token keeps its slot.";
+    }
+    draw_why(p, draw_card_head(p, area, "Why", why_headline(snapshot, why)), why_steps(snapshot, pick, why), why, nothing);
+  }
+
+  void select(const Frame& frame, const HeadPick& pick, int token, std::vector<Intent>& intents) const {
+    Selection next = frame.selection;
+    next.layer = pick.values->layer;
+    next.kv_head = pick.values->kv_head;
+    next.tokens = TokenRange{token, token};
+    next.slot = token;
+    intents.push_back(Select{next});
+  }
+
+  static void go_to_head(const Frame& frame, const HeadPick& pick, int by, std::vector<Intent>& intents) {
+    const auto& heads = pick.record->heads;
+    const int n = static_cast<int>(heads.size()), head = std::clamp(pick.head + by, 0, n - 1);
+    Selection next = frame.selection;
+    next.layer = heads[static_cast<std::size_t>(head)].layer;
+    next.kv_head = heads[static_cast<std::size_t>(head)].kv_head;
+    intents.push_back(Select{next});
+  }
+
+  bool drag_cutoff(const Pointer& mouse, const HeadPick& pick, const StripRows& rows, const StripHits& hits, std::vector<Intent>& intents) {
+    const bool grabbed = hits.cutoff && (hits.cutoff->contains(mouse.at) || hits.cutoff_tag.contains(mouse.at));
+    if (!drag_.active && mouse.pressed && grabbed && pick.lane > 0 && pick.values->budget >= 0) {
+      drag_ = {true, cutoff_of(*pick.values), hits.score_scale, rows.score, pick.values->cutoff, pick.values->budget};
+    }
+    if (!drag_.active) return grabbed;
+    if (mouse.dragging) {
+      drag_.score = drag_.scale.value(std::clamp((drag_.row.y1 - mouse.at.y) / drag_.row.height(), 0.0f, 1.0f));
+      const int slots = drag_.candidates.slots_at(drag_.score);
+      if (slots != drag_.slots) intents.push_back(SetBudget{pick.lane, slots});
+      drag_.slots = slots;
+    }
+    if (!mouse.down) drag_ = {};
+    return true;
+  }
+
+  void react(const Painter& p, const HeadPick& pick, const HeadColumns& columns, const StripRows& rows, const TokenAxis& axis, const StripHits& hits,
+             const std::vector<LineageHit>& tree, const Lineage& lineage, std::vector<Intent>& intents) {
+    const Frame& frame = p.frame();
+    const Pointer& mouse = p.pointer();
+    if (drag_cutoff(mouse, pick, rows, hits, intents)) {
+      hover_.none(intents);
+      return;
+    }
+    const bool on_strip = mouse.inside && mouse.at.y >= rows.axis.y0 && mouse.at.y < rows.legend.y0;
+    if (on_strip && mouse.wheel != 0) zoom(columns.size(), axis.token_at(mouse.at.x), mouse.wheel);
+    if (window_.count > 0 && mouse.dragging && rows.all().contains(mouse.pressed_at)) {
+      window_.first = std::clamp(window_.first - static_cast<double>(mouse.moved.x) / axis.px, 0.0, std::max(0.0, columns.size() - window_.count));
+    }
+    if (mouse.clicked && hits.previous.contains(mouse.at)) go_to_head(frame, pick, -1, intents);
+    if (mouse.clicked && hits.next.contains(mouse.at)) go_to_head(frame, pick, 1, intents);
+    Hover hover;
+    hover.lane = pick.lane;
+    hover.layer = pick.values->layer;
+    hover.kv_head = pick.values->kv_head;
+    if (on_strip) {
+      const int token = axis.index_at(mouse.at.x);
+      if (token >= 0 && token < columns.size()) {
+        hover.token = token;
+        hover_.at(hover, token_lines(*frame.snapshot, pick, columns, token), intents);
+        if (mouse.clicked) select(frame, pick, token, intents);
+        return;
+      }
+    }
+    for (const LineageHit& hit : tree) {
+      if (!mouse.inside || !hit.rect.contains(mouse.at)) continue;
+      hover.token = hit.token;
+      hover_.at(hover, lineage_lines(*frame.snapshot, lineage, hit.token), intents);
+      if (mouse.clicked) select(frame, pick, hit.token, intents);
+      return;
+    }
+    hover_.none(intents);
+  }
+
+  TokenWindow window_;
+  CutoffDrag drag_;
+  std::vector<Mark> marks_;
+  HoverPublisher hover_;
+};
+
+}  // namespace
+
+std::unique_ptr<View> make_inspector() { return std::make_unique<Inspector>(); }
+
+}  // namespace kvscope::viz
