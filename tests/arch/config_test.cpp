@@ -158,6 +158,44 @@ TEST(ModelConfigFile, RefusesTextThatIsNoConfig) {
   EXPECT_THAT(error(std::string((4 << 20) + 1, ' ')), HasSubstr("expected at most"));
 }
 
+TEST(ModelConfigFile, AnyValueUnderAnyKeyOpensOrIsRefusedWithASentence) {
+  const json values[] = {nullptr,
+                         true,
+                         -1,
+                         0,
+                         1,
+                         1e300,
+                         -0.5,
+                         18446744073709551615u,
+                         "",
+                         "linear",
+                         json::array(),
+                         {1, "a"},
+                         json::object(),
+                         {{"type", 5}},
+                         {{"rope_type", nullptr}}};
+  const ModelFolder plain;
+  std::vector<std::string> keys = {"name",          "rope_scaling",        "rope_parameters",      "rope_theta", "bos_token_id",
+                                   "eos_token_id",  "hidden_act",          "attention_bias",       "mlp_bias",   "sliding_window",
+                                   "architectures", "quantization_config", "partial_rotary_factor"};
+  for (const auto& [key, value] : plain.config.items()) keys.push_back(key);
+  int opened = 0, refused = 0;
+  for (const std::string& key : keys) {
+    for (const json& value : values) {
+      ModelFolder folder;
+      folder.config[key] = value;
+      try {
+        open_model(folder.write());
+        ++opened;
+      } catch (const Error&) {  // nothing else may come out
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(opened, 30);
+  EXPECT_GT(refused, 150);
+}
+
 TEST(ModelConfigFile, AnyTruncatedConfigIsRefused) {
   const ModelFolder folder;
   folder.write();
