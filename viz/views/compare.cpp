@@ -18,7 +18,7 @@ namespace kvscope::viz {
 
 namespace {
 
-constexpr float kNames = 176;      // column of letters, names and parameters
+constexpr float kNames = 168;      // column of letters, names and parameters
 constexpr float kHeader = 38, kLegend = 30;
 constexpr float kReference = 26;   // the bar of the full cache
 constexpr float kName = 34;        // two lines of text
@@ -99,7 +99,7 @@ class Compare final : public View {
     Rect area = p.canvas();
     area = area.inset(p.px(12), 0);
     area.cut_right(p.px(22));  // for the buttons that remove a run
-    const float room = area.width() - p.px(kNames) - std::max(p.px(220), 0.42f * (area.width() - p.px(kNames))) - p.px(24);
+    const float room = area.width() - p.px(kNames) - std::max(p.px(220), 0.48f * (area.width() - p.px(kNames))) - p.px(24);
     columns_ = metric_columns(snapshot, metrics_, room, frame.scale);
     right_ = area.x1;
     const TokenAxis axis = token_axis(p, area, static_cast<int>(snapshot.tokens.size()));
@@ -190,21 +190,20 @@ class Compare final : public View {
     const auto make = [&](const StripScale& scale, float pad, float text, bool difference) {
       Plan out{scale, p.px(pad), 0, 0, difference};
       out.row = std::max(p.px(text), scale.height(s.model.n_layers, s.model.n_kv_heads)) + 2 * out.pad;
-      out.reference_row = p.px(kReference) + 2 * out.pad;
+      out.reference_row = std::max(p.px(kReference) + 2 * out.pad, p.px(text + 8));
       return out;
     };
     const auto fits = [&](const Plan& one) {
-      return fixed + one.reference_row + others * one.row + (one.difference ? std::max(p.px(kDifferenceLeast), one.scale.px > 3 ? ideal : 0) : 0) <= height;
+      return fixed + one.reference_row + others * one.row + (one.difference ? std::max(p.px(kDifferenceLeast), !one.scale.by_layer && one.scale.px > 3 ? ideal : 0) : 0) <= height;
     };
     const std::vector<StripScale> scales = strip_scales(axis.px);
-    if (others > 0) {
-      for (const StripScale& scale : scales) {
-        if (!scale.by_layer && scale.px < 2) continue;
-        if (scale.by_layer && axis.px >= 1) break;  // rows of heads say more than the difference
-        for (const float pad : {8.0f, 5.0f}) {
-          const Plan one = make(scale, pad, kName, true);
-          if (fits(one)) return one;
-        }
+    // Rows of heads say more than the difference: layers only where no row of a head fits.
+    const bool heads = std::any_of(scales.begin(), scales.end(), [&](const StripScale& one) { return !one.by_layer && fits(make(one, 4, kName, false)); });
+    for (const StripScale& scale : scales) {
+      if (others == 0 || scale.by_layer == heads || scale.px < 2) continue;
+      for (const float pad : {8.0f, 5.0f}) {
+        const Plan one = make(scale, pad, kName, true);
+        if (fits(one)) return one;
       }
     }
     for (const StripScale& scale : scales) {
@@ -360,12 +359,18 @@ class Compare final : public View {
     } else {
       static constexpr LegendItem kItems[] = {{Category::sink, ""}, {Category::kept, ""}, {Category::merged, ""}, {Category::recent, ""}, {Category::fresh, ""}, {Category::evicted, ""}};
       x = p.category_legend(x, y, kItems);
-      note = fmt::format("{} rows a run: {} layers × {} KV heads, {} px each", n_heads_total(s), s.model.n_layers, s.model.n_kv_heads, plan_.scale.px);
-      if (axis.px >= 1) note += fmt::format(" · {:.3g} px = 1 token", axis.px);
+      note = fmt::format("{} rows a run: {} layers × {} KV heads, {} px each · {:.3g} px = 1 token", n_heads_total(s), s.model.n_layers, s.model.n_kv_heads,
+                         plan_.scale.px, axis.px);
     }
     if (prompt_end(s, axis) > 0) x = p.prompt_end_legend(x, y, fmt::format("prompt ends at {}", s.n_prompt));
-    note += " · outlined answer = differs from A";
-    p.text_fit({legend.x1 + p.px(22), y}, note, Face::caption, t.disabled, std::max(0.0f, legend.x1 + p.px(22) - x - 10), Align::right);
+    const std::string_view answer = "outlined answer = differs from A";
+    const float room = legend.x1 + p.px(22) - x - p.px(10);
+    // The whole note, else one half of it: a cut text would be worse.
+    for (const std::string& text : {note + " · " + std::string(answer), note, std::string(answer)}) {
+      if (p.width_of(Face::caption, text) > room) continue;
+      p.text({legend.x1 + p.px(22), y}, text, Face::caption, t.disabled, Align::right);
+      break;
+    }
   }
 
   static float prompt_end(const Snapshot& s, const TokenAxis& axis) { return s.n_prompt > 0 && s.n_prompt < axis.n_tokens ? axis.x_of(s.n_prompt) : -1; }

@@ -18,7 +18,7 @@ StripScale difference_scale(float token_px, int n_layers, int n_kv_heads, float 
   if (token_px >= 1) {
     for (const float px : {7.0f, 6.0f, 5.0f, 4.0f, 3.0f, 2.0f, 1.0f}) scales.push_back({false, px, px >= 3 ? 4.0f : 2.0f});
   }
-  for (const float px : {12.0f, 8.0f, 6.0f, 4.0f, 3.0f, 2.0f}) scales.push_back({true, px, 1});
+  for (const float px : {12.0f, 8.0f, 6.0f, 4.0f, 3.0f, 2.0f}) scales.push_back({true, px, px >= 4 ? 1.0f : 0.0f});
   for (const StripScale& s : scales) {
     if (s.height(n_layers, n_kv_heads) <= height) return s;
   }
@@ -32,7 +32,8 @@ void draw_counts(Painter& p, Rect area, const DifferenceScene& scene, bool by_la
                                                        {Difference::only_b, "only in " + lane_name(snapshot, scene.b)},
                                                        {Difference::both, "in both"},
                                                        {Difference::neither, "in neither"}};
-  const float line = std::clamp(area.height() / 5, p.px(26), p.px(38));
+  const float line = std::clamp(area.height() / 5, p.px(16), p.px(38));
+  const bool two = line >= p.px(32);  // the count under the name, else beside it
   for (const auto& [state, name] : states) {
     if (area.height() < line - 2) return;
     const Rect r = area.cut_top(line);
@@ -40,13 +41,14 @@ void draw_counts(Painter& p, Rect area, const DifferenceScene& scene, bool by_la
     p.fill(swatch, difference_fill(t, state));
     if (state == Difference::neither) p.frame_rect(swatch, t.line);
     const std::string count = format_count(scene.cells->counts[static_cast<std::size_t>(state)]);
-    p.text_fit({r.x0 + p.px(17), r.y0 + p.px(7)}, name, Face::caption, t.secondary, r.width() - p.px(17));
-    p.text({r.x0 + p.px(17), r.y0 + p.px(21)}, count, Face::strong, t.text);
+    const float taken = two ? p.px(17) : p.px(25) + p.width_of(Face::strong, count);
+    p.text_fit({r.x0 + p.px(17), r.y0 + p.px(7)}, name, Face::caption, t.secondary, r.width() - taken);
+    p.text(two ? ImVec2(r.x0 + p.px(17), r.y0 + p.px(21)) : ImVec2(r.x1, r.y0 + p.px(7)), count, Face::strong, t.text, two ? Align::left : Align::right);
     p.mark("difference", name, r, count);
   }
   if (area.height() >= p.px(12)) {
-    p.text_fit({area.x0, area.y0 + p.px(6)}, fmt::format("of {} token-heads{}", format_count(scene.cells->total()), by_layer ? ", balance per layer" : ""),
-               Face::caption, t.disabled, area.width());
+    p.text_fit({area.x0, area.y0 + p.px(6)}, fmt::format("of {} token-heads", format_count(scene.cells->total())), Face::caption, t.disabled, area.width());
+    if (by_layer) p.text_fit({area.x0, area.y0 + p.px(20)}, "rows: balance by layer", Face::caption, t.disabled, area.width());
   }
 }
 

@@ -45,20 +45,20 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
   const int first = common(lanes, [](const LaneMetrics& m) { return m.first_decode; });
   if (decode > 0) mean_unit = decode == 1 ? fmt::format("step {}", first) : fmt::format("steps {}–{}", first, first + decode - 1);
   if (decode < 0) mean_unit = "decode steps";
-  std::string fed_unit = "token fed next";
+  std::string fed_unit = "next token";
   if (fed >= 0) {
     const std::string text = text_of_id(snapshot, fed);
     if (utf8_length(text) <= 9) fed_unit = quoted(text);
   }
   std::vector<MetricColumn> all = {
-      {Kind::answer, "answer", "top choices", 112},
-      {Kind::kl, "KL, nats", step >= 0 ? fmt::format("step {}", step) : "this step", 62},
-      {Kind::mean_kl, "mean KL", mean_unit, 88},
-      {Kind::top1, "top-1 same", decode >= 0 ? fmt::format("of {}", decode) : "of decode steps", 68},
-      {Kind::nll, "−ln p", fed_unit, 76},
-      {Kind::attention, "attention lost", fmt::format("{} heads, mean", n_heads_total(snapshot)), 92},
-      {Kind::slots, "slots", "per head", 58},
-      {Kind::bytes, "KV bytes", "allocated", 82},
+      {Kind::answer, "answer", "top choices", 102},
+      {Kind::kl, "KL, nats", step >= 0 ? fmt::format("step {}", step) : "this step", 58},
+      {Kind::mean_kl, "mean KL", mean_unit, 78},
+      {Kind::top1, "top-1 same", decode >= 0 ? fmt::format("of {}", decode) : "of decoded", 70},
+      {Kind::nll, "−ln p", fed_unit, 66},
+      {Kind::attention, "attention lost", "mean of heads", 92},
+      {Kind::slots, "slots", "per head", 52},
+      {Kind::bytes, "KV bytes", "allocated", 76},
   };
   // Least important first.
   for (const Kind kind : {Kind::bytes, Kind::slots, Kind::nll, Kind::top1, Kind::attention, Kind::mean_kl, Kind::answer}) {

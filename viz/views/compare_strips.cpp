@@ -11,8 +11,7 @@ namespace kvscope::viz {
 std::vector<StripScale> strip_scales(float token_px) {
   std::vector<StripScale> out;
   if (token_px >= 1) out = {{false, 5, 4}, {false, 4, 3}, {false, 3, 3}, {false, 2, 2}, {false, 1, 1}};
-  for (const float px : {6.0f, 4.0f, 3.0f, 2.0f}) out.push_back({true, px, 1});
-  out.push_back({true, 1, 0});
+  for (const float px : {6.0f, 4.0f, 3.0f, 2.0f, 1.0f}) out.push_back({true, px, px >= 4 ? 1.0f : 0.0f});
   return out;
 }
 

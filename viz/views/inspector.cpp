@@ -46,6 +46,11 @@ class Inspector final : public View {
   const std::vector<Mark>& marks() const override { return marks_; }
   float preferred_height(const Frame& frame) const override { return 866 * frame.scale; }
 
+  std::vector<Option> options() const override { return {{"beside the slot", {"lineage, else why", "lineage", "why"}, beside_}}; }
+  void choose(std::size_t option, int choice) override {
+    if (option == 0) beside_ = std::clamp(choice, 0, 2);
+  }
+
   std::string facts(const Frame& frame) const override {
     const HeadPick pick = pick_of(frame);
     if (pick.values == nullptr) return {};
@@ -176,9 +181,9 @@ class Inspector final : public View {
     p.hline(area.x0, area.x1, area.y0, t.line);
     area.y0 += 1;
     const Why why = why_of(pick, focus.token);
-    const bool three = area.width() >= p.px(1150), two = area.width() >= p.px(620);
-    const bool river = three || lineage.merges > 0;
-    const Rect left = two ? area.cut_left(three ? p.px(270) : p.px(236)) : area;
+    const bool three = area.width() >= p.px(1040), two = area.width() >= p.px(560);
+    const bool river = three || (beside_ == 0 ? lineage.merges > 0 : beside_ == 1);
+    const Rect left = two ? area.cut_left(area.width() >= p.px(1200) ? p.px(270) : p.px(236)) : area;
     if (two) p.vline(area.x0, area.y0, area.y1, t.line);
     const int shown = slot.pos >= 0 ? slot.pos : slot.token;
     const bool by_member = slot.pos >= 0 && slot.pos != slot.token;
@@ -187,7 +192,7 @@ class Inspector final : public View {
                    snapshot, pick, slot);
     if (!two) return {};
     if (three) {
-      const Rect right = area.cut_right(std::clamp(area.width() * 0.56f, p.px(500), p.px(760)));
+      const Rect right = area.cut_right(std::clamp(area.width() * 0.56f, p.px(440), p.px(760)));
       p.vline(right.x0, right.y0, right.y1, t.line);
       draw_why_card(p, right, pick, why, slot);
     }
@@ -280,6 +285,7 @@ class Inspector final : public View {
   }
 
   TokenWindow window_;
+  int beside_ = 0;  // 0: lineage where there is one, else why; 1: lineage; 2: why
   CutoffDrag drag_;
   std::vector<Mark> marks_;
   HoverPublisher hover_;

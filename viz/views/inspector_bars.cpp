@@ -122,7 +122,7 @@ void TokenRows::bars(const Rect& row, const ValueScale& scale, std::span<const T
         p.fill(r, t.secondary, 0.7);
       } else if (r.height() >= (axis.px >= 6 ? kHatchFrom : kHatchNarrowFrom)) {
         p.hatch(r, t.secondary, 4, 0.9);
-        p.frame_rect(r, r.height() > 24 ? t.text : t.secondary);
+        p.frame_rect(r, t.secondary);
       } else {
         p.frame_rect(r, t.disabled);
       }
@@ -189,7 +189,7 @@ void TokenRows::votes(const Rect& row, std::span<const int> list, bool single) c
       p.fill({std::round(x - w / 2), row.y0, std::round(x - w / 2) + w, row.y0 + h}, t.text);
       const std::string number = format_count(n);
       const float half = p.width_of(Face::caption, number) / 2;
-      if (x - half > number_end + 3 && row.height() >= h + p.px(10)) {
+      if (x - half > number_end + 3 && row.height() >= h + p.px(9.5f)) {
         p.text({x, row.y0 + h + p.px(7)}, number, Face::strong, t.text, Align::centre);
         number_end = x + half;
       }

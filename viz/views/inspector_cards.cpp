@@ -107,6 +107,19 @@ float draw_head_rows(Painter& p, const Rect& area, const WhyStep& step) {
   return y - area.y0;
 }
 
+/// A text too wide for one line is broken at the last wide gap that lets its first part fit.
+std::vector<std::string> broken(const Painter& p, const std::string& text, Face face, float room) {
+  if (p.width_of(face, text) <= room) return {text};
+  for (const std::string_view gap : {"  ·  ", "     ", ":  ", " = "}) {
+    for (std::size_t at = text.rfind(gap); at != std::string::npos && at > 0; at = text.rfind(gap, at - 1)) {
+      const std::size_t keep = gap.front() == ':' ? 1 : 0;
+      std::string first = text.substr(0, at + keep), rest = text.substr(at + (gap == " = " ? 1 : gap.size()));
+      if (p.width_of(face, first) <= room) return {std::move(first), std::move(rest)};
+    }
+  }
+  return {text};
+}
+
 }  // namespace
 
 Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_view facts) {
@@ -174,15 +187,23 @@ void draw_why(Painter& p, Rect area, const std::vector<WhyStep>& steps, const Wh
     const Rect title = area.cut_top(p.px(22));
     number_badge(p, {title.x0 + p.px(8.5f), title.middle_y()}, static_cast<int>(i) + 1);
     const float indent = p.px(30);
-    p.text_fit({title.x0 + indent, title.middle_y()}, step.title, Face::strong, t.text, title.width() - indent);
+    const std::vector<std::string> heading = broken(p, step.title, Face::strong, title.width() - indent);
+    p.text_fit({title.x0 + indent, title.middle_y()}, heading[0], Face::strong, t.text, title.width() - indent);
+    if (heading.size() > 1) {
+      const Rect r = area.cut_top(p.px(17));
+      p.text_fit({r.x0 + indent, r.middle_y()}, heading[1], Face::strong, t.text, r.width() - indent);
+    }
     p.mark("why", std::to_string(i + 1), title, step.title);
     Rect body = area;
     body.x0 += indent;
+    if (area.height() < p.px(20)) break;
     if (step.kind == WhyStep::Kind::cosines) area.cut_top(draw_cosines(p, body, why));
     for (const std::string& line : step.lines) {
-      const Rect r = area.cut_top(p.px(17));
-      p.text_fit({r.x0 + indent, r.middle_y()}, line, Face::body, i == 0 ? t.secondary : t.text, r.width() - indent);
-      p.mark("why.line", std::to_string(i + 1), r, line);
+      p.mark("why.line", std::to_string(i + 1), {area.x0, area.y0, area.x1, area.y0 + p.px(17)}, line);
+      for (const std::string& part : broken(p, line, Face::body, area.width() - indent)) {
+        const Rect r = area.cut_top(p.px(17));
+        p.text_fit({r.x0 + indent, r.middle_y()}, part, Face::body, i == 0 ? t.secondary : t.text, r.width() - indent);
+      }
     }
     if (step.kind == WhyStep::Kind::heads) {
       body.y0 = area.y0;

@@ -67,8 +67,12 @@ class River {
     const auto n = static_cast<float>(std::max<std::size_t>(1, tree_.lines.size()));
     row_ = std::clamp(area_.height() / (n + 0.3f), p.px(kRowLeast), p.px(kRowMost));
     above_ = row_ >= p.px(kLabelsAbove);
-    const float labels = p.px(above_ ? 112 : 190);
-    axis_ = step_axis(tree_, area_.x0 + labels, area_.x1 - p.px(64));
+    axis_ = step_axis(tree_, area_.x0 + p.px(112), area_.x1 - p.px(64));
+    // Words above a line need a line that is long enough; one that is not puts them all into a column.
+    for (const LineageLine& line : tree_.lines) {
+      if (line.into >= 0 && start_of(line) + p.px(118) > axis_.x(line.end) - turn()) above_ = false;
+    }
+    if (!above_) axis_ = step_axis(tree_, area_.x0 + p.px(196), area_.x1 - p.px(64));
     for (const LineageLine& line : tree_.lines) most_votes_ = std::max(most_votes_, line.last_votes());
   }
 
