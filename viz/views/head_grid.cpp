@@ -80,6 +80,16 @@ double HeadGrid::Scale::at(double v) const {
 
 std::string HeadGrid::facts(const Frame&) const { return metric_name(metric_); }
 
+std::vector<Option> HeadGrid::options() const {
+  Option metric{"metric", {}, static_cast<int>(metric_)};
+  for (int i = 0; i < kHeadMetrics; ++i) metric.choices.push_back(metric_name(static_cast<HeadMetric>(i)));
+  return {metric};
+}
+
+void HeadGrid::choose(std::size_t option, int choice) {
+  if (option == 0 && choice >= 0 && choice < kHeadMetrics) metric_ = static_cast<HeadMetric>(choice);
+}
+
 float HeadGrid::preferred_height(const Frame& frame) const {
   if (frame.snapshot == nullptr || frame.snapshot->model.n_layers == 0) return 0;
   const float n = static_cast<float>(frame.snapshot->model.n_layers);

@@ -31,6 +31,8 @@ class HeadGrid : public View {
   Table table(const Frame& frame) const override;
   const std::vector<Mark>& marks() const override { return marks_; }
   float preferred_height(const Frame& frame) const override;
+  std::vector<Option> options() const override;
+  void choose(std::size_t option, int choice) override;
 
  private:
   struct Grid {
