@@ -19,8 +19,8 @@ EffectPanel::EffectPanel(Workspace& workspace, SessionController&, QWidget* pare
       m_table(new EffectTable(workspace, *m_model, this)),
       m_footer(new EffectFooter(workspace, this)) {
   auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(12, 6, 12, 8);
-  column->setSpacing(4);
+  column->setContentsMargins(12, 5, 12, 6);
+  column->setSpacing(2);
   column->addWidget(m_headline);
   column->addWidget(m_table, 1);
   column->addWidget(m_footer);

@@ -20,14 +20,24 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kRowHeight = 33;   // px: text 20, bars, a line
-constexpr int kTextHeight = 21;
+constexpr int kLowRow = 28, kHighRow = 34;  // px: text, two bars, a line; as high as there is room
+constexpr int kTextHeight = 19;
+
+/// Surprise in nats: small ones are told apart to four decimals.
+QString nats(double v) {
+  if (std::isnan(v)) return qs(viz::kNotAvailableText);
+  if (v >= 1) return qs(viz::format_number(v, 4));
+  return v > 0 && v < 0.0001 ? QString("<0.0001") : QString::number(v, 'f', 4);
+}
+
+/// The one number of the panel: three digits, four from 1 nat on.
+QString headlineNumber(double kl) { return qs(viz::format_number(kl, kl >= 1 ? 4 : 3)); }
 
 QString laneTitle(const Workspace& workspace) { return workspace.lane() ? qs(workspace.lane()->title) : QString("lane"); }
 
 /// Ends of the diverging ramp that are legible as text on the panel.
 QColor deltaColour(const viz::Theme& theme, double delta) {
-  if (delta == 0 || std::isnan(delta)) return toColor(theme.secondary);
+  if (std::isnan(delta)) return toColor(theme.secondary);
   return toColor(viz::ramp(theme.diverging, delta < 0 ? 0.125 : 0.875));
 }
 
@@ -42,7 +52,7 @@ class EffectDelegate : public QStyledItemDelegate {
     QColor ink = rank ? toColor(theme.disabled) : toColor(theme.text);
     if (index.column() == EffectModel::kDelta) {
       const TopToken& t = m_model.top(index.row());
-      ink = deltaColour(theme, t.p - t.p_reference);
+      ink = index.data().toString() == "0" ? toColor(theme.secondary) : deltaColour(theme, t.p - t.p_reference);
     }
     painter->setPen(ink);
     const QRect area(option.rect.left(), option.rect.top(), option.rect.width(), px(m_view, kTextHeight));
@@ -62,14 +72,14 @@ class EffectHeader : public QHeaderView {
 
  protected:
   void paintSection(QPainter* painter, const QRect& rect, int section) const override {
-    if (section == EffectModel::kRank) return;  // the arrows speak for themselves; the footer says what they are
     painter->fillRect(rect, toColor(m_workspace.theme().panel));
+    if (section == EffectModel::kRank) return;  // the arrows speak for themselves; the footer says what they are
     painter->setFont(typeFont(*this, Type::body));
     painter->setPen(toColor(m_workspace.theme().secondary));
     const auto alignment = Qt::Alignment(model()->headerData(section, Qt::Horizontal, Qt::TextAlignmentRole).toInt());
     paintLine(*painter, rect, alignment & Qt::AlignHorizontal_Mask, model()->headerData(section, Qt::Horizontal).toString());
   }
-  QSize sizeHint() const override { return {100, px(*this, 26)}; }
+  QSize sizeHint() const override { return {100, px(*this, 23)}; }
 
  private:
   Workspace& m_workspace;
@@ -84,13 +94,13 @@ EffectHeadline::EffectHeadline(Workspace& workspace, QWidget* parent) : QWidget(
   setAccessibleName("effect on the output");
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::staleChanged}) {
     connect(&workspace, signal, this, [this] {
-      if (const StepRecord* step = m_workspace.stepRecord()) setAccessibleDescription(QString("KL %1 nats").arg(qs(viz::format_number(step->kl, 4))));
+      if (const StepRecord* step = m_workspace.stepRecord()) setAccessibleDescription(QString("KL %1 nats").arg(headlineNumber(step->kl)));
       update();
     });
   }
 }
 
-QSize EffectHeadline::sizeHint() const { return {px(*this, 320), px(*this, 60)}; }
+QSize EffectHeadline::sizeHint() const { return {px(*this, 320), px(*this, 57)}; }
 
 void EffectHeadline::paintEvent(QPaintEvent*) {
   QPainter painter(this);
@@ -122,7 +132,7 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   // ---- left: the number
   painter.setFont(typeFont(*this, Type::headline, true, TypeFace::tabular));
   painter.setPen(toColor(theme.text));
-  const QString kl = qs(viz::format_number(step->kl, 4));
+  const QString kl = headlineNumber(step->kl);
   painter.drawText(QRect(0, 0, width(), u(34)), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, kl);
   const int after = painter.fontMetrics().horizontalAdvance(kl) + u(9);
   const int baseline = (u(34) + painter.fontMetrics().ascent() - painter.fontMetrics().descent()) / 2;
@@ -155,14 +165,15 @@ EffectTable::EffectTable(Workspace& workspace, EffectModel& model, QWidget* pare
   setAccessibleName("candidates for the next token");
   connect(&workspace, &Workspace::themeChanged, viewport(), qOverload<>(&QWidget::update));
   connect(&workspace, &Workspace::staleChanged, viewport(), qOverload<>(&QWidget::update));
-  connect(&model, &QAbstractItemModel::modelReset, this, [this] { fitColumns(); });
+  connect(&model, &QAbstractItemModel::modelReset, this, [this] { applyType(); });
   applyType();
 }
 
 void EffectTable::applyType() {
   verticalHeader()->setMinimumSectionSize(1);
   verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  verticalHeader()->setDefaultSectionSize(px(*this, kRowHeight));
+  const int rows = std::max(1, m_model.rowCount());
+  verticalHeader()->setDefaultSectionSize(std::clamp(viewport()->height() / rows, px(*this, kLowRow), px(*this, kHighRow)));
   fitColumns();
 }
 
@@ -181,7 +192,7 @@ void EffectTable::fitColumns() {
 
 void EffectTable::resizeEvent(QResizeEvent* event) {
   QTableView::resizeEvent(event);
-  fitColumns();
+  applyType();
 }
 
 void EffectTable::paintEvent(QPaintEvent*) {
@@ -259,7 +270,7 @@ EffectFooter::EffectFooter(Workspace& workspace, QWidget* parent) : QWidget(pare
   }
 }
 
-QSize EffectFooter::sizeHint() const { return {px(*this, 320), px(*this, 74)}; }
+QSize EffectFooter::sizeHint() const { return {px(*this, 320), px(*this, 71)}; }
 
 void EffectFooter::paintEvent(QPaintEvent*) {
   const StepRecord* step = m_workspace.stepRecord();
@@ -293,11 +304,11 @@ void EffectFooter::paintEvent(QPaintEvent*) {
   QString what = "−ln p of the next token", numbers = "n/a";
   if (step->next_token >= 0) {
     what = QString("−ln p of the %1 token %2").arg(snapshot.follow == "reference" ? "reference" : "fed", qs(viz::quoted(viz::text_of_id(snapshot, step->next_token))));
-    numbers = qs(viz::format_number(step->nll, 4));
-    if (common && lane_index > 0) numbers = qs(viz::format_number(reference->nll, 4)) + " → " + numbers;
+    numbers = nats(step->nll);
+    if (common && lane_index > 0) numbers = nats(reference->nll) + " → " + numbers;
   }
   const QRect line(0, u(32), width(), u(20));
-  painter.setFont(typeFont(*this, Type::control, false, TypeFace::tabular));
+  painter.setFont(typeFont(*this, Type::body, false, TypeFace::tabular));
   const int numbers_width = painter.fontMetrics().horizontalAdvance(numbers);
   painter.setPen(toColor(theme.text));
   paintLine(painter, line, Qt::AlignRight, numbers);
@@ -305,7 +316,7 @@ void EffectFooter::paintEvent(QPaintEvent*) {
   painter.setPen(secondary);
   paintLine(painter, line.adjusted(0, 0, -numbers_width - u(8), 0), Qt::AlignLeft, what);
   painter.setPen(toColor(theme.disabled));
-  paintLine(painter, QRect(0, u(53), width(), u(18)), Qt::AlignLeft,
+  paintLine(painter, QRect(0, u(52), width(), u(18)), Qt::AlignLeft,
             lane_index > 0 ? QString("ranks: reference → %1, of %2 tokens").arg(qs(lane->title), qs(viz::format_count(snapshot.model.vocab_size)))
                            : QString("ranks of %1 tokens").arg(qs(viz::format_count(snapshot.model.vocab_size))));
 }

@@ -19,7 +19,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kCellWidth = 33;  // px at 100 %, with the gap
+constexpr int kCellWidth = 31;  // px at 100 %, with the gap
 
 /// Probability of the token that the reference goes on with, in the lane.
 double probability(const StepRecord& step, int token) {
@@ -185,7 +185,7 @@ void GeneratedStrip::paintEvent(QPaintEvent*) {
     const QColor ink = before ? text : toColor(theme.disabled);
     tokenBox(r.reference, cell.reference, toColor(theme.raised), ink, plain);
     const QColor changed = toColor(theme.changed);
-    const QColor on_changed = contrast(panel, changed) > contrast(text, changed) ? panel : text;
+    const QColor on_changed = inkOn(theme, changed);
     tokenBox(r.says, cell.says, cell.same ? QColor() : changed, cell.same ? secondary : on_changed, cell.same ? plain : bold);
     painter.fillRect(QRectF(place.left(), r.bar, place.width(), bar_height), toColor(theme.raised));
     if (!std::isnan(cell.p)) {

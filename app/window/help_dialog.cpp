@@ -11,6 +11,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QScrollArea>
 #include <QTableWidget>
 #include <QVBoxLayout>
 
@@ -46,23 +47,29 @@ std::vector<KeyHelp> canvasKeys() {
       {"Atlas", "move by ten tokens", "Shift+← Shift+→"},
       {"Atlas", "move by a page of tokens", "Page Up, Page Down"},
       {"Atlas", "first token, newest token", "Home, End"},
-      {"Atlas", "select head and token of the cursor", "Enter"},
+      {"Atlas", "open the inspector on the cell", "Enter"},
       {"Atlas", "zoom about the cursor", "+ −"},
       {"Atlas", "show all tokens", "0"},
-      {"Head grid", "move over the heads", "← → ↑ ↓ Home End"},
-      {"Head grid", "select the head", "Enter"},
-      {"Head strip, inspector", "previous and next token or slot", "← →"},
-      {"Head strip, inspector", "open what the cursor is on", "Enter"},
+      {"Head grid", "move over the heads", "← → ↑ ↓, Home, End"},
+      {"Head grid", "open the inspector on the head", "Enter"},
+      {"Head grid", "choose the metric", "1 … 6"},
+      {"Head strip", "previous and next token", "← →"},
+      {"Head strip", "extend the selection", "Shift+← Shift+→"},
+      {"Head strip", "open the inspector", "Enter"},
+      {"Inspector", "previous and next slot", "← →, Home, End"},
       {"Inspector", "previous and next head", "↑ ↓"},
-      {"Inspector", "zoom, show all", "+ − 0"},
+      {"Inspector", "zoom, show all", "+ −, 0"},
       {"Timeline", "one step back or on", "← →"},
+      {"Timeline", "ten steps back or on", "Shift+← Shift+→"},
+      {"Timeline", "first step, latest step", "Home, End"},
       {"Compare", "previous and next run", "↑ ↓"},
       {"Compare", "previous and next token", "← →"},
-      {"Compare", "look at the run", "Enter"},
+      {"Compare", "open the inspector on the run", "Enter"},
+      {"Compare", "take the run for the difference", "R"},
       {"Compare", "remove the run", "Delete"},
       {"Prompt", "select tokens", "Shift+← Shift+→, Ctrl+A"},
       {"Prompt", "add a token to the selection", "Ctrl+click"},
-      {"Generated tokens", "go to the step before or after", "← → Home End"},
+      {"Generated tokens", "go to the step before or after", "← →, Home, End"},
       {"Tables", "copy the selected rows", "Ctrl+C"},
   };
 }
@@ -70,7 +77,7 @@ std::vector<KeyHelp> canvasKeys() {
 HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent)
     : QDialog(parent), m_workspace(workspace), m_search(new QLineEdit(this)), m_table(new QTableWidget(0, 3, this)) {
   setWindowTitle("Keys and how to read the screen");
-  resize(px(*this, 900), px(*this, 600));
+  resize(px(*this, 980), px(*this, 640));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(16, 14, 16, 14);
   row->setSpacing(20);
@@ -97,8 +104,14 @@ HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent
   m_table->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
   m_table->horizontalHeader()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
   left->addWidget(m_table, 1);
-  row->addLayout(left, 3);
-  row->addWidget(new HelpGuide(workspace, this), 2);
+  row->addLayout(left, 5);
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidget(new HelpGuide(workspace));
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setAccessibleName("how to read the screen");
+  row->addWidget(scroll, 3);
   connect(m_search, &QLineEdit::textChanged, this, [this] { fill(); });
   m_search->setFocus();
   readKeys();

@@ -12,7 +12,7 @@ namespace kvscope {
 
 namespace {
 constexpr double kUiPixels = 13;  // size of the controls' text at 100 %
-constexpr double kFadeIn = 0.2;   // share of the ramp over which its tint appears
+constexpr double kFadeIn = 0.5;   // share of the ramp over which its tint appears
 
 double luminance(const QColor& c) {
   const auto linear = [](double v) { return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); };
@@ -45,6 +45,17 @@ QColor laneColour(const viz::Theme& theme, int lane) {
 QColor rampTint(const viz::Theme& theme, double t) {
   if (!(t > 0)) return {};
   return mix(toColor(theme.panel), toColor(viz::ramp(theme.sequential, t)), std::min(1.0, t / kFadeIn));
+}
+
+QColor inkOn(const viz::Theme& theme, const QColor& fill) {
+  constexpr double kLegible = 4.5;  // WCAG AA for text of this size
+  QColor best = toColor(theme.text);
+  if (contrast(best, fill) >= kLegible) return best;
+  for (const QColor& ink : {toColor(theme.panel), QColor(Qt::white), QColor(Qt::black)}) {
+    if (contrast(ink, fill) > contrast(best, fill)) best = ink;
+    if (contrast(best, fill) >= kLegible) break;
+  }
+  return best;
 }
 
 QColor categoryTint(const viz::Theme& theme, Category category) {

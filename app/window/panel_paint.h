@@ -41,6 +41,9 @@ QColor rampTint(const viz::Theme& theme, double t);
 /// The category's colour as a tint behind text; invalid where no fill is drawn (evicted, unseen).
 QColor categoryTint(const viz::Theme& theme, Category category);
 
+/// Text colour that can be read on a fill: the theme's, else its opposite, at last black or white.
+QColor inkOn(const viz::Theme& theme, const QColor& fill);
+
 /// The legend's square of a category with its glyph, which says the same without colour.
 void paintSwatch(QPainter& painter, const QRectF& square, const viz::Theme& theme, Category category);
 void paintHorizontalLine(QPainter& painter, const viz::Theme& theme, int x1, int x2, int y);

@@ -71,21 +71,21 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   column->addLayout(m_grid);
 
   m_lanes = new QComboBox(this);
-  m_lanes->setAccessibleName("lane");
+  m_lanes->setAccessibleName("run");
   m_lanes->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   m_lanes->setMinimumContentsLength(8);
-  m_add = smallButton(this, "+", "add a lane with this budget");
-  m_duplicate = smallButton(this, "⧉", "duplicate this lane");
-  m_remove = smallButton(this, "−", "remove this lane");
+  m_add = smallButton(this, "+", "add a run with this budget");
+  m_duplicate = smallButton(this, "⧉", "duplicate this run");
+  m_remove = smallButton(this, "−", "remove this run");
   auto* lane_row = new QHBoxLayout;
   lane_row->setSpacing(4);
   lane_row->addWidget(m_lanes, 1);
   for (QToolButton* button : {m_add, m_duplicate, m_remove}) lane_row->addWidget(button);
-  m_grid->addWidget(new QLabel("lane", this), 0, 0);
+  m_grid->addWidget(new QLabel("run", this), 0, 0);
   m_grid->addLayout(lane_row, 0, 1, 1, 2);
 
   m_policies = new QComboBox(this);
-  m_policies->setAccessibleName("policy of the lane");
+  m_policies->setAccessibleName("policy of the run");
   for (const PolicyInfo& info : policies()) {
     if (info.name == reference_policy()) continue;
     m_policies->addItem(qs(info.title), qs(info.name));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/policy_panel.h"
 
+#include <QHBoxLayout>
 #include <QScrollArea>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -21,13 +23,20 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
       m_form(new PolicyForm(workspace, controller, this)) {
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
-  outer->addWidget(m_scroll);
+  outer->setSpacing(0);
+  // Names first: the style sheet looks at them only once. The button stays in sight however short the panel is.
+  m_disclosure->setObjectName("headerText");
+  outer->addWidget(m_scroll, 1);
+  auto* bottom = new QHBoxLayout;
+  bottom->setContentsMargins(6, 2, 12, 4);
+  bottom->addWidget(m_disclosure);
+  bottom->addStretch(1);
+  outer->addLayout(bottom);
   auto* content = new QWidget;
   auto* column = new QVBoxLayout(content);
   column->setContentsMargins(12, 8, 12, 8);
   column->setSpacing(6);
   column->addWidget(m_card);
-  column->addWidget(m_disclosure, 0, Qt::AlignLeft);
   column->addWidget(m_form);
   column->addStretch(1);
   m_scroll->setWidget(content);
@@ -36,11 +45,13 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
   m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   m_scroll->setFocusPolicy(Qt::NoFocus);
 
-  m_disclosure->setObjectName("headerText");
   m_disclosure->setToolButtonStyle(Qt::ToolButtonTextOnly);
   m_disclosure->setCheckable(true);
   m_disclosure->setAccessibleName("parameters of the policy");
-  connect(m_disclosure, &QToolButton::toggled, this, &PolicyPanel::setParametersShown);
+  connect(m_disclosure, &QToolButton::toggled, this, [this](bool shown) {
+    setParametersShown(shown);
+    if (shown) QTimer::singleShot(0, this, [this] { m_scroll->ensureWidgetVisible(m_form, 0, 0); });
+  });
   connect(m_form, &PolicyForm::changed, this, [this] { setParametersShown(parametersShown()); });
   connect(&workspace, &Workspace::snapshotChanged, this, &PolicyPanel::factsChanged);
   connect(&workspace, &Workspace::selectionChanged, this, &PolicyPanel::factsChanged);

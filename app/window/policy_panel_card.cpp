@@ -61,7 +61,7 @@ void BudgetBars::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   const viz::Theme& theme = m_workspace.theme();
-  const QColor text = toColor(theme.text), secondary = toColor(theme.secondary), panel = toColor(theme.panel);
+  const QColor text = toColor(theme.text), secondary = toColor(theme.secondary);
   const auto u = [this](double v) { return px(*this, v); };
   const BudgetFacts budget = budgetFacts(m_workspace);
   const VotesFacts votes = votesFacts(m_workspace);
@@ -74,7 +74,7 @@ void BudgetBars::paintEvent(QPaintEvent*) {
   if (m_workspace.stale()) painter.setOpacity(0.8);
   const auto heading = [&](int y, const QString& left, const QString& right) {
     painter.setFont(typeFont(*this, Type::body));
-    const int right_width = std::min(width() * 3 / 4, painter.fontMetrics().horizontalAdvance(right));
+    const int right_width = std::min(width() * 3 / 4, painter.fontMetrics().horizontalAdvance(right) + 4);
     painter.setPen(secondary);
     paintLine(painter, QRect(0, y, width() - right_width - u(6), u(18)), Qt::AlignLeft, left);
     painter.setPen(text);
@@ -106,7 +106,7 @@ void BudgetBars::paintEvent(QPaintEvent*) {
     painter.setFont(typeFont(*this, Type::caption));
     const QString words = QString("%1 %2").arg(part.name, qs(viz::format_mean(part.n)));
     if (painter.fontMetrics().horizontalAdvance(words) + u(10) <= area.width()) {
-      painter.setPen(contrast(panel, fill) > contrast(text, fill) ? panel : text);
+      painter.setPen(inkOn(theme, fill));
       painter.drawText(area.adjusted(u(6), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, words);
     }
     x += w;
@@ -128,12 +128,12 @@ void BudgetBars::paintEvent(QPaintEvent*) {
 PolicyCard::PolicyCard(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace), m_bars(new BudgetBars(workspace, this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(8);
+  column->setSpacing(7);
   column->addWidget(m_bars);
   column->addWidget(new Divider(workspace, this));
   m_grid = new QGridLayout;
   m_grid->setHorizontalSpacing(12);
-  m_grid->setVerticalSpacing(3);
+  m_grid->setVerticalSpacing(2);
   m_grid->setColumnStretch(1, 1);
   column->addLayout(m_grid);
   column->addWidget(new Divider(workspace, this));

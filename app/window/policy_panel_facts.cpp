@@ -154,7 +154,9 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
     if (param.key != "slots" && param.key != "ratio" && !param.value.empty()) set << qs(param.key) + " " + qs(param.value);
   }
   if (!set.isEmpty()) facts.push_back({"set to", set.join(" · ")});
-  if (step && !step->heads.empty()) {
+  // Without a selected head the votes bar says this already.
+  const bool one_head = selectedHead(workspace.snapshot(), workspace.selection().layer, workspace.selection().kv_head).has_value();
+  if (one_head && step && !step->heads.empty()) {
     long long in_slots = 0, lost = 0;
     for (const HeadRecord& head : step->heads) {
       in_slots += votesOf(head);

@@ -6,6 +6,7 @@
 
 #include <QFile>
 #include <QFileInfo>
+#include <QGlyphRun>
 #include <QHelpEvent>
 #include <QMimeData>
 #include <QPainter>
@@ -41,11 +42,34 @@ int inLayout(const QTextLayout& layout, int position) {
   return n_composed > 0 && position >= layout.preeditAreaPosition() ? position + n_composed : position;
 }
 
-double xOf(const QTextLine& line, const QString& text, const QTextLayout& layout, const TextBorder& border) {
-  const double x = line.cursorToX(inLayout(layout, border.at));
-  if (border.part <= 0 || border.at >= text.size()) return x;
-  const int next = border.at + (text[border.at].isHighSurrogate() ? 2 : 1);
-  return x + (line.cursorToX(inLayout(layout, next)) - x) * border.part;
+/// Where a border is drawn. The beginning of a token is the near edge of its first character, its end the far edge of its last one: where
+/// the direction of writing changes these are different places for one position.
+double xOf(const QTextLine& line, const QString& text, const QTextLayout& layout, const TextBorder& border, bool end) {
+  if (border.part <= 0 || border.at >= text.size()) {
+    if (!end || border.at == 0) return line.cursorToX(inLayout(layout, border.at));
+    return line.cursorToX(inLayout(layout, border.at - 1), QTextLine::Trailing);
+  }
+  const int last = border.at + (text[border.at].isHighSurrogate() ? 1 : 0);
+  const double x0 = line.cursorToX(inLayout(layout, border.at)), x1 = line.cursorToX(inLayout(layout, last), QTextLine::Trailing);
+  return x0 + (x1 - x0) * border.part;
+}
+
+bool rightToLeft(const QString& text, int begin, int end) {
+  return std::any_of(text.begin() + begin, text.begin() + end, [](QChar c) { return c.direction() == QChar::DirR || c.direction() == QChar::DirAL; });
+}
+
+/// Left and right of a token on one line.
+std::pair<double, double> extent(const QTextLine& line, const QString& text, const QTextLayout& layout, const TextBorder& from, const TextBorder& to) {
+  const int n = static_cast<int>(text.size());
+  if (from.part <= 0 && to.part <= 0 && rightToLeft(text, std::min(from.at, n), std::min(to.at, n))) {
+    // A space before a word of the other direction stands apart from it: only the drawn characters count.
+    QRectF ink;
+    const int begin = inLayout(layout, from.at);
+    for (const QGlyphRun& run : line.glyphRuns(begin, inLayout(layout, to.at) - begin)) ink |= run.boundingRect();
+    return {ink.left() - 1, ink.right() + 1};
+  }
+  const double a = xOf(line, text, layout, from, false), b = xOf(line, text, layout, to, true);
+  return {std::min(a, b), std::max(a, b)};
 }
 
 bool onlySpace(const QString& text, int begin, int end) {
@@ -62,6 +86,7 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
   setDocument(text);
   setFrameShape(QFrame::NoFrame);
   setWordWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setTabChangesFocus(true);
   setMouseTracking(true);
   viewport()->setMouseTracking(true);
@@ -112,6 +137,7 @@ void PromptEditor::applyType() {
   QFont font = typeFont(*this, Type::text);
   document()->setDefaultFont(font);
   m_layout->setPitch(px(*this, kLinePitch));
+  setTabStopDistance(4 * QFontMetricsF(font).horizontalAdvance(' '));
   setCursorWidth(std::max(1, px(*this, 1.5)));
 }
 
@@ -272,12 +298,19 @@ std::vector<PromptEditor::Piece> PromptEditor::pieces(const QTextBlock& block, c
   const QString text = block.text();
   const int start = block.position(), n = static_cast<int>(text.size());
   const double pitch = m_layout->pitch();
-  for (TokenSpans::Span span : m_spans.in(start, start + std::max(1, n))) {
+  const int n_lines = layout.lineCount();
+  if (n_lines == 0) return found;
+  // One paragraph may be the whole prompt: only its visible lines count.
+  const int first_line = std::clamp(static_cast<int>(-offset.y() / pitch), 0, n_lines - 1);
+  const int last_line = std::clamp(static_cast<int>((viewport()->height() - offset.y()) / pitch), 0, n_lines - 1);
+  const int first_char = std::max(0, layout.lineAt(first_line).textStart() - static_cast<int>(layout.preeditAreaText().size()));
+  const int last_char = std::min(n, layout.lineAt(last_line).textStart() + layout.lineAt(last_line).textLength());
+  for (TokenSpans::Span span : m_spans.in(start + first_char, start + std::max(first_char + 1, last_char))) {
     span.begin.at -= start;
     span.end.at -= start;
     if (span.begin.at < 0) span.begin = {0, 0};
     if (span.end.at > n) span.end = {n, 0};
-    for (int i = layout.lineForTextPosition(inLayout(layout, std::min(span.begin.at, n))).lineNumber(); i >= 0 && i < layout.lineCount(); ++i) {
+    for (int i = layout.lineForTextPosition(inLayout(layout, std::min(span.begin.at, n))).lineNumber(); i >= 0 && i <= last_line; ++i) {
       const QTextLine line = layout.lineAt(i);
       // Lines are in the layout's positions; without composing text both are the same.
       const int line_begin = line.textStart(), line_end = line.textStart() + line.textLength();
@@ -288,8 +321,8 @@ std::vector<PromptEditor::Piece> PromptEditor::pieces(const QTextBlock& block, c
       const bool goes_on = inLayout(layout, span.end.at) > line_end;
       // The space at which a line breaks belongs to the word below and is not seen.
       if (!(goes_on && onlySpace(text, std::min(from.at, n), std::min(to.at, n)))) {
-        const double a = xOf(line, text, layout, from), b = xOf(line, text, layout, to);
-        const double x0 = std::round(offset.x() + std::min(a, b)), x1 = std::round(offset.x() + std::max(a, b));
+        const auto [left, right] = extent(line, text, layout, from, to);
+        const double x0 = std::round(offset.x() + left), x1 = std::round(offset.x() + right);
         const double y = offset.y() + i * pitch + 1;
         if (x1 > x0) found.push_back({span.token, QRectF(x0, y, x1 - x0, pitch - 3)});
       }
@@ -363,22 +396,10 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
     painter.drawRoundedRect(piece.rect.adjusted(0, 0, piece.rect.width() > 2 ? -gap : 0, 0), radius, radius);
   }
 
-  // The text keeps its shaping; colours other than the plain one are laid over it as ranges.
-  QList<QTextLayout::FormatRange> ranges;
+  // Each ink draws the whole shaped text once, clipped to its tokens: ligatures and marks stay whole, and one paragraph of many tokens
+  // costs no more than one of few.
   const QColor plain = toColor(theme.text);
-  for (const TokenSpans::Span& span : m_spans.in(start, start + std::max(1, n))) {
-    const QColor ink = m_colours.paint(span.token).text;
-    if (ink == plain) continue;
-    const int from = inLayout(layout, std::max(0, span.begin.at - start)), to = inLayout(layout, std::min(n, span.end.at - start));
-    if (to <= from) continue;
-    if (!ranges.isEmpty() && ranges.back().start + ranges.back().length == from && ranges.back().format.foreground().color() == ink) {
-      ranges.back().length += to - from;
-      continue;
-    }
-    QTextLayout::FormatRange range{from, to - from, {}};
-    range.format.setForeground(ink);
-    ranges.push_back(range);
-  }
+  QList<QTextLayout::FormatRange> washes;
   for (const QAbstractTextDocumentLayout::Selection& selection : context.selections) {
     const int from = std::max(0, selection.cursor.selectionStart() - start), to = std::min(n + 1, selection.cursor.selectionEnd() - start);
     if (to <= from) continue;
@@ -386,10 +407,26 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
     wash.setAlphaF(static_cast<float>(kSelectionWash));
     QTextLayout::FormatRange range{inLayout(layout, from), to - from, {}};
     range.format.setBackground(wash);
-    ranges.push_back(range);
+    washes.push_back(range);
   }
-  painter.setPen(plain);
-  layout.draw(&painter, offset, ranges);
+  std::vector<std::pair<QColor, QRegion>> inks;
+  QRegion rest(viewport()->rect());
+  for (const Piece& piece : all) {
+    const QColor ink = m_colours.paint(piece.token).text;
+    if (ink == plain) continue;
+    auto it = std::find_if(inks.begin(), inks.end(), [&](const auto& known) { return known.first == ink; });
+    if (it == inks.end()) it = inks.insert(inks.end(), {ink, QRegion()});
+    it->second += piece.rect.adjusted(0, -1, 0, 2).toRect();
+  }
+  for (const auto& [ink, region] : inks) rest -= region;
+  inks.emplace_back(plain, rest);
+  for (const auto& [ink, region] : inks) {
+    painter.save();
+    painter.setClipRegion(region, Qt::IntersectClip);
+    painter.setPen(ink);
+    layout.draw(&painter, offset, washes, QRectF(viewport()->rect()));
+    painter.restore();
+  }
 
   if (block.next().isValid() && n >= 0) {  // the line break is a character of the text, too
     const QTextLine line = layout.lineAt(layout.lineCount() - 1);

@@ -65,7 +65,7 @@ class PromptEditor : public QPlainTextEdit {
   void publishSelection();
   void showSelection();
   void setHoveredToken(int token);
-  std::vector<Piece> pieces(const QTextBlock& block, const QPointF& offset) const;
+  std::vector<Piece> pieces(const QTextBlock& block, const QPointF& offset) const;  // of the lines in the viewport
   void paintBlock(QPainter& painter, const QTextBlock& block, const QPointF& offset, const QAbstractTextDocumentLayout::PaintContext& context);
   QPointF onLine(const QPointF& point) const;
 

@@ -45,8 +45,7 @@ void TokenColours::update(const Workspace& workspace) {
   }
   for (int n = 0; n <= m_n_heads; ++n) {
     const QColor fill = m_n_heads > 0 ? rampTint(theme, static_cast<double>(n) / m_n_heads) : QColor();
-    const QColor ink = fill.isValid() && contrast(panel, fill) > contrast(m_plain, fill) ? panel : m_plain;
-    add(fill, fill.isValid() ? ink : m_faint);
+    add(fill, fill.isValid() ? inkOn(theme, fill) : m_faint);
   }
 }
 

@@ -32,13 +32,21 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
   const viz::Selection& selection = m_workspace.selection();
   const int side = px(*this, 10), middle = height() / 2;
   if (selectedHead(snapshot, selection.layer, selection.kv_head)) {
-    int total = 0;
-    for (const Category category : kShown) total += side + px(*this, 6) + painter.fontMetrics().horizontalAdvance(viz::category_name(category));
-    const int gap = std::clamp((width() - total) / 5, px(*this, 4), px(*this, 12));
+    int after_swatch = px(*this, 6);
+    const auto total = [&] {
+      int sum = 0;
+      for (const Category category : kShown) sum += side + after_swatch + painter.fontMetrics().horizontalAdvance(viz::category_name(category));
+      return sum;
+    };
+    if (total() + 5 * px(*this, 5) > width()) {  // a narrow panel: smaller type rather than a cut legend
+      painter.setFont(typeFont(*this, Type::caption));
+      after_swatch = px(*this, 3);
+    }
+    const int gap = std::clamp((width() - total()) / 5, px(*this, 3), px(*this, 12));
     int x = 0;
     for (const Category category : kShown) {
       paintSwatch(painter, QRectF(x, middle - side / 2, side, side), theme, category);
-      x += side + px(*this, 6);
+      x += side + after_swatch;
       const QString name = viz::category_name(category);
       painter.drawText(QRect(x, 0, width() - x, height()), Qt::AlignVCenter | Qt::AlignLeft, name);
       x += painter.fontMetrics().horizontalAdvance(name) + gap;

@@ -82,6 +82,11 @@ TablePanel::TablePanel(Workspace& workspace, SessionController&, QWidget* parent
   m_view->setFont(typeFont(*this, Type::body, false, TypeFace::tabular));
   m_view->setAccessibleName("data table");
   column->addWidget(m_view, 1);
+  const auto style_header = [this] {
+    m_view->horizontalHeader()->setStyleSheet(QString("QHeaderView { background: %1; border: none; }").arg(toColor(m_workspace.theme().panel).name()));
+  };
+  connect(&workspace, &Workspace::themeChanged, this, style_header);
+  style_header();
   m_note->setObjectName("secondary");
   m_note->setWordWrap(true);
   m_note->setTextFormat(Qt::PlainText);
