@@ -20,7 +20,7 @@ constexpr float kLabels = 132;       // label column of the strip
 constexpr float kColumn = 14;        // width of a token's column while all fit
 constexpr float kWidest = 40;        // zoomed in
 constexpr float kStripHeight = 436;  // beside the cards
-constexpr float kCardsLeast = 260;
+constexpr float kCardsLeast = 280;
 
 /// The token looked at, and why that one when nobody chose it.
 struct Focus {
@@ -87,7 +87,9 @@ class Inspector final : public View {
     const bool with_cards = area.height() >= p.px(300 + kCardsLeast);
     Rect cards = area;
     if (with_cards) {
-      const float height = std::max(p.px(kCardsLeast), area.height() - p.px(kStripHeight));
+      // Short canvases take from both, down to a strip of 360 px.
+      const float strip = std::clamp(0.5f * area.height(), p.px(360), p.px(kStripHeight));
+      const float height = std::max(p.px(kCardsLeast), area.height() - strip);
       cards = area.cut_bottom(height);
     }
     const bool has_score = largest(columns.score) >= 0;

@@ -87,8 +87,8 @@ float draw_cosines(Painter& p, const Rect& area, const Why& why) {
     note += fmt::format("{}grey: {} other {} of this step", note.empty() ? "" : " · ", format_count(static_cast<std::int64_t>(why.other_cos.size())),
                         why.other_cos.size() == 1 ? "removal" : "removals");
   }
-  p.text({x0, area.y0 + p.px(52)}, note, Face::caption, t.secondary);
-  return p.px(62);
+  p.text({x0, area.y0 + p.px(50)}, note, Face::caption, t.secondary);
+  return p.px(59);
 }
 
 float draw_head_rows(Painter& p, const Rect& area, const WhyStep& step) {

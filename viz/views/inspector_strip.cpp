@@ -238,7 +238,9 @@ class Strip {
       if (x + p_.width_of(Face::caption, label) + p_.px(16) > limit) break;
       x = p_.category_legend(x, y, {&one, 1});
     }
-    x = item(x, "hatched: reference only, not in this cache", limit, [](Painter& p, const Rect& s) { p.reference_only(s); });
+    const std::string_view hatched = "hatched: reference only, not in this cache", brief = "hatched: not in this cache";
+    const bool room = x + p_.width_of(Face::caption, hatched) + p_.px(20) < limit;
+    x = item(x, room ? hatched : brief, limit, [](Painter& p, const Rect& s) { p.reference_only(s); });
     x = item(x, "outline: score at its removal", limit, [](Painter& p, const Rect& s) { p.frame_rect(s, p.theme().category[static_cast<std::size_t>(Category::merged)]); });
     x = item(x, "protected, not ranked", limit, [](Painter& p, const Rect& s) { p.hline(s.x0, s.x1, s.middle_y(), p.theme().secondary); });
     if (x + votes_width < limit) p_.text({limit, y}, votes, Face::caption, t_.secondary, Align::right);
