@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
@@ -184,6 +185,18 @@ class Bench {
 
   /// The matrices of a whole small model in turn, so that they come from the L3 cache as in a real step; and one matrix again and again.
   void few_rows() {
+    double blas = 0;
+#ifdef KVSCOPE_OPENBLAS
+    {
+      const std::vector<float> x = random_floats(512 * 512), w = random_floats(512 * 512);
+      std::vector<float> y(512 * 512);
+      openblas_set_num_threads(threads_);
+      blas = 2.0 * 512 * 512 * 512 / 1e9 / fastest(clock_, rounds_, [&] {
+               cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, 512, 512, 512, 1.0f, x.data(), 512, w.data(), 512, 0.0f, y.data(), 512);
+             });
+    }
+#endif
+    double flops = 0;  // of 1 row by one matrix of each shape
     struct Shape {
       int out, in;
     };
@@ -205,11 +218,19 @@ class Bench {
         const double one = time(1), eight = time(8);
         total_one += one;
         total_eight += eight;
+        if (copies == 1) flops += 2.0 * static_cast<double>(n);
         add({fmt::format("8 rows by [{} x {}] f16, {}", s.out, s.in, here > 1 ? fmt::format("{} matrices in turn", here) : "one matrix"), eight, "us", one,
              "1 row", eight / one, "<= 3"});
       }
       add({fmt::format("8 rows, sum of the four shapes, {}", copies > 1 ? "matrices in turn" : "one matrix"), total_eight, "us", total_one, "1 row",
            total_eight / total_one, "<= 3"});
+      if (copies == 1) {  // how far each is from what the processor can multiply at all
+        for (const auto& [rows, time] : {std::pair(1, total_one), std::pair(8, total_eight)}) {
+          const double rate = rows * flops / time / 1e3;
+          add({fmt::format("{} row{} by cache-resident matrices", rows, rows > 1 ? "s" : ""), rate, "GFlop/s", blas, "OpenBLAS sgemm 512^3",
+               blas > 0 ? rate / blas : 0, ""});
+        }
+      }
     }
   }
 

@@ -6,5 +6,5 @@ set_source_files_properties(${kernels}_portable.cpp PROPERTIES COMPILE_OPTIONS "
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernels}_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c;-ffp-contract=off")
   set_source_files_properties(${kernels}_avx512.cpp PROPERTIES COMPILE_OPTIONS
-    "-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mfma;-mf16c;-ffp-contract=off;-Wno-uninitialized;-Wno-maybe-uninitialized")
+    "-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mfma;-mf16c;-ffp-contract=off;$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
 endif()
