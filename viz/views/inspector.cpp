@@ -123,7 +123,8 @@ class Inspector final : public View {
     } else if (key == "Up" || key == "Down") {
       go_to_head(frame, pick, key == "Up" ? -1 : 1, intents);
     } else if (key == "+" || key == "-") {
-      zoom(columns.size(), at, key == "+" ? 1.0f : -1.0f);
+      zoom_count(columns.size(), key == "+" ? 1.0f : -1.0f);
+      window_.first = std::max(0.0, at - window_.count / 2);
     } else if (key == "0") {
       window_ = {};
     } else {
@@ -157,24 +158,30 @@ class Inspector final : public View {
     axis.x0 = std::round(p.px(kLabels));
     axis.x1 = std::max(axis.x0 + 16, p.canvas().x1 - p.px(20));
     axis.n_tokens = n_tokens;
-    const double width = axis.x1 - axis.x0;
-    const double exact = width / (window_.count > 0 ? window_.count : std::max(1, n_tokens));
-    const double most = p.px(window_.count > 0 ? kWidest : kColumn);
-    axis.px = static_cast<float>(std::min(exact >= 3 ? std::floor(exact) : exact, most));
-    axis.first = window_.count > 0 ? std::clamp(window_.first, 0.0, std::max(0.0, n_tokens - width / axis.px)) : 0;
+    axis.px = column_width(p, axis, n_tokens);
+    axis.first = window_.count > 0 ? std::clamp(window_.first, 0.0, std::max(0.0, n_tokens - (axis.x1 - axis.x0) / static_cast<double>(axis.px))) : 0;
     return axis;
   }
 
-  void zoom(int n_tokens, double about, float notches) {
+  /// Whole pixels while they fit, so that bars are equally wide.
+  float column_width(const Painter& p, const TokenAxis& axis, int n_tokens) const {
+    const double exact = static_cast<double>(axis.x1 - axis.x0) / (window_.count > 0 ? window_.count : std::max(1, n_tokens));
+    const double most = p.px(window_.count > 0 ? kWidest : kColumn);
+    return static_cast<float>(std::min(exact >= 3 ? std::floor(exact) : exact, most));
+  }
+
+  void zoom_count(int n_tokens, float notches) {
     const double count = window_.count > 0 ? window_.count : n_tokens;
     const double next = std::clamp(count * std::pow(0.8, notches), std::min(20.0, static_cast<double>(n_tokens)), static_cast<double>(n_tokens));
-    const double first = window_.count > 0 ? window_.first : 0;
-    if (next >= n_tokens) {
-      window_ = {};
-      return;
-    }
-    window_.count = next;
-    window_.first = std::clamp(about - (about - first) * next / count, 0.0, n_tokens - next);
+    window_.count = next >= n_tokens ? 0 : next;
+  }
+
+  /// Zooms by wheel: the token under the mouse stays under it.
+  void zoom_at(const Painter& p, const TokenAxis& axis, float x) {
+    const double token = axis.token_at(x);
+    zoom_count(axis.n_tokens, p.pointer().wheel);
+    const double px = column_width(p, axis, axis.n_tokens);
+    window_.first = std::clamp(token - (x - axis.x0) / px, 0.0, std::max(0.0, axis.n_tokens - (axis.x1 - axis.x0) / px));
   }
 
   std::vector<LineageHit> draw_cards(Painter& p, Rect area, const HeadPick& pick, const SlotFacts& slot, const Lineage& lineage, const Focus& focus) {
@@ -257,7 +264,7 @@ class Inspector final : public View {
       return;
     }
     const bool on_strip = mouse.inside && mouse.at.y >= rows.axis.y0 && mouse.at.y < rows.legend.y0;
-    if (on_strip && mouse.wheel != 0) zoom(columns.size(), axis.token_at(mouse.at.x), mouse.wheel);
+    if (on_strip && mouse.wheel != 0) zoom_at(p, axis, mouse.at.x);
     if (window_.count > 0 && mouse.dragging && rows.all().contains(mouse.pressed_at)) {
       window_.first = std::clamp(window_.first - static_cast<double>(mouse.moved.x) / axis.px, 0.0, std::max(0.0, columns.size() - window_.count));
     }
