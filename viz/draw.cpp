@@ -70,13 +70,20 @@ Rgb cell_fill(const Theme& theme, Category c) {
 
 const char* category_name(Category c) {
   switch (c) {
-    case Category::unseen: return "not yet";
-    case Category::fresh: return "new";
-    case Category::sink: return "sink";
-    case Category::recent: return "recent";
-    case Category::merged: return "merged";
-    case Category::kept: return "heavy";
-    case Category::evicted: return "evicted";
+    case Category::unseen:
+      return "not yet";
+    case Category::fresh:
+      return "new";
+    case Category::sink:
+      return "sink";
+    case Category::recent:
+      return "recent";
+    case Category::merged:
+      return "merged";
+    case Category::kept:
+      return "heavy";
+    case Category::evicted:
+      return "evicted";
   }
   return "";
 }
@@ -107,17 +114,27 @@ Rect Rect::cut_right(float w) {
 
 Dash run_dash(int run) {
   switch (run % 6) {
-    case 1: return kDashB;
-    case 2: return kDashC;
-    case 3: return kDashD;
-    case 4: return kDashE;
-    case 5: return kDashF;
-    default: return {};
+    case 1:
+      return kDashB;
+    case 2:
+      return kDashC;
+    case 3:
+      return kDashD;
+    case 4:
+      return kDashE;
+    case 5:
+      return kDashF;
+    default:
+      return {};
   }
 }
 
 Painter::Painter(const Frame& frame, std::vector<Mark>& marks)
-    : frame_(frame), marks_(marks), list_(ImGui::GetWindowDrawList()), origin_(ImGui::GetWindowPos()), pointer_(read_pointer(frame, origin_)) {
+    : frame_(frame),
+      marks_(marks),
+      list_(ImGui::GetWindowDrawList()),
+      origin_(ImGui::GetWindowPos()),
+      pointer_(read_pointer(frame, origin_)) {
   marks_.clear();
   fill(canvas(), theme().panel);
 }
@@ -189,7 +206,8 @@ void Painter::polyline(std::span<const ImVec2> points, Rgb c, float thickness, D
         if (axis_aligned && thickness <= 1.01f) {  // crisp
           const bool horizontal = std::abs(dy) < 0.01f;
           const ImVec2 lo(std::floor(std::min(p.x, q.x)), std::floor(std::min(p.y, q.y)));
-          list_->AddRectFilled(lo, horizontal ? ImVec2(std::ceil(std::max(p.x, q.x)), lo.y + 1) : ImVec2(lo.x + 1, std::ceil(std::max(p.y, q.y))), col);
+          list_->AddRectFilled(
+              lo, horizontal ? ImVec2(std::ceil(std::max(p.x, q.x)), lo.y + 1) : ImVec2(lo.x + 1, std::ceil(std::max(p.y, q.y))), col);
         } else {
           list_->AddLine({p.x - 0.5f, p.y - 0.5f}, {q.x - 0.5f, q.y - 0.5f}, col, thickness);
         }
@@ -248,8 +266,11 @@ void Painter::category(const Rect& r, Category c) {
   const bool glyph = std::min(r.width(), r.height()) >= 8;
   const Rgb border = mix(own, {0x000000}, 0.28);
   switch (c) {
-    case Category::unseen: return;
-    case Category::evicted: frame_rect(r, t.evicted_outline); return;
+    case Category::unseen:
+      return;
+    case Category::evicted:
+      frame_rect(r, t.evicted_outline);
+      return;
     case Category::fresh:
       fill(r, own);
       if (glyph) frame_rect(r.inset(1), t.panel);
@@ -267,7 +288,9 @@ void Painter::category(const Rect& r, Category c) {
       fill(r, own);
       if (!t.dark) frame_rect(r, border);
       return;
-    case Category::kept: fill(r, own); return;
+    case Category::kept:
+      fill(r, own);
+      return;
   }
 }
 
@@ -281,15 +304,25 @@ void Painter::run_marker(ImVec2 p, float r, int run, Rgb c) {
   const ImU32 col = colour(c);
   const auto at = [&](float dx, float dy) { return at_origin({p.x + dx * r, p.y + dy * r}); };
   switch (run % 6) {
-    case 0: list_->AddCircleFilled(at(0, 0), r, col); return;
-    case 1: list_->AddRectFilled(at(-0.88f, -0.88f), at(0.88f, 0.88f), col); return;
-    case 2: list_->AddTriangleFilled(at(0, -1.05f), at(1.05f, 0.9f), at(-1.05f, 0.9f), col); return;
-    case 3: list_->AddQuadFilled(at(0, -1.2f), at(1.2f, 0), at(0, 1.2f), at(-1.2f, 0), col); return;
+    case 0:
+      list_->AddCircleFilled(at(0, 0), r, col);
+      return;
+    case 1:
+      list_->AddRectFilled(at(-0.88f, -0.88f), at(0.88f, 0.88f), col);
+      return;
+    case 2:
+      list_->AddTriangleFilled(at(0, -1.05f), at(1.05f, 0.9f), at(-1.05f, 0.9f), col);
+      return;
+    case 3:
+      list_->AddQuadFilled(at(0, -1.2f), at(1.2f, 0), at(0, 1.2f), at(-1.2f, 0), col);
+      return;
     case 4:
       list_->AddRectFilled(at(-1.1f, -0.35f), at(1.1f, 0.35f), col);
       list_->AddRectFilled(at(-0.35f, -1.1f), at(0.35f, 1.1f), col);
       return;
-    default: list_->AddTriangleFilled(at(-1.05f, -0.9f), at(1.05f, -0.9f), at(0, 1.05f), col); return;
+    default:
+      list_->AddTriangleFilled(at(-1.05f, -0.9f), at(1.05f, -0.9f), at(0, 1.05f), col);
+      return;
   }
 }
 

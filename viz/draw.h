@@ -13,12 +13,12 @@ namespace kvscope::viz {
 
 /// Colours for ImGui and for texels (the same byte order: R first).
 ImU32 colour(Rgb c, double alpha = 1);
-Rgb mix(Rgb a, Rgb b, double t);            // t = 0: a, 1: b; in sRGB
-Rgb ink_on(Rgb fill, const Theme& theme);   // the theme's dark or light ink, whichever contrasts more
+Rgb mix(Rgb a, Rgb b, double t);           // t = 0: a, 1: b; in sRGB
+Rgb ink_on(Rgb fill, const Theme& theme);  // the theme's dark or light ink, whichever contrasts more
 
 /// Fill of a category in a dense cell: evicted recedes further towards the panel there, its outline being left out.
 Rgb cell_fill(const Theme& theme, Category c);
-const char* category_name(Category c);      // "sink", "heavy", "merged", "recent", "new", "evicted", "not yet"
+const char* category_name(Category c);  // "sink", "heavy", "merged", "recent", "new", "evicted", "not yet"
 
 /// Logical pixels of the canvas, (0, 0) top left. The cut_ functions take a strip off and leave the rest, so layouts read as rows.
 struct Rect {
@@ -43,13 +43,13 @@ enum class Align : std::uint8_t { left, centre, right };
 /// The mouse on this canvas during this frame.
 struct Pointer {
   bool inside = false;
-  ImVec2 at;                  // logical pixels of the canvas
-  ImVec2 pressed_at;          // where the button went down
-  ImVec2 moved;               // since the last frame
+  ImVec2 at;          // logical pixels of the canvas
+  ImVec2 pressed_at;  // where the button went down
+  ImVec2 moved;       // since the last frame
   bool pressed = false, down = false, released = false, double_clicked = false;
-  bool clicked = false;       // released without having been dragged (4 px)
-  bool dragging = false;      // down and moved more than 4 px since it was pressed
-  float wheel = 0;            // notches, up positive
+  bool clicked = false;   // released without having been dragged (4 px)
+  bool dragging = false;  // down and moved more than 4 px since it was pressed
+  float wheel = 0;        // notches, up positive
   bool shift = false, ctrl = false;
 };
 
@@ -68,12 +68,12 @@ struct LegendItem {
 
 /// A ramp legend: name, low end, ramp, high end, then a note ("√ scale · L1, this step").
 struct RampLegend {
-  std::string name;                  // "bottom row: heads that represent it"; may be empty
+  std::string name;  // "bottom row: heads that represent it"; may be empty
   std::span<const Rgb> colours;
-  std::string low, high;             // printed ends of the range
+  std::string low, high;                           // printed ends of the range
   bool clipped_low = false, clipped_high = false;  // values beyond: a mark at that end
-  std::string note;                  // unit, scale, level of detail
-  float width = 72;                  // of the ramp itself
+  std::string note;                                // unit, scale, level of detail
+  float width = 72;                                // of the ramp itself
 };
 
 /// Where things are drawn for one frame: an ImDrawList with the theme's fonts, a mark list for tests, and the mouse.
@@ -118,7 +118,7 @@ class Painter {
   void run_marker(ImVec2 centre, float radius, int run, Rgb c);
 
   // ---- text
-  float size_of(Face face) const;                              // logical pixels
+  float size_of(Face face) const;  // logical pixels
   float width_of(Face face, std::string_view text) const;
   float line_height(Face face) const;
   /// One line, y is its vertical middle; characters the font lacks come from the TextPainter. Returns the width.
@@ -132,8 +132,8 @@ class Painter {
                Align align = Align::left);
 
   // ---- selection, cursor, axes
-  void selection(const Rect& r, float thickness = 1.5f, float rounding = 2);   // accent outline around r
-  void focus_cursor(const Rect& r);                                            // cell cursor of the keyboard
+  void selection(const Rect& r, float thickness = 1.5f, float rounding = 2);  // accent outline around r
+  void focus_cursor(const Rect& r);                                           // cell cursor of the keyboard
   /// Accent tag with a text in the on_accent ink ("85–88"), centred on x and kept inside `within`; its rect.
   Rect tag(float x, float y_middle, std::string_view text, const Rect& within);
 
@@ -175,17 +175,17 @@ struct TokenWindow {
 
 /// Tokens on the x axis. Whole pixels per token while they fit, so that cells are crisp.
 struct TokenAxis {
-  float x0 = 0, x1 = 0;   // pixels of the axis
-  float px = 4;           // pixels per token
-  double first = 0;       // token at x0
-  int n_tokens = 0;       // of the whole text
+  float x0 = 0, x1 = 0;  // pixels of the axis
+  float px = 4;          // pixels per token
+  double first = 0;      // token at x0
+  int n_tokens = 0;      // of the whole text
 
   float x_of(double token) const { return x0 + static_cast<float>((token - first) * px); }
   double token_at(float x) const { return first + static_cast<double>(x - x0) / px; }
-  int index_at(float x) const;                     // token under x, -1 outside
+  int index_at(float x) const;  // token under x, -1 outside
   int first_visible() const;
-  int last_visible() const;                        // inclusive; -1 if there is none
-  float x_end() const;                             // where the last token or the axis ends
+  int last_visible() const;  // inclusive; -1 if there is none
+  float x_end() const;       // where the last token or the axis ends
 };
 
 /// Left edge of token axes: label column of 84 px; right margin 12.

@@ -46,19 +46,21 @@ TokenAxis make_token_axis(const Painter& painter, const TokenWindow& window, int
 std::vector<int> token_ticks(const TokenAxis& axis, float min_gap) {
   std::vector<int> ticks;
   if (axis.n_tokens <= 0 || !(axis.px > 0)) return ticks;
-  static constexpr std::array<int, 18> kSteps = {1,    5,    10,   25,    50,    100,   250,    500,    1000,
+  static constexpr std::array<int, 18> kSteps = {1,    5,    10,    25,    50,    100,    250,    500,    1000,
                                                  2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000};
   const auto wide_enough = [&](int s) { return static_cast<float>(s) * axis.px >= min_gap; };
   const auto* const found = std::find_if(kSteps.begin(), kSteps.end(), wide_enough);
   const int step = found == kSteps.end() ? std::numeric_limits<int>::max() : *found;
   const int last = static_cast<int>(std::floor(axis.first + static_cast<double>(axis.x1 - axis.x0) / axis.px));
-  for (std::int64_t t = (static_cast<std::int64_t>(std::ceil(axis.first)) + step - 1) / step * step; t <= std::min(last, axis.n_tokens); t += step) {
+  for (std::int64_t t = (static_cast<std::int64_t>(std::ceil(axis.first)) + step - 1) / step * step; t <= std::min(last, axis.n_tokens);
+       t += step) {
     if (t >= 0) ticks.push_back(static_cast<int>(t));
   }
   return ticks;
 }
 
-void draw_token_axis(Painter& p, const Rect& strip, const TokenAxis& axis, std::string_view title, const std::optional<TokenRange>& selected) {
+void draw_token_axis(Painter& p, const Rect& strip, const TokenAxis& axis, std::string_view title,
+                     const std::optional<TokenRange>& selected) {
   const Theme& t = p.theme();
   const float y_label = strip.y0 + p.px(10);
   p.text({12, y_label}, title, Face::caption, t.disabled);
@@ -67,7 +69,8 @@ void draw_token_axis(Painter& p, const Rect& strip, const TokenAxis& axis, std::
   if (selected && selected->last >= axis.first_visible() && selected->first <= axis.last_visible()) {
     const std::string label = selected->first == selected->last ? format_count(selected->first)
                                                                 : format_count(selected->first) + "–" + format_count(selected->last);
-    const float a = std::clamp(axis.x_of(selected->first), axis.x0, axis.x1), b = std::clamp(axis.x_of(selected->last + 1), axis.x0, axis.x1);
+    const float a = std::clamp(axis.x_of(selected->first), axis.x0, axis.x1),
+                b = std::clamp(axis.x_of(selected->last + 1), axis.x0, axis.x1);
     tag = p.tag((a + b) / 2, y_label, label, {axis.x0 - p.px(20), strip.y0, axis.x1 + 10, strip.y1});
     if (b - a >= 3) {  // bracket from the tag down to the range
       const float y = std::round(strip.y1 - p.px(8));
@@ -101,7 +104,8 @@ std::vector<double> nice_ticks(double lo, double hi, int max_count) {
       break;
     }
   }
-  for (double i = std::ceil(lo / step - 1e-9); i * step <= hi + step * 1e-9 && ticks.size() < 1000; ++i) ticks.push_back(i == 0 ? 0 : i * step);
+  for (double i = std::ceil(lo / step - 1e-9); i * step <= hi + step * 1e-9 && ticks.size() < 1000; ++i)
+    ticks.push_back(i == 0 ? 0 : i * step);
   return ticks;
 }
 

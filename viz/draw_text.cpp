@@ -52,11 +52,11 @@ float imgui_size(const ImFont& font, Face face, float em) {
 }  // namespace
 
 ImFont* Painter::font(Face face) const {
-  ImFont* const wanted = face == Face::caption  ? frame_.fonts.small
-                         : face == Face::body   ? frame_.fonts.normal
-                         : face == Face::mono   ? frame_.fonts.mono
+  ImFont* const wanted = face == Face::caption                             ? frame_.fonts.small
+                         : face == Face::body                              ? frame_.fonts.normal
+                         : face == Face::mono                              ? frame_.fonts.mono
                          : face == Face::headline && frame_.fonts.headline ? frame_.fonts.headline
-                                                : frame_.fonts.bold;
+                                                                           : frame_.fonts.bold;
   return wanted != nullptr ? wanted : ImGui::GetFont();
 }
 
@@ -165,8 +165,8 @@ void Painter::empty(std::string_view sentence, std::string_view second) {
 
 const ImWchar* canvas_glyph_ranges() {
   // Latin, Greek, Cyrillic, general punctuation, sub- and superscripts, currency, arrows, mathematics, boxes and shapes, brackets, U+FFFD.
-  static const ImWchar ranges[] = {0x0020, 0x024F, 0x0370, 0x052F, 0x2009, 0x205E, 0x2070, 0x209F, 0x20A0, 0x20BF, 0x2190, 0x21FF,
-                                   0x2200, 0x22FF, 0x2500, 0x25FF, 0x27E8, 0x27E9, 0xFFFD, 0xFFFD, 0};
+  static const ImWchar ranges[] = {0x0020, 0x024F, 0x0370, 0x052F, 0x2009, 0x205E, 0x2070, 0x209F, 0x20A0, 0x20BF, 0x2190,
+                                   0x21FF, 0x2200, 0x22FF, 0x2500, 0x25FF, 0x27E8, 0x27E9, 0xFFFD, 0xFFFD, 0};
   return ranges;
 }
 

@@ -15,11 +15,11 @@ struct StepSummary {
   std::array<double, kCategories> counts{};  // token-heads by category; they sum to (position + 1) x heads
   int evicted = 0, merged = 0;               // slots that went in this step, all heads
   double kl = kNotAvailable;
-  bool changed = false;                      // the lane's top choice differs from the reference
+  bool changed = false;  // the lane's top choice differs from the reference
   double ms = 0;
 
-  double tokens() const;                     // (position + 1) x heads
-  double slots() const;                      // logical slots, all heads
+  double tokens() const;  // (position + 1) x heads
+  double slots() const;   // logical slots, all heads
 };
 
 /// All steps of a lane; counts follow from the fates, so they agree with the atlas.
@@ -30,8 +30,8 @@ struct StepBin {
   int first = 0, last = 0;                        // steps, both included
   std::array<double, kCategories> mean_counts{};  // mean over the steps
   double kl_min = kNotAvailable, kl_max = kNotAvailable;
-  bool changed = false;                           // in any of the steps
-  int evicted_max = 0, merged_max = 0;            // of the step that removed most
+  bool changed = false;                 // in any of the steps
+  int evicted_max = 0, merged_max = 0;  // of the step that removed most
 };
 
 /// Bins of equal width such that there are at most `max_bins`.

@@ -8,10 +8,10 @@ namespace kvscope::viz {
 namespace {
 
 // Cividis anchors, L* 14 to 91. Low is next to the panel in both themes, so the light ramp runs the other way.
-constexpr std::array<Rgb, 10> kSequentialDark = {{{0x00224E}, {0x123570}, {0x3B496C}, {0x575D6D}, {0x707173},
-                                                  {0x8A8678}, {0xA59C74}, {0xC3B369}, {0xE1CC55}, {0xFEE838}}};
-constexpr std::array<Rgb, 10> kSequentialLight = {{{0xFEE838}, {0xE1CC55}, {0xC3B369}, {0xA59C74}, {0x8A8678},
-                                                   {0x707173}, {0x575D6D}, {0x3B496C}, {0x123570}, {0x00224E}}};
+constexpr std::array<Rgb, 10> kSequentialDark = {
+    {{0x00224E}, {0x123570}, {0x3B496C}, {0x575D6D}, {0x707173}, {0x8A8678}, {0xA59C74}, {0xC3B369}, {0xE1CC55}, {0xFEE838}}};
+constexpr std::array<Rgb, 10> kSequentialLight = {
+    {{0xFEE838}, {0xE1CC55}, {0xC3B369}, {0xA59C74}, {0x8A8678}, {0x707173}, {0x575D6D}, {0x3B496C}, {0x123570}, {0x00224E}}};
 
 // Inferno anchors. Light: the same curve reversed, cut to L* 95..30 and sampled at equal steps of L*.
 constexpr std::array<Rgb, 9> kDamageDark = {
@@ -21,8 +21,8 @@ constexpr std::array<Rgb, 9> kDamageLight = {
 
 constexpr std::array<Rgb, 9> kDivergingDark = {
     {{0xCDB9FF}, {0xA78BE8}, {0x7A5FB8}, {0x4A3D73}, {0x262A31}, {0x6B4A1E}, {0xA87420}, {0xE0A23A}, {0xFFD58A}}};
-constexpr std::array<Rgb, 11> kDivergingLight = {{{0x2D004B}, {0x542788}, {0x8073AC}, {0xB2ABD2}, {0xD8DAEB}, {0xF7F7F7},
-                                                  {0xFEE0B6}, {0xFDB863}, {0xE08214}, {0xB35806}, {0x7F3B08}}};
+constexpr std::array<Rgb, 11> kDivergingLight = {
+    {{0x2D004B}, {0x542788}, {0x8073AC}, {0xB2ABD2}, {0xD8DAEB}, {0xF7F7F7}, {0xFEE0B6}, {0xFDB863}, {0xE08214}, {0xB35806}, {0x7F3B08}}};
 
 Theme make_dark() {
   Theme t;

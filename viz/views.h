@@ -8,7 +8,8 @@
 
 namespace kvscope::viz {
 
-// One factory per canvas. Views that share the token axis share a TokenWindow, so that a bar of the strip stands below its column of the atlas.
+// One factory per canvas. Views that share the token axis share a TokenWindow, so that a bar of the strip stands below its column of the
+// atlas.
 std::unique_ptr<View> make_atlas(std::shared_ptr<TokenWindow> window);
 std::unique_ptr<View> make_head_grid();
 std::unique_ptr<View> make_head_strip(std::shared_ptr<TokenWindow> window);

@@ -29,7 +29,8 @@ class Replay {
   void apply(const Event& event, int step) {
     check(event.pos, step);
     if (at(fates_.left, event.pos) != kNever) {
-      throw Error(fmt::format("step {}: token {} leaves its slot a second time, it left at step {}", step, event.pos, at(fates_.left, event.pos)));
+      throw Error(
+          fmt::format("step {}: token {} leaves its slot a second time, it left at step {}", step, event.pos, at(fates_.left, event.pos)));
     }
     at(fates_.left, event.pos) = step;
     if (event.kind == Event::Kind::evict) {
@@ -106,7 +107,8 @@ std::vector<Category> categories(const LaneFates& fates, const StepRecord& step,
   return categories(fates, step, head, sinks, prefill_step, 0, fates.n_tokens - 1);
 }
 
-std::vector<Category> categories(const LaneFates& fates, const StepRecord& step, int head, int sinks, bool prefill_step, int first, int last) {
+std::vector<Category> categories(const LaneFates& fates, const StepRecord& step, int head, int sinks, bool prefill_step, int first,
+                                 int last) {
   KVSCOPE_ASSERT(head >= 0 && head < static_cast<int>(fates.heads.size()));
   const HeadFates& f = fates.heads[static_cast<std::size_t>(head)];
   first = std::max(first, 0);

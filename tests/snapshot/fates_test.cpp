@@ -113,14 +113,19 @@ void expect_fates_equal_replay(const Snapshot& snapshot) {
         for (int t = 0; t < lane.fates->n_tokens; ++t) {
           Category expected = Category::kept;
           const int slot = replay.slot_of(t);
-          const bool recent = record.recent > 0 && slot == t &&
-                              std::distance(replay.slots.find(t), replay.slots.end()) <= record.recent;
-          if (t > s->position) expected = Category::unseen;
-          else if (slot < 0) expected = Category::evicted;
-          else if (slot != t) expected = Category::merged;
-          else if (t == s->position && !prefill) expected = Category::fresh;
-          else if (t < lane.sinks) expected = Category::sink;
-          else if (recent) expected = Category::recent;
+          const bool recent = record.recent > 0 && slot == t && std::distance(replay.slots.find(t), replay.slots.end()) <= record.recent;
+          if (t > s->position)
+            expected = Category::unseen;
+          else if (slot < 0)
+            expected = Category::evicted;
+          else if (slot != t)
+            expected = Category::merged;
+          else if (t == s->position && !prefill)
+            expected = Category::fresh;
+          else if (t < lane.sinks)
+            expected = Category::sink;
+          else if (recent)
+            expected = Category::recent;
           ASSERT_EQ(now[static_cast<std::size_t>(t)], expected) << lane.title << " head " << h << " step " << s->step << " token " << t;
           ASSERT_EQ(slot_of(*lane.fates, *s, h, t), t > s->position ? -1 : slot);
         }

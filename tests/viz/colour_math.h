@@ -79,9 +79,12 @@ inline double ciede2000(const Vec3& p, const Vec3& q) {
   const auto hue = [&](double a, double b) { return a == 0 && b == 0 ? 0 : std::fmod(std::atan2(b, a) + 2 * kPi, 2 * kPi); };
   const double h1 = hue(a1, p[2]), h2 = hue(a2, q[2]);
   double dh = h2 - h1;
-  if (k1 * k2 == 0) dh = 0;
-  else if (dh > kPi) dh -= 2 * kPi;
-  else if (dh < -kPi) dh += 2 * kPi;
+  if (k1 * k2 == 0)
+    dh = 0;
+  else if (dh > kPi)
+    dh -= 2 * kPi;
+  else if (dh < -kPi)
+    dh += 2 * kPi;
   const double dL = q[0] - p[0], dC = k2 - k1, dH = 2 * std::sqrt(k1 * k2) * std::sin(dh / 2);
   const double l = (p[0] + q[0]) / 2, c = (k1 + k2) / 2;
   double h = h1 + h2;
@@ -89,7 +92,8 @@ inline double ciede2000(const Vec3& p, const Vec3& q) {
     if (std::abs(h1 - h2) > kPi) h += h < 2 * kPi ? 2 * kPi : -2 * kPi;
     h /= 2;
   }
-  const double t = 1 - 0.17 * std::cos(h - 30 * kDegree) + 0.24 * std::cos(2 * h) + 0.32 * std::cos(3 * h + 6 * kDegree) - 0.20 * std::cos(4 * h - 63 * kDegree);
+  const double t = 1 - 0.17 * std::cos(h - 30 * kDegree) + 0.24 * std::cos(2 * h) + 0.32 * std::cos(3 * h + 6 * kDegree) -
+                   0.20 * std::cos(4 * h - 63 * kDegree);
   const double sl = 1 + 0.015 * (l - 50) * (l - 50) / std::sqrt(20 + (l - 50) * (l - 50));
   const double sc = 1 + 0.045 * c, sh = 1 + 0.015 * c * t;
   const double turn = 30 * kDegree * std::exp(-std::pow((h / kDegree - 275) / 25, 2));
@@ -97,6 +101,8 @@ inline double ciede2000(const Vec3& p, const Vec3& q) {
   return std::sqrt(std::pow(dL / sl, 2) + std::pow(dC / sc, 2) + std::pow(dH / sh, 2) + rt * (dC / sc) * (dH / sh));
 }
 
-inline double difference(Rgb a, Rgb b, Vision vision) { return ciede2000(lab(seen_as(linear(a), vision)), lab(seen_as(linear(b), vision))); }
+inline double difference(Rgb a, Rgb b, Vision vision) {
+  return ciede2000(lab(seen_as(linear(a), vision)), lab(seen_as(linear(b), vision)));
+}
 
 }  // namespace kvscope::viz::testing

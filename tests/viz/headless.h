@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A canvas without window, GL or Qt: an ImGui context whose frames can be inspected, driven by hand and (software_raster.h) turned into pictures.
+// A canvas without window, GL or Qt: an ImGui context whose frames can be inspected, driven by hand and (software_raster.h) turned into
+// pictures.
 
 #include <imgui.h>
 
@@ -55,18 +56,15 @@ class RecordingTextures : public TextureStore {
 class Headless {
  public:
   explicit Headless(const Snapshot& snapshot, ImVec2 size = {828, 406}, bool dark = true, float scale = 1) {
-    context_ = ImGui::CreateContext();
+    const SharedFonts& shared = fonts_of(scale);
+    context_ = ImGui::CreateContext(shared.atlas.get());
     ImGui::SetCurrentContext(context_);
     ImGuiIO& io = ImGui::GetIO();
     io.IniFilename = nullptr;
     io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
     io.DeltaTime = 1.0f / 60;
     io.MousePos = {-FLT_MAX, -FLT_MAX};
-    const std::string folder = "/usr/share/fonts/truetype/noto/";
-    frame.fonts.normal = add_font(folder + "NotoSans-Regular.ttf", 12 * scale);
-    frame.fonts.small = add_font(folder + "NotoSans-Regular.ttf", 11 * scale);
-    frame.fonts.bold = add_font(folder + "NotoSans-Bold.ttf", 12 * scale);
-    frame.fonts.mono = add_font(folder + "NotoSansMono-Regular.ttf", 12 * scale);
+    frame.fonts = shared.fonts;
     unsigned char* pixels = nullptr;
     int width = 0, height = 0;
     io.Fonts->GetTexDataAsRGBA32(&pixels, &width, &height);
@@ -164,13 +162,31 @@ class Headless {
   std::vector<Intent> intents;
 
  private:
-  static ImFont* add_font(const std::string& file, float em) {
-    ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
-    const float size = em * kLineHeightPerEm;
-    if (std::filesystem::exists(file)) return atlas.AddFontFromFileTTF(file.c_str(), size, nullptr, canvas_glyph_ranges());
-    ImFontConfig plain;  // a machine without Noto: ImGui's own face, no glyphs beyond Latin
-    plain.SizePixels = size;
-    return atlas.AddFontDefault(&plain);
+  struct SharedFonts {
+    std::unique_ptr<ImFontAtlas> atlas;
+    Fonts fonts;
+  };
+
+  // Rasterised once per scale: it takes longer than most tests.
+  static const SharedFonts& fonts_of(float scale) {
+    static std::map<float, SharedFonts> cache;
+    SharedFonts& shared = cache[scale];
+    if (shared.atlas) return shared;
+    shared.atlas = std::make_unique<ImFontAtlas>();
+    const std::string folder = "/usr/share/fonts/truetype/noto/";
+    const auto add = [&](const char* file, float em) {
+      const float size = em * scale * kLineHeightPerEm;
+      const std::string path = folder + file;
+      if (std::filesystem::exists(path)) return shared.atlas->AddFontFromFileTTF(path.c_str(), size, nullptr, canvas_glyph_ranges());
+      ImFontConfig plain;  // a machine without Noto: ImGui's own face, no glyphs beyond Latin
+      plain.SizePixels = size;
+      return shared.atlas->AddFontDefault(&plain);
+    };
+    shared.fonts.normal = add("NotoSans-Regular.ttf", 12);
+    shared.fonts.small = add("NotoSans-Regular.ttf", 11);
+    shared.fonts.bold = add("NotoSans-Bold.ttf", 12);
+    shared.fonts.mono = add("NotoSansMono-Regular.ttf", 12);
+    return shared;
   }
 
   ImGuiContext* context_ = nullptr;

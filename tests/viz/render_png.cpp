@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
   shape.prefill = !stream;
   shape.n_heads = 2 * shape.n_kv_heads;
   Snapshot snapshot;
-  if (!empty) snapshot = huge ? synthetic::make_huge_snapshot(shape.n_layers, shape.n_kv_heads, shape.n_prompt) : synthetic::make_snapshot(shape);
+  if (!empty)
+    snapshot = huge ? synthetic::make_huge_snapshot(shape.n_layers, shape.n_kv_heads, shape.n_prompt) : synthetic::make_snapshot(shape);
 
   std::unique_ptr<View> view;
   for (auto& v : make_views()) {
@@ -84,7 +85,7 @@ int main(int argc, char** argv) {
     canvas.apply();
   }
   const ImDrawData* data = canvas.draw(*view);
-  std::printf("%s: %s\n%d vertices, %zu marks, preferred height %g\n", view->title(), view->facts(canvas.frame).c_str(), data->TotalVtxCount,
-              view->marks().size(), static_cast<double>(view->preferred_height(canvas.frame)));
+  std::printf("%s: %s\n%d vertices, %zu marks, preferred height %g\n", view->title(), view->facts(canvas.frame).c_str(),
+              data->TotalVtxCount, view->marks().size(), static_cast<double>(view->preferred_height(canvas.frame)));
   return write_png(rasterise(*data, canvas), out) ? 0 : 1;
 }

@@ -36,7 +36,8 @@ inline Picture rasterise(const ImDrawData& data, const Headless& canvas) {
       const bool smooth = image != nullptr && image == canvas.textures.find("fonts");
       for (unsigned i = 0; i + 2 < cmd.ElemCount; i += 3) {
         std::array<ImDrawVert, 3> v;
-        for (unsigned k = 0; k < 3; ++k) v[k] = list.VtxBuffer[static_cast<int>(cmd.VtxOffset + list.IdxBuffer[static_cast<int>(cmd.IdxOffset + i + k)])];
+        for (unsigned k = 0; k < 3; ++k)
+          v[k] = list.VtxBuffer[static_cast<int>(cmd.VtxOffset + list.IdxBuffer[static_cast<int>(cmd.IdxOffset + i + k)])];
         const auto edge = [](ImVec2 a, ImVec2 b, float x, float y) { return (b.x - a.x) * (y - a.y) - (b.y - a.y) * (x - a.x); };
         float area = edge(v[0].pos, v[1].pos, v[2].pos.x, v[2].pos.y);
         if (area < 0) {
@@ -54,7 +55,8 @@ inline Picture rasterise(const ImDrawData& data, const Headless& canvas) {
         for (int y = y0; y < y1; ++y) {
           for (int x = x0; x < x1; ++x) {
             const float px = static_cast<float>(x) + 0.5f, py = static_cast<float>(y) + 0.5f;
-            const std::array<float, 3> w = {edge(v[1].pos, v[2].pos, px, py), edge(v[2].pos, v[0].pos, px, py), edge(v[0].pos, v[1].pos, px, py)};
+            const std::array<float, 3> w = {edge(v[1].pos, v[2].pos, px, py), edge(v[2].pos, v[0].pos, px, py),
+                                            edge(v[0].pos, v[1].pos, px, py)};
             bool in = true;
             for (unsigned k = 0; k < 3; ++k) in &= w[k] > 0 || (w[k] == 0 && top_left(v[(k + 1) % 3].pos, v[(k + 2) % 3].pos));
             if (!in) continue;
@@ -70,7 +72,11 @@ inline Picture rasterise(const ImDrawData& data, const Headless& canvas) {
               const auto texel = [&](int tx, int ty, unsigned b) {
                 tx = std::clamp(tx, 0, image->width - 1);
                 ty = std::clamp(ty, 0, image->height - 1);
-                return static_cast<float>((image->rgba[static_cast<std::size_t>(ty) * static_cast<std::size_t>(image->width) + static_cast<std::size_t>(tx)] >> (8 * b)) & 255) / 255;
+                return static_cast<float>((image->rgba[static_cast<std::size_t>(ty) * static_cast<std::size_t>(image->width) +
+                                                       static_cast<std::size_t>(tx)] >>
+                                           (8 * b)) &
+                                          255) /
+                       255;
               };
               const float fx = u * static_cast<float>(image->width), fy = tv * static_cast<float>(image->height);
               for (unsigned b = 0; b < 4; ++b) {
@@ -81,7 +87,8 @@ inline Picture rasterise(const ImDrawData& data, const Headless& canvas) {
                 const float gx = fx - 0.5f, gy = fy - 0.5f;
                 const int ix = static_cast<int>(std::floor(gx)), iy = static_cast<int>(std::floor(gy));
                 const float ax = gx - static_cast<float>(ix), ay = gy - static_cast<float>(iy);
-                c[b] *= (texel(ix, iy, b) * (1 - ax) + texel(ix + 1, iy, b) * ax) * (1 - ay) + (texel(ix, iy + 1, b) * (1 - ax) + texel(ix + 1, iy + 1, b) * ax) * ay;
+                c[b] *= (texel(ix, iy, b) * (1 - ax) + texel(ix + 1, iy, b) * ax) * (1 - ay) +
+                        (texel(ix, iy + 1, b) * (1 - ax) + texel(ix + 1, iy + 1, b) * ax) * ay;
               }
             }
             auto& pixel = out.rgb[static_cast<std::size_t>(y) * static_cast<std::size_t>(out.width) + static_cast<std::size_t>(x)];
@@ -99,8 +106,9 @@ class FreeTypeText : public TextPainter {
  public:
   explicit FreeTypeText(RecordingTextures& textures) : textures_(textures) {
     FT_Init_FreeType(&library_);
-    for (const char* file : {"truetype/noto/NotoSansMono-Regular.ttf", "truetype/noto/NotoSansMono-Bold.ttf", "opentype/noto/NotoSansCJK-Regular.ttc",
-                             "truetype/noto/NotoSansArabic-Regular.ttf", "truetype/noto/NotoSansMath-Regular.ttf", "truetype/dejavu/DejaVuSans.ttf"}) {
+    for (const char* file :
+         {"truetype/noto/NotoSansMono-Regular.ttf", "truetype/noto/NotoSansMono-Bold.ttf", "opentype/noto/NotoSansCJK-Regular.ttc",
+          "truetype/noto/NotoSansArabic-Regular.ttf", "truetype/noto/NotoSansMath-Regular.ttf", "truetype/dejavu/DejaVuSans.ttf"}) {
       FT_Face face = nullptr;
       if (FT_New_Face(library_, (std::string("/usr/share/fonts/") + file).c_str(), 0, &face) == 0) faces_.push_back(face);
     }
@@ -165,7 +173,8 @@ inline bool write_png(const Picture& picture, const std::string& path) {
   for (int y = 0; y < picture.height; ++y) {
     raw += '\0';
     for (int x = 0; x < picture.width; ++x) {
-      for (float v : picture.rgb[static_cast<std::size_t>(y) * static_cast<std::size_t>(picture.width) + static_cast<std::size_t>(x)]) raw += static_cast<char>(std::lround(std::clamp(v, 0.f, 255.f)));
+      for (float v : picture.rgb[static_cast<std::size_t>(y) * static_cast<std::size_t>(picture.width) + static_cast<std::size_t>(x)])
+        raw += static_cast<char>(std::lround(std::clamp(v, 0.f, 255.f)));
     }
   }
   const auto be32 = [](std::uint32_t v) {
@@ -195,7 +204,8 @@ inline bool write_png(const Picture& picture, const std::string& path) {
     }
     return be32(static_cast<std::uint32_t>(body.size())) + type + body + be32(~crc);
   };
-  const std::string head = be32(static_cast<std::uint32_t>(picture.width)) + be32(static_cast<std::uint32_t>(picture.height)) + std::string("\x08\x02\0\0\0", 5);
+  const std::string head =
+      be32(static_cast<std::uint32_t>(picture.width)) + be32(static_cast<std::uint32_t>(picture.height)) + std::string("\x08\x02\0\0\0", 5);
   std::ofstream out(path, std::ios::binary);
   out << std::string("\x89PNG\r\n\x1a\n", 8) << chunk("IHDR", head) << chunk("IDAT", z) << chunk("IEND", "");
   return static_cast<bool>(out);

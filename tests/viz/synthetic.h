@@ -26,11 +26,11 @@ struct Shape {
   int n_kv_heads = 4;
   int n_prompt = 167;
   int n_generated = 12;
-  bool prefill = true;   // false: one step per prompt token
-  int slots = 42;        // budget per head
+  bool prefill = true;  // false: one step per prompt token
+  int slots = 42;       // budget per head
   int sinks = 4;
   int recent = 8;
-  bool capture = true;   // attention and reference attention
+  bool capture = true;  // attention and reference attention
   std::uint64_t seed = 7;
   std::vector<LaneKind> lanes = {LaneKind::full, LaneKind::window, LaneKind::heavy, LaneKind::merging};
 };
@@ -45,14 +45,16 @@ inline std::uint64_t mixed(std::uint64_t x) {  // splitmix64
 }
 
 inline double uniform(std::uint64_t seed, int a, int b = 0, int c = 0) {
-  const std::uint64_t x = mixed(mixed(mixed(mixed(seed) + static_cast<std::uint64_t>(a)) + static_cast<std::uint64_t>(b)) + static_cast<std::uint64_t>(c));
+  const std::uint64_t x =
+      mixed(mixed(mixed(mixed(seed) + static_cast<std::uint64_t>(a)) + static_cast<std::uint64_t>(b)) + static_cast<std::uint64_t>(c));
   return static_cast<double>(x >> 11) * 0x1p-53;
 }
 
 inline std::vector<TokenInfo> tokens(int n, int n_prompt) {
-  static const std::vector<std::string> words = {" from", " the", " fl",  "ash", " of",  " our",    " lam", "ps", ",",       " as",    " rays",   " fell", " on",
-                                                 " them", "\n",   " th",  "at",  " hor", "ses",     " were", " coal", "-", " black", "\t",     " and",  " 日本",
-                                                 "\xE4",  "\xBD", "\xA0", " h",  "idden", " number", " is",  " 4",  "8",     "2",      ".",       " 🙂",   " سلام"};
+  static const std::vector<std::string> words = {" from", " the",    " fl",    "ash",   " of",  " our",  " lam", "ps",    ",",    " as",
+                                                 " rays", " fell",   " on",    " them", "\n",   " th",   "at",   " hor",  "ses",  " were",
+                                                 " coal", "-",       " black", "\t",    " and", " 日本", "\xE4", "\xBD",  "\xA0", " h",
+                                                 "idden", " number", " is",    " 4",    "8",    "2",     ".",    " 🙂", " سلام"};
   std::vector<TokenInfo> result;
   int text = 0;
   for (int t = 0; t < n; ++t) {
@@ -80,9 +82,7 @@ class Head {
   Head(const Shape& shape, LaneKind kind, int layer, int kv_head)
       : shape_(shape), kind_(kind), layer_(layer), kv_head_(kv_head), id_(layer * shape.n_kv_heads + kv_head) {}
 
-  void add(int token) {
-    slots_.push_back({token, 1, importance(token), 0, {token}});
-  }
+  void add(int token) { slots_.push_back({token, 1, importance(token), 0, {token}}); }
 
   HeadRecord step(int step, int position) {
     HeadRecord r;
@@ -122,7 +122,9 @@ class Head {
     const double u = uniform(shape_.seed, id_, token, 1), focus = uniform(shape_.seed, id_, token / 9, 2);
     return std::exp(-3 * u - 2 * focus) * (token < shape_.sinks ? 3 : 1);
   }
-  double score(const Slot& s, int step) const { return 0.02 * s.importance * (0.9 + 0.2 * uniform(shape_.seed, id_ + 31 * step, s.pos, 3)); }
+  double score(const Slot& s, int step) const {
+    return 0.02 * s.importance * (0.9 + 0.2 * uniform(shape_.seed, id_ + 31 * step, s.pos, 3));
+  }
   double mu(const Slot& s, int step) const { return 0.01 * s.importance * (0.5 + uniform(shape_.seed, id_ + 31 * step, s.pos, 4)); }
   double weight(int token, int position, int step) const {
     return importance(token) * (0.6 + 0.8 * uniform(shape_.seed, id_ + 17 * step, token, 5)) * (position - token < 6 ? 4 : 1);
@@ -152,13 +154,15 @@ class Head {
     double worst_kept = kNotAvailable;
     std::vector<std::pair<double, int>> order;  // unprotected slots by score: index into slots_
     for (std::size_t i = 0; i + static_cast<std::size_t>(recent) < slots_.size(); ++i) {
-      if (slots_[i].pos >= shape_.sinks) order.push_back({kind_ == LaneKind::window ? slots_[i].pos : score(slots_[i], step), static_cast<int>(i)});
+      if (slots_[i].pos >= shape_.sinks)
+        order.push_back({kind_ == LaneKind::window ? slots_[i].pos : score(slots_[i], step), static_cast<int>(i)});
     }
     const int too_many = static_cast<int>(slots_.size()) - shape_.slots;
     if (too_many <= 0) return;
     std::sort(order.begin(), order.end());
     std::vector<char> gone(slots_.size(), 0);
-    for (int i = 0; i < too_many && i < static_cast<int>(order.size()); ++i) gone[static_cast<std::size_t>(order[static_cast<std::size_t>(i)].second)] = 1;
+    for (int i = 0; i < too_many && i < static_cast<int>(order.size()); ++i)
+      gone[static_cast<std::size_t>(order[static_cast<std::size_t>(i)].second)] = 1;
     if (too_many < static_cast<int>(order.size())) worst_kept = order[static_cast<std::size_t>(too_many)].first;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       if (gone[i]) remove(r, i, gone, step);
@@ -179,8 +183,10 @@ class Head {
     if (kind_ == LaneKind::merging) {
       std::size_t target = i;
       for (std::size_t d = 1; d < 12 && target == i; ++d) {  // nearest slot that stays, never a sink
-        if (i + d < slots_.size() && !gone[i + d]) target = i + d;
-        else if (i >= d && !gone[i - d] && slots_[i - d].pos >= shape_.sinks) target = i - d;
+        if (i + d < slots_.size() && !gone[i + d])
+          target = i + d;
+        else if (i >= d && !gone[i - d] && slots_[i - d].pos >= shape_.sinks)
+          target = i - d;
       }
       e.cos = 0.55 + 0.4 * uniform(shape_.seed, id_, s.pos, 6);
       if (target != i && e.cos >= 0.8) {
@@ -259,7 +265,10 @@ inline void output_effect(StepRecord& r, const Shape& shape, int lane, double lo
     TopToken t;
     t.id = k == 0 ? r.top1_reference : k == 1 && !r.top1_same ? r.top1 : 10 + (s + 11 + k) % 38;
     t.p_reference = 0.9 * std::pow(0.35, k);
-    t.p = loss == 0 ? t.p_reference : r.top1_same ? t.p_reference * (0.8 + 0.3 * uniform(seed, lane, s, 2 + k)) : k == 1 ? 0.6 : 0.2 * std::pow(0.6, k);
+    t.p = loss == 0     ? t.p_reference
+          : r.top1_same ? t.p_reference * (0.8 + 0.3 * uniform(seed, lane, s, 2 + k))
+          : k == 1      ? 0.6
+                        : 0.2 * std::pow(0.6, k);
     t.logit_reference = std::log(t.p_reference) + 12;
     t.logit = std::log(t.p) + 12;
     t.rank_reference = k + 1;
@@ -280,7 +289,8 @@ inline LaneSnapshot lane(const Shape& shape, LaneKind kind, int index) {
     result.spec += ":slots=" + std::to_string(shape.slots);
     result.sinks = shape.sinks;
     result.slots_asked = shape.slots;
-    result.params = {{"slots", std::to_string(shape.slots)}, {"sinks", std::to_string(shape.sinks)}, {"recent", std::to_string(shape.recent)}};
+    result.params = {
+        {"slots", std::to_string(shape.slots)}, {"sinks", std::to_string(shape.sinks)}, {"recent", std::to_string(shape.recent)}};
   }
   if (kind == LaneKind::merging) {
     result.statistic = "EMA share";
@@ -396,8 +406,10 @@ inline Snapshot make_huge_snapshot(int n_layers, int n_kv_heads, int n_tokens) {
           if (x < 2) continue;
           const auto i = static_cast<std::size_t>(t);
           f.left[i] = 0;
-          if (x == 2) f.into[i] = n_tokens - 1;
-          else f.lost[i] = 0;
+          if (x == 2)
+            f.into[i] = n_tokens - 1;
+          else
+            f.lost[i] = 0;
         }
         for (int t = 0; t < n_tokens; ++t) {
           if (f.left[static_cast<std::size_t>(t)] == kNever) r.pos.push_back(t);

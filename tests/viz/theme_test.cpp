@@ -31,7 +31,8 @@ TEST(ColourMath, CiedeMatchesThePublishedTestPairs) {  // Sharma, Wu, Dalal 2005
 
 TEST(Palette, EveryTwoCategoriesDifferByTwelveInEveryVision) {
   for (auto theme : kThemes) {
-    for (Vision v : kVisions) EXPECT_GE(weakest_pair(theme(), v), 12) << (theme().dark ? "dark" : "light") << " vision " << static_cast<int>(v);
+    for (Vision v : kVisions)
+      EXPECT_GE(weakest_pair(theme(), v), 12) << (theme().dark ? "dark" : "light") << " vision " << static_cast<int>(v);
   }
 }
 
@@ -68,7 +69,7 @@ TEST(Palette, TextIsReadableOnItsSurfaces) {
     EXPECT_GE(contrast(t.on_accent, t.accent), 4.5);
     EXPECT_GE(contrast(t.evicted_outline, t.panel), 2.9);
   }
-  EXPECT_NEAR(contrast(dark_theme().text, dark_theme().window), 14.8, 0.05);   // the figures of the style guide
+  EXPECT_NEAR(contrast(dark_theme().text, dark_theme().window), 14.8, 0.05);  // the figures of the style guide
   EXPECT_NEAR(contrast(light_theme().text, light_theme().window), 16.5, 0.05);
 }
 
@@ -103,7 +104,8 @@ TEST(Ramps, LightnessIsMonotone) {
     const Theme& t = theme();
     for (auto colours : {t.sequential, t.damage}) {
       const double direction = t.dark ? 1 : -1;  // low is next to the panel
-      for (int i = 0; i < 100; ++i) EXPECT_GT(direction * (lightness(ramp(colours, (i + 1) / 100.0)) - lightness(ramp(colours, i / 100.0))), 0) << i;
+      for (int i = 0; i < 100; ++i)
+        EXPECT_GT(direction * (lightness(ramp(colours, (i + 1) / 100.0)) - lightness(ramp(colours, i / 100.0))), 0) << i;
     }
     const std::size_t middle = t.diverging.size() / 2;
     for (std::size_t i = 0; i + 1 < t.diverging.size(); ++i) {

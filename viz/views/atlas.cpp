@@ -14,12 +14,16 @@ namespace kvscope::viz {
 namespace {
 
 constexpr float kAxisHeight = 30, kMinimapHeight = 18, kMinimapGap = 9, kLegendHeight = 35, kLegendGap = 6;
-constexpr float kGlyphPixels = 10;      // cells of this size show the glyph of their category
-constexpr int kMaxGlyphCells = 1200;    // each takes up to three shapes and a gap
-constexpr float kTextPixels = 36;       // columns of this width show the token
+constexpr float kGlyphPixels = 10;    // cells of this size show the glyph of their category
+constexpr int kMaxGlyphCells = 1200;  // each takes up to three shapes and a gap
+constexpr float kTextPixels = 36;     // columns of this width show the token
 
-constexpr std::array<LegendItem, 6> kLegend = {{{Category::sink, {}}, {Category::kept, {}}, {Category::merged, {}}, {Category::recent, {}},
-                                                {Category::fresh, {}}, {Category::evicted, {}}}};
+constexpr std::array<LegendItem, 6> kLegend = {{{Category::sink, {}},
+                                                {Category::kept, {}},
+                                                {Category::merged, {}},
+                                                {Category::recent, {}},
+                                                {Category::fresh, {}},
+                                                {Category::evicted, {}}}};
 
 }  // namespace
 
@@ -27,8 +31,9 @@ std::string Atlas::facts(const Frame& frame) const {
   const LaneSnapshot* lane = lane_of(frame);
   const StepRecord* record = record_of(frame);
   if (lane == nullptr || record == nullptr) return "0 tokens";
-  std::string text = fmt::format("step {} · position {} · {} heads × {} tokens", format_count(step_of(*lane, frame.selection)),
-                                 format_count(record->position), format_count(n_heads_total(*frame.snapshot)), format_count(tokens_seen(*record)));
+  std::string text =
+      fmt::format("step {} · position {} · {} heads × {} tokens", format_count(step_of(*lane, frame.selection)),
+                  format_count(record->position), format_count(n_heads_total(*frame.snapshot)), format_count(tokens_seen(*record)));
   if (last_px_ >= 3) text += fmt::format(" · {} px = 1 token", format_mean(last_px_));
   if (last_px_ >= 1 && last_px_ < 3) text += fmt::format(" · {} px = 1 token", format_number(static_cast<double>(last_px_)));
   if (last_px_ > 0 && last_px_ < 1) text += fmt::format(" · 1 px = {} tokens", format_mean(1.0 / static_cast<double>(last_px_)));
@@ -82,7 +87,8 @@ void Atlas::draw(const Frame& frame, std::vector<Intent>& intents) {
   Scene s;
   if (!make_scene(p, s)) {
     const bool no_model = frame.snapshot == nullptr || frame.snapshot->model.n_layers == 0;
-    p.empty(no_model ? "No model" : "0 tokens", no_model ? "open a model to see what its cache keeps" : "type a prompt to see what the cache keeps");
+    p.empty(no_model ? "No model" : "0 tokens",
+            no_model ? "open a model to see what its cache keeps" : "type a prompt to see what the cache keeps");
     p.finish();
     return;
   }
@@ -114,7 +120,8 @@ void Atlas::draw_rows(Painter& p, const Scene& s) {
     const float split = lines == 2 && height >= 4 ? row.y1 - std::max(1.0f, std::round(height * 0.3f)) : row.y1;
     p.image({x0, row.y0, x1, split}, image, {0, line / n_lines}, {1, (line + 1) / n_lines});
     if (split < row.y1) p.image({x0, split, x1, row.y1}, image, {0, (line + 1) / n_lines}, {1, (line + 2) / n_lines});
-    p.mark(row.kv_head < 0 ? "layer" : "row", row.kv_head < 0 ? fmt::format("L{}", row.layer) : fmt::format("L{} H{}", row.layer, row.kv_head),
+    p.mark(row.kv_head < 0 ? "layer" : "row",
+           row.kv_head < 0 ? fmt::format("L{}", row.layer) : fmt::format("L{} H{}", row.layer, row.kv_head),
            {std::max(s.axis.x0, s.axis.x_of(0)), row.y0, s.axis.x_end(), row.y1}, s.binned ? "represented" : "category");
   }
   if (!s.binned) draw_glyphs(p, s);
@@ -122,7 +129,8 @@ void Atlas::draw_rows(Painter& p, const Scene& s) {
   const float seen_x = s.axis.x_of(s.seen), end_x = std::min(s.axis.x_of(s.n_tokens), s.axis.x1) - 1;
   if (!s.rows.rows.empty() && end_x > seen_x + 2) {
     const float y0 = std::max(s.rows.rows.front().y0, s.area.y0), y1 = std::min(s.rows.rows.back().y1, s.area.y1) - 1;
-    for (const auto& [a, b] : {std::pair<ImVec2, ImVec2>{{seen_x + 2, y0}, {end_x, y0}}, {{end_x, y0}, {end_x, y1}}, {{seen_x + 2, y1}, {end_x, y1}}}) {
+    for (const auto& [a, b] :
+         {std::pair<ImVec2, ImVec2>{{seen_x + 2, y0}, {end_x, y0}}, {{end_x, y0}, {end_x, y1}}, {{seen_x + 2, y1}, {end_x, y1}}}) {
       p.dashed(a, b, t.line, kDashPromptEnd);
     }
   }
@@ -149,10 +157,12 @@ void Atlas::draw_glyphs(Painter& p, const Scene& s) {
       const Rect r{s.axis.x_of(t), row.y0, s.axis.x_of(t + 1) - 1, row.y1};
       p.fill({r.x1, r.y0, r.x1 + 1, r.y1}, p.theme().panel);
       if (with_text && c != Category::unseen) {
-        const TokenInfo* info = t < static_cast<int>(s.snapshot->tokens.size()) ? &s.snapshot->tokens[static_cast<std::size_t>(t)] : nullptr;
+        const TokenInfo* info =
+            t < static_cast<int>(s.snapshot->tokens.size()) ? &s.snapshot->tokens[static_cast<std::size_t>(t)] : nullptr;
         if (info != nullptr) {
           p.clip(r);
-          p.token({r.middle_x(), r.middle_y()}, token_text(*info), p.px(11), ink_on(cell_fill(p.theme(), c), p.theme()), false, false, false, Align::centre);
+          p.token({r.middle_x(), r.middle_y()}, token_text(*info), p.px(11), ink_on(cell_fill(p.theme(), c), p.theme()), false, false,
+                  false, Align::centre);
           p.unclip();
         }
       } else if (c == Category::sink || c == Category::merged || c == Category::fresh) {
@@ -180,7 +190,8 @@ void Atlas::draw_removals(Painter& p, const Scene& s) const {
     const float x = s.axis.x0 + static_cast<float>(i) * width;
     const float h = removed[i] > 8 ? 5.0f : removed[i] > 1 ? 4.0f : 3.0f;
     p.fill({x, s.area.y0 - 1 - h, x + width, s.area.y0 - 1}, p.theme().text, 0.85);
-    p.mark("removed", fmt::format("token {}", static_cast<int>(s.axis.token_at(x))), {x, s.area.y0 - 1 - h, x + width, s.area.y0 - 1}, format_count(removed[i]));
+    p.mark("removed", fmt::format("token {}", static_cast<int>(s.axis.token_at(x))), {x, s.area.y0 - 1 - h, x + width, s.area.y0 - 1},
+           format_count(removed[i]));
   }
 }
 
@@ -219,7 +230,8 @@ void Atlas::draw_labels(Painter& p, const Scene& s) const {
 void Atlas::draw_minimap(Painter& p, const Scene& s) {
   const Theme& t = p.theme();
   fill_minimap(p.frame(), s);
-  const ImTextureID image = p.frame().textures->texture(overview_.name, overview_.version, overview_.width, overview_.height, overview_.rgba);
+  const ImTextureID image =
+      p.frame().textures->texture(overview_.name, overview_.version, overview_.width, overview_.height, overview_.rgba);
   const int bin = tokens_per_bin(s.overview.px);
   const Rect r{s.overview.x0, s.minimap.y0 + 1, s.overview.x_end(), s.minimap.y1 - 1};
   p.text({s.area.x0 - p.px(8), r.middle_y()}, "heads", Face::caption, t.secondary, Align::right);
@@ -228,7 +240,8 @@ void Atlas::draw_minimap(Painter& p, const Scene& s) {
   p.fill({s.overview.x_of(s.seen), r.y0, r.x1, r.y1}, t.panel);
   p.unclip();
   const double shown = static_cast<double>(s.axis.x1 - s.axis.x0) / s.axis.px;
-  const Rect window{std::round(s.overview.x_of(s.axis.first)) - 1, s.minimap.y0, std::round(std::min(s.overview.x_of(s.axis.first + shown), r.x1)) + 1, s.minimap.y1};
+  const Rect window{std::round(s.overview.x_of(s.axis.first)) - 1, s.minimap.y0,
+                    std::round(std::min(s.overview.x_of(s.axis.first + shown), r.x1)) + 1, s.minimap.y1};
   p.frame_rect(window, t.secondary, window_->count > 0 ? 1.5f : 1.0f, 2);
   p.mark("minimap", "heads", r, fmt::format("0 to {} heads", n_heads_total(*s.snapshot)));
   p.mark("window", "tokens shown", window);
@@ -273,7 +286,8 @@ void Atlas::draw_selection(Painter& p, const Scene& s) const {
     if (r.y1 > r.y0) {
       const Rect outline{map.x0 - 2, r.y0 - 2, x1 + 2, r.y1 + 2};
       p.selection(outline);
-      p.mark("selected head", fmt::format("L{}", *f.selection.layer) + (f.selection.kv_head ? fmt::format(" H{}", *f.selection.kv_head) : ""), outline);
+      p.mark("selected head",
+             fmt::format("L{}", *f.selection.layer) + (f.selection.kv_head ? fmt::format(" H{}", *f.selection.kv_head) : ""), outline);
     }
   }
   if (f.has_focus) {
@@ -288,7 +302,8 @@ void Atlas::draw_legend(Painter& p, const Scene& s) const {
   const Theme& t = p.theme();
   p.hline(0, p.canvas().x1, s.legend.y0, t.line, 0.6);
   const float y = s.legend.y0 + p.px(17);
-  RampLegend heads{"bottom row: heads that represent it", t.sequential, "0", format_count(n_heads_total(*s.snapshot)), false, false, {}, 72};
+  RampLegend heads{
+      "bottom row: heads that represent it", t.sequential, "0", format_count(n_heads_total(*s.snapshot)), false, false, {}, 72};
   float x = 12;
   if (s.binned) {
     std::string unit = s.bin > 1 ? fmt::format("mean of {} tokens", format_count(s.bin)) : std::string();
@@ -343,8 +358,8 @@ Table Atlas::table(const Frame& frame) const {
           if (at < slots->score.size()) score = format_number(slots->score[at], 6);
         }
       }
-      table.rows.push_back({std::to_string(h / frame.snapshot->model.n_kv_heads), std::to_string(h % frame.snapshot->model.n_kv_heads), std::to_string(t),
-                            token_text(*frame.snapshot, t), category_name(row_categories[i]), at_step(fates.left[i]),
+      table.rows.push_back({std::to_string(h / frame.snapshot->model.n_kv_heads), std::to_string(h % frame.snapshot->model.n_kv_heads),
+                            std::to_string(t), token_text(*frame.snapshot, t), category_name(row_categories[i]), at_step(fates.left[i]),
                             fates.into[i] < 0 ? std::string() : std::to_string(fates.into[i]), at_step(fates.lost[i]), votes, score});
     }
   }

@@ -38,14 +38,14 @@ class Atlas : public View {
     const LaneSnapshot* lane = nullptr;
     const StepRecord* record = nullptr;
     int step = 0;
-    int seen = 0;        // tokens seen at the step
-    int n_tokens = 0;    // tokens of the whole run
+    int seen = 0;      // tokens seen at the step
+    int n_tokens = 0;  // tokens of the whole run
     Rect axis_strip, area, minimap, legend;
     TokenAxis axis;
     TokenAxis overview;  // of the minimap: all tokens
     AtlasRows rows;
-    int bin = 1;         // tokens per texel
-    bool binned = false; // texels are fractions, not categories
+    int bin = 1;          // tokens per texel
+    bool binned = false;  // texels are fractions, not categories
   };
   struct Texture {
     std::string name;

@@ -38,7 +38,8 @@ std::string fate_text(const Snapshot& s, const LaneSnapshot& lane, int step, int
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
   const Category c = categories(*lane.fates, record, head, lane.sinks, is_prefill_step(s, step), token, token).at(0);
   switch (c) {
-    case Category::unseen: return "not seen yet";
+    case Category::unseen:
+      return "not seen yet";
     case Category::evicted:
       if (f.into[i] >= 0 && f.left[i] < f.lost[i]) {
         return fmt::format("merged into {} {} at {}, evicted with it at {}", format_count(f.into[i]), quoted(token_text(s, f.into[i])),
@@ -46,15 +47,20 @@ std::string fate_text(const Snapshot& s, const LaneSnapshot& lane, int step, int
       }
       return "evicted at " + step_text(f.lost[i]);
     case Category::merged: {
-      std::string text = fmt::format("merged into {} {} at {}", format_count(f.into[i]), quoted(token_text(s, f.into[i])), step_text(f.left[i]));
+      std::string text =
+          fmt::format("merged into {} {} at {}", format_count(f.into[i]), quoted(token_text(s, f.into[i])), step_text(f.left[i]));
       const int slot = slot_of(*lane.fates, record, head, token);
       if (slot != f.into[i]) text += ", now in slot " + format_count(slot);
       return text;
     }
-    case Category::fresh: return "new in this step";
-    case Category::sink: return "sink, always kept";
-    case Category::recent: return "recent, kept for now";
-    case Category::kept: return lane.slots_asked < 0 ? "kept, the cache is unlimited" : "heavy, has its own slot";
+    case Category::fresh:
+      return "new in this step";
+    case Category::sink:
+      return "sink, always kept";
+    case Category::recent:
+      return "recent, kept for now";
+    case Category::kept:
+      return lane.slots_asked < 0 ? "kept, the cache is unlimited" : "heavy, has its own slot";
   }
   return {};
 }
@@ -75,13 +81,16 @@ std::vector<std::string> token_tooltip(const Snapshot& s, const LaneSnapshot& la
       if (at < h.votes.size()) lines.push_back("votes" + of + " " + format_count(h.votes[at]));
       int ranked = 0;
       const int rank = rank_of(h, at, ranked);
-      if (rank > 0) lines.push_back(fmt::format("score{} {} · rank {} of {}", of, format_number(h.score[at]), format_count(rank), format_count(ranked)));
+      if (rank > 0)
+        lines.push_back(
+            fmt::format("score{} {} · rank {} of {}", of, format_number(h.score[at]), format_count(rank), format_count(ranked)));
     }
     for (const Event& e : h.events) {
       if (e.pos == token && !std::isnan(e.score)) lines.push_back("score at its removal " + format_number(e.score));
     }
     if (static_cast<std::size_t>(token) < h.reference_attention.size()) {
-      lines.push_back("attention in the reference " + format_number(static_cast<double>(h.reference_attention[static_cast<std::size_t>(token)])));
+      lines.push_back("attention in the reference " +
+                      format_number(static_cast<double>(h.reference_attention[static_cast<std::size_t>(token)])));
     }
   }
   lines.push_back(token_range_text(s.tokens, std::max(0, token - 4), token + 4, 44));
@@ -125,13 +134,17 @@ std::vector<std::string> Atlas::tooltip_bin(const Scene& s, const AtlasRow& row,
   std::vector<std::string> lines;
   const std::string where = row.kv_head < 0 ? fmt::format("L{} · {} heads", row.layer, n_kv) : head_name(row.layer, row.kv_head);
   lines.push_back(fmt::format("{} · tokens {}–{} ({})", where, format_count(first), format_count(last), format_count(last - first + 1)));
-  lines.push_back(fmt::format("represented {}: {} of {}", format_percent(static_cast<double>(own + merged) / n), format_count(own + merged), format_count(n)));
-  lines.push_back(fmt::format("own slot {} · merged {} · evicted {}", format_count(own), format_count(merged), format_count(n - own - merged)));
+  lines.push_back(fmt::format("represented {}: {} of {}", format_percent(static_cast<double>(own + merged) / n), format_count(own + merged),
+                              format_count(n)));
+  lines.push_back(
+      fmt::format("own slot {} · merged {} · evicted {}", format_count(own), format_count(merged), format_count(n - own - merged)));
   if (row.kv_head < 0) {
     const double size = last - first + 1;
     lines.push_back(fmt::format("heads from {} to {}", format_percent(low / size), format_percent(high / size)));
   }
-  if (top_token >= 0) lines.push_back(fmt::format("highest score {}: token {} {}", format_number(top), format_count(top_token), quoted(token_text(*s.snapshot, top_token))));
+  if (top_token >= 0)
+    lines.push_back(fmt::format("highest score {}: token {} {}", format_number(top), format_count(top_token),
+                                quoted(token_text(*s.snapshot, top_token))));
   lines.push_back(token_range_text(s.snapshot->tokens, first, last, 44));
   return lines;
 }
@@ -153,7 +166,8 @@ void Atlas::zoom_tokens(const Scene& s, const Painter& p, float x, double factor
   const double at = s.axis.token_at(std::clamp(x, s.axis.x0, s.axis.x1));
   const double shown = static_cast<double>(s.axis.x1 - s.axis.x0) / s.axis.px;
   // Whole pixels per token: a small step must still change something.
-  double count = std::clamp(std::min(shown, static_cast<double>(s.n_tokens)) / factor, std::min(kFewestTokens, static_cast<double>(s.n_tokens)), static_cast<double>(s.n_tokens));
+  double count = std::clamp(std::min(shown, static_cast<double>(s.n_tokens)) / factor,
+                            std::min(kFewestTokens, static_cast<double>(s.n_tokens)), static_cast<double>(s.n_tokens));
   if (factor > 1 && s.axis.px >= 3) count = std::min(count, static_cast<double>(s.axis.x1 - s.axis.x0) / (s.axis.px + 1));
   if (count >= s.n_tokens || (factor < 1 && shown / factor >= s.n_tokens)) {
     *window_ = {};
@@ -275,7 +289,9 @@ void Atlas::hover(const Painter& p, const Scene& s, std::vector<Intent>& intents
 
 Atlas::Cell Atlas::cursor_of(const Frame& frame) const {
   Cell c = cursor_;
-  if (!cursor_set_) c = {frame.selection.layer.value_or(0), frame.selection.kv_head.value_or(0), frame.selection.tokens ? frame.selection.tokens->first : 0};
+  if (!cursor_set_)
+    c = {frame.selection.layer.value_or(0), frame.selection.kv_head.value_or(0),
+         frame.selection.tokens ? frame.selection.tokens->first : 0};
   const StepRecord* record = record_of(frame);
   c.layer = std::clamp(c.layer, 0, std::max(0, frame.snapshot->model.n_layers - 1));
   c.kv_head = std::clamp(c.kv_head, 0, std::max(0, frame.snapshot->model.n_kv_heads - 1));
@@ -304,7 +320,8 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
   Cell c = cursor_of(frame);
   if (key == "+" || key == "-" || key == "=") {
     const double shown = window_->count > 0 ? window_->count : n_tokens;
-    const double count = key == "-" ? shown * kZoomPerNotch : std::max(std::min(kFewestTokens, static_cast<double>(n_tokens)), shown / kZoomPerNotch);
+    const double count =
+        key == "-" ? shown * kZoomPerNotch : std::max(std::min(kFewestTokens, static_cast<double>(n_tokens)), shown / kZoomPerNotch);
     *window_ = count >= n_tokens ? TokenWindow{} : TokenWindow{c.token + 0.5 - count / 2, count};
     window_->first = std::max(0.0, window_->first);
     return true;
@@ -322,14 +339,22 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
     return true;
   }
   const int page = std::max(1, static_cast<int>(last_page_) - 1);
-  if (key == "Left") c.token -= 1;
-  else if (key == "Right") c.token += 1;
-  else if (key == "Shift+Left") c.token -= 10;
-  else if (key == "Shift+Right") c.token += 10;
-  else if (key == "PageUp") c.token -= page;
-  else if (key == "PageDown") c.token += page;
-  else if (key == "Home") c.token = 0;
-  else if (key == "End") c.token = record->position;
+  if (key == "Left")
+    c.token -= 1;
+  else if (key == "Right")
+    c.token += 1;
+  else if (key == "Shift+Left")
+    c.token -= 10;
+  else if (key == "Shift+Right")
+    c.token += 10;
+  else if (key == "PageUp")
+    c.token -= page;
+  else if (key == "PageDown")
+    c.token += page;
+  else if (key == "Home")
+    c.token = 0;
+  else if (key == "End")
+    c.token = record->position;
   else if (key == "Up" || key == "Down") {
     const int n_heads = static_cast<int>(lane->fates->heads.size());
     const int head = std::clamp(head_index(*frame.snapshot, c.layer, c.kv_head) + (key == "Up" ? -1 : 1), 0, n_heads - 1);
@@ -356,7 +381,8 @@ std::string Atlas::cursor_text(const Frame& frame) const {
   if (lane == nullptr || record_of(frame) == nullptr || lane->fates == nullptr || lane->fates->heads.empty()) return "no tokens";
   const Cell c = cursor_of(frame);
   std::string text;
-  for (const std::string& line : token_tooltip(*frame.snapshot, *lane, step_of(*lane, frame.selection), head_index(*frame.snapshot, c.layer, c.kv_head), c.token)) {
+  for (const std::string& line :
+       token_tooltip(*frame.snapshot, *lane, step_of(*lane, frame.selection), head_index(*frame.snapshot, c.layer, c.kv_head), c.token)) {
     if (!text.empty()) text += "; ";
     text += line;
   }

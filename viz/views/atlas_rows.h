@@ -17,8 +17,8 @@ struct AtlasRow {
 struct AtlasRows {
   std::vector<AtlasRow> rows;  // only those that show
   bool by_layer = false;
-  float cell = 0;              // height of a row
-  float content = 0;           // height of all rows
+  float cell = 0;     // height of a row
+  float content = 0;  // height of all rows
 };
 
 struct AtlasRowView {

@@ -100,8 +100,9 @@ void Atlas::fill_fractions(const Frame& frame, const Scene& s) {
 void Atlas::fill_minimap(const Frame& frame, const Scene& s) {
   const int bin = tokens_per_bin(s.overview.px);
   std::uint64_t version = 0x9E3779B97F4A7C15ull;
-  for (std::uint64_t v : {s.snapshot->sequence, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(s.record)),
-                          static_cast<std::uint64_t>(bin), static_cast<std::uint64_t>(frame.theme->dark), static_cast<std::uint64_t>(s.step)}) {
+  for (std::uint64_t v :
+       {s.snapshot->sequence, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(s.record)), static_cast<std::uint64_t>(bin),
+        static_cast<std::uint64_t>(frame.theme->dark), static_cast<std::uint64_t>(s.step)}) {
     version = combine(version, v);
   }
   version |= 1;

@@ -21,12 +21,18 @@ bool is_damage(HeadMetric m) { return m != HeadMetric::retained && m != HeadMetr
 
 const char* unit_of(HeadMetric m) {
   switch (m) {
-    case HeadMetric::local_l1_wo: return "L1, this step";
-    case HeadMetric::local_rel_l2: return "relative L2, this step";
-    case HeadMetric::retained: return "slots / tokens seen";
-    case HeadMetric::votes_lost: return "tokens, up to this step";
-    case HeadMetric::attention_loss: return "of the reference, this step";
-    case HeadMetric::slots: return "slots, after this step";
+    case HeadMetric::local_l1_wo:
+      return "L1, this step";
+    case HeadMetric::local_rel_l2:
+      return "relative L2, this step";
+    case HeadMetric::retained:
+      return "slots / tokens seen";
+    case HeadMetric::votes_lost:
+      return "tokens, up to this step";
+    case HeadMetric::attention_loss:
+      return "of the reference, this step";
+    case HeadMetric::slots:
+      return "slots, after this step";
   }
   return "";
 }
@@ -35,12 +41,18 @@ const char* unit_of(HeadMetric m) {
 
 double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen) {
   switch (metric) {
-    case HeadMetric::local_l1_wo: return head.local_l1_wo;
-    case HeadMetric::local_rel_l2: return head.local_rel_l2;
-    case HeadMetric::retained: return tokens_seen > 0 ? static_cast<double>(head.pos.size()) / tokens_seen : kNotAvailable;
-    case HeadMetric::votes_lost: return head.evicted_votes;
-    case HeadMetric::attention_loss: return head.attention_loss;
-    case HeadMetric::slots: return static_cast<double>(head.pos.size());
+    case HeadMetric::local_l1_wo:
+      return head.local_l1_wo;
+    case HeadMetric::local_rel_l2:
+      return head.local_rel_l2;
+    case HeadMetric::retained:
+      return tokens_seen > 0 ? static_cast<double>(head.pos.size()) / tokens_seen : kNotAvailable;
+    case HeadMetric::votes_lost:
+      return head.evicted_votes;
+    case HeadMetric::attention_loss:
+      return head.attention_loss;
+    case HeadMetric::slots:
+      return static_cast<double>(head.pos.size());
   }
   return kNotAvailable;
 }
@@ -48,21 +60,30 @@ double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen) {
 std::string format_metric(HeadMetric metric, double value) {
   if (std::isnan(value)) return std::string(kNotAvailableText);
   switch (metric) {
-    case HeadMetric::local_l1_wo: return format_number(value);
+    case HeadMetric::local_l1_wo:
+      return format_number(value);
     case HeadMetric::votes_lost:
-    case HeadMetric::slots: return format_count(std::llround(value));
-    default: return format_percent(value);
+    case HeadMetric::slots:
+      return format_count(std::llround(value));
+    default:
+      return format_percent(value);
   }
 }
 
 const char* metric_name(HeadMetric metric) {
   switch (metric) {
-    case HeadMetric::local_l1_wo: return "local error after Wₒ";
-    case HeadMetric::local_rel_l2: return "local error";
-    case HeadMetric::retained: return "retained";
-    case HeadMetric::votes_lost: return "votes lost";
-    case HeadMetric::attention_loss: return "attention lost";
-    case HeadMetric::slots: return "slots";
+    case HeadMetric::local_l1_wo:
+      return "local error after Wₒ";
+    case HeadMetric::local_rel_l2:
+      return "local error";
+    case HeadMetric::retained:
+      return "retained";
+    case HeadMetric::votes_lost:
+      return "votes lost";
+    case HeadMetric::attention_loss:
+      return "attention lost";
+    case HeadMetric::slots:
+      return "slots";
   }
   return "";
 }
@@ -168,7 +189,8 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const S
   for (int l = 0; l < g.n_layers; ++l) {
     const Rect first = g.cell(l, 0);
     if (first.middle_y() - line / 2 >= free_y) {
-      p.text({12, first.middle_y()}, fmt::format("L{}", l), f.selection.layer == l ? Face::strong : Face::body, f.selection.layer == l ? t.text : t.secondary);
+      p.text({12, first.middle_y()}, fmt::format("L{}", l), f.selection.layer == l ? Face::strong : Face::body,
+             f.selection.layer == l ? t.text : t.secondary);
       free_y = first.middle_y() + line / 2;
     }
     for (int h = 0; h < g.n_heads; ++h) {
@@ -214,7 +236,8 @@ void HeadGrid::draw_legend(Painter& p, const Rect& strip, const Scale& scale) co
   const float y = strip.y0 + p.px(17);
   RampLegend legend;
   legend.colours = is_damage(metric_) ? t.damage : t.sequential;
-  legend.low = metric_ == HeadMetric::local_rel_l2 || metric_ == HeadMetric::retained || metric_ == HeadMetric::attention_loss ? "0 %" : "0";
+  legend.low =
+      metric_ == HeadMetric::local_rel_l2 || metric_ == HeadMetric::retained || metric_ == HeadMetric::attention_loss ? "0 %" : "0";
   legend.high = format_metric(metric_, scale.highest);
   legend.note = std::string(scale.root ? "√ scale · " : "") + unit_of(metric_);
   legend.width = 120;
@@ -256,7 +279,8 @@ void HeadGrid::react(Painter& p, const Grid& g, std::vector<Intent>& intents) {
   const Pointer& m = p.pointer();
   Hover now;
   if (m.inside && m.at.x >= g.area.x0 && m.at.y >= g.area.y0) {
-    const int h = static_cast<int>((m.at.x - g.area.x0) / (g.cell_w + g.gap)), l = static_cast<int>((m.at.y - g.area.y0) / (g.cell_h + g.gap));
+    const int h = static_cast<int>((m.at.x - g.area.x0) / (g.cell_w + g.gap)),
+              l = static_cast<int>((m.at.y - g.area.y0) / (g.cell_h + g.gap));
     if (h < g.n_heads && l < g.n_layers) {
       now.layer = l;
       now.kv_head = h;
@@ -292,11 +316,16 @@ bool HeadGrid::key(const Frame& frame, std::string_view key, std::vector<Intent>
     return true;
   }
   int layer = chosen < 0 ? frame.selection.layer.value_or(0) : chosen / m.n_kv_heads, head = chosen < 0 ? 0 : chosen % m.n_kv_heads;
-  if (key == "Left") --head;
-  else if (key == "Right") ++head;
-  else if (key == "Up") --layer;
-  else if (key == "Down") ++layer;
-  else if (key == "Home") layer = head = 0;
+  if (key == "Left")
+    --head;
+  else if (key == "Right")
+    ++head;
+  else if (key == "Up")
+    --layer;
+  else if (key == "Down")
+    ++layer;
+  else if (key == "Home")
+    layer = head = 0;
   else if (key == "End") {
     layer = m.n_layers - 1;
     head = m.n_kv_heads - 1;
@@ -327,7 +356,8 @@ Table HeadGrid::table(const Frame& frame) const {
   if (record == nullptr) return table;
   for (const HeadRecord& h : record->heads) {
     std::vector<std::string> row = {std::to_string(h.layer), std::to_string(h.kv_head)};
-    for (int m = 0; m < kHeadMetrics; ++m) row.push_back(format_number(head_metric(h, static_cast<HeadMetric>(m), tokens_seen(*record)), 6));
+    for (int m = 0; m < kHeadMetrics; ++m)
+      row.push_back(format_number(head_metric(h, static_cast<HeadMetric>(m), tokens_seen(*record)), 6));
     table.rows.push_back(std::move(row));
   }
   return table;

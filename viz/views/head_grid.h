@@ -43,7 +43,7 @@ class HeadGrid : public View {
   };
   struct Scale {
     double highest = 0;
-    bool root = false;       // square root: the values span more than two decades
+    bool root = false;  // square root: the values span more than two decades
     double at(double v) const;
   };
 

@@ -18,8 +18,12 @@ constexpr float kLabelX = 10;
 
 // From the bottom up.
 constexpr std::array<Category, 5> kStack = {Category::sink, Category::kept, Category::merged, Category::recent, Category::fresh};
-constexpr std::array<LegendItem, 6> kLegend = {{{Category::sink, {}}, {Category::kept, {}}, {Category::merged, {}}, {Category::recent, {}},
-                                                {Category::fresh, {}}, {Category::evicted, {}}}};
+constexpr std::array<LegendItem, 6> kLegend = {{{Category::sink, {}},
+                                                {Category::kept, {}},
+                                                {Category::merged, {}},
+                                                {Category::recent, {}},
+                                                {Category::fresh, {}},
+                                                {Category::evicted, {}}}};
 
 std::string token_of_id(const Snapshot& s, int id) {
   for (const TokenInfo& t : s.tokens) {
@@ -41,11 +45,14 @@ std::string Timeline::facts(const Frame& frame) const {
   if (lane == nullptr || lane->steps.empty()) return "0 steps";
   update(frame, *lane);
   const auto changed = std::count_if(steps_.begin(), steps_.end(), [](const StepSummary& s) { return s.changed; });
-  return fmt::format("{} · {} steps · top choice differs in {}", lane->title, format_count(static_cast<std::int64_t>(steps_.size())), format_count(changed));
+  return fmt::format("{} · {} steps · top choice differs in {}", lane->title, format_count(static_cast<std::int64_t>(steps_.size())),
+                     format_count(changed));
 }
 
 void Timeline::update(const Frame& frame, const LaneSnapshot& lane) const {
-  if (of_fates_ == lane.fates.get() && of_sequence_ == frame.snapshot->sequence && of_lane_ == frame.selection.lane && of_n_steps_ == lane.steps.size()) return;
+  if (of_fates_ == lane.fates.get() && of_sequence_ == frame.snapshot->sequence && of_lane_ == frame.selection.lane &&
+      of_n_steps_ == lane.steps.size())
+    return;
   steps_ = summarise_steps(lane, frame.snapshot->prefill_mode);
   of_fates_ = lane.fates.get();
   of_sequence_ = frame.snapshot->sequence;
@@ -153,7 +160,8 @@ void Timeline::draw_columns(Painter& p, const Layout& l, int step) {
              inside ? ink_on(bar_colour, t) : ink, Align::centre);
     }
     const bool prefill = is_prefill_step(*f.snapshot, s.step);
-    p.text({column.middle_x(), l.step_y}, prefill ? "prefill" : format_count(s.step), now ? Face::strong : Face::caption, now ? t.accent : t.secondary, Align::centre);
+    p.text({column.middle_x(), l.step_y}, prefill ? "prefill" : format_count(s.step), now ? Face::strong : Face::caption,
+           now ? t.accent : t.secondary, Align::centre);
     if (now) {
       const Rect frame_rect{column.x0 - 3, l.top.y0 - 4, column.x1 + 3, l.step_y + half + 3};
       p.selection(frame_rect, 1.5f, 3);
@@ -172,7 +180,9 @@ void Timeline::draw_legend(Painter& p, const Layout& l, bool wide) {
   const std::string_view label = "top choice differs from the reference";
   const float width = p.px(16) + p.width_of(Face::caption, label);
   const float right = p.canvas().x1 - 12;
-  const float end = wide || right - width > l.x0 + p.px(330) ? p.category_legend(l.x0, y, std::span(kLegend).first(right - width > l.x0 + p.px(370) ? 6 : 5)) : l.x0;
+  const float end = wide || right - width > l.x0 + p.px(330)
+                        ? p.category_legend(l.x0, y, std::span(kLegend).first(right - width > l.x0 + p.px(370) ? 6 : 5))
+                        : l.x0;
   if (end + width > right + 1) return;
   const float s = p.px(10), x = std::round(right - width);
   p.fill({x, std::round(y - s / 2), x + s, std::round(y - s / 2) + s}, t.changed);
@@ -186,13 +196,16 @@ std::vector<std::string> Timeline::tooltip(const Frame& frame, int step) const {
   const StepSummary& s = steps_[static_cast<std::size_t>(step)];
   const double n_heads = std::max(1, n_heads_total(*frame.snapshot));
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("step {} · position {} {}", is_prefill_step(*frame.snapshot, step) ? "0 (prefill)" : format_count(step), format_count(r.position),
-                              quoted(token_text(*frame.snapshot, r.position))));
+  lines.push_back(fmt::format("step {} · position {} {}", is_prefill_step(*frame.snapshot, step) ? "0 (prefill)" : format_count(step),
+                              format_count(r.position), quoted(token_text(*frame.snapshot, r.position))));
   lines.push_back("KL(full ‖ lane) " + format_number(r.kl) + " nats");
   lines.push_back(r.top1_same ? "top choice " + token_of_id(*frame.snapshot, r.top1) + ", as in the reference"
-                              : "top choice " + token_of_id(*frame.snapshot, r.top1) + ", the reference has " + token_of_id(*frame.snapshot, r.top1_reference));
-  lines.push_back(fmt::format("evicted {} · merged {}, {} heads", format_count(s.evicted), format_count(s.merged), format_count(static_cast<std::int64_t>(n_heads))));
-  lines.push_back("slots " + format_mean(s.slots() / n_heads) + (lane.slots_asked >= 0 ? " of " + format_count(lane.slots_asked) + " asked" : "") + ", mean of heads");
+                              : "top choice " + token_of_id(*frame.snapshot, r.top1) + ", the reference has " +
+                                    token_of_id(*frame.snapshot, r.top1_reference));
+  lines.push_back(fmt::format("evicted {} · merged {}, {} heads", format_count(s.evicted), format_count(s.merged),
+                              format_count(static_cast<std::int64_t>(n_heads))));
+  lines.push_back("slots " + format_mean(s.slots() / n_heads) +
+                  (lane.slots_asked >= 0 ? " of " + format_count(lane.slots_asked) + " asked" : "") + ", mean of heads");
   if (r.ms > 0) lines.push_back("time " + format_ms(r.ms));
   return lines;
 }
@@ -224,13 +237,20 @@ bool Timeline::key(const Frame& frame, std::string_view key, std::vector<Intent>
   if (lane == nullptr || lane->steps.empty()) return false;
   const int last = static_cast<int>(lane->steps.size()) - 1;
   int step = step_of(*lane, frame.selection);
-  if (key == "Left") step -= 1;
-  else if (key == "Right") step += 1;
-  else if (key == "Shift+Left") step -= 10;
-  else if (key == "Shift+Right") step += 10;
-  else if (key == "Home") step = 0;
-  else if (key == "End") step = last;
-  else return false;
+  if (key == "Left")
+    step -= 1;
+  else if (key == "Right")
+    step += 1;
+  else if (key == "Shift+Left")
+    step -= 10;
+  else if (key == "Shift+Right")
+    step += 10;
+  else if (key == "Home")
+    step = 0;
+  else if (key == "End")
+    step = last;
+  else
+    return false;
   step = std::clamp(step, 0, last);
   intents.push_back(SetStep{step == last ? std::nullopt : std::optional<int>(step)});
   return true;
@@ -247,16 +267,18 @@ std::string Timeline::cursor_text(const Frame& frame) const {
 
 Table Timeline::table(const Frame& frame) const {
   Table table;
-  table.columns = {"step", "position", "evicted", "merged", "slots, mean", "tokens represented", "tokens evicted", "KL, nats", "top choice changed", "ms"};
+  table.columns = {"step",     "position",           "evicted", "merged", "slots, mean", "tokens represented", "tokens evicted",
+                   "KL, nats", "top choice changed", "ms"};
   const LaneSnapshot* lane = lane_of(frame);
   if (lane == nullptr) return table;
   update(frame, *lane);
   const double n_heads = std::max(1, n_heads_total(*frame.snapshot));
   for (const StepSummary& s : steps_) {
     const double evicted = s.counts[static_cast<std::size_t>(Category::evicted)];
-    table.rows.push_back({std::to_string(s.step), std::to_string(s.position), std::to_string(s.evicted), std::to_string(s.merged), format_number(s.slots() / n_heads, 6),
-                          format_count(static_cast<std::int64_t>(s.tokens() - evicted)), format_count(static_cast<std::int64_t>(evicted)), format_number(s.kl, 6),
-                          s.changed ? "yes" : "no", format_number(s.ms, 4)});
+    table.rows.push_back({std::to_string(s.step), std::to_string(s.position), std::to_string(s.evicted), std::to_string(s.merged),
+                          format_number(s.slots() / n_heads, 6), format_count(static_cast<std::int64_t>(s.tokens() - evicted)),
+                          format_count(static_cast<std::int64_t>(evicted)), format_number(s.kl, 6), s.changed ? "yes" : "no",
+                          format_number(s.ms, 4)});
   }
   table.note = fmt::format("tokens are counted once per head, {} heads", format_count(static_cast<std::int64_t>(n_heads)));
   return table;

@@ -26,10 +26,10 @@ class Timeline : public View {
  private:
   // Vertical layout, in logical pixels of the canvas.
   struct Layout {
-    Rect top;         // fates, or slots
-    Rect counts;      // evicted and merged, or removed
-    Rect kl;          // bars; y1 is the base line
-    float step_y = 0; // middle of the step labels
+    Rect top;          // fates, or slots
+    Rect counts;       // evicted and merged, or removed
+    Rect kl;           // bars; y1 is the base line
+    float step_y = 0;  // middle of the step labels
     Rect legend;
     float x0 = 0, x1 = 0;
     float pitch = 0;  // pixels per step

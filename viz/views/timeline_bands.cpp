@@ -57,7 +57,8 @@ void Timeline::draw_slots(Painter& p, const Layout& l, const std::vector<StepBin
   most = std::max(most, 1.0);
   const float half = p.line_height(Face::caption) / 2;
   p.text({10, l.top.y0 + half - 4}, "slots", Face::caption, t.secondary);
-  p.text({10, l.top.y0 + 3 * half - 4}, fmt::format("mean of {}", format_count(static_cast<std::int64_t>(n_heads))), Face::caption, t.disabled);
+  p.text({10, l.top.y0 + 3 * half - 4}, fmt::format("mean of {}", format_count(static_cast<std::int64_t>(n_heads))), Face::caption,
+         t.disabled);
   for (const StepBin& b : bins) {
     const Rect column{l.x0 + static_cast<float>(b.first) * l.pitch, l.top.y0, l.x0 + static_cast<float>(b.last + 1) * l.pitch, l.top.y1};
     double below = 0;
@@ -69,7 +70,8 @@ void Timeline::draw_slots(Painter& p, const Layout& l, const std::vector<StepBin
       below += n;
     }
     if (bins.size() <= 1000) {
-      p.mark("slots", b.first == b.last ? fmt::format("step {}", b.first) : fmt::format("steps {} to {}", b.first, b.last), column, format_number(below, 6));
+      p.mark("slots", b.first == b.last ? fmt::format("step {}", b.first) : fmt::format("steps {} to {}", b.first, b.last), column,
+             format_number(below, 6));
     }
   }
   p.hline(l.x0, l.x1, l.top.y1, t.line);
@@ -100,7 +102,9 @@ void Timeline::draw_removed(Painter& p, const Layout& l, const std::vector<StepB
   for (const StepBin& b : bins) {
     if (b.evicted_max + b.merged_max == 0) continue;
     const float x0 = l.x0 + static_cast<float>(b.first) * l.pitch, x1 = l.x0 + static_cast<float>(b.last + 1) * l.pitch - gap;
-    const auto y_of = [&](int n) { return std::round(l.counts.y1 - std::min(1.0f, static_cast<float>(n) / static_cast<float>(most)) * l.counts.height()); };
+    const auto y_of = [&](int n) {
+      return std::round(l.counts.y1 - std::min(1.0f, static_cast<float>(n) / static_cast<float>(most)) * l.counts.height());
+    };
     const float top = y_of(b.evicted_max + b.merged_max), middle = y_of(b.merged_max);
     p.fill({x0, top, x1, middle}, cell_fill(t, Category::evicted));
     p.fill({x0, middle, x1, l.counts.y1}, t.category[static_cast<std::size_t>(Category::merged)]);
@@ -123,7 +127,9 @@ void Timeline::draw_kl(Painter& p, const Layout& l, const std::vector<StepBin>& 
   for (const StepBin& b : bins) {
     const float x0 = l.x0 + static_cast<float>(b.first) * l.pitch;
     float x1 = l.x0 + static_cast<float>(b.last + 1) * l.pitch - gap;
-    const auto y_of = [&](double v) { return l.kl.y1 - std::round(static_cast<float>(most > 0 ? std::clamp(v / most, 0.0, 1.0) : 0) * l.kl.height()); };
+    const auto y_of = [&](double v) {
+      return l.kl.y1 - std::round(static_cast<float>(most > 0 ? std::clamp(v / most, 0.0, 1.0) : 0) * l.kl.height());
+    };
     const std::string name = b.first == b.last ? fmt::format("step {}", b.first) : fmt::format("steps {} to {}", b.first, b.last);
     if (std::isnan(b.kl_max)) continue;
     float top = y_of(b.kl_max);

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/atlas.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <set>
+
+#include "viz/format.h"
+#include "viz/headless.h"
+#include "viz/synthetic.h"
+#include "viz/views.h"
+
+namespace kvscope::viz {
+namespace {
+
+using namespace testing;
+
+class AtlasTest : public ::testing::Test {
+ protected:
+  AtlasTest() { canvas.frame.selection.lane = 3; }
+
+  ImVec2 at(int layer, int head, int token) const {
+    const Mark* row = find_mark(*view, "row", "L" + std::to_string(layer) + " H" + std::to_string(head));
+    return {84 + 4 * static_cast<float>(token) + 2, (row->min.y + row->max.y) / 2};  // 179 tokens: 4 px each from the label column on
+  }
+  const LaneSnapshot& lane() const { return snapshot.lanes[3]; }
+
+  Snapshot snapshot = synthetic::make_snapshot();
+  std::shared_ptr<TokenWindow> window = std::make_shared<TokenWindow>();
+  std::unique_ptr<View> view = make_atlas(window);
+  Headless canvas{snapshot};
+};
+
+TEST_F(AtlasTest, RowsAreElevenPixelsWithFourMoreBetweenLayers) {
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "row"), 24);
+  const Mark *a = find_mark(*view, "row", "L0 H0"), *b = find_mark(*view, "row", "L0 H1"), *c = find_mark(*view, "row", "L1 H0");
+  EXPECT_FLOAT_EQ(a->max.y - a->min.y, 11);
+  EXPECT_FLOAT_EQ(b->min.y - a->max.y, 1);
+  EXPECT_FLOAT_EQ(c->min.y - a->min.y, 52);
+  EXPECT_FLOAT_EQ(a->min.x, 84);
+  EXPECT_EQ(view->facts(canvas.frame), "step 12 · position 178 · 24 heads × 179 tokens · 4 px = 1 token");
+}
+
+TEST_F(AtlasTest, EveryTexelIsTheColourOfItsCategory) {
+  canvas.frame.selection.step = 2;
+  canvas.draw(*view);
+  const auto* image = canvas.textures.find("atlas.cells");
+  ASSERT_NE(image, nullptr);
+  ASSERT_EQ(image->width, 179);
+  ASSERT_EQ(image->height, 24);
+  std::set<Category> met;
+  for (int h = 0; h < 24; ++h) {
+    const auto expected = categories_of(snapshot, lane(), 2, h);
+    for (int t = 0; t < 179; ++t) {
+      const Category c = expected[static_cast<std::size_t>(t)];
+      met.insert(c);
+      const std::uint32_t texel = image->rgba[static_cast<std::size_t>(h * 179 + t)];
+      ASSERT_EQ(texel, c == Category::unseen ? 0u : colour(cell_fill(dark_theme(), c))) << "head " << h << " token " << t;
+    }
+  }
+  EXPECT_EQ(met.size(), 7u) << "the example must show every category";
+}
+
+TEST_F(AtlasTest, TheBottomRowCountsTheHeadsThatRepresentAToken) {
+  canvas.frame.selection.step = 2;
+  canvas.draw(*view);
+  const auto* image = canvas.textures.find("atlas.heads");
+  ASSERT_NE(image, nullptr);
+  ASSERT_EQ(image->width, 169);
+  for (int t = 0; t < 169; ++t) {
+    int n = 0;
+    for (int h = 0; h < 24; ++h) n += slot_of(*lane().fates, *lane().steps[2], h, t) >= 0;
+    ASSERT_EQ(image->rgba[static_cast<std::size_t>(t)], colour(ramp(dark_theme().sequential, n / 24.0))) << t;
+  }
+}
+
+TEST_F(AtlasTest, TheTextureIsRebuiltOnlyWhenWhatItShowsChanges) {
+  canvas.draw(*view);
+  const auto uploads = [&] { return canvas.textures.find("atlas.cells")->uploads; };
+  EXPECT_EQ(uploads(), 1);
+  canvas.move(*view, at(2, 1, 40));
+  canvas.move(*view, at(3, 1, 41));
+  canvas.frame.selection.layer = 1;
+  canvas.draw(*view);
+  EXPECT_EQ(uploads(), 1);
+  canvas.frame.selection.step = 3;
+  canvas.draw(*view);
+  EXPECT_EQ(uploads(), 2);
+  canvas.frame.selection.lane = 2;
+  canvas.draw(*view);
+  EXPECT_EQ(uploads(), 3);
+  canvas.frame.theme = &light_theme();
+  canvas.draw(*view);
+  EXPECT_EQ(uploads(), 4);
+  ++snapshot.sequence;
+  canvas.draw(*view);
+  EXPECT_EQ(uploads(), 5);
+}
+
+TEST_F(AtlasTest, AClickSelectsHeadTokenAndItsSlot) {
+  canvas.draw(*view);
+  canvas.click(*view, at(4, 1, 87));
+  const Select* select = canvas.last<Select>();
+  ASSERT_NE(select, nullptr);
+  EXPECT_EQ(select->selection.layer, 4);
+  EXPECT_EQ(select->selection.kv_head, 1);
+  EXPECT_EQ(select->selection.tokens, (TokenRange{87, 87}));
+  EXPECT_EQ(select->selection.lane, 3);
+  const int slot = slot_of(*lane().fates, *lane().steps.back(), 17, 87);
+  EXPECT_EQ(select->selection.slot, slot >= 0 ? std::optional<int>(slot) : std::nullopt);
+  canvas.apply();
+  canvas.draw(*view);
+  EXPECT_NE(find_mark(*view, "selected head", "L4 H1"), nullptr);
+  EXPECT_NE(find_mark(*view, "selected tokens", "tokens 87 to 87"), nullptr);
+  EXPECT_NE(find_mark(*view, "tag", "87"), nullptr);
+}
+
+TEST_F(AtlasTest, AClickBetweenTwoRowsTakesTheNearest) {
+  canvas.draw(*view);
+  ImVec2 p = at(1, 3, 20);
+  p.y += 6.2f;  // in the gap below
+  canvas.click(*view, p);
+  ASSERT_NE(canvas.last<Select>(), nullptr);
+  EXPECT_EQ(canvas.last<Select>()->selection.kv_head, 3);
+}
+
+TEST_F(AtlasTest, AClickOnALabelSelectsTheLayerOrTheHead) {
+  canvas.draw(*view);
+  canvas.click(*view, {18, at(2, 1, 0).y});
+  EXPECT_EQ(canvas.last<Select>()->selection.layer, 2);
+  EXPECT_FALSE(canvas.last<Select>()->selection.kv_head.has_value());
+  canvas.click(*view, {70, at(2, 3, 0).y});
+  EXPECT_EQ(canvas.last<Select>()->selection.kv_head, 3);
+}
+
+TEST_F(AtlasTest, DraggingWithCtrlBrushesATokenRangeInEitherDirection) {
+  canvas.draw(*view);
+  canvas.io().KeyCtrl = true;
+  canvas.drag(*view, at(0, 0, 88), at(3, 0, 85));
+  ASSERT_NE(canvas.last<Select>(), nullptr);
+  EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{85, 88}));
+  EXPECT_FALSE(canvas.last<Select>()->selection.layer.has_value());
+}
+
+TEST_F(AtlasTest, APlainDragSelectsNothing) {
+  canvas.draw(*view);
+  canvas.drag(*view, at(0, 0, 88), at(3, 0, 60));
+  EXPECT_EQ(canvas.last<Select>(), nullptr);
+}
+
+TEST_F(AtlasTest, TheWheelZoomsAboutTheTokenUnderTheCursor) {
+  canvas.draw(*view);
+  const ImVec2 p = at(2, 0, 100);
+  for (int i = 0; i < 6; ++i) canvas.wheel(*view, p, 1);
+  EXPECT_GT(window->count, 0);
+  EXPECT_LT(window->count, 60);
+  canvas.apply();
+  canvas.click(*view, p);
+  EXPECT_NEAR(canvas.last<Select>()->selection.tokens->first, 100, 1);
+  for (int i = 0; i < 20; ++i) canvas.wheel(*view, p, -1);
+  EXPECT_EQ(window->count, 0);  // all tokens again
+}
+
+TEST_F(AtlasTest, ADragPansAZoomedAtlasAndStopsAtItsEnds) {
+  canvas.draw(*view);
+  for (int i = 0; i < 8; ++i) canvas.wheel(*view, at(2, 0, 100), 1);
+  const double before = window->first;
+  const ImVec2 p = at(2, 0, 100);
+  canvas.drag(*view, p, {p.x - 120, p.y});
+  EXPECT_GT(window->first, before);
+  for (int i = 0; i < 30; ++i) canvas.drag(*view, p, {p.x - 300, p.y});
+  canvas.draw(*view);
+  const double shown = 732.0 / std::floor(732.0 / window->count);
+  EXPECT_NEAR(window->first + shown, 179, 1.0);
+}
+
+TEST_F(AtlasTest, DoubleClickShowsOneLayerLargeAndTogglesBack) {
+  canvas.draw(*view);
+  canvas.double_click(*view, at(3, 2, 60));
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "row"), 4);
+  const Mark* row = find_mark(*view, "row", "L3 H2");
+  ASSERT_NE(row, nullptr);
+  EXPECT_GE(row->max.y - row->min.y, 35);
+  canvas.io().DeltaTime = 1;  // so long after the clicks before that the next one starts afresh
+  canvas.draw(*view);
+  canvas.io().DeltaTime = 1.0f / 60;
+  row = find_mark(*view, "row", "L3 H2");
+  canvas.double_click(*view, centre(*row));
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "row"), 24);
+}
+
+TEST_F(AtlasTest, TheTooltipSaysWhatFateScoreAndContext) {
+  canvas.frame.selection.step = 2;
+  canvas.draw(*view);
+  int token = 30;  // an evicted one
+  while (categories_of(snapshot, lane(), 2, 0)[static_cast<std::size_t>(token)] != Category::evicted) ++token;
+  canvas.move(*view, at(0, 0, token));
+  const HoverAt* hover = canvas.last<HoverAt>();
+  ASSERT_NE(hover, nullptr);
+  EXPECT_EQ(hover->hover.token, token);
+  ASSERT_GE(hover->tooltip.size(), 3u);
+  EXPECT_LE(hover->tooltip.size(), 12u);
+  EXPECT_EQ(hover->tooltip[0], "L0 · H0 · token " + std::to_string(token) + " " + viz::quoted(token_text(snapshot, token)));
+  EXPECT_EQ(hover->tooltip[1].substr(0, 16), "evicted at step ");
+  const std::size_t n = canvas.intents.size();
+  canvas.draw(*view);
+  EXPECT_EQ(canvas.intents.size(), n) << "a resting mouse must not ask for repaints";
+  canvas.move(*view, {-FLT_MAX, -FLT_MAX});
+  EXPECT_EQ(canvas.last<HoverAt>()->hover, Hover{});
+}
+
+TEST_F(AtlasTest, MergedTokensNameTheirSlotAndTheStep) {
+  const auto now = categories_of(snapshot, lane(), 12, 5);
+  const auto merged = static_cast<int>(std::find(now.begin(), now.end(), Category::merged) - now.begin());
+  const HeadFates& f = lane().fates->heads[5];
+  const auto i = static_cast<std::size_t>(merged);
+  EXPECT_EQ(fate_text(snapshot, lane(), 12, 5, merged).rfind("merged into " + std::to_string(f.into[i]) + " ", 0), 0u);
+  const auto lines = token_tooltip(snapshot, lane(), 12, 5, merged);
+  const std::string votes = "votes of slot " + std::to_string(slot_of(*lane().fates, *lane().steps[12], 5, merged));
+  EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [&](const std::string& l) { return l.rfind(votes, 0) == 0; }));
+}
+
+TEST_F(AtlasTest, ArrowsMoveTheCellCursorAndEnterOpensTheInspector) {
+  canvas.frame.has_focus = true;
+  canvas.frame.selection.layer = 1;
+  canvas.frame.selection.kv_head = 3;
+  canvas.frame.selection.tokens = TokenRange{40, 40};
+  canvas.draw(*view);
+  EXPECT_TRUE(view->key(canvas.frame, "Down", canvas.intents));         // L2 H0
+  EXPECT_TRUE(view->key(canvas.frame, "Right", canvas.intents));        // 41
+  EXPECT_TRUE(view->key(canvas.frame, "Shift+Right", canvas.intents));  // 51
+  EXPECT_EQ(canvas.last<HoverAt>()->hover.layer, 2);
+  EXPECT_EQ(canvas.last<HoverAt>()->hover.token, 51);
+  EXPECT_EQ(view->cursor_text(canvas.frame).rfind("L2 · H0 · token 51 ", 0), 0u);
+  EXPECT_TRUE(view->key(canvas.frame, "Enter", canvas.intents));
+  EXPECT_NE(canvas.last<OpenInspector>(), nullptr);
+  EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{51, 51}));
+  EXPECT_TRUE(view->key(canvas.frame, "End", canvas.intents));
+  EXPECT_TRUE(view->key(canvas.frame, "Right", canvas.intents));  // stays
+  EXPECT_EQ(canvas.last<HoverAt>()->hover.token, 178);
+  EXPECT_FALSE(view->key(canvas.frame, "F7", canvas.intents));
+}
+
+TEST_F(AtlasTest, PlusAndMinusZoomAndZeroFits) {
+  canvas.draw(*view);
+  for (int i = 0; i < 9; ++i) view->key(canvas.frame, "+", canvas.intents);
+  canvas.draw(*view);
+  EXPECT_GT(window->count, 0);
+  view->key(canvas.frame, "0", canvas.intents);
+  canvas.draw(*view);
+  EXPECT_EQ(window->count, 0);
+}
+
+TEST_F(AtlasTest, TheTableHoldsTheNumbersOfTheSelectedHead) {
+  canvas.frame.selection.layer = 2;
+  canvas.frame.selection.kv_head = 1;
+  const Table table = view->table(canvas.frame);
+  ASSERT_EQ(table.rows.size(), 179u);
+  const auto now = categories_of(snapshot, lane(), 12, 9);
+  for (std::size_t t = 0; t < 179; ++t) {
+    EXPECT_EQ(table.rows[t][0], "2");
+    EXPECT_EQ(table.rows[t][4], category_name(now[t]));
+  }
+  EXPECT_EQ(table.note, "");
+}
+
+TEST_F(AtlasTest, ThreePixelsShowCategoriesAndLessShowsFractions) {
+  canvas.frame.size.x = 84 + 12 + 3 * 179;
+  canvas.draw(*view);
+  EXPECT_EQ(view->marks().end(), std::find_if(view->marks().begin(), view->marks().end(),
+                                              [](const Mark& m) { return m.kind == "row" && m.value != "category"; }));
+  canvas.frame.size.x -= 1;
+  canvas.draw(*view);
+  const auto* image = canvas.textures.find("atlas.cells");
+  EXPECT_EQ(find_mark(*view, "row", "L0 H0")->value, "represented");
+  const std::set<std::uint32_t> mixed(image->rgba.begin(), image->rgba.end());
+  for (Category c : {Category::sink, Category::merged, Category::recent, Category::kept}) {
+    EXPECT_EQ(mixed.count(colour(cell_fill(dark_theme(), c))), 0u) << "a category colour among fractions";
+  }
+  EXPECT_EQ(find_mark(*view, "legend", "sink"), nullptr);
+}
+
+TEST_F(AtlasTest, FractionsEqualACountByHand) {
+  canvas.frame.size.x = 84 + 12 + 250;  // 1.4 px a token: bins of two
+  canvas.frame.selection.step = 2;
+  canvas.draw(*view);
+  const auto* image = canvas.textures.find("atlas.cells");
+  ASSERT_EQ(image->width, 90);
+  for (int h : {0, 7, 23}) {
+    for (int b = 0; b < 84; ++b) {
+      int n = 0;
+      for (int t = 2 * b; t < 2 * b + 2; ++t) n += slot_of(*lane().fates, *lane().steps[2], h, t) >= 0;
+      ASSERT_EQ(image->rgba[static_cast<std::size_t>(h * 90 + b)], colour(ramp(dark_theme().sequential, n / 2.0))) << h << " " << b;
+    }
+  }
+}
+
+TEST(RepresentedCounts, EqualABruteForceCountOverAnyRange) {
+  synthetic::Shape shape;
+  shape.n_layers = 1;
+  shape.prefill = false;
+  const Snapshot snapshot = synthetic::make_snapshot(shape);
+  const LaneSnapshot& lane = snapshot.lanes[3];
+  for (int s : {0, 30, 100, 178}) {
+    const StepRecord& step = *lane.steps[static_cast<std::size_t>(s)];
+    const RepresentedCounts counts(*lane.fates, step);
+    ASSERT_EQ(counts.n_tokens(), s + 1);
+    for (int first = -3; first < s + 5; first += 7) {
+      for (int last : {first - 1, first, first + 5, first + 8, first + 41, 500}) {
+        int n = 0;
+        for (int t = std::max(0, first); t <= std::min(last, s); ++t) n += slot_of(*lane.fates, step, 2, t) >= 0;
+        ASSERT_EQ(counts.count(*lane.fates, s, 2, first, last), n) << first << " to " << last << " at step " << s;
+      }
+    }
+  }
+}
+
+TEST(AtlasRows, ShrinkGracefullyAndFallBackToLayers) {
+  const Rect area{84, 30, 816, 338};
+  EXPECT_FLOAT_EQ(layout_rows(6, 4, {}, area, 1).cell, 11);
+  EXPECT_FLOAT_EQ(layout_rows(2, 2, {}, area, 1).cell, 16);  // no taller than reads well
+  const AtlasRows many = layout_rows(12, 6, {}, area, 1);
+  EXPECT_FALSE(many.by_layer);
+  EXPECT_GE(many.cell, 3);
+  EXPECT_LE(many.rows.back().y1, area.y1);
+  const AtlasRows layers = layout_rows(32, 32, {}, area, 1);
+  EXPECT_TRUE(layers.by_layer);
+  EXPECT_EQ(layers.rows.size(), 32u);
+  EXPECT_LE(layers.rows.back().y1, area.y1 + 1);
+  AtlasRowView zoomed;
+  zoomed.zoom = 20;
+  EXPECT_FALSE(layout_rows(32, 32, zoomed, area, 1).by_layer);  // zooming the rows opens the heads
+  AtlasRowView single;
+  single.only_layer = 5;
+  EXPECT_EQ(layout_rows(32, 32, single, area, 1).rows.size(), 32u);
+  EXPECT_TRUE(layout_rows(0, 4, {}, area, 1).rows.empty());
+}
+
+TEST(AtlasAtScale, ThirtyTwoByThirtyTwoHeadsOfThirtyTwoThousandTokensStayWithinTheBudget) {
+  const Snapshot snapshot = synthetic::make_huge_snapshot(32, 32, 32768);
+  Headless canvas(snapshot);
+  canvas.frame.selection.lane = 1;
+  const auto view = make_atlas(std::make_shared<TokenWindow>());
+  const auto viewport = static_cast<std::size_t>(828 * 406);
+  const auto check = [&](const ImDrawData* data) {
+    EXPECT_LE(view->marks().size(), 5000u);
+    EXPECT_LE(data->TotalVtxCount, 4 * 5000);
+    const auto* cells = canvas.textures.find("atlas.cells");
+    EXPECT_LE(cells->rgba.size() + canvas.textures.find("atlas.heads")->rgba.size(), viewport);
+  };
+  check(canvas.draw(*view));
+  EXPECT_EQ(count_marks(*view, "layer"), 32);
+  const auto begin = std::chrono::steady_clock::now();
+  const int frames = 20;
+  for (int i = 0; i < frames; ++i) {
+    canvas.wheel(*view, {400, 150}, 1);
+    check(canvas.draw(*view));
+  }
+  for (int i = 0; i < frames; ++i) {
+    canvas.io().KeyShift = true;
+    canvas.wheel(*view, {400, 150}, 1);
+    check(canvas.draw(*view));
+  }
+  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count() / (6 * frames);
+  RecordProperty("ms_per_frame", std::to_string(ms));
+  std::printf("zoom at 32 x 32 x 32768: %.2f ms a frame\n", ms);
+}
+
+TEST(AtlasEmpty, NothingToShowIsSaid) {
+  Snapshot snapshot;
+  Headless canvas(snapshot);
+  const auto view = make_atlas(std::make_shared<TokenWindow>());
+  canvas.draw(*view);
+  ASSERT_NE(find_mark(*view, "empty", "No model"), nullptr);
+  snapshot.model = synthetic::model({});
+  canvas.draw(*view);
+  ASSERT_NE(find_mark(*view, "empty", "0 tokens"), nullptr);
+  EXPECT_FALSE(view->key(canvas.frame, "Right", canvas.intents));
+  EXPECT_EQ(view->cursor_text(canvas.frame), "no tokens");
+  EXPECT_TRUE(view->table(canvas.frame).rows.empty());
+  canvas.frame.size = {3, 2};  // a panel squeezed to nothing
+  canvas.draw(*view);
+}
+
+TEST(AtlasEmpty, TinyPanelsAndSelectionsOutOfRangeAreHarmless) {
+  const Snapshot snapshot = synthetic::make_snapshot();
+  const auto view = make_atlas(std::make_shared<TokenWindow>());
+  Headless canvas(snapshot);
+  canvas.frame.has_focus = true;
+  canvas.frame.selection.lane = 99;
+  canvas.draw(*view);
+  canvas.frame.selection.lane = 3;
+  canvas.frame.selection.layer = 99;
+  canvas.frame.selection.kv_head = 99;
+  canvas.frame.selection.tokens = TokenRange{5000, 6000};
+  canvas.frame.selection.step = 5000;
+  canvas.frame.hover = {99, 99, 99999, 99, 99};
+  for (ImVec2 size : {ImVec2(1, 1), ImVec2(60, 40), ImVec2(100, 90), ImVec2(200, 120), ImVec2(3000, 2000)}) {
+    canvas.frame.size = size;
+    canvas.draw(*view);
+    canvas.wheel(*view, {size.x / 2, size.y / 2}, 3);
+    canvas.click(*view, {size.x / 2, size.y / 2});
+  }
+}
+
+}  // namespace
+}  // namespace kvscope::viz

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/head_grid.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "viz/format.h"
+#include "viz/headless.h"
+#include "viz/synthetic.h"
+
+namespace kvscope::viz {
+namespace {
+
+using namespace testing;
+
+class HeadGridTest : public ::testing::Test {
+ protected:
+  HeadGridTest() {
+    canvas.frame.selection.lane = 3;
+    canvas.frame.selection.step = 2;
+  }
+  const StepRecord& record() const { return *snapshot.lanes[3].steps[2]; }
+  /// Replaces the record shown by a copy that can be changed.
+  StepRecord& edit() {
+    auto copy = std::make_shared<StepRecord>(record());
+    StepRecord& reference = *copy;
+    snapshot.lanes[3].steps[2] = copy;
+    return reference;
+  }
+
+  Snapshot snapshot = synthetic::make_snapshot();
+  HeadGrid view;
+  Headless canvas{snapshot, {346, 306}};
+};
+
+TEST_F(HeadGridTest, CellsHaveTheMeasuresOfTheDesign) {
+  canvas.draw(view);
+  EXPECT_EQ(count_marks(view, "cell"), 24);
+  const Mark *a = find_mark(view, "cell", "L0 H0"), *b = find_mark(view, "cell", "L1 H1");
+  EXPECT_NEAR(a->max.x - a->min.x, 70, 2);
+  EXPECT_NEAR(a->max.y - a->min.y, 36, 2);
+  EXPECT_FLOAT_EQ(b->min.x - a->max.x, 3);
+  EXPECT_FLOAT_EQ(b->min.y - a->max.y, 3);
+}
+
+TEST_F(HeadGridTest, EveryCellPrintsTheValueOfItsRecord) {
+  canvas.draw(view);
+  for (const HeadRecord& h : record().heads) {
+    const Mark* cell = find_mark(view, "cell", "L" + std::to_string(h.layer) + " H" + std::to_string(h.kv_head));
+    ASSERT_NE(cell, nullptr);
+    EXPECT_EQ(cell->value, format_number(h.local_l1_wo));
+  }
+}
+
+TEST_F(HeadGridTest, KeysOneToSixChooseTheMetric) {
+  const char* const names[] = {"local error after Wₒ", "local error", "retained", "votes lost", "attention lost", "slots"};
+  for (int m = 0; m < kHeadMetrics; ++m) {
+    EXPECT_TRUE(view.key(canvas.frame, std::string(1, static_cast<char>('1' + m)), canvas.intents));
+    EXPECT_EQ(view.facts(canvas.frame), names[m]);
+    canvas.draw(view);
+    const double v = head_metric(record().heads[0], static_cast<HeadMetric>(m), 169);
+    EXPECT_EQ(find_mark(view, "cell", "L0 H0")->value, format_metric(static_cast<HeadMetric>(m), v));
+  }
+  EXPECT_FALSE(view.key(canvas.frame, "7", canvas.intents));
+  EXPECT_EQ(format_metric(HeadMetric::retained, 42.0 / 167), "25.1 %");
+}
+
+TEST_F(HeadGridTest, WhatWasNotMeasuredIsNotAvailableAndNeverZero) {
+  StepRecord& r = edit();
+  r.heads[5].local_l1_wo = kNotAvailable;
+  r.heads[6].local_l1_wo = 0;
+  canvas.draw(view);
+  EXPECT_EQ(find_mark(view, "cell", "L1 H1")->value, "n/a");
+  EXPECT_EQ(find_mark(view, "cell", "L1 H2")->value, "0");
+  for (HeadRecord& h : r.heads) h.local_l1_wo = kNotAvailable;  // no shadow cache: nothing at all
+  canvas.draw(view);
+  for (const Mark& m : view.marks()) {
+    if (m.kind == "cell") {
+      EXPECT_EQ(m.value, "n/a");
+    }
+  }
+}
+
+TEST_F(HeadGridTest, RangesOverTwoDecadesGetARootScaleThatIsNamed) {
+  StepRecord& r = edit();
+  for (HeadRecord& h : r.heads) h.local_l1_wo = 50;
+  r.heads[0].local_l1_wo = 729;
+  canvas.draw(view);
+  const Mark* legend = find_mark(view, "legend", "");
+  ASSERT_NE(legend, nullptr);
+  EXPECT_EQ(legend->value, "0 to 729, L1, this step");
+  r.heads[1].local_l1_wo = 0.00144;
+  canvas.draw(view);
+  EXPECT_EQ(find_mark(view, "legend", "")->value, "0 to 729, √ scale · L1, this step");
+}
+
+TEST_F(HeadGridTest, AClickSelectsTheHeadAndKeepsTheRest) {
+  canvas.frame.selection.tokens = TokenRange{3, 5};
+  canvas.draw(view);
+  canvas.click(view, centre(*find_mark(view, "cell", "L4 H1")));
+  ASSERT_NE(canvas.last<Select>(), nullptr);
+  EXPECT_EQ(canvas.last<Select>()->selection.layer, 4);
+  EXPECT_EQ(canvas.last<Select>()->selection.kv_head, 1);
+  EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{3, 5}));
+  canvas.apply();
+  canvas.draw(view);
+  EXPECT_NE(find_mark(view, "selected head", "L4 H1"), nullptr);
+}
+
+TEST_F(HeadGridTest, ArrowsWalkTheGridAndStopAtItsEdges) {
+  const auto press = [&](const char* key) {
+    EXPECT_TRUE(view.key(canvas.frame, key, canvas.intents));
+    canvas.apply();
+    return std::pair{canvas.frame.selection.layer, canvas.frame.selection.kv_head};
+  };
+  EXPECT_EQ(press("Right"), (std::pair{std::optional<int>(0), std::optional<int>(0)}));
+  EXPECT_EQ(press("Right"), (std::pair{std::optional<int>(0), std::optional<int>(1)}));
+  EXPECT_EQ(press("Down"), (std::pair{std::optional<int>(1), std::optional<int>(1)}));
+  EXPECT_EQ(press("End"), (std::pair{std::optional<int>(5), std::optional<int>(3)}));
+  EXPECT_EQ(press("Down"), (std::pair{std::optional<int>(5), std::optional<int>(3)}));
+  EXPECT_TRUE(view.key(canvas.frame, "Enter", canvas.intents));
+  EXPECT_NE(canvas.last<OpenInspector>(), nullptr);
+}
+
+TEST_F(HeadGridTest, TheTooltipRanksTheHead) {
+  StepRecord& r = edit();
+  for (HeadRecord& h : r.heads) h.local_l1_wo = 1;
+  r.heads[9].local_l1_wo = 2;
+  canvas.draw(view);
+  canvas.move(view, centre(*find_mark(view, "cell", "L2 H1")));
+  ASSERT_NE(canvas.last<HoverAt>(), nullptr);
+  EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(0), "L2 · H1");
+  EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(1), "local error after Wₒ 2.00 (L1, this step)");
+  EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(2), "rank 1 of 24 heads, 1 = highest");
+}
+
+TEST_F(HeadGridTest, TheTableHasARowPerHeadAndAllMetrics) {
+  const Table table = view.table(canvas.frame);
+  ASSERT_EQ(table.rows.size(), 24u);
+  EXPECT_EQ(table.columns.size(), 8u);
+  EXPECT_EQ(table.rows[17][0], "4");
+  EXPECT_EQ(table.rows[17][1], "1");
+  EXPECT_EQ(table.rows[17][7], "42.0000");
+}
+
+TEST(HeadGridSizes, AThousandHeadsFitTheSamePanel) {
+  const Snapshot snapshot = synthetic::make_huge_snapshot(32, 32, 64);
+  Headless canvas(snapshot, {346, 306});
+  HeadGrid view;
+  const ImDrawData* data = canvas.draw(view);
+  EXPECT_EQ(count_marks(view, "cell"), 1024);
+  EXPECT_LE(data->TotalVtxCount, 20000);
+  for (const Mark& m : view.marks()) {
+    EXPECT_GE(m.min.x, 0);
+    EXPECT_LE(m.max.x, 346);
+    EXPECT_LE(m.max.y, 306);
+  }
+}
+
+TEST(HeadGridSizes, EmptyAndTinyPanelsAreHarmless) {
+  Snapshot snapshot;
+  Headless canvas(snapshot, {346, 306});
+  HeadGrid view;
+  canvas.draw(view);
+  EXPECT_EQ(count_marks(view, "empty"), 1);
+  EXPECT_FALSE(view.key(canvas.frame, "Left", canvas.intents));
+  snapshot = synthetic::make_snapshot();
+  for (ImVec2 size : {ImVec2(1, 1), ImVec2(50, 40), ImVec2(80, 70)}) {
+    canvas.frame.size = size;
+    canvas.draw(view);
+    canvas.click(view, {size.x / 2, size.y / 2});
+  }
+}
+
+}  // namespace
+}  // namespace kvscope::viz

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "viz/format.h"
+#include "viz/headless.h"
+#include "viz/synthetic.h"
+
+namespace kvscope::viz {
+namespace {
+
+using namespace testing;
+
+Snapshot streamed(int n_prompt = 167) {
+  synthetic::Shape shape;
+  shape.n_layers = 3;
+  shape.n_prompt = n_prompt;
+  shape.prefill = false;
+  return synthetic::make_snapshot(shape);
+}
+
+TEST(StepSummaries, CountsEqualTheCategoriesOfEveryTokenAndHead) {
+  for (const bool prefill : {true, false}) {
+    synthetic::Shape shape;
+    shape.n_layers = 2;
+    shape.n_prompt = 90;
+    shape.slots = 20;
+    shape.prefill = prefill;
+    const Snapshot snapshot = synthetic::make_snapshot(shape);
+    for (const LaneSnapshot& lane : snapshot.lanes) {
+      const auto steps = summarise_steps(lane, prefill);
+      ASSERT_EQ(steps.size(), lane.steps.size());
+      for (std::size_t s = 0; s < steps.size(); ++s) {
+        std::array<double, kCategories> expected{};
+        int evicted = 0, merged = 0;
+        for (int h = 0; h < 8; ++h) {
+          for (Category c : categories_of(snapshot, lane, static_cast<int>(s), h)) {
+            if (c != Category::unseen) ++expected[static_cast<std::size_t>(c)];
+          }
+          for (const Event& e : lane.steps[s]->heads[static_cast<std::size_t>(h)].events)
+            ++(e.kind == Event::Kind::evict ? evicted : merged);
+        }
+        ASSERT_EQ(steps[s].counts, expected) << lane.title << " step " << s;
+        ASSERT_EQ(steps[s].evicted, evicted);
+        ASSERT_EQ(steps[s].merged, merged);
+        ASSERT_EQ(steps[s].tokens(), 8.0 * (lane.steps[s]->position + 1));
+      }
+    }
+  }
+}
+
+TEST(StepBins, AChangedTopChoiceIsNeverLost) {
+  std::vector<StepSummary> steps(10'000);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].step = static_cast<int>(i);
+    steps[i].kl = 0.01;
+  }
+  steps[7123].changed = true;
+  steps[7123].kl = 5;
+  steps[44].evicted = 9;
+  const auto bins = bin_steps(steps, 700);
+  ASSERT_LE(bins.size(), 700u);
+  EXPECT_EQ(bins.front().first, 0);
+  EXPECT_EQ(bins.back().last, 9999);
+  int changed = 0;
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    if (i > 0) {
+      EXPECT_EQ(bins[i].first, bins[i - 1].last + 1);
+    }
+    if (!bins[i].changed) continue;
+    ++changed;
+    EXPECT_LE(bins[i].first, 7123);
+    EXPECT_GE(bins[i].last, 7123);
+    EXPECT_EQ(bins[i].kl_max, 5);
+    EXPECT_EQ(bins[i].kl_min, 0.01);
+  }
+  EXPECT_EQ(changed, 1);
+  EXPECT_EQ(bins[2].evicted_max, 9);
+  EXPECT_TRUE(bin_steps({}, 100).empty());
+}
+
+TEST(StepBins, AStepWithoutKlStaysNotAvailable) {
+  std::vector<StepSummary> steps(3);
+  EXPECT_TRUE(std::isnan(bin_steps(steps, 1).at(0).kl_max));
+  steps[1].kl = 2;
+  EXPECT_EQ(bin_steps(steps, 1).at(0).kl_max, 2);
+}
+
+class TimelineTest : public ::testing::Test {
+ protected:
+  TimelineTest() { canvas.frame.selection.lane = 3; }
+  Snapshot snapshot = synthetic::make_snapshot();
+  Timeline view;
+  Headless canvas{snapshot, {828, 174}};
+};
+
+TEST_F(TimelineTest, FewStepsAreOneColumnEachWithItsNumbers) {
+  canvas.frame.selection.step = 2;
+  canvas.draw(view);
+  EXPECT_EQ(count_marks(view, "column"), 13);
+  const auto steps = summarise_steps(snapshot.lanes[3], true);
+  for (int s : {0, 2, 12}) {
+    const auto i = static_cast<std::size_t>(s);
+    const std::string name = "step " + std::to_string(s);
+    EXPECT_EQ(find_mark(view, "column", name)->value,
+              std::to_string(steps[i].evicted) + " evicted, " + std::to_string(steps[i].merged) + " merged");
+    EXPECT_EQ(find_mark(view, "kl", name)->value, format_number(steps[i].kl));
+  }
+  EXPECT_NE(find_mark(view, "current step", "step 2"), nullptr);
+  EXPECT_NE(find_mark(view, "legend", "top choice differs from the reference"), nullptr);
+}
+
+TEST_F(TimelineTest, TheHeightOfTheKlBarIsProportional) {
+  auto low = std::make_shared<StepRecord>(*snapshot.lanes[3].steps[4]), high = std::make_shared<StepRecord>(*snapshot.lanes[3].steps[5]);
+  low->kl = 10;
+  high->kl = 20;
+  snapshot.lanes[3].steps[4] = low;
+  snapshot.lanes[3].steps[5] = high;
+  canvas.draw(view);
+  const Mark *a = find_mark(view, "kl", "step 4"), *b = find_mark(view, "kl", "step 5");
+  EXPECT_NEAR((b->max.y - b->min.y) / (a->max.y - a->min.y), 2, 0.1);
+}
+
+TEST_F(TimelineTest, ClickingAColumnSetsTheStepAndTheLatestFollows) {
+  canvas.draw(view);
+  canvas.click(view, centre(*find_mark(view, "column", "step 7")));
+  ASSERT_NE(canvas.last<SetStep>(), nullptr);
+  EXPECT_EQ(canvas.last<SetStep>()->step, 7);
+  canvas.click(view, centre(*find_mark(view, "column", "step 12")));
+  EXPECT_FALSE(canvas.last<SetStep>()->step.has_value());
+}
+
+TEST_F(TimelineTest, DraggingScrubs) {
+  canvas.draw(view);
+  canvas.drag(view, centre(*find_mark(view, "column", "step 2")), centre(*find_mark(view, "column", "step 9")));
+  int n = 0;
+  for (const Intent& i : canvas.intents) n += std::holds_alternative<SetStep>(i);
+  EXPECT_GE(n, 4);
+  EXPECT_EQ(canvas.last<SetStep>()->step, 9);
+}
+
+TEST_F(TimelineTest, KeysStepByOneAndTen) {
+  canvas.frame.selection.step = 5;
+  const auto press = [&](const char* key) {
+    EXPECT_TRUE(view.key(canvas.frame, key, canvas.intents));
+    canvas.apply();
+    return canvas.frame.selection.step;
+  };
+  EXPECT_EQ(press("Left"), 4);
+  EXPECT_EQ(press("Right"), 5);
+  EXPECT_EQ(press("Shift+Left"), 0);
+  EXPECT_EQ(press("Shift+Right"), 10);
+  EXPECT_EQ(press("Home"), 0);
+  EXPECT_EQ(press("End"), std::nullopt);
+  EXPECT_EQ(press("Left"), 11);
+  EXPECT_FALSE(view.key(canvas.frame, "Up", canvas.intents));
+}
+
+TEST_F(TimelineTest, TheTooltipHasKlTopChoiceAndWhatWasRemoved) {
+  canvas.draw(view);
+  canvas.move(view, centre(*find_mark(view, "column", "step 3")));
+  const HoverAt* hover = canvas.last<HoverAt>();
+  ASSERT_NE(hover, nullptr);
+  EXPECT_EQ(hover->hover.step, 3);
+  EXPECT_EQ(hover->tooltip.at(0).rfind("step 3 · position 169", 0), 0u);
+  EXPECT_EQ(hover->tooltip.at(1), "KL(full ‖ lane) " + format_number(snapshot.lanes[3].steps[3]->kl) + " nats");
+  EXPECT_EQ(hover->tooltip.at(4), "slots 42 of 42 asked, mean of heads");
+}
+
+TEST_F(TimelineTest, AKlThatWasNotMeasuredIsNotAvailable) {
+  auto copy = std::make_shared<StepRecord>(*snapshot.lanes[3].steps[4]);
+  copy->kl = kNotAvailable;
+  snapshot.lanes[3].steps[4] = copy;
+  canvas.draw(view);
+  EXPECT_EQ(find_mark(view, "kl", "step 4")->value, "n/a");
+}
+
+TEST(TimelineBands, ManyStepsShareTheTokenAxisOfTheAtlas) {
+  const Snapshot snapshot = streamed();
+  Headless canvas(snapshot, {828, 174});
+  canvas.frame.selection.lane = 3;
+  canvas.frame.selection.step = 168;
+  Timeline view;
+  canvas.draw(view);
+  EXPECT_EQ(count_marks(view, "column"), 0);
+  EXPECT_EQ(count_marks(view, "slots"), 179);
+  const Mark* m = find_mark(view, "slots", "step 25");
+  EXPECT_FLOAT_EQ(m->min.x, 84 + 4 * 25);
+  EXPECT_EQ(m->value, "26.0000");  // all kept so far
+  EXPECT_EQ(find_mark(view, "slots", "step 100")->value, "42.0000");
+  EXPECT_NE(find_mark(view, "budget", "budget 42"), nullptr);
+  EXPECT_NEAR(find_mark(view, "current step", "step 168")->min.x, 84 + 4 * 168 + 2, 1);
+  int changed = 0;
+  for (const auto& s : snapshot.lanes[3].steps) changed += !s->top1_same;
+  EXPECT_EQ(count_marks(view, "changed"), changed);
+  canvas.click(view, {84 + 4 * 77 + 2, 40});
+  EXPECT_EQ(canvas.last<SetStep>()->step, 77);
+}
+
+TEST(TimelineBands, MoreStepsThanPixelsKeepEveryChangedColumn) {
+  Snapshot snapshot = streamed(1200);
+  int changed = 0;
+  for (auto& s : snapshot.lanes[3].steps) {
+    auto copy = std::make_shared<StepRecord>(*s);
+    copy->top1_same = copy->step % 100 != 50;
+    changed += !copy->top1_same;
+    s = copy;
+  }
+  Headless canvas(snapshot, {500, 174});
+  canvas.frame.selection.lane = 3;
+  Timeline view;
+  const ImDrawData* data = canvas.draw(view);
+  EXPECT_EQ(count_marks(view, "changed"), changed);
+  EXPECT_LE(view.marks().size(), 5000u);
+  EXPECT_LE(data->TotalVtxCount, 4 * 5000);
+}
+
+TEST(TimelineEmpty, NoStepsAndTinyPanelsAreHarmless) {
+  Snapshot snapshot;
+  Headless canvas(snapshot, {828, 174});
+  Timeline view;
+  canvas.draw(view);
+  EXPECT_NE(find_mark(view, "empty", "No steps yet"), nullptr);
+  EXPECT_FALSE(view.key(canvas.frame, "Left", canvas.intents));
+  EXPECT_EQ(view.cursor_text(canvas.frame), "no steps");
+  snapshot = synthetic::make_snapshot();
+  ++snapshot.sequence;
+  for (ImVec2 size : {ImVec2(1, 1), ImVec2(90, 30), ImVec2(300, 60), ImVec2(2500, 900)}) {
+    canvas.frame.size = size;
+    canvas.draw(view);
+    canvas.click(view, {size.x - 20, size.y / 3});
+  }
+}
+
+}  // namespace
+}  // namespace kvscope::viz
