@@ -59,9 +59,18 @@ QPainterPath shape(Icon which, bool& solid) {
       break;
     case Icon::left: polygon(p, {{10, 3.5}, {5.5, 8}, {10, 12.5}}, false); break;
     case Icon::right: polygon(p, {{6, 3.5}, {10.5, 8}, {6, 12.5}}, false); break;
-    case Icon::back:
-      polygon(p, {{7, 3.5}, {2.5, 8}, {7, 12.5}}, false);
-      polygon(p, {{2.5, 8}, {13.5, 8}}, false);
+    case Icon::first:
+      polygon(p, {{11.5, 4}, {7.5, 8}, {11.5, 12}}, false);
+      polygon(p, {{4.5, 4}, {4.5, 12}}, false);
+      break;
+    case Icon::last:
+      polygon(p, {{4.5, 4}, {8.5, 8}, {4.5, 12}}, false);
+      polygon(p, {{11.5, 4}, {11.5, 12}}, false);
+      break;
+    case Icon::playLine: polygon(p, {{5, 3.5}, {12, 8}, {5, 12.5}}, true); break;
+    case Icon::pause:
+      polygon(p, {{6, 4}, {6, 12}}, false);
+      polygon(p, {{10, 4}, {10, 12}}, false);
       break;
   }
   return p;

@@ -215,6 +215,7 @@ void MainWindow::play(bool on) {
   else
     m_play.stop();
   m_play_action->setChecked(on);
+  if (m_play_button) panel("timeline")->setButtonIcon(m_play_button, on ? Icon::pause : Icon::playLine);
 }
 
 void MainWindow::back() {

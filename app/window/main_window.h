@@ -134,6 +134,7 @@ class MainWindow : public QMainWindow {
   HelpDialog* m_help = nullptr;
   QAction *m_play_action = nullptr, *m_show_inspect = nullptr, *m_show_inspector = nullptr, *m_show_compare = nullptr;
   QMenu* m_remove_menu = nullptr;
+  QToolButton* m_play_button = nullptr;
 };
 
 }  // namespace kvscope

@@ -29,6 +29,8 @@ QComboBox* headerBox(const QString& name) {
   box->setAccessibleName(name);
   box->setToolTip(name);
   box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  box->setFixedHeight(22);
+  box->setMaximumWidth(170);
   return box;
 }
 
@@ -65,7 +67,7 @@ Panel* MainWindow::addCanvasPanel(viz::View& view) {
   auto* canvas = new CanvasWidget(view, m_workspace, m_renderer.get(), m_no_pictures);
   m_canvases.push_back(canvas);
   Panel* panel = addPanel(view.id(), view.title(), canvas);
-  connect(canvas, &CanvasWidget::factsChanged, panel, [panel, canvas] { panel->setFacts(canvas->facts()); });
+  connect(canvas, &CanvasWidget::factsChanged, this, [this] { refreshHeaders(); });
   connect(canvas, &CanvasWidget::openInspectorRequested, this, [this] { showPage(Page::inspector); });
   connect(canvas, &CanvasWidget::removeLaneRequested, &m_controller, &SessionController::removeLane);
   connect(canvas, &CanvasWidget::budgetRequested, this, [this](int lane, int n) {
@@ -96,9 +98,12 @@ void MainWindow::addOptionBoxes(Panel& panel, CanvasWidget& canvas) {
       const std::vector<viz::Option> now = canvas.view().options();
       if (i < now.size()) box->setCurrentIndex(now[i].current);
     });
-    auto* name = new QLabel(QString::fromStdString(options[i].name));
-    name->setObjectName("facts");
-    panel.addControl(name);
+    // Where the facts are the choice itself, the list is enough.
+    if (canvas.facts() != box->currentText()) {
+      auto* name = new QLabel(QString::fromStdString(options[i].name));
+      name->setObjectName("facts");
+      panel.addControl(name);
+    }
     panel.addControl(box);
   }
 }
@@ -135,21 +140,16 @@ void MainWindow::addHeadBox(Panel& panel) {
 }
 
 void MainWindow::addTransport(Panel& panel) {
-  struct Button {
-    const char* text;
-    const char* help;
-    std::function<void()> run;
+  const auto add = [&](Icon which, const QString& help, std::function<void()> run) {
+    QToolButton* button = panel.addButton(which, help);
+    connect(button, &QToolButton::clicked, this, std::move(run));
+    return button;
   };
-  const Button buttons[] = {{"⏮", "First step (Home)", [this] { goToStep(0); }},
-                            {"◀", "One step back (Left)", [this] { stepBy(-1); }},
-                            {"▶", "Play (Space)", [this] { play(!m_play.isActive()); }},
-                            {"▶|", "One step forward (Right)", [this] { stepBy(1); }},
-                            {"⏭", "Latest step (End)", [this] { goToStep(-1); }}};
-  for (const Button& b : buttons) {
-    auto* button = headerButton(b.text, b.help);
-    connect(button, &QToolButton::clicked, this, b.run);
-    panel.addLeading(button);
-  }
+  add(Icon::first, "First step (Home)", [this] { goToStep(0); });
+  add(Icon::left, "One step back (Left)", [this] { stepBy(-1); });
+  m_play_button = add(Icon::playLine, "Play the steps (Space)", [this] { play(!m_play.isActive()); });
+  add(Icon::right, "One step forward (Right)", [this] { stepBy(1); });
+  add(Icon::last, "Latest step (End)", [this] { goToStep(-1); });
 }
 
 void MainWindow::buildPanels() {
@@ -248,10 +248,21 @@ void MainWindow::toggleMaximised(Panel* panel) {
 }
 
 void MainWindow::refreshHeaders() {
-  for (CanvasWidget* canvas : m_canvases) panel(canvas->view().id())->setFacts(canvas->facts());
-  if (Panel* strip = panel("head_strip")) {
-    const viz::Selection& s = m_workspace.selection();
-    strip->setTitle(s.layer && s.kv_head ? "Head " + QString::fromStdString(viz::head_name(*s.layer, *s.kv_head)) : "Head");
+  for (CanvasWidget* canvas : m_canvases) {
+    QString facts = canvas->facts();
+    // What the header says elsewhere is not said twice.
+    for (const viz::Option& option : canvas->view().options())
+      if (option.current >= 0 && option.current < static_cast<int>(option.choices.size()) &&
+          facts == QString::fromStdString(option.choices[static_cast<std::size_t>(option.current)]))
+        facts.clear();
+    Panel* header = panel(canvas->view().id());
+    if (header->id() == "head_strip") {
+      const viz::Selection& s = m_workspace.selection();
+      const QString head = s.layer && s.kv_head ? QString::fromStdString(viz::head_name(*s.layer, *s.kv_head)) : QString();
+      header->setTitle(head.isEmpty() ? QString("Head") : "Head " + head);
+      if (!head.isEmpty() && facts.startsWith(head + " · ")) facts.remove(0, head.size() + 3);
+    }
+    header->setFacts(facts);
   }
 }
 

@@ -45,6 +45,7 @@ Panel::Panel(const QString& id, const QString& title, QWidget* content, QObject*
   m_facts->setObjectName("facts");
   m_maximise = new QToolButton(m_header);
   m_maximise->setObjectName("header");
+  m_maximise->setFocusPolicy(Qt::StrongFocus);
   m_maximise->setToolTip("Maximise this panel (F11)");
   m_maximise->setAccessibleName("Maximise " + title);
   connect(m_maximise, &QToolButton::clicked, this, &Panel::maximiseRequested);
@@ -54,7 +55,7 @@ Panel::Panel(const QString& id, const QString& title, QWidget* content, QObject*
   row->setSpacing(8);
   row->addWidget(m_title);
   m_leading = new QHBoxLayout;
-  m_leading->setSpacing(2);
+  m_leading->setSpacing(4);
   row->addLayout(m_leading);
   row->addWidget(m_facts, 1);
   m_controls = new QHBoxLayout;
@@ -72,7 +73,23 @@ QString Panel::title() const { return m_title->text(); }
 
 void Panel::addControl(QWidget* control) { m_controls->addWidget(control); }
 
-void Panel::addLeading(QWidget* control) { m_leading->addWidget(control); }
+QToolButton* Panel::addButton(Icon which, const QString& help) {
+  auto* button = new QToolButton(m_header);
+  button->setObjectName("header");
+  button->setToolTip(help);
+  button->setAccessibleName(help);
+  button->setFocusPolicy(Qt::StrongFocus);
+  m_leading->addWidget(button);
+  m_buttons.emplace_back(button, which);
+  button->setIcon(icon(which, m_colour, m_disabled));
+  return button;
+}
+
+void Panel::setButtonIcon(QToolButton* button, Icon which) {
+  for (auto& [known, shown] : m_buttons)
+    if (known == button) shown = which;
+  button->setIcon(icon(which, m_colour, m_disabled));
+}
 
 void Panel::setTitle(const QString& title) { m_title->setText(title); }
 
@@ -88,6 +105,7 @@ void Panel::applyTheme(const viz::Theme& theme) {
   m_colour = toColor(theme.secondary);
   m_disabled = toColor(theme.disabled);
   setMaximised(m_maximised);
+  for (const auto& [button, which] : m_buttons) button->setIcon(icon(which, m_colour, m_disabled));
 }
 
 QDockWidget* Panel::makeDock(QWidget* parent) {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include <QDockWidget>
 #include <QFrame>
 #include <QLabel>
+
+#include "app/window/style.h"
 
 class QBoxLayout;
 class QToolButton;
@@ -47,8 +52,9 @@ class Panel : public QObject {
   QFrame* body() const { return m_body; }
   /// Controls at the right of the header, before the maximise button.
   void addControl(QWidget* control);
-  /// Right after the title.
-  void addLeading(QWidget* control);
+  /// Icon button right after the title.
+  QToolButton* addButton(Icon which, const QString& help);
+  void setButtonIcon(QToolButton* button, Icon which);
   void setTitle(const QString& title);
   void setFacts(const QString& facts);
   void setMaximised(bool maximised);
@@ -73,6 +79,7 @@ class Panel : public QObject {
   QBoxLayout* m_leading;
   QToolButton* m_maximise;
   bool m_maximised = false;
+  std::vector<std::pair<QToolButton*, Icon>> m_buttons;
   QColor m_colour, m_disabled;
 };
 

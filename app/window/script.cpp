@@ -30,36 +30,67 @@ void turn(int ms) {
   while (timer.elapsed() < ms);
 }
 
-/// Repaints every visible canvas with a moving mouse; prints medians.
-int benchDraw(MainWindow& window) {
-  struct Page {
-    MainWindow::Page page;
-    const char* name;
+struct Samples {
+  std::vector<double> submit, surface, whole;
+};
+
+double msSince(const QElapsedTimer& timer) { return static_cast<double>(timer.nsecsElapsed()) * 1e-6; }
+
+/// Repaints the page with a hover that moves from token to token: all of its canvases at once, as in use, and each one alone.
+void benchPage(MainWindow& window, MainWindow::Page page, const char* name) {
+  window.showPage(page);
+  turn(300);
+  std::vector<CanvasWidget*> shown;
+  for (CanvasWidget* canvas : window.canvases())
+    if (canvas->isVisible()) shown.push_back(canvas);
+  const auto hover = [&window](int token) {
+    viz::Hover at;
+    at.token = token;
+    window.workspace().setHover(at);
   };
-  std::printf("canvas          pixels        submit ms   whole repaint ms\n");
-  for (const Page page : {Page{MainWindow::Page::inspect, "inspect"}, Page{MainWindow::Page::inspector, "inspector"},
-                          Page{MainWindow::Page::compare, "compare"}}) {
-    window.showPage(page.page);
-    turn(300);
-    for (CanvasWidget* canvas : window.canvases()) {
-      if (!canvas->isVisible()) continue;
-      std::vector<double> submit, whole;
-      for (int i = 0; i < kFrames; ++i) {
-        // A hover that moves makes the view look up and highlight, as in use.
-        viz::Hover hover;
-        hover.token = i;
-        window.workspace().setHover(hover);
-        QElapsedTimer timer;
-        timer.start();
-        canvas->invalidate();
-        canvas->repaint();
-        whole.push_back(static_cast<double>(timer.nsecsElapsed()) * 1e-6);
-        submit.push_back(canvas->times().submit_ms);
-      }
-      const std::string pixels = std::to_string(canvas->width()) + "x" + std::to_string(canvas->height());
-      std::printf("%-15s %-13s %9.2f   %16.2f\n", canvas->view().id(), pixels.c_str(), median(submit), median(whole));
-    }
+  const auto row = [](const char* what, const QSize& size, const Samples& s) {
+    const std::string pixels = std::to_string(size.width()) + "x" + std::to_string(size.height());
+    std::printf("%-22s %-10s %8.2f %10.2f %10.2f\n", what, pixels.c_str(), median(s.submit), median(s.surface), median(s.whole));
+  };
+  Samples all;
+  for (int i = 0; i < kFrames; ++i) {
+    QElapsedTimer timer;
+    timer.start();
+    hover(i);
+    shown.front()->repaint();  // paints everything that waits
+    all.whole.push_back(msSince(timer));
+    double submit = 0, surface = 0;
+    for (const CanvasWidget* canvas : shown) submit += canvas->times().submit_ms, surface += canvas->times().total_ms;
+    all.submit.push_back(submit);
+    all.surface.push_back(surface);
   }
+  row((std::string("page ") + name).c_str(), window.size(), all);
+  for (CanvasWidget* canvas : shown) {
+    Samples one;
+    for (int i = 0; i < kFrames; ++i) {
+      {
+        const QSignalBlocker quiet(window.workspace());
+        hover(i);
+      }
+      QElapsedTimer timer;
+      timer.start();
+      canvas->invalidate();
+      canvas->repaint();
+      one.whole.push_back(msSince(timer));
+      one.submit.push_back(canvas->times().submit_ms);
+      one.surface.push_back(canvas->times().total_ms);
+    }
+    row((std::string("  ") + canvas->view().id()).c_str(), canvas->size(), one);
+  }
+  hover(-1);
+  window.workspace().setHover({});
+}
+
+int benchDraw(MainWindow& window) {
+  std::printf("median ms of %d                     submit    surface      whole\n", kFrames);
+  benchPage(window, MainWindow::Page::inspect, "inspect");
+  benchPage(window, MainWindow::Page::inspector, "inspector");
+  benchPage(window, MainWindow::Page::compare, "compare");
   return 0;
 }
 

@@ -77,7 +77,7 @@ QComboBox:focus, QComboBox:on { border-color: %accent%; }
 QComboBox:disabled { color: %disabled%; }
 QComboBox::drop-down { border: none; width: 22px; }
 QComboBox::down-arrow { image: url(:/kvscope/chevron-%tone%.png); width: 12px; height: 12px; }
-QComboBox#header { padding: 0 6px; min-height: 20px; max-height: 20px; font-size: 12px; }
+QComboBox#header { padding: 0 6px; min-height: 20px; font-size: 12px; }
 QComboBox#header::drop-down { width: 18px; }
 QComboBox QAbstractItemView { background: %raised%; border: 1px solid %line%; padding: 4px; selection-background-color: %hover%; selection-color: %text%; }
 QSpinBox, QDoubleSpinBox, QLineEdit { background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 6px; min-height: 26px; }
