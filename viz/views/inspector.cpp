@@ -117,6 +117,7 @@ class Inspector final : public View {
       do next += key == "Left" ? -1 : 1;
       while (next >= 0 && next < columns.size() && columns.votes[static_cast<std::size_t>(next)] == 0);
       if (next >= 0 && next < columns.size()) select(frame, pick, next, intents);
+      if (window_.count > 0) window_.first = std::clamp(window_.first, std::max(0.0, next - window_.count + 1), std::max(0.0, static_cast<double>(next)));
     } else if (key == "Home" || key == "End") {
       const auto& pos = pick.values->pos;
       if (!pos.empty()) select(frame, pick, key == "Home" ? pos.front() : pos.back(), intents);
