@@ -4,7 +4,9 @@
 namespace kvscope {
 namespace {
 
-std::size_t heads_of(const BudgetShape& shape) { return static_cast<std::size_t>(shape.n_layers) * static_cast<std::size_t>(shape.n_kv_heads); }
+std::size_t heads_of(const BudgetShape& shape) {
+  return static_cast<std::size_t>(shape.n_layers) * static_cast<std::size_t>(shape.n_kv_heads);
+}
 
 }  // namespace
 

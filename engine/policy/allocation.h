@@ -26,8 +26,8 @@ class Allocation {
   virtual std::vector<std::optional<int>> budgets(const BudgetShape& shape) const = 0;
   /// False: nothing is ever compressed.
   virtual bool limits() const { return true; }
-  /// Called in every step with the scores of all heads of one layer, before the selection. An allocator that looks at the heads together sets
-  /// their budget and due here; what it sets stays the budget of the head.
+  /// Called in every step with the scores of all heads of one layer, before the selection. An allocator that looks at the heads together
+  /// sets their budget and due here; what it sets stays the budget of the head.
   virtual void revise(std::span<HeadDecision>) const {}
 };
 

@@ -18,18 +18,32 @@ using Kind = ParamInfo::Kind;
 
 // ---- keys
 ParamInfo share_or_count(std::string key, std::string default_text, std::string help, int min = 0, int max = 100'000'000) {
-  return {.key = std::move(key), .kind = Kind::count_or_fraction, .default_text = std::move(default_text), .min = 1.0 * min, .max = 1.0 * max,
+  return {.key = std::move(key),
+          .kind = Kind::count_or_fraction,
+          .default_text = std::move(default_text),
+          .min = 1.0 * min,
+          .max = 1.0 * max,
           .help = std::move(help)};
 }
 ParamInfo choice(std::string key, std::vector<std::string> choices, std::string help) {
   std::string first = choices.front();
-  return {.key = std::move(key), .kind = Kind::choice, .default_text = std::move(first), .choices = std::move(choices), .help = std::move(help)};
+  return {.key = std::move(key),
+          .kind = Kind::choice,
+          .default_text = std::move(first),
+          .choices = std::move(choices),
+          .help = std::move(help)};
 }
 ParamInfo number(std::string key, std::string default_text, double min, double max, std::string help) {
-  return {.key = std::move(key), .kind = Kind::number, .default_text = std::move(default_text), .min = min, .max = max, .help = std::move(help)};
+  return {.key = std::move(key),
+          .kind = Kind::number,
+          .default_text = std::move(default_text),
+          .min = min,
+          .max = max,
+          .help = std::move(help)};
 }
 ParamInfo sinks(std::string default_text) {
-  return share_or_count("sinks", std::move(default_text), "first tokens of the text that are never removed (slots; 0.1 = a tenth of the budget)");
+  return share_or_count("sinks", std::move(default_text),
+                        "first tokens of the text that are never removed (slots; 0.1 = a tenth of the budget)");
 }
 ParamInfo recent(std::string default_text) {
   return share_or_count("recent", std::move(default_text), "newest slots that are never removed (slots; 0.5 = half of the budget)");
@@ -60,16 +74,23 @@ std::unique_ptr<Merger> into_neighbour(const PartSetup& s) {
   if (s.params.text("merge") == "off") return std::make_unique<NoMerger>();
   return std::make_unique<WeightedNeighbourMerger>();
 }
+Predict predict_of(std::string_view text) {
+  if (text == "current") return Predict::current;
+  return text == "window" ? Predict::window : Predict::ema;
+}
+MergeForm form_of(std::string_view text) {
+  if (text == "zip") return MergeForm::zip;
+  return text == "code" ? MergeForm::code : MergeForm::bias;
+}
 std::unique_ptr<Merger> into_nearest_key(const PartSetup& s) {
-  const std::string& predict = s.params.text("predict");
-  const std::string& form = s.params.text("form");
-  return std::make_unique<KeepkvMerger>(KeepkvMerger::Options{
-      .threshold = s.params.number("threshold"),
-      .predict = predict == "current" ? Predict::current : predict == "window" ? Predict::window : Predict::ema,
-      .alpha = s.params.number("alpha"),
-      .window = std::max(1, s.params.count("window", s.slots)),
-      .form = form == "zip" ? MergeForm::zip : form == "code" ? MergeForm::code : MergeForm::bias,
-      .group = s.group});
+  KeepkvMerger::Options options;
+  options.threshold = s.params.number("threshold");
+  options.predict = predict_of(s.params.text("predict"));
+  options.alpha = s.params.number("alpha");
+  options.window = std::max(1, s.params.count("window", s.slots));
+  options.form = form_of(s.params.text("form"));
+  options.group = s.group;
+  return std::make_unique<KeepkvMerger>(options);
 }
 
 constexpr std::string_view kEvicted = "none: removed tokens are evicted";
@@ -96,18 +117,19 @@ std::vector<PolicyRow> make_rows() {
                   .selection = top,
                   .allocation = uniform,
                   .merger = evict});
-  rows.push_back({.info = {.name = "streaming",
-                           .title = "StreamingLLM",
-                           .paper = "Efficient Streaming Language Models with Attention Sinks, arXiv:2309.17453",
-                           .idea = "The first tokens soak up attention that has nowhere to go: keeps them beside the newest ones.",
-                           .ranking = "position: the first few and the newest stay",
-                           .merging = std::string(kEvicted),
-                           .params = {sinks("4"), choice("positions", {"cache", "original"},
-                                                         "position of a key: its index in the cache (as published), or its place in the text")}},
-                  .ranking = by_position,
-                  .selection = top,
-                  .allocation = uniform,
-                  .merger = evict});
+  rows.push_back(
+      {.info = {.name = "streaming",
+                .title = "StreamingLLM",
+                .paper = "Efficient Streaming Language Models with Attention Sinks, arXiv:2309.17453",
+                .idea = "The first tokens soak up attention that has nowhere to go: keeps them beside the newest ones.",
+                .ranking = "position: the first few and the newest stay",
+                .merging = std::string(kEvicted),
+                .params = {sinks("4"), choice("positions", {"cache", "original"},
+                                              "position of a key: its index in the cache (as published), or its place in the text")}},
+       .ranking = by_position,
+       .selection = top,
+       .allocation = uniform,
+       .merger = evict});
   rows.push_back({.info = {.name = "h2o",
                            .title = "H2O",
                            .paper = "H2O: Heavy-Hitter Oracle, NeurIPS 2023",
@@ -120,26 +142,37 @@ std::vector<PolicyRow> make_rows() {
                   .selection = top,
                   .allocation = uniform,
                   .merger = evict});
-  rows.push_back({.info = {.name = "snapkv",
-                           .title = "SnapKV",
-                           .paper = "SnapKV: LLM Knows What You are Looking for Before Generation, arXiv:2404.14469",
-                           .idea = "The last queries of the prompt tell which earlier tokens matter: compresses once, after the prompt.",
-                           .ranking = "mean attention of the last queries, pooled over neighbouring tokens",
-                           .merging = std::string(kEvicted),
-                           .statistic = "attention of the last queries",
-                           .sees_question_in_prefill = true,
-                           .params = {sinks("0"), window("last queries observed, their tokens are kept (at most half of the budget)", 0),
-                                      {.key = "kernel", .kind = Kind::count, .default_text = "7", .min = 1, .max = 4095, .odd = true,
-                                       .help = "width of the pooling over neighbouring tokens (odd)"},
-                                      choice("pool", {"max", "avg"}, "pooling over neighbouring tokens"),
-                                      {.key = "refresh", .kind = Kind::count, .min = 0, .max = 100'000'000,
-                                       .help = "compress again when this many tokens are over the budget (0: only after the prompt; stream mode: 1)"}}},
-                  .ranking = by_pooled_window,
-                  .selection = top,
-                  .allocation = uniform,
-                  .merger = evict,
-                  .cadence = Cadence::once,
-                  .observes = true});
+  rows.push_back(
+      {.info = {.name = "snapkv",
+                .title = "SnapKV",
+                .paper = "SnapKV: LLM Knows What You are Looking for Before Generation, arXiv:2404.14469",
+                .idea = "The last queries of the prompt tell which earlier tokens matter: compresses once, after the prompt.",
+                .ranking = "mean attention of the last queries, pooled over neighbouring tokens",
+                .merging = std::string(kEvicted),
+                .statistic = "attention of the last queries",
+                .sees_question_in_prefill = true,
+                .params = {sinks("0"),
+                           window("last queries observed, their tokens are kept (at most half of the budget)", 0),
+                           {.key = "kernel",
+                            .kind = Kind::count,
+                            .default_text = "7",
+                            .min = 1,
+                            .max = 4095,
+                            .odd = true,
+                            .help = "width of the pooling over neighbouring tokens (odd)"},
+                           choice("pool", {"max", "avg"}, "pooling over neighbouring tokens"),
+                           {.key = "refresh",
+                            .kind = Kind::count,
+                            .min = 0,
+                            .max = 100'000'000,
+                            .help =
+                                "compress again when this many tokens are over the budget (0: only after the prompt; stream mode: 1)"}}},
+       .ranking = by_pooled_window,
+       .selection = top,
+       .allocation = uniform,
+       .merger = evict,
+       .cadence = Cadence::once,
+       .observes = true});
   rows.push_back({.info = {.name = "weightedkv",
                            .title = "WeightedKV",
                            .paper = "WeightedKV: Attention Scores Weighted Key-Value Cache Merging",
@@ -147,7 +180,8 @@ std::vector<PolicyRow> make_rows() {
                            .ranking = "mean attention since the token came in",
                            .merging = "value into the next token, weighted by mean attention; the key is dropped",
                            .statistic = "mean attention",
-                           .params = {sinks("4"), recent("0.5"), choice("merge", {"on", "off"}, "off: the value is dropped too (the paper's ablation)")}},
+                           .params = {sinks("4"), recent("0.5"),
+                                      choice("merge", {"on", "off"}, "off: the value is dropped too (the paper's ablation)")}},
                   .ranking = by_mean,
                   .selection = one_by_one,
                   .allocation = uniform,
@@ -156,7 +190,8 @@ std::vector<PolicyRow> make_rows() {
       {.info = {.name = "keepkv",
                 .title = "KeepKV",
                 .paper = "KeepKV, arXiv:2504.09936",
-                .idea = "Merges what it removes into the most similar key and counts votes, so that the output of the step stays what it was.",
+                .idea =
+                    "Merges what it removes into the most similar key and counts votes, so that the output of the step stays what it was.",
                 .ranking = "mean attention of the last queries, newer ones count more",
                 .merging = "cosine of the keys >= threshold: merged by predicted attention, with votes; else evicted",
                 .statistic = "EMA share",
@@ -165,7 +200,8 @@ std::vector<PolicyRow> make_rows() {
                            window("last queries that rank the tokens and start the EMA", 1),
                            number("threshold", "0.8", -2, 2, "cosine of the keys from which tokens merge (above 1: never)"),
                            number("alpha", "0.9", 0, 0.999999, "weight of the past in the EMA of the scores"),
-                           choice("predict", {"ema", "current", "window"}, "predicted score: EMA, this step's, or the mean of the last window rows"),
+                           choice("predict", {"ema", "current", "window"},
+                                  "predicted score: EMA, this step's, or the mean of the last window rows"),
                            choice("form", {"bias", "zip", "code"},
                                   "how the mass is kept: as a logit bias, by the key's length (paper), or not exactly (authors' code)")}},
        .merger = into_nearest_key,
@@ -188,14 +224,17 @@ std::vector<PolicyInfo> make_infos() {
     if (!row.listed) continue;
     infos.push_back(row.info);
     infos.back().params = resolve_row(row, row.bases.empty() ? std::string_view{} : row.bases.front()).params;
-    if (row.info.statistic.empty()) std::erase_if(infos.back().params, [](const ParamInfo& p) { return p.key == "group"; });  // without effect there
+    if (row.info.statistic.empty())
+      std::erase_if(infos.back().params, [](const ParamInfo& p) { return p.key == "group"; });  // without effect there
   }
   return infos;
 }
 
 }  // namespace
 
-ParamInfo group_param() { return choice("group", {"mean", "max", "sum"}, "how the query heads that share a KV head become one attention row"); }
+ParamInfo group_param() {
+  return choice("group", {"mean", "max", "sum"}, "how the query heads that share a KV head become one attention row");
+}
 
 std::span<const PolicyRow> policy_rows() {
   static const std::vector<PolicyRow> rows = make_rows();

@@ -12,13 +12,13 @@ namespace kvscope {
 /// What the parts pass on to each other about one head in one compression: ranking -> selection -> merger -> plan.
 struct HeadDecision {
   HeadView view;
-  std::optional<int> budget;          // slots; nullopt: unlimited
-  bool due = false;                   // a compression happens here in this step
-  std::vector<char> is_protected;     // [n]
-  std::vector<double> score;          // [n] as ranked; empty: not ranked in this step
-  std::vector<double> tie_break;      // [n] or empty
-  std::vector<int> keep;              // slots that stay, ascending
-  std::vector<int> gone;              // slots that go, in the order in which the trace tells it
+  std::optional<int> budget;       // slots; nullopt: unlimited
+  bool due = false;                // a compression happens here in this step
+  std::vector<char> is_protected;  // [n]
+  std::vector<double> score;       // [n] as ranked; empty: not ranked in this step
+  std::vector<double> tie_break;   // [n] or empty
+  std::vector<int> keep;           // slots that stay, ascending
+  std::vector<int> gone;           // slots that go, in the order in which the trace tells it
   Plan plan;
 
   const SlotState& slots() const { return *view.slots; }

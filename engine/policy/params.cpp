@@ -88,7 +88,8 @@ LaneSpec split_lane_spec(std::string_view spec) {
     const std::size_t comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
     const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size() || (comma != std::string_view::npos && comma + 1 == rest.size()))
+    if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size() ||
+        (comma != std::string_view::npos && comma + 1 == rest.size()))
       throw UsageError(fmt::format("lane {}: expected key=value between commas, got {}", quoted(spec), quoted(item)));
     const std::string_view key = item.substr(0, equals);
     if (std::ranges::any_of(out.given, [&](const auto& g) { return g.first == key; }))
@@ -103,7 +104,8 @@ LaneSpec split_lane_spec(std::string_view spec) {
 void check_value(const ParamInfo& param, std::string_view value, const std::string& where) {
   switch (param.kind) {
     case ParamInfo::Kind::choice:
-      if (std::ranges::find(param.choices, value) == param.choices.end()) refuse(where, param, fmt::format("one of {}", fmt::join(param.choices, ", ")), value);
+      if (std::ranges::find(param.choices, value) == param.choices.end())
+        refuse(where, param, fmt::format("one of {}", fmt::join(param.choices, ", ")), value);
       return;
     case ParamInfo::Kind::text:
       return;

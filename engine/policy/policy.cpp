@@ -24,9 +24,18 @@ GroupReduce group_reduce(std::string_view text) {
 class CompositePolicy final : public Policy {
  public:
   CompositePolicy(const CompositePolicy& other)
-      : lane_(other.lane_), n_kv_heads_(other.n_kv_heads_), slots_(other.slots_), observed_(other.observed_), refresh_(other.refresh_),
-        ranking_(other.ranking_), selection_(other.selection_), allocation_(other.allocation_), merger_(other.merger_->clone()),
-        needs_(other.needs_), budgets_(other.budgets_), nan_scores_(other.nan_scores_) {}
+      : lane_(other.lane_),
+        n_kv_heads_(other.n_kv_heads_),
+        slots_(other.slots_),
+        observed_(other.observed_),
+        refresh_(other.refresh_),
+        ranking_(other.ranking_),
+        selection_(other.selection_),
+        allocation_(other.allocation_),
+        merger_(other.merger_->clone()),
+        needs_(other.needs_),
+        budgets_(other.budgets_),
+        nan_scores_(other.nan_scores_) {}
   explicit CompositePolicy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads) {
     const PolicyRow& row = *lane_.parts.row;
     const PolicyRow& selecting = *lane_.parts.selecting;
@@ -89,9 +98,9 @@ class CompositePolicy final : public Policy {
 
   ResolvedLane lane_;
   int n_kv_heads_;
-  int slots_ = 0;     // C
-  int observed_ = 0;  // w
-  int refresh_ = 0;   // R; 0: never again
+  int slots_ = 0;                           // C
+  int observed_ = 0;                        // w
+  int refresh_ = 0;                         // R; 0: never again
   std::shared_ptr<const Ranking> ranking_;  // these three never change: copies share them
   std::shared_ptr<const Selection> selection_;
   std::shared_ptr<const Allocation> allocation_;
@@ -117,8 +126,12 @@ void CompositePolicy::resolve_budget(int n_prompt) {
 
 std::vector<ResolvedParam> CompositePolicy::params() const {
   std::vector<ResolvedParam> out;
-  const auto add_count = [&](const std::string& key, int n) { out.push_back({.key = key, .number = static_cast<double>(n), .is_count = true}); };
-  const auto add_text = [&](const std::string& key, const std::string& text) { out.push_back({.key = key, .is_text = true, .text = text}); };
+  const auto add_count = [&](const std::string& key, int n) {
+    out.push_back({.key = key, .number = static_cast<double>(n), .is_count = true});
+  };
+  const auto add_text = [&](const std::string& key, const std::string& text) {
+    out.push_back({.key = key, .is_text = true, .text = text});
+  };
   const Protection p = protection(slots_);
   for (const ParamInfo& param : lane_.parts.params) {
     const std::string& value = lane_.params.text(param.key);

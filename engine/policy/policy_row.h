@@ -37,12 +37,12 @@ struct PolicyRow {
   Bias bias = Bias::none;
   Positions positions = Positions::original;  // unless the key `positions` says otherwise
   Cadence cadence = Cadence::every_step;
-  bool observes = false;                      // the last w = min(window, floor(C/2)) queries are observed and their slots protected
-  bool has_budget = true;                     // takes slots or ratio
-  bool takes_group = true;                    // has the key group (false: one decision for all heads of a layer)
-  bool listed = true;                         // false: exists as a base of other rows only
-  std::vector<std::string_view> bases;        // what `base` may name, the default first
-  std::vector<std::string_view> own_keys;     // keys that are not taken over from a base
+  bool observes = false;                   // the last w = min(window, floor(C/2)) queries are observed and their slots protected
+  bool has_budget = true;                  // takes slots or ratio
+  bool takes_group = true;                 // has the key group (false: one decision for all heads of a layer)
+  bool listed = true;                      // false: exists as a base of other rows only
+  std::vector<std::string_view> bases;     // what `base` may name, the default first
+  std::vector<std::string_view> own_keys;  // keys that are not taken over from a base
 };
 
 /// All rows, in the order of policies(); unlisted ones last.

@@ -30,7 +30,8 @@ std::vector<double> WeightedRowsRanking::statistic(const SlotState& slots) const
   double* s = score.data();
   int r = 0;
   for (; r + 4 <= rows; r += 4) {  // four rows at a time: the sums are the same, they stay in registers longer
-    const double *a = slots.rows.row(r).data(), *b = slots.rows.row(r + 1).data(), *c = slots.rows.row(r + 2).data(), *d = slots.rows.row(r + 3).data();
+    const double *a = slots.rows.row(r).data(), *b = slots.rows.row(r + 1).data(), *c = slots.rows.row(r + 2).data(),
+                 *d = slots.rows.row(r + 3).data();
     const double wa = weight(r), wb = weight(r + 1), wc = weight(r + 2), wd = weight(r + 3);
     for (int i = 0; i < n; ++i) s[i] = (((s[i] + wa * a[i]) + wb * b[i]) + wc * c[i]) + wd * d[i];
   }

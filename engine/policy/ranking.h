@@ -48,8 +48,8 @@ class MeanRanking final : public Ranking {
   std::vector<double> statistic(const SlotState& slots) const override;
 };
 
-/// Last `rows` rows of abar, weighted linspace(1, 1.2) from the oldest to the newest, divided by the number of these rows that scored the slot
-/// (POLICIES.md section 8: not by the sum of the weights). One row has weight 1.
+/// Last `rows` rows of abar, weighted linspace(1, 1.2) from the oldest to the newest, divided by the number of these rows that scored the
+/// slot (POLICIES.md section 8: not by the sum of the weights). One row has weight 1.
 class WeightedRowsRanking final : public Ranking {
  public:
   explicit WeightedRowsRanking(int rows) : rows_(rows) {}

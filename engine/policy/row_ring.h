@@ -13,7 +13,8 @@ struct SlotRun {
 /// The runs of an ascending list of slots to keep, without those that stay where they are.
 std::vector<SlotRun> runs_of(std::span<const int> keep);
 
-/// The last rows of a statistic over the slots, each row [n, width] with the slot outermost. Grows up to max_rows, then the oldest row goes.
+/// The last rows of a statistic over the slots, each row [n, width] with the slot outermost. Grows up to max_rows, then the oldest row
+/// goes.
 class RowRing {
  public:
   RowRing() = default;

@@ -14,8 +14,9 @@ int round_half_up(double x);
 /// A value with a decimal point is a fraction of c (floor(x*c + 0.5)), else a count. The text must have been checked (parse_lane_spec).
 int count_or_fraction(std::string_view value, int c);
 
-/// Integers near `shares` with the exact sum `total` (POLICIES.md section 8): every share is rounded to a multiple of 1e-9, base = floor, the
-/// rest goes one by one in order (fraction descending, index ascending), in rounds. caps (empty: none): what a share cannot take is passed on.
+/// Integers near `shares` with the exact sum `total` (POLICIES.md section 8): every share is rounded to a multiple of 1e-9, base = floor,
+/// the rest goes one by one in order (fraction descending, index ascending), in rounds. caps (empty: none): what a share cannot take is
+/// passed on.
 std::vector<int> largest_remainder(std::span<const double> shares, int total, std::span<const int> caps = {});
 
 /// The standard finaliser, its own += 0x9E3779B97F4A7C15 included.

@@ -16,7 +16,8 @@ constexpr std::string_view kSlots = "slots", kRatio = "ratio", kBase = "base";
 /// The budget keys, which every row with a budget takes.
 const ParamInfo& budget_param(std::string_view key) {
   static const ParamInfo slots{.key = std::string(kSlots), .kind = ParamInfo::Kind::count, .min = 1, .max = 1e8, .help = "budget in slots"};
-  static const ParamInfo ratio{.key = std::string(kRatio), .kind = ParamInfo::Kind::number, .min = 0, .max = 1000, .help = "budget, share of the prompt"};
+  static const ParamInfo ratio{
+      .key = std::string(kRatio), .kind = ParamInfo::Kind::number, .min = 0, .max = 1000, .help = "budget, share of the prompt"};
   return key == kSlots ? slots : ratio;
 }
 
@@ -55,7 +56,8 @@ std::string where_of(std::string_view spec) { return "lane " + quoted(spec); }
 
 std::string text_of(const LaneSpec& spec) {
   std::string text = spec.name;
-  for (std::size_t i = 0; i < spec.given.size(); ++i) text += fmt::format("{}{}={}", i == 0 ? ':' : ',', spec.given[i].first, spec.given[i].second);
+  for (std::size_t i = 0; i < spec.given.size(); ++i)
+    text += fmt::format("{}{}={}", i == 0 ? ':' : ',', spec.given[i].first, spec.given[i].second);
   return text;
 }
 
@@ -94,7 +96,8 @@ ResolvedLane resolve_lane(std::string_view text) {
   }
   if (lane.parts.row->has_budget && slots == ratio)
     throw UsageError(fmt::format("{}: expected exactly one of slots=N and ratio=r, got {}", where, slots ? "both" : "none"));
-  if (ratio && lane.params.number(kRatio) <= 0) throw UsageError(fmt::format("{}: ratio: expected a number above 0, got {}", where, quoted(lane.params.text(kRatio))));
+  if (ratio && lane.params.number(kRatio) <= 0)
+    throw UsageError(fmt::format("{}: ratio: expected a number above 0, got {}", where, quoted(lane.params.text(kRatio))));
   return lane;
 }
 
@@ -105,7 +108,11 @@ LaneSpec parse_lane_spec(std::string_view spec) {
 
 std::string with_param(std::string_view text, std::string_view key, std::string_view value) {
   LaneSpec spec = split_lane_spec(text);
-  const auto same_place = [&](std::string_view k) { return k == key || (!value.empty() && ((k == kSlots && key == kRatio) || (k == kRatio && key == kSlots))); };
+  if (value.find(',') != std::string_view::npos)
+    throw UsageError(fmt::format("{}: {}: expected a value without a comma, got {}", where_of(text), quoted(key), quoted(value)));
+  const auto same_place = [&](std::string_view k) {
+    return k == key || (!value.empty() && ((k == kSlots && key == kRatio) || (k == kRatio && key == kSlots)));
+  };
   const auto place = std::ranges::find_if(spec.given, [&](const auto& g) { return same_place(g.first); });
   if (value.empty()) {
     if (place != spec.given.end()) spec.given.erase(place);

@@ -45,7 +45,8 @@ void update_ema(SlotState& state, double alpha, int group, std::span<const doubl
     if (z[at(i * group)] != kMinusInf) ++state.ema_n[at(i)];
 }
 
-/// The EMA after all rows of the prompt at once: lS = ln sum_r alpha^(rows-1-r) (1 - alpha) exp(z_r), the same sum that update_ema builds row by row.
+/// The EMA after all rows of the prompt at once: lS = ln sum_r alpha^(rows-1-r) (1 - alpha) exp(z_r), the same sum that update_ema builds
+/// row by row.
 void start_ema(SlotState& state, double alpha, int group, std::span<const std::vector<double>> rows) {
   const double ln_keep = std::log(alpha);
   std::vector<double> top(state.ema.size(), kMinusInf), total(state.ema.size(), 0.0);
@@ -75,8 +76,7 @@ void prepare(SlotState& state, const StatNeeds& needs, int group) {
 template <class T>
 void keep_entries(std::vector<T>& v, std::span<const SlotRun> runs, int n_kept, int width = 1) {
   if (v.empty()) return;
-  for (const SlotRun& r : runs)
-    std::move(v.begin() + r.from * width, v.begin() + (r.from + r.n) * width, v.begin() + r.to * width);
+  for (const SlotRun& r : runs) std::move(v.begin() + r.from * width, v.begin() + (r.from + r.n) * width, v.begin() + r.to * width);
   v.resize(at(n_kept * width));
 }
 

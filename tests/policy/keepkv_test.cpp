@@ -60,7 +60,8 @@ StatNeeds needs_of(const KeepkvMerger::Options& options) {
 
 // s = (2, 4, 1), v = (1, 4, 0), q = 1: the output is 18/7. Tokens 0 and 1 become one.
 TEST(KeepKv, OneDimensionalExampleStaysAt18SeventhsExceptInTheAuthorsForm) {
-  for (const auto& [form, want, tolerance] : {std::tuple{MergeForm::bias, 18 / 7.0, 1e-12}, {MergeForm::zip, 18 / 7.0, 1e-12}, {MergeForm::code, 2.5918, 1e-4}}) {
+  for (const auto& [form, want, tolerance] :
+       {std::tuple{MergeForm::bias, 18 / 7.0, 1e-12}, {MergeForm::zip, 18 / 7.0, 1e-12}, {MergeForm::code, 2.5918, 1e-4}}) {
     const test::Rows keys = {{std::log(2.0)}, {std::log(4.0)}, {0.0}}, values = {{1}, {4}, {0}};
     TinyHead head = seen_once(keys, values, {{1.0}}, needs_of(current(form)));
     EXPECT_NEAR(head.output({1.0}, Bias::votes)[0], 18 / 7.0, 1e-14);
@@ -73,7 +74,8 @@ TEST(KeepKv, OneDimensionalExampleStaysAt18SeventhsExceptInTheAuthorsForm) {
 }
 
 TEST(KeepKv, WorkedGroupGivesTheNumbersOfEquation7) {
-  const KeepkvMerged r = merge_group({.p = {1, 1}, .lshat = {std::log(2.0), std::log(4.0)}, .extra = {0, 0}, .log_Z = {std::log(7.0)}}, MergeForm::zip);
+  const KeepkvMerged r =
+      merge_group({.p = {1, 1}, .lshat = {std::log(2.0), std::log(4.0)}, .extra = {0, 0}, .log_Z = {std::log(7.0)}}, MergeForm::zip);
   EXPECT_NEAR(r.T[0], 1.09861, 1e-5);  // ln 3
   EXPECT_NEAR(r.m[0], 1.15525, 1e-5);
   EXPECT_NEAR(r.gamma, 0.95098, 1e-5);
@@ -85,7 +87,8 @@ TEST(KeepKv, WorkedGroupGivesTheNumbersOfEquation7) {
 }
 
 TEST(KeepKv, AKeyThatWouldShrinkToAQuarterIsDoneByBiasAndFlagged) {
-  const KeepkvMerged r = merge_group({.p = {1, 1}, .lshat = {std::log(0.5), std::log(1.6)}, .extra = {0, 0}, .log_Z = {std::log(3.0)}}, MergeForm::zip);
+  const KeepkvMerged r =
+      merge_group({.p = {1, 1}, .lshat = {std::log(0.5), std::log(1.6)}, .extra = {0, 0}, .log_Z = {std::log(3.0)}}, MergeForm::zip);
   EXPECT_NEAR(r.m[0], 0.193, 1e-3);
   EXPECT_NEAR(r.T[0], 0.0488, 1e-4);  // gamma would be .253
   EXPECT_EQ(r.form, MergeForm::bias);
@@ -119,7 +122,8 @@ TEST(KeepKv, MMinusTIsAKlDivergenceAndSoNeverNegative) {
 }
 
 TEST(KeepKv, SharesTooSmallForADoubleStillSplitByTheirRatio) {
-  const KeepkvMerged r = merge_group({.p = {1, 1}, .lshat = {-1000, -1000 + std::log(3.0)}, .extra = {0, 0}, .log_Z = {0}}, MergeForm::bias);
+  const KeepkvMerged r =
+      merge_group({.p = {1, 1}, .lshat = {-1000, -1000 + std::log(3.0)}, .extra = {0, 0}, .log_Z = {0}}, MergeForm::bias);
   EXPECT_NEAR(r.w[1], 0.75, 1e-12);
 }
 
@@ -183,7 +187,9 @@ TEST(KeepKv, EqualSlotsMergeWithoutAnyEffectOnLaterQueries) {
   for (const MergeForm form : kForms) {
     std::mt19937 random(2);
     std::normal_distribution<double> normal;
-    const auto row = [&](double scale) { return std::vector<double>{scale * normal(random), scale * normal(random), scale * normal(random)}; };
+    const auto row = [&](double scale) {
+      return std::vector<double>{scale * normal(random), scale * normal(random), scale * normal(random)};
+    };
     test::Rows keys, values;
     for (int i = 0; i < 8; ++i) {
       keys.push_back(row(1));

@@ -43,7 +43,8 @@ TEST(Ranking, MeanDividesByTheTimesScored) {
 TEST(Ranking, WeightedRowsCountNewerOnesMoreAndDoNotPunishYoungSlots) {
   const WeightedRowsRanking ranking(3);
   const SlotState slots = observed({{1}, {.6, .4}, {.2, .3, .5}}, ranking);
-  EXPECT_THAT(ranking.score(view_of(slots)), Pointwise(DoubleNear(1e-15), {(1 + 1.1 * .6 + 1.2 * .2) / 3, (1.1 * .4 + 1.2 * .3) / 2, 1.2 * .5 / 1}));
+  EXPECT_THAT(ranking.score(view_of(slots)),
+              Pointwise(DoubleNear(1e-15), {(1 + 1.1 * .6 + 1.2 * .2) / 3, (1.1 * .4 + 1.2 * .3) / 2, 1.2 * .5 / 1}));
 }
 
 TEST(Ranking, WeightedRowsForgetsRowsBeyondItsWindow) {

@@ -20,7 +20,8 @@ struct Chosen {
   std::vector<int> keep, gone;
 };
 
-Chosen choose(std::vector<double> score, int budget, Protection protection, RemovalOrder order = RemovalOrder::by_pos, std::vector<double> tie = {}) {
+Chosen choose(std::vector<double> score, int budget, Protection protection, RemovalOrder order = RemovalOrder::by_pos,
+              std::vector<double> tie = {}) {
   const SlotState slots = test::slots_of(static_cast<int>(score.size()));
   HeadDecision head;
   head.view = {&slots, nullptr, 0, 0};
@@ -40,7 +41,9 @@ TEST(Selection, NanRanksLast) {
   EXPECT_THAT(choose({kNan, kNan, kNan}, 1, {}).keep, ElementsAre(0));
 }
 
-TEST(Selection, ATieBreakDecidesBeforePosition) { EXPECT_THAT(choose({2, 2, 0, 0}, 3, {}, RemovalOrder::by_pos, {0, 0, 1, 2}).gone, ElementsAre(2)); }
+TEST(Selection, ATieBreakDecidesBeforePosition) {
+  EXPECT_THAT(choose({2, 2, 0, 0}, 3, {}, RemovalOrder::by_pos, {0, 0, 1, 2}).gone, ElementsAre(2));
+}
 
 TEST(Selection, SinksAndRecentStayWhateverTheirScore) {
   EXPECT_THAT(choose({0, 5, 4, 3, 0}, 3, {1, 1}).keep, ElementsAre(0, 1, 4));

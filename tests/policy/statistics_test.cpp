@@ -47,7 +47,8 @@ TEST(Statistics, AFreshSlotStandsForItselfAndWasNeverScored) {
 
 TEST(Statistics, QueryHeadsOfAGroupBecomeOneRow) {
   const std::vector<double> a = {.1, .9, .5, .5};  // [group 2, n 2]
-  for (const auto& [how, want] : {std::pair{GroupReduce::mean, std::vector{.3, .7}}, {GroupReduce::max, {.5, .9}}, {GroupReduce::sum, {.6, 1.4}}}) {
+  for (const auto& [how, want] :
+       {std::pair{GroupReduce::mean, std::vector{.3, .7}}, {GroupReduce::max, {.5, .9}}, {GroupReduce::sum, {.6, 1.4}}}) {
     const StatNeeds needs{.group = how, .sum = true};
     SlotState s;
     append_slot(s, needs, 2, 0);

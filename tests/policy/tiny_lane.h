@@ -102,7 +102,9 @@ struct TinyHead {
 class TinyLane {
  public:
   TinyLane(const std::string& spec, const ModelConfig& model, int n_prompt, PromptMode mode, unsigned seed)
-      : model_(model), random_(seed), policy(Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .seed = 0})),
+      : model_(model),
+        random_(seed),
+        policy(Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .seed = 0})),
         heads(static_cast<std::size_t>(model.n_layers * model.n_kv_heads)) {}
 
   std::vector<double> row(double scale = 1.0) {
@@ -120,7 +122,8 @@ class TinyLane {
       }
       const StatNeeds& needs = policy->needs();
       const int group = model_.group(), w = std::min(needs.rows, n), wz = std::min(needs.z_rows, n);
-      std::vector<double> sum(N(n), 0.0), sum_sq(N(n), 0.0), rows(N(w * n), 0.0), z(N(wz * group * n), -std::numeric_limits<double>::infinity());
+      std::vector<double> sum(N(n), 0.0), sum_sq(N(n), 0.0), rows(N(w * n), 0.0),
+          z(N(wz * group * n), -std::numeric_limits<double>::infinity());
       for (int t = 0; t < n; ++t) {
         std::vector<double> abar(N(n), 0.0);
         for (int g = 0; g < group; ++g) {
@@ -139,7 +142,9 @@ class TinyLane {
         }
         if (t >= n - w) std::copy(abar.begin(), abar.end(), rows.begin() + (t - (n - w)) * n);
       }
-      const auto wanted = [](bool yes, const std::vector<double>& x) { return yes ? std::span<const double>(x) : std::span<const double>{}; };
+      const auto wanted = [](bool yes, const std::vector<double>& x) {
+        return yes ? std::span<const double>(x) : std::span<const double>{};
+      };
       load_prompt(head.slots, needs, group, {n, wanted(needs.sum, sum), wanted(needs.sum_sq, sum_sq), rows, z});
     }
     seen = n;

@@ -12,23 +12,23 @@ namespace kvscope {
 
 /// The slots M that become one: the target and everything removed that is nearest to it. G = query heads per KV head.
 struct KeepkvGroup {
-  std::vector<double> p;       // [M] votes
-  std::vector<double> lshat;   // [M, G] predicted log-scores
-  std::vector<double> extra;   // [M]
-  std::vector<double> log_Z;   // [G]
+  std::vector<double> p;      // [M] votes
+  std::vector<double> lshat;  // [M, G] predicted log-scores
+  std::vector<double> extra;  // [M]
+  std::vector<double> log_Z;  // [G]
 };
 
 /// What POLICIES.md section 5 makes of them. Names as there.
 struct KeepkvMerged {
-  std::vector<double> mu;      // [M] mean over g of p_i exp(lshat_{g,i}) / Z_g
-  std::vector<double> w;       // [M] mu_i / sum mu
-  double P = 0;                // sum of votes
-  std::vector<double> T;       // [G] what the merged slot's log-score must be
-  std::vector<double> m;       // [G] what the averaged key alone would give
-  double extra = 0;            // of the merged slot
-  double gamma = kNone;        // length of the key, form=zip
+  std::vector<double> mu;            // [M] mean over g of p_i exp(lshat_{g,i}) / Z_g
+  std::vector<double> w;             // [M] mu_i / sum mu
+  double P = 0;                      // sum of votes
+  std::vector<double> T;             // [G] what the merged slot's log-score must be
+  std::vector<double> m;             // [G] what the averaged key alone would give
+  double extra = 0;                  // of the merged slot
+  double gamma = kNone;              // length of the key, form=zip
   MergeForm form = MergeForm::bias;  // as applied
-  bool fallback = false;       // zip was out of [0.5, 2] and done as bias
+  bool fallback = false;             // zip was out of [0.5, 2] and done as bias
 };
 
 KeepkvMerged merge_group(const KeepkvGroup& M, MergeForm form);
@@ -38,12 +38,12 @@ KeepkvMerged merge_group(const KeepkvGroup& M, MergeForm form);
 class KeepkvMerger final : public Merger {
  public:
   struct Options {
-    double threshold = 0.8;       // cosine
+    double threshold = 0.8;  // cosine
     Predict predict = Predict::ema;
-    double alpha = 0.9;           // weight of the past in the EMA
-    int window = 32;              // prompt rows that start the EMA; rows of predict=window
+    double alpha = 0.9;  // weight of the past in the EMA
+    int window = 32;     // prompt rows that start the EMA; rows of predict=window
     MergeForm form = MergeForm::bias;
-    int group = 1;                // query heads per KV head
+    int group = 1;  // query heads per KV head
   };
   explicit KeepkvMerger(const Options& options) : options_(options), start_(options.alpha) {}
 

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a lane specification may look like, and what is refused, in words that help.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "policy/policy.h"
+#include "policy/tiny_lane.h"
+
+namespace kvscope {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pair;
+
+/// The refusal of a specification; "" if it is taken.
+std::string refusal(std::string_view spec) {
+  try {
+    parse_lane_spec(spec);
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Spec, NameAndKeysInTheOrderOfTheText) {
+  const LaneSpec spec = parse_lane_spec("keepkv:ratio=0.2,threshold=0.8,form=zip");
+  EXPECT_EQ(spec.name, "keepkv");
+  EXPECT_THAT(spec.given, ElementsAre(Pair("ratio", "0.2"), Pair("threshold", "0.8"), Pair("form", "zip")));
+}
+
+TEST(Spec, WhatTheReferenceTakesIsTaken) {
+  for (const char* spec :
+       {"full", "full:", "full:group=max", "local:slots=10,sinks=2", "streaming:slots=10,positions=original",
+        "h2o:ratio=0.4,group=max,sinks=1", "h2o:ratio=1.5,recent=0.25", "snapkv:slots=10,window=8,kernel=5,pool=avg,refresh=2,group=sum",
+        "snapkv:slots=10,window=0,refresh=0", "weightedkv:slots=10,sinks=2,merge=off",
+        "keepkv:slots=10,sinks=2,threshold=-1,predict=current,form=zip", "keepkv:slots=10,threshold=0.2,form=code,predict=window,window=6",
+        "keepkv:base=window,slots=1,alpha=0", "keepkv:slots=5,alpha=9e-1"})
+    EXPECT_EQ(refusal(spec), "") << spec;
+}
+
+TEST(Spec, AnUnknownNameListsTheKnownOnes) {
+  EXPECT_THAT(refusal("h20:slots=4"),
+              AllOf(HasSubstr("unknown policy 'h20'"), HasSubstr("full local streaming h2o snapkv weightedkv keepkv")));
+  EXPECT_THAT(refusal("window:slots=4"), HasSubstr("unknown policy")) << "a base of others is no policy of its own";
+  EXPECT_THAT(refusal("H2O:slots=4"), HasSubstr("unknown policy 'H2O'"));
+}
+
+TEST(Spec, AnUnknownKeyListsTheKnownOnes) {
+  EXPECT_THAT(refusal("h2o:slots=4,windw=3"), AllOf(HasSubstr("unknown key 'windw'"), HasSubstr("slots ratio sinks recent group")));
+  EXPECT_THAT(refusal("full:slots=4"), HasSubstr("unknown key 'slots'"));
+  EXPECT_THAT(refusal("keepkv:slots=4,kernel=3"), HasSubstr("unknown key 'kernel'"));
+}
+
+TEST(Spec, ExactlyOneOfSlotsAndRatio) {
+  EXPECT_THAT(refusal("h2o"), HasSubstr("exactly one of slots=N and ratio=r, got none"));
+  EXPECT_THAT(refusal("h2o:slots=4,ratio=0.5"), HasSubstr("got both"));
+}
+
+TEST(Spec, NumbersOutsideTheirRangeAreRefusedWithTheRange) {
+  for (const char* spec : {"h2o:slots=0",
+                           "h2o:slots=-3",
+                           "h2o:slots=1e3",
+                           "h2o:slots=4.0",
+                           "h2o:slots=99999999999999999999",
+                           "h2o:slots= 4",
+                           "h2o:slots=4 ",
+                           "h2o:slots=+4",
+                           "h2o:slots=0x10",
+                           "h2o:ratio=0",
+                           "h2o:ratio=-0.5",
+                           "h2o:ratio=nan",
+                           "h2o:ratio=inf",
+                           "h2o:ratio=1e999",
+                           "h2o:ratio=1e-999",
+                           "h2o:ratio=0,5",
+                           "h2o:slots=4,sinks=-1",
+                           "h2o:slots=4,sinks=1.5",
+                           "h2o:slots=4,sinks=.",
+                           "h2o:slots=4,recent=-0.5",
+                           "h2o:slots=4,recent=nan.",
+                           "snapkv:slots=4,kernel=4",
+                           "snapkv:slots=4,kernel=0",
+                           "snapkv:slots=4,kernel=3.0",
+                           "snapkv:slots=4,refresh=-1",
+                           "snapkv:slots=4,window=1000000",
+                           "keepkv:slots=4,alpha=1",
+                           "keepkv:slots=4,alpha=-0.1",
+                           "keepkv:slots=4,threshold=nan",
+                           "keepkv:slots=4,threshold=3",
+                           "keepkv:slots=4,window=0"}) {
+    EXPECT_NE(refusal(spec), "") << spec;
+  }
+  EXPECT_THAT(refusal("keepkv:slots=4,alpha=1.5"), AllOf(HasSubstr("alpha"), HasSubstr("from 0 to 0.999999"), HasSubstr("got '1.5'")));
+  EXPECT_THAT(refusal("snapkv:slots=4,kernel=4"), HasSubstr("an odd count"));
+}
+
+TEST(Spec, AChoiceThatIsNoneListsThem) {
+  EXPECT_THAT(refusal("keepkv:slots=4,form=zap"), AllOf(HasSubstr("form"), HasSubstr("bias, zip, code"), HasSubstr("'zap'")));
+  EXPECT_THAT(refusal("keepkv:slots=4,base=nothing"), AllOf(HasSubstr("base"), HasSubstr("window")));
+  EXPECT_NE(refusal("streaming:slots=4,positions=ceiling"), "");
+}
+
+TEST(Spec, AKeyThatComesTwiceIsRefused) { EXPECT_THAT(refusal("h2o:slots=4,sinks=1,sinks=2"), HasSubstr("'sinks' comes twice")); }
+
+TEST(Spec, BrokenTextsAreRefused) {
+  using namespace std::string_view_literals;
+  for (const std::string_view spec : {""sv,
+                                      ":"sv,
+                                      ":slots=4"sv,
+                                      "="sv,
+                                      "h2o:="sv,
+                                      "h2o:slots"sv,
+                                      "h2o:slots="sv,
+                                      "h2o:=4"sv,
+                                      "h2o:slots=4,"sv,
+                                      "h2o:,slots=4"sv,
+                                      "h2o:slots=4,,sinks=1"sv,
+                                      "h2o:slots==4"sv,
+                                      "h2o:slots=4:sinks=1"sv,
+                                      "h2o slots=4"sv,
+                                      "h2o\0:slots=4"sv,
+                                      "h2o:slots=4\0"sv,
+                                      "h2o:sl\0ts=4"sv,
+                                      "\xff\xfe:slots=4"sv,
+                                      "h2o:slots=4;sinks=1"sv,
+                                      "h2o:slots=\xc3\xa9"sv})
+    EXPECT_NE(refusal(spec), "") << spec;
+}
+
+TEST(Spec, AMegabyteIsRefusedInOneShortLineWithoutControlCharacters) {
+  const std::string big(1 << 20, 'x');
+  std::string keys = "h2o:slots=4";
+  for (int i = 0; i < 100000; ++i) keys += ",k" + std::to_string(i) + "=1";
+  std::vector<std::string> specs = {big, keys, std::string(1 << 20, ','), std::string(1 << 20, '\n'), "h2o:slots=\x1b[31m4"};
+  for (const char* start : {"h2o:", "h2o:slots=", "h2o:slots=4,", "h2o:slots=4,sinks="}) {
+    for (const char c : {'x', '9', '=', ','}) specs.push_back(std::string(start).append(1 << 20, c));
+  }
+  for (const std::string& spec : specs) {
+    const std::string words = refusal(spec);
+    EXPECT_NE(words, "");
+    EXPECT_LT(words.size(), 600u);
+    EXPECT_THAT(words, Not(testing::ContainsRegex("[\n\r\x1b]")));
+  }
+}
+
+TEST(Spec, RandomBytesNeverDoMoreThanBeRefused) {
+  std::mt19937 random(11);
+  constexpr std::string_view alphabet = "h2okeepv:=,.-+e0159 slotsratiosinkswindow\0\n\xc3";
+  const std::string seed = "keepkv:slots=12,sinks=2,threshold=0.5,window=4,form=zip";
+  const ModelConfig model = test::tiny_model(1, 1, 1);
+  int taken = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    std::string spec = seed;
+    for (unsigned edits = 1 + random() % 4; edits > 0; --edits) {
+      const std::size_t place = random() % spec.size();
+      const char c = alphabet[random() % alphabet.size()];
+      switch (random() % 3) {
+        case 0:
+          spec[place] = c;
+          break;
+        case 1:
+          spec.insert(place, 1, c);
+          break;
+        default:
+          spec.erase(place, 1 + random() % 3);
+          break;
+      }
+      if (spec.empty()) spec.assign(1, 'x');
+    }
+    try {
+      Policy::make({.spec = spec, .model = &model, .n_prompt = 20});  // what the parser takes, a policy can be made of
+      ++taken;
+    } catch (const UsageError&) {
+    }
+  }
+  EXPECT_GT(taken, 100);
+  EXPECT_LT(taken, 19000);
+}
+
+TEST(Spec, WithParamKeepsTheOtherKeysAndTheirOrder) {
+  EXPECT_EQ(with_param("keepkv:ratio=0.2,threshold=0.8,form=zip", "threshold", "0.5"), "keepkv:ratio=0.2,threshold=0.5,form=zip");
+  EXPECT_EQ(with_param("keepkv:ratio=0.2,form=zip", "sinks", "2"), "keepkv:ratio=0.2,form=zip,sinks=2");
+  EXPECT_EQ(with_param("keepkv:ratio=0.2,form=zip", "form", ""), "keepkv:ratio=0.2");
+  EXPECT_EQ(with_param("h2o:slots=4", "slots", ""), "h2o");
+  EXPECT_EQ(with_param("full", "group", "max"), "full:group=max");
+  EXPECT_EQ(with_param("h2o:slots=4", "recent", ""), "h2o:slots=4") << "removing what is not there";
+}
+
+TEST(Spec, SlotsAndRatioReplaceEachOther) {
+  EXPECT_EQ(with_param("h2o:sinks=1,ratio=0.2,recent=2", "slots", "12"), "h2o:sinks=1,slots=12,recent=2");
+  EXPECT_EQ(with_param("h2o:slots=12", "ratio", "0.5"), "h2o:ratio=0.5");
+}
+
+TEST(Spec, WithParamRefusesWhatTheParserWould) {
+  EXPECT_THROW(with_param("h2o:slots=4", "nonsense", "1"), UsageError);
+  EXPECT_THROW(with_param("h2o:slots=4", "sinks", "-1"), UsageError);
+  EXPECT_THROW(with_param("nonsense:slots=4", "sinks", "1"), UsageError);
+  EXPECT_THROW(with_param("h2o:slots=4", "sinks", "1,recent=2"), UsageError) << "no smuggling of a second key";
+}
+
+TEST(Spec, TheCatalogSaysWhatTheParserTakes) {
+  for (const PolicyInfo& info : policies()) {
+    const std::string budget = info.name == reference_policy() ? ":" : ":slots=20,";
+    EXPECT_FALSE(info.title.empty() || info.idea.empty() || info.ranking.empty() || info.merging.empty()) << info.name;
+    for (const ParamInfo& p : info.params) {
+      EXPECT_FALSE(p.help.empty()) << info.name << ' ' << p.key;
+      const std::string key = info.name + budget + p.key + '=';
+      if (!p.default_text.empty()) {
+        EXPECT_EQ(refusal(key + p.default_text), "") << "the default of " << p.key;
+      }
+      for (const std::string& choice : p.choices) EXPECT_EQ(refusal(key + choice), "");
+      if (p.kind == ParamInfo::Kind::number || p.kind == ParamInfo::Kind::count || p.kind == ParamInfo::Kind::count_or_fraction) {
+        EXPECT_NE(refusal(key + std::to_string(static_cast<long>(p.max) + 1)), "") << key;
+        EXPECT_NE(refusal(key + std::to_string(static_cast<long>(p.min) - 1)), "") << key;
+      }
+      if (p.kind == ParamInfo::Kind::count_or_fraction) {
+        EXPECT_EQ(refusal(key + "0.5"), "");
+      }
+    }
+    EXPECT_EQ(find_policy(info.name).name, info.name);
+  }
+  EXPECT_THROW(find_policy("nonsense"), UsageError);
+  EXPECT_THROW(find_policy(""), UsageError);
+}
+
+}  // namespace
+}  // namespace kvscope
