@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/lane.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "measure/perturbation.h"
@@ -44,8 +45,13 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
       policy_(Policy::make({.spec = setup.spec, .model = &config_, .n_prompt = setup.n_prompt, .mode = setup.mode, .seed = setup.seed})),
       layers_(config_.n_layers),
       jobs_(config_.n_kv_heads) {
-  for (Layer& layer : layers_) {
-    for (int h = 0; h < config_.n_kv_heads; ++h) layer.heads.push_back({.kv = backend.make_kv(0), .slots = {}});
+  for (int l = 0; l < config_.n_layers; ++l) {
+    Layer& layer = layers_[l];
+    for (int h = 0; h < config_.n_kv_heads; ++h) {
+      // a budget is held from the first token on: one slot more than it for the step's own token
+      const int room = setup.mode == PromptMode::stream ? std::min(policy_->budget(l, h).value_or(-1), setup.n_prompt) + 1 : 0;
+      layer.heads.push_back({.kv = backend.make_kv(room), .slots = {}});
+    }
     if (setup.record.shadow && policy_->compresses()) layer.shadow.emplace(backend, config_.n_kv_heads);
   }
 }
@@ -81,8 +87,12 @@ void Lane::load_prompt(PromptRun& prompt) {
     }
     backend_.to_double(o, prompt.last_output(l));
     compress(l, /*after_prompt=*/true, prompt.last_query(l), o);
-    for (HeadCache& head : layer.heads) {
-      if (head.ever_removed) head.kv = backend_.clone_kv(head.kv);  // gives the prompt's room back
+    for (int h = 0; h < config_.n_kv_heads; ++h) {
+      HeadCache& head = layer.heads[h];
+      if (!head.ever_removed) continue;
+      HeadKv fitted = backend_.make_kv(std::max(head.kv.n_slots, policy_->budget(l, h).value_or(0)) + 1);  // gives the prompt's room back
+      backend_.append_kv(fitted, head.kv.k.data(), head.kv.v.data(), head.kv.n_slots);
+      head.kv = std::move(fitted);
     }
   }
   logits = prompt.logits();

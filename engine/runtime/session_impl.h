@@ -61,6 +61,7 @@ struct Session::Impl {
   std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> checkpoints;  // stream mode: by number of steps
 
   std::string notice;
+  double prompt_share = 0;                                 // of the request's work, for progress
   double decode_ms = 0;
   int decode_rows = 0;
   std::chrono::steady_clock::time_point started, published;

@@ -52,6 +52,8 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   reuse(request, new_ids, specs);
   const bool prefill = request.mode == PromptMode::prefill;
   const int n_steps = (prefill ? 1 : n_prompt) + n_decode;
+  // a token costs about a sixteenth in the prompt's batch of what it costs as a step
+  prompt_share = prefill ? n_prompt / (n_prompt + 16.0 * n_decode) : 0;
   if (prefill) {
     run_prompt(specs, request, cancel);
     publish_partial(request, n_steps, /*now=*/true);
@@ -73,7 +75,7 @@ void Session::Impl::run_prompt(const std::vector<std::string>&, const RunRequest
   const auto start = Clock::now();
   prompt.update(ids, needs, forward, cancel, [&](int layer) {
     ++layers_done;
-    report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers), 0.5 * layers_done / (n_layers * (ids.size() / History::kPage + 1.0)));
+    report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers), prompt_share * layers_done / (n_layers * (ids.size() / History::kPage + 1.0)));
   });
   std::vector<Lane*> fresh;
   for (auto& lane : lanes) {
@@ -113,7 +115,7 @@ void Session::Impl::step_until(int n_steps, const RunRequest& request, const Can
       const int done = static_cast<int>(lane->steps.size());
       if (mode == PromptMode::stream && (done % kCheckpointEvery == 0 || done == static_cast<int>(ids.size()) - 1)) save_checkpoint(*lane);
     }
-    report(fmt::format("step {} of {}", s + 1, n_steps), 0.5 + 0.5 * (s + 1) / n_steps);
+    report(fmt::format("step {} of {}", s + 1, n_steps), prompt_share + (1 - prompt_share) * (s + 1) / n_steps);
     publish_partial(request, n_steps, /*now=*/false);
   }
 }

@@ -32,7 +32,7 @@ RunRequest request_of(std::vector<int> ids, PromptMode mode, int n_generate) {
 
 class Session_ : public ::testing::TestWithParam<PromptMode> {};
 INSTANTIATE_TEST_SUITE_P(Modes, Session_, ::testing::Values(PromptMode::prefill, PromptMode::stream),
-                         [](const auto& info) { return info.param == PromptMode::prefill ? "prefill" : "stream"; });
+                         [](const auto& mode) { return mode.param == PromptMode::prefill ? "prefill" : "stream"; });
 
 TEST_P(Session_, AnEditAnywhereGivesTheSameRunAsAFreshSession) {
   Session edited = open_session(tiny_model());
@@ -147,6 +147,19 @@ TEST_P(Session_, ThreadsChangeNothing) {
   }
 }
 
+TEST_P(Session_, ACacheTakesTheMemoryOfItsBudgetAndOneSlotMore) {
+  Session session = open_session(tiny_model());
+  RunRequest request = request_of(random_ids(60, 64, 5), GetParam(), 6);
+  const Snapshot out = run(session, request);
+  const ModelConfig& c = session.config();
+  for (const LaneSnapshot& lane : out.lanes) {
+    const bool holds_budget = lane.slots <= 12 && lane.slots_asked == 12;
+    if (holds_budget) {
+      EXPECT_EQ(lane.bytes, (12 + 1) * c.n_layers * c.n_kv_heads * 2 * c.head_dim * 8.0) << lane.spec;
+    }
+  }
+}
+
 TEST(Session, WithoutAShadowLocalFiguresAreNotAvailable) {
   Session session = open_session(tiny_model());
   RunRequest request = request_of(random_ids(40, 64, 8), PromptMode::prefill, 3);
@@ -197,7 +210,9 @@ TEST(Session, TokensKnowTheirBytesInThePrompt) {
   for (int i = 0; i < out.n_prompt; ++i) {
     const TokenInfo& t = out.tokens[i];
     joined += out.prompt.substr(t.text_begin, t.text_end - t.text_begin);
-    if (i > 0) EXPECT_EQ(t.text_begin, out.tokens[i - 1].text_end);
+    if (i > 0) {
+      EXPECT_EQ(t.text_begin, out.tokens[i - 1].text_end);
+    }
   }
   EXPECT_EQ(joined, request.prompt);
   EXPECT_TRUE(out.tokens[0].special);
