@@ -9,18 +9,27 @@ RepresentedCounts::RepresentedCounts(const LaneFates& fates, const StepRecord& s
     : n_tokens_(std::clamp(step.position + 1, 0, fates.n_tokens)), n_blocks_((n_tokens_ + kBlock - 1) / kBlock) {
   heads_per_token_.assign(static_cast<std::size_t>(n_tokens_), 0);
   blocks_.assign(fates.heads.size() * static_cast<std::size_t>(n_blocks_), 0);
+  const int s = step.step, n = n_tokens_;
+  int* const heads = heads_per_token_.data();
   for (std::size_t h = 0; h < fates.heads.size(); ++h) {
     const int* const lost = fates.heads[h].lost.data();
     std::uint8_t* const blocks = blocks_.data() + h * static_cast<std::size_t>(n_blocks_);
-    for (int b = 0; b < n_blocks_; ++b) {
-      const int end = std::min((b + 1) * kBlock, n_tokens_);
-      int n = 0;
-      for (int t = b * kBlock; t < end; ++t) {
-        const int alive = lost[t] > step.step ? 1 : 0;
-        heads_per_token_[static_cast<std::size_t>(t)] += alive;
-        n += alive;
+    // In stretches that stay in the first-level cache, so that the second loop reads nothing from memory. Both are vectorised.
+    constexpr int kStretch = 512 * kBlock;
+    for (int from = 0; from < n; from += kStretch) {
+      const int to = std::min(from + kStretch, n);
+      for (int t = from; t < to; ++t) heads[t] += lost[t] > s;
+      int t = from;
+      for (; t + kBlock <= to; t += kBlock) {
+        int alive = 0;
+        for (int k = 0; k < kBlock; ++k) alive += lost[t + k] > s;
+        blocks[t / kBlock] = static_cast<std::uint8_t>(alive);
       }
-      blocks[b] = static_cast<std::uint8_t>(n);
+      if (t < to) {  // the last block of all
+        int alive = 0;
+        for (int u = t; u < to; ++u) alive += lost[u] > s;
+        blocks[t / kBlock] = static_cast<std::uint8_t>(alive);
+      }
     }
   }
 }
@@ -44,7 +53,8 @@ int RepresentedCounts::count(const LaneFates& fates, int step, int head, int fir
 }
 
 int tokens_per_bin(float px) {
-  int bin = 1;
+  if (px >= 3) return 1;
+  int bin = 2;
   while (static_cast<float>(bin) * px < 2 && bin < (1 << 30)) bin *= 2;
   return bin;
 }

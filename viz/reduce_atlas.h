@@ -29,7 +29,8 @@ class RepresentedCounts {
   std::vector<std::uint8_t> blocks_;  // [head][block]
 };
 
-/// Tokens per texel at `px` pixels per token: the smallest power of two that is at least 2 px wide, so that shades can be told apart.
+/// Tokens per texel at `px` pixels per token: 1 from 3 px on, else the smallest power of two, from 2 on, that is at least 2 px wide, so
+/// that shades can be told apart.
 int tokens_per_bin(float px);
 
 }  // namespace kvscope::viz

@@ -319,6 +319,15 @@ TEST(RepresentedCounts, EqualABruteForceCountOverAnyRange) {
   }
 }
 
+TEST(TokensPerBin, AreOneFromThreePixelsOnAndAtLeastTwoPixelsWideBelow) {
+  EXPECT_EQ(tokens_per_bin(14), 1);
+  EXPECT_EQ(tokens_per_bin(3), 1);
+  EXPECT_EQ(tokens_per_bin(2.99f), 2);
+  EXPECT_EQ(tokens_per_bin(1), 2);
+  EXPECT_EQ(tokens_per_bin(0.99f), 4);
+  EXPECT_EQ(tokens_per_bin(732.0f / 32768), 128);
+}
+
 TEST(AtlasRows, ShrinkGracefullyAndFallBackToLayers) {
   const Rect area{84, 30, 816, 338};
   EXPECT_FLOAT_EQ(layout_rows(6, 4, {}, area, 1).cell, 11);

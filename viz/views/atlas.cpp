@@ -75,7 +75,7 @@ bool Atlas::make_scene(const Painter& p, Scene& s) {
   s.rows = layout_rows(s.snapshot->model.n_layers, s.snapshot->model.n_kv_heads, row_view_, s.area, frame.scale);
   row_view_.scroll = std::clamp(row_view_.scroll, 0.0f, std::max(0.0f, s.rows.content - s.area.height()));
   s.binned = s.axis.px < 3 || s.rows.by_layer;
-  s.bin = s.axis.px < 3 ? tokens_per_bin(s.axis.px) : 1;
+  s.bin = tokens_per_bin(s.axis.px);
   last_px_ = s.axis.px;
   last_bin_ = s.bin;
   last_page_ = static_cast<float>(visible);

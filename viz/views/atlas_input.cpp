@@ -196,7 +196,7 @@ bool Atlas::pan_and_zoom(Painter& p, const Scene& s) {
     in_minimap_ = Rect{s.overview.x0, s.minimap.y0, s.overview.x1, s.minimap.y1}.contains(m.at);
     brushing_ = m.ctrl && map.contains(m.at);
     panning_ = !m.ctrl && map.contains(m.at);
-    brush_from_ = std::clamp(static_cast<int>(s.axis.token_at(m.at.x)), 0, std::max(0, s.seen - 1));
+    brush_from_ = static_cast<int>(std::clamp(s.axis.token_at(m.at.x), 0.0, std::max(0.0, s.seen - 1.0)));
   }
   if (in_minimap_ && m.down && window_->count > 0) {
     const double shown = static_cast<double>(s.axis.x1 - s.axis.x0) / s.axis.px;
@@ -218,7 +218,7 @@ void Atlas::react(Painter& p, const Scene& s, std::vector<Intent>& intents) {
   if (m.double_clicked && row != nullptr) {
     row_view_ = {row_view_.only_layer < 0 ? row->layer : -1, 1, 0};
   } else if (brushing_ && m.released) {
-    const int to = std::clamp(static_cast<int>(s.axis.token_at(m.at.x)), 0, std::max(0, s.seen - 1));
+    const int to = static_cast<int>(std::clamp(s.axis.token_at(m.at.x), 0.0, std::max(0.0, s.seen - 1.0)));
     Selection next = p.frame().selection;
     next.tokens = TokenRange{std::min(brush_from_, to), std::max(brush_from_, to)};
     intents.push_back(Select{next});

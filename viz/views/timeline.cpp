@@ -14,7 +14,7 @@ namespace kvscope::viz {
 namespace {
 
 constexpr float kWideColumn = 40;  // pixels that a step needs for its numbers
-constexpr float kLabelX = 10;
+constexpr float kLabelX = 12;
 
 // From the bottom up.
 constexpr std::array<Category, 5> kStack = {Category::sink, Category::kept, Category::merged, Category::recent, Category::fresh};
@@ -124,7 +124,9 @@ void Timeline::draw_columns(Painter& p, const Layout& l, int step) {
   if (l.kl.height() > 4 * half) p.text({kLabelX, l.kl.y0 + 3 * half}, "nats", Face::caption, t.disabled);
   p.text({kLabelX, l.step_y}, "step", Face::caption, t.secondary);
   const double most = largest_kl(steps_);
-  const float top_of_bars = l.kl.y0 + 2;
+  // The number of the tallest bar stands inside it where it fits, else above it.
+  const bool fits_inside = p.width_of(Face::strong, "0.000") <= l.pitch - p.px(20) - 2;
+  const float top_of_bars = l.kl.y0 + (fits_inside ? 2 : 2 * half);
   for (const StepSummary& s : steps_) {
     const float x = l.x0 + static_cast<float>(s.step) * l.pitch;
     const Rect column{x, l.top.y0, x + l.pitch - p.px(4), l.top.y1};
@@ -155,8 +157,9 @@ void Timeline::draw_columns(Painter& p, const Layout& l, int step) {
     if (std::isnan(s.kl)) {
       p.text({column.middle_x(), base - half - 2}, kNotAvailableText, Face::caption, t.disabled, Align::centre);
     } else if (s.kl >= 0.01 * most && s.kl > 0) {
-      const bool inside = bar.height() >= 2 * half + 2;
-      p.text({column.middle_x(), inside ? bar.y0 + half + 2 : bar.y0 - half}, format_number(s.kl), inside ? Face::strong : Face::caption,
+      const std::string number = format_number(s.kl);
+      const bool inside = fits_inside && bar.height() >= 2 * half + 2;
+      p.text({column.middle_x(), inside ? bar.y0 + half + 2 : bar.y0 - half}, number, inside ? Face::strong : Face::caption,
              inside ? ink_on(bar_colour, t) : ink, Align::centre);
     }
     const bool prefill = is_prefill_step(*f.snapshot, s.step);
@@ -215,7 +218,7 @@ void Timeline::react(Painter& p, const Layout& l, std::vector<Intent>& intents) 
   const int last = static_cast<int>(steps_.size()) - 1;
   const float end = l.x0 + l.pitch * static_cast<float>(steps_.size());
   const bool over = m.inside && m.at.x >= l.x0 && m.at.x < end && m.at.y < l.legend.y0;
-  const int at = std::clamp(static_cast<int>((m.at.x - l.x0) / l.pitch), 0, last);
+  const int at = static_cast<int>(std::clamp((m.at.x - l.x0) / l.pitch, 0.0f, static_cast<float>(last)));  // the mouse may be anywhere
   if (m.pressed) scrubbing_ = over;
   if (scrubbing_ && (m.pressed || (m.dragging && m.moved.x != 0))) {
     intents.push_back(SetStep{at == last ? std::nullopt : std::optional<int>(at)});

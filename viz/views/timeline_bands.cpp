@@ -12,6 +12,7 @@
 namespace kvscope::viz {
 namespace {
 
+constexpr float kLabelX = 12;
 constexpr std::array<Category, 4> kSlots = {Category::sink, Category::kept, Category::recent, Category::fresh};
 
 }  // namespace
@@ -29,10 +30,11 @@ void Timeline::draw_bands(Painter& p, const Layout& l, int step) {
   axis.x1 = l.x1;
   axis.px = l.pitch;
   axis.n_tokens = static_cast<int>(steps_.size());
-  p.text({kLabelColumn > 0 ? 10.0f : 0.0f, l.step_y}, "step", Face::caption, t.secondary);
+  p.text({kLabelX, l.step_y}, "step", Face::caption, t.secondary);
   for (int tick : token_ticks(axis, p.px(70))) {
     const float x = axis.x_of(tick);
-    p.text({x + 1, l.step_y}, format_count(tick), Face::caption, t.secondary, x + 20 > p.canvas().x1 ? Align::right : Align::centre);
+    p.text({x + l.pitch / 2, l.step_y}, format_count(tick), Face::caption, t.secondary,
+           x + 20 > p.canvas().x1 ? Align::right : Align::centre);
     p.mark("tick", fmt::format("step {}", tick), {x, l.kl.y1, x + 1, l.kl.y1 + 3}, format_count(tick));
   }
   if (f.snapshot->n_prompt > 0 && !f.snapshot->prefill_mode && f.snapshot->n_prompt < static_cast<int>(steps_.size())) {
@@ -56,8 +58,8 @@ void Timeline::draw_slots(Painter& p, const Layout& l, const std::vector<StepBin
   for (const StepSummary& s : steps_) most = std::max(most, s.slots() / n_heads);
   most = std::max(most, 1.0);
   const float half = p.line_height(Face::caption) / 2;
-  p.text({10, l.top.y0 + half - 4}, "slots", Face::caption, t.secondary);
-  p.text({10, l.top.y0 + 3 * half - 4}, fmt::format("mean of {}", format_count(static_cast<std::int64_t>(n_heads))), Face::caption,
+  p.text({kLabelX, l.top.y0 + half - 4}, "slots", Face::caption, t.secondary);
+  p.text({kLabelX, l.top.y0 + 3 * half - 4}, fmt::format("mean of {}", format_count(static_cast<std::int64_t>(n_heads))), Face::caption,
          t.disabled);
   for (const StepBin& b : bins) {
     const Rect column{l.x0 + static_cast<float>(b.first) * l.pitch, l.top.y0, l.x0 + static_cast<float>(b.last + 1) * l.pitch, l.top.y1};
@@ -96,15 +98,14 @@ void Timeline::draw_removed(Painter& p, const Layout& l, const std::vector<StepB
     if (!(prefill && s.step == 0)) most = std::max(most, s.evicted + s.merged);
   }
   const float half = p.line_height(Face::caption) / 2;
-  p.text({10, l.counts.y0 + half}, "removed", Face::caption, t.secondary);
-  p.text({10, l.counts.y0 + 3 * half}, fmt::format("to {} a step", format_count(most)), Face::caption, t.disabled);
+  p.text({kLabelX, l.counts.y0 + half}, "removed", Face::caption, t.secondary);
+  p.text({kLabelX, l.counts.y0 + 3 * half}, fmt::format("to {} a step", format_count(most)), Face::caption, t.disabled);
   const float gap = l.pitch >= 3 ? 1.0f : 0.0f;
   for (const StepBin& b : bins) {
     if (b.evicted_max + b.merged_max == 0) continue;
     const float x0 = l.x0 + static_cast<float>(b.first) * l.pitch, x1 = l.x0 + static_cast<float>(b.last + 1) * l.pitch - gap;
-    const auto y_of = [&](int n) {
-      return std::round(l.counts.y1 - std::min(1.0f, static_cast<float>(n) / static_cast<float>(most)) * l.counts.height());
-    };
+    const double all = std::max(most, b.evicted_max + b.merged_max);  // a bar that is cut keeps its proportions
+    const auto y_of = [&](int n) { return std::round(l.counts.y1 - static_cast<float>(n / all) * l.counts.height()); };
     const float top = y_of(b.evicted_max + b.merged_max), middle = y_of(b.merged_max);
     p.fill({x0, top, x1, middle}, cell_fill(t, Category::evicted));
     p.fill({x0, middle, x1, l.counts.y1}, t.category[static_cast<std::size_t>(Category::merged)]);
@@ -120,8 +121,8 @@ void Timeline::draw_kl(Painter& p, const Layout& l, const std::vector<StepBin>& 
   double most = 0;
   for (const StepSummary& s : steps_) most = std::fmax(most, s.kl);
   const float half = p.line_height(Face::caption) / 2;
-  p.text({10, l.kl.y0 + half - 4}, "KL, nats", Face::caption, t.secondary);
-  p.text({10, l.kl.y0 + 3 * half - 4}, "max " + format_number(most), Face::caption, t.disabled);
+  p.text({kLabelX, l.kl.y0 + half - 4}, "KL, nats", Face::caption, t.secondary);
+  p.text({kLabelX, l.kl.y0 + 3 * half - 4}, "max " + format_number(most), Face::caption, t.disabled);
   p.hline(l.x0, l.x1, l.kl.y1, t.line);
   const float gap = l.pitch >= 3 ? 1.0f : 0.0f;
   for (const StepBin& b : bins) {
