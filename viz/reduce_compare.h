@@ -14,24 +14,24 @@ namespace kvscope::viz {
 struct AnswerToken {
   int step = 0;
   int id = 0;
-  bool same = true;   // as the full cache's choice in the same step
+  bool same = true;  // as the full cache's choice in the same step
 };
 
 /// The metrics row of one lane. NaN: not available.
 struct LaneMetrics {
-  int step = -1;                        // shown step of this lane; -1: it has none
-  int position = -1;                    // of its query
-  std::vector<AnswerToken> answer;      // top choices from the last prompt token on
-  double kl = kNotAvailable;            // nats, this step
-  double mean_kl = kNotAvailable;       // over the decode steps (queries after the prompt)
+  int step = -1;                    // shown step of this lane; -1: it has none
+  int position = -1;                // of its query
+  std::vector<AnswerToken> answer;  // top choices from the last prompt token on
+  double kl = kNotAvailable;        // nats, this step
+  double mean_kl = kNotAvailable;   // over the decode steps (queries after the prompt)
   int decode_steps = 0;
-  int first_decode = -1;                // step of the first of them
-  int top1_same = 0;                    // decode steps with the full cache's choice
-  double nll = kNotAvailable;           // -ln p of the token fed next, this step
+  int first_decode = -1;       // step of the first of them
+  int top1_same = 0;           // decode steps with the full cache's choice
+  double nll = kNotAvailable;  // -ln p of the token fed next, this step
   int next_token = -1;
   double attention_loss = kNotAvailable;  // mean over the heads that have one, this step
-  double slots = kNotAvailable;         // mean per head after this step
-  double bytes = kNotAvailable;         // KV bytes allocated now
+  double slots = kNotAvailable;           // mean per head after this step
+  double bytes = kNotAvailable;           // KV bytes allocated now
 };
 
 /// Metrics at the step `wanted` (clamped; negative: the latest). n_prompt: tokens of the prompt.
@@ -46,7 +46,9 @@ struct LaneDifference {
   std::vector<Difference> cells;
   std::array<std::int64_t, 4> counts{};  // by Difference
 
-  Difference at(int head, int token) const { return cells[static_cast<std::size_t>(head) * static_cast<std::size_t>(n_tokens) + static_cast<std::size_t>(token)]; }
+  Difference at(int head, int token) const {
+    return cells[static_cast<std::size_t>(head) * static_cast<std::size_t>(n_tokens) + static_cast<std::size_t>(token)];
+  }
   std::int64_t total() const { return static_cast<std::int64_t>(cells.size()); }
 };
 
@@ -60,7 +62,8 @@ struct TokenCount {
 
 TokenCount token_count(const LaneSnapshot& lane, int step, int token);
 
-/// Heads that represent each bin of tokens, as a share in [0, 1]; NaN for bins after the step's query. One row per layer. [n_layers][n_bins]
+/// Heads that represent each bin of tokens, as a share in [0, 1]; NaN for bins after the step's query. One row per layer.
+/// [n_layers][n_bins]
 std::vector<float> kept_by_layer(const LaneSnapshot& lane, int step, int n_layers, int n_tokens, int n_bins);
 
 /// The parameters worth a second line under a lane's name: "sinks 4 · recent 38", at most `max_parts`.

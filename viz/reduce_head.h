@@ -11,10 +11,10 @@ namespace kvscope::viz {
 
 /// The (lane, step, head) that a selection means in a snapshot. Pointers live as long as the snapshot.
 struct HeadPick {
-  int lane = -1;                     // -1: there is no lane
-  int step = -1;                     // index into the lane's steps; -1: the lane has none
-  int head = -1;                     // layer * n_kv_heads + kv_head; -1: no head
-  bool chosen = false;               // false: nothing selected, the head with the largest local_l1_wo was taken
+  int lane = -1;        // -1: there is no lane
+  int step = -1;        // index into the lane's steps; -1: the lane has none
+  int head = -1;        // layer * n_kv_heads + kv_head; -1: no head
+  bool chosen = false;  // false: nothing selected, the head with the largest local_l1_wo was taken
   const LaneSnapshot* run = nullptr;
   const StepRecord* record = nullptr;
   const HeadRecord* values = nullptr;
@@ -35,13 +35,13 @@ std::vector<Removal> removals_until(const LaneSnapshot& lane, int head, int step
 /// One head, one entry per original token up to the step's query; NaN: no such number.
 struct HeadColumns {
   std::vector<Category> category;
-  std::vector<int> votes;          // of the token's own slot after the step; 0: it has none
-  std::vector<double> score;       // ranking score of a slot that stands, or the score it had when it went
-  std::vector<char> score_gone;    // 1: the score is that of a removal in an earlier step
-  std::vector<double> statistic;   // the policy's own; empty: the policy has none
-  std::vector<double> attention;   // of this step's query over the slots that it saw
-  std::vector<double> lost;        // what the reference pays to a token without a slot of its own; NaN where it has one
-  std::vector<Removal> removal;    // of the token's own slot
+  std::vector<int> votes;         // of the token's own slot after the step; 0: it has none
+  std::vector<double> score;      // ranking score of a slot that stands, or the score it had when it went
+  std::vector<char> score_gone;   // 1: the score is that of a removal in an earlier step
+  std::vector<double> statistic;  // the policy's own; empty: the policy has none
+  std::vector<double> attention;  // of this step's query over the slots that it saw
+  std::vector<double> lost;       // what the reference pays to a token without a slot of its own; NaN where it has one
+  std::vector<Removal> removal;   // of the token's own slot
 
   int size() const { return static_cast<int>(category.size()); }
 };

@@ -14,20 +14,20 @@ std::vector<int> owners_until(const LaneSnapshot& lane, int head, int step, int 
 
 /// One slot (or the token that had one) after a step.
 struct SlotFacts {
-  int token = -1;                  // asked for
-  int pos = -1;                    // slot that stands for it now; -1: none
+  int token = -1;  // asked for
+  int pos = -1;    // slot that stands for it now; -1: none
   int votes = 0;
-  std::vector<int> members;        // tokens the slot stands for, ascending; the slot's own pos included
-  double score = kNotAvailable;    // ranking score; NaN: not ranked
-  int rank = -1;                   // 1: the highest score of the slots that stand; -1: not ranked
+  std::vector<int> members;      // tokens the slot stands for, ascending; the slot's own pos included
+  double score = kNotAvailable;  // ranking score; NaN: not ranked
+  int rank = -1;                 // 1: the highest score of the slots that stand; -1: not ranked
   int n_ranked = 0;
   double statistic = kNotAvailable;
   double attention = kNotAvailable;
-  double bias = kNotAvailable;     // logit bias; NaN without a slot
-  int born = -1;                   // step
-  int last_merge = -1;             // step of the last merge into the slot; -1: never
-  Removal removal;                 // of the token's own slot
-  int evicted = -1;                // step at which the slot that stood for the token was evicted; -1: it was not
+  double bias = kNotAvailable;  // logit bias; NaN without a slot
+  int born = -1;                // step
+  int last_merge = -1;          // step of the last merge into the slot; -1: never
+  Removal removal;              // of the token's own slot
+  int evicted = -1;             // step at which the slot that stood for the token was evicted; -1: it was not
 };
 
 /// pick.values must not be null; token within the step's positions, else the facts are empty (token -1).
@@ -36,9 +36,9 @@ SlotFacts slot_facts(const HeadPick& pick, int token);
 /// Life of one member's own slot up to the merge that ended it.
 struct LineageLine {
   int token = -1;
-  int born = -1;                           // step
-  int end = -1;                            // step of its merge; of the eviction or the shown step for the root
-  int into = -1;                           // -1: the root
+  int born = -1;  // step
+  int end = -1;   // step of its merge; of the eviction or the shown step for the root
+  int into = -1;  // -1: the root
   double w_removed = kNotAvailable;
   double cos = kNotAvailable;
   std::vector<std::pair<int, int>> votes;  // (step, votes from there on), ascending; the last is what it ended with
@@ -48,8 +48,8 @@ struct LineageLine {
 
 /// Which tokens were merged into one slot, when and how alike.
 struct Lineage {
-  int root = -1;                   // pos of the slot
-  bool evicted = false;            // the slot went with everything in it
+  int root = -1;         // pos of the slot
+  bool evicted = false;  // the slot went with everything in it
   int shown_step = -1;
   int merges = 0;
   int left_out = 0;                // lines dropped by trimmed()
@@ -66,19 +66,19 @@ Lineage trimmed(Lineage lineage, int max_lines);
 
 /// Why a slot went, or was merged into the one looked at.
 struct Why {
-  int step = -1;                    // of the removal; -1: nothing of the kind has happened
+  int step = -1;  // of the removal; -1: nothing of the kind has happened
   Event event;
   int removed_votes = 0;
-  int slots_before = 0;             // slots in the head before this step's compression
+  int slots_before = 0;  // slots in the head before this step's compression
   int budget = -1;
-  int n_ranked = 0;                 // candidates with a score before removal
-  int rank = -1;                    // of the removed one among them, 1 = highest
+  int n_ranked = 0;                   // candidates with a score before removal
+  int rank = -1;                      // of the removed one among them, 1 = highest
   double next_score = kNotAvailable;  // lowest score that stayed
   int next_pos = -1;
-  double threshold = kNotAvailable; // of the cosine, where the policy has one
-  std::vector<double> other_cos;    // cosines of the other removals of this step
+  double threshold = kNotAvailable;  // of the cosine, where the policy has one
+  std::vector<double> other_cos;     // cosines of the other removals of this step
   std::optional<MergeDetail> detail;
-  double cost = kNotAvailable;      // change of the head's output by this step's compression, relative L2
+  double cost = kNotAvailable;  // change of the head's output by this step's compression, relative L2
 };
 
 /// The removal of the token's own slot if it is gone, else the last merge into it.

@@ -50,8 +50,8 @@ std::string head_facts(const HeadPick& pick) {
   if (pick.values == nullptr) return {};
   const HeadRecord& head = *pick.values;
   return fmt::format("{}{} · attention lost {} · local error {} · after W_O {} · compression {}", head_name(head.layer, head.kv_head),
-                     pick.chosen ? "" : " (largest error, none selected)", format_percent(head.attention_loss), format_percent(head.local_rel_l2),
-                     format_number(head.local_l1_wo), format_percent(head.compress_rel_l2));
+                     pick.chosen ? "" : " (largest error, none selected)", format_percent(head.attention_loss),
+                     format_percent(head.local_rel_l2), format_number(head.local_l1_wo), format_percent(head.compress_rel_l2));
 }
 
 std::string fate_text(const HeadColumns& columns, int token) {
@@ -59,16 +59,22 @@ std::string fate_text(const HeadColumns& columns, int token) {
   const auto t = static_cast<std::size_t>(token);
   const Removal& removal = columns.removal[t];
   switch (columns.category[t]) {
-    case Category::fresh: return "new in this step";
-    case Category::sink: return "sink, protected";
-    case Category::recent: return "recent, protected";
-    case Category::kept: return "kept by rank";
-    case Category::merged: return removal.step < 0 ? "merged" : fmt::format("merged into slot {} at step {}", removal.event.into, removal.step);
+    case Category::fresh:
+      return "new in this step";
+    case Category::sink:
+      return "sink, protected";
+    case Category::recent:
+      return "recent, protected";
+    case Category::kept:
+      return "kept by rank";
+    case Category::merged:
+      return removal.step < 0 ? "merged" : fmt::format("merged into slot {} at step {}", removal.event.into, removal.step);
     case Category::evicted:
       if (removal.step < 0) return "evicted";
       if (removal.event.kind == Event::Kind::evict) return fmt::format("evicted at step {}", removal.step);
       return fmt::format("merged into slot {} at step {}, evicted with it", removal.event.into, removal.step);
-    case Category::unseen: break;
+    case Category::unseen:
+      break;
   }
   return "not seen yet";
 }
@@ -77,7 +83,8 @@ std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& p
   if (pick.values == nullptr || token < 0 || token >= columns.size()) return {};
   const auto t = static_cast<std::size_t>(token);
   std::vector<std::string> out;
-  out.push_back(fmt::format("token {} {} · {}", token, quoted(token_text(snapshot, token)), head_name(pick.values->layer, pick.values->kv_head)));
+  out.push_back(
+      fmt::format("token {} {} · {}", token, quoted(token_text(snapshot, token)), head_name(pick.values->layer, pick.values->kv_head)));
   out.push_back(fate_text(columns, token));
   if (std::isfinite(columns.attention[t])) {
     out.push_back(fmt::format("attention {}, {}", format_number(columns.attention[t]), rank_text(columns.attention, token)));
@@ -96,7 +103,8 @@ std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& p
   if (!columns.statistic.empty() && stands) out.push_back(fmt::format("{} {}", pick.run->statistic, format_number(columns.statistic[t])));
   if (stands) out.push_back(votes_text(columns.votes[t]));
   const Removal& removal = columns.removal[t];
-  if (removal.step >= 0 && std::isfinite(removal.event.cos)) out.push_back(fmt::format("cosine to the nearest kept key {}", format_number(removal.event.cos)));
+  if (removal.step >= 0 && std::isfinite(removal.event.cos))
+    out.push_back(fmt::format("cosine to the nearest kept key {}", format_number(removal.event.cos)));
   return out;
 }
 
@@ -111,13 +119,9 @@ Table head_table(const Snapshot& snapshot, const HeadPick& pick) {
   if (!columns.statistic.empty()) out.columns.push_back(pick.run->statistic.empty() ? "statistic" : pick.run->statistic);
   for (int token = 0; token < columns.size(); ++token) {
     const auto t = static_cast<std::size_t>(token);
-    std::vector<std::string> row = {std::to_string(token),
-                                    token_text(snapshot, token),
-                                    fate_text(columns, token),
-                                    std::to_string(columns.votes[t]),
-                                    exact(columns.attention[t]),
-                                    exact(columns.lost[t]),
-                                    exact(columns.score[t])};
+    std::vector<std::string> row = {
+        std::to_string(token),       token_text(snapshot, token), fate_text(columns, token), std::to_string(columns.votes[t]),
+        exact(columns.attention[t]), exact(columns.lost[t]),      exact(columns.score[t])};
     if (!columns.statistic.empty()) row.push_back(exact(columns.statistic[t]));
     out.rows.push_back(std::move(row));
   }
@@ -139,10 +143,12 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
       out.push_back({"evicted with it", step_or_dash(facts.evicted)});
     }
     out.push_back({"score at its removal", format_number(facts.removal.event.score)});
-    out.push_back({"nearest kept key", std::isfinite(facts.removal.event.cos) ? "cosine " + format_number(facts.removal.event.cos) : std::string(kNotAvailableText)});
+    out.push_back({"nearest kept key", std::isfinite(facts.removal.event.cos) ? "cosine " + format_number(facts.removal.event.cos)
+                                                                              : std::string(kNotAvailableText)});
     double lost = kNotAvailable;
     const auto& reference = pick.values->reference_attention;
-    if (static_cast<std::size_t>(facts.token) < reference.size()) lost = static_cast<double>(reference[static_cast<std::size_t>(facts.token)]);
+    if (static_cast<std::size_t>(facts.token) < reference.size())
+      lost = static_cast<double>(reference[static_cast<std::size_t>(facts.token)]);
     out.push_back({"attention in reference", format_number(lost)});
     out.push_back({"born", step_or_dash(facts.born)});
     return out;
@@ -151,7 +157,8 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
   out.push_back({"votes", format_count(facts.votes)});
   out.push_back({"members", count_of(static_cast<int>(facts.members.size()), "token", "tokens")});
   out.push_back({"ranking score", format_number(facts.score)});
-  out.push_back({"rank", facts.rank > 0 ? fmt::format("{} of {} ranked", format_count(facts.rank), format_count(facts.n_ranked)) : std::string("not ranked")});
+  out.push_back({"rank", facts.rank > 0 ? fmt::format("{} of {} ranked", format_count(facts.rank), format_count(facts.n_ranked))
+                                        : std::string("not ranked")});
   if (!pick.run->statistic.empty()) out.push_back({pick.run->statistic, format_number(facts.statistic)});
   out.push_back({"attention now", format_number(facts.attention)});
   out.push_back({"logit bias b", std::isfinite(facts.bias) && facts.bias != 0 ? format_delta(facts.bias, 4) : format_number(facts.bias)});

@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::size_t kTermsShown = 3;  // of a sum; the rest is counted
 
-std::string fixed(double v, int decimals) { return std::isfinite(v) ? fmt::format("{:.{}f}", v, decimals) : std::string(kNotAvailableText); }
+std::string fixed(double v, int decimals) {
+  return std::isfinite(v) ? fmt::format("{:.{}f}", v, decimals) : std::string(kNotAvailableText);
+}
 
 std::string signed_fixed(double v, int decimals) {
   return v < 0 ? std::string(kMinus) + fmt::format("{:.{}f}", -v, decimals) : fixed(v, decimals);
@@ -48,10 +50,12 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
   if (std::isfinite(why.event.score)) {
     std::string line = why.rank == why.n_ranked
                            ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), format_number(why.event.score))
-                           : fmt::format("score {}, rank {} of {} unprotected", format_number(why.event.score), format_count(why.rank), format_count(why.n_ranked));
+                           : fmt::format("score {}, rank {} of {} unprotected", format_number(why.event.score), format_count(why.rank),
+                                         format_count(why.n_ranked));
     if (std::isfinite(why.next_score)) {
-      line += why.next_pos >= 0 ? fmt::format("  ·  lowest that stayed, {}: {}", slot_name(snapshot, why.next_pos), format_number(why.next_score))
-                                : fmt::format("  ·  lowest that stayed: {}", format_number(why.next_score));
+      line += why.next_pos >= 0
+                  ? fmt::format("  ·  lowest that stayed, {}: {}", slot_name(snapshot, why.next_pos), format_number(why.next_score))
+                  : fmt::format("  ·  lowest that stayed: {}", format_number(why.next_score));
     }
     step.lines.push_back(std::move(line));
   } else {
@@ -66,7 +70,8 @@ WhyStep where_to(const Snapshot& snapshot, const Why& why) {
   const std::string cos = fixed(why.event.cos, 3);
   if (std::isfinite(why.event.cos)) {
     step.kind = WhyStep::Kind::cosines;
-    const std::string limit = std::isfinite(why.threshold) ? fmt::format(" {} {}", merged ? "≥" : "<", fixed(why.threshold, 2)) : std::string();
+    const std::string limit =
+        std::isfinite(why.threshold) ? fmt::format(" {} {}", merged ? "≥" : "<", fixed(why.threshold, 2)) : std::string();
     step.title = merged ? fmt::format("Nearest key: {}, cosine {}{}, so it merges", slot_name(snapshot, why.event.into), cos, limit)
                         : fmt::format("Nearest key: cosine {}{}, so it is evicted", cos, limit);
   } else if (merged) {
@@ -87,8 +92,8 @@ WhyStep averaged(const Why& why) {
     step.title = "Key and value are averaged by what the EMA expects of each slot";
     const std::string symbols = sum_text(order, [&](std::size_t i) { return "µ" + name(i); });
     const std::string numbers = sum_text(order, [&](std::size_t i) { return format_number(detail.mu[i]); });
-    step.lines.push_back(fmt::format("w{0} = µ{0}/({1}) = {2}/({3}) = {4}", subscript(removed), symbols, format_number(detail.mu[order[0]]), numbers,
-                                     fixed(why.event.w_removed, 3)));
+    step.lines.push_back(fmt::format("w{0} = µ{0}/({1}) = {2}/({3}) = {4}", subscript(removed), symbols, format_number(detail.mu[order[0]]),
+                                     numbers, fixed(why.event.w_removed, 3)));
     const std::string keys = sum_text(order, [&](std::size_t i) {
       return fmt::format("{} k{}", i < detail.weights.size() ? fixed(detail.weights[i], 3) : std::string(kNotAvailableText), name(i));
     });
@@ -96,14 +101,15 @@ WhyStep averaged(const Why& why) {
     std::string line = fmt::format("k = {}{}{}     v alike", gamma, keys, gamma.empty() ? "" : ")");
     if (detail.votes.size() == detail.members.size()) {
       const int votes = std::accumulate(detail.votes.begin(), detail.votes.end(), 0);
-      line += fmt::format("     P = {} = {}", sum_text(order, [&](std::size_t i) { return std::to_string(detail.votes[i]); }), votes_text(votes));
+      line += fmt::format("     P = {} = {}", sum_text(order, [&](std::size_t i) { return std::to_string(detail.votes[i]); }),
+                          votes_text(votes));
     }
     step.lines.push_back(std::move(line));
     return step;
   }
   step.title = "The two slots become one by fixed weights";
-  step.lines.push_back(fmt::format("w{} = {}  (removed)     w{} = {}  (target)", subscript(removed), fixed(why.event.w_removed, 3), subscript(target),
-                                   fixed(why.event.w_target, 3)));
+  step.lines.push_back(fmt::format("w{} = {}  (removed)     w{} = {}  (target)", subscript(removed), fixed(why.event.w_removed, 3),
+                                   subscript(target), fixed(why.event.w_target, 3)));
   return step;
 }
 
@@ -129,8 +135,8 @@ WhyStep bias_step(const HeadPick& pick, const Snapshot& snapshot, const Why& why
   const int group = std::max(1, snapshot.model.n_kv_heads > 0 ? snapshot.model.group() : 1);
   for (std::size_t g = 0; g < detail.T.size() && g < detail.m.size(); ++g) {
     const double gap = detail.T[g] - detail.m[g];
-    step.rows.push_back({std::to_string(pick.values->kv_head * group + static_cast<int>(g)), signed_fixed(detail.T[g], 3), signed_fixed(detail.m[g], 3),
-                         format_delta(gap, 3), format_delta(gap - detail.extra, 3)});
+    step.rows.push_back({std::to_string(pick.values->kv_head * group + static_cast<int>(g)), signed_fixed(detail.T[g], 3),
+                         signed_fixed(detail.m[g], 3), format_delta(gap, 3), format_delta(gap - detail.extra, 3)});
   }
   return step;
 }

@@ -200,7 +200,8 @@ TEST_F(CompareTest, EveryRunHasAStripWhoseTexelsAreItsCategories) {
     for (int head = 0; head < 24; ++head) {
       const auto expected = categories_of(snapshot, snapshot.lanes[static_cast<std::size_t>(lane)], 2, head);
       for (int t = 0; t < 169; ++t) {
-        ASSERT_EQ(image->rgba[static_cast<std::size_t>(head * 169 + t)], colour(cell_fill(dark_theme(), expected[static_cast<std::size_t>(t)])))
+        ASSERT_EQ(image->rgba[static_cast<std::size_t>(head * 169 + t)],
+                  colour(cell_fill(dark_theme(), expected[static_cast<std::size_t>(t)])))
             << "lane " << lane << " head " << head << " token " << t;
       }
     }
@@ -244,7 +245,7 @@ TEST_F(CompareTest, ClickingAStripSelectsLaneHeadAndToken) {
   canvas.draw(*view);
   const Mark strip = mark("strip", "lane 2");
   const float px = (mark("strip", "lane 0").max.x - strip.min.x) / 169;
-  ASSERT_FLOAT_EQ(strip.max.y - strip.min.y, 140);  // 24 rows of 5 px, 4 px between 6 layers
+  ASSERT_FLOAT_EQ(strip.max.y - strip.min.y, 140);                            // 24 rows of 5 px, 4 px between 6 layers
   canvas.click(*view, {strip.min.x + 87.5f * px, strip.min.y + 2 * 24 + 1});  // first row of layer 2
   const Select* select = canvas.last<Select>();
   ASSERT_NE(select, nullptr);
@@ -291,7 +292,8 @@ TEST_F(CompareTest, DifferencePrintsTheFourCounts) {
   EXPECT_EQ(mark("difference", "in both").value, format_count(d.counts[3]));
   EXPECT_EQ(mark("difference", "in neither").value, format_count(d.counts[0]));
   const TokenCount count = token_count(snapshot.lanes[3], 2, 87);
-  EXPECT_EQ(mark("token.count", "lane 3").value, count.merged > 0 ? std::to_string(count.kept) + " + " + std::to_string(count.merged) : std::to_string(count.kept));
+  EXPECT_EQ(mark("token.count", "lane 3").value,
+            count.merged > 0 ? std::to_string(count.kept) + " + " + std::to_string(count.merged) : std::to_string(count.kept));
   EXPECT_EQ(mark("token.count", "lane 0").value, "24");
 }
 
@@ -307,6 +309,19 @@ TEST_F(CompareTest, SwapAndShiftClickChooseWhatIsCompared) {
   canvas.draw(*view);
   EXPECT_NE(find_mark(*view, "difference.strip", "D KeepKV | B Streaming"), nullptr);
   EXPECT_EQ(canvas.last<Select>(), nullptr);
+}
+
+TEST_F(CompareTest, ComparesWithTheRunThatWasLookedAtBefore) {
+  canvas.draw(*view);  // lane 3
+  canvas.frame.selection.lane = 1;
+  canvas.draw(*view);
+  EXPECT_NE(find_mark(*view, "difference.strip", "D KeepKV | B Streaming"), nullptr);
+  canvas.frame.selection.lane = 2;
+  canvas.draw(*view);
+  EXPECT_NE(find_mark(*view, "difference.strip", "B Streaming | C H2O"), nullptr);
+  snapshot.lanes.erase(snapshot.lanes.begin() + 1);  // indices have moved: back to the neighbour
+  canvas.draw(*view);
+  EXPECT_NE(find_mark(*view, "difference.strip", "B H2O | C KeepKV"), nullptr);
 }
 
 TEST_F(CompareTest, TexturesAreMadeAgainOnlyWhenTheRunOrStepChanged) {

@@ -43,9 +43,9 @@ class InspectorTest : public ::testing::Test {
 TEST_F(InspectorTest, EveryRowPrintsTheNumbersOfTheRecord) {
   canvas.draw(*view);
   EXPECT_EQ(mark("score", "L0 H0 t4").value, "0.900");
-  EXPECT_EQ(mark("score", "L0 H0 t5").value, "0.300");       // removed in this step: still filled
+  EXPECT_EQ(mark("score", "L0 H0 t5").value, "0.300");        // removed in this step: still filled
   EXPECT_EQ(mark("score.gone", "L0 H0 t0").value, "0.0500");  // removed earlier: outline
-  EXPECT_EQ(mark("score", "L0 H0 t7").value, "–");           // protected, not ranked: never a zero
+  EXPECT_EQ(mark("score", "L0 H0 t7").value, "–");            // protected, not ranked: never a zero
   EXPECT_EQ(mark("statistic", "L0 H0 t3").value, "0.0400");
   EXPECT_EQ(mark("attention", "L0 H0 t3").value, "0.200");
   EXPECT_EQ(mark("attention.reference", "L0 H0 t1").value, "0.125");
@@ -86,7 +86,8 @@ TEST_F(InspectorTest, CardLineageAndReasonsDescribeTheSelectedSlot) {
 
 TEST_F(InspectorTest, FactsAddUp) {
   EXPECT_EQ(view->facts(canvas.frame),
-            "L0 · H0 · slots 4 of 8 tokens (50.0 %) · merged away 3 · evicted 1 · votes 7 + 1 lost = 8 · attention lost 20.0 % · local error 113.5 % · "
+            "L0 · H0 · slots 4 of 8 tokens (50.0 %) · merged away 3 · evicted 1 · votes 7 + 1 lost = 8 · attention lost 20.0 % · local "
+            "error 113.5 % · "
             "effective tokens 5.00");
 }
 
@@ -198,11 +199,13 @@ TEST_F(InspectorTest, TooltipsRepeatTheRecord) {
   canvas.move(*view, centre(mark("fate", "L0 H0 t3")));
   const HoverAt* hover = canvas.last<HoverAt>();
   ASSERT_NE(hover, nullptr);
-  EXPECT_THAT(hover->tooltip, ::testing::ElementsAre("token 3 «t3» · L0 · H0", "kept by rank", "attention 0.200, rank 1 of 5", "ranking score 0.800", "share 0.0400", "4 votes"));
+  EXPECT_THAT(hover->tooltip, ::testing::ElementsAre("token 3 «t3» · L0 · H0", "kept by rank", "attention 0.200, rank 1 of 5",
+                                                     "ranking score 0.800", "share 0.0400", "4 votes"));
   canvas.move(*view, centre(mark("fate", "L0 H0 t1")));
   EXPECT_THAT(canvas.last<HoverAt>()->tooltip,
-              ::testing::ElementsAre("token 1 «t1» · L0 · H0", "merged into slot 2 at step 4", "attention in the reference 0.125, not in this cache",
-                                     "ranking score at its removal 0.100", "cosine to the nearest kept key 0.900"));
+              ::testing::ElementsAre("token 1 «t1» · L0 · H0", "merged into slot 2 at step 4",
+                                     "attention in the reference 0.125, not in this cache", "ranking score at its removal 0.100",
+                                     "cosine to the nearest kept key 0.900"));
 }
 
 TEST_F(InspectorTest, ArrowsGoFromSlotToSlotAndFromHeadToHead) {

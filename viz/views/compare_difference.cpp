@@ -43,11 +43,13 @@ void draw_counts(Painter& p, Rect area, const DifferenceScene& scene, bool by_la
     const std::string count = format_count(scene.cells->counts[static_cast<std::size_t>(state)]);
     const float taken = two ? p.px(17) : p.px(25) + p.width_of(Face::strong, count);
     p.text_fit({r.x0 + p.px(17), r.y0 + p.px(7)}, name, Face::caption, t.secondary, r.width() - taken);
-    p.text(two ? ImVec2(r.x0 + p.px(17), r.y0 + p.px(21)) : ImVec2(r.x1, r.y0 + p.px(7)), count, Face::strong, t.text, two ? Align::left : Align::right);
+    p.text(two ? ImVec2(r.x0 + p.px(17), r.y0 + p.px(21)) : ImVec2(r.x1, r.y0 + p.px(7)), count, Face::strong, t.text,
+           two ? Align::left : Align::right);
     p.mark("difference", name, r, count);
   }
   if (area.height() >= p.px(12)) {
-    p.text_fit({area.x0, area.y0 + p.px(6)}, fmt::format("of {} token-heads", format_count(scene.cells->total())), Face::caption, t.disabled, area.width());
+    p.text_fit({area.x0, area.y0 + p.px(6)}, fmt::format("of {} token-heads", format_count(scene.cells->total())), Face::caption,
+               t.disabled, area.width());
     if (by_layer) p.text_fit({area.x0, area.y0 + p.px(20)}, "rows: balance by layer", Face::caption, t.disabled, area.width());
   }
 }
@@ -61,9 +63,11 @@ void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
     return;
   }
   const Rect title = area.cut_top(p.px(18));
-  p.text_fit({title.x0, title.middle_y()}, fmt::format("token {} {}", scene.token, quoted(token_text(snapshot, scene.token))), Face::strong, t.text, title.width());
+  p.text_fit({title.x0, title.middle_y()}, fmt::format("token {} {}", scene.token, quoted(token_text(snapshot, scene.token))), Face::strong,
+             t.text, title.width());
   const Rect unit = area.cut_top(p.px(20));
-  p.text_fit({unit.x0, unit.y0 + p.px(7)}, fmt::format("kept + merged, of {} heads", format_count(n_heads_total(snapshot))), Face::caption, t.secondary, unit.width());
+  p.text_fit({unit.x0, unit.y0 + p.px(7)}, fmt::format("kept + merged, of {} heads", format_count(n_heads_total(snapshot))), Face::caption,
+             t.secondary, unit.width());
   const auto n = static_cast<float>(snapshot.lanes.size());
   const float line = std::clamp(area.height() / n, p.px(13), p.px(20));
   for (std::size_t lane = 0; lane < snapshot.lanes.size(); ++lane) {
@@ -73,7 +77,9 @@ void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
     const std::string kept = count.heads > 0 ? format_count(count.kept) : "–";
     p.text_fit({r.x0, r.middle_y()}, lane_name(snapshot, static_cast<int>(lane)), Face::body, t.secondary, r.width() - p.px(74));
     p.text({r.x1 - p.px(38), r.middle_y()}, kept, Face::body, t.text, Align::right);
-    if (count.merged > 0) p.text({r.x1 - p.px(32), r.middle_y()}, fmt::format("+ {}", format_count(count.merged)), Face::body, t.category[static_cast<std::size_t>(Category::merged)]);
+    if (count.merged > 0)
+      p.text({r.x1 - p.px(32), r.middle_y()}, fmt::format("+ {}", format_count(count.merged)), Face::body,
+             t.category[static_cast<std::size_t>(Category::merged)]);
     p.mark("token.count", fmt::format("lane {}", lane), r, count.merged > 0 ? fmt::format("{} + {}", kept, count.merged) : kept);
   }
 }
@@ -95,7 +101,9 @@ DifferenceHits draw_difference(Painter& p, Rect area, const TokenAxis& axis, con
   float x = head.x0 + p.text({head.x0, head.middle_y()}, "Difference", Face::strong, t.text) + p.px(10);
   const float swap_width = p.width_of(Face::body, "Swap") + p.px(16);
   hits.swap = {head.x1 - swap_width, head.middle_y() - p.px(11), head.x1, head.middle_y() + p.px(11)};
-  p.text_fit({x, head.middle_y()}, fmt::format("{} against {} · a token counts when a slot represents it · Shift+click a run: compare with it", lane_name(snapshot, scene.a), lane_name(snapshot, scene.b)),
+  p.text_fit({x, head.middle_y()},
+             fmt::format("{} against {} · a token counts when a slot represents it · Shift+click a run: compare with it",
+                         lane_name(snapshot, scene.a), lane_name(snapshot, scene.b)),
              Face::body, t.secondary, hits.swap.x0 - x - 8);
   const bool hot = p.pointer().inside && hits.swap.contains(p.pointer().at);
   if (hot) p.fill(hits.swap, t.raised, 1, 4);

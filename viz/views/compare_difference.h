@@ -19,11 +19,11 @@ struct DifferenceHits {
 
 /// Two lanes at their steps.
 struct DifferenceScene {
-  int a = 0, b = 0;            // lanes
+  int a = 0, b = 0;  // lanes
   int step_a = -1, step_b = -1;
   const LaneDifference* cells = nullptr;
-  std::vector<int> steps;      // shown step per lane, for the counts of one token
-  int token = -1;              // whose counts are listed; -1: none
+  std::vector<int> steps;  // shown step per lane, for the counts of one token
+  int token = -1;          // whose counts are listed; -1: none
 };
 
 /// Heading, axis, four states per head and token, counts, and the fate of one token in every run. `axis`: that of the strips above.

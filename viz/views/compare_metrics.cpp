@@ -79,16 +79,24 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricCo
   switch (kind) {
     case Kind::answer: {
       std::string out;
-      for (const AnswerToken& token : m.answer) out += fmt::format("{}{}{}", out.empty() ? "" : " ", text_of_id(snapshot, token.id), token.same ? "" : "*");
+      for (const AnswerToken& token : m.answer)
+        out += fmt::format("{}{}{}", out.empty() ? "" : " ", text_of_id(snapshot, token.id), token.same ? "" : "*");
       return out.empty() ? "–" : out;
     }
-    case Kind::kl: return nats(m.kl);
-    case Kind::mean_kl: return nats(m.mean_kl);
-    case Kind::top1: return m.decode_steps > 0 ? format_count(m.top1_same) : std::string(kNotAvailableText);
-    case Kind::nll: return nats(m.nll);
-    case Kind::attention: return format_percent(m.attention_loss);
-    case Kind::slots: return format_mean(m.slots);
-    case Kind::bytes: return format_bytes(m.bytes);
+    case Kind::kl:
+      return nats(m.kl);
+    case Kind::mean_kl:
+      return nats(m.mean_kl);
+    case Kind::top1:
+      return m.decode_steps > 0 ? format_count(m.top1_same) : std::string(kNotAvailableText);
+    case Kind::nll:
+      return nats(m.nll);
+    case Kind::attention:
+      return format_percent(m.attention_loss);
+    case Kind::slots:
+      return format_mean(m.slots);
+    case Kind::bytes:
+      return format_bytes(m.bytes);
   }
   return {};
 }
@@ -99,21 +107,35 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
   switch (column.kind) {
     case Kind::answer:
       for (const AnswerToken& token : m.answer) {
-        out.push_back(fmt::format("step {}: {}, {}", token.step, quoted(text_of_id(snapshot, token.id)), token.same ? "as the full cache" : "the full cache says otherwise"));
+        out.push_back(fmt::format("step {}: {}, {}", token.step, quoted(text_of_id(snapshot, token.id)),
+                                  token.same ? "as the full cache" : "the full cache says otherwise"));
       }
       break;
-    case Kind::kl: out.push_back(fmt::format("KL(full ‖ this run) after step {}: {} nats", m.step, number(m.kl))); break;
-    case Kind::mean_kl: out.push_back(fmt::format("mean KL over {} decode steps: {} nats", m.decode_steps, number(m.mean_kl))); break;
-    case Kind::top1: out.push_back(fmt::format("{} of {} decode steps have the full cache's top choice", m.top1_same, m.decode_steps)); break;
-    case Kind::nll: out.push_back(fmt::format("−ln p of the token fed next, {}: {}", m.next_token >= 0 ? quoted(text_of_id(snapshot, m.next_token)) : "none", number(m.nll))); break;
-    case Kind::attention: out.push_back(fmt::format("attention on tokens that no slot represents, mean of the heads: {}", number(m.attention_loss))); break;
+    case Kind::kl:
+      out.push_back(fmt::format("KL(full ‖ this run) after step {}: {} nats", m.step, number(m.kl)));
+      break;
+    case Kind::mean_kl:
+      out.push_back(fmt::format("mean KL over {} decode steps: {} nats", m.decode_steps, number(m.mean_kl)));
+      break;
+    case Kind::top1:
+      out.push_back(fmt::format("{} of {} decode steps have the full cache's top choice", m.top1_same, m.decode_steps));
+      break;
+    case Kind::nll:
+      out.push_back(fmt::format("−ln p of the token fed next, {}: {}",
+                                m.next_token >= 0 ? quoted(text_of_id(snapshot, m.next_token)) : "none", number(m.nll)));
+      break;
+    case Kind::attention:
+      out.push_back(fmt::format("attention on tokens that no slot represents, mean of the heads: {}", number(m.attention_loss)));
+      break;
     case Kind::slots: {
       out.push_back(fmt::format("slots per head after step {}, mean: {}", m.step, number(m.slots)));
       const int asked = snapshot.lanes[static_cast<std::size_t>(lane)].slots_asked;
       out.push_back(asked >= 0 ? fmt::format("asked for: {}", asked) : "asked for: unlimited");
       break;
     }
-    case Kind::bytes: out.push_back(fmt::format("bytes allocated for keys and values now: {}", number(m.bytes))); break;
+    case Kind::bytes:
+      out.push_back(fmt::format("bytes allocated for keys and values now: {}", number(m.bytes)));
+      break;
   }
   return out;
 }
@@ -151,7 +173,8 @@ void draw_answer(Painter& p, float x, float width, float y, int lane, const Lane
     const Rect box{x, std::round(y - side / 2), x + w, std::round(y - side / 2) + side};
     p.fill(box, t.raised, 1, 4);
     p.frame_rect(box, token.same ? t.line : t.changed, token.same ? 1.0f : 1.5f, 4);
-    p.token({box.middle_x(), box.middle_y()}, text, p.size_of(Face::mono), token.same ? t.text : t.changed, true, false, false, Align::centre);
+    p.token({box.middle_x(), box.middle_y()}, text, p.size_of(Face::mono), token.same ? t.text : t.changed, true, false, false,
+            Align::centre);
     p.mark(token.same ? "answer" : "answer.changed", fmt::format("lane {} step {}", lane, token.step), box, text);
     x += w + gap;
   }
@@ -159,7 +182,8 @@ void draw_answer(Painter& p, float x, float width, float y, int lane, const Lane
 
 }  // namespace
 
-void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics, int asked) {
+void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics,
+                  int asked) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
   float x = right - total_width(columns, p.frame().scale);
@@ -171,7 +195,8 @@ void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColu
       const std::string text = metric_text(snapshot, metrics, c.kind);
       const bool main = c.kind == Kind::kl;
       const bool number = text != kNotAvailableText && text != "–";
-      p.text({end, y}, text, main ? Face::strong : Face::mono, number ? (c.kind == Kind::bytes ? t.secondary : t.text) : t.disabled, Align::right);
+      p.text({end, y}, text, main ? Face::strong : Face::mono, number ? (c.kind == Kind::bytes ? t.secondary : t.text) : t.disabled,
+             Align::right);
       if (c.kind == Kind::slots && asked >= 0 && std::isfinite(metrics.slots) && std::abs(metrics.slots - asked) >= 0.05) {
         p.text({end, y + p.px(14)}, fmt::format("asked {}", format_count(asked)), Face::caption, t.disabled, Align::right);
       }

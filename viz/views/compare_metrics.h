@@ -31,7 +31,8 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
 /// Header of the columns; right edges are where the numbers end.
 void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricColumn>& columns);
 /// One run's numbers around y. `asked`: slots asked for, printed where the real number differs.
-void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics, int asked);
+void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics,
+                  int asked);
 
 /// Column under x in a row that ends at `right`; -1: none.
 int metric_at(float x, float right, const std::vector<MetricColumn>& columns, float scale);

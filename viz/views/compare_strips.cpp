@@ -64,7 +64,8 @@ StripTextures::Texture StripTextures::lane(const Frame& frame, int lane, int ste
   });
 }
 
-StripTextures::Texture StripTextures::difference(const Frame& frame, const LaneDifference& cells, const std::string& state, bool by_layer, int columns) {
+StripTextures::Texture StripTextures::difference(const Frame& frame, const LaneDifference& cells, const std::string& state, bool by_layer,
+                                                 int columns) {
   if (cells.cells.empty()) return {};
   return get(frame, "compare.difference", state + fmt::format(" {} {}", by_layer, by_layer ? columns : 0), [&](Entry& entry) {
     if (!by_layer) {
@@ -95,7 +96,8 @@ StripTextures::Texture StripTextures::difference(const Frame& frame, const LaneD
   });
 }
 
-void draw_layers(Painter& p, const StripTextures::Texture& texture, const Rect& area, const TokenAxis& axis, const StripScale& scale, int n_layers, int n_kv_heads) {
+void draw_layers(Painter& p, const StripTextures::Texture& texture, const Rect& area, const TokenAxis& axis, const StripScale& scale,
+                 int n_layers, int n_kv_heads) {
   if (texture.id == nullptr || n_layers <= 0) return;
   const float height = scale.layer_height(n_kv_heads);
   const float x1 = std::min(axis.x1, axis.x_of(texture.tokens));
@@ -117,10 +119,14 @@ int head_at(float y, const Rect& strip, const StripScale& scale, int n_layers, i
 
 Rgb difference_fill(const Theme& theme, Difference d) {
   switch (d) {
-    case Difference::only_a: return ramp(theme.diverging, theme.dark ? 0.13 : 0.2);
-    case Difference::only_b: return ramp(theme.diverging, theme.dark ? 0.87 : 0.8);
-    case Difference::both: return mix(theme.panel, theme.secondary, theme.dark ? 0.42 : 0.6);
-    case Difference::neither: break;
+    case Difference::only_a:
+      return ramp(theme.diverging, theme.dark ? 0.13 : 0.2);
+    case Difference::only_b:
+      return ramp(theme.diverging, theme.dark ? 0.87 : 0.8);
+    case Difference::both:
+      return mix(theme.panel, theme.secondary, theme.dark ? 0.42 : 0.6);
+    case Difference::neither:
+      break;
   }
   return mix(theme.panel, theme.line, theme.dark ? 0.45 : 0.55);
 }

@@ -56,7 +56,8 @@ class StripTextures {
 };
 
 /// Draws a texture with one band per layer; `area` starts at token 0 of the axis.
-void draw_layers(Painter& p, const StripTextures::Texture& texture, const Rect& area, const TokenAxis& axis, const StripScale& scale, int n_layers, int n_kv_heads);
+void draw_layers(Painter& p, const StripTextures::Texture& texture, const Rect& area, const TokenAxis& axis, const StripScale& scale,
+                 int n_layers, int n_kv_heads);
 
 /// Head (layer-major) whose row is at y of a strip, -1: none. By layer: the layer's first head.
 int head_at(float y, const Rect& strip, const StripScale& scale, int n_layers, int n_kv_heads);

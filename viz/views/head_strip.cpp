@@ -156,7 +156,8 @@ class HeadStrip final : public View {
     const float step = (height - p.px(10)) / 3;
     for (int i = 0; i < 3; ++i) {
       const float line_y = box.y0 + p.px(5) + step * (static_cast<float>(i) + 0.5f);
-      p.text_fit({box.x0 + pad, line_y}, lines[i], i < 2 ? Face::body : Face::caption, i < 2 ? t.text : t.secondary, box.width() - 2 * pad + 2);
+      p.text_fit({box.x0 + pad, line_y}, lines[i], i < 2 ? Face::body : Face::caption, i < 2 ? t.text : t.secondary,
+                 box.width() - 2 * pad + 2);
     }
     p.mark("callout", fmt::format("{} t{}", rows.place, token), box, lines[0] + "; " + lines[1]);
   }
@@ -174,8 +175,8 @@ class HeadStrip final : public View {
     intents.push_back(Select{next});
   }
 
-  void react(const Frame& frame, const Painter& p, const TokenAxis& axis, const Layout& at, const HeadPick& pick, const HeadColumns& columns,
-             std::vector<Intent>& intents) {
+  void react(const Frame& frame, const Painter& p, const TokenAxis& axis, const Layout& at, const HeadPick& pick,
+             const HeadColumns& columns, std::vector<Intent>& intents) {
     const Pointer& mouse = p.pointer();
     const int token = mouse.inside && mouse.at.y >= at.chart.y0 - p.px(14) ? axis.index_at(mouse.at.x) : -1;
     if (token < 0 || token >= columns.size()) {

@@ -60,14 +60,19 @@ class Inspector final : public View {
     int votes = 0;
     for (const int v : head.votes) votes += v;
     const auto slots = static_cast<std::int64_t>(head.pos.size());
-    return fmt::format("{}{} · slots {} of {} tokens ({}) · merged away {} · evicted {} · votes {} + {} lost = {} · attention lost {} · local error {} · effective tokens {}",
-                       head_name(head.layer, head.kv_head), pick.chosen ? "" : " (largest error, none selected)", format_count(slots), format_count(columns.size()),
-                       format_percent(static_cast<double>(slots) / std::max(1, columns.size())), format_count(count(Category::merged)),
-                       format_count(count(Category::evicted)), format_count(votes), format_count(head.evicted_votes), format_count(votes + head.evicted_votes),
-                       format_percent(head.attention_loss), format_percent(head.local_rel_l2), format_number(effective_tokens(head)));
+    return fmt::format(
+        "{}{} · slots {} of {} tokens ({}) · merged away {} · evicted {} · votes {} + {} lost = {} · attention lost {} · local error {} · "
+        "effective tokens {}",
+        head_name(head.layer, head.kv_head), pick.chosen ? "" : " (largest error, none selected)", format_count(slots),
+        format_count(columns.size()), format_percent(static_cast<double>(slots) / std::max(1, columns.size())),
+        format_count(count(Category::merged)), format_count(count(Category::evicted)), format_count(votes),
+        format_count(head.evicted_votes), format_count(votes + head.evicted_votes), format_percent(head.attention_loss),
+        format_percent(head.local_rel_l2), format_number(effective_tokens(head)));
   }
 
-  Table table(const Frame& frame) const override { return frame.snapshot == nullptr ? Table{} : head_table(*frame.snapshot, pick_of(frame)); }
+  Table table(const Frame& frame) const override {
+    return frame.snapshot == nullptr ? Table{} : head_table(*frame.snapshot, pick_of(frame));
+  }
 
   void draw(const Frame& frame, std::vector<Intent>& intents) override {
     Painter p(frame, marks_);
@@ -117,7 +122,8 @@ class Inspector final : public View {
       do next += key == "Left" ? -1 : 1;
       while (next >= 0 && next < columns.size() && columns.votes[static_cast<std::size_t>(next)] == 0);
       if (next >= 0 && next < columns.size()) select(frame, pick, next, intents);
-      if (window_.count > 0) window_.first = std::clamp(window_.first, std::max(0.0, next - window_.count + 1), std::max(0.0, static_cast<double>(next)));
+      if (window_.count > 0)
+        window_.first = std::clamp(window_.first, std::max(0.0, next - window_.count + 1), std::max(0.0, static_cast<double>(next)));
     } else if (key == "Home" || key == "End") {
       const auto& pos = pick.values->pos;
       if (!pos.empty()) select(frame, pick, key == "Home" ? pos.front() : pos.back(), intents);
@@ -142,7 +148,8 @@ class Inspector final : public View {
   }
 
  private:
-  /// The cut-off in the hand. Candidates and scale are those of the moment it was taken, so that answers that arrive meanwhile do not move it.
+  /// The cut-off in the hand. Candidates and scale are those of the moment it was taken, so that answers that arrive meanwhile do not move
+  /// it.
   struct CutoffDrag {
     bool active = false;
     Cutoff candidates;
@@ -152,7 +159,9 @@ class Inspector final : public View {
     int slots = 0;
   };
 
-  static HeadPick pick_of(const Frame& frame) { return frame.snapshot == nullptr ? HeadPick{} : pick_head(*frame.snapshot, frame.selection); }
+  static HeadPick pick_of(const Frame& frame) {
+    return frame.snapshot == nullptr ? HeadPick{} : pick_head(*frame.snapshot, frame.selection);
+  }
 
   TokenAxis token_axis(const Painter& p, int n_tokens) const {
     TokenAxis axis;
@@ -160,7 +169,9 @@ class Inspector final : public View {
     axis.x1 = std::max(axis.x0 + 16, p.canvas().x1 - p.px(20));
     axis.n_tokens = n_tokens;
     axis.px = column_width(p, axis, n_tokens);
-    axis.first = window_.count > 0 ? std::clamp(window_.first, 0.0, std::max(0.0, n_tokens - (axis.x1 - axis.x0) / static_cast<double>(axis.px))) : 0;
+    axis.first = window_.count > 0
+                     ? std::clamp(window_.first, 0.0, std::max(0.0, n_tokens - (axis.x1 - axis.x0) / static_cast<double>(axis.px)))
+                     : 0;
     return axis;
   }
 
@@ -173,7 +184,8 @@ class Inspector final : public View {
 
   void zoom_count(int n_tokens, float notches) {
     const double count = window_.count > 0 ? window_.count : n_tokens;
-    const double next = std::clamp(count * std::pow(0.8, notches), std::min(20.0, static_cast<double>(n_tokens)), static_cast<double>(n_tokens));
+    const double next =
+        std::clamp(count * std::pow(0.8, notches), std::min(20.0, static_cast<double>(n_tokens)), static_cast<double>(n_tokens));
     window_.count = next >= n_tokens ? 0 : next;
   }
 
@@ -185,7 +197,8 @@ class Inspector final : public View {
     window_.first = std::clamp(token - (x - axis.x0) / px, 0.0, std::max(0.0, axis.n_tokens - (axis.x1 - axis.x0) / px));
   }
 
-  std::vector<LineageHit> draw_cards(Painter& p, Rect area, const HeadPick& pick, const SlotFacts& slot, const Lineage& lineage, const Focus& focus) {
+  std::vector<LineageHit> draw_cards(Painter& p, Rect area, const HeadPick& pick, const SlotFacts& slot, const Lineage& lineage,
+                                     const Focus& focus) {
     const Snapshot& snapshot = *p.frame().snapshot;
     const Theme& t = p.theme();
     p.hline(area.x0, area.x1, area.y0, t.line);
@@ -197,8 +210,9 @@ class Inspector final : public View {
     if (two) p.vline(area.x0, area.y0, area.y1, t.line);
     const int shown = slot.pos >= 0 ? slot.pos : slot.token;
     const bool by_member = slot.pos >= 0 && slot.pos != slot.token;
-    draw_slot_card(p, draw_card_head(p, left, slot.pos >= 0 ? fmt::format("Slot {}", shown) : fmt::format("Token {}", shown),
-                                     by_member ? fmt::format("has token {}", slot.token) : std::string(focus.why)),
+    draw_slot_card(p,
+                   draw_card_head(p, left, slot.pos >= 0 ? fmt::format("Slot {}", shown) : fmt::format("Token {}", shown),
+                                  by_member ? fmt::format("has token {}", slot.token) : std::string(focus.why)),
                    snapshot, pick, slot);
     if (!two) return {};
     if (three) {
@@ -215,7 +229,8 @@ class Inspector final : public View {
     const Snapshot& snapshot = *p.frame().snapshot;
     std::string nothing = "Nothing was merged into this slot, and it has not been removed.";
     if (std::isfinite(slot.score) && std::isfinite(pick.values->cutoff)) {
-      nothing = fmt::format("It stays: score {}, cut-off {}. Nothing was merged into it.", format_number(slot.score), format_number(pick.values->cutoff));
+      nothing = fmt::format("It stays: score {}, cut-off {}. Nothing was merged into it.", format_number(slot.score),
+                            format_number(pick.values->cutoff));
     } else if (pick.lane == 0 && pick.values->budget < 0) {
       nothing = "No budget: every token keeps its slot.";
     }
@@ -256,8 +271,8 @@ class Inspector final : public View {
     return true;
   }
 
-  void react(const Painter& p, const HeadPick& pick, const HeadColumns& columns, const StripRows& rows, const TokenAxis& axis, const StripHits& hits,
-             const std::vector<LineageHit>& tree, const Lineage& lineage, std::vector<Intent>& intents) {
+  void react(const Painter& p, const HeadPick& pick, const HeadColumns& columns, const StripRows& rows, const TokenAxis& axis,
+             const StripHits& hits, const std::vector<LineageHit>& tree, const Lineage& lineage, std::vector<Intent>& intents) {
     const Frame& frame = p.frame();
     const Pointer& mouse = p.pointer();
     if (drag_cutoff(mouse, pick, rows, hits, intents)) {
@@ -267,7 +282,8 @@ class Inspector final : public View {
     const bool on_strip = mouse.inside && mouse.at.y >= rows.axis.y0 && mouse.at.y < rows.legend.y0;
     if (on_strip && mouse.wheel != 0) zoom_at(p, axis, mouse.at.x);
     if (window_.count > 0 && mouse.dragging && rows.all().contains(mouse.pressed_at)) {
-      window_.first = std::clamp(window_.first - static_cast<double>(mouse.moved.x) / axis.px, 0.0, std::max(0.0, columns.size() - window_.count));
+      window_.first =
+          std::clamp(window_.first - static_cast<double>(mouse.moved.x) / axis.px, 0.0, std::max(0.0, columns.size() - window_.count));
     }
     if (mouse.clicked && hits.previous.contains(mouse.at)) go_to_head(frame, pick, -1, intents);
     if (mouse.clicked && hits.next.contains(mouse.at)) go_to_head(frame, pick, 1, intents);

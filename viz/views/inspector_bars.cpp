@@ -27,10 +27,14 @@ std::string tick_text(double v) {
 /// How much a category counts where several share a pixel.
 int weight(Category c) {
   switch (c) {
-    case Category::unseen: return 0;
-    case Category::evicted: return 1;
-    case Category::merged: return 2;
-    default: return 3;
+    case Category::unseen:
+      return 0;
+    case Category::evicted:
+      return 1;
+    case Category::merged:
+      return 2;
+    default:
+      return 3;
   }
 }
 

@@ -25,7 +25,8 @@ float draw_members(Painter& p, const Rect& area, const Snapshot& snapshot, const
     const float reserve = line == max_lines && i + 1 < facts.members.size() ? p.px(58) : 0;
     if (x + guess > area.x1 - reserve && x > area.x0) {
       if (line == max_lines) {
-        p.text({x + p.px(4), y + height / 2}, fmt::format("+ {} more", format_count(static_cast<std::int64_t>(facts.members.size() - i))), Face::caption, t.secondary);
+        p.text({x + p.px(4), y + height / 2}, fmt::format("+ {} more", format_count(static_cast<std::int64_t>(facts.members.size() - i))),
+               Face::caption, t.secondary);
         return y + height - area.y0;
       }
       x = area.x0;
@@ -84,8 +85,8 @@ float draw_cosines(Painter& p, const Rect& area, const Why& why) {
   p.text({x, area.y0 + p.px(4)}, fmt::format("{:.3f}", why.event.cos), Face::caption, t.text, Align::centre);
   std::string note = std::isfinite(why.threshold) ? fmt::format("threshold {:.2f}", why.threshold) : std::string();
   if (!why.other_cos.empty()) {
-    note += fmt::format("{}grey: {} other {} of this step", note.empty() ? "" : " · ", format_count(static_cast<std::int64_t>(why.other_cos.size())),
-                        why.other_cos.size() == 1 ? "removal" : "removals");
+    note += fmt::format("{}grey: {} other {} of this step", note.empty() ? "" : " · ",
+                        format_count(static_cast<std::int64_t>(why.other_cos.size())), why.other_cos.size() == 1 ? "removal" : "removals");
   }
   p.text({x0, area.y0 + p.px(50)}, note, Face::caption, t.secondary);
   return p.px(59);
@@ -101,7 +102,9 @@ float draw_head_rows(Painter& p, const Rect& area, const WhyStep& step) {
       const float x = area.x0 + p.px(66) + column * static_cast<float>(c);
       p.text({x, y}, step.rows[r][c], r == 0 ? Face::caption : Face::mono, r == 0 ? t.disabled : t.text, Align::right);
     }
-    if (r > 0) p.mark("head.row", "query head " + step.rows[r][0], {area.x0, y - 8, area.x1, y + 8}, fmt::format("{}", fmt::join(step.rows[r], " ")));
+    if (r > 0)
+      p.mark("head.row", "query head " + step.rows[r][0], {area.x0, y - 8, area.x1, y + 8},
+             fmt::format("{}", fmt::join(step.rows[r], " ")));
     y += line;
   }
   return y - area.y0;
@@ -127,7 +130,8 @@ Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_v
   const Rect head = area.cut_top(p.px(30));
   const float x = head.x0 + p.px(12);
   const float end = x + p.text({x, head.middle_y()}, title, Face::strong, t.text);
-  if (!facts.empty()) p.text_fit({end + p.px(10), head.middle_y()}, facts, Face::body, t.secondary, std::max(0.0f, head.x1 - end - p.px(22)));
+  if (!facts.empty())
+    p.text_fit({end + p.px(10), head.middle_y()}, facts, Face::body, t.secondary, std::max(0.0f, head.x1 - end - p.px(22)));
   p.mark("card", std::string(title), {head.x0, head.y0, area.x1, area.y1}, std::string(facts));
   p.hline(head.x0, head.x1, head.y1, t.line);
   area.y0 += 1;
@@ -145,7 +149,9 @@ void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadP
   p.mark("headline", fmt::format("slot {}", shown), name, text);
   const std::vector<CardRow> rows = slot_card(snapshot, pick, facts);
   const Rect caption = area.cut_top(p.px(17));
-  const std::string stands = facts.pos < 0 ? "no slot stands for it in this head" : facts.members.size() > 1 ? "stands for" : "stands for itself alone";
+  const std::string stands = facts.pos < 0              ? "no slot stands for it in this head"
+                             : facts.members.size() > 1 ? "stands for"
+                                                        : "stands for itself alone";
   p.text_fit({caption.x0, caption.middle_y()}, stands, Face::caption, t.secondary, caption.width());
   if (facts.pos >= 0 && facts.members.size() > 1) {
     area.cut_top(p.px(3));
@@ -176,7 +182,9 @@ void draw_why(Painter& p, Rect area, const std::vector<WhyStep>& steps, const Wh
   }
   p.hline(foot.x0 - p.px(12), foot.x1 + p.px(12), foot.y0, t.line);
   float x = foot.x0 + p.text({foot.x0, foot.middle_y()}, "Cost, same query", Face::body, t.secondary) + p.px(12);
-  const std::string cost = std::isfinite(why.cost) ? fmt::format("this head's output changed by {} at step {}", format_percent(why.cost), why.step) : std::string("not measured");
+  const std::string cost = std::isfinite(why.cost)
+                               ? fmt::format("this head's output changed by {} at step {}", format_percent(why.cost), why.step)
+                               : std::string("not measured");
   x += p.text_fit({x, foot.middle_y()}, cost, Face::strong, t.text, std::max(0.0f, foot.x1 - x));
   p.mark("cost", "compress_rel_l2", foot, cost);
   area.cut_top(p.px(8));

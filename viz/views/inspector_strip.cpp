@@ -14,13 +14,18 @@ namespace kvscope::viz {
 
 namespace {
 
-constexpr float kTextFrom = 9;    // column width from which every token's text is legible
-constexpr float kLabelPitch = 12; // distance of single labels below that
+constexpr float kTextFrom = 9;     // column width from which every token's text is legible
+constexpr float kLabelPitch = 12;  // distance of single labels below that
 
 class Strip {
  public:
   Strip(Painter& p, const StripRows& at, const TokenAxis& axis, const StripScene& scene)
-      : p_(p), t_(p.theme()), at_(at), axis_(axis), scene_(scene), columns_(scene.columns),
+      : p_(p),
+        t_(p.theme()),
+        at_(at),
+        axis_(axis),
+        scene_(scene),
+        columns_(scene.columns),
         rows_{p, axis, fmt::format("L{} H{}", scene.pick.values->layer, scene.pick.values->kv_head)} {}
 
   StripHits draw() {
@@ -56,7 +61,8 @@ class Strip {
     std::vector<double> values = values_of(bars);
     if (largest(values) < 0) {
       rows_.row_label(at_.score.middle_y(), "ranking score", "");
-      p_.text({axis_.x0, at_.score.middle_y()}, "no ranking score in this step: slots are kept by position or were ranked once", Face::caption, t_.disabled);
+      p_.text({axis_.x0, at_.score.middle_y()}, "no ranking score in this step: slots are kept by position or were ranked once",
+              Face::caption, t_.disabled);
       p_.mark("empty", "score", at_.score, "no ranking score");
       return;
     }
@@ -75,7 +81,9 @@ class Strip {
     const std::string name = run.statistic.empty() ? "statistic" : run.statistic;
     const ValueScale scale = scale_for(values_of(bars));
     const std::string unit = scale.root ? "√" : "linear";
-    rows_.row_label(at_.statistic.middle_y(), name, std::isfinite(run.half_life) ? fmt::format("half-life {}, {}", format_number(run.half_life, 2), unit) : unit + " scale");
+    rows_.row_label(
+        at_.statistic.middle_y(), name,
+        std::isfinite(run.half_life) ? fmt::format("half-life {}, {}", format_number(run.half_life, 2), unit) : unit + " scale");
     rows_.value_axis(at_.statistic, scale, p_.px(18));
     rows_.bars(at_.statistic, scale, bars, "statistic");
   }
@@ -121,7 +129,8 @@ class Strip {
       const auto weight = [&](int token) {
         const auto i = static_cast<std::size_t>(token);
         if (token == scene_.token || token == scene_.slot.pos) return 9.0;
-        const double own = std::isfinite(columns_.attention[i]) ? columns_.attention[i] : 0, lost = std::isfinite(columns_.lost[i]) ? columns_.lost[i] : 0;
+        const double own = std::isfinite(columns_.attention[i]) ? columns_.attention[i] : 0,
+                     lost = std::isfinite(columns_.lost[i]) ? columns_.lost[i] : 0;
         return std::max(own, lost);
       };
       std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return weight(a) > weight(b); });
@@ -162,7 +171,8 @@ class Strip {
     for (int k = 0; k < 9; ++k) {
       const float x = axis_.x0 + width / 2 + 8 + (std::max(0.0f, axis_.x_end() - axis_.x0 - width - 16)) * static_cast<float>(k) / 8;
       double highest = 0;
-      for (int token = std::max(0, axis_.index_at(x - width / 2)); token <= std::min(static_cast<int>(values.size()) - 1, axis_.index_at(x + width / 2)); ++token) {
+      for (int token = std::max(0, axis_.index_at(x - width / 2));
+           token <= std::min(static_cast<int>(values.size()) - 1, axis_.index_at(x + width / 2)); ++token) {
         const double u = hits_.score_scale.unit(values[static_cast<std::size_t>(token)]);
         if (std::isfinite(u)) highest = std::max(highest, u);
       }
@@ -230,8 +240,12 @@ class Strip {
     float limit = hits_.previous.x0 - p_.px(14);
     const std::string_view votes = scene_.zoomed ? "0: all tokens" : "dots = votes, bar above 5";
     const float votes_width = p_.width_of(Face::caption, votes);
-    static constexpr LegendItem kItems[] = {{Category::sink, ""}, {Category::kept, ""}, {Category::merged, "merged into another slot"},
-                                            {Category::recent, ""}, {Category::fresh, "new (this step)"}, {Category::evicted, ""}};
+    static constexpr LegendItem kItems[] = {{Category::sink, ""},
+                                            {Category::kept, ""},
+                                            {Category::merged, "merged into another slot"},
+                                            {Category::recent, ""},
+                                            {Category::fresh, "new (this step)"},
+                                            {Category::evicted, ""}};
     float x = r.x0;
     for (const LegendItem& one : kItems) {
       const std::string_view label = one.label.empty() ? category_name(one.category) : one.label;
@@ -241,7 +255,8 @@ class Strip {
     const std::string_view hatched = "hatched: reference only, not in this cache", brief = "hatched: not in this cache";
     const bool room = x + p_.width_of(Face::caption, hatched) + p_.px(20) < limit;
     x = item(x, room ? hatched : brief, limit, [](Painter& p, const Rect& s) { p.reference_only(s); });
-    x = item(x, "outline: score at its removal", limit, [](Painter& p, const Rect& s) { p.frame_rect(s, p.theme().category[static_cast<std::size_t>(Category::merged)]); });
+    x = item(x, "outline: score at its removal", limit,
+             [](Painter& p, const Rect& s) { p.frame_rect(s, p.theme().category[static_cast<std::size_t>(Category::merged)]); });
     x = item(x, "protected, not ranked", limit, [](Painter& p, const Rect& s) { p.hline(s.x0, s.x1, s.middle_y(), p.theme().secondary); });
     if (x + votes_width < limit) p_.text({limit, y}, votes, Face::caption, t_.secondary, Align::right);
   }
@@ -293,6 +308,8 @@ StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_stati
   return out;
 }
 
-StripHits draw_strip(Painter& p, const StripRows& rows, const TokenAxis& axis, const StripScene& scene) { return Strip(p, rows, axis, scene).draw(); }
+StripHits draw_strip(Painter& p, const StripRows& rows, const TokenAxis& axis, const StripScene& scene) {
+  return Strip(p, rows, axis, scene).draw();
+}
 
 }  // namespace kvscope::viz

@@ -19,8 +19,8 @@ struct StripScene {
   const Snapshot& snapshot;
   const HeadPick& pick;
   const HeadColumns& columns;
-  const SlotFacts& slot;   // the slot looked at
-  int token = -1;          // the token looked at: the slot's own or a member
+  const SlotFacts& slot;  // the slot looked at
+  int token = -1;         // the token looked at: the slot's own or a member
   bool zoomed = false;
   std::optional<int> dragged_slots;  // while the cut-off is being dragged
   double dragged_score = kNotAvailable;
@@ -29,9 +29,9 @@ struct StripScene {
 /// What can be grabbed or clicked in the strip after it was drawn.
 struct StripHits {
   ValueScale score_scale;
-  std::optional<Rect> cutoff;       // line with its handle; only where it can be dragged
+  std::optional<Rect> cutoff;  // line with its handle; only where it can be dragged
   Rect cutoff_tag;
-  Rect previous, next;              // head
+  Rect previous, next;  // head
 };
 
 /// Splits `area`; rows without content are dropped and their height goes to the others.

@@ -207,7 +207,8 @@ class River {
     p_.hline(legend_.x0 - p_.px(12), legend_.x1 + p_.px(12), legend_.y0, theme_.line);
     const float y = legend_.middle_y();
     float x = legend_.x0;
-    x += p_.text({x, y}, cos_.any() ? "width = votes · colour = cosine" : "width = votes · cosine n/a", Face::caption, theme_.secondary) + p_.px(14);
+    x += p_.text({x, y}, cos_.any() ? "width = votes · colour = cosine" : "width = votes · cosine n/a", Face::caption, theme_.secondary) +
+         p_.px(14);
     if (cos_.any()) {
       RampLegend ramp_legend;
       std::vector<Rgb> colours;
@@ -218,7 +219,9 @@ class River {
       x = p_.ramp_legend(x, y, ramp_legend);
     }
     std::string note = "w = weight of the removed slot";
-    if (tree_.left_out > 0) note = fmt::format("{} of {} tokens, most votes first", tree_.lines.size(), tree_.lines.size() + static_cast<std::size_t>(tree_.left_out));
+    if (tree_.left_out > 0)
+      note = fmt::format("{} of {} tokens, most votes first", tree_.lines.size(),
+                         tree_.lines.size() + static_cast<std::size_t>(tree_.left_out));
     const float room = legend_.x1 - x;
     if (room > p_.px(60)) p_.text_fit({legend_.x1, y}, note, Face::caption, theme_.disabled, room, Align::right);
     if (tree_.left_out > 0) p_.mark("note", "lineage", legend_, note);

@@ -15,8 +15,8 @@ struct LineageHit {
   int token = -1;
 };
 
-/// River of the tokens that were merged into one slot: x = step, y = token, width = votes, colour of the turn = cosine. Draws inside `area`,
-/// its legend at the bottom. Returns the rows, for clicks and tooltips.
+/// River of the tokens that were merged into one slot: x = step, y = token, width = votes, colour of the turn = cosine. Draws inside
+/// `area`, its legend at the bottom. Returns the rows, for clicks and tooltips.
 std::vector<LineageHit> draw_lineage(Painter& p, const Rect& area, const Snapshot& snapshot, const Lineage& lineage);
 
 /// "slot 58 · 7 merges", "slot 58 · no merges", "slot 12 · evicted at step 40"

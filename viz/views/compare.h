@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "viz/views.h"
+#include "viz/views/compare_difference.h"
+#include "viz/views/compare_metrics.h"
+#include "viz/views/compare_strips.h"
+#include "viz/views/inspector_bars.h"
+
+namespace kvscope::viz {
+
+/// Sizes of the comparison, pixels at 100 %.
+namespace compare {
+inline constexpr float kNames = 168;  // column of letters, names and parameters
+inline constexpr float kHeader = 38, kLegend = 30;
+inline constexpr float kReference = 26;  // the bar of the full cache
+inline constexpr float kName = 34;       // two lines of text
+inline constexpr float kRemove = 22;     // column of the buttons that remove a run
+}  // namespace compare
+
+/// Several runs on one prompt: one strip each on one token axis, their numbers beside them, and the difference of two below.
+class Compare final : public View {
+ public:
+  const char* id() const override { return "compare"; }
+  const char* title() const override { return "Compare"; }
+  const std::vector<Mark>& marks() const override { return marks_; }
+
+  std::string facts(const Frame& frame) const override;
+  float preferred_height(const Frame& frame) const override;
+  Table table(const Frame& frame) const override;
+  void draw(const Frame& frame, std::vector<Intent>& intents) override;
+  bool key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) override;
+  std::string cursor_text(const Frame& frame) const override;
+
+ private:
+  /// Row of one run in this frame.
+  struct LaneRow {
+    int lane = 0;
+    Rect row, strip, remove;
+  };
+  /// How the height of a frame is shared out.
+  struct Plan {
+    StripScale scale;
+    float pad = 0;  // above and below a strip
+    float row = 0;  // height of a run's row
+    float reference_row = 0;
+    bool difference = false;
+  };
+  static std::vector<LaneMetrics> metrics_of(const Frame& frame);
+  TokenAxis token_axis(const Painter& p, const Rect& area, int n_tokens) const;
+
+  /// Finest rows that fit, with the difference below if that leaves room for it.
+  static Plan plan(const Painter& p, const TokenAxis& axis, float height);
+  float rows_height(const Painter& p) const;
+  void draw_header(Painter& p, const Rect& header, const TokenAxis& axis);
+  void draw_rows(Painter& p, Rect area, const TokenAxis& axis);
+  void draw_lane(Painter& p, const Rect& row, const TokenAxis& axis, int lane);
+  void draw_name(Painter& p, const Rect& row, const LaneSnapshot& run, int lane, bool selected, float height) const;
+
+  /// The full cache keeps everything, so one thin bar says it all; should it not be full, the bar's text says how many slots there are.
+  void draw_reference(Painter& p, const Rect& strip, const TokenAxis& axis, const LaneMetrics& m);
+  void draw_strip(Painter& p, LaneRow& row, const TokenAxis& axis, int lane, const LaneMetrics& m);
+  void draw_legend(Painter& p, const Rect& legend, const TokenAxis& axis);
+  static float prompt_end(const Snapshot& s, const TokenAxis& axis);
+  void draw_cursors(Painter& p, const TokenAxis& axis, const DifferenceHits& difference, const Selection& selection);
+
+  /// Notices which run was selected before; runs that come or go make old indices meaningless.
+  void follow(const Frame& frame);
+  /// The run that the selected one is compared with: the one chosen, else the one looked at before, else a neighbour.
+  int against(const Frame& frame) const;
+  DifferenceScene difference_scene(const Frame& frame);
+  static std::string count_text(const Frame& frame, int lane, int step, int token);
+  std::vector<std::string> tooltip(const Frame& frame, const LaneRow& row, int token, int head) const;
+  void react(const Painter& p, const TokenAxis& axis, const DifferenceHits& difference, const DifferenceScene& scene,
+             std::vector<Intent>& intents);
+  void react_lane(const Painter& p, const TokenAxis& axis, const LaneRow& row, int token, std::vector<Intent>& intents);
+  void react_difference(const Painter& p, const DifferenceHits& difference, const DifferenceScene& scene, int token,
+                        std::vector<Intent>& intents);
+
+  std::vector<Mark> marks_;
+  std::vector<LaneMetrics> metrics_;  // of the frame being drawn
+  std::vector<MetricColumn> columns_;
+  std::vector<LaneRow> rows_;
+  Plan plan_;
+  float right_ = 0;    // where the numbers end
+  int pinned_ = -1;    // run chosen for the difference; -1: none
+  int previous_ = -1;  // run selected before the present one
+  int selected_ = -1;  // in the last frame
+  std::size_t n_lanes_ = 0;
+  bool swapped_ = false;
+  LaneDifference cells_;
+  std::string cells_state_;
+  StripTextures textures_;
+  HoverPublisher hover_;
+};
+
+}  // namespace kvscope::viz
