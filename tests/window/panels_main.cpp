@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The panels are plain widgets: their tests need no display.
+#include <QApplication>
+#include <gmock/gmock.h>
+
+int main(int argc, char** argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  ::testing::InitGoogleMock(&argc, argv);
+  QApplication app(argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "panel_fixture.h"
+
+#include <cmath>
+
+#include <QClipboard>
+#include <QInputMethodEvent>
+#include <QMimeData>
+#include <QScrollBar>
+#include <QTemporaryDir>
+#include <QTextBlock>
+#include <QUrl>
+#include <gmock/gmock.h>
+
+#include "app/window/generated_strip.h"
+#include "app/window/panel_paint.h"
+#include "app/window/prompt_editor.h"
+#include "app/window/prompt_panel.h"
+
+namespace kvscope {
+namespace {
+
+class PromptPanelTest : public PanelTest {
+ protected:
+  PromptPanelTest() { show(panel, 392, 480); }
+  QString requested() const { return QString::fromStdString(controller.request().prompt); }
+  /// Colour at the upper edge of a token's fill, above the letters.
+  QColor fillOf(int token) {
+    const auto rects = panel.editor().rectsOf(token);
+    if (rects.empty()) return {};
+    const QImage picture = panel.editor().viewport()->grab().toImage();
+    const double ratio = picture.devicePixelRatio();
+    return picture.pixelColor(static_cast<int>(rects[0].center().x() * ratio), static_cast<int>((rects[0].top() + 1) * ratio));
+  }
+
+  PromptPanel panel{workspace, controller};
+};
+
+const char* const kHardText = "a\u00A0b\u2028c \u200D👩‍👩‍👧 日本語 سلام e\u0301 ﬁ \U0001F1EB\U0001F1F7\tend\nline two\n";
+
+TEST_F(PromptPanelTest, KeepsEveryCharacterOfThePrompt) {
+  const QString text = QString::fromUtf8(kHardText);
+  panel.editor().setExactText(text);
+  EXPECT_EQ(panel.editor().exactText(), text);
+  EXPECT_EQ(controller.request().prompt, text.toStdString());
+}
+
+TEST_F(PromptPanelTest, CopiesBackExactlyWhatWasWritten) {
+  const QString text = QString::fromUtf8(kHardText);
+  panel.editor().setExactText(text);
+  panel.editor().selectAll();
+  panel.editor().copy();
+  EXPECT_EQ(QApplication::clipboard()->text(), text);
+  panel.editor().clear();
+  panel.editor().paste();
+  EXPECT_EQ(panel.editor().exactText(), text);
+}
+
+TEST_F(PromptPanelTest, SendsEveryKeystrokeAtOnceAndUndoesIt) {
+  QTest::keyClicks(&panel.editor(), "Hi");
+  EXPECT_EQ(requested(), "Hi");
+  panel.editor().undo();
+  EXPECT_EQ(requested(), "");
+}
+
+TEST_F(PromptPanelTest, TakesWhatAnInputMethodCommitsButNotWhatItComposes) {
+  QInputMethodEvent composing("にほ", {});
+  QApplication::sendEvent(&panel.editor(), &composing);
+  panel.editor().viewport()->grab();  // paints the composition
+  EXPECT_EQ(requested(), "");
+  QInputMethodEvent commit;
+  commit.setCommitString("日本");
+  QApplication::sendEvent(&panel.editor(), &commit);
+  EXPECT_EQ(requested(), "日本");
+}
+
+TEST_F(PromptPanelTest, ReplacesThePromptByADroppedFileAndUndoesThat) {
+  panel.editor().setExactText("before");
+  QTemporaryDir folder;
+  QFile file(folder.filePath("prompt.txt"));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write("from a file 🙂\n");
+  file.close();
+  auto* drop = new QMimeData;
+  drop->setUrls({QUrl::fromLocalFile(file.fileName())});
+  QApplication::clipboard()->setMimeData(drop);
+  panel.editor().paste();
+  EXPECT_EQ(requested(), "from a file 🙂\n");
+  panel.editor().undo();
+  EXPECT_EQ(requested(), "before");
+}
+
+TEST_F(PromptPanelTest, RefusesAFileThatIsNoText) {
+  panel.editor().setExactText("before");
+  QTemporaryDir folder;
+  QFile file(folder.filePath("model.bin"));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(QByteArray("\x00\xff\xfe\x80junk", 8));
+  file.close();
+  EXPECT_THAT(panel.editor().loadFile(file.fileName()).toStdString(), ::testing::HasSubstr("model.bin is not UTF-8 text"));
+  EXPECT_THAT(panel.editor().loadFile(folder.filePath("absent.txt")).toStdString(), ::testing::HasSubstr("cannot read absent.txt"));
+  EXPECT_EQ(requested(), "before");
+}
+
+TEST_F(PromptPanelTest, ShowsAPromptThatCameFromElsewhere) {
+  panel.editor().setExactText("typed");
+  RunRequest request = controller.request();
+  request.prompt = "opened";
+  controller.replaceRequest(request);
+  EXPECT_EQ(panel.editor().exactText(), "opened");
+  EXPECT_EQ(requested(), "opened");
+}
+
+TEST_F(PromptPanelTest, CountsTokensBeforeAndAfterThePrompt) {
+  publish(synthetic::make_snapshot());
+  EXPECT_EQ(panel.facts(), "167 + 12 tokens");
+}
+
+TEST_F(PromptPanelTest, SaysHowMuchOfThePromptWasNotRead) {
+  Snapshot s = textOf({"one", " two"});
+  s.prompt += " three";
+  publish(std::move(s));
+  EXPECT_EQ(panel.facts(), "3 + 1 tokens · last 6 characters not read");
+}
+
+TEST_F(PromptPanelTest, FillsEachTokenByItsFateInTheSelectedHead) {
+  publish(synthetic::make_snapshot());
+  selectHead(4, 1);
+  selectStep(2);
+  const LaneSnapshot& lane = *workspace.lane();
+  const auto fate = categories(*lane.fates, *lane.steps[2], 4 * 4 + 1, lane.sinks, false);
+  std::array<int, kCategories> seen{};
+  for (int t = 1; t < 100; ++t) {
+    const auto rects = panel.editor().rectsOf(t);
+    if (rects.empty() || rects[0].width() < 8 || rects[0].bottom() > panel.editor().viewport()->height()) continue;
+    const Category c = fate[static_cast<std::size_t>(t)];
+    const QColor tint = categoryTint(workspace.theme(), c);
+    ASSERT_EQ(fillOf(t).name().toStdString(), (tint.isValid() ? tint : toColor(workspace.theme().panel)).name().toStdString()) << "token " << t;
+    ++seen[static_cast<std::size_t>(c)];
+  }
+  EXPECT_GT(seen[static_cast<std::size_t>(Category::kept)], 0);
+  EXPECT_GT(seen[static_cast<std::size_t>(Category::merged)], 0);
+  EXPECT_GT(seen[static_cast<std::size_t>(Category::evicted)], 0);
+  EXPECT_GT(seen[static_cast<std::size_t>(Category::sink)], 0);
+}
+
+TEST_F(PromptPanelTest, CountsTheHeadsThatStillRepresentATokenWithoutASelectedHead) {
+  publish(synthetic::make_snapshot());
+  selectStep(5);
+  const LaneSnapshot& lane = *workspace.lane();
+  for (int t = 0; t < 179; ++t) {
+    int n = 0;
+    for (int h = 0; h < 24; ++h) {
+      const Category c = categories(*lane.fates, *lane.steps[5], h, lane.sinks, false)[static_cast<std::size_t>(t)];
+      if (c != Category::evicted && c != Category::unseen) ++n;
+    }
+    const bool seen = t <= lane.steps[5]->position;
+    ASSERT_EQ(panel.editor().colours().representedBy(t), seen ? n : -1) << "token " << t;
+  }
+}
+
+TEST_F(PromptPanelTest, KeepsTextLegibleOnEveryColourOfTheRamp) {
+  for (const viz::Theme* theme : {&viz::dark_theme(), &viz::light_theme()}) {
+    for (int n = 1; n <= 1024; ++n) {
+      const QColor fill = rampTint(*theme, n / 1024.0);
+      ASSERT_GE(contrast(inkOn(*theme, fill), fill), 4.5) << n;
+    }
+    EXPECT_FALSE(rampTint(*theme, 0).isValid()) << "no head: nothing is drawn";
+  }
+}
+
+TEST_F(PromptPanelTest, KeepsTheColoursOfTheUnchangedTextWhileTyping) {
+  publish(textOf({"one", " two", " three", " four"}));
+  QTextCursor cursor(panel.editor().document());
+  cursor.setPosition(7);  // behind " two"
+  cursor.insertText("X");
+  EXPECT_EQ(panel.editor().rectsOf(1).size(), 1u);
+  EXPECT_EQ(panel.editor().rectsOf(2).size(), 1u);
+  EXPECT_EQ(panel.editor().rectsOf(4).size(), 1u);
+  EXPECT_EQ(panel.editor().spans().positionOf(4), 14);
+}
+
+TEST_F(PromptPanelTest, SelectsTheTokensOfTheSelectedText) {
+  publish(textOf({"one", " two", " three", " four"}));
+  panel.editor().moveCursor(QTextCursor::Start);
+  for (int i = 0; i < 5; ++i) QTest::keyClick(&panel.editor(), Qt::Key_Right, Qt::ShiftModifier);
+  ASSERT_TRUE(workspace.selection().tokens.has_value());
+  EXPECT_EQ(*workspace.selection().tokens, (viz::TokenRange{1, 2})) << "one t";
+}
+
+TEST_F(PromptPanelTest, AddsAClickedTokenToTheSelection) {
+  publish(textOf({"one", " two", " three", " four"}));
+  QWidget* viewport = panel.editor().viewport();
+  QTest::mouseClick(viewport, Qt::LeftButton, Qt::ControlModifier, panel.editor().rectsOf(2)[0].center().toPoint());
+  EXPECT_EQ(*workspace.selection().tokens, (viz::TokenRange{2, 2}));
+  QTest::mouseClick(viewport, Qt::LeftButton, Qt::ControlModifier, panel.editor().rectsOf(4)[0].center().toPoint());
+  EXPECT_EQ(*workspace.selection().tokens, (viz::TokenRange{2, 4}));
+}
+
+TEST_F(PromptPanelTest, TellsAllViewsWhichTokenIsUnderTheMouse) {
+  publish(textOf({"one", " two", " three", " four"}));
+  QTest::mouseMove(panel.editor().viewport(), panel.editor().rectsOf(3)[0].center().toPoint());
+  QApplication::processEvents();
+  EXPECT_EQ(workspace.hover().token, 3);
+  QEvent leave(QEvent::Leave);
+  QApplication::sendEvent(&panel.editor(), &leave);
+  EXPECT_FALSE(workspace.hover().token.has_value());
+}
+
+TEST_F(PromptPanelTest, FindsEveryVisibleTokenAtThePlaceWhereItIsDrawn) {
+  publish(synthetic::make_snapshot());  // with emoji, Arabic, CJK and byte tokens
+  int found = 0;
+  for (int t = 1; t < 80; ++t) {
+    for (const QRectF& rect : panel.editor().rectsOf(t)) {
+      if (rect.width() < 4 || rect.bottom() > panel.editor().viewport()->height()) continue;
+      ASSERT_EQ(panel.editor().tokenAt(rect.center().toPoint()), t);
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 60);
+}
+
+TEST_F(PromptPanelTest, PutsTheCursorOnTheLineThatWasClickedAlsoBetweenTheLetters) {
+  publish(textOf({"first line\n", "second line\n", "third"}));
+  QTest::mouseClick(panel.editor().viewport(), Qt::LeftButton, {}, QPoint(30, 25 + 1));
+  EXPECT_EQ(panel.editor().textCursor().blockNumber(), 1);
+  QTest::mouseClick(panel.editor().viewport(), Qt::LeftButton, {}, QPoint(30, 50 - 1));
+  EXPECT_EQ(panel.editor().textCursor().blockNumber(), 1);
+  QTest::mouseClick(panel.editor().viewport(), Qt::LeftButton, {}, QPoint(30, 50 + 1));
+  EXPECT_EQ(panel.editor().textCursor().blockNumber(), 2);
+}
+
+TEST_F(PromptPanelTest, BringsATokenSelectedElsewhereIntoSightWithoutMovingTheTextCursor) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 100; ++i) lines.push_back("line " + std::to_string(i) + "\n");
+  publish(textOf(lines));
+  QWidget other;  // has the focus
+  other.show();
+  other.setFocus();
+  panel.editor().clearFocus();
+  const int place = panel.editor().textCursor().position();
+  panel.editor().verticalScrollBar()->setValue(0);
+  ASSERT_TRUE(panel.editor().rectsOf(90).empty());
+  viz::Selection selection = workspace.selection();
+  selection.tokens = viz::TokenRange{90, 90};
+  workspace.setSelection(selection);
+  EXPECT_FALSE(panel.editor().rectsOf(90).empty());
+  EXPECT_EQ(panel.editor().textCursor().position(), place);
+}
+
+TEST_F(PromptPanelTest, PaintsALongParagraphByWhatIsVisible) {
+  std::string text;
+  Snapshot s;
+  s.tokens.push_back({1, "", "<s>", true, -1, -1});
+  for (int i = 0; i < 32768; ++i) {
+    TokenInfo token;
+    token.text_begin = static_cast<int>(text.size());
+    text += " tok";
+    token.text_end = static_cast<int>(text.size());
+    s.tokens.push_back(token);
+  }
+  s.prompt = text;
+  s.n_prompt = 32769;
+  publish(std::move(s));
+  panel.editor().viewport()->grab();  // the first layout
+  QElapsedTimer clock;
+  clock.start();
+  for (int i = 0; i < 5; ++i) panel.editor().viewport()->grab();
+  EXPECT_LT(clock.elapsed() / 5, 100) << "ms; a few ms are usual";
+}
+
+// ---- generated tokens
+
+TEST_F(PromptPanelTest, ShowsOneCellPerStepAfterThePrompt) {
+  publish(synthetic::make_snapshot());
+  const auto& cells = panel.strip().cells();
+  ASSERT_EQ(cells.size(), 13u) << "the prompt's own step and twelve more";
+  int differ = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const StepRecord& step = *workspace.lane()->steps[i];
+    EXPECT_EQ(cells[i].step, static_cast<int>(i));
+    EXPECT_EQ(cells[i].same, step.top1_same);
+    if (!step.top1_same) ++differ;
+  }
+  EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::StartsWith("12 tokens"));
+  const std::string words = differ == 0   ? "same top choices"
+                            : differ == 1 ? "1 top choice differs"
+                                          : std::to_string(differ) + " top choices differ";
+  EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::HasSubstr(words));
+}
+
+TEST_F(PromptPanelTest, SkipsTheStepsOfAStreamedPrompt) {
+  synthetic::Shape shape;
+  shape.prefill = false;
+  publish(synthetic::make_snapshot(shape));
+  ASSERT_EQ(panel.strip().cells().size(), 13u);
+  EXPECT_EQ(panel.strip().cells().front().step, 166);
+}
+
+TEST_F(PromptPanelTest, TakesTheProbabilityOfTheReferencesTokenFromItsSurprise) {
+  Snapshot s = synthetic::make_snapshot();
+  auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[2]);
+  step->next_token = s.tokens[169].id;  // step 2 is the query at position 168
+  step->nll = 3.372;
+  s.lanes[3].steps[2] = step;
+  publish(std::move(s));
+  EXPECT_NEAR(panel.strip().cells()[2].p, std::exp(-3.372), 1e-12);
+}
+
+TEST_F(PromptPanelTest, GoesToTheStepOfAClickedCellAndFollowsTheLatestAtTheLastOne) {
+  publish(synthetic::make_snapshot());
+  selectStep(6);
+  QTest::mouseClick(&panel.strip(), Qt::LeftButton, {}, panel.strip().rectOf(5).center());
+  EXPECT_EQ(workspace.selection().step, 5);
+  panel.strip().setFocus();
+  QTest::keyClick(&panel.strip(), Qt::Key_Left);
+  EXPECT_EQ(workspace.selection().step, 4);
+  QTest::keyClick(&panel.strip(), Qt::Key_Home);
+  EXPECT_EQ(workspace.selection().step, 0);
+  EXPECT_FALSE(panel.strip().rectOf(0).isEmpty()) << "the current cell is in sight";
+  QTest::keyClick(&panel.strip(), Qt::Key_End);
+  EXPECT_FALSE(workspace.selection().step.has_value()) << "the last step stays the latest when more come";
+}
+
+TEST_F(PromptPanelTest, HasNoCellsWithoutARun) {
+  EXPECT_TRUE(panel.strip().cells().empty());
+  EXPECT_EQ(panel.facts(), "0 + 0 tokens");
+  panel.grab();
+}
+
+TEST_F(PromptPanelTest, NamesEverythingThatTakesTheFocus) { EXPECT_THAT(unnamed(panel), ::testing::IsEmpty()); }
+
+}  // namespace
+}  // namespace kvscope
