@@ -156,7 +156,7 @@ TEST(Spec, RandomBytesNeverDoMoreThanBeRefused) {
   const std::string seed = "keepkv:slots=12,sinks=2,threshold=0.5,window=4,form=zip";
   const ModelConfig model = test::tiny_model(1, 1, 1);
   int taken = 0;
-  for (int trial = 0; trial < 20000; ++trial) {
+  for (int trial = 0; trial < 4000; ++trial) {
     std::string spec = seed;
     for (unsigned edits = 1 + random() % 4; edits > 0; --edits) {
       const std::size_t place = random() % spec.size();
@@ -180,8 +180,8 @@ TEST(Spec, RandomBytesNeverDoMoreThanBeRefused) {
     } catch (const UsageError&) {
     }
   }
-  EXPECT_GT(taken, 100);
-  EXPECT_LT(taken, 19000);
+  EXPECT_GT(taken, 20);
+  EXPECT_LT(taken, 3900);
 }
 
 TEST(Spec, WithParamKeepsTheOtherKeysAndTheirOrder) {
