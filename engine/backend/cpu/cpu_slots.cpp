@@ -43,7 +43,8 @@ void CpuBackend<T>::append_kv(HeadKv& kv, const void* k, const void* v, int n) {
   if (n <= 0) return;
   const std::size_t row = width() * sizeof(T), used = static_cast<std::size_t>(kv.n_slots) * row;
   if (kv.n_slots + n > kv.capacity) {
-    HeadKv larger = make_kv(std::max({kv.n_slots + n, 2 * kv.capacity, 16}));
+    // an eighth more: a cache that grows by one slot a step stays near the memory it needs
+    HeadKv larger = make_kv(std::max(kv.n_slots + n, kv.capacity + std::max(kv.capacity / 8, 16)));
     if (used != 0) {
       std::memcpy(larger.k.data(), kv.k.data(), used);
       std::memcpy(larger.v.data(), kv.v.data(), used);
