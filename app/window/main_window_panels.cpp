@@ -219,7 +219,7 @@ void MainWindow::arrangeDocks() {
   // 392 / 828 / 348 and the heights of the design at 1600 x 1000, in proportion elsewhere.
   m_inspect->resizeDocks({prompt, atlas, grid}, {392, 828, 348}, Qt::Horizontal);
   m_inspect->resizeDocks({prompt, policy}, {518, 322}, Qt::Vertical);
-  m_inspect->resizeDocks({atlas, strip, timeline}, {440, 184, 208}, Qt::Vertical);
+  m_inspect->resizeDocks({atlas, strip, timeline}, {450, 180, 202}, Qt::Vertical);
   m_inspect->resizeDocks({grid, effect}, {338, 502}, Qt::Vertical);
 }
 

@@ -53,6 +53,7 @@ Panel::Panel(const QString& id, const QString& title, QWidget* content, QObject*
   auto* row = new QHBoxLayout(m_header);
   row->setContentsMargins(12, 0, 8, 0);
   row->setSpacing(8);
+  row->addStrut(kPanelHeader - 2);  // a dock asks the size hint, not the fixed height
   row->addWidget(m_title);
   m_leading = new QHBoxLayout;
   m_leading->setSpacing(4);
@@ -64,7 +65,7 @@ Panel::Panel(const QString& id, const QString& title, QWidget* content, QObject*
   row->addWidget(m_maximise);
 
   auto* column = new QVBoxLayout(m_body);
-  column->setContentsMargins(2, 1, 2, 3);  // inside of the border and its rounded corners
+  column->setContentsMargins(2, 0, 2, 2);  // inside of the border and its rounded corners
   column->setSpacing(0);
   column->addWidget(content);
 }

@@ -46,6 +46,7 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   setObjectName("messageBar");
   m_text = new QLabel(this);
   m_text->setWordWrap(true);
+  m_text->setAccessibleName("Message");
   m_text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   auto* copy = new QPushButton("Copy details", this);
   m_close = new QToolButton(this);

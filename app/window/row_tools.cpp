@@ -142,6 +142,7 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   connect(&m_coalesce, &QTimer::timeout, this, [this] { sendBudget(); });
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::selectionChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::staleChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
   applyTheme();
   refresh();

@@ -67,9 +67,13 @@ QStringList SessionController::laneSpecs() const {
 }
 
 void SessionController::loadModel(const QString& folder) {
-  d->has_model = true;
-  d->runner->load_model(folder.toStdString(), SessionOptions{});
-  submit();
+  // The engine runs its last request again on a new model; it must know the newest one first.
+  if (!d->has_model || d->typing_pause.isActive()) {
+    d->has_model = true;
+    submit();
+  }
+  d->generation = d->runner->load_model(folder.toStdString(), SessionOptions{});
+  m_workspace.setStale(true);
 }
 
 void SessionController::setPrompt(const QString& text) {

@@ -17,14 +17,12 @@ int commonPrefix(const Snapshot& a, const Snapshot& b) {
 
 /// The lane that was looked at, wherever it is now: lanes are added and removed before and behind it.
 int laneNow(const Snapshot& before, const Snapshot& now, int lane) {
-  const int n = static_cast<int>(now.lanes.size());
-  if (n == 0) return 0;
-  lane = std::clamp(lane, 0, n - 1);
-  if (lane >= static_cast<int>(before.lanes.size())) return lane;
-  const std::string& spec = before.lanes[lane].spec;
-  if (now.lanes[lane].spec == spec || now.lanes.size() == before.lanes.size()) return lane;  // same place, or its parameters were edited
+  const int n_before = static_cast<int>(before.lanes.size()), n = static_cast<int>(now.lanes.size());
+  if (lane < 0 || lane >= n_before || n == n_before) return lane;  // same places; at most its parameters were edited
+  const std::string& spec = before.lanes[static_cast<std::size_t>(lane)].spec;
+  if (lane < n && now.lanes[static_cast<std::size_t>(lane)].spec == spec) return lane;
   for (int i = 0; i < n; ++i)
-    if (now.lanes[i].spec == spec) return i;
+    if (now.lanes[static_cast<std::size_t>(i)].spec == spec) return i;
   return lane;
 }
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program as a process: what it writes and how it leaves.
+#include <QImage>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <gtest/gtest.h>
+
+namespace kvscope {
+namespace {
+
+struct Result {
+  int status = -1;
+  QString out, err;
+};
+
+Result run(const QStringList& words, bool display = true) {
+  QProcess process;
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  if (!display)
+    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(name);
+  process.setProcessEnvironment(environment);
+  process.start(KVSCOPE_PROGRAM, words);
+  if (!process.waitForFinished(90000)) {
+    process.kill();
+    return {};
+  }
+  return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -2, process.readAllStandardOutput(), process.readAllStandardError()};
+}
+
+class PictureTest : public ::testing::Test {
+ protected:
+  QTemporaryDir folder;
+  QString file(const char* name) const { return folder.filePath(name); }
+};
+
+TEST_F(PictureTest, IsWrittenInTheWantedSize) {
+  const Result result = run({"--prompt", "Once upon a time there was a cat.", "--generate", "3", "--size", "1200x800", "--picture", file("a.png")});
+  EXPECT_EQ(result.status, 0) << result.err.toStdString();
+  EXPECT_EQ(result.err, "");
+  const QImage image(file("a.png"));
+  EXPECT_EQ(image.size(), QSize(1200, 800));
+}
+
+TEST_F(PictureTest, IsTheSameForTheSameWords) {
+  for (const char* name : {"a.png", "b.png"})
+    ASSERT_EQ(run({"--generate", "2", "--select", "L4.H1", "--tokens", "5-8", "--step", "1", "--picture", file(name)}).status, 0);
+  // All but the status bar, which says how long it took.
+  const QRect panels(0, 0, 1600, 970);
+  EXPECT_EQ(QImage(file("a.png")).copy(panels), QImage(file("b.png")).copy(panels));
+}
+
+TEST_F(PictureTest, ShowsTheThemeThatWasAskedFor) {
+  ASSERT_EQ(run({"--generate", "1", "--theme", "light", "--picture", file("light.png")}).status, 0);
+  ASSERT_EQ(run({"--generate", "1", "--theme", "dark", "--picture", file("dark.png")}).status, 0);
+  EXPECT_GT(QImage(file("light.png")).pixelColor(3, 500).lightness(), 240);
+  EXPECT_LT(QImage(file("dark.png")).pixelColor(3, 500).lightness(), 40);
+}
+
+TEST_F(PictureTest, OfEveryView) {
+  for (const char* view : {"inspect", "inspector", "compare"})
+    EXPECT_EQ(run({"--generate", "1", "--view", view, "--picture", file(view)}).status, 0) << view;
+}
+
+TEST_F(PictureTest, CannotBeWrittenIntoAFolderThatDoesNotExist) {
+  const Result result = run({"--generate", "0", "--picture", file("no/such/folder.png")});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_TRUE(result.err.contains("folder.png")) << result.err.toStdString();
+}
+
+TEST(ProgramTest, BadWordsLeaveWithTwoAndSayWhatWasExpected) {
+  const QStringList cases[] = {{"--no-such-word"},       {"--select", "4.1"},        {"--select", "L4H1"}, {"--tokens", "9-3"},
+                               {"--size", "10x10"},      {"--size", "big"},          {"--theme", "green"}, {"--view", "everything"},
+                               {"--generate", "-1"},     {"--prompt-mode", "magic"}, {"--lane", "nobody:slots=3"},
+                               {"--lane", "full:slots="}};
+  for (const QStringList& words : cases) {
+    const Result result = run(words);
+    EXPECT_EQ(result.status, 2) << words.join(' ').toStdString() << ": " << result.err.toStdString();
+    EXPECT_FALSE(result.err.isEmpty()) << words.join(' ').toStdString();
+  }
+}
+
+TEST(ProgramTest, AMissingModelOrFileLeavesWithOneAndASentence) {
+  const Result no_model = run({"--model", "/no/such/model", "--picture", "/tmp/never.png"});
+  EXPECT_EQ(no_model.status, 1);
+  EXPECT_TRUE(no_model.err.contains("/no/such/model")) << no_model.err.toStdString();
+  const Result no_file = run({"--prompt-file", "/no/such/prompt.txt", "--picture", "/tmp/never.png"});
+  EXPECT_EQ(no_file.status, 1);
+  EXPECT_TRUE(no_file.err.contains("/no/such/prompt.txt")) << no_file.err.toStdString();
+}
+
+TEST(ProgramTest, HelpAndVersionNeedNoDisplay) {
+  const Result help = run({"--help"}, false);
+  EXPECT_EQ(help.status, 0);
+  EXPECT_TRUE(help.out.contains("--picture"));
+  const Result version = run({"--version"}, false);
+  EXPECT_EQ(version.status, 0);
+  EXPECT_TRUE(version.out.startsWith("kvscope "));
+}
+
+TEST(ProgramTest, WithoutADisplayItSaysSo) {
+  const Result result = run({"--picture", "/tmp/never.png"}, false);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_TRUE(result.err.contains("display")) << result.err.toStdString();
+}
+
+}  // namespace
+}  // namespace kvscope
