@@ -7,6 +7,7 @@
 #include <QAccessible>
 #include <QApplication>
 #include <QLineEdit>
+#include <QMouseEvent>
 #include <QSignalSpy>
 #include <QTest>
 #include <QVBoxLayout>
@@ -63,6 +64,12 @@ class CanvasTest : public ::testing::Test {
     return canvas;
   }
 
+  // QTest::mouseMove places the server's pointer, which says nothing when it is there already.
+  static void moveMouse(QWidget& widget, QPoint at) {
+    QMouseEvent move(QEvent::MouseMove, at, widget.mapToGlobal(QPointF(at)), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QApplication::sendEvent(&widget, &move);
+  }
+
   QString reason;
   std::unique_ptr<CanvasRenderer> renderer;
   Workspace workspace;
@@ -102,15 +109,15 @@ TEST_F(CanvasTest, DoesNotPaintWhenNothingHappens) {
 TEST_F(CanvasTest, SettlesWithinThreeFramesAfterAMouseMove) {
   auto canvas = show(probe);
   const int frames = canvas->framesDrawn();
-  QTest::mouseMove(canvas.get(), QPoint(20, 20));
+  moveMouse(*canvas, QPoint(20, 20));
   QTest::qWait(300);
   EXPECT_GE(canvas->framesDrawn() - frames, 2);
-  EXPECT_LE(canvas->framesDrawn() - frames, 4) << "two for the move, one for the hover it made, one for a second event of the server";
+  EXPECT_LE(canvas->framesDrawn() - frames, 4) << "two for the move, one or two for the hover it made";
 }
 
 TEST_F(CanvasTest, APressAndReleaseInOneTurnIsOneClick) {
   auto canvas = show(probe);
-  QTest::mouseMove(canvas.get(), QPoint(20, 20));
+  moveMouse(*canvas, QPoint(20, 20));
   QTest::mouseClick(canvas.get(), Qt::LeftButton, {}, QPoint(20, 20));
   QTest::qWait(200);
   EXPECT_EQ(probe.clicks, 1);
@@ -128,7 +135,7 @@ TEST_F(CanvasTest, ADoubleClickIsADoubleClick) {
 
 TEST_F(CanvasTest, HoverIsPublishedAndGoesWhenTheMouseLeaves) {
   auto canvas = show(probe);
-  QTest::mouseMove(canvas.get(), QPoint(20, 20));
+  moveMouse(*canvas, QPoint(20, 20));
   EXPECT_TRUE(QTest::qWaitFor([this] { return workspace.hover().token == 7; }, 3000));
   QEvent leave(QEvent::Leave);
   QApplication::sendEvent(canvas.get(), &leave);
@@ -209,7 +216,7 @@ TEST_F(CanvasTest, AClickOnACellOfTheHeadGridSelectsThatHead) {
     for (const viz::Mark& mark : view->marks())
       if (mark.kind == "cell" && mark.label == "L4 H1") at = QPoint(int(mark.min.x + mark.max.x) / 2, int(mark.min.y + mark.max.y) / 2);
     ASSERT_FALSE(at.isNull());
-    QTest::mouseMove(canvas.get(), at);
+    moveMouse(*canvas, at);
     QTest::mouseClick(canvas.get(), Qt::LeftButton, {}, at);
     QTest::qWait(200);
     EXPECT_EQ(workspace.selection().layer, 4);
