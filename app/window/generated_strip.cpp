@@ -80,6 +80,7 @@ int GeneratedStrip::currentCell() const {
 void GeneratedStrip::keepCurrentVisible() {
   const int n = visibleCells(), last = std::max(0, static_cast<int>(m_cells.size()) - n);
   const int current = currentCell();
+  if (current >= 0 && current < n && !m_own_step) m_first = 0;
   if (current >= 0 && current < m_first) m_first = current;
   if (current >= 0 && current >= m_first + n) m_first = current - n + 1;
   m_first = std::clamp(m_first, 0, last);
@@ -224,7 +225,9 @@ void GeneratedStrip::goTo(int cell) {
   viz::Selection selection = m_workspace.selection();
   selection.step = m_cells[static_cast<std::size_t>(cell)].step;
   if (cell + 1 == static_cast<int>(m_cells.size())) selection.step.reset();  // the last step follows what comes
+  m_own_step = true;
   m_workspace.setSelection(selection);
+  m_own_step = false;
 }
 
 void GeneratedStrip::mousePressEvent(QMouseEvent* event) {

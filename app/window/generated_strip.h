@@ -63,6 +63,7 @@ class GeneratedStrip : public QWidget {
   int m_n_differ = 0;
   int m_first = 0;  // leftmost cell shown
   int m_wheel = 0;  // part of a notch
+  bool m_own_step = false;  // the step is being changed by this widget: the cells stay under the mouse
 };
 
 }  // namespace kvscope

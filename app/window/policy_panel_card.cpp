@@ -33,8 +33,8 @@ class Divider : public QWidget {
 };
 
 void setInk(QLabel& label, viz::Rgb ink, const QFont& font) {
-  label.setFont(font);
   label.setStyleSheet(QString("color: %1; background: transparent;").arg(toColor(ink).name()));
+  label.setFont(font);  // after the sheet, which resets it
 }
 
 QLabel* selectableLabel(QWidget* parent) {

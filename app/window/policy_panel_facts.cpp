@@ -50,6 +50,19 @@ QString question(const LaneSnapshot& lane, const PolicyInfo* info, bool prefill)
   return "not seen: no look at the end of the prompt";
 }
 
+/// What the run was given beside its budget; the rest stands at its defaults.
+QString givenParams(const LaneSnapshot& lane) {
+  QStringList set;
+  try {
+    for (const auto& [key, value] : parse_lane_spec(lane.spec).given) {
+      if (key != "slots" && key != "ratio") set << qs(key) + " " + qs(value);
+    }
+  } catch (const Error&) {
+    return qs(lane.spec);  // a specification that this build cannot read: as it is
+  }
+  return set.join(" · ");
+}
+
 QString allocation(const StepRecord& step) {
   std::set<int> budgets, first_of_layer;
   bool same_in_layer = true;
@@ -139,7 +152,12 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
   const StepRecord* step = workspace.stepRecord();
   if (!lane) return facts;
   const PolicyInfo* info = infoOf(*lane);
-  const auto words = [](const std::string& text) { return qs(text).replace(">=", "≥"); };
+  // A comparison with a parameter is shown with its value: "cosine ≥ threshold" as "cosine ≥ 0.8".
+  const auto words = [lane](const std::string& text) {
+    QString shown = qs(text).replace(">=", "≥");
+    for (const ParamText& param : lane->params) shown.replace("≥ " + qs(param.key), "≥ " + qs(param.value));
+    return shown;
+  };
   if (info) facts.push_back({"ranking", words(info->ranking)});
   if (lane->slots_asked >= 0) facts.push_back({"question", question(*lane, info, workspace.snapshot().prefill_mode)});
   if (info) facts.push_back({"merge", words(info->merging)});
@@ -149,11 +167,7 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
     facts.push_back({"statistic", value});
   }
   if (step && !step->heads.empty()) facts.push_back({"allocation", allocation(*step)});
-  QStringList set;
-  for (const ParamText& param : lane->params) {
-    if (param.key != "slots" && param.key != "ratio" && !param.value.empty()) set << qs(param.key) + " " + qs(param.value);
-  }
-  if (!set.isEmpty()) facts.push_back({"set to", set.join(" · ")});
+  if (const QString set = givenParams(*lane); !set.isEmpty()) facts.push_back({"set to", set});
   // Without a selected head the votes bar says this already.
   const bool one_head = selectedHead(workspace.snapshot(), workspace.selection().layer, workspace.selection().kv_head).has_value();
   if (one_head && step && !step->heads.empty()) {

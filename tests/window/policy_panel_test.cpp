@@ -113,9 +113,22 @@ TEST_F(PolicyPanelTest, DescribesTheAllocationFromTheHeadsThemselves) {
 
 TEST_F(PolicyPanelTest, TakesItsWordsFromTheCatalog) {
   const PolicyInfo& info = find_policy(workspace.lane()->policy);
-  EXPECT_EQ(fact("ranking").toStdString(), QString::fromStdString(info.ranking).replace(">=", "≥").toStdString());
+  EXPECT_EQ(fact("ranking").toStdString(), info.ranking);
   EXPECT_EQ(policyIdea(workspace).toStdString(), info.idea);
   EXPECT_EQ(fact("statistic"), "EMA share · half-life 6.6 queries");
+}
+
+TEST_F(PolicyPanelTest, PutsTheValueOfAParameterIntoTheWordsThatCompareWithIt) {
+  EXPECT_THAT(find_policy("keepkv").merging, ::testing::HasSubstr(">= threshold"));
+  EXPECT_THAT(fact("merge").toStdString(), ::testing::HasSubstr("≥ 0.8"));
+}
+
+TEST_F(PolicyPanelTest, ListsWhatWasGivenBesideTheBudget) {
+  EXPECT_EQ(fact("set to"), "(none)") << "all at their defaults";
+  Snapshot s = synthetic::make_snapshot();
+  s.lanes[3].spec = "keepkv:slots=42,threshold=0.65,form=zip";
+  publish(std::move(s));
+  EXPECT_EQ(fact("set to"), "threshold 0.65 · form zip");
 }
 
 TEST_F(PolicyPanelTest, ShowsARunOfAPolicyThatThisBuildDoesNotKnow) {

@@ -322,6 +322,14 @@ TEST_F(PromptPanelTest, GoesToTheStepOfAClickedCellAndFollowsTheLatestAtTheLastO
   EXPECT_FALSE(workspace.selection().step.has_value()) << "the last step stays the latest when more come";
 }
 
+TEST_F(PromptPanelTest, ShowsTheFirstCellsWhenTheStepIsAmongThem) {
+  publish(synthetic::make_snapshot());  // the latest step is the last cell
+  EXPECT_TRUE(panel.strip().rectOf(0).isEmpty());
+  selectStep(2);
+  EXPECT_FALSE(panel.strip().rectOf(0).isEmpty());
+  EXPECT_FALSE(panel.strip().rectOf(2).isEmpty());
+}
+
 TEST_F(PromptPanelTest, HasNoCellsWithoutARun) {
   EXPECT_TRUE(panel.strip().cells().empty());
   EXPECT_EQ(panel.facts(), "0 + 0 tokens");
