@@ -20,7 +20,7 @@ struct ParamInfo {
   std::string help;                  // one line, with unit
 };
 
-/// One named policy: identity for people and the parameters it takes. What it does is in catalog.cpp, as a composition of parts.
+/// One named policy: identity for people and the parameters it takes. What it does is in catalog/*.cpp, as a composition of parts.
 struct PolicyInfo {
   std::string name;       // "keepkv"
   std::string title;      // "KeepKV"

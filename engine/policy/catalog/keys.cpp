@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/catalog/keys.h"
+
+namespace kvscope {
+
+using Kind = ParamInfo::Kind;
+
+ParamInfo share_or_count(std::string key, std::string default_text, std::string help, int min, int max) {
+  return {.key = std::move(key),
+          .kind = Kind::count_or_fraction,
+          .default_text = std::move(default_text),
+          .min = 1.0 * min,
+          .max = 1.0 * max,
+          .help = std::move(help)};
+}
+ParamInfo choice(std::string key, std::vector<std::string> choices, std::string help) {
+  std::string first = choices.front();
+  return {.key = std::move(key),
+          .kind = Kind::choice,
+          .default_text = std::move(first),
+          .choices = std::move(choices),
+          .help = std::move(help)};
+}
+ParamInfo number(std::string key, std::string default_text, double min, double max, std::string help) {
+  return {.key = std::move(key),
+          .kind = Kind::number,
+          .default_text = std::move(default_text),
+          .min = min,
+          .max = max,
+          .help = std::move(help)};
+}
+ParamInfo sinks(std::string default_text) {
+  return share_or_count("sinks", std::move(default_text),
+                        "first tokens of the text that are never removed (slots; 0.1 = a tenth of the budget)");
+}
+ParamInfo recent(std::string default_text) {
+  return share_or_count("recent", std::move(default_text), "newest slots that are never removed (slots; 0.5 = half of the budget)");
+}
+ParamInfo window(std::string help, int min) { return share_or_count("window", "32", std::move(help), min, 65536); }
+
+std::unique_ptr<Selection> top(const PartSetup&) { return std::make_unique<TopSelection>(RemovalOrder::by_pos); }
+
+}  // namespace kvscope

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "policy/policy_row.h"
+
+namespace kvscope {
+
+// The table of named policies, by family; catalog.cpp puts the families one after the other. Unlisted rows are bases of other rows.
+
+std::vector<PolicyRow> position_rows();     // full cache, and what looks at positions only
+std::vector<PolicyRow> score_rows();        // one score per token, in every step
+std::vector<PolicyRow> observation_rows();  // scores of the last queries, once after the prompt
+std::vector<PolicyRow> merging_rows();      // what is removed goes into other slots
+std::vector<PolicyRow> keepkv_rows();       // merging with votes, on several selections
+
+}  // namespace kvscope
