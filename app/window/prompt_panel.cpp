@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/prompt_panel.h"
 
+#include <algorithm>
+
 #include <QVBoxLayout>
 
 #include "app/window/generated_strip.h"
+#include "app/window/panel_paint.h"
 #include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel_legend.h"
-#include "app/window/panel_paint.h"
+#include "app/window/prompt_panel_samples.h"
 #include "app/window/session_controller.h"
 #include "app/window/workspace.h"
 #include "viz/format.h"
@@ -19,7 +22,8 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
       m_controller(controller),
       m_legend(new CategoryLegend(workspace, this)),
       m_editor(new PromptEditor(workspace, this)),
-      m_strip(new GeneratedStrip(workspace, this)) {
+      m_strip(new GeneratedStrip(workspace, this)),
+      m_samples(new PromptSamples(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(12, 8, 12, 10);
   column->setSpacing(6);
@@ -32,7 +36,26 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   connect(m_editor, &PromptEditor::refused, &controller, &SessionController::refused);
   connect(&controller, &SessionController::requestChanged, this, [this] { takeRequestedPrompt(); });
   connect(&workspace, &Workspace::snapshotChanged, this, &PromptPanel::factsChanged);
+  connect(m_editor->document(), &QTextDocument::contentsChanged, this, [this] { m_samples->setVisible(m_editor->document()->isEmpty()); });
+  connect(m_samples, &PromptSamples::chosen, this, [this](const QString& prompt) {
+    m_editor->setExactText(prompt);
+    m_editor->setFocus();
+  });
   takeRequestedPrompt();
+  m_samples->setVisible(m_editor->document()->isEmpty());
+}
+
+void PromptPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  placeSamples();
+}
+
+/// Below the words that invite to type.
+void PromptPanel::placeSamples() {
+  layout()->activate();
+  const QRect editor = m_editor->geometry();
+  const int top = editor.top() + px(*this, 36);
+  m_samples->setGeometry(editor.left(), top, editor.width(), std::max(0, std::min(m_samples->sizeHint().height(), editor.bottom() - top)));
 }
 
 QString PromptPanel::facts() const {

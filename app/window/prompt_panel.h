@@ -11,6 +11,7 @@ namespace kvscope {
 class CategoryLegend;
 class GeneratedStrip;
 class PromptEditor;
+class PromptSamples;
 class SessionController;
 class Workspace;
 
@@ -31,8 +32,12 @@ class PromptPanel : public QWidget {
  Q_SIGNALS:
   void factsChanged();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void sendPrompt();
+  void placeSamples();
   void takeRequestedPrompt();
 
   Workspace& m_workspace;
@@ -40,6 +45,7 @@ class PromptPanel : public QWidget {
   CategoryLegend* m_legend;
   PromptEditor* m_editor;
   GeneratedStrip* m_strip;
+  PromptSamples* m_samples;
   QStringList m_sent;        // edits on their way to the request, oldest first
   bool m_adopting = false;   // the text changes because the request did
 };

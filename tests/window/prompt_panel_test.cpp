@@ -6,6 +6,7 @@
 #include <QClipboard>
 #include <QInputMethodEvent>
 #include <QMimeData>
+#include <QPushButton>
 #include <QScrollBar>
 #include <QTemporaryDir>
 #include <QTextBlock>
@@ -109,6 +110,17 @@ TEST_F(PromptPanelTest, ShowsAPromptThatCameFromElsewhere) {
   controller.replaceRequest(request);
   EXPECT_EQ(panel.editor().exactText(), "opened");
   EXPECT_EQ(requested(), "opened");
+}
+
+TEST_F(PromptPanelTest, OffersThreePromptsWhileTheEditorIsEmpty) {
+  const auto buttons = panel.findChildren<QPushButton*>();
+  ASSERT_EQ(buttons.size(), 3);
+  EXPECT_TRUE(buttons[0]->isVisible());
+  QTest::mouseClick(buttons[0], Qt::LeftButton);
+  EXPECT_THAT(controller.request().prompt, ::testing::EndsWith("The house number of Helen is"));
+  EXPECT_FALSE(buttons[0]->isVisible());
+  panel.editor().undo();
+  EXPECT_TRUE(buttons[0]->isVisible());
 }
 
 TEST_F(PromptPanelTest, CountsTokensBeforeAndAfterThePrompt) {
