@@ -20,8 +20,14 @@ fail() { printf '%s\n' "$*" >&2; exit 1; }
 
 # missing_packages NAME...: those that are not installed, one per line.
 missing_packages() {
-  comm -23 <(printf '%s\n' "$@" | sort) \
-    <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' | sort -u)
+  local installed name
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
+  for name in "$@"; do
+    case $'\n'$installed$'\n' in
+      *$'\n'"installed $name"$'\n'*) ;;
+      *) printf '%s\n' "$name" ;;
+    esac
+  done
 }
 
 # install_packages NAME...: installs what is missing and says what; does nothing, and needs no rights, when nothing is.
@@ -30,8 +36,8 @@ install_packages() {
     say "This is no Debian or Ubuntu: nothing is installed. Needed are the libraries behind: $*"
     return
   fi
-  local missing rights=()
-  mapfile -t missing < <(missing_packages "$@")
+  local missing=() rights=()
+  read -r -d '' -a missing <<<"$(missing_packages "$@")" || true
   ((${#missing[@]})) || return 0
   say "Installing ${#missing[@]} missing packages: ${missing[*]}"
   if [ "$(id -u)" != 0 ]; then
