@@ -304,7 +304,7 @@ void CanvasWidget::handleOne(const viz::Intent& intent) {
     QStringList lines;
     for (const std::string& line : hover->tooltip) lines << QString::fromStdString(line).toHtmlEscaped();
     QString text;
-    if (!lines.isEmpty()) text = "<p style='white-space:pre'>" + lines.join("<br/>") + "</p>";
+    if (!lines.isEmpty()) text = "<div style='white-space:pre'>" + lines.join("<br/>") + "</div>";
     if (text != m_tooltip && QToolTip::isVisible()) QToolTip::showText(mapToGlobal(m_mouse) + QPoint(12, 12), text, this);
     m_tooltip = text;
   } else if (const auto* step = std::get_if<viz::SetStep>(&intent)) {

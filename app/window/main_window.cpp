@@ -141,8 +141,12 @@ void MainWindow::takeSnapshot() {
   m_model_facts->setText(modelFacts(snapshot));
   if (snapshot.phase == RunPhase::failed) {
     const QString what = QString::fromStdString(snapshot.failure);
-    m_messages->show(what, QString("kvscope %1\nmodel: %2\ndevice: %3\n%4")
-                               .arg(KVSCOPE_VERSION, QString::fromStdString(snapshot.model.name), QString::fromStdString(snapshot.device), what));
+    const QString details = QString("kvscope %1\nmodel: %2\ndevice: %3\n%4")
+                                .arg(KVSCOPE_VERSION, QString::fromStdString(snapshot.model.name), QString::fromStdString(snapshot.device), what);
+    if (snapshot.model.n_layers == 0)  // nothing to fall back to
+      m_messages->show(what, details, "Use the built-in model", [this] { m_controller.loadModel(QString::fromStdString(builtInModel())); });
+    else
+      m_messages->show(what, details);
   } else if (snapshot.phase == RunPhase::idle) {
     m_messages->dismiss();
   }

@@ -171,6 +171,7 @@ void MainWindow::buildPanels() {
   facts(effect, effect_panel);
   facts(m_table, table_panel);
   for (const auto& view : m_views) addCanvasPanel(*view);
+  if (CanvasWidget* atlas = canvas("atlas")) m_table->setSource(atlas->view().title(), [atlas] { return atlas->table(); });
   if (Panel* timeline = panel("timeline")) addTransport(*timeline);
   if (Panel* strip = panel("head_strip")) {
     auto* open = headerButton("Inspector", "Open the inspector of this head (Enter)");

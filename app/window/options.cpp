@@ -43,6 +43,8 @@ std::vector<std::string> shippedLanes() {
 
 }  // namespace
 
+std::string builtInModel() { return asset("models/kvmini"); }
+
 void parseSelect(const std::string& text, Options& options) {
   const auto bad = [&text] { return UsageError("--select: expected L<layer> or L<layer>.H<kv head>, got \"" + text + "\""); };
   if (text.empty() || (text[0] != 'L' && text[0] != 'l')) throw bad();
@@ -74,7 +76,7 @@ QSize parseSize(const std::string& text) {
 
 StartState startState(const Options& options) {
   StartState state;
-  state.model_folder = options.model.empty() ? asset("models/kvmini") : options.model;
+  state.model_folder = options.model.empty() ? builtInModel() : options.model;
   RunRequest& request = state.request;
   if (options.prompt) {
     request.prompt = *options.prompt;

@@ -40,6 +40,8 @@ struct StartState {
   RunRequest request;
 };
 StartState startState(const Options& options);
+/// Folder of the model that comes with the program.
+std::string builtInModel();
 
 /// "L4.H1" or "L4". Throws UsageError.
 void parseSelect(const std::string& text, Options& options);

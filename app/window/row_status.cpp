@@ -37,7 +37,7 @@ QString keyCap(const viz::Theme& theme, const QString& key, const QString& what)
 
 bool busy(const Workspace& workspace) {
   const RunPhase phase = workspace.snapshot().phase;
-  return phase == RunPhase::computing || phase == RunPhase::loading || workspace.stale();
+  return phase == RunPhase::computing || phase == RunPhase::loading || (workspace.stale() && phase != RunPhase::failed);
 }
 
 }  // namespace
@@ -57,6 +57,8 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   row->setContentsMargins(13, 5, 14, 5);
   row->setSpacing(10);
   row->addWidget(m_text, 1);
+  m_remedy = new QPushButton(this);
+  row->addWidget(m_remedy, 0, Qt::AlignTop);
   row->addWidget(copy, 0, Qt::AlignTop);
   row->addWidget(m_close, 0, Qt::AlignTop);
   connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(m_details); });
@@ -69,13 +71,17 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   hide();
 }
 
-void MessageBar::show(const QString& text, const QString& details) {
+void MessageBar::show(const QString& text, const QString& details, const QString& remedy, const std::function<void()>& run) {
   QString sentence = text;
   if (!sentence.isEmpty()) sentence[0] = sentence[0].toUpper();
   if (!sentence.endsWith('.')) sentence += '.';
   m_text->setText(sentence);
   m_details = details.isEmpty() ? sentence : details;
   setAccessibleName(sentence);
+  m_remedy->disconnect();
+  m_remedy->setText(remedy);
+  m_remedy->setVisible(!remedy.isEmpty());
+  if (run) connect(m_remedy, &QPushButton::clicked, this, run);
   QFrame::show();
 }
 

@@ -157,7 +157,8 @@ void ToolRow::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
   const bool editable = lane && m_workspace.selection().lane > 0;
-  const bool busy = snapshot.phase == RunPhase::computing || snapshot.phase == RunPhase::loading || m_workspace.stale();
+  const bool busy = snapshot.phase == RunPhase::computing || snapshot.phase == RunPhase::loading ||
+                    (m_workspace.stale() && snapshot.phase != RunPhase::failed);
   m_stop->setEnabled(busy);
   m_policy->setEnabled(editable);
   m_policy->setCurrentIndex(lane ? m_policy->findData(QString::fromStdString(lane->policy)) : -1);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+
 #include <QFrame>
 #include <QTimer>
 
@@ -101,13 +103,14 @@ class MessageBar : public QFrame {
 
  public:
   explicit MessageBar(Workspace& workspace, QWidget* parent = nullptr);
-  /// `details` is what Copy details puts on the clipboard.
-  void show(const QString& text, const QString& details);
+  /// `details` is what Copy details puts on the clipboard; `remedy` names a button that does `run`.
+  void show(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {});
   void dismiss();
   QString text() const;
 
  private:
   QLabel* m_text;
+  QPushButton* m_remedy;
   QToolButton* m_close;
   QString m_details;
 };

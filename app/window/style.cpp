@@ -71,7 +71,7 @@ QPushButton#primary:focus { border: 2px solid %text%; }
 QPushButton#primary:disabled { background: %raised%; border-color: %line%; color: %disabled%; }
 QPushButton#chip { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; }
 QPushButton#chipActive { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; border-color: %accent%; color: %accent%; background: %accent10%; }
-QComboBox { background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 8px; min-height: 26px; }
+QComboBox { combobox-popup: 0; background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 8px; min-height: 26px; }
 QComboBox:hover { background: %hover%; }
 QComboBox:focus, QComboBox:on { border-color: %accent%; }
 QComboBox:disabled { color: %disabled%; }
@@ -80,6 +80,9 @@ QComboBox::down-arrow { image: url(:/kvscope/chevron-%tone%.png); width: 12px; h
 QComboBox#header { padding: 0 6px; min-height: 20px; font-size: 12px; }
 QComboBox#header::drop-down { width: 18px; }
 QComboBox QAbstractItemView { background: %raised%; border: 1px solid %line%; padding: 4px; selection-background-color: %hover%; selection-color: %text%; }
+QComboBox QAbstractItemView::item { min-height: 22px; padding: 0 6px; }
+QTabBar::tab { background: %window%; color: %secondary%; border: 1px solid %line%; border-top: none; padding: 3px 12px; font-size: 12px; }
+QTabBar::tab:selected { background: %panel%; color: %text%; }
 QSpinBox, QDoubleSpinBox, QLineEdit { background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 6px; min-height: 26px; }
 QSpinBox:focus, QDoubleSpinBox:focus, QLineEdit:focus { border-color: %accent%; }
 QSpinBox:disabled, QDoubleSpinBox:disabled, QLineEdit:disabled { color: %disabled%; }

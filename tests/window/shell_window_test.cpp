@@ -9,6 +9,7 @@
 #include <QMenu>
 #include <QMimeData>
 #include <QPlainTextEdit>
+#include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
 #include <QTemporaryDir>
@@ -214,6 +215,27 @@ TEST_F(WindowTest, AFolderThatIsNoModelIsSaidUnderTheBreadcrumbAndHarmsNothing) 
   EXPECT_EQ(snapshot().lanes.size(), 5u);
   window->messages().dismiss();
   EXPECT_FALSE(window->messages().isVisible());
+}
+
+TEST(WindowWithoutAModelTest, OffersTheBuiltInOneAndIsThenAsGoodAsNew) {
+  QTemporaryDir empty;
+  Options options;
+  options.picture = "unused.png";
+  options.model = empty.path().toStdString();
+  options.prompt = "Once upon a time";
+  MainWindow window(options, startState(options));
+  window.show();
+  ASSERT_TRUE(waitUntilSettled(window, 30000));
+  EXPECT_EQ(window.workspace().snapshot().phase, RunPhase::failed);
+  EXPECT_EQ(window.status().stateText(), "failed") << "and not computing for ever";
+  QPushButton* remedy = nullptr;
+  for (QPushButton* button : window.messages().findChildren<QPushButton*>())
+    if (button->text().contains("built-in")) remedy = button;
+  ASSERT_NE(remedy, nullptr);
+  remedy->click();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.workspace().snapshot().phase == RunPhase::idle && !window.workspace().stale(); }, 30000));
+  EXPECT_FALSE(window.messages().isVisible());
+  EXPECT_EQ(window.workspace().snapshot().prompt, "Once upon a time");
 }
 
 TEST_F(WindowTest, ATextFileDroppedOnTheWindowIsThePrompt) {
