@@ -19,7 +19,7 @@ struct Shape {
 
 // Tails of every vector width, one to many rows of tiles, columns that no tile divides, and k long enough to be cut into pieces.
 const std::vector<Shape> kShapes = {{1, 1, 1},    {1, 8, 4},    {1, 13, 7},   {3, 5, 31},    {8, 33, 80},  {6, 24, 257}, {65, 31, 33},
-                                    {12, 9, 128}, {13, 9, 128}, {65, 97, 64}, {50, 50, 1025}, {97, 49, 1100}, {5, 3, 2048}};
+                                    {12, 9, 128}, {13, 9, 128}, {65, 97, 64}, {50, 50, 1025}, {97, 49, 1100}, {5, 3, 2048}, {1, 19, 2115}};
 
 TEST_P(Linear, EqualsThePlainFormulaForEveryWeightType) {
   const auto b = backend(2);
@@ -52,7 +52,7 @@ TEST_P(Linear, AddsToTheOutputWhenAsked) {
 
 TEST_P(Linear, ARowHasTheSameBitsAloneAndAmongOthers) {
   const auto b = backend(2);
-  for (const int in : {7, 64, 257, 1100}) {
+  for (const int in : {7, 64, 257, 1100, 2115}) {
     for (const DType type : {DType::f32, DType::f16}) {
       const int rows = 65, out = 53;
       const Numbers x = random_numbers(static_cast<std::size_t>(rows * in), 5);

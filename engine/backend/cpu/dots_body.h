@@ -9,6 +9,8 @@
 //   panels   many rows: four rows of w at a time are widened into the L1 cache and meet all rows of x
 //   blocks   many rows and long k: k in pieces, the accumulators of a block of y wait in memory between the pieces
 
+#include <cstdint>
+
 #include "backend/cpu/kernels.h"
 
 namespace kvscope::cpu::KVSCOPE_ISA {
@@ -79,6 +81,31 @@ void whole_tile(const typename S::T* x, long ldx, const W* w, long ldw, int k, t
   finish<S>(acc, y, ldy, add);
 }
 
+inline constexpr int kReadAhead = 1024;  // bytes per row of w
+
+/// One row of x against eight rows of w that come from memory: asks for each row a little ahead, across its end for the row of the next
+/// tile, because the processor's own prefetch starts anew on every page. Into the L2 cache: eight rows whose distance is a
+/// power of two fall into the same few lines of the L1 cache.
+template <class S, class W>
+void streamed_tile(const typename S::T* x, const W* w, long ldw, int k, typename S::T* y, long ldy, bool add) {
+  typename S::V acc[1][8];
+  clear<S>(acc);
+  constexpr int kStep = 64 / static_cast<int>(sizeof(W)) > S::kLanes ? 64 / static_cast<int>(sizeof(W)) : S::kLanes;
+  constexpr int kAhead = kReadAhead / static_cast<int>(sizeof(W));
+  int i = 0;
+  for (; i + kStep <= k; i += kStep) {
+    const long ahead = i + kAhead < k ? i + kAhead : i + kAhead - k + 8 * ldw;
+#pragma GCC unroll 8
+    for (int n = 0; n < 8; ++n) {  // as a number: the address may lie behind the matrix, where a prefetch does nothing
+      const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(w) + static_cast<std::uintptr_t>(n * ldw + ahead) * sizeof(W);
+      __builtin_prefetch(reinterpret_cast<const void*>(at), 0, 2);
+    }
+    accumulate<S>(x + i, 0, w + i, ldw, kStep, acc);
+  }
+  accumulate<S>(x + i, 0, w + i, ldw, k - i, acc);
+  finish<S>(acc, y, ldy, add);
+}
+
 /// Calls f(integral_constant<M>) with M = rows, 1 <= rows <= kTileRows.
 template <int Most, class Function>
 [[gnu::always_inline]] inline void with_rows(int rows, const Function& f) {
@@ -118,7 +145,11 @@ void dots_direct(const Dots<typename S::T>& d) {
   int c = 0;
   if (d.rows == 1) {
     for (; c + 8 <= d.cols; c += 8) {
-      whole_tile<S, 1, 8>(d.x, d.ldx, w + c * d.ldw, d.ldw, d.k, d.y + c, d.ldy, d.add);
+      if (d.k * static_cast<long>(sizeof(W)) >= 4 * kReadAhead) {
+        streamed_tile<S>(d.x, w + c * d.ldw, d.ldw, d.k, d.y + c, d.ldy, d.add);
+      } else {
+        whole_tile<S, 1, 8>(d.x, d.ldx, w + c * d.ldw, d.ldw, d.k, d.y + c, d.ldy, d.add);
+      }
     }
   }
   for (; c + 4 <= d.cols; c += 4) strip<S, 4>(d, w + c * d.ldw, d.ldw, c);
