@@ -122,9 +122,7 @@ ThreadPool::ThreadPool(int n_threads) : team_(std::make_unique<Team>()) {
 
 ThreadPool::~ThreadPool() {
   team_->stop = true;
-  {
-    const std::lock_guard lock(team_->mutex);
-  }
+  { const std::lock_guard lock(team_->mutex); }
   team_->work.notify_all();
   for (std::thread& t : team_->workers) t.join();
 }

@@ -20,7 +20,8 @@ class ThreadPool {
   int n_threads() const;
 
   /// Calls body(begin, end) over disjoint chunks that cover [0, n), each of at least `grain` items but the last. Chunk bounds are multiples
-  /// of `grain`, so results that depend on tiles of `grain` items are the same for any number of threads. The first exception is rethrown here.
+  /// of `grain`, so results that depend on tiles of `grain` items are the same for any number of threads. The first exception is rethrown
+  /// here.
   void parallel_for(int n, int grain, const std::function<void(int, int)>& body);
 
   /// The same with body(begin, end, worker), worker in [0, n_threads()): no two calls at the same time have the same worker, so it can

@@ -6,7 +6,9 @@
 namespace kvscope::test {
 namespace {
 
-std::size_t size(int a, int b = 1, int c = 1) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c); }
+std::size_t size(int a, int b = 1, int c = 1) {
+  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
+}
 
 std::span<const double> part(const Numbers& x, std::size_t from, std::size_t n) { return std::span(x).subspan(from, n); }
 
@@ -44,7 +46,8 @@ TEST_P(Attention, DecodeEqualsThePlainFormula) {
           b->attend(std::span(&job, 1));
           Numbers expected_out, expected_p, expected_z;
           for (int g = 0; g < group; ++g) {
-            const AttentionResult a = attention_reference(part(q, size(g, d), size(d)), k, v, d, with_bias ? std::span<const double>(bias) : std::span<const double>());
+            const AttentionResult a = attention_reference(part(q, size(g, d), size(d)), k, v, d,
+                                                          with_bias ? std::span<const double>(bias) : std::span<const double>());
             expected_out.insert(expected_out.end(), a.out.begin(), a.out.end());
             expected_p.insert(expected_p.end(), a.probabilities.begin(), a.probabilities.end());
             expected_z.insert(expected_z.end(), a.logits.begin(), a.logits.end());
@@ -129,7 +132,8 @@ struct PromptData {
 
 PromptResult run_prompt(Backend& b, const Prompt& p, const PromptData& data, const std::vector<int>& lengths, bool matrices = true) {
   const int all = p.first + p.rows;
-  Device q(b, data.q), k(b, data.k), v(b, data.v), out(b, size(p.rows, p.n_heads, p.d)), a(b, size(p.n_heads, p.rows, all)), z(b, size(p.n_heads, p.rows, all));
+  Device q(b, data.q), k(b, data.k), v(b, data.v), out(b, size(p.rows, p.n_heads, p.d)), a(b, size(p.n_heads, p.rows, all)),
+      z(b, size(p.n_heads, p.rows, all));
   std::vector<std::vector<KvSegment>> slots;
   for (int h = 0; h < p.n_kv_heads; ++h) {
     std::vector<KvSegment> s;
@@ -142,13 +146,20 @@ PromptResult run_prompt(Backend& b, const Prompt& p, const PromptData& data, con
     s.push_back({k.at(size(h * all + at, p.d)), v.at(size(h * all + at, p.d)), all - at});
     slots.push_back(s);
   }
-  PromptAttentionJob job{slots, p.first, p.rows, q.at(size(p.first, p.n_heads, p.d)), out.data(), matrices ? a.data() : nullptr, matrices ? z.data() : nullptr};
+  PromptAttentionJob job{slots,
+                         p.first,
+                         p.rows,
+                         q.at(size(p.first, p.n_heads, p.d)),
+                         out.data(),
+                         matrices ? a.data() : nullptr,
+                         matrices ? z.data() : nullptr};
   b.attend_prompt(job);
   return {out.values(), a.values(), z.values()};
 }
 
 TEST_P(Attention, PromptEqualsThePlainFormulaRowByRow) {
-  for (const Prompt& p : {Prompt{2, 1, 4, 0, 1}, Prompt{2, 2, 8, 0, 3}, Prompt{4, 2, 32, 5, 65}, Prompt{7, 1, 80, 31, 8}, Prompt{8, 2, 128, 1, 33}, Prompt{1, 1, 32, 200, 57}}) {
+  for (const Prompt& p : {Prompt{2, 1, 4, 0, 1}, Prompt{2, 2, 8, 0, 3}, Prompt{4, 2, 32, 5, 65}, Prompt{7, 1, 80, 31, 8},
+                          Prompt{8, 2, 128, 1, 33}, Prompt{1, 1, 32, 200, 57}}) {
     const auto b = backend(config_of(p.n_heads, p.n_kv_heads, p.d));
     const PromptData data(p);
     const PromptResult r = run_prompt(*b, p, data, {16, 7});
@@ -157,8 +168,8 @@ TEST_P(Attention, PromptEqualsThePlainFormulaRowByRow) {
       for (int row = 0; row < p.rows; ++row) {
         const int n = p.first + row + 1;
         const std::size_t kv = size(h / group, all, p.d);
-        const AttentionResult a = attention_reference(part(data.q, size((p.first + row) * p.n_heads + h, p.d), size(p.d)), part(data.k, kv, size(n, p.d)),
-                                                      part(data.v, kv, size(n, p.d)), p.d);
+        const AttentionResult a = attention_reference(part(data.q, size((p.first + row) * p.n_heads + h, p.d), size(p.d)),
+                                                      part(data.k, kv, size(n, p.d)), part(data.v, kv, size(n, p.d)), p.d);
         ASSERT_LT(distance(part(r.out, size(row * p.n_heads + h, p.d), size(p.d)), a.out), 4 * tolerance(b->dtype())) << h << " " << row;
         const std::size_t at = size(h * p.rows + row, all);
         ASSERT_LT(distance(part(r.probabilities, at, size(n)), a.probabilities), tolerance(b->dtype()));
@@ -188,7 +199,8 @@ TEST_P(Attention, APromptRowHasTheSameBitsInEveryCutOfThePromptAndInDecode) {
   Device q(*b, data.q), k(*b, data.k), v(*b, data.v), out(*b, size(4, 32));
   for (int h = 0; h < 2; ++h) {
     const KvSegment segment{k.at(size(h, n, 32)), v.at(size(h, n, 32)), n};
-    const AttentionJob job{std::span(&segment, 1), q.at(size((n - 1) * 4 + 2 * h, 32)), nullptr, out.at(size(2 * h, 32)), nullptr, nullptr, false};
+    const AttentionJob job{
+        std::span(&segment, 1), q.at(size((n - 1) * 4 + 2 * h, 32)), nullptr, out.at(size(2 * h, 32)), nullptr, nullptr, false};
     b->attend(std::span(&job, 1));
   }
   EXPECT_EQ(out.values(), Numbers(reference.end() - static_cast<long>(size(4, 32)), reference.end()));

@@ -18,7 +18,7 @@ struct Shape {
 };
 
 // Tails of every vector width, one to many rows of tiles, columns that no tile divides, and k long enough to be cut into pieces.
-const std::vector<Shape> kShapes = {{1, 1, 1},    {1, 8, 4},    {1, 13, 7},   {3, 5, 31},    {8, 33, 80},  {6, 24, 257}, {65, 31, 33},
+const std::vector<Shape> kShapes = {{1, 1, 1},    {1, 8, 4},    {1, 13, 7},   {3, 5, 31},     {8, 33, 80},    {6, 24, 257}, {65, 31, 33},
                                     {12, 9, 128}, {13, 9, 128}, {65, 97, 64}, {50, 50, 1025}, {97, 49, 1100}, {5, 3, 2048}, {1, 19, 2115}};
 
 TEST_P(Linear, EqualsThePlainFormulaForEveryWeightType) {
@@ -66,7 +66,8 @@ TEST_P(Linear, ARowHasTheSameBitsAloneAndAmongOthers) {
           Device part(*b, static_cast<std::size_t>(few * out));
           b->linear(dx.at(static_cast<std::size_t>(r * in)), weight, few, part.data(), false);
           const Numbers alone = part.values();
-          for (std::size_t i = 0; i < alone.size(); ++i) ASSERT_EQ(alone[i], together[static_cast<std::size_t>(r * out) + i]) << in << " " << few;
+          for (std::size_t i = 0; i < alone.size(); ++i)
+            ASSERT_EQ(alone[i], together[static_cast<std::size_t>(r * out) + i]) << in << " " << few;
         }
       }
     }
@@ -107,8 +108,8 @@ TEST_P(Linear, KeepsInfinityAndNanOfHalfWeights) {
   const auto b = backend(1);
   for (const int in : {3, 16, 40}) {
     std::vector<std::uint16_t> w(static_cast<std::size_t>(2 * in), 0);
-    w[1] = 0x7c00;                                    // +inf in row 0
-    w[static_cast<std::size_t>(2 * in - 1)] = 0x7e01; // NaN in row 1
+    w[1] = 0x7c00;                                     // +inf in row 0
+    w[static_cast<std::size_t>(2 * in - 1)] = 0x7e01;  // NaN in row 1
     Device x(*b, static_cast<std::size_t>(in), 2.0), y(*b, 2, 0.0);
     b->linear(x.data(), b->weight(DType::f16, 2, in, w.data()), 1, y.data(), false);
     EXPECT_EQ(y.values()[0], INFINITY);

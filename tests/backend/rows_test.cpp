@@ -9,7 +9,9 @@
 namespace kvscope::test {
 namespace {
 
-std::size_t size(int a, int b = 1, int c = 1) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c); }
+std::size_t size(int a, int b = 1, int c = 1) {
+  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
+}
 
 class Rows : public testing::TestWithParam<Variant> {
  protected:
@@ -49,7 +51,8 @@ TEST_P(Rows, RmsNormDividesByTheRootOfTheMeanSquare) {
       for (int r = 0; r < rows; ++r) {
         double sum = 0;
         for (int i = 0; i < width; ++i) sum += x[size(r, width) + size(i)] * x[size(r, width) + size(i)];
-        for (int i = 0; i < width; ++i) expected[size(r, width) + size(i)] = x[size(r, width) + size(i)] / std::sqrt(sum / width + 1e-5) * w.values[size(i)];
+        for (int i = 0; i < width; ++i)
+          expected[size(r, width) + size(i)] = x[size(r, width) + size(i)] / std::sqrt(sum / width + 1e-5) * w.values[size(i)];
       }
       EXPECT_LT(distance(y.values(), expected), tolerance(b->dtype()));
     }

@@ -36,7 +36,7 @@ struct Line {
   std::string unit;
   double limit = 0;  // what the machine allows, same unit
   std::string limit_name;
-  double ratio = 0;   // value to limit, in the direction in which 1 is "at the limit"
+  double ratio = 0;  // value to limit, in the direction in which 1 is "at the limit"
   std::string target;
 };
 
@@ -59,8 +59,8 @@ double fastest(const Clock& clock, int rounds, const std::function<void()>& work
   double best = 1e30;
   for (int r = 0; r < rounds; ++r) {
     best = std::min(best, seconds([&] {
-                      for (int i = 0; i < repeat; ++i) work();
-                    }) / repeat);
+                            for (int i = 0; i < repeat; ++i) work();
+                          }) / repeat);
   }
   return best;
 }
@@ -147,10 +147,11 @@ class Bench {
       });
       if (type == DType::f32) f32_time = t;
       const double rate = bytes / t / 1e9;
-      add({fmt::format("decode, {} MB of {} weights", static_cast<int>(bytes / 1e6), name_of(type)), rate, "GB/s", bandwidth_, "read bandwidth",
-           rate / bandwidth_, type == DType::f32 ? ">= 0.9" : ""});
+      add({fmt::format("decode, {} MB of {} weights", static_cast<int>(bytes / 1e6), name_of(type)), rate, "GB/s", bandwidth_,
+           "read bandwidth", rate / bandwidth_, type == DType::f32 ? ">= 0.9" : ""});
       if (type != DType::f32) {
-        add({fmt::format("tokens/s with {} relative to f32", name_of(type)), f32_time / t, "x", 2, "half the bytes", f32_time / t / 2, "close to 1"});
+        add({fmt::format("tokens/s with {} relative to f32", name_of(type)), f32_time / t, "x", 2, "half the bytes", f32_time / t / 2,
+             "close to 1"});
       }
     }
   }
@@ -177,8 +178,8 @@ class Bench {
         }
 #endif
         const double rate = flops / 1e9 / fastest(clock_, rounds_, [&] { backend_->linear(x.data(), w, s.rows, y.data(), false); });
-        add({fmt::format("prefill [{} x {}] by [{} x {}] {}", s.rows, s.in, s.out, s.in, name_of(type)), rate, "GFlop/s", blas, "OpenBLAS sgemm f32",
-             blas > 0 ? rate / blas : 0, type == DType::f32 ? ">= 0.6" : ""});
+        add({fmt::format("prefill [{} x {}] by [{} x {}] {}", s.rows, s.in, s.out, s.in, name_of(type)), rate, "GFlop/s", blas,
+             "OpenBLAS sgemm f32", blas > 0 ? rate / blas : 0, type == DType::f32 ? ">= 0.6" : ""});
       }
     }
   }
@@ -207,7 +208,8 @@ class Bench {
         const int here = s.out == 2048 && copies > 1 ? 8 : copies;
         const std::vector<std::uint8_t> data = weights(DType::f16, n * static_cast<std::size_t>(here));
         std::vector<Weight> w;
-        for (int i = 0; i < here; ++i) w.push_back(backend_->weight(DType::f16, s.out, s.in, data.data() + 2 * n * static_cast<std::size_t>(i)));
+        for (int i = 0; i < here; ++i)
+          w.push_back(backend_->weight(DType::f16, s.out, s.in, data.data() + 2 * n * static_cast<std::size_t>(i)));
         const std::vector<float> x = random_floats(static_cast<std::size_t>(8 * s.in));
         std::vector<float> y(static_cast<std::size_t>(8 * s.out));
         const auto time = [&](int rows) {
@@ -219,11 +221,11 @@ class Bench {
         total_one += one;
         total_eight += eight;
         if (copies == 1) flops += 2.0 * static_cast<double>(n);
-        add({fmt::format("8 rows by [{} x {}] f16, {}", s.out, s.in, here > 1 ? fmt::format("{} matrices in turn", here) : "one matrix"), eight, "us", one,
-             "1 row", eight / one, "<= 3"});
+        add({fmt::format("8 rows by [{} x {}] f16, {}", s.out, s.in, here > 1 ? fmt::format("{} matrices in turn", here) : "one matrix"),
+             eight, "us", one, "1 row", eight / one, "<= 3"});
       }
-      add({fmt::format("8 rows, sum of the four shapes, {}", copies > 1 ? "matrices in turn" : "one matrix"), total_eight, "us", total_one, "1 row",
-           total_eight / total_one, "<= 3"});
+      add({fmt::format("8 rows, sum of the four shapes, {}", copies > 1 ? "matrices in turn" : "one matrix"), total_eight, "us", total_one,
+           "1 row", total_eight / total_one, "<= 3"});
       if (copies == 1) {  // how far each is from what the processor can multiply at all
         for (const auto& [rows, time] : {std::pair(1, total_one), std::pair(8, total_eight)}) {
           const double rate = rows * flops / time / 1e3;
@@ -244,8 +246,8 @@ class Bench {
       for (const bool matrix : {false, true}) {
         const PromptAttentionJob job{slots, 0, length, q.data(), out.data(), matrix ? p.data() : nullptr, nullptr};
         const double t = fastest(clock_, std::min(rounds_, 5), [&] { backend_->attend_prompt(job); });
-        add({fmt::format("prompt attention, 8 heads of 32, {} tokens{}", length, matrix ? ", with probabilities" : ""), t * 1e3, "ms", flops / t / 1e9,
-             "GFlop/s", 0, ""});
+        add({fmt::format("prompt attention, 8 heads of 32, {} tokens{}", length, matrix ? ", with probabilities" : ""), t * 1e3, "ms",
+             flops / t / 1e9, "GFlop/s", 0, ""});
       }
     }
     for (const int length : {512, 4096}) {
@@ -266,9 +268,19 @@ class Bench {
   nlohmann::json json() const {
     nlohmann::json lines = nlohmann::json::array();
     for (const Line& l : lines_) {
-      lines.push_back({{"what", l.what}, {"value", l.value}, {"unit", l.unit}, {"limit", l.limit}, {"limit_name", l.limit_name}, {"ratio", l.ratio}, {"target", l.target}});
+      lines.push_back({{"what", l.what},
+                       {"value", l.value},
+                       {"unit", l.unit},
+                       {"limit", l.limit},
+                       {"limit_name", l.limit_name},
+                       {"ratio", l.ratio},
+                       {"target", l.target}});
     }
-    return {{"backend", backend_->name()}, {"threads", threads_}, {"rounds", rounds_}, {"clock", cpu_time_ ? "processor" : "wall"}, {"lines", lines}};
+    return {{"backend", backend_->name()},
+            {"threads", threads_},
+            {"rounds", rounds_},
+            {"clock", cpu_time_ ? "processor" : "wall"},
+            {"lines", lines}};
   }
 
  private:

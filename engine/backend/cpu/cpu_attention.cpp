@@ -191,8 +191,9 @@ void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int fir
   const T scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(width)));
   const auto matrix_row = [&](void* matrix, int r) -> T* {
     if (!matrix) return nullptr;
-    return static_cast<T*>(matrix) + (static_cast<std::size_t>(head) * static_cast<std::size_t>(job.rows) + static_cast<std::size_t>(first_row + r)) *
-                                         static_cast<std::size_t>(all);
+    return static_cast<T*>(matrix) +
+           (static_cast<std::size_t>(head) * static_cast<std::size_t>(job.rows) + static_cast<std::size_t>(first_row + r)) *
+               static_cast<std::size_t>(all);
   };
   T sums[kPromptRows];
   for (int r = 0; r < rows; ++r) {

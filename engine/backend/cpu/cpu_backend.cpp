@@ -215,8 +215,9 @@ template class CpuBackend<double>;
 std::unique_ptr<Backend> make_cpu_backend_for(DType dtype, const ModelConfig& config, const CpuOptions& options, Isa isa) {
   if (config.n_heads <= 0 || config.n_kv_heads <= 0 || config.n_heads % config.n_kv_heads != 0 || config.head_dim <= 0 ||
       config.head_dim % 2 != 0) {
-    throw Error(fmt::format("cpu backend: expected heads that n_kv_heads divides and an even head_dim, got {} heads, {} KV heads, head_dim {}",
-                            config.n_heads, config.n_kv_heads, config.head_dim));
+    throw Error(
+        fmt::format("cpu backend: expected heads that n_kv_heads divides and an even head_dim, got {} heads, {} KV heads, head_dim {}",
+                    config.n_heads, config.n_kv_heads, config.head_dim));
   }
   if (options.n_threads < 0 || options.n_threads > 1024) {
     throw Error(fmt::format("cpu backend: expected 0 (one per core) to 1024 threads, got {}", options.n_threads));

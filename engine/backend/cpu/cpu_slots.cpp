@@ -156,13 +156,13 @@ void CpuBackend<T>::keys(const HeadKv& kv, std::span<double> out) {
   to_double(out, kv.k.data());
 }
 
-#define KVSCOPE_SLOTS(T)                                                                                                              \
-  template HeadKv CpuBackend<T>::make_kv(int);                                                                                        \
-  template HeadKv CpuBackend<T>::clone_kv(const HeadKv&);                                                                             \
-  template void CpuBackend<T>::append_kv(HeadKv&, const void*, const void*, int);                                                     \
-  template void CpuBackend<T>::keep_only(HeadKv&, std::span<const int>);                                                              \
-  template void CpuBackend<T>::combine(std::span<const CombineJob>);                                                                  \
-  template void CpuBackend<T>::cosines(const HeadKv&, std::span<const int>, std::span<const int>, std::span<double>);                 \
+#define KVSCOPE_SLOTS(T)                                                                                              \
+  template HeadKv CpuBackend<T>::make_kv(int);                                                                        \
+  template HeadKv CpuBackend<T>::clone_kv(const HeadKv&);                                                             \
+  template void CpuBackend<T>::append_kv(HeadKv&, const void*, const void*, int);                                     \
+  template void CpuBackend<T>::keep_only(HeadKv&, std::span<const int>);                                              \
+  template void CpuBackend<T>::combine(std::span<const CombineJob>);                                                  \
+  template void CpuBackend<T>::cosines(const HeadKv&, std::span<const int>, std::span<const int>, std::span<double>); \
   template void CpuBackend<T>::keys(const HeadKv&, std::span<double>)
 KVSCOPE_SLOTS(float);
 KVSCOPE_SLOTS(double);

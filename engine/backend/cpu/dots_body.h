@@ -16,8 +16,8 @@
 namespace kvscope::cpu::KVSCOPE_ISA {
 namespace {
 
-inline constexpr int kPieceOfK = 512;         // elements; a panel of four rows of w and a tile of x fit the L1 cache
-inline constexpr int kLongK = 1024;           // beyond: blocks
+inline constexpr int kPieceOfK = 512;  // elements; a panel of four rows of w and a tile of x fit the L1 cache
+inline constexpr int kLongK = 1024;    // beyond: blocks
 inline constexpr int kBlockRows = 48, kBlockCols = 48;
 
 template <class S, int M, int N, class W>
@@ -132,9 +132,8 @@ template <class S, int N, class W>
 void strip(const Dots<typename S::T>& d, const W* w, long ldw, int col) {
   for (int r = 0; r < d.rows;) {
     const int m = next_rows<S>(d.rows - r);
-    with_rows<S::kTileRows>(m, [&]<int M>() {
-      whole_tile<S, M, N>(d.x + r * d.ldx, d.ldx, w, ldw, d.k, d.y + r * d.ldy + col, d.ldy, d.add);
-    });
+    with_rows<S::kTileRows>(
+        m, [&]<int M>() { whole_tile<S, M, N>(d.x + r * d.ldx, d.ldx, w, ldw, d.k, d.y + r * d.ldy + col, d.ldy, d.add); });
     r += m;
   }
 }
@@ -181,8 +180,8 @@ void dots_panels(const Dots<typename S::T>& d) {
 
 /// One tile over one piece of k; its accumulators come from `wait` (unless first) and go back there (unless last).
 template <class S, int M, int N>
-void piece_tile(const typename S::T* x, const typename S::T* w, int k, bool first, bool last, typename S::T* wait, typename S::T* y, long ldy,
-                bool add) {
+void piece_tile(const typename S::T* x, const typename S::T* w, int k, bool first, bool last, typename S::T* wait, typename S::T* y,
+                long ldy, bool add) {
   typename S::V acc[M][N];
   if (first) {
     clear<S>(acc);
@@ -205,9 +204,9 @@ void piece_tile(const typename S::T* x, const typename S::T* w, int k, bool firs
 template <class S, class W>
 void dots_blocks(const Dots<typename S::T>& d) {
   using T = typename S::T;
-  T* x_piece = static_cast<T*>(d.scratch);                // [kBlockRows, kPieceOfK]
-  T* panel = x_piece + kBlockRows * kPieceOfK;            // [4, kPieceOfK]
-  T* waiting = panel + 4 * kPieceOfK;                     // [kBlockRows * kBlockCols, kLanes]
+  T* x_piece = static_cast<T*>(d.scratch);      // [kBlockRows, kPieceOfK]
+  T* panel = x_piece + kBlockRows * kPieceOfK;  // [4, kPieceOfK]
+  T* waiting = panel + 4 * kPieceOfK;           // [kBlockRows * kBlockCols, kLanes]
   static_assert(sizeof(T) * (kBlockRows * kPieceOfK + 4 * kPieceOfK + kBlockRows * kBlockCols * S::kLanes) <= kDotsScratch);
   const W* w = static_cast<const W*>(d.w);
   for (int c0 = 0; c0 < d.cols; c0 += kBlockCols) {
@@ -248,10 +247,14 @@ void dots_of(const Dots<typename S::T>& d) {
 template <class S>
 void dots(const Dots<typename S::T>& d) {
   switch (d.w_type) {
-    case DType::f32: return dots_of<S, float>(d);
-    case DType::f64: return dots_of<S, double>(d);
-    case DType::f16: return dots_of<S, Half>(d);
-    case DType::bf16: return dots_of<S, Bfloat>(d);
+    case DType::f32:
+      return dots_of<S, float>(d);
+    case DType::f64:
+      return dots_of<S, double>(d);
+    case DType::f16:
+      return dots_of<S, Half>(d);
+    case DType::bf16:
+      return dots_of<S, Bfloat>(d);
   }
 }
 

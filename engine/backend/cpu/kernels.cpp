@@ -41,10 +41,14 @@ template <>
 const Kernels<float>& kernels<float>(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
-    case Isa::avx512: return avx512::float_kernels();
-    case Isa::avx2: return avx2::float_kernels();
+    case Isa::avx512:
+      return avx512::float_kernels();
+    case Isa::avx2:
+      return avx2::float_kernels();
 #endif
-    default: KVSCOPE_ASSERT(isa == Isa::portable); return portable::float_kernels();
+    default:
+      KVSCOPE_ASSERT(isa == Isa::portable);
+      return portable::float_kernels();
   }
 }
 
@@ -52,10 +56,14 @@ template <>
 const Kernels<double>& kernels<double>(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
-    case Isa::avx512: return avx512::double_kernels();
-    case Isa::avx2: return avx2::double_kernels();
+    case Isa::avx512:
+      return avx512::double_kernels();
+    case Isa::avx2:
+      return avx2::double_kernels();
 #endif
-    default: KVSCOPE_ASSERT(isa == Isa::portable); return portable::double_kernels();
+    default:
+      KVSCOPE_ASSERT(isa == Isa::portable);
+      return portable::double_kernels();
   }
 }
 

@@ -17,7 +17,7 @@ enum class Isa { portable, avx2, avx512 };
 /// partial sums, lane l taking i = l, l + lanes, ...; then lanes are added in halves. So it depends on neither `rows` nor `cols`.
 template <class T>
 struct Dots {
-  const T* x = nullptr;     // [rows, k]
+  const T* x = nullptr;  // [rows, k]
   long ldx = 0;
   int rows = 0;
   const void* w = nullptr;  // [cols, k] of w_type
@@ -25,7 +25,7 @@ struct Dots {
   long ldw = 0;
   int cols = 0;
   int k = 0;
-  T* y = nullptr;           // [rows, cols]
+  T* y = nullptr;  // [rows, cols]
   long ldy = 0;
   bool add = false;
   void* scratch = nullptr;  // kDotsScratch bytes, aligned to 64; only read where rows > kDirectRows

@@ -143,10 +143,14 @@ void divide(const typename S::T* x, int n, typename S::T divisor, typename S::T*
 template <class S>
 void convert(const void* from, DType type, int n, typename S::T* to) {
   switch (type) {
-    case DType::f32: return convert_row<S>(static_cast<const float*>(from), n, to);
-    case DType::f64: return convert_row<S>(static_cast<const double*>(from), n, to);
-    case DType::f16: return convert_row<S>(static_cast<const Half*>(from), n, to);
-    case DType::bf16: return convert_row<S>(static_cast<const Bfloat*>(from), n, to);
+    case DType::f32:
+      return convert_row<S>(static_cast<const float*>(from), n, to);
+    case DType::f64:
+      return convert_row<S>(static_cast<const double*>(from), n, to);
+    case DType::f16:
+      return convert_row<S>(static_cast<const Half*>(from), n, to);
+    case DType::bf16:
+      return convert_row<S>(static_cast<const Bfloat*>(from), n, to);
   }
 }
 
@@ -217,10 +221,20 @@ void rotate(const typename S::T* x, int half, const typename S::T* cosines, cons
 
 template <class S, class Double>
 constexpr Kernels<typename S::T> table(Isa isa, const char* name) {
-  return {isa,       name,       S::kLanes,
-          dots<S>,   dots_packed<S>, packs<S>, add_weighted_rows<S>, scale_bias_max<S>,
-          exp_sum<S>, divide<S>, convert<S>,
-          sum_of_squares<Double, typename S::T>, scale_by_weight<S>, silu_mul<S>,
+  return {isa,
+          name,
+          S::kLanes,
+          dots<S>,
+          dots_packed<S>,
+          packs<S>,
+          add_weighted_rows<S>,
+          scale_bias_max<S>,
+          exp_sum<S>,
+          divide<S>,
+          convert<S>,
+          sum_of_squares<Double, typename S::T>,
+          scale_by_weight<S>,
+          silu_mul<S>,
           rotate<S>};
 }
 

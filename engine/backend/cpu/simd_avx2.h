@@ -9,9 +9,7 @@ namespace kvscope::cpu::avx2 {
 namespace {
 
 /// All ones in the first n of 8 (or, read as 64 bit, of 4) lanes.
-inline __m256i first_lanes32(int n) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
+inline __m256i first_lanes32(int n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
 inline __m256i first_lanes64(int n) { return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3)); }
 
 /// n < 8 words of 16 bits, zero beyond; never reads past them.
@@ -25,9 +23,9 @@ struct F {
   using T = float;
   using V = __m256;
   static constexpr int kLanes = 8;
-  static constexpr int kTileRows = 3;     // 3 x 4 accumulators + 3 + 1 of 16 registers
+  static constexpr int kTileRows = 3;  // 3 x 4 accumulators + 3 + 1 of 16 registers
   static constexpr int kTileVectors = 2;
-  static constexpr int kPackedRows = 0;     // 16 registers are too few: slower than dots()
+  static constexpr int kPackedRows = 0;  // 16 registers are too few: slower than dots()
 
   static V zero() { return _mm256_setzero_ps(); }
   static V set1(float x) { return _mm256_set1_ps(x); }
@@ -60,8 +58,8 @@ struct F {
   static __m128 sum4(V a, V b, V c, V d) {
     const V ab = _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));  // 4 lanes of a | of b
     const V cd = _mm256_add_ps(_mm256_permute2f128_ps(c, d, 0x20), _mm256_permute2f128_ps(c, d, 0x31));
-    const V s = _mm256_add_ps(_mm256_shuffle_ps(ab, cd, 0x44), _mm256_shuffle_ps(ab, cd, 0xEE));          // 2 of a, 2 of c | b, d
-    const V t = _mm256_add_ps(_mm256_shuffle_ps(s, s, 0x88), _mm256_shuffle_ps(s, s, 0xDD));              // a c a c | b d b d
+    const V s = _mm256_add_ps(_mm256_shuffle_ps(ab, cd, 0x44), _mm256_shuffle_ps(ab, cd, 0xEE));  // 2 of a, 2 of c | b, d
+    const V t = _mm256_add_ps(_mm256_shuffle_ps(s, s, 0x88), _mm256_shuffle_ps(s, s, 0xDD));      // a c a c | b d b d
     return _mm_unpacklo_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1));
   }
   static void store4(float* y, __m128 s, bool add) { _mm_storeu_ps(y, add ? _mm_add_ps(_mm_loadu_ps(y), s) : s); }
@@ -91,7 +89,7 @@ struct D {
   static constexpr int kLanes = 4;
   static constexpr int kTileRows = 3;
   static constexpr int kTileVectors = 2;
-  static constexpr int kPackedRows = 0;     // 16 registers are too few: slower than dots()
+  static constexpr int kPackedRows = 0;  // 16 registers are too few: slower than dots()
 
   static V zero() { return _mm256_setzero_pd(); }
   static V set1(double x) { return _mm256_set1_pd(x); }

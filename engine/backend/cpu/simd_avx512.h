@@ -12,7 +12,7 @@ struct F {
   using T = float;
   using V = __m512;
   static constexpr int kLanes = 16;
-  static constexpr int kTileRows = 6;     // 6 x 4 accumulators + 6 + 1 of 32 registers
+  static constexpr int kTileRows = 6;  // 6 x 4 accumulators + 6 + 1 of 32 registers
   static constexpr int kTileVectors = 2;
   static constexpr int kPackedRows = 4;
 
@@ -48,9 +48,9 @@ struct F {
     return _mm_cvtss_f32(_mm_add_ss(c, _mm_movehdup_ps(c)));
   }
   static __m128 sum4(V a, V b, V c, V d) {
-    const V ab = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE));    // 8 lanes of each
+    const V ab = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE));  // 8 lanes of each
     const V cd = _mm512_add_ps(_mm512_shuffle_f32x4(c, d, 0x44), _mm512_shuffle_f32x4(c, d, 0xEE));
-    V s = _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xDD));       // 4 lanes of each
+    V s = _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xDD));  // 4 lanes of each
     s = _mm512_add_ps(s, _mm512_permute_ps(s, 0x4E));
     s = _mm512_add_ps(s, _mm512_permute_ps(s, 0xB1));
     return _mm512_castps512_ps128(_mm512_maskz_compress_ps(0x1111, s));
