@@ -30,6 +30,8 @@ class CanvasWidget : public QWidget {
   int framesDrawn() const { return m_frames_drawn; }
   int paints() const { return m_paints; }
   const CanvasSurface::Times& times() const;
+  /// True when nothing waits to be drawn.
+  bool settled() const { return m_to_draw == 0 || !m_surface; }
   /// The next paint draws anew.
   void invalidate();
   QSize sizeHint() const override { return {320, 160}; }

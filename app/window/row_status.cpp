@@ -58,6 +58,7 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   row->setSpacing(10);
   row->addWidget(m_text, 1);
   m_remedy = new QPushButton(this);
+  m_remedy->setAccessibleName("Remedy");
   row->addWidget(m_remedy, 0, Qt::AlignTop);
   row->addWidget(copy, 0, Qt::AlignTop);
   row->addWidget(m_close, 0, Qt::AlignTop);

@@ -103,12 +103,15 @@ bool waitUntilSettled(MainWindow& window, int timeout_ms) {
     const RunPhase phase = window.workspace().snapshot().phase;
     return !window.workspace().stale() && (phase == RunPhase::idle || phase == RunPhase::failed);
   };
-  while (!answered() || window.workspace().snapshot().phase == RunPhase::failed) {
-    if (window.workspace().snapshot().phase == RunPhase::failed) break;
+  while (!answered() && window.workspace().snapshot().phase != RunPhase::failed) {
     if (timer.elapsed() > timeout_ms) return false;
     QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 20);
   }
-  turn(150);  // two settling frames of every canvas
+  turn(100);  // layouts and queued answers of the canvases
+  const auto settled = [&window] {
+    return std::all_of(window.canvases().begin(), window.canvases().end(), [](const CanvasWidget* c) { return !c->isVisible() || c->settled(); });
+  };
+  while (!settled() && timer.elapsed() <= timeout_ms) turn(10);
   return true;
 }
 
@@ -117,7 +120,8 @@ int runScript(MainWindow& window, const Options& options) {
     std::cerr << "kvscope: " << window.noPictures().toStdString() << "\n";
     return 1;
   }
-  window.setAttribute(Qt::WA_DontShowOnScreen, options.bench_draw ? false : true);
+  window.setAttribute(Qt::WA_DontShowOnScreen, !options.bench_draw);
+  QApplication::setCursorFlashTime(0);  // a picture does not depend on when the text cursor blinks
   window.show();
   if (!waitUntilSettled(window, kComputeTimeoutMs)) {
     std::cerr << "kvscope: no result after 10 minutes: take a shorter prompt or fewer runs\n";
