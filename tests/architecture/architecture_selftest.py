@@ -8,13 +8,13 @@ from pathlib import Path
 import architecture
 
 
-def errors(files, names=()):
+def errors(files, policies=()):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             path = Path(folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        return architecture.check(folder, names)[0]
+        return architecture.check(folder, policies)[0]
 
 
 class Arrows(unittest.TestCase):
@@ -82,18 +82,21 @@ class Arrows(unittest.TestCase):
 
 
 class PolicyNames(unittest.TestCase):
-    names = ["full", "local", "keepkv"]
+    policies = [{"name": name, "title": title} for name, title in
+                [("full", "Full cache"), ("local", "Local window"), ("keepkv", "KeepKV"), ("headkv", "HeadKV"), ("cam", "CaM")]]
 
     def found(self, file, text):
-        return errors({file: text}, self.names)
+        return errors({file: text}, self.policies)
 
     def test_a_name_in_code_is_found_in_any_spelling(self):
         self.assertEqual(len(self.found("engine/runtime/a.cpp", 'if (spec == "keepkv") x();\n')), 1)
         self.assertEqual(len(self.found("app/window/a.cpp", "enum { KeepKV };\n")), 1)
+        self.assertEqual(len(self.found("viz/a.cpp", "bool is_keepkv_lane = false;\n")), 1)
         self.assertEqual(len(self.found("viz/a.cpp", 'f("local:ratio=0.1");\n')), 1)
 
     def test_plain_words_comments_and_the_catalog_are_not(self):
         self.assertEqual(self.found("engine/runtime/a.cpp", "int local = 0;  // as KeepKV\n/* keepkv */ lane(\"full\");\n"), [])
+        self.assertEqual(self.found("engine/backend/a.h", "struct HeadKv {};  HeadKv became;\n"), [])  # keys and values of a head
         self.assertEqual(self.found("engine/policy/a.cpp", 'row("keepkv");\n'), [])
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fails when the README's table of policies and the catalog differ in a name, paper, idea, key or in what the selection may see.
 
-    readme_policies.py README CATALOG.json      (list_policies prints the catalog)
+    readme_policies.py README CATALOG.json [--write]      (list_policies prints the catalog; --write puts its rows into the README)
 """
 import json
 import re
@@ -47,16 +47,34 @@ def differences(readme, catalog):
             yield f"{policy['name']}: sees the question: '{row['sees the question']}', the catalog has {policy['sees_question']}"
 
 
+def row_of(policy):
+    keys = " ".join(f"`{key}`" for key in policy["keys"]) or "–"
+    return f"| `{policy['name']}` | {policy['paper'] or '–'} | {policy['idea']} | {keys} | {'yes' if policy['sees_question'] else 'no'} |"
+
+
+def rewritten(readme, catalog):
+    """The README with the catalog's rows under the header."""
+    head, line, rest = readme.partition("| " + " | ".join(HEADER) + " |\n")
+    ruler, _, after = rest.partition("\n")
+    while after.startswith("|"):
+        after = after.partition("\n")[2]
+    return head + line + ruler + "\n" + "".join(row_of(policy) + "\n" for policy in catalog) + after
+
+
 def selftest():
     catalog = [{"name": "a", "keys": ["sinks"], "paper": "A, arXiv:2401.00001", "idea": "x", "sees_question": True}]
     good = "| policy | paper | idea | keys | sees the question |\n|---|---|---|---|---|\n| `a` | A, arXiv:2401.00001 | x | `sinks` | yes |\n"
     assert not list(differences(good, catalog))
     for old, new in [("`a`", "`b`"), ("`sinks`", "`sink`"), ("00001", "00002"), ("| x |", "| y |"), ("yes", "no"), ("| policy", "| Policy")]:
         assert list(differences(good.replace(old, new), catalog)), (old, new)
+    assert rewritten("before\n" + good.replace("yes", "no") + "after\n", catalog) == "before\n" + good + "after\n"
 
 
 def main():
     selftest()
+    if sys.argv[3:] == ["--write"]:
+        readme, catalog = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
+        readme.write_text(rewritten(readme.read_text(encoding="utf-8"), catalog), encoding="utf-8")
     found = list(differences(Path(sys.argv[1]).read_text(encoding="utf-8"), json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))))
     for line in found:
         print("README.md:", line)
