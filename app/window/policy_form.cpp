@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <QComboBox>
+#include <QEvent>
 #include <QGridLayout>
 #include <QLabel>
 #include <QSlider>
@@ -45,6 +46,11 @@ QString laneWords(int lane, const std::string& spec) {
     words += qs(spec);
   }
   return words;
+}
+
+void guardWheel(QWidget& widget, QObject& guard) {
+  widget.setFocusPolicy(Qt::StrongFocus);  // not by the wheel
+  widget.installEventFilter(&guard);
 }
 
 QToolButton* smallButton(QWidget* parent, const QString& sign, const QString& what) {
@@ -154,7 +160,19 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
     m_message->setStyleSheet(QString("color: %1;").arg(toColor(m_workspace.theme().changed).name()));
   });
   m_message->setStyleSheet(QString("color: %1;").arg(toColor(workspace.theme().changed).name()));
+  for (QWidget* widget : {static_cast<QWidget*>(m_lanes), static_cast<QWidget*>(m_policies), static_cast<QWidget*>(m_budget), static_cast<QWidget*>(m_unit)}) {
+    guardWheel(*widget, *this);
+  }
   refresh();
+}
+
+/// The wheel scrolls the panel; it changes a field only where the user has gone into it.
+bool PolicyForm::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Wheel && !static_cast<QWidget*>(watched)->hasFocus()) {
+    event->ignore();
+    return true;
+  }
+  return QWidget::eventFilter(watched, event);
 }
 
 std::string PolicyForm::spec() const {
@@ -231,6 +249,7 @@ void PolicyForm::rebuildFields(const std::string& policy) {
     connect(editor, &ParamEditor::edited, this, [this, key = param.key](const QString& value) {
       if (!m_refreshing) send(key, value.toStdString());
     });
+    guardWheel(*editor->widget(), *this);
     setTabOrder(before, editor->widget());
     setTabOrder(editor->widget(), editor->resetButton());
     before = editor->resetButton();

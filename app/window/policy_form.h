@@ -51,6 +51,9 @@ class PolicyForm : public QWidget {
  Q_SIGNALS:
   void changed();
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   void refresh();
   void refreshLanes();

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <QComboBox>
+#include <QCompleter>
 #include <QDoubleSpinBox>
 #include <QGridLayout>
 #include <QLabel>
@@ -80,6 +81,11 @@ QString ParamEditor::toolTip() const {
   } else if (m_info.kind == Kind::count_or_fraction) {
     lines << QString("%1 to %2 slots, or a fraction of the budget with a decimal point").arg(numberText(m_info.min), numberText(m_info.max));
   }
+  if (m_info.kind == Kind::text && !m_info.choices.empty()) {
+    QStringList words;
+    for (const std::string& c : m_info.choices) words << text(c);
+    lines << words.join(", ") + " or other text";
+  }
   if (!m_info.default_text.empty()) lines << QString("default %1").arg(text(m_info.default_text));
   return lines.join("\n");
 }
@@ -123,6 +129,11 @@ QWidget* ParamEditor::makeWidget(QWidget* form) {
   }
   auto* line = new QLineEdit(form);
   line->setPlaceholderText(m_info.default_text.empty() ? "not set" : text(m_info.default_text));
+  if (!m_info.choices.empty()) {  // words that are known beside free text
+    QStringList words;
+    for (const std::string& c : m_info.choices) words << text(c);
+    line->setCompleter(new QCompleter(words, line));
+  }
   connect(line, &QLineEdit::editingFinished, this, [line, send] {
     if (line->isModified()) send(line->text().trimmed());
     line->setModified(false);

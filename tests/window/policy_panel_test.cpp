@@ -7,6 +7,7 @@
 #include <QSlider>
 #include <QSpinBox>
 #include <QToolButton>
+#include <QWheelEvent>
 #include <gmock/gmock.h>
 
 #include "app/window/policy_form.h"
@@ -248,6 +249,20 @@ TEST_F(PolicyPanelTest, LeavesTheReferenceAlone) {
   EXPECT_EQ(requested(0), "full");
   EXPECT_FALSE(form.policyChoice().isEnabled());
   EXPECT_FALSE(form.budget().isEnabled());
+}
+
+TEST_F(PolicyPanelTest, ScrollsInsteadOfChangingAFieldThatTheWheelRunsOver) {
+  QWidget* field = panel.form().field("threshold")->widget();
+  field->clearFocus();
+  const auto turn = [&] {
+    QWheelEvent wheel(QPointF(5, 5), field->mapToGlobal(QPointF(5, 5)), {}, QPoint(0, 120), Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(field, &wheel);
+  };
+  turn();
+  EXPECT_EQ(requested(3), "keepkv:slots=42");
+  field->setFocus();
+  turn();
+  EXPECT_EQ(requested(3), "keepkv:slots=42,threshold=0.85");
 }
 
 TEST_F(PolicyPanelTest, ShowsWhatTheToolbarOrUndoHasChanged) {
