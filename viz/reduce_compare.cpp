@@ -124,15 +124,10 @@ std::vector<float> kept_by_layer(const LaneSnapshot& lane, int step, int n_layer
   return out;
 }
 
-std::string lane_params(const LaneSnapshot& lane, int max_parts) {
-  std::string out;
-  int parts = 0;
+std::vector<std::string> lane_params(const LaneSnapshot& lane) {
+  std::vector<std::string> out;
   for (const ParamText& param : lane.params) {
-    // The budget has a column of its own.
-    if (param.key == "slots" || param.key == "ratio" || parts >= max_parts) continue;
-    if (!out.empty()) out += " · ";
-    out += param.key + " " + param.value;
-    ++parts;
+    if (param.key != "slots" && param.key != "ratio") out.push_back(param.key + " " + param.value);
   }
   return out;
 }

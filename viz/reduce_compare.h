@@ -66,8 +66,8 @@ TokenCount token_count(const LaneSnapshot& lane, int step, int token);
 /// [n_layers][n_bins]
 std::vector<float> kept_by_layer(const LaneSnapshot& lane, int step, int n_layers, int n_tokens, int n_bins);
 
-/// The parameters worth a second line under a lane's name: "sinks 4 · recent 38", at most `max_parts`.
-std::string lane_params(const LaneSnapshot& lane, int max_parts);
+/// The parameters worth a line under a lane's name, as "sinks 4"; the budget has a column of its own.
+std::vector<std::string> lane_params(const LaneSnapshot& lane);
 
 /// "A", "B", ... "Z", then "27".
 std::string lane_letter(int lane);

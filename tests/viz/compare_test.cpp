@@ -165,8 +165,8 @@ TEST(TextOfId, LooksInTheTextThenInTheVocabulary) {
 TEST(LaneParams, NameWhatThePolicyTakesButNotTheBudget) {
   LaneSnapshot lane;
   lane.params = {{"slots", "42"}, {"sinks", "4"}, {"recent", "8"}, {"form", "bias"}};
-  EXPECT_EQ(lane_params(lane, 2), "sinks 4 · recent 8");
-  EXPECT_EQ(lane_params(LaneSnapshot{}, 2), "");
+  EXPECT_THAT(lane_params(lane), ElementsAre("sinks 4", "recent 8", "form bias"));
+  EXPECT_TRUE(lane_params(LaneSnapshot{}).empty());
   EXPECT_EQ(lane_letter(4), "E");
   EXPECT_EQ(lane_letter(26), "27");
 }

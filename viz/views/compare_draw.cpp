@@ -90,17 +90,24 @@ void Compare::draw_name(Painter& p, const Rect& row, const LaneSnapshot& run, in
   const float x = row.x0 + p.px(38), room = p.px(kNames - 38 - 30);
   p.text_fit({x, y}, run.title.empty() ? run.policy : run.title, Face::strong, selected ? t.accent : t.text, room);
   if (!two) return;
-  const std::string params = lane == 0 ? std::string("reference") : lane_params(run, 3);
-  const std::string first = lane_params(run, 2);
-  // A third parameter goes to a line of its own where there is room, else it is left to the tooltip.
-  p.text_fit({x, y + p.px(15)},
-             lane == 0                                   ? params
-             : p.width_of(Face::caption, params) <= room ? params
-                                                         : first,
-             Face::caption, t.secondary, room);
-  if (lane > 0 && height > p.px(62) && p.width_of(Face::caption, params) > room && params.size() > first.size()) {
-    p.text_fit({x, y + p.px(29)}, params.substr(first.size() + (first.empty() ? 0 : std::string_view(" · ").size())), Face::caption,
-               t.secondary, room);
+  if (lane == 0) {
+    p.text_fit({x, y + p.px(15)}, "reference", Face::caption, t.secondary, room);
+    return;
+  }
+  // As many parameters as fill one line, two beside a tall strip; the specification in the tooltip has them all.
+  std::vector<std::string> lines;
+  for (const std::string& part : lane_params(run)) {
+    const std::string longer = lines.empty() ? part : lines.back() + " · " + part;
+    if (!lines.empty() && p.width_of(Face::caption, longer) <= room) {
+      lines.back() = longer;
+    } else if (lines.size() < (height > p.px(62) ? 2u : 1u)) {
+      lines.push_back(part);
+    } else {
+      break;
+    }
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    p.text_fit({x, y + p.px(15) + p.px(14) * static_cast<float>(i)}, lines[i], Face::caption, t.secondary, room);
   }
 }
 

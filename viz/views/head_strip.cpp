@@ -150,6 +150,13 @@ class HeadStrip final : public View {
     const float x0 = right ? x + p.px(32) : std::max(rows.axis.x0, x - p.px(32) - width);
     const Rect box{std::round(x0), p.px(6), std::round(std::min(x0 + width, p.canvas().x1 - 8)), p.px(6) + height};
     const float y = std::clamp(at.chart.y1 - static_cast<float>(scale.unit(value)) * at.chart.height() + 8, box.y0 + 8, box.y1 - 8);
+    // The bar itself stands out: a little wider, its outline in the ink of text.
+    const float half = std::max(2.5f, rows.bar_width() / 2),
+                top = at.chart.y1 - std::clamp(static_cast<float>(scale.unit(value)), 0.0f, 1.0f) * at.chart.height();
+    const Rect bar{std::round(x - half), std::round(top), std::round(x + half), at.chart.y1};
+    p.fill(bar, t.panel);
+    p.hatch(bar, t.text, 4, 0.9);
+    p.frame_rect(bar, t.text);
     p.hline(right ? x + rows.axis.px / 2 : box.x1, right ? box.x0 : x - rows.axis.px / 2, y, t.secondary);
     p.fill(box, t.raised, 0.97, 4);
     p.frame_rect(box, t.line, 1, 4);

@@ -70,12 +70,25 @@ float TokenRows::value_axis(const Rect& row, const ValueScale& scale, float min_
 
 void TokenRows::row_label(float y, std::string_view name, std::string_view unit, float right) const {
   const Theme& t = p.theme();
-  const bool two = !unit.empty();
-  const float half = two ? p.px(7.5f) : 0;
   const Align align = right >= 0 ? Align::right : Align::left;
-  const float x = right >= 0 ? right : p.px(12);
-  p.text({x, y - half}, name, Face::caption, t.secondary, align);
-  if (two) p.text({x, y + half}, unit, Face::caption, t.disabled, align);
+  const float x = right >= 0 ? right : p.px(12), room = axis.x0 - p.px(8 + 26 + 12);
+  std::vector<std::pair<std::string, Rgb>> lines;
+  std::size_t gap = name.size();
+  if (p.width_of(Face::caption, name) > room) {  // the last gap whose left side fits
+    for (std::size_t at = name.rfind(' '); at != std::string_view::npos && at > 0; at = name.rfind(' ', at - 1)) {
+      gap = at;
+      if (p.width_of(Face::caption, name.substr(0, at)) <= room) break;
+    }
+  }
+  lines.emplace_back(name.substr(0, gap), t.secondary);
+  if (gap < name.size()) lines.emplace_back(p.elide(name.substr(gap + 1), Face::caption, room), t.secondary);
+  if (!unit.empty()) lines.emplace_back(unit, t.disabled);
+  const float step = p.px(lines.size() > 2 ? 13.5f : 15);
+  float line_y = y - step * static_cast<float>(lines.size() - 1) / 2;
+  for (const auto& [text, colour] : lines) {
+    p.text({x, line_y}, text, Face::caption, colour, align);
+    line_y += step;
+  }
 }
 
 void TokenRows::bars(const Rect& row, const ValueScale& scale, std::span<const TokenBar> list, std::string_view kind) const {

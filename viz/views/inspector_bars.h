@@ -28,7 +28,7 @@ struct TokenRows {
   /// Grid lines and tick labels of a value axis, right-aligned before the token axis. `brief`: ".5" for 0.5. Returns the middle of the
   /// widest gap between labels, where the row's name finds room.
   float value_axis(const Rect& row, const ValueScale& scale, float min_label_gap, bool brief = false) const;
-  /// Two-line name of a row in the label column, its middle at y.
+  /// Name of a row in the label column, its middle at y, the unit below it. A name wider than the column left of the ticks takes two lines.
   void row_label(float y, std::string_view name, std::string_view unit, float right = -1) const;
   /// Bars over the baseline row.y1. Below 1 px per token a pixel shows its highest bar. `kind`: of the marks.
   void bars(const Rect& row, const ValueScale& scale, std::span<const TokenBar> bars, std::string_view kind) const;

@@ -175,6 +175,7 @@ class Strip {
            token <= std::min(static_cast<int>(values.size()) - 1, axis_.index_at(x + width / 2)); ++token) {
         const double u = hits_.score_scale.unit(values[static_cast<std::size_t>(token)]);
         if (std::isfinite(u)) highest = std::max(highest, u);
+        if (token == scene_.token || token == scene_.slot.pos) highest = std::max(highest, 2.0);  // nor the token looked at
       }
       if (highest < best - 1e-9) {
         best = highest;
