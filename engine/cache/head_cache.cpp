@@ -1,18 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/head_cache.h"
 
+#include <algorithm>
+
+#include "cache/value_norms.h"
 #include "policy/statistics.h"
 
 namespace kvscope {
 
 HeadCache clone(Backend& backend, const HeadCache& cache) {
-  return {backend.clone_kv(cache.kv), cache.slots, cache.unrotated, cache.ever_removed};
+  return {backend.clone_kv(cache.kv), cache.slots, cache.unrotated, cache.ever_removed, cache.value_norm};
 }
 
 std::vector<double> CacheGeometry::cosines(std::span<const int> from, std::span<const int> to) const {
   std::vector<double> out(from.size() * to.size());
   backend_->cosines(*kv_, from, to, out);
   return out;
+}
+
+std::vector<double> CacheGeometry::keys(std::span<const int> slots) const {
+  const int n = kv_->n_slots;
+  if (slots.empty() || n == 0) return {};
+  const std::size_t row_bytes = kv_->k.bytes() / static_cast<std::size_t>(kv_->capacity), width = row_bytes / size_of(backend_->dtype());
+  std::vector<double> out(slots.size() * width);
+  if (slots.size() * 4 <= static_cast<std::size_t>(n)) {  // a few rows one by one, many together
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      backend_->to_double(std::span(out).subspan(i * width, width), static_cast<const std::byte*>(kv_->k.data()) + row_bytes * static_cast<std::size_t>(slots[i]));
+    return out;
+  }
+  std::vector<double> all(static_cast<std::size_t>(n) * width);
+  backend_->keys(*kv_, all);
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(slots[i]) * width), width, out.begin() + static_cast<std::ptrdiff_t>(i * width));
+  return out;
+}
+
+std::vector<double> CacheGeometry::value_norms() const {
+  complete_value_norms(*backend_, *wo_, head_dim_, heads_);
+  return heads_[static_cast<std::size_t>(head_)].value_norm;
 }
 
 std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& needs, const Plan& plan) {
@@ -29,6 +54,13 @@ std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& need
   if (!jobs.empty()) backend.combine(jobs);
   std::vector<int> kept = apply_plan(cache.slots, needs, plan);
   backend.keep_only(cache.kv, kept);
+  if (!plan.merges.empty()) cache.value_norm.clear();
+  if (!cache.value_norm.empty()) {
+    std::size_t n = 0;
+    for (const int i : kept)
+      if (static_cast<std::size_t>(i) < cache.value_norm.size()) cache.value_norm[n++] = cache.value_norm[static_cast<std::size_t>(i)];
+    cache.value_norm.resize(n);
+  }
   cache.ever_removed |= !plan.removals.empty();
   return kept;
 }

@@ -16,19 +16,28 @@ struct HeadCache {
   SlotState slots;
   bool unrotated = false;     // positions=cache after the first removal: keys are stored without rotation
   bool ever_removed = false;  // before the first removal the cache is the full history
+  std::vector<double> value_norm = {};  // of the first slots, as far as somebody has asked for it (value_norms.h)
 };
 
 /// Deep copy (checkpoints, forks).
 HeadCache clone(Backend& backend, const HeadCache& cache);
 
-/// Keys of one head for a policy's decision.
+/// Keys and values of one head for a policy's decision.
 class CacheGeometry final : public KeyGeometry {
  public:
-  CacheGeometry(Backend& backend, const HeadKv& kv) : backend_(&backend), kv_(&kv) {}
+  /// heads: all KV heads of the layer, whose value norms are computed together; wo [dim, n_heads * head_dim].
+  CacheGeometry(Backend& backend, std::span<HeadCache> heads, int head, const Weight& wo, int head_dim)
+      : backend_(&backend), heads_(heads), head_(head), wo_(&wo), head_dim_(head_dim), kv_(&heads[static_cast<std::size_t>(head)].kv) {}
   std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const override;
+  std::vector<double> keys(std::span<const int> slots) const override;
+  std::vector<double> value_norms() const override;
 
  private:
   Backend* backend_;
+  std::span<HeadCache> heads_;
+  int head_;
+  const Weight* wo_;
+  int head_dim_;
   const HeadKv* kv_;
 };
 

@@ -22,8 +22,21 @@ struct BudgetShape {
 class Allocation {
  public:
   virtual ~Allocation() = default;
-  /// [n_layers * n_kv_heads], layer-major; nullopt: unlimited. Not asked when C >= L (nothing to distribute), unless limits() is false.
+  /// [n_layers * n_kv_heads], layer-major; nullopt: unlimited. Not asked when C >= L (nothing to distribute), unless limits() is
+  /// false or distributes_always().
   virtual std::vector<std::optional<int>> budgets(const BudgetShape& shape) const = 0;
+  /// New budgets of all heads once the prompt was seen (heads: layer-major); empty: they stay. Not asked when C >= L.
+  virtual std::vector<std::optional<int>> after_prompt(const BudgetShape&, std::span<const HeadView>) const { return {}; }
+  /// True: works only where the whole prompt is seen at once (prefill).
+  virtual bool needs_prompt() const { return false; }
+  /// True: asked for budgets also when C >= L.
+  virtual bool distributes_always() const { return false; }
+  /// True: a share below sinks + recent + 1 is raised to it.
+  virtual bool raises_small_shares() const { return true; }
+  /// True: a layer is due as a whole, when the mean slot count of its heads exceeds C; what is protected follows C as well.
+  virtual bool by_layer() const { return false; }
+  /// Adds the statistics it reads.
+  virtual void require(StatNeeds&) const {}
   /// False: nothing is ever compressed.
   virtual bool limits() const { return true; }
   /// Called in every step with the scores of all heads of one layer, before the selection. An allocator that looks at the heads together
@@ -35,6 +48,7 @@ class Allocation {
 class UniformAllocation final : public Allocation {
  public:
   std::vector<std::optional<int>> budgets(const BudgetShape& shape) const override;
+  bool raises_small_shares() const override { return false; }  // C is at its minimum already
 };
 
 /// No budget at all.

@@ -21,12 +21,22 @@ std::vector<PolicyRow> make_rows() {
   return rows;
 }
 
+/// The keys with the default base first, then what other bases add.
+std::vector<ParamInfo> params_with_any_base(const PolicyRow& row) {
+  if (row.bases.empty()) return resolve_row(row, {}).params;
+  std::vector<ParamInfo> params;
+  for (const std::string_view base : row.bases)
+    for (ParamInfo& p : resolve_row(row, base).params)
+      if (std::ranges::find(params, p.key, &ParamInfo::key) == params.end()) params.push_back(std::move(p));
+  return params;
+}
+
 std::vector<PolicyInfo> make_infos() {
   std::vector<PolicyInfo> infos;
   for (const PolicyRow& row : policy_rows()) {
     if (!row.listed) continue;
     infos.push_back(row.info);
-    infos.back().params = resolve_row(row, row.bases.empty() ? std::string_view{} : row.bases.front()).params;
+    infos.back().params = params_with_any_base(row);
     if (row.info.statistic.empty())
       std::erase_if(infos.back().params, [](const ParamInfo& p) { return p.key == "group"; });  // without effect there
   }

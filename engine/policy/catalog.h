@@ -16,21 +16,22 @@ struct ParamInfo {
   std::string default_text;          // "" where it must be given or depends on the run
   double min = 0, max = 0;           // numbers and counts; for fractions 0..1 (or more) applies to the count
   bool odd = false;                  // count: only odd numbers
-  std::vector<std::string> choices;  // choice
+  std::vector<std::string> choices;  // choice; text: words that stand beside a number from min to max, empty: any text
   std::string help;                  // one line, with unit
 };
 
 /// One named policy: identity for people and the parameters it takes. What it does is in catalog/*.cpp, as a composition of parts.
 struct PolicyInfo {
-  std::string name;       // "keepkv"
-  std::string title;      // "KeepKV"
-  std::string paper;      // "KeepKV, arXiv:2504.09936"
-  std::string idea;       // one line
-  std::string ranking;    // words for the policy card: "mean attention of the last 32 queries"
-  std::string merging;    // words for the policy card: "cosine >= threshold, else evicted"; "none: removed tokens are evicted"
-  std::string statistic;  // name of the policy's own statistic as shown in the inspector: "EMA share", "accumulated attention", ...; "" none
+  std::string name;     // "keepkv"
+  std::string title;    // "KeepKV"
+  std::string paper;    // "KeepKV, arXiv:2504.09936"
+  std::string idea;     // one line
+  std::string ranking;  // words for the policy card: "mean attention of the last 32 queries"
+  std::string merging;  // words for the policy card: "cosine >= threshold, else evicted"; "none: removed tokens are evicted"
+  std::string
+      statistic;  // name of the policy's own statistic as shown in the inspector: "EMA share", "accumulated attention", ...; "" none
   bool sees_question_in_prefill = false;  // selection looks at the last prompt queries
-  std::vector<ParamInfo> params;          // without slots and ratio
+  std::vector<ParamInfo> params;          // without slots and ratio; with the keys of every base it can have
 };
 
 /// All named policies of this build, in the order of the README's table.
@@ -48,6 +49,8 @@ struct LaneSpec {
 };
 /// Throws UsageError (what, where, expected, got).
 LaneSpec parse_lane_spec(std::string_view spec);
+/// The keys that a lane takes, slots and ratio excluded: where a policy selects like a base, those of the base it was given.
+std::vector<ParamInfo> params_of(const LaneSpec& spec);
 /// The text of a specification with one key set (or removed when value is empty); slots and ratio replace each other.
 std::string with_param(std::string_view spec, std::string_view key, std::string_view value);
 

@@ -107,8 +107,13 @@ void check_value(const ParamInfo& param, std::string_view value, const std::stri
       if (std::ranges::find(param.choices, value) == param.choices.end())
         refuse(where, param, fmt::format("one of {}", fmt::join(param.choices, ", ")), value);
       return;
-    case ParamInfo::Kind::text:
+    case ParamInfo::Kind::text: {  // with choices: one of them, or a number
+      if (param.choices.empty() || std::ranges::find(param.choices, value) != param.choices.end()) return;
+      const std::optional<double> x = read_number<double>(value);
+      if (!x || *x < param.min || *x > param.max)
+        refuse(where, param, fmt::format("one of {}, or a number {}", fmt::join(param.choices, ", "), range_words(param.min, param.max)), value);
       return;
+    }
     case ParamInfo::Kind::number: {
       const std::optional<double> x = read_number<double>(value);
       if (!x || *x < param.min || *x > param.max) refuse(where, param, "a number " + range_words(param.min, param.max), value);

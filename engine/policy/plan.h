@@ -11,13 +11,14 @@ namespace kvscope {
 
 inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();  // "no such number"; written as null, shown as n/a
 
-/// How a merged slot keeps its softmax mass (POLICIES.md section 5); none: the policy has one form only.
-enum class MergeForm : std::uint8_t { none, bias, zip, code };
+/// How a merged slot keeps its softmax mass (POLICIES.md section 5), or whose weights are used; none: the policy has one form only.
+enum class MergeForm : std::uint8_t { none, bias, zip, code, paper };
 
 /// One slot goes. Indices are those before any removal of this compression.
 struct Removal {
   int slot = 0;
   int target = -1;          // slot that takes over its members and votes; -1: evicted, the votes are lost
+  std::vector<int> spread;  // evicted, but each of these slots took an equal part of its value (ascending); usually empty
   double w_removed = 0;     // weight of the removed slot in the merge
   double w_target = 0;      // weight of the target in the merge
   double score = kNone;     // ranking score at the time of removal
@@ -36,6 +37,7 @@ struct Merge {
   std::vector<double> value_weights;               // empty: the value stays
   std::optional<double> extra;                     // new extra_i of the target
   std::vector<double> log_score;                   // T_g: new predicted log-score per query head; empty: statistics stay
+  std::optional<double> decayed;                   // new decayed sum of the target
   // what the "why" panel shows (POLICIES.md section 5), per query head
   std::vector<double> mean_log_score;              // m_g
   std::vector<double> mu;                          // per member
@@ -46,6 +48,10 @@ struct Plan {
   std::vector<Removal> removals;  // in the order of the trace's events
   std::vector<Merge> merges;
   std::vector<double> score;      // ranking score of every slot before removal; NaN: not ranked. Empty: no ranking in this step
+  std::vector<int> to_residual;   // slots that from now on collect others instead of being ranked away (ascending); they stay
+  double theta = kNone;           // cosine above which keys went together, where a policy finds it anew in every compression
+
+  bool changes_slots() const { return !removals.empty() || !to_residual.empty(); }
 };
 
 }  // namespace kvscope

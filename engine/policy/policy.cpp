@@ -26,14 +26,17 @@ class CompositePolicy final : public Policy {
   CompositePolicy(const CompositePolicy& other)
       : lane_(other.lane_),
         n_kv_heads_(other.n_kv_heads_),
+        shape_(other.shape_),
         slots_(other.slots_),
         observed_(other.observed_),
         refresh_(other.refresh_),
+        seed_(other.seed_),
         ranking_(other.ranking_),
         selection_(other.selection_),
         allocation_(other.allocation_),
         merger_(other.merger_->clone()),
         needs_(other.needs_),
+        layer_needs_(other.layer_needs_),
         budgets_(other.budgets_),
         nan_scores_(other.nan_scores_) {}
   explicit CompositePolicy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads) {
@@ -43,28 +46,42 @@ class CompositePolicy final : public Policy {
     const std::string& refresh = lane_.params.text("refresh");
     refresh_ = refresh.empty() ? (setup.mode == PromptMode::stream ? 1 : 0) : count_or_fraction(refresh, slots_);
 
-    const PartSetup parts{lane_.params, slots_, observed_, setup.model->group()};
+    const std::string& seed = lane_.params.text("seed");
+    seed_ = seed.empty() ? setup.seed : static_cast<std::uint64_t>(lane_.params.count("seed", 0));
+    const PartSetup parts{lane_.params, slots_, observed_, setup.model->group(), seed_, setup.folder};
     ranking_ = selecting.ranking(parts);
-    selection_ = selecting.selection(parts);
+    selection_ = (row.selection ? row.selection : selecting.selection)(parts);
     allocation_ = selecting.allocation(parts);
     merger_ = row.merger(parts);
     needs_.group = group_reduce(lane_.params.text("group"));
     ranking_->require(needs_);
     merger_->require(needs_);
+    allocation_->require(needs_);
 
-    const BudgetShape shape{setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};
-    const bool nothing_to_distribute = allocation_->limits() && slots_ >= setup.n_prompt;
-    budgets_ = nothing_to_distribute ? UniformAllocation().budgets(shape) : allocation_->budgets(shape);
+    if (setup.mode == PromptMode::stream && allocation_->needs_prompt())
+      throw UsageError(fmt::format("lane {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec)));
+    shape_ = {setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};
+    budgets_ = nothing_to_distribute() ? UniformAllocation().budgets(shape_) : raised(allocation_->budgets(shape_));
+    for (int l = 0; l < shape_.n_layers; ++l) {
+      layer_needs_.push_back(needs_);
+      ranking_->require_in_layer(layer_needs_.back(), recent(l, 0));
+    }
+    for (const StatNeeds& layer : layer_needs_) needs_.rows = std::max(needs_.rows, layer.rows);
   }
 
   const std::string& name() const override { return lane_.parts.row->info.name; }
   bool compresses() const override { return allocation_->limits(); }
   Positions positions() const override {
     const std::string& text = lane_.params.text("positions");
-    return text.empty() ? lane_.parts.row->positions : text == "cache" ? Positions::cache : Positions::original;
+    return text.empty() ? lane_.parts.row->positions : text == "cache" ? Positions::cache : text == "ceiling" ? Positions::ceiling : Positions::original;
   }
-  Bias bias() const override { return lane_.parts.row->bias; }
+  int ceiling() const override { return slots_ - protection(slots_).sinks; }
+  Bias bias() const override {
+    const PolicyRow& row = *lane_.parts.row;
+    return row.vote_factor_key.empty() ? row.bias : Bias{lane_.params.number(row.vote_factor_key)};
+  }
   const StatNeeds& needs() const override { return needs_; }
+  const StatNeeds& needs(int layer) const override { return layer_needs_[at(layer)]; }
   std::optional<int> budget(int layer, int kv_head) const override { return budgets_[at(layer * n_kv_heads_ + kv_head)]; }
   int sinks() const override { return compresses() ? protection(slots_).sinks : 0; }
   int recent(int layer, int kv_head) const override {
@@ -75,6 +92,7 @@ class CompositePolicy final : public Policy {
   std::vector<ResolvedParam> params() const override;
   bool evict_only() const override { return merger_->evicts_only(); }
   bool every_step() const override { return compresses() && (cadence() == Cadence::every_step || refresh_ > 0); }
+  void after_prompt(std::span<const HeadView> heads) override;
   std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) override;
   std::vector<double> statistic(const SlotState& slots) const override {
     std::vector<double> own = merger_->statistic(slots);
@@ -93,19 +111,26 @@ class CompositePolicy final : public Policy {
   Protection protection(int c) const {
     return {lane_.params.count("sinks", c), lane_.parts.selecting->observes ? observed_ : lane_.params.count("recent", c)};
   }
+  bool nothing_to_distribute() const { return allocation_->limits() && !allocation_->distributes_always() && slots_ >= shape_.n_prompt; }
+  std::vector<std::optional<int>> raised(std::vector<std::optional<int>> budgets) const;
   void resolve_budget(int n_prompt);
-  HeadDecision ranked(const HeadView& head, bool after_prompt);
+  HeadDecision ranked(const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const;
+  void share_scores(std::span<HeadDecision> heads) const;
+  void show_scores(HeadDecision& head);
 
   ResolvedLane lane_;
   int n_kv_heads_;
+  BudgetShape shape_;
   int slots_ = 0;                           // C
   int observed_ = 0;                        // w
   int refresh_ = 0;                         // R; 0: never again
+  std::uint64_t seed_ = 0;
   std::shared_ptr<const Ranking> ranking_;  // these three never change: copies share them
   std::shared_ptr<const Selection> selection_;
   std::shared_ptr<const Allocation> allocation_;
   std::unique_ptr<Merger> merger_;
   StatNeeds needs_;
+  std::vector<StatNeeds> layer_needs_;
   std::vector<std::optional<int>> budgets_;
   int nan_scores_ = 0;
 };
@@ -122,6 +147,7 @@ void CompositePolicy::resolve_budget(int n_prompt) {
   }
   const Protection p = protection(c);
   slots_ = std::max(c, p.sinks + p.recent + 1);
+  if (lane_.parts.row->least_free) slots_ = std::max(slots_, p.sinks + p.recent + lane_.parts.row->least_free(params, slots_));
 }
 
 std::vector<ResolvedParam> CompositePolicy::params() const {
@@ -140,34 +166,50 @@ std::vector<ResolvedParam> CompositePolicy::params() const {
       add_count(param.key, p.sinks);
     else if (param.key == "recent")
       add_count(param.key, p.recent);
+    else if (param.key == "seed")
+      out.push_back({.key = param.key, .number = static_cast<double>(seed_), .is_count = true});
     else if (param.key == "window" && lane_.parts.selecting->observes)
       add_count(param.key, observed_);
     else if (param.kind == ParamInfo::Kind::count_or_fraction || param.kind == ParamInfo::Kind::count)
-      add_count(param.key, lane_.params.count(param.key, slots_));
+      add_count(param.key, std::max(static_cast<int>(param.min), lane_.params.count(param.key, slots_)));
     else if (param.kind == ParamInfo::Kind::number)
       out.push_back({.key = param.key, .number = lane_.params.number(param.key)});
     else
       add_text(param.key, value);
   }
-  add_text("group", lane_.params.text("group"));
+  add_text("group", lane_.parts.row->takes_group ? lane_.params.text("group") : "mean");
   if (lane_.parts.row->has_budget) add_count("slots", slots_);
   if (cadence() == Cadence::once) add_count("refresh", refresh_);
   return out;
 }
 
-HeadDecision CompositePolicy::ranked(const HeadView& head, bool after_prompt) {
+HeadDecision CompositePolicy::ranked(const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const {
   HeadDecision d;
   d.view = head;
   d.budget = budget(head.layer, head.kv_head);
   if (!d.budget) return d;
-  d.due = is_due(head.slots->size(), *d.budget, after_prompt);
+  d.due = layer_is_due.value_or(is_due(head.slots->size(), *d.budget, after_prompt));
   const bool ranks_always = cadence() == Cadence::every_step && !ranking_->by_position() && !lane_.parts.selecting->observes;
   const bool ranks_now = d.due || ranks_always;
   if (!ranks_now) return d;
-  d.is_protected = protected_mask(*head.slots, protection(*d.budget));
+  d.is_protected = protected_mask(*head.slots, protection(layer_is_due ? slots_ : *d.budget));
+  ranking_->protect(head, d.is_protected);
   d.score = ranking_->score(head);
   d.tie_break = ranking_->tie_break(head);
-  if (ranking_->by_position()) return d;
+  return d;
+}
+
+/// One decision for all heads: each gets the mean of their scores.
+void CompositePolicy::share_scores(std::span<HeadDecision> heads) const {
+  std::vector<double> mean = heads.front().score;
+  for (const HeadDecision& d : heads.subspan(1))
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += d.score[i];
+  for (double& x : mean) x /= static_cast<double>(heads.size());
+  for (HeadDecision& d : heads) d.score = mean;
+}
+
+void CompositePolicy::show_scores(HeadDecision& d) {
+  if (ranking_->by_position()) return;
   d.plan.score = d.score;
   for (std::size_t i = 0; i < d.score.size(); ++i) {
     if (d.is_protected[i])
@@ -175,7 +217,22 @@ HeadDecision CompositePolicy::ranked(const HeadView& head, bool after_prompt) {
     else if (std::isnan(d.score[i]))
       ++nan_scores_;
   }
-  return d;
+}
+
+/// A share below its minimum is raised to it; the sum then exceeds the total.
+std::vector<std::optional<int>> CompositePolicy::raised(std::vector<std::optional<int>> budgets) const {
+  if (!allocation_->raises_small_shares()) return budgets;
+  for (std::optional<int>& c : budgets)
+    if (c) c = std::max(*c, protection(*c).sinks + protection(*c).recent + 1);
+  return budgets;
+}
+
+void CompositePolicy::after_prompt(std::span<const HeadView> heads) {
+  if (!compresses() || nothing_to_distribute()) return;
+  std::vector<std::optional<int>> budgets = allocation_->after_prompt(shape_, heads);
+  if (budgets.empty()) return;
+  KVSCOPE_ASSERT(budgets.size() == budgets_.size());
+  budgets_ = raised(std::move(budgets));
 }
 
 std::vector<Plan> CompositePolicy::plan(std::span<const HeadView> heads, int step, bool after_prompt) {
@@ -183,11 +240,19 @@ std::vector<Plan> CompositePolicy::plan(std::span<const HeadView> heads, int ste
   if (!compresses()) return plans;
   std::vector<HeadDecision> decisions;
   decisions.reserve(heads.size());
-  for (const HeadView& head : heads) decisions.push_back(ranked(head, after_prompt));
+  std::optional<bool> layer_is_due;
+  if (allocation_->by_layer()) {
+    double n = 0;
+    for (const HeadView& head : heads) n += head.slots->size();
+    layer_is_due = is_due(n / static_cast<double>(heads.size()), slots_, after_prompt);
+  }
+  for (const HeadView& head : heads) decisions.push_back(ranked(head, layer_is_due, after_prompt));
+  if (lane_.parts.selecting->whole_layer) share_scores(decisions);
+  for (HeadDecision& d : decisions) show_scores(d);
   allocation_->revise(decisions);
   for (HeadDecision& d : decisions) {
     if (d.budget) budgets_[at(d.view.layer * n_kv_heads_ + d.view.kv_head)] = d.budget;
-    if (d.due) selection_->select(d, step);
+    if (d.due || (d.budget && selection_->works_below_budget())) selection_->select(d, step);
   }
   merger_->merge_layer(decisions, step);
   for (std::size_t h = 0; h < plans.size(); ++h) plans[h] = std::move(decisions[h].plan);

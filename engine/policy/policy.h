@@ -22,6 +22,10 @@ class KeyGeometry {
   virtual ~KeyGeometry() = default;
   /// cos(k_i, k_j), [from, to]; 0 with a zero vector.
   virtual std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const = 0;
+  /// Key rows of these slots, [slots, head_dim].
+  virtual std::vector<double> keys(std::span<const int> slots) const = 0;
+  /// Of every slot: mean over the group's query heads g of ||v_i W_O^(g)||_1.
+  virtual std::vector<double> value_norms() const = 0;
 };
 
 /// What a policy sees of one (layer, KV head) when it decides. Nothing else.
@@ -33,9 +37,15 @@ struct HeadView {
 };
 
 /// How keys meet positions (POLICIES.md section 3).
-enum class Positions : std::uint8_t { original, cache };
-/// b_i of a slot: 0, or ln p_i + extra_i.
-enum class Bias : std::uint8_t { none, votes };
+enum class Positions : std::uint8_t { original, cache, ceiling };
+/// b_i of a slot: 0 where the factor is 0, else factor ln p_i + extra_i.
+struct Bias {
+  double vote_factor = 0;
+  static const Bias none, votes;
+  bool operator==(const Bias&) const = default;
+};
+inline constexpr Bias Bias::none{0};
+inline constexpr Bias Bias::votes{1};
 
 /// One resolved parameter, for the trace, the policy card and the window's form.
 struct ResolvedParam {
@@ -55,6 +65,7 @@ class Policy {
     int n_prompt = 0;        // L
     PromptMode mode = PromptMode::prefill;
     std::uint64_t seed = 0;
+    std::string folder = {};  // the model's: files that keys name are looked up in the working directory, then here
   };
   /// Throws UsageError: unknown policy or key (lists the known ones), value out of range, budget missing or double, mode not possible.
   static std::unique_ptr<Policy> make(const Setup& setup);
@@ -63,8 +74,11 @@ class Policy {
   virtual const std::string& name() const = 0;
   virtual bool compresses() const = 0;                       // false: full
   virtual Positions positions() const = 0;
+  /// positions=ceiling: after the first removal of a head, its sinks are never seen from farther away than this (in tokens).
+  virtual int ceiling() const = 0;
   virtual Bias bias() const = 0;
-  virtual const StatNeeds& needs() const = 0;
+  virtual const StatNeeds& needs() const = 0;                // of all layers together: what the prompt has to be asked for
+  virtual const StatNeeds& needs(int layer) const = 0;       // what the slots of this layer keep
   virtual std::optional<int> budget(int layer, int kv_head) const = 0;  // slots; nullopt: unlimited
   virtual int sinks() const = 0;                             // slots with pos < sinks are protected (0 where none)
   virtual int recent(int layer, int kv_head) const = 0;      // this many slots of highest pos are protected; by-position policies: what they keep
@@ -72,6 +86,10 @@ class Policy {
   virtual bool evict_only() const = 0;                       // never merges: a kept slot is its token, unchanged
   /// True if a compression can happen at all in a step other than the prompt's.
   virtual bool every_step() const = 0;
+
+  /// Called once after a prefill, before the first plan(): allocators that look at the whole prompt set all budgets here. heads: of all
+  /// layers, layer-major, without keys.
+  virtual void after_prompt(std::span<const HeadView> heads) = 0;
 
   /// Decides for all KV heads of one layer after a step (statistics are up to date). step: the trace's step number (randomness);
   /// after_prompt: this is the one compression after a prefill. One plan per head; an empty plan where nothing is due.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policy/allocation.h"
@@ -21,13 +24,16 @@ struct PartSetup {
   int slots = 0;     // C
   int observed = 0;  // w of the selections that look at the last w queries, 0 elsewhere
   int group = 1;     // query heads per KV head
+  std::uint64_t seed = 0;
+  std::string folder = {};  // second place for files that keys name
 };
 
 /// When a policy compresses: in every step that is over the budget, or only after the prefill (again with refresh=R).
 enum class Cadence : std::uint8_t { every_step, once };
 
 /// One row of the catalog: a named policy as a composition of parts, and the words that people see.
-/// A row with bases ranks, selects and allocates like the row that its key `base` names, and brings only the rest.
+/// A row with bases ranks, selects and allocates like the row that its key `base` names, and brings only the rest (its own selection, if it
+/// has one).
 struct PolicyRow {
   PolicyInfo info;
   std::unique_ptr<Ranking> (*ranking)(const PartSetup&) = nullptr;
@@ -35,14 +41,18 @@ struct PolicyRow {
   std::unique_ptr<Allocation> (*allocation)(const PartSetup&) = nullptr;
   std::unique_ptr<Merger> (*merger)(const PartSetup&) = nullptr;
   Bias bias = Bias::none;
+  std::string_view vote_factor_key;        // key whose value is the bias's factor; empty: as bias says
   Positions positions = Positions::original;  // unless the key `positions` says otherwise
   Cadence cadence = Cadence::every_step;
   bool observes = false;                   // the last w = min(window, floor(C/2)) queries are observed and their slots protected
+  int (*least_free)(const Params&, int slots) = nullptr;  // slots besides sinks and recent that the budget must have room for; none: 1
   bool has_budget = true;                  // takes slots or ratio
-  bool takes_group = true;                 // has the key group (false: one decision for all heads of a layer)
+  bool takes_group = true;                 // has the key group
+  bool whole_layer = false;                // one decision for all heads of a layer, by the mean of their scores
   bool listed = true;                      // false: exists as a base of other rows only
   std::vector<std::string_view> bases;     // what `base` may name, the default first
   std::vector<std::string_view> own_keys;  // keys that are not taken over from a base
+  std::vector<std::pair<std::string_view, std::string_view>> renamed_keys = {};  // a base's key and its name here
 };
 
 /// All rows, in the order of policies(); unlisted ones last.

@@ -2,6 +2,8 @@
 #include "policy/ranking.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace kvscope {
@@ -17,6 +19,38 @@ std::vector<double> MeanRanking::statistic(const SlotState& slots) const {
   std::vector<double> w(slots.sum);
   for (std::size_t i = 0; i < w.size(); ++i) w[i] /= slots.times[i];
   return w;
+}
+
+std::vector<double> KeyNormRanking::statistic(const SlotState& slots) const {
+  std::vector<double> score(slots.key_norm);
+  for (double& s : score) s = -s;
+  return score;
+}
+
+void HitRanking::require(StatNeeds& needs) const {
+  needs.hits = std::max(needs.hits, window_);
+  needs.sum = true;
+}
+
+std::vector<double> HitRanking::statistic(const SlotState& slots) const { return {slots.hits.counts().begin(), slots.hits.counts().end()}; }
+
+void SteadyMeanRanking::protect(const HeadView& head, std::vector<char>& is_protected) const {
+  const SlotState& slots = *head.slots;
+  std::vector<int> free;
+  for (int i = 0; i < slots.size(); ++i)
+    if (!is_protected[at(i)]) free.push_back(i);
+  const int n_protected = slots.size() - static_cast<int>(free.size());
+  const int room = std::min({spread_, std::max(0, slots_ - n_protected), static_cast<int>(free.size())});
+  if (room == 0) return;
+  std::vector<double> std_dev(at(slots.size()));
+  for (const int i : free) {
+    const double mean = slots.sum[at(i)] / slots.times[at(i)];
+    const double variance = std::max(slots.sum_sq[at(i)] / slots.times[at(i)] - mean * mean, 0.0);  // max(NaN, 0) is NaN
+    std_dev[at(i)] = std::isnan(variance) ? -std::numeric_limits<double>::infinity() : std::sqrt(variance);
+  }
+  const auto before = [&](int a, int b) { return std_dev[at(a)] != std_dev[at(b)] ? std_dev[at(a)] > std_dev[at(b)] : a < b; };
+  std::ranges::nth_element(free, free.begin() + room - 1, before);
+  for (int i = 0; i < room; ++i) is_protected[at(free[at(i)])] = 1;
 }
 
 void WeightedRowsRanking::require(StatNeeds& needs) const { needs.rows = std::max(needs.rows, rows_); }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "policy/rules.h"
+
 namespace kvscope {
 namespace {
 
@@ -28,6 +30,25 @@ class GoesBefore {
   const std::vector<double>& tie_;
 };
 
+std::vector<int> unprotected(const HeadDecision& head) {
+  std::vector<int> free;
+  free.reserve(head.is_protected.size());
+  for (int i = 0; i < head.slots().size(); ++i)
+    if (!head.is_protected[at(i)]) free.push_back(i);
+  return free;
+}
+
+/// keep = all slots that are not in gone.
+void keep_the_rest(HeadDecision& head) {
+  const int n = head.slots().size();
+  std::vector<char> goes(at(n), 0);
+  for (const int i : head.gone) goes[at(i)] = 1;
+  head.keep.clear();
+  head.keep.reserve(at(n) - head.gone.size());
+  for (int i = 0; i < n; ++i)
+    if (!goes[at(i)]) head.keep.push_back(i);
+}
+
 }  // namespace
 
 std::vector<char> protected_mask(const SlotState& slots, const Protection& protection) {
@@ -39,11 +60,8 @@ std::vector<char> protected_mask(const SlotState& slots, const Protection& prote
 
 void TopSelection::select(HeadDecision& head, int) const {
   const int n = head.slots().size();
-  std::vector<int> free;
-  free.reserve(at(n));
-  for (int i = 0; i < n; ++i)
-    if (!head.is_protected[at(i)]) free.push_back(i);
-  const std::size_t n_gone = std::min(free.size(), at(std::max(0, n - head.budget.value_or(n))));
+  std::vector<int> free = unprotected(head);
+  const std::size_t n_gone = std::min(free.size(), at(std::max({0, n - head.budget.value_or(n), at_least_})));
   const GoesBefore goes_before(head);
   if (n_gone == 1) {
     head.gone.assign(1, *std::ranges::min_element(free, goes_before));
@@ -55,12 +73,41 @@ void TopSelection::select(HeadDecision& head, int) const {
     std::ranges::sort(head.gone, goes_before);
   else
     std::ranges::sort(head.gone);
-  std::vector<char> goes(at(n), 0);
-  for (const int i : head.gone) goes[at(i)] = 1;
-  head.keep.clear();
-  head.keep.reserve(at(n) - n_gone);
+  keep_the_rest(head);
+}
+
+void RandomSelection::select(HeadDecision& head, int step) const {
+  const int n = head.slots().size();
+  std::vector<int> left = unprotected(head);
+  const int n_gone = std::min(static_cast<int>(left.size()), std::max(0, n - head.budget.value_or(n)));
+  head.gone.clear();
+  for (int e = 0; e < n_gone; ++e) {
+    const double u = uniform_draw(seed_, step, head.view.layer, head.view.kv_head, e);
+    const auto drawn = left.begin() + static_cast<std::ptrdiff_t>(std::floor(u * static_cast<double>(left.size())));
+    head.gone.push_back(*drawn);
+    left.erase(drawn);
+  }
+  keep_the_rest(head);
+}
+
+void TwoStageSelection::select(HeadDecision& head, int) const {
+  const int n = head.slots().size();
+  std::vector<int> free = unprotected(head);
+  const int n_free = static_cast<int>(free.size());
+  const int b = std::clamp(head.budget.value_or(n) - (n - n_free), 0, n_free);
+  const GoesBefore goes_before(head);
+  const auto stays_before = [&](int x, int y) { return goes_before(y, x); };
+  const auto first = free.begin() + static_cast<std::ptrdiff_t>(std::floor(alpha_ * b));
+  const auto end = free.begin() + b;
+  if (first != free.end()) std::ranges::nth_element(free, first, stays_before);
+  const std::vector<double> nu = head.view.keys->value_norms();
+  for (int i = 0; i < n; ++i) head.score[at(i)] = (head.score[at(i)] + eps_) * nu[at(i)];
+  if (end != free.end()) std::ranges::nth_element(first, end, free.end(), stays_before);
   for (int i = 0; i < n; ++i)
-    if (!goes[at(i)]) head.keep.push_back(i);
+    if (!head.is_protected[at(i)]) head.plan.score[at(i)] = head.score[at(i)];
+  head.gone.assign(end, free.end());
+  std::ranges::sort(head.gone);
+  keep_the_rest(head);
 }
 
 }  // namespace kvscope

@@ -21,6 +21,8 @@ class Selection {
  public:
   virtual ~Selection() = default;
   virtual void select(HeadDecision& head, int step) const = 0;
+  /// True: is asked in every step, also where nothing is due (slots change their area before the budget is full).
+  virtual bool works_below_budget() const { return false; }
 };
 
 /// In which order the removals of one compression are told and done.
@@ -29,11 +31,35 @@ enum class RemovalOrder : std::uint8_t { by_pos, lowest_first };
 /// Protected slots first, then by (score descending, tie_break descending, pos ascending) until the budget is full. NaN ranks as -inf.
 class TopSelection final : public Selection {
  public:
-  explicit TopSelection(RemovalOrder order) : order_(order) {}
+  /// at_least: so many go whenever the head is due.
+  explicit TopSelection(RemovalOrder order, int at_least = 0) : order_(order), at_least_(at_least) {}
   void select(HeadDecision& head, int step) const override;
 
  private:
   RemovalOrder order_;
+  int at_least_;
+};
+
+/// Removes slots drawn one after the other from the unprotected ones that are left, in order of the draws: removal e takes the one at
+/// floor(u_e m) of m.
+class RandomSelection final : public Selection {
+ public:
+  explicit RandomSelection(std::uint64_t seed) : seed_(seed) {}
+  void select(HeadDecision& head, int step) const override;
+
+ private:
+  std::uint64_t seed_;
+};
+
+/// Of the b unprotected slots that stay, floor(alpha b) are the best by their score A, the others the best of the rest by (A + eps) nu, nu
+/// the slot's value norm. Shown as score: (A + eps) nu. CriticalKV, Algorithm 1.
+class TwoStageSelection final : public Selection {
+ public:
+  TwoStageSelection(double alpha, double eps) : alpha_(alpha), eps_(eps) {}
+  void select(HeadDecision& head, int step) const override;
+
+ private:
+  double alpha_, eps_;
 };
 
 }  // namespace kvscope

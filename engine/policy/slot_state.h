@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <vector>
 
+#include "policy/hit_history.h"
 #include "policy/row_ring.h"
 
 namespace kvscope {
@@ -16,6 +19,16 @@ struct StatNeeds {
   GroupReduce group = GroupReduce::mean;
   bool sum = false;          // accumulated abar and times scored
   bool sum_sq = false;       // accumulated abar^2
+  bool decayed = false;      // S <- lambda S + abar
+  double lambda = 0.98;
+  bool residual = false;     // which slots collect others
+  int hits = 0;              // last rows of which it is counted per slot how many gave it abar >= 1 / n, n the slots of that row; 0: none
+  bool key_norm = false;     // norm of the key before rotation
+  struct Outside {
+    int sinks = 0, recent = 0;
+    bool operator==(const Outside&) const = default;
+  };
+  std::optional<Outside> outside;  // how much attention of the prompt falls outside these
   int rows = 0;              // last rows of abar (and times scored)
   int z_rows = 0;            // rows of z + extra of the prompt that load_prompt reads; 0: z is never read
   bool keep_z_rows = false;  // the last z_rows rows of z + extra are kept, per query head
@@ -23,7 +36,7 @@ struct StatNeeds {
   double ema_alpha = 0.9;
   bool z_now = false;        // this step's z + extra
 
-  bool reads_a() const { return sum || sum_sq || rows > 0; }  // observe_step needs a
+  bool reads_a() const { return sum || sum_sq || decayed || hits > 0 || rows > 0; }  // observe_step needs a
   bool reads_z() const { return z_rows > 0; }                 // observe_step needs z
 };
 
@@ -37,6 +50,11 @@ struct SlotState {
   std::vector<int> times;                 // rows that scored the slot
   std::vector<double> sum;                // accumulated abar
   std::vector<double> sum_sq;             // accumulated abar^2
+  std::vector<double> decayed;            // sum of abar, every row lambda times lighter than the next
+  std::vector<char> residual;             // 1: the slot collects others
+  HitHistory hits;                        // rows with abar >= 1 / n
+  std::vector<double> key_norm;           // norm of the key before rotation
+  double outside = std::numeric_limits<double>::quiet_NaN();  // mean share of the prompt's attention outside sinks and recent
   RowRing rows;                           // last rows of abar, [n]; 0 where a row was before the slot
   // per query head of the group, slot outermost: entry of (slot i, query head g) is [i * group + g]
   RowRing z_rows;                         // last rows of z + extra, [n, group]; -inf where not scored

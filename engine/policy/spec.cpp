@@ -68,8 +68,12 @@ ResolvedRow resolve_row(const PolicyRow& row, std::string_view base) {
   out.row = &row;
   out.selecting = base.empty() ? &row : &find_row(base, true);
   if (out.selecting != &row)
-    for (const ParamInfo& p : out.selecting->info.params)
-      if (std::ranges::find(row.own_keys, p.key) == row.own_keys.end()) out.params.push_back(p);
+    for (const ParamInfo& p : out.selecting->info.params) {
+      const auto renamed = std::ranges::find(row.renamed_keys, p.key, &std::pair<std::string_view, std::string_view>::first);
+      if (std::ranges::find(row.own_keys, p.key) != row.own_keys.end()) continue;
+      out.params.push_back(p);
+      if (renamed != row.renamed_keys.end()) out.params.back().key = renamed->second;
+    }
   for (const ParamInfo& p : row.info.params) {
     const auto place = std::ranges::find(out.params, p.key, &ParamInfo::key);
     if (place == out.params.end())
@@ -105,6 +109,8 @@ LaneSpec parse_lane_spec(std::string_view spec) {
   resolve_lane(spec);
   return split_lane_spec(spec);
 }
+
+std::vector<ParamInfo> params_of(const LaneSpec& spec) { return parts_of(spec, where_of(text_of(spec))).params; }
 
 std::string with_param(std::string_view text, std::string_view key, std::string_view value) {
   LaneSpec spec = split_lane_spec(text);

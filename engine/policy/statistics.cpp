@@ -69,6 +69,7 @@ void slot_outermost(std::span<const double> z, int group, int n, std::span<doubl
 }
 
 void prepare(SlotState& state, const StatNeeds& needs, int group) {
+  if (needs.hits > 0 && state.hits.window() == 0) state.hits = HitHistory(needs.hits);
   if (needs.rows > 0 && state.rows.max_rows() == 0) state.rows = RowRing(needs.rows, 1);
   if (needs.keep_z_rows && state.z_rows.max_rows() == 0) state.z_rows = RowRing(needs.z_rows, group);
 }
@@ -82,7 +83,7 @@ void keep_entries(std::vector<T>& v, std::span<const SlotRun> runs, int n_kept, 
 
 }  // namespace
 
-void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos) {
+void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos, double key_norm) {
   prepare(state, needs, group);
   state.pos.push_back(pos);
   state.votes.push_back(1);
@@ -91,6 +92,10 @@ void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos) {
   if (needs.reads_a()) state.times.push_back(0);
   if (needs.sum) state.sum.push_back(0.0);
   if (needs.sum_sq) state.sum_sq.push_back(0.0);
+  if (needs.decayed) state.decayed.push_back(0.0);
+  if (needs.residual) state.residual.push_back(0);
+  if (needs.hits > 0) state.hits.append_slot();
+  if (needs.key_norm) state.key_norm.push_back(key_norm);
   if (needs.rows > 0) state.rows.append_slot(0.0);
   if (needs.keep_z_rows) state.z_rows.append_slot(kMinusInf);
   if (needs.ema) {
@@ -119,6 +124,9 @@ void observe_step(SlotState& state, const StatNeeds& needs, int group, std::span
       for (int i = 0; i < n; ++i) state.sum[at(i)] += abar[at(i)];
     if (needs.sum_sq)
       for (int i = 0; i < n; ++i) state.sum_sq[at(i)] += abar[at(i)] * abar[at(i)];
+    if (needs.hits > 0) state.hits.push(abar, 1.0 / n);
+    if (needs.decayed)
+      for (int i = 0; i < n; ++i) state.decayed[at(i)] = needs.lambda * state.decayed[at(i)] + abar[at(i)];
   }
   if (needs.reads_z()) {
     KVSCOPE_ASSERT(z.size() == at(group) * at(n));
@@ -140,6 +148,13 @@ void load_prompt(SlotState& state, const StatNeeds& needs, int group, const Prom
     for (int i = 0; i < n; ++i) state.times[at(i)] = n - i;
   if (needs.sum) state.sum.assign(prompt.sum.begin(), prompt.sum.end());
   if (needs.sum_sq) state.sum_sq.assign(prompt.sum_sq.begin(), prompt.sum_sq.end());
+  if (needs.hits > 0) {
+    KVSCOPE_ASSERT(prompt.hits && prompt.hits->slots() == n);
+    state.hits = prompt.hits->narrowed(needs.hits);
+  }
+  if (needs.key_norm) state.key_norm.assign(prompt.key_norm.begin(), prompt.key_norm.end());
+  state.outside = prompt.outside;
+  if (needs.decayed) state.decayed.assign(prompt.decayed.begin(), prompt.decayed.end());
   if (needs.rows > 0) {
     const int rows = std::min(needs.rows, n);
     KVSCOPE_ASSERT(prompt.last_rows.size() == at(rows) * at(n));
@@ -158,6 +173,8 @@ void load_prompt(SlotState& state, const StatNeeds& needs, int group, const Prom
     if (needs.z_now) state.z_now = std::move(z.back());
   }
   KVSCOPE_ASSERT(state.sum.size() == (needs.sum ? at(n) : 0) && state.sum_sq.size() == (needs.sum_sq ? at(n) : 0));
+  KVSCOPE_ASSERT(state.key_norm.size() == (needs.key_norm ? at(n) : 0));
+  KVSCOPE_ASSERT(state.decayed.size() == (needs.decayed ? at(n) : 0));
 }
 
 void keep_slots(SlotState& state, std::span<const int> keep) {
@@ -172,6 +189,10 @@ void keep_slots(SlotState& state, std::span<const int> keep) {
   keep_entries(state.times, runs, kept);
   keep_entries(state.sum, runs, kept);
   keep_entries(state.sum_sq, runs, kept);
+  keep_entries(state.decayed, runs, kept);
+  keep_entries(state.key_norm, runs, kept);
+  if (state.hits.window() > 0) state.hits.keep(runs, kept);
+  keep_entries(state.residual, runs, kept);
   keep_entries(state.ema, runs, kept, group);
   keep_entries(state.ema_n, runs, kept);
   keep_entries(state.z_now, runs, kept, group);
@@ -232,7 +253,9 @@ std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan
   for (const Merge& m : plan.merges) {
     if (m.extra) state.extra[at(m.target)] = *m.extra;
     if (!m.log_score.empty()) set_log_score(state, needs, m.target, m.log_score);
+    if (m.decayed) state.decayed[at(m.target)] = *m.decayed;
   }
+  for (const int i : plan.to_residual) state.residual[at(i)] = 1;
   std::vector<int> keep;
   keep.reserve(gone.size());
   for (int i = 0; i < state.size(); ++i)
@@ -242,11 +265,11 @@ std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan
 }
 
 std::vector<double> bias_of(const SlotState& state, Bias bias) {
-  if (bias == Bias::none) return {};
+  if (bias.vote_factor == 0) return {};
   bool zero = true;
   std::vector<double> b(state.extra);
   for (int i = 0; i < state.size(); ++i) {
-    if (state.votes[at(i)] != 1) b[at(i)] += std::log(static_cast<double>(state.votes[at(i)]));
+    if (state.votes[at(i)] != 1) b[at(i)] += bias.vote_factor * std::log(static_cast<double>(state.votes[at(i)]));
     zero = zero && b[at(i)] == 0.0;
   }
   if (zero) b.clear();

@@ -18,10 +18,15 @@ struct PromptStats {
   std::span<const double> sum_sq;     // [n] column sums of abar^2
   std::span<const double> last_rows;  // [min(needs.rows, n), n] last rows of abar, newest last; 0 where a token was not visible
   std::span<const double> last_z;     // [min(needs.z_rows, n), group, n] last rows of z, newest last; -inf where not visible
+  std::span<const double> decayed;    // [n] sum over the rows r of lambda^(n-1-r) abar_r
+  const HitHistory* hits = nullptr;   // over at least the last needs.hits rows
+  std::span<const double> key_norm;   // [n] norms of the keys before rotation
+  double outside = kNone;             // mean over queries and group of the attention outside needs.outside
 };
 
 /// A fresh slot at the end, standing for the token at `pos` alone and never scored. group: query heads per KV head.
-void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos);
+/// key_norm: norm of its key before rotation, where needs.key_norm.
+void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos, double key_norm = kNone);
 
 /// Takes one step's rows into the statistics. a: [group, n] attention, votes and bias inside (may be empty if !needs.reads_a());
 /// z: [group, n] logits q.k/sqrt(d) without bias (may be empty if !needs.reads_z()).
@@ -44,7 +49,7 @@ void set_log_score(SlotState& state, const StatNeeds& needs, int slot, std::span
 /// Returns the indices (before the removal) of the slots that stay, ascending.
 std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan);
 
-/// b_i of every slot. Empty where the bias is zero everywhere (Bias::none, or one vote per slot and no extra).
+/// b_i = factor ln p_i + extra_i of every slot. Empty where it is zero everywhere (Bias::none, or one vote per slot and no extra).
 std::vector<double> bias_of(const SlotState& state, Bias bias);
 
 /// How the score of the next query is predicted (POLICIES.md section 5).

@@ -30,9 +30,11 @@ void Forward::run(std::span<const int> tokens, std::span<const int> positions, A
     b.linear(h_.data(), w.wq, rows, q_.data(), /*add=*/false);
     b.linear(h_.data(), w.wk, rows, k_.data(), /*add=*/false);
     b.linear(h_.data(), w.wv, rows, v_.data(), /*add=*/false);
+    const LayerRows layer{.layer = l, .rows = rows, .q = q_.data(), .k = k_.data(), .v = v_.data(), .out = o_.data()};
+    site.before_rotation(layer);
     b.rope(q_.data(), rows, c.n_heads, positions);
     b.rope(k_.data(), rows, c.n_kv_heads, positions);
-    site.attend({.layer = l, .rows = rows, .q = q_.data(), .k = k_.data(), .v = v_.data(), .out = o_.data()});
+    site.attend(layer);
     b.linear(o_.data(), w.wo, rows, x_.data(), /*add=*/true);
     b.rms_norm(x_.data(), w.ffn_norm, c.norm_eps, rows, h_.data());
     b.linear(h_.data(), w.w_gate, rows, gate_.data(), /*add=*/false);

@@ -24,6 +24,8 @@ struct LayerRows {
 class AttentionSite {
  public:
   virtual ~AttentionSite() = default;
+  /// Before attend(): q and k as projected, not rotated yet; `out` is not to be written.
+  virtual void before_rotation(const LayerRows&) {}
   virtual void attend(const LayerRows& rows) = 0;
 };
 

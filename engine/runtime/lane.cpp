@@ -6,6 +6,7 @@
 
 #include "measure/perturbation.h"
 #include "policy/statistics.h"
+#include "runtime/key_norms.h"
 
 namespace kvscope {
 
@@ -42,7 +43,7 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
       model_(model),
       config_(model.config()),
       setup_(setup),
-      policy_(Policy::make({.spec = setup.spec, .model = &config_, .n_prompt = setup.n_prompt, .mode = setup.mode, .seed = setup.seed})),
+      policy_(Policy::make({.spec = setup.spec, .model = &config_, .n_prompt = setup.n_prompt, .mode = setup.mode, .seed = setup.seed, .folder = model.files.folder})),
       layers_(config_.n_layers),
       jobs_(config_.n_kv_heads) {
   for (int l = 0; l < config_.n_layers; ++l) {
@@ -66,6 +67,19 @@ void Lane::begin_step(int position) {
 void Lane::load_prompt(PromptRun& prompt) {
   const int n = prompt.size(), group = config_.group();
   std::vector<double> o(config_.q_dim());
+  {
+    // budgets may depend on all layers: they are known before the first layer is compressed
+    const Stopwatch watch(compress_ms);
+    std::vector<HeadView> views;
+    for (int l = 0; l < config_.n_layers; ++l) {
+      for (int h = 0; h < config_.n_kv_heads; ++h) {
+        HeadCache& head = layers_[l].heads[h];
+        kvscope::load_prompt(head.slots, policy_->needs(l), group, prompt.stats(l, h, policy_->needs(l)));
+        views.push_back({.slots = &head.slots, .keys = nullptr, .layer = l, .kv_head = h});
+      }
+    }
+    policy_->after_prompt(views);
+  }
   for (int l = 0; l < config_.n_layers; ++l) {
     Layer& layer = layers_[l];
     if (layer.shadow) layer.shadow = prompt.history(l);
@@ -73,10 +87,6 @@ void Lane::load_prompt(PromptRun& prompt) {
       HeadCache& head = layer.heads[h];
       head.kv = backend_.make_kv(n);
       for (const KvSegment& s : prompt.history(l).segments(h)) backend_.append_kv(head.kv, s.k, s.v, s.n);
-      {
-        const Stopwatch watch(compress_ms);
-        kvscope::load_prompt(head.slots, policy_->needs(), group, prompt.stats(l, h, policy_->needs()));
-      }
       HeadRecord& record = head_record(l, h);
       record.attended = head.slots.pos;
       record.local_rel_l2 = record.local_l1_wo = record.attention_loss = 0;  // the prompt itself ran uncompressed
@@ -96,6 +106,12 @@ void Lane::load_prompt(PromptRun& prompt) {
     }
   }
   logits = prompt.logits();
+}
+
+void Lane::before_rotation(const LayerRows& rows, int row) {
+  if (!policy_->needs().key_norm) return;
+  key_norms_.resize(config_.n_kv_heads);
+  key_norms(backend_, at(rows.k, bytes(config_.kv_dim()) * row), config_.head_dim, key_norms_);
 }
 
 void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs) {
@@ -120,12 +136,12 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
       key = key_.data();
     }
     backend_.append_kv(head.kv, key, at(v, head_bytes * h), 1);
-    append_slot(head.slots, policy_->needs(), group, position);
+    append_slot(head.slots, policy_->needs(rows.layer), group, position, key_norms_.empty() ? kNone : key_norms_[h]);
 
     HeadJob& job = jobs_[h];
     const int n = head.slots.size();
     job.removed_before = head.ever_removed;
-    job.cache = {{head.kv.k.data(), head.kv.v.data(), n}};
+    job.cache = segments_of(head, job.sinks);
     job.bias = bias_of(head.slots, policy_->bias());
     const void* query = query_for(head, at(q, group_bytes * h), job.q);
     jobs.push_back({.slots = job.cache,
@@ -166,7 +182,7 @@ void Lane::observe(const LayerRows& rows, int, int h, HeadRecord& record) {
   }
   {
     const Stopwatch watch(compress_ms);
-    observe_step(head.slots, policy_->needs(), config_.group(), job.host_p, job.host_z);
+    observe_step(head.slots, policy_->needs(rows.layer), config_.group(), job.host_p, job.host_z);
   }
   record.attended = head.slots.pos;
   if (setup_.record.captures) record.attention = mean_over_group(job.host_p, config_.group());
@@ -222,7 +238,7 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     std::vector<HeadView> views;
     geometry.reserve(heads.size());
     for (int h = 0; h < config_.n_kv_heads; ++h) {
-      geometry.emplace_back(backend_, heads[h].kv);
+      geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim);
       views.push_back({.slots = &heads[h].slots, .keys = &geometry.back(), .layer = layer, .kv_head = h});
     }
     plans = policy_->plan(views, record_->step, after_prompt);
@@ -234,16 +250,19 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     HeadRecord& record = head_record(layer, h);
     record.layer = layer;
     record.kv_head = h;
-    record.budget = policy_->budget(layer, h).value_or(-1);
+    record.budget = policy_->budget(layer, h).value_or(policy_->compresses() ? head.slots.size() : -1);  // without a limit beside limited ones: the outcome
     record.recent = policy_->recent(layer, h);
     record.score = plan.score.empty() ? std::vector<double>(head.slots.size(), kNotAvailable) : plan.score;
-    if (!plan.removals.empty()) {
+    record.merge_theta = plan.theta;
+    if (plan.removals.empty()) {
+      if (plan.changes_slots()) apply_plan(head.slots, policy_->needs(layer), plan);
+    } else {
       record_plan(head, plan, record);
       std::vector<int> kept;
       {
         const Stopwatch watch(compress_ms);
         if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
-        kept = apply(backend_, head, policy_->needs(), plan);
+        kept = apply(backend_, head, policy_->needs(layer), plan);
       }
       for (std::size_t i = 0; i < kept.size(); ++i) record.score[i] = record.score[kept[i]];
       record.score.resize(kept.size());
@@ -263,7 +282,7 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
 
 void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record) const {
   const std::vector<int>& pos = head.slots.pos;
-  constexpr const char* kForms[] = {"", "bias", "zip", "code"};
+  constexpr const char* kForms[] = {"", "bias", "zip", "code", "paper"};
   for (const Removal& r : plan.removals) {
     record.events.push_back({.kind = r.target < 0 ? Event::Kind::evict : Event::Kind::merge,
                              .pos = pos[r.slot],
@@ -275,6 +294,7 @@ void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& reco
                              .gamma = r.gamma,
                              .form = kForms[static_cast<int>(r.form)],
                              .fallback = r.fallback});
+    for (const int i : r.spread) record.events.back().spread.push_back(pos[i]);
   }
   if (!setup_.record.captures) return;
   for (const Merge& m : plan.merges) {
@@ -295,36 +315,6 @@ void Lane::describe(const HeadCache& head, HeadRecord& record) const {
   if (!setup_.record.captures) return;
   record.statistic = policy_->statistic(head.slots);
   record.bias = bias_of(head.slots, policy_->bias());
-}
-
-std::vector<double> Lane::output_after(const HeadCache& head, const void* q) {
-  const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
-  const KvSegment segment[] = {{head.kv.k.data(), head.kv.v.data(), head.kv.n_slots}};
-  const std::vector<double> bias = bias_of(head.slots, policy_->bias());
-  const AttentionJob job{.slots = segment,
-                         .q = query_for(head, q, after_q_),
-                         .bias = bias.empty() ? nullptr : bias.data(),
-                         .out = reserve(after_o_, group_size),
-                         .rotate_by_index = head.unrotated};
-  backend_.attend({&job, 1});
-  std::vector<double> out(group_size);
-  backend_.to_double(out, after_o_.data());
-  return out;
-}
-
-/// The query as this cache needs it: with unrotated keys, rotated to the index of its own slot instead of its position.
-const void* Lane::query_for(const HeadCache& head, const void* q, Buffer& buffer) const {
-  if (!head.unrotated) return q;
-  const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
-  backend_.copy(reserve(buffer, group_size), q, bytes(group_size));
-  const std::vector<int> shift(config_.group(), head.kv.n_slots - 1 - record_->position);
-  backend_.rope(buffer.data(), config_.group(), 1, shift);
-  return buffer.data();
-}
-
-void* Lane::reserve(Buffer& buffer, std::size_t elements) const {
-  if (buffer.bytes() < bytes(elements)) buffer = backend_.allocate(bytes(elements + elements / 4 + 64));
-  return buffer.data();
 }
 
 std::unique_ptr<Lane> Lane::checkpoint() const {

@@ -50,8 +50,9 @@ class Lane {
   /// Prefill mode, step 0: takes over the prompt's keys, values and statistics, then compresses once.
   void load_prompt(PromptRun& prompt);
 
-  /// Row `row` of the batch is this lane's token. prepare(): appends its slot in layer rows.layer and adds the attention of all heads to `jobs`
+  /// Row `row` of the batch is this lane's token. before_rotation(): what is to be known of the unrotated key. prepare(): appends its slot in layer rows.layer and adds the attention of all heads to `jobs`
   /// (valid until finish()). finish(), after attention: statistics, measures, compression. The step's own output is not changed by it.
+  void before_rotation(const LayerRows& rows, int row);
   void prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs);
   void finish(const LayerRows& rows, int row);
 
@@ -78,7 +79,7 @@ class Lane {
   struct HeadJob {                      // attention of one head: buffers and results of the layer in work
     std::vector<KvSegment> cache, shadow;
     std::vector<double> bias;
-    Buffer q, p, z, p_full;
+    Buffer q, p, z, p_full, sinks;
     std::vector<double> host_p, host_z, host_p_full;
     bool removed_before = false;
   };
@@ -89,6 +90,7 @@ class Lane {
   void record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record) const;
   void describe(const HeadCache& head, HeadRecord& record) const;
   std::vector<double> output_after(const HeadCache& head, const void* q);
+  std::vector<KvSegment> segments_of(const HeadCache& head, Buffer& buffer) const;
   const void* query_for(const HeadCache& head, const void* q, Buffer& buffer) const;
   void* reserve(Buffer& buffer, std::size_t elements) const;
   HeadRecord& head_record(int layer, int head) { return record_->heads[static_cast<std::size_t>(layer) * config_.n_kv_heads + head]; }
@@ -102,7 +104,8 @@ class Lane {
   std::vector<Layer> layers_;
   std::shared_ptr<StepRecord> record_;
   std::vector<HeadJob> jobs_;           // [n_kv_heads]
-  Buffer o_full_, key_, after_q_, after_o_;
+  std::vector<double> key_norms_;       // [n_kv_heads] of the layer in work; empty: nobody asks
+  Buffer o_full_, key_, after_q_, after_o_, after_sinks_;
 };
 
 }  // namespace kvscope

@@ -10,15 +10,33 @@ void PromptNeeds::add(const StatNeeds& needs) {
   c.sum |= needs.sum;
   c.sum_sq |= needs.sum_sq;
   c.rows = std::max(c.rows, needs.rows);
+  c.hits = std::max(c.hits, needs.hits);
+  key_norm |= needs.key_norm;
+  if (needs.outside && std::ranges::find(outside, *needs.outside) == outside.end()) outside.push_back(*needs.outside);
+  if (needs.decayed) {
+    const auto place = std::ranges::lower_bound(c.lambdas, needs.lambda);
+    if (place == c.lambdas.end() || *place != needs.lambda) c.lambdas.insert(place, needs.lambda);
+  }
   z_rows = std::max(z_rows, std::max(needs.z_rows, needs.z_now ? 1 : 0));
+}
+
+bool PromptNeeds::Columns::covers_sums(const Columns& other) const {
+  return sum >= other.sum && sum_sq >= other.sum_sq && std::ranges::includes(lambdas, other.lambdas);
+}
+
+bool PromptNeeds::covers_sums(const PromptNeeds& other) const {
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (!columns[i].covers_sums(other.columns[i])) return false;
+  const auto known = [&](const StatNeeds::Outside& o) { return std::ranges::find(outside, o) != outside.end(); };
+  return key_norm >= other.key_norm && std::ranges::all_of(other.outside, known);
 }
 
 bool PromptNeeds::covers(const PromptNeeds& other) const {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Columns &a = columns[i], &b = other.columns[i];
-    if (a.sum < b.sum || a.sum_sq < b.sum_sq || a.rows < b.rows) return false;
+    if (a.rows < b.rows || a.hits < b.hits) return false;
   }
-  return z_rows >= other.z_rows;
+  return z_rows >= other.z_rows && covers_sums(other);
 }
 
 }  // namespace kvscope

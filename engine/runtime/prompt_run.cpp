@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/key_norms.h"
+
 namespace kvscope {
 
 namespace {
@@ -43,6 +45,18 @@ class PromptRun::Site final : public AttentionSite {
  public:
   Site(PromptRun& run, int first, int n_total) : run_(run), first_(first), n_total_(n_total) {}
 
+  void before_rotation(const LayerRows& rows) override {
+    if (!run_.needs_.key_norm) return;
+    const int n_kv_heads = run_.config_.n_kv_heads;
+    std::vector<double> norms(static_cast<std::size_t>(rows.rows) * n_kv_heads);
+    key_norms(run_.backend_, rows.k, run_.config_.head_dim, norms);
+    for (int h = 0; h < n_kv_heads; ++h) {
+      std::vector<double>& out = run_.layers_[rows.layer].heads[h].key_norm;
+      out.resize(first_);
+      for (int r = 0; r < rows.rows; ++r) out.push_back(norms[static_cast<std::size_t>(r) * n_kv_heads + h]);
+    }
+  }
+
   void attend(const LayerRows& rows) override {
     const ModelConfig& c = run_.config_;
     Backend& b = run_.backend_;
@@ -58,10 +72,10 @@ class PromptRun::Site final : public AttentionSite {
 
     const bool last_chunk = n == n_total_;
     int rows_wanted = last_chunk ? 1 : 0;
-    bool sums = false;
+    bool sums = !run_.needs_.outside.empty();
     for (const auto& columns : run_.needs_.columns) {
-      sums |= columns.sum || columns.sum_sq;
-      rows_wanted = std::max(rows_wanted, columns.rows - (n_total_ - n));
+      sums |= columns.any_sums();
+      rows_wanted = std::max(rows_wanted, columns.last_rows() - (n_total_ - n));
     }
     const int z_wanted = run_.needs_.z_rows - (n_total_ - n);
     const bool want_p = sums || rows_wanted > 0, want_z = z_wanted > 0;
@@ -99,14 +113,16 @@ class PromptRun::Site final : public AttentionSite {
     std::vector<double> abar(n);
     for (int h = 0; h < c.n_kv_heads; ++h) {
       const double* group_p = p.data() + head_stride * c.group() * h;
+      gather_outside(layer.heads[h], group_p, rows, n);
       for (int how = 0; how < 3; ++how) {
         const PromptNeeds::Columns& want = run_.needs_.columns[how];
-        if (!want.sum && !want.sum_sq && want.rows == 0) continue;
+        if (!want.any_sums() && want.last_rows() == 0) continue;
         Columns& out = layer.heads[h].by_reduce[how];
         for (int r = 0; r < rows; ++r) {
           const int visible = first_ + r + 1;
           const int row = first_ + r - (n_total_ - std::min(want.rows, n_total_));  // index among the last rows
-          if (!want.sum && !want.sum_sq && row < 0) continue;
+          const bool counts = first_ + r >= n_total_ - want.hits;
+          if (!want.any_sums() && row < 0 && !counts) continue;
           reduce_group(group_p + static_cast<std::size_t>(r) * n, head_stride, c.group(), visible, static_cast<GroupReduce>(how), abar.data());
           if (want.sum) {
             for (int i = 0; i < visible; ++i) out.sum[i] += abar[i];
@@ -114,7 +130,26 @@ class PromptRun::Site final : public AttentionSite {
           if (want.sum_sq) {
             for (int i = 0; i < visible; ++i) out.sum_sq[i] += abar[i] * abar[i];
           }
+          for (std::size_t x = 0; x < want.lambdas.size(); ++x) {
+            for (int i = 0; i < visible; ++i) out.decayed[x][i] = want.lambdas[x] * out.decayed[x][i] + abar[i];
+          }
+          if (counts) out.hits.push(std::span<const double>(abar).first(visible), 1.0 / visible);
           if (row >= 0) std::copy_n(abar.data(), visible, out.rows.data() + static_cast<std::size_t>(row) * n_total_);
+        }
+      }
+    }
+  }
+
+  // group_p [group, rows, n]
+  void gather_outside(Head& head, const double* group_p, int rows, int n) {
+    for (std::size_t x = 0; x < head.outside.size(); ++x) {
+      const StatNeeds::Outside& inside = run_.needs_.outside[x];
+      for (int g = 0; g < run_.config_.group(); ++g) {
+        for (int r = 0; r < rows; ++r) {
+          const double* row = group_p + (static_cast<std::size_t>(g) * rows + r) * n;
+          double sum = 0;
+          for (int i = inside.sinks; i <= first_ + r - inside.recent; ++i) sum += row[i];
+          head.outside[x] += sum;
         }
       }
     }
@@ -161,21 +196,20 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
   int common = 0;
   while (common < std::min(n_total, done_) && tokens[common] == tokens_[common]) ++common;
   int restart = 0;
-  bool sums_kept = true;
-  for (std::size_t i = 0; i < needs.columns.size(); ++i) {
-    sums_kept &= needs_.columns[i].sum >= needs.columns[i].sum && needs_.columns[i].sum_sq >= needs.columns[i].sum_sq;
-  }
-  if (sums_kept) {
+  if (needs_.covers_sums(needs)) {
     // the last rows and the last query are not kept at chunk boundaries: go back far enough to see them all again
     int rows = 1;
-    for (const auto& columns : needs.columns) rows = std::max(rows, columns.rows);
+    for (const auto& columns : needs.columns) rows = std::max(rows, columns.last_rows());
     rows = std::max(rows, needs.z_rows);
     restart = std::max(0, std::min(common, n_total - rows)) / kChunk * kChunk;
   }
   if (restart == 0) {  // sums gathered anew: drop what nobody asks for any more
     needs_ = needs;
   } else {
-    for (std::size_t i = 0; i < needs.columns.size(); ++i) needs_.columns[i].rows = needs.columns[i].rows;
+    for (std::size_t i = 0; i < needs.columns.size(); ++i) {
+      needs_.columns[i].rows = needs.columns[i].rows;
+      needs_.columns[i].hits = needs.columns[i].hits;
+    }
     needs_.z_rows = needs.z_rows;
   }
   tokens_.assign(tokens.begin(), tokens.end());
@@ -216,8 +250,13 @@ void PromptRun::restart_at(int n, int n_total) {
         Columns& columns = head.by_reduce[i];
         columns.sum.assign(want.sum ? n_total : 0, 0.0);
         columns.sum_sq.assign(want.sum_sq ? n_total : 0, 0.0);
+        columns.decayed.assign(want.lambdas.size(), std::vector<double>(n_total, 0.0));
+        columns.hits = want.hits > 0 ? HitHistory(want.hits) : HitHistory();
+        for (int slot = 0; slot < n_total && want.hits > 0; ++slot) columns.hits.append_slot();
         columns.rows.assign(static_cast<std::size_t>(std::min(want.rows, n_total)) * n_total, 0.0);
       }
+      head.key_norm.resize(std::min(head.key_norm.size(), static_cast<std::size_t>(needs_.key_norm ? n : 0)));
+      head.outside.assign(needs_.outside.size(), 0.0);
       head.z.assign(static_cast<std::size_t>(std::min(needs_.z_rows, n_total)) * config_.group() * n_total, -std::numeric_limits<double>::infinity());
     }
   }
@@ -233,7 +272,9 @@ std::vector<double> PromptRun::save_sums() const {
         for (const auto* x : {&columns.sum, &columns.sum_sq}) {
           if (!x->empty()) out.insert(out.end(), x->begin(), x->begin() + done_);
         }
+        for (const auto& x : columns.decayed) out.insert(out.end(), x.begin(), x.begin() + done_);
       }
+      out.insert(out.end(), head.outside.begin(), head.outside.end());
     }
   }
   return out;
@@ -250,7 +291,13 @@ void PromptRun::load_sums(const std::vector<double>& saved, int n_saved, int n_t
           std::copy_n(from, n_saved, x->begin());
           from += n_saved;
         }
+        for (auto& x : columns.decayed) {
+          std::copy_n(from, n_saved, x.begin());
+          from += n_saved;
+        }
       }
+      std::copy_n(from, head.outside.size(), head.outside.begin());
+      from += head.outside.size();
     }
   }
   KVSCOPE_ASSERT(from == saved.data() + saved.size());
@@ -264,6 +311,16 @@ PromptStats PromptRun::stats(int layer, int kv_head, const StatNeeds& needs) con
   out.n = n;
   if (needs.sum) out.sum = columns.sum;
   if (needs.sum_sq) out.sum_sq = columns.sum_sq;
+  if (needs.decayed) {
+    const std::vector<double>& lambdas = needs_.columns[static_cast<int>(needs.group)].lambdas;
+    out.decayed = columns.decayed[static_cast<std::size_t>(std::ranges::find(lambdas, needs.lambda) - lambdas.begin())];
+  }
+  if (needs.hits > 0) out.hits = &columns.hits;
+  if (needs.key_norm) out.key_norm = head.key_norm;
+  if (needs.outside) {
+    const auto place = std::ranges::find(needs_.outside, *needs.outside) - needs_.outside.begin();
+    out.outside = head.outside[static_cast<std::size_t>(place)] / (static_cast<double>(n) * group);
+  }
   const auto tail = [n](const std::vector<double>& rows, int wanted, std::size_t row_size) {
     const std::size_t held = row_size > 0 ? rows.size() / row_size : 0, w = std::min<std::size_t>(std::min(wanted, n), held);
     return std::span<const double>(rows).subspan((held - w) * row_size);

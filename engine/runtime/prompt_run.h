@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -17,13 +18,22 @@ struct PromptNeeds {
   struct Columns {
     bool sum = false, sum_sq = false;
     int rows = 0;  // last rows of abar
+    int hits = 0;  // last rows of which hits are counted
+    int last_rows() const { return std::max(rows, hits); }
+    std::vector<double> lambdas;  // of decayed column sums, ascending
+    bool any_sums() const { return sum || sum_sq || !lambdas.empty(); }
+    bool covers_sums(const Columns& other) const;
     bool operator==(const Columns&) const = default;
   };
   std::array<Columns, 3> columns;  // by GroupReduce
   int z_rows = 0;                  // last rows of z, per query head
+  bool key_norm = false;
+  std::vector<StatNeeds::Outside> outside;
 
   void add(const StatNeeds& needs);
   bool covers(const PromptNeeds& other) const;
+  /// What is summed over all rows, or kept of all tokens: an edit in the text does not have to go back for it.
+  bool covers_sums(const PromptNeeds& other) const;
 };
 
 /// Prefill mode: the whole prompt with full causal attention, computed once for all lanes, in chunks of History::kPage tokens. Keeps what is needed to
@@ -53,11 +63,15 @@ class PromptRun {
  private:
   struct Columns {
     std::vector<double> sum, sum_sq;          // [n]
+    std::vector<std::vector<double>> decayed; // [lambdas][n]
     std::vector<double> rows;                 // [w, n], the last w rows of the prompt
+    HitHistory hits;                          // of the last rows
   };
   struct Head {
     std::array<Columns, 3> by_reduce;
     std::vector<double> z;                    // [z_rows, group, n]
+    std::vector<double> key_norm;             // [n]
+    std::vector<double> outside;              // sums over queries and group, as needs.outside lists them
   };
   struct Layer {
     explicit Layer(History h) : history(std::move(h)) {}

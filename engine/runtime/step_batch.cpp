@@ -9,6 +9,10 @@ class StepSite final : public AttentionSite {
  public:
   StepSite(Backend& backend, std::span<Lane* const> lanes) : backend_(backend), lanes_(lanes) {}
 
+  void before_rotation(const LayerRows& rows) override {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i]->before_rotation(rows, static_cast<int>(i));
+  }
+
   void attend(const LayerRows& rows) override {
     const int n = static_cast<int>(lanes_.size());
     lane_jobs_.resize(lanes_.size());

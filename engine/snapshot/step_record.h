@@ -25,6 +25,7 @@ struct Event {
   double gamma = kNotAvailable;       // length factor, form=zip
   std::string form;                   // "bias", "zip", "code"; empty where the policy has one form
   bool fallback = false;              // zip done as bias
+  std::vector<int> spread;            // evict: pos of the slots that took equal parts of its value before it went; usually empty
 };
 
 /// The numbers behind one merged slot (POLICIES.md section 5): what the "why" panel puts into the equation.
@@ -57,6 +58,7 @@ struct HeadRecord {
   std::vector<Event> events;          // in the order of application
   std::vector<MergeDetail> merges;    // one per merged target of this step
   int evicted_votes = 0;              // votes lost up to and including this step
+  double merge_theta = kNotAvailable; // cosine above which keys went together in this step, where the policy finds it anew each time
   double cutoff = kNotAvailable;      // lowest score that was kept by rank in this step's compression
   // POLICIES.md section 6
   double compress_rel_l2 = 0;

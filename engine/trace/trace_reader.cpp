@@ -234,6 +234,7 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   record.compress_rel_l2 = h.has("compress_rel_l2") ? h.at("compress_rel_l2").real_or_null() : kNotAvailable;
   if (h.has("local_rel_l2")) record.local_rel_l2 = h.at("local_rel_l2").real_or_null();
   if (h.has("local_l1_wo")) record.local_l1_wo = h.at("local_l1_wo").real_or_null();
+  if (h.given("kvmerger_theta")) record.merge_theta = h.at("kvmerger_theta").real();
   if (h.has("attention_loss")) record.attention_loss = h.at("attention_loss").real_or_null();
   head_why(h, position, record);
   return record;
@@ -253,6 +254,8 @@ void Reader::slots(const JsonCursor& list, int position, HeadRecord& record) {
 }
 
 void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
+  std::vector<int> spread;  // of the eviction that follows
+  int spread_pos = -1;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JsonCursor e = list.at(i);
     const std::string& kind = e.at("kind").text();
@@ -265,10 +268,17 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
         event.w_removed = e.at("weights").at(std::size_t(0)).real_or_null();
         event.w_target = e.at("weights").at(std::size_t(1)).real_or_null();
       }
+    } else if (kind == "spread") {
+      spread = e.at("into").wholes(0, position);
+      spread_pos = event.pos;
+      continue;
     } else if (kind != "evict") {
       unknown_events_.insert(kind.substr(0, 40));
       continue;
     }
+    if (event.kind == Event::Kind::evict && event.pos == spread_pos) event.spread = std::move(spread);
+    spread.clear();
+    spread_pos = -1;
     if (e.has("score")) event.score = e.at("score").real_or_null();
     if (e.has("cos")) event.cos = e.at("cos").real_or_null();
     if (e.has("gamma")) event.gamma = e.at("gamma").real_or_null();

@@ -232,7 +232,12 @@ void Writer::head(const HeadRecord& head) {
   }
   json_.key("events").begin_array();
   for (const Event& e : head.events) event(e);
-  json_.end_array().key("compress_rel_l2");
+  json_.end_array();
+  if (!std::isnan(head.merge_theta)) {
+    json_.key("kvmerger_theta");
+    number(head.merge_theta, "kvmerger_theta");
+  }
+  json_.key("compress_rel_l2");
   number(head.compress_rel_l2, "compress_rel_l2");
   json_.key("local_rel_l2");
   number(head.local_rel_l2, "local_rel_l2");
@@ -271,6 +276,10 @@ void Writer::head_why(const HeadRecord& head) {
 }
 
 void Writer::event(const Event& e) {
+  if (!e.spread.empty()) {  // the value lives on in others, then the token goes
+    json_.begin_object().member("kind", "spread").member("pos", e.pos).key("into").values(e.spread).key("weights").begin_array();
+    json_.value(1.0 / static_cast<double>(e.spread.size())).value(1.0).end_array().end_object();
+  }
   json_.begin_object().member("kind", e.kind == Event::Kind::merge ? "merge" : "evict").member("pos", e.pos);
   if (e.kind == Event::Kind::merge) {
     json_.member("into", e.into).key("weights").begin_array();

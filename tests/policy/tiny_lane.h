@@ -35,6 +35,23 @@ class RowGeometry final : public KeyGeometry {
     return out;
   }
 
+  std::vector<double> keys(std::span<const int> slots) const override {
+    std::vector<double> out;
+    for (const int i : slots) out.insert(out.end(), (*keys_)[static_cast<std::size_t>(i)].begin(), (*keys_)[static_cast<std::size_t>(i)].end());
+    return out;
+  }
+
+  /// Something that differs from slot to slot: the runtime multiplies values with W_O.
+  std::vector<double> value_norms() const override {
+    std::vector<double> out;
+    for (const auto& key : *keys_) {
+      double sum = 0;
+      for (const double x : key) sum += std::abs(x);
+      out.push_back(sum);
+    }
+    return out;
+  }
+
  private:
   const Rows* keys_;
 };
@@ -115,14 +132,22 @@ class TinyLane {
 
   /// A prompt of n tokens with full causal attention, gathered as the runtime would.
   void load(int n) {
-    for (TinyHead& head : heads) {
+    std::vector<HeadView> views;
+    for (std::size_t place = 0; place < heads.size(); ++place) {
+      TinyHead& head = heads[place];
+      const int layer = static_cast<int>(place) / model_.n_kv_heads;
+      std::vector<double> key_norm;
       for (int i = 0; i < n; ++i) {
         head.k.push_back(row());
         head.v.push_back(row());
+        key_norm.push_back(std::sqrt(dot(head.k.back(), head.k.back())));
       }
-      const StatNeeds& needs = policy->needs();
+      const StatNeeds& needs = policy->needs(layer);
+      HitHistory hits(std::max(1, needs.hits));
+      for (int i = 0; i < n; ++i) hits.append_slot();
+      double outside = 0;
       const int group = model_.group(), w = std::min(needs.rows, n), wz = std::min(needs.z_rows, n);
-      std::vector<double> sum(N(n), 0.0), sum_sq(N(n), 0.0), rows(N(w * n), 0.0),
+      std::vector<double> sum(N(n), 0.0), sum_sq(N(n), 0.0), decayed(N(n), 0.0), rows(N(w * n), 0.0),
           z(N(wz * group * n), -std::numeric_limits<double>::infinity());
       for (int t = 0; t < n; ++t) {
         std::vector<double> abar(N(n), 0.0);
@@ -131,6 +156,7 @@ class TinyLane {
           visible.resize(N(t + 1));
           if (t >= n - wz) std::copy(visible.begin(), visible.end(), z.begin() + ((t - (n - wz)) * group + g) * n);
           const std::vector<double> a = softmax(visible);
+          for (int i = needs.outside ? needs.outside->sinks : n; i <= t - (needs.outside ? needs.outside->recent : 0); ++i) outside += a[N(i)];
           for (int i = 0; i <= t; ++i) {
             double& x = abar[N(i)];
             x = needs.group == GroupReduce::max ? std::max(x, a[N(i)]) : x + a[N(i)] / (needs.group == GroupReduce::mean ? group : 1);
@@ -139,14 +165,18 @@ class TinyLane {
         for (int i = 0; i < n; ++i) {
           sum[N(i)] += abar[N(i)];
           sum_sq[N(i)] += abar[N(i)] * abar[N(i)];
+          decayed[N(i)] = needs.lambda * decayed[N(i)] + abar[N(i)];
         }
+        if (t >= n - needs.hits) hits.push(abar, 1.0 / (t + 1));
         if (t >= n - w) std::copy(abar.begin(), abar.end(), rows.begin() + (t - (n - w)) * n);
       }
       const auto wanted = [](bool yes, const std::vector<double>& x) {
         return yes ? std::span<const double>(x) : std::span<const double>{};
       };
-      load_prompt(head.slots, needs, group, {n, wanted(needs.sum, sum), wanted(needs.sum_sq, sum_sq), rows, z});
+      load_prompt(head.slots, needs, group, {n, wanted(needs.sum, sum), wanted(needs.sum_sq, sum_sq), rows, z, wanted(needs.decayed, decayed), &hits, wanted(needs.key_norm, key_norm), outside / (n * group)});
+      views.push_back({&head.slots, nullptr, layer, static_cast<int>(place) % model_.n_kv_heads});
     }
+    policy->after_prompt(views);
     seen = n;
   }
 
@@ -157,7 +187,8 @@ class TinyLane {
       TinyHead& head = heads[h];
       head.k.push_back(row());
       head.v.push_back(row());
-      append_slot(head.slots, policy->needs(), model_.group(), seen);
+      const StatNeeds& needs = policy->needs(static_cast<int>(h) / model_.n_kv_heads);
+      append_slot(head.slots, needs, model_.group(), seen, std::sqrt(dot(head.k.back(), head.k.back())));
       std::vector<double> a, z;
       for (int g = 0; g < model_.group(); ++g) {
         queries[h].push_back(row(2.0));
@@ -165,7 +196,7 @@ class TinyLane {
         a.insert(a.end(), ag.begin(), ag.end());
         z.insert(z.end(), zg.begin(), zg.end());
       }
-      observe_step(head.slots, policy->needs(), model_.group(), a, z);
+      observe_step(head.slots, needs, model_.group(), a, z);
     }
     ++seen;
   }

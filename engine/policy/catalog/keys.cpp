@@ -36,7 +36,22 @@ ParamInfo sinks(std::string default_text) {
 ParamInfo recent(std::string default_text) {
   return share_or_count("recent", std::move(default_text), "newest slots that are never removed (slots; 0.5 = half of the budget)");
 }
-ParamInfo window(std::string help, int min) { return share_or_count("window", "32", std::move(help), min, 65536); }
+ParamInfo window(std::string default_text, std::string help, int min) {
+  return share_or_count("window", std::move(default_text), std::move(help), min, 65536);
+}
+ParamInfo file(std::string key, std::string default_text, std::string help) {
+  return {.key = std::move(key), .kind = Kind::text, .default_text = std::move(default_text), .help = std::move(help)};
+}
+ParamInfo refresh() {
+  return {.key = "refresh",
+          .kind = Kind::count,
+          .min = 0,
+          .max = 100'000'000,
+          .help = "compress again when this many tokens are over the budget (0: only after the prompt; stream mode: 1)"};
+}
+ParamInfo seed() {
+  return {.key = "seed", .kind = Kind::count, .min = 0, .max = 2'147'483'647, .help = "seed of the lots (default: the run's)"};
+}
 
 std::unique_ptr<Selection> top(const PartSetup&) { return std::make_unique<TopSelection>(RemovalOrder::by_pos); }
 

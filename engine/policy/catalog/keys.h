@@ -19,7 +19,13 @@ ParamInfo choice(std::string key, std::vector<std::string> choices, std::string 
 ParamInfo number(std::string key, std::string default_text, double min, double max, std::string help);
 ParamInfo sinks(std::string default_text);
 ParamInfo recent(std::string default_text);
-ParamInfo window(std::string help, int min);
+ParamInfo window(std::string default_text, std::string help, int min);
+/// Name of a file.
+ParamInfo file(std::string key, std::string default_text, std::string help);
+/// Seed of drawn numbers; without a default: the run's.
+ParamInfo seed();
+/// Of policies that compress once, after the prompt.
+ParamInfo refresh();
 
 // ---- parts
 /// A part that takes no parameter.

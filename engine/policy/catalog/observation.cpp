@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "policy/allocations/head_allocations.h"
+#include "policy/allocations/layer_allocations.h"
 #include "policy/catalog/keys.h"
 #include "policy/catalog/rows.h"
 
@@ -11,42 +13,124 @@ std::unique_ptr<Ranking> by_pooled_window(const PartSetup& s) {
   const Pool pool = s.params.text("pool") == "avg" ? Pool::avg : Pool::max;
   return std::make_unique<PooledWindowRanking>(s.observed, s.params.count("kernel", s.slots), pool);
 }
+std::unique_ptr<Selection> two_stages(const PartSetup& s) {
+  return std::make_unique<TwoStageSelection>(s.params.number("alpha"), s.params.number("eps"));
+}
+std::unique_ptr<Allocation> pyramid(const PartSetup& s) { return std::make_unique<PyramidAllocation>(s.params.number("beta")); }
+std::unique_ptr<Allocation> adaptive(const PartSetup& s) {
+  return std::make_unique<AdaptiveAllocation>(s.params.number(s.params.has("base_alpha") ? "base_alpha" : "alpha"), s.slots);
+}
+std::unique_ptr<Allocation> by_importance(const PartSetup& s) {
+  const HeadFile scores{.key = "scores", .name = s.params.text("scores"), .folder = s.folder};
+  return std::make_unique<ImportanceAllocation>(scores, s.params.number("beta"), s.group);
+}
+
+/// The keys of every policy that observes the last queries of the prompt, and what others add to them.
+std::vector<ParamInfo> observation_keys(std::vector<ParamInfo> more = {}) {
+  std::vector<ParamInfo> keys = {
+      sinks("0"),
+      window("32", "last queries observed, their tokens are kept (at most half of the budget)", 0),
+      {.key = "kernel",
+       .kind = Kind::count,
+       .default_text = "7",
+       .min = 1,
+       .max = 4095,
+       .odd = true,
+       .help = "width of the pooling over neighbouring tokens (odd)"},
+      choice("pool", {"max", "avg"}, "pooling over neighbouring tokens"),
+      refresh()};
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
+constexpr const char* kPooled = "mean attention of the last queries, pooled over neighbouring tokens";
+constexpr const char* kObserved = "attention of the last queries";
 
 }  // namespace
 
 std::vector<PolicyRow> observation_rows() {
   std::vector<PolicyRow> rows;
+  rows.push_back({.info = {.name = "snapkv",
+                           .title = "SnapKV",
+                           .paper = "SnapKV: LLM Knows What You are Looking for Before Generation, arXiv:2404.14469",
+                           .idea = "The last queries of the prompt tell which earlier tokens matter: compresses once, after the prompt.",
+                           .ranking = kPooled,
+                           .merging = std::string(kEvicted),
+                           .statistic = kObserved,
+                           .sees_question_in_prefill = true,
+                           .params = observation_keys()},
+                  .ranking = by_pooled_window,
+                  .selection = top,
+                  .allocation = uniform,
+                  .merger = evict,
+                  .cadence = Cadence::once,
+                  .observes = true});
+  rows.push_back({.info = {.name = "pyramidkv",
+                           .title = "PyramidKV",
+                           .paper = "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling, arXiv:2406.02069",
+                           .idea = "SnapKV with larger budgets in lower layers, where attention is spread widely.",
+                           .ranking = kPooled,
+                           .merging = std::string(kEvicted),
+                           .statistic = kObserved,
+                           .sees_question_in_prefill = true,
+                           .params = observation_keys(
+                               {number("beta", "20", 1, 1e6, "how steep: the last layer gets 1/beta of the mean (beside the window)")})},
+                  .ranking = by_pooled_window,
+                  .selection = top,
+                  .allocation = pyramid,
+                  .merger = evict,
+                  .cadence = Cadence::once,
+                  .observes = true});
   rows.push_back(
-      {.info = {.name = "snapkv",
-                .title = "SnapKV",
-                .paper = "SnapKV: LLM Knows What You are Looking for Before Generation, arXiv:2404.14469",
-                .idea = "The last queries of the prompt tell which earlier tokens matter: compresses once, after the prompt.",
-                .ranking = "mean attention of the last queries, pooled over neighbouring tokens",
+      {.info = {.name = "adakv",
+                .title = "Ada-KV",
+                .paper = "Ada-KV: Optimizing KV Cache Eviction by Adaptive Budget Allocation, arXiv:2407.11550",
+                .idea = "SnapKV whose heads share one budget per layer: heads with more high scores keep more.",
+                .ranking = kPooled,
                 .merging = std::string(kEvicted),
-                .statistic = "attention of the last queries",
+                .statistic = kObserved,
                 .sees_question_in_prefill = true,
-                .params = {sinks("0"),
-                           window("last queries observed, their tokens are kept (at most half of the budget)", 0),
-                           {.key = "kernel",
-                            .kind = Kind::count,
-                            .default_text = "7",
-                            .min = 1,
-                            .max = 4095,
-                            .odd = true,
-                            .help = "width of the pooling over neighbouring tokens (odd)"},
-                           choice("pool", {"max", "avg"}, "pooling over neighbouring tokens"),
-                           {.key = "refresh",
-                            .kind = Kind::count,
-                            .min = 0,
-                            .max = 100'000'000,
-                            .help =
-                                "compress again when this many tokens are over the budget (0: only after the prompt; stream mode: 1)"}}},
+                .params = observation_keys({number("alpha", "0.2", 0, 1, "safeguard: share of the budget that is split evenly")})},
        .ranking = by_pooled_window,
        .selection = top,
-       .allocation = uniform,
+       .allocation = adaptive,
        .merger = evict,
        .cadence = Cadence::once,
        .observes = true});
+  rows.push_back(
+      {.info = {.name = "headkv",
+                .title = "HeadKV",
+                .paper = "HeadKV: Not All Heads Matter, arXiv:2410.19258",
+                .idea = "SnapKV with budgets by how important each head is for retrieval and reasoning.",
+                .ranking = kPooled,
+                .merging = std::string(kEvicted),
+                .statistic = kObserved,
+                .sees_question_in_prefill = true,
+                .params = observation_keys(
+                    {number("beta", "1.5", 1, 1e6, "1/beta of the budget is split by importance"),
+                     file("scores", "", "importance of the query heads: JSON file [layers][heads], or {\"layer-head\": [numbers]}")})},
+       .ranking = by_pooled_window,
+       .selection = top,
+       .allocation = by_importance,
+       .merger = evict,
+       .cadence = Cadence::once,
+       .observes = true});
+  rows.push_back({.info = {.name = "criticalkv",
+                           .title = "CriticalKV",
+                           .paper = "Identify Critical KV Cache in LLM Inference from an Output Perturbation Perspective, arXiv:2502.03805",
+                           .idea = "Attention alone does not tell how much an output changes: the size of the projected value counts too.",
+                           .ranking = "half by attention, the rest by attention times the norm of the projected value",
+                           .merging = std::string(kEvicted),
+                           .statistic = kObserved,
+                           .sees_question_in_prefill = true,
+                           .params = {choice("base", {"snapkv", "adakv", "headkv"}, "whose scores and budgets are used"),
+                                      number("alpha", "0.5", 0, 1, "share that is chosen by attention alone"),
+                                      number("eps", "1e-4", 0, 1, "added to the attention before it meets the norm")}},
+                  .selection = two_stages,
+                  .merger = evict,
+                  .cadence = Cadence::once,
+                  .bases = {"snapkv", "adakv", "headkv"},
+                  .renamed_keys = {{"alpha", "base_alpha"}}});
   return rows;
 }
 

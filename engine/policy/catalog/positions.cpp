@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "policy/allocations/head_allocations.h"
 #include "policy/catalog/keys.h"
 #include "policy/catalog/rows.h"
 
@@ -6,6 +7,13 @@ namespace kvscope {
 namespace {
 
 constexpr auto unlimited = plain<UnlimitedAllocation, Allocation>;
+std::unique_ptr<Selection> drawn(const PartSetup& s) { return std::make_unique<RandomSelection>(s.seed); }
+std::unique_ptr<Allocation> streaming_heads(const PartSetup& s) {
+  const std::string& name = s.params.text("heads");
+  const HeadFile scores{.key = "heads", .name = name == "auto" ? "" : name, .folder = s.folder};
+  return std::make_unique<StreamingHeadsAllocation>(scores, s.params.number("sparsity"), s.params.count("sinks", s.slots),
+                                                    s.params.count("recent", s.slots));
+}
 
 }  // namespace
 
@@ -31,6 +39,30 @@ std::vector<PolicyRow> position_rows() {
                   .selection = top,
                   .allocation = uniform,
                   .merger = evict});
+  rows.push_back({.info = {.name = "random",
+                           .title = "Random",
+                           .idea = "Removes tokens by lot; what a policy has to beat.",
+                           .ranking = "none: drawn by lot",
+                           .merging = std::string(kEvicted),
+                           .params = {sinks("0"), recent("0"), seed()}},
+                  .ranking = plain<NoRanking, Ranking>,
+                  .selection = drawn,
+                  .allocation = uniform,
+                  .merger = evict});
+  rows.push_back(
+      {.info = {.name = "knorm",
+                .title = "Key norm",
+                .paper = "A Simple and Effective L2 Norm-Based Strategy for KV Cache Compression, arXiv:2406.11430",
+                .idea = "Keys of small norm tend to be attended to most: removes the longest keys, without looking at attention.",
+                .ranking = "minus the norm of the key, before rotation",
+                .merging = std::string(kEvicted),
+                .statistic = "minus the key's norm",
+                .params = {sinks("0"), recent("0")}},
+       .ranking = plain<KeyNormRanking, Ranking>,
+       .selection = top,
+       .allocation = uniform,
+       .merger = evict,
+       .takes_group = false});
   rows.push_back(
       {.info = {.name = "streaming",
                 .title = "StreamingLLM",
@@ -43,6 +75,34 @@ std::vector<PolicyRow> position_rows() {
        .ranking = by_position,
        .selection = top,
        .allocation = uniform,
+       .merger = evict});
+  rows.push_back(
+      {.info = {.name = "lm_infinite",
+                .title = "LM-Infinite",
+                .paper = "LM-Infinite: Zero-Shot Extreme Length Generalization for Large Language Models, arXiv:2308.16137",
+                .idea = "Keeps the first and the newest tokens; the first ones are never seen from farther away than the window is long.",
+                .ranking = "position: the first few and the newest stay",
+                .merging = std::string(kEvicted),
+                .params = {sinks("10"), choice("positions", {"ceiling", "original"},
+                                               "distance of the first tokens: at most the window's length (as published), or true")}},
+       .ranking = by_position,
+       .selection = top,
+       .allocation = uniform,
+       .merger = evict});
+  rows.push_back(
+      {.info = {.name = "duo",
+                .title = "DuoAttention",
+                .paper = "DuoAttention: Efficient Long-Context LLM Inference with Retrieval and Streaming Heads, arXiv:2410.10819",
+                .idea = "Some heads look far back and keep everything; the others keep only the first and the newest tokens.",
+                .ranking = "position, in the heads that attend least outside the first and the newest tokens",
+                .merging = std::string(kEvicted),
+                .params = {sinks("4"), recent("0.5"),
+                           file("heads", "auto",
+                                "scores of the KV heads: JSON file [layers][KV heads], or auto: attention of the prompt (prefill)"),
+                           number("sparsity", "0.5", 0, 1, "share of the heads, lowest scores first, that keep only those tokens")}},
+       .ranking = by_position,
+       .selection = top,
+       .allocation = streaming_heads,
        .merger = evict});
   return rows;
 }

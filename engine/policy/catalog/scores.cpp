@@ -1,8 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "policy/allocations/layer_allocations.h"
 #include "policy/catalog/keys.h"
 #include "policy/catalog/rows.h"
 
 namespace kvscope {
+namespace {
+
+std::unique_ptr<Ranking> by_hits(const PartSetup& s) {
+  return std::make_unique<HitRanking>(std::max(1, s.params.count("window", s.slots)));
+}
+std::unique_ptr<Ranking> by_steady_mean(const PartSetup& s) {
+  return std::make_unique<SteadyMeanRanking>(s.params.count("spread", s.slots), s.slots);
+}
+std::unique_ptr<Ranking> by_last_row(const PartSetup&) { return std::make_unique<WeightedRowsRanking>(1); }
+std::unique_ptr<Selection> at_least_drop(const PartSetup& s) {
+  return std::make_unique<TopSelection>(RemovalOrder::by_pos, s.params.count("drop", s.slots));
+}
+std::unique_ptr<Allocation> decaying(const PartSetup& s) { return std::make_unique<DecayingAllocation>(s.params.number("decay")); }
+
+}  // namespace
 
 std::vector<PolicyRow> score_rows() {
   std::vector<PolicyRow> rows;
@@ -18,6 +36,71 @@ std::vector<PolicyRow> score_rows() {
                   .selection = top,
                   .allocation = uniform,
                   .merger = evict});
+  rows.push_back(
+      {.info = {.name = "scissorhands",
+                .title = "Scissorhands",
+                .paper = "Scissorhands: Exploiting the Persistence of Importance Hypothesis, arXiv:2305.17118",
+                .idea = "What was important stays important: keeps tokens that often got more than an equal share.",
+                .ranking = "how often among the last queries the attention was at least 1/n; equal ones by accumulated attention",
+                .merging = std::string(kEvicted),
+                .statistic = "queries above an equal share",
+                .params = {sinks("0"), recent("10"), window("400", "last queries that count", 1),
+                           share_or_count("drop", "1", "tokens that go at once when the budget is exceeded", 1)}},
+       .ranking = by_hits,
+       .selection = at_least_drop,
+       .allocation = uniform,
+       .merger = evict,
+       .takes_group = false});
+  rows.push_back(
+      {.info = {.name = "roco",
+                .title = "RoCo",
+                .paper =
+                    "On the Efficacy of Eviction Policy for Key-Value Constrained Generative Language Model Inference, arXiv:2402.06262",
+                .idea = "Removes what is little attended on average, but spares tokens whose attention varies most.",
+                .ranking = "mean attention; the tokens with the largest standard deviation are kept besides",
+                .merging = std::string(kEvicted),
+                .statistic = "mean attention",
+                .params = {sinks("0"), recent("10"),
+                           share_or_count("spread", "0.3", "slots kept because their attention varies most (0.3 = of the budget)")}},
+       .ranking = by_steady_mean,
+       .selection = top,
+       .allocation = uniform,
+       .merger = evict});
+  rows.push_back({.info = {.name = "tova",
+                           .title = "TOVA",
+                           .paper = "Transformers are Multi-State RNNs, arXiv:2401.06104",
+                           .idea = "Removes what the current query attends to least; one decision for all heads of a layer.",
+                           .ranking = "attention of this step, mean over all query heads of the layer",
+                           .merging = std::string(kEvicted),
+                           .statistic = "attention of this step",
+                           .sees_question_in_prefill = true,
+                           .params = {sinks("0"), recent("0")}},
+                  .ranking = by_last_row,
+                  .selection = top,
+                  .allocation = uniform,
+                  .merger = evict,
+                  .takes_group = false,
+                  .whole_layer = true});
+  rows.push_back(
+      {.info =
+           {.name = "pyramidinfer",
+            .title = "PyramidInfer",
+            .paper = "PyramidInfer: Pyramid KV Cache Compression for High-throughput LLM Inference, arXiv:2405.12532",
+            .idea =
+                "Deeper layers need fewer tokens: budgets fall with the layer, one decision for all heads of a layer. (Cache form: hidden "
+                "states of the prompt are not dropped.)",
+            .ranking = "mean attention of the recent tokens' queries over the whole layer, newer ones count more",
+            .merging = std::string(kEvicted),
+            .statistic = "attention of the recent queries",
+            .sees_question_in_prefill = true,
+            .params = {sinks("4"), recent("0.2"),
+                       number("decay", "0.9", 0, 1, "how slowly the budget falls with the layer (1: not at all)")}},
+       .ranking = plain<RecentRowsRanking, Ranking>,
+       .selection = top,
+       .allocation = decaying,
+       .merger = evict,
+       .takes_group = false,
+       .whole_layer = true});
   return rows;
 }
 

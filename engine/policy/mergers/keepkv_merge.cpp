@@ -6,33 +6,12 @@
 #include <limits>
 #include <numeric>
 
-#include "core/error.h"
+#include "policy/mergers/nearest_kept.h"
 
 namespace kvscope {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// The kept slot of most similar key for every removed slot, and that cosine; of equal ones the lowest pos.
-struct Nearest {
-  int target = -1;
-  double cos = kNone;
-};
-
-std::vector<Nearest> nearest_kept(const HeadDecision& head) {
-  std::vector<Nearest> nearest(head.gone.size());
-  if (head.keep.empty()) return nearest;
-  const std::vector<double> cosines = head.view.keys->cosines(head.gone, head.keep);
-  KVSCOPE_ASSERT(cosines.size() == head.gone.size() * head.keep.size());
-  for (std::size_t e = 0; e < head.gone.size(); ++e) {
-    const double* row = cosines.data() + e * head.keep.size();
-    std::size_t best = 0;
-    for (std::size_t c = 1; c < head.keep.size(); ++c)
-      if (row[c] > row[best]) best = c;
-    nearest[e] = {head.keep[best], row[best]};
-  }
-  return nearest;
-}
 
 }  // namespace
 

@@ -13,8 +13,9 @@ void Merger::merge_layer(std::span<HeadDecision> heads, int) {
 Removal removal_of(const HeadDecision& head, int slot) {
   Removal r;
   r.slot = slot;
+  if (head.plan.score.empty()) return r;
   const double score = head.score[static_cast<std::size_t>(slot)];
-  if (!head.plan.score.empty() && std::isfinite(score)) r.score = score;
+  if (std::isfinite(score)) r.score = score;
   return r;
 }
 

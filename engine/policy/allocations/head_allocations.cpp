@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/allocations/head_allocations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/error.h"
+#include "policy/head_file.h"
+#include "policy/params.h"
+#include "policy/rules.h"
+
+namespace kvscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+struct Candidate {
+  double score;
+  int pos;
+  int head;
+};
+
+bool ranks_before(const Candidate& a, const Candidate& b) {
+  if (a.score != b.score) return a.score > b.score;
+  return a.pos != b.pos ? a.pos < b.pos : a.head < b.head;
+}
+
+}  // namespace
+
+JointBudgets joint_budgets(std::span<const std::vector<double>> scores, std::span<const std::vector<int>> pos, int b, double alpha,
+                           std::span<const int> caps) {
+  const int n_heads = static_cast<int>(scores.size());
+  std::vector<Candidate> pool;
+  for (int h = 0; h < n_heads; ++h)
+    for (std::size_t i = 0; i < scores[at(h)].size(); ++i) {
+      const double score = scores[at(h)][i];
+      pool.push_back({std::isnan(score) ? -std::numeric_limits<double>::infinity() : score, pos[at(h)][i], h});
+    }
+  const int total = n_heads * b;
+  const std::size_t best = std::min(pool.size(), at(total));
+  if (best < pool.size()) std::ranges::nth_element(pool, pool.begin() + static_cast<std::ptrdiff_t>(best), ranks_before);
+  JointBudgets out;
+  out.counts.assign(at(n_heads), 0);
+  for (std::size_t i = 0; i < best; ++i) ++out.counts[at(pool[i].head)];
+  std::vector<double> shares;
+  for (const int n : out.counts) shares.push_back(alpha * b + (1 - alpha) * n);
+  out.caps = largest_remainder(shares, total, caps);
+  return out;
+}
+
+void AdaptiveAllocation::revise(std::span<HeadDecision> heads) const {
+  if (heads.empty() || !heads.front().due) return;
+  std::vector<std::vector<double>> scores(heads.size());
+  std::vector<std::vector<int>> pos(heads.size());
+  std::vector<int> caps, n_protected;
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    const HeadDecision& head = heads[h];
+    for (std::size_t i = 0; i < head.score.size(); ++i) {
+      if (head.is_protected[i]) continue;
+      scores[h].push_back(head.score[i]);
+      pos[h].push_back(head.slots().pos[i]);
+    }
+    caps.push_back(static_cast<int>(scores[h].size()));
+    n_protected.push_back(head.slots().size() - caps.back());
+  }
+  const JointBudgets joint = joint_budgets(scores, pos, std::max(0, slots_ - n_protected.front()), alpha_, caps);
+  for (std::size_t h = 0; h < heads.size(); ++h) heads[h].budget = joint.caps[h] + n_protected[h];
+}
+
+std::vector<std::optional<int>> ImportanceAllocation::budgets(const BudgetShape& shape) const {
+  const int n_heads = shape.n_layers * shape.n_kv_heads, b = shape.slots - shape.observed;
+  const std::vector<double> file = read_head_file(scores_.key, scores_.name, scores_.folder, shape.n_layers, shape.n_kv_heads * group_);
+  std::vector<double> importance(at(n_heads), 0.0);
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    if (file[i] < 0)
+      throw UsageError(fmt::format("{}: {}: expected importances of 0 or more, got {}", scores_.key, kvscope::quoted(scores_.name), file[i]));
+    importance[i / at(group_)] += file[i];
+  }
+  const double sum = std::accumulate(importance.begin(), importance.end(), 0.0);
+  if (!(sum > 0) || !std::isfinite(sum))
+    throw UsageError(fmt::format("{}: {}: expected importances with a sum above 0, got {}", scores_.key, kvscope::quoted(scores_.name), sum));
+  const double by_importance = b / beta_;
+  std::vector<double> shares;
+  for (const double s : importance) shares.push_back(s / sum * by_importance * n_heads + (b - by_importance));
+  const std::vector<int> caps(at(n_heads), shape.n_prompt - shape.observed);
+  std::vector<std::optional<int>> out;
+  for (const int c : largest_remainder(shares, n_heads * b, caps)) out.emplace_back(c + shape.observed);
+  return out;
+}
+
+std::vector<std::optional<int>> StreamingHeadsAllocation::budgets(const BudgetShape& shape) const {
+  if (scores_.name.empty()) return UniformAllocation().budgets(shape);  // until the prompt was seen
+  return split(read_head_file(scores_.key, scores_.name, scores_.folder, shape.n_layers, shape.n_kv_heads));
+}
+
+std::vector<std::optional<int>> StreamingHeadsAllocation::after_prompt(const BudgetShape&, std::span<const HeadView> heads) const {
+  if (!scores_.name.empty()) return {};
+  std::vector<double> scores;
+  for (const HeadView& head : heads) scores.push_back(head.slots->outside);
+  return split(scores);
+}
+
+void StreamingHeadsAllocation::require(StatNeeds& needs) const {
+  if (scores_.name.empty()) needs.outside = {.sinks = sinks_, .recent = recent_};
+}
+
+std::vector<std::optional<int>> StreamingHeadsAllocation::split(std::span<const double> scores) const {
+  std::vector<int> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](int a, int b) { return scores[at(a)] < scores[at(b)]; });
+  std::vector<std::optional<int>> out(scores.size());
+  const int n_streaming = std::clamp(round_half_up(sparsity_ * static_cast<double>(scores.size())), 0, static_cast<int>(scores.size()));
+  for (int i = 0; i < n_streaming; ++i) out[at(order[at(i)])] = sinks_ + recent_;
+  return out;
+}
+
+}  // namespace kvscope

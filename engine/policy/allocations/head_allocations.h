@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policy/allocation.h"
+
+namespace kvscope {
+
+/// A file that gives a number per (layer, head), and where it is looked for.
+struct HeadFile {
+  std::string key;  // of the lane, for messages
+  std::string name;
+  std::string folder;  // second place to look, after the working directory
+};
+
+/// Head budgets of one layer from the joint ranking: n_h = how many of the H * b best candidates of the layer lie in head h, share
+/// alpha * b + (1 - alpha) * n_h, sum H * b. Equal scores: lower pos, then lower head. scores, pos: per head; caps: most of each head.
+/// (Ada-KV, with the safeguard alpha.)
+struct JointBudgets {
+  std::vector<int> caps, counts;
+};
+JointBudgets joint_budgets(std::span<const std::vector<double>> scores, std::span<const std::vector<int>> pos, int b, double alpha,
+                           std::span<const int> caps);
+
+/// Budgets of a layer follow the joint ranking of all its heads, anew in every compression.
+class AdaptiveAllocation final : public Allocation {
+ public:
+  AdaptiveAllocation(double alpha, int slots) : alpha_(alpha), slots_(slots) {}
+  std::vector<std::optional<int>> budgets(const BudgetShape& shape) const override { return UniformAllocation().budgets(shape); }
+  bool by_layer() const override { return true; }
+  void revise(std::span<HeadDecision> heads) const override;
+
+ private:
+  double alpha_;
+  int slots_;
+};
+
+/// Slots beside the observation window by the importance of a head's query heads (HeadKV): a share B - B/beta for all, the rest by
+/// importance.
+class ImportanceAllocation final : public Allocation {
+ public:
+  /// group: query heads per KV head.
+  ImportanceAllocation(HeadFile scores, double beta, int group) : scores_(std::move(scores)), beta_(beta), group_(group) {}
+  std::vector<std::optional<int>> budgets(const BudgetShape& shape) const override;
+  bool raises_small_shares() const override { return false; }
+
+ private:
+  HeadFile scores_;
+  double beta_;
+  int group_;
+};
+
+/// The `sparsity` share of heads with the lowest scores keeps only sinks and recent, the others keep everything (DuoAttention). Scores from
+/// a file, or (without a name) the prompt's attention outside sinks and recent.
+class StreamingHeadsAllocation final : public Allocation {
+ public:
+  StreamingHeadsAllocation(HeadFile scores, double sparsity, int sinks, int recent)
+      : scores_(std::move(scores)), sparsity_(sparsity), sinks_(sinks), recent_(recent) {}
+  std::vector<std::optional<int>> budgets(const BudgetShape& shape) const override;
+  std::vector<std::optional<int>> after_prompt(const BudgetShape& shape, std::span<const HeadView> heads) const override;
+  void require(StatNeeds& needs) const override;
+  bool needs_prompt() const override { return scores_.name.empty(); }
+  bool distributes_always() const override { return true; }
+  bool raises_small_shares() const override { return false; }
+
+ private:
+  std::vector<std::optional<int>> split(std::span<const double> scores) const;
+
+  HeadFile scores_;
+  double sparsity_;
+  int sinks_, recent_;
+};
+
+}  // namespace kvscope

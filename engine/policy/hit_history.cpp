@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/hit_history.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace kvscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+HitHistory::HitHistory(int window) : window_(window), words_((window + 63) / 64) { KVSCOPE_ASSERT(window > 0); }
+
+void HitHistory::append_slot() {
+  bits_.insert(bits_.end(), at(words_), 0);
+  counts_.push_back(0);
+}
+
+void HitHistory::push(std::span<const double> row, double threshold) {
+  KVSCOPE_ASSERT(row.size() <= counts_.size() && window_ > 0);
+  const std::uint64_t mask = std::uint64_t{1} << (next_ % 64);
+  std::uint64_t* word = bits_.data() + next_ / 64;
+  for (std::size_t i = 0; i < counts_.size(); ++i, word += words_) {
+    const bool was = (*word & mask) != 0, is = i < row.size() && row[i] >= threshold;
+    if (was != is) {
+      *word ^= mask;
+      counts_[i] += is ? 1 : -1;
+    }
+  }
+  next_ = (next_ + 1) % window_;
+  rows_ = std::min(rows_ + 1, window_);
+}
+
+void HitHistory::keep(std::span<const SlotRun> runs, int n_kept) {
+  for (const SlotRun& r : runs) {
+    std::copy_n(counts_.begin() + r.from, r.n, counts_.begin() + r.to);
+    std::copy_n(bits_.begin() + static_cast<std::ptrdiff_t>(r.from) * words_, static_cast<std::ptrdiff_t>(r.n) * words_,
+                bits_.begin() + static_cast<std::ptrdiff_t>(r.to) * words_);
+  }
+  counts_.resize(at(n_kept));
+  bits_.resize(at(n_kept) * at(words_));
+}
+
+HitHistory HitHistory::narrowed(int window) const {
+  KVSCOPE_ASSERT(window <= window_);
+  if (window == window_) return *this;
+  HitHistory out(window);
+  for (int i = 0; i < slots(); ++i) out.append_slot();
+  out.rows_ = std::min(rows_, window);
+  out.next_ = out.rows_ % window;
+  for (int r = 0; r < out.rows_; ++r) {  // r: place in the new ring, oldest first
+    const int place = (next_ + window_ - out.rows_ + r) % window_;
+    for (int i = 0; i < slots(); ++i) {
+      if (!get(i, place)) continue;
+      out.set(i, r, true);
+      ++out.counts_[at(i)];
+    }
+  }
+  return out;
+}
+
+void HitHistory::set(int slot, int place, bool hit) {
+  std::uint64_t& word = bits_[at(slot) * at(words_) + at(place / 64)];
+  const std::uint64_t mask = std::uint64_t{1} << (place % 64);
+  word = hit ? word | mask : word & ~mask;
+}
+
+bool HitHistory::get(int slot, int place) const { return (bits_[at(slot) * at(words_) + at(place / 64)] >> (place % 64)) & 1; }
+
+}  // namespace kvscope

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "policy/row_ring.h"
+
+namespace kvscope {
+
+/// For every slot, which of the last `window` rows hit it. One bit per (slot, row), and the number of hits per slot kept beside them, so
+/// that a step costs one look at every slot however long the window is.
+class HitHistory {
+ public:
+  HitHistory() = default;
+  explicit HitHistory(int window);
+
+  int window() const { return window_; }
+  int slots() const { return static_cast<int>(counts_.size()); }
+  /// Hits of every slot among the last `window` rows.
+  std::span<const int> counts() const { return counts_; }
+
+  /// One more slot at the end, without hits.
+  void append_slot();
+  /// A new newest row: the first row.size() slots are hit where row[i] >= threshold, the others are not.
+  void push(std::span<const double> row, double threshold);
+  /// Slots [0, n_kept) remain.
+  void keep(std::span<const SlotRun> runs, int n_kept);
+  /// The same rows, of which only the last `window` count (not more than this history has).
+  HitHistory narrowed(int window) const;
+
+ private:
+  void set(int slot, int place, bool hit);
+  bool get(int slot, int place) const;
+
+  int window_ = 0;
+  int words_ = 0;                    // 64-bit words per slot
+  int rows_ = 0;                     // rows pushed, at most window_
+  int next_ = 0;                     // place of the next row in the ring
+  std::vector<std::uint64_t> bits_;  // [slots, words]
+  std::vector<int> counts_;          // [slots]
+};
+
+}  // namespace kvscope

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "policy/decision.h"
+
+namespace kvscope {
+
+/// The kept slot of most similar key, and that cosine; of equal ones the lowest pos.
+struct Nearest {
+  int target = -1;
+  double cos = kNone;
+};
+
+/// For every slot of head.gone, in that order. Without any kept slot: no target, cosine NaN.
+std::vector<Nearest> nearest_kept(const HeadDecision& head);
+
+}  // namespace kvscope

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a lane's queries meet its caches: which keys under which rotation.
+#include "policy/statistics.h"
+#include "runtime/lane.h"
+
+namespace kvscope {
+
+std::vector<double> Lane::output_after(const HeadCache& head, const void* q) {
+  const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
+  const std::vector<KvSegment> segments = segments_of(head, after_sinks_);
+  const std::vector<double> bias = bias_of(head.slots, policy_->bias());
+  const AttentionJob job{.slots = segments,
+                         .q = query_for(head, q, after_q_),
+                         .bias = bias.empty() ? nullptr : bias.data(),
+                         .out = reserve(after_o_, group_size),
+                         .rotate_by_index = head.unrotated};
+  backend_.attend({&job, 1});
+  std::vector<double> out(group_size);
+  backend_.to_double(out, after_o_.data());
+  return out;
+}
+
+/// The query as this cache needs it: with unrotated keys, rotated to the index of its own slot instead of its position.
+const void* Lane::query_for(const HeadCache& head, const void* q, Buffer& buffer) const {
+  if (!head.unrotated) return q;
+  const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
+  backend_.copy(reserve(buffer, group_size), q, bytes(group_size));
+  const std::vector<int> shift(config_.group(), head.kv.n_slots - 1 - record_->position);
+  backend_.rope(buffer.data(), config_.group(), 1, shift);
+  return buffer.data();
+}
+
+void* Lane::reserve(Buffer& buffer, std::size_t elements) const {
+  if (buffer.bytes() < bytes(elements)) buffer = backend_.allocate(bytes(elements + elements / 4 + 64));
+  return buffer.data();
+}
+
+/// The slots of a head as attention sees them. positions=ceiling: sinks that are farther away than the ceiling are seen at that distance; a key rotated
+/// to (position - ceiling) gives the same logits as the unrotated key against the query rotated to the ceiling, because only the distance counts.
+std::vector<KvSegment> Lane::segments_of(const HeadCache& head, Buffer& buffer) const {
+  const std::vector<int>& pos = head.slots.pos;
+  const int n = head.kv.n_slots;
+  const std::size_t row = bytes(config_.head_dim);
+  std::vector<int> shift;
+  if (policy_->positions() == Positions::ceiling && head.ever_removed) {
+    const int place = pos.back() - policy_->ceiling();
+    for (int i = 0; i < n && pos[i] < policy_->sinks() && pos[i] < place; ++i) shift.push_back(place - pos[i]);
+  }
+  const int n_far = static_cast<int>(shift.size());
+  if (n_far == 0) return {{head.kv.k.data(), head.kv.v.data(), n}};
+  backend_.copy(reserve(buffer, static_cast<std::size_t>(n_far) * config_.head_dim), head.kv.k.data(), row * n_far);
+  backend_.rope(buffer.data(), n_far, /*n_heads=*/1, shift);
+  std::vector<KvSegment> out{{buffer.data(), head.kv.v.data(), n_far}};
+  const auto from = [&](const Buffer& b) { return static_cast<const std::byte*>(b.data()) + row * n_far; };
+  if (n > n_far) out.push_back({from(head.kv.k), from(head.kv.v), n - n_far});
+  return out;
+}
+
+}  // namespace kvscope
