@@ -165,7 +165,11 @@ void CanvasWidget::draw() {
   setCursor(shapeOf(m_surface->cursor()));
   m_to_draw = std::max(m_to_draw - 1, 0);
   if (more) m_to_draw = std::max(m_to_draw, 1);
-  // Answers change what other widgets show; not from inside a paint event.
+  // Some facts are known only once drawn (pixels a token). They, and answers, change other widgets; not from inside a paint event.
+  if (QString now = facts(); now != m_drawn_facts) {
+    m_drawn_facts = std::move(now);
+    QMetaObject::invokeMethod(this, [this] { Q_EMIT factsChanged(); }, Qt::QueuedConnection);
+  }
   if (!intents.empty()) QMetaObject::invokeMethod(this, [this, intents] { handle(intents); }, Qt::QueuedConnection);
 }
 

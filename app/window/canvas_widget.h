@@ -82,6 +82,7 @@ class CanvasWidget : public QWidget {
   QPoint m_mouse;
   QString m_tooltip;
   QString m_announced;
+  QString m_drawn_facts;
 };
 
 /// "Shift+Right", "Enter", "+": how views name keys. Empty for keys no view gets (Tab, modifiers alone).
