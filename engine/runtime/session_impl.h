@@ -24,6 +24,7 @@ struct Session::Impl {
   // ---- what has to be done (session_plan.cpp)
   /// Ids of the request's prompt. Throws Error or UsageError.
   std::vector<int> prompt_ids(const RunRequest& request) const;
+  std::unique_ptr<Policy> make_policy(const std::string& spec, const RunRequest& request, int n_prompt) const;
   /// The lanes' specifications with the full cache first, all checked. Throws UsageError.
   std::vector<std::string> lane_specs(const RunRequest& request, int n_prompt) const;
   /// Throws away what the new request makes wrong, takes over what stays right, restores checkpoints after an edit. Sets `lanes` (null: to be made).

@@ -59,12 +59,21 @@ std::vector<int> Session::Impl::prompt_ids(const RunRequest& request) const {
   return out;
 }
 
+std::unique_ptr<Policy> Session::Impl::make_policy(const std::string& spec, const RunRequest& request, int n_prompt) const {
+  return Policy::make({.spec = spec,
+                       .model = &model.config(),
+                       .n_prompt = n_prompt,
+                       .mode = request.mode,
+                       .seed = request.seed,
+                       .folder = model.files.folder});
+}
+
 std::vector<std::string> Session::Impl::lane_specs(const RunRequest& request, int n_prompt) const {
   std::vector<std::string> out = request.lanes;
   const std::string& reference = reference_policy();
   if (out.empty() || out.front() != reference) out.insert(out.begin(), reference);
   for (const std::string& spec : out) {
-    Policy::make({.spec = spec, .model = &model.config(), .n_prompt = n_prompt, .mode = request.mode, .seed = request.seed});
+    make_policy(spec, request, n_prompt);  // throws where a lane cannot be
   }
   return out;
 }
@@ -107,7 +116,7 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
       checkpoints.erase(old.get());
       const Lane::Setup setup{.spec = spec, .mode = request.mode, .n_prompt = n_prompt, .seed = request.seed, .record = record_options(request)};
       if (!same_prompt) {
-        const auto fresh = Policy::make({.spec = spec, .model = &model.config(), .n_prompt = n_prompt, .mode = request.mode, .seed = request.seed});
+        const auto fresh = make_policy(spec, request, n_prompt);
         if (!stream || !decides_alike(old->policy(), *fresh, model.config())) {
           old.reset();
           break;
