@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/tiny_lane.h"
 
@@ -16,23 +17,38 @@ using test::TinyLane;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// Every row with its defaults, with every choice of every key, and with small numbers, at two budgets.
+void add_variants(std::string start, std::vector<std::string>& out) {
+  const std::vector<ParamInfo> params = params_of(parse_lane_spec(start));
+  for (const ParamInfo& p : params) {
+    if (p.key != "scores" && p.key != "heads") continue;
+    if (!p.default_text.empty()) out.push_back(start);
+    start += ',' + p.key + "=heads.json";
+  }
+  out.push_back(start);
+  for (const ParamInfo& p : params)
+    if (p.key != "base")
+      for (const std::string& choice : p.choices) out.push_back(start + ',' + p.key + '=' + choice);
+  for (const char* more : {"sinks=2", "recent=0", "window=3", "threshold=-1", "refresh=2", "drop=3", "sparsity=0.3", "residual=3",
+                           "heavy=0", "m=2", "sigma=0"}) {
+    const std::string key(more, std::string_view(more).find('='));
+    if (std::ranges::find(params, key, &ParamInfo::key) != params.end()) out.push_back(start + ',' + more);
+  }
+}
+
+/// Every row with its defaults, with every base, with every choice of every key, and with small numbers, at two budgets.
 std::vector<std::string> specs() {
   std::vector<std::string> out;
   for (const PolicyInfo& info : policies()) {
     const bool unlimited = info.name == reference_policy();
     for (const char* budget : {"slots=9", "ratio=0.45"}) {
-      const std::string start = info.name + ':' + (unlimited ? "" : budget);
-      out.push_back(start);
-      if (unlimited) break;
-      const auto knows = [&](const char* key) { return std::ranges::find(info.params, key, &ParamInfo::key) != info.params.end(); };
-      for (const ParamInfo& p : info.params)
-        for (const std::string& choice : p.choices) out.push_back(start + ',' + p.key + '=' + choice);
-      if (knows("sinks")) out.push_back(start + ",sinks=2");
-      if (knows("recent")) out.push_back(start + ",recent=0");
-      if (knows("window")) out.push_back(start + ",window=3");
-      if (knows("threshold")) out.push_back(start + ",threshold=-1");
-      if (knows("refresh")) out.push_back(start + ",refresh=2");
+      const std::string name = info.name + ':' + (unlimited ? "" : budget);
+      if (unlimited) {
+        out.push_back(name);
+        break;
+      }
+      const auto base = std::ranges::find(info.params, "base", &ParamInfo::key);
+      for (const std::string& choice : base == info.params.end() ? std::vector<std::string>{""} : base->choices)
+        add_variants(choice.empty() ? name : name + ",base=" + choice, out);
     }
   }
   return out;
@@ -60,7 +76,14 @@ void expect_same(const Plan& a, const Plan& b) {
   for (std::size_t i = 0; i < a.score.size(); ++i) EXPECT_TRUE(same(a.score[i], b.score[i]));
 }
 
-void expect_legal(const Plan& plan, const TinyHead& head, const Policy& policy, int layer, int kv_head) {
+/// What is not an average by its nature: values that are added to others, and the weights of the authors' code (POLICIES.md section 7).
+bool leaves_the_hull(const std::string& spec) { return spec.starts_with("cam") || spec.find("form=code") != std::string::npos; }
+/// The budget is the most, not the exact number of slots.
+bool may_keep_fewer(const std::string& spec) { return spec.starts_with("kvmerger") || spec.find("drop=") != std::string::npos; }
+/// The number of slots is an outcome.
+bool may_keep_more(const std::string& spec) { return spec.find("fit=threshold") != std::string::npos; }
+
+void expect_legal(const Plan& plan, const TinyHead& head, const Policy& policy, int layer, int kv_head, const std::string& spec) {
   const int n = head.slots.size();
   std::set<int> gone;
   for (const Removal& r : plan.removals) {
@@ -69,8 +92,13 @@ void expect_legal(const Plan& plan, const TinyHead& head, const Policy& policy, 
     ASSERT_LT(r.target, n);
     if (r.target >= 0) {
       EXPECT_FALSE(gone.contains(r.target)) << "handed to a slot that is gone already";
-      EXPECT_GE(r.w_removed, 0);
-      EXPECT_NEAR(policy.bias() == Bias::none ? r.w_removed + r.w_target : 1, 1, 1e-12);
+      EXPECT_TRUE(r.w_removed >= 0 || leaves_the_hull(spec));
+      EXPECT_LE(r.w_removed + r.w_target, 1 + 1e-12);
+      EXPECT_TRUE(r.spread.empty());
+    }
+    for (const int t : r.spread) {
+      EXPECT_TRUE(t > r.slot && t < n) << "a value goes to later slots only";
+      EXPECT_TRUE(std::ranges::none_of(plan.removals, [t](const Removal& other) { return other.slot == t; })) << "to a slot that goes";
     }
     EXPECT_GE(head.slots.pos[at(r.slot)], policy.sinks()) << "a sink went";
     EXPECT_LT(r.slot, n - policy.recent(layer, kv_head)) << "a recent slot went";
@@ -84,10 +112,10 @@ void expect_legal(const Plan& plan, const TinyHead& head, const Policy& policy, 
       ASSERT_EQ(weights->size(), m.members.size());
       double sum = 0;
       for (const double w : *weights) {
-        EXPECT_GE(w, 0);
+        EXPECT_TRUE(w >= 0 || leaves_the_hull(spec));
         sum += w;
       }
-      EXPECT_NEAR(sum, 1, 1e-12) << "values stay in the convex hull of what was merged";
+      EXPECT_TRUE(std::abs(sum - 1) <= 1e-12 || leaves_the_hull(spec)) << sum << ": values stay in the convex hull of what was merged";
     }
   }
   ASSERT_TRUE(plan.score.empty() || plan.score.size() == at(n));
@@ -119,6 +147,10 @@ void expect_consistent(const TinyHead& head, const StatNeeds& needs, int group, 
   EXPECT_EQ(s.extra.size(), n);
   EXPECT_EQ(s.times.size(), needs.reads_a() ? n : 0);
   EXPECT_EQ(s.sum.size(), needs.sum ? n : 0);
+  EXPECT_EQ(s.decayed.size(), needs.decayed ? n : 0);
+  EXPECT_EQ(s.key_norm.size(), needs.key_norm ? n : 0);
+  EXPECT_EQ(at(s.hits.slots()), needs.hits > 0 ? n : 0);
+  EXPECT_EQ(s.residual.size(), needs.residual ? n : 0);
   EXPECT_EQ(s.ema.size(), needs.ema ? n * at(group) : 0);
   EXPECT_EQ(s.z_now.size(), needs.z_now ? n * at(group) : 0);
   EXPECT_LE(s.rows.rows(), needs.rows);
@@ -150,16 +182,18 @@ TEST_P(Contract, HoldsAfterEveryStep) {
           const int n = head.slots.size();
           const std::optional<int> budget = policy.budget(l, h);
           expect_same(plans[at(h)], again[at(h)]);
-          expect_legal(plans[at(h)], head, policy, l, h);
+          expect_legal(plans[at(h)], head, policy, l, h, GetParam().spec);
           if (!budget || n <= *budget) {
             EXPECT_TRUE(plans[at(h)].removals.empty()) << "enough room, and yet something goes";
           }
-          const std::vector<int> kept = head.apply(policy.needs(), plans[at(h)]);
+          const std::vector<int> kept = head.apply(policy.needs(l), plans[at(h)]);
           EXPECT_EQ(kept.size(), at(n) - plans[at(h)].removals.size());
-          expect_consistent(head, policy.needs(), model.group(), lane.seen);
+          expect_consistent(head, policy.needs(l), model.group(), lane.seen);
           const bool refreshes_late = GetParam().spec.find("refresh") != std::string::npos;
-          if (budget && (after_prompt || (policy.every_step() && !refreshes_late))) {
-            EXPECT_EQ(head.slots.size(), std::min(n, *budget)) << "the budget is met and used";
+          if (budget && !may_keep_more(GetParam().spec) && (after_prompt || (policy.every_step() && !refreshes_late))) {
+            const int n_protected = policy.sinks() + policy.recent(l, h);  // small shares of a split budget
+            EXPECT_LE(head.slots.size(), std::max(*budget, n_protected)) << "the budget is met";
+            EXPECT_TRUE(head.slots.size() >= std::min(n, *budget) || may_keep_fewer(GetParam().spec)) << "and used";
           }
           const std::vector<double> statistic = policy.statistic(head.slots);
           EXPECT_TRUE(statistic.empty() || statistic.size() == head.slots.pos.size());
@@ -167,17 +201,32 @@ TEST_P(Contract, HoldsAfterEveryStep) {
       }
       if (HasFailure()) FAIL() << "seed " << seed << ", step " << step;
     }
-    if (policy.compresses()) {
-      EXPECT_LT(lane.head(0, 0).slots.size(), lane.seen) << "the test compressed nothing";
+    if (policy.compresses() && !may_keep_more(GetParam().spec)) {
+      int fewest = lane.seen;
+      for (const TinyHead& head : lane.heads) fewest = std::min(fewest, head.slots.size());
+      EXPECT_LT(fewest, lane.seen) << "the test compressed nothing";
     }
   }
+}
+
+/// False where the whole prompt must be seen at once; that is refused, with a sentence.
+bool works_in_stream(const std::string& spec) {
+  const ModelConfig model = test::tiny_model(2, 2, 1);
+  try {
+    Policy::make({.spec = spec, .model = &model, .n_prompt = 24, .mode = PromptMode::stream, .folder = test::head_file_folder()});
+  } catch (const UsageError& e) {
+    if (std::string_view(e.what()).find("expected prompt mode prefill") == std::string_view::npos) throw;
+    return false;
+  }
+  return true;
 }
 
 std::vector<Case> cases() {
   std::vector<Case> out;
   for (const std::string& spec : specs())
     for (const int group : {1, 3})
-      for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) out.push_back({spec, group, mode});
+      for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream})
+        if (mode == PromptMode::prefill || works_in_stream(spec)) out.push_back({spec, group, mode});
   return out;
 }
 
@@ -194,7 +243,7 @@ TEST(ContractSuite, CoversEveryRowOfTheCatalog) {
   for (const PolicyInfo& info : policies()) rows.insert(info.name);
   for (const Case& c : cases()) covered.insert(c.spec.substr(0, c.spec.find(':')));
   EXPECT_EQ(rows, covered);
-  EXPECT_GE(rows.size(), 7u);
+  EXPECT_GE(rows.size(), 20u);
 }
 
 }  // namespace

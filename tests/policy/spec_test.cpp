@@ -47,7 +47,7 @@ TEST(Spec, WhatTheReferenceTakesIsTaken) {
 
 TEST(Spec, AnUnknownNameListsTheKnownOnes) {
   EXPECT_THAT(refusal("h20:slots=4"),
-              AllOf(HasSubstr("unknown policy 'h20'"), HasSubstr("full local streaming h2o snapkv weightedkv keepkv")));
+              AllOf(HasSubstr("unknown policy 'h20'"), HasSubstr("known: full local random "), HasSubstr(" h2o "), HasSubstr(" keepkv")));
   EXPECT_THAT(refusal("window:slots=4"), HasSubstr("unknown policy")) << "a base of others is no policy of its own";
   EXPECT_THAT(refusal("H2O:slots=4"), HasSubstr("unknown policy 'H2O'"));
 }
@@ -208,10 +208,19 @@ TEST(Spec, WithParamRefusesWhatTheParserWould) {
 TEST(Spec, TheCatalogSaysWhatTheParserTakes) {
   for (const PolicyInfo& info : policies()) {
     const std::string budget = info.name == reference_policy() ? ":" : ":slots=20,";
+    const auto base = std::ranges::find(info.params, "base", &ParamInfo::key);
+    // the first base that takes a key
+    const auto with_base = [&](const ParamInfo& p) {
+      if (base == info.params.end() || p.key == "base") return std::string();
+      for (const std::string& choice : base->choices)
+        if (std::ranges::any_of(params_of({info.name, {{"base", choice}}}), [&](const ParamInfo& q) { return q.key == p.key; }))
+          return "base=" + choice + ',';
+      return std::string("no base");
+    };
     EXPECT_FALSE(info.title.empty() || info.idea.empty() || info.ranking.empty() || info.merging.empty()) << info.name;
     for (const ParamInfo& p : info.params) {
       EXPECT_FALSE(p.help.empty()) << info.name << ' ' << p.key;
-      const std::string key = info.name + budget + p.key + '=';
+      const std::string key = info.name + budget + with_base(p) + p.key + '=';
       if (!p.default_text.empty()) {
         EXPECT_EQ(refusal(key + p.default_text), "") << "the default of " << p.key;
       }

@@ -2,7 +2,12 @@
 // A cache with keys, values and random queries, small enough to read: what a policy decides is carried out here in plain loops.
 #pragma once
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <random>
 #include <vector>
@@ -115,13 +120,28 @@ struct TinyHead {
   }
 };
 
+/// A folder with heads.json: a number for every (layer, head) of a tiny model.
+inline const std::string& head_file_folder() {
+  static const std::string folder = [] {
+    std::string path = testing::TempDir() + "kvscope-tiny-lane-" + std::to_string(getpid());
+    std::filesystem::create_directories(path);
+    std::ofstream file(path + "/heads.json");
+    const char* comma = "{";
+    for (int l = 0; l < 4; ++l)
+      for (int h = 0; h < 12; ++h, comma = ", ") file << comma << '"' << l << '-' << h << "\": [" << (h * 7 + l * 5) % 11 << ", 1.5]";
+    file << "}";
+    return path;
+  }();
+  return folder;
+}
+
 /// All heads of a small model under one policy, fed with random queries, keys and values.
 class TinyLane {
  public:
   TinyLane(const std::string& spec, const ModelConfig& model, int n_prompt, PromptMode mode, unsigned seed)
       : model_(model),
         random_(seed),
-        policy(Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .seed = 0})),
+        policy(Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .seed = 0, .folder = head_file_folder()})),
         heads(static_cast<std::size_t>(model.n_layers * model.n_kv_heads)) {}
 
   std::vector<double> row(double scale = 1.0) {
