@@ -37,7 +37,10 @@ class Checks:
 
 def check_merge(m, events, votes_bias, c, where):
     weights = dict(zip(m["members"], m["weights"]))
-    c.near("weights of a merge add up to 1", sum(m["weights"]), 1.0, EXACT, where)
+    spread = any(e["kind"] == "spread" and m["into"] in e["into"] for e in events)
+    forms = {e.get("form") for e in events if e["kind"] == "merge" and e["into"] == m["into"]}
+    if not spread and (m["T"] or "code" not in forms):                        # POLICIES.md section 7 names the two that are not convex
+        c.near("weights of a merge add up to 1", sum(m["weights"]), 1.0, EXACT, where)
     c.true("a merge begins with its target", m["members"][0] == m["into"], where)
     for e in events:
         if e["kind"] == "merge" and e["into"] == m["into"] and e["pos"] in weights:   # a target may be merged into several times
@@ -97,6 +100,8 @@ def check_lane(trace, lane, c):
             for m in head["merges"]:
                 check_merge(m, head["events"], votes_bias, c, spot)
             for e in head["events"]:
+                if e["kind"] == "spread":                                     # its token goes with the evict event that follows
+                    continue
                 gone = members.pop(e["pos"])
                 if e["kind"] == "merge":
                     members[e["into"]] |= gone
