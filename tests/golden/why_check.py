@@ -42,8 +42,16 @@ def check_merge(m, events, votes_bias, c, where):
     if not spread and (m["T"] or "code" not in forms):                        # POLICIES.md section 7 names the two that are not convex
         c.near("weights of a merge add up to 1", sum(m["weights"]), 1.0, EXACT, where)
     c.true("a merge begins with its target", m["members"][0] == m["into"], where)
-    for e in events:
-        if e["kind"] == "merge" and e["into"] == m["into"] and e["pos"] in weights:   # a target may be merged into several times
+    own = [e for e in events if e["kind"] == "merge" and e["into"] == m["into"] and e["pos"] in weights]   # a target may be merged into several times
+    if len(own) > 1 and all(abs(sum(e["weights"]) - 1) < EXACT for e in own):  # one after the other: the merge holds what is left of each
+        after = {m["into"]: 1.0}
+        for e in own:
+            after = {p: w * e["weights"][1] for p, w in after.items()}
+            after[e["pos"]] = e["weights"][0]
+        for p, w in after.items():
+            c.near("a chain of events ends at the weights of its merge", w, weights[p], EXACT, where)
+    else:
+        for e in own:
             c.near("event and merge name the same weight", e["weights"][0], weights[e["pos"]], EXACT, where)
             c.near("event and merge name the same weight", e["weights"][1], weights[m["into"]], EXACT, where)
     if not m["T"]:                                                            # no predicted log-scores: not section 5
