@@ -37,13 +37,11 @@ std::string text_of(const Session& session, int n_tokens) {
   return text;
 }
 
-/// The catalog's policies at a ratio, without the reference, repeated until there are n.
+/// The first n lanes of a fixed list at a ratio, beside the full cache.
 std::vector<std::string> lanes(int n, const std::string& ratio) {
   std::vector<std::string> out;
-  while (static_cast<int>(out.size()) < n) {
-    for (const PolicyInfo& info : policies()) {
-      if (info.name != reference_policy() && static_cast<int>(out.size()) < n) out.push_back(info.name + ":ratio=" + ratio);
-    }
+  for (const char* name : {"streaming", "h2o", "keepkv", "snapkv", "weightedkv", "zeromerge", "kvmerger"}) {
+    if (static_cast<int>(out.size()) < n) out.push_back(std::string(name) + ":ratio=" + ratio);
   }
   return out;
 }
