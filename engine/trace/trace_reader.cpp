@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -254,8 +255,7 @@ void Reader::slots(const JsonCursor& list, int position, HeadRecord& record) {
 }
 
 void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
-  std::vector<int> spread;  // of the eviction that follows
-  int spread_pos = -1;
+  Event spread;  // belongs to the eviction of the same token right after it
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JsonCursor e = list.at(i);
     const std::string& kind = e.at("kind").text();
@@ -269,16 +269,16 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
         event.w_target = e.at("weights").at(std::size_t(1)).real_or_null();
       }
     } else if (kind == "spread") {
-      spread = e.at("into").wholes(0, position);
-      spread_pos = event.pos;
+      spread.pos = event.pos;
+      spread.spread = e.at("into").wholes(0, position);
       continue;
     } else if (kind != "evict") {
       unknown_events_.insert(kind.substr(0, 40));
       continue;
     }
-    if (event.kind == Event::Kind::evict && event.pos == spread_pos) event.spread = std::move(spread);
-    spread.clear();
-    spread_pos = -1;
+    if (!spread.spread.empty() && (event.kind != Event::Kind::evict || event.pos != spread.pos))
+      e.fail(fmt::format("the eviction of token {}, whose value the event before it spreads", spread.pos));
+    event.spread = std::exchange(spread.spread, {});
     if (e.has("score")) event.score = e.at("score").real_or_null();
     if (e.has("cos")) event.cos = e.at("cos").real_or_null();
     if (e.has("gamma")) event.gamma = e.at("gamma").real_or_null();
@@ -286,6 +286,7 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
     if (e.has("fallback")) event.fallback = e.at("fallback").flag();
     record.events.push_back(std::move(event));
   }
+  if (!spread.spread.empty()) list.fail(fmt::format("the eviction of token {} after the spreading of its value", spread.pos));
 }
 
 void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {

@@ -98,10 +98,30 @@ TEST(TraceReader, IgnoresUnknownKeysAndNamesUnknownEvents) {
   t["later"] = {{"a", 1}};
   t["lanes"][1]["steps"][0]["heads"][0]["theta"] = 4;
   auto& events = t["lanes"][1]["steps"][1]["heads"][0]["events"];
-  events.insert(events.begin(), json({{"kind", "spread"}, {"pos", 2}, {"into", {0, 1}}, {"weights", {0.5, 1}}}));
+  events.insert(events.begin(), json({{"kind", "split"}, {"pos", 2}, {"into", {0, 1}}}));
   const Trace trace = read_trace(t.dump(), "t.json");
   EXPECT_EQ(trace.snapshot.lanes[1].steps[1]->heads[0].events.size(), 1u);
-  EXPECT_THAT(trace.warnings, ::testing::ElementsAre("events of kind 'spread' were left out"));
+  EXPECT_THAT(trace.warnings, ::testing::ElementsAre("events of kind 'split' were left out"));
+}
+
+TEST(TraceReader, ASpreadValueBelongsToTheEvictionRightAfterIt) {
+  const auto with_events = [](const json& events) {
+    json t = json::parse(trace_text(sample_run()));
+    t["lanes"][1]["steps"][1]["heads"][0]["events"] = events;
+    return t.dump();
+  };
+  const json spread = {{"kind", "spread"}, {"pos", 2}, {"into", {0, 1}}, {"weights", {0.5, 1}}}, evict = {{"kind", "evict"}, {"pos", 2}};
+  const Trace trace = read_trace(with_events({spread, evict}), "t.json");
+  const std::vector<Event>& events = trace.snapshot.lanes[1].steps[1]->heads[0].events;
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].spread, std::vector<int>({0, 1}));
+  EXPECT_THAT(trace.warnings, ::testing::IsEmpty());
+  EXPECT_EQ(message_of(with_events(json::array({spread}))),
+            "t.json: lanes[1].steps[1].heads[0].events: expected the eviction of token 2 after the spreading of its value, got a list of 1");
+  const json merge = {{"kind", "merge"}, {"pos", 2}, {"into", 1}};
+  EXPECT_THAT(message_of(with_events({spread, merge})), ::testing::HasSubstr("events[1]: expected the eviction of token 2"));
+  const json outside = {{"kind", "spread"}, {"pos", 2}, {"into", {99}}};
+  EXPECT_THAT(message_of(with_events({outside, evict})), ::testing::HasSubstr("events[0].into"));
 }
 
 TEST(TraceReader, SaysWhereAndWhatItExpected) {

@@ -78,6 +78,18 @@ TEST(TraceWriter, WritesOnlyWhatAnEventKnows) {
             json({{"kind", "merge"}, {"pos", 2}, {"into", 1}, {"weights", {0.5, 0.5}}, {"form", "bias"}, {"fallback", true}}));
 }
 
+TEST(TraceWriter, WritesTheSpreadingOfAValueBeforeTheEviction) {
+  Snapshot s = sample_run();
+  StepRecord step = *s.lanes[1].steps[1];
+  step.heads[0].events[0].spread = {0, 3};
+  step.heads[0].merge_theta = 0.5;
+  s.lanes[1].steps[1] = std::make_shared<StepRecord>(step);
+  const json heads = parsed(s)["lanes"][1]["steps"][1]["heads"];
+  EXPECT_EQ(heads[0]["events"], json::parse(R"([{"kind":"spread","pos":2,"into":[0,3],"weights":[0.5,1]},{"kind":"evict","pos":2,"score":0.125}])"));
+  EXPECT_EQ(heads[0]["kvmerger_theta"], 0.5);
+  EXPECT_FALSE(heads[1].contains("kvmerger_theta"));
+}
+
 TEST(TraceWriter, DropsHeadsForSummaryAndSlotsForEvents) {
   EXPECT_FALSE(parsed(sample_run(), Detail::summary)["lanes"][1]["steps"][0].contains("heads"));
   const json head = parsed(sample_run(), Detail::events)["lanes"][1]["steps"][0]["heads"][0];
