@@ -186,7 +186,8 @@ Why why_of(const HeadPick& pick, int token) {
   out.budget = head.budget;
   out.slots_before = static_cast<int>(head.pos.size() + head.events.size());
   out.cost = head.compress_rel_l2;
-  out.threshold = param_number(*pick.run, "threshold");
+  // A threshold found anew in each step is the one that decided, whatever the parameter says.
+  out.threshold = std::isfinite(head.merge_theta) ? head.merge_theta : param_number(*pick.run, "threshold");
   out.next_score = head.cutoff;
   for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i) {
     if (!std::isfinite(head.score[i])) continue;

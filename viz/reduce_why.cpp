@@ -156,6 +156,14 @@ std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, c
   out.push_back(had_to_go(snapshot, why));
   out.push_back(where_to(snapshot, why));
   if (why.event.kind == Event::Kind::evict) {
+    if (!why.event.spread.empty()) {
+      WhyStep spread;
+      const auto n = static_cast<int>(why.event.spread.size());
+      spread.title = fmt::format("Its value went on in equal parts to {} {}", format_count(n), n == 1 ? "slot" : "slots");
+      spread.lines.push_back(fmt::format("v += v{}/{} for slots {} to {}; keys stay", subscript(why.event.pos), n, why.event.spread.front(),
+                                         why.event.spread.back()));
+      out.push_back(std::move(spread));
+    }
     WhyStep lost;
     lost.title = why.removed_votes == 1 ? "Its vote is lost" : fmt::format("Its {} are lost", votes_text(why.removed_votes));
     lost.lines.push_back(fmt::format("{} lost in this head up to step {}", votes_text(pick.values->evicted_votes), pick.step));

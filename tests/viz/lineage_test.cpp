@@ -195,6 +195,24 @@ TEST_F(SmallRun, WhyOfAGoneTokenIsItsOwnRemoval) {
   EXPECT_EQ(why_steps(snapshot, at(7), evicted)[1].title, "Nothing takes it over: it is evicted");
 }
 
+TEST_F(SmallRun, WhySaysWhereTheValueOfAnEvictedSlotWent) {
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[6]);
+  step->heads[0].events[0].spread = {3, 4};
+  snapshot.lanes[1].steps[6] = step;
+  const std::vector<WhyStep> steps = why_steps(snapshot, at(7), why_of(at(7), 0));
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_EQ(steps[2].title, "Its value went on in equal parts to 2 slots");
+  EXPECT_EQ(steps[2].lines[0], "v += v₀/2 for slots 3 to 4; keys stay");
+}
+
+TEST_F(SmallRun, AThresholdFoundInTheStepGoesBeforeTheParameter) {
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[7]);
+  step->heads[0].merge_theta = 0.875;
+  snapshot.lanes[1].steps[7] = step;
+  EXPECT_DOUBLE_EQ(why_of(at(7), 3).threshold, 0.875);
+  EXPECT_DOUBLE_EQ(why_of(at(7), 2).threshold, 0.8);
+}
+
 TEST_F(SmallRun, ASlotThatNothingHappenedToHasNoReasons) {
   EXPECT_EQ(why_of(at(7), 4).step, -1);
   EXPECT_TRUE(why_steps(snapshot, at(7), why_of(at(7), 4)).empty());
