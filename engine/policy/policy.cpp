@@ -38,6 +38,7 @@ class CompositePolicy final : public Policy {
         needs_(other.needs_),
         layer_needs_(other.layer_needs_),
         budgets_(other.budgets_),
+        first_budgets_(other.first_budgets_),
         nan_scores_(other.nan_scores_) {}
   explicit CompositePolicy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads) {
     const PolicyRow& row = *lane_.parts.row;
@@ -59,9 +60,11 @@ class CompositePolicy final : public Policy {
     allocation_->require(needs_);
 
     if (setup.mode == PromptMode::stream && allocation_->needs_prompt())
-      throw UsageError(fmt::format("lane {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec)));
+      throw UsageError(
+          fmt::format("lane {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec)));
     shape_ = {setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};
     budgets_ = nothing_to_distribute() ? UniformAllocation().budgets(shape_) : raised(allocation_->budgets(shape_));
+    first_budgets_ = budgets_;
     for (int l = 0; l < shape_.n_layers; ++l) {
       layer_needs_.push_back(needs_);
       ranking_->require_in_layer(layer_needs_.back(), recent(l, 0));
@@ -73,7 +76,10 @@ class CompositePolicy final : public Policy {
   bool compresses() const override { return allocation_->limits(); }
   Positions positions() const override {
     const std::string& text = lane_.params.text("positions");
-    return text.empty() ? lane_.parts.row->positions : text == "cache" ? Positions::cache : text == "ceiling" ? Positions::ceiling : Positions::original;
+    return text.empty()        ? lane_.parts.row->positions
+           : text == "cache"   ? Positions::cache
+           : text == "ceiling" ? Positions::ceiling
+                               : Positions::original;
   }
   int ceiling() const override { return slots_ - protection(slots_).sinks; }
   Bias bias() const override {
@@ -99,6 +105,7 @@ class CompositePolicy final : public Policy {
     return own.empty() ? ranking_->statistic(slots) : own;
   }
   int nan_scores() const override { return nan_scores_; }
+  bool decides_like(const Policy& other) const override;
   std::unique_ptr<Policy> clone() const override { return std::make_unique<CompositePolicy>(*this); }
 
  private:
@@ -121,9 +128,9 @@ class CompositePolicy final : public Policy {
   ResolvedLane lane_;
   int n_kv_heads_;
   BudgetShape shape_;
-  int slots_ = 0;                           // C
-  int observed_ = 0;                        // w
-  int refresh_ = 0;                         // R; 0: never again
+  int slots_ = 0;     // C
+  int observed_ = 0;  // w
+  int refresh_ = 0;   // R; 0: never again
   std::uint64_t seed_ = 0;
   std::shared_ptr<const Ranking> ranking_;  // these three never change: copies share them
   std::shared_ptr<const Selection> selection_;
@@ -132,6 +139,7 @@ class CompositePolicy final : public Policy {
   StatNeeds needs_;
   std::vector<StatNeeds> layer_needs_;
   std::vector<std::optional<int>> budgets_;
+  std::vector<std::optional<int>> first_budgets_;  // before any compression moved them
   int nan_scores_ = 0;
 };
 
@@ -197,6 +205,14 @@ HeadDecision CompositePolicy::ranked(const HeadView& head, std::optional<bool> l
   d.score = ranking_->score(head);
   d.tie_break = ranking_->tie_break(head);
   return d;
+}
+
+bool CompositePolicy::decides_like(const Policy& other) const {
+  const auto* twin = dynamic_cast<const CompositePolicy*>(&other);
+  if (!twin || first_budgets_ != twin->first_budgets_ || name() != twin->name()) return false;
+  const std::vector<ResolvedParam> a = params(), b = other.params();
+  return std::ranges::equal(
+      a, b, [](const ResolvedParam& x, const ResolvedParam& y) { return x.key == y.key && x.text == y.text && x.number == y.number; });
 }
 
 /// One decision for all heads: each gets the mean of their scores.

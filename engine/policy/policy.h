@@ -102,6 +102,10 @@ class Policy {
   /// NaN scores met so far; they rank as -inf.
   virtual int nan_scores() const = 0;
 
+  /// True if a run under `other` would have made every decision this one made: the same parameters, and the same budgets at the start
+  /// (a ratio may give the same slots for a longer prompt). Both of the same specification.
+  virtual bool decides_like(const Policy& other) const = 0;
+
   /// A copy with the same allocations and counters (checkpoints, forks).
   virtual std::unique_ptr<Policy> clone() const = 0;
 };

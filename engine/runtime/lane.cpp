@@ -88,7 +88,7 @@ void Lane::load_prompt(PromptRun& prompt) {
       head.kv = backend_.make_kv(n);
       for (const KvSegment& s : prompt.history(l).segments(h)) backend_.append_kv(head.kv, s.k, s.v, s.n);
       HeadRecord& record = head_record(l, h);
-      record.attended = head.slots.pos;
+      if (setup_.record.captures) record.attended = head.slots.pos;
       record.local_rel_l2 = record.local_l1_wo = record.attention_loss = 0;  // the prompt itself ran uncompressed
       if (setup_.record.captures) {
         record.attention = mean_over_group(prompt.last_attention(l).subspan(static_cast<std::size_t>(h) * group * n, static_cast<std::size_t>(group) * n), group);
@@ -184,7 +184,7 @@ void Lane::observe(const LayerRows& rows, int, int h, HeadRecord& record) {
     const Stopwatch watch(compress_ms);
     observe_step(head.slots, policy_->needs(rows.layer), config_.group(), job.host_p, job.host_z);
   }
-  record.attended = head.slots.pos;
+  if (setup_.record.captures) record.attended = head.slots.pos;
   if (setup_.record.captures) record.attention = mean_over_group(job.host_p, config_.group());
   if (layers_[rows.layer].shadow && job.removed_before && (setup_.record.measures || setup_.record.captures)) {
     job.host_p_full.resize(static_cast<std::size_t>(config_.group()) * (record_->position + 1));

@@ -22,19 +22,8 @@ RecordOptions record_options(const RunRequest& request) {
 
 /// What decides the tokens after the prompt.
 bool same_continuation(const RunRequest& a, const RunRequest& b) {
-  return a.follow == b.follow && a.temperature == b.temperature && a.seed == b.seed && (a.follow != Follow::file || a.follow_ids == b.follow_ids);
-}
-
-/// Two policies that decide alike: the same parameters and the same budget for every head (a ratio may give the same slots for a longer prompt).
-bool decides_alike(const Policy& a, const Policy& b, const ModelConfig& config) {
-  for (int l = 0; l < config.n_layers; ++l) {
-    for (int h = 0; h < config.n_kv_heads; ++h) {
-      if (a.budget(l, h) != b.budget(l, h) || a.recent(l, h) != b.recent(l, h)) return false;
-    }
-  }
-  const auto pa = a.params(), pb = b.params();
-  return std::equal(pa.begin(), pa.end(), pb.begin(), pb.end(),
-                    [](const ResolvedParam& x, const ResolvedParam& y) { return x.key == y.key && x.text == y.text && x.number == y.number; });
+  return a.follow == b.follow && a.temperature == b.temperature && a.seed == b.seed &&
+         (a.follow != Follow::file || a.follow_ids == b.follow_ids);
 }
 
 }  // namespace
@@ -111,13 +100,15 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
   for (const std::string& spec : specs) {
     std::unique_ptr<Lane> lane;
     for (auto& old : lanes) {
-      if (!old || old->setup().spec != spec || old->setup().seed != request.seed || !(old->setup().record == record_options(request))) continue;
+      if (!old || old->setup().spec != spec || old->setup().seed != request.seed || !(old->setup().record == record_options(request)))
+        continue;
       auto saved = std::move(checkpoints[old.get()]);
       checkpoints.erase(old.get());
-      const Lane::Setup setup{.spec = spec, .mode = request.mode, .n_prompt = n_prompt, .seed = request.seed, .record = record_options(request)};
+      const Lane::Setup setup{
+          .spec = spec, .mode = request.mode, .n_prompt = n_prompt, .seed = request.seed, .record = record_options(request)};
       if (!same_prompt) {
         const auto fresh = make_policy(spec, request, n_prompt);
-        if (!stream || !decides_alike(old->policy(), *fresh, model.config())) {
+        if (!stream || !old->policy().decides_like(*fresh)) {
           old.reset();
           break;
         }
@@ -156,8 +147,9 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
   last = request;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     if (lanes[i]) continue;
-    lanes[i] = std::make_unique<Lane>(*backend, model,
-                                      Lane::Setup{.spec = specs[i], .mode = mode, .n_prompt = n_prompt, .seed = request.seed, .record = record_options(request)});
+    lanes[i] = std::make_unique<Lane>(
+        *backend, model,
+        Lane::Setup{.spec = specs[i], .mode = mode, .n_prompt = n_prompt, .seed = request.seed, .record = record_options(request)});
   }
 }
 
