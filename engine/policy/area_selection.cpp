@@ -2,21 +2,18 @@
 #include "policy/area_selection.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kvscope {
 namespace {
 
-/// TopSelection with other numbers than the head's own.
-void select_top(HeadDecision& head, int n_keep, const std::vector<char>& stays, int step) {
-  HeadDecision other;
-  other.view = head.view;
-  other.budget = n_keep;
-  other.is_protected = stays;
-  other.score = head.score;
-  other.tie_break = head.tie_break;
-  TopSelection(RemovalOrder::by_pos).select(other, step);
-  head.keep = std::move(other.keep);
-  head.gone = std::move(other.gone);
+/// TopSelection, as if the budget were n_keep and these slots protected.
+void select_top(HeadDecision& head, int n_keep, std::vector<char> stays, int step) {
+  const std::optional<int> budget = std::exchange(head.budget, n_keep);
+  head.is_protected.swap(stays);
+  TopSelection(RemovalOrder::by_pos).select(head, step);
+  head.is_protected.swap(stays);
+  head.budget = budget;
 }
 
 }  // namespace
@@ -33,7 +30,7 @@ void ContextSelection::select(HeadDecision& head, int step) const {
   for (std::size_t i = 0; i < stays.size(); ++i) stays[i] = stays[i] || residual[i];
   const auto n_stay = static_cast<int>(std::ranges::count(stays, 1));
   const int share = std::max(0, head.budget.value_or(0) - n_protected - places_);
-  select_top(head, n_stay + share, stays, step);
+  select_top(head, n_stay + share, std::move(stays), step);
 }
 
 }  // namespace kvscope

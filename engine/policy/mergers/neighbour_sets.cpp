@@ -26,20 +26,29 @@ void walk_sets(int n, Joins joins, Open open, Join join) {
   }
 }
 
+/// a . b in four sums side by side, so that it need not wait for one addition after the other.
+double dot(std::span<const double> a, std::span<const double> b) {
+  double sum[4] = {0, 0, 0, 0};
+  std::size_t d = 0;
+  for (; d + 4 <= a.size(); d += 4)
+    for (std::size_t x = 0; x < 4; ++x) sum[x] += a[d + x] * b[d + x];
+  for (; d < a.size(); ++d) sum[0] += a[d] * b[d];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
 }  // namespace
 
 KeyRows::KeyRows(std::vector<double> keys, int n) : keys_(std::move(keys)), norm_(at(n)), width_(n > 0 ? keys_.size() / at(n) : 0) {
   for (int i = 0; i < n; ++i) {
     const std::span<const double> k = row(i);
-    norm_[at(i)] = std::sqrt(std::inner_product(k.begin(), k.end(), k.begin(), 0.0));
+    norm_[at(i)] = std::sqrt(dot(k, k));
   }
 }
 
 double KeyRows::cosine(int i, int j) const {
   const double norms = norm_[at(i)] * norm_[at(j)];
   if (!(norms > 0)) return 0;
-  const std::span<const double> a = row(i), b = row(j);
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0) / norms;
+  return dot(row(i), row(j)) / norms;
 }
 
 double KeyRows::distance(int i, int j) const {

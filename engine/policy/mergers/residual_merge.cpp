@@ -9,15 +9,6 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// A residual slot while others are fused into it.
-struct Place {
-  int slot = 0;
-  std::vector<double> key;
-  double votes = 0, decayed = 0;
-  std::vector<int> members;           // slot first
-  std::vector<double> member_votes;
-};
-
 }  // namespace
 
 void ResidualMerger::merge(HeadDecision& head) {
@@ -36,45 +27,57 @@ void ResidualMerger::merge(HeadDecision& head) {
 
   std::vector<int> wanted(residual);
   wanted.insert(wanted.end(), fused.begin(), fused.end());
-  const std::vector<double> keys = head.view.keys->keys(wanted);
-  const std::size_t width = keys.size() / wanted.size();
+  std::vector<double> keys = head.view.keys->keys(wanted);  // the residual rows change on the way
+  const std::size_t width = keys.size() / wanted.size(), n_places = residual.size();
   const auto key = [&](std::size_t i) { return std::span(keys).subspan(i * width, width); };
-  std::vector<Place> places;
-  for (std::size_t r = 0; r < residual.size(); ++r) {
-    const std::size_t i = at(residual[r]);
-    const double votes = slots.votes[i];
-    places.push_back({residual[r], {key(r).begin(), key(r).end()}, votes, slots.decayed[i], {residual[r]}, {votes}});
+  std::vector<double> votes, decayed;  // of the residual slots
+  for (const int r : residual) {
+    votes.push_back(slots.votes[at(r)]);
+    decayed.push_back(slots.decayed[at(r)]);
   }
+  std::vector<int> merge_of(n_places, -1);  // in plan.merges
 
   for (std::size_t x = 0; x < fused.size(); ++x) {
     const int c = fused[x];
-    const std::span<const double> k = key(residual.size() + x);
-    std::vector<double> products;
-    for (const Place& p : places) products.push_back(std::inner_product(k.begin(), k.end(), p.key.begin(), 0.0));
-    Place& r = places[static_cast<std::size_t>(std::ranges::max_element(products) - products.begin())];
-    const double votes = slots.votes[at(c)], total = r.votes + votes;
+    const std::span<const double> k = key(n_places + x);
+    std::size_t r = 0;
+    double best = 0;
+    for (std::size_t p = 0; p < n_places; ++p) {
+      const double product = std::inner_product(k.begin(), k.end(), key(p).begin(), 0.0);
+      if (p > 0 && !(product > best)) continue;
+      r = p;
+      best = product;
+    }
+    const double more = slots.votes[at(c)], total = votes[r] + more;
     Removal removal = removal_of(head, c);
-    removal.target = r.slot;
-    removal.w_removed = votes / total;
-    removal.w_target = r.votes / total;
-    for (std::size_t d = 0; d < width; ++d) r.key[d] = removal.w_target * r.key[d] + removal.w_removed * k[d];
-    r.votes = total;
-    r.decayed = std::max(r.decayed, slots.decayed[at(c)]);
-    r.members.push_back(c);
-    r.member_votes.push_back(votes);
+    removal.target = residual[r];
+    removal.w_removed = more / total;
+    removal.w_target = votes[r] / total;
+    const std::span<double> k_r = key(r);
+    for (std::size_t d = 0; d < width; ++d) k_r[d] = removal.w_target * k_r[d] + removal.w_removed * k[d];
+    if (merge_of[r] < 0) {
+      merge_of[r] = static_cast<int>(head.plan.merges.size());
+      Merge& merge = head.plan.merges.emplace_back();
+      merge.target = residual[r];
+      merge.members = {residual[r]};
+      merge.key_weights = {votes[r]};
+    }
+    // the means one after the other are one mean, weighted by votes
+    Merge& merge = head.plan.merges[at(merge_of[r])];
+    merge.members.push_back(c);
+    merge.key_weights.push_back(more);
+    votes[r] = total;
+    decayed[r] = std::max(decayed[r], slots.decayed[at(c)]);
     head.plan.removals.push_back(std::move(removal));
   }
 
-  for (Place& p : places) {
-    if (p.members.size() == 1) continue;
-    Merge merge;  // the means one after the other are one mean, weighted by votes
-    merge.target = p.slot;
-    merge.members = std::move(p.members);
-    for (const double votes : p.member_votes) merge.key_weights.push_back(votes / p.votes);
+  for (std::size_t r = 0; r < n_places; ++r) {
+    if (merge_of[r] < 0) continue;
+    Merge& merge = head.plan.merges[at(merge_of[r])];
+    for (double& w : merge.key_weights) w /= votes[r];
     merge.value_weights = merge.key_weights;
-    merge.decayed = p.decayed;
-    if (!head.plan.score.empty()) head.plan.score[at(p.slot)] = p.decayed;
-    head.plan.merges.push_back(std::move(merge));
+    merge.decayed = decayed[r];
+    if (!head.plan.score.empty()) head.plan.score[at(residual[r])] = decayed[r];
   }
 }
 

@@ -36,7 +36,12 @@ void ValueSpreadMerger::spread(HeadDecision& head, int step) const {
         int& place = merge_of[static_cast<std::size_t>(*t)];
         if (place < 0) {
           place = static_cast<int>(head.plan.merges.size());
-          head.plan.merges.push_back({.target = *t, .members = {*t}, .value_weights = {1.0}});
+          Merge& merge = head.plan.merges.emplace_back();
+          merge.target = *t;
+          merge.members.reserve(2);
+          merge.members.push_back(*t);
+          merge.value_weights.reserve(2);
+          merge.value_weights.push_back(1.0);
         }
         Merge& merge = head.plan.merges[static_cast<std::size_t>(place)];
         merge.members.push_back(i);
