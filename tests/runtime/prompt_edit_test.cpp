@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lanes ask about the prompt besides sums of attention, after edits: kept, gone back for, or gathered anew.
+#include "runs.h"
+
+namespace kvscope {
+namespace {
+
+using namespace kvscope::testing;
+
+RunRequest request_of(std::vector<int> ids, std::vector<std::string> lanes, PromptMode mode) {
+  RunRequest request;
+  request.prompt_ids = std::move(ids);
+  request.lanes = std::move(lanes);
+  request.mode = mode;
+  request.n_generate = 3;
+  return request;
+}
+
+const std::vector<std::string> kLanes = {"knorm:slots=12",
+                                         "scissorhands:slots=16,window=100",
+                                         "scissorhands:slots=16,window=30",
+                                         "pyramidinfer:slots=20,recent=0.5",
+                                         "lm_infinite:slots=12,sinks=3",
+                                         "criticalkv:slots=12,base=adakv,window=4,refresh=1",
+                                         "criticalkv:slots=12,base=headkv,scores=headkv.json,refresh=2",
+                                         "keepkv:slots=12,base=h2o",
+                                         "keepkv:slots=12,base=snapkv,window=4",
+                                         "keepkv:slots=12,base=pyramidinfer"};
+
+void expect_edits_change_nothing(std::vector<std::string> lanes, PromptMode mode) {
+  Session edited = open_session(tiny_model());
+  std::vector<int> ids = random_ids(150, 64, 4);
+  run(edited, request_of(ids, lanes, mode));
+  for (const int at : {149, 64, 63, 20}) {
+    SCOPED_TRACE(at);
+    ids[at] = (ids[at] + 1) % 64;
+    Session fresh = open_session(tiny_model());
+    expect_same_run(run(edited, request_of(ids, lanes, mode)), run(fresh, request_of(ids, lanes, mode)));
+  }
+  for (const int length : {152, 129, 40}) {
+    SCOPED_TRACE(length);
+    ids.resize(length, 5);
+    Session fresh = open_session(tiny_model());
+    expect_same_run(run(edited, request_of(ids, lanes, mode)), run(fresh, request_of(ids, lanes, mode)));
+  }
+}
+
+TEST(PromptEdit, GivesTheSameRunAsAFreshSession) {
+  std::vector<std::string> lanes = kLanes;
+  for (const char* spec : {"duo:slots=12,sinks=2", "duo:slots=30,sinks=1,sparsity=0.25"})
+    lanes.push_back(spec);  // two pairs of sinks and recent
+  expect_edits_change_nothing(lanes, PromptMode::prefill);
+}
+
+TEST(PromptEdit, InStreamModeTheSameRunAsAFreshSession) { expect_edits_change_nothing(kLanes, PromptMode::stream); }
+
+TEST(PromptEdit, ALaneThatAsksForMoreGetsItWithoutANewSession) {
+  const std::vector<int> ids = random_ids(100, 64, 5);
+  Session session = open_session(tiny_model());
+  std::vector<std::string> lanes;
+  for (const char* spec : {"h2o:slots=12", "scissorhands:slots=16,window=20", "scissorhands:slots=16,window=90", "knorm:slots=12",
+                           "duo:slots=12,sinks=2", "duo:slots=12,sinks=3"}) {
+    lanes.push_back(spec);
+    SCOPED_TRACE(spec);
+    Session fresh = open_session(tiny_model());
+    expect_same_run(run(session, request_of(ids, lanes, PromptMode::prefill)), run(fresh, request_of(ids, lanes, PromptMode::prefill)));
+  }
+}
+
+TEST(PromptEdit, BudgetsOfAStreamedLaneMoveButItsStepsStay) {
+  const std::vector<int> ids = random_ids(90, 64, 6);
+  Session session = open_session(tiny_model());
+  const RunRequest request = request_of(ids, {"adakv:slots=10,window=2"}, PromptMode::stream);
+  const Snapshot before = run(session, request);
+  RunRequest longer = request;
+  longer.prompt_ids.push_back(3);
+  const Snapshot after = run(session, longer);
+  for (int s = 0; s < 64; ++s) EXPECT_EQ(after.lanes[1].steps[s], before.lanes[1].steps[s]) << "the very same record, not computed again";
+}
+
+}  // namespace
+}  // namespace kvscope
