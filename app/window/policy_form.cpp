@@ -208,9 +208,12 @@ void PolicyForm::refresh() {
   }
   const bool editable = m_lane > 0 && !parsed.name.empty();
   if (parsed.name != m_policy) rebuildFields(parsed.name);
+  // the fields of all bases are there, those of the chosen one can be edited
+  const std::vector<ParamInfo> taken = parsed.name.empty() ? std::vector<ParamInfo>{} : params_of(parsed);
   for (ParamEditor* editor : m_fields) {
     editor->show(given(parsed, editor->info().key));
-    editor->widget()->setEnabled(editable);
+    const bool takes = std::any_of(taken.begin(), taken.end(), [&](const ParamInfo& p) { return p.key == editor->info().key; });
+    editor->widget()->setEnabled(editable && takes);
   }
   m_policies->setCurrentIndex(m_policies->findData(qs(parsed.name)));
   for (QWidget* widget : {static_cast<QWidget*>(m_policies), static_cast<QWidget*>(m_budget), static_cast<QWidget*>(m_unit)}) widget->setEnabled(editable);
