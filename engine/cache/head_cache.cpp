@@ -25,13 +25,15 @@ std::vector<double> CacheGeometry::keys(std::span<const int> slots) const {
   std::vector<double> out(slots.size() * width);
   if (slots.size() * 4 <= static_cast<std::size_t>(n)) {  // a few rows one by one, many together
     for (std::size_t i = 0; i < slots.size(); ++i)
-      backend_->to_double(std::span(out).subspan(i * width, width), static_cast<const std::byte*>(kv_->k.data()) + row_bytes * static_cast<std::size_t>(slots[i]));
+      backend_->to_double(std::span(out).subspan(i * width, width),
+                          static_cast<const std::byte*>(kv_->k.data()) + row_bytes * static_cast<std::size_t>(slots[i]));
     return out;
   }
   std::vector<double> all(static_cast<std::size_t>(n) * width);
   backend_->keys(*kv_, all);
   for (std::size_t i = 0; i < slots.size(); ++i)
-    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(slots[i]) * width), width, out.begin() + static_cast<std::ptrdiff_t>(i * width));
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(slots[i]) * width), width,
+                out.begin() + static_cast<std::ptrdiff_t>(i * width));
   return out;
 }
 

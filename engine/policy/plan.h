@@ -25,31 +25,31 @@ struct Removal {
   double cos = kNone;       // cosine to the nearest kept key, where the policy looks at it
   double gamma = kNone;     // form=zip: length factor of the key
   MergeForm form = MergeForm::none;
-  bool fallback = false;    // zip was out of range and done as bias
+  bool fallback = false;  // zip was out of range and done as bias
 };
 
 /// Target slot = weighted sums of members (target among them), one after the other in order of the vector.
 struct Merge {
   int target = 0;
-  std::vector<int> members;                        // first: target
-  std::vector<double> key_weights;                 // empty: the key stays
+  std::vector<int> members;         // first: target
+  std::vector<double> key_weights;  // empty: the key stays
   double key_scale = 1;
-  std::vector<double> value_weights;               // empty: the value stays
-  std::optional<double> extra;                     // new extra_i of the target
-  std::vector<double> log_score;                   // T_g: new predicted log-score per query head; empty: statistics stay
-  std::optional<double> decayed;                   // new decayed sum of the target
+  std::vector<double> value_weights;  // empty: the value stays
+  std::optional<double> extra;        // new extra_i of the target
+  std::vector<double> log_score;      // T_g: new predicted log-score per query head; empty: statistics stay
+  std::optional<double> decayed;      // new decayed sum of the target
   // what the "why" panel shows (POLICIES.md section 5), per query head
-  std::vector<double> mean_log_score;              // m_g
-  std::vector<double> mu;                          // per member
+  std::vector<double> mean_log_score;  // m_g
+  std::vector<double> mu;              // per member
 };
 
 /// What one compression of one (layer, KV head) does. The runtime applies it; policies change nothing themselves.
 struct Plan {
   std::vector<Removal> removals;  // in the order of the trace's events
   std::vector<Merge> merges;
-  std::vector<double> score;      // ranking score of every slot before removal; NaN: not ranked. Empty: no ranking in this step
-  std::vector<int> to_residual;   // slots that from now on collect others instead of being ranked away (ascending); they stay
-  double theta = kNone;           // cosine above which keys went together, where a policy finds it anew in every compression
+  std::vector<double> score;     // ranking score of every slot before removal; NaN: not ranked. Empty: no ranking in this step
+  std::vector<int> to_residual;  // slots that from now on collect others instead of being ranked away (ascending); they stay
+  double theta = kNone;          // cosine above which keys went together, where a policy finds it anew in every compression
 
   bool changes_slots() const { return !removals.empty() || !to_residual.empty(); }
 };

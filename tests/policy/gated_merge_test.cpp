@@ -26,7 +26,8 @@ test::TinyHead head_of(const test::Rows& keys) {
   return head;
 }
 
-HeadDecision decision(const test::TinyHead& head, const test::RowGeometry& keys, std::vector<int> keep, std::vector<int> gone, int layer = 0) {
+HeadDecision decision(const test::TinyHead& head, const test::RowGeometry& keys, std::vector<int> keep, std::vector<int> gone,
+                      int layer = 0) {
   HeadDecision d;
   d.view = {&head.slots, &keys, layer, 0};
   d.keep = std::move(keep);
@@ -141,8 +142,9 @@ TEST(VarianceAllocation, BudgetsAreSetOnceThePromptWasSeen) {
 
 TEST(VarianceAllocation, NeedsThePromptAtOnce) {
   const ModelConfig model = test::tiny_model(1, 1, 1);
-  EXPECT_THROW(Policy::make({.spec = "d2o:slots=12,alloc=variance", .model = &model, .n_prompt = 40, .mode = PromptMode::stream, .seed = 0}),
-               UsageError);
+  EXPECT_THROW(
+      Policy::make({.spec = "d2o:slots=12,alloc=variance", .model = &model, .n_prompt = 40, .mode = PromptMode::stream, .seed = 0}),
+      UsageError);
 }
 
 }  // namespace

@@ -116,8 +116,9 @@ TEST(TraceReader, ASpreadValueBelongsToTheEvictionRightAfterIt) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].spread, std::vector<int>({0, 1}));
   EXPECT_THAT(trace.warnings, ::testing::IsEmpty());
-  EXPECT_EQ(message_of(with_events(json::array({spread}))),
-            "t.json: lanes[1].steps[1].heads[0].events: expected the eviction of token 2 after the spreading of its value, got a list of 1");
+  EXPECT_EQ(
+      message_of(with_events(json::array({spread}))),
+      "t.json: lanes[1].steps[1].heads[0].events: expected the eviction of token 2 after the spreading of its value, got a list of 1");
   const json merge = {{"kind", "merge"}, {"pos", 2}, {"into", 1}};
   EXPECT_THAT(message_of(with_events({spread, merge})), ::testing::HasSubstr("events[1]: expected the eviction of token 2"));
   const json outside = {{"kind", "spread"}, {"pos", 2}, {"into", {99}}};

@@ -5,8 +5,9 @@
 
 namespace kvscope {
 
-/// Shares of the layers, mean c: softmax(-u_l) * n_layers * c, where u_l is the mean over the heads of layer l of the population variance of
-/// the head's column sums, scaled to [0, 1] between the heads of the layer (0 where they are all equal). columns: [n_layers][n_kv_heads].
+/// Shares of the layers, mean c: softmax(-u_l) * n_layers * c, where u_l is the mean over the heads of layer l of the population variance
+/// of the head's column sums, scaled to [0, 1] between the heads of the layer (0 where they are all equal). columns:
+/// [n_layers][n_kv_heads].
 std::vector<double> variance_shares(std::span<const std::vector<std::span<const double>>> columns, int c);
 
 /// Layers whose heads spread their attention evenly get more (D2O): C everywhere until the prompt was seen, then the shares above.

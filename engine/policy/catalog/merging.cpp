@@ -49,76 +49,85 @@ std::unique_ptr<Merger> into_pivots(const PartSetup& s) {
 
 int residual_places(const Params& params, int slots) { return std::max(1, params.count("residual", slots)); }
 std::unique_ptr<Ranking> by_decayed(const PartSetup& s) { return std::make_unique<DecayedRanking>(s.params.number("lambda")); }
-std::unique_ptr<Selection> context_share(const PartSetup& s) { return std::make_unique<ContextSelection>(residual_places(s.params, s.slots)); }
+std::unique_ptr<Selection> context_share(const PartSetup& s) {
+  return std::make_unique<ContextSelection>(residual_places(s.params, s.slots));
+}
 std::unique_ptr<Merger> into_residual(const PartSetup& s) { return std::make_unique<ResidualMerger>(residual_places(s.params, s.slots)); }
 
 PolicyRow spreading_row() {
-  return {.info = {.name = "cam",
-                   .title = "CaM",
-                   .paper = "CaM: Cache Merging for Memory-efficient LLMs Inference, ICML 2024",
-                   .idea = "Before a token goes, chance decides by its attention whether its value is spread over the tokens after it.",
-                   .ranking = "as its base",
-                   .merging = "value in equal parts to the next m kept tokens, with a chance that grows with its attention; the key is dropped",
-                   .statistic = "accumulated attention",
-                   .params = {choice("base", {"streaming", "h2o"}, "whose ranking and protection are used"),
-                              {.key = "m",
-                               .kind = ParamInfo::Kind::count,
-                               .default_text = "32",
-                               .min = 1,
-                               .max = 65536,
-                               .help = "kept tokens after it that share the value (at most)"},
-                              seed()}},
-          .merger = into_following_values,
-          .bases = {"streaming", "h2o"},
-          .own_keys = {"alpha", "refresh"}};
+  return {
+      .info = {.name = "cam",
+               .title = "CaM",
+               .paper = "CaM: Cache Merging for Memory-efficient LLMs Inference, ICML 2024",
+               .idea = "Before a token goes, chance decides by its attention whether its value is spread over the tokens after it.",
+               .ranking = "as its base",
+               .merging = "value in equal parts to the next m kept tokens, with a chance that grows with its attention; the key is dropped",
+               .statistic = "accumulated attention",
+               .params = {choice("base", {"streaming", "h2o"}, "whose ranking and protection are used"),
+                          {.key = "m",
+                           .kind = ParamInfo::Kind::count,
+                           .default_text = "32",
+                           .min = 1,
+                           .max = 65536,
+                           .help = "kept tokens after it that share the value (at most)"},
+                          seed()}},
+      .merger = into_following_values,
+      .bases = {"streaming", "h2o"},
+      .own_keys = {"alpha", "refresh"}};
 }
 
 PolicyRow gated_row() {
-  return {.info = {.name = "d2o",
-                   .title = "D2O",
-                   .paper = "D2O: Dynamic Discriminative Operations, arXiv:2406.13035",
-                   .idea = "Merges a removed token into the most similar key, if it is as similar as removed tokens of the layer were so far.",
-                   .ranking = "attention accumulated over all queries so far",
-                   .merging = "into the most similar key if the cosine reaches the layer's running mean, weighted by exp(cosine); else evicted",
-                   .statistic = "accumulated attention",
-                   .params = {sinks("4"), recent("0.5"),
-                              number("beta", "0.5", 0, 1, "weight of this step's similarities in the layer's threshold"),
-                              choice("form", {"paper", "code"}, "weights: a true average (paper), or one that shortens keys (authors' code)"),
-                              choice("alloc", {"uniform", "variance"},
-                                     "slots of the layers: equal, or by the variance of the prompt's attention (prefill only)")}},
-          .ranking = by_sum,
-          .selection = top,
-          .allocation = uniform_or_by_variance,
-          .merger = into_alike_enough};
+  return {
+      .info = {.name = "d2o",
+               .title = "D2O",
+               .paper = "D2O: Dynamic Discriminative Operations, arXiv:2406.13035",
+               .idea = "Merges a removed token into the most similar key, if it is as similar as removed tokens of the layer were so far.",
+               .ranking = "attention accumulated over all queries so far",
+               .merging = "into the most similar key if the cosine reaches the layer's running mean, weighted by exp(cosine); else evicted",
+               .statistic = "accumulated attention",
+               .params = {sinks("4"), recent("0.5"),
+                          number("beta", "0.5", 0, 1, "weight of this step's similarities in the layer's threshold"),
+                          choice("form", {"paper", "code"}, "weights: a true average (paper), or one that shortens keys (authors' code)"),
+                          choice("alloc", {"uniform", "variance"},
+                                 "slots of the layers: equal, or by the variance of the prompt's attention (prefill only)")}},
+      .ranking = by_sum,
+      .selection = top,
+      .allocation = uniform_or_by_variance,
+      .merger = into_alike_enough};
 }
 
 PolicyRow neighbour_sets_row() {
-  return {.info = {.name = "kvmerger",
-                   .title = "KVMerger",
-                   .paper = "Model Tells You Where to Merge, arXiv:2407.08454",
-                   .idea = "Keys of neighbouring tokens are alike: joins runs of similar ones around their most attended token, once after the prompt.",
-                   .ranking = "attention accumulated over all queries so far",
-                   .merging = "runs of similar neighbours into their most attended token, by Gaussian weights of the distance to its key",
-                   .statistic = "accumulated attention",
-                   .params = {sinks("0"), recent("0.34"),
-                              share_or_count("heavy", "0.24", "slots of most accumulated attention that are never merged (0.24 = share of the budget)"),
-                              choice("fit", {"budget", "threshold"},
-                                     "the similarity that starts a new run: found so that the budget holds, or fixed (the size is an outcome)"),
-                              number("threshold", "0.75", -2, 2, "fit=threshold: cosine of the keys above which a token joins"),
-                              {.key = "sigma",
-                               .kind = ParamInfo::Kind::text,
-                               .default_text = "mean",
-                               .min = 0,
-                               .max = 1e9,
-                               .choices = {"mean", "eq7"},
-                               .help = "width of the Gaussian: mean distance to the pivot, the paper's Eq. 7, or a number"},
-                              refresh()}},
-          .ranking = by_sum,
-          .selection = heavy_hitters,
-          .allocation = uniform,
-          .merger = into_pivots,
-          .cadence = Cadence::once,
-          .least_free = [](const Params& params, int slots) { return heavy(params, slots) + 1; }};
+  return {
+      .info =
+          {.name = "kvmerger",
+           .title = "KVMerger",
+           .paper = "Model Tells You Where to Merge, arXiv:2407.08454",
+           .idea =
+               "Keys of neighbouring tokens are alike: joins runs of similar ones around their most attended token, once after the prompt.",
+           .ranking = "attention accumulated over all queries so far",
+           .merging = "runs of similar neighbours into their most attended token, by Gaussian weights of the distance to its key",
+           .statistic = "accumulated attention",
+           .params = {sinks("0"),
+                      recent("0.34"),
+                      share_or_count("heavy", "0.24",
+                                     "slots of most accumulated attention that are never merged (0.24 = share of the budget)"),
+                      choice("fit", {"budget", "threshold"},
+                             "the similarity that starts a new run: found so that the budget holds, or fixed (the size is an outcome)"),
+                      number("threshold", "0.75", -2, 2, "fit=threshold: cosine of the keys above which a token joins"),
+                      {.key = "sigma",
+                       .kind = ParamInfo::Kind::text,
+                       .default_text = "mean",
+                       .min = 0,
+                       .max = 1e9,
+                       .choices = {"mean", "eq7"},
+                       .help = "width of the Gaussian: mean distance to the pivot, the paper's Eq. 7, or a number"},
+                      refresh()}},
+      .ranking = by_sum,
+      .selection = heavy_hitters,
+      .allocation = uniform,
+      .merger = into_pivots,
+      .cadence = Cadence::once,
+      .least_free = [](const Params& params, int slots) { return heavy(params, slots) + 1; }};
 }
 
 PolicyRow residual_row() {
@@ -130,7 +139,8 @@ PolicyRow residual_row() {
                    .merging = "into the residual slot of largest dot product, as a mean by counts; bias alpha ln count",
                    .statistic = "decayed attention",
                    .params = {sinks("4"), recent("0.4"),
-                              share_or_count("residual", "0.1", "slots that collect removed tokens (0.1 = a tenth of the budget, at least 1)", 1),
+                              share_or_count("residual", "0.1",
+                                             "slots that collect removed tokens (0.1 = a tenth of the budget, at least 1)", 1),
                               number("alpha", "0.6", 0, 10, "how much the count of a residual slot lifts its attention"),
                               number("lambda", "0.98", 0, 1, "weight of a query against the next one in the score")}},
           .ranking = by_decayed,
