@@ -19,21 +19,20 @@ std::vector<double> CacheGeometry::cosines(std::span<const int> from, std::span<
 }
 
 std::vector<double> CacheGeometry::keys(std::span<const int> slots) const {
-  const int n = kv_->n_slots;
-  if (slots.empty() || n == 0) return {};
-  const std::size_t row_bytes = kv_->k.bytes() / static_cast<std::size_t>(kv_->capacity), width = row_bytes / size_of(backend_->dtype());
+  const auto width = static_cast<std::size_t>(head_dim_), n = static_cast<std::size_t>(kv_->n_slots);
   std::vector<double> out(slots.size() * width);
-  if (slots.size() * 4 <= static_cast<std::size_t>(n)) {  // a few rows one by one, many together
-    for (std::size_t i = 0; i < slots.size(); ++i)
-      backend_->to_double(std::span(out).subspan(i * width, width),
-                          static_cast<const std::byte*>(kv_->k.data()) + row_bytes * static_cast<std::size_t>(slots[i]));
+  if (slots.size() * 4 <= n) {  // a few rows one by one, many together
+    const std::size_t row_bytes = width * size_of(backend_->dtype());
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const auto* row = static_cast<const std::byte*>(kv_->k.data()) + row_bytes * static_cast<std::size_t>(slots[i]);
+      backend_->to_double(std::span(out).subspan(i * width, width), row);
+    }
     return out;
   }
-  std::vector<double> all(static_cast<std::size_t>(n) * width);
+  std::vector<double> all(n * width);
   backend_->keys(*kv_, all);
   for (std::size_t i = 0; i < slots.size(); ++i)
-    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(slots[i]) * width), width,
-                out.begin() + static_cast<std::ptrdiff_t>(i * width));
+    std::copy_n(all.data() + static_cast<std::size_t>(slots[i]) * width, width, out.data() + i * width);
   return out;
 }
 

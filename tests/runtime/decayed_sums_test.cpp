@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "runs.h"
+
+namespace kvscope {
+namespace {
+
+using namespace kvscope::testing;
+
+RunRequest request_of(std::vector<int> ids, std::vector<std::string> lanes) {
+  RunRequest request;
+  request.prompt_ids = std::move(ids);
+  request.lanes = std::move(lanes);
+  request.n_generate = 3;
+  return request;
+}
+
+/// The last lane of a run, alone with the reference.
+Snapshot only_last(Snapshot s) {
+  s.lanes.erase(s.lanes.begin() + 1, s.lanes.end() - 1);
+  return s;
+}
+
+TEST(DecayedSums, LanesWithDifferentWeightsShareOnePrompt) {
+  const std::vector<int> ids = random_ids(150, 64, 1);  // over two chunks
+  const std::string fast = "zeromerge:slots=12,lambda=0.5", slow = "zeromerge:slots=12,lambda=0.99";
+  Session together = open_session(tiny_model()), alone = open_session(tiny_model());
+  const Snapshot both = run(together, request_of(ids, {fast, slow}));
+  EXPECT_NE(both.lanes[1].steps[0]->heads[0].score, both.lanes[2].steps[0]->heads[0].score);
+  expect_same_run(only_last(both), run(alone, request_of(ids, {slow})));
+}
+
+TEST(DecayedSums, AWeightThatNobodyAskedForBeforeIsGatheredAnew) {
+  std::vector<int> ids = random_ids(150, 64, 2);
+  const std::string fast = "zeromerge:slots=12,lambda=0.5", slow = "zeromerge:slots=12,lambda=0.99";
+  Session edited = open_session(tiny_model());
+  run(edited, request_of(ids, {slow}));
+  ids[140] = (ids[140] + 1) % 64;  // would restart in the last chunk
+  Session fresh = open_session(tiny_model());
+  expect_same_run(run(edited, request_of(ids, {fast})), run(fresh, request_of(ids, {fast})));
+  ids[149] = (ids[149] + 1) % 64;
+  Session other = open_session(tiny_model());
+  expect_same_run(run(edited, request_of(ids, {slow, fast})), run(other, request_of(ids, {slow, fast})));
+}
+
+}  // namespace
+}  // namespace kvscope
