@@ -53,6 +53,9 @@ std::vector<TopToken> top_tokens(std::span<const double> log_p, std::span<const 
       if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
     }
   }
+  const auto weight = [&](int id) { return std::max(log_p[id], log_p_reference[id]); };
+  std::stable_sort(ids.begin(), ids.end(), [&](int a, int b) { return weight(a) > weight(b); });
+  ids.resize(std::min<std::size_t>(ids.size(), static_cast<std::size_t>(n)));
   std::vector<TopToken> out;
   for (const int id : ids) {
     out.push_back({.id = id,

@@ -17,8 +17,8 @@ int argmax(std::span<const double> x);
 double kl_divergence(std::span<const double> log_p, std::span<const double> log_q);
 /// The n largest as (index, value), descending; ties: lower index first.
 std::vector<std::pair<int, double>> top(std::span<const double> x, int n);
-/// The candidates that the "output effect" view shows: the `n` best of the reference and of the lane together, most likely in the reference first,
-/// at most 2n. Log-probabilities and logits [vocab] of lane and reference.
+/// The candidates that the "output effect" view shows: the n tokens that are most likely in the reference or in the lane, most likely in the
+/// reference first. Log-probabilities and logits [vocab] of lane and reference.
 std::vector<TopToken> top_tokens(std::span<const double> log_p, std::span<const double> logits, std::span<const double> log_p_reference,
                                  std::span<const double> logits_reference, int n);
 

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
-constexpr int kTopTokens = 9;
+constexpr int kTopTokens = 10;
 constexpr int kCheckpointEvery = 64;  // steps
 constexpr double kPublishEveryMs = 60;
 
@@ -170,7 +170,7 @@ void Session::Impl::close_step(Lane& lane, double ms) {
   record.top1_reference = argmax(reference);
   record.top1_same = record.top1 == record.top1_reference;
   record.logits_top = top(lane.logits, 5);
-  record.top_tokens = top_tokens(log_p, lane.logits, reference, reference_logits[s], kTopTokens);
+  if (lane.setup().record.captures) record.top_tokens = top_tokens(log_p, lane.logits, reference, reference_logits[s], kTopTokens);
   record.ms = ms;
   lane.steps.push_back(lane.take_record());
 }
