@@ -124,11 +124,12 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   painter.setPen(same ? toColor(theme.text) : toColor(theme.changed));
   const int half = width() / 2;
   const QString words = same ? is : was + " → " + is;
-  const int choice_width = std::min(half, painter.fontMetrics().horizontalAdvance(words));
   paintLine(painter, QRect(width() - half, u(2), half, u(32)), Qt::AlignRight, words);
   painter.setFont(typeFont(*this, Type::body));
   painter.setPen(toColor(theme.secondary));
-  paintLine(painter, QRect(width() - half, u(34), half, u(18)), Qt::AlignRight, same ? "top choice, same" : "top choice");
+  const QString caption = same ? "top choice, same" : "top choice";
+  const int caption_width = painter.fontMetrics().horizontalAdvance(caption) + u(10);
+  paintLine(painter, QRect(width() - half, u(34), half, u(18)), Qt::AlignRight, caption);
   // ---- left: the number
   painter.setFont(typeFont(*this, Type::headline, true, TypeFace::tabular));
   painter.setPen(toColor(theme.text));
@@ -140,8 +141,7 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   painter.setPen(toColor(theme.secondary));
   painter.drawText(after, baseline, "nats");
   painter.setFont(typeFont(*this, Type::body));
-  const int label_right = std::min(choice_width, half) < u(90) ? u(90) : half;
-  paintLine(painter, QRect(0, u(34), width() - label_right, u(18)), Qt::AlignLeft,
+  paintLine(painter, QRect(0, u(34), width() - caption_width, u(18)), Qt::AlignLeft,
             reference ? QString("this is the reference itself") : QString("KL(reference ‖ %1), this step").arg(laneTitle(m_workspace)));
   paintHorizontalLine(painter, theme, 0, width(), height() - 1);
 }
