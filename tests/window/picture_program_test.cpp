@@ -18,6 +18,8 @@ Result run(const QStringList& words, bool display = true) {
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   if (!display)
     for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(name);
+  const QTemporaryDir runtime;  // its mode is 0700: without one, Qt says so on the error stream
+  environment.insert("XDG_RUNTIME_DIR", runtime.path());
   process.setProcessEnvironment(environment);
   process.start(KVSCOPE_PROGRAM, words);
   if (!process.waitForFinished(90000)) {
