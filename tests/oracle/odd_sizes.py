@@ -41,9 +41,9 @@ OPTIONS = {
     "keepkv": ["", "window=1,sinks=0,recent=0,threshold=-1", "base=h2o,threshold=-1", "base=snapkv,window=3,threshold=0,kernel=3",
                "base=pyramidinfer,sinks=1,threshold=-1,predict=window,window=100"],
 }
-# Policies that compare keys. Of one token repeated, keys are as near to the one before as to the one after, and equally long: then the last bit of the
-# oracle's matrix products decides, which differs between a prompt and a step.
-BY_KEYS = {"d2o", "kvmerger", "zeromerge", "keepkv", "knorm"}
+# Policies that compare keys or values. Those of one token repeated are equally long, and as near to the one before as to the one after: then the last bit
+# of a matrix product decides.
+BY_KEYS = {"d2o", "kvmerger", "zeromerge", "keepkv", "knorm", "criticalkv"}
 
 
 def cases(r, share, only):
