@@ -133,7 +133,7 @@ PolicyRow neighbour_sets_row() {
 PolicyRow residual_row() {
   return {.info = {.name = "zeromerge",
                    .title = "ZeroMerge",
-                   .paper = "ZeroMerge, arXiv:2503.10714",
+                   .paper = "ZeroMerge",
                    .idea = "A few slots collect everything that the context cannot hold; their count lifts their attention.",
                    .ranking = "attention so far, older queries count less",
                    .merging = "into the residual slot of largest dot product, as a mean by counts; bias alpha ln count",

@@ -117,7 +117,7 @@ std::vector<PolicyRow> observation_rows() {
        .observes = true});
   rows.push_back({.info = {.name = "criticalkv",
                            .title = "CriticalKV",
-                           .paper = "Identify Critical KV Cache in LLM Inference from an Output Perturbation Perspective, arXiv:2502.03805",
+                           .paper = "Identify Critical KV Cache in LLM Inference from an Output Perturbation Perspective",
                            .idea = "Attention alone does not tell how much an output changes: the size of the projected value counts too.",
                            .ranking = "half by attention, the rest by attention times the norm of the projected value",
                            .merging = std::string(kEvicted),

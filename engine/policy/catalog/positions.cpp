@@ -52,7 +52,7 @@ std::vector<PolicyRow> position_rows() {
   rows.push_back(
       {.info = {.name = "knorm",
                 .title = "Key norm",
-                .paper = "A Simple and Effective L2 Norm-Based Strategy for KV Cache Compression, arXiv:2406.11430",
+                .paper = "A Simple and Effective L2 Norm-Based Strategy for KV Cache Compression",
                 .idea = "Keys of small norm tend to be attended to most: removes the longest keys, without looking at attention.",
                 .ranking = "minus the norm of the key, before rotation",
                 .merging = std::string(kEvicted),

@@ -85,7 +85,7 @@ std::vector<PolicyRow> score_rows() {
       {.info =
            {.name = "pyramidinfer",
             .title = "PyramidInfer",
-            .paper = "PyramidInfer: Pyramid KV Cache Compression for High-throughput LLM Inference, arXiv:2405.12532",
+            .paper = "PyramidInfer: Pyramid KV Cache Compression for High-throughput LLM Inference",
             .idea =
                 "Deeper layers need fewer tokens: budgets fall with the layer, one decision for all heads of a layer. (Cache form: hidden "
                 "states of the prompt are not dropped.)",
