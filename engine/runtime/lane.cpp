@@ -164,13 +164,14 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
 void Lane::finish(const LayerRows& rows, int row) {
   std::vector<double> o(config_.q_dim());
   backend_.to_double(o, at(rows.out, bytes(config_.q_dim()) * row));
-  for (int h = 0; h < config_.n_kv_heads; ++h) observe(rows, row, h, head_record(rows.layer, h));
-  if (setup_.record.measures) measure(rows, row, o);
+  for (int h = 0; h < config_.n_kv_heads; ++h) observe(rows.layer, h);
+  if (setup_.record.measures) measure(rows.layer, o);
   compress(rows.layer, /*after_prompt=*/false, at(rows.q, bytes(config_.q_dim()) * row), o);
 }
 
-void Lane::observe(const LayerRows& rows, int, int h, HeadRecord& record) {
-  HeadCache& head = layers_[rows.layer].heads[h];
+void Lane::observe(int layer, int h) {
+  HeadRecord& record = head_record(layer, h);
+  HeadCache& head = layers_[layer].heads[h];
   HeadJob& job = jobs_[h];
   const std::size_t count = static_cast<std::size_t>(config_.group()) * head.slots.size();
   job.host_p.resize(count);
@@ -182,11 +183,11 @@ void Lane::observe(const LayerRows& rows, int, int h, HeadRecord& record) {
   }
   {
     const Stopwatch watch(compress_ms);
-    observe_step(head.slots, policy_->needs(rows.layer), config_.group(), job.host_p, job.host_z);
+    observe_step(head.slots, policy_->needs(layer), config_.group(), job.host_p, job.host_z);
   }
   if (setup_.record.captures) record.attended = head.slots.pos;
   if (setup_.record.captures) record.attention = mean_over_group(job.host_p, config_.group());
-  if (layers_[rows.layer].shadow && job.removed_before && (setup_.record.measures || setup_.record.captures)) {
+  if (layers_[layer].shadow && job.removed_before && (setup_.record.measures || setup_.record.captures)) {
     job.host_p_full.resize(static_cast<std::size_t>(config_.group()) * (record_->position + 1));
     backend_.to_double(job.host_p_full, job.p_full.data());
     if (setup_.record.captures) record.reference_attention = mean_over_group(job.host_p_full, config_.group());
@@ -195,13 +196,13 @@ void Lane::observe(const LayerRows& rows, int, int h, HeadRecord& record) {
   }
 }
 
-void Lane::measure(const LayerRows& rows, int, std::span<const double> o) {
-  const Layer& layer = layers_[rows.layer];
+void Lane::measure(int layer_idx, std::span<const double> o) {
+  const Layer& layer = layers_[layer_idx];
   const int group = config_.group();
   const std::size_t group_size = static_cast<std::size_t>(group) * config_.head_dim;
   bool any_removed = false;
   for (int h = 0; h < config_.n_kv_heads; ++h) {
-    HeadRecord& record = head_record(rows.layer, h);
+    HeadRecord& record = head_record(layer_idx, h);
     any_removed |= jobs_[h].removed_before;
     if (!jobs_[h].removed_before) record.local_rel_l2 = record.local_l1_wo = record.attention_loss = 0;
   }
@@ -211,7 +212,7 @@ void Lane::measure(const LayerRows& rows, int, std::span<const double> o) {
   backend_.to_double(full, o_full_.data());
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     if (!jobs_[h].removed_before) continue;
-    HeadRecord& record = head_record(rows.layer, h);
+    HeadRecord& record = head_record(layer_idx, h);
     const std::span<const double> o_c = o.subspan(h * group_size, group_size);
     const std::span<const double> o_f = std::span<const double>(full).subspan(h * group_size, group_size);
     record.local_rel_l2 = mean_rel_l2(o_c, o_f, group);
@@ -220,12 +221,12 @@ void Lane::measure(const LayerRows& rows, int, std::span<const double> o) {
   }
   std::vector<double> l1(config_.n_heads);
   backend_.from_double(o_full_.data(), difference);
-  backend_.wo_l1(o_full_.data(), model_.layers[rows.layer].wo, 1, l1);
+  backend_.wo_l1(o_full_.data(), model_.layers[layer_idx].wo, 1, l1);
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     if (!jobs_[h].removed_before) continue;
     double sum = 0;
     for (int g = 0; g < group; ++g) sum += l1[h * group + g];
-    head_record(rows.layer, h).local_l1_wo = sum;
+    head_record(layer_idx, h).local_l1_wo = sum;
   }
 }
 
@@ -347,12 +348,6 @@ double Lane::mean_slots() const {
     for (const HeadCache& head : layer.heads) total += head.slots.size();
   }
   return total / (static_cast<double>(config_.n_layers) * config_.n_kv_heads);
-}
-
-std::size_t Lane::shadow_bytes() const {
-  std::size_t total = 0;
-  for (const Layer& layer : layers_) total += layer.shadow ? layer.shadow->own_bytes() : 0;
-  return total;
 }
 
 }  // namespace kvscope

@@ -61,7 +61,6 @@ class Lane {
 
   double cache_bytes() const;  // keys and values allocated
   double mean_slots() const;   // per head
-  std::size_t shadow_bytes() const;
 
   std::vector<StepPtr> steps;
   std::shared_ptr<const LaneFates> fates;
@@ -84,8 +83,8 @@ class Lane {
     bool removed_before = false;
   };
 
-  void observe(const LayerRows& rows, int row, int head, HeadRecord& record);
-  void measure(const LayerRows& rows, int row, std::span<const double> o);
+  void observe(int layer, int head);
+  void measure(int layer_idx, std::span<const double> o);
   void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
   void record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record) const;
   void describe(const HeadCache& head, HeadRecord& record) const;

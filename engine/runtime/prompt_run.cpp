@@ -331,10 +331,4 @@ PromptStats PromptRun::stats(int layer, int kv_head, const StatNeeds& needs) con
   return out;
 }
 
-std::size_t PromptRun::bytes() const {
-  std::size_t total = 0;
-  for (const Layer& layer : layers_) total += layer.history.bytes();
-  return total;
-}
-
 }  // namespace kvscope

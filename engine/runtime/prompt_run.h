@@ -58,7 +58,6 @@ class PromptRun {
   void* last_query(int layer) { return layers_[layer].last_q.data(); }
   const void* last_output(int layer) const { return layers_[layer].last_o.data(); }
   std::span<const double> last_attention(int layer) const { return layers_[layer].last_attention; }
-  std::size_t bytes() const;
 
  private:
   struct Columns {
@@ -79,9 +78,6 @@ class PromptRun {
     std::vector<Head> heads;
     Buffer last_q, last_o;
     std::vector<double> last_attention;       // [n_heads, n]
-  };
-  struct Sums {                               // at a chunk boundary: sums over the rows before it
-    std::vector<double> values;
   };
   class Site;
 

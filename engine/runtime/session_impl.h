@@ -33,7 +33,7 @@ struct Session::Impl {
   int n_decode_steps(const RunRequest& request, int n_prompt);
 
   // ---- doing it (session_steps.cpp)
-  void run_prompt(const std::vector<std::string>& specs, const RunRequest& request, const CancelToken& cancel);
+  void run_prompt(const CancelToken& cancel);
   void step_until(int n_steps, const RunRequest& request, const CancelToken& cancel);
   /// Ends the newest step of lanes: distributions, agreement with the reference. Lane 0 is among them or has ended the same step before.
   void close_steps(std::span<Lane* const> done, double ms);

@@ -104,8 +104,6 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
         continue;
       auto saved = std::move(checkpoints[old.get()]);
       checkpoints.erase(old.get());
-      const Lane::Setup setup{
-          .spec = spec, .mode = request.mode, .n_prompt = n_prompt, .seed = request.seed, .record = record_options(request)};
       if (!same_prompt) {
         const auto fresh = make_policy(spec, request, n_prompt);
         if (!stream || !old->policy().decides_like(*fresh)) {
@@ -128,11 +126,9 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
     kept.push_back(std::move(lane));
   }
   // every lane is measured against lane 0: without its distributions nothing can stay
-  const int reference_steps = kept[0] ? static_cast<int>(kept[0]->steps.size()) : 0;
-  const int known = std::min<int>(static_cast<int>(reference_log_p.size()), kept[0] ? 1 << 30 : 0);
-  if (reference_steps < known) {
-    reference_log_p.resize(reference_steps);
-    reference_logits.resize(reference_steps);
+  if (kept[0] && kept[0]->steps.size() < reference_log_p.size()) {
+    reference_log_p.resize(kept[0]->steps.size());
+    reference_logits.resize(kept[0]->steps.size());
   }
   if (!kept[0]) {
     reference_log_p.clear();

@@ -55,7 +55,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   // a token costs about a sixteenth in the prompt's batch of what it costs as a step
   prompt_share = prefill ? n_prompt / (n_prompt + 16.0 * n_decode) : 0;
   if (prefill) {
-    run_prompt(specs, request, cancel);
+    run_prompt(cancel);
     publish_partial(request, n_steps, /*now=*/true);
   }
   try {
@@ -67,7 +67,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   return snapshot(request, n_steps);
 }
 
-void Session::Impl::run_prompt(const std::vector<std::string>&, const RunRequest&, const CancelToken& cancel) {
+void Session::Impl::run_prompt(const CancelToken& cancel) {
   PromptNeeds needs;
   for (const auto& lane : lanes) needs.add(lane->policy().needs());
   int layers_done = 0;
