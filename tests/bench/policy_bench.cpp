@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a policy costs beside the model: statistics, decision and merges of one step as a share of a step of the full cache, and the
+// compression of a prompt (statistics gathered from its attention included) as a share of its prefill. Both sides of a ratio are measured
+// in the same run, in turns.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "runtime/session.h"
+
+namespace {
+
+using namespace kvscope;
+
+struct Options {
+  std::string model = KVSCOPE_SOURCE_DIR "/assets/models/kvmini", only;
+  double ratio = 0.2;
+  int context = 512, steps = 32, prompt = 4096, threads = 1, rounds = 2;
+};
+
+/// Shares of a step that a policy may take (percent). The exceptions merge many keys in every step.
+constexpr double kStepLimit = 15, kMergerStepLimit = 25, kPromptLimit = 20;
+double step_limit(const std::string& policy) { return policy == "keepkv" || policy == "d2o" ? kMergerStepLimit : kStepLimit; }
+
+double median(std::vector<double> x) {
+  std::sort(x.begin(), x.end());
+  return x[x.size() / 2];
+}
+
+/// n ids of running text, without the tokens that stand for nothing.
+std::vector<int> prompt_ids(const Session& session, int n) {
+  std::ifstream file(KVSCOPE_SOURCE_DIR "/assets/prompts/prose.txt");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::vector<int> ids = session.tokenizer().encode(text);
+  std::vector<int> out{session.config().bos_id};
+  for (std::size_t i = 0; static_cast<int>(out.size()) < n; ++i) out.push_back(ids[i % ids.size()]);
+  return out;
+}
+
+Session open(const Options& options) {
+  ModelFiles files = open_model(options.model);
+  files.config.max_positions =
+      std::max({files.config.max_positions, options.prompt, options.context + options.steps});  // time does not depend on sense
+  return {std::move(files), {.precision = DType::f32, .n_threads = options.threads}};
+}
+
+RunRequest request(std::vector<int> ids, const std::string& lane) {
+  RunRequest out;
+  out.prompt_ids = std::move(ids);
+  if (!lane.empty()) out.lanes = {lane};
+  out.detail = Detail::summary;
+  out.shadow = out.measure = false;  // what is left is the policy's own work
+  return out;
+}
+
+struct Cost {
+  double work_ms = 0, full_ms = 0;
+  double share() const { return 100 * work_ms / full_ms; }
+};
+
+/// Medians over the steps: the lane's policy work, and a step of the full cache alone.
+Cost step_cost(const Options& options, const std::string& lane) {
+  Session full = open(options), both = open(options);
+  const CancelToken never;
+  const int n_prompt = options.context - options.steps / 2;
+  RunRequest alone = request(prompt_ids(full, n_prompt), ""), beside = request(prompt_ids(full, n_prompt), lane);
+  full.run(alone, never);
+  double before = both.run(beside, never).lanes.back().compress_ms;
+  std::vector<double> work, whole;
+  for (int s = 1; s <= options.steps; ++s) {
+    alone.n_generate = beside.n_generate = s;
+    whole.push_back(full.run(alone, never).lanes[0].steps.back()->ms);
+    const double now = both.run(beside, never).lanes.back().compress_ms;
+    work.push_back(now - before);
+    before = now;
+  }
+  return {median(work), median(whole)};
+}
+
+/// Fastest of the rounds: the prefill of the full cache alone, and what the lane adds to it.
+Cost prompt_cost(const Options& options, const std::string& lane, double& decide_ms) {
+  double alone = 1e300, beside = 1e300;
+  decide_ms = 1e300;
+  for (int round = 0; round < options.rounds; ++round) {
+    for (const bool with_lane : {false, true}) {
+      Session session = open(options);
+      const Snapshot out = session.run(request(prompt_ids(session, options.prompt), with_lane ? lane : ""), CancelToken());
+      double& best = with_lane ? beside : alone;
+      best = std::min(best, out.total_ms);
+      if (with_lane) decide_ms = std::min(decide_ms, out.lanes.back().compress_ms);
+    }
+  }
+  return {std::max(decide_ms, beside - alone), alone};  // never less than what was timed inside
+}
+
+/// Every row of the catalog as it is by default, then the other forms that work in every step.
+std::vector<std::string> lanes(const Options& options, const Session& session) {
+  const ModelConfig& c = session.config();
+  const auto scores = std::filesystem::temp_directory_path() / "kvscope_bench_scores.json";
+  std::ofstream(scores) << "[" << [&] {
+    std::string rows;
+    for (int l = 0; l < c.n_layers; ++l) {
+      rows += l ? ",[" : "[";
+      for (int g = 0; g < c.n_heads; ++g) rows += fmt::format("{}{}", g ? "," : "", 1 + (l + g) % 3);
+      rows += "]";
+    }
+    return rows;
+  }() << "]";
+  const auto lane = [&](const std::string& name, const std::string& keys) {
+    return fmt::format("{}:ratio={:g}{}", name, options.ratio, keys);
+  };
+  std::vector<std::string> out;
+  for (const PolicyInfo& p : policies()) {
+    if (p.name == reference_policy()) continue;
+    out.push_back(lane(p.name, p.name == "headkv" ? ",scores=" + scores.string() : ""));
+  }
+  for (const char* once : {"snapkv", "adakv", "criticalkv"}) out.push_back(lane(once, ",refresh=1"));
+  out.push_back(lane("cam", ",base=h2o"));
+  out.push_back(lane("keepkv", ",base=h2o"));
+  out.push_back(lane("keepkv", ",form=zip,predict=window"));
+  out.push_back(lane("d2o", ",alloc=variance"));
+  return out;
+}
+
+void print(const Cost& cost, double limit) {
+  fmt::print("  {:8.3f} {:9.3f} {:6.1f} % {:4.0f} % {:5.2f}{}", cost.work_ms, cost.full_ms, cost.share(), limit, cost.share() / limit,
+             cost.share() > limit ? " over" : "     ");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  Options options;
+  CLI::App app("Cost of every policy beside the full cache");
+  app.add_option("--model", options.model);
+  app.add_option("--only", options.only, "lanes whose specification contains this");
+  app.add_option("--ratio", options.ratio);
+  app.add_option("--context", options.context, "tokens in the full cache, in the middle of the timed steps");
+  app.add_option("--steps", options.steps, "timed steps");
+  app.add_option("--prompt", options.prompt, "tokens of the prefill; 0: no prefill");
+  app.add_option("--rounds", options.rounds, "of the prefill");
+  app.add_option("--threads", options.threads);
+  CLI11_PARSE(app, argc, argv);
+
+  const Session session = open(options);
+  fmt::print("{}, {}, f32; step: {} slots in the full cache, ratio {:g}, medians of {} steps; prefill: {} tokens, fastest of {}\n",
+             session.config().name, session.device_name(), options.context, options.ratio, options.steps, options.prompt, options.rounds);
+  if (options.prompt > open_model(options.model).config.max_positions)
+    fmt::print("the prefill is longer than the model was made for: its text is senseless, its time is not\n");
+  fmt::print("{:<42}  {:^42}  {:^42}\n", "", "step: policy ms, full ms, share, limit, ratio",
+             "prefill: added ms, full ms, share, limit, ratio");
+  int over = 0;
+  for (const std::string& lane : lanes(options, session)) {
+    if (lane.find(options.only) == std::string::npos) continue;
+    const std::string name = lane.substr(0, lane.find(':'));
+    const auto slash = lane.find('/');
+    fmt::print("{:<42}", slash == std::string::npos ? lane : lane.substr(0, slash) + "FILE");
+    std::fflush(stdout);
+    const Cost step = step_cost(options, lane);
+    print(step, step_limit(name));
+    over += step.share() > step_limit(name);
+    if (options.prompt > 0) {
+      double decide_ms = 0;
+      const Cost prompt = prompt_cost(options, lane, decide_ms);
+      print(prompt, kPromptLimit);
+      fmt::print("  of it decision and merges {:.2f} ms", decide_ms);
+      over += prompt.share() > kPromptLimit;
+    }
+    fmt::print("\n");
+  }
+  fmt::print("{} over their limit\n", over);
+  return 0;
+} catch (const std::exception& e) {
+  fmt::print(stderr, "policy_bench: {}\n", e.what());
+  return 1;
+}
