@@ -18,6 +18,8 @@ struct ParamInfo {
   bool odd = false;                  // count: only odd numbers
   std::vector<std::string> choices;  // choice; text: words that stand beside a number from min to max, empty: any text
   std::string help;                  // one line, with unit
+  std::vector<std::string> choice_help = {};  // one line per choice, or none at all
+  std::string why = {};                       // said with a refused value: why there are no more
 };
 
 /// One named policy: identity for people and the parameters it takes. What it does is in catalog/*.cpp, as a composition of parts.
@@ -42,7 +44,8 @@ const PolicyInfo& find_policy(std::string_view name);
 /// Specification of the uncompressed cache, against which every lane is measured ("full").
 const std::string& reference_policy();
 
-/// A parsed lane specification `name[:key=value[,key=value]...]`; keys checked against the catalog, values against their ranges.
+/// A parsed lane specification `name[:key=value[,key=value]...]`; keys checked against the catalog, values against their ranges. A value
+/// with commas stands in double quotes: `key="a, b"`.
 struct LaneSpec {
   std::string name;
   std::vector<std::pair<std::string, std::string>> given;  // in the order of the text

@@ -24,10 +24,26 @@ std::optional<T> read_number(std::string_view text) {
   return value;
 }
 
+constexpr char kQuote = '"';
+
+/// Where the first key=value of `rest` ends: at its comma or at the end. A value that begins with a quote ends with one, commas inside.
+std::size_t end_of_item(std::string_view rest, std::string_view spec) {
+  const std::size_t equals = rest.find('='), comma = std::min(rest.find(','), rest.size());
+  if (equals >= comma || equals + 1 == rest.size() || rest[equals + 1] != kQuote) return comma;
+  const std::size_t close = rest.find(kQuote, equals + 2);
+  if (close == std::string_view::npos)
+    throw UsageError(fmt::format("lane {}: expected a closing quote after {}, got none", quoted(spec), quoted(rest.substr(0, equals + 2))));
+  if (close + 1 < rest.size() && rest[close + 1] != ',')
+    throw UsageError(
+        fmt::format("lane {}: expected a comma or the end after the closing quote, got {}", quoted(spec), quoted(rest.substr(close + 1))));
+  return close + 1;
+}
+
 std::string range_words(double min, double max) { return fmt::format("from {:.12g} to {:.12g}", min, max); }
 
 [[noreturn]] void refuse(const std::string& where, const ParamInfo& param, const std::string& expected, std::string_view got) {
-  throw UsageError(fmt::format("{}: {}: expected {}, got {}", where, param.key, expected, quoted(got)));
+  throw UsageError(
+      fmt::format("{}: {}: expected {}, got {}{}{}", where, param.key, expected, quoted(got), param.why.empty() ? "" : ": ", param.why));
 }
 
 }  // namespace
@@ -85,20 +101,33 @@ LaneSpec split_lane_spec(std::string_view spec) {
     throw UsageError(fmt::format("lane {}: expected name[:key=value[,key=value]...], got no policy name", quoted(spec)));
   std::string_view rest = colon == std::string_view::npos ? std::string_view{} : spec.substr(colon + 1);
   while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view item = rest.substr(0, comma);
-    const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size() ||
-        (comma != std::string_view::npos && comma + 1 == rest.size()))
+    const std::size_t end = end_of_item(rest, spec), equals = rest.find('=');
+    const bool last = end == rest.size();
+    const std::string_view item = rest.substr(0, end);
+    if (equals >= end || equals == 0 || equals + 1 == end || (!last && end + 1 == rest.size()))
       throw UsageError(fmt::format("lane {}: expected key=value between commas, got {}", quoted(spec), quoted(item)));
     const std::string_view key = item.substr(0, equals);
+    std::string_view value = item.substr(equals + 1);
+    if (value.front() == kQuote) value = value.substr(1, value.size() - 2);
+    if (value.empty())
+      throw UsageError(fmt::format("lane {}: {}: expected a value between the quotes, got none", quoted(spec), quoted(key)));
     if (std::ranges::any_of(out.given, [&](const auto& g) { return g.first == key; }))
       throw UsageError(fmt::format("lane {}: key {} comes twice, expected once", quoted(spec), quoted(key)));
     if (out.given.size() == 64) throw UsageError(fmt::format("lane {}: expected at most 64 keys, got more", quoted(spec)));
-    out.given.emplace_back(key, item.substr(equals + 1));
-    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    out.given.emplace_back(key, value);
+    rest = last ? std::string_view{} : rest.substr(end + 1);
   }
   return out;
+}
+
+std::string join_lane_spec(const LaneSpec& spec) {
+  std::string text = spec.name;
+  for (std::size_t i = 0; i < spec.given.size(); ++i) {
+    const auto& [key, value] = spec.given[i];
+    const std::string_view around = value.find(',') == std::string::npos ? "" : "\"";
+    text += fmt::format("{}{}={}{}{}", i == 0 ? ':' : ',', key, around, value, around);
+  }
+  return text;
 }
 
 void check_value(const ParamInfo& param, std::string_view value, const std::string& where) {
@@ -111,7 +140,8 @@ void check_value(const ParamInfo& param, std::string_view value, const std::stri
       if (param.choices.empty() || std::ranges::find(param.choices, value) != param.choices.end()) return;
       const std::optional<double> x = read_number<double>(value);
       if (!x || *x < param.min || *x > param.max)
-        refuse(where, param, fmt::format("one of {}, or a number {}", fmt::join(param.choices, ", "), range_words(param.min, param.max)), value);
+        refuse(where, param, fmt::format("one of {}, or a number {}", fmt::join(param.choices, ", "), range_words(param.min, param.max)),
+               value);
       return;
     }
     case ParamInfo::Kind::number: {

@@ -31,8 +31,11 @@ class Params {
   std::vector<std::pair<std::string, std::string>> values_;
 };
 
-/// Splits `name:key=value,...` without looking at the catalog. Throws UsageError on a broken text or a key that comes twice.
+/// Splits `name:key=value,...` without looking at the catalog. A value in double quotes may hold commas; it comes without the quotes.
+/// Throws UsageError on a broken text or a key that comes twice.
 LaneSpec split_lane_spec(std::string_view spec);
+/// The text that split_lane_spec reads back to the same: values with commas in quotes.
+std::string join_lane_spec(const LaneSpec& spec);
 
 /// Words of the user as they may stand in a message: in quotes, without control characters, not longer than a line.
 std::string quoted(std::string_view words);

@@ -54,13 +54,6 @@ void check_key(const ResolvedRow& parts, std::string_view key, std::string_view 
 
 std::string where_of(std::string_view spec) { return "lane " + quoted(spec); }
 
-std::string text_of(const LaneSpec& spec) {
-  std::string text = spec.name;
-  for (std::size_t i = 0; i < spec.given.size(); ++i)
-    text += fmt::format("{}{}={}", i == 0 ? ':' : ',', spec.given[i].first, spec.given[i].second);
-  return text;
-}
-
 }  // namespace
 
 ResolvedRow resolve_row(const PolicyRow& row, std::string_view base) {
@@ -110,19 +103,19 @@ LaneSpec parse_lane_spec(std::string_view spec) {
   return split_lane_spec(spec);
 }
 
-std::vector<ParamInfo> params_of(const LaneSpec& spec) { return parts_of(spec, where_of(text_of(spec))).params; }
+std::vector<ParamInfo> params_of(const LaneSpec& spec) { return parts_of(spec, where_of(join_lane_spec(spec))).params; }
 
 std::string with_param(std::string_view text, std::string_view key, std::string_view value) {
   LaneSpec spec = split_lane_spec(text);
-  if (value.find(',') != std::string_view::npos)
-    throw UsageError(fmt::format("{}: {}: expected a value without a comma, got {}", where_of(text), quoted(key), quoted(value)));
+  if (value.find('"') != std::string_view::npos)
+    throw UsageError(fmt::format("{}: {}: expected a value without a quote, got {}", where_of(text), quoted(key), quoted(value)));
   const auto same_place = [&](std::string_view k) {
     return k == key || (!value.empty() && ((k == kSlots && key == kRatio) || (k == kRatio && key == kSlots)));
   };
   const auto place = std::ranges::find_if(spec.given, [&](const auto& g) { return same_place(g.first); });
   if (value.empty()) {
     if (place != spec.given.end()) spec.given.erase(place);
-    return text_of(spec);
+    return join_lane_spec(spec);
   }
   if (place == spec.given.end())
     spec.given.emplace_back(key, value);
@@ -130,7 +123,7 @@ std::string with_param(std::string_view text, std::string_view key, std::string_
     *place = {std::string(key), std::string(value)};
   const std::string where = where_of(text);
   check_key(parts_of(spec, where), key, value, where);
-  return text_of(spec);
+  return join_lane_spec(spec);
 }
 
 }  // namespace kvscope

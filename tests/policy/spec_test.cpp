@@ -121,6 +121,20 @@ TEST(Spec, BrokenTextsAreRefused) {
                                       "h2o:=4"sv,
                                       "h2o:slots=4,"sv,
                                       "h2o:,slots=4"sv,
+TEST(Spec, AValueInQuotesMayHoldCommas) {
+  const LaneSpec spec = parse_lane_spec(R"(headkv:scores="a, b=1.json",slots=4)");
+  EXPECT_THAT(spec.given, ElementsAre(Pair("scores", "a, b=1.json"), Pair("slots", "4")));
+  EXPECT_EQ(parse_lane_spec(R"(h2o:slots="4")").given, parse_lane_spec("h2o:slots=4").given) << "quotes that are not needed";
+  EXPECT_EQ(with_param("headkv:slots=4", "scores", "a,b.json"), R"(headkv:slots=4,scores="a,b.json")");
+  EXPECT_EQ(with_param(R"(headkv:scores="a,b.json",slots=4)", "slots", "5"), R"(headkv:scores="a,b.json",slots=5)");
+  EXPECT_THAT(refusal(R"(headkv:scores="a,slots=4)"), HasSubstr(R"(expected a closing quote after 'scores="', got none)"));
+  EXPECT_THAT(refusal(R"(headkv:scores="a"b,slots=4)"), HasSubstr("after the closing quote, got 'b,slots=4'"));
+  EXPECT_THAT(refusal(R"(headkv:scores="",slots=4)"), HasSubstr("expected a value between the quotes"));
+  EXPECT_THAT(refusal(R"(headkv:slots=4,scores=")"), HasSubstr("closing quote"));
+  EXPECT_THAT(refusal(R"(headkv:scores="a",)"), HasSubstr("expected key=value between commas"));
+  EXPECT_THROW(with_param("headkv:slots=4", "scores", "a\"b"), UsageError);
+}
+
                                       "h2o:slots=4,,sinks=1"sv,
                                       "h2o:slots==4"sv,
                                       "h2o:slots=4:sinks=1"sv,
