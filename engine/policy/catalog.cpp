@@ -37,7 +37,7 @@ std::vector<PolicyInfo> make_infos() {
     if (!row.listed) continue;
     infos.push_back(row.info);
     infos.back().params = params_with_any_base(row);
-    if (row.info.statistic.empty())
+    if (row.info.statistic.empty() || !row.reads_attention)
       std::erase_if(infos.back().params, [](const ParamInfo& p) { return p.key == "group"; });  // without effect there
   }
   return infos;

@@ -107,20 +107,20 @@ TEST(Spec, AChoiceThatIsNoneListsThem) {
   EXPECT_NE(refusal("streaming:slots=4,positions=ceiling"), "");
 }
 
+TEST(Spec, HitsAreCountedOverTheMeanOfTheGroupOnly) {
+  EXPECT_EQ(refusal("scissorhands:slots=4,group=mean"), "");
+  for (const char* group : {"max", "sum"})
+    EXPECT_THAT(refusal(std::string("scissorhands:slots=4,group=") + group),
+                AllOf(HasSubstr("group: expected one of mean"), HasSubstr("a share of at least 1/n"), HasSubstr("leave the key out")));
+}
+
+TEST(Spec, TheKeyNormTakesAGroupThatChangesNothing) {
+  for (const char* group : {"mean", "max", "sum"}) EXPECT_EQ(refusal(std::string("knorm:slots=4,group=") + group), "");
+  for (const ParamInfo& p : find_policy("knorm").params) EXPECT_NE(p.key, "group") << "nobody is asked for what has no effect";
+}
+
 TEST(Spec, AKeyThatComesTwiceIsRefused) { EXPECT_THAT(refusal("h2o:slots=4,sinks=1,sinks=2"), HasSubstr("'sinks' comes twice")); }
 
-TEST(Spec, BrokenTextsAreRefused) {
-  using namespace std::string_view_literals;
-  for (const std::string_view spec : {""sv,
-                                      ":"sv,
-                                      ":slots=4"sv,
-                                      "="sv,
-                                      "h2o:="sv,
-                                      "h2o:slots"sv,
-                                      "h2o:slots="sv,
-                                      "h2o:=4"sv,
-                                      "h2o:slots=4,"sv,
-                                      "h2o:,slots=4"sv,
 TEST(Spec, AValueInQuotesMayHoldCommas) {
   const LaneSpec spec = parse_lane_spec(R"(headkv:scores="a, b=1.json",slots=4)");
   EXPECT_THAT(spec.given, ElementsAre(Pair("scores", "a, b=1.json"), Pair("slots", "4")));
@@ -135,6 +135,18 @@ TEST(Spec, AValueInQuotesMayHoldCommas) {
   EXPECT_THROW(with_param("headkv:slots=4", "scores", "a\"b"), UsageError);
 }
 
+TEST(Spec, BrokenTextsAreRefused) {
+  using namespace std::string_view_literals;
+  for (const std::string_view spec : {""sv,
+                                      ":"sv,
+                                      ":slots=4"sv,
+                                      "="sv,
+                                      "h2o:="sv,
+                                      "h2o:slots"sv,
+                                      "h2o:slots="sv,
+                                      "h2o:=4"sv,
+                                      "h2o:slots=4,"sv,
+                                      "h2o:,slots=4"sv,
                                       "h2o:slots=4,,sinks=1"sv,
                                       "h2o:slots==4"sv,
                                       "h2o:slots=4:sinks=1"sv,

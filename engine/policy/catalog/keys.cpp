@@ -49,6 +49,11 @@ ParamInfo refresh() {
           .max = 100'000'000,
           .help = "compress again when this many tokens are over the budget (0: only after the prompt; stream mode: 1)"};
 }
+ParamInfo group_of_hits() {
+  ParamInfo group = choice("group", {"mean"}, "how the query heads that share a KV head become one attention row: their mean");
+  group.why = "a hit is a share of at least 1/n, which only the mean of the query heads can be held against; leave the key out";
+  return group;
+}
 ParamInfo seed() {
   return {.key = "seed", .kind = Kind::count, .min = 0, .max = 2'147'483'647, .help = "seed of the lots (default: the run's)"};
 }

@@ -24,6 +24,8 @@ ParamInfo window(std::string default_text, std::string help, int min);
 ParamInfo file(std::string key, std::string default_text, std::string help);
 /// Seed of drawn numbers; without a default: the run's.
 ParamInfo seed();
+/// Key group of rows that count hits (POLICIES.md section 8).
+ParamInfo group_of_hits();
 /// Of policies that compress once, after the prompt.
 ParamInfo refresh();
 

@@ -62,7 +62,7 @@ std::vector<PolicyRow> position_rows() {
        .selection = top,
        .allocation = uniform,
        .merger = evict,
-       .takes_group = false});
+       .reads_attention = false});
   rows.push_back(
       {.info = {.name = "streaming",
                 .title = "StreamingLLM",

@@ -45,7 +45,7 @@ std::vector<PolicyRow> score_rows() {
                 .merging = std::string(kEvicted),
                 .statistic = "queries above an equal share",
                 .params = {sinks("0"), recent("10"), window("400", "last queries that count", 1),
-                           share_or_count("drop", "1", "tokens that go at once when the budget is exceeded", 1)}},
+                           share_or_count("drop", "1", "tokens that go at once when the budget is exceeded", 1), group_of_hits()}},
        .ranking = by_hits,
        .selection = at_least_drop,
        .allocation = uniform,
