@@ -42,7 +42,7 @@ QString modelFacts(const Snapshot& snapshot) {
 }  // namespace
 
 MainWindow::MainWindow(const Options& options, const StartState& start)
-    : m_options(options), m_start(start), m_controller(m_workspace), m_views(viz::make_views()) {
+    : m_options(options), m_start(start), m_controller(m_workspace), m_views(viz::make_views()), m_playback(m_workspace) {
   setWindowTitle("kvscope");
   setAcceptDrops(true);
   setMinimumSize(960, 600);
@@ -103,11 +103,6 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   connect(m_tools, &ToolRow::nextRequested, this, [this] { m_controller.generate(m_controller.request().n_generate + 1); });
   connect(m_tools, &ToolRow::stopRequested, this, [this] { m_controller.stop(); });
   connect(m_tools, &ToolRow::compareToggled, this, [this](bool on) { showPage(on ? Page::compare : Page::inspect); });
-  m_play.setInterval(500);
-  connect(&m_play, &QTimer::timeout, this, [this] {
-    stepBy(1);
-    if (m_workspace.atLatestStep()) play(false);
-  });
 
   resize(options.size);
   if (!options.scripted()) restoreSettings();
@@ -119,7 +114,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
 
 MainWindow::~MainWindow() {
   // Canvases hold OpenGL objects and views: they go before the renderer and the views do.
-  m_play.stop();
+  m_playback.play(false);
   delete m_help;
   delete takeCentralWidget();
 }
@@ -196,50 +191,29 @@ void MainWindow::showPage(Page page) {
   if (page == Page::compare && canvas("compare")) canvas("compare")->setFocus();
 }
 
-void MainWindow::stepBy(int steps) {
-  if (m_workspace.step() >= 0) goToStep(std::max(0, m_workspace.step() + steps));
-}
-
-void MainWindow::goToStep(int step) {
-  const LaneSnapshot* lane = m_workspace.lane();
-  if (!lane) return;
-  viz::Selection selection = m_workspace.selection();
-  const int last = static_cast<int>(lane->steps.size()) - 1;
-  if (step < 0 || step >= last)
-    selection.step.reset();
-  else
-    selection.step = step;
-  m_workspace.setSelection(selection);
-}
-
-void MainWindow::play(bool on) {
-  if (on && m_workspace.atLatestStep()) goToStep(0);
-  if (on)
-    m_play.start();
-  else
-    m_play.stop();
-  m_play_action->setChecked(on);
-  if (m_play_button) panel("timeline")->setButtonIcon(m_play_button, on ? Icon::pause : Icon::playLine);
-}
-
 void MainWindow::back() {
   if (m_maximised)
     toggleMaximised(m_maximised);
   else if (page() != Page::inspect)
     showPage(Page::inspect);
-  else if (m_play.isActive())
-    play(false);
+  else if (m_playback.playing())
+    m_playback.play(false);
   else
     m_controller.stop();
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
-  switch (event->modifiers() == Qt::NoModifier || event->modifiers() == Qt::KeypadModifier ? event->key() : 0) {
-    case Qt::Key_Space: play(!m_play.isActive()); return;
-    case Qt::Key_Left: stepBy(-1); return;
-    case Qt::Key_Right: stepBy(1); return;
-    case Qt::Key_Home: goToStep(0); return;
-    case Qt::Key_End: goToStep(-1); return;
+  // Bare keys reach the window only where the widget with the focus has no use for them.
+  const Qt::KeyboardModifiers modifiers = event->modifiers() & ~Qt::KeypadModifier;
+  const int far = modifiers == Qt::ShiftModifier ? 10 : 1;
+  if (modifiers != Qt::NoModifier && (modifiers != Qt::ShiftModifier || (event->key() != Qt::Key_Left && event->key() != Qt::Key_Right)))
+    return QMainWindow::keyPressEvent(event);
+  switch (event->key()) {
+    case Qt::Key_Space: m_playback.toggle(); return;
+    case Qt::Key_Left: m_playback.stepBy(-far); return;
+    case Qt::Key_Right: m_playback.stepBy(far); return;
+    case Qt::Key_Home: m_playback.goTo(0); return;
+    case Qt::Key_End: m_playback.goTo(-1); return;
     case Qt::Key_Escape: back(); return;
     default: QMainWindow::keyPressEvent(event);
   }

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include <QMainWindow>
-#include <QTimer>
 #include <QUndoStack>
 
 #include "app/window/canvas_widget.h"
 #include "app/window/options.h"
 #include "app/window/panel.h"
+#include "app/window/playback.h"
 #include "app/window/session_controller.h"
 #include "app/window/workspace.h"
 
@@ -53,15 +53,13 @@ class MainWindow : public QMainWindow {
   /// Why canvases show a sentence instead of a picture; empty if they draw.
   const QString& noPictures() const { return m_no_pictures; }
   QUndoStack& undoStack() { return m_undo; }
+  Playback& playback() { return m_playback; }
   QPixmap picture();
 
  public Q_SLOTS:
   void showPage(kvscope::MainWindow::Page page);
   void toggleMaximised(kvscope::Panel* panel);
   void resetLayout();
-  void stepBy(int steps);
-  void goToStep(int step);  // -1: the latest
-  void play(bool on);
   void openModel();
   void openPrompt();
   void savePicture();
@@ -83,13 +81,13 @@ class MainWindow : public QMainWindow {
   void buildFileMenu(QMenu* menu);
   void buildViewMenu(QMenu* menu);
   void buildRunMenu(QMenu* menu);
+  void buildTimeMenu(QMenu* menu);
   void buildCompareMenu(QMenu* menu);
   QAction* action(QMenu* menu, const QString& text, const QList<QKeySequence>& keys, std::function<void()> run);
   Panel* addPanel(const QString& id, const QString& title, QWidget* content);
   Panel* addCanvasPanel(viz::View& view);
   void addOptionBoxes(Panel& panel, CanvasWidget& canvas);
   void addHeadBox(Panel& panel);
-  void addTransport(Panel& panel);
   void arrangeDocks();
   void restoreSettings();
   void takeSnapshot();
@@ -112,7 +110,7 @@ class MainWindow : public QMainWindow {
   QUndoStack m_undo;
   std::vector<std::string> m_lanes_before;
   bool m_undoing = false;
-  QTimer m_play;
+  Playback m_playback;
   QString m_theme_mode = "dark";
   bool m_start_selected = false;
   bool m_arranged = false;
@@ -132,9 +130,8 @@ class MainWindow : public QMainWindow {
   PromptPanel* m_prompt = nullptr;
   TablePanel* m_table = nullptr;
   HelpDialog* m_help = nullptr;
-  QAction *m_play_action = nullptr, *m_show_inspect = nullptr, *m_show_inspector = nullptr, *m_show_compare = nullptr;
+  QAction *m_show_inspect = nullptr, *m_show_inspector = nullptr, *m_show_compare = nullptr;
   QMenu* m_remove_menu = nullptr;
-  QToolButton* m_play_button = nullptr;
 };
 
 }  // namespace kvscope

@@ -125,12 +125,7 @@ void MainWindow::buildRunMenu(QMenu* menu) {
   action(menu, "One token &more", {QKeySequence(Qt::Key_F6)}, [this] { m_controller.generate(m_controller.request().n_generate + 1); });
   action(menu, "&Stop computing", {QKeySequence(Qt::CTRL | Qt::Key_Period)}, [this] { m_controller.stop(); });
   menu->addSeparator();
-  m_play_action = action(menu, "&Play the steps (Space)", {}, [this] { play(!m_play.isActive()); });
-  m_play_action->setCheckable(true);
-  action(menu, "Step &back", {QKeySequence(Qt::CTRL | Qt::Key_Left)}, [this] { stepBy(-1); });
-  action(menu, "Step &forward", {QKeySequence(Qt::CTRL | Qt::Key_Right)}, [this] { stepBy(1); });
-  action(menu, "F&irst step", {QKeySequence(Qt::CTRL | Qt::Key_Home)}, [this] { goToStep(0); });
-  action(menu, "&Latest step", {QKeySequence(Qt::CTRL | Qt::Key_End)}, [this] { goToStep(-1); });
+  buildTimeMenu(menu);
   menu->addSeparator();
   const auto choices = [this, menu](const QString& title, const std::vector<std::pair<QString, std::function<void()>>>& items,
                                     const std::function<int()>& current) {

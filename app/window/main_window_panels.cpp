@@ -17,6 +17,7 @@
 #include "app/window/rows.h"
 #include "app/window/style.h"
 #include "app/window/table_panel.h"
+#include "app/window/transport.h"
 #include "viz/format.h"
 
 namespace kvscope {
@@ -139,19 +140,6 @@ void MainWindow::addHeadBox(Panel& panel) {
   refresh();
 }
 
-void MainWindow::addTransport(Panel& panel) {
-  const auto add = [&](Icon which, const QString& help, std::function<void()> run) {
-    QToolButton* button = panel.addButton(which, help);
-    connect(button, &QToolButton::clicked, this, std::move(run));
-    return button;
-  };
-  add(Icon::first, "First step (Home)", [this] { goToStep(0); });
-  add(Icon::left, "One step back (Left)", [this] { stepBy(-1); });
-  m_play_button = add(Icon::playLine, "Play the steps (Space)", [this] { play(!m_play.isActive()); });
-  add(Icon::right, "One step forward (Right)", [this] { stepBy(1); });
-  add(Icon::last, "Latest step (End)", [this] { goToStep(-1); });
-}
-
 void MainWindow::buildPanels() {
   m_prompt = new PromptPanel(m_workspace, m_controller);
   auto* policy = new PolicyPanel(m_workspace, m_controller);
@@ -172,7 +160,7 @@ void MainWindow::buildPanels() {
   facts(m_table, table_panel);
   for (const auto& view : m_views) addCanvasPanel(*view);
   if (CanvasWidget* atlas = canvas("atlas")) m_table->setSource(atlas->view().title(), [atlas] { return atlas->table(); });
-  if (Panel* timeline = panel("timeline")) addTransport(*timeline);
+  if (Panel* timeline = panel("timeline")) new Transport(*timeline, m_workspace, m_playback);  // its panel owns it
   if (Panel* strip = panel("head_strip")) {
     auto* open = headerButton("Inspector", "Open the inspector of this head (Enter)");
     connect(open, &QToolButton::clicked, this, [this] { showPage(Page::inspector); });

@@ -74,6 +74,8 @@ QString Panel::title() const { return m_title->text(); }
 
 void Panel::addControl(QWidget* control) { m_controls->addWidget(control); }
 
+void Panel::addLeading(QWidget* widget) { m_leading->addWidget(widget); }
+
 QToolButton* Panel::addButton(Icon which, const QString& help) {
   auto* button = new QToolButton(m_header);
   button->setObjectName("header");

@@ -52,6 +52,8 @@ class Panel : public QObject {
   QFrame* body() const { return m_body; }
   /// Controls at the right of the header, before the maximise button.
   void addControl(QWidget* control);
+  /// Anything right after the title.
+  void addLeading(QWidget* widget);
   /// Icon button right after the title.
   QToolButton* addButton(Icon which, const QString& help);
   void setButtonIcon(QToolButton* button, Icon which);

@@ -71,6 +71,8 @@ QPushButton#primary:focus { border: 2px solid %text%; }
 QPushButton#primary:disabled { background: %raised%; border-color: %line%; color: %disabled%; }
 QPushButton#chip { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; }
 QPushButton#chipActive { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; border-color: %accent%; color: %accent%; background: %accent10%; }
+QPushButton#chipNow { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; font-weight: bold; border-color: %accent%; color: %on_accent%; background: %accent%; }
+QPushButton#chipNow:focus, QPushButton#chipActive:focus { border: 2px solid %text%; }
 QComboBox { combobox-popup: 0; background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 8px; min-height: 26px; }
 QComboBox:hover { background: %hover%; }
 QComboBox:focus, QComboBox:on { border-color: %accent%; }

@@ -21,34 +21,10 @@
 #include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
 #include "app/window/script.h"
+#include "window/window_fixture.h"
 
 namespace kvscope {
 namespace {
-
-class WindowTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    options.picture = "unused.png";  // no settings are read or written
-    options.prompt = "The house number of Helen is 482. What is the house number of Helen? The house number of Helen is";
-    options.generate = 4;
-    window = std::make_unique<MainWindow>(options, startState(options));
-    window->show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
-    window->activateWindow();
-    ASSERT_TRUE(waitUntilSettled(*window, 60000));
-    ASSERT_EQ(snapshot().phase, RunPhase::idle) << snapshot().failure;
-  }
-  const Snapshot& snapshot() const { return window->workspace().snapshot(); }
-  bool settle() { return waitUntilSettled(*window, 60000); }
-  void press(int key, Qt::KeyboardModifiers modifiers = {}) {
-    QTest::keyClick(window.get(), Qt::Key(key), modifiers);
-    QApplication::processEvents();
-  }
-  std::string lane(int i) const { return window->controller().request().lanes[static_cast<std::size_t>(i)]; }
-
-  Options options;
-  std::unique_ptr<MainWindow> window;
-};
 
 TEST_F(WindowTest, StartsWithFiveRunsAndLooksAtTheLast) {
   EXPECT_EQ(snapshot().lanes.size(), 5u);
@@ -105,7 +81,7 @@ TEST_F(WindowTest, KeysMoveThroughSteps) {
 }
 
 TEST_F(WindowTest, PlayRunsToTheLatestStepAndStops) {
-  window->play(true);
+  window->playback().play(true);
   EXPECT_EQ(window->workspace().step(), 0);
   ASSERT_TRUE(QTest::qWaitFor([this] { return window->workspace().atLatestStep(); }, 10000));
   const int frames = window->canvas("atlas")->framesDrawn();
