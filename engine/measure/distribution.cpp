@@ -17,9 +17,15 @@ void log_softmax(std::span<double> logits) {
 
 int argmax(std::span<const double> x) { return static_cast<int>(std::max_element(x.begin(), x.end()) - x.begin()); }
 
-double kl_divergence(std::span<const double> log_p, std::span<const double> log_q) {
+std::vector<double> probabilities(std::span<const double> log_p) {
+  std::vector<double> p(log_p.begin(), log_p.end());
+  for (double& x : p) x = std::exp(x);
+  return p;
+}
+
+double kl_divergence(std::span<const double> p, std::span<const double> log_p, std::span<const double> log_q) {
   double sum = 0;
-  for (std::size_t i = 0; i < log_p.size(); ++i) sum += std::exp(log_p[i]) * (log_p[i] - log_q[i]);
+  for (std::size_t i = 0; i < log_p.size(); ++i) sum += p[i] * (log_p[i] - log_q[i]);
   return sum;
 }
 

@@ -266,6 +266,8 @@ std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan
 
 std::vector<double> bias_of(const SlotState& state, Bias bias) {
   if (bias.vote_factor == 0) return {};
+  const auto is = [](auto value) { return [value](auto x) { return x == value; }; };
+  if (std::ranges::all_of(state.votes, is(1)) && std::ranges::all_of(state.extra, is(0.0))) return {};
   bool zero = true;
   std::vector<double> b(state.extra);
   for (int i = 0; i < state.size(); ++i) {

@@ -45,15 +45,17 @@ void Forward::run(std::span<const int> tokens, std::span<const int> positions, A
   }
 }
 
-void Forward::logits(int first, int n_rows, std::span<double> out) {
+void Forward::logits(int first, std::span<const std::span<double>> out) {
   const ModelConfig& c = model_.config();
+  const int n_rows = static_cast<int>(out.size());
   const std::size_t element = size_of(backend_.dtype());
   const std::size_t bytes = element * n_rows * c.vocab_size;
   if (logits_.bytes() < bytes) logits_ = backend_.allocate(bytes);
   const auto* x = static_cast<const std::byte*>(x_.data()) + element * first * c.dim;
   backend_.rms_norm(x, model_.final_norm, c.norm_eps, n_rows, h_.data());
   backend_.linear(h_.data(), model_.lm_head, n_rows, logits_.data(), /*add=*/false);
-  backend_.to_double(out, logits_.data());
+  backend_.for_each(n_rows,
+                    [&](int r) { backend_.to_double(out[r], static_cast<const std::byte*>(logits_.data()) + element * c.vocab_size * r); });
 }
 
 }  // namespace kvscope

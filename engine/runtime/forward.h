@@ -39,8 +39,8 @@ class Forward {
   /// Runs rows (token, position) through all layers. Checks `cancel` before every layer: throws Cancelled.
   void run(std::span<const int> tokens, std::span<const int> positions, AttentionSite& site, const CancelToken& cancel,
            const LayerDone& layer_done = {});
-  /// Next-token logits of row `first` and the n_rows after it of the last run: host doubles [n_rows, vocab_size].
-  void logits(int first, int n_rows, std::span<double> out);
+  /// Next-token logits of row `first` and those after it of the last run, one host array [vocab_size] for each.
+  void logits(int first, std::span<const std::span<double>> out);
   int vocab_size() const { return model_.config().vocab_size; }
 
  private:

@@ -164,13 +164,16 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
 void Lane::finish(const LayerRows& rows, int row) {
   std::vector<double> o(config_.q_dim());
   backend_.to_double(o, at(rows.out, bytes(config_.q_dim()) * row));
-  for (int h = 0; h < config_.n_kv_heads; ++h) observe(rows.layer, h);
+  {
+    const Stopwatch watch(compress_ms);
+    for (int h = 0; h < config_.n_kv_heads; ++h) observe(rows.layer, h);
+  }
+  for (int h = 0; h < config_.n_kv_heads; ++h) record_attention(rows.layer, h);
   if (setup_.record.measures) measure(rows.layer, o);
   compress(rows.layer, /*after_prompt=*/false, at(rows.q, bytes(config_.q_dim()) * row), o);
 }
 
 void Lane::observe(int layer, int h) {
-  HeadRecord& record = head_record(layer, h);
   HeadCache& head = layers_[layer].heads[h];
   HeadJob& job = jobs_[h];
   const std::size_t count = static_cast<std::size_t>(config_.group()) * head.slots.size();
@@ -181,10 +184,13 @@ void Lane::observe(int layer, int h) {
     job.host_z.resize(count);
     backend_.to_double(job.host_z, job.z.data());
   }
-  {
-    const Stopwatch watch(compress_ms);
-    observe_step(head.slots, policy_->needs(layer), config_.group(), job.host_p, job.host_z);
-  }
+  observe_step(head.slots, policy_->needs(layer), config_.group(), job.host_p, job.host_z);
+}
+
+void Lane::record_attention(int layer, int h) {
+  HeadRecord& record = head_record(layer, h);
+  const HeadCache& head = layers_[layer].heads[h];
+  HeadJob& job = jobs_[h];
   if (setup_.record.captures) record.attended = head.slots.pos;
   if (setup_.record.captures) record.attention = mean_over_group(job.host_p, config_.group());
   if (layers_[layer].shadow && job.removed_before && (setup_.record.measures || setup_.record.captures)) {
@@ -247,13 +253,13 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = heads[h];
-    const Plan& plan = plans[h];
+    Plan& plan = plans[h];
     HeadRecord& record = head_record(layer, h);
     record.layer = layer;
     record.kv_head = h;
     record.budget = policy_->budget(layer, h).value_or(policy_->compresses() ? head.slots.size() : -1);  // without a limit beside limited ones: the outcome
     record.recent = policy_->recent(layer, h);
-    record.score = plan.score.empty() ? std::vector<double>(head.slots.size(), kNotAvailable) : plan.score;
+    record.score = std::move(plan.score);
     record.merge_theta = plan.theta;
     if (plan.removals.empty()) {
       if (plan.changes_slots()) apply_plan(head.slots, policy_->needs(layer), plan);
@@ -265,8 +271,10 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
         if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
         kept = apply(backend_, head, policy_->needs(layer), plan);
       }
-      for (std::size_t i = 0; i < kept.size(); ++i) record.score[i] = record.score[kept[i]];
-      record.score.resize(kept.size());
+      if (!record.score.empty()) {
+        for (std::size_t i = 0; i < kept.size(); ++i) record.score[i] = record.score[kept[i]];
+        record.score.resize(kept.size());
+      }
       for (const double s : record.score) {
         if (!std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
       }
@@ -330,6 +338,7 @@ std::unique_ptr<Lane> Lane::checkpoint() const {
   copy->n_fates_steps = n_fates_steps;
   copy->fed = fed;
   copy->logits = logits;
+  copy->log_p = log_p;
   copy->compress_ms = compress_ms;
   return copy;
 }

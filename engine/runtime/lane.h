@@ -67,6 +67,7 @@ class Lane {
   int n_fates_steps = 0;                // steps that `fates` covers
   std::vector<int> fed;                 // token fed after each step
   std::vector<double> logits;           // [vocab_size] after the newest step
+  std::vector<double> log_p;            // ln softmax of them, once the step is closed
   double compress_ms = 0;               // statistics, decisions and merges so far
   bool broken = false;                  // a cancelled step left layers at different positions: must not be used again
 
@@ -83,7 +84,8 @@ class Lane {
     bool removed_before = false;
   };
 
-  void observe(int layer, int head);
+  void observe(int layer, int head);           // statistics
+  void record_attention(int layer, int head);
   void measure(int layer_idx, std::span<const double> o);
   void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
   void record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record) const;

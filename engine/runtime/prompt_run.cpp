@@ -234,7 +234,8 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
     }
     if (done_ == n_total) {
       logits_.resize(config_.vocab_size);
-      forward.logits(rows - 1, 1, logits_);
+      const std::span<double> last(logits_);
+      forward.logits(rows - 1, {&last, 1});
     }
   }
   return n_total - restart;

@@ -59,6 +59,11 @@ struct Session::Impl {
   std::vector<std::unique_ptr<Lane>> lanes;                // lane 0: full cache
   std::vector<std::vector<double>> reference_log_p;        // of lane 0, per step [vocab_size]
   std::vector<std::vector<double>> reference_logits;
+  struct {                                                 // of lane 0 at the step in work: what all lanes are held against
+    int step = -1;
+    std::vector<double> p;
+    int top1 = 0;
+  } reference;
   std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> checkpoints;  // stream mode: by number of steps
 
   std::string notice;

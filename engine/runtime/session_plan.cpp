@@ -59,8 +59,8 @@ std::unique_ptr<Policy> Session::Impl::make_policy(const std::string& spec, cons
 
 std::vector<std::string> Session::Impl::lane_specs(const RunRequest& request, int n_prompt) const {
   std::vector<std::string> out = request.lanes;
-  const std::string& reference = reference_policy();
-  if (out.empty() || out.front() != reference) out.insert(out.begin(), reference);
+  const std::string& full = reference_policy();
+  if (out.empty() || out.front() != full) out.insert(out.begin(), full);
   for (const std::string& spec : out) {
     make_policy(spec, request, n_prompt);  // throws where a lane cannot be
   }

@@ -31,9 +31,10 @@ void check_finite(const Lane& lane, const StepRecord& record) {
       break;
     }
   }
-  throw Error(fmt::format("lane {}, position {}: the model computes numbers that are not finite, {}; expected finite logits: the weights are damaged or "
-                          "overflow, try another checkpoint or --precision f64",
-                          lane.setup().spec, record.position, where));
+  throw Error(fmt::format(
+      "lane {}, position {}: the model computes numbers that are not finite, {}; expected finite logits: the weights are damaged or "
+      "overflow, try another checkpoint or --precision f64",
+      lane.setup().spec, record.position, where));
 }
 
 }  // namespace
@@ -75,7 +76,8 @@ void Session::Impl::run_prompt(const CancelToken& cancel) {
   const auto start = Clock::now();
   prompt.update(ids, needs, forward, cancel, [&](int layer) {
     ++layers_done;
-    report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers), prompt_share * layers_done / (n_layers * (ids.size() / History::kPage + 1.0)));
+    report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers),
+           prompt_share * layers_done / (n_layers * (ids.size() / History::kPage + 1.0)));
   });
   std::vector<Lane*> fresh;
   for (auto& lane : lanes) {
@@ -126,7 +128,8 @@ int Session::Impl::token_at(const RunRequest& request, const Lane& lane, int s) 
   if (s < n_prompt_steps - 1) return ids[s + 1];
   if (request.follow == Follow::file) return request.follow_ids[s - (n_prompt_steps - 1)];
   const bool own = request.follow == Follow::self;
-  return pick_token(own ? std::span<const double>(lane.logits) : std::span<const double>(reference_logits[s]), request.temperature, request.seed, s);
+  return pick_token(own ? std::span<const double>(lane.logits) : std::span<const double>(reference_logits[s]), request.temperature,
+                    request.seed, s);
 }
 
 void Session::Impl::set_next(Lane& lane, int s, int token) {
@@ -134,43 +137,47 @@ void Session::Impl::set_next(Lane& lane, int s, int token) {
   if (step->next_token == token) return;
   // a published record is never touched: it is copied first
   auto record = step.use_count() == 1 ? std::const_pointer_cast<StepRecord>(step) : std::make_shared<StepRecord>(*step);
-  std::vector<double> log_p = lane.logits;
-  log_softmax(log_p);
   record->next_token = token;
-  record->nll = -log_p[token];
+  record->nll = -lane.log_p[token];
   step = std::move(record);
   lane.fed.resize(s + 1);
   lane.fed[s] = token;
 }
 
 void Session::Impl::close_steps(std::span<Lane* const> done, double ms) {
+  if (done.empty()) return;
+  const int s = done.front()->record().step;
   for (Lane* lane : done) {
-    if (lane == lanes[0].get()) close_step(*lane, ms);
+    if (lane != lanes[0].get()) continue;
+    reference_logits.resize(s);
+    reference_log_p.resize(s);
+    reference_logits.push_back(lane->logits);
+    reference_log_p.push_back(lane->logits);
+    log_softmax(reference_log_p.back());
+    reference.step = -1;
   }
-  backend->for_each(static_cast<int>(done.size()), [&](int i) {
-    if (done[i] != lanes[0].get()) close_step(*done[i], ms);
-  });
+  if (reference.step != s) reference = {s, probabilities(reference_log_p[s]), argmax(reference_logits[s])};
+  backend->for_each(static_cast<int>(done.size()), [&](int i) { close_step(*done[i], ms); });
 }
 
 void Session::Impl::close_step(Lane& lane, double ms) {
   StepRecord& record = lane.record();
   check_finite(lane, record);
   const int s = record.step;
-  std::vector<double> log_p = lane.logits;
-  log_softmax(log_p);
   if (&lane == lanes[0].get()) {
-    reference_log_p.resize(s);
-    reference_logits.resize(s);
-    reference_log_p.push_back(log_p);
-    reference_logits.push_back(lane.logits);
+    lane.log_p = reference_log_p[s];
+  } else {
+    lane.log_p = lane.logits;
+    log_softmax(lane.log_p);
   }
-  const std::vector<double>& reference = reference_log_p[s];
-  record.kl = kl_divergence(reference, log_p);
-  record.top1 = argmax(lane.logits);
-  record.top1_reference = argmax(reference);
-  record.top1_same = record.top1 == record.top1_reference;
+  record.kl = kl_divergence(reference.p, reference_log_p[s], lane.log_p);
   record.logits_top = top(lane.logits, 5);
-  if (lane.setup().record.captures) record.top_tokens = top_tokens(log_p, lane.logits, reference, reference_logits[s], kTopTokens);
+  record.top1 = record.logits_top.front().first;
+  record.top1_reference = reference.top1;
+  record.top1_same = record.top1 == record.top1_reference;
+  if (lane.setup().record.captures) {
+    record.top_tokens = top_tokens(lane.log_p, lane.logits, reference_log_p[s], reference_logits[s], kTopTokens);
+  }
   record.ms = ms;
   lane.steps.push_back(lane.take_record());
 }

@@ -43,13 +43,13 @@ void run_step(Backend& backend, Forward& forward, std::span<Lane* const> lanes, 
   StepSite site(backend, lanes);
   const std::vector<int> positions(lanes.size(), position);
   forward.run(tokens, positions, site, cancel);
-  const std::size_t vocab_size = static_cast<std::size_t>(forward.vocab_size());
-  std::vector<double> logits(vocab_size * lanes.size());
-  forward.logits(0, static_cast<int>(lanes.size()), logits);
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    lanes[i]->logits.assign(logits.begin() + static_cast<std::ptrdiff_t>(i * vocab_size), logits.begin() + static_cast<std::ptrdiff_t>((i + 1) * vocab_size));
-    lanes[i]->broken = false;
+  std::vector<std::span<double>> logits;
+  for (Lane* lane : lanes) {
+    lane->logits.resize(forward.vocab_size());
+    logits.emplace_back(lane->logits);
   }
+  forward.logits(0, logits);
+  for (Lane* lane : lanes) lane->broken = false;
 }
 
 }  // namespace kvscope

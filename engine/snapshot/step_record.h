@@ -49,7 +49,7 @@ struct HeadRecord {
   int recent = 0;                     // slots of highest pos that are protected as recent
   std::vector<int> pos;               // slots AFTER the step's compression
   std::vector<int> votes;
-  std::vector<double> score;          // ranking score; NaN: not ranked (protected, or no ranking in this step)
+  std::vector<double> score;          // ranking score; NaN: not ranked (protected); empty: no ranking in this step
   std::vector<double> statistic;      // the policy's own statistic (PolicyInfo::statistic); empty: none
   std::vector<double> bias;           // logit bias b_i; empty: all zero
   std::vector<int> attended;          // pos of the slots that this step's query saw (before compression)

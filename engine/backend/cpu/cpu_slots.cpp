@@ -12,9 +12,12 @@ namespace {
 
 /// Moves the kept rows of [n, bytes] to the front; `keep` ascending.
 void gather_rows(char* rows, std::size_t bytes, std::span<const int> keep) {
-  for (std::size_t i = 0; i < keep.size(); ++i) {
-    const std::size_t from = static_cast<std::size_t>(keep[i]);
-    if (from != i) std::memcpy(rows + i * bytes, rows + from * bytes, bytes);
+  const std::size_t n = keep.size();
+  for (std::size_t i = 0; i < n;) {
+    const std::size_t to = i, from = static_cast<std::size_t>(keep[i]);
+    do ++i;  // the run of rows that stay neighbours
+    while (i < n && keep[i] == keep[i - 1] + 1);
+    if (from != to) std::memmove(rows + to * bytes, rows + from * bytes, (i - to) * bytes);
   }
 }
 
@@ -113,26 +116,31 @@ void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::sp
   KVSCOPE_ASSERT(out.size() == from.size() * to.size());
   if (out.empty()) return;
   const Kernels<double>& wide = cpu::kernels<double>(kernels_.isa);
-  const auto gather = [&](std::span<const int> which, std::vector<double>& rows, std::vector<double>& norms) {
-    rows.resize(which.size() * width());
-    norms.resize(which.size());
+  struct Rows {
+    explicit Rows(std::size_t n, std::size_t width)
+        : rows(std::make_unique_for_overwrite<double[]>(n * (width + 1))), norms(rows.get() + n * width) {}
+    std::unique_ptr<double[]> rows;  // [n, width], then the norms [n]
+    double* norms;
+  };
+  const auto gather = [&](std::span<const int> which) {
+    Rows gathered(which.size(), width());
     for (std::size_t i = 0; i < which.size(); ++i) {
       KVSCOPE_ASSERT(which[i] >= 0 && which[i] < kv.n_slots);
-      wide.convert(kv.k.as<T>() + static_cast<std::size_t>(which[i]) * width(), dtype(), config_.head_dim, rows.data() + i * width());
-      norms[i] = std::sqrt(wide.sum_of_squares(rows.data() + i * width(), config_.head_dim));
+      wide.convert(kv.k.as<T>() + static_cast<std::size_t>(which[i]) * width(), dtype(), config_.head_dim,
+                   gathered.rows.get() + i * width());
+      gathered.norms[i] = std::sqrt(wide.sum_of_squares(gathered.rows.get() + i * width(), config_.head_dim));
     }
+    return gathered;
   };
-  std::vector<double> a, b, a_norms, b_norms;
-  gather(from, a, a_norms);
-  gather(to, b, b_norms);
+  const Rows a = gather(from), b = gather(to);
   const int rows = static_cast<int>(from.size()), cols = static_cast<int>(to.size()), tiles = (rows + kDirectRows - 1) / kDirectRows;
   pool_.parallel_for(tiles, grain_for(static_cast<double>(kDirectRows) * cols * config_.head_dim, 1), [&](int begin, int end) {
     for (int t = begin; t < end; ++t) {
       const int r = t * kDirectRows;
       Dots<double> d;
-      d.x = a.data() + static_cast<std::size_t>(r) * width();
+      d.x = a.rows.get() + static_cast<std::size_t>(r) * width();
       d.rows = std::min(kDirectRows, rows - r);
-      d.w = b.data();
+      d.w = b.rows.get();
       d.w_type = DType::f64;
       d.cols = cols;
       d.ldx = d.ldw = d.k = config_.head_dim;
@@ -141,7 +149,7 @@ void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::sp
       wide.dots(d);
       for (int i = 0; i < d.rows; ++i) {
         for (int j = 0; j < cols; ++j) {
-          const double norms = a_norms[static_cast<std::size_t>(r + i)] * b_norms[static_cast<std::size_t>(j)];
+          const double norms = a.norms[r + i] * b.norms[j];
           double& y = d.y[static_cast<long>(i) * cols + j];
           y = norms > 0 ? y / norms : 0.0;
         }
