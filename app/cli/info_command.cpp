@@ -63,7 +63,10 @@ Json policies_json() {
                     {"sees_question_in_prefill", p.sees_question_in_prefill},
                     {"keys", std::move(keys)}});
   }
-  return {{"schema", "kvscope.policies/1"}, {"policies", std::move(list)}};
+  Json absent = Json::array();
+  for (const PolicyInfo& p : unavailable_policies())
+    absent.push_back({{"name", p.name}, {"title", p.title}, {"paper", p.paper}, {"idea", p.idea}, {"reason", p.unavailable}});
+  return {{"schema", "kvscope.policies/1"}, {"policies", std::move(list)}, {"unavailable", std::move(absent)}};
 }
 
 std::string policies_text() {
@@ -77,6 +80,8 @@ std::string policies_text() {
     }
     if (!rows.empty()) out += aligned(rows, 5);
   }
+  for (const PolicyInfo& p : unavailable_policies())
+    out += fmt::format("\n{}  {} ({})\n  {}\n    not available: {}\n", p.name, p.title, p.paper, p.idea, p.unavailable);
   return out;
 }
 

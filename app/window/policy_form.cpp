@@ -14,6 +14,7 @@
 
 #include "app/window/panel_paint.h"
 #include "app/window/policy_form_field.h"
+#include "app/window/policy_items.h"
 #include "app/window/session_controller.h"
 #include "app/window/workspace.h"
 #include "core/error.h"
@@ -91,12 +92,9 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   m_grid->addLayout(lane_row, 0, 1, 1, 2);
 
   m_policies = new QComboBox(this);
+  m_policies->setObjectName("policies");
   m_policies->setAccessibleName("policy of the run");
-  for (const PolicyInfo& info : policies()) {
-    if (info.name == reference_policy()) continue;
-    m_policies->addItem(qs(info.title), qs(info.name));
-    m_policies->setItemData(m_policies->count() - 1, qs(info.idea), Qt::ToolTipRole);
-  }
+  addPolicies(*m_policies, /*with_reference=*/false);
   m_grid->addWidget(new QLabel("policy", this), 1, 0);
   m_grid->addWidget(m_policies, 1, 1, 1, 2);
 
@@ -353,7 +351,10 @@ void PolicyForm::addLane() {
     if (it == all.end()) return;
     wanted = with_param(it->name, "ratio", QString::number(kFirstBudget).toStdString());
   } else {  // the next policy of the catalog at the same budget
-    const int next = (m_policies->currentIndex() + 1) % std::max(1, m_policies->count());
+    int next = m_policies->currentIndex();
+    const auto* items = m_policies->model();
+    do next = (next + 1) % std::max(1, m_policies->count());
+    while (!items->flags(items->index(next, 0)).testFlag(Qt::ItemIsEnabled));
     const LaneSpec before = parse_lane_spec(spec());
     wanted = m_policies->itemData(next).toString().toStdString();
     for (const char* key : {"slots", "ratio"}) {

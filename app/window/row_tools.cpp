@@ -9,6 +9,7 @@
 #include <QSpinBox>
 #include <QToolButton>
 
+#include "app/window/policy_items.h"
 #include "app/window/rows.h"
 #include "app/window/session_controller.h"
 #include "app/window/style.h"
@@ -80,10 +81,7 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_policy->setFixedWidth(130);
   m_policy->setAccessibleName("Policy of the selected run");
   m_policy->setToolTip("Policy of the selected run");
-  for (const PolicyInfo& info : policies()) {
-    m_policy->addItem(QString::fromStdString(info.title), QString::fromStdString(info.name));
-    m_policy->setItemData(m_policy->count() - 1, QString::fromStdString(info.idea), Qt::ToolTipRole);
-  }
+  addPolicies(*m_policy, /*with_reference=*/true);
   m_policy->setMaxVisibleItems(30);
   m_slider = new QSlider(Qt::Horizontal, this);
   m_slider->setFixedWidth(120);

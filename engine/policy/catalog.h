@@ -34,11 +34,14 @@ struct PolicyInfo {
       statistic;  // name of the policy's own statistic as shown in the inspector: "EMA share", "accumulated attention", ...; "" none
   bool sees_question_in_prefill = false;  // selection looks at the last prompt queries
   std::vector<ParamInfo> params;          // without slots and ratio; with the keys of every base it can have
+  std::string unavailable;                // why this build cannot run it; empty where it can
 };
 
 /// All named policies of this build, in the order of the README's table.
 std::span<const PolicyInfo> policies();
-/// Throws UsageError listing the known names.
+/// Policies that are known but cannot run, each with the reason: they are shown as such and never imitated.
+std::span<const PolicyInfo> unavailable_policies();
+/// Throws UsageError listing the known names, or saying why a policy cannot run.
 const PolicyInfo& find_policy(std::string_view name);
 
 /// Specification of the uncompressed cache, against which every lane is measured ("full").

@@ -58,7 +58,7 @@ struct PolicyRow {
 
 /// All rows, in the order of policies(); unlisted ones last.
 std::span<const PolicyRow> policy_rows();
-/// Throws UsageError listing the known names. With bases: unlisted rows too.
+/// Throws UsageError listing the known names, or saying why a policy cannot run. With bases: unlisted rows too.
 const PolicyRow& find_row(std::string_view name, bool with_bases = false);
 
 /// The key group, which rows that decide per KV head take.

@@ -161,6 +161,23 @@ TEST_F(PolicyPanelTest, HasOneFieldForEveryParameterOfEveryPolicy) {
   }
 }
 
+TEST_F(PolicyPanelTest, ListsWhatCannotRunWithoutOfferingIt) {
+  auto* list = panel.form().findChild<QComboBox*>("policies");
+  ASSERT_NE(list, nullptr);
+  for (const PolicyInfo& info : unavailable_policies()) {
+    const int row = list->findData(QString::fromStdString(info.name));
+    ASSERT_GE(row, 0) << info.name;
+    EXPECT_FALSE(list->model()->flags(list->model()->index(row, 0)).testFlag(Qt::ItemIsEnabled)) << info.name;
+    EXPECT_THAT(list->itemData(row, Qt::ToolTipRole).toString().toStdString(), ::testing::HasSubstr(info.unavailable));
+  }
+  // adding a run takes the next policy; past the last one that can run, it is the first
+  std::string last;
+  for (const PolicyInfo& info : policies()) last = info.name;
+  panel.form().setPolicy(QString::fromStdString(last));
+  panel.form().addLane();
+  EXPECT_EQ(parse_lane_spec(requested(4)).name, list->itemData(0).toString().toStdString());
+}
+
 TEST_F(PolicyPanelTest, KeepsTheBudgetWhenThePolicyChanges) {
   panel.form().setPolicy("h2o");
   EXPECT_EQ(requested(3), "h2o:slots=42");

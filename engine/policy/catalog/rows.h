@@ -15,4 +15,7 @@ std::vector<PolicyRow> observation_rows();  // scores of the last queries, once 
 std::vector<PolicyRow> merging_rows();      // what is removed goes into other slots
 std::vector<PolicyRow> keepkv_rows();       // merging with votes, on several selections
 
+/// Policies that people look for and that this build cannot run: identity and reason only.
+std::vector<PolicyInfo> unavailable_infos();
+
 }  // namespace kvscope
