@@ -188,6 +188,10 @@ struct TokenAxis {
   float x_end() const;       // where the last token or the axis ends
 };
 
+/// Tokens per texel at `px` pixels per token: 1 from 3 px on, else the smallest power of two, from 2 on, that is at least 2 px wide, so
+/// that shades can be told apart.
+int tokens_per_bin(float px);
+
 /// Left edge of token axes: label column of 84 px; right margin 12.
 inline constexpr float kLabelColumn = 84;
 TokenAxis make_token_axis(const Painter& painter, const TokenWindow& window, int n_tokens, int max_px = 14);

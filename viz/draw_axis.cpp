@@ -29,6 +29,13 @@ int TokenAxis::last_visible() const {
 
 float TokenAxis::x_end() const { return std::min(x1, x_of(n_tokens)); }
 
+int tokens_per_bin(float px) {
+  if (px >= 3) return 1;
+  int bin = 2;
+  while (static_cast<float>(bin) * px < 2 && bin < (1 << 30)) bin *= 2;
+  return bin;
+}
+
 TokenAxis make_token_axis(const Painter& painter, const TokenWindow& window, int n_tokens, int max_px) {
   TokenAxis axis;
   axis.x0 = std::floor(painter.px(kLabelColumn));

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <set>
 
 #include "viz/format.h"
@@ -268,57 +267,6 @@ TEST_F(AtlasTest, TheTableHoldsTheNumbersOfTheSelectedHead) {
   EXPECT_EQ(table.note, "");
 }
 
-TEST_F(AtlasTest, ThreePixelsShowCategoriesAndLessShowsFractions) {
-  canvas.frame.size.x = 84 + 12 + 3 * 179;
-  canvas.draw(*view);
-  EXPECT_EQ(view->marks().end(), std::find_if(view->marks().begin(), view->marks().end(),
-                                              [](const Mark& m) { return m.kind == "row" && m.value != "category"; }));
-  canvas.frame.size.x -= 1;
-  canvas.draw(*view);
-  const auto* image = canvas.textures.find("atlas.cells");
-  EXPECT_EQ(find_mark(*view, "row", "L0 H0")->value, "represented");
-  const std::set<std::uint32_t> mixed(image->rgba.begin(), image->rgba.end());
-  for (Category c : {Category::sink, Category::merged, Category::recent, Category::kept}) {
-    EXPECT_EQ(mixed.count(colour(cell_fill(dark_theme(), c))), 0u) << "a category colour among fractions";
-  }
-  EXPECT_EQ(find_mark(*view, "legend", "sink"), nullptr);
-}
-
-TEST_F(AtlasTest, FractionsEqualACountByHand) {
-  canvas.frame.size.x = 84 + 12 + 250;  // 1.4 px a token: bins of two
-  canvas.frame.selection.step = 2;
-  canvas.draw(*view);
-  const auto* image = canvas.textures.find("atlas.cells");
-  ASSERT_EQ(image->width, 90);
-  for (int h : {0, 7, 23}) {
-    for (int b = 0; b < 84; ++b) {
-      int n = 0;
-      for (int t = 2 * b; t < 2 * b + 2; ++t) n += slot_of(*lane().fates, *lane().steps[2], h, t) >= 0;
-      ASSERT_EQ(image->rgba[static_cast<std::size_t>(h * 90 + b)], colour(ramp(dark_theme().sequential, n / 2.0))) << h << " " << b;
-    }
-  }
-}
-
-TEST(RepresentedCounts, EqualABruteForceCountOverAnyRange) {
-  synthetic::Shape shape;
-  shape.n_layers = 1;
-  shape.prefill = false;
-  const Snapshot snapshot = synthetic::make_snapshot(shape);
-  const LaneSnapshot& lane = snapshot.lanes[3];
-  for (int s : {0, 30, 100, 178}) {
-    const StepRecord& step = *lane.steps[static_cast<std::size_t>(s)];
-    const RepresentedCounts counts(*lane.fates, step);
-    ASSERT_EQ(counts.n_tokens(), s + 1);
-    for (int first = -3; first < s + 5; first += 7) {
-      for (int last : {first - 1, first, first + 5, first + 8, first + 41, 500}) {
-        int n = 0;
-        for (int t = std::max(0, first); t <= std::min(last, s); ++t) n += slot_of(*lane.fates, step, 2, t) >= 0;
-        ASSERT_EQ(counts.count(*lane.fates, s, 2, first, last), n) << first << " to " << last << " at step " << s;
-      }
-    }
-  }
-}
-
 TEST(TokensPerBin, AreOneFromThreePixelsOnAndAtLeastTwoPixelsWideBelow) {
   EXPECT_EQ(tokens_per_bin(14), 1);
   EXPECT_EQ(tokens_per_bin(3), 1);
@@ -347,36 +295,6 @@ TEST(AtlasRows, ShrinkGracefullyAndFallBackToLayers) {
   single.only_layer = 5;
   EXPECT_EQ(layout_rows(32, 32, single, area, 1).rows.size(), 32u);
   EXPECT_TRUE(layout_rows(0, 4, {}, area, 1).rows.empty());
-}
-
-TEST(AtlasAtScale, ThirtyTwoByThirtyTwoHeadsOfThirtyTwoThousandTokensStayWithinTheBudget) {
-  const Snapshot snapshot = synthetic::make_huge_snapshot(32, 32, 32768);
-  Headless canvas(snapshot);
-  canvas.frame.selection.lane = 1;
-  const auto view = make_atlas(std::make_shared<TokenWindow>());
-  const auto viewport = static_cast<std::size_t>(828 * 406);
-  const auto check = [&](const ImDrawData* data) {
-    EXPECT_LE(view->marks().size(), 5000u);
-    EXPECT_LE(data->TotalVtxCount, 4 * 5000);
-    const auto* cells = canvas.textures.find("atlas.cells");
-    EXPECT_LE(cells->rgba.size() + canvas.textures.find("atlas.heads")->rgba.size(), viewport);
-  };
-  check(canvas.draw(*view));
-  EXPECT_EQ(count_marks(*view, "layer"), 32);
-  const auto begin = std::chrono::steady_clock::now();
-  const int frames = 20;
-  for (int i = 0; i < frames; ++i) {
-    canvas.wheel(*view, {400, 150}, 1);
-    check(canvas.draw(*view));
-  }
-  for (int i = 0; i < frames; ++i) {
-    canvas.io().KeyShift = true;
-    canvas.wheel(*view, {400, 150}, 1);
-    check(canvas.draw(*view));
-  }
-  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count() / (6 * frames);
-  RecordProperty("ms_per_frame", std::to_string(ms));
-  std::printf("zoom at 32 x 32 x 32768: %.2f ms a frame\n", ms);
 }
 
 TEST(AtlasEmpty, NothingToShowIsSaid) {

@@ -11,6 +11,7 @@
 #include "viz/lineage_fixture.h"
 #include "viz/reduce_compare.h"
 #include "viz/synthetic.h"
+#include "viz/synthetic_huge.h"
 #include "viz/views.h"
 #include "viz/views/compare_metrics.h"
 #include "viz/views/compare_strips.h"

@@ -8,6 +8,7 @@
 #include "viz/format.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
+#include "viz/synthetic_huge.h"
 
 namespace kvscope::viz {
 namespace {

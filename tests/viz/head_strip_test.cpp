@@ -9,6 +9,7 @@
 #include "viz/lineage_fixture.h"
 #include "viz/reduce_text.h"
 #include "viz/synthetic.h"
+#include "viz/synthetic_huge.h"
 #include "viz/views.h"
 
 namespace kvscope::viz {

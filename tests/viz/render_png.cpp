@@ -6,6 +6,7 @@
 
 #include "viz/software_raster.h"
 #include "viz/synthetic.h"
+#include "viz/synthetic_huge.h"
 #include "viz/views.h"
 
 using namespace kvscope;

@@ -13,9 +13,10 @@
 namespace kvscope::viz {
 namespace {
 
-constexpr float kAxisHeight = 30, kMinimapHeight = 18, kMinimapGap = 9, kLegendHeight = 35, kLegendGap = 6;
+constexpr float kAxisHeight = 30, kMinimapHeight = 24, kMinimapGap = 7, kLegendHeight = 33, kLegendGap = 4;
 constexpr float kGlyphPixels = 10;    // cells of this size show the glyph of their category
 constexpr int kMaxGlyphCells = 1200;  // each takes up to three shapes and a gap
+constexpr float kTick = 3;            // width of the marks of what is rare
 constexpr float kTextPixels = 36;     // columns of this width show the token
 
 constexpr std::array<LegendItem, 6> kLegend = {{{Category::sink, {}},
@@ -78,6 +79,7 @@ bool Atlas::make_scene(const Painter& p, Scene& s) {
   s.bin = tokens_per_bin(s.axis.px);
   last_px_ = s.axis.px;
   last_bin_ = s.bin;
+  last_by_layer_ = s.rows.by_layer;
   last_page_ = static_cast<float>(visible);
   return true;
 }
@@ -93,7 +95,7 @@ void Atlas::draw(const Frame& frame, std::vector<Intent>& intents) {
     return;
   }
   if (pan_and_zoom(p, s)) make_scene(p, s);
-  count(s);
+  represented_.show(*s.lane, s.step);
   draw_token_axis(p, s.axis_strip, s.axis, "key (past)", frame.selection.tokens);
   draw_rows(p, s);
   draw_labels(p, s);
@@ -140,7 +142,7 @@ void Atlas::draw_rows(Painter& p, const Scene& s) {
     p.mark("prompt end", fmt::format("token {}", s.snapshot->n_prompt), {x, s.area.y0, x + 1, s.area.y1});
   }
   p.unclip();
-  if (s.binned) draw_removals(p, s);
+  if (s.binned) draw_rare(p, s);
 }
 
 void Atlas::draw_glyphs(Painter& p, const Scene& s) {
@@ -174,25 +176,43 @@ void Atlas::draw_glyphs(Painter& p, const Scene& s) {
   }
 }
 
-// What left in this very step never vanishes in a bin: a tick above its column, taller the more heads removed something there.
-void Atlas::draw_removals(Painter& p, const Scene& s) const {
-  if (is_prefill_step(*s.snapshot, s.step)) return;  // nearly every column; the map itself shows it
+// What is rare never vanishes in a bin: ticks above the columns of the sinks, of the newest token and of what left in this very step, the
+// last taller the more heads removed something there.
+void Atlas::draw_rare(Painter& p, const Scene& s) const {
+  const Theme& t = p.theme();
   std::vector<int> removed(static_cast<std::size_t>(s.axis.x1 - s.axis.x0) + 4, 0);
-  const float width = 3;
-  for (const HeadRecord& h : s.record->heads) {
-    for (const Event& e : h.events) {
-      const float x = s.axis.x_of(e.pos);
-      if (x >= s.axis.x0 && x < s.axis.x1) ++removed[static_cast<std::size_t>((x - s.axis.x0) / width)];
+  const float width = kTick;
+  const auto column = [&](int token) {
+    const float x = s.axis.x_of(token);
+    return x >= s.axis.x0 && x < s.axis.x1 ? static_cast<int>((x - s.axis.x0) / width) : -1;
+  };
+  const auto tick = [&](const char* kind, int at, float height, Rgb fill, int n) {
+    const float x = s.axis.x0 + static_cast<float>(at) * width;
+    const Rect r{x, s.area.y0 - 1 - height, x + width, s.area.y0 - 1};
+    p.fill(r, fill, 0.9);
+    p.mark(kind, fmt::format("token {}", static_cast<int>(s.axis.token_at(x))), r, format_count(n));
+  };
+  if (!is_prefill_step(*s.snapshot, s.step)) {  // there it is nearly every column; the map itself shows it
+    for (const HeadRecord& h : s.record->heads) {
+      for (const Event& e : h.events) {
+        if (const int at = column(e.pos); at >= 0) ++removed[static_cast<std::size_t>(at)];
+      }
     }
   }
   for (std::size_t i = 0; i < removed.size(); ++i) {
     if (removed[i] == 0) continue;
-    const float x = s.axis.x0 + static_cast<float>(i) * width;
-    const float h = removed[i] > 8 ? 5.0f : removed[i] > 1 ? 4.0f : 3.0f;
-    p.fill({x, s.area.y0 - 1 - h, x + width, s.area.y0 - 1}, p.theme().text, 0.85);
-    p.mark("removed", fmt::format("token {}", static_cast<int>(s.axis.token_at(x))), {x, s.area.y0 - 1 - h, x + width, s.area.y0 - 1},
-           format_count(removed[i]));
+    tick("removed", static_cast<int>(i), removed[i] > 8 ? 5.0f : removed[i] > 1 ? 4.0f : 3.0f, t.text, removed[i]);
   }
+  if (s.bin <= 1) return;
+  const int sinks = std::min(s.lane->sinks, s.seen);
+  for (int at = -1, token = 0; token < sinks; ++token) {
+    const int here = column(token);
+    if (here < 0 || here == at) continue;
+    at = here;
+    tick("sink", at, 3, t.category[static_cast<std::size_t>(Category::sink)], sinks);
+  }
+  if (const int at = column(s.seen - 1); at >= 0 && !is_prefill_step(*s.snapshot, s.step))
+    tick("new", at, 3, t.category[static_cast<std::size_t>(Category::fresh)], 1);
 }
 
 void Atlas::draw_labels(Painter& p, const Scene& s) const {
@@ -243,6 +263,10 @@ void Atlas::draw_minimap(Painter& p, const Scene& s) {
   const Rect window{std::round(s.overview.x_of(s.axis.first)) - 1, s.minimap.y0,
                     std::round(std::min(s.overview.x_of(s.axis.first + shown), r.x1)) + 1, s.minimap.y1};
   p.frame_rect(window, t.secondary, window_->count > 0 ? 1.5f : 1.0f, 2);
+  if (framing_ && p.pointer().dragging) {
+    const float a = s.overview.x_of(grabbed_), b = std::clamp(p.pointer().at.x, r.x0, r.x1);
+    p.fill({std::min(a, b), r.y0, std::max(a, b), r.y1}, t.accent, 0.35);
+  }
   p.mark("minimap", "heads", r, fmt::format("0 to {} heads", n_heads_total(*s.snapshot)));
   p.mark("window", "tokens shown", window);
 }
@@ -313,6 +337,13 @@ void Atlas::draw_legend(Painter& p, const Scene& s) const {
     if (p.ramp_legend_width(rows) + x + 12 > p.canvas().x1) rows.name = "represented";
     if (p.ramp_legend_width(rows) + x + 12 > p.canvas().x1) rows.note.clear();
     x = p.ramp_legend(x, y, rows);
+    if (!is_prefill_step(*s.snapshot, s.step)) {
+      const std::string_view left = "ticks: left in this step";
+      if (x + p.px(16) + p.width_of(Face::caption, left) < p.canvas().x1 - 12) {
+        p.fill({x, y - 3, x + kTick, y + 3}, t.text, 0.9);
+        x += p.px(9) + p.text({x + p.px(9), y}, left, Face::caption, t.secondary) + p.px(14);
+      }
+    }
     heads.name = "bottom row: heads";
   } else {
     x = p.category_legend(x, y, kLegend);
@@ -328,45 +359,6 @@ void Atlas::draw_legend(Painter& p, const Scene& s) const {
   float at = right - (ramp_fits ? p.ramp_legend_width(heads) : 0) - (mark_fits ? mark_width : 0);
   if (mark_fits) at = p.prompt_end_legend(at, y);
   if (ramp_fits) p.ramp_legend(at, y, heads);
-}
-
-Table Atlas::table(const Frame& frame) const {
-  Table table;
-  table.columns = {"layer", "KV head", "token", "text", "category", "left at step", "merged into", "lost at step", "votes", "score"};
-  const LaneSnapshot* lane = lane_of(frame);
-  const StepRecord* record = record_of(frame);
-  if (lane == nullptr || record == nullptr || lane->fates == nullptr) return table;
-  constexpr std::size_t kMaxRows = 10'000;
-  const int step = step_of(*lane, frame.selection), chosen = selected_head(frame);
-  const auto at_step = [](int s) { return s == kNever ? std::string() : std::to_string(s); };
-  std::int64_t all = 0;
-  for (int h = 0; h < static_cast<int>(lane->fates->heads.size()); ++h) {
-    if (chosen >= 0 && h != chosen) continue;
-    const auto row_categories = categories_of(*frame.snapshot, *lane, step, h);
-    const HeadFates& fates = lane->fates->heads[static_cast<std::size_t>(h)];
-    const HeadRecord* slots = static_cast<std::size_t>(h) < record->heads.size() ? &record->heads[static_cast<std::size_t>(h)] : nullptr;
-    const int seen = std::min(tokens_seen(*record), lane->fates->n_tokens);
-    all += seen;
-    for (int t = 0; t < seen && table.rows.size() < kMaxRows; ++t) {
-      const auto i = static_cast<std::size_t>(t);
-      std::string votes, score;
-      if (slots != nullptr) {
-        const auto found = std::lower_bound(slots->pos.begin(), slots->pos.end(), t);
-        const auto at = static_cast<std::size_t>(found - slots->pos.begin());
-        if (found != slots->pos.end() && *found == t) {
-          if (at < slots->votes.size()) votes = std::to_string(slots->votes[at]);
-          if (at < slots->score.size()) score = format_number(slots->score[at], 6);
-        }
-      }
-      table.rows.push_back({std::to_string(h / frame.snapshot->model.n_kv_heads), std::to_string(h % frame.snapshot->model.n_kv_heads),
-                            std::to_string(t), token_text(*frame.snapshot, t), category_name(row_categories[i]), at_step(fates.left[i]),
-                            fates.into[i] < 0 ? std::string() : std::to_string(fates.into[i]), at_step(fates.lost[i]), votes, score});
-    }
-  }
-  if (static_cast<std::int64_t>(table.rows.size()) < all) {
-    table.note = fmt::format("first {} of {} rows", format_count(static_cast<std::int64_t>(table.rows.size())), format_count(all));
-  }
-  return table;
 }
 
 std::unique_ptr<View> make_atlas(std::shared_ptr<TokenWindow> window) { return std::make_unique<Atlas>(std::move(window)); }

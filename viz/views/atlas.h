@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "viz/draw.h"
-#include "viz/reduce_atlas.h"
+#include "viz/reduce_represented.h"
 #include "viz/views/atlas_rows.h"
 
 namespace kvscope::viz {
@@ -58,13 +58,12 @@ class Atlas : public View {
   bool make_scene(const Painter& p, Scene& s);
   void draw_rows(Painter& p, const Scene& s);
   void draw_glyphs(Painter& p, const Scene& s);
-  void draw_removals(Painter& p, const Scene& s) const;
+  void draw_rare(Painter& p, const Scene& s) const;
   void draw_labels(Painter& p, const Scene& s) const;
   void draw_minimap(Painter& p, const Scene& s);
   void draw_selection(Painter& p, const Scene& s) const;
   void draw_legend(Painter& p, const Scene& s) const;
   // atlas_texture.cpp
-  void count(const Scene& s);
   void fill_categories(const Frame& frame, const Scene& s);
   void fill_fractions(const Frame& frame, const Scene& s);
   void fill_minimap(const Frame& frame, const Scene& s);
@@ -72,6 +71,8 @@ class Atlas : public View {
   // atlas_input.cpp
   void react(Painter& p, const Scene& s, std::vector<Intent>& intents);
   bool pan_and_zoom(Painter& p, const Scene& s);
+  bool drag_minimap(const Pointer& m, const Scene& s);
+  bool zoom_to_bin(const Frame& frame, const Cell& cell);
   void hover(const Painter& p, const Scene& s, std::vector<Intent>& intents);
   std::vector<std::string> tooltip(const Scene& s, int layer, int kv_head, int token) const;
   std::vector<std::string> tooltip_bin(const Scene& s, const AtlasRow& row, int first, int last) const;
@@ -84,14 +85,13 @@ class Atlas : public View {
   AtlasRowView row_view_;
   std::vector<Mark> marks_;
 
-  RepresentedCounts counts_;
-  const LaneFates* counted_fates_ = nullptr;
-  std::uint64_t counted_sequence_ = 0;
-  int counted_step_ = -1;
+  Represented represented_;
   Texture cells_{"atlas.cells", 0, 0, 0, {}};
   Texture overview_{"atlas.heads", 0, 0, 0, {}};
 
   bool brushing_ = false, in_minimap_ = false, panning_ = false;
+  double grabbed_ = 0;    // tokens between the start of the window and the mouse that drags it in the minimap
+  bool framing_ = false;  // the mouse draws a new window there
   int brush_from_ = 0;
   bool cursor_set_ = false;
   Cell cursor_;
@@ -99,6 +99,7 @@ class Atlas : public View {
   std::uint64_t hovered_scene_ = 0;
   float last_px_ = 0;  // pixels per token of the last frame, for facts()
   int last_bin_ = 1;
+  bool last_by_layer_ = false;
   float last_page_ = 20;  // tokens that the last frame showed
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mouse and keys do in the atlas, and what it says about the cell under them.
+// What mouse and keys do in the atlas.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,139 +15,7 @@ constexpr double kZoomPerNotch = 1.25;
 constexpr double kFewestTokens = 8;  // that a zoomed window shows
 constexpr double kMostRowZoom = 64;
 
-std::string step_text(int step) { return "step " + format_count(step); }
-
-// Rank among the slots that were ranked, 1 = highest score; 0: not ranked.
-int rank_of(const HeadRecord& h, std::size_t slot, int& ranked) {
-  ranked = 0;
-  int rank = 1;
-  if (slot >= h.score.size() || std::isnan(h.score[slot])) return 0;
-  for (double score : h.score) {
-    if (std::isnan(score)) continue;
-    ++ranked;
-    if (score > h.score[slot]) ++rank;
-  }
-  return rank;
-}
-
 }  // namespace
-
-std::string fate_text(const Snapshot& s, const LaneSnapshot& lane, int step, int head, int token) {
-  const HeadFates& f = lane.fates->heads[static_cast<std::size_t>(head)];
-  const auto i = static_cast<std::size_t>(token);
-  const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
-  const Category c = categories(*lane.fates, record, head, lane.sinks, is_prefill_step(s, step), token, token).at(0);
-  switch (c) {
-    case Category::unseen:
-      return "not seen yet";
-    case Category::evicted:
-      if (f.into[i] >= 0 && f.left[i] < f.lost[i]) {
-        return fmt::format("merged into {} {} at {}, evicted with it at {}", format_count(f.into[i]), quoted(token_text(s, f.into[i])),
-                           step_text(f.left[i]), step_text(f.lost[i]));
-      }
-      return "evicted at " + step_text(f.lost[i]);
-    case Category::merged: {
-      std::string text =
-          fmt::format("merged into {} {} at {}", format_count(f.into[i]), quoted(token_text(s, f.into[i])), step_text(f.left[i]));
-      const int slot = slot_of(*lane.fates, record, head, token);
-      if (slot != f.into[i]) text += ", now in slot " + format_count(slot);
-      return text;
-    }
-    case Category::fresh:
-      return "new in this step";
-    case Category::sink:
-      return "sink, always kept";
-    case Category::recent:
-      return "recent, kept for now";
-    case Category::kept:
-      return lane.slots_asked < 0 ? "kept, the cache is unlimited" : "heavy, has its own slot";
-  }
-  return {};
-}
-
-std::vector<std::string> token_tooltip(const Snapshot& s, const LaneSnapshot& lane, int step, int head, int token) {
-  const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
-  const int n_kv = s.model.n_kv_heads;
-  std::vector<std::string> lines;
-  lines.push_back(place_name(head / n_kv, head % n_kv, token) + " " + quoted(token_text(s, token)));
-  lines.push_back(fate_text(s, lane, step, head, token));
-  if (static_cast<std::size_t>(head) < record.heads.size()) {
-    const HeadRecord& h = record.heads[static_cast<std::size_t>(head)];
-    const int slot = slot_of(*lane.fates, record, head, token);
-    const auto found = std::lower_bound(h.pos.begin(), h.pos.end(), slot);
-    if (slot >= 0 && found != h.pos.end() && *found == slot) {
-      const auto at = static_cast<std::size_t>(found - h.pos.begin());
-      const std::string of = slot == token ? "" : " of slot " + format_count(slot);
-      if (at < h.votes.size()) lines.push_back("votes" + of + " " + format_count(h.votes[at]));
-      int ranked = 0;
-      const int rank = rank_of(h, at, ranked);
-      if (rank > 0)
-        lines.push_back(
-            fmt::format("score{} {} · rank {} of {}", of, format_number(h.score[at]), format_count(rank), format_count(ranked)));
-    }
-    for (const Event& e : h.events) {
-      if (e.pos == token && !std::isnan(e.score)) lines.push_back("score at its removal " + format_number(e.score));
-    }
-    if (static_cast<std::size_t>(token) < h.reference_attention.size()) {
-      lines.push_back("attention in the reference " +
-                      format_number(static_cast<double>(h.reference_attention[static_cast<std::size_t>(token)])));
-    }
-  }
-  lines.push_back(token_range_text(s.tokens, std::max(0, token - 4), token + 4, 44));
-  return lines;
-}
-
-std::vector<std::string> Atlas::tooltip(const Scene& s, int layer, int kv_head, int token) const {
-  return token_tooltip(*s.snapshot, *s.lane, s.step, head_index(*s.snapshot, layer, kv_head), token);
-}
-
-std::vector<std::string> Atlas::tooltip_bin(const Scene& s, const AtlasRow& row, int first, int last) const {
-  const int n_kv = s.snapshot->model.n_kv_heads;
-  const int from = row.kv_head < 0 ? 0 : row.kv_head, to = row.kv_head < 0 ? n_kv - 1 : row.kv_head;
-  int merged = 0, own = 0, top_token = -1;
-  int low = last - first + 1, high = 0;
-  double top = -1;
-  for (int h = from; h <= to; ++h) {
-    const int head = head_index(*s.snapshot, row.layer, h);
-    const HeadFates& f = s.lane->fates->heads[static_cast<std::size_t>(head)];
-    int here = 0;
-    for (int t = first; t <= last; ++t) {
-      const auto i = static_cast<std::size_t>(t);
-      if (f.lost[i] <= s.record->step) continue;
-      ++here;
-      ++(f.left[i] <= s.record->step ? merged : own);
-    }
-    low = std::min(low, here);
-    high = std::max(high, here);
-    if (static_cast<std::size_t>(head) >= s.record->heads.size()) continue;
-    const HeadRecord& r = s.record->heads[static_cast<std::size_t>(head)];
-    const auto begin = std::lower_bound(r.pos.begin(), r.pos.end(), first), end = std::upper_bound(r.pos.begin(), r.pos.end(), last);
-    for (auto it = begin; it != end; ++it) {
-      const auto i = static_cast<std::size_t>(it - r.pos.begin());
-      if (i < r.score.size() && r.score[i] > top) {
-        top = r.score[i];
-        top_token = *it;
-      }
-    }
-  }
-  const int n = (last - first + 1) * (to - from + 1);
-  std::vector<std::string> lines;
-  const std::string where = row.kv_head < 0 ? fmt::format("L{} · {} heads", row.layer, n_kv) : head_name(row.layer, row.kv_head);
-  lines.push_back(fmt::format("{} · tokens {}–{} ({})", where, format_count(first), format_count(last), format_count(last - first + 1)));
-  lines.push_back(fmt::format("represented {}: {} of {}", format_percent(static_cast<double>(own + merged) / n), format_count(own + merged),
-                              format_count(n)));
-  lines.push_back(
-      fmt::format("own slot {} · merged {} · evicted {}", format_count(own), format_count(merged), format_count(n - own - merged)));
-  if (row.kv_head < 0) {
-    const double size = last - first + 1;
-    lines.push_back(fmt::format("heads from {} to {}", format_percent(low / size), format_percent(high / size)));
-  }
-  if (top_token >= 0)
-    lines.push_back(fmt::format("highest score {}: token {} {}", format_number(top), format_count(top_token),
-                                quoted(token_text(*s.snapshot, top_token))));
-  lines.push_back(token_range_text(s.snapshot->tokens, first, last, 44));
-  return lines;
-}
 
 const AtlasRow* Atlas::row_at(const Scene& s, float y) const {
   const AtlasRow* best = nullptr;
@@ -194,20 +62,51 @@ bool Atlas::pan_and_zoom(Painter& p, const Scene& s) {
   const Rect map{s.axis.x0, s.area.y0, s.axis.x1, s.area.y1};
   if (m.pressed) {
     in_minimap_ = Rect{s.overview.x0, s.minimap.y0, s.overview.x1, s.minimap.y1}.contains(m.at);
+    if (in_minimap_) {
+      const double at = s.overview.token_at(m.at.x), shown = static_cast<double>(s.axis.x1 - s.axis.x0) / s.axis.px;
+      framing_ = window_->count <= 0;
+      const bool inside = at >= window_->first && at < window_->first + shown;
+      grabbed_ = framing_ ? at : inside ? at - window_->first : shown / 2;  // beside the window: it jumps there
+    }
     brushing_ = m.ctrl && map.contains(m.at);
     panning_ = !m.ctrl && map.contains(m.at);
     brush_from_ = static_cast<int>(std::clamp(s.axis.token_at(m.at.x), 0.0, std::max(0.0, s.seen - 1.0)));
   }
-  if (in_minimap_ && m.down && window_->count > 0) {
-    const double shown = static_cast<double>(s.axis.x1 - s.axis.x0) / s.axis.px;
-    window_->first = s.overview.token_at(m.at.x) - shown / 2;
-    changed = true;
+  if (in_minimap_) {
+    changed = drag_minimap(m, s) || changed;
   } else if (panning_ && m.dragging && (m.moved.x != 0 || m.moved.y != 0)) {
     if (window_->count > 0) window_->first -= static_cast<double>(m.moved.x) / s.axis.px;
     row_view_.scroll = std::max(0.0f, row_view_.scroll - m.moved.y);
     changed = true;
   }
   return changed;
+}
+
+// The window of a zoomed atlas is dragged; where all tokens show, a drag frames the ones to zoom to.
+bool Atlas::drag_minimap(const Pointer& m, const Scene& s) {
+  const double at = s.overview.token_at(std::clamp(m.at.x, s.overview.x0, s.overview.x1));
+  if (!framing_) {
+    if (!m.down) return false;
+    window_->first = at - grabbed_;
+    return true;
+  }
+  if (!m.released || std::abs(m.at.x - m.pressed_at.x) < 4) return false;
+  const double first = std::clamp(std::min(at, grabbed_), 0.0, static_cast<double>(s.n_tokens));
+  const double last = std::clamp(std::max(at, grabbed_), 0.0, static_cast<double>(s.n_tokens));
+  *window_ = {first, std::max(last - first, kFewestTokens)};
+  return true;
+}
+
+// Towards the numbers of one cell: first the tokens of the bin under it, then the heads of its layer. False: nothing is folded there.
+bool Atlas::zoom_to_bin(const Frame& frame, const Cell& cell) {
+  if (last_bin_ > 1) {
+    const double shown = std::max<double>(last_bin_, 32), middle = (cell.token / last_bin_ + 0.5) * last_bin_;
+    *window_ = {std::max(0.0, middle - shown / 2), shown};
+    return true;
+  }
+  if (!last_by_layer_ || row_view_.only_layer >= 0 || cell.layer >= frame.snapshot->model.n_layers) return false;
+  row_view_ = {cell.layer, 1, 0};
+  return true;
 }
 
 void Atlas::react(Painter& p, const Scene& s, std::vector<Intent>& intents) {
@@ -242,7 +141,7 @@ void Atlas::react(Painter& p, const Scene& s, std::vector<Intent>& intents) {
     }
     intents.push_back(Select{next});
   }
-  if (!m.down) brushing_ = panning_ = in_minimap_ = false;
+  if (!m.down) brushing_ = panning_ = in_minimap_ = framing_ = false;
   if (brushing_ && m.dragging) {
     const float a = s.axis.x_of(brush_from_), b = std::clamp(m.at.x, s.axis.x0, s.axis.x1);
     p.fill({std::min(a, b), s.area.y0, std::max(a, b), s.area.y1}, p.theme().accent, 0.16);
@@ -280,7 +179,7 @@ void Atlas::hover(const Painter& p, const Scene& s, std::vector<Intent>& intents
       intent.tooltip = tooltip_bin(s, *row, first, std::min(first + s.bin, s.seen) - 1);
     }
   } else if (now.token) {
-    const int n = counts_.heads_per_token()[static_cast<std::size_t>(*now.token)];
+    const int n = represented_.heads_per_token()[static_cast<std::size_t>(*now.token)];
     intent.tooltip = {fmt::format("token {} {}", format_count(*now.token), quoted(token_text(*s.snapshot, *now.token))),
                       fmt::format("represented in {} of {} heads", format_count(n), format_count(n_heads_total(*s.snapshot)))};
   }
@@ -327,6 +226,13 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
     return true;
   }
   if (key == "Enter" || key == "Return") {
+    Cell under = c;  // the mouse shows what is meant, else the cursor
+    if (hovered_.token && hovered_.layer) under = {*hovered_.layer, hovered_.kv_head.value_or(0), *hovered_.token};
+    if (zoom_to_bin(frame, under)) {
+      cursor_ = under;
+      cursor_set_ = true;
+      return true;
+    }
     Selection next = frame.selection;
     next.layer = c.layer;
     next.kv_head = c.kv_head;

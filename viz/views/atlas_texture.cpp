@@ -37,14 +37,6 @@ std::uint64_t Atlas::scene_key(const Frame& frame, const Scene& s) const {
   return k | 1;
 }
 
-void Atlas::count(const Scene& s) {
-  if (counted_fates_ == s.lane->fates.get() && counted_sequence_ == s.snapshot->sequence && counted_step_ == s.step) return;
-  counts_ = RepresentedCounts(*s.lane->fates, *s.record);
-  counted_fates_ = s.lane->fates.get();
-  counted_sequence_ = s.snapshot->sequence;
-  counted_step_ = s.step;
-}
-
 void Atlas::fill_categories(const Frame& frame, const Scene& s) {
   const std::uint64_t version = scene_key(frame, s);
   if (cells_.version == version) return;
@@ -68,32 +60,37 @@ void Atlas::fill_categories(const Frame& frame, const Scene& s) {
 void Atlas::fill_fractions(const Frame& frame, const Scene& s) {
   const std::uint64_t version = scene_key(frame, s);
   if (cells_.version == version) return;
-  const LaneFates& fates = *s.lane->fates;
   const int first_bin = s.axis.first_visible() / s.bin, last_bin = s.axis.last_visible() / s.bin;
   cells_.version = version;
   cells_.width = std::max(1, last_bin - first_bin + 1);
   const int lines = s.rows.by_layer ? 2 : 1;  // mean, spread
   cells_.height = std::max<int>(1, lines * static_cast<int>(s.rows.rows.size()));
-  cells_.rgba.assign(static_cast<std::size_t>(cells_.width) * static_cast<std::size_t>(cells_.height), 0);
+  const auto width = static_cast<std::size_t>(cells_.width);
+  cells_.rgba.assign(width * static_cast<std::size_t>(cells_.height), 0);
   const int n_kv = s.snapshot->model.n_kv_heads;
-  for (std::size_t r = 0; r < s.rows.rows.size(); ++r) {
-    const AtlasRow& row = s.rows.rows[r];
+  std::vector<std::uint32_t> here(width), sum(width), low(width), high(width);
+  std::uint32_t* out = cells_.rgba.data();
+  for (const AtlasRow& row : s.rows.rows) {
     const int from = row.kv_head < 0 ? 0 : row.kv_head, to = row.kv_head < 0 ? n_kv - 1 : row.kv_head;
-    std::uint32_t* const out = cells_.rgba.data() + r * static_cast<std::size_t>(lines) * static_cast<std::size_t>(cells_.width);
-    for (int b = first_bin; b <= last_bin; ++b) {
-      const int first = b * s.bin, last = std::min(first + s.bin, s.seen) - 1;
-      if (last < first) break;
-      int sum = 0, low = s.bin, high = 0;
-      for (int h = from; h <= to; ++h) {
-        const int n = counts_.count(fates, s.record->step, head_index(*s.snapshot, row.layer, h), first, last);
-        sum += n;
-        low = std::min(low, n);
-        high = std::max(high, n);
+    std::fill(sum.begin(), sum.end(), 0);
+    std::fill(low.begin(), low.end(), static_cast<std::uint32_t>(s.bin));
+    std::fill(high.begin(), high.end(), 0);
+    for (int h = from; h <= to; ++h) {
+      represented_.bins(head_index(*s.snapshot, row.layer, h), s.bin, first_bin, here);
+      for (std::size_t i = 0; i < width; ++i) {
+        sum[i] += here[i];
+        low[i] = std::min(low[i], here[i]);
+        high[i] = std::max(high[i], here[i]);
       }
-      const double n_tokens = last - first + 1;
-      out[b - first_bin] = colour(ramp(frame.theme->sequential, sum / (n_tokens * (to - from + 1))));
-      if (lines == 2) out[cells_.width + b - first_bin] = colour(ramp(frame.theme->sequential, (high - low) / n_tokens));
     }
+    for (std::size_t i = 0; i < width; ++i) {
+      const int first = (first_bin + static_cast<int>(i)) * s.bin;
+      const double n_tokens = std::min(s.bin, s.seen - first);
+      if (n_tokens <= 0) break;
+      out[i] = colour(ramp(frame.theme->sequential, sum[i] / (n_tokens * (to - from + 1))));
+      if (lines == 2) out[width + i] = colour(ramp(frame.theme->sequential, (high[i] - low[i]) / n_tokens));
+    }
+    out += width * static_cast<std::size_t>(lines);
   }
 }
 
@@ -111,7 +108,7 @@ void Atlas::fill_minimap(const Frame& frame, const Scene& s) {
   overview_.width = std::max(1, (s.seen + bin - 1) / bin);
   overview_.height = 1;
   overview_.rgba.assign(static_cast<std::size_t>(overview_.width), 0);
-  const auto& heads = counts_.heads_per_token();
+  const auto heads = represented_.heads_per_token();
   const double n_heads = std::max<std::size_t>(1, s.lane->fates->heads.size());
   for (int i = 0; i < overview_.width; ++i) {
     const int first = i * bin, last = std::min(first + bin, static_cast<int>(heads.size())) - 1;
