@@ -2,7 +2,9 @@
 #include "viz/reduce_compare.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -66,23 +68,28 @@ LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int
   return out;
 }
 
-LaneDifference lane_difference(const LaneSnapshot& a, int step_a, const LaneSnapshot& b, int step_b) {
-  LaneDifference out;
-  const StepRecord *ra = record_at(a, step_a), *rb = record_at(b, step_b);
-  if (ra == nullptr || rb == nullptr || a.fates == nullptr || b.fates == nullptr) return out;
-  out.n_heads = static_cast<int>(std::min(a.fates->heads.size(), b.fates->heads.size()));
-  out.n_tokens = std::min(ra->position, rb->position) + 1;
-  out.cells.reserve(static_cast<std::size_t>(out.n_heads) * static_cast<std::size_t>(std::max(0, out.n_tokens)));
-  for (int h = 0; h < out.n_heads; ++h) {
-    const HeadFates &fa = *fates_of(a, h), &fb = *fates_of(b, h);
-    for (int t = 0; t < out.n_tokens; ++t) {
-      const bool in_a = represented(fa, t, step_a), in_b = represented(fb, t, step_b);
-      const Difference d = in_a ? (in_b ? Difference::both : Difference::only_a) : (in_b ? Difference::only_b : Difference::neither);
-      out.cells.push_back(d);
-      ++out.counts[static_cast<std::size_t>(d)];
+LaneDifference::LaneDifference(const Represented& a, const Represented& b)
+    : a_(&a), b_(&b), n_heads_(std::min(a.n_heads(), b.n_heads())), n_tokens_(std::min(a.n_tokens(), b.n_tokens())) {
+  if (empty()) return;
+  const auto n = static_cast<std::size_t>(n_tokens_);
+  std::int64_t both = 0;
+  for (int h = 0; h < n_heads_; ++h) {
+    const auto x = a.bits(h), y = b.bits(h);
+    for (std::size_t w = 0; w * 64 < n; ++w) {
+      const std::uint64_t seen = n - w * 64 >= 64 ? ~0ull : (1ull << (n - w * 64)) - 1;
+      both += std::popcount(x[w] & y[w] & seen);
     }
   }
-  return out;
+  const auto sum = [n](std::span<const int> heads) {
+    return std::accumulate(heads.begin(), heads.begin() + static_cast<std::ptrdiff_t>(n), std::int64_t{0});
+  };
+  const std::int64_t only_a = sum(a.heads_per_token()) - both, only_b = sum(b.heads_per_token()) - both;
+  counts_ = {total() - only_a - only_b - both, only_a, only_b, both};
+}
+
+Difference LaneDifference::at(int head, int token) const {
+  const bool in_a = a_->at(head, token), in_b = b_->at(head, token);
+  return in_a ? (in_b ? Difference::both : Difference::only_a) : (in_b ? Difference::only_b : Difference::neither);
 }
 
 TokenCount token_count(const LaneSnapshot& lane, int step, int token) {
@@ -92,35 +99,71 @@ TokenCount token_count(const LaneSnapshot& lane, int step, int token) {
   out.heads = static_cast<int>(lane.fates->heads.size());
   for (int h = 0; h < out.heads; ++h) {
     const HeadFates& fates = *fates_of(lane, h);
-    if (!represented(fates, token, step)) continue;
+    if (!represented(fates, token, step)) {
+      const int lost = fates.lost[static_cast<std::size_t>(token)];
+      out.first_lost = out.evicted == 0 ? lost : std::min(out.first_lost, lost);
+      out.last_lost = std::max(out.last_lost, lost);
+      ++out.evicted;
+      continue;
+    }
     (fates.left[static_cast<std::size_t>(token)] > step ? out.kept : out.merged) += 1;
   }
   return out;
 }
 
-std::vector<float> kept_by_layer(const LaneSnapshot& lane, int step, int n_layers, int n_tokens, int n_bins) {
+std::string evicted_text(const TokenCount& count) {
+  if (count.evicted == 0) return {};
+  const std::string steps = count.first_lost == count.last_lost
+                                ? fmt::format("step {}", format_count(count.first_lost))
+                                : fmt::format("steps {}–{}", format_count(count.first_lost), format_count(count.last_lost));
+  return fmt::format("evicted {} in {} of {} heads", steps, format_count(count.evicted), format_count(count.heads));
+}
+
+std::vector<float> share_represented(const Represented& shown, int first_head, int last_head, int bin, int first_bin, int n_bins) {
   const auto columns = static_cast<std::size_t>(std::max(0, n_bins));
-  std::vector<float> out(static_cast<std::size_t>(std::max(0, n_layers)) * columns, static_cast<float>(kNotAvailable));
-  const StepRecord* record = record_at(lane, step);
-  if (record == nullptr || lane.fates == nullptr || n_layers <= 0 || n_tokens <= 0 || columns == 0) return out;
-  const int heads = static_cast<int>(lane.fates->heads.size()) / n_layers;
-  const int seen = std::min(n_tokens, record->position + 1);
-  std::vector<int> kept(columns), all(columns);
-  for (int layer = 0; layer < n_layers; ++layer) {
-    std::fill(kept.begin(), kept.end(), 0);
-    std::fill(all.begin(), all.end(), 0);
-    for (int h = layer * heads; h < (layer + 1) * heads; ++h) {
-      const HeadFates& fates = *fates_of(lane, h);
-      for (int t = 0; t < seen; ++t) {
-        const auto bin = static_cast<std::size_t>(static_cast<std::int64_t>(t) * n_bins / n_tokens);
-        ++all[bin];
-        kept[bin] += represented(fates, t, step) ? 1 : 0;
-      }
-    }
-    for (std::size_t b = 0; b < columns; ++b) {
-      if (all[b] > 0) out[static_cast<std::size_t>(layer) * columns + b] = static_cast<float>(kept[b]) / static_cast<float>(all[b]);
-    }
+  std::vector<std::uint32_t> here(columns), sum(columns, 0);
+  for (int h = first_head; h <= last_head; ++h) {
+    shown.bins(h, bin, first_bin, here);
+    for (std::size_t i = 0; i < columns; ++i) sum[i] += here[i];
   }
+  std::vector<float> out(columns, static_cast<float>(kNotAvailable));
+  for (std::size_t i = 0; i < columns; ++i) {
+    const int tokens = std::min(bin, shown.n_tokens() - (first_bin + static_cast<int>(i)) * bin);
+    if (tokens > 0) out[i] = static_cast<float>(sum[i]) / static_cast<float>(tokens * (last_head - first_head + 1));
+  }
+  return out;
+}
+
+TextSplit first_text_difference(const Snapshot& snapshot, int lane) {
+  TextSplit out;
+  if (lane < 0 || lane >= static_cast<int>(snapshot.lanes.size())) return out;
+  constexpr std::size_t kTokens = 6;
+  const LaneSnapshot &run = snapshot.lanes[static_cast<std::size_t>(lane)], &reference = snapshot.lanes.front();
+  const auto text = [&](const std::vector<int>& ids, std::size_t from) {
+    std::string joined;
+    for (std::size_t i = from; i < std::min(ids.size(), from + kTokens); ++i) joined += text_of_id(snapshot, ids[i]);
+    return joined + (ids.size() > from + kTokens ? "…" : "");
+  };
+  const auto split = [&](const std::vector<int>& own, const std::vector<int>& other) {
+    const std::size_t n = std::min(own.size(), other.size());
+    out.compared = static_cast<int>(n);
+    for (std::size_t i = 0; i < n && out.position < 0; ++i) {
+      if (own[i] == other[i]) continue;
+      out.position = snapshot.n_prompt + static_cast<int>(i);
+      out.own = text(own, i);
+      out.reference = text(other, i);
+    }
+  };
+  split(run.fed, reference.fed);
+  if (out.position >= 0) return out;
+  std::vector<int> chosen, wanted;  // fed the same text: where it would have gone another way
+  for (const StepPtr& step : run.steps) {
+    if (step == nullptr || step->position < snapshot.n_prompt - 1) continue;
+    chosen.push_back(step->top1);
+    wanted.push_back(step->top1_reference);
+  }
+  out.forced = true;
+  split(chosen, wanted);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "snapshot/snapshot.h"
+#include "viz/reduce_represented.h"
 
 namespace kvscope::viz {
 
@@ -15,6 +16,14 @@ struct AnswerToken {
   int step = 0;
   int id = 0;
   bool same = true;  // as the full cache's choice in the same step
+};
+
+/// Where a run's text leaves that of the reference lane.
+struct TextSplit {
+  int position = -1;           // of the first token that differs; -1: none does
+  int compared = 0;            // tokens after the prompt
+  bool forced = false;         // the run was fed the other text and would have chosen `token`
+  std::string own, reference;  // both texts from there on, a few tokens
 };
 
 /// The metrics row of one lane. NaN: not available.
@@ -32,6 +41,7 @@ struct LaneMetrics {
   double attention_loss = kNotAvailable;  // mean over the heads that have one, this step
   double slots = kNotAvailable;           // mean per head after this step
   double bytes = kNotAvailable;           // KV bytes allocated now
+  TextSplit split;                        // against the reference lane; filled where several lanes are at hand
 };
 
 /// Metrics at the step `wanted` (clamped; negative: the latest). n_prompt: tokens of the prompt.
@@ -40,31 +50,44 @@ LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int
 /// Whose slots represent a token of a head, in two lanes.
 enum class Difference : std::uint8_t { neither, only_a, only_b, both };
 
-/// Four states per (head, token) for the tokens that both lanes have seen. [n_heads][n_tokens], head-major.
-struct LaneDifference {
-  int n_heads = 0, n_tokens = 0;
-  std::vector<Difference> cells;
-  std::array<std::int64_t, 4> counts{};  // by Difference
+/// Four states per (head, token) for the tokens that both lanes have seen. A token counts where a slot represents it (its own or one that
+/// it was merged into). Looks into the two lanes' bits: both must stay at their steps while this is used.
+class LaneDifference {
+ public:
+  LaneDifference() = default;  // no cells
+  LaneDifference(const Represented& a, const Represented& b);
 
-  Difference at(int head, int token) const {
-    return cells[static_cast<std::size_t>(head) * static_cast<std::size_t>(n_tokens) + static_cast<std::size_t>(token)];
-  }
-  std::int64_t total() const { return static_cast<std::int64_t>(cells.size()); }
+  bool empty() const { return n_heads_ == 0 || n_tokens_ == 0; }
+  int n_heads() const { return n_heads_; }
+  int n_tokens() const { return n_tokens_; }
+  Difference at(int head, int token) const;
+  /// Token-heads by Difference.
+  const std::array<std::int64_t, 4>& counts() const { return counts_; }
+  std::int64_t total() const { return static_cast<std::int64_t>(n_heads_) * n_tokens_; }
+  const Represented& a() const { return *a_; }
+  const Represented& b() const { return *b_; }
+
+ private:
+  const Represented *a_ = nullptr, *b_ = nullptr;
+  int n_heads_ = 0, n_tokens_ = 0;
+  std::array<std::int64_t, 4> counts_{};
 };
 
-/// A token counts where a slot represents it (its own or one that it was merged into) after the step. Lanes without steps have no cells.
-LaneDifference lane_difference(const LaneSnapshot& a, int step_a, const LaneSnapshot& b, int step_b);
-
-/// Heads of a lane in which one token has its own slot, and in which it lives on merged into another.
+/// One token in all heads of a lane: where it has its own slot, where it lives on merged into another, and where and when it went.
 struct TokenCount {
-  int kept = 0, merged = 0, heads = 0;
+  int kept = 0, merged = 0, evicted = 0, heads = 0;
+  int first_lost = -1, last_lost = -1;  // steps of the evictions
 };
 
 TokenCount token_count(const LaneSnapshot& lane, int step, int token);
+/// "evicted step 88 in 48 of 48 heads", "evicted steps 12–88 in 3 of 48 heads"; empty: in none.
+std::string evicted_text(const TokenCount& count);
 
-/// Heads that represent each bin of tokens, as a share in [0, 1]; NaN for bins after the step's query. One row per layer.
-/// [n_layers][n_bins]
-std::vector<float> kept_by_layer(const LaneSnapshot& lane, int step, int n_layers, int n_tokens, int n_bins);
+/// Share of token-heads represented in bins of `bin` tokens (a power of two) over heads [first_head, last_head]; NaN after the tokens seen.
+std::vector<float> share_represented(const Represented& shown, int first_head, int last_head, int bin, int first_bin, int n_bins);
+
+/// From the fed tokens, or (all lanes being fed the same) from the choices.
+TextSplit first_text_difference(const Snapshot& snapshot, int lane);
 
 /// The parameters worth a line under a lane's name, as "sinks 4"; the budget has a column of its own.
 std::vector<std::string> lane_params(const LaneSnapshot& lane);

@@ -11,7 +11,7 @@ std::vector<std::unique_ptr<View>> make_views() {
   views.push_back(make_head_strip(window));
   views.push_back(make_inspector());
   views.push_back(make_timeline());
-  views.push_back(make_compare());
+  views.push_back(make_compare(window));
   return views;
 }
 

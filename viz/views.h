@@ -15,6 +15,6 @@ std::unique_ptr<View> make_head_grid();
 std::unique_ptr<View> make_head_strip(std::shared_ptr<TokenWindow> window);
 std::unique_ptr<View> make_inspector();
 std::unique_ptr<View> make_timeline();
-std::unique_ptr<View> make_compare();
+std::unique_ptr<View> make_compare(std::shared_ptr<TokenWindow> window = std::make_shared<TokenWindow>());
 
 }  // namespace kvscope::viz

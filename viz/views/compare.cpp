@@ -2,6 +2,7 @@
 #include "viz/views/compare.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -15,8 +16,29 @@ namespace {
 using namespace compare;
 constexpr float kDifferenceLeast = 190;
 constexpr int kAnswerTokens = 3;
+constexpr std::array<MetricColumn::Kind, 6> kSortKinds = {MetricColumn::Kind::kl,    MetricColumn::Kind::mean_kl,
+                                                          MetricColumn::Kind::top1,  MetricColumn::Kind::differs,
+                                                          MetricColumn::Kind::slots, MetricColumn::Kind::bytes};
 
 }  // namespace
+
+std::vector<Option> Compare::options() const {
+  int sorted = 0;
+  for (std::size_t i = 0; i < kSortKinds.size(); ++i) {
+    if (order_.kind == kSortKinds[i]) sorted = static_cast<int>(i) + 1;
+  }
+  return {{"view", {"fates", "difference to the reference", "pairwise"}, static_cast<int>(mode_)},
+          {"sort", {"as added", "KL", "mean KL", "top-1 same", "first differs", "slots", "KV bytes"}, sorted}};
+}
+
+void Compare::choose(std::size_t option, int choice) {
+  if (option == 0) mode_ = static_cast<Mode>(std::clamp(choice, 0, 2));
+  if (option != 1) return;
+  order_ = {};
+  if (choice < 1 || choice > static_cast<int>(kSortKinds.size())) return;
+  order_.kind = kSortKinds[static_cast<std::size_t>(choice) - 1];
+  order_.descending = *order_.kind == MetricColumn::Kind::top1 || *order_.kind == MetricColumn::Kind::differs;  // the best run first
+}
 
 std::string Compare::facts(const Frame& frame) const {
   const LaneSnapshot* lane = lane_of(frame);
@@ -34,7 +56,7 @@ float Compare::preferred_height(const Frame& frame) const {
   if (frame.snapshot == nullptr || frame.snapshot->lanes.empty()) return 0;
   const ModelConfig& model = frame.snapshot->model;
   const auto others = static_cast<float>(frame.snapshot->lanes.size() - 1);
-  const StripScale fine{false, 3, 3}, coarse{true, 3, 1};
+  const StripScale fine{StripScale::Rows::heads, 3, 3}, coarse{StripScale::Rows::layers, 3, 1};
   const float strip =
       std::min(fine.height(model.n_layers, model.n_kv_heads), std::max(150.0f, coarse.height(model.n_layers, model.n_kv_heads)));
   const float height = kHeader + kLegend + kReference + 18 + others * (std::max(kName, strip) + 14) + (others > 0 ? 280.0f : 0.0f);
@@ -49,8 +71,9 @@ Table Compare::table(const Frame& frame) const {
   out.columns = {"run", "specification"};
   const std::vector<MetricColumn> columns = metric_columns(s, metrics, 1e6f, 1);
   for (const MetricColumn& c : columns) out.columns.push_back(c.title + " (" + c.unit + ")");
-  for (std::size_t i = 0; i < s.lanes.size(); ++i) {
-    std::vector<std::string> row = {lane_name(s, static_cast<int>(i)), s.lanes[i].spec};
+  for (const int lane : sorted_lanes(metrics, order_)) {
+    const auto i = static_cast<std::size_t>(lane);
+    std::vector<std::string> row = {lane_name(s, lane), s.lanes[i].spec};
     for (const MetricColumn& c : columns) row.push_back(metric_text(s, metrics[i], c.kind));
     out.rows.push_back(std::move(row));
   }
@@ -75,7 +98,9 @@ void Compare::draw(const Frame& frame, std::vector<Intent>& intents) {
   const float room = area.width() - p.px(kNames) - std::max(p.px(220), 0.48f * (area.width() - p.px(kNames))) - p.px(24);
   columns_ = metric_columns(snapshot, metrics_, room, frame.scale);
   right_ = area.x1;
-  const TokenAxis axis = token_axis(p, area, static_cast<int>(snapshot.tokens.size()));
+  const int n_tokens = static_cast<int>(snapshot.tokens.size());
+  TokenAxis axis = token_axis(p, area, n_tokens);
+  if (pan_and_zoom(p, axis)) axis = token_axis(p, area, n_tokens);
   plan_ = plan(p, axis, area.height());
   const Rect header = area.cut_top(p.px(kHeader));
   Rect below;
@@ -103,7 +128,9 @@ bool Compare::key(const Frame& frame, std::string_view key, std::vector<Intent>&
   const int lane = std::clamp(frame.selection.lane, 0, n - 1);
   Selection next = frame.selection;
   if (key == "Up" || key == "Down") {
-    next.lane = std::clamp(lane + (key == "Up" ? -1 : 1), 0, n - 1);
+    const std::vector<int> rows = sorted_lanes(metrics_of(frame), order_);
+    const auto at = std::find(rows.begin(), rows.end(), lane) - rows.begin() + (key == "Up" ? -1 : 1);
+    next.lane = rows[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, n - 1))];
   } else if ((key == "Left" || key == "Right") && n_tokens > 0) {
     const int at = frame.selection.tokens ? frame.selection.tokens->first : n_tokens;
     const int token = std::clamp(at + (key == "Left" ? -1 : 1), 0, n_tokens - 1);
@@ -113,6 +140,11 @@ bool Compare::key(const Frame& frame, std::string_view key, std::vector<Intent>&
     return true;
   } else if (key == "R") {
     pinned_ = lane;
+    return true;
+  } else if (key == "+" || key == "=" || key == "-" || key == "0") {
+    const double shown = window_->count > 0 ? window_->count : n_tokens, count = key == "-" ? shown * 1.25 : std::max(8.0, shown / 1.25);
+    const double middle = next.tokens ? next.tokens->first + 0.5 : window_->first + shown / 2;
+    *window_ = key == "0" || count >= n_tokens ? TokenWindow{} : TokenWindow{std::max(0.0, middle - count / 2), count};
     return true;
   } else if (key == "Enter" || key == "Return") {
     intents.push_back(OpenInspector{});
@@ -140,25 +172,31 @@ std::vector<LaneMetrics> Compare::metrics_of(const Frame& frame) {
   std::vector<LaneMetrics> out;
   for (const LaneSnapshot& lane : frame.snapshot->lanes) {
     out.push_back(lane_metrics(lane, step_of(lane, frame.selection), frame.snapshot->n_prompt, kAnswerTokens));
+    out.back().split = first_text_difference(*frame.snapshot, static_cast<int>(out.size()) - 1);
   }
   return out;
 }
 
-TokenAxis Compare::token_axis(const Painter& p, const Rect& area, int n_tokens) const {
+TokenAxis Compare::token_axis(const Painter& p, const Rect& area, int n_tokens) {
   TokenAxis axis;
   axis.x0 = std::round(area.x0 + p.px(kNames));
   axis.x1 = std::max(axis.x0 + 16, std::floor(right_ - total_width(columns_, p.frame().scale) - p.px(24)));
   axis.n_tokens = n_tokens;
-  const double exact = static_cast<double>(axis.x1 - axis.x0) / std::max(1, n_tokens);
-  axis.px = static_cast<float>(std::min(exact >= 3 ? std::floor(exact) : exact, static_cast<double>(p.px(14))));
+  if (window_->count >= n_tokens) *window_ = {};
+  const double width = static_cast<double>(axis.x1 - axis.x0), shown = window_->count > 0 ? window_->count : std::max(1, n_tokens);
+  const double exact = width / shown, most = window_->count > 0 ? 64.0 : static_cast<double>(p.px(14));
+  axis.px = static_cast<float>(std::min(exact >= 3 ? std::floor(exact) : exact, most));
+  window_->first = std::clamp(window_->first, 0.0, std::max(0.0, n_tokens - width / static_cast<double>(axis.px)));
+  axis.first = window_->first;
   return axis;
 }
 
-Compare::Plan Compare::plan(const Painter& p, const TokenAxis& axis, float height) {
+Compare::Plan Compare::plan(const Painter& p, const TokenAxis& axis, float height) const {
+  using Rows = StripScale::Rows;
   const Snapshot& s = *p.frame().snapshot;
   const auto others = static_cast<float>(s.lanes.size() - 1);
   const float fixed = p.px(kHeader + kLegend);
-  const float ideal = p.px(80) + StripScale{false, 7, 4}.height(s.model.n_layers, s.model.n_kv_heads);
+  const float ideal = p.px(80) + StripScale{Rows::heads, 7, 4}.height(s.model.n_layers, s.model.n_kv_heads);
   const auto make = [&](const StripScale& scale, float pad, float text, bool difference) {
     Plan out{scale, p.px(pad), 0, 0, difference};
     out.row = std::max(p.px(text), scale.height(s.model.n_layers, s.model.n_kv_heads)) + 2 * out.pad;
@@ -167,32 +205,52 @@ Compare::Plan Compare::plan(const Painter& p, const TokenAxis& axis, float heigh
   };
   const auto fits = [&](const Plan& one) {
     return fixed + one.reference_row + others * one.row +
-               (one.difference ? std::max(p.px(kDifferenceLeast), !one.scale.by_layer && one.scale.px > 3 ? ideal : 0) : 0) <=
+               (one.difference ? std::max(p.px(kDifferenceLeast), one.scale.rows == Rows::heads && one.scale.px > 3 ? ideal : 0) : 0) <=
            height;
   };
+  if (mode_ == Mode::pair && others > 0) {  // one line a run: the picture of the two has the room
+    Plan thin = make({Rows::all, p.px(12), 0}, 4, 18, true);
+    thin.reference_row = thin.row;
+    if (fits(thin)) return thin;
+  }
   const std::vector<StripScale> scales = strip_scales(axis.px);
   // Rows of heads say more than the difference: layers only where no row of a head fits.
   const bool heads =
-      std::any_of(scales.begin(), scales.end(), [&](const StripScale& one) { return !one.by_layer && fits(make(one, 4, kName, false)); });
+      std::any_of(scales.begin(), scales.end(), [&](const StripScale& one) { return !one.shares() && fits(make(one, 4, kName, false)); });
   for (const StripScale& scale : scales) {
-    if (others == 0 || scale.by_layer == heads || scale.px < 2) continue;
+    if (others == 0 || scale.shares() == heads || scale.px < 2 || mode_ == Mode::reference) continue;
     for (const float pad : {8.0f, 5.0f}) {
       const Plan one = make(scale, pad, kName, true);
       if (fits(one)) return one;
     }
   }
   for (const StripScale& scale : scales) {
-    if (!scale.by_layer && scale.px > 3 && others > 0) continue;
+    if (!scale.shares() && scale.px > 3 && others > 0 && mode_ != Mode::reference) continue;
     for (const float pad : {8.0f, 4.0f}) {
       const Plan one = make(scale, pad, kName, false);
       if (fits(one)) return one;
     }
   }
-  // Less than the least: one line of text a run and whatever strip that leaves.
-  Plan last = make({true, 1, 0}, 2, 18, false);
+  // Less than the least: one line of text a run, and one row for all of its heads.
+  Plan last = make({Rows::all, 1, 0}, 2, 18, false);
   last.reference_row = last.row = std::max(p.px(16), (height - fixed) / (others + 1));
-  last.scale.px = std::max(0.25f, (last.row - 2 * last.pad) / static_cast<float>(std::max(1, s.model.n_layers)));
+  last.scale.px = std::max(1.0f, last.row - 2 * last.pad);
   return last;
+}
+
+const Represented& Compare::shown(const Frame& frame, int lane) {
+  const LaneSnapshot& run = frame.snapshot->lanes[static_cast<std::size_t>(lane)];
+  const int step = metrics_[static_cast<std::size_t>(lane)].step;
+  Represented& state = shown_[static_cast<std::size_t>(lane)];
+  if (step < 0 || run.fates == nullptr)
+    state = {};
+  else
+    state.show(run, step);
+  return state;
+}
+
+int Compare::reference(const Frame& frame) const {
+  return pinned_ >= 0 && pinned_ < static_cast<int>(frame.snapshot->lanes.size()) ? pinned_ : 0;
 }
 
 float Compare::rows_height(const Painter& p) const {
@@ -204,6 +262,8 @@ void Compare::follow(const Frame& frame) {
     n_lanes_ = frame.snapshot->lanes.size();
     pinned_ = previous_ = -1;
     selected_ = frame.selection.lane;
+    shown_.assign(n_lanes_, {});
+    cells_state_.clear();
   }
   if (selected_ != frame.selection.lane) previous_ = selected_ > 0 ? selected_ : previous_;
   selected_ = frame.selection.lane;
@@ -228,8 +288,7 @@ DifferenceScene Compare::difference_scene(const Frame& frame) {
   scene.step_b = scene.steps[static_cast<std::size_t>(scene.b)];
   const std::string state = lane_state(frame, scene.a, scene.step_a) + " | " + lane_state(frame, scene.b, scene.step_b);
   if (state != cells_state_) {
-    cells_ = lane_difference(frame.snapshot->lanes[static_cast<std::size_t>(scene.a)], scene.step_a,
-                             frame.snapshot->lanes[static_cast<std::size_t>(scene.b)], scene.step_b);
+    cells_ = LaneDifference(shown(frame, scene.a), shown(frame, scene.b));
     cells_state_ = state;
   }
   scene.cells = &cells_;
@@ -239,10 +298,12 @@ DifferenceScene Compare::difference_scene(const Frame& frame) {
 
 std::string Compare::count_text(const Frame& frame, int lane, int step, int token) {
   const TokenCount count = token_count(frame.snapshot->lanes[static_cast<std::size_t>(lane)], step, token);
-  return fmt::format("token {} {}: kept in {} of {} heads, merged in {}", token, quoted(token_text(*frame.snapshot, token)), count.kept,
-                     count.heads, count.merged);
+  std::string text = fmt::format("token {} {}: kept in {} of {} heads, merged in {}", token, quoted(token_text(*frame.snapshot, token)),
+                                 count.kept, count.heads, count.merged);
+  if (count.evicted > 0) text += ", " + evicted_text(count);
+  return text;
 }
 
-std::unique_ptr<View> make_compare() { return std::make_unique<Compare>(); }
+std::unique_ptr<View> make_compare(std::shared_ptr<TokenWindow> window) { return std::make_unique<Compare>(std::move(window)); }
 
 }  // namespace kvscope::viz

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "viz/views.h"
@@ -24,6 +27,8 @@ inline constexpr float kRemove = 22;     // column of the buttons that remove a 
 /// Several runs on one prompt: one strip each on one token axis, their numbers beside them, and the difference of two below.
 class Compare final : public View {
  public:
+  explicit Compare(std::shared_ptr<TokenWindow> window) : window_(std::move(window)) {}
+
   const char* id() const override { return "compare"; }
   const char* title() const override { return "Compare"; }
   const std::vector<Mark>& marks() const override { return marks_; }
@@ -34,8 +39,11 @@ class Compare final : public View {
   void draw(const Frame& frame, std::vector<Intent>& intents) override;
   bool key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) override;
   std::string cursor_text(const Frame& frame) const override;
+  std::vector<Option> options() const override;
+  void choose(std::size_t option, int choice) override;
 
  private:
+  enum class Mode : std::uint8_t { fates, reference, pair };
   /// Row of one run in this frame.
   struct LaneRow {
     int lane = 0;
@@ -50,10 +58,14 @@ class Compare final : public View {
     bool difference = false;
   };
   static std::vector<LaneMetrics> metrics_of(const Frame& frame);
-  TokenAxis token_axis(const Painter& p, const Rect& area, int n_tokens) const;
+  TokenAxis token_axis(const Painter& p, const Rect& area, int n_tokens);
+  /// Tokens that a lane represents at its shown step; counted when first asked for, then followed.
+  const Represented& shown(const Frame& frame, int lane);
+  /// Lane that the others are compared with in the strips.
+  int reference(const Frame& frame) const;
 
   /// Finest rows that fit, with the difference below if that leaves room for it.
-  static Plan plan(const Painter& p, const TokenAxis& axis, float height);
+  Plan plan(const Painter& p, const TokenAxis& axis, float height) const;
   float rows_height(const Painter& p) const;
   void draw_header(Painter& p, const Rect& header, const TokenAxis& axis);
   void draw_rows(Painter& p, Rect area, const TokenAxis& axis);
@@ -73,7 +85,10 @@ class Compare final : public View {
   int against(const Frame& frame) const;
   DifferenceScene difference_scene(const Frame& frame);
   static std::string count_text(const Frame& frame, int lane, int step, int token);
-  std::vector<std::string> tooltip(const Frame& frame, const LaneRow& row, int token, int head) const;
+  std::vector<std::string> tooltip(const Frame& frame, const LaneRow& row, const TokenAxis& axis, int token, int head);
+  bool pan_and_zoom(const Painter& p, const TokenAxis& axis);
+  /// What the pair buttons do: the next run that is not the other one of the pair.
+  void next_of_pair(const Frame& frame, const DifferenceScene& scene, bool first, std::vector<Intent>& intents);
   void react(const Painter& p, const TokenAxis& axis, const DifferenceHits& difference, const DifferenceScene& scene,
              std::vector<Intent>& intents);
   void react_lane(const Painter& p, const TokenAxis& axis, const LaneRow& row, int token, std::vector<Intent>& intents);
@@ -91,8 +106,13 @@ class Compare final : public View {
   int selected_ = -1;  // in the last frame
   std::size_t n_lanes_ = 0;
   bool swapped_ = false;
+  Mode mode_ = Mode::fates;
+  MetricOrder order_;
+  std::shared_ptr<TokenWindow> window_;
+  std::vector<Represented> shown_;  // by lane
   LaneDifference cells_;
   std::string cells_state_;
+  bool panning_ = false;
   StripTextures textures_;
   HoverPublisher hover_;
 };

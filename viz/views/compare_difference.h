@@ -14,6 +14,7 @@ std::string lane_name(const Snapshot& snapshot, int lane);
 /// What can be clicked in the difference section.
 struct DifferenceHits {
   Rect swap, strip;
+  Rect first, second;  // buttons that choose the two runs
   StripScale scale;
 };
 

@@ -23,21 +23,23 @@ int run_of(int lane) { return lane == 0 ? kReferenceRun : lane <= kReferenceRun 
 void Compare::draw_header(Painter& p, const Rect& header, const TokenAxis& axis) {
   const Theme& t = p.theme();
   p.text({header.x0, header.y0 + p.px(14)}, "run", Face::caption, t.disabled);
-  p.text({axis.x0 - p.px(10), header.y0 + p.px(14)}, "key (past)", Face::caption, t.disabled, Align::right);
+  p.text({axis.x0 - p.px(24), header.y0 + p.px(14)}, "key (past)", Face::caption, t.disabled, Align::right);
   draw_token_axis(p, {header.x0, header.y0 + p.px(4), header.x1, header.y1 - p.px(2)}, axis, "", p.frame().selection.tokens);
-  draw_metric_header(p, {header.x0, header.y0, right_, header.y1}, columns_);
+  draw_metric_header(p, {header.x0, header.y0, right_, header.y1}, columns_, order_);
 }
 
 void Compare::draw_rows(Painter& p, Rect area, const TokenAxis& axis) {
   rows_.clear();
   const int n = static_cast<int>(metrics_.size());
-  for (int lane = 0; lane < n; ++lane) {
+  int drawn = 0;
+  for (const int lane : sorted_lanes(metrics_, order_)) {
     const float height = lane == 0 ? plan_.reference_row : plan_.row;
     if (area.height() < height - 1) {
-      p.text({area.x0, area.y1 - p.px(7)}, fmt::format("{} more below: enlarge the panel", n - lane), Face::caption, p.theme().secondary);
-      p.mark("note", "lanes", area, fmt::format("{} more", n - lane));
+      p.text({area.x0, area.y1 - p.px(7)}, fmt::format("{} more below: enlarge the panel", n - drawn), Face::caption, p.theme().secondary);
+      p.mark("note", "lanes", area, fmt::format("{} more", n - drawn));
       return;
     }
+    ++drawn;
     draw_lane(p, area.cut_top(height), axis, lane);
   }
 }
@@ -115,11 +117,12 @@ void Compare::draw_reference(Painter& p, const Rect& strip, const TokenAxis& axi
   const Theme& t = p.theme();
   const int seen = m.position + 1, heads = n_heads_total(*p.frame().snapshot);
   const bool all = std::isfinite(m.slots) && std::abs(m.slots - seen) < 1e-9;
-  const Rect bar{axis.x0, strip.middle_y() - p.px(kReference / 2), axis.x_of(seen), strip.middle_y() + p.px(kReference / 2)};
+  const Rect bar{std::max(axis.x0, axis.x_of(0)), strip.middle_y() - p.px(kReference / 2), std::min(axis.x1, axis.x_of(seen)),
+                 strip.middle_y() + p.px(kReference / 2)};
   const Rgb fill = t.category[static_cast<std::size_t>(Category::kept)];
   p.fill({bar.x0, std::max(bar.y0, strip.y0 - 2), bar.x1, std::min(bar.y1, strip.y1 + 2)}, fill);
   const bool prefill_only = is_prefill_step(*p.frame().snapshot, m.step);
-  if (!prefill_only && axis.px >= 2)
+  if (!prefill_only && axis.px >= 2 && axis.x_of(seen) <= axis.x1)
     p.fill({axis.x_of(m.position), bar.y0, bar.x1, bar.y1}, t.category[static_cast<std::size_t>(Category::fresh)]);
   const std::string text = all ? fmt::format("{0} of {0} tokens kept in all {1} heads", format_count(seen), format_count(heads))
                                : fmt::format("{} of {} slots per head", format_mean(m.slots), format_count(seen));
@@ -134,17 +137,32 @@ void Compare::draw_strip(Painter& p, LaneRow& row, const TokenAxis& axis, int la
   const float height = plan_.scale.height(n_layers, n_kv);
   const float y0 = std::round(row.row.middle_y() - height / 2);
   row.strip = {axis.x0, y0, axis.x_end(), y0 + height};
-  const auto texture = textures_.lane(p.frame(), lane, m.step, plan_.scale.by_layer, static_cast<int>(axis.x_of(m.position + 1) - axis.x0));
-  draw_layers(p, texture, row.strip, axis, plan_.scale, n_layers, n_kv);
-  if (height >= p.px(26)) {
+  const StripWindow window = strip_window(axis, m.position + 1, plan_.scale.shares());
+  StripTextures::Texture texture;
+  if (mode_ == Mode::reference) {
+    const int other = reference(p.frame()), step = metrics_[static_cast<std::size_t>(other)].step;
+    const std::string state = lane_state(p.frame(), other, step) + " | " + lane_state(p.frame(), lane, m.step);
+    if (step >= 0) {
+      const LaneDifference cells(shown(p.frame(), other), shown(p.frame(), lane));
+      texture = textures_.difference(p.frame(), fmt::format("compare.vs.{}", lane), cells, state, plan_.scale.rows, window);
+    }
+  } else {
+    static const Represented kNothing;  // single heads are read from the fates
+    texture = textures_.lane(p.frame(), lane, m.step, plan_.scale.shares() ? shown(p.frame(), lane) : kNothing, plan_.scale.rows, window);
+  }
+  draw_bands(p, texture, row.strip, axis, plan_.scale, n_layers, n_kv);
+  if (height >= p.px(26) && plan_.scale.rows != StripScale::Rows::all) {
     p.text({axis.x0 - p.px(8), row.strip.y0 + p.px(5)}, "L0", Face::caption, t.disabled, Align::right);
     p.text({axis.x0 - p.px(8), row.strip.y1 - p.px(6)}, fmt::format("L{}", n_layers - 1), Face::caption, t.disabled, Align::right);
   }
-  p.mark("strip", fmt::format("lane {}", lane), row.strip, plan_.scale.by_layer ? "kept fraction" : "fate");
+  p.mark("strip", fmt::format("lane {}", lane), row.strip,
+         mode_ == Mode::reference ? "difference"
+         : plan_.scale.shares()   ? "kept fraction"
+                                  : "fate");
   const Selection& selection = p.frame().selection;
-  if (selection.layer && !plan_.scale.by_layer && *selection.layer < n_layers && lane == selection.lane) {
-    const float pitch = plan_.scale.layer_height(n_kv) + plan_.scale.gap;
-    float top = row.strip.y0 + pitch * static_cast<float>(*selection.layer), tall = plan_.scale.layer_height(n_kv);
+  if (selection.layer && !plan_.scale.shares() && *selection.layer < n_layers && lane == selection.lane) {
+    const float pitch = plan_.scale.band_height(n_kv) + plan_.scale.gap;
+    float top = row.strip.y0 + pitch * static_cast<float>(*selection.layer), tall = plan_.scale.band_height(n_kv);
     if (selection.kv_head) {
       top += plan_.scale.px * static_cast<float>(*selection.kv_head);
       tall = plan_.scale.px;
@@ -160,15 +178,39 @@ void Compare::draw_legend(Painter& p, const Rect& legend, const TokenAxis& axis)
   const float y = legend.middle_y();
   float x = legend.x0;
   std::string note;
-  if (plan_.scale.by_layer) {
+  const std::string heads = plan_.scale.rows == StripScale::Rows::all
+                                ? fmt::format("one row per run: mean of {} heads", n_heads_total(s))
+                                : fmt::format("one row per layer: mean of {} heads", s.model.n_kv_heads);
+  if (mode_ == Mode::reference) {
+    const std::string other = lane_letter(reference(p.frame()));
+    if (plan_.scale.shares()) {
+      x = p.ramp_legend(
+          x, y, {.name = "share of heads", .colours = t.diverging, .low = "only in " + other, .high = "only in the run", .note = {}});
+    } else {
+      const std::pair<Difference, std::string> states[] = {{Difference::only_a, "only in " + other + ", the reference"},
+                                                           {Difference::only_b, "only in this run"},
+                                                           {Difference::both, "in both"},
+                                                           {Difference::neither, "in neither"}};
+      for (const auto& [state, name] : states) {
+        const Rect swatch{x, y - p.px(5), x + p.px(10), y + p.px(5)};
+        p.fill(swatch, difference_fill(t, state));
+        if (state == Difference::neither) p.frame_rect(swatch, t.line);
+        x += p.px(15) + p.text({x + p.px(15), y}, name, Face::caption, t.secondary) + p.px(14);
+        p.mark("legend", name, swatch);
+      }
+    }
+  } else if (plan_.scale.shares()) {
     x = p.ramp_legend(x, y, {.name = "kept or merged", .colours = t.sequential, .low = "0", .high = "all heads", .note = {}});
-    note = axis.px >= 1
-               ? fmt::format("one row per layer: mean of {} heads", s.model.n_kv_heads)
-               : fmt::format("one row per layer: mean of {} heads · 1 px = {} tokens", s.model.n_kv_heads, format_mean(1 / axis.px));
   } else {
     static constexpr LegendItem kItems[] = {{Category::sink, ""},   {Category::kept, ""},  {Category::merged, ""},
                                             {Category::recent, ""}, {Category::fresh, ""}, {Category::evicted, ""}};
     x = p.category_legend(x, y, kItems);
+  }
+  if (plan_.scale.shares()) {
+    note = axis.px >= 3 ? heads
+                        : fmt::format("{} · 1 px = {} tokens, bins of {}", heads, format_number(static_cast<double>(1 / axis.px)),
+                                      tokens_per_bin(axis.px));
+  } else {
     note = fmt::format("{} rows a run: {} layers × {} KV heads, {} px each · {:.3g} px = 1 token", n_heads_total(s), s.model.n_layers,
                        s.model.n_kv_heads, plan_.scale.px, axis.px);
   }
@@ -184,7 +226,8 @@ void Compare::draw_legend(Painter& p, const Rect& legend, const TokenAxis& axis)
 }
 
 float Compare::prompt_end(const Snapshot& s, const TokenAxis& axis) {
-  return s.n_prompt > 0 && s.n_prompt < axis.n_tokens ? axis.x_of(s.n_prompt) : -1;
+  const float x = axis.x_of(s.n_prompt);
+  return s.n_prompt > 0 && s.n_prompt < axis.n_tokens && x >= axis.x0 && x <= axis.x1 ? x : -1;
 }
 
 void Compare::draw_cursors(Painter& p, const TokenAxis& axis, const DifferenceHits& difference, const Selection& selection) {
@@ -197,9 +240,11 @@ void Compare::draw_cursors(Painter& p, const TokenAxis& axis, const DifferenceHi
   };
   if (const float x = prompt_end(*p.frame().snapshot, axis); x > 0) p.dashed({x, y0}, {x, y1}, p.theme().text, kDashPromptEnd, 1, 0.55);
   if (p.frame().hover.token && *p.frame().hover.token < axis.n_tokens) {
+    p.clip({axis.x0 - 1, 0, axis.x1 + 1, p.canvas().y1});
     both([&](float a, float b) { p.fill(lines.column(*p.frame().hover.token, {0, a, 0, b}), p.theme().text, 0.16); });
+    p.unclip();
   }
-  if (selection.tokens) {
+  if (selection.tokens && selection.tokens->last >= axis.first_visible() && selection.tokens->first <= axis.last_visible()) {
     both([&](float a, float b) { lines.range(a - (a == y0 ? p.px(6) : 0), b, *selection.tokens); });
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the mouse does in the comparison.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -10,13 +11,27 @@
 
 namespace kvscope::viz {
 
-std::vector<std::string> Compare::tooltip(const Frame& frame, const LaneRow& row, int token, int head) const {
+std::vector<std::string> Compare::tooltip(const Frame& frame, const LaneRow& row, const TokenAxis& axis, int token, int head) {
   const Snapshot& s = *frame.snapshot;
   const LaneMetrics& m = metrics_[static_cast<std::size_t>(row.lane)];
   std::vector<std::string> out = {lane_name(s, row.lane) + " · " + s.lanes[static_cast<std::size_t>(row.lane)].spec};
   if (token < 0 || token > m.position) return out;
+  const int bin = plan_.scale.shares() ? tokens_per_bin(axis.px) : 1;
+  if (bin > 1 && row.lane > 0) {
+    const int first = token / bin * bin, last = std::min(first + bin - 1, m.position);
+    const bool layer = plan_.scale.rows == StripScale::Rows::layers && head >= 0;
+    const int from = layer ? head : 0, to = layer ? head + s.model.n_kv_heads - 1 : n_heads_total(s) - 1;
+    const Represented& state = shown(frame, row.lane);
+    std::int64_t n = 0;
+    for (int h = from; h <= std::min(to, state.n_heads() - 1); ++h) n += state.count(h, first, last);
+    const std::int64_t all = static_cast<std::int64_t>(last - first + 1) * (to - from + 1);
+    out.push_back(fmt::format("{}tokens {}–{} ({}): represented {}, {} of {}",
+                              layer ? fmt::format("L{} · ", head / s.model.n_kv_heads) : "", format_count(first), format_count(last),
+                              format_count(last - first + 1), format_percent(static_cast<double>(n) / static_cast<double>(all)),
+                              format_count(n), format_count(all)));
+  }
   out.push_back(count_text(frame, row.lane, m.step, token));
-  if (head >= 0 && !plan_.scale.by_layer && row.lane > 0) {
+  if (head >= 0 && !plan_.scale.shares() && row.lane > 0) {
     Selection there = frame.selection;
     there.lane = row.lane;
     there.layer = head / std::max(1, s.model.n_kv_heads);
@@ -25,6 +40,48 @@ std::vector<std::string> Compare::tooltip(const Frame& frame, const LaneRow& row
     if (pick.values != nullptr) out.push_back(head_name(*there.layer, *there.kv_head) + ": " + fate_text(head_columns(s, pick), token));
   }
   return out;
+}
+
+bool Compare::pan_and_zoom(const Painter& p, const TokenAxis& axis) {
+  const Pointer& m = p.pointer();
+  const bool over = m.inside && m.at.x >= axis.x0 && m.at.x < axis.x1 && m.at.y >= p.px(compare::kHeader);
+  const double shown = static_cast<double>(axis.x1 - axis.x0) / static_cast<double>(axis.px);
+  if (m.pressed) panning_ = over;
+  if (panning_ && m.dragging && m.moved.x != 0 && window_->count > 0) {
+    window_->first -= static_cast<double>(m.moved.x / axis.px);
+    return true;
+  }
+  if (!m.down) panning_ = false;
+  if (!over || m.wheel == 0) return false;
+  const double factor = std::pow(1.25, m.wheel), at = axis.token_at(m.at.x);
+  double count = std::max(std::min(8.0, static_cast<double>(axis.n_tokens)), std::min(shown, static_cast<double>(axis.n_tokens)) / factor);
+  // Whole pixels per token: a small step must still change something.
+  if (factor > 1 && axis.px >= 3) count = std::min(count, static_cast<double>((axis.x1 - axis.x0) / (axis.px + 1)));
+  if (count >= axis.n_tokens) {
+    *window_ = {};
+    return true;
+  }
+  window_->count = count;
+  const double exact = static_cast<double>(axis.x1 - axis.x0) / count, px = std::min(exact >= 3 ? std::floor(exact) : exact, 64.0);
+  window_->first = std::max(0.0, at - static_cast<double>(m.at.x - axis.x0) / px);
+  return true;
+}
+
+void Compare::next_of_pair(const Frame& frame, const DifferenceScene& scene, bool first, std::vector<Intent>& intents) {
+  const int n = static_cast<int>(frame.snapshot->lanes.size());
+  if (n < 3) return;
+  const int now = first ? scene.a : scene.b, other = first ? scene.b : scene.a;
+  int next = (now + 1) % n;
+  if (next == other) next = (next + 1) % n;
+  // One of the two is the selected run, the other the pinned one.
+  if (now == std::clamp(frame.selection.lane, 0, n - 1)) {
+    pinned_ = other;
+    Selection chosen = frame.selection;
+    chosen.lane = next;
+    intents.push_back(Select{chosen});
+  } else {
+    pinned_ = next;
+  }
 }
 
 void Compare::react(const Painter& p, const TokenAxis& axis, const DifferenceHits& difference, const DifferenceScene& scene,
@@ -39,6 +96,29 @@ void Compare::react(const Painter& p, const TokenAxis& axis, const DifferenceHit
   if (plan_.difference && difference.swap.contains(mouse.at)) {
     hover_.none(intents);
     if (mouse.clicked) swapped_ = !swapped_;
+    return;
+  }
+  for (const bool first : {true, false}) {
+    if (!plan_.difference || !(first ? difference.first : difference.second).contains(mouse.at)) continue;
+    hover_.at(Hover{}, {"Take the next run"}, intents);
+    if (mouse.clicked) next_of_pair(frame, scene, first, intents);
+    return;
+  }
+  if (mouse.at.y < p.px(compare::kHeader)) {
+    const int column = metric_at(mouse.at.x, right_, columns_, frame.scale);
+    if (column < 0) {
+      hover_.none(intents);
+      return;
+    }
+    const MetricColumn::Kind kind = columns_[static_cast<std::size_t>(column)].kind;
+    hover_.at(Hover{}, {"Sort the runs by " + columns_[static_cast<std::size_t>(column)].title + "; a third click: as added"}, intents);
+    if (!mouse.clicked) return;
+    if (order_.kind != kind)
+      order_ = {kind, false};
+    else if (!order_.descending)
+      order_.descending = true;
+    else
+      order_ = {};
     return;
   }
   if (plan_.difference && difference.strip.contains(mouse.at) && token >= 0) {
@@ -69,13 +149,13 @@ void Compare::react_lane(const Painter& p, const TokenAxis& axis, const LaneRow&
   if (on_strip) hover.token = token;
   if (head >= 0 && model.n_kv_heads > 0) {
     hover.layer = head / model.n_kv_heads;
-    if (!plan_.scale.by_layer) hover.kv_head = head % model.n_kv_heads;
+    if (!plan_.scale.shares()) hover.kv_head = head % model.n_kv_heads;
   }
   const int column = metric_at(mouse.at.x, right_, columns_, frame.scale);
   const LaneMetrics& m = metrics_[static_cast<std::size_t>(row.lane)];
   hover_.at(hover,
             column >= 0 && m.step >= 0 ? metric_lines(*frame.snapshot, row.lane, m, columns_[static_cast<std::size_t>(column)])
-                                       : tooltip(frame, row, on_strip ? token : -1, head),
+                                       : tooltip(frame, row, axis, on_strip ? token : -1, head),
             intents);
   if (!mouse.clicked) return;
   if (mouse.shift) {
@@ -85,7 +165,7 @@ void Compare::react_lane(const Painter& p, const TokenAxis& axis, const LaneRow&
   Selection next = frame.selection;
   next.lane = row.lane;
   if (on_strip) next.tokens = TokenRange{token, token};
-  if (head >= 0 && !plan_.scale.by_layer) {
+  if (head >= 0 && !plan_.scale.shares()) {
     next.layer = head / model.n_kv_heads;
     next.kv_head = head % model.n_kv_heads;
     next.slot = token;
@@ -101,7 +181,7 @@ void Compare::react_difference(const Painter& p, const DifferenceHits& differenc
   Hover hover;
   hover.token = token;
   std::vector<std::string> lines = {fmt::format("token {} {}", token, quoted(token_text(*frame.snapshot, token)))};
-  if (head >= 0 && !difference.scale.by_layer && token < scene.cells->n_tokens && head < scene.cells->n_heads) {
+  if (head >= 0 && !difference.scale.shares() && token < scene.cells->n_tokens() && head < scene.cells->n_heads()) {
     hover.layer = head / model.n_kv_heads;
     hover.kv_head = head % model.n_kv_heads;
     const Difference d = scene.cells->at(head, token);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -52,6 +54,7 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
   }
   std::vector<MetricColumn> all = {
       {Kind::answer, "answer", "top choices", 102},
+      {Kind::differs, "first differs", "at token", 80},
       {Kind::kl, "KL, nats", step >= 0 ? fmt::format("step {}", step) : "this step", 58},
       {Kind::mean_kl, "mean KL", mean_unit, 78},
       {Kind::top1, "top-1 same", decode >= 0 ? fmt::format("of {}", decode) : "of decoded", 70},
@@ -61,7 +64,7 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::bytes, "KV bytes", "allocated", 76},
   };
   // Least important first.
-  for (const Kind kind : {Kind::bytes, Kind::slots, Kind::nll, Kind::top1, Kind::attention, Kind::mean_kl, Kind::answer}) {
+  for (const Kind kind : {Kind::differs, Kind::bytes, Kind::slots, Kind::nll, Kind::top1, Kind::attention, Kind::mean_kl, Kind::answer}) {
     if (total_width(all, scale) <= room) break;
     std::erase_if(all, [&](const MetricColumn& c) { return c.kind == kind; });
   }
@@ -83,6 +86,9 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricCo
         out += fmt::format("{}{}{}", out.empty() ? "" : " ", text_of_id(snapshot, token.id), token.same ? "" : "*");
       return out.empty() ? "–" : out;
     }
+    case Kind::differs:
+      if (m.split.compared == 0) return std::string(kNotAvailableText);
+      return m.split.position < 0 ? "none" : format_count(m.split.position);
     case Kind::kl:
       return nats(m.kl);
     case Kind::mean_kl:
@@ -110,6 +116,16 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
         out.push_back(fmt::format("step {}: {}, {}", token.step, quoted(text_of_id(snapshot, token.id)),
                                   token.same ? "as the full cache" : "the full cache says otherwise"));
       }
+      break;
+    case Kind::differs:
+      if (m.split.position < 0) {
+        out.push_back(fmt::format("the same {} tokens after the prompt as the full cache", m.split.compared));
+        break;
+      }
+      out.push_back(
+          fmt::format("token {} of the text {}", format_count(m.split.position), m.split.forced ? "would differ first" : "differs first"));
+      out.push_back((m.split.forced ? "this run's choices: " : "this run: ") + quoted(m.split.own));
+      out.push_back("the full cache: " + quoted(m.split.reference));
       break;
     case Kind::kl:
       out.push_back(fmt::format("KL(full ‖ this run) after step {}: {} nats", m.step, number(m.kl)));
@@ -140,14 +156,61 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
   return out;
 }
 
-void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricColumn>& columns) {
+double sort_value(const LaneMetrics& m, MetricColumn::Kind kind) {
+  switch (kind) {
+    case Kind::answer:
+      return m.answer.empty()
+                 ? kNotAvailable
+                 : static_cast<double>(std::count_if(m.answer.begin(), m.answer.end(), [](const AnswerToken& t) { return !t.same; }));
+    case Kind::differs:  // the later, the better; never is after all
+      if (m.split.compared == 0) return kNotAvailable;
+      return m.split.position < 0 ? std::numeric_limits<double>::max() : m.split.position;
+    case Kind::kl:
+      return m.kl;
+    case Kind::mean_kl:
+      return m.mean_kl;
+    case Kind::top1:
+      return m.decode_steps > 0 ? static_cast<double>(m.top1_same) / m.decode_steps : kNotAvailable;
+    case Kind::nll:
+      return m.nll;
+    case Kind::attention:
+      return m.attention_loss;
+    case Kind::slots:
+      return m.slots;
+    case Kind::bytes:
+      return m.bytes;
+  }
+  return kNotAvailable;
+}
+
+std::vector<int> sorted_lanes(const std::vector<LaneMetrics>& lanes, const MetricOrder& order) {
+  std::vector<int> out(lanes.size());
+  std::iota(out.begin(), out.end(), 0);
+  if (!order.kind || out.size() < 2) return out;
+  std::stable_sort(out.begin() + 1, out.end(), [&](int a, int b) {
+    const double x = sort_value(lanes[static_cast<std::size_t>(a)], *order.kind),
+                 y = sort_value(lanes[static_cast<std::size_t>(b)], *order.kind);
+    if (std::isnan(x) || std::isnan(y)) return !std::isnan(x) && std::isnan(y);
+    return order.descending ? x > y : x < y;
+  });
+  return out;
+}
+
+void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricColumn>& columns, const MetricOrder& order) {
   const Theme& t = p.theme();
   float x = strip.x1 - total_width(columns, p.frame().scale);
   for (const MetricColumn& c : columns) {
     const float end = x + p.px(c.width);
     const bool left = c.kind == Kind::answer;
     const float at = left ? x : end;
-    p.text({at, strip.y0 + p.px(10)}, c.title, Face::caption, t.text, left ? Align::left : Align::right);
+    const bool sorted = order.kind == c.kind;
+    const float wide =
+        p.text({at, strip.y0 + p.px(10)}, c.title, Face::caption, sorted ? t.accent : t.text, left ? Align::left : Align::right);
+    if (sorted) {  // a triangle beside the title: where the largest stands
+      const float tip = order.descending ? p.px(3) : -p.px(3), mid = strip.y0 + p.px(10),
+                  tx = left ? at + wide + p.px(8) : at - wide - p.px(8);
+      p.triangle({tx - p.px(3.5f), mid - tip}, {tx + p.px(3.5f), mid - tip}, {tx, mid + tip}, t.accent);
+    }
     p.text({at, strip.y0 + p.px(24)}, c.unit, Face::caption, t.secondary, left ? Align::left : Align::right);
     p.mark("column", c.title, {x, strip.y0, end, strip.y1}, c.unit);
     x = end;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace kvscope::viz {
 
 /// One column of numbers at the right of the runs.
 struct MetricColumn {
-  enum class Kind : std::uint8_t { answer, kl, mean_kl, top1, nll, attention, slots, bytes };
+  enum class Kind : std::uint8_t { answer, differs, kl, mean_kl, top1, nll, attention, slots, bytes };
   Kind kind;
   std::string title, unit;  // two lines of the header
   float width = 0;          // pixels at 100 %
@@ -28,8 +29,19 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& lane, Metri
 /// What the number means, exactly: for the tooltip.
 std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const LaneMetrics& metrics, const MetricColumn& column);
 
+/// What a run is sorted by in a column; NaN: no number, it comes last.
+double sort_value(const LaneMetrics& lane, MetricColumn::Kind kind);
+
+/// Column by which the runs are sorted.
+struct MetricOrder {
+  std::optional<MetricColumn::Kind> kind;  // nullopt: as added
+  bool descending = false;
+};
+/// Lanes in the order of their rows: the reference first, equal ones as added.
+std::vector<int> sorted_lanes(const std::vector<LaneMetrics>& lanes, const MetricOrder& order);
+
 /// Header of the columns; right edges are where the numbers end.
-void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricColumn>& columns);
+void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricColumn>& columns, const MetricOrder& order);
 /// One run's numbers around y. `asked`: slots asked for, printed where the real number differs.
 void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics,
                   int asked);

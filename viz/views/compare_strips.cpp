@@ -9,10 +9,15 @@
 namespace kvscope::viz {
 
 std::vector<StripScale> strip_scales(float token_px) {
+  using Rows = StripScale::Rows;
   std::vector<StripScale> out;
-  if (token_px >= 1) out = {{false, 5, 4}, {false, 4, 3}, {false, 3, 3}, {false, 2, 2}, {false, 1, 1}};
-  for (const float px : {6.0f, 4.0f, 3.0f, 2.0f, 1.0f}) out.push_back({true, px, px >= 4 ? 1.0f : 0.0f});
+  if (token_px >= 1) out = {{Rows::heads, 5, 4}, {Rows::heads, 4, 3}, {Rows::heads, 3, 3}, {Rows::heads, 2, 2}, {Rows::heads, 1, 1}};
+  for (const float px : {6.0f, 4.0f, 3.0f, 2.0f, 1.0f}) out.push_back({Rows::layers, px, px >= 4 ? 1.0f : 0.0f});
   return out;
+}
+
+StripWindow strip_window(const TokenAxis& axis, int seen, bool shares) {
+  return {axis.first_visible(), std::min(axis.last_visible(), seen - 1), shares ? tokens_per_bin(axis.px) : 1};
 }
 
 std::string lane_state(const Frame& frame, int lane, int step) {
@@ -35,84 +40,86 @@ StripTextures::Texture StripTextures::get(const Frame& frame, const std::string&
   return entry.texture;
 }
 
-StripTextures::Texture StripTextures::lane(const Frame& frame, int lane, int step, bool by_layer, int columns) {
+StripTextures::Texture StripTextures::lane(const Frame& frame, int lane, int step, const Represented& shown, StripScale::Rows rows,
+                                           const StripWindow& window) {
   const Snapshot& snapshot = *frame.snapshot;
   const LaneSnapshot& run = snapshot.lanes[static_cast<std::size_t>(lane)];
   if (run.fates == nullptr || step < 0 || step >= static_cast<int>(run.steps.size())) return {};
-  const StepRecord& record = *run.steps[static_cast<std::size_t>(step)];
-  const int seen = tokens_seen(record);
-  const std::string state = lane_state(frame, lane, step) + fmt::format(" {} {}", by_layer, by_layer ? columns : seen);
+  const std::string state =
+      lane_state(frame, lane, step) + fmt::format(" {} {} {} {}", static_cast<int>(rows), window.first, window.last, window.bin);
   return get(frame, fmt::format("compare.{}", lane), state, [&](Entry& entry) {
-    if (by_layer) {
-      const int bins = std::max(1, std::min(columns, seen)), n_layers = snapshot.model.n_layers;
-      entry.texture = {nullptr, bins, seen};
-      entry.height = n_layers;
-      for (const float share : kept_by_layer(run, step, n_layers, seen, bins)) {
-        entry.pixels.push_back(std::isfinite(share) ? colour(ramp(frame.theme->sequential, static_cast<double>(share))) : 0);
+    const int n_heads = static_cast<int>(run.fates->heads.size()), columns = window.columns();
+    entry.texture = {nullptr, columns, window.first / window.bin * window.bin, window.bin};
+    if (rows != StripScale::Rows::heads) {
+      const int bands = rows == StripScale::Rows::all ? 1 : std::max(1, snapshot.model.n_layers), heads = n_heads / bands;
+      entry.height = bands;
+      for (int band = 0; band < bands; ++band) {
+        for (const float share :
+             share_represented(shown, band * heads, (band + 1) * heads - 1, window.bin, window.first / window.bin, columns)) {
+          entry.pixels.push_back(std::isfinite(share) ? colour(ramp(frame.theme->sequential, static_cast<double>(share))) : 0);
+        }
       }
       return;
     }
-    const int n_heads = static_cast<int>(run.fates->heads.size());
-    entry.texture = {nullptr, seen, seen};
     entry.height = n_heads;
-    entry.pixels.reserve(static_cast<std::size_t>(seen) * static_cast<std::size_t>(n_heads));
+    const StepRecord& record = *run.steps[static_cast<std::size_t>(step)];
     for (int head = 0; head < n_heads; ++head) {
-      std::vector<Category> row = categories_of(snapshot, run, step, head);
-      row.resize(static_cast<std::size_t>(seen), Category::unseen);
+      std::vector<Category> row =
+          categories(*run.fates, record, head, run.sinks, is_prefill_step(snapshot, step), window.first, window.last);
+      row.resize(static_cast<std::size_t>(columns), Category::unseen);
       for (const Category c : row) entry.pixels.push_back(c == Category::unseen ? 0 : colour(cell_fill(*frame.theme, c)));
     }
   });
 }
 
-StripTextures::Texture StripTextures::difference(const Frame& frame, const LaneDifference& cells, const std::string& state, bool by_layer,
-                                                 int columns) {
-  if (cells.cells.empty()) return {};
-  return get(frame, "compare.difference", state + fmt::format(" {} {}", by_layer, by_layer ? columns : 0), [&](Entry& entry) {
-    if (!by_layer) {
-      entry.texture = {nullptr, cells.n_tokens, cells.n_tokens};
-      entry.height = cells.n_heads;
-      for (const Difference d : cells.cells) entry.pixels.push_back(colour(difference_fill(*frame.theme, d)));
+StripTextures::Texture StripTextures::difference(const Frame& frame, const std::string& key, const LaneDifference& cells,
+                                                 const std::string& state, StripScale::Rows rows, const StripWindow& window) {
+  if (cells.empty()) return {};
+  const std::string all = state + fmt::format(" {} {} {} {}", static_cast<int>(rows), window.first, window.last, window.bin);
+  return get(frame, key, all, [&](Entry& entry) {
+    const int columns = window.columns();
+    entry.texture = {nullptr, columns, window.first / window.bin * window.bin, window.bin};
+    if (rows == StripScale::Rows::heads) {
+      entry.height = cells.n_heads();
+      for (int h = 0; h < cells.n_heads(); ++h) {
+        for (int t = window.first; t <= window.last; ++t) entry.pixels.push_back(colour(difference_fill(*frame.theme, cells.at(h, t))));
+      }
       return;
     }
-    const int n_layers = std::max(1, frame.snapshot->model.n_layers), heads = cells.n_heads / n_layers;
-    const int bins = std::max(1, std::min(columns, cells.n_tokens));
-    entry.texture = {nullptr, bins, cells.n_tokens};
-    entry.height = n_layers;
-    for (int layer = 0; layer < n_layers; ++layer) {
-      std::vector<int> balance(static_cast<std::size_t>(bins)), all(static_cast<std::size_t>(bins));
-      for (int h = layer * heads; h < (layer + 1) * heads; ++h) {
-        for (int t = 0; t < cells.n_tokens; ++t) {
-          const auto bin = static_cast<std::size_t>(static_cast<std::int64_t>(t) * bins / cells.n_tokens);
-          const Difference d = cells.at(h, t);
-          balance[bin] += d == Difference::only_b ? 1 : d == Difference::only_a ? -1 : 0;
-          ++all[bin];
-        }
-      }
-      for (std::size_t b = 0; b < balance.size(); ++b) {
-        const double share = all[b] > 0 ? static_cast<double>(balance[b]) / all[b] : 0;
-        entry.pixels.push_back(colour(ramp(frame.theme->diverging, 0.5 + 0.5 * share)));
+    const int bands = rows == StripScale::Rows::all ? 1 : std::max(1, frame.snapshot->model.n_layers), heads = cells.n_heads() / bands;
+    entry.height = bands;
+    for (int band = 0; band < bands; ++band) {
+      const int first_bin = window.first / window.bin, from = band * heads, to = (band + 1) * heads - 1;
+      const auto a = share_represented(cells.a(), from, to, window.bin, first_bin, columns);
+      const auto b = share_represented(cells.b(), from, to, window.bin, first_bin, columns);
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const double balance = static_cast<double>(b[i] - a[i]);
+        entry.pixels.push_back(std::isfinite(balance) ? colour(ramp(frame.theme->diverging, 0.5 + 0.5 * balance)) : 0);
       }
     }
   });
 }
 
-void draw_layers(Painter& p, const StripTextures::Texture& texture, const Rect& area, const TokenAxis& axis, const StripScale& scale,
-                 int n_layers, int n_kv_heads) {
+void draw_bands(Painter& p, const StripTextures::Texture& texture, const Rect& area, const TokenAxis& axis, const StripScale& scale,
+                int n_layers, int n_kv_heads) {
   if (texture.id == nullptr || n_layers <= 0) return;
-  const float height = scale.layer_height(n_kv_heads);
-  const float x1 = std::min(axis.x1, axis.x_of(texture.tokens));
-  for (int layer = 0; layer < n_layers; ++layer) {
-    const float y = area.y0 + static_cast<float>(layer) * (height + scale.gap);
-    const float n = static_cast<float>(n_layers);
-    p.image({axis.x0, y, x1, y + height}, texture.id, {0, static_cast<float>(layer) / n}, {1, static_cast<float>(layer + 1) / n});
+  const float height = scale.band_height(n_kv_heads);
+  const int bands = scale.n_bands(n_layers);
+  const float x0 = axis.x_of(texture.first), x1 = axis.x_of(texture.first + static_cast<double>(texture.columns) * texture.bin);
+  p.clip({axis.x0, area.y0 - 1, axis.x_end(), area.y1 + 1});
+  for (int band = 0; band < bands; ++band) {
+    const float y = area.y0 + static_cast<float>(band) * (height + scale.gap);
+    const float n = static_cast<float>(bands);
+    p.image({x0, y, x1, y + height}, texture.id, {0, static_cast<float>(band) / n}, {1, static_cast<float>(band + 1) / n});
   }
+  p.unclip();
 }
 
 int head_at(float y, const Rect& strip, const StripScale& scale, int n_layers, int n_kv_heads) {
-  if (y < strip.y0 || y >= strip.y1) return -1;
-  const float height = scale.layer_height(n_kv_heads), pitch = height + scale.gap;
+  if (y < strip.y0 || y >= strip.y1 || scale.rows == StripScale::Rows::all) return -1;
+  const float height = scale.band_height(n_kv_heads), pitch = height + scale.gap;
   const int layer = std::min(n_layers - 1, static_cast<int>((y - strip.y0) / pitch));
-  if (scale.by_layer) return layer * n_kv_heads;
+  if (scale.shares()) return layer * n_kv_heads;
   const float inside = std::min(y - strip.y0 - static_cast<float>(layer) * pitch, height - 0.01f);
   return layer * n_kv_heads + static_cast<int>(inside / scale.px);
 }

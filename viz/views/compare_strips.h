@@ -11,21 +11,34 @@
 
 namespace kvscope::viz {
 
-/// How the rows of one run are drawn: one per head, or one per layer with the share of heads that keep a token.
+/// How the rows of one run are drawn: one per head, one per layer with the share of heads that keep a token, or one for all of them.
 struct StripScale {
-  bool by_layer = false;
+  enum class Rows : std::uint8_t { heads, layers, all };
+  Rows rows = Rows::heads;
   float px = 3;   // height of a row
   float gap = 3;  // between layers
 
-  int rows_per_layer(int n_kv_heads) const { return by_layer ? 1 : n_kv_heads; }
-  float layer_height(int n_kv_heads) const { return px * static_cast<float>(rows_per_layer(n_kv_heads)); }
+  bool shares() const { return rows != Rows::heads; }  // texels are fractions
+  int n_bands(int n_layers) const { return rows == Rows::all ? 1 : n_layers; }
+  float band_height(int n_kv_heads) const { return px * static_cast<float>(shares() ? 1 : n_kv_heads); }
   float height(int n_layers, int n_kv_heads) const {
-    return static_cast<float>(n_layers) * layer_height(n_kv_heads) + static_cast<float>(n_layers - 1) * gap;
+    const int n = n_bands(n_layers);
+    return static_cast<float>(n) * band_height(n_kv_heads) + static_cast<float>(n - 1) * gap;
   }
 };
 
 /// Scales to try, finest first. Heads only where a token has at least a pixel: their categories must not be averaged.
 std::vector<StripScale> strip_scales(float token_px);
+
+/// The tokens that a texture shows, in texels of `bin` tokens.
+struct StripWindow {
+  int first = 0, last = -1;  // tokens, both included
+  int bin = 1;
+
+  int columns() const { return last < first ? 0 : last / bin - first / bin + 1; }
+};
+/// What shows on an axis of the tokens before `seen`; `shares`: of rows that are not single heads.
+StripWindow strip_window(const TokenAxis& axis, int seen, bool shares);
 
 /// Texels of strips, kept from frame to frame and made again only when what they show has changed.
 class StripTextures {
@@ -33,12 +46,14 @@ class StripTextures {
   struct Texture {
     ImTextureID id = nullptr;
     int columns = 0;
-    int tokens = 0;  // that the columns cover
+    int first = 0;  // token of the first column
+    int bin = 1;    // tokens per column
   };
-  /// Rows of one lane after `step`: categories per token, or the kept fraction of `columns` bins per layer.
-  Texture lane(const Frame& frame, int lane, int step, bool by_layer, int columns);
-  /// Four states per head and token, or (by_layer) the balance of each layer's heads in `columns` bins on the diverging ramp.
-  Texture difference(const Frame& frame, const LaneDifference& cells, const std::string& state, bool by_layer, int columns);
+  /// Rows of one lane after `step`: categories per token and head, or (shares) the represented share of each band.
+  Texture lane(const Frame& frame, int lane, int step, const Represented& shown, StripScale::Rows rows, const StripWindow& window);
+  /// Four states per head and token, or (shares) the balance of each band's heads on the diverging ramp. `state` names what `cells` shows.
+  Texture difference(const Frame& frame, const std::string& key, const LaneDifference& cells, const std::string& state,
+                     StripScale::Rows rows, const StripWindow& window);
 
  private:
   struct Entry {
@@ -55,11 +70,11 @@ class StripTextures {
   std::uint64_t versions_ = 0;
 };
 
-/// Draws a texture with one band per layer; `area` starts at token 0 of the axis.
-void draw_layers(Painter& p, const StripTextures::Texture& texture, const Rect& area, const TokenAxis& axis, const StripScale& scale,
-                 int n_layers, int n_kv_heads);
+/// Draws a texture band by band; `area` is the strip on the axis.
+void draw_bands(Painter& p, const StripTextures::Texture& texture, const Rect& area, const TokenAxis& axis, const StripScale& scale,
+                int n_layers, int n_kv_heads);
 
-/// Head (layer-major) whose row is at y of a strip, -1: none. By layer: the layer's first head.
+/// Head (layer-major) whose row is at y of a strip, -1: none. Of a layer: its first head; of all: -1.
 int head_at(float y, const Rect& strip, const StripScale& scale, int n_layers, int n_kv_heads);
 
 Rgb difference_fill(const Theme& theme, Difference d);

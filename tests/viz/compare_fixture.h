@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string_view>
+
+#include "viz/headless.h"
+#include "viz/synthetic.h"
+#include "viz/views.h"
+
+namespace kvscope::viz::testing {
+
+/// The comparison of four runs at step 2 on a canvas of its usual size.
+class CompareTest : public ::testing::Test {
+ protected:
+  CompareTest() {
+    canvas.frame.selection.lane = 3;
+    canvas.frame.selection.step = 2;
+  }
+  const Mark& mark(std::string_view kind, std::string_view label) {
+    const Mark* found = find_mark(*view, kind, label);
+    EXPECT_NE(found, nullptr) << kind << " " << label;
+    static const Mark none{};
+    return found == nullptr ? none : *found;
+  }
+
+  Snapshot snapshot = synthetic::make_snapshot();
+  std::unique_ptr<View> view = make_compare();
+  Headless canvas{snapshot, {1550, 870}};
+};
+
+}  // namespace kvscope::viz::testing

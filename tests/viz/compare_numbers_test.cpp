@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the comparison counts and prints, without a canvas.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "viz/format.h"
+#include "viz/lineage_fixture.h"
+#include "viz/reduce_compare.h"
+#include "viz/synthetic.h"
+#include "viz/views/compare_metrics.h"
+
+namespace kvscope::viz {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A lane of prompt 3 (prefill) and three decode steps with KL 0 (step 0), 0.5, 1.5 and 4.
+LaneSnapshot lane_of_four() {
+  LaneSnapshot lane;
+  const double kl[] = {9, 0.5, 1.5, 4};
+  for (int s = 0; s < 4; ++s) {
+    auto r = std::make_shared<StepRecord>();
+    r->step = s;
+    r->position = 2 + s;
+    r->kl = kl[s];
+    r->top1 = 10 + s;
+    r->top1_reference = s == 1 ? 99 : 10 + s;
+    r->top1_same = s != 1;
+    r->nll = s == 3 ? kNotAvailable : 0.25;
+    r->next_token = s == 3 ? -1 : 40 + s;
+    for (int h = 0; h < 2; ++h) {
+      HeadRecord head;
+      head.pos.assign(static_cast<std::size_t>(3 + h), 0);
+      head.attention_loss = h == 0 ? 0.4 : kNotAvailable;
+      r->heads.push_back(head);
+    }
+    lane.steps.push_back(r);
+  }
+  lane.bytes = 2048;
+  return lane;
+}
+
+TEST(LaneMetrics, MeanKlLeavesOutThePromptsStep) {
+  const LaneMetrics m = lane_metrics(lane_of_four(), -1, 3, 3);
+  EXPECT_EQ(m.step, 3);
+  EXPECT_EQ(m.decode_steps, 3);
+  EXPECT_EQ(m.first_decode, 1);
+  EXPECT_DOUBLE_EQ(m.mean_kl, 2);  // (0.5 + 1.5 + 4) / 3
+  EXPECT_DOUBLE_EQ(m.kl, 4);
+  EXPECT_EQ(m.top1_same, 2);
+}
+
+TEST(LaneMetrics, TheAnswerStartsAtTheLastPromptTokenAndMarksWhatDiffers) {
+  const LaneMetrics m = lane_metrics(lane_of_four(), 0, 3, 3);
+  ASSERT_EQ(m.answer.size(), 3u);
+  EXPECT_EQ(m.answer[0].id, 10);
+  EXPECT_TRUE(m.answer[0].same);
+  EXPECT_EQ(m.answer[1].id, 11);
+  EXPECT_FALSE(m.answer[1].same);
+  EXPECT_TRUE(m.answer[2].same);
+}
+
+TEST(LaneMetrics, MeansAreOverWhatWasMeasured) {
+  const LaneMetrics m = lane_metrics(lane_of_four(), 3, 3, 3);
+  EXPECT_DOUBLE_EQ(m.attention_loss, 0.4);
+  EXPECT_DOUBLE_EQ(m.slots, 3.5);
+  EXPECT_TRUE(std::isnan(m.nll));
+  EXPECT_DOUBLE_EQ(m.bytes, 2048);
+}
+
+TEST(LaneMetrics, ALaneWithoutStepsHasNoNumbers) {
+  const LaneMetrics m = lane_metrics(LaneSnapshot{}, -1, 3, 3);
+  EXPECT_EQ(m.step, -1);
+  EXPECT_TRUE(std::isnan(m.kl) && std::isnan(m.mean_kl) && std::isnan(m.slots) && std::isnan(m.bytes));
+  EXPECT_EQ(metric_text(Snapshot{}, m, MetricColumn::Kind::kl), "–");
+}
+
+TEST(MetricText, PrintsNatsAndGapsNeverAZeroForWhatIsMissing) {
+  LaneMetrics m;
+  m.step = 1;
+  m.kl = 2.8284;
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "2.828");
+  m.kl = 0.0001;
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "<.001");
+  m.kl = 0;
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "0");
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::nll), "n/a");
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::mean_kl), "n/a");
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::top1), "n/a");
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::attention), "n/a");
+  m.attention_loss = 0.362;
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::attention), "36.2 %");
+}
+
+TEST(MetricColumns, GiveWayInOrderAndKeepTheDivergence) {
+  const Snapshot snapshot = synthetic::make_snapshot();
+  const std::vector<LaneMetrics> lanes = {lane_metrics(snapshot.lanes[0], -1, 167, 3)};
+  EXPECT_EQ(metric_columns(snapshot, lanes, 2000, 1).size(), 9u);
+  const auto few = metric_columns(snapshot, lanes, 260, 1);
+  EXPECT_LE(total_width(few, 1), 260);
+  const auto one = metric_columns(snapshot, lanes, 10, 1);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].kind, MetricColumn::Kind::kl);
+}
+
+TEST(LaneDifference, CountsWhatASlotRepresents) {
+  const Snapshot s = small_snapshot();  // lane 0 keeps all 8; lane 1 has lost token 0 only, the merged ones live on
+  Represented x, y;
+  x.show(s.lanes[0], 7);
+  y.show(s.lanes[1], 7);
+  const LaneDifference d(x, y);
+  EXPECT_EQ(d.total(), 8);
+  EXPECT_EQ(d.at(0, 0), Difference::only_a);
+  EXPECT_EQ(d.at(0, 1), Difference::both);
+  EXPECT_THAT(d.counts(), ElementsAre(0, 1, 0, 7));  // neither, only a, only b, both
+  const LaneDifference back(y, x);
+  EXPECT_THAT(back.counts(), ElementsAre(0, 0, 1, 7));
+  y.show(s.lanes[1], 5);
+  EXPECT_EQ(LaneDifference(y, x).total(), 6);  // tokens that both have seen
+  EXPECT_TRUE(LaneDifference(Represented(), x).empty());
+}
+
+TEST(LaneDifference, CountsAddUpToAllTokenHeads) {
+  const Snapshot s = synthetic::make_snapshot();
+  for (const int step : {0, 7, 12}) {
+    Represented x, y;
+    x.show(s.lanes[1], step);
+    y.show(s.lanes[3], 12);
+    const LaneDifference d(x, y);
+    EXPECT_EQ(d.total(), 24 * (167 + step));
+    std::array<std::int64_t, 4> by_hand{};
+    for (int h = 0; h < 24; ++h) {
+      for (int t = 0; t < 167 + step; ++t) ++by_hand[static_cast<std::size_t>(d.at(h, t))];
+    }
+    EXPECT_EQ(d.counts(), by_hand);
+    EXPECT_EQ(std::accumulate(by_hand.begin(), by_hand.end(), std::int64_t{0}), d.total());
+  }
+}
+
+TEST(TokenCount, SeparatesKeptFromMerged) {
+  const Snapshot s = small_snapshot();
+  EXPECT_EQ(token_count(s.lanes[1], 7, 3).kept, 1);
+  EXPECT_EQ(token_count(s.lanes[1], 7, 1).merged, 1);
+  EXPECT_EQ(token_count(s.lanes[1], 7, 0).kept + token_count(s.lanes[1], 7, 0).merged, 0);
+  EXPECT_EQ(token_count(s.lanes[1], 3, 1).kept, 1);
+  EXPECT_EQ(token_count(s.lanes[1], 7, 99).heads, 0);
+}
+
+TEST(TokenCount, SaysWhenTheOthersWent) {
+  const Snapshot s = synthetic::make_snapshot();
+  const TokenCount count = token_count(s.lanes[2], 12, 60);
+  EXPECT_EQ(count.kept + count.merged + count.evicted, 24);
+  ASSERT_GT(count.evicted, 0);
+  const std::string text = evicted_text(count);
+  EXPECT_THAT(text, HasSubstr("in " + std::to_string(count.evicted) + " of 24 heads"));
+  EXPECT_EQ(evicted_text(TokenCount{1, 0, 2, 3, 88, 88}), "evicted step 88 in 2 of 3 heads");
+  EXPECT_EQ(evicted_text(TokenCount{1, 0, 2, 3, 12, 88}), "evicted steps 12–88 in 2 of 3 heads");
+  EXPECT_EQ(evicted_text(TokenCount{3, 0, 0, 3, -1, -1}), "");
+}
+
+TEST(ShareRepresented, IsTheShareOfTokenHeadsPerBin) {
+  const Snapshot s = small_snapshot();
+  Represented shown;
+  shown.show(s.lanes[1], 7);
+  EXPECT_THAT(share_represented(shown, 0, 0, 2, 0, 4), ElementsAre(0.5f, 1.0f, 1.0f, 1.0f));  // token 0 of the first two is lost
+  EXPECT_THAT(share_represented(shown, 0, 0, 4, 1, 1), ElementsAre(1.0f));
+  shown.show(s.lanes[1], 3);
+  const std::vector<float> early = share_represented(shown, 0, 0, 2, 0, 4);
+  EXPECT_FLOAT_EQ(early[1], 1);
+  EXPECT_TRUE(std::isnan(early[2]));  // not seen yet: no share, not zero
+}
+
+TEST(TextDifference, IsTheFirstFedTokenElseTheFirstChoiceThatDiffers) {
+  Snapshot s;
+  s.n_prompt = 3;
+  s.lanes = {lane_of_four(), lane_of_four()};
+  const TextSplit choice = first_text_difference(s, 1);
+  EXPECT_EQ(choice.position, 4);  // its choice after the query at position 3
+  EXPECT_TRUE(choice.forced);
+  EXPECT_EQ(choice.own, "#11#12#13");
+  EXPECT_EQ(choice.reference, "#99#12#13");
+  s.lanes[0].fed = {7, 8, 9};
+  s.lanes[1].fed = {7, 8, 5};
+  const TextSplit fed = first_text_difference(s, 1);
+  EXPECT_EQ(fed.position, 5);
+  EXPECT_FALSE(fed.forced);
+  EXPECT_EQ(fed.own, "#5");
+  EXPECT_EQ(fed.reference, "#9");
+  s.lanes[1].steps.clear();
+  s.lanes[1].fed.clear();
+  EXPECT_EQ(first_text_difference(s, 1).position, -1);
+  EXPECT_EQ(first_text_difference(s, 1).compared, 0);
+}
+
+TEST(SortedLanes, KeepTheReferenceFirstAndGapsLast) {
+  std::vector<LaneMetrics> lanes(5);
+  const double kl[] = {9, 3, kNotAvailable, 1, 3};
+  for (std::size_t i = 0; i < 5; ++i) lanes[i].kl = kl[i];
+  EXPECT_THAT(sorted_lanes(lanes, {}), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(sorted_lanes(lanes, {MetricColumn::Kind::kl, false}), ElementsAre(0, 3, 1, 4, 2));
+  EXPECT_THAT(sorted_lanes(lanes, {MetricColumn::Kind::kl, true}), ElementsAre(0, 1, 4, 3, 2));
+  EXPECT_TRUE(sorted_lanes({}, {MetricColumn::Kind::kl, true}).empty());
+}
+
+TEST(TextOfId, LooksInTheTextThenInTheVocabulary) {
+  Snapshot s = small_snapshot();
+  EXPECT_EQ(text_of_id(s, 103), "t3");
+  EXPECT_EQ(text_of_id(s, 1), "#1");
+  auto vocabulary = std::make_shared<std::vector<TokenInfo>>(2);
+  (*vocabulary)[1].bytes = " Lisbon";
+  s.vocabulary = vocabulary;
+  EXPECT_EQ(text_of_id(s, 1), "·Lisbon");
+  EXPECT_EQ(text_of_id(s, -5), "#-5");
+}
+
+TEST(LaneParams, NameWhatThePolicyTakesButNotTheBudget) {
+  LaneSnapshot lane;
+  lane.params = {{"slots", "42"}, {"sinks", "4"}, {"recent", "8"}, {"form", "bias"}};
+  EXPECT_THAT(lane_params(lane), ElementsAre("sinks 4", "recent 8", "form bias"));
+  EXPECT_TRUE(lane_params(LaneSnapshot{}).empty());
+  EXPECT_EQ(lane_letter(4), "E");
+  EXPECT_EQ(lane_letter(26), "27");
+}
+
+}  // namespace
+}  // namespace kvscope::viz
