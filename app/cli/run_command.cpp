@@ -31,11 +31,12 @@ struct Result {
   std::shared_ptr<const Tokenizer> tokenizer;
 };
 
-Result compute(const Arguments& a, Detail detail, bool shadow, const CancelToken& cancel) {
+Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel) {
   ModelFiles model = open_model_of(a);
   RunRequest request = make_request(a, model);
   request.detail = detail;
   request.shadow = shadow;
+  request.measures = measures;
   const std::shared_ptr<const Tokenizer> tokenizer = model.tokenizer;
   cancel.check();
   Session session(std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device});
@@ -109,7 +110,7 @@ void check_target(const std::string& path) {
 
 int run(const Arguments& a) {
   const Interrupt interrupt;
-  const Result result = compute(a, Detail::summary, /*shadow=*/false, interrupt.token());
+  const Result result = compute(a, Detail::summary, /*shadow=*/false, MeasureSet::none(), interrupt.token());
   return print(a.json ? run_json(result) : run_text(result, a.quiet));
 }
 
@@ -117,7 +118,7 @@ int trace(const Arguments& a) {
   const bool to_stdout = a.out.empty() || a.out == "-";
   if (!to_stdout) check_target(a.out);
   const Interrupt interrupt;
-  const Result result = compute(a, a.detail, /*shadow=*/true, interrupt.token());
+  const Result result = compute(a, a.detail, /*shadow=*/true, MeasureSet::all(), interrupt.token());
   const std::string text = trace_text(result.snapshot, {.detail = a.detail, .seed = a.seed, .cancel = &interrupt.token()});
   if (to_stdout) return print(text);
   interrupt.token().check();

@@ -32,4 +32,40 @@ double attention_loss(std::span<const double> attention, int group, std::span<co
   return lost / group;
 }
 
+double theta_bound(std::span<const double> attention, int group, std::span<const int> kept, std::span<const double> value_l1,
+                   std::size_t stride) {
+  const std::size_t n = attention.size() / group;
+  double theta = 0;
+  for (int g = 0; g < group; ++g) {
+    const std::span<const double> a = attention.subspan(g * n, n);
+    const auto mass = [&](std::size_t i) { return a[i] * value_l1[i * stride + g]; };
+    double sigma = 0, all = 0, stays = 0;
+    for (std::size_t i = 0; i < n; ++i) all += mass(i);
+    for (const int i : kept) {
+      sigma += a[i];
+      stays += mass(i);
+    }
+    if (!(sigma > 0)) return std::numeric_limits<double>::quiet_NaN();
+    theta += all - stays + std::abs(1 - 1 / sigma) * stays;
+  }
+  return theta;
+}
+
+PredictorError predictor_error(std::span<const double> lshat, std::span<const double> z, std::span<const double> extra, int group) {
+  const std::size_t n = extra.size();
+  PredictorError sum;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (int g = 0; g < group; ++g) {
+      const double difference = lshat[i * group + g] - (z[g * n + i] + extra[i]);
+      if (!std::isfinite(difference)) continue;
+      sum.log += std::abs(difference);
+      sum.relative += std::abs(std::expm1(difference));
+      ++count;
+    }
+  }
+  if (count == 0) return {.log = std::numeric_limits<double>::quiet_NaN(), .relative = std::numeric_limits<double>::quiet_NaN()};
+  return {.log = sum.log / static_cast<double>(count), .relative = sum.relative / static_cast<double>(count)};
+}
+
 }  // namespace kvscope

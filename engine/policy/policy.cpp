@@ -104,6 +104,7 @@ class CompositePolicy final : public Policy {
     std::vector<double> own = merger_->statistic(slots);
     return own.empty() ? ranking_->statistic(slots) : own;
   }
+  std::vector<double> predicted_log_scores(const SlotState& slots) const override { return merger_->predicted_log_scores(slots); }
   int nan_scores() const override { return nan_scores_; }
   bool decides_like(const Policy& other) const override;
   std::unique_ptr<Policy> clone() const override { return std::make_unique<CompositePolicy>(*this); }

@@ -99,6 +99,10 @@ class Policy {
   /// attention; WeightedKV: mean; SnapKV: mean over the window): what the inspector's second row shows. Empty: none.
   virtual std::vector<double> statistic(const SlotState& slots) const = 0;
 
+  /// lshat of section 5: what it expects ln exp(z + extra) of every slot to be for the next query, [n, group], entry [i * group + g]; not
+  /// finite for a slot that was never scored. Empty: it predicts nothing.
+  virtual std::vector<double> predicted_log_scores(const SlotState& slots) const = 0;
+
   /// NaN scores met so far; they rank as -inf.
   virtual int nan_scores() const = 0;
 

@@ -45,6 +45,11 @@ void Forward::run(std::span<const int> tokens, std::span<const int> positions, A
   }
 }
 
+const void* Forward::residual(int row) const {
+  return static_cast<const std::byte*>(x_.data()) +
+         size_of(backend_.dtype()) * static_cast<std::size_t>(row) * static_cast<std::size_t>(model_.config().dim);
+}
+
 void Forward::logits(int first, std::span<const std::span<double>> out) {
   const ModelConfig& c = model_.config();
   const int n_rows = static_cast<int>(out.size());

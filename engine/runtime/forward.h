@@ -41,6 +41,8 @@ class Forward {
            const LayerDone& layer_done = {});
   /// Next-token logits of row `first` and those after it of the last run, one host array [vocab_size] for each.
   void logits(int first, std::span<const std::span<double>> out);
+  /// Residual stream of a row after the newest layer that is done: backend memory [dim].
+  const void* residual(int row) const;
   int vocab_size() const { return model_.config().vocab_size; }
 
  private:

@@ -7,6 +7,7 @@
 #include "measure/perturbation.h"
 #include "policy/statistics.h"
 #include "runtime/key_norms.h"
+#include "runtime/value_l1.h"
 
 namespace kvscope {
 
@@ -62,6 +63,7 @@ void Lane::begin_step(int position) {
   record_->step = static_cast<int>(steps.size());
   record_->position = position;
   record_->heads.resize(static_cast<std::size_t>(config_.n_layers) * config_.n_kv_heads);
+  hidden.clear();
 }
 
 void Lane::load_prompt(PromptRun& prompt) {
@@ -83,13 +85,14 @@ void Lane::load_prompt(PromptRun& prompt) {
   for (int l = 0; l < config_.n_layers; ++l) {
     Layer& layer = layers_[l];
     if (layer.shadow) layer.shadow = prompt.history(l);
+    if (wants_value_norms()) layer.value_l1 = prompt.value_norms(l);
     for (int h = 0; h < config_.n_kv_heads; ++h) {
       HeadCache& head = layer.heads[h];
       head.kv = backend_.make_kv(n);
       for (const KvSegment& s : prompt.history(l).segments(h)) backend_.append_kv(head.kv, s.k, s.v, s.n);
       HeadRecord& record = head_record(l, h);
       if (setup_.record.captures) record.attended = head.slots.pos;
-      record.local_rel_l2 = record.local_l1_wo = record.attention_loss = 0;  // the prompt itself ran uncompressed
+      if (setup_.record.measures.local) set_unharmed(record);  // the prompt itself ran uncompressed
       if (setup_.record.captures) {
         record.attention = mean_over_group(prompt.last_attention(l).subspan(static_cast<std::size_t>(h) * group * n, static_cast<std::size_t>(group) * n), group);
         if (policy_->compresses()) record.reference_attention = record.attention;
@@ -124,6 +127,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   Layer& layer = layers_[rows.layer];
   if (layer.shadow) layer.shadow->append(k, v, head_bytes);
   if (layer.shadow) reserve(o_full_, config_.q_dim());
+  if (wants_value_norms()) append_value_l1(backend_, model_.layers[rows.layer].wo, v, 1, config_, layer.value_l1);
   const bool needs_z = policy_->needs().z_rows > 0 || policy_->needs().ema || policy_->needs().z_now;
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layer.heads[h];
@@ -151,7 +155,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
                     .probabilities = reserve(job.p, static_cast<std::size_t>(group) * n),
                     .logits = needs_z ? reserve(job.z, static_cast<std::size_t>(group) * n) : nullptr,
                     .rotate_by_index = head.unrotated});
-    if (layer.shadow && head.ever_removed && (setup_.record.measures || setup_.record.captures)) {
+    if (layer.shadow && head.ever_removed && (setup_.record.measures.local || setup_.record.captures)) {
       job.shadow = layer.shadow->segments(h);
       jobs.push_back({.slots = job.shadow,
                       .q = at(q, group_bytes * h),
@@ -169,7 +173,7 @@ void Lane::finish(const LayerRows& rows, int row) {
     for (int h = 0; h < config_.n_kv_heads; ++h) observe(rows.layer, h);
   }
   for (int h = 0; h < config_.n_kv_heads; ++h) record_attention(rows.layer, h);
-  if (setup_.record.measures) measure(rows.layer, o);
+  if (setup_.record.measures.local) measure(rows.layer, o);
   compress(rows.layer, /*after_prompt=*/false, at(rows.q, bytes(config_.q_dim()) * row), o);
 }
 
@@ -184,6 +188,7 @@ void Lane::observe(int layer, int h) {
     job.host_z.resize(count);
     backend_.to_double(job.host_z, job.z.data());
   }
+  if (setup_.record.measures.prediction) measure_prediction(head.slots, job.host_z, head_record(layer, h));
   observe_step(head.slots, policy_->needs(layer), config_.group(), job.host_p, job.host_z);
 }
 
@@ -193,46 +198,12 @@ void Lane::record_attention(int layer, int h) {
   HeadJob& job = jobs_[h];
   if (setup_.record.captures) record.attended = head.slots.pos;
   if (setup_.record.captures) record.attention = mean_over_group(job.host_p, config_.group());
-  if (layers_[layer].shadow && job.removed_before && (setup_.record.measures || setup_.record.captures)) {
+  if (layers_[layer].shadow && job.removed_before && (setup_.record.measures.local || setup_.record.captures)) {
     job.host_p_full.resize(static_cast<std::size_t>(config_.group()) * (record_->position + 1));
     backend_.to_double(job.host_p_full, job.p_full.data());
     if (setup_.record.captures) record.reference_attention = mean_over_group(job.host_p_full, config_.group());
   } else if (setup_.record.captures && !job.removed_before && policy_->compresses()) {
     record.reference_attention = record.attention;  // nothing removed yet: the cache is the full history
-  }
-}
-
-void Lane::measure(int layer_idx, std::span<const double> o) {
-  const Layer& layer = layers_[layer_idx];
-  const int group = config_.group();
-  const std::size_t group_size = static_cast<std::size_t>(group) * config_.head_dim;
-  bool any_removed = false;
-  for (int h = 0; h < config_.n_kv_heads; ++h) {
-    HeadRecord& record = head_record(layer_idx, h);
-    any_removed |= jobs_[h].removed_before;
-    if (!jobs_[h].removed_before) record.local_rel_l2 = record.local_l1_wo = record.attention_loss = 0;
-  }
-  if (!any_removed || !layer.shadow) return;  // without a shadow the figures stay "not available"
-
-  std::vector<double> difference(config_.q_dim(), 0.0), full(config_.q_dim());
-  backend_.to_double(full, o_full_.data());
-  for (int h = 0; h < config_.n_kv_heads; ++h) {
-    if (!jobs_[h].removed_before) continue;
-    HeadRecord& record = head_record(layer_idx, h);
-    const std::span<const double> o_c = o.subspan(h * group_size, group_size);
-    const std::span<const double> o_f = std::span<const double>(full).subspan(h * group_size, group_size);
-    record.local_rel_l2 = mean_rel_l2(o_c, o_f, group);
-    record.attention_loss = attention_loss(jobs_[h].host_p_full, group, layer.heads[h].slots.evicted);
-    for (std::size_t i = 0; i < group_size; ++i) difference[h * group_size + i] = o_c[i] - o_f[i];
-  }
-  std::vector<double> l1(config_.n_heads);
-  backend_.from_double(o_full_.data(), difference);
-  backend_.wo_l1(o_full_.data(), model_.layers[layer_idx].wo, 1, l1);
-  for (int h = 0; h < config_.n_kv_heads; ++h) {
-    if (!jobs_[h].removed_before) continue;
-    double sum = 0;
-    for (int g = 0; g < group; ++g) sum += l1[h * group + g];
-    head_record(layer_idx, h).local_l1_wo = sum;
   }
 }
 
@@ -278,7 +249,7 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
       for (const double s : record.score) {
         if (!std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
       }
-      if (setup_.record.measures) {
+      if (setup_.record.measures.local) {
         const std::vector<double> after = output_after(head, at(q, bytes(group_size) * h));
         record.compress_rel_l2 = mean_rel_l2(after, o.subspan(h * group_size, group_size), config_.group());
       } else {
@@ -331,6 +302,7 @@ std::unique_ptr<Lane> Lane::checkpoint() const {
   copy->policy_ = policy_->clone();
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     copy->layers_[l].shadow = layers_[l].shadow;
+    copy->layers_[l].value_l1 = layers_[l].value_l1;
     for (std::size_t h = 0; h < layers_[l].heads.size(); ++h) copy->layers_[l].heads[h] = clone(backend_, layers_[l].heads[h]);
   }
   copy->steps = steps;

@@ -18,9 +18,12 @@ namespace kvscope {
 /// What the records of a run hold, and what is measured on the way.
 struct RecordOptions {
   bool captures = true;  // attention, reference attention, statistic, bias, merge details
-  bool measures = true;  // compress_rel_l2, local_*, attention_loss
-  bool shadow = true;    // keep the uncompressed history beside the cache
-  bool operator==(const RecordOptions&) const = default;
+  MeasureSet measures = {};
+  bool shadow = true;  // keep the uncompressed history beside the cache
+  /// True if records made so answer a request for `other`.
+  bool covers(const RecordOptions& other) const {
+    return captures == other.captures && shadow == other.shadow && measures.covers(other.measures);
+  }
 };
 
 /// One policy with its budget over the prompt: caches of all heads, beside them the lane's own uncompressed history, and the record of every step.
@@ -55,6 +58,10 @@ class Lane {
   void before_rotation(const LayerRows& rows, int row);
   void prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs);
   void finish(const LayerRows& rows, int row);
+  /// residual: this lane's row of the residual stream after `layer`, backend memory [dim].
+  void after_layer(int layer, const void* residual);
+  /// True if the norms of all values after W_O are wanted, those of the prompt included.
+  bool wants_value_norms() const;
 
   /// Deep copy: caches, history (shared copy-on-write), statistics, records so far.
   std::unique_ptr<Lane> checkpoint() const;
@@ -68,6 +75,7 @@ class Lane {
   std::vector<int> fed;                 // token fed after each step
   std::vector<double> logits;           // [vocab_size] after the newest step
   std::vector<double> log_p;            // ln softmax of them, once the step is closed
+  std::vector<double> hidden;           // [n_layers, dim] residual stream of the newest step; empty: not measured, or the prompt's
   double compress_ms = 0;               // statistics, decisions and merges so far
   bool broken = false;                  // a cancelled step left layers at different positions: must not be used again
 
@@ -75,6 +83,7 @@ class Lane {
   struct Layer {
     std::vector<HeadCache> heads;
     std::optional<History> shadow;
+    std::vector<double> value_l1;  // [tokens, n_heads] norms of the full history's values after W_O; empty: not wanted
   };
   struct HeadJob {                      // attention of one head: buffers and results of the layer in work
     std::vector<KvSegment> cache, shadow;
@@ -87,6 +96,10 @@ class Lane {
   void observe(int layer, int head);           // statistics
   void record_attention(int layer, int head);
   void measure(int layer_idx, std::span<const double> o);
+  void measure_prediction(const SlotState& slots, std::span<const double> z, HeadRecord& record) const;
+  bool theta_applies() const;
+  /// Nothing was removed before this step: it cannot have done any harm.
+  void set_unharmed(HeadRecord& record) const;
   void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
   void record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record) const;
   void describe(const HeadCache& head, HeadRecord& record) const;

@@ -28,7 +28,7 @@ bool PromptNeeds::covers_sums(const PromptNeeds& other) const {
   for (std::size_t i = 0; i < columns.size(); ++i)
     if (!columns[i].covers_sums(other.columns[i])) return false;
   const auto known = [&](const StatNeeds::Outside& o) { return std::ranges::find(outside, o) != outside.end(); };
-  return key_norm >= other.key_norm && std::ranges::all_of(other.outside, known);
+  return key_norm >= other.key_norm && value_norms >= other.value_norms && std::ranges::all_of(other.outside, known);
 }
 
 bool PromptNeeds::covers(const PromptNeeds& other) const {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/key_norms.h"
+#include "runtime/value_l1.h"
 
 namespace kvscope {
 
@@ -30,7 +31,7 @@ void reduce_group(const double* p, std::size_t stride, int group, int n, GroupRe
 
 }  // namespace
 
-PromptRun::PromptRun(Backend& backend, const Model& model) : backend_(backend), config_(model.config()) {
+PromptRun::PromptRun(Backend& backend, const Model& model) : backend_(backend), model_(model), config_(model.config()) {
   for (int l = 0; l < config_.n_layers; ++l) {
     layers_.emplace_back(History(backend, config_.n_kv_heads));
     layers_.back().heads.resize(config_.n_kv_heads);
@@ -65,6 +66,10 @@ class PromptRun::Site final : public AttentionSite {
     for (int r = 0; r < rows.rows; ++r) {
       const std::size_t offset = element * r * c.kv_dim();
       layer.history.append(static_cast<const std::byte*>(rows.k) + offset, static_cast<const std::byte*>(rows.v) + offset, element * c.head_dim);
+    }
+    if (run_.needs_.value_norms) {
+      layer.value_norms.resize(static_cast<std::size_t>(first_) * c.n_heads);
+      append_value_l1(b, run_.model_.layers[rows.layer].wo, rows.v, rows.rows, c, layer.value_norms);
     }
     const int n = first_ + rows.rows;
     std::vector<std::vector<KvSegment>> slots;

@@ -28,6 +28,7 @@ struct PromptNeeds {
   std::array<Columns, 3> columns;  // by GroupReduce
   int z_rows = 0;                  // last rows of z, per query head
   bool key_norm = false;
+  bool value_norms = false;  // after W_O, per query head
   std::vector<StatNeeds::Outside> outside;
 
   void add(const StatNeeds& needs);
@@ -58,6 +59,8 @@ class PromptRun {
   void* last_query(int layer) { return layers_[layer].last_q.data(); }
   const void* last_output(int layer) const { return layers_[layer].last_o.data(); }
   std::span<const double> last_attention(int layer) const { return layers_[layer].last_attention; }
+  /// Where needs().value_norms: ||v_i W_O^(g)||_1 of every token and query head, [n, n_heads].
+  const std::vector<double>& value_norms(int layer) const { return layers_[layer].value_norms; }
 
  private:
   struct Columns {
@@ -77,7 +80,8 @@ class PromptRun {
     History history;
     std::vector<Head> heads;
     Buffer last_q, last_o;
-    std::vector<double> last_attention;       // [n_heads, n]
+    std::vector<double> last_attention;  // [n_heads, n]
+    std::vector<double> value_norms;     // [n, n_heads]
   };
   class Site;
 
@@ -86,6 +90,7 @@ class PromptRun {
   void load_sums(const std::vector<double>& saved, int n_saved, int n_total);
 
   Backend& backend_;
+  const Model& model_;
   const ModelConfig& config_;
   PromptNeeds needs_;
   std::vector<int> tokens_;

@@ -7,6 +7,7 @@
 
 #include "core/dtype.h"
 #include "policy/policy.h"
+#include "snapshot/measure_set.h"
 
 namespace kvscope {
 
@@ -24,9 +25,9 @@ struct RunRequest {
   int n_generate = 0;                  // tokens after the prompt (follow=file: at most so many of follow_ids; -1: all)
   double temperature = 0;              // 0: greedy, ties to the lowest id
   std::uint64_t seed = 0;
-  Detail detail = Detail::why;         // what the records hold
-  bool shadow = true;                  // keep the uncompressed history (local figures, edits in mid-text)
-  bool measure = true;                 // fill the measures of POLICIES.md section 6
+  Detail detail = Detail::why;  // what the records hold
+  bool shadow = true;           // keep the uncompressed history (local figures, edits in mid-text)
+  MeasureSet measures = {};     // of POLICIES.md section 6
 };
 
 }  // namespace kvscope

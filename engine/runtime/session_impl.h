@@ -59,11 +59,15 @@ struct Session::Impl {
   std::vector<std::unique_ptr<Lane>> lanes;                // lane 0: full cache
   std::vector<std::vector<double>> reference_log_p;        // of lane 0, per step [vocab_size]
   std::vector<std::vector<double>> reference_logits;
+  std::vector<std::vector<double>> reference_hidden;       // residual streams [n_layers, dim], where they are measured
   struct {                                                 // of lane 0 at the step in work: what all lanes are held against
     int step = -1;
     std::vector<double> p;
     int top1 = 0;
   } reference;
+  /// Per layer, the newest step of a lane against the reference's. Lane 0 has ended that step before.
+  std::vector<double> hidden_error(const Lane& lane, int step) const;
+  void cut_reference(std::size_t n_steps);
   std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> checkpoints;  // stream mode: by number of steps
 
   std::string notice;

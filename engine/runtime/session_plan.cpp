@@ -17,7 +17,7 @@ int common_prefix(std::span<const int> a, std::span<const int> b) {
 }
 
 RecordOptions record_options(const RunRequest& request) {
-  return {.captures = request.detail == Detail::why, .measures = request.measure, .shadow = request.shadow};
+  return {.captures = request.detail == Detail::why, .measures = request.measures, .shadow = request.shadow};
 }
 
 /// What decides the tokens after the prompt.
@@ -100,7 +100,7 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
   for (const std::string& spec : specs) {
     std::unique_ptr<Lane> lane;
     for (auto& old : lanes) {
-      if (!old || old->setup().spec != spec || old->setup().seed != request.seed || !(old->setup().record == record_options(request)))
+      if (!old || old->setup().spec != spec || old->setup().seed != request.seed || !old->setup().record.covers(record_options(request)))
         continue;
       auto saved = std::move(checkpoints[old.get()]);
       checkpoints.erase(old.get());
@@ -127,12 +127,10 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
   }
   // every lane is measured against lane 0: without its distributions nothing can stay
   if (kept[0] && kept[0]->steps.size() < reference_log_p.size()) {
-    reference_log_p.resize(kept[0]->steps.size());
-    reference_logits.resize(kept[0]->steps.size());
+    cut_reference(kept[0]->steps.size());
   }
   if (!kept[0]) {
-    reference_log_p.clear();
-    reference_logits.clear();
+    cut_reference(0);
     for (auto& lane : kept) lane.reset();
     kept_checkpoints.clear();
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "measure/distribution.h"
+#include "measure/perturbation.h"
 #include "runtime/sampler.h"
 #include "runtime/session_impl.h"
 #include "runtime/step_batch.h"
@@ -70,7 +71,10 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
 
 void Session::Impl::run_prompt(const CancelToken& cancel) {
   PromptNeeds needs;
-  for (const auto& lane : lanes) needs.add(lane->policy().needs());
+  for (const auto& lane : lanes) {
+    needs.add(lane->policy().needs());
+    needs.value_norms |= lane->wants_value_norms();
+  }
   int layers_done = 0;
   const int n_layers = model.config().n_layers;
   const auto start = Clock::now();
@@ -149,8 +153,8 @@ void Session::Impl::close_steps(std::span<Lane* const> done, double ms) {
   const int s = done.front()->record().step;
   for (Lane* lane : done) {
     if (lane != lanes[0].get()) continue;
-    reference_logits.resize(s);
-    reference_log_p.resize(s);
+    cut_reference(s);
+    reference_hidden.push_back(lane->hidden);
     reference_logits.push_back(lane->logits);
     reference_log_p.push_back(lane->logits);
     log_softmax(reference_log_p.back());
@@ -170,6 +174,7 @@ void Session::Impl::close_step(Lane& lane, double ms) {
     lane.log_p = lane.logits;
     log_softmax(lane.log_p);
   }
+  if (lane.setup().record.measures.hidden) record.hidden_rel_l2 = hidden_error(lane, s);
   record.kl = kl_divergence(reference.p, reference_log_p[s], lane.log_p);
   record.logits_top = top(lane.logits, 5);
   record.top1 = record.logits_top.front().first;
@@ -180,6 +185,25 @@ void Session::Impl::close_step(Lane& lane, double ms) {
   }
   record.ms = ms;
   lane.steps.push_back(lane.take_record());
+}
+
+void Session::Impl::cut_reference(std::size_t n_steps) {
+  for (auto* kept : {&reference_log_p, &reference_logits, &reference_hidden}) kept->resize(n_steps);
+}
+
+std::vector<double> Session::Impl::hidden_error(const Lane& lane, int step) const {
+  const int n_layers = model.config().n_layers;
+  const std::size_t dim = model.config().dim;
+  // the prompt ran once for all lanes
+  std::vector<double> out(n_layers, 0.0);
+  if (lane.hidden.empty()) return out;
+  const bool same_tokens = std::ranges::equal(std::span(lane.fed).first(std::min<std::size_t>(lane.fed.size(), step)),
+                                              std::span(lanes[0]->fed).first(std::min<std::size_t>(lanes[0]->fed.size(), step)));
+  for (int l = 0; l < n_layers; ++l) {
+    const auto layer = [&](const std::vector<double>& hidden) { return std::span(hidden).subspan(dim * l, dim); };
+    out[l] = same_tokens ? rel_l2(layer(lane.hidden), layer(reference_hidden[step])) : kNotAvailable;
+  }
+  return out;
 }
 
 void Session::Impl::save_checkpoint(Lane& lane) {
@@ -199,6 +223,7 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   out.prefill_mode = mode == PromptMode::prefill;
   out.follow = request.follow == Follow::reference ? "reference" : request.follow == Follow::self ? "self" : "file";
   out.shadow = request.shadow;
+  out.measures = request.measures;
   out.n_prompt = static_cast<int>(ids.size());
   out.vocabulary = vocabulary;
   std::vector<int> all = ids;

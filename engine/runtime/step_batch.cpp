@@ -42,7 +42,9 @@ void run_step(Backend& backend, Forward& forward, std::span<Lane* const> lanes, 
   }
   StepSite site(backend, lanes);
   const std::vector<int> positions(lanes.size(), position);
-  forward.run(tokens, positions, site, cancel);
+  forward.run(tokens, positions, site, cancel, [&](int layer) {
+    for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i]->after_layer(layer, forward.residual(static_cast<int>(i)));
+  });
   std::vector<std::span<double>> logits;
   for (Lane* lane : lanes) {
     lane->logits.resize(forward.vocab_size());

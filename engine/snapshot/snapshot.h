@@ -9,6 +9,7 @@
 
 #include "core/config.h"
 #include "snapshot/fates.h"
+#include "snapshot/measure_set.h"
 #include "snapshot/step_record.h"
 
 namespace kvscope {
@@ -63,11 +64,12 @@ struct Snapshot {
   std::string precision;             // "f32"
   double weight_bytes = 0;
   bool prefill_mode = true;
-  std::string follow = "reference";  // reference | self | file
-  bool shadow = true;                // false: local figures are not available
-  std::string prompt;                // text of this result
-  int n_prompt = 0;                  // tokens, BOS included
-  std::vector<TokenInfo> tokens;     // prompt and what followed in the reference lane
+  std::string follow = "reference";                          // reference | self | file
+  bool shadow = true;                                        // false: local figures are not available
+  MeasureSet measures;                                       // that were asked for
+  std::string prompt;                                        // text of this result
+  int n_prompt = 0;                                          // tokens, BOS included
+  std::vector<TokenInfo> tokens;                             // prompt and what followed in the reference lane
   std::shared_ptr<const std::vector<TokenInfo>> vocabulary;  // by id, for candidates that are not in the text; null: unknown
   std::vector<LaneSnapshot> lanes;   // lane 0: full cache
   double total_ms = 0;               // request to result

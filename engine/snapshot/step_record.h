@@ -65,6 +65,11 @@ struct HeadRecord {
   double local_rel_l2 = kNotAvailable;
   double local_l1_wo = kNotAvailable;
   double attention_loss = kNotAvailable;
+  double theta = kNotAvailable;  // bound of local_l1_wo (CriticalKV Theorem 3.3); only where tokens are only evicted, at original positions
+  // How well the merger had predicted this step's log-scores z + extra, before it saw them; over all slots scored before and the group's
+  // query heads
+  double predictor_error = kNotAvailable;      // mean |lshat - (z + extra)|, nats
+  double predictor_rel_error = kNotAvailable;  // mean |shat - s| / s with s = exp(z + extra) (KeepKV, Figure 2 (d))
 };
 
 /// A candidate for the next token, in the lane and in the reference (full cache) lane.
@@ -86,8 +91,10 @@ struct StepRecord {
   int top1 = 0;                       // the lane's own most likely next token
   int top1_reference = 0;
   std::vector<std::pair<int, double>> logits_top;  // five highest (token, logit)
-  std::vector<TopToken> top_tokens;   // up to ten: best of the reference and of the lane, by reference probability
-  std::vector<HeadRecord> heads;      // layer-major
+  std::vector<TopToken> top_tokens;                // up to ten: best of the reference and of the lane, by reference probability
+  std::vector<HeadRecord> heads;                   // layer-major
+  std::vector<double> hidden_rel_l2;  // [n_layers] residual stream after each layer, against the full cache fed the same tokens; NaN: other
+                                      // tokens; empty: not measured
   double ms = 0;                      // wall time of the step, all lanes of the batch
 };
 

@@ -27,7 +27,7 @@ LaneSummary summarize(const Snapshot& snapshot, std::size_t lane_index) {
   const LaneSnapshot& lane = snapshot.lanes[lane_index];
   const std::vector<StepPtr>& reference = snapshot.lanes.front().steps;
   LaneSummary out;
-  Mean kl, nll, same, rel_l2, l1_wo, loss;
+  Mean kl, nll, same, rel_l2, l1_wo, loss, theta, predictor, hidden;
   double ms = 0;
   bool same_text = true;  // up to the token that this step has read
   for (std::size_t i = 0; i < lane.steps.size(); ++i) {
@@ -40,10 +40,13 @@ LaneSummary summarize(const Snapshot& snapshot, std::size_t lane_index) {
     same_text = same_text && i < reference.size() && reference[i]->next_token == step.next_token;
     nll.add(step.nll);
     if (i > 0) ms += step.ms;
+    if (!step.hidden_rel_l2.empty()) hidden.add(step.hidden_rel_l2.back());
     for (const HeadRecord& head : step.heads) {
       rel_l2.add(head.local_rel_l2);
       l1_wo.add(head.local_l1_wo);
       loss.add(head.attention_loss);
+      theta.add(head.theta);
+      predictor.add(head.predictor_error);
     }
   }
   out.kl = kl.value();
@@ -52,6 +55,9 @@ LaneSummary summarize(const Snapshot& snapshot, std::size_t lane_index) {
   out.local_rel_l2 = rel_l2.value();
   out.local_l1_wo = l1_wo.value();
   out.attention_loss = loss.value();
+  out.theta = theta.value();
+  out.predictor_error = predictor.value();
+  out.hidden_rel_l2 = hidden.value();
   if (ms > 0) out.tokens_per_s = 1000.0 * static_cast<double>(lane.steps.size() - 1) / ms;
   return out;
 }

@@ -221,6 +221,13 @@ StepRecord Reader::step(const JsonCursor& s, int index, int previous_position) {
     if (heads.size() != 0 && heads.size() != static_cast<std::size_t>(expected)) heads.fail(fmt::format("none or all {} heads", expected));
     for (std::size_t i = 0; i < heads.size(); ++i) record.heads.push_back(head(heads.at(i), static_cast<int>(i), record.position));
   }
+  if (s.has("hidden_rel_l2")) {
+    const JsonCursor list = s.at("hidden_rel_l2");
+    record.hidden_rel_l2 = list.reals_or_null();
+    if (record.hidden_rel_l2.size() != static_cast<std::size_t>(out_.model.n_layers))
+      list.fail(fmt::format("one number per layer ({})", out_.model.n_layers));
+    out_.measures.hidden = true;
+  }
   return record;
 }
 
@@ -237,6 +244,11 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   if (h.has("local_l1_wo")) record.local_l1_wo = h.at("local_l1_wo").real_or_null();
   if (h.given("kvmerger_theta")) record.merge_theta = h.at("kvmerger_theta").real();
   if (h.has("attention_loss")) record.attention_loss = h.at("attention_loss").real_or_null();
+  if (h.has("theta")) record.theta = h.at("theta").real_or_null();
+  if (h.has("predictor_error")) record.predictor_error = h.at("predictor_error").real_or_null();
+  if (h.has("predictor_rel_error")) record.predictor_rel_error = h.at("predictor_rel_error").real_or_null();
+  out_.measures.theta |= h.has("theta");
+  out_.measures.prediction |= h.has("predictor_error");
   head_why(h, position, record);
   return record;
 }

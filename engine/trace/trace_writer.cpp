@@ -173,6 +173,10 @@ void Writer::step(const StepRecord& step) {
   number(step.kl, "kl");
   json_.member("top1_same", step.top1_same);
   logits(step);
+  if (!step.hidden_rel_l2.empty()) {
+    json_.key("hidden_rel_l2");
+    numbers(step.hidden_rel_l2, "hidden_rel_l2");
+  }
   if (options_.detail != Detail::summary) {
     json_.key("heads").begin_array(/*lines=*/true);
     for (const HeadRecord& h : step.heads) head(h);
@@ -245,6 +249,16 @@ void Writer::head(const HeadRecord& head) {
   number(head.local_l1_wo, "local_l1_wo");
   json_.key("attention_loss");
   number(head.attention_loss, "attention_loss");
+  if (snapshot_.measures.theta) {
+    json_.key("theta");
+    optional_number(head.theta, "theta");
+  }
+  if (!std::isnan(head.predictor_error)) {
+    json_.key("predictor_error");
+    number(head.predictor_error, "predictor_error");
+    json_.key("predictor_rel_error");
+    number(head.predictor_rel_error, "predictor_rel_error");
+  }
   if (why_) head_why(head);
   json_.end_object();
 }

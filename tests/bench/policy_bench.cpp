@@ -58,7 +58,8 @@ RunRequest request(std::vector<int> ids, const std::string& lane) {
   out.prompt_ids = std::move(ids);
   if (!lane.empty()) out.lanes = {lane};
   out.detail = Detail::summary;
-  out.shadow = out.measure = false;  // what is left is the policy's own work
+  out.shadow = false;
+  out.measures = MeasureSet::none();  // what is left is the policy's own work
   return out;
 }
 

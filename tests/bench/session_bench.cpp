@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
         request.prompt = text_of(session, 480);
         if (many) request.lanes = lanes(7, "0.2");
         request.detail = Detail::slots;
-        request.measure = false;
+        request.measures = MeasureSet::none();
         fresh.run(request, never);
         request.n_generate = 32;
         const Snapshot out = fresh.run(request, never);

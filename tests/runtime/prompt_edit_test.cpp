@@ -13,6 +13,7 @@ RunRequest request_of(std::vector<int> ids, std::vector<std::string> lanes, Prom
   request.lanes = std::move(lanes);
   request.mode = mode;
   request.n_generate = 3;
+  request.measures = MeasureSet::all();
   return request;
 }
 

@@ -68,7 +68,10 @@ inline void expect_same_run(const Snapshot& a, const Snapshot& b) {
         expect_same_number(p.local_rel_l2, q.local_rel_l2, where + " local_rel_l2");
         expect_same_number(p.local_l1_wo, q.local_l1_wo, where + " local_l1_wo");
         expect_same_number(p.attention_loss, q.attention_loss, where + " attention_loss");
+        expect_same_number(p.theta, q.theta, where + " theta");
+        expect_same_number(p.predictor_error, q.predictor_error, where + " predictor_error");
       }
+      EXPECT_EQ(x.hidden_rel_l2, y.hidden_rel_l2) << where;
     }
   }
 }

@@ -38,6 +38,7 @@ RunRequest request_of(std::vector<int> ids, PromptMode mode, int n_generate) {
   request.lanes = all_lanes("slots=12");
   request.mode = mode;
   request.n_generate = n_generate;
+  request.measures = MeasureSet::all();
   return request;
 }
 

@@ -23,6 +23,7 @@ inline Snapshot sample_run() {
   s.device = "cpu, AVX-512, 2 threads";
   s.precision = "f64";
   s.weight_bytes = 4096;
+  s.measures = MeasureSet::all();
   s.prompt = "caf\xC3\xA9";
   s.n_prompt = 3;
   s.tokens = {{.id = 1, .piece = "<s>", .special = true, .text_begin = 0, .text_end = 0},
@@ -44,6 +45,7 @@ inline Snapshot sample_run() {
     r.top_tokens = {{.id = 17, .p = 0.5, .p_reference = 0.25, .logit = 9.1, .logit_reference = 8.5, .rank = 1, .rank_reference = 2},
                     {.id = 4, .p = 0.25, .p_reference = 0.5, .logit = 8.7, .logit_reference = 9.5, .rank = 2, .rank_reference = 1}};
     r.ms = 4;
+    r.hidden_rel_l2 = {full ? 0 : 0.0625};
     for (int h = 0; h < 2; ++h) {
       HeadRecord head;
       head.layer = 0;
@@ -58,7 +60,7 @@ inline Snapshot sample_run() {
           head.votes.push_back(1);
           head.score.push_back(kNotAvailable);
         }
-        head.local_rel_l2 = head.local_l1_wo = head.attention_loss = 0;
+        head.local_rel_l2 = head.local_l1_wo = head.attention_loss = head.theta = 0;
       } else {
         head.budget = 2;
         head.pos = {1, r.position};
@@ -70,6 +72,9 @@ inline Snapshot sample_run() {
         head.local_rel_l2 = 0.013;
         head.local_l1_wo = 0.4;
         head.attention_loss = 0.02;
+        head.theta = 0.5;
+        head.predictor_error = 0.25;
+        head.predictor_rel_error = 0.375;
         head.cutoff = 0.81;
         head.evicted_votes = 1;
       }

@@ -147,6 +147,8 @@ TEST(TraceReader, SaysWhereAndWhatItExpected) {
             "t.json: token_texts[1].hex: expected pairs of hexadecimal digits, got \"6g\"");
   EXPECT_EQ(message_of(changed(at("/lanes/1/steps/0/heads/0/attention"), {1})),
             "t.json: lanes[1].steps[0].heads[0].attention: expected none or one number per attended slot (3), got a list of 1");
+  EXPECT_EQ(message_of(changed(at("/lanes/1/steps/0/hidden_rel_l2"), {1, 2})),
+            "t.json: lanes[1].steps[0].hidden_rel_l2: expected one number per layer (1), got a list of 2");
 }
 
 TEST(TraceReader, RefusesEventsThatCannotHaveHappened) {

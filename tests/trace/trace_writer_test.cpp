@@ -50,12 +50,13 @@ TEST(TraceWriter, PutsEveryStepAndEveryHeadOnALineOfItsOwn) {
       text,
       HasSubstr(
           "\n{\"step\":0,\"position\":2,\"next_token\":9,\"nll\":2.31,\"kl\":0.1,\"top1_same\":false,\"logits_top\":[[17,9.1],[4,8.7],"
-          "[9,0.3333333333333333]],\"heads\":[\n"));
+          "[9,0.3333333333333333]],\"hidden_rel_l2\":[0.0625],\"heads\":[\n"));
   EXPECT_THAT(text,
               HasSubstr("\n{\"layer\":0,\"kv_head\":1,\"budget\":2,\"slots\":[[1,2,0.81],[2,1,null]],\"events\":[{\"kind\":\"merge\","
                         "\"pos\":0,\"into\":1,"
                         "\"weights\":[0.31,0.69],\"score\":0.2,\"form\":\"zip\",\"cos\":0.9,\"gamma\":0.97}],\"compress_rel_l2\":1e-07,"
-                        "\"local_rel_l2\":0.013,\"local_l1_wo\":0.4,\"attention_loss\":0.02}"));
+                        "\"local_rel_l2\":0.013,\"local_l1_wo\":0.4,\"attention_loss\":0.02,\"theta\":0.5,"
+                        "\"predictor_error\":0.25,\"predictor_rel_error\":0.375}"));
   EXPECT_EQ(text.back(), '\n');
 }
 

@@ -52,6 +52,9 @@ class KeepkvMerger final : public Merger {
   void merge(HeadDecision& head) override;
   /// mu_i of every slot: its predicted share of the attention.
   std::vector<double> statistic(const SlotState& slots) const override;
+  std::vector<double> predicted_log_scores(const SlotState& slots) const override {
+    return log_scores(slots, options_.predict, options_.group, options_.alpha);
+  }
 
  private:
   Options options_;

@@ -26,6 +26,8 @@ class Merger {
   virtual void merge_layer(std::span<HeadDecision> heads, int step);
   /// The merger's own statistic, as shown to people; empty: the ranking's is shown.
   virtual std::vector<double> statistic(const SlotState&) const { return {}; }
+  /// As Policy::predicted_log_scores().
+  virtual std::vector<double> predicted_log_scores(const SlotState&) const { return {}; }
 };
 
 /// A removal of `slot` with the score it was ranked by; evicted unless the caller sets a target.

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace kvscope {
+
+/// Which measures (POLICIES.md section 6) the records hold. What nobody asks for costs nothing and stays "not available".
+struct MeasureSet {
+  bool local = true;        // compress_rel_l2, local_rel_l2, local_l1_wo, attention_loss
+  bool theta = false;       // with local: bound of local_l1_wo, for which the norm after W_O of every value seen is kept
+  bool hidden = false;      // hidden_rel_l2: the reference's residual stream is kept, n_layers * dim numbers a step
+  bool prediction = false;  // predictor_error, predictor_rel_error
+
+  static constexpr MeasureSet none() { return {.local = false}; }
+  static constexpr MeasureSet all() { return {.local = true, .theta = true, .hidden = true, .prediction = true}; }
+  /// True if records with these measures answer a request for `other`.
+  constexpr bool covers(const MeasureSet& other) const {
+    return local >= other.local && theta >= other.theta && hidden >= other.hidden && prediction >= other.prediction;
+  }
+  bool operator==(const MeasureSet&) const = default;
+};
+
+}  // namespace kvscope
