@@ -2,6 +2,8 @@
 #include "cache/head_cache.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "cache/value_norms.h"
 #include "policy/statistics.h"
@@ -33,6 +35,16 @@ std::vector<double> CacheGeometry::keys(std::span<const int> slots) const {
   backend_->keys(*kv_, all);
   for (std::size_t i = 0; i < slots.size(); ++i)
     std::copy_n(all.data() + static_cast<std::size_t>(slots[i]) * width, width, out.data() + i * width);
+  return out;
+}
+
+std::vector<double> CacheGeometry::value_lengths() const {
+  const auto width = static_cast<std::size_t>(head_dim_), row_bytes = width * size_of(backend_->dtype());
+  std::vector<double> out(static_cast<std::size_t>(kv_->n_slots)), v(width);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    backend_->to_double(v, static_cast<const std::byte*>(kv_->v.data()) + row_bytes * i);
+    out[i] = std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
+  }
   return out;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<PolicyRow> make_rows() {
   std::vector<PolicyRow> rows;
-  for (const auto family : {position_rows, score_rows, observation_rows, merging_rows, keepkv_rows})
+  for (const auto family : {position_rows, score_rows, observation_rows, merging_rows, keepkv_rows, custom_rows})
     for (PolicyRow& row : family()) rows.push_back(std::move(row));
   std::ranges::stable_partition(rows, &PolicyRow::listed);
   return rows;
@@ -23,6 +23,7 @@ std::vector<PolicyRow> make_rows() {
 
 /// The keys with the default base first, then what other bases add.
 std::vector<ParamInfo> params_with_any_base(const PolicyRow& row) {
+  if (row.compose) return row.info.params;
   if (row.bases.empty()) return resolve_row(row, {}).params;
   std::vector<ParamInfo> params;
   for (const std::string_view base : row.bases)

@@ -18,8 +18,10 @@ struct ParamInfo {
   bool odd = false;                  // count: only odd numbers
   std::vector<std::string> choices;  // choice; text: words that stand beside a number from min to max, empty: any text
   std::string help;                  // one line, with unit
-  std::vector<std::string> choice_help = {};  // one line per choice, or none at all
-  std::string why = {};                       // said with a refused value: why there are no more
+  std::string why = {};              // said with a refused value: why there are no more
+  std::vector<std::pair<std::string, std::string>> described = {};  // choices, or words a text may hold, with one line each
+  std::string only_with = {};  // "stat=mean, merge=none": the choices that bring this key; empty: always there
+  bool operator==(const ParamInfo&) const = default;
 };
 
 /// One named policy: identity for people and the parameters it takes. What it does is in catalog/*.cpp, as a composition of parts.
@@ -33,7 +35,8 @@ struct PolicyInfo {
   std::string
       statistic;  // name of the policy's own statistic as shown in the inspector: "EMA share", "accumulated attention", ...; "" none
   bool sees_question_in_prefill = false;  // selection looks at the last prompt queries
-  std::vector<ParamInfo> params;          // without slots and ratio; with the keys of every base it can have
+  std::vector<ParamInfo> params;          // without slots and ratio; with the keys of every base and every choice it can have
+  bool keys_follow_choices = false;       // only params_of() says which of them a specification takes
   std::string unavailable;                // why this build cannot run it; empty where it can
 };
 
@@ -57,7 +60,10 @@ struct LaneSpec {
 LaneSpec parse_lane_spec(std::string_view spec);
 /// The keys that a lane takes, slots and ratio excluded: where a policy selects like a base, those of the base it was given.
 std::vector<ParamInfo> params_of(const LaneSpec& spec);
-/// The text of a specification with one key set (or removed when value is empty); slots and ratio replace each other.
+/// Words and keys of the policy of a specification; where its keys choose the parts, those of this choice.
+PolicyInfo info_of(const LaneSpec& spec);
+/// The text of a specification with one key set (or removed when value is empty); slots and ratio replace each other. Where keys choose
+/// parts, the keys of a part that is not chosen any more go.
 std::string with_param(std::string_view spec, std::string_view key, std::string_view value);
 
 }  // namespace kvscope

@@ -74,6 +74,12 @@ double Params::number(std::string_view key) const {
   return *value;
 }
 
+double Params::first_number(std::initializer_list<std::string_view> keys) const {
+  const auto known = std::ranges::find_if(keys, [this](std::string_view key) { return has(key); });
+  KVSCOPE_ASSERT(known != keys.end());
+  return number(*known);
+}
+
 int Params::count(std::string_view key, int c) const {
   const std::string* value = find(key);
   return value ? count_or_fraction(*value, c) : 0;

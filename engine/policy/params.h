@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,8 @@ class Params {
   /// "" where the key is unknown.
   const std::string& text(std::string_view key) const;
   double number(std::string_view key) const;
+  /// Of the first of these keys that is known; one must be.
+  double first_number(std::initializer_list<std::string_view> keys) const;
   /// A count, or a fraction of c where it has a decimal point; 0 where the key is unknown.
   int count(std::string_view key, int c) const;
 

@@ -49,7 +49,13 @@ class CompositePolicy final : public Policy {
 
     const std::string& seed = lane_.params.text("seed");
     seed_ = seed.empty() ? setup.seed : static_cast<std::uint64_t>(lane_.params.count("seed", 0));
-    const PartSetup parts{lane_.params, slots_, observed_, setup.model->group(), seed_, setup.folder};
+    const PartSetup parts{.params = lane_.params,
+                          .slots = slots_,
+                          .observed = observed_,
+                          .group = setup.model->group(),
+                          .observes = selecting.observes,
+                          .seed = seed_,
+                          .folder = setup.folder};
     ranking_ = selecting.ranking(parts);
     selection_ = (row.selection ? row.selection : selecting.selection)(parts);
     allocation_ = selecting.allocation(parts);
@@ -73,6 +79,7 @@ class CompositePolicy final : public Policy {
   }
 
   const std::string& name() const override { return lane_.parts.row->info.name; }
+  const PolicyInfo& info() const override { return lane_.parts.row->info; }
   bool compresses() const override { return allocation_->limits(); }
   Positions positions() const override {
     const std::string& text = lane_.params.text("positions");
@@ -93,7 +100,7 @@ class CompositePolicy final : public Policy {
   int recent(int layer, int kv_head) const override {
     const std::optional<int> c = budget(layer, kv_head);
     if (!c) return 0;
-    return ranking_->by_position() ? *c - protection(*c).sinks : protection(*c).recent;
+    return ranking_->by_position() ? *c - protection(*c).sinks : protection(allocation_->by_layer() ? slots_ : *c).recent;
   }
   std::vector<ResolvedParam> params() const override;
   bool evict_only() const override { return merger_->evicts_only(); }
@@ -218,11 +225,13 @@ bool CompositePolicy::decides_like(const Policy& other) const {
 
 /// One decision for all heads: each gets the mean of their scores.
 void CompositePolicy::share_scores(std::span<HeadDecision> heads) const {
-  std::vector<double> mean = heads.front().score;
-  for (const HeadDecision& d : heads.subspan(1))
-    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += d.score[i];
-  for (double& x : mean) x /= static_cast<double>(heads.size());
-  for (HeadDecision& d : heads) d.score = mean;
+  for (std::vector<double> HeadDecision::*numbers : {&HeadDecision::score, &HeadDecision::tie_break}) {
+    std::vector<double> mean = heads.front().*numbers;
+    for (const HeadDecision& d : heads.subspan(1))
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += (d.*numbers)[i];
+    for (double& x : mean) x /= static_cast<double>(heads.size());
+    for (HeadDecision& d : heads) d.*numbers = mean;
+  }
 }
 
 void CompositePolicy::show_scores(HeadDecision& d) {
@@ -239,8 +248,14 @@ void CompositePolicy::show_scores(HeadDecision& d) {
 /// A share below its minimum is raised to it; the sum then exceeds the total.
 std::vector<std::optional<int>> CompositePolicy::raised(std::vector<std::optional<int>> budgets) const {
   if (!allocation_->raises_small_shares()) return budgets;
-  for (std::optional<int>& c : budgets)
-    if (c) c = std::max(*c, protection(*c).sinks + protection(*c).recent + 1);
+  const auto least_free = lane_.parts.row->least_free;
+  const auto least = [&](int c) { return protection(c).sinks + protection(c).recent + (least_free ? least_free(lane_.params, slots_) : 1); };
+  for (std::optional<int>& c : budgets) {
+    if (!c) continue;
+    c = std::max(*c, least(*c));
+    // areas beside the protected slots, of which a larger share has more
+    while (least_free && *c < shape_.n_prompt && *c < least(*c)) c = least(*c);
+  }
   return budgets;
 }
 

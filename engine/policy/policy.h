@@ -24,6 +24,8 @@ class KeyGeometry {
   virtual std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const = 0;
   /// Key rows of these slots, [slots, head_dim].
   virtual std::vector<double> keys(std::span<const int> slots) const = 0;
+  /// Of every slot: ||v_i||_2.
+  virtual std::vector<double> value_lengths() const = 0;
   /// Of every slot: mean over the group's query heads g of ||v_i W_O^(g)||_1.
   virtual std::vector<double> value_norms() const = 0;
 };
@@ -47,6 +49,8 @@ struct Bias {
 inline constexpr Bias Bias::none{0};
 inline constexpr Bias Bias::votes{1};
 
+struct PolicyInfo;
+
 /// One resolved parameter, for the trace, the policy card and the window's form.
 struct ResolvedParam {
   std::string key;
@@ -60,9 +64,9 @@ struct ResolvedParam {
 class Policy {
  public:
   struct Setup {
-    std::string spec;        // name:key=value,...
+    std::string spec;  // name:key=value,...
     const ModelConfig* model = nullptr;
-    int n_prompt = 0;        // L
+    int n_prompt = 0;  // L
     PromptMode mode = PromptMode::prefill;
     std::uint64_t seed = 0;
     std::string folder = {};  // the model's: files that keys name are looked up in the working directory, then here
@@ -72,18 +76,21 @@ class Policy {
   virtual ~Policy() = default;
 
   virtual const std::string& name() const = 0;
-  virtual bool compresses() const = 0;                       // false: full
+  /// The catalog's words for it; where the keys choose the parts, those of this choice.
+  virtual const PolicyInfo& info() const = 0;
+  virtual bool compresses() const = 0;  // false: full
   virtual Positions positions() const = 0;
   /// positions=ceiling: after the first removal of a head, its sinks are never seen from farther away than this (in tokens).
   virtual int ceiling() const = 0;
   virtual Bias bias() const = 0;
-  virtual const StatNeeds& needs() const = 0;                // of all layers together: what the prompt has to be asked for
-  virtual const StatNeeds& needs(int layer) const = 0;       // what the slots of this layer keep
+  virtual const StatNeeds& needs() const = 0;                           // of all layers together: what the prompt has to be asked for
+  virtual const StatNeeds& needs(int layer) const = 0;                  // what the slots of this layer keep
   virtual std::optional<int> budget(int layer, int kv_head) const = 0;  // slots; nullopt: unlimited
-  virtual int sinks() const = 0;                             // slots with pos < sinks are protected (0 where none)
-  virtual int recent(int layer, int kv_head) const = 0;      // this many slots of highest pos are protected; by-position policies: what they keep
-  virtual std::vector<ResolvedParam> params() const = 0;     // as resolved: slots, sinks, recent, window as counts
-  virtual bool evict_only() const = 0;                       // never merges: a kept slot is its token, unchanged
+  virtual int sinks() const = 0;                                        // slots with pos < sinks are protected (0 where none)
+  virtual int recent(int layer,
+                     int kv_head) const = 0;  // this many slots of highest pos are protected; by-position policies: what they keep
+  virtual std::vector<ResolvedParam> params() const = 0;  // as resolved: slots, sinks, recent, window as counts
+  virtual bool evict_only() const = 0;                    // never merges: a kept slot is its token, unchanged
   /// True if a compression can happen at all in a step other than the prompt's.
   virtual bool every_step() const = 0;
 
@@ -95,8 +102,8 @@ class Policy {
   /// after_prompt: this is the one compression after a prefill. One plan per head; an empty plan where nothing is due.
   virtual std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
 
-  /// The policy's own statistic of every slot, as PolicyInfo::statistic names it (KeepKV: predicted share mu_i of section 5; H2O: accumulated
-  /// attention; WeightedKV: mean; SnapKV: mean over the window): what the inspector's second row shows. Empty: none.
+  /// The policy's own statistic of every slot, as PolicyInfo::statistic names it (KeepKV: predicted share mu_i of section 5; H2O:
+  /// accumulated attention; WeightedKV: mean; SnapKV: mean over the window): what the inspector's second row shows. Empty: none.
   virtual std::vector<double> statistic(const SlotState& slots) const = 0;
 
   /// lshat of section 5: what it expects ln exp(z + extra) of every slot to be for the next query, [n, group], entry [i * group + g]; not

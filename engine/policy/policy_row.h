@@ -21,9 +21,10 @@ namespace kvscope {
 /// What a part may read when it is made for one lane.
 struct PartSetup {
   const Params& params;
-  int slots = 0;     // C
-  int observed = 0;  // w of the selections that look at the last w queries, 0 elsewhere
-  int group = 1;     // query heads per KV head
+  int slots = 0;          // C
+  int observed = 0;       // w of the selections that look at the last w queries, 0 elsewhere
+  int group = 1;          // query heads per KV head
+  bool observes = false;  // as of the row
   std::uint64_t seed = 0;
   std::string folder = {};  // second place for files that keys name
 };
@@ -41,19 +42,21 @@ struct PolicyRow {
   std::unique_ptr<Allocation> (*allocation)(const PartSetup&) = nullptr;
   std::unique_ptr<Merger> (*merger)(const PartSetup&) = nullptr;
   Bias bias = Bias::none;
-  std::string_view vote_factor_key;        // key whose value is the bias's factor; empty: as bias says
+  std::string_view vote_factor_key;           // key whose value is the bias's factor; empty: as bias says
   Positions positions = Positions::original;  // unless the key `positions` says otherwise
   Cadence cadence = Cadence::every_step;
-  bool observes = false;                   // the last w = min(window, floor(C/2)) queries are observed and their slots protected
+  bool observes = false;  // the last w = min(window, floor(C/2)) queries are observed and their slots protected
   int (*least_free)(const Params&, int slots) = nullptr;  // slots besides sinks and recent that the budget must have room for; none: 1
-  bool has_budget = true;                  // takes slots or ratio
-  bool takes_group = true;                 // has the key group, with all its choices
+  bool has_budget = true;                                 // takes slots or ratio
+  bool takes_group = true;                                // has the key group, with all its choices
   bool reads_attention = true;             // false: the key group is taken, but nothing changes with it, so nobody is asked for it
   bool whole_layer = false;                // one decision for all heads of a layer, by the mean of their scores
   bool listed = true;                      // false: exists as a base of other rows only
   std::vector<std::string_view> bases;     // what `base` may name, the default first
   std::vector<std::string_view> own_keys;  // keys that are not taken over from a base
   std::vector<std::pair<std::string_view, std::string_view>> renamed_keys = {};  // a base's key and its name here
+  /// Rows whose keys choose the parts: the row of these keys, without bases. Throws UsageError where the parts do not go together.
+  PolicyRow (*compose)(const LaneSpec& given, const std::string& where) = nullptr;
 };
 
 /// All rows, in the order of policies(); unlisted ones last.
@@ -66,6 +69,7 @@ ParamInfo group_param();
 
 /// A row with its keys for one choice of base.
 struct ResolvedRow {
+  std::shared_ptr<const PolicyRow> composed;  // where the keys chose the parts
   const PolicyRow* row = nullptr;
   const PolicyRow* selecting = nullptr;  // the base, or the row itself: whose ranking, selection, allocation and protection hold
   std::vector<ParamInfo> params;         // what it takes, slots and ratio excluded

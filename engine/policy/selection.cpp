@@ -61,7 +61,8 @@ std::vector<char> protected_mask(const SlotState& slots, const Protection& prote
 void TopSelection::select(HeadDecision& head, int) const {
   const int n = head.slots().size();
   std::vector<int> free = unprotected(head);
-  const std::size_t n_gone = std::min(free.size(), at(std::max({0, n - head.budget.value_or(n), at_least_})));
+  const int over = n - head.budget.value_or(n);
+  const std::size_t n_gone = over <= 0 ? 0 : std::min(free.size(), at(std::max(over, at_least_)));
   const GoesBefore goes_before(head);
   if (n_gone == 1) {
     head.gone.assign(1, *std::ranges::min_element(free, goes_before));

@@ -31,7 +31,7 @@ enum class RemovalOrder : std::uint8_t { by_pos, lowest_first };
 /// Protected slots first, then by (score descending, tie_break descending, pos ascending) until the budget is full. NaN ranks as -inf.
 class TopSelection final : public Selection {
  public:
-  /// at_least: so many go whenever the head is due.
+  /// at_least: so many go whenever the head is over its budget.
   explicit TopSelection(RemovalOrder order, int at_least = 0) : order_(order), at_least_(at_least) {}
   void select(HeadDecision& head, int step) const override;
 

@@ -30,6 +30,12 @@ const ParamInfo* find_param(const ResolvedRow& parts, std::string_view key) {
 /// The row's keys, its base's values first, for the base that was given or the default.
 ResolvedRow parts_of(const LaneSpec& spec, const std::string& where) {
   const PolicyRow& row = find_row(spec.name);
+  if (row.compose) {
+    const auto composed = std::make_shared<const PolicyRow>(row.compose(spec, where));
+    ResolvedRow out = resolve_row(*composed, {});
+    out.composed = composed;
+    return out;
+  }
   std::string_view base = row.bases.empty() ? std::string_view{} : row.bases.front();
   for (const auto& [key, value] : spec.given)
     if (key == kBase && !row.bases.empty()) {
@@ -47,9 +53,23 @@ void check_key(const ResolvedRow& parts, std::string_view key, std::string_view 
     std::vector<std::string> known;
     if (parts.row->has_budget) known = {std::string(kSlots), std::string(kRatio)};
     for (const ParamInfo& p : parts.params) known.push_back(p.key);
+    if (parts.composed) {
+      const PolicyInfo& all = find_policy(parts.row->info.name);
+      const auto other = std::ranges::find(all.params, key, &ParamInfo::key);
+      if (other != all.params.end())
+        throw UsageError(fmt::format("{}: key {} goes with other parts{}{}; these know: {}", where, quoted(key),
+                                     other->only_with.empty() ? "" : ", with ", other->only_with, fmt::join(known, " ")));
+    }
     throw UsageError(fmt::format("{}: unknown key {}; {} knows: {}", where, quoted(key), parts.row->info.name, fmt::join(known, " ")));
   }
   check_value(*param, value, where);
+}
+
+/// Where keys choose parts: without the keys that the chosen ones do not know, `except` one.
+void drop_unknown_keys(LaneSpec& spec, std::string_view except, const std::string& where) {
+  if (!find_row(spec.name).compose) return;
+  const ResolvedRow parts = parts_of(spec, where);
+  std::erase_if(spec.given, [&](const auto& g) { return g.first != except && !find_param(parts, g.first); });
 }
 
 std::string where_of(std::string_view spec) { return "lane " + quoted(spec); }
@@ -105,6 +125,16 @@ LaneSpec parse_lane_spec(std::string_view spec) {
 
 std::vector<ParamInfo> params_of(const LaneSpec& spec) { return parts_of(spec, where_of(join_lane_spec(spec))).params; }
 
+PolicyInfo info_of(const LaneSpec& spec) {
+  PolicyInfo info = find_policy(spec.name);
+  if (info.keys_follow_choices) {
+    const ResolvedRow parts = parts_of(spec, where_of(join_lane_spec(spec)));
+    info = parts.row->info;
+    info.params = parts.params;
+  }
+  return info;
+}
+
 std::string with_param(std::string_view text, std::string_view key, std::string_view value) {
   LaneSpec spec = split_lane_spec(text);
   if (value.find('"') != std::string_view::npos)
@@ -115,6 +145,7 @@ std::string with_param(std::string_view text, std::string_view key, std::string_
   const auto place = std::ranges::find_if(spec.given, [&](const auto& g) { return same_place(g.first); });
   if (value.empty()) {
     if (place != spec.given.end()) spec.given.erase(place);
+    drop_unknown_keys(spec, {}, where_of(text));
     return join_lane_spec(spec);
   }
   if (place == spec.given.end())
@@ -122,6 +153,7 @@ std::string with_param(std::string_view text, std::string_view key, std::string_
   else
     *place = {std::string(key), std::string(value)};
   const std::string where = where_of(text);
+  drop_unknown_keys(spec, key, where);
   check_key(parts_of(spec, where), key, value, where);
   return join_lane_spec(spec);
 }

@@ -45,7 +45,7 @@ std::vector<TokenInfo> describe_tokens(std::span<const int> ids, int n_prompt, c
 
 LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   const Policy& policy = lane.policy();
-  const PolicyInfo& info = find_policy(policy.name());
+  const PolicyInfo& info = policy.info();
   LaneSnapshot out;
   out.spec = lane.setup().spec;
   out.policy = policy.name();

@@ -37,7 +37,7 @@ struct Example {
     d.is_protected = protected_mask(head.slots, {0, 1});
     d.score = d.plan.score = head.slots.decayed;
     ContextSelection(places).select(d, 0);
-    ResidualMerger(places).merge(d);
+    ResidualMerger(places, /*decayed=*/true).merge(d);
     head.apply(kNeeds, d.plan);
     return d.plan;
   }

@@ -235,22 +235,39 @@ TEST(Spec, TheCatalogSaysWhatTheParserTakes) {
   for (const PolicyInfo& info : policies()) {
     const std::string budget = info.name == reference_policy() ? ":" : ":slots=20,";
     const auto base = std::ranges::find(info.params, "base", &ParamInfo::key);
-    // the first base that takes a key
-    const auto with_base = [&](const ParamInfo& p) {
-      if (base == info.params.end() || p.key == "base") return std::string();
-      for (const std::string& choice : base->choices)
-        if (std::ranges::any_of(params_of({info.name, {{"base", choice}}}), [&](const ParamInfo& q) { return q.key == p.key; }))
-          return "base=" + choice + ',';
-      return std::string("no base");
+    // the first base, or the first choice of parts, that takes a key
+    const auto with_choice = [&](const ParamInfo& p) {
+      const auto takes = [&](const LaneSpec& spec) {
+        try {
+          const std::vector<ParamInfo> taken = params_of(spec);
+          return std::ranges::find(taken, p.key, &ParamInfo::key) != taken.end();
+        } catch (const UsageError&) {
+          return false;  // parts that do not go together
+        }
+      };
+      if ((base == info.params.end() && !info.keys_follow_choices) || p.key == "base" || takes({info.name, {}})) return std::string();
+      for (const ParamInfo& chooses : info.params)
+        if (chooses.key == "base" || (info.keys_follow_choices && !chooses.described.empty()))
+          for (const std::string& choice : chooses.choices)
+            if (takes({info.name, {{chooses.key, choice}}})) return chooses.key + '=' + choice + ',';
+      return std::string("nothing takes it");
+    };
+    // a choice of parts may need another one beside it
+    const auto taken_beside_another = [&](const std::string& item) {
+      for (const ParamInfo& other : info.params)
+        for (const std::string& choice : other.choices)
+          if (info.keys_follow_choices && refusal(info.name + budget + other.key + '=' + choice + ',' + item).empty()) return true;
+      return false;
     };
     EXPECT_FALSE(info.title.empty() || info.idea.empty() || info.ranking.empty() || info.merging.empty()) << info.name;
     for (const ParamInfo& p : info.params) {
       EXPECT_FALSE(p.help.empty()) << info.name << ' ' << p.key;
-      const std::string key = info.name + budget + with_base(p) + p.key + '=';
+      const std::string key = info.name + budget + with_choice(p) + p.key + '=';
       if (!p.default_text.empty()) {
         EXPECT_EQ(refusal(key + p.default_text), "") << "the default of " << p.key;
       }
-      for (const std::string& choice : p.choices) EXPECT_EQ(refusal(key + choice), "");
+      for (const std::string& choice : p.choices)
+        EXPECT_TRUE(refusal(key + choice).empty() || taken_beside_another(p.key + '=' + choice)) << refusal(key + choice);
       if (p.kind == ParamInfo::Kind::number || p.kind == ParamInfo::Kind::count || p.kind == ParamInfo::Kind::count_or_fraction) {
         EXPECT_NE(refusal(key + std::to_string(static_cast<long>(p.max) + 1)), "") << key;
         EXPECT_NE(refusal(key + std::to_string(static_cast<long>(p.min) - 1)), "") << key;

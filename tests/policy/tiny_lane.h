@@ -46,6 +46,12 @@ class RowGeometry final : public KeyGeometry {
     return out;
   }
 
+  std::vector<double> value_lengths() const override {
+    std::vector<double> out;
+    for (const auto& key : *keys_) out.push_back(1 + std::abs(key.front()));
+    return out;
+  }
+
   /// Something that differs from slot to slot: the runtime multiplies values with W_O.
   std::vector<double> value_norms() const override {
     std::vector<double> out;

@@ -23,7 +23,7 @@ std::vector<std::string> all_lanes(const std::string& slots) {
       continue;
     }
     std::string spec = info.name + ":" + slots;
-    for (const ParamInfo& param : info.params) {
+    for (const ParamInfo& param : info.keys_follow_choices ? params_of(parse_lane_spec(spec)) : info.params) {
       if (param.key == "scores") spec += info.name == "headkv" ? ",scores=headkv.json" : ",base=headkv,scores=headkv.json";
       if (param.key == "heads") spec += ",heads=duo.json";
     }

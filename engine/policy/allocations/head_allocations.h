@@ -41,15 +41,17 @@ class AdaptiveAllocation final : public Allocation {
 /// importance.
 class ImportanceAllocation final : public Allocation {
  public:
-  /// group: query heads per KV head.
-  ImportanceAllocation(HeadFile scores, double beta, int group) : scores_(std::move(scores)), beta_(beta), group_(group) {}
+  /// group: query heads per KV head; observes: as PyramidAllocation.
+  ImportanceAllocation(HeadFile scores, double beta, int group, bool observes = true)
+      : scores_(std::move(scores)), beta_(beta), group_(group), observes_(observes) {}
   std::vector<std::optional<int>> budgets(const BudgetShape& shape) const override;
-  bool raises_small_shares() const override { return false; }
+  bool raises_small_shares() const override { return !observes_; }
 
  private:
   HeadFile scores_;
   double beta_;
   int group_;
+  bool observes_;
 };
 
 /// The `sparsity` share of heads with the lowest scores keeps only sinks and recent, the others keep everything (DuoAttention). Scores from

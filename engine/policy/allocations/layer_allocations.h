@@ -14,12 +14,14 @@ std::vector<double> pyramid_shares(int n_layers, int b, double beta, int limit);
 /// The unobserved part of the budget falls linearly with the layer.
 class PyramidAllocation final : public Allocation {
  public:
-  explicit PyramidAllocation(double beta) : beta_(beta) {}
+  /// observes: an observation window is all that is protected (PolicyRow::observes); every share has room for it.
+  explicit PyramidAllocation(double beta, bool observes = true) : beta_(beta), observes_(observes) {}
   std::vector<std::optional<int>> budgets(const BudgetShape& shape) const override;
-  bool raises_small_shares() const override { return false; }
+  bool raises_small_shares() const override { return !observes_; }
 
  private:
   double beta_;
+  bool observes_;
 };
 
 /// Slots per layer, proportional to the product over the layers so far of rho_l = (1 - decay) (cos(pi l / n_layers) + 1) / 2 + decay, with

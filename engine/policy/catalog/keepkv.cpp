@@ -1,36 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "policy/catalog/keys.h"
+#include "policy/catalog/parts.h"
 #include "policy/catalog/rows.h"
-#include "policy/mergers/keepkv_merge.h"
 
 namespace kvscope {
-namespace {
-
-std::unique_ptr<Ranking> by_weighted_rows(const PartSetup& s) {
-  return std::make_unique<WeightedRowsRanking>(std::max(1, s.params.count("window", s.slots)));
-}
-Predict predict_of(std::string_view text) {
-  if (text == "current") return Predict::current;
-  return text == "window" ? Predict::window : Predict::ema;
-}
-MergeForm form_of(std::string_view text) {
-  if (text == "zip") return MergeForm::zip;
-  return text == "code" ? MergeForm::code : MergeForm::bias;
-}
-std::unique_ptr<Merger> into_nearest_key(const PartSetup& s) {
-  KeepkvMerger::Options options;
-  options.threshold = s.params.number("threshold");
-  options.predict = predict_of(s.params.text("predict"));
-  options.alpha = s.params.number("alpha");
-  options.window = std::max(1, s.params.count("window", s.slots));
-  options.form = form_of(s.params.text("form"));
-  options.group = s.group;
-  return std::make_unique<KeepkvMerger>(options);
-}
-
-}  // namespace
 
 std::vector<PolicyRow> keepkv_rows() {
   std::vector<PolicyRow> rows;

@@ -39,6 +39,33 @@ ParamInfo recent(std::string default_text) {
 ParamInfo window(std::string default_text, std::string help, int min) {
   return share_or_count("window", std::move(default_text), std::move(help), min, 65536);
 }
+ParamInfo kernel() {
+  return {.key = "kernel",
+          .kind = Kind::count,
+          .default_text = "7",
+          .min = 1,
+          .max = 4095,
+          .odd = true,
+          .help = "width of the pooling over neighbouring tokens (odd)"};
+}
+ParamInfo pool() { return choice("pool", {"max", "avg"}, "pooling over neighbouring tokens"); }
+ParamInfo spread_width() {
+  return {.key = "m",
+          .kind = Kind::count,
+          .default_text = "32",
+          .min = 1,
+          .max = 65536,
+          .help = "kept tokens after it that share the value (at most)"};
+}
+ParamInfo gauss_width() {
+  return {.key = "sigma",
+          .kind = Kind::text,
+          .default_text = "mean",
+          .min = 0,
+          .max = 1e9,
+          .choices = {"mean", "eq7"},
+          .help = "width of the Gaussian: mean distance to the pivot, the paper's Eq. 7, or a number"};
+}
 ParamInfo file(std::string key, std::string default_text, std::string help) {
   return {.key = std::move(key), .kind = Kind::text, .default_text = std::move(default_text), .help = std::move(help)};
 }
@@ -57,7 +84,5 @@ ParamInfo group_of_hits() {
 ParamInfo seed() {
   return {.key = "seed", .kind = Kind::count, .min = 0, .max = 2'147'483'647, .help = "seed of the lots (default: the run's)"};
 }
-
-std::unique_ptr<Selection> top(const PartSetup&) { return std::make_unique<TopSelection>(RemovalOrder::by_pos); }
 
 }  // namespace kvscope

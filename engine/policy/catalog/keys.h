@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,9 +9,8 @@
 
 namespace kvscope {
 
-// What the rows of several families are written with: keys as the parser checks them, and makers of parts.
+// Keys as the parser checks them, which the rows of several families have.
 
-// ---- keys
 ParamInfo share_or_count(std::string key, std::string default_text, std::string help, int min = 0, int max = 100'000'000);
 /// The first choice is the default.
 ParamInfo choice(std::string key, std::vector<std::string> choices, std::string help);
@@ -20,6 +18,13 @@ ParamInfo number(std::string key, std::string default_text, double min, double m
 ParamInfo sinks(std::string default_text);
 ParamInfo recent(std::string default_text);
 ParamInfo window(std::string default_text, std::string help, int min);
+/// Width and kind of a pooling over neighbouring tokens.
+ParamInfo kernel();
+ParamInfo pool();
+/// Over how many slots a value is spread.
+ParamInfo spread_width();
+/// Of Gaussian weights.
+ParamInfo gauss_width();
 /// Name of a file.
 ParamInfo file(std::string key, std::string default_text, std::string help);
 /// Seed of drawn numbers; without a default: the run's.
@@ -28,18 +33,6 @@ ParamInfo seed();
 ParamInfo group_of_hits();
 /// Of policies that compress once, after the prompt.
 ParamInfo refresh();
-
-// ---- parts
-/// A part that takes no parameter.
-template <class Part, class Base>
-std::unique_ptr<Base> plain(const PartSetup&) {
-  return std::make_unique<Part>();
-}
-inline constexpr auto by_position = plain<PositionRanking, Ranking>;
-inline constexpr auto by_sum = plain<SumRanking, Ranking>;
-inline constexpr auto uniform = plain<UniformAllocation, Allocation>;
-inline constexpr auto evict = plain<NoMerger, Merger>;
-std::unique_ptr<Selection> top(const PartSetup&);
 
 inline constexpr std::string_view kEvicted = "none: removed tokens are evicted";
 

@@ -1,58 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
-#include "policy/allocations/variance_allocation.h"
-#include "policy/area_selection.h"
 #include "policy/catalog/keys.h"
+#include "policy/catalog/parts.h"
 #include "policy/catalog/rows.h"
-#include "policy/mergers/gated_merge.h"
-#include "policy/mergers/neighbour_sets.h"
-#include "policy/mergers/residual_merge.h"
-#include "policy/mergers/value_spread.h"
-#include "policy/mergers/weighted_neighbour.h"
 
 namespace kvscope {
 namespace {
 
-constexpr auto by_mean = plain<MeanRanking, Ranking>;
-std::unique_ptr<Selection> one_by_one(const PartSetup&) { return std::make_unique<TopSelection>(RemovalOrder::lowest_first); }
-std::unique_ptr<Merger> into_neighbour(const PartSetup& s) {
-  if (s.params.text("merge") == "off") return std::make_unique<NoMerger>();
-  return std::make_unique<WeightedNeighbourMerger>();
-}
-
-std::unique_ptr<Merger> into_following_values(const PartSetup& s) {
-  return std::make_unique<ValueSpreadMerger>(s.params.count("m", s.slots), s.seed);
-}
-
+std::unique_ptr<Merger> into_neighbour_or_off(const PartSetup& s) { return (s.params.text("merge") == "off" ? evict : into_neighbour)(s); }
 std::unique_ptr<Allocation> uniform_or_by_variance(const PartSetup& s) {
-  if (s.params.text("alloc") == "variance") return std::make_unique<VarianceAllocation>();
-  return std::make_unique<UniformAllocation>();
+  return (s.params.text("alloc") == "variance" ? by_variance : uniform)(s);
 }
-std::unique_ptr<Merger> into_alike_enough(const PartSetup& s) {
-  return std::make_unique<GatedMerger>(s.params.number("beta"), s.params.text("form") == "code" ? MergeForm::code : MergeForm::paper);
-}
-
-int heavy(const Params& params, int slots) { return params.count("heavy", slots); }
-std::unique_ptr<Selection> heavy_hitters(const PartSetup& s) { return std::make_unique<HeavySelection>(heavy(s.params, s.slots)); }
-std::unique_ptr<Merger> into_pivots(const PartSetup& s) {
-  NeighbourSetMerger::Options options;
-  options.fits_budget = s.params.text("fit") == "budget";
-  options.threshold = s.params.number("threshold");
-  const std::string& sigma = s.params.text("sigma");
-  if (sigma == "eq7")
-    options.sigma.kind = Sigma::Kind::eq7;
-  else if (sigma != "mean")
-    options.sigma = {Sigma::Kind::number, s.params.number("sigma")};
-  return std::make_unique<NeighbourSetMerger>(options);
-}
-
-int residual_places(const Params& params, int slots) { return std::max(1, params.count("residual", slots)); }
-std::unique_ptr<Ranking> by_decayed(const PartSetup& s) { return std::make_unique<DecayedRanking>(s.params.number("lambda")); }
-std::unique_ptr<Selection> context_share(const PartSetup& s) {
-  return std::make_unique<ContextSelection>(residual_places(s.params, s.slots));
-}
-std::unique_ptr<Merger> into_residual(const PartSetup& s) { return std::make_unique<ResidualMerger>(residual_places(s.params, s.slots)); }
 
 PolicyRow spreading_row() {
   return {
@@ -63,14 +20,7 @@ PolicyRow spreading_row() {
                .ranking = "as its base",
                .merging = "value in equal parts to the next m kept tokens, with a chance that grows with its attention; the key is dropped",
                .statistic = "accumulated attention",
-               .params = {choice("base", {"streaming", "h2o"}, "whose ranking and protection are used"),
-                          {.key = "m",
-                           .kind = ParamInfo::Kind::count,
-                           .default_text = "32",
-                           .min = 1,
-                           .max = 65536,
-                           .help = "kept tokens after it that share the value (at most)"},
-                          seed()}},
+               .params = {choice("base", {"streaming", "h2o"}, "whose ranking and protection are used"), spread_width(), seed()}},
       .merger = into_following_values,
       .bases = {"streaming", "h2o"},
       .own_keys = {"alpha", "refresh"}};
@@ -107,27 +57,19 @@ PolicyRow neighbour_sets_row() {
            .ranking = "attention accumulated over all queries so far",
            .merging = "runs of similar neighbours into their most attended token, by Gaussian weights of the distance to its key",
            .statistic = "accumulated attention",
-           .params = {sinks("0"),
-                      recent("0.34"),
+           .params = {sinks("0"), recent("0.34"),
                       share_or_count("heavy", "0.24",
                                      "slots of most accumulated attention that are never merged (0.24 = share of the budget)"),
                       choice("fit", {"budget", "threshold"},
                              "the similarity that starts a new run: found so that the budget holds, or fixed (the size is an outcome)"),
-                      number("threshold", "0.75", -2, 2, "fit=threshold: cosine of the keys above which a token joins"),
-                      {.key = "sigma",
-                       .kind = ParamInfo::Kind::text,
-                       .default_text = "mean",
-                       .min = 0,
-                       .max = 1e9,
-                       .choices = {"mean", "eq7"},
-                       .help = "width of the Gaussian: mean distance to the pivot, the paper's Eq. 7, or a number"},
+                      number("threshold", "0.75", -2, 2, "fit=threshold: cosine of the keys above which a token joins"), gauss_width(),
                       refresh()}},
       .ranking = by_sum,
       .selection = heavy_hitters,
       .allocation = uniform,
       .merger = into_pivots,
       .cadence = Cadence::once,
-      .least_free = [](const Params& params, int slots) { return heavy(params, slots) + 1; }};
+      .least_free = room_for_heavy};
 }
 
 PolicyRow residual_row() {
@@ -148,7 +90,7 @@ PolicyRow residual_row() {
           .allocation = uniform,
           .merger = into_residual,
           .vote_factor_key = "alpha",
-          .least_free = residual_places};
+          .least_free = room_for_residual};
 }
 
 }  // namespace
@@ -170,7 +112,7 @@ std::vector<PolicyRow> merging_rows() {
                   .ranking = by_mean,
                   .selection = one_by_one,
                   .allocation = uniform,
-                  .merger = into_neighbour});
+                  .merger = into_neighbour_or_off});
   rows.push_back(residual_row());
   return rows;
 }

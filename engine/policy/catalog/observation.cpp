@@ -1,44 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/allocations/head_allocations.h"
-#include "policy/allocations/layer_allocations.h"
 #include "policy/catalog/keys.h"
+#include "policy/catalog/parts.h"
 #include "policy/catalog/rows.h"
 
 namespace kvscope {
 namespace {
 
-using Kind = ParamInfo::Kind;
-
-std::unique_ptr<Ranking> by_pooled_window(const PartSetup& s) {
-  const Pool pool = s.params.text("pool") == "avg" ? Pool::avg : Pool::max;
-  return std::make_unique<PooledWindowRanking>(s.observed, s.params.count("kernel", s.slots), pool);
-}
-std::unique_ptr<Selection> two_stages(const PartSetup& s) {
-  return std::make_unique<TwoStageSelection>(s.params.number("alpha"), s.params.number("eps"));
-}
-std::unique_ptr<Allocation> pyramid(const PartSetup& s) { return std::make_unique<PyramidAllocation>(s.params.number("beta")); }
-std::unique_ptr<Allocation> adaptive(const PartSetup& s) {
-  return std::make_unique<AdaptiveAllocation>(s.params.number(s.params.has("base_alpha") ? "base_alpha" : "alpha"), s.slots);
-}
-std::unique_ptr<Allocation> by_importance(const PartSetup& s) {
-  const HeadFile scores{.key = "scores", .name = s.params.text("scores"), .folder = s.folder};
-  return std::make_unique<ImportanceAllocation>(scores, s.params.number("beta"), s.group);
-}
-
 /// The keys of every policy that observes the last queries of the prompt, and what others add to them.
 std::vector<ParamInfo> observation_keys(std::vector<ParamInfo> more = {}) {
-  std::vector<ParamInfo> keys = {
-      sinks("0"),
-      window("32", "last queries observed, their tokens are kept (at most half of the budget)", 0),
-      {.key = "kernel",
-       .kind = Kind::count,
-       .default_text = "7",
-       .min = 1,
-       .max = 4095,
-       .odd = true,
-       .help = "width of the pooling over neighbouring tokens (odd)"},
-      choice("pool", {"max", "avg"}, "pooling over neighbouring tokens"),
-      refresh()};
+  std::vector<ParamInfo> keys = {sinks("0"), window("32", "last queries observed, their tokens are kept (at most half of the budget)", 0),
+                                 kernel(), pool(), refresh()};
   keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }

@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/allocations/head_allocations.h"
 #include "policy/catalog/keys.h"
+#include "policy/catalog/parts.h"
 #include "policy/catalog/rows.h"
 
 namespace kvscope {
-namespace {
-
-constexpr auto unlimited = plain<UnlimitedAllocation, Allocation>;
-std::unique_ptr<Selection> drawn(const PartSetup& s) { return std::make_unique<RandomSelection>(s.seed); }
-std::unique_ptr<Allocation> streaming_heads(const PartSetup& s) {
-  const std::string& name = s.params.text("heads");
-  const HeadFile scores{.key = "heads", .name = name == "auto" ? "" : name, .folder = s.folder};
-  return std::make_unique<StreamingHeadsAllocation>(scores, s.params.number("sparsity"), s.params.count("sinks", s.slots),
-                                                    s.params.count("recent", s.slots));
-}
-
-}  // namespace
 
 std::vector<PolicyRow> position_rows() {
   std::vector<PolicyRow> rows;
@@ -45,7 +33,7 @@ std::vector<PolicyRow> position_rows() {
                            .ranking = "none: drawn by lot",
                            .merging = std::string(kEvicted),
                            .params = {sinks("0"), recent("0"), seed()}},
-                  .ranking = plain<NoRanking, Ranking>,
+                  .ranking = by_nothing,
                   .selection = drawn,
                   .allocation = uniform,
                   .merger = evict});
@@ -58,7 +46,7 @@ std::vector<PolicyRow> position_rows() {
                 .merging = std::string(kEvicted),
                 .statistic = "minus the key's norm",
                 .params = {sinks("0"), recent("0")}},
-       .ranking = plain<KeyNormRanking, Ranking>,
+       .ranking = by_key_norm,
        .selection = top,
        .allocation = uniform,
        .merger = evict,

@@ -1,26 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
-#include "policy/allocations/layer_allocations.h"
 #include "policy/catalog/keys.h"
+#include "policy/catalog/parts.h"
 #include "policy/catalog/rows.h"
 
 namespace kvscope {
-namespace {
-
-std::unique_ptr<Ranking> by_hits(const PartSetup& s) {
-  return std::make_unique<HitRanking>(std::max(1, s.params.count("window", s.slots)));
-}
-std::unique_ptr<Ranking> by_steady_mean(const PartSetup& s) {
-  return std::make_unique<SteadyMeanRanking>(s.params.count("spread", s.slots), s.slots);
-}
-std::unique_ptr<Ranking> by_last_row(const PartSetup&) { return std::make_unique<WeightedRowsRanking>(1); }
-std::unique_ptr<Selection> at_least_drop(const PartSetup& s) {
-  return std::make_unique<TopSelection>(RemovalOrder::by_pos, s.params.count("drop", s.slots));
-}
-std::unique_ptr<Allocation> decaying(const PartSetup& s) { return std::make_unique<DecayingAllocation>(s.params.number("decay")); }
-
-}  // namespace
 
 std::vector<PolicyRow> score_rows() {
   std::vector<PolicyRow> rows;
@@ -47,7 +30,7 @@ std::vector<PolicyRow> score_rows() {
                 .params = {sinks("0"), recent("10"), window("400", "last queries that count", 1),
                            share_or_count("drop", "1", "tokens that go at once when the budget is exceeded", 1), group_of_hits()}},
        .ranking = by_hits,
-       .selection = at_least_drop,
+       .selection = top,
        .allocation = uniform,
        .merger = evict,
        .takes_group = false});
@@ -95,7 +78,7 @@ std::vector<PolicyRow> score_rows() {
             .sees_question_in_prefill = true,
             .params = {sinks("4"), recent("0.2"),
                        number("decay", "0.9", 0, 1, "how slowly the budget falls with the layer (1: not at all)")}},
-       .ranking = plain<RecentRowsRanking, Ranking>,
+       .ranking = by_recent_rows,
        .selection = top,
        .allocation = decaying,
        .merger = evict,

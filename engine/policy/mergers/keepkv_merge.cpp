@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "policy/mergers/nearest_kept.h"
+#include "policy/predicted_share.h"
 
 namespace kvscope {
 namespace {
@@ -139,14 +140,7 @@ void KeepkvMerger::merge(HeadDecision& head) {
 }
 
 std::vector<double> KeepkvMerger::statistic(const SlotState& slots) const {
-  const int G = options_.group;
-  std::vector<double> share(slots.pos.size(), 0.0);
-  if (share.empty()) return share;
-  const std::vector<double> lshat = log_scores(slots, options_.predict, G, options_.alpha);
-  const std::vector<double> log_Z = log_normalisers(slots, lshat, G);
-  for (int i = 0; i < slots.size(); ++i)
-    for (int g = 0; g < G; ++g) share[at(i)] += slots.votes[at(i)] * std::exp(lshat[at(i * G + g)] - log_Z[at(g)]) / G;
-  return share;
+  return predicted_shares(slots, options_.predict, options_.group, options_.alpha);
 }
 
 }  // namespace kvscope

@@ -33,7 +33,7 @@ void ResidualMerger::merge(HeadDecision& head) {
   std::vector<double> votes, decayed;  // of the residual slots
   for (const int r : residual) {
     votes.push_back(slots.votes[at(r)]);
-    decayed.push_back(slots.decayed[at(r)]);
+    if (decayed_) decayed.push_back(slots.decayed[at(r)]);
   }
   std::vector<int> merge_of(n_places, -1);  // in plan.merges
 
@@ -67,7 +67,7 @@ void ResidualMerger::merge(HeadDecision& head) {
     merge.members.push_back(c);
     merge.key_weights.push_back(more);
     votes[r] = total;
-    decayed[r] = std::max(decayed[r], slots.decayed[at(c)]);
+    if (decayed_) decayed[r] = std::max(decayed[r], slots.decayed[at(c)]);
     head.plan.removals.push_back(std::move(removal));
   }
 
@@ -76,6 +76,7 @@ void ResidualMerger::merge(HeadDecision& head) {
     Merge& merge = head.plan.merges[at(merge_of[r])];
     for (double& w : merge.key_weights) w /= votes[r];
     merge.value_weights = merge.key_weights;
+    if (!decayed_) continue;
     merge.decayed = decayed[r];
     if (!head.plan.score.empty()) head.plan.score[at(residual[r])] = decayed[r];
   }

@@ -7,17 +7,22 @@ namespace kvscope {
 
 /// ZeroMerge: a slot that the selection sends away goes to the residual area, in ascending pos. While that holds fewer than `places` slots
 /// it stays there as it is; then it is fused into the residual slot r of largest dot product k_r . k_c: key and value become means weighted
-/// by votes, the decayed sum the larger of the two. Sequential: a later slot sees the keys that earlier ones left behind.
+/// by votes, the decayed sum (where it ranks) the larger of the two. Sequential: a later slot sees the keys that earlier ones left behind.
 class ResidualMerger final : public Merger {
  public:
-  explicit ResidualMerger(int places) : places_(places) {}
+  /// decayed: the ranking reads decayed sums, of which a fused slot gets the larger one.
+  ResidualMerger(int places, bool decayed) : places_(places), decayed_(decayed) {}
 
   std::unique_ptr<Merger> clone() const override { return std::make_unique<ResidualMerger>(*this); }
-  void require(StatNeeds& needs) const override { needs.decayed = needs.residual = true; }
+  void require(StatNeeds& needs) const override {
+    needs.residual = true;
+    needs.decayed = needs.decayed || decayed_;
+  }
   void merge(HeadDecision& head) override;
 
  private:
   int places_;
+  bool decayed_;
 };
 
 }  // namespace kvscope

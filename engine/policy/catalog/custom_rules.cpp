@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which parts go together. A rule is a combination that makes no sense, with the reason and what to change.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "policy/catalog/custom.h"
+
+namespace kvscope {
+namespace {
+
+using Parts = Composition;
+
+struct Rule {
+  bool (*broken)(const Parts&);
+  std::string_view keys;  // that the sentence names first, with their values
+  std::string_view reason;
+  std::string_view remedy;
+};
+
+bool spreads(const Parts& p) { return p.is("stat", "mean") && !p.given("spread").empty() && p.given("spread") != "0"; }
+bool merges_keys(const Parts& p) { return p.is_any("merge", "keepkv zeromerge kvmerger d2o"); }
+
+constexpr Rule kRules[] = {
+    {[](const Parts& p) { return !p.given("score").empty() && !p.is("stat", "score"); }, "stat score",
+     "a score of your own ranks by itself", "leave out stat or score"},
+    // areas and their mergers
+    {[](const Parts& p) { return p.is("reweight", "critical") && p.is_any("merge", "zeromerge kvmerger"); }, "reweight merge",
+     "both say which slots stay", "take another merge, or leave reweight out"},
+    {[](const Parts& p) { return p.is("merge", "zeromerge") != p.is("select", "context"); }, "merge select",
+     "the residual slots collect what the context sends away, and nothing else", "take merge=zeromerge with select=context"},
+    {[](const Parts& p) { return p.is("merge", "kvmerger") != p.is("select", "heavy"); }, "merge select",
+     "runs of similar neighbours are joined in what the heavy hitters leave over, and nowhere else",
+     "take merge=kvmerger with select=heavy"},
+    // what needs a ranking
+    {[](const Parts& p) { return p.is("select", "random") && !p.is("stat", "none"); }, "select stat",
+     "lots are drawn without looking at a statistic", "leave stat out"},
+    {[](const Parts& p) { return p.is("stat", "none") && p.is("reweight", "critical"); }, "stat reweight",
+     "there is no score that the values could weigh", "choose a statistic, or leave reweight out"},
+    {[](const Parts& p) { return p.is("stat", "none") && p.is("unit", "layer"); }, "stat unit",
+     "there are no scores that the heads of a layer could share", "choose a statistic, or leave unit out"},
+    {[](const Parts& p) { return p.is("stat", "none") && p.is("alloc", "ada"); }, "stat alloc",
+     "there are no scores by which heads could compete for slots", "choose a statistic, or another alloc"},
+    {[](const Parts& p) { return p.is("stat", "none") && p.is_any("select", "context heavy"); }, "stat select",
+     "without a score nobody is a heavy hitter and the context has no order", "choose a statistic"},
+    {[](const Parts& p) { return p.is("alloc", "duo") && !p.is("stat", "none"); }, "alloc stat",
+     "a streaming head keeps the first and the newest slots, the others keep everything, so there is nothing to rank", "leave stat out"},
+    {[](const Parts& p) { return p.is("alloc", "duo") && p.is("select", "random"); }, "alloc select",
+     "a streaming head keeps the first and the newest slots, so there is nothing to draw", "leave select out"},
+    // two-stage choice
+    {[](const Parts& p) { return p.is("reweight", "critical") && !p.is("select", "top"); }, "reweight select",
+     "it chooses in two stages itself", "leave select out"},
+    {[](const Parts& p) { return p.is("reweight", "critical") && p.is_any("stat", "knorm"); }, "reweight stat",
+     "it multiplies a score of 0 or more with the value's norm, and this one is negative",
+     "choose another statistic, or leave reweight out"},
+    {[](const Parts& p) { return p.is("reweight", "critical") && p.is("unit", "layer"); }, "reweight unit",
+     "the values of every head weigh differently, so the heads cannot decide as one", "leave out unit or reweight"},
+    // one decision for a layer
+    {[](const Parts& p) { return p.is("unit", "layer") && p.is_any("alloc", "ada head"); }, "unit alloc",
+     "one decision for all heads of a layer gives them the same slots, this split gives them different numbers", "leave out unit or alloc"},
+    {[](const Parts& p) { return p.is("unit", "layer") && p.is("merge", "kvmerger"); }, "unit merge",
+     "runs of similar keys are others in every head, so the heads cannot decide as one", "leave out unit or merge"},
+    {[](const Parts& p) { return p.is("unit", "layer") && spreads(p); }, "unit stat spread",
+     "the attention of every head varies at other tokens, which spread protects", "leave out unit or spread"},
+    // budgets of heads
+    {[](const Parts& p) { return p.is("alloc", "ada") && p.is_any("select", "context heavy"); }, "alloc select",
+     "the heads' shares are counted in best slots, the areas have sizes of their own", "choose another alloc"},
+    {[](const Parts& p) { return p.is("alloc", "ada") && spreads(p); }, "alloc stat spread",
+     "the heads' shares leave no room for what spread protects", "leave out alloc or spread"},
+    {[](const Parts& p) { return p.is("stat", "recent") && p.is_any("alloc", "head variance"); }, "stat alloc",
+     "the rows that a layer keeps must be known before the prompt and be the same for all its heads", "take stat=window, or another alloc"},
+    // positions and bias
+    {[](const Parts& p) { return p.is("positions", "ceiling") && !p.is("stat", "none"); }, "positions stat",
+     "slots kept between the first and the newest would be seen from farther away than the first",
+     "leave stat out, or take positions=cache"},
+    {[](const Parts& p) { return p.is("positions", "ceiling") && (!p.is("alloc", "uniform") || !p.is("select", "top")); },
+     "positions alloc select", "the ceiling is the length of one window of newest slots", "leave out alloc and select"},
+    {[](const Parts& p) { return !p.is("positions", "original") && merges_keys(p); }, "positions merge",
+     "keys are averaged as they were rotated to their places in the text", "take a merge that leaves keys alone, or positions=original"},
+    {[](const Parts& p) { return !p.is("bias", "none") && p.is_any("merge", "none cam"); }, "bias merge",
+     "every slot stands for one token, there is no vote to count", "choose a merge, or leave bias out"},
+    // when
+    {[](const Parts& p) { return p.is("cadence", "once") && p.is("select", "context"); }, "cadence select",
+     "the context hands slots on in every step", "leave cadence out"},
+    {[](const Parts& p) { return p.is("stat", "pooled") && p.is("select", "context"); }, "stat select",
+     "pooled scores are made only when something is removed, the context ranks in every step", "take stat=window"},
+};
+
+}  // namespace
+
+std::string objection(const Composition& parts) {
+  const auto is_part = [](std::string_view key) { return std::ranges::find(part_keys(), key, &PartKey::key) != part_keys().end(); };
+  for (const Rule& rule : kRules) {
+    if (!rule.broken(parts)) continue;
+    std::string words;
+    for (std::string_view keys = rule.keys; !keys.empty();) {
+      const std::string_view key = keys.substr(0, keys.find(' '));
+      words += fmt::format("{}{}={}", words.empty() ? "" : " and ", key, is_part(key) ? std::string_view(parts.at(key)) : parts.given(key));
+      keys.remove_prefix(std::min(keys.size(), key.size() + 1));
+    }
+    return fmt::format("{}: {}; {}", words, rule.reason, rule.remedy);
+  }
+  return {};
+}
+
+}  // namespace kvscope

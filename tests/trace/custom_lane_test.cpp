@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A named policy is a row over parts: the same parts chosen one by one decide exactly alike, to the byte of the trace.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "policy/catalog.h"
+#include "runtime/runs.h"
+#include "trace/trace_writer.h"
+
+namespace kvscope {
+namespace {
+
+using namespace kvscope::testing;
+
+struct Pair {
+  const char* named;
+  const char* parts;
+};
+constexpr Pair kPairs[] = {
+    {"local", "stat=none,sinks=0"},
+    {"random", "select=random,sinks=0,recent=0"},
+    {"knorm", "stat=knorm,sinks=0,recent=0"},
+    {"streaming", "stat=none,positions=cache"},
+    {"lm_infinite:sinks=4", "positions=ceiling"},
+    {"h2o", "stat=sum,sinks=0"},
+    {"h2o:group=max,sinks=2,recent=0.2", "sinks=2,recent=0.2,group=max"},
+    {"scissorhands:recent=3,window=8", "stat=count,sinks=0,recent=3,window=8"},
+    {"scissorhands:recent=3,drop=3", "stat=count,sinks=0,recent=3,drop=3"},
+    {"roco:recent=3", "stat=mean,spread=0.3,sinks=0,recent=3"},
+    {"tova", "stat=last,unit=layer,sinks=0,recent=0"},
+    {"pyramidinfer", "stat=recent,unit=layer,alloc=decay,recent=0.2"},
+    {"snapkv:window=6,kernel=3", "stat=pooled,sinks=0,window=6,kernel=3"},
+    {"snapkv:pool=avg,refresh=2", "stat=pooled,sinks=0,pool=avg,refresh=2"},
+    {"pyramidkv:beta=4", "stat=pooled,sinks=0,alloc=pyramid,pyramid_beta=4"},
+    {"adakv:refresh=1", "stat=pooled,sinks=0,alloc=ada,refresh=1"},
+    {"headkv:scores=headkv.json", "stat=pooled,sinks=0,alloc=head,scores=headkv.json"},
+    {"duo:heads=duo.json", "alloc=duo,heads=duo.json"},
+    {"criticalkv", "stat=pooled,sinks=0,reweight=critical"},
+    {"criticalkv:base=adakv,alpha=0.3", "stat=pooled,sinks=0,reweight=critical,alloc=ada,critical_alpha=0.3"},
+    {"cam", "stat=none,positions=cache,merge=cam"},
+    {"cam:base=h2o,m=3", "stat=sum,sinks=0,merge=cam,m=3"},
+    {"d2o", "stat=sum,merge=d2o"},
+    {"d2o:form=code,beta=0.2", "merge=d2o,form=code,d2o_beta=0.2"},
+    {"kvmerger", "merge=kvmerger,sinks=0,recent=0.34"},
+    {"kvmerger:fit=threshold,threshold=0.5,refresh=2", "select=heavy,sinks=0,recent=0.34,fit=threshold,threshold=0.5,refresh=2"},
+    {"weightedkv", "stat=mean,merge=weightedkv"},
+    {"weightedkv:merge=off", "stat=mean,select=in_turn"},
+    {"zeromerge:recent=0.3", "stat=decayed,merge=zeromerge,recent=0.3"},
+    {"keepkv:threshold=0.2", "stat=window,merge=keepkv,recent=0.2,threshold=0.2"},
+    {"keepkv:threshold=0.2,form=zip,predict=current", "stat=window,merge=keepkv,recent=0.2,threshold=0.2,form=zip,predict=current"},
+    {"keepkv:base=h2o,threshold=0.2,alpha=0.5", "stat=sum,sinks=0,merge=keepkv,threshold=0.2,ema_alpha=0.5"},
+    {"keepkv:base=snapkv,threshold=0.2", "stat=pooled,sinks=0,merge=keepkv,threshold=0.2,cadence=every_step"},
+    {"keepkv:base=pyramidinfer,threshold=0.2", "stat=recent,unit=layer,alloc=decay,recent=0.2,merge=keepkv,threshold=0.2"},
+};
+
+std::string with_budget(std::string spec) { return spec + (spec.find(':') == std::string::npos ? ':' : ',') + "slots=12"; }
+
+/// One lane of a run as a trace of its own, without what says how it was asked for.
+std::string trace_of(const Snapshot& run, std::size_t lane) {
+  Snapshot alone = run;
+  alone.lanes = {run.lanes[lane]};
+  LaneSnapshot& l = alone.lanes.front();
+  l.spec = l.policy = l.title = l.statistic = "";
+  l.params.clear();
+  l.sees_question = false;
+  return trace_text(alone, {.detail = Detail::why});
+}
+
+class CustomLane : public ::testing::TestWithParam<PromptMode> {};
+INSTANTIATE_TEST_SUITE_P(Modes, CustomLane, ::testing::Values(PromptMode::prefill, PromptMode::stream),
+                         [](const auto& mode) { return mode.param == PromptMode::prefill ? "prefill" : "stream"; });
+
+TEST_P(CustomLane, ThePartsOfANamedPolicyDecideExactlyLikeIt) {
+  RunRequest request;
+  request.prompt_ids = random_ids(40, 64, 3);
+  request.mode = GetParam();
+  request.n_generate = 12;
+  for (const Pair& pair : kPairs) {
+    request.lanes.push_back(with_budget(pair.named));
+    request.lanes.push_back(with_budget(std::string("custom:") + pair.parts));
+  }
+  Session session = open_session(tiny_model());
+  const Snapshot result = run(session, request);
+  ASSERT_EQ(result.lanes.size(), request.lanes.size() + 1) << "the full cache comes first";
+  for (std::size_t i = 1; i + 1 < result.lanes.size(); i += 2) {
+    const std::string named = trace_of(result, i), parts = trace_of(result, i + 1);
+    const std::size_t differ = static_cast<std::size_t>(std::mismatch(named.begin(), named.end(), parts.begin(), parts.end()).first - named.begin());
+    EXPECT_TRUE(named == parts) << result.lanes[i].spec << " and " << result.lanes[i + 1].spec << "\n"
+                                << named.substr(differ > 60 ? differ - 60 : 0, 120) << "\n"
+                                << parts.substr(differ > 60 ? differ - 60 : 0, 120);
+    EXPECT_NE(named.find("\"events\""), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace kvscope
