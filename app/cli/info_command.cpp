@@ -51,6 +51,8 @@ Json policies_json() {
         key["max"] = k.max;
       }
       key["help"] = k.help;
+      for (const auto& [word, help] : k.described) key["described"][word] = help;
+      if (!k.only_with.empty()) key["only_with"] = k.only_with;
       keys.push_back(std::move(key));
     }
     list.push_back({{"name", p.name},
@@ -76,7 +78,10 @@ std::string policies_text() {
     out += fmt::format("\n{}  {}{}\n  {}\n", p.name, p.title, p.paper.empty() ? "" : " (" + p.paper + ")", p.idea);
     std::vector<std::vector<std::string>> rows;
     for (const ParamInfo& k : p.params) {
-      rows.push_back({"   ", k.key, k.default_text.empty() ? "" : "[" + k.default_text + "]", range_text(k), k.help});
+      const std::string with = k.only_with.empty() ? "" : fmt::format("; with {}", k.only_with);
+      const bool is_list = k.kind == ParamInfo::Kind::choice && !k.described.empty();
+      rows.push_back({"   ", k.key, k.default_text.empty() ? "" : "[" + k.default_text + "]", is_list ? "one of" : range_text(k), k.help + with});
+      for (const auto& [word, help] : k.described) rows.push_back({"   ", "", "", "  " + word, help});
     }
     if (!rows.empty()) out += aligned(rows, 5);
   }

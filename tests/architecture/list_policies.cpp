@@ -14,7 +14,7 @@ int main() {
                     {"title", policy.title},
                     {"paper", policy.paper},
                     {"idea", policy.idea},
-                    {"sees_question", policy.sees_question_in_prefill},
+                    {"sees_question", policy.keys_follow_choices ? nlohmann::json() : nlohmann::json(policy.sees_question_in_prefill)},
                     {"keys", keys}});
   }
   std::cout << list.dump(1) << '\n';

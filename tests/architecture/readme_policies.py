@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+SEES = {True: "yes", False: "no", None: "as chosen"}
 HEADER = ["policy", "paper", "idea", "keys", "sees the question"]
 
 
@@ -43,13 +44,13 @@ def differences(readme, catalog):
         for column in ("paper", "idea"):
             if row[column] != (policy[column] or "–"):
                 yield f"{policy['name']}: {column}: '{row[column]}', the catalog has '{policy[column]}'"
-        if (row["sees the question"] == "yes") != policy["sees_question"]:
-            yield f"{policy['name']}: sees the question: '{row['sees the question']}', the catalog has {policy['sees_question']}"
+        if row["sees the question"] != SEES[policy["sees_question"]]:
+            yield f"{policy['name']}: sees the question: '{row['sees the question']}', the catalog has '{SEES[policy['sees_question']]}'"
 
 
 def row_of(policy):
     keys = " ".join(f"`{key}`" for key in policy["keys"]) or "–"
-    return f"| `{policy['name']}` | {policy['paper'] or '–'} | {policy['idea']} | {keys} | {'yes' if policy['sees_question'] else 'no'} |"
+    return f"| `{policy['name']}` | {policy['paper'] or '–'} | {policy['idea']} | {keys} | {SEES[policy['sees_question']]} |"
 
 
 def rewritten(readme, catalog):
