@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QComboBox>
 #include <QEvent>
@@ -205,9 +206,10 @@ void PolicyForm::refresh() {
     parsed = {};  // a lane of a policy that this build does not know: nothing to edit
   }
   const bool editable = m_lane > 0 && !parsed.name.empty();
-  if (parsed.name != m_policy) rebuildFields(parsed.name);
-  // the fields of all bases are there, those of the chosen one can be edited
   const std::vector<ParamInfo> taken = parsed.name.empty() ? std::vector<ParamInfo>{} : params_of(parsed);
+  // the fields of all bases are there, those of the chosen one can be edited; where keys choose parts, only theirs are there
+  const bool by_choice = !parsed.name.empty() && find_policy(parsed.name).keys_follow_choices;
+  rebuildFields(parsed.name, parsed.name.empty() || by_choice ? taken : find_policy(parsed.name).params);
   for (ParamEditor* editor : m_fields) {
     editor->show(given(parsed, editor->info().key));
     const bool takes = std::any_of(taken.begin(), taken.end(), [&](const ParamInfo& p) { return p.key == editor->info().key; });
@@ -237,26 +239,34 @@ void PolicyForm::refreshLanes() {
   m_lanes->setToolTip(words.value(m_lane));
 }
 
-void PolicyForm::rebuildFields(const std::string& policy) {
-  for (ParamEditor* editor : m_fields) delete editor;
-  m_fields.clear();
-  m_policy = policy;
-  m_paper->clear();
-  if (policy.empty()) return;
-  const PolicyInfo& info = find_policy(policy);
-  QWidget* before = m_unit;
-  for (const ParamInfo& param : info.params) {
-    auto* editor = new ParamEditor(param, this, *m_grid, 4 + static_cast<int>(m_fields.size()));
-    connect(editor, &ParamEditor::edited, this, [this, key = param.key](const QString& value) {
-      if (!m_refreshing) send(key, value.toStdString());
-    });
-    guardWheel(*editor->widget(), *this);
-    setTabOrder(before, editor->widget());
+/// A field that stays is not made anew: it may be the one that the user is in.
+void PolicyForm::rebuildFields(const std::string& policy, const std::vector<ParamInfo>& wanted) {
+  const auto same = [](const ParamEditor* editor, const ParamInfo& param) { return editor && editor->info() == param; };
+  if (policy == m_policy && std::equal(m_fields.begin(), m_fields.end(), wanted.begin(), wanted.end(), same)) return;
+  std::vector<ParamEditor*> before = std::exchange(m_fields, {});
+  QWidget* last = m_unit;
+  for (const ParamInfo& param : wanted) {
+    const int row = 4 + static_cast<int>(m_fields.size());
+    const auto known = std::find_if(before.begin(), before.end(), [&](const ParamEditor* e) { return policy == m_policy && same(e, param); });
+    ParamEditor* editor = nullptr;
+    if (known != before.end()) {
+      editor = std::exchange(*known, nullptr);
+      editor->place(*m_grid, row);
+    } else {
+      editor = new ParamEditor(param, this, *m_grid, row);
+      connect(editor, &ParamEditor::edited, this, [this, key = param.key](const QString& value) {
+        if (!m_refreshing) send(key, value.toStdString());
+      });
+      guardWheel(*editor->widget(), *this);
+    }
+    setTabOrder(last, editor->widget());
     setTabOrder(editor->widget(), editor->resetButton());
-    before = editor->resetButton();
+    last = editor->resetButton();
     m_fields.push_back(editor);
   }
-  m_paper->setText(qs(info.paper));
+  for (ParamEditor* editor : before) delete editor;
+  m_policy = policy;
+  m_paper->setText(policy.empty() ? QString() : qs(find_policy(policy).paper));
 }
 
 void PolicyForm::refreshBudget() {
@@ -314,6 +324,8 @@ void PolicyForm::send(const std::string& key, const std::string& value) {
   } catch (const Error& error) {
     m_message->setText(QString::fromUtf8(error.what()));
     m_message->show();
+    const ParamEditor* editor = field(key);
+    if (editor && qobject_cast<QComboBox*>(editor->widget())) refresh();  // back to what holds; a text stays, to be put right
   }
 }
 

@@ -15,6 +15,7 @@ class QToolButton;
 namespace kvscope {
 
 class ParamEditor;
+struct ParamInfo;
 class SessionController;
 class Workspace;
 
@@ -57,7 +58,7 @@ class PolicyForm : public QWidget {
  private:
   void refresh();
   void refreshLanes();
-  void rebuildFields(const std::string& policy);
+  void rebuildFields(const std::string& policy, const std::vector<ParamInfo>& wanted);
   void refreshBudget();
   void send(const std::string& key, const std::string& value);
   int slotsOfSpec() const;

@@ -60,9 +60,7 @@ ParamEditor::ParamEditor(const ParamInfo& info, QWidget* form, QGridLayout& grid
   m_widget->setToolTip(toolTip());
   m_widget->setAccessibleName(text(info.key));
   m_widget->setAccessibleDescription(text(info.help));
-  grid.addWidget(m_name, row, 0);
-  grid.addWidget(m_widget, row, 1);
-  grid.addWidget(m_reset, row, 2);
+  place(grid, row);
   connect(m_reset, &QToolButton::clicked, this, [this] { Q_EMIT edited(QString()); });
   show("");
 }
@@ -73,6 +71,14 @@ ParamEditor::~ParamEditor() {
   delete m_reset;
 }
 
+void ParamEditor::place(QGridLayout& grid, int row) {
+  int column = 0;
+  for (QWidget* widget : {static_cast<QWidget*>(m_name), m_widget, static_cast<QWidget*>(m_reset)}) {
+    grid.removeWidget(widget);
+    grid.addWidget(widget, row, column++);
+  }
+}
+
 QString ParamEditor::toolTip() const {
   QStringList lines{text(m_info.help)};
   using Kind = ParamInfo::Kind;
@@ -81,6 +87,7 @@ QString ParamEditor::toolTip() const {
   } else if (m_info.kind == Kind::count_or_fraction) {
     lines << QString("%1 to %2 slots, or a fraction of the budget with a decimal point").arg(numberText(m_info.min), numberText(m_info.max));
   }
+  for (const auto& [word, help] : m_info.described) lines << QString("%1: %2").arg(text(word), text(help));
   if (m_info.kind == Kind::text && !m_info.choices.empty()) {
     QStringList words;
     for (const std::string& c : m_info.choices) words << text(c);
@@ -99,6 +106,7 @@ QWidget* ParamEditor::makeWidget(QWidget* form) {
     case Kind::choice: {
       auto* box = new QComboBox(form);
       for (const std::string& c : m_info.choices) box->addItem(text(c));
+      for (const auto& [word, help] : m_info.described) box->setItemData(box->findText(text(word)), text(help), Qt::ToolTipRole);
       connect(box, &QComboBox::currentTextChanged, this, send);
       return box;
     }

@@ -26,6 +26,8 @@ class ParamEditor : public QObject {
   const ParamInfo& info() const { return m_info; }
   QWidget* widget() const { return m_widget; }
   QToolButton* resetButton() const { return m_reset; }
+  /// Moves it to another row of the form.
+  void place(QGridLayout& grid, int row);
   /// Shows a value; "" means the default. Leaves a field alone in which the user is typing the same value.
   void show(const std::string& given);
   bool changed() const { return m_changed; }

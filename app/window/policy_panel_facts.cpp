@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include <QStringList>
@@ -37,14 +38,21 @@ long long votesOf(const HeadRecord& head) {
 
 QString count(long long n) { return qs(viz::format_count(n)); }
 
-/// The catalog's entry; nullptr for a lane of a policy that this build does not know (an opened trace).
-const PolicyInfo* infoOf(const LaneSnapshot& lane) {
+/// The catalog's entry; none for a lane of a policy that this build does not know (an opened trace).
+std::optional<PolicyInfo> infoOf(const LaneSnapshot& lane) {
   const auto all = policies();
   const auto it = std::find_if(all.begin(), all.end(), [&](const PolicyInfo& p) { return p.name == lane.policy; });
-  return it == all.end() ? nullptr : &*it;
+  if (it == all.end()) return std::nullopt;
+  if (it->keys_follow_choices) {
+    try {
+      return info_of(parse_lane_spec(lane.spec));
+    } catch (const Error&) {  // parts that this build does not know: the words for any choice
+    }
+  }
+  return *it;
 }
 
-QString question(const LaneSnapshot& lane, const PolicyInfo* info, bool prefill) {
+QString question(const LaneSnapshot& lane, const std::optional<PolicyInfo>& info, bool prefill) {
   if (lane.sees_question) return "seen: the last queries of the prompt take part";
   if (info && info->sees_question_in_prefill && !prefill) return "not seen: the prompt was streamed";
   return "not seen: no look at the end of the prompt";
@@ -151,7 +159,7 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
   const LaneSnapshot* lane = workspace.lane();
   const StepRecord* step = workspace.stepRecord();
   if (!lane) return facts;
-  const PolicyInfo* info = infoOf(*lane);
+  const std::optional<PolicyInfo> info = infoOf(*lane);
   // A comparison with a parameter is shown with its value: "cosine ≥ threshold" as "cosine ≥ 0.8".
   const auto words = [lane](const std::string& text) {
     QString shown = qs(text).replace(">=", "≥");
@@ -184,7 +192,7 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
 
 QString policyIdea(const Workspace& workspace) {
   const LaneSnapshot* lane = workspace.lane();
-  const PolicyInfo* info = lane ? infoOf(*lane) : nullptr;
+  const std::optional<PolicyInfo> info = lane ? infoOf(*lane) : std::nullopt;
   return info ? qs(info->idea) : QString();
 }
 

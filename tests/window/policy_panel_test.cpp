@@ -149,7 +149,7 @@ TEST_F(PolicyPanelTest, HasOneFieldForEveryParameterOfEveryPolicy) {
     if (info.name == reference_policy()) continue;
     form.setPolicy(QString::fromStdString(info.name));
     ASSERT_EQ(parse_lane_spec(requested(3)).name, info.name);
-    for (const ParamInfo& param : info.params) {
+    for (const ParamInfo& param : info.keys_follow_choices ? params_of(parse_lane_spec(requested(3))) : info.params) {
       ParamEditor* field = form.field(param.key);
       ASSERT_NE(field, nullptr) << info.name << " " << param.key;
       EXPECT_FALSE(field->changed()) << info.name << " " << param.key << " stands at its default";
@@ -176,6 +176,45 @@ TEST_F(PolicyPanelTest, ListsWhatCannotRunWithoutOfferingIt) {
   panel.form().setPolicy(QString::fromStdString(last));
   panel.form().addLane();
   EXPECT_EQ(parse_lane_spec(requested(4)).name, list->itemData(0).toString().toStdString());
+}
+
+TEST_F(PolicyPanelTest, ShowsTheFieldsOfTheChosenPartsOnly) {
+  PolicyForm& form = panel.form();
+  form.setPolicy("custom");
+  EXPECT_EQ(form.field("lambda"), nullptr);
+  ParamEditor* stat = form.field("stat");
+  ASSERT_NE(stat, nullptr);
+  EXPECT_THAT(stat->widget()->toolTip().toStdString(), ::testing::HasSubstr("decayed: attention so far, older queries count less"));
+  qobject_cast<QComboBox*>(stat->widget())->setCurrentText("decayed");
+  EXPECT_EQ(requested(3), "custom:slots=42,stat=decayed");
+  EXPECT_EQ(form.field("stat"), stat) << "the field that the user is in stays";
+  ASSERT_NE(form.field("lambda"), nullptr);
+  qobject_cast<QDoubleSpinBox*>(form.field("lambda")->widget())->setValue(0.5);
+  qobject_cast<QComboBox*>(form.field("merge")->widget())->setCurrentText("weightedkv");
+  EXPECT_EQ(requested(3), "custom:slots=42,stat=decayed,lambda=0.5,merge=weightedkv");
+  EXPECT_EQ(qobject_cast<QComboBox*>(form.field("select")->widget())->currentText(), "in_turn") << "what follows from the merge";
+  EXPECT_FALSE(form.field("select")->changed());
+  qobject_cast<QComboBox*>(stat->widget())->setCurrentText("score");
+  EXPECT_EQ(requested(3), "custom:slots=42,stat=score,merge=weightedkv") << "lambda went with its part";
+  auto* score = qobject_cast<QLineEdit*>(form.field("score")->widget());
+  ASSERT_NE(score, nullptr);
+  EXPECT_EQ(score->text(), "mean * wo_norm");
+  const auto type = [&](const QString& text) {
+    score->setFocus();
+    score->selectAll();
+    QTest::keyClicks(score, text);
+    QTest::keyClick(score, Qt::Key_Return);
+  };
+  type("max(ema, last) / age");
+  EXPECT_EQ(requested(3), "custom:slots=42,stat=score,merge=weightedkv,score=\"max(ema, last) / age\"");
+  ASSERT_NE(form.field("ema_alpha"), nullptr) << "the score names the EMA";
+  type("max(emma, last)");
+  EXPECT_THAT(form.message().toStdString(), ::testing::HasSubstr("got 'emma' at column 5"));
+  qobject_cast<QComboBox*>(form.field("merge")->widget())->setCurrentText("zeromerge");
+  qobject_cast<QComboBox*>(form.field("unit")->widget())->setCurrentText("layer");
+  qobject_cast<QComboBox*>(form.field("alloc")->widget())->setCurrentText("ada");
+  EXPECT_THAT(form.message().toStdString(), ::testing::HasSubstr("leave out unit or alloc"));
+  EXPECT_EQ(qobject_cast<QComboBox*>(form.field("alloc")->widget())->currentText(), "uniform") << "what still holds";
 }
 
 TEST_F(PolicyPanelTest, KeepsTheBudgetWhenThePolicyChanges) {
