@@ -47,6 +47,9 @@ struct Fonts {
   ImFont* headline = nullptr; // 20 bold; bold is enlarged where it is missing
 };
 
+struct Scene;
+class SceneTextures;
+
 /// What a view may read during one frame. All views of one frame see the same snapshot and selection.
 struct Frame {
   const Snapshot* snapshot = nullptr;  // may have no tokens and no lanes
@@ -60,6 +63,8 @@ struct Frame {
   float scale = 1;                     // of type and hit targets (lecture 1.6)
   bool has_focus = false;              // keyboard focus: draw the cell cursor
   double dim = 0;                      // 0..1: the picture is of an older generation and is dimmed by this much
+  Scene* scene = nullptr;              // records what is drawn (viz/scene.h); needs `textures` to be these
+  const SceneTextures* scene_textures = nullptr;
 };
 
 /// A mark as tests and screen readers see it: what is drawn where.

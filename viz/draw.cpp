@@ -8,6 +8,8 @@
 namespace kvscope::viz {
 namespace {
 
+using Kind = SceneCommand::Kind;
+
 constexpr float kDragThreshold = 4;  // pixels that a press may move and still be a click
 
 // Relative luminance of WCAG 2.
@@ -136,8 +138,11 @@ Painter::Painter(const Frame& frame, std::vector<Mark>& marks)
       origin_(ImGui::GetWindowPos()),
       pointer_(read_pointer(frame, origin_)) {
   marks_.clear();
+  if (frame_.scene != nullptr) *frame_.scene = {frame_.size, theme().panel, {}, std::move(frame_.scene->images)};
   fill(canvas(), theme().panel);
 }
+
+void Painter::record(SceneCommand command) const { frame_.scene->commands.push_back(std::move(command)); }
 
 void Painter::finish() {
   if (frame_.dim > 0) fill(canvas(), theme().panel, frame_.dim);
@@ -146,12 +151,21 @@ void Painter::finish() {
 void Painter::fill(const Rect& r, Rgb c, double alpha, float rounding) {
   if (r.x1 <= r.x0 || r.y1 <= r.y0) return;
   ++n_primitives_;
+  if (recording()) record({.kind = Kind::rect, .points = {{r.x0, r.y0}, {r.x1, r.y1}}, .colour = c, .alpha = alpha, .radius = rounding});
   list_->AddRectFilled(at_origin({r.x0, r.y0}), at_origin({r.x1, r.y1}), colour(c, alpha), rounding);
 }
 
 void Painter::frame_rect(const Rect& r, Rgb c, float thickness, float rounding, double alpha) {
   if (r.x1 <= r.x0 || r.y1 <= r.y0) return;
   ++n_primitives_;
+  if (recording()) {
+    record({.kind = Kind::outline,
+            .points = {{r.x0, r.y0}, {r.x1, r.y1}},
+            .colour = c,
+            .alpha = alpha,
+            .width = thickness,
+            .radius = rounding});
+  }
   if (rounding <= 0) {  // four filled strips: crisp at every device pixel ratio, no overlap in the corners
     const ImU32 col = colour(c, alpha);
     const float t = std::min({thickness, r.width() / 2, r.height() / 2});
@@ -168,6 +182,7 @@ void Painter::frame_rect(const Rect& r, Rgb c, float thickness, float rounding, 
 
 void Painter::line(ImVec2 a, ImVec2 b, Rgb c, float thickness, double alpha) {
   ++n_primitives_;
+  if (recording()) record({.kind = Kind::polyline, .points = {a, b}, .colour = c, .alpha = alpha, .width = thickness});
   // AddLine moves by half a pixel; take it back so that coordinates mean what they say.
   list_->AddLine(at_origin({a.x - 0.5f, a.y - 0.5f}), at_origin({b.x - 0.5f, b.y - 0.5f}), colour(c, alpha), thickness);
 }
@@ -183,6 +198,14 @@ void Painter::dashed(ImVec2 a, ImVec2 b, Rgb c, Dash dash, float thickness, doub
 
 void Painter::polyline(std::span<const ImVec2> points, Rgb c, float thickness, Dash dash, double alpha) {
   if (points.size() < 2) return;
+  if (recording()) {
+    record({.kind = Kind::polyline,
+            .points = {points.begin(), points.end()},
+            .colour = c,
+            .alpha = alpha,
+            .width = thickness,
+            .dash = {dash.begin(), dash.end()}});
+  }
   const ImU32 col = colour(c, alpha);
   if (dash.empty()) {
     ++n_primitives_;
@@ -221,21 +244,25 @@ void Painter::polyline(std::span<const ImVec2> points, Rgb c, float thickness, D
 
 void Painter::triangle(ImVec2 a, ImVec2 b, ImVec2 c, Rgb fill_colour, double alpha) {
   ++n_primitives_;
+  if (recording()) record({.kind = Kind::polygon, .points = {a, b, c}, .colour = fill_colour, .alpha = alpha});
   list_->AddTriangleFilled(at_origin(a), at_origin(b), at_origin(c), colour(fill_colour, alpha));
 }
 
 void Painter::disc(ImVec2 centre, float radius, Rgb c, double alpha) {
   ++n_primitives_;
+  if (recording()) record({.kind = Kind::disc, .points = {centre}, .colour = c, .alpha = alpha, .radius = radius});
   list_->AddCircleFilled(at_origin(centre), radius, colour(c, alpha), radius < 3 ? 8 : 0);
 }
 
 void Painter::ring(ImVec2 centre, float radius, Rgb c, float thickness) {
   ++n_primitives_;
+  if (recording()) record({.kind = Kind::ring, .points = {centre}, .colour = c, .width = thickness, .radius = radius});
   list_->AddCircle(at_origin(centre), radius, colour(c), 0, thickness);
 }
 
 void Painter::bezier(ImVec2 a, ImVec2 b, ImVec2 c, ImVec2 d, Rgb col, float thickness) {
   ++n_primitives_;
+  if (recording()) record({.kind = Kind::bezier, .points = {a, b, c, d}, .colour = col, .width = thickness});
   list_->AddBezierCubic(at_origin(a), at_origin(b), at_origin(c), at_origin(d), colour(col), thickness);
 }
 
@@ -254,11 +281,26 @@ void Painter::hatch(const Rect& r, Rgb c, float spacing, double alpha) {
 
 void Painter::image(const Rect& r, ImTextureID texture, ImVec2 uv0, ImVec2 uv1, double alpha) {
   ++n_primitives_;
+  if (recording() && frame_.scene_textures != nullptr) {
+    record({.kind = Kind::image,
+            .points = {{r.x0, r.y0}, {r.x1, r.y1}},
+            .alpha = alpha,
+            .image = frame_.scene_textures->index_of(texture),
+            .uv0 = uv0,
+            .uv1 = uv1});
+  }
   list_->AddImage(texture, at_origin({r.x0, r.y0}), at_origin({r.x1, r.y1}), uv0, uv1, colour({0xFFFFFF}, alpha));
 }
 
-void Painter::clip(const Rect& r) { list_->PushClipRect(at_origin({r.x0, r.y0}), at_origin({r.x1, r.y1}), true); }
-void Painter::unclip() { list_->PopClipRect(); }
+void Painter::clip(const Rect& r) {
+  if (recording()) record({.kind = Kind::clip, .points = {{r.x0, r.y0}, {r.x1, r.y1}}});
+  list_->PushClipRect(at_origin({r.x0, r.y0}), at_origin({r.x1, r.y1}), true);
+}
+
+void Painter::unclip() {
+  if (recording()) record({.kind = Kind::unclip, .points = {}});
+  list_->PopClipRect();
+}
 
 void Painter::category(const Rect& r, Category c) {
   const Theme& t = theme();
@@ -300,29 +342,23 @@ void Painter::reference_only(const Rect& r) {
 }
 
 void Painter::run_marker(ImVec2 p, float r, int run, Rgb c) {
-  ++n_primitives_;
-  const ImU32 col = colour(c);
-  const auto at = [&](float dx, float dy) { return at_origin({p.x + dx * r, p.y + dy * r}); };
+  const auto at = [&](float dx, float dy) { return ImVec2(p.x + dx * r, p.y + dy * r); };
+  const auto box = [&](float dx, float dy) { fill({p.x - dx * r, p.y - dy * r, p.x + dx * r, p.y + dy * r}, c); };
   switch (run % 6) {
     case 0:
-      list_->AddCircleFilled(at(0, 0), r, col);
-      return;
+      return disc(p, r, c);
     case 1:
-      list_->AddRectFilled(at(-0.88f, -0.88f), at(0.88f, 0.88f), col);
-      return;
+      return box(0.88f, 0.88f);
     case 2:
-      list_->AddTriangleFilled(at(0, -1.05f), at(1.05f, 0.9f), at(-1.05f, 0.9f), col);
-      return;
+      return triangle(at(0, -1.05f), at(1.05f, 0.9f), at(-1.05f, 0.9f), c);
     case 3:
-      list_->AddQuadFilled(at(0, -1.2f), at(1.2f, 0), at(0, 1.2f), at(-1.2f, 0), col);
-      return;
+      triangle(at(0, -1.2f), at(1.2f, 0), at(0, 1.2f), c);
+      return triangle(at(0, -1.2f), at(0, 1.2f), at(-1.2f, 0), c);
     case 4:
-      list_->AddRectFilled(at(-1.1f, -0.35f), at(1.1f, 0.35f), col);
-      list_->AddRectFilled(at(-0.35f, -1.1f), at(0.35f, 1.1f), col);
-      return;
+      box(1.1f, 0.35f);
+      return box(0.35f, 1.1f);
     default:
-      list_->AddTriangleFilled(at(-1.05f, -0.9f), at(1.05f, -0.9f), at(0, 1.05f), col);
-      return;
+      return triangle(at(-1.05f, -0.9f), at(1.05f, -0.9f), at(0, 1.05f), c);
   }
 }
 

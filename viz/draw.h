@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "viz/canvas.h"
+#include "viz/scene.h"
 
 namespace kvscope::viz {
 
@@ -150,6 +151,8 @@ class Painter {
 
  private:
   ImFont* font(Face face) const;
+  bool recording() const { return frame_.scene != nullptr; }
+  void record(SceneCommand command) const;
   ImVec2 at_origin(ImVec2 p) const { return {p.x + origin_.x, p.y + origin_.y}; }
   float glyph_run(ImVec2 top_left, std::string_view text, Face face, ImU32 c, bool draw) const;
 

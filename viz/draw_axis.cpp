@@ -180,6 +180,10 @@ float Painter::ramp_legend(float x, float y, const RampLegend& l) {
     const float a = bar.x0 + bar.width() * static_cast<float>(i) / n, b = bar.x0 + bar.width() * static_cast<float>(i + 1) / n;
     const ImU32 ca = colour(l.colours[i]), cb = colour(l.colours[i + 1]);
     ++n_primitives_;
+    if (recording()) {
+      record(
+          {.kind = SceneCommand::Kind::gradient, .points = {{a, bar.y0}, {b, bar.y1}}, .colour = l.colours[i], .second = l.colours[i + 1]});
+    }
     list_->AddRectFilledMultiColor(at_origin({a, bar.y0}), at_origin({b, bar.y1}), ca, cb, cb, ca);
   }
   x = bar.x1;

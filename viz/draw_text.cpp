@@ -96,6 +96,17 @@ float Painter::text(ImVec2 at, std::string_view text, Face face, Rgb c, Align al
   const float width = width_of(face, text);
   const float x = align == Align::left ? at.x : align == Align::centre ? at.x - width / 2 : at.x - width;
   const float size = imgui_size(*font(face), face, size_of(face));
+  if (recording()) {
+    record({.kind = SceneCommand::Kind::text,
+            .points = {{std::round(x), at.y}},
+            .colour = c,
+            .alpha = alpha,
+            .width = width,
+            .text = std::string(text),
+            .em = size_of(face),
+            .bold = face == Face::strong || face == Face::headline,
+            .mono = face == Face::mono});
+  }
   const ImVec2 top_left = at_origin({std::round(x), std::round(at.y - size / 2)});
   glyph_run(top_left, text, face, colour(c, alpha), true);
   return width;
@@ -138,6 +149,17 @@ ImVec2 Painter::token(ImVec2 at, std::string_view utf8, float size, Rgb c, bool 
     p.x -= align == Align::centre ? w / 2 : w;
   }
   p = {std::round(p.x), std::round(p.y)};
+  if (recording()) {
+    record({.kind = SceneCommand::Kind::text,
+            .points = {vertical ? ImVec2(p.x + w / 2, p.y) : ImVec2(p.x, p.y + h / 2)},
+            .colour = c,
+            .width = vertical ? h : w,
+            .text = std::string(utf8),
+            .em = size,
+            .bold = bold,
+            .mono = true,
+            .vertical = vertical});
+  }
   const ImVec2 a = at_origin(p);
   list_->AddImage(sprite.texture, a, {a.x + w, a.y + h}, sprite.uv0, sprite.uv1, colour(c));
   if (pill) frame_rect({p.x - 3, p.y, p.x + w + 3, p.y + h}, c, 1, std::min(w, h) / 2, 0.5);

@@ -173,6 +173,41 @@ void CanvasWidget::draw() {
   if (!intents.empty()) QMetaObject::invokeMethod(this, [this, intents] { handle(intents); }, Qt::QueuedConnection);
 }
 
+QImage CanvasWidget::still(qreal scale, viz::Scene* scene) {
+  if (!m_surface) return {};
+  bool more = false;
+  CanvasInput nobody;
+  std::vector<viz::Intent> ignored;
+  const QImage picture = m_surface->frame(size(), scale, m_workspace.theme().panel, nobody, more,
+                                          [&](const viz::Fonts& fonts, viz::TextureStore& textures, viz::TextPainter& text) {
+                                            viz::Scene unused;
+                                            viz::SceneTextures kept(scene ? *scene : unused, &textures);
+                                            viz::Frame now = frame();
+                                            now.fonts = fonts;
+                                            now.textures = &textures;
+                                            now.text = &text;
+                                            now.hover = {};
+                                            now.has_focus = false;
+                                            now.dim = 0;
+                                            if (scene) {
+                                              now.scene = scene;
+                                              now.textures = &kept;
+                                              now.scene_textures = &kept;
+                                            }
+                                            m_view.draw(now, ignored);
+                                          });
+  invalidate();  // the mouse comes back
+  return picture;
+}
+
+viz::Scene CanvasWidget::scene() {
+  viz::Scene scene;
+  still(devicePixelRatioF(), &scene);
+  return scene;
+}
+
+QImage CanvasWidget::picture(qreal scale) { return still(scale, nullptr); }
+
 void CanvasWidget::paintEvent(QPaintEvent*) {
   ++m_paints;
   QPainter painter(this);

@@ -8,6 +8,7 @@
 
 #include "app/window/host_imgui.h"
 #include "viz/canvas.h"
+#include "viz/scene.h"
 
 namespace kvscope {
 
@@ -32,6 +33,9 @@ class CanvasWidget : public QWidget {
   const CanvasSurface::Times& times() const;
   /// True when nothing waits to be drawn.
   bool settled() const { return m_to_draw == 0 || !m_surface; }
+  /// The canvas as it is now, without mouse, focus and dimming: as drawing commands, and with `scale` pixels per logical one.
+  viz::Scene scene();
+  QImage picture(qreal scale);
   /// The next paint draws anew.
   void invalidate();
   QSize sizeHint() const override { return {320, 160}; }
@@ -61,6 +65,7 @@ class CanvasWidget : public QWidget {
 
  private:
   viz::Frame frame() const;
+  QImage still(qreal scale, viz::Scene* scene);
   void draw();
   void settle(int frames);
   void handle(const std::vector<viz::Intent>& intents);

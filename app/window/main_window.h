@@ -55,6 +55,8 @@ class MainWindow : public QMainWindow {
   QUndoStack& undoStack() { return m_undo; }
   Playback& playback() { return m_playback; }
   QPixmap picture();
+  /// The canvas that an export means: with the focus, else maximised, else the first of the page; nullptr: none.
+  CanvasWidget* exportedCanvas() const;
 
  public Q_SLOTS:
   void showPage(kvscope::MainWindow::Page page);
@@ -63,6 +65,8 @@ class MainWindow : public QMainWindow {
   void openModel();
   void openPrompt();
   void savePicture();
+  void copyPicture();
+  void copyNumbers();
   void addLane();
   void setThemeMode(const QString& mode);  // dark | light | system
 

@@ -8,7 +8,6 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
-#include <QStandardPaths>
 
 #include "app/window/help_dialog.h"
 #include "app/window/main_window.h"
@@ -46,6 +45,9 @@ void MainWindow::buildMenus() {
     });
   }
   edit->addSeparator();
+  action(edit, "Copy the &picture of the view", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C)}, [this] { copyPicture(); });
+  action(edit, "Copy the &numbers of the view", {QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_C)}, [this] { copyNumbers(); });
+  edit->addSeparator();
   action(edit, "&Clear the selection", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A)}, [this] { m_crumbs->clearSelection(); });
   action(edit, "Selection &before", {QKeySequence(Qt::ALT | Qt::Key_Left)}, [this] { m_crumbs->back(); });
   action(edit, "Selection &after", {QKeySequence(Qt::ALT | Qt::Key_Right)}, [this] { m_crumbs->forward(); });
@@ -74,7 +76,7 @@ void MainWindow::buildFileMenu(QMenu* menu) {
   action(menu, "&Open model folder…", {QKeySequence::Open}, [this] { openModel(); });
   action(menu, "Open &prompt…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O)}, [this] { openPrompt(); });
   menu->addSeparator();
-  action(menu, "&Save picture…", {QKeySequence(Qt::CTRL | Qt::Key_E)}, [this] { savePicture(); });
+  action(menu, "&Export view…", {QKeySequence(Qt::CTRL | Qt::Key_E)}, [this] { savePicture(); });
   menu->addSeparator();
   action(menu, "&Quit", {QKeySequence(Qt::CTRL | Qt::Key_Q)}, [this] { close(); });
 }
@@ -206,16 +208,5 @@ void MainWindow::addLane() {
 }
 
 QPixmap MainWindow::picture() { return grab(); }
-
-void MainWindow::savePicture() {
-  const QPixmap pixmap = picture();
-  const QString folder = QStandardPaths::writableLocation(QStandardPaths::PicturesLocation);
-  const QString path = QFileDialog::getSaveFileName(this, "Save picture", folder + "/kvscope.png", "PNG picture (*.png)");
-  if (path.isEmpty()) return;
-  if (!pixmap.save(path, "PNG")) {
-    const QString why = "the picture could not be written to " + path + ": choose a folder that is writable and has space";
-    m_messages->show(why, why);
-  }
-}
 
 }  // namespace kvscope

@@ -117,7 +117,10 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--tokens", tokens, "tokens to look at, 85-88")->type_name("RANGE");
   cli.add_option("--step", options.step, "step to look at")->check(CLI::NonNegativeNumber);
   cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(CLI::NonNegativeNumber);
-  cli.add_option("--picture", options.picture, "compute, write a picture of the window to this file and leave")->type_name("PNG");
+  cli.add_option("--picture", options.picture, "compute, write a picture to this file and leave: .png the window, .svg its canvases, .csv the numbers of one")
+      ->type_name("FILE");
+  cli.add_option("--canvas", options.canvas, "with --picture: only atlas, head_grid, head_strip, inspector, timeline or compare")->type_name("NAME");
+  cli.add_option("--scale", options.scale, "with --canvas and a .png: pixels per point")->check(CLI::Range(0.5, 8.0))->capture_default_str();
   cli.add_flag("--bench-draw", options.bench_draw, "measure drawing, print the medians and leave");
   try {
     cli.parse(argc, argv);

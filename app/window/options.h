@@ -27,7 +27,9 @@ struct Options {
   std::optional<viz::TokenRange> tokens;
   std::optional<int> step;
   std::optional<int> lane;           // shown; the last one by default
-  std::string picture;               // file to write, then leave
+  std::string picture;               // file to write, then leave: .png, .svg or .csv
+  std::string canvas;                // --canvas: only this one; empty: the page
+  double scale = 1;                  // of a PNG of one canvas
   bool bench_draw = false;
 
   /// Pictures and figures must not depend on what a user has set.

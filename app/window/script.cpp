@@ -9,6 +9,8 @@
 #include <QElapsedTimer>
 #include <QEventLoop>
 
+#include "app/window/canvas_widget.h"
+#include "app/window/export.h"
 #include "app/window/main_window.h"
 
 namespace kvscope {
@@ -94,6 +96,37 @@ int benchDraw(MainWindow& window) {
   return 0;
 }
 
+/// What --picture, --canvas and --scale ask for.
+int writePicture(MainWindow& window, const Options& options) {
+  const QString path = QString::fromStdString(options.picture);
+  const bool svg = path.endsWith(".svg", Qt::CaseInsensitive), csv = path.endsWith(".csv", Qt::CaseInsensitive);
+  QString error;
+  const auto failed = [&error](int status) {
+    std::cerr << "kvscope: " << error.toStdString() << "\n";
+    return status;
+  };
+  if (!options.canvas.empty() || csv) {
+    CanvasWidget* const canvas = options.canvas.empty() ? window.exportedCanvas() : window.canvas(options.canvas);
+    if (!canvas || !canvas->isVisible()) {
+      std::string names;
+      for (const CanvasWidget* c : window.canvases())
+        if (c->isVisible()) names += (names.empty() ? "" : ", ") + std::string(c->view().id());
+      error = QString::fromStdString("--canvas: this page shows " + names + ", not \"" + options.canvas + "\"; --view chooses the page");
+      return failed(2);
+    }
+    return exportCanvas(*canvas, window, window.workspace(), path, options.scale, &error) ? 0 : failed(1);
+  }
+  if (svg) {
+    std::vector<CanvasWidget*> shown;
+    for (CanvasWidget* canvas : window.canvases())
+      if (canvas->isVisible()) shown.push_back(canvas);
+    return writeFile(path, canvasesAsSvg(shown, window, window.workspace()), &error) ? 0 : failed(1);
+  }
+  if (window.picture().save(path, "PNG")) return 0;
+  error = "the picture could not be written to " + path + ": choose a folder that is writable";
+  return failed(1);
+}
+
 }  // namespace
 
 bool waitUntilSettled(MainWindow& window, int timeout_ms) {
@@ -133,11 +166,7 @@ int runScript(MainWindow& window, const Options& options) {
     return 1;
   }
   if (options.bench_draw) return benchDraw(window);
-  if (!window.picture().save(QString::fromStdString(options.picture), "PNG")) {
-    std::cerr << "kvscope: the picture could not be written to " << options.picture << ": choose a folder that is writable\n";
-    return 1;
-  }
-  return 0;
+  return writePicture(window, options);
 }
 
 }  // namespace kvscope

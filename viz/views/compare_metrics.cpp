@@ -60,7 +60,7 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::top1, "top-1 same", decode >= 0 ? fmt::format("of {}", decode) : "of decoded", 70},
       {Kind::nll, "−ln p", fed_unit, 66},
       {Kind::attention, "attention lost", "mean of heads", 92},
-      {Kind::slots, "slots", "per head", 52},
+      {Kind::slots, "slots", "per head", 62},
       {Kind::bytes, "KV bytes", "allocated", 76},
   };
   // Least important first.

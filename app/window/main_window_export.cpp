@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures and numbers out of the window: into files and onto the clipboard.
+#include <QApplication>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QStandardPaths>
+
+#include "app/window/canvas_widget.h"
+#include "app/window/export.h"
+#include "app/window/main_window.h"
+#include "app/window/panel.h"
+#include "app/window/rows.h"
+#include "viz/svg.h"
+
+namespace kvscope {
+
+CanvasWidget* MainWindow::exportedCanvas() const {
+  for (CanvasWidget* canvas : m_canvases)
+    if (canvas->isVisible() && canvas->hasFocus()) return canvas;
+  if (m_maximised)
+    for (CanvasWidget* canvas : m_canvases)
+      if (m_maximised->content() == canvas) return canvas;
+  const char* const first[] = {"atlas", "inspector", "compare"};
+  return canvas(first[static_cast<int>(page())]);
+}
+
+void MainWindow::savePicture() {
+  CanvasWidget* const chosen = exportedCanvas();
+  const QString name = chosen ? QString(chosen->view().title()) : QString("window");
+  const QString svg = "SVG picture of " + name + " (*.svg)", csv = "Numbers of " + name + " (*.csv)", window = "PNG picture of the whole window (*.png)";
+  QStringList filters;
+  const auto png = [&](int scale) { return QString("PNG picture of %1, %2 px a point (*.png)").arg(name).arg(scale); };
+  if (chosen) filters << svg << png(1) << png(2) << png(4) << csv;
+  filters << window;
+  // Taken before the dialog covers or moves anything.
+  const QPixmap whole = picture();
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::PicturesLocation);
+  QString filter;
+  QString path = QFileDialog::getSaveFileName(this, "Export view", folder + "/" + name.toLower().replace(' ', '-'), filters.join(";;"), &filter);
+  if (path.isEmpty()) return;
+  const QString ending = filter == svg ? ".svg" : filter == csv ? ".csv" : ".png";
+  if (!path.endsWith(ending, Qt::CaseInsensitive)) path += ending;
+  QString why;
+  if (chosen && filter != window) {
+    const int scale = filter == png(4) ? 4 : filter == png(2) ? 2 : 1;
+    if (!exportCanvas(*chosen, *this, m_workspace, path, scale, &why)) m_messages->show(why, why);
+  } else if (!whole.save(path, "PNG")) {
+    why = "the picture could not be written to " + path + ": choose a folder that is writable and has space";
+    m_messages->show(why, why);
+  }
+}
+
+void MainWindow::copyPicture() {
+  CanvasWidget* const chosen = exportedCanvas();
+  QApplication::clipboard()->setImage(chosen ? canvasAsImage(*chosen, m_workspace, std::max(2.0, devicePixelRatioF())) : picture().toImage());
+}
+
+void MainWindow::copyNumbers() {
+  if (CanvasWidget* const chosen = exportedCanvas()) QApplication::clipboard()->setText(QString::fromStdString(viz::to_csv(chosen->table())));
+}
+
+}  // namespace kvscope
