@@ -5,12 +5,16 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/vector_math.h"
+
 namespace kvscope {
 
 void log_softmax(std::span<double> logits) {
   const double largest = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (const double x : logits) sum += std::exp(x - largest);
+  std::vector<double> p(logits.begin(), logits.end());
+  for (double& x : p) x -= largest;
+  exp_all(p);
+  const double sum = std::accumulate(p.begin(), p.end(), 0.0);
   const double log_z = largest + std::log(sum);
   for (double& x : logits) x -= log_z;
 }
@@ -19,7 +23,7 @@ int argmax(std::span<const double> x) { return static_cast<int>(std::max_element
 
 std::vector<double> probabilities(std::span<const double> log_p) {
   std::vector<double> p(log_p.begin(), log_p.end());
-  for (double& x : p) x = std::exp(x);
+  exp_all(p);
   return p;
 }
 

@@ -6,10 +6,22 @@
 #include <limits>
 #include <numeric>
 
+#include "core/vector_math.h"
+
 namespace kvscope {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// Sum of the stored rows, each times its weight: [n].
+std::vector<double> weighted_rows(const RowRing& ring, std::span<const double> weights, int n) {
+  std::vector<const double*> rows;
+  rows.reserve(weights.size());
+  for (int r = 0; r < ring.rows(); ++r) rows.push_back(ring.row(r).data());
+  std::vector<double> sum(at(n));
+  weighted_sum(rows, weights, sum);
+  return sum;
+}
 
 }  // namespace
 
@@ -59,24 +71,11 @@ void WeightedRowsRanking::require(StatNeeds& needs) const { needs.rows = std::ma
 
 std::vector<double> WeightedRowsRanking::statistic(const SlotState& slots) const {
   const int rows = slots.rows.rows();
-  const int n = slots.size();
-  std::vector<double> score(at(n), 0.0);
   const double step = rows > 1 ? (1.2 - 1.0) / (rows - 1) : 0.0;
-  const auto weight = [&](int r) { return rows == 1 ? 1.0 : r == rows - 1 ? 1.2 : r * step + 1.0; };
-  double* s = score.data();
-  int r = 0;
-  for (; r + 4 <= rows; r += 4) {  // four rows at a time: the sums are the same, they stay in registers longer
-    const double *a = slots.rows.row(r).data(), *b = slots.rows.row(r + 1).data(), *c = slots.rows.row(r + 2).data(),
-                 *d = slots.rows.row(r + 3).data();
-    const double wa = weight(r), wb = weight(r + 1), wc = weight(r + 2), wd = weight(r + 3);
-    for (int i = 0; i < n; ++i) s[i] = (((s[i] + wa * a[i]) + wb * b[i]) + wc * c[i]) + wd * d[i];
-  }
-  for (; r < rows; ++r) {
-    const double* a = slots.rows.row(r).data();
-    const double wa = weight(r);
-    for (int i = 0; i < n; ++i) s[i] += wa * a[i];
-  }
-  for (int i = 0; i < n; ++i) score[at(i)] /= std::min(slots.times[at(i)], rows);
+  std::vector<double> weights;
+  for (int r = 0; r < rows; ++r) weights.push_back(rows == 1 ? 1.0 : r == rows - 1 ? 1.2 : r * step + 1.0);
+  std::vector<double> score = weighted_rows(slots.rows, weights, slots.size());
+  for (std::size_t i = 0; i < score.size(); ++i) score[i] /= std::min(slots.times[i], rows);
   return score;
 }
 
@@ -84,19 +83,7 @@ void PooledWindowRanking::require(StatNeeds& needs) const { needs.rows = std::ma
 
 std::vector<double> PooledWindowRanking::statistic(const SlotState& slots) const {
   const int rows = slots.rows.rows();
-  const std::size_t n = slots.pos.size();
-  std::vector<double> mean(n, 0.0);
-  double* m = mean.data();
-  int r = 0;
-  for (; r + 4 <= rows; r += 4) {  // four rows at a time: the sums are the same, they stay in registers longer
-    const double *a = slots.rows.row(r).data(), *b = slots.rows.row(r + 1).data(), *c = slots.rows.row(r + 2).data(),
-                 *d = slots.rows.row(r + 3).data();
-    for (std::size_t i = 0; i < n; ++i) m[i] = (((m[i] + a[i]) + b[i]) + c[i]) + d[i];
-  }
-  for (; r < rows; ++r) {
-    const double* a = slots.rows.row(r).data();
-    for (std::size_t i = 0; i < n; ++i) m[i] += a[i];
-  }
+  std::vector<double> mean = weighted_rows(slots.rows, std::vector<double>(at(rows), 1.0), slots.size());
   for (double& x : mean) x /= rows;
   return mean;
 }

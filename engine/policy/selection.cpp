@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "policy/rules.h"
 
@@ -41,6 +42,13 @@ std::vector<int> unprotected(const HeadDecision& head) {
 /// keep = all slots that are not in gone.
 void keep_the_rest(HeadDecision& head) {
   const int n = head.slots().size();
+  if (head.gone.size() <= 1) {
+    head.keep.resize(at(n) - head.gone.size());
+    const int left_out = head.gone.empty() ? n : head.gone.front();
+    std::iota(head.keep.begin(), head.keep.begin() + left_out, 0);
+    std::iota(head.keep.begin() + left_out, head.keep.end(), left_out + 1);
+    return;
+  }
   std::vector<char> goes(at(n), 0);
   for (const int i : head.gone) goes[at(i)] = 1;
   head.keep.clear();
@@ -60,13 +68,20 @@ std::vector<char> protected_mask(const SlotState& slots, const Protection& prote
 
 void TopSelection::select(HeadDecision& head, int) const {
   const int n = head.slots().size();
-  std::vector<int> free = unprotected(head);
   const int over = n - head.budget.value_or(n);
-  const std::size_t n_gone = over <= 0 ? 0 : std::min(free.size(), at(std::max(over, at_least_)));
+  const int wanted = over <= 0 ? 0 : std::max(over, at_least_);
   const GoesBefore goes_before(head);
-  if (n_gone == 1) {
-    head.gone.assign(1, *std::ranges::min_element(free, goes_before));
-  } else if (n_gone > 0) {
+  if (wanted == 1) {  // the usual step
+    int first = -1;
+    for (int i = 0; i < n; ++i)
+      if (!head.is_protected[at(i)] && (first < 0 || goes_before(i, first))) first = i;
+    head.gone.assign(first < 0 ? 0 : 1, first);
+    keep_the_rest(head);
+    return;
+  }
+  std::vector<int> free = unprotected(head);
+  const std::size_t n_gone = std::min(free.size(), at(wanted));
+  if (n_gone > 0) {
     std::ranges::nth_element(free, free.begin() + static_cast<std::ptrdiff_t>(n_gone) - 1, goes_before);
     head.gone.assign(free.begin(), free.begin() + static_cast<std::ptrdiff_t>(n_gone));
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/vector_math.h"
 
 namespace kvscope {
 namespace {
@@ -13,14 +14,6 @@ namespace {
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// ln(exp(x) + exp(y)); -inf stands for an empty sum.
-double log_add_exp(double x, double y) {
-  const double top = std::max(x, y);
-  const double distance = std::abs(x - y);
-  if (!(distance < std::numeric_limits<double>::infinity())) return top == kMinusInf || std::isnan(distance) ? x + y : top;
-  return top + std::log(1.0 + std::exp(-distance));
-}
 
 /// abar [n] from a [group, n].
 void reduce_group(std::span<const double> a, int group, int n, GroupReduce how, std::span<double> abar) {
@@ -39,8 +32,12 @@ void reduce_group(std::span<const double> a, int group, int n, GroupReduce how, 
 /// lS <- logaddexp(ln alpha + lS, ln(1 - alpha) + z) for every finite z.
 void update_ema(SlotState& state, double alpha, int group, std::span<const double> z) {
   const double ln_keep = std::log(alpha), ln_new = std::log1p(-alpha);
+  std::vector<double> updated(state.ema), news(z.begin(), z.end());
+  for (double& x : updated) x += ln_keep;
+  for (double& x : news) x += ln_new;
+  log_add_exp_all(updated, news);
   for (std::size_t x = 0; x < z.size(); ++x)
-    if (z[x] != kMinusInf) state.ema[x] = log_add_exp(ln_keep + state.ema[x], ln_new + z[x]);
+    if (z[x] != kMinusInf) state.ema[x] = updated[x];
   for (int i = 0; i < state.size(); ++i)
     if (z[at(i * group)] != kMinusInf) ++state.ema_n[at(i)];
 }
@@ -256,10 +253,13 @@ std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan
     if (m.decayed) state.decayed[at(m.target)] = *m.decayed;
   }
   for (const int i : plan.to_residual) state.residual[at(i)] = 1;
-  std::vector<int> keep;
-  keep.reserve(gone.size());
-  for (int i = 0; i < state.size(); ++i)
-    if (!gone[at(i)]) keep.push_back(i);
+  std::vector<int> keep(gone.size());
+  std::size_t n_kept = 0;
+  for (int i = 0; i < state.size(); ++i) {
+    keep[n_kept] = i;
+    n_kept += !gone[at(i)];
+  }
+  keep.resize(n_kept);
   keep_slots(state, keep);
   return keep;
 }
@@ -301,15 +301,20 @@ std::vector<double> log_scores(const SlotState& state, Predict predict, int grou
   std::vector<int> seen(size, 0);
   for (int r = 0; r < state.z_rows.rows(); ++r)
     for (std::size_t x = 0; x < size; ++x) top[x] = std::max(top[x], state.z_rows.row(r)[x]);
+  std::vector<double> share(size);
   for (int r = 0; r < state.z_rows.rows(); ++r) {
     const std::span<const double> row = state.z_rows.row(r);
+    for (std::size_t x = 0; x < size; ++x) share[x] = row[x] - top[x];
+    exp_all(share);
     for (std::size_t x = 0; x < size; ++x) {
-      if (row[x] == kMinusInf) continue;
-      total[x] += std::exp(row[x] - top[x]);
-      ++seen[x];
+      const bool scored = row[x] != kMinusInf;
+      total[x] += scored ? share[x] : 0.0;
+      seen[x] += scored;
     }
   }
-  for (std::size_t x = 0; x < size; ++x) top[x] += std::log(total[x] / seen[x]);
+  for (std::size_t x = 0; x < size; ++x) total[x] /= seen[x];
+  log_all(total);
+  for (std::size_t x = 0; x < size; ++x) top[x] += total[x];
   return top;
 }
 
@@ -322,8 +327,12 @@ std::vector<double> log_normalisers(const SlotState& state, std::span<const doub
   std::vector<double> log_z(at(group), kMinusInf), total(at(group), 0.0);
   for (int i = 0; i < state.size(); ++i)
     for (int g = 0; g < group; ++g) log_z[at(g)] = std::max(log_z[at(g)], lshat[at(i * group + g)]);
+  std::vector<double> share(lshat.begin(), lshat.end());
   for (int i = 0; i < state.size(); ++i)
-    for (int g = 0; g < group; ++g) total[at(g)] += state.votes[at(i)] * std::exp(lshat[at(i * group + g)] - log_z[at(g)]);
+    for (int g = 0; g < group; ++g) share[at(i * group + g)] -= log_z[at(g)];
+  exp_all(share);
+  for (int i = 0; i < state.size(); ++i)
+    for (int g = 0; g < group; ++g) total[at(g)] += state.votes[at(i)] * share[at(i * group + g)];
   for (int g = 0; g < group; ++g) log_z[at(g)] += std::log(total[at(g)]);
   return log_z;
 }

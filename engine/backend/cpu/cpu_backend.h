@@ -58,7 +58,7 @@ class CpuBackend final : public Backend {
   bool pack_keys(const PromptAttentionJob& job);
   void prompt_logits(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long ldz);
   void attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, Scratch& scratch);
-  void combine_one(const CombineJob& job);
+  void combine_one(const CombineJob& job, std::span<double> sum);
   std::size_t width() const { return static_cast<std::size_t>(config_.head_dim); }
 
   ModelConfig config_;

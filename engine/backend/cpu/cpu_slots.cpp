@@ -82,19 +82,19 @@ void CpuBackend<T>::combine(std::span<const CombineJob> jobs) {
   const int n = static_cast<int>(caches.size());
   if (n == 0) return;
   pool_.parallel_for(n, grain_for(work / n, 1), [&](int begin, int end) {
+    std::vector<double> sum(width());
     for (int c = begin; c < end; ++c) {
       for (const CombineJob& job : jobs) {
-        if (job.kv == caches[static_cast<std::size_t>(c)]) combine_one(job);
+        if (job.kv == caches[static_cast<std::size_t>(c)]) combine_one(job, sum);
       }
     }
   });
 }
 
 template <class T>
-void CpuBackend<T>::combine_one(const CombineJob& job) {
+void CpuBackend<T>::combine_one(const CombineJob& job, std::span<double> sum) {
   HeadKv& kv = *job.kv;
   KVSCOPE_ASSERT(job.target >= 0 && job.target < kv.n_slots);
-  std::vector<double> sum(width());
   const auto merge = [&](T* rows, std::span<const double> weights, double scale) {
     if (weights.empty()) return;
     KVSCOPE_ASSERT(weights.size() == job.members.size());
@@ -102,7 +102,9 @@ void CpuBackend<T>::combine_one(const CombineJob& job) {
     for (std::size_t i = 0; i < job.members.size(); ++i) {
       KVSCOPE_ASSERT(job.members[i] >= 0 && job.members[i] < kv.n_slots);
       const T* row = rows + static_cast<std::size_t>(job.members[i]) * width();
-      for (std::size_t j = 0; j < width(); ++j) sum[j] += weights[i] * static_cast<double>(row[j]);
+      const double weight = weights[i];
+      double* const s = sum.data();
+      for (std::size_t j = 0, n = width(); j < n; ++j) s[j] += weight * static_cast<double>(row[j]);
     }
     T* target = rows + static_cast<std::size_t>(job.target) * width();
     for (std::size_t j = 0; j < width(); ++j) target[j] = static_cast<T>(scale * sum[j]);
@@ -116,42 +118,42 @@ void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::sp
   KVSCOPE_ASSERT(out.size() == from.size() * to.size());
   if (out.empty()) return;
   const Kernels<double>& wide = cpu::kernels<double>(kernels_.isa);
-  struct Rows {
-    explicit Rows(std::size_t n, std::size_t width)
-        : rows(std::make_unique_for_overwrite<double[]>(n * (width + 1))), norms(rows.get() + n * width) {}
-    std::unique_ptr<double[]> rows;  // [n, width], then the norms [n]
-    double* norms;
+  const int d_head = config_.head_dim, rows = static_cast<int>(from.size());
+  const auto key = [&](int slot) {
+    KVSCOPE_ASSERT(slot >= 0 && slot < kv.n_slots);
+    return kv.k.as<T>() + static_cast<std::size_t>(slot) * width();
   };
-  const auto gather = [&](std::span<const int> which) {
-    Rows gathered(which.size(), width());
-    for (std::size_t i = 0; i < which.size(); ++i) {
-      KVSCOPE_ASSERT(which[i] >= 0 && which[i] < kv.n_slots);
-      wide.convert(kv.k.as<T>() + static_cast<std::size_t>(which[i]) * width(), dtype(), config_.head_dim,
-                   gathered.rows.get() + i * width());
-      gathered.norms[i] = std::sqrt(wide.sum_of_squares(gathered.rows.get() + i * width(), config_.head_dim));
-    }
-    return gathered;
-  };
-  const Rows a = gather(from), b = gather(to);
-  const int rows = static_cast<int>(from.size()), cols = static_cast<int>(to.size()), tiles = (rows + kDirectRows - 1) / kDirectRows;
-  pool_.parallel_for(tiles, grain_for(static_cast<double>(kDirectRows) * cols * config_.head_dim, 1), [&](int begin, int end) {
+  // the rows [from] widened, their norms, the norms [to]
+  const auto scratch = std::make_unique_for_overwrite<double[]>(from.size() * (width() + 1) + to.size());
+  double *const x = scratch.get(), *const x_norm = x + from.size() * width(), *const norm = x_norm + from.size();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    wide.convert(key(from[i]), dtype(), d_head, x + i * width());
+    x_norm[i] = std::sqrt(kernels_.sum_of_squares(key(from[i]), d_head));
+  }
+  for (std::size_t j = 0; j < to.size(); ++j) norm[j] = std::sqrt(kernels_.sum_of_squares(key(to[j]), d_head));
+  const int tiles = (rows + kDirectRows - 1) / kDirectRows;
+  pool_.parallel_for(tiles, grain_for(static_cast<double>(kDirectRows) * static_cast<double>(to.size()) * d_head, 1), [&](int begin, int end) {
     for (int t = begin; t < end; ++t) {
       const int r = t * kDirectRows;
+      double* const y = out.data() + static_cast<std::size_t>(r) * to.size();
       Dots<double> d;
-      d.x = a.rows.get() + static_cast<std::size_t>(r) * width();
+      d.x = x + static_cast<std::size_t>(r) * width();
       d.rows = std::min(kDirectRows, rows - r);
-      d.w = b.rows.get();
-      d.w_type = DType::f64;
-      d.cols = cols;
-      d.ldx = d.ldw = d.k = config_.head_dim;
-      d.y = out.data() + static_cast<std::size_t>(r) * to.size();
-      d.ldy = cols;
-      wide.dots(d);
+      d.w_type = dtype();
+      d.ldx = d.ldw = d.k = d_head;
+      d.ldy = static_cast<long>(to.size());
+      for (std::size_t j = 0; j < to.size(); j += static_cast<std::size_t>(d.cols)) {  // slots that are neighbours in one go
+        d.cols = 1;
+        while (j + static_cast<std::size_t>(d.cols) < to.size() && to[j + static_cast<std::size_t>(d.cols)] == to[j] + d.cols) ++d.cols;
+        d.w = key(to[j]);
+        d.y = y + j;
+        wide.dots(d);
+      }
       for (int i = 0; i < d.rows; ++i) {
-        for (int j = 0; j < cols; ++j) {
-          const double norms = a.norms[r + i] * b.norms[j];
-          double& y = d.y[static_cast<long>(i) * cols + j];
-          y = norms > 0 ? y / norms : 0.0;
+        for (std::size_t j = 0; j < to.size(); ++j) {
+          const double norms = x_norm[r + i] * norm[j];
+          double& cosine = y[static_cast<std::size_t>(i) * to.size() + j];
+          cosine = norms > 0 ? cosine / norms : 0.0;
         }
       }
     }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/vector_math.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "core/error.h"
+
+namespace kvscope {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kShift = 0x1.8p52;  // x + kShift holds round(x) in its low bits
+constexpr double kLog2e = 0x1.71547652b82fep+0;
+constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;  // n kLn2High is exact for |n| < 2^20
+constexpr std::uint64_t kMantissa = 0x000fffffffffffffu, kOneBits = 0x3ff0000000000000u;
+
+/// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2) / 2, and e^r by its Taylor series: the first term left out is below 2^-58.
+[[gnu::always_inline]] inline double exp_one(double x) {
+  double y = x < -708.3 ? -708.3 : x;
+  y = y > 709.7 ? 709.7 : y;
+  const double shifted = y * kLog2e + kShift;
+  const double n = shifted - kShift;
+  const double r = (y - n * kLn2High) - n * kLn2Low;
+  double p = 1.0 / 6227020800;
+  p = p * r + 1.0 / 479001600;
+  p = p * r + 1.0 / 39916800;
+  p = p * r + 1.0 / 3628800;
+  p = p * r + 1.0 / 362880;
+  p = p * r + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  p = 1.0 + (r + r * r * p);
+  const std::uint64_t power = std::bit_cast<std::uint64_t>(shifted) - std::bit_cast<std::uint64_t>(kShift);  // n, as an integer
+  const double scale = std::bit_cast<double>((power + 1023) << 52);
+  const double z = x > 709.7 ? kInf : p * scale;
+  return x < -708.3 ? 0.0 : z;
+}
+
+/// x = 2^e m with m in [sqrt(1/2), sqrt(2)); ln m = 2 atanh(f), f = (m - 1) / (m + 1), |f| < 0.1716.
+[[gnu::always_inline]] inline double log_one(double x) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
+  double m = std::bit_cast<double>((bits & kMantissa) | kOneBits);
+  // the exponent as a double: its bits in the low end of kShift
+  double e = std::bit_cast<double>((bits >> 52) | std::bit_cast<std::uint64_t>(kShift)) - (kShift + 1023);
+  const bool high = m > 0x1.6a09e667f3bcdp+0;
+  m = high ? 0.5 * m : m;
+  e = high ? e + 1 : e;
+  const double f = (m - 1) / (m + 1), s = f * f;
+  double p = 1.0 / 21;
+  p = p * s + 1.0 / 19;
+  p = p * s + 1.0 / 17;
+  p = p * s + 1.0 / 15;
+  p = p * s + 1.0 / 13;
+  p = p * s + 1.0 / 11;
+  p = p * s + 1.0 / 9;
+  p = p * s + 1.0 / 7;
+  p = p * s + 1.0 / 5;
+  p = p * s + 1.0 / 3;
+  const double y = e * kLn2High + (e * kLn2Low + (2 * f + 2 * f * (s * p)));
+  const double of_normal = x < kInf ? y : x;  // infinity and NaN stay
+  const double of_zero = x == 0 ? -kInf : of_normal;
+  return x < 0 ? kNan : of_zero;
+}
+
+}  // namespace
+
+KVSCOPE_EVERY_WIDTH void exp_all(std::span<double> x) {
+  double* const p = x.data();
+  const std::size_t n = x.size();
+  for (std::size_t i = 0; i < n; ++i) p[i] = exp_one(p[i]);
+}
+
+KVSCOPE_EVERY_WIDTH void log_all(std::span<double> x) {
+  double* const p = x.data();
+  const std::size_t n = x.size();
+  for (std::size_t i = 0; i < n; ++i) p[i] = log_one(p[i]);
+}
+
+KVSCOPE_EVERY_WIDTH void log_add_exp_all(std::span<double> x, std::span<const double> y) {
+  KVSCOPE_ASSERT(x.size() == y.size());
+  constexpr std::size_t kBlock = 128;
+  double d[kBlock], top[kBlock];
+  for (std::size_t first = 0; first < x.size(); first += kBlock) {  // in passes: one loop with all of it runs half as fast
+    const std::size_t n = std::min(kBlock, x.size() - first);
+    double* const p = x.data() + first;
+    const double* const q = y.data() + first;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double a = p[i], b = q[i];
+      top[i] = a > b ? a : b;
+      const double distance = a > b ? b - a : a - b;
+      d[i] = a == b ? 0.0 : distance;  // both the same infinity too
+    }
+    for (std::size_t i = 0; i < n; ++i) d[i] = exp_one(d[i]);
+    for (std::size_t i = 0; i < n; ++i) d[i] = log_one(1.0 + d[i]);
+    for (std::size_t i = 0; i < n; ++i) p[i] = top[i] + d[i];
+  }
+}
+
+KVSCOPE_EVERY_WIDTH void weighted_sum(std::span<const double* const> rows, std::span<const double> weights, std::span<double> out) {
+  KVSCOPE_ASSERT(rows.size() == weights.size());
+  double* __restrict const s = out.data();
+  const std::size_t n = out.size();
+  std::fill(out.begin(), out.end(), 0.0);
+  std::size_t r = 0;
+  for (; r + 4 <= rows.size(); r += 4) {  // four rows at a time: the sums are the same, they stay in registers longer
+    const double *a = rows[r], *b = rows[r + 1], *c = rows[r + 2], *d = rows[r + 3];
+    const double wa = weights[r], wb = weights[r + 1], wc = weights[r + 2], wd = weights[r + 3];
+    for (std::size_t i = 0; i < n; ++i) s[i] = (((s[i] + wa * a[i]) + wb * b[i]) + wc * c[i]) + wd * d[i];
+  }
+  for (; r < rows.size(); ++r) {
+    const double* a = rows[r];
+    const double wa = weights[r];
+    for (std::size_t i = 0; i < n; ++i) s[i] += wa * a[i];
+  }
+}
+
+}  // namespace kvscope

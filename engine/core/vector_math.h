@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+// Elementary functions over arrays, several numbers at a time, in doubles. Every number gets the same operations in the same order whatever its
+// neighbours and whatever the processor (wider vectors, no fused multiply-add), so results are the same bits everywhere.
+
+/// Compiled once for every width of vectors and chosen when the program starts. Not under sanitizers, whose run time is not up by then.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define KVSCOPE_EVERY_WIDTH __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define KVSCOPE_EVERY_WIDTH
+#endif
+
+namespace kvscope {
+
+/// x = e^x. Relative error below 3e-16; 0 below -708.3 (no subnormal results), infinity above 709.7, NaN stays NaN.
+void exp_all(std::span<double> x);
+/// x = ln x for normal numbers, relative error below 5e-16 (around 1 too); ln 0 = -infinity, infinity and NaN stay, a negative x gives NaN.
+void log_all(std::span<double> x);
+/// x = ln(e^x + e^y), where e^-infinity is 0; NaN in either gives NaN.
+void log_add_exp_all(std::span<double> x, std::span<const double> y);
+/// out[i] = sum over r of weights[r] rows[r][i], r ascending from 0.
+void weighted_sum(std::span<const double* const> rows, std::span<const double> weights, std::span<double> out);
+
+}  // namespace kvscope

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/vector_math.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace kvscope {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// Random numbers of several sizes; the length is no multiple of any vector's.
+std::vector<double> numbers(double low, double high) {
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> draw(low, high);
+  std::vector<double> out(4099);
+  for (double& x : out) x = draw(random);
+  return out;
+}
+
+TEST(VectorMath, ExpIsTheLibrarysToThreeTimesTenToTheMinusSixteen) {
+  double worst = 0;
+  for (const double range : {1e-8, 1.0, 40.0, 708.0}) {
+    const std::vector<double> x = numbers(-range, range);
+    std::vector<double> y = x;
+    exp_all(y);
+    for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(y[i] / std::exp(x[i]) - 1));
+  }
+  RecordProperty("worst relative error", std::to_string(worst));
+  EXPECT_LT(worst, 3e-16 + std::numeric_limits<double>::epsilon());  // the library's own last bit
+}
+
+TEST(VectorMath, LogIsTheLibrarysAroundOneToo) {
+  double worst = 0;
+  for (const auto& [low, high] : {std::pair{1e-300, 1e-290}, {0.0, 1.0}, {0.999, 1.001}, {1.0, 2.0}, {0.0, 1e300}}) {
+    const std::vector<double> x = numbers(low, high);
+    std::vector<double> y = x;
+    log_all(y);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (x[i] != 1) worst = std::max(worst, std::abs(y[i] / std::log(x[i]) - 1));
+  }
+  EXPECT_LT(worst, 5e-16 + std::numeric_limits<double>::epsilon());
+}
+
+TEST(VectorMath, EdgesAreThoseOfTheFunctions) {
+  std::vector<double> e = {0, kInf, -kInf, NAN, 709.9, -710};
+  exp_all(e);
+  EXPECT_EQ(e[0], 1);
+  EXPECT_EQ(e[1], kInf);
+  EXPECT_EQ(e[2], 0);
+  EXPECT_TRUE(std::isnan(e[3]));
+  EXPECT_EQ(e[4], kInf);
+  EXPECT_EQ(e[5], 0);
+  std::vector<double> l = {1, 0, kInf, -1, NAN};
+  log_all(l);
+  EXPECT_EQ(l[0], 0);
+  EXPECT_EQ(l[1], -kInf);
+  EXPECT_EQ(l[2], kInf);
+  EXPECT_TRUE(std::isnan(l[3]));
+  EXPECT_TRUE(std::isnan(l[4]));
+}
+
+TEST(VectorMath, LogAddExpAddsShares) {
+  const std::vector<double> a = numbers(-800, 800), b = numbers(-2, 3);
+  std::vector<double> sum = a;
+  log_add_exp_all(sum, b);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double top = std::max(a[i], b[i]);
+    const double expected = top + std::log1p(std::exp(-std::abs(a[i] - b[i])));
+    EXPECT_NEAR(sum[i], expected, 1e-15 * std::max(1.0, std::abs(expected)));
+  }
+  std::vector<double> edges = {-kInf, -kInf, 2, NAN, 5};
+  log_add_exp_all(edges, std::vector<double>{-kInf, 3, -kInf, 0, 5});
+  EXPECT_EQ(edges[0], -kInf);
+  EXPECT_EQ(edges[1], 3);
+  EXPECT_EQ(edges[2], 2);
+  EXPECT_TRUE(std::isnan(edges[3]));
+  EXPECT_DOUBLE_EQ(edges[4], 5 + std::log(2.0));
+}
+
+TEST(VectorMath, ANumbersResultDoesNotDependOnItsPlace) {
+  const std::vector<double> x = numbers(-30, 30);
+  std::vector<double> all = x;
+  exp_all(all);
+  for (std::size_t i = 0; i < x.size(); i += 97) {
+    std::vector<double> alone = {x[i]};
+    exp_all(alone);
+    EXPECT_EQ(alone[0], all[i]);
+  }
+}
+
+TEST(VectorMath, WeightedSumAddsRowsInOrder) {
+  for (const std::size_t n_rows : {0u, 1u, 3u, 4u, 9u}) {
+    std::vector<std::vector<double>> rows;
+    std::vector<const double*> pointers;
+    std::vector<double> weights;
+    for (std::size_t r = 0; r < n_rows; ++r) {
+      rows.push_back(numbers(0, 1.0 + static_cast<double>(r)));
+      weights.push_back(1 + 0.1 * static_cast<double>(r));
+    }
+    for (const auto& row : rows) pointers.push_back(row.data());
+    std::vector<double> out(4099, 99), expected(4099, 0.0);
+    for (std::size_t r = 0; r < n_rows; ++r)
+      for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += weights[r] * rows[r][i];
+    weighted_sum(pointers, weights, out);
+    EXPECT_EQ(out, expected);
+  }
+}
+
+}  // namespace
+}  // namespace kvscope
