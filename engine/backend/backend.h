@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 #include "backend/buffer.h"
 #include "core/config.h"
 #include "core/dtype.h"
+#include "core/group_reduce.h"
 
 namespace kvscope {
 
@@ -50,6 +52,28 @@ struct AttentionJob {
   bool rotate_by_index = false;           // keys are stored unrotated: rotate the key in cache index j to j before use (q is already rotated)
 };
 
+/// Sums over the M query rows of one prompt attention, for every slot j of every KV head. abar_r[j] is row r's probability of slot j, its group of
+/// query heads reduced to one; 0 where row r does not see j. Host arrays [n_kv_heads, stride], stride >= first + M; a sum goes on from what is there.
+struct ColumnSums {
+  GroupReduce reduce = GroupReduce::mean;
+  std::size_t stride = 0;
+  double* sum = nullptr;                   // sum_j += sum over r of abar_r[j]; nullptr: not wanted
+  double* sum_sq = nullptr;                // the same of abar_r[j]^2
+  struct Decayed {
+    double lambda = 1;
+    double* sum = nullptr;                 // d_j = lambda^M d_j + sum over r of lambda^(M - 1 - r) abar_r[j]
+  };
+  std::span<const Decayed> decayed = {};
+  int hit_rows = 0;                        // the last so many rows are looked at for hits: abar_r[j] >= 1 / (slots that row r sees)
+  std::uint64_t* hits = nullptr;           // [n_kv_heads, ceil(hit_rows / 64), stride], written: bit b of word w is row M - hit_rows + 64 w + b
+};
+
+/// Probability outside a row's first `sinks` and last `recent` slots, summed over the rows and the group.
+struct OutsideSum {
+  int sinks = 0, recent = 0;
+  double* sum = nullptr;                   // [n_kv_heads] host, goes on from what is there
+};
+
 /// Causal attention of M consecutive query rows of one layer, all heads, over the keys seen so far (their own included).
 struct PromptAttentionJob {
   std::span<const std::vector<KvSegment>> slots;  // [n_kv_heads], each at least first + M slots long
@@ -57,8 +81,12 @@ struct PromptAttentionJob {
   int rows = 0;                            // M
   const void* q = nullptr;                 // [M, n_heads, head_dim], rotated
   void* out = nullptr;                     // [M, n_heads, head_dim]
-  void* probabilities = nullptr;           // [n_heads, M, first + M] of dtype(), zero above the diagonal; or nullptr
-  void* logits = nullptr;                  // [n_heads, M, first + M] of dtype(), -inf above the diagonal; or nullptr
+  int probability_rows = 0;                // how many of the last rows get their probabilities written
+  void* probabilities = nullptr;           // [n_heads, probability_rows, first + M] of dtype(), zero above the diagonal
+  int logit_rows = 0;
+  void* logits = nullptr;                  // [n_heads, logit_rows, first + M] of dtype(), -inf above the diagonal
+  std::span<const ColumnSums> columns = {};
+  std::span<const OutsideSum> outside = {};
 };
 
 /// row `target` of k (and v) becomes scale * sum_i weights[i] * row members[i]; the other rows stay.

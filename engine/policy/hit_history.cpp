@@ -2,6 +2,7 @@
 #include "policy/hit_history.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/error.h"
 
@@ -12,7 +13,10 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-HitHistory::HitHistory(int window) : window_(window), words_((window + 63) / 64) { KVSCOPE_ASSERT(window > 0); }
+HitHistory::HitHistory(int window, int slots)
+    : window_(window), words_((window + 63) / 64), bits_(at(slots) * at(words_)), counts_(at(slots)) {
+  KVSCOPE_ASSERT(window > 0);
+}
 
 void HitHistory::append_slot() {
   bits_.insert(bits_.end(), at(words_), 0);
@@ -32,6 +36,23 @@ void HitHistory::push(std::span<const double> row, double threshold) {
   }
   next_ = (next_ + 1) % window_;
   rows_ = std::min(rows_ + 1, window_);
+}
+
+void HitHistory::push_rows(std::span<const std::uint64_t> rows, int n) {
+  KVSCOPE_ASSERT(rows.size() == counts_.size() && window_ > 0 && n <= 64);
+  for (int done = 0; done < n;) {  // what goes into one word
+    const int bit = next_ % 64, count = std::min({n - done, 64 - bit, window_ - next_});
+    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - count);
+    std::uint64_t* word = bits_.data() + next_ / 64;
+    for (std::size_t i = 0; i < rows.size(); ++i, word += words_) {
+      const std::uint64_t hits = (rows[i] >> done) & mask;
+      counts_[i] += std::popcount(hits) - std::popcount((*word >> bit) & mask);
+      *word = (*word & ~(mask << bit)) | hits << bit;
+    }
+    next_ = (next_ + count) % window_;
+    rows_ = std::min(rows_ + count, window_);
+    done += count;
+  }
 }
 
 void HitHistory::keep(std::span<const SlotRun> runs, int n_kept) {

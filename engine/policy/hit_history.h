@@ -14,7 +14,7 @@ namespace kvscope {
 class HitHistory {
  public:
   HitHistory() = default;
-  explicit HitHistory(int window);
+  explicit HitHistory(int window, int slots = 0);
 
   int window() const { return window_; }
   int slots() const { return static_cast<int>(counts_.size()); }
@@ -25,6 +25,8 @@ class HitHistory {
   void append_slot();
   /// A new newest row: the first row.size() slots are hit where row[i] >= threshold, the others are not.
   void push(std::span<const double> row, double threshold);
+  /// n <= 64 new rows at once: bit r of rows[slot] says whether row r hit the slot, the last row newest. One entry per slot.
+  void push_rows(std::span<const std::uint64_t> rows, int n);
   /// Slots [0, n_kept) remain.
   void keep(std::span<const SlotRun> runs, int n_kept);
   /// The same rows, of which only the last `window` count (not more than this history has).

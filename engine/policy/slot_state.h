@@ -6,13 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "core/group_reduce.h"
 #include "policy/hit_history.h"
 #include "policy/row_ring.h"
 
 namespace kvscope {
-
-/// How the query heads of a group become one row: abar_i = reduce over g of a_{g,i} (POLICIES.md section 1).
-enum class GroupReduce : std::uint8_t { mean, max, sum };
 
 /// Which statistics a policy reads. What nobody asked for is not kept.
 struct StatNeeds {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "runtime/key_norms.h"
 #include "runtime/value_l1.h"
@@ -75,108 +76,114 @@ class PromptRun::Site final : public AttentionSite {
     std::vector<std::vector<KvSegment>> slots;
     for (int h = 0; h < c.n_kv_heads; ++h) slots.push_back(layer.history.segments(h));
 
-    const bool last_chunk = n == n_total_;
-    int rows_wanted = last_chunk ? 1 : 0;
-    bool sums = !run_.needs_.outside.empty();
-    for (const auto& columns : run_.needs_.columns) {
-      sums |= columns.any_sums();
-      rows_wanted = std::max(rows_wanted, columns.last_rows() - (n_total_ - n));
+    // how many of the last rows of this chunk somebody looks at
+    const int after = n_total_ - n;
+    const bool last_chunk = after == 0;
+    const auto of_chunk = [&](int last_rows) { return std::clamp(std::min(last_rows, n_total_) - after, 0, rows.rows); };
+    int p_rows = last_chunk ? 1 : 0;
+    for (const auto& columns : run_.needs_.columns) p_rows = std::max(p_rows, of_chunk(columns.rows));
+    const int z_rows = of_chunk(run_.needs_.z_rows);
+    const std::size_t row = static_cast<std::size_t>(c.n_heads) * n;
+    for (const auto& [count, buffer] : {std::pair{p_rows, &run_.probabilities_}, std::pair{z_rows, &run_.z_}}) {
+      if (buffer->bytes() < count * row * element) *buffer = b.allocate(count * row * element);
     }
-    const int z_wanted = run_.needs_.z_rows - (n_total_ - n);
-    const bool want_p = sums || rows_wanted > 0, want_z = z_wanted > 0;
-    const std::size_t count = static_cast<std::size_t>(c.n_heads) * rows.rows * n;
-    for (const auto& [want, buffer] : {std::pair{want_p, &run_.probabilities_}, std::pair{want_z, &run_.z_}}) {
-      if (want && buffer->bytes() < count * element) *buffer = b.allocate(count * element);
+    std::vector<ColumnSums> columns;
+    std::array<std::vector<ColumnSums::Decayed>, 3> decayed;
+    std::size_t n_hits = 0;
+    for (std::size_t how = 0; how < layer.by_reduce.size(); ++how) {
+      const PromptNeeds::Columns& want = run_.needs_.columns[how];
+      Columns& out = layer.by_reduce[how];
+      const int hit_rows = of_chunk(want.hits);
+      if (!want.any_sums() && hit_rows == 0) continue;
+      for (std::size_t x = 0; x < want.lambdas.size(); ++x) decayed[how].push_back({want.lambdas[x], out.decayed[x].data()});
+      columns.push_back({.reduce = static_cast<GroupReduce>(how),
+                         .stride = static_cast<std::size_t>(n_total_),
+                         .sum = want.sum ? out.sum.data() : nullptr,
+                         .sum_sq = want.sum_sq ? out.sum_sq.data() : nullptr,
+                         .decayed = decayed[how],
+                         .hit_rows = hit_rows});
+      if (hit_rows > 0) n_hits += static_cast<std::size_t>(c.n_kv_heads) * n_total_;
     }
+    run_.hits_.resize(std::max(run_.hits_.size(), n_hits));
+    std::uint64_t* hits = run_.hits_.data();
+    for (ColumnSums& sums : columns)
+      if (sums.hit_rows > 0) sums.hits = std::exchange(hits, hits + static_cast<std::size_t>(c.n_kv_heads) * n_total_);
+    std::vector<OutsideSum> outside;
+    for (std::size_t x = 0; x < layer.outside.size(); ++x)
+      outside.push_back({run_.needs_.outside[x].sinks, run_.needs_.outside[x].recent, layer.outside[x].data()});
+
     b.attend_prompt({.slots = slots,
                      .first = first_,
                      .rows = rows.rows,
                      .q = rows.q,
                      .out = rows.out,
-                     .probabilities = want_p ? run_.probabilities_.data() : nullptr,
-                     .logits = want_z ? run_.z_.data() : nullptr});
-    run_.host_.resize(std::max(run_.host_.size(), count));
-    const std::span<double> host(run_.host_.data(), count);
-    if (want_p) {
-      b.to_double(host, run_.probabilities_.data());
-      gather_probabilities(layer, host, rows.rows, n);
+                     .probability_rows = p_rows,
+                     .probabilities = run_.probabilities_.data(),
+                     .logit_rows = z_rows,
+                     .logits = run_.z_.data(),
+                     .columns = columns,
+                     .outside = outside});
+    run_.host_.resize(std::max(run_.host_.size(), std::max(p_rows, z_rows) * row));
+    keep_hits(layer, columns, n);
+    if (p_rows > 0) {
+      const std::span<double> p(run_.host_.data(), p_rows * row);
+      b.to_double(p, run_.probabilities_.data());
+      keep_rows(layer, p, p_rows, n);
+      if (last_chunk) keep_last(layer, rows, p, p_rows, n);
     }
-    if (last_chunk) {
-      keep_last(layer, rows, host, n);
-    }
-    if (want_z) {
-      b.to_double(host, run_.z_.data());
-      gather_logits(layer, host, rows.rows, n);
+    if (z_rows > 0) {
+      const std::span<double> z(run_.host_.data(), z_rows * row);
+      b.to_double(z, run_.z_.data());
+      keep_logits(layer, z, z_rows, n);
     }
   }
 
  private:
-  // p [n_heads, rows, n]
-  void gather_probabilities(Layer& layer, std::span<const double> p, int rows, int n) {
-    const ModelConfig& c = run_.config_;
-    const std::size_t head_stride = static_cast<std::size_t>(rows) * n;
-    std::vector<double> abar(n);
-    for (int h = 0; h < c.n_kv_heads; ++h) {
-      const double* group_p = p.data() + head_stride * c.group() * h;
-      gather_outside(layer.heads[h], group_p, rows, n);
-      for (int how = 0; how < 3; ++how) {
-        const PromptNeeds::Columns& want = run_.needs_.columns[how];
-        if (!want.any_sums() && want.last_rows() == 0) continue;
-        Columns& out = layer.heads[h].by_reduce[how];
-        for (int r = 0; r < rows; ++r) {
-          const int visible = first_ + r + 1;
-          const int row = first_ + r - (n_total_ - std::min(want.rows, n_total_));  // index among the last rows
-          const bool counts = first_ + r >= n_total_ - want.hits;
-          if (!want.any_sums() && row < 0 && !counts) continue;
-          reduce_group(group_p + static_cast<std::size_t>(r) * n, head_stride, c.group(), visible, static_cast<GroupReduce>(how), abar.data());
-          if (want.sum) {
-            for (int i = 0; i < visible; ++i) out.sum[i] += abar[i];
-          }
-          if (want.sum_sq) {
-            for (int i = 0; i < visible; ++i) out.sum_sq[i] += abar[i] * abar[i];
-          }
-          for (std::size_t x = 0; x < want.lambdas.size(); ++x) {
-            for (int i = 0; i < visible; ++i) out.decayed[x][i] = want.lambdas[x] * out.decayed[x][i] + abar[i];
-          }
-          if (counts) out.hits.push(std::span<const double>(abar).first(visible), 1.0 / visible);
-          if (row >= 0) std::copy_n(abar.data(), visible, out.rows.data() + static_cast<std::size_t>(row) * n_total_);
-        }
+  void keep_hits(Layer& layer, std::span<const ColumnSums> columns, int n) {
+    for (const ColumnSums& sums : columns) {
+      for (int h = 0; h < run_.config_.n_kv_heads && sums.hit_rows > 0; ++h) {
+        std::uint64_t* rows = sums.hits + sums.stride * h;
+        std::fill(rows + n, rows + n_total_, 0);
+        layer.by_reduce[static_cast<std::size_t>(sums.reduce)].hits[h].push_rows({rows, sums.stride}, sums.hit_rows);
       }
     }
   }
 
-  // group_p [group, rows, n]
-  void gather_outside(Head& head, const double* group_p, int rows, int n) {
-    for (std::size_t x = 0; x < head.outside.size(); ++x) {
-      const StatNeeds::Outside& inside = run_.needs_.outside[x];
-      for (int g = 0; g < run_.config_.group(); ++g) {
+  // p [n_heads, rows, n]: abar of the last rows of the prompt
+  void keep_rows(Layer& layer, std::span<const double> p, int rows, int n) {
+    const ModelConfig& c = run_.config_;
+    const std::size_t head_stride = static_cast<std::size_t>(rows) * n;
+    for (std::size_t how = 0; how < layer.by_reduce.size(); ++how) {
+      const int w = std::min(run_.needs_.columns[how].rows, n_total_);
+      for (int h = 0; h < c.n_kv_heads; ++h) {
         for (int r = 0; r < rows; ++r) {
-          const double* row = group_p + (static_cast<std::size_t>(g) * rows + r) * n;
-          double sum = 0;
-          for (int i = inside.sinks; i <= first_ + r - inside.recent; ++i) sum += row[i];
-          head.outside[x] += sum;
+          const int position = n - rows + r, row = position - (n_total_ - w);
+          if (row < 0) continue;
+          reduce_group(p.data() + head_stride * c.group() * h + static_cast<std::size_t>(r) * n, head_stride, c.group(), position + 1,
+                       static_cast<GroupReduce>(how), layer.by_reduce[how].rows[h].data() + static_cast<std::size_t>(row) * n_total_);
         }
       }
     }
   }
 
   // z [n_heads, rows, n], -inf above the diagonal
-  void gather_logits(Layer& layer, std::span<const double> z, int rows, int n) {
+  void keep_logits(Layer& layer, std::span<const double> z, int rows, int n) {
     const ModelConfig& c = run_.config_;
     const int w = std::min(run_.needs_.z_rows, n_total_);
     for (int g = 0; g < c.n_heads; ++g) {
       Head& head = layer.heads[g / c.group()];
       for (int r = 0; r < rows; ++r) {
-        const int row = first_ + r - (n_total_ - w);
+        const int position = n - rows + r, row = position - (n_total_ - w);
         if (row < 0) continue;
         const double* from = z.data() + (static_cast<std::size_t>(g) * rows + r) * n;
         double* to = head.z.data() + (static_cast<std::size_t>(row) * c.group() + g % c.group()) * n_total_;
-        std::copy_n(from, first_ + r + 1, to);
+        std::copy_n(from, position + 1, to);
       }
     }
   }
 
-  void keep_last(Layer& layer, const LayerRows& rows, std::span<const double> p, int n) {
+  // p [n_heads, p_rows, n]
+  void keep_last(Layer& layer, const LayerRows& rows, std::span<const double> p, int p_rows, int n) {
     const ModelConfig& c = run_.config_;
     Backend& b = run_.backend_;
     const std::size_t bytes = size_of(b.dtype()) * c.q_dim(), offset = bytes * (rows.rows - 1);
@@ -184,7 +191,7 @@ class PromptRun::Site final : public AttentionSite {
     b.copy(layer.last_o.data(), static_cast<const std::byte*>(rows.out) + offset, bytes);
     layer.last_attention.resize(static_cast<std::size_t>(c.n_heads) * n);
     for (int g = 0; g < c.n_heads; ++g) {
-      std::copy_n(p.data() + (static_cast<std::size_t>(g) * rows.rows + rows.rows - 1) * n, n, layer.last_attention.data() + static_cast<std::size_t>(g) * n);
+      std::copy_n(p.data() + (static_cast<std::size_t>(g) * p_rows + p_rows - 1) * n, n, layer.last_attention.data() + static_cast<std::size_t>(g) * n);
     }
   }
 
@@ -250,19 +257,19 @@ void PromptRun::restart_at(int n, int n_total) {
   done_ = n;
   for (Layer& layer : layers_) {
     layer.history.truncate(std::min(n, layer.history.size()));
+    const std::size_t all = static_cast<std::size_t>(config_.n_kv_heads) * n_total;
+    for (std::size_t i = 0; i < layer.by_reduce.size(); ++i) {
+      const PromptNeeds::Columns& want = needs_.columns[i];
+      Columns& columns = layer.by_reduce[i];
+      columns.sum.assign(want.sum ? all : 0, 0.0);
+      columns.sum_sq.assign(want.sum_sq ? all : 0, 0.0);
+      columns.decayed.assign(want.lambdas.size(), std::vector<double>(all, 0.0));
+      columns.hits.assign(config_.n_kv_heads, want.hits > 0 ? HitHistory(want.hits, n_total) : HitHistory());
+      columns.rows.assign(config_.n_kv_heads, std::vector<double>(static_cast<std::size_t>(std::min(want.rows, n_total)) * n_total, 0.0));
+    }
+    layer.outside.assign(needs_.outside.size(), std::vector<double>(config_.n_kv_heads, 0.0));
     for (Head& head : layer.heads) {
-      for (std::size_t i = 0; i < head.by_reduce.size(); ++i) {
-        const PromptNeeds::Columns& want = needs_.columns[i];
-        Columns& columns = head.by_reduce[i];
-        columns.sum.assign(want.sum ? n_total : 0, 0.0);
-        columns.sum_sq.assign(want.sum_sq ? n_total : 0, 0.0);
-        columns.decayed.assign(want.lambdas.size(), std::vector<double>(n_total, 0.0));
-        columns.hits = want.hits > 0 ? HitHistory(want.hits) : HitHistory();
-        for (int slot = 0; slot < n_total && want.hits > 0; ++slot) columns.hits.append_slot();
-        columns.rows.assign(static_cast<std::size_t>(std::min(want.rows, n_total)) * n_total, 0.0);
-      }
       head.key_norm.resize(std::min(head.key_norm.size(), static_cast<std::size_t>(needs_.key_norm ? n : 0)));
-      head.outside.assign(needs_.outside.size(), 0.0);
       head.z.assign(static_cast<std::size_t>(std::min(needs_.z_rows, n_total)) * config_.group() * n_total, -std::numeric_limits<double>::infinity());
     }
   }
@@ -270,68 +277,72 @@ void PromptRun::restart_at(int n, int n_total) {
   if (n > 0) load_sums(saved_[n / kChunk], n, n_total);
 }
 
-std::vector<double> PromptRun::save_sums() const {
-  std::vector<double> out;
-  for (const Layer& layer : layers_) {
-    for (const Head& head : layer.heads) {
-      for (const Columns& columns : head.by_reduce) {
-        for (const auto* x : {&columns.sum, &columns.sum_sq}) {
-          if (!x->empty()) out.insert(out.end(), x->begin(), x->begin() + done_);
-        }
-        for (const auto& x : columns.decayed) out.insert(out.end(), x.begin(), x.begin() + done_);
-      }
-      out.insert(out.end(), head.outside.begin(), head.outside.end());
+template <class Layers, class Body>
+void PromptRun::for_each_sum(Layers& layers, const Body& body) {
+  for (auto& layer : layers) {
+    for (auto& columns : layer.by_reduce) {
+      for (auto* x : {&columns.sum, &columns.sum_sq})
+        if (!x->empty()) body(*x);
+      for (auto& x : columns.decayed) body(x);
     }
   }
+}
+
+std::vector<double> PromptRun::save_sums() const {
+  const std::size_t n_heads = config_.n_kv_heads, n = done_;
+  std::size_t arrays = 0;
+  for_each_sum(layers_, [&](const std::vector<double>&) { ++arrays; });
+  std::vector<double> out;
+  out.reserve(arrays * n_heads * n + layers_.size() * needs_.outside.size() * n_heads);
+  for_each_sum(layers_, [&](const std::vector<double>& x) {
+    const std::size_t stride = x.size() / n_heads;
+    for (std::size_t h = 0; h < n_heads; ++h) out.insert(out.end(), x.data() + h * stride, x.data() + h * stride + n);
+  });
+  for (const Layer& layer : layers_)
+    for (const std::vector<double>& x : layer.outside) out.insert(out.end(), x.begin(), x.end());
   return out;
 }
 
 void PromptRun::load_sums(const std::vector<double>& saved, int n_saved, int n_total) {
   KVSCOPE_ASSERT(n_saved <= n_total);
   const double* from = saved.data();
+  for_each_sum(layers_, [&](std::vector<double>& x) {
+    for (int h = 0; h < config_.n_kv_heads; ++h, from += n_saved) std::copy_n(from, n_saved, x.data() + static_cast<std::size_t>(h) * n_total);
+  });
   for (Layer& layer : layers_) {
-    for (Head& head : layer.heads) {
-      for (Columns& columns : head.by_reduce) {
-        for (auto* x : {&columns.sum, &columns.sum_sq}) {
-          if (x->empty()) continue;
-          std::copy_n(from, n_saved, x->begin());
-          from += n_saved;
-        }
-        for (auto& x : columns.decayed) {
-          std::copy_n(from, n_saved, x.begin());
-          from += n_saved;
-        }
-      }
-      std::copy_n(from, head.outside.size(), head.outside.begin());
-      from += head.outside.size();
+    for (std::vector<double>& x : layer.outside) {
+      std::copy_n(from, x.size(), x.begin());
+      from += x.size();
     }
   }
   KVSCOPE_ASSERT(from == saved.data() + saved.size());
 }
 
 PromptStats PromptRun::stats(int layer, int kv_head, const StatNeeds& needs) const {
-  const Head& head = layers_[layer].heads[kv_head];
-  const Columns& columns = head.by_reduce[static_cast<int>(needs.group)];
+  const Layer& all = layers_[layer];
+  const Head& head = all.heads[kv_head];
+  const Columns& columns = all.by_reduce[static_cast<int>(needs.group)];
   const int n = size(), group = config_.group();
+  const auto of_head = [&](const std::vector<double>& x) { return std::span<const double>(x).subspan(static_cast<std::size_t>(kv_head) * n, n); };
   PromptStats out;
   out.n = n;
-  if (needs.sum) out.sum = columns.sum;
-  if (needs.sum_sq) out.sum_sq = columns.sum_sq;
+  if (needs.sum) out.sum = of_head(columns.sum);
+  if (needs.sum_sq) out.sum_sq = of_head(columns.sum_sq);
   if (needs.decayed) {
     const std::vector<double>& lambdas = needs_.columns[static_cast<int>(needs.group)].lambdas;
-    out.decayed = columns.decayed[static_cast<std::size_t>(std::ranges::find(lambdas, needs.lambda) - lambdas.begin())];
+    out.decayed = of_head(columns.decayed[static_cast<std::size_t>(std::ranges::find(lambdas, needs.lambda) - lambdas.begin())]);
   }
-  if (needs.hits > 0) out.hits = &columns.hits;
+  if (needs.hits > 0) out.hits = &columns.hits[kv_head];
   if (needs.key_norm) out.key_norm = head.key_norm;
   if (needs.outside) {
     const auto place = std::ranges::find(needs_.outside, *needs.outside) - needs_.outside.begin();
-    out.outside = head.outside[static_cast<std::size_t>(place)] / (static_cast<double>(n) * group);
+    out.outside = all.outside[static_cast<std::size_t>(place)][kv_head] / (static_cast<double>(n) * group);
   }
   const auto tail = [n](const std::vector<double>& rows, int wanted, std::size_t row_size) {
     const std::size_t held = row_size > 0 ? rows.size() / row_size : 0, w = std::min<std::size_t>(std::min(wanted, n), held);
     return std::span<const double>(rows).subspan((held - w) * row_size);
   };
-  if (needs.rows > 0) out.last_rows = tail(columns.rows, needs.rows, n);
+  if (needs.rows > 0) out.last_rows = tail(columns.rows[kv_head], needs.rows, n);
   const int z_rows = std::max(needs.z_rows, needs.z_now ? 1 : 0);
   if (z_rows > 0) out.last_z = tail(head.z, z_rows, static_cast<std::size_t>(group) * n);
   return out;

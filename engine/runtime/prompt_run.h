@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -63,21 +64,21 @@ class PromptRun {
   const std::vector<double>& value_norms(int layer) const { return layers_[layer].value_norms; }
 
  private:
-  struct Columns {
-    std::vector<double> sum, sum_sq;          // [n]
-    std::vector<std::vector<double>> decayed; // [lambdas][n]
-    std::vector<double> rows;                 // [w, n], the last w rows of the prompt
-    HitHistory hits;                          // of the last rows
+  struct Columns {                            // of all heads of a layer
+    std::vector<double> sum, sum_sq;          // [n_kv_heads, n]
+    std::vector<std::vector<double>> decayed; // [lambdas][n_kv_heads, n]
+    std::vector<std::vector<double>> rows;    // [n_kv_heads][w, n], the last w rows of the prompt
+    std::vector<HitHistory> hits;             // [n_kv_heads], of the last rows
   };
   struct Head {
-    std::array<Columns, 3> by_reduce;
     std::vector<double> z;                    // [z_rows, group, n]
     std::vector<double> key_norm;             // [n]
-    std::vector<double> outside;              // sums over queries and group, as needs.outside lists them
   };
   struct Layer {
     explicit Layer(History h) : history(std::move(h)) {}
     History history;
+    std::array<Columns, 3> by_reduce;
+    std::vector<std::vector<double>> outside; // as needs.outside lists them: [n_kv_heads], sums over queries and group
     std::vector<Head> heads;
     Buffer last_q, last_o;
     std::vector<double> last_attention;  // [n_heads, n]
@@ -86,6 +87,9 @@ class PromptRun {
   class Site;
 
   void restart_at(int n, int n_total);
+  /// body(array [n_kv_heads, size() of the prompt]) for all sums over columns.
+  template <class Layers, class Body>
+  static void for_each_sum(Layers& layers, const Body& body);
   std::vector<double> save_sums() const;
   void load_sums(const std::vector<double>& saved, int n_saved, int n_total);
 
@@ -100,6 +104,7 @@ class PromptRun {
   std::vector<double> logits_;
   Buffer probabilities_, z_;
   std::vector<double> host_;
+  std::vector<std::uint64_t> hits_;           // of one chunk
 };
 
 }  // namespace kvscope

@@ -151,8 +151,10 @@ PromptResult run_prompt(Backend& b, const Prompt& p, const PromptData& data, con
                          p.rows,
                          q.at(size(p.first, p.n_heads, p.d)),
                          out.data(),
-                         matrices ? a.data() : nullptr,
-                         matrices ? z.data() : nullptr};
+                         matrices ? p.rows : 0,
+                         a.data(),
+                         matrices ? p.rows : 0,
+                         z.data()};
   b.attend_prompt(job);
   return {out.values(), a.values(), z.values()};
 }

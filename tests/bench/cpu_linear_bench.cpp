@@ -240,13 +240,16 @@ class Bench {
     for (const int length : {512, 1024, 2048, 4096}) {
       const std::size_t q_size = static_cast<std::size_t>(length) * 8 * 32, kv_size = static_cast<std::size_t>(length) * 32;
       const std::vector<float> q = random_floats(q_size), k = random_floats(kv_size), v = random_floats(kv_size);
-      std::vector<float> out(q_size), p(static_cast<std::size_t>(8 * length) * static_cast<std::size_t>(length));
+      std::vector<float> out(q_size);
+      std::vector<double> sum(static_cast<std::size_t>(4 * length));
       const std::vector<std::vector<KvSegment>> slots(4, std::vector<KvSegment>{{k.data(), v.data(), length}});
       const double flops = 4.0 * 8 * 32 * length * (length + 1) / 2.0;  // the causal half, two products
-      for (const bool matrix : {false, true}) {
-        const PromptAttentionJob job{slots, 0, length, q.data(), out.data(), matrix ? p.data() : nullptr, nullptr};
+      const ColumnSums columns{.stride = static_cast<std::size_t>(length), .sum = sum.data()};
+      for (const bool sums : {false, true}) {
+        PromptAttentionJob job{.slots = slots, .rows = length, .q = q.data(), .out = out.data()};
+        if (sums) job.columns = {&columns, 1};
         const double t = fastest(clock_, std::min(rounds_, 5), [&] { backend_->attend_prompt(job); });
-        add({fmt::format("prompt attention, 8 heads of 32, {} tokens{}", length, matrix ? ", with probabilities" : ""), t * 1e3, "ms",
+        add({fmt::format("prompt attention, 8 heads of 32, {} tokens{}", length, sums ? ", with column sums" : ""), t * 1e3, "ms",
              flops / t / 1e9, "GFlop/s", 0, ""});
       }
     }

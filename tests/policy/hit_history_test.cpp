@@ -33,6 +33,33 @@ TEST(HitHistory, ForgetsRowsBeyondItsWindow) {
   EXPECT_THAT(hits.counts(), ElementsAre(0));
 }
 
+TEST(HitHistory, RowsPushedTogetherCountLikeRowsPushedOneByOne) {
+  std::mt19937_64 random(5);
+  constexpr int kSlots = 5;
+  for (const int window : {1, 3, 63, 64, 65, 130}) {
+    HitHistory together(window, kSlots), single(window, kSlots);
+    for (const int n : {64, 1, 64, 17, 64, 30, 2, 63}) {
+      std::vector<std::uint64_t> rows(kSlots);
+      for (std::uint64_t& bits : rows) bits = random();
+      together.push_rows(rows, n);
+      for (int r = 0; r < n; ++r) {
+        std::vector<double> row;
+        for (const std::uint64_t bits : rows) row.push_back(static_cast<double>((bits >> r) & 1));
+        single.push(row, 1);
+      }
+      ASSERT_THAT(together.counts(), testing::ElementsAreArray(single.counts())) << window << " " << n;
+      const int narrow = (window + 1) / 2;
+      ASSERT_THAT(together.narrowed(narrow).counts(), testing::ElementsAreArray(single.narrowed(narrow).counts()));
+    }
+    const std::vector<double> none(kSlots, 0.0);  // the same rows leave in the same order
+    for (int r = 0; r < window; ++r) {
+      together.push(none, 1);
+      single.push(none, 1);
+      ASSERT_THAT(together.counts(), testing::ElementsAreArray(single.counts()));
+    }
+  }
+}
+
 TEST(HitHistory, CountsLikeAMatrixOfRowsAcrossRemovalsAndNewSlots) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> share(0, 1);

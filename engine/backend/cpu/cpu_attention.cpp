@@ -16,7 +16,6 @@ namespace kvscope::cpu {
 namespace {
 
 constexpr int kRotatedKeys = 64;  // keys rotated at a time
-constexpr int kPromptRows = 12;   // query rows that share one pass over keys and values
 constexpr int kPackingPays = 24;  // rows times group, that is uses of one packed key
 
 template <class T>
@@ -133,17 +132,28 @@ bool CpuBackend<T>::pack_keys(const PromptAttentionJob& job) {
 template <class T>
 void CpuBackend<T>::attend_prompt(const PromptAttentionJob& job) {
   KVSCOPE_ASSERT(job.slots.size() == static_cast<std::size_t>(config_.n_kv_heads) && job.first >= 0);
+  KVSCOPE_ASSERT(job.probability_rows <= job.rows && job.logit_rows <= job.rows);
   if (job.rows <= 0) return;
   const bool packed = pack_keys(job);
-  const int tiles = (job.rows + kPromptRows - 1) / kPromptRows, heads = config_.n_heads;
-  const double work = 4.0 * kPromptRows * (job.first + job.rows / 2) * config_.head_dim;
-  pool_.parallel_for_worker(tiles * heads, grain_for(work, 1), [&](int begin, int end, int worker) {
+  const bool sums_columns = !job.columns.empty() || !job.outside.empty();
+  const int together = sums_columns ? config_.group() : 1;  // heads of a tile
+  const int tile_rows = prompt_tile_rows(sums_columns, config_.group()), tiles = (job.rows + tile_rows - 1) / tile_rows;
+  if (sums_columns) prepare_column_sums(job);
+  const double work = 4.0 * tile_rows * together * (job.first + job.rows / 2) * config_.head_dim;
+  const int units = config_.n_heads / together;
+  pool_.parallel_for_worker(tiles * units, grain_for(work, 1), [&](int begin, int end, int worker) {
     for (int i = begin; i < end; ++i) {
-      const int tile = tiles - 1 - i / heads, head = i % heads;  // the longest rows first, so that the threads end together
-      const int r = tile * kPromptRows;
-      attend_rows(job, head, r, std::min(kPromptRows, job.rows - r), packed, scratch_[static_cast<std::size_t>(worker)]);
+      const int tile = tiles - 1 - i / units, unit = i % units;  // the longest rows first, so that the threads end together
+      const int r = tile * tile_rows, rows = std::min(tile_rows, job.rows - r);
+      const long row = (job.first + r + rows + 15) / 16 * 16;  // the last row's slots
+      const std::size_t count = static_cast<std::size_t>(rows) * static_cast<std::size_t>(together);
+      T* z = scratch_[static_cast<std::size_t>(worker)].template of<T>((static_cast<std::size_t>(row) + 1) * count);
+      T* sums = z + static_cast<std::size_t>(row) * count;
+      for (int g = 0; g < together; ++g) attend_rows(job, unit * together + g, r, rows, packed, z + g * rows * row, row, sums + g * rows);
+      if (sums_columns) sum_columns_of_tile(job, unit, tile, rows, z, row, sums);
     }
   });
+  if (sums_columns) sum_columns(job);
 }
 
 /// z [rows, ldz] = q . k, not scaled, for every slot that the last of the rows sees (and perhaps some more).
@@ -176,32 +186,32 @@ void CpuBackend<T>::prompt_logits(const PromptAttentionJob& job, int head, int f
   KVSCOPE_ASSERT(at == seen);
 }
 
+/// z [rows, row] becomes exp(logit - its row's maximum), 0 above the diagonal; sums [rows] what that adds up to.
 template <class T>
-void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, Scratch& scratch) {
+void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long row, T* sums) {
   const int width = config_.head_dim, all = job.first + job.rows;
   const int seen = job.first + first_row + rows;  // by the last row
   const long stride = static_cast<long>(config_.n_heads) * width;
   T* out = static_cast<T*>(job.out) + first_row * stride + static_cast<long>(head) * width;
   const std::vector<KvSegment>& segments = job.slots[static_cast<std::size_t>(head / config_.group())];
 
-  const long row = (seen + 15) / 16 * 16;
-  T* z = scratch.of<T>(static_cast<std::size_t>(row) * static_cast<std::size_t>(rows));
   prompt_logits(job, head, first_row, rows, packed, z, row);
 
   const T scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(width)));
-  const auto matrix_row = [&](void* matrix, int r) -> T* {
-    if (!matrix) return nullptr;
+  const auto matrix_row = [&](void* matrix, int matrix_rows, int r) -> T* {  // of a matrix of the last rows
+    const int at = first_row + r - (job.rows - matrix_rows);
+    if (!matrix || at < 0) return nullptr;
     return static_cast<T*>(matrix) +
-           (static_cast<std::size_t>(head) * static_cast<std::size_t>(job.rows) + static_cast<std::size_t>(first_row + r)) *
+           (static_cast<std::size_t>(head) * static_cast<std::size_t>(matrix_rows) + static_cast<std::size_t>(at)) *
                static_cast<std::size_t>(all);
   };
-  T sums[kPromptRows];
   for (int r = 0; r < rows; ++r) {
     const int n = job.first + first_row + r + 1;
-    T* logits = matrix_row(job.logits, r);
+    T* logits = matrix_row(job.logits, job.logit_rows, r);
     const T top = kernels_.scale_bias_max(z + r * row, n, scale, nullptr, logits);
     if (logits) std::fill(logits + n, logits + all, -std::numeric_limits<T>::infinity());
     sums[r] = kernels_.exp_sum(z + r * row, n, top);
+    std::fill(z + r * row + n, z + (r + 1) * row, T(0));
     std::fill_n(out + r * stride, width, T(0));
   }
   // What all rows see in one pass, then each row's own rest (at most rows - 1 slots).
@@ -226,7 +236,7 @@ void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int fir
   }
   for (int r = 0; r < rows; ++r) {
     const int n = job.first + first_row + r + 1;
-    T* p = matrix_row(job.probabilities, r);
+    T* p = matrix_row(job.probabilities, job.probability_rows, r);
     finish_row(kernels_, out + r * stride, width, sums[r], z + r * row, n, p);
     if (p) std::fill(p + n, p + all, T(0));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -57,7 +58,10 @@ class CpuBackend final : public Backend {
   void attend_one(const AttentionJob& job, Scratch& scratch);
   bool pack_keys(const PromptAttentionJob& job);
   void prompt_logits(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long ldz);
-  void attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, Scratch& scratch);
+  void attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long row, T* sums);
+  void prepare_column_sums(const PromptAttentionJob& job);
+  void sum_columns_of_tile(const PromptAttentionJob& job, int kv_head, int tile, int rows, const T* z, long ldz, const T* sums);
+  void sum_columns(const PromptAttentionJob& job);
   void combine_one(const CombineJob& job, std::span<double> sum);
   std::size_t width() const { return static_cast<std::size_t>(config_.head_dim); }
 
@@ -67,7 +71,13 @@ class CpuBackend final : public Backend {
   ThreadPool pool_;
   std::vector<Scratch> scratch_;  // one per worker
   Scratch packed_keys_;           // of one attend_prompt call: [n_kv_heads, blocks, head_dim, lanes]
+  Scratch tile_sums_;             // of one attend_prompt call: doubles [n_kv_heads, tiles, statistics, slots], see cpu_columns.cpp
 };
+
+/// Query rows of prompt attention that share one pass over keys and values. Where column sums are wanted, fewer for a large group, whose
+/// probabilities of these rows stay in the cache together; the sums of a tile are made first, so their bits depend on it.
+inline constexpr int kPromptRows = kColumnRows;
+inline int prompt_tile_rows(bool sums_columns, int group) { return sums_columns ? std::clamp(48 / group, 1, kPromptRows) : kPromptRows; }
 
 /// Result chunk of at least this many multiply-adds, so that small loops do not pay for threads.
 inline constexpr double kMinimumWork = 16 * 1024;

@@ -34,6 +34,31 @@ struct Dots {
 inline constexpr int kDirectRows = 12;  // up to here weights are converted in registers, beyond in a panel that stays in the L1 cache
 inline constexpr std::size_t kDotsScratch = 512 * 1024;
 
+/// Column sums of a tile of query rows. abar_r[j] = share * (sum or, where `largest`, maximum over g of factors[g][r] * x[g][r][j]), everything
+/// in double. Sums are made over the rows in order and overwrite their array of n numbers; nullptr: not wanted.
+template <class T>
+struct ColumnTile {
+  const T* x = nullptr;               // [group, rows, ldx]
+  long ldx = 0;
+  int group = 0;
+  int rows = 0;                       // at most kColumnRows
+  int n = 0;                          // columns, a multiple of kColumnStep
+  const double* factors = nullptr;    // [group, rows]
+  double share = 1;
+  bool largest = false;
+  double* sum = nullptr;              // of abar_r[j]
+  double* sum_sq = nullptr;           // of abar_r[j]^2
+  int n_decayed = 0;
+  const double* lambdas = nullptr;    // [n_decayed]
+  double* decayed = nullptr;          // [n_decayed, ld_decayed], of lambda^(rows - 1 - r) abar_r[j]
+  long ld_decayed = 0;
+  double* hits = nullptr;             // of 2^r where abar_r[j] >= thresholds[r]
+  const double* thresholds = nullptr; // [rows]
+};
+
+inline constexpr int kColumnRows = 12;
+inline constexpr int kColumnStep = 16;
+
 template <class T>
 struct Kernels {
   Isa isa;
@@ -58,6 +83,9 @@ struct Kernels {
   void (*convert)(const void* from, DType type, int n, T* to);
   /// sum x^2 in double.
   double (*sum_of_squares)(const T* x, int n);
+  /// sum x in double.
+  double (*sum)(const T* x, int n);
+  void (*column_sums)(const ColumnTile<T>& args);
   /// y = x * scale * w; scale in double, the products rounded to T once each.
   void (*scale_by_weight)(const T* x, double scale, const void* w, DType w_type, int n, T* y);
   /// y = gate / (1 + exp(-gate)) * up.

@@ -233,6 +233,8 @@ constexpr Kernels<typename S::T> table(Isa isa, const char* name) {
           divide<S>,
           convert<S>,
           sum_of_squares<Double, typename S::T>,
+          sum_of<Double, typename S::T>,
+          column_sums<Double, typename S::T>,
           scale_by_weight<S>,
           silu_mul<S>,
           rotate<S>};

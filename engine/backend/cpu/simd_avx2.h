@@ -115,6 +115,10 @@ struct D {
     return _mm_cvtsd_f64(_mm_add_sd(b, _mm_unpackhi_pd(b, b)));
   }
   static V sum4(V a, V b, V c, V d) { return _mm256_setr_pd(sum(a), sum(b), sum(c), sum(d)); }
+  /// sum + amount where x >= bound, else sum.
+  static V add_where(V x, V bound, V sum, V amount) {
+    return _mm256_add_pd(sum, _mm256_and_pd(_mm256_cmp_pd(x, bound, _CMP_GE_OQ), amount));
+  }
   static void store4(double* y, V s, bool add) { _mm256_storeu_pd(y, add ? _mm256_add_pd(_mm256_loadu_pd(y), s) : s); }
 
  private:

@@ -94,7 +94,10 @@ struct F : Common<float, Float4, 4> {
   static V power(Int4 n) { return reinterpret_cast<V>((n + 127) << 23); }
 };
 
-struct D : Common<double, Double2, 2> {};
+struct D : Common<double, Double2, 2> {
+  /// sum + amount where x >= bound, else sum.
+  static V add_where(V x, V bound, V sum, V amount) { return sum + (x >= bound ? amount : zero()); }
+};
 
 }  // namespace
 }  // namespace kvscope::cpu::portable
