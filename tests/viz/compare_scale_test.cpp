@@ -78,8 +78,9 @@ TEST_F(CompareTest, ZoomIsSharedByAllStripsAndTheDifference) {
     canvas.move(*view, p);
     return *canvas.last<HoverAt>()->hover.token;
   };
+  for (int i = 0; i < 2; ++i) canvas.wheel(*view, p, 1);  // while nearly all tokens show, the end of the text stays at the edge
   const int before = under();
-  for (int i = 0; i < 6; ++i) canvas.wheel(*view, p, 1);
+  for (int i = 0; i < 4; ++i) canvas.wheel(*view, p, 1);
   canvas.draw(*view);
   EXPECT_NEAR(under(), before, 1);
   for (int lane = 1; lane < 4; ++lane) {

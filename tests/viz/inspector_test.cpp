@@ -89,7 +89,7 @@ TEST_F(InspectorTest, FactsAddUp) {
   EXPECT_EQ(view->facts(canvas.frame),
             "L0 · H0 · slots 4 of 8 tokens (50.0 %) · merged away 3 · evicted 1 · votes 7 + 1 lost = 8 · attention lost 20.0 % · local "
             "error 113.5 % · "
-            "effective tokens 5.00");
+            "effective tokens 5.00 · top 8 hold 100 % of the attention");
 }
 
 TEST_F(InspectorTest, AMeasureThatIsMissingIsNotAZero) {
@@ -278,7 +278,7 @@ TEST_F(InspectorTest, BesideTheSlotStandsWhatWasChosen) {
   canvas.draw(*view);
   EXPECT_NE(find_mark(*view, "card", "Lineage"), nullptr);
   EXPECT_EQ(find_mark(*view, "card", "Why"), nullptr);
-  ASSERT_EQ(view->options().size(), 1u);
+  ASSERT_EQ(view->options().size(), 2u);
   view->choose(0, 2);
   canvas.draw(*view);
   EXPECT_EQ(find_mark(*view, "card", "Lineage"), nullptr);

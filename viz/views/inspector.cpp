@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything about one head: every token's score, statistic, attention, fate and votes; one slot, where it came from and why.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "viz/format.h"
 #include "viz/views.h"
+#include "viz/views/filter_bar.h"
 #include "viz/views/inspector_cards.h"
 #include "viz/views/inspector_strip.h"
 #include "viz/views/lineage.h"
+#include "viz/views/members.h"
 
 namespace kvscope::viz {
 
@@ -21,6 +25,9 @@ constexpr float kColumn = 14;        // width of a token's column while all fit
 constexpr float kWidest = 40;        // zoomed in
 constexpr float kStripHeight = 436;  // beside the cards
 constexpr float kCardsLeast = 280;
+constexpr float kFilterFrom = 300;  // height from which the filters have room
+constexpr int kNewest = 63;         // greatest age of "the newest 64"
+constexpr int kTopSlots = 8;        // whose share of the attention the head line says
 
 /// The token looked at, and why that one when nobody chose it.
 struct Focus {
@@ -46,15 +53,25 @@ class Inspector final : public View {
   const std::vector<Mark>& marks() const override { return marks_; }
   float preferred_height(const Frame& frame) const override { return 866 * frame.scale; }
 
-  std::vector<Option> options() const override { return {{"beside the slot", {"lineage, else why", "lineage", "why"}, beside_}}; }
+  std::vector<Option> options() const override {
+    const TokenFilter& f = filter_.filter();
+    const int shown = !f.active() ? 0 : f.min_votes == 1 ? 1 : f.min_votes == 2 ? 2 : f.max_age == kNewest ? 3 : -1;
+    return {{"beside the slot", {"lineage, else why", "lineage", "why", "members by weight"}, beside_},
+            {"tokens", {"all", "with a slot", "2 votes or more", "the newest 64"}, shown}};
+  }
   void choose(std::size_t option, int choice) override {
-    if (option == 0) beside_ = std::clamp(choice, 0, 2);
+    if (option == 0) beside_ = std::clamp(choice, 0, 3);
+    if (option != 1) return;
+    TokenFilter filter;
+    if (choice == 1 || choice == 2) filter.min_votes = choice;
+    if (choice == 3) filter.max_age = kNewest;
+    filter_.set(filter);
   }
 
   std::string facts(const Frame& frame) const override {
     const HeadPick pick = pick_of(frame);
     if (pick.values == nullptr) return {};
-    const HeadColumns columns = head_columns(*frame.snapshot, pick);
+    const HeadColumns& columns = columns_of(frame, pick);
     const HeadRecord& head = *pick.values;
     const auto count = [&](Category c) { return std::count(columns.category.begin(), columns.category.end(), c); };
     int votes = 0;
@@ -62,16 +79,27 @@ class Inspector final : public View {
     const auto slots = static_cast<std::int64_t>(head.pos.size());
     return fmt::format(
         "{}{} · slots {} of {} tokens ({}) · merged away {} · evicted {} · votes {} + {} lost = {} · attention lost {} · local error {} · "
-        "effective tokens {}",
+        "effective tokens {} · top {} hold {} of the attention",
         head_name(head.layer, head.kv_head), pick.chosen ? "" : " (largest error, none selected)", format_count(slots),
         format_count(columns.size()), format_percent(static_cast<double>(slots) / std::max(1, columns.size())),
         format_count(count(Category::merged)), format_count(count(Category::evicted)), format_count(votes),
         format_count(head.evicted_votes), format_count(votes + head.evicted_votes), format_percent(head.attention_loss),
-        format_percent(head.local_rel_l2), format_number(effective_tokens(head)));
+        format_percent(head.local_rel_l2), format_number(effective_tokens(head)), kTopSlots, format_percent(top_mass(head, kTopSlots)));
   }
 
   Table table(const Frame& frame) const override {
-    return frame.snapshot == nullptr ? Table{} : head_table(*frame.snapshot, pick_of(frame));
+    if (frame.snapshot == nullptr) return {};
+    const HeadPick pick = pick_of(frame);
+    Table table = head_table(*frame.snapshot, pick);
+    if (pick.values == nullptr || !filter_.filter().active()) return table;
+    const HeadColumns& columns = columns_of(frame, pick);  // a row per token, in order: the picture and the table hide the same ones
+    std::vector<std::vector<std::string>> kept;
+    for (int token = 0; token < columns.size(); ++token) {
+      if (!filter_.filter().hides(columns, token)) kept.push_back(std::move(table.rows[static_cast<std::size_t>(token)]));
+    }
+    table.note += fmt::format("; hidden by the filter: {} of {} tokens", columns.size() - static_cast<int>(kept.size()), columns.size());
+    table.rows = std::move(kept);
+    return table;
   }
 
   void draw(const Frame& frame, std::vector<Intent>& intents) override {
@@ -84,11 +112,16 @@ class Inspector final : public View {
       p.finish();
       return;
     }
-    const HeadColumns columns = head_columns(*frame.snapshot, pick);
-    const Focus focus = focus_of(frame.selection, columns);
+    const HeadColumns& all = columns_of(frame, pick);
+    const Focus focus = focus_of(frame.selection, all);
     const SlotFacts slot = slot_facts(pick, focus.token);
     const Lineage lineage = lineage_of(pick, focus.token);
     Rect area = p.canvas();
+    Rect filters;
+    if (area.height() >= p.px(kFilterFrom)) filters = area.cut_top(p.px(FilterBar::kHeight));
+    if (filters.height() > 0) filter_.react(p, filters, all);
+    HeadColumns columns = all;
+    const HiddenCount hidden = hide_tokens(columns, filter_.filter());
     const bool with_cards = area.height() >= p.px(300 + kCardsLeast);
     Rect cards = area;
     if (with_cards) {
@@ -108,14 +141,21 @@ class Inspector final : public View {
     const StripHits hits = draw_strip(p, rows, axis, scene);
     std::vector<LineageHit> tree;
     if (with_cards) tree = draw_cards(p, cards, pick, slot, lineage, focus);
-    react(p, pick, columns, rows, axis, hits, tree, lineage, intents);
+    const auto& range = frame.selection.tokens;
+    if (filters.height() > 0) {
+      filter_.draw(p, filters, all, hidden, range && range->last > range->first ? range_summary(columns, *range) : std::string());
+    }
+    if (filter_.busy())
+      hover_.none(intents);
+    else
+      react(p, pick, all, rows, axis, hits, tree, lineage, intents);
     p.finish();
   }
 
   bool key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) override {
     const HeadPick pick = pick_of(frame);
     if (pick.values == nullptr) return false;
-    const HeadColumns columns = head_columns(*frame.snapshot, pick);
+    const HeadColumns& columns = columns_of(frame, pick);
     const int at = focus_of(frame.selection, columns).token;
     if (key == "Left" || key == "Right") {
       int next = at;
@@ -143,7 +183,7 @@ class Inspector final : public View {
   std::string cursor_text(const Frame& frame) const override {
     const HeadPick pick = pick_of(frame);
     if (pick.values == nullptr) return {};
-    const HeadColumns columns = head_columns(*frame.snapshot, pick);
+    const HeadColumns& columns = columns_of(frame, pick);
     return fmt::format("{}", fmt::join(token_lines(*frame.snapshot, pick, columns, focus_of(frame.selection, columns).token), ", "));
   }
 
@@ -158,6 +198,18 @@ class Inspector final : public View {
     double score = kNotAvailable;
     int slots = 0;
   };
+
+  /// Kept from frame to frame: a long text has many tokens, and hovering asks for the same ones again.
+  const HeadColumns& columns_of(const Frame& frame, const HeadPick& pick) const {
+    const std::array<std::uint64_t, 5> key = {frame.snapshot->generation, frame.snapshot->sequence, static_cast<std::uint64_t>(pick.lane),
+                                              static_cast<std::uint64_t>(pick.step), static_cast<std::uint64_t>(pick.head)};
+    if (key != columns_key_ || columns_record_.lock().get() != pick.record) {
+      columns_ = head_columns(*frame.snapshot, pick);
+      columns_key_ = key;
+      columns_record_ = pick.run->steps[static_cast<std::size_t>(pick.step)];
+    }
+    return columns_;
+  }
 
   static HeadPick pick_of(const Frame& frame) {
     return frame.snapshot == nullptr ? HeadPick{} : pick_head(*frame.snapshot, frame.selection);
@@ -220,6 +272,7 @@ class Inspector final : public View {
       p.vline(right.x0, right.y0, right.y1, t.line);
       draw_why_card(p, right, pick, why, slot);
     }
+    if (beside_ == 3) return draw_members(p, draw_card_head(p, area, "Members", lineage_headline(lineage)), snapshot, lineage);
     if (river) return draw_lineage(p, draw_card_head(p, area, "Lineage", lineage_headline(lineage)), snapshot, lineage);
     draw_why_card(p, area, pick, why, slot);
     return {};
@@ -311,8 +364,12 @@ class Inspector final : public View {
   }
 
   TokenWindow window_;
-  int beside_ = 0;  // 0: lineage where there is one, else why; 1: lineage; 2: why
+  int beside_ = 0;  // 0: lineage where there is one, else why; 1: lineage; 2: why; 3: the lineage as a list
   CutoffDrag drag_;
+  FilterBar filter_;
+  mutable HeadColumns columns_;
+  mutable std::array<std::uint64_t, 5> columns_key_{};
+  mutable std::weak_ptr<const StepRecord> columns_record_;
   std::vector<Mark> marks_;
   HoverPublisher hover_;
 };
