@@ -64,10 +64,29 @@ std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& need
                     .key_scale = merge.key_scale,
                     .value_weights = merge.value_weights});
   }
+  // values that are spread: v_t += v_i / |T|, one job for each t
+  std::vector<int> members;
+  std::vector<double> weights;
+  for (const Removal& r : plan.removals) {
+    for (const int t : r.spread) members.insert(members.end(), {t, r.slot});
+    if (!r.spread.empty()) weights.insert(weights.end(), {1.0, 1.0 / static_cast<double>(r.spread.size())});
+  }
+  std::size_t member = 0, weight = 0;
+  for (const Removal& r : plan.removals) {
+    for (const int t : r.spread) {
+      jobs.push_back({.kv = &cache.kv,
+                      .target = t,
+                      .members = std::span(members).subspan(member, 2),
+                      .key_weights = {},
+                      .value_weights = std::span(weights).subspan(weight, 2)});
+      member += 2;
+    }
+    weight += r.spread.empty() ? 0 : 2;
+  }
   if (!jobs.empty()) backend.combine(jobs);
   std::vector<int> kept = apply_plan(cache.slots, needs, plan);
   backend.keep_only(cache.kv, kept);
-  if (!plan.merges.empty()) cache.value_norm.clear();
+  if (!jobs.empty()) cache.value_norm.clear();
   if (!cache.value_norm.empty()) {
     std::size_t n = 0;
     for (const int i : kept)

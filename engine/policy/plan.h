@@ -18,7 +18,7 @@ enum class MergeForm : std::uint8_t { none, bias, zip, code, paper };
 struct Removal {
   int slot = 0;
   int target = -1;          // slot that takes over its members and votes; -1: evicted, the votes are lost
-  std::vector<int> spread;  // evicted, but each of these slots took an equal part of its value (ascending); usually empty
+  std::vector<int> spread;  // evicted, but its value is added in equal parts to those of these slots (ascending), which stay; usually empty
   double w_removed = 0;     // weight of the removed slot in the merge
   double w_target = 0;      // weight of the target in the merge
   double score = kNone;     // ranking score at the time of removal

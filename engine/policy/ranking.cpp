@@ -62,9 +62,22 @@ void SteadyMeanRanking::protect(const HeadView& head, std::vector<char>& is_prot
   }
   for (double& x : std_dev)
     if (std::isnan(x)) x = -std::numeric_limits<double>::infinity();
-  const auto before = [&](int a, int b) { return std_dev[at(a)] != std_dev[at(b)] ? std_dev[at(a)] > std_dev[at(b)] : a < b; };
-  std::ranges::nth_element(free, free.begin() + room - 1, before);
-  for (int i = 0; i < room; ++i) is_protected[at(free[at(i)])] = 1;
+  std::vector<double> largest;
+  largest.reserve(free.size());
+  for (const int i : free) largest.push_back(std_dev[at(i)]);
+  std::ranges::nth_element(largest, largest.begin() + room - 1, std::greater<>());
+  const double least = largest[at(room - 1)];  // of those that get in
+  int left = room;
+  for (const int i : free)
+    if (std_dev[at(i)] > least) {
+      is_protected[at(i)] = 1;
+      --left;
+    }
+  for (auto i = free.begin(); left > 0; ++i)  // equal ones: the lowest pos
+    if (std_dev[at(*i)] == least) {
+      is_protected[at(*i)] = 1;
+      --left;
+    }
 }
 
 void WeightedRowsRanking::require(StatNeeds& needs) const { needs.rows = std::max(needs.rows, rows_); }

@@ -9,9 +9,14 @@ namespace kvscope {
 
 std::vector<SlotRun> runs_of(std::span<const int> keep) {
   std::vector<SlotRun> runs;
-  for (int to = 0; to < static_cast<int>(keep.size()); ++to) {
+  const int n = static_cast<int>(keep.size());
+  int first = 0;
+  while (first < n && keep[static_cast<std::size_t>(first)] == first) ++first;
+  if (first == n) return runs;
+  const int moved = keep[static_cast<std::size_t>(first)] - first;
+  if (keep.back() - (n - 1) == moved) return {{first + moved, first, n - first}};  // the usual step: one gap, the rest moves up
+  for (int to = first; to < n; ++to) {
     const int from = keep[static_cast<std::size_t>(to)];
-    if (from == to) continue;
     if (!runs.empty() && runs.back().from + runs.back().n == from)
       ++runs.back().n;
     else

@@ -105,6 +105,10 @@ struct TinyHead {
       combine(k, m, m.key_weights, m.key_scale);
       combine(v, m, m.value_weights, 1.0);
     }
+    for (const Removal& r : plan.removals)
+      for (const int t : r.spread)
+        for (std::size_t d = 0; d < v.front().size(); ++d)
+          v[static_cast<std::size_t>(t)][d] += v[static_cast<std::size_t>(r.slot)][d] / static_cast<double>(r.spread.size());
     const std::vector<int> kept = apply_plan(slots, needs, plan);
     Rows k2, v2;
     for (const int i : kept) {

@@ -108,7 +108,7 @@ void KeepkvMerger::merge(HeadDecision& head) {
     }
     merged.push_back(merge_group(M, options_.form));
     const KeepkvMerged& r = merged.back();
-    Merge merge;
+    Merge& merge = head.plan.merges.emplace_back();
     merge.target = members.front();
     merge.members = members;
     merge.key_weights = r.w;
@@ -118,7 +118,6 @@ void KeepkvMerger::merge(HeadDecision& head) {
     merge.log_score = r.T;
     merge.mean_log_score = r.m;
     merge.mu = r.mu;
-    head.plan.merges.push_back(std::move(merge));
   }
 
   std::vector<std::size_t> place(groups.size(), 0);  // of the next removed slot within its group

@@ -19,7 +19,6 @@ void ValueSpreadMerger::merge_layer(std::span<HeadDecision> heads, int step) {
 
 void ValueSpreadMerger::spread(HeadDecision& head, int step) const {
   const std::vector<double>& sum = head.slots().sum;
-  std::vector<int> merge_of(head.slots().pos.size(), -1);  // of a target, in plan.merges
   for (std::size_t e = 0; e < head.gone.size(); ++e) {
     const int i = head.gone[e];
     Removal removal = removal_of(head, i);
@@ -30,24 +29,7 @@ void ValueSpreadMerger::spread(HeadDecision& head, int step) const {
     for (auto t = first; t != last; ++t) mean += sum[static_cast<std::size_t>(*t)];
     mean /= n_targets;
     const double probability = first == last ? 0.0 : spread_probability(sum[static_cast<std::size_t>(i)], mean);
-    if (uniform_draw(seed_, step, head.view.layer, head.view.kv_head, static_cast<int>(e)) < probability) {
-      removal.spread.assign(first, last);
-      for (auto t = first; t != last; ++t) {
-        int& place = merge_of[static_cast<std::size_t>(*t)];
-        if (place < 0) {
-          place = static_cast<int>(head.plan.merges.size());
-          Merge& merge = head.plan.merges.emplace_back();
-          merge.target = *t;
-          merge.members.reserve(2);
-          merge.members.push_back(*t);
-          merge.value_weights.reserve(2);
-          merge.value_weights.push_back(1.0);
-        }
-        Merge& merge = head.plan.merges[static_cast<std::size_t>(place)];
-        merge.members.push_back(i);
-        merge.value_weights.push_back(1.0 / n_targets);
-      }
-    }
+    if (uniform_draw(seed_, step, head.view.layer, head.view.kv_head, static_cast<int>(e)) < probability) removal.spread.assign(first, last);
     head.plan.removals.push_back(std::move(removal));
   }
 }
