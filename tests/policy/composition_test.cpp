@@ -171,7 +171,7 @@ TEST(Composition, SenselessOnesAreRefusedWithReasonAndRemedy) {
   refused("unit=layer,alloc=ada", "unit=layer and alloc=ada: one decision for all heads", "leave out unit or alloc");
   refused("unit=layer,stat=mean,spread=2", "unit=layer and stat=mean and spread=2", "leave out unit or spread");
   refused("bias=votes", "bias=votes and merge=none: every slot stands for one token", "choose a merge");
-  refused("stat=knorm,reweight=critical", "this one is negative", "choose another statistic");
+  refused("stat=knorm,reweight=critical", "this one may be negative", "choose another statistic");
   refused("stat=sum,positions=ceiling", "positions=ceiling and stat=sum", "leave stat out");
   refused("positions=cache,merge=keepkv", "keys are averaged as they were rotated", "positions=original");
   refused("select=random,stat=sum", "lots are drawn", "leave stat out");

@@ -50,8 +50,8 @@ constexpr Rule kRules[] = {
     // two-stage choice
     {[](const Parts& p) { return p.is("reweight", "critical") && !p.is("select", "top"); }, "reweight select",
      "it chooses in two stages itself", "leave select out"},
-    {[](const Parts& p) { return p.is("reweight", "critical") && p.is_any("stat", "knorm"); }, "reweight stat",
-     "it multiplies a score of 0 or more with the value's norm, and this one is negative",
+    {[](const Parts& p) { return p.is("reweight", "critical") && p.is_any("stat", "knorm keydiff"); }, "reweight stat",
+     "it multiplies a score of 0 or more with the value's norm, and this one may be negative",
      "choose another statistic, or leave reweight out"},
     {[](const Parts& p) { return p.is("reweight", "critical") && p.is("unit", "layer"); }, "reweight unit",
      "the values of every head weigh differently, so the heads cannot decide as one", "leave out unit or reweight"},

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "policy/policy_row.h"
+#include "policy/rankings/key_difference_ranking.h"
 
 namespace kvscope {
 
@@ -21,6 +22,7 @@ inline constexpr auto by_sum = plain<SumRanking, Ranking>;
 inline constexpr auto by_mean = plain<MeanRanking, Ranking>;
 inline constexpr auto by_recent_rows = plain<RecentRowsRanking, Ranking>;
 inline constexpr auto by_key_norm = plain<KeyNormRanking, Ranking>;
+inline constexpr auto by_key_difference = plain<KeyDifferenceRanking, Ranking>;
 inline constexpr auto by_nothing = plain<NoRanking, Ranking>;
 std::unique_ptr<Ranking> by_decayed(const PartSetup& s);      // lambda
 std::unique_ptr<Ranking> by_steady_mean(const PartSetup& s);  // spread

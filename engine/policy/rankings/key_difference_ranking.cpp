@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/rankings/key_difference_ranking.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace kvscope {
+namespace {
+
+double norm(std::span<const double> x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
+
+}  // namespace
+
+std::vector<double> key_differences(std::span<const double> keys, std::size_t n) {
+  if (n == 0) return {};
+  const std::size_t width = keys.size() / n;
+  std::vector<double> mean(width, 0.0), norms(n), score(n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::span<const double> k = keys.subspan(i * width, width);
+    norms[i] = norm(k);
+    if (norms[i] > 0)
+      for (std::size_t d = 0; d < width; ++d) mean[d] += k[d] / norms[i] / static_cast<double>(n);
+  }
+  const double length = norm(mean);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::span<const double> k = keys.subspan(i * width, width);
+    if (norms[i] > 0 && length > 0) score[i] = -std::inner_product(k.begin(), k.end(), mean.begin(), 0.0) / (norms[i] * length);
+  }
+  return score;
+}
+
+std::vector<double> KeyDifferenceRanking::score(const HeadView& head) const {
+  std::vector<int> all(head.slots->pos.size());
+  std::iota(all.begin(), all.end(), 0);
+  return key_differences(head.keys->keys(all), all.size());
+}
+
+}  // namespace kvscope
