@@ -120,8 +120,13 @@ class Inspector final : public View {
     Rect filters;
     if (area.height() >= p.px(kFilterFrom)) filters = area.cut_top(p.px(FilterBar::kHeight));
     if (filters.height() > 0) filter_.react(p, filters, all);
-    HeadColumns columns = all;
-    const HiddenCount hidden = hide_tokens(columns, filter_.filter());
+    HeadColumns filtered;
+    HiddenCount hidden;
+    if (filter_.filter().active()) {  // a copy of a long text's columns is not free
+      filtered = all;
+      hidden = hide_tokens(filtered, filter_.filter());
+    }
+    const HeadColumns& columns = filter_.filter().active() ? filtered : all;
     const bool with_cards = area.height() >= p.px(300 + kCardsLeast);
     Rect cards = area;
     if (with_cards) {
