@@ -49,12 +49,19 @@ struct Fonts {
 
 struct Scene;
 class SceneTextures;
+/// A step that the user marked. `colour`: index into Theme::runs.
+struct StepMark {
+  int step = 0;
+  int colour = 0;
+  std::string name;
+};
 
 /// What a view may read during one frame. All views of one frame see the same snapshot and selection.
 struct Frame {
   const Snapshot* snapshot = nullptr;  // may have no tokens and no lanes
   Selection selection;
   Hover hover;
+  std::span<const StepMark> step_marks;
   const Theme* theme = nullptr;
   Fonts fonts;
   TextureStore* textures = nullptr;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "viz/format.h"
+#include "viz/reduce_range.h"
 
 namespace kvscope::viz {
 
@@ -30,41 +31,38 @@ const HeadFates* fates_of(const LaneSnapshot& lane, int head) {
 
 }  // namespace
 
-LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int max_answer) {
+LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int max_answer, const std::optional<StepRange>& range) {
   LaneMetrics out;
   const int n = static_cast<int>(lane.steps.size());
   if (n == 0) return out;
-  double kl_sum = 0;
+  int decode = n;  // first step after the prompt
   for (int s = 0; s < n; ++s) {
     const StepRecord* record = record_at(lane, s);
     if (record == nullptr) continue;
     if (record->position >= n_prompt - 1 && static_cast<int>(out.answer.size()) < max_answer) {
       out.answer.push_back({s, record->top1, record->top1 == record->top1_reference});
     }
-    if (record->position < n_prompt) continue;
-    if (out.decode_steps++ == 0) out.first_decode = s;
-    kl_sum += record->kl;
-    out.top1_same += record->top1_same ? 1 : 0;
+    if (record->position >= n_prompt) decode = std::min(decode, s);
   }
-  if (out.decode_steps > 0) out.mean_kl = kl_sum / out.decode_steps;
+  // Without a range: the steps after the prompt. With one: its steps, whatever they read.
+  const std::optional<StepRange> within = steps_within(lane, range ? range : std::optional(StepRange{decode, n - 1}));
+  const RangeStatistics means = within ? range_statistics(lane, *within) : RangeStatistics{};
+  out.decode_steps = means.n_steps;
+  if (within) out.first_decode = within->first;
+  out.mean_kl = means.kl.mean();
+  out.top1_same = means.top1_same;
   out.bytes = lane.bytes > 0 ? lane.bytes : kNotAvailable;
   out.step = wanted < 0 ? n - 1 : std::min(wanted, n - 1);
   const StepRecord* record = record_at(lane, out.step);
   if (record == nullptr) return out;
   out.position = record->position;
   out.kl = record->kl;
-  out.nll = record->nll;
   out.next_token = record->next_token;
-  double loss = 0, slots = 0;
-  int measured = 0;
-  for (const HeadRecord& head : record->heads) {
-    slots += static_cast<double>(head.pos.size());
-    if (!std::isfinite(head.attention_loss)) continue;
-    loss += head.attention_loss;
-    ++measured;
-  }
-  if (measured > 0) out.attention_loss = loss / measured;
-  if (!record->heads.empty()) out.slots = slots / static_cast<double>(record->heads.size());
+  if (range) out.range = within;
+  const RangeStatistics here = range_statistics(lane, {out.step, out.step});
+  out.nll = (range ? means : here).nll.mean();
+  out.attention_loss = (range ? means : here).attention_loss.mean();
+  out.slots = here.slots.mean();
   return out;
 }
 

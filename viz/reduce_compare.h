@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "snapshot/snapshot.h"
 #include "viz/reduce_represented.h"
+#include "viz/selection.h"
 
 namespace kvscope::viz {
 
@@ -32,20 +34,21 @@ struct LaneMetrics {
   int position = -1;                // of its query
   std::vector<AnswerToken> answer;  // top choices from the last prompt token on
   double kl = kNotAvailable;        // nats, this step
-  double mean_kl = kNotAvailable;   // over the decode steps (queries after the prompt)
-  int decode_steps = 0;
-  int first_decode = -1;       // step of the first of them
-  int top1_same = 0;           // decode steps with the full cache's choice
-  double nll = kNotAvailable;  // -ln p of the token fed next, this step
+  double mean_kl = kNotAvailable;   // over the decode steps (queries after the prompt), or over the steps of a range
+  int decode_steps = 0;        // how many steps these are
+  int first_decode = -1;       // the first of them
+  int top1_same = 0;           // of these, with the full cache's choice
+  std::optional<StepRange> range;  // nll and attention_loss are means over these steps; nullopt: this step's
+  double nll = kNotAvailable;  // -ln p of the token fed next
   int next_token = -1;
-  double attention_loss = kNotAvailable;  // mean over the heads that have one, this step
+  double attention_loss = kNotAvailable;  // mean over the heads that have one
   double slots = kNotAvailable;           // mean per head after this step
   double bytes = kNotAvailable;           // KV bytes allocated now
   TextSplit split;                        // against the reference lane; filled where several lanes are at hand
 };
 
-/// Metrics at the step `wanted` (clamped; negative: the latest). n_prompt: tokens of the prompt.
-LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int max_answer);
+/// Metrics at the step `wanted` (clamped; negative: the latest). n_prompt: tokens of the prompt. `range` limits what is averaged.
+LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int max_answer, const std::optional<StepRange>& range = {});
 
 /// Whose slots represent a token of a head, in two lanes.
 enum class Difference : std::uint8_t { neither, only_a, only_b, both };

@@ -14,6 +14,12 @@ struct TokenRange {
   bool operator==(const TokenRange&) const = default;
 };
 
+/// Steps [first, last], both included.
+struct StepRange {
+  int first = 0, last = 0;
+  bool operator==(const StepRange&) const = default;
+};
+
 /// What all views look at together. Published by the app, the same for every view of a frame.
 struct Selection {
   int lane = 0;                     // index into Snapshot::lanes
@@ -22,6 +28,7 @@ struct Selection {
   std::optional<TokenRange> tokens;
   std::optional<int> slot;          // pos of the slot looked at (inspector, lineage)
   std::optional<int> step;          // nullopt: the latest step
+  std::optional<StepRange> steps = std::nullopt;  // statistics count these only; nullopt: all
   bool operator==(const Selection&) const = default;
 };
 

@@ -3,6 +3,8 @@
 
 #include <QWidget>
 
+class QLabel;
+
 namespace kvscope {
 
 class EffectHeadline;
@@ -29,10 +31,12 @@ class EffectPanel : public QWidget {
   void factsChanged();
 
  private:
+  void refreshRange();
 
   Workspace& m_workspace;
   EffectModel* m_model;
   EffectHeadline* m_headline;
+  QLabel* m_range;  // means over the range of steps that statistics count
   EffectTable* m_table;
   EffectFooter* m_footer;
 };

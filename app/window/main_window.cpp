@@ -154,6 +154,7 @@ void MainWindow::takeSnapshot() {
     selection.kv_head = m_options.kv_head;
     selection.tokens = m_options.tokens;
     selection.step = m_options.step;
+    selection.steps = m_options.steps;
     m_workspace.setSelection(selection);
   }
   refreshHeaders();
@@ -194,6 +195,8 @@ void MainWindow::showPage(Page page) {
 void MainWindow::back() {
   if (m_maximised)
     toggleMaximised(m_maximised);
+  else if (m_workspace.selection().steps)
+    limitSteps(std::nullopt);
   else if (page() != Page::inspect)
     showPage(Page::inspect);
   else if (m_playback.playing())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ class MainWindow : public QMainWindow {
   void showPage(kvscope::MainWindow::Page page);
   void toggleMaximised(kvscope::Panel* panel);
   void resetLayout();
+  void limitSteps(const std::optional<kvscope::viz::StepRange>& steps);  // what statistics count; nullopt: all
   void openModel();
   void openPrompt();
   void savePicture();
@@ -98,7 +100,7 @@ class MainWindow : public QMainWindow {
   void refreshHeaders();
   void applyThemeToAll();
   void requestChanged();
-  void back();  // Esc: maximised panel, page, computing
+  void back();  // Esc: maximised panel, range of steps, page, play, computing
   void openFile(const QString& path);
 
   Options m_options;

@@ -19,6 +19,7 @@
 #include "app/window/table_panel.h"
 #include "app/window/transport.h"
 #include "viz/format.h"
+#include "viz/reduce_range.h"
 
 namespace kvscope {
 
@@ -32,6 +33,7 @@ QComboBox* headerBox(const QString& name) {
   box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   box->setFixedHeight(22);
   box->setMaximumWidth(170);
+  box->setMinimumWidth(84);  // gives way before the panel has to
   return box;
 }
 
@@ -60,6 +62,7 @@ QWidget* pageWithMargins(QWidget* content, QWidget* parent) {
 Panel* MainWindow::addPanel(const QString& id, const QString& title, QWidget* content) {
   auto* panel = new Panel(id, title, content, this);
   m_panels.push_back(panel);
+  connect(panel, &Panel::badgeClicked, this, [this] { limitSteps(std::nullopt); });
   connect(panel, &Panel::maximiseRequested, this, [this, panel] { toggleMaximised(panel); });
   return panel;
 }
@@ -237,6 +240,14 @@ void MainWindow::toggleMaximised(Panel* panel) {
 }
 
 void MainWindow::refreshHeaders() {
+  // Wherever the range of steps changes a number, the header says so.
+  const std::optional<viz::StepRange>& steps = m_workspace.selection().steps;
+  for (const char* id : {"timeline", "head_grid", "compare", "effect"}) {
+    QString text = steps ? QString::fromStdString(viz::range_text(*steps)) : QString();
+    const QString help = "Statistics count " + text + " only: click for all (Esc)";
+    if (id == std::string_view("head_grid")) text = panel(id)->header()->width() < 330 ? QString() : text.mid(text.indexOf(' ') + 1);  // the list needs the room; the legend says it
+    panel(id)->setBadge(text, help);
+  }
   for (CanvasWidget* canvas : m_canvases) {
     QString facts = canvas->facts();
     // What the header says elsewhere is not said twice.

@@ -34,6 +34,25 @@ void MainWindow::buildTimeMenu(QMenu* menu) {
   move("Te&n steps forward", QKeySequence(Qt::CTRL | Qt::Key_PageDown), "Also Shift with the right arrow", [this] { m_playback.stepBy(10); });
   move("F&irst step", QKeySequence(Qt::CTRL | Qt::Key_Home), "Also Home", [this] { m_playback.goTo(0); });
   move("&Latest step", QKeySequence(Qt::CTRL | Qt::Key_End), "Also End; new steps are followed", [this] { m_playback.goTo(-1); });
+  menu->addSeparator();
+  const auto edge = [this](bool first) {
+    const int step = m_workspace.step(), last = m_workspace.lane() ? static_cast<int>(m_workspace.lane()->steps.size()) - 1 : -1;
+    if (step < 0) return;
+    viz::StepRange range = m_workspace.selection().steps.value_or(viz::StepRange{0, last});
+    (first ? range.first : range.last) = step;
+    if (range.first > range.last) (first ? range.last : range.first) = first ? last : 0;
+    limitSteps(range);
+  };
+  const QString brush = "All statistics count the steps of the range only; or drag along the step numbers of the timeline, or drag with Shift";
+  action(menu, "Co&unt from this step on", {QKeySequence(Qt::CTRL | Qt::Key_BracketLeft)}, [edge] { edge(true); })->setToolTip(brush);
+  action(menu, "Count up t&o this step", {QKeySequence(Qt::CTRL | Qt::Key_BracketRight)}, [edge] { edge(false); })->setToolTip(brush);
+  action(menu, "Count &all steps", {QKeySequence(Qt::CTRL | Qt::Key_Backslash)}, [this] { limitSteps(std::nullopt); })->setToolTip("Also Esc");
+}
+
+void MainWindow::limitSteps(const std::optional<viz::StepRange>& steps) {
+  viz::Selection selection = m_workspace.selection();
+  selection.steps = steps;
+  m_workspace.setSelection(selection);
 }
 
 }  // namespace kvscope

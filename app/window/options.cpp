@@ -57,11 +57,13 @@ void parseSelect(const std::string& text, Options& options) {
   if (!options.kv_head) throw bad();
 }
 
-viz::TokenRange parseTokens(const std::string& text) {
+viz::TokenRange parseTokens(const std::string& text) { return parseRange("--tokens", text); }
+
+viz::TokenRange parseRange(const std::string& option, const std::string& text) {
   const std::size_t dash = text.find('-');
   const auto first = number(std::string_view(text).substr(0, dash));
   const auto last = dash == std::string::npos ? first : number(std::string_view(text).substr(dash + 1));
-  if (!first || !last || *last < *first) throw UsageError("--tokens: expected <first>-<last> or one position, got \"" + text + "\"");
+  if (!first || !last || *last < *first) throw UsageError(option + ": expected <first>-<last> or one number, got \"" + text + "\"");
   return {*first, *last};
 }
 
@@ -98,7 +100,7 @@ StartState startState(const Options& options) {
 int runProgram(int argc, char** argv) {
   Options options;
   CLI::App cli{"Explorer of KV-cache compression in language models.", "kvscope"};
-  std::string select, tokens, size;
+  std::string select, tokens, steps, size;
   cli.set_version_flag("--version", "kvscope " KVSCOPE_VERSION);
   cli.add_option("--model", options.model, "model folder: config.json, model.safetensors, tokenizer.model")->type_name("DIR");
   cli.add_option("--prompt", options.prompt, "prompt text")->type_name("TEXT");
@@ -115,6 +117,7 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--size", size, "size of the window, 1600x1000")->type_name("WxH");
   cli.add_option("--select", select, "head to look at, L4.H1")->type_name("HEAD");
   cli.add_option("--tokens", tokens, "tokens to look at, 85-88")->type_name("RANGE");
+  cli.add_option("--steps", steps, "steps that statistics count, 10-40; all by default")->type_name("RANGE");
   cli.add_option("--step", options.step, "step to look at")->check(CLI::NonNegativeNumber);
   cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(CLI::NonNegativeNumber);
   cli.add_option("--picture", options.picture, "compute, write a picture to this file and leave: .png the window, .svg its canvases, .csv the numbers of one")
@@ -126,6 +129,10 @@ int runProgram(int argc, char** argv) {
     cli.parse(argc, argv);
     if (!select.empty()) parseSelect(select, options);
     if (!tokens.empty()) options.tokens = parseTokens(tokens);
+    if (!steps.empty()) {
+      const viz::TokenRange range = parseRange("--steps", steps);
+      options.steps = viz::StepRange{range.first, range.last};
+    }
     if (!size.empty()) options.size = parseSize(size);
   } catch (const CLI::ParseError& error) {
     const int status = cli.exit(error);

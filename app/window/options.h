@@ -26,6 +26,7 @@ struct Options {
   std::optional<int> layer, kv_head; // --select
   std::optional<viz::TokenRange> tokens;
   std::optional<int> step;
+  std::optional<viz::StepRange> steps;
   std::optional<int> lane;           // shown; the last one by default
   std::string picture;               // file to write, then leave: .png, .svg or .csv
   std::string canvas;                // --canvas: only this one; empty: the page
@@ -49,6 +50,7 @@ std::string builtInModel();
 void parseSelect(const std::string& text, Options& options);
 /// "85-88" or "85". Throws UsageError.
 viz::TokenRange parseTokens(const std::string& text);
+viz::TokenRange parseRange(const std::string& option, const std::string& text);
 /// "1600x1000". Throws UsageError.
 QSize parseSize(const std::string& text);
 

@@ -3,6 +3,7 @@
 
 #include <QHBoxLayout>
 #include <QPainter>
+#include <QPushButton>
 #include <QStyleOption>
 #include <QToolButton>
 
@@ -58,6 +59,14 @@ Panel::Panel(const QString& id, const QString& title, QWidget* content, QObject*
   m_leading = new QHBoxLayout;
   m_leading->setSpacing(4);
   row->addLayout(m_leading);
+  m_badge = new QPushButton(m_header);
+  m_badge->setObjectName("chipActive");
+  m_badge->setLayoutDirection(Qt::RightToLeft);  // the cross stands behind the text
+  m_badge->setIconSize(QSize(12, 12));
+  m_badge->setAccessibleName("Range of steps");
+  m_badge->hide();
+  connect(m_badge, &QPushButton::clicked, this, &Panel::badgeClicked);
+  row->addWidget(m_badge);
   row->addWidget(m_facts, 1);
   m_controls = new QHBoxLayout;
   m_controls->setSpacing(6);
@@ -98,6 +107,13 @@ void Panel::setTitle(const QString& title) { m_title->setText(title); }
 
 void Panel::setFacts(const QString& facts) { m_facts->setText(facts); }
 
+void Panel::setBadge(const QString& text, const QString& help) {
+  m_badge->setText(QString(QChar(0x200E)) + text + QChar(0x200E));
+  m_badge->setAccessibleName(text.isEmpty() ? "Range of steps" : "Range of steps " + text);
+  m_badge->setToolTip(help);
+  m_badge->setVisible(!text.isEmpty());
+}
+
 void Panel::setMaximised(bool maximised) {
   m_maximised = maximised;
   m_maximise->setIcon(icon(maximised ? Icon::restore : Icon::maximise, m_colour, m_disabled));
@@ -108,6 +124,7 @@ void Panel::applyTheme(const viz::Theme& theme) {
   m_colour = toColor(theme.secondary);
   m_disabled = toColor(theme.disabled);
   setMaximised(m_maximised);
+  m_badge->setIcon(icon(Icon::close, toColor(theme.accent), m_disabled));
   for (const auto& [button, which] : m_buttons) button->setIcon(icon(which, m_colour, m_disabled));
 }
 

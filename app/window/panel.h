@@ -11,6 +11,7 @@
 #include "app/window/style.h"
 
 class QBoxLayout;
+class QPushButton;
 class QToolButton;
 
 namespace kvscope {
@@ -59,6 +60,8 @@ class Panel : public QObject {
   void setButtonIcon(QToolButton* button, Icon which);
   void setTitle(const QString& title);
   void setFacts(const QString& facts);
+  /// A limit that holds for what the panel shows, with a cross that takes it away; empty: none.
+  void setBadge(const QString& text, const QString& help);
   void setMaximised(bool maximised);
   void applyTheme(const viz::Theme& theme);
 
@@ -69,6 +72,7 @@ class Panel : public QObject {
 
  Q_SIGNALS:
   void maximiseRequested();
+  void badgeClicked();
 
  private:
   QString m_id;
@@ -80,6 +84,7 @@ class Panel : public QObject {
   QBoxLayout* m_controls;
   QBoxLayout* m_leading;
   QToolButton* m_maximise;
+  QPushButton* m_badge;
   bool m_maximised = false;
   std::vector<std::pair<QToolButton*, Icon>> m_buttons;
   QColor m_colour, m_disabled;

@@ -9,6 +9,7 @@
 #include "app/window/style.h"
 #include "app/window/workspace.h"
 #include "viz/format.h"
+#include "viz/reduce_range.h"
 
 namespace kvscope {
 
@@ -42,20 +43,21 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   m_forward = arrow("Forward (Alt+Right)");
   m_head = chip({}, "Show all heads", false);
   m_tokens = chip({}, "Select no tokens", false);
+  m_steps = chip({}, "Count all steps again (Esc)", true);
   m_step = chip({}, "Go to the latest step", true);
   m_lane = chip({}, "Go to the full cache", false);
   m_sentence = new ElidedLabel(this);
   m_sentence->setObjectName("facts");
   m_clear = new QPushButton("Clear", this);
   m_clear->setObjectName("flat");
-  m_clear->setToolTip("Select nothing: all heads, no tokens, the latest step");
+  m_clear->setToolTip("Select nothing: all heads, no tokens, all steps, the latest step");
 
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(10, 0, 14, 1);
   row->setSpacing(6);
   row->addWidget(m_back);
   row->addWidget(m_forward);
-  for (QPushButton* b : {m_head, m_tokens, m_step, m_lane}) row->addWidget(b);
+  for (QPushButton* b : {m_head, m_tokens, m_steps, m_step, m_lane}) row->addWidget(b);
   row->addSpacing(8);
   row->addWidget(m_sentence, 1);
   row->addWidget(m_clear);
@@ -71,6 +73,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   connect(m_forward, &QToolButton::clicked, this, &CrumbRow::forward);
   connect(m_head, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.layer.reset(), s.kv_head.reset(), s.slot.reset(); }));
   connect(m_tokens, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.tokens.reset(), s.slot.reset(); }));
+  connect(m_steps, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.steps.reset(); }));
   connect(m_step, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.step.reset(); }));
   connect(m_lane, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.lane = 0; }));
   connect(m_clear, &QPushButton::clicked, this, &CrumbRow::clearSelection);
@@ -100,7 +103,7 @@ void CrumbRow::applyTheme() {
   m_back->setIcon(icon(Icon::left, colour, disabled));
   m_forward->setIcon(icon(Icon::right, colour, disabled));
   for (QPushButton* b : {m_head, m_tokens, m_lane}) b->setIcon(icon(Icon::close, colour, disabled));
-  m_step->setIcon(icon(Icon::close, toColor(theme.accent), disabled));
+  for (QPushButton* b : {m_steps, m_step}) b->setIcon(icon(Icon::close, toColor(theme.accent), disabled));
 }
 
 void CrumbRow::refresh() {
@@ -116,6 +119,8 @@ void CrumbRow::refresh() {
   show(m_head, s.layer.has_value(),
        s.kv_head ? QString("L%1 · H%2").arg(s.layer.value_or(0)).arg(*s.kv_head) : QString("L%1").arg(s.layer.value_or(0)));
   show(m_tokens, s.tokens.has_value(), s.tokens ? tokensText(snapshot, *s.tokens) : QString());
+  show(m_steps, s.steps.has_value(),
+       s.steps ? QString::fromStdString(viz::range_text(*s.steps)) + QString(" (%1)").arg(s.steps->last - s.steps->first + 1) : QString());
   const int n_steps = lane ? static_cast<int>(lane->steps.size()) : 0;
   show(m_step, lane && !m_workspace.atLatestStep(), QString("step %1 of %2 (not latest)").arg(m_workspace.step()).arg(n_steps - 1));
   show(m_lane, lane && s.lane > 0, lane ? QString("run %1 · %2").arg(runLetter(s.lane)).arg(QString::fromStdString(lane->spec)) : QString());
@@ -132,7 +137,7 @@ void CrumbRow::refresh() {
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
   m_sentence->setText(sentence);
-  m_clear->setEnabled(s.layer || s.tokens || s.slot || s.step);
+  m_clear->setEnabled(s.layer || s.tokens || s.slot || s.step || s.steps);
   m_back->setEnabled(canGoBack());
   m_forward->setEnabled(canGoForward());
 }

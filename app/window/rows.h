@@ -90,7 +90,7 @@ class CrumbRow : public QFrame {
 
   Workspace& m_workspace;
   QToolButton *m_back, *m_forward;
-  QPushButton *m_head, *m_tokens, *m_step, *m_lane, *m_clear;
+  QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_clear;
   ElidedLabel* m_sentence;
   QList<viz::Selection> m_history;
   qsizetype m_at = -1;

@@ -171,7 +171,7 @@ std::string Compare::cursor_text(const Frame& frame) const {
 std::vector<LaneMetrics> Compare::metrics_of(const Frame& frame) {
   std::vector<LaneMetrics> out;
   for (const LaneSnapshot& lane : frame.snapshot->lanes) {
-    out.push_back(lane_metrics(lane, step_of(lane, frame.selection), frame.snapshot->n_prompt, kAnswerTokens));
+    out.push_back(lane_metrics(lane, step_of(lane, frame.selection), frame.snapshot->n_prompt, kAnswerTokens, frame.selection.steps));
     out.back().split = first_text_difference(*frame.snapshot, static_cast<int>(out.size()) - 1);
   }
   return out;

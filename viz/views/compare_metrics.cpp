@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "viz/format.h"
+#include "viz/reduce_range.h"
 #include "viz/views/compare_difference.h"
 
 namespace kvscope::viz {
@@ -47,19 +48,21 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
   const int first = common(lanes, [](const LaneMetrics& m) { return m.first_decode; });
   if (decode > 0) mean_unit = decode == 1 ? fmt::format("step {}", first) : fmt::format("steps {}–{}", first, first + decode - 1);
   if (decode < 0) mean_unit = "decode steps";
+  const bool ranged = std::any_of(lanes.begin(), lanes.end(), [](const LaneMetrics& m) { return m.range.has_value(); });
   std::string fed_unit = "next token";
   if (fed >= 0) {
     const std::string text = text_of_id(snapshot, fed);
     if (utf8_length(text) <= 9) fed_unit = quoted(text);
   }
+  if (ranged) fed_unit = "mean";
   std::vector<MetricColumn> all = {
       {Kind::answer, "answer", "top choices", 102},
       {Kind::differs, "first differs", "at token", 80},
       {Kind::kl, "KL, nats", step >= 0 ? fmt::format("step {}", step) : "this step", 58},
       {Kind::mean_kl, "mean KL", mean_unit, 78},
-      {Kind::top1, "top-1 same", decode >= 0 ? fmt::format("of {}", decode) : "of decoded", 70},
+      {Kind::top1, "top-1 same", decode >= 0 ? fmt::format("of {}", decode) : ranged ? "of range" : "of decoded", 70},
       {Kind::nll, "−ln p", fed_unit, 66},
-      {Kind::attention, "attention lost", "mean of heads", 92},
+      {Kind::attention, "attention lost", ranged ? "range mean" : "mean of heads", 92},
       {Kind::slots, "slots", "per head", 62},
       {Kind::bytes, "KV bytes", "allocated", 76},
   };
@@ -110,6 +113,8 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricCo
 std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const LaneMetrics& m, const MetricColumn& column) {
   std::vector<std::string> out = {lane_name(snapshot, lane)};
   const auto number = [](double v) { return std::isfinite(v) ? fmt::format("{}", v) : std::string(kNotAvailableText); };
+  const std::string steps = m.range ? fmt::format("{} steps of the range ({})", m.decode_steps, range_text(*m.range))
+                                    : fmt::format("{} decode steps", m.decode_steps);
   switch (column.kind) {
     case Kind::answer:
       for (const AnswerToken& token : m.answer) {
@@ -131,17 +136,22 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       out.push_back(fmt::format("KL(full ‖ this run) after step {}: {} nats", m.step, number(m.kl)));
       break;
     case Kind::mean_kl:
-      out.push_back(fmt::format("mean KL over {} decode steps: {} nats", m.decode_steps, number(m.mean_kl)));
+      out.push_back(fmt::format("mean KL over {}: {} nats", steps, number(m.mean_kl)));
       break;
     case Kind::top1:
-      out.push_back(fmt::format("{} of {} decode steps have the full cache's top choice", m.top1_same, m.decode_steps));
+      out.push_back(fmt::format("the full cache's top choice in {} of {}", m.top1_same, steps));
       break;
     case Kind::nll:
+      if (m.range) {
+        out.push_back(fmt::format("−ln p of the tokens fed next, mean over {}: {}", steps, number(m.nll)));
+        break;
+      }
       out.push_back(fmt::format("−ln p of the token fed next, {}: {}",
                                 m.next_token >= 0 ? quoted(text_of_id(snapshot, m.next_token)) : "none", number(m.nll)));
       break;
     case Kind::attention:
-      out.push_back(fmt::format("attention on tokens that no slot represents, mean of the heads: {}", number(m.attention_loss)));
+      out.push_back(fmt::format("attention on tokens that no slot represents, mean of the heads{}: {}", m.range ? " and of " + steps : "",
+                                number(m.attention_loss)));
       break;
     case Kind::slots: {
       out.push_back(fmt::format("slots per head after step {}, mean: {}", m.step, number(m.slots)));

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "viz/format.h"
+#include "viz/reduce_range.h"
 #include "viz/views.h"
 
 namespace kvscope::viz {
@@ -101,6 +102,35 @@ double HeadGrid::Scale::at(double v) const {
 
 std::string HeadGrid::facts(const Frame&) const { return metric_name(metric_); }
 
+double HeadGrid::value_of(const Frame& frame, int head, HeadMetric metric) const {
+  const LaneSnapshot* lane = lane_of(frame);
+  const StepRecord* record = record_of(frame);
+  if (lane == nullptr || record == nullptr || head < 0 || head >= static_cast<int>(record->heads.size())) return kNotAvailable;
+  if (!frame.selection.steps) return head_metric(record->heads[static_cast<std::size_t>(head)], metric, tokens_seen(*record));
+  if (metric == HeadMetric::votes_lost) return votes_lost_within(*lane, *frame.selection.steps, head);
+  return head_statistics(*lane, *frame.selection.steps, head, [metric](const HeadRecord& h, int seen) { return head_metric(h, metric, seen); })
+      .mean();
+}
+
+const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
+  const LaneSnapshot* lane = lane_of(frame);
+  const Key key{frame.snapshot->sequence, frame.selection.lane, lane ? step_of(*lane, frame.selection) : -1, frame.selection.steps, metric_};
+  const StepRecord* record = record_of(frame);
+  const std::size_t n = record ? record->heads.size() : 0;
+  if (frame.selection.steps && of_ == key && values_.size() == n) return values_;
+  values_.clear();
+  for (std::size_t h = 0; h < n; ++h) values_.push_back(value_of(frame, static_cast<int>(h), metric_));
+  of_ = key;
+  return values_;
+}
+
+std::string HeadGrid::unit_text(const Frame& frame) const {
+  if (!frame.selection.steps) return unit_of(metric_);
+  const std::string unit = unit_of(metric_);  // "L1, this step": what stands before the comma holds for a range, too
+  const std::string first = unit.substr(0, unit.find(','));
+  return fmt::format("{}, {} {}", first, metric_ == HeadMetric::votes_lost ? "sum of" : "mean of", range_text(*frame.selection.steps));
+}
+
 std::vector<Option> HeadGrid::options() const {
   Option metric{"metric", {}, static_cast<int>(metric_)};
   for (int i = 0; i < kHeadMetrics; ++i) metric.choices.push_back(metric_name(static_cast<HeadMetric>(i)));
@@ -137,11 +167,10 @@ HeadGrid::Grid HeadGrid::layout(const Painter& p, Rect area) const {
   return g;
 }
 
-HeadGrid::Scale HeadGrid::scale_of(const StepRecord& record) const {
+HeadGrid::Scale HeadGrid::scale_of(const std::vector<double>& values) const {
   Scale s;
   double lowest = 0;
-  for (const HeadRecord& h : record.heads) {
-    const double v = head_metric(h, metric_, tokens_seen(record));
+  for (const double v : values) {
     if (!std::isfinite(v)) continue;
     s.highest = std::max(s.highest, v);
     if (v > 0) lowest = lowest > 0 ? std::min(lowest, v) : v;
@@ -162,14 +191,15 @@ void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
   const Rect legend = rest.cut_bottom(p.px(kLegendHeight));
   rest.cut_top(p.px(kHeaderHeight));
   const Grid g = layout(p, rest);
-  const Scale scale = scale_of(*record);
-  draw_cells(p, g, scale, *record);
+  const std::vector<double>& values = values_of(frame);
+  const Scale scale = scale_of(values);
+  draw_cells(p, g, scale, values);
   draw_legend(p, legend, scale);
   react(p, g, intents);
   p.finish();
 }
 
-void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const StepRecord& record) {
+void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const std::vector<double>& values) {
   const Theme& t = p.theme();
   const Frame& f = p.frame();
   const auto ramp_colours = is_damage(metric_) ? t.damage : t.sequential;
@@ -196,7 +226,7 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const S
     for (int h = 0; h < g.n_heads; ++h) {
       const Rect r = g.cell(l, h);
       const auto index = static_cast<std::size_t>(head_index(*f.snapshot, l, h));
-      const double v = index < record.heads.size() ? head_metric(record.heads[index], metric_, tokens_seen(record)) : kNotAvailable;
+      const double v = index < values.size() ? values[index] : kNotAvailable;
       const std::string value = format_metric(metric_, v);
       if (std::isnan(v)) {  // not measured is not zero
         p.frame_rect(r, t.line, 1, rounding);
@@ -239,11 +269,11 @@ void HeadGrid::draw_legend(Painter& p, const Rect& strip, const Scale& scale) co
   legend.low =
       metric_ == HeadMetric::local_rel_l2 || metric_ == HeadMetric::retained || metric_ == HeadMetric::attention_loss ? "0 %" : "0";
   legend.high = format_metric(metric_, scale.highest);
-  legend.note = std::string(scale.root ? "√ scale · " : "") + unit_of(metric_);
+  legend.note = std::string(scale.root ? "√ scale · " : "") + unit_text(p.frame());
   legend.width = 120;
   const float right = p.canvas().x1 - 12, room = right - 12;
   if (p.ramp_legend_width(legend) > room) legend.width = 72;
-  if (p.ramp_legend_width(legend) > room) legend.note = scale.root ? "√ scale" : "";
+  if (p.ramp_legend_width(legend) > room) legend.note = p.frame().selection.steps ? "mean of " + range_text(*p.frame().selection.steps) : scale.root ? "√ scale" : "";
   if (p.ramp_legend_width(legend) > room) legend.width = 40;
   p.ramp_legend(std::max(12.0f, std::min(p.px(30), right - p.ramp_legend_width(legend))), y, legend);
 }
@@ -253,14 +283,17 @@ std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int he
   std::vector<std::string> lines = {head_name(layer, head)};
   const auto index = static_cast<std::size_t>(head_index(*frame.snapshot, layer, head));
   if (record == nullptr || index >= record->heads.size()) return lines;
-  const int seen = tokens_seen(*record);
-  const HeadRecord& h = record->heads[index];
-  const double v = head_metric(h, metric_, seen);
-  lines.push_back(fmt::format("{} {} ({})", metric_name(metric_), format_metric(metric_, v), unit_of(metric_)));
+  const std::vector<double>& values = values_of(frame);
+  const double v = values[index];
+  lines.push_back(fmt::format("{} {} ({})", metric_name(metric_), format_metric(metric_, v), unit_text(frame)));
+  if (frame.selection.steps && metric_ != HeadMetric::votes_lost) {
+    const auto value = [this](const HeadRecord& h, int seen) { return head_metric(h, metric_, seen); };
+    const Statistics s = head_statistics(*lane_of(frame), *frame.selection.steps, static_cast<int>(index), value);
+    lines.push_back(fmt::format("from {} to {}, {} steps measured", format_metric(metric_, s.min), format_metric(metric_, s.max), s.n));
+  }
   if (!std::isnan(v)) {
     int rank = 1, n = 0;
-    for (const HeadRecord& other : record->heads) {
-      const double w = head_metric(other, metric_, seen);
+    for (const double w : values) {
       if (std::isnan(w)) continue;
       ++n;
       if (w > v) ++rank;
@@ -270,7 +303,7 @@ std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int he
   for (int m = 0; m < kHeadMetrics; ++m) {
     const auto metric = static_cast<HeadMetric>(m);
     if (metric == metric_) continue;
-    lines.push_back(std::string(metric_name(metric)) + " " + format_metric(metric, head_metric(h, metric, seen)));
+    lines.push_back(std::string(metric_name(metric)) + " " + format_metric(metric, value_of(frame, static_cast<int>(index), metric)));
   }
   return lines;
 }
@@ -357,9 +390,10 @@ Table HeadGrid::table(const Frame& frame) const {
   for (const HeadRecord& h : record->heads) {
     std::vector<std::string> row = {std::to_string(h.layer), std::to_string(h.kv_head)};
     for (int m = 0; m < kHeadMetrics; ++m)
-      row.push_back(format_number(head_metric(h, static_cast<HeadMetric>(m), tokens_seen(*record)), 6));
+      row.push_back(format_number(value_of(frame, head_index(*frame.snapshot, h.layer, h.kv_head), static_cast<HeadMetric>(m)), 6));
     table.rows.push_back(std::move(row));
   }
+  if (frame.selection.steps) table.note = fmt::format("means over {}; votes lost: in these steps", range_text(*frame.selection.steps));
   return table;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,12 @@ class HeadGrid : public View {
   };
 
   Grid layout(const Painter& p, Rect area) const;
-  Scale scale_of(const StepRecord& record) const;
-  void draw_cells(Painter& p, const Grid& g, const Scale& scale, const StepRecord& record);
+  /// The metric of every head: of the shown step, or its mean over the range of steps.
+  const std::vector<double>& values_of(const Frame& frame) const;
+  double value_of(const Frame& frame, int head, HeadMetric metric) const;
+  std::string unit_text(const Frame& frame) const;
+  Scale scale_of(const std::vector<double>& values) const;
+  void draw_cells(Painter& p, const Grid& g, const Scale& scale, const std::vector<double>& values);
   void draw_legend(Painter& p, const Rect& strip, const Scale& scale) const;
   void react(Painter& p, const Grid& g, std::vector<Intent>& intents);
   std::vector<std::string> tooltip(const Frame& frame, int layer, int head) const;
@@ -57,6 +62,16 @@ class HeadGrid : public View {
   HeadMetric metric_ = HeadMetric::local_l1_wo;
   std::vector<Mark> marks_;
   Hover hovered_;
+  // A mean over thousands of steps is computed once, not in every frame.
+  struct Key {
+    std::uint64_t sequence = 0;
+    int lane = -1, step = -1;
+    std::optional<StepRange> steps;
+    HeadMetric metric = HeadMetric::local_l1_wo;
+    bool operator==(const Key&) const = default;
+  };
+  mutable std::optional<Key> of_;
+  mutable std::vector<double> values_;
 };
 
 }  // namespace kvscope::viz

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "viz/format.h"
+#include "viz/reduce_range.h"
 #include "viz/views.h"
 
 namespace kvscope::viz {
@@ -44,9 +45,15 @@ std::string Timeline::facts(const Frame& frame) const {
   const LaneSnapshot* lane = lane_of(frame);
   if (lane == nullptr || lane->steps.empty()) return "0 steps";
   update(frame, *lane);
-  const auto changed = std::count_if(steps_.begin(), steps_.end(), [](const StepSummary& s) { return s.changed; });
-  return fmt::format("{} · {} steps · top choice differs in {}", lane->title, format_count(static_cast<std::int64_t>(steps_.size())),
-                     format_count(changed));
+  const std::optional<StepRange> steps = steps_within(*lane, frame.selection.steps);
+  if (!steps) return lane->title + " · no step in the range";
+  const RangeStatistics s = range_statistics(*lane, *steps);
+  std::string out = fmt::format("{} · {} steps · top choice differs in {}", lane->title, format_count(s.n_steps), format_count(s.n_steps - s.top1_same));
+  if (frame.selection.steps)
+    out = fmt::format("{} · top choice differs in {} of {} · mean KL {} · evicted {} · merged {}", lane->title,
+                      format_count(s.n_steps - s.top1_same), format_count(s.n_steps), format_number(s.kl.mean()), format_count(s.evicted),
+                      format_count(s.merged));
+  return out;
 }
 
 void Timeline::update(const Frame& frame, const LaneSnapshot& lane) const {
@@ -106,6 +113,8 @@ void Timeline::draw(const Frame& frame, std::vector<Intent>& intents) {
   const Layout l = make_layout(p, wide);
   const int step = step_of(*lane, frame.selection);
   wide ? draw_columns(p, l, step) : draw_bands(p, l, step);
+  draw_range(p, l);
+  draw_marks(p, l);
   draw_legend(p, l, wide);
   react(p, l, intents);
   p.finish();
@@ -219,6 +228,10 @@ void Timeline::react(Painter& p, const Layout& l, std::vector<Intent>& intents) 
   const float end = l.x0 + l.pitch * static_cast<float>(steps_.size());
   const bool over = m.inside && m.at.x >= l.x0 && m.at.x < end && m.at.y < l.legend.y0;
   const int at = static_cast<int>(std::clamp((m.at.x - l.x0) / l.pitch, 0.0f, static_cast<float>(last)));  // the mouse may be anywhere
+  if (brush(p, l, at, intents)) {
+    scrubbing_ = false;
+    return;
+  }
   if (m.pressed) scrubbing_ = over;
   if (scrubbing_ && (m.pressed || (m.dragging && m.moved.x != 0))) {
     intents.push_back(SetStep{at == last ? std::nullopt : std::optional<int>(at)});
@@ -276,7 +289,9 @@ Table Timeline::table(const Frame& frame) const {
   if (lane == nullptr) return table;
   update(frame, *lane);
   const double n_heads = std::max(1, n_heads_total(*frame.snapshot));
-  for (const StepSummary& s : steps_) {
+  const StepRange steps = steps_within(*lane, frame.selection.steps).value_or(StepRange{0, -1});
+  for (int i = steps.first; i <= steps.last; ++i) {
+    const StepSummary& s = steps_[static_cast<std::size_t>(i)];
     const double evicted = s.counts[static_cast<std::size_t>(Category::evicted)];
     table.rows.push_back({std::to_string(s.step), std::to_string(s.position), std::to_string(s.evicted), std::to_string(s.merged),
                           format_number(s.slots() / n_heads, 6), format_count(static_cast<std::int64_t>(s.tokens() - evicted)),
@@ -284,6 +299,7 @@ Table Timeline::table(const Frame& frame) const {
                           format_number(s.ms, 4)});
   }
   table.note = fmt::format("tokens are counted once per head, {} heads", format_count(static_cast<std::int64_t>(n_heads)));
+  if (frame.selection.steps) table.note += " · only " + range_text(*frame.selection.steps);
   return table;
 }
 

@@ -43,6 +43,9 @@ class Timeline : public View {
   void draw_removed(Painter& p, const Layout& l, const std::vector<StepBin>& bins);
   void draw_kl(Painter& p, const Layout& l, const std::vector<StepBin>& bins);
   void draw_legend(Painter& p, const Layout& l, bool wide);
+  void draw_range(Painter& p, const Layout& l);
+  void draw_marks(Painter& p, const Layout& l);
+  bool brush(const Painter& p, const Layout& l, int at, std::vector<Intent>& intents);
   void react(Painter& p, const Layout& l, std::vector<Intent>& intents);
   std::vector<std::string> tooltip(const Frame& frame, int step) const;
 
@@ -54,6 +57,8 @@ class Timeline : public View {
   mutable int of_lane_ = -1;
   mutable std::size_t of_n_steps_ = 0;
   bool scrubbing_ = false;
+  int brush_from_ = -1;  // step where a range began to be dragged; -1: none is
+  int brush_to_ = -1;
   int hovered_ = -1;
 };
 
