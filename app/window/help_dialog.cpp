@@ -10,35 +10,16 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
-#include <QMenu>
 #include <QScrollArea>
 #include <QTableWidget>
 #include <QVBoxLayout>
 
+#include "app/window/commands.h"
 #include "app/window/help_dialog_guide.h"
 #include "app/window/panel_paint.h"
 #include "app/window/workspace.h"
 
 namespace kvscope {
-
-namespace {
-
-/// "&Open model…" -> "Open model": as the menu shows it, without mnemonic.
-QString plainText(QString text) {
-  text.replace("&&", QChar(0));
-  text.remove('&');
-  return text.replace(QChar(0), "&");
-}
-
-/// Title of the menu that holds the action; "Window" for actions without one.
-QString areaOf(const QAction& action) {
-  for (const QObject* object : action.associatedObjects()) {
-    if (const auto* menu = qobject_cast<const QMenu*>(object); menu && !menu->title().isEmpty()) return plainText(menu->title());
-  }
-  return "Window";
-}
-
-}  // namespace
 
 std::vector<KeyHelp> canvasKeys() {
   // What the views take in View::key(), in the words of a reader.
@@ -62,6 +43,8 @@ std::vector<KeyHelp> canvasKeys() {
       {"Timeline", "one step back or on", "← →"},
       {"Timeline", "ten steps back or on", "Shift+← Shift+→"},
       {"Timeline", "first step, latest step", "Home, End"},
+      {"Timeline", "limit statistics to a range of steps", "drag the step numbers, Shift+drag"},
+      {"Window", "play and pause", "Space"},
       {"Compare", "previous and next run", "↑ ↓"},
       {"Compare", "previous and next token", "← →"},
       {"Compare", "open the inspector on the run", "Enter"},
@@ -129,9 +112,7 @@ void HelpDialog::readKeys() {
     for (const QAction* action : window->findChildren<QAction*>()) {
       const QWidget* owner = qobject_cast<const QWidget*>(action->parent());
       if (action->shortcut().isEmpty() || (owner && owner->window() == this)) continue;
-      QStringList keys;
-      for (const QKeySequence& sequence : action->shortcuts()) keys << sequence.toString(QKeySequence::NativeText);
-      const KeyHelp key{areaOf(*action), plainText(action->text()), keys.join(", ")};
+      const KeyHelp key{commandArea(*action), commandText(action->text()), commandKeys(*action)};
       if (!key.what.isEmpty() && seen.emplace(key.what, key.keys).second) m_keys.push_back(key);
     }
   }

@@ -17,8 +17,10 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/window/command_palette.h"
 #include "app/window/help_dialog.h"
 #include "app/window/rows.h"
+#include "app/window/search_bar.h"
 #include "app/window/style.h"
 #include "app/window/undo.h"
 #include "core/error.h"
@@ -76,12 +78,14 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   m_tools = new ToolRow(m_workspace, m_controller, central);
   m_tools->setGenerateCount(options.generate);
   m_crumbs = new CrumbRow(m_workspace, central);
+  m_search = new SearchBar(m_workspace, central);
   m_messages = new MessageBar(m_workspace, central);
   m_pages = new QStackedWidget(central);
   m_status = new StatusRow(m_workspace, m_controller, central);
   rows->addWidget(m_menu_row);
   rows->addWidget(m_tools);
   rows->addWidget(m_crumbs);
+  rows->addWidget(m_search);
   rows->addWidget(m_messages);
   rows->addWidget(m_pages, 1);
   rows->addWidget(m_status);
@@ -89,6 +93,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
 
   buildPanels();
   buildMenus();
+  m_palette = new CommandPalette(*this);
   m_help = new HelpDialog(m_workspace, m_controller, this);
   applyThemeToAll();
 

@@ -23,10 +23,12 @@ class QStackedWidget;
 
 namespace kvscope {
 
+class CommandPalette;
 class CrumbRow;
 class HelpDialog;
 class MessageBar;
 class PromptPanel;
+class SearchBar;
 class StatusRow;
 class TablePanel;
 class ToolRow;
@@ -49,6 +51,8 @@ class MainWindow : public QMainWindow {
   MessageBar& messages() { return *m_messages; }
   ToolRow& tools() { return *m_tools; }
   StatusRow& status() { return *m_status; }
+  SearchBar& searchBar() { return *m_search; }
+  CommandPalette& palette() { return *m_palette; }
   PromptPanel& promptPanel() { return *m_prompt; }
   Page page() const;
   /// Why canvases show a sentence instead of a picture; empty if they draw.
@@ -89,6 +93,7 @@ class MainWindow : public QMainWindow {
   void buildRunMenu(QMenu* menu);
   void buildTimeMenu(QMenu* menu);
   void buildCompareMenu(QMenu* menu);
+  void buildToolsMenu(QMenu* menu);
   QAction* action(QMenu* menu, const QString& text, const QList<QKeySequence>& keys, std::function<void()> run);
   Panel* addPanel(const QString& id, const QString& title, QWidget* content);
   Panel* addCanvasPanel(viz::View& view);
@@ -128,7 +133,9 @@ class MainWindow : public QMainWindow {
   QLabel* m_model_facts = nullptr;
   ToolRow* m_tools = nullptr;
   CrumbRow* m_crumbs = nullptr;
+  SearchBar* m_search = nullptr;
   MessageBar* m_messages = nullptr;
+  CommandPalette* m_palette = nullptr;
   QWidget* m_progress = nullptr;
   QStackedWidget* m_pages = nullptr;
   QMainWindow* m_inspect = nullptr;

@@ -9,10 +9,12 @@
 #include <QMenuBar>
 #include <QMessageBox>
 
+#include "app/window/command_palette.h"
 #include "app/window/help_dialog.h"
 #include "app/window/main_window.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
+#include "app/window/search_bar.h"
 
 namespace kvscope {
 
@@ -58,6 +60,7 @@ void MainWindow::buildMenus() {
   buildViewMenu(m_menus->addMenu("&View"));
   buildRunMenu(m_menus->addMenu("&Run"));
   buildCompareMenu(m_menus->addMenu("&Compare"));
+  buildToolsMenu(m_menus->addMenu("&Tools"));
   QMenu* help = m_menus->addMenu("&Help");
   action(help, "&Keys and how to read the pictures", {QKeySequence(Qt::Key_F1)}, [this] {
     m_help->show();
@@ -187,6 +190,16 @@ void MainWindow::buildCompareMenu(QMenu* menu) {
       selection.lane = i;
       m_workspace.setSelection(selection);
     });
+}
+
+void MainWindow::buildToolsMenu(QMenu* menu) {
+  action(menu, "&Find tokens, heads, events…", {QKeySequence::Find}, [this] { m_search->open(); })
+      ->setToolTip("In the text, among the heads, or in what every step removed; what is found is selected");
+  action(menu, "Find &next", {QKeySequence(Qt::Key_F3)}, [this] { m_search->next(); });
+  action(menu, "Find &previous", {QKeySequence(Qt::SHIFT | Qt::Key_F3)}, [this] { m_search->previous(); });
+  menu->addSeparator();
+  action(menu, "&Commands…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)}, [this] { m_palette->open(); })
+      ->setToolTip("Every command by name");
 }
 
 void MainWindow::openModel() {

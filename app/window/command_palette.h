@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QFrame>
+#include <QPointer>
+
+class QAction;
+class QLineEdit;
+class QTreeWidget;
+
+namespace kvscope {
+
+/// Every command by name: type some of its letters, arrows choose, Enter does it, Esc goes back to where the focus was. A part of its window
+/// and no dialog, so that it can neither block nor get lost behind something.
+class CommandPalette : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit CommandPalette(QWidget& window);
+
+  QLineEdit& line() { return *m_line; }
+  QTreeWidget& list() { return *m_list; }
+
+ public Q_SLOTS:
+  void open();
+  void dismiss();
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  void filter();
+  void place();
+  void run();
+
+  QWidget& m_window;
+  QLineEdit* m_line;
+  QTreeWidget* m_list;
+  std::vector<QAction*> m_commands;
+  QPointer<QWidget> m_focus_before;
+};
+
+}  // namespace kvscope
