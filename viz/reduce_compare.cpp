@@ -46,7 +46,7 @@ LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int
   }
   // Without a range: the steps after the prompt. With one: its steps, whatever they read.
   const std::optional<StepRange> within = steps_within(lane, range ? range : std::optional(StepRange{decode, n - 1}));
-  const RangeStatistics means = within ? range_statistics(lane, *within) : RangeStatistics{};
+  const RangeStatistics means = within ? range_statistics(lane, *within, range.has_value()) : RangeStatistics{};
   out.decode_steps = means.n_steps;
   if (within) out.first_decode = within->first;
   out.mean_kl = means.kl.mean();

@@ -41,7 +41,7 @@ std::string range_text(const StepRange& range) {
   return fmt::format("steps {}–{}", format_count(range.first), format_count(range.last));
 }
 
-RangeStatistics range_statistics(const LaneSnapshot& lane, const StepRange& steps) {
+RangeStatistics range_statistics(const LaneSnapshot& lane, const StepRange& steps, bool heads) {
   RangeStatistics out;
   const std::optional<StepRange> within = steps_within(lane, steps);
   for (int s = within ? within->first : 0; within && s <= within->last; ++s) {
@@ -52,6 +52,7 @@ RangeStatistics range_statistics(const LaneSnapshot& lane, const StepRange& step
     out.nll.add(record->nll);
     if (record->ms > 0) out.ms.add(record->ms);
     out.top1_same += record->top1_same ? 1 : 0;
+    if (!heads) continue;
     Statistics loss, slots;
     for (const HeadRecord& head : record->heads) {
       loss.add(head.attention_loss);

@@ -41,7 +41,8 @@ struct RangeStatistics {
   int evicted = 0, merged = 0;  // slots that went, all heads
 };
 
-RangeStatistics range_statistics(const LaneSnapshot& lane, const StepRange& steps);
+/// `heads` false: what needs every head (attention_loss, slots, evicted, merged) stays empty, and the work does not grow with the heads.
+RangeStatistics range_statistics(const LaneSnapshot& lane, const StepRange& steps, bool heads = true);
 
 /// A head's number in one step. `tokens_seen`: tokens up to the step's query.
 using HeadValue = std::function<double(const HeadRecord& head, int tokens_seen)>;

@@ -118,6 +118,7 @@ CanvasWidget::CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer
   connect(&m_workspace, &Workspace::hoverChanged, this, redraw);
   connect(&m_workspace, &Workspace::themeChanged, this, redraw);
   connect(&m_workspace, &Workspace::staleChanged, this, redraw);
+  connect(&m_workspace, &Workspace::stepMarksChanged, this, redraw);
 }
 
 CanvasWidget::~CanvasWidget() = default;
@@ -132,6 +133,7 @@ viz::Frame CanvasWidget::frame() const {
   frame.snapshot = &m_workspace.snapshot();
   frame.selection = m_workspace.selection();
   frame.hover = m_workspace.hover();
+  frame.step_marks = m_workspace.stepMarks();
   frame.theme = &m_workspace.theme();
   frame.size = ImVec2(static_cast<float>(width()), static_cast<float>(height()));
   frame.has_focus = hasFocus();

@@ -68,6 +68,10 @@ QPainterPath shape(Icon which, bool& solid) {
       polygon(p, {{11.5, 4}, {11.5, 12}}, false);
       break;
     case Icon::playLine: polygon(p, {{5, 3.5}, {12, 8}, {5, 12.5}}, true); break;
+    case Icon::bookmark:
+      polygon(p, {{4, 2.5}, {4, 13.5}}, false);
+      polygon(p, {{4, 3}, {12.5, 6}, {4, 9}}, false);
+      break;
     case Icon::pause:
       polygon(p, {{6, 4}, {6, 12}}, false);
       polygon(p, {{10, 4}, {10, 12}}, false);

@@ -5,8 +5,6 @@
 
 #include <QApplication>
 #include <QCloseEvent>
-#include <QDir>
-#include <QFileInfo>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMenuBar>
@@ -23,8 +21,6 @@
 #include "app/window/search_bar.h"
 #include "app/window/style.h"
 #include "app/window/undo.h"
-#include "core/error.h"
-#include "io/files.h"
 
 namespace kvscope {
 
@@ -44,12 +40,14 @@ QString modelFacts(const Snapshot& snapshot) {
 }  // namespace
 
 MainWindow::MainWindow(const Options& options, const StartState& start)
-    : m_options(options), m_start(start), m_controller(m_workspace), m_views(viz::make_views()), m_playback(m_workspace) {
+    : m_options(options), m_start(start), m_controller(m_workspace), m_views(viz::make_views()), m_bookmarks(m_undo), m_playback(m_workspace) {
   setWindowTitle("kvscope");
   setAcceptDrops(true);
   setMinimumSize(960, 600);
   m_theme_mode = QString::fromStdString(options.theme.value_or("dark"));
   if (!options.scripted() && !options.theme) m_theme_mode = QSettings().value("theme", "dark").toString();
+  if (!options.scripted()) m_settings = std::make_unique<QSettings>();
+  m_recent = std::make_unique<RecentFiles>(m_settings.get());
   m_renderer = CanvasRenderer::create(&m_no_pictures);
   setThemeMode(m_theme_mode);
 
@@ -79,6 +77,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   m_tools->setGenerateCount(options.generate);
   m_crumbs = new CrumbRow(m_workspace, central);
   m_search = new SearchBar(m_workspace, central);
+  m_notices = new MessageBar(m_workspace, central);
   m_messages = new MessageBar(m_workspace, central);
   m_pages = new QStackedWidget(central);
   m_status = new StatusRow(m_workspace, m_controller, central);
@@ -86,6 +85,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   rows->addWidget(m_tools);
   rows->addWidget(m_crumbs);
   rows->addWidget(m_search);
+  rows->addWidget(m_notices);
   rows->addWidget(m_messages);
   rows->addWidget(m_pages, 1);
   rows->addWidget(m_status);
@@ -102,6 +102,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   connect(&m_workspace, &Workspace::themeChanged, this, [this] { applyThemeToAll(); });
   connect(&m_controller, &SessionController::requestChanged, this, [this] { requestChanged(); });
   connect(&m_controller, &SessionController::refused, this, [this](const QString& why) { m_messages->show(why, why); });
+  connect(m_crumbs, &CrumbRow::pageRequested, this, [this](int page) { showPage(static_cast<Page>(page)); });
   connect(m_tools, &ToolRow::openRequested, this, &MainWindow::openModel);
   connect(m_tools, &ToolRow::savePictureRequested, this, &MainWindow::savePicture);
   connect(m_tools, &ToolRow::generateRequested, this, [this] { m_controller.generate(m_tools->generateCount()); });
@@ -115,11 +116,15 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   m_lanes_before = m_start.request.lanes;
   m_controller.replaceRequest(m_start.request);
   m_controller.loadModel(QString::fromStdString(m_start.model_folder));
+  keepSession();
+  if (!options.session.empty()) openSessionFile(QString::fromStdString(options.session));
 }
 
 MainWindow::~MainWindow() {
   // Canvases hold OpenGL objects and views: they go before the renderer and the views do.
   m_playback.play(false);
+  leaveSession();
+  m_journal.reset();
   delete m_help;
   delete takeCentralWidget();
 }
@@ -162,6 +167,11 @@ void MainWindow::takeSnapshot() {
     selection.steps = m_options.steps;
     m_workspace.setSelection(selection);
   }
+  if (m_pending && m_start_selected && snapshot.phase == RunPhase::idle && m_controller.answersNewest(snapshot)) {
+    const viz::Selection wanted = *m_pending;
+    m_pending.reset();
+    m_workspace.setSelection(wanted);
+  }
   refreshHeaders();
 }
 
@@ -190,6 +200,7 @@ MainWindow::Page MainWindow::page() const { return static_cast<Page>(m_pages->cu
 
 void MainWindow::showPage(Page page) {
   m_pages->setCurrentIndex(static_cast<int>(page));
+  m_crumbs->setPage(static_cast<int>(page));
   const QSignalBlocker quiet(m_tools->compareButton());
   m_tools->compareButton()->setChecked(page == Page::compare);
   (page == Page::inspect ? m_show_inspect : page == Page::inspector ? m_show_inspector : m_show_compare)->setChecked(true);
@@ -222,20 +233,9 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Right: m_playback.stepBy(far); return;
     case Qt::Key_Home: m_playback.goTo(0); return;
     case Qt::Key_End: m_playback.goTo(-1); return;
+    case Qt::Key_B: addBookmark(); return;
     case Qt::Key_Escape: back(); return;
     default: QMainWindow::keyPressEvent(event);
-  }
-}
-
-void MainWindow::openFile(const QString& path) {
-  if (QFileInfo(path).isDir()) {
-    m_controller.loadModel(path);
-    return;
-  }
-  try {
-    m_controller.setPrompt(QString::fromStdString(read_text(path.toStdString(), 16u << 20)));
-  } catch (const Error& error) {
-    m_messages->show(error.what(), error.what());
   }
 }
 
@@ -272,6 +272,7 @@ void MainWindow::restoreSettings() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+  leaveSession();
   if (!m_options.scripted()) {
     if (m_maximised) toggleMaximised(m_maximised);
     QSettings settings;

@@ -9,20 +9,25 @@
 #include <QMainWindow>
 #include <QUndoStack>
 
+#include "app/window/bookmarks.h"
 #include "app/window/canvas_widget.h"
 #include "app/window/options.h"
 #include "app/window/panel.h"
 #include "app/window/playback.h"
+#include "app/window/recent_files.h"
 #include "app/window/session_controller.h"
+#include "app/window/session_journal.h"
 #include "app/window/workspace.h"
 
 class QAction;
 class QActionGroup;
 class QComboBox;
+class QSettings;
 class QStackedWidget;
 
 namespace kvscope {
 
+class BookmarkPanel;
 class CommandPalette;
 class CrumbRow;
 class HelpDialog;
@@ -30,6 +35,7 @@ class MessageBar;
 class PromptPanel;
 class SearchBar;
 class StatusRow;
+struct SavedSession;
 class TablePanel;
 class ToolRow;
 
@@ -49,6 +55,12 @@ class MainWindow : public QMainWindow {
   CanvasWidget* canvas(const std::string& id) const;  // nullptr: no such view
   Panel* panel(const QString& id) const;
   MessageBar& messages() { return *m_messages; }
+  /// What is said about files; stays until it is dismissed, whatever is computed meanwhile.
+  MessageBar& notices() { return *m_notices; }
+  Bookmarks& bookmarks() { return m_bookmarks; }
+  /// What a file of the session would hold now.
+  SavedSession session() const;
+  bool saveSession(const QString& path);  // false: said in notices()
   ToolRow& tools() { return *m_tools; }
   StatusRow& status() { return *m_status; }
   SearchBar& searchBar() { return *m_search; }
@@ -68,6 +80,9 @@ class MainWindow : public QMainWindow {
   void toggleMaximised(kvscope::Panel* panel);
   void resetLayout();
   void limitSteps(const std::optional<kvscope::viz::StepRange>& steps);  // what statistics count; nullopt: all
+  void openFile(const QString& path);  // model folder, session or prompt text
+  void addBookmark();
+  void goToBookmark(int index);
   void openModel();
   void openPrompt();
   void savePicture();
@@ -106,7 +121,17 @@ class MainWindow : public QMainWindow {
   void applyThemeToAll();
   void requestChanged();
   void back();  // Esc: maximised panel, range of steps, page, play, computing
-  void openFile(const QString& path);
+  void openSession(const SavedSession& session, const QString& path);
+  void openSessionFile(const QString& path);
+  void askAndSaveSession();
+  void keepSession();
+  void leaveSession();
+  void offerRecovery();
+  void refreshTitle();
+  void goToBookmarkBeside(int direction);
+  void buildSessionMenu(QMenu* menu);
+  void buildBookmarkMenu(QMenu* menu);
+  void showDock(const char* id);
 
   Options m_options;
   StartState m_start;
@@ -119,6 +144,13 @@ class MainWindow : public QMainWindow {
   std::vector<Panel*> m_panels;
   std::vector<QDockWidget*> m_docks;
   QUndoStack m_undo;
+  Bookmarks m_bookmarks;
+  std::unique_ptr<QSettings> m_settings;  // nullptr: nothing is remembered
+  std::unique_ptr<RecentFiles> m_recent;
+  std::unique_ptr<SessionJournal> m_journal;
+  std::optional<viz::Selection> m_pending;  // of an opened session, until its result is there
+  QString m_session_path;
+  bool m_modified = false;
   std::vector<std::string> m_lanes_before;
   bool m_undoing = false;
   Playback m_playback;
@@ -135,7 +167,9 @@ class MainWindow : public QMainWindow {
   CrumbRow* m_crumbs = nullptr;
   SearchBar* m_search = nullptr;
   MessageBar* m_messages = nullptr;
+  MessageBar* m_notices = nullptr;
   CommandPalette* m_palette = nullptr;
+  BookmarkPanel* m_bookmark_panel = nullptr;
   QWidget* m_progress = nullptr;
   QStackedWidget* m_pages = nullptr;
   QMainWindow* m_inspect = nullptr;

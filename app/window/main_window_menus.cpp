@@ -51,8 +51,8 @@ void MainWindow::buildMenus() {
   action(edit, "Copy the &numbers of the view", {QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_C)}, [this] { copyNumbers(); });
   edit->addSeparator();
   action(edit, "&Clear the selection", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A)}, [this] { m_crumbs->clearSelection(); });
-  action(edit, "Selection &before", {QKeySequence(Qt::ALT | Qt::Key_Left)}, [this] { m_crumbs->back(); });
-  action(edit, "Selection &after", {QKeySequence(Qt::ALT | Qt::Key_Right)}, [this] { m_crumbs->forward(); });
+  action(edit, "View &before", {QKeySequence(Qt::ALT | Qt::Key_Left)}, [this] { m_crumbs->back(); });
+  action(edit, "View &after", {QKeySequence(Qt::ALT | Qt::Key_Right)}, [this] { m_crumbs->forward(); });
   action(edit, "Edit the &prompt", {QKeySequence(Qt::CTRL | Qt::Key_L)}, [this] {
     showPage(Page::inspect);
     m_prompt->setFocus();
@@ -78,6 +78,7 @@ void MainWindow::buildMenus() {
 void MainWindow::buildFileMenu(QMenu* menu) {
   action(menu, "&Open model folder…", {QKeySequence::Open}, [this] { openModel(); });
   action(menu, "Open &prompt…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O)}, [this] { openPrompt(); });
+  buildSessionMenu(menu);
   menu->addSeparator();
   action(menu, "&Export view…", {QKeySequence(Qt::CTRL | Qt::Key_E)}, [this] { savePicture(); });
   menu->addSeparator();
@@ -198,13 +199,15 @@ void MainWindow::buildToolsMenu(QMenu* menu) {
   action(menu, "Find &next", {QKeySequence(Qt::Key_F3)}, [this] { m_search->next(); });
   action(menu, "Find &previous", {QKeySequence(Qt::SHIFT | Qt::Key_F3)}, [this] { m_search->previous(); });
   menu->addSeparator();
+  buildBookmarkMenu(menu);
+  menu->addSeparator();
   action(menu, "&Commands…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)}, [this] { m_palette->open(); })
       ->setToolTip("Every command by name");
 }
 
 void MainWindow::openModel() {
   const QString folder = QFileDialog::getExistingDirectory(this, "Open model folder");
-  if (!folder.isEmpty()) m_controller.loadModel(folder);
+  if (!folder.isEmpty()) openFile(folder);
 }
 
 void MainWindow::openPrompt() {

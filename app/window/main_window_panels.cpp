@@ -9,6 +9,7 @@
 #include <QStyle>
 #include <QToolButton>
 
+#include "app/window/bookmark_panel.h"
 #include "app/window/effect_panel.h"
 #include "app/window/main_window.h"
 #include "policy/catalog.h"
@@ -152,6 +153,11 @@ void MainWindow::buildPanels() {
   Panel* policy_panel = addPanel("policy", "Policy & budget", policy);
   Panel* effect_panel = addPanel("effect", "Output effect", effect);
   Panel* table_panel = addPanel("table", "Data table", m_table);
+  m_bookmark_panel = new BookmarkPanel(m_workspace, m_bookmarks);
+  Panel* bookmark_panel = addPanel("bookmarks", "Bookmarks", m_bookmark_panel);
+  connect(m_bookmark_panel, &BookmarkPanel::addRequested, this, &MainWindow::addBookmark);
+  connect(m_bookmark_panel, &BookmarkPanel::goRequested, this, &MainWindow::goToBookmark);
+  connect(&m_bookmarks, &Bookmarks::changed, this, [this] { m_workspace.setStepMarks(m_bookmarks.stepMarks()); });
   addHeadBox(*prompt_panel);
   const auto facts = [](auto* widget, Panel* panel) {
     QObject::connect(widget, &std::remove_pointer_t<decltype(widget)>::factsChanged, panel, [=] { panel->setFacts(widget->facts()); });
@@ -161,9 +167,13 @@ void MainWindow::buildPanels() {
   facts(policy, policy_panel);
   facts(effect, effect_panel);
   facts(m_table, table_panel);
+  facts(m_bookmark_panel, bookmark_panel);
   for (const auto& view : m_views) addCanvasPanel(*view);
   if (CanvasWidget* atlas = canvas("atlas")) m_table->setSource(atlas->view().title(), [atlas] { return atlas->table(); });
-  if (Panel* timeline = panel("timeline")) new Transport(*timeline, m_workspace, m_playback);  // its panel owns it
+  if (Panel* timeline = panel("timeline")) {
+    new Transport(*timeline, m_workspace, m_playback);  // its panel owns it
+    connect(timeline->addButton(Icon::bookmark, "Bookmark this view (B, Ctrl+B)"), &QToolButton::clicked, this, &MainWindow::addBookmark);
+  }
   if (Panel* strip = panel("head_strip")) {
     auto* open = headerButton("Inspector", "Open the inspector of this head (Enter)");
     connect(open, &QToolButton::clicked, this, [this] { showPage(Page::inspector); });
@@ -194,7 +204,7 @@ void MainWindow::arrangeDocks() {
     return static_cast<QDockWidget*>(nullptr);
   };
   QDockWidget *prompt = dock("prompt"), *policy = dock("policy"), *atlas = dock("atlas"), *strip = dock("head_strip"),
-              *timeline = dock("timeline"), *grid = dock("head_grid"), *effect = dock("effect"), *table = dock("table");
+              *timeline = dock("timeline"), *grid = dock("head_grid"), *effect = dock("effect"), *table = dock("table"), *bookmarks = dock("bookmarks");
   for (QDockWidget* d : m_docks) {
     d->setFloating(false);
     m_inspect->removeDockWidget(d);
@@ -207,12 +217,21 @@ void MainWindow::arrangeDocks() {
   m_inspect->splitDockWidget(strip, timeline, Qt::Vertical);
   m_inspect->splitDockWidget(timeline, table, Qt::Vertical);
   m_inspect->splitDockWidget(grid, effect, Qt::Vertical);
-  for (QDockWidget* d : m_docks) d->setVisible(d != table);
+  m_inspect->splitDockWidget(table, bookmarks, Qt::Horizontal);
+  for (QDockWidget* d : m_docks) d->setVisible(d != table && d != bookmarks);
   // 392 / 828 / 348 and the heights of the design at 1600 x 1000, in proportion elsewhere.
   m_inspect->resizeDocks({prompt, atlas, grid}, {392, 828, 348}, Qt::Horizontal);
   m_inspect->resizeDocks({prompt, policy}, {518, 322}, Qt::Vertical);
   m_inspect->resizeDocks({atlas, strip, timeline}, {450, 180, 202}, Qt::Vertical);
   m_inspect->resizeDocks({grid, effect}, {338, 502}, Qt::Vertical);
+}
+
+void MainWindow::showDock(const char* id) {
+  for (QDockWidget* d : m_docks) {
+    if (d->objectName() != QString("dock_") + id) continue;
+    d->show();
+    d->raise();
+  }
 }
 
 void MainWindow::resetLayout() {

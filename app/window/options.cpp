@@ -12,6 +12,7 @@
 
 #include "app/window/main_window.h"
 #include "app/window/script.h"
+#include "app/window/session_journal.h"
 #include "app/window/style.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -42,6 +43,11 @@ std::vector<std::string> shippedLanes() {
 }
 
 }  // namespace
+
+QString Options::journalFolder() const {
+  if (!journal.empty()) return QString::fromStdString(journal);
+  return scripted() ? QString() : SessionJournal::defaultFolder();
+}
 
 std::string builtInModel() { return asset("models/kvmini"); }
 
@@ -120,6 +126,8 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--steps", steps, "steps that statistics count, 10-40; all by default")->type_name("RANGE");
   cli.add_option("--step", options.step, "step to look at")->check(CLI::NonNegativeNumber);
   cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(CLI::NonNegativeNumber);
+  cli.add_option("--session", options.session, "session to open (*.kvscope)")->type_name("FILE");
+  cli.add_option("--journal", options.journal, "folder where unsaved work is kept")->type_name("DIR");
   cli.add_option("--picture", options.picture, "compute, write a picture to this file and leave: .png the window, .svg its canvases, .csv the numbers of one")
       ->type_name("FILE");
   cli.add_option("--canvas", options.canvas, "with --picture: only atlas, head_grid, head_strip, inspector, timeline or compare")->type_name("NAME");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <QSize>
+#include <QString>
 
 #include "runtime/run_request.h"
 #include "viz/selection.h"
@@ -28,12 +29,15 @@ struct Options {
   std::optional<int> step;
   std::optional<viz::StepRange> steps;
   std::optional<int> lane;           // shown; the last one by default
+  std::string session;               // file to open at the start
+  std::string journal;               // folder of unsaved sessions; the user's by default
   std::string picture;               // file to write, then leave: .png, .svg or .csv
   std::string canvas;                // --canvas: only this one; empty: the page
   double scale = 1;                  // of a PNG of one canvas
   bool bench_draw = false;
 
   /// Pictures and figures must not depend on what a user has set.
+  QString journalFolder() const;  // empty: nothing is kept
   bool scripted() const { return !picture.empty() || bench_draw; }
 };
 

@@ -29,6 +29,7 @@ constexpr int kMaxFileBytes = 8 << 20;    // a prompt file; larger ones are sure
 QString fileOf(const QMimeData* source) {
   const QList<QUrl> urls = source->urls();
   if (urls.size() != 1 || !urls.front().isLocalFile() || !QFileInfo(urls.front().toLocalFile()).isFile()) return {};
+  if (urls.front().toLocalFile().endsWith(".kvscope", Qt::CaseInsensitive)) return {};  // a session is no text: the window takes it
   return urls.front().toLocalFile();
 }
 

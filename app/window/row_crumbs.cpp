@@ -16,6 +16,7 @@ namespace kvscope {
 namespace {
 
 constexpr qsizetype kHistory = 100;
+constexpr qint64 kOneWayMs = 1000;
 
 QString tokensText(const Snapshot& snapshot, const viz::TokenRange& range) {
   const int n = range.last - range.first + 1;
@@ -39,7 +40,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
     b->setFocusPolicy(Qt::StrongFocus);
     return b;
   };
-  m_back = arrow("Back to the selection before (Alt+Left)");
+  m_back = arrow("Back to the view before (Alt+Left)");
   m_forward = arrow("Forward (Alt+Right)");
   m_head = chip({}, "Show all heads", false);
   m_tokens = chip({}, "Select no tokens", false);
@@ -144,8 +145,18 @@ void CrumbRow::refresh() {
 
 void CrumbRow::remember() {
   if (m_travelling) return;
+  const Place place{m_workspace.selection(), m_page};
+  if (m_at >= 0 && m_history[m_at] == place) return;
   m_history.resize(m_at + 1);
-  m_history.append(m_workspace.selection());
+  // A drag or play through the steps is one way, not a hundred places.
+  Place without = m_at >= 0 ? m_history[m_at] : place;
+  without.selection.step = place.selection.step;
+  without.selection.steps = place.selection.steps;
+  const bool moving = m_at >= 0 && without == place;
+  if (moving && m_moving && m_remembered.elapsed() < kOneWayMs) m_history.removeLast();
+  m_moving = moving;
+  m_remembered.start();
+  m_history.append(place);
   if (m_history.size() > kHistory) m_history.removeFirst();
   m_at = m_history.size() - 1;
 }
@@ -154,8 +165,18 @@ void CrumbRow::go(qsizetype to) {
   if (to < 0 || to >= m_history.size()) return;
   m_at = to;
   m_travelling = true;
-  m_workspace.setSelection(m_history[m_at]);
+  const Place place = m_history[m_at];
+  m_moving = false;
+  if (place.page != m_page) Q_EMIT pageRequested(place.page);
+  m_workspace.setSelection(place.selection);
   m_travelling = false;
+  refresh();
+}
+
+void CrumbRow::setPage(int page) {
+  if (page == m_page) return;
+  m_page = page;
+  remember();
   refresh();
 }
 

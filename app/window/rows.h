@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include <QElapsedTimer>
 #include <QFrame>
 #include <QTimer>
 
@@ -67,7 +68,7 @@ class ToolRow : public QFrame {
   bool m_refreshing = false;
 };
 
-/// What is selected, in words, each part with a cross; a history of selections to the left.
+/// What is selected, in words, each part with a cross; a history of what was looked at (selection, step, range, page) to the left.
 class CrumbRow : public QFrame {
   Q_OBJECT
 
@@ -80,8 +81,18 @@ class CrumbRow : public QFrame {
   void back();
   void forward();
   void clearSelection();
+  /// The page that is shown now; a page is a place of the history, too.
+  void setPage(int page);
+
+ Q_SIGNALS:
+  void pageRequested(int page);
 
  private:
+  struct Place {
+    viz::Selection selection;
+    int page = 0;
+    bool operator==(const Place&) const = default;
+  };
   void refresh();
   void remember();
   void go(qsizetype to);
@@ -92,7 +103,10 @@ class CrumbRow : public QFrame {
   QToolButton *m_back, *m_forward;
   QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_clear;
   ElidedLabel* m_sentence;
-  QList<viz::Selection> m_history;
+  QList<Place> m_history;
+  QElapsedTimer m_remembered;
+  bool m_moving = false;  // the last place differs from the one before by its step only
+  int m_page = 0;
   qsizetype m_at = -1;
   bool m_travelling = false;
 };

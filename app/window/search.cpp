@@ -106,12 +106,15 @@ void searchHeads(const SearchQuery& query, const Matcher& matcher, const Snapsho
     out.error = "heads are named L2, H5 or L2 H5";
     return;
   }
+  const auto is = [](const QString& wanted, int number) {
+    bool fits = true;
+    return wanted.isEmpty() || (wanted.toInt(&fits) == number && fits);
+  };
   for (int l = 0; l < snapshot.model.n_layers; ++l) {
     for (int h = 0; h < snapshot.model.n_kv_heads; ++h) {
       const QString name = QString("L%1 H%2").arg(l).arg(h);
       if (query.regex ? !matcher(name)
-                      : (!parts.captured(1).isEmpty() && parts.captured(1).toLongLong() != l) ||
-                            (!parts.captured(2).isEmpty() && parts.captured(2).toLongLong() != h))
+                      : !is(parts.captured(1), l) || !is(parts.captured(2), h))
         continue;
       if (full(out)) return;
       SearchHit hit;

@@ -75,7 +75,7 @@ SearchBar::SearchBar(Workspace& workspace, QWidget* parent)
   connect(m_next, &QToolButton::clicked, this, &SearchBar::next);
   connect(m_close, &QToolButton::clicked, this, &SearchBar::dismiss);
   connect(&workspace, &Workspace::snapshotChanged, this, [this] {
-    if (isVisible()) search(false);
+    if (isVisible() && m_workspace.snapshot().phase == RunPhase::idle) search(false);  // not after every step of a long text
   });
   const auto theme = [this] {
     const QColor colour = toColor(m_workspace.theme().secondary), disabled = toColor(m_workspace.theme().disabled);

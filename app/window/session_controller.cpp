@@ -53,6 +53,8 @@ void SessionController::deliver() {
   m_workspace.setStale(!newest || old_content);
 }
 
+bool SessionController::answersNewest(const Snapshot& snapshot) const { return snapshot.generation >= d->generation; }
+
 void SessionController::submit() {
   d->typing_pause.stop();
   if (!d->has_model) return;
@@ -72,6 +74,7 @@ void SessionController::loadModel(const QString& folder) {
     d->has_model = true;
     submit();
   }
+  m_model_folder = folder;
   d->generation = d->runner->load_model(folder.toStdString(), SessionOptions{});
   m_workspace.setStale(true);
 }

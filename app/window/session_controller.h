@@ -25,6 +25,10 @@ class SessionController : public QObject {
 
   const RunRequest& request() const { return m_request; }
   QStringList laneSpecs() const;
+  /// Folder of the model asked for last.
+  const QString& modelFolder() const { return m_model_folder; }
+  /// True for the result of what is wanted now.
+  bool answersNewest(const Snapshot& snapshot) const;
 
  public Q_SLOTS:
   void loadModel(const QString& folder);
@@ -53,6 +57,7 @@ class SessionController : public QObject {
 
   Workspace& m_workspace;
   RunRequest m_request;
+  QString m_model_folder;
   struct Private;
   std::unique_ptr<Private> d;
 };

@@ -115,6 +115,11 @@ void Workspace::setTheme(const viz::Theme& theme) {
   Q_EMIT themeChanged();
 }
 
+void Workspace::setStepMarks(const std::vector<viz::StepMark>& marks) {
+  m_step_marks = marks;
+  Q_EMIT stepMarksChanged();
+}
+
 void Workspace::setStale(bool stale) {
   if (stale == m_stale) return;
   m_stale = stale;

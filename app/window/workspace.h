@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include <QObject>
 
 #include "snapshot/snapshot.h"
+#include "viz/canvas.h"
 #include "viz/selection.h"
 #include "viz/theme.h"
 
@@ -28,6 +31,8 @@ class Workspace : public QObject {
   /// The selected lane; nullptr without lanes.
   const LaneSnapshot* lane() const;
   const StepRecord* stepRecord() const;
+  /// Steps that the user marked; views of time show them.
+  const std::vector<viz::StepMark>& stepMarks() const { return m_step_marks; }
   /// True while the picture is of an older request than the newest one: panels dim their content.
   bool stale() const { return m_stale; }
 
@@ -37,6 +42,7 @@ class Workspace : public QObject {
   void setHover(const kvscope::viz::Hover& hover);
   void setTheme(const kvscope::viz::Theme& theme);
   void setStale(bool stale);
+  void setStepMarks(const std::vector<kvscope::viz::StepMark>& marks);
 
  Q_SIGNALS:
   void snapshotChanged();
@@ -44,12 +50,14 @@ class Workspace : public QObject {
   void hoverChanged();
   void themeChanged();
   void staleChanged();
+  void stepMarksChanged();
 
  private:
   SnapshotPtr m_snapshot;
   viz::Selection m_selection;
   viz::Hover m_hover;
   const viz::Theme* m_theme;
+  std::vector<viz::StepMark> m_step_marks;
   bool m_stale = false;
 };
 

@@ -47,13 +47,17 @@ std::string Timeline::facts(const Frame& frame) const {
   update(frame, *lane);
   const std::optional<StepRange> steps = steps_within(*lane, frame.selection.steps);
   if (!steps) return lane->title + " · no step in the range";
-  const RangeStatistics s = range_statistics(*lane, *steps);
-  std::string out = fmt::format("{} · {} steps · top choice differs in {}", lane->title, format_count(s.n_steps), format_count(s.n_steps - s.top1_same));
-  if (frame.selection.steps)
-    out = fmt::format("{} · top choice differs in {} of {} · mean KL {} · evicted {} · merged {}", lane->title,
-                      format_count(s.n_steps - s.top1_same), format_count(s.n_steps), format_number(s.kl.mean()), format_count(s.evicted),
-                      format_count(s.merged));
-  return out;
+  if (!frame.selection.steps) {
+    const RangeStatistics s = range_statistics(*lane, *steps, false);
+    return fmt::format("{} · {} steps · top choice differs in {}", lane->title, format_count(s.n_steps), format_count(s.n_steps - s.top1_same));
+  }
+  if (of_range_ != steps) {
+    range_ = range_statistics(*lane, *steps);
+    of_range_ = steps;
+  }
+  return fmt::format("{} · top choice differs in {} of {} · mean KL {} · evicted {} · merged {}", lane->title,
+                     format_count(range_.n_steps - range_.top1_same), format_count(range_.n_steps), format_number(range_.kl.mean()),
+                     format_count(range_.evicted), format_count(range_.merged));
 }
 
 void Timeline::update(const Frame& frame, const LaneSnapshot& lane) const {
@@ -65,6 +69,7 @@ void Timeline::update(const Frame& frame, const LaneSnapshot& lane) const {
   of_sequence_ = frame.snapshot->sequence;
   of_lane_ = frame.selection.lane;
   of_n_steps_ = lane.steps.size();
+  of_range_.reset();
 }
 
 Timeline::Layout Timeline::make_layout(const Painter& p, bool wide) const {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "viz/draw.h"
+#include "viz/reduce_range.h"
 #include "viz/reduce_timeline.h"
 
 namespace kvscope::viz {
@@ -56,6 +58,8 @@ class Timeline : public View {
   mutable std::uint64_t of_sequence_ = 0;
   mutable int of_lane_ = -1;
   mutable std::size_t of_n_steps_ = 0;
+  mutable std::optional<StepRange> of_range_;
+  mutable RangeStatistics range_;
   bool scrubbing_ = false;
   int brush_from_ = -1;  // step where a range began to be dragged; -1: none is
   int brush_to_ = -1;

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QObject>
+#include <QString>
+#include <QUndoStack>
+
+#include "viz/canvas.h"
+#include "viz/selection.h"
+
+namespace kvscope {
+
+/// A view that the user wants to come back to.
+struct Bookmark {
+  QString name, note;
+  int colour = 0;  // index into Theme::runs
+  viz::Selection selection;
+  QString page = "inspect";  // inspect | inspector | compare
+  bool operator==(const Bookmark&) const = default;
+};
+
+/// The bookmarks of the session, in the order in which they were made. Every edit can be undone. UI thread only.
+class Bookmarks : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Bookmarks(QUndoStack& undo, QObject* parent = nullptr) : QObject(parent), m_undo(undo) {}
+
+  const std::vector<Bookmark>& all() const { return m_all; }
+  int size() const { return static_cast<int>(m_all.size()); }
+  /// What views of time draw.
+  std::vector<viz::StepMark> stepMarks() const;
+
+ public Q_SLOTS:
+  void add(const kvscope::Bookmark& bookmark);
+  void remove(int index);
+  void change(int index, const kvscope::Bookmark& bookmark);
+  /// Without undo: opening a session.
+  void reset(const std::vector<kvscope::Bookmark>& bookmarks);
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  void edit(const QString& what, std::vector<Bookmark> after);
+  friend class BookmarksEdit;
+
+  QUndoStack& m_undo;
+  std::vector<Bookmark> m_all;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QByteArray>
+#include <QString>
+#include <QStringList>
+
+#include "app/window/bookmarks.h"
+#include "runtime/run_request.h"
+#include "viz/selection.h"
+
+namespace kvscope {
+
+/// What a *.kvscope file holds: how to compute everything again, and where the user was. No weights, no results.
+struct SavedSession {
+  QString model;  // folder; empty: the model that comes with the program
+  RunRequest request;
+  viz::Selection selection;
+  QString page = "inspect";  // inspect | inspector | compare
+  std::vector<Bookmark> bookmarks;
+};
+
+struct ReadSession {
+  SavedSession session;
+  QStringList notes;  // what could not be taken over; empty: everything was
+};
+
+inline constexpr int kSessionVersion = 1;
+inline constexpr qint64 kSessionBytes = 64 << 20;
+
+/// JSON text (UTF-8): { "kvscope": "session", "version": 1, "model": …, "prompt": …, "lanes": […], … }.
+QByteArray sessionJson(const SavedSession& session);
+/// Throws Error (what is wrong, where, what was expected). A file of a newer version is read as far as it is understood, and says so.
+ReadSession parseSession(const QByteArray& json, const QString& name);
+/// Throws Error (the file, too).
+ReadSession readSession(const QString& path);
+/// Replaces the file only once everything is written. Throws Error.
+void writeSession(const QString& path, const SavedSession& session);
+
+}  // namespace kvscope

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <QByteArray>
+#include <QDateTime>
+#include <QLockFile>
+#include <QObject>
+#include <QStringList>
+#include <QTimer>
+
+namespace kvscope {
+
+/// Writes what is not saved to a file of its own, at most kJournalPauseMs after a change, so that a crash loses no more than that. Each running
+/// program holds a lock on its file; a file without a living owner is what an earlier one left. UI thread only.
+class SessionJournal : public QObject {
+  Q_OBJECT
+
+ public:
+  using Source = std::function<QByteArray()>;
+  static constexpr int kJournalPauseMs = 2000;
+
+  /// `folder` empty: nothing is ever written. `source` gives what to write.
+  SessionJournal(QString folder, Source source, QObject* parent = nullptr);
+  ~SessionJournal() override;
+
+  const QString& path() const { return m_path; }
+  /// Files that earlier programs left, newest first.
+  static QStringList left(const QString& folder);
+  static QString defaultFolder();
+
+ public Q_SLOTS:
+  void touch();     // something changed
+  void writeNow();
+  void discard();   // saved or not worth keeping: no file stays
+  void leave();     // writes a last time and leaves the file for the next start
+
+ Q_SIGNALS:
+  /// Once, when the first write fails: one sentence.
+  void failed(const QString& why);
+
+ private:
+  QString m_folder, m_path;
+  Source m_source;
+  std::unique_ptr<QLockFile> m_lock;
+  QTimer m_pause;
+  bool m_failed = false;
+};
+
+}  // namespace kvscope
