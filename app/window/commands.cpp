@@ -35,8 +35,8 @@ std::vector<QAction*> commandsOf(QWidget& window) {
     if (action->menu() || action->isSeparator() || !action->isEnabled() || !action->isVisible() || action->text().isEmpty()) continue;
     // Actions of a widget (copy in a table, clear in a line) mean nothing without it.
     const auto* owner = qobject_cast<const QWidget*>(action->parent());
-    const bool in_menu = std::any_of(action->associatedObjects().begin(), action->associatedObjects().end(),
-                                     [](const QObject* o) { return qobject_cast<const QMenu*>(o) != nullptr; });
+    const QObjectList objects = action->associatedObjects();  // a copy: its ends must be of the same list
+    const bool in_menu = std::any_of(objects.begin(), objects.end(), [](const QObject* o) { return qobject_cast<const QMenu*>(o) != nullptr; });
     if (!in_menu && owner != &window) continue;
     out.push_back(action);
   }
