@@ -36,6 +36,7 @@ struct WhyStep {
   Kind kind = Kind::plain;
   std::string title;
   std::vector<std::string> lines;
+  std::vector<std::pair<int, double>> keys;    // cosines: kept slots and how alike their keys are, best first; empty: not recorded
   std::vector<std::vector<std::string>> rows;  // heads: the numbers per query head, first row the column names
 };
 

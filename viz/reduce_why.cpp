@@ -70,6 +70,8 @@ WhyStep where_to(const Snapshot& snapshot, const Why& why) {
   const std::string cos = fixed(why.event.cos, 3);
   if (std::isfinite(why.event.cos)) {
     step.kind = WhyStep::Kind::cosines;
+    if (merged) step.keys.push_back({why.event.into, why.event.cos});
+    for (const auto& [pos, cosine] : why.event.runner_ups) step.keys.push_back({pos, cosine});
     const std::string limit =
         std::isfinite(why.threshold) ? fmt::format(" {} {}", merged ? "≥" : "<", fixed(why.threshold, 2)) : std::string();
     step.title = merged ? fmt::format("Nearest key: {}, cosine {}{}, so it merges", slot_name(snapshot, why.event.into), cos, limit)
@@ -131,12 +133,30 @@ WhyStep bias_step(const HeadPick& pick, const Snapshot& snapshot, const Why& why
     step.title = "The bias keeps the slot's softmax mass:  b = ln P + mean over g of (T − m)";
     step.lines.push_back(sum + (why.event.fallback ? "   (γ out of range: done as bias)" : ""));
   }
-  step.rows.push_back({"query head", "T", "m", "T − m", "left over"});
+  const std::size_t n = detail.members.size(), n_heads = detail.T.size();
+  const std::vector<std::size_t> order = members_in_order(detail, why.event.pos);
+  const bool pair = n == 2 && detail.log_scores.size() == n * n_heads;  // more members have no room for a column each
+  std::vector<std::string> names = {"query head"};
+  if (pair) {
+    for (const std::size_t i : order) names.push_back("ŝ" + subscript(detail.members[i]));
+  }
+  for (const char* name : {"T", "m", "T − m", "left over"}) names.emplace_back(name);
+  step.rows.push_back(std::move(names));
   const int group = std::max(1, snapshot.model.n_kv_heads > 0 ? snapshot.model.group() : 1);
   for (std::size_t g = 0; g < detail.T.size() && g < detail.m.size(); ++g) {
     const double gap = detail.T[g] - detail.m[g];
-    step.rows.push_back({std::to_string(pick.values->kv_head * group + static_cast<int>(g)), signed_fixed(detail.T[g], 3),
-                         signed_fixed(detail.m[g], 3), format_delta(gap, 3), format_delta(gap - detail.extra, 3)});
+    std::vector<std::string> row = {std::to_string(pick.values->kv_head * group + static_cast<int>(g))};
+    if (pair) {
+      for (const std::size_t i : order) row.push_back(signed_fixed(detail.log_scores[i * n_heads + g], 3));
+    }
+    for (const std::string& cell : {signed_fixed(detail.T[g], 3), signed_fixed(detail.m[g], 3), format_delta(gap, 3), format_delta(gap - detail.extra, 3)})
+      row.push_back(cell);
+    step.rows.push_back(std::move(row));
+  }
+  if (votes > 0 && detail.votes.size() == n && !detail.log_scores.empty()) {
+    step.lines.push_back(fmt::format("T = ln(({})/{})", sum_text(order, [&](std::size_t i) {
+                                       return fmt::format("{} e^ŝ{}", detail.votes[i], subscript(detail.members[i]));
+                                     }), votes));
   }
   return step;
 }

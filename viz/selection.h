@@ -45,6 +45,12 @@ struct SetStep { std::optional<int> step; };                         // nullopt:
 struct OpenInspector {};
 struct SetBudget { int lane = 0; int slots = 0; };                   // cut-off dragged
 struct RemoveLane { int lane = 0; };
-using Intent = std::variant<Select, HoverAt, SetStep, OpenInspector, SetBudget, RemoveLane>;
+/// What is shown now needs a measure that costs something, or needs it no longer. Asked again in every frame until the snapshot agrees.
+struct WantMeasure {
+  enum class What { theta, runner_ups };
+  What what = What::theta;
+  bool on = false;
+};
+using Intent = std::variant<Select, HoverAt, SetStep, OpenInspector, SetBudget, RemoveLane, WantMeasure>;
 
 }  // namespace kvscope::viz

@@ -311,6 +311,10 @@ void CanvasWidget::focusOutEvent(QFocusEvent* event) {
 
 void CanvasWidget::hideEvent(QHideEvent* event) {
   m_input.reset();
+  for (viz::WantMeasure wanted : std::exchange(m_wanted, {})) {
+    wanted.on = false;
+    Q_EMIT measureWanted(wanted);
+  }
   QWidget::hideEvent(event);
 }
 
@@ -358,6 +362,10 @@ void CanvasWidget::handleOne(const viz::Intent& intent) {
     Q_EMIT budgetRequested(budget->lane, budget->slots);
   } else if (const auto* remove = std::get_if<viz::RemoveLane>(&intent)) {
     Q_EMIT removeLaneRequested(remove->lane);
+  } else if (const auto* wanted = std::get_if<viz::WantMeasure>(&intent)) {
+    std::erase_if(m_wanted, [&](const viz::WantMeasure& w) { return w.what == wanted->what; });
+    if (wanted->on) m_wanted.push_back(*wanted);
+    Q_EMIT measureWanted(*wanted);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <QImage>
 #include <QWidget>
@@ -46,6 +47,7 @@ class CanvasWidget : public QWidget {
   void openInspectorRequested();
   void budgetRequested(int lane, int nSlots);
   void removeLaneRequested(int lane);
+  void measureWanted(const kvscope::viz::WantMeasure& wanted);
   void focused();
 
  protected:
@@ -84,6 +86,7 @@ class CanvasWidget : public QWidget {
   int m_frames_drawn = 0;
   int m_paints = 0;
   bool m_leaving = false;
+  std::vector<viz::WantMeasure> m_wanted;  // what this canvas asked for; taken back when it is hidden
   QPoint m_mouse;
   QString m_tooltip;
   QString m_announced;

@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
+#include "app/window/effect_panel_layers.h"
 #include "app/window/effect_panel_model.h"
 #include "app/window/effect_panel_parts.h"
 #include "app/window/panel_paint.h"
@@ -32,6 +33,7 @@ EffectPanel::EffectPanel(Workspace& workspace, SessionController&, QWidget* pare
   m_range->setAccessibleName("means over the range of steps");
   column->addWidget(m_range);
   column->addWidget(m_table, 1);
+  column->addWidget(new EffectLayers(workspace, this));
   column->addWidget(m_footer);
   setFocusProxy(m_table);
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, &EffectPanel::refreshRange);

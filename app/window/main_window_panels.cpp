@@ -75,6 +75,7 @@ Panel* MainWindow::addCanvasPanel(viz::View& view) {
   connect(canvas, &CanvasWidget::factsChanged, this, [this] { refreshHeaders(); });
   connect(canvas, &CanvasWidget::openInspectorRequested, this, [this] { showPage(Page::inspector); });
   connect(canvas, &CanvasWidget::removeLaneRequested, &m_controller, &SessionController::removeLane);
+  connect(canvas, &CanvasWidget::measureWanted, &m_controller, &SessionController::want);
   connect(canvas, &CanvasWidget::budgetRequested, this, [this](int lane, int n) {
     const QStringList specs = m_controller.laneSpecs();
     if (lane < 1 || lane >= specs.size()) return;

@@ -151,7 +151,7 @@ PolicyCard::PolicyCard(Workspace& workspace, QWidget* parent) : QWidget(parent),
 
 void PolicyCard::refresh() {
   const std::vector<CardFact> facts = cardFacts(m_workspace);
-  const bool grown = m_rows.size() < facts.size();
+  bool restyle = m_rows.size() < facts.size();
   while (m_rows.size() < facts.size()) {
     auto* name = new QLabel(this);
     name->setAlignment(Qt::AlignLeft | Qt::AlignTop);
@@ -160,6 +160,7 @@ void PolicyCard::refresh() {
     m_grid->addWidget(name, row, 0);
     m_grid->addWidget(value, row, 1);
     m_rows.emplace_back(name, value);
+    m_alert.push_back(false);
   }
   for (std::size_t i = 0; i < m_rows.size(); ++i) {
     const bool used = i < facts.size();
@@ -169,11 +170,14 @@ void PolicyCard::refresh() {
     m_rows[i].first->setText(facts[i].name);
     m_rows[i].second->setText(facts[i].value);
     m_rows[i].second->setAccessibleName(facts[i].name);
+    for (QLabel* label : {m_rows[i].first, m_rows[i].second}) label->setToolTip(facts[i].details);
+    if (m_alert[i] != facts[i].alert) restyle = true;
+    m_alert[i] = facts[i].alert;
   }
   m_idea->setText(policyIdea(m_workspace));
   m_bars->setAccessibleDescription(budgetFacts(m_workspace).words + "; " + votesFacts(m_workspace).words);
   m_bars->update();
-  if (grown) applyStyle();
+  if (restyle) applyStyle();
 }
 
 void PolicyCard::applyStyle() {
@@ -181,9 +185,9 @@ void PolicyCard::applyStyle() {
   const viz::Theme& theme = m_workspace.theme();
   const QFont body = typeFont(*this, Type::body);
   m_grid->setColumnMinimumWidth(0, px(*this, 72));
-  for (auto& [name, value] : m_rows) {
-    setInk(*name, theme.secondary, body);
-    setInk(*value, theme.text, body);
+  for (std::size_t i = 0; i < m_rows.size(); ++i) {
+    setInk(*m_rows[i].first, m_alert[i] ? theme.accent : theme.secondary, body);
+    setInk(*m_rows[i].second, theme.text, body);
   }
   setInk(*m_idea, theme.disabled, body);
   for (auto* divider : findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) divider->update();

@@ -43,6 +43,7 @@ class PolicyCard : public QWidget {
   BudgetBars* m_bars;
   QGridLayout* m_grid;
   std::vector<std::pair<QLabel*, QLabel*>> m_rows;
+  std::vector<bool> m_alert;  // by row
   QLabel* m_idea;
   bool m_styling = false;
 };

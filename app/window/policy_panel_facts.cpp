@@ -175,6 +175,12 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
     facts.push_back({"statistic", value});
   }
   if (step && !step->heads.empty()) facts.push_back({"allocation", allocation(*step)});
+  if (!lane->warnings.empty()) {
+    QStringList all;
+    for (const LaneWarning& w : lane->warnings) all << qs(text_of(w));
+    const QString more = all.size() > 1 ? QString("  (+%1)").arg(all.size() - 1) : QString();
+    facts.push_back({all.size() == 1 ? QString("1 warning") : QString("%1 warnings").arg(all.size()), all.front() + more, all.join("\n"), true});
+  }
   if (const QString set = givenParams(*lane); !set.isEmpty()) facts.push_back({"set to", set});
   // Without a selected head the votes bar says this already.
   const bool one_head = selectedHead(workspace.snapshot(), workspace.selection().layer, workspace.selection().kv_head).has_value();

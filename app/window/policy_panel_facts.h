@@ -33,6 +33,8 @@ struct VotesFacts {
 
 struct CardFact {
   QString name, value;
+  QString details;         // shown on hover; empty: none
+  bool alert = false;      // to be looked at
 };
 
 BudgetFacts budgetFacts(const Workspace& workspace);

@@ -31,6 +31,7 @@ struct SessionController::Private {
 SessionController::SessionController(Workspace& workspace, QObject* parent)
     : QObject(parent), m_workspace(workspace), d(std::make_unique<Private>()) {
   m_request.lanes = {referenceSpec()};
+  m_request.measures.hidden = true;
   d->typing_pause.setSingleShot(true);
   d->typing_pause.setInterval(kTypingPauseMs);
   connect(&d->typing_pause, &QTimer::timeout, this, [this] { submit(); });
@@ -155,6 +156,14 @@ void SessionController::setShadow(bool on) {
   submit();
 }
 
+void SessionController::want(const viz::WantMeasure& wanted) {
+  bool& measure = wanted.what == viz::WantMeasure::What::theta ? m_request.measures.theta : m_request.measures.runner_ups;
+  if (measure == wanted.on) return;
+  measure = wanted.on;
+  Q_EMIT requestChanged();
+  submit();
+}
+
 void SessionController::generate(int nTokens) {
   m_request.n_generate = nTokens;
   Q_EMIT requestChanged();
@@ -167,7 +176,9 @@ void SessionController::stop() {
 }
 
 void SessionController::replaceRequest(const RunRequest& request) {
+  const MeasureSet measures = m_request.measures;  // belong to what is on screen
   m_request = request;
+  m_request.measures = measures;
   if (m_request.lanes.empty() || m_request.lanes.front() != referenceSpec())
     m_request.lanes.insert(m_request.lanes.begin(), referenceSpec());
   Q_EMIT requestChanged();

@@ -9,6 +9,7 @@
 
 #include "runtime/run_request.h"
 #include "runtime/runner.h"
+#include "viz/selection.h"
 
 namespace kvscope {
 
@@ -41,6 +42,7 @@ class SessionController : public QObject {
   void setTemperature(double temperature);
   void setSeed(quint64 seed);
   void setShadow(bool on);
+  void want(const kvscope::viz::WantMeasure& wanted);
   void generate(int nTokens);                        // so many tokens after the prompt in all
   void stop();
   void replaceRequest(const kvscope::RunRequest& request);  // undo, start-up: everything at once

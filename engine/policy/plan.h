@@ -39,6 +39,7 @@ struct Merge {
   std::vector<double> log_score;      // T_g: new predicted log-score per query head; empty: statistics stay
   std::optional<double> decayed;      // new decayed sum of the target
   // what the "why" panel shows (POLICIES.md section 5), per query head
+  std::vector<double> member_log_scores;  // lshat_{g,i}, [members, group]
   std::vector<double> mean_log_score;  // m_g
   std::vector<double> mu;              // per member
 };

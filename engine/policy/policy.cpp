@@ -28,6 +28,7 @@ class CompositePolicy final : public Policy {
         n_kv_heads_(other.n_kv_heads_),
         shape_(other.shape_),
         slots_(other.slots_),
+        requested_(other.requested_),
         observed_(other.observed_),
         refresh_(other.refresh_),
         seed_(other.seed_),
@@ -96,6 +97,7 @@ class CompositePolicy final : public Policy {
   const StatNeeds& needs() const override { return needs_; }
   const StatNeeds& needs(int layer) const override { return layer_needs_[at(layer)]; }
   std::optional<int> budget(int layer, int kv_head) const override { return budgets_[at(layer * n_kv_heads_ + kv_head)]; }
+  int slots_requested() const override { return requested_; }
   int sinks() const override { return compresses() ? protection(slots_).sinks : 0; }
   int recent(int layer, int kv_head) const override {
     const std::optional<int> c = budget(layer, kv_head);
@@ -137,6 +139,7 @@ class CompositePolicy final : public Policy {
   int n_kv_heads_;
   BudgetShape shape_;
   int slots_ = 0;     // C
+  int requested_ = -1;  // before it was raised
   int observed_ = 0;  // w
   int refresh_ = 0;   // R; 0: never again
   std::uint64_t seed_ = 0;
@@ -156,6 +159,7 @@ void CompositePolicy::resolve_budget(int n_prompt) {
   if (!lane_.parts.row->has_budget) return;
   const Params& params = lane_.params;
   int c = params.has("slots") ? params.count("slots", 0) : round_half_up(std::min(params.number("ratio") * n_prompt, 1e8));
+  requested_ = c;
   c = std::max(c, 1);
   if (lane_.parts.selecting->observes) {
     c = std::max(c, 2);

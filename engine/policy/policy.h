@@ -86,6 +86,7 @@ class Policy {
   virtual const StatNeeds& needs() const = 0;                           // of all layers together: what the prompt has to be asked for
   virtual const StatNeeds& needs(int layer) const = 0;                  // what the slots of this layer keep
   virtual std::optional<int> budget(int layer, int kv_head) const = 0;  // slots; nullopt: unlimited
+  virtual int slots_requested() const = 0;  // C as asked for, before it was raised to its minimum; -1: no budget
   virtual int sinks() const = 0;                                        // slots with pos < sinks are protected (0 where none)
   virtual int recent(int layer,
                      int kv_head) const = 0;  // this many slots of highest pos are protected; by-position policies: what they keep

@@ -277,8 +277,9 @@ void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& reco
     for (const int i : r.spread) record.events.back().spread.push_back(pos[i]);
   }
   if (!setup_.record.captures) return;
+  if (setup_.record.measures.runner_ups) record_runner_ups(head, plan, record);
   for (const Merge& m : plan.merges) {
-    MergeDetail detail{.into = pos[m.target], .mu = m.mu, .weights = m.value_weights, .T = m.log_score, .m = m.mean_log_score, .extra = m.extra.value_or(0)};
+    MergeDetail detail{.into = pos[m.target], .mu = m.mu, .weights = m.value_weights, .T = m.log_score, .m = m.mean_log_score, .extra = m.extra.value_or(0), .log_scores = m.member_log_scores};
     if (m.key_scale != 1) detail.gamma = m.key_scale;
     for (const int i : m.members) {
       detail.members.push_back(pos[i]);
@@ -308,6 +309,7 @@ std::unique_ptr<Lane> Lane::checkpoint() const {
   copy->steps = steps;
   copy->fates = fates;
   copy->n_fates_steps = n_fates_steps;
+  copy->warning_watch = warning_watch;
   copy->fed = fed;
   copy->logits = logits;
   copy->log_p = log_p;

@@ -71,6 +71,7 @@ class Lane {
 
   std::vector<StepPtr> steps;
   std::shared_ptr<const LaneFates> fates;
+  WarningWatch warning_watch;           // of `steps`
   int n_fates_steps = 0;                // steps that `fates` covers
   std::vector<int> fed;                 // token fed after each step
   std::vector<double> logits;           // [vocab_size] after the newest step
@@ -102,6 +103,7 @@ class Lane {
   void set_unharmed(HeadRecord& record) const;
   void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
   void record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record) const;
+  void record_runner_ups(const HeadCache& head, const Plan& plan, HeadRecord& record) const;
   void describe(const HeadCache& head, HeadRecord& record) const;
   std::vector<double> output_after(const HeadCache& head, const void* q);
   std::vector<KvSegment> segments_of(const HeadCache& head, Buffer& buffer) const;

@@ -71,6 +71,10 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   } else {
     out.fates = std::make_shared<LaneFates>(derive_fates(out.steps, n_heads));
   }
+  WarningWatch cut;  // of a prefix only: watched anew
+  WarningWatch& watch = n_steps == static_cast<int>(lane.steps.size()) && lane.warning_watch.n_steps() <= n_steps ? lane.warning_watch : cut;
+  while (watch.n_steps() < n_steps) watch.add(*lane.steps[watch.n_steps()]);
+  out.warnings = watch.warnings({.slots_requested = policy.slots_requested(), .slots_asked = out.slots_asked, .nan_scores = policy.nan_scores()});
   out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
   out.bytes = lane.cache_bytes();
   out.slots = lane.mean_slots();

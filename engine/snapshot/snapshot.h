@@ -11,6 +11,7 @@
 #include "snapshot/fates.h"
 #include "snapshot/measure_set.h"
 #include "snapshot/step_record.h"
+#include "snapshot/warnings.h"
 
 namespace kvscope {
 
@@ -43,6 +44,7 @@ struct LaneSnapshot {
   std::vector<StepPtr> steps;        // step s of the trace is steps[s]
   std::shared_ptr<const LaneFates> fates;
   std::vector<int> fed;              // tokens fed after the prompt, per step (differs from the reference only with follow=self)
+  std::vector<LaneWarning> warnings; // of the steps so far
   double bytes = 0;                  // KV bytes allocated for the cache now
   double slots = 0;                  // logical slots now, mean per head
   double compress_ms = 0;            // policy work of the last run: statistics, plan, merges

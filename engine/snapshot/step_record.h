@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kvscope {
@@ -25,6 +26,7 @@ struct Event {
   double gamma = kNotAvailable;       // length factor, form=zip
   std::string form;                   // "bias", "zip", "code"; empty where the policy has one form
   bool fallback = false;              // zip done as bias
+  std::vector<std::pair<int, double>> runner_ups;  // kept slots besides `into` whose keys were most like its own: (pos, cosine), best first; usually empty
   std::vector<int> spread;            // evict: pos of the slots that took equal parts of its value before it went; usually empty
 };
 
@@ -39,6 +41,7 @@ struct MergeDetail {
   std::vector<double> m;              // per query head of the group
   double extra = 0;                   // of the merged slot
   double gamma = kNotAvailable;
+  std::vector<double> log_scores;     // lshat_{g,i}, [members, group]
 };
 
 /// One (layer, KV head) after one step. Per-slot vectors are in order of pos.

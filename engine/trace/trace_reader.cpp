@@ -154,6 +154,15 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
   if (l.has("half_life")) lane.half_life = l.at("half_life").real_or_null();
   if (l.given("bytes")) lane.bytes = l.at("bytes").real();
   if (l.given("slots")) lane.slots = l.at("slots").real();
+  if (l.has("warnings")) {
+    const JsonCursor list = l.at("warnings");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const JsonCursor w = list.at(i);
+      LaneWarning warning{.count = w.at("count").real(), .asked = w.at("asked").real(), .got = w.at("got").real(), .n_heads = w.at("n_heads").whole(0, kMaxInt)};
+      if (!parse_kind(w.at("kind").text(), warning.kind)) continue;  // a kind that this build does not know
+      lane.warnings.push_back(warning);
+    }
+  }
 
   const JsonCursor steps = l.at("steps");
   bool has_heads = false;
@@ -296,6 +305,12 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
     if (e.has("gamma")) event.gamma = e.at("gamma").real_or_null();
     if (e.has("form")) event.form = e.at("form").text();
     if (e.has("fallback")) event.fallback = e.at("fallback").flag();
+    if (e.has("runner_ups")) {
+      const JsonCursor ups = e.at("runner_ups");
+      for (std::size_t k = 0; k < ups.size(); ++k) {
+        event.runner_ups.emplace_back(ups.at(k).at(std::size_t(0)).whole(0, position), ups.at(k).at(std::size_t(1)).real_or_null());
+      }
+    }
     record.events.push_back(std::move(event));
   }
   if (!spread.spread.empty()) list.fail(fmt::format("the eviction of token {} after the spreading of its value", spread.pos));
@@ -353,6 +368,13 @@ MergeDetail Reader::merge(const JsonCursor& m, int position) {
   detail.weights = m.at("weights").reals_or_null();
   one_per_member("weights", detail.weights.size());
   detail.T = m.at("T").reals_or_null();
+  if (m.has("log_scores")) {
+    detail.log_scores = m.at("log_scores").reals_or_null();
+    const std::size_t expected = detail.T.size() * detail.members.size();
+    if (!detail.log_scores.empty() && detail.log_scores.size() != expected) {
+      m.at("log_scores").fail(fmt::format("none or one number per member and query head ({})", expected));
+    }
+  }
   detail.m = m.at("m").reals_or_null();
   if (detail.m.size() != detail.T.size()) m.at("m").fail(fmt::format("one number per query head ({})", detail.T.size()));
   detail.extra = m.at("extra").real_or_null();

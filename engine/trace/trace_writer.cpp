@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "core/error.h"
 #include "trace/json_text.h"
 
@@ -77,6 +79,9 @@ std::string Writer::write() {
   for (const LaneSnapshot& l : s.lanes) lane(l);
   json_.end_array();
   if (!s.notice.empty()) warnings_.insert(s.notice);
+  for (std::size_t l = 0; l < s.lanes.size(); ++l) {
+    for (const LaneWarning& w : s.lanes[l].warnings) warnings_.insert(fmt::format("lane {} ({}): {}", l, s.lanes[l].spec, text_of(w)));
+  }
   if (!warnings_.empty()) {
     json_.key("warnings").begin_array();
     for (const std::string& w : warnings_) json_.value(w);
@@ -152,6 +157,12 @@ void Writer::lane(const LaneSnapshot& lane) {
     number(lane.bytes, "bytes");
     json_.key("slots");
     number(lane.slots, "slots");
+    json_.key("warnings").begin_array();
+    for (const LaneWarning& w : lane.warnings) {
+      json_.begin_object().member("kind", name_of(w.kind)).member("count", w.count).member("asked", w.asked).member("got", w.got);
+      json_.member("n_heads", w.n_heads).end_object();
+    }
+    json_.end_array();
   }
   json_.key("steps").begin_array(/*lines=*/true);
   for (const StepPtr& s : lane.steps) {
@@ -311,6 +322,15 @@ void Writer::event(const Event& e) {
   when_known(e.cos, "cos");
   when_known(e.gamma, "gamma");
   if (e.fallback) json_.member("fallback", true);
+  if (why_ && !e.runner_ups.empty()) {
+    json_.key("runner_ups").begin_array();
+    for (const auto& [pos, cos] : e.runner_ups) {
+      json_.begin_array().value(pos);
+      number(cos, "runner_ups");
+      json_.end_array();
+    }
+    json_.end_array();
+  }
   json_.end_object();
 }
 
@@ -320,6 +340,8 @@ void Writer::merge(const MergeDetail& m) {
   numbers(m.mu, "mu");
   json_.key("weights");
   numbers(m.weights, "weights");
+  json_.key("log_scores");
+  numbers(m.log_scores, "log_scores");
   json_.key("T");
   numbers(m.T, "T");
   json_.key("m");

@@ -72,6 +72,41 @@ def check_merge(m, events, votes_bias, c, where):
         c.near("the target's bias is ln P + extra", bias, math.log(votes) + m["extra"], EXACT, where)
 
 
+def check_scores(m, group, c, where):
+    """T of section 5 from the members' own predicted log-scores, member by member and query head by query head."""
+    lshat = [m["log_scores"][i * group:(i + 1) * group] for i in range(len(m["members"]))]
+    for g, t in enumerate(m["T"]):
+        total = sum(p * math.exp(x[g]) for p, x in zip(m["votes"], lshat))
+        c.near("T is ln of the votes' mean exp(lshat)", t, math.log(total / sum(m["votes"])), EXACT, where)
+
+
+def check_runner_ups(e, slots, c, where):
+    ups = e.get("runner_ups", [])
+    others = [s for s in slots if s != e.get("into")]
+    c.true("runner-ups are the best three of the other kept slots", len(ups) == min(3, len(others)) and {p for p, _ in ups} <= set(others), where)
+    c.true("runner-ups come best first", all(a[1] >= b[1] for a, b in zip(ups, ups[1:])), where)
+    if e["kind"] == "merge":
+        c.true("no runner-up is more alike than the target", all(cos <= e["cos"] for _, cos in ups), where)
+    elif ups:
+        c.near("the nearest kept key of an evicted slot is its first runner-up", ups[0][1], e["cos"], EXACT, where)
+
+
+def check_warnings(trace, lane, c):
+    """What the engine announces about a lane, from the events of its trace."""
+    said = {w["kind"]: w for w in lane["warnings"]}
+    events = [e for s in lane["steps"] for h in s["heads"] for e in h["events"]]
+    last = lane["steps"][-1]
+    limited = lane["slots_asked"] >= 0
+    c.true("nothing removed is announced, and only then", ("nothing_removed" in said) == (limited and not events), lane["spec"])
+    c.near("every fallback is counted", said.get("fallback", {"count": 0})["count"], sum(e.get("fallback", False) for e in events), 0.0, lane["spec"])
+    mean = sum(len(h["slots"]) for h in last["heads"]) / len(last["heads"])
+    missed = limited and bool(events) and last["position"] + 1 > lane["slots_asked"] and abs(mean - lane["slots_asked"]) >= 0.5
+    c.true("another size than asked for is announced, and only then", ("budget_missed" in said) == missed, lane["spec"])
+    if missed:
+        c.near("the realised budget is the mean of the heads", said["budget_missed"]["got"], mean, EXACT, lane["spec"])
+    c.true("top-level warnings repeat those of the lanes", sum(f"({lane['spec']}): " in w for w in trace.get("warnings", [])) >= len(said), lane["spec"])
+
+
 def check_lane(trace, lane, c):
     n_heads = trace["model"]["n_layers"] * trace["model"]["n_kv_heads"]
     evicted = [set() for _ in range(n_heads)]
@@ -79,6 +114,7 @@ def check_lane(trace, lane, c):
     first = trace["n_prompt"] - 1 if trace["prompt_mode"] == "prefill" else 0
     for h in range(n_heads):
         stands_for[h] = {p: {p} for p in range(first)}
+    check_warnings(trace, lane, c)
     for step in lane["steps"]:
         where = f"{lane['spec']} {trace['prompt_mode']} step {step['step']}"
         by_id = {t["id"]: t for t in step["top_tokens"]}
@@ -107,6 +143,11 @@ def check_lane(trace, lane, c):
                    all(any(e["pos"] in m["members"] and e["into"] == m["into"] for m in head["merges"]) for e in head["events"] if e["kind"] == "merge"), spot)
             for m in head["merges"]:
                 check_merge(m, head["events"], votes_bias, c, spot)
+                if m["T"]:
+                    check_scores(m, trace["model"]["n_heads"] // trace["model"]["n_kv_heads"], c, spot)
+            for e in head["events"]:
+                if "cos" in e:
+                    check_runner_ups(e, [s[0] for s in head["slots"]], c, spot)
             for e in head["events"]:
                 if e["kind"] == "spread":                                     # its token goes with the evict event that follows
                     continue

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "policy/margin.h"
 #include "policy/mergers/keepkv_merge.h"
 #include "policy/tiny_lane.h"
 
@@ -97,7 +98,9 @@ TEST(KeepKv, AKeyThatWouldShrinkToAQuarterIsDoneByBiasAndFlagged) {
   EXPECT_NEAR(r.extra, r.T[0] - r.m[0], 1e-15);
 }
 
-TEST(KeepKv, MMinusTIsAKlDivergenceAndSoNeverNegative) {
+// Theorem 2 of the paper: a convex combination without votes has less attention than its parts; with votes (the authors' form) it has more.
+TEST(KeepKv, TheoremTwoMMinusTIsAKlDivergenceAndSoNeverNegative) {
+  double least_sag = 1e300, least_swell = 1e300;
   std::mt19937 random(1);
   std::normal_distribution<double> normal(0, 2);
   for (int trial = 0; trial < 3000; ++trial) {
@@ -118,7 +121,11 @@ TEST(KeepKv, MMinusTIsAKlDivergenceAndSoNeverNegative) {
     ASSERT_GE(kl, -1e-14);
     ASSERT_GE(r.P * std::exp(r.m[0]), mass * (1 - 1e-12)) << "form=code over-weights";
     ASSERT_LT(std::exp(r.m[0]), mass) << "without votes the merged slot would be under-weighted";
+    least_sag = std::min(least_sag, 1 - std::exp(r.m[0]) / mass);
+    least_swell = std::min(least_swell, r.P * std::exp(r.m[0]) / mass - 1);
   }
+  test::report_margin("least attention sag without votes, relative", least_sag);
+  test::report_margin("least swell of form=code, relative", least_swell);
 }
 
 TEST(KeepKv, SharesTooSmallForADoubleStillSplitByTheirRatio) {
@@ -128,7 +135,8 @@ TEST(KeepKv, SharesTooSmallForADoubleStillSplitByTheirRatio) {
 }
 
 // With one query head per KV head and predict=current, the output of the current query survives any chain of merges.
-TEST(KeepKv, AChainOfMergesLeavesTheCurrentOutputAlone) {
+// Theorem 3 of the paper (ZIP), and the same for the bias form.
+TEST(KeepKv, TheoremThreeAChainOfMergesLeavesTheCurrentOutputAlone) {
   for (const MergeForm form : {MergeForm::bias, MergeForm::zip}) {
     std::mt19937 random(7);
     std::normal_distribution<double> normal;
@@ -159,6 +167,7 @@ TEST(KeepKv, AChainOfMergesLeavesTheCurrentOutputAlone) {
       norm += before[d] * before[d];
     }
     EXPECT_LE(std::sqrt(error / norm), 1e-12);
+    test::report_margin(form == MergeForm::bias ? "relative error after 60 merges, bias" : "relative error after 60 merges, zip", std::sqrt(error / norm));
     int votes = 0;
     for (const int p : head.slots.votes) votes += p;
     EXPECT_EQ(votes, 64);
@@ -169,6 +178,7 @@ TEST(KeepKv, AChainOfMergesLeavesTheCurrentOutputAlone) {
 TEST(KeepKv, ExtraIsNeverPositiveForOneQueryHead) {
   TinyLane lane("keepkv:slots=12,sinks=1,threshold=-1,predict=current", test::tiny_model(1, 2, 1), 40, PromptMode::stream, 5);
   bool below = false;
+  double highest = -1;
   for (int t = 0; t < 40; ++t) {
     lane.step();
     const std::vector<Plan> plans = lane.plan_layer(0, t, false);
@@ -176,14 +186,17 @@ TEST(KeepKv, ExtraIsNeverPositiveForOneQueryHead) {
       lane.head(0, h).apply(lane.policy->needs(), plans[static_cast<std::size_t>(h)]);
       for (const double extra : lane.head(0, h).slots.extra) {
         EXPECT_LE(extra, 1e-14);
+        if (extra != 0) highest = std::max(highest, extra);
         below = below || extra < -1e-3;
       }
     }
   }
   EXPECT_TRUE(below);
+  test::report_margin("highest extra of a merged slot", highest);
 }
 
 TEST(KeepKv, EqualSlotsMergeWithoutAnyEffectOnLaterQueries) {
+  double largest = 0;
   for (const MergeForm form : kForms) {
     std::mt19937 random(2);
     std::normal_distribution<double> normal;
@@ -207,8 +220,13 @@ TEST(KeepKv, EqualSlotsMergeWithoutAnyEffectOnLaterQueries) {
     ASSERT_EQ(plan.removals[0].target, 5);
     EXPECT_NEAR(plan.removals[0].cos, 1, 1e-15);
     for (std::size_t i = 0; i < later.size(); ++i)
-      for (std::size_t d = 0; d < 3; ++d) EXPECT_NEAR(head.output(later[i], Bias::votes)[d], before[i][d], 1e-12);
+      for (std::size_t d = 0; d < 3; ++d) {
+        const double now = head.output(later[i], Bias::votes)[d];
+        EXPECT_NEAR(now, before[i][d], 1e-12);
+        largest = std::max(largest, std::abs(now - before[i][d]));
+      }
   }
+  test::report_margin("largest change of a later output", largest);
 }
 
 TEST(KeepKv, BelowTheThresholdATokenIsEvictedAndItsVotesAreCounted) {

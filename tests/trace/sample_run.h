@@ -98,6 +98,7 @@ inline Snapshot sample_run() {
   lane.title = "Pairs";
   lane.params = {{"slots", "2"}, {"threshold", "0.25"}, {"form", "zip"}, {"scores", "1.5.json"}};
   lane.sinks = 1;
+  lane.warnings = {{.kind = LaneWarning::Kind::frozen, .count = 1, .got = 20, .n_heads = 2}};
   lane.slots_asked = 2;
   lane.sees_question = true;
   lane.statistic = "share";
@@ -115,7 +116,8 @@ inline Snapshot sample_run() {
                     .score = 0.2,
                     .cos = 0.9,
                     .gamma = 0.97,
-                    .form = "zip"}};
+                    .form = "zip",
+                    .runner_ups = {{2, 0.5}}}};
     head.merges = {{.into = 1,
                     .members = {1, 0},
                     .votes = {1, 1},
@@ -124,7 +126,8 @@ inline Snapshot sample_run() {
                     .T = {0.1, 0.2},
                     .m = {0.15, 0.25},
                     .extra = 0,
-                    .gamma = 0.97}};
+                    .gamma = 0.97,
+                    .log_scores = {0.3, 0.4, -0.5, 0.6}}};
   }
   second.heads[0].events = {{.kind = Event::Kind::evict, .pos = 2, .score = 0.125}};
   second.heads[1].events = {

@@ -54,8 +54,8 @@ TEST_F(HeadGridTest, EveryCellPrintsTheValueOfItsRecord) {
   }
 }
 
-TEST_F(HeadGridTest, KeysOneToSixChooseTheMetric) {
-  const char* const names[] = {"local error after Wₒ", "local error", "retained", "votes lost", "attention lost", "slots"};
+TEST_F(HeadGridTest, KeysOneToSevenChooseTheMetric) {
+  const char* const names[] = {"local error after Wₒ", "local error", "retained", "votes lost", "attention lost", "slots", "bound of the error after Wₒ"};
   for (int m = 0; m < kHeadMetrics; ++m) {
     EXPECT_TRUE(view.key(canvas.frame, std::string(1, static_cast<char>('1' + m)), canvas.intents));
     EXPECT_EQ(view.facts(canvas.frame), names[m]);
@@ -63,8 +63,28 @@ TEST_F(HeadGridTest, KeysOneToSixChooseTheMetric) {
     const double v = head_metric(record().heads[0], static_cast<HeadMetric>(m), 169);
     EXPECT_EQ(find_mark(view, "cell", "L0 H0")->value, format_metric(static_cast<HeadMetric>(m), v));
   }
-  EXPECT_FALSE(view.key(canvas.frame, "7", canvas.intents));
+  EXPECT_FALSE(view.key(canvas.frame, "8", canvas.intents));
   EXPECT_EQ(format_metric(HeadMetric::retained, 42.0 / 167), "25.1 %");
+}
+
+TEST_F(HeadGridTest, TheBoundIsAskedForOnlyWhileItIsShown) {
+  canvas.draw(view);
+  EXPECT_EQ(canvas.last<WantMeasure>(), nullptr);
+  view.choose(0, static_cast<int>(HeadMetric::theta));
+  canvas.draw(view);
+  ASSERT_NE(canvas.last<WantMeasure>(), nullptr);
+  EXPECT_TRUE(canvas.last<WantMeasure>()->on && canvas.last<WantMeasure>()->what == WantMeasure::What::theta);
+  EXPECT_EQ(find_mark(view, "cell", "L0 H0")->value, kNotAvailableText) << "not measured yet";
+  Snapshot measured = snapshot;
+  measured.measures.theta = true;
+  Headless later(measured, {346, 306});
+  later.frame.selection = canvas.frame.selection;
+  later.draw(view);
+  EXPECT_EQ(later.last<WantMeasure>(), nullptr);
+  view.choose(0, static_cast<int>(HeadMetric::slots));
+  later.draw(view);
+  ASSERT_NE(later.last<WantMeasure>(), nullptr);
+  EXPECT_FALSE(later.last<WantMeasure>()->on);
 }
 
 TEST_F(HeadGridTest, WhatWasNotMeasuredIsNotAvailableAndNeverZero) {
@@ -139,7 +159,7 @@ TEST_F(HeadGridTest, TheTooltipRanksTheHead) {
 TEST_F(HeadGridTest, TheTableHasARowPerHeadAndAllMetrics) {
   const Table table = view.table(canvas.frame);
   ASSERT_EQ(table.rows.size(), 24u);
-  EXPECT_EQ(table.columns.size(), 8u);
+  EXPECT_EQ(table.columns.size(), 9u);
   EXPECT_EQ(table.rows[17][0], "4");
   EXPECT_EQ(table.rows[17][1], "1");
   EXPECT_EQ(table.rows[17][7], "42.0000");

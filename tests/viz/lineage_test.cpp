@@ -182,6 +182,19 @@ TEST_F(SmallRun, WhyPutsTheRecordsNumbersIntoTheEquation) {
   EXPECT_THAT(steps[3].rows[2], ElementsAre("1", "4.500", "4.600", "−0.100", "−0.097"));
 }
 
+TEST_F(SmallRun, WhyNamesTheRunnerUpsAndThePredictedScores) {
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[7]);
+  step->heads[0].events[0].runner_ups = {{4, 0.7}, {6, 0.4}};
+  step->heads[0].merges[0].log_scores = {2.6, 4.4, 2.1, 4.7};  // slot 3, then 5, per query head
+  snapshot.lanes[1].steps[7] = step;
+  const std::vector<WhyStep> steps = why_steps(snapshot, at(7), why_of(at(7), 3));
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_THAT(steps[1].keys, ElementsAre(std::pair(3, 0.95), std::pair(4, 0.7), std::pair(6, 0.4)));
+  EXPECT_THAT(steps[3].rows[0], ElementsAre("query head", "ŝ₅", "ŝ₃", "T", "m", "T − m", "left over"));
+  EXPECT_THAT(steps[3].rows[1], ElementsAre("0", "2.100", "2.600", "2.500", "2.400", "+0.100", "+0.103"));
+  EXPECT_EQ(steps[3].lines[1], "T = ln((1 e^ŝ₅ + 3 e^ŝ₃)/4)");
+}
+
 TEST_F(SmallRun, WhyOfAGoneTokenIsItsOwnRemoval) {
   const Why merged = why_of(at(7), 2);
   EXPECT_EQ(merged.step, 5);

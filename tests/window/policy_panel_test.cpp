@@ -46,6 +46,20 @@ TEST_F(PolicyPanelTest, SplitsTheSlotsOfAHead) {
   EXPECT_EQ(panel.facts(), "KeepKV");
 }
 
+TEST_F(PolicyPanelTest, WarningsAreOneLineWithAllOfThemOnHover) {
+  EXPECT_EQ(fact("1 warning"), "(none)");
+  Snapshot s = synthetic::make_snapshot();
+  s.lanes[3].warnings = {{.kind = LaneWarning::Kind::fallback, .count = 7}, {.kind = LaneWarning::Kind::budget_missed, .asked = 42, .got = 54}};
+  publish(std::move(s));
+  EXPECT_EQ(fact("2 warnings"), "7 merges fell back to another form  (+1)");
+  for (const CardFact& f : cardFacts(workspace)) {
+    EXPECT_EQ(f.alert, f.name == "2 warnings");
+    EXPECT_EQ(f.details.isEmpty(), !f.alert);
+    if (!f.alert) continue;
+    EXPECT_EQ(f.details, "7 merges fell back to another form\n54.0 slots per head on average, 42 asked");
+  }
+}
+
 TEST_F(PolicyPanelTest, SaysSoWhenThereAreMoreOrFewerSlotsThanAsked) {
   Snapshot s = synthetic::make_snapshot();
   auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[2]);

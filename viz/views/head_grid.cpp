@@ -34,6 +34,8 @@ const char* unit_of(HeadMetric m) {
       return "of the reference, this step";
     case HeadMetric::slots:
       return "slots, after this step";
+    case HeadMetric::theta:
+      return "L1 at most, eviction only";
   }
   return "";
 }
@@ -54,6 +56,8 @@ double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen) {
       return head.attention_loss;
     case HeadMetric::slots:
       return static_cast<double>(head.pos.size());
+    case HeadMetric::theta:
+      return head.theta;
   }
   return kNotAvailable;
 }
@@ -62,6 +66,7 @@ std::string format_metric(HeadMetric metric, double value) {
   if (std::isnan(value)) return std::string(kNotAvailableText);
   switch (metric) {
     case HeadMetric::local_l1_wo:
+    case HeadMetric::theta:
       return format_number(value);
     case HeadMetric::votes_lost:
     case HeadMetric::slots:
@@ -85,6 +90,8 @@ const char* metric_name(HeadMetric metric) {
       return "attention lost";
     case HeadMetric::slots:
       return "slots";
+    case HeadMetric::theta:
+      return "bound of the error after Wₒ";
   }
   return "";
 }
@@ -182,6 +189,8 @@ HeadGrid::Scale HeadGrid::scale_of(const std::vector<double>& values) const {
 void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
   Painter p(frame, marks_);
   const StepRecord* record = record_of(frame);
+  const bool wants_theta = metric_ == HeadMetric::theta;
+  if (record != nullptr && frame.snapshot->measures.theta != wants_theta) intents.push_back(WantMeasure{WantMeasure::What::theta, wants_theta});
   if (record == nullptr || record->heads.empty()) {
     p.empty("0 tokens", "one cell per layer and KV head");
     p.finish();
@@ -384,7 +393,7 @@ std::string HeadGrid::cursor_text(const Frame& frame) const {
 
 Table HeadGrid::table(const Frame& frame) const {
   Table table;
-  table.columns = {"layer", "KV head", "local_l1_wo", "local_rel_l2", "retained", "votes lost", "attention_loss", "slots"};
+  table.columns = {"layer", "KV head", "local_l1_wo", "local_rel_l2", "retained", "votes lost", "attention_loss", "slots", "theta"};
   const StepRecord* record = record_of(frame);
   if (record == nullptr) return table;
   for (const HeadRecord& h : record->heads) {

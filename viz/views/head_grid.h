@@ -10,8 +10,8 @@
 namespace kvscope::viz {
 
 /// What a cell of the head grid shows. Names are those of the records.
-enum class HeadMetric : std::uint8_t { local_l1_wo, local_rel_l2, retained, votes_lost, attention_loss, slots };
-inline constexpr int kHeadMetrics = 6;
+enum class HeadMetric : std::uint8_t { local_l1_wo, local_rel_l2, retained, votes_lost, attention_loss, slots, theta };
+inline constexpr int kHeadMetrics = 7;
 
 /// Value of a metric for a head, NaN: not available. retained is slots over tokens seen.
 double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen);

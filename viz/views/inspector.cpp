@@ -112,6 +112,7 @@ class Inspector final : public View {
       p.finish();
       return;
     }
+    if (!frame.snapshot->measures.runner_ups) intents.push_back(WantMeasure{WantMeasure::What::runner_ups, true});
     const HeadColumns& all = columns_of(frame, pick);
     const Focus focus = focus_of(frame.selection, all);
     const SlotFacts slot = slot_facts(pick, focus.token);
@@ -292,7 +293,7 @@ class Inspector final : public View {
     } else if (pick.lane == 0 && pick.values->budget < 0) {
       nothing = "No budget: every token keeps its slot.";
     }
-    draw_why(p, draw_card_head(p, area, "Why", why_headline(snapshot, why)), why_steps(snapshot, pick, why), why, nothing);
+    draw_why(p, draw_card_head(p, area, "Why", why_headline(snapshot, why)), snapshot, why_steps(snapshot, pick, why), why, nothing);
   }
 
   void select(const Frame& frame, const HeadPick& pick, int token, std::vector<Intent>& intents) const {

@@ -50,7 +50,7 @@ void number_badge(Painter& p, ImVec2 at, int number) {
 }
 
 /// Cosines of this step's removals on one axis: the one looked at in accent, the others grey, the threshold dashed.
-float draw_cosines(Painter& p, const Rect& area, const Why& why) {
+float draw_cosines(Painter& p, const Rect& area, const Snapshot& snapshot, const Why& why, const WhyStep& step) {
   const Theme& t = p.theme();
   double low = why.event.cos, high = why.event.cos;
   const auto widen = [&](double v) {
@@ -60,24 +60,46 @@ float draw_cosines(Painter& p, const Rect& area, const Why& why) {
   };
   widen(why.threshold);
   for (const double v : why.other_cos) widen(v);
+  for (const auto& [pos, cos] : step.keys) widen(cos);
   const double span = std::max(high - low, 0.05);
   low = std::max(-1.0, std::floor((low - 0.15 * span) * 20) / 20);
   high = std::min(1.0, std::ceil((high + 0.1 * span) * 20) / 20);
   if (high <= low) low = high - 0.1;
-  const float x0 = area.x0 + p.px(4), x1 = std::min(area.x1 - p.px(20), area.x0 + p.px(520));
+  const bool keys = !step.keys.empty();  // the best candidates by name, else all cosines of the step on one line
+  const float names = keys ? p.px(108) : p.px(4), row = p.px(15);
+  const float rows = row * static_cast<float>(keys ? step.keys.size() : 0);
+  const float x0 = area.x0 + names, x1 = std::min(area.x1 - p.px(20), area.x0 + p.px(520));
   const auto x_of = [&](double v) { return x0 + static_cast<float>((v - low) / (high - low)) * (x1 - x0); };
-  const float y = area.y0 + p.px(17), bottom = area.y0 + p.px(42);
+  const float y = keys ? area.y0 + rows + p.px(2) : area.y0 + p.px(17), bottom = keys ? y + p.px(20) : area.y0 + p.px(42);
   p.hline(x0, x1, y, t.line);
   for (const double tick : nice_ticks(low, high, 6)) {
     p.text({x_of(tick), bottom - p.px(6)}, fmt::format("{:g}", std::round(tick * 1000) / 1000), Face::caption, t.disabled, Align::centre);
     p.vline(x_of(tick), y - 2, y + 3, t.disabled);
   }
-  const std::size_t shown = std::min<std::size_t>(why.other_cos.size(), 400);
+  for (std::size_t i = 0; i < step.keys.size(); ++i) {
+    const auto& [pos, cos] = step.keys[i];
+    const float line = area.y0 + row * (static_cast<float>(i) + 0.5f);
+    const bool target = pos == why.event.into;
+    p.text({area.x0 + p.px(24), line}, format_count(pos), Face::caption, t.disabled, Align::right);
+    p.token({area.x0 + p.px(32), line}, p.elide(token_text(snapshot, pos), Face::mono, p.px(70)), p.size_of(Face::mono), target ? t.text : t.secondary);
+    p.hline(x0, x1, line, t.line, 0.5);
+    p.disc({x_of(cos), line}, p.px(target ? 4.2f : 3.0f), target ? t.accent : t.disabled);
+    const std::string number = fmt::format("{:.3f}", cos);
+    const bool left = x_of(cos) + p.px(10) + p.width_of(Face::caption, number) > x1 + p.px(18);
+    p.text({x_of(cos) + (left ? -p.px(8) : p.px(8)), line}, number, Face::caption, target ? t.text : t.secondary, left ? Align::right : Align::left);
+    p.mark("candidate", fmt::format("t{}", pos), {area.x0, line - row / 2, x1, line + row / 2}, number);
+  }
+  const std::size_t shown = keys ? 0 : std::min<std::size_t>(why.other_cos.size(), 400);
   for (std::size_t i = 0; i < shown; ++i) p.disc({x_of(why.other_cos[i]), y}, p.px(2.6f), t.disabled, 0.75);
   if (std::isfinite(why.threshold)) {
     const float x = x_of(why.threshold);
     p.dashed({x, area.y0 + p.px(2)}, {x, y + p.px(12)}, t.accent, kDashLimit, 1);
     p.mark("threshold", "cosine", {x, area.y0, x + 1, y + 12}, fmt::format("{:g}", why.threshold));
+  }
+  if (keys) {
+    std::string note = std::isfinite(why.threshold) ? fmt::format("threshold {:.2f}, ", why.threshold) : std::string();
+    p.text({x1 + p.px(16), bottom - p.px(6)}, note + "cosine", Face::caption, t.secondary, Align::right);
+    return rows + p.px(28);
   }
   const float x = x_of(why.event.cos);
   p.disc({x, y}, p.px(4.6f), t.accent);
@@ -94,7 +116,8 @@ float draw_cosines(Painter& p, const Rect& area, const Why& why) {
 
 float draw_head_rows(Painter& p, const Rect& area, const WhyStep& step) {
   const Theme& t = p.theme();
-  const float line = p.px(16), column = std::min(p.px(92), (area.width() - p.px(70)) / 4);
+  const float line = p.px(16), columns = static_cast<float>(step.rows.front().size() - 1),
+              column = std::min(p.px(92), (area.width() - p.px(70)) / std::max(1.0f, columns));
   float y = area.y0 + p.px(8);
   for (std::size_t r = 0; r < step.rows.size(); ++r) {
     if (y + p.px(6) > area.y1) break;
@@ -172,7 +195,7 @@ void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadP
   }
 }
 
-void draw_why(Painter& p, Rect area, const std::vector<WhyStep>& steps, const Why& why, std::string_view nothing) {
+void draw_why(Painter& p, Rect area, const Snapshot& snapshot, const std::vector<WhyStep>& steps, const Why& why, std::string_view nothing) {
   const Theme& t = p.theme();
   Rect foot = area.cut_bottom(p.px(28));
   if (steps.empty()) {
@@ -205,7 +228,7 @@ void draw_why(Painter& p, Rect area, const std::vector<WhyStep>& steps, const Wh
     Rect body = area;
     body.x0 += indent;
     if (area.height() < p.px(20)) break;
-    if (step.kind == WhyStep::Kind::cosines) area.cut_top(draw_cosines(p, body, why));
+    if (step.kind == WhyStep::Kind::cosines) area.cut_top(draw_cosines(p, body, snapshot, why, step));
     for (const std::string& line : step.lines) {
       p.mark("why.line", std::to_string(i + 1), {area.x0, area.y0, area.x1, area.y0 + p.px(17)}, line);
       for (const std::string& part : broken(p, line, Face::body, area.width() - indent)) {

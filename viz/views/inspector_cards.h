@@ -16,6 +16,6 @@ Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_v
 void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts);
 
 /// The numbered reasons with the numbers put into the equation, and the cost of the step's compression at the bottom.
-void draw_why(Painter& p, Rect area, const std::vector<WhyStep>& steps, const Why& why, std::string_view nothing);
+void draw_why(Painter& p, Rect area, const Snapshot& snapshot, const std::vector<WhyStep>& steps, const Why& why, std::string_view nothing);
 
 }  // namespace kvscope::viz

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "policy/mergers/nearest_kept.h"
 #include "policy/predicted_share.h"
@@ -117,6 +118,7 @@ void KeepkvMerger::merge(HeadDecision& head) {
     merge.extra = r.extra;
     merge.log_score = r.T;
     merge.mean_log_score = r.m;
+    merge.member_log_scores = std::move(M.lshat);
     merge.mu = r.mu;
   }
 

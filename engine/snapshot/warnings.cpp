@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "snapshot/warnings.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string_view>
+
+namespace kvscope {
+
+namespace {
+
+constexpr std::string_view kNames[] = {"nothing_removed", "only_newest_left", "frozen",        "not_finite",
+                                       "nan_scores",      "fallback",         "budget_raised", "budget_missed"};
+
+std::string heads_of(const LaneWarning& w) { return fmt::format("{:.0f} of {} heads", w.count, w.n_heads); }
+
+}  // namespace
+
+std::string name_of(LaneWarning::Kind kind) { return std::string(kNames[static_cast<std::size_t>(kind)]); }
+
+bool parse_kind(const std::string& name, LaneWarning::Kind& kind) {
+  const auto it = std::ranges::find(kNames, name);
+  if (it == std::end(kNames)) return false;
+  kind = static_cast<LaneWarning::Kind>(it - std::begin(kNames));
+  return true;
+}
+
+std::string text_of(const LaneWarning& w) {
+  using Kind = LaneWarning::Kind;
+  switch (w.kind) {
+    case Kind::nothing_removed:
+      return fmt::format("nothing was removed: {:.0f} tokens, {:.0f} slots", w.got, w.asked);
+    case Kind::only_newest_left:
+      return fmt::format("only the newest token is left in {}", heads_of(w));
+    case Kind::frozen:
+      return fmt::format("the kept set is frozen in {}: for {:.0f} steps every new token went again", heads_of(w), w.got);
+    case Kind::not_finite:
+      return fmt::format("{:.0f} scores or merge weights are not finite", w.count);
+    case Kind::nan_scores:
+      return fmt::format("{:.0f} scores were not a number and ranked last", w.count);
+    case Kind::fallback:
+      return fmt::format("{:.0f} merges fell back to another form", w.count);
+    case Kind::budget_raised:
+      return fmt::format("budget raised from {:.0f} to {:.0f} slots, to hold what is protected", w.asked, w.got);
+    case Kind::budget_missed:
+      return fmt::format("{:.1f} slots per head on average, {:.0f} asked", w.got, w.asked);
+  }
+  return {};
+}
+
+void WarningWatch::add(const StepRecord& step) {
+  heads_.resize(step.heads.size());
+  for (std::size_t h = 0; h < step.heads.size(); ++h) {
+    const HeadRecord& record = step.heads[h];
+    Head& head = heads_[h];
+    head.slots = static_cast<int>(record.pos.size());
+    removals_ += static_cast<double>(record.events.size());
+    for (const Event& e : record.events) {
+      fallbacks_ += e.fallback;
+      not_finite_ += e.kind == Event::Kind::merge && !(std::isfinite(e.w_removed) && std::isfinite(e.w_target));
+    }
+    for (const double s : record.score) not_finite_ += std::isinf(s);
+    // Ranked removals that leave everything but the newest tokens as it was. Where position alone decides that is the plan, not a freeze.
+    const auto n_old = static_cast<std::size_t>(std::max(0, head.slots - std::max(1, record.recent)));
+    const std::span<const int> pos = std::span(record.pos).first(n_old),
+                               votes = std::span(record.votes).first(std::min(n_old, record.votes.size()));
+    const bool same = std::ranges::equal(pos, head.old_pos) && std::ranges::equal(votes, head.old_votes);
+    const bool ranked = std::isfinite(record.cutoff);
+    if (!record.events.empty()) head.frozen = same && ranked && n_old > 0 ? head.frozen + 1 : 0;
+    if (!same) {
+      head.old_pos.assign(pos.begin(), pos.end());
+      head.old_votes.assign(votes.begin(), votes.end());
+    }
+  }
+  position_ = step.position;
+  ++n_steps_;
+}
+
+std::vector<LaneWarning> WarningWatch::warnings(const WarningFacts& facts) const {
+  using Kind = LaneWarning::Kind;
+  std::vector<LaneWarning> out;
+  if (n_steps_ == 0 || heads_.empty()) return out;
+  const auto add = [&](Kind kind, double count, double asked = 0, double got = 0) {
+    out.push_back({.kind = kind, .count = count, .asked = asked, .got = got, .n_heads = static_cast<int>(heads_.size())});
+  };
+  int alone = 0, frozen = 0, longest = 0;
+  double slots = 0;
+  for (const Head& head : heads_) {
+    slots += head.slots;
+    alone += head.slots == 1 && position_ > 0;
+    frozen += head.frozen >= kFreeze;
+    longest = std::max(longest, head.frozen);
+  }
+  slots /= static_cast<double>(heads_.size());
+  const bool limited = facts.slots_asked >= 0, reached = position_ + 1 > facts.slots_asked;
+  if (limited && facts.slots_requested >= 0 && facts.slots_requested < facts.slots_asked) {
+    add(Kind::budget_raised, 0, facts.slots_requested, facts.slots_asked);
+  }
+  if (limited && removals_ == 0) {
+    add(Kind::nothing_removed, 0, facts.slots_asked, position_ + 1);
+  } else if (limited && reached && std::abs(slots - facts.slots_asked) >= 0.5) {
+    add(Kind::budget_missed, 0, facts.slots_asked, slots);
+  }
+  if (removals_ > 0 && alone > 0) add(Kind::only_newest_left, alone);
+  if (frozen > 0) add(Kind::frozen, frozen, 0, longest);
+  if (fallbacks_ > 0) add(Kind::fallback, fallbacks_);
+  if (facts.nan_scores > 0) add(Kind::nan_scores, facts.nan_scores);
+  if (not_finite_ > 0) add(Kind::not_finite, not_finite_);
+  return out;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "snapshot/step_record.h"
+
+namespace kvscope {
+
+/// Something about a lane that people take for a result when it is an accident (POLICIES-SOURCES.md, section C).
+struct LaneWarning {
+  enum class Kind : std::uint8_t {
+    nothing_removed,   // the budget never was reached: `asked` slots, `got` tokens
+    only_newest_left,  // `count` heads hold nothing but their newest token
+    frozen,            // in `count` heads every token that came went again, for up to `got` steps in a row
+    not_finite,        // `count` infinite scores, or merge weights that are not finite
+    nan_scores,        // `count` scores were not a number and ranked below all others
+    fallback,          // `count` merges done in another form than the one asked for
+    budget_raised,     // `asked` slots were too few for what is protected: `got` slots
+    budget_missed,     // `asked` slots per head, `got` slots per head on average
+  };
+  Kind kind = Kind::nothing_removed;
+  double count = 0, asked = 0, got = 0;
+  int n_heads = 0;  // of the model
+  bool operator==(const LaneWarning&) const = default;
+};
+
+/// One sentence without a full stop, numbers included.
+std::string text_of(const LaneWarning& warning);
+/// Name of the kind, as traces write it.
+std::string name_of(LaneWarning::Kind kind);
+/// False where there is no such kind.
+bool parse_kind(const std::string& name, LaneWarning::Kind& kind);
+
+/// What the steps of a lane cannot say about it.
+struct WarningFacts {
+  int slots_requested = -1;  // before the budget was raised to its minimum; -1: none
+  int slots_asked = -1;      // after it; -1: unlimited
+  int nan_scores = 0;
+};
+
+/// Watches the steps of one lane as they come. Copyable (checkpoints).
+class WarningWatch {
+ public:
+  static constexpr int kFreeze = 16;  // steps in a row from which a kept set counts as frozen
+
+  int n_steps() const { return n_steps_; }
+  void add(const StepRecord& step);
+  std::vector<LaneWarning> warnings(const WarningFacts& facts) const;
+
+ private:
+  struct Head {
+    std::vector<int> old_pos, old_votes;  // of the slots that are not protected as recent
+    int frozen = 0;                       // removals in a row that left them as they were
+    int slots = 0;
+  };
+  std::vector<Head> heads_;
+  int n_steps_ = 0, position_ = -1;
+  double removals_ = 0, fallbacks_ = 0, not_finite_ = 0;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "snapshot/warnings.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace kvscope {
+namespace {
+
+using Kind = LaneWarning::Kind;
+
+/// One head whose slots are these after the step; `gone` went in it.
+StepRecord step_of(int position, std::vector<int> pos, std::vector<int> gone, int recent = 1, double cutoff = 0.5) {
+  StepRecord step;
+  step.position = position;
+  HeadRecord head;
+  head.pos = std::move(pos);
+  head.votes.assign(head.pos.size(), 1);
+  head.score.assign(head.pos.size(), 0.5);
+  head.recent = recent;
+  head.cutoff = cutoff;
+  for (const int p : gone) head.events.push_back({.pos = p});
+  step.heads = {head};
+  return step;
+}
+
+std::vector<LaneWarning> after(const std::vector<StepRecord>& steps, const WarningFacts& facts) {
+  WarningWatch watch;
+  for (const StepRecord& s : steps) watch.add(s);
+  EXPECT_EQ(watch.n_steps(), static_cast<int>(steps.size()));
+  return watch.warnings(facts);
+}
+
+TEST(Warnings, NothingWasRemovedWhereTheBudgetWasNeverReached) {
+  const auto w = after({step_of(3, {0, 1, 2, 3}, {})}, {.slots_requested = 10, .slots_asked = 10});
+  ASSERT_EQ(w.size(), 1u);
+  EXPECT_EQ(w[0].kind, Kind::nothing_removed);
+  EXPECT_EQ(text_of(w[0]), "nothing was removed: 4 tokens, 10 slots");
+  EXPECT_TRUE(after({step_of(3, {0, 1, 2, 3}, {})}, {}).empty()) << "no budget, nothing to say";
+  EXPECT_TRUE(after({}, {.slots_asked = 10}).empty());
+}
+
+TEST(Warnings, OnlyTheNewestTokenIsLeft) {
+  const auto w = after({step_of(4, {4}, {0, 1, 2, 3})}, {.slots_requested = 1, .slots_asked = 1});
+  ASSERT_EQ(w.size(), 1u);
+  EXPECT_EQ(w[0].kind, Kind::only_newest_left);
+  EXPECT_EQ(text_of(w[0]), "only the newest token is left in 1 of 1 heads");
+}
+
+TEST(Warnings, AKeptSetThatSendsEveryNewTokenAwayIsFrozen) {
+  std::vector<StepRecord> steps = {step_of(5, {0, 1, 2, 5}, {3, 4})};
+  for (int t = 6; t < 6 + WarningWatch::kFreeze; ++t) {
+    EXPECT_TRUE(after(steps, {.slots_requested = 4, .slots_asked = 4}).empty()) << t;
+    steps.push_back(step_of(t, {0, 1, 2, t}, {t - 1}));
+  }
+  const auto w = after(steps, {.slots_requested = 4, .slots_asked = 4});
+  ASSERT_EQ(w.size(), 1u);
+  EXPECT_EQ(w[0].kind, Kind::frozen);
+  EXPECT_EQ(w[0].got, WarningWatch::kFreeze);
+  const int t = steps.back().position + 1;
+  steps.push_back(step_of(t, {0, 2, t - 1, t}, {1}));  // it moves again
+  EXPECT_TRUE(after(steps, {.slots_requested = 4, .slots_asked = 4}).empty());
+}
+
+TEST(Warnings, WherePositionAloneDecidesNothingIsFrozen) {
+  std::vector<StepRecord> steps;
+  for (int t = 6; t < 60; ++t) steps.push_back(step_of(t, {0, 1, t - 1, t}, {t - 2}, 2, kNotAvailable));
+  EXPECT_TRUE(after(steps, {.slots_requested = 4, .slots_asked = 4}).empty());
+}
+
+TEST(Warnings, SlotsThatTakeOthersInAreNotFrozen) {
+  std::vector<StepRecord> steps;
+  for (int t = 6; t < 60; ++t) {
+    steps.push_back(step_of(t, {0, 1, 2, t}, {t - 1}));
+    steps.back().heads[0].votes[1] = t;
+  }
+  EXPECT_TRUE(after(steps, {.slots_requested = 4, .slots_asked = 4}).empty());
+}
+
+TEST(Warnings, RequestedAndRealisedBudget) {
+  const auto raised = after({step_of(9, {0, 1, 2, 9}, {3})}, {.slots_requested = 2, .slots_asked = 4});
+  ASSERT_EQ(raised.size(), 1u);
+  EXPECT_EQ(text_of(raised[0]), "budget raised from 2 to 4 slots, to hold what is protected");
+  const auto missed = after({step_of(9, {0, 1, 2, 8, 9}, {3})}, {.slots_requested = 4, .slots_asked = 4});
+  ASSERT_EQ(missed.size(), 1u);
+  EXPECT_EQ(text_of(missed[0]), "5.0 slots per head on average, 4 asked");
+}
+
+TEST(Warnings, NumbersThatAreNone) {
+  StepRecord step = step_of(9, {0, 1, 2, 9}, {3, 4});
+  step.heads[0].score[1] = std::numeric_limits<double>::infinity();
+  step.heads[0].events[0] = {.kind = Event::Kind::merge, .pos = 3, .into = 2, .w_removed = kNotAvailable, .w_target = 1, .fallback = true};
+  const auto w = after({step}, {.slots_requested = 4, .slots_asked = 4, .nan_scores = 7});
+  ASSERT_EQ(w.size(), 3u);
+  EXPECT_EQ(text_of(w[0]), "1 merges fell back to another form");
+  EXPECT_EQ(text_of(w[1]), "7 scores were not a number and ranked last");
+  EXPECT_EQ(text_of(w[2]), "2 scores or merge weights are not finite");
+}
+
+TEST(Warnings, KindsHaveNamesThatReadBack) {
+  for (int k = 0; k <= static_cast<int>(Kind::budget_missed); ++k) {
+    Kind read = Kind::nothing_removed;
+    EXPECT_TRUE(parse_kind(name_of(static_cast<Kind>(k)), read));
+    EXPECT_EQ(read, static_cast<Kind>(k));
+  }
+  Kind read = Kind::frozen;
+  EXPECT_FALSE(parse_kind("anything", read));
+}
+
+}  // namespace
+}  // namespace kvscope
