@@ -143,6 +143,9 @@ class Backend {
   virtual void combine(std::span<const CombineJob> jobs) = 0;                                              // in order
   /// cos(k_i, k_j) for i in from, j in to, result [from, to] in host doubles; 0 where a vector is zero.
   virtual void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) = 0;
+  /// For every i in `from` the place in `to` (not empty) of the j with the largest cos(k_i, k_j), of equal ones the first, and that cosine: made in
+  /// double, 0 where a vector is zero.
+  virtual void nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<int> places, std::span<double> cosines) = 0;
   /// Key rows as host doubles [n_slots, head_dim].
   virtual void keys(const HeadKv& kv, std::span<double> out) = 0;
 

@@ -20,6 +20,16 @@ std::vector<double> CacheGeometry::cosines(std::span<const int> from, std::span<
   return out;
 }
 
+std::vector<Nearest> CacheGeometry::nearest(std::span<const int> from, std::span<const int> to) const {
+  std::vector<int> places(from.size());
+  std::vector<double> cosines(from.size());
+  backend_->nearest(*kv_, from, to, places, cosines);
+  std::vector<Nearest> out;
+  out.reserve(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) out.push_back({to[static_cast<std::size_t>(places[i])], cosines[i]});
+  return out;
+}
+
 std::vector<double> CacheGeometry::keys(std::span<const int> slots) const {
   const auto width = static_cast<std::size_t>(head_dim_), n = static_cast<std::size_t>(kv_->n_slots);
   std::vector<double> out(slots.size() * width);

@@ -16,12 +16,21 @@ namespace kvscope {
 
 enum class PromptMode : std::uint8_t { prefill, stream };
 
+/// The slot of most similar key, and that cosine.
+struct Nearest {
+  int target = -1;
+  double cos = kNone;
+};
+
 /// Keys of one (layer, KV head), as far as a decision needs them. Implemented by the runtime where the keys are.
 class KeyGeometry {
  public:
   virtual ~KeyGeometry() = default;
   /// cos(k_i, k_j), [from, to]; 0 with a zero vector.
   virtual std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const = 0;
+  /// Of every slot in `from` the slot in `to` (not empty, ascending) of most similar key, of equal ones the first, and that cosine; 0 with a zero
+  /// vector.
+  virtual std::vector<Nearest> nearest(std::span<const int> from, std::span<const int> to) const = 0;
   /// Key rows of these slots, [slots, head_dim].
   virtual std::vector<double> keys(std::span<const int> slots) const = 0;
   /// Of every slot: ||v_i||_2.

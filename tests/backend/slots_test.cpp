@@ -158,6 +158,63 @@ TEST_P(Slots, CosinesOfManyPairsEqualThePlainFormula) {
   EXPECT_LT(distance(out, expected), 1e-14) << "in double also for float keys";
 }
 
+TEST_P(Slots, TheNearestKeyIsTheOneOfLargestCosineWhateverItsLength) {
+  HeadKv kv = b->make_kv(0);
+  const Numbers k = {1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -3, 0, 0, 0, 0, 0, .01, .02, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0};
+  Device dk(*b, k);
+  b->append_kv(kv, dk.data(), dk.data(), 6);
+  const auto nearest = [&](int from, const std::vector<int>& to) {
+    int place = -1;
+    double cos = -9;
+    b->nearest(kv, {&from, 1}, to, {&place, 1}, {&cos, 1});
+    return std::pair(place, cos);
+  };
+  EXPECT_EQ(nearest(0, {1, 3, 4}).first, 0);
+  EXPECT_NEAR(nearest(0, {1, 3, 4}).second, std::sqrt(0.5), 1e-15);
+  EXPECT_EQ(nearest(0, {4, 1, 5}), std::pair(2, 1.0)) << "a hundred times as long, in the same direction";
+  EXPECT_EQ(nearest(0, {3}), std::pair(0, -1.0)) << "the only one, however far";
+  EXPECT_EQ(nearest(0, {3, 2, 2}), std::pair(1, 0.0)) << "a zero vector is like nothing, and the first of equal ones counts";
+  EXPECT_EQ(nearest(2, {3, 1, 0}), std::pair(0, 0.0)) << "all are alike for a zero vector";
+}
+
+TEST_P(Slots, TheNearestOfManyKeysIsThatOfThePlainFormula) {
+  for (const auto& [n_from, n_to, d] : {std::array{1, 1, 32}, std::array{65, 40, 32}, std::array{30, 133, 64}, std::array{13, 65, 80},
+                                        std::array{24, 17, 128}, std::array{100, 9, 16}, std::array{25, 300, 8}, std::array{29, 31, 4}}) {
+    const auto wide = cpu::make_cpu_backend_for(GetParam().dtype, config_of(1, 1, d), {2}, GetParam().isa);
+    const int n = n_from + n_to;
+    Numbers k = random_numbers(static_cast<std::size_t>(n * d), 1);
+    for (int copy = 2; copy < n_to; copy += 5)  // equal keys
+      std::copy_n(k.begin() + (copy - 2) * d, d, k.begin() + copy * d);
+    HeadKv kv = wide->make_kv(n);
+    Device dk(*wide, k);
+    wide->append_kv(kv, dk.data(), dk.data(), n);
+    std::vector<int> from, to, places(static_cast<std::size_t>(n_from), -1);
+    for (int i = 0; i < n; ++i) (i < n_to ? to : from).push_back(i);
+    Numbers cosines(static_cast<std::size_t>(n_from));
+    wide->nearest(kv, from, to, places, cosines);
+    for (int i = 0; i < n_from; ++i) {
+      int best = -1;
+      double most = 0;
+      for (int j = 0; j < n_to; ++j) {
+        double dot = 0, a = 0, c = 0;
+        for (int x = 0; x < d; ++x) {
+          const double p = k[static_cast<std::size_t>((n_to + i) * d + x)], q = k[static_cast<std::size_t>(j * d + x)];
+          dot += p * q;
+          a += p * p;
+          c += q * q;
+        }
+        const double cos = dot / std::sqrt(a * c);
+        if (best < 0 || cos > most) {
+          best = j;
+          most = cos;
+        }
+      }
+      EXPECT_EQ(places[static_cast<std::size_t>(i)], best) << d << " " << i;
+      EXPECT_NEAR(cosines[static_cast<std::size_t>(i)], most, 1e-14) << "in double also for float keys";
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpu, Slots, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
 
 }  // namespace

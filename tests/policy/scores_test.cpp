@@ -200,6 +200,7 @@ class GivenNorms final : public KeyGeometry {
  public:
   explicit GivenNorms(std::vector<double> norms) : norms_(std::move(norms)) {}
   std::vector<double> cosines(std::span<const int>, std::span<const int>) const override { return {}; }
+  std::vector<Nearest> nearest(std::span<const int>, std::span<const int>) const override { return {}; }
   std::vector<double> keys(std::span<const int>) const override { return {}; }
   std::vector<double> value_lengths() const override { return {}; }
   std::vector<double> value_norms() const override { return norms_; }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -39,10 +40,21 @@ class RowGeometry final : public KeyGeometry {
       }
     return out;
   }
+  std::vector<Nearest> nearest(std::span<const int> from, std::span<const int> to) const override {
+    std::vector<Nearest> out;
+    const std::vector<double> all = cosines(from, to);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const auto row = std::span(all).subspan(i * to.size(), to.size());
+      const auto best = std::ranges::max_element(row);  // the first of equal ones
+      out.push_back({to[static_cast<std::size_t>(best - row.begin())], *best});
+    }
+    return out;
+  }
 
   std::vector<double> keys(std::span<const int> slots) const override {
     std::vector<double> out;
-    for (const int i : slots) out.insert(out.end(), (*keys_)[static_cast<std::size_t>(i)].begin(), (*keys_)[static_cast<std::size_t>(i)].end());
+    for (const int i : slots)
+      out.insert(out.end(), (*keys_)[static_cast<std::size_t>(i)].begin(), (*keys_)[static_cast<std::size_t>(i)].end());
     return out;
   }
 
@@ -186,7 +198,8 @@ class TinyLane {
           visible.resize(N(t + 1));
           if (t >= n - wz) std::copy(visible.begin(), visible.end(), z.begin() + ((t - (n - wz)) * group + g) * n);
           const std::vector<double> a = softmax(visible);
-          for (int i = needs.outside ? needs.outside->sinks : n; i <= t - (needs.outside ? needs.outside->recent : 0); ++i) outside += a[N(i)];
+          for (int i = needs.outside ? needs.outside->sinks : n; i <= t - (needs.outside ? needs.outside->recent : 0); ++i)
+            outside += a[N(i)];
           for (int i = 0; i <= t; ++i) {
             double& x = abar[N(i)];
             x = needs.group == GroupReduce::max ? std::max(x, a[N(i)]) : x + a[N(i)] / (needs.group == GroupReduce::mean ? group : 1);
@@ -203,7 +216,9 @@ class TinyLane {
       const auto wanted = [](bool yes, const std::vector<double>& x) {
         return yes ? std::span<const double>(x) : std::span<const double>{};
       };
-      load_prompt(head.slots, needs, group, {n, wanted(needs.sum, sum), wanted(needs.sum_sq, sum_sq), rows, z, wanted(needs.decayed, decayed), &hits, wanted(needs.key_norm, key_norm), outside / (n * group)});
+      load_prompt(head.slots, needs, group,
+                  {n, wanted(needs.sum, sum), wanted(needs.sum_sq, sum_sq), rows, z, wanted(needs.decayed, decayed), &hits,
+                   wanted(needs.key_norm, key_norm), outside / (n * group)});
       views.push_back({&head.slots, nullptr, layer, static_cast<int>(place) % model_.n_kv_heads});
     }
     policy->after_prompt(views);

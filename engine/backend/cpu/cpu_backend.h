@@ -51,6 +51,8 @@ class CpuBackend final : public Backend {
   void keep_only(HeadKv& kv, std::span<const int> keep) override;
   void combine(std::span<const CombineJob> jobs) override;
   void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) override;
+  void nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<int> places,
+               std::span<double> cosines) override;
   void keys(const HeadKv& kv, std::span<double> out) override;
   void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) override;
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <memory>
 
 #include "backend/cpu/cpu_backend.h"
 #include "core/error.h"
@@ -9,6 +11,8 @@
 namespace kvscope::cpu {
 
 namespace {
+
+constexpr int kPackingPays = 24;  // rows that meet one packed key
 
 /// Moves the kept rows of [n, bytes] to the front; `keep` ascending.
 void gather_rows(char* rows, std::size_t bytes, std::span<const int> keep) {
@@ -132,29 +136,105 @@ void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::sp
   }
   for (std::size_t j = 0; j < to.size(); ++j) norm[j] = std::sqrt(kernels_.sum_of_squares(key(to[j]), d_head));
   const int tiles = (rows + kDirectRows - 1) / kDirectRows;
-  pool_.parallel_for(tiles, grain_for(static_cast<double>(kDirectRows) * static_cast<double>(to.size()) * d_head, 1), [&](int begin, int end) {
-    for (int t = begin; t < end; ++t) {
-      const int r = t * kDirectRows;
-      double* const y = out.data() + static_cast<std::size_t>(r) * to.size();
-      Dots<double> d;
-      d.x = x + static_cast<std::size_t>(r) * width();
-      d.rows = std::min(kDirectRows, rows - r);
-      d.w_type = dtype();
-      d.ldx = d.ldw = d.k = d_head;
-      d.ldy = static_cast<long>(to.size());
-      for (std::size_t j = 0; j < to.size(); j += static_cast<std::size_t>(d.cols)) {  // slots that are neighbours in one go
-        d.cols = 1;
-        while (j + static_cast<std::size_t>(d.cols) < to.size() && to[j + static_cast<std::size_t>(d.cols)] == to[j] + d.cols) ++d.cols;
-        d.w = key(to[j]);
-        d.y = y + j;
-        wide.dots(d);
-      }
-      for (int i = 0; i < d.rows; ++i) {
-        for (std::size_t j = 0; j < to.size(); ++j) {
-          const double norms = x_norm[r + i] * norm[j];
-          double& cosine = y[static_cast<std::size_t>(i) * to.size() + j];
-          cosine = norms > 0 ? cosine / norms : 0.0;
+  pool_.parallel_for(
+      tiles, grain_for(static_cast<double>(kDirectRows) * static_cast<double>(to.size()) * d_head, 1), [&](int begin, int end) {
+        for (int t = begin; t < end; ++t) {
+          const int r = t * kDirectRows;
+          double* const y = out.data() + static_cast<std::size_t>(r) * to.size();
+          Dots<double> d;
+          d.x = x + static_cast<std::size_t>(r) * width();
+          d.rows = std::min(kDirectRows, rows - r);
+          d.w_type = dtype();
+          d.ldx = d.ldw = d.k = d_head;
+          d.ldy = static_cast<long>(to.size());
+          for (std::size_t j = 0; j < to.size(); j += static_cast<std::size_t>(d.cols)) {  // slots that are neighbours in one go
+            d.cols = 1;
+            while (j + static_cast<std::size_t>(d.cols) < to.size() && to[j + static_cast<std::size_t>(d.cols)] == to[j] + d.cols) ++d.cols;
+            d.w = key(to[j]);
+            d.y = y + j;
+            wide.dots(d);
+          }
+          for (int i = 0; i < d.rows; ++i) {
+            for (std::size_t j = 0; j < to.size(); ++j) {
+              const double norms = x_norm[r + i] * norm[j];
+              double& cosine = y[static_cast<std::size_t>(i) * to.size() + j];
+              cosine = norms > 0 ? cosine / norms : 0.0;
+            }
+          }
         }
+      });
+}
+
+template <class T>
+void CpuBackend<T>::nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<int> places,
+                            std::span<double> cosines) {
+  KVSCOPE_ASSERT(places.size() == from.size() && cosines.size() == from.size() && !to.empty());
+  if (from.empty()) return;
+  const Kernels<double>& wide = cpu::kernels<double>(kernels_.isa);
+  const int d = config_.head_dim, rows = static_cast<int>(from.size()), cols = static_cast<int>(to.size()), lanes = wide.lanes;
+  const auto key = [&](int slot) {
+    KVSCOPE_ASSERT(slot >= 0 && slot < kv.n_slots);
+    return kv.k.as<T>() + static_cast<std::size_t>(slot) * width();
+  };
+  // the rows [from] widened, their norms, the norms [to] and what they are divided by
+  const auto memory = std::make_unique_for_overwrite<double[]>(from.size() * (width() + 1) + 2 * to.size());
+  double *const x = memory.get(), *const x_norm = x + from.size() * width(), *const norm = x_norm + from.size(),
+                *const inverse = norm + to.size();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    wide.convert(key(from[i]), dtype(), d, x + i * width());
+    x_norm[i] = std::sqrt(kernels_.sum_of_squares(key(from[i]), d));
+  }
+  for (std::size_t j = 0; j < to.size(); ++j) {
+    norm[j] = std::sqrt(kernels_.sum_of_squares(key(to[j]), d));
+    inverse[j] = norm[j] > 0 ? 1 / norm[j] : 0.0;
+  }
+  const int blocks = wide.packs(d) && rows >= kPackingPays ? (cols + lanes - 1) / lanes : 0;  // 0: the rows [to] are read where they are
+  std::vector<double> packed(static_cast<std::size_t>(blocks * lanes) * width()), widened(blocks > 0 ? width() : 0);
+  for (int j = 0; j < cols && blocks > 0; ++j) {
+    wide.convert(key(to[static_cast<std::size_t>(j)]), dtype(), d, widened.data());
+    double* column = packed.data() + static_cast<std::size_t>(j / lanes) * static_cast<std::size_t>(lanes * d) + j % lanes;
+    for (int i = 0; i < d; ++i) column[i * lanes] = widened[static_cast<std::size_t>(i)];
+  }
+  const int tiles = (rows + kDirectRows - 1) / kDirectRows;
+  const long ldy = std::max(cols, blocks * lanes);
+  pool_.parallel_for_worker(tiles, grain_for(static_cast<double>(kDirectRows) * cols * d, 1), [&](int begin, int end, int worker) {
+    double* const y = scratch_[static_cast<std::size_t>(worker)].template of<double>(static_cast<std::size_t>(ldy * kDirectRows));
+    for (int t = begin; t < end; ++t) {
+      const int r = t * kDirectRows, here = std::min(kDirectRows, rows - r);
+      const double* const row = x + static_cast<std::size_t>(r) * width();
+      if (blocks > 0) {
+        wide.dots_packed(row, d, here, packed.data(), blocks, d, y, ldy);
+      } else {
+        Dots<double> dots;
+        dots.x = row;
+        dots.rows = here;
+        dots.w_type = dtype();
+        dots.ldx = dots.ldw = dots.k = d;
+        dots.ldy = ldy;
+        for (int j = 0; j < cols; j += dots.cols) {  // slots that are neighbours in one go
+          const int first = to[static_cast<std::size_t>(j)];
+          dots.cols = 1;
+          while (j + dots.cols < cols && to[static_cast<std::size_t>(j + dots.cols)] == first + dots.cols) ++dots.cols;
+          dots.w = key(first);
+          dots.y = y + j;
+          wide.dots(dots);
+        }
+      }
+      for (int i = 0; i < here; ++i) {
+        // the cosine itself is a division: only of those that come close to the largest
+        const double* const dot = y + i * ldy;
+        const double top = wide.largest_product(dot, inverse, cols), bound = top - std::abs(top) * 1e-12;
+        int best = 0;
+        double most = -std::numeric_limits<double>::infinity();
+        for (int j = 0; (j = wide.next_product(dot, inverse, j, cols, bound)) < cols; ++j) {
+          const double norms = x_norm[r + i] * norm[j], cosine = norms > 0 ? dot[j] / norms : 0.0;
+          if (cosine > most) {
+            best = j;
+            most = cosine;
+          }
+        }
+        places[static_cast<std::size_t>(r + i)] = best;
+        cosines[static_cast<std::size_t>(r + i)] = std::isfinite(most) ? most : std::numeric_limits<double>::quiet_NaN();
       }
     }
   });
@@ -166,13 +246,14 @@ void CpuBackend<T>::keys(const HeadKv& kv, std::span<double> out) {
   to_double(out, kv.k.data());
 }
 
-#define KVSCOPE_SLOTS(T)                                                                                              \
-  template HeadKv CpuBackend<T>::make_kv(int);                                                                        \
-  template HeadKv CpuBackend<T>::clone_kv(const HeadKv&);                                                             \
-  template void CpuBackend<T>::append_kv(HeadKv&, const void*, const void*, int);                                     \
-  template void CpuBackend<T>::keep_only(HeadKv&, std::span<const int>);                                              \
-  template void CpuBackend<T>::combine(std::span<const CombineJob>);                                                  \
-  template void CpuBackend<T>::cosines(const HeadKv&, std::span<const int>, std::span<const int>, std::span<double>); \
+#define KVSCOPE_SLOTS(T)                                                                                                              \
+  template HeadKv CpuBackend<T>::make_kv(int);                                                                                        \
+  template HeadKv CpuBackend<T>::clone_kv(const HeadKv&);                                                                             \
+  template void CpuBackend<T>::append_kv(HeadKv&, const void*, const void*, int);                                                     \
+  template void CpuBackend<T>::keep_only(HeadKv&, std::span<const int>);                                                              \
+  template void CpuBackend<T>::combine(std::span<const CombineJob>);                                                                  \
+  template void CpuBackend<T>::cosines(const HeadKv&, std::span<const int>, std::span<const int>, std::span<double>);                 \
+  template void CpuBackend<T>::nearest(const HeadKv&, std::span<const int>, std::span<const int>, std::span<int>, std::span<double>); \
   template void CpuBackend<T>::keys(const HeadKv&, std::span<double>)
 KVSCOPE_SLOTS(float);
 KVSCOPE_SLOTS(double);

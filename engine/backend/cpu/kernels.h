@@ -86,6 +86,9 @@ struct Kernels {
   /// sum x in double.
   double (*sum)(const T* x, int n);
   void (*column_sums)(const ColumnTile<T>& args);
+  /// Largest x[i] y[i], NaN left out; -inf where there is none. And the first i from `begin` on with x[i] y[i] >= bound, n where there is none.
+  double (*largest_product)(const double* x, const double* y, int n);
+  int (*next_product)(const double* x, const double* y, int begin, int n, double bound);
   /// y = x * scale * w; scale in double, the products rounded to T once each.
   void (*scale_by_weight)(const T* x, double scale, const void* w, DType w_type, int n, T* y);
   /// y = gate / (1 + exp(-gate)) * up.

@@ -172,6 +172,37 @@ double sum_of_squares(const T* x, int n) {
   return D::sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
+template <class D>
+double largest_product(const double* x, const double* y, int n) {
+  const double lowest = -__builtin_inf();
+  typename D::V top[2] = {D::set1(lowest), D::set1(lowest)};
+  int i = 0;
+  for (; i + 2 * D::kLanes <= n; i += 2 * D::kLanes) {
+#pragma GCC unroll 2
+    for (int a = 0; a < 2; ++a) top[a] = D::max(D::load(x + i + a * D::kLanes) * D::load(y + i + a * D::kLanes), top[a]);
+  }
+  double lanes[D::kLanes], most = lowest;
+  D::store(lanes, D::max(top[0], top[1]));
+  for (const double l : lanes) most = l > most ? l : most;
+  for (; i < n; ++i) most = x[i] * y[i] > most ? x[i] * y[i] : most;
+  return most;
+}
+
+template <class D>
+int next_product(const double* x, const double* y, int begin, int n, double bound) {
+  constexpr int kAtOnce = 4 * D::kLanes;
+  const typename D::V least = D::set1(bound), one = D::set1(1);
+  int i = begin;
+  for (; i + kAtOnce <= n; i += kAtOnce) {
+    typename D::V found = D::zero();
+#pragma GCC unroll 4
+    for (int a = 0; a < 4; ++a) found = D::add_where(D::load(x + i + a * D::kLanes) * D::load(y + i + a * D::kLanes), least, found, one);
+    if (D::sum(found) > 0) break;
+  }
+  while (i < n && !(x[i] * y[i] >= bound)) ++i;
+  return i;
+}
+
 template <class S>
 void scale_by_weight(const typename S::T* x, double scale, const void* w, DType w_type, int n, typename S::T* y) {
   using T = typename S::T;
@@ -235,6 +266,8 @@ constexpr Kernels<typename S::T> table(Isa isa, const char* name) {
           sum_of_squares<Double, typename S::T>,
           sum_of<Double, typename S::T>,
           column_sums<Double, typename S::T>,
+          largest_product<Double>,
+          next_product<Double>,
           scale_by_weight<S>,
           silu_mul<S>,
           rotate<S>};

@@ -7,13 +7,8 @@
 
 namespace kvscope {
 
-/// The kept slot of most similar key, and that cosine; of equal ones the lowest pos.
-struct Nearest {
-  int target = -1;
-  double cos = kNone;
-};
-
-/// For every slot of head.gone, in that order. Without any kept slot: no target, cosine NaN.
+/// The kept slot of most similar key for every slot of head.gone, in that order; of equal ones the lowest pos. Without any kept slot: no
+/// target, cosine NaN.
 std::vector<Nearest> nearest_kept(const HeadDecision& head);
 
 }  // namespace kvscope
