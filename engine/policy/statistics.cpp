@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/error.h"
 #include "core/vector_math.h"
@@ -43,20 +44,28 @@ void update_ema(SlotState& state, double alpha, int group, std::span<const doubl
 }
 
 /// The EMA after all rows of the prompt at once: lS = ln sum_r alpha^(rows-1-r) (1 - alpha) exp(z_r), the same sum that update_ema builds
-/// row by row.
-void start_ema(SlotState& state, double alpha, int group, std::span<const std::vector<double>> rows) {
-  const double ln_keep = std::log(alpha);
-  std::vector<double> top(state.ema.size(), kMinusInf), total(state.ema.size(), 0.0);
-  double ln_weight = std::log1p(-alpha);
-  for (auto z = rows.rbegin(); z != rows.rend(); ++z, ln_weight += ln_keep)
-    for (std::size_t x = 0; x < z->size(); ++x) top[x] = std::max(top[x], ln_weight + (*z)[x]);
-  ln_weight = std::log1p(-alpha);
-  for (auto z = rows.rbegin(); z != rows.rend(); ++z, ln_weight += ln_keep) {
-    for (std::size_t x = 0; x < z->size(); ++x)
-      if ((*z)[x] != kMinusInf) total[x] += std::exp(ln_weight + (*z)[x] - top[x]);
-    for (int i = 0; i < state.size(); ++i) state.ema_n[at(i)] += (*z)[at(i * group)] != kMinusInf;
-  }
-  for (std::size_t x = 0; x < total.size(); ++x) state.ema[x] = top[x] + std::log(total[x]);
+/// row by row. z [rows, group, n].
+void start_ema(SlotState& state, double alpha, int group, int rows, std::span<const double> z) {
+  const double ln_keep = std::log(alpha), ln_first = std::log1p(-alpha);
+  const std::size_t n = at(state.size()), size = at(group) * n;
+  std::vector<double> top(size, kMinusInf), total(size, 0.0);
+  const auto newest_first = [&](const auto& body) {
+    double ln_weight = ln_first;
+    for (int r = rows - 1; r >= 0; --r, ln_weight += ln_keep) body(z.data() + at(r) * size, ln_weight);
+  };
+  newest_first([&](const double* row, double ln_weight) {
+    for (std::size_t x = 0; x < size; ++x) top[x] = std::max(top[x], ln_weight + row[x]);
+  });
+  std::vector<double> share(size);
+  newest_first([&](const double* row, double ln_weight) {
+    for (std::size_t x = 0; x < size; ++x) share[x] = ln_weight + row[x] - top[x];  // every slot is seen by the newest row: no top is -inf
+    exp_all(share);
+    for (std::size_t x = 0; x < size; ++x) total[x] += share[x];
+    for (std::size_t i = 0; i < n; ++i) state.ema_n[i] += row[i] != kMinusInf;
+  });
+  log_all(total);
+  for (int g = 0; g < group; ++g)
+    for (std::size_t i = 0; i < n; ++i) state.ema[i * at(group) + at(g)] = top[at(g) * n + i] + total[at(g) * n + i];
 }
 
 /// [group, n] to [n, group].
@@ -140,9 +149,20 @@ void observe_step(SlotState& state, const StatNeeds& needs, int group, std::span
 void load_prompt(SlotState& state, const StatNeeds& needs, int group, const PromptStats& prompt) {
   const int n = prompt.n;
   KVSCOPE_ASSERT(state.size() == 0);
-  for (int i = 0; i < n; ++i) append_slot(state, needs, group, i);
+  prepare(state, needs, group);
+  state.pos.resize(at(n));
+  std::iota(state.pos.begin(), state.pos.end(), 0);
+  state.votes.assign(at(n), 1);
+  state.extra.assign(at(n), 0.0);
+  state.members.resize(at(n));
+  for (int i = 0; i < n; ++i) state.members[at(i)].assign(1, i);
   if (needs.reads_a())
-    for (int i = 0; i < n; ++i) state.times[at(i)] = n - i;
+    for (int i = 0; i < n; ++i) state.times.push_back(n - i);
+  if (needs.residual) state.residual.assign(at(n), 0);
+  if (needs.ema) {
+    state.ema.assign(at(n) * at(group), kMinusInf);
+    state.ema_n.assign(at(n), 0);
+  }
   if (needs.sum) state.sum.assign(prompt.sum.begin(), prompt.sum.end());
   if (needs.sum_sq) state.sum_sq.assign(prompt.sum_sq.begin(), prompt.sum_sq.end());
   if (needs.hits > 0) {
@@ -161,13 +181,13 @@ void load_prompt(SlotState& state, const StatNeeds& needs, int group, const Prom
     const int rows = std::min(needs.z_rows, n);
     const std::size_t size = at(group) * at(n);
     KVSCOPE_ASSERT(prompt.last_z.size() == at(rows) * size);
-    std::vector<std::vector<double>> z(at(rows), std::vector<double>(size));
-    for (int r = 0; r < rows; ++r) {
-      slot_outermost(prompt.last_z.subspan(at(r) * size, size), group, n, z[at(r)]);
-      if (needs.keep_z_rows) std::ranges::copy(z[at(r)], state.z_rows.push(n).begin());
+    for (int r = 0; r < rows && needs.keep_z_rows; ++r)
+      slot_outermost(prompt.last_z.subspan(at(r) * size, size), group, n, state.z_rows.push(n));
+    if (needs.ema) start_ema(state, needs.ema_alpha, group, rows, prompt.last_z);
+    if (needs.z_now) {
+      state.z_now.resize(size);
+      slot_outermost(prompt.last_z.last(size), group, n, state.z_now);
     }
-    if (needs.ema) start_ema(state, needs.ema_alpha, group, z);
-    if (needs.z_now) state.z_now = std::move(z.back());
   }
   KVSCOPE_ASSERT(state.sum.size() == (needs.sum ? at(n) : 0) && state.sum_sq.size() == (needs.sum_sq ? at(n) : 0));
   KVSCOPE_ASSERT(state.key_norm.size() == (needs.key_norm ? at(n) : 0));

@@ -75,11 +75,13 @@ void Lane::load_prompt(PromptRun& prompt) {
     std::vector<HeadView> views;
     for (int l = 0; l < config_.n_layers; ++l) {
       for (int h = 0; h < config_.n_kv_heads; ++h) {
-        HeadCache& head = layers_[l].heads[h];
-        kvscope::load_prompt(head.slots, policy_->needs(l), group, prompt.stats(l, h, policy_->needs(l)));
-        views.push_back({.slots = &head.slots, .keys = nullptr, .layer = l, .kv_head = h});
+        views.push_back({.slots = &layers_[l].heads[h].slots, .keys = nullptr, .layer = l, .kv_head = h});
       }
     }
+    backend_.for_each(static_cast<int>(views.size()), [&](int i) {
+      const int l = i / config_.n_kv_heads, h = i % config_.n_kv_heads;
+      kvscope::load_prompt(layers_[l].heads[h].slots, policy_->needs(l), group, prompt.stats(l, h, policy_->needs(l)));
+    });
     policy_->after_prompt(views);
   }
   for (int l = 0; l < config_.n_layers; ++l) {

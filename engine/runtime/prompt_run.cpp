@@ -157,10 +157,12 @@ class PromptRun::Site final : public AttentionSite {
       const int w = std::min(run_.needs_.columns[how].rows, n_total_);
       for (int h = 0; h < c.n_kv_heads; ++h) {
         for (int r = 0; r < rows; ++r) {
-          const int position = n - rows + r, row = position - (n_total_ - w);
-          if (row < 0) continue;
+          const int position = n - rows + r;
+          if (position < n_total_ - w) continue;
+          std::vector<double>& out = layer.by_reduce[how].rows[h];
+          out.resize(out.size() + n_total_);
           reduce_group(p.data() + head_stride * c.group() * h + static_cast<std::size_t>(r) * n, head_stride, c.group(), position + 1,
-                       static_cast<GroupReduce>(how), layer.by_reduce[how].rows[h].data() + static_cast<std::size_t>(row) * n_total_);
+                       static_cast<GroupReduce>(how), out.data() + out.size() - n_total_);
         }
       }
     }
@@ -170,14 +172,15 @@ class PromptRun::Site final : public AttentionSite {
   void keep_logits(Layer& layer, std::span<const double> z, int rows, int n) {
     const ModelConfig& c = run_.config_;
     const int w = std::min(run_.needs_.z_rows, n_total_);
-    for (int g = 0; g < c.n_heads; ++g) {
-      Head& head = layer.heads[g / c.group()];
+    for (int h = 0; h < c.n_kv_heads; ++h) {
+      std::vector<double>& out = layer.heads[h].z;
       for (int r = 0; r < rows; ++r) {
-        const int position = n - rows + r, row = position - (n_total_ - w);
-        if (row < 0) continue;
-        const double* from = z.data() + (static_cast<std::size_t>(g) * rows + r) * n;
-        double* to = head.z.data() + (static_cast<std::size_t>(row) * c.group() + g % c.group()) * n_total_;
-        std::copy_n(from, position + 1, to);
+        if (n - rows + r < n_total_ - w) continue;
+        for (int g = c.group() * h; g < c.group() * (h + 1); ++g) {
+          const double* from = z.data() + (static_cast<std::size_t>(g) * rows + r) * n;
+          out.insert(out.end(), from, from + n);
+          out.resize(out.size() + n_total_ - n, -std::numeric_limits<double>::infinity());
+        }
       }
     }
   }
@@ -265,12 +268,17 @@ void PromptRun::restart_at(int n, int n_total) {
       columns.sum_sq.assign(want.sum_sq ? all : 0, 0.0);
       columns.decayed.assign(want.lambdas.size(), std::vector<double>(all, 0.0));
       columns.hits.assign(config_.n_kv_heads, want.hits > 0 ? HitHistory(want.hits, n_total) : HitHistory());
-      columns.rows.assign(config_.n_kv_heads, std::vector<double>(static_cast<std::size_t>(std::min(want.rows, n_total)) * n_total, 0.0));
+      columns.rows.resize(config_.n_kv_heads);
+      for (std::vector<double>& rows : columns.rows) {
+        rows.clear();
+        rows.reserve(static_cast<std::size_t>(std::min(want.rows, n_total)) * n_total);
+      }
     }
     layer.outside.assign(needs_.outside.size(), std::vector<double>(config_.n_kv_heads, 0.0));
     for (Head& head : layer.heads) {
       head.key_norm.resize(std::min(head.key_norm.size(), static_cast<std::size_t>(needs_.key_norm ? n : 0)));
-      head.z.assign(static_cast<std::size_t>(std::min(needs_.z_rows, n_total)) * config_.group() * n_total, -std::numeric_limits<double>::infinity());
+      head.z.clear();
+      head.z.reserve(static_cast<std::size_t>(std::min(needs_.z_rows, n_total)) * config_.group() * n_total);
     }
   }
   saved_.resize(n / kChunk + 1);
