@@ -19,9 +19,8 @@ const StepRecord* record_at(const LaneSnapshot& lane, int step) {
   return step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)].get() : nullptr;
 }
 
-bool represented(const HeadFates& fates, int token, int step) {
-  const auto t = static_cast<std::size_t>(token);
-  return t < fates.lost.size() && fates.lost[t] > step;
+bool is_represented(const HeadFates& fates, int token, int step) {
+  return static_cast<std::size_t>(token) < fates.lost.size() && represented(fates, token, step);
 }
 
 const HeadFates* fates_of(const LaneSnapshot& lane, int head) {
@@ -97,14 +96,14 @@ TokenCount token_count(const LaneSnapshot& lane, int step, int token) {
   out.heads = static_cast<int>(lane.fates->heads.size());
   for (int h = 0; h < out.heads; ++h) {
     const HeadFates& fates = *fates_of(lane, h);
-    if (!represented(fates, token, step)) {
-      const int lost = fates.lost[static_cast<std::size_t>(token)];
+    if (!is_represented(fates, token, step)) {
+      const int lost = fate_at(fates, token, step).lost;
       out.first_lost = out.evicted == 0 ? lost : std::min(out.first_lost, lost);
       out.last_lost = std::max(out.last_lost, lost);
       ++out.evicted;
       continue;
     }
-    (fates.left[static_cast<std::size_t>(token)] > step ? out.kept : out.merged) += 1;
+    (fate_at(fates, token, step).left > step ? out.kept : out.merged) += 1;
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace kvscope::viz {
 
@@ -24,6 +25,19 @@ int head_with_largest_error(const StepRecord& record) {
 double at(const std::vector<double>& values, std::size_t i) { return i < values.size() ? values[i] : kNotAvailable; }
 
 bool within(int token, int n) { return token >= 0 && token < n; }
+
+/// The token has a slot of its own again; what had been merged into it stays with the slot it went into, or lost.
+void come_back(std::vector<Removal>& removal, int token) {
+  const Removal was = std::exchange(removal[static_cast<std::size_t>(token)], Removal{});
+  for (Removal& r : removal) {
+    if (r.step < 0 || r.event.kind != Event::Kind::merge || r.event.into != token) continue;
+    r.event.into = was.event.into;
+    if (was.event.kind == Event::Kind::evict) {
+      r.event.kind = Event::Kind::evict;
+      r.step = was.step;
+    }
+  }
+}
 
 }  // namespace
 
@@ -60,7 +74,11 @@ std::vector<Removal> removals_until(const LaneSnapshot& lane, int head, int step
     const StepPtr& record = lane.steps[static_cast<std::size_t>(s)];
     if (record == nullptr || head < 0 || head >= static_cast<int>(record->heads.size())) continue;
     for (const Event& event : record->heads[static_cast<std::size_t>(head)].events) {
-      if (within(event.pos, n_tokens)) out[static_cast<std::size_t>(event.pos)] = {s, event};
+      if (!within(event.pos, n_tokens)) continue;
+      if (event.kind == Event::Kind::restore)
+        come_back(out, event.pos);
+      else
+        out[static_cast<std::size_t>(event.pos)] = {s, event};
     }
   }
   return out;

@@ -61,7 +61,9 @@ std::int64_t Represented::show(const LaneSnapshot& lane, int step) {
     move_head(lane, h, low, high, step, std::min(n_tokens, n_tokens_));
     // The end of the text: tokens born, or not yet born.
     const std::vector<int>& lost = lane.fates->heads[static_cast<std::size_t>(h)].lost;
-    for (int t = n_tokens_; t < n_tokens; ++t) set(h, t, lost[static_cast<std::size_t>(t)] > step);
+    const bool came_back = !lane.fates->heads[static_cast<std::size_t>(h)].past.empty();
+    for (int t = n_tokens_; t < n_tokens; ++t)
+      set(h, t, came_back ? represented(lane.fates->heads[static_cast<std::size_t>(h)], t, step) : lost[static_cast<std::size_t>(t)] > step);
     for (int t = n_tokens; t < n_tokens_; ++t) set(h, t, false);
   }
   record_ = wanted;
@@ -78,6 +80,10 @@ bool Represented::continues(const LaneSnapshot& lane, int n_tokens) const {
 // Tokens before n_tokens that were lost in (low, high]: those with an own slot are in the events, the others are followers of such a slot.
 void Represented::move_head(const LaneSnapshot& lane, int head, int low, int high, int to, int n_tokens) {
   const HeadFates& fates = lane.fates->heads[static_cast<std::size_t>(head)];
+  if (!fates.past.empty()) {  // tokens came back by hand: rare, and a token may come and go several times
+    for (int t = 0; t < n_tokens; ++t) set(head, t, represented(fates, t, to));
+    return;
+  }
   Followers& followers = followers_[static_cast<std::size_t>(head)];
   bool several = false;
   for (int s = low + 1; s <= high; ++s) {
@@ -190,6 +196,8 @@ void Represented::count_head(const HeadFates& fates, int head, int n_steps) {
       out[b] = static_cast<std::uint16_t>(in[2 * b] + (2 * b + 1 < below.stride ? in[2 * b + 1] : 0));
     }
   }
+  for (const PastLife& life : fates.past)  // they were counted as they are now
+    if (life.token < n) set(head, life.token, represented(fates, life.token, step));
 }
 
 bool Represented::at(int head, int token) const {

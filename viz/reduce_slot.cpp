@@ -178,13 +178,18 @@ Why why_of(const HeadPick& pick, int token) {
   for_events(*pick.run, pick.head, pick.step, [&](int s, const Event& event) {
     // Its own removal is the last word: nothing is merged into a slot that went.
     if (event.pos != token && event.into != token) return;
+    if (event.kind == Event::Kind::restore) {
+      out = {};
+      return;
+    }
     out.step = s;
     out.event = event;
   });
   if (out.step < 0) return out;
   const HeadRecord& head = pick.run->steps[static_cast<std::size_t>(out.step)]->heads[static_cast<std::size_t>(pick.head)];
   out.budget = head.budget;
-  out.slots_before = static_cast<int>(head.pos.size() + head.events.size());
+  const auto came_back = std::ranges::count(head.events, Event::Kind::restore, &Event::kind);
+  out.slots_before = static_cast<int>(head.pos.size() + head.events.size()) - 2 * static_cast<int>(came_back);
   out.cost = head.compress_rel_l2;
   // A threshold found anew in each step is the one that decided, whatever the parameter says.
   out.threshold = std::isfinite(head.merge_theta) ? head.merge_theta : param_number(*pick.run, "threshold");

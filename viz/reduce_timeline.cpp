@@ -46,6 +46,19 @@ std::vector<StepSummary> summarise_steps(const LaneSnapshot& lane, bool prefill_
       for (int s : f.lost) {
         if (s >= 0 && static_cast<std::size_t>(s) < n_steps) ++lost[static_cast<std::size_t>(s)];
       }
+      // Until a token came back by hand, its earlier fate counted; what follows it begins then.
+      for (std::size_t i = 0; i < f.past.size(); ++i) {
+        const PastLife& life = f.past[i];
+        const bool again = i + 1 < f.past.size() && f.past[i + 1].token == life.token;
+        const Fate next = again ? f.past[i + 1].fate
+                                : Fate{f.left[static_cast<std::size_t>(life.token)], -1, f.lost[static_cast<std::size_t>(life.token)]};
+        const auto count = [&](std::vector<double>& of, int before, int after) {
+          if (before <= life.until && before != after && static_cast<std::size_t>(before) < n_steps) ++of[static_cast<std::size_t>(before)];
+          if (before <= life.until && before != after && static_cast<std::size_t>(life.until) < n_steps) --of[static_cast<std::size_t>(life.until)];
+        };
+        count(left, life.fate.left, next.left);
+        count(lost, life.fate.lost, next.lost);
+      }
     }
   }
   std::vector<StepSummary> result(n_steps);
@@ -61,7 +74,10 @@ std::vector<StepSummary> summarise_steps(const LaneSnapshot& lane, bool prefill_
     left_so_far += left[i];
     lost_so_far += lost[i];
     for (const HeadRecord& h : record.heads) {
-      for (const Event& e : h.events) ++(e.kind == Event::Kind::evict ? s.evicted : s.merged);
+      for (const Event& e : h.events) {
+        if (e.kind == Event::Kind::restore) continue;
+        ++(e.kind == Event::Kind::evict ? s.evicted : s.merged);
+      }
       count_slots(h, lane, record.position, prefill_mode && i == 0, s.counts);
     }
     at(s.counts, Category::merged) = left_so_far - lost_so_far;

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/cli/help.h"
+#include "app/cli/lane_options.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "trace/trace_writer.h"
@@ -22,6 +23,7 @@ namespace {
 /// Option values as text, before they are turned into an Arguments.
 struct Words {
   std::string precision = "f32", prompt_mode = "prefill", follow, detail = "slots";
+  std::vector<std::string> budgets, what_ifs;
 };
 
 using Check = std::function<std::string(std::string&)>;
@@ -86,6 +88,17 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
       ->type_name("SPEC")
       ->take_all()
       ->allow_extra_args(false);
+  app.add_option("--budget", w.budgets,
+                 "budget of single heads of a lane, beside its policy: lane=1,layers=2,heads=1,slots=40 or factor=0.5; may be given several times")
+      ->type_name("EDIT")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--what-if", w.what_ifs,
+                 "a fork of a lane with tokens changed by hand: lane=1,step=12,layers=2,heads=1,evict=17,23 (pin, evict, merge with into=N, "
+                 "restore); may be given several times, all of a lane make one fork")
+      ->type_name("EDIT")
+      ->take_all()
+      ->allow_extra_args(false);
   checked(app.add_option("--prompt-mode", w.prompt_mode,
                          "prefill (default: the whole prompt, then one compression) or stream (token by token)"),
           "MODE", one_of({"prefill", "stream"}));
@@ -131,6 +144,7 @@ void resolve(Arguments& a, const Words& w) {
   for (const Detail d : {Detail::summary, Detail::events, Detail::slots, Detail::why}) {
     if (name_of(d) == w.detail) a.detail = d;
   }
+  a.lanes = lanes_of(std::move(a.lanes), w.budgets, w.what_ifs);
   for (const std::string& lane : a.lanes) parse_lane_spec(lane);  // says what is wrong before a model is opened
   if (a.command == Command::trace && a.out.empty() && !a.json)
     throw UsageError("trace: expected --out FILE (or --json: the trace on stdout), got neither");

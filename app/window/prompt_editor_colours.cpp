@@ -58,7 +58,7 @@ int TokenColours::representedBy(int token) const {
   if (!m_lane || !m_lane->fates || !m_step || token < 0 || token > m_step->position || token >= m_lane->fates->n_tokens) return -1;
   int n = 0;
   for (const HeadFates& head : m_lane->fates->heads) {
-    if (head.lost[static_cast<std::size_t>(token)] > m_step->step) ++n;
+    if (represented(head, token, m_step->step)) ++n;
   }
   return n;
 }

@@ -107,6 +107,33 @@ std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& need
   return kept;
 }
 
+int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int group, int head_dim, int pos, const void* k, const void* v) {
+  const std::size_t row = static_cast<std::size_t>(head_dim) * size_of(backend.dtype());
+  Buffer key = backend.allocate(row);
+  backend.copy(key.data(), k, row);
+  if (cache.unrotated) {
+    const int back[] = {-pos};
+    backend.rope(key.data(), 1, /*n_heads=*/1, back);
+  }
+  double norm = kNone;
+  if (needs.key_norm) {  // a rotation does not change it
+    std::vector<double> numbers(static_cast<std::size_t>(head_dim));
+    backend.to_double(numbers, k);
+    norm = std::sqrt(std::inner_product(numbers.begin(), numbers.end(), numbers.begin(), 0.0));
+  }
+  take_back(cache.slots, pos);
+  const int place = insert_slot(cache.slots, needs, group, pos, norm);
+  const int n = cache.kv.n_slots;
+  HeadKv wider = backend.make_kv(n + 1);
+  const auto from = [&](const Buffer& b) { return static_cast<const std::byte*>(b.data()) + row * static_cast<std::size_t>(place); };
+  backend.append_kv(wider, cache.kv.k.data(), cache.kv.v.data(), place);
+  backend.append_kv(wider, key.data(), v, 1);
+  backend.append_kv(wider, from(cache.kv.k), from(cache.kv.v), n - place);
+  cache.kv = std::move(wider);
+  cache.value_norm.clear();
+  return place;
+}
+
 void unrotate_keys(Backend& backend, HeadCache& cache) {
   if (cache.unrotated) return;
   std::vector<int> back;

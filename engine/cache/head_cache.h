@@ -47,6 +47,10 @@ class CacheGeometry final : public KeyGeometry {
 /// Returns the slots that stayed, as indices before the compression, ascending.
 std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& needs, const Plan& plan);
 
+/// The token at `pos` comes back as a slot of its own, with its key (rotated) and value [head_dim] in backend memory. It must not have one.
+/// Returns its place among the slots.
+int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int group, int head_dim, int pos, const void* k, const void* v);
+
 /// positions=cache: from the first removal on keys are kept unrotated, because their index, and so their rotation, changes with every removal.
 void unrotate_keys(Backend& backend, HeadCache& cache);
 

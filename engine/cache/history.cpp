@@ -45,6 +45,13 @@ std::vector<KvSegment> History::segments(int kv_head, int n) const {
   return out;
 }
 
+KvSegment History::token(int kv_head, int pos) const {
+  KVSCOPE_ASSERT(pos >= 0 && pos < n_);
+  const HeadKv& kv = pages_[static_cast<std::size_t>(pos / kPage)]->heads[static_cast<std::size_t>(kv_head)];
+  const std::size_t row = kv.k.bytes() / static_cast<std::size_t>(kv.capacity) * static_cast<std::size_t>(pos % kPage);
+  return {static_cast<const std::byte*>(kv.k.data()) + row, static_cast<const std::byte*>(kv.v.data()) + row, 1};
+}
+
 std::size_t History::own_bytes() const {
   std::size_t total = 0;
   for (const auto& page : pages_) {

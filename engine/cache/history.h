@@ -23,6 +23,8 @@ class History {
   void truncate(int n);
   /// The first n tokens (all when n < 0) of one KV head, in order.
   std::vector<KvSegment> segments(int kv_head, int n = -1) const;
+  /// Key (rotated) and value of one token in one KV head: a segment of one slot.
+  KvSegment token(int kv_head, int pos) const;
   /// Bytes of pages that nobody else holds, and of all pages.
   std::size_t own_bytes() const;
   std::size_t bytes() const;

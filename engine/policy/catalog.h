@@ -50,11 +50,12 @@ const PolicyInfo& find_policy(std::string_view name);
 /// Specification of the uncompressed cache, against which every lane is measured ("full").
 const std::string& reference_policy();
 
-/// A parsed lane specification `name[:key=value[,key=value]...]`; keys checked against the catalog, values against their ranges. A value
+/// A parsed lane specification `name[:key=value[,key=value]...][@edit]...`; keys checked against the catalog, values against their ranges. A value
 /// with commas stands in double quotes: `key="a, b"`.
 struct LaneSpec {
   std::string name;
   std::vector<std::pair<std::string, std::string>> given;  // in the order of the text
+  std::string edits = {};                                  // what is done by hand (lane_edits.h), each with its '@'
 };
 /// Throws UsageError (what, where, expected, got).
 LaneSpec parse_lane_spec(std::string_view spec);

@@ -55,6 +55,11 @@ void HitHistory::push_rows(std::span<const std::uint64_t> rows, int n) {
   }
 }
 
+void HitHistory::move_last_slot(int to) {
+  std::rotate(counts_.begin() + to, counts_.end() - 1, counts_.end());
+  std::rotate(bits_.begin() + static_cast<std::ptrdiff_t>(to) * words_, bits_.end() - words_, bits_.end());
+}
+
 void HitHistory::keep(std::span<const SlotRun> runs, int n_kept) {
   for (const SlotRun& r : runs) {
     std::copy_n(counts_.begin() + r.from, r.n, counts_.begin() + r.to);

@@ -27,6 +27,8 @@ class HitHistory {
   void push(std::span<const double> row, double threshold);
   /// n <= 64 new rows at once: bit r of rows[slot] says whether row r hit the slot, the last row newest. One entry per slot.
   void push_rows(std::span<const std::uint64_t> rows, int n);
+  /// The last slot moves to place `to`, those from there on move up.
+  void move_last_slot(int to);
   /// Slots [0, n_kept) remain.
   void keep(std::span<const SlotRun> runs, int n_kept);
   /// The same rows, of which only the last `window` count (not more than this history has).

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "policy/lane_edits.h"
 #include "policy/rules.h"
 
 namespace kvscope {
@@ -99,9 +100,11 @@ std::string quoted(std::string_view words) {
   return text + "'";
 }
 
-LaneSpec split_lane_spec(std::string_view spec) {
-  const std::size_t colon = spec.find(':');
+LaneSpec split_lane_spec(std::string_view text) {
   LaneSpec out;
+  out.edits = text_of(edits_of(text));
+  const std::string_view spec = text.substr(0, edits_begin(text));
+  const std::size_t colon = spec.find(':');
   out.name = spec.substr(0, colon);
   if (out.name.empty())
     throw UsageError(fmt::format("lane {}: expected name[:key=value[,key=value]...], got no policy name", quoted(spec)));
@@ -133,7 +136,7 @@ std::string join_lane_spec(const LaneSpec& spec) {
     const std::string_view around = value.find(',') == std::string::npos ? "" : "\"";
     text += fmt::format("{}{}={}{}{}", i == 0 ? ':' : ',', key, around, value, around);
   }
-  return text;
+  return text + spec.edits;
 }
 
 void check_value(const ParamInfo& param, std::string_view value, const std::string& where) {

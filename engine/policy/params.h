@@ -34,7 +34,7 @@ class Params {
   std::vector<std::pair<std::string, std::string>> values_;
 };
 
-/// Splits `name:key=value,...` without looking at the catalog. A value in double quotes may hold commas; it comes without the quotes.
+/// Splits `name:key=value,...@edit...` without looking at the catalog. A value in double quotes may hold commas; it comes without the quotes.
 /// Throws UsageError on a broken text or a key that comes twice.
 LaneSpec split_lane_spec(std::string_view spec);
 /// The text that split_lane_spec reads back to the same: values with commas in quotes.

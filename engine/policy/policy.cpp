@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/error.h"
+#include "policy/lane_edits.h"
 #include "policy/policy_row.h"
 #include "policy/rules.h"
 #include "policy/statistics.h"
@@ -38,6 +40,8 @@ class CompositePolicy final : public Policy {
         merger_(other.merger_->clone()),
         needs_(other.needs_),
         layer_needs_(other.layer_needs_),
+        overrides_(other.overrides_),
+        allocated_(other.allocated_),
         budgets_(other.budgets_),
         first_budgets_(other.first_budgets_),
         nan_scores_(other.nan_scores_) {}
@@ -70,13 +74,16 @@ class CompositePolicy final : public Policy {
       throw UsageError(
           fmt::format("lane {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec)));
     shape_ = {setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};
-    budgets_ = nothing_to_distribute() ? UniformAllocation().budgets(shape_) : raised(allocation_->budgets(shape_));
-    first_budgets_ = budgets_;
+    allocated_ = nothing_to_distribute() ? UniformAllocation().budgets(shape_) : raised(allocation_->budgets(shape_));
+    budgets_ = allocated_;
     for (int l = 0; l < shape_.n_layers; ++l) {
       layer_needs_.push_back(needs_);
       ranking_->require_in_layer(layer_needs_.back(), recent(l, 0));
     }
     for (const StatNeeds& layer : layer_needs_) needs_.rows = std::max(needs_.rows, layer.rows);
+    read_edits(setup);
+    override_budgets();
+    first_budgets_ = budgets_;
   }
 
   const std::string& name() const override { return lane_.parts.row->info.name; }
@@ -89,7 +96,10 @@ class CompositePolicy final : public Policy {
            : text == "ceiling" ? Positions::ceiling
                                : Positions::original;
   }
-  int ceiling() const override { return slots_ - protection(slots_).sinks; }
+  int ceiling(int layer, int kv_head) const override {
+    const int c = budget(layer, kv_head).value_or(slots_);
+    return c - protection(c).sinks;
+  }
   Bias bias() const override {
     const PolicyRow& row = *lane_.parts.row;
     return row.vote_factor_key.empty() ? row.bias : Bias{lane_.params.number(row.vote_factor_key)};
@@ -98,6 +108,7 @@ class CompositePolicy final : public Policy {
   const StatNeeds& needs(int layer) const override { return layer_needs_[at(layer)]; }
   std::optional<int> budget(int layer, int kv_head) const override { return budgets_[at(layer * n_kv_heads_ + kv_head)]; }
   int slots_requested() const override { return requested_; }
+  bool overridden(int layer, int kv_head) const override { return override_of(layer, kv_head) != nullptr; }
   int sinks() const override { return compresses() ? protection(slots_).sinks : 0; }
   int recent(int layer, int kv_head) const override {
     const std::optional<int> c = budget(layer, kv_head);
@@ -131,6 +142,12 @@ class CompositePolicy final : public Policy {
   bool nothing_to_distribute() const { return allocation_->limits() && !allocation_->distributes_always() && slots_ >= shape_.n_prompt; }
   std::vector<std::optional<int>> raised(std::vector<std::optional<int>> budgets) const;
   void resolve_budget(int n_prompt);
+  int with_minimum(int c) const;
+  void read_edits(const Setup& setup);
+  const BudgetOverride* override_of(int layer, int kv_head) const;
+  /// What the override makes of a budget; the budget itself where there is none.
+  std::optional<int> overriding(int layer, int kv_head, std::optional<int> allocated) const;
+  void override_budgets();
   HeadDecision ranked(const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const;
   void share_scores(std::span<HeadDecision> heads) const;
   void show_scores(HeadDecision& head);
@@ -149,7 +166,9 @@ class CompositePolicy final : public Policy {
   std::unique_ptr<Merger> merger_;
   StatNeeds needs_;
   std::vector<StatNeeds> layer_needs_;
-  std::vector<std::optional<int>> budgets_;
+  std::vector<BudgetOverride> overrides_;
+  std::vector<std::optional<int>> allocated_;      // by the policy
+  std::vector<std::optional<int>> budgets_;        // overrides applied
   std::vector<std::optional<int>> first_budgets_;  // before any compression moved them
   int nan_scores_ = 0;
 };
@@ -165,9 +184,41 @@ void CompositePolicy::resolve_budget(int n_prompt) {
     c = std::max(c, 2);
     observed_ = std::min(params.count("window", c), c / 2);
   }
+  slots_ = with_minimum(c);
+}
+
+/// The protected slots, and those that the policy needs beside them, must have room.
+int CompositePolicy::with_minimum(int c) const {
   const Protection p = protection(c);
-  slots_ = std::max(c, p.sinks + p.recent + 1);
-  if (lane_.parts.row->least_free) slots_ = std::max(slots_, p.sinks + p.recent + lane_.parts.row->least_free(params, slots_));
+  c = std::max(c, p.sinks + p.recent + 1);
+  if (lane_.parts.row->least_free) c = std::max(c, p.sinks + p.recent + lane_.parts.row->least_free(lane_.params, c));
+  return c;
+}
+
+void CompositePolicy::read_edits(const Setup& setup) {
+  const LaneEdits edits = edits_of(setup.spec);
+  check_edits(edits, *setup.model, "lane " + quoted(setup.spec));
+  for (const BudgetOverride& b : edits.budgets)
+    if (b.on) overrides_.push_back(b);
+  if (!overrides_.empty() && !compresses())
+    throw UsageError(fmt::format("lane {}: expected a policy with a budget, got {}, which never compresses", quoted(setup.spec), name()));
+}
+
+const BudgetOverride* CompositePolicy::override_of(int layer, int kv_head) const {
+  for (auto it = overrides_.rbegin(); it != overrides_.rend(); ++it)
+    if (it->heads.has(layer, kv_head)) return &*it;
+  return nullptr;
+}
+
+std::optional<int> CompositePolicy::overriding(int layer, int kv_head, std::optional<int> allocated) const {
+  const BudgetOverride* by_hand = override_of(layer, kv_head);
+  const std::optional<int> c = by_hand ? by_hand->of(allocated) : allocated;
+  return by_hand && c ? with_minimum(*c) : c;
+}
+
+void CompositePolicy::override_budgets() {
+  for (int l = 0; l < shape_.n_layers; ++l)
+    for (int h = 0; h < n_kv_heads_; ++h) budgets_[at(l * n_kv_heads_ + h)] = overriding(l, h, allocated_[at(l * n_kv_heads_ + h)]);
 }
 
 std::vector<ResolvedParam> CompositePolicy::params() const {
@@ -208,12 +259,18 @@ HeadDecision CompositePolicy::ranked(const HeadView& head, std::optional<bool> l
   d.view = head;
   d.budget = budget(head.layer, head.kv_head);
   if (!d.budget) return d;
-  d.due = layer_is_due.value_or(is_due(head.slots->size(), *d.budget, after_prompt));
+  const bool alone = !layer_is_due || overridden(head.layer, head.kv_head);
+  d.due = alone ? is_due(head.slots->size(), *d.budget, after_prompt) : *layer_is_due;
+  d.view.slots_at_most = *d.budget;
   const bool ranks_always = cadence() == Cadence::every_step && !ranking_->by_position() && !lane_.parts.selecting->observes;
-  const bool ranks_now = d.due || ranks_always;
+  const bool ranks_now = d.due || ranks_always || layer_is_due.value_or(false);
   if (!ranks_now) return d;
   d.is_protected = protected_mask(*head.slots, protection(layer_is_due ? slots_ : *d.budget));
-  ranking_->protect(head, d.is_protected);
+  ranking_->protect(d.view, d.is_protected);
+  for (const int pos : head.pinned) {
+    const auto place = std::ranges::lower_bound(head.slots->pos, pos);
+    if (place != head.slots->pos.end() && *place == pos) d.is_protected[static_cast<std::size_t>(place - head.slots->pos.begin())] = 1;
+  }
   d.score = ranking_->score(head);
   d.tie_break = ranking_->tie_break(head);
   return d;
@@ -229,12 +286,30 @@ bool CompositePolicy::decides_like(const Policy& other) const {
 
 /// One decision for all heads: each gets the mean of their scores.
 void CompositePolicy::share_scores(std::span<HeadDecision> heads) const {
+  const auto same_slots = [&](const HeadDecision& d) { return d.slots().pos == heads.front().slots().pos && !d.score.empty(); };
+  const bool alike = std::ranges::all_of(heads, same_slots);
   for (std::vector<double> HeadDecision::*numbers : {&HeadDecision::score, &HeadDecision::tie_break}) {
-    std::vector<double> mean = heads.front().*numbers;
-    for (const HeadDecision& d : heads.subspan(1))
-      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += (d.*numbers)[i];
-    for (double& x : mean) x /= static_cast<double>(heads.size());
-    for (HeadDecision& d : heads) d.*numbers = mean;
+    if (alike) {
+      std::vector<double> mean = heads.front().*numbers;
+      for (const HeadDecision& d : heads.subspan(1))
+        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += (d.*numbers)[i];
+      for (double& x : mean) x /= static_cast<double>(heads.size());
+      for (HeadDecision& d : heads) d.*numbers = mean;
+      continue;
+    }
+    // heads that were edited by hand hold other slots than their neighbours: the mean of those that have the slot
+    std::map<int, std::pair<double, int>> sums;  // by pos
+    for (const HeadDecision& d : heads)
+      for (std::size_t i = 0; i < (d.*numbers).size(); ++i) {
+        auto& [sum, n] = sums[d.slots().pos[i]];
+        sum += (d.*numbers)[i];
+        ++n;
+      }
+    for (HeadDecision& d : heads)
+      for (std::size_t i = 0; i < (d.*numbers).size(); ++i) {
+        const auto& [sum, n] = sums[d.slots().pos[i]];
+        (d.*numbers)[i] = sum / n;
+      }
   }
 }
 
@@ -268,7 +343,8 @@ void CompositePolicy::after_prompt(std::span<const HeadView> heads) {
   std::vector<std::optional<int>> budgets = allocation_->after_prompt(shape_, heads);
   if (budgets.empty()) return;
   KVSCOPE_ASSERT(budgets.size() == budgets_.size());
-  budgets_ = raised(std::move(budgets));
+  allocated_ = raised(std::move(budgets));
+  override_budgets();
 }
 
 std::vector<Plan> CompositePolicy::plan(std::span<const HeadView> heads, int step, bool after_prompt) {
@@ -285,9 +361,13 @@ std::vector<Plan> CompositePolicy::plan(std::span<const HeadView> heads, int ste
   for (const HeadView& head : heads) decisions.push_back(ranked(head, layer_is_due, after_prompt));
   if (lane_.parts.selecting->whole_layer) share_scores(decisions);
   for (HeadDecision& d : decisions) show_scores(d);
-  allocation_->revise(decisions);
+  const auto place = [this](const HeadDecision& d) { return at(d.view.layer * n_kv_heads_ + d.view.kv_head); };
+  for (HeadDecision& d : decisions) d.budget = allocated_[place(d)];
+  if (layer_is_due.value_or(true)) allocation_->revise(decisions);
   for (HeadDecision& d : decisions) {
-    if (d.budget) budgets_[at(d.view.layer * n_kv_heads_ + d.view.kv_head)] = d.budget;
+    allocated_[place(d)] = d.budget;
+    d.budget = overriding(d.view.layer, d.view.kv_head, d.budget);
+    if (d.budget) budgets_[place(d)] = d.budget;
     if (d.due || (d.budget && selection_->works_below_budget())) selection_->select(d, step);
   }
   merger_->merge_layer(decisions, step);

@@ -45,6 +45,8 @@ struct HeadView {
   const KeyGeometry* keys = nullptr;
   int layer = 0;
   int kv_head = 0;
+  int slots_at_most = 0;             // budget of the head, where it has one
+  std::span<const int> pinned = {};  // original positions that must not be selected for removal (ascending); slots or not
 };
 
 /// How keys meet positions (POLICIES.md section 3).
@@ -73,7 +75,7 @@ struct ResolvedParam {
 class Policy {
  public:
   struct Setup {
-    std::string spec;  // name:key=value,...
+    std::string spec;  // name:key=value,...@edit...: its budget overrides hold, its what-ifs are the runtime's work
     const ModelConfig* model = nullptr;
     int n_prompt = 0;  // L
     PromptMode mode = PromptMode::prefill;
@@ -90,12 +92,13 @@ class Policy {
   virtual bool compresses() const = 0;  // false: full
   virtual Positions positions() const = 0;
   /// positions=ceiling: after the first removal of a head, its sinks are never seen from farther away than this (in tokens).
-  virtual int ceiling() const = 0;
+  virtual int ceiling(int layer, int kv_head) const = 0;
   virtual Bias bias() const = 0;
   virtual const StatNeeds& needs() const = 0;                           // of all layers together: what the prompt has to be asked for
   virtual const StatNeeds& needs(int layer) const = 0;                  // what the slots of this layer keep
-  virtual std::optional<int> budget(int layer, int kv_head) const = 0;  // slots; nullopt: unlimited
+  virtual std::optional<int> budget(int layer, int kv_head) const = 0;  // slots, overrides applied; nullopt: unlimited
   virtual int slots_requested() const = 0;  // C as asked for, before it was raised to its minimum; -1: no budget
+  virtual bool overridden(int layer, int kv_head) const = 0;            // the budget was set by hand
   virtual int sinks() const = 0;                                        // slots with pos < sinks are protected (0 where none)
   virtual int recent(int layer,
                      int kv_head) const = 0;  // this many slots of highest pos are protected; by-position policies: what they keep

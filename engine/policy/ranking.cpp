@@ -52,7 +52,8 @@ void SteadyMeanRanking::protect(const HeadView& head, std::vector<char>& is_prot
   for (int i = 0; i < slots.size(); ++i)
     if (!is_protected[at(i)]) free.push_back(i);
   const int n_protected = slots.size() - static_cast<int>(free.size());
-  const int room = std::min({spread_, std::max(0, slots_ - n_protected), static_cast<int>(free.size())});
+  const int c = head.slots_at_most > 0 ? head.slots_at_most : slots_;
+  const int room = std::min({spread_, std::max(0, c - n_protected), static_cast<int>(free.size())});
   if (room == 0) return;
   std::vector<double> std_dev(at(slots.size()));
   const double *sum = slots.sum.data(), *sum_sq = slots.sum_sq.data();

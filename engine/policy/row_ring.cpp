@@ -44,6 +44,10 @@ void RowRing::append_slot(double fill) {
     for (int g = 0; g < width_; ++g) row.push_back(fill);
 }
 
+void RowRing::move_last_slot(int to) {
+  for (std::vector<double>& row : rows_) std::rotate(row.begin() + static_cast<std::ptrdiff_t>(to) * width_, row.end() - width_, row.end());
+}
+
 void RowRing::keep(std::span<const SlotRun> runs, int n_kept) {
   const auto offset = [this](int slot) { return static_cast<std::ptrdiff_t>(slot) * width_; };
   for (std::vector<double>& row : rows_) {

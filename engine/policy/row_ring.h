@@ -31,6 +31,8 @@ class RowRing {
   std::span<double> push(int n);
   /// One more slot at the end of every row.
   void append_slot(double fill);
+  /// The last slot of every row moves to place `to`, those from there on move up.
+  void move_last_slot(int to);
   /// Slots [0, n_kept) remain.
   void keep(std::span<const SlotRun> runs, int n_kept);
 

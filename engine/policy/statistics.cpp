@@ -258,6 +258,51 @@ void set_log_score(SlotState& state, const StatNeeds& needs, int slot, std::span
   if (needs.z_now) std::ranges::copy(log_score, state.z_now.begin() + slot * group);
 }
 
+void take_back(SlotState& state, int pos) {
+  const auto lost = std::ranges::find(state.evicted, pos);
+  if (lost != state.evicted.end()) {
+    state.evicted.erase(lost);
+    --state.evicted_votes;
+    return;
+  }
+  for (int i = 0; i < state.size(); ++i) {
+    std::vector<int>& members = state.members[at(i)];
+    const auto place = std::ranges::lower_bound(members, pos);
+    if (place == members.end() || *place != pos) continue;
+    KVSCOPE_ASSERT(state.pos[at(i)] != pos);
+    members.erase(place);
+    --state.votes[at(i)];
+    return;
+  }
+  KVSCOPE_ASSERT(false);
+}
+
+int insert_slot(SlotState& state, const StatNeeds& needs, int group, int pos, double key_norm) {
+  const auto to = static_cast<int>(std::ranges::lower_bound(state.pos, pos) - state.pos.begin());
+  append_slot(state, needs, group, pos, key_norm);
+  if (needs.z_now) std::fill(state.z_now.end() - group, state.z_now.end(), kMinusInf);
+  const auto move = [to](auto& v, int width = 1) {
+    if (!v.empty()) std::rotate(v.begin() + to * width, v.end() - width, v.end());
+  };
+  move(state.pos);
+  move(state.votes);
+  move(state.extra);
+  move(state.members);
+  move(state.times);
+  move(state.sum);
+  move(state.sum_sq);
+  move(state.decayed);
+  move(state.key_norm);
+  move(state.residual);
+  move(state.ema, group);
+  move(state.ema_n);
+  move(state.z_now, group);
+  if (state.hits.window() > 0) state.hits.move_last_slot(to);
+  state.rows.move_last_slot(to);
+  state.z_rows.move_last_slot(to);
+  return to;
+}
+
 std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan) {
   std::vector<char> gone(at(state.size()), 0);
   for (const Removal& r : plan.removals) {
@@ -311,6 +356,7 @@ std::vector<double> log_scores(const SlotState& state, Predict predict, int grou
   if (predict == Predict::ema) {
     std::vector<double> lshat(state.ema);
     for (int i = 0; i < state.size(); ++i) {
+      if (state.ema_n[at(i)] == 0) continue;  // came back by hand and was not scored yet: -inf
       const double correction = start(state.ema_n[at(i)]);
       for (int g = 0; g < group; ++g) lshat[at(i * group + g)] -= correction;
     }
@@ -334,7 +380,8 @@ std::vector<double> log_scores(const SlotState& state, Predict predict, int grou
   }
   for (std::size_t x = 0; x < size; ++x) total[x] /= seen[x];
   log_all(total);
-  for (std::size_t x = 0; x < size; ++x) top[x] += total[x];
+  for (std::size_t x = 0; x < size; ++x)
+    if (seen[x] > 0) top[x] += total[x];  // what came back by hand and was not scored yet stays -inf
   return top;
 }
 

@@ -28,6 +28,12 @@ struct PromptStats {
 /// key_norm: norm of its key before rotation, where needs.key_norm.
 void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos, double key_norm = kNone);
 
+/// Nothing stands for the token at `pos` any more, without that being a loss: it leaves the slot it is a member of, or the lost ones, with
+/// its vote. Its share of a merged slot's key and value stays there. The token must not have a slot of its own.
+void take_back(SlotState& state, int pos);
+/// A fresh slot as append_slot makes it, at the place that `pos` has among the slots. Returns that place.
+int insert_slot(SlotState& state, const StatNeeds& needs, int group, int pos, double key_norm = kNone);
+
 /// Takes one step's rows into the statistics. a: [group, n] attention, votes and bias inside (may be empty if !needs.reads_a());
 /// z: [group, n] logits q.k/sqrt(d) without bias (may be empty if !needs.reads_z()).
 void observe_step(SlotState& state, const StatNeeds& needs, int group, std::span<const double> a, std::span<const double> z);

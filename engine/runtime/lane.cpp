@@ -47,6 +47,7 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
       policy_(Policy::make({.spec = setup.spec, .model = &config_, .n_prompt = setup.n_prompt, .mode = setup.mode, .seed = setup.seed, .folder = model.files.folder})),
       layers_(config_.n_layers),
       jobs_(config_.n_kv_heads) {
+  what_ifs_ = active_what_ifs(setup.spec);
   for (int l = 0; l < config_.n_layers; ++l) {
     Layer& layer = layers_[l];
     for (int h = 0; h < config_.n_kv_heads; ++h) {
@@ -54,7 +55,7 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
       const int room = setup.mode == PromptMode::stream ? std::min(policy_->budget(l, h).value_or(-1), setup.n_prompt) + 1 : 0;
       layer.heads.push_back({.kv = backend.make_kv(room), .slots = {}});
     }
-    if (setup.record.shadow && policy_->compresses()) layer.shadow.emplace(backend, config_.n_kv_heads);
+    if (keeps_history()) layer.shadow.emplace(backend, config_.n_kv_heads);
   }
 }
 
@@ -147,7 +148,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
     HeadJob& job = jobs_[h];
     const int n = head.slots.size();
     job.removed_before = head.ever_removed;
-    job.cache = segments_of(head, job.sinks);
+    job.cache = segments_of(head, policy_->ceiling(rows.layer, h), job.sinks);
     job.bias = bias_of(head.slots, policy_->bias());
     const void* query = query_for(head, at(q, group_bytes * h), job.q);
     jobs.push_back({.slots = job.cache,
@@ -216,10 +217,12 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     const Stopwatch watch(compress_ms);
     std::vector<CacheGeometry> geometry;
     std::vector<HeadView> views;
+    std::vector<std::vector<int>> pins(heads.size());
     geometry.reserve(heads.size());
     for (int h = 0; h < config_.n_kv_heads; ++h) {
       geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim);
-      views.push_back({.slots = &heads[h].slots, .keys = &geometry.back(), .layer = layer, .kv_head = h});
+      pins[h] = pinned(layer, h, record_->step);
+      views.push_back({.slots = &heads[h].slots, .keys = &geometry.back(), .layer = layer, .kv_head = h, .pinned = pins[h]});
     }
     plans = policy_->plan(views, record_->step, after_prompt);
   }
@@ -231,6 +234,8 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     record.layer = layer;
     record.kv_head = h;
     record.budget = policy_->budget(layer, h).value_or(policy_->compresses() ? head.slots.size() : -1);  // without a limit beside limited ones: the outcome
+    record.overridden = policy_->overridden(layer, h);
+    record.pinned = pinned(layer, h, record_->step + 1);
     record.recent = policy_->recent(layer, h);
     record.score = std::move(plan.score);
     record.merge_theta = plan.theta;
@@ -251,18 +256,19 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
       for (const double s : record.score) {
         if (!std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
       }
-      if (setup_.record.measures.local) {
-        const std::vector<double> after = output_after(head, at(q, bytes(group_size) * h));
-        record.compress_rel_l2 = mean_rel_l2(after, o.subspan(h * group_size, group_size), config_.group());
-      } else {
-        record.compress_rel_l2 = kNotAvailable;
-      }
+    }
+    const bool by_hand = do_what_ifs(layer, h, record);
+    if ((by_hand || !plan.removals.empty()) && setup_.record.measures.local) {
+      const std::vector<double> after = output_after(head, policy_->ceiling(layer, h), at(q, bytes(group_size) * h));
+      record.compress_rel_l2 = mean_rel_l2(after, o.subspan(h * group_size, group_size), config_.group());
+    } else if (by_hand || !plan.removals.empty()) {
+      record.compress_rel_l2 = kNotAvailable;
     }
     describe(head, record);
   }
 }
 
-void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record) const {
+void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record, bool by_hand) const {
   const std::vector<int>& pos = head.slots.pos;
   constexpr const char* kForms[] = {"", "bias", "zip", "code", "paper"};
   for (const Removal& r : plan.removals) {
@@ -275,7 +281,8 @@ void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& reco
                              .cos = r.cos,
                              .gamma = r.gamma,
                              .form = kForms[static_cast<int>(r.form)],
-                             .fallback = r.fallback});
+                             .fallback = r.fallback,
+                             .by_hand = by_hand});
     for (const int i : r.spread) record.events.back().spread.push_back(pos[i]);
   }
   if (!setup_.record.captures) return;

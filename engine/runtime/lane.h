@@ -8,6 +8,7 @@
 
 #include "cache/head_cache.h"
 #include "cache/history.h"
+#include "policy/lane_edits.h"
 #include "policy/policy.h"
 #include "runtime/forward.h"
 #include "runtime/prompt_run.h"
@@ -66,6 +67,10 @@ class Lane {
   /// Deep copy: caches, history (shared copy-on-write), statistics, records so far.
   std::unique_ptr<Lane> checkpoint() const;
 
+  /// The same state as a lane of another specification: same policy and budgets, its what-ifs of steps that have not run may differ.
+  /// nullptr where the other one keeps a history that this one does not have.
+  std::unique_ptr<Lane> fork(const std::string& spec) const;
+
   double cache_bytes() const;  // keys and values allocated
   double mean_slots() const;   // per head
 
@@ -102,11 +107,18 @@ class Lane {
   /// Nothing was removed before this step: it cannot have done any harm.
   void set_unharmed(HeadRecord& record) const;
   void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
-  void record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record) const;
+  void record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record, bool by_hand = false) const;
   void record_runner_ups(const HeadCache& head, const Plan& plan, HeadRecord& record) const;
+  bool keeps_history() const;
+  /// Tokens that what-ifs of steps before `step` pinned in a head, ascending.
+  std::vector<int> pinned(int layer, int kv_head, int step) const;
+  /// What-ifs of the step in work, in order. True if they changed slots. lane_what_ifs.cpp.
+  bool do_what_ifs(int layer, int kv_head, HeadRecord& record);
+  bool remove_by_hand(HeadCache& head, int layer, const Plan& plan, HeadRecord& record);
+  bool do_what_if(const WhatIf& what_if, int layer, int kv_head, HeadRecord& record);
   void describe(const HeadCache& head, HeadRecord& record) const;
-  std::vector<double> output_after(const HeadCache& head, const void* q);
-  std::vector<KvSegment> segments_of(const HeadCache& head, Buffer& buffer) const;
+  std::vector<double> output_after(const HeadCache& head, int ceiling, const void* q);
+  std::vector<KvSegment> segments_of(const HeadCache& head, int ceiling, Buffer& buffer) const;
   const void* query_for(const HeadCache& head, const void* q, Buffer& buffer) const;
   void* reserve(Buffer& buffer, std::size_t elements) const;
   HeadRecord& head_record(int layer, int head) { return record_->heads[static_cast<std::size_t>(layer) * config_.n_kv_heads + head]; }
@@ -117,6 +129,7 @@ class Lane {
   const ModelConfig& config_;
   Setup setup_;
   std::unique_ptr<Policy> policy_;
+  std::vector<WhatIf> what_ifs_;        // those that are on
   std::vector<Layer> layers_;
   std::shared_ptr<StepRecord> record_;
   std::vector<HeadJob> jobs_;           // [n_kv_heads]

@@ -9,7 +9,8 @@
 namespace kvscope {
 
 bool Lane::theta_applies() const {
-  return setup_.record.measures.local && setup_.record.measures.theta && policy_->evict_only() &&
+  const bool merged_by_hand = std::any_of(what_ifs_.begin(), what_ifs_.end(), [](const WhatIf& w) { return w.kind == WhatIf::Kind::merge; });
+  return setup_.record.measures.local && setup_.record.measures.theta && policy_->evict_only() && !merged_by_hand &&
          policy_->positions() == Positions::original;
 }
 

@@ -29,6 +29,8 @@ struct Session::Impl {
   std::vector<std::string> lane_specs(const RunRequest& request, int n_prompt) const;
   /// Throws away what the new request makes wrong, takes over what stays right, restores checkpoints after an edit. Sets `lanes` (null: to be made).
   void reuse(const RunRequest& request, const std::vector<int>& ids, const std::vector<std::string>& specs);
+  /// A lane made of the state of one that begins like it, up to where their what-ifs part; nullptr: none is known.
+  std::unique_ptr<Lane> forked(const std::string& spec);
   /// Steps after the last prompt token that the request asks for, cut to the model's positions.
   int n_decode_steps(const RunRequest& request, int n_prompt);
 

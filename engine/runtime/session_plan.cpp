@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policy/catalog.h"
+#include "policy/lane_edits.h"
 #include "runtime/session_impl.h"
 
 namespace kvscope {
@@ -81,6 +82,20 @@ int Session::Impl::n_decode_steps(const RunRequest& request, int n_prompt) {
   return n;
 }
 
+std::unique_ptr<Lane> Session::Impl::forked(const std::string& spec) {
+  for (const auto& lane : lanes) {
+    const auto saved = lane ? checkpoints.find(lane.get()) : checkpoints.end();
+    if (saved == checkpoints.end()) continue;
+    const auto after = saved->second.upper_bound(common_steps(lane->setup().spec, spec));
+    if (after == saved->second.begin()) continue;
+    if (auto fork = std::prev(after)->second->fork(spec)) {
+      fork->set_prompt_length(static_cast<int>(ids.size()));
+      return fork;
+    }
+  }
+  return nullptr;
+}
+
 void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new_ids, const std::vector<std::string>& specs) {
   const int n_prompt = static_cast<int>(new_ids.size());
   const bool same_prompt = new_ids == ids && request.mode == mode;
@@ -140,6 +155,7 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
   mode = request.mode;
   last = request;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (!lanes[i]) lanes[i] = forked(specs[i]);
     if (lanes[i]) continue;
     lanes[i] = std::make_unique<Lane>(
         *backend, model,

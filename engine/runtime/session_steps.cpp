@@ -119,7 +119,9 @@ void Session::Impl::step_until(int n_steps, const RunRequest& request, const Can
     close_steps(active, ms);
     for (Lane* lane : active) {
       const int done = static_cast<int>(lane->steps.size());
-      if (mode == PromptMode::stream && (done % kCheckpointEvery == 0 || done == static_cast<int>(ids.size()) - 1)) save_checkpoint(*lane);
+      const bool edit_may_follow = mode == PromptMode::stream && done == static_cast<int>(ids.size()) - 1;
+      const bool fork_may_follow = done % kCheckpointEvery == 0 && (mode == PromptMode::stream || lane->policy().compresses());
+      if (edit_may_follow || fork_may_follow) save_checkpoint(*lane);
     }
     report(fmt::format("step {} of {}", s + 1, n_steps), prompt_share + (1 - prompt_share) * (s + 1) / n_steps);
     publish_partial(request, n_steps, /*now=*/false);
@@ -228,6 +230,7 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   out.vocabulary = vocabulary;
   std::vector<int> all = ids;
   for (auto& lane : lanes) out.lanes.push_back(describe_lane(*lane, n_steps));
+  name_forks(out.lanes);
   if (!lanes.empty()) {
     const int n_prompt_steps = out.prefill_mode ? 1 : out.n_prompt;
     const std::vector<int>& fed = out.lanes[0].fed;

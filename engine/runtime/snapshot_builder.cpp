@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "policy/catalog.h"
+#include "policy/lane_edits.h"
 
 namespace kvscope {
 
@@ -41,6 +42,23 @@ std::vector<TokenInfo> describe_tokens(std::span<const int> ids, int n_prompt, c
     out.push_back(std::move(token));
   }
   return out;
+}
+
+void name_forks(std::vector<LaneSnapshot>& lanes) {
+  for (LaneSnapshot& lane : lanes) {
+    const LaneEdits edits = edits_of(lane.spec);
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      if (policy_part(lanes[i].spec) != policy_part(lane.spec)) continue;
+      const LaneEdits other = edits_of(lanes[i].spec);
+      const std::size_t n = other.what_ifs.size();
+      const bool begins_it = n < edits.what_ifs.size() && std::ranges::equal(other.what_ifs, std::span(edits.what_ifs).first(n));
+      if (other.budgets != edits.budgets || !begins_it || (lane.fork_of >= 0 && n <= most)) continue;
+      lane.fork_of = static_cast<int>(i);
+      most = n;
+    }
+    if (!edits.what_ifs.empty()) lane.title += "′";
+  }
 }
 
 LaneSnapshot describe_lane(Lane& lane, int n_steps) {

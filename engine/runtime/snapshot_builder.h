@@ -23,4 +23,7 @@ std::vector<TokenInfo> describe_tokens(std::span<const int> ids, int n_prompt, c
 /// One lane as the window sees it, with its first n_steps steps.
 LaneSnapshot describe_lane(Lane& lane, int n_steps);
 
+/// Sets fork_of of every lane, and marks the titles of those that are forks.
+void name_forks(std::vector<LaneSnapshot>& lanes);
+
 }  // namespace kvscope

@@ -28,6 +28,10 @@ class Replay {
 
   void apply(const Event& event, int step) {
     check(event.pos, step);
+    if (event.kind == Event::Kind::restore) {
+      restore(event.pos, step);
+      return;
+    }
     if (at(fates_.left, event.pos) != kNever) {
       throw Error(
           fmt::format("step {}: token {} leaves its slot a second time, it left at step {}", step, event.pos, at(fates_.left, event.pos)));
@@ -54,6 +58,35 @@ class Replay {
     if (pos < 0 || pos >= static_cast<int>(next_.size())) {
       throw Error(fmt::format("step {}: an event names token {}, expected 0 to {}", step, pos, next_.size() - 1));
     }
+  }
+
+  void remember(int token, int step) {
+    const PastLife life{token, step, {at(fates_.left, token), at(fates_.into, token), at(fates_.lost, token)}};
+    const auto place = std::ranges::upper_bound(fates_.past, token, {}, &PastLife::token);
+    fates_.past.insert(place, life);
+  }
+
+  // The token has a slot of its own again. What had been merged into it stays where it is: with the slot it went into, or lost.
+  void restore(int token, int step) {
+    if (at(fates_.left, token) == kNever) throw Error(fmt::format("step {}: token {} comes back, but it has a slot", step, token));
+    if (at(fates_.lost, token) == kNever) {
+      const int slot = holder(token);
+      int before = slot;
+      while (at(next_, before) != token) before = at(next_, before);
+      at(next_, before) = at(next_, token);
+      if (at(tail_, slot) == token) at(tail_, slot) = before;
+      for (int t = 0; t < static_cast<int>(next_.size()); ++t) {
+        if (at(fates_.into, t) != token || at(fates_.lost, t) != kNever) continue;
+        remember(t, step);
+        at(fates_.into, t) = at(fates_.into, token);
+      }
+    }
+    at(next_, token) = -1;
+    at(tail_, token) = token;
+    remember(token, step);
+    at(fates_.left, token) = kNever;
+    at(fates_.into, token) = -1;
+    at(fates_.lost, token) = kNever;
   }
 
   // Lists of the tokens that had been merged before.
@@ -83,6 +116,16 @@ class Replay {
 int tokens_of(const std::vector<StepPtr>& steps) { return steps.empty() ? 0 : steps.back()->position + 1; }
 
 }  // namespace
+
+Fate fate_at(const HeadFates& fates, int token, int step) {
+  const auto i = static_cast<std::size_t>(token);
+  if (!fates.past.empty()) {
+    const auto of_token = std::ranges::equal_range(fates.past, token, {}, &PastLife::token);
+    for (const PastLife& life : of_token)
+      if (step < life.until) return life.fate;
+  }
+  return {fates.left[i], fates.into[i], fates.lost[i]};
+}
 
 LaneFates derive_fates(const std::vector<StepPtr>& steps, int n_heads_total) {
   LaneFates fates;
@@ -124,8 +167,9 @@ std::vector<Category> categories(const LaneFates& fates, const StepRecord& step,
   for (int t = first; t <= std::min(last, step.position); ++t) {
     const auto i = static_cast<std::size_t>(t);
     Category c = Category::kept;
-    if (f.left[i] <= step.step) {
-      c = f.lost[i] <= step.step ? Category::evicted : Category::merged;
+    const Fate fate = f.past.empty() ? Fate{f.left[i], f.into[i], f.lost[i]} : fate_at(f, t, step.step);
+    if (fate.left <= step.step) {
+      c = fate.lost <= step.step ? Category::evicted : Category::merged;
     } else if (t == step.position && !prefill_step) {
       c = Category::fresh;
     } else if (t < sinks) {
@@ -141,8 +185,8 @@ std::vector<Category> categories(const LaneFates& fates, const StepRecord& step,
 int slot_of(const LaneFates& fates, const StepRecord& step, int head, int token) {
   KVSCOPE_ASSERT(head >= 0 && head < static_cast<int>(fates.heads.size()));
   const HeadFates& f = fates.heads[static_cast<std::size_t>(head)];
-  if (token < 0 || token >= fates.n_tokens || token > step.position || f.lost[static_cast<std::size_t>(token)] <= step.step) return -1;
-  while (f.left[static_cast<std::size_t>(token)] <= step.step) token = f.into[static_cast<std::size_t>(token)];
+  if (token < 0 || token >= fates.n_tokens || token > step.position || !represented(f, token, step.step)) return -1;
+  for (Fate fate = fate_at(f, token, step.step); fate.left <= step.step; fate = fate_at(f, token, step.step)) token = fate.into;
   return token;
 }
 

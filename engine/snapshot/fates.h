@@ -15,12 +15,32 @@ inline constexpr int kCategories = 7;
 
 inline constexpr int kNever = std::numeric_limits<int>::max();
 
+/// What has become of one token, as far as it is known.
+struct Fate {
+  int left = kNever;  // step at which the token's own slot went; kNever: it still has one
+  int into = -1;      // pos of the slot it was merged into first; -1: none
+  int lost = kNever;  // step at which the slot that stood for it was evicted; kNever: still represented
+};
+
+/// What was true of a token in the steps before `until`, when it, or the slot it had been merged into, came back by hand.
+struct PastLife {
+  int token = 0;
+  int until = 0;
+  Fate fate;
+};
+
 /// The fate of every token in one (layer, KV head) of one lane: everything follows from these by step (UI.md section 3.8).
 struct HeadFates {
   std::vector<int> left;  // [tokens] step at which the token's own slot went; kNever: it still has one
   std::vector<int> into;  // [tokens] pos of the slot it was merged into first; -1: none
   std::vector<int> lost;  // [tokens] step at which the slot that stood for it was evicted; kNever: still represented
+  std::vector<PastLife> past = {};  // by token, then by `until`; empty unless a what-if brought tokens back
 };
+
+/// The fate of one token as it was known after `step`.
+Fate fate_at(const HeadFates& fates, int token, int step);
+/// True if a slot stood for the token after `step`.
+inline bool represented(const HeadFates& fates, int token, int step) { return fate_at(fates, token, step).lost > step; }
 
 /// Fates of all heads of a lane, derived from the events of its steps. Immutable once published.
 struct LaneFates {

@@ -35,6 +35,7 @@ struct LaneSnapshot {
   std::string spec;                  // "keepkv:ratio=0.25"
   std::string policy;                // "keepkv"
   std::string title;                 // "KeepKV"
+  int fork_of = -1;                  // lane of the same policy and budgets with fewer what-ifs, from which this one was forked by hand; -1: none
   std::vector<ParamText> params;     // as resolved
   int sinks = 0;                     // protected sinks
   int slots_asked = -1;              // slots per head asked for; -1: unlimited

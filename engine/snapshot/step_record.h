@@ -15,9 +15,9 @@ inline constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN()
 
 /// What happened to one slot in one compression; a token is named by its original position.
 struct Event {
-  enum class Kind : std::uint8_t { evict, merge };
+  enum class Kind : std::uint8_t { evict, merge, restore };
   Kind kind = Kind::evict;
-  int pos = 0;                        // of the slot that went
+  int pos = 0;                        // of the slot that went, or came back
   int into = -1;                      // merge: pos of the slot that stands for it now
   double w_removed = kNotAvailable;   // merge weights
   double w_target = kNotAvailable;
@@ -27,6 +27,7 @@ struct Event {
   std::string form;                   // "bias", "zip", "code"; empty where the policy has one form
   bool fallback = false;              // zip done as bias
   std::vector<std::pair<int, double>> runner_ups;  // kept slots besides `into` whose keys were most like its own: (pos, cosine), best first; usually empty
+  bool by_hand = false;               // a what-if, after the policy's own compression
   std::vector<int> spread;            // evict: pos of the slots that took equal parts of its value before it went; usually empty
 };
 
@@ -49,6 +50,8 @@ struct HeadRecord {
   int layer = 0;
   int kv_head = 0;
   int budget = -1;                    // slots; -1: unlimited
+  bool overridden = false;            // the budget was set by hand
+  std::vector<int> pinned;            // pos of the tokens that the policy must keep from now on, slots or not; ascending
   int recent = 0;                     // slots of highest pos that are protected as recent
   std::vector<int> pos;               // slots AFTER the step's compression
   std::vector<int> votes;

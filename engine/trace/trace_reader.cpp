@@ -248,6 +248,8 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   if (h.given("budget")) record.budget = h.at("budget").whole(0, kMaxInt);
   if (h.has("slots")) slots(h.at("slots"), position, record);
   if (h.has("events")) events(h.at("events"), position, record);
+  if (h.has("overridden")) record.overridden = h.at("overridden").flag();
+  if (h.has("pinned")) record.pinned = h.at("pinned").wholes(0, kMaxInt);
   record.compress_rel_l2 = h.has("compress_rel_l2") ? h.at("compress_rel_l2").real_or_null() : kNotAvailable;
   if (h.has("local_rel_l2")) record.local_rel_l2 = h.at("local_rel_l2").real_or_null();
   if (h.has("local_l1_wo")) record.local_l1_wo = h.at("local_l1_wo").real_or_null();
@@ -293,6 +295,8 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
       spread.pos = event.pos;
       spread.spread = e.at("into").wholes(0, position);
       continue;
+    } else if (kind == "restore") {
+      event.kind = Event::Kind::restore;
     } else if (kind != "evict") {
       unknown_events_.insert(kind.substr(0, 40));
       continue;
@@ -311,6 +315,7 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
         event.runner_ups.emplace_back(ups.at(k).at(std::size_t(0)).whole(0, position), ups.at(k).at(std::size_t(1)).real_or_null());
       }
     }
+    if (e.has("by")) event.by_hand = e.at("by").text() == "hand";
     record.events.push_back(std::move(event));
   }
   if (!spread.spread.empty()) list.fail(fmt::format("the eviction of token {} after the spreading of its value", spread.pos));

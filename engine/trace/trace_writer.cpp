@@ -248,6 +248,8 @@ void Writer::head(const HeadRecord& head) {
   json_.key("events").begin_array();
   for (const Event& e : head.events) event(e);
   json_.end_array();
+  if (head.overridden) json_.member("overridden", true);
+  if (!head.pinned.empty()) json_.key("pinned").values(head.pinned);
   if (!std::isnan(head.merge_theta)) {
     json_.key("kvmerger_theta");
     number(head.merge_theta, "kvmerger_theta");
@@ -305,7 +307,8 @@ void Writer::event(const Event& e) {
     json_.begin_object().member("kind", "spread").member("pos", e.pos).key("into").values(e.spread).key("weights").begin_array();
     json_.value(1.0 / static_cast<double>(e.spread.size())).value(1.0).end_array().end_object();
   }
-  json_.begin_object().member("kind", e.kind == Event::Kind::merge ? "merge" : "evict").member("pos", e.pos);
+  constexpr const char* kKinds[] = {"evict", "merge", "restore"};
+  json_.begin_object().member("kind", kKinds[static_cast<int>(e.kind)]).member("pos", e.pos);
   if (e.kind == Event::Kind::merge) {
     json_.member("into", e.into).key("weights").begin_array();
     number(e.w_removed, "weights");
@@ -331,6 +334,7 @@ void Writer::event(const Event& e) {
     }
     json_.end_array();
   }
+  if (e.by_hand) json_.member("by", "hand");
   json_.end_object();
 }
 

@@ -22,7 +22,7 @@ class Help(CliTest):
             for option in ("--model", "--device", "--precision", "--threads", "--json", "--quiet"):
                 self.assertIn(option, text)
         text = self.succeeds("trace", "--help")
-        for option in ("--prompt", "--prompt-file", "--prompt-ids", "--tokens-file", "--generate", "--lane", "--prompt-mode", "--follow", "--temperature",
+        for option in ("--prompt", "--prompt-file", "--prompt-ids", "--tokens-file", "--generate", "--lane", "--budget", "--what-if", "--prompt-mode", "--follow", "--temperature",
                        "--seed", "--out", "--detail"):
             self.assertIn(option, text)
 
@@ -36,6 +36,40 @@ class Help(CliTest):
 
     def test_version_is_one_line(self):
         self.assertRegex(self.succeeds("--version"), r"^kvscope-cli \d+\.\d+\.\d+\n$")
+
+
+class EditsByHand(CliTest):
+    def trace(self, *more):
+        out = os.path.join(self.folder, "t.json")
+        self.succeeds(*TRACE, "--generate", "4", "--quiet", "--out", out, "--lane", "h2o:slots=6", *more)
+        with open(out, encoding="utf-8") as f:
+            return json.load(f)["lanes"]
+
+    def test_a_what_if_is_a_fork_beside_its_lane(self):
+        plain = self.trace()
+        lanes = self.trace("--what-if", "lane=1,step=1,layers=0,heads=1,evict=9,10", "--what-if", "pin=3,step=1")
+        self.assertEqual([x["spec"] for x in lanes], ["full", "h2o:slots=6", "h2o:slots=6@evict=9,10,step=1,layers=0,heads=1@pin=3,step=1"])
+        self.assertEqual(lanes[:2], plain)
+        events = lanes[2]["steps"][1]["heads"][1]["events"]
+        self.assertEqual([e["pos"] for e in events if e.get("by") == "hand"], [9, 10])
+        self.assertEqual([s["heads"][0].get("pinned") for s in lanes[2]["steps"]], [None, [3], [3], [3], [3]])
+        same = self.trace("--lane", "h2o:slots=6@evict=9,10,step=1,layers=0,heads=1@pin=3,step=1")
+        self.assertEqual(same, lanes)
+
+    def test_a_budget_holds_for_the_heads_that_it_names(self):
+        lanes = self.trace("--budget", "layer=1,head=0,slots=9")
+        self.assertEqual(len(lanes), 2)
+        heads = lanes[1]["steps"][0]["heads"]
+        self.assertEqual([h["budget"] for h in heads], [6, 6, 9, 6])
+        self.assertEqual([h.get("overridden", False) for h in heads], [False, False, True, False])
+
+    def test_wrong_edits_say_what_is_wrong(self):
+        for option, words, expected in (("--what-if", "lane=7,evict=1,step=0", "expected 0 (the full cache) to 1"), ("--what-if", "evict=1", "step=N"),
+                                        ("--what-if", "slots=4", "--budget takes"), ("--budget", "evict=1,step=0", "--what-if takes"),
+                                        ("--budget", "lane=0,slots=3", "the full cache"), ("--what-if", "evict=1,step=0,layers=9", "layers: expected 0 to 1")):
+            r = subprocess.run([CLI, *TRACE, "--json", "--quiet", "--lane", "h2o:slots=6", option, words], capture_output=True, text=True)
+            self.assertEqual(r.returncode, 2, words)
+            self.assertIn(expected, r.stderr)
 
 
 class Info(CliTest):

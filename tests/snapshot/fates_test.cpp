@@ -44,6 +44,31 @@ TEST(Fates, AMergedTokenIsLostWhenTheSlotThatStandsForItIsEvicted) {
   EXPECT_EQ(f.heads[0].lost, (std::vector<int>{kNever, 3, 3, 3, kNever, kNever, kNever}));
 }
 
+Event restore(int pos) { return {.kind = Event::Kind::restore, .pos = pos, .by_hand = true}; }
+
+TEST(Fates, ATokenThatCameBackKeepsItsPast) {
+  // 1 joins 2, 2 joins 3; 2 comes back and leaves 1 with 3; 3 goes with 1; 3 and 1 come back, 1 goes again.
+  const std::vector<StepPtr> steps = {step(0, 4, {merge(1, 2), merge(2, 3)}), step(1, 5, {restore(2)}), step(2, 6, {evict(3)}),
+                                      step(3, 7, {restore(3), restore(1)}),  step(4, 8, {evict(1)})};
+  const LaneFates f = derive_fates(steps, 1);
+  std::vector<std::vector<int>> slot;  // by step, of tokens 1, 2, 3
+  for (const StepPtr& s : steps) slot.push_back({slot_of(f, *s, 0, 1), slot_of(f, *s, 0, 2), slot_of(f, *s, 0, 3)});
+  EXPECT_EQ(slot, (std::vector<std::vector<int>>{{3, 3, 3}, {3, 2, 3}, {-1, 2, -1}, {1, 2, 3}, {-1, 2, 3}}));
+  using enum Category;
+  EXPECT_EQ(categories(f, *steps[0], 0, 0, true, 1, 3), (std::vector<Category>{merged, merged, kept}));
+  EXPECT_EQ(categories(f, *steps[2], 0, 0, true, 1, 3), (std::vector<Category>{evicted, kept, evicted}));
+  EXPECT_EQ(categories(f, *steps[4], 0, 0, true, 1, 3), (std::vector<Category>{evicted, kept, kept}));
+  EXPECT_FALSE(represented(f.heads[0], 1, 2));
+  EXPECT_TRUE(represented(f.heads[0], 1, 3));
+  EXPECT_EQ(fate_at(f.heads[0], 1, 1).into, 3) << "it had gone into token 2, which left";
+
+  LaneFates in_parts = derive_fates({steps[0], steps[1]}, 1);
+  in_parts = extend_fates(in_parts, 2, steps);
+  for (int t = 1; t <= 3; ++t)
+    for (int s = 0; s < 5; ++s) EXPECT_EQ(fate_at(in_parts.heads[0], t, s).lost, fate_at(f.heads[0], t, s).lost) << t << " " << s;
+  EXPECT_THROW(derive_fates({step(0, 2, {restore(1)})}, 1), Error) << "it has a slot";
+}
+
 TEST(Fates, CategoriesFollowThePrecedenceNewSinkRecentKept) {
   const std::vector<StepPtr> steps = {step(0, 6, {evict(3), merge(4, 5)}, {0, 1, 2, 5, 6}, 2)};
   const LaneFates f = derive_fates(steps, 1);

@@ -132,6 +132,9 @@ inline Snapshot sample_run() {
   second.heads[0].events = {{.kind = Event::Kind::evict, .pos = 2, .score = 0.125}};
   second.heads[1].events = {
       {.kind = Event::Kind::merge, .pos = 2, .into = 1, .w_removed = 0.5, .w_target = 0.5, .form = "bias", .fallback = true}};
+  second.heads[1].events.push_back({.kind = Event::Kind::restore, .pos = 0, .by_hand = true});
+  second.heads[1].overridden = true;
+  second.heads[1].pinned = {0, 3};
   lane.steps = {std::make_shared<StepRecord>(first), std::make_shared<StepRecord>(second)};
   s.lanes = {full, lane};
   return s;

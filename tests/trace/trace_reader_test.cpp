@@ -78,6 +78,20 @@ TEST(TraceReader, DerivesTheFatesOfTokensFromTheEvents) {
   EXPECT_EQ(evicted.left[0], 0);
   EXPECT_EQ(evicted.lost[0], kNever) << "merged, still represented";
   EXPECT_EQ(evicted.lost[2], 1);
+  const HeadFates& restored = t.snapshot.lanes[1].fates->heads[1];
+  EXPECT_EQ(restored.left[0], kNever);
+  EXPECT_EQ(fate_at(restored, 0, 0).into, 1) << "before it came back";
+}
+
+TEST(TraceReader, GivesBackWhatWasDoneByHand) {
+  const Trace t = read_trace(trace_text(sample_run()), "t.json");
+  const HeadRecord& head = t.snapshot.lanes[1].steps[1]->heads[1];
+  EXPECT_EQ(head.pinned, (std::vector<int>{0, 3}));
+  EXPECT_TRUE(head.overridden);
+  EXPECT_FALSE(head.events[0].by_hand);
+  EXPECT_TRUE(head.events[1].by_hand);
+  EXPECT_EQ(head.events[1].kind, Event::Kind::restore);
+  EXPECT_FALSE(t.snapshot.lanes[1].steps[1]->heads[0].overridden);
 }
 
 TEST(TraceReader, ReadsEveryTraceOfTheOracle) {

@@ -29,24 +29,23 @@ int rank_of(const HeadRecord& h, std::size_t slot, int& ranked) {
 }  // namespace
 
 std::string fate_text(const Snapshot& s, const LaneSnapshot& lane, int step, int head, int token) {
-  const HeadFates& f = lane.fates->heads[static_cast<std::size_t>(head)];
-  const auto i = static_cast<std::size_t>(token);
+  const Fate f = fate_at(lane.fates->heads[static_cast<std::size_t>(head)], token, step);
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
   const Category c = categories(*lane.fates, record, head, lane.sinks, is_prefill_step(s, step), token, token).at(0);
   switch (c) {
     case Category::unseen:
       return "not seen yet";
     case Category::evicted:
-      if (f.into[i] >= 0 && f.left[i] < f.lost[i]) {
-        return fmt::format("merged into {} {} at {}, evicted with it at {}", format_count(f.into[i]), quoted(token_text(s, f.into[i])),
-                           step_text(f.left[i]), step_text(f.lost[i]));
+      if (f.into >= 0 && f.left < f.lost) {
+        return fmt::format("merged into {} {} at {}, evicted with it at {}", format_count(f.into), quoted(token_text(s, f.into)),
+                           step_text(f.left), step_text(f.lost));
       }
-      return "evicted at " + step_text(f.lost[i]);
+      return "evicted at " + step_text(f.lost);
     case Category::merged: {
       std::string text =
-          fmt::format("merged into {} {} at {}", format_count(f.into[i]), quoted(token_text(s, f.into[i])), step_text(f.left[i]));
+          fmt::format("merged into {} {} at {}", format_count(f.into), quoted(token_text(s, f.into)), step_text(f.left));
       const int slot = slot_of(*lane.fates, record, head, token);
-      if (slot != f.into[i]) text += ", now in slot " + format_count(slot);
+      if (slot != f.into) text += ", now in slot " + format_count(slot);
       return text;
     }
     case Category::fresh:
@@ -108,10 +107,10 @@ std::vector<std::string> Atlas::tooltip_bin(const Scene& s, const AtlasRow& row,
     const HeadFates& f = s.lane->fates->heads[static_cast<std::size_t>(head)];
     int here = 0;
     for (int t = first; t <= last; ++t) {
-      const auto i = static_cast<std::size_t>(t);
-      if (f.lost[i] <= s.record->step) continue;
+      const Fate fate = fate_at(f, t, s.record->step);
+      if (fate.lost <= s.record->step) continue;
       ++here;
-      ++(f.left[i] <= s.record->step ? merged : own);
+      ++(fate.left <= s.record->step ? merged : own);
     }
     low = std::min(low, here);
     high = std::max(high, here);
@@ -176,6 +175,7 @@ Table Atlas::table(const Frame& frame) const {
     all += seen;
     for (int t = 0; t < seen && table.rows.size() < kMaxRows; ++t) {
       const auto i = static_cast<std::size_t>(t);
+      const Fate fate = fate_at(fates, t, step);
       std::string votes, score;
       if (slots != nullptr) {
         const auto found = std::lower_bound(slots->pos.begin(), slots->pos.end(), t);
@@ -186,8 +186,8 @@ Table Atlas::table(const Frame& frame) const {
         }
       }
       table.rows.push_back({std::to_string(h / frame.snapshot->model.n_kv_heads), std::to_string(h % frame.snapshot->model.n_kv_heads),
-                            std::to_string(t), token_text(*frame.snapshot, t), category_name(row_categories[i]), at_step(fates.left[i]),
-                            fates.into[i] < 0 ? std::string() : std::to_string(fates.into[i]), at_step(fates.lost[i]), votes, score});
+                            std::to_string(t), token_text(*frame.snapshot, t), category_name(row_categories[i]), at_step(fate.left),
+                            fate.into < 0 ? std::string() : std::to_string(fate.into), at_step(fate.lost), votes, score});
     }
   }
   if (static_cast<std::int64_t>(table.rows.size()) < all) {

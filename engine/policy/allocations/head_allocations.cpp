@@ -53,7 +53,7 @@ JointBudgets joint_budgets(std::span<const std::vector<double>> scores, std::spa
 }
 
 void AdaptiveAllocation::revise(std::span<HeadDecision> heads) const {
-  if (heads.empty() || !heads.front().due) return;
+  if (std::ranges::none_of(heads, &HeadDecision::due)) return;
   std::vector<std::vector<double>> scores(heads.size());
   std::vector<std::vector<int>> pos(heads.size());
   std::vector<int> caps, n_protected;
@@ -67,7 +67,9 @@ void AdaptiveAllocation::revise(std::span<HeadDecision> heads) const {
     caps.push_back(static_cast<int>(scores[h].size()));
     n_protected.push_back(head.slots().size() - caps.back());
   }
-  const JointBudgets joint = joint_budgets(scores, pos, std::max(0, slots_ - n_protected.front()), alpha_, caps);
+  // slots that were pinned by hand in some heads come on top of the common share
+  const int least_protected = *std::ranges::min_element(n_protected);
+  const JointBudgets joint = joint_budgets(scores, pos, std::max(0, slots_ - least_protected), alpha_, caps);
   for (std::size_t h = 0; h < heads.size(); ++h) heads[h].budget = joint.caps[h] + n_protected[h];
 }
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/lane_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include <fmt/core.h>
+
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "policy/lane_edits.h"
+
+namespace kvscope::cli {
+
+namespace {
+
+/// Takes `lane=N` out of an edit's text.
+std::size_t take_lane(std::string& text, std::size_t n_lanes, const std::string& where) {
+  std::size_t lane = std::min<std::size_t>(1, n_lanes - 1);
+  const std::string key = "lane=";
+  std::size_t begin = text.starts_with(key) ? 0 : text.find("," + key);
+  if (begin == std::string::npos) return lane;
+  const std::size_t from = begin == 0 ? key.size() : begin + 1 + key.size();
+  const std::size_t end = std::min(text.find(',', from), text.size());
+  const auto [stop, error] = std::from_chars(text.data() + from, text.data() + end, lane);
+  if (error != std::errc() || stop != text.data() + end || lane >= n_lanes)
+    throw UsageError(fmt::format("{}: lane: expected 0 (the full cache) to {}, got '{}'", where, n_lanes - 1, text.substr(from, end - from)));
+  text.erase(begin, begin == 0 && end < text.size() ? end + 1 : end - begin);
+  return lane;
+}
+
+/// The edits of one option, by lane.
+std::map<std::size_t, LaneEdits> edits_by_lane(const std::vector<std::string>& texts, std::size_t n_lanes, const char* option) {
+  std::map<std::size_t, LaneEdits> out;
+  for (std::string text : texts) {
+    const std::string where = fmt::format("{} '{}'", option, text.substr(0, 60));
+    const std::size_t lane = take_lane(text, n_lanes, where);
+    parse_edit(text, out[lane], where);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> lanes_of(std::vector<std::string> lanes, const std::vector<std::string>& budgets, const std::vector<std::string>& what_ifs) {
+  if (budgets.empty() && what_ifs.empty()) return lanes;
+  const std::string& reference = reference_policy();
+  if (lanes.empty() || lanes.front() != reference) lanes.insert(lanes.begin(), reference);
+  const std::size_t n_lanes = lanes.size();
+  for (const auto& [lane, added] : edits_by_lane(budgets, n_lanes, "--budget")) {
+    if (!added.what_ifs.empty()) throw UsageError("--budget: expected slots=N or factor=X, got what --what-if takes");
+    if (lane == 0) throw UsageError("--budget: lane: expected a lane with a budget (1 is the first --lane), got 0, the full cache");
+    LaneEdits edits = edits_of(lanes[lane]);
+    edits.budgets.insert(edits.budgets.end(), added.budgets.begin(), added.budgets.end());
+    lanes[lane] = with_edits(lanes[lane], edits);
+  }
+  for (const auto& [lane, added] : edits_by_lane(what_ifs, n_lanes, "--what-if")) {
+    if (!added.budgets.empty()) throw UsageError("--what-if: expected pin, evict, merge or restore, got what --budget takes");
+    LaneEdits edits = edits_of(lanes[lane]);
+    edits.what_ifs.insert(edits.what_ifs.end(), added.what_ifs.begin(), added.what_ifs.end());
+    lanes.push_back(with_edits(lanes[lane], edits));
+  }
+  return lanes;
+}
+
+}  // namespace kvscope::cli
