@@ -43,7 +43,7 @@ struct Select { Selection selection; };
 struct HoverAt { Hover hover; std::vector<std::string> tooltip; };  // tooltip lines: what, value, rank, context; empty: none
 struct SetStep { std::optional<int> step; };                         // nullopt: follow the latest
 struct OpenInspector {};
-struct SetBudget { int lane = 0; int slots = 0; };                   // cut-off dragged
+struct SetBudget { int lane = 0; int slots = 0, layer = 0, kv_head = 0; };  // the cut-off of a head was dragged and let go
 struct RemoveLane { int lane = 0; };
 /// What is shown now needs a measure that costs something, or needs it no longer. Asked again in every frame until the snapshot agrees.
 struct WantMeasure {

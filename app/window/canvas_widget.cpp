@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <QContextMenuEvent>
 #include <QAccessible>
 #include <QAccessibleWidget>
 #include <QHelpEvent>
@@ -296,6 +297,11 @@ void CanvasWidget::keyPressEvent(QKeyEvent* event) {
   QWidget::keyPressEvent(event);
 }
 
+void CanvasWidget::contextMenuEvent(QContextMenuEvent* event) {
+  Q_EMIT contextMenuRequested(event->globalPos());
+  event->accept();
+}
+
 void CanvasWidget::focusInEvent(QFocusEvent* event) {
   settle(1);
   Q_EMIT focused();
@@ -359,7 +365,7 @@ void CanvasWidget::handleOne(const viz::Intent& intent) {
   } else if (std::get_if<viz::OpenInspector>(&intent)) {
     Q_EMIT openInspectorRequested();
   } else if (const auto* budget = std::get_if<viz::SetBudget>(&intent)) {
-    Q_EMIT budgetRequested(budget->lane, budget->slots);
+    Q_EMIT budgetRequested(budget->lane, budget->layer, budget->kv_head, budget->slots);
   } else if (const auto* remove = std::get_if<viz::RemoveLane>(&intent)) {
     Q_EMIT removeLaneRequested(remove->lane);
   } else if (const auto* wanted = std::get_if<viz::WantMeasure>(&intent)) {

@@ -45,7 +45,8 @@ class CanvasWidget : public QWidget {
  Q_SIGNALS:
   void factsChanged();
   void openInspectorRequested();
-  void budgetRequested(int lane, int nSlots);
+  void budgetRequested(int lane, int layer, int kvHead, int nSlots);
+  void contextMenuRequested(const QPoint& globalPosition);
   void removeLaneRequested(int lane);
   void measureWanted(const kvscope::viz::WantMeasure& wanted);
   void focused();
@@ -59,6 +60,7 @@ class CanvasWidget : public QWidget {
   void wheelEvent(QWheelEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void focusInEvent(QFocusEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
   void hideEvent(QHideEvent* event) override;

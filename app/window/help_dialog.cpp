@@ -31,6 +31,8 @@ std::vector<KeyHelp> canvasKeys() {
       {"Atlas", "open the inspector on the cell", "Enter"},
       {"Atlas", "zoom about the cursor", "+ −"},
       {"Atlas", "show all tokens", "0"},
+      {"Selected tokens", "pin, evict, merge into …, restore by hand", "P, E, M, R"},
+      {"Inspector", "budget of this head alone", "drag the cut-off line"},
       {"Head grid", "move over the heads", "← → ↑ ↓, Home, End"},
       {"Head grid", "open the inspector on the head", "Enter"},
       {"Head grid", "choose the metric", "1 … 6"},

@@ -227,6 +227,7 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
   const int far = modifiers == Qt::ShiftModifier ? 10 : 1;
   if (modifiers != Qt::NoModifier && (modifiers != Qt::ShiftModifier || (event->key() != Qt::Key_Left && event->key() != Qt::Key_Right)))
     return QMainWindow::keyPressEvent(event);
+  if (editByKey(event->key())) return;
   switch (event->key()) {
     case Qt::Key_Space: m_playback.toggle(); return;
     case Qt::Key_Left: m_playback.stepBy(-far); return;

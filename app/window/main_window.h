@@ -11,6 +11,7 @@
 
 #include "app/window/bookmarks.h"
 #include "app/window/canvas_widget.h"
+#include "app/window/hand_edits.h"
 #include "app/window/options.h"
 #include "app/window/panel.h"
 #include "app/window/playback.h"
@@ -69,6 +70,7 @@ class MainWindow : public QMainWindow {
   Page page() const;
   /// Why canvases show a sentence instead of a picture; empty if they draw.
   const QString& noPictures() const { return m_no_pictures; }
+  HandEdits& handEdits() { return m_hand; }
   QUndoStack& undoStack() { return m_undo; }
   Playback& playback() { return m_playback; }
   QPixmap picture();
@@ -114,6 +116,10 @@ class MainWindow : public QMainWindow {
   Panel* addCanvasPanel(viz::View& view);
   void addOptionBoxes(Panel& panel, CanvasWidget& canvas);
   void addHeadBox(Panel& panel);
+  // main_window_hand_edits.cpp
+  void addWhatIfPanel();
+  void buildHandMenu(QMenu* menu);
+  bool editByKey(int key);
   void arrangeDocks();
   void restoreSettings();
   void takeSnapshot();
@@ -137,6 +143,7 @@ class MainWindow : public QMainWindow {
   StartState m_start;
   Workspace m_workspace;
   SessionController m_controller;
+  HandEdits m_hand{m_workspace, m_controller};
   std::unique_ptr<CanvasRenderer> m_renderer;
   QString m_no_pictures;
   std::vector<std::unique_ptr<viz::View>> m_views;
@@ -178,7 +185,7 @@ class MainWindow : public QMainWindow {
   TablePanel* m_table = nullptr;
   HelpDialog* m_help = nullptr;
   QAction *m_show_inspect = nullptr, *m_show_inspector = nullptr, *m_show_compare = nullptr;
-  QMenu* m_remove_menu = nullptr;
+  QMenu *m_remove_menu = nullptr, *m_hand_menu = nullptr;
 };
 
 }  // namespace kvscope

@@ -130,6 +130,7 @@ void MainWindow::buildRunMenu(QMenu* menu) {
          [this] { m_controller.generate(m_tools->generateCount()); });
   action(menu, "One token &more", {QKeySequence(Qt::Key_F6)}, [this] { m_controller.generate(m_controller.request().n_generate + 1); });
   action(menu, "&Stop computing", {QKeySequence(Qt::CTRL | Qt::Key_Period)}, [this] { m_controller.stop(); });
+  buildHandMenu(menu);
   menu->addSeparator();
   buildTimeMenu(menu);
   menu->addSeparator();

@@ -76,11 +76,7 @@ Panel* MainWindow::addCanvasPanel(viz::View& view) {
   connect(canvas, &CanvasWidget::openInspectorRequested, this, [this] { showPage(Page::inspector); });
   connect(canvas, &CanvasWidget::removeLaneRequested, &m_controller, &SessionController::removeLane);
   connect(canvas, &CanvasWidget::measureWanted, &m_controller, &SessionController::want);
-  connect(canvas, &CanvasWidget::budgetRequested, this, [this](int lane, int n) {
-    const QStringList specs = m_controller.laneSpecs();
-    if (lane < 1 || lane >= specs.size()) return;
-    m_controller.setLaneSpec(lane, QString::fromStdString(with_param(specs[lane].toStdString(), "slots", std::to_string(n))));
-  });
+  connect(canvas, &CanvasWidget::budgetRequested, &m_hand, [this](int lane, int layer, int kv_head, int n) { m_hand.setBudget(lane, layer, kv_head, n); });
   connect(canvas, &CanvasWidget::focused, this, [this, canvas] {
     m_table->setSource(canvas->view().title(), [canvas] { return canvas->table(); });
   });
@@ -159,6 +155,7 @@ void MainWindow::buildPanels() {
   connect(m_bookmark_panel, &BookmarkPanel::addRequested, this, &MainWindow::addBookmark);
   connect(m_bookmark_panel, &BookmarkPanel::goRequested, this, &MainWindow::goToBookmark);
   connect(&m_bookmarks, &Bookmarks::changed, this, [this] { m_workspace.setStepMarks(m_bookmarks.stepMarks()); });
+  addWhatIfPanel();
   addHeadBox(*prompt_panel);
   const auto facts = [](auto* widget, Panel* panel) {
     QObject::connect(widget, &std::remove_pointer_t<decltype(widget)>::factsChanged, panel, [=] { panel->setFacts(widget->facts()); });
@@ -205,7 +202,7 @@ void MainWindow::arrangeDocks() {
     return static_cast<QDockWidget*>(nullptr);
   };
   QDockWidget *prompt = dock("prompt"), *policy = dock("policy"), *atlas = dock("atlas"), *strip = dock("head_strip"),
-              *timeline = dock("timeline"), *grid = dock("head_grid"), *effect = dock("effect"), *table = dock("table"), *bookmarks = dock("bookmarks");
+              *timeline = dock("timeline"), *grid = dock("head_grid"), *effect = dock("effect"), *table = dock("table"), *what_if = dock("what_if"), *bookmarks = dock("bookmarks");
   for (QDockWidget* d : m_docks) {
     d->setFloating(false);
     m_inspect->removeDockWidget(d);
@@ -219,7 +216,8 @@ void MainWindow::arrangeDocks() {
   m_inspect->splitDockWidget(timeline, table, Qt::Vertical);
   m_inspect->splitDockWidget(grid, effect, Qt::Vertical);
   m_inspect->splitDockWidget(table, bookmarks, Qt::Horizontal);
-  for (QDockWidget* d : m_docks) d->setVisible(d != table && d != bookmarks);
+  m_inspect->tabifyDockWidget(timeline, what_if);
+  for (QDockWidget* d : m_docks) d->setVisible(d != table && d != what_if && d != bookmarks);
   // 392 / 828 / 348 and the heights of the design at 1600 x 1000, in proportion elsewhere.
   m_inspect->resizeDocks({prompt, atlas, grid}, {392, 828, 348}, Qt::Horizontal);
   m_inspect->resizeDocks({prompt, policy}, {518, 322}, Qt::Vertical);

@@ -8,6 +8,7 @@
 #include <QUndoCommand>
 
 #include "app/window/session_controller.h"
+#include "policy/lane_edits.h"
 
 namespace kvscope {
 
@@ -30,6 +31,9 @@ class LanesEdit : public QUndoCommand {
     if (m_age.elapsed() > 1000 || m_before.size() != next->m_after.size() || editedLane(m_before, m_after) < 0 ||
         editedLane(m_before, m_after) != editedLane(next->m_before, next->m_after))
       return false;
+    // Every change of a token by hand is a step back of its own.
+    const auto edited = static_cast<std::size_t>(editedLane(m_before, m_after));
+    if (edits_of(m_before[edited]).what_ifs != edits_of(next->m_after[edited]).what_ifs) return false;
     m_after = next->m_after;
     m_age.restart();
     return true;

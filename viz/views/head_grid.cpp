@@ -40,6 +40,20 @@ const char* unit_of(HeadMetric m) {
   return "";
 }
 
+/// A head whose budget was set by hand, or in which tokens were pinned, evicted, merged or restored by hand up to this step.
+bool by_hand(const Frame& frame, std::size_t head) {
+  const LaneSnapshot* lane = lane_of(frame);
+  const StepRecord* record = record_of(frame);
+  if (lane == nullptr || record == nullptr || head >= record->heads.size()) return false;
+  if (record->heads[head].overridden || !record->heads[head].pinned.empty()) return true;
+  if (lane->fork_of < 0) return false;
+  for (int s = 0; s <= record->step; ++s) {
+    const auto& heads = lane->steps[static_cast<std::size_t>(s)]->heads;
+    if (head < heads.size() && std::ranges::any_of(heads[head].events, &Event::by_hand)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen) {
@@ -251,6 +265,13 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
         if (numbers) p.text_fit({r.middle_x(), r.middle_y()}, value, Face::mono, ink_on(fill, t), g.cell_w - 2, Align::centre);
       }
       p.mark("cell", fmt::format("L{} H{}", l, h), r, value);
+      if (by_hand(f, index) && std::min(r.width(), r.height()) >= 6) {
+        const float size = p.px(std::min(r.width(), r.height()) >= p.px(14) ? 5 : 3);
+        const Rect dot{r.x1 - size - 1, r.y0 + 1, r.x1 - 1, r.y0 + size + 1};
+        p.fill(dot.inset(-1), t.panel, 1, size);
+        p.fill(dot, t.accent, 1, size / 2);
+        p.mark("by hand", fmt::format("L{} H{}", l, h), dot);
+      }
     }
   }
   const auto outline = [&](int l, int h) { return g.cell(l, h).inset(-std::min(2.0f, g.gap)); };

@@ -202,7 +202,7 @@ class Inspector final : public View {
     ValueScale scale;
     Rect row;
     double score = kNotAvailable;
-    int slots = 0;
+    int slots = 0, slots_before = 0;
   };
 
   /// Kept from frame to frame: a long text has many tokens, and hovering asks for the same ones again.
@@ -317,16 +317,17 @@ class Inspector final : public View {
   bool drag_cutoff(const Pointer& mouse, const HeadPick& pick, const StripRows& rows, const StripHits& hits, std::vector<Intent>& intents) {
     const bool grabbed = hits.cutoff && (hits.cutoff->contains(mouse.at) || hits.cutoff_tag.contains(mouse.at));
     if (!drag_.active && mouse.pressed && grabbed && pick.lane > 0 && pick.values->budget >= 0) {
-      drag_ = {true, cutoff_of(*pick.values), hits.score_scale, rows.score, pick.values->cutoff, pick.values->budget};
+      drag_ = {true, cutoff_of(*pick.values), hits.score_scale, rows.score, pick.values->cutoff, pick.values->budget, pick.values->budget};
     }
     if (!drag_.active) return grabbed;
     if (mouse.dragging) {
       drag_.score = drag_.scale.value(std::clamp((drag_.row.y1 - mouse.at.y) / drag_.row.height(), 0.0f, 1.0f));
-      const int slots = drag_.candidates.slots_at(drag_.score);
-      if (slots != drag_.slots) intents.push_back(SetBudget{pick.lane, slots});
-      drag_.slots = slots;
+      drag_.slots = drag_.candidates.slots_at(drag_.score);
     }
-    if (!mouse.down) drag_ = {};
+    if (!mouse.down) {
+      if (drag_.slots != drag_.slots_before) intents.push_back(SetBudget{pick.lane, drag_.slots, pick.values->layer, pick.values->kv_head});
+      drag_ = {};
+    }
     return true;
   }
 

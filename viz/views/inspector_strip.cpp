@@ -37,6 +37,7 @@ class Strip {
     draw_attention();
     if (at_.fate.height() > 0) {
       rows_.fates(at_.fate, columns_.category);
+      draw_pins();
       rows_.row_label(at_.fate.middle_y(), "fate", "");
     }
     if (at_.votes.height() > 0) {
@@ -185,6 +186,20 @@ class Strip {
     return best_x;
   }
 
+  // Pinned by hand: an outline and a pin, never a fill.
+  void draw_pins() {
+    const HeadRecord& head = *scene_.pick.values;
+    for (const int pos : head.pinned) {
+      if (pos >= columns_.size()) break;
+      const Rect r = rows_.column(pos, at_.fate);
+      p_.frame_rect(r, t_.accent, 2, 1);
+      const float x = std::round(r.middle_x());
+      p_.vline(x, r.y0 - p_.px(5), r.y0, t_.accent);
+      p_.fill({x - p_.px(2), r.y0 - p_.px(8), x + p_.px(3), r.y0 - p_.px(4)}, t_.accent, 1, 2);
+      p_.mark("pinned", fmt::format("L{} H{} t{}", head.layer, head.kv_head, pos), r);
+    }
+  }
+
   void draw_cutoff() {
     const double own = scene_.pick.values->cutoff;
     const double score = scene_.dragged_slots ? scene_.dragged_score : own;
@@ -192,8 +207,10 @@ class Strip {
     const float unit = std::clamp(static_cast<float>(hits_.score_scale.unit(score)), 0.0f, 1.0f);
     const float y = std::round(at_.score.y1 - unit * at_.score.height());
     p_.dashed({axis_.x0, y}, {axis_.x_end(), y}, t_.accent, kDashLimit, 1);
-    const std::string label = scene_.dragged_slots ? fmt::format("{} slots per head", format_count(*scene_.dragged_slots))
-                                                   : fmt::format("cut-off {}, drag", format_number(score));
+    const std::string label = scene_.dragged_slots ? fmt::format("{} slots in this head · preview, not re-run", format_count(*scene_.dragged_slots))
+                              : scene_.pick.values->overridden
+                                  ? fmt::format("cut-off {}, budget {} by hand, drag", format_number(score), format_count(scene_.pick.values->budget))
+                                  : fmt::format("cut-off {}, drag", format_number(score));
     const float width = p_.width_of(Face::body, label) + p_.px(20), height = p_.px(20);
     const float x = tag_x(width);
     const float above = y - p_.px(10) - height;

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/hand_edits.h"
+
+#include <algorithm>
+
+#include "app/window/panel_paint.h"
+#include "app/window/session_controller.h"
+#include "app/window/workspace.h"
+#include "viz/format.h"
+
+namespace kvscope {
+
+namespace {
+
+QString letter(int lane) { return QString(QChar('A' + lane % 26)); }
+
+QString tokenWords(const Snapshot& snapshot, const std::vector<int>& positions) {
+  if (positions.size() != 1) return QString("%1 tokens").arg(positions.size());
+  return QString("token %1 %2").arg(positions.front()).arg(qs(viz::quoted(viz::token_text(snapshot, positions.front()))));
+}
+
+const char* pastOf(WhatIf::Kind kind) {
+  constexpr const char* kWords[] = {"pinned", "evicted", "merged", "restored"};
+  return kWords[static_cast<int>(kind)];
+}
+
+}  // namespace
+
+HandEdits::HandEdits(Workspace& workspace, SessionController& controller, QObject* parent)
+    : QObject(parent), m_workspace(workspace), m_controller(controller) {
+  connect(&workspace, &Workspace::selectionChanged, this, &HandEdits::selectionChanged);
+  connect(&workspace, &Workspace::snapshotChanged, this, &HandEdits::snapshotChanged);
+}
+
+void HandEdits::setScope(Scope scope) {
+  if (scope == m_scope) return;
+  m_scope = scope;
+  Q_EMIT changed();
+}
+
+HeadChoice HandEdits::heads() const {
+  const viz::Selection& s = m_workspace.selection();
+  HeadChoice out;
+  if (m_scope != Scope::all && s.layer) out.layers = {*s.layer};
+  if (m_scope == Scope::head && s.layer && s.kv_head) out.kv_heads = {*s.kv_head};
+  return out;
+}
+
+QString HandEdits::scopeWords() const {
+  const HeadChoice chosen = heads();
+  if (chosen.layers.empty()) return "all heads";
+  if (chosen.kv_heads.empty()) return QString("all heads of L%1").arg(chosen.layers.front());
+  return qs(viz::head_name(chosen.layers.front(), chosen.kv_heads.front()));
+}
+
+QString HandEdits::obstacle() const {
+  const viz::Selection& s = m_workspace.selection();
+  if (!m_workspace.lane() || m_workspace.step() < 0) return "no run yet";
+  if (!s.tokens) return "select tokens first: in the text, the atlas or the inspector";
+  if (m_scope != Scope::all && !s.layer) return "no head is selected: select one, or choose all heads";
+  return {};
+}
+
+LaneEdits HandEdits::edits(int lane) const {
+  const auto& lanes = m_controller.request().lanes;
+  return lane >= 0 && lane < static_cast<int>(lanes.size()) ? edits_of(lanes[static_cast<std::size_t>(lane)]) : LaneEdits{};
+}
+
+int HandEdits::fork() const {
+  const int selected = m_workspace.selection().lane;
+  if (!edits(selected).what_ifs.empty()) return selected;
+  const auto& lanes = m_controller.request().lanes;
+  if (selected < 0 || selected >= static_cast<int>(lanes.size())) return -1;
+  const LaneEdits own = edits(selected);
+  for (int i = static_cast<int>(lanes.size()) - 1; i > 0; --i) {
+    const LaneEdits other = edits(i);
+    const bool same = policy_part(lanes[static_cast<std::size_t>(i)]) == policy_part(lanes[static_cast<std::size_t>(selected)]) &&
+                      other.budgets == own.budgets;
+    if (same && !other.what_ifs.empty()) return i;
+  }
+  return -1;
+}
+
+void HandEdits::edit(WhatIf::Kind kind) {
+  if (const QString why = obstacle(); !why.isEmpty()) {
+    Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
+    return;
+  }
+  const viz::TokenRange range = *m_workspace.selection().tokens;
+  WhatIf what_if{.kind = kind, .step = m_workspace.step(), .heads = heads()};
+  const int last = std::min(range.last, m_workspace.stepRecord()->position);
+  for (int t = range.first; t <= last; ++t) what_if.positions.push_back(t);
+  if (what_if.positions.empty()) {
+    Q_EMIT said("Nothing was changed: the token has not been read at this step.");
+    return;
+  }
+  if (kind == WhatIf::Kind::restore && !m_workspace.snapshot().shadow) {
+    Q_EMIT said("Nothing was changed: restoring needs the uncompressed history, which is switched off.");
+    return;
+  }
+  if (kind == WhatIf::Kind::merge) {
+    m_merging = std::move(what_if);
+    Q_EMIT changed();
+    Q_EMIT said(QString("Merge %1: select the token whose slot takes it over (Esc: do not merge).").arg(tokenWords(m_workspace.snapshot(), m_merging->positions)));
+    return;
+  }
+  add(std::move(what_if));
+}
+
+void HandEdits::cancel() {
+  if (!m_merging) return;
+  m_merging.reset();
+  Q_EMIT changed();
+  Q_EMIT said("Nothing was merged.");
+}
+
+void HandEdits::selectionChanged() {
+  const viz::Selection& s = m_workspace.selection();
+  if (m_merging && s.tokens && s.tokens->first == s.tokens->last && !std::ranges::binary_search(m_merging->positions, s.tokens->first)) {
+    WhatIf what_if = std::move(*m_merging);
+    m_merging.reset();
+    what_if.into = s.tokens->first;
+    add(std::move(what_if));
+  }
+  Q_EMIT changed();
+}
+
+void HandEdits::snapshotChanged() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  for (int i = 0; !m_wanted.empty() && i < static_cast<int>(snapshot.lanes.size()); ++i) {
+    if (snapshot.lanes[static_cast<std::size_t>(i)].spec != m_wanted) continue;
+    m_wanted.clear();
+    viz::Selection selection = m_workspace.selection();
+    selection.lane = i;
+    m_workspace.setSelection(selection);
+  }
+  Q_EMIT changed();
+}
+
+void HandEdits::add(WhatIf what_if) {
+  RunRequest request = m_controller.request();
+  const int selected = m_workspace.selection().lane;
+  if (selected < 0 || selected >= static_cast<int>(request.lanes.size())) return;
+  LaneEdits now = edits(selected);
+  const bool is_fork = !now.what_ifs.empty();
+  const int n_steps = static_cast<int>(m_workspace.lane()->steps.size());
+  const int step = what_if.step;
+  QString words = QString("%1 %2 by hand in %3 after step %4").arg(tokenWords(m_workspace.snapshot(), what_if.positions), pastOf(what_if.kind), scopeWords()).arg(step);
+  now.what_ifs.push_back(std::move(what_if));
+  const std::string spec = with_edits(request.lanes[static_cast<std::size_t>(selected)], now);
+  const int lane = is_fork ? selected : static_cast<int>(request.lanes.size());
+  if (is_fork)
+    request.lanes[static_cast<std::size_t>(selected)] = spec;
+  else
+    request.lanes.push_back(spec);
+  words += is_fork ? QString(", in run %1.").arg(letter(lane)) : QString(", in run %1 beside run %2.").arg(letter(lane), letter(selected));
+  // The step's own output is not changed by what is done after it: the next one shows it.
+  if (step + 1 >= n_steps && request.follow != Follow::file) {
+    ++request.n_generate;
+    words += " One more token is generated, because the next step shows the effect.";
+  } else {
+    words += QString(" Its output changes from step %1 on.").arg(step + 1);
+  }
+  m_wanted = spec;
+  m_controller.replaceRequest(request);
+  Q_EMIT changed();
+  Q_EMIT said(words);
+}
+
+void HandEdits::change(int lane, const LaneEdits& edits) {
+  RunRequest request = m_controller.request();
+  if (lane < 1 || lane >= static_cast<int>(request.lanes.size())) return;
+  std::string& spec = request.lanes[static_cast<std::size_t>(lane)];
+  const std::string next = with_edits(spec, edits);
+  if (next == spec) return;
+  spec = next;
+  m_controller.replaceRequest(request);
+  Q_EMIT changed();
+}
+
+void HandEdits::setOn(int row, bool on) {
+  const int lane = fork();
+  LaneEdits now = edits(lane);
+  if (row < 0 || row >= static_cast<int>(now.what_ifs.size())) return;
+  now.what_ifs[static_cast<std::size_t>(row)].on = on;
+  change(lane, now);
+}
+
+void HandEdits::remove(int row) {
+  const int lane = fork();
+  LaneEdits now = edits(lane);
+  if (row < 0 || row >= static_cast<int>(now.what_ifs.size())) return;
+  if (now.what_ifs.size() == 1) return dropFork();
+  now.what_ifs.erase(now.what_ifs.begin() + row);
+  change(lane, now);
+}
+
+void HandEdits::dropFork() {
+  const int lane = fork();
+  if (lane < 1) return;
+  m_controller.removeLane(lane);
+  Q_EMIT changed();
+}
+
+void HandEdits::setBudget(int lane, int layer, int kvHead, std::optional<int> slots) {
+  LaneEdits now = edits(lane);
+  // What was set for this head alone goes; sets of heads stay below the new one.
+  const HeadChoice head{{layer}, {kvHead}};
+  std::erase_if(now.budgets, [&](const BudgetOverride& b) { return b.heads == head; });
+  if (slots) now.budgets.push_back({.heads = head, .slots = slots});
+  change(lane, now);
+}
+
+void HandEdits::resetBudgets(int lane) {
+  LaneEdits now = edits(lane);
+  now.budgets.clear();
+  change(lane, now);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes by hand: the What-if panel, its menu and keys.
+#include <QAction>
+#include <QActionGroup>
+#include <QDockWidget>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QPlainTextEdit>
+
+#include "app/window/main_window.h"
+#include "app/window/prompt_panel.h"
+#include "app/window/rows.h"
+#include "app/window/what_if_panel.h"
+
+namespace kvscope {
+
+void MainWindow::addWhatIfPanel() {
+  auto* content = new WhatIfPanel(m_workspace, m_hand);
+  Panel* panel = addPanel("what_if", "What-if", content);
+  connect(content, &WhatIfPanel::factsChanged, panel, [=] { panel->setFacts(content->facts()); });
+  panel->setFacts(content->facts());
+  connect(&m_hand, &HandEdits::said, this, [this](const QString& words) {
+    if (page() != Page::inspect || m_maximised) {  // the panel is not to be seen there
+      m_messages->show(words, words);
+      return;
+    }
+    for (QDockWidget* dock : m_docks) {
+      if (dock->objectName() != "dock_what_if") continue;
+      dock->setVisible(true);
+      dock->raise();
+    }
+  });
+}
+
+void MainWindow::buildHandMenu(QMenu* menu) {
+  m_hand_menu = menu->addMenu("Change by &hand");
+  struct Item {
+    const char* text;
+    WhatIf::Kind kind;
+  };
+  constexpr Item kItems[] = {{"&Pin the selected tokens\tP", WhatIf::Kind::pin},
+                             {"&Evict the selected tokens\tE", WhatIf::Kind::evict},
+                             {"&Merge the selected tokens into…\tM", WhatIf::Kind::merge},
+                             {"&Restore the selected tokens\tR", WhatIf::Kind::restore}};
+  std::vector<QAction*> needing;
+  for (const Item& item : kItems) needing.push_back(action(m_hand_menu, item.text, {}, [this, kind = item.kind] { m_hand.edit(kind); }));
+  m_hand_menu->addSeparator();
+  auto* scopes = new QActionGroup(this);
+  constexpr const char* kScopes[] = {"in the selected &head", "in all heads of its &layer", "in &all heads"};
+  for (int i = 0; i < 3; ++i) {
+    const auto scope = static_cast<HandEdits::Scope>(i);
+    QAction* a = action(m_hand_menu, kScopes[i], {}, [this, scope] { m_hand.setScope(scope); });
+    a->setCheckable(true);
+    scopes->addAction(a);
+    const auto refresh = [this, a, scope] { a->setChecked(m_hand.scope() == scope); };
+    connect(&m_hand, &HandEdits::changed, a, refresh);
+    refresh();
+  }
+  m_hand_menu->addSeparator();
+  QAction* head = action(m_hand_menu, "Give the head its &allocated budget again", {}, [this] {
+    const viz::Selection& s = m_workspace.selection();
+    if (s.layer && s.kv_head) m_hand.setBudget(s.lane, *s.layer, *s.kv_head, std::nullopt);
+  });
+  QAction* all = action(m_hand_menu, "Give all heads of the run their allocated budgets again", {}, [this] { m_hand.resetBudgets(m_workspace.selection().lane); });
+  const auto refresh = [this, needing, head, all] {
+    const bool can = m_hand.obstacle().isEmpty();
+    for (QAction* a : needing) a->setEnabled(can);
+    const viz::Selection& s = m_workspace.selection();
+    const LaneEdits edits = m_hand.edits(s.lane);
+    const HeadChoice chosen{{s.layer.value_or(-1)}, {s.kv_head.value_or(-1)}};
+    head->setEnabled(std::ranges::any_of(edits.budgets, [&](const BudgetOverride& b) { return b.heads == chosen; }));
+    all->setEnabled(!edits.budgets.empty());
+  };
+  connect(&m_hand, &HandEdits::changed, this, refresh);
+  refresh();
+
+  for (const char* id : {"atlas", "head_strip", "inspector"})
+    if (CanvasWidget* of = canvas(id)) connect(of, &CanvasWidget::contextMenuRequested, this, [this](const QPoint& at) { m_hand_menu->popup(at); });
+  if (auto* editor = m_prompt->findChild<QPlainTextEdit*>()) {
+    editor->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(editor, &QWidget::customContextMenuRequested, this, [this, editor](const QPoint& at) {
+      QMenu* standard = editor->createStandardContextMenu(at);
+      standard->setAttribute(Qt::WA_DeleteOnClose);
+      standard->addSeparator();
+      standard->addMenu(m_hand_menu);
+      standard->popup(editor->mapToGlobal(at));
+    });
+  }
+}
+
+bool MainWindow::editByKey(int key) {
+  if (key == Qt::Key_Escape && m_hand.choosingTarget()) {
+    m_hand.cancel();
+    return true;
+  }
+  switch (key) {
+    case Qt::Key_P: m_hand.edit(WhatIf::Kind::pin); return true;
+    case Qt::Key_E: m_hand.edit(WhatIf::Kind::evict); return true;
+    case Qt::Key_M: m_hand.edit(WhatIf::Kind::merge); return true;
+    case Qt::Key_R: m_hand.edit(WhatIf::Kind::restore); return true;
+    default: return false;
+  }
+}
+
+}  // namespace kvscope
