@@ -55,7 +55,7 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
       const int room = setup.mode == PromptMode::stream ? std::min(policy_->budget(l, h).value_or(-1), setup.n_prompt) + 1 : 0;
       layer.heads.push_back({.kv = backend.make_kv(room), .slots = {}});
     }
-    if (keeps_history() || policy_->needs().coming_queries > 0) layer.shadow.emplace(backend, config_.n_kv_heads);
+    if (keeps_history()) layer.shadow.emplace(backend, config_.n_kv_heads);
   }
 }
 
