@@ -112,6 +112,25 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
           number_in<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0"));
 }
 
+void add_heads(CLI::App& app, Arguments& a) {
+  app.add_option("--out-retrieval", a.out_retrieval,
+                 "write the retrieval scores [layers][heads]; as retrieval_heads.json in a model's folder they are its default")
+      ->type_name("FILE.json");
+  app.add_option("--out-duo", a.out_duo, "write the duo scores [layers][KV heads]; as duo_heads.json in a model's folder they are its default")
+      ->type_name("FILE.json");
+  app.add_option("--text", a.text, "file with the prose in which a number is hidden; default: a page of a novel")->type_name("FILE");
+  checked(app.add_option("--context", a.context, "tokens of prose at most, whole sentences; default 256"), "N", number_in(1, 1 << 24, "a whole number from 1"));
+  checked(app.add_option("--depths", a.depths, "where the number is hidden, 0 (start) to 1 (end); default 0,0.25,0.5,0.75,1"), "D,...",
+          number_in(0.0, 1.0, "0..1"))
+      ->delimiter(',')
+      ->expected(1, 1000);
+  checked(app.add_option("--samples", a.samples, "texts per depth; default 4"), "N", number_in(1, 100000, "1..100000"));
+  checked(app.add_option("--sinks", a.sinks, "duo: first tokens that do not count; default 4"), "N", number_in(0, 1 << 24, "a whole number from 0"));
+  checked(app.add_option("--recent", a.recent, "duo: newest tokens that do not count; default 64"), "N", number_in(0, 1 << 24, "a whole number from 0"));
+  checked(app.add_option("--seed", a.seed, "seed of names and numbers; default 0"), "S",
+          number_in<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0"));
+}
+
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* o : app.get_options()) names.push_back(o->get_name());
@@ -176,6 +195,11 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   checked(trace->add_option("--detail", w.detail, "summary, events, slots (default) or why: how much the trace holds"), "DETAIL",
           one_of({"summary", "events", "slots", "why"}));
 
+  CLI::App* heads = app.add_subcommand("heads", "measure which heads of a model look back, for policies that want to know it");
+  add_heads(*heads, a);
+  add_common(*heads, a, w);
+  heads->footer(heads_help());
+
   const auto known_commands = [&] { return fmt::format("{}", fmt::join(command_names(app), ", ")); };
   if (argc < 2) throw UsageError(fmt::format("expected a command ({}), got nothing; kvscope-cli --help explains", known_commands()));
   const std::string first = argv[1];
@@ -205,7 +229,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   }
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) throw UsageError(fmt::format("expected a command ({}), got options only", known_commands()));
-  a.command = chosen.front() == info ? Command::info : chosen.front() == run ? Command::run : Command::trace;
+  a.command = chosen.front() == info ? Command::info : chosen.front() == run ? Command::run : chosen.front() == trace ? Command::trace : Command::heads;
   resolve(a, w);
   return a;
 }

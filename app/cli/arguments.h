@@ -11,7 +11,7 @@
 
 namespace kvscope::cli {
 
-enum class Command { nothing, info, run, trace };
+enum class Command { nothing, info, run, trace, heads };
 
 /// What the command line says, checked as far as that is possible without files.
 struct Arguments {
@@ -38,6 +38,14 @@ struct Arguments {
   std::uint64_t seed = 0;
   Detail detail = Detail::slots;  // trace
   std::string out;                // trace; empty or "-": stdout
+
+  // heads; seed as above
+  std::string out_retrieval, out_duo;  // files to write; empty: none
+  std::string text;                    // file with prose; empty: the embedded one
+  int context = 256;                   // tokens of prose around the fact
+  std::vector<double> depths = {0, 0.25, 0.5, 0.75, 1};
+  int samples = 4;  // per depth
+  int sinks = 4, recent = 64;
 };
 
 /// Throws UsageError (what, where, expected, got).

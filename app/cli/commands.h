@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "app/cli/arguments.h"
@@ -11,6 +12,10 @@ namespace kvscope::cli {
 int info(const Arguments& arguments);
 int run(const Arguments& arguments);
 int trace(const Arguments& arguments);
+int heads(const Arguments& arguments);
+
+/// Says early that a result cannot be written there, before minutes of work. Throws UsageError naming the option.
+void check_target(const std::string& path, const char* option = "--out");
 
 /// Writes text to stdout and makes sure that it got there. Returns 0; throws Error (disk full, closed pipe).
 int print(std::string_view text);

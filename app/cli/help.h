@@ -9,5 +9,7 @@ namespace kvscope::cli {
 std::string main_help();
 /// Text under the options of `kvscope-cli run|trace --help`: how a lane is written, examples.
 std::string run_help(const std::string& command);
+/// Text under the options of `kvscope-cli heads --help`: what is measured, examples.
+std::string heads_help();
 
 }  // namespace kvscope::cli

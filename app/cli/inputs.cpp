@@ -42,6 +42,12 @@ std::string embedded_model() {
   return KVSCOPE_ASSETS_DIR "/models/kvmini";
 }
 
+std::string embedded_prose() {
+  const std::filesystem::path beside = std::filesystem::path(embedded_model()).parent_path().parent_path() / "prompts" / "prose.txt";
+  std::error_code error;
+  return std::filesystem::is_regular_file(beside, error) ? beside.string() : KVSCOPE_ASSETS_DIR "/prompts/prose.txt";
+}
+
 ModelFiles open_model_of(const Arguments& arguments) { return open_model(arguments.model.empty() ? embedded_model() : arguments.model); }
 
 std::vector<int> parse_ids(const std::string& text, int vocab_size) {

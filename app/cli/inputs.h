@@ -13,6 +13,9 @@ namespace kvscope::cli {
 /// Folder of the embedded model: beside the installed program (../share/kvscope/models/kvmini) or in the source tree.
 std::string embedded_model();
 
+/// File with a page of prose that the embedded model was not trained on.
+std::string embedded_prose();
+
 /// The model that --model names, opened. Throws Error.
 ModelFiles open_model_of(const Arguments& arguments);
 

@@ -32,6 +32,8 @@ int run(int argc, char** argv) {
       return cli::run(arguments);
     case cli::Command::trace:
       return cli::trace(arguments);
+    case cli::Command::heads:
+      return cli::heads(arguments);
   }
   KVSCOPE_ASSERT(false);
 }

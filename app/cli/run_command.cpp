@@ -94,18 +94,6 @@ std::string run_text(const Result& r, bool quiet) {
   return out + summary_table(s);
 }
 
-/// Says early that --out cannot be written, before minutes of work.
-void check_target(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (fs::is_directory(path, error)) throw UsageError(fmt::format("--out {}: expected a file, got a folder", path));
-  fs::path folder = fs::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  if (!fs::is_directory(folder, error))
-    throw UsageError(fmt::format("--out {}: the folder {} does not exist; make it first", path, folder.string()));
-  if (access(folder.c_str(), W_OK) != 0) throw UsageError(fmt::format("--out {}: the folder {} cannot be written", path, folder.string()));
-}
-
 }  // namespace
 
 int run(const Arguments& a) {
@@ -128,6 +116,17 @@ int trace(const Arguments& a) {
   }
   if (a.json) return print(run_json(result));
   return a.quiet ? 0 : print(summary_table(result.snapshot));
+}
+
+void check_target(const std::string& path, const char* option) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_directory(path, error)) throw UsageError(fmt::format("{} {}: expected a file, got a folder", option, path));
+  fs::path folder = fs::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  if (!fs::is_directory(folder, error))
+    throw UsageError(fmt::format("{} {}: the folder {} does not exist; make it first", option, path, folder.string()));
+  if (access(folder.c_str(), W_OK) != 0) throw UsageError(fmt::format("{} {}: the folder {} cannot be written", option, path, folder.string()));
 }
 
 int print(std::string_view text) {

@@ -19,14 +19,23 @@ using Json = nlohmann::json;
 
 constexpr std::uintmax_t kLargest = 16u << 20;
 
-std::string find_file(const std::string& key, const std::string& name, const std::string& folder) {
+/// Path of the file; "" where there is none.
+std::string find_file(const HeadFile& file) {
   std::error_code error;
-  if (!name.empty()) {
-    for (const fs::path& path : {fs::path(name), fs::path(folder) / name})
-      if (fs::is_regular_file(path, error)) return path.string();
-  }
-  if (name.empty()) throw UsageError(fmt::format("{}: expected the name of a JSON file, got none", key));
-  throw UsageError(fmt::format("{}: file {} is neither in the working directory nor in the model's folder", key, kvscope::quoted(name)));
+  if (!file.of_model && fs::is_regular_file(file.name, error)) return file.name;
+  const fs::path in_folder = fs::path(file.folder) / file.name;
+  return fs::is_regular_file(in_folder, error) ? in_folder.string() : std::string();
+}
+
+std::string need_file(const HeadFile& file) {
+  if (file.name.empty()) throw UsageError(fmt::format("{}: expected the name of a JSON file, got none", file.key));
+  std::string path = find_file(file);
+  if (!path.empty()) return path;
+  if (file.of_model)
+    throw UsageError(fmt::format("{}: expected {} in the model's folder {}, got none; kvscope-cli heads makes one, or name another file",
+                                 file.key, file.name, kvscope::quoted(file.folder)));
+  throw UsageError(
+      fmt::format("{}: file {} is neither in the working directory nor in the model's folder", file.key, kvscope::quoted(file.name)));
 }
 
 Json read_json(const std::string& key, const std::string& path) {
@@ -51,9 +60,11 @@ double number_of(const Json& value) {
 
 }  // namespace
 
-std::vector<double> read_head_file(const std::string& key, const std::string& name, const std::string& folder, int n_layers,
-                                   int n_columns) {
-  const std::string path = find_file(key, name, folder);
+bool has_file(const HeadFile& file) { return !find_file(file).empty(); }
+
+std::vector<double> read_head_file(const HeadFile& file, int n_layers, int n_columns) {
+  const std::string& key = file.key;
+  const std::string path = need_file(file);
   const Json data = read_json(key, path);
   const auto refuse = [&](const std::string& got) {
     throw UsageError(fmt::format("{}: {}: expected numbers [{} layers][{} heads], got {}", key, kvscope::quoted(path), n_layers, n_columns, got));

@@ -111,6 +111,10 @@ ResolvedLane resolve_lane(std::string_view text) {
     slots = slots || key == kSlots;
     ratio = ratio || key == kRatio;
   }
+  if (!slots && !ratio && !lane.parts.row->default_ratio.empty()) {
+    lane.params.set(kRatio, lane.parts.row->default_ratio);
+    ratio = true;
+  }
   if (lane.parts.row->has_budget && slots == ratio)
     throw UsageError(fmt::format("{}: expected exactly one of slots=N and ratio=r, got {}", where, slots ? "both" : "none"));
   if (ratio && lane.params.number(kRatio) <= 0)

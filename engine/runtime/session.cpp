@@ -7,8 +7,6 @@
 
 namespace kvscope {
 
-namespace {
-
 DType checked_precision(const SessionOptions& options) {
   if (options.device == "cuda") throw Error("device cuda: this build has no CUDA backend; use --device cpu");
   if (options.device != "cpu" && options.device != "auto") {
@@ -20,8 +18,6 @@ DType checked_precision(const SessionOptions& options) {
   }
   return options.precision;
 }
-
-}  // namespace
 
 Session::Impl::Impl(ModelFiles files, const SessionOptions& options)
     : backend(make_cpu_backend(checked_precision(options), files.config, {.n_threads = options.n_threads})),

@@ -16,6 +16,9 @@
 
 namespace kvscope {
 
+/// The precision to compute in. Throws Error or UsageError where this build has no such device or precision.
+DType checked_precision(const SessionOptions& options);
+
 /// State behind a Session. One request after the other; every request says the whole wanted state, run() keeps what is still right.
 struct Session::Impl {
   Impl(ModelFiles files, const SessionOptions& options);

@@ -139,6 +139,22 @@ TEST_F(HeadFiles, AMissingFileSaysWhereItWasLookedFor) {
       UsageError);
 }
 
+TEST_F(HeadFiles, TheModelsOwnFileIsLookedForInItsFolderOnly) {
+  const std::string name = write("[[3, 1]]");
+  const BudgetShape shape{.n_layers = 1, .n_kv_heads = 2, .slots = 8, .observed = 2, .n_prompt = 100};
+  const HeadFile own{.key = "scores", .name = name, .folder = testing::TempDir(), .of_model = true};
+  EXPECT_TRUE(has_file(own));
+  EXPECT_THAT(ImportanceAllocation(own, 1.5, 1).budgets(shape), ElementsAre(10, 6));
+  const HeadFile elsewhere{.key = "scores", .name = name, .folder = "/nowhere", .of_model = true};
+  EXPECT_FALSE(has_file(elsewhere));
+  try {
+    ImportanceAllocation(elsewhere, 1.5, 1).budgets(shape);
+    FAIL() << "found";
+  } catch (const UsageError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("scores: expected " + name + " in the model's folder '/nowhere', got none; kvscope-cli heads makes one"));
+  }
+}
+
 TEST_F(HeadFiles, TheLowestScoredHeadsStreamAndTheOthersKeepEverything) {
   const BudgetShape shape{.n_layers = 2, .n_kv_heads = 2, .slots = 20, .n_prompt = 10};
   const auto split = [&](const std::string& text, double sparsity) {

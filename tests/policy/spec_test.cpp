@@ -293,5 +293,19 @@ TEST(Spec, WhatCannotRunIsKnownButRefusedWithTheReason) {
   for (const PolicyInfo& info : policies()) EXPECT_EQ(info.unavailable, "") << info.name;
 }
 
+TEST(Spec, AModelsOwnScoresAreTheDefaultAndNoNeedToNameThem) {
+  const ModelConfig model = test::tiny_model(2, 2, 2);
+  const auto make = [&](const std::string& spec, const std::string& folder) {
+    return Policy::make({.spec = spec, .model = &model, .n_prompt = 40, .mode = PromptMode::prefill, .folder = folder});
+  };
+  const std::string& folder = test::head_file_folder();
+  const auto by_default = make("headkv:slots=10,window=2", folder), named = make("headkv:slots=10,window=2,scores=heads.json", folder);
+  for (int l = 0; l < 2; ++l)
+    for (int h = 0; h < 2; ++h) EXPECT_EQ(by_default->budget(l, h), named->budget(l, h));
+  EXPECT_THROW(make("headkv:slots=10", "/nowhere"), UsageError);
+  EXPECT_NO_THROW(make("duo", "/nowhere")) << "without a file the prompt's attention decides";
+  EXPECT_THROW(make("headkv", folder), UsageError) << "a budget is needed";
+}
+
 }  // namespace
 }  // namespace kvscope

@@ -152,16 +152,18 @@ struct TinyHead {
   }
 };
 
-/// A folder with heads.json: a number for every (layer, head) of a tiny model.
+/// A folder with a number for every (layer, head) of a tiny model: heads.json, and as a model's own retrieval_heads.json.
 inline const std::string& head_file_folder() {
   static const std::string folder = [] {
     std::string path = testing::TempDir() + "kvscope-tiny-lane-" + std::to_string(getpid());
     std::filesystem::create_directories(path);
-    std::ofstream file(path + "/heads.json");
-    const char* comma = "{";
-    for (int l = 0; l < 4; ++l)
-      for (int h = 0; h < 12; ++h, comma = ", ") file << comma << '"' << l << '-' << h << "\": [" << (h * 7 + l * 5) % 11 << ", 1.5]";
-    file << "}";
+    for (const char* name : {"/heads.json", "/retrieval_heads.json"}) {
+      std::ofstream file(path + name);
+      const char* comma = "{";
+      for (int l = 0; l < 4; ++l)
+        for (int h = 0; h < 12; ++h, comma = ", ") file << comma << '"' << l << '-' << h << "\": [" << (h * 7 + l * 5) % 11 << ", 1.5]";
+      file << "}";
+    }
     return path;
   }();
   return folder;

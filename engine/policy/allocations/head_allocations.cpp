@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "policy/head_file.h"
 #include "policy/params.h"
 #include "policy/rules.h"
 
@@ -75,7 +74,7 @@ void AdaptiveAllocation::revise(std::span<HeadDecision> heads) const {
 
 std::vector<std::optional<int>> ImportanceAllocation::budgets(const BudgetShape& shape) const {
   const int n_heads = shape.n_layers * shape.n_kv_heads, b = shape.slots - shape.observed;
-  const std::vector<double> file = read_head_file(scores_.key, scores_.name, scores_.folder, shape.n_layers, shape.n_kv_heads * group_);
+  const std::vector<double> file = read_head_file(scores_, shape.n_layers, shape.n_kv_heads * group_);
   std::vector<double> importance(at(n_heads), 0.0);
   for (std::size_t i = 0; i < file.size(); ++i) {
     if (file[i] < 0)
@@ -96,7 +95,7 @@ std::vector<std::optional<int>> ImportanceAllocation::budgets(const BudgetShape&
 
 std::vector<std::optional<int>> StreamingHeadsAllocation::budgets(const BudgetShape& shape) const {
   if (scores_.name.empty()) return UniformAllocation().budgets(shape);  // until the prompt was seen
-  return split(read_head_file(scores_.key, scores_.name, scores_.folder, shape.n_layers, shape.n_kv_heads));
+  return split(read_head_file(scores_, shape.n_layers, shape.n_kv_heads));
 }
 
 std::vector<std::optional<int>> StreamingHeadsAllocation::after_prompt(const BudgetShape&, std::span<const HeadView> heads) const {

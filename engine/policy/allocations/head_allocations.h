@@ -5,15 +5,9 @@
 #include <vector>
 
 #include "policy/allocation.h"
+#include "policy/head_file.h"
 
 namespace kvscope {
-
-/// A file that gives a number per (layer, head), and where it is looked for.
-struct HeadFile {
-  std::string key;  // of the lane, for messages
-  std::string name;
-  std::string folder;  // second place to look, after the working directory
-};
 
 /// Head budgets of one layer from the joint ranking: n_h = how many of the H * b best candidates of the layer lie in head h, share
 /// alpha * b + (1 - alpha) * n_h, sum H * b. Equal scores: lower pos, then lower head. scores, pos: per head; caps: most of each head.

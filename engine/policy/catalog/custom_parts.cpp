@@ -21,9 +21,6 @@ std::unique_ptr<Ranking> by_mean_or_steady_mean(const PartSetup& s) {
 }
 
 ParamInfo ema_alpha_key() { return number("ema_alpha", "0.9", 0, 0.999999, "weight of the past in the EMA of exp(logit)"); }
-ParamInfo file_of_scores() {
-  return file("scores", "", "importance of the query heads: JSON file [layers][heads], or {\"layer-head\": [numbers]}");
-}
 
 PartKey statistics() {
   return {
@@ -115,11 +112,11 @@ PartKey allocations() {
            {"head",
             "by the importance of each head, from a file",
             [](PolicyRow& r) { r.allocation = by_importance; },
-            {number("head_beta", "1.5", 1, 1e6, "1/beta of the budget is split by importance"), file_of_scores()}},
+            {number("head_beta", "1.5", 1, 1e6, "1/beta of the budget is split by importance"), retrieval_file()}},
            {"duo",
             "some heads keep everything, the others only the first and the newest slots",
             [](PolicyRow& r) { r.allocation = streaming_heads; },
-            {file("heads", "auto", "scores of the KV heads: JSON file [layers][KV heads], or auto: attention of the prompt (prefill)"),
+            {duo_file(),
              number("sparsity", "0.5", 0, 1, "share of the heads, lowest scores first, that keep only those slots")}}}};
 }
 

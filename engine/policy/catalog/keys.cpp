@@ -85,4 +85,15 @@ ParamInfo seed() {
   return {.key = "seed", .kind = Kind::count, .min = 0, .max = 2'147'483'647, .help = "seed of the lots (default: the run's)"};
 }
 
+ParamInfo retrieval_file() {
+  return file("scores", std::string(kOfModel),
+              "importance of the query heads: JSON file [layers][heads] or {\"layer-head\": [numbers]}; model: retrieval_heads.json in the "
+              "model's folder");
+}
+ParamInfo duo_file() {
+  return file("heads", std::string(kOfModel),
+              "scores of the KV heads: JSON file [layers][KV heads]; auto: attention of the prompt (prefill); model: duo_heads.json in the "
+              "model's folder, else auto");
+}
+
 }  // namespace kvscope

@@ -25,8 +25,13 @@ ParamInfo pool();
 ParamInfo spread_width();
 /// Of Gaussian weights.
 ParamInfo gauss_width();
+/// What a key that wants a file says by default: the file that `kvscope-cli heads` writes for a model, in the model's own folder.
+inline constexpr std::string_view kOfModel = "model";
 /// Name of a file.
 ParamInfo file(std::string key, std::string default_text, std::string help);
+/// The files that say which heads look back: scores of HeadKV, heads of DuoAttention.
+ParamInfo retrieval_file();
+ParamInfo duo_file();
 /// Seed of drawn numbers; without a default: the run's.
 ParamInfo seed();
 /// Key group of rows that count hits (POLICIES.md section 8).

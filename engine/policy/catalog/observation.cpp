@@ -79,7 +79,7 @@ std::vector<PolicyRow> observation_rows() {
                 .sees_question_in_prefill = true,
                 .params = observation_keys(
                     {number("beta", "1.5", 1, 1e6, "1/beta of the budget is split by importance"),
-                     file("scores", "", "importance of the query heads: JSON file [layers][heads], or {\"layer-head\": [numbers]}")})},
+                     retrieval_file()})},
        .ranking = by_pooled_window,
        .selection = top,
        .allocation = by_importance,

@@ -7,6 +7,8 @@
 #include "policy/allocations/layer_allocations.h"
 #include "policy/allocations/variance_allocation.h"
 #include "policy/area_selection.h"
+#include "policy/catalog/keys.h"
+#include "policy/head_file.h"
 #include "policy/mergers/gated_merge.h"
 #include "policy/mergers/keepkv_merge.h"
 #include "policy/mergers/neighbour_sets.h"
@@ -17,6 +19,14 @@
 
 namespace kvscope {
 namespace {
+
+/// The file that a key names; where it says kOfModel: the one of this name in the model's folder.
+HeadFile head_file(const std::string& key, const PartSetup& s, const std::string& of_model) {
+  HeadFile file{.key = key, .name = s.params.text(key), .folder = s.folder};
+  file.of_model = file.name == kOfModel;
+  if (file.of_model) file.name = of_model;
+  return file;
+}
 
 int window(const PartSetup& s) { return std::max(1, s.params.count("window", s.slots)); }
 double ema_alpha(const PartSetup& s) { return s.params.first_number({"ema_alpha", "alpha"}); }
@@ -76,13 +86,13 @@ std::unique_ptr<Allocation> adaptive(const PartSetup& s) {
   return std::make_unique<AdaptiveAllocation>(s.params.first_number({"ada_alpha", "base_alpha", "alpha"}), s.slots);
 }
 std::unique_ptr<Allocation> by_importance(const PartSetup& s) {
-  const HeadFile scores{.key = "scores", .name = s.params.text("scores"), .folder = s.folder};
+  const HeadFile scores = head_file("scores", s, "retrieval_heads.json");
   return std::make_unique<ImportanceAllocation>(scores, s.params.first_number({"head_beta", "beta"}), s.group, s.observes);
 }
 std::unique_ptr<Allocation> by_variance(const PartSetup&) { return std::make_unique<VarianceAllocation>(); }
 std::unique_ptr<Allocation> streaming_heads(const PartSetup& s) {
-  const std::string& name = s.params.text("heads");
-  const HeadFile scores{.key = "heads", .name = name == "auto" ? "" : name, .folder = s.folder};
+  HeadFile scores = head_file("heads", s, "duo_heads.json");
+  if (s.params.text("heads") == "auto" || (scores.of_model && !has_file(scores))) scores.name.clear();
   return std::make_unique<StreamingHeadsAllocation>(scores, s.params.number("sparsity"), s.params.count("sinks", s.slots),
                                                     s.params.count("recent", s.slots));
 }

@@ -85,13 +85,13 @@ std::vector<PolicyRow> position_rows() {
                 .ranking = "position, in the heads that attend least outside the first and the newest tokens",
                 .merging = std::string(kEvicted),
                 .params = {sinks("4"), recent("0.5"),
-                           file("heads", "auto",
-                                "scores of the KV heads: JSON file [layers][KV heads], or auto: attention of the prompt (prefill)"),
+                           duo_file(),
                            number("sparsity", "0.5", 0, 1, "share of the heads, lowest scores first, that keep only those tokens")}},
        .ranking = by_position,
        .selection = top,
        .allocation = streaming_heads,
-       .merger = evict});
+       .merger = evict,
+       .default_ratio = "0.5"});
   return rows;
 }
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures on the loaded model which heads look back, for the policies that want to know it in advance.
+#include <algorithm>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/commands.h"
+#include "app/cli/inputs.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/needle_texts.h"
+#include "app/cli/progress.h"
+#include "app/cli/table.h"
+#include "core/error.h"
+#include "io/files.h"
+#include "runtime/head_scores.h"
+
+namespace kvscope::cli {
+
+namespace {
+
+constexpr std::size_t kMaxTextBytes = std::size_t(64) << 20;
+
+/// Sentences from the start of the text that fit into so many tokens.
+std::vector<std::string> haystack(const Arguments& a, const ModelFiles& model) {
+  const std::string path = a.text.empty() ? embedded_prose() : a.text;
+  std::vector<std::string> out;
+  std::size_t tokens = 0;
+  for (std::string& sentence : sentences_of(read_text(path, kMaxTextBytes))) {
+    tokens += model.tokenizer->encode(sentence).size();
+    if (tokens > static_cast<std::size_t>(a.context)) break;
+    out.push_back(std::move(sentence));
+  }
+  if (out.empty()) throw UsageError(fmt::format("{}: expected sentences of prose that fit into {} tokens, got none", path, a.context));
+  return out;
+}
+
+std::vector<int> encode(const ModelFiles& model, const std::string& text) {
+  std::vector<int> ids;
+  if (model.config.bos_id >= 0) ids.push_back(model.config.bos_id);
+  const std::vector<int> rest = model.tokenizer->encode(text);
+  ids.insert(ids.end(), rest.begin(), rest.end());
+  return ids;
+}
+
+/// The probe of one text; without copies where the answer's tokens are not those of the fact.
+HeadProbe probe_of(const ModelFiles& model, const NeedleText& needle) {
+  HeadProbe probe{.ids = encode(model, needle.before + needle.answer), .copies = {}};
+  const auto begin = probe.ids.begin();
+  const int n = static_cast<int>(probe.ids.size());
+  const std::vector<int> without = encode(model, needle.before);
+  const int first = static_cast<int>(std::mismatch(begin, probe.ids.end(), without.begin(), without.end()).first - begin);
+  const auto found = std::search(begin, begin + first, begin + first, probe.ids.end());
+  if (first < 1 || first == n || found == begin + first) return probe;
+  for (int i = first; i < n; ++i) probe.copies.emplace_back(i - 1, static_cast<int>(found - begin) + i - first);
+  return probe;
+}
+
+std::vector<HeadProbe> probes_of(const Arguments& a, const ModelFiles& model) {
+  if (!model.has_tokenizer) throw UsageError(fmt::format("heads: {} has no tokenizer.model, so text cannot become tokens", model.folder));
+  const std::vector<std::string> sentences = haystack(a, model);
+  std::vector<HeadProbe> out;
+  for (int sample = 0; sample < a.samples; ++sample) {
+    for (const double depth : a.depths) {
+      HeadProbe probe = probe_of(model, hide_number(sentences, depth, a.seed + out.size()));
+      if (!probe.copies.empty()) out.push_back(std::move(probe));
+    }
+  }
+  if (out.empty()) throw Error(fmt::format("heads: {}'s tokenizer writes an answer in other tokens than the fact; nothing can be measured", model.config.name));
+  return out;
+}
+
+using Rows = std::vector<std::vector<double>>;
+
+Rows rows_of(const std::vector<double>& values, int columns) {
+  Rows rows;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i % static_cast<std::size_t>(columns) == 0) rows.emplace_back();
+    rows.back().push_back(std::stod(fmt::format("{:.6g}", values[i])));  // more digits are the machine's, not the model's
+  }
+  return rows;
+}
+
+/// A row a line.
+std::string file_text(const Rows& rows) {
+  std::vector<std::string> lines;
+  for (const std::vector<double>& row : rows) lines.push_back(" " + nlohmann::json(row).dump());
+  return fmt::format("[\n{}\n]\n", fmt::join(lines, ",\n"));
+}
+
+std::string table_text(const std::string& title, const char* head, const Rows& rows) {
+  std::vector<std::vector<std::string>> cells = {{"layer"}};
+  for (std::size_t h = 0; h < rows.front().size(); ++h) cells.front().push_back(fmt::format("{} {}", head, h));
+  for (std::size_t l = 0; l < rows.size(); ++l) {
+    cells.push_back({std::to_string(l)});
+    for (const double x : rows[l]) cells.back().push_back(fmt::format("{:.3f}", x));
+  }
+  return title + "\n" + aligned(cells, 2);
+}
+
+}  // namespace
+
+int heads(const Arguments& a) {
+  if (!a.out_retrieval.empty()) check_target(a.out_retrieval, "--out-retrieval");
+  if (!a.out_duo.empty()) check_target(a.out_duo, "--out-duo");
+  const Interrupt interrupt;
+  ModelFiles model = open_model_of(a);
+  const ModelConfig config = model.config;
+  const std::vector<HeadProbe> probes = probes_of(a, model);
+  interrupt.token().check();
+  HeadScores scores;
+  {
+    Progress progress(a.quiet);
+    scores = score_heads(std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device}, probes,
+                         {.sinks = a.sinks, .recent = a.recent}, interrupt.token(),
+                         [&](double fraction) { progress.show("texts with a hidden number", fraction); });
+  }
+  const Rows retrieval = rows_of(scores.retrieval, scores.n_heads), duo = rows_of(scores.outside, scores.n_kv_heads);
+  interrupt.token().check();
+  {
+    const Interrupt::Critical writing;
+    if (!a.out_retrieval.empty()) write_atomically(a.out_retrieval, file_text(retrieval));
+    if (!a.out_duo.empty()) write_atomically(a.out_duo, file_text(duo));
+  }
+  if (a.json) {
+    const nlohmann::ordered_json document{{"schema", "kvscope.heads/1"}, {"model", config.name},  {"texts", probes.size()},
+                                          {"sinks", a.sinks},            {"recent", a.recent},    {"retrieval", retrieval},
+                                          {"duo", duo}};
+    return print(document.dump() + "\n");
+  }
+  if (a.quiet) return 0;
+  return print(table_text(fmt::format("retrieval: attention on the token to be copied, mean over {} texts", probes.size()), "head", retrieval) +
+               table_text(fmt::format("duo: attention outside the first {} and the newest {} tokens", a.sinks, a.recent), "KV head", duo));
+}
+
+}  // namespace kvscope::cli
