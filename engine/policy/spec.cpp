@@ -15,7 +15,7 @@ constexpr std::string_view kSlots = "slots", kRatio = "ratio", kBase = "base";
 
 /// The budget keys, which every row with a budget takes.
 const ParamInfo& budget_param(std::string_view key) {
-  static const ParamInfo slots{.key = std::string(kSlots), .kind = ParamInfo::Kind::count, .min = 1, .max = 1e8, .help = "budget in slots"};
+  static const ParamInfo slots{.key = std::string(kSlots), .kind = ParamInfo::Kind::count, .min = 0, .max = 1e8, .help = "budget in slots"};
   static const ParamInfo ratio{
       .key = std::string(kRatio), .kind = ParamInfo::Kind::number, .min = 0, .max = 1000, .help = "budget, share of the prompt"};
   return key == kSlots ? slots : ratio;
@@ -117,8 +117,6 @@ ResolvedLane resolve_lane(std::string_view text) {
   }
   if (lane.parts.row->has_budget && slots == ratio)
     throw UsageError(fmt::format("{}: expected exactly one of slots=N and ratio=r, got {}", where, slots ? "both" : "none"));
-  if (ratio && lane.params.number(kRatio) <= 0)
-    throw UsageError(fmt::format("{}: ratio: expected a number above 0, got {}", where, quoted(lane.params.text(kRatio))));
   return lane;
 }
 

@@ -23,7 +23,7 @@ MODELS = [(1, 1, 1), (1, 1, 8), (2, 2, 4), (3, 3, 2)]
 # (name, prompt tokens, tokens after it)
 TEXTS = [("one token", [7], [3, 9, 7, 1]), ("two tokens", [7, 7], [7, 7, 7]), ("one token repeated", [5] * 17, [5] * 6),
          ("two tokens in turn", [4, 11] * 9, [4, 11, 4, 4]), ("all different", list(range(20)), [20, 21, 22])]
-BUDGETS = ["slots=1", "slots=2", "slots=6", "slots=100", "ratio=0.01", "ratio=1.0"]
+BUDGETS = ["slots=0", "ratio=0", "slots=1", "slots=2", "slots=6", "slots=100", "ratio=0.01", "ratio=1.0"]
 OPTIONS = {
     "local": ["", "sinks=9"], "random": ["", "sinks=0.5,recent=0.5"], "knorm": ["", "sinks=3,recent=0.3"],
     "streaming": ["", "sinks=0", "sinks=0.5,positions=original"], "lm_infinite": ["", "sinks=0", "sinks=2", "sinks=0.5"],

@@ -48,6 +48,8 @@ TEST(Policy, TheBudgetIsARoundedShareOfThePromptAndRaisedToItsMinimum) {
   EXPECT_EQ(make("h2o:ratio=0.2", 512)->budget(1, 1), 102);
   EXPECT_EQ(make("h2o:ratio=0.5", 5)->budget(0, 0), 3) << "2.5 rounds up";
   EXPECT_EQ(make("h2o:ratio=0.01,recent=4,sinks=2")->budget(0, 0), 7) << "sinks + recent + 1";
+  EXPECT_EQ(make("h2o:ratio=0,recent=4,sinks=2")->budget(0, 0), 7) << "nothing is raised to the least";
+  EXPECT_EQ(make("h2o:slots=0,recent=4,sinks=2")->budget(0, 0), 7);
   EXPECT_EQ(make("streaming:slots=1")->budget(0, 0), 5);
   EXPECT_EQ(make("snapkv:slots=1")->budget(0, 0), 2);
   EXPECT_EQ(make("snapkv:slots=6,sinks=5")->budget(0, 0), 9) << "window 3, sinks 5 and one more";
