@@ -85,7 +85,7 @@ Rows rows_of(const std::vector<double>& values, int columns) {
 /// A row a line.
 std::string file_text(const Rows& rows) {
   std::vector<std::string> lines;
-  for (const std::vector<double>& row : rows) lines.push_back(" " + nlohmann::json(row).dump());
+  for (const std::vector<double>& row : rows) lines.push_back(fmt::format(" {}", nlohmann::json(row).dump()));
   return fmt::format("[\n{}\n]\n", fmt::join(lines, ",\n"));
 }
 

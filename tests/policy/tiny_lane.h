@@ -267,7 +267,7 @@ class TinyLane {
     for (int h = 0; h < model_.n_kv_heads; ++h) {
       keys.emplace_back(head(layer, h).k);
       coming.emplace_back(coming_queries(head(layer, h), policy->needs().coming_queries, static_cast<unsigned>(at_step)));
-      views.push_back({&head(layer, h).slots, &keys.back(), layer, h, &coming.back()});
+      views.push_back({.slots = &head(layer, h).slots, .keys = &keys.back(), .layer = layer, .kv_head = h, .hindsight = &coming.back()});
     }
     return (other ? other : policy.get())->plan(views, at_step, after_prompt);
   }
