@@ -13,7 +13,10 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-constexpr double kSame = 1e-12;  // sums whose relative difference is not above this count as equal: it is rounding
+// sums that differ by no more than this part of themselves and of all outputs count as equal: it is rounding
+constexpr double kSame = 1e-12;
+// a smaller share of the softmax beside a slot is not taken as a difference, which rounds, but summed anew
+constexpr double kFewLeft = 1e-3;
 
 /// The outputs of all queries over the slots that are left, and what they become when one more goes. Everything is projected by W_O, where
 /// the distance is taken; a pair is one query with one query head.
@@ -48,6 +51,9 @@ class Outputs {
   void remove(int e) {
     for (Pair& p : pairs_) remove(p, e);
   }
+
+  /// Sum of ||o_full||_1 over the pairs: what the sums of distances are rounded against.
+  double scale() const { return scale_; }
 
  private:
   struct Pair {
@@ -84,6 +90,7 @@ class Outputs {
     p.out.resize(d_);
     compute_out(p);
     follow_signs(p);
+    for (std::size_t j = 0; j < d_; ++j) scale_ += std::abs(p.full[j]);
     pairs_.push_back(std::move(p));
   }
 
@@ -100,10 +107,10 @@ class Outputs {
     }
   }
 
-  /// t = a_e / (1 - a_e); infinite where nothing else is left to see.
+  /// t = a_e / (1 - a_e); infinite where next to nothing else is left to see.
   static double leverage(const Pair& p, int e) {
     const double rest = p.mass - p.weight[at(e)];
-    return p.weight[at(e)] == 0 ? 0.0 : rest > p.mass * 1e-12 ? p.weight[at(e)] / rest : std::numeric_limits<double>::infinity();
+    return p.weight[at(e)] == 0 ? 0.0 : rest > p.mass * kFewLeft ? p.weight[at(e)] / rest : std::numeric_limits<double>::infinity();
   }
 
   double distance_after(Pair& p, int e) const {
@@ -113,7 +120,10 @@ class Outputs {
     if (t == 0) {
       distance = p.residual;
     } else if (std::isinf(t)) {
-      for (std::size_t j = 0; j < d_; ++j) distance += std::abs(p.full[j]);
+      Pair rest{.values = p.values, .weight = p.weight, .out = p.out};
+      rest.weight[at(e)] = 0;
+      compute_out(rest);
+      for (std::size_t j = 0; j < d_; ++j) distance += std::abs(rest.out[j] - p.full[j]);
     } else {
       for (std::size_t j = 0; j < d_; ++j) {
         const double away = p.out[j] - v[j];
@@ -177,6 +187,7 @@ class Outputs {
   int n_;
   std::size_t d_;
   std::vector<Pair> pairs_;
+  double scale_ = 0;
 };
 
 }  // namespace
@@ -202,14 +213,15 @@ void HindsightSelection::select(HeadDecision& head, int) const {
       std::vector<double> sums;
       double best = kInfinity;
       for (const int i : free) {
-        const double limit = best + 1e-9 * (1 + best);  // bounds are computed in another order than sums
+        const double limit = best + 1e-9 * (outputs.scale() + best);  // bounds are computed in another order than sums
         if (bounds[at(i)] > limit) break;
         sums.push_back(outputs.after(i, bounds[at(i)], limit));
         best = std::min(best, sums.back());
       }
+      const double same = best + kSame * (outputs.scale() + best);
       std::size_t place = 0;
       for (std::size_t i = 0; i < sums.size(); ++i)
-        if (sums[i] <= best * (1 + kSame) && (sums[place] > best * (1 + kSame) || free[i] > free[place])) place = i;
+        if (sums[i] <= same && (sums[place] > same || free[i] > free[place])) place = i;
       const int slot = free[place];
       head.score[at(slot)] = -sums[place];
       head.gone.push_back(slot);

@@ -33,7 +33,7 @@ def keep(lane, l, h, head, prot, n_remove, horizon):
             k, v = lane.full_k[l][h][:position + 1], lane.full_v[l][h][:position + 1]
             if np.isfinite(z).any():
                 pairs.append((z, head.v @ m.wo_rows(l, g), softmax(k @ q / np.sqrt(m.d)) @ v @ m.wo_rows(l, g)))
-    left = np.ones(len(head), bool)
+    left, scale = np.ones(len(head), bool), sum(np.abs(full).sum() for _, _, full in pairs)
     free = [i for i in range(len(head)) if not prot[i]]
 
     def without(i):
@@ -46,7 +46,7 @@ def keep(lane, l, h, head, prot, n_remove, horizon):
     alone[free] = [-without(i) for i in free]
     for _ in range(min(n_remove, len(free))):
         sums = [without(i) for i in free]
-        e = max(i for i, s in zip(free, sums) if s <= min(sums) * (1 + 1e-12))       # equal but for rounding: the higher pos goes
+        e = max(i for i, s in zip(free, sums) if s <= min(sums) + 1e-12 * (min(sums) + scale))       # equal but for rounding: the higher pos goes
         at_removal[e] = -sums[free.index(e)]
         left[e] = False
         free.remove(e)

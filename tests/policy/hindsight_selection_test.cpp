@@ -143,6 +143,9 @@ TEST(HindsightSelection, ASlotThatAllLookAtStaysThoughItIsOld) {
   HindsightSelection(16).select(d, 0);
   EXPECT_EQ(d.keep, (std::vector<int>{2}));
   for (const int e : d.gone) EXPECT_LT(-d.score[at(e)], 1e-9) << "nobody looked at it";
+  EXPECT_EQ(d.gone, (std::vector<int>{9, 8, 7, 6, 5, 4, 3, 1, 0})) << "what differs by rounding only is equal: the youngest go";
+  const double alone = distance(view, n, {0, 1, 3, 4, 5, 6, 7, 8, 9});
+  EXPECT_NEAR(-d.plan.score[2], alone, 1e-12 * alone) << "without it the others are looked at, however little that was";
 }
 
 TEST(HindsightSelection, LooksAtNothingWhileThereIsRoom) {
