@@ -149,6 +149,8 @@ class Backend {
   /// sum over the output dimension of |x[g] W_O^(g)|, per query head: x [M, n_heads, head_dim], wo [dim, n_heads * head_dim] -> host [M, n_heads].
   /// The norm behind CriticalKV's perturbation (paper, section 3) and local_l1_wo.
   virtual void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) = 0;
+  /// x W_O^(g) of one query head g: x rows of head_dim, `stride` elements apart, wo [dim, n_heads * head_dim] -> host [rows, dim].
+  virtual void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) = 0;
 };
 
 struct CpuOptions {

@@ -62,6 +62,7 @@ class CompositePolicy final : public Policy {
     merger_ = row.merger(parts);
     needs_.group = group_reduce(lane_.params.text("group"));
     ranking_->require(needs_);
+    selection_->require(needs_);
     merger_->require(needs_);
     allocation_->require(needs_);
 

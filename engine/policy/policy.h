@@ -30,12 +30,29 @@ class KeyGeometry {
   virtual std::vector<double> value_norms() const = 0;
 };
 
+/// The coming queries of the full cache against one (layer, KV head), which only a reference with hindsight may ask for
+/// (StatNeeds::coming_queries). Implemented by the runtime.
+class Hindsight {
+ public:
+  struct View {
+    int n_queries = 0;
+    int group = 1;                // query heads per KV head
+    int dim = 0;                  // width of the residual stream
+    std::vector<double> logits;   // [n_queries, group, n] over the slots, bias inside; -inf for slots that are younger than the query
+    std::vector<double> outputs;  // [n_queries, group, dim] o_full W_O^(g): the query over the lane's own full history
+    std::vector<double> values;   // [group, n, dim] v_i W_O^(g)
+  };
+  virtual ~Hindsight() = default;
+  virtual View look() const = 0;
+};
+
 /// What a policy sees of one (layer, KV head) when it decides. Nothing else.
 struct HeadView {
   const SlotState* slots = nullptr;
   const KeyGeometry* keys = nullptr;
   int layer = 0;
   int kv_head = 0;
+  const Hindsight* hindsight = nullptr;  // where the policy needs coming queries
 };
 
 /// How keys meet positions (POLICIES.md section 3).

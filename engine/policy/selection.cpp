@@ -31,6 +31,8 @@ class GoesBefore {
   const std::vector<double>& tie_;
 };
 
+}  // namespace
+
 std::vector<int> unprotected(const HeadDecision& head) {
   std::vector<int> free;
   free.reserve(head.is_protected.size());
@@ -39,7 +41,6 @@ std::vector<int> unprotected(const HeadDecision& head) {
   return free;
 }
 
-/// keep = all slots that are not in gone.
 void keep_the_rest(HeadDecision& head) {
   const int n = head.slots().size();
   if (head.gone.size() <= 1) {
@@ -56,8 +57,6 @@ void keep_the_rest(HeadDecision& head) {
   for (int i = 0; i < n; ++i)
     if (!goes[at(i)]) head.keep.push_back(i);
 }
-
-}  // namespace
 
 std::vector<char> protected_mask(const SlotState& slots, const Protection& protection) {
   const int n = slots.size();

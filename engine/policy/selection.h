@@ -15,12 +15,18 @@ struct Protection {
   int recent = 0;
 };
 std::vector<char> protected_mask(const SlotState& slots, const Protection& protection);
+/// Slots that may be selected, ascending.
+std::vector<int> unprotected(const HeadDecision& head);
+/// keep = all slots that are not in gone.
+void keep_the_rest(HeadDecision& head);
 
 /// The part that decides which slots of a head stay, from their scores: fills keep and gone of a decision that is due.
 class Selection {
  public:
   virtual ~Selection() = default;
   virtual void select(HeadDecision& head, int step) const = 0;
+  /// Adds what it reads besides the scores.
+  virtual void require(StatNeeds&) const {}
   /// True: is asked in every step, also where nothing is due (slots change their area before the budget is full).
   virtual bool works_below_budget() const { return false; }
 };

@@ -33,6 +33,7 @@ struct StatNeeds {
   bool ema = false;          // log-domain EMA of exp(z + extra); after a prefill built from the last z_rows rows
   double ema_alpha = 0.9;
   bool z_now = false;        // this step's z + extra
+  int coming_queries = 0;    // queries of the full cache at so many coming positions, beside the lane's own full history
 
   bool reads_a() const { return sum || sum_sq || decayed || hits > 0 || rows > 0; }  // observe_step needs a
   bool reads_z() const { return z_rows > 0; }                 // observe_step needs z

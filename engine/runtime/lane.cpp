@@ -54,7 +54,7 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
       const int room = setup.mode == PromptMode::stream ? std::min(policy_->budget(l, h).value_or(-1), setup.n_prompt) + 1 : 0;
       layer.heads.push_back({.kv = backend.make_kv(room), .slots = {}});
     }
-    if (setup.record.shadow && policy_->compresses()) layer.shadow.emplace(backend, config_.n_kv_heads);
+    if ((setup.record.shadow && policy_->compresses()) || policy_->needs().coming_queries > 0) layer.shadow.emplace(backend, config_.n_kv_heads);
   }
 }
 
@@ -125,6 +125,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   void* q = at(rows.q, bytes(config_.q_dim()) * row);
   void* out = at(rows.out, bytes(config_.q_dim()) * row);
   Layer& layer = layers_[rows.layer];
+  if (writes_tape_) tape_->put(rows.layer, position, q);
   if (layer.shadow) layer.shadow->append(k, v, head_bytes);
   if (layer.shadow) reserve(o_full_, config_.q_dim());
   if (wants_value_norms()) append_value_l1(backend_, model_.layers[rows.layer].wo, v, 1, config_, layer.value_l1);
@@ -155,7 +156,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
                     .probabilities = reserve(job.p, static_cast<std::size_t>(group) * n),
                     .logits = needs_z ? reserve(job.z, static_cast<std::size_t>(group) * n) : nullptr,
                     .rotate_by_index = head.unrotated});
-    if (layer.shadow && head.ever_removed && (setup_.record.measures.local || setup_.record.captures)) {
+    if (compares() && head.ever_removed) {
       job.shadow = layer.shadow->segments(h);
       jobs.push_back({.slots = job.shadow,
                       .q = at(q, group_bytes * h),
@@ -198,7 +199,7 @@ void Lane::record_attention(int layer, int h) {
   HeadJob& job = jobs_[h];
   if (setup_.record.captures) record.attended = head.slots.pos;
   if (setup_.record.captures) record.attention = mean_over_group(job.host_p, config_.group());
-  if (layers_[layer].shadow && job.removed_before && (setup_.record.measures.local || setup_.record.captures)) {
+  if (compares() && job.removed_before) {
     job.host_p_full.resize(static_cast<std::size_t>(config_.group()) * (record_->position + 1));
     backend_.to_double(job.host_p_full, job.p_full.data());
     if (setup_.record.captures) record.reference_attention = mean_over_group(job.host_p_full, config_.group());
@@ -214,10 +215,11 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     const Stopwatch watch(compress_ms);
     std::vector<CacheGeometry> geometry;
     std::vector<HeadView> views;
+    const std::vector<std::unique_ptr<Hindsight>> coming = hindsight(layer);
     geometry.reserve(heads.size());
     for (int h = 0; h < config_.n_kv_heads; ++h) {
       geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim);
-      views.push_back({.slots = &heads[h].slots, .keys = &geometry.back(), .layer = layer, .kv_head = h});
+      views.push_back({.slots = &heads[h].slots, .keys = &geometry.back(), .layer = layer, .kv_head = h, .hindsight = coming.empty() ? nullptr : coming[h].get()});
     }
     plans = policy_->plan(views, record_->step, after_prompt);
   }
@@ -312,6 +314,7 @@ std::unique_ptr<Lane> Lane::checkpoint() const {
   copy->logits = logits;
   copy->log_p = log_p;
   copy->compress_ms = compress_ms;
+  copy->set_tape(tape_, writes_tape_);
   return copy;
 }
 

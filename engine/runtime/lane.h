@@ -11,6 +11,7 @@
 #include "policy/policy.h"
 #include "runtime/forward.h"
 #include "runtime/prompt_run.h"
+#include "runtime/query_tape.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
@@ -47,6 +48,11 @@ class Lane {
   StepRecord& record() { return *record_; }
   /// The open record, finished: no step is open afterwards.
   StepPtr take_record() { return std::move(record_); }
+  /// tape: where coming queries are read from, for lanes whose policy needs them. writes: this is the full-cache lane that fills it. Null: none.
+  void set_tape(QueryTape* tape, bool writes) {
+    tape_ = tape;
+    writes_tape_ = tape && writes;
+  }
   /// After an edit that leaves every decision as it was: the prompt has another length now.
   void set_prompt_length(int n_prompt) { setup_.n_prompt = n_prompt; }
 
@@ -93,6 +99,11 @@ class Lane {
     bool removed_before = false;
   };
 
+  class HeadHindsight;
+
+  /// The uncompressed history is there to be measured against, not only because the policy needs it.
+  bool compares() const { return setup_.record.shadow && policy_->compresses() && (setup_.record.measures.local || setup_.record.captures); }
+  std::vector<std::unique_ptr<Hindsight>> hindsight(int layer) const;
   void observe(int layer, int head);           // statistics
   void record_attention(int layer, int head);
   void measure(int layer_idx, std::span<const double> o);
@@ -117,6 +128,8 @@ class Lane {
   std::unique_ptr<Policy> policy_;
   std::vector<Layer> layers_;
   std::shared_ptr<StepRecord> record_;
+  QueryTape* tape_ = nullptr;
+  bool writes_tape_ = false;
   std::vector<HeadJob> jobs_;           // [n_kv_heads]
   std::vector<double> key_norms_;       // [n_kv_heads] of the layer in work; empty: nobody asks
   Buffer o_full_, key_, after_q_, after_o_, after_sinks_;

@@ -44,7 +44,7 @@ void Lane::measure(int layer_idx, std::span<const double> o) {
     any_removed |= jobs_[h].removed_before;
     if (!jobs_[h].removed_before) set_unharmed(record);
   }
-  if (!any_removed || !layer.shadow) return;  // without a shadow the figures stay "not available"
+  if (!any_removed || !compares()) return;  // without a shadow the figures stay "not available"
 
   std::vector<double> difference(config_.q_dim(), 0.0), full(config_.q_dim());
   backend_.to_double(full, o_full_.data());

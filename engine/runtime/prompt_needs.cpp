@@ -12,6 +12,7 @@ void PromptNeeds::add(const StatNeeds& needs) {
   c.rows = std::max(c.rows, needs.rows);
   c.hits = std::max(c.hits, needs.hits);
   key_norm |= needs.key_norm;
+  queries = std::max(queries, needs.coming_queries);
   if (needs.outside && std::ranges::find(outside, *needs.outside) == outside.end()) outside.push_back(*needs.outside);
   if (needs.decayed) {
     const auto place = std::ranges::lower_bound(c.lambdas, needs.lambda);
@@ -36,7 +37,7 @@ bool PromptNeeds::covers(const PromptNeeds& other) const {
     const Columns &a = columns[i], &b = other.columns[i];
     if (a.rows < b.rows || a.hits < b.hits) return false;
   }
-  return z_rows >= other.z_rows && covers_sums(other);
+  return z_rows >= other.z_rows && queries >= other.queries && covers_sums(other);
 }
 
 }  // namespace kvscope

@@ -131,6 +131,7 @@ class PromptRun::Site final : public AttentionSite {
       keep_rows(layer, p, p_rows, n);
       if (last_chunk) keep_last(layer, rows, p, p_rows, n);
     }
+    keep_queries(layer, rows);
     if (z_rows > 0) {
       const std::span<double> z(run_.host_.data(), z_rows * row);
       b.to_double(z, run_.z_.data());
@@ -182,6 +183,15 @@ class PromptRun::Site final : public AttentionSite {
     }
   }
 
+  void keep_queries(Layer& layer, const LayerRows& rows) {
+    const int from = n_total_ - std::min(run_.needs_.queries, n_total_);
+    const std::size_t bytes = size_of(run_.backend_.dtype()) * run_.config_.q_dim();
+    for (int r = std::max(0, from - first_); r < rows.rows; ++r) {
+      run_.backend_.copy(static_cast<std::byte*>(layer.queries.data()) + bytes * (first_ + r - from), static_cast<const std::byte*>(rows.q) + bytes * r,
+                         bytes);
+    }
+  }
+
   // p [n_heads, p_rows, n]
   void keep_last(Layer& layer, const LayerRows& rows, std::span<const double> p, int p_rows, int n) {
     const ModelConfig& c = run_.config_;
@@ -212,7 +222,7 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
     // the last rows and the last query are not kept at chunk boundaries: go back far enough to see them all again
     int rows = 1;
     for (const auto& columns : needs.columns) rows = std::max(rows, columns.last_rows());
-    rows = std::max(rows, needs.z_rows);
+    rows = std::max({rows, needs.z_rows, needs.queries});
     restart = std::max(0, std::min(common, n_total - rows)) / kChunk * kChunk;
   }
   if (restart == 0) {  // sums gathered anew: drop what nobody asks for any more
@@ -223,6 +233,7 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
       needs_.columns[i].hits = needs.columns[i].hits;
     }
     needs_.z_rows = needs.z_rows;
+    needs_.queries = needs.queries;
   }
   tokens_.assign(tokens.begin(), tokens.end());
   restart_at(restart, n_total);
@@ -268,6 +279,8 @@ void PromptRun::restart_at(int n, int n_total) {
       columns.rows.assign(config_.n_kv_heads, std::vector<double>(static_cast<std::size_t>(std::min(want.rows, n_total)) * n_total, 0.0));
     }
     layer.outside.assign(needs_.outside.size(), std::vector<double>(config_.n_kv_heads, 0.0));
+    const int n_queries = std::min(needs_.queries, n_total);
+    layer.queries = n_queries > 0 ? backend_.allocate(size_of(backend_.dtype()) * config_.q_dim() * n_queries) : Buffer();
     for (Head& head : layer.heads) {
       head.key_norm.resize(std::min(head.key_norm.size(), static_cast<std::size_t>(needs_.key_norm ? n : 0)));
       head.z.assign(static_cast<std::size_t>(std::min(needs_.z_rows, n_total)) * config_.group() * n_total, -std::numeric_limits<double>::infinity());
@@ -316,6 +329,12 @@ void PromptRun::load_sums(const std::vector<double>& saved, int n_saved, int n_t
     }
   }
   KVSCOPE_ASSERT(from == saved.data() + saved.size());
+}
+
+const void* PromptRun::query(int layer, int position) const {
+  const int from = size() - std::min(needs_.queries, size());
+  KVSCOPE_ASSERT(position >= from && position < size());
+  return static_cast<const std::byte*>(layers_[layer].queries.data()) + size_of(backend_.dtype()) * config_.q_dim() * (position - from);
 }
 
 PromptStats PromptRun::stats(int layer, int kv_head, const StatNeeds& needs) const {

@@ -28,6 +28,7 @@ struct PromptNeeds {
   };
   std::array<Columns, 3> columns;  // by GroupReduce
   int z_rows = 0;                  // last rows of z, per query head
+  int queries = 0;                 // last queries
   bool key_norm = false;
   bool value_norms = false;  // after W_O, per query head
   std::vector<StatNeeds::Outside> outside;
@@ -56,6 +57,8 @@ class PromptRun {
 
   /// Statistics of one head for a policy. Valid until the next update().
   PromptStats stats(int layer, int kv_head, const StatNeeds& needs) const;
+  /// Rotated query at one of the last needs().queries positions: backend memory [n_heads, head_dim].
+  const void* query(int layer, int position) const;
   /// Last query of the prompt, rotated: backend memory [n_heads, head_dim]; its output; its attention [n_heads, n] in host doubles.
   void* last_query(int layer) { return layers_[layer].last_q.data(); }
   const void* last_output(int layer) const { return layers_[layer].last_o.data(); }
@@ -81,6 +84,7 @@ class PromptRun {
     std::vector<std::vector<double>> outside; // as needs.outside lists them: [n_kv_heads], sums over queries and group
     std::vector<Head> heads;
     Buffer last_q, last_o;
+    Buffer queries;                           // [min(needs.queries, n), n_heads, head_dim], the last of the prompt
     std::vector<double> last_attention;  // [n_heads, n]
     std::vector<double> value_norms;     // [n, n_heads]
   };

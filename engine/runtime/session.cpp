@@ -28,6 +28,7 @@ Session::Impl::Impl(ModelFiles files, const SessionOptions& options)
       model(load_model(std::move(files), *backend)),
       forward(*backend, model),
       prompt(*backend, model),
+      tape(*backend, model.config()),
       vocabulary(make_vocabulary(*model.files.tokenizer)) {}
 
 Session::Session(ModelFiles model, const SessionOptions& options) : impl_(std::make_unique<Impl>(std::move(model), options)) {}

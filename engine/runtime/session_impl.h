@@ -10,6 +10,7 @@
 #include "runtime/forward.h"
 #include "runtime/lane.h"
 #include "runtime/prompt_run.h"
+#include "runtime/query_tape.h"
 #include "runtime/session.h"
 #include "runtime/snapshot_builder.h"
 
@@ -28,13 +29,18 @@ struct Session::Impl {
   /// The lanes' specifications with the full cache first, all checked. Throws UsageError.
   std::vector<std::string> lane_specs(const RunRequest& request, int n_prompt) const;
   /// Throws away what the new request makes wrong, takes over what stays right, restores checkpoints after an edit. Sets `lanes` (null: to be made).
-  void reuse(const RunRequest& request, const std::vector<int>& ids, const std::vector<std::string>& specs);
+  void reuse(const RunRequest& request, const std::vector<int>& ids, const std::vector<std::string>& specs, int n_decode);
   /// Steps after the last prompt token that the request asks for, cut to the model's positions.
   int n_decode_steps(const RunRequest& request, int n_prompt);
 
   // ---- doing it (session_steps.cpp)
-  void run_prompt(const CancelToken& cancel);
+  void run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel);
+  void load_prompt(std::span<Lane* const> fresh, double ms);
   void step_until(int n_steps, const RunRequest& request, const CancelToken& cancel);
+  /// Runs lane 0 so far ahead of step s that every lane knows the coming queries that it asks for.
+  void run_ahead(int s, int n_steps, const RunRequest& request, const CancelToken& cancel);
+  /// Step s of these lanes, which have done s steps.
+  void run_lanes(std::span<Lane* const> active, int s, const RunRequest& request, const CancelToken& cancel);
   /// Ends the newest step of lanes: distributions, agreement with the reference. Lane 0 is among them or has ended the same step before.
   void close_steps(std::span<Lane* const> done, double ms);
   void close_step(Lane& lane, double ms);
@@ -51,6 +57,7 @@ struct Session::Impl {
   Model model;
   Forward forward;
   PromptRun prompt;                                        // prefill mode
+  QueryTape tape;                                          // queries of lane 0, as far as some lane needs them
   std::shared_ptr<const std::vector<TokenInfo>> vocabulary;
 
   std::vector<int> ids;                                    // prompt of the state below
@@ -68,6 +75,7 @@ struct Session::Impl {
   /// Per layer, the newest step of a lane against the reference's. Lane 0 has ended that step before.
   std::vector<double> hidden_error(const Lane& lane, int step) const;
   void cut_reference(std::size_t n_steps);
+  int horizon = 0;                                         // so many steps lane 0 runs ahead of the others
   std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> checkpoints;  // stream mode: by number of steps
 
   std::string notice;

@@ -81,7 +81,7 @@ int Session::Impl::n_decode_steps(const RunRequest& request, int n_prompt) {
   return n;
 }
 
-void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new_ids, const std::vector<std::string>& specs) {
+void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new_ids, const std::vector<std::string>& specs, int n_decode) {
   const int n_prompt = static_cast<int>(new_ids.size());
   const bool same_prompt = new_ids == ids && request.mode == mode;
   const bool stream = request.mode == PromptMode::stream;
@@ -94,6 +94,16 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
       keep_steps = std::max(0, common_prefix(ids, new_ids) - 1);  // the step of the last common token is followed by another one now
     }
   }
+  const int first_position = stream ? 0 : n_prompt - 1;
+  const int n_tokens = n_prompt + n_decode;
+  // of a lane that looks ahead: those whose coming queries are as many, and the same
+  const auto steps_to_keep = [&](const Policy& policy) {
+    const int ahead = policy.needs().coming_queries;
+    if (ahead == 0) return keep_steps;
+    int n = keep_steps < 1 << 30 ? keep_steps - ahead : keep_steps;
+    if (n_tokens != tape.n_tokens()) n = std::min(n, std::min(n_tokens, tape.n_tokens()) - ahead - first_position);
+    return std::max(0, n);
+  };
 
   std::vector<std::unique_ptr<Lane>> kept;
   std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> kept_checkpoints;
@@ -111,8 +121,9 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
           break;
         }
       }
-      for (auto it = saved.begin(); it != saved.end();) it = it->first > keep_steps ? saved.erase(it) : std::next(it);
-      if (old->broken || static_cast<int>(old->steps.size()) > keep_steps) {
+      const int keep = steps_to_keep(old->policy());
+      for (auto it = saved.begin(); it != saved.end();) it = it->first > keep ? saved.erase(it) : std::next(it);
+      if (old->broken || static_cast<int>(old->steps.size()) > keep) {
         lane = saved.empty() ? nullptr : std::prev(saved.end())->second->checkpoint();
         if (lane && !same_prompt) lane->set_prompt_length(n_prompt);
         old.reset();
@@ -125,6 +136,12 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
     }
     kept.push_back(std::move(lane));
   }
+  horizon = 0;
+  for (const std::string& spec : specs) horizon = std::max(horizon, make_policy(spec, request, n_prompt)->needs().coming_queries);
+  const int n_done = kept[0] ? static_cast<int>(kept[0]->steps.size()) : 0;
+  if (horizon > 0 && !tape.knows(stream ? 0 : n_prompt, first_position + n_done - 1)) kept[0].reset();  // nobody wrote its queries down
+  tape.forget_from(horizon > 0 && kept[0] ? first_position + n_done : 0);
+  tape.set_text(n_prompt, n_tokens);
   // every lane is measured against lane 0: without its distributions nothing can stay
   if (kept[0] && kept[0]->steps.size() < reference_log_p.size()) {
     cut_reference(kept[0]->steps.size());
@@ -145,6 +162,7 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
         *backend, model,
         Lane::Setup{.spec = specs[i], .mode = mode, .n_prompt = n_prompt, .seed = request.seed, .record = record_options(request)});
   }
+  for (auto& lane : lanes) lane->set_tape(horizon > 0 ? &tape : nullptr, /*writes=*/lane == lanes.front());
 }
 
 }  // namespace kvscope

@@ -51,13 +51,13 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   const std::vector<std::string> specs = lane_specs(request, n_prompt);
   const int n_decode = n_decode_steps(request, n_prompt);
   cancel.check();
-  reuse(request, new_ids, specs);
+  reuse(request, new_ids, specs, n_decode);
   const bool prefill = request.mode == PromptMode::prefill;
   const int n_steps = (prefill ? 1 : n_prompt) + n_decode;
   // a token costs about a sixteenth in the prompt's batch of what it costs as a step
   prompt_share = prefill ? n_prompt / (n_prompt + 16.0 * n_decode) : 0;
   if (prefill) {
-    run_prompt(cancel);
+    run_prompt(n_steps, request, cancel);
     publish_partial(request, n_steps, /*now=*/true);
   }
   try {
@@ -69,60 +69,85 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   return snapshot(request, n_steps);
 }
 
-void Session::Impl::run_prompt(const CancelToken& cancel) {
+void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel) {
   PromptNeeds needs;
   for (const auto& lane : lanes) {
     needs.add(lane->policy().needs());
     needs.value_norms |= lane->wants_value_norms();
   }
   int layers_done = 0;
-  const int n_layers = model.config().n_layers;
+  const int n_layers = model.config().n_layers, n_prompt = static_cast<int>(ids.size());
   const auto start = Clock::now();
   prompt.update(ids, needs, forward, cancel, [&](int layer) {
     ++layers_done;
     report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers),
            prompt_share * layers_done / (n_layers * (ids.size() / History::kPage + 1.0)));
   });
+  for (int l = 0; l < n_layers && horizon > 0; ++l) {
+    for (int p = std::max(0, n_prompt - horizon); p < n_prompt; ++p) tape.put(l, p, prompt.query(l, p));
+  }
   std::vector<Lane*> fresh;
   for (auto& lane : lanes) {
     if (lane->steps.empty()) fresh.push_back(lane.get());
   }
   cancel.check();
+  if (horizon > 0 && !fresh.empty() && fresh.front() == lanes.front().get()) {
+    load_prompt({fresh.data(), 1}, ms_since(start));
+    fresh.erase(fresh.begin());
+  }
+  run_ahead(0, n_steps, request, cancel);
+  load_prompt(fresh, ms_since(start));
+}
+
+void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms) {
   backend->for_each(static_cast<int>(fresh.size()), [&](int i) {
     fresh[i]->begin_step(static_cast<int>(ids.size()) - 1);
     fresh[i]->load_prompt(prompt);
   });
-  close_steps(fresh, ms_since(start));
+  close_steps(fresh, ms);
 }
 
 void Session::Impl::step_until(int n_steps, const RunRequest& request, const CancelToken& cancel) {
-  const int first_position = request.mode == PromptMode::prefill ? static_cast<int>(ids.size()) - 1 : 0;
   int from = n_steps;
   for (const auto& lane : lanes) from = std::min(from, static_cast<int>(lane->steps.size()));
   for (int s = from; s < n_steps; ++s) {
+    run_ahead(s, n_steps, request, cancel);
     std::vector<Lane*> active;
-    std::vector<int> tokens;
     for (const auto& lane : lanes) {
-      if (static_cast<int>(lane->steps.size()) != s) continue;
-      const int token = s == 0 ? ids[0] : token_at(request, *lane, s - 1);
-      if (s > 0) set_next(*lane, s - 1, token);
-      active.push_back(lane.get());
-      tokens.push_back(token);
+      if (static_cast<int>(lane->steps.size()) == s) active.push_back(lane.get());
     }
     if (active.empty()) continue;
-    cancel.check();
-    const auto start = Clock::now();
-    run_step(*backend, forward, active, tokens, first_position + s, cancel);
-    const double ms = ms_since(start);
-    decode_ms += ms;
-    decode_rows += static_cast<int>(active.size());
-    close_steps(active, ms);
-    for (Lane* lane : active) {
-      const int done = static_cast<int>(lane->steps.size());
-      if (mode == PromptMode::stream && (done % kCheckpointEvery == 0 || done == static_cast<int>(ids.size()) - 1)) save_checkpoint(*lane);
-    }
+    run_lanes(active, s, request, cancel);
     report(fmt::format("step {} of {}", s + 1, n_steps), prompt_share + (1 - prompt_share) * (s + 1) / n_steps);
     publish_partial(request, n_steps, /*now=*/false);
+  }
+}
+
+void Session::Impl::run_ahead(int s, int n_steps, const RunRequest& request, const CancelToken& cancel) {
+  if (horizon == 0) return;
+  Lane* const full = lanes.front().get();
+  while (static_cast<int>(full->steps.size()) < std::min(n_steps, s + 1 + horizon))
+    run_lanes({&full, 1}, static_cast<int>(full->steps.size()), request, cancel);
+}
+
+void Session::Impl::run_lanes(std::span<Lane* const> active, int s, const RunRequest& request, const CancelToken& cancel) {
+  std::vector<int> tokens;
+  for (Lane* lane : active) {
+    const int token = s == 0 ? ids[0] : token_at(request, *lane, s - 1);
+    if (s > 0) set_next(*lane, s - 1, token);
+    tokens.push_back(token);
+  }
+  cancel.check();
+  const int first_position = mode == PromptMode::prefill ? static_cast<int>(ids.size()) - 1 : 0;
+  const auto start = Clock::now();
+  run_step(*backend, forward, active, tokens, first_position + s, cancel);
+  const double ms = ms_since(start);
+  decode_ms += ms;
+  decode_rows += static_cast<int>(active.size());
+  close_steps(active, ms);
+  for (Lane* lane : active) {
+    const int done = static_cast<int>(lane->steps.size());
+    if (mode == PromptMode::stream && (done % kCheckpointEvery == 0 || done == static_cast<int>(ids.size()) - 1)) save_checkpoint(*lane);
   }
 }
 

@@ -152,6 +152,32 @@ TEST_P(Rows, WoL1IsTheL1NormOfEachHeadsOutputAfterItsPartOfWo) {
   }
 }
 
+TEST_P(Rows, RowsOfOneHeadTimesItsPartOfWo) {
+  const int d = 8, dim = 130, rows = 11;
+  const ModelConfig config = config_of(3, 3, d);
+  const Numbers x = random_numbers(size(rows, 3, d), 21);
+  const RandomWeight w = random_weight(DType::f32, size(dim, 3, d), 22);
+  for (const int threads : {1, 3}) {
+    const auto b = backend(config, threads);
+    Device dx(*b, x);
+    const Weight wo = b->weight(DType::f32, dim, 3 * d, w.bytes.data());
+    for (int g = 0; g < 3; ++g) {
+      Numbers expected, out(size(rows, dim)), one(size(dim));
+      for (int r = 0; r < rows; ++r) {
+        for (int o = 0; o < dim; ++o) {
+          double dot = 0;
+          for (int i = 0; i < d; ++i) dot += x[size(r * 3 + g, d) + size(i)] * w.values[size(o * 3 + g, d) + size(i)];
+          expected.push_back(dot);
+        }
+      }
+      b->wo_rows(dx.at(size(g, d)), 3 * d, wo, g, rows, out);
+      EXPECT_LT(distance(out, expected), tolerance(b->dtype())) << "head " << g;
+      b->wo_rows(dx.at(size(5 * 3 + g, d)), 3 * d, wo, g, 1, one);
+      EXPECT_EQ(one, Numbers(out.begin() + 5 * dim, out.begin() + 6 * dim)) << "a row alone";
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpu, Rows, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
 
 TEST(RopeFrequencies, AreThetaToTheMinusTwoIOverD) {

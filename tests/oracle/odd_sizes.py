@@ -35,6 +35,7 @@ OPTIONS = {
     "headkv": ["scores=headkv.json", "scores=headkv.json,beta=1,window=1", "scores=headkv.json,window=2,kernel=1,refresh=1"],
     "duo": ["heads=duo.json", "", "heads=duo.json,sparsity=0,sinks=0", "heads=duo.json,sparsity=1.0,recent=0,sinks=1", "sparsity=0.3,sinks=0.5"],
     "criticalkv": ["", "base=adakv,window=1,kernel=1,refresh=1", "base=headkv,scores=headkv.json,alpha=0", "alpha=1,eps=0,window=2,sinks=1"],
+    "best": ["", "sinks=0,horizon=1", "sinks=1,recent=2,horizon=100"],
     "cam": ["", "base=h2o,recent=0,m=1"], "d2o": ["", "sinks=0,recent=0,beta=1", "sinks=1,form=code"],
     "kvmerger": ["", "recent=0,heavy=0", "recent=1,heavy=1,refresh=1"], "weightedkv": ["", "recent=0,sinks=0"],
     "zeromerge": ["", "sinks=0,recent=0,residual=1", "sinks=1,recent=1,residual=5"],

@@ -76,6 +76,16 @@ inline std::vector<double> softmax(std::vector<double> x) {
   return x;
 }
 
+/// Coming queries of a head, given as logits over all its tokens; values are projected by nothing.
+class RowHindsight final : public Hindsight {
+ public:
+  RowHindsight(Hindsight::View view) : view_(std::move(view)) {}
+  View look() const override { return view_; }
+
+ private:
+  Hindsight::View view_;
+};
+
 /// One (layer, KV head): slots with their keys and values.
 struct TinyHead {
   SlotState slots;
@@ -229,13 +239,33 @@ class TinyLane {
 
   std::vector<Plan> plan_layer(int layer, int at_step, bool after_prompt, Policy* other = nullptr) {
     std::vector<RowGeometry> keys;
+    std::vector<RowHindsight> coming;
     std::vector<HeadView> views;
     keys.reserve(N(model_.n_kv_heads));
+    coming.reserve(N(model_.n_kv_heads));
     for (int h = 0; h < model_.n_kv_heads; ++h) {
       keys.emplace_back(head(layer, h).k);
-      views.push_back({&head(layer, h).slots, &keys.back(), layer, h});
+      coming.emplace_back(coming_queries(head(layer, h), policy->needs().coming_queries, static_cast<unsigned>(at_step)));
+      views.push_back({&head(layer, h).slots, &keys.back(), layer, h, &coming.back()});
     }
     return (other ? other : policy.get())->plan(views, at_step, after_prompt);
+  }
+
+  /// Random queries over the head; what the full cache would answer is taken from the head as it is.
+  Hindsight::View coming_queries(const TinyHead& head, int n_queries, unsigned seed) const {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    Hindsight::View view{.n_queries = n_queries, .group = model_.group(), .dim = model_.head_dim, .logits = {}, .outputs = {}, .values = {}};
+    for (int x = 0; x < n_queries * model_.group(); ++x) {
+      std::vector<double> q;
+      for (int d = 0; d < model_.head_dim; ++d) q.push_back(2 * normal(random));
+      const std::vector<double> z = head.logits(q), o = head.output(q, policy->bias());
+      view.logits.insert(view.logits.end(), z.begin(), z.end());
+      view.outputs.insert(view.outputs.end(), o.begin(), o.end());
+    }
+    for (int g = 0; g < model_.group(); ++g)
+      for (const auto& v : head.v) view.values.insert(view.values.end(), v.begin(), v.end());
+    return view;
   }
 
   TinyHead& head(int layer, int kv_head) { return heads[N(layer * model_.n_kv_heads + kv_head)]; }

@@ -209,6 +209,33 @@ void CpuBackend<T>::wo_l1(const void* x, const Weight& wo, int rows, std::span<d
   });
 }
 
+template <class T>
+void CpuBackend<T>::wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) {
+  KVSCOPE_ASSERT(wo.in == config_.q_dim() && out.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(wo.out));
+  constexpr int kRows = kDirectRows, kCols = 64;
+  pool_.parallel_for(up(rows, kRows), grain_for(static_cast<double>(kRows) * wo.out * config_.head_dim, 1), [&](int begin, int end) {
+    for (int r = begin * kRows; r < std::min(rows, end * kRows); r += kRows) {
+      Dots<T> d;
+      T y[kRows * kCols];
+      d.ldx = stride;
+      d.ldw = wo.in;
+      d.rows = std::min(kRows, rows - r);
+      d.x = static_cast<const T*>(x) + static_cast<long>(r) * stride;
+      d.w_type = wo.dtype;
+      d.k = config_.head_dim;
+      d.y = y;
+      d.ldy = kCols;
+      for (int c = 0; c < wo.out; c += kCols) {
+        const long at = static_cast<long>(c) * d.ldw + static_cast<long>(head) * config_.head_dim;
+        d.w = static_cast<const char*>(wo.data) + static_cast<std::size_t>(at) * size_of(wo.dtype);
+        d.cols = std::min(kCols, wo.out - c);
+        kernels_.dots(d);
+        for (int m = 0; m < d.rows; ++m) std::copy_n(y + m * kCols, d.cols, out.data() + static_cast<std::ptrdiff_t>(r + m) * wo.out + c);
+      }
+    }
+  });
+}
+
 template class CpuBackend<float>;
 template class CpuBackend<double>;
 

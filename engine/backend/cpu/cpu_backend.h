@@ -53,6 +53,7 @@ class CpuBackend final : public Backend {
   void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) override;
   void keys(const HeadKv& kv, std::span<double> out) override;
   void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) override;
+  void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) override;
 
  private:
   void attend_one(const AttentionJob& job, Scratch& scratch);

@@ -10,6 +10,7 @@ namespace kvscope {
 // The table of named policies, by family; catalog.cpp puts the families one after the other. Unlisted rows are bases of other rows.
 
 std::vector<PolicyRow> position_rows();     // full cache, and what looks at positions only
+std::vector<PolicyRow> hindsight_rows();    // references that look at what comes next
 std::vector<PolicyRow> score_rows();        // one score per token, in every step
 std::vector<PolicyRow> observation_rows();  // scores of the last queries, once after the prompt
 std::vector<PolicyRow> merging_rows();      // what is removed goes into other slots
