@@ -124,6 +124,9 @@ MainWindow::~MainWindow() {
   // Canvases hold OpenGL objects and views: they go before the renderer and the views do.
   m_playback.play(false);
   leaveSession();
+  // What canvases give up when they are hidden is no change of the session, whose journal is gone by then.
+  for (CanvasWidget* canvas : m_canvases) canvas->disconnect(&m_controller);
+  m_controller.disconnect(this);
   m_journal.reset();
   delete m_help;
   delete takeCentralWidget();
