@@ -205,7 +205,7 @@ TEST_F(RangeViewsTest, TheHeadGridShowsMeansOfTheRangeAndSaysSo) {
 }
 
 TEST_F(RangeViewsTest, TheComparisonNamesTheRange) {
-  Compare view;
+  Compare view(std::make_shared<TokenWindow>());
   canvas.frame.selection.steps = StepRange{4, 9};
   const Table table = view.table(canvas.frame);
   EXPECT_NE(std::find(table.columns.begin(), table.columns.end(), "mean KL (steps 4–9)"), table.columns.end());
