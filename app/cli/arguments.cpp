@@ -116,7 +116,7 @@ void add_heads(CLI::App& app, Arguments& a) {
   app.add_option("--out-retrieval", a.out_retrieval,
                  "write the retrieval scores [layers][heads]; as retrieval_heads.json in a model's folder they are its default")
       ->type_name("FILE.json");
-  app.add_option("--out-duo", a.out_duo, "write the duo scores [layers][KV heads]; as duo_heads.json in a model's folder they are its default")
+  app.add_option("--out-distant", a.out_distant, "write the attention outside sinks and recent [layers][KV heads]; as distant_heads.json in a model's folder they are its default")
       ->type_name("FILE.json");
   app.add_option("--text", a.text, "file with the prose in which a number is hidden; default: a page of a novel")->type_name("FILE");
   checked(app.add_option("--context", a.context, "tokens of prose at most, whole sentences; default 256"), "N", number_in(1, 1 << 24, "a whole number from 1"));
@@ -125,8 +125,8 @@ void add_heads(CLI::App& app, Arguments& a) {
       ->delimiter(',')
       ->expected(1, 1000);
   checked(app.add_option("--samples", a.samples, "texts per depth; default 4"), "N", number_in(1, 100000, "1..100000"));
-  checked(app.add_option("--sinks", a.sinks, "duo: first tokens that do not count; default 4"), "N", number_in(0, 1 << 24, "a whole number from 0"));
-  checked(app.add_option("--recent", a.recent, "duo: newest tokens that do not count; default 64"), "N", number_in(0, 1 << 24, "a whole number from 0"));
+  checked(app.add_option("--sinks", a.sinks, "distant: first tokens that do not count; default 4"), "N", number_in(0, 1 << 24, "a whole number from 0"));
+  checked(app.add_option("--recent", a.recent, "distant: newest tokens that do not count; default 64"), "N", number_in(0, 1 << 24, "a whole number from 0"));
   checked(app.add_option("--seed", a.seed, "seed of names and numbers; default 0"), "S",
           number_in<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0"));
 }

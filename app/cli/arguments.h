@@ -40,7 +40,7 @@ struct Arguments {
   std::string out;                // trace; empty or "-": stdout
 
   // heads; seed as above
-  std::string out_retrieval, out_duo;  // files to write; empty: none
+  std::string out_retrieval, out_distant;  // files to write; empty: none
   std::string text;                    // file with prose; empty: the embedded one
   int context = 256;                   // tokens of prose around the fact
   std::vector<double> depths = {0, 0.25, 0.5, 0.75, 1};

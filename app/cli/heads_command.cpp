@@ -103,7 +103,7 @@ std::string table_text(const std::string& title, const char* head, const Rows& r
 
 int heads(const Arguments& a) {
   if (!a.out_retrieval.empty()) check_target(a.out_retrieval, "--out-retrieval");
-  if (!a.out_duo.empty()) check_target(a.out_duo, "--out-duo");
+  if (!a.out_distant.empty()) check_target(a.out_distant, "--out-distant");
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
   const ModelConfig config = model.config;
@@ -116,22 +116,22 @@ int heads(const Arguments& a) {
                          {.sinks = a.sinks, .recent = a.recent}, interrupt.token(),
                          [&](double fraction) { progress.show("texts with a hidden number", fraction); });
   }
-  const Rows retrieval = rows_of(scores.retrieval, scores.n_heads), duo = rows_of(scores.outside, scores.n_kv_heads);
+  const Rows retrieval = rows_of(scores.retrieval, scores.n_heads), distant = rows_of(scores.outside, scores.n_kv_heads);
   interrupt.token().check();
   {
     const Interrupt::Critical writing;
     if (!a.out_retrieval.empty()) write_atomically(a.out_retrieval, file_text(retrieval));
-    if (!a.out_duo.empty()) write_atomically(a.out_duo, file_text(duo));
+    if (!a.out_distant.empty()) write_atomically(a.out_distant, file_text(distant));
   }
   if (a.json) {
     const nlohmann::ordered_json document{{"schema", "kvscope.heads/1"}, {"model", config.name},  {"texts", probes.size()},
                                           {"sinks", a.sinks},            {"recent", a.recent},    {"retrieval", retrieval},
-                                          {"duo", duo}};
+                                          {"distant", distant}};
     return print(document.dump() + "\n");
   }
   if (a.quiet) return 0;
   return print(table_text(fmt::format("retrieval: attention on the token to be copied, mean over {} texts", probes.size()), "head", retrieval) +
-               table_text(fmt::format("duo: attention outside the first {} and the newest {} tokens", a.sinks, a.recent), "KV head", duo));
+               table_text(fmt::format("distant: attention outside the first {} and the newest {} tokens", a.sinks, a.recent), "KV head", distant));
 }
 
 }  // namespace kvscope::cli

@@ -216,7 +216,7 @@ void MainWindow::arrangeDocks() {
   m_inspect->splitDockWidget(timeline, table, Qt::Vertical);
   m_inspect->splitDockWidget(grid, effect, Qt::Vertical);
   m_inspect->splitDockWidget(table, bookmarks, Qt::Horizontal);
-  m_inspect->tabifyDockWidget(timeline, what_if);
+  m_inspect->splitDockWidget(timeline, what_if, Qt::Horizontal);
   for (QDockWidget* d : m_docks) d->setVisible(d != table && d != what_if && d != bookmarks);
   // 392 / 828 / 348 and the heights of the design at 1600 x 1000, in proportion elsewhere.
   m_inspect->resizeDocks({prompt, atlas, grid}, {392, 828, 348}, Qt::Horizontal);

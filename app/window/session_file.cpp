@@ -209,7 +209,7 @@ QByteArray sessionJson(const SavedSession& session) {
       {"temperature", r.temperature},
       {"seed", QString::number(r.seed)},  // a JSON number would lose digits
       {"shadow", r.shadow},
-      {"measures", QJsonObject{{"local", r.measures.local}, {"theta", r.measures.theta}, {"hidden", r.measures.hidden}, {"prediction", r.measures.prediction}}},
+      {"measures", QJsonObject{{"local_error", r.measures.local}, {"theta", r.measures.theta}, {"hidden", r.measures.hidden}, {"prediction", r.measures.prediction}}},
       {"selection", selectionJson(session.selection)},
       {"page", session.page},
       {"bookmarks", bookmarks},
@@ -253,7 +253,7 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     r.shadow = f.boolean("shadow", true);
     if (f.has("measures")) {
       Fields measures(f.get("measures"), "session.measures");
-      r.measures.local = measures.boolean("local", r.measures.local);
+      r.measures.local = measures.boolean("local_error", r.measures.local);
       r.measures.theta = measures.boolean("theta", r.measures.theta);
       r.measures.hidden = measures.boolean("hidden", r.measures.hidden);
       r.measures.prediction = measures.boolean("prediction", r.measures.prediction);

@@ -26,8 +26,8 @@ ENGINE = {  # folder of engine/ -> folders of engine/ it may include besides its
     "trace": ["runtime", "snapshot", "policy", "arch", "tokenizer", "io", "core"],
 }
 VIZ = ["snapshot", "core"]
-# Panels and canvases of the window: data to show, names of policies, files. No runtime.
-WINDOW = ["snapshot", "core", "io", "policy/catalog.h"]
+# Panels and canvases of the window: data to show, names of policies, edits in a lane's text, files. No runtime.
+WINDOW = ["snapshot", "core", "io", "policy/catalog.h", "policy/lane_edits.h"]
 # The only files of the window that may touch the runtime: the controller and the start of the program, which makes its first request.
 CONTROLLERS = re.compile(r"app/window/(session_controller[a-z_]*|options|main)\.(h|cpp)$")
 
@@ -42,7 +42,7 @@ LIBRARIES = [
 ]
 
 # Names that are also plain words count only as a text literal; "full" is the reference lane, which the trace format names.
-PLAIN_WORDS = {"local", "streaming", "random", "best", "less"}
+PLAIN_WORDS = {"local", "streaming", "random", "best", "less", "custom"}
 EXEMPT = {"full"}
 TRACE_KEYS = re.compile(r'"kvmerger_theta"')  # a key of the trace format, whichever policy writes it
 

@@ -16,7 +16,7 @@ FEW = ["--samples", "1", "--depths", "0.3,0.8", "--context", "120"]
 
 class Heads(CliTest):
     def test_writes_both_files_and_a_table(self):
-        text = self.succeeds("heads", *FEW, "--out-retrieval", self.path("r.json"), "--out-duo", self.path("d.json"))
+        text = self.succeeds("heads", *FEW, "--out-retrieval", self.path("r.json"), "--out-distant", self.path("d.json"))
         retrieval, duo = self.read_json("r.json"), self.read_json("d.json")
         self.assertEqual([len(row) for row in retrieval], [8] * 6)
         self.assertEqual([len(row) for row in duo], [4] * 6)
@@ -27,13 +27,13 @@ class Heads(CliTest):
         self.assertGreater(max(sum(retrieval, [])), 0.3, "the model retrieves: some head looks at the hidden number")
         again = json.loads(self.succeeds("heads", *FEW, "--json", "--threads", "1"))
         self.assertEqual((again["schema"], again["texts"], again["retrieval"]), ("kvscope.heads/1", 2, retrieval))
-        self.assertEqual(again["duo"], duo)
+        self.assertEqual(again["distant"], duo)
         other = json.loads(self.succeeds("heads", *FEW, "--json", "--seed", "7", "--recent", "8"))
         self.assertNotEqual(other["retrieval"], retrieval)
-        self.assertGreater(sum(map(sum, other["duo"])), sum(map(sum, duo)), "fewer tokens count as recent")
+        self.assertGreater(sum(map(sum, other["distant"])), sum(map(sum, duo)), "fewer tokens count as recent")
 
     def test_lanes_take_the_files(self):
-        self.succeeds("heads", *FEW, "--quiet", "--out-retrieval", self.path("r.json"), "--out-duo", self.path("d.json"))
+        self.succeeds("heads", *FEW, "--quiet", "--out-retrieval", self.path("r.json"), "--out-distant", self.path("d.json"))
         prompt = "Once upon a time there was a king who had three sons and a castle by the sea"
         text = self.succeeds("run", "--prompt", prompt, "--generate", "3", "--lane", "headkv:slots=8,scores=" + self.path("r.json"),
                              "--lane", "duo:slots=8,heads=" + self.path("d.json"))
@@ -48,7 +48,7 @@ class Heads(CliTest):
 
     def test_the_files_of_the_embedded_model_are_what_the_command_measures(self):
         out = json.loads(self.succeeds("heads", "--json"))
-        for name, key in (("retrieval_heads.json", "retrieval"), ("duo_heads.json", "duo")):
+        for name, key in (("retrieval_heads.json", "retrieval"), ("distant_heads.json", "duo")):
             with open(os.path.join(KVMINI, name), encoding="utf-8") as f:
                 for ours, theirs in zip(sum(out[key], []), sum(json.load(f), []), strict=True):
                     self.assertAlmostEqual(ours, theirs, delta=1e-4, msg=name)
@@ -69,14 +69,14 @@ class Heads(CliTest):
         self.refuses(2, ["heads", "--depths", "0.5,2"], "expected 0..1, got '2'")
         self.refuses(2, ["heads", "--samples", "0"], "expected 1..100000, got '0'")
         self.refuses(2, ["heads", "--lane", "full"], "unexpected '--lane'")
-        self.refuses(2, ["heads", "--out-duo", "/nowhere/d.json"], "--out-duo /nowhere/d.json", "does not exist")
+        self.refuses(2, ["heads", "--out-distant", "/nowhere/d.json"], "--out-distant /nowhere/d.json", "does not exist")
         self.refuses(2, ["heads", "--model", TINY], "no tokenizer.model")
         self.refuses(2, ["heads", "--text", self.write("empty.txt", "no sentence")], "expected sentences of prose", "got none")
         self.refuses(1, ["heads", "--text", self.path("nowhere.txt")], "nowhere.txt")
         self.refuses(2, ["heads", "--context", "5000", "--text", self.write("long.txt", "The king went to the sea. " * 700)], "shorten it")
 
     def test_stops_with_ctrl_c_and_leaves_nothing(self):
-        process = subprocess.Popen([CLI, "heads", "--samples", "500", "--out-duo", self.path("d.json")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen([CLI, "heads", "--samples", "500", "--out-distant", self.path("d.json")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.kill)
         time.sleep(0.6)
         self.assertIsNone(process.poll(), "it must still be running")

@@ -98,7 +98,6 @@ inline Snapshot sample_run() {
   lane.title = "Pairs";
   lane.params = {{"slots", "2"}, {"threshold", "0.25"}, {"form", "zip"}, {"scores", "1.5.json"}};
   lane.sinks = 1;
-  lane.warnings = {{.kind = LaneWarning::Kind::frozen, .count = 1, .got = 20, .n_heads = 2}};
   lane.slots_asked = 2;
   lane.sees_question = true;
   lane.statistic = "share";

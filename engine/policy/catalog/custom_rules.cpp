@@ -80,10 +80,10 @@ constexpr Rule kRules[] = {
     {[](const Parts& p) { return !p.is("bias", "none") && p.is_any("merge", "none cam"); }, "bias merge",
      "every slot stands for one token, there is no vote to count", "choose a merge, or leave bias out"},
     // when
-    {[](const Parts& p) { return p.is("cadence", "once") && p.is("select", "context"); }, "cadence select",
-     "the context hands slots on in every step", "leave cadence out"},
     {[](const Parts& p) { return p.is("stat", "pooled") && p.is("select", "context"); }, "stat select",
      "pooled scores are made only when something is removed, the context ranks in every step", "take stat=window"},
+    {[](const Parts& p) { return p.is("cadence", "once") && p.is("select", "context"); }, "cadence select",
+     "the context hands slots on in every step", "leave cadence out"},
 };
 
 }  // namespace

@@ -92,7 +92,7 @@ ParamInfo retrieval_file() {
 }
 ParamInfo duo_file() {
   return file("heads", std::string(kOfModel),
-              "scores of the KV heads: JSON file [layers][KV heads]; auto: attention of the prompt (prefill); model: duo_heads.json in the "
+              "scores of the KV heads: JSON file [layers][KV heads]; auto: attention of the prompt (prefill); model: distant_heads.json in the "
               "model's folder, else auto");
 }
 

@@ -91,7 +91,7 @@ std::unique_ptr<Allocation> by_importance(const PartSetup& s) {
 }
 std::unique_ptr<Allocation> by_variance(const PartSetup&) { return std::make_unique<VarianceAllocation>(); }
 std::unique_ptr<Allocation> streaming_heads(const PartSetup& s) {
-  HeadFile scores = head_file("heads", s, "duo_heads.json");
+  HeadFile scores = head_file("heads", s, "distant_heads.json");
   if (s.params.text("heads") == "auto" || (scores.of_model && !has_file(scores))) scores.name.clear();
   return std::make_unique<StreamingHeadsAllocation>(scores, s.params.number("sparsity"), s.params.count("sinks", s.slots),
                                                     s.params.count("recent", s.slots));
