@@ -48,7 +48,7 @@ class Heads(CliTest):
 
     def test_the_files_of_the_embedded_model_are_what_the_command_measures(self):
         out = json.loads(self.succeeds("heads", "--json"))
-        for name, key in (("retrieval_heads.json", "retrieval"), ("distant_heads.json", "duo")):
+        for name, key in (("retrieval_heads.json", "retrieval"), ("distant_heads.json", "distant")):
             with open(os.path.join(KVMINI, name), encoding="utf-8") as f:
                 for ours, theirs in zip(sum(out[key], []), sum(json.load(f), []), strict=True):
                     self.assertAlmostEqual(ours, theirs, delta=1e-4, msg=name)

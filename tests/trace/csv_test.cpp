@@ -30,7 +30,7 @@ TEST(Csv, LanesAreRowsWithEmptyCellsWhereANumberIsMissing) {
 TEST(Csv, StepsAreRowsWithMeansOverHeads) {
   const std::string text = steps_csv(sample_run());
   EXPECT_THAT(text, HasSubstr(",attention_loss,theta,predictor_error,hidden_rel_l2_0\nfull,0,2,9,2.31,0.0,true,3.0,0,0.0,0.0,0.0,,0.0\n"));
-  EXPECT_THAT(text, HasSubstr("\n\"pairs:slots=2,form=zip\",1,3,,,1.1,false,2.0,2,0.013,0.02,0.5,0.25,0.0625\n"));
+  EXPECT_THAT(text, HasSubstr("\n\"pairs:slots=2,form=zip\",1,3,,,1.1,false,2.0,3,0.013,0.02,0.5,0.25,0.0625\n"));
 }
 
 TEST(Csv, StepsOfARunWithoutHeadsKeepTheirOtherFigures) {

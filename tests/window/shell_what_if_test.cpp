@@ -106,7 +106,7 @@ TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
   window->workspace().setSelection(s);
   key("inspector", Qt::Key_R);
   ASSERT_EQ(snapshot().lanes.size(), 6u) << "the same fork";
-  EXPECT_TRUE(std::ranges::binary_search(head(5, 1).pos, gone));
+  EXPECT_TRUE(std::ranges::binary_search(head(5, 1).pos, gone)) << lane(5) << " after " << panel()->model().index(1, WhatIfModel::kDone).data().toString().toStdString();
   WhatIfModel& model = panel()->model();
   ASSERT_EQ(model.rowCount(), 3);
   EXPECT_EQ(model.index(1, WhatIfModel::kKlLast).data().toString(), "n/a") << "two act together";
