@@ -103,6 +103,7 @@ TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
   while (std::ranges::binary_search(before.pos, gone)) ++gone;
   viz::Selection s = window->workspace().selection();
   s.tokens = viz::TokenRange{gone, gone};
+  s.step = 1;  // the first edit led to the latest step
   window->workspace().setSelection(s);
   key("inspector", Qt::Key_R);
   ASSERT_EQ(snapshot().lanes.size(), 6u) << "the same fork";
