@@ -21,6 +21,7 @@ constexpr Pair kPairs[] = {
     {"local", "stat=none,sinks=0"},
     {"random", "select=random,sinks=0,recent=0"},
     {"knorm", "stat=knorm,sinks=0,recent=0"},
+    {"keydiff", "stat=keydiff,sinks=0,recent=0"},
     {"streaming", "stat=none,positions=cache"},
     {"lm_infinite:sinks=4", "positions=ceiling"},
     {"h2o", "stat=sum,sinks=0"},

@@ -52,6 +52,19 @@ std::vector<PolicyRow> position_rows() {
        .merger = evict,
        .reads_attention = false});
   rows.push_back(
+      {.info = {.name = "keydiff",
+                .title = "KeyDiff",
+                .paper = "after KeyDiff",
+                .idea = "Keys that look like all the others tell little apart: removes those, without looking at attention.",
+                .ranking = "minus the cosine of the key to the mean of the head's normalised keys (our reading)",
+                .merging = std::string(kEvicted),
+                .params = {sinks("0"), recent("0")}},
+       .ranking = by_key_difference,
+       .selection = top,
+       .allocation = uniform,
+       .merger = evict,
+       .reads_attention = false});
+  rows.push_back(
       {.info = {.name = "streaming",
                 .title = "StreamingLLM",
                 .paper = "Efficient Streaming Language Models with Attention Sinks, arXiv:2309.17453",
