@@ -119,6 +119,7 @@ class CompositePolicy final : public Policy {
   std::vector<ResolvedParam> params() const override;
   bool evict_only() const override { return merger_->evicts_only(); }
   bool every_step() const override { return compresses() && (cadence() == Cadence::every_step || refresh_ > 0); }
+  int reload() const override { return lane_.params.has("reload") ? lane_.params.count("reload", 0) : 0; }
   void after_prompt(std::span<const HeadView> heads) override;
   std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) override;
   std::vector<double> statistic(const SlotState& slots) const override {
@@ -233,7 +234,7 @@ std::vector<ResolvedParam> CompositePolicy::params() const {
   const Protection p = protection(slots_);
   for (const ParamInfo& param : lane_.parts.params) {
     const std::string& value = lane_.params.text(param.key);
-    if (param.key == "refresh" || param.key == "group") continue;
+    if (param.key == "refresh" || param.key == "group" || (param.key == "reload" && reload() == 0)) continue;
     if (param.key == "sinks")
       add_count(param.key, p.sinks);
     else if (param.key == "recent")

@@ -124,12 +124,16 @@ class Policy {
   /// True if a compression can happen at all in a step other than the prompt's.
   virtual bool every_step() const = 0;
 
+  /// Every so many steps the cache is rebuilt from the uncompressed history, with the statistics that a prefill of these tokens would have
+  /// left, and compressed again (KeepKV: periodic lossless compression); 0: never.
+  virtual int reload() const = 0;
+
   /// Called once after a prefill, before the first plan(): allocators that look at the whole prompt set all budgets here. heads: of all
   /// layers, layer-major, without keys.
   virtual void after_prompt(std::span<const HeadView> heads) = 0;
 
   /// Decides for all KV heads of one layer after a step (statistics are up to date). step: the trace's step number (randomness);
-  /// after_prompt: this is the one compression after a prefill. One plan per head; an empty plan where nothing is due.
+  /// after_prompt: this is the one compression after a prefill, or after the cache was rebuilt. One plan per head; an empty plan where nothing is due.
   virtual std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
 
   /// The policy's own statistic of every slot, as PolicyInfo::statistic names it (KeepKV: predicted share mu_i of section 5; H2O:

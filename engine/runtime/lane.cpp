@@ -2,26 +2,16 @@
 #include "runtime/lane.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "measure/perturbation.h"
 #include "policy/statistics.h"
 #include "runtime/key_norms.h"
+#include "runtime/stopwatch.h"
 #include "runtime/value_l1.h"
 
 namespace kvscope {
 
 namespace {
-
-class Stopwatch {
- public:
-  explicit Stopwatch(double& ms) : ms_(ms) {}
-  ~Stopwatch() { ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  double& ms_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 std::vector<float> mean_over_group(std::span<const double> p, int group) {
   const std::size_t n = p.size() / group;
@@ -89,6 +79,7 @@ void Lane::load_prompt(PromptRun& prompt) {
     Layer& layer = layers_[l];
     if (layer.shadow) layer.shadow = prompt.history(l);
     if (wants_value_norms()) layer.value_l1 = prompt.value_norms(l);
+    for (int p = 0; p < n && policy_->reload() > 0; ++p) keep_query(l, prompt.query(l, p));
     for (int h = 0; h < config_.n_kv_heads; ++h) {
       HeadCache& head = layer.heads[h];
       head.kv = backend_.make_kv(n);
@@ -103,15 +94,19 @@ void Lane::load_prompt(PromptRun& prompt) {
     }
     backend_.to_double(o, prompt.last_output(l));
     compress(l, /*after_prompt=*/true, prompt.last_query(l), o);
-    for (int h = 0; h < config_.n_kv_heads; ++h) {
-      HeadCache& head = layer.heads[h];
-      if (!head.ever_removed) continue;
-      HeadKv fitted = backend_.make_kv(std::max(head.kv.n_slots, policy_->budget(l, h).value_or(0)) + 1);  // gives the prompt's room back
-      backend_.append_kv(fitted, head.kv.k.data(), head.kv.v.data(), head.kv.n_slots);
-      head.kv = std::move(fitted);
-    }
+    fit(l);
   }
   logits = prompt.logits();
+}
+
+void Lane::fit(int layer) {
+  for (int h = 0; h < config_.n_kv_heads; ++h) {
+    HeadCache& head = layers_[layer].heads[h];
+    if (!head.ever_removed) continue;
+    HeadKv fitted = backend_.make_kv(std::max(head.kv.n_slots, policy_->budget(layer, h).value_or(0)) + 1);
+    backend_.append_kv(fitted, head.kv.k.data(), head.kv.v.data(), head.kv.n_slots);
+    head.kv = std::move(fitted);
+  }
 }
 
 void Lane::before_rotation(const LayerRows& rows, int row) {
@@ -129,6 +124,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   void* out = at(rows.out, bytes(config_.q_dim()) * row);
   Layer& layer = layers_[rows.layer];
   if (writes_tape_) tape_->put(rows.layer, position, q);
+  if (policy_->reload() > 0) keep_query(rows.layer, q);
   if (layer.shadow) layer.shadow->append(k, v, head_bytes);
   if (layer.shadow) reserve(o_full_, config_.q_dim());
   if (wants_value_norms()) append_value_l1(backend_, model_.layers[rows.layer].wo, v, 1, config_, layer.value_l1);
@@ -212,6 +208,7 @@ void Lane::record_attention(int layer, int h) {
 }
 
 void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const double> o) {
+  const bool reloaded = !after_prompt && reload(layer);
   std::vector<HeadCache>& heads = layers_[layer].heads;
   std::vector<Plan> plans;
   {
@@ -226,7 +223,7 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
       pins[h] = pinned(layer, h, record_->step);
       views.push_back({.slots = &heads[h].slots, .keys = &geometry.back(), .layer = layer, .kv_head = h, .pinned = pins[h], .hindsight = coming.empty() ? nullptr : coming[h].get()});
     }
-    plans = policy_->plan(views, record_->step, after_prompt);
+    plans = policy_->plan(views, record_->step, after_prompt || reloaded);
   }
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
   for (int h = 0; h < config_.n_kv_heads; ++h) {
@@ -260,14 +257,16 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
       }
     }
     const bool by_hand = do_what_ifs(layer, h, record);
-    if ((by_hand || !plan.removals.empty()) && setup_.record.measures.local) {
+    const bool changed = by_hand || reloaded || !plan.removals.empty();
+    if (changed && setup_.record.measures.local) {
       const std::vector<double> after = output_after(head, policy_->ceiling(layer, h), at(q, bytes(group_size) * h));
       record.compress_rel_l2 = mean_rel_l2(after, o.subspan(h * group_size, group_size), config_.group());
-    } else if (by_hand || !plan.removals.empty()) {
+    } else if (changed) {
       record.compress_rel_l2 = kNotAvailable;
     }
     describe(head, record);
   }
+  if (reloaded) fit(layer);
 }
 
 void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record, bool by_hand) const {
@@ -314,6 +313,7 @@ std::unique_ptr<Lane> Lane::checkpoint() const {
   copy->policy_ = policy_->clone();
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     copy->layers_[l].shadow = layers_[l].shadow;
+    copy->layers_[l].queries = layers_[l].queries;
     copy->layers_[l].value_l1 = layers_[l].value_l1;
     for (std::size_t h = 0; h < layers_[l].heads.size(); ++h) copy->layers_[l].heads[h] = clone(backend_, layers_[l].heads[h]);
   }

@@ -95,6 +95,7 @@ class Lane {
   struct Layer {
     std::vector<HeadCache> heads;
     std::optional<History> shadow;
+    std::vector<std::shared_ptr<const Buffer>> queries;  // of every token, rotated: [n_heads, head_dim]; empty: the policy never reloads
     std::vector<double> value_l1;  // [tokens, n_heads] norms of the full history's values after W_O; empty: not wanted
   };
   struct HeadJob {                      // attention of one head: buffers and results of the layer in work
@@ -118,6 +119,11 @@ class Lane {
   /// Nothing was removed before this step: it cannot have done any harm.
   void set_unharmed(HeadRecord& record) const;
   void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
+  /// Gives the room back that a whole prompt took in the caches of a layer.
+  void fit(int layer);
+  void keep_query(int layer, const void* q);
+  /// True if the caches of this layer were rebuilt from the uncompressed history in this step. lane_reload.cpp.
+  bool reload(int layer);
   void record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record, bool by_hand = false) const;
   void record_runner_ups(const HeadCache& head, const Plan& plan, HeadRecord& record) const;
   bool keeps_history() const;

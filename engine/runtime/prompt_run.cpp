@@ -72,9 +72,19 @@ class PromptRun::Site final : public AttentionSite {
       layer.value_norms.resize(static_cast<std::size_t>(first_) * c.n_heads);
       append_value_l1(b, run_.model_.layers[rows.layer].wo, rows.v, rows.rows, c, layer.value_norms);
     }
-    const int n = first_ + rows.rows;
     std::vector<std::vector<KvSegment>> slots;
     for (int h = 0; h < c.n_kv_heads; ++h) slots.push_back(layer.history.segments(h));
+    gather(rows, slots);
+    keep_queries(layer, rows);
+  }
+
+  /// slots [n_kv_heads]: the keys and values of first_ + rows.rows tokens.
+  void gather(const LayerRows& rows, std::span<const std::vector<KvSegment>> slots) {
+    const ModelConfig& c = run_.config_;
+    Backend& b = run_.backend_;
+    Layer& layer = run_.layers_[rows.layer];
+    const std::size_t element = size_of(b.dtype());
+    const int n = first_ + rows.rows;
 
     // how many of the last rows of this chunk somebody looks at
     const int after = n_total_ - n;
@@ -131,7 +141,6 @@ class PromptRun::Site final : public AttentionSite {
       keep_rows(layer, p, p_rows, n);
       if (last_chunk) keep_last(layer, rows, p, p_rows, n);
     }
-    keep_queries(layer, rows);
     if (z_rows > 0) {
       const std::span<double> z(run_.host_.data(), z_rows * row);
       b.to_double(z, run_.z_.data());
@@ -271,31 +280,53 @@ void PromptRun::restart_at(int n, int n_total) {
   done_ = n;
   for (Layer& layer : layers_) {
     layer.history.truncate(std::min(n, layer.history.size()));
-    const std::size_t all = static_cast<std::size_t>(config_.n_kv_heads) * n_total;
-    for (std::size_t i = 0; i < layer.by_reduce.size(); ++i) {
-      const PromptNeeds::Columns& want = needs_.columns[i];
-      Columns& columns = layer.by_reduce[i];
-      columns.sum.assign(want.sum ? all : 0, 0.0);
-      columns.sum_sq.assign(want.sum_sq ? all : 0, 0.0);
-      columns.decayed.assign(want.lambdas.size(), std::vector<double>(all, 0.0));
-      columns.hits.assign(config_.n_kv_heads, want.hits > 0 ? HitHistory(want.hits, n_total) : HitHistory());
-      columns.rows.resize(config_.n_kv_heads);
-      for (std::vector<double>& rows : columns.rows) {
-        rows.clear();
-        rows.reserve(static_cast<std::size_t>(std::min(want.rows, n_total)) * n_total);
-      }
-    }
-    layer.outside.assign(needs_.outside.size(), std::vector<double>(config_.n_kv_heads, 0.0));
+    for (Head& head : layer.heads) head.key_norm.resize(std::min(head.key_norm.size(), static_cast<std::size_t>(needs_.key_norm ? n : 0)));
     const int n_queries = std::min(needs_.queries, n_total);
     layer.queries = n_queries > 0 ? backend_.allocate(size_of(backend_.dtype()) * config_.q_dim() * n_queries) : Buffer();
-    for (Head& head : layer.heads) {
-      head.key_norm.resize(std::min(head.key_norm.size(), static_cast<std::size_t>(needs_.key_norm ? n : 0)));
-      head.z.clear();
-      head.z.reserve(static_cast<std::size_t>(std::min(needs_.z_rows, n_total)) * config_.group() * n_total);
-    }
+    clear(layer, n_total);
   }
   saved_.resize(n / kChunk + 1);
   if (n > 0) load_sums(saved_[n / kChunk], n, n_total);
+}
+
+void PromptRun::clear(Layer& layer, int n_total) {
+  const std::size_t all = static_cast<std::size_t>(config_.n_kv_heads) * n_total;
+  for (std::size_t i = 0; i < layer.by_reduce.size(); ++i) {
+    const PromptNeeds::Columns& want = needs_.columns[i];
+    Columns& columns = layer.by_reduce[i];
+    columns.sum.assign(want.sum ? all : 0, 0.0);
+    columns.sum_sq.assign(want.sum_sq ? all : 0, 0.0);
+    columns.decayed.assign(want.lambdas.size(), std::vector<double>(all, 0.0));
+    columns.hits.assign(config_.n_kv_heads, want.hits > 0 ? HitHistory(want.hits, n_total) : HitHistory());
+    columns.rows.resize(config_.n_kv_heads);
+    for (std::vector<double>& rows : columns.rows) {
+      rows.clear();
+      rows.reserve(static_cast<std::size_t>(std::min(want.rows, n_total)) * n_total);
+    }
+  }
+  layer.outside.assign(needs_.outside.size(), std::vector<double>(config_.n_kv_heads, 0.0));
+  for (Head& head : layer.heads) {
+    head.z.clear();
+    head.z.reserve(static_cast<std::size_t>(std::min(needs_.z_rows, n_total)) * config_.group() * n_total);
+  }
+}
+
+void PromptRun::replay(int layer, const History& history, std::span<const std::shared_ptr<const Buffer>> queries, const PromptNeeds& needs) {
+  const int n_total = history.size();
+  KVSCOPE_ASSERT(static_cast<int>(queries.size()) == n_total && !needs.key_norm && !needs.value_norms && needs.queries == 0);
+  needs_ = needs;
+  tokens_.assign(n_total, -1);  // nobody's text: update() starts anew
+  done_ = 0;
+  clear(layers_[layer], n_total);
+  const std::size_t row_bytes = size_of(backend_.dtype()) * config_.q_dim();
+  Buffer q = backend_.allocate(row_bytes * kChunk), out = backend_.allocate(row_bytes * kChunk);
+  for (int first = 0; first < n_total; first += kChunk) {
+    const int rows = std::min(kChunk, n_total - first);
+    for (int r = 0; r < rows; ++r) backend_.copy(static_cast<std::byte*>(q.data()) + row_bytes * r, queries[first + r]->data(), row_bytes);
+    std::vector<std::vector<KvSegment>> slots;
+    for (int h = 0; h < config_.n_kv_heads; ++h) slots.push_back(history.segments(h, first + rows));
+    Site(*this, first, n_total).gather({.layer = layer, .rows = rows, .q = q.data(), .out = out.data()}, slots);
+  }
 }
 
 template <class Layers, class Body>

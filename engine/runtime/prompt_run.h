@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -49,6 +50,11 @@ class PromptRun {
   /// If it throws (Cancelled), finished chunks stay.
   int update(std::span<const int> tokens, const PromptNeeds& needs, Forward& forward, const CancelToken& cancel, const Forward::LayerDone& layer_done);
 
+  /// What update() gathers of one layer, from queries, keys and values that are there already: as if their tokens had been a prompt. Only
+  /// stats() of this layer may be asked for afterwards. queries: rotated, one [n_heads, head_dim] in backend memory per token of `history`.
+  /// needs.key_norm, value_norms and queries must be off.
+  void replay(int layer, const History& history, std::span<const std::shared_ptr<const Buffer>> queries, const PromptNeeds& needs);
+
   int size() const { return static_cast<int>(tokens_.size()); }
   const std::vector<int>& tokens() const { return tokens_; }
   const PromptNeeds& needs() const { return needs_; }
@@ -91,6 +97,8 @@ class PromptRun {
   class Site;
 
   void restart_at(int n, int n_total);
+  /// Arrays of one layer for n_total tokens, those of the sums zero.
+  void clear(Layer& layer, int n_total);
   /// body(array [n_kv_heads, size() of the prompt]) for all sums over columns.
   template <class Layers, class Body>
   static void for_each_sum(Layers& layers, const Body& body);

@@ -74,6 +74,7 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   for (const auto& lane : lanes) {
     needs.add(lane->policy().needs());
     needs.value_norms |= lane->wants_value_norms();
+    if (lane->policy().reload() > 0) needs.queries = static_cast<int>(ids.size());
   }
   int layers_done = 0;
   const int n_layers = model.config().n_layers, n_prompt = static_cast<int>(ids.size());

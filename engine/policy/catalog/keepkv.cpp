@@ -24,11 +24,12 @@ std::vector<PolicyRow> keepkv_rows() {
                            choice("predict", {"ema", "current", "window"},
                                   "predicted score: EMA, this step's, or the mean of the last window rows"),
                            choice("form", {"bias", "zip", "code"},
-                                  "how the mass is kept: as a logit bias, by the key's length (paper), or not exactly (authors' code)")}},
+                                  "how the mass is kept: as a logit bias, by the key's length (paper), or not exactly (authors' code)"),
+                           reload()}},
        .merger = into_nearest_key,
        .bias = Bias::votes,
        .bases = {"window", "h2o", "snapkv", "pyramidinfer"},
-       .own_keys = {"alpha", "refresh"}});
+       .own_keys = {"alpha", "refresh", "reload"}});
   rows.push_back({.info = {.name = "window", .params = {sinks("4"), recent("0.2")}},
                   .ranking = by_weighted_rows,
                   .selection = top,

@@ -76,6 +76,14 @@ ParamInfo refresh() {
           .max = 100'000'000,
           .help = "compress again when this many tokens are over the budget (0: only after the prompt; stream mode: 1)"};
 }
+ParamInfo reload() {
+  return {.key = "reload",
+          .kind = Kind::count,
+          .default_text = "0",
+          .min = 0,
+          .max = 100'000'000,
+          .help = "every so many steps the cache is rebuilt from the uncompressed history and compressed again (0: never)"};
+}
 ParamInfo group_of_hits() {
   ParamInfo group = choice("group", {"mean"}, "how the query heads that share a KV head become one attention row: their mean");
   group.why = "a hit is a share of at least 1/n, which only the mean of the query heads can be held against; leave the key out";

@@ -34,6 +34,8 @@ ParamInfo retrieval_file();
 ParamInfo duo_file();
 /// Seed of drawn numbers; without a default: the run's.
 ParamInfo seed();
+/// Of policies that rebuild their cache from the uncompressed history.
+ParamInfo reload();
 /// Key group of rows that count hits (POLICIES.md section 8).
 ParamInfo group_of_hits();
 /// Of policies that compress once, after the prompt.
