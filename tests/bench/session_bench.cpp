@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -46,69 +47,94 @@ std::vector<std::string> lanes(int n, const std::string& ratio) {
   return out;
 }
 
+/// Keystrokes in a 512-token prompt, the full cache and three more lanes, shadow on, everything recorded.
+void bench_edits(Session& session) {
+  RunRequest request;
+  request.lanes = lanes(3, "0.25");
+  const std::string text = text_of(session, 505);
+  request.prompt = text;
+  const CancelToken never;
+  auto started = Clock::now();
+  Snapshot first = session.run(request, never);
+  fmt::print("{} prompt tokens, {} lanes, from nothing: {:.1f} ms\n", first.n_prompt, first.lanes.size(), ms_since(started));
+  std::vector<double> ms;
+  for (int i = 0; i < 40; ++i) {
+    request.prompt = text;
+    request.prompt.insert(text.size() / 2, 1, static_cast<char>('a' + i % 26));
+    started = Clock::now();
+    session.run(request, never);
+    ms.push_back(ms_since(started));
+  }
+  report("key in the middle of a 512-token prompt, 4 lanes", ms, 100);
+  ms.clear();
+  for (int i = 0; i < 40; ++i) {
+    request.prompt = text;
+    request.prompt.push_back(static_cast<char>('a' + i % 26));
+    started = Clock::now();
+    session.run(request, never);
+    ms.push_back(ms_since(started));
+  }
+  report("key at its end", ms, 100);
+  ms.clear();
+  for (int i = 0; i < 40; ++i) {
+    request.lanes.back() = with_param(request.lanes.back(), "slots", std::to_string(50 + 10 * i));
+    started = Clock::now();
+    session.run(request, never);
+    ms.push_back(ms_since(started));
+  }
+  report("budget of one lane moved", ms, 33);
+}
+
+/// Decode steps at 480 tokens: the full cache alone, with one more lane, with seven more. Interleaved, so that they meet the same machine.
+void bench_steps(const std::string& folder, int rounds) {
+  const CancelToken never;
+  constexpr int kMore[] = {0, 1, 7};
+  std::vector<double> ms[3];
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < 3; ++i) {
+      Session fresh(open_model(folder), {.precision = DType::f32});
+      RunRequest request;
+      request.prompt = text_of(fresh, 480);
+      request.lanes = lanes(kMore[i], "0.2");
+      request.detail = Detail::slots;
+      request.measures = MeasureSet::none();
+      fresh.run(request, never);
+      request.n_generate = 64;
+      const Snapshot out = fresh.run(request, never);
+      for (std::size_t s = 2; s < out.lanes[0].steps.size(); ++s) ms[i].push_back(out.lanes[0].steps[s]->ms);
+    }
+  }
+  report("step of the full cache alone, 480 tokens", ms[0], 0);
+  report("step of it and one lane at ratio 0.2", ms[1], 0);
+  report("step of it and 7 lanes at ratio 0.2", ms[2], 0);
+  for (const double q : {0.5, 0.0}) {
+    fmt::print("{:<58} {:.2f}x of one lane's step, {:.2f}x of two lanes' (limit 3), {}\n", "8 lanes", quantile(ms[2], q) / quantile(ms[0], q),
+               quantile(ms[2], q) / quantile(ms[1], q), q > 0 ? "medians" : "minima");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : KVSCOPE_SOURCE_DIR "/assets/models/kvmini";
-  auto started = Clock::now();
+  std::string folder = KVSCOPE_SOURCE_DIR "/assets/models/kvmini", only;
+  int rounds = 5;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string key = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
+    if (key == "--model") {
+      folder = value;
+    } else if (key == "--only" && (value == "edits" || value == "steps")) {
+      only = value;
+    } else if (key == "--rounds" && std::atoi(value.c_str()) > 0) {
+      rounds = std::atoi(value.c_str());
+    } else {
+      fmt::print(stderr, "session_bench [--model FOLDER] [--only edits|steps] [--rounds N]; got {} {}\n", key, value);
+      return 1;
+    }
+  }
+  const auto started = Clock::now();
   Session session(open_model(folder), {.precision = DType::f32});
   fmt::print("{} on {}; model opened in {:.1f} ms\n", session.config().name, session.device_name(), ms_since(started));
-  const CancelToken never;
-
-  {  // keystroke in the middle of a 512-token prompt, the full cache and three more lanes, shadow on, everything recorded
-    RunRequest request;
-    request.lanes = lanes(3, "0.25");
-    const std::string text = text_of(session, 505);
-    request.prompt = text;
-    started = Clock::now();
-    Snapshot first = session.run(request, never);
-    fmt::print("{} prompt tokens, {} lanes, from nothing: {:.1f} ms\n", first.n_prompt, first.lanes.size(), ms_since(started));
-    std::vector<double> ms;
-    for (int i = 0; i < 40; ++i) {
-      request.prompt = text;
-      request.prompt.insert(text.size() / 2, 1, static_cast<char>('a' + i % 26));
-      started = Clock::now();
-      session.run(request, never);
-      ms.push_back(ms_since(started));
-    }
-    report("key in the middle of a 512-token prompt, 4 lanes", ms, 100);
-    ms.clear();
-    for (int i = 0; i < 40; ++i) {
-      request.prompt = text;
-      request.prompt.push_back(static_cast<char>('a' + i % 26));
-      started = Clock::now();
-      session.run(request, never);
-      ms.push_back(ms_since(started));
-    }
-    report("key at its end", ms, 100);
-    ms.clear();
-    for (int i = 0; i < 40; ++i) {
-      request.lanes.back() = with_param(request.lanes.back(), "slots", std::to_string(50 + 10 * i));
-      started = Clock::now();
-      session.run(request, never);
-      ms.push_back(ms_since(started));
-    }
-    report("budget of one lane moved", ms, 33);
-  }
-  {  // steps: one lane against eight
-    std::vector<double> one, eight;
-    for (int round = 0; round < 5; ++round) {
-      for (const bool many : {false, true}) {
-        Session fresh(open_model(folder), {.precision = DType::f32});
-        RunRequest request;
-        request.prompt = text_of(session, 480);
-        if (many) request.lanes = lanes(7, "0.2");
-        request.detail = Detail::slots;
-        request.measures = MeasureSet::none();
-        fresh.run(request, never);
-        request.n_generate = 32;
-        const Snapshot out = fresh.run(request, never);
-        for (std::size_t s = 2; s < out.lanes[0].steps.size(); ++s) (many ? eight : one).push_back(out.lanes[0].steps[s]->ms);
-      }
-    }
-    report("step of the full cache alone, 480 tokens", one, 0);
-    report("step of it and 7 lanes at ratio 0.2", eight, 0);
-    fmt::print("{:<58} {:.2f}x of one lane's step (limit 3), medians\n", "8 lanes", quantile(eight, 0.5) / quantile(one, 0.5));
-  }
+  if (only != "steps") bench_edits(session);
+  if (only != "edits") bench_steps(folder, rounds);
   return 0;
 }
