@@ -111,7 +111,11 @@ KVSCOPE_EVERY_WIDTH void weighted_sum(std::span<const double* const> rows, std::
   const std::size_t n = out.size();
   std::fill(out.begin(), out.end(), 0.0);
   std::size_t r = 0;
-  for (; r + 4 <= rows.size(); r += 4) {  // four rows at a time: the sums are the same, they stay in registers longer
+  for (; r + 4 <= rows.size(); r += 4) {
+    // a statistic of many heads has left the near caches since the last step: the next rows are on their way while these are added
+    for (std::size_t next = r + 4; next < std::min(r + 8, rows.size()); ++next)
+      for (std::size_t i = 0; i < n; i += 8) __builtin_prefetch(rows[next] + i);
+    // four rows at a time: the sums are the same, they stay in registers longer
     const double *a = rows[r], *b = rows[r + 1], *c = rows[r + 2], *d = rows[r + 3];
     const double wa = weights[r], wb = weights[r + 1], wc = weights[r + 2], wd = weights[r + 3];
     for (std::size_t i = 0; i < n; ++i) s[i] = (((s[i] + wa * a[i]) + wb * b[i]) + wc * c[i]) + wd * d[i];
@@ -120,6 +124,51 @@ KVSCOPE_EVERY_WIDTH void weighted_sum(std::span<const double* const> rows, std::
     const double* a = rows[r];
     const double wa = weights[r];
     for (std::size_t i = 0; i < n; ++i) s[i] += wa * a[i];
+  }
+}
+
+KVSCOPE_EVERY_WIDTH void widen(const float* from, std::span<double> to) {
+  double* __restrict const y = to.data();
+  const std::size_t n = to.size();
+  for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<double>(from[i]);
+}
+
+KVSCOPE_EVERY_WIDTH void add_scaled(std::span<double> sum, double weight, const float* x) {
+  double* __restrict const s = sum.data();
+  const std::size_t n = sum.size();
+  for (std::size_t i = 0; i < n; ++i) s[i] += weight * static_cast<double>(x[i]);
+}
+
+KVSCOPE_EVERY_WIDTH void add_scaled(std::span<double> sum, double weight, const double* x) {
+  double* __restrict const s = sum.data();
+  const std::size_t n = sum.size();
+  for (std::size_t i = 0; i < n; ++i) s[i] += weight * x[i];
+}
+
+KVSCOPE_EVERY_WIDTH void row_products(const double* rows, std::span<const double> x, std::span<double> out) {
+  constexpr std::size_t kSums = 8;
+  const double* const y = x.data();
+  const std::size_t n = x.size();
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    const double* const row = rows + r * n;
+    double s[kSums] = {};
+    std::size_t i = 0;
+    for (; i + kSums <= n; i += kSums)
+      for (std::size_t j = 0; j < kSums; ++j) s[j] += row[i + j] * y[i + j];
+    for (std::size_t j = 0; i + j < n; ++j) s[j] += row[i + j] * y[i + j];
+    out[r] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+  }
+}
+
+KVSCOPE_EVERY_WIDTH void standard_deviations(std::span<const double> sum, std::span<const double> sum_sq, std::span<const int> n,
+                                             std::span<double> out) {
+  const double *const s = sum.data(), *const q = sum_sq.data();
+  const int* const counts = n.data();
+  double* __restrict const y = out.data();
+  const std::size_t size = out.size();
+  for (std::size_t i = 0; i < size; ++i) {
+    const double count = counts[i], mean = s[i] / count, variance = q[i] / count - mean * mean;
+    y[i] = std::sqrt(variance < 0 ? 0.0 : variance);
   }
 }
 

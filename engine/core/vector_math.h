@@ -23,5 +23,14 @@ void log_all(std::span<double> x);
 void log_add_exp_all(std::span<double> x, std::span<const double> y);
 /// out[i] = sum over r of weights[r] rows[r][i], r ascending from 0.
 void weighted_sum(std::span<const double* const> rows, std::span<const double> weights, std::span<double> out);
+/// to[i] = from[i]; `from` has as many numbers.
+void widen(const float* from, std::span<double> to);
+/// sum[i] += weight x[i]; `x` has as many numbers.
+void add_scaled(std::span<double> sum, double weight, const float* x);
+void add_scaled(std::span<double> sum, double weight, const double* x);
+/// out[r] = rows[r] . x, rows [out.size(), x.size()]: eight partial sums, number i in the sum i mod 8, added up in pairs at the end.
+void row_products(const double* rows, std::span<const double> x, std::span<double> out);
+/// out[i] = sqrt(max(sum_sq[i] / n[i] - (sum[i] / n[i])^2, 0)), NaN where that is none.
+void standard_deviations(std::span<const double> sum, std::span<const double> sum_sq, std::span<const int> n, std::span<double> out);
 
 }  // namespace kvscope

@@ -56,11 +56,7 @@ void SteadyMeanRanking::protect(const HeadView& head, std::vector<char>& is_prot
   const int room = std::min({spread_, std::max(0, c - n_protected), static_cast<int>(free.size())});
   if (room == 0) return;
   std::vector<double> std_dev(at(slots.size()));
-  const double *sum = slots.sum.data(), *sum_sq = slots.sum_sq.data();
-  for (int i = 0; i < slots.size(); ++i) {
-    const double mean = sum[i] / slots.times[at(i)];
-    std_dev[at(i)] = std::sqrt(std::max(sum_sq[i] / slots.times[at(i)] - mean * mean, 0.0));  // max(NaN, 0) is NaN
-  }
+  standard_deviations(slots.sum, slots.sum_sq, slots.times, std_dev);
   for (double& x : std_dev)
     if (std::isnan(x)) x = -std::numeric_limits<double>::infinity();
   std::vector<double> largest;

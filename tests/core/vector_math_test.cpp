@@ -111,5 +111,51 @@ TEST(VectorMath, WeightedSumAddsRowsInOrder) {
   }
 }
 
+TEST(VectorMath, WideningAndAddingDoWhatOneNumberAtATimeDoes) {
+  for (const std::size_t n : {0u, 1u, 7u, 8u, 9u, 33u, 4099u}) {
+    SCOPED_TRACE(n);
+    std::vector<double> sum = numbers(-2, 3), want = sum, wide(n, 99);
+    sum.resize(n);
+    std::vector<float> x;
+    for (std::size_t i = 0; i < n; ++i) x.push_back(0.1f * static_cast<float>(i % 71) - 3);
+    widen(x.data(), wide);
+    EXPECT_TRUE(std::equal(x.begin(), x.end(), wide.begin(), wide.end()));
+    std::vector<double> twice = sum;
+    add_scaled(sum, 0.7, x.data());
+    add_scaled(twice, 0.7, wide.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(sum[i], want[i] + 0.7 * static_cast<double>(x[i]));
+      EXPECT_EQ(twice[i], sum[i]);
+    }
+  }
+}
+
+TEST(VectorMath, RowProductsAreThoseOfExactArithmetic) {
+  for (const std::size_t width : {0u, 1u, 8u, 13u, 32u, 80u}) {
+    SCOPED_TRACE(width);
+    std::vector<double> rows, x;
+    for (std::size_t i = 0; i < 3 * width; ++i) rows.push_back(static_cast<double>(i % 11) - 4);  // whole numbers: any order gives the same
+    for (std::size_t i = 0; i < width; ++i) x.push_back(static_cast<double>(i % 5) - 2);
+    std::vector<double> out(3, 99);
+    row_products(rows.data(), x, out);
+    for (std::size_t r = 0; r < 3; ++r) {
+      double want = 0;
+      for (std::size_t i = 0; i < width; ++i) want += rows[r * width + i] * x[i];
+      EXPECT_EQ(out[r], want);
+    }
+  }
+}
+
+TEST(VectorMath, StandardDeviations) {
+  const std::vector<double> sum = {6, 3, NAN, 0.3}, sum_sq = {20, 3, 1, 0.03 - 1e-9};
+  const std::vector<int> n = {2, 3, 1, 3};
+  std::vector<double> out(4);
+  standard_deviations(sum, sum_sq, n, out);
+  EXPECT_EQ(out[0], 1);
+  EXPECT_EQ(out[1], 0);
+  EXPECT_TRUE(std::isnan(out[2]));
+  EXPECT_EQ(out[3], 0) << "what rounding makes of zero is not less than zero";
+}
+
 }  // namespace
 }  // namespace kvscope

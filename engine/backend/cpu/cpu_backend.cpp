@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "core/error.h"
+#include "core/vector_math.h"
 
 namespace kvscope::cpu {
 
@@ -75,8 +77,10 @@ void CpuBackend<T>::from_double(void* to, std::span<const double> host) {
 
 template <class T>
 void CpuBackend<T>::to_double(std::span<double> host, const void* from) {
-  const T* x = static_cast<const T*>(from);
-  for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<double>(x[i]);
+  if constexpr (std::is_same_v<T, float>)
+    widen(static_cast<const T*>(from), host);
+  else
+    std::copy_n(static_cast<const T*>(from), host.size(), host.begin());
 }
 
 template <class T>

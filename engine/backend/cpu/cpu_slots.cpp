@@ -7,6 +7,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "core/error.h"
+#include "core/vector_math.h"
 
 namespace kvscope::cpu {
 
@@ -106,9 +107,7 @@ void CpuBackend<T>::combine_one(const CombineJob& job, std::span<double> sum) {
     for (std::size_t i = 0; i < job.members.size(); ++i) {
       KVSCOPE_ASSERT(job.members[i] >= 0 && job.members[i] < kv.n_slots);
       const T* row = rows + static_cast<std::size_t>(job.members[i]) * width();
-      const double weight = weights[i];
-      double* const s = sum.data();
-      for (std::size_t j = 0, n = width(); j < n; ++j) s[j] += weight * static_cast<double>(row[j]);
+      add_scaled(sum, weights[i], row);
     }
     T* target = rows + static_cast<std::size_t>(job.target) * width();
     for (std::size_t j = 0; j < width(); ++j) target[j] = static_cast<T>(scale * sum[j]);

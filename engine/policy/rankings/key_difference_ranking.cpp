@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/vector_math.h"
+
 namespace kvscope {
 namespace {
 
@@ -14,18 +16,16 @@ double norm(std::span<const double> x) { return std::sqrt(std::inner_product(x.b
 std::vector<double> key_differences(std::span<const double> keys, std::size_t n) {
   if (n == 0) return {};
   const std::size_t width = keys.size() / n;
-  std::vector<double> mean(width, 0.0), norms(n), score(n, 0.0);
+  std::vector<double> mean(width, 0.0), norms(n), score(n);
   for (std::size_t i = 0; i < n; ++i) {
     const std::span<const double> k = keys.subspan(i * width, width);
-    norms[i] = norm(k);
-    if (norms[i] > 0)
-      for (std::size_t d = 0; d < width; ++d) mean[d] += k[d] / norms[i] / static_cast<double>(n);
+    row_products(k.data(), k, {&norms[i], 1});
+    norms[i] = std::sqrt(norms[i]);
+    if (norms[i] > 0) add_scaled(mean, 1 / (norms[i] * static_cast<double>(n)), k.data());
   }
   const double length = norm(mean);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::span<const double> k = keys.subspan(i * width, width);
-    if (norms[i] > 0 && length > 0) score[i] = -std::inner_product(k.begin(), k.end(), mean.begin(), 0.0) / (norms[i] * length);
-  }
+  row_products(keys.data(), mean, score);
+  for (std::size_t i = 0; i < n; ++i) score[i] = norms[i] > 0 && length > 0 ? -score[i] / (norms[i] * length) : 0.0;
   return score;
 }
 
