@@ -33,6 +33,7 @@ class CompositePolicy final : public Policy {
         requested_(other.requested_),
         observed_(other.observed_),
         refresh_(other.refresh_),
+        positions_(other.positions_),
         seed_(other.seed_),
         ranking_(other.ranking_),
         selection_(other.selection_),
@@ -49,6 +50,11 @@ class CompositePolicy final : public Policy {
     const PolicyRow& row = *lane_.parts.row;
     const PolicyRow& selecting = *lane_.parts.selecting;
     resolve_budget(setup.n_prompt);
+    const std::string& positions = lane_.params.text("positions");
+    positions_ = positions.empty()        ? row.positions
+                 : positions == "cache"   ? Positions::cache
+                 : positions == "ceiling" ? Positions::ceiling
+                                          : Positions::original;
     const std::string& refresh = lane_.params.text("refresh");
     refresh_ = refresh.empty() ? (setup.mode == PromptMode::stream ? 1 : 0) : count_or_fraction(refresh, slots_);
 
@@ -90,13 +96,7 @@ class CompositePolicy final : public Policy {
   const std::string& name() const override { return lane_.parts.row->info.name; }
   const PolicyInfo& info() const override { return lane_.parts.row->info; }
   bool compresses() const override { return allocation_->limits(); }
-  Positions positions() const override {
-    const std::string& text = lane_.params.text("positions");
-    return text.empty()        ? lane_.parts.row->positions
-           : text == "cache"   ? Positions::cache
-           : text == "ceiling" ? Positions::ceiling
-                               : Positions::original;
-  }
+  Positions positions() const override { return positions_; }
   int ceiling(int layer, int kv_head) const override {
     const int c = budget(layer, kv_head).value_or(slots_);
     return c - protection(c).sinks;
@@ -161,6 +161,7 @@ class CompositePolicy final : public Policy {
   int requested_ = -1;  // before it was raised
   int observed_ = 0;  // w
   int refresh_ = 0;   // R; 0: never again
+  Positions positions_ = Positions::original;
   std::uint64_t seed_ = 0;
   std::shared_ptr<const Ranking> ranking_;  // these three never change: copies share them
   std::shared_ptr<const Selection> selection_;

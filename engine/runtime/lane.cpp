@@ -145,7 +145,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
     HeadJob& job = jobs_[h];
     const int n = head.slots.size();
     job.removed_before = head.ever_removed;
-    job.cache = segments_of(head, policy_->ceiling(rows.layer, h), job.sinks);
+    job.cache = segments_of(rows.layer, h, job.sinks);
     job.bias = bias_of(head.slots, policy_->bias());
     const void* query = query_for(head, at(q, group_bytes * h), job.q);
     jobs.push_back({.slots = job.cache,
@@ -259,7 +259,7 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     const bool by_hand = do_what_ifs(layer, h, record);
     const bool changed = by_hand || reloaded || !plan.removals.empty();
     if (changed && setup_.record.measures.local) {
-      const std::vector<double> after = output_after(head, policy_->ceiling(layer, h), at(q, bytes(group_size) * h));
+      const std::vector<double> after = output_after(layer, h, at(q, bytes(group_size) * h));
       record.compress_rel_l2 = mean_rel_l2(after, o.subspan(h * group_size, group_size), config_.group());
     } else if (changed) {
       record.compress_rel_l2 = kNotAvailable;

@@ -134,8 +134,8 @@ class Lane {
   bool remove_by_hand(HeadCache& head, int layer, const Plan& plan, HeadRecord& record);
   bool do_what_if(const WhatIf& what_if, int layer, int kv_head, HeadRecord& record);
   void describe(const HeadCache& head, HeadRecord& record) const;
-  std::vector<double> output_after(const HeadCache& head, int ceiling, const void* q);
-  std::vector<KvSegment> segments_of(const HeadCache& head, int ceiling, Buffer& buffer) const;
+  std::vector<double> output_after(int layer, int kv_head, const void* q);
+  std::vector<KvSegment> segments_of(int layer, int kv_head, Buffer& buffer) const;
   const void* query_for(const HeadCache& head, const void* q, Buffer& buffer) const;
   void* reserve(Buffer& buffer, std::size_t elements) const;
   HeadRecord& head_record(int layer, int head) { return record_->heads[static_cast<std::size_t>(layer) * config_.n_kv_heads + head]; }

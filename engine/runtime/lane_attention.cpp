@@ -5,9 +5,10 @@
 
 namespace kvscope {
 
-std::vector<double> Lane::output_after(const HeadCache& head, int ceiling, const void* q) {
+std::vector<double> Lane::output_after(int layer, int kv_head, const void* q) {
+  const HeadCache& head = layers_[layer].heads[kv_head];
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
-  const std::vector<KvSegment> segments = segments_of(head, ceiling, after_sinks_);
+  const std::vector<KvSegment> segments = segments_of(layer, kv_head, after_sinks_);
   const std::vector<double> bias = bias_of(head.slots, policy_->bias());
   const AttentionJob job{.slots = segments,
                          .q = query_for(head, q, after_q_),
@@ -37,13 +38,14 @@ void* Lane::reserve(Buffer& buffer, std::size_t elements) const {
 
 /// The slots of a head as attention sees them. positions=ceiling: sinks that are farther away than the ceiling are seen at that distance; a key rotated
 /// to (position - ceiling) gives the same logits as the unrotated key against the query rotated to the ceiling, because only the distance counts.
-std::vector<KvSegment> Lane::segments_of(const HeadCache& head, int ceiling, Buffer& buffer) const {
+std::vector<KvSegment> Lane::segments_of(int layer, int kv_head, Buffer& buffer) const {
+  const HeadCache& head = layers_[layer].heads[kv_head];
   const std::vector<int>& pos = head.slots.pos;
   const int n = head.kv.n_slots;
   const std::size_t row = bytes(config_.head_dim);
   std::vector<int> shift;
   if (policy_->positions() == Positions::ceiling && head.ever_removed) {
-    const int place = pos.back() - ceiling;
+    const int place = pos.back() - policy_->ceiling(layer, kv_head);
     for (int i = 0; i < n && pos[i] < policy_->sinks() && pos[i] < place; ++i) shift.push_back(place - pos[i]);
   }
   const int n_far = static_cast<int>(shift.size());
