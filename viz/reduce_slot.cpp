@@ -171,6 +171,16 @@ Lineage trimmed(Lineage lineage, int max_lines) {
   return lineage;
 }
 
+std::string protection_of(const LaneSnapshot& run, const HeadRecord& head, std::span<const int> slots, int pos) {
+  std::string out;
+  const auto add = [&out](const char* word) { out += (out.empty() ? "" : ", ") + std::string(word); };
+  if (pos < run.sinks) add("sink");
+  const auto newer = slots.end() - std::upper_bound(slots.begin(), slots.end(), pos);
+  if (newer < head.recent) add("recent");
+  if (std::binary_search(head.pinned.begin(), head.pinned.end(), pos)) add("pinned by hand");
+  return out;
+}
+
 Why why_of(const HeadPick& pick, int token) {
   Why out;
   const int n = pick.record->position + 1;
@@ -188,6 +198,13 @@ Why why_of(const HeadPick& pick, int token) {
   if (out.step < 0) return out;
   const HeadRecord& head = pick.run->steps[static_cast<std::size_t>(out.step)]->heads[static_cast<std::size_t>(pick.head)];
   out.budget = head.budget;
+  std::vector<int> slots = head.pos;
+  for (const Event& event : head.events)
+    if (event.kind != Event::Kind::restore) slots.push_back(event.pos);
+  std::sort(slots.begin(), slots.end());
+  out.protection = protection_of(*pick.run, head, slots, out.event.pos);
+  out.protected_sinks = pick.run->sinks;
+  out.protected_recent = head.recent;
   const auto came_back = std::ranges::count(head.events, Event::Kind::restore, &Event::kind);
   out.slots_before = static_cast<int>(head.pos.size() + head.events.size()) - 2 * static_cast<int>(came_back);
   out.cost = head.compress_rel_l2;

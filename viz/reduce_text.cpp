@@ -154,6 +154,8 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
     return out;
   }
   out.push_back({"position", format_count(facts.pos)});
+  const std::string protection = protection_of(*pick.run, *pick.values, pick.values->pos, facts.pos);
+  out.push_back({"protected", protection.empty() ? std::string("no") : protection});
   out.push_back({"votes", format_count(facts.votes)});
   out.push_back({"members", count_of(static_cast<int>(facts.members.size()), "token", "tokens")});
   out.push_back({"ranking score", format_number(facts.score)});

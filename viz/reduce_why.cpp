@@ -61,6 +61,13 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
   } else {
     step.lines.emplace_back("chosen by position, no ranking score");
   }
+  if (!why.protection.empty()) {
+    step.lines.push_back(fmt::format("it was protected ({}){}", why.protection, why.event.by_hand ? " and went by hand" : ""));
+  } else {
+    step.lines.push_back(fmt::format("not protected: {}, {}, not pinned{}", why.protected_sinks > 0 ? fmt::format("none of the {} sinks", why.protected_sinks) : "no sinks",
+                                     why.protected_recent > 1 ? fmt::format("not among the {} newest", why.protected_recent) : why.protected_recent == 1 ? "not the newest" : "no newest are kept",
+                                     why.event.by_hand ? "; it went by hand" : ""));
+  }
   return step;
 }
 

@@ -96,6 +96,23 @@ TEST_F(SmallRun, AnEvictedTokenHasNoSlotAndNoInventedNumbers) {
   }
 }
 
+TEST_F(SmallRun, ASlotSaysWhetherItIsProtected) {
+  snapshot.lanes[1].sinks = 1;
+  const HeadRecord& head = snapshot.lanes[1].steps[7]->heads[0];
+  const auto row = [&](int token) {
+    for (const CardRow& r : slot_card(snapshot, at(7), slot_facts(at(7), token)))
+      if (r.name == "protected") return r.value;
+    return std::string("none");
+  };
+  EXPECT_EQ(row(7), "recent") << "the newest one";
+  EXPECT_EQ(row(4), "no");
+  EXPECT_EQ(row(0), "none") << "no slot, nothing to protect";
+  EXPECT_EQ(protection_of(snapshot.lanes[1], head, head.pos, 0), "sink");
+  const Why why = why_of(at(7), 0);
+  EXPECT_EQ(why.protection, "sink");
+  EXPECT_EQ(why_steps(snapshot, at(7), why)[0].lines[1], "it was protected (sink)");
+}
+
 TEST_F(SmallRun, TokensOutsideTheTextGiveNothing) {
   for (const int token : {-1, 8, 1000}) {
     EXPECT_EQ(slot_facts(at(7), token).token, -1);
@@ -172,6 +189,7 @@ TEST_F(SmallRun, WhyPutsTheRecordsNumbersIntoTheEquation) {
   ASSERT_EQ(steps.size(), 4u);
   EXPECT_EQ(steps[0].title, "It had to go: 5 slots, budget 4");
   EXPECT_EQ(steps[0].lines[0], "lowest score of 4 unprotected: 0.300  ·  lowest that stayed, slot 3 «t3»: 0.800");
+  EXPECT_EQ(steps[0].lines[1], "not protected: no sinks, not the newest, not pinned");
   EXPECT_EQ(steps[1].title, "Nearest key: slot 3 «t3», cosine 0.950 ≥ 0.80, so it merges");
   EXPECT_EQ(steps[2].lines[0], "w₅ = µ₅/(µ₅ + µ₃) = 0.00300/(0.00300 + 0.00700) = 0.300");
   EXPECT_EQ(steps[2].lines[1], "k = 0.300 k₅ + 0.700 k₃     v alike     P = 1 + 3 = 4 votes");
