@@ -56,12 +56,22 @@ struct StepMark {
   std::string name;
 };
 
+/// A run that is asked for and not there yet.
+struct WaitingRun {
+  int id = 0;
+  std::string title;    // "H2O"
+  std::string budget;   // "64 slots", "25 %", with what else was given
+  bool running = false; // else it waits for its turn
+  double progress = 0;  // 0..1
+};
+
 /// What a view may read during one frame. All views of one frame see the same snapshot and selection.
 struct Frame {
   const Snapshot* snapshot = nullptr;  // may have no tokens and no lanes
   Selection selection;
   Hover hover;
   std::span<const StepMark> step_marks;
+  std::span<const WaitingRun> waiting;
   const Theme* theme = nullptr;
   Fonts fonts;
   TextureStore* textures = nullptr;

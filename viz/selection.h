@@ -45,12 +45,13 @@ struct SetStep { std::optional<int> step; };                         // nullopt:
 struct OpenInspector {};
 struct SetBudget { int lane = 0; int slots = 0, layer = 0, kv_head = 0; };  // the cut-off of a head was dragged and let go
 struct RemoveLane { int lane = 0; };
+struct CancelRun { int id = 0; };  // of a WaitingRun
 /// What is shown now needs a measure that costs something, or needs it no longer. Asked again in every frame until the snapshot agrees.
 struct WantMeasure {
   enum class What { theta, runner_ups };
   What what = What::theta;
   bool on = false;
 };
-using Intent = std::variant<Select, HoverAt, SetStep, OpenInspector, SetBudget, RemoveLane, WantMeasure>;
+using Intent = std::variant<Select, HoverAt, SetStep, OpenInspector, SetBudget, RemoveLane, CancelRun, WantMeasure>;
 
 }  // namespace kvscope::viz

@@ -101,12 +101,31 @@ TEST(MetricText, PrintsNatsAndGapsNeverAZeroForWhatIsMissing) {
 TEST(MetricColumns, GiveWayInOrderAndKeepTheDivergence) {
   const Snapshot snapshot = synthetic::make_snapshot();
   const std::vector<LaneMetrics> lanes = {lane_metrics(snapshot.lanes[0], -1, 167, 3)};
-  EXPECT_EQ(metric_columns(snapshot, lanes, 2000, 1).size(), 9u);
+  EXPECT_EQ(metric_columns(snapshot, lanes, 2000, 1).size(), 10u);
   const auto few = metric_columns(snapshot, lanes, 260, 1);
   EXPECT_LE(total_width(few, 1), 260);
   const auto one = metric_columns(snapshot, lanes, 10, 1);
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].kind, MetricColumn::Kind::kl);
+}
+
+TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
+  Snapshot snapshot = synthetic::make_snapshot();
+  LaneSnapshot& lane = snapshot.lanes[1];
+  double ms = 0;
+  for (StepPtr& step : lane.steps) {
+    auto copy = std::make_shared<StepRecord>(*step);
+    copy->ms = 4;
+    ms += 4;
+    step = copy;
+  }
+  lane.compress_ms = 0.5 * static_cast<double>(lane.steps.size());
+  const LaneMetrics m = lane_metrics(lane, -1, 167, 3);
+  EXPECT_DOUBLE_EQ(m.policy_ms, 0.5);
+  EXPECT_DOUBLE_EQ(m.policy_share, 0.125);
+  EXPECT_EQ(metric_text(snapshot, m, MetricColumn::Kind::policy), "0.500");
+  lane.slots_asked = -1;
+  EXPECT_EQ(metric_text(snapshot, lane_metrics(lane, -1, 167, 3), MetricColumn::Kind::policy), "n/a") << "nothing to decide is no zero";
 }
 
 TEST(LaneDifference, CountsWhatASlotRepresents) {

@@ -16,9 +16,9 @@ namespace {
 using namespace compare;
 constexpr float kDifferenceLeast = 190;
 constexpr int kAnswerTokens = 3;
-constexpr std::array<MetricColumn::Kind, 6> kSortKinds = {MetricColumn::Kind::kl,    MetricColumn::Kind::mean_kl,
-                                                          MetricColumn::Kind::top1,  MetricColumn::Kind::differs,
-                                                          MetricColumn::Kind::slots, MetricColumn::Kind::bytes};
+constexpr std::array<MetricColumn::Kind, 7> kSortKinds = {MetricColumn::Kind::kl,    MetricColumn::Kind::mean_kl, MetricColumn::Kind::top1,
+                                                          MetricColumn::Kind::differs, MetricColumn::Kind::slots, MetricColumn::Kind::bytes,
+                                                          MetricColumn::Kind::policy};
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::vector<Option> Compare::options() const {
     if (order_.kind == kSortKinds[i]) sorted = static_cast<int>(i) + 1;
   }
   return {{"view", {"fates", "difference to the reference", "pairwise"}, static_cast<int>(mode_)},
-          {"sort", {"as added", "KL", "mean KL", "top-1 same", "first differs", "slots", "KV bytes"}, sorted}};
+          {"sort", {"as added", "KL", "mean KL", "top-1 same", "first differs", "slots", "KV bytes", "policy work"}, sorted}};
 }
 
 void Compare::choose(std::size_t option, int choice) {
@@ -71,10 +71,12 @@ Table Compare::table(const Frame& frame) const {
   out.columns = {"run", "specification"};
   const std::vector<MetricColumn> columns = metric_columns(s, metrics, 1e6f, 1);
   for (const MetricColumn& c : columns) out.columns.push_back(c.title + " (" + c.unit + ")");
+  out.columns.push_back("policy work (share of the steps)");
   for (const int lane : sorted_lanes(metrics, order_)) {
     const auto i = static_cast<std::size_t>(lane);
     std::vector<std::string> row = {lane_name(s, lane), s.lanes[i].spec};
     for (const MetricColumn& c : columns) row.push_back(metric_text(s, metrics[i], c.kind));
+    row.push_back(format_percent(metrics[i].policy_share));
     out.rows.push_back(std::move(row));
   }
   out.note = "* beside a token of the answer: the full cache chooses another one";
@@ -95,19 +97,26 @@ void Compare::draw(const Frame& frame, std::vector<Intent>& intents) {
   Rect area = p.canvas();
   area = area.inset(p.px(12), 0);
   area.cut_right(p.px(kRemove));
-  const float room = area.width() - p.px(kNames) - std::max(p.px(220), 0.48f * (area.width() - p.px(kNames))) - p.px(24);
+  const int n_tokens = static_cast<int>(snapshot.tokens.size());
+  // About half for the tokens; what whole pixels a token leave of it goes to the numbers.
+  float strips = std::max(p.px(220), 0.48f * (area.width() - p.px(kNames)));
+  if (window_->count <= 0 && n_tokens > 0 && strips / static_cast<float>(n_tokens) >= 3)
+    strips = std::max(p.px(220), std::floor(std::min(strips / static_cast<float>(n_tokens), p.px(14))) * static_cast<float>(n_tokens));
+  const float room = area.width() - p.px(kNames) - strips - p.px(24);
   columns_ = metric_columns(snapshot, metrics_, room, frame.scale);
   right_ = area.x1;
-  const int n_tokens = static_cast<int>(snapshot.tokens.size());
   TokenAxis axis = token_axis(p, area, n_tokens);
   if (pan_and_zoom(p, axis)) axis = token_axis(p, area, n_tokens);
-  plan_ = plan(p, axis, area.height());
+  const float waiting = waiting_height(p);
+  plan_ = plan(p, axis, area.height() - waiting);
   const Rect header = area.cut_top(p.px(kHeader));
   Rect below;
-  if (plan_.difference) below = area.cut_bottom(std::max(p.px(kDifferenceLeast), area.height() - rows_height(p)));
+  if (plan_.difference) below = area.cut_bottom(std::max(p.px(kDifferenceLeast), area.height() - rows_height(p) - waiting));
   const Rect legend = area.cut_bottom(p.px(kLegend));
+  const Rect coming = plan_.difference ? area.cut_bottom(waiting) : Rect{area.x0, area.y0 + rows_height(p) - p.px(kLegend), area.x1, area.y1};
   draw_header(p, header, axis);
   draw_rows(p, area, axis);
+  draw_waiting(p, coming, axis);
   draw_legend(p, legend, axis);
   const Selection& selection = frame.selection;
   DifferenceHits difference;
@@ -227,8 +236,11 @@ Compare::Plan Compare::plan(const Painter& p, const TokenAxis& axis, float heigh
   for (const StripScale& scale : scales) {
     if (!scale.shares() && scale.px > 3 && others > 0 && mode_ != Mode::reference) continue;
     for (const float pad : {8.0f, 4.0f}) {
-      const Plan one = make(scale, pad, kName, false);
-      if (fits(one)) return one;
+      Plan one = make(scale, pad, kName, false);
+      if (!fits(one)) continue;
+      // What is left over sets the runs apart.
+      if (others > 0) one.row += std::min(p.px(14), std::floor((height - fixed - one.reference_row - others * one.row) / others));
+      return one;
     }
   }
   // Less than the least: one line of text a run, and one row for all of its heads.

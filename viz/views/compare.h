@@ -22,6 +22,7 @@ inline constexpr float kHeader = 38, kLegend = 30;
 inline constexpr float kReference = 26;  // the bar of the full cache
 inline constexpr float kName = 34;       // two lines of text
 inline constexpr float kRemove = 22;     // column of the buttons that remove a run
+inline constexpr float kWaiting = 22;    // a run that is not there yet
 }  // namespace compare
 
 /// Several runs on one prompt: one strip each on one token axis, their numbers beside them, and the difference of two below.
@@ -64,6 +65,11 @@ class Compare final : public View {
   /// Lane that the others are compared with in the strips.
   int reference(const Frame& frame) const;
 
+  // compare_waiting.cpp: runs that are asked for and not there yet, in thin rows below the others
+  static float waiting_height(const Painter& p);
+  void draw_waiting(Painter& p, Rect area, const TokenAxis& axis);
+  bool react_waiting(const Painter& p, std::vector<Intent>& intents);
+
   /// Finest rows that fit, with the difference below if that leaves room for it.
   Plan plan(const Painter& p, const TokenAxis& axis, float height) const;
   float rows_height(const Painter& p) const;
@@ -99,6 +105,7 @@ class Compare final : public View {
   std::vector<LaneMetrics> metrics_;  // of the frame being drawn
   std::vector<MetricColumn> columns_;
   std::vector<LaneRow> rows_;
+  std::vector<std::pair<int, Rect>> cancels_;  // of waiting runs
   Plan plan_;
   float right_ = 0;    // where the numbers end
   int pinned_ = -1;    // run chosen for the difference; -1: none

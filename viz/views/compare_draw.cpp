@@ -64,7 +64,7 @@ void Compare::draw_lane(Painter& p, const Rect& row, const TokenAxis& axis, int 
   } else {
     draw_strip(p, out, axis, lane, m);
   }
-  draw_metrics(p, right_, y, columns_, lane, m, run.slots_asked);
+  draw_metrics(p, right_, y, columns_, lane, m, run.slots_asked, row.height() >= p.px(kName));
   if (lane > 0) {
     const float side = p.px(18);
     out.remove = {right_ + p.px(4), y - side / 2, right_ + p.px(4) + side, y + side / 2};
@@ -98,7 +98,12 @@ void Compare::draw_name(Painter& p, const Rect& row, const LaneSnapshot& run, in
   }
   // As many parameters as fill one line, two beside a tall strip; the specification in the tooltip has them all.
   std::vector<std::string> lines;
-  for (const std::string& part : lane_params(run)) {
+  std::vector<std::string> parts = lane_params(run);
+  const std::vector<LaneSnapshot>& all = p.frame().snapshot->lanes;
+  // Runs of one policy differ by their budget first of all.
+  if (run.slots_asked >= 0 && std::count_if(all.begin(), all.end(), [&](const LaneSnapshot& one) { return one.policy == run.policy; }) > 1)
+    parts.insert(parts.begin(), fmt::format("{} slots", format_count(run.slots_asked)));
+  for (const std::string& part : parts) {
     const std::string longer = lines.empty() ? part : lines.back() + " · " + part;
     if (!lines.empty() && p.width_of(Face::caption, longer) <= room) {
       lines.back() = longer;

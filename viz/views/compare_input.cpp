@@ -93,6 +93,7 @@ void Compare::react(const Painter& p, const TokenAxis& axis, const DifferenceHit
     return;
   }
   const int token = axis.index_at(mouse.at.x);
+  if (react_waiting(p, intents)) return;
   if (plan_.difference && difference.swap.contains(mouse.at)) {
     hover_.none(intents);
     if (mouse.clicked) swapped_ = !swapped_;

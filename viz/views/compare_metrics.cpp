@@ -65,9 +65,10 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::attention, "attention lost", ranged ? "range mean" : "mean of heads", 92},
       {Kind::slots, "slots", "per head", 62},
       {Kind::bytes, "KV bytes", "allocated", 76},
+      {Kind::policy, "policy work", "ms a step", 76},
   };
   // Least important first.
-  for (const Kind kind : {Kind::differs, Kind::bytes, Kind::slots, Kind::nll, Kind::top1, Kind::attention, Kind::mean_kl, Kind::answer}) {
+  for (const Kind kind : {Kind::policy, Kind::differs, Kind::bytes, Kind::slots, Kind::nll, Kind::top1, Kind::attention, Kind::mean_kl, Kind::answer}) {
     if (total_width(all, scale) <= room) break;
     std::erase_if(all, [&](const MetricColumn& c) { return c.kind == kind; });
   }
@@ -106,6 +107,8 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricCo
       return format_mean(m.slots);
     case Kind::bytes:
       return format_bytes(m.bytes);
+    case Kind::policy:
+      return format_number(m.policy_ms);
   }
   return {};
 }
@@ -162,6 +165,10 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
     case Kind::bytes:
       out.push_back(fmt::format("bytes allocated for keys and values now: {}", number(m.bytes)));
       break;
+    case Kind::policy:
+      out.push_back(fmt::format("statistics, decisions and merges: {} ms a step, mean of all steps", number(m.policy_ms)));
+      out.push_back(fmt::format("{} of the wall time of its steps, in which other runs may take part", format_percent(m.policy_share)));
+      break;
   }
   return out;
 }
@@ -189,6 +196,8 @@ double sort_value(const LaneMetrics& m, MetricColumn::Kind kind) {
       return m.slots;
     case Kind::bytes:
       return m.bytes;
+    case Kind::policy:
+      return m.policy_ms;
   }
   return kNotAvailable;
 }
@@ -256,7 +265,7 @@ void draw_answer(Painter& p, float x, float width, float y, int lane, const Lane
 }  // namespace
 
 void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics,
-                  int asked) {
+                  int asked, bool below) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
   float x = right - total_width(columns, p.frame().scale);
@@ -270,8 +279,11 @@ void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColu
       const bool number = text != kNotAvailableText && text != "–";
       p.text({end, y}, text, main ? Face::strong : Face::mono, number ? (c.kind == Kind::bytes ? t.secondary : t.text) : t.disabled,
              Align::right);
-      if (c.kind == Kind::slots && asked >= 0 && std::isfinite(metrics.slots) && std::abs(metrics.slots - asked) >= 0.05) {
+      if (c.kind == Kind::slots && asked >= 0 && std::isfinite(metrics.slots) && std::abs(metrics.slots - asked) >= 0.05 && below) {
         p.text({end, y + p.px(14)}, fmt::format("asked {}", format_count(asked)), Face::caption, t.disabled, Align::right);
+      }
+      if (c.kind == Kind::policy && std::isfinite(metrics.policy_share) && below) {
+        p.text({end, y + p.px(14)}, format_percent(metrics.policy_share), Face::caption, t.disabled, Align::right);
       }
       p.mark("metric", fmt::format("lane {} {}", lane, c.title), {x, y - 9, end, y + 9}, text);
     }

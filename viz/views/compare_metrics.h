@@ -12,7 +12,7 @@ namespace kvscope::viz {
 
 /// One column of numbers at the right of the runs.
 struct MetricColumn {
-  enum class Kind : std::uint8_t { answer, differs, kl, mean_kl, top1, nll, attention, slots, bytes };
+  enum class Kind : std::uint8_t { answer, differs, kl, mean_kl, top1, nll, attention, slots, bytes, policy };
   Kind kind;
   std::string title, unit;  // two lines of the header
   float width = 0;          // pixels at 100 %
@@ -42,9 +42,9 @@ std::vector<int> sorted_lanes(const std::vector<LaneMetrics>& lanes, const Metri
 
 /// Header of the columns; right edges are where the numbers end.
 void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricColumn>& columns, const MetricOrder& order);
-/// One run's numbers around y. `asked`: slots asked for, printed where the real number differs.
+/// One run's numbers around y. `asked`: slots asked for, printed where the real number differs. `below`: there is room for a second line.
 void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics,
-                  int asked);
+                  int asked, bool below = true);
 
 /// Column under x in a row that ends at `right`; -1: none.
 int metric_at(float x, float right, const std::vector<MetricColumn>& columns, float scale);
