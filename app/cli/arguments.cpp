@@ -110,6 +110,9 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
           number_in(0.0, 100.0, "0..100"));
   checked(app.add_option("--seed", a.seed, "seed of sampling and of policies that draw; default 0"), "S",
           number_in<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0"));
+  CLI::Option* session = app.add_option("--session", a.session, "a session of the window (*.kvscope): its model, prompt, lanes, modes, seed and tokens after the prompt")
+                             ->type_name("FILE.kvscope");
+  for (const char* said_there : {"--lane", "--budget", "--what-if", "--prompt-mode", "--follow", "--temperature", "--seed"}) session->excludes(said_there);
 }
 
 void add_heads(CLI::App& app, Arguments& a) {
@@ -144,9 +147,9 @@ std::vector<std::string> command_names(const CLI::App& app) {
 }
 
 void check_prompt(const Arguments& a) {
-  const int given = a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value();
+  const int given = a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value() + a.session.has_value();
   if (given != 1) {
-    throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file, got {}",
+    throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file, --session, got {}",
                                  given == 0 ? "none" : std::to_string(given)));
   }
 }

@@ -27,8 +27,9 @@ struct Arguments {
 
   bool list_policies = false;  // info
 
-  // run, trace; exactly one of the four
+  // run, trace; exactly one of the five
   std::optional<std::string> prompt, prompt_file, prompt_ids, tokens_file;
+  std::optional<std::string> session;  // file of the window: prompt, lanes, modes, seed; --model and --generate come before what it says
   std::optional<int> generate;
   std::vector<std::string> lanes;
   PromptMode prompt_mode = PromptMode::prefill;

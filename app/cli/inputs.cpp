@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/session_input.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_file.h"
@@ -48,7 +49,11 @@ std::string embedded_prose() {
   return std::filesystem::is_regular_file(beside, error) ? beside.string() : KVSCOPE_ASSETS_DIR "/prompts/prose.txt";
 }
 
-ModelFiles open_model_of(const Arguments& arguments) { return open_model(arguments.model.empty() ? embedded_model() : arguments.model); }
+ModelFiles open_model_of(const Arguments& arguments) {
+  std::string folder = arguments.model;
+  if (folder.empty() && arguments.session) folder = read_session_input(*arguments.session).model;
+  return open_model(folder.empty() ? embedded_model() : folder);
+}
 
 std::vector<int> parse_ids(const std::string& text, int vocab_size) {
   std::vector<int> ids;
@@ -82,6 +87,12 @@ std::vector<int> read_ids(const std::string& path, int vocab_size) {
 
 RunRequest make_request(const Arguments& a, const ModelFiles& model) {
   RunRequest request;
+  if (a.session) {
+    request = read_session_input(*a.session).request;
+    if (a.generate) request.n_generate = *a.generate;
+    if (request.prompt_ids.empty()) request.prompt = need_text(model, request.prompt, "--session", "a session with prompt_ids", false);
+    return request;
+  }
   if (a.prompt) request.prompt = need_text(model, *a.prompt, "--prompt", "--prompt-ids", false);
   if (a.prompt_file) request.prompt = need_text(model, *a.prompt_file, "--prompt-file", "--tokens-file", true);
   if (a.prompt_ids) request.prompt_ids = parse_ids(*a.prompt_ids, model.config.vocab_size);

@@ -16,7 +16,7 @@ std::string embedded_model();
 /// File with a page of prose that the embedded model was not trained on.
 std::string embedded_prose();
 
-/// The model that --model names, opened. Throws Error.
+/// The model that --model names, else that of the session, opened. Throws Error.
 ModelFiles open_model_of(const Arguments& arguments);
 
 /// Token ids of "1,300,17". Throws UsageError naming the first part that is no id in [0, vocab_size).

@@ -28,6 +28,7 @@ using Json = nlohmann::ordered_json;
 /// A finished run and what is needed to speak about it.
 struct Result {
   Snapshot snapshot;
+  std::uint64_t seed = 0;
   std::shared_ptr<const Tokenizer> tokenizer;
 };
 
@@ -35,7 +36,7 @@ Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet&
   ModelFiles model = open_model_of(a);
   RunRequest request = make_request(a, model);
   request.detail = detail;
-  request.shadow = shadow;
+  request.shadow = shadow && (!a.session || request.shadow);  // a session may have switched it off
   request.measures = measures;
   const std::shared_ptr<const Tokenizer> tokenizer = model.tokenizer;
   cancel.check();
@@ -43,7 +44,7 @@ Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet&
   Progress progress(a.quiet);
   Snapshot snapshot =
       session.run(request, cancel, [&](const std::string& activity, double fraction) { progress.show(activity, fraction); });
-  return {std::move(snapshot), tokenizer};
+  return {std::move(snapshot), request.seed, tokenizer};
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -107,7 +108,7 @@ int trace(const Arguments& a) {
   if (!to_stdout) check_target(a.out);
   const Interrupt interrupt;
   const Result result = compute(a, a.detail, /*shadow=*/true, MeasureSet::all(), interrupt.token());
-  const std::string text = trace_text(result.snapshot, {.detail = a.detail, .seed = a.seed, .cancel = &interrupt.token()});
+  const std::string text = trace_text(result.snapshot, {.detail = a.detail, .seed = result.seed, .cancel = &interrupt.token()});
   if (to_stdout) return print(text);
   interrupt.token().check();
   {

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import unittest
 
-from program import CLI, TINY, CliTest
+from program import CLI, TINY, CliTest, cli
 
 TRACE = ["trace", "--model", TINY, "--prompt-ids", "1,2,3,4,5,6,7,8,9,10"]
 
@@ -23,7 +23,7 @@ class Help(CliTest):
                 self.assertIn(option, text)
         text = self.succeeds("trace", "--help")
         for option in ("--prompt", "--prompt-file", "--prompt-ids", "--tokens-file", "--generate", "--lane", "--budget", "--what-if", "--prompt-mode", "--follow", "--temperature",
-                       "--seed", "--out", "--detail"):
+                       "--seed", "--session", "--out", "--detail"):
             self.assertIn(option, text)
 
     def test_the_examples_of_the_help_run(self):
@@ -70,6 +70,40 @@ class EditsByHand(CliTest):
             r = subprocess.run([CLI, *TRACE, "--json", "--quiet", "--lane", "h2o:slots=6", option, words], capture_output=True, text=True)
             self.assertEqual(r.returncode, 2, words)
             self.assertIn(expected, r.stderr)
+
+
+class SessionOfTheWindow(CliTest):
+    def session(self, **changes):
+        session = {"kvscope": "session", "version": 1, "model": {"folder": TINY}, "prompt": "", "prompt_ids": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+                   "lanes": ["full", "h2o:slots=6@evict=4,step=1"], "prompt_mode": "stream", "follow": "reference", "generate": 3, "temperature": 0,
+                   "seed": "7", "shadow": True, "page": "compare", "selection": {"lane": 1}, "bookmarks": []}
+        session.update(changes)
+        return self.write("s.kvscope", json.dumps(session))
+
+    def trace(self, *words):
+        out = os.path.join(self.folder, "heads.json")
+        self.succeeds("trace", *words, "--quiet", "--out", out)
+        with open(out, encoding="utf-8") as f:
+            return f.read()
+
+    def test_its_trace_is_that_of_the_same_words(self):
+        by_session = self.trace("--session", self.session())
+        by_words = self.trace("--model", TINY, "--prompt-ids", "1,2,3,4,5,6,7,8,9,10", "--prompt-mode", "stream", "--generate", "3", "--seed", "7",
+                              "--lane", "h2o:slots=6@evict=4,step=1")
+        self.assertEqual(by_session, by_words)
+        self.assertGreater(len(json.loads(by_session)["lanes"][1]["steps"]), 3)
+
+    def test_what_it_says_is_not_said_twice(self):
+        path = self.session()
+        self.refuses(2, ["trace", "--session", path, "--lane", "full", "--out", self.path("x.json")], "--session", "--lane")
+        self.refuses(2, ["trace", "--session", path, "--prompt", "a", "--out", self.path("x.json")], "exactly one")
+
+    def test_what_is_wrong_in_it_is_named(self):
+        for change, word in (({"lanes": ["h20:slots=4"]}, "h20"), ({"seed": "x"}, "session.seed"), ({"version": 99}, "newer"), ({"kvscope": "other"}, "no session"),
+                             ({"prompt_ids": [-1]}, "session.prompt_ids"), ({"follow": "me"}, "session.follow")):
+            r = cli("trace", "--session", self.session(**change), "--out", self.path("x.json"))
+            self.assertIn(r.returncode, (1, 2), change)
+            self.assertIn(word, r.stderr)
 
 
 class Info(CliTest):

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "runtime/run_request.h"
+
+namespace kvscope::cli {
+
+/// What a *.kvscope file of the window asks to be computed. Selection, page and bookmarks are the window's business.
+struct SessionInput {
+  std::string model;  // folder; empty: the embedded one
+  RunRequest request;
+};
+
+/// Throws Error: not readable, no session, a value of the wrong type or out of range (which, expected, got), or a file of a newer version, whose
+/// result could be another one.
+SessionInput read_session_input(const std::string& path);
+
+}  // namespace kvscope::cli
