@@ -120,6 +120,7 @@ CanvasWidget::CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer
   connect(&m_workspace, &Workspace::themeChanged, this, redraw);
   connect(&m_workspace, &Workspace::staleChanged, this, redraw);
   connect(&m_workspace, &Workspace::stepMarksChanged, this, redraw);
+  connect(&m_workspace, &Workspace::waitingRunsChanged, this, redraw);
 }
 
 CanvasWidget::~CanvasWidget() = default;
@@ -135,6 +136,7 @@ viz::Frame CanvasWidget::frame() const {
   frame.selection = m_workspace.selection();
   frame.hover = m_workspace.hover();
   frame.step_marks = m_workspace.stepMarks();
+  frame.waiting = m_workspace.waitingRuns();
   frame.theme = &m_workspace.theme();
   frame.size = ImVec2(static_cast<float>(width()), static_cast<float>(height()));
   frame.has_focus = hasFocus();
@@ -176,12 +178,12 @@ void CanvasWidget::draw() {
   if (!intents.empty()) QMetaObject::invokeMethod(this, [this, intents] { handle(intents); }, Qt::QueuedConnection);
 }
 
-QImage CanvasWidget::still(qreal scale, viz::Scene* scene) {
+QImage CanvasWidget::still(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme) {
   if (!m_surface) return {};
   bool more = false;
   CanvasInput nobody;
   std::vector<viz::Intent> ignored;
-  const QImage picture = m_surface->frame(size(), scale, m_workspace.theme().panel, nobody, more,
+  const QImage picture = m_surface->frame(size, scale, theme.panel, nobody, more,
                                           [&](const viz::Fonts& fonts, viz::TextureStore& textures, viz::TextPainter& text) {
                                             viz::Scene unused;
                                             viz::SceneTextures kept(scene ? *scene : unused, &textures);
@@ -189,6 +191,8 @@ QImage CanvasWidget::still(qreal scale, viz::Scene* scene) {
                                             now.fonts = fonts;
                                             now.textures = &textures;
                                             now.text = &text;
+                                            now.theme = &theme;
+                                            now.size = ImVec2(static_cast<float>(size.width()), static_cast<float>(size.height()));
                                             now.hover = {};
                                             now.has_focus = false;
                                             now.dim = 0;
@@ -205,11 +209,13 @@ QImage CanvasWidget::still(qreal scale, viz::Scene* scene) {
 
 viz::Scene CanvasWidget::scene() {
   viz::Scene scene;
-  still(devicePixelRatioF(), &scene);
+  still(devicePixelRatioF(), &scene, size(), frameTheme());
   return scene;
 }
 
-QImage CanvasWidget::picture(qreal scale) { return still(scale, nullptr); }
+const viz::Theme& CanvasWidget::frameTheme() const { return m_workspace.theme(); }
+
+QImage CanvasWidget::picture(qreal scale, const QSize& size, const viz::Theme& theme) { return still(scale, nullptr, size, theme); }
 
 void CanvasWidget::paintEvent(QPaintEvent*) {
   ++m_paints;
@@ -368,6 +374,8 @@ void CanvasWidget::handleOne(const viz::Intent& intent) {
     Q_EMIT budgetRequested(budget->lane, budget->layer, budget->kv_head, budget->slots);
   } else if (const auto* remove = std::get_if<viz::RemoveLane>(&intent)) {
     Q_EMIT removeLaneRequested(remove->lane);
+  } else if (const auto* cancel = std::get_if<viz::CancelRun>(&intent)) {
+    Q_EMIT cancelRunRequested(cancel->id);
   } else if (const auto* wanted = std::get_if<viz::WantMeasure>(&intent)) {
     std::erase_if(m_wanted, [&](const viz::WantMeasure& w) { return w.what == wanted->what; });
     if (wanted->on) m_wanted.push_back(*wanted);

@@ -36,7 +36,9 @@ class CanvasWidget : public QWidget {
   bool settled() const { return m_to_draw == 0 || !m_surface; }
   /// The canvas as it is now, without mouse, focus and dimming: as drawing commands, and with `scale` pixels per logical one.
   viz::Scene scene();
-  QImage picture(qreal scale);
+  QImage picture(qreal scale) { return picture(scale, size(), frameTheme()); }
+  /// The same at another size (of a canvas that is not on screen) and in another theme.
+  QImage picture(qreal scale, const QSize& size, const viz::Theme& theme);
   /// The next paint draws anew.
   void invalidate();
   QSize sizeHint() const override { return {320, 160}; }
@@ -48,6 +50,7 @@ class CanvasWidget : public QWidget {
   void budgetRequested(int lane, int layer, int kvHead, int nSlots);
   void contextMenuRequested(const QPoint& globalPosition);
   void removeLaneRequested(int lane);
+  void cancelRunRequested(int id);
   void measureWanted(const kvscope::viz::WantMeasure& wanted);
   void focused();
 
@@ -69,7 +72,8 @@ class CanvasWidget : public QWidget {
 
  private:
   viz::Frame frame() const;
-  QImage still(qreal scale, viz::Scene* scene);
+  const viz::Theme& frameTheme() const;
+  QImage still(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme);
   void draw();
   void settle(int frames);
   void handle(const std::vector<viz::Intent>& intents);

@@ -2,7 +2,8 @@
 #include "app/window/session_controller.h"
 
 #include <atomic>
-#include <optional>
+#include <map>
+#include <utility>
 
 #include <QTimer>
 
@@ -17,12 +18,22 @@ constexpr int kTypingPauseMs = 40;
 
 /// Lane 0 is always the uncompressed reference, the first policy of the catalog.
 const std::string& referenceSpec() { return policies().front().name; }
+
+/// The lanes that were not a guest's.
+SnapshotPtr firstLanes(const Snapshot& result, std::size_t n) {
+  auto own = std::make_shared<Snapshot>(result);
+  if (own->lanes.size() > n) own->lanes.resize(n);
+  return own;
+}
 }  // namespace
 
 struct SessionController::Private {
   Mailbox mailbox;
   std::atomic<bool> wake_pending = false;  // at most one wake-up event in the queue, however fast the engine is
   std::uint64_t generation = 0;            // of the newest request; older results are dropped
+  std::uint64_t newest = 0;                // of the newest command, guests included
+  std::map<std::uint64_t, std::size_t> guests;  // generations that may have a guest behind so many lanes
+  bool guest = false;                      // the newest of them runs
   bool has_model = false;
   QTimer typing_pause;
   std::unique_ptr<Runner> runner;  // last: joins its thread before the rest goes
@@ -46,12 +57,55 @@ void SessionController::deliver() {
   d->wake_pending.store(false);  // before the read: a put after this line wakes us again
   const SnapshotPtr snapshot = d->mailbox.latest();
   if (!snapshot) return;
-  const bool newest = snapshot->generation >= d->generation;
+  if (d->guest) return deliverGuest(snapshot);
+  const auto guest = d->guests.find(snapshot->generation);
+  const bool of_guest = guest != d->guests.end();
+  if (of_guest && d->newest != d->generation) return;  // the rest of a guest that was ended
+  const bool newest = !of_guest && snapshot->generation >= d->generation;
   // Older than the request: only the progress over what is on screen anyway.
-  if (!newest && snapshot->generation != m_workspace.snapshot().generation) return;
-  m_workspace.setSnapshot(snapshot);
+  if (!newest && !of_guest && snapshot->generation != m_workspace.snapshot().generation) return;
+  m_workspace.setSnapshot(of_guest ? firstLanes(*snapshot, guest->second) : snapshot);
   const bool old_content = snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && snapshot->prompt != m_request.prompt);
   m_workspace.setStale(!newest || old_content);
+}
+
+void SessionController::deliverGuest(const SnapshotPtr& snapshot) {
+  if (snapshot->generation < d->newest || snapshot->phase == RunPhase::computing) {
+    if (snapshot->phase == RunPhase::computing) Q_EMIT guestProgress(snapshot->progress);
+    return;
+  }
+  d->guest = false;
+  if (snapshot->phase == RunPhase::failed) {
+    Q_EMIT guestFailed(QString::fromStdString(snapshot->failure));
+  } else if (snapshot->phase == RunPhase::idle) {
+    Q_EMIT guestDone(snapshot);
+  }
+}
+
+bool SessionController::hasGuest() const { return d->guest; }
+
+void SessionController::runGuest(const QString& spec) {
+  if (!d->has_model || d->typing_pause.isActive()) return;
+  RunRequest request = m_request;
+  request.lanes.push_back(spec.toStdString());
+  d->guest = true;
+  d->newest = d->runner->submit(std::move(request));
+  d->guests[d->newest] = m_request.lanes.size();
+}
+
+void SessionController::endGuest() {
+  if (!std::exchange(d->guest, false)) return;
+  d->runner->stop();
+  Q_EMIT guestEnded();
+}
+
+void SessionController::adoptGuest(const SnapshotPtr& result) {
+  if (!d->guests.contains(result->generation) || result->lanes.size() != m_request.lanes.size() + 1) return;
+  m_request.lanes.push_back(result->lanes.back().spec);
+  d->guests.erase(result->generation);
+  d->generation = result->generation;
+  m_workspace.setSnapshot(result);
+  Q_EMIT requestChanged();
 }
 
 bool SessionController::answersNewest(const Snapshot& snapshot) const { return snapshot.generation >= d->generation; }
@@ -59,8 +113,9 @@ bool SessionController::answersNewest(const Snapshot& snapshot) const { return s
 void SessionController::submit() {
   d->typing_pause.stop();
   if (!d->has_model) return;
-  d->generation = d->runner->submit(m_request);
+  d->newest = d->generation = d->runner->submit(m_request);
   m_workspace.setStale(true);
+  if (std::exchange(d->guest, false)) Q_EMIT guestEnded();
 }
 
 QStringList SessionController::laneSpecs() const {
@@ -76,8 +131,9 @@ void SessionController::loadModel(const QString& folder) {
     submit();
   }
   m_model_folder = folder;
-  d->generation = d->runner->load_model(folder.toStdString(), SessionOptions{});
+  d->newest = d->generation = d->runner->load_model(folder.toStdString(), SessionOptions{});
   m_workspace.setStale(true);
+  if (std::exchange(d->guest, false)) Q_EMIT guestEnded();
 }
 
 void SessionController::setPrompt(const QString& text) {
@@ -86,6 +142,7 @@ void SessionController::setPrompt(const QString& text) {
   m_request.prompt = utf8;
   m_request.prompt_ids.clear();
   Q_EMIT requestChanged();
+  endGuest();
   d->typing_pause.start();
 }
 
@@ -172,6 +229,7 @@ void SessionController::generate(int nTokens) {
 
 void SessionController::stop() {
   d->typing_pause.stop();
+  if (d->guest) return endGuest();
   d->runner->stop();
 }
 

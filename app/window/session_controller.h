@@ -30,6 +30,8 @@ class SessionController : public QObject {
   const QString& modelFolder() const { return m_model_folder; }
   /// True for the result of what is wanted now.
   bool answersNewest(const Snapshot& snapshot) const;
+  /// A guest runs.
+  bool hasGuest() const;
 
  public Q_SLOTS:
   void loadModel(const QString& folder);
@@ -47,14 +49,27 @@ class SessionController : public QObject {
   void stop();
   void replaceRequest(const kvscope::RunRequest& request);  // undo, start-up: everything at once
 
+  /// Runs one lane more than the request has, beside what is on screen and without touching it. Any other command ends it (guestEnded).
+  void runGuest(const QString& spec);
+  void endGuest();
+  /// Takes the guest of this result into the request; nothing is computed again. Only from within guestDone.
+  void adoptGuest(const kvscope::SnapshotPtr& result);
+
  Q_SIGNALS:
   void requestChanged();
   /// A command was refused before it reached the engine (bad specification): one sentence with remedy.
   void refused(const QString& message);
+  void guestProgress(double fraction);
+  /// The guest is the last lane of the result.
+  void guestDone(const kvscope::SnapshotPtr& result);
+  void guestFailed(const QString& why);
+  /// Something else was wanted before it was ready.
+  void guestEnded();
 
  private:
   void submit();
   void deliver();
+  void deliverGuest(const SnapshotPtr& snapshot);
   bool accepts(const QString& spec);
 
   Workspace& m_workspace;

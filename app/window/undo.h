@@ -12,11 +12,11 @@
 
 namespace kvscope {
 
-/// An edit of the runs (budget, policy, added, removed). Edits of the same run within a second are one step back.
+/// An edit of the runs (budget, policy, added, removed). Edits of the same run within a second are one step back, and so are runs of one batch.
 class LanesEdit : public QUndoCommand {
  public:
-  LanesEdit(SessionController& controller, std::vector<std::string> before, std::vector<std::string> after)
-      : m_controller(controller), m_before(std::move(before)), m_after(std::move(after)) {
+  LanesEdit(SessionController& controller, std::vector<std::string> before, std::vector<std::string> after, int batch = 0)
+      : m_controller(controller), m_before(std::move(before)), m_after(std::move(after)), m_batch(batch) {
     setText(m_before.size() < m_after.size() ? "add run" : m_before.size() > m_after.size() ? "remove run" : "edit of " + lane());
     m_age.start();
   }
@@ -28,6 +28,11 @@ class LanesEdit : public QUndoCommand {
   int id() const override { return 1; }
   bool mergeWith(const QUndoCommand* other) override {
     const auto* next = static_cast<const LanesEdit*>(other);
+    if (m_batch > 0 && m_batch == next->m_batch) {
+      m_after = next->m_after;
+      setText(QString("add %1 runs").arg(m_after.size() - m_before.size()));
+      return true;
+    }
     if (m_age.elapsed() > 1000 || m_before.size() != next->m_after.size() || editedLane(m_before, m_after) < 0 ||
         editedLane(m_before, m_after) != editedLane(next->m_before, next->m_after))
       return false;
@@ -62,6 +67,7 @@ class LanesEdit : public QUndoCommand {
 
   SessionController& m_controller;
   std::vector<std::string> m_before, m_after;
+  int m_batch = 0;  // of runs that were asked for together; 0: none
   bool m_applied = false;
   QElapsedTimer m_age;
 };

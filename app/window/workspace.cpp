@@ -120,6 +120,12 @@ void Workspace::setStepMarks(const std::vector<viz::StepMark>& marks) {
   Q_EMIT stepMarksChanged();
 }
 
+void Workspace::setWaitingRuns(const std::vector<viz::WaitingRun>& runs) {
+  if (runs.empty() && m_waiting.empty()) return;
+  m_waiting = runs;
+  Q_EMIT waitingRunsChanged();
+}
+
 void Workspace::setStale(bool stale) {
   if (stale == m_stale) return;
   m_stale = stale;

@@ -33,6 +33,8 @@ class Workspace : public QObject {
   const StepRecord* stepRecord() const;
   /// Steps that the user marked; views of time show them.
   const std::vector<viz::StepMark>& stepMarks() const { return m_step_marks; }
+  /// Runs that are asked for and not in the snapshot yet.
+  const std::vector<viz::WaitingRun>& waitingRuns() const { return m_waiting; }
   /// True while the picture is of an older request than the newest one: panels dim their content.
   bool stale() const { return m_stale; }
 
@@ -43,6 +45,7 @@ class Workspace : public QObject {
   void setTheme(const kvscope::viz::Theme& theme);
   void setStale(bool stale);
   void setStepMarks(const std::vector<kvscope::viz::StepMark>& marks);
+  void setWaitingRuns(const std::vector<kvscope::viz::WaitingRun>& runs);
 
  Q_SIGNALS:
   void snapshotChanged();
@@ -51,6 +54,7 @@ class Workspace : public QObject {
   void themeChanged();
   void staleChanged();
   void stepMarksChanged();
+  void waitingRunsChanged();
 
  private:
   SnapshotPtr m_snapshot;
@@ -58,6 +62,7 @@ class Workspace : public QObject {
   viz::Hover m_hover;
   const viz::Theme* m_theme;
   std::vector<viz::StepMark> m_step_marks;
+  std::vector<viz::WaitingRun> m_waiting;
   bool m_stale = false;
 };
 
