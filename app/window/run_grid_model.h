@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <QAbstractTableModel>
+#include <QString>
+
+namespace kvscope {
+
+class SessionController;
+class Workspace;
+struct PolicyInfo;
+
+/// A budget of the grid: "25 %" or "64".
+struct GridBudget {
+  QString text;
+  std::string key, value;  // of a specification: ratio 0.25, slots 64
+};
+
+/// Budgets from words like "12.5 %, 25 %, 64": with a percent sign of the prompt's tokens, else slots per head. `wrong`: the first word that is none.
+std::vector<GridBudget> parseBudgets(const QString& text, QString* wrong);
+/// Seeds from words like "0, 1, 7" or "0-4".
+std::vector<int> parseSeeds(const QString& text, QString* wrong);
+
+/// Runs that could be added: a row per policy, a column per budget. A cell is chosen or not; one that is there already, or that the policy
+/// refuses, cannot be chosen and says why.
+class RunGridModel : public QAbstractTableModel {
+  Q_OBJECT
+
+ public:
+  enum class Cell : std::uint8_t { free, chosen, there, refused };
+
+  RunGridModel(Workspace& workspace, SessionController& controller, QObject* parent = nullptr);
+
+  void setBudgets(const std::vector<GridBudget>& budgets);
+  void setSeeds(const std::vector<int>& seeds);
+  /// Cells whose run is in the request may be chosen again (to be measured without a lane).
+  void setKnownAllowed(bool allowed);
+  Cell cell(int row, int column) const;
+  /// Turns these cells on, or all off if all that can be are on.
+  void toggle(const QModelIndexList& cells);
+  void choose(const std::string& policy, bool on);  // the whole row
+  void clear();
+  int rowOf(const std::string& policy) const;
+  /// Policies with a chosen cell that draw lots.
+  int nSeeded() const;
+  /// Specifications of the chosen cells, by policy, then budget, then seed.
+  std::vector<std::string> chosen() const;
+  /// Of one cell: one, or one per seed where the policy draws lots.
+  std::vector<std::string> specsOf(int row, int column) const;
+  QString reason(int row, int column) const;  // of a refused cell
+  const PolicyInfo& policy(int row) const { return *m_policies[static_cast<std::size_t>(row)]; }
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  Qt::ItemFlags flags(const QModelIndex& index) const override;
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  void refresh();
+
+  Workspace& m_workspace;
+  SessionController& m_controller;
+  std::vector<const PolicyInfo*> m_policies;
+  std::vector<GridBudget> m_budgets;
+  std::vector<int> m_seeds{0};
+  std::set<std::pair<std::string, QString>> m_chosen;  // policy, budget
+  bool m_known_allowed = false;
+  mutable std::map<std::string, QString> m_reasons;  // by specification: why it is refused, empty: it is not
+  QString m_reasons_of;                              // model, prompt length and mode that they hold for
+};
+
+}  // namespace kvscope
