@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/sweep_chart.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QToolTip>
+
+#include "app/window/panel_paint.h"
+#include "app/window/workspace.h"
+#include "viz/draw.h"
+#include "viz/format.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr double kReach = 11;  // pixels around a marker that take a click
+
+}  // namespace
+
+SweepChart::SweepChart(Workspace& workspace, const SweepData& sweep, QWidget* parent) : QWidget(parent), m_workspace(workspace), m_data(sweep), m_theme(&workspace.theme()) {
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
+  setAccessibleName("Quality and budget");
+  for (auto signal : {&Workspace::themeChanged, &Workspace::selectionChanged, &Workspace::snapshotChanged}) connect(&workspace, signal, this, [this] { update(); });
+}
+
+void SweepChart::setMetric(SweepMetric metric) {
+  m_metric = metric;
+  refresh();
+}
+
+void SweepChart::setPercent(bool on) {
+  m_percent = on;
+  refresh();
+}
+
+void SweepChart::setLogX(bool on) {
+  m_log_x = on;
+  refresh();
+}
+
+void SweepChart::setLogY(bool on) {
+  m_log_y = on;
+  refresh();
+}
+
+void SweepChart::refresh() {
+  const auto& points = m_data.points();
+  if (std::ranges::find(points, m_current, &SweepPoint::spec) == points.end()) m_current = points.empty() ? std::string() : points.front().spec;
+  setAccessibleDescription(QString("%1, %2; %3 of %4 runs measured").arg(nameOf(m_metric), unitOf(m_metric)).arg(m_data.nMeasured()).arg(points.size()));
+  update();
+}
+
+double SweepChart::x(const SweepMark& mark) const {
+  return m_percent && m_data.nPrompt() > 0 ? 100.0 * mark.slots / m_data.nPrompt() : mark.slots;
+}
+
+QString SweepChart::budgetText(int slots) const {
+  return QString("%1 slots per head, %2 of %3").arg(slots).arg(qs(viz::format_percent(m_data.nPrompt() > 0 ? static_cast<double>(slots) / m_data.nPrompt() : kNotAvailable)),
+                                                              qs(viz::format_count(m_data.nPrompt())));
+}
+
+SweepChart::Layout SweepChart::layout(const QRect& area) const {
+  Layout out;
+  out.series = m_data.series();
+  const QFontMetricsF names(uiFont(12, true));
+  double widest = 40;
+  for (const SweepSeries& s : out.series) widest = std::max(widest, names.horizontalAdvance(qs(s.title)));
+  out.plot = QRectF(area).adjusted(66, 40, -(26 + std::min(widest, 150.0)), -46);
+  std::vector<double> xs, ys;
+  for (const SweepSeries& s : out.series) {
+    for (const SweepMark& m : s.marks) {
+      xs.push_back(x(m));
+      for (const double v : {m.mean(m_metric), m.least(m_metric), m.most(m_metric)}) ys.push_back(v);
+    }
+  }
+  out.x = AxisScale(xs, m_log_x, false);
+  double low = INFINITY, high = 0;
+  for (const double v : ys) {
+    if (std::isfinite(v) && v > 0) low = std::min(low, v), high = std::max(high, v);
+  }
+  // Two decades and more are not legible on a linear axis; less is not worth a logarithm.
+  const bool log_y = m_log_y && m_metric != SweepMetric::top1 && std::isfinite(low) && viz::spans_two_decades(low, high);
+  out.y = AxisScale(ys, log_y, true);
+  for (std::size_t i = 0; i < out.series.size(); ++i) {
+    std::vector<Place> row;
+    for (const SweepMark& m : out.series[i].marks) {
+      Place p{static_cast<int>(i), &m, {}, m.measured() && std::isfinite(m.mean(m_metric))};
+      p.at.setX(out.plot.left() + out.x.at(x(m)) * out.plot.width());
+      if (p.measured) p.at.setY(out.plot.bottom() - out.y.at(m.mean(m_metric)) * out.plot.height());
+      row.push_back(p);
+    }
+    // What is not measured lies on the line between its neighbours, or at the foot.
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      if (row[k].measured) continue;
+      std::size_t before = k, after = k;
+      while (before > 0 && !row[before].measured) --before;
+      while (after + 1 < row.size() && !row[after].measured) ++after;
+      if (row[before].measured && row[after].measured)
+        row[k].at.setY(row[before].at.y() + (row[after].at.y() - row[before].at.y()) * (row[k].at.x() - row[before].at.x()) / std::max(1e-9, row[after].at.x() - row[before].at.x()));
+      else
+        row[k].at.setY(out.plot.bottom());
+    }
+    out.places.push_back(std::move(row));
+  }
+  return out;
+}
+
+QPointF SweepChart::markerOf(const std::string& spec) const {
+  const Layout shown = layout(rect());
+  for (const auto& row : shown.places)
+    for (const Place& p : row)
+      for (const SweepPoint* point : p.mark->points)
+        if (point->spec == spec) return p.at;
+  return {};
+}
+
+int SweepChart::under(const QPointF& at, const Layout& shown) const {
+  int best = -1, i = 0;
+  double nearest = kReach;
+  for (const auto& row : shown.places) {
+    for (const Place& p : row) {
+      const double d = std::hypot(p.at.x() - at.x(), p.at.y() - at.y());
+      if (d < nearest) nearest = d, best = i;
+      ++i;
+    }
+  }
+  return best;
+}
+
+QString SweepChart::describe(const SweepSeries& series, const SweepMark& mark) const {
+  QStringList lines{qs(series.title), budgetText(mark.slots)};
+  if (!mark.measured()) {
+    const bool refused = !mark.points.front()->failure.isEmpty();
+    lines << (refused ? mark.points.front()->failure : QString("not measured yet: this place says nothing"));
+    return lines.join('\n');
+  }
+  const std::size_t n = mark.points.size();
+  for (int m = 0; m < kSweepMetrics; ++m) {
+    const auto metric = static_cast<SweepMetric>(m);
+    QString line = QString("%1 %2").arg(nameOf(metric), valueText(metric, mark.mean(metric)));
+    if (n > 1) line += QString(" (%1 seeds: %2 to %3)").arg(n).arg(valueText(metric, mark.least(metric)), valueText(metric, mark.most(metric)));
+    lines << line;
+  }
+  lines << "click or Enter: open this run";
+  return lines.join('\n');
+}
+
+void SweepChart::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  m_theme = &m_workspace.theme();
+  paintOn(painter, rect());
+  if (hasFocus()) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(toColor(m_workspace.theme().accent), 1));
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+  }
+}
+
+void SweepChart::mouseMoveEvent(QMouseEvent* event) {
+  const Layout shown = layout(rect());
+  int i = under(event->position(), shown);
+  setCursor(i < 0 ? Qt::ArrowCursor : Qt::PointingHandCursor);
+  std::string hovered;
+  for (const auto& row : shown.places) {
+    if (i >= 0 && i < static_cast<int>(row.size())) hovered = shown.series[static_cast<std::size_t>(row[static_cast<std::size_t>(i)].series)].policy;
+    i -= static_cast<int>(row.size());
+  }
+  if (hovered == m_hovered) return;
+  m_hovered = hovered;
+  update();
+}
+
+void SweepChart::leaveEvent(QEvent*) {
+  m_hovered.clear();
+  update();
+}
+
+void SweepChart::mouseReleaseEvent(QMouseEvent* event) {
+  const Layout shown = layout(rect());
+  int i = under(event->position(), shown);
+  for (const auto& row : shown.places) {
+    if (i >= 0 && i < static_cast<int>(row.size())) {
+      m_current = row[static_cast<std::size_t>(i)].mark->points.front()->spec;
+      update();
+      Q_EMIT opened(qs(m_current));
+      return;
+    }
+    i -= static_cast<int>(row.size());
+  }
+}
+
+void SweepChart::keyPressEvent(QKeyEvent* event) {
+  const Layout shown = layout(rect());
+  std::size_t series = 0, mark = 0;
+  for (std::size_t s = 0; s < shown.series.size(); ++s)
+    for (std::size_t m = 0; m < shown.series[s].marks.size(); ++m)
+      for (const SweepPoint* p : shown.series[s].marks[m].points)
+        if (p->spec == m_current) series = s, mark = m;
+  if (shown.series.empty()) return QWidget::keyPressEvent(event);
+  switch (event->key()) {
+    case Qt::Key_Left: mark = mark == 0 ? 0 : mark - 1; break;
+    case Qt::Key_Right: ++mark; break;
+    case Qt::Key_Up: series = series == 0 ? 0 : series - 1; break;
+    case Qt::Key_Down: series = std::min(series + 1, shown.series.size() - 1); break;
+    case Qt::Key_Return:
+    case Qt::Key_Enter: Q_EMIT opened(qs(m_current)); return;
+    default: return QWidget::keyPressEvent(event);
+  }
+  const std::vector<SweepMark>& marks = shown.series[series].marks;
+  const SweepMark& to = marks[std::min(mark, marks.size() - 1)];
+  m_current = to.points.front()->spec;
+  setAccessibleDescription(describe(shown.series[series], to));
+  update();
+}
+
+bool SweepChart::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const Layout shown = layout(rect());
+  int i = under(QPointF(help->pos()), shown);
+  for (const auto& row : shown.places) {
+    if (i >= 0 && i < static_cast<int>(row.size())) {
+      const Place& p = row[static_cast<std::size_t>(i)];
+      QToolTip::showText(help->globalPos(), describe(shown.series[static_cast<std::size_t>(p.series)], *p.mark), this);
+      return true;
+    }
+    i -= static_cast<int>(row.size());
+  }
+  QToolTip::hideText();
+  return true;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <QString>
+
+#include "snapshot/snapshot.h"
+#include "viz/canvas.h"
+
+namespace kvscope {
+
+/// What a curve shows of a run. Numbers are those of the comparison's table.
+enum class SweepMetric : std::uint8_t { mean_kl, top1, bytes, ms };
+inline constexpr int kSweepMetrics = 4;
+
+/// The figures of one measured run; NaN: not available.
+struct SweepFigures {
+  double mean_kl = kNotAvailable;  // nats, over the decode steps
+  double top1 = kNotAvailable;     // share of the decode steps
+  double bytes = kNotAvailable;    // KV bytes allocated at the end
+  double ms = kNotAvailable;       // wall time of a decode step of this run alone
+  double slots = kNotAvailable;    // per head at the end, mean
+  double of(SweepMetric metric) const;
+};
+/// Of the last lane of a result.
+SweepFigures figuresOf(const Snapshot& result);
+
+/// One run of a sweep.
+struct SweepPoint {
+  std::string spec;
+  int slots = 0;                         // asked for, per head
+  std::optional<SweepFigures> figures;   // nullopt: not measured yet
+  QString failure;                       // why it cannot be; empty: it can
+};
+
+/// The runs of one policy with one marker each: those of several seeds at one budget together.
+struct SweepMark {
+  int slots = 0;
+  std::vector<const SweepPoint*> points;
+  bool measured() const;
+  /// Mean, least and most of the measured ones.
+  double mean(SweepMetric m) const;
+  double least(SweepMetric m) const;
+  double most(SweepMetric m) const;
+};
+struct SweepSeries {
+  std::string policy, title;
+  std::vector<SweepMark> marks;  // by budget
+};
+
+/// Runs of policies × budgets on one text. What was measured holds for that text only.
+class SweepData {
+ public:
+  /// The runs wanted now, in order of the series; figures of those that are known stay.
+  void setRuns(const std::vector<std::string>& specs, int n_prompt);
+  /// Another text or other settings: true if figures had to go.
+  bool setText(const QString& identity);
+  /// False: no run of this sweep.
+  bool set(const std::string& spec, const SweepFigures& figures);
+  bool fail(const std::string& spec, const QString& why);
+  const std::vector<SweepPoint>& points() const { return m_points; }
+  std::vector<SweepSeries> series() const;  // points into this: until the next change
+  std::vector<std::string> missing() const;
+  int nMeasured() const;
+  int nPrompt() const { return m_n_prompt; }
+  viz::Table table() const;
+
+ private:
+  SweepPoint* find(const std::string& spec);
+
+  std::vector<SweepPoint> m_points;
+  QString m_text;
+  int m_n_prompt = 0;
+};
+
+/// "mean KL", "nats, less is better".
+const char* nameOf(SweepMetric metric);
+const char* unitOf(SweepMetric metric);
+QString valueText(SweepMetric metric, double value);
+/// What results are comparable under: model, text, mode, length, sampling.
+QString textIdentity(const Snapshot& snapshot);
+
+}  // namespace kvscope

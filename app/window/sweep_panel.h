@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QWidget>
+
+#include "app/window/run_queue.h"
+#include "app/window/sweep_chart.h"
+#include "app/window/sweep_data.h"
+
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QToolButton;
+
+namespace kvscope {
+
+class RunGrid;
+class SessionController;
+class Workspace;
+
+/// Budget sweep: which runs, how far they are, and the curves. A run of a sweep is measured and given up; the one whose point is opened becomes a
+/// lane.
+class SweepPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  SweepPanel(Workspace& workspace, SessionController& controller, RunQueue& queue, QWidget* parent = nullptr);
+
+  SweepData& data() { return m_data; }
+  SweepChart& chart() { return *m_chart; }
+  RunGrid& grid() { return *m_grid; }
+  QPushButton& startButton() { return *m_start; }
+  QComboBox& metricBox() { return *m_metric; }
+  QString progressText() const;
+  QString facts() const;
+  /// For the panel's header.
+  std::vector<QWidget*> controls() const;
+  /// Chooses what the runs on screen suggest, once.
+  void suggest();
+
+ public Q_SLOTS:
+  void start();
+  void cancel();
+
+ Q_SIGNALS:
+  void factsChanged();
+  void openRequested(const QString& spec);
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void takeText();
+  void refresh();
+  bool open() const;  // runs of it wait or run
+
+  Workspace& m_workspace;
+  SessionController& m_controller;
+  RunQueue& m_queue;
+  SweepData m_data;
+  RunGrid* m_grid;
+  SweepChart* m_chart;
+  QPushButton *m_start, *m_cancel;
+  QLabel *m_progress, *m_lost;
+  QWidget* m_bar;
+  QComboBox *m_metric, *m_axis;
+  QToolButton *m_log_x, *m_log_y;
+  bool m_suggested = false;
+};
+
+}  // namespace kvscope
