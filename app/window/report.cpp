@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/report.h"
+
+#include <cmath>
+
+#include <QBuffer>
+#include <QPageLayout>
+#include <QPdfWriter>
+#include <QTextDocument>
+#include <QUrl>
+
+#include "app/window/export.h"
+#include "app/window/panel_paint.h"
+#include "viz/format.h"
+#include "viz/reduce_compare.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kPromptShown = 6000;  // characters
+constexpr int kTextTokens = 40;
+constexpr int kPageWidth = 1000;    // points of the widest picture
+
+// Also what a text document of Qt understands: no flex, no grid.
+const char* const kStyle = R"(
+body { font-family: "Noto Sans", "DejaVu Sans", sans-serif; font-size: 13px; color: #1b1f26; background: #ffffff; max-width: 1040px; margin: 24px auto; }
+h1 { font-size: 22px; margin: 0; } h2 { font-size: 15px; margin-top: 24px; margin-bottom: 6px; }
+p { margin-top: 4px; margin-bottom: 4px; } .note { color: #4a5361; font-size: 11px; }
+.prompt { background-color: #f5f7f9; white-space: pre-wrap; }
+table { border-collapse: collapse; } th { color: #4a5361; font-size: 11px; font-weight: normal; text-align: right; padding: 3px 8px; vertical-align: bottom; }
+td { padding: 3px 8px; text-align: right; border-top: 1px solid #d5dbe2; font-size: 12px; } .left { text-align: left; }
+.mono { font-family: "Noto Sans Mono", "DejaVu Sans Mono", monospace; font-size: 11px; }
+)";
+
+QString esc(const QString& text) { return text.toHtmlEscaped(); }
+QString esc(const std::string& text) { return qs(text).toHtmlEscaped(); }
+
+QString cell(const QString& html, bool left, bool head = false) {
+  const QString tag = head ? "th" : "td";
+  return QString("<%1 align=\"%2\"%3>%4</%1>").arg(tag, left ? "left" : "right", left ? " class=\"left\"" : "", html);
+}
+
+QString tableHtml(const viz::Table& table, int n_left) {
+  QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\"><tr>";
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    // "mean KL (steps 1–12)": the unit in a line of its own.
+    const QString whole = esc(table.columns[c]);
+    const qsizetype at = whole.indexOf(" (");
+    out += cell(at < 0 ? whole : whole.left(at) + "<br/>" + whole.mid(at + 2).chopped(1), static_cast<int>(c) < n_left, true);
+  }
+  out += "</tr>";
+  for (const auto& row : table.rows) {
+    out += "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c) out += cell(esc(row[c]), static_cast<int>(c) < n_left);
+    out += "</tr>";
+  }
+  out += "</table>";
+  if (!table.note.empty()) out += "<p class=\"note\">" + esc(table.note) + "</p>";
+  return out;
+}
+
+QString pairsHtml(const std::vector<std::pair<QString, QString>>& pairs, bool mono) {
+  QString out = "<table cellspacing=\"0\" cellpadding=\"3\">";
+  for (const auto& [name, value] : pairs)
+    out += "<tr>" + cell(esc(name), true) + QString("<td align=\"left\" class=\"left%1\">%2</td></tr>").arg(mono ? " mono" : "", esc(value));
+  return out + "</table>";
+}
+
+std::vector<std::pair<QString, QString>> settings(const Report& r) {
+  const Snapshot& s = *r.snapshot;
+  const ModelConfig& m = s.model;
+  std::vector<std::pair<QString, QString>> out;
+  out.emplace_back("model", QString("%1: %2 layers, %3 query heads, %4 KV heads, head size %5, weights %6")
+                                .arg(qs(m.name)).arg(m.n_layers).arg(m.n_heads).arg(m.n_kv_heads).arg(m.head_dim).arg(qs(viz::format_bytes(s.weight_bytes))));
+  out.emplace_back("prompt", QString("%1 tokens, %2").arg(qs(viz::format_count(s.n_prompt)), s.prefill_mode ? "compressed once after the prefill" : "streamed token by token"));
+  out.emplace_back("steps", QString("%1 tokens generated after the prompt; runs follow %2")
+                                .arg(std::max(0, r.request.n_generate)).arg(s.follow == "self" ? "their own text" : s.follow == "file" ? "a given text" : "the text of the reference"));
+  out.emplace_back("sampling", r.request.temperature > 0 ? QString("temperature %1, seed %2").arg(r.request.temperature).arg(r.request.seed)
+                                                         : QString("greedy, seed %1 (of policies that draw lots)").arg(r.request.seed));
+  if (!s.shadow) out.emplace_back("history", "the uncompressed history is not kept: local figures are not available");
+  if (!s.notice.empty()) out.emplace_back("notice", qs(s.notice));
+  return out;
+}
+
+QString texts(const Snapshot& s) {
+  QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\">";
+  for (std::size_t i = 0; i < s.lanes.size(); ++i) {
+    const LaneSnapshot& lane = s.lanes[i];
+    QString text;
+    int n = 0;
+    for (const StepPtr& step : lane.steps) {
+      if (step->position + 1 < s.n_prompt || n++ >= kTextTokens) continue;
+      const QString token = esc(viz::text_of_id(s, step->top1));
+      text += step->top1_same ? token : "<b><font color=\"#c2410c\">" + token + "</font></b>";
+    }
+    if (n > kTextTokens) text += QString(" … %1 more").arg(n - kTextTokens);
+    out += "<tr>" + cell(esc(viz::lane_letter(static_cast<int>(i)) + " " + lane.title), true) + "<td align=\"left\" class=\"left mono\">" + text + "</td></tr>";
+  }
+  return out + "</table><p class=\"note\">Each run's most likely token after every step; coloured: the full cache chooses another one.</p>";
+}
+
+QString warnings(const Snapshot& s) {
+  QString out;
+  for (std::size_t i = 0; i < s.lanes.size(); ++i)
+    for (const LaneWarning& w : s.lanes[i].warnings) out += "<li>" + esc(viz::lane_letter(static_cast<int>(i))) + ": " + esc(text_of(w)) + "</li>";
+  return out.isEmpty() ? QString() : "<h2>Warnings</h2><ul>" + out + "</ul>";
+}
+
+QString commandLine(const Report& r) {
+  QString out = "kvscope-cli run --prompt-file PROMPT";
+  out += QString(" --generate %1").arg(std::max(0, r.request.n_generate));
+  if (!r.snapshot->prefill_mode) out += " --prompt-mode stream";
+  if (r.request.follow == Follow::self) out += " --follow self";
+  if (r.request.temperature > 0) out += QString(" --temperature %1").arg(r.request.temperature);
+  if (r.request.seed != 0) out += QString(" --seed %1").arg(r.request.seed);
+  for (std::size_t i = 1; i < r.request.lanes.size(); ++i) out += " --lane '" + qs(r.request.lanes[i]) + "'";
+  return out;
+}
+
+/// source: how the page names picture i.
+template <class Source>
+QString page(const Report& r, Source source) {
+  const Snapshot& s = *r.snapshot;
+  const QString prompt = qs(s.prompt);
+  QString out = QString("<!DOCTYPE html><html><head><meta charset=\"utf-8\"/><title>kvscope report</title><style>%1</style></head><body>").arg(kStyle);
+  out += QString("<h1>KV-cache compression: %1 on one prompt</h1>").arg(s.lanes.size() == 2 ? QString("one run") : QString("%1 runs").arg(s.lanes.empty() ? 0 : s.lanes.size() - 1));
+  out += QString("<p class=\"note\">kvscope %1 · %2 · every number was computed by these runs; n/a means not measured</p>").arg(KVSCOPE_VERSION, esc(r.written));
+  out += "<h2>Prompt</h2><table width=\"100%\" cellpadding=\"8\" cellspacing=\"0\" bgcolor=\"#f5f7f9\"><tr><td align=\"left\" class=\"left prompt\">" +
+         esc(prompt.left(kPromptShown)).replace('\n', "<br/>") + "</td></tr></table>";
+  if (prompt.size() > kPromptShown)
+    out += QString("<p class=\"note\">first %1 of %2 characters</p>").arg(qs(viz::format_count(kPromptShown)), qs(viz::format_count(prompt.size())));
+  out += "<h2>Settings</h2>" + pairsHtml(settings(r), false);
+  out += "<h2>Runs</h2>" + tableHtml(r.runs, 3);
+  out += "<h2>Texts</h2>" + texts(s);
+  for (std::size_t i = 0; i < r.pictures.size(); ++i) {
+    const ReportPicture& p = r.pictures[i];
+    const int width = std::min(kPageWidth, static_cast<int>(std::lround(p.image.width() / p.image.devicePixelRatio())));
+    // On paper a picture is not cut in two.
+    const bool tall = p.image.height() / p.image.devicePixelRatio() > kPageWidth / 4;
+    out += QString("<h2%4>%1</h2><p><img src=\"%2\" width=\"%3\"/></p>").arg(esc(p.title), source(i)).arg(width).arg(tall ? " style=\"page-break-before: always\"" : "");
+    if (!p.caption.isEmpty()) out += "<p class=\"note\">" + esc(p.caption) + "</p>";
+  }
+  if (!r.sweep.rows.empty()) out += "<h2>Budget sweep</h2>" + tableHtml(r.sweep, 2);
+  out += warnings(s);
+  if (!r.bookmarks.empty()) {
+    out += "<h2>Bookmarks</h2><ul>";
+    for (const Bookmark& b : r.bookmarks) out += "<li>" + esc(b.name) + (b.note.isEmpty() ? QString() : ": " + esc(b.note)) + "</li>";
+    out += "</ul>";
+  }
+  out += "<h2>To compute it again</h2><p class=\"mono\">" + esc(commandLine(r)) + "</p>";
+  out += "<h2>Versions</h2>" + pairsHtml(reportVersions(r), true) + "</body></html>";
+  return out;
+}
+
+}  // namespace
+
+QString reportHtml(const Report& report) {
+  return page(report, [&](std::size_t i) {
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    report.pictures[i].image.save(&buffer, "PNG");
+    return QString("data:image/png;base64,") + bytes.toBase64();
+  });
+}
+
+bool writeReport(const Report& report, const QString& path, QString* error) {
+  if (!path.endsWith(".pdf", Qt::CaseInsensitive)) return writeFile(path, reportHtml(report).toStdString(), error);
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  {
+    QPdfWriter pdf(&buffer);
+    pdf.setTitle("kvscope report");
+    pdf.setCreator("kvscope " KVSCOPE_VERSION);
+    pdf.setResolution(96);  // the points of the style sheet; text and lines stay vectors
+    pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Landscape, QMarginsF(12, 12, 12, 12), QPageLayout::Millimeter));
+    QTextDocument document;
+    document.setDefaultFont(uiFont(12));
+    document.setDocumentMargin(0);
+    document.setPageSize(QSizeF(pdf.width(), pdf.height()));
+    document.setDefaultStyleSheet(kStyle);
+    for (std::size_t i = 0; i < report.pictures.size(); ++i)
+      document.addResource(QTextDocument::ImageResource, QUrl(QString("picture%1").arg(i)), report.pictures[i].image);
+    document.setHtml(page(report, [](std::size_t i) { return QString("picture%1").arg(i); }));
+    document.print(&pdf);
+  }
+  return writeFile(path, bytes.toStdString(), error);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <QImage>
+#include <QString>
+
+#include "app/window/bookmarks.h"
+#include "runtime/run_request.h"
+#include "snapshot/snapshot.h"
+#include "viz/canvas.h"
+
+namespace kvscope {
+
+struct ReportPicture {
+  QString title, caption;
+  QImage image;  // device pixel ratio set: its width in points is what the page gives it
+};
+
+/// What a report says. Every number of it is read from the same tables that the window shows.
+struct Report {
+  SnapshotPtr snapshot;
+  RunRequest request;
+  QString model_folder;
+  viz::Table runs;             // of the comparison
+  viz::Table sweep;            // empty: none was measured
+  std::vector<ReportPicture> pictures;
+  std::vector<Bookmark> bookmarks;
+  QString written;             // when, as text
+};
+
+/// One page that stands for itself: pictures inside, no links to anything outside.
+QString reportHtml(const Report& report);
+/// Writes the page as .html, or as .pdf on A4. False: `error` says why and what to do.
+bool writeReport(const Report& report, const QString& path, QString* error);
+
+/// Names and SHA-256 of what the numbers depend on: program, model files, prompt. A file of more than 256 MiB is hashed by its first 16 MiB and its
+/// size, and says so.
+std::vector<std::pair<QString, QString>> reportVersions(const Report& report);
+
+}  // namespace kvscope
