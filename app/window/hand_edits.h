@@ -45,7 +45,7 @@ class HandEdits : public QObject {
   void setOn(int row, bool on);
   void remove(int row);
   void dropFork();
-  /// Budget of one head of a lane; nullopt: as allocated by its policy.
+  /// Budget of one head of a lane, or of all heads of a layer (kvHead -1); nullopt: as allocated by its policy.
   void setBudget(int lane, int layer, int kvHead, std::optional<int> slots);
   void resetBudgets(int lane);
 

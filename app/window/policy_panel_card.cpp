@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 
 #include "app/window/panel_paint.h"
+#include "app/window/policy_panel_allocation.h"
 #include "app/window/policy_panel_facts.h"
 #include "app/window/workspace.h"
 #include "viz/format.h"
@@ -125,11 +126,12 @@ void BudgetBars::paintEvent(QPaintEvent*) {
 
 // ---- card
 
-PolicyCard::PolicyCard(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace), m_bars(new BudgetBars(workspace, this)) {
+PolicyCard::PolicyCard(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace), m_bars(new BudgetBars(workspace, this)), m_allocation(new AllocationCurve(workspace, this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(7);
   column->addWidget(m_bars);
+  column->addWidget(m_allocation);
   column->addWidget(new Divider(workspace, this));
   m_grid = new QGridLayout;
   m_grid->setHorizontalSpacing(12);

@@ -8,6 +8,7 @@ class QLabel;
 
 namespace kvscope {
 
+class AllocationCurve;
 class Workspace;
 
 /// The two bars of the card: how the slots of a head are used, and how many of the tokens seen are still voted for.
@@ -25,12 +26,13 @@ class BudgetBars : public QWidget {
   Workspace& m_workspace;
 };
 
-/// The policy in a few lines: bars, rules in words, idea.
+/// The policy in a few lines: bars, budget of every head, rules in words, idea.
 class PolicyCard : public QWidget {
   Q_OBJECT
 
  public:
   explicit PolicyCard(Workspace& workspace, QWidget* parent = nullptr);
+  AllocationCurve& allocation() { return *m_allocation; }
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -41,6 +43,7 @@ class PolicyCard : public QWidget {
 
   Workspace& m_workspace;
   BudgetBars* m_bars;
+  AllocationCurve* m_allocation;
   QGridLayout* m_grid;
   std::vector<std::pair<QLabel*, QLabel*>> m_rows;
   std::vector<bool> m_alert;  // by row
