@@ -84,6 +84,7 @@ void MessageBar::show(const QString& text, const QString& details, const QString
   m_remedy->setVisible(!remedy.isEmpty());
   if (run) connect(m_remedy, &QPushButton::clicked, this, run);
   QFrame::show();
+  Q_EMIT said(sentence);
 }
 
 void MessageBar::dismiss() { hide(); }
@@ -120,8 +121,10 @@ StatusRow::StatusRow(Workspace& workspace, SessionController& controller, QWidge
   auto* keys = new QLabel(this);
   keys->setTextFormat(Qt::RichText);
   row->addWidget(keys);
+  m_jobs->setToolTip("What runs and waits, and the log");
+  connect(m_jobs, &QLabel::linkActivated, this, &StatusRow::jobsClicked);
   const auto theme = [this, keys] {
-    keys->setText(keyCap(m_workspace.theme(), "F1", "keys") + "&nbsp;&nbsp;&nbsp;&nbsp;" + keyCap(m_workspace.theme(), "Ctrl T", "theme"));
+    keys->setText(keyCap(m_workspace.theme(), "F1", "keys") + "&nbsp;&nbsp;&nbsp;&nbsp;" + keyCap(m_workspace.theme(), "Ctrl Shift P", "commands"));
     refresh();
   };
   connect(&workspace, &Workspace::themeChanged, this, theme);
@@ -140,17 +143,27 @@ QString StatusRow::stateText() const {
                                                                               : "computing " + QString::fromStdString(snapshot.activity);
   }
   if (snapshot.phase == RunPhase::failed) return "failed";
+  if (m_queued > 0) return "running beside the others";
   if (snapshot.phase == RunPhase::idle && !snapshot.activity.empty()) return "idle · " + QString::fromStdString(snapshot.activity);
   return "idle";
+}
+
+void StatusRow::setQueued(int n) {
+  if (n == m_queued) return;
+  m_queued = n;
+  refresh();
 }
 
 void StatusRow::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const viz::Theme& theme = m_workspace.theme();
   const bool working = busy(m_workspace);
-  const viz::Rgb dot = working ? theme.accent : snapshot.phase == RunPhase::failed ? theme.changed : theme.category[int(Category::recent)];
+  const viz::Rgb dot = working || m_queued > 0 ? theme.accent : snapshot.phase == RunPhase::failed ? theme.changed : theme.category[int(Category::recent)];
   m_state->setText(QString("<span style='color:%1'>●</span> %2").arg(toColor(dot).name(), stateText().toHtmlEscaped()));
-  m_jobs->setText(working ? "1 job" : "0 jobs");
+  // The run in work of the queue is the job that computes, unless something else comes first.
+  const int n = std::max(m_queued, working ? 1 : 0);
+  const QString words = n == 1 ? QString("1 job") : QString("%1 jobs").arg(n);
+  m_jobs->setText(QString("<a href='jobs' style='color:%1;text-decoration:none'>%2</a>").arg(toColor(n > 0 ? theme.text : theme.secondary).name(), words));
   QString run;
   if (const LaneSnapshot* lane = m_workspace.lane(); lane && snapshot.phase != RunPhase::empty) {
     run = QString("%1 runs, %2 steps each, %3, %4")

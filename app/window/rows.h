@@ -122,6 +122,9 @@ class MessageBar : public QFrame {
   void dismiss();
   QString text() const;
 
+ Q_SIGNALS:
+  void said(const QString& text);
+
  private:
   QLabel* m_text;
   QPushButton* m_remedy;
@@ -150,11 +153,17 @@ class StatusRow : public QFrame {
  public:
   StatusRow(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
   QString stateText() const;
+  /// Runs of the queue that run or wait.
+  void setQueued(int n);
+
+ Q_SIGNALS:
+  void jobsClicked();
 
  private:
   void refresh();
   Workspace& m_workspace;
   SessionController& m_controller;
+  int m_queued = 0;
   QLabel *m_state, *m_jobs, *m_run, *m_seed, *m_memory;
 };
 
