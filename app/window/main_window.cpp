@@ -15,11 +15,13 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/window/add_runs_dialog.h"
 #include "app/window/command_palette.h"
 #include "app/window/help_dialog.h"
 #include "app/window/rows.h"
 #include "app/window/search_bar.h"
 #include "app/window/style.h"
+#include "app/window/sweep_panel.h"
 #include "app/window/undo.h"
 
 namespace kvscope {
@@ -95,6 +97,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   buildMenus();
   m_palette = new CommandPalette(*this);
   m_help = new HelpDialog(m_workspace, m_controller, this);
+  m_add_runs = new AddRunsDialog(m_workspace, m_controller, m_runs, this);
   applyThemeToAll();
 
   connect(&m_workspace, &Workspace::snapshotChanged, this, [this] { takeSnapshot(); });
@@ -112,7 +115,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
 
   resize(options.size);
   if (!options.scripted()) restoreSettings();
-  showPage(options.view == "compare" ? Page::compare : options.view == "inspector" ? Page::inspector : Page::inspect);
+  showPage(pageOf(QString::fromStdString(options.view)));
   m_lanes_before = m_start.request.lanes;
   m_controller.replaceRequest(m_start.request);
   m_controller.loadModel(QString::fromStdString(m_start.model_folder));
@@ -127,8 +130,10 @@ MainWindow::~MainWindow() {
   // What canvases give up when they are hidden is no change of the session, whose journal is gone by then.
   for (CanvasWidget* canvas : m_canvases) canvas->disconnect(&m_controller);
   m_controller.disconnect(this);
+  m_controller.disconnect(&m_runs);
   m_journal.reset();
   delete m_help;
+  delete m_add_runs;
   delete takeCentralWidget();
 }
 
@@ -175,13 +180,14 @@ void MainWindow::takeSnapshot() {
     m_pending.reset();
     m_workspace.setSelection(wanted);
   }
+  selectWantedRun();
   refreshHeaders();
 }
 
 void MainWindow::requestChanged() {
   const std::vector<std::string>& lanes = m_controller.request().lanes;
   if (lanes == m_lanes_before) return;
-  if (!m_undoing) m_undo.push(new LanesEdit(m_controller, m_lanes_before, lanes));
+  if (!m_undoing) m_undo.push(new LanesEdit(m_controller, m_lanes_before, lanes, m_runs.adoptingBatch()));
   m_lanes_before = lanes;
 }
 
@@ -206,9 +212,10 @@ void MainWindow::showPage(Page page) {
   m_crumbs->setPage(static_cast<int>(page));
   const QSignalBlocker quiet(m_tools->compareButton());
   m_tools->compareButton()->setChecked(page == Page::compare);
-  (page == Page::inspect ? m_show_inspect : page == Page::inspector ? m_show_inspector : m_show_compare)->setChecked(true);
+  (page == Page::inspect ? m_show_inspect : page == Page::inspector ? m_show_inspector : page == Page::compare ? m_show_compare : m_show_sweep)->setChecked(true);
   if (page == Page::inspector && canvas("inspector")) canvas("inspector")->setFocus();
   if (page == Page::compare && canvas("compare")) canvas("compare")->setFocus();
+  if (page == Page::sweep) m_sweep->chart().setFocus();
 }
 
 void MainWindow::back() {

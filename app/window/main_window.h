@@ -16,6 +16,7 @@
 #include "app/window/panel.h"
 #include "app/window/playback.h"
 #include "app/window/recent_files.h"
+#include "app/window/run_queue.h"
 #include "app/window/session_controller.h"
 #include "app/window/session_journal.h"
 #include "app/window/workspace.h"
@@ -28,14 +29,20 @@ class QStackedWidget;
 
 namespace kvscope {
 
+class AddRunsDialog;
+class AllocationCurve;
 class BookmarkPanel;
 class CommandPalette;
 class CrumbRow;
 class HelpDialog;
+class JobsPanel;
 class MessageBar;
+class PolicyPanel;
 class PromptPanel;
 class SearchBar;
 class StatusRow;
+class SweepPanel;
+struct Report;
 struct SavedSession;
 class TablePanel;
 class ToolRow;
@@ -45,7 +52,7 @@ class MainWindow : public QMainWindow {
   Q_OBJECT
 
  public:
-  enum class Page { inspect, inspector, compare };
+  enum class Page { inspect, inspector, compare, sweep };
 
   MainWindow(const Options& options, const StartState& start);
   ~MainWindow() override;
@@ -68,12 +75,22 @@ class MainWindow : public QMainWindow {
   CommandPalette& palette() { return *m_palette; }
   PromptPanel& promptPanel() { return *m_prompt; }
   Page page() const;
+  /// As files and the command line call it: "inspect"; another name: inspect.
+  static Page pageOf(const QString& name);
+  static QString nameOf(Page page);
   /// Why canvases show a sentence instead of a picture; empty if they draw.
   const QString& noPictures() const { return m_no_pictures; }
+  AddRunsDialog& addRunsDialog() { return *m_add_runs; }
+  PolicyPanel& policyPanel() { return *m_policy; }
+  JobsPanel& jobs() { return *m_jobs; }
+  SweepPanel& sweep() { return *m_sweep; }
+  RunQueue& runs() { return m_runs; }
   HandEdits& handEdits() { return m_hand; }
   QUndoStack& undoStack() { return m_undo; }
   Playback& playback() { return m_playback; }
   QPixmap picture();
+  /// Of everything that is on screen now, pictures in the light theme.
+  Report report();
   /// The canvas that an export means: with the focus, else maximised, else the first of the page; nullptr: none.
   CanvasWidget* exportedCanvas() const;
 
@@ -89,8 +106,11 @@ class MainWindow : public QMainWindow {
   void openPrompt();
   void savePicture();
   void copyPicture();
+  void writeReportAs();
   void copyNumbers();
-  void addLane();
+  void addRuns();                     // opens the dialog
+  void showJobs();
+  void openRun(const QString& spec);  // looks at it in the comparison; runs it first where it is no lane yet
   void setThemeMode(const QString& mode);  // dark | light | system
 
  protected:
@@ -116,8 +136,13 @@ class MainWindow : public QMainWindow {
   Panel* addCanvasPanel(viz::View& view);
   void addOptionBoxes(Panel& panel, CanvasWidget& canvas);
   void addHeadBox(Panel& panel);
+  // main_window_runs.cpp
+  void addSweepPanel();
+  void addJobsPanel();
+  void selectWantedRun();
   // main_window_hand_edits.cpp
   void addWhatIfPanel();
+  void connectAllocation(AllocationCurve& curve);
   void buildHandMenu(QMenu* menu);
   bool editByKey(int key);
   void arrangeDocks();
@@ -143,6 +168,7 @@ class MainWindow : public QMainWindow {
   StartState m_start;
   Workspace m_workspace;
   SessionController m_controller;
+  RunQueue m_runs{m_controller, m_workspace};
   HandEdits m_hand{m_workspace, m_controller};
   std::unique_ptr<CanvasRenderer> m_renderer;
   QString m_no_pictures;
@@ -182,9 +208,15 @@ class MainWindow : public QMainWindow {
   QMainWindow* m_inspect = nullptr;
   StatusRow* m_status = nullptr;
   PromptPanel* m_prompt = nullptr;
+  PolicyPanel* m_policy = nullptr;
   TablePanel* m_table = nullptr;
   HelpDialog* m_help = nullptr;
-  QAction *m_show_inspect = nullptr, *m_show_inspector = nullptr, *m_show_compare = nullptr;
+  AddRunsDialog* m_add_runs = nullptr;
+  SweepPanel* m_sweep = nullptr;
+  JobsPanel* m_jobs = nullptr;
+  int m_failure_said = 0;    // run of the queue whose refusal was said last
+  std::string m_wanted_run;  // to be looked at as soon as it is there
+  QAction *m_show_inspect = nullptr, *m_show_inspector = nullptr, *m_show_compare = nullptr, *m_show_sweep = nullptr;
   QMenu *m_remove_menu = nullptr, *m_hand_menu = nullptr;
 };
 

@@ -20,7 +20,7 @@ CanvasWidget* MainWindow::exportedCanvas() const {
   if (m_maximised)
     for (CanvasWidget* canvas : m_canvases)
       if (m_maximised->content() == canvas) return canvas;
-  const char* const first[] = {"atlas", "inspector", "compare"};
+  const char* const first[] = {"atlas", "inspector", "compare", ""};
   return canvas(first[static_cast<int>(page())]);
 }
 

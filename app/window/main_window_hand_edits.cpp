@@ -8,6 +8,7 @@
 #include <QPlainTextEdit>
 
 #include "app/window/main_window.h"
+#include "app/window/policy_panel_allocation.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
 #include "app/window/what_if_panel.h"
@@ -29,6 +30,19 @@ void MainWindow::addWhatIfPanel() {
       dock->setVisible(true);
       dock->raise();
     }
+  });
+}
+
+void MainWindow::connectAllocation(AllocationCurve& curve) {
+  connect(&curve, &AllocationCurve::budgetRequested, &m_hand, [this](int layer, int kv_head, int n) {
+    m_hand.setBudget(m_workspace.selection().lane, layer, kv_head, n < 0 ? std::nullopt : std::optional(n));
+  });
+  connect(&curve, &AllocationCurve::resetRequested, &m_hand, [this] { m_hand.resetBudgets(m_workspace.selection().lane); });
+  connect(&curve, &AllocationCurve::headSelected, this, [this](int layer, int kv_head) {
+    viz::Selection selection = m_workspace.selection();
+    selection.layer = layer;
+    selection.kv_head = kv_head < 0 ? std::nullopt : std::optional(kv_head);
+    m_workspace.setSelection(selection);
   });
 }
 

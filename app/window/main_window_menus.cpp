@@ -81,6 +81,8 @@ void MainWindow::buildFileMenu(QMenu* menu) {
   buildSessionMenu(menu);
   menu->addSeparator();
   action(menu, "&Export view…", {QKeySequence(Qt::CTRL | Qt::Key_E)}, [this] { savePicture(); });
+  action(menu, "&Write report…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R)}, [this] { writeReportAs(); })
+      ->setToolTip("One page, HTML or PDF: prompt, settings, all runs with their numbers, pictures, versions");
   menu->addSeparator();
   action(menu, "&Quit", {QKeySequence(Qt::CTRL | Qt::Key_Q)}, [this] { close(); });
 }
@@ -96,6 +98,7 @@ void MainWindow::buildViewMenu(QMenu* menu) {
   m_show_inspect = page("&Inspect", QKeySequence(Qt::ALT | Qt::Key_1), Page::inspect);
   m_show_inspector = page("Head in&spector", QKeySequence(Qt::ALT | Qt::Key_2), Page::inspector);
   m_show_compare = page("&Compare", QKeySequence(Qt::ALT | Qt::Key_3), Page::compare);
+  m_show_sweep = page("Budget s&weep", QKeySequence(Qt::ALT | Qt::Key_4), Page::sweep);
   menu->addSeparator();
   QMenu* panels = menu->addMenu("&Panels");
   for (QDockWidget* dock : m_docks) {
@@ -169,7 +172,9 @@ void MainWindow::buildRunMenu(QMenu* menu) {
 }
 
 void MainWindow::buildCompareMenu(QMenu* menu) {
-  action(menu, "&Add run…", {QKeySequence(Qt::CTRL | Qt::Key_R)}, [this] { addLane(); });
+  action(menu, "&Add runs…", {QKeySequence(Qt::CTRL | Qt::Key_R)}, [this] { addRuns(); })
+      ->setToolTip("Policies × budgets × seeds, with what they will cost; they run one after the other");
+  action(menu, "&Cancel the runs that wait", {}, [this] { m_runs.cancelAll(); });
   m_remove_menu = menu->addMenu("&Remove run");
   connect(m_remove_menu, &QMenu::aboutToShow, this, [this] {
     m_remove_menu->clear();
@@ -202,6 +207,7 @@ void MainWindow::buildToolsMenu(QMenu* menu) {
   menu->addSeparator();
   buildBookmarkMenu(menu);
   menu->addSeparator();
+  action(menu, "&Jobs and log", {QKeySequence(Qt::CTRL | Qt::Key_J)}, [this] { showJobs(); })->setToolTip("What runs and waits, cancel, memory, warnings");
   action(menu, "&Commands…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)}, [this] { m_palette->open(); })
       ->setToolTip("Every command by name");
 }
@@ -214,14 +220,6 @@ void MainWindow::openModel() {
 void MainWindow::openPrompt() {
   const QString path = QFileDialog::getOpenFileName(this, "Open prompt", {}, "Text (*.txt *.md);;All files (*)");
   if (!path.isEmpty()) openFile(path);
-}
-
-void MainWindow::addLane() {
-  bool ok = false;
-  const QStringList specs = m_controller.laneSpecs();
-  const QString spec = QInputDialog::getText(this, "Add run", "Policy with its budget, name:key=value,…", QLineEdit::Normal,
-                                             specs.size() > 1 ? specs.back() : QString(), &ok);
-  if (ok && !spec.trimmed().isEmpty()) m_controller.addLane(spec.trimmed());
 }
 
 QPixmap MainWindow::picture() { return grab(); }

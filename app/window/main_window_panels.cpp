@@ -14,6 +14,7 @@
 #include "app/window/main_window.h"
 #include "policy/catalog.h"
 #include "app/window/policy_panel.h"
+#include "app/window/policy_panel_card.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
 #include "app/window/style.h"
@@ -75,6 +76,7 @@ Panel* MainWindow::addCanvasPanel(viz::View& view) {
   connect(canvas, &CanvasWidget::factsChanged, this, [this] { refreshHeaders(); });
   connect(canvas, &CanvasWidget::openInspectorRequested, this, [this] { showPage(Page::inspector); });
   connect(canvas, &CanvasWidget::removeLaneRequested, &m_controller, &SessionController::removeLane);
+  connect(canvas, &CanvasWidget::cancelRunRequested, &m_runs, &RunQueue::cancel);
   connect(canvas, &CanvasWidget::measureWanted, &m_controller, &SessionController::want);
   connect(canvas, &CanvasWidget::budgetRequested, &m_hand, [this](int lane, int layer, int kv_head, int n) { m_hand.setBudget(lane, layer, kv_head, n); });
   connect(canvas, &CanvasWidget::focused, this, [this, canvas] {
@@ -143,7 +145,8 @@ void MainWindow::addHeadBox(Panel& panel) {
 
 void MainWindow::buildPanels() {
   m_prompt = new PromptPanel(m_workspace, m_controller);
-  auto* policy = new PolicyPanel(m_workspace, m_controller);
+  auto* policy = m_policy = new PolicyPanel(m_workspace, m_controller);
+  connectAllocation(policy->card().allocation());
   auto* effect = new EffectPanel(m_workspace, m_controller);
   m_table = new TablePanel(m_workspace, m_controller);
   Panel* prompt_panel = addPanel("prompt", "Prompt & output", m_prompt);
@@ -156,6 +159,7 @@ void MainWindow::buildPanels() {
   connect(m_bookmark_panel, &BookmarkPanel::goRequested, this, &MainWindow::goToBookmark);
   connect(&m_bookmarks, &Bookmarks::changed, this, [this] { m_workspace.setStepMarks(m_bookmarks.stepMarks()); });
   addWhatIfPanel();
+  addJobsPanel();
   addHeadBox(*prompt_panel);
   const auto facts = [](auto* widget, Panel* panel) {
     QObject::connect(widget, &std::remove_pointer_t<decltype(widget)>::factsChanged, panel, [=] { panel->setFacts(widget->facts()); });
@@ -179,7 +183,8 @@ void MainWindow::buildPanels() {
   }
 
   buildInspect();
-  for (const char* id : {"inspector", "compare"}) {
+  addSweepPanel();
+  for (const char* id : {"inspector", "compare", "sweep"}) {
     Panel* single = panel(id);
     m_pages->addWidget(pageWithMargins(single ? single->makePage(m_pages) : new QWidget, m_pages));
   }
@@ -190,7 +195,7 @@ void MainWindow::buildInspect() {
   m_inspect->setWindowFlags(Qt::Widget);
   m_inspect->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
   for (Panel* panel : m_panels)
-    if (panel->id() != "inspector" && panel->id() != "compare") m_docks.push_back(panel->makeDock(m_inspect));
+    if (panel->id() != "inspector" && panel->id() != "compare" && panel->id() != "sweep") m_docks.push_back(panel->makeDock(m_inspect));
   m_pages->addWidget(pageWithMargins(m_inspect, m_pages));
   arrangeDocks();
 }
@@ -202,7 +207,7 @@ void MainWindow::arrangeDocks() {
     return static_cast<QDockWidget*>(nullptr);
   };
   QDockWidget *prompt = dock("prompt"), *policy = dock("policy"), *atlas = dock("atlas"), *strip = dock("head_strip"),
-              *timeline = dock("timeline"), *grid = dock("head_grid"), *effect = dock("effect"), *table = dock("table"), *what_if = dock("what_if"), *bookmarks = dock("bookmarks");
+              *timeline = dock("timeline"), *grid = dock("head_grid"), *effect = dock("effect"), *table = dock("table"), *what_if = dock("what_if"), *bookmarks = dock("bookmarks"), *jobs = dock("jobs");
   for (QDockWidget* d : m_docks) {
     d->setFloating(false);
     m_inspect->removeDockWidget(d);
@@ -217,7 +222,8 @@ void MainWindow::arrangeDocks() {
   m_inspect->splitDockWidget(grid, effect, Qt::Vertical);
   m_inspect->splitDockWidget(table, bookmarks, Qt::Horizontal);
   m_inspect->splitDockWidget(timeline, what_if, Qt::Horizontal);
-  for (QDockWidget* d : m_docks) d->setVisible(d != table && d != what_if && d != bookmarks);
+  m_inspect->splitDockWidget(bookmarks, jobs, Qt::Horizontal);
+  for (QDockWidget* d : m_docks) d->setVisible(d != table && d != what_if && d != bookmarks && d != jobs);
   // 392 / 828 / 348 and the heights of the design at 1600 x 1000, in proportion elsewhere.
   m_inspect->resizeDocks({prompt, atlas, grid}, {392, 828, 348}, Qt::Horizontal);
   m_inspect->resizeDocks({prompt, policy}, {518, 322}, Qt::Vertical);

@@ -20,15 +20,17 @@ namespace kvscope {
 
 namespace {
 
-const char* const kPages[] = {"inspect", "inspector", "compare"};
-
-MainWindow::Page pageOf(const QString& name) {
-  return name == "compare" ? MainWindow::Page::compare : name == "inspector" ? MainWindow::Page::inspector : MainWindow::Page::inspect;
-}
-
 QString words(int n, const char* one) { return QString("%1 %2%3").arg(n).arg(one, n == 1 ? "" : "s"); }
 
 }  // namespace
+
+namespace {
+const QStringList kPages = {"inspect", "inspector", "compare", "sweep"};
+}
+
+MainWindow::Page MainWindow::pageOf(const QString& name) { return static_cast<Page>(std::max<qsizetype>(0, kPages.indexOf(name))); }
+
+QString MainWindow::nameOf(Page page) { return kPages[static_cast<int>(page)]; }
 
 SavedSession MainWindow::session() const {
   SavedSession s;
@@ -36,7 +38,7 @@ SavedSession MainWindow::session() const {
   s.model = QFileInfo(folder) == QFileInfo(QString::fromStdString(builtInModel())) ? QString() : QFileInfo(folder).absoluteFilePath();
   s.request = m_controller.request();
   s.selection = m_pending ? *m_pending : m_workspace.selection();
-  s.page = kPages[static_cast<int>(page())];
+  s.page = nameOf(page());
   s.bookmarks = m_bookmarks.all();
   return s;
 }
@@ -188,7 +190,7 @@ void MainWindow::addBookmark() {
   Bookmark b;
   b.selection = m_workspace.selection();
   if (!b.selection.step && m_workspace.step() >= 0) b.selection.step = m_workspace.step();  // this step, not the latest of some later day
-  b.page = kPages[static_cast<int>(page())];
+  b.page = nameOf(page());
   b.colour = m_bookmarks.size() % static_cast<int>(m_workspace.theme().runs.size());
   QStringList parts;
   if (b.selection.step) parts << QString("step %1").arg(*b.selection.step);

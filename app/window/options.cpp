@@ -116,8 +116,8 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--prompt-mode", options.prompt_mode, "prefill or stream")
       ->check(CLI::IsMember({"prefill", "stream"}))
       ->capture_default_str();
-  cli.add_option("--view", options.view, "inspect, inspector or compare")
-      ->check(CLI::IsMember({"inspect", "inspector", "compare"}))
+  cli.add_option("--view", options.view, "inspect, inspector, compare or sweep")
+      ->check(CLI::IsMember({"inspect", "inspector", "compare", "sweep"}))
       ->capture_default_str();
   cli.add_option("--theme", options.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
   cli.add_option("--size", size, "size of the window, 1600x1000")->type_name("WxH");
@@ -130,6 +130,9 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--journal", options.journal, "folder where unsaved work is kept")->type_name("DIR");
   cli.add_option("--picture", options.picture, "compute, write a picture to this file and leave: .png the window, .svg its canvases, .csv the numbers of one")
       ->type_name("FILE");
+  cli.add_option("--report", options.report, "compute, write a report (.html or .pdf) and leave: prompt, settings, numbers, pictures, versions")
+      ->type_name("FILE")
+      ->excludes("--picture");
   cli.add_option("--canvas", options.canvas, "with --picture: only atlas, head_grid, head_strip, inspector, timeline or compare")->type_name("NAME");
   cli.add_option("--scale", options.scale, "with --canvas and a .png: pixels per point")->check(CLI::Range(0.5, 8.0))->capture_default_str();
   cli.add_flag("--bench-draw", options.bench_draw, "measure drawing, print the medians and leave");

@@ -21,7 +21,7 @@ struct Options {
   std::vector<std::string> lanes;    // specifications; the shipped list by default
   int generate = 12;
   std::string prompt_mode = "prefill";
-  std::string view = "inspect";      // inspect | inspector | compare
+  std::string view = "inspect";      // inspect | inspector | compare | sweep
   std::optional<std::string> theme;  // dark | light
   QSize size{1600, 1000};
   std::optional<int> layer, kv_head; // --select
@@ -32,13 +32,14 @@ struct Options {
   std::string session;               // file to open at the start
   std::string journal;               // folder of unsaved sessions; the user's by default
   std::string picture;               // file to write, then leave: .png, .svg or .csv
+  std::string report;                // file to write, then leave: .html or .pdf
   std::string canvas;                // --canvas: only this one; empty: the page
   double scale = 1;                  // of a PNG of one canvas
   bool bench_draw = false;
 
   /// Pictures and figures must not depend on what a user has set.
   QString journalFolder() const;  // empty: nothing is kept
-  bool scripted() const { return !picture.empty() || bench_draw; }
+  bool scripted() const { return !picture.empty() || !report.empty() || bench_draw; }
 };
 
 /// Model, prompt and lanes of the options or of the shipped defaults. Throws Error (files).

@@ -12,6 +12,8 @@
 #include "app/window/canvas_widget.h"
 #include "app/window/export.h"
 #include "app/window/main_window.h"
+#include "app/window/report.h"
+#include "app/window/sweep_panel.h"
 
 namespace kvscope {
 
@@ -134,7 +136,7 @@ bool waitUntilSettled(MainWindow& window, int timeout_ms) {
   timer.start();
   const auto answered = [&window] {
     const RunPhase phase = window.workspace().snapshot().phase;
-    return !window.workspace().stale() && (phase == RunPhase::idle || phase == RunPhase::failed);
+    return !window.workspace().stale() && !window.runs().busy() && (phase == RunPhase::idle || phase == RunPhase::failed);
   };
   while (!answered() && window.workspace().snapshot().phase != RunPhase::failed) {
     if (timer.elapsed() > timeout_ms) return false;
@@ -166,6 +168,16 @@ int runScript(MainWindow& window, const Options& options) {
     return 1;
   }
   if (options.bench_draw) return benchDraw(window);
+  if (options.view == "sweep") {  // a picture of curves needs them measured
+    window.sweep().start();
+    waitUntilSettled(window, kComputeTimeoutMs);
+  }
+  if (!options.report.empty()) {
+    QString error;
+    if (writeReport(window.report(), QString::fromStdString(options.report), &error)) return 0;
+    std::cerr << "kvscope: " << error.toStdString() << "\n";
+    return 1;
+  }
   return writePicture(window, options);
 }
 

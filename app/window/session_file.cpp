@@ -127,7 +127,7 @@ class Fields {
   std::set<QString> m_asked;
 };
 
-const QStringList kPages = {"inspect", "inspector", "compare"};
+const QStringList kPages = {"inspect", "inspector", "compare", "sweep"};
 
 QJsonArray pair(int first, int last) { return {first, last}; }
 
