@@ -74,6 +74,37 @@ TEST(WorkedExamples, LmInfiniteIsTheFullCacheAsLongAsTheWindowHoldsTheText) {
   }
 }
 
+TEST(WorkedExamples, LmInfiniteSeesAllFarSinksAtOneDistance) {
+  // layer 0, whose keys depend on their own token alone: with the first two tokens exchanged, each is seen as before, from the other place
+  Session session = open_session(tiny_model());
+  std::vector<int> ids = random_ids(40, 64, 9);
+  ids[0] = 3;
+  ids[1] = 11;
+  const auto late_attention = [&](const std::string& lane) {
+    RunRequest request;
+    request.prompt_ids = ids;
+    request.lanes = {lane};
+    request.mode = PromptMode::stream;
+    const Snapshot s = run(session, request);
+    std::vector<std::vector<float>> out;
+    for (int h = 0; h < session.config().n_kv_heads; ++h) out.push_back(s.lanes[1].steps.back()->heads[h].attention);
+    return out;
+  };
+  for (const bool at_one_distance : {true, false}) {
+    const std::string lane = at_one_distance ? "lm_infinite:slots=10,sinks=2" : "streaming:slots=10,sinks=2,positions=original";
+    const auto before = late_attention(lane);
+    std::swap(ids[0], ids[1]);
+    auto after = late_attention(lane);
+    for (std::size_t h = 0; h < after.size(); ++h) {
+      std::swap(after[h][0], after[h][1]);
+      if (at_one_distance)
+        EXPECT_THAT(after[h], ::testing::Pointwise(::testing::FloatNear(1e-6f), before[h]));
+      else
+        EXPECT_GT(std::abs(after[h][0] - before[h][0]), 1e-4f) << "at their own distances the place matters";
+    }
+  }
+}
+
 TEST(WorkedExamples, HeavyHittersShareOneQueryOfAttentionPerQuery) {
   // every row adds up to 1 over the slots it saw, so what stands and what went add up to the number of queries
   const Snapshot s = run_of({"h2o:slots=8"}, 40, PromptMode::stream);
