@@ -2,7 +2,6 @@
 #include "app/cli/arguments.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -10,8 +9,10 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "app/cli/evaluation_options.h"
 #include "app/cli/help.h"
 #include "app/cli/lane_options.h"
+#include "app/cli/option_checks.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "trace/trace_writer.h"
@@ -25,36 +26,6 @@ struct Words {
   std::string precision = "f32", prompt_mode = "prefill", follow, detail = "slots";
   std::vector<std::string> budgets, what_ifs;
 };
-
-using Check = std::function<std::string(std::string&)>;
-
-std::string expected_got(const std::string& expected, const std::string& got) {
-  return fmt::format("expected {}, got '{}'", expected, got);
-}
-
-Check one_of(std::vector<std::string> choices) {
-  return [choices](std::string& got) -> std::string {
-    if (std::find(choices.begin(), choices.end(), got) != choices.end()) return "";
-    return expected_got(fmt::format("{}", fmt::join(choices, " or ")), got);
-  };
-}
-
-template <class T>
-Check number_in(T min, T max, std::string words) {
-  return [=](std::string& got) -> std::string {
-    T value{};
-    const char* end = got.data() + got.size();
-    const auto [stop, error] = std::from_chars(got.data(), end, value);
-    if (error == std::errc() && stop == end && value >= min && value <= max) return "";
-    return expected_got(words, got);
-  };
-}
-
-/// `type` stands beside the option in the help; the check has no name of its own there.
-template <class Option>
-Option* checked(Option* option, const char* type, Check check) {
-  return option->check(CLI::Validator(std::move(check), ""))->type_name(type);
-}
 
 void add_common(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--model", a.model, "model folder (config.json, model.safetensors, tokenizer.model); default: the embedded model")
@@ -74,20 +45,32 @@ void add_common(CLI::App& app, Arguments& a, Words& w) {
   app.add_flag("--quiet", a.quiet, "no progress line, no summary");
 }
 
-void add_run(CLI::App& app, Arguments& a, Words& w) {
+void add_prompt(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--prompt", a.prompt, "prompt text")->type_name("TEXT");
   app.add_option("--prompt-file", a.prompt_file, "file with the prompt text")->type_name("FILE");
   app.add_option("--prompt-ids", a.prompt_ids, "prompt as token ids, 1,300,17 (nothing is put before them)")->type_name("IDS");
   app.add_option("--tokens-file", a.tokens_file, "prompt as token ids: a JSON list, or an object with the list under \"tokens\"")
       ->type_name("FILE.json");
   checked(
-      app.add_option("--generate", a.generate, "tokens after the prompt; default: run 32, trace 0, with --follow FILE all of its tokens"),
+      app.add_option("--generate", a.generate, "tokens after the prompt; default: run and sweep 32, trace 0, with --follow FILE all of its tokens"),
       "N", number_in(0, 1 << 24, "a whole number from 0"));
-  app.add_option("--lane", a.lanes,
-                 "policy and budget, NAME[:key=value[,key=value]...]; may be given several times. the full cache is lane 0 in any case")
-      ->type_name("SPEC")
-      ->take_all()
-      ->allow_extra_args(false);
+  app.add_option("--follow", w.follow,
+                 "what lanes are fed after the prompt: reference (tokens of the full cache; default of trace and sweep), self (each its own; "
+                 "run's default) or FILE (its text; its ids when it ends in .json)")
+      ->type_name("WHAT");
+  checked(app.add_option("--temperature", a.temperature, "sampling temperature; default 0: the most likely token"), "T",
+          number_in(0.0, 100.0, "0..100"));
+}
+
+void add_prompt_mode(CLI::App& app, Words& w) {
+  checked(app.add_option("--prompt-mode", w.prompt_mode,
+                         "prefill (default: the whole prompt, then one compression) or stream (token by token)"),
+          "MODE", one_of({"prefill", "stream"}));
+}
+
+void add_run(CLI::App& app, Arguments& a, Words& w) {
+  add_prompt(app, a, w);
+  add_lanes(app, a.lanes);
   app.add_option("--budget", w.budgets,
                  "budget of single heads of a lane, beside its policy: lane=1,layers=2,heads=1,slots=40 or factor=0.5; may be given several times")
       ->type_name("EDIT")
@@ -99,17 +82,8 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
       ->type_name("EDIT")
       ->take_all()
       ->allow_extra_args(false);
-  checked(app.add_option("--prompt-mode", w.prompt_mode,
-                         "prefill (default: the whole prompt, then one compression) or stream (token by token)"),
-          "MODE", one_of({"prefill", "stream"}));
-  app.add_option("--follow", w.follow,
-                 "what lanes are fed after the prompt: reference (tokens of the full cache; trace's default), self (each its own; "
-                 "run's default) or FILE (its text; its ids when it ends in .json)")
-      ->type_name("WHAT");
-  checked(app.add_option("--temperature", a.temperature, "sampling temperature; default 0: the most likely token"), "T",
-          number_in(0.0, 100.0, "0..100"));
-  checked(app.add_option("--seed", a.seed, "seed of sampling and of policies that draw; default 0"), "S",
-          number_in<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0"));
+  add_prompt_mode(app, w);
+  add_seed(app, a);
   CLI::Option* session = app.add_option("--session", a.session, "a session of the window (*.kvscope): its model, prompt, lanes, modes, seed and tokens after the prompt")
                              ->type_name("FILE.kvscope");
   for (const char* said_there : {"--lane", "--budget", "--what-if", "--prompt-mode", "--follow", "--temperature", "--seed"}) session->excludes(said_there);
@@ -130,8 +104,7 @@ void add_heads(CLI::App& app, Arguments& a) {
   checked(app.add_option("--samples", a.samples, "texts per depth; default 4"), "N", number_in(1, 100000, "1..100000"));
   checked(app.add_option("--sinks", a.sinks, "distant: first tokens that do not count; default 4"), "N", number_in(0, 1 << 24, "a whole number from 0"));
   checked(app.add_option("--recent", a.recent, "distant: newest tokens that do not count; default 64"), "N", number_in(0, 1 << 24, "a whole number from 0"));
-  checked(app.add_option("--seed", a.seed, "seed of names and numbers; default 0"), "S",
-          number_in<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0"));
+  add_seed(app, a);
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {
@@ -157,15 +130,18 @@ void check_prompt(const Arguments& a) {
 /// The words that need a look at each other or at the catalog.
 void resolve(Arguments& a, const Words& w) {
   a.precision = w.precision == "f64" ? DType::f64 : DType::f32;
-  if (a.command != Command::run && a.command != Command::trace) return;
-  check_prompt(a);
   a.prompt_mode = w.prompt_mode == "stream" ? PromptMode::stream : PromptMode::prefill;
+  if (a.command == Command::sweep || a.command == Command::needle || a.command == Command::ppl) check_evaluation(a);
+  const bool one_run = a.command == Command::run || a.command == Command::trace;
+  if (!one_run && a.command != Command::sweep) return;
+  check_prompt(a);
   const std::string follow = !w.follow.empty() ? w.follow : a.command == Command::run ? "self" : "reference";
   a.follow = follow == "reference" ? Follow::reference : follow == "self" ? Follow::self : Follow::file;
   if (a.follow == Follow::file) a.follow_file = follow;
   for (const Detail d : {Detail::summary, Detail::events, Detail::slots, Detail::why}) {
     if (name_of(d) == w.detail) a.detail = d;
   }
+  if (!one_run) return;
   a.lanes = lanes_of(std::move(a.lanes), w.budgets, w.what_ifs);
   for (const std::string& lane : a.lanes) parse_lane_spec(lane);  // says what is wrong before a model is opened
   if (a.command == Command::trace && a.out.empty() && !a.json)
@@ -197,6 +173,20 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   trace->add_option("--out", a.out, "file to write; - or (with --json) nothing: stdout")->type_name("FILE.json");
   checked(trace->add_option("--detail", w.detail, "summary, events, slots (default) or why: how much the trace holds"), "DETAIL",
           one_of({"summary", "events", "slots", "why"}));
+
+  CLI::App* sweep = app.add_subcommand("sweep", "figures of policies at several budgets, as CSV");
+  add_prompt(*sweep, a, w);
+  add_sweep(*sweep, a);
+  CLI::App* needle = app.add_subcommand("needle", "hide a number in prose, ask for it, count the whole answers");
+  add_needle(*needle, a);
+  CLI::App* ppl = app.add_subcommand("ppl", "nll and perplexity of a text under each lane");
+  add_ppl(*ppl, a);
+  for (CLI::App* command : {sweep, needle, ppl}) {
+    add_prompt_mode(*command, w);
+    add_seed(*command, a);
+    add_common(*command, a, w);
+    command->footer(evaluation_help(command->get_name()));
+  }
 
   CLI::App* heads = app.add_subcommand("heads", "measure which heads of a model look back, for policies that want to know it");
   add_heads(*heads, a);
@@ -232,7 +222,10 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   }
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) throw UsageError(fmt::format("expected a command ({}), got options only", known_commands()));
-  a.command = chosen.front() == info ? Command::info : chosen.front() == run ? Command::run : chosen.front() == trace ? Command::trace : Command::heads;
+  for (const auto& [app_of, command] : {std::pair{info, Command::info}, {run, Command::run}, {trace, Command::trace}, {sweep, Command::sweep},
+                                        {needle, Command::needle}, {ppl, Command::ppl}, {heads, Command::heads}}) {
+    if (chosen.front() == app_of) a.command = command;
+  }
   resolve(a, w);
   return a;
 }

@@ -11,7 +11,7 @@
 
 namespace kvscope::cli {
 
-enum class Command { nothing, info, run, trace, heads };
+enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads };
 
 /// What the command line says, checked as far as that is possible without files.
 struct Arguments {
@@ -39,6 +39,18 @@ struct Arguments {
   std::uint64_t seed = 0;
   Detail detail = Detail::slots;  // trace
   std::string out;                // trace; empty or "-": stdout
+
+  // sweep; prompt, follow, generate, seed and out as above
+  std::vector<std::string> policies;
+  std::vector<double> ratios;
+
+  // needle; lanes, prompt_mode, text, depths, samples, seed as above and below
+  std::vector<int> contexts = {256, 512, 1024};  // tokens of the prompt
+  bool question_in_prompt = false;
+
+  // ppl; lanes, prompt_mode, text, seed as above and below
+  int window = 1024, stride = 512;
+  int tokens = 0;  // of the text at most; 0: all
 
   // heads; seed as above
   std::string out_retrieval, out_distant;  // files to write; empty: none

@@ -12,6 +12,9 @@ namespace kvscope::cli {
 int info(const Arguments& arguments);
 int run(const Arguments& arguments);
 int trace(const Arguments& arguments);
+int sweep(const Arguments& arguments);
+int needle(const Arguments& arguments);
+int ppl(const Arguments& arguments);
 int heads(const Arguments& arguments);
 
 /// Says early that a result cannot be written there, before minutes of work. Throws UsageError naming the option.

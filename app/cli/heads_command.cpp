@@ -20,14 +20,12 @@ namespace kvscope::cli {
 
 namespace {
 
-constexpr std::size_t kMaxTextBytes = std::size_t(64) << 20;
-
 /// Sentences from the start of the text that fit into so many tokens.
 std::vector<std::string> haystack(const Arguments& a, const ModelFiles& model) {
   const std::string path = a.text.empty() ? embedded_prose() : a.text;
   std::vector<std::string> out;
   std::size_t tokens = 0;
-  for (std::string& sentence : sentences_of(read_text(path, kMaxTextBytes))) {
+  for (std::string& sentence : sentences_of(read_text(path, kMaxProseBytes))) {
     tokens += model.tokenizer->encode(sentence).size();
     if (tokens > static_cast<std::size_t>(a.context)) break;
     out.push_back(std::move(sentence));
@@ -36,20 +34,13 @@ std::vector<std::string> haystack(const Arguments& a, const ModelFiles& model) {
   return out;
 }
 
-std::vector<int> encode(const ModelFiles& model, const std::string& text) {
-  std::vector<int> ids;
-  if (model.config.bos_id >= 0) ids.push_back(model.config.bos_id);
-  const std::vector<int> rest = model.tokenizer->encode(text);
-  ids.insert(ids.end(), rest.begin(), rest.end());
-  return ids;
-}
-
 /// The probe of one text; without copies where the answer's tokens are not those of the fact.
 HeadProbe probe_of(const ModelFiles& model, const NeedleText& needle) {
-  HeadProbe probe{.ids = encode(model, needle.before + needle.answer), .copies = {}};
+  const std::string before = needle.context + needle.question;
+  HeadProbe probe{.ids = encode(model, before + needle.answer), .copies = {}};
   const auto begin = probe.ids.begin();
   const int n = static_cast<int>(probe.ids.size());
-  const std::vector<int> without = encode(model, needle.before);
+  const std::vector<int> without = encode(model, before);
   const int first = static_cast<int>(std::mismatch(begin, probe.ids.end(), without.begin(), without.end()).first - begin);
   const auto found = std::search(begin, begin + first, begin + first, probe.ids.end());
   if (first < 1 || first == n || found == begin + first) return probe;

@@ -59,6 +59,34 @@ std::string run_help(const std::string& command) {
       command, lane, out);
 }
 
+std::string evaluation_help(const std::string& command) {
+  const std::string lane = example_policy();
+  if (command == "sweep")
+    return fmt::format(
+        "Every policy runs at every ratio, alone beside the full cache, which comes first. Figures are means over the steps (POLICIES of the\n"
+        "README); tokens_per_s is the lane's own speed.\n"
+        "\nExamples:\n"
+        "  kvscope-cli sweep --prompt \"Once upon a time there was a king\" --policies {0} --ratios 0.3,0.6\n"
+        "  kvscope-cli sweep --prompt-file text.txt --policies {0},{0}:sinks=8 --ratios 0.1,0.2,0.4 --out sweep.csv",
+        lane);
+  if (command == "needle")
+    return fmt::format(
+        "A house number is hidden in prose at a relative depth, and asked for. A sample counts if every token of the answer is the lane's most\n"
+        "likely one. --question after is the honest setting: the context is compressed first, question and answer are fed token by token.\n"
+        "With in-prompt the selection sees the question, and the first token of the answer comes from the uncompressed prefill.\n"
+        "\nExamples:\n"
+        "  kvscope-cli needle --context 128 --depths 0.5 --samples 1 --lane {0}:ratio=0.5\n"
+        "  kvscope-cli needle --question in-prompt --samples 20 --context 512,1024 --lane {0}:ratio=0.2 --json",
+        lane);
+  return fmt::format(
+      "The text is read in windows. Of each, all but the last --stride tokens are the prompt, which is compressed; then the rest is fed token by\n"
+      "token, whatever the lane would have said. nll is the mean -ln p of these tokens in nats, ppl its exponential.\n"
+      "\nExamples:\n"
+      "  kvscope-cli ppl --tokens 300 --window 128 --stride 64 --lane {0}:ratio=0.5\n"
+      "  kvscope-cli ppl --text novel.txt --window 1024 --stride 512 --lane {0}:ratio=0.2 --json",
+      lane);
+}
+
 std::string heads_help() {
   return
       "A number is hidden in prose and asked for at the end. retrieval: how much attention the query before each token of the answer pays to\n"

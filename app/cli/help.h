@@ -9,6 +9,8 @@ namespace kvscope::cli {
 std::string main_help();
 /// Text under the options of `kvscope-cli run|trace --help`: how a lane is written, examples.
 std::string run_help(const std::string& command);
+/// Text under the options of `kvscope-cli sweep|needle|ppl --help`: what is measured, examples.
+std::string evaluation_help(const std::string& command);
 /// Text under the options of `kvscope-cli heads --help`: what is measured, examples.
 std::string heads_help();
 

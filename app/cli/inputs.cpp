@@ -43,10 +43,21 @@ std::string embedded_model() {
   return KVSCOPE_ASSETS_DIR "/models/kvmini";
 }
 
-std::string embedded_prose() {
-  const std::filesystem::path beside = std::filesystem::path(embedded_model()).parent_path().parent_path() / "prompts" / "prose.txt";
+static std::string embedded_asset(const std::string& folder, const std::string& name) {
+  const std::filesystem::path beside = std::filesystem::path(embedded_model()).parent_path().parent_path() / folder / name;
   std::error_code error;
-  return std::filesystem::is_regular_file(beside, error) ? beside.string() : KVSCOPE_ASSETS_DIR "/prompts/prose.txt";
+  return std::filesystem::is_regular_file(beside, error) ? beside.string() : KVSCOPE_ASSETS_DIR "/" + folder + "/" + name;
+}
+
+std::string embedded_prose() { return embedded_asset("prompts", "prose.txt"); }
+std::string embedded_novel() { return embedded_asset("text", "dracula-excerpt.txt"); }
+
+std::vector<int> encode(const ModelFiles& model, const std::string& text) {
+  std::vector<int> ids;
+  if (model.config.bos_id >= 0) ids.push_back(model.config.bos_id);
+  const std::vector<int> rest = model.tokenizer->encode(text);
+  ids.insert(ids.end(), rest.begin(), rest.end());
+  return ids;
 }
 
 ModelFiles open_model_of(const Arguments& arguments) {
@@ -111,7 +122,7 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model) {
     }
     request.n_generate = a.generate.value_or(-1);
   } else {
-    request.n_generate = a.generate.value_or(a.command == Command::run ? kDefaultGenerate : 0);
+    request.n_generate = a.generate.value_or(a.command == Command::trace ? 0 : kDefaultGenerate);
   }
   request.temperature = a.temperature;
   request.seed = a.seed;

@@ -13,8 +13,13 @@ namespace kvscope::cli {
 /// Folder of the embedded model: beside the installed program (../share/kvscope/models/kvmini) or in the source tree.
 std::string embedded_model();
 
-/// File with a page of prose that the embedded model was not trained on.
+inline constexpr std::size_t kMaxProseBytes = std::size_t(64) << 20;
+/// File with a page of prose that the embedded model was not trained on, and one with the beginning of a novel.
 std::string embedded_prose();
+std::string embedded_novel();
+
+/// Token ids of a text as a prompt has them, BOS first where the model has one.
+std::vector<int> encode(const ModelFiles& model, const std::string& text);
 
 /// The model that --model names, else that of the session, opened. Throws Error.
 ModelFiles open_model_of(const Arguments& arguments);

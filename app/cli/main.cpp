@@ -32,6 +32,12 @@ int run(int argc, char** argv) {
       return cli::run(arguments);
     case cli::Command::trace:
       return cli::trace(arguments);
+    case cli::Command::sweep:
+      return cli::sweep(arguments);
+    case cli::Command::needle:
+      return cli::needle(arguments);
+    case cli::Command::ppl:
+      return cli::ppl(arguments);
     case cli::Command::heads:
       return cli::heads(arguments);
   }

@@ -36,8 +36,7 @@ NeedleText hide_number(const std::vector<std::string>& sentences, double depth, 
     if (i == place) add(fmt::format("The house number of {} is{}", name, answer));
     if (i < sentences.size()) add(sentences[i]);
   }
-  text += fmt::format("\nWhat is the house number of {}? The house number of {} is", name, name);
-  return {std::move(text), answer};
+  return {std::move(text), fmt::format("\nWhat is the house number of {}? The house number of {} is", name, name), answer};
 }
 
 }  // namespace kvscope::cli

@@ -9,8 +9,9 @@ namespace kvscope::cli {
 
 /// A text of prose in which one fact is hidden and asked for at the end.
 struct NeedleText {
-  std::string before;  // prose, the fact, prose and the question
-  std::string answer;  // what follows, as it stands in the fact
+  std::string context;   // prose, the fact, prose
+  std::string question;  // goes on from there
+  std::string answer;    // what follows, as it stands in the fact
 };
 
 /// Sentences of a text, without the line breaks around them.

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// Figures over many runs: budgets, hidden numbers, the perplexity of a text.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/commands.h"
+#include "app/cli/inputs.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/needle_texts.h"
+#include "app/cli/progress.h"
+#include "app/cli/table.h"
+#include "core/error.h"
+#include "io/files.h"
+#include "policy/catalog.h"
+#include "runtime/session.h"
+#include "trace/csv.h"
+#include "trace/lane_summary.h"
+
+namespace kvscope::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+SessionOptions options_of(const Arguments& a) { return {.precision = a.precision, .n_threads = a.threads, .device = a.device}; }
+
+/// Lanes on given tokens after a given prompt, nothing measured but what the distributions say.
+RunRequest teacher_forcing(const Arguments& a) {
+  RunRequest request;
+  request.lanes = a.lanes;
+  request.mode = a.prompt_mode;
+  request.follow = Follow::file;
+  request.n_generate = -1;
+  request.seed = a.seed;
+  request.detail = Detail::summary;
+  request.shadow = false;
+  request.measures = MeasureSet::none();
+  return request;
+}
+
+/// Step whose distribution is that of the i-th token after the prompt.
+const StepRecord& step_before(const Snapshot& snapshot, const LaneSnapshot& lane, int i) {
+  return *lane.steps[static_cast<std::size_t>(snapshot.prefill_mode ? i : snapshot.n_prompt - 1 + i)];
+}
+
+std::string text_of(const Arguments& a, const ModelFiles& model, const char* command) {
+  if (!model.has_tokenizer)
+    throw UsageError(fmt::format("{}: {} has no tokenizer.model, so text cannot become tokens", command, model.folder));
+  return read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes);
+}
+
+// ---- sweep
+
+/// "a:x=1", "y=2", "b": a policy's further keys were split off with the commas between the policies.
+std::vector<std::string> joined_policies(const std::vector<std::string>& parts) {
+  std::vector<std::string> out;
+  for (const std::string& part : parts) {
+    const bool is_key = part.find('=') < part.find(':');
+    if (is_key && !out.empty())
+      out.back() += "," + part;
+    else
+      out.push_back(part);
+  }
+  return out;
+}
+
+std::vector<std::string> sweep_lanes(const Arguments& a) {
+  std::vector<std::string> out;
+  for (const std::string& policy : joined_policies(a.policies)) {
+    for (const char* key : {":slots=", ",slots=", ":ratio=", ",ratio="})
+      if (policy.find(key) != std::string::npos)
+        throw UsageError(fmt::format("--policies {}: expected no budget, got slots or ratio; the budgets are those of --ratios", policy));
+    for (const double ratio : a.ratios) {
+      out.push_back(with_param(policy, "ratio", fmt::format("{:g}", ratio)));
+      parse_lane_spec(out.back());
+    }
+  }
+  return out;
+}
+
+std::string sweep_row(const Snapshot& snapshot, std::size_t l, double ratio) {
+  const LaneSnapshot& lane = snapshot.lanes[l];
+  const LaneSummary s = summarize(snapshot, l);
+  std::vector<std::string> cells = {lane.policy, lane.spec};
+  for (const double x :
+       {ratio, lane.slots, s.kl, s.nll, s.top1_same, s.local_rel_l2, s.local_l1_wo, s.attention_loss, lane.bytes, s.tokens_per_s})
+    cells.push_back(std::isfinite(x) ? fmt::format("{}", x) : "");
+  return csv_line(cells);
+}
+
+// ---- needle
+
+struct NeedleSample {
+  std::vector<int> prompt, follow;
+  int n_answer = 0;  // last tokens of follow
+};
+
+std::vector<int> from(const std::vector<int>& ids, std::size_t first) {
+  return {ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end()};
+}
+
+std::size_t common_prefix(const std::vector<int>& a, const std::vector<int>& b) {
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+/// Prose that starts at a drawn sentence and makes a prompt of at most `context` tokens, the last sentence cut where that comes closer.
+class Haystack {
+ public:
+  Haystack(const ModelFiles& model, const std::string& text) : model_(model), sentences_(sentences_of(text)) {}
+
+  NeedleSample sample(int context, double depth, std::uint64_t seed, bool question_in_prompt) const {
+    std::mt19937_64 random(seed);
+    const auto start = static_cast<std::size_t>(random() % std::max<std::size_t>(sentences_.size(), 1));
+    std::vector<std::string> words;                             // of the prose from there on
+    std::vector<std::size_t> ends;                              // number of words up to the end of each sentence
+    const auto enough = static_cast<std::size_t>(context) + 1;  // a word has a token at least
+    for (std::size_t s = 0; s < sentences_.size() && words.size() < enough; ++s) {
+      const std::string& sentence = sentences_[(start + s) % sentences_.size()];
+      for (std::size_t i = 0; i < sentence.size();) {
+        const std::size_t end = std::min(sentence.find(' ', i), sentence.size());
+        words.push_back(sentence.substr(i, end - i));
+        i = end + 1;
+      }
+      ends.push_back(words.size());
+    }
+    const auto text_with = [&](std::size_t n) {
+      std::vector<std::string> prose;
+      std::size_t begin = 0;
+      for (std::size_t s = 0; s < ends.size() && begin < n; begin = ends[s++]) {
+        std::string sentence;
+        for (std::size_t i = begin; i < std::min(ends[s], n); ++i) sentence += (i > begin ? " " : "") + words[i];
+        prose.push_back(n < ends[s] ? sentence + "." : sentence);
+      }
+      return hide_number(prose, depth, seed);
+    };
+    const auto prompt_of = [&](const NeedleText& t) { return encode(model_, question_in_prompt ? t.context + t.question : t.context); };
+    std::size_t fits = 0, too_many = words.size() + 1;
+    while (too_many - fits > 1) {
+      const std::size_t middle = (fits + too_many) / 2;
+      (prompt_of(text_with(middle)).size() <= static_cast<std::size_t>(context) ? fits : too_many) = middle;
+    }
+    const NeedleText text = text_with(fits);
+    const std::vector<int> all = encode(model_, text.context + text.question + text.answer);
+    const std::size_t n_prompt = common_prefix(all, prompt_of(text)),
+                      n_before = common_prefix(all, encode(model_, text.context + text.question));
+    NeedleSample out{
+        {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n_prompt)}, from(all, n_prompt), static_cast<int>(all.size() - n_before)};
+    if (std::abs(static_cast<double>(n_prompt) - context) > 0.05 * context) {
+      throw UsageError(
+          fmt::format("needle: expected prose for a prompt of {} tokens, got {} tokens out of {} sentences; give a longer --text or a "
+                      "smaller --context",
+                      context, n_prompt, sentences_.size()));
+    }
+    if (out.n_answer < 3) {
+      throw UsageError(
+          fmt::format("needle: expected an answer of at least three tokens, got {} from {}'s tokenizer; a guess would count as recall",
+                      out.n_answer, model_.config.name));
+    }
+    return out;
+  }
+
+ private:
+  const ModelFiles& model_;
+  std::vector<std::string> sentences_;
+};
+
+bool recalled(const Snapshot& snapshot, const LaneSnapshot& lane, const NeedleSample& sample) {
+  const int n = static_cast<int>(sample.follow.size());
+  for (int i = n - sample.n_answer; i < n; ++i)
+    if (step_before(snapshot, lane, i).top1 != sample.follow[static_cast<std::size_t>(i)]) return false;
+  return true;
+}
+
+}  // namespace
+
+int sweep(const Arguments& a) {
+  const bool to_stdout = a.out.empty() || a.out == "-";
+  if (!to_stdout) check_target(a.out);
+  const std::vector<std::string> lanes = sweep_lanes(a);
+  const Interrupt interrupt;
+  ModelFiles model = open_model_of(a);
+  RunRequest request = make_request(a, model);
+  request.detail = Detail::summary;
+  Session session(std::move(model), options_of(a));
+  std::string text = csv_line(std::vector<std::string>{"policy", "spec", "ratio", "slots", "kl", "nll", "top1_same", "local_rel_l2",
+                                                       "local_l1_wo", "attention_loss", "bytes", "tokens_per_s"});
+  {
+    Progress progress(a.quiet);
+    for (std::size_t i = 0; i <= lanes.size(); ++i) {  // one after the other: each has its own speed
+      request.lanes.clear();
+      if (i > 0) request.lanes.push_back(lanes[i - 1]);
+      const Snapshot snapshot = session.run(request, interrupt.token(), [&](const std::string&, double fraction) {
+        progress.show(i > 0 ? lanes[i - 1] : reference_policy(),
+                      (static_cast<double>(i) + fraction) / static_cast<double>(lanes.size() + 1));
+      });
+      text += sweep_row(snapshot, i > 0 ? 1 : 0, i > 0 ? a.ratios[(i - 1) % a.ratios.size()] : 1.0);
+    }
+  }
+  if (to_stdout) return print(text);
+  const Interrupt::Critical writing;
+  write_atomically(a.out, text);
+  return 0;
+}
+
+int needle(const Arguments& a) {
+  const Interrupt interrupt;
+  ModelFiles model = open_model_of(a);
+  const std::string name = model.config.name;
+  const Haystack haystack(model, text_of(a, model, "needle"));
+  struct Cell {
+    int context;
+    double depth;
+    std::vector<int> recalled = {};  // by lane
+  };
+  std::vector<Cell> cells;
+  std::vector<NeedleSample> samples;  // cell by cell
+  for (const int context : a.contexts) {
+    for (const double depth : a.depths) {
+      cells.push_back({context, depth});
+      for (int i = 0; i < a.samples; ++i) {
+        samples.push_back(haystack.sample(context, depth, a.seed + samples.size(), a.question_in_prompt));
+        interrupt.token().check();
+      }
+    }
+  }
+  Session session(open_model_of(a), options_of(a));
+  RunRequest request = teacher_forcing(a);
+  std::vector<std::string> specs, policies;
+  {
+    Progress progress(a.quiet);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      request.prompt_ids = samples[i].prompt;
+      request.follow_ids = samples[i].follow;
+      const Snapshot snapshot = session.run(request, interrupt.token(), [&](const std::string&, double fraction) {
+        progress.show("texts with a hidden number", (static_cast<double>(i) + fraction) / static_cast<double>(samples.size()));
+      });
+      Cell& cell = cells[i / static_cast<std::size_t>(a.samples)];
+      cell.recalled.resize(snapshot.lanes.size());
+      specs.clear();
+      policies.clear();
+      for (std::size_t l = 0; l < snapshot.lanes.size(); ++l) {
+        specs.push_back(snapshot.lanes[l].spec);
+        policies.push_back(snapshot.lanes[l].policy);
+        cell.recalled[l] += recalled(snapshot, snapshot.lanes[l], samples[i]);
+      }
+    }
+  }
+  const char* question = a.question_in_prompt ? "in-prompt" : "after";
+  if (a.json) {
+    Json list = Json::array();
+    for (std::size_t l = 0; l < specs.size(); ++l)
+      for (const Cell& cell : cells)
+        list.push_back({{"spec", specs[l]},
+                        {"policy", policies[l]},
+                        {"context", cell.context},
+                        {"depth", cell.depth},
+                        {"question", question},
+                        {"samples", a.samples},
+                        {"recall", static_cast<double>(cell.recalled[l]) / a.samples}});
+    return print(Json{{"schema", "kvscope.needle/1"}, {"cells", std::move(list)}}.dump() + "\n");
+  }
+  std::vector<std::vector<std::string>> rows = {{"lane", "context"}};
+  for (const double depth : a.depths) rows[0].push_back(fmt::format("depth {:g}", depth));
+  rows[0].push_back("all");
+  for (std::size_t l = 0; l < specs.size(); ++l) {
+    for (std::size_t c = 0; c < a.contexts.size(); ++c) {
+      rows.push_back({specs[l], std::to_string(a.contexts[c])});
+      int total = 0;
+      for (std::size_t d = 0; d < a.depths.size(); ++d) {
+        const int n = cells[c * a.depths.size() + d].recalled[l];
+        total += n;
+        rows.back().push_back(fmt::format("{:.0f} %", 100.0 * n / a.samples));
+      }
+      rows.back().push_back(fmt::format("{:.0f} %", 100.0 * total / (a.samples * static_cast<double>(a.depths.size()))));
+    }
+  }
+  std::string text = aligned(rows, 1);
+  if (!a.quiet) text = fmt::format("{}, question {}, {} texts per cell: share of whole answers\n", name, question, a.samples) + text;
+  return print(text);
+}
+
+int ppl(const Arguments& a) {
+  const Interrupt interrupt;
+  ModelFiles model = open_model_of(a);
+  const std::string text = text_of(a, model, "ppl"), name = model.config.name;
+  const int bos = model.config.bos_id;
+  std::vector<int> ids = model.tokenizer->encode(text);
+  if (a.tokens > 0 && ids.size() > static_cast<std::size_t>(a.tokens)) ids.resize(static_cast<std::size_t>(a.tokens));
+  const int n_ids = static_cast<int>(ids.size()), n_first = bos >= 0 ? 1 : 0;
+  const int n_prompt = a.window - a.stride - n_first;  // tokens of the text in the prompt
+  const int windows = n_prompt > 0 ? (n_ids - n_prompt) / a.stride : n_ids / a.stride;
+  if (windows < 1)
+    throw UsageError(fmt::format("ppl: expected a text of at least one window of {} tokens, got {} tokens", a.window, n_ids));
+  if (n_prompt + n_first < 1) throw UsageError("ppl: expected a prompt of at least one token, got none; make --stride smaller");
+  Session session(std::move(model), options_of(a));
+  RunRequest request = teacher_forcing(a);
+  std::vector<double> nll;
+  std::vector<std::string> specs, policies;
+  {
+    Progress progress(a.quiet);
+    for (int w = 0; w < windows; ++w) {
+      const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(w) * a.stride, middle = begin + std::max(n_prompt, 0);
+      request.prompt_ids.assign(begin, middle);
+      if (bos >= 0) request.prompt_ids.insert(request.prompt_ids.begin(), bos);
+      request.follow_ids.assign(middle, middle + a.stride);
+      const Snapshot snapshot = session.run(request, interrupt.token(), [&](const std::string&, double fraction) {
+        progress.show(fmt::format("window {} of {}", w + 1, windows), (w + fraction) / windows);
+      });
+      nll.resize(snapshot.lanes.size());
+      specs.clear();
+      policies.clear();
+      for (std::size_t l = 0; l < snapshot.lanes.size(); ++l) {
+        specs.push_back(snapshot.lanes[l].spec);
+        policies.push_back(snapshot.lanes[l].policy);
+        for (int i = 0; i < a.stride; ++i) nll[l] += step_before(snapshot, snapshot.lanes[l], i).nll;
+      }
+    }
+  }
+  const double tokens = static_cast<double>(windows) * a.stride;
+  for (double& x : nll) x /= tokens;
+  if (a.json) {
+    Json list = Json::array();
+    for (std::size_t l = 0; l < specs.size(); ++l)
+      list.push_back(
+          {{"spec", specs[l]}, {"policy", policies[l]}, {"tokens", tokens}, {"nll", number(nll[l])}, {"ppl", number(std::exp(nll[l]))}});
+    return print(Json{{"schema", "kvscope.ppl/1"}, {"lanes", std::move(list)}}.dump() + "\n");
+  }
+  std::vector<std::vector<std::string>> rows = {{"lane", "tokens", "nll", "ppl"}};
+  for (std::size_t l = 0; l < specs.size(); ++l)
+    rows.push_back({specs[l], fmt::format("{:.0f}", tokens), figure(nll[l], 4), figure(std::exp(nll[l]), 4)});
+  std::string out = aligned(rows, 1);
+  if (!a.quiet) out = fmt::format("{}, windows of {} tokens, of which {} count\n", name, a.window, a.stride) + out;
+  return print(out);
+}
+
+}  // namespace kvscope::cli

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/evaluation_options.h"
+
+#include <limits>
+
+#include "app/cli/option_checks.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+
+namespace kvscope::cli {
+
+void add_lanes(CLI::App& app, std::vector<std::string>& lanes) {
+  app.add_option("--lane", lanes,
+                 "policy and budget, NAME[:key=value[,key=value]...]; may be given several times. the full cache is lane 0 in any case")
+      ->type_name("SPEC")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+void add_seed(CLI::App& app, Arguments& a) {
+  checked(app.add_option("--seed", a.seed, "seed of whatever is drawn (sampling, policies, hidden numbers); default 0"), "S",
+          number_in<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0"));
+}
+
+void add_sweep(CLI::App& app, Arguments& a) {
+  app.add_option("--policies", a.policies, "policies, perhaps with keys other than the budget: NAME[:key=value...]")
+      ->type_name("NAME,...")
+      ->delimiter(',')
+      ->expected(1, 1000);
+  checked(app.add_option("--ratios", a.ratios, "budgets, as shares of the prompt's tokens"), "R,...", number_in(0.0, 1.0, "0..1"))
+      ->delimiter(',')
+      ->expected(1, 1000);
+  app.add_option("--out", a.out, "file to write; - or nothing: stdout")->type_name("FILE.csv");
+}
+
+void add_needle(CLI::App& app, Arguments& a) {
+  add_lanes(app, a.lanes);
+  checked(app.add_option("--context", a.contexts, "tokens of the prompt, within 5 %; default 256,512,1024"), "N,...",
+          number_in(32, 1 << 24, "a whole number from 32"))
+      ->delimiter(',')
+      ->expected(1, 1000);
+  checked(app.add_option("--depths", a.depths, "where the number is hidden, 0 (start) to 1 (end); default 0,0.25,0.5,0.75,1"), "D,...",
+          number_in(0.0, 1.0, "0..1"))
+      ->delimiter(',')
+      ->expected(1, 1000);
+  checked(app.add_option("--samples", a.samples, "texts per context and depth; default 4"), "N", number_in(1, 100000, "1..100000"));
+  checked(app.add_option_function<std::string>(
+              "--question", [&a](const std::string& where) { a.question_in_prompt = where == "in-prompt"; },
+              "after (default: the prompt is compressed before it is known) or in-prompt (it ends the prompt)"),
+          "WHERE", one_of({"after", "in-prompt"}));
+  app.add_option("--text", a.text, "file with the prose; default: the beginning of a novel")->type_name("FILE");
+}
+
+void add_ppl(CLI::App& app, Arguments& a) {
+  add_lanes(app, a.lanes);
+  app.add_option("--text", a.text, "file to read; default: the beginning of a novel")->type_name("FILE");
+  checked(app.add_option("--window", a.window, "tokens that a lane sees at a time; default 1024"), "N",
+          number_in(2, 1 << 24, "a whole number from 2"));
+  checked(app.add_option("--stride", a.stride, "of them, those that count: each is fed after the others were compressed; default 512"), "N",
+          number_in(1, 1 << 24, "a whole number from 1"));
+  checked(app.add_option("--tokens", a.tokens, "of the text at most; default 0: all"), "N", number_in(0, 1 << 30, "a whole number from 0"));
+}
+
+void check_evaluation(const Arguments& a) {
+  for (const std::string& lane : a.lanes) parse_lane_spec(lane);
+  if (a.command == Command::sweep && (a.policies.empty() || a.ratios.empty()))
+    throw UsageError(fmt::format("sweep: expected --policies and --ratios, got no {}", a.policies.empty() ? "policies" : "ratios"));
+  if (a.command == Command::ppl && a.stride >= a.window)
+    throw UsageError(fmt::format("ppl: expected a stride below the window of {} tokens, got {}", a.window, a.stride));
+}
+
+}  // namespace kvscope::cli

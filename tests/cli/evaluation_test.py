@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sweep, needle and ppl: figures over many runs, held against single runs."""
+import csv
+import io
+import json
+import math
+import os
+import shlex
+import subprocess
+import unittest
+
+from program import CLI, CliTest
+
+ASSETS = os.path.join(os.path.dirname(__file__), "..", "..", "assets")
+PROMPT = os.path.join(ASSETS, "prompts", "needle.txt")
+COLUMNS = "policy,spec,ratio,slots,kl,nll,top1_same,local_rel_l2,local_l1_wo,attention_loss,bytes,tokens_per_s".split(",")
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+class Sweep(CliTest):
+    def test_one_row_per_policy_and_ratio_with_the_figures_of_single_runs(self):
+        text = self.succeeds("sweep", "--prompt-file", PROMPT, "--generate", "8", "--policies", "h2o,keepkv:threshold=0.7,form=zip,local", "--ratios", "0.1,0.4")
+        self.assertEqual(text.splitlines()[0].split(","), COLUMNS)
+        rows = rows_of(text)
+        self.assertEqual([r["spec"] for r in rows], ["full", "h2o:ratio=0.1", "h2o:ratio=0.4", "keepkv:threshold=0.7,form=zip,ratio=0.1",
+                                                     "keepkv:threshold=0.7,form=zip,ratio=0.4", "local:ratio=0.1", "local:ratio=0.4"])
+        self.assertEqual([r["ratio"] for r in rows], ["1", "0.1", "0.4"] + ["0.1", "0.4"] * 2)
+        lanes = [x for r in rows[1:] for x in ("--lane", r["spec"])]
+        together = json.loads(self.succeeds("run", "--prompt-file", PROMPT, "--generate", "8", "--follow", "reference", "--json", *lanes))["lanes"]
+        for row, lane in zip(rows, together):
+            self.assertEqual(row["policy"], lane["policy"])
+            for key in ("kl", "nll", "top1_same", "bytes", "slots"):
+                self.assertAlmostEqual(float(row[key]), lane[key], delta=1e-6 * max(1, abs(lane[key])), msg=row["spec"] + " " + key)
+            self.assertGreater(float(row["tokens_per_s"]), 0)
+        self.assertEqual(float(rows[0]["local_rel_l2"]), 0)
+        self.assertGreater(float(rows[1]["local_rel_l2"]), float(rows[2]["local_rel_l2"]))
+
+    def test_it_writes_a_whole_file(self):
+        out = os.path.join(self.folder, "s.csv")
+        self.assertEqual(self.succeeds("sweep", "--prompt", "Once upon a time", "--policies", "local", "--ratios", "0.5", "--generate", "2", "--out", out), "")
+        with open(out, encoding="utf-8") as f:
+            self.assertEqual(len(rows_of(f.read())), 2)
+
+    def test_what_is_wrong_is_said_before_the_work(self):
+        base = ["sweep", "--prompt", "Once upon a time"]
+        for more, words in ((["--policies", "h2o"], "got no ratios"), (["--ratios", "0.5"], "got no policies"), (["--policies", "h3o", "--ratios", "0.5"], "h3o"),
+                            (["--policies", "h2o", "--ratios", "1.5"], "0..1"), (["--policies", "h2o:slots=4", "--ratios", "0.5"], "slots"),
+                            (["--policies", "h2o", "--ratios", "0.5", "--out", "/no/such/x.csv"], "/no/such")):
+            self.refuses(2, base + more, words)
+
+
+class Needle(CliTest):
+    def cells(self, *more):
+        document = json.loads(self.succeeds("needle", "--json", *more))
+        self.assertEqual(document["schema"], "kvscope.needle/1")
+        return document["cells"]
+
+    def test_the_full_cache_recalls_and_a_short_window_does_not(self):
+        for question in ("after", "in-prompt"):
+            cells = self.cells("--context", "200", "--depths", "0,0.5", "--samples", "2", "--question", question, "--lane", "local:slots=24")
+            self.assertEqual([(c["policy"], c["context"], c["depth"], c["question"], c["samples"]) for c in cells],
+                             [(p, 200, d, question, 2) for p in ("full", "local") for d in (0, 0.5)])
+            self.assertEqual([c["recall"] for c in cells], [1, 1, 0, 0])
+
+    def test_the_same_seed_asks_the_same(self):
+        common = ("--context", "128", "--depths", "0.3", "--samples", "3", "--lane", "h2o:ratio=0.5")
+        self.assertEqual(self.cells(*common), self.cells(*common))
+
+    def test_text_that_is_too_short_or_no_text_is_refused(self):
+        short = os.path.join(self.folder, "short.txt")
+        with open(short, "w", encoding="utf-8") as f:
+            f.write("A word. Another one.")
+        self.refuses(2, ["needle", "--text", short, "--context", "512", "--lane", "h2o:ratio=0.5"], "longer --text")
+        self.refuses(1, ["needle", "--text", "/no/such", "--context", "64"], "/no/such")
+
+
+class Ppl(CliTest):
+    def test_it_is_the_mean_over_the_windows(self):
+        text = os.path.join(self.folder, "t.txt")
+        with open(os.path.join(ASSETS, "text", "dracula-excerpt.txt"), encoding="utf-8") as f:
+            words = f.read(1500)
+        with open(text, "w", encoding="utf-8") as f:
+            f.write(words)
+        got = json.loads(self.succeeds("ppl", "--text", text, "--window", "96", "--stride", "40", "--tokens", "200", "--precision", "f64", "--lane", "h2o:slots=20", "--json"))
+        self.assertEqual(got["schema"], "kvscope.ppl/1")
+        # the same windows, one run each
+        whole = json.loads(self.succeeds("run", "--prompt-file", text, "--generate", "0", "--json"))
+        ids = whole["lanes"][0]["tokens"][:201]  # BOS and 200
+        n_prompt, sums, n = 96 - 40 - 1, {"full": 0, "h2o": 0}, 0
+        for first in range(1, len(ids) - n_prompt - 40 + 1, 40):
+            prompt, follow = [ids[0]] + ids[first:first + n_prompt], ids[first + n_prompt:first + n_prompt + 40]
+            path = os.path.join(self.folder, "follow.json")
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(follow, f)
+            out = os.path.join(self.folder, "trace.json")
+            self.succeeds("trace", "--prompt-ids", ",".join(map(str, prompt)), "--follow", path, "--precision", "f64", "--lane", "h2o:slots=20", "--detail", "summary",
+                          "--quiet", "--out", out)
+            with open(out, encoding="utf-8") as f:
+                for lane in json.load(f)["lanes"]:
+                    sums[lane["policy"]] += sum(step["nll"] for step in lane["steps"][:40])
+            n += 40
+        self.assertGreaterEqual(n, 120)
+        for lane in got["lanes"]:
+            self.assertEqual(lane["tokens"], n)
+            self.assertAlmostEqual(lane["nll"], sums[lane["policy"]] / n, places=9)
+            self.assertAlmostEqual(lane["ppl"], math.exp(lane["nll"]), places=6)
+
+    def test_bounds(self):
+        self.refuses(2, ["ppl", "--window", "64", "--stride", "64"], "below the window")
+        self.refuses(2, ["ppl", "--tokens", "20"], "at least one window")
+
+
+class Examples(CliTest):
+    def test_the_examples_of_the_help_run(self):
+        for command in ("sweep", "needle", "ppl"):
+            examples = [x.strip() for x in self.succeeds(command, "--help").splitlines() if x.strip().startswith("kvscope-cli " + command) and "FILE" not in x]
+            quick = [x for x in examples if ".txt" not in x and "20" not in x]
+            self.assertGreaterEqual(len(quick), 1, command)
+            for example in quick:
+                r = subprocess.run([CLI] + shlex.split(example)[1:], capture_output=True, text=True, cwd=self.folder)
+                self.assertEqual((r.returncode, r.stderr), (0, ""), example)
+
+
+if __name__ == "__main__":
+    unittest.main()
