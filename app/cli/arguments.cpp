@@ -51,12 +51,13 @@ void add_prompt(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--prompt-ids", a.prompt_ids, "prompt as token ids, 1,300,17 (nothing is put before them)")->type_name("IDS");
   app.add_option("--tokens-file", a.tokens_file, "prompt as token ids: a JSON list, or an object with the list under \"tokens\"")
       ->type_name("FILE.json");
-  checked(
-      app.add_option("--generate", a.generate, "tokens after the prompt; default: run and sweep 32, trace 0, with --follow FILE all of its tokens"),
-      "N", number_in(0, 1 << 24, "a whole number from 0"));
-  app.add_option("--follow", w.follow,
-                 "what lanes are fed after the prompt: reference (tokens of the full cache; default of trace and sweep), self (each its own; "
-                 "run's default) or FILE (its text; its ids when it ends in .json)")
+  checked(app.add_option("--generate", a.generate,
+                         "tokens after the prompt; default: run and sweep 32, trace 0, with --follow FILE all of its tokens"),
+          "N", number_in(0, 1 << 24, "a whole number from 0"));
+  app.add_option(
+         "--follow", w.follow,
+         "what lanes are fed after the prompt: reference (tokens of the full cache; default of trace and sweep), self (each its own; "
+         "run's default) or FILE (its text; its ids when it ends in .json)")
       ->type_name("WHAT");
   checked(app.add_option("--temperature", a.temperature, "sampling temperature; default 0: the most likely token"), "T",
           number_in(0.0, 100.0, "0..100"));
@@ -71,39 +72,49 @@ void add_prompt_mode(CLI::App& app, Words& w) {
 void add_run(CLI::App& app, Arguments& a, Words& w) {
   add_prompt(app, a, w);
   add_lanes(app, a.lanes);
-  app.add_option("--budget", w.budgets,
-                 "budget of single heads of a lane, beside its policy: lane=1,layers=2,heads=1,slots=40 or factor=0.5; may be given several times")
+  app.add_option(
+         "--budget", w.budgets,
+         "budget of single heads of a lane, beside its policy: lane=1,layers=2,heads=1,slots=40 or factor=0.5; may be given several times")
       ->type_name("EDIT")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--what-if", w.what_ifs,
-                 "a fork of a lane with tokens changed by hand: lane=1,step=12,layers=2,heads=1,evict=17,23 (pin, evict, merge with into=N, "
-                 "restore); may be given several times, all of a lane make one fork")
+  app.add_option(
+         "--what-if", w.what_ifs,
+         "a fork of a lane with tokens changed by hand: lane=1,step=12,layers=2,heads=1,evict=17,23 (pin, evict, merge with into=N, "
+         "restore); may be given several times, all of a lane make one fork")
       ->type_name("EDIT")
       ->take_all()
       ->allow_extra_args(false);
   add_prompt_mode(app, w);
   add_seed(app, a);
-  CLI::Option* session = app.add_option("--session", a.session, "a session of the window (*.kvscope): its model, prompt, lanes, modes, seed and tokens after the prompt")
-                             ->type_name("FILE.kvscope");
-  for (const char* said_there : {"--lane", "--budget", "--what-if", "--prompt-mode", "--follow", "--temperature", "--seed"}) session->excludes(said_there);
+  CLI::Option* session =
+      app.add_option("--session", a.session,
+                     "a session of the window (*.kvscope): its model, prompt, lanes, modes, seed and tokens after the prompt")
+          ->type_name("FILE.kvscope");
+  for (const char* said_there : {"--lane", "--budget", "--what-if", "--prompt-mode", "--follow", "--temperature", "--seed"})
+    session->excludes(said_there);
 }
 
 void add_heads(CLI::App& app, Arguments& a) {
   app.add_option("--out-retrieval", a.out_retrieval,
                  "write the retrieval scores [layers][heads]; as retrieval_heads.json in a model's folder they are its default")
       ->type_name("FILE.json");
-  app.add_option("--out-distant", a.out_distant, "write the attention outside sinks and recent [layers][KV heads]; as distant_heads.json in a model's folder they are its default")
+  app.add_option(
+         "--out-distant", a.out_distant,
+         "write the attention outside sinks and recent [layers][KV heads]; as distant_heads.json in a model's folder they are its default")
       ->type_name("FILE.json");
   app.add_option("--text", a.text, "file with the prose in which a number is hidden; default: a page of a novel")->type_name("FILE");
-  checked(app.add_option("--context", a.context, "tokens of prose at most, whole sentences; default 256"), "N", number_in(1, 1 << 24, "a whole number from 1"));
+  checked(app.add_option("--context", a.context, "tokens of prose at most, whole sentences; default 256"), "N",
+          number_in(1, 1 << 24, "a whole number from 1"));
   checked(app.add_option("--depths", a.depths, "where the number is hidden, 0 (start) to 1 (end); default 0,0.25,0.5,0.75,1"), "D,...",
           number_in(0.0, 1.0, "0..1"))
       ->delimiter(',')
       ->expected(1, 1000);
   checked(app.add_option("--samples", a.samples, "texts per depth; default 4"), "N", number_in(1, 100000, "1..100000"));
-  checked(app.add_option("--sinks", a.sinks, "distant: first tokens that do not count; default 4"), "N", number_in(0, 1 << 24, "a whole number from 0"));
-  checked(app.add_option("--recent", a.recent, "distant: newest tokens that do not count; default 64"), "N", number_in(0, 1 << 24, "a whole number from 0"));
+  checked(app.add_option("--sinks", a.sinks, "distant: first tokens that do not count; default 4"), "N",
+          number_in(0, 1 << 24, "a whole number from 0"));
+  checked(app.add_option("--recent", a.recent, "distant: newest tokens that do not count; default 64"), "N",
+          number_in(0, 1 << 24, "a whole number from 0"));
   add_seed(app, a);
 }
 
@@ -120,10 +131,11 @@ std::vector<std::string> command_names(const CLI::App& app) {
 }
 
 void check_prompt(const Arguments& a) {
-  const int given = a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value() + a.session.has_value();
+  const int given =
+      a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value() + a.session.has_value();
   if (given != 1) {
-    throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file, --session, got {}",
-                                 given == 0 ? "none" : std::to_string(given)));
+    throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file{}, got {}",
+                                 a.command == Command::sweep ? "" : ", --session", given == 0 ? "none" : std::to_string(given)));
   }
 }
 
@@ -222,8 +234,13 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   }
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) throw UsageError(fmt::format("expected a command ({}), got options only", known_commands()));
-  for (const auto& [app_of, command] : {std::pair{info, Command::info}, {run, Command::run}, {trace, Command::trace}, {sweep, Command::sweep},
-                                        {needle, Command::needle}, {ppl, Command::ppl}, {heads, Command::heads}}) {
+  for (const auto& [app_of, command] : {std::pair{info, Command::info},
+                                        {run, Command::run},
+                                        {trace, Command::trace},
+                                        {sweep, Command::sweep},
+                                        {needle, Command::needle},
+                                        {ppl, Command::ppl},
+                                        {heads, Command::heads}}) {
     if (chosen.front() == app_of) a.command = command;
   }
   resolve(a, w);
