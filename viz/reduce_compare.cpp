@@ -51,12 +51,16 @@ LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int
   out.mean_kl = means.kl.mean();
   out.top1_same = means.top1_same;
   out.bytes = lane.bytes > 0 ? lane.bytes : kNotAvailable;
-  double ms = 0;
-  for (int s = 0; s < n; ++s)
-    if (const StepRecord* step = record_at(lane, s)) ms += step->ms;
   if (lane.slots_asked >= 0) {  // the full cache has no policy to work
-    out.policy_ms = lane.compress_ms / n;
-    if (ms > 0) out.policy_share = lane.compress_ms / ms;
+    const bool prefill = std::isfinite(lane.prompt_compress_ms);
+    const int first = prefill ? 1 : 0;  // the prompt's own compression is no step's
+    double ms = 0;
+    for (int s = first; s < n; ++s)
+      if (const StepRecord* step = record_at(lane, s)) ms += step->ms;
+    const double work = lane.compress_ms - (prefill ? lane.prompt_compress_ms : 0);
+    if (n > first) out.policy_ms = work / (n - first);
+    if (ms > 0) out.policy_share = work / ms;
+    out.policy_prompt_ms = lane.prompt_compress_ms;
   }
   out.step = wanted < 0 ? n - 1 : std::min(wanted, n - 1);
   const StepRecord* record = record_at(lane, out.step);

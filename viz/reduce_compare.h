@@ -44,7 +44,8 @@ struct LaneMetrics {
   double attention_loss = kNotAvailable;  // mean over the heads that have one
   double slots = kNotAvailable;           // mean per head after this step
   double bytes = kNotAvailable;           // KV bytes allocated now
-  double policy_ms = kNotAvailable;       // statistics, decisions and merges, mean per step of the run
+  double policy_prompt_ms = kNotAvailable;  // statistics, decisions and merges of a prefill
+  double policy_ms = kNotAvailable;       // the same, mean per step after it
   double policy_share = kNotAvailable;    // of the wall time of these steps
   TextSplit split;                        // against the reference lane; filled where several lanes are at hand
 };

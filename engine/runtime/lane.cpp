@@ -96,6 +96,7 @@ void Lane::load_prompt(PromptRun& prompt) {
     compress(l, /*after_prompt=*/true, prompt.last_query(l), o);
     fit(l);
   }
+  prompt_compress_ms = compress_ms;
   logits = prompt.logits();
 }
 
@@ -325,6 +326,7 @@ std::unique_ptr<Lane> Lane::checkpoint() const {
   copy->logits = logits;
   copy->log_p = log_p;
   copy->compress_ms = compress_ms;
+  copy->prompt_compress_ms = prompt_compress_ms;
   copy->set_tape(tape_, writes_tape_);
   return copy;
 }

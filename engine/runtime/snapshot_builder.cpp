@@ -97,6 +97,7 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   out.bytes = lane.cache_bytes();
   out.slots = lane.mean_slots();
   out.compress_ms = lane.compress_ms;
+  out.prompt_compress_ms = lane.prompt_compress_ms;
   return out;
 }
 

@@ -49,6 +49,7 @@ struct LaneSnapshot {
   double bytes = 0;                  // KV bytes allocated for the cache now
   double slots = 0;                  // logical slots now, mean per head
   double compress_ms = 0;            // policy work of the last run: statistics, plan, merges
+  double prompt_compress_ms = kNotAvailable;  // of it, step 0: the compression of the whole prompt; not available in stream mode
 };
 
 enum class RunPhase : std::uint8_t { empty, loading, computing, idle, failed };

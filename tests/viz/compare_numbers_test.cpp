@@ -123,6 +123,17 @@ TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
   const LaneMetrics m = lane_metrics(lane, -1, 167, 3);
   EXPECT_DOUBLE_EQ(m.policy_ms, 0.5);
   EXPECT_DOUBLE_EQ(m.policy_share, 0.125);
+  EXPECT_TRUE(std::isnan(m.policy_prompt_ms));
+  // a prefill's one compression is no step's
+  const double steps = static_cast<double>(lane.steps.size()) - 1;
+  lane.prompt_compress_ms = 7;
+  lane.compress_ms = 7 + 0.5 * steps;
+  const LaneMetrics after_prompt = lane_metrics(lane, -1, 167, 3);
+  EXPECT_DOUBLE_EQ(after_prompt.policy_ms, 0.5);
+  EXPECT_DOUBLE_EQ(after_prompt.policy_share, 0.125);
+  EXPECT_EQ(after_prompt.policy_prompt_ms, 7);
+  lane.prompt_compress_ms = kNotAvailable;
+  lane.compress_ms = 0.5 * (steps + 1);
   EXPECT_EQ(metric_text(snapshot, m, MetricColumn::Kind::policy), "0.500");
   lane.slots_asked = -1;
   EXPECT_EQ(metric_text(snapshot, lane_metrics(lane, -1, 167, 3), MetricColumn::Kind::policy), "n/a") << "nothing to decide is no zero";

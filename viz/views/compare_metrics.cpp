@@ -60,7 +60,11 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::differs, "first differs", "at token", 80},
       {Kind::kl, "KL, nats", step >= 0 ? fmt::format("step {}", step) : "this step", 58},
       {Kind::mean_kl, "mean KL", mean_unit, 78},
-      {Kind::top1, "top-1 same", decode >= 0 ? fmt::format("of {}", decode) : ranged ? "of range" : "of decoded", 70},
+      {Kind::top1, "top-1 same",
+       decode >= 0 ? fmt::format("of {}", decode)
+       : ranged    ? "of range"
+                   : "of decoded",
+       70},
       {Kind::nll, "−ln p", fed_unit, 66},
       {Kind::attention, "attention lost", ranged ? "range mean" : "mean of heads", 92},
       {Kind::slots, "slots", "per head", 62},
@@ -68,7 +72,8 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::policy, "policy work", "ms a step", 76},
   };
   // Least important first.
-  for (const Kind kind : {Kind::policy, Kind::differs, Kind::bytes, Kind::slots, Kind::nll, Kind::top1, Kind::attention, Kind::mean_kl, Kind::answer}) {
+  for (const Kind kind :
+       {Kind::policy, Kind::differs, Kind::bytes, Kind::slots, Kind::nll, Kind::top1, Kind::attention, Kind::mean_kl, Kind::answer}) {
     if (total_width(all, scale) <= room) break;
     std::erase_if(all, [&](const MetricColumn& c) { return c.kind == kind; });
   }
@@ -166,7 +171,9 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       out.push_back(fmt::format("bytes allocated for keys and values now: {}", number(m.bytes)));
       break;
     case Kind::policy:
-      out.push_back(fmt::format("statistics, decisions and merges: {} ms a step, mean of all steps", number(m.policy_ms)));
+      out.push_back(fmt::format(
+          "statistics, decisions and merges: {} ms a step{}", number(m.policy_ms),
+          std::isfinite(m.policy_prompt_ms) ? fmt::format(", after {} ms for the whole prompt", number(m.policy_prompt_ms)) : ""));
       out.push_back(fmt::format("{} of the wall time of its steps, in which other runs may take part", format_percent(m.policy_share)));
       break;
   }
