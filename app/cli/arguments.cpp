@@ -103,6 +103,9 @@ void add_heads(CLI::App& app, Arguments& a) {
          "--out-distant", a.out_distant,
          "write the attention outside sinks and recent [layers][KV heads]; as distant_heads.json in a model's folder they are its default")
       ->type_name("FILE.json");
+  app.add_option("--out-characters", a.out_characters,
+                 "write what the query heads look at in prose: sinks, neighbours, the token before, copies; as heads.json in a model's folder the window shows it")
+      ->type_name("FILE.json");
   app.add_option("--text", a.text, "file with the prose in which a number is hidden; default: a page of a novel")->type_name("FILE");
   checked(app.add_option("--context", a.context, "tokens of prose at most, whole sentences; default 256"), "N",
           number_in(1, 1 << 24, "a whole number from 1"));

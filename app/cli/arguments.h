@@ -53,7 +53,7 @@ struct Arguments {
   int tokens = 0;  // of the text at most; 0: all
 
   // heads; seed as above
-  std::string out_retrieval, out_distant;  // files to write; empty: none
+  std::string out_retrieval, out_distant, out_characters;  // files to write; empty: none
   std::string text;                    // file with prose; empty: the embedded one
   int context = 256;                   // tokens of prose around the fact
   std::vector<double> depths = {0, 0.25, 0.5, 0.75, 1};

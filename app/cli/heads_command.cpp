@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures on the loaded model which heads look back, for the policies that want to know it in advance.
 #include <algorithm>
+#include <random>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -14,6 +15,7 @@
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
+#include "runtime/head_characters.h"
 #include "runtime/head_scores.h"
 
 namespace kvscope::cli {
@@ -58,7 +60,9 @@ std::vector<HeadProbe> probes_of(const Arguments& a, const ModelFiles& model) {
       if (!probe.copies.empty()) out.push_back(std::move(probe));
     }
   }
-  if (out.empty()) throw Error(fmt::format("heads: {}'s tokenizer writes an answer in other tokens than the fact; nothing can be measured", model.config.name));
+  if (out.empty())
+    throw Error(
+        fmt::format("heads: {}'s tokenizer writes an answer in other tokens than the fact; nothing can be measured", model.config.name));
   return out;
 }
 
@@ -90,9 +94,65 @@ std::string table_text(const std::string& title, const char* head, const Rows& r
   return title + "\n" + aligned(cells, 2);
 }
 
+constexpr int kProseTexts = 4, kProseTokens = 512, kRepeatedTexts = 4, kRepeatedTokens = 128;
+
+/// Stretches of the novel as prose, and shuffled tokens of it that come twice.
+struct CharacterTexts {
+  std::vector<std::vector<int>> prose;
+  std::vector<RepeatedText> repeated;
+};
+
+CharacterTexts character_texts(const Arguments& a, const ModelFiles& model) {
+  const std::vector<int> all = model.tokenizer->encode(read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes));
+  const std::vector<int> start = encode(model, "");
+  const int most = model.config.max_positions > 0 ? model.config.max_positions : kProseTokens;
+  const auto length = static_cast<std::size_t>(std::min(kProseTokens, most)) - start.size();
+  if (all.size() < kProseTexts * length)
+    throw UsageError(
+        fmt::format("--out-characters: expected prose of {} tokens, got {}; give a longer --text", kProseTexts * length, all.size()));
+  const auto stretch = [&](std::size_t i, std::size_t n) {
+    std::vector<int> ids = start;
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(i * (all.size() / kProseTexts));
+    ids.insert(ids.end(), from, from + static_cast<std::ptrdiff_t>(n));
+    return ids;
+  };
+  CharacterTexts out;
+  for (std::size_t i = 0; i < kProseTexts; ++i) out.prose.push_back(stretch(i, length));
+  for (std::size_t i = 0; i < kRepeatedTexts; ++i) {
+    RepeatedText text{
+        .ids = stretch(i, std::min<std::size_t>(kRepeatedTokens, length / 2)), .first = static_cast<int>(start.size()), .length = 0};
+    std::mt19937_64 random(a.seed + i);
+    for (std::size_t k = text.ids.size(); k > start.size() + 1; --k)
+      std::swap(text.ids[k - 1], text.ids[start.size() + random() % (k - start.size())]);
+    text.length = static_cast<int>(text.ids.size() - start.size());
+    const std::vector<int> block(text.ids.begin() + static_cast<std::ptrdiff_t>(start.size()), text.ids.end());
+    text.ids.insert(text.ids.end(), block.begin(), block.end());
+    out.repeated.push_back(std::move(text));
+  }
+  return out;
+}
+
+std::string characters_text(const HeadCharacters& c, const HeadCharacterOptions& options, const Rows& retrieval, const std::string& model) {
+  const auto member = [&](const char* name, const std::vector<double>& values) {
+    return fmt::format(" \"{}\": {}", name, nlohmann::json(rows_of(values, c.n_heads)).dump());
+  };
+  const std::vector<std::string> lines = {R"( "schema": "kvscope.head_characters/1")",
+                                          fmt::format(R"( "model": {})", nlohmann::json(model).dump()),
+                                          fmt::format(R"( "sink_tokens": {})", options.sinks),
+                                          fmt::format(R"( "local_tokens": {})", options.near),
+                                          member("sink", c.sink),
+                                          member("local", c.local),
+                                          member("previous", c.previous),
+                                          member("induction", c.induction),
+                                          fmt::format(R"( "retrieval": {})", nlohmann::json(retrieval).dump()),
+                                          member("entropy", c.entropy)};
+  return fmt::format("{{\n{}\n}}\n", fmt::join(lines, ",\n"));
+}
+
 }  // namespace
 
 int heads(const Arguments& a) {
+  if (!a.out_characters.empty()) check_target(a.out_characters, "--out-characters");
   if (!a.out_retrieval.empty()) check_target(a.out_retrieval, "--out-retrieval");
   if (!a.out_distant.empty()) check_target(a.out_distant, "--out-distant");
   const Interrupt interrupt;
@@ -107,22 +167,35 @@ int heads(const Arguments& a) {
                          {.sinks = a.sinks, .recent = a.recent}, interrupt.token(),
                          [&](double fraction) { progress.show("texts with a hidden number", fraction); });
   }
+  std::string characters;
+  if (!a.out_characters.empty()) {
+    ModelFiles again = open_model_of(a);
+    const CharacterTexts texts = character_texts(a, again);
+    const HeadCharacterOptions options;
+    Progress progress(a.quiet);
+    const HeadCharacters measured = head_characters(
+        std::move(again), {.precision = a.precision, .n_threads = a.threads, .device = a.device}, texts.prose, texts.repeated, options,
+        interrupt.token(), [&](double fraction) { progress.show("prose and repeated texts", fraction); });
+    characters = characters_text(measured, options, rows_of(scores.retrieval, scores.n_heads), config.name);
+  }
   const Rows retrieval = rows_of(scores.retrieval, scores.n_heads), distant = rows_of(scores.outside, scores.n_kv_heads);
   interrupt.token().check();
   {
     const Interrupt::Critical writing;
     if (!a.out_retrieval.empty()) write_atomically(a.out_retrieval, file_text(retrieval));
     if (!a.out_distant.empty()) write_atomically(a.out_distant, file_text(distant));
+    if (!a.out_characters.empty()) write_atomically(a.out_characters, characters);
   }
   if (a.json) {
-    const nlohmann::ordered_json document{{"schema", "kvscope.heads/1"}, {"model", config.name},  {"texts", probes.size()},
-                                          {"sinks", a.sinks},            {"recent", a.recent},    {"retrieval", retrieval},
-                                          {"distant", distant}};
+    const nlohmann::ordered_json document{
+        {"schema", "kvscope.heads/1"}, {"model", config.name},   {"texts", probes.size()}, {"sinks", a.sinks},
+        {"recent", a.recent},          {"retrieval", retrieval}, {"distant", distant}};
     return print(document.dump() + "\n");
   }
   if (a.quiet) return 0;
-  return print(table_text(fmt::format("retrieval: attention on the token to be copied, mean over {} texts", probes.size()), "head", retrieval) +
-               table_text(fmt::format("distant: attention outside the first {} and the newest {} tokens", a.sinks, a.recent), "KV head", distant));
+  return print(
+      table_text(fmt::format("retrieval: attention on the token to be copied, mean over {} texts", probes.size()), "head", retrieval) +
+      table_text(fmt::format("distant: attention outside the first {} and the newest {} tokens", a.sinks, a.recent), "KV head", distant));
 }
 
 }  // namespace kvscope::cli

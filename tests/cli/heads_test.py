@@ -32,6 +32,20 @@ class Heads(CliTest):
         self.assertNotEqual(other["retrieval"], retrieval)
         self.assertGreater(sum(map(sum, other["distant"])), sum(map(sum, duo)), "fewer tokens count as recent")
 
+    def test_the_characters_of_the_embedded_model_are_what_the_command_measures(self):
+        self.succeeds("heads", "--quiet", "--out-characters", self.path("heads.json"))
+        got = self.read_json("heads.json")
+        with open(os.path.join(KVMINI, "heads.json"), encoding="utf-8") as f:
+            shipped = json.load(f)
+        self.assertEqual((got["schema"], got.keys()), ("kvscope.head_characters/1", shipped.keys()))
+        for name in ("sink", "local", "previous", "induction", "retrieval", "entropy"):
+            self.assertEqual([len(row) for row in got[name]], [8] * 6, name)
+            for ours, theirs in zip(sum(got[name], []), sum(shipped[name], []), strict=True):
+                self.assertAlmostEqual(ours, theirs, delta=1e-3 * max(1, theirs), msg=name)
+                self.assertTrue(0 <= ours <= (1 if name != "entropy" else 9), name)
+        self.assertGreater(max(sum(got["induction"], [])), 0.2, "some head copies")
+        self.assertGreater(max(sum(got["previous"], [])), 0.2, "some head looks at the token before")
+
     def test_lanes_take_the_files(self):
         self.succeeds("heads", *FEW, "--quiet", "--out-retrieval", self.path("r.json"), "--out-distant", self.path("d.json"))
         prompt = "Once upon a time there was a king who had three sons and a castle by the sea"
