@@ -25,7 +25,9 @@ constexpr double kScale = 2;
 Report MainWindow::report() {
   Report out;
   out.snapshot = m_workspace.snapshotPtr();
-  out.request = m_controller.request();
+  out.n_generate = m_controller.request().n_generate;
+  out.temperature = m_controller.request().temperature;
+  out.seed = m_controller.request().seed;
   out.model_folder = m_controller.modelFolder();
   out.bookmarks = m_bookmarks.all();
   out.written = QDateTime::currentDateTime().toString("yyyy-MM-dd hh:mm");

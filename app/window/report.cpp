@@ -75,9 +75,9 @@ std::vector<std::pair<QString, QString>> settings(const Report& r) {
                                 .arg(qs(m.name)).arg(m.n_layers).arg(m.n_heads).arg(m.n_kv_heads).arg(m.head_dim).arg(qs(viz::format_bytes(s.weight_bytes))));
   out.emplace_back("prompt", QString("%1 tokens, %2").arg(qs(viz::format_count(s.n_prompt)), s.prefill_mode ? "compressed once after the prefill" : "streamed token by token"));
   out.emplace_back("steps", QString("%1 tokens generated after the prompt; runs follow %2")
-                                .arg(std::max(0, r.request.n_generate)).arg(s.follow == "self" ? "their own text" : s.follow == "file" ? "a given text" : "the text of the reference"));
-  out.emplace_back("sampling", r.request.temperature > 0 ? QString("temperature %1, seed %2").arg(r.request.temperature).arg(r.request.seed)
-                                                         : QString("greedy, seed %1 (of policies that draw lots)").arg(r.request.seed));
+                                .arg(std::max(0, r.n_generate)).arg(s.follow == "self" ? "their own text" : s.follow == "file" ? "a given text" : "the text of the reference"));
+  out.emplace_back("sampling", r.temperature > 0 ? QString("temperature %1, seed %2").arg(r.temperature).arg(r.seed)
+                                                         : QString("greedy, seed %1 (of policies that draw lots)").arg(r.seed));
   if (!s.shadow) out.emplace_back("history", "the uncompressed history is not kept: local figures are not available");
   if (!s.notice.empty()) out.emplace_back("notice", qs(s.notice));
   return out;
@@ -109,12 +109,12 @@ QString warnings(const Snapshot& s) {
 
 QString commandLine(const Report& r) {
   QString out = "kvscope-cli run --prompt-file PROMPT";
-  out += QString(" --generate %1").arg(std::max(0, r.request.n_generate));
+  out += QString(" --generate %1").arg(std::max(0, r.n_generate));
   if (!r.snapshot->prefill_mode) out += " --prompt-mode stream";
-  if (r.request.follow == Follow::self) out += " --follow self";
-  if (r.request.temperature > 0) out += QString(" --temperature %1").arg(r.request.temperature);
-  if (r.request.seed != 0) out += QString(" --seed %1").arg(r.request.seed);
-  for (std::size_t i = 1; i < r.request.lanes.size(); ++i) out += " --lane '" + qs(r.request.lanes[i]) + "'";
+  if (r.snapshot->follow == "self") out += " --follow self";
+  if (r.temperature > 0) out += QString(" --temperature %1").arg(r.temperature);
+  if (r.seed != 0) out += QString(" --seed %1").arg(r.seed);
+  for (std::size_t i = 1; i < r.snapshot->lanes.size(); ++i) out += " --lane '" + qs(r.snapshot->lanes[i].spec) + "'";
   return out;
 }
 

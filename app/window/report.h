@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +10,6 @@
 #include <QString>
 
 #include "app/window/bookmarks.h"
-#include "runtime/run_request.h"
 #include "snapshot/snapshot.h"
 #include "viz/canvas.h"
 
@@ -23,7 +23,9 @@ struct ReportPicture {
 /// What a report says. Every number of it is read from the same tables that the window shows.
 struct Report {
   SnapshotPtr snapshot;
-  RunRequest request;
+  int n_generate = 0;          // tokens asked for after the prompt
+  double temperature = 0;
+  std::uint64_t seed = 0;
   QString model_folder;
   viz::Table runs;             // of the comparison
   viz::Table sweep;            // empty: none was measured

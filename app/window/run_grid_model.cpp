@@ -7,10 +7,7 @@
 
 #include "app/window/session_controller.h"
 #include "app/window/workspace.h"
-#include "core/error.h"
 #include "policy/catalog.h"
-#include "policy/policy.h"
-#include "viz/reduce_compare.h"
 
 namespace kvscope {
 
@@ -113,22 +110,9 @@ std::vector<std::string> RunGridModel::specsOf(int row, int column) const {
 }
 
 QString RunGridModel::reason(int row, int column) const {
-  const Snapshot& s = m_workspace.snapshot();
-  if (s.model.n_layers == 0 || s.n_prompt == 0) return {};
   const std::string spec = specsOf(row, column).front();
   const auto known = m_reasons.find(spec);
-  if (known != m_reasons.end()) return known->second;
-  QString why;
-  try {
-    Policy::make({.spec = spec,
-                  .model = &s.model,
-                  .n_prompt = s.n_prompt,
-                  .mode = s.prefill_mode ? PromptMode::prefill : PromptMode::stream,
-                  .folder = m_controller.modelFolder().toStdString()});
-  } catch (const Error& error) {
-    why = error.what();
-  }
-  return m_reasons[spec] = why;
+  return known != m_reasons.end() ? known->second : m_reasons[spec] = m_controller.refusalOf(spec);
 }
 
 RunGridModel::Cell RunGridModel::cell(int row, int column) const {

@@ -10,6 +10,7 @@
 #include "app/window/workspace.h"
 #include "core/error.h"
 #include "policy/catalog.h"
+#include "policy/policy.h"
 
 namespace kvscope {
 
@@ -79,6 +80,17 @@ void SessionController::deliverGuest(const SnapshotPtr& snapshot) {
     Q_EMIT guestFailed(QString::fromStdString(snapshot->failure));
   } else if (snapshot->phase == RunPhase::idle) {
     Q_EMIT guestDone(snapshot);
+  }
+}
+
+QString SessionController::refusalOf(const std::string& spec) const {
+  const Snapshot& s = m_workspace.snapshot();
+  if (s.model.n_layers == 0 || s.n_prompt == 0) return {};
+  try {
+    Policy::make({.spec = spec, .model = &s.model, .n_prompt = s.n_prompt, .mode = m_request.mode, .seed = m_request.seed, .folder = m_model_folder.toStdString()});
+    return {};
+  } catch (const Error& error) {
+    return QString::fromUtf8(error.what());
   }
 }
 

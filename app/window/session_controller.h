@@ -30,6 +30,8 @@ class SessionController : public QObject {
   const QString& modelFolder() const { return m_model_folder; }
   /// True for the result of what is wanted now.
   bool answersNewest(const Snapshot& snapshot) const;
+  /// Why a lane of this specification cannot run on the present model and prompt; empty: it can, or nothing is known yet.
+  QString refusalOf(const std::string& spec) const;
   /// A guest runs.
   bool hasGuest() const;
 
