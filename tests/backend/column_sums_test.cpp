@@ -85,10 +85,10 @@ double group_reduce(std::span<const double> p, GroupReduce reduce) {
   return reduce == GroupReduce::max ? top : reduce == GroupReduce::sum ? sum : sum / static_cast<double>(p.size());
 }
 
-class ColumnSumsOf : public testing::TestWithParam<Variant> {
+class ColumnSumsOf : public OfVariant {
  protected:
   std::unique_ptr<Backend> backend(const Prompt& p, int threads = 2) const {
-    return cpu::make_cpu_backend_for(GetParam().dtype, config_of(p.n_heads, p.n_kv_heads, p.d), {threads}, GetParam().isa);
+    return make(config_of(p.n_heads, p.n_kv_heads, p.d), threads);
   }
 };
 
@@ -196,7 +196,7 @@ TEST_P(ColumnSumsOf, RowsThatSeeEverySlotAlikeHitThemAll) {
   for (int j = 0; j < 30; ++j) EXPECT_EQ(hits[at(j)], (std::uint64_t{1} << 30) - (std::uint64_t{1} << j)) << j;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, ColumnSumsOf, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
+INSTANTIATE_TEST_SUITE_P(On, ColumnSumsOf, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
 
 }  // namespace
 }  // namespace kvscope::test

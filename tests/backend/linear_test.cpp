@@ -6,10 +6,10 @@
 namespace kvscope::test {
 namespace {
 
-class Linear : public testing::TestWithParam<Variant> {
+class Linear : public OfVariant {
  protected:
   std::unique_ptr<Backend> backend(int threads) const {
-    return cpu::make_cpu_backend_for(GetParam().dtype, config_of(2, 1, 8), {threads}, GetParam().isa);
+    return make(config_of(2, 1, 8), threads);
   }
 };
 
@@ -54,7 +54,7 @@ TEST_P(Linear, ARowHasTheSameBitsAloneAndAmongOthers) {
   const auto b = backend(2);
   for (const int in : {7, 64, 257, 1100, 2115}) {
     for (const DType type : {DType::f32, DType::f16}) {
-      const int rows = 65, out = 53;
+      const int rows = std::min(65, GetParam().rows_alike), out = 53;
       const Numbers x = random_numbers(static_cast<std::size_t>(rows * in), 5);
       const RandomWeight w = random_weight(type, static_cast<std::size_t>(out * in), 6);
       const Weight weight = b->weight(type, out, in, w.bytes.data());
@@ -117,7 +117,7 @@ TEST_P(Linear, KeepsInfinityAndNanOfHalfWeights) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, Linear, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
+INSTANTIATE_TEST_SUITE_P(On, Linear, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
 
 }  // namespace
 }  // namespace kvscope::test

@@ -3,15 +3,21 @@
 
 // The primitives of backend.h written as their formulas, in double, one number at a time; and random inputs for them.
 
+#include <gtest/gtest.h>
+
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "backend/cpu/cpu_backend.h"
+#include "backend/backend.h"
+#include "backend/cpu/rope.h"
 #include "core/half.h"
 
 namespace kvscope::test {
@@ -164,24 +170,31 @@ inline double distance(std::span<const double> a, std::span<const double> b) {
 
 inline double tolerance(DType t) { return t == DType::f64 ? 1e-13 : 5e-6; }
 
-/// Every arithmetic of the CPU backend that can run on this machine.
+/// A backend to be held against the formulas.
 struct Variant {
-  DType dtype;
-  cpu::Isa isa;
+  std::string name;  // letters, digits and _
+  DType dtype = DType::f32;
+  std::function<std::unique_ptr<Backend>(const ModelConfig& config, int n_threads)> make;
+  int rows_alike = INT_MAX;      // up to here the number of rows does not change a row's bits in linear()
+  bool steps_like_prompts = true;  // attend() makes the bits of attend_prompt()
+  std::string why_not = {};      // not empty: cannot run here
 };
 
-inline std::vector<Variant> variants() {
-  std::vector<Variant> out;
-  for (const cpu::Isa isa : cpu::usable_isas()) {
-    out.push_back({DType::f32, isa});
-    out.push_back({DType::f64, isa});
-  }
-  return out;
-}
+/// Those of this test program: every arithmetic of the CPU backend (cpu_variants_test.cpp), or CUDA's (gpu/variants_test.cpp).
+std::vector<Variant> variants();
 
-inline std::string name_of_variant(const Variant& v) {
-  const char* isa = v.isa == cpu::Isa::portable ? "portable" : v.isa == cpu::Isa::avx2 ? "avx2" : "avx512";
-  return std::string(v.dtype == DType::f32 ? "float_" : "double_") + isa;
-}
+inline void PrintTo(const Variant& v, std::ostream* out) { *out << v.name; }
+inline std::string name_of_variant(const Variant& v) { return v.name; }
+
+/// A test of one variant; skipped where that cannot run.
+class OfVariant : public testing::TestWithParam<Variant> {
+ protected:
+  void SetUp() override {
+    if (!GetParam().why_not.empty()) GTEST_SKIP() << GetParam().why_not;
+  }
+  static std::unique_ptr<Backend> make(const ModelConfig& config, int n_threads = 2) {
+    return GetParam().why_not.empty() ? GetParam().make(config, n_threads) : nullptr;
+  }
+};
 
 }  // namespace kvscope::test

@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "backend/reference.h"
-#include "core/error.h"
+#include "backend/synthetic.h"
 
 namespace kvscope::test {
 namespace {
@@ -13,10 +13,10 @@ std::size_t size(int a, int b = 1, int c = 1) {
   return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
 }
 
-class Rows : public testing::TestWithParam<Variant> {
+class Rows : public OfVariant {
  protected:
   std::unique_ptr<Backend> backend(const ModelConfig& c = config_of(2, 1, 8), int threads = 2) const {
-    return cpu::make_cpu_backend_for(GetParam().dtype, c, {threads}, GetParam().isa);
+    return make(c, threads);
   }
 };
 
@@ -178,7 +178,29 @@ TEST_P(Rows, RowsOfOneHeadTimesItsPartOfWo) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, Rows, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
+TEST_P(Rows, SyntheticWeightsAreTheSameNumbersInEveryFormat) {
+  const auto b = backend();
+  const std::vector<int> ids = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  const auto numbers = [&](DType type, std::uint64_t seed) {
+    Device x(*b, size(12, 50));
+    b->embed(b->synthetic_weight(type, 12, 50, seed), ids, x.data());
+    return x.values();
+  };
+  const Numbers wide = numbers(DType::f32, 7);
+  EXPECT_EQ(wide, numbers(DType::f16, 7));
+  EXPECT_EQ(wide, numbers(DType::bf16, 7));
+  EXPECT_NE(wide, numbers(DType::f32, 8));
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    EXPECT_EQ(wide[i], synthetic_number(7, i) / 4096.0);
+    sum += wide[i];
+    squares += wide[i] * wide[i];
+  }
+  EXPECT_LT(std::abs(sum / 600), 0.003);
+  EXPECT_NEAR(std::sqrt(squares / 600), 0.018, 0.002);
+}
+
+INSTANTIATE_TEST_SUITE_P(On, Rows, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
 
 TEST(RopeFrequencies, AreThetaToTheMinusTwoIOverD) {
   ModelConfig c = config_of(1, 1, 8);
@@ -223,22 +245,6 @@ TEST(RopeFrequencies, Llama3KeepsShortWavesDividesLongOnesAndMixesBetween) {
   EXPECT_EQ(kept, 29);
   EXPECT_EQ(mixed, 6);
   EXPECT_EQ(divided, 29);
-}
-
-TEST(CpuBackend, SaysWhatItIs) {
-  const auto b = make_cpu_backend(DType::f32, config_of(1, 1, 8), {2});
-  EXPECT_EQ(b->dtype(), DType::f32);
-  EXPECT_EQ(b->name().substr(0, 5), "cpu, ");
-  EXPECT_NE(b->name().find("2 threads"), std::string::npos);
-}
-
-TEST(CpuBackend, RefusesWhatItCannotCompute) {
-  EXPECT_THROW(make_cpu_backend(DType::f16, config_of(1, 1, 8)), Error);
-  EXPECT_THROW(make_cpu_backend(DType::bf16, config_of(1, 1, 8)), Error);
-  EXPECT_THROW(make_cpu_backend(DType::f32, config_of(3, 2, 8)), Error);
-  EXPECT_THROW(make_cpu_backend(DType::f32, config_of(1, 1, 7)), Error);
-  EXPECT_THROW(make_cpu_backend(DType::f32, config_of(1, 1, 8), {-1}), Error);
-  EXPECT_THROW(make_cpu_backend(DType::f32, config_of(1, 1, 8), {2})->allocate(SIZE_MAX), Error);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@ namespace {
 
 constexpr int kWidth = 6;
 
-class Slots : public testing::TestWithParam<Variant> {
+class Slots : public OfVariant {
  protected:
-  std::unique_ptr<Backend> b = cpu::make_cpu_backend_for(GetParam().dtype, config_of(2, 1, kWidth), {2}, GetParam().isa);
+  std::unique_ptr<Backend> b = make(config_of(2, 1, kWidth), 2);
 
   /// Row i of k is k_of(i), of v v_of(i), times the column plus 1.
   static Numbers rows(int n, double first) {
@@ -134,7 +134,7 @@ TEST_P(Slots, CosinesAreOfUnitSizeAndZeroForAZeroVector) {
 
 TEST_P(Slots, CosinesOfManyPairsEqualThePlainFormula) {
   const int n = 65;
-  const auto wide = cpu::make_cpu_backend_for(GetParam().dtype, config_of(1, 1, 80), {2}, GetParam().isa);
+  const auto wide = make(config_of(1, 1, 80), 2);
   const Numbers k = random_numbers(static_cast<std::size_t>(n * 80), 1);
   HeadKv kv = wide->make_kv(n);
   Device dk(*wide, k);
@@ -180,7 +180,7 @@ TEST_P(Slots, TheNearestKeyIsTheOneOfLargestCosineWhateverItsLength) {
 TEST_P(Slots, TheNearestOfManyKeysIsThatOfThePlainFormula) {
   for (const auto& [n_from, n_to, d] : {std::array{1, 1, 32}, std::array{65, 40, 32}, std::array{30, 133, 64}, std::array{13, 65, 80},
                                         std::array{24, 17, 128}, std::array{100, 9, 16}, std::array{25, 300, 8}, std::array{29, 31, 4}}) {
-    const auto wide = cpu::make_cpu_backend_for(GetParam().dtype, config_of(1, 1, d), {2}, GetParam().isa);
+    const auto wide = make(config_of(1, 1, d), 2);
     const int n = n_from + n_to;
     Numbers k = random_numbers(static_cast<std::size_t>(n * d), 1);
     for (int copy = 2; copy < n_to; copy += 5)  // equal keys
@@ -215,7 +215,7 @@ TEST_P(Slots, TheNearestOfManyKeysIsThatOfThePlainFormula) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, Slots, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
+INSTANTIATE_TEST_SUITE_P(On, Slots, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
 
 }  // namespace
 }  // namespace kvscope::test
