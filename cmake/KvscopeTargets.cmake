@@ -2,21 +2,27 @@
 # One static library per folder of the architecture; what a folder may include is what its library links.
 
 add_library(kvscope_flags INTERFACE)
-target_compile_options(kvscope_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
+# CUDA sources get their own below: nvcc's output is not for -Wpedantic.
+target_compile_options(kvscope_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Wno-missing-field-initializers>
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>")
 # Nobody reads errno after a square root nor asks for floating-point traps: loops over numbers may be vectorised. No result changes.
-target_compile_options(kvscope_flags INTERFACE -fno-math-errno -fno-trapping-math)
+target_compile_options(kvscope_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno;-fno-trapping-math>)
 if(KVSCOPE_WERROR)
-  target_compile_options(kvscope_flags INTERFACE -Werror)
+  target_compile_options(kvscope_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
 if(KVSCOPE_SANITIZE)
-  target_compile_options(kvscope_flags INTERFACE -fsanitize=${KVSCOPE_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(kvscope_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${KVSCOPE_SANITIZE};-fno-omit-frame-pointer>)
   target_link_options(kvscope_flags INTERFACE -fsanitize=${KVSCOPE_SANITIZE})
 endif()
 
-# kvscope_layer(NAME DEPS ...): library kvscope_NAME from every .cpp of this folder (and below).
+# kvscope_layer(NAME [WITHOUT SUBFOLDER] DEPS ...): library kvscope_NAME from every .cpp of this folder (and below).
 function(kvscope_layer name)
-  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "WITHOUT" "DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.h)
+  if(ARG_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX "/${name}/${ARG_WITHOUT}/")
+  endif()
   add_library(kvscope_${name} STATIC ${sources})
   set_target_properties(kvscope_${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(kvscope_${name} PUBLIC ${CMAKE_SOURCE_DIR}/engine)

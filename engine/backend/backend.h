@@ -101,7 +101,8 @@ struct CombineJob {
 
 /// The primitives the runtime is made of. Policy-free: kernels know bias, coefficients and slot lists, never why.
 /// Activations are row-major arrays of dtype() in backend memory. Functions may return before the work is done (devices) but keep their order;
-/// download() waits. Every function is deterministic for any number of threads. A row's result never depends on the other rows of a call.
+/// download() waits. Every function is deterministic for any number of threads. A row's result never depends on the other rows of a call, but
+/// for linear() of more than 32 rows on a CUDA device: there it may depend, in its last bits, on how many they are.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -115,6 +116,8 @@ class Backend {
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Weights as the file has them: F32, F16 and BF16 stay so in memory. `host` must outlive the result where the backend keeps a view.
   virtual Weight weight(DType dtype, int out, int in, const void* host) = 0;
+  /// A weight for measuring speed: numbers that look random (synthetic.h), about 0.018 in size, the same on every backend; f32, f16 or bf16.
+  virtual Weight synthetic_weight(DType dtype, int out, int in, std::uint64_t seed) = 0;
   /// Values given in host doubles to backend dtype and back (n numbers).
   virtual void from_double(void* to, std::span<const double> host) = 0;
   virtual void to_double(std::span<double> host, const void* from) = 0;
@@ -162,5 +165,27 @@ struct CpuOptions {
 
 /// float32 (SIMD picked at run time) or float64, the same code. Throws Error for other dtypes. The config gives head counts and rope tables.
 std::unique_ptr<Backend> make_cpu_backend(DType dtype, const ModelConfig& config, const CpuOptions& options = {});
+
+/// What this machine and this program have of CUDA.
+struct CudaStatus {
+  bool usable = false;
+  std::string why_not;          // not usable: a sentence without full stop, "no NVIDIA driver is installed"
+  std::string device;           // "NVIDIA H200"
+  int capability = 0;           // 90: compute capability 9.0
+  int driver = 0, runtime = 0;  // 13000: CUDA 13.0
+  std::size_t total_bytes = 0, free_bytes = 0;
+};
+/// Never throws and leaves no device memory taken.
+CudaStatus cuda_status();
+
+struct CudaOptions {
+  int device = 0;
+  int n_threads = 0;             // host threads of for_each(); 0: one per core
+  std::size_t needed_bytes = 0;  // of device memory: the least that the caller is going to take
+};
+
+/// One CUDA device; dtype f32, f16 or bf16 of activations and caches, sums in f32 or more. Throws Error with the reason where that cannot be:
+/// no module, no driver, no device, shapes or too little memory ("needs X GiB, Y free: ...").
+std::unique_ptr<Backend> make_cuda_backend(DType dtype, const ModelConfig& config, const CudaOptions& options = {});
 
 }  // namespace kvscope

@@ -4,11 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
+#include "backend/synthetic.h"
 #include "core/error.h"
 #include "core/vector_math.h"
 
@@ -66,6 +68,24 @@ Weight CpuBackend<T>::weight(DType type, int out, int in, const void* host) {
     std::memcpy(w.storage.data(), host, bytes);
     w.data = w.storage.data();
   }
+  return w;
+}
+
+template <class T>
+Weight CpuBackend<T>::synthetic_weight(DType type, int out, int in, std::uint64_t seed) {
+  KVSCOPE_ASSERT(out >= 0 && in >= 0 && type != DType::f64);
+  const std::size_t width = static_cast<std::size_t>(in), size = size_of(type);
+  Weight w{type, out, in, nullptr, allocate(static_cast<std::size_t>(out) * width * size)};
+  w.data = w.storage.data();
+  pool_.parallel_for(out, grain_for(4.0 * in, 1), [&](int begin, int end) {
+    for (std::size_t i = static_cast<std::size_t>(begin) * width; i < static_cast<std::size_t>(end) * width; ++i) {
+      const std::uint32_t bits = std::bit_cast<std::uint32_t>(static_cast<float>(synthetic_number(seed, i)) * kSyntheticUnit);
+      // exact in 16 bits too: nothing to round
+      const std::uint32_t half = bits << 1 == 0 ? 0 : ((bits >> 16) & 0x8000u) | (((bits & 0x7fffffffu) - 0x38000000u) >> 13);
+      const std::uint32_t number = type == DType::f32 ? bits : type == DType::bf16 ? bits >> 16 : half;
+      std::memcpy(w.storage.as<char>() + i * size, &number, size);  // little-endian, as everywhere
+    }
+  });
   return w;
 }
 

@@ -27,6 +27,7 @@ class CpuBackend final : public Backend {
   void download(void* to_host, const void* from, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   Weight weight(DType dtype, int out, int in, const void* host) override;
+  Weight synthetic_weight(DType dtype, int out, int in, std::uint64_t seed) override;
   void from_double(void* to, std::span<const double> host) override;
   void to_double(std::span<double> host, const void* from) override;
 

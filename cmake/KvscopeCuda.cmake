@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# KVSCOPE_CUDA: AUTO builds the CUDA module where a toolkit is found that really compiles, ON fails without one, OFF never looks.
+# Sets KVSCOPE_HAS_CUDA. The module is opened at run time: nothing else links CUDA.
+
+set(KVSCOPE_CUDA_ARCHITECTURES 75 80 86 89 90 CACHE STRING "compute capabilities to build kernels for; newer devices compile them from PTX")
+set(KVSCOPE_HAS_CUDA OFF)
+set(reason "as asked for")
+if(NOT KVSCOPE_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "KVSCOPE_CUDA: expected AUTO, ON or OFF, got '${KVSCOPE_CUDA}'")
+endif()
+if(NOT KVSCOPE_CUDA STREQUAL "OFF")
+  set(reason "no nvcc on the PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin")
+  find_program(KVSCOPE_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin /usr/local/cuda/bin DOC "the CUDA compiler")
+  mark_as_advanced(KVSCOPE_NVCC)
+  if(KVSCOPE_NVCC)
+    # a wrapper without its toolkit, or one that is too old, must not break a configure with AUTO
+    set(probe ${CMAKE_BINARY_DIR}/CMakeFiles/cuda_probe)
+    file(WRITE ${probe}.cu "#include <cublas_v2.h>\n#include <span>\n__global__ void kernel() {}\n")
+    list(GET KVSCOPE_CUDA_ARCHITECTURES 0 oldest)
+    execute_process(COMMAND ${KVSCOPE_NVCC} -std=c++20 -ccbin ${CMAKE_CXX_COMPILER} -arch=sm_${oldest} -c ${probe}.cu -o ${probe}.o
+      RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(status EQUAL 0)
+      set(KVSCOPE_HAS_CUDA ON)
+    else()
+      string(REGEX REPLACE "\n.*" "" output "${output}")
+      set(reason "${KVSCOPE_NVCC} does not compile (${output})")
+    endif()
+  endif()
+  if(KVSCOPE_HAS_CUDA)
+    set(CMAKE_CUDA_COMPILER ${KVSCOPE_NVCC} CACHE FILEPATH "")
+    set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER} CACHE FILEPATH "")
+    set(CMAKE_CUDA_ARCHITECTURES OFF)  # the module says what it builds for
+    enable_language(CUDA)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 has C++20; the probe has shown it
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+    endif()
+    find_package(CUDAToolkit REQUIRED)
+  elseif(KVSCOPE_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "KVSCOPE_CUDA=ON, but ${reason}; install the CUDA toolkit (12.4 or newer) or use AUTO")
+  endif()
+endif()
+if(KVSCOPE_HAS_CUDA)
+  list(JOIN KVSCOPE_CUDA_ARCHITECTURES ", " text)
+  message(STATUS "kvscope backends: cpu, cuda ${CUDAToolkit_VERSION} (compute capabilities ${text} and PTX)")
+else()
+  message(STATUS "kvscope backends: cpu (KVSCOPE_CUDA=${KVSCOPE_CUDA}: ${reason})")
+endif()

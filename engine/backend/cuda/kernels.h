@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the .cu files can do: each function starts kernels on a stream and returns. Pointers are device memory unless they say host.
+// `type` is the dtype of activations and caches (f32, f16, bf16); sums are made in f32 or double, always in the same order.
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "core/dtype.h"
+
+namespace kvscope::cuda {
+
+/// A matrix or vector of weights in its own dtype.
+struct Numbers {
+  const void* data = nullptr;
+  DType type = DType::f32;
+};
+
+// ---- rows.cu
+void embed(cudaStream_t s, DType type, Numbers table, int width, const int* ids, int rows, void* x);
+void rms_norm(cudaStream_t s, DType type, const void* x, Numbers weight, int width, double eps, int rows, void* y);
+void silu_mul(cudaStream_t s, DType type, const void* gate, const void* up, long n, void* y);
+/// x [rows, n_heads, 2 * half] in place; cosines, sines [positions, half] of |positions[r]|.
+void rope(cudaStream_t s, DType type, void* x, int rows, int n_heads, int half, const int* positions, const float* cosines,
+          const float* sines);
+void convert(cudaStream_t s, Numbers from, long n, DType to_type, void* to);
+/// x = high + middle + low, each bf16, exact to 24 bits of mantissa; n numbers each, one array after the other.
+void split_to_bf16(cudaStream_t s, const float* x, long n, void* parts);
+/// The n numbers of a synthetic weight (backend/synthetic.h).
+void synthesize(cudaStream_t s, DType type, long n, std::uint64_t seed, void* to);
+/// One copy inside device memory.
+struct CopyJob {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+};
+/// All at once: they may neither overlap nor depend on each other.
+void copy_all(cudaStream_t s, const CopyJob* jobs, int n);
+
+// ---- linear.cu
+/// y [rows, out] (+)= x [rows, k] w [out, k]^T, for few rows. Strides count elements. A row's sums depend on k alone.
+struct SkinnyArgs {
+  const void* x = nullptr;
+  long ldx = 0;
+  int rows = 0;
+  Numbers w;
+  long ldw = 0;
+  int out = 0, k = 0;
+  void* y = nullptr;  // of `type`; f32 where y_is_float
+  long ldy = 0;
+  bool add = false;
+  bool y_is_float = false;
+};
+void skinny_linear(cudaStream_t s, DType type, const SkinnyArgs& args);
+/// out [rows, n_heads] = sum over o of |x[r, g] w[o, g]|: x [rows, n_heads, d], w [out, n_heads * d].
+void wo_l1(cudaStream_t s, DType type, const void* x, Numbers w, int out, int n_heads, int d, int rows, double* result);
+
+// ---- attention.cu: one query row over the slots of one KV head
+struct Segment {
+  const void* k = nullptr;
+  const void* v = nullptr;
+  int begin = 0;  // slot of its first row
+};
+struct DecodeJob {
+  const void* q = nullptr;        // [group, d]
+  const float* bias = nullptr;    // [n] or nullptr
+  void* out = nullptr;            // [group, d]
+  void* probabilities = nullptr;  // [group, n] or nullptr
+  void* logits = nullptr;         // [group, n] or nullptr
+  int n = 0;
+  int first_segment = 0, n_segments = 0;
+  int first_item = 0, n_items = 0;  // chunks of slots
+  long raw = 0;                     // where its biased logits [group, n] are in DecodeArgs::raw
+};
+struct DecodeItem {
+  int job = 0, chunk = 0;
+};
+struct DecodeArgs {
+  const DecodeJob* jobs = nullptr;
+  const Segment* segments = nullptr;
+  const DecodeItem* items = nullptr;
+  int n_jobs = 0, n_items = 0, group = 0, d = 0;
+  bool any_probabilities = false;
+  float* raw = nullptr;      // logits with bias of the jobs that want probabilities
+  float* partial = nullptr;  // [n_items, group, d] sums of values of a chunk
+  float* tops = nullptr;     // [n_items + n_jobs, group] largest logit of a chunk, then of a job
+  float* sums = nullptr;     // [n_items + n_jobs, group] sum of exp(logit - top)
+};
+inline constexpr int kChunkSlots = 128;
+void decode_attention(cudaStream_t s, DType type, const DecodeArgs& args);
+/// out [n, d] = the keys of the segments, slot j rotated to position j.
+void rotate_keys(cudaStream_t s, DType type, const Segment* segments, int n_segments, int n, int d, const float* cosines,
+                 const float* sines, void* out);
+
+// ---- prompt.cu: many query rows of all heads
+struct PromptArgs {
+  const Segment* segments = nullptr;   // of all KV heads
+  const int* first_segment = nullptr;  // [n_kv_heads + 1]
+  int n_heads = 0, n_kv_heads = 0, d = 0, first = 0, rows = 0;
+  const void* q = nullptr;  // [rows, n_heads, d]
+  void* out = nullptr;      // [rows, n_heads, d]
+  float* tops = nullptr;    // [n_heads, rows] written by prompt_attention, read by prompt_columns
+  float* sums = nullptr;
+};
+void prompt_attention(cudaStream_t s, DType type, const PromptArgs& args);
+
+/// Sums over rows for one way to reduce a group; arrays start as zeros (hits too).
+struct ColumnWant {
+  bool largest = false;   // of the group's probabilities; else their sum
+  double share = 1;       // times this
+  double* sum = nullptr;  // [n_kv_heads, all]
+  double* sum_sq = nullptr;
+  int n_decayed = 0;
+  const double* lambdas = nullptr;  // [n_decayed]
+  double* decayed = nullptr;        // [n_decayed, n_kv_heads, all]
+  int hit_rows = 0;
+  std::uint64_t* hits = nullptr;  // [n_kv_heads, ceil(hit_rows / 64), all]
+};
+struct OutsideWant {
+  int sinks = 0, recent = 0;
+};
+inline constexpr int kColumnTile = 32, kMostOutside = 4;
+struct ColumnArgs {
+  PromptArgs prompt;
+  int row_begin = 0;  // the first row that somebody asks about
+  bool any_largest = false;
+  const ColumnWant* wants = nullptr;
+  int n_wants = 0;
+  OutsideWant outside[kMostOutside];
+  int n_outside = 0;
+  double* outside_sums = nullptr;  // [n_kv_heads, column tiles, n_outside]
+  int probability_rows = 0;
+  void* probabilities = nullptr;  // [n_heads, probability_rows, all]
+  int logit_rows = 0;
+  void* logits = nullptr;  // [n_heads, logit_rows, all]
+};
+void prompt_columns(cudaStream_t s, DType type, const ColumnArgs& args);
+
+// ---- slots.cu
+/// Row keep[i] of k and of v [*, d] becomes row i, for ascending `keep`, in place.
+void gather_rows(cudaStream_t s, void* k, void* v, std::size_t row_bytes, const int* keep, int n);
+struct CombineStep {
+  void* rows = nullptr;  // keys or values [*, d]
+  int target = 0, first_member = 0, n_members = 0, first_weight = 0;
+  double scale = 1;
+};
+/// Steps of one cache run in order: those of cache c are [first_step[c], first_step[c + 1]).
+void combine(cudaStream_t s, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
+             const double* weights);
+/// norms [n] of the rows of k [n, d].
+void row_norms(cudaStream_t s, DType type, const void* k, int n, int d, double* norms);
+void cosines(cudaStream_t s, DType type, const void* k, int d, const double* norms, const int* from, int n_from, const int* to, int n_to,
+             double* out);
+void nearest(cudaStream_t s, DType type, const void* k, int d, const double* norms, const int* from, int n_from, const int* to, int n_to,
+             int* places, double* values);
+
+}  // namespace kvscope::cuda

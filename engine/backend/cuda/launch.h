@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// How kernels are started: the only place with CUDA's launch syntax, so that a plain C++ compiler can build the kernels against an
+// emulation of the toolkit's headers (tests/backend/emulator) and run them thread by thread.
+
+#include <cuda_runtime.h>
+
+#include <type_traits>
+
+#include "backend/cuda/check.h"
+#include "backend/cuda/lanes.h"
+#include "core/dtype.h"
+#include "core/error.h"
+
+namespace kvscope::cuda {
+
+/// kernel(args...) over a grid; throws Error when it cannot be started. what: for that message.
+template <class... P>
+void launch(const char* what, void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream,
+            std::type_identity_t<P>... args) {
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+#if defined(__CUDACC__)
+  if (shared_bytes > 24 * 1024) {  // with what the kernel declares itself that may be more than a device gives without being asked (48 KiB)
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shared_bytes)),
+          what);
+  }
+  kernel<<<grid, block, shared_bytes, stream>>>(args...);
+#else
+  emulator::run(grid, block, shared_bytes, stream, [&] { kernel(args...); });
+#endif
+  check(cudaGetLastError(), what);
+}
+
+/// body(T{}) with the type that numbers of this dtype have in kernels.
+template <class Body>
+void with_type(DType type, const Body& body) {
+  switch (type) {
+    case DType::f32:
+      return body(float{});
+    case DType::f16:
+      return body(Half{});
+    case DType::bf16:
+      return body(Bfloat{});
+    case DType::f64:
+      break;
+  }
+  KVSCOPE_ASSERT(!"a dtype that no kernel has");
+}
+
+inline unsigned blocks_for(long n, int per_block) { return static_cast<unsigned>((n + per_block - 1) / per_block); }
+
+}  // namespace kvscope::cuda
+
+/// Shared memory whose size is given at the launch.
+#if defined(__CUDACC__)
+#define KVSCOPE_DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
+#else
+#define KVSCOPE_DYNAMIC_SHARED(name) unsigned char* const name = emulator::dynamic_shared()
+#endif

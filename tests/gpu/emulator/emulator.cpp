@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulator.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+// Switching by hand costs a few nanoseconds; the portable way, which sanitizers understand, a thousand.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define EMULATOR_FAST 1
+#else
+#include <ucontext.h>
+#endif
+
+#if defined(EMULATOR_FAST)
+// switch_stack(save, to): keeps what a call must keep on this stack, leaves its top in *save and goes on where `to` stopped.
+extern "C" void kvscope_emulator_switch(void** save, void* to);
+asm(R"(
+.text
+.type kvscope_emulator_switch, @function
+kvscope_emulator_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size kvscope_emulator_switch, .-kvscope_emulator_switch
+)");
+#endif
+
+namespace emulator {
+
+thread_local Place place;
+
+namespace {
+
+constexpr std::size_t kStack = 256 * 1024;
+
+[[noreturn]] void complain(const char* what) {
+  std::fprintf(stderr, "cuda emulator: %s (block %u, thread %u)\n", what, place.block.x, place.thread.x);
+  std::abort();
+}
+
+struct Warp {
+  std::uint64_t values[2][32] = {};
+  int size = 0, arrived = 0;
+  unsigned turn = 0;
+  bool lost = false;  // a lane has left
+};
+
+struct Fiber {
+  std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStack);
+#if defined(EMULATOR_FAST)
+  void* top = nullptr;
+#else
+  ucontext_t context;
+#endif
+  bool done = true;
+};
+
+/// The block in work on this host thread.
+struct Block {
+  std::vector<Fiber> fibers;
+  std::vector<Warp> warps;
+  std::vector<unsigned char> shared;
+  const std::function<void()>* kernel = nullptr;
+  int current = 0, alive = 0, waiting = 0;
+  unsigned turn = 0;
+  std::uint64_t progress = 0;
+#if defined(EMULATOR_FAST)
+  void* scheduler = nullptr;
+#else
+  ucontext_t scheduler;
+#endif
+};
+thread_local Block block;
+Order order = Order::ascending;
+
+void to_scheduler() {
+  Fiber& me = block.fibers[static_cast<std::size_t>(block.current)];
+#if defined(EMULATOR_FAST)
+  kvscope_emulator_switch(&me.top, block.scheduler);
+#else
+  swapcontext(&me.context, &block.scheduler);
+#endif
+}
+
+void release_block() {
+  if (block.waiting == 0 || block.waiting < block.alive) return;
+  block.waiting = 0;
+  ++block.turn;
+  ++block.progress;
+}
+
+void fiber_main() {
+  (*block.kernel)();
+  block.fibers[static_cast<std::size_t>(block.current)].done = true;
+  Warp& warp = block.warps[static_cast<std::size_t>(block.current / 32)];
+  warp.lost = true;
+  if (warp.arrived > 0) complain("a lane has left while its warp waits in a shuffle");
+  --block.alive;
+  ++block.progress;
+  release_block();
+  to_scheduler();
+}
+
+void start(Fiber& fiber) {
+  fiber.done = false;
+#if defined(EMULATOR_FAST)
+  auto* top = reinterpret_cast<void**>(fiber.stack.get() + kStack - 64);
+  top = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(top) / 16 * 16);
+  *--top = nullptr;  // where fiber_main would return to; also the alignment that a call leaves behind
+  *--top = reinterpret_cast<void*>(&fiber_main);
+  for (int i = 0; i < 6; ++i) *--top = nullptr;
+  fiber.top = top;
+#else
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.get();
+  fiber.context.uc_stack.ss_size = kStack;
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, fiber_main, 0);
+#endif
+}
+
+void resume(int thread) {
+  block.current = thread;
+  place.thread = dim3(static_cast<unsigned>(thread), 0, 0);
+  Fiber& fiber = block.fibers[static_cast<std::size_t>(thread)];
+#if defined(EMULATOR_FAST)
+  kvscope_emulator_switch(&block.scheduler, fiber.top);
+#else
+  swapcontext(&block.scheduler, &fiber.context);
+#endif
+}
+
+void run_block(int threads) {
+  for (Fiber& fiber : block.fibers) fiber.done = true;
+  if (block.fibers.size() < static_cast<std::size_t>(threads)) block.fibers.resize(static_cast<std::size_t>(threads));
+  block.warps.assign(static_cast<std::size_t>(threads + 31) / 32, Warp());
+  block.alive = threads;
+  block.waiting = 0;
+  for (int t = 0; t < threads; ++t) {
+    start(block.fibers[static_cast<std::size_t>(t)]);
+    ++block.warps[static_cast<std::size_t>(t / 32)].size;
+  }
+  for (std::uint64_t before = block.progress - 1; block.alive > 0;) {
+    if (before == block.progress) complain("threads wait for each other for ever: not all of them reach a barrier or shuffle");
+    before = block.progress;
+    for (int i = 0; i < threads; ++i) {
+      const int t = order == Order::ascending ? i : threads - 1 - i;
+      if (!block.fibers[static_cast<std::size_t>(t)].done) resume(t);
+    }
+  }
+}
+
+}  // namespace
+
+void run(dim3 grid, dim3 block_size, std::size_t shared_bytes, cudaStream_t, const std::function<void()>& kernel) {
+  if (block_size.y != 1 || block_size.z != 1 || block_size.x % 32 != 0 || block_size.x > 1024)
+    complain("a block size that is not emulated");
+  block.kernel = &kernel;
+  place.block_size = block_size;
+  place.grid_size = grid;
+  for (unsigned z = 0; z < grid.z; ++z) {
+    for (unsigned y = 0; y < grid.y; ++y) {
+      for (unsigned x = 0; x < grid.x; ++x) {
+        block.shared = std::vector<unsigned char>(shared_bytes, 0xff);  // of its exact size and full of NaN
+        place.block = dim3(x, y, z);
+        run_block(static_cast<int>(block_size.x));
+      }
+    }
+  }
+}
+
+unsigned char* dynamic_shared() { return block.shared.data(); }
+
+void wait_for_block() {
+  const unsigned turn = block.turn;
+  ++block.waiting;
+  release_block();
+  while (block.turn == turn) to_scheduler();
+}
+
+std::uint64_t exchange(std::uint64_t mine, int from) {
+  Warp& warp = block.warps[static_cast<std::size_t>(block.current / 32)];
+  if (warp.lost) complain("a shuffle of a warp that has lost a lane");
+  const unsigned turn = warp.turn;
+  warp.values[turn % 2][block.current % 32] = mine;
+  if (++warp.arrived == warp.size) {
+    warp.arrived = 0;
+    ++warp.turn;
+    ++block.progress;
+  }
+  while (warp.turn == turn) to_scheduler();
+  return warp.values[turn % 2][from];
+}
+
+void set_order(Order wanted) { order = wanted; }
+
+}  // namespace emulator

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Runs CUDA kernels on the host, one thread of a block after the other: every thread is a fiber that gives way where it waits for others.
+// So the very sources of engine/backend/cuda can be tested, under sanitizers too, where there is no device. What it cannot show: races
+// between warps that a wrong order of fibers does not bring out, alignment faults, speed. Barriers that not all threads reach end the
+// program with a sentence, as does a shuffle of a warp that has lost lanes.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+
+struct CUstream_st;
+using cudaStream_t = CUstream_st*;
+
+namespace emulator {
+
+/// What a kernel reads as threadIdx, blockIdx, blockDim, gridDim.
+struct Place {
+  dim3 thread, block, block_size, grid_size;
+};
+extern thread_local Place place;
+
+void run(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, const std::function<void()>& kernel);
+
+unsigned char* dynamic_shared();
+void wait_for_block();
+/// The 64 bits that lane `from` of this warp gives.
+std::uint64_t exchange(std::uint64_t mine, int from);
+
+/// Order in which the threads of a block get their turns: results must not depend on it.
+enum class Order { ascending, descending };
+void set_order(Order order);
+/// The device memory that can be had, bytes; more fails as on a device.
+void set_memory(std::size_t bytes);
+/// Number of devices that are reported.
+void set_devices(int n);
+std::size_t memory_in_use();
+
+template <class T>
+T shuffle(T value, int from) {
+  static_assert(sizeof(T) <= 8);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  bits = exchange(bits, from);
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+inline int lane() { return static_cast<int>(place.thread.x) % 32; }
+
+}  // namespace emulator
+
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static thread_local
+#define __launch_bounds__(...)
+#define threadIdx (emulator::place.thread)
+#define blockIdx (emulator::place.block)
+#define blockDim (emulator::place.block_size)
+#define gridDim (emulator::place.grid_size)
+
+inline void __syncthreads() { emulator::wait_for_block(); }
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  return emulator::shuffle(value, emulator::lane() ^ mask);
+}
+
+using std::max;
+using std::min;
+struct uint4 {
+  unsigned x, y, z, w;
+};
