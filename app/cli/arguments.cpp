@@ -15,6 +15,7 @@
 #include "app/cli/option_checks.h"
 #include "core/error.h"
 #include "policy/catalog.h"
+#include "runtime/synthetic_model.h"
 #include "trace/trace_writer.h"
 
 namespace kvscope::cli {
@@ -30,16 +31,11 @@ struct Words {
 void add_common(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--model", a.model, "model folder (config.json, model.safetensors, tokenizer.model); default: the embedded model")
       ->type_name("FOLDER");
-  checked(app.add_option("--device", a.device, "auto, cpu or cuda; default auto"), "DEVICE", [](std::string& got) -> std::string {
-    if (got == "cuda") return "this build has no CUDA and computes on the CPU; leave the option out or say cpu";
-    return one_of({"auto", "cpu"})(got);
-  });
-  checked(app.add_option("--precision", w.precision, "f32 (default) or f64; numbers of the computation and the cache"), "TYPE",
-          [](std::string& got) -> std::string {
-            if (got == "f16" || got == "bf16")
-              return fmt::format("the CPU computes in f32 or f64, not in {} (weights in {} are read as they are)", got, got);
-            return one_of({"f32", "f64"})(got);
-          });
+  checked(app.add_option("--device", a.device, "auto (default: cuda where there is a device and the model is large, else cpu), cpu or cuda"),
+          "DEVICE", one_of({"auto", "cpu", "cuda"}));
+  checked(app.add_option("--precision", w.precision,
+                         "f32 (default), f64 (cpu only), f16 or bf16 (cuda only); numbers of the computation and the cache"),
+          "TYPE", one_of({"f32", "f64", "f16", "bf16"}));
   checked(app.add_option("--threads", a.threads, "threads; default: one per core"), "N", number_in(0, 1024, "0..1024"));
   app.add_flag("--json", a.json, "machine-readable result on stdout");
   app.add_flag("--quiet", a.quiet, "no progress line, no summary");
@@ -121,6 +117,17 @@ void add_heads(CLI::App& app, Arguments& a) {
   add_seed(app, a);
 }
 
+void add_bench(CLI::App& app, Arguments& a) {
+  checked(app.add_option("--shape", a.shape, "measure a published model's shape with synthetic weights instead of --model"), "SHAPE",
+          one_of(known_shapes()));
+  checked(app.add_option("--context", a.cache_sizes, "tokens in the cache; default 128,4096,32768 as far as the model goes"), "N,...",
+          number_in(1, 1 << 24, "a whole number from 1"))
+      ->delimiter(',')
+      ->expected(1, 100);
+  checked(app.add_option("--batch", a.batch, "rows of a step, each with its own cache; default 1"), "N", number_in(1, 1024, "1..1024"));
+  add_lanes(app, a.lanes);
+}
+
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* o : app.get_options()) names.push_back(o->get_name());
@@ -144,7 +151,13 @@ void check_prompt(const Arguments& a) {
 
 /// The words that need a look at each other or at the catalog.
 void resolve(Arguments& a, const Words& w) {
-  a.precision = w.precision == "f64" ? DType::f64 : DType::f32;
+  for (const DType precision : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    if (name_of(precision) == w.precision) a.precision = precision;
+  }
+  if (a.command == Command::bench) {
+    if (!a.shape.empty() && !a.model.empty()) throw UsageError("bench: expected --shape or --model, got both");
+    for (const std::string& lane : a.lanes) parse_lane_spec(lane);
+  }
   a.prompt_mode = w.prompt_mode == "stream" ? PromptMode::stream : PromptMode::prefill;
   if (a.command == Command::sweep || a.command == Command::needle || a.command == Command::ppl) check_evaluation(a);
   const bool one_run = a.command == Command::run || a.command == Command::trace;
@@ -208,6 +221,11 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   add_common(*heads, a, w);
   heads->footer(heads_help());
 
+  CLI::App* bench = app.add_subcommand("bench", "measure how fast a model runs, beside what the machine could do at best");
+  add_bench(*bench, a);
+  add_common(*bench, a, w);
+  bench->footer(bench_help());
+
   const auto known_commands = [&] { return fmt::format("{}", fmt::join(command_names(app), ", ")); };
   if (argc < 2) throw UsageError(fmt::format("expected a command ({}), got nothing; kvscope-cli --help explains", known_commands()));
   const std::string first = argv[1];
@@ -243,7 +261,8 @@ Arguments parse_arguments(int argc, const char* const* argv) {
                                         {sweep, Command::sweep},
                                         {needle, Command::needle},
                                         {ppl, Command::ppl},
-                                        {heads, Command::heads}}) {
+                                        {heads, Command::heads},
+                                        {bench, Command::bench}}) {
     if (chosen.front() == app_of) a.command = command;
   }
   resolve(a, w);

@@ -11,7 +11,7 @@
 
 namespace kvscope::cli {
 
-enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads };
+enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads, bench };
 
 /// What the command line says, checked as far as that is possible without files.
 struct Arguments {
@@ -19,7 +19,7 @@ struct Arguments {
   std::string message;  // nothing: what was asked for (help, version)
 
   std::string model;            // folder; empty: the embedded model
-  std::string device = "auto";  // auto | cpu
+  std::string device = "auto";  // auto | cpu | cuda
   DType precision = DType::f32;
   int threads = 0;  // 0: one per core
   bool json = false;
@@ -51,6 +51,11 @@ struct Arguments {
   // ppl; lanes, prompt_mode, text, seed as above and below
   int window = 1024, stride = 512;
   int tokens = 0;  // of the text at most; 0: all
+
+  // bench; lanes as above
+  std::string shape;          // of a published model, with synthetic weights; empty: --model
+  std::vector<int> cache_sizes;  // tokens; empty: 128, 4096 and 32768 as far as the model goes
+  int batch = 1;
 
   // heads; seed as above
   std::string out_retrieval, out_distant, out_characters;  // files to write; empty: none

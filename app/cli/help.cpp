@@ -98,4 +98,17 @@ std::string heads_help() {
       "  kvscope-cli heads --depths 0.5 --samples 20 --context 500 --text novel.txt --json";
 }
 
+std::string bench_help() {
+  const std::string lane = example_policy();
+  return fmt::format(
+      "decode is a step of the full cache alone, held against the bytes per second of a copy inside the same memory; prefill and run go\n"
+      "the way of kvscope-cli run, first with the full cache, then with all lanes, prefill held against the rate of large matrix products.\n"
+      "Both limits are measured in the same run. Weights of a shape are made in place, in bf16 (f16 with --precision f16).\n"
+      "\nExamples:\n"
+      "  kvscope-cli bench --shape kvmini --context 128\n"
+      "  kvscope-cli bench --shape llama2-7b --device cuda --precision bf16 --lane {0}:ratio=0.2\n"
+      "  kvscope-cli bench --model FOLDER --context 1024 --batch 8 --json",
+      lane);
+}
+
 }  // namespace kvscope::cli

@@ -13,5 +13,7 @@ std::string run_help(const std::string& command);
 std::string evaluation_help(const std::string& command);
 /// Text under the options of `kvscope-cli heads --help`: what is measured, examples.
 std::string heads_help();
+/// Text under the options of `kvscope-cli bench --help`: what is measured, examples.
+std::string bench_help();
 
 }  // namespace kvscope::cli

@@ -8,6 +8,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/inputs.h"
 #include "app/cli/table.h"
+#include "backend/backend.h"
 #include "policy/catalog.h"
 
 namespace kvscope::cli {
@@ -103,6 +104,20 @@ double kv_bytes_per_token(const ModelConfig& c, DType precision) {
   return 2.0 * c.n_layers * c.n_kv_heads * c.head_dim * static_cast<double>(size_of(precision));
 }
 
+Json cuda_json() {
+  const CudaStatus s = cuda_status();
+  if (!s.usable) return {{"usable", false}, {"why_not", s.why_not}};
+  return {{"usable", true},         {"device", s.device},           {"capability", s.capability / 10.0}, {"driver", s.driver},
+          {"runtime", s.runtime},   {"total_bytes", s.total_bytes}, {"free_bytes", s.free_bytes}};
+}
+
+std::string cuda_text() {
+  const CudaStatus s = cuda_status();
+  if (!s.usable) return fmt::format("no cuda: {}", s.why_not);
+  return fmt::format("cuda: {}, {} of {} free, driver for CUDA {}.{}", s.device, bytes_text(static_cast<double>(s.free_bytes)),
+                     bytes_text(static_cast<double>(s.total_bytes)), s.driver / 1000, s.driver % 1000 / 10);
+}
+
 Json model_json(const Arguments& a, const ModelFiles& model) {
   const ModelConfig& c = model.config;
   return {{"schema", "kvscope.info/1"},
@@ -128,7 +143,7 @@ Json model_json(const Arguments& a, const ModelFiles& model) {
           {"weight_bytes_by_dtype", weights_by_dtype(model)},
           {"precision", name_of(a.precision)},
           {"kv_bytes_per_token", kv_bytes_per_token(c, a.precision)},
-          {"cuda", false}};
+          {"cuda", cuda_json()}};
 }
 
 std::string model_text(const Arguments& a, const ModelFiles& model) {
@@ -155,7 +170,8 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
                                           c.tied_embeddings ? "; embedding and output layer shared" : "")},
                   {"KV cache", fmt::format("{} per token in {}: {} for {} tokens", bytes_text(kv), name_of(a.precision),
                                            bytes_text(kv * c.max_positions), c.max_positions)},
-                  {"device", "cpu (this build has no CUDA)"}},
+                  {"device", "cpu"},
+                  {"", cuda_text()}},
                  2);
 }
 

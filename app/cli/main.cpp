@@ -40,6 +40,8 @@ int run(int argc, char** argv) {
       return cli::ppl(arguments);
     case cli::Command::heads:
       return cli::heads(arguments);
+    case cli::Command::bench:
+      return cli::bench(arguments);
   }
   KVSCOPE_ASSERT(false);
 }

@@ -84,7 +84,7 @@ double entropy_of(std::span<const double> row) {
 HeadCharacters head_characters(ModelFiles files, const SessionOptions& session, std::span<const std::vector<int>> prose,
                                std::span<const RepeatedText> repeated, const HeadCharacterOptions& options, const CancelToken& cancel,
                                const std::function<void(double)>& progress) {
-  const auto backend = make_cpu_backend(checked_precision(session), files.config, {.n_threads = session.n_threads});
+  const auto backend = choose_backend(session, files).backend;
   const Model model = load_model(std::move(files), *backend);
   const ModelConfig& c = model.config();
   if (prose.empty() || repeated.empty())

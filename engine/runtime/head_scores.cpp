@@ -28,7 +28,7 @@ void check(const HeadProbe& probe, const ModelConfig& config) {
 
 HeadScores score_heads(ModelFiles files, const SessionOptions& session, std::span<const HeadProbe> probes, const HeadScoreOptions& options,
                        const CancelToken& cancel, const std::function<void(double)>& progress) {
-  const auto backend = make_cpu_backend(checked_precision(session), files.config, {.n_threads = session.n_threads});
+  const auto backend = choose_backend(session, files).backend;
   const Model model = load_model(std::move(files), *backend);
   const ModelConfig& c = model.config();
   if (probes.empty()) throw UsageError("head scores: expected at least one text, got none");

@@ -8,16 +8,12 @@
 #include "arch/model_files.h"
 #include "backend/backend.h"
 #include "core/cancel.h"
+#include "runtime/devices.h"
+#include "runtime/model.h"
 #include "runtime/run_request.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
-
-struct SessionOptions {
-  DType precision = DType::f32;
-  int n_threads = 0;      // 0: one per core
-  std::string device = "auto";
-};
 
 /// One model and one run over it: lanes side by side on one prompt. Synchronous and single-threaded to its caller; keeps what it computed,
 /// so that the next request re-runs only what changed (longest common prefix of the tokens, lanes added, generation continued).
@@ -30,6 +26,8 @@ class Session {
 
   /// Throws Error (model files, device, memory).
   Session(ModelFiles model, const SessionOptions& options);
+  /// On a backend that the caller has made, with the weights that it holds.
+  Session(std::unique_ptr<Backend> backend, Model model);
   ~Session();
 
   const ModelConfig& config() const;

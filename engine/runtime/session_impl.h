@@ -16,12 +16,9 @@
 
 namespace kvscope {
 
-/// The precision to compute in. Throws Error or UsageError where this build has no such device or precision.
-DType checked_precision(const SessionOptions& options);
-
 /// State behind a Session. One request after the other; every request says the whole wanted state, run() keeps what is still right.
 struct Session::Impl {
-  Impl(ModelFiles files, const SessionOptions& options);
+  Impl(ChosenBackend chosen, Model loaded);
 
   Snapshot run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish);
 
@@ -59,6 +56,7 @@ struct Session::Impl {
   void publish_partial(const RunRequest& request, int n_steps, bool now);
 
   std::unique_ptr<Backend> backend;
+  std::string device_notice;                               // of every run
   Model model;
   Forward forward;
   PromptRun prompt;                                        // prefill mode

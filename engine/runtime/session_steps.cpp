@@ -44,7 +44,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   started = published = Clock::now();
   progress_ = progress;
   publish_ = publish;
-  notice.clear();
+  notice = device_notice;
   decode_ms = decode_rows = 0;
   const std::vector<int> new_ids = prompt_ids(request);
   const int n_prompt = static_cast<int>(new_ids.size());

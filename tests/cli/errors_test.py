@@ -1,4 +1,5 @@
 """Every kind of bad argument is one sentence on stderr: what, where, expected, got. Status 2: unusable arguments; 1: it failed."""
+import json
 import os
 import unittest
 
@@ -9,7 +10,7 @@ RUN = ["run", "--model", TINY, "--prompt-ids", "1,2,3"]
 
 class Commands(CliTest):
     def test_no_command_lists_the_commands(self):
-        self.refuses(2, [], "expected a command (info, run, trace, sweep, needle, ppl, heads), got nothing")
+        self.refuses(2, [], "expected a command (info, run, trace, sweep, needle, ppl, heads, bench), got nothing")
 
     def test_an_unknown_command_lists_the_commands(self):
         self.refuses(2, ["explode"], "unknown command 'explode'", "info, run, trace")
@@ -30,14 +31,19 @@ class Commands(CliTest):
 class Values(CliTest):
     def test_choices_are_listed(self):
         self.refuses(2, RUN + ["--prompt-mode", "both"], "--prompt-mode: expected prefill or stream, got 'both'")
-        self.refuses(2, RUN + ["--device", "tpu"], "--device: expected auto or cpu, got 'tpu'")
-        self.refuses(2, RUN + ["--precision", "f8"], "--precision: expected f32 or f64, got 'f8'")
+        self.refuses(2, RUN + ["--device", "tpu"], "--device: expected auto or cpu or cuda, got 'tpu'")
+        self.refuses(2, RUN + ["--precision", "f8"], "--precision: expected f32 or f64 or f16 or bf16, got 'f8'")
         self.refuses(2, ["trace"] + RUN[1:] + ["--out", self.path("t.json"), "--detail", "all"], "--detail: expected summary or events or slots or why, got 'all'")
 
     def test_a_device_or_precision_this_build_lacks_is_a_sentence(self):
-        self.refuses(2, RUN + ["--device", "cuda"], "this build has no CUDA and computes on the CPU")
+        self.refuses(2, RUN + ["--device", "cuda", "--precision", "f64"], "device cuda: computes in f32, f16 or bf16", "--device cpu")
         for precision in ("f16", "bf16"):
-            self.refuses(2, RUN + ["--precision", precision], f"the CPU computes in f32 or f64, not in {precision}")
+            self.refuses(2, RUN + ["--device", "cpu", "--precision", precision], f"precision {precision}: the CPU computes in f32 or f64", "use f32")
+        cuda = json.loads(self.succeeds("info", "--model", TINY, "--json"))["cuda"]
+        if cuda["usable"]:
+            self.skipTest(f"there is a CUDA device: {cuda['device']}")
+        self.refuses(1, RUN + ["--device", "cuda"], "device cuda: " + cuda["why_not"], "use --device cpu")
+        self.refuses(2, RUN + ["--precision", "bf16"], "there is no CUDA device: " + cuda["why_not"])
 
     def test_numbers_are_checked(self):
         self.refuses(2, RUN + ["--threads", "many"], "--threads: expected 0..1024, got 'many'")

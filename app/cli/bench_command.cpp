@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/commands.h"
+#include "app/cli/inputs.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/progress.h"
+#include "app/cli/table.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "runtime/devices.h"
+#include "runtime/session.h"
+#include "runtime/speed.h"
+#include "runtime/synthetic_model.h"
+
+namespace kvscope::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// One line of the result. of_limit: share of the copy bandwidth (decode) or of the rate of matrix products (prefill).
+struct Row {
+  std::string name, lane;
+  int batch = 1, context = 0;
+  double ms = 0, tokens_per_s = 0, bytes_per_token = 0, of_limit = 0;
+};
+
+struct Subject {
+  std::unique_ptr<Backend> backend;
+  Model model;
+  DType weights = DType::f32;  // of the matrices
+};
+
+Subject subject_of(const Arguments& a) {
+  Subject s;
+  if (a.shape.empty()) {
+    ModelFiles files = open_model_of(a);
+    s.backend = choose_backend({.precision = a.precision, .n_threads = a.threads, .device = a.device}, files).backend;
+    s.model = load_model(std::move(files), *s.backend);
+    s.weights = s.model.layers.at(0).wq.dtype;
+    return s;
+  }
+  ModelFiles files;
+  files.config = shape_of(a.shape);
+  // half the bytes where the device computes with them, or with --precision bf16; the CPU reads them as they are
+  s.weights = a.precision == DType::f16 ? DType::f16 : DType::bf16;
+  const ModelConfig& c = files.config;
+  files.weight_bytes =
+      static_cast<std::size_t>((products_per_token(c) + 2.0 * c.vocab_size * c.dim) * static_cast<double>(size_of(s.weights)));
+  s.backend = choose_backend({.precision = a.precision, .n_threads = a.threads, .device = a.device}, files).backend;
+  s.model = synthetic_model(c, s.weights, *s.backend);
+  return s;
+}
+
+/// Contexts that the shape has positions for: those asked for, or a short, a middle and a long one.
+std::vector<int> contexts_of(const Arguments& a, const ModelConfig& c) {
+  std::vector<int> out;
+  for (const int n : a.cache_sizes.empty() ? std::vector<int>{128, 4096, 32768} : a.cache_sizes) {
+    if (c.max_positions <= 0 || n < c.max_positions) out.push_back(n);
+  }
+  if (out.empty()) throw UsageError(fmt::format("--context: expected fewer than the {} positions of {}", c.max_positions, c.name));
+  return out;
+}
+
+std::vector<int> prompt_of(int n, int vocab_size) {
+  std::vector<int> ids;
+  for (int i = 0; i < n; ++i) ids.push_back((1 + i * 7919) % vocab_size);
+  return ids;
+}
+
+std::string name_of_lanes(std::size_t n) { return n == 1 ? "1 lane" : fmt::format("{} lanes", n); }
+
+/// Prompt and steps as a run has them: policies, their statistics, the records of a summary.
+void measure_run(Session& session, std::vector<std::string> lanes, int context, int steps, double limit_tflops, const ModelConfig& c,
+                 const CancelToken& cancel, std::vector<Row>& rows) {
+  RunRequest request{.prompt_ids = prompt_of(context, c.vocab_size),
+                     .lanes = std::move(lanes),
+                     .n_generate = 0,
+                     .detail = Detail::summary,
+                     .shadow = false,
+                     .measures = MeasureSet::none()};
+  const Snapshot prompt = session.run(request, cancel);
+  const double seconds = prompt.total_ms / 1e3;
+  const double n = context, attention = 2.0 * n * (n + 1) / 2 * 2.0 * c.n_layers * c.q_dim();
+  const std::string what = name_of_lanes(prompt.lanes.size());
+  rows.push_back({.name = "prefill",
+                  .lane = what,
+                  .context = context,
+                  .ms = prompt.total_ms,
+                  .tokens_per_s = n / seconds,
+                  .of_limit = (2.0 * products_per_token(c) * n + attention) / seconds * 1e-12 / limit_tflops});
+  request.n_generate = steps;
+  const Snapshot done = session.run(request, cancel);
+  rows.push_back({.name = "run",
+                  .lane = what,
+                  .batch = static_cast<int>(done.lanes.size()),
+                  .context = context,
+                  .ms = done.total_ms / steps,
+                  .tokens_per_s = done.tokens_per_s});
+}
+
+Json to_json(const std::vector<Row>& rows) {
+  const auto known = [](double x) { return x > 0 ? Json(x) : Json(nullptr); };
+  Json list = Json::array();
+  for (const Row& r : rows)
+    list.push_back({{"name", r.name},
+                    {"lane", r.lane},
+                    {"batch", r.batch},
+                    {"context", r.context},
+                    {"ms", r.ms},
+                    {"tokens_per_s", r.tokens_per_s},
+                    {"bytes_per_token", known(r.bytes_per_token)},
+                    {"of_limit", known(r.of_limit)}});
+  return list;
+}
+
+std::string to_text(const Json& j, const std::vector<Row>& rows) {
+  std::vector<std::vector<std::string>> cells = {{"measured", "lanes", "batch", "context", "ms", "tokens/s", "bytes/token", "of limit"}};
+  for (const Row& r : rows)
+    cells.push_back({r.name, r.lane, std::to_string(r.batch), std::to_string(r.context), figure(r.ms), figure(r.tokens_per_s),
+                     r.bytes_per_token > 0 ? bytes_text(r.bytes_per_token) : "",
+                     r.of_limit > 0 ? fmt::format("{:.0f} %", 100 * r.of_limit) : ""});
+  return fmt::format(
+      "{}, {}, weights {}, computed in {}\nlimits: copy {} GB/s (read and written), matrix products {} TFLOP/s\n{}"
+      "decode: a step of a full cache alone, of the copy's bytes per second; prefill, run: with lanes as kvscope-cli run has them,\n"
+      "of the rate of matrix products; ms of run: one step of all lanes\n",
+      j.at("shape").get<std::string>(), j.at("device").get<std::string>(), j.at("weights").get<std::string>(),
+      j.at("precision").get<std::string>(), figure(j.at("limits").at("copy_GBps").get<double>()),
+      figure(j.at("limits").at("gemm_TFLOPs").get<double>()), aligned(cells, 2));
+}
+
+}  // namespace
+
+int bench(const Arguments& a) {
+  const Interrupt interrupt;
+  Progress progress(a.quiet);
+  progress.show("weights", 0);
+  Subject s = subject_of(a);
+  const ModelConfig c = s.model.config();
+  const std::vector<int> contexts = contexts_of(a, c);
+  progress.show("limits", 0.1);
+  const SpeedLimits limits = measure_limits(*s.backend, s.weights);
+  std::vector<Row> rows;
+  for (const int context : contexts) {
+    progress.show(fmt::format("decode at {}", context), 0.2);
+    const StepSpeed speed = measure_steps(*s.backend, s.model, a.batch, context, interrupt.token());
+    rows.push_back({.name = "decode",
+                    .lane = "full",
+                    .batch = a.batch,
+                    .context = context,
+                    .ms = speed.ms,
+                    .tokens_per_s = speed.tokens_per_s,
+                    .bytes_per_token = speed.bytes / a.batch,
+                    .of_limit = speed.bytes / (speed.ms * 1e-3) * 1e-9 / limits.copy_gb_per_s});
+  }
+  Json document{{"schema", "kvscope.bench/1"},
+                {"device", s.backend->name()},
+                {"shape", a.shape.empty() ? c.name : a.shape},
+                {"precision", name_of(s.backend->dtype())},
+                {"weights", name_of(s.weights)},
+                {"limits", {{"copy_GBps", limits.copy_gb_per_s}, {"gemm_TFLOPs", limits.products_tflops}}}};
+  // with lanes: the middle context, or the only one
+  const int context = std::min(contexts[contexts.size() / 2], 4096), steps = 16;
+  Session session(std::move(s.backend), std::move(s.model));
+  progress.show("one lane", 0.5);
+  measure_run(session, {reference_policy()}, context, steps, limits.products_tflops, c, interrupt.token(), rows);
+  if (!a.lanes.empty()) {
+    progress.show("all lanes", 0.7);
+    measure_run(session, a.lanes, context, steps, limits.products_tflops, c, interrupt.token(), rows);
+  }
+  document["rows"] = to_json(rows);
+  return print(a.json ? document.dump() + "\n" : to_text(document, rows));
+}
+
+}  // namespace kvscope::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "arch/model_files.h"
+#include "backend/backend.h"
+
+namespace kvscope {
+
+struct SessionOptions {
+  DType precision = DType::f32;
+  int n_threads = 0;            // 0: one per core
+  std::string device = "auto";  // auto, cpu, cuda
+};
+
+/// Models with fewer weights than this run on the CPU unless CUDA is asked for: there a step is over before a device has been told what to
+/// do.
+inline constexpr std::size_t kWorthADevice = std::size_t{256} << 20;
+
+/// Device memory without which a run of this model cannot begin: weights, the activations of a piece of prompt, one cache of 1,024 tokens.
+std::size_t least_device_bytes(const ModelFiles& files, DType precision);
+
+struct ChosenBackend {
+  std::unique_ptr<Backend> backend;
+  std::string notice;  // why it is not the device that `auto` would have liked; usually empty
+};
+
+/// auto: CUDA where it is there, knows the precision, has the memory and the model is worth it (kWorthADevice, or a precision that only it
+/// has); else the CPU. Throws Error or UsageError where what was asked for cannot be had.
+ChosenBackend choose_backend(const SessionOptions& options, const ModelFiles& files);
+
+}  // namespace kvscope

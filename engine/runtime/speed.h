@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/cancel.h"
+#include "runtime/model.h"
+
+namespace kvscope {
+
+/// What the machine could do at best, measured with the same backend.
+struct SpeedLimits {
+  double copy_gb_per_s = 0;    // bytes read and written by a copy inside the backend's memory
+  double products_tflops = 0;  // of linear() with many rows and weights of the model's type; a product and a sum are two operations
+};
+SpeedLimits measure_limits(Backend& backend, DType weights);
+
+/// A step of a full cache, without policies and records: how fast the model itself is.
+struct StepSpeed {
+  int batch = 0, context = 0;
+  double ms = 0;  // of a step, median
+  double tokens_per_s = 0;
+  double bytes = 0;  // that a step must read: weights once, keys and values of every row
+};
+/// batch rows, each with its own cache of `context` slots. Throws Error where they do not fit, Cancelled.
+StepSpeed measure_steps(Backend& backend, const Model& model, int batch, int context, const CancelToken& cancel);
+
+}  // namespace kvscope

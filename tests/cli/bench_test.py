@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured is written down beside the limits of the same run; the figures themselves depend on the machine."""
+import json
+import unittest
+
+from program import TINY, CliTest
+
+SMALL = ["bench", "--shape", "kvmini", "--device", "cpu", "--context", "32"]
+
+
+class Bench(CliTest):
+    def test_a_shape_needs_no_files_and_every_row_has_its_figures(self):
+        result = json.loads(self.succeeds(*SMALL, "--batch", "2", "--lane", "h2o:ratio=0.5", "--json"))
+        self.assertEqual((result["schema"], result["shape"], result["precision"], result["weights"]), ("kvscope.bench/1", "kvmini", "f32", "bf16"))
+        self.assertTrue(result["device"].startswith("cpu, "))
+        self.assertGreater(result["limits"]["copy_GBps"], 0)
+        self.assertGreater(result["limits"]["gemm_TFLOPs"], 0)
+        rows = [(row["name"], row["lane"], row["batch"], row["context"]) for row in result["rows"]]
+        self.assertEqual(rows, [("decode", "full", 2, 32), ("prefill", "1 lane", 1, 32), ("run", "1 lane", 1, 32),
+                                ("prefill", "2 lanes", 1, 32), ("run", "2 lanes", 2, 32)])
+        for row in result["rows"]:
+            self.assertGreater(row["tokens_per_s"], 0, row)
+            self.assertGreater(row["ms"], 0, row)
+        # bytes of a step: bf16 matrices of 6 layers and the output layer, f32 norms, keys and values of both rows in f32
+        weights = 2 * (6 * (2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 688) + 2048 * 256) + 4 * 13 * 256
+        self.assertEqual(result["rows"][0]["bytes_per_token"], (weights + 2 * 2 * 32 * 6 * 128 * 4) / 2)
+
+    def test_a_model_of_files_can_be_measured_and_the_table_names_the_limits(self):
+        text = self.succeeds("bench", "--model", TINY, "--context", "16", "--device", "cpu")
+        for word in ("limits: copy", "matrix products", "decode", "prefill", "tokens/s"):
+            self.assertIn(word, text)
+
+    def test_unusable_words_are_refused(self):
+        self.refuses(2, ["bench", "--shape", "gpt-5"], "--shape: expected kvmini or llama2-7b", "got 'gpt-5'")
+        self.refuses(2, ["bench", "--shape", "kvmini", "--model", TINY], "expected --shape or --model, got both")
+        self.refuses(2, ["bench", "--shape", "kvmini", "--context", "1024"], "--context: expected fewer than the 1024 positions")
+        self.refuses(2, SMALL + ["--lane", "h20:slots=2"], "h20")
+
+
+if __name__ == "__main__":
+    unittest.main()
