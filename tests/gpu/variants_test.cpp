@@ -3,6 +3,7 @@
 #include "gpu/variants.h"
 
 #include "backend/cuda/factory.h"
+#include "emulator.h"
 
 namespace kvscope::test {
 
@@ -13,7 +14,8 @@ Variant on_host(DType dtype) {
           .dtype = dtype,
           .make = [dtype](const ModelConfig& config, int n_threads) { return cuda::make(dtype, config, {.n_threads = n_threads}); },
           .rows_alike = 32,
-          .steps_like_prompts = false};
+          .steps_like_prompts = false,
+          .why_not = emulator::kRuns ? "" : "kernels are not run on the host under ThreadSanitizer"};
 }
 
 Variant on_device(DType dtype) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <iterator>
 
 #include "backend/cuda/check.h"
@@ -124,7 +125,10 @@ Buffer Device::allocate(std::size_t bytes, const char* what) {
 void Device::free(void* p, std::size_t bytes) {
   const std::lock_guard held(mutex_);
   cudaSetDevice(index_);
-  if (copies_read_.overlaps(p, bytes) || copies_write_.overlaps(p, bytes)) flush_copies();
+  try {
+    if (copies_read_.overlaps(p, bytes) || copies_write_.overlaps(p, bytes)) flush_copies();
+  } catch (const std::exception&) {  // a destructor may not throw; the device is broken then, and the next call says so
+  }
   writes(p, bytes);
   if (pool_) {
     cudaFreeAsync(p, stream_);

@@ -23,6 +23,13 @@ using cudaStream_t = CUstream_st*;
 
 namespace emulator {
 
+/// False under ThreadSanitizer, which takes fibers for threads that race.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kRuns = false;
+#else
+inline constexpr bool kRuns = true;
+#endif
+
 /// What a kernel reads as threadIdx, blockIdx, blockDim, gridDim.
 struct Place {
   dim3 thread, block, block_size, grid_size;
