@@ -85,6 +85,26 @@ TEST_F(InspectorTest, CardLineageAndReasonsDescribeTheSelectedSlot) {
   EXPECT_EQ(mark("cost", "compress_rel_l2").value, "this head's output changed by 1.2 % at step 7");
 }
 
+TEST_F(InspectorTest, TheNoteOfTheCosinesStandsBesideTheNumbersOfTheirAxis) {
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[7]);
+  for (Event& e : step->heads[0].events)
+    if (e.kind == Event::Kind::merge) e.runner_ups = {{6, 0.78}, {2, 0.75}};
+  snapshot.lanes[1].steps[7] = step;
+  for (const float width : {900.f, 1200.f, 1600.f}) {
+    canvas.frame.size.x = width;
+    canvas.draw(*view);
+    const Mark* note = nullptr;
+    for (const Mark& m : view->marks())
+      if (m.kind == "cosine.note") note = &m;
+    if (note == nullptr) continue;  // no room for the card at all
+    for (const Mark& m : view->marks()) {
+      if (m.kind != "cosine.tick") continue;
+      const bool apart = m.max.x <= note->min.x || m.min.x >= note->max.x || m.max.y <= note->min.y + 3 || m.min.y >= note->max.y - 3;
+      EXPECT_TRUE(apart) << m.label << " under \"" << note->label << "\" at " << width;
+    }
+  }
+}
+
 TEST_F(InspectorTest, FactsAddUp) {
   EXPECT_EQ(view->facts(canvas.frame),
             "L0 · H0 · slots 4 of 8 tokens (50.0 %) · merged away 3 · evicted 1 · votes 7 + 1 lost = 8 · attention lost 20.0 % · local "

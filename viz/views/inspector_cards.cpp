@@ -72,8 +72,12 @@ float draw_cosines(Painter& p, const Rect& area, const Snapshot& snapshot, const
   const auto x_of = [&](double v) { return x0 + static_cast<float>((v - low) / (high - low)) * (x1 - x0); };
   const float y = keys ? area.y0 + rows + p.px(2) : area.y0 + p.px(17), bottom = keys ? y + p.px(20) : area.y0 + p.px(42);
   p.hline(x0, x1, y, t.line);
+  float labels_end = x0;
   for (const double tick : nice_ticks(low, high, 6)) {
-    p.text({x_of(tick), bottom - p.px(6)}, fmt::format("{:g}", std::round(tick * 1000) / 1000), Face::caption, t.disabled, Align::centre);
+    const std::string label = fmt::format("{:g}", std::round(tick * 1000) / 1000);
+    labels_end = std::max(labels_end, x_of(tick) + p.width_of(Face::caption, label) / 2);
+    p.mark("cosine.tick", label, {x_of(tick) - p.width_of(Face::caption, label) / 2, bottom - p.px(12), x_of(tick) + p.width_of(Face::caption, label) / 2, bottom});
+    p.text({x_of(tick), bottom - p.px(6)}, label, Face::caption, t.disabled, Align::centre);
     p.vline(x_of(tick), y - 2, y + 3, t.disabled);
   }
   for (std::size_t i = 0; i < step.keys.size(); ++i) {
@@ -98,8 +102,14 @@ float draw_cosines(Painter& p, const Rect& area, const Snapshot& snapshot, const
   }
   if (keys) {
     std::string note = std::isfinite(why.threshold) ? fmt::format("threshold {:.2f}, ", why.threshold) : std::string();
-    p.text({x1 + p.px(16), bottom - p.px(6)}, note + "cosine", Face::caption, t.secondary, Align::right);
-    return rows + p.px(28);
+    note += "cosine";
+    // Behind the numbers of the axis where there is room, else on a line of its own.
+    const float width = p.width_of(Face::caption, note);
+    const bool beside = x1 + p.px(16) - width > labels_end + p.px(8);
+    const float note_y = bottom + (beside ? -p.px(6) : p.px(7));
+    p.text({x1 + p.px(16), note_y}, note, Face::caption, t.secondary, Align::right);
+    p.mark("cosine.note", note, {x1 + p.px(16) - width, note_y - p.px(6), x1 + p.px(16), note_y + p.px(6)});
+    return rows + p.px(beside ? 28 : 41);
   }
   const float x = x_of(why.event.cos);
   p.disc({x, y}, p.px(4.6f), t.accent);
