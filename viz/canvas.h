@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -78,6 +79,9 @@ struct Frame {
   TextPainter* text = nullptr;
   ImVec2 size;                         // logical pixels of the canvas
   float scale = 1;                     // of type and hit targets (lecture 1.6)
+  bool plain = false;                  // one thought per picture (lecture): what only experts read is left out
+  std::optional<Category> emphasis;    // the other categories step back; nullopt: all are equal
+  int ghost_steps = 0;                 // hatch what will have left within so many steps; 0: nothing
   bool has_focus = false;              // keyboard focus: draw the cell cursor
   double dim = 0;                      // 0..1: the picture is of an older generation and is dimmed by this much
   Scene* scene = nullptr;              // records what is drawn (viz/scene.h); needs `textures` to be these

@@ -10,6 +10,7 @@ namespace {
 
 using Kind = SceneCommand::Kind;
 
+constexpr double kBesideEmphasis = 0.3;  // of the colour that stays to categories which are not meant
 constexpr float kDragThreshold = 4;  // pixels that a press may move and still be a click
 
 // Relative luminance of WCAG 2.
@@ -68,6 +69,12 @@ Rgb ink_on(Rgb fill, const Theme& theme) {
 Rgb cell_fill(const Theme& theme, Category c) {
   const Rgb full = theme.category[static_cast<std::size_t>(c)];
   return c == Category::evicted ? mix(theme.panel, full, theme.dark ? 0.54 : 0.80) : full;
+}
+
+Rgb cell_fill(const Theme& theme, Category c, const std::optional<Category>& emphasis) {
+  if (!emphasis) return cell_fill(theme, c);
+  if (c == *emphasis) return theme.category[static_cast<std::size_t>(c)];
+  return mix(theme.panel, cell_fill(theme, c), c == Category::evicted ? 0.5 : kBesideEmphasis);
 }
 
 const char* category_name(Category c) {

@@ -19,6 +19,8 @@ Rgb ink_on(Rgb fill, const Theme& theme);  // the theme's dark or light ink, whi
 
 /// Fill of a category in a dense cell: evicted recedes further towards the panel there, its outline being left out.
 Rgb cell_fill(const Theme& theme, Category c);
+/// The same where one category is meant: it is full, the others fade towards the panel.
+Rgb cell_fill(const Theme& theme, Category c, const std::optional<Category>& emphasis);
 const char* category_name(Category c);  // "sink", "heavy", "merged", "recent", "new", "evicted", "not yet"
 
 /// Logical pixels of the canvas, (0, 0) top left. The cut_ functions take a strip off and leave the rest, so layouts read as rows.
@@ -197,6 +199,9 @@ int tokens_per_bin(float px);
 
 /// Left edge of token axes: label column of 84 px; right margin 12.
 inline constexpr float kLabelColumn = 84;
+/// In plain pictures: only layers are named, and a short text may have wide columns.
+inline constexpr float kPlainLabelColumn = 34;
+inline constexpr int kPlainMaxPx = 40;
 TokenAxis make_token_axis(const Painter& painter, const TokenWindow& window, int n_tokens, int max_px = 14);
 /// Tick positions with a step of 1, 2, 5, 25, ... tokens such that labels are at least `min_gap` px apart.
 std::vector<int> token_ticks(const TokenAxis& axis, float min_gap = 70);

@@ -38,7 +38,9 @@ int tokens_per_bin(float px) {
 
 TokenAxis make_token_axis(const Painter& painter, const TokenWindow& window, int n_tokens, int max_px) {
   TokenAxis axis;
-  axis.x0 = std::floor(painter.px(kLabelColumn));
+  const bool plain = painter.frame().plain;
+  if (plain) max_px = kPlainMaxPx;
+  axis.x0 = std::floor(painter.px(plain ? kPlainLabelColumn : kLabelColumn));
   axis.x1 = std::max(axis.x0 + 16, std::floor(painter.canvas().x1 - 12));
   axis.n_tokens = n_tokens;
   const double shown = window.count > 0 ? window.count : std::max(1, n_tokens);
@@ -70,10 +72,10 @@ void draw_token_axis(Painter& p, const Rect& strip, const TokenAxis& axis, std::
                      const std::optional<TokenRange>& selected) {
   const Theme& t = p.theme();
   const float y_label = strip.y0 + p.px(10);
-  p.text({12, y_label}, title, Face::caption, t.disabled);
+  if (!p.frame().plain) p.text({12, y_label}, title, Face::caption, t.disabled);
   // The tag covers labels below it, so those are left out.
   Rect tag{};
-  if (selected && selected->last >= axis.first_visible() && selected->first <= axis.last_visible()) {
+  if (selected && !p.frame().plain && selected->last >= axis.first_visible() && selected->first <= axis.last_visible()) {
     const std::string label = selected->first == selected->last ? format_count(selected->first)
                                                                 : format_count(selected->first) + "–" + format_count(selected->last);
     const float a = std::clamp(axis.x_of(selected->first), axis.x0, axis.x1),

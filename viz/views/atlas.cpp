@@ -61,12 +61,12 @@ bool Atlas::make_scene(const Painter& p, Scene& s) {
   s.axis_strip = rest.cut_top(p.px(kAxisHeight));
   s.legend = rest.cut_bottom(p.px(kLegendHeight));
   rest.cut_bottom(p.px(kLegendGap));
-  s.minimap = rest.cut_bottom(p.px(kMinimapHeight));
-  rest.cut_bottom(p.px(kMinimapGap));
+  s.minimap = rest.cut_bottom(frame.plain ? 0 : p.px(kMinimapHeight));
+  if (!frame.plain) rest.cut_bottom(p.px(kMinimapGap));
   s.area = rest;
-  s.area.x0 = std::floor(p.px(kLabelColumn));
   if (window_->count >= s.n_tokens) *window_ = {};
   s.axis = make_token_axis(p, *window_, s.n_tokens);
+  s.area.x0 = s.axis.x0;
   const double visible = static_cast<double>(s.axis.x1 - s.axis.x0) / s.axis.px;
   window_->first = std::clamp(window_->first, 0.0, std::max(0.0, s.n_tokens - visible));
   if (s.axis.px >= 1) window_->first = std::round(window_->first * s.axis.px) / s.axis.px;  // whole pixels: every column has the same width
@@ -98,10 +98,15 @@ void Atlas::draw(const Frame& frame, std::vector<Intent>& intents) {
   represented_.show(*s.lane, s.step);
   draw_token_axis(p, s.axis_strip, s.axis, "key (past)", frame.selection.tokens);
   draw_rows(p, s);
-  draw_labels(p, s);
-  draw_minimap(p, s);
-  draw_selection(p, s);
-  draw_legend(p, s);
+  draw_ghosts(p, s);
+  if (frame.plain) {
+    draw_plain(p, s);
+  } else {
+    draw_labels(p, s);
+    draw_minimap(p, s);
+    draw_selection(p, s);
+    draw_legend(p, s);
+  }
   react(p, s, intents);
   p.finish();
 }
@@ -158,6 +163,7 @@ void Atlas::draw_glyphs(Painter& p, const Scene& s) {
       const Category c = row_categories[static_cast<std::size_t>(t - first)];
       const Rect r{s.axis.x_of(t), row.y0, s.axis.x_of(t + 1) - 1, row.y1};
       p.fill({r.x1, r.y0, r.x1 + 1, r.y1}, p.theme().panel);
+      if (p.frame().emphasis && c != *p.frame().emphasis && c != Category::evicted) continue;  // steps back: no glyph
       if (with_text && c != Category::unseen) {
         const TokenInfo* info =
             t < static_cast<int>(s.snapshot->tokens.size()) ? &s.snapshot->tokens[static_cast<std::size_t>(t)] : nullptr;
@@ -347,6 +353,7 @@ void Atlas::draw_legend(Painter& p, const Scene& s) const {
     heads.name = "bottom row: heads";
   } else {
     x = p.category_legend(x, y, kLegend);
+    x = ghost_legend(p, s, x, y);
   }
   const bool prompt_end = s.snapshot->n_prompt > 0 && s.snapshot->n_prompt < s.seen;
   const float mark_width = prompt_end ? p.width_of(Face::caption, "prompt ends") + p.px(21) : 0;

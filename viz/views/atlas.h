@@ -63,6 +63,11 @@ class Atlas : public View {
   void draw_minimap(Painter& p, const Scene& s);
   void draw_selection(Painter& p, const Scene& s) const;
   void draw_legend(Painter& p, const Scene& s) const;
+  // atlas_plain.cpp
+  void draw_plain(Painter& p, const Scene& s) const;
+  // atlas_ghosts.cpp
+  void draw_ghosts(Painter& p, const Scene& s);
+  float ghost_legend(Painter& p, const Scene& s, float x, float y) const;
   // atlas_texture.cpp
   void fill_categories(const Frame& frame, const Scene& s);
   void fill_fractions(const Frame& frame, const Scene& s);
@@ -88,6 +93,7 @@ class Atlas : public View {
   Represented represented_;
   Texture cells_{"atlas.cells", 0, 0, 0, {}};
   Texture overview_{"atlas.heads", 0, 0, 0, {}};
+  Texture ghosts_{"atlas.ghosts", 0, 0, 0, {}};
 
   bool brushing_ = false, in_minimap_ = false, panning_ = false;
   double grabbed_ = 0;    // tokens between the start of the window and the mouse that drags it in the minimap

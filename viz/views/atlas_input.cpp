@@ -131,7 +131,8 @@ void Atlas::react(Painter& p, const Scene& s, std::vector<Intent>& intents) {
     next.layer = row->layer;
     next.kv_head = row->kv_head >= 0 ? std::optional<int>(row->kv_head) : std::nullopt;
     const int first = s.binned ? token / s.bin * s.bin : token;
-    next.tokens = TokenRange{first, s.binned ? std::min(first + s.bin, s.seen) - 1 : token};
+    const TokenRange clicked{first, s.binned ? std::min(first + s.bin, s.seen) - 1 : token};
+    next.tokens = m.shift && next.tokens ? TokenRange{std::min(next.tokens->first, clicked.first), std::max(next.tokens->last, clicked.last)} : clicked;
     next.slot.reset();
     if (row->kv_head >= 0) {
       const int slot = slot_of(*s.lane->fates, *s.record, head_index(*s.snapshot, row->layer, row->kv_head), token);
@@ -223,6 +224,16 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
         key == "-" ? shown * kZoomPerNotch : std::max(std::min(kFewestTokens, static_cast<double>(n_tokens)), shown / kZoomPerNotch);
     *window_ = count >= n_tokens ? TokenWindow{} : TokenWindow{c.token + 0.5 - count / 2, count};
     window_->first = std::max(0.0, window_->first);
+    return true;
+  }
+  if (frame.plain && (key == "Enter" || key == "Shift+Enter")) {  // selects here; there is no inspector in a lecture
+    Selection next = frame.selection;
+    next.layer = c.layer;
+    next.kv_head = c.kv_head;
+    const bool extend = key == "Shift+Enter" && next.tokens;
+    next.tokens = extend ? TokenRange{std::min(next.tokens->first, c.token), std::max(next.tokens->last, c.token)} : TokenRange{c.token, c.token};
+    next.slot.reset();
+    intents.push_back(Select{next});
     return true;
   }
   if (key == "Enter" || key == "Return") {

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/reduce_lecture.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viz/format.h"
+#include "viz/headless.h"
+#include "viz/reduce_ghosts.h"
+#include "viz/synthetic.h"
+#include "viz/views.h"
+
+namespace kvscope::viz {
+namespace {
+
+using namespace testing;
+
+Snapshot streamed() {
+  synthetic::Shape shape;
+  shape.n_prompt = 60;
+  shape.slots = 20;
+  shape.prefill = false;
+  return synthetic::make_snapshot(shape);
+}
+
+Selection at(int lane, int step) {
+  Selection s;
+  s.lane = lane;
+  s.step = step;
+  s.layer = 2;
+  s.kv_head = 1;
+  return s;
+}
+
+TEST(LectureFactsTest, CountEveryTokenOfTheHeadOnce) {
+  const Snapshot s = synthetic::make_snapshot();
+  for (const int lane : {0, 1, 2, 3}) {
+    const Selection selection = at(lane, 2);
+    const Facts f = lecture_facts(s, selection);
+    double sum = 0;
+    for (const char* name : {"sinks", "heavy", "recent", "merged", "evicted", "new"}) sum += f.at(name).number;
+    EXPECT_EQ(sum, f.at("tokens").number) << lane;
+    EXPECT_EQ(f.at("tokens").number, s.lanes[static_cast<std::size_t>(lane)].steps[2]->position + 1);
+    const auto expected = categories_of(s, s.lanes[static_cast<std::size_t>(lane)], 2, head_index(s, 2, 1));
+    EXPECT_EQ(f.at("evicted").number, std::count(expected.begin(), expected.end(), Category::evicted));
+    EXPECT_EQ(f.at("head").text, "layer 2, head 1");
+  }
+}
+
+TEST(LectureFactsTest, HaveTheSameNamesWithAndWithoutARun) {
+  const Facts with = lecture_facts(synthetic::make_snapshot(), at(3, 1)), without = lecture_facts(Snapshot{}, {});
+  const auto names = [](const Facts& facts) {
+    std::vector<std::string> out;
+    for (const auto& [name, fact] : facts) out.push_back(name);
+    return out;
+  };
+  EXPECT_EQ(names(with), names(without));
+  EXPECT_FALSE(holds(without, "tokens"));
+  EXPECT_TRUE(holds(with, "tokens"));
+  EXPECT_TRUE(holds(without, "!tokens"));
+  EXPECT_FALSE(holds(with, "no such fact"));
+}
+
+TEST(LectureFactsTest, AreFilledInWithTheFittingWord) {
+  Facts f;
+  f["n"] = {"1", 1};
+  f["m"] = {"4", 4};
+  f["who"] = {"nobody", kNotAvailable};
+  EXPECT_EQ(fill_in("{who}: {n|token|tokens} and {m|token|tokens}, {m}", f), "nobody: 1 token and 4 tokens, 4");
+  EXPECT_EQ(fill_in("{unknown} stays", f), "{unknown} stays");
+  EXPECT_EQ(fill_in("an open { brace", f), "an open { brace");
+}
+
+TEST(AttentionPairsTest, AreSortedAndSayWhatIsGone) {
+  const Snapshot s = synthetic::make_snapshot();
+  const HeadPick pick = pick_head(s, at(3, 3));
+  const auto rows = attention_pairs(s, pick, 5);
+  ASSERT_FALSE(rows.empty());
+  const HeadColumns columns = head_columns(s, pick);
+  double before = 2;
+  for (const PairRow& row : rows) {
+    const double most = std::max(std::isnan(row.reference) ? 0 : row.reference, row.lane);
+    EXPECT_LE(most, before);
+    before = most;
+    EXPECT_TRUE(row.state == PairRow::State::here || row.lane == 0) << row.label;
+  }
+}
+
+TEST(LargestLossTest, IsAttentionThatNothingStandsFor) {
+  const Snapshot s = synthetic::make_snapshot();
+  for (const LaneSnapshot& lane : s.lanes) {
+    const Loss loss = largest_loss(s, lane);
+    if (loss.step < 0) continue;
+    EXPECT_GE(s.lanes[0].steps[static_cast<std::size_t>(loss.step)]->position, s.n_prompt - 1);
+    EXPECT_LT(slot_of(*lane.fates, *lane.steps[static_cast<std::size_t>(loss.step)], head_index(s, loss.layer, loss.kv_head), loss.token), 0);
+    EXPECT_GT(loss.attention, 0);
+  }
+  EXPECT_EQ(largest_loss(s, s.lanes[0]).step, -1) << "the full cache misses nothing";
+}
+
+TEST(GhostsTest, AreWhatIsThereNowAndNotLater) {
+  const Snapshot s = streamed();
+  const LaneSnapshot& lane = s.lanes[3];
+  int n = 0;
+  for (const int step : {25, 40}) {
+    const int until = ghosts_until(lane, step, 8);
+    EXPECT_EQ(until, step + 8);
+    for (int h = 0; h < static_cast<int>(lane.fates->heads.size()); ++h) {
+      const auto now = categories_of(s, lane, step, h), later = categories_of(s, lane, until, h);
+      const auto goes = leaving(lane.fates->heads[static_cast<std::size_t>(h)], step, until, 0, step);
+      for (int t = 0; t <= step; ++t) {
+        const auto i = static_cast<std::size_t>(t);
+        const auto own = [](Category c) { return c != Category::evicted && c != Category::merged; };
+        const bool expected = own(now[i]) ? !own(later[i]) : now[i] == Category::merged && later[i] == Category::evicted;
+        ASSERT_EQ(goes[i] != 0, expected) << "step " << step << " head " << h << " token " << t;
+        n += goes[i];
+      }
+    }
+  }
+  EXPECT_GT(n, 0) << "the example must lose something";
+}
+
+TEST(GhostsTest, NothingIsKnownAfterTheLatestStep) {
+  const Snapshot s = streamed();
+  const LaneSnapshot& lane = s.lanes[3];
+  const int last = static_cast<int>(lane.steps.size()) - 1;
+  EXPECT_EQ(ghosts_until(lane, last, 8), last);
+  const auto goes = leaving(lane.fates->heads[0], last, last, 0, last);
+  EXPECT_EQ(std::count(goes.begin(), goes.end(), 1), 0);
+}
+
+TEST(GhostsTest, AreHatchedInTheAtlasWhereTheyStandAndNowhereElse) {
+  const Snapshot s = streamed();
+  Headless canvas(s);
+  canvas.frame.selection.lane = 3;
+  canvas.frame.selection.step = 30;
+  const auto view = make_atlas(std::make_shared<TokenWindow>());
+  canvas.draw(*view);
+  EXPECT_EQ(canvas.textures.find("atlas.ghosts"), nullptr) << "off by default";
+  canvas.frame.ghost_steps = 6;
+  canvas.draw(*view);
+  const auto* image = canvas.textures.find("atlas.ghosts");
+  ASSERT_NE(image, nullptr);
+  const Mark* map = find_mark(*view, "ghosts", "steps 31 to 36");
+  ASSERT_NE(map, nullptr);
+  ASSERT_NE(find_mark(*view, "legend", "ghosts"), nullptr);
+  const float px = canvas.frame.size.x > 0 ? (find_mark(*view, "row", "L0 H0")->max.x - map->min.x) / 72 : 0;  // 60 + 12 tokens
+  int n_ghosts = 0;
+  for (int h = 0; h < 24; ++h) {
+    const Mark* row = find_mark(*view, "row", "L" + std::to_string(h / 4) + " H" + std::to_string(h % 4));
+    const auto goes = leaving(s.lanes[3].fates->heads[static_cast<std::size_t>(h)], 30, 36, 0, 30);
+    for (int t = 0; t <= 30; ++t) {
+      int painted = 0;
+      for (int y = static_cast<int>(row->min.y - map->min.y); y < static_cast<int>(row->max.y - map->min.y); ++y)
+        for (int x = static_cast<int>(static_cast<float>(t) * px); x < static_cast<int>(static_cast<float>(t + 1) * px); ++x)
+          painted += image->rgba[static_cast<std::size_t>(y) * static_cast<std::size_t>(image->width) + static_cast<std::size_t>(x)] != 0;
+      ASSERT_EQ(painted > 0, goes[static_cast<std::size_t>(t)] != 0) << "head " << h << " token " << t;
+      n_ghosts += goes[static_cast<std::size_t>(t)];
+    }
+  }
+  EXPECT_GT(n_ghosts, 0);
+}
+
+TEST(PlainAtlasTest, NamesLayersFramesTheSelectionAndHasNoSmallType) {
+  const Snapshot s = synthetic::make_snapshot();
+  Headless canvas(s, {720, 420}, true, 1.6f);
+  canvas.frame.plain = true;
+  canvas.frame.selection = at(3, 2);
+  canvas.frame.selection.tokens = TokenRange{20, 24};
+  Scene scene;
+  SceneTextures kept(scene, &canvas.textures);
+  canvas.frame.scene = &scene;
+  canvas.frame.textures = &kept;
+  canvas.frame.scene_textures = &kept;
+  const auto view = make_atlas(std::make_shared<TokenWindow>());
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "label"), 6);
+  EXPECT_EQ(count_marks(*view, "minimap"), 0);
+  ASSERT_NE(find_mark(*view, "selected tokens", "tokens 20 to 24"), nullptr);
+  ASSERT_NE(find_mark(*view, "selected head", "L2 H1"), nullptr);
+  int texts = 0;
+  for (const SceneCommand& c : scene.commands) {
+    if (c.kind != SceneCommand::Kind::text) continue;
+    ++texts;
+    EXPECT_GE(std::lround(c.em), 18) << c.text;
+  }
+  EXPECT_GT(texts, 8);
+}
+
+TEST(EmphasisTest, KeepsTheMeantCategoryAndFadesTheOthers) {
+  for (const Theme* theme : {&dark_theme(), &light_theme()})
+    for (int c = 1; c < kCategories; ++c) {
+      const auto category = static_cast<Category>(c);
+      EXPECT_EQ(cell_fill(*theme, category, std::nullopt).value, cell_fill(*theme, category).value);
+      EXPECT_EQ(cell_fill(*theme, category, category).value, theme->category[static_cast<std::size_t>(c)].value);
+      const auto distance = [&](Rgb v) {
+        return std::abs(v.r() - theme->panel.r()) + std::abs(v.g() - theme->panel.g()) + std::abs(v.b() - theme->panel.b());
+      };
+      const Category other = category == Category::sink ? Category::kept : Category::sink;
+      EXPECT_LT(distance(cell_fill(*theme, category, other)), distance(cell_fill(*theme, category))) << category_name(category);
+    }
+}
+
+}  // namespace
+}  // namespace kvscope::viz

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/reduce_lecture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "viz/draw.h"
+#include "viz/format.h"
+#include "viz/reduce_compare.h"
+
+namespace kvscope::viz {
+namespace {
+
+constexpr double kMissed = 0.01;  // attention that a loss must have had to be spoken of
+
+Fact count(std::int64_t n) { return {format_count(n), static_cast<double>(n)}; }
+Fact word(std::string text) { return {std::move(text), kNotAvailable}; }
+Fact share(double v) { return std::isnan(v) ? Fact{std::string(kNotAvailableText), 0} : Fact{format_percent(v), v}; }
+
+double or_zero(double v) { return std::isnan(v) ? 0 : v; }
+
+/// What the query pays to each token in the lane's cache; 0 where it is not in it.
+std::vector<double> paid(const HeadRecord& head, int n_tokens) {
+  std::vector<double> out(static_cast<std::size_t>(n_tokens), 0);
+  for (std::size_t i = 0; i < head.attended.size() && i < head.attention.size(); ++i)
+    if (head.attended[i] < n_tokens) out[static_cast<std::size_t>(head.attended[i])] = static_cast<double>(head.attention[i]);
+  return out;
+}
+
+/// Sum of attention over the tokens of one category; NaN where attention was not captured.
+double attention_of(const HeadColumns& columns, const std::vector<double>& attention, bool captured, Category c) {
+  if (!captured) return kNotAvailable;
+  double sum = 0;
+  for (int t = 0; t < columns.size(); ++t)
+    if (columns.category[static_cast<std::size_t>(t)] == c) sum += attention[static_cast<std::size_t>(t)];
+  return sum;
+}
+
+void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
+  const HeadRecord& head = *pick.values;
+  const HeadColumns columns = head_columns(s, pick);
+  const int n = columns.size();
+  f["head"] = word("layer " + std::to_string(head.layer) + ", head " + std::to_string(head.kv_head));
+  f["slots"] = count(static_cast<std::int64_t>(head.pos.size()));
+  const auto number = [&](Category c) { return std::count(columns.category.begin(), columns.category.end(), c); };
+  const std::pair<const char*, Category> kinds[] = {{"sinks", Category::sink},     {"heavy", Category::kept},     {"recent", Category::recent},
+                                                    {"merged", Category::merged}, {"evicted", Category::evicted}, {"new", Category::fresh}};
+  const bool captured = !head.attention.empty(), whole = !head.reference_attention.empty();
+  const std::vector<double> attention = paid(head, n);
+  std::vector<double> reference(static_cast<std::size_t>(n), 0);
+  for (int t = 0; t < std::min(n, static_cast<int>(head.reference_attention.size())); ++t)
+    reference[static_cast<std::size_t>(t)] = static_cast<double>(head.reference_attention[static_cast<std::size_t>(t)]);
+  for (const auto& [name, category] : kinds) {
+    f[name] = count(number(category));
+    f[std::string(name) + "_attention"] = share(attention_of(columns, attention, captured, category));
+    f[std::string(name) + "_wanted"] = share(attention_of(columns, reference, whole, category));
+  }
+  f["first_attention"] = share(captured && n > 0 ? attention.front() : kNotAvailable);
+  const int lost = largest(columns.lost);
+  const double missed = lost < 0 ? 0 : or_zero(columns.lost[static_cast<std::size_t>(lost)]);
+  f["lost"] = missed >= kMissed ? share(missed) : Fact{"", 0};
+  f["lost_token"] = word(missed >= kMissed ? quoted(token_text(s, lost)) : std::string());
+  // The slot that stands for most tokens, and one of those that gave theirs up for it.
+  int most = -1;
+  for (int t = 0; t < n; ++t)
+    if (columns.votes[static_cast<std::size_t>(t)] > (most < 0 ? 1 : columns.votes[static_cast<std::size_t>(most)])) most = t;
+  f["votes"] = count(most < 0 ? 0 : columns.votes[static_cast<std::size_t>(most)]);
+  f["votes_token"] = word(most < 0 ? std::string() : quoted(token_text(s, most)));
+  std::string member;
+  for (int t = 0; t < n && member.empty() && most >= 0; ++t)
+    if (columns.category[static_cast<std::size_t>(t)] == Category::merged && slot_of(*pick.run->fates, *pick.record, pick.head, t) == most)
+      member = quoted(token_text(s, t));
+  f["member_token"] = word(member);
+}
+
+void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int lane_idx) {
+  f["policy"] = word(lane.title);
+  f["asked"] = lane.slots_asked < 0 ? Fact{"all", 0} : count(lane.slots_asked);
+  f["bytes"] = word(format_bytes(lane.bytes));
+  f["full_bytes"] = word(format_bytes(s.lanes.front().bytes));
+  f["compared"] = count(lane_idx > 0 ? 1 : 0);
+}
+
+void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const StepRecord& step) {
+  const int seen = tokens_seen(step);
+  f["tokens"] = count(seen);
+  f["prompt"] = count(s.n_prompt);
+  f["ratio"] = lane.slots_asked < 0 ? share(1) : share(std::min(1.0, static_cast<double>(lane.slots_asked) / std::max(1, s.n_prompt)));
+  f["limited"] = count(lane.slots_asked >= 0 && lane.slots_asked < seen ? 1 : 0);
+  f["kl"] = {format_number(step.kl), step.kl};
+  f["changed"] = count(step.top1_same ? 0 : 1);
+  f["choice"] = word(quoted(text_of_id(s, step.top1)));
+  f["reference_choice"] = word(quoted(text_of_id(s, step.top1_reference)));
+  for (const TopToken& t : step.top_tokens) {
+    if (t.id == step.top1_reference) f["reference_p"] = share(t.p_reference), f["reference_p_here"] = share(t.p);
+    if (t.id == step.top1) f["choice_p"] = share(t.p);
+  }
+  int differ = 0, after = 0;
+  for (const StepPtr& record : lane.steps) {
+    if (record->position < s.n_prompt - 1) continue;
+    ++after;
+    if (!record->top1_same) ++differ;
+  }
+  f["after"] = count(after);
+  f["differ"] = count(differ);
+}
+
+/// Which run stays closest to the full cache, and which goes farthest, over the steps after the prompt.
+void comparison_facts_of(Facts& f, const Snapshot& s) {
+  f["runs"] = count(static_cast<std::int64_t>(s.lanes.size()) - 1);
+  int best = -1, worst = -1;
+  std::vector<double> kl(s.lanes.size(), kNotAvailable);
+  for (std::size_t i = 1; i < s.lanes.size(); ++i) {
+    kl[i] = lane_metrics(s.lanes[i], -1, s.n_prompt, 0).mean_kl;
+    if (std::isnan(kl[i])) continue;
+    const int lane = static_cast<int>(i);
+    if (best < 0 || kl[i] < kl[static_cast<std::size_t>(best)]) best = lane;
+    if (worst < 0 || kl[i] > kl[static_cast<std::size_t>(worst)]) worst = lane;
+  }
+  const auto name = [&](int lane) { return word(lane < 0 ? std::string() : s.lanes[static_cast<std::size_t>(lane)].title); };
+  const auto value = [&](int lane) { return lane < 0 ? Fact{} : Fact{format_number(kl[static_cast<std::size_t>(lane)]), kl[static_cast<std::size_t>(lane)]}; };
+  f["best"] = name(best);
+  f["worst"] = name(worst);
+  f["best_kl"] = value(best);
+  f["worst_kl"] = value(worst);
+  f["several"] = count(best != worst ? 1 : 0);
+}
+
+}  // namespace
+
+Facts lecture_facts(const Snapshot& s, const Selection& selection) {
+  Facts f;
+  for (const char* name :
+       {"head", "slots", "sinks", "heavy", "recent", "merged", "evicted", "new", "sinks_attention", "heavy_attention", "recent_attention",
+        "merged_attention", "evicted_attention", "new_attention", "sinks_wanted", "heavy_wanted", "recent_wanted", "merged_wanted", "evicted_wanted",
+        "new_wanted", "first_attention", "lost", "lost_token", "votes", "votes_token", "member_token", "policy", "asked", "bytes", "full_bytes",
+        "compared", "tokens", "prompt", "ratio", "limited", "kl", "changed", "choice", "choice_p", "reference_choice", "reference_p",
+        "reference_p_here", "after", "differ", "runs", "best", "worst", "best_kl", "worst_kl", "several", "heads", "layers", "kv_heads", "model"})
+    f[name] = {};
+  const ModelConfig& m = s.model;
+  f["model"] = word(m.name);
+  f["layers"] = count(m.n_layers);
+  f["kv_heads"] = count(m.n_kv_heads);
+  f["heads"] = count(n_heads_total(s));
+  const HeadPick pick = pick_head(s, selection);
+  if (pick.run == nullptr || pick.record == nullptr) return f;
+  lane_facts_of(f, s, *pick.run, pick.lane);
+  step_facts_of(f, s, *pick.run, *pick.record);
+  if (pick.values != nullptr && pick.run->fates != nullptr) head_facts_of(f, s, pick);
+  comparison_facts_of(f, s);
+  return f;
+}
+
+bool holds(const Facts& facts, std::string_view name) {
+  if (name.starts_with('!')) return !holds(facts, name.substr(1));
+  const auto it = facts.find(name);
+  if (it == facts.end()) return false;
+  return std::isnan(it->second.number) ? !it->second.text.empty() : it->second.number != 0;
+}
+
+std::string fill_in(std::string_view text, const Facts& facts) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t open = text.find('{'), close = open == std::string_view::npos ? open : text.find('}', open);
+    if (close == std::string_view::npos) break;
+    out += text.substr(0, open);
+    const std::string_view inside = text.substr(open + 1, close - open - 1);
+    const std::size_t bar = inside.find('|');
+    const auto it = facts.find(inside.substr(0, bar));
+    if (it == facts.end()) {
+      out += text.substr(open, close + 1 - open);
+    } else {
+      out += it->second.text;
+      if (bar != std::string_view::npos) {
+        const std::string_view words = inside.substr(bar + 1);
+        const std::size_t other = words.find('|');
+        out += " ";
+        out += it->second.number == 1 || other == std::string_view::npos ? words.substr(0, other) : words.substr(other + 1);
+      }
+    }
+    text.remove_prefix(close + 1);
+  }
+  out += text;
+  return out;
+}
+
+std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, int n) {
+  std::vector<PairRow> rows;
+  if (pick.values == nullptr || pick.run->fates == nullptr || pick.values->attention.empty()) return rows;
+  const HeadRecord& head = *pick.values;
+  const HeadColumns columns = head_columns(s, pick);
+  const std::vector<double> here = paid(head, columns.size());
+  const auto wanted = [&](std::size_t t) { return t < head.reference_attention.size() ? static_cast<double>(head.reference_attention[t]) : kNotAvailable; };
+  std::vector<std::size_t> order(here.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto most = [&](std::size_t t) { return std::max(here[t], or_zero(wanted(t))); };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return most(a) > most(b); });
+  order.resize(std::min(order.size(), static_cast<std::size_t>(std::max(0, n))));
+  for (const std::size_t t : order) {
+    PairRow row;
+    row.label = token_text(s, static_cast<int>(t));
+    row.reference = wanted(t);
+    row.lane = here[t];
+    // A token that left in this very step was still seen by its query.
+    const Category c = columns.category[t];
+    if (here[t] == 0 && c == Category::evicted) row.state = PairRow::State::gone;
+    if (here[t] == 0 && c == Category::merged) row.state = PairRow::State::merged;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<PairRow> next_token_pairs(const Snapshot& s, const StepRecord& step, int n) {
+  std::vector<TopToken> top = step.top_tokens;
+  std::stable_sort(top.begin(), top.end(), [](const TopToken& a, const TopToken& b) { return std::max(a.p, a.p_reference) > std::max(b.p, b.p_reference); });
+  top.resize(std::min(top.size(), static_cast<std::size_t>(std::max(0, n))));
+  std::vector<PairRow> rows;
+  for (const TopToken& t : top) {
+    rows.push_back({text_of_id(s, t.id), t.p_reference, t.p, PairRow::State::here, t.id == step.top1_reference, t.id == step.top1});
+  }
+  return rows;
+}
+
+Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
+  Loss best;
+  bool best_changed = false;
+  for (std::size_t i = 0; i < lane.steps.size(); ++i) {
+    const StepRecord& step = *lane.steps[i];
+    if (step.position < s.n_prompt - 1 || (step.top1_same && best_changed)) continue;
+    for (const HeadRecord& head : step.heads) {
+      // Attention counts as missed where the query did not see the token and no other slot stands for it.
+      std::vector<char> seen(head.reference_attention.size(), 0);
+      for (const int pos : head.attended)
+        if (static_cast<std::size_t>(pos) < seen.size()) seen[static_cast<std::size_t>(pos)] = 1;
+      for (std::size_t t = 0; t < seen.size(); ++t) {
+        const double a = static_cast<double>(head.reference_attention[t]);
+        const bool first_changed = !step.top1_same && !best_changed;
+        if (seen[t] || a < kMissed || (a <= best.attention && !first_changed)) continue;
+        const int index = head_index(s, head.layer, head.kv_head), token = static_cast<int>(t);
+        if (lane.fates != nullptr && slot_of(*lane.fates, step, index, token) >= 0) continue;
+        best = {static_cast<int>(i), head.layer, head.kv_head, token, a};
+        best_changed = !step.top1_same;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace kvscope::viz
