@@ -21,15 +21,6 @@ namespace {
 
 constexpr int kCellWidth = 31;  // px at 100 %, with the gap
 
-/// Probability of the token that the reference goes on with, in the lane.
-double probability(const StepRecord& step, int token) {
-  if (token == step.next_token && !std::isnan(step.nll)) return std::exp(-step.nll);
-  for (const TopToken& top : step.top_tokens) {
-    if (top.id == token) return top.p;
-  }
-  return kNotAvailable;
-}
-
 }  // namespace
 
 GeneratedStrip::GeneratedStrip(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
@@ -53,17 +44,8 @@ void GeneratedStrip::refresh() {
   const LaneSnapshot* lane = m_workspace.lane();
   m_lane_title = lane ? qs(lane->title) : QString();
   if (lane) {
-    for (std::size_t s = 0; s < lane->steps.size(); ++s) {
-      const StepRecord& step = *lane->steps[s];
-      if (step.position < snapshot.n_prompt - 1) continue;
-      const int next = step.position + 1;  // the token that this step predicts
-      const bool known = next < static_cast<int>(snapshot.tokens.size());
-      const int reference = known ? snapshot.tokens[static_cast<std::size_t>(next)].id : step.top1_reference;
-      Cell cell{static_cast<int>(s), {}, qs(viz::text_of_id(snapshot, step.top1)), step.top1_same, probability(step, reference)};
-      cell.reference = known ? qs(viz::token_text(snapshot, next)) : qs(viz::text_of_id(snapshot, reference));
-      if (!cell.same) ++m_n_differ;
-      m_cells.push_back(cell);
-    }
+    m_cells = generatedCells(snapshot, *lane);
+    m_n_differ = static_cast<int>(std::count_if(m_cells.begin(), m_cells.end(), [](const Cell& c) { return !c.same; }));
   }
   keepCurrentVisible();
   setAccessibleDescription(heading());

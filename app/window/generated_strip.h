@@ -6,6 +6,8 @@
 #include <QString>
 #include <QWidget>
 
+#include "app/window/generated_cells.h"
+
 namespace kvscope {
 
 class Workspace;
@@ -16,12 +18,7 @@ class GeneratedStrip : public QWidget {
   Q_OBJECT
 
  public:
-  struct Cell {
-    int step = 0;
-    QString reference, says;   // token texts; "" where there is none
-    bool same = true;          // the lane's first choice is the reference's
-    double p = 0;              // of the reference's token in the lane; NaN: not known
-  };
+  using Cell = GeneratedCell;
 
   explicit GeneratedStrip(Workspace& workspace, QWidget* parent = nullptr);
 
