@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "app/window/glossary.h"
 #include "app/window/panel_paint.h"
 #include "app/window/workspace.h"
 #include "viz/format.h"
@@ -63,6 +64,10 @@ QVariant EffectModel::data(const QModelIndex& index, int role) const {
 QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
   if (role == Qt::TextAlignmentRole) return static_cast<int>((section <= kRank ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::WhatsThisRole) {
+    constexpr const char* kTerms[] = {"token", "rank", "reference", "lane", "Δp"};
+    return section < kColumns ? Glossary::builtIn().about(kTerms[section]) : QString();
+  }
   if (role == Qt::ToolTipRole && section == kRank) return "rank in the reference → rank in the lane";
   if (role != Qt::DisplayRole) return {};
   switch (section) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/window/glossary.h"
 #include "app/window/panel_paint.h"
 #include "viz/format.h"
 
@@ -81,6 +82,7 @@ QVariant VizTableModel::headerData(int section, Qt::Orientation orientation, int
   if (orientation == Qt::Vertical) return role == Qt::DisplayRole ? QVariant(section) : QVariant();
   if (section < 0 || section >= columnCount()) return {};
   if (role == Qt::DisplayRole) return qs(m_table.columns[static_cast<std::size_t>(section)]);
+  if (role == Qt::WhatsThisRole) return Glossary::builtIn().about(qs(m_table.columns[static_cast<std::size_t>(section)]));
   if (role == Qt::TextAlignmentRole) return static_cast<int>((isNumeric(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   return {};
 }

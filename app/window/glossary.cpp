@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/glossary.h"
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QRegularExpression>
+
+#include "core/error.h"
+#include "io/files.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr std::size_t kMostBytes = 1u << 20;
+
+QStringList strings(const QJsonValue& value) {
+  QStringList out;
+  for (const QJsonValue& v : value.toArray()) out << v.toString();
+  return out;
+}
+
+}  // namespace
+
+Glossary Glossary::read(const QString& path) {
+  QJsonParseError error;
+  const QJsonDocument json = QJsonDocument::fromJson(QByteArray::fromStdString(read_text(path.toStdString(), kMostBytes)), &error);
+  if (error.error != QJsonParseError::NoError) throw Error(QString("%1: %2 at byte %3").arg(path, error.errorString()).arg(error.offset).toStdString());
+  const QJsonObject o = json.object();
+  if (o["kvscope"].toString() != "glossary" || o["version"].toInt() != 1) throw Error((path + ": expected a glossary, version 1").toStdString());
+  Glossary out;
+  for (const QJsonValue& value : o["terms"].toArray()) {
+    const QJsonObject t = value.toObject();
+    out.m_terms << Term{t["name"].toString(), strings(t["aliases"]), t["text"].toString(), t["unit"].toString(), t["equation"].toString(), t["source"].toString()};
+  }
+  const QJsonObject views = o["views"].toObject();
+  for (const QString& id : views.keys()) out.m_views[id] = strings(views[id]);
+  return out;
+}
+
+const Glossary& Glossary::builtIn() {
+  static const Glossary kBuiltIn = [] {
+    try {
+      return read(QString(KVSCOPE_ASSETS_DIR) + "/lessons/glossary.json");
+    } catch (const Error&) {
+      return Glossary();  // help that is missing must not stop the program
+    }
+  }();
+  return kBuiltIn;
+}
+
+const Term* Glossary::find(const QString& label) const {
+  static const QRegularExpression kUnit("\\s*\\([^)]*\\)\\s*$");
+  const QString wanted = QString(label).remove(kUnit).trimmed();
+  for (const Term& term : m_terms)
+    if (term.name.compare(wanted, Qt::CaseInsensitive) == 0 || term.aliases.contains(wanted, Qt::CaseInsensitive)) return &term;
+  return nullptr;
+}
+
+QString Glossary::html(const Term& term) {
+  QString out = QString("<p><b>%1</b>. %2").arg(term.name.toHtmlEscaped(), term.text.toHtmlEscaped());
+  if (!term.equation.isEmpty()) out += QString("<br/><code>%1</code>").arg(term.equation.toHtmlEscaped());
+  if (!term.unit.isEmpty()) out += QString("<br/><i>unit: %1</i>").arg(term.unit.toHtmlEscaped());
+  if (!term.source.isEmpty()) out += QString("<br/>%1").arg(term.source.toHtmlEscaped());
+  return out + "</p>";
+}
+
+QString Glossary::about(const QString& label) const {
+  const Term* term = find(label);
+  return term ? html(*term) : QString();
+}
+
+QString Glossary::aboutView(const QString& id) const {
+  const auto it = m_views.find(id);
+  QString out;
+  if (it == m_views.end()) return out;
+  for (const QString& name : it->second) out += about(name);
+  return out;
+}
+
+}  // namespace kvscope
