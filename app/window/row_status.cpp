@@ -58,8 +58,12 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   row->setSpacing(10);
   row->addWidget(m_text, 1);
   m_remedy = new QPushButton(this);
-  m_remedy->setAccessibleName("Remedy");
-  row->addWidget(m_remedy, 0, Qt::AlignTop);
+  m_other = new QPushButton(this);
+  for (QPushButton* b : {m_remedy, m_other}) {
+    b->setAccessibleName("Remedy");
+    b->hide();
+    row->addWidget(b, 0, Qt::AlignTop);
+  }
   row->addWidget(copy, 0, Qt::AlignTop);
   row->addWidget(m_close, 0, Qt::AlignTop);
   connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(m_details); });
@@ -72,17 +76,23 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   hide();
 }
 
-void MessageBar::show(const QString& text, const QString& details, const QString& remedy, const std::function<void()>& run) {
+void MessageBar::show(const QString& text, const QString& details, const QString& remedy, const std::function<void()>& run, const QString& other,
+                      const std::function<void()>& run_other) {
   QString sentence = text;
   if (!sentence.isEmpty()) sentence[0] = sentence[0].toUpper();
   if (!sentence.endsWith('.')) sentence += '.';
   m_text->setText(sentence);
   m_details = details.isEmpty() ? sentence : details;
   setAccessibleName(sentence);
-  m_remedy->disconnect();
-  m_remedy->setText(remedy);
-  m_remedy->setVisible(!remedy.isEmpty());
-  if (run) connect(m_remedy, &QPushButton::clicked, this, run);
+  const auto offer = [this](QPushButton* button, const QString& words, const std::function<void()>& does) {
+    button->disconnect();
+    button->setText(words);
+    button->setAccessibleName(words);
+    button->setVisible(!words.isEmpty());
+    if (does) connect(button, &QPushButton::clicked, this, does);
+  };
+  offer(m_remedy, remedy, run);
+  offer(m_other, other, run_other);
   QFrame::show();
   Q_EMIT said(sentence);
 }

@@ -117,8 +117,9 @@ class MessageBar : public QFrame {
 
  public:
   explicit MessageBar(Workspace& workspace, QWidget* parent = nullptr);
-  /// `details` is what Copy details puts on the clipboard; `remedy` names a button that does `run`.
-  void show(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {});
+  /// `details` is what Copy details puts on the clipboard; `remedy` names a button that does `run`, `other` a second one.
+  void show(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {}, const QString& other = {},
+            const std::function<void()>& run_other = {});
   void dismiss();
   QString text() const;
 
@@ -127,7 +128,7 @@ class MessageBar : public QFrame {
 
  private:
   QLabel* m_text;
-  QPushButton* m_remedy;
+  QPushButton *m_remedy, *m_other;
   QToolButton* m_close;
   QString m_details;
 };
