@@ -17,7 +17,7 @@ struct Bookmark {
   QString name, note;
   int colour = 0;  // index into Theme::runs
   viz::Selection selection;
-  QString page = "inspect";  // inspect | inspector | compare | sweep
+  QString page = "inspect";  // inspect | inspector | compare | sweep | lecture
   bool operator==(const Bookmark&) const = default;
 };
 

@@ -9,10 +9,10 @@
 #include <QAccessibleWidget>
 #include <QHelpEvent>
 #include <QKeyEvent>
-#include <QKeySequence>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
+#include <QWhatsThis>
 #include <QWheelEvent>
 
 #include "app/window/style.h"
@@ -64,39 +64,6 @@ CanvasInput::Event eventAt(const QSinglePointEvent& event, CanvasInput::Event::K
 
 }  // namespace
 
-QString keyName(const QKeyEvent& event) {
-  switch (event.key()) {
-    case Qt::Key_Tab:
-    case Qt::Key_Backtab:
-    case Qt::Key_Shift:
-    case Qt::Key_Control:
-    case Qt::Key_Alt:
-    case Qt::Key_Meta:
-    case Qt::Key_AltGr:
-    case Qt::Key_CapsLock:
-    case Qt::Key_unknown:
-    case 0: return {};
-    default: break;
-  }
-  QString name;
-  switch (event.key()) {
-    case Qt::Key_Return:
-    case Qt::Key_Enter: name = "Enter"; break;
-    case Qt::Key_Escape: name = "Escape"; break;
-    case Qt::Key_PageUp: name = "PageUp"; break;
-    case Qt::Key_PageDown: name = "PageDown"; break;
-    case Qt::Key_Space: name = "Space"; break;
-    case Qt::Key_Plus: return "+";  // with whatever modifiers the keyboard needs for it
-    case Qt::Key_Minus: return "-";
-    default: name = QKeySequence(event.key()).toString(QKeySequence::PortableText); break;
-  }
-  QString modifiers;
-  if (event.modifiers() & Qt::ControlModifier) modifiers += "Ctrl+";
-  if (event.modifiers() & Qt::AltModifier) modifiers += "Alt+";
-  if (event.modifiers() & Qt::ShiftModifier) modifiers += "Shift+";
-  return modifiers + name;
-}
-
 CanvasWidget::CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer* renderer, QString reason, QWidget* parent)
     : QWidget(parent), m_view(view), m_workspace(workspace), m_renderer(renderer), m_reason(std::move(reason)) {
   static const bool installed = (QAccessible::installFactory(accessibleOf), true);
@@ -121,6 +88,7 @@ CanvasWidget::CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer
   connect(&m_workspace, &Workspace::staleChanged, this, redraw);
   connect(&m_workspace, &Workspace::stepMarksChanged, this, redraw);
   connect(&m_workspace, &Workspace::waitingRunsChanged, this, redraw);
+  connect(&m_workspace, &Workspace::teachingChanged, this, refresh);
 }
 
 CanvasWidget::~CanvasWidget() = default;
@@ -141,8 +109,12 @@ viz::Frame CanvasWidget::frame() const {
   frame.size = ImVec2(static_cast<float>(width()), static_cast<float>(height()));
   frame.has_focus = hasFocus();
   frame.dim = m_workspace.stale() ? kStaleDim : 0;
+  frame.scale = static_cast<float>(m_scale);
+  frame.plain = m_plain;
+  frame.emphasis = m_workspace.emphasis();
+  frame.ghost_steps = m_workspace.ghostSteps();
   if (m_renderer) {
-    frame.fonts = m_renderer->fonts(devicePixelRatioF()).fonts();
+    frame.fonts = m_renderer->fonts(devicePixelRatioF(), m_scale).fonts();
     frame.text = &m_renderer->text();
   }
   return frame;
@@ -154,6 +126,14 @@ void CanvasWidget::settle(int frames) {
 }
 
 void CanvasWidget::invalidate() { settle(1); }
+
+void CanvasWidget::setLook(double scale, bool plain) {
+  if (scale == m_scale && plain == m_plain) return;
+  m_scale = scale;
+  m_plain = plain;
+  if (m_surface) m_surface->setTypeScale(scale);
+  settle(1);
+}
 
 void CanvasWidget::draw() {
   bool more = false;
@@ -336,6 +316,13 @@ void CanvasWidget::changeEvent(QEvent* event) {
 }
 
 bool CanvasWidget::event(QEvent* event) {
+  if (event->type() == QEvent::QueryWhatsThis || event->type() == QEvent::WhatsThis) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const QString about = whatIsAt(help->pos());
+    if (event->type() == QEvent::WhatsThis) QWhatsThis::showText(help->globalPos(), about, this);
+    event->setAccepted(!about.isEmpty());
+    return true;
+  }
   if (event->type() == QEvent::ToolTip) {
     // Shown only when the mouse rests: tooltips that follow every move hide what they explain.
     const auto* help = static_cast<QHelpEvent*>(event);

@@ -29,6 +29,8 @@ class CanvasWidget : public QWidget {
   QString facts() const;
   viz::Table table() const;
   QString cursorText() const;
+  /// What the word at a place of the canvas means (Shift+F1).
+  QString whatIsAt(const QPoint& at) const;
   int framesDrawn() const { return m_frames_drawn; }
   int paints() const { return m_paints; }
   const CanvasSurface::Times& times() const;
@@ -39,6 +41,9 @@ class CanvasWidget : public QWidget {
   QImage picture(qreal scale) { return picture(scale, size(), frameTheme()); }
   /// The same at another size (of a canvas that is not on screen) and in another theme.
   QImage picture(qreal scale, const QSize& size, const viz::Theme& theme);
+  /// Type and hit targets this much larger than at 100 %; `plain`: one thought a picture. The lecture has both.
+  void setLook(double scale, bool plain);
+  double scale() const { return m_scale; }
   /// The next paint draws anew.
   void invalidate();
   QSize sizeHint() const override { return {320, 160}; }
@@ -88,6 +93,8 @@ class CanvasWidget : public QWidget {
   std::unique_ptr<CanvasSurface> m_surface;
   CanvasInput m_input;
   QImage m_picture;
+  double m_scale = 1;
+  bool m_plain = false;
   int m_to_draw = 1;  // frames until nothing changes any more
   int m_frames_drawn = 0;
   int m_paints = 0;

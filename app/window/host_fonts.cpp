@@ -51,15 +51,17 @@ void setAdvances(ImFont& font, const std::vector<QRawFont>& sources, double em) 
 
 }  // namespace
 
-CanvasFonts::CanvasFonts(GlDevice& device, qreal device_pixel_ratio) : m_device(device), m_atlas(std::make_unique<ImFontAtlas>()) {
+CanvasFonts::CanvasFonts(GlDevice& device, qreal device_pixel_ratio, double type_scale)
+    : m_device(device), m_atlas(std::make_unique<ImFontAtlas>()) {
   m_atlas->FontBuilderIO = ImGuiFreeType::GetBuilderForFreeType();
   m_atlas->FontBuilderFlags = ImGuiFreeTypeBuilderFlags_LightHinting;
   m_atlas->Flags |= ImFontAtlasFlags_NoMouseCursors;
-  m_fonts.normal = add("NotoSans-Regular.ttf", "DejaVuSans.ttf", 12 * device_pixel_ratio);  // first: the default
-  m_fonts.small = add("NotoSans-Regular.ttf", "DejaVuSans.ttf", 11 * device_pixel_ratio);
-  m_fonts.bold = add("NotoSans-Bold.ttf", "DejaVuSans-Bold.ttf", 12 * device_pixel_ratio);
-  m_fonts.mono = add("NotoSansMono-Regular.ttf", "DejaVuSansMono.ttf", 12 * device_pixel_ratio);
-  m_fonts.headline = add("NotoSans-Bold.ttf", "DejaVuSans-Bold.ttf", 20 * device_pixel_ratio);
+  const double em = device_pixel_ratio * type_scale;
+  m_fonts.normal = add("NotoSans-Regular.ttf", "DejaVuSans.ttf", 12 * em);  // first: the default
+  m_fonts.small = add("NotoSans-Regular.ttf", "DejaVuSans.ttf", 11 * em);
+  m_fonts.bold = add("NotoSans-Bold.ttf", "DejaVuSans-Bold.ttf", 12 * em);
+  m_fonts.mono = add("NotoSansMono-Regular.ttf", "DejaVuSansMono.ttf", 12 * em);
+  m_fonts.headline = add("NotoSans-Bold.ttf", "DejaVuSans-Bold.ttf", 20 * em);
   unsigned char* pixels = nullptr;
   int width = 0, height = 0;
   m_atlas->GetTexDataAsRGBA32(&pixels, &width, &height);

@@ -13,11 +13,12 @@
 
 namespace kvscope {
 
-/// The fonts of all canvases for one device pixel ratio: rasterised at size x ratio by FreeType, measured in logical pixels.
+/// The fonts of all canvases for one device pixel ratio and type scale: rasterised at size x scale x ratio by FreeType, measured in logical
+/// pixels.
 class CanvasFonts {
  public:
   /// The device must be current.
-  CanvasFonts(GlDevice& device, qreal device_pixel_ratio);
+  CanvasFonts(GlDevice& device, qreal device_pixel_ratio, double type_scale = 1);
   ~CanvasFonts();
   CanvasFonts(const CanvasFonts&) = delete;
   CanvasFonts& operator=(const CanvasFonts&) = delete;

@@ -63,9 +63,9 @@ CanvasRenderer::~CanvasRenderer() {
   if (m_device) m_device->doneCurrent();
 }
 
-CanvasFonts& CanvasRenderer::fonts(qreal device_pixel_ratio) {
-  auto& fonts = m_fonts[static_cast<int>(std::lround(device_pixel_ratio * 100))];
-  if (!fonts) fonts = std::make_unique<CanvasFonts>(*m_device, device_pixel_ratio);
+CanvasFonts& CanvasRenderer::fonts(qreal device_pixel_ratio, double type_scale) {
+  auto& fonts = m_fonts[{static_cast<int>(std::lround(device_pixel_ratio * 100)), static_cast<int>(std::lround(type_scale * 100))}];
+  if (!fonts) fonts = std::make_unique<CanvasFonts>(*m_device, device_pixel_ratio, type_scale);
   return *fonts;
 }
 
@@ -101,7 +101,7 @@ QImage CanvasSurface::frame(const QSize& size, qreal device_pixel_ratio, viz::Rg
 
   QElapsedTimer timer;
   timer.start();
-  CanvasFonts& fonts = m_renderer.fonts(device_pixel_ratio);
+  CanvasFonts& fonts = m_renderer.fonts(device_pixel_ratio, m_type_scale);
   m_renderer.text().beginFrame(device_pixel_ratio);
   const ImGuiScope scope(m_context);
   ImGuiIO& io = ImGui::GetIO();

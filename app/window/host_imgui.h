@@ -41,14 +41,14 @@ class CanvasRenderer {
 
   GlDevice& device() { return *m_device; }
   TextAtlas& text() { return *m_text; }
-  CanvasFonts& fonts(qreal device_pixel_ratio);
+  CanvasFonts& fonts(qreal device_pixel_ratio, double type_scale = 1);
   void submit(ImDrawData* data);
 
  private:
   CanvasRenderer() = default;
   std::unique_ptr<GlDevice> m_device;
   std::unique_ptr<TextAtlas> m_text;
-  std::map<int, std::unique_ptr<CanvasFonts>> m_fonts;  // by ratio in percent
+  std::map<std::pair<int, int>, std::unique_ptr<CanvasFonts>> m_fonts;  // by ratio and type scale, both in percent
   ImGuiContext* m_backend = nullptr;
 };
 
@@ -67,6 +67,8 @@ class CanvasSurface {
   /// One frame. `body` draws inside a borderless ImGui window of `size` logical pixels. True in `more` if input waits for another frame.
   QImage frame(const QSize& size, qreal device_pixel_ratio, viz::Rgb background, CanvasInput& input, bool& more,
                const std::function<void(const viz::Fonts&, viz::TextureStore&, viz::TextPainter&)>& body);
+  /// How much larger than at 100 % the type of the next frames is.
+  void setTypeScale(double scale) { m_type_scale = scale; }
   /// For calls into a view outside of a frame (keys, tables).
   ImGuiContext* context() const { return m_context; }
   const Times& times() const { return m_times; }
@@ -79,6 +81,7 @@ class CanvasSurface {
   GlTextures m_textures;
   QElapsedTimer m_clock;
   Times m_times;
+  double m_type_scale = 1;
   ImGuiMouseCursor m_cursor = ImGuiMouseCursor_Arrow;
 };
 

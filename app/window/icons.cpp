@@ -72,6 +72,16 @@ QPainterPath shape(Icon which, bool& solid) {
       polygon(p, {{4, 2.5}, {4, 13.5}}, false);
       polygon(p, {{4, 3}, {12.5, 6}, {4, 9}}, false);
       break;
+    case Icon::menu:
+      for (const double y : {4.0, 8.0, 12.0}) polygon(p, {{3, y}, {13, y}}, false);
+      break;
+    case Icon::ghosts:
+      p.addRect(3, 3, 10, 10);
+      for (const double at : {0.0, 5.0}) {
+        polygon(p, {{3, 8 + at}, {8 + at, 3}}, false);
+        polygon(p, {{3 + at, 13}, {13, 3 + at}}, false);
+      }
+      break;
     case Icon::pause:
       polygon(p, {{6, 4}, {6, 12}}, false);
       polygon(p, {{10, 4}, {10, 12}}, false);
@@ -80,12 +90,13 @@ QPainterPath shape(Icon which, bool& solid) {
   return p;
 }
 
-QPixmap draw(Icon which, const QColor& colour, qreal ratio) {
-  QPixmap pixmap(static_cast<int>(kSize * ratio), static_cast<int>(kSize * ratio));
+QPixmap draw(Icon which, const QColor& colour, qreal ratio, int size) {
+  QPixmap pixmap(static_cast<int>(size * ratio), static_cast<int>(size * ratio));
   pixmap.setDevicePixelRatio(ratio);
   pixmap.fill(Qt::transparent);
   QPainter painter(&pixmap);
   painter.setRenderHint(QPainter::Antialiasing);
+  painter.scale(static_cast<double>(size) / kSize, static_cast<double>(size) / kSize);
   bool solid = false;
   const QPainterPath path = shape(which, solid);
   if (solid)
@@ -99,10 +110,11 @@ QPixmap draw(Icon which, const QColor& colour, qreal ratio) {
 
 QIcon icon(Icon which, const QColor& colour, const QColor& disabled) {
   QIcon result;
-  for (const qreal ratio : {1.0, 2.0, 3.0}) {
-    result.addPixmap(draw(which, colour, ratio), QIcon::Normal);
-    result.addPixmap(draw(which, disabled, ratio), QIcon::Disabled);
-  }
+  for (const int size : {kSize, kSize * 3 / 2})  // of the toolbar, of the lecture
+    for (const qreal ratio : {1.0, 2.0, 3.0}) {
+      result.addPixmap(draw(which, colour, ratio, size), QIcon::Normal);
+      result.addPixmap(draw(which, disabled, ratio, size), QIcon::Disabled);
+    }
   return result;
 }
 

@@ -18,10 +18,13 @@
 #include "app/window/add_runs_dialog.h"
 #include "app/window/command_palette.h"
 #include "app/window/help_dialog.h"
+#include "app/window/lecture_guide.h"
+#include "app/window/lecture_row.h"
 #include "app/window/rows.h"
 #include "app/window/search_bar.h"
 #include "app/window/style.h"
 #include "app/window/sweep_panel.h"
+#include "app/window/tour.h"
 #include "app/window/undo.h"
 
 namespace kvscope {
@@ -94,6 +97,8 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   m_progress = new ProgressLine(m_workspace, central);
 
   buildPanels();
+  buildLecture();
+  buildWelcome();
   buildMenus();
   m_palette = new CommandPalette(*this);
   m_help = new HelpDialog(m_workspace, m_controller, this);
@@ -115,12 +120,14 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
 
   resize(options.size);
   if (!options.scripted()) restoreSettings();
-  showPage(pageOf(QString::fromStdString(options.view)));
+  showPage(welcomes() ? Page::welcome : pageOf(QString::fromStdString(options.view)));
+  if (options.ghosts > 0) m_workspace.setGhostSteps(m_ghost_choice = options.ghosts);
   m_lanes_before = m_start.request.lanes;
   m_controller.replaceRequest(m_start.request);
   m_controller.loadModel(QString::fromStdString(m_start.model_folder));
   keepSession();
   if (!options.session.empty()) openSessionFile(QString::fromStdString(options.session));
+  if (!options.scene.empty()) m_guide->goTo(QString::fromStdString(options.scene));
 }
 
 MainWindow::~MainWindow() {
@@ -157,7 +164,8 @@ void MainWindow::takeSnapshot() {
     const QString details = QString("kvscope %1\nmodel: %2\ndevice: %3\n%4")
                                 .arg(KVSCOPE_VERSION, QString::fromStdString(snapshot.model.name), QString::fromStdString(snapshot.device), what);
     if (snapshot.model.n_layers == 0)  // nothing to fall back to
-      m_messages->show(what, details, "Use the built-in model", [this] { m_controller.loadModel(QString::fromStdString(builtInModel())); });
+      m_messages->show(what, details, "Use the built-in model", [this] { m_controller.loadModel(QString::fromStdString(builtInModel())); },
+                       "Open model…", [this] { openModel(); });
     else
       m_messages->show(what, details);
   } else if (snapshot.phase == RunPhase::idle) {
@@ -180,6 +188,7 @@ void MainWindow::takeSnapshot() {
     m_pending.reset();
     m_workspace.setSelection(wanted);
   }
+  if (m_lecturing && snapshot.phase == RunPhase::idle) chooseLectureHead();
   selectWantedRun();
   refreshHeaders();
 }
@@ -208,14 +217,21 @@ void MainWindow::applyThemeToAll() {
 MainWindow::Page MainWindow::page() const { return static_cast<Page>(m_pages->currentIndex()); }
 
 void MainWindow::showPage(Page page) {
+  if (page == Page::lecture && m_guide->scene() < m_guide->scenes().size() && m_guide->scenes()[m_guide->scene()].compare)
+    m_guide->goTo(m_scene_before_compare);  // the scene of the comparison belongs to its page
+  setLecturing(page == Page::lecture || (m_lecturing && page == Page::compare));
+  if (m_tour && page != Page::inspect) m_tour->end();
   m_pages->setCurrentIndex(static_cast<int>(page));
-  m_crumbs->setPage(static_cast<int>(page));
+  if (page != Page::welcome) m_crumbs->setPage(static_cast<int>(page));
   const QSignalBlocker quiet(m_tools->compareButton());
   m_tools->compareButton()->setChecked(page == Page::compare);
-  (page == Page::inspect ? m_show_inspect : page == Page::inspector ? m_show_inspector : page == Page::compare ? m_show_compare : m_show_sweep)->setChecked(true);
+  QAction* const shown[] = {m_show_inspect, m_show_inspector, m_show_compare, m_show_sweep, m_show_lecture, m_show_inspect};
+  shown[static_cast<int>(page)]->setChecked(true);
   if (page == Page::inspector && canvas("inspector")) canvas("inspector")->setFocus();
   if (page == Page::compare && canvas("compare")) canvas("compare")->setFocus();
   if (page == Page::sweep) m_sweep->chart().setFocus();
+  if (page == Page::lecture) m_lecture_atlas->setFocus();
+  if (page == Page::welcome) m_pages->currentWidget()->setFocus();
 }
 
 void MainWindow::back() {
@@ -223,7 +239,11 @@ void MainWindow::back() {
     toggleMaximised(m_maximised);
   else if (m_workspace.selection().steps)
     limitSteps(std::nullopt);
-  else if (page() != Page::inspect)
+  else if (m_lecturing && page() == Page::compare)
+    toggleCompare();
+  else if (m_tour && m_tour->isVisible())
+    m_tour->end();
+  else if (page() != Page::inspect && page() != Page::lecture)  // a key too many must not end a lecture
     showPage(Page::inspect);
   else if (m_playback.playing())
     m_playback.play(false);
@@ -245,6 +265,8 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Home: m_playback.goTo(0); return;
     case Qt::Key_End: m_playback.goTo(-1); return;
     case Qt::Key_B: addBookmark(); return;
+    case Qt::Key_C: toggleCompare(); return;
+    case Qt::Key_G: toggleGhosts(); return;
     case Qt::Key_Escape: back(); return;
     default: QMainWindow::keyPressEvent(event);
   }
@@ -262,8 +284,10 @@ void MainWindow::dropEvent(QDropEvent* event) {
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
+  if (m_lecturing) applyLectureScale(false);
   centralWidget()->layout()->activate();
-  m_progress->setGeometry(0, m_crumbs->geometry().bottom() - 1, centralWidget()->width(), 2);
+  const QWidget* above = m_lecturing ? static_cast<QWidget*>(m_lecture_row) : m_crumbs;
+  m_progress->setGeometry(0, above->geometry().bottom() - 1, centralWidget()->width(), 2);
   m_progress->raise();
 }
 

@@ -36,6 +36,10 @@ class CommandPalette;
 class CrumbRow;
 class HelpDialog;
 class JobsPanel;
+class LectureCaption;
+class LectureGuide;
+class LecturePage;
+class LectureRow;
 class MessageBar;
 class PolicyPanel;
 class PromptPanel;
@@ -46,13 +50,15 @@ struct Report;
 struct SavedSession;
 class TablePanel;
 class ToolRow;
+class Tour;
+class WelcomePage;
 
-/// The window: menus, rows, and three pages (Inspect with its docks, Inspector, Compare) over one workspace.
+/// The window: menus, rows, and pages (Inspect with its docks, Inspector, Compare, Lecture, Welcome) over one workspace.
 class MainWindow : public QMainWindow {
   Q_OBJECT
 
  public:
-  enum class Page { inspect, inspector, compare, sweep };
+  enum class Page { inspect, inspector, compare, sweep, lecture, welcome };
 
   MainWindow(const Options& options, const StartState& start);
   ~MainWindow() override;
@@ -88,6 +94,14 @@ class MainWindow : public QMainWindow {
   HandEdits& handEdits() { return m_hand; }
   QUndoStack& undoStack() { return m_undo; }
   Playback& playback() { return m_playback; }
+  LectureGuide& guide() { return *m_guide; }
+  LecturePage& lecture() { return *m_lecture; }
+  LectureRow& lectureRow() { return *m_lecture_row; }
+  LectureCaption& caption() { return *m_caption; }
+  WelcomePage& welcome() { return *m_welcome; }
+  Tour* tour() const { return m_tour; }  // nullptr before the first one
+  /// True in the layout Lecture, also while it shows the comparison.
+  bool lecturing() const { return m_lecturing; }
   QPixmap picture();
   /// Of everything that is on screen now, pictures in the light theme.
   Report report();
@@ -103,6 +117,10 @@ class MainWindow : public QMainWindow {
   void addBookmark();
   void goToBookmark(int index);
   void openModel();
+  void openSampleLecture();
+  void startTour();
+  void toggleGhosts();
+  void toggleCompare();  // and back to where it was called
   void openPrompt();
   void savePicture();
   void copyPicture();
@@ -143,6 +161,16 @@ class MainWindow : public QMainWindow {
   // main_window_hand_edits.cpp
   void addWhatIfPanel();
   void connectAllocation(AllocationCurve& curve);
+  // main_window_lecture.cpp
+  void buildLecture();
+  void buildLectureMenu(QMenu* menu);
+  void setLecturing(bool on);
+  void applyLectureScale(bool anew);
+  void chooseLectureHead();
+  // main_window_welcome.cpp
+  void buildWelcome();
+  bool welcomes() const;
+  void offerTour();
   void buildHandMenu(QMenu* menu);
   bool editByKey(int key);
   void arrangeDocks();
@@ -207,6 +235,17 @@ class MainWindow : public QMainWindow {
   QStackedWidget* m_pages = nullptr;
   QMainWindow* m_inspect = nullptr;
   StatusRow* m_status = nullptr;
+  LectureGuide* m_guide = nullptr;
+  LecturePage* m_lecture = nullptr;
+  LectureRow* m_lecture_row = nullptr;
+  LectureCaption* m_caption = nullptr;
+  CanvasWidget* m_lecture_atlas = nullptr;
+  std::vector<QAction*> m_lecture_actions;  // enabled there only
+  bool m_lecturing = false;
+  double m_lecture_scale = 1;
+  int m_ghost_choice = 8, m_scene_before_compare = 0;
+  WelcomePage* m_welcome = nullptr;
+  Tour* m_tour = nullptr;
   PromptPanel* m_prompt = nullptr;
   PolicyPanel* m_policy = nullptr;
   TablePanel* m_table = nullptr;
@@ -216,7 +255,7 @@ class MainWindow : public QMainWindow {
   JobsPanel* m_jobs = nullptr;
   int m_failure_said = 0;    // run of the queue whose refusal was said last
   std::string m_wanted_run;  // to be looked at as soon as it is there
-  QAction *m_show_inspect = nullptr, *m_show_inspector = nullptr, *m_show_compare = nullptr, *m_show_sweep = nullptr;
+  QAction *m_show_inspect = nullptr, *m_show_inspector = nullptr, *m_show_compare = nullptr, *m_show_sweep = nullptr, *m_show_lecture = nullptr;
   QMenu *m_remove_menu = nullptr, *m_hand_menu = nullptr;
 };
 

@@ -3,14 +3,19 @@
 #include <QAction>
 #include <QActionGroup>
 #include <QApplication>
+#include <QDockWidget>
 #include <QFileDialog>
 #include <QInputDialog>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QSlider>
+#include <QWhatsThis>
 
 #include "app/window/command_palette.h"
 #include "app/window/help_dialog.h"
+#include "app/window/lecture_page.h"
+#include "app/window/lecture_row.h"
 #include "app/window/main_window.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
@@ -54,8 +59,15 @@ void MainWindow::buildMenus() {
   action(edit, "View &before", {QKeySequence(Qt::ALT | Qt::Key_Left)}, [this] { m_crumbs->back(); });
   action(edit, "View &after", {QKeySequence(Qt::ALT | Qt::Key_Right)}, [this] { m_crumbs->forward(); });
   action(edit, "Edit the &prompt", {QKeySequence(Qt::CTRL | Qt::Key_L)}, [this] {
+    if (m_lecturing) {
+      showPage(Page::lecture);
+      return m_lecture->prompt().setFocus();
+    }
     showPage(Page::inspect);
     m_prompt->setFocus();
+  });
+  action(edit, "Change the &budget", {QKeySequence(Qt::ALT | Qt::Key_B)}, [this] {
+    (m_lecturing ? m_lecture_row->budgetSlider() : m_tools->budgetSlider())->setFocus(Qt::ShortcutFocusReason);
   });
   buildViewMenu(m_menus->addMenu("&View"));
   buildRunMenu(m_menus->addMenu("&Run"));
@@ -66,6 +78,10 @@ void MainWindow::buildMenus() {
     m_help->show();
     m_help->raise();
   });
+  action(help, "&What is this?", {QKeySequence(Qt::SHIFT | Qt::Key_F1)}, [] { QWhatsThis::enterWhatsThisMode(); })
+      ->setToolTip("Then click a legend, a column or a panel: what it means, in which unit, by which equation");
+  action(help, "&Tour in six steps", {}, [this] { startTour(); });
+  action(help, "&Welcome", {}, [this] { showPage(Page::welcome); });
   action(help, "&About kvscope", {}, [this] {
     const QString drawing = m_renderer ? "Pictures: OpenGL 3.3, " + m_renderer->device().renderer() : m_no_pictures;
     QMessageBox::about(this, "About kvscope",
@@ -77,6 +93,7 @@ void MainWindow::buildMenus() {
 
 void MainWindow::buildFileMenu(QMenu* menu) {
   action(menu, "&Open model folder…", {QKeySequence::Open}, [this] { openModel(); });
+  action(menu, "Open the sample &lecture", {}, [this] { openSampleLecture(); });
   action(menu, "Open &prompt…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O)}, [this] { openPrompt(); });
   buildSessionMenu(menu);
   menu->addSeparator();
@@ -99,6 +116,8 @@ void MainWindow::buildViewMenu(QMenu* menu) {
   m_show_inspector = page("Head in&spector", QKeySequence(Qt::ALT | Qt::Key_2), Page::inspector);
   m_show_compare = page("&Compare", QKeySequence(Qt::ALT | Qt::Key_3), Page::compare);
   m_show_sweep = page("Budget s&weep", QKeySequence(Qt::ALT | Qt::Key_4), Page::sweep);
+  m_show_lecture = page("&Lecture", QKeySequence(Qt::ALT | Qt::Key_5), Page::lecture);
+  buildLectureMenu(menu->addMenu("Lect&ure and teaching"));
   menu->addSeparator();
   QMenu* panels = menu->addMenu("&Panels");
   for (QDockWidget* dock : m_docks) {
@@ -114,6 +133,14 @@ void MainWindow::buildViewMenu(QMenu* menu) {
         return toggleMaximised(p);
     toggleMaximised(panel("atlas"));
   });
+  action(menu, "&Detach the panel with the focus, or put it back", {QKeySequence(Qt::CTRL | Qt::Key_F11)}, [this] {
+    for (QDockWidget* dock : m_docks)
+      if (QWidget* focus = QApplication::focusWidget(); focus && dock->isAncestorOf(focus)) {
+        dock->setFloating(!dock->isFloating());
+        dock->activateWindow();
+        return focus->setFocus();
+      }
+  })->setToolTip("A double click on its header does the same; Reset the layout brings all back");
   action(menu, "&Reset the layout", {}, [this] { resetLayout(); });
   menu->addSeparator();
   QMenu* themes = menu->addMenu("&Theme");

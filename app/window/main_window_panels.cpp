@@ -11,6 +11,7 @@
 
 #include "app/window/bookmark_panel.h"
 #include "app/window/effect_panel.h"
+#include "app/window/glossary.h"
 #include "app/window/main_window.h"
 #include "policy/catalog.h"
 #include "app/window/policy_panel.h"
@@ -165,6 +166,8 @@ void MainWindow::buildPanels() {
     QObject::connect(widget, &std::remove_pointer_t<decltype(widget)>::factsChanged, panel, [=] { panel->setFacts(widget->facts()); });
     panel->setFacts(widget->facts());
   };
+  for (QWidget* w : {static_cast<QWidget*>(m_prompt), static_cast<QWidget*>(policy), static_cast<QWidget*>(effect)})
+    w->setWhatsThis(Glossary::builtIn().aboutView(w == m_prompt ? "prompt" : w == policy ? "policy" : "effect"));
   facts(m_prompt, prompt_panel);
   facts(policy, policy_panel);
   facts(effect, effect_panel);
@@ -273,6 +276,7 @@ void MainWindow::refreshHeaders() {
     panel(id)->setBadge(text, help);
   }
   for (CanvasWidget* canvas : m_canvases) {
+    if (canvas == m_lecture_atlas) continue;  // in a panel of its own, without this header
     QString facts = canvas->facts();
     // What the header says elsewhere is not said twice.
     for (const viz::Option& option : canvas->view().options())

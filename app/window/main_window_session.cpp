@@ -13,6 +13,7 @@
 #include "app/window/main_window.h"
 #include "app/window/rows.h"
 #include "app/window/session_file.h"
+#include "app/window/welcome_page.h"
 #include "core/error.h"
 #include "io/files.h"
 
@@ -25,7 +26,8 @@ QString words(int n, const char* one) { return QString("%1 %2%3").arg(n).arg(one
 }  // namespace
 
 namespace {
-const QStringList kPages = {"inspect", "inspector", "compare", "sweep"};
+// The welcome is no place to come back to.
+const QStringList kPages = {"inspect", "inspector", "compare", "sweep", "lecture", "inspect"};
 }
 
 MainWindow::Page MainWindow::pageOf(const QString& name) { return static_cast<Page>(std::max<qsizetype>(0, kPages.indexOf(name))); }
@@ -163,12 +165,19 @@ void MainWindow::offerRecovery() {
                                .arg(QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), words(static_cast<int>(s.request.lanes.size()), "run"),
                                     words(static_cast<int>(s.bookmarks.size()), "bookmark"))
                                .arg(QString::fromStdString(s.request.prompt).size());
-      m_notices->show(text, path, "Recover it", [this, s, path] {
+      const auto recover = [this, s, path] {
         m_notices->dismiss();
+        m_welcome->setRecovery({});
         openSession(s, {});
         m_journal->writeNow();
         QFile::remove(path);  // it lives on in the journal of this window
-      });
+      };
+      if (page() == Page::welcome) {  // it has a card there
+        m_welcome->setRecovery(text);
+        connect(m_welcome, &WelcomePage::recoveryRequested, this, recover, Qt::SingleShotConnection);
+      } else {
+        m_notices->show(text, path, "Recover it", recover);
+      }
       return;
     } catch (const Error&) {
       continue;  // damaged: the next one

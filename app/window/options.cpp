@@ -49,6 +49,12 @@ QString Options::journalFolder() const {
   return scripted() ? QString() : SessionJournal::defaultFolder();
 }
 
+bool Options::atStartOnly() const {
+  return !scripted() && report.empty() && model.empty() && !prompt && prompt_file.empty() && session.empty() && lanes.empty() && view == "inspect" && !layer && !tokens && !step;
+}
+
+std::string sampleLecture() { return asset("lessons/cat.kvscope"); }
+
 std::string builtInModel() { return asset("models/kvmini"); }
 
 void parseSelect(const std::string& text, Options& options) {
@@ -116,9 +122,12 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--prompt-mode", options.prompt_mode, "prefill or stream")
       ->check(CLI::IsMember({"prefill", "stream"}))
       ->capture_default_str();
-  cli.add_option("--view", options.view, "inspect, inspector, compare or sweep")
-      ->check(CLI::IsMember({"inspect", "inspector", "compare", "sweep"}))
+  cli.add_option("--view", options.view, "inspect, inspector, compare, sweep, lecture or welcome")
+      ->check(CLI::IsMember({"inspect", "inspector", "compare", "sweep", "lecture", "welcome"}))
       ->capture_default_str();
+  cli.add_option("--scene", options.scene, "with --view lecture: scene to begin with, e.g. sink")->type_name("NAME");
+  cli.add_option("--scenes", options.scenes, "file with other scenes for the lecture")->type_name("FILE");
+  cli.add_option("--ghosts", options.ghosts, "hatch what leaves within so many steps")->check(CLI::Range(0, 1 << 20))->type_name("STEPS");
   cli.add_option("--theme", options.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
   cli.add_option("--size", size, "size of the window, 1600x1000")->type_name("WxH");
   cli.add_option("--select", select, "head to look at, L4.H1")->type_name("HEAD");

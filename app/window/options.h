@@ -21,7 +21,10 @@ struct Options {
   std::vector<std::string> lanes;    // specifications; the shipped list by default
   int generate = 12;
   std::string prompt_mode = "prefill";
-  std::string view = "inspect";      // inspect | inspector | compare | sweep
+  std::string view = "inspect";      // inspect | inspector | compare | sweep | lecture | welcome
+  std::string scene;                 // of the lecture, by its id
+  std::string scenes;                // file with other scenes
+  int ghosts = 0;                    // steps that pictures look ahead; 0: they do not
   std::optional<std::string> theme;  // dark | light
   QSize size{1600, 1000};
   std::optional<int> layer, kv_head; // --select
@@ -40,6 +43,8 @@ struct Options {
   /// Pictures and figures must not depend on what a user has set.
   QString journalFolder() const;  // empty: nothing is kept
   bool scripted() const { return !picture.empty() || !report.empty() || bench_draw; }
+  /// Nothing was asked for: a start as from a menu of programs.
+  bool atStartOnly() const;
 };
 
 /// Model, prompt and lanes of the options or of the shipped defaults. Throws Error (files).
@@ -48,6 +53,8 @@ struct StartState {
   RunRequest request;
 };
 StartState startState(const Options& options);
+/// Session of the sample lecture that comes with the program.
+std::string sampleLecture();
 /// Folder of the model that comes with the program.
 std::string builtInModel();
 

@@ -22,7 +22,6 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kLinePitch = 25;            // px from line to line at 14 px text
 constexpr int kMaxFileBytes = 8 << 20;    // a prompt file; larger ones are surely no prompt
 
 /// The one local regular file of a drop or paste; empty otherwise.
@@ -37,7 +36,7 @@ QString fileOf(const QMimeData* source) {
 
 PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEdit(parent), m_workspace(workspace) {
   auto* text = new QTextDocument(this);
-  m_layout = new SpacedTextLayout(text, kLinePitch);
+  m_layout = new SpacedTextLayout(text, static_cast<int>(m_pitch));
   text->setDocumentLayout(m_layout);
   text->setDocumentMargin(0);
   setDocument(text);
@@ -64,6 +63,7 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
   });
   connect(&workspace, &Workspace::themeChanged, this, [this] { recolour(); });
   connect(&workspace, &Workspace::staleChanged, this, [this] { recolour(); });
+  connect(&workspace, &Workspace::teachingChanged, this, [this] { recolour(); });
   connect(&workspace, &Workspace::hoverChanged, viewport(), qOverload<>(&QWidget::update));
   recolour();
 }
@@ -93,9 +93,14 @@ QString PromptEditor::loadFile(const QString& path) {
 void PromptEditor::applyType() {
   QFont font = typeFont(*this, Type::text);
   document()->setDefaultFont(font);
-  m_layout->setPitch(px(*this, kLinePitch));
+  m_layout->setPitch(px(*this, m_pitch));
   setTabStopDistance(4 * QFontMetricsF(font).horizontalAdvance(' '));
   setCursorWidth(std::max(1, px(*this, 1.5)));
+}
+
+void PromptEditor::setLinePitch(double pitch) {
+  m_pitch = pitch;
+  applyType();
 }
 
 void PromptEditor::changeEvent(QEvent* event) {

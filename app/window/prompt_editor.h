@@ -28,6 +28,8 @@ class PromptEditor : public QPlainTextEdit {
   /// Replaces the text by a file's: UTF-8, at most 8 MiB. On failure the text stays and the reason is returned.
   QString loadFile(const QString& path);
 
+  /// From line to line, px at 14 px text.
+  void setLinePitch(double pitch);
   /// Token under a point of the viewport; -1: none.
   int tokenAt(const QPoint& point) const;
   /// Where a visible token is drawn, one rectangle a line, in the viewport's coordinates.
@@ -71,6 +73,7 @@ class PromptEditor : public QPlainTextEdit {
 
   Workspace& m_workspace;
   SpacedTextLayout* m_layout;
+  double m_pitch = 25;
   TokenSpans m_spans;
   TokenColours m_colours;
   SnapshotPtr m_spans_of;        // the snapshot m_spans was read from

@@ -5,11 +5,21 @@
 #include "app/window/workspace.h"
 #include "viz/draw.h"
 #include "viz/format.h"
+#include "viz/reduce_ghosts.h"
 
 namespace kvscope {
 
 namespace {
-constexpr double kStaleDim = 0.2;  // share by which the colours of an older result fade
+constexpr double kStaleDim = 0.2;        // share by which the colours of an older result fade
+constexpr double kBesideEmphasis = 0.8;  // the same for categories that are not meant
+
+QColor fillOf(const viz::Theme& theme, Category category, const std::optional<Category>& emphasis) {
+  const QColor tint = categoryTint(theme, category);
+  if (!emphasis) return tint;
+  const QColor panel = toColor(theme.panel);
+  if (category == *emphasis) return mix(panel, toColor(theme.category[static_cast<std::size_t>(category)]), std::min(1.0, theme.text_tint * 1.3));
+  return tint.isValid() ? mix(tint, panel, kBesideEmphasis) : tint;
+}
 }
 
 void TokenColours::update(const Workspace& workspace) {
@@ -23,7 +33,9 @@ void TokenColours::update(const Workspace& workspace) {
   m_head = selectedHead(*m_snapshot, selection.layer, selection.kv_head).value_or(-1);
   m_plain = toColor(theme.text);
   m_faint = toColor(theme.disabled);
+  m_stripes = mix(toColor(theme.panel), toColor(theme.evicted_outline), 0.55);
   m_categories.clear();
+  m_leaving.clear();
   m_fill.clear();
   m_text.clear();
   const QColor panel = toColor(theme.panel);
@@ -36,10 +48,15 @@ void TokenColours::update(const Workspace& workspace) {
     m_head_name = qs(viz::head_name(*selection.layer, *selection.kv_head));
     if (m_lane && m_step && m_lane->fates && m_head < m_n_heads) {
       m_categories = categories(*m_lane->fates, *m_step, m_head, m_lane->sinks, m_snapshot->prefill_mode && m_step->step == 0);
+      if (workspace.ghostSteps() > 0)
+        m_leaving = viz::leaving(m_lane->fates->heads[static_cast<std::size_t>(m_head)], m_step->step,
+                                 viz::ghosts_until(*m_lane, m_step->step, workspace.ghostSteps()), 0, m_step->position);
     }
+    const std::optional<Category>& meant = workspace.emphasis();
     for (int c = 0; c < kCategories; ++c) {
-      const QColor fill = categoryTint(theme, static_cast<Category>(c));
-      add(fill, fill.isValid() ? m_plain : m_faint);
+      const auto category = static_cast<Category>(c);
+      const QColor fill = fillOf(theme, category, meant);
+      add(fill, fill.isValid() && (!meant || category == *meant) ? m_plain : m_faint);
     }
     return;
   }
@@ -67,7 +84,8 @@ TokenPaint TokenColours::paint(int token) const {
   if (m_head >= 0) {
     if (m_categories.empty()) return {{}, m_plain};
     const auto c = static_cast<std::size_t>(category(token));
-    return {m_fill[c], m_text[c]};
+    const bool leaves = token < static_cast<int>(m_leaving.size()) && m_leaving[static_cast<std::size_t>(token)];
+    return {m_fill[c], m_text[c], leaves ? m_stripes : QColor()};
   }
   const int n = representedBy(token);
   if (n < 0) return {{}, m_step && m_lane && m_lane->fates ? m_faint : m_plain};

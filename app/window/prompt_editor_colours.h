@@ -16,6 +16,7 @@ class Workspace;
 struct TokenPaint {
   QColor fill;  // invalid: none
   QColor text;
+  QColor stripes = {};  // over the fill: it will leave soon; invalid: none
 };
 
 /// The fates of the workspace's lane and step as colours behind text. Looks up per token, so only what is visible costs anything.
@@ -41,9 +42,10 @@ class TokenColours {
   int m_head = -1;
   int m_n_heads = 0;
   std::vector<Category> m_categories;  // of the selected head
+  std::vector<char> m_leaving;         // the same; 1: gone some steps later, where pictures look ahead
   std::vector<QColor> m_fill;          // by category, or by number of heads
   std::vector<QColor> m_text;
-  QColor m_plain, m_faint;
+  QColor m_plain, m_faint, m_stripes;
   QString m_head_name;
 };
 

@@ -159,10 +159,14 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
   painter.setPen(Qt::NoPen);
   const double gap = 1, radius = px(*this, 2);
   for (const Piece& piece : all) {
-    const QColor fill = m_colours.paint(piece.token).fill;
-    if (!fill.isValid()) continue;
-    painter.setBrush(fill);
-    painter.drawRoundedRect(piece.rect.adjusted(0, 0, piece.rect.width() > 2 ? -gap : 0, 0), radius, radius);
+    const TokenPaint look = m_colours.paint(piece.token);
+    if (!look.fill.isValid()) continue;
+    const QRectF area = piece.rect.adjusted(0, 0, piece.rect.width() > 2 ? -gap : 0, 0);
+    painter.setBrush(look.fill);
+    painter.drawRoundedRect(area, radius, radius);
+    if (!look.stripes.isValid()) continue;
+    painter.setBrush(QBrush(look.stripes, Qt::BDiagPattern));
+    painter.drawRoundedRect(area, radius, radius);
   }
 
   // Each ink draws the whole shaped text once, clipped to its tokens: ligatures and marks stay whole, and one paragraph of many tokens

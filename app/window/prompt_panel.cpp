@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 
 #include "app/window/generated_strip.h"
+#include "app/window/lecture_answer.h"
 #include "app/window/panel_paint.h"
 #include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel_legend.h"
@@ -43,6 +44,17 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   });
   takeRequestedPrompt();
   m_samples->setVisible(m_editor->document()->isEmpty());
+}
+
+void PromptPanel::setPlain() {
+  auto* column = static_cast<QVBoxLayout*>(layout());
+  column->setContentsMargins(0, 0, 0, 0);
+  column->removeWidget(m_strip);
+  column->removeWidget(m_legend);
+  m_strip->hide();
+  m_editor->setLinePitch(23);
+  column->addWidget(new LectureAnswer(m_workspace, this));
+  column->addWidget(m_legend);
 }
 
 void PromptPanel::resizeEvent(QResizeEvent* event) {

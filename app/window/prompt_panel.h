@@ -28,6 +28,8 @@ class PromptPanel : public QWidget {
   QString facts() const;
   PromptEditor& editor() { return *m_editor; }
   GeneratedStrip& strip() { return *m_strip; }
+  /// For the lecture: the text first, what follows it in two lines, the legend below. For good.
+  void setPlain();
 
  Q_SIGNALS:
   void factsChanged();

@@ -127,7 +127,7 @@ class Fields {
   std::set<QString> m_asked;
 };
 
-const QStringList kPages = {"inspect", "inspector", "compare", "sweep"};
+const QStringList kPages = {"inspect", "inspector", "compare", "sweep", "lecture"};
 
 QJsonArray pair(int first, int last) { return {first, last}; }
 

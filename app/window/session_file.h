@@ -18,7 +18,7 @@ struct SavedSession {
   QString model;  // folder; empty: the model that comes with the program
   RunRequest request;
   viz::Selection selection;
-  QString page = "inspect";  // inspect | inspector | compare | sweep
+  QString page = "inspect";  // inspect | inspector | compare | sweep | lecture
   std::vector<Bookmark> bookmarks;
 };
 

@@ -6,11 +6,15 @@
 #include <QFontDatabase>
 #include <QPalette>
 #include <QProxyStyle>
+#include <QRegularExpression>
 #include <QStandardPaths>
 
 namespace kvscope {
 
 namespace {
+
+constexpr int kBodyType = 13;  // px: type of controls
+constexpr int kThinLine = 2;  // px: borders stay as thin as they are at every scale
 
 QFont family(const QStringList& wanted, int px, bool bold) {
   QFont font;
@@ -99,7 +103,7 @@ QSpinBox::down-arrow, QDoubleSpinBox::down-arrow { image: url(:/kvscope/chevron-
 QSlider { min-height: 22px; }
 QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: %line%; }
 QSlider::sub-page:horizontal { height: 4px; border-radius: 2px; background: %accent%; }
-QSlider::handle:horizontal { width: 12px; height: 12px; margin: -6px 0; border-radius: 8px; border: 2px solid %accent%; background: %panel%; }
+QSlider::handle:horizontal { width: 12px; height: 12px; margin: -6px 0; border-radius: 7px; border: 2px solid %accent%; background: %panel%; }
 QSlider::handle:horizontal:hover, QSlider::handle:horizontal:focus { background: %accent%; }
 QSlider::sub-page:horizontal:disabled { background: %line%; }
 QSlider::handle:horizontal:disabled { border-color: %disabled%; }
@@ -121,6 +125,25 @@ QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: 
 #panelBody { background: %panel%; border: 1px solid %line%; border-top: none; border-bottom-left-radius: 6px; border-bottom-right-radius: 6px; }
 #panelTitle { font-weight: bold; font-size: 12px; }
 #panelHeader #facts { font-size: 12px; }
+#lectureRow { background: %window%; border-bottom: 1px solid %line%; }
+#lectureCaption { background: %panel%; border-top: 1px solid %line%; }
+#lecturePanel { background: %panel%; border: 1px solid %line%; border-radius: 5px; }
+#lectureTitle { font-size: 12.5px; font-weight: bold; }
+#lectureFacts { font-size: 12px; color: %secondary%; }
+#lectureSmall { font-size: 11.5px; color: %secondary%; }
+QToolButton#lectureButton { background: transparent; padding: 0; min-width: 24px; max-width: 24px; min-height: 24px; max-height: 24px; }
+QToolButton#lectureButton:hover { background: %raised%; }
+QToolButton#lectureButton:checked { background: %accent10%; border-color: %accent%; }
+QToolButton#lectureButton::menu-indicator { image: none; width: 0; }
+#card { background: %panel%; border: 1px solid %line%; border-radius: 8px; }
+#card:hover { background: %raised%; border-color: %disabled%; }
+#card:focus { border: 2px solid %accent%; }
+#card:disabled { background: %window%; }
+#cardTitle { font-size: 16px; font-weight: bold; background: transparent; }
+#cardText { color: %secondary%; background: transparent; }
+#cardTitle:disabled, #cardText:disabled { color: %disabled%; }
+#tourBubble { background: %raised%; border: 1px solid %accent%; border-radius: 8px; }
+#tourFrame { background: transparent; border: 2px solid %accent%; border-radius: 8px; }
 QMainWindow::separator { background: %window%; width: 8px; height: 8px; }
 QMainWindow::separator:hover { background: %line%; }
 )";
@@ -157,7 +180,7 @@ QString findFontFile(const QString& file) {
   return {};
 }
 
-QString styleSheet(const viz::Theme& theme) {
+QString styleSheet(const viz::Theme& theme, double scale) {
   QString sheet = QString::fromUtf8(kSheet);
   const std::pair<const char*, QString> colours[] = {
       {"window", css(theme.window)},
@@ -177,7 +200,18 @@ QString styleSheet(const viz::Theme& theme) {
       {"tone", theme.dark ? "dark" : "light"},
   };
   for (const auto& [name, value] : colours) sheet.replace(QString("%%1%").arg(name), value);
-  return sheet;
+  if (scale == 1) return sheet;
+  static const QRegularExpression kSize("(\\d+(?:\\.\\d+)?)px");
+  // A font given to a widget does not reach the children that a style sheet dresses; one in the sheet does.
+  QString scaled = QString("QWidget { font-size: %1px; }\n").arg(qRound(kBodyType * scale));
+  qsizetype from = 0;
+  for (auto it = kSize.globalMatch(sheet); it.hasNext();) {
+    const QRegularExpressionMatch match = it.next();
+    const double size = match.captured(1).toDouble();
+    scaled += sheet.mid(from, match.capturedStart() - from) + QString("%1px").arg(size <= kThinLine ? qRound(size) : qRound(size * scale));
+    from = match.capturedEnd();
+  }
+  return scaled + sheet.mid(from);
 }
 
 void applyTheme(QApplication& app, const viz::Theme& theme) {
@@ -207,7 +241,7 @@ void applyTheme(QApplication& app, const viz::Theme& theme) {
   for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
     palette.setColor(QPalette::Disabled, role, toColor(theme.disabled));
   app.setPalette(palette);
-  app.setFont(uiFont(13));
+  app.setFont(uiFont(kBodyType));
   app.setStyleSheet(styleSheet(theme));
 }
 

@@ -29,12 +29,12 @@ QFont monoFont(int px, bool bold = false);
 /// Full path of an installed font file ("NotoSans-Regular.ttf"); empty if there is none.
 QString findFontFile(const QString& file);
 
-/// The one style sheet, made from the colours of the theme.
-QString styleSheet(const viz::Theme& theme);
+/// The one style sheet, made from the colours of the theme; `scale`: of all sizes but thin lines.
+QString styleSheet(const viz::Theme& theme, double scale = 1);
 /// Palette, fonts and style sheet of the whole program.
 void applyTheme(QApplication& app, const viz::Theme& theme);
 
-enum class Icon { open, save, play, stop, next, compare, maximise, restore, close, left, right, first, last, playLine, pause, bookmark };
+enum class Icon { open, save, play, stop, next, compare, maximise, restore, close, left, right, first, last, playLine, pause, bookmark, menu, ghosts };
 /// Line icon of 16 x 16, drawn for every pixel ratio.
 QIcon icon(Icon which, const QColor& colour, const QColor& disabled);
 

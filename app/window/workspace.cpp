@@ -126,6 +126,19 @@ void Workspace::setWaitingRuns(const std::vector<viz::WaitingRun>& runs) {
   Q_EMIT waitingRunsChanged();
 }
 
+void Workspace::setEmphasis(const std::optional<Category>& category) {
+  if (category == m_emphasis) return;
+  m_emphasis = category;
+  Q_EMIT teachingChanged();
+}
+
+void Workspace::setGhostSteps(int steps) {
+  steps = std::max(0, steps);
+  if (steps == m_ghost_steps) return;
+  m_ghost_steps = steps;
+  Q_EMIT teachingChanged();
+}
+
 void Workspace::setStale(bool stale) {
   if (stale == m_stale) return;
   m_stale = stale;

@@ -37,6 +37,10 @@ class Workspace : public QObject {
   const std::vector<viz::WaitingRun>& waitingRuns() const { return m_waiting; }
   /// True while the picture is of an older request than the newest one: panels dim their content.
   bool stale() const { return m_stale; }
+  /// For teaching: the category that is meant (the others step back; nullopt: all are equal), and over how many steps pictures look ahead
+  /// and hatch what will have left by then (0: they do not).
+  const std::optional<Category>& emphasis() const { return m_emphasis; }
+  int ghostSteps() const { return m_ghost_steps; }
 
  public Q_SLOTS:
   void setSnapshot(kvscope::SnapshotPtr snapshot);        // clamps the selection to what exists; keeps tokens by identity of the common prefix
@@ -44,6 +48,8 @@ class Workspace : public QObject {
   void setHover(const kvscope::viz::Hover& hover);
   void setTheme(const kvscope::viz::Theme& theme);
   void setStale(bool stale);
+  void setEmphasis(const std::optional<kvscope::Category>& category);
+  void setGhostSteps(int steps);
   void setStepMarks(const std::vector<kvscope::viz::StepMark>& marks);
   void setWaitingRuns(const std::vector<kvscope::viz::WaitingRun>& runs);
 
@@ -55,6 +61,7 @@ class Workspace : public QObject {
   void staleChanged();
   void stepMarksChanged();
   void waitingRunsChanged();
+  void teachingChanged();  // emphasis, ghosts
 
  private:
   SnapshotPtr m_snapshot;
@@ -64,6 +71,8 @@ class Workspace : public QObject {
   std::vector<viz::StepMark> m_step_marks;
   std::vector<viz::WaitingRun> m_waiting;
   bool m_stale = false;
+  std::optional<Category> m_emphasis;
+  int m_ghost_steps = 0;
 };
 
 }  // namespace kvscope

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QFrame>
+
+class QLabel;
+class QToolButton;
+
+namespace kvscope {
+
+class LectureGuide;
+class Workspace;
+
+/// One dot a scene, the present one long; a click or the arrow keys go to another.
+class SceneDots : public QWidget {
+  Q_OBJECT
+
+ public:
+  SceneDots(LectureGuide& guide, Workspace& workspace, QWidget* parent = nullptr);
+  QSize sizeHint() const override;
+  QRect rectOf(int scene) const;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  LectureGuide& m_guide;
+  Workspace& m_workspace;
+};
+
+/// The lower edge of a lecture: what the screen shows, in large words whose first ones are the message, and where in the scenes this is.
+class LectureCaption : public QFrame {
+  Q_OBJECT
+
+ public:
+  LectureCaption(LectureGuide& guide, Workspace& workspace, QWidget* parent = nullptr);
+  QString text() const;  // message and text, without mark-up
+  SceneDots& dots() { return *m_dots; }
+
+ protected:
+  void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void refresh();
+  void applyType();
+
+  LectureGuide& m_guide;
+  Workspace& m_workspace;
+  QLabel *m_words, *m_where, *m_keys;
+  SceneDots* m_dots;
+  bool m_applying = false;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QFrame>
+#include <QLabel>
+
+class QBoxLayout;
+class QGridLayout;
+
+namespace kvscope {
+
+class CanvasWidget;
+class CategoryLegend;
+class ElidedLabel;
+class LectureAnswer;
+class LectureBars;
+class PromptEditor;
+class PromptPanel;
+class SessionController;
+class Workspace;
+
+/// One of the four panels of a lecture: a title with a few words beside it, and one thought below.
+class LecturePanel : public QFrame {
+  Q_OBJECT
+
+ public:
+  LecturePanel(const QString& title, const QString& facts, QWidget* content, QWidget* parent = nullptr);
+  void setTitle(const QString& title);
+  void setFacts(const QString& facts);
+  QString title() const { return m_title->text(); }
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void applyType();
+
+  QLabel *m_title, *m_facts;
+  bool m_applying = false;
+};
+
+/// Layout Lecture: the text, all heads, where one head looks, the next token. Everything follows its own font, which is 1.6 times the usual.
+class LecturePage : public QWidget {
+  Q_OBJECT
+
+ public:
+  /// `atlas` becomes a child.
+  LecturePage(Workspace& workspace, SessionController& controller, CanvasWidget* atlas, QWidget* parent = nullptr);
+  PromptPanel& prompt() { return *m_prompt; }
+  LectureBars& attention() { return *m_attention; }
+  LectureBars& next() { return *m_next; }
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void refresh();
+  void applyType();
+
+  Workspace& m_workspace;
+  PromptPanel* m_prompt;
+  LectureBars *m_attention, *m_next;
+  LecturePanel *m_text_panel, *m_atlas_panel, *m_attention_panel, *m_next_panel;
+  QGridLayout* m_grid;
+  bool m_applying = false;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/lecture_row.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QSpinBox>
+#include <QStyle>
+#include <QToolButton>
+
+#include "app/window/panel_paint.h"
+#include "app/window/playback.h"
+#include "app/window/rows.h"
+#include "app/window/workspace.h"
+#include "viz/format.h"
+#include "viz/reduce_head.h"
+
+namespace kvscope {
+
+LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools, QMenuBar& menus, QWidget* parent)
+    : QFrame(parent), m_workspace(workspace), m_playback(playback), m_tools(tools), m_name(new QLabel("<b>kvscope</b>", this)), m_slots(new QLabel(this)),
+      m_head(new QLabel(this)), m_policy(new QComboBox(this)), m_slider(new QSlider(Qt::Horizontal, this)), m_step(new QPushButton(this)) {
+  setObjectName("lectureRow");
+  m_slots->setObjectName("lectureFacts");
+  m_head->setObjectName("lectureFacts");
+  m_step->setObjectName("chipActive");
+  m_policy->setAccessibleName("Policy of the selected run");
+  m_policy->setToolTip("Policy of the selected run");
+  m_policy->setModel(tools.policyBox()->model());
+  m_policy->setMaxVisibleItems(14);
+  m_slider->setAccessibleName("Budget");
+  m_slider->setToolTip("Budget of the selected run, in slots per head");
+  m_ghosts = button("Hatch what leaves next (G)");
+  m_ghosts->setCheckable(true);
+  m_back = button("One step back (Left)");
+  m_play = button("Play the steps (Space)");
+  m_forward = button("One step forward (Right)");
+  m_menu = button("All menus (F10)");
+  m_leave = button("Leave the lecture (Alt+1)");
+  auto* all = new QMenu(m_menu);
+  for (QAction* action : menus.actions()) all->addAction(action);
+  m_menu->setMenu(all);
+  m_menu->setPopupMode(QToolButton::InstantPopup);
+
+  auto* row = new QHBoxLayout(this);
+  for (QWidget* w : {static_cast<QWidget*>(m_name), static_cast<QWidget*>(m_policy), static_cast<QWidget*>(m_slider), static_cast<QWidget*>(m_slots)})
+    row->addWidget(w);
+  row->addStretch(1);
+  for (QWidget* w : {static_cast<QWidget*>(m_head), static_cast<QWidget*>(m_step), static_cast<QWidget*>(m_back), static_cast<QWidget*>(m_play),
+                     static_cast<QWidget*>(m_forward), static_cast<QWidget*>(m_ghosts), static_cast<QWidget*>(m_menu), static_cast<QWidget*>(m_leave)})
+    row->addWidget(w);
+
+  follow(tools);
+  connect(m_back, &QToolButton::clicked, &playback, [&playback] { playback.stepBy(-1); });
+  connect(m_forward, &QToolButton::clicked, &playback, [&playback] { playback.stepBy(1); });
+  connect(m_play, &QToolButton::clicked, &playback, &Playback::toggle);
+  connect(m_step, &QPushButton::clicked, &playback, [&playback] { playback.goTo(-1); });
+  connect(m_leave, &QToolButton::clicked, this, &LectureRow::leaveRequested);
+  connect(m_ghosts, &QToolButton::clicked, this, &LectureRow::ghostsToggled);
+  connect(&playback, &Playback::playingChanged, this, [this] { applyTheme(); });
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::teachingChanged})
+    connect(&workspace, signal, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
+  applyType();
+  refresh();
+}
+
+QToolButton* LectureRow::button(const QString& help) {
+  auto* b = new QToolButton(this);
+  b->setObjectName("lectureButton");
+  b->setToolTip(help);
+  b->setAccessibleName(help);
+  b->setFocusPolicy(Qt::StrongFocus);
+  return b;
+}
+
+/// Slider and list are the toolbar's: the same values, limits and undo steps, whichever of both is moved.
+void LectureRow::follow(ToolRow& tools) {
+  QSlider* slider = tools.budgetSlider();
+  QComboBox* policy = tools.policyBox();
+  const auto take = [this, slider] {
+    const QSignalBlocker quiet(m_slider);
+    m_slider->setRange(slider->minimum(), slider->maximum());
+    m_slider->setPageStep(std::max(1, slider->maximum() / 10));
+    m_slider->setValue(slider->value());
+    m_slider->setEnabled(slider->isEnabled());
+    refresh();
+  };
+  connect(slider, &QSlider::valueChanged, this, take);
+  connect(slider, &QSlider::rangeChanged, this, take);
+  connect(m_slider, &QSlider::valueChanged, slider, &QSlider::setValue);
+  connect(m_slider, &QSlider::sliderPressed, slider, [slider] { slider->setSliderDown(true); });
+  connect(m_slider, &QSlider::sliderReleased, slider, [slider] { slider->setSliderDown(false); });
+  connect(m_policy, &QComboBox::activated, policy, [policy](int index) {
+    policy->setCurrentIndex(index);
+    Q_EMIT policy->activated(index);
+  });
+  take();
+}
+
+void LectureRow::changeEvent(QEvent* event) {
+  QFrame::changeEvent(event);
+  if (event->type() == QEvent::FontChange && !m_applying) applyType();
+}
+
+void LectureRow::applyType() {
+  m_applying = true;
+  setFixedHeight(px(*this, 40));
+  auto* row = static_cast<QHBoxLayout*>(layout());
+  row->setContentsMargins(px(*this, 17), 0, px(*this, 15), 0);
+  row->setSpacing(px(*this, 9));
+  m_slider->setFixedWidth(px(*this, 112));
+  m_policy->setFixedWidth(px(*this, 118));
+  for (QToolButton* b : {m_ghosts, m_back, m_play, m_forward, m_menu, m_leave}) b->setIconSize(QSize(px(*this, 15), px(*this, 15)));
+  m_applying = false;
+  applyTheme();
+}
+
+void LectureRow::applyTheme() {
+  const viz::Theme& theme = m_workspace.theme();
+  const QColor ink = toColor(theme.text), faint = toColor(theme.disabled);
+  m_back->setIcon(icon(Icon::left, ink, faint));
+  m_play->setIcon(icon(m_playback.playing() ? Icon::pause : Icon::playLine, ink, faint));
+  m_forward->setIcon(icon(Icon::right, ink, faint));
+  m_ghosts->setIcon(icon(Icon::ghosts, ink, faint));
+  m_menu->setIcon(icon(Icon::menu, ink, faint));
+  m_leave->setIcon(icon(Icon::close, ink, faint));
+  const QString play = m_playback.playing() ? "Pause (Space)" : "Play the steps (Space)";
+  m_play->setToolTip(play);
+  m_play->setAccessibleName(play);
+}
+
+void LectureRow::refresh() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const LaneSnapshot* lane = m_workspace.lane();
+  m_policy->setEnabled(m_tools.policyBox()->isEnabled());
+  m_policy->setCurrentIndex(m_tools.policyBox()->currentIndex());
+  m_slider->setEnabled(m_tools.budgetSlider()->isEnabled());
+  m_ghosts->setChecked(m_workspace.ghostSteps() > 0);
+  QString words;
+  if (lane && lane->slots_asked >= 0)
+    words = QString("%1 of %2 slots · %3")
+                .arg(qs(viz::format_count(m_slider->value())), qs(viz::format_count(snapshot.n_prompt)),
+                     qs(viz::format_percent(std::min(1.0, static_cast<double>(m_slider->value()) / std::max(1, snapshot.n_prompt)))));
+  else if (lane)
+    words = "no limit";
+  m_slots->setText(words);
+  const viz::Selection& s = m_workspace.selection();
+  const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
+  m_head->setText(head ? QString("layer %1, head %2").arg(*s.layer).arg(*s.kv_head) : QString("all heads"));
+  const StepRecord* step = m_workspace.stepRecord();
+  QString clock;
+  if (step) {
+    const int after = step->position - (snapshot.n_prompt - 1), n_after = std::max(0, static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt);
+    if (after >= 0)
+      clock = n_after > 0 && after < n_after ? QString("next token %1 of %2").arg(after + 1).arg(n_after) : QString("after the text");
+    else
+      clock = QString("token %1 of %2").arg(qs(viz::format_count(step->position + 1)), qs(viz::format_count(snapshot.n_prompt)));
+  }
+  m_step->setVisible(!clock.isEmpty());
+  m_step->setText(clock);
+  m_step->setAccessibleName("step: " + clock);
+  m_step->setToolTip(m_workspace.atLatestStep() ? "The latest step is shown" : "An older step is shown: click for the latest (End)");
+}
+
+}  // namespace kvscope

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QPushButton>
+#include <QString>
+
+class QCheckBox;
+class QLabel;
+
+namespace kvscope {
+
+class Workspace;
+
+/// A large button with a picture, a title and a sentence.
+class WelcomeCard : public QPushButton {
+  Q_OBJECT
+
+ public:
+  enum class Picture { lecture, model, recover };
+  WelcomeCard(Picture picture, const QString& title, const QString& text, Workspace& workspace, QWidget* parent = nullptr);
+  void setSentence(const QString& text);
+  QString sentence() const;
+  QSize sizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  void paintPicture(QPainter& painter, const QRectF& area) const;
+
+  Picture m_picture;
+  Workspace& m_workspace;
+  QLabel *m_title, *m_text;
+};
+
+/// What a start without files shows: three ways to begin. It covers no menu, and any of them, or Escape, leads on.
+class WelcomePage : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit WelcomePage(Workspace& workspace, QWidget* parent = nullptr);
+  /// What was not saved, in words; empty: there is nothing to recover.
+  void setRecovery(const QString& sentence);
+  void setShownAtStart(bool on);
+  WelcomeCard& lectureCard() { return *m_lecture; }
+  WelcomeCard& modelCard() { return *m_model; }
+  WelcomeCard& recoverCard() { return *m_recover; }
+
+ Q_SIGNALS:
+  void lectureRequested();
+  void modelRequested();
+  void recoveryRequested();
+  void inspectRequested();
+  void tourRequested();
+  void shownAtStartChanged(bool on);
+
+ private:
+  WelcomeCard *m_lecture, *m_model, *m_recover;
+  QCheckBox* m_at_start;
+};
+
+}  // namespace kvscope

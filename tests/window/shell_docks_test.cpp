@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Panels are detached, maximised and put back without losing their picture.
+#include <QAction>
+#include <QDockWidget>
+#include <QImage>
+
+#include "window/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class DocksTest : public WindowTest {
+ protected:
+  std::vector<QDockWidget*> docks() const {
+    std::vector<QDockWidget*> out;
+    for (QDockWidget* d : window->findChildren<QDockWidget*>())
+      if (d->isVisible()) out.push_back(d);
+    return out;
+  }
+  QDockWidget* dock(const char* id) const { return window->findChild<QDockWidget*>(QString("dock_") + id); }
+  std::map<QString, QImage> pictures() {
+    EXPECT_TRUE(settle());
+    std::map<QString, QImage> out;
+    for (QDockWidget* d : docks()) out[d->objectName()] = d->widget()->grab().toImage();
+    return out;
+  }
+};
+
+TEST_F(DocksTest, EveryPanelFloatsAndTheResetBringsItsPictureBack) {
+  window->resetLayout();
+  const std::map<QString, QImage> before = pictures();
+  ASSERT_EQ(before.size(), 7u);
+  for (QDockWidget* d : docks()) {
+    d->setFloating(true);
+    QTest::qWait(120);
+    EXPECT_TRUE(d->isFloating() && d->isVisible()) << d->objectName().toStdString();
+    const QImage floating = d->widget()->grab().toImage();
+    QSet<QRgb> colours;
+    for (int y = 0; y < floating.height(); y += 3)
+      for (int x = 0; x < floating.width(); x += 3) colours << floating.pixel(x, y);
+    EXPECT_GT(colours.size(), 8) << d->objectName().toStdString() << " is empty";
+  }
+  window->resetLayout();
+  QTest::qWait(300);
+  const std::map<QString, QImage> after = pictures();
+  for (const auto& [name, picture] : before) {
+    ASSERT_TRUE(after.contains(name)) << name.toStdString();
+    EXPECT_EQ(after.at(name).size(), picture.size()) << name.toStdString();
+    EXPECT_EQ(after.at(name), picture) << name.toStdString();
+  }
+}
+
+TEST_F(DocksTest, F11MaximisesThePanelWithTheFocusAndPutsItBack) {
+  const std::map<QString, QImage> before = pictures();
+  for (const char* id : {"atlas", "head_grid", "head_strip", "timeline"}) {
+    window->canvas(id)->setFocus();
+    QTest::keyClick(window->canvas(id), Qt::Key_F11);
+    QTest::qWait(150);
+    EXPECT_EQ(docks().size(), 1u) << id;
+    EXPECT_GT(window->canvas(id)->width(), 1500) << id;
+    QTest::keyClick(window->canvas(id), Qt::Key_F11);
+    QTest::qWait(150);
+    EXPECT_EQ(docks().size(), before.size()) << id;
+  }
+  window->setFocus();
+}
+
+TEST_F(DocksTest, AKeyDetachesThePanelAndPutsItBack) {
+  window->canvas("timeline")->setFocus();
+  QTest::keyClick(window->canvas("timeline"), Qt::Key_F11, Qt::ControlModifier);
+  QTest::qWait(150);
+  EXPECT_TRUE(dock("timeline")->isFloating());
+  dock("timeline")->activateWindow();
+  window->canvas("timeline")->setFocus();
+  QTest::qWait(100);
+  for (QAction* a : window->findChildren<QAction*>())
+    if (a->shortcut() == QKeySequence(Qt::CTRL | Qt::Key_F11)) a->trigger();
+  QTest::qWait(150);
+  EXPECT_FALSE(dock("timeline")->isFloating());
+}
+
+TEST_F(DocksTest, AThemeChangeReachesAFloatingPanel) {
+  dock("head_grid")->setFloating(true);
+  QTest::qWait(150);
+  window->setThemeMode("light");
+  ASSERT_TRUE(settle());
+  QTest::qWait(100);
+  const viz::Rgb panel = window->workspace().theme().panel;
+  const QImage picture = window->canvas("head_grid")->grab().toImage();
+  EXPECT_EQ(picture.pixelColor(2, 2), QColor(panel.r(), panel.g(), panel.b()));
+}
+
+}  // namespace
+}  // namespace kvscope

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layout Lecture, its scenes and the welcome.
+#include <QComboBox>
+#include <QFile>
+#include <QLabel>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QSlider>
+
+#include "app/window/lecture_bars.h"
+#include "app/window/lecture_caption.h"
+#include "app/window/panel_paint.h"
+#include "app/window/prompt_editor.h"
+#include "app/window/prompt_panel.h"
+#include "app/window/rows.h"
+#include "app/window/tour.h"
+#include "app/window/welcome_page.h"
+#include "core/error.h"
+#include "viz/draw.h"
+#include "window/lecture_fixture.h"
+
+namespace kvscope {
+namespace {
+
+TEST(ScenesTest, OfTheProgramUseKnownFactsOnly) {
+  const QList<Scene> scenes = readScenes(builtInScenes());
+  EXPECT_GE(scenes.size(), 6);
+  const viz::Facts facts = viz::lecture_facts(Snapshot{}, {});
+  QStringList ids;
+  for (const Scene& scene : scenes) {
+    EXPECT_FALSE(ids.contains(scene.id)) << scene.id.toStdString();
+    ids << scene.id;
+    EXPECT_FALSE(captionOf(scene, facts).message.isEmpty()) << scene.id.toStdString() << " says something without a run, too";
+    for (const Scene::Variant& v : scene.variants) {
+      for (const QString& condition : v.conditions)
+        EXPECT_TRUE(facts.contains((condition.startsWith('!') ? condition.mid(1) : condition).toStdString())) << condition.toStdString();
+      for (const QString& text : {v.message, v.text}) {
+        const QString filled = qs(viz::fill_in(text.toStdString(), facts));
+        EXPECT_FALSE(filled.contains('{')) << filled.toStdString();
+      }
+    }
+  }
+  for (const char* id : {"sink", "heavy", "recent", "evicted", "merged"}) EXPECT_TRUE(ids.contains(id)) << id;
+}
+
+TEST(ScenesTest, ABrokenFileIsSaidWithItsPlace) {
+  QTemporaryDir folder;
+  const auto read = [&](const QByteArray& text) {
+    QFile file(folder.filePath("s.json"));
+    EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(text);
+    file.close();
+    try {
+      readScenes(file.fileName());
+    } catch (const Error& error) {
+      return QString(error.what());
+    }
+    return QString();
+  };
+  EXPECT_TRUE(read("{").contains("s.json"));
+  EXPECT_TRUE(read(R"({"kvscope":"session","version":1})").contains("expected a file of scenes"));
+  EXPECT_TRUE(read(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","emphasis":"blue","variants":[{"message":"m"}]}]})").contains("emphasis"));
+  EXPECT_TRUE(read(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"if":["x"],"message":"m"}]}]})").contains("always"));
+}
+
+TEST_F(LectureTest, TheWelcomeOffersThreeCardsAndCoversNoMenu) {
+  EXPECT_EQ(window->page(), MainWindow::Page::welcome);
+  WelcomePage& welcome = window->welcome();
+  for (WelcomeCard* card : {&welcome.lectureCard(), &welcome.modelCard(), &welcome.recoverCard()}) EXPECT_TRUE(card->isVisible());
+  EXPECT_FALSE(welcome.recoverCard().isEnabled()) << "nothing was lost";
+  EXPECT_TRUE(window->findChild<QMenuBar*>()->isVisible());
+  EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
+  press(Qt::Key_Escape);
+  EXPECT_EQ(window->page(), MainWindow::Page::inspect);
+}
+
+TEST_F(LectureTest, TheTourHasSixStopsOnPartsThatShow) {
+  window->startTour();
+  ASSERT_TRUE(settle());
+  Tour* tour = window->tour();
+  ASSERT_NE(tour, nullptr);
+  EXPECT_EQ(tour->stops(), 6);
+  QStringList said;
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_TRUE(tour->isVisible());
+    EXPECT_TRUE(window->centralWidget()->rect().contains(tour->geometry())) << i;
+    said << tour->text();
+    tour->goTo(i + 1);
+    QApplication::processEvents();
+  }
+  said.removeDuplicates();
+  EXPECT_EQ(said.size(), 6);
+  EXPECT_FALSE(tour->isVisible()) << "it ends after the last stop";
+}
+
+TEST_F(LectureTest, NothingOnTheScreenIsSmallerThanEighteenPixels) {
+  openSample();
+  for (const MainWindow::Page page : {MainWindow::Page::lecture}) {
+    window->showPage(page);
+    ASSERT_TRUE(settle());
+    for (const QWidget* w : window->findChildren<QWidget*>()) {
+      if (!w->isVisible() || w->visibleRegion().isEmpty()) continue;
+      const bool with_text = qobject_cast<const QLabel*>(w) || qobject_cast<const QAbstractButton*>(w) || qobject_cast<const QComboBox*>(w) ||
+                             qobject_cast<const PromptEditor*>(w) || qobject_cast<const LectureBars*>(w);
+      if (!with_text) continue;
+      EXPECT_GE(QFontInfo(w->font()).pixelSize(), 18) << w->metaObject()->className() << " " << w->objectName().toStdString();
+    }
+    for (CanvasWidget* canvas : window->canvases()) {
+      if (!canvas->isVisible()) continue;
+      const viz::Scene scene = canvas->scene();
+      for (const viz::SceneCommand& c : scene.commands)
+        EXPECT_TRUE(c.kind != viz::SceneCommand::Kind::text || std::lround(c.em) >= 18) << canvas->view().id() << ": " << c.text;
+    }
+  }
+}
+
+TEST_F(LectureTest, PageDownGoesThroughTheScenesWithTheNumbersOfTheScreen) {
+  openSample();
+  window->controller().setLaneSpec(1, "h2o:ratio=0.25,sinks=2");
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().phase == RunPhase::idle && snapshot().lanes[1].slots_asked == 13; }, 30000));
+  ASSERT_TRUE(settle());
+  LectureGuide& guide = window->guide();
+  const QStringList wanted = {"cache", "budget", "sink", "heavy", "recent", "evicted"};
+  for (int i = 0; i < wanted.size(); ++i) {
+    ASSERT_EQ(guide.scenes()[guide.scene()].id, wanted[i]);
+    EXPECT_EQ(window->workspace().emphasis(), guide.scenes()[i].emphasis);
+    press(Qt::Key_PageDown);
+  }
+  press(Qt::Key_PageUp);
+  ASSERT_EQ(guide.scenes()[guide.scene()].id, QString("evicted"));
+  const int head = viz::head_index(snapshot(), *selection().layer, *selection().kv_head);
+  const auto now = viz::categories_of(snapshot(), snapshot().lanes[1], window->workspace().step(), head);
+  const auto n = std::count(now.begin(), now.end(), Category::evicted);
+  ASSERT_GT(n, 0);
+  EXPECT_TRUE(window->caption().text().contains(QString("%1 of %2 tokens").arg(n).arg(now.size()))) << window->caption().text().toStdString();
+  // Another step, other numbers.
+  const QString before = window->caption().text();
+  viz::Selection earlier = selection();
+  earlier.step = 20;
+  window->workspace().setSelection(earlier);
+  EXPECT_NE(window->caption().text(), before);
+}
+
+TEST_F(LectureTest, ASceneThatLooksElsewhereComesBack) {
+  openSample();
+  const viz::Selection before = selection();
+  window->guide().goTo("merged");
+  EXPECT_NE(selection(), before) << "the run of the sample that merges is another one";
+  const auto now = viz::categories_of(snapshot(), *window->workspace().lane(), window->workspace().step(),
+                                      viz::head_index(snapshot(), *selection().layer, *selection().kv_head));
+  EXPECT_GT(std::count(now.begin(), now.end(), Category::merged), 0);
+  window->guide().goTo("answer");
+  EXPECT_EQ(selection(), before);
+}
+
+TEST_F(LectureTest, LeavingItLeavesNothingBehind) {
+  openSample();
+  window->guide().goTo("sink");
+  EXPECT_TRUE(window->workspace().emphasis());
+  const QSize size = window->size();
+  press(Qt::Key_1, Qt::AltModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->page(), MainWindow::Page::inspect);
+  EXPECT_FALSE(window->lecturing());
+  EXPECT_FALSE(window->workspace().emphasis());
+  EXPECT_TRUE(window->tools().isVisible());
+  EXPECT_EQ(window->size(), size);
+  EXPECT_EQ(QFontInfo(window->promptPanel().font()).pixelSize(), 13);
+  EXPECT_EQ(window->canvas("compare")->scale(), 1);
+  const int scene = window->guide().scene();
+  press(Qt::Key_PageDown);
+  EXPECT_EQ(window->guide().scene(), scene) << "Page Down belongs to the panels again";
+}
+
+TEST_F(LectureTest, TheBudgetOfTheLectureIsThatOfTheToolbar) {
+  openSample();
+  QSlider* slider = window->lectureRow().budgetSlider();
+  EXPECT_EQ(slider->value(), slider->maximum());
+  slider->setValue(20);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes[1].slots_asked == 20 && snapshot().phase == RunPhase::idle; }, 30000));
+  EXPECT_EQ(window->tools().budgetSlider()->value(), 20);
+  EXPECT_EQ(window->undoStack().count(), 1);
+}
+
+}  // namespace
+}  // namespace kvscope
