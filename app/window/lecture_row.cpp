@@ -24,7 +24,7 @@
 
 namespace kvscope {
 
-LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools, QMenuBar& menus, QWidget* parent)
+LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools, QWidget* parent)
     : QFrame(parent), m_workspace(workspace), m_playback(playback), m_tools(tools), m_name(new QLabel("<b>kvscope</b>", this)), m_slots(new QLabel(this)),
       m_head(new QLabel(this)), m_policy(new QComboBox(this)), m_slider(new QSlider(Qt::Horizontal, this)), m_step(new QPushButton(this)) {
   setObjectName("lectureRow");
@@ -44,9 +44,7 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
   m_forward = button("One step forward (Right)");
   m_menu = button("All menus (F10)");
   m_leave = button("Leave the lecture (Alt+1)");
-  auto* all = new QMenu(m_menu);
-  for (QAction* action : menus.actions()) all->addAction(action);
-  m_menu->setMenu(all);
+  m_menu->setMenu(new QMenu(m_menu));
   m_menu->setPopupMode(QToolButton::InstantPopup);
 
   auto* row = new QHBoxLayout(this);
@@ -71,6 +69,8 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
   applyType();
   refresh();
 }
+
+void LectureRow::takeMenus(const QMenuBar& menus) { m_menu->menu()->addActions(menus.actions()); }
 
 QToolButton* LectureRow::button(const QString& help) {
   auto* b = new QToolButton(this);

@@ -28,7 +28,9 @@ class LectureRow : public QFrame {
   Q_OBJECT
 
  public:
-  LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools, QMenuBar& menus, QWidget* parent = nullptr);
+  LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools, QWidget* parent = nullptr);
+  /// The menus behind the button, once they are all there.
+  void takeMenus(const QMenuBar& menus);
   QSlider* budgetSlider() const { return m_slider; }
   QToolButton* menuButton() const { return m_menu; }
   QToolButton* ghostButton() const { return m_ghosts; }

@@ -100,6 +100,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   buildLecture();
   buildWelcome();
   buildMenus();
+  m_lecture_row->takeMenus(*m_menus);
   m_palette = new CommandPalette(*this);
   m_help = new HelpDialog(m_workspace, m_controller, this);
   m_add_runs = new AddRunsDialog(m_workspace, m_controller, m_runs, this);

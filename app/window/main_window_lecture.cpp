@@ -62,7 +62,7 @@ void MainWindow::buildLecture() {
   connect(m_lecture_atlas, &CanvasWidget::contextMenuRequested, this, [this](const QPoint& at) { m_hand_menu->popup(at); });
   m_lecture = new LecturePage(m_workspace, m_controller, m_lecture_atlas, m_pages);
   m_pages->addWidget(m_lecture);
-  m_lecture_row = new LectureRow(m_workspace, m_playback, *m_tools, *m_menus, centralWidget());
+  m_lecture_row = new LectureRow(m_workspace, m_playback, *m_tools, centralWidget());
   m_caption = new LectureCaption(*m_guide, m_workspace, centralWidget());
   for (QWidget* w : {static_cast<QWidget*>(m_lecture_row), static_cast<QWidget*>(m_caption)}) w->hide();
   auto* rows = static_cast<QBoxLayout*>(centralWidget()->layout());

@@ -163,7 +163,8 @@ void ToolRow::refresh() {
   const bool budgeted = editable && lane->slots_asked >= 0;
   m_slider->setEnabled(budgeted);
   m_slots->setEnabled(budgeted);
-  const bool dragging = m_slider->isSliderDown() || m_slots->hasFocus() || m_coalesce.isActive();
+  // A value that is on its way to the engine must not jump back to that of the result before.
+  const bool dragging = m_slider->isSliderDown() || m_slots->hasFocus() || m_coalesce.isActive() || m_workspace.stale();
   if (budgeted && !(dragging && m_wanted_lane == m_workspace.selection().lane)) {
     const int max = std::max({1, snapshot.n_prompt, lane->slots_asked});
     m_slider->setRange(1, max);

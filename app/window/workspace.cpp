@@ -23,6 +23,8 @@ int laneNow(const Snapshot& before, const Snapshot& now, int lane) {
   if (lane < n && now.lanes[static_cast<std::size_t>(lane)].spec == spec) return lane;
   for (int i = 0; i < n; ++i)
     if (now.lanes[static_cast<std::size_t>(i)].spec == spec) return i;
+  const int parent = before.lanes[static_cast<std::size_t>(lane)].fork_of;  // a fork that is taken back leads to where it came from
+  if (parent >= 0 && parent < lane) return laneNow(before, now, parent);
   return lane;
 }
 

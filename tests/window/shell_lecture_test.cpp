@@ -3,9 +3,11 @@
 #include <QComboBox>
 #include <QFile>
 #include <QLabel>
+#include <QMenu>
 #include <QMenuBar>
 #include <QPushButton>
 #include <QSlider>
+#include <QToolButton>
 
 #include "app/window/lecture_bars.h"
 #include "app/window/lecture_caption.h"
@@ -170,6 +172,26 @@ TEST_F(LectureTest, LeavingItLeavesNothingBehind) {
   const int scene = window->guide().scene();
   press(Qt::Key_PageDown);
   EXPECT_EQ(window->guide().scene(), scene) << "Page Down belongs to the panels again";
+}
+
+TEST_F(LectureTest, AllMenusAreBehindOneButton) {
+  openSample();
+  const QList<QAction*> behind = window->lectureRow().menuButton()->menu()->actions();
+  EXPECT_EQ(behind, window->findChild<QMenuBar*>()->actions());
+  EXPECT_GE(behind.size(), 7);
+}
+
+TEST_F(LectureTest, ABudgetMovedByKeyDoesNotJumpBack) {
+  openSample();
+  QSlider* slider = window->lectureRow().budgetSlider();
+  slider->setFocus();
+  const int before = slider->value();
+  for (int i = 0; i < 12; ++i) {
+    QTest::keyClick(slider, Qt::Key_Left);
+    QTest::qWait(45);
+    EXPECT_EQ(slider->value(), before - i - 1);
+  }
+  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes[1].slots_asked == before - 12; }, 30000));
 }
 
 TEST_F(LectureTest, TheBudgetOfTheLectureIsThatOfTheToolbar) {

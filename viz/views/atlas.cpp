@@ -175,7 +175,7 @@ void Atlas::draw_glyphs(Painter& p, const Scene& s) {
         }
       } else if (c == Category::sink || c == Category::merged || c == Category::fresh) {
         p.category(r, c);
-      } else if (c == Category::evicted) {  // hollow
+      } else if (c == Category::evicted && !p.frame().plain) {  // hollow; a plain picture has them grey, as the text says
         p.fill(r.inset(1), p.theme().panel);
       }
     }
