@@ -188,10 +188,11 @@ std::string lane_letter(int lane) {
 }
 
 std::string text_of_id(const Snapshot& snapshot, int id) {
+  // The vocabulary first: the text may be long, and it is searched only where there is no vocabulary.
+  if (snapshot.vocabulary != nullptr && id >= 0 && id < static_cast<int>(snapshot.vocabulary->size()))
+    return token_text((*snapshot.vocabulary)[static_cast<std::size_t>(id)]);
   const auto found = std::find_if(snapshot.tokens.begin(), snapshot.tokens.end(), [&](const TokenInfo& token) { return token.id == id; });
-  if (found != snapshot.tokens.end()) return token_text(*found);
-  const bool known = snapshot.vocabulary != nullptr && id >= 0 && id < static_cast<int>(snapshot.vocabulary->size());
-  return known ? token_text((*snapshot.vocabulary)[static_cast<std::size_t>(id)]) : fmt::format("#{}", id);
+  return found != snapshot.tokens.end() ? token_text(*found) : fmt::format("#{}", id);
 }
 
 }  // namespace kvscope::viz

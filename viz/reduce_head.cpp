@@ -78,7 +78,7 @@ std::vector<Removal> removals_until(const LaneSnapshot& lane, int head, int step
       if (event.kind == Event::Kind::restore)
         come_back(out, event.pos);
       else
-        out[static_cast<std::size_t>(event.pos)] = {s, event};
+        out[static_cast<std::size_t>(event.pos)] = {s, {event.kind, event.into, event.w_removed, event.score, event.cos}};
     }
   }
   return out;

@@ -23,10 +23,15 @@ struct HeadPick {
 /// Steps are clamped to what the lane has (nullopt: the latest). A selected head that does not exist counts as not selected.
 HeadPick pick_head(const Snapshot& snapshot, const Selection& selection);
 
-/// How a slot of one head went. step -1: it has not.
+/// How a slot of one head went. step -1: it has not. Of the event only what views ask of every token: there may be 32 768 of them.
 struct Removal {
+  struct What {
+    Event::Kind kind = Event::Kind::evict;
+    int into = -1;
+    double w_removed = kNotAvailable, score = kNotAvailable, cos = kNotAvailable;
+  };
   int step = -1;
-  Event event;
+  What event;
 };
 
 /// Removals of one head up to and including `step`, by original position. [n_tokens]

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kWordTokens = 64;
 constexpr int kGrowth = 1024;     // tokens: a run that grows is counted anew once per so many
-constexpr int kTopBin = 1 << 15;  // tokens of the widest stored bin: its count fits 16 bits
+constexpr int kTopBin = 1 << 14;  // tokens of the widest stored bin: its count fits 16 bits
+constexpr int kFactor = 4;        // of the widths of stored levels: a change touches each of them
 constexpr int kLongJump = 16;     // a jump over more than 1/16 as many steps as there are tokens is counted anew
 
 // The lowest bit of each of eight bytes that are 0 or 1, as one byte.
@@ -140,7 +141,7 @@ void Represented::set(int head, int token, bool on) {
   for (Level& level : levels_) {
     std::uint16_t& count = level.counts[static_cast<std::size_t>(head) * level.stride + bin];
     count = static_cast<std::uint16_t>(on ? count + 1 : count - 1);
-    bin /= 2;
+    bin /= kFactor;
   }
 }
 
@@ -152,7 +153,7 @@ void Represented::count_all(const LaneSnapshot& lane) {
   bits_.assign(n_heads * words_, 0);
   heads_per_token_.assign(room, 0);
   levels_.clear();
-  for (std::size_t bin = kLeafTokens; bin <= kTopBin; bin *= 2) {
+  for (std::size_t bin = kLeafTokens; bin <= kTopBin; bin *= kFactor) {
     Level level;
     level.stride = (room + bin - 1) / bin;
     level.counts.assign(n_heads * level.stride, 0);
@@ -203,7 +204,9 @@ void Represented::count_head(const HeadFates& fates, int head, int n_steps) {
     const std::uint16_t* const in = below.counts.data() + static_cast<std::size_t>(head) * below.stride;
     std::uint16_t* const out = levels_[k].counts.data() + static_cast<std::size_t>(head) * level.stride;
     for (std::size_t b = 0; b < level.stride; ++b) {
-      out[b] = static_cast<std::uint16_t>(in[2 * b] + (2 * b + 1 < below.stride ? in[2 * b + 1] : 0));
+      unsigned sum = 0;
+      for (std::size_t j = kFactor * b; j < std::min(kFactor * (b + 1), below.stride); ++j) sum += in[j];
+      out[b] = static_cast<std::uint16_t>(sum);
     }
   }
   for (const PastLife& life : fates.past)  // they were counted as they are now
@@ -250,10 +253,19 @@ void Represented::bins(int head, int bin, int first_bin, std::span<std::uint32_t
     return;
   }
   std::size_t k = 0;
-  while (k + 1 < levels_.size() && (kLeafTokens << (k + 1)) <= bin) ++k;
+  int width = kLeafTokens;
+  while (k + 1 < levels_.size() && width * kFactor <= bin) ++k, width *= kFactor;
   const Level& level = levels_[k];
   const std::uint16_t* const counts = level.counts.data() + static_cast<std::size_t>(head) * level.stride;
-  const auto per_bin = static_cast<std::size_t>(bin) / (static_cast<std::size_t>(kLeafTokens) << k);
+  const auto per_bin = static_cast<std::size_t>(bin / width);
+  if (const std::size_t from = static_cast<std::size_t>(first_bin) * per_bin; from + out.size() * per_bin <= level.stride && per_bin <= 2) {
+    const std::uint16_t* const in = counts + from;  // without a branch in the loop, so that it is vectorised
+    if (per_bin == 1)
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = in[i];
+    else
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::uint32_t>(in[2 * i]) + in[2 * i + 1];
+    return;
+  }
   for (std::size_t i = 0; i < out.size(); ++i) {
     std::size_t at = (static_cast<std::size_t>(first_bin) + i) * per_bin;
     std::uint32_t sum = 0;

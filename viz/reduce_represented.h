@@ -11,7 +11,7 @@
 namespace kvscope::viz {
 
 /// Which tokens every head of a lane represents after one step (by an own slot or a merged one): one bit per head and token, and above them
-/// a pyramid of counts over bins of 16, 32, 64, ... tokens, so that a picture costs what its pixels cost. Moving to another step touches
+/// a pyramid of counts over bins of 16, 64, 256, ... tokens, so that a picture costs what its pixels cost. Moving to another step touches
 /// only the tokens that were born or lost in between.
 class Represented {
  public:
@@ -60,7 +60,7 @@ class Represented {
   int n_heads_ = 0, n_tokens_ = 0;
   std::size_t words_ = 0;  // per head
   std::vector<std::uint64_t> bits_;
-  std::vector<Level> levels_;  // bins of kLeafTokens << k
+  std::vector<Level> levels_;  // bins of kLeafTokens, four times as wide each
   std::vector<int> heads_per_token_;
   std::vector<Followers> followers_;  // by head
   std::int64_t changed_ = 0;

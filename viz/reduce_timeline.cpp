@@ -23,6 +23,49 @@ void count_slots(const HeadRecord& h, const LaneSnapshot& lane, int position, bo
   at(counts, Category::kept) += others - sinks - recent;
 }
 
+// Token-heads that left, or lost their last slot, in each step, from the fates: events alone would mislead where tokens came back by hand.
+void count_from_fates(const LaneFates& fates, std::vector<double>& left, std::vector<double>& lost) {
+  const std::size_t n_steps = left.size();
+  for (const HeadFates& f : fates.heads) {
+    for (int c = 0; c < f.n_chunks(); ++c) {
+      if (f.untouched(c)) continue;
+      for (int s : f.chunk(c).left) {
+        if (s >= 0 && static_cast<std::size_t>(s) < n_steps) ++left[static_cast<std::size_t>(s)];
+      }
+      for (int s : f.chunk(c).lost) {
+        if (s >= 0 && static_cast<std::size_t>(s) < n_steps) ++lost[static_cast<std::size_t>(s)];
+      }
+    }
+    // Until a token came back by hand, its earlier fate counted; what follows it begins then.
+    for (std::size_t i = 0; i < f.past.size(); ++i) {
+      const PastLife& life = f.past[i];
+      const bool again = i + 1 < f.past.size() && f.past[i + 1].token == life.token;
+      const Fate next = again ? f.past[i + 1].fate : Fate{f.left(life.token), -1, f.lost(life.token)};
+      const auto count = [&](std::vector<double>& of, int before, int after) {
+        if (before <= life.until && before != after && static_cast<std::size_t>(before) < n_steps) ++of[static_cast<std::size_t>(before)];
+        if (before <= life.until && before != after && static_cast<std::size_t>(life.until) < n_steps)
+          --of[static_cast<std::size_t>(life.until)];
+      };
+      count(left, life.fate.left, next.left);
+      count(lost, life.fate.lost, next.lost);
+    }
+  }
+}
+
+// The same from what the steps say of themselves: costs what happened, however long the text is.
+void count_from_steps(const LaneSnapshot& lane, std::vector<double>& left, std::vector<double>& lost) {
+  double before = 0;
+  for (std::size_t s = 0; s < lane.steps.size(); ++s) {
+    double votes = 0;
+    for (const HeadRecord& h : lane.steps[s]->heads) {
+      left[s] += static_cast<double>(h.events.size());
+      votes += h.evicted_votes;
+    }
+    lost[s] = votes - before;
+    before = votes;
+  }
+}
+
 }  // namespace
 
 double StepSummary::tokens() const {
@@ -39,30 +82,8 @@ std::vector<StepSummary> summarise_steps(const LaneSnapshot& lane, bool prefill_
   const std::size_t n_steps = lane.steps.size();
   std::vector<double> left(n_steps, 0), lost(n_steps, 0);  // token-heads that left, or lost their last slot, in a step
   if (lane.fates) {
-    for (const HeadFates& f : lane.fates->heads) {
-      for (int c = 0; c < f.n_chunks(); ++c) {
-        if (f.untouched(c)) continue;
-        for (int s : f.chunk(c).left) {
-          if (s >= 0 && static_cast<std::size_t>(s) < n_steps) ++left[static_cast<std::size_t>(s)];
-        }
-        for (int s : f.chunk(c).lost) {
-          if (s >= 0 && static_cast<std::size_t>(s) < n_steps) ++lost[static_cast<std::size_t>(s)];
-        }
-      }
-      // Until a token came back by hand, its earlier fate counted; what follows it begins then.
-      for (std::size_t i = 0; i < f.past.size(); ++i) {
-        const PastLife& life = f.past[i];
-        const bool again = i + 1 < f.past.size() && f.past[i + 1].token == life.token;
-        const Fate next = again ? f.past[i + 1].fate
-                                : Fate{f.left(life.token), -1, f.lost(life.token)};
-        const auto count = [&](std::vector<double>& of, int before, int after) {
-          if (before <= life.until && before != after && static_cast<std::size_t>(before) < n_steps) ++of[static_cast<std::size_t>(before)];
-          if (before <= life.until && before != after && static_cast<std::size_t>(life.until) < n_steps) --of[static_cast<std::size_t>(life.until)];
-        };
-        count(left, life.fate.left, next.left);
-        count(lost, life.fate.lost, next.lost);
-      }
-    }
+    const bool came_back = std::ranges::any_of(lane.fates->heads, [](const HeadFates& f) { return !f.past.empty(); });
+    came_back ? count_from_fates(*lane.fates, left, lost) : count_from_steps(lane, left, lost);
   }
   std::vector<StepSummary> result(n_steps);
   double left_so_far = 0, lost_so_far = 0;

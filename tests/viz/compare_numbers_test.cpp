@@ -238,7 +238,7 @@ TEST(SortedLanes, KeepTheReferenceFirstAndGapsLast) {
   EXPECT_TRUE(sorted_lanes({}, {MetricColumn::Kind::kl, true}).empty());
 }
 
-TEST(TextOfId, LooksInTheTextThenInTheVocabulary) {
+TEST(TextOfId, LooksInTheVocabularyElseInTheText) {
   Snapshot s = small_snapshot();
   EXPECT_EQ(text_of_id(s, 103), "t3");
   EXPECT_EQ(text_of_id(s, 1), "#1");
@@ -246,6 +246,7 @@ TEST(TextOfId, LooksInTheTextThenInTheVocabulary) {
   (*vocabulary)[1].bytes = " Lisbon";
   s.vocabulary = vocabulary;
   EXPECT_EQ(text_of_id(s, 1), "·Lisbon");
+  EXPECT_EQ(text_of_id(s, 103), "t3") << "beyond the vocabulary";
   EXPECT_EQ(text_of_id(s, -5), "#-5");
 }
 
