@@ -24,7 +24,7 @@ constexpr int kTitle = 20, kBars = 22, kGap = 5;
 EffectLayers::EffectLayers(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName("residual stream by layer");
-  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::staleChanged}) {
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::dimmedChanged}) {
     connect(&workspace, signal, this, [this] {
       QStringList all;
       if (const std::vector<double>* v = values()) {
@@ -52,7 +52,7 @@ void EffectLayers::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const viz::Theme& theme = m_workspace.theme();
   const auto u = [this](double v) { return px(*this, v); };
-  if (m_workspace.stale()) painter.setOpacity(0.8);
+  if (m_workspace.dimmed()) painter.setOpacity(0.8);
   paintHorizontalLine(painter, theme, 0, width(), 0);
   const std::vector<double>* v = values();
   const QRect title(0, u(2), width(), u(kTitle - 2));

@@ -92,7 +92,7 @@ class EffectHeader : public QHeaderView {
 EffectHeadline::EffectHeadline(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName("effect on the output");
-  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::staleChanged}) {
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::dimmedChanged}) {
     connect(&workspace, signal, this, [this] {
       if (const StepRecord* step = m_workspace.stepRecord()) setAccessibleDescription(QString("KL %1 nats").arg(headlineNumber(step->kl)));
       update();
@@ -113,7 +113,7 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
     painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, "No step yet: the effect on the next token shows here.");
     return;
   }
-  if (m_workspace.stale()) painter.setOpacity(0.8);
+  if (m_workspace.dimmed()) painter.setOpacity(0.8);
   const bool reference = m_workspace.selection().lane == 0;
   // ---- right: the choices
   const Snapshot& snapshot = m_workspace.snapshot();
@@ -164,7 +164,7 @@ EffectTable::EffectTable(Workspace& workspace, EffectModel& model, QWidget* pare
   setTabKeyNavigation(false);
   setAccessibleName("candidates for the next token");
   connect(&workspace, &Workspace::themeChanged, viewport(), qOverload<>(&QWidget::update));
-  connect(&workspace, &Workspace::staleChanged, viewport(), qOverload<>(&QWidget::update));
+  connect(&workspace, &Workspace::dimmedChanged, viewport(), qOverload<>(&QWidget::update));
   connect(&model, &QAbstractItemModel::modelReset, this, [this] { applyType(); });
   applyType();
 }
@@ -199,7 +199,7 @@ void EffectTable::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
   const viz::Theme& theme = m_workspace.theme();
   painter.fillRect(viewport()->rect(), toColor(theme.panel));
-  if (m_workspace.stale()) painter.setOpacity(0.8);
+  if (m_workspace.dimmed()) painter.setOpacity(0.8);
   for (int row = 0; row < m_model.rowCount(); ++row) {
     const QRect area(0, rowViewportPosition(row), viewport()->width(), rowHeight(row));
     if (area.bottom() < 0 || area.top() > viewport()->height()) continue;
@@ -265,7 +265,7 @@ void EffectTable::keyPressEvent(QKeyEvent* event) {
 EffectFooter::EffectFooter(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName("legend of the output effect");
-  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::staleChanged}) {
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::dimmedChanged}) {
     connect(&workspace, signal, this, qOverload<>(&QWidget::update));
   }
 }

@@ -28,7 +28,7 @@ GeneratedStrip::GeneratedStrip(Workspace& workspace, QWidget* parent) : QWidget(
   setMouseTracking(true);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName("generated tokens");
-  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::staleChanged}) {
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::dimmedChanged}) {
     connect(&workspace, signal, this, [this] { refresh(); });
   }
   connect(&workspace, &Workspace::hoverChanged, this, qOverload<>(&QWidget::update));
@@ -138,7 +138,7 @@ void GeneratedStrip::paintEvent(QPaintEvent*) {
   paintLine(painter, head.adjusted(after, 0, 0, 0), Qt::AlignLeft, heading());
   if (m_cells.empty()) return;
 
-  if (m_workspace.stale()) painter.setOpacity(0.8);
+  if (m_workspace.dimmed()) painter.setOpacity(0.8);
   const Rows r = rows();
   const int box = u(20), bar_height = u(24);
   const auto label = [&](int y, int h, const QString& words) { paintLine(painter, QRect(0, y, r.left - u(4), h), Qt::AlignLeft, words); };

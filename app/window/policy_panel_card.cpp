@@ -72,7 +72,7 @@ void BudgetBars::paintEvent(QPaintEvent*) {
     painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, "No step yet: how the slots are used shows here.");
     return;
   }
-  if (m_workspace.stale()) painter.setOpacity(0.8);
+  if (m_workspace.dimmed()) painter.setOpacity(0.8);
   const auto heading = [&](int y, const QString& left, const QString& right) {
     painter.setFont(typeFont(*this, Type::body));
     const int right_width = std::min(width() * 3 / 4, painter.fontMetrics().horizontalAdvance(right) + 4);
@@ -143,7 +143,7 @@ PolicyCard::PolicyCard(Workspace& workspace, QWidget* parent) : QWidget(parent),
   m_idea->setAccessibleName("idea of the policy");
   column->addWidget(m_idea);
   setAccessibleName("policy card");
-  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::staleChanged}) {
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::dimmedChanged}) {
     connect(&workspace, signal, this, [this] { refresh(); });
   }
   connect(&workspace, &Workspace::themeChanged, this, [this] { applyStyle(); });

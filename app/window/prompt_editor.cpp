@@ -62,8 +62,8 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
     showSelection();
   });
   connect(&workspace, &Workspace::themeChanged, this, [this] { recolour(); });
-  connect(&workspace, &Workspace::staleChanged, this, [this] { recolour(); });
   connect(&workspace, &Workspace::teachingChanged, this, [this] { recolour(); });
+  connect(&workspace, &Workspace::dimmedChanged, this, [this] { recolour(); });
   connect(&workspace, &Workspace::hoverChanged, viewport(), qOverload<>(&QWidget::update));
   recolour();
 }

@@ -49,7 +49,7 @@ void TokenColours::update(const Workspace& workspace) {
   m_text.clear();
   const QColor panel = toColor(theme.panel);
   const auto add = [&](QColor fill, const QColor& text) {
-    if (fill.isValid() && workspace.stale()) fill = mix(fill, panel, kStaleDim);
+    if (fill.isValid() && workspace.dimmed()) fill = mix(fill, panel, kStaleDim);
     m_fill.push_back(fill);
     m_text.push_back(text);
   };

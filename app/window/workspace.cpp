@@ -51,7 +51,14 @@ void clampSelection(viz::Selection& s, const Snapshot& snapshot) {
 
 }  // namespace
 
-Workspace::Workspace(QObject* parent) : QObject(parent), m_snapshot(std::make_shared<const Snapshot>()), m_theme(&viz::dark_theme()) {}
+Workspace::Workspace(QObject* parent) : QObject(parent), m_snapshot(std::make_shared<const Snapshot>()), m_theme(&viz::dark_theme()) {
+  m_dim_after.setSingleShot(true);
+  m_dim_after.setInterval(kDimAfterMs);
+  connect(&m_dim_after, &QTimer::timeout, this, [this] {
+    m_dimmed = true;
+    Q_EMIT dimmedChanged();
+  });
+}
 
 int Workspace::step() const {
   const LaneSnapshot* current = lane();
@@ -145,6 +152,10 @@ void Workspace::setStale(bool stale) {
   if (stale == m_stale) return;
   m_stale = stale;
   Q_EMIT staleChanged();
+  stale ? m_dim_after.start() : m_dim_after.stop();
+  if (stale || !m_dimmed) return;
+  m_dimmed = false;
+  Q_EMIT dimmedChanged();
 }
 
 }  // namespace kvscope

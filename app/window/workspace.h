@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <QObject>
+#include <QTimer>
 
 #include "snapshot/snapshot.h"
 #include "viz/canvas.h"
@@ -35,12 +36,15 @@ class Workspace : public QObject {
   const std::vector<viz::StepMark>& stepMarks() const { return m_step_marks; }
   /// Runs that are asked for and not in the snapshot yet.
   const std::vector<viz::WaitingRun>& waitingRuns() const { return m_waiting; }
-  /// True while the picture is of an older request than the newest one: panels dim their content.
+  /// True while the picture is of an older request than the newest one.
   bool stale() const { return m_stale; }
   /// For teaching: the category that is meant (the others step back; nullopt: all are equal), and over how many steps pictures look ahead
   /// and hatch what will have left by then (0: they do not).
   const std::optional<Category>& emphasis() const { return m_emphasis; }
   int ghostSteps() const { return m_ghost_steps; }
+  /// True once it has been stale for kDimAfterMs: panels dim their content. A quicker answer spares all of them two paints.
+  bool dimmed() const { return m_dimmed; }
+  static constexpr int kDimAfterMs = 150;
 
  public Q_SLOTS:
   void setSnapshot(kvscope::SnapshotPtr snapshot);        // clamps the selection to what exists; keeps tokens by identity of the common prefix
@@ -59,6 +63,7 @@ class Workspace : public QObject {
   void hoverChanged();
   void themeChanged();
   void staleChanged();
+  void dimmedChanged();
   void stepMarksChanged();
   void waitingRunsChanged();
   void teachingChanged();  // emphasis, ghosts
@@ -70,7 +75,8 @@ class Workspace : public QObject {
   const viz::Theme* m_theme;
   std::vector<viz::StepMark> m_step_marks;
   std::vector<viz::WaitingRun> m_waiting;
-  bool m_stale = false;
+  bool m_stale = false, m_dimmed = false;
+  QTimer m_dim_after;
   std::optional<Category> m_emphasis;
   int m_ghost_steps = 0;
 };
