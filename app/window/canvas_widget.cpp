@@ -85,7 +85,7 @@ CanvasWidget::CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer
   connect(&m_workspace, &Workspace::selectionChanged, this, refresh);
   connect(&m_workspace, &Workspace::hoverChanged, this, redraw);
   connect(&m_workspace, &Workspace::themeChanged, this, redraw);
-  connect(&m_workspace, &Workspace::staleChanged, this, redraw);
+  connect(&m_workspace, &Workspace::dimmedChanged, this, redraw);
   connect(&m_workspace, &Workspace::stepMarksChanged, this, redraw);
   connect(&m_workspace, &Workspace::waitingRunsChanged, this, redraw);
   connect(&m_workspace, &Workspace::teachingChanged, this, refresh);
@@ -108,7 +108,7 @@ viz::Frame CanvasWidget::frame() const {
   frame.theme = &m_workspace.theme();
   frame.size = ImVec2(static_cast<float>(width()), static_cast<float>(height()));
   frame.has_focus = hasFocus();
-  frame.dim = m_workspace.stale() ? kStaleDim : 0;
+  frame.dim = m_workspace.dimmed() ? kStaleDim : 0;
   frame.scale = static_cast<float>(m_scale);
   frame.plain = m_plain;
   frame.emphasis = m_workspace.emphasis();
@@ -147,6 +147,7 @@ void CanvasWidget::draw() {
                                  m_view.draw(now, intents);
                                });
   ++m_frames_drawn;
+  m_drawn_generation = m_workspace.snapshot().generation;
   setCursor(shapeOf(m_surface->cursor()));
   m_to_draw = std::max(m_to_draw - 1, 0);
   if (more) m_to_draw = std::max(m_to_draw, 1);
@@ -199,6 +200,7 @@ QImage CanvasWidget::picture(qreal scale, const QSize& size, const viz::Theme& t
 
 void CanvasWidget::paintEvent(QPaintEvent*) {
   ++m_paints;
+  const auto begin = std::chrono::steady_clock::now();
   QPainter painter(this);
   const viz::Theme& theme = m_workspace.theme();
   if (!m_surface) {
@@ -208,7 +210,8 @@ void CanvasWidget::paintEvent(QPaintEvent*) {
     return;
   }
   const QSize pixels = (QSizeF(size()) * devicePixelRatioF()).toSize();
-  if (m_to_draw > 0 || (m_picture.size() - pixels).width() != 0 || (m_picture.size() - pixels).height() != 0) draw();
+  const bool drawn = m_to_draw > 0 || m_picture.size() != pixels;
+  if (drawn) draw();
   if (m_picture.isNull())
     painter.fillRect(rect(), toColor(theme.panel));
   else
@@ -218,6 +221,7 @@ void CanvasWidget::paintEvent(QPaintEvent*) {
     painter.drawRect(rect().adjusted(0, 0, -1, -1));
   }
   if (m_to_draw > 0) update();
+  if (drawn) Q_EMIT painted(begin, m_surface->times().submit_ms);
 }
 
 void CanvasWidget::mouseButton(QMouseEvent* event, bool down) {

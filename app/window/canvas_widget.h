@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -33,6 +34,8 @@ class CanvasWidget : public QWidget {
   QString whatIsAt(const QPoint& at) const;
   int framesDrawn() const { return m_frames_drawn; }
   int paints() const { return m_paints; }
+  /// Of the snapshot that the last frame drew.
+  std::uint64_t drawnGeneration() const { return m_drawn_generation; }
   const CanvasSurface::Times& times() const;
   /// True when nothing waits to be drawn.
   bool settled() const { return m_to_draw == 0 || !m_surface; }
@@ -58,6 +61,8 @@ class CanvasWidget : public QWidget {
   void cancelRunRequested(int id);
   void measureWanted(const kvscope::viz::WantMeasure& wanted);
   void focused();
+  /// At the end of a paint that drew: when it began, and its CPU time up to the last OpenGL call.
+  void painted(std::chrono::steady_clock::time_point begin, double submitMs);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -98,6 +103,7 @@ class CanvasWidget : public QWidget {
   int m_to_draw = 1;  // frames until nothing changes any more
   int m_frames_drawn = 0;
   int m_paints = 0;
+  std::uint64_t m_drawn_generation = 0;
   bool m_leaving = false;
   std::vector<viz::WantMeasure> m_wanted;  // what this canvas asked for; taken back when it is hidden
   QPoint m_mouse;

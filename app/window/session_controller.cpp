@@ -126,6 +126,7 @@ void SessionController::submit() {
   d->typing_pause.stop();
   if (!d->has_model) return;
   d->newest = d->generation = d->runner->submit(m_request);
+  Q_EMIT submitted(d->generation);
   m_workspace.setStale(true);
   if (std::exchange(d->guest, false)) Q_EMIT guestEnded();
 }
@@ -144,6 +145,7 @@ void SessionController::loadModel(const QString& folder) {
   }
   m_model_folder = folder;
   d->newest = d->generation = d->runner->load_model(folder.toStdString(), SessionOptions{});
+  Q_EMIT submitted(d->generation);
   m_workspace.setStale(true);
   if (std::exchange(d->guest, false)) Q_EMIT guestEnded();
 }

@@ -59,6 +59,8 @@ class SessionController : public QObject {
 
  Q_SIGNALS:
   void requestChanged();
+  /// The engine has a command; its answers carry this generation.
+  void submitted(quint64 generation);
   /// A command was refused before it reached the engine (bad specification): one sentence with remedy.
   void refused(const QString& message);
   void guestProgress(double fraction);

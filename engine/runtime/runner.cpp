@@ -12,6 +12,10 @@ namespace kvscope {
 
 namespace {
 
+std::int64_t now_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 struct LoadCommand {
   std::string folder;
   SessionOptions options;
@@ -59,6 +63,7 @@ struct Runner::Impl {
         now_generation = generation;
         cancel.reset();
       }
+      started_us = now_us();
       if (now_request) current = std::move(*now_request);
       answer(now_load, now_generation);
     }
@@ -93,6 +98,8 @@ struct Runner::Impl {
   void put(Snapshot snapshot, std::uint64_t of) {
     snapshot.generation = shown = of;
     snapshot.sequence = ++sequence;
+    snapshot.started_us = started_us;
+    snapshot.published_us = now_us();
     auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
     good = shared;
     mailbox.put(std::move(shared));
@@ -150,6 +157,7 @@ struct Runner::Impl {
   RunRequest current;
   SnapshotPtr good;
   std::uint64_t sequence = 0;
+  std::int64_t started_us = 0;  // steady clock, of the request that runs
   std::uint64_t shown = 0;  // generation that the newest snapshot answers; progress of a newer request does not change it
   std::chrono::steady_clock::time_point reported;
 

@@ -77,6 +77,8 @@ struct Snapshot {
   std::shared_ptr<const std::vector<TokenInfo>> vocabulary;  // by id, for candidates that are not in the text; null: unknown
   std::vector<LaneSnapshot> lanes;   // lane 0: full cache
   double total_ms = 0;               // request to result
+  std::int64_t started_us = 0;       // steady clock: the engine began on the request
+  std::int64_t published_us = 0;     // and gave this out; 0: not by an engine
   double tokens_per_s = 0;           // decode, lanes x tokens
 };
 
