@@ -48,6 +48,13 @@ struct Fonts {
   ImFont* headline = nullptr; // 20 bold; bold is enlarged where it is missing
 };
 
+/// The window of tokens that atlas, head strip and comparison show together; count 0: all.
+struct TokenWindow {
+  double first = 0;
+  double count = 0;
+  bool operator==(const TokenWindow&) const = default;
+};
+
 struct Scene;
 class SceneTextures;
 /// A step that the user marked. `colour`: index into Theme::runs.
@@ -136,6 +143,7 @@ class View {
 };
 
 /// All canvases, in the order of the menu. Adding a view: one file in viz/views and one line in registry.cpp.
-std::vector<std::unique_ptr<View>> make_views();
+/// `window`: the tokens that those with a token axis show, for whoever keeps or restores it.
+std::vector<std::unique_ptr<View>> make_views(const std::shared_ptr<TokenWindow>& window = nullptr);
 
 }  // namespace kvscope::viz

@@ -172,12 +172,6 @@ inline constexpr float kLineHeightPerEm = 1.362f;
 /// Code points that canvas labels use: what the fonts of Frame::fonts should be built with. Pairs first, last, ..., 0.
 const ImWchar* canvas_glyph_ranges();
 
-/// The window of tokens that atlas and head strip show together; count 0: all.
-struct TokenWindow {
-  double first = 0;
-  double count = 0;
-};
-
 /// Tokens on the x axis. Whole pixels per token while they fit, so that cells are crisp.
 struct TokenAxis {
   float x0 = 0, x1 = 0;  // pixels of the axis

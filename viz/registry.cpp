@@ -3,8 +3,8 @@
 
 namespace kvscope::viz {
 
-std::vector<std::unique_ptr<View>> make_views() {
-  auto window = std::make_shared<TokenWindow>();
+std::vector<std::unique_ptr<View>> make_views(const std::shared_ptr<TokenWindow>& shared) {
+  const auto window = shared != nullptr ? shared : std::make_shared<TokenWindow>();
   std::vector<std::unique_ptr<View>> views;
   views.push_back(make_atlas(window));
   views.push_back(make_head_grid());

@@ -20,6 +20,8 @@
 #include "app/window/help_dialog.h"
 #include "app/window/lecture_guide.h"
 #include "app/window/lecture_row.h"
+#include "app/window/latency.h"
+#include "app/window/latency_hud.h"
 #include "app/window/rows.h"
 #include "app/window/search_bar.h"
 #include "app/window/style.h"
@@ -45,7 +47,7 @@ QString modelFacts(const Snapshot& snapshot) {
 }  // namespace
 
 MainWindow::MainWindow(const Options& options, const StartState& start)
-    : m_options(options), m_start(start), m_controller(m_workspace), m_views(viz::make_views()), m_bookmarks(m_undo), m_playback(m_workspace) {
+    : m_options(options), m_start(start), m_controller(m_workspace), m_views(viz::make_views(m_zoom)), m_bookmarks(m_undo), m_playback(m_workspace) {
   setWindowTitle("kvscope");
   setAcceptDrops(true);
   setMinimumSize(960, 600);
@@ -81,6 +83,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   m_tools = new ToolRow(m_workspace, m_controller, central);
   m_tools->setGenerateCount(options.generate);
   m_crumbs = new CrumbRow(m_workspace, central);
+  m_crumbs->followZoom(m_zoom);
   m_search = new SearchBar(m_workspace, central);
   m_notices = new MessageBar(m_workspace, central);
   m_messages = new MessageBar(m_workspace, central);
@@ -99,6 +102,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   buildPanels();
   buildLecture();
   buildWelcome();
+  measureLatency();
   buildMenus();
   m_lecture_row->takeMenus(*m_menus);
   m_palette = new CommandPalette(*this);
@@ -124,8 +128,12 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   showPage(welcomes() ? Page::welcome : pageOf(QString::fromStdString(options.view)));
   if (options.ghosts > 0) m_workspace.setGhostSteps(m_ghost_choice = options.ghosts);
   m_lanes_before = m_start.request.lanes;
-  m_controller.replaceRequest(m_start.request);
-  m_controller.loadModel(QString::fromStdString(m_start.model_folder));
+  if (options.synthetic_size) {
+    startSynthetic();
+  } else {
+    m_controller.replaceRequest(m_start.request);
+    m_controller.loadModel(QString::fromStdString(m_start.model_folder));
+  }
   keepSession();
   if (!options.session.empty()) openSessionFile(QString::fromStdString(options.session));
   if (!options.scene.empty()) m_guide->goTo(QString::fromStdString(options.scene));
@@ -134,6 +142,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
 MainWindow::~MainWindow() {
   // Canvases hold OpenGL objects and views: they go before the renderer and the views do.
   m_playback.play(false);
+  m_synthetic.reset();
   leaveSession();
   // What canvases give up when they are hidden is no change of the session, whose journal is gone by then.
   for (CanvasWidget* canvas : m_canvases) canvas->disconnect(&m_controller);
@@ -288,6 +297,7 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
   if (m_lecturing) applyLectureScale(false);
   centralWidget()->layout()->activate();
   const QWidget* above = m_lecturing ? static_cast<QWidget*>(m_lecture_row) : m_crumbs;
+  m_hud->move(centralWidget()->width() - m_hud->width() - kGutter, above->geometry().bottom() + kGutter);
   m_progress->setGeometry(0, above->geometry().bottom() - 1, centralWidget()->width(), 2);
   m_progress->raise();
 }

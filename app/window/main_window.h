@@ -40,6 +40,8 @@ class LectureCaption;
 class LectureGuide;
 class LecturePage;
 class LectureRow;
+class Latency;
+class LatencyHud;
 class MessageBar;
 class PolicyPanel;
 class PromptPanel;
@@ -102,6 +104,11 @@ class MainWindow : public QMainWindow {
   Tour* tour() const { return m_tour; }  // nullptr before the first one
   /// True in the layout Lecture, also while it shows the comparison.
   bool lecturing() const { return m_lecturing; }
+  /// How long things take; the HUD (F12) shows it.
+  Latency& latency() { return *m_latency; }
+  LatencyHud& latencyHud() { return *m_hud; }
+  /// Made-up runs, where the options ask for them; nullptr: a model runs.
+  SyntheticSource* synthetic() const { return m_synthetic.get(); }
   QPixmap picture();
   /// Of everything that is on screen now, pictures in the light theme.
   Report report();
@@ -176,6 +183,10 @@ class MainWindow : public QMainWindow {
   void arrangeDocks();
   void restoreSettings();
   void takeSnapshot();
+  // main_window_latency.cpp
+  void measureLatency();
+  void toggleHud();
+  void startSynthetic();
   void refreshHeaders();
   void applyThemeToAll();
   void requestChanged();
@@ -200,6 +211,7 @@ class MainWindow : public QMainWindow {
   HandEdits m_hand{m_workspace, m_controller};
   std::unique_ptr<CanvasRenderer> m_renderer;
   QString m_no_pictures;
+  std::shared_ptr<viz::TokenWindow> m_zoom = std::make_shared<viz::TokenWindow>();
   std::vector<std::unique_ptr<viz::View>> m_views;
   std::vector<CanvasWidget*> m_canvases;
   std::vector<Panel*> m_panels;
@@ -209,6 +221,8 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<QSettings> m_settings;  // nullptr: nothing is remembered
   std::unique_ptr<RecentFiles> m_recent;
   std::unique_ptr<SessionJournal> m_journal;
+  std::unique_ptr<Latency> m_latency;
+  std::unique_ptr<SyntheticSource> m_synthetic;
   std::optional<viz::Selection> m_pending;  // of an opened session, until its result is there
   QString m_session_path;
   bool m_modified = false;
@@ -217,6 +231,7 @@ class MainWindow : public QMainWindow {
   Playback m_playback;
   QString m_theme_mode = "dark";
   bool m_start_selected = false;
+  bool m_promptless = true;  // of a synthetic snapshot: the editor has no text yet
   bool m_arranged = false;
   Panel* m_maximised = nullptr;
   QByteArray m_before_maximise;
@@ -232,6 +247,7 @@ class MainWindow : public QMainWindow {
   CommandPalette* m_palette = nullptr;
   BookmarkPanel* m_bookmark_panel = nullptr;
   QWidget* m_progress = nullptr;
+  LatencyHud* m_hud = nullptr;
   QStackedWidget* m_pages = nullptr;
   QMainWindow* m_inspect = nullptr;
   StatusRow* m_status = nullptr;

@@ -235,6 +235,8 @@ void MainWindow::buildToolsMenu(QMenu* menu) {
   buildBookmarkMenu(menu);
   menu->addSeparator();
   action(menu, "&Jobs and log", {QKeySequence(Qt::CTRL | Qt::Key_J)}, [this] { showJobs(); })->setToolTip("What runs and waits, cancel, memory, warnings");
+  action(menu, "How &long things take", {QKeySequence(Qt::Key_F12)}, [this] { toggleHud(); })
+      ->setToolTip("Time stamps from input to picture, over the window");
   action(menu, "&Commands…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)}, [this] { m_palette->open(); })
       ->setToolTip("Every command by name");
 }

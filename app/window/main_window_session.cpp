@@ -191,6 +191,7 @@ void MainWindow::leaveSession() {
 }
 
 void MainWindow::refreshTitle() {
+  if (m_synthetic) return setWindowTitle("kvscope: synthetic cache");
   const QString name = m_session_path.isEmpty() ? QString() : QFileInfo(m_session_path).completeBaseName();
   setWindowTitle(name.isEmpty() ? QString("kvscope") : QString("%1%2 – kvscope").arg(name, m_modified ? "*" : ""));
 }

@@ -10,6 +10,9 @@
 
 #include <QApplication>
 
+#include "app/window/application.h"
+#include "app/window/bench_ui.h"
+#include "app/window/latency.h"
 #include "app/window/main_window.h"
 #include "app/window/script.h"
 #include "app/window/session_journal.h"
@@ -46,7 +49,7 @@ std::vector<std::string> shippedLanes() {
 
 QString Options::journalFolder() const {
   if (!journal.empty()) return QString::fromStdString(journal);
-  return scripted() ? QString() : SessionJournal::defaultFolder();
+  return scripted() || synthetic_size ? QString() : SessionJournal::defaultFolder();
 }
 
 bool Options::atStartOnly() const {
@@ -77,6 +80,16 @@ viz::TokenRange parseRange(const std::string& option, const std::string& text) {
   const auto last = dash == std::string::npos ? first : number(std::string_view(text).substr(dash + 1));
   if (!first || !last || *last < *first) throw UsageError(option + ": expected <first>-<last> or one number, got \"" + text + "\"");
   return {*first, *last};
+}
+
+SyntheticSize parseSynthetic(const std::string& text) {
+  std::istringstream words(text);
+  std::vector<int> sizes;
+  for (std::string word; std::getline(words, word, 'x');) sizes.push_back(number(word).value_or(0));
+  const bool good = sizes.size() == 3 && sizes[0] >= 1 && sizes[0] <= 256 && sizes[1] >= 1 && sizes[1] <= 256 && sizes[2] >= 128 && sizes[2] <= 1 << 20;
+  if (!good || text.back() == 'x')
+    throw UsageError("--synthetic: expected <layers>x<KV heads>x<tokens>, up to 256 x 256 and 128 to 1048576 tokens, got \"" + text + "\"");
+  return {.n_layers = sizes[0], .n_kv_heads = sizes[1], .n_prompt = sizes[2]};
 }
 
 QSize parseSize(const std::string& text) {
@@ -137,13 +150,18 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(CLI::NonNegativeNumber);
   cli.add_option("--session", options.session, "session to open (*.kvscope)")->type_name("FILE");
   cli.add_option("--journal", options.journal, "folder where unsaved work is kept")->type_name("DIR");
-  cli.add_option("--picture", options.picture, "compute, write a picture to this file and leave: .png the window, .svg its canvases, .csv the numbers of one")
+  cli.add_option("--picture", options.picture, "compute, write a picture to this file and leave: .png the window, .svg its canvases, .csv the numbers of one, .json what the "
+                 "canvases show, as marks and hashes")
       ->type_name("FILE");
   cli.add_option("--report", options.report, "compute, write a report (.html or .pdf) and leave: prompt, settings, numbers, pictures, versions")
       ->type_name("FILE")
       ->excludes("--picture");
   cli.add_option("--canvas", options.canvas, "with --picture: only atlas, head_grid, head_strip, inspector, timeline or compare")->type_name("NAME");
   cli.add_option("--scale", options.scale, "with --canvas and a .png: pixels per point")->check(CLI::Range(0.5, 8.0))->capture_default_str();
+  cli.add_option("--synthetic", options.synthetic, "show a made-up cache of this size, 32x32x32768: layers x KV heads x tokens; no model runs")
+      ->type_name("LxHxT");
+  cli.add_option("--bench-ui", options.bench_ui, "play a script of inputs, print how long each took and leave; 1: past a limit of the script")
+      ->type_name("FILE");
   cli.add_flag("--bench-draw", options.bench_draw, "measure drawing, print the medians and leave");
   try {
     cli.parse(argc, argv);
@@ -154,6 +172,7 @@ int runProgram(int argc, char** argv) {
       options.steps = viz::StepRange{range.first, range.last};
     }
     if (!size.empty()) options.size = parseSize(size);
+    if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);
   } catch (const CLI::ParseError& error) {
     const int status = cli.exit(error);
     return status == 0 ? 0 : 2;
@@ -163,8 +182,10 @@ int runProgram(int argc, char** argv) {
   }
 
   StartState start;
+  BenchScript bench;
   try {
     start = startState(options);
+    if (!options.bench_ui.empty()) bench = readBenchScript(options.bench_ui);
   } catch (const UsageError& error) {
     std::cerr << "kvscope: " << error.what() << "\n";
     return 2;
@@ -178,11 +199,13 @@ int runProgram(int argc, char** argv) {
     return 1;
   }
   int qt_argc = 1;  // the words are ours, not Qt's
-  QApplication app(qt_argc, argv);
+  Application app(qt_argc, argv);
   QApplication::setApplicationName("kvscope");
   QApplication::setOrganizationName("kvscope");
   QApplication::setApplicationVersion(KVSCOPE_VERSION);
   MainWindow window(options, start);
+  QObject::connect(&app, &Application::eventDone, &window.latency(), &Latency::eventDone);
+  if (!options.bench_ui.empty()) return runBenchUi(window, bench);
   if (options.scripted()) return runScript(window, options);
   window.show();
   return QApplication::exec();

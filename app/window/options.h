@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <QSize>
 #include <QString>
 
+#include "app/window/synthetic_source.h"
 #include "runtime/run_request.h"
 #include "viz/selection.h"
 
@@ -34,15 +36,19 @@ struct Options {
   std::optional<int> lane;           // shown; the last one by default
   std::string session;               // file to open at the start
   std::string journal;               // folder of unsaved sessions; the user's by default
-  std::string picture;               // file to write, then leave: .png, .svg or .csv
+  std::string picture;               // file to write, then leave: .png, .svg, .csv or .json
   std::string report;                // file to write, then leave: .html or .pdf
   std::string canvas;                // --canvas: only this one; empty: the page
   double scale = 1;                  // of a PNG of one canvas
   bool bench_draw = false;
+  std::string bench_ui;              // script to play, then leave
+  std::string synthetic;             // --synthetic LxHxT
+  std::optional<SyntheticSize> synthetic_size;
+  std::chrono::steady_clock::time_point program_start = std::chrono::steady_clock::now();
 
   /// Pictures and figures must not depend on what a user has set.
   QString journalFolder() const;  // empty: nothing is kept
-  bool scripted() const { return !picture.empty() || !report.empty() || bench_draw; }
+  bool scripted() const { return !picture.empty() || !report.empty() || bench_draw || !bench_ui.empty(); }
   /// Nothing was asked for: a start as from a menu of programs.
   bool atStartOnly() const;
 };
@@ -63,6 +69,8 @@ void parseSelect(const std::string& text, Options& options);
 /// "85-88" or "85". Throws UsageError.
 viz::TokenRange parseTokens(const std::string& text);
 viz::TokenRange parseRange(const std::string& option, const std::string& text);
+/// "32x32x32768": layers, KV heads, tokens. Throws UsageError.
+SyntheticSize parseSynthetic(const std::string& text);
 /// "1600x1000". Throws UsageError.
 QSize parseSize(const std::string& text);
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
@@ -26,6 +29,11 @@ QString tokensText(const Snapshot& snapshot, const viz::TokenRange& range) {
 }
 
 QChar runLetter(int lane) { return QChar('A' + lane % 26); }
+
+/// Canvases of other widths put the window on other whole pixels: that is no new place.
+bool sameZoom(const viz::TokenWindow& a, const viz::TokenWindow& b) {
+  return std::abs(a.count - b.count) <= 0.001 * a.count && std::abs(a.first - b.first) <= std::max(1.0, 0.02 * a.count);
+}
 
 }  // namespace
 
@@ -145,14 +153,16 @@ void CrumbRow::refresh() {
 
 void CrumbRow::remember() {
   if (m_travelling) return;
-  const Place place{m_workspace.selection(), m_page};
+  const Place place{m_workspace.selection(), m_page, *m_zoom};
   if (m_at >= 0 && m_history[m_at] == place) return;
   m_history.resize(m_at + 1);
-  // A drag or play through the steps is one way, not a hundred places.
+  // A drag or play through the steps is one way, not a hundred places; so are the notches of a wheel.
   Place without = m_at >= 0 ? m_history[m_at] : place;
   without.selection.step = place.selection.step;
   without.selection.steps = place.selection.steps;
-  const bool moving = m_at >= 0 && without == place;
+  Place zoomed = m_at >= 0 ? m_history[m_at] : place;
+  zoomed.zoom = place.zoom;
+  const bool moving = m_at >= 0 && (without == place || zoomed == place);
   if (moving && m_moving && m_remembered.elapsed() < kOneWayMs) m_history.removeLast();
   m_moving = moving;
   m_remembered.start();
@@ -169,6 +179,10 @@ void CrumbRow::go(qsizetype to) {
   m_moving = false;
   if (place.page != m_page) Q_EMIT pageRequested(place.page);
   m_workspace.setSelection(place.selection);
+  if (!(*m_zoom == place.zoom)) {
+    *m_zoom = place.zoom;
+    Q_EMIT zoomRestored();
+  }
   m_travelling = false;
   refresh();
 }
@@ -176,6 +190,12 @@ void CrumbRow::go(qsizetype to) {
 void CrumbRow::setPage(int page) {
   if (page == m_page) return;
   m_page = page;
+  remember();
+  refresh();
+}
+
+void CrumbRow::lookAtZoom() {
+  if (m_at < 0 || sameZoom(m_history[m_at].zoom, *m_zoom)) return;
   remember();
   refresh();
 }

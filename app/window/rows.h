@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include <QElapsedTimer>
 #include <QFrame>
 #include <QTimer>
 
+#include "viz/canvas.h"
 #include "viz/selection.h"
 
 class QAction;
@@ -74,6 +76,8 @@ class CrumbRow : public QFrame {
 
  public:
   explicit CrumbRow(Workspace& workspace, QWidget* parent = nullptr);
+  /// The window of tokens that canvases show is a place of the history, too.
+  void followZoom(std::shared_ptr<viz::TokenWindow> window) { m_zoom = std::move(window); }
   bool canGoBack() const { return m_at > 0; }
   bool canGoForward() const { return m_at + 1 < m_history.size(); }
 
@@ -83,14 +87,18 @@ class CrumbRow : public QFrame {
   void clearSelection();
   /// The page that is shown now; a page is a place of the history, too.
   void setPage(int page);
+  /// A canvas may have been zoomed or moved.
+  void lookAtZoom();
 
  Q_SIGNALS:
   void pageRequested(int page);
+  void zoomRestored();
 
  private:
   struct Place {
     viz::Selection selection;
     int page = 0;
+    viz::TokenWindow zoom;
     bool operator==(const Place&) const = default;
   };
   void refresh();
@@ -103,9 +111,10 @@ class CrumbRow : public QFrame {
   QToolButton *m_back, *m_forward;
   QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_clear;
   ElidedLabel* m_sentence;
+  std::shared_ptr<viz::TokenWindow> m_zoom = std::make_shared<viz::TokenWindow>();
   QList<Place> m_history;
   QElapsedTimer m_remembered;
-  bool m_moving = false;  // the last place differs from the one before by its step only
+  bool m_moving = false;  // the last place differs from the one before by its step, or by its zoom, only
   int m_page = 0;
   qsizetype m_at = -1;
   bool m_travelling = false;

@@ -13,6 +13,7 @@
 #include "app/window/export.h"
 #include "app/window/main_window.h"
 #include "app/window/report.h"
+#include "app/window/scene_dump.h"
 #include "app/window/sweep_panel.h"
 
 namespace kvscope {
@@ -118,10 +119,11 @@ int writePicture(MainWindow& window, const Options& options) {
     }
     return exportCanvas(*canvas, window, window.workspace(), path, options.scale, &error) ? 0 : failed(1);
   }
+  std::vector<CanvasWidget*> shown;
+  for (CanvasWidget* canvas : window.canvases())
+    if (canvas->isVisible()) shown.push_back(canvas);
+  if (path.endsWith(".json", Qt::CaseInsensitive)) return writeFile(path, sceneDump(shown).toStdString(), &error) ? 0 : failed(1);
   if (svg) {
-    std::vector<CanvasWidget*> shown;
-    for (CanvasWidget* canvas : window.canvases())
-      if (canvas->isVisible()) shown.push_back(canvas);
     return writeFile(path, canvasesAsSvg(shown, window, window.workspace()), &error) ? 0 : failed(1);
   }
   if (window.picture().save(path, "PNG")) return 0;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The history of what was looked at.
+#include <QWheelEvent>
+
 #include "window/window_fixture.h"
 
 namespace kvscope {
@@ -36,6 +38,25 @@ TEST_F(WindowTest, AScrubIsOneStepOfTheHistory) {
   EXPECT_EQ(window->workspace().selection().layer, 2);
   press(Qt::Key_Right, Qt::AltModifier);
   EXPECT_EQ(window->workspace().step(), 0);
+}
+
+TEST_F(WindowTest, AZoomIsAPlaceOfTheHistory) {
+  CanvasWidget* atlas = window->canvas("atlas");
+  const QString all = atlas->facts();
+  const QPointF at(atlas->width() / 2.0, atlas->height() / 3.0);
+  for (int notch = 0; notch < 5; ++notch) {
+    QWheelEvent wheel(at, atlas->mapToGlobal(at), {}, QPoint(0, 120), Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(atlas, &wheel);
+    ASSERT_TRUE(settle());
+  }
+  const QString zoomed = atlas->facts();
+  ASSERT_NE(zoomed, all);
+  press(Qt::Key_Left, Qt::AltModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(atlas->facts(), all) << "five notches are one way";
+  press(Qt::Key_Right, Qt::AltModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(atlas->facts(), zoomed);
 }
 
 }  // namespace
