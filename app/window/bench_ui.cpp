@@ -38,7 +38,7 @@ std::vector<BenchGate> gatesOf(const QJsonObject& object, const std::string& whe
 }
 
 /// Prints lines and remembers whether a limit was passed.
-class Report {
+class BenchReport {
  public:
   void head(const MainWindow& window, const Snapshot& s) {
     std::printf("%s: %d layers x %d KV heads x %zu tokens, %zu runs, %zu steps; window %dx%d\n", s.model.name.c_str(), s.model.n_layers,
@@ -113,7 +113,7 @@ int runBenchUi(MainWindow& window, const BenchScript& script) {
     std::cerr << "kvscope: no result: " << window.workspace().snapshot().failure << "\n";
     return 1;
   }
-  Report report;
+  BenchReport report;
   report.head(window, window.workspace().snapshot());
   for (const BenchAction& action : script.actions) {
     const BenchFigures figures = player.play(action);

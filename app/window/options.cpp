@@ -53,7 +53,7 @@ QString Options::journalFolder() const {
 }
 
 bool Options::atStartOnly() const {
-  return !scripted() && report.empty() && model.empty() && !prompt && prompt_file.empty() && session.empty() && lanes.empty() && view == "inspect" && !layer && !tokens && !step;
+  return !scripted() && !synthetic_size && report.empty() && model.empty() && !prompt && prompt_file.empty() && session.empty() && lanes.empty() && view == "inspect" && !layer && !tokens && !step;
 }
 
 std::string sampleLecture() { return asset("lessons/cat.kvscope"); }
