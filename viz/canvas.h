@@ -80,6 +80,7 @@ struct Frame {
   Hover hover;
   std::span<const StepMark> step_marks;
   std::span<const WaitingRun> waiting;
+  std::span<const TokenRange> found;   // places of the search, all of them
   const Theme* theme = nullptr;
   Fonts fonts;
   TextureStore* textures = nullptr;

@@ -55,22 +55,44 @@ ValueSummary summarise(std::span<const double> values, int first, int last) {
   return out;
 }
 
-std::string range_summary(const HeadColumns& columns, const TokenRange& range) {
-  const int first = std::max(0, range.first), last = std::min(range.last, columns.size() - 1);
-  if (last < first) return {};
-  std::string text = fmt::format("tokens {}–{} ({})", format_count(first), format_count(last), format_count(last - first + 1));
+std::string range_summary(const HeadColumns& columns, const TokenRange& range) { return range_summary(columns, std::span(&range, 1)); }
+
+std::string range_summary(const HeadColumns& columns, std::span<const TokenRange> ranges) {
+  std::vector<TokenRange> seen;
+  int n = 0;
+  std::string names;
+  for (const TokenRange& range : ranges) {
+    const TokenRange r{std::max(0, range.first), std::min(range.last, columns.size() - 1)};
+    if (r.last < r.first) continue;
+    seen.push_back(r);
+    n += r.last - r.first + 1;
+    if (seen.size() > 3) continue;
+    names += names.empty() ? "" : ", ";
+    names += ranges.size() == 1 || r.first != r.last ? fmt::format("{}–{}", format_count(r.first), format_count(r.last)) : format_count(r.first);
+  }
+  if (seen.empty()) return {};
+  if (seen.size() > 3) names += fmt::format(" and {} more places", seen.size() - 3);
+  std::string text = fmt::format("tokens {} ({})", names, format_count(n));
   const auto add = [&](const char* name, std::span<const double> values) {
-    const ValueSummary s = summarise(values, first, last);
-    if (s.n == 0)
+    ValueSummary all;
+    for (const TokenRange& r : seen) {
+      const ValueSummary s = summarise(values, r.first, r.last);
+      if (s.n == 0) continue;
+      all.max = all.n == 0 ? s.max : std::max(all.max, s.max);
+      all.sum = all.n == 0 ? s.sum : all.sum + s.sum;
+      all.n += s.n;
+    }
+    if (all.n == 0)
       text += fmt::format(" · {} {}", name, kNotAvailableText);
     else
-      text += fmt::format(" · {} of {}: sum {}, mean {}, max {}", name, format_count(s.n), format_number(s.sum), format_number(s.mean),
-                          format_number(s.max));
+      text += fmt::format(" · {} of {}: sum {}, mean {}, max {}", name, format_count(all.n), format_number(all.sum), format_number(all.sum / all.n),
+                          format_number(all.max));
   };
   add("score", columns.score);
   add("attention", columns.attention);
   std::int64_t votes = 0;
-  for (int t = first; t <= last; ++t) votes += columns.votes[static_cast<std::size_t>(t)];
+  for (const TokenRange& r : seen)
+    for (int t = r.first; t <= r.last; ++t) votes += columns.votes[static_cast<std::size_t>(t)];
   return text + " · votes " + format_count(votes);
 }
 

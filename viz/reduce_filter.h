@@ -37,6 +37,8 @@ ValueSummary summarise(std::span<const double> values, int first, int last);
 
 /// "tokens 85–88 (4): score of 3: sum 0.12, mean 0.04, max 0.05 · attention of 2: ... · votes 9"
 std::string range_summary(const HeadColumns& columns, const TokenRange& range);
+/// The same over several ranges: "tokens 85–88, 90 (5): ..."; more than three of them are counted.
+std::string range_summary(const HeadColumns& columns, std::span<const TokenRange> ranges);
 
 /// Share of this step's attention that the k most attended slots have; NaN where it was not captured.
 double top_mass(const HeadRecord& head, int k);

@@ -25,12 +25,25 @@ struct Selection {
   int lane = 0;                     // index into Snapshot::lanes
   std::optional<int> layer;         // nullopt: all heads
   std::optional<int> kv_head;       // set only together with layer
-  std::optional<TokenRange> tokens;
+  std::optional<TokenRange> tokens; // the range looked at last
+  std::vector<TokenRange> more_tokens = {};  // selected besides; ascending, none overlaps another or `tokens`
   std::optional<int> slot;          // pos of the slot looked at (inspector, lineage)
   std::optional<int> step;          // nullopt: the latest step
   std::optional<StepRange> steps = std::nullopt;  // statistics count these only; nullopt: all
   bool operator==(const Selection&) const = default;
+  /// This range and nothing besides.
+  void select(const TokenRange& range) {
+    tokens = range;
+    more_tokens.clear();
+  }
 };
+
+/// All selected ranges, ascending.
+std::vector<TokenRange> all_tokens(const Selection& selection);
+bool has_token(const Selection& selection, int token);
+int n_tokens(const Selection& selection);
+/// The range joins those that are selected and becomes the one looked at; if all of it is selected, it is taken away instead.
+void toggle_tokens(Selection& selection, const TokenRange& range);
 
 /// Under the mouse right now; never triggers computing.
 struct Hover {

@@ -61,10 +61,13 @@ TEST(TokenFilter, CountsWhatItHides) {
 }
 
 TEST(RangeSummary, SaysOfHowManyEveryNumberIs) {
-  EXPECT_EQ(range_summary(five_tokens(), {1, 3}),
+  EXPECT_EQ(range_summary(five_tokens(), TokenRange{1, 3}),
             "tokens 1–3 (3) · score of 2: sum 0.600, mean 0.300, max 0.500 · attention of 1: sum 0.500, mean 0.500, max 0.500 · votes 3");
-  EXPECT_THAT(range_summary(five_tokens(), {2, 2}), HasSubstr("score n/a · attention n/a"));
-  EXPECT_EQ(range_summary(five_tokens(), {7, 9}), "");
+  EXPECT_THAT(range_summary(five_tokens(), TokenRange{2, 2}), HasSubstr("score n/a · attention n/a"));
+  EXPECT_EQ(range_summary(five_tokens(), TokenRange{7, 9}), "");
+  const std::vector<TokenRange> ranges = {{1, 1}, {3, 4}, {8, 9}};
+  const std::string both = range_summary(five_tokens(), ranges);
+  EXPECT_THAT(both, HasSubstr("tokens 1, 3–4 (3)")) << "what the step has not seen does not count";
 }
 
 TEST(TopMass, IsTheShareOfTheMostAttended) {

@@ -295,13 +295,17 @@ void Atlas::draw_selection(Painter& p, const Scene& s) const {
     return r;
   };
   p.clip({map.x0 - 3, map.y0 - 3, map.x1 + 3, s.minimap.y1 + 2});
-  if (f.selection.tokens) {
-    const TokenRange range = *f.selection.tokens;
+  for (const TokenRange& range : all_tokens(f.selection)) {
     const float a = s.axis.x_of(range.first) - 1, b = std::max(s.axis.x_of(range.last + 1), a + 2);
     for (float x : {a, b}) {
       if (x >= map.x0 - 1 && x <= map.x1) p.vline(x, s.area.y0, s.minimap.y1 - 1, t.accent);
     }
     p.mark("selected tokens", fmt::format("tokens {} to {}", range.first, range.last), {a, map.y0, b, map.y1});
+  }
+  for (const TokenRange& place : f.found) {
+    const float a = s.axis.x_of(place.first), b = std::max(s.axis.x_of(place.last + 1) - 1, a + 3);
+    if (b >= map.x0 && a <= map.x1) p.fill({std::max(a, map.x0), map.y0 - 3, std::min(b, map.x1), map.y0}, t.accent);
+    p.mark("found", fmt::format("tokens {} to {}", place.first, place.last), {a, map.y0 - 3, b, map.y0});
   }
   if (f.hover.token && *f.hover.token < s.n_tokens) {
     const float a = std::round(s.axis.x_of(*f.hover.token)) - 1, b = std::max(std::round(s.axis.x_of(*f.hover.token + 1)), a + 2);

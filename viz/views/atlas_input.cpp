@@ -119,7 +119,8 @@ void Atlas::react(Painter& p, const Scene& s, std::vector<Intent>& intents) {
   } else if (brushing_ && m.released) {
     const int to = static_cast<int>(std::clamp(s.axis.token_at(m.at.x), 0.0, std::max(0.0, s.seen - 1.0)));
     Selection next = p.frame().selection;
-    next.tokens = TokenRange{std::min(brush_from_, to), std::max(brush_from_, to)};
+    const TokenRange brushed{std::min(brush_from_, to), std::max(brush_from_, to)};
+    m.shift ? toggle_tokens(next, brushed) : next.select(brushed);  // Shift: besides those that are selected
     intents.push_back(Select{next});
   } else if (m.clicked && row != nullptr && m.at.x < s.area.x0) {  // labels: a layer, or a head
     Selection next = p.frame().selection;
@@ -132,7 +133,7 @@ void Atlas::react(Painter& p, const Scene& s, std::vector<Intent>& intents) {
     next.kv_head = row->kv_head >= 0 ? std::optional<int>(row->kv_head) : std::nullopt;
     const int first = s.binned ? token / s.bin * s.bin : token;
     const TokenRange clicked{first, s.binned ? std::min(first + s.bin, s.seen) - 1 : token};
-    next.tokens = m.shift && next.tokens ? TokenRange{std::min(next.tokens->first, clicked.first), std::max(next.tokens->last, clicked.last)} : clicked;
+    next.select(m.shift && next.tokens ? TokenRange{std::min(next.tokens->first, clicked.first), std::max(next.tokens->last, clicked.last)} : clicked);
     next.slot.reset();
     if (row->kv_head >= 0) {
       const int slot = slot_of(*s.lane->fates, *s.record, head_index(*s.snapshot, row->layer, row->kv_head), token);
@@ -247,7 +248,7 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
     Selection next = frame.selection;
     next.layer = c.layer;
     next.kv_head = c.kv_head;
-    next.tokens = TokenRange{c.token, c.token};
+    next.select({c.token, c.token});
     next.slot.reset();
     const int slot = slot_of(*lane->fates, *record, head_index(*frame.snapshot, c.layer, c.kv_head), c.token);
     if (slot >= 0) next.slot = slot;

@@ -143,7 +143,7 @@ bool Compare::key(const Frame& frame, std::string_view key, std::vector<Intent>&
   } else if ((key == "Left" || key == "Right") && n_tokens > 0) {
     const int at = frame.selection.tokens ? frame.selection.tokens->first : n_tokens;
     const int token = std::clamp(at + (key == "Left" ? -1 : 1), 0, n_tokens - 1);
-    next.tokens = TokenRange{token, token};
+    next.select({token, token});
   } else if (key == "Delete" && lane > 0) {
     intents.push_back(RemoveLane{lane});
     return true;

@@ -249,9 +249,11 @@ void Compare::draw_cursors(Painter& p, const TokenAxis& axis, const DifferenceHi
     both([&](float a, float b) { p.fill(lines.column(*p.frame().hover.token, {0, a, 0, b}), p.theme().text, 0.16); });
     p.unclip();
   }
-  if (selection.tokens && selection.tokens->last >= axis.first_visible() && selection.tokens->first <= axis.last_visible()) {
-    both([&](float a, float b) { lines.range(a - (a == y0 ? p.px(6) : 0), b, *selection.tokens); });
+  for (const TokenRange& range : all_tokens(selection)) {
+    if (range.last < axis.first_visible() || range.first > axis.last_visible()) continue;
+    both([&](float a, float b) { lines.range(a - (a == y0 ? p.px(6) : 0), b, range); });
   }
+  lines.found(y0 - p.px(4), p.frame().found);
 }
 
 }  // namespace kvscope::viz

@@ -165,7 +165,7 @@ void Compare::react_lane(const Painter& p, const TokenAxis& axis, const LaneRow&
   }
   Selection next = frame.selection;
   next.lane = row.lane;
-  if (on_strip) next.tokens = TokenRange{token, token};
+  if (on_strip) mouse.ctrl ? toggle_tokens(next, {token, token}) : next.select({token, token});
   if (head >= 0 && !plan_.scale.shares()) {
     next.layer = head / model.n_kv_heads;
     next.kv_head = head % model.n_kv_heads;
@@ -196,7 +196,7 @@ void Compare::react_difference(const Painter& p, const DifferenceHits& differenc
   hover_.at(hover, std::move(lines), intents);
   if (!p.pointer().clicked) return;
   Selection next = frame.selection;
-  next.tokens = TokenRange{token, token};
+  next.select({token, token});
   if (hover.kv_head) {
     next.layer = hover.layer;
     next.kv_head = hover.kv_head;

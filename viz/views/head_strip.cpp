@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "viz/format.h"
+#include "viz/reduce_filter.h"
 #include "viz/reduce_text.h"
 #include "viz/views.h"
 #include "viz/views/inspector_bars.h"
@@ -32,7 +33,10 @@ class HeadStrip final : public View {
   float preferred_height(const Frame& frame) const override { return 148 * frame.scale; }
 
   std::string facts(const Frame& frame) const override {
-    return frame.snapshot == nullptr ? std::string() : head_facts(pick_head(*frame.snapshot, frame.selection));
+    if (frame.snapshot == nullptr) return {};
+    const HeadPick pick = pick_head(*frame.snapshot, frame.selection);
+    if (pick.values == nullptr || n_tokens(frame.selection) < 2) return head_facts(pick);
+    return range_summary(head_columns(*frame.snapshot, pick), all_tokens(frame.selection));
   }
 
   Table table(const Frame& frame) const override {
@@ -59,6 +63,8 @@ class HeadStrip final : public View {
     rows.row_label(at.fate.middle_y(), "fate", "", axis.x0 - p.px(8));
     rows.row_label(at.votes.y0 + p.px(6), "votes", "", axis.x0 - p.px(8));
     if (frame.selection.tokens) rows.range(p.px(6), at.fate.y1 + p.px(2), *frame.selection.tokens);
+    for (const TokenRange& more : frame.selection.more_tokens) rows.range(p.px(6), at.fate.y1 + p.px(2), more);
+    rows.found(p.px(1), frame.found);
     if (frame.hover.token && *frame.hover.token < axis.n_tokens) {
       const Rect hovered = rows.column(*frame.hover.token, {0, at.chart.y0, 0, at.votes.y1});
       if (hovered.x0 >= axis.x0 && hovered.x1 <= axis.x1) p.fill(hovered, p.theme().text, 0.10);
@@ -174,9 +180,9 @@ class HeadStrip final : public View {
     next.layer = pick.values->layer;
     next.kv_head = pick.values->kv_head;
     if (extend && next.tokens) {
-      next.tokens = TokenRange{std::min(next.tokens->first, token), std::max(next.tokens->last, token)};
+      next.select({std::min(next.tokens->first, token), std::max(next.tokens->last, token)});
     } else {
-      next.tokens = TokenRange{token, token};
+      next.select({token, token});
     }
     next.slot = slot_facts(pick, token).pos >= 0 ? slot_facts(pick, token).pos : token;
     intents.push_back(Select{next});

@@ -147,9 +147,9 @@ class Inspector final : public View {
     const StripHits hits = draw_strip(p, rows, axis, scene);
     std::vector<LineageHit> tree;
     if (with_cards) tree = draw_cards(p, cards, pick, slot, lineage, focus);
-    const auto& range = frame.selection.tokens;
+    const std::vector<TokenRange> ranges = all_tokens(frame.selection);
     if (filters.height() > 0) {
-      filter_.draw(p, filters, all, hidden, range && range->last > range->first ? range_summary(columns, *range) : std::string());
+      filter_.draw(p, filters, all, hidden, n_tokens(frame.selection) > 1 ? range_summary(columns, ranges) : std::string());
     }
     if (filter_.busy())
       hover_.none(intents);
@@ -300,7 +300,7 @@ class Inspector final : public View {
     Selection next = frame.selection;
     next.layer = pick.values->layer;
     next.kv_head = pick.values->kv_head;
-    next.tokens = TokenRange{token, token};
+    next.select({token, token});
     next.slot = token;
     intents.push_back(Select{next});
   }

@@ -222,6 +222,14 @@ void TokenRows::range(float y0, float y1, const TokenRange& tokens) const {
   if (b >= axis.x0 && b <= axis.x1) p.vline(b, y0, y1, c);
 }
 
+void TokenRows::found(float y, std::span<const TokenRange> places) const {
+  for (const TokenRange& r : places) {
+    const float a = std::max(axis.x0, std::floor(axis.x_of(r.first))), b = std::min(axis.x1, std::max(std::floor(axis.x_of(r.last + 1)) - 1, a + 3));
+    if (b > a && a < axis.x1) p.fill({a, y, b, y + p.px(3)}, p.theme().accent);
+    p.mark("found", fmt::format("tokens {} to {}", r.first, r.last), {a, y, b, y + p.px(3)});
+  }
+}
+
 std::vector<TokenBar> attention_bars(const Theme& theme, const HeadColumns& columns) {
   std::vector<TokenBar> out(columns.category.size());
   for (std::size_t t = 0; t < out.size(); ++t) {

@@ -38,6 +38,8 @@ struct TokenRows {
   void votes(const Rect& row, std::span<const int> votes, bool single) const;
   /// Accent lines at both sides of a range of tokens.
   void range(float y0, float y1, const TokenRange& tokens) const;
+  /// A tick over every place that the search found.
+  void found(float y, std::span<const TokenRange> places) const;
 
   Rect column(int token, const Rect& row) const;
   float bar_width() const;

@@ -161,6 +161,8 @@ class Strip {
     if (scene_.slot.pos >= 0 && scene_.slot.pos != scene_.token) outline(scene_.slot.pos, 1);
     const auto& tokens = p_.frame().selection.tokens;
     if (tokens && tokens->first != tokens->last) rows_.range(at_.axis.y1, at_.text.y0, *tokens);
+    for (const TokenRange& more : p_.frame().selection.more_tokens) rows_.range(at_.axis.y1, at_.text.y0, more);
+    rows_.found(at_.axis.y1 + p_.px(1), p_.frame().found);
     if (p_.frame().has_focus && scene_.token >= 0) p_.focus_cursor(rows_.column(scene_.token, at_.fate).inset(1, 1));
   }
 
