@@ -23,17 +23,29 @@ void EffectModel::refresh() {
   if (const StepRecord* step = m_workspace.stepRecord()) m_rows = step->top_tokens;
   std::stable_sort(m_rows.begin(), m_rows.end(), [](const TopToken& a, const TopToken& b) { return std::max(a.p, a.p_reference) > std::max(b.p, b.p_reference); });
   m_lane_title = m_workspace.lane() ? qs(m_workspace.lane()->title) : QString();
+  m_baseline = m_workspace.lane() ? m_workspace.lane()->fork_of : -1;
+  if (m_baseline >= static_cast<int>(m_snapshot->lanes.size())) m_baseline = -1;
   endResetModel();
 }
 
 int EffectModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_rows.size()); }
 
-int EffectModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kColumns; }
+int EffectModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : hasBaseline() ? kColumns : kBaseline; }
+
+double EffectModel::baseline(int row) const {
+  if (!hasBaseline()) return kNotAvailable;
+  const std::vector<StepPtr>& steps = m_snapshot->lanes[static_cast<std::size_t>(m_baseline)].steps;
+  const int step = m_workspace.step();
+  if (step < 0 || step >= static_cast<int>(steps.size())) return kNotAvailable;
+  for (const TopToken& t : steps[static_cast<std::size_t>(step)]->top_tokens)
+    if (t.id == top(row).id) return t.p;
+  return kNotAvailable;
+}
 
 bool EffectModel::isChoice(int row) const { return top(row).rank == 1 || top(row).rank_reference == 1; }
 
 QVariant EffectModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid() || index.row() >= rowCount() || index.column() >= kColumns) return {};
+  if (!index.isValid() || index.row() >= rowCount() || index.column() >= columnCount()) return {};
   const TopToken& t = top(index.row());
   if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) {
     switch (index.column()) {
@@ -41,6 +53,7 @@ QVariant EffectModel::data(const QModelIndex& index, int role) const {
       case kRank: return t.rank == t.rank_reference ? QString::number(t.rank) : QString("%1 → %2").arg(t.rank_reference).arg(t.rank);
       case kReference: return qs(viz::format_probability(t.p_reference));
       case kLane: return qs(viz::format_probability(t.p));
+      case kBaseline: return qs(viz::format_probability(baseline(index.row())));
       default: return qs(viz::format_delta(t.p - t.p_reference));
     }
   }
@@ -66,8 +79,9 @@ QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int r
   if (role == Qt::TextAlignmentRole) return static_cast<int>((section <= kRank ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::WhatsThisRole) {
     constexpr const char* kTerms[] = {"token", "rank", "reference", "lane", "Δp"};
-    return section < kColumns ? Glossary::builtIn().about(kTerms[section]) : QString();
+    return section < kBaseline ? Glossary::builtIn().about(kTerms[section]) : QString();
   }
+  if (role == Qt::ToolTipRole && section == kBaseline) return "probability in the run without the changes by hand; n/a: not among its candidates";
   if (role == Qt::ToolTipRole && section == kRank) return "rank in the reference → rank in the lane";
   if (role != Qt::DisplayRole) return {};
   switch (section) {
@@ -75,6 +89,7 @@ QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int r
     case kRank: return "rank";
     case kReference: return "reference";
     case kLane: return m_lane_title.isEmpty() ? QString("lane") : m_lane_title;
+    case kBaseline: return "run " + qs(viz::lane_letter(m_baseline));
     default: return "Δp";
   }
 }

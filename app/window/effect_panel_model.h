@@ -17,7 +17,7 @@ class EffectModel : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  enum Column { kToken, kRank, kReference, kLane, kDelta, kColumns };
+  enum Column { kToken, kRank, kReference, kLane, kDelta, kBaseline, kColumns };
 
   explicit EffectModel(Workspace& workspace, QObject* parent = nullptr);
 
@@ -28,6 +28,10 @@ class EffectModel : public QAbstractTableModel {
   const TopToken& top(int row) const { return m_rows[static_cast<std::size_t>(row)]; }
   /// True for a token that is the first choice of the reference or of the lane.
   bool isChoice(int row) const;
+  /// The run that this one was forked from by hand, as it was without the edits: has a column of its own.
+  bool hasBaseline() const { return m_baseline >= 0; }
+  /// Its probability of a row's token; NaN: not among its candidates.
+  double baseline(int row) const;
 
  private:
   void refresh();
@@ -36,6 +40,7 @@ class EffectModel : public QAbstractTableModel {
   SnapshotPtr m_snapshot;
   std::vector<TopToken> m_rows;
   QString m_lane_title;
+  int m_baseline = -1;  // lane; -1: this run is no fork
 };
 
 }  // namespace kvscope

@@ -184,10 +184,11 @@ void EffectTable::changeEvent(QEvent* event) {
 
 void EffectTable::fitColumns() {
   const int w = viewport()->width();
-  const int number = std::clamp(w / 5, px(*this, 52), px(*this, 84));
+  const int n = m_model.columnCount();
+  const int number = std::clamp(w / n, px(*this, 48), px(*this, 84));
   const int rank = std::clamp(w / 5, px(*this, 40), px(*this, 70));
-  const int widths[] = {w - rank - 3 * number, rank, number, number, number};
-  for (int c = 0; c < EffectModel::kColumns; ++c) setColumnWidth(c, std::max(10, widths[c]));
+  const int widths[] = {w - rank - (n - 2) * number, rank, number, number, number, number};
+  for (int c = 0; c < n; ++c) setColumnWidth(c, std::max(10, widths[c]));
 }
 
 void EffectTable::resizeEvent(QResizeEvent* event) {
@@ -204,7 +205,7 @@ void EffectTable::paintEvent(QPaintEvent*) {
     const QRect area(0, rowViewportPosition(row), viewport()->width(), rowHeight(row));
     if (area.bottom() < 0 || area.top() > viewport()->height()) continue;
     if (selectionModel()->isRowSelected(row, {})) painter.fillRect(area.adjusted(0, 0, 0, -1), toColor(theme.raised));
-    for (int c = 0; c < EffectModel::kColumns; ++c) {
+    for (int c = 0; c < m_model.columnCount(); ++c) {
       QStyleOptionViewItem option;
       option.rect = QRect(columnViewportPosition(c), area.top(), columnWidth(c), area.height());
       itemDelegate()->paint(&painter, option, m_model.index(row, c));
@@ -241,12 +242,12 @@ void EffectTable::paintBars(QPainter& painter, int row, const QRect& area) const
 QString EffectTable::tsv(bool only_selected) const {
   QStringList lines;
   QStringList cells;
-  for (int c = 0; c < EffectModel::kColumns; ++c) cells << m_model.headerData(c, Qt::Horizontal, Qt::DisplayRole).toString();
+  for (int c = 0; c < m_model.columnCount(); ++c) cells << m_model.headerData(c, Qt::Horizontal, Qt::DisplayRole).toString();
   lines << cells.join('\t');
   for (int row = 0; row < m_model.rowCount(); ++row) {
     if (only_selected && !selectionModel()->isRowSelected(row, {})) continue;
     cells.clear();
-    for (int c = 0; c < EffectModel::kColumns; ++c) cells << m_model.index(row, c).data().toString();
+    for (int c = 0; c < m_model.columnCount(); ++c) cells << m_model.index(row, c).data().toString();
     lines << cells.join('\t');
   }
   return lines.join('\n') + '\n';

@@ -56,6 +56,25 @@ TEST_F(EffectPanelTest, PrintsProbabilitiesRanksAndDifferencesAsTheGuideSays) {
   EXPECT_EQ(cell(1, EffectModel::kDelta), "+0.030");
 }
 
+TEST_F(EffectPanelTest, AForkHasItsBaselineBesideIt) {
+  publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1}});
+  EXPECT_EQ(panel.model().columnCount(), 5) << "no fork, no baseline";
+  Snapshot s = workspace.snapshot();
+  s.lanes.push_back(s.lanes[3]);
+  s.lanes[4].fork_of = 3;
+  s.lanes[4].spec += "@evict=5,step=1";
+  auto step = std::make_shared<StepRecord>(*s.lanes[4].steps[2]);
+  step->top_tokens = {{.id = 8, .p = 0.5, .p_reference = 0.9996}, {.id = 9, .p = 0.25, .p_reference = 0.0001}};
+  s.lanes[4].steps[2] = step;
+  publish(std::move(s));
+  selectStep(2);
+  ASSERT_EQ(panel.model().columnCount(), 6);
+  EXPECT_EQ(panel.model().headerData(EffectModel::kBaseline, Qt::Horizontal, Qt::DisplayRole).toString(), "run D");
+  EXPECT_EQ(cell(0, EffectModel::kLane), "0.500");
+  EXPECT_EQ(cell(0, EffectModel::kBaseline), "0.034");
+  EXPECT_EQ(cell(1, EffectModel::kBaseline), "n/a") << "not among the candidates there: not zero";
+}
+
 TEST_F(EffectPanelTest, CopiesTheTableAsItIsShown) {
   publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1}, {.id = 4, .p = 0.622, .p_reference = 0.0002, .rank = 1, .rank_reference = 3}});
   const QString expected = "token\trank\treference\tKeepKV\tΔp\n8\t1 → 5\t>.999\t0.034\t−0.966\n4\t3 → 1\t<.001\t0.622\t+0.622\n";
