@@ -89,6 +89,7 @@ CanvasWidget::CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer
   connect(&m_workspace, &Workspace::stepMarksChanged, this, redraw);
   connect(&m_workspace, &Workspace::waitingRunsChanged, this, redraw);
   connect(&m_workspace, &Workspace::teachingChanged, this, refresh);
+  connect(&m_workspace, &Workspace::foundChanged, this, redraw);
 }
 
 CanvasWidget::~CanvasWidget() = default;
@@ -105,6 +106,7 @@ viz::Frame CanvasWidget::frame() const {
   frame.hover = m_workspace.hover();
   frame.step_marks = m_workspace.stepMarks();
   frame.waiting = m_workspace.waitingRuns();
+  frame.found = m_workspace.found();
   frame.theme = &m_workspace.theme();
   frame.size = ImVec2(static_cast<float>(width()), static_cast<float>(height()));
   frame.has_focus = hasFocus();

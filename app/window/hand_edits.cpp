@@ -86,10 +86,11 @@ void HandEdits::edit(WhatIf::Kind kind) {
     Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
     return;
   }
-  const viz::TokenRange range = *m_workspace.selection().tokens;
   WhatIf what_if{.kind = kind, .step = m_workspace.step(), .heads = heads()};
-  const int last = std::min(range.last, m_workspace.stepRecord()->position);
-  for (int t = range.first; t <= last; ++t) what_if.positions.push_back(t);
+  for (const viz::TokenRange& range : viz::all_tokens(m_workspace.selection())) {
+    const int last = std::min(range.last, m_workspace.stepRecord()->position);
+    for (int t = range.first; t <= last; ++t) what_if.positions.push_back(t);
+  }
   if (what_if.positions.empty()) {
     Q_EMIT said("Nothing was changed: the token has not been read at this step.");
     return;

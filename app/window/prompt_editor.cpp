@@ -65,6 +65,7 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
   connect(&workspace, &Workspace::teachingChanged, this, [this] { recolour(); });
   connect(&workspace, &Workspace::dimmedChanged, this, [this] { recolour(); });
   connect(&workspace, &Workspace::hoverChanged, viewport(), qOverload<>(&QWidget::update));
+  connect(&workspace, &Workspace::foundChanged, viewport(), qOverload<>(&QWidget::update));
   recolour();
 }
 
@@ -124,7 +125,7 @@ void PromptEditor::publishSelection() {
   const auto [first, last] = m_spans.tokens(textCursor().selectionStart(), textCursor().selectionEnd());
   if (first < 0) return;
   viz::Selection selection = m_workspace.selection();
-  selection.tokens = viz::TokenRange{first, last};
+  selection.select({first, last});
   m_workspace.setSelection(selection);
 }
 
@@ -167,12 +168,11 @@ QPointF PromptEditor::onLine(const QPointF& point) const {
 }
 
 void PromptEditor::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton && event->modifiers() == Qt::ControlModifier) {  // add the token to the selection
+  if (event->button() == Qt::LeftButton && event->modifiers() == Qt::ControlModifier) {  // the token joins the selection, or leaves it
     const int token = tokenAt(event->position().toPoint());
     if (token < 0) return;
     viz::Selection selection = m_workspace.selection();
-    const viz::TokenRange range = selection.tokens.value_or(viz::TokenRange{token, token});
-    selection.tokens = viz::TokenRange{std::min(range.first, token), std::max(range.last, token)};
+    viz::toggle_tokens(selection, {token, token});
     m_workspace.setSelection(selection);
     return;
   }

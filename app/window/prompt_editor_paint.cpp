@@ -151,7 +151,10 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
   const viz::Theme& theme = m_workspace.theme();
   const QTextLayout& layout = *block.layout();
   const int start = block.position(), n = block.length() - 1;
-  const auto selected = m_workspace.selection().tokens;
+  const viz::Selection& selected = m_workspace.selection();
+  const auto is_found = [this](int token) {
+    return std::ranges::any_of(m_workspace.found(), [token](const viz::TokenRange& r) { return token >= r.first && token <= r.last; });
+  };
   const auto hovered = m_workspace.hover().token;
   const std::vector<Piece> all = pieces(block, offset);
 
@@ -212,7 +215,12 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
     }
   }
   for (const Piece& piece : all) {
-    if (selected && piece.token >= selected->first && piece.token <= selected->last) {
+    if (is_found(piece.token)) {
+      painter.setPen(QPen(toColor(theme.accent), 1));
+      painter.setBrush(Qt::NoBrush);
+      painter.drawRoundedRect(piece.rect.adjusted(0, 0.5, -0.5, 0.5), radius, radius);
+    }
+    if (viz::has_token(selected, piece.token)) {
       painter.fillRect(QRectF(piece.rect.left(), piece.rect.bottom(), piece.rect.width(), 2), toColor(theme.accent));
     }
     if (m_colours.pinned(piece.token)) {

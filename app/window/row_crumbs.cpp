@@ -21,7 +21,10 @@ namespace {
 constexpr qsizetype kHistory = 100;
 constexpr qint64 kOneWayMs = 1000;
 
-QString tokensText(const Snapshot& snapshot, const viz::TokenRange& range) {
+QString tokensText(const Snapshot& snapshot, const viz::Selection& selection) {
+  const viz::TokenRange range = *selection.tokens;
+  if (const auto places = selection.more_tokens.size(); places > 0)
+    return QString("%1 tokens in %2 places").arg(viz::n_tokens(selection)).arg(places + 1);
   const int n = range.last - range.first + 1;
   const QString what = n == 1 ? QString("token %1").arg(range.first) : QString("tokens %1–%2 (%3)").arg(range.first).arg(range.last).arg(n);
   const std::string words = viz::token_range_text(snapshot.tokens, range.first, range.last, 14);
@@ -81,7 +84,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   connect(m_back, &QToolButton::clicked, this, &CrumbRow::back);
   connect(m_forward, &QToolButton::clicked, this, &CrumbRow::forward);
   connect(m_head, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.layer.reset(), s.kv_head.reset(), s.slot.reset(); }));
-  connect(m_tokens, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.tokens.reset(), s.slot.reset(); }));
+  connect(m_tokens, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.tokens.reset(), s.more_tokens.clear(), s.slot.reset(); }));
   connect(m_steps, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.steps.reset(); }));
   connect(m_step, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.step.reset(); }));
   connect(m_lane, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.lane = 0; }));
@@ -127,7 +130,7 @@ void CrumbRow::refresh() {
   };
   show(m_head, s.layer.has_value(),
        s.kv_head ? QString("L%1 · H%2").arg(s.layer.value_or(0)).arg(*s.kv_head) : QString("L%1").arg(s.layer.value_or(0)));
-  show(m_tokens, s.tokens.has_value(), s.tokens ? tokensText(snapshot, *s.tokens) : QString());
+  show(m_tokens, s.tokens.has_value(), s.tokens ? tokensText(snapshot, s) : QString());
   show(m_steps, s.steps.has_value(),
        s.steps ? QString::fromStdString(viz::range_text(*s.steps)) + QString(" (%1)").arg(s.steps->last - s.steps->first + 1) : QString());
   const int n_steps = lane ? static_cast<int>(lane->steps.size()) : 0;

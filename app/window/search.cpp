@@ -169,7 +169,7 @@ void searchEvents(const Matcher& matcher, const Snapshot& snapshot, const viz::S
 }  // namespace
 
 viz::Selection SearchHit::applied(viz::Selection selection) const {
-  if (tokens) selection.tokens = tokens;
+  if (tokens) selection.select(*tokens);
   if (layer) selection.layer = layer;
   if (kv_head) selection.kv_head = kv_head;
   if (slot) selection.slot = slot;

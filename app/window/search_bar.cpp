@@ -25,7 +25,7 @@ QString count(std::size_t n) { return QString::fromStdString(viz::format_count(s
 }  // namespace
 
 SearchBar::SearchBar(Workspace& workspace, QWidget* parent)
-    : QFrame(parent), m_workspace(workspace), m_scope(new QComboBox(this)), m_line(new QLineEdit(this)), m_state(new QLabel(this)) {
+    : QFrame(parent), m_workspace(workspace), m_scope(new QComboBox(this)), m_line(new QLineEdit(this)), m_state(new QLabel(this)), m_elsewhere(new QLabel(this)) {
   setObjectName("searchBar");
   const auto button = [this](const QString& text, const QString& help, const char* look) {
     auto* b = new QToolButton(this);
@@ -50,6 +50,8 @@ SearchBar::SearchBar(Workspace& workspace, QWidget* parent)
   m_next = button({}, "Next (Enter, F3)", "header");
   m_close = button({}, "Close the search (Esc)", "header");
   m_state->setObjectName("facts");
+  m_elsewhere->setObjectName("facts");
+  m_elsewhere->setAccessibleName("Found elsewhere");
   m_state->setAccessibleName("Result of the search");
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(13, 4, 14, 4);
@@ -59,6 +61,7 @@ SearchBar::SearchBar(Workspace& workspace, QWidget* parent)
   for (QToolButton* b : {m_regex, m_case, m_previous, m_next}) row->addWidget(b);
   row->addSpacing(6);
   row->addWidget(m_state, 1);
+  row->addWidget(m_elsewhere);
   row->addWidget(m_close);
 
   m_line->installEventFilter(this);
@@ -91,6 +94,8 @@ SearchBar::SearchBar(Workspace& workspace, QWidget* parent)
 
 QString SearchBar::stateText() const { return m_state->text(); }
 
+QString SearchBar::elsewhereText() const { return m_elsewhere->text(); }
+
 void SearchBar::open() {
   if (QWidget* focus = QApplication::focusWidget(); focus && !isAncestorOf(focus)) m_focus_before = focus;
   QFrame::show();
@@ -103,6 +108,7 @@ void SearchBar::dismiss() {
   const bool had_focus = isAncestorOf(QApplication::focusWidget());
   hide();
   m_pause.stop();
+  m_workspace.setFound({});
   if (had_focus && m_focus_before) m_focus_before->setFocus();
 }
 
@@ -117,6 +123,11 @@ void SearchBar::search(bool select) {
   m_result = searchFor({static_cast<SearchIn>(m_scope->currentIndex()), m_line->text(), m_regex->isChecked(), m_case->isChecked()},
                        m_workspace.snapshot(), m_workspace.selection());
   m_at = -1;
+  std::vector<viz::TokenRange> places;
+  if (m_scope->currentIndex() == 0)
+    for (const SearchHit& hit : m_result.hits) places.push_back(*hit.tokens);
+  m_workspace.setFound(places);
+  countElsewhere();
   for (QToolButton* b : {m_previous, m_next}) b->setEnabled(!m_result.hits.empty());
   if (!m_result.error.isEmpty()) return show(m_result.error, true);
   if (m_line->text().trimmed().isEmpty()) return show({}, false);
@@ -125,6 +136,18 @@ void SearchBar::search(bool select) {
   m_at = at < static_cast<int>(m_result.hits.size()) ? at : -1;  // the same search on a new result
   const QString found = count(m_result.hits.size()) + (m_result.hits.size() == 1 ? " place" : " places");
   show(m_at < 0 ? found : QString("%1 of %2").arg(count(static_cast<std::size_t>(m_at) + 1), count(m_result.hits.size())), false);
+}
+
+void SearchBar::countElsewhere() {
+  QStringList counts;
+  if (m_result.error.isEmpty() && !m_line->text().trimmed().isEmpty()) {
+    for (int i = 0; i < m_scope->count(); ++i) {
+      if (i == m_scope->currentIndex()) continue;
+      const SearchResult other = searchFor({static_cast<SearchIn>(i), m_line->text(), m_regex->isChecked(), m_case->isChecked()}, m_workspace.snapshot(), m_workspace.selection());
+      if (!other.hits.empty()) counts << QString("%1%2 %3").arg(count(other.hits.size()), other.note.isEmpty() ? "" : "+", other.hits.size() == 1 ? m_scope->itemText(i).chopped(1) : m_scope->itemText(i));
+    }
+  }
+  m_elsewhere->setText(counts.isEmpty() ? QString() : "also " + counts.join(", "));
 }
 
 void SearchBar::go(int by) {

@@ -28,6 +28,8 @@ class SearchBar : public QFrame {
   QToolButton& regexButton() { return *m_regex; }
   /// "3 of 17", "none", or why it cannot be searched.
   QString stateText() const;
+  /// "also 2 heads, 14 events": what the other scopes have of the same words.
+  QString elsewhereText() const;
 
  public Q_SLOTS:
   void open();
@@ -42,12 +44,13 @@ class SearchBar : public QFrame {
   void search(bool select);
   void go(int by);
   void show(const QString& state, bool wrong);
+  void countElsewhere();
 
   Workspace& m_workspace;
   QComboBox* m_scope;
   QLineEdit* m_line;
   QToolButton *m_regex, *m_case, *m_previous, *m_next, *m_close;
-  QLabel* m_state;
+  QLabel *m_state, *m_elsewhere;
   QTimer m_pause;
   SearchResult m_result;
   int m_at = -1;

@@ -136,6 +136,11 @@ QJsonObject selectionJson(const viz::Selection& s) {
   if (s.layer) out["layer"] = *s.layer;
   if (s.kv_head) out["kv_head"] = *s.kv_head;
   if (s.tokens) out["tokens"] = pair(s.tokens->first, s.tokens->last);
+  if (!s.more_tokens.empty()) {  // first, last, first, last, …
+    QJsonArray ends;
+    for (const viz::TokenRange& r : s.more_tokens) ends.append(r.first), ends.append(r.last);
+    out["more_tokens"] = ends;
+  }
   if (s.slot) out["slot"] = *s.slot;
   if (s.step) out["step"] = *s.step;
   if (s.steps) out["steps"] = pair(s.steps->first, s.steps->last);
@@ -150,6 +155,13 @@ viz::Selection selectionOf(const QJsonValue& value, const QString& where, QStrin
   s.layer = f.index("layer");
   s.kv_head = f.index("kv_head");
   if (const auto r = f.range("tokens")) s.tokens = viz::TokenRange{r->first, r->second};
+  const std::vector<int> more = f.integers("more_tokens");
+  if (more.size() % 2 != 0) refuse(f.at("more_tokens"), "pairs of first and last", QString("%1 numbers").arg(more.size()));
+  for (std::size_t i = 0; s.tokens && i < more.size(); i += 2) {
+    const viz::TokenRange range{more[i], more[i + 1]};
+    if (range.last < range.first || viz::has_token(s, range.first) || viz::has_token(s, range.last)) refuse(f.at("more_tokens"), "ranges apart from each other", QString("%1–%2").arg(range.first).arg(range.last));
+    s.more_tokens.push_back(range);
+  }
   s.slot = f.index("slot");
   s.step = f.index("step");
   if (const auto r = f.range("steps")) s.steps = viz::StepRange{r->first, r->second};

@@ -41,6 +41,11 @@ void clampSelection(viz::Selection& s, const Snapshot& snapshot) {
     s.tokens->last = std::min(s.tokens->last, n_tokens - 1);
     if (s.tokens->first > s.tokens->last) s.tokens.reset();
   }
+  std::erase_if(s.more_tokens, [n_tokens](const viz::TokenRange& r) { return r.first < 0 || r.last >= n_tokens || r.last < r.first; });
+  if (!s.tokens && !s.more_tokens.empty()) {
+    s.tokens = s.more_tokens.back();
+    s.more_tokens.pop_back();
+  }
   if (s.slot && (*s.slot < 0 || *s.slot >= n_tokens)) s.slot.reset();
   const int n_steps = n_lanes == 0 ? 0 : static_cast<int>(snapshot.lanes[s.lane].steps.size());
   // Steps that are not computed yet may be counted later.
@@ -92,6 +97,7 @@ void Workspace::setSnapshot(SnapshotPtr snapshot) {
   const int kept = before->tokens.empty() ? 0 : commonPrefix(*before, *m_snapshot);
   if (!before->tokens.empty()) {
     if (selection.tokens && selection.tokens->last >= kept) selection.tokens.reset();
+    std::erase_if(selection.more_tokens, [kept](const viz::TokenRange& r) { return r.last >= kept; });
     if (selection.slot && *selection.slot >= kept) selection.slot.reset();
   }
   clampSelection(selection, *m_snapshot);
@@ -146,6 +152,12 @@ void Workspace::setGhostSteps(int steps) {
   if (steps == m_ghost_steps) return;
   m_ghost_steps = steps;
   Q_EMIT teachingChanged();
+}
+
+void Workspace::setFound(const std::vector<viz::TokenRange>& places) {
+  if (places == m_found) return;
+  m_found = places;
+  Q_EMIT foundChanged();
 }
 
 void Workspace::setStale(bool stale) {

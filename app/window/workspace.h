@@ -36,6 +36,8 @@ class Workspace : public QObject {
   const std::vector<viz::StepMark>& stepMarks() const { return m_step_marks; }
   /// Runs that are asked for and not in the snapshot yet.
   const std::vector<viz::WaitingRun>& waitingRuns() const { return m_waiting; }
+  /// All places that the search found; views mark them.
+  const std::vector<viz::TokenRange>& found() const { return m_found; }
   /// True while the picture is of an older request than the newest one.
   bool stale() const { return m_stale; }
   /// For teaching: the category that is meant (the others step back; nullopt: all are equal), and over how many steps pictures look ahead
@@ -55,6 +57,7 @@ class Workspace : public QObject {
   void setEmphasis(const std::optional<kvscope::Category>& category);
   void setGhostSteps(int steps);
   void setStepMarks(const std::vector<kvscope::viz::StepMark>& marks);
+  void setFound(const std::vector<kvscope::viz::TokenRange>& places);
   void setWaitingRuns(const std::vector<kvscope::viz::WaitingRun>& runs);
 
  Q_SIGNALS:
@@ -67,6 +70,7 @@ class Workspace : public QObject {
   void stepMarksChanged();
   void waitingRunsChanged();
   void teachingChanged();  // emphasis, ghosts
+  void foundChanged();
 
  private:
   SnapshotPtr m_snapshot;
@@ -79,6 +83,7 @@ class Workspace : public QObject {
   QTimer m_dim_after;
   std::optional<Category> m_emphasis;
   int m_ghost_steps = 0;
+  std::vector<viz::TokenRange> m_found;
 };
 
 }  // namespace kvscope
