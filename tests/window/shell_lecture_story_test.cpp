@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Story S1, a teacher in a lecture: every step of it by key, and again by mouse, on the embedded model. KVSCOPE_STORY_PICTURES names a folder
+// for a picture of every step.
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QLineEdit>
+#include <QSlider>
+#include <QStyleOptionSlider>
+#include <QTimer>
+#include <QToolButton>
+
+#include "app/window/lecture_bars.h"
+#include "app/window/lecture_caption.h"
+#include "app/window/prompt_editor.h"
+#include "app/window/prompt_panel.h"
+#include "app/window/rows.h"
+#include "app/window/session_file.h"
+#include "app/window/welcome_page.h"
+#include "viz/draw.h"
+#include "window/lecture_fixture.h"
+
+namespace kvscope {
+namespace {
+
+const QString kTyped = "The cat sat on the mat because it";
+
+class StoryTest : public LectureTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    options.theme = GetParam();
+    LectureTest::SetUp();
+  }
+
+  void picture(const QString& name) {
+    ASSERT_TRUE(settle());
+    const QString folder = qEnvironmentVariable("KVSCOPE_STORY_PICTURES");
+    if (folder.isEmpty()) return;
+    ASSERT_TRUE(window->picture().save(QDir(folder).filePath(QString("%1-%2.png").arg(name, GetParam()))));
+  }
+  bool idle() {
+    return QTest::qWaitFor([this] { return snapshot().phase == RunPhase::idle && !window->workspace().stale(); }, 60000);
+  }
+  int asked() const { return snapshot().lanes[1].slots_asked; }
+  /// (head, token) cells of the selected run that are gone after a step.
+  int goneAt(int step) const {
+    int n = 0;
+    for (int h = 0; h < viz::n_heads_total(snapshot()); ++h)
+      for (const Category c : viz::categories_of(snapshot(), *window->workspace().lane(), step, h)) n += c == Category::evicted;
+    return n;
+  }
+  int gone() const { return goneAt(window->workspace().step()); }
+  double klAfterTheText() const {
+    double most = 0;
+    for (const StepPtr& step : window->workspace().lane()->steps)
+      if (step->position >= snapshot().n_prompt - 1) most = std::max(most, step->kl);
+    return most;
+  }
+  /// Fills in the next file dialog; false: none came up.
+  void answerFileDialog(const QString& path) {
+    QTimer::singleShot(300, [path] {
+      for (QWidget* w : QApplication::topLevelWidgets())
+        if (auto* dialog = qobject_cast<QFileDialog*>(w); dialog && dialog->isVisible()) {
+          QTest::keyClick(dialog, Qt::Key_A, Qt::ControlModifier);
+          if (auto* name = dialog->findChild<QLineEdit*>()) name->setText(path);
+          QTest::keyClick(dialog, Qt::Key_Return);
+        }
+    });
+  }
+  void typeTheText() {
+    QSet<int> widths;
+    const auto watch = QObject::connect(&window->workspace(), &Workspace::snapshotChanged, [&] {
+      if (snapshot().phase == RunPhase::idle) widths << snapshot().n_prompt;
+    });
+    press(Qt::Key_A, Qt::ControlModifier);
+    for (const QChar c : kTyped) {
+      QTest::keyClick(QApplication::focusWidget(), c.toLatin1());
+      QTest::qWait(c == ' ' ? 150 : 5);
+    }
+    ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().prompt == kTyped.toStdString() && snapshot().phase == RunPhase::idle; }, 60000));
+    ASSERT_TRUE(idle());
+    QObject::disconnect(watch);
+    EXPECT_GE(widths.size(), 5) << "columns came while the text was typed";
+    const auto now = viz::categories_of(snapshot(), *window->workspace().lane(), window->workspace().step(), 0);
+    EXPECT_EQ(now.back(), Category::fresh) << "the newest column is the white one";
+  }
+  void scenes() {
+    for (const auto& [id, category] : {std::pair("sink", Category::sink), {"heavy", Category::kept}, {"recent", Category::recent}, {"evicted", Category::evicted}}) {
+      for (int i = 0; i < 9 && window->guide().scenes()[window->guide().scene()].id != id; ++i) press(Qt::Key_PageDown);
+      ASSERT_EQ(window->guide().scenes()[window->guide().scene()].id, QString(id));
+      EXPECT_EQ(window->workspace().emphasis(), category);
+      EXPECT_FALSE(window->caption().text().contains('{')) << window->caption().text().toStdString();
+      picture(QString("s1-4-%1").arg(id));
+    }
+  }
+};
+
+TEST_P(StoryTest, ByKeyboardAlone) {
+  // 1: three cards
+  picture("s1-1-welcome");
+  EXPECT_EQ(QApplication::focusWidget(), &window->welcome().lectureCard());
+  press(Qt::Key_Return);
+  // 2: the sample
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->lecturing() && snapshot().lanes.size() == 4; }, 60000));
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(window->page(), MainWindow::Page::lecture);
+  picture("s1-2-sample");
+  // 3: typing
+  press(Qt::Key_L, Qt::ControlModifier);
+  ASSERT_EQ(QApplication::focusWidget(), &window->lecture().prompt().editor());
+  typeTheText();
+  picture("s1-3-typed");
+  EXPECT_EQ(asked(), snapshot().n_prompt) << "a budget of 100 %";
+  EXPECT_EQ(goneAt(snapshot().n_prompt - 1), 0) << "the whole text is there";
+  // 4: the budget, slow motion, scenes
+  press(Qt::Key_B, Qt::AltModifier);
+  ASSERT_EQ(QApplication::focusWidget(), window->lectureRow().budgetSlider());
+  const int quarter = (snapshot().n_prompt + 3) / 4;
+  while (window->lectureRow().budgetSlider()->value() > quarter) press(Qt::Key_Left);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return asked() == quarter; }, 30000));
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(Playback::kSpeeds[static_cast<std::size_t>(window->playback().speed())], 2) << "steps a second, unless somebody wants it faster";
+  window->playback().setSpeed(5);
+  press(Qt::Key_Space);
+  ASSERT_TRUE(window->playback().playing());
+  std::vector<int> greys;
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] {
+        if (greys.empty() || greys.back() != gone()) greys.push_back(gone());
+        return !window->playback().playing();
+      },
+      30000));
+  EXPECT_GT(greys.size(), 5u) << "cells turn grey step by step";
+  EXPECT_TRUE(std::is_sorted(greys.begin(), greys.end()));
+  scenes();
+  // 5: what may go? by hand
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return asked() == snapshot().n_prompt; }, 30000)) << "the budget is taken back";
+  ASSERT_TRUE(idle());
+  press(Qt::Key_5, Qt::AltModifier);  // to the picture of all heads
+  press(Qt::Key_Home, Qt::ControlModifier);
+  for (int i = 0; i < snapshot().n_prompt - 1; ++i) press(Qt::Key_Right, Qt::ControlModifier);
+  press(Qt::Key_Home);
+  for (int i = 0; i < 2; ++i) press(Qt::Key_Right);
+  press(Qt::Key_Return);
+  press(Qt::Key_Right);
+  press(Qt::Key_Return, Qt::ShiftModifier);
+  ASSERT_TRUE(selection().tokens);
+  EXPECT_EQ(viz::token_range_text(snapshot().tokens, selection().tokens->first, selection().tokens->last), "·cat");
+  const double before = klAfterTheText();
+  press(Qt::Key_E);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 5 && selection().lane >= 1 && window->workspace().lane()->fork_of >= 0; }, 30000));
+  ASSERT_TRUE(idle());
+  EXPECT_GT(klAfterTheText(), before + 1) << "KL jumps";
+  window->guide().goTo("missed");
+  picture("s1-5-evicted-by-hand");
+  EXPECT_TRUE(window->caption().text().contains("Evicted before it was needed")) << window->caption().text().toStdString();
+  ASSERT_FALSE(window->lecture().attention().shown().empty());
+  EXPECT_EQ(window->lecture().attention().shown().front().state, viz::PairRow::State::gone) << "it would look where nothing is any more";
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
+  ASSERT_TRUE(idle());
+  // 6: compare
+  press(Qt::Key_5, Qt::AltModifier);
+  press(Qt::Key_C);
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+  EXPECT_TRUE(window->lecturing()) << "still in large type";
+  picture("s1-6-compare");
+  // 7: export and save
+  QTemporaryDir folder;
+  answerFileDialog(folder.filePath("handout.png"));
+  press(Qt::Key_E, Qt::ControlModifier);
+  EXPECT_TRUE(QFileInfo::exists(folder.filePath("handout.png")));
+  answerFileDialog(folder.filePath("lesson.kvscope"));
+  press(Qt::Key_S, Qt::ControlModifier);
+  ASSERT_TRUE(QFileInfo::exists(folder.filePath("lesson.kvscope")));
+  EXPECT_LT(QFileInfo(folder.filePath("lesson.kvscope")).size(), 8 << 20);
+  EXPECT_EQ(readSession(folder.filePath("lesson.kvscope")).session.request.prompt, kTyped.toStdString());
+  press(Qt::Key_Escape);
+  EXPECT_EQ(window->page(), MainWindow::Page::lecture);
+}
+
+TEST_P(StoryTest, ByMouse) {
+  const auto click = [](QWidget* w) { QTest::mouseClick(w, Qt::LeftButton); };
+  click(&window->welcome().lectureCard());
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->lecturing() && snapshot().lanes.size() == 4; }, 60000));
+  ASSERT_TRUE(idle());
+  QTest::mouseClick(window->lecture().prompt().editor().viewport(), Qt::LeftButton, {}, QPoint(30, 12));
+  ASSERT_EQ(QApplication::focusWidget(), &window->lecture().prompt().editor());
+  typeTheText();
+  // The handle of the slider, dragged to a quarter.
+  QSlider* slider = window->lectureRow().budgetSlider();
+  const auto place = [slider](double part) { return QPoint(12 + static_cast<int>(part * (slider->width() - 24)), slider->height() / 2); };
+  QTest::mousePress(slider, Qt::LeftButton, {}, place(1));
+  for (double part = 1; part > 0.2; part -= 0.1) {
+    QTest::mouseMove(slider, place(part));
+    QMouseEvent move(QEvent::MouseMove, place(part), slider->mapToGlobal(place(part)), Qt::LeftButton, Qt::LeftButton, {});
+    QApplication::sendEvent(slider, &move);
+    QTest::qWait(40);
+  }
+  QTest::mouseRelease(slider, Qt::LeftButton, {}, place(0.2));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return asked() == slider->value() && asked() <= 4; }, 30000)) << asked();
+  ASSERT_TRUE(idle());
+  EXPECT_GT(gone(), 0);
+  EXPECT_EQ(window->undoStack().count(), 1) << "one drag, one step back";
+  // Scenes by their dots, play by its button.
+  click(window->lectureRow().findChildren<QToolButton*>()[2]);
+  EXPECT_TRUE(window->playback().playing());
+  window->playback().play(false);
+  SceneDots& dots = window->caption().dots();
+  QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(2).center());
+  EXPECT_EQ(window->workspace().emphasis(), Category::sink);
+  // Two cells of the atlas, and E.
+  window->undoStack().undo();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return asked() == snapshot().n_prompt; }, 30000));
+  ASSERT_TRUE(idle());
+  viz::Selection at = selection();
+  at.step = snapshot().n_prompt - 1;
+  window->workspace().setSelection(at);
+  ASSERT_TRUE(settle());
+  CanvasWidget* atlas = nullptr;
+  for (CanvasWidget* c : window->canvases())
+    if (c->objectName() == "canvas_lecture") atlas = c;
+  ASSERT_NE(atlas, nullptr);
+  const viz::Mark* row = nullptr;
+  for (const viz::Mark& m : atlas->view().marks())
+    if (m.kind == "row" && m.label == "L2 H1") row = &m;
+  ASSERT_NE(row, nullptr);
+  const float px = (row->max.x - row->min.x) / static_cast<float>(snapshot().lanes[1].fates->n_tokens);
+  const auto cell = [&](int token) { return QPoint(static_cast<int>(row->min.x + px * (static_cast<float>(token) + 0.5f)), static_cast<int>((row->min.y + row->max.y) / 2)); };
+  const QPoint first = cell(2), second = cell(3);
+  QTest::mouseClick(atlas, Qt::LeftButton, {}, first);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return selection().tokens && selection().tokens->first == 2; }, 5000));
+  QTest::mouseClick(atlas, Qt::LeftButton, Qt::ShiftModifier, second);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return selection().tokens && selection().tokens->last == 3; }, 5000));
+  EXPECT_EQ(selection().tokens->first, 2);
+  press(Qt::Key_E);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 5; }, 30000));
+}
+
+INSTANTIATE_TEST_SUITE_P(Themes, StoryTest, ::testing::Values("light", "dark"));
+
+}  // namespace
+}  // namespace kvscope
