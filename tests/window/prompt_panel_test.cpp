@@ -200,13 +200,15 @@ TEST_F(PromptPanelTest, SelectsTheTokensOfTheSelectedText) {
   EXPECT_EQ(*workspace.selection().tokens, (viz::TokenRange{1, 2})) << "one t";
 }
 
-TEST_F(PromptPanelTest, AddsAClickedTokenToTheSelection) {
+TEST_F(PromptPanelTest, ACtrlClickedTokenJoinsTheSelectionOrLeavesIt) {
   publish(textOf({"one", " two", " three", " four"}));
   QWidget* viewport = panel.editor().viewport();
   QTest::mouseClick(viewport, Qt::LeftButton, Qt::ControlModifier, panel.editor().rectsOf(2)[0].center().toPoint());
   EXPECT_EQ(*workspace.selection().tokens, (viz::TokenRange{2, 2}));
   QTest::mouseClick(viewport, Qt::LeftButton, Qt::ControlModifier, panel.editor().rectsOf(4)[0].center().toPoint());
-  EXPECT_EQ(*workspace.selection().tokens, (viz::TokenRange{2, 4}));
+  EXPECT_EQ(viz::all_tokens(workspace.selection()), (std::vector<viz::TokenRange>{{2, 2}, {4, 4}})) << "what is between them is not selected";
+  QTest::mouseClick(viewport, Qt::LeftButton, Qt::ControlModifier, panel.editor().rectsOf(2)[0].center().toPoint());
+  EXPECT_EQ(viz::all_tokens(workspace.selection()), (std::vector<viz::TokenRange>{{4, 4}}));
 }
 
 TEST_F(PromptPanelTest, TellsAllViewsWhichTokenIsUnderTheMouse) {
