@@ -20,7 +20,7 @@ const StepRecord* record_at(const LaneSnapshot& lane, int step) {
 }
 
 bool is_represented(const HeadFates& fates, int token, int step) {
-  return static_cast<std::size_t>(token) < fates.lost.size() && represented(fates, token, step);
+  return token < fates.n_tokens() && represented(fates, token, step);
 }
 
 const HeadFates* fates_of(const LaneSnapshot& lane, int head) {

@@ -60,10 +60,8 @@ std::int64_t Represented::show(const LaneSnapshot& lane, int step) {
   for (int h = 0; h < n_heads_; ++h) {
     move_head(lane, h, low, high, step, std::min(n_tokens, n_tokens_));
     // The end of the text: tokens born, or not yet born.
-    const std::vector<int>& lost = lane.fates->heads[static_cast<std::size_t>(h)].lost;
-    const bool came_back = !lane.fates->heads[static_cast<std::size_t>(h)].past.empty();
-    for (int t = n_tokens_; t < n_tokens; ++t)
-      set(h, t, came_back ? represented(lane.fates->heads[static_cast<std::size_t>(h)], t, step) : lost[static_cast<std::size_t>(t)] > step);
+    const HeadFates& fates = lane.fates->heads[static_cast<std::size_t>(h)];
+    for (int t = n_tokens_; t < n_tokens; ++t) set(h, t, represented(fates, t, step));
     for (int t = n_tokens; t < n_tokens_; ++t) set(h, t, false);
   }
   record_ = wanted;
@@ -92,7 +90,7 @@ void Represented::move_head(const LaneSnapshot& lane, int head, int low, int hig
     for (const Event& e : record.heads[static_cast<std::size_t>(head)].events) {
       if (e.kind != Event::Kind::evict) continue;
       if (s >= followers.n_steps && !several) several = stood_for_several(lane, s, head, e);
-      if (e.pos < n_tokens) set(head, e.pos, fates.lost[static_cast<std::size_t>(e.pos)] > to);
+      if (e.pos < n_tokens) set(head, e.pos, fates.lost(e.pos) > to);
     }
   }
   if (several) {  // the run has grown
@@ -110,9 +108,14 @@ void Represented::move_head(const LaneSnapshot& lane, int head, int low, int hig
 
 void Represented::find_followers(const HeadFates& fates, int head, int n_steps) {
   std::vector<std::pair<int, int>> found;  // step, token
-  for (std::size_t t = 0; t < fates.lost.size(); ++t) {
-    const int lost = fates.lost[t];
-    if (lost > 0 && lost != kNever && fates.into[t] >= 0) found.push_back({lost, static_cast<int>(t)});
+  for (int c = 0; c < fates.n_chunks(); ++c) {
+    if (fates.untouched(c)) continue;
+    const HeadFates::Chunk& chunk = fates.chunk(c);
+    for (int i = 0; i < HeadFates::kChunkTokens; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const int lost = chunk.lost[k];
+      if (lost > 0 && lost != kNever && chunk.into[k] >= 0) found.push_back({lost, c * HeadFates::kChunkTokens + i});
+    }
   }
   std::sort(found.begin(), found.end());
   Followers& followers = followers_[static_cast<std::size_t>(head)];
@@ -162,19 +165,26 @@ void Represented::count_all(const LaneSnapshot& lane) {
 }
 
 void Represented::count_head(const HeadFates& fates, int head, int n_steps) {
-  const int* const lost = fates.lost.data();
-  const int n = std::min(n_tokens_, static_cast<int>(fates.lost.size())), step = step_;
+  static_assert(HeadFates::kChunkTokens % kWordTokens == 0, "a word is read from one chunk");
+  const int n = std::min(n_tokens_, fates.n_tokens()), step = step_;
   std::uint64_t* const words = bits_.data() + static_cast<std::size_t>(head) * words_;
   int* const heads = heads_per_token_.data();
   unsigned lost_later = 0;  // whether any token went after the first step: only those can be followers
   for (int from = 0; from < n; from += kWordTokens) {
+    const int chunk = from / HeadFates::kChunkTokens;
+    const int* const lost = fates.chunk(chunk).lost.data() + from % HeadFates::kChunkTokens;
     std::uint8_t alive[kWordTokens] = {};
+    if (from + kWordTokens <= n && fates.untouched(chunk)) {
+      for (int k = 0; k < kWordTokens; ++k) ++heads[from + k];
+      words[from / kWordTokens] = ~0ull;
+      continue;
+    }
     if (from + kWordTokens <= n) {  // a constant length, so that it is vectorised
-      for (int k = 0; k < kWordTokens; ++k) alive[k] = lost[from + k] > step;
+      for (int k = 0; k < kWordTokens; ++k) alive[k] = lost[k] > step;
       for (int k = 0; k < kWordTokens; ++k) heads[from + k] += alive[k];
-      for (int k = 0; k < kWordTokens; ++k) lost_later |= static_cast<unsigned>(lost[from + k]) - 1u < static_cast<unsigned>(kNever) - 1u;
+      for (int k = 0; k < kWordTokens; ++k) lost_later |= static_cast<unsigned>(lost[k]) - 1u < static_cast<unsigned>(kNever) - 1u;
     } else {
-      for (int k = 0; from + k < n; ++k) heads[from + k] += alive[k] = lost[from + k] > step;
+      for (int k = 0; from + k < n; ++k) heads[from + k] += alive[k] = lost[k] > step;
       lost_later = 1;
     }
     std::uint64_t word = 0;
@@ -182,7 +192,7 @@ void Represented::count_head(const HeadFates& fates, int head, int n_steps) {
     words[from / kWordTokens] = word;
   }
   followers_[static_cast<std::size_t>(head)].n_steps = n_steps;
-  if (lost_later != 0 || static_cast<std::size_t>(n) < fates.lost.size()) find_followers(fates, head, n_steps);
+  if (lost_later != 0 || n < fates.n_tokens()) find_followers(fates, head, n_steps);
   Level& leaf = levels_.front();
   std::uint16_t* const bins = leaf.counts.data() + static_cast<std::size_t>(head) * leaf.stride;
   for (std::size_t b = 0; b < leaf.stride; ++b) {

@@ -40,18 +40,21 @@ std::vector<StepSummary> summarise_steps(const LaneSnapshot& lane, bool prefill_
   std::vector<double> left(n_steps, 0), lost(n_steps, 0);  // token-heads that left, or lost their last slot, in a step
   if (lane.fates) {
     for (const HeadFates& f : lane.fates->heads) {
-      for (int s : f.left) {
-        if (s >= 0 && static_cast<std::size_t>(s) < n_steps) ++left[static_cast<std::size_t>(s)];
-      }
-      for (int s : f.lost) {
-        if (s >= 0 && static_cast<std::size_t>(s) < n_steps) ++lost[static_cast<std::size_t>(s)];
+      for (int c = 0; c < f.n_chunks(); ++c) {
+        if (f.untouched(c)) continue;
+        for (int s : f.chunk(c).left) {
+          if (s >= 0 && static_cast<std::size_t>(s) < n_steps) ++left[static_cast<std::size_t>(s)];
+        }
+        for (int s : f.chunk(c).lost) {
+          if (s >= 0 && static_cast<std::size_t>(s) < n_steps) ++lost[static_cast<std::size_t>(s)];
+        }
       }
       // Until a token came back by hand, its earlier fate counted; what follows it begins then.
       for (std::size_t i = 0; i < f.past.size(); ++i) {
         const PastLife& life = f.past[i];
         const bool again = i + 1 < f.past.size() && f.past[i + 1].token == life.token;
         const Fate next = again ? f.past[i + 1].fate
-                                : Fate{f.left[static_cast<std::size_t>(life.token)], -1, f.lost[static_cast<std::size_t>(life.token)]};
+                                : Fate{f.left(life.token), -1, f.lost(life.token)};
         const auto count = [&](std::vector<double>& of, int before, int after) {
           if (before <= life.until && before != after && static_cast<std::size_t>(before) < n_steps) ++of[static_cast<std::size_t>(before)];
           if (before <= life.until && before != after && static_cast<std::size_t>(life.until) < n_steps) --of[static_cast<std::size_t>(life.until)];

@@ -11,20 +11,19 @@
 namespace kvscope {
 namespace {
 
-/// Replays the events of one head. The tokens that a slot stands for form a linked list that starts at the slot's own token, so a merge is
-/// one link and every token is walked once, when its slot is evicted.
+using Chunk = HeadFates::Chunk;
+
+// One for all: most chunks of a long text stay as they were made.
+const std::shared_ptr<const Chunk>& untouched_chunk() {
+  static const auto chunk = std::make_shared<const Chunk>();
+  return chunk;
+}
+
+/// Replays the events of one head. The tokens that a slot stands for form a ring, so a merge is one exchange of links and every token is
+/// walked once, when its slot is evicted.
 class Replay {
  public:
-  Replay(HeadFates& fates, int n_tokens) : fates_(fates) {
-    const auto n = static_cast<std::size_t>(n_tokens);
-    fates_.left.resize(n, kNever);
-    fates_.into.resize(n, -1);
-    fates_.lost.resize(n, kNever);
-    next_.assign(n, -1);
-    tail_.resize(n);
-    for (int t = 0; t < n_tokens; ++t) tail_[static_cast<std::size_t>(t)] = t;
-    adopt(n_tokens);
-  }
+  Replay(HeadFates& fates, int n_tokens) : fates_(fates), write_(fates, n_tokens) {}
 
   void apply(const Event& event, int step) {
     check(event.pos, step);
@@ -32,99 +31,116 @@ class Replay {
       restore(event.pos, step);
       return;
     }
-    if (at(fates_.left, event.pos) != kNever) {
+    if (fates_.left(event.pos) != kNever) {
       throw Error(
-          fmt::format("step {}: token {} leaves its slot a second time, it left at step {}", step, event.pos, at(fates_.left, event.pos)));
+          fmt::format("step {}: token {} leaves its slot a second time, it left at step {}", step, event.pos, fates_.left(event.pos)));
     }
-    at(fates_.left, event.pos) = step;
     if (event.kind == Event::Kind::evict) {
-      for (int t = event.pos; t >= 0; t = at(next_, t)) at(fates_.lost, t) = step;
+      write_.left(event.pos) = step;
+      int t = event.pos;
+      do {
+        write_.lost(t) = step;
+        t = write_.next(t);
+      } while (t != event.pos);
       return;
     }
     check(event.into, step);
     const int target = holder(event.into);
-    if (target == event.pos || at(fates_.lost, target) != kNever) {
+    if (target == event.pos || fates_.lost(target) != kNever) {
       throw Error(fmt::format("step {}: token {} is merged into token {}, which has no slot", step, event.pos, event.into));
     }
-    at(fates_.into, event.pos) = event.into;
-    at(next_, at(tail_, target)) = event.pos;  // the whole list of pos
-    at(tail_, target) = at(tail_, event.pos);
+    write_.left(event.pos) = step;
+    write_.into(event.pos) = event.into;
+    const int after_target = write_.next(target), after_pos = write_.next(event.pos);
+    write_.set_next(target, after_pos);  // two rings become one
+    write_.set_next(event.pos, after_target);
   }
 
  private:
-  static int& at(std::vector<int>& v, int i) { return v[static_cast<std::size_t>(i)]; }
-
   void check(int pos, int step) const {
-    if (pos < 0 || pos >= static_cast<int>(next_.size())) {
-      throw Error(fmt::format("step {}: an event names token {}, expected 0 to {}", step, pos, next_.size() - 1));
+    if (pos < 0 || pos >= write_.n_tokens()) {
+      throw Error(fmt::format("step {}: an event names token {}, expected 0 to {}", step, pos, write_.n_tokens() - 1));
     }
   }
 
   void remember(int token, int step) {
-    const PastLife life{token, step, {at(fates_.left, token), at(fates_.into, token), at(fates_.lost, token)}};
-    const auto place = std::ranges::upper_bound(fates_.past, token, {}, &PastLife::token);
-    fates_.past.insert(place, life);
+    const PastLife life{token, step, {fates_.left(token), fates_.into(token), fates_.lost(token)}};
+    const auto place = std::ranges::upper_bound(write_.past(), token, {}, &PastLife::token);
+    write_.past().insert(place, life);
   }
 
   // The token has a slot of its own again. What had been merged into it stays where it is: with the slot it went into, or lost.
   void restore(int token, int step) {
-    if (at(fates_.left, token) == kNever) throw Error(fmt::format("step {}: token {} comes back, but it has a slot", step, token));
-    if (at(fates_.lost, token) == kNever) {
-      const int slot = holder(token);
-      int before = slot;
-      while (at(next_, before) != token) before = at(next_, before);
-      at(next_, before) = at(next_, token);
-      if (at(tail_, slot) == token) at(tail_, slot) = before;
-      for (int t = 0; t < static_cast<int>(next_.size()); ++t) {
-        if (at(fates_.into, t) != token || at(fates_.lost, t) != kNever) continue;
-        remember(t, step);
-        at(fates_.into, t) = at(fates_.into, token);
-      }
+    if (fates_.left(token) == kNever) throw Error(fmt::format("step {}: token {} comes back, but it has a slot", step, token));
+    const bool stood_for = fates_.lost(token) == kNever;
+    int before = token;
+    for (int t = write_.next(token); t != token; t = write_.next(t)) {
+      before = t;
+      if (!stood_for || fates_.into(t) != token) continue;
+      remember(t, step);
+      write_.into(t) = fates_.into(token);
     }
-    at(next_, token) = -1;
-    at(tail_, token) = token;
+    write_.set_next(before, write_.next(token));
+    write_.set_next(token, token);
     remember(token, step);
-    at(fates_.left, token) = kNever;
-    at(fates_.into, token) = -1;
-    at(fates_.lost, token) = kNever;
-  }
-
-  // Lists of the tokens that had been merged before.
-  void adopt(int n_tokens) {
-    std::vector<int> slot(static_cast<std::size_t>(n_tokens), -1);  // that stands for a token, once known
-    for (int t = 0; t < n_tokens; ++t) {
-      if (at(fates_.into, t) < 0 || at(fates_.lost, t) != kNever) continue;
-      int end = t;
-      while (at(slot, end) < 0 && at(fates_.left, end) != kNever) end = at(fates_.into, end);
-      const int found = at(slot, end) >= 0 ? at(slot, end) : end;
-      for (int u = t; u != end; u = at(fates_.into, u)) at(slot, u) = found;  // each link is followed once in all
-      at(next_, at(tail_, found)) = t;
-      at(tail_, found) = t;
-    }
+    write_.left(token) = kNever;
+    write_.into(token) = -1;
+    write_.lost(token) = kNever;
   }
 
   // Slot that stands for a token: follows merges until a token that still has its own slot.
-  int holder(int token) {
-    while (at(fates_.left, token) != kNever && at(fates_.into, token) >= 0) token = at(fates_.into, token);
+  int holder(int token) const {
+    while (fates_.left(token) != kNever && fates_.into(token) >= 0) token = fates_.into(token);
     return token;
   }
 
-  HeadFates& fates_;
-  std::vector<int> next_, tail_;
+  const HeadFates& fates_;
+  FateWriter write_;
 };
 
 int tokens_of(const std::vector<StepPtr>& steps) { return steps.empty() ? 0 : steps.back()->position + 1; }
 
 }  // namespace
 
+HeadFates::Chunk::Chunk() {
+  left.fill(kNever);
+  into.fill(-1);
+  lost.fill(kNever);
+  next.fill(0);
+}
+
+bool HeadFates::untouched(int i) const { return chunks_[static_cast<std::size_t>(i)] == untouched_chunk(); }
+
+int HeadFates::n_chunks_apart_from(const HeadFates& other) const {
+  int n = 0;
+  for (std::size_t i = 0; i < chunks_.size(); ++i) n += i >= other.chunks_.size() || chunks_[i] != other.chunks_[i] ? 1 : 0;
+  return n;
+}
+
+FateWriter::FateWriter(HeadFates& fates, int n_tokens) : fates_(fates) {
+  fates_.n_tokens_ = std::max(fates_.n_tokens_, n_tokens);
+  fates_.chunks_.resize(static_cast<std::size_t>((fates_.n_tokens_ + HeadFates::kChunkTokens - 1) / HeadFates::kChunkTokens),
+                        untouched_chunk());
+}
+
+HeadFates::Chunk& FateWriter::own(int token) {
+  if (owned_.empty()) owned_.assign(fates_.chunks_.size(), nullptr);
+  const std::size_t i = static_cast<std::size_t>(token) / HeadFates::kChunkTokens;
+  if (owned_[i] == nullptr) {
+    auto copy = std::make_shared<HeadFates::Chunk>(*fates_.chunks_[i]);
+    owned_[i] = copy.get();
+    fates_.chunks_[i] = std::move(copy);
+  }
+  return *owned_[i];
+}
+
 Fate fate_at(const HeadFates& fates, int token, int step) {
-  const auto i = static_cast<std::size_t>(token);
   if (!fates.past.empty()) {
     const auto of_token = std::ranges::equal_range(fates.past, token, {}, &PastLife::token);
     for (const PastLife& life : of_token)
       if (step < life.until) return life.fate;
   }
-  return {fates.left[i], fates.into[i], fates.lost[i]};
+  return {fates.left(token), fates.into(token), fates.lost(token)};
 }
 
 LaneFates derive_fates(const std::vector<StepPtr>& steps, int n_heads_total) {
@@ -165,9 +181,8 @@ std::vector<Category> categories(const LaneFates& fates, const StepRecord& step,
   }
   std::vector<Category> result(static_cast<std::size_t>(last - first + 1), Category::unseen);
   for (int t = first; t <= std::min(last, step.position); ++t) {
-    const auto i = static_cast<std::size_t>(t);
     Category c = Category::kept;
-    const Fate fate = f.past.empty() ? Fate{f.left[i], f.into[i], f.lost[i]} : fate_at(f, t, step.step);
+    const Fate fate = fate_at(f, t, step.step);
     if (fate.left <= step.step) {
       c = fate.lost <= step.step ? Category::evicted : Category::merged;
     } else if (t == step.position && !prefill_step) {

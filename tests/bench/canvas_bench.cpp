@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <functional>
 
+#include "snapshot/synthetic.h"
 #include "viz/headless.h"
-#include "viz/synthetic_huge.h"
 #include "viz/views.h"
 
 using namespace kvscope;

@@ -28,20 +28,26 @@ StepPtr step(int index, int position, std::vector<Event> events, std::vector<int
 Event evict(int pos) { return {Event::Kind::evict, pos}; }
 Event merge(int pos, int into) { return {Event::Kind::merge, pos, into}; }
 
+std::vector<int> column(const HeadFates& fates, int (HeadFates::*value)(int) const) {
+  std::vector<int> out;
+  for (int t = 0; t < fates.n_tokens(); ++t) out.push_back((fates.*value)(t));
+  return out;
+}
+
 TEST(Fates, AnEvictedTokenLosesItsSlotAndItsRepresentationAtOnce) {
   const LaneFates f = derive_fates({step(0, 2, {evict(1)})}, 1);
   EXPECT_EQ(f.n_tokens, 3);
-  EXPECT_EQ(f.heads[0].left, (std::vector<int>{kNever, 0, kNever}));
-  EXPECT_EQ(f.heads[0].lost, (std::vector<int>{kNever, 0, kNever}));
-  EXPECT_EQ(f.heads[0].into, (std::vector<int>{-1, -1, -1}));
+  EXPECT_EQ(column(f.heads[0], &HeadFates::left), (std::vector<int>{kNever, 0, kNever}));
+  EXPECT_EQ(column(f.heads[0], &HeadFates::lost), (std::vector<int>{kNever, 0, kNever}));
+  EXPECT_EQ(column(f.heads[0], &HeadFates::into), (std::vector<int>{-1, -1, -1}));
 }
 
 TEST(Fates, AMergedTokenIsLostWhenTheSlotThatStandsForItIsEvicted) {
   // 1 joins 2 at step 0, both join 3 at step 1, 3 is evicted at step 3.
   const LaneFates f = derive_fates({step(0, 3, {merge(1, 2)}), step(1, 4, {merge(2, 3)}), step(2, 5, {}), step(3, 6, {evict(3)})}, 1);
-  EXPECT_EQ(f.heads[0].left, (std::vector<int>{kNever, 0, 1, 3, kNever, kNever, kNever}));
-  EXPECT_EQ(f.heads[0].into, (std::vector<int>{-1, 2, 3, -1, -1, -1, -1}));
-  EXPECT_EQ(f.heads[0].lost, (std::vector<int>{kNever, 3, 3, 3, kNever, kNever, kNever}));
+  EXPECT_EQ(column(f.heads[0], &HeadFates::left), (std::vector<int>{kNever, 0, 1, 3, kNever, kNever, kNever}));
+  EXPECT_EQ(column(f.heads[0], &HeadFates::into), (std::vector<int>{-1, 2, 3, -1, -1, -1, -1}));
+  EXPECT_EQ(column(f.heads[0], &HeadFates::lost), (std::vector<int>{kNever, 3, 3, 3, kNever, kNever, kNever}));
 }
 
 Event restore(int pos) { return {.kind = Event::Kind::restore, .pos = pos, .by_hand = true}; }
@@ -198,11 +204,29 @@ TEST(Fates, ExtendingStepByStepEqualsDerivingAtOnce) {
     }
     ASSERT_EQ(grown.n_tokens, lane.fates->n_tokens);
     for (std::size_t h = 0; h < grown.heads.size(); ++h) {
-      EXPECT_EQ(grown.heads[h].left, lane.fates->heads[h].left);
-      EXPECT_EQ(grown.heads[h].into, lane.fates->heads[h].into);
-      EXPECT_EQ(grown.heads[h].lost, lane.fates->heads[h].lost);
+      EXPECT_EQ(column(grown.heads[h], &HeadFates::left), column(lane.fates->heads[h], &HeadFates::left));
+      EXPECT_EQ(column(grown.heads[h], &HeadFates::into), column(lane.fates->heads[h], &HeadFates::into));
+      EXPECT_EQ(column(grown.heads[h], &HeadFates::lost), column(lane.fates->heads[h], &HeadFates::lost));
     }
   }
+}
+
+TEST(Fates, AStepCopiesOnlyTheChunksItChanges) {
+  constexpr int kChunk = HeadFates::kChunkTokens;
+  const std::vector<StepPtr> steps = {step(0, 40 * kChunk, {merge(3, 4), evict(9)}), step(1, 40 * kChunk + 1, {evict(5 * kChunk)}),
+                                      step(2, 40 * kChunk + 2, {merge(4, 7 * kChunk)}), step(3, 40 * kChunk + 3, {evict(7 * kChunk)})};
+  std::vector<LaneFates> after = {derive_fates({steps[0]}, 1)};
+  for (std::size_t n = 2; n <= steps.size(); ++n)
+    after.push_back(extend_fates(after.back(), static_cast<int>(n) - 1, {steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(n)}));
+  const auto changed = [&](std::size_t i) { return after[i].heads[0].n_chunks_apart_from(after[i - 1].heads[0]); };
+  EXPECT_EQ(changed(1), 1);
+  EXPECT_EQ(changed(2), 2) << "the ring goes through both";
+  EXPECT_EQ(changed(3), 2) << "tokens 3 and 4 go with the slot";
+  EXPECT_EQ(after[2].heads[0].lost(3), kNever) << "what was published stays as it was";
+  EXPECT_EQ(after[3].heads[0].lost(3), 3);
+  int touched = 0;
+  for (int c = 0; c < after[3].heads[0].n_chunks(); ++c) touched += after[3].heads[0].untouched(c) ? 0 : 1;
+  EXPECT_EQ(touched, 3) << "the others are one chunk for all";
 }
 
 TEST(Fates, VotesOfSlotsAndVotesLostSumToTheTokensSeen) {  // of the generator: what the canvases are tested with is consistent

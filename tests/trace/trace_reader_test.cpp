@@ -74,12 +74,12 @@ TEST(TraceReader, DetailWhyGivesBackWhatTheWindowShows) {
 TEST(TraceReader, DerivesTheFatesOfTokensFromTheEvents) {
   const Trace t = read_trace(trace_text(sample_run()), "t.json");
   const HeadFates& evicted = t.snapshot.lanes[1].fates->heads[0];
-  EXPECT_EQ(evicted.into[0], 1);
-  EXPECT_EQ(evicted.left[0], 0);
-  EXPECT_EQ(evicted.lost[0], kNever) << "merged, still represented";
-  EXPECT_EQ(evicted.lost[2], 1);
+  EXPECT_EQ(evicted.into(0), 1);
+  EXPECT_EQ(evicted.left(0), 0);
+  EXPECT_EQ(evicted.lost(0), kNever) << "merged, still represented";
+  EXPECT_EQ(evicted.lost(2), 1);
   const HeadFates& restored = t.snapshot.lanes[1].fates->heads[1];
-  EXPECT_EQ(restored.left[0], kNever);
+  EXPECT_EQ(restored.left(0), kNever);
   EXPECT_EQ(fate_at(restored, 0, 0).into, 1) << "before it came back";
 }
 

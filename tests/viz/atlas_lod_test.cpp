@@ -6,10 +6,10 @@
 #include <cmath>
 #include <set>
 
+#include "snapshot/synthetic.h"
 #include "viz/format.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
-#include "viz/synthetic_huge.h"
 #include "viz/views.h"
 
 namespace kvscope::viz {

@@ -216,8 +216,7 @@ TEST_F(AtlasTest, MergedTokensNameTheirSlotAndTheStep) {
   const auto now = categories_of(snapshot, lane(), 12, 5);
   const auto merged = static_cast<int>(std::find(now.begin(), now.end(), Category::merged) - now.begin());
   const HeadFates& f = lane().fates->heads[5];
-  const auto i = static_cast<std::size_t>(merged);
-  EXPECT_EQ(fate_text(snapshot, lane(), 12, 5, merged).rfind("merged into " + std::to_string(f.into[i]) + " ", 0), 0u);
+  EXPECT_EQ(fate_text(snapshot, lane(), 12, 5, merged).rfind("merged into " + std::to_string(f.into(merged)) + " ", 0), 0u);
   const auto lines = token_tooltip(snapshot, lane(), 12, 5, merged);
   const std::string votes = "votes of slot " + std::to_string(slot_of(*lane().fates, *lane().steps[12], 5, merged));
   EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [&](const std::string& l) { return l.rfind(votes, 0) == 0; }));

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "snapshot/synthetic.h"
 #include "viz/compare_fixture.h"
 #include "viz/format.h"
 #include "viz/reduce_compare.h"
-#include "viz/synthetic_huge.h"
 #include "viz/views/compare_metrics.h"
 #include "viz/views/compare_strips.h"
 

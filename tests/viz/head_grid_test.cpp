@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/views/head_grid.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "snapshot/synthetic.h"
 #include "viz/format.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
-#include "viz/synthetic_huge.h"
 
 namespace kvscope::viz {
 namespace {
@@ -48,7 +49,7 @@ TEST_F(HeadGridTest, CellsHaveTheMeasuresOfTheDesign) {
 TEST_F(HeadGridTest, EveryCellPrintsTheValueOfItsRecord) {
   canvas.draw(view);
   for (const HeadRecord& h : record().heads) {
-    const Mark* cell = find_mark(view, "cell", "L" + std::to_string(h.layer) + " H" + std::to_string(h.kv_head));
+    const Mark* cell = find_mark(view, "cell", fmt::format("L{} H{}", h.layer, h.kv_head));
     ASSERT_NE(cell, nullptr);
     EXPECT_EQ(cell->value, format_number(h.local_l1_wo));
   }

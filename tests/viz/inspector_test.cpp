@@ -6,12 +6,12 @@
 #include <cmath>
 #include <set>
 
+#include "snapshot/synthetic.h"
 #include "viz/format.h"
 #include "viz/headless.h"
 #include "viz/lineage_fixture.h"
 #include "viz/reduce_text.h"
 #include "viz/synthetic.h"
-#include "viz/synthetic_huge.h"
 #include "viz/views.h"
 
 namespace kvscope::viz {

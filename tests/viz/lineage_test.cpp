@@ -46,8 +46,8 @@ TEST_F(SmallRun, OwnersAgreeWithTheFatesOnLargerRuns) {
       const HeadFates& fates = run.fates->heads[static_cast<std::size_t>(head)];
       for (int t = 0; t < n; ++t) {
         const auto i = static_cast<std::size_t>(t);
-        EXPECT_EQ(owner[i] >= 0, fates.lost[i] == kNever) << "lane " << lane << " head " << head << " token " << t;
-        if (fates.left[i] == kNever) {
+        EXPECT_EQ(owner[i] >= 0, fates.lost(t) == kNever) << "lane " << lane << " head " << head << " token " << t;
+        if (fates.left(t) == kNever) {
           EXPECT_EQ(owner[i], t);
         }
       }

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <set>
 
+#include "snapshot/synthetic.h"
 #include "viz/software_raster.h"
 #include "viz/synthetic.h"
-#include "viz/synthetic_huge.h"
 #include "viz/views.h"
 
 using namespace kvscope;

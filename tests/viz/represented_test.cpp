@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "snapshot/synthetic.h"
 #include "viz/synthetic.h"
-#include "viz/synthetic_huge.h"
 
 namespace kvscope::viz {
 namespace {
@@ -98,9 +98,9 @@ TEST(Represented, AStepTouchesOnlyWhatWasBornOrLostInIt) {
   std::int64_t expected = 0;
   const int born = lane.steps[5]->position;
   for (int h = 0; h < 8; ++h) {
-    const auto& lost = lane.fates->heads[static_cast<std::size_t>(h)].lost;
-    for (int t = 0; t < born; ++t) expected += lost[static_cast<std::size_t>(t)] == 5;
-    expected += lost[static_cast<std::size_t>(born)] > 5;
+    const HeadFates& fates = lane.fates->heads[static_cast<std::size_t>(h)];
+    for (int t = 0; t < born; ++t) expected += fates.lost(t) == 5;
+    expected += fates.lost(born) > 5;
   }
   EXPECT_EQ(shown.show(lane, 5), expected);
   expect_brute_force(shown, lane, 5);

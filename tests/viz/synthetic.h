@@ -3,7 +3,7 @@
 
 // Plausible snapshots for tests of the canvases: a small cache simulation with random importance of tokens, so that slots, events, votes,
 // attention and fates agree with each other. The same arguments give the same snapshot on every machine. Sizes beyond a simulation:
-// synthetic_huge.h.
+// snapshot/synthetic.h.
 
 #include <cmath>
 #include <memory>
@@ -110,7 +110,7 @@ inline Snapshot make_snapshot(const Shape& shape = {}) {
   s.precision = "f32";
   s.prefill_mode = shape.prefill;
   s.n_prompt = shape.n_prompt;
-  s.tokens = detail::tokens(shape.n_prompt + shape.n_generated, shape.n_prompt);
+  s.tokens = tokens(shape.n_prompt + shape.n_generated, shape.n_prompt);
   for (const TokenInfo& t : s.tokens) {
     if (t.text_begin >= 0) s.prompt += t.bytes;
   }

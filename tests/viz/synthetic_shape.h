@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What synthetic snapshots are made of: sizes, reproducible random numbers, tokens, a model.
+// What synthetic snapshots are made of: sizes, kinds of lanes, a model.
 
 #include <cstdint>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "snapshot/snapshot.h"
+#include "snapshot/synthetic.h"
 
 namespace kvscope::synthetic {
 
@@ -28,49 +26,6 @@ struct Shape {
   std::uint64_t seed = 7;
   std::vector<LaneKind> lanes = {LaneKind::full, LaneKind::window, LaneKind::heavy, LaneKind::merging};
 };
-
-namespace detail {
-
-inline std::uint64_t mixed(std::uint64_t x) {  // splitmix64
-  x += 0x9E3779B97F4A7C15ull;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
-
-inline double uniform(std::uint64_t seed, int a, int b = 0, int c = 0) {
-  const std::uint64_t x =
-      mixed(mixed(mixed(mixed(seed) + static_cast<std::uint64_t>(a)) + static_cast<std::uint64_t>(b)) + static_cast<std::uint64_t>(c));
-  return static_cast<double>(x >> 11) * 0x1p-53;
-}
-
-inline std::vector<TokenInfo> tokens(int n, int n_prompt) {
-  static const std::vector<std::string> words = {" from", " the",    " fl",    "ash",   " of",  " our",  " lam", "ps",    ",",    " as",
-                                                 " rays", " fell",   " on",    " them", "\n",   " th",   "at",   " hor",  "ses",  " were",
-                                                 " coal", "-",       " black", "\t",    " and", " 日本", "\xE4", "\xBD",  "\xA0", " h",
-                                                 "idden", " number", " is",    " 4",    "8",    "2",     ".",    " 🙂", " سلام"};
-  std::vector<TokenInfo> result;
-  int text = 0;
-  for (int t = 0; t < n; ++t) {
-    TokenInfo token;
-    if (t == 0) {
-      token = {1, "", "<s>", true, -1, -1};
-    } else {
-      const std::size_t w = static_cast<std::size_t>(t - 1) % words.size();
-      token.id = 10 + static_cast<int>(w);
-      token.bytes = words[w];
-      token.piece = words[w];
-      if (t < n_prompt) {
-        token.text_begin = text;
-        token.text_end = text += static_cast<int>(words[w].size());
-      }
-    }
-    result.push_back(std::move(token));
-  }
-  return result;
-}
-
-}  // namespace detail
 
 inline ModelConfig model(const Shape& shape) {
   ModelConfig m;

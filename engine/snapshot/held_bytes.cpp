@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "snapshot/held_bytes.h"
+
+#include <unordered_set>
+
+namespace kvscope {
+
+namespace {
+
+template <class T>
+double bytes(const std::vector<T>& v) {
+  return static_cast<double>(v.capacity() * sizeof(T));
+}
+
+double bytes(const std::string& s) { return s.capacity() > 15 ? static_cast<double>(s.capacity() + 1) : 0; }
+
+double bytes_of(const HeadRecord& h) {
+  double sum = bytes(h.pinned) + bytes(h.pos) + bytes(h.votes) + bytes(h.score) + bytes(h.statistic) + bytes(h.bias) + bytes(h.attended) +
+               bytes(h.attention) + bytes(h.reference_attention) + bytes(h.events) + bytes(h.merges);
+  for (const Event& e : h.events) sum += bytes(e.form) + bytes(e.runner_ups) + bytes(e.spread);
+  for (const MergeDetail& m : h.merges)
+    sum += bytes(m.members) + bytes(m.votes) + bytes(m.mu) + bytes(m.weights) + bytes(m.T) + bytes(m.m) + bytes(m.log_scores);
+  return sum;
+}
+
+double bytes_of(const StepRecord& s) {
+  double sum = sizeof(StepRecord) + bytes(s.logits_top) + bytes(s.top_tokens) + bytes(s.heads) + bytes(s.hidden_rel_l2);
+  for (const HeadRecord& h : s.heads) sum += bytes_of(h);
+  return sum;
+}
+
+double bytes_of(const std::vector<TokenInfo>& tokens) {
+  double sum = bytes(tokens);
+  for (const TokenInfo& t : tokens) sum += bytes(t.bytes) + bytes(t.piece);
+  return sum;
+}
+
+}  // namespace
+
+double held_bytes(const Snapshot& snapshot) {
+  std::unordered_set<const void*> counted;
+  const auto first_time = [&counted](const void* what) { return counted.insert(what).second; };
+  double sum = sizeof(Snapshot) + bytes(snapshot.prompt) + bytes_of(snapshot.tokens) + bytes(snapshot.lanes);
+  if (snapshot.vocabulary != nullptr) sum += bytes_of(*snapshot.vocabulary);
+  for (const LaneSnapshot& lane : snapshot.lanes) {
+    sum += bytes(lane.steps) + bytes(lane.fed);
+    for (const StepPtr& step : lane.steps) {
+      if (step != nullptr && first_time(step.get())) sum += bytes_of(*step);
+    }
+    if (lane.fates == nullptr || !first_time(lane.fates.get())) continue;
+    sum += bytes(lane.fates->heads);
+    for (const HeadFates& head : lane.fates->heads) {
+      sum += bytes(head.past) + static_cast<double>(head.n_chunks()) * sizeof(std::shared_ptr<const HeadFates::Chunk>);
+      for (int c = 0; c < head.n_chunks(); ++c) {
+        if (first_time(&head.chunk(c))) sum += sizeof(HeadFates::Chunk);
+      }
+    }
+  }
+  return sum;
+}
+
+}  // namespace kvscope

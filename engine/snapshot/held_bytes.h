@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "snapshot/snapshot.h"
+
+namespace kvscope {
+
+/// Memory that a snapshot keeps alive: its records, fates, tokens and texts; what is shared counts once. Without the allocator's own share
+/// and without strings short enough to need no memory of their own.
+double held_bytes(const Snapshot& snapshot);
+
+}  // namespace kvscope
