@@ -67,7 +67,7 @@ Table Compare::table(const Frame& frame) const {
   Table out;
   if (frame.snapshot == nullptr) return out;
   const Snapshot& s = *frame.snapshot;
-  const std::vector<LaneMetrics> metrics = metrics_of(frame);
+  const std::vector<LaneMetrics>& metrics = metrics_of(frame);
   out.columns = {"run", "specification"};
   const std::vector<MetricColumn> columns = metric_columns(s, metrics, 1e6f, 1);
   for (const MetricColumn& c : columns) out.columns.push_back(c.title + " (" + c.unit + ")");
@@ -168,7 +168,7 @@ bool Compare::key(const Frame& frame, std::string_view key, std::vector<Intent>&
 std::string Compare::cursor_text(const Frame& frame) const {
   if (lane_of(frame) == nullptr) return {};
   const Snapshot& s = *frame.snapshot;
-  const std::vector<LaneMetrics> metrics = metrics_of(frame);
+  const std::vector<LaneMetrics>& metrics = metrics_of(frame);
   const LaneMetrics& m = metrics[static_cast<std::size_t>(frame.selection.lane)];
   std::string out =
       fmt::format("run {}, KL {} nats, mean KL {}, top-1 same {} of {}", lane_name(s, frame.selection.lane),
@@ -177,13 +177,24 @@ std::string Compare::cursor_text(const Frame& frame) const {
   return out;
 }
 
-std::vector<LaneMetrics> Compare::metrics_of(const Frame& frame) {
-  std::vector<LaneMetrics> out;
-  for (const LaneSnapshot& lane : frame.snapshot->lanes) {
-    out.push_back(lane_metrics(lane, step_of(lane, frame.selection), frame.snapshot->n_prompt, kAnswerTokens, frame.selection.steps));
-    out.back().split = first_text_difference(*frame.snapshot, static_cast<int>(out.size()) - 1);
+const std::vector<LaneMetrics>& Compare::metrics_of(const Frame& frame) const {
+  const Snapshot& s = *frame.snapshot;
+  std::vector<StepPtr> of;
+  for (const LaneSnapshot& lane : s.lanes) {
+    const int step = step_of(lane, frame.selection);
+    of.push_back(lane.steps.empty() ? nullptr : lane.steps.back());
+    of.push_back(step < 0 ? nullptr : lane.steps[static_cast<std::size_t>(step)]);
   }
-  return out;
+  if (known_sequence_ == s.sequence && known_range_ == frame.selection.steps && known_of_ == of) return known_;
+  known_sequence_ = s.sequence;
+  known_range_ = frame.selection.steps;
+  known_of_ = std::move(of);
+  known_.clear();
+  for (const LaneSnapshot& lane : s.lanes) {
+    known_.push_back(lane_metrics(lane, step_of(lane, frame.selection), s.n_prompt, kAnswerTokens, frame.selection.steps));
+    known_.back().split = first_text_difference(s, static_cast<int>(known_.size()) - 1);
+  }
+  return known_;
 }
 
 TokenAxis Compare::token_axis(const Painter& p, const Rect& area, int n_tokens) {

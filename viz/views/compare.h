@@ -58,7 +58,8 @@ class Compare final : public View {
     float reference_row = 0;
     bool difference = false;
   };
-  static std::vector<LaneMetrics> metrics_of(const Frame& frame);
+  /// Numbers of every run; computed anew only when the runs, their shown steps or the range of steps changed.
+  const std::vector<LaneMetrics>& metrics_of(const Frame& frame) const;
   TokenAxis token_axis(const Painter& p, const Rect& area, int n_tokens);
   /// Tokens that a lane represents at its shown step; counted when first asked for, then followed.
   const Represented& shown(const Frame& frame, int lane);
@@ -103,6 +104,10 @@ class Compare final : public View {
 
   std::vector<Mark> marks_;
   std::vector<LaneMetrics> metrics_;  // of the frame being drawn
+  mutable std::vector<LaneMetrics> known_;
+  mutable std::vector<StepPtr> known_of_;  // newest and shown step of each run; kept: their addresses then name the runs
+  mutable std::optional<StepRange> known_range_;
+  mutable std::uint64_t known_sequence_ = 0;
   std::vector<MetricColumn> columns_;
   std::vector<LaneRow> rows_;
   std::vector<std::pair<int, Rect>> cancels_;  // of waiting runs
