@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/prompt_editor_colours.h"
 
+#include <algorithm>
+
 #include "app/window/panel_paint.h"
 #include "app/window/workspace.h"
 #include "viz/draw.h"
@@ -24,6 +26,13 @@ void TokenColours::update(const Workspace& workspace) {
   m_plain = toColor(theme.text);
   m_faint = toColor(theme.disabled);
   m_categories.clear();
+  m_pinned.clear();
+  for (std::size_t h = 0; m_step && h < m_step->heads.size(); ++h) {
+    if (m_head < 0 || static_cast<std::size_t>(m_head) == h)
+      m_pinned.insert(m_pinned.end(), m_step->heads[h].pinned.begin(), m_step->heads[h].pinned.end());
+  }
+  std::sort(m_pinned.begin(), m_pinned.end());
+  m_pinned.erase(std::unique(m_pinned.begin(), m_pinned.end()), m_pinned.end());
   m_fill.clear();
   m_text.clear();
   const QColor panel = toColor(theme.panel);
@@ -62,6 +71,8 @@ int TokenColours::representedBy(int token) const {
   }
   return n;
 }
+
+bool TokenColours::pinned(int token) const { return std::binary_search(m_pinned.begin(), m_pinned.end(), token); }
 
 TokenPaint TokenColours::paint(int token) const {
   if (m_head >= 0) {

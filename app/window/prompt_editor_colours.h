@@ -31,6 +31,8 @@ class TokenColours {
   /// Heads in which some slot still stands for the token; -1: not known (no lane, or not read yet at this step).
   int representedBy(int token) const;
   TokenPaint paint(int token) const;
+  /// Pinned by hand after the shown step: in the selected head, or in any head without one.
+  bool pinned(int token) const;
   /// One line for the tooltip: "merged in L4 · H1" or "18 of 24 heads represent it".
   QString describe(int token) const;
 
@@ -41,6 +43,7 @@ class TokenColours {
   int m_head = -1;
   int m_n_heads = 0;
   std::vector<Category> m_categories;  // of the selected head
+  std::vector<int> m_pinned;           // ascending
   std::vector<QColor> m_fill;          // by category, or by number of heads
   std::vector<QColor> m_text;
   QColor m_plain, m_faint;

@@ -211,6 +211,10 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
     if (selected && piece.token >= selected->first && piece.token <= selected->last) {
       painter.fillRect(QRectF(piece.rect.left(), piece.rect.bottom(), piece.rect.width(), 2), toColor(theme.accent));
     }
+    if (m_colours.pinned(piece.token)) {
+      painter.setPen(QPen(toColor(theme.accent), 2, Qt::DotLine));
+      painter.drawLine(QPointF(piece.rect.left() + 1, piece.rect.top()), QPointF(piece.rect.right() - 1, piece.rect.top()));
+    }
     if (hovered && piece.token == *hovered) {
       painter.setPen(QPen(plain, 1));
       painter.setBrush(Qt::NoBrush);

@@ -77,6 +77,8 @@ bool Atlas::make_scene(const Painter& p, Scene& s) {
   row_view_.scroll = std::clamp(row_view_.scroll, 0.0f, std::max(0.0f, s.rows.content - s.area.height()));
   s.binned = s.axis.px < 3 || s.rows.by_layer;
   s.bin = tokens_per_bin(s.axis.px);
+  s.lines = s.rows.by_layer && !by_score() ? 2 : 1;
+  if (by_score()) s.scores = score_range(*s.record);
   last_px_ = s.axis.px;
   last_bin_ = s.bin;
   last_by_layer_ = s.rows.by_layer;
@@ -108,12 +110,12 @@ void Atlas::draw(const Frame& frame, std::vector<Intent>& intents) {
 
 void Atlas::draw_rows(Painter& p, const Scene& s) {
   const Theme& t = p.theme();
-  s.binned ? fill_fractions(p.frame(), s) : fill_categories(p.frame(), s);
+  by_score() ? fill_scores(p.frame(), s) : s.binned ? fill_fractions(p.frame(), s) : fill_categories(p.frame(), s);
   const ImTextureID image = p.frame().textures->texture(cells_.name, cells_.version, cells_.width, cells_.height, cells_.rgba);
   const int first = s.binned ? s.axis.first_visible() / s.bin * s.bin : s.axis.first_visible();
   const float x0 = s.axis.x_of(first), x1 = s.axis.x_of(first + static_cast<double>(cells_.width) * (s.binned ? s.bin : 1));
   p.clip({s.axis.x0, s.area.y0, s.axis.x1, s.area.y1});
-  const int lines = s.binned && s.rows.by_layer ? 2 : 1;
+  const int lines = s.lines;
   const float n_lines = static_cast<float>(cells_.height);
   for (std::size_t r = 0; r < s.rows.rows.size(); ++r) {
     const AtlasRow& row = s.rows.rows[r];
@@ -124,9 +126,9 @@ void Atlas::draw_rows(Painter& p, const Scene& s) {
     if (split < row.y1) p.image({x0, split, x1, row.y1}, image, {0, (line + 1) / n_lines}, {1, (line + 2) / n_lines});
     p.mark(row.kv_head < 0 ? "layer" : "row",
            row.kv_head < 0 ? fmt::format("L{}", row.layer) : fmt::format("L{} H{}", row.layer, row.kv_head),
-           {std::max(s.axis.x0, s.axis.x_of(0)), row.y0, s.axis.x_end(), row.y1}, s.binned ? "represented" : "category");
+           {std::max(s.axis.x0, s.axis.x_of(0)), row.y0, s.axis.x_end(), row.y1}, by_score() ? "score" : s.binned ? "represented" : "category");
   }
-  if (!s.binned) draw_glyphs(p, s);
+  if (!s.binned && !by_score()) draw_glyphs(p, s);
   // Tokens that this step has not seen yet: a dashed frame.
   const float seen_x = s.axis.x_of(s.seen), end_x = std::min(s.axis.x_of(s.n_tokens), s.axis.x1) - 1;
   if (!s.rows.rows.empty() && end_x > seen_x + 2) {
@@ -143,6 +145,7 @@ void Atlas::draw_rows(Painter& p, const Scene& s) {
   }
   p.unclip();
   if (s.binned) draw_rare(p, s);
+  draw_pins(p, s);
 }
 
 void Atlas::draw_glyphs(Painter& p, const Scene& s) {
@@ -329,7 +332,12 @@ void Atlas::draw_legend(Painter& p, const Scene& s) const {
   RampLegend heads{
       "bottom row: heads that represent it", t.sequential, "0", format_count(n_heads_total(*s.snapshot)), false, false, {}, 72};
   float x = 12;
-  if (s.binned) {
+  if (by_score()) {
+    RampLegend rows = score_legend(t, s);
+    if (p.ramp_legend_width(rows) + x + 12 > p.canvas().x1) rows.note.clear();
+    x = p.ramp_legend(x, y, rows);
+    heads.name = "bottom row: heads";
+  } else if (s.binned) {
     std::string unit = s.bin > 1 ? fmt::format("mean of {} tokens", format_count(s.bin)) : std::string();
     if (s.axis.px < 1) unit = fmt::format("1 px = {} tokens, {}", format_mean(1.0 / static_cast<double>(s.axis.px)), unit);
     const std::string name = s.rows.by_layer ? "rows: tokens represented, below it the spread of the heads" : "rows: tokens represented";

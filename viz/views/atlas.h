@@ -8,6 +8,7 @@
 
 #include "viz/draw.h"
 #include "viz/reduce_represented.h"
+#include "viz/reduce_score.h"
 #include "viz/views/atlas_rows.h"
 
 namespace kvscope::viz {
@@ -26,6 +27,8 @@ class Atlas : public View {
   Table table(const Frame& frame) const override;
   const std::vector<Mark>& marks() const override { return marks_; }
   float preferred_height(const Frame& frame) const override;
+  std::vector<Option> options() const override;
+  void choose(std::size_t option, int choice) override;
 
  private:
   struct Cell {
@@ -45,7 +48,9 @@ class Atlas : public View {
     TokenAxis overview;  // of the minimap: all tokens
     AtlasRows rows;
     int bin = 1;          // tokens per texel
-    bool binned = false;  // texels are fractions, not categories
+    bool binned = false;  // texels stand for several tokens
+    int lines = 1;        // texel rows of a row: the layers' second one is the spread of their heads
+    ScoreRange scores;    // of the step, where scores are shown
   };
   struct Texture {
     std::string name;
@@ -59,13 +64,16 @@ class Atlas : public View {
   void draw_rows(Painter& p, const Scene& s);
   void draw_glyphs(Painter& p, const Scene& s);
   void draw_rare(Painter& p, const Scene& s) const;
+  void draw_pins(Painter& p, const Scene& s) const;
   void draw_labels(Painter& p, const Scene& s) const;
   void draw_minimap(Painter& p, const Scene& s);
   void draw_selection(Painter& p, const Scene& s) const;
   void draw_legend(Painter& p, const Scene& s) const;
+  RampLegend score_legend(const Theme& theme, const Scene& s) const;
   // atlas_texture.cpp
   void fill_categories(const Frame& frame, const Scene& s);
   void fill_fractions(const Frame& frame, const Scene& s);
+  void fill_scores(const Frame& frame, const Scene& s);
   void fill_minimap(const Frame& frame, const Scene& s);
   std::uint64_t scene_key(const Frame& frame, const Scene& s) const;
   // atlas_input.cpp
@@ -81,7 +89,11 @@ class Atlas : public View {
   void show_token(int token, int n_tokens);
   Cell cursor_of(const Frame& frame) const;
 
+  enum class Colour : std::uint8_t { fate, mean, max, min };  // the latter three: of the scores
+  bool by_score() const { return colour_ != Colour::fate; }
+
   std::shared_ptr<TokenWindow> window_;
+  Colour colour_ = Colour::fate;
   AtlasRowView row_view_;
   std::vector<Mark> marks_;
 

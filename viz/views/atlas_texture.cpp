@@ -26,6 +26,7 @@ std::uint64_t Atlas::scene_key(const Frame& frame, const Scene& s) const {
   add(frame.theme->dark);
   add(s.bin);
   add(s.binned);
+  add(colour_);
   add(s.axis.first_visible());
   add(s.axis.last_visible());
   add(s.rows.by_layer);
@@ -63,7 +64,7 @@ void Atlas::fill_fractions(const Frame& frame, const Scene& s) {
   const int first_bin = s.axis.first_visible() / s.bin, last_bin = s.axis.last_visible() / s.bin;
   cells_.version = version;
   cells_.width = std::max(1, last_bin - first_bin + 1);
-  const int lines = s.rows.by_layer ? 2 : 1;  // mean, spread
+  const int lines = s.lines;  // mean, spread
   cells_.height = std::max<int>(1, lines * static_cast<int>(s.rows.rows.size()));
   const auto width = static_cast<std::size_t>(cells_.width);
   cells_.rgba.assign(width * static_cast<std::size_t>(cells_.height), 0);
