@@ -8,7 +8,7 @@ namespace kvscope::viz {
 std::vector<char> leaving(const HeadFates& fates, int step, int until, int first, int last) {
   std::vector<char> result(static_cast<std::size_t>(std::max(0, last - first + 1)), 0);
   if (until <= step) return result;
-  const int n = static_cast<int>(fates.left.size());
+  const int n = fates.n_tokens();
   for (int t = std::max(0, first); t <= std::min(last, n - 1); ++t) {
     const Fate now = fate_at(fates, t, step), later = fate_at(fates, t, until);
     const bool own = now.left > step, here = own || now.lost > step;

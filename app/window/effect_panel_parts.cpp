@@ -184,7 +184,13 @@ void EffectTable::changeEvent(QEvent* event) {
 
 void EffectTable::fitColumns() {
   const int w = viewport()->width();
-  const int n = m_model.columnCount();
+  int n = m_model.columnCount();
+  // where the column of the run without changes would squeeze the tokens, it gives way; the data table has it
+  if (n > EffectModel::kBaseline) {
+    const bool fits = w >= px(*this, 72) + px(*this, 40) + (n - 2) * px(*this, 48);
+    setColumnHidden(EffectModel::kBaseline, !fits);
+    if (!fits) --n;
+  }
   const int number = std::clamp(w / n, px(*this, 48), px(*this, 84));
   const int rank = std::clamp(w / 5, px(*this, 40), px(*this, 70));
   const int widths[] = {w - rank - (n - 2) * number, rank, number, number, number, number};
@@ -206,6 +212,7 @@ void EffectTable::paintEvent(QPaintEvent*) {
     if (area.bottom() < 0 || area.top() > viewport()->height()) continue;
     if (selectionModel()->isRowSelected(row, {})) painter.fillRect(area.adjusted(0, 0, 0, -1), toColor(theme.raised));
     for (int c = 0; c < m_model.columnCount(); ++c) {
+      if (isColumnHidden(c)) continue;
       QStyleOptionViewItem option;
       option.rect = QRect(columnViewportPosition(c), area.top(), columnWidth(c), area.height());
       itemDelegate()->paint(&painter, option, m_model.index(row, c));
