@@ -120,7 +120,7 @@ void comparison_facts_of(Facts& f, const Snapshot& s) {
   }
   const auto name = [&](int lane) { return word(lane < 0 ? std::string() : s.lanes[static_cast<std::size_t>(lane)].title); };
   const auto value = [&](int lane) { return lane < 0 ? Fact{} : Fact{format_number(kl[static_cast<std::size_t>(lane)]), kl[static_cast<std::size_t>(lane)]}; };
-  f["best"] = name(best);
+  f["closest"] = name(best);
   f["worst"] = name(worst);
   f["best_kl"] = value(best);
   f["worst_kl"] = value(worst);
@@ -136,7 +136,7 @@ Facts lecture_facts(const Snapshot& s, const Selection& selection) {
         "merged_attention", "evicted_attention", "new_attention", "sinks_wanted", "heavy_wanted", "recent_wanted", "merged_wanted", "evicted_wanted",
         "new_wanted", "first_attention", "lost", "lost_token", "votes", "votes_token", "member_token", "policy", "asked", "bytes", "full_bytes",
         "compared", "tokens", "prompt", "ratio", "limited", "kl", "changed", "choice", "choice_p", "reference_choice", "reference_p",
-        "reference_p_here", "after", "differ", "runs", "best", "worst", "best_kl", "worst_kl", "several", "heads", "layers", "kv_heads", "model"})
+        "reference_p_here", "after", "differ", "runs", "closest", "worst", "best_kl", "worst_kl", "several", "heads", "layers", "kv_heads", "model"})
     f[name] = {};
   const ModelConfig& m = s.model;
   f["model"] = word(m.name);

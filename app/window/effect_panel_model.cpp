@@ -79,9 +79,9 @@ QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int r
   if (role == Qt::TextAlignmentRole) return static_cast<int>((section <= kRank ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::WhatsThisRole) {
     constexpr const char* kTerms[] = {"token", "rank", "reference", "lane", "Δp"};
-    return section < kBaseline ? Glossary::builtIn().about(kTerms[section]) : QString();
+    if (section < kBaseline) return Glossary::builtIn().about(kTerms[section]);
   }
-  if (role == Qt::ToolTipRole && section == kBaseline) return "probability in the run without the changes by hand; n/a: not among its candidates";
+  if ((role == Qt::ToolTipRole || role == Qt::WhatsThisRole) && section == kBaseline) return "probability in the run without the changes by hand; n/a: not among its candidates";
   if (role == Qt::ToolTipRole && section == kRank) return "rank in the reference → rank in the lane";
   if (role != Qt::DisplayRole) return {};
   switch (section) {

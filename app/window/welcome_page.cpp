@@ -159,6 +159,8 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   connect(inspect, &QPushButton::clicked, this, &WelcomePage::inspectRequested);
   connect(tour, &QPushButton::clicked, this, &WelcomePage::tourRequested);
   connect(m_at_start, &QCheckBox::toggled, this, &WelcomePage::shownAtStartChanged);
+  QWidget* const order[] = {m_lecture, m_model, m_recover, inspect, tour, m_at_start};
+  for (std::size_t i = 1; i < std::size(order); ++i) setTabOrder(order[i - 1], order[i]);
   setFocusProxy(m_lecture);
 }
 

@@ -38,7 +38,7 @@ class Heads(CliTest):
         with open(os.path.join(KVMINI, "heads.json"), encoding="utf-8") as f:
             shipped = json.load(f)
         self.assertEqual((got["schema"], got.keys()), ("kvscope.head_characters/1", shipped.keys()))
-        for name in ("sink", "local", "previous", "induction", "retrieval", "entropy"):
+        for name in ("sink", "near", "previous", "induction", "retrieval", "entropy"):
             self.assertEqual([len(row) for row in got[name]], [8] * 6, name)
             for ours, theirs in zip(sum(got[name], []), sum(shipped[name], []), strict=True):
                 self.assertAlmostEqual(ours, theirs, delta=1e-3 * max(1, theirs), msg=name)

@@ -200,7 +200,11 @@ TEST(KilledProgramTest, LeavesWhatItsJournalHeldWheneverItIsKilled) {
   asked.request.prompt = "Once upon a killed time there was a light at the end of the shore.";
   asked.request.lanes = {"full", "streaming:slots=12"};
   asked.request.n_generate = 900;  // so that it is at work when it goes
-  asked.bookmarks.push_back({.name = "here", .note = "", .colour = 1, .selection = {}, .page = "inspect"});
+  Bookmark here;
+  here.name = "here";
+  here.colour = 1;
+  here.page = "inspect";
+  asked.bookmarks.push_back(here);
   writeSession(home.filePath("asked.kvscope"), asked);
   QRandomGenerator random(11);
   for (int i = 0; i < 4; ++i) {

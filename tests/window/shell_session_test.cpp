@@ -98,12 +98,12 @@ TEST(SessionFileTest, WhatIsWrittenIsReadBack) {
 TEST(SessionFileTest, OfANewerVersionWhatIsKnownIsOpenedAndTheRestIsNamed) {
   QByteArray json = with("\"version\": 1", "\"version\": 7, \"colour_of_the_sky\": {\"blue\": 1}");
   json.replace("keepkv:ratio=0.5", "policy_of_tomorrow:ratio=0.5");
-  json.replace("\"page\": \"compare\"", "\"page\": \"lecture\"");
+  json.replace("\"page\": \"compare\"", "\"page\": \"orbit\"");
   const ReadSession read = parseSession(json, "s.kvscope");
   EXPECT_EQ(read.session.request.lanes.size(), 2u);
   EXPECT_EQ(read.session.page, "inspect");
   const std::string notes = read.notes.join("; ").toStdString();
-  for (const char* part : {"version 7", "colour_of_the_sky", "policy_of_tomorrow", "lecture"}) EXPECT_NE(notes.find(part), std::string::npos) << part;
+  for (const char* part : {"version 7", "colour_of_the_sky", "policy_of_tomorrow", "orbit"}) EXPECT_NE(notes.find(part), std::string::npos) << part;
 }
 
 TEST(SessionFileTest, WhatIsNoSessionIsRefusedWithThePlaceAndTheReason) {
