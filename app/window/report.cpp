@@ -21,6 +21,7 @@ namespace {
 constexpr int kPromptShown = 6000;  // characters
 constexpr int kTextTokens = 40;
 constexpr int kPageWidth = 1000;    // points of the widest picture
+constexpr double kPictureHeight = 600;  // of the highest: title and caption fit on the page too
 
 // Also what a text document of Qt understands: no flex, no grid.
 const char* const kStyle = R"(
@@ -135,9 +136,11 @@ QString page(const Report& r, Source source) {
   out += "<h2>Texts</h2>" + texts(s);
   for (std::size_t i = 0; i < r.pictures.size(); ++i) {
     const ReportPicture& p = r.pictures[i];
-    const int width = std::min(kPageWidth, static_cast<int>(std::lround(p.image.width() / p.image.devicePixelRatio())));
-    // On paper a picture is not cut in two.
-    const bool tall = p.image.height() / p.image.devicePixelRatio() > kPageWidth / 4;
+    const double wide = p.image.width() / p.image.devicePixelRatio(), high = std::max(1.0, p.image.height() / p.image.devicePixelRatio());
+    const double scale = std::min({1.0, kPageWidth / std::max(1.0, wide), kPictureHeight / high});
+    const int width = static_cast<int>(std::lround(scale * wide));
+    // On paper a picture is not cut in two, nor parted from its title and caption.
+    const bool tall = scale * high > kPictureHeight / 5;
     out += QString("<h2%4>%1</h2><p><img src=\"%2\" width=\"%3\"/></p>").arg(esc(p.title), source(i)).arg(width).arg(tall ? " style=\"page-break-before: always\"" : "");
     if (!p.caption.isEmpty()) out += "<p class=\"note\">" + esc(p.caption) + "</p>";
   }
