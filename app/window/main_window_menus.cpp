@@ -10,6 +10,7 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSlider>
+#include <QStackedWidget>
 #include <QWhatsThis>
 
 #include "app/window/command_palette.h"
@@ -17,9 +18,12 @@
 #include "app/window/lecture_page.h"
 #include "app/window/lecture_row.h"
 #include "app/window/main_window.h"
+#include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel.h"
+#include "app/window/prompt_panel_samples.h"
 #include "app/window/rows.h"
 #include "app/window/search_bar.h"
+#include "app/window/welcome_page.h"
 
 namespace kvscope {
 
@@ -95,6 +99,14 @@ void MainWindow::buildFileMenu(QMenu* menu) {
   action(menu, "&Open model folder…", {QKeySequence::Open}, [this] { openModel(); });
   action(menu, "Open the sample &lecture", {}, [this] { openSampleLecture(); });
   action(menu, "Open &prompt…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O)}, [this] { openPrompt(); });
+  QMenu* samples = menu->addMenu("Sample p&rompts");
+  fillWithSamples(*samples, [this](const QString& text) {
+    if (m_pages->currentWidget() == m_welcome) showPage(Page::inspect);
+    PromptPanel& prompt = m_lecturing ? m_lecture->prompt() : *m_prompt;
+    prompt.editor().setExactText(text);
+    prompt.setFocus();
+  });
+  addActions(samples->actions());
   buildSessionMenu(menu);
   menu->addSeparator();
   action(menu, "&Export view…", {QKeySequence(Qt::CTRL | Qt::Key_E)}, [this] { savePicture(); });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <QLabel>
 #include <QVBoxLayout>
 
 #include "app/window/generated_strip.h"
@@ -11,6 +12,7 @@
 #include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel_legend.h"
 #include "app/window/prompt_panel_samples.h"
+#include "app/window/sample_prompts.h"
 #include "app/window/session_controller.h"
 #include "app/window/workspace.h"
 #include "viz/format.h"
@@ -24,12 +26,14 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
       m_legend(new CategoryLegend(workspace, this)),
       m_editor(new PromptEditor(workspace, this)),
       m_strip(new GeneratedStrip(workspace, this)),
-      m_samples(new PromptSamples(this)) {
+      m_samples(new PromptSamples(this)),
+      m_look_for(new QLabel(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(12, 8, 12, 10);
   column->setSpacing(6);
   column->addWidget(m_legend);
   column->addWidget(m_editor, 1);
+  column->addWidget(m_look_for);
   column->addWidget(m_strip);
   setFocusProxy(m_editor);
   m_editor->setPlaceholderText("Type or paste a prompt, or drop a text file here.");
@@ -37,13 +41,28 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   connect(m_editor, &PromptEditor::refused, &controller, &SessionController::refused);
   connect(&controller, &SessionController::requestChanged, this, [this] { takeRequestedPrompt(); });
   connect(&workspace, &Workspace::snapshotChanged, this, &PromptPanel::factsChanged);
-  connect(m_editor->document(), &QTextDocument::contentsChanged, this, [this] { m_samples->setVisible(m_editor->document()->isEmpty()); });
+  connect(m_editor->document(), &QTextDocument::contentsChanged, this, [this] {
+    m_samples->setVisible(m_editor->document()->isEmpty());
+    sayWhatToLookFor();
+  });
   connect(m_samples, &PromptSamples::chosen, this, [this](const QString& prompt) {
     m_editor->setExactText(prompt);
     m_editor->setFocus();
   });
+  m_look_for->setObjectName("secondary");
+  m_look_for->setAccessibleName("what to look for");
   takeRequestedPrompt();
   m_samples->setVisible(m_editor->document()->isEmpty());
+  sayWhatToLookFor();
+}
+
+/// A sample says what it was made to show; a text of one's own says nothing, nor does the lecture, which has its captions.
+void PromptPanel::sayWhatToLookFor() {
+  const SamplePrompt* sample = m_plain ? nullptr : samplePromptOf(m_editor->exactText());
+  m_look_for->setVisible(sample != nullptr);
+  if (!sample) return;
+  m_look_for->setText("Look for: " + sample->look_for);
+  m_look_for->setToolTip("<p>" + sample->about.toHtmlEscaped() + "</p>");
 }
 
 void PromptPanel::setPlain() {
@@ -52,6 +71,8 @@ void PromptPanel::setPlain() {
   column->removeWidget(m_strip);
   column->removeWidget(m_legend);
   m_strip->hide();
+  m_plain = true;
+  sayWhatToLookFor();
   m_editor->setLinePitch(23);
   column->addWidget(new LectureAnswer(m_workspace, this));
   column->addWidget(m_legend);

@@ -40,6 +40,7 @@ class PromptPanel : public QWidget {
  private:
   void sendPrompt();
   void placeSamples();
+  void sayWhatToLookFor();
   void takeRequestedPrompt();
 
   Workspace& m_workspace;
@@ -48,8 +49,10 @@ class PromptPanel : public QWidget {
   PromptEditor* m_editor;
   GeneratedStrip* m_strip;
   PromptSamples* m_samples;
-  QStringList m_sent;        // edits on their way to the request, oldest first
-  bool m_adopting = false;   // the text changes because the request did
+  QLabel* m_look_for;  // while the text is a sample's
+  QStringList m_sent;  // edits on their way to the request, oldest first
+  bool m_plain = false;
+  bool m_adopting = false;  // the text changes because the request did
 };
 
 }  // namespace kvscope

@@ -40,12 +40,15 @@ def check_commands(readme, cli, root):
 
 
 def check_prompts(table, cli):
-    rows = re.findall(r"^\| `([^`]+)` \| (\d+) \| `([^`]*)` \|", Path(table).read_text(encoding="utf-8"), re.M)
+    rows = re.findall(r"^\| `([^`]+)` \| (\d+) \| `([^`]*)` \| (.*) \|$", Path(table).read_text(encoding="utf-8"), re.M)
     files = sorted(path.name for path in Path(table).parent.glob("*.txt"))
-    if sorted(name for name, _, _ in rows) != files:
-        return [f"{table}: the rows are {[name for name, _, _ in rows]}, the files {files}"]
+    if sorted(row[0] for row in rows) != files:
+        return [f"{table}: the rows are {[row[0] for row in rows]}, the files {files}"]
+    listed = json.loads((Path(table).parent / "prompts.json").read_text(encoding="utf-8"))["prompts"]
+    if [(p["file"], p["about"]) for p in listed] != [(row[0], row[3]) for row in rows]:
+        return [f"{table}: files or what to look for differ from prompts.json, or their order does"]
     errors = []
-    for name, n_tokens, answer in rows:
+    for name, n_tokens, answer, _ in rows:
         prompt = Path(table).parent / name
         done = subprocess.run([cli, "run", "--json", "--generate", str(len(answer)), "--prompt-file", str(prompt)], capture_output=True, text=True, timeout=300)
         if done.returncode != 0:

@@ -114,7 +114,7 @@ TEST_F(PromptPanelTest, ShowsAPromptThatCameFromElsewhere) {
 
 TEST_F(PromptPanelTest, OffersThreePromptsWhileTheEditorIsEmpty) {
   const auto buttons = panel.findChildren<QPushButton*>();
-  ASSERT_EQ(buttons.size(), 3);
+  ASSERT_EQ(buttons.size(), 4) << "and the menu of all";
   EXPECT_TRUE(buttons[0]->isVisible());
   QTest::mouseClick(buttons[0], Qt::LeftButton);
   EXPECT_THAT(controller.request().prompt, ::testing::EndsWith("The house number of Helen is"));

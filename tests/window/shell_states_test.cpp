@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the window says while there is nothing to show.
 #include <QClipboard>
+#include <QMenu>
 #include <QPushButton>
 #include <QTemporaryDir>
 
@@ -9,6 +10,7 @@
 #include "app/window/prompt_panel.h"
 #include "app/window/prompt_panel_samples.h"
 #include "app/window/rows.h"
+#include "app/window/sample_prompts.h"
 #include "window/lecture_fixture.h"
 
 namespace kvscope {
@@ -52,11 +54,28 @@ TEST_F(LectureTest, WithoutATextItOffersThreePromptsAndNoNumbers) {
   ASSERT_NE(samples, nullptr);
   EXPECT_TRUE(samples->isVisible());
   const QList<QPushButton*> prompts = samples->findChildren<QPushButton*>();
-  ASSERT_EQ(prompts.size(), 3);
+  ASSERT_EQ(prompts.size(), 4) << "three texts and the menu of all";
+  ASSERT_NE(prompts[3]->menu(), nullptr);
+  EXPECT_EQ(prompts[3]->menu()->actions().size(), samplePrompts().size());
   for (const QPushButton* b : prompts) EXPECT_TRUE(b->isVisible() && b->width() > 100);
   QTest::mouseClick(prompts[1], Qt::LeftButton);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().prompt.find("cat") != std::string::npos && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(
+      QTest::qWaitFor([this] { return snapshot().prompt.find("cat") != std::string::npos && snapshot().phase == RunPhase::idle; }, 30000));
   EXPECT_FALSE(window->lecture().next().shown().empty());
+}
+
+TEST_F(LectureTest, TheMenuOfSamplesPutsATextIntoTheEditorThatIsSeen) {
+  ASSERT_FALSE(window->promptPanel().isVisible()) << "the welcome page";
+  QAction* sample = nullptr;
+  for (QAction* a : window->actions())
+    if (a->text() == samplePrompts()[3].title) sample = a;
+  ASSERT_NE(sample, nullptr) << "a command like any other, so the palette has it";
+  sample->trigger();
+  EXPECT_TRUE(window->promptPanel().isVisible());
+  EXPECT_EQ(window->promptPanel().editor().exactText(), samplePrompts()[3].text);
+  openSample();
+  sample->trigger();
+  EXPECT_EQ(window->lecture().prompt().editor().exactText(), samplePrompts()[3].text) << "the lecture stays where it is";
 }
 
 }  // namespace
