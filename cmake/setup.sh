@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by ./run, ./check and nothing else: the packages the program needs and how they get onto the machine.
-# The names are those of Debian 12. Ubuntu 24.04 has all of them under the same names (libimgui-dev, libsentencepiece-dev, libcli11-dev
-# and the fonts are in universe); only run-time libraries that these packages pull in are called differently there (libqt6opengl6t64).
+# The names are those of Debian 12. Ubuntu 24.04 has them too (libimgui-dev, libsentencepiece-dev, libcli11-dev and the fonts are in
+# universe), one of them as a part of another package: qt6-base-dev provides libqt6opengl6-dev.
 
 build_packages=(
   g++ cmake ninja-build pkg-config
@@ -18,13 +18,18 @@ test_packages=(
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 
-# missing_packages NAME...: those that are not installed, one per line.
+# missing_packages NAME...: those that are neither installed nor provided by an installed package, one per line.
 missing_packages() {
-  local installed name
+  local installed provided='' name
   installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
   for name in "$@"; do
     case $'\n'$installed$'\n' in
-      *$'\n'"installed $name"$'\n'*) ;;
+      *$'\n'"installed $name"$'\n'*) continue ;;
+    esac
+    # "installed a (= 1), b" of every package: as ",a (= 1),b," only if one is missing, because it asks for all packages
+    provided=${provided:-$(dpkg-query -W -f='${db:Status-Status} ${Provides}\n' | sed -n 's/^installed \(..*\)/,\1,/p' | sed 's/, */,/g; s/ *([^)]*)//g')}
+    case $provided in
+      *",$name,"*) ;;
       *) printf '%s\n' "$name" ;;
     esac
   done

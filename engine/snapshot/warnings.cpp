@@ -83,8 +83,14 @@ std::vector<LaneWarning> WarningWatch::warnings(const WarningFacts& facts) const
   using Kind = LaneWarning::Kind;
   std::vector<LaneWarning> out;
   if (n_steps_ == 0 || heads_.empty()) return out;
+  const int n_heads = static_cast<int>(heads_.size());
   const auto add = [&](Kind kind, double count, double asked = 0, double got = 0) {
-    out.push_back({.kind = kind, .count = count, .asked = asked, .got = got, .n_heads = static_cast<int>(heads_.size())});
+    LaneWarning& w = out.emplace_back();
+    w.kind = kind;
+    w.count = count;
+    w.asked = asked;
+    w.got = got;
+    w.n_heads = n_heads;
   };
   int alone = 0, frozen = 0, longest = 0;
   double slots = 0;

@@ -281,7 +281,7 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
   Event spread;  // belongs to the eviction of the same token right after it
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JsonCursor e = list.at(i);
-    const std::string& kind = e.at("kind").text();
+    const std::string kind = e.at("kind").text();
     Event event;
     event.pos = e.at("pos").whole(0, position);
     if (kind == "merge") {

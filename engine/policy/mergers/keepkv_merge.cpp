@@ -32,7 +32,7 @@ KeepkvMerged merge_group(const KeepkvGroup& M, MergeForm form) {
       log_mass[at(i * G + g)] = std::log(M.p[at(i)]) + lshat(g, i) - M.log_Z[at(g)];
       top_mass = std::max(top_mass, log_mass[at(i * G + g)]);
     }
-  out.w.assign(at(n), 0.0);
+  out.w.resize(at(n));
   for (int i = 0; i < n; ++i)
     for (int g = 0; g < G; ++g) out.w[at(i)] += std::exp(log_mass[at(i * G + g)] - top_mass);
   const double sum = std::accumulate(out.w.begin(), out.w.end(), 0.0);
