@@ -43,6 +43,7 @@ std::vector<double> CacheGeometry::keys(std::span<const int> slots) const {
   }
   std::vector<double> all(n * width);
   backend_->keys(*kv_, all);
+  if (slots.size() == n && std::ranges::is_sorted(slots)) return all;
   for (std::size_t i = 0; i < slots.size(); ++i)
     std::copy_n(all.data() + static_cast<std::size_t>(slots[i]) * width, width, out.data() + i * width);
   return out;
@@ -65,7 +66,9 @@ std::vector<double> CacheGeometry::value_norms() const {
 
 std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& needs, const Plan& plan) {
   std::vector<CombineJob> jobs;
-  jobs.reserve(plan.merges.size());
+  std::size_t n_spread = 0;
+  for (const Removal& r : plan.removals) n_spread += r.spread.size();
+  jobs.reserve(plan.merges.size() + n_spread);
   for (const Merge& merge : plan.merges) {
     jobs.push_back({.kv = &cache.kv,
                     .target = merge.target,
@@ -77,6 +80,7 @@ std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& need
   // values that are spread: v_t += v_i / |T|, one job for each t
   std::vector<int> members;
   std::vector<double> weights;
+  members.reserve(2 * n_spread);
   for (const Removal& r : plan.removals) {
     for (const int t : r.spread) members.insert(members.end(), {t, r.slot});
     if (!r.spread.empty()) weights.insert(weights.end(), {1.0, 1.0 / static_cast<double>(r.spread.size())});

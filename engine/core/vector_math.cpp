@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "core/error.h"
@@ -69,6 +70,91 @@ constexpr std::uint64_t kMantissa = 0x000fffffffffffffu, kOneBits = 0x3ff0000000
   const double of_normal = x < kInf ? y : x;  // infinity and NaN stay
   const double of_zero = x == 0 ? -kInf : of_normal;
   return x < 0 ? kNan : of_zero;
+}
+
+constexpr std::size_t kLanes = 8;
+using Lanes = double __attribute__((vector_size(kLanes * sizeof(double))));  // whatever the processor has: the compiler takes it apart
+
+[[gnu::always_inline]] inline void load(const double* from, Lanes& to) { std::memcpy(&to, from, sizeof to); }
+
+[[gnu::always_inline]] inline void load(const float* from, Lanes& to) {
+  float __attribute__((vector_size(kLanes * sizeof(float)))) narrow;
+  std::memcpy(&narrow, from, sizeof narrow);
+  to = __builtin_convertvector(narrow, Lanes);
+}
+
+/// The first n < kLanes numbers, then zeros.
+template <class T>
+[[gnu::always_inline]] inline void load(const T* from, std::size_t n, Lanes& to) {
+  T part[kLanes] = {};
+  for (std::size_t i = 0; i < n; ++i) part[i] = from[i];
+  load(part, to);
+}
+
+/// out[r] = rows[r] . other(r): number i in the partial sum i mod 8, those added up as ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)). Eight
+/// rows at a time, so that their partial sums are added up together.
+template <class T, class Other>
+[[gnu::always_inline]] inline void products(const T* rows, std::size_t width, std::span<double> out, const Other& other) {
+  for (std::size_t first = 0; first < out.size(); first += kLanes) {
+    Lanes s[kLanes];
+    for (std::size_t r = 0; r < kLanes; ++r) {
+      const T* const row = rows + std::min(first + r, out.size() - 1) * width;
+      s[r] = Lanes{};
+      Lanes x, y;
+      std::size_t i = 0;
+      for (; i + kLanes <= width; i += kLanes) {
+        load(row + i, x);
+        load(other(row) + i, y);
+        s[r] += x * y;
+      }
+      if (i == width) continue;
+      load(row + i, width - i, x);
+      load(other(row) + i, width - i, y);
+      s[r] += x * y;
+    }
+    Lanes fours[4], twos[2];
+    for (std::size_t r = 0; r < 4; ++r)
+      fours[r] = __builtin_shufflevector(s[2 * r], s[2 * r + 1], 0, 1, 2, 3, 8, 9, 10, 11) +
+                 __builtin_shufflevector(s[2 * r], s[2 * r + 1], 4, 5, 6, 7, 12, 13, 14, 15);
+    for (std::size_t r = 0; r < 2; ++r)
+      twos[r] = __builtin_shufflevector(fours[2 * r], fours[2 * r + 1], 0, 1, 4, 5, 8, 9, 12, 13) +
+                __builtin_shufflevector(fours[2 * r], fours[2 * r + 1], 2, 3, 6, 7, 10, 11, 14, 15);
+    const Lanes sums = __builtin_shufflevector(twos[0], twos[1], 0, 2, 4, 6, 8, 10, 12, 14) +
+                       __builtin_shufflevector(twos[0], twos[1], 1, 3, 5, 7, 9, 11, 13, 15);
+    std::memcpy(out.data() + first, &sums, std::min(kLanes, out.size() - first) * sizeof(double));
+  }
+}
+
+/// Blocks of kLanes * n numbers from number i on, as many as there are.
+template <int n, class T>
+[[gnu::always_inline]] inline void combine_blocks(std::span<const T* const> rows, std::span<const double> weights, double scale,
+                                                  std::span<T> out, std::size_t& i) {
+  for (; i + n * kLanes <= out.size(); i += n * kLanes) {
+    Lanes s[n] = {};
+    for (std::size_t r = 0; r < rows.size(); ++r)
+#pragma GCC unroll 4
+      for (int b = 0; b < n; ++b) {
+        Lanes x;
+        load(rows[r] + i + static_cast<std::size_t>(b) * kLanes, x);
+        s[b] += weights[r] * x;
+      }
+    for (int b = 0; b < n; ++b)
+      for (std::size_t j = 0; j < kLanes; ++j) out[i + static_cast<std::size_t>(b) * kLanes + j] = static_cast<T>(scale * s[b][j]);
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void combine(std::span<const T* const> rows, std::span<const double> weights, double scale,
+                                           std::span<T> out) {
+  KVSCOPE_ASSERT(rows.size() == weights.size());
+  std::size_t i = 0;
+  combine_blocks<4>(rows, weights, scale, out, i);
+  combine_blocks<1>(rows, weights, scale, out, i);
+  for (; i < out.size(); ++i) {
+    double s = 0;
+    for (std::size_t r = 0; r < rows.size(); ++r) s += weights[r] * static_cast<double>(rows[r][i]);
+    out[i] = static_cast<T>(scale * s);
+  }
 }
 
 }  // namespace
@@ -146,18 +232,65 @@ KVSCOPE_EVERY_WIDTH void add_scaled(std::span<double> sum, double weight, const 
 }
 
 KVSCOPE_EVERY_WIDTH void row_products(const double* rows, std::span<const double> x, std::span<double> out) {
-  constexpr std::size_t kSums = 8;
-  const double* const y = x.data();
+  products(rows, x.size(), out, [&](const double*) { return x.data(); });
+}
+
+KVSCOPE_EVERY_WIDTH void combine_rows(std::span<const float* const> rows, std::span<const double> weights, double scale,
+                                      std::span<float> out) {
+  combine(rows, weights, scale, out);
+}
+
+KVSCOPE_EVERY_WIDTH void combine_rows(std::span<const double* const> rows, std::span<const double> weights, double scale,
+                                      std::span<double> out) {
+  combine(rows, weights, scale, out);
+}
+
+KVSCOPE_EVERY_WIDTH void row_squares(const float* rows, std::size_t width, std::span<double> out) {
+  products(rows, width, out, [](const auto* row) { return row; });
+}
+
+KVSCOPE_EVERY_WIDTH void row_squares(const double* rows, std::size_t width, std::span<double> out) {
+  products(rows, width, out, [](const auto* row) { return row; });
+}
+
+KVSCOPE_EVERY_WIDTH std::optional<Largest> largest(std::span<const double> x, int k) {
+  const double* const p = x.data();
   const std::size_t n = x.size();
-  for (std::size_t r = 0; r < out.size(); ++r) {
-    const double* const row = rows + r * n;
-    double s[kSums] = {};
+  if (n == 0) return std::nullopt;
+  const auto most_up_to = [ p, n ](double bound) __attribute__((always_inline)) {
+    double tops[kLanes];
+    std::fill_n(tops, kLanes, -kInf);
+    const auto raise = [bound](double& top, double y) __attribute__((always_inline)) { top = y > top && y <= bound ? y : top; };
     std::size_t i = 0;
-    for (; i + kSums <= n; i += kSums)
-      for (std::size_t j = 0; j < kSums; ++j) s[j] += row[i + j] * y[i + j];
-    for (std::size_t j = 0; i + j < n; ++j) s[j] += row[i + j] * y[i + j];
-    out[r] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+    for (; i + kLanes <= n; i += kLanes)
+      for (std::size_t j = 0; j < kLanes; ++j) raise(tops[j], p[i + j]);
+    for (; i < n; ++i) raise(tops[0], p[i]);
+    return *std::max_element(tops, tops + kLanes);
+  };
+  double high = most_up_to(kInf), low = p[0];
+  for (std::size_t i = 0; i < n; ++i) low = p[i] < low ? p[i] : low;
+  // the last of the k largest lies between low and high: mostly a few halvings find a number between it and the next one
+  constexpr int kQuick = 12, kHalvings = 80;
+  for (int h = 0; h < kHalvings; ++h) {
+    const double middle = h == kQuick ? high : 0.5 * low + 0.5 * high;
+    if (!(middle >= low && middle <= high)) break;
+    std::int64_t above = 0;
+    for (std::size_t i = 0; i < n; ++i) above += p[i] > middle ? 1 : 0;
+    if (above == k) return Largest{middle, k};
+    if (above > k) {
+      if (middle == low) break;
+      low = middle;
+    } else if (h < kQuick) {
+      high = middle;
+    } else {  // among equals: those of the next number below, or further down
+      const double next = most_up_to(middle);
+      std::int64_t equal = 0;
+      for (std::size_t i = 0; i < n; ++i) equal += p[i] == next ? 1 : 0;
+      if (above + equal >= k) return Largest{next, static_cast<int>(above)};
+      high = next;
+    }
   }
+  return std::nullopt;
 }
 
 KVSCOPE_EVERY_WIDTH void standard_deviations(std::span<const double> sum, std::span<const double> sum_sq, std::span<const int> n,

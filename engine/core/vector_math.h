@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 
-// Elementary functions over arrays, several numbers at a time, in doubles. Every number gets the same operations in the same order whatever its
-// neighbours and whatever the processor (wider vectors, no fused multiply-add), so results are the same bits everywhere.
+// Elementary functions over arrays, several numbers at a time, in doubles. Every number gets the same operations in the same order whatever
+// its neighbours and whatever the processor (wider vectors, no fused multiply-add), so results are the same bits everywhere.
 
 /// Compiled once for every width of vectors and chosen when the program starts. Not under sanitizers, whose run time is not up by then.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -28,6 +30,19 @@ void widen(const float* from, std::span<double> to);
 /// sum[i] += weight x[i]; `x` has as many numbers.
 void add_scaled(std::span<double> sum, double weight, const float* x);
 void add_scaled(std::span<double> sum, double weight, const double* x);
+/// out[i] = scale times the sum over r of weights[r] rows[r][i], r ascending from 0, made in double. `out` may be one of the rows.
+void combine_rows(std::span<const float* const> rows, std::span<const double> weights, double scale, std::span<float> out);
+void combine_rows(std::span<const double* const> rows, std::span<const double> weights, double scale, std::span<double> out);
+/// out[r] = rows[r] . rows[r], rows [out.size(), width], added up as in row_products().
+void row_squares(const float* rows, std::size_t width, std::span<double> out);
+void row_squares(const double* rows, std::size_t width, std::span<double> out);
+/// Where the k largest of some numbers end: they are the `above` numbers above `least`, and k - above of those equal to it.
+struct Largest {
+  double least = 0;
+  int above = 0;
+};
+/// Of the k largest of x, 0 < k < x.size(). Empty where NaN or an infinity among x stands in the way.
+std::optional<Largest> largest(std::span<const double> x, int k);
 /// out[r] = rows[r] . x, rows [out.size(), x.size()]: eight partial sums, number i in the sum i mod 8, added up in pairs at the end.
 void row_products(const double* rows, std::span<const double> x, std::span<double> out);
 /// out[i] = sqrt(max(sum_sq[i] / n[i] - (sum[i] / n[i])^2, 0)), NaN where that is none.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "core/vector_math.h"
 
@@ -49,6 +50,7 @@ std::vector<double> HitRanking::statistic(const SlotState& slots) const { return
 void SteadyMeanRanking::protect(const HeadView& head, std::vector<char>& is_protected) const {
   const SlotState& slots = *head.slots;
   std::vector<int> free;
+  free.reserve(is_protected.size());
   for (int i = 0; i < slots.size(); ++i)
     if (!is_protected[at(i)]) free.push_back(i);
   const int n_protected = slots.size() - static_cast<int>(free.size());
@@ -59,22 +61,22 @@ void SteadyMeanRanking::protect(const HeadView& head, std::vector<char>& is_prot
   standard_deviations(slots.sum, slots.sum_sq, slots.times, std_dev);
   for (double& x : std_dev)
     if (std::isnan(x)) x = -std::numeric_limits<double>::infinity();
-  std::vector<double> largest;
-  largest.reserve(free.size());
-  for (const int i : free) largest.push_back(std_dev[at(i)]);
-  std::ranges::nth_element(largest, largest.begin() + room - 1, std::greater<>());
-  const double least = largest[at(room - 1)];  // of those that get in
-  int left = room;
-  for (const int i : free)
-    if (std_dev[at(i)] > least) {
-      is_protected[at(i)] = 1;
-      --left;
-    }
-  for (auto i = free.begin(); left > 0; ++i)  // equal ones: the lowest pos
-    if (std_dev[at(*i)] == least) {
-      is_protected[at(*i)] = 1;
-      --left;
-    }
+  std::vector<double> spreads;
+  spreads.reserve(free.size());
+  for (const int i : free) spreads.push_back(std_dev[at(i)]);
+  std::optional<Largest> most = at(room) < spreads.size() ? largest(spreads, room) : std::nullopt;
+  if (!most) {
+    std::vector<double> sorted(spreads);
+    std::ranges::nth_element(sorted, sorted.begin() + room - 1, std::greater<>());
+    const double least = sorted[at(room - 1)];
+    most = {least, static_cast<int>(std::ranges::count_if(spreads, [least](double x) { return x > least; }))};
+  }
+  int left = room - most->above;
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    const bool equal = spreads[i] == most->least && left > 0;  // the lowest pos
+    is_protected[at(free[i])] = spreads[i] > most->least || equal;
+    left -= equal;
+  }
 }
 
 void WeightedRowsRanking::require(StatNeeds& needs) const { needs.rows = std::max(needs.rows, rows_); }
@@ -83,6 +85,7 @@ std::vector<double> WeightedRowsRanking::statistic(const SlotState& slots) const
   const int rows = slots.rows.rows();
   const double step = rows > 1 ? (1.2 - 1.0) / (rows - 1) : 0.0;
   std::vector<double> weights;
+  weights.reserve(at(rows));
   for (int r = 0; r < rows; ++r) weights.push_back(rows == 1 ? 1.0 : r == rows - 1 ? 1.2 : r * step + 1.0);
   std::vector<double> score = weighted_rows(slots.rows, weights, slots.size());
   for (std::size_t i = 0; i < score.size(); ++i) score[i] /= std::min(slots.times[i], rows);

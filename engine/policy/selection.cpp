@@ -6,12 +6,17 @@
 #include <limits>
 #include <numeric>
 
+#include "core/vector_math.h"
 #include "policy/rules.h"
 
 namespace kvscope {
 namespace {
 
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+double as_ranked(double score) { return std::isnan(score) ? -kInf : score; }
 
 /// "Goes before": the lowest score first; of equal ones the lower tie_break, then the higher pos.
 class GoesBefore {
@@ -25,11 +30,58 @@ class GoesBefore {
   }
 
  private:
-  double value(int i) const { return std::isnan(score_[at(i)]) ? -std::numeric_limits<double>::infinity() : score_[at(i)]; }
+  double value(int i) const { return as_ranked(score_[at(i)]); }
 
   const std::vector<double>& score_;
   const std::vector<double>& tie_;
 };
+
+/// The slot that goes before all others that are not protected; -1: there is none.
+int first_to_go(const HeadDecision& head, const GoesBefore& goes_before) {
+  // without branches and in four lanes: what is protected may lie all over the place
+  constexpr int kLanes = 4;
+  const int n = static_cast<int>(head.is_protected.size());
+  const auto value = [&](int i) { return head.is_protected[at(i)] ? kInf : as_ranked(head.score[at(i)]); };
+  double low[kLanes] = {kInf, kInf, kInf, kInf};
+  const auto lower = [](double& least, double x) { least = x < least ? x : least; };
+  int i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int j = 0; j < kLanes; ++j) lower(low[j], value(i + j));
+  for (; i < n; ++i) lower(low[0], value(i));
+  const double lowest = *std::min_element(low, low + kLanes);
+  int first = -1;
+  for (i = n - 1; i >= 0; --i)
+    if (value(i) == lowest && !head.is_protected[at(i)] && (first < 0 || goes_before(i, first))) first = i;
+  return first;
+}
+
+/// Moves the k slots that stay longest to the front.
+void move_best(std::span<int> slots, std::size_t k, const HeadDecision& head, const GoesBefore& goes_before) {
+  if (k == 0 || k >= slots.size()) return;
+  std::vector<double> values;
+  values.reserve(slots.size());
+  for (const int i : slots) values.push_back(as_ranked(head.score[at(i)]));
+  const std::optional<Largest> best = largest(values, static_cast<int>(k));
+  const auto stays_before = [&](int x, int y) { return goes_before(y, x); };
+  if (!best) {
+    std::ranges::nth_element(slots, slots.begin() + static_cast<std::ptrdiff_t>(k), stays_before);
+    return;
+  }
+  std::vector<int> equals(slots.size()), rest(slots.size());
+  std::size_t n_above = 0, n_equal = 0, n_rest = 0;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const int slot = slots[i];
+    slots[n_above] = equals[n_equal] = rest[n_rest] = slot;
+    n_above += values[i] > best->least;
+    n_equal += values[i] == best->least;
+    n_rest += values[i] < best->least;
+  }
+  equals.resize(n_equal);
+  if (k > n_above && k - n_above < n_equal)
+    std::ranges::nth_element(equals, equals.begin() + static_cast<std::ptrdiff_t>(k - n_above), stays_before);
+  const auto end = std::ranges::copy(equals, slots.begin() + static_cast<std::ptrdiff_t>(n_above)).out;
+  std::copy_n(rest.begin(), n_rest, end);
+}
 
 }  // namespace
 
@@ -71,9 +123,7 @@ void TopSelection::select(HeadDecision& head, int) const {
   const int wanted = over <= 0 ? 0 : std::max(over, at_least_);
   const GoesBefore goes_before(head);
   if (wanted == 1) {  // the usual step
-    int first = -1;
-    for (int i = 0; i < n; ++i)
-      if (!head.is_protected[at(i)] && (first < 0 || goes_before(i, first))) first = i;
+    const int first = first_to_go(head, goes_before);
     head.gone.assign(first < 0 ? 0 : 1, first);
     keep_the_rest(head);
     return;
@@ -111,16 +161,14 @@ void TwoStageSelection::select(HeadDecision& head, int) const {
   const int n_free = static_cast<int>(free.size());
   const int b = std::clamp(head.budget.value_or(n) - (n - n_free), 0, n_free);
   const GoesBefore goes_before(head);
-  const auto stays_before = [&](int x, int y) { return goes_before(y, x); };
-  const auto first = free.begin() + static_cast<std::ptrdiff_t>(std::floor(alpha_ * b));
-  const auto end = free.begin() + b;
-  if (first != free.end()) std::ranges::nth_element(free, first, stays_before);
+  const auto n_first = static_cast<std::size_t>(std::floor(alpha_ * b));
+  move_best(free, n_first, head, goes_before);
   const std::vector<double> nu = head.view.keys->value_norms();
   for (int i = 0; i < n; ++i) head.score[at(i)] = (head.score[at(i)] + eps_) * nu[at(i)];
-  if (end != free.end()) std::ranges::nth_element(first, end, free.end(), stays_before);
+  move_best(std::span(free).subspan(n_first), at(b) - n_first, head, goes_before);
   for (int i = 0; i < n; ++i)
     if (!head.is_protected[at(i)]) head.plan.score[at(i)] = head.score[at(i)];
-  head.gone.assign(end, free.end());
+  head.gone.assign(free.begin() + b, free.end());
   std::ranges::sort(head.gone);
   keep_the_rest(head);
 }

@@ -30,13 +30,30 @@ void reduce_group(std::span<const double> a, int group, int n, GroupReduce how, 
     for (double& x : abar) x /= group;
 }
 
+/// Memory for a moment, kept by its thread: in a step an allocation would cost as much as the work.
+template <int which>
+std::span<double> scratch(std::size_t n) {
+  thread_local std::vector<double> memory;
+  if (memory.size() < n) memory.resize(n);
+  return std::span(memory).first(n);
+}
+
 /// lS <- logaddexp(ln alpha + lS, ln(1 - alpha) + z) for every finite z.
 void update_ema(SlotState& state, double alpha, int group, std::span<const double> z) {
   const double ln_keep = std::log(alpha), ln_new = std::log1p(-alpha);
-  std::vector<double> updated(state.ema), news(z.begin(), z.end());
-  for (double& x : updated) x += ln_keep;
-  for (double& x : news) x += ln_new;
+  const std::span<double> updated = scratch<1>(z.size()), news = scratch<2>(z.size());
+  bool all_scored = true;
+  for (std::size_t x = 0; x < z.size(); ++x) {
+    updated[x] = state.ema[x] + ln_keep;
+    news[x] = z[x] + ln_new;
+    all_scored &= z[x] != kMinusInf;
+  }
   log_add_exp_all(updated, news);
+  if (all_scored) {  // the usual step
+    std::ranges::copy(updated, state.ema.begin());
+    for (int& n : state.ema_n) ++n;
+    return;
+  }
   for (std::size_t x = 0; x < z.size(); ++x)
     if (z[x] != kMinusInf) state.ema[x] = updated[x];
   for (int i = 0; i < state.size(); ++i)
@@ -116,14 +133,7 @@ void observe_step(SlotState& state, const StatNeeds& needs, int group, std::span
   prepare(state, needs, group);
   if (needs.reads_a()) {
     KVSCOPE_ASSERT(a.size() == at(group) * at(n));
-    std::vector<double> own;
-    std::span<double> abar;
-    if (needs.rows > 0) {
-      abar = state.rows.push(n);
-    } else {
-      own.resize(at(n));
-      abar = own;
-    }
+    const std::span<double> abar = needs.rows > 0 ? state.rows.push(n) : scratch<0>(at(n));
     reduce_group(a, group, n, needs.group, abar);
     for (int& t : state.times) ++t;
     if (needs.sum)
@@ -136,13 +146,12 @@ void observe_step(SlotState& state, const StatNeeds& needs, int group, std::span
   }
   if (needs.reads_z()) {
     KVSCOPE_ASSERT(z.size() == at(group) * at(n));
-    std::vector<double> now(z.size());
-    slot_outermost(z, group, n, now);
-    for (int i = 0; i < n; ++i)
-      for (int g = 0; g < group; ++g) now[at(i * group + g)] += state.extra[at(i)];
+    const std::span<double> now = scratch<0>(z.size());
+    for (int g = 0; g < group; ++g)
+      for (int i = 0; i < n; ++i) now[at(i * group + g)] = z[at(g) * at(n) + at(i)] + state.extra[at(i)];
     if (needs.keep_z_rows) std::ranges::copy(now, state.z_rows.push(n).begin());
     if (needs.ema) update_ema(state, needs.ema_alpha, group, now);
-    if (needs.z_now) state.z_now = std::move(now);
+    if (needs.z_now) std::ranges::copy(now, state.z_now.begin());
   }
 }
 
@@ -228,7 +237,10 @@ void unite(SlotState& state, int target, int from) {
 
 void lose(SlotState& state, int slot) {
   const std::vector<int>& members = state.members[at(slot)];
-  state.evicted.insert(state.evicted.end(), members.begin(), members.end());
+  if (members.size() == 1)
+    state.evicted.push_back(state.pos[at(slot)]);  // itself, which needs no look at memory that nobody has touched for long
+  else
+    state.evicted.insert(state.evicted.end(), members.begin(), members.end());
   state.evicted_votes += state.votes[at(slot)];
 }
 
@@ -341,67 +353,6 @@ std::vector<double> bias_of(const SlotState& state, Bias bias) {
   }
   if (zero) b.clear();
   return b;
-}
-
-double EmaStart::at(int n) const { return std::log(1.0 - std::pow(alpha_, n)); }
-
-double EmaStart::operator()(int n) {
-  if (n >= 4096) return at(n);
-  while (static_cast<int>(known_.size()) <= n) known_.push_back(at(static_cast<int>(known_.size())));
-  return known_[kvscope::at(n)];
-}
-
-std::vector<double> log_scores(const SlotState& state, Predict predict, int group, EmaStart& start) {
-  if (predict == Predict::current) return state.z_now;
-  if (predict == Predict::ema) {
-    std::vector<double> lshat(state.ema);
-    for (int i = 0; i < state.size(); ++i) {
-      if (state.ema_n[at(i)] == 0) continue;  // came back by hand and was not scored yet: -inf
-      const double correction = start(state.ema_n[at(i)]);
-      for (int g = 0; g < group; ++g) lshat[at(i * group + g)] -= correction;
-    }
-    return lshat;
-  }
-  const std::size_t size = at(state.size()) * at(group);
-  std::vector<double> top(size, kMinusInf), total(size, 0.0);
-  std::vector<int> seen(size, 0);
-  for (int r = 0; r < state.z_rows.rows(); ++r)
-    for (std::size_t x = 0; x < size; ++x) top[x] = std::max(top[x], state.z_rows.row(r)[x]);
-  std::vector<double> share(size);
-  for (int r = 0; r < state.z_rows.rows(); ++r) {
-    const std::span<const double> row = state.z_rows.row(r);
-    for (std::size_t x = 0; x < size; ++x) share[x] = row[x] - top[x];
-    exp_all(share);
-    for (std::size_t x = 0; x < size; ++x) {
-      const bool scored = row[x] != kMinusInf;
-      total[x] += scored ? share[x] : 0.0;
-      seen[x] += scored;
-    }
-  }
-  for (std::size_t x = 0; x < size; ++x) total[x] /= seen[x];
-  log_all(total);
-  for (std::size_t x = 0; x < size; ++x)
-    if (seen[x] > 0) top[x] += total[x];  // what came back by hand and was not scored yet stays -inf
-  return top;
-}
-
-std::vector<double> log_scores(const SlotState& state, Predict predict, int group, double alpha) {
-  EmaStart start(alpha);
-  return log_scores(state, predict, group, start);
-}
-
-std::vector<double> log_normalisers(const SlotState& state, std::span<const double> lshat, int group) {
-  std::vector<double> log_z(at(group), kMinusInf), total(at(group), 0.0);
-  for (int i = 0; i < state.size(); ++i)
-    for (int g = 0; g < group; ++g) log_z[at(g)] = std::max(log_z[at(g)], lshat[at(i * group + g)]);
-  std::vector<double> share(lshat.begin(), lshat.end());
-  for (int i = 0; i < state.size(); ++i)
-    for (int g = 0; g < group; ++g) share[at(i * group + g)] -= log_z[at(g)];
-  exp_all(share);
-  for (int i = 0; i < state.size(); ++i)
-    for (int g = 0; g < group; ++g) total[at(g)] += state.votes[at(i)] * share[at(i * group + g)];
-  for (int g = 0; g < group; ++g) log_z[at(g)] += std::log(total[at(g)]);
-  return log_z;
 }
 
 }  // namespace kvscope

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "measure/perturbation.h"
+#include "policy/slot_prefetch.h"
 #include "policy/statistics.h"
 #include "runtime/key_norms.h"
 #include "runtime/stopwatch.h"
@@ -143,6 +144,8 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
     backend_.append_kv(head.kv, key, at(v, head_bytes * h), 1);
     append_slot(head.slots, policy_->needs(rows.layer), group, position, key_norms_.empty() ? kNone : key_norms_[h]);
 
+    if (policy_->every_step()) prefetch(head.slots);
+
     HeadJob& job = jobs_[h];
     const int n = head.slots.size();
     job.removed_before = head.ever_removed;
@@ -167,8 +170,11 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
 }
 
 void Lane::finish(const LayerRows& rows, int row) {
-  std::vector<double> o(config_.q_dim());
-  backend_.to_double(o, at(rows.out, bytes(config_.q_dim()) * row));
+  std::vector<double> o;
+  if (setup_.record.measures.local) {
+    o.resize(config_.q_dim());
+    backend_.to_double(o, at(rows.out, bytes(config_.q_dim()) * row));
+  }
   {
     const Stopwatch watch(compress_ms);
     for (int h = 0; h < config_.n_kv_heads; ++h) observe(rows.layer, h);

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "policy/catalog.h"
+#include "runtime/lane.h"
 #include "runtime/runner.h"
 #include "runtime/session.h"
+#include "runtime/step_batch.h"
 
 namespace {
 
@@ -31,17 +33,18 @@ void report(const std::string& name, const std::vector<double>& ms, double limit
   fmt::print("\n");
 }
 
-std::string text_of(const Session& session, int n_tokens) {
+std::string text_of(const Tokenizer& tokenizer, int n_tokens) {
   std::string text;
-  const std::string sentence = "The old man walked slowly along the shore and looked at the grey water, thinking of the ship that had left. ";
-  while (static_cast<int>(session.tokenizer().encode(text).size()) < n_tokens) text += sentence;
+  const std::string sentence =
+      "The old man walked slowly along the shore and looked at the grey water, thinking of the ship that had left. ";
+  while (static_cast<int>(tokenizer.encode(text).size()) < n_tokens) text += sentence;
   return text;
 }
 
 /// The first n lanes of a fixed list at a ratio, beside the full cache.
 std::vector<std::string> lanes(int n, const std::string& ratio) {
   std::vector<std::string> out;
-  for (const char* name : {"streaming", "h2o", "keepkv", "snapkv", "weightedkv", "zeromerge", "kvmerger"}) {
+  for (const char* name : {"streaming", "h2o", "keepkv", "snapkv", "weightedkv", "zeromerge", "kvmerger", "d2o"}) {
     if (static_cast<int>(out.size()) < n) out.push_back(std::string(name) + ":ratio=" + ratio);
   }
   return out;
@@ -51,7 +54,7 @@ std::vector<std::string> lanes(int n, const std::string& ratio) {
 void bench_edits(Session& session) {
   RunRequest request;
   request.lanes = lanes(3, "0.25");
-  const std::string text = text_of(session, 505);
+  const std::string text = text_of(session.tokenizer(), 505);
   request.prompt = text;
   const CancelToken never;
   auto started = Clock::now();
@@ -85,31 +88,95 @@ void bench_edits(Session& session) {
   report("budget of one lane moved", ms, 33);
 }
 
-/// Decode steps at 480 tokens: the full cache alone, with one more lane, with seven more. Interleaved, so that they meet the same machine.
-void bench_steps(const std::string& folder, int rounds) {
+constexpr int kTokens = 480, kSteps = 64;
+
+/// Adds what each step took: the full cache, which every session has, and these lanes.
+void time_session(const std::string& folder, const std::vector<std::string>& specs, std::vector<double>& ms) {
   const CancelToken never;
-  constexpr int kMore[] = {0, 1, 7};
-  std::vector<double> ms[3];
+  Session fresh(open_model(folder), {.precision = DType::f32});
+  RunRequest request;
+  request.prompt = text_of(fresh.tokenizer(), kTokens);
+  request.lanes = specs;
+  request.detail = Detail::slots;
+  request.measures = MeasureSet::none();
+  fresh.run(request, never);
+  request.n_generate = kSteps;
+  const Snapshot out = fresh.run(request, never);
+  for (std::size_t s = 2; s < out.lanes[0].steps.size(); ++s) ms.push_back(out.lanes[0].steps[s]->ms);
+}
+
+/// The same without the full cache, and so without what is held against it.
+void time_lanes(const std::string& folder, const std::vector<std::string>& specs, std::vector<double>& ms) {
+  const CancelToken never;
+  ModelFiles files = open_model(folder);
+  const std::unique_ptr<Backend> backend = make_cpu_backend(DType::f32, files.config);
+  const Model model = load_model(std::move(files), *backend);
+  Forward forward(*backend, model);
+  PromptRun prompt(*backend, model);
+  const std::vector<int> ids = model.files.tokenizer->encode(text_of(*model.files.tokenizer, kTokens));
+  PromptNeeds needs;
+  std::vector<std::unique_ptr<Lane>> lanes;
+  std::vector<Lane*> batch;
+  for (const std::string& spec : specs) {
+    const Lane::Setup setup{.spec = spec,
+                            .mode = PromptMode::prefill,
+                            .n_prompt = static_cast<int>(ids.size()),
+                            .record = {.captures = false, .measures = MeasureSet::none(), .shadow = true}};
+    lanes.push_back(std::make_unique<Lane>(*backend, model, setup));
+    batch.push_back(lanes.back().get());
+    needs.add(batch.back()->policy().needs());
+    needs.value_norms |= batch.back()->wants_value_norms();
+  }
+  prompt.update(ids, needs, forward, never, {});
+  const auto record = [&] {
+    for (Lane* lane : batch) lane->steps.push_back(lane->take_record());
+  };
+  for (Lane* lane : batch) {
+    lane->begin_step(prompt.size() - 1);
+    lane->load_prompt(prompt);
+  }
+  record();
+  for (int s = 0; s < kSteps; ++s) {
+    const std::vector<int> tokens(batch.size(), ids[static_cast<std::size_t>(s) % ids.size()]);
+    const auto started = Clock::now();
+    run_step(*backend, forward, batch, tokens, prompt.size() + s, never);
+    record();
+    if (s > 0) ms.push_back(ms_since(started));
+  }
+}
+
+/// Decode steps at 480 tokens: eight lanes against one, the mean of the eight, with the full cache beside them and without. In turns, so
+/// that all meet the same machine.
+void bench_steps(const std::string& folder, int rounds) {
+  const std::vector<std::string> eight = lanes(8, "0.2");
+  struct {
+    std::vector<double> full, all;
+    std::vector<double> one[8];
+  } with, without;
   for (int round = 0; round < rounds; ++round) {
-    for (int i = 0; i < 3; ++i) {
-      Session fresh(open_model(folder), {.precision = DType::f32});
-      RunRequest request;
-      request.prompt = text_of(fresh, 480);
-      request.lanes = lanes(kMore[i], "0.2");
-      request.detail = Detail::slots;
-      request.measures = MeasureSet::none();
-      fresh.run(request, never);
-      request.n_generate = 64;
-      const Snapshot out = fresh.run(request, never);
-      for (std::size_t s = 2; s < out.lanes[0].steps.size(); ++s) ms[i].push_back(out.lanes[0].steps[s]->ms);
+    time_session(folder, {}, with.full);
+    time_session(folder, eight, with.all);
+    time_lanes(folder, eight, without.all);
+    for (std::size_t i = 0; i < eight.size(); ++i) {
+      time_session(folder, {eight[i]}, with.one[i]);
+      time_lanes(folder, {eight[i]}, without.one[i]);
     }
   }
-  report("step of the full cache alone, 480 tokens", ms[0], 0);
-  report("step of it and one lane at ratio 0.2", ms[1], 0);
-  report("step of it and 7 lanes at ratio 0.2", ms[2], 0);
+  report("step of the full cache alone, 480 tokens", with.full, 0);
+  report("step of it and 8 lanes at ratio 0.2", with.all, 0);
+  report("step of the 8 lanes without it", without.all, 0);
   for (const double q : {0.5, 0.0}) {
-    fmt::print("{:<58} {:.2f}x of one lane's step, {:.2f}x of two lanes' (limit 3), {}\n", "8 lanes", quantile(ms[2], q) / quantile(ms[0], q),
-               quantile(ms[2], q) / quantile(ms[1], q), q > 0 ? "medians" : "minima");
+    const auto mean_of_one = [q](const std::vector<double>(&one)[8]) {
+      double sum = 0;
+      for (const std::vector<double>& ms : one) sum += quantile(ms, q);
+      return sum / 8;
+    };
+    const double one_with = mean_of_one(with.one), one_without = mean_of_one(without.one);
+    const double a = quantile(with.all, q) / one_with, b = quantile(without.all, q) / one_without;
+    fmt::print("{}: one lane (mean of the 8) {:.3f} ms with the full cache, {:.3f} ms without it\n", q > 0 ? "medians" : "minima", one_with,
+               one_without);
+    fmt::print("  8 lanes and the full cache over one lane and the full cache {:.2f}x; 8 lanes over one lane {:.2f}x (limit 3)\n", a, b);
+    fmt::print("  8 lanes and the full cache over the full cache alone {:.2f}x\n", quantile(with.all, q) / quantile(with.full, q));
   }
 }
 

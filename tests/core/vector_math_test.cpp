@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -131,19 +133,94 @@ TEST(VectorMath, WideningAndAddingDoWhatOneNumberAtATimeDoes) {
 }
 
 TEST(VectorMath, RowProductsAreThoseOfExactArithmetic) {
-  for (const std::size_t width : {0u, 1u, 8u, 13u, 32u, 80u}) {
-    SCOPED_TRACE(width);
-    std::vector<double> rows, x;
-    for (std::size_t i = 0; i < 3 * width; ++i) rows.push_back(static_cast<double>(i % 11) - 4);  // whole numbers: any order gives the same
-    for (std::size_t i = 0; i < width; ++i) x.push_back(static_cast<double>(i % 5) - 2);
-    std::vector<double> out(3, 99);
-    row_products(rows.data(), x, out);
-    for (std::size_t r = 0; r < 3; ++r) {
-      double want = 0;
-      for (std::size_t i = 0; i < width; ++i) want += rows[r * width + i] * x[i];
-      EXPECT_EQ(out[r], want);
+  for (const std::size_t n : {0u, 3u, 8u, 21u})
+    for (const std::size_t width : {0u, 1u, 8u, 13u, 32u, 80u}) {
+      SCOPED_TRACE(testing::Message() << n << " rows of " << width);
+      std::vector<double> rows, x;
+      for (std::size_t i = 0; i < n * width; ++i)
+        rows.push_back(static_cast<double>(i % 11) - 4);  // whole numbers: any order gives the same
+      for (std::size_t i = 0; i < width; ++i) x.push_back(static_cast<double>(i % 5) - 2);
+      const std::vector<float> narrow(rows.begin(), rows.end());
+      std::vector<double> out(n + 1, 99), squares(n + 1, 99), narrow_squares(n + 1, 99);
+      row_products(rows.data(), x, std::span(out).first(n));
+      row_squares(rows.data(), width, std::span(squares).first(n));
+      row_squares(narrow.data(), width, std::span(narrow_squares).first(n));
+      for (std::size_t r = 0; r < n; ++r) {
+        double want = 0, square = 0;
+        for (std::size_t i = 0; i < width; ++i) want += rows[r * width + i] * x[i];
+        for (std::size_t i = 0; i < width; ++i) square += rows[r * width + i] * rows[r * width + i];
+        EXPECT_EQ(out[r], want);
+        EXPECT_EQ(squares[r], square);
+        EXPECT_EQ(narrow_squares[r], square);
+      }
+      for (const auto* results : {&out, &squares, &narrow_squares}) EXPECT_EQ(results->back(), 99);
+    }
+}
+
+TEST(VectorMath, EqualRowsHaveEqualProductsWhereverTheyStand) {
+  const std::vector<double> x = numbers(-1, 1);
+  constexpr std::size_t kWidth = 37, kRows = 19;
+  std::vector<double> rows, out(kRows);
+  for (std::size_t r = 0; r < kRows; ++r) rows.insert(rows.end(), x.begin(), x.begin() + kWidth);
+  row_products(rows.data(), std::span(x).subspan(100, kWidth), out);
+  for (const double y : out) EXPECT_EQ(y, out.front());
+}
+
+TEST(VectorMath, CombinedRowsAreSumsInOrder) {
+  const std::vector<double> numbers_of_all = numbers(-2, 2);
+  for (const std::size_t n : {1u, 7u, 8u, 32u, 45u}) {
+    std::vector<double> all(numbers_of_all.begin(), numbers_of_all.begin() + static_cast<std::ptrdiff_t>(3 * n));
+    std::vector<float> narrow(all.begin(), all.end());
+    const std::vector<double> weights = {0.25, 0.7, 0.05};
+    std::vector<double> want(n);
+    std::vector<float> want_narrow(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      double s = 0, t = 0;
+      for (std::size_t r = 0; r < 3; ++r) s += weights[r] * all[r * n + i];
+      for (std::size_t r = 0; r < 3; ++r) t += weights[r] * static_cast<double>(narrow[r * n + i]);
+      want[i] = 1.5 * s;
+      want_narrow[i] = static_cast<float>(1.5 * t);
+    }
+    const std::vector<const double*> rows = {&all[0], &all[n], &all[2 * n]};
+    const std::vector<const float*> narrow_rows = {&narrow[0], &narrow[n], &narrow[2 * n]};
+    combine_rows(rows, weights, 1.5, std::span(all).subspan(n, n));  // into one of them
+    combine_rows(narrow_rows, weights, 1.5, std::span(narrow).subspan(n, n));
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(all[n + i], want[i]);
+      EXPECT_EQ(narrow[n + i], want_narrow[i]);
     }
   }
+}
+
+TEST(VectorMath, TheLargestEndWhereASortSays) {
+  const std::vector<double> all = numbers(-1, 1);
+  for (const bool with_equals : {false, true})
+    for (const std::size_t n : {2u, 9u, 64u, 101u})
+      for (std::size_t k = 1; k < n; ++k) {
+        std::vector<double> x(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
+        for (std::size_t i = 0; i < n; i += 3) x[i] *= 1e-9;  // of several sizes
+        for (std::size_t i = 0; i < n && with_equals; ++i) x[i] = std::round(x[i] * 4);
+        const std::optional<Largest> found = largest(x, static_cast<int>(k));
+        ASSERT_TRUE(found) << n << " " << k;
+        const auto count = [&](auto is) { return static_cast<std::size_t>(std::ranges::count_if(x, is)); };
+        const std::size_t above = count([&](double y) { return y > found->least; }),
+                          equal = count([&](double y) { return y == found->least; });
+        EXPECT_EQ(static_cast<std::size_t>(found->above), above);
+        EXPECT_LE(above, k);
+        EXPECT_GE(above + equal, k);
+      }
+}
+
+TEST(VectorMath, TheLargestAmongOddNumbersAreRightOrNotTold) {
+  const std::vector<double> x = {3, 1, 1, 1, 2, -4, 0};
+  ASSERT_TRUE(largest(x, 3));
+  EXPECT_EQ(largest(x, 3)->least, 1);
+  EXPECT_EQ(largest(x, 3)->above, 2);
+  EXPECT_EQ(largest(std::vector<double>{1, 1}, 1)->least, 1);
+  EXPECT_FALSE(largest(std::vector<double>{}, 0));
+  EXPECT_FALSE(largest(std::vector<double>{-kInf, 1, 2, 3}, 2));
+  EXPECT_FALSE(largest(std::vector<double>{-kInf, 1, 2, 3, kInf}, 2)) << "no halfway between infinities";
+  EXPECT_FALSE(largest(std::vector<double>{NAN, 1, 2, 3}, 2)) << "no order to begin with";
 }
 
 TEST(VectorMath, StandardDeviations) {

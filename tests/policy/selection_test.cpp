@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <random>
 
 #include "policy/tiny_lane.h"
 
@@ -14,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
 
 struct Chosen {
   std::vector<int> keep, gone;
@@ -61,6 +64,88 @@ TEST(Selection, RemovalsAreToldByPositionOrLowestFirst) {
 }
 
 TEST(Selection, HeavyHittersOfThreeRowsAreTheFirstAndTheNewest) { EXPECT_THAT(choose({1.8, .7, .5}, 2, {0, 1}).keep, ElementsAre(0, 2)); }
+
+/// Scores with ties, NaN and infinities among them.
+std::vector<double> mixed_scores(std::mt19937& random, std::size_t n) {
+  const double odd[] = {kNan, kInf, -kInf, 0, 0.25, 0.25};
+  std::vector<double> out(n);
+  for (double& x : out) x = random() % 3 == 0 ? odd[random() % 6] : std::uniform_real_distribution<double>(0, 1)(random);
+  return out;
+}
+
+/// Slots that are not protected, the best first, as section 2 of POLICIES.md orders them.
+std::vector<int> in_order(const std::vector<double>& score, const std::vector<char>& is_protected) {
+  std::vector<int> order;
+  for (int i = 0; i < static_cast<int>(score.size()); ++i)
+    if (!is_protected[static_cast<std::size_t>(i)]) order.push_back(i);
+  const auto value = [&](int i) {
+    const double x = score[static_cast<std::size_t>(i)];
+    return std::isnan(x) ? -kInf : x;
+  };
+  std::ranges::stable_sort(order, [&](int a, int b) { return value(a) > value(b); });
+  return order;
+}
+
+TEST(Selection, WhatStaysIsTheBestOfASort) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 2000; ++round) {
+    const std::size_t n = 1 + random() % 40;
+    const SlotState slots = test::slots_of(static_cast<int>(n));
+    HeadDecision head;
+    head.view = {&slots, nullptr, 0, 0};
+    head.score = mixed_scores(random, n);
+    for (std::size_t i = 0; i < n; ++i) head.is_protected.push_back(random() % 4 == 0);
+    const std::vector<int> order = in_order(head.score, head.is_protected);
+    const auto wanted = std::min<std::size_t>(random() % 2 == 0 ? 1 : random() % n, order.size());
+    head.budget = static_cast<int>(n - wanted);
+    TopSelection(RemovalOrder::by_pos).select(head, 0);
+    std::vector<int> gone(order.end() - static_cast<std::ptrdiff_t>(wanted), order.end());
+    std::ranges::sort(gone);
+    ASSERT_EQ(head.gone, gone) << testing::PrintToString(head.score) << testing::PrintToString(head.is_protected);
+    ASSERT_EQ(head.keep.size() + head.gone.size(), n);
+  }
+}
+
+TEST(Selection, BothStagesTakeTheBestOfASort) {
+  class Norms final : public KeyGeometry {
+   public:
+    explicit Norms(std::vector<double> norms) : norms_(std::move(norms)) {}
+    std::vector<double> cosines(std::span<const int>, std::span<const int>) const override { return {}; }
+    std::vector<Nearest> nearest(std::span<const int>, std::span<const int>) const override { return {}; }
+    std::vector<double> keys(std::span<const int>) const override { return {}; }
+    std::vector<double> value_lengths() const override { return {}; }
+    std::vector<double> value_norms() const override { return norms_; }
+
+   private:
+    std::vector<double> norms_;
+  };
+  std::mt19937 random(4);
+  for (int round = 0; round < 2000; ++round) {
+    const std::size_t n = 1 + random() % 40;
+    const SlotState slots = test::slots_of(static_cast<int>(n));
+    std::vector<double> nu(n);
+    for (double& x : nu) x = static_cast<double>(random() % 5) * 0.5;
+    const Norms norms(nu);
+    HeadDecision head;
+    head.view = {&slots, &norms, 0, 0};
+    head.score = mixed_scores(random, n);
+    head.plan.score = head.score;
+    for (std::size_t i = 0; i < n; ++i) head.is_protected.push_back(random() % 4 == 0);
+    std::vector<double> score = head.score;
+    std::vector<char> taken = head.is_protected;
+    std::vector<int> order = in_order(score, taken);
+    const auto stays = static_cast<int>(random() % (order.size() + 1));
+    const int first = static_cast<int>(std::floor(0.5 * stays));
+    for (int i = 0; i < first; ++i) taken[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = 1;
+    for (std::size_t i = 0; i < n; ++i) score[i] = (score[i] + 1e-4) * nu[i];
+    order = in_order(score, taken);
+    std::vector<int> gone(order.begin() + (stays - first), order.end());
+    std::ranges::sort(gone);
+    head.budget = stays + static_cast<int>(std::ranges::count(head.is_protected, 1));
+    TwoStageSelection(0.5, 1e-4).select(head, 0);
+    ASSERT_EQ(head.gone, gone) << testing::PrintToString(head.score) << testing::PrintToString(head.is_protected);
+  }
+}
 
 TEST(Selection, SinksAreNamedByPositionNotByPlace) {
   SlotState slots = test::slots_of(6);

@@ -66,7 +66,7 @@ class CpuBackend final : public Backend {
   void prepare_column_sums(const PromptAttentionJob& job);
   void sum_columns_of_tile(const PromptAttentionJob& job, int kv_head, int tile, int rows, const T* z, long ldz, const T* sums);
   void sum_columns(const PromptAttentionJob& job);
-  void combine_one(const CombineJob& job, std::span<double> sum);
+  void combine_one(const CombineJob& job, std::vector<const T*>& rows);
   std::size_t width() const { return static_cast<std::size_t>(config_.head_dim); }
 
   ModelConfig config_;

@@ -26,6 +26,16 @@ void gather_rows(char* rows, std::size_t bytes, std::span<const int> keep) {
   }
 }
 
+/// Of every slot: the length of its key, keys [., width].
+template <class T>
+void key_lengths(const T* keys, std::size_t width, std::span<const int> slots, double* out) {
+  for (std::size_t i = 0, n = 1; i < slots.size(); i += n) {  // slots that are neighbours in one go
+    for (n = 1; i + n < slots.size() && slots[i + n] == slots[i] + static_cast<int>(n);) ++n;
+    row_squares(keys + static_cast<std::size_t>(slots[i]) * width, width, {out + i, n});
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) out[i] = std::sqrt(out[i]);
+}
+
 }  // namespace
 
 template <class T>
@@ -78,6 +88,12 @@ void CpuBackend<T>::keep_only(HeadKv& kv, std::span<const int> keep) {
 template <class T>
 void CpuBackend<T>::combine(std::span<const CombineJob> jobs) {
   // Jobs of one cache keep their order; different caches are independent.
+  if (jobs.empty()) return;
+  std::vector<const T*> rows;
+  if (std::ranges::all_of(jobs, [&](const CombineJob& job) { return job.kv == jobs.front().kv; })) {
+    for (const CombineJob& job : jobs) combine_one(job, rows);
+    return;
+  }
   std::vector<HeadKv*> caches;
   for (const CombineJob& job : jobs) {
     if (std::find(caches.begin(), caches.end(), job.kv) == caches.end()) caches.push_back(job.kv);
@@ -85,32 +101,30 @@ void CpuBackend<T>::combine(std::span<const CombineJob> jobs) {
   double work = 0;
   for (const CombineJob& job : jobs) work += 2.0 * static_cast<double>(job.members.size()) * config_.head_dim;
   const int n = static_cast<int>(caches.size());
-  if (n == 0) return;
   pool_.parallel_for(n, grain_for(work / n, 1), [&](int begin, int end) {
-    std::vector<double> sum(width());
+    std::vector<const T*> own;
     for (int c = begin; c < end; ++c) {
       for (const CombineJob& job : jobs) {
-        if (job.kv == caches[static_cast<std::size_t>(c)]) combine_one(job, sum);
+        if (job.kv == caches[static_cast<std::size_t>(c)]) combine_one(job, own);
       }
     }
   });
 }
 
+/// rows: memory for the job's rows.
 template <class T>
-void CpuBackend<T>::combine_one(const CombineJob& job, std::span<double> sum) {
+void CpuBackend<T>::combine_one(const CombineJob& job, std::vector<const T*>& rows) {
   HeadKv& kv = *job.kv;
   KVSCOPE_ASSERT(job.target >= 0 && job.target < kv.n_slots);
-  const auto merge = [&](T* rows, std::span<const double> weights, double scale) {
+  const auto merge = [&](T* all, std::span<const double> weights, double scale) {
     if (weights.empty()) return;
     KVSCOPE_ASSERT(weights.size() == job.members.size());
-    std::fill(sum.begin(), sum.end(), 0.0);
-    for (std::size_t i = 0; i < job.members.size(); ++i) {
-      KVSCOPE_ASSERT(job.members[i] >= 0 && job.members[i] < kv.n_slots);
-      const T* row = rows + static_cast<std::size_t>(job.members[i]) * width();
-      add_scaled(sum, weights[i], row);
+    rows.clear();
+    for (const int member : job.members) {
+      KVSCOPE_ASSERT(member >= 0 && member < kv.n_slots);
+      rows.push_back(all + static_cast<std::size_t>(member) * width());
     }
-    T* target = rows + static_cast<std::size_t>(job.target) * width();
-    for (std::size_t j = 0; j < width(); ++j) target[j] = static_cast<T>(scale * sum[j]);
+    combine_rows(rows, weights, scale, {all + static_cast<std::size_t>(job.target) * width(), width()});
   };
   merge(kv.k.as<T>(), job.key_weights, job.key_scale);
   merge(kv.v.as<T>(), job.value_weights, 1.0);
@@ -131,9 +145,9 @@ void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::sp
   double *const x = scratch.get(), *const x_norm = x + from.size() * width(), *const norm = x_norm + from.size();
   for (std::size_t i = 0; i < from.size(); ++i) {
     wide.convert(key(from[i]), dtype(), d_head, x + i * width());
-    x_norm[i] = std::sqrt(kernels_.sum_of_squares(key(from[i]), d_head));
   }
-  for (std::size_t j = 0; j < to.size(); ++j) norm[j] = std::sqrt(kernels_.sum_of_squares(key(to[j]), d_head));
+  key_lengths(kv.k.as<T>(), width(), from, x_norm);
+  key_lengths(kv.k.as<T>(), width(), to, norm);
   const int tiles = (rows + kDirectRows - 1) / kDirectRows;
   pool_.parallel_for(
       tiles, grain_for(static_cast<double>(kDirectRows) * static_cast<double>(to.size()) * d_head, 1), [&](int begin, int end) {
@@ -181,12 +195,10 @@ void CpuBackend<T>::nearest(const HeadKv& kv, std::span<const int> from, std::sp
                 *const inverse = norm + to.size();
   for (std::size_t i = 0; i < from.size(); ++i) {
     wide.convert(key(from[i]), dtype(), d, x + i * width());
-    x_norm[i] = std::sqrt(kernels_.sum_of_squares(key(from[i]), d));
   }
-  for (std::size_t j = 0; j < to.size(); ++j) {
-    norm[j] = std::sqrt(kernels_.sum_of_squares(key(to[j]), d));
-    inverse[j] = norm[j] > 0 ? 1 / norm[j] : 0.0;
-  }
+  key_lengths(kv.k.as<T>(), width(), from, x_norm);
+  key_lengths(kv.k.as<T>(), width(), to, norm);
+  for (std::size_t j = 0; j < to.size(); ++j) inverse[j] = norm[j] > 0 ? 1 / norm[j] : 0.0;
   const int blocks = wide.packs(d) && rows >= kPackingPays ? (cols + lanes - 1) / lanes : 0;  // 0: the rows [to] are read where they are
   std::vector<double> packed(static_cast<std::size_t>(blocks * lanes) * width()), widened(blocks > 0 ? width() : 0);
   for (int j = 0; j < cols && blocks > 0; ++j) {

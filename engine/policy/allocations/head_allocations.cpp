@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/vector_math.h"
 #include "policy/params.h"
 #include "policy/rules.h"
 
@@ -28,23 +29,36 @@ bool ranks_before(const Candidate& a, const Candidate& b) {
   return a.pos != b.pos ? a.pos < b.pos : a.head < b.head;
 }
 
+/// How many of the `best` candidates of all heads together lie in each.
+std::vector<int> best_of_heads(std::span<const std::vector<double>> scores, std::span<const std::vector<int>> pos, std::size_t best) {
+  std::vector<int> counts(scores.size(), 0);
+  std::vector<double> all;
+  all.reserve(scores.empty() ? 0 : scores.size() * (scores.front().size() + 1));
+  for (const std::vector<double>& head : scores)
+    for (const double score : head) all.push_back(std::isnan(score) ? -std::numeric_limits<double>::infinity() : score);
+  best = std::min(all.size(), best);
+  std::vector<Candidate> pool;  // those to choose from: all, or the equals of the last one
+  const std::optional<Largest> most = 0 < best && best < all.size() ? largest(all, static_cast<int>(best)) : std::nullopt;
+  std::size_t place = 0;
+  for (std::size_t h = 0; h < scores.size(); ++h)
+    for (std::size_t i = 0; i < scores[h].size(); ++i, ++place) {
+      if (most) counts[h] += all[place] > most->least;
+      if (!most || all[place] == most->least) pool.push_back({all[place], pos[h][i], static_cast<int>(h)});
+    }
+  if (most) best -= static_cast<std::size_t>(most->above);
+  if (best < pool.size()) std::ranges::nth_element(pool, pool.begin() + static_cast<std::ptrdiff_t>(best), ranks_before);
+  for (std::size_t i = 0; i < best; ++i) ++counts[at(pool[i].head)];
+  return counts;
+}
+
 }  // namespace
 
 JointBudgets joint_budgets(std::span<const std::vector<double>> scores, std::span<const std::vector<int>> pos, int b, double alpha,
                            std::span<const int> caps) {
   const int n_heads = static_cast<int>(scores.size());
-  std::vector<Candidate> pool;
-  for (int h = 0; h < n_heads; ++h)
-    for (std::size_t i = 0; i < scores[at(h)].size(); ++i) {
-      const double score = scores[at(h)][i];
-      pool.push_back({std::isnan(score) ? -std::numeric_limits<double>::infinity() : score, pos[at(h)][i], h});
-    }
   const int total = n_heads * b;
-  const std::size_t best = std::min(pool.size(), at(total));
-  if (best < pool.size()) std::ranges::nth_element(pool, pool.begin() + static_cast<std::ptrdiff_t>(best), ranks_before);
   JointBudgets out;
-  out.counts.assign(at(n_heads), 0);
-  for (std::size_t i = 0; i < best; ++i) ++out.counts[at(pool[i].head)];
+  out.counts = best_of_heads(scores, pos, at(total));
   std::vector<double> shares;
   for (const int n : out.counts) shares.push_back(alpha * b + (1 - alpha) * n);
   out.caps = largest_remainder(shares, total, caps);
@@ -58,6 +72,8 @@ void AdaptiveAllocation::revise(std::span<HeadDecision> heads) const {
   std::vector<int> caps, n_protected;
   for (std::size_t h = 0; h < heads.size(); ++h) {
     const HeadDecision& head = heads[h];
+    scores[h].reserve(head.score.size());
+    pos[h].reserve(head.score.size());
     for (std::size_t i = 0; i < head.score.size(); ++i) {
       if (head.is_protected[i]) continue;
       scores[h].push_back(head.score[i]);
@@ -78,12 +94,14 @@ std::vector<std::optional<int>> ImportanceAllocation::budgets(const BudgetShape&
   std::vector<double> importance(at(n_heads), 0.0);
   for (std::size_t i = 0; i < file.size(); ++i) {
     if (file[i] < 0)
-      throw UsageError(fmt::format("{}: {}: expected importances of 0 or more, got {}", scores_.key, kvscope::quoted(scores_.name), file[i]));
+      throw UsageError(
+          fmt::format("{}: {}: expected importances of 0 or more, got {}", scores_.key, kvscope::quoted(scores_.name), file[i]));
     importance[i / at(group_)] += file[i];
   }
   const double sum = std::accumulate(importance.begin(), importance.end(), 0.0);
   if (!(sum > 0) || !std::isfinite(sum))
-    throw UsageError(fmt::format("{}: {}: expected importances with a sum above 0, got {}", scores_.key, kvscope::quoted(scores_.name), sum));
+    throw UsageError(
+        fmt::format("{}: {}: expected importances with a sum above 0, got {}", scores_.key, kvscope::quoted(scores_.name), sum));
   const double by_importance = b / beta_;
   std::vector<double> shares;
   for (const double s : importance) shares.push_back(s / sum * by_importance * n_heads + (b - by_importance));

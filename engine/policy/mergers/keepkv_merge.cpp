@@ -36,11 +36,14 @@ KeepkvMerged merge_group(const KeepkvGroup& M, MergeForm form) {
   for (int i = 0; i < n; ++i)
     for (int g = 0; g < G; ++g) out.w[at(i)] += std::exp(log_mass[at(i * G + g)] - top_mass);
   const double sum = std::accumulate(out.w.begin(), out.w.end(), 0.0);
+  out.mu.reserve(at(n));
   for (const double x : out.w) out.mu.push_back(x * std::exp(top_mass) / G);
   for (double& x : out.w) x /= sum;
 
   // P = sum p_i,  T_g = ln( sum p_i exp(lshat_{g,i}) / P ),  m_g = sum w_i (lshat_{g,i} - extra_i)
   out.P = std::accumulate(M.p.begin(), M.p.end(), 0.0);
+  out.T.reserve(at(G));
+  out.m.reserve(at(G));
   for (int g = 0; g < G; ++g) {
     double top = lshat(g, 0), mass = 0, m = 0;
     for (int i = 1; i < n; ++i) top = std::max(top, lshat(g, i));
@@ -82,61 +85,69 @@ void KeepkvMerger::merge(HeadDecision& head) {
 
   // M of every target, in the order in which the targets come up
   std::vector<int> group_of(at(slots.size()), -1);
-  std::vector<std::vector<int>> groups;
+  std::vector<Merge>& merges = head.plan.merges;
   for (std::size_t x = 0; x < head.gone.size(); ++x) {
     if (!(nearest[x].cos >= options_.threshold)) continue;
     int& group = group_of[at(nearest[x].target)];
     if (group < 0) {
-      group = static_cast<int>(groups.size());
-      groups.push_back({nearest[x].target});
+      group = static_cast<int>(merges.size());
+      Merge& merge = merges.emplace_back();
+      merge.target = nearest[x].target;
+      merge.members.reserve(2);  // the usual step
+      merge.members.push_back(merge.target);
     }
-    groups[at(group)].push_back(head.gone[x]);
+    merges[at(group)].members.push_back(head.gone[x]);
   }
 
-  std::vector<KeepkvMerged> merged;
-  std::vector<double> lshat, log_Z;
-  if (!groups.empty()) {
+  struct Outcome {
+    MergeForm form;
+    double gamma;
+    bool fallback;
+    std::size_t next = 1;  // member whose removal is told next
+  };
+  std::vector<Outcome> outcomes;
+  outcomes.reserve(merges.size());
+  std::vector<double> lshat;
+  KeepkvGroup M;
+  if (!merges.empty()) {
     lshat = log_scores(slots, options_.predict, G, start_);
-    log_Z = log_normalisers(slots, lshat, G);
+    M.log_Z = log_normalisers(slots, lshat, G);
   }
-  for (std::vector<int>& members : groups) {
-    KeepkvGroup M;
-    M.log_Z = log_Z;
-    for (const int i : members) {
+  for (Merge& merge : merges) {
+    M.p.clear();
+    M.extra.clear();
+    M.lshat.clear();
+    M.lshat.reserve(merge.members.size() * at(G));
+    for (const int i : merge.members) {
       M.p.push_back(slots.votes[at(i)]);
       M.extra.push_back(slots.extra[at(i)]);
       M.lshat.insert(M.lshat.end(), lshat.begin() + i * G, lshat.begin() + (i + 1) * G);
     }
-    merged.push_back(merge_group(M, options_.form));
-    const KeepkvMerged& r = merged.back();
-    Merge& merge = head.plan.merges.emplace_back();
-    merge.target = members.front();
-    merge.members = members;
-    merge.key_weights = r.w;
-    merge.value_weights = r.w;
+    KeepkvMerged r = merge_group(M, options_.form);
+    outcomes.push_back({r.form, r.gamma, r.fallback});
     if (r.form == MergeForm::zip) merge.key_scale = r.gamma;
+    merge.key_weights = r.w;
+    merge.value_weights = std::move(r.w);
     merge.extra = r.extra;
-    merge.log_score = r.T;
-    merge.mean_log_score = r.m;
+    merge.log_score = std::move(r.T);
+    merge.mean_log_score = std::move(r.m);
     merge.member_log_scores = std::move(M.lshat);
-    merge.mu = r.mu;
+    merge.mu = std::move(r.mu);
   }
 
-  std::vector<std::size_t> place(groups.size(), 0);  // of the next removed slot within its group
+  head.plan.removals.reserve(head.gone.size());
   for (std::size_t x = 0; x < head.gone.size(); ++x) {
-    Removal removal = removal_of(head, head.gone[x]);
+    Removal& removal = head.plan.removals.emplace_back(removal_of(head, head.gone[x]));
     removal.cos = nearest[x].cos;
-    if (nearest[x].cos >= options_.threshold) {
-      const auto group = at(group_of[at(nearest[x].target)]);
-      const KeepkvMerged& r = merged[group];
-      removal.target = nearest[x].target;
-      removal.w_removed = r.w[++place[group]];
-      removal.w_target = r.w[0];
-      removal.form = r.form;
-      removal.gamma = r.gamma;
-      removal.fallback = r.fallback;
-    }
-    head.plan.removals.push_back(removal);
+    if (!(nearest[x].cos >= options_.threshold)) continue;
+    const auto group = at(group_of[at(nearest[x].target)]);
+    Outcome& outcome = outcomes[group];
+    removal.target = nearest[x].target;
+    removal.w_removed = merges[group].key_weights[outcome.next++];
+    removal.w_target = merges[group].key_weights[0];
+    removal.form = outcome.form;
+    removal.gamma = outcome.gamma;
+    removal.fallback = outcome.fallback;
   }
 }
 

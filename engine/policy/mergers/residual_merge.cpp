@@ -2,7 +2,8 @@
 #include "policy/mergers/residual_merge.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "core/vector_math.h"
 
 namespace kvscope {
 namespace {
@@ -14,6 +15,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 void ResidualMerger::merge(HeadDecision& head) {
   const SlotState& slots = head.slots();
   std::vector<int> residual;
+  residual.reserve(at(places_) + head.gone.size());
   for (int i = 0; i < slots.size(); ++i)
     if (slots.residual[at(i)]) residual.push_back(i);
 
@@ -25,12 +27,16 @@ void ResidualMerger::merge(HeadDecision& head) {
   residual.insert(residual.end(), head.plan.to_residual.begin(), head.plan.to_residual.end());
   std::ranges::sort(residual);
 
-  std::vector<int> wanted(residual);
+  std::vector<int> wanted;
+  wanted.reserve(residual.size() + fused.size());
+  wanted = residual;
   wanted.insert(wanted.end(), fused.begin(), fused.end());
   std::vector<double> keys = head.view.keys->keys(wanted);  // the residual rows change on the way
   const std::size_t width = keys.size() / wanted.size(), n_places = residual.size();
   const auto key = [&](std::size_t i) { return std::span(keys).subspan(i * width, width); };
-  std::vector<double> votes, decayed;  // of the residual slots
+  std::vector<double> votes, decayed, products(n_places);  // of the residual slots
+  votes.reserve(n_places);
+  decayed.reserve(decayed_ ? n_places : 0);
   for (const int r : residual) {
     votes.push_back(slots.votes[at(r)]);
     if (decayed_) decayed.push_back(slots.decayed[at(r)]);
@@ -42,11 +48,11 @@ void ResidualMerger::merge(HeadDecision& head) {
     const std::span<const double> k = key(n_places + x);
     std::size_t r = 0;
     double best = 0;
+    row_products(keys.data(), k, products);
     for (std::size_t p = 0; p < n_places; ++p) {
-      const double product = std::inner_product(k.begin(), k.end(), key(p).begin(), 0.0);
-      if (p > 0 && !(product > best)) continue;
+      if (p > 0 && !(products[p] > best)) continue;
       r = p;
-      best = product;
+      best = products[p];
     }
     const double more = slots.votes[at(c)], total = votes[r] + more;
     Removal removal = removal_of(head, c);

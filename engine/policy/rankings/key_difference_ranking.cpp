@@ -17,12 +17,15 @@ std::vector<double> key_differences(std::span<const double> keys, std::size_t n)
   if (n == 0) return {};
   const std::size_t width = keys.size() / n;
   std::vector<double> mean(width, 0.0), norms(n), score(n);
+  row_squares(keys.data(), width, norms);
+  for (double& x : norms) x = std::sqrt(x);
+  std::vector<const double*> rows(n);
+  std::vector<double> weights(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::span<const double> k = keys.subspan(i * width, width);
-    row_products(k.data(), k, {&norms[i], 1});
-    norms[i] = std::sqrt(norms[i]);
-    if (norms[i] > 0) add_scaled(mean, 1 / (norms[i] * static_cast<double>(n)), k.data());
+    rows[i] = keys.data() + i * width;
+    weights[i] = norms[i] > 0 ? 1 / (norms[i] * static_cast<double>(n)) : 0.0;
   }
+  combine_rows(rows, weights, 1, mean);
   const double length = norm(mean);
   row_products(keys.data(), mean, score);
   for (std::size_t i = 0; i < n; ++i) score[i] = norms[i] > 0 && length > 0 ? -score[i] / (norms[i] * length) : 0.0;
