@@ -48,10 +48,10 @@ void clampSelection(viz::Selection& s, const Snapshot& snapshot) {
   }
   if (s.slot && (*s.slot < 0 || *s.slot >= n_tokens)) s.slot.reset();
   const int n_steps = n_lanes == 0 ? 0 : static_cast<int>(snapshot.lanes[s.lane].steps.size());
-  // Steps that are not computed yet may be counted later.
-  if (s.steps && (s.steps->first < 0 || s.steps->last < s.steps->first || (snapshot.phase == RunPhase::idle && s.steps->first >= n_steps)))
-    s.steps.reset();
-  if (s.step && (*s.step < 0 || *s.step >= n_steps)) s.step.reset();
+  // Steps that are not computed yet may be counted and shown later: a run that is computed again comes in parts.
+  const bool idle = snapshot.phase == RunPhase::idle;
+  if (s.steps && (s.steps->first < 0 || s.steps->last < s.steps->first || (idle && s.steps->first >= n_steps))) s.steps.reset();
+  if (s.step && (*s.step < 0 || (idle && *s.step >= n_steps))) s.step.reset();
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program as a process: what it writes and how it leaves.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <QFile>
 #include <QImage>
 #include <QProcess>
 #include <QTemporaryDir>
-#include <gtest/gtest.h>
 
 namespace kvscope {
 namespace {
@@ -54,6 +56,16 @@ TEST_F(PictureTest, IsTheSameForTheSameWords) {
     for (int x = 0; x < a.width(); ++x)
       if (a.pixel(x, y) != b.pixel(x, y)) different |= QRect(x, y, 1, 1);
   EXPECT_TRUE(different.isEmpty()) << different.width() << " x " << different.height() << " pixels at " << different.x() << ", " << different.y();
+}
+
+// The inspector asks for more to be measured once it is shown: the run is computed twice.
+TEST_F(PictureTest, OfTheInspectorShowsTheStepThatWasAskedFor) {
+  const Result result = run({"--prompt", "Once upon a time there was a cat.", "--generate", "6", "--lane", "keepkv:ratio=0.5", "--view",
+                             "inspector", "--select", "L4.H1", "--step", "2", "--canvas", "inspector", "--picture", file("a.svg")});
+  ASSERT_EQ(result.status, 0) << result.err.toStdString();
+  QFile svg(file("a.svg"));
+  ASSERT_TRUE(svg.open(QIODevice::ReadOnly));
+  EXPECT_THAT(svg.readAll().toStdString(), ::testing::HasSubstr("step 2 of 6"));
 }
 
 TEST_F(PictureTest, ShowsTheThemeThatWasAskedFor) {

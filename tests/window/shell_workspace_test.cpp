@@ -92,6 +92,22 @@ TEST_F(WorkspaceTest, StaysOnARunWhoseBudgetIsEdited) {
   EXPECT_EQ(workspace.selection().lane, 2);
 }
 
+TEST_F(WorkspaceTest, KeepsTheStepWhileARunIsComputedAgainInParts) {
+  viz::Selection selection;
+  selection.step = 2;
+  workspace.setSelection(selection);
+  Snapshot part = run;
+  part.phase = RunPhase::computing;
+  for (LaneSnapshot& lane : part.lanes) lane.steps.resize(1);
+  workspace.setSnapshot(share(part));
+  EXPECT_EQ(workspace.step(), 0) << "what there is so far";
+  workspace.setSnapshot(share(run));
+  EXPECT_EQ(workspace.step(), 2);
+  part.phase = RunPhase::idle;
+  workspace.setSnapshot(share(part));
+  EXPECT_FALSE(workspace.selection().step) << "the run ended before that step";
+}
+
 TEST_F(WorkspaceTest, SaysNothingWhenNothingChanges) {
   QSignalSpy selected(&workspace, &Workspace::selectionChanged), hovered(&workspace, &Workspace::hoverChanged),
       themed(&workspace, &Workspace::themeChanged), published(&workspace, &Workspace::snapshotChanged);
