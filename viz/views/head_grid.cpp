@@ -222,6 +222,18 @@ void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
   p.finish();
 }
 
+namespace {
+
+/// A number with fewer digits where three do not fit: never a piece of one.
+std::string fitted(const Painter& p, const std::string& value, double v, float room) {
+  std::string out = value;
+  for (int digits = 2; digits >= 1 && p.width_of(Face::mono, out) > room; --digits)
+    if (!value.ends_with('%')) out = format_number(v, digits);
+  return p.width_of(Face::mono, out) > room ? std::string() : out;
+}
+
+}  // namespace
+
 void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const std::vector<double>& values) {
   const Theme& t = p.theme();
   const Frame& f = p.frame();
@@ -262,7 +274,7 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
       } else {
         const Rgb fill = ramp(ramp_colours, scale.at(v));
         p.fill(r, fill, 1, rounding);
-        if (numbers) p.text_fit({r.middle_x(), r.middle_y()}, value, Face::mono, ink_on(fill, t), g.cell_w - 2, Align::centre);
+        if (numbers) p.text({r.middle_x(), r.middle_y()}, fitted(p, value, v, g.cell_w - 2), Face::mono, ink_on(fill, t), Align::centre);
       }
       p.mark("cell", fmt::format("L{} H{}", l, h), r, value);
       if (by_hand(f, index) && std::min(r.width(), r.height()) >= 6) {

@@ -36,7 +36,7 @@ class HeadStrip final : public View {
     if (frame.snapshot == nullptr) return {};
     const HeadPick pick = pick_head(*frame.snapshot, frame.selection);
     if (pick.values == nullptr || n_tokens(frame.selection) < 2) return head_facts(pick);
-    return range_summary(head_columns(*frame.snapshot, pick), all_tokens(frame.selection));
+    return head_name(pick.values->layer, pick.values->kv_head) + " · " + range_summary(head_columns(*frame.snapshot, pick), all_tokens(frame.selection));
   }
 
   Table table(const Frame& frame) const override {
@@ -149,12 +149,29 @@ class HeadStrip final : public View {
     const double value = columns.lost[static_cast<std::size_t>(token)];
     const std::string lines[] = {fmt::format("token {} {}, {}", token, quoted(token_text(snapshot, token)), fate_text(columns, token)),
                                  fmt::format("attention in the reference: {}", format_probability(value)), "hatched = not in this cache"};
-    const float pad = p.px(10);
+    const float pad = p.px(10), right_end = p.canvas().x1 - 8;
+    // Beside its bar, right or left, where it hides no bar; else in one line above the chart.
     const float width = std::max(p.width_of(Face::body, lines[0]), p.width_of(Face::body, lines[1])) + 2 * pad;
-    const float height = std::min(p.px(56), at.chart.y1 - p.px(6));
-    const bool right = x + p.px(32) + width < p.canvas().x1 - 8;
-    const float x0 = right ? x + p.px(32) : std::max(rows.axis.x0, x - p.px(32) - width);
-    const Rect box{std::round(x0), p.px(6), std::round(std::min(x0 + width, p.canvas().x1 - 8)), p.px(6) + height};
+    const std::vector<double> values = values_of(attention_bars(t, columns));
+    const auto hides = [&](const Rect& box) {
+      const int last = std::min(static_cast<int>(values.size()) - 1, rows.axis.index_at(std::min(box.x1, rows.axis.x_end() - 1)));
+      for (int i = std::max(0, rows.axis.index_at(std::max(box.x0, rows.axis.x0))); i <= last; ++i)
+        if (at.chart.y1 - static_cast<float>(scale.unit(values[static_cast<std::size_t>(i)])) * at.chart.height() < box.y1 + 2) return true;
+      return box.y1 + 4 > at.chart.y1;
+    };
+    const auto box_at = [&](float x0) { return Rect{std::round(x0), p.px(6), std::round(x0 + width), p.px(62)}; };
+    Rect box = box_at(x + p.px(32));
+    bool right = box.x1 < right_end && !hides(box), beside = right;
+    if (!beside) {
+      box = box_at(x - p.px(32) - width);
+      beside = box.x0 >= rows.axis.x0 && !hides(box);
+    }
+    const std::string line = fmt::format("{} · attention in the reference {}, hatched", lines[0], format_probability(value));
+    if (!beside) {
+      const float wide = std::min(p.width_of(Face::caption, line) + 2 * pad, right_end - rows.axis.x0);
+      const float x0 = std::clamp(x - wide / 2, rows.axis.x0, right_end - wide);
+      box = {std::round(x0), 1, std::round(x0 + wide), p.px(18)};
+    }
     const float y = std::clamp(at.chart.y1 - static_cast<float>(scale.unit(value)) * at.chart.height() + 8, box.y0 + 8, box.y1 - 8);
     // The bar itself stands out: a little wider, its outline in the ink of text.
     const float half = std::max(2.5f, rows.bar_width() / 2),
@@ -163,11 +180,15 @@ class HeadStrip final : public View {
     p.fill(bar, t.panel);
     p.hatch(bar, t.text, 4, 0.9);
     p.frame_rect(bar, t.text);
-    p.hline(right ? x + rows.axis.px / 2 : box.x1, right ? box.x0 : x - rows.axis.px / 2, y, t.secondary);
+    if (beside)
+      p.hline(right ? x + rows.axis.px / 2 : box.x1, right ? box.x0 : x - rows.axis.px / 2, y, t.secondary);
+    else
+      p.vline(x, box.y1, bar.y0, t.secondary);
     p.fill(box, t.raised, 0.97, 4);
     p.frame_rect(box, t.line, 1, 4);
-    const float step = (height - p.px(10)) / 3;
-    for (int i = 0; i < 3; ++i) {
+    if (!beside) p.text_fit({box.x0 + pad, box.middle_y()}, line, Face::caption, t.text, box.width() - 2 * pad + 2);
+    const float step = p.px(46) / 3;
+    for (int i = 0; beside && i < 3; ++i) {
       const float line_y = box.y0 + p.px(5) + step * (static_cast<float>(i) + 0.5f);
       p.text_fit({box.x0 + pad, line_y}, lines[i], i < 2 ? Face::body : Face::caption, i < 2 ? t.text : t.secondary,
                  box.width() - 2 * pad + 2);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr float kWideColumn = 40;  // pixels that a step needs for its numbers
 constexpr float kLabelX = 12;
+constexpr float kLegendFrom = 132, kStacksFrom = 100, kLeastKl = 24;  // pixels of height
 
 // From the bottom up.
 constexpr std::array<Category, 5> kStack = {Category::sink, Category::kept, Category::merged, Category::recent, Category::fresh};
@@ -81,13 +82,15 @@ Timeline::Layout Timeline::make_layout(const Painter& p, bool wide) const {
   l.pitch = std::min(exact >= 3 ? std::floor(exact) : exact, p.px(110));
   const float full = p.canvas().height();
   // What is not text shares the height that text leaves: 53 : 30 in columns, 49 : 32 : 20 in bands.
-  const float text = wide ? p.px(84) : p.px(66), bars = std::max(20.0f, full - text);
+  // A low canvas keeps its numbers: the legend gives way first (the atlas has the same), then the stacks.
+  const bool legend = full >= p.px(kLegendFrom), stacks = !wide || full >= p.px(kStacksFrom);
+  const float text = (wide ? p.px(84) : p.px(66)) - (legend ? 0 : p.px(22)), bars = std::max(20.0f, full - text);
   Rect rest = p.canvas();
-  l.legend = rest.cut_bottom(p.px(22));
+  l.legend = rest.cut_bottom(legend ? p.px(22) : 0);
   rest.cut_top(wide ? 6 : 10);
   if (wide) {
-    l.top = rest.cut_top(std::floor(bars * 0.6f));
-    rest.cut_top(p.px(8));
+    l.top = rest.cut_top(stacks ? std::floor(std::min(bars * 0.6f, bars - p.px(kLeastKl))) : 0);
+    rest.cut_top(stacks ? p.px(8) : 0);
     l.counts = rest.cut_top(p.px(28));
     const Rect step = rest.cut_bottom(p.px(18));
     l.step_y = step.middle_y();
@@ -129,8 +132,8 @@ void Timeline::draw_columns(Painter& p, const Layout& l, int step) {
   const Theme& t = p.theme();
   const Frame& f = p.frame();
   const float half = p.line_height(Face::caption) / 2;
-  p.text({kLabelX, l.top.y0 + half}, "fates", Face::caption, t.secondary);
-  p.text({kLabelX, l.top.y0 + 3 * half}, "% of tokens", Face::caption, t.disabled);
+  if (l.top.height() >= 2 * half) p.text({kLabelX, l.top.y0 + half}, "fates", Face::caption, t.secondary);
+  if (l.top.height() >= 4 * half) p.text({kLabelX, l.top.y0 + 3 * half}, "% of tokens", Face::caption, t.disabled);
   const float evicted_y = l.counts.y0 + p.px(7), merged_y = l.counts.y0 + p.px(21);
   p.text({kLabelX, evicted_y}, "evicted", Face::caption, t.secondary);
   p.text({kLabelX, merged_y}, "merged", Face::caption, t.secondary);
@@ -156,7 +159,7 @@ void Timeline::draw_columns(Painter& p, const Layout& l, int step) {
       p.fill({column.x0, y0, column.x1, y1}, t.category[static_cast<std::size_t>(c)]);
       below += n;
     }
-    p.frame_rect(column, t.evicted_outline, 1, 0, 0.55);
+    if (column.height() > 0) p.frame_rect(column, t.evicted_outline, 1, 0, 0.55);
     const std::string name = fmt::format("step {}", s.step);
     p.mark("column", name, {x, l.top.y0, x + l.pitch, l.step_y + half}, fmt::format("{} evicted, {} merged", s.evicted, s.merged));
     p.text({column.middle_x(), evicted_y}, format_count(s.evicted), Face::caption, ink, Align::centre);
@@ -192,6 +195,7 @@ void Timeline::draw_columns(Painter& p, const Layout& l, int step) {
 }
 
 void Timeline::draw_legend(Painter& p, const Layout& l, bool wide) {
+  if (l.legend.height() <= 0) return;
   const Theme& t = p.theme();
   const float y = l.legend.middle_y() - 1;
   const std::string_view label = "top choice differs from the reference";
