@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -29,6 +30,24 @@ const HeadFates* fates_of(const LaneSnapshot& lane, int head) {
 }
 
 }  // namespace
+
+void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most) {
+  const auto blank = [&snapshot](const LaneMetrics& lane) {
+    if (lane.answer.size() < 2 || !lane.answer.front().same) return false;
+    const std::string text = text_of_id(snapshot, lane.answer.front().id);
+    return text == "·" || text == "↵" || text == "⇥";
+  };
+  const bool skip = !lanes.empty() && std::all_of(lanes.begin(), lanes.end(), blank);
+  for (LaneMetrics& lane : lanes) {
+    if (skip) lane.answer.erase(lane.answer.begin());
+    if (static_cast<int>(lane.answer.size()) > most) lane.answer.resize(static_cast<std::size_t>(most));
+  }
+}
+
+int run_of_lane(int lane) {
+  constexpr int kReference = 4, kOthers[] = {0, 1, 2, 3, 5};
+  return lane <= 0 ? kReference : kOthers[static_cast<std::size_t>(lane - 1) % std::size(kOthers)];
+}
 
 LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int max_answer, const std::optional<StepRange>& range) {
   LaneMetrics out;

@@ -53,6 +53,11 @@ struct LaneMetrics {
 /// Metrics at the step `wanted` (clamped; negative: the latest). n_prompt: tokens of the prompt. `range` limits what is averaged.
 LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int max_answer, const std::optional<StepRange>& range = {});
 
+/// Where the full cache's answer begins with a blank and all lanes agree on it, every answer begins behind it; at most `most` tokens stay.
+void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most);
+/// Place of a lane in Theme::runs, of its marker and its dash: the reference has the cross alone, the others share the rest.
+int run_of_lane(int lane);
+
 /// Whose slots represent a token of a head, in two lanes.
 enum class Difference : std::uint8_t { neither, only_a, only_b, both };
 

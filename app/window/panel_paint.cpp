@@ -8,6 +8,8 @@
 #include <QFontMetrics>
 #include <QPainterPath>
 
+#include "viz/reduce_compare.h"
+
 namespace kvscope {
 
 namespace {
@@ -39,7 +41,7 @@ QFont typeFont(const QWidget& widget, Type type, bool bold, TypeFace face) {
 
 QColor laneColour(const viz::Theme& theme, int lane) {
   if (lane < 1) return toColor(theme.secondary);
-  return toColor(theme.runs[static_cast<std::size_t>(lane - 1) % theme.runs.size()]);
+  return toColor(theme.runs[static_cast<std::size_t>(viz::run_of_lane(lane))]);
 }
 
 QColor rampTint(const viz::Theme& theme, double t) {
@@ -103,6 +105,12 @@ void paintSwatch(QPainter& painter, const QRectF& square, const viz::Theme& them
 
 void paintHorizontalLine(QPainter& painter, const viz::Theme& theme, int x1, int x2, int y) {
   painter.fillRect(QRect(x1, y, x2 - x1, 1), toColor(theme.line));
+}
+
+QString fitting(const QFontMetrics& metrics, int width, std::initializer_list<QString> words) {
+  for (const QString& word : words)
+    if (metrics.horizontalAdvance(word) <= width) return word;
+  return *(words.end() - 1);
 }
 
 void paintLine(QPainter& painter, const QRect& rect, Qt::Alignment alignment, const QString& text) {

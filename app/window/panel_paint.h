@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,8 @@ QColor inkOn(const viz::Theme& theme, const QColor& fill);
 /// The legend's square of a category with its glyph, which says the same without colour.
 void paintSwatch(QPainter& painter, const QRectF& square, const viz::Theme& theme, Category category);
 void paintHorizontalLine(QPainter& painter, const viz::Theme& theme, int x1, int x2, int y);
+/// The first of `words` that is at most `width` pixels wide; else the last, the briefest.
+QString fitting(const QFontMetrics& metrics, int width, std::initializer_list<QString> words);
 /// Text in one line inside `rect`, cut with … at the end if it is too long.
 void paintLine(QPainter& painter, const QRect& rect, Qt::Alignment alignment, const QString& text);
 

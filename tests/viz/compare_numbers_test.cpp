@@ -46,6 +46,12 @@ LaneSnapshot lane_of_four() {
   return lane;
 }
 
+TEST(RunColours, NoOtherRunLooksLikeTheReference) {
+  for (int lane = 1; lane < 20; ++lane) EXPECT_NE(run_of_lane(lane), run_of_lane(0)) << lane;
+  for (int lane = 1; lane <= 5; ++lane)
+    for (int other = 1; other < lane; ++other) EXPECT_NE(run_of_lane(lane), run_of_lane(other));
+}
+
 TEST(LaneMetrics, MeanKlLeavesOutThePromptsStep) {
   const LaneMetrics m = lane_metrics(lane_of_four(), -1, 3, 3);
   EXPECT_EQ(m.step, 3);
@@ -64,6 +70,29 @@ TEST(LaneMetrics, TheAnswerStartsAtTheLastPromptTokenAndMarksWhatDiffers) {
   EXPECT_EQ(m.answer[1].id, 11);
   EXPECT_FALSE(m.answer[1].same);
   EXPECT_TRUE(m.answer[2].same);
+}
+
+TEST(LaneMetrics, AnswersBeginBehindABlankThatAllLanesAgreeOn) {
+  Snapshot snapshot;
+  auto vocabulary = std::make_shared<std::vector<TokenInfo>>(4);
+  (*vocabulary)[0].bytes = " ";
+  for (int i = 1; i < 4; ++i) (*vocabulary)[static_cast<std::size_t>(i)].bytes = std::to_string(i);
+  snapshot.vocabulary = vocabulary;
+  const auto ids = [](const LaneMetrics& lane) {
+    std::vector<int> out;
+    for (const AnswerToken& token : lane.answer) out.push_back(token.id);
+    return out;
+  };
+  std::vector<LaneMetrics> lanes(2);
+  lanes[0].answer = {{0, 0, true}, {1, 1, true}, {2, 2, true}, {3, 3, true}};
+  lanes[1].answer = {{0, 0, true}, {1, 3, false}, {2, 2, true}, {3, 3, true}};
+  std::vector<LaneMetrics> differ = lanes;
+  begin_at_word(lanes, snapshot, 3);
+  EXPECT_EQ(ids(lanes[0]), (std::vector{1, 2, 3}));
+  EXPECT_EQ(ids(lanes[1]), (std::vector{3, 2, 3}));
+  differ[1].answer[0] = {0, 2, false};
+  begin_at_word(differ, snapshot, 3);
+  EXPECT_EQ(ids(differ[0]), (std::vector{0, 1, 2})) << "where they differ at once, the blank says so";
 }
 
 TEST(LaneMetrics, MeansAreOverWhatWasMeasured) {

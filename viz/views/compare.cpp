@@ -191,9 +191,10 @@ const std::vector<LaneMetrics>& Compare::metrics_of(const Frame& frame) const {
   known_of_ = std::move(of);
   known_.clear();
   for (const LaneSnapshot& lane : s.lanes) {
-    known_.push_back(lane_metrics(lane, step_of(lane, frame.selection), s.n_prompt, kAnswerTokens, frame.selection.steps));
+    known_.push_back(lane_metrics(lane, step_of(lane, frame.selection), s.n_prompt, kAnswerTokens + 1, frame.selection.steps));
     known_.back().split = first_text_difference(s, static_cast<int>(known_.size()) - 1);
   }
+  begin_at_word(known_, s, kAnswerTokens);
   return known_;
 }
 

@@ -13,10 +13,7 @@ namespace kvscope::viz {
 namespace {
 
 using namespace compare;
-constexpr int kReferenceRun = 4, kManyRuns = 6;
-
-/// Marker of a lane: the reference has the white cross, the others go round.
-int run_of(int lane) { return lane == 0 ? kReferenceRun : lane <= kReferenceRun ? lane - 1 : (lane - 1) % 6; }
+constexpr int kManyRuns = 5;  // colours and markers beside those of the reference
 
 }  // namespace
 
@@ -88,7 +85,8 @@ void Compare::draw_name(Painter& p, const Rect& row, const LaneSnapshot& run, in
   const float y = two ? (height > p.px(62) ? row.y0 + plan_.pad + p.px(10) : row.middle_y() - p.px(7)) : row.middle_y();
   const bool grey = n_rows > kManyRuns + 1 && lane > kManyRuns && !selected;
   p.text({row.x0 + p.px(5), y}, lane_letter(lane), Face::body, t.secondary, Align::centre);
-  p.run_marker({row.x0 + p.px(24), y}, p.px(4.2f), run_of(lane), grey ? t.disabled : t.runs[static_cast<std::size_t>(run_of(lane))]);
+  p.run_marker({row.x0 + p.px(24), y}, p.px(4.2f), run_of_lane(lane),
+               grey ? t.disabled : t.runs[static_cast<std::size_t>(run_of_lane(lane))]);
   const float x = row.x0 + p.px(38), room = p.px(kNames - 38 - 30);
   p.text_fit({x, y}, run.title.empty() ? run.policy : run.title, Face::strong, selected ? t.accent : t.text, room);
   if (!two) return;
