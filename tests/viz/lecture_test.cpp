@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/reduce_lecture.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -187,6 +188,27 @@ TEST(PlainAtlasTest, NamesLayersFramesTheSelectionAndHasNoSmallType) {
     EXPECT_GE(std::lround(c.em), 18) << c.text;
   }
   EXPECT_GT(texts, 8);
+}
+
+TEST(PlainAtlasTest, ShowsFatesAsLongAsAColumnHasTwoPixels) {
+  const Snapshot s = synthetic::make_snapshot();  // 179 tokens
+  const auto legend_of = [&s](float width) {
+    Headless canvas(s, {width, 420}, true, 1.6f);
+    canvas.frame.plain = true;
+    canvas.frame.selection.lane = 3;
+    Scene scene;
+    SceneTextures kept(scene, &canvas.textures);
+    canvas.frame.scene = &scene;
+    canvas.frame.textures = &kept;
+    canvas.frame.scene_textures = &kept;
+    const auto view = make_atlas(std::make_shared<TokenWindow>());
+    canvas.draw(*view);
+    std::string words;
+    for (const SceneCommand& c : scene.commands) words += c.text + "\n";
+    return words;
+  };
+  EXPECT_THAT(legend_of(550), ::testing::Not(::testing::HasSubstr("share"))) << "about 2.7 px a token";
+  EXPECT_THAT(legend_of(350), ::testing::HasSubstr("share")) << "about 1.6 px a token";
 }
 
 TEST(EmphasisTest, KeepsTheMeantCategoryAndFadesTheOthers) {

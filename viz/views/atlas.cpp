@@ -17,6 +17,7 @@ constexpr float kAxisHeight = 30, kMinimapHeight = 24, kMinimapGap = 7, kLegendH
 constexpr float kGlyphPixels = 10;    // cells of this size show the glyph of their category
 constexpr int kMaxGlyphCells = 1200;  // each takes up to three shapes and a gap
 constexpr float kTick = 3;            // width of the marks of what is rare
+constexpr float kPlainLeastPx = 2;    // plain pictures speak of fates: columns this narrow show them still
 constexpr float kTextPixels = 36;     // columns of this width show the token
 
 constexpr std::array<LegendItem, 6> kLegend = {{{Category::sink, {}},
@@ -75,8 +76,9 @@ bool Atlas::make_scene(const Painter& p, Scene& s) {
   s.area.x1 = s.axis.x1;
   s.rows = layout_rows(s.snapshot->model.n_layers, s.snapshot->model.n_kv_heads, row_view_, s.area, frame.scale);
   row_view_.scroll = std::clamp(row_view_.scroll, 0.0f, std::max(0.0f, s.rows.content - s.area.height()));
-  s.binned = s.axis.px < 3 || s.rows.by_layer;
-  s.bin = tokens_per_bin(s.axis.px);
+  const float least = frame.plain ? kPlainLeastPx : 3;
+  s.binned = s.axis.px < least || s.rows.by_layer;
+  s.bin = s.axis.px >= least ? 1 : tokens_per_bin(s.axis.px);
   s.lines = s.rows.by_layer && !by_score() ? 2 : 1;
   if (by_score()) s.scores = score_range(*s.record);
   last_px_ = s.axis.px;
