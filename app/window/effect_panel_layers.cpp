@@ -64,7 +64,8 @@ void EffectLayers::paintEvent(QPaintEvent*) {
   painter.setFont(typeFont(*this, Type::body));
   painter.setPen(toColor(theme.secondary));
   paintLine(painter, title.adjusted(0, 0, -taken, 0), Qt::AlignLeft,
-            v ? QString("residual stream moved, after layers 0 to %1").arg(v->size() - 1) : QString("residual stream moved"));
+            fitting(painter.fontMetrics(), v ? title.width() - taken : 0,
+                    {QString("residual stream moved, after layers 0 to %1").arg(v ? v->size() - 1 : 0), QString("residual stream moved")}));
   if (!v) return;
   double highest = 0;
   for (const double x : *v) highest = std::isfinite(x) ? std::max(highest, x) : highest;

@@ -83,12 +83,15 @@ QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int r
   }
   if ((role == Qt::ToolTipRole || role == Qt::WhatsThisRole) && section == kBaseline) return "probability in the run without the changes by hand; n/a: not among its candidates";
   if (role == Qt::ToolTipRole && section == kRank) return "rank in the reference → rank in the lane";
-  if (role != Qt::DisplayRole) return {};
+  const bool brief = role == kBrief;
+  if (role != Qt::DisplayRole && !brief) return {};
   switch (section) {
     case kToken: return "token";
     case kRank: return "rank";
-    case kReference: return "reference";
-    case kLane: return m_lane_title.isEmpty() ? QString("lane") : m_lane_title;
+    case kReference: return brief ? "full" : "reference";
+    case kLane:
+      if (brief) return "run " + qs(viz::lane_letter(m_workspace.selection().lane));
+      return m_lane_title.isEmpty() ? QString("lane") : m_lane_title;
     case kBaseline: return "run " + qs(viz::lane_letter(m_baseline));
     default: return "Δp";
   }

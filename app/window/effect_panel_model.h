@@ -18,6 +18,7 @@ class EffectModel : public QAbstractTableModel {
 
  public:
   enum Column { kToken, kRank, kReference, kLane, kDelta, kBaseline, kColumns };
+  static constexpr int kBrief = Qt::UserRole;  // of a header: its word where there is little room
 
   explicit EffectModel(Workspace& workspace, QObject* parent = nullptr);
 

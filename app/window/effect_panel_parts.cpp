@@ -77,7 +77,9 @@ class EffectHeader : public QHeaderView {
     painter->setFont(typeFont(*this, Type::body));
     painter->setPen(toColor(m_workspace.theme().secondary));
     const auto alignment = Qt::Alignment(model()->headerData(section, Qt::Horizontal, Qt::TextAlignmentRole).toInt());
-    paintLine(*painter, rect, alignment & Qt::AlignHorizontal_Mask, model()->headerData(section, Qt::Horizontal).toString());
+    const QString word = model()->headerData(section, Qt::Horizontal).toString(), brief = model()->headerData(section, Qt::Horizontal, EffectModel::kBrief).toString();
+    const QRect room = section > EffectModel::kRank ? rect.adjusted(px(*this, 6), 0, 0, 0) : rect;
+    paintLine(*painter, room, alignment & Qt::AlignHorizontal_Mask, fitting(painter->fontMetrics(), room.width(), {word, brief}));
   }
   QSize sizeHint() const override { return {100, px(*this, 23)}; }
 
@@ -142,7 +144,10 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   painter.drawText(after, baseline, "nats");
   painter.setFont(typeFont(*this, Type::body));
   paintLine(painter, QRect(0, u(34), width() - caption_width, u(18)), Qt::AlignLeft,
-            reference ? QString("this is the reference itself") : QString("KL(reference ‖ %1), this step").arg(laneTitle(m_workspace)));
+            reference ? QString("this is the reference itself")
+                      : fitting(painter.fontMetrics(), width() - caption_width,
+                                {QString("KL(reference ‖ %1), this step").arg(laneTitle(m_workspace)), QString("KL(reference ‖ %1)").arg(laneTitle(m_workspace)),
+                                 QString("KL, this step"), QString("KL")}));
   paintHorizontalLine(painter, theme, 0, width(), height() - 1);
 }
 
@@ -187,13 +192,16 @@ void EffectTable::fitColumns() {
   int n = m_model.columnCount();
   // where the column of the run without changes would squeeze the tokens, it gives way; the data table has it
   if (n > EffectModel::kBaseline) {
-    const bool fits = w >= px(*this, 72) + px(*this, 40) + (n - 2) * px(*this, 48);
+    const bool fits = w >= px(*this, 72) + px(*this, 44) + (n - 2) * px(*this, 54);
     setColumnHidden(EffectModel::kBaseline, !fits);
     if (!fits) --n;
   }
-  const int number = std::clamp(w / n, px(*this, 48), px(*this, 84));
-  const int rank = std::clamp(w / 5, px(*this, 40), px(*this, 70));
-  const int widths[] = {w - rank - (n - 2) * number, rank, number, number, number, number};
+  // As wide as their longest number with a gap before it, wider where there is room: columns that touch read as one number.
+  const QFontMetrics digits(typeFont(*this, Type::control, false, TypeFace::tabular));
+  const int rank = std::clamp(w / 5, px(*this, 44), px(*this, 70));
+  const auto column = [&](const char* widest) { return std::clamp(w / n, digits.horizontalAdvance(QString::fromUtf8(widest)) + px(*this, 8), px(*this, 84)); };
+  const int number = column("0.000"), delta = column("−0.000");
+  const int widths[] = {w - rank - delta - (n - 3) * number, rank, number, number, delta, number};
   for (int c = 0; c < n; ++c) setColumnWidth(c, std::max(10, widths[c]));
 }
 
@@ -296,11 +304,12 @@ void EffectFooter::paintEvent(QPaintEvent*) {
     paintLine(painter, QRect(x + u(15), 0, width() - x - u(15), u(20)), Qt::AlignLeft, words);
     return x + u(15) + painter.fontMetrics().horizontalAdvance(words) + u(18);
   };
-  const int x = entry(0, 0, "full cache (reference)");
+  const QFontMetrics& metrics = painter.fontMetrics();
+  const int x = entry(0, 0, fitting(metrics, width() / 2 - u(33), {"full cache (reference)", "full cache"}));
   const int lane_index = m_workspace.selection().lane;
   if (lane_index > 0) {
     QString words = qs(lane->title);
-    if (lane->slots_asked >= 0) words += QString(", %1 slots").arg(qs(viz::format_count(lane->slots_asked)));
+    if (lane->slots_asked >= 0) words = fitting(metrics, width() - x - u(15), {words + QString(", %1 slots").arg(qs(viz::format_count(lane->slots_asked))), words});
     entry(std::max(x, std::min(width() * 45 / 100, width() - u(15) - painter.fontMetrics().horizontalAdvance(words))), lane_index, words);
   }
   paintHorizontalLine(painter, theme, 0, width(), u(28));
@@ -309,9 +318,10 @@ void EffectFooter::paintEvent(QPaintEvent*) {
   const LaneSnapshot& full = snapshot.lanes.front();
   const StepRecord* reference = step->step < static_cast<int>(full.steps.size()) ? full.steps[static_cast<std::size_t>(step->step)].get() : nullptr;
   const bool common = reference && reference->next_token == step->next_token;
-  QString what = "−ln p of the next token", numbers = "n/a";
+  QString what = "−ln p of the next token", brief = what, numbers = "n/a";
   if (step->next_token >= 0) {
     what = QString("−ln p of the %1 token %2").arg(snapshot.follow == "reference" ? "reference" : "fed", qs(viz::quoted(viz::text_of_id(snapshot, step->next_token))));
+    brief = QString("−ln p of %1").arg(qs(viz::quoted(viz::text_of_id(snapshot, step->next_token))));
     numbers = nats(step->nll);
     if (common && lane_index > 0) numbers = nats(reference->nll) + " → " + numbers;
   }
@@ -322,11 +332,13 @@ void EffectFooter::paintEvent(QPaintEvent*) {
   paintLine(painter, line, Qt::AlignRight, numbers);
   painter.setFont(typeFont(*this, Type::body));
   painter.setPen(secondary);
-  paintLine(painter, line.adjusted(0, 0, -numbers_width - u(8), 0), Qt::AlignLeft, what);
+  const QRect before = line.adjusted(0, 0, -numbers_width - u(8), 0);
+  paintLine(painter, before, Qt::AlignLeft, fitting(painter.fontMetrics(), before.width(), {what, brief}));
   painter.setPen(toColor(theme.disabled));
   paintLine(painter, QRect(0, u(52), width(), u(18)), Qt::AlignLeft,
-            lane_index > 0 ? QString("ranks: reference → %1, of %2 tokens").arg(qs(lane->title), qs(viz::format_count(snapshot.model.vocab_size)))
-                           : QString("ranks of %1 tokens").arg(qs(viz::format_count(snapshot.model.vocab_size))));
+            fitting(painter.fontMetrics(), lane_index > 0 ? width() : 0,
+                    {QString("ranks: reference → %1, of %2 tokens").arg(qs(lane->title), qs(viz::format_count(snapshot.model.vocab_size))),
+                     QString("ranks of %1 tokens").arg(qs(viz::format_count(snapshot.model.vocab_size)))}));
 }
 
 }  // namespace kvscope

@@ -8,6 +8,7 @@
 #include "app/window/effect_panel.h"
 #include "app/window/effect_panel_model.h"
 #include "app/window/effect_panel_parts.h"
+#include "app/window/panel_paint.h"
 
 namespace kvscope {
 namespace {
@@ -54,6 +55,21 @@ TEST_F(EffectPanelTest, PrintsProbabilitiesRanksAndDifferencesAsTheGuideSays) {
   EXPECT_EQ(cell(1, EffectModel::kRank), "6") << "one number where both agree";
   EXPECT_EQ(cell(1, EffectModel::kReference), "<.001");
   EXPECT_EQ(cell(1, EffectModel::kDelta), "+0.030");
+}
+
+TEST_F(EffectPanelTest, NumbersOfANarrowPanelKeepAGap) {
+  publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1}});
+  const auto* const table = panel.findChild<EffectTable*>();
+  for (const int width : {262, 300, 348, 480}) {
+    show(panel, width, 450);
+    const QFontMetrics digits(typeFont(*table, Type::control, false, TypeFace::tabular));
+    int sum = 0;
+    for (int c = 0; c < EffectModel::kBaseline; ++c) sum += table->columnWidth(c);
+    EXPECT_LE(sum, table->viewport()->width()) << width;
+    EXPECT_GE(table->columnWidth(EffectModel::kToken), 40) << width;
+    for (const int c : {EffectModel::kReference, EffectModel::kLane, EffectModel::kDelta})
+      EXPECT_GE(table->columnWidth(c), digits.horizontalAdvance(cell(0, c)) + 6) << width << " px, column " << c;
+  }
 }
 
 TEST_F(EffectPanelTest, AForkHasItsBaselineBesideIt) {
