@@ -109,7 +109,7 @@ viz::Frame CanvasWidget::frame() const {
   frame.found = m_workspace.found();
   frame.theme = &m_workspace.theme();
   frame.size = ImVec2(static_cast<float>(width()), static_cast<float>(height()));
-  frame.has_focus = hasFocus();
+  frame.has_focus = hasFocus() && m_by_key;
   frame.dim = m_workspace.dimmed() ? kStaleDim : 0;
   frame.scale = static_cast<float>(m_scale);
   frame.plain = m_plain;
@@ -218,7 +218,7 @@ void CanvasWidget::paintEvent(QPaintEvent*) {
     painter.fillRect(rect(), toColor(theme.panel));
   else
     painter.drawImage(QPoint(0, 0), m_picture);
-  if (hasFocus()) {
+  if (hasFocus() && m_by_key) {
     painter.setPen(QPen(toColor(theme.accent), 1));
     painter.drawRect(rect().adjusted(0, 0, -1, -1));
   }
@@ -247,7 +247,10 @@ void CanvasWidget::mouseMoveEvent(QMouseEvent* event) {
   settle(kSettlingFrames);
 }
 
-void CanvasWidget::mousePressEvent(QMouseEvent* event) { mouseButton(event, true); }
+void CanvasWidget::mousePressEvent(QMouseEvent* event) {
+  m_by_key = false;
+  mouseButton(event, true);
+}
 void CanvasWidget::mouseReleaseEvent(QMouseEvent* event) { mouseButton(event, false); }
 void CanvasWidget::mouseDoubleClickEvent(QMouseEvent* event) { mouseButton(event, true); }
 
@@ -274,6 +277,7 @@ void CanvasWidget::leaveEvent(QEvent* event) {
 }
 
 void CanvasWidget::keyPressEvent(QKeyEvent* event) {
+  if (!std::exchange(m_by_key, true)) settle(1);
   const QString name = keyName(*event);
   if (!name.isEmpty() && m_surface) {
     std::vector<viz::Intent> intents;
@@ -295,6 +299,8 @@ void CanvasWidget::contextMenuEvent(QContextMenuEvent* event) {
 }
 
 void CanvasWidget::focusInEvent(QFocusEvent* event) {
+  const Qt::FocusReason why = event->reason();
+  if (why == Qt::TabFocusReason || why == Qt::BacktabFocusReason || why == Qt::ShortcutFocusReason) m_by_key = true;
   settle(1);
   Q_EMIT focused();
   QWidget::focusInEvent(event);

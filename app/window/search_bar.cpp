@@ -45,7 +45,10 @@ SearchBar::SearchBar(Workspace& workspace, QWidget* parent)
   m_line->setMaximumWidth(520);
   m_regex = button(".*", "Regular expression", "headerText");
   m_case = button("Aa", "Match case", "headerText");
-  for (QToolButton* b : {m_regex, m_case}) b->setCheckable(true);
+  for (QToolButton* b : {m_regex, m_case}) {
+    b->setProperty("toggle", true);
+    b->setCheckable(true);
+  }
   m_previous = button({}, "Previous (Shift+Enter, Shift+F3)", "header");
   m_next = button({}, "Next (Enter, F3)", "header");
   m_close = button({}, "Close the search (Esc)", "header");

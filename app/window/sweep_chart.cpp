@@ -111,6 +111,10 @@ SweepChart::Layout SweepChart::layout(const QRect& area) const {
   return out;
 }
 
+bool SweepChart::Layout::measured() const {
+  return std::ranges::any_of(places, [](const std::vector<Place>& row) { return std::ranges::any_of(row, &Place::measured); });
+}
+
 QPointF SweepChart::markerOf(const std::string& spec) const {
   const Layout shown = layout(rect());
   for (const auto& row : shown.places)

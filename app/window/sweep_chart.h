@@ -59,6 +59,7 @@ class SweepChart : public QWidget {
     std::vector<SweepSeries> series;
     std::vector<std::vector<Place>> places;  // by series
     AxisScale x{{}, false, false}, y{{}, false, false};
+    bool measured() const;  // one at least
   };
   Layout layout(const QRect& area) const;
   void paintOn(QPainter& painter, const QRect& area) const;

@@ -91,6 +91,10 @@ void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
   for (std::size_t s = 0; s < shown.series.size(); ++s)
     if (pointed && shown.series[s].policy == m_hovered) paintCurve(painter, shown, s, false);
   paintLabels(painter, shown);
+  if (shown.measured()) return;
+  painter.setFont(uiFont(13));
+  painter.setPen(toColor(theme.secondary));
+  painter.drawText(shown.plot, Qt::AlignCenter | Qt::TextWordWrap, "Nothing is measured yet: the button on the left runs what is chosen, each marker one run.");
 }
 
 void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {
@@ -109,7 +113,8 @@ void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {
   painter.setFont(caption);
   painter.setPen(secondary);
   painter.drawText(QPointF(plot.left() - 52 + QFontMetricsF(bold).horizontalAdvance(name) + 8, plot.top() - 18), unit);
-  for (const double v : shown.y.ticks(7)) {
+  const std::vector<double> ticks = shown.measured() ? shown.y.ticks(7) : std::vector<double>();
+  for (const double v : ticks) {
     const double y = std::round(plot.bottom() - shown.y.at(v) * plot.height()) + 0.5;
     if (y < plot.top() - 1) continue;
     painter.setPen(QPen(line, 1, v == 0 ? Qt::SolidLine : Qt::DotLine));

@@ -48,6 +48,7 @@ QToolButton* toggle(const QString& text, const QString& help) {
   button->setText(text);
   button->setToolTip(help);
   button->setAccessibleName(help);
+  button->setProperty("toggle", true);
   button->setCheckable(true);
   button->setChecked(true);
   button->setFixedHeight(22);

@@ -30,7 +30,10 @@ Tour::Tour(const QList<TourStop>& stops, QWidget* window)
   m_where->setObjectName("secondary");
   m_next->setObjectName("primary");
   m_close->setObjectName("flat");
-  for (QPushButton* b : {m_back, m_next, m_close}) b->setAccessibleName(b->text());
+  for (QPushButton* b : {m_back, m_next, m_close}) {
+    b->setAccessibleName(b->text());
+    b->setAutoDefault(true);  // Enter presses it, outside of dialogs too
+  }
   auto* buttons = new QHBoxLayout;
   buttons->addWidget(m_close);
   buttons->addStretch(1);
@@ -70,6 +73,7 @@ void Tour::goTo(int stop) {
   setAccessibleDescription(text());
   show();
   place();
+  m_next->setFocus(Qt::OtherFocusReason);  // Enter goes on, Tab reaches the others, Esc ends
 }
 
 void Tour::end() {
