@@ -27,6 +27,10 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
   // Names first: the style sheet looks at them only once. The button stays in sight however short the panel is.
   m_disclosure->setObjectName("headerText");
   outer->addWidget(m_scroll, 1);
+  auto* edge = new QFrame(this);  // what goes on under it can be scrolled to
+  edge->setObjectName("separator");
+  edge->setFixedHeight(1);
+  outer->addWidget(edge);
   auto* bottom = new QHBoxLayout;
   bottom->setContentsMargins(6, 2, 12, 4);
   bottom->addWidget(m_disclosure);

@@ -176,6 +176,10 @@ void PolicyCard::refresh() {
     if (m_alert[i] != facts[i].alert) restyle = true;
     m_alert[i] = facts[i].alert;
   }
+  const bool known = budgetFacts(m_workspace).known;  // before the first step the sentence stands alone
+  m_allocation->setVisible(known);
+  for (QWidget* child : findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+    if (dynamic_cast<Divider*>(child)) child->setVisible(known);
   m_idea->setText(policyIdea(m_workspace));
   m_bars->setAccessibleDescription(budgetFacts(m_workspace).words + "; " + votesFacts(m_workspace).words);
   m_bars->update();

@@ -138,7 +138,11 @@ void CrumbRow::refresh() {
   show(m_lane, lane && s.lane > 0, lane ? QString("run %1 · %2").arg(runLetter(s.lane)).arg(QString::fromStdString(lane->spec)) : QString());
   QString sentence;
   if (!lane) {
-    sentence = snapshot.tokens.empty() && snapshot.phase != RunPhase::loading ? "no text yet: type a prompt on the left" : QString();
+    if (snapshot.model.n_layers == 0)
+      sentence =
+          snapshot.phase == RunPhase::loading ? QString() : QString("no model yet: open one, or use the one that comes with the program");
+    else if (snapshot.tokens.empty() && snapshot.phase != RunPhase::loading)
+      sentence = "no text yet: type a prompt on the left";
   } else {
     sentence = snapshot.prefill_mode ? "prompt in one prefill, then one step per token" : "streamed prompt: one step per token";
     if (snapshot.lanes.size() > 1) {
