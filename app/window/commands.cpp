@@ -11,6 +11,7 @@
 namespace kvscope {
 
 QString commandText(QString text) {
+  text = text.section('\t', 0, 0);  // behind a tab stands a key that is no shortcut
   text.replace("&&", QChar(0));
   text.remove('&');
   return text.replace(QChar(0), "&");
@@ -26,6 +27,7 @@ QString commandArea(const QAction& action) {
 QString commandKeys(const QAction& action) {
   QStringList keys;
   for (const QKeySequence& sequence : action.shortcuts()) keys << sequence.toString(QKeySequence::NativeText);
+  if (const QString bare = action.text().section('\t', 1); !bare.isEmpty()) keys << bare;
   return keys.join(", ");
 }
 

@@ -57,6 +57,10 @@ QPainterPath shape(Icon which, bool& solid) {
       polygon(p, {{4.5, 4.5}, {11.5, 11.5}}, false);
       polygon(p, {{11.5, 4.5}, {4.5, 11.5}}, false);
       break;
+    case Icon::find:
+      p.addEllipse(QPointF(7, 7), 4.2, 4.2);
+      polygon(p, {{10.2, 10.2}, {13.5, 13.5}}, false);
+      break;
     case Icon::left: polygon(p, {{10, 3.5}, {5.5, 8}, {10, 12.5}}, false); break;
     case Icon::right: polygon(p, {{6, 3.5}, {10.5, 8}, {6, 12.5}}, false); break;
     case Icon::first:

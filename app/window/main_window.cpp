@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QScreen>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QStyle>
@@ -32,6 +33,7 @@
 namespace kvscope {
 
 namespace {
+constexpr int kFrameWidth = 8, kFrameHeight = 48;  // px that the frame of a window takes at most
 
 QString modelFacts(const Snapshot& snapshot) {
   const ModelConfig& m = snapshot.model;
@@ -117,10 +119,11 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   connect(&m_controller, &SessionController::refused, this, [this](const QString& why) { m_messages->show(why, why); });
   connect(m_crumbs, &CrumbRow::pageRequested, this, [this](int page) { showPage(static_cast<Page>(page)); });
   connect(m_tools, &ToolRow::openRequested, this, &MainWindow::openModel);
-  connect(m_tools, &ToolRow::savePictureRequested, this, &MainWindow::savePicture);
+  connect(m_tools, &ToolRow::saveRequested, this, &MainWindow::saveNow);
   connect(m_tools, &ToolRow::generateRequested, this, [this] { m_controller.generate(m_tools->generateCount()); });
   connect(m_tools, &ToolRow::nextRequested, this, [this] { m_controller.generate(m_controller.request().n_generate + 1); });
   connect(m_tools, &ToolRow::stopRequested, this, [this] { m_controller.stop(); });
+  connect(m_tools, &ToolRow::findRequested, this, [this] { m_search->open(); });
   connect(m_tools, &ToolRow::compareToggled, this, [this](bool on) { showPage(on ? Page::compare : Page::inspect); });
 
   resize(options.size);
@@ -307,6 +310,7 @@ void MainWindow::showEvent(QShowEvent* event) {
   if (m_arranged) return;
   m_arranged = true;
   arrangeDocks();
+  if (page() == Page::inspect) setFocus(Qt::OtherFocusReason);  // Tab begins at the first control; none looks chosen before
   if (m_options.scripted()) return;
   const QByteArray docks = QSettings().value("docks").toByteArray();
   if (!docks.isEmpty()) m_inspect->restoreState(docks);
@@ -314,7 +318,15 @@ void MainWindow::showEvent(QShowEvent* event) {
 
 void MainWindow::restoreSettings() {
   const QByteArray geometry = QSettings().value("geometry").toByteArray();
-  if (!geometry.isEmpty()) restoreGeometry(geometry);
+  if (!geometry.isEmpty()) {
+    restoreGeometry(geometry);
+  } else if (const QScreen* const on = screen(); on && !m_options.size_given) {
+    // Where the window with its frame would not fit, it fills the screen: nothing of it may lie outside.
+    const QSize room = on->availableGeometry().size() - QSize(kFrameWidth, kFrameHeight);
+    if (size() == size().boundedTo(room)) return;
+    resize(size().boundedTo(room));
+    setWindowState(windowState() | Qt::WindowMaximized);
+  }
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

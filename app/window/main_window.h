@@ -193,6 +193,7 @@ class MainWindow : public QMainWindow {
   void back();  // Esc: maximised panel, range of steps, page, play, computing
   void openSession(const SavedSession& session, const QString& path);
   void openSessionFile(const QString& path);
+  void saveNow();  // to its file, or asks for one
   void askAndSaveSession();
   void keepSession();
   void leaveSession();
@@ -201,7 +202,10 @@ class MainWindow : public QMainWindow {
   void goToBookmarkBeside(int direction);
   void buildSessionMenu(QMenu* menu);
   void buildBookmarkMenu(QMenu* menu);
+  QDockWidget* dock(const char* id) const;  // of a panel by its id
   void showDock(const char* id);
+  void openDock(QDockWidget& dock);  // on its page, with room of its own
+  void shareHeights();               // of the middle column, as the design has it
 
   Options m_options;
   StartState m_start;

@@ -25,11 +25,7 @@ void MainWindow::addWhatIfPanel() {
       m_messages->show(words, words);
       return;
     }
-    for (QDockWidget* dock : m_docks) {
-      if (dock->objectName() != "dock_what_if") continue;
-      dock->setVisible(true);
-      dock->raise();
-    }
+    showDock("what_if");
   });
 }
 
@@ -60,7 +56,7 @@ void MainWindow::buildHandMenu(QMenu* menu) {
   for (const Item& item : kItems) needing.push_back(action(m_hand_menu, item.text, {}, [this, kind = item.kind] { m_hand.edit(kind); }));
   m_hand_menu->addSeparator();
   auto* scopes = new QActionGroup(this);
-  constexpr const char* kScopes[] = {"in the selected &head", "in all heads of its &layer", "in &all heads"};
+  constexpr const char* kScopes[] = {"Edits hold in the selected &head", "Edits hold in all heads of its &layer", "Edits hold in &all heads"};
   for (int i = 0; i < 3; ++i) {
     const auto scope = static_cast<HandEdits::Scope>(i);
     QAction* a = action(m_hand_menu, kScopes[i], {}, [this, scope] { m_hand.setScope(scope); });

@@ -60,8 +60,8 @@ void MainWindow::buildMenus() {
   action(edit, "Copy the &numbers of the view", {QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_C)}, [this] { copyNumbers(); });
   edit->addSeparator();
   action(edit, "&Clear the selection", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A)}, [this] { m_crumbs->clearSelection(); });
-  action(edit, "View &before", {QKeySequence(Qt::ALT | Qt::Key_Left)}, [this] { m_crumbs->back(); });
-  action(edit, "View &after", {QKeySequence(Qt::ALT | Qt::Key_Right)}, [this] { m_crumbs->forward(); });
+  action(edit, "&Back to the view before", {QKeySequence(Qt::ALT | Qt::Key_Left)}, [this] { m_crumbs->back(); });
+  action(edit, "&Forward to the view after", {QKeySequence(Qt::ALT | Qt::Key_Right)}, [this] { m_crumbs->forward(); });
   action(edit, "Edit the &prompt", {QKeySequence(Qt::CTRL | Qt::Key_L)}, [this] {
     if (m_lecturing) {
       showPage(Page::lecture);
@@ -70,7 +70,7 @@ void MainWindow::buildMenus() {
     showPage(Page::inspect);
     m_prompt->setFocus();
   });
-  action(edit, "Change the &budget", {QKeySequence(Qt::ALT | Qt::Key_B)}, [this] {
+  action(edit, "Change the bud&get", {QKeySequence(Qt::ALT | Qt::Key_B)}, [this] {
     (m_lecturing ? m_lecture_row->budgetSlider() : m_tools->budgetSlider())->setFocus(Qt::ShortcutFocusReason);
   });
   buildViewMenu(m_menus->addMenu("&View"));
@@ -134,6 +134,9 @@ void MainWindow::buildViewMenu(QMenu* menu) {
   QMenu* panels = menu->addMenu("&Panels");
   for (QDockWidget* dock : m_docks) {
     panels->addAction(dock->toggleViewAction());
+    connect(dock->toggleViewAction(), &QAction::triggered, this, [this, dock](bool on) {
+      if (on || this->page() != Page::inspect) openDock(*dock);
+    });
     if (dock->objectName() != "dock_table") continue;
     dock->toggleViewAction()->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_D));
     addAction(dock->toggleViewAction());

@@ -28,6 +28,9 @@ namespace kvscope {
 
 namespace {
 
+constexpr const char* kExtraDocks[] = {"table", "what_if", "bookmarks", "jobs"};  // what is opened now and then
+constexpr int kLeastStrip = 140, kLeastTimeline = 176, kLeastExtra = 150;         // px with the header: below, words would stand on words
+
 QComboBox* headerBox(const QString& name) {
   auto* box = new QComboBox;
   box->setObjectName("header");
@@ -184,6 +187,11 @@ void MainWindow::buildPanels() {
     connect(open, &QToolButton::clicked, this, [this] { showPage(Page::inspector); });
     strip->addControl(open);
   }
+  if (Panel* compare = panel("compare")) {
+    auto* add = headerButton("Add runs…", "Policies × budgets × seeds (Ctrl+R)");
+    connect(add, &QToolButton::clicked, this, [this] { addRuns(); });
+    compare->addControl(add);
+  }
 
   buildInspect();
   addSweepPanel();
@@ -204,13 +212,8 @@ void MainWindow::buildInspect() {
 }
 
 void MainWindow::arrangeDocks() {
-  const auto dock = [this](const char* id) {
-    for (QDockWidget* d : m_docks)
-      if (d->objectName() == QString("dock_") + id) return d;
-    return static_cast<QDockWidget*>(nullptr);
-  };
   QDockWidget *prompt = dock("prompt"), *policy = dock("policy"), *atlas = dock("atlas"), *strip = dock("head_strip"),
-              *timeline = dock("timeline"), *grid = dock("head_grid"), *effect = dock("effect"), *table = dock("table"), *what_if = dock("what_if"), *bookmarks = dock("bookmarks"), *jobs = dock("jobs");
+              *timeline = dock("timeline"), *grid = dock("head_grid"), *effect = dock("effect"), *table = dock(kExtraDocks[0]);
   for (QDockWidget* d : m_docks) {
     d->setFloating(false);
     m_inspect->removeDockWidget(d);
@@ -223,24 +226,54 @@ void MainWindow::arrangeDocks() {
   m_inspect->splitDockWidget(strip, timeline, Qt::Vertical);
   m_inspect->splitDockWidget(timeline, table, Qt::Vertical);
   m_inspect->splitDockWidget(grid, effect, Qt::Vertical);
-  m_inspect->splitDockWidget(table, bookmarks, Qt::Horizontal);
-  m_inspect->splitDockWidget(timeline, what_if, Qt::Horizontal);
-  m_inspect->splitDockWidget(bookmarks, jobs, Qt::Horizontal);
-  for (QDockWidget* d : m_docks) d->setVisible(d != table && d != what_if && d != bookmarks && d != jobs);
+  // One place for what is opened now and then: a tab each, as wide as the atlas.
+  for (const char* id : kExtraDocks)
+    if (dock(id) != table) m_inspect->tabifyDockWidget(table, dock(id));
+  for (QDockWidget* d : m_docks) d->show();
+  for (const char* id : kExtraDocks) dock(id)->hide();
   // 392 / 828 / 348 and the heights of the design at 1600 x 1000, in proportion elsewhere.
   m_inspect->resizeDocks({prompt, atlas, grid}, {392, 828, 348}, Qt::Horizontal);
   m_inspect->resizeDocks({prompt, policy}, {518, 322}, Qt::Vertical);
-  m_inspect->resizeDocks({atlas, strip, timeline}, {450, 180, 202}, Qt::Vertical);
   m_inspect->resizeDocks({grid, effect}, {338, 502}, Qt::Vertical);
+  shareHeights();
 }
 
-void MainWindow::showDock(const char* id) {
-  for (QDockWidget* d : m_docks) {
-    if (d->objectName() != QString("dock_") + id) continue;
-    d->show();
-    d->raise();
-  }
+QDockWidget* MainWindow::dock(const char* id) const {
+  for (QDockWidget* d : m_docks)
+    if (d->objectName() == QString("dock_") + id) return d;
+  return nullptr;
 }
+
+/// 450 / 180 / 202 at 1600 x 1000. In a lower window the atlas gives way first: its rows can be thinner, words cannot.
+void MainWindow::shareHeights() {
+  QList<QDockWidget*> docks = {dock("atlas")};
+  QList<int> heights = {m_inspect->height()};
+  const auto take = [&](QDockWidget* d, double share, int least) {
+    docks << d;
+    heights << std::max(least, static_cast<int>(share * m_inspect->height()));
+    heights.front() -= heights.back() + kGutter;
+  };
+  const auto stands = [](const QDockWidget* d) { return !d->isHidden() && !d->isFloating(); };
+  if (stands(dock("head_strip"))) take(dock("head_strip"), 0.214, kLeastStrip);
+  if (stands(dock("timeline"))) take(dock("timeline"), 0.240, kLeastTimeline);
+  for (const char* id : kExtraDocks)  // tabs of one place
+    if (stands(dock(id))) {
+      take(dock(id), 0.240, kLeastExtra);
+      break;
+    }
+  heights.front() = std::max(1, heights.front());
+  if (stands(docks.front())) m_inspect->resizeDocks(docks, heights, Qt::Vertical);
+}
+
+void MainWindow::openDock(QDockWidget& dock) {
+  if (page() != Page::inspect) showPage(Page::inspect);
+  const bool was_open = dock.isVisible();
+  dock.show();
+  dock.raise();
+  if (!was_open && !dock.isFloating()) shareHeights();
+}
+
+void MainWindow::showDock(const char* id) { openDock(*dock(id)); }
 
 void MainWindow::resetLayout() {
   if (m_maximised) toggleMaximised(m_maximised);

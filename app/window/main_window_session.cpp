@@ -119,6 +119,8 @@ bool MainWindow::saveSession(const QString& path) {
   return true;
 }
 
+void MainWindow::saveNow() { m_session_path.isEmpty() ? askAndSaveSession() : void(saveSession(m_session_path)); }
+
 void MainWindow::askAndSaveSession() {
   const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
   QString path = QFileDialog::getSaveFileName(this, "Save session", m_session_path.isEmpty() ? folder + "/session.kvscope" : m_session_path,
@@ -137,7 +139,7 @@ void MainWindow::buildSessionMenu(QMenu* menu) {
   m_recent->attach(recent);
   connect(m_recent.get(), &RecentFiles::openRequested, this, &MainWindow::openFile);
   menu->addSeparator();
-  action(menu, "Save sessi&on", {QKeySequence::Save}, [this] { m_session_path.isEmpty() ? askAndSaveSession() : void(saveSession(m_session_path)); });
+  action(menu, "Save sessi&on", {QKeySequence::Save}, [this] { saveNow(); });
   action(menu, "Save session &as…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S)}, [this] { askAndSaveSession(); });
 }
 
@@ -161,10 +163,11 @@ void MainWindow::offerRecovery() {
   for (const QString& path : SessionJournal::left(m_options.journalFolder())) {
     try {
       const SavedSession s = readSession(path).session;
-      const QString text = QString("the session of %1 was not saved: %2, %3, %4 characters of prompt")
-                               .arg(QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), words(static_cast<int>(s.request.lanes.size()), "run"),
-                                    words(static_cast<int>(s.bookmarks.size()), "bookmark"))
-                               .arg(QString::fromStdString(s.request.prompt).size());
+      const QString text =
+          QString("The session of %1 was not saved: %2, %3, %4 characters of prompt.")
+              .arg(QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), words(static_cast<int>(s.request.lanes.size()), "run"),
+                   words(static_cast<int>(s.bookmarks.size()), "bookmark"))
+              .arg(QString::fromStdString(s.request.prompt).size());
       const auto recover = [this, s, path] {
         m_notices->dismiss();
         m_welcome->setRecovery({});

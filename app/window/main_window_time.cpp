@@ -9,7 +9,7 @@
 namespace kvscope {
 
 void MainWindow::buildTimeMenu(QMenu* menu) {
-  QAction* play = action(menu, "&Play the steps (Space)", {}, [this] { m_playback.toggle(); });
+  QAction* play = action(menu, "&Play the steps\tSpace", {}, [this] { m_playback.toggle(); });
   play->setCheckable(true);
   connect(&m_playback, &Playback::playingChanged, play, &QAction::setChecked);
   QMenu* speeds = menu->addMenu("Sp&eed of play");

@@ -53,7 +53,8 @@ QString Options::journalFolder() const {
 }
 
 bool Options::atStartOnly() const {
-  return !scripted() && !synthetic_size && report.empty() && model.empty() && !prompt && prompt_file.empty() && session.empty() && lanes.empty() && view == "inspect" && !layer && !tokens && !step;
+  return !scripted() && !synthetic_size && report.empty() && model.empty() && !prompt && prompt_file.empty() && session.empty() &&
+         lanes.empty() && !view_given && !layer && !tokens && !step;
 }
 
 std::string sampleLecture() { return asset("lessons/cat.kvscope"); }
@@ -135,9 +136,9 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--prompt-mode", options.prompt_mode, "prefill or stream")
       ->check(CLI::IsMember({"prefill", "stream"}))
       ->capture_default_str();
-  cli.add_option("--view", options.view, "inspect, inspector, compare, sweep, lecture or welcome")
-      ->check(CLI::IsMember({"inspect", "inspector", "compare", "sweep", "lecture", "welcome"}))
-      ->capture_default_str();
+  const CLI::Option* const view = cli.add_option("--view", options.view, "inspect, inspector, compare, sweep, lecture or welcome")
+                                      ->check(CLI::IsMember({"inspect", "inspector", "compare", "sweep", "lecture", "welcome"}))
+                                      ->capture_default_str();
   cli.add_option("--scene", options.scene, "with --view lecture: scene to begin with, e.g. sink")->type_name("NAME");
   cli.add_option("--scenes", options.scenes, "file with other scenes for the lecture")->type_name("FILE");
   cli.add_option("--ghosts", options.ghosts, "hatch what leaves within so many steps")->check(CLI::Range(0, 1 << 20))->type_name("STEPS");
@@ -171,7 +172,9 @@ int runProgram(int argc, char** argv) {
       const viz::TokenRange range = parseRange("--steps", steps);
       options.steps = viz::StepRange{range.first, range.last};
     }
-    if (!size.empty()) options.size = parseSize(size);
+    options.view_given = view->count() > 0;
+    options.size_given = !size.empty();
+    if (options.size_given) options.size = parseSize(size);
     if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);
   } catch (const CLI::ParseError& error) {
     const int status = cli.exit(error);

@@ -24,6 +24,7 @@ struct Options {
   int generate = 12;
   std::string prompt_mode = "prefill";
   std::string view = "inspect";      // inspect | inspector | compare | sweep | lecture | welcome
+  bool view_given = false, size_given = false;
   std::string scene;                 // of the lecture, by its id
   std::string scenes;                // file with other scenes
   int ghosts = 0;                    // steps that pictures look ahead; 0: they do not

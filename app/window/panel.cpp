@@ -131,6 +131,7 @@ void Panel::applyTheme(const viz::Theme& theme) {
 QDockWidget* Panel::makeDock(QWidget* parent) {
   auto* dock = new QDockWidget(title(), parent);
   dock->setObjectName("dock_" + m_id);
+  dock->toggleViewAction()->setText(title().replace("&", "&&"));  // in a menu a single one marks a key
   dock->setTitleBarWidget(m_header);
   dock->setWidget(m_body);
   dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable | QDockWidget::DockWidgetFloatable);

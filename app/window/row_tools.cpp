@@ -22,6 +22,8 @@ namespace kvscope {
 
 namespace {
 
+constexpr int kWordsFrom = 1270, kFiguresFrom = 1080;  // px of the row
+
 QFrame* separator(QWidget* parent) {
   auto* line = new QFrame(parent);
   line->setObjectName("separator");
@@ -64,7 +66,7 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   setObjectName("toolRow");
   setFixedHeight(kToolRow);
   m_open = button(this, "Open", "Open a model folder (Ctrl+O)", "flat");
-  m_save = button(this, "Save", "Save a picture of the window (Ctrl+E)", "flat");
+  m_save = button(this, "Save", "Save the session: model, prompt, runs, selection, bookmarks (Ctrl+S)", "flat");
   m_generate = new QPushButton(" Generate", this);
   m_generate->setObjectName("primary");
   m_generate->setAccessibleName("Generate");
@@ -95,8 +97,9 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_slots->setAccessibleName("Slots per head");
   m_slots->setKeyboardTracking(false);
   m_budget_facts = caption({}, this);
-  m_compare = button(this, "Compare", "All runs side by side (Ctrl+2)", "flat");
+  m_compare = button(this, "Compare", "All runs side by side (Alt+3)", "flat");
   m_compare->setCheckable(true);
+  m_find = button(this, {}, "Find tokens, heads, events (Ctrl+F)", "square");
 
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(14, 0, 14, 0);
@@ -125,13 +128,15 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   row->addSpacing(6);
   row->addWidget(m_compare);
   row->addStretch(1);
+  row->addWidget(m_find);
 
   connect(m_open, &QToolButton::clicked, this, &ToolRow::openRequested);
-  connect(m_save, &QToolButton::clicked, this, &ToolRow::savePictureRequested);
+  connect(m_save, &QToolButton::clicked, this, &ToolRow::saveRequested);
   connect(m_generate, &QPushButton::clicked, this, &ToolRow::generateRequested);
   connect(m_stop, &QToolButton::clicked, this, &ToolRow::stopRequested);
   connect(m_next, &QToolButton::clicked, this, &ToolRow::nextRequested);
   connect(m_compare, &QToolButton::toggled, this, &ToolRow::compareToggled);
+  connect(m_find, &QToolButton::clicked, this, &ToolRow::findRequested);
   connect(m_policy, &QComboBox::activated, this, [this](int index) { policyChosen(index); });
   connect(m_slider, &QSlider::valueChanged, this, [this](int value) { budgetChosen(value); });
   connect(m_slots, &QSpinBox::valueChanged, this, [this](int value) { budgetChosen(value); });
@@ -146,6 +151,14 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   refresh();
 }
 
+/// In a narrow window words give way to their icons, then the figures of the budget to the tooltip.
+void ToolRow::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  for (QToolButton* b : {m_open, m_save, m_compare})
+    b->setToolButtonStyle(width() < kWordsFrom ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+  m_budget_facts->setVisible(width() >= kFiguresFrom);
+}
+
 int ToolRow::generateCount() const { return m_count->value(); }
 
 void ToolRow::setGenerateCount(int n) { m_count->setValue(n); }
@@ -158,6 +171,8 @@ void ToolRow::refresh() {
   const bool busy = snapshot.phase == RunPhase::computing || snapshot.phase == RunPhase::loading ||
                     (m_workspace.stale() && snapshot.phase != RunPhase::failed);
   m_stop->setEnabled(busy);
+  for (QWidget* w : {static_cast<QWidget*>(m_generate), static_cast<QWidget*>(m_count), static_cast<QWidget*>(m_next)})
+    w->setEnabled(snapshot.model.n_layers > 0);
   m_policy->setEnabled(editable);
   m_policy->setCurrentIndex(lane ? m_policy->findData(QString::fromStdString(lane->policy)) : -1);
   const bool budgeted = editable && lane->slots_asked >= 0;
@@ -174,13 +189,16 @@ void ToolRow::refresh() {
   }
   QString facts;
   if (budgeted && snapshot.n_prompt > 0) {
-    facts = QString("%1 of %2 · %3")
-                .arg(QString::fromStdString(viz::format_percent(static_cast<double>(lane->slots_asked) / snapshot.n_prompt)),
-                     QString::fromStdString(viz::format_count(snapshot.n_prompt)), QString::fromStdString(viz::format_bytes(lane->bytes)));
+    const std::string tokens = viz::format_count(snapshot.n_prompt);
+    const std::string share = lane->slots_asked < snapshot.n_prompt
+                                  ? viz::format_percent(static_cast<double>(lane->slots_asked) / snapshot.n_prompt) + " of " + tokens
+                                  : "the whole prompt, " + tokens + (snapshot.n_prompt == 1 ? " token" : " tokens");
+    facts = QString::fromStdString(share + " · " + viz::format_bytes(lane->bytes));
   } else if (lane) {
     facts = QString("no limit · %1").arg(QString::fromStdString(viz::format_bytes(lane->bytes)));
   }
   m_budget_facts->setText(facts);
+  m_slider->setToolTip("Budget of the selected run, in slots per head\n" + facts);
   m_refreshing = false;
 }
 
@@ -192,6 +210,7 @@ void ToolRow::applyTheme() {
   m_stop->setIcon(icon(Icon::stop, text, disabled));
   m_next->setIcon(icon(Icon::next, text, disabled));
   m_compare->setIcon(icon(Icon::compare, colour, disabled));
+  m_find->setIcon(icon(Icon::find, colour, disabled));
   m_generate->setIcon(icon(Icon::play, toColor(theme.on_accent), disabled));
 }
 

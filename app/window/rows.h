@@ -42,11 +42,15 @@ class ToolRow : public QFrame {
 
  Q_SIGNALS:
   void openRequested();
-  void savePictureRequested();
+  void saveRequested();
   void generateRequested();
   void stopRequested();
   void nextRequested();
   void compareToggled(bool on);
+  void findRequested();
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void refresh();
@@ -57,7 +61,7 @@ class ToolRow : public QFrame {
 
   Workspace& m_workspace;
   SessionController& m_controller;
-  QToolButton *m_open, *m_save, *m_stop, *m_next, *m_compare;
+  QToolButton *m_open, *m_save, *m_stop, *m_next, *m_compare, *m_find;
   QPushButton* m_generate;
   QSpinBox* m_count;
   QComboBox* m_policy;

@@ -50,6 +50,28 @@ TEST_F(DocksTest, EveryPanelFloatsAndTheResetBringsItsPictureBack) {
   }
 }
 
+TEST_F(DocksTest, TheMenuNamesEveryPanelAsItsHeaderDoes) {
+  for (const QDockWidget* d : window->findChildren<QDockWidget*>()) {
+    QString shown = d->toggleViewAction()->text();  // two ampersands are one on the screen, one is none
+    EXPECT_EQ(shown.replace("&&", "\x01").remove('&').replace('\x01', '&'), d->windowTitle()) << d->objectName().toStdString();
+  }
+}
+
+TEST_F(DocksTest, PanelsOpenedNowAndThenShareOnePlaceUnderTheTimeline) {
+  const int prompt = dock("prompt")->width(), effect = dock("effect")->width();
+  for (const char* id : {"jobs", "table", "what_if", "bookmarks"}) {
+    dock(id)->toggleViewAction()->trigger();
+    QTest::qWait(150);
+    EXPECT_EQ(dock(id)->width(), dock("atlas")->width()) << id;
+    EXPECT_EQ(dock("prompt")->width(), prompt) << id;
+    EXPECT_EQ(dock("effect")->width(), effect) << id;
+    EXPECT_GE(dock(id)->height(), 100) << id;
+    EXPECT_GE(dock("timeline")->height(), 150) << id << ": words of the timeline need room";
+    EXPECT_GE(dock("head_strip")->height(), 120) << id;
+    EXPECT_GE(dock("atlas")->height(), 150) << id;
+  }
+}
+
 TEST_F(DocksTest, F11MaximisesThePanelWithTheFocusAndPutsItBack) {
   const std::map<QString, QImage> before = pictures();
   for (const char* id : {"atlas", "head_grid", "head_strip", "timeline"}) {
