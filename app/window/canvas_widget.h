@@ -105,7 +105,7 @@ class CanvasWidget : public QWidget {
   int m_paints = 0;
   std::uint64_t m_drawn_generation = 0;
   bool m_leaving = false;
-  bool m_by_key = false;  // the keyboard is in use here: its cursor and the ring show
+  bool m_by_key = false;                   // the keyboard is in use here: its cursor and the ring show
   std::vector<viz::WantMeasure> m_wanted;  // what this canvas asked for; taken back when it is hidden
   QPoint m_mouse;
   QString m_tooltip;

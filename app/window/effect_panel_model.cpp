@@ -88,7 +88,8 @@ QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int r
   switch (section) {
     case kToken: return "token";
     case kRank: return "rank";
-    case kReference: return brief ? "full" : "reference";
+    case kReference:
+      return brief ? "full" : "reference";
     case kLane:
       if (brief) return "run " + qs(viz::lane_letter(m_workspace.selection().lane));
       return m_lane_title.isEmpty() ? QString("lane") : m_lane_title;

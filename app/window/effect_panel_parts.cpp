@@ -77,7 +77,8 @@ class EffectHeader : public QHeaderView {
     painter->setFont(typeFont(*this, Type::body));
     painter->setPen(toColor(m_workspace.theme().secondary));
     const auto alignment = Qt::Alignment(model()->headerData(section, Qt::Horizontal, Qt::TextAlignmentRole).toInt());
-    const QString word = model()->headerData(section, Qt::Horizontal).toString(), brief = model()->headerData(section, Qt::Horizontal, EffectModel::kBrief).toString();
+    const QString word = model()->headerData(section, Qt::Horizontal).toString(),
+                  brief = model()->headerData(section, Qt::Horizontal, EffectModel::kBrief).toString();
     const QRect room = section > EffectModel::kRank ? rect.adjusted(px(*this, 6), 0, 0, 0) : rect;
     paintLine(*painter, room, alignment & Qt::AlignHorizontal_Mask, fitting(painter->fontMetrics(), room.width(), {word, brief}));
   }
@@ -146,8 +147,8 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   paintLine(painter, QRect(0, u(34), width() - caption_width, u(18)), Qt::AlignLeft,
             reference ? QString("this is the reference itself")
                       : fitting(painter.fontMetrics(), width() - caption_width,
-                                {QString("KL(reference ‖ %1), this step").arg(laneTitle(m_workspace)), QString("KL(reference ‖ %1)").arg(laneTitle(m_workspace)),
-                                 QString("KL, this step"), QString("KL")}));
+                                {QString("KL(reference ‖ %1), this step").arg(laneTitle(m_workspace)),
+                                 QString("KL(reference ‖ %1)").arg(laneTitle(m_workspace)), QString("KL, this step"), QString("KL")}));
   paintHorizontalLine(painter, theme, 0, width(), height() - 1);
 }
 
@@ -199,7 +200,9 @@ void EffectTable::fitColumns() {
   // As wide as their longest number with a gap before it, wider where there is room: columns that touch read as one number.
   const QFontMetrics digits(typeFont(*this, Type::control, false, TypeFace::tabular));
   const int rank = std::clamp(w / 5, px(*this, 44), px(*this, 70));
-  const auto column = [&](const char* widest) { return std::clamp(w / n, digits.horizontalAdvance(QString::fromUtf8(widest)) + px(*this, 8), px(*this, 84)); };
+  const auto column = [&](const char* widest) {
+    return std::clamp(w / n, digits.horizontalAdvance(QString::fromUtf8(widest)) + px(*this, 8), px(*this, 84));
+  };
   const int number = column("0.000"), delta = column("−0.000");
   const int widths[] = {w - rank - delta - (n - 3) * number, rank, number, number, delta, number};
   for (int c = 0; c < n; ++c) setColumnWidth(c, std::max(10, widths[c]));
@@ -309,7 +312,8 @@ void EffectFooter::paintEvent(QPaintEvent*) {
   const int lane_index = m_workspace.selection().lane;
   if (lane_index > 0) {
     QString words = qs(lane->title);
-    if (lane->slots_asked >= 0) words = fitting(metrics, width() - x - u(15), {words + QString(", %1 slots").arg(qs(viz::format_count(lane->slots_asked))), words});
+    if (lane->slots_asked >= 0)
+      words = fitting(metrics, width() - x - u(15), {words + QString(", %1 slots").arg(qs(viz::format_count(lane->slots_asked))), words});
     entry(std::max(x, std::min(width() * 45 / 100, width() - u(15) - painter.fontMetrics().horizontalAdvance(words))), lane_index, words);
   }
   paintHorizontalLine(painter, theme, 0, width(), u(28));

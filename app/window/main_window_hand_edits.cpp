@@ -56,7 +56,8 @@ void MainWindow::buildHandMenu(QMenu* menu) {
   for (const Item& item : kItems) needing.push_back(action(m_hand_menu, item.text, {}, [this, kind = item.kind] { m_hand.edit(kind); }));
   m_hand_menu->addSeparator();
   auto* scopes = new QActionGroup(this);
-  constexpr const char* kScopes[] = {"Edits hold in the selected &head", "Edits hold in all heads of its &layer", "Edits hold in &all heads"};
+  constexpr const char* kScopes[] = {"Edits hold in the selected &head", "Edits hold in all heads of its &layer",
+                                     "Edits hold in &all heads"};
   for (int i = 0; i < 3; ++i) {
     const auto scope = static_cast<HandEdits::Scope>(i);
     QAction* a = action(m_hand_menu, kScopes[i], {}, [this, scope] { m_hand.setScope(scope); });

@@ -70,9 +70,8 @@ void MainWindow::buildMenus() {
     showPage(Page::inspect);
     m_prompt->setFocus();
   });
-  action(edit, "Change the bud&get", {QKeySequence(Qt::ALT | Qt::Key_B)}, [this] {
-    (m_lecturing ? m_lecture_row->budgetSlider() : m_tools->budgetSlider())->setFocus(Qt::ShortcutFocusReason);
-  });
+  action(edit, "Change the bud&get", {QKeySequence(Qt::ALT | Qt::Key_B)},
+         [this] { (m_lecturing ? m_lecture_row->budgetSlider() : m_tools->budgetSlider())->setFocus(Qt::ShortcutFocusReason); });
   buildViewMenu(m_menus->addMenu("&View"));
   buildRunMenu(m_menus->addMenu("&Run"));
   buildCompareMenu(m_menus->addMenu("&Compare"));

@@ -94,7 +94,8 @@ void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
   if (shown.measured()) return;
   painter.setFont(uiFont(13));
   painter.setPen(toColor(theme.secondary));
-  painter.drawText(shown.plot, Qt::AlignCenter | Qt::TextWordWrap, "Nothing is measured yet: the button on the left runs what is chosen, each marker one run.");
+  painter.drawText(shown.plot, Qt::AlignCenter | Qt::TextWordWrap,
+                   "Nothing is measured yet: the button on the left runs what is chosen, each marker one run.");
 }
 
 void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {

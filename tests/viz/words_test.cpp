@@ -32,7 +32,8 @@ std::vector<Word> words_of(const Scene& scene) {
     if (c.kind != SceneCommand::Kind::text) continue;
     const ImVec2 at = c.points[0];
     const float half = 0.36f * c.em;
-    out.push_back({c.text, c.vertical ? Rect{at.x - half, at.y, at.x + half, at.y + c.width} : Rect{at.x, at.y - half, at.x + c.width, at.y + half}});
+    out.push_back(
+        {c.text, c.vertical ? Rect{at.x - half, at.y, at.x + half, at.y + c.width} : Rect{at.x, at.y - half, at.x + c.width, at.y + half}});
   }
   return out;
 }
@@ -87,7 +88,8 @@ TEST_P(Words, NeitherCollideNorLeaveTheCanvas) {
 
 // Sizes of the panels in windows of 960 x 600, 1280 x 800, 1600 x 1000 and 1920 x 1080, and with a panel more under them.
 const std::vector<ImVec2> kWide = {{470, 120}, {656, 300}, {828, 235}, {828, 406}, {1000, 460}};
-const std::vector<ImVec2> kLow = {{470, 60}, {470, 104}, {656, 75}, {656, 104}, {656, 142}, {828, 90}, {828, 118}, {828, 170}, {1000, 160}, {1000, 260}};
+const std::vector<ImVec2> kLow = {{470, 60}, {470, 104}, {656, 75},  {656, 104},  {656, 142},
+                                  {828, 90}, {828, 118}, {828, 170}, {1000, 160}, {1000, 260}};
 INSTANTIATE_TEST_SUITE_P(
     OfEveryCanvas, Words,
     ::testing::Values(Case{"atlas", [] { return make_atlas(std::make_shared<TokenWindow>()); }, kWide},

@@ -36,7 +36,8 @@ class HeadStrip final : public View {
     if (frame.snapshot == nullptr) return {};
     const HeadPick pick = pick_head(*frame.snapshot, frame.selection);
     if (pick.values == nullptr || n_tokens(frame.selection) < 2) return head_facts(pick);
-    return head_name(pick.values->layer, pick.values->kv_head) + " · " + range_summary(head_columns(*frame.snapshot, pick), all_tokens(frame.selection));
+    return head_name(pick.values->layer, pick.values->kv_head) + " · " +
+           range_summary(head_columns(*frame.snapshot, pick), all_tokens(frame.selection));
   }
 
   Table table(const Frame& frame) const override {
