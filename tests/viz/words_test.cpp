@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "viz/format.h"
 #include "viz/headless.h"
 #include "viz/scene.h"
 #include "viz/synthetic.h"
@@ -54,6 +55,15 @@ std::string collisions(const Scene& scene) {
   return out;
 }
 
+/// Says how large a token would be drawn; nothing is painted.
+class Ruler : public TextPainter {
+ public:
+  Sprite sprite(std::string_view utf8, float px, bool, bool vertical) override {
+    const float length = 0.6f * px * static_cast<float>(utf8_length(utf8)), across = 1.36f * px;
+    return {.texture = ImGui::GetIO().Fonts->TexID, .size = vertical ? ImVec2(across, length) : ImVec2(length, across)};
+  }
+};
+
 struct Case {
   const char* name;
   std::function<std::unique_ptr<View>()> make;
@@ -73,6 +83,8 @@ TEST_P(Words, NeitherCollideNorLeaveTheCanvas) {
       canvas.frame.scene = &scene;
       canvas.frame.scene_textures = &textures;
       canvas.frame.textures = &textures;
+      Ruler ruler;
+      canvas.frame.text = &ruler;
       canvas.frame.selection.lane = 3;
       if (chosen) {
         canvas.frame.selection.layer = 4;

@@ -14,11 +14,13 @@ namespace {
 
 constexpr float kHatchFrom = 5, kHatchNarrowFrom = 12;  // heights from which hatching is legible; below, the outline stands alone
 
+constexpr float kTicksFrom = 34;                           // heights from which a row has numbers on its axis
+
 std::string tick_text(double v) {
   const double size = std::abs(v);
   if (v == 0) return "0";
   if (size >= 1e-4 && size < 1e4) {
-    std::string text = fmt::format("{:g}", size);
+    std::string text = fmt::format("{:.3g}", size);
     return v < 0 ? std::string(kMinus) + text : text;
   }
   return format_number(v, 1);
@@ -58,7 +60,8 @@ float TokenRows::value_axis(const Rect& row, const ValueScale& scale, float min_
     p.hline(axis.x0, axis.x_end(), y, t.line, tick == 0 ? 1 : 0.55);
     std::string label = tick_text(tick);
     if (brief && label.starts_with("0.")) label.erase(0, 1);
-    p.text({axis.x0 - p.px(8), y}, label, Face::caption, t.disabled, Align::right);
+    // In a low row the name of the row needs the room.
+    if (tick == 0 || row.height() >= p.px(kTicksFrom)) p.text({axis.x0 - p.px(8), y}, label, Face::caption, t.disabled, Align::right);
     if (below - y > widest + 1) {
       widest = below - y;
       middle = (below + y) / 2;

@@ -59,8 +59,9 @@ void Timeline::draw_slots(Painter& p, const Layout& l, const std::vector<StepBin
   most = std::max(most, 1.0);
   const float half = p.line_height(Face::caption) / 2;
   p.text({kLabelX, l.top.y0 + half - 4}, "slots", Face::caption, t.secondary);
-  p.text({kLabelX, l.top.y0 + 3 * half - 4}, fmt::format("mean of {}", format_count(static_cast<std::int64_t>(n_heads))), Face::caption,
-         t.disabled);
+  if (l.top.height() >= 4 * half - 4)
+    p.text({kLabelX, l.top.y0 + 3 * half - 4}, fmt::format("mean of {}", format_count(static_cast<std::int64_t>(n_heads))), Face::caption,
+           t.disabled);
   for (const StepBin& b : bins) {
     const Rect column{l.x0 + static_cast<float>(b.first) * l.pitch, l.top.y0, l.x0 + static_cast<float>(b.last + 1) * l.pitch, l.top.y1};
     double below = 0;
@@ -99,7 +100,8 @@ void Timeline::draw_removed(Painter& p, const Layout& l, const std::vector<StepB
   }
   const float half = p.line_height(Face::caption) / 2;
   p.text({kLabelX, l.counts.y0 + half}, "removed", Face::caption, t.secondary);
-  p.text({kLabelX, l.counts.y0 + 3 * half}, fmt::format("to {} a step", format_count(most)), Face::caption, t.disabled);
+  if (l.counts.height() >= 4 * half)
+    p.text({kLabelX, l.counts.y0 + 3 * half}, fmt::format("to {} a step", format_count(most)), Face::caption, t.disabled);
   const float gap = l.pitch >= 3 ? 1.0f : 0.0f;
   for (const StepBin& b : bins) {
     if (b.evicted_max + b.merged_max == 0) continue;
@@ -121,8 +123,8 @@ void Timeline::draw_kl(Painter& p, const Layout& l, const std::vector<StepBin>& 
   double most = 0;
   for (const StepSummary& s : steps_) most = std::fmax(most, s.kl);
   const float half = p.line_height(Face::caption) / 2;
-  p.text({kLabelX, l.kl.y0 + half - 4}, "KL, nats", Face::caption, t.secondary);
-  p.text({kLabelX, l.kl.y0 + 3 * half - 4}, "max " + format_number(most), Face::caption, t.disabled);
+  if (l.kl.height() >= 2 * half - 4) p.text({kLabelX, l.kl.y0 + half - 4}, "KL, nats", Face::caption, t.secondary);
+  if (l.kl.height() >= 4 * half - 4) p.text({kLabelX, l.kl.y0 + 3 * half - 4}, "max " + format_number(most), Face::caption, t.disabled);
   p.hline(l.x0, l.x1, l.kl.y1, t.line);
   const float gap = l.pitch >= 3 ? 1.0f : 0.0f;
   for (const StepBin& b : bins) {
