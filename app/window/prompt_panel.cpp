@@ -51,6 +51,7 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   });
   m_look_for->setObjectName("secondary");
   m_look_for->setAccessibleName("what to look for");
+  m_look_for->setWordWrap(true);  // a sentence must not widen the panel
   takeRequestedPrompt();
   m_samples->setVisible(m_editor->document()->isEmpty());
   sayWhatToLookFor();
