@@ -72,14 +72,14 @@ class EffectHeader : public QHeaderView {
 
  protected:
   void paintSection(QPainter* painter, const QRect& rect, int section) const override {
-    if (section == EffectModel::kRank) return;  // the arrows speak for themselves; the footer says what they are
     painter->fillRect(rect, toColor(m_workspace.theme().panel));
+    if (section == EffectModel::kRank) return;  // the arrows speak for themselves; the footer says what they are
     painter->setFont(typeFont(*this, Type::body));
     painter->setPen(toColor(m_workspace.theme().secondary));
     const auto alignment = Qt::Alignment(model()->headerData(section, Qt::Horizontal, Qt::TextAlignmentRole).toInt());
     const QString word = model()->headerData(section, Qt::Horizontal).toString(),
                   brief = model()->headerData(section, Qt::Horizontal, EffectModel::kBrief).toString();
-    const QRect room = rect.adjusted(section > EffectModel::kRank ? px(*this, 6) : 0, 0, section == EffectModel::kToken ? sectionSize(EffectModel::kRank) : 0, 0);
+    const QRect room = section > EffectModel::kRank ? rect.adjusted(px(*this, 6), 0, 0, 0) : rect;
     paintLine(*painter, room, alignment & Qt::AlignHorizontal_Mask, fitting(painter->fontMetrics(), room.width(), {word, brief}));
   }
   QSize sizeHint() const override { return {100, px(*this, 23)}; }

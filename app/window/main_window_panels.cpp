@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The panels of the window and where they stand.
+#include <algorithm>
+#include <iterator>
+
 #include <QApplication>
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -233,7 +236,7 @@ void MainWindow::arrangeDocks() {
   for (const char* id : kExtraDocks) dock(id)->hide();
   // 392 / 828 / 348 and the heights of the design at 1600 x 1000, in proportion elsewhere.
   m_inspect->resizeDocks({prompt, atlas, grid}, {392, 828, 348}, Qt::Horizontal);
-  m_inspect->resizeDocks({prompt, policy}, {518, 322}, Qt::Vertical);
+  m_inspect->resizeDocks({prompt, policy}, {545, 295}, Qt::Vertical);
   m_inspect->resizeDocks({grid, effect}, {338, 502}, Qt::Vertical);
   shareHeights();
 }
@@ -254,13 +257,11 @@ void MainWindow::shareHeights() {
     heights.front() -= heights.back() + kGutter;
   };
   const auto stands = [](const QDockWidget* d) { return !d->isHidden() && !d->isFloating(); };
-  if (stands(dock("head_strip"))) take(dock("head_strip"), 0.214, kLeastStrip);
-  if (stands(dock("timeline"))) take(dock("timeline"), 0.240, kLeastTimeline);
-  for (const char* id : kExtraDocks)  // tabs of one place
-    if (stands(dock(id))) {
-      take(dock(id), 0.240, kLeastExtra);
-      break;
-    }
+  const auto* const extra = std::ranges::find_if(kExtraDocks, [&](const char* id) { return stands(dock(id)); });  // tabs of one place
+  const bool four = extra != std::end(kExtraDocks);
+  if (stands(dock("head_strip"))) take(dock("head_strip"), four ? 0.17 : 0.214, kLeastStrip);
+  if (stands(dock("timeline"))) take(dock("timeline"), four ? 0.20 : 0.240, kLeastTimeline);
+  if (four) take(dock(*extra), 0.21, kLeastExtra);
   heights.front() = std::max(1, heights.front());
   if (stands(docks.front())) m_inspect->resizeDocks(docks, heights, Qt::Vertical);
 }

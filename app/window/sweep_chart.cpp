@@ -69,7 +69,7 @@ SweepChart::Layout SweepChart::layout(const QRect& area) const {
   Layout out;
   out.series = m_data.series();
   const QFontMetricsF names(uiFont(12, true));
-  double widest = 40;
+  double widest = QFontMetricsF(uiFont(11)).horizontalAdvance("slots per head, log");  // stands there, too
   for (const SweepSeries& s : out.series) widest = std::max(widest, names.horizontalAdvance(qs(s.title)));
   out.plot = QRectF(area).adjusted(66, 40, -(26 + std::min(widest, 150.0)), -46);
   std::vector<double> xs, ys;
