@@ -85,7 +85,7 @@ void MessageBar::show(const QString& text, const QString& details, const QString
   m_details = details.isEmpty() ? sentence : details;
   setAccessibleName(sentence);
   const auto offer = [this](QPushButton* button, const QString& words, const std::function<void()>& does) {
-    button->disconnect();
+    QObject::disconnect(button, &QPushButton::clicked, this, nullptr);  // not what the style listens to
     button->setText(words);
     button->setAccessibleName(words);
     button->setVisible(!words.isEmpty());
