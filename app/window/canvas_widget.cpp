@@ -154,7 +154,9 @@ void CanvasWidget::draw() {
   m_to_draw = std::max(m_to_draw - 1, 0);
   if (more) m_to_draw = std::max(m_to_draw, 1);
   // Some facts are known only once drawn (pixels a token). They, and answers, change other widgets; not from inside a paint event.
-  if (QString now = facts(); now != m_drawn_facts) {
+  QString now = facts();
+  for (const viz::Option& option : m_view.options()) now += QString(" %1").arg(option.current);  // what the header's lists show
+  if (now != m_drawn_facts) {
     m_drawn_facts = std::move(now);
     QMetaObject::invokeMethod(this, [this] { Q_EMIT factsChanged(); }, Qt::QueuedConnection);
   }

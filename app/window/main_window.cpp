@@ -209,7 +209,7 @@ void MainWindow::takeSnapshot() {
 void MainWindow::requestChanged() {
   const std::vector<std::string>& lanes = m_controller.request().lanes;
   if (lanes == m_lanes_before) return;
-  if (!m_undoing) m_undo.push(new LanesEdit(m_controller, m_lanes_before, lanes, m_runs.adoptingBatch()));
+  if (!m_undoing) m_undo.push(new LanesEdit(m_controller, m_undoing, m_lanes_before, lanes, {m_runs.adoptingBatch(), m_controller.drag(), m_workspace.stale()}));
   m_lanes_before = lanes;
 }
 

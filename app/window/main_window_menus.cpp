@@ -23,7 +23,9 @@
 #include "app/window/prompt_panel_samples.h"
 #include "app/window/rows.h"
 #include "app/window/search_bar.h"
+#include "app/window/table_panel.h"
 #include "app/window/welcome_page.h"
+#include "viz/views/head_grid.h"
 
 namespace kvscope {
 
@@ -46,15 +48,12 @@ void MainWindow::buildMenus() {
   redo->setShortcuts({QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QKeySequence(Qt::CTRL | Qt::Key_Y)});
   edit->addActions({undo, redo});
   addActions({undo, redo});
-  // While an edit of the runs is taken back, the request that changes is no new edit.
-  for (QAction* a : {undo, redo}) {
-    disconnect(a, &QAction::triggered, nullptr, nullptr);
-    connect(a, &QAction::triggered, this, [this, a, undo] {
-      m_undoing = true;
-      a == undo ? m_undo.undo() : m_undo.redo();
-      m_undoing = false;
-    });
-  }
+  // A budget that is still on its way is the edit that is meant.
+  disconnect(undo, &QAction::triggered, nullptr, nullptr);
+  connect(undo, &QAction::triggered, this, [this] {
+    m_tools->sendWaitingBudget();
+    m_undo.undo();
+  });
   edit->addSeparator();
   action(edit, "Copy the &picture of the view", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C)}, [this] { copyPicture(); });
   action(edit, "Copy the &numbers of the view", {QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_C)}, [this] { copyNumbers(); });
@@ -140,6 +139,21 @@ void MainWindow::buildViewMenu(QMenu* menu) {
     dock->toggleViewAction()->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_D));
     addAction(dock->toggleViewAction());
   }
+  CanvasWidget* heads = canvas("head_grid");
+  QAction* sort = action(menu, "Sort the head &grid by its metric\tS", {}, [this, heads] {
+    auto& grid = dynamic_cast<viz::HeadGrid&>(heads->view());
+    grid.set_sorted(!grid.sorted());
+    heads->invalidate();
+    m_table->refresh();
+  });
+  sort->setToolTip("Layers and heads by the largest value they have, the largest first; again: the order of the model");
+  sort->setCheckable(true);
+  connect(heads, &CanvasWidget::factsChanged, sort, [this, heads, sort] {
+    const bool sorted = dynamic_cast<viz::HeadGrid&>(heads->view()).sorted();
+    if (sorted == sort->isChecked()) return;
+    sort->setChecked(sorted);
+    m_table->refresh();  // it has the order of the picture
+  });
   action(menu, "&Maximise the panel with the focus", {QKeySequence(Qt::Key_F11)}, [this] {
     if (m_maximised) return toggleMaximised(m_maximised);
     for (Panel* p : m_panels)

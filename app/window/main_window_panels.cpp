@@ -313,10 +313,12 @@ void MainWindow::refreshHeaders() {
     if (canvas == m_lecture_atlas) continue;  // in a panel of its own, without this header
     QString facts = canvas->facts();
     // What the header says elsewhere is not said twice.
-    for (const viz::Option& option : canvas->view().options())
-      if (option.current >= 0 && option.current < static_cast<int>(option.choices.size()) &&
-          facts == QString::fromStdString(option.choices[static_cast<std::size_t>(option.current)]))
-        facts.clear();
+    for (const viz::Option& option : canvas->view().options()) {
+      if (option.current < 0 || option.current >= static_cast<int>(option.choices.size())) continue;
+      const QString chosen = QString::fromStdString(option.choices[static_cast<std::size_t>(option.current)]);
+      if (facts == chosen) facts.clear();
+      if (facts.startsWith(chosen + " · ")) facts.remove(0, chosen.size() + 3);
+    }
     Panel* header = panel(canvas->view().id());
     if (header->id() == "head_strip") {
       const viz::Selection& s = m_workspace.selection();

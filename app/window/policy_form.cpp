@@ -144,6 +144,8 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   connect(m_budget, &QSlider::valueChanged, this, [this](int value) {
     if (!m_refreshing) setSlots(slotsAt(value));
   });
+  connect(m_budget, &QSlider::sliderPressed, &controller, &SessionController::beginDrag);
+  connect(m_budget, &QSlider::sliderReleased, &controller, &SessionController::endDrag);
   connect(m_unit, &QComboBox::activated, this, [this] { setSlots(slotsOfSpec()); });
   connect(&controller, &SessionController::requestChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::selectionChanged, this, [this] { refresh(); });

@@ -143,6 +143,11 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_coalesce.setSingleShot(true);
   m_coalesce.setInterval(30);
   connect(&m_coalesce, &QTimer::timeout, this, [this] { sendBudget(); });
+  connect(m_slider, &QSlider::sliderPressed, &controller, &SessionController::beginDrag);
+  connect(m_slider, &QSlider::sliderReleased, this, [this] {
+    sendWaitingBudget();
+    m_controller.endDrag();
+  });
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::selectionChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::staleChanged, this, [this] { refresh(); });
@@ -229,12 +234,20 @@ void ToolRow::budgetChosen(int nSlots) {
   m_refreshing = false;
   m_wanted = nSlots;
   m_wanted_lane = m_workspace.selection().lane;
+  m_wanted_of = m_controller.laneSpecs().value(m_wanted_lane);
   m_coalesce.start();
+}
+
+void ToolRow::sendWaitingBudget() {
+  if (!m_coalesce.isActive()) return;
+  m_coalesce.stop();
+  sendBudget();
 }
 
 void ToolRow::sendBudget() {
   const QStringList specs = m_controller.laneSpecs();
   if (m_wanted_lane < 1 || m_wanted_lane >= specs.size()) return;
+  if (specs[m_wanted_lane] != m_wanted_of) return refresh();  // the run was changed meanwhile, by an undo say: that holds
   try {
     m_controller.setLaneSpec(m_wanted_lane,
                              QString::fromStdString(with_param(specs[m_wanted_lane].toStdString(), "slots", std::to_string(m_wanted))));

@@ -39,6 +39,8 @@ class ToolRow : public QFrame {
   QComboBox* policyBox() const { return m_policy; }
   QSlider* budgetSlider() const { return m_slider; }
   QSpinBox* budgetBox() const { return m_slots; }
+  /// At once what waits for its pause.
+  void sendWaitingBudget();
 
  Q_SIGNALS:
   void openRequested();
@@ -71,6 +73,7 @@ class ToolRow : public QFrame {
   QTimer m_coalesce;  // a dragged slider sends its latest value, not every one
   int m_wanted = -1;
   int m_wanted_lane = -1;
+  QString m_wanted_of;  // the specification that the budget was chosen for
   bool m_refreshing = false;
 };
 

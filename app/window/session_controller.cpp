@@ -235,6 +235,13 @@ void SessionController::want(const viz::WantMeasure& wanted) {
   submit();
 }
 
+void SessionController::beginDrag() {
+  ++m_drags;
+  m_dragging = true;
+}
+
+void SessionController::endDrag() { m_dragging = false; }
+
 void SessionController::generate(int nTokens) {
   m_request.n_generate = nTokens;
   Q_EMIT requestChanged();

@@ -34,6 +34,8 @@ class SessionController : public QObject {
   QString refusalOf(const std::string& spec) const;
   /// A guest runs.
   bool hasGuest() const;
+  /// Edits of the runs between beginDrag() and endDrag() are one, however long they take: its number, 0 where none goes on.
+  int drag() const { return m_dragging ? m_drags : 0; }
 
  public Q_SLOTS:
   void loadModel(const QString& folder);
@@ -50,6 +52,8 @@ class SessionController : public QObject {
   void generate(int nTokens);                        // so many tokens after the prompt in all
   void stop();
   void replaceRequest(const kvscope::RunRequest& request);  // undo, start-up: everything at once
+  void beginDrag();
+  void endDrag();
 
   /// Runs one lane more than the request has, beside what is on screen and without touching it. Any other command ends it (guestEnded).
   void runGuest(const QString& spec);
@@ -79,6 +83,8 @@ class SessionController : public QObject {
   Workspace& m_workspace;
   RunRequest m_request;
   QString m_model_folder;
+  int m_drags = 0;
+  bool m_dragging = false;
   struct Private;
   std::unique_ptr<Private> d;
 };

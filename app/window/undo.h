@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <QElapsedTimer>
@@ -12,11 +13,18 @@
 
 namespace kvscope {
 
-/// An edit of the runs (budget, policy, added, removed). Edits of the same run within a second are one step back, and so are runs of one batch.
+/// An edit of the runs (budget, policy, added, removed). One step back are: the edits of one drag; edits of the same run within a second, or
+/// before the one before them was answered; runs of one batch.
 class LanesEdit : public QUndoCommand {
  public:
-  LanesEdit(SessionController& controller, std::vector<std::string> before, std::vector<std::string> after, int batch = 0)
-      : m_controller(controller), m_before(std::move(before)), m_after(std::move(after)), m_batch(batch) {
+  struct Occasion {
+    int batch = 0;            // of runs that were asked for together; 0: none
+    int drag = 0;             // SessionController::drag()
+    bool unanswered = false;  // nobody saw what the edit before it had done
+  };
+  /// takingBack: true while this changes the request itself.
+  LanesEdit(SessionController& controller, bool& takingBack, std::vector<std::string> before, std::vector<std::string> after, Occasion occasion)
+      : m_controller(controller), m_taking_back(takingBack), m_before(std::move(before)), m_after(std::move(after)), m_occasion(occasion) {
     setText(m_before.size() < m_after.size() ? "add run" : m_before.size() > m_after.size() ? "remove run" : "edit of " + lane());
     m_age.start();
   }
@@ -28,12 +36,14 @@ class LanesEdit : public QUndoCommand {
   int id() const override { return 1; }
   bool mergeWith(const QUndoCommand* other) override {
     const auto* next = static_cast<const LanesEdit*>(other);
-    if (m_batch > 0 && m_batch == next->m_batch) {
+    if (m_occasion.batch > 0 && m_occasion.batch == next->m_occasion.batch) {
       m_after = next->m_after;
       setText(QString("add %1 runs").arg(m_after.size() - m_before.size()));
       return true;
     }
-    if (m_age.elapsed() > 1000 || m_before.size() != next->m_after.size() || editedLane(m_before, m_after) < 0 ||
+    const Occasion &now = m_occasion, &then = next->m_occasion;
+    const bool together = now.drag == then.drag && (now.drag > 0 || then.unanswered || m_age.elapsed() <= 1000);
+    if (!together || m_before.size() != next->m_after.size() || editedLane(m_before, m_after) < 0 ||
         editedLane(m_before, m_after) != editedLane(next->m_before, next->m_after))
       return false;
     // Every change of a token by hand is a step back of its own.
@@ -48,7 +58,9 @@ class LanesEdit : public QUndoCommand {
   void apply(const std::vector<std::string>& lanes) {
     RunRequest request = m_controller.request();
     request.lanes = lanes;
+    const bool outer = std::exchange(m_taking_back, true);
     m_controller.replaceRequest(request);
+    m_taking_back = outer;
   }
   /// The only lane that differs; -1 if there are none or several.
   static int editedLane(const std::vector<std::string>& a, const std::vector<std::string>& b) {
@@ -66,8 +78,9 @@ class LanesEdit : public QUndoCommand {
   }
 
   SessionController& m_controller;
+  bool& m_taking_back;
   std::vector<std::string> m_before, m_after;
-  int m_batch = 0;  // of runs that were asked for together; 0: none
+  Occasion m_occasion;
   bool m_applied = false;
   QElapsedTimer m_age;
 };

@@ -166,6 +166,87 @@ TEST_F(HeadGridTest, TheTableHasARowPerHeadAndAllMetrics) {
   EXPECT_EQ(table.rows[17][7], "42.0000");
 }
 
+TEST_F(HeadGridTest, SortedTheLargestValueStandsFirstUnderItsOwnNames) {
+  StepRecord& r = edit();
+  for (HeadRecord& h : r.heads) h.local_l1_wo = 10 + h.layer + 0.1 * h.kv_head;
+  r.heads[2 * 4 + 3].local_l1_wo = 729;            // L2 H3: the largest
+  r.heads[4 * 4 + 1].local_l1_wo = 300;            // L4 H1: the next
+  for (int h = 0; h < 4; ++h) r.heads[static_cast<std::size_t>(h)].local_l1_wo = kNotAvailable;  // L0: nothing is known
+  EXPECT_TRUE(view.key(canvas.frame, "S", canvas.intents));
+  EXPECT_EQ(view.facts(canvas.frame), "local error after Wₒ · sorted");
+  canvas.draw(view);
+  const auto place = [&](const char* name) { return find_mark(view, "cell", name)->min; };
+  // layers 2, 4, then 5, 3, 1 by their own largest, 0 last; heads 3, 1, then 2, 0
+  for (const char* other : {"L4 H1", "L5 H0", "L0 H0", "L1 H2"}) {
+    EXPECT_LT(place("L2 H3").y, place(other).y) << other;
+    EXPECT_LT(place("L2 H3").x, place(other).x) << other;
+  }
+  const char* const rows[] = {"L2 H0", "L4 H0", "L5 H0", "L3 H0", "L1 H0", "L0 H0"};
+  for (int i = 1; i < 6; ++i) EXPECT_LT(place(rows[i - 1]).y, place(rows[i]).y) << rows[i];
+  const char* const columns[] = {"L5 H3", "L5 H1", "L5 H2", "L5 H0"};
+  for (int i = 1; i < 4; ++i) EXPECT_LT(place(columns[i - 1]).x, place(columns[i]).x) << columns[i];
+  EXPECT_EQ(find_mark(view, "cell", "L2 H3")->value, "729");
+  EXPECT_EQ(find_mark(view, "cell", "L0 H2")->value, "n/a");
+  // the table has the same order and the same numbers
+  const Table table = view.table(canvas.frame);
+  ASSERT_EQ(table.rows.size(), 24u);
+  EXPECT_EQ(table.rows[0][0] + "," + table.rows[0][1] + "," + table.rows[0][2], "2,3,729.000");
+  EXPECT_EQ(table.rows[1][1], "1");
+  EXPECT_EQ(table.rows[4][0] + "," + table.rows[5][1], "4,1");
+  EXPECT_EQ(table.rows[23][0] + "," + table.rows[23][1], "0,0");
+}
+
+TEST_F(HeadGridTest, SortedAPointAndAKeyMeanWhatStandsThere) {
+  StepRecord& r = edit();
+  for (HeadRecord& h : r.heads) h.local_l1_wo = 10 + h.layer + 0.1 * h.kv_head;
+  r.heads[2 * 4 + 3].local_l1_wo = 729;
+  canvas.draw(view);
+  canvas.click(view, centre(*find_mark(view, "sort", "order of the model")));
+  EXPECT_TRUE(view.sorted());
+  canvas.draw(view);
+  ASSERT_NE(find_mark(view, "sort", "largest first"), nullptr);
+  canvas.move(view, centre(*find_mark(view, "cell", "L2 H3")));
+  ASSERT_NE(canvas.last<HoverAt>(), nullptr);
+  EXPECT_EQ(canvas.last<HoverAt>()->hover.layer, 2);
+  EXPECT_EQ(canvas.last<HoverAt>()->hover.kv_head, 3);
+  EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(0), "L2 · H3");
+  EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(2), "rank 1 of 24 heads, 1 = highest");
+  canvas.click(view, centre(*find_mark(view, "cell", "L2 H3")));
+  EXPECT_EQ(canvas.last<Select>()->selection.layer, 2);
+  EXPECT_EQ(canvas.last<Select>()->selection.kv_head, 3);
+  const auto press = [&](const char* key) {
+    EXPECT_TRUE(view.key(canvas.frame, key, canvas.intents));
+    canvas.apply();
+    return std::pair{canvas.frame.selection.layer.value(), canvas.frame.selection.kv_head.value()};
+  };
+  canvas.apply();
+  EXPECT_EQ(press("Left"), (std::pair{2, 3})) << "it stands at the edge";
+  EXPECT_EQ(press("Down"), (std::pair{5, 3}));
+  EXPECT_EQ(press("Right"), (std::pair{5, 2}));
+  EXPECT_EQ(press("End"), (std::pair{0, 0}));
+  EXPECT_EQ(press("Home"), (std::pair{2, 3}));
+  canvas.draw(view);
+  const Mark *selected = find_mark(view, "selected head", "L2 H3"), *cell = find_mark(view, "cell", "L2 H3");
+  ASSERT_NE(selected, nullptr);
+  EXPECT_NEAR(selected->min.x, cell->min.x, 3);
+  EXPECT_NEAR(selected->min.y, cell->min.y, 3);
+  canvas.click(view, centre(*find_mark(view, "sort", "largest first")));
+  EXPECT_FALSE(view.sorted());
+  EXPECT_EQ(press("Home"), (std::pair{0, 0}));
+}
+
+TEST(HeadOrder, WithoutValuesItIsTheOrderOfTheModel) {
+  for (const bool sorted : {false, true}) {
+    const HeadOrder order = head_order({}, 3, 2, sorted);
+    EXPECT_EQ(order.layers, (std::vector<int>{0, 1, 2}));
+    EXPECT_EQ(order.column_of, (std::vector<int>{0, 1}));
+  }
+  const HeadOrder order = head_order({1, 1, 5, 0, 1, 5}, 3, 2, true);  // equals in the order of the model
+  EXPECT_EQ(order.layers, (std::vector<int>{1, 2, 0}));
+  EXPECT_EQ(order.heads, (std::vector<int>{0, 1}));
+  EXPECT_EQ(order.row_of, (std::vector<int>{2, 0, 1}));
+}
+
 TEST(HeadGridSizes, AThousandHeadsFitTheSamePanel) {
   const Snapshot snapshot = synthetic::make_huge_snapshot(32, 32, 64);
   Headless canvas(snapshot, {346, 306});

@@ -124,6 +124,23 @@ TEST_F(TimelineTest, TheHeightOfTheKlBarIsProportional) {
   EXPECT_NEAR((b->max.y - b->min.y) / (a->max.y - a->min.y), 2, 0.1);
 }
 
+TEST_F(TimelineTest, ALowPanelGivesUpRowsBeforeTheyStandOnEachOther) {
+  for (const float height : {60.0f, 84.0f, 110.0f, 150.0f, 220.0f}) {
+    canvas.frame.size.y = height;
+    canvas.draw(view);
+    const Mark* column = find_mark(view, "column", "step 1");
+    const Mark* kl = find_mark(view, "kl", "step 1");
+    ASSERT_NE(column, nullptr) << height;
+    ASSERT_NE(kl, nullptr) << height;
+    EXPECT_GE(kl->max.y, kl->min.y) << height;
+    EXPECT_LE(column->max.y, height) << height;
+    EXPECT_FALSE(column->value.empty()) << "the numbers are still said where one points";
+    if (height < 100) {
+      EXPECT_EQ(find_mark(view, "legend", "top choice differs from the reference"), nullptr) << height;
+    }
+  }
+}
+
 TEST_F(TimelineTest, ClickingAColumnSetsTheStepAndTheLatestFollows) {
   canvas.draw(view);
   canvas.click(view, centre(*find_mark(view, "column", "step 7")));

@@ -161,6 +161,51 @@ TEST_F(WindowTest, ADragOfTheBudgetIsOneStepOfUndo) {
   EXPECT_EQ(lane(4), before);
 }
 
+TEST_F(WindowTest, ADragThatRestsIsOneStepOfUndoToo) {
+  const std::string before = lane(4);
+  const int asked = snapshot().lanes[4].slots_asked;
+  QSlider* slider = window->tools().budgetSlider();
+  slider->setSliderDown(true);
+  slider->setSliderPosition(asked - 1);
+  ASSERT_TRUE(settle());
+  QTest::qWait(1200);  // longer than what makes two edits of it elsewhere
+  slider->setSliderPosition(asked + 3);
+  slider->setSliderDown(false);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[4].slots_asked, asked + 3) << "the last place counts at once";
+  EXPECT_EQ(window->undoStack().count(), 1);
+  slider->setSliderDown(true);
+  slider->setSliderPosition(asked + 4);
+  slider->setSliderDown(false);
+  EXPECT_EQ(window->undoStack().count(), 2) << "another drag is another step";
+  press(Qt::Key_Z, Qt::ControlModifier);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(lane(4), before);
+}
+
+TEST_F(WindowTest, UndoTakesBackABudgetThatIsStillOnItsWay) {
+  const std::string before = lane(4);
+  QSlider* slider = window->tools().budgetSlider();
+  slider->setValue(slider->value() + 2);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return lane(4) != before; }, 5000));
+  slider->setValue(slider->value() + 2);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(lane(4), before);
+  QTest::qWait(200);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(4), before) << "it does not come after the undo";
+  EXPECT_EQ(slider->value(), snapshot().lanes[4].slots_asked);
+  // however it is taken back
+  slider->setValue(slider->value() + 1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return lane(4) != before; }, 5000));
+  slider->setValue(slider->value() + 1);
+  window->undoStack().undo();
+  QTest::qWait(200);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(4), before);
+  EXPECT_TRUE(window->undoStack().canRedo()) << "taking back is no new edit";
+}
+
 TEST_F(WindowTest, AnotherPolicyKeepsTheBudget) {
   QComboBox* box = window->tools().policyBox();
   const int asked = snapshot().lanes[4].slots_asked;

@@ -17,29 +17,6 @@ constexpr float kLabelWidth = 41, kHeaderHeight = 28, kLegendHeight = 36;
 constexpr float kCellWidth = 70, kCellHeight = 35, kGap = 3;
 constexpr float kNumberWidth = 34, kNumberHeight = 14;  // least cell that holds a number
 
-// Damage is drawn with the damage ramp, what is kept with the sequential one.
-bool is_damage(HeadMetric m) { return m != HeadMetric::retained && m != HeadMetric::slots; }
-
-const char* unit_of(HeadMetric m) {
-  switch (m) {
-    case HeadMetric::local_l1_wo:
-      return "L1, this step";
-    case HeadMetric::local_rel_l2:
-      return "relative L2, this step";
-    case HeadMetric::retained:
-      return "slots / tokens seen";
-    case HeadMetric::votes_lost:
-      return "tokens, up to this step";
-    case HeadMetric::attention_loss:
-      return "of the reference, this step";
-    case HeadMetric::slots:
-      return "slots, after this step";
-    case HeadMetric::theta:
-      return "L1 at most, eviction only";
-  }
-  return "";
-}
-
 /// A head whose budget was set by hand, or in which tokens were pinned, evicted, merged or restored by hand up to this step.
 bool by_hand(const Frame& frame, std::size_t head) {
   const LaneSnapshot* lane = lane_of(frame);
@@ -56,62 +33,10 @@ bool by_hand(const Frame& frame, std::size_t head) {
 
 }  // namespace
 
-double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen) {
-  switch (metric) {
-    case HeadMetric::local_l1_wo:
-      return head.local_l1_wo;
-    case HeadMetric::local_rel_l2:
-      return head.local_rel_l2;
-    case HeadMetric::retained:
-      return tokens_seen > 0 ? static_cast<double>(head.pos.size()) / tokens_seen : kNotAvailable;
-    case HeadMetric::votes_lost:
-      return head.evicted_votes;
-    case HeadMetric::attention_loss:
-      return head.attention_loss;
-    case HeadMetric::slots:
-      return static_cast<double>(head.pos.size());
-    case HeadMetric::theta:
-      return head.theta;
-  }
-  return kNotAvailable;
-}
-
-std::string format_metric(HeadMetric metric, double value) {
-  if (std::isnan(value)) return std::string(kNotAvailableText);
-  switch (metric) {
-    case HeadMetric::local_l1_wo:
-    case HeadMetric::theta:
-      return format_number(value);
-    case HeadMetric::votes_lost:
-    case HeadMetric::slots:
-      return format_count(std::llround(value));
-    default:
-      return format_percent(value);
-  }
-}
-
-const char* metric_name(HeadMetric metric) {
-  switch (metric) {
-    case HeadMetric::local_l1_wo:
-      return "local error after Wₒ";
-    case HeadMetric::local_rel_l2:
-      return "local error";
-    case HeadMetric::retained:
-      return "retained";
-    case HeadMetric::votes_lost:
-      return "votes lost";
-    case HeadMetric::attention_loss:
-      return "attention lost";
-    case HeadMetric::slots:
-      return "slots";
-    case HeadMetric::theta:
-      return "bound of the error after Wₒ";
-  }
-  return "";
-}
-
 Rect HeadGrid::Grid::cell(int layer, int head) const {
-  const float x = area.x0 + static_cast<float>(head) * (cell_w + gap), y = area.y0 + static_cast<float>(layer) * (cell_h + gap);
+  const auto column = static_cast<float>(order.column_of[static_cast<std::size_t>(head)]),
+             row = static_cast<float>(order.row_of[static_cast<std::size_t>(layer)]);
+  const float x = area.x0 + column * (cell_w + gap), y = area.y0 + row * (cell_h + gap);
   return {x, y, x + cell_w, y + cell_h};
 }
 
@@ -121,7 +46,7 @@ double HeadGrid::Scale::at(double v) const {
   return root ? std::sqrt(t) : t;
 }
 
-std::string HeadGrid::facts(const Frame&) const { return metric_name(metric_); }
+std::string HeadGrid::facts(const Frame&) const { return std::string(metric_name(metric_)) + (sorted_ ? " · sorted" : ""); }
 
 double HeadGrid::value_of(const Frame& frame, int head, HeadMetric metric) const {
   const LaneSnapshot* lane = lane_of(frame);
@@ -129,13 +54,15 @@ double HeadGrid::value_of(const Frame& frame, int head, HeadMetric metric) const
   if (lane == nullptr || record == nullptr || head < 0 || head >= static_cast<int>(record->heads.size())) return kNotAvailable;
   if (!frame.selection.steps) return head_metric(record->heads[static_cast<std::size_t>(head)], metric, tokens_seen(*record));
   if (metric == HeadMetric::votes_lost) return votes_lost_within(*lane, *frame.selection.steps, head);
-  return head_statistics(*lane, *frame.selection.steps, head, [metric](const HeadRecord& h, int seen) { return head_metric(h, metric, seen); })
+  return head_statistics(*lane, *frame.selection.steps, head,
+                         [metric](const HeadRecord& h, int seen) { return head_metric(h, metric, seen); })
       .mean();
 }
 
 const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
   const LaneSnapshot* lane = lane_of(frame);
-  const Key key{frame.snapshot->sequence, frame.selection.lane, lane ? step_of(*lane, frame.selection) : -1, frame.selection.steps, metric_};
+  const Key key{frame.snapshot->sequence, frame.selection.lane, lane ? step_of(*lane, frame.selection) : -1, frame.selection.steps,
+                metric_};
   const StepRecord* record = record_of(frame);
   const std::size_t n = record ? record->heads.size() : 0;
   if (frame.selection.steps && of_ == key && values_.size() == n) return values_;
@@ -146,8 +73,8 @@ const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
 }
 
 std::string HeadGrid::unit_text(const Frame& frame) const {
-  if (!frame.selection.steps) return unit_of(metric_);
-  const std::string unit = unit_of(metric_);  // "L1, this step": what stands before the comma holds for a range, too
+  if (!frame.selection.steps) return metric_unit(metric_);
+  const std::string unit = metric_unit(metric_);  // "L1, this step": what stands before the comma holds for a range, too
   const std::string first = unit.substr(0, unit.find(','));
   return fmt::format("{}, {} {}", first, metric_ == HeadMetric::votes_lost ? "sum of" : "mean of", range_text(*frame.selection.steps));
 }
@@ -185,6 +112,7 @@ HeadGrid::Grid HeadGrid::layout(const Painter& p, Rect area) const {
   g.cell_w = fit(area.width(), columns, p.px(1.7f * kCellWidth));
   g.cell_h = fit(area.height(), rows, p.px(1.25f * kCellHeight));
   g.area = {std::floor(area.x0), std::floor(area.y0), area.x1, area.y1};
+  g.order = order_of(p.frame());
   return g;
 }
 
@@ -204,7 +132,8 @@ void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
   Painter p(frame, marks_);
   const StepRecord* record = record_of(frame);
   const bool wants_theta = metric_ == HeadMetric::theta;
-  if (record != nullptr && frame.snapshot->measures.theta != wants_theta) intents.push_back(WantMeasure{WantMeasure::What::theta, wants_theta});
+  if (record != nullptr && frame.snapshot->measures.theta != wants_theta)
+    intents.push_back(WantMeasure{WantMeasure::What::theta, wants_theta});
   if (record == nullptr || record->heads.empty()) {
     p.empty("0 tokens", "one cell per layer and KV head");
     p.finish();
@@ -216,6 +145,7 @@ void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
   const Grid g = layout(p, rest);
   const std::vector<double>& values = values_of(frame);
   const Scale scale = scale_of(values);
+  draw_corner(p, g);
   draw_cells(p, g, scale, values);
   draw_legend(p, legend, scale);
   react(p, g, intents);
@@ -239,25 +169,10 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
   const Frame& f = p.frame();
   const auto ramp_colours = is_damage(metric_) ? t.damage : t.sequential;
   const float line = p.line_height(Face::caption);
+  draw_labels(p, g);
   const bool numbers = g.cell_w >= kNumberWidth && g.cell_h >= p.px(kNumberHeight);
   const float rounding = std::min(g.cell_w, g.cell_h) >= 12 ? 3.0f : 0.0f;
-  float free_x = -1e9f, free_y = -1e9f;
-  for (int h = 0; h < g.n_heads; ++h) {
-    const Rect c = g.cell(0, h);
-    const std::string label = fmt::format("H{}", h);
-    const float half = p.width_of(Face::caption, label) / 2;
-    if (c.middle_x() - half < free_x + 4) continue;
-    const bool chosen = f.selection.layer && f.selection.kv_head == h;
-    p.text({c.middle_x(), g.area.y0 - p.px(12)}, label, Face::caption, chosen ? t.text : t.secondary, Align::centre);
-    free_x = c.middle_x() + half;
-  }
   for (int l = 0; l < g.n_layers; ++l) {
-    const Rect first = g.cell(l, 0);
-    if (first.middle_y() - line / 2 >= free_y) {
-      p.text({12, first.middle_y()}, fmt::format("L{}", l), f.selection.layer == l ? Face::strong : Face::body,
-             f.selection.layer == l ? t.text : t.secondary);
-      free_y = first.middle_y() + line / 2;
-    }
     for (int h = 0; h < g.n_heads; ++h) {
       const Rect r = g.cell(l, h);
       const auto index = static_cast<std::size_t>(head_index(*f.snapshot, l, h));
@@ -298,9 +213,49 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
     p.mark("selected head", fmt::format("L{} H{}", chosen / g.n_heads, chosen % g.n_heads), r);
     if (f.has_focus) p.focus_cursor(r.inset(1));
   } else if (f.selection.layer && *f.selection.layer >= 0 && *f.selection.layer < g.n_layers) {
-    const Rect a = g.cell(*f.selection.layer, 0), b = g.cell(*f.selection.layer, g.n_heads - 1);
+    const Rect a = g.cell(*f.selection.layer, g.order.heads.front()), b = g.cell(*f.selection.layer, g.order.heads.back());
     p.selection({a.x0 - 2, a.y0 - 2, b.x1 + 2, b.y1 + 2}, 1.5f, 3);
   }
+}
+
+/// Names of rows and columns, as many as have room.
+void HeadGrid::draw_labels(Painter& p, const Grid& g) const {
+  const Theme& t = p.theme();
+  const Frame& f = p.frame();
+  const float line = p.line_height(Face::caption);
+  float free_x = -1e9f, free_y = -1e9f;
+  for (const int h : g.order.heads) {
+    const Rect c = g.cell(g.order.layers.front(), h);
+    const std::string label = fmt::format("H{}", h);
+    const float half = p.width_of(Face::caption, label) / 2;
+    if (c.middle_x() - half < free_x + 4) continue;
+    const bool chosen = f.selection.layer && f.selection.kv_head == h;
+    p.text({c.middle_x(), g.area.y0 - p.px(12)}, label, Face::caption, chosen ? t.text : t.secondary, Align::centre);
+    free_x = c.middle_x() + half;
+  }
+  for (const int l : g.order.layers) {
+    const Rect c = g.cell(l, g.order.heads.front());
+    if (c.middle_y() - line / 2 < free_y) continue;
+    const bool chosen = f.selection.layer == l;
+    p.text({12, c.middle_y()}, fmt::format("L{}", l), chosen ? Face::strong : Face::body, chosen ? t.text : t.secondary);
+    free_y = c.middle_y() + line / 2;
+  }
+}
+
+/// The button where both axes meet: bars of falling length, which are what it does.
+void HeadGrid::draw_corner(Painter& p, const Grid& g) {
+  const Theme& t = p.theme();
+  const Rect r = g.corner(p.px(kHeaderHeight - 4));
+  if (r.width() < 14 || r.height() < 10) return;
+  if (on_corner_ || sorted_) p.fill(r, t.raised, 1, 3);
+  if (sorted_) p.frame_rect(r, t.accent, 1, 3);
+  const float unit = p.px(3);
+  for (int i = 0; i < 3; ++i) {
+    const float y = r.middle_y() + static_cast<float>(i - 1) * p.px(4.5f), x = r.middle_x() - 1.5f * unit - unit;
+    const float length = unit * static_cast<float>(sorted_ ? 5 - 2 * i : (i == 0 ? 2 : i == 1 ? 5 : 3));
+    p.fill({x, y - p.px(1), x + length, y + p.px(1)}, sorted_ ? t.accent : t.secondary);
+  }
+  p.mark("sort", sorted_ ? "largest first" : "order of the model", r);
 }
 
 void HeadGrid::draw_legend(Painter& p, const Rect& strip, const Scale& scale) const {
@@ -315,128 +270,10 @@ void HeadGrid::draw_legend(Painter& p, const Rect& strip, const Scale& scale) co
   legend.width = 120;
   const float right = p.canvas().x1 - 12, room = right - 12;
   if (p.ramp_legend_width(legend) > room) legend.width = 72;
-  if (p.ramp_legend_width(legend) > room) legend.note = p.frame().selection.steps ? "mean of " + range_text(*p.frame().selection.steps) : scale.root ? "√ scale" : "";
+  if (p.ramp_legend_width(legend) > room)
+    legend.note = p.frame().selection.steps ? "mean of " + range_text(*p.frame().selection.steps) : scale.root ? "√ scale" : "";
   if (p.ramp_legend_width(legend) > room) legend.width = 40;
   p.ramp_legend(std::max(12.0f, std::min(p.px(30), right - p.ramp_legend_width(legend))), y, legend);
-}
-
-std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int head) const {
-  const StepRecord* record = record_of(frame);
-  std::vector<std::string> lines = {head_name(layer, head)};
-  const auto index = static_cast<std::size_t>(head_index(*frame.snapshot, layer, head));
-  if (record == nullptr || index >= record->heads.size()) return lines;
-  const std::vector<double>& values = values_of(frame);
-  const double v = values[index];
-  lines.push_back(fmt::format("{} {} ({})", metric_name(metric_), format_metric(metric_, v), unit_text(frame)));
-  if (frame.selection.steps && metric_ != HeadMetric::votes_lost) {
-    const auto value = [this](const HeadRecord& h, int seen) { return head_metric(h, metric_, seen); };
-    const Statistics s = head_statistics(*lane_of(frame), *frame.selection.steps, static_cast<int>(index), value);
-    lines.push_back(fmt::format("from {} to {}, {} steps measured", format_metric(metric_, s.min), format_metric(metric_, s.max), s.n));
-  }
-  if (!std::isnan(v)) {
-    int rank = 1, n = 0;
-    for (const double w : values) {
-      if (std::isnan(w)) continue;
-      ++n;
-      if (w > v) ++rank;
-    }
-    lines.push_back(fmt::format("rank {} of {} heads, 1 = highest", format_count(rank), format_count(n)));
-  }
-  for (int m = 0; m < kHeadMetrics; ++m) {
-    const auto metric = static_cast<HeadMetric>(m);
-    if (metric == metric_) continue;
-    lines.push_back(std::string(metric_name(metric)) + " " + format_metric(metric, value_of(frame, static_cast<int>(index), metric)));
-  }
-  return lines;
-}
-
-void HeadGrid::react(Painter& p, const Grid& g, std::vector<Intent>& intents) {
-  const Pointer& m = p.pointer();
-  Hover now;
-  if (m.inside && m.at.x >= g.area.x0 && m.at.y >= g.area.y0) {
-    const int h = static_cast<int>((m.at.x - g.area.x0) / (g.cell_w + g.gap)),
-              l = static_cast<int>((m.at.y - g.area.y0) / (g.cell_h + g.gap));
-    if (h < g.n_heads && l < g.n_layers) {
-      now.layer = l;
-      now.kv_head = h;
-    }
-  }
-  if (m.clicked && now.layer) {
-    Selection next = p.frame().selection;
-    next.layer = now.layer;
-    next.kv_head = now.kv_head;
-    next.slot.reset();
-    intents.push_back(Select{next});
-  }
-  if (m.double_clicked && now.layer) intents.push_back(OpenInspector{});
-  if (now == hovered_) return;
-  hovered_ = now;
-  HoverAt hover{now, {}};
-  if (now.layer) hover.tooltip = tooltip(p.frame(), *now.layer, *now.kv_head);
-  intents.push_back(std::move(hover));
-}
-
-bool HeadGrid::key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) {
-  if (key.size() == 1 && key[0] >= '1' && key[0] < '1' + kHeadMetrics) {
-    metric_ = static_cast<HeadMetric>(key[0] - '1');
-    return true;
-  }
-  const StepRecord* record = record_of(frame);
-  if (record == nullptr || record->heads.empty()) return false;
-  const ModelConfig& m = frame.snapshot->model;
-  const int chosen = selected_head(frame);
-  if (key == "Enter" || key == "Return") {
-    if (chosen < 0) return false;
-    intents.push_back(OpenInspector{});
-    return true;
-  }
-  int layer = chosen < 0 ? frame.selection.layer.value_or(0) : chosen / m.n_kv_heads, head = chosen < 0 ? 0 : chosen % m.n_kv_heads;
-  if (key == "Left")
-    --head;
-  else if (key == "Right")
-    ++head;
-  else if (key == "Up")
-    --layer;
-  else if (key == "Down")
-    ++layer;
-  else if (key == "Home")
-    layer = head = 0;
-  else if (key == "End") {
-    layer = m.n_layers - 1;
-    head = m.n_kv_heads - 1;
-  } else {
-    return false;
-  }
-  Selection next = frame.selection;
-  next.layer = chosen < 0 && !frame.selection.layer ? 0 : std::clamp(layer, 0, m.n_layers - 1);
-  next.kv_head = chosen < 0 ? 0 : std::clamp(head, 0, m.n_kv_heads - 1);
-  next.slot.reset();
-  intents.push_back(Select{next});
-  return true;
-}
-
-std::string HeadGrid::cursor_text(const Frame& frame) const {
-  const int chosen = selected_head(frame);
-  if (chosen < 0) return "no head selected";
-  const int n_kv = frame.snapshot->model.n_kv_heads;
-  std::string text;
-  for (const std::string& line : tooltip(frame, chosen / n_kv, chosen % n_kv)) text += (text.empty() ? "" : "; ") + line;
-  return text;
-}
-
-Table HeadGrid::table(const Frame& frame) const {
-  Table table;
-  table.columns = {"layer", "KV head", "local_l1_wo", "local_rel_l2", "retained", "votes lost", "attention_loss", "slots", "theta"};
-  const StepRecord* record = record_of(frame);
-  if (record == nullptr) return table;
-  for (const HeadRecord& h : record->heads) {
-    std::vector<std::string> row = {std::to_string(h.layer), std::to_string(h.kv_head)};
-    for (int m = 0; m < kHeadMetrics; ++m)
-      row.push_back(format_number(value_of(frame, head_index(*frame.snapshot, h.layer, h.kv_head), static_cast<HeadMetric>(m)), 6));
-    table.rows.push_back(std::move(row));
-  }
-  if (frame.selection.steps) table.note = fmt::format("means over {}; votes lost: in these steps", range_text(*frame.selection.steps));
-  return table;
 }
 
 std::unique_ptr<View> make_head_grid() { return std::make_unique<HeadGrid>(); }

@@ -6,19 +6,18 @@
 #include <vector>
 
 #include "viz/draw.h"
+#include "viz/views/head_metric.h"
 
 namespace kvscope::viz {
 
-/// What a cell of the head grid shows. Names are those of the records.
-enum class HeadMetric : std::uint8_t { local_l1_wo, local_rel_l2, retained, votes_lost, attention_loss, slots, theta };
-inline constexpr int kHeadMetrics = 7;
-
-/// Value of a metric for a head, NaN: not available. retained is slots over tokens seen.
-double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen);
-/// As printed in a cell: "729", "25.1 %".
-std::string format_metric(HeadMetric metric, double value);
-/// "local error after Wₒ"
-const char* metric_name(HeadMetric metric);
+/// In which order layers and heads are shown: row and column of each, and what stands in each.
+struct HeadOrder {
+  std::vector<int> layers, heads;      // of a row, of a column
+  std::vector<int> row_of, column_of;  // of a layer, of a head
+};
+/// The order of the model; sorted: layers and heads by the largest value they have anywhere, so that the largest of all comes first. What
+/// is not available comes last, equals stay in the order of the model. values: [n_layers * n_heads], layer-major.
+HeadOrder head_order(const std::vector<double>& values, int n_layers, int n_heads, bool sorted);
 
 /// V3: layers x KV heads, one metric by colour and number.
 class HeadGrid : public View {
@@ -34,13 +33,18 @@ class HeadGrid : public View {
   float preferred_height(const Frame& frame) const override;
   std::vector<Option> options() const override;
   void choose(std::size_t option, int choice) override;
+  /// Layers and heads by the metric, the largest first; false: in the order of the model.
+  bool sorted() const { return sorted_; }
+  void set_sorted(bool on) { sorted_ = on; }
 
  private:
   struct Grid {
     Rect area;
     float cell_w = 0, cell_h = 0, gap = 0;
     int n_layers = 0, n_heads = 0;
+    HeadOrder order;
     Rect cell(int layer, int head) const;
+    Rect corner(float height) const { return {2, area.y0 - height + 2, area.x0 - 4, area.y0 - 2}; }
   };
   struct Scale {
     double highest = 0;
@@ -49,19 +53,24 @@ class HeadGrid : public View {
   };
 
   Grid layout(const Painter& p, Rect area) const;
+  HeadOrder order_of(const Frame& frame) const;
   /// The metric of every head: of the shown step, or its mean over the range of steps.
   const std::vector<double>& values_of(const Frame& frame) const;
   double value_of(const Frame& frame, int head, HeadMetric metric) const;
   std::string unit_text(const Frame& frame) const;
   Scale scale_of(const std::vector<double>& values) const;
   void draw_cells(Painter& p, const Grid& g, const Scale& scale, const std::vector<double>& values);
+  void draw_labels(Painter& p, const Grid& g) const;
+  void draw_corner(Painter& p, const Grid& g);
   void draw_legend(Painter& p, const Rect& strip, const Scale& scale) const;
   void react(Painter& p, const Grid& g, std::vector<Intent>& intents);
   std::vector<std::string> tooltip(const Frame& frame, int layer, int head) const;
 
   HeadMetric metric_ = HeadMetric::local_l1_wo;
+  bool sorted_ = false;
   std::vector<Mark> marks_;
   Hover hovered_;
+  bool on_corner_ = false;
   // A mean over thousands of steps is computed once, not in every frame.
   struct Key {
     std::uint64_t sequence = 0;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/head_metric.h"
+
+#include <cmath>
+
+#include "viz/format.h"
+
+namespace kvscope::viz {
+
+bool is_damage(HeadMetric m) { return m != HeadMetric::retained && m != HeadMetric::slots; }
+
+const char* metric_unit(HeadMetric m) {
+  switch (m) {
+    case HeadMetric::local_l1_wo:
+      return "L1, this step";
+    case HeadMetric::local_rel_l2:
+      return "relative L2, this step";
+    case HeadMetric::retained:
+      return "slots / tokens seen";
+    case HeadMetric::votes_lost:
+      return "tokens, up to this step";
+    case HeadMetric::attention_loss:
+      return "of the reference, this step";
+    case HeadMetric::slots:
+      return "slots, after this step";
+    case HeadMetric::theta:
+      return "L1 at most, eviction only";
+  }
+  return "";
+}
+
+double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen) {
+  switch (metric) {
+    case HeadMetric::local_l1_wo:
+      return head.local_l1_wo;
+    case HeadMetric::local_rel_l2:
+      return head.local_rel_l2;
+    case HeadMetric::retained:
+      return tokens_seen > 0 ? static_cast<double>(head.pos.size()) / tokens_seen : kNotAvailable;
+    case HeadMetric::votes_lost:
+      return head.evicted_votes;
+    case HeadMetric::attention_loss:
+      return head.attention_loss;
+    case HeadMetric::slots:
+      return static_cast<double>(head.pos.size());
+    case HeadMetric::theta:
+      return head.theta;
+  }
+  return kNotAvailable;
+}
+
+std::string format_metric(HeadMetric metric, double value) {
+  if (std::isnan(value)) return std::string(kNotAvailableText);
+  switch (metric) {
+    case HeadMetric::local_l1_wo:
+    case HeadMetric::theta:
+      return format_number(value);
+    case HeadMetric::votes_lost:
+    case HeadMetric::slots:
+      return format_count(std::llround(value));
+    default:
+      return format_percent(value);
+  }
+}
+
+const char* metric_name(HeadMetric metric) {
+  switch (metric) {
+    case HeadMetric::local_l1_wo:
+      return "local error after Wₒ";
+    case HeadMetric::local_rel_l2:
+      return "local error";
+    case HeadMetric::retained:
+      return "retained";
+    case HeadMetric::votes_lost:
+      return "votes lost";
+    case HeadMetric::attention_loss:
+      return "attention lost";
+    case HeadMetric::slots:
+      return "slots";
+    case HeadMetric::theta:
+      return "bound of the error after Wₒ";
+  }
+  return "";
+}
+
+}  // namespace kvscope::viz
