@@ -86,17 +86,11 @@ BookmarkPanel::BookmarkPanel(Workspace& workspace, Bookmarks& bookmarks, QWidget
     m_bookmarks.change(current(), b);
   });
   connect(m_table, &QTableWidget::itemDoubleClicked, this, [this](QTableWidgetItem* item) { Q_EMIT goRequested(item->row()); });
-  // Queued: the change replaces the items, the edited one among them.
-  const auto edited = [this](int row, int cell) {
-    const QTableWidgetItem* item = m_table->item(row, cell);
-    if (!item || row >= m_bookmarks.size()) return;
-    Bookmark b = m_bookmarks.all()[static_cast<std::size_t>(row)];
-    if (cell == kName && !item->text().trimmed().isEmpty()) b.name = item->text().trimmed();
-    if (cell == kNote) b.note = item->text();
-    m_bookmarks.change(row, b);
-    refresh();
-  };
-  connect(m_table, &QTableWidget::cellChanged, this, edited, Qt::QueuedConnection);
+  connect(m_table, &QTableWidget::cellChanged, this, [this](int row, int cell) {
+    // Queued: the change replaces the items, the edited one among them. What was written is taken now.
+    const QString words = m_table->item(row, cell)->text();
+    QMetaObject::invokeMethod(this, [this, row, cell, words] { write(row, cell, words); }, Qt::QueuedConnection);
+  });
   connect(&bookmarks, &Bookmarks::changed, this, &BookmarkPanel::refresh);
   connect(&workspace, &Workspace::themeChanged, this, &BookmarkPanel::refresh);
   connect(m_table, &QTableWidget::itemSelectionChanged, this, [this] {
@@ -108,6 +102,15 @@ BookmarkPanel::BookmarkPanel(Workspace& workspace, Bookmarks& bookmarks, QWidget
 QString BookmarkPanel::facts() const {
   const int n = m_bookmarks.size();
   return n == 0 ? QString("none yet: Ctrl+B marks what you look at") : QString("%1").arg(n);
+}
+
+void BookmarkPanel::write(int row, int cell, const QString& words) {
+  if (row >= m_bookmarks.size()) return;
+  Bookmark b = m_bookmarks.all()[static_cast<std::size_t>(row)];
+  if (cell == kName && !words.trimmed().isEmpty()) b.name = words.trimmed();
+  if (cell == kNote) b.note = words;
+  m_bookmarks.change(row, b);
+  refresh();
 }
 
 int BookmarkPanel::current() const { return m_table->selectedItems().isEmpty() ? -1 : m_table->currentRow(); }

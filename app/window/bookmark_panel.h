@@ -35,6 +35,7 @@ class BookmarkPanel : public QWidget {
 
  private:
   void refresh();
+  void write(int row, int cell, const QString& words);
   int current() const;
 
   Workspace& m_workspace;

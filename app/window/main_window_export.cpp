@@ -20,8 +20,13 @@ CanvasWidget* MainWindow::exportedCanvas() const {
   if (m_maximised)
     for (CanvasWidget* canvas : m_canvases)
       if (m_maximised->content() == canvas) return canvas;
-  const char* const first[] = {"atlas", "inspector", "compare", ""};
-  return canvas(first[static_cast<int>(page())]);
+  switch (page()) {
+    case Page::inspect: return canvas("atlas");
+    case Page::inspector: return canvas("inspector");
+    case Page::compare: return canvas("compare");
+    case Page::lecture: return m_lecture_atlas;
+    default: return nullptr;
+  }
 }
 
 void MainWindow::savePicture() {

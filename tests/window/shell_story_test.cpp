@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two stories of use from their first to their last step, by mouse in both themes and by keys of the X server. KVSCOPE_STORY_PICTURES names a folder
 // for a picture of every step.
+#include <QClipboard>
 #include <QComboBox>
 #include <QDir>
 #include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QLineEdit>
 #include <QMimeData>
 #include <QMouseEvent>
@@ -22,7 +26,11 @@
 #include "app/window/search_bar.h"
 #include "app/window/session_file.h"
 #include "app/window/sweep_panel.h"
+#include "app/window/table_panel.h"
 #include "app/window/what_if_panel.h"
+#include "viz/format.h"
+#include "viz/svg.h"
+#include "window/file_dialog.h"
 #include "window/window_fixture.h"
 
 namespace kvscope {
@@ -66,6 +74,44 @@ class Story : public WindowTest {
     QTest::mouseClick(canvas, Qt::LeftButton, modifiers, place);
     (void)QTest::qWaitFor([&] { return canvas->settled(); }, 5000);
     QApplication::processEvents();
+  }
+  /// Every number of every head that the file and the window both have is the same.
+  void compareWithTrace(const QString& path) {
+    QFile file(path);
+    ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+    const QJsonArray lanes = QJsonDocument::fromJson(file.readAll()).object()["lanes"].toArray();
+    ASSERT_EQ(lanes.size(), static_cast<int>(snapshot().lanes.size()));
+    int n = 0;
+    const auto same = [&n](const QJsonValue& written, double shown, const std::string& where) {
+      if (written.isDouble()) {
+        ++n;
+        EXPECT_EQ(written.toDouble(), shown) << where;
+      } else {
+        EXPECT_TRUE(std::isnan(shown)) << where;
+      }
+    };
+    for (std::size_t l = 0; l < snapshot().lanes.size(); ++l) {
+      const LaneSnapshot& lane = snapshot().lanes[l];
+      const QJsonObject written = lanes[static_cast<int>(l)].toObject();
+      EXPECT_EQ(written["spec"].toString().toStdString(), lane.spec);
+      const QJsonArray steps = written["steps"].toArray();
+      ASSERT_EQ(steps.size(), static_cast<int>(lane.steps.size()));
+      for (std::size_t s = 0; s < lane.steps.size(); ++s) {
+        const QJsonObject step = steps[static_cast<int>(s)].toObject();
+        const std::string where = lane.spec + " step " + std::to_string(s);
+        same(step["kl"], lane.steps[s]->kl, where + " kl");
+        const QJsonArray heads = step["heads"].toArray();
+        ASSERT_EQ(heads.size(), static_cast<int>(lane.steps[s]->heads.size()));
+        for (std::size_t h = 0; h < lane.steps[s]->heads.size(); ++h) {
+          const HeadRecord& head = lane.steps[s]->heads[h];
+          const QJsonObject of = heads[static_cast<int>(h)].toObject();
+          same(of["local_rel_l2"], head.local_rel_l2, where + " local_rel_l2");
+          same(of["local_l1_wo"], head.local_l1_wo, where + " local_l1_wo");
+          EXPECT_EQ(of["slots"].toArray().size(), static_cast<int>(head.pos.size())) << where;
+        }
+      }
+    }
+    EXPECT_GT(n, 1000);
   }
   const viz::Selection& selection() const { return window->workspace().selection(); }
   const LaneSnapshot& shown() const { return snapshot().lanes[static_cast<std::size_t>(selection().lane)]; }
@@ -190,12 +236,24 @@ TEST_P(StoryByMouse, OneHeadIsLookedInto) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().prompt.find("Table 2") != std::string::npos; }, 20000));
   ASSERT_TRUE(settle());
   // 2 The head with the largest local error.
-  const StepRecord& step = *snapshot().lanes[4].steps.back();
+  const StepPtr kept = snapshot().lanes[4].steps.back();
+  const StepRecord& step = *kept;
   const auto worst = std::ranges::max_element(step.heads, {}, [](const HeadRecord& h) { return std::isnan(h.local_l1_wo) ? -1 : h.local_l1_wo; });
-  const std::string label = "L" + std::to_string(worst->layer) + " H" + std::to_string(worst->kv_head);
+  const int worst_layer = worst->layer, worst_head = worst->kv_head;
+  const std::string label = "L" + std::to_string(worst_layer) + " H" + std::to_string(worst_head);
+  click("head_grid", at("head_grid", "sort", "order of the model"));
+  const auto cell = [&](const std::string& name) {
+    const auto& marks = window->canvas("head_grid")->view().marks();
+    return std::ranges::find_if(marks, [&](const viz::Mark& m) { return m.kind == "cell" && m.label == name; })->min;
+  };
+  const ImVec2 first = cell(label);
+  for (const HeadRecord& h : step.heads) {
+    const ImVec2 other = cell("L" + std::to_string(h.layer) + " H" + std::to_string(h.kv_head));
+    EXPECT_TRUE(first.x <= other.x && first.y <= other.y) << "the worst stands first, not L" << h.layer << " H" << h.kv_head;
+  }
   click("head_grid", at("head_grid", "cell", label));
-  EXPECT_EQ(selection().layer, worst->layer);
-  EXPECT_EQ(selection().kv_head, worst->kv_head);
+  EXPECT_EQ(selection().layer, worst_layer);
+  EXPECT_EQ(selection().kv_head, worst_head);
   picture("2-head-grid");
   // 3 Its inspector.
   QTest::mouseClick(window->canvas("head_grid"), Qt::LeftButton, {}, at("head_grid", "cell", label));
@@ -226,31 +284,73 @@ TEST_P(StoryByMouse, OneHeadIsLookedInto) {
   picture("4-several-tokens");
   // 5 A larger budget for this head only, and what it changes.
   const int lane = selection().lane;
-  const double before = snapshot().lanes[static_cast<std::size_t>(lane)].steps.back()->heads[static_cast<std::size_t>(worst->layer * 4 + worst->kv_head)].local_rel_l2;
-  window->handEdits().setBudget(lane, worst->layer, worst->kv_head, snapshot().n_prompt + 8);
+  const double before = snapshot().lanes[static_cast<std::size_t>(lane)].steps.back()->heads[static_cast<std::size_t>(worst_layer * 4 + worst_head)].local_rel_l2;
+  window->handEdits().setBudget(lane, worst_layer, worst_head, snapshot().n_prompt + 8);
   ASSERT_TRUE(settle());
-  const HeadRecord& freed = snapshot().lanes[static_cast<std::size_t>(lane)].steps.back()->heads[static_cast<std::size_t>(worst->layer * 4 + worst->kv_head)];
+  const HeadRecord& freed = snapshot().lanes[static_cast<std::size_t>(lane)].steps.back()->heads[static_cast<std::size_t>(worst_layer * 4 + worst_head)];
   EXPECT_TRUE(freed.overridden);
   EXPECT_LT(freed.local_rel_l2, before);
   picture("5-budget-of-one-head");
+  const auto head = [&]() -> const HeadRecord& { return snapshot().lanes[static_cast<std::size_t>(lane)].steps.back()->heads[static_cast<std::size_t>(worst_layer * 4 + worst_head)]; };
   // 6 A bookmark with a note; numbers and pictures into files.
   QTest::keyClick(window.get(), Qt::Key_B, Qt::ControlModifier | Qt::ShiftModifier);
   auto* bookmarks = window->findChild<BookmarkPanel*>();
   ASSERT_TRUE(QTest::qWaitFor([&] { return bookmarks->isVisible(); }));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window->bookmarks().size() == 1; }));
-  if (window->bookmarks().all()[0].note.isEmpty()) GTEST_SKIP() << "steps 1 to 5 held; the note of a bookmark is not written by mouse here, only by the story by keys";
-  ASSERT_EQ(window->bookmarks().size(), 1);
-  EXPECT_EQ(window->bookmarks().all()[0].note, "here the table is lost");
+  QWidget* note = QApplication::focusWidget();  // its place in the list
+  ASSERT_NE(note, nullptr);
+  QTest::keyClicks(note, "here the table is lost");
+  QTest::keyClick(note, Qt::Key_Return);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->bookmarks().all()[0].note == "here the table is lost"; }, 3000));
   picture("6-bookmark");
-  QString error;
-  CanvasWidget* strip = window->canvas("head_strip");
-  EXPECT_TRUE(exportCanvas(*strip, *window, window->workspace(), folder.filePath("head.csv"), 1, &error)) << error.toStdString();
-  EXPECT_TRUE(exportCanvas(*strip, *window, window->workspace(), folder.filePath("head.svg"), 1, &error)) << error.toStdString();
-  EXPECT_GT(QFileInfo(folder.filePath("head.csv")).size(), 200);
-  EXPECT_GT(QFileInfo(folder.filePath("head.svg")).size(), 2000);
+  // The row of numbers of this head, as the grid and its table show it.
+  CanvasWidget* grid = window->canvas("head_grid");
+  grid->setFocus();
+  QTest::keyClick(grid, Qt::Key_D, Qt::ControlModifier);
+  auto* table_panel = window->findChild<TablePanel*>();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return table_panel->isVisible() && table_panel->facts().startsWith("Head grid"); }, 3000)) << table_panel->facts().toStdString();
+  QTableView& rows = table_panel->view();
+  int row = -1;
+  for (int r = 0; r < rows.model()->rowCount(); ++r)
+    if (rows.model()->index(r, 0).data().toInt() == worst_layer && rows.model()->index(r, 1).data().toInt() == worst_head) row = r;
+  ASSERT_GE(row, 0);
+  rows.scrollTo(rows.model()->index(row, 0));
+  QTest::mouseClick(rows.viewport(), Qt::LeftButton, {}, rows.visualRect(rows.model()->index(row, 0)).center());
+  QTest::keyClick(&rows, Qt::Key_C, Qt::ControlModifier);
+  const QStringList copied = QApplication::clipboard()->text().split('\n', Qt::SkipEmptyParts);
+  ASSERT_EQ(copied.size(), 2) << "names and one row";
+  const QString shown_error = copied[1].split('\t').value(2);
+  EXPECT_EQ(shown_error.toStdString(), viz::format_number(head().local_l1_wo, 6));
+  picture("6-numbers-copied");
+  // CSV and SVG of the strip of this head, by the dialog.
+  const auto exported = [&](const QString& file, const QString& kind) {
+    window->activateWindow();
+    EXPECT_TRUE(QTest::qWaitForWindowActive(window.get()));
+    window->canvas("head_strip")->setFocus();
+    FileDialogAnswer answer(folder.filePath(file), kind);
+    QTest::keyClick(window->canvas("head_strip"), Qt::Key_E, Qt::ControlModifier);
+    EXPECT_TRUE(answer.answered()) << file.toStdString();
+    QFile written(folder.filePath(file));
+    EXPECT_TRUE(written.open(QIODevice::ReadOnly)) << file.toStdString();
+    return QString::fromUtf8(written.readAll());
+  };
+  EXPECT_EQ(exported("head.csv", "Numbers").toStdString(), viz::to_csv(window->canvas("head_strip")->table()));
+  EXPECT_TRUE(exported("head.svg", "SVG").contains("<svg"));
   // 7 The session comes back with the same numbers, selection and note.
   const double kl = snapshot().lanes[static_cast<std::size_t>(lane)].steps.back()->kl;
-  ASSERT_TRUE(window->saveSession(folder.filePath("s.kvscope")));
+  {
+    window->activateWindow();
+    EXPECT_TRUE(QTest::qWaitForWindowActive(window.get()));
+    FileDialogAnswer answer(folder.filePath("s"));
+    QTest::keyClick(window.get(), Qt::Key_S, Qt::ControlModifier);
+    ASSERT_TRUE(answer.answered());
+  }
+  // The program without a window makes the same numbers of it.
+  QProcess cli;
+  cli.start(KVSCOPE_CLI, {"trace", "--session", folder.filePath("s.kvscope"), "--out", folder.filePath("heads.json"), "--quiet"});
+  ASSERT_TRUE(cli.waitForFinished(60000));
+  ASSERT_EQ(cli.exitCode(), 0) << cli.readAllStandardError().toStdString();
+  compareWithTrace(folder.filePath("heads.json"));
   const SavedSession saved = readSession(folder.filePath("s.kvscope")).session;
   EXPECT_EQ(saved.selection, selection());
   window->controller().setPrompt("something else");
