@@ -60,9 +60,9 @@ class HeadStrip final : public View {
     const Layout at = layout(p);
     const ValueScale scale = draw_chart(rows, at, columns);
     rows.fates(at.fate, columns.category);
-    rows.votes(at.votes, columns.votes, false);
+    if (at.votes.height() > 0) rows.votes(at.votes, columns.votes, false);
     rows.row_label(at.fate.middle_y(), "fate", "", axis.x0 - p.px(8));
-    rows.row_label(at.votes.y0 + p.px(6), "votes", "", axis.x0 - p.px(8));
+    if (at.votes.height() > 0) rows.row_label(at.votes.y0 + p.px(6), "votes", "", axis.x0 - p.px(8));
     if (frame.selection.tokens) rows.range(p.px(6), at.fate.y1 + p.px(2), *frame.selection.tokens);
     for (const TokenRange& more : frame.selection.more_tokens) rows.range(p.px(6), at.fate.y1 + p.px(2), more);
     rows.found(p.px(1), frame.found);
@@ -108,11 +108,12 @@ class HeadStrip final : public View {
     Layout out;
     Rect rest = p.canvas();
     rest.cut_bottom(p.px(6));
-    out.votes = rest.cut_bottom(p.px(22));
+    const float least = p.px(26);  // of the chart: its two lines of label; a low panel gives up the votes for them
+    out.votes = rest.cut_bottom(rest.height() >= p.px(57) + least ? p.px(22) : 0);
     rest.cut_bottom(p.px(2));
     out.fate = rest.cut_bottom(p.px(10));
     rest.cut_bottom(p.px(3));
-    rest.cut_top(p.px(20));
+    rest.cut_top(std::clamp(rest.height() - least, 0.0f, p.px(20)));
     out.chart = rest;
     return out;
   }
