@@ -132,19 +132,19 @@ CharacterTexts character_texts(const Arguments& a, const ModelFiles& model) {
   return out;
 }
 
-std::string characters_text(const HeadCharacters& c, const HeadCharacterOptions& options, const Rows& retrieval, const std::string& model) {
+std::string characters_text(const HeadCharacters& c, const std::string& model) {
   const auto member = [&](const char* name, const std::vector<double>& values) {
     return fmt::format(" \"{}\": {}", name, nlohmann::json(rows_of(values, c.n_heads)).dump());
   };
   const std::vector<std::string> lines = {R"( "schema": "kvscope.head_characters/1")",
                                           fmt::format(R"( "model": {})", nlohmann::json(model).dump()),
-                                          fmt::format(R"( "sink_tokens": {})", options.sinks),
-                                          fmt::format(R"( "near_tokens": {})", options.near),
+                                          fmt::format(R"( "sink_tokens": {})", c.sink_tokens),
+                                          fmt::format(R"( "near_tokens": {})", c.near_tokens),
                                           member("sink", c.sink),
                                           member("near", c.local),
                                           member("previous", c.previous),
                                           member("induction", c.induction),
-                                          fmt::format(R"( "retrieval": {})", nlohmann::json(retrieval).dump()),
+                                          member("retrieval", c.retrieval),
                                           member("entropy", c.entropy)};
   return fmt::format("{{\n{}\n}}\n", fmt::join(lines, ",\n"));
 }
@@ -173,10 +173,11 @@ int heads(const Arguments& a) {
     const CharacterTexts texts = character_texts(a, again);
     const HeadCharacterOptions options;
     Progress progress(a.quiet);
-    const HeadCharacters measured = head_characters(
+    HeadCharacters measured = head_characters(
         std::move(again), {.precision = a.precision, .n_threads = a.threads, .device = a.device}, texts.prose, texts.repeated, options,
         interrupt.token(), [&](double fraction) { progress.show("prose and repeated texts", fraction); });
-    characters = characters_text(measured, options, rows_of(scores.retrieval, scores.n_heads), config.name);
+    measured.retrieval = scores.retrieval;
+    characters = characters_text(measured, config.name);
   }
   const Rows retrieval = rows_of(scores.retrieval, scores.n_heads), distant = rows_of(scores.outside, scores.n_kv_heads);
   interrupt.token().check();

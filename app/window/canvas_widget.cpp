@@ -379,7 +379,7 @@ void CanvasWidget::handleOne(const viz::Intent& intent) {
     Q_EMIT cancelRunRequested(cancel->id);
   } else if (const auto* wanted = std::get_if<viz::WantMeasure>(&intent)) {
     std::erase_if(m_wanted, [&](const viz::WantMeasure& w) { return w.what == wanted->what; });
-    if (wanted->on) m_wanted.push_back(*wanted);
+    if (wanted->on && wanted->what != viz::WantMeasure::What::shadow) m_wanted.push_back(*wanted);
     Q_EMIT measureWanted(*wanted);
   }
 }

@@ -228,6 +228,7 @@ void SessionController::setShadow(bool on) {
 }
 
 void SessionController::want(const viz::WantMeasure& wanted) {
+  if (wanted.what == viz::WantMeasure::What::shadow) return setShadow(wanted.on);
   bool& measure = wanted.what == viz::WantMeasure::What::theta ? m_request.measures.theta : m_request.measures.runner_ups;
   if (measure == wanted.on) return;
   measure = wanted.on;

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "arch/family.h"
+#include "arch/head_characters_file.h"
 #include "core/error.h"
 #include "io/json_file.h"
 
@@ -47,6 +48,17 @@ void open_tokenizer(ModelFiles& model) {
   }
 }
 
+void open_characters(ModelFiles& model) {
+  const std::string path = (fs::path(model.folder) / "heads.json").string();
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return;
+  try {
+    model.characters = std::make_shared<const HeadCharacters>(read_head_characters(path, model.config));
+  } catch (const Error& error) {
+    model.characters_problem = error.what();
+  }
+}
+
 }  // namespace
 
 ModelFiles open_model(const std::string& folder) {
@@ -71,6 +83,7 @@ ModelFiles open_model(const std::string& folder) {
   model.files = weights.take_files();
   model.weight_bytes = bytes_of_weights(model);
   open_tokenizer(model);
+  open_characters(model);
   return model;
 }
 

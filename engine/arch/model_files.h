@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "core/head_characters.h"
 #include "io/tensor_file.h"
 #include "tokenizer/tokenizer.h"
 
@@ -35,10 +36,13 @@ struct ModelFiles {
   bool has_tokenizer = false;
   std::string folder;
   std::size_t weight_bytes = 0;
+  std::shared_ptr<const HeadCharacters> characters;  // of heads.json; null: there is none, or it is of no use
+  std::string characters_problem;                    // why not, one sentence; a model runs without it
   std::vector<TensorFile> files;  // keeps the maps alive
 };
 
-/// Reads config.json, model.safetensors or the sharded model.safetensors.index.json, tokenizer.model (optional).
+/// Reads config.json, model.safetensors or the sharded model.safetensors.index.json, tokenizer.model and heads.json
+/// (both optional; a bad heads.json is said in characters_problem).
 /// Throws Error naming the missing or misshapen file, key or tensor, what was expected and what is there.
 ModelFiles open_model(const std::string& folder);
 

@@ -93,7 +93,11 @@ HeadCharacters head_characters(ModelFiles files, const SessionOptions& session, 
   for (const RepeatedText& text : repeated) check(text, c);
 
   Forward forward(*backend, model);
-  HeadCharacters out{.n_layers = c.n_layers, .n_heads = c.n_heads};
+  HeadCharacters out;
+  out.n_layers = c.n_layers;
+  out.n_heads = c.n_heads;
+  out.sink_tokens = options.sinks;
+  out.near_tokens = options.near;
   const std::size_t n_heads = at(c.n_layers) * at(c.n_heads);
   for (auto* x : {&out.sink, &out.local, &out.previous, &out.entropy, &out.induction}) x->assign(n_heads, 0.0);
   std::size_t n_queries = 0, n_copies = 0, n_done = 0;

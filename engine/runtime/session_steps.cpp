@@ -245,6 +245,8 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   out.progress = 1;
   out.notice = notice;
   out.model = model.config();
+  out.characters = model.files.characters;
+  out.characters_problem = model.files.characters_problem;
   out.device = backend->name();
   out.precision = name_of(backend->dtype());
   out.weight_bytes = static_cast<double>(model.files.weight_bytes);

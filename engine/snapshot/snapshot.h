@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "core/head_characters.h"
 #include "snapshot/fates.h"
 #include "snapshot/measure_set.h"
 #include "snapshot/step_record.h"
@@ -64,6 +65,8 @@ struct Snapshot {
   std::string failure;               // one sentence with remedy; the rest of the snapshot is then the last good state
   std::string notice;                // e.g. "prompt cut to 1024 of 1500 tokens", "ran on the CPU because ..."
   ModelConfig model;
+  std::shared_ptr<const HeadCharacters> characters;  // what its heads habitually look at; null: not measured, or of no use
+  std::string characters_problem;                    // why its file of them is of no use; empty: it is, or there is none
   std::string device;                // "cpu, AVX-512, 2 threads"
   std::string precision;             // "f32"
   double weight_bytes = 0;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "snapshot/synthetic.h"
 #include "viz/format.h"
@@ -55,17 +56,25 @@ TEST_F(HeadGridTest, EveryCellPrintsTheValueOfItsRecord) {
   }
 }
 
-TEST_F(HeadGridTest, KeysOneToSevenChooseTheMetric) {
+TEST_F(HeadGridTest, KeysOneToNineChooseTheMetric) {
   const char* const names[] = {"local error after Wₒ", "local error", "retained", "votes lost", "attention lost", "slots", "bound of the error after Wₒ"};
-  for (int m = 0; m < kHeadMetrics; ++m) {
+  for (int m = 0; m < kRecordMetrics; ++m) {
     EXPECT_TRUE(view.key(canvas.frame, std::string(1, static_cast<char>('1' + m)), canvas.intents));
     EXPECT_EQ(view.facts(canvas.frame), names[m]);
     canvas.draw(view);
     const double v = head_metric(record().heads[0], static_cast<HeadMetric>(m), 169);
     EXPECT_EQ(find_mark(view, "cell", "L0 H0")->value, format_metric(static_cast<HeadMetric>(m), v));
   }
-  EXPECT_FALSE(view.key(canvas.frame, "8", canvas.intents));
+  EXPECT_TRUE(view.key(canvas.frame, "9", canvas.intents));
+  EXPECT_EQ(view.facts(canvas.frame), "habit: newest tokens");
+  EXPECT_FALSE(view.key(canvas.frame, "0", canvas.intents));
   EXPECT_EQ(format_metric(HeadMetric::retained, 42.0 / 167), "25.1 %");
+}
+
+TEST_F(HeadGridTest, EveryMetricOfTheListHasItsOwnName) {
+  const std::vector<Option> options = view.options();
+  ASSERT_EQ(options.at(0).choices.size(), static_cast<std::size_t>(kHeadMetrics));
+  EXPECT_EQ(std::set<std::string>(options[0].choices.begin(), options[0].choices.end()).size(), options[0].choices.size());
 }
 
 TEST_F(HeadGridTest, TheBoundIsAskedForOnlyWhileItIsShown) {
@@ -102,6 +111,30 @@ TEST_F(HeadGridTest, WhatWasNotMeasuredIsNotAvailableAndNeverZero) {
       EXPECT_EQ(m.value, "n/a");
     }
   }
+}
+
+TEST_F(HeadGridTest, WhatNeedsTheHistoryOffersToCaptureIt) {
+  for (HeadRecord& h : edit().heads) h.local_l1_wo = h.local_rel_l2 = h.attention_loss = kNotAvailable;
+  snapshot.total_ms = 412;
+  canvas.draw(view);
+  EXPECT_EQ(find_mark(view, "capture", ""), nullptr) << "the history is kept";
+  EXPECT_FALSE(view.key(canvas.frame, "M", canvas.intents));
+  snapshot.shadow = false;
+  canvas.draw(view);
+  const Mark* offer = find_mark(view, "capture", "");
+  ASSERT_NE(offer, nullptr);
+  EXPECT_EQ(offer->value, "not captured – capture now (412 ms)");
+  EXPECT_EQ(find_mark(view, "cell", "L0 H0")->value, "n/a");
+  EXPECT_EQ(find_mark(view, "legend", ""), nullptr) << "no scale of nothing";
+  canvas.click(view, centre(*offer));
+  ASSERT_NE(canvas.last<WantMeasure>(), nullptr);
+  EXPECT_TRUE(canvas.last<WantMeasure>()->on && canvas.last<WantMeasure>()->what == WantMeasure::What::shadow);
+  canvas.intents.clear();
+  EXPECT_TRUE(view.key(canvas.frame, "M", canvas.intents));
+  ASSERT_NE(canvas.last<WantMeasure>(), nullptr);
+  view.choose(0, static_cast<int>(HeadMetric::slots));
+  canvas.draw(view);
+  EXPECT_EQ(find_mark(view, "capture", ""), nullptr) << "slots are always known";
 }
 
 TEST_F(HeadGridTest, RangesOverTwoDecadesGetARootScaleThatIsNamed) {
@@ -160,7 +193,8 @@ TEST_F(HeadGridTest, TheTooltipRanksTheHead) {
 TEST_F(HeadGridTest, TheTableHasARowPerHeadAndAllMetrics) {
   const Table table = view.table(canvas.frame);
   ASSERT_EQ(table.rows.size(), 24u);
-  EXPECT_EQ(table.columns.size(), 9u);
+  EXPECT_EQ(table.columns.size(), 15u);
+  EXPECT_EQ(table.note, "habits not measured: kvscope-cli heads --out-characters");
   EXPECT_EQ(table.rows[17][0], "4");
   EXPECT_EQ(table.rows[17][1], "1");
   EXPECT_EQ(table.rows[17][7], "42.0000");

@@ -49,6 +49,10 @@ double HeadGrid::Scale::at(double v) const {
 std::string HeadGrid::facts(const Frame&) const { return std::string(metric_name(metric_)) + (sorted_ ? " · sorted" : ""); }
 
 double HeadGrid::value_of(const Frame& frame, int head, HeadMetric metric) const {
+  if (const auto habit = habit_in(metric)) {
+    const int n_kv_heads = std::max(1, frame.snapshot->model.n_kv_heads);
+    return habit_of(*frame.snapshot, *habit, head / n_kv_heads, head % n_kv_heads);
+  }
   const LaneSnapshot* lane = lane_of(frame);
   const StepRecord* record = record_of(frame);
   if (lane == nullptr || record == nullptr || head < 0 || head >= static_cast<int>(record->heads.size())) return kNotAvailable;
@@ -73,8 +77,9 @@ const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
 }
 
 std::string HeadGrid::unit_text(const Frame& frame) const {
-  if (!frame.selection.steps) return metric_unit(metric_);
-  const std::string unit = metric_unit(metric_);  // "L1, this step": what stands before the comma holds for a range, too
+  const std::string unit = metric_unit(*frame.snapshot, metric_);
+  if (!frame.selection.steps || habit_in(metric_)) return unit;
+  // "L1, this step": what stands before the comma holds for a range, too
   const std::string first = unit.substr(0, unit.find(','));
   return fmt::format("{}, {} {}", first, metric_ == HeadMetric::votes_lost ? "sum of" : "mean of", range_text(*frame.selection.steps));
 }
@@ -135,6 +140,7 @@ void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
   if (record != nullptr && frame.snapshot->measures.theta != wants_theta)
     intents.push_back(WantMeasure{WantMeasure::What::theta, wants_theta});
   if (record == nullptr || record->heads.empty()) {
+    capture_.reset();
     p.empty("0 tokens", "one cell per layer and KV head");
     p.finish();
     return;
@@ -258,20 +264,41 @@ void HeadGrid::draw_corner(Painter& p, const Grid& g) {
   p.mark("sort", sorted_ ? "largest first" : "order of the model", r);
 }
 
-void HeadGrid::draw_legend(Painter& p, const Rect& strip, const Scale& scale) const {
+/// What stands in the place of the legend where nothing was measured; false: something was.
+bool HeadGrid::draw_missing(Painter& p, const Rect& strip) {
+  const Theme& t = p.theme();
+  const Snapshot& s = *p.frame().snapshot;
+  const float y = strip.y0 + p.px(17), room = strip.width() - 24;
+  capture_.reset();
+  if (const std::string missing = habits_missing(s); habit_in(metric_) && !missing.empty()) {
+    p.text_fit({12, y}, missing, Face::caption, t.secondary, room);
+    p.mark("not measured", "", strip, missing);
+    return true;
+  }
+  if (s.shadow || !needs_history(metric_)) return false;
+  const std::string offer = fmt::format("capture now ({})", format_ms(s.total_ms));
+  const float x = 12 + p.text_fit({12, y}, "not captured –", Face::caption, t.secondary, room) + p.px(4);
+  const float w = p.text_fit({x, y}, offer, Face::caption, t.accent, std::max(0.0f, strip.x1 - 12 - x));
+  p.hline(x, x + w, y + p.px(7), t.accent);
+  capture_ = Rect{x - 4, strip.y0 + p.px(4), x + w + 4, strip.y1 - p.px(4)};
+  p.mark("capture", "", *capture_, "not captured – " + offer);
+  return true;
+}
+
+void HeadGrid::draw_legend(Painter& p, const Rect& strip, const Scale& scale) {
   const Theme& t = p.theme();
   const float y = strip.y0 + p.px(17);
+  if (draw_missing(p, strip)) return;
   RampLegend legend;
   legend.colours = is_damage(metric_) ? t.damage : t.sequential;
-  legend.low =
-      metric_ == HeadMetric::local_rel_l2 || metric_ == HeadMetric::retained || metric_ == HeadMetric::attention_loss ? "0 %" : "0";
+  legend.low = format_metric(metric_, 0);
   legend.high = format_metric(metric_, scale.highest);
   legend.note = std::string(scale.root ? "√ scale · " : "") + unit_text(p.frame());
   legend.width = 120;
   const float right = p.canvas().x1 - 12, room = right - 12;
   if (p.ramp_legend_width(legend) > room) legend.width = 72;
-  if (p.ramp_legend_width(legend) > room)
-    legend.note = p.frame().selection.steps ? "mean of " + range_text(*p.frame().selection.steps) : scale.root ? "√ scale" : "";
+  if (habit_in(metric_) && p.ramp_legend_width(legend) > room) legend.note = legend.note.substr(0, legend.note.rfind(','));
+  if (p.ramp_legend_width(legend) > room) legend.note = p.frame().selection.steps ? "mean of " + range_text(*p.frame().selection.steps) : scale.root ? "√ scale" : "";
   if (p.ramp_legend_width(legend) > room) legend.width = 40;
   p.ramp_legend(std::max(12.0f, std::min(p.px(30), right - p.ramp_legend_width(legend))), y, legend);
 }

@@ -58,17 +58,20 @@ class HeadGrid : public View {
   const std::vector<double>& values_of(const Frame& frame) const;
   double value_of(const Frame& frame, int head, HeadMetric metric) const;
   std::string unit_text(const Frame& frame) const;
+  std::vector<std::string> metric_lines(const Frame& frame, int layer, int head) const;
   Scale scale_of(const std::vector<double>& values) const;
   void draw_cells(Painter& p, const Grid& g, const Scale& scale, const std::vector<double>& values);
   void draw_labels(Painter& p, const Grid& g) const;
   void draw_corner(Painter& p, const Grid& g);
-  void draw_legend(Painter& p, const Rect& strip, const Scale& scale) const;
+  void draw_legend(Painter& p, const Rect& strip, const Scale& scale);
+  bool draw_missing(Painter& p, const Rect& strip);
   void react(Painter& p, const Grid& g, std::vector<Intent>& intents);
   std::vector<std::string> tooltip(const Frame& frame, int layer, int head) const;
 
   HeadMetric metric_ = HeadMetric::local_l1_wo;
   bool sorted_ = false;
   std::vector<Mark> marks_;
+  std::optional<Rect> capture_;  // the offer to measure what is missing
   Hover hovered_;
   bool on_corner_ = false;
   // A mean over thousands of steps is computed once, not in every frame.

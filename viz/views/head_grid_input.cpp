@@ -52,7 +52,9 @@ std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int he
   const std::vector<double>& values = values_of(frame);
   const double v = values[index];
   lines.push_back(fmt::format("{} {} ({})", metric_name(metric_), format_metric(metric_, v), unit_text(frame)));
-  if (frame.selection.steps && metric_ != HeadMetric::votes_lost) {
+  if (!frame.snapshot->shadow && needs_history(metric_))
+    lines.back() = std::string(metric_name(metric_)) + " not captured: M captures it now";
+  if (frame.selection.steps && metric_ != HeadMetric::votes_lost && !habit_in(metric_)) {
     const auto value = [this](const HeadRecord& h, int seen) { return head_metric(h, metric_, seen); };
     const Statistics s = head_statistics(*lane_of(frame), *frame.selection.steps, static_cast<int>(index), value);
     lines.push_back(fmt::format("from {} to {}, {} steps measured", format_metric(metric_, s.min), format_metric(metric_, s.max), s.n));
@@ -66,16 +68,40 @@ std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int he
     }
     lines.push_back(fmt::format("rank {} of {} heads, 1 = highest", format_count(rank), format_count(n)));
   }
-  for (int m = 0; m < kHeadMetrics; ++m) {
+  for (std::string& line : metric_lines(frame, layer, head)) lines.push_back(std::move(line));
+  return lines;
+}
+
+/// The metrics that are not shown, habits three a line: a tooltip has twelve lines.
+std::vector<std::string> HeadGrid::metric_lines(const Frame& frame, int layer, int head) const {
+  std::vector<std::string> lines;
+  const int index = head_index(*frame.snapshot, layer, head);
+  for (int m = 0; m < kRecordMetrics; ++m) {
     const auto metric = static_cast<HeadMetric>(m);
     if (metric == metric_) continue;
-    lines.push_back(std::string(metric_name(metric)) + " " + format_metric(metric, value_of(frame, static_cast<int>(index), metric)));
+    lines.push_back(std::string(metric_name(metric)) + " " + format_metric(metric, value_of(frame, index, metric)));
+  }
+  if (const std::string missing = habits_missing(*frame.snapshot); !missing.empty()) {
+    lines.push_back("habits " + missing);
+    return lines;
+  }
+  for (int m = kRecordMetrics; m < kHeadMetrics; ++m) {
+    const auto metric = static_cast<HeadMetric>(m);
+    const bool first = (m - kRecordMetrics) % 3 == 0;
+    const std::string_view name = metric_name(metric);
+    const std::string text =
+        fmt::format("{} {}", first ? name : name.substr(name.find(' ') + 1), format_metric(metric, value_of(frame, index, metric)));
+    if (first)
+      lines.push_back(text);
+    else
+      lines.back() += " · " + text;
   }
   return lines;
 }
 
 void HeadGrid::react(Painter& p, const Grid& g, std::vector<Intent>& intents) {
   const Pointer& m = p.pointer();
+  if (m.clicked && capture_ && capture_->contains(m.at)) intents.push_back(WantMeasure{WantMeasure::What::shadow, true});
   Hover now;
   if (m.inside && m.at.x >= g.area.x0 && m.at.y >= g.area.y0) {
     const int h = static_cast<int>((m.at.x - g.area.x0) / (g.cell_w + g.gap)),
@@ -109,7 +135,7 @@ void HeadGrid::react(Painter& p, const Grid& g, std::vector<Intent>& intents) {
 }
 
 bool HeadGrid::key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) {
-  if (key.size() == 1 && key[0] >= '1' && key[0] < '1' + kHeadMetrics) {
+  if (key.size() == 1 && key[0] >= '1' && key[0] <= '9') {  // the rest is in the list
     metric_ = static_cast<HeadMetric>(key[0] - '1');
     return true;
   }
@@ -119,6 +145,10 @@ bool HeadGrid::key(const Frame& frame, std::string_view key, std::vector<Intent>
   }
   const StepRecord* record = record_of(frame);
   if (record == nullptr || record->heads.empty()) return false;
+  if (key == "M" && capture_) {
+    intents.push_back(WantMeasure{WantMeasure::What::shadow, true});
+    return true;
+  }
   const ModelConfig& m = frame.snapshot->model;
   const HeadOrder order = order_of(frame);
   const auto at = [](const std::vector<int>& list, int i) {
@@ -170,6 +200,7 @@ std::string HeadGrid::cursor_text(const Frame& frame) const {
 Table HeadGrid::table(const Frame& frame) const {
   Table table;
   table.columns = {"layer", "KV head", "local_l1_wo", "local_rel_l2", "retained", "votes lost", "attention_loss", "slots", "theta"};
+  for (int m = kRecordMetrics; m < kHeadMetrics; ++m) table.columns.emplace_back(metric_name(static_cast<HeadMetric>(m)));
   const StepRecord* record = record_of(frame);
   if (record == nullptr) return table;
   const HeadOrder order = order_of(frame);
@@ -182,7 +213,9 @@ Table HeadGrid::table(const Frame& frame) const {
       table.rows.push_back(std::move(row));
     }
   }
-  if (frame.selection.steps) table.note = fmt::format("means over {}; votes lost: in these steps", range_text(*frame.selection.steps));
+  if (const std::string missing = habits_missing(*frame.snapshot); !missing.empty()) table.note = "habits " + missing;
+  if (frame.selection.steps)
+    table.note += (table.note.empty() ? "" : "; ") + fmt::format("means over {}; votes lost: in these steps", range_text(*frame.selection.steps));
   return table;
 }
 

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+// What a cell of the head grid can show: names, units, numbers.
 #include "viz/views/head_metric.h"
 
+#include <array>
 #include <cmath>
 
 #include "viz/format.h"
 
 namespace kvscope::viz {
 
-bool is_damage(HeadMetric m) { return m != HeadMetric::retained && m != HeadMetric::slots; }
+std::optional<Habit> habit_in(HeadMetric metric) {
+  const int i = static_cast<int>(metric) - kRecordMetrics;
+  return i >= 0 && i < kHabits ? std::optional(static_cast<Habit>(i)) : std::nullopt;
+}
 
-const char* metric_unit(HeadMetric m) {
+bool is_damage(HeadMetric m) { return m != HeadMetric::retained && m != HeadMetric::slots && !habit_in(m); }
+
+bool needs_history(HeadMetric m) {
+  return m == HeadMetric::local_l1_wo || m == HeadMetric::local_rel_l2 || m == HeadMetric::attention_loss || m == HeadMetric::theta;
+}
+
+std::string metric_unit(const Snapshot& snapshot, HeadMetric m) {
   switch (m) {
     case HeadMetric::local_l1_wo:
       return "L1, this step";
@@ -25,8 +36,13 @@ const char* metric_unit(HeadMetric m) {
       return "slots, after this step";
     case HeadMetric::theta:
       return "L1 at most, eviction only";
+    default:
+      break;
   }
-  return "";
+  const auto habit = habit_in(m);
+  if (!habit || !snapshot.characters) return "";
+  const bool groups = snapshot.characters->n_heads > snapshot.model.n_kv_heads;
+  return habit_unit(*snapshot.characters, *habit) + (groups ? ", highest query head" : "");
 }
 
 double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen) {
@@ -45,12 +61,14 @@ double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen) {
       return static_cast<double>(head.pos.size());
     case HeadMetric::theta:
       return head.theta;
+    default:
+      return kNotAvailable;
   }
-  return kNotAvailable;
 }
 
 std::string format_metric(HeadMetric metric, double value) {
   if (std::isnan(value)) return std::string(kNotAvailableText);
+  if (const auto habit = habit_in(metric)) return format_habit(*habit, value);
   switch (metric) {
     case HeadMetric::local_l1_wo:
     case HeadMetric::theta:
@@ -79,8 +97,13 @@ const char* metric_name(HeadMetric metric) {
       return "slots";
     case HeadMetric::theta:
       return "bound of the error after Wₒ";
+    default:
+      break;
   }
-  return "";
+  constexpr std::array<const char*, kHabits> habits = {"habit: first tokens", "habit: newest tokens", "habit: previous token",
+                                                       "habit: induction",    "habit: retrieval",     "habit: entropy"};
+  const auto habit = habit_in(metric);
+  return habit ? habits[static_cast<std::size_t>(*habit)] : "";
 }
 
 }  // namespace kvscope::viz

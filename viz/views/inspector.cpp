@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "viz/format.h"
+#include "viz/reduce_characters.h"
 #include "viz/views.h"
 #include "viz/views/filter_bar.h"
 #include "viz/views/inspector_cards.h"
@@ -25,9 +26,10 @@ constexpr float kColumn = 14;        // width of a token's column while all fit
 constexpr float kWidest = 40;        // zoomed in
 constexpr float kStripHeight = 436;  // beside the cards
 constexpr float kCardsLeast = 280;
-constexpr float kFilterFrom = 300;  // height from which the filters have room
-constexpr int kNewest = 63;         // greatest age of "the newest 64"
-constexpr int kTopSlots = 8;        // whose share of the attention the head line says
+constexpr float kFilterFrom = 300;                        // height from which the filters have room
+constexpr float kCaptionFrom = 420, kCaptionHeight = 24;  // what the head habitually does
+constexpr int kNewest = 63;                               // greatest age of "the newest 64"
+constexpr int kTopSlots = 8;                              // whose share of the attention the head line says
 
 /// The token looked at, and why that one when nobody chose it.
 struct Focus {
@@ -121,6 +123,8 @@ class Inspector final : public View {
     Rect filters;
     if (area.height() >= p.px(kFilterFrom)) filters = area.cut_top(p.px(FilterBar::kHeight));
     if (filters.height() > 0) filter_.react(p, filters, all);
+    if (area.height() >= p.px(kCaptionFrom))
+      draw_habit(p, area.cut_top(p.px(kCaptionHeight)), habit_caption(*frame.snapshot, pick.values->layer, pick.values->kv_head));
     HeadColumns filtered;
     HiddenCount hidden;
     if (filter_.filter().active()) {  // a copy of a long text's columns is not free

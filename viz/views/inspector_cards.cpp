@@ -171,6 +171,25 @@ Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_v
   return area.inset(p.px(12), 0);
 }
 
+void draw_habit(Painter& p, const Rect& area, const HabitCaption& caption) {
+  const Theme& t = p.theme();
+  const float y = area.middle_y(), gap = p.px(12);
+  float x = area.x0 + p.px(12), right = area.x1 - p.px(12);
+  p.mark("habit", caption.name, area, caption.words + (caption.besides.empty() ? "" : "; " + caption.besides));
+  if (caption.name.empty()) {
+    p.text_fit({x, y}, caption.words, Face::caption, t.disabled, right - x);
+    return;
+  }
+  x += p.text({x, y}, caption.name, Face::strong, t.text) + p.px(8);
+  const float words = p.width_of(Face::body, caption.words);
+  if (const float w = p.width_of(Face::caption, caption.measured); x + words + gap + w <= right) {
+    p.text({right, y}, caption.measured, Face::caption, t.secondary, Align::right);
+    right -= w + gap;
+  }
+  x += p.text_fit({x, y}, caption.words, Face::body, t.text, right - x) + gap;
+  if (!caption.besides.empty() && right - x >= p.px(80)) p.text_fit({x, y}, caption.besides, Face::body, t.secondary, right - x);
+}
+
 void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts) {
   const Theme& t = p.theme();
   if (facts.token < 0) return;

@@ -5,12 +5,16 @@
 #include <vector>
 
 #include "viz/draw.h"
+#include "viz/reduce_characters.h"
 #include "viz/reduce_text.h"
 
 namespace kvscope::viz {
 
 /// Title and facts of a card, a line under them; the rest of `area` is returned, padded.
 Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_view facts);
+
+/// One line: the head's name, what it does, and how that was measured, as far as there is room.
+void draw_habit(Painter& p, const Rect& area, const HabitCaption& caption);
 
 /// The slot (or the token that has none): its text, what it stands for, its numbers.
 void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts);
