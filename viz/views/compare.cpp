@@ -28,11 +28,13 @@ std::vector<Option> Compare::options() const {
     if (order_.kind == kSortKinds[i]) sorted = static_cast<int>(i) + 1;
   }
   return {{"view", {"fates", "difference to the reference", "pairwise"}, static_cast<int>(mode_)},
-          {"sort", {"as added", "KL", "mean KL", "top-1 same", "first differs", "slots", "KV bytes", "policy work"}, sorted}};
+          {"sort", {"as added", "KL", "mean KL", "top-1 same", "first differs", "slots", "KV bytes", "policy work"}, sorted},
+          {"numbers", {"all that fit", "quality", "memory and work"}, static_cast<int>(set_)}};
 }
 
 void Compare::choose(std::size_t option, int choice) {
   if (option == 0) mode_ = static_cast<Mode>(std::clamp(choice, 0, 2));
+  if (option == 2) set_ = static_cast<MetricSet>(std::clamp(choice, 0, 2));
   if (option != 1) return;
   order_ = {};
   if (choice < 1 || choice > static_cast<int>(kSortKinds.size())) return;
@@ -103,7 +105,8 @@ void Compare::draw(const Frame& frame, std::vector<Intent>& intents) {
   if (window_->count <= 0 && n_tokens > 0 && strips / static_cast<float>(n_tokens) >= 3)
     strips = std::max(p.px(220), std::floor(std::min(strips / static_cast<float>(n_tokens), p.px(14))) * static_cast<float>(n_tokens));
   const float room = area.width() - p.px(kNames) - strips - p.px(24);
-  columns_ = metric_columns(snapshot, metrics_, room, frame.scale);
+  left_out_.clear();
+  columns_ = metric_columns(snapshot, metrics_, room, frame.scale, set_, &left_out_);
   right_ = area.x1;
   TokenAxis axis = token_axis(p, area, n_tokens);
   if (pan_and_zoom(p, axis)) axis = token_axis(p, area, n_tokens);

@@ -109,6 +109,9 @@ class Compare final : public View {
   mutable std::optional<StepRange> known_range_;
   mutable std::uint64_t known_sequence_ = 0;
   std::vector<MetricColumn> columns_;
+  std::vector<std::string> left_out_;  // titles of the columns that found no room
+  Rect left_out_at_;                   // where that is said
+  MetricSet set_ = MetricSet::all;
   std::vector<LaneRow> rows_;
   std::vector<std::pair<int, Rect>> cancels_;  // of waiting runs
   Plan plan_;

@@ -220,6 +220,19 @@ void Compare::draw_legend(Painter& p, const Rect& legend, const TokenAxis& axis)
   if (prompt_end(s, axis) > 0) x = p.prompt_end_legend(x, y, fmt::format("prompt ends at {}", s.n_prompt));
   const std::string_view answer = "outlined answer = differs from A";
   const float room = legend.x1 + p.px(kRemove) - x - p.px(10);
+  left_out_at_ = {};
+  if (!left_out_.empty()) {
+    const std::string hidden = fmt::format("{} {} hidden", left_out_.size(), left_out_.size() == 1 ? "column" : "columns");
+    const float end = legend.x1 + p.px(kRemove);
+    // In short where there is no room to say what helps; the tooltip says it.
+    float w = p.width_of(Face::caption, hidden + ": widen, or choose numbers");
+    const bool whole = w <= room;
+    if (!whole) w = p.width_of(Face::caption, hidden);
+    p.text({end, y}, hidden + (whole ? ": widen, or choose numbers" : ""), Face::caption, t.accent, Align::right);
+    left_out_at_ = {end - w - p.px(4), legend.y0, end + p.px(4), legend.y1};
+    p.mark("columns hidden", fmt::format("{}", fmt::join(left_out_, ", ")), left_out_at_, hidden);
+    return;
+  }
   // The whole note, else one half of it: a cut text would be worse.
   for (const std::string& text : {note + " · " + std::string(answer), note, std::string(answer)}) {
     if (p.width_of(Face::caption, text) > room) continue;

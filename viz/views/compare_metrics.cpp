@@ -40,7 +40,8 @@ int common(const std::vector<LaneMetrics>& lanes, Get get) {
 
 }  // namespace
 
-std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale) {
+std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale, MetricSet set,
+                                         std::vector<std::string>* left_out) {
   const int step = common(lanes, [](const LaneMetrics& m) { return m.step; });
   const int decode = common(lanes, [](const LaneMetrics& m) { return m.decode_steps; });
   const int fed = common(lanes, [](const LaneMetrics& m) { return m.next_token; });
@@ -71,11 +72,19 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::bytes, "KV bytes", "allocated", 76},
       {Kind::policy, "policy work", "ms a step", 76},
   };
+  const auto wanted = [set](Kind kind) {
+    const bool cost = kind == Kind::slots || kind == Kind::bytes || kind == Kind::policy;
+    return set == MetricSet::all || kind == Kind::kl || cost == (set == MetricSet::cost);
+  };
+  std::erase_if(all, [&](const MetricColumn& c) { return !wanted(c.kind); });
   // Least important first.
   for (const Kind kind :
        {Kind::policy, Kind::differs, Kind::bytes, Kind::slots, Kind::nll, Kind::top1, Kind::attention, Kind::mean_kl, Kind::answer}) {
     if (total_width(all, scale) <= room) break;
-    std::erase_if(all, [&](const MetricColumn& c) { return c.kind == kind; });
+    std::erase_if(all, [&](const MetricColumn& c) {
+      if (c.kind == kind && left_out) left_out->push_back(c.title);
+      return c.kind == kind;
+    });
   }
   return all;
 }

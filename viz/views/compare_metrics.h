@@ -18,8 +18,12 @@ struct MetricColumn {
   float width = 0;          // pixels at 100 %
 };
 
-/// Columns that fit into `room` pixels; the least important ones go first.
-std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale);
+/// Which columns are wanted: all, how good the answers are, or what they cost.
+enum class MetricSet : std::uint8_t { all, quality, cost };
+
+/// Columns of the set that fit into `room` pixels; the least important ones go first, their titles into `left_out`.
+std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale,
+                                         MetricSet set = MetricSet::all, std::vector<std::string>* left_out = nullptr);
 
 float total_width(const std::vector<MetricColumn>& columns, float scale);
 

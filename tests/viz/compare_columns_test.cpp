@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the comparison does where its numbers find no room.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "viz/compare_fixture.h"
+
+namespace kvscope::viz {
+namespace {
+
+using namespace testing;
+
+TEST_F(CompareTest, SaysWhichColumnsFoundNoRoom) {
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "columns hidden"), 0);
+  const int all = count_marks(*view, "column");
+  EXPECT_EQ(all, 10);
+  canvas.frame.size = {1230, 870};
+  canvas.draw(*view);
+  const Mark* hidden = nullptr;
+  for (const Mark& m : view->marks()) hidden = m.kind == "columns hidden" ? &m : hidden;
+  ASSERT_NE(hidden, nullptr);
+  const int shown = count_marks(*view, "column");
+  EXPECT_LT(shown, all);
+  EXPECT_EQ(hidden->value, fmt::format("{} columns hidden", all - shown));
+  EXPECT_TRUE(hidden->label.starts_with("policy work, first differs")) << hidden->label;
+  canvas.move(*view, centre(*hidden));
+  ASSERT_NE(canvas.last<HoverAt>(), nullptr);
+  EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(0), "No room for: " + hidden->label);
+  const Table table = view->table(canvas.frame);
+  EXPECT_EQ(table.columns.size(), static_cast<std::size_t>(all) + 3) << "the table has all of them";
+}
+
+TEST_F(CompareTest, AChoiceOfNumbersBringsHiddenColumnsBack) {
+  canvas.frame.size = {1230, 870};
+  ASSERT_EQ(view->options().at(2).name, "numbers");
+  view->choose(2, 2);
+  canvas.draw(*view);
+  EXPECT_NE(find_mark(*view, "column", "policy work"), nullptr);
+  EXPECT_NE(find_mark(*view, "column", "KV bytes"), nullptr);
+  EXPECT_EQ(find_mark(*view, "column", "mean KL"), nullptr);
+  EXPECT_EQ(count_marks(*view, "columns hidden"), 0);
+  view->choose(2, 1);
+  canvas.draw(*view);
+  EXPECT_NE(find_mark(*view, "column", "mean KL"), nullptr);
+  EXPECT_EQ(find_mark(*view, "column", "KV bytes"), nullptr);
+}
+
+}  // namespace
+}  // namespace kvscope::viz
