@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "arch/model_files.h"
@@ -22,7 +24,8 @@ struct Model {
   const ModelConfig& config() const { return files.config; }
 };
 
-/// Throws Error when the backend has no room.
-Model load_model(ModelFiles files, Backend& backend);
+/// taken: called with the bytes of each tensor that the backend has taken over. Throws Error when the backend has no room, and what `taken`
+/// throws.
+Model load_model(ModelFiles files, Backend& backend, const std::function<void(std::size_t bytes)>& taken = {});
 
 }  // namespace kvscope

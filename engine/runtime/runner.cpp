@@ -8,6 +8,10 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "runtime/loading.h"
+
 namespace kvscope {
 
 namespace {
@@ -31,6 +35,7 @@ struct Runner::Impl {
       const std::lock_guard lock(mutex);
       quit = true;
       cancel.cancel();
+      load_cancel.cancel();
     }
     wake.notify_one();
     thread.join();
@@ -41,7 +46,10 @@ struct Runner::Impl {
     {
       const std::lock_guard lock(mutex);
       mine = ++generation;
-      if (new_load) load = std::move(new_load);
+      if (new_load) {
+        load = std::move(new_load);
+        load_cancel.cancel();  // a request does not end it: it waits for the model
+      }
       if (new_request) request = std::move(new_request);
       cancel.cancel();  // what runs now answers an older wish
     }
@@ -62,6 +70,7 @@ struct Runner::Impl {
         now_request = std::exchange(request, std::nullopt);
         now_generation = generation;
         cancel.reset();
+        if (now_load) load_cancel.reset();
       }
       started_us = now_us();
       if (now_request) current = std::move(*now_request);
@@ -72,9 +81,14 @@ struct Runner::Impl {
   void answer(const std::optional<LoadCommand>& now_load, std::uint64_t now_generation) {
     try {
       if (now_load) {
-        publish_phase(RunPhase::loading, "reading " + now_load->folder, shown);
-        auto next = std::make_unique<Session>(open_model(now_load->folder), now_load->options);
-        session = std::move(next);  // the old model stays when the new one cannot be opened
+        LoadWatch watch(load_cancel, [&](const std::vector<LoadStage>& stages) {
+          put_changed(shown, [&](Snapshot& s) {
+            s.phase = RunPhase::loading;
+            s.activity = "reading " + now_load->folder;
+            s.loading = stages;
+          });
+        });
+        session = load_session(now_load->folder, now_load->options, watch);  // the old model stays when the new one cannot be opened
       }
       if (!session) {
         put_failure("no model: open a model folder (File, Open model)", now_generation);
@@ -84,7 +98,11 @@ struct Runner::Impl {
       const auto publish = [&](Snapshot partial) { put(std::move(partial), now_generation); };
       put(session->run(current, cancel, progress, publish), now_generation);
     } catch (const Cancelled&) {
-      if (stopped()) publish_phase(RunPhase::idle, "stopped", now_generation);
+      if (!stopped()) return;
+      if (!session)
+        put_failure(fmt::format("{} was not opened: stopped; open a model folder (File, Open model)", now_load->folder), now_generation);
+      else
+        publish_phase(RunPhase::idle, "stopped", now_generation);
     } catch (const std::exception& e) {
       put_failure(e.what(), now_generation);
     }
@@ -150,7 +168,8 @@ struct Runner::Impl {
   std::optional<RunRequest> request;
   std::uint64_t generation = 0;
   bool quit = false;
-  CancelToken cancel;
+  CancelToken cancel;       // of a run
+  CancelToken load_cancel;  // of the opening of a model
 
   // engine thread only
   std::unique_ptr<Session> session;
@@ -171,6 +190,9 @@ std::uint64_t Runner::load_model(std::string folder, SessionOptions options) {
   return impl_->command(LoadCommand{std::move(folder), std::move(options)}, std::nullopt);
 }
 std::uint64_t Runner::submit(RunRequest request) { return impl_->command(std::nullopt, std::move(request)); }
-void Runner::stop() { impl_->cancel.cancel(); }
+void Runner::stop() {
+  impl_->cancel.cancel();
+  impl_->load_cancel.cancel();
+}
 
 }  // namespace kvscope

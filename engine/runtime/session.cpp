@@ -21,8 +21,8 @@ Session::Session(ModelFiles files, const SessionOptions& options) {
   Model model = load_model(std::move(files), *chosen.backend);
   impl_ = std::make_unique<Impl>(std::move(chosen), std::move(model));
 }
-Session::Session(std::unique_ptr<Backend> backend, Model model)
-    : impl_(std::make_unique<Impl>(ChosenBackend{std::move(backend), ""}, std::move(model))) {}
+Session::Session(std::unique_ptr<Backend> backend, Model model, std::string notice)
+    : impl_(std::make_unique<Impl>(ChosenBackend{std::move(backend), std::move(notice)}, std::move(model))) {}
 Session::~Session() = default;
 
 const ModelConfig& Session::config() const { return impl_->model.config(); }

@@ -26,8 +26,8 @@ class Session {
 
   /// Throws Error (model files, device, memory).
   Session(ModelFiles model, const SessionOptions& options);
-  /// On a backend that the caller has made, with the weights that it holds.
-  Session(std::unique_ptr<Backend> backend, Model model);
+  /// On a backend that the caller has made, with the weights that it holds. notice: of every run, ChosenBackend.
+  Session(std::unique_ptr<Backend> backend, Model model, std::string notice = "");
   ~Session();
 
   const ModelConfig& config() const;

@@ -10,6 +10,7 @@
 #include "core/config.h"
 #include "core/head_characters.h"
 #include "snapshot/fates.h"
+#include "snapshot/load_stage.h"
 #include "snapshot/measure_set.h"
 #include "snapshot/step_record.h"
 #include "snapshot/warnings.h"
@@ -62,6 +63,7 @@ struct Snapshot {
   RunPhase phase = RunPhase::empty;
   std::string activity;              // "layer 3 of 6", "step 4 of 12"; for the thin progress line
   double progress = 0;               // 0..1
+  std::vector<LoadStage> loading;    // while phase is loading: how far the opening of a model is
   std::string failure;               // one sentence with remedy; the rest of the snapshot is then the last good state
   std::string notice;                // e.g. "prompt cut to 1024 of 1500 tokens", "ran on the CPU because ..."
   ModelConfig model;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/loading.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "arch/sparse_model.h"
+#include "core/error.h"
+#include "io/temp_folder.h"
+#include "runs.h"
+#include "runtime/runner.h"
+
+namespace kvscope {
+namespace {
+
+using namespace kvscope::testing;
+using State = LoadStage::State;
+
+template <class Done>
+SnapshotPtr wait_for(const Mailbox& mailbox, Done done) {
+  for (int i = 0; i < 4000; ++i) {
+    SnapshotPtr s = mailbox.latest();
+    if (s && done(*s)) return s;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ADD_FAILURE() << "no such snapshot in 20 s";
+  return mailbox.latest();
+}
+
+bool reading(const Snapshot& s) { return s.phase == RunPhase::loading && s.loading.size() == 4 && s.loading[1].bytes > 0; }
+
+TEST(Loading, GoesThroughItsStagesInOrderAndCountsAllBytes) {
+  CancelToken cancel;
+  std::vector<std::vector<LoadStage>> said;
+  LoadWatch watch(cancel, [&](const std::vector<LoadStage>& stages) { said.push_back(stages); });
+  const auto session = load_session(tiny_model(), {.precision = DType::f32, .n_threads = 1}, watch);
+  const double bytes = static_cast<double>(open_model(tiny_model()).weight_bytes);
+  std::size_t running = 0;
+  for (const std::vector<LoadStage>& stages : said) {
+    ASSERT_EQ(stages.size(), 4u);
+    const auto now = static_cast<std::size_t>(std::ranges::find(stages, State::running, &LoadStage::state) - stages.begin());
+    ASSERT_LT(now, 4u);
+    EXPECT_GE(now, running);
+    running = now;
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(stages[i].state, i < now ? State::done : i == now ? State::running : State::waiting);
+    for (const LoadStage& s : stages) EXPECT_LE(s.bytes, s.of_bytes);
+  }
+  EXPECT_EQ(running, 3u);
+  EXPECT_EQ(said.back()[1].bytes, bytes);
+  EXPECT_EQ(said.back()[1].of_bytes, bytes);
+  EXPECT_EQ(said.back()[0].name, "read header");
+}
+
+TEST(Loading, GivesASessionThatRunsAsAnyOther) {
+  CancelToken cancel;
+  LoadWatch watch(cancel, {});
+  const SessionOptions options{.precision = DType::f32, .n_threads = 1};
+  const auto session = load_session(tiny_model(), options, watch);
+  Session other(open_model(tiny_model()), options);
+  RunRequest request;
+  request.prompt_ids = random_ids(30, 64, 7);
+  request.n_generate = 5;
+  const Snapshot a = session->run(request, cancel), b = other.run(request, cancel);
+  EXPECT_EQ(a.lanes[0].fed, b.lanes[0].fed);
+  EXPECT_EQ(a.lanes[0].steps.back()->top_tokens[0].logit, b.lanes[0].steps.back()->top_tokens[0].logit);
+  EXPECT_EQ(a.device, b.device);
+}
+
+TEST(Loading, EndsWithinAStage) {
+  const test::TempFolder folder;
+  test::write_sparse_model(folder.path(), 4);
+  CancelToken cancel;
+  std::vector<LoadStage> last;
+  LoadWatch watch(cancel, [&](const std::vector<LoadStage>& stages) {
+    last = stages;
+    if (stages[1].bytes > 0) cancel.cancel();
+  });
+  EXPECT_THROW(load_session(folder.path(), {}, watch), Cancelled);
+  EXPECT_EQ(last[1].state, State::running);
+  EXPECT_LT(last[1].bytes, last[1].of_bytes / 2) << "the rest was not read";
+}
+
+TEST(Loading, ARequestMeanwhileWaitsForTheModelAndStopEndsIt) {
+  const test::TempFolder folder;
+  test::write_sparse_model(folder.path(), 64);
+  Mailbox mailbox;
+  Runner runner(mailbox, [] {});
+  runner.load_model(folder.path(), {});
+  wait_for(mailbox, reading);
+  RunRequest request;
+  request.prompt_ids = {1, 2, 3};
+  runner.submit(request);
+  const double before = mailbox.latest()->loading.at(1).bytes;
+  wait_for(mailbox, [&](const Snapshot& s) { return reading(s) && s.loading[1].bytes > before; });  // it goes on
+  runner.stop();
+  const SnapshotPtr ended = wait_for(mailbox, [](const Snapshot& s) { return s.phase == RunPhase::failed; });
+  EXPECT_TRUE(ended->loading.empty());
+  const std::uint64_t generation = runner.load_model(tiny_model(), {.precision = DType::f32, .n_threads = 1});
+  const SnapshotPtr good = wait_for(mailbox, [&](const Snapshot& s) { return s.generation == generation && s.phase == RunPhase::idle; });
+  EXPECT_EQ(good->n_prompt, 3) << "the request was kept";
+}
+
+TEST(Loading, AStopKeepsTheModelThatWasOpen) {
+  const test::TempFolder folder;
+  test::write_sparse_model(folder.path(), 64);
+  Mailbox mailbox;
+  Runner runner(mailbox, [] {});
+  runner.load_model(tiny_model(), {.precision = DType::f32, .n_threads = 1});
+  RunRequest request;
+  request.prompt_ids = random_ids(20, 64, 3);
+  std::uint64_t generation = runner.submit(request);
+  wait_for(mailbox, [&](const Snapshot& s) { return s.generation == generation && s.phase == RunPhase::idle; });
+  generation = runner.load_model(folder.path(), {});
+  const SnapshotPtr during = wait_for(mailbox, reading);
+  EXPECT_EQ(during->n_prompt, 20) << "the old picture stays";
+  runner.stop();
+  const SnapshotPtr after = wait_for(mailbox, [&](const Snapshot& s) { return s.generation == generation && s.phase == RunPhase::idle; });
+  EXPECT_EQ(after->n_prompt, 20);
+  EXPECT_TRUE(after->loading.empty());
+  request.prompt_ids = random_ids(25, 64, 4);
+  generation = runner.submit(request);
+  EXPECT_EQ(wait_for(mailbox, [&](const Snapshot& s) { return s.generation == generation && s.phase == RunPhase::idle; })->n_prompt, 25);
+}
+
+TEST(Loading, QuittingDoesNotWaitForIt) {
+  const test::TempFolder folder;
+  test::write_sparse_model(folder.path(), 64);
+  Mailbox mailbox;
+  {
+    Runner runner(mailbox, [] {});
+    runner.load_model(folder.path(), {});
+    wait_for(mailbox, reading);
+  }
+  EXPECT_LT(mailbox.latest()->loading.at(1).bytes, mailbox.latest()->loading.at(1).of_bytes);
+}
+
+}  // namespace
+}  // namespace kvscope
