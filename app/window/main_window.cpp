@@ -19,6 +19,7 @@
 #include "app/window/add_runs_dialog.h"
 #include "app/window/command_palette.h"
 #include "app/window/help_dialog.h"
+#include "app/window/desktop_scheme.h"
 #include "app/window/lecture_guide.h"
 #include "app/window/lecture_row.h"
 #include "app/window/latency.h"
@@ -216,7 +217,15 @@ void MainWindow::requestChanged() {
 void MainWindow::setThemeMode(const QString& mode) {
   m_theme_mode = mode;
   bool dark = mode == "dark";
-  if (mode == "system") dark = QApplication::style()->standardPalette().color(QPalette::Window).lightness() < 128;
+  if (mode == "system") {
+    if (!m_desktop) {
+      m_desktop = std::make_unique<DesktopScheme>();
+      connect(m_desktop.get(), &DesktopScheme::changed, this, [this] {
+        if (m_theme_mode == "system") setThemeMode(m_theme_mode);
+      });
+    }
+    dark = m_desktop->dark();
+  }
   const viz::Theme& theme = dark ? viz::dark_theme() : viz::light_theme();
   applyTheme(*qApp, theme);
   m_workspace.setTheme(theme);
@@ -234,6 +243,11 @@ void MainWindow::showPage(Page page) {
     m_guide->goTo(m_scene_before_compare);  // the scene of the comparison belongs to its page
   setLecturing(page == Page::lecture || (m_lecturing && page == Page::compare));
   if (m_tour && page != Page::inspect) m_tour->end();
+bool MainWindow::event(QEvent* event) {
+  if (event->type() == QEvent::ThemeChange && m_desktop) m_desktop->lookAgain();
+  return QMainWindow::event(event);
+}
+
   m_pages->setCurrentIndex(static_cast<int>(page));
   if (page != Page::welcome) m_crumbs->setPage(static_cast<int>(page));
   const QSignalBlocker quiet(m_tools->compareButton());

@@ -35,6 +35,7 @@ class BookmarkPanel;
 class CommandPalette;
 class CrumbRow;
 class HelpDialog;
+class DesktopScheme;
 class JobsPanel;
 class LectureCaption;
 class LectureGuide;
@@ -136,7 +137,7 @@ class MainWindow : public QMainWindow {
   void addRuns();                     // opens the dialog
   void showJobs();
   void openRun(const QString& spec);  // looks at it in the comparison; runs it first where it is no lane yet
-  void setThemeMode(const QString& mode);  // dark | light | system
+  void setThemeMode(const QString& mode);  // dark | light | system: as the desktop, also when that changes
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -246,6 +247,7 @@ class MainWindow : public QMainWindow {
   ToolRow* m_tools = nullptr;
   CrumbRow* m_crumbs = nullptr;
   SearchBar* m_search = nullptr;
+  std::unique_ptr<DesktopScheme> m_desktop;  // once it was followed
   MessageBar* m_messages = nullptr;
   MessageBar* m_notices = nullptr;
   CommandPalette* m_palette = nullptr;
