@@ -26,6 +26,8 @@
 #include "app/window/latency_hud.h"
 #include "app/window/rows.h"
 #include "app/window/search_bar.h"
+#include "app/window/library_dialog.h"
+#include "app/window/loading_row.h"
 #include "app/window/style.h"
 #include "app/window/sweep_panel.h"
 #include "app/window/tour.h"
@@ -93,6 +95,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   m_pages = new QStackedWidget(central);
   m_status = new StatusRow(m_workspace, m_controller, central);
   rows->addWidget(m_menu_row);
+  m_loading = new LoadingRow(m_workspace, m_controller, central);
   rows->addWidget(m_tools);
   rows->addWidget(m_crumbs);
   rows->addWidget(m_search);
@@ -101,6 +104,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   rows->addWidget(m_pages, 1);
   rows->addWidget(m_status);
   m_progress = new ProgressLine(m_workspace, central);
+  rows->addWidget(m_loading);
 
   buildPanels();
   buildLecture();
@@ -113,6 +117,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   m_add_runs = new AddRunsDialog(m_workspace, m_controller, m_runs, this);
   applyThemeToAll();
 
+  connect(m_loading, &LoadingRow::slow, m_jobs, &JobsPanel::note);
   connect(&m_workspace, &Workspace::snapshotChanged, this, [this] { takeSnapshot(); });
   connect(&m_workspace, &Workspace::selectionChanged, this, [this] { refreshHeaders(); });
   connect(&m_workspace, &Workspace::themeChanged, this, [this] { applyThemeToAll(); });

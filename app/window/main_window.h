@@ -44,6 +44,8 @@ class LectureRow;
 class Latency;
 class LatencyHud;
 class MessageBar;
+class LibraryDialog;
+class LoadingRow;
 class PolicyPanel;
 class PromptPanel;
 class SearchBar;
@@ -79,6 +81,7 @@ class MainWindow : public QMainWindow {
   SavedSession session() const;
   bool saveSession(const QString& path);  // false: said in notices()
   ToolRow& tools() { return *m_tools; }
+  LoadingRow& loading() { return *m_loading; }
   StatusRow& status() { return *m_status; }
   SearchBar& searchBar() { return *m_search; }
   CommandPalette& palette() { return *m_palette; }
@@ -259,6 +262,7 @@ class MainWindow : public QMainWindow {
   StatusRow* m_status = nullptr;
   LectureGuide* m_guide = nullptr;
   LecturePage* m_lecture = nullptr;
+  LoadingRow* m_loading = nullptr;
   LectureRow* m_lecture_row = nullptr;
   LectureCaption* m_caption = nullptr;
   CanvasWidget* m_lecture_atlas = nullptr;

@@ -122,6 +122,7 @@ QTableCornerButton::section { background: %panel%; border: none; }
 QPlainTextEdit, QTextEdit, QTextBrowser { background: %panel%; border: none; }
 QProgressBar { background: transparent; border: none; max-height: 2px; }
 QProgressBar::chunk { background: %accent%; }
+QProgressBar#loadingBar { background: %line%; max-height: 4px; border-radius: 2px; }
 QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
 #panelHeader { background: %panel%; border: 1px solid %line%; border-top-left-radius: 6px; border-top-right-radius: 6px; }
 #panelBody { background: %panel%; border: 1px solid %line%; border-top: none; border-bottom-left-radius: 6px; border-bottom-right-radius: 6px; }
