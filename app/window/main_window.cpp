@@ -12,22 +12,24 @@
 #include <QScreen>
 #include <QSettings>
 #include <QStackedWidget>
+#include <QStandardPaths>
 #include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include "app/window/add_runs_dialog.h"
 #include "app/window/command_palette.h"
-#include "app/window/help_dialog.h"
 #include "app/window/desktop_scheme.h"
+#include "app/window/help_dialog.h"
+#include "app/window/jobs_panel.h"
 #include "app/window/lecture_guide.h"
 #include "app/window/lecture_row.h"
 #include "app/window/latency.h"
 #include "app/window/latency_hud.h"
-#include "app/window/rows.h"
-#include "app/window/search_bar.h"
 #include "app/window/library_dialog.h"
 #include "app/window/loading_row.h"
+#include "app/window/rows.h"
+#include "app/window/search_bar.h"
 #include "app/window/style.h"
 #include "app/window/sweep_panel.h"
 #include "app/window/tour.h"
@@ -60,6 +62,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   if (!options.scripted() && !options.theme) m_theme_mode = QSettings().value("theme", "dark").toString();
   if (!options.scripted()) m_settings = std::make_unique<QSettings>();
   m_recent = std::make_unique<RecentFiles>(m_settings.get());
+  m_thumbnails = std::make_unique<Thumbnails>(m_settings ? QStandardPaths::writableLocation(QStandardPaths::CacheLocation) + "/thumbnails" : QString());
   m_renderer = CanvasRenderer::create(&m_no_pictures);
   setThemeMode(m_theme_mode);
 
@@ -92,19 +95,19 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   m_search = new SearchBar(m_workspace, central);
   m_notices = new MessageBar(m_workspace, central);
   m_messages = new MessageBar(m_workspace, central);
+  m_loading = new LoadingRow(m_workspace, m_controller, central);
   m_pages = new QStackedWidget(central);
   m_status = new StatusRow(m_workspace, m_controller, central);
   rows->addWidget(m_menu_row);
-  m_loading = new LoadingRow(m_workspace, m_controller, central);
   rows->addWidget(m_tools);
   rows->addWidget(m_crumbs);
   rows->addWidget(m_search);
   rows->addWidget(m_notices);
   rows->addWidget(m_messages);
+  rows->addWidget(m_loading);
   rows->addWidget(m_pages, 1);
   rows->addWidget(m_status);
   m_progress = new ProgressLine(m_workspace, central);
-  rows->addWidget(m_loading);
 
   buildPanels();
   buildLecture();
@@ -114,10 +117,11 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   m_lecture_row->takeMenus(*m_menus);
   m_palette = new CommandPalette(*this);
   m_help = new HelpDialog(m_workspace, m_controller, this);
+  connect(m_loading, &LoadingRow::slow, m_jobs, &JobsPanel::note);
   m_add_runs = new AddRunsDialog(m_workspace, m_controller, m_runs, this);
+  buildLibrary();
   applyThemeToAll();
 
-  connect(m_loading, &LoadingRow::slow, m_jobs, &JobsPanel::note);
   connect(&m_workspace, &Workspace::snapshotChanged, this, [this] { takeSnapshot(); });
   connect(&m_workspace, &Workspace::selectionChanged, this, [this] { refreshHeaders(); });
   connect(&m_workspace, &Workspace::themeChanged, this, [this] { applyThemeToAll(); });
@@ -160,6 +164,7 @@ MainWindow::~MainWindow() {
   m_journal.reset();
   delete m_help;
   delete m_add_runs;
+  delete m_library;
   delete takeCentralWidget();
 }
 
@@ -209,6 +214,7 @@ void MainWindow::takeSnapshot() {
   }
   if (m_lecturing && snapshot.phase == RunPhase::idle) chooseLectureHead();
   selectWantedRun();
+  keepThumbnail();
   refreshHeaders();
 }
 
@@ -237,6 +243,11 @@ void MainWindow::setThemeMode(const QString& mode) {
   if (!m_options.scripted()) QSettings().setValue("theme", mode);
 }
 
+bool MainWindow::event(QEvent* event) {
+  if (event->type() == QEvent::ThemeChange && m_desktop) m_desktop->lookAgain();
+  return QMainWindow::event(event);
+}
+
 void MainWindow::applyThemeToAll() {
   for (Panel* panel : m_panels) panel->applyTheme(m_workspace.theme());
 }
@@ -248,11 +259,6 @@ void MainWindow::showPage(Page page) {
     m_guide->goTo(m_scene_before_compare);  // the scene of the comparison belongs to its page
   setLecturing(page == Page::lecture || (m_lecturing && page == Page::compare));
   if (m_tour && page != Page::inspect) m_tour->end();
-bool MainWindow::event(QEvent* event) {
-  if (event->type() == QEvent::ThemeChange && m_desktop) m_desktop->lookAgain();
-  return QMainWindow::event(event);
-}
-
   m_pages->setCurrentIndex(static_cast<int>(page));
   if (page != Page::welcome) m_crumbs->setPage(static_cast<int>(page));
   const QSignalBlocker quiet(m_tools->compareButton());

@@ -19,6 +19,7 @@
 #include "app/window/run_queue.h"
 #include "app/window/session_controller.h"
 #include "app/window/session_journal.h"
+#include "app/window/thumbnails.h"
 #include "app/window/workspace.h"
 
 class QAction;
@@ -34,8 +35,8 @@ class AllocationCurve;
 class BookmarkPanel;
 class CommandPalette;
 class CrumbRow;
-class HelpDialog;
 class DesktopScheme;
+class HelpDialog;
 class JobsPanel;
 class LectureCaption;
 class LectureGuide;
@@ -43,9 +44,9 @@ class LecturePage;
 class LectureRow;
 class Latency;
 class LatencyHud;
-class MessageBar;
 class LibraryDialog;
 class LoadingRow;
+class MessageBar;
 class PolicyPanel;
 class PromptPanel;
 class SearchBar;
@@ -80,8 +81,8 @@ class MainWindow : public QMainWindow {
   /// What a file of the session would hold now.
   SavedSession session() const;
   bool saveSession(const QString& path);  // false: said in notices()
-  ToolRow& tools() { return *m_tools; }
   LoadingRow& loading() { return *m_loading; }
+  ToolRow& tools() { return *m_tools; }
   StatusRow& status() { return *m_status; }
   SearchBar& searchBar() { return *m_search; }
   CommandPalette& palette() { return *m_palette; }
@@ -95,6 +96,8 @@ class MainWindow : public QMainWindow {
   AddRunsDialog& addRunsDialog() { return *m_add_runs; }
   PolicyPanel& policyPanel() { return *m_policy; }
   JobsPanel& jobs() { return *m_jobs; }
+  LibraryDialog& library() { return *m_library; }
+  RecentFiles& recentFiles() { return *m_recent; }
   SweepPanel& sweep() { return *m_sweep; }
   RunQueue& runs() { return m_runs; }
   HandEdits& handEdits() { return m_hand; }
@@ -149,6 +152,7 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
+  bool event(QEvent* event) override;
 
  private:
   void buildPanels();
@@ -187,6 +191,9 @@ class MainWindow : public QMainWindow {
   void arrangeDocks();
   void restoreSettings();
   void takeSnapshot();
+  // main_window_library.cpp
+  void buildLibrary();
+  void keepThumbnail();
   // main_window_latency.cpp
   void measureLatency();
   void toggleHud();
@@ -228,6 +235,8 @@ class MainWindow : public QMainWindow {
   Bookmarks m_bookmarks;
   std::unique_ptr<QSettings> m_settings;  // nullptr: nothing is remembered
   std::unique_ptr<RecentFiles> m_recent;
+  std::unique_ptr<Thumbnails> m_thumbnails;
+  QString m_unseen;  // a file that was opened and has no picture of its result yet
   std::unique_ptr<SessionJournal> m_journal;
   std::unique_ptr<Latency> m_latency;
   std::unique_ptr<SyntheticSource> m_synthetic;
@@ -238,6 +247,7 @@ class MainWindow : public QMainWindow {
   bool m_undoing = false;
   Playback m_playback;
   QString m_theme_mode = "dark";
+  std::unique_ptr<DesktopScheme> m_desktop;  // once it was followed
   bool m_start_selected = false;
   bool m_promptless = true;  // of a synthetic snapshot: the editor has no text yet
   bool m_arranged = false;
@@ -250,9 +260,9 @@ class MainWindow : public QMainWindow {
   ToolRow* m_tools = nullptr;
   CrumbRow* m_crumbs = nullptr;
   SearchBar* m_search = nullptr;
-  std::unique_ptr<DesktopScheme> m_desktop;  // once it was followed
   MessageBar* m_messages = nullptr;
   MessageBar* m_notices = nullptr;
+  LoadingRow* m_loading = nullptr;
   CommandPalette* m_palette = nullptr;
   BookmarkPanel* m_bookmark_panel = nullptr;
   QWidget* m_progress = nullptr;
@@ -262,7 +272,6 @@ class MainWindow : public QMainWindow {
   StatusRow* m_status = nullptr;
   LectureGuide* m_guide = nullptr;
   LecturePage* m_lecture = nullptr;
-  LoadingRow* m_loading = nullptr;
   LectureRow* m_lecture_row = nullptr;
   LectureCaption* m_caption = nullptr;
   CanvasWidget* m_lecture_atlas = nullptr;
@@ -277,6 +286,7 @@ class MainWindow : public QMainWindow {
   TablePanel* m_table = nullptr;
   HelpDialog* m_help = nullptr;
   AddRunsDialog* m_add_runs = nullptr;
+  LibraryDialog* m_library = nullptr;
   SweepPanel* m_sweep = nullptr;
   JobsPanel* m_jobs = nullptr;
   int m_failure_said = 0;    // run of the queue whose refusal was said last

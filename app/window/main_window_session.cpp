@@ -10,6 +10,7 @@
 #include <QStandardPaths>
 
 #include "app/window/bookmark_panel.h"
+#include "app/window/library_dialog.h"
 #include "app/window/main_window.h"
 #include "app/window/rows.h"
 #include "app/window/session_file.h"
@@ -74,7 +75,7 @@ void MainWindow::openSessionFile(const QString& path) {
     const bool lost = m_modified;
     m_notices->dismiss();
     openSession(read.session, path);
-    m_recent->add(path);
+    m_recent->add(m_unseen = path);
     QString text = read.notes.join("; ");
     if (lost && text.isEmpty()) text = QFileInfo(path).fileName() + " is open; what was there before was not saved";
     if (text.isEmpty() || !m_notices->isHidden()) return;
@@ -92,13 +93,13 @@ void MainWindow::openSessionFile(const QString& path) {
 void MainWindow::openFile(const QString& path) {
   if (QFileInfo(path).isDir()) {
     m_controller.loadModel(path);
-    m_recent->add(path);
+    m_recent->add(m_unseen = path);
     return;
   }
   if (path.endsWith(".kvscope", Qt::CaseInsensitive)) return openSessionFile(path);
   try {
     m_controller.setPrompt(QString::fromStdString(read_text(path.toStdString(), 16u << 20)));
-    m_recent->add(path);
+    m_recent->add(m_unseen = path);
   } catch (const Error& error) {
     m_notices->show(error.what(), error.what());
   }
@@ -114,7 +115,8 @@ bool MainWindow::saveSession(const QString& path) {
   m_session_path = path;
   m_modified = false;
   m_journal->discard();
-  m_recent->add(path);
+  m_recent->add(m_unseen = path);
+  keepThumbnail();
   refreshTitle();
   return true;
 }
@@ -135,6 +137,11 @@ void MainWindow::buildSessionMenu(QMenu* menu) {
     const QString path = QFileDialog::getOpenFileName(this, "Open session", {}, "Sessions (*.kvscope);;All files (*)");
     if (!path.isEmpty()) openSessionFile(path);
   })->setToolTip("Model, prompt, runs, seeds, selection and bookmarks as they were saved; a drop on the window does the same");
+  action(menu, "&Library…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L)}, [this] {
+    m_library->show();
+    m_library->raise();
+    m_library->activateWindow();
+  })->setToolTip("Models, sessions and prompts used last, runs and bookmarks, with pictures: open, rename, compare");
   QMenu* recent = menu->addMenu("Open &recent");
   m_recent->attach(recent);
   connect(m_recent.get(), &RecentFiles::openRequested, this, &MainWindow::openFile);

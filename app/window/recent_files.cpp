@@ -20,6 +20,17 @@ void RecentFiles::add(const QString& path) {
   store();
 }
 
+void RecentFiles::remove(const QString& path) {
+  m_all.removeAll(path);
+  store();
+}
+
+void RecentFiles::replace(const QString& from, const QString& to) {
+  for (QString& path : m_all)
+    if (path == from) path = to;
+  store();
+}
+
 void RecentFiles::clear() {
   m_all.clear();
   store();
@@ -27,6 +38,7 @@ void RecentFiles::clear() {
 
 void RecentFiles::store() {
   if (m_settings) m_settings->setValue("recent", m_all);
+  Q_EMIT changed();
 }
 
 void RecentFiles::attach(QMenu* menu) {

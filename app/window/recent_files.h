@@ -25,9 +25,12 @@ class RecentFiles : public QObject {
 
  public Q_SLOTS:
   void add(const QString& path);
+  void remove(const QString& path);
+  void replace(const QString& from, const QString& to);  // a renamed file keeps its place
   void clear();
 
  Q_SIGNALS:
+  void changed();
   void openRequested(const QString& path);
 
  private:
