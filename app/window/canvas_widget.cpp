@@ -25,12 +25,12 @@ namespace {
 constexpr int kSettlingFrames = 2;
 constexpr double kStaleDim = 0.2;
 
-/// The cell under the keyboard cursor, spoken as the canvas's value.
+/// The cell under the keyboard cursor, spoken as the canvas's value; also its description, since AT-SPI hands on only values that are numbers.
 class CanvasAccessible : public QAccessibleWidget {
  public:
   explicit CanvasAccessible(CanvasWidget* canvas) : QAccessibleWidget(canvas, QAccessible::Canvas), m_canvas(canvas) {}
   QString text(QAccessible::Text kind) const override {
-    return kind == QAccessible::Value ? m_canvas->cursorText() : QAccessibleWidget::text(kind);
+    return kind == QAccessible::Value || kind == QAccessible::Description ? m_canvas->cursorText() : QAccessibleWidget::text(kind);
   }
 
  private:
@@ -407,6 +407,8 @@ void CanvasWidget::announce() {
   m_announced = text;
   QAccessibleValueChangeEvent change(this, text);
   QAccessible::updateAccessibility(&change);
+  QAccessibleEvent described(this, QAccessible::DescriptionChanged);
+  QAccessible::updateAccessibility(&described);
 }
 
 }  // namespace kvscope
