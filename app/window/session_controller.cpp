@@ -63,8 +63,8 @@ void SessionController::deliver() {
   const bool of_guest = guest != d->guests.end();
   if (of_guest && d->newest != d->generation) return;  // the rest of a guest that was ended
   const bool newest = !of_guest && snapshot->generation >= d->generation;
-  // Older than the request: only the progress over what is on screen anyway.
-  if (!newest && !of_guest && snapshot->generation != m_workspace.snapshot().generation) return;
+  // Older than the request: only the progress over what is on screen anyway, and how far a model is open.
+  if (!newest && !of_guest && snapshot->generation != m_workspace.snapshot().generation && snapshot->phase != RunPhase::loading) return;
   m_workspace.setSnapshot(of_guest ? firstLanes(*snapshot, guest->second) : snapshot);
   const bool old_content = snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && snapshot->prompt != m_request.prompt);
   m_workspace.setStale(!newest || old_content);
