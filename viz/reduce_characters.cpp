@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -45,11 +46,11 @@ constexpr std::array<Words, 5> kWords = {{
     {Habit::near, "Local head", "looks at the newest tokens only", "in prose"},
 }};
 
-/// "71.6 % (query head 2)" of the head that has the most.
-std::string figure(const Snapshot& s, Habit habit, int layer, int kv_head) {
+/// "71.6 % (query head 2)" of the head that has the most; `of` in between.
+std::string figure(const Snapshot& s, Habit habit, int layer, int kv_head, std::string_view of = "") {
   const std::vector<double> values = habit_values(s, habit, layer, kv_head);
   const auto most = std::max_element(values.begin(), values.end());
-  std::string text = format_habit(habit, *most);
+  std::string text = format_habit(habit, *most).append(of);
   if (values.size() > 1) text += fmt::format(" (query head {})", kv_head * static_cast<int>(values.size()) + (most - values.begin()));
   return text;
 }
@@ -114,7 +115,7 @@ HabitCaption habit_caption(const Snapshot& s, int layer, int kv_head) {
     if (!(habit_of(s, w.habit, layer, kv_head) >= kHabitFrom)) continue;
     if (out.name.empty()) {
       out.name = w.name;
-      out.words = fmt::format("{}: {} of its attention", w.plain, figure(s, w.habit, layer, kv_head));
+      out.words = fmt::format("{}: {}", w.plain, figure(s, w.habit, layer, kv_head, " of its attention"));
       out.measured = fmt::format("full cache, mean {}", w.measured);
     } else if (w.habit != Habit::near || !(habit_of(s, Habit::previous, layer, kv_head) >= kHabitFrom)) {  // the token before is a near one
       out.besides += fmt::format("{}{} {}", out.besides.empty() ? "also " : ", ", lower(w.name), figure(s, w.habit, layer, kv_head));

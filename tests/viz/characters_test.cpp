@@ -94,7 +94,7 @@ TEST_F(HabitTest, TheCaptionNamesTheHabitWithItsFigureAndHowItWasMeasured) {
   const HabitCaption both = habit_caption(snapshot, 4, 1);
   EXPECT_EQ(both.name, "Retrieval head");
   EXPECT_EQ(both.words,
-            "looks back at the token that has to be repeated next, however far away it is: 65.9 % (query head 3) of its attention");
+            "looks back at the token that has to be repeated next, however far away it is: 65.9 % of its attention (query head 3)");
   EXPECT_EQ(both.besides, "also previous-token head 50.0 % (query head 2), sink head 92.8 % (query head 3)")
       << "the token before is a near one";
   EXPECT_EQ(both.measured, "full cache, mean in texts with a hidden number, where it has to be said");
@@ -115,7 +115,7 @@ TEST_F(HabitTest, TheInspectorCaptionsItsHead) {
   measured();
   wide.draw(*inspector);
   ASSERT_NE(find_mark(*inspector, "habit", "Previous-token head"), nullptr);
-  EXPECT_THAT(find_mark(*inspector, "habit", "Previous-token head")->value, HasSubstr("85.0 % (query head 3)"));
+  EXPECT_THAT(find_mark(*inspector, "habit", "Previous-token head")->value, HasSubstr("85.0 % of its attention (query head 3)"));
   for (const ImVec2 size : {ImVec2(300, 860), ImVec2(40, 430), ImVec2(1, 900)}) {
     wide.frame.size = size;
     wide.draw(*inspector);
