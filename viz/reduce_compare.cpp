@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "viz/format.h"
+#include "viz/reduce_bins.h"
 #include "viz/reduce_range.h"
 
 namespace kvscope::viz {
@@ -102,10 +103,8 @@ LaneDifference::LaneDifference(const Represented& a, const Represented& b)
   std::int64_t both = 0;
   for (int h = 0; h < n_heads_; ++h) {
     const auto x = a.bits(h), y = b.bits(h);
-    for (std::size_t w = 0; w * 64 < n; ++w) {
-      const std::uint64_t seen = n - w * 64 >= 64 ? ~0ull : (1ull << (n - w * 64)) - 1;
-      both += std::popcount(x[w] & y[w] & seen);
-    }
+    both += common_bits(x.first(n / 64), y);
+    if (n % 64 != 0) both += std::popcount(x[n / 64] & y[n / 64] & ((1ull << (n % 64)) - 1));
   }
   const auto sum = [n](std::span<const int> heads) {
     return std::accumulate(heads.begin(), heads.begin() + static_cast<std::ptrdiff_t>(n), std::int64_t{0});
@@ -146,19 +145,14 @@ std::string evicted_text(const TokenCount& count) {
   return fmt::format("evicted {} in {} of {} heads", steps, format_count(count.evicted), format_count(count.heads));
 }
 
-std::vector<float> share_represented(const Represented& shown, int first_head, int last_head, int bin, int first_bin, int n_bins) {
+std::vector<std::uint32_t> sum_represented(const Represented& shown, int first_head, int last_head, int bin, int first_bin, int n_bins) {
   const auto columns = static_cast<std::size_t>(std::max(0, n_bins));
   std::vector<std::uint32_t> here(columns), sum(columns, 0);
   for (int h = first_head; h <= last_head; ++h) {
     shown.bins(h, bin, first_bin, here);
-    for (std::size_t i = 0; i < columns; ++i) sum[i] += here[i];
+    add_counts(sum, here);
   }
-  std::vector<float> out(columns, static_cast<float>(kNotAvailable));
-  for (std::size_t i = 0; i < columns; ++i) {
-    const int tokens = std::min(bin, shown.n_tokens() - (first_bin + static_cast<int>(i)) * bin);
-    if (tokens > 0) out[i] = static_cast<float>(sum[i]) / static_cast<float>(tokens * (last_head - first_head + 1));
-  }
-  return out;
+  return sum;
 }
 
 TextSplit first_text_difference(const Snapshot& snapshot, int lane) {
@@ -207,6 +201,7 @@ std::string lane_letter(int lane) {
 }
 
 std::string text_of_id(const Snapshot& snapshot, int id) {
+  if (id < 0) return fmt::format("#{}", id);
   // The vocabulary first: the text may be long, and it is searched only where there is no vocabulary.
   if (snapshot.vocabulary != nullptr && id >= 0 && id < static_cast<int>(snapshot.vocabulary->size()))
     return token_text((*snapshot.vocabulary)[static_cast<std::size_t>(id)]);

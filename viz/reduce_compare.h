@@ -94,8 +94,8 @@ TokenCount token_count(const LaneSnapshot& lane, int step, int token);
 /// "evicted step 88 in 48 of 48 heads", "evicted steps 12–88 in 3 of 48 heads"; empty: in none.
 std::string evicted_text(const TokenCount& count);
 
-/// Share of token-heads represented in bins of `bin` tokens (a power of two) over heads [first_head, last_head]; NaN after the tokens seen.
-std::vector<float> share_represented(const Represented& shown, int first_head, int last_head, int bin, int first_bin, int n_bins);
+/// Token-heads represented in bins of `bin` tokens (a power of two) over heads [first_head, last_head]; 0 after the tokens seen.
+std::vector<std::uint32_t> sum_represented(const Represented& shown, int first_head, int last_head, int bin, int first_bin, int n_bins);
 
 /// From the fed tokens, or (all lanes being fed the same) from the choices.
 TextSplit first_text_difference(const Snapshot& snapshot, int lane);

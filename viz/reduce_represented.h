@@ -11,7 +11,7 @@
 namespace kvscope::viz {
 
 /// Which tokens every head of a lane represents after one step (by an own slot or a merged one): one bit per head and token, and above them
-/// a pyramid of counts over bins of 16, 64, 256, ... tokens, so that a picture costs what its pixels cost. Moving to another step touches
+/// a pyramid of counts over bins of 16, 256, 4096 tokens, so that a picture costs what its pixels cost. Moving to another step touches
 /// only the tokens that were born or lost in between.
 class Represented {
  public:
@@ -34,6 +34,8 @@ class Represented {
   std::span<const int> heads_per_token() const { return {heads_per_token_.data(), static_cast<std::size_t>(n_tokens_)}; }
   /// One bit per token, lowest bit first; bits from n_tokens on are 0.
   std::span<const std::uint64_t> bits(int head) const;
+  /// Of what is shown: another number for everything else, in this object and in others. 0: nothing.
+  std::uint64_t version() const { return version_; }
   std::size_t bytes() const;  // held
 
  private:
@@ -42,17 +44,19 @@ class Represented {
     std::vector<std::uint16_t> counts;  // [head][bin]
   };
 
-  /// Tokens of one head that went with a slot they had been merged into: events name the slot only.
-  struct Followers {
-    int n_steps = 0;          // known for the steps before this one
-    std::vector<int> tokens;  // ascending step, then token
-    std::vector<int> lost;    // their step
+  struct Cell {
+    int head = 0, token = 0;
+  };
+  /// What the heads lost in one step: the slots that were evicted and all that had been merged into them.
+  struct Losses {
+    std::weak_ptr<const StepRecord> of;  // the step; another one in its place: another run
+    std::vector<Cell> cells;             // by head; not of heads with a past
   };
 
   void count_all(const LaneSnapshot& lane);
-  void count_head(const HeadFates& fates, int head, int n_steps);
-  void find_followers(const HeadFates& fates, int head, int n_steps);
-  void move_head(const LaneSnapshot& lane, int head, int low, int high, int to, int n_tokens);
+  void count_head(const HeadFates& fates, int head);
+  void move(const LaneSnapshot& lane, int to, int n_tokens);
+  const std::vector<Cell>& losses_of(const LaneSnapshot& lane, int step);
   bool continues(const LaneSnapshot& lane, int n_tokens) const;
   void set(int head, int token, bool on);
   StepPtr record_;  // kept: its address then names the run
@@ -60,10 +64,11 @@ class Represented {
   int n_heads_ = 0, n_tokens_ = 0;
   std::size_t words_ = 0;  // per head
   std::vector<std::uint64_t> bits_;
-  std::vector<Level> levels_;  // bins of kLeafTokens, four times as wide each
+  std::vector<Level> levels_;  // bins of kLeafTokens, sixteen times as wide each
   std::vector<int> heads_per_token_;
-  std::vector<Followers> followers_;  // by head
+  std::vector<Losses> losses_;  // by step, filled when first moved over
   std::int64_t changed_ = 0;
+  std::uint64_t version_ = 0;
 };
 
 }  // namespace kvscope::viz

@@ -18,6 +18,11 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
+/// The end of uniform(): `before` has seed and a mixed in.
+double uniform_after(std::uint64_t before, int b, int c) {
+  return static_cast<double>(mixed(mixed(before + static_cast<std::uint64_t>(b)) + static_cast<std::uint64_t>(c)) >> 11) * 0x1p-53;
+}
+
 /// One head of a lane of any length: the prefill keeps the text in patches, lets a part of the rest merge into the next slot and drops the
 /// remainder; every generated token then pushes one slot out.
 class LongHead {
@@ -27,8 +32,11 @@ class LongHead {
   LongHead(HeadFates& fates, int head, int lane, int n_prompt, int n_tokens)
       : write_(fates, n_tokens), seed_(static_cast<std::uint64_t>(lane) * 7919 + 3), head_(head) {
     std::vector<int> waiting;  // to be merged into the next slot
+    const std::uint64_t of_head = mixed(mixed(seed_) + static_cast<std::uint64_t>(head));
+    double patch = 0;
     for (int t = 0; t < n_prompt; ++t) {
-      const double patch = uniform(seed_, head, t / 512, 1), u = uniform(seed_, head, t, 2);
+      if (t % 512 == 0) patch = uniform(seed_, head, t / 512, 1);
+      const double u = uniform_after(of_head, t, 2);
       if (t < kSinks || t >= n_prompt - kRecent || u < 0.1 * patch * patch * patch) {
         for (int m : waiting) merge(m, t);
         slots_.push_back({t, 1 + static_cast<int>(waiting.size())});
@@ -115,9 +123,7 @@ class LongHead {
 }  // namespace
 
 double uniform(std::uint64_t seed, int a, int b, int c) {
-  const std::uint64_t x =
-      mixed(mixed(mixed(mixed(seed) + static_cast<std::uint64_t>(a)) + static_cast<std::uint64_t>(b)) + static_cast<std::uint64_t>(c));
-  return static_cast<double>(x >> 11) * 0x1p-53;
+  return uniform_after(mixed(mixed(seed) + static_cast<std::uint64_t>(a)), b, c);
 }
 
 std::vector<TokenInfo> tokens(int n, int n_prompt) {
@@ -213,6 +219,15 @@ Snapshot make_huge_snapshot(int n_layers, int n_kv_heads, int n_prompt, int n_ge
   s.model.max_positions = n_prompt + n_generated;
   s.n_prompt = n_prompt;
   s.tokens = tokens(n_prompt + n_generated, n_prompt);
+  auto vocabulary = std::make_shared<std::vector<TokenInfo>>();
+  for (const TokenInfo& token : s.tokens) {
+    const auto id = static_cast<std::size_t>(token.id);
+    if (id >= vocabulary->size()) vocabulary->resize(id + 1);
+    TokenInfo& entry = (*vocabulary)[id];
+    entry = token;
+    entry.text_begin = entry.text_end = -1;
+  }
+  s.vocabulary = std::move(vocabulary);
   for (int lane = 0; lane < n_lanes; ++lane) s.lanes.push_back(make_huge_lane(lane, n_layers, n_kv_heads, n_prompt, n_generated));
   return s;
 }

@@ -223,16 +223,18 @@ TEST(TokenCount, SaysWhenTheOthersWent) {
   EXPECT_EQ(evicted_text(TokenCount{3, 0, 0, 3, -1, -1}), "");
 }
 
-TEST(ShareRepresented, IsTheShareOfTokenHeadsPerBin) {
+TEST(SumRepresented, CountsTokenHeadsPerBin) {
   const Snapshot s = small_snapshot();
   Represented shown;
   shown.show(s.lanes[1], 7);
-  EXPECT_THAT(share_represented(shown, 0, 0, 2, 0, 4), ElementsAre(0.5f, 1.0f, 1.0f, 1.0f));  // token 0 of the first two is lost
-  EXPECT_THAT(share_represented(shown, 0, 0, 4, 1, 1), ElementsAre(1.0f));
+  const std::uint64_t version = shown.version();
+  EXPECT_THAT(sum_represented(shown, 0, 0, 2, 0, 4), ElementsAre(1, 2, 2, 2));  // token 0 of the first two is lost
+  EXPECT_THAT(sum_represented(shown, 0, 0, 4, 1, 1), ElementsAre(4));
+  shown.show(s.lanes[1], 7);
+  EXPECT_EQ(shown.version(), version) << "nothing else is shown";
   shown.show(s.lanes[1], 3);
-  const std::vector<float> early = share_represented(shown, 0, 0, 2, 0, 4);
-  EXPECT_FLOAT_EQ(early[1], 1);
-  EXPECT_TRUE(std::isnan(early[2]));  // not seen yet: no share, not zero
+  EXPECT_NE(shown.version(), version);
+  EXPECT_THAT(sum_represented(shown, 0, 0, 2, 0, 4), ElementsAre(2, 2, 0, 0)) << "not seen yet";
 }
 
 TEST(TextDifference, IsTheFirstFedTokenElseTheFirstChoiceThatDiffers) {

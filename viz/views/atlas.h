@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "viz/draw.h"
+#include "viz/ramp_texels.h"
 #include "viz/reduce_represented.h"
 #include "viz/reduce_score.h"
 #include "viz/views/atlas_rows.h"
@@ -103,6 +104,7 @@ class Atlas : public View {
   std::vector<Mark> marks_;
 
   Represented represented_;
+  RampTexelsCache ramps_;
   Texture cells_{"atlas.cells", 0, 0, 0, {}};
   Texture overview_{"atlas.heads", 0, 0, 0, {}};
   Texture ghosts_{"atlas.ghosts", 0, 0, 0, {}};

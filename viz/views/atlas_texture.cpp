@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viz/reduce_bins.h"
 #include "viz/views/atlas.h"
 
 namespace kvscope::viz {
@@ -79,18 +80,19 @@ void Atlas::fill_fractions(const Frame& frame, const Scene& s) {
     std::fill(high.begin(), high.end(), 0);
     for (int h = from; h <= to; ++h) {
       represented_.bins(head_index(*s.snapshot, row.layer, h), s.bin, first_bin, here);
-      for (std::size_t i = 0; i < width; ++i) {
-        sum[i] += here[i];
-        low[i] = std::min(low[i], here[i]);
-        high[i] = std::max(high[i], here[i]);
-      }
+      add_counts(sum, here);
+      if (lines == 2) bound_counts(low, high, here);
     }
-    for (std::size_t i = 0; i < width; ++i) {
-      const int first = (first_bin + static_cast<int>(i)) * s.bin;
-      const double n_tokens = std::min(s.bin, s.seen - first);
-      if (n_tokens <= 0) break;
-      out[i] = colour(ramp(frame.theme->sequential, sum[i] / (n_tokens * (to - from + 1))));
-      if (lines == 2) out[width + i] = colour(ramp(frame.theme->sequential, (high[i] - low[i]) / n_tokens));
+    // All bins but the last have as many tokens.
+    const auto n_heads = static_cast<std::size_t>(to - from + 1), bin = static_cast<std::size_t>(s.bin);
+    const std::size_t full = std::min(width, static_cast<std::size_t>(std::max(0, s.seen / s.bin - first_bin)));
+    const RampTexels& shares = ramps_.of(frame.theme->sequential, bin * n_heads);
+    for (std::size_t i = 0; i < full; ++i) out[i] = shares[sum[i]];
+    const RampTexels& spreads = ramps_.of(frame.theme->sequential, bin);
+    for (std::size_t i = 0; lines == 2 && i < full; ++i) out[width + i] = spreads[high[i] - low[i]];
+    if (const int rest = s.seen - (first_bin + static_cast<int>(full)) * s.bin; full < width && rest > 0) {
+      out[full] = colour(ramp(frame.theme->sequential, sum[full] / (static_cast<double>(rest) * static_cast<double>(n_heads))));
+      if (lines == 2) out[width + full] = colour(ramp(frame.theme->sequential, (high[full] - low[full]) / static_cast<double>(rest)));
     }
     out += width * static_cast<std::size_t>(lines);
   }

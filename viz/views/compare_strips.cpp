@@ -20,6 +20,28 @@ StripWindow strip_window(const TokenAxis& axis, int seen, bool shares) {
   return {axis.first_visible(), std::min(axis.last_visible(), seen - 1), shares ? tokens_per_bin(axis.px) : 1};
 }
 
+namespace {
+
+/// Tokens before `seen` in a column of the window.
+int tokens_in(int seen, const StripWindow& window, int column) { return std::min(window.bin, seen - (window.first / window.bin + column) * window.bin); }
+
+}  // namespace
+
+const std::vector<std::uint32_t>& StripTextures::sums_of(const Represented& shown, int bands, const StripWindow& window) {
+  Sums& sums = sums_[&shown];
+  const std::array<int, 4> of = {bands, window.first / window.bin, window.columns(), window.bin};
+  if (sums.version == shown.version() && sums.of == of) return sums.values;
+  sums.version = shown.version();
+  sums.of = of;
+  sums.values.clear();
+  const int heads = shown.n_heads() / bands;
+  for (int band = 0; band < bands; ++band) {
+    const auto row = sum_represented(shown, band * heads, (band + 1) * heads - 1, window.bin, window.first / window.bin, window.columns());
+    sums.values.insert(sums.values.end(), row.begin(), row.end());
+  }
+  return sums.values;
+}
+
 std::string lane_state(const Frame& frame, int lane, int step) {
   const LaneSnapshot& run = frame.snapshot->lanes[static_cast<std::size_t>(lane)];
   const void* record = step >= 0 && step < static_cast<int>(run.steps.size()) ? run.steps[static_cast<std::size_t>(step)].get() : nullptr;
@@ -53,11 +75,15 @@ StripTextures::Texture StripTextures::lane(const Frame& frame, int lane, int ste
     if (rows != StripScale::Rows::heads) {
       const int bands = rows == StripScale::Rows::all ? 1 : std::max(1, snapshot.model.n_layers), heads = n_heads / bands;
       entry.height = bands;
-      for (int band = 0; band < bands; ++band) {
-        for (const float share :
-             share_represented(shown, band * heads, (band + 1) * heads - 1, window.bin, window.first / window.bin, columns)) {
-          entry.pixels.push_back(std::isfinite(share) ? colour(ramp(frame.theme->sequential, static_cast<double>(share))) : 0);
-        }
+      const std::vector<std::uint32_t>& sums = sums_of(shown, bands, window);
+      entry.pixels.assign(sums.size(), 0);
+      const RampTexels* shares = nullptr;
+      for (int tokens = 0, i = 0; i < static_cast<int>(sums.size()); ++i) {
+        const int here = tokens_in(shown.n_tokens(), window, i % columns);
+        if (here <= 0) continue;
+        if (here != tokens) shares = &ramps_.of(frame.theme->sequential, static_cast<std::size_t>(here * heads));
+        tokens = here;
+        entry.pixels[static_cast<std::size_t>(i)] = (*shares)[sums[static_cast<std::size_t>(i)]];
       }
       return;
     }
@@ -88,14 +114,22 @@ StripTextures::Texture StripTextures::difference(const Frame& frame, const std::
     }
     const int bands = rows == StripScale::Rows::all ? 1 : std::max(1, frame.snapshot->model.n_layers), heads = cells.n_heads() / bands;
     entry.height = bands;
-    for (int band = 0; band < bands; ++band) {
-      const int first_bin = window.first / window.bin, from = band * heads, to = (band + 1) * heads - 1;
-      const auto a = share_represented(cells.a(), from, to, window.bin, first_bin, columns);
-      const auto b = share_represented(cells.b(), from, to, window.bin, first_bin, columns);
-      for (std::size_t i = 0; i < a.size(); ++i) {
-        const double balance = static_cast<double>(b[i] - a[i]);
-        entry.pixels.push_back(std::isfinite(balance) ? colour(ramp(frame.theme->diverging, 0.5 + 0.5 * balance)) : 0);
+    const std::vector<std::uint32_t> &a = sums_of(cells.a(), bands, window), &b = sums_of(cells.b(), bands, window);
+    entry.pixels.assign(a.size(), 0);
+    const RampTexels* balances = nullptr;
+    for (int tokens = 0, i = 0; i < static_cast<int>(a.size()); ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const int of_a = tokens_in(cells.a().n_tokens(), window, i % columns), of_b = tokens_in(cells.b().n_tokens(), window, i % columns);
+      if (of_a <= 0 || of_b <= 0) continue;
+      if (of_a != of_b) {  // one of them has seen more of the last bin
+        const double balance = b[k] / static_cast<double>(of_b * heads) - a[k] / static_cast<double>(of_a * heads);
+        entry.pixels[k] = colour(ramp(frame.theme->diverging, 0.5 + 0.5 * balance));
+        continue;
       }
+      const int n = of_a * heads;
+      if (of_a != tokens) balances = &ramps_.of(frame.theme->diverging, 2 * static_cast<std::size_t>(n));
+      tokens = of_a;
+      entry.pixels[k] = (*balances)[static_cast<std::size_t>(n + static_cast<int>(b[k]) - static_cast<int>(a[k]))];  // 0: only in a, 2 n: only in b
     }
   });
 }
