@@ -92,6 +92,7 @@ struct Frame {
   int ghost_steps = 0;                 // hatch what will have left within so many steps; 0: nothing
   bool has_focus = false;              // keyboard focus: draw the cell cursor
   double dim = 0;                      // 0..1: the picture is of an older generation and is dimmed by this much
+  bool fine_marks = true;              // false: no marks of single tokens or heads where there are more than a reader would go through
   Scene* scene = nullptr;              // records what is drawn (viz/scene.h); needs `textures` to be these
   const SceneTextures* scene_textures = nullptr;
 };

@@ -128,6 +128,17 @@ HeadColumns head_columns(const Snapshot& snapshot, const HeadPick& pick) {
   return out;
 }
 
+const HeadColumns& HeadColumnsCache::of(const Snapshot& snapshot, const HeadPick& pick) {
+  const std::array<std::uint64_t, 5> key = {snapshot.generation, snapshot.sequence, static_cast<std::uint64_t>(pick.lane),
+                                            static_cast<std::uint64_t>(pick.step), static_cast<std::uint64_t>(pick.head)};
+  if (version_ > 0 && key == key_ && record_.lock().get() == pick.record) return columns_;
+  columns_ = head_columns(snapshot, pick);
+  key_ = key;
+  record_ = pick.run->steps[static_cast<std::size_t>(pick.step)];
+  ++version_;
+  return columns_;
+}
+
 double effective_tokens(const HeadRecord& head) {
   double total = 0;
   for (const float a : head.attention) total += std::isfinite(a) && a > 0 ? static_cast<double>(a) : 0.0;

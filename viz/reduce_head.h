@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -53,6 +56,21 @@ struct HeadColumns {
 
 /// pick.values must not be null.
 HeadColumns head_columns(const Snapshot& snapshot, const HeadPick& pick);
+
+/// The columns asked for last: a long text has many tokens, and hovering asks for the same ones again.
+class HeadColumnsCache {
+ public:
+  /// As head_columns(). Valid until the next call.
+  const HeadColumns& of(const Snapshot& snapshot, const HeadPick& pick);
+  /// Grows whenever of() computed anew.
+  std::uint64_t version() const { return version_; }
+
+ private:
+  std::array<std::uint64_t, 5> key_{};
+  std::weak_ptr<const StepRecord> record_;
+  HeadColumns columns_;
+  std::uint64_t version_ = 0;
+};
 
 /// exp of the entropy of the attention of this step's query, normalised; NaN where it was not captured.
 double effective_tokens(const HeadRecord& head);

@@ -46,6 +46,7 @@ void bench_view(const Snapshot& snapshot, View& view, ImVec2 size, TokenWindow* 
   canvas.frame.selection.lane = static_cast<int>(snapshot.lanes.size()) - 1;
   canvas.frame.selection.layer = snapshot.model.n_layers / 2;
   canvas.frame.selection.kv_head = snapshot.model.n_kv_heads / 2;
+  canvas.frame.fine_marks = false;  // as in the window
   const int n_steps = static_cast<int>(snapshot.lanes.back().steps.size());
   canvas.frame.selection.step = n_steps / 2;
   canvas.draw(view);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr float kLabelWidth = 41, kHeaderHeight = 28, kLegendHeight = 36;
 constexpr float kCellWidth = 70, kCellHeight = 35, kGap = 3;
+constexpr int kManyHeads = 256;  // beyond, no reader goes through the marks of all cells
 constexpr float kNumberWidth = 34, kNumberHeight = 14;  // least cell that holds a number
 
 /// A head whose budget was set by hand, or in which tokens were pinned, evicted, merged or restored by hand up to this step.
@@ -178,12 +179,13 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
   draw_labels(p, g);
   const bool numbers = g.cell_w >= kNumberWidth && g.cell_h >= p.px(kNumberHeight);
   const float rounding = std::min(g.cell_w, g.cell_h) >= 12 ? 3.0f : 0.0f;
+  const bool fine_marks = f.fine_marks || g.n_layers * g.n_heads <= kManyHeads;
   for (int l = 0; l < g.n_layers; ++l) {
     for (int h = 0; h < g.n_heads; ++h) {
       const Rect r = g.cell(l, h);
       const auto index = static_cast<std::size_t>(head_index(*f.snapshot, l, h));
       const double v = index < values.size() ? values[index] : kNotAvailable;
-      const std::string value = format_metric(metric_, v);
+      const std::string value = fine_marks || numbers ? format_metric(metric_, v) : std::string();
       if (std::isnan(v)) {  // not measured is not zero
         p.frame_rect(r, t.line, 1, rounding);
         if (rounding > 0) p.hatch(r.inset(1), t.line, 6);
@@ -197,7 +199,7 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
         p.fill(r, fill, 1, rounding);
         if (numbers) p.text({r.middle_x(), r.middle_y()}, fitted(p, value, v, g.cell_w - 2), Face::mono, ink_on(fill, t), Align::centre);
       }
-      p.mark("cell", fmt::format("L{} H{}", l, h), r, value);
+      if (fine_marks) p.mark("cell", fmt::format("L{} H{}", l, h), r, value);
       if (by_hand(f, index) && std::min(r.width(), r.height()) >= 6) {
         const float size = p.px(std::min(r.width(), r.height()) >= p.px(14) ? 5 : 3);
         const Rect dot{r.x1 - size - 1, r.y0 + 1, r.x1 - 1, r.y0 + size + 1};

@@ -37,7 +37,7 @@ class HeadStrip final : public View {
     const HeadPick pick = pick_head(*frame.snapshot, frame.selection);
     if (pick.values == nullptr || n_tokens(frame.selection) < 2) return head_facts(pick);
     return head_name(pick.values->layer, pick.values->kv_head) + " · " +
-           range_summary(head_columns(*frame.snapshot, pick), all_tokens(frame.selection));
+           range_summary(columns_.of(*frame.snapshot, pick), all_tokens(frame.selection));
   }
 
   Table table(const Frame& frame) const override {
@@ -54,7 +54,7 @@ class HeadStrip final : public View {
       return;
     }
     const Snapshot& snapshot = *frame.snapshot;
-    const HeadColumns columns = head_columns(snapshot, pick);
+    const HeadColumns& columns = columns_.of(snapshot, pick);
     const TokenAxis axis = make_token_axis(p, *window_, static_cast<int>(snapshot.tokens.size()));
     const TokenRows rows{p, axis, fmt::format("L{} H{}", pick.values->layer, pick.values->kv_head)};
     const Layout at = layout(p);
@@ -99,7 +99,7 @@ class HeadStrip final : public View {
   std::string cursor_text(const Frame& frame) const override {
     const HeadPick pick = frame.snapshot == nullptr ? HeadPick{} : pick_head(*frame.snapshot, frame.selection);
     if (pick.values == nullptr) return {};
-    const HeadColumns columns = head_columns(*frame.snapshot, pick);
+    const HeadColumns& columns = columns_.of(*frame.snapshot, pick);
     return fmt::format("{}", fmt::join(token_lines(*frame.snapshot, pick, columns, cursor(frame, columns)), ", "));
   }
 
@@ -233,6 +233,7 @@ class HeadStrip final : public View {
   }
 
   std::shared_ptr<TokenWindow> window_;
+  mutable HeadColumnsCache columns_;
   std::vector<Mark> marks_;
   HoverPublisher hover_;
 };

@@ -117,8 +117,9 @@ class Inspector final : public View {
     if (!frame.snapshot->measures.runner_ups) intents.push_back(WantMeasure{WantMeasure::What::runner_ups, true});
     const HeadColumns& all = columns_of(frame, pick);
     const Focus focus = focus_of(frame.selection, all);
-    const SlotFacts slot = slot_facts(pick, focus.token);
-    const Lineage lineage = lineage_of(pick, focus.token);
+    const Looked& looked = look_at(pick, focus.token);
+    const SlotFacts& slot = looked.slot;
+    const Lineage& lineage = looked.lineage;
     Rect area = p.canvas();
     Rect filters;
     if (area.height() >= p.px(kFilterFrom)) filters = area.cut_top(p.px(FilterBar::kHeight));
@@ -209,16 +210,22 @@ class Inspector final : public View {
     int slots = 0, slots_before = 0;
   };
 
-  /// Kept from frame to frame: a long text has many tokens, and hovering asks for the same ones again.
-  const HeadColumns& columns_of(const Frame& frame, const HeadPick& pick) const {
-    const std::array<std::uint64_t, 5> key = {frame.snapshot->generation, frame.snapshot->sequence, static_cast<std::uint64_t>(pick.lane),
-                                              static_cast<std::uint64_t>(pick.step), static_cast<std::uint64_t>(pick.head)};
-    if (key != columns_key_ || columns_record_.lock().get() != pick.record) {
-      columns_ = head_columns(*frame.snapshot, pick);
-      columns_key_ = key;
-      columns_record_ = pick.run->steps[static_cast<std::size_t>(pick.step)];
-    }
-    return columns_;
+  /// What the cards say about one token.
+  struct Looked {
+    std::uint64_t columns = 0;  // version of the columns that it belongs to
+    int token = -1;
+    SlotFacts slot;
+    Lineage lineage;
+    Why why;
+  };
+
+  const HeadColumns& columns_of(const Frame& frame, const HeadPick& pick) const { return columns_.of(*frame.snapshot, pick); }
+
+  /// Kept from frame to frame, as the columns are.
+  const Looked& look_at(const HeadPick& pick, int token) {
+    if (looked_.columns != columns_.version() || looked_.token != token)
+      looked_ = {columns_.version(), token, slot_facts(pick, token), lineage_of(pick, token), why_of(pick, token)};
+    return looked_;
   }
 
   static HeadPick pick_of(const Frame& frame) {
@@ -265,7 +272,7 @@ class Inspector final : public View {
     const Theme& t = p.theme();
     p.hline(area.x0, area.x1, area.y0, t.line);
     area.y0 += 1;
-    const Why why = why_of(pick, focus.token);
+    const Why& why = looked_.why;
     const bool three = area.width() >= p.px(1040), two = area.width() >= p.px(560);
     const bool river = three || (beside_ == 0 ? lineage.merges > 0 : beside_ == 1);
     const Rect left = two ? area.cut_left(area.width() >= p.px(1200) ? p.px(270) : p.px(236)) : area;
@@ -378,9 +385,8 @@ class Inspector final : public View {
   int beside_ = 0;  // 0: lineage where there is one, else why; 1: lineage; 2: why; 3: the lineage as a list
   CutoffDrag drag_;
   FilterBar filter_;
-  mutable HeadColumns columns_;
-  mutable std::array<std::uint64_t, 5> columns_key_{};
-  mutable std::weak_ptr<const StepRecord> columns_record_;
+  mutable HeadColumnsCache columns_;
+  Looked looked_;
   std::vector<Mark> marks_;
   HoverPublisher hover_;
 };

@@ -119,7 +119,7 @@ void TokenRows::bars(const Rect& row, const ValueScale& scale, std::span<const T
     if (bar.style == TokenBar::Style::dash) {
       const Rect dash{x + 1, row.y1 - p.px(6), x + width - 1, row.y1 - p.px(5)};
       p.fill(dash, t.disabled);
-      p.mark(kind, fmt::format("{} t{}", place, shown), dash, std::string("–"));
+      if (fine_marks()) p.mark(kind, fmt::format("{} t{}", place, shown), dash, std::string("–"));
       continue;
     }
     if (!std::isfinite(bar.value)) continue;
@@ -147,7 +147,7 @@ void TokenRows::bars(const Rect& row, const ValueScale& scale, std::span<const T
         p.frame_rect(r, t.disabled);
       }
     }
-    p.mark(name, fmt::format("{} t{}", place, shown), r, format_number(bar.value));
+    if (fine_marks()) p.mark(name, fmt::format("{} t{}", place, shown), r, format_number(bar.value));
   }
   p.unclip();
 }
@@ -178,7 +178,7 @@ void TokenRows::fates(const Rect& row, std::span<const Category> categories) con
       if (c != Category::unseen) {
         const Rect r{axis.px < 1 ? std::floor(x) : x, row.y0, axis.px < 1 ? std::floor(x) + 1 : axis.x_of(end + 1), row.y1};
         p.fill(r, cell_fill(t, c));
-        p.mark("fate", fmt::format("{} t{}-{}", place, token, end), r, category_name(c));
+        if (fine_marks()) p.mark("fate", fmt::format("{} t{}-{}", place, token, end), r, category_name(c));
       }
     }
     token = end + 1;
@@ -193,17 +193,27 @@ void TokenRows::votes(const Rect& row, std::span<const int> list, bool single) c
   float number_end = -1;
   float dots_end = -1;
   for (int token = axis.first_visible(); token <= last; ++token) {
-    const int n = list[static_cast<std::size_t>(token)];
+    int shown = token;
+    if (axis.px < 1) {  // the most votes of this pixel stand for all of them
+      const float pixel = std::floor(axis.x_of(token));
+      for (; token < last && std::floor(axis.x_of(token + 1)) == pixel; ++token)
+        if (list[static_cast<std::size_t>(token) + 1] > list[static_cast<std::size_t>(shown)]) shown = token + 1;
+    }
+    const int n = list[static_cast<std::size_t>(shown)];
     if (n <= (single ? 0 : 1)) continue;
-    const float x = axis.x_of(token) + axis.px / 2 - (axis.px >= 6 ? 0.5f : 0.0f);
+    const float x = axis.x_of(shown) + axis.px / 2 - (axis.px >= 6 ? 0.5f : 0.0f);
     if (x < axis.x0 || x > axis.x1) continue;
     if (n == 1) {
       if (axis.px < 5) continue;  // a row of touching dots says nothing
       p.disc({x, row.y0 + r + 1}, r, t.disabled);
     } else if (n <= 5) {
-      if (x - dots_end < 1) continue;
-      for (int i = 0; i < n; ++i) p.disc({x, row.y0 + r + 1 + step * static_cast<float>(i)}, r, t.text);
-      dots_end = x;
+      if (axis.px < 1) {  // dots would touch: a column as high as they would be
+        p.fill({std::floor(x), row.y0, std::floor(x) + 1, row.y0 + step * static_cast<float>(n)}, t.text);
+      } else {
+        if (x - dots_end < 1) continue;
+        for (int i = 0; i < n; ++i) p.disc({x, row.y0 + r + 1 + step * static_cast<float>(i)}, r, t.text);
+        dots_end = x;
+      }
     } else {
       const float w = std::clamp(std::floor(axis.px / 3), 2.0f, 5.0f), h = p.px(12);
       p.fill({std::round(x - w / 2), row.y0, std::round(x - w / 2) + w, row.y0 + h}, t.text);
@@ -214,7 +224,7 @@ void TokenRows::votes(const Rect& row, std::span<const int> list, bool single) c
         number_end = x + half;
       }
     }
-    if (n > 1 || axis.px >= 5) p.mark("votes", fmt::format("{} t{}", place, token), {x - 3, row.y0, x + 3, row.y1}, format_count(n));
+    if (fine_marks() && (n > 1 || axis.px >= 5)) p.mark("votes", fmt::format("{} t{}", place, shown), {x - 3, row.y0, x + 3, row.y1}, format_count(n));
   }
 }
 

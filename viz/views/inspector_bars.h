@@ -34,7 +34,8 @@ struct TokenRows {
   void bars(const Rect& row, const ValueScale& scale, std::span<const TokenBar> bars, std::string_view kind) const;
   /// Category cells; below 1 px per token the category that is rarest to the eye wins: one with a slot before merged before evicted.
   void fates(const Rect& row, std::span<const Category> categories) const;
-  /// Dots for 1 to 5 votes (one only if `single`), a bar with the number above.
+  /// Dots for 1 to 5 votes (one only if `single`), a bar with the number above. Below 1 px per token a column as high as the dots of the
+  /// token with the most votes in that pixel.
   void votes(const Rect& row, std::span<const int> votes, bool single) const;
   /// Accent lines at both sides of a range of tokens.
   void range(float y0, float y1, const TokenRange& tokens) const;
@@ -42,6 +43,7 @@ struct TokenRows {
   void found(float y, std::span<const TokenRange> places) const;
 
   Rect column(int token, const Rect& row) const;
+  bool fine_marks() const { return axis.px >= 1 || p.frame().fine_marks; }
   float bar_width() const;
 };
 

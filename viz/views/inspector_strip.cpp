@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -125,8 +126,6 @@ class Strip {
       for (int token = first; token <= last; ++token) draw_text(token);
     } else {
       // Too narrow for all: the token looked at, then those with the most attention, as long as they do not touch.
-      std::vector<int> order(static_cast<std::size_t>(std::max(0, last - first + 1)));
-      std::iota(order.begin(), order.end(), first);
       const auto weight = [&](int token) {
         const auto i = static_cast<std::size_t>(token);
         if (token == scene_.token || token == scene_.slot.pos) return 9.0;
@@ -134,9 +133,21 @@ class Strip {
                      lost = std::isfinite(columns_.lost[i]) ? columns_.lost[i] : 0;
         return std::max(own, lost);
       };
-      std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return weight(a) > weight(b); });
+      // Of the tokens of one pixel only the first by weight can get a label.
+      std::vector<std::pair<double, int>> order;
+      float pixel = -1;
+      for (int token = first; token <= last; ++token) {
+        const double own = weight(token);
+        const float x = std::floor(axis_.x_of(token));
+        if (order.empty() || x != pixel)
+          order.emplace_back(own, token);
+        else if (own > order.back().first)
+          order.back() = {own, token};
+        pixel = x;
+      }
+      std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
       std::vector<float> taken;
-      for (const int token : order) {
+      for (const auto& [own, token] : order) {
         if (taken.size() >= 120) break;
         const float x = axis_.x_of(token);
         if (std::any_of(taken.begin(), taken.end(), [&](float other) { return std::abs(other - x) < p_.px(kLabelPitch); })) continue;
@@ -258,7 +269,7 @@ class Strip {
     arrow(hits_.next, 1, "next head");
     p_.text({(hits_.previous.x1 + hits_.next.x0) / 2, y}, name, Face::strong, t_.text, Align::centre);
     float limit = hits_.previous.x0 - p_.px(14);
-    const std::string_view votes = scene_.zoomed ? "0: all tokens" : "dots = votes, bar above 5";
+    const std::string_view votes = scene_.zoomed ? "0: all tokens" : axis_.px < 1 ? "height = votes, most of a pixel" : "dots = votes, bar above 5";
     const float votes_width = p_.width_of(Face::caption, votes);
     static constexpr LegendItem kItems[] = {{Category::sink, ""},
                                             {Category::kept, ""},
