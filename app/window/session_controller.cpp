@@ -36,6 +36,7 @@ struct SessionController::Private {
   std::map<std::uint64_t, std::size_t> guests;  // generations that may have a guest behind so many lanes
   bool guest = false;                      // the newest of them runs
   bool has_model = false;
+  bool unsent = false;  // an edit waits for the end of the pause
   QTimer typing_pause;
   std::unique_ptr<Runner> runner;  // last: joins its thread before the rest goes
 };
@@ -46,7 +47,9 @@ SessionController::SessionController(Workspace& workspace, QObject* parent)
   m_request.measures.hidden = true;
   d->typing_pause.setSingleShot(true);
   d->typing_pause.setInterval(kTypingPauseMs);
-  connect(&d->typing_pause, &QTimer::timeout, this, [this] { submit(); });
+  connect(&d->typing_pause, &QTimer::timeout, this, [this] {
+    if (d->unsent) submit();
+  });
   d->runner = std::make_unique<Runner>(d->mailbox, [this] {
     if (!d->wake_pending.exchange(true)) QMetaObject::invokeMethod(this, [this] { deliver(); }, Qt::QueuedConnection);
   });
@@ -67,7 +70,7 @@ void SessionController::deliver() {
   if (!newest && !of_guest && snapshot->generation != m_workspace.snapshot().generation && snapshot->phase != RunPhase::loading) return;
   m_workspace.setSnapshot(of_guest ? firstLanes(*snapshot, guest->second) : snapshot);
   const bool old_content = snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && snapshot->prompt != m_request.prompt);
-  m_workspace.setStale(!newest || old_content);
+  m_workspace.setStale(!newest || old_content || d->unsent);
 }
 
 void SessionController::deliverGuest(const SnapshotPtr& snapshot) {
@@ -97,7 +100,7 @@ QString SessionController::refusalOf(const std::string& spec) const {
 bool SessionController::hasGuest() const { return d->guest; }
 
 void SessionController::runGuest(const QString& spec) {
-  if (!d->has_model || d->typing_pause.isActive()) return;
+  if (!d->has_model || d->unsent) return;
   RunRequest request = m_request;
   request.lanes.push_back(spec.toStdString());
   d->guest = true;
@@ -124,6 +127,7 @@ bool SessionController::answersNewest(const Snapshot& snapshot) const { return s
 
 void SessionController::submit() {
   d->typing_pause.stop();
+  d->unsent = false;
   if (!d->has_model) return;
   d->newest = d->generation = d->runner->submit(m_request);
   Q_EMIT submitted(d->generation);
@@ -139,7 +143,7 @@ QStringList SessionController::laneSpecs() const {
 
 void SessionController::loadModel(const QString& folder) {
   // The engine runs its last request again on a new model; it must know the newest one first.
-  if (!d->has_model || d->typing_pause.isActive()) {
+  if (!d->has_model || d->unsent) {
     d->has_model = true;
     submit();
   }
@@ -157,6 +161,9 @@ void SessionController::setPrompt(const QString& text) {
   m_request.prompt_ids.clear();
   Q_EMIT requestChanged();
   endGuest();
+  // One edit is answered at once; what follows before the pause is over waits for its end, so that fast typing is one request.
+  d->unsent = d->typing_pause.isActive();
+  if (!d->unsent) submit();
   d->typing_pause.start();
 }
 
@@ -251,6 +258,7 @@ void SessionController::generate(int nTokens) {
 
 void SessionController::stop() {
   d->typing_pause.stop();
+  d->unsent = false;
   if (d->guest) return endGuest();
   d->runner->stop();
 }

@@ -15,8 +15,8 @@ namespace kvscope {
 
 class Workspace;
 
-/// The only place that talks to the engine: holds the wanted state (RunRequest), submits it when it changes (edits after a 40 ms pause,
-/// everything else at once) and hands finished snapshots to the workspace. UI thread only; the engine's thread only wakes it.
+/// The only place that talks to the engine: holds the wanted state (RunRequest), submits it when it changes (an edit within
+/// 40 ms of another one after a pause of as long, everything else at once) and hands finished snapshots to the workspace. UI thread only; the engine's thread only wakes it.
 class SessionController : public QObject {
   Q_OBJECT
 
