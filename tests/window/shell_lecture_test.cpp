@@ -95,18 +95,6 @@ TEST_F(LectureTest, TheTourHasSixStopsOnPartsThatShow) {
   EXPECT_FALSE(tour->isVisible()) << "it ends after the last stop";
 }
 
-TEST_F(LectureTest, TheTourGoesOnByEnterAndEndsByEscape) {
-  window->startTour();
-  ASSERT_TRUE(settle());
-  const QString first = window->tour()->text();
-  ASSERT_NE(QApplication::focusWidget(), nullptr);
-  ASSERT_TRUE(window->tour()->isAncestorOf(QApplication::focusWidget()));
-  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
-  EXPECT_NE(window->tour()->text(), first);
-  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
-  EXPECT_FALSE(window->tour()->isVisible());
-}
-
 TEST_F(LectureTest, NothingOnTheScreenIsSmallerThanEighteenPixels) {
   openSample();
   for (const MainWindow::Page page : {MainWindow::Page::lecture}) {

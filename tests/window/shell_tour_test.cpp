@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tour by keys alone.
+#include "app/window/tour.h"
+#include "window/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+using TourTest = WindowTest;
+
+TEST_F(TourTest, GoesOnByEnterAndEndsByEscape) {
+  window->startTour();
+  ASSERT_TRUE(settle());
+  const QString first = window->tour()->text();
+  ASSERT_NE(QApplication::focusWidget(), nullptr);
+  ASSERT_TRUE(window->tour()->isAncestorOf(QApplication::focusWidget()));
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+  EXPECT_NE(window->tour()->text(), first);
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+  EXPECT_FALSE(window->tour()->isVisible());
+}
+
+}  // namespace
+}  // namespace kvscope
