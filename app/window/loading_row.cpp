@@ -69,7 +69,7 @@ LoadingRow::LoadingRow(Workspace& workspace, SessionController& controller, QWid
     show();
     refresh();
   });
-  connect(m_cancel, &QPushButton::clicked, this, [this] { m_controller.stop(); });
+  connect(m_cancel, &QPushButton::clicked, this, [this] { m_controller.stopLoading(); });
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::themeChanged, this, [this] { refresh(); });
   hide();

@@ -263,6 +263,11 @@ void SessionController::stop() {
   d->runner->stop();
 }
 
+void SessionController::stopLoading() {
+  if (d->unsent) submit();
+  d->runner->stop();
+}
+
 void SessionController::replaceRequest(const RunRequest& request) {
   const MeasureSet measures = m_request.measures;  // belong to what is on screen
   m_request = request;

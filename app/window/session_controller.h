@@ -51,6 +51,7 @@ class SessionController : public QObject {
   void want(const kvscope::viz::WantMeasure& wanted);
   void generate(int nTokens);                        // so many tokens after the prompt in all
   void stop();
+  void stopLoading();  // what was typed meanwhile is computed on the model that stays
   void replaceRequest(const kvscope::RunRequest& request);  // undo, start-up: everything at once
   void beginDrag();
   void endDrag();
