@@ -46,7 +46,10 @@ RunRequest teacher_forcing(const Arguments& a) {
 
 /// Step whose distribution is that of the i-th token after the prompt.
 const StepRecord& step_before(const Snapshot& snapshot, const LaneSnapshot& lane, int i) {
-  return *lane.steps[static_cast<std::size_t>(snapshot.prefill_mode ? i : snapshot.n_prompt - 1 + i)];
+  const auto step = static_cast<std::size_t>(snapshot.prefill_mode ? i : snapshot.n_prompt - 1 + i);
+  if (step >= lane.steps.size())
+    throw Error(fmt::format("{}: expected {} steps, got {}: {}", lane.spec, step + 1, lane.steps.size(), snapshot.notice));
+  return *lane.steps[step];
 }
 
 std::string text_of(const Arguments& a, const ModelFiles& model, const char* command) {
@@ -110,6 +113,7 @@ std::size_t common_prefix(const std::vector<int>& a, const std::vector<int>& b) 
 }
 
 /// Prose that starts at a drawn sentence and makes a prompt of at most `context` tokens, the last sentence cut where that comes closer.
+/// Question and answer fit into the positions that the model was made for, too.
 class Haystack {
  public:
   Haystack(const ModelFiles& model, const std::string& text) : model_(model), sentences_(sentences_of(text)) {}
@@ -140,10 +144,14 @@ class Haystack {
       return hide_number(prose, depth, seed);
     };
     const auto prompt_of = [&](const NeedleText& t) { return encode(model_, question_in_prompt ? t.context + t.question : t.context); };
+    const auto context_fits = [&](const NeedleText& t) {
+      return prompt_of(t).size() <= static_cast<std::size_t>(context) &&
+             encode(model_, t.context + t.question + t.answer).size() <= static_cast<std::size_t>(model_.config.max_positions);
+    };
     std::size_t fits = 0, too_many = words.size() + 1;
     while (too_many - fits > 1) {
       const std::size_t middle = (fits + too_many) / 2;
-      (prompt_of(text_with(middle)).size() <= static_cast<std::size_t>(context) ? fits : too_many) = middle;
+      (context_fits(text_with(middle)) ? fits : too_many) = middle;
     }
     const NeedleText text = text_with(fits);
     const std::vector<int> all = encode(model_, text.context + text.question + text.answer);
@@ -152,10 +160,10 @@ class Haystack {
     NeedleSample out{
         {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n_prompt)}, from(all, n_prompt), static_cast<int>(all.size() - n_before)};
     if (std::abs(static_cast<double>(n_prompt) - context) > 0.05 * context) {
-      throw UsageError(
-          fmt::format("needle: expected prose for a prompt of {} tokens, got {} tokens out of {} sentences; give a longer --text or a "
-                      "smaller --context",
-                      context, n_prompt, sentences_.size()));
+      throw UsageError(fmt::format(
+          "needle: expected prose for a prompt of {} tokens, got {} tokens out of {} sentences, and {} was made for {} positions; "
+          "give a longer --text or a smaller --context",
+          context, n_prompt, sentences_.size(), model_.config.name, model_.config.max_positions));
     }
     if (out.n_answer < 3) {
       throw UsageError(
