@@ -133,7 +133,9 @@ void MainWindow::buildViewMenu(QMenu* menu) {
   for (QDockWidget* dock : m_docks) {
     panels->addAction(dock->toggleViewAction());
     connect(dock->toggleViewAction(), &QAction::triggered, this, [this, dock](bool on) {
-      if (on || this->page() != Page::inspect) openDock(*dock);
+      if (!on && this->page() == Page::inspect) return;
+      openDock(*dock);
+      if (!dock->isFloating()) shareHeights();  // the action has shown it already
     });
     if (dock->objectName() != "dock_table") continue;
     dock->toggleViewAction()->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_D));

@@ -2,6 +2,7 @@
 // Time stamps on the way from an input to its picture, the window over made-up runs, and scripts of inputs.
 #include "app/window/latency.h"
 
+#include <QSignalSpy>
 #include <QLabel>
 #include <QProcess>
 #include <QTemporaryDir>
