@@ -26,7 +26,8 @@ constexpr unsigned kDark = 1, kLight = 2;  // 0: no preference
 DesktopScheme::DesktopScheme(const QDBusConnection& bus, QObject* parent) : QObject(parent) {
   QDBusConnection connection = bus;
   if (connection.isConnected()) {
-    connection.connect(kService, kPath, kInterface, "SettingChanged", this, SLOT(settingChanged(QString, QString, QDBusVariant)));
+    // From whoever holds the path: a portal that starts later is heard, too.
+    connection.connect({}, kPath, kInterface, "SettingChanged", this, SLOT(settingChanged(QString, QString, QDBusVariant)));
     QDBusMessage ask = QDBusMessage::createMethodCall(kService, kPath, kInterface, "Read");
     ask << QString(kGroup) << QString(kKey);
     auto* watcher = new QDBusPendingCallWatcher(connection.asyncCall(ask), this);
@@ -45,8 +46,7 @@ void DesktopScheme::settingChanged(const QString& group, const QString& key, con
 
 void DesktopScheme::take(const QVariant& value) {
   QVariant inner = value;
-  while (inner.canConvert<QDBusVariant>() && !inner.canConvert<uint>())
-    inner = inner.value<QDBusVariant>().variant();  // Read wraps it twice
+  while (inner.metaType() == QMetaType::fromType<QDBusVariant>()) inner = inner.value<QDBusVariant>().variant();  // Read wraps it twice
   const uint scheme = inner.toUInt();
   m_portal = scheme == kDark ? std::optional(true) : scheme == kLight ? std::optional(false) : std::nullopt;
   tell();
@@ -60,7 +60,8 @@ bool DesktopScheme::dark() const {
 void DesktopScheme::lookAgain() { tell(); }
 
 void DesktopScheme::tell() {
-  if (std::exchange(m_told, dark()) != m_told) Q_EMIT changed();
+  const bool now = dark();
+  if (std::exchange(m_told, now) != now) Q_EMIT changed();
 }
 
 }  // namespace kvscope
