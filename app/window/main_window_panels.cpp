@@ -4,19 +4,20 @@
 #include <iterator>
 
 #include <QApplication>
+#include <QChildEvent>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QMainWindow>
 #include <QSignalBlocker>
 #include <QStackedWidget>
 #include <QStyle>
+#include <QTabBar>
 #include <QToolButton>
 
 #include "app/window/bookmark_panel.h"
 #include "app/window/effect_panel.h"
 #include "app/window/glossary.h"
 #include "app/window/main_window.h"
-#include "policy/catalog.h"
 #include "app/window/policy_panel.h"
 #include "app/window/policy_panel_card.h"
 #include "app/window/prompt_panel.h"
@@ -24,6 +25,7 @@
 #include "app/window/style.h"
 #include "app/window/table_panel.h"
 #include "app/window/transport.h"
+#include "policy/catalog.h"
 #include "viz/format.h"
 #include "viz/reduce_range.h"
 
@@ -65,6 +67,16 @@ QWidget* pageWithMargins(QWidget* content, QWidget* parent) {
   column->addWidget(content);
   return page;
 }
+
+/// Where the panels stand. Qt makes a bar of tabs whenever two panels share a place: it has no words of its own.
+class DockArea final : public QMainWindow {
+ protected:
+  void childEvent(QChildEvent* event) override {
+    if (event->polished())
+      if (auto* bar = qobject_cast<QTabBar*>(event->child())) bar->setAccessibleName("Panels in one place");
+    QMainWindow::childEvent(event);
+  }
+};
 
 }  // namespace
 
@@ -205,7 +217,7 @@ void MainWindow::buildPanels() {
 }
 
 void MainWindow::buildInspect() {
-  m_inspect = new QMainWindow;
+  m_inspect = new DockArea;
   m_inspect->setWindowFlags(Qt::Widget);
   m_inspect->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
   for (Panel* panel : m_panels)
