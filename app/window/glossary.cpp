@@ -2,18 +2,15 @@
 #include "app/window/glossary.h"
 
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QRegularExpression>
 
+#include "app/window/json_asset.h"
 #include "core/error.h"
-#include "io/files.h"
 
 namespace kvscope {
 
 namespace {
-
-constexpr std::size_t kMostBytes = 1u << 20;
 
 QStringList strings(const QJsonValue& value) {
   QStringList out;
@@ -24,11 +21,7 @@ QStringList strings(const QJsonValue& value) {
 }  // namespace
 
 Glossary Glossary::read(const QString& path) {
-  QJsonParseError error;
-  const QJsonDocument json = QJsonDocument::fromJson(QByteArray::fromStdString(read_text(path.toStdString(), kMostBytes)), &error);
-  if (error.error != QJsonParseError::NoError) throw Error(QString("%1: %2 at byte %3").arg(path, error.errorString()).arg(error.offset).toStdString());
-  const QJsonObject o = json.object();
-  if (o["kvscope"].toString() != "glossary" || o["version"].toInt() != 1) throw Error((path + ": expected a glossary, version 1").toStdString());
+  const QJsonObject o = readJsonAsset(path, "glossary", "a glossary");
   Glossary out;
   for (const QJsonValue& value : o["terms"].toArray()) {
     const QJsonObject t = value.toObject();

@@ -4,19 +4,16 @@
 #include <algorithm>
 
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 
+#include "app/window/json_asset.h"
 #include "app/window/panel_paint.h"
 #include "core/error.h"
-#include "io/files.h"
 #include "viz/draw.h"
 
 namespace kvscope {
 
 namespace {
-
-constexpr std::size_t kMostBytes = 1u << 20;
 
 [[noreturn]] void wrong(const QString& where, const QString& what) { throw Error((where + ": " + what).toStdString()); }
 
@@ -60,11 +57,7 @@ Scene sceneOf(const QJsonObject& o, const QString& where) {
 QString builtInScenes() { return QString(KVSCOPE_ASSETS_DIR) + "/lessons/scenes.json"; }
 
 QList<Scene> readScenes(const QString& path) {
-  QJsonParseError error;
-  const QJsonDocument json = QJsonDocument::fromJson(QByteArray::fromStdString(read_text(path.toStdString(), kMostBytes)), &error);
-  if (error.error != QJsonParseError::NoError) wrong(path, QString("%1 at byte %2").arg(error.errorString()).arg(error.offset));
-  const QJsonObject o = json.object();
-  if (o["kvscope"].toString() != "scenes" || o["version"].toInt() != 1) wrong(path, "expected a file of scenes, version 1");
+  const QJsonObject o = readJsonAsset(path, "scenes", "a file of scenes");
   QList<Scene> scenes;
   const QJsonArray all = o["scenes"].toArray();
   for (qsizetype i = 0; i < all.size(); ++i) scenes << sceneOf(all[i].toObject(), QString("%1: scene %2").arg(path).arg(i + 1));

@@ -12,6 +12,7 @@
 #include <QPushButton>
 #include <QTreeWidget>
 
+#include "app/window/panel_paint.h"
 #include "app/window/recent_files.h"
 #include "app/window/session_controller.h"
 #include "app/window/session_file.h"
@@ -20,6 +21,7 @@
 #include "app/window/workspace.h"
 #include "core/error.h"
 #include "viz/format.h"
+#include "viz/reduce_compare.h"
 
 namespace kvscope {
 
@@ -28,8 +30,6 @@ namespace {
 constexpr int kName = 0, kFacts = 1;
 constexpr int kKindRole = Qt::UserRole, kPathRole = Qt::UserRole + 1, kIndexRole = Qt::UserRole + 2;
 constexpr int kPromptWords = 48;  // characters of a prompt that say which one it is
-
-QString qs(const std::string& text) { return QString::fromStdString(text); }
 
 LibraryDialog::Kind kindOf(const QTreeWidgetItem* item) { return static_cast<LibraryDialog::Kind>(item->data(kName, kKindRole).toInt()); }
 
@@ -184,7 +184,7 @@ void LibraryDialog::addRunsAndBookmarks() {
                               .arg(qs(lane.spec))
                               .arg(lane.steps.size())
                               .arg(qs(viz::format_mean(lane.slots)), qs(viz::format_bytes(lane.bytes)));
-    addRow(Kind::run, QString("%1  %2").arg(QChar('A' + i % 26)).arg(qs(lane.title)), facts, laneThumbnail(s, i, {}, theme))
+    addRow(Kind::run, QString("%1  %2").arg(qs(viz::lane_letter(i)), qs(lane.title)), facts, laneThumbnail(s, i, {}, theme))
         ->setData(kName, kIndexRole, i);
   }
   for (int i = 0; i < m_bookmarks.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 
+#include "app/window/panel_paint.h"
 #include "app/window/session_controller.h"
 #include "app/window/style.h"
 #include "app/window/workspace.h"
@@ -20,8 +21,6 @@ namespace {
 
 constexpr int kRow = 34;
 constexpr double kEtaAfterMs = 500;  // earlier guesses jump about
-
-QString qs(const std::string& text) { return QString::fromStdString(text); }
 
 }  // namespace
 

@@ -6,9 +6,9 @@
 #include <QDebug>
 #include <QFileInfo>
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 
+#include "app/window/json_asset.h"
 #include "core/error.h"
 #include "io/files.h"
 
@@ -36,11 +36,7 @@ SamplePrompt promptOf(const QJsonObject& o, const QString& folder, const QString
 QString builtInPrompts() { return QString(KVSCOPE_ASSETS_DIR) + "/prompts/prompts.json"; }
 
 QList<SamplePrompt> readSamplePrompts(const QString& path) {
-  QJsonParseError error;
-  const QJsonDocument json = QJsonDocument::fromJson(QByteArray::fromStdString(read_text(path.toStdString(), kMostBytes)), &error);
-  if (error.error != QJsonParseError::NoError) wrong(path, QString("%1 at byte %2").arg(error.errorString()).arg(error.offset));
-  const QJsonObject o = json.object();
-  if (o["kvscope"].toString() != "prompts" || o["version"].toInt() != 1) wrong(path, "expected a list of prompts, version 1");
+  const QJsonObject o = readJsonAsset(path, "prompts", "a list of prompts");
   QList<SamplePrompt> prompts;
   const QJsonArray all = o["prompts"].toArray();
   for (qsizetype i = 0; i < all.size(); ++i)

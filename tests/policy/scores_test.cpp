@@ -195,24 +195,10 @@ TEST(Random, TheRunsSeedHoldsUnlessTheLaneHasItsOwn) {
   EXPECT_EQ(seed_of("random:slots=4,seed=9"), 9);
 }
 
-/// Keys are not asked for; the norms are given.
-class GivenNorms final : public KeyGeometry {
- public:
-  explicit GivenNorms(std::vector<double> norms) : norms_(std::move(norms)) {}
-  std::vector<double> cosines(std::span<const int>, std::span<const int>) const override { return {}; }
-  std::vector<Nearest> nearest(std::span<const int>, std::span<const int>) const override { return {}; }
-  std::vector<double> keys(std::span<const int>) const override { return {}; }
-  std::vector<double> value_lengths() const override { return {}; }
-  std::vector<double> value_norms() const override { return norms_; }
-
- private:
-  std::vector<double> norms_;
-};
-
 HeadDecision two_stages(std::vector<double> score, std::vector<double> norms, int budget, double alpha, Protection protection = {}) {
   static SlotState slots;
   slots = test::slots_of(static_cast<int>(score.size()));
-  const GivenNorms geometry(std::move(norms));
+  const test::GivenNorms geometry(std::move(norms));
   HeadDecision head;
   head.view = {&slots, &geometry, 0, 0};
   head.budget = budget;

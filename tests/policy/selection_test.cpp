@@ -107,25 +107,13 @@ TEST(Selection, WhatStaysIsTheBestOfASort) {
 }
 
 TEST(Selection, BothStagesTakeTheBestOfASort) {
-  class Norms final : public KeyGeometry {
-   public:
-    explicit Norms(std::vector<double> norms) : norms_(std::move(norms)) {}
-    std::vector<double> cosines(std::span<const int>, std::span<const int>) const override { return {}; }
-    std::vector<Nearest> nearest(std::span<const int>, std::span<const int>) const override { return {}; }
-    std::vector<double> keys(std::span<const int>) const override { return {}; }
-    std::vector<double> value_lengths() const override { return {}; }
-    std::vector<double> value_norms() const override { return norms_; }
-
-   private:
-    std::vector<double> norms_;
-  };
   std::mt19937 random(4);
   for (int round = 0; round < 2000; ++round) {
     const std::size_t n = 1 + random() % 40;
     const SlotState slots = test::slots_of(static_cast<int>(n));
     std::vector<double> nu(n);
     for (double& x : nu) x = static_cast<double>(random() % 5) * 0.5;
-    const Norms norms(nu);
+    const test::GivenNorms norms(nu);
     HeadDecision head;
     head.view = {&slots, &norms, 0, 0};
     head.score = mixed_scores(random, n);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "policy/policy.h"
@@ -77,6 +78,20 @@ class RowGeometry final : public KeyGeometry {
 
  private:
   const Rows* keys_;
+};
+
+/// Keys are not asked for; the norms are given.
+class GivenNorms final : public KeyGeometry {
+ public:
+  explicit GivenNorms(std::vector<double> norms) : norms_(std::move(norms)) {}
+  std::vector<double> cosines(std::span<const int>, std::span<const int>) const override { return {}; }
+  std::vector<Nearest> nearest(std::span<const int>, std::span<const int>) const override { return {}; }
+  std::vector<double> keys(std::span<const int>) const override { return {}; }
+  std::vector<double> value_lengths() const override { return {}; }
+  std::vector<double> value_norms() const override { return norms_; }
+
+ private:
+  std::vector<double> norms_;
 };
 
 /// softmax(z + b) over the slots.

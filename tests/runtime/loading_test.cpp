@@ -12,23 +12,13 @@
 #include "io/temp_folder.h"
 #include "runs.h"
 #include "runtime/runner.h"
+#include "wait_for.h"
 
 namespace kvscope {
 namespace {
 
 using namespace kvscope::testing;
 using State = LoadStage::State;
-
-template <class Done>
-SnapshotPtr wait_for(const Mailbox& mailbox, Done done) {
-  for (int i = 0; i < 4000; ++i) {
-    SnapshotPtr s = mailbox.latest();
-    if (s && done(*s)) return s;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  ADD_FAILURE() << "no such snapshot in 20 s";
-  return mailbox.latest();
-}
 
 bool reading(const Snapshot& s) { return s.phase == RunPhase::loading && s.loading.size() == 4 && s.loading[1].bytes > 0; }
 

@@ -7,23 +7,12 @@
 #include <thread>
 
 #include "runs.h"
+#include "wait_for.h"
 
 namespace kvscope {
 namespace {
 
 using namespace kvscope::testing;
-
-/// Waits until the mailbox holds a snapshot that `done` accepts; fails after 20 s.
-template <class Done>
-SnapshotPtr wait_for(const Mailbox& mailbox, Done done) {
-  for (int i = 0; i < 4000; ++i) {
-    SnapshotPtr s = mailbox.latest();
-    if (s && done(*s)) return s;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  ADD_FAILURE() << "no such snapshot in 20 s";
-  return mailbox.latest();
-}
 
 RunRequest small(int n, unsigned seed) {
   RunRequest request;

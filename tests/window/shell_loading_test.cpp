@@ -15,12 +15,6 @@
 namespace kvscope {
 namespace {
 
-QPushButton* buttonOf(QWidget& in, const QString& words) {
-  for (QPushButton* b : in.findChildren<QPushButton*>())
-    if (b->isVisible() && b->text().contains(words)) return b;
-  return nullptr;
-}
-
 LoadStage stage(LoadStage::State state, double bytes, double of, double ms) { return {"x", state, bytes, of, ms}; }
 
 TEST(StageWordsTest, SayWhatIsKnown) {

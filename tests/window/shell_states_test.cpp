@@ -16,12 +16,6 @@
 namespace kvscope {
 namespace {
 
-QPushButton* buttonOf(QWidget& in, const QString& words) {
-  for (QPushButton* b : in.findChildren<QPushButton*>())
-    if (b->isVisible() && b->text().contains(words)) return b;
-  return nullptr;
-}
-
 TEST(NoModelTest, OffersBothWaysOutAndItsDetails) {
   QTemporaryDir empty;
   Options options;

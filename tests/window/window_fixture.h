@@ -5,6 +5,7 @@
 #include <string>
 
 #include <QApplication>
+#include <QPushButton>
 #include <QTest>
 #include <gtest/gtest.h>
 
@@ -12,6 +13,13 @@
 #include "app/window/script.h"
 
 namespace kvscope {
+
+/// The visible button whose text contains `words`; nullptr: there is none.
+inline QPushButton* buttonOf(QWidget& in, const QString& words) {
+  for (QPushButton* b : in.findChildren<QPushButton*>())
+    if (b->isVisible() && b->text().contains(words)) return b;
+  return nullptr;
+}
 
 /// The whole window over the embedded model: five runs, the prompt in one prefill step and four tokens after it.
 class WindowTest : public ::testing::Test {
