@@ -51,6 +51,16 @@ KVSCOPE_EVERY_WIDTH std::int64_t common(const std::uint64_t* a, const std::uint6
 template <class Out>
 [[gnu::always_inline]] inline void count_bits(const std::uint64_t* words, std::size_t n_words, std::size_t group, std::size_t first,
                                               Out* out, std::size_t n) {
+  if (group >= 64) {
+    const std::size_t per = group / 64;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t from = (first + i) * per, end = std::min(from + per, n_words);
+      int sum = 0;
+      for (std::size_t w = from; w < end; ++w) sum += std::popcount(words[w]);
+      out[i] = static_cast<Out>(sum);
+    }
+    return;
+  }
   const std::uint64_t mask = (1ull << group) - 1;
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t from = (first + i) * group, word = from / 64;

@@ -14,7 +14,7 @@ void group_sums(std::span<const std::uint16_t> counts, std::size_t group, std::s
 void add_counts(std::span<std::uint32_t> sum, std::span<const std::uint32_t> x);
 /// low[i] = min(low[i], x[i]) and high[i] = max(high[i], x[i]).
 void bound_counts(std::span<std::uint32_t> low, std::span<std::uint32_t> high, std::span<const std::uint32_t> x);
-/// The bits of `words` (lowest first) in groups of `group`, a power of two of at most 16: out[i] = how many are set in group first + i; 0 after
+/// The bits of `words` (lowest first) in groups of `group`, a power of two: out[i] = how many are set in group first + i; 0 after
 /// the last word.
 void bit_counts(std::span<const std::uint64_t> words, std::size_t group, std::size_t first, std::span<std::uint32_t> out);
 void bit_counts(std::span<const std::uint64_t> words, std::size_t group, std::size_t first, std::span<std::uint16_t> out);

@@ -2,15 +2,12 @@
 #include "viz/reduce_compare.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "viz/format.h"
-#include "viz/reduce_bins.h"
 #include "viz/reduce_range.h"
 
 namespace kvscope::viz {
@@ -96,28 +93,6 @@ LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int
   return out;
 }
 
-LaneDifference::LaneDifference(const Represented& a, const Represented& b)
-    : a_(&a), b_(&b), n_heads_(std::min(a.n_heads(), b.n_heads())), n_tokens_(std::min(a.n_tokens(), b.n_tokens())) {
-  if (empty()) return;
-  const auto n = static_cast<std::size_t>(n_tokens_);
-  std::int64_t both = 0;
-  for (int h = 0; h < n_heads_; ++h) {
-    const auto x = a.bits(h), y = b.bits(h);
-    both += common_bits(x.first(n / 64), y);
-    if (n % 64 != 0) both += std::popcount(x[n / 64] & y[n / 64] & ((1ull << (n % 64)) - 1));
-  }
-  const auto sum = [n](std::span<const int> heads) {
-    return std::accumulate(heads.begin(), heads.begin() + static_cast<std::ptrdiff_t>(n), std::int64_t{0});
-  };
-  const std::int64_t only_a = sum(a.heads_per_token()) - both, only_b = sum(b.heads_per_token()) - both;
-  counts_ = {total() - only_a - only_b - both, only_a, only_b, both};
-}
-
-Difference LaneDifference::at(int head, int token) const {
-  const bool in_a = a_->at(head, token), in_b = b_->at(head, token);
-  return in_a ? (in_b ? Difference::both : Difference::only_a) : (in_b ? Difference::only_b : Difference::neither);
-}
-
 TokenCount token_count(const LaneSnapshot& lane, int step, int token) {
   TokenCount out;
   const StepRecord* record = record_at(lane, step);
@@ -143,16 +118,6 @@ std::string evicted_text(const TokenCount& count) {
                                 ? fmt::format("step {}", format_count(count.first_lost))
                                 : fmt::format("steps {}–{}", format_count(count.first_lost), format_count(count.last_lost));
   return fmt::format("evicted {} in {} of {} heads", steps, format_count(count.evicted), format_count(count.heads));
-}
-
-std::vector<std::uint32_t> sum_represented(const Represented& shown, int first_head, int last_head, int bin, int first_bin, int n_bins) {
-  const auto columns = static_cast<std::size_t>(std::max(0, n_bins));
-  std::vector<std::uint32_t> here(columns), sum(columns, 0);
-  for (int h = first_head; h <= last_head; ++h) {
-    shown.bins(h, bin, first_bin, here);
-    add_counts(sum, here);
-  }
-  return sum;
 }
 
 TextSplit first_text_difference(const Snapshot& snapshot, int lane) {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "snapshot/snapshot.h"
-#include "viz/reduce_represented.h"
 #include "viz/selection.h"
 
 namespace kvscope::viz {
@@ -58,32 +55,6 @@ void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, in
 /// Place of a lane in Theme::runs, of its marker and its dash: the reference has the cross alone, the others share the rest.
 int run_of_lane(int lane);
 
-/// Whose slots represent a token of a head, in two lanes.
-enum class Difference : std::uint8_t { neither, only_a, only_b, both };
-
-/// Four states per (head, token) for the tokens that both lanes have seen. A token counts where a slot represents it (its own or one that
-/// it was merged into). Looks into the two lanes' bits: both must stay at their steps while this is used.
-class LaneDifference {
- public:
-  LaneDifference() = default;  // no cells
-  LaneDifference(const Represented& a, const Represented& b);
-
-  bool empty() const { return n_heads_ == 0 || n_tokens_ == 0; }
-  int n_heads() const { return n_heads_; }
-  int n_tokens() const { return n_tokens_; }
-  Difference at(int head, int token) const;
-  /// Token-heads by Difference.
-  const std::array<std::int64_t, 4>& counts() const { return counts_; }
-  std::int64_t total() const { return static_cast<std::int64_t>(n_heads_) * n_tokens_; }
-  const Represented& a() const { return *a_; }
-  const Represented& b() const { return *b_; }
-
- private:
-  const Represented *a_ = nullptr, *b_ = nullptr;
-  int n_heads_ = 0, n_tokens_ = 0;
-  std::array<std::int64_t, 4> counts_{};
-};
-
 /// One token in all heads of a lane: where it has its own slot, where it lives on merged into another, and where and when it went.
 struct TokenCount {
   int kept = 0, merged = 0, evicted = 0, heads = 0;
@@ -93,9 +64,6 @@ struct TokenCount {
 TokenCount token_count(const LaneSnapshot& lane, int step, int token);
 /// "evicted step 88 in 48 of 48 heads", "evicted steps 12–88 in 3 of 48 heads"; empty: in none.
 std::string evicted_text(const TokenCount& count);
-
-/// Token-heads represented in bins of `bin` tokens (a power of two) over heads [first_head, last_head]; 0 after the tokens seen.
-std::vector<std::uint32_t> sum_represented(const Represented& shown, int first_head, int last_head, int bin, int first_bin, int n_bins);
 
 /// From the fed tokens, or (all lanes being fed the same) from the choices.
 TextSplit first_text_difference(const Snapshot& snapshot, int lane);

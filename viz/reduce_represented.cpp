@@ -14,13 +14,16 @@ namespace kvscope::viz {
 namespace {
 
 constexpr int kWordTokens = 64;
-constexpr int kGrowth = 1024;     // tokens: a run that grows is counted anew once per so many
-constexpr int kTopBin = 1 << 14;  // tokens of the widest stored bin: its count fits 16 bits
-constexpr int kFactor = 16;       // of the widths of stored levels: a change touches each of them
-constexpr std::size_t kAhead = 12;  // cells: where a change will be made is fetched before
-constexpr int kLongJump = 16;     // a jump over more than 1/16 as many steps as there are tokens is counted anew
+constexpr int kGrowth = 1024;                  // tokens: a run that grows is counted anew once per so many
+constexpr int kTopBin = 1 << 14;               // tokens of the widest stored bin: its count fits 16 bits
+constexpr int kFactor = 16;                    // of the widths of stored levels: a change touches each of them
+constexpr std::size_t kAhead = 12;             // cells: where a change will be made is fetched before
+constexpr std::size_t kMostChanges = 1 << 16;  // listed
+constexpr int kLongJump = 16;                  // a jump over more than 1/16 as many steps as there are tokens is counted anew
 
 std::uint64_t mask_from(int bit) { return bit >= kWordTokens ? 0 : ~0ull << bit; }
+
+std::uint64_t bit_of(int token) { return 1ull << (token % kWordTokens); }
 
 std::uint64_t next_version() {
   static std::atomic<std::uint64_t> last = 0;
@@ -33,17 +36,24 @@ std::int64_t Represented::show(const LaneSnapshot& lane, int step) {
   KVSCOPE_ASSERT(lane.fates != nullptr && step >= 0 && step < static_cast<int>(lane.steps.size()));
   const StepPtr& wanted = lane.steps[static_cast<std::size_t>(step)];
   if (wanted == record_ && n_heads_ == static_cast<int>(lane.fates->heads.size())) return 0;
-  version_ = next_version();
+  changed_from_ = std::exchange(version_, next_version());
+  changes_.clear();
   const int n_tokens = std::clamp(wanted->position + 1, 0, lane.fates->n_tokens);
   if (!continues(lane, n_tokens) || std::abs(step - step_) > std::max(kGrowth, n_tokens) / kLongJump) {
     record_ = wanted;
     step_ = step;
     n_tokens_ = n_tokens;
     count_all(lane);
+    changed_from_ = 0;
+    changes_.clear();
     return -1;
   }
   changed_ = 0;
   move(lane, step, n_tokens);
+  if (changes_.size() >= kMostChanges) {
+    changed_from_ = 0;
+    changes_.clear();
+  }
   record_ = wanted;
   step_ = step;
   n_tokens_ = n_tokens;
@@ -61,24 +71,28 @@ void Represented::move(const LaneSnapshot& lane, int to, int n_tokens) {
   for (int h = 0; h < n_heads_; ++h) {
     const HeadFates& fates = lane.fates->heads[static_cast<std::size_t>(h)];
     if (fates.past.empty()) {
-      for (int t = n_tokens_; t < n_tokens; ++t) set(h, t, true);
+      set(h, n_tokens_, n_tokens, true);
     } else {  // tokens came back by hand: rare, and a token may come and go several times
-      for (int t = 0; t < n_tokens; ++t) set(h, t, represented(fates, t, to));
+      for (int t = 0; t < n_tokens; ++t) set(h, t / kWordTokens, bit_of(t), represented(fates, t, to));
     }
-    for (int t = n_tokens; t < n_tokens_; ++t) set(h, t, false);
+    set(h, n_tokens, n_tokens_, false);
   }
+  const int end_word = n_tokens / kWordTokens, both_word = both / kWordTokens;
   for (int s = low + 1; s <= high; ++s) {
     const std::vector<Cell>& cells = losses_of(lane, s);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i + kAhead < cells.size()) {
         const Cell& next = cells[i + kAhead];
-        __builtin_prefetch(&bits_[static_cast<std::size_t>(next.head) * words_ + static_cast<std::size_t>(next.token) / kWordTokens]);
-        __builtin_prefetch(&levels_[0].counts[static_cast<std::size_t>(next.head) * levels_[0].stride + static_cast<std::size_t>(next.token) / kLeafTokens]);
+        __builtin_prefetch(&bits_[static_cast<std::size_t>(next.head) * words_ + static_cast<std::size_t>(next.word)]);
       }
       const Cell& cell = cells[i];
-      if (cell.token >= n_tokens) continue;
-      if (cell.token >= both) changed_ -= 2;  // born and lost on the way: it never was there
-      set(cell.head, cell.token, s > to);
+      const std::uint64_t seen = cell.word < end_word   ? cell.bits
+                                 : cell.word > end_word ? 0
+                                                        : cell.bits & ~mask_from(n_tokens % kWordTokens);
+      if (seen == 0) continue;
+      // Born and lost on the way: it never was there.
+      if (cell.word >= both_word) changed_ -= 2 * std::popcount(cell.word > both_word ? seen : seen & mask_from(both % kWordTokens));
+      set(cell.head, cell.word, seen, s > to);
     }
   }
 }
@@ -92,33 +106,51 @@ const std::vector<Represented::Cell>& Represented::losses_of(const LaneSnapshot&
   losses.of = record;
   losses.cells.clear();
   const std::size_t n_heads = std::min(record->heads.size(), lane.fates->heads.size());
+  std::vector<int> tokens;
   for (std::size_t h = 0; h < n_heads; ++h) {
     const HeadFates& fates = lane.fates->heads[h];
     if (!fates.past.empty()) continue;
+    tokens.clear();
     for (const Event& e : record->heads[h].events) {
       if (e.kind != Event::Kind::evict) continue;
       int token = e.pos;  // the tokens of a slot form a ring, which nothing joins once the slot is gone
       do {
-        losses.cells.push_back({static_cast<int>(h), token});
+        tokens.push_back(token);
         token += fates.chunk(token / HeadFates::kChunkTokens).next[static_cast<std::size_t>(token % HeadFates::kChunkTokens)];
       } while (token != e.pos);
+    }
+    std::sort(tokens.begin(), tokens.end());
+    int word = -1;
+    for (const int token : tokens) {
+      if (token / kWordTokens != word) losses.cells.push_back({0, static_cast<int>(h), word = token / kWordTokens});
+      losses.cells.back().bits |= bit_of(token);
     }
   }
   return losses.cells;
 }
 
-void Represented::set(int head, int token, bool on) {
-  const auto t = static_cast<std::size_t>(token);
-  std::uint64_t& word = bits_[static_cast<std::size_t>(head) * words_ + t / kWordTokens];
-  const std::uint64_t bit = 1ull << (t % kWordTokens);
-  if (((word & bit) != 0) == on) return;
-  word ^= bit;
-  ++changed_;
-  heads_per_token_[t] += on ? 1 : -1;
-  std::size_t bin = t / kLeafTokens;
+void Represented::set(int head, int first, int end, bool on) {
+  for (int word = first / kWordTokens; first < end; ++word, first = word * kWordTokens) {
+    const std::uint64_t from = mask_from(first % kWordTokens);
+    set(head, word, end / kWordTokens > word ? from : from & ~mask_from(end % kWordTokens), on);
+  }
+}
+
+void Represented::set(int head, int word, std::uint64_t tokens, bool on) {
+  const auto w = static_cast<std::size_t>(word);
+  std::uint64_t& bits = bits_[static_cast<std::size_t>(head) * words_ + w];
+  const std::uint64_t turned = on ? tokens & ~bits : tokens & bits;
+  if (turned == 0) return;
+  bits ^= turned;
+  const int by = on ? 1 : -1, n = std::popcount(turned);
+  changed_ += n;
+  if (changes_.size() < kMostChanges) changes_.push_back({turned, head, word * kWordTokens, by});
+  for (std::uint64_t left = turned; left != 0; left &= left - 1)
+    heads_per_token_[w * kWordTokens + static_cast<std::size_t>(std::countr_zero(left))] += by;
+  std::size_t bin = w / (kLeafTokens / kWordTokens);
   for (Level& level : levels_) {
     std::uint16_t& count = level.counts[static_cast<std::size_t>(head) * level.stride + bin];
-    count = static_cast<std::uint16_t>(on ? count + 1 : count - 1);
+    count = static_cast<std::uint16_t>(count + by * n);
     bin /= kFactor;
   }
 }
@@ -153,7 +185,8 @@ void Represented::count_head(const HeadFates& fates, int head) {
     std::uint64_t& word = words[from / kWordTokens];
     if (from + kWordTokens <= n) {
       if (!fates.untouched(chunk)) {
-        word = greater_bits(std::span<const int, kWordTokens>(lost, kWordTokens), step, std::span<int, kWordTokens>(heads + from, kWordTokens));
+        word = greater_bits(std::span<const int, kWordTokens>(lost, kWordTokens), step,
+                            std::span<int, kWordTokens>(heads + from, kWordTokens));
         continue;
       }
       for (int k = 0; k < kWordTokens; ++k) ++heads[from + k];
@@ -180,7 +213,7 @@ void Represented::count_head(const HeadFates& fates, int head) {
     }
   }
   for (const PastLife& life : fates.past)  // they were counted as they are now
-    if (life.token < n) set(head, life.token, represented(fates, life.token, step));
+    if (life.token < n) set(head, life.token / kWordTokens, bit_of(life.token), represented(fates, life.token, step));
 }
 
 bool Represented::at(int head, int token) const {
@@ -232,6 +265,7 @@ void Represented::bins(int head, int bin, int first_bin, std::span<std::uint32_t
 std::size_t Represented::bytes() const {
   std::size_t n = bits_.size() * sizeof(std::uint64_t) + heads_per_token_.size() * sizeof(int);
   for (const Level& level : levels_) n += level.counts.size() * sizeof(std::uint16_t);
+  n += changes_.capacity() * sizeof(Change);
   for (const Losses& l : losses_) n += l.cells.size() * sizeof(Cell);
   return n;
 }

@@ -10,6 +10,7 @@
 #include "viz/format.h"
 #include "viz/lineage_fixture.h"
 #include "viz/reduce_compare.h"
+#include "viz/reduce_difference.h"
 #include "viz/synthetic.h"
 #include "viz/views/compare_metrics.h"
 
@@ -177,9 +178,8 @@ TEST(LaneDifference, CountsWhatASlotRepresents) {
   EXPECT_EQ(d.total(), 8);
   EXPECT_EQ(d.at(0, 0), Difference::only_a);
   EXPECT_EQ(d.at(0, 1), Difference::both);
-  EXPECT_THAT(d.counts(), ElementsAre(0, 1, 0, 7));  // neither, only a, only b, both
-  const LaneDifference back(y, x);
-  EXPECT_THAT(back.counts(), ElementsAre(0, 0, 1, 7));
+  EXPECT_THAT(DifferenceCounts().of(d), ElementsAre(0, 1, 0, 7));  // neither, only a, only b, both
+  EXPECT_THAT(DifferenceCounts().of(LaneDifference(y, x)), ElementsAre(0, 0, 1, 7));
   y.show(s.lanes[1], 5);
   EXPECT_EQ(LaneDifference(y, x).total(), 6);  // tokens that both have seen
   EXPECT_TRUE(LaneDifference(Represented(), x).empty());
@@ -197,7 +197,7 @@ TEST(LaneDifference, CountsAddUpToAllTokenHeads) {
     for (int h = 0; h < 24; ++h) {
       for (int t = 0; t < 167 + step; ++t) ++by_hand[static_cast<std::size_t>(d.at(h, t))];
     }
-    EXPECT_EQ(d.counts(), by_hand);
+    EXPECT_EQ(DifferenceCounts().of(d), by_hand);
     EXPECT_EQ(std::accumulate(by_hand.begin(), by_hand.end(), std::int64_t{0}), d.total());
   }
 }
@@ -221,20 +221,6 @@ TEST(TokenCount, SaysWhenTheOthersWent) {
   EXPECT_EQ(evicted_text(TokenCount{1, 0, 2, 3, 88, 88}), "evicted step 88 in 2 of 3 heads");
   EXPECT_EQ(evicted_text(TokenCount{1, 0, 2, 3, 12, 88}), "evicted steps 12–88 in 2 of 3 heads");
   EXPECT_EQ(evicted_text(TokenCount{3, 0, 0, 3, -1, -1}), "");
-}
-
-TEST(SumRepresented, CountsTokenHeadsPerBin) {
-  const Snapshot s = small_snapshot();
-  Represented shown;
-  shown.show(s.lanes[1], 7);
-  const std::uint64_t version = shown.version();
-  EXPECT_THAT(sum_represented(shown, 0, 0, 2, 0, 4), ElementsAre(1, 2, 2, 2));  // token 0 of the first two is lost
-  EXPECT_THAT(sum_represented(shown, 0, 0, 4, 1, 1), ElementsAre(4));
-  shown.show(s.lanes[1], 7);
-  EXPECT_EQ(shown.version(), version) << "nothing else is shown";
-  shown.show(s.lanes[1], 3);
-  EXPECT_NE(shown.version(), version);
-  EXPECT_THAT(sum_represented(shown, 0, 0, 2, 0, 4), ElementsAre(2, 2, 0, 0)) << "not seen yet";
 }
 
 TEST(TextDifference, IsTheFirstFedTokenElseTheFirstChoiceThatDiffers) {

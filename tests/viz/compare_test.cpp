@@ -8,6 +8,7 @@
 #include "viz/compare_fixture.h"
 #include "viz/format.h"
 #include "viz/reduce_compare.h"
+#include "viz/reduce_difference.h"
 #include "viz/views/compare_metrics.h"
 
 namespace kvscope::viz {
@@ -116,11 +117,11 @@ TEST_F(CompareTest, DifferencePrintsTheFourCounts) {
   Represented x, y;
   x.show(snapshot.lanes[2], 2);
   y.show(snapshot.lanes[3], 2);
-  const LaneDifference d(x, y);
-  EXPECT_EQ(mark("difference", "only in C H2O").value, format_count(d.counts()[1]));
-  EXPECT_EQ(mark("difference", "only in D KeepKV").value, format_count(d.counts()[2]));
-  EXPECT_EQ(mark("difference", "in both").value, format_count(d.counts()[3]));
-  EXPECT_EQ(mark("difference", "in neither").value, format_count(d.counts()[0]));
+  const auto counts = DifferenceCounts().of(LaneDifference(x, y));
+  EXPECT_EQ(mark("difference", "only in C H2O").value, format_count(counts[1]));
+  EXPECT_EQ(mark("difference", "only in D KeepKV").value, format_count(counts[2]));
+  EXPECT_EQ(mark("difference", "in both").value, format_count(counts[3]));
+  EXPECT_EQ(mark("difference", "in neither").value, format_count(counts[0]));
   const TokenCount count = token_count(snapshot.lanes[3], 2, 87);
   EXPECT_EQ(mark("token.count", "lane 3").value,
             count.merged > 0 ? std::to_string(count.kept) + " + " + std::to_string(count.merged) : std::to_string(count.kept));

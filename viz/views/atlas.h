@@ -9,6 +9,7 @@
 #include "viz/draw.h"
 #include "viz/ramp_texels.h"
 #include "viz/reduce_represented.h"
+#include "viz/reduce_rows.h"
 #include "viz/reduce_score.h"
 #include "viz/views/atlas_rows.h"
 
@@ -104,6 +105,7 @@ class Atlas : public View {
   std::vector<Mark> marks_;
 
   Represented represented_;
+  RepresentedRows counts_;  // of what shows
   RampTexelsCache ramps_;
   Texture cells_{"atlas.cells", 0, 0, 0, {}};
   Texture overview_{"atlas.heads", 0, 0, 0, {}};

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viz/reduce_bins.h"
 #include "viz/views/atlas.h"
 
 namespace kvscope::viz {
@@ -71,20 +70,17 @@ void Atlas::fill_fractions(const Frame& frame, const Scene& s) {
   const auto width = static_cast<std::size_t>(cells_.width);
   cells_.rgba.assign(width * static_cast<std::size_t>(cells_.height), 0);
   const int n_kv = s.snapshot->model.n_kv_heads;
-  std::vector<std::uint32_t> here(width), sum(width), low(width), high(width);
+  std::vector<RepresentedRows::Row> rows;
+  for (const AtlasRow& row : s.rows.rows)
+    rows.push_back({head_index(*s.snapshot, row.layer, std::max(0, row.kv_head)), row.kv_head < 0 ? n_kv : 1});
+  counts_.count(represented_, rows, {s.bin, first_bin, cells_.width}, lines == 2);
   std::uint32_t* out = cells_.rgba.data();
-  for (const AtlasRow& row : s.rows.rows) {
-    const int from = row.kv_head < 0 ? 0 : row.kv_head, to = row.kv_head < 0 ? n_kv - 1 : row.kv_head;
-    std::fill(sum.begin(), sum.end(), 0);
-    std::fill(low.begin(), low.end(), static_cast<std::uint32_t>(s.bin));
-    std::fill(high.begin(), high.end(), 0);
-    for (int h = from; h <= to; ++h) {
-      represented_.bins(head_index(*s.snapshot, row.layer, h), s.bin, first_bin, here);
-      add_counts(sum, here);
-      if (lines == 2) bound_counts(low, high, here);
-    }
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::uint32_t* const sum = counts_.sums().data() + r * width;
+    const std::uint32_t* const low = lines == 2 ? counts_.lows().data() + r * width : nullptr;
+    const std::uint32_t* const high = lines == 2 ? counts_.highs().data() + r * width : nullptr;
     // All bins but the last have as many tokens.
-    const auto n_heads = static_cast<std::size_t>(to - from + 1), bin = static_cast<std::size_t>(s.bin);
+    const auto n_heads = static_cast<std::size_t>(rows[r].n_heads), bin = static_cast<std::size_t>(s.bin);
     const std::size_t full = std::min(width, static_cast<std::size_t>(std::max(0, s.seen / s.bin - first_bin)));
     const RampTexels& shares = ramps_.of(frame.theme->sequential, bin * n_heads);
     for (std::size_t i = 0; i < full; ++i) out[i] = shares[sum[i]];

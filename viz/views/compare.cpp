@@ -273,6 +273,7 @@ const Represented& Compare::shown(const Frame& frame, int lane) {
     state = {};
   else
     state.show(run, step);
+  counts_.follow(state);
   return state;
 }
 
@@ -290,7 +291,7 @@ void Compare::follow(const Frame& frame) {
     pinned_ = previous_ = -1;
     selected_ = frame.selection.lane;
     shown_.assign(n_lanes_, {});
-    cells_state_.clear();
+    counts_ = {};
   }
   if (selected_ != frame.selection.lane) previous_ = selected_ > 0 ? selected_ : previous_;
   selected_ = frame.selection.lane;
@@ -313,12 +314,10 @@ DifferenceScene Compare::difference_scene(const Frame& frame) {
   for (const LaneMetrics& m : metrics_) scene.steps.push_back(m.step);
   scene.step_a = scene.steps[static_cast<std::size_t>(scene.a)];
   scene.step_b = scene.steps[static_cast<std::size_t>(scene.b)];
-  const std::string state = lane_state(frame, scene.a, scene.step_a) + " | " + lane_state(frame, scene.b, scene.step_b);
-  if (state != cells_state_) {
-    cells_ = LaneDifference(shown(frame, scene.a), shown(frame, scene.b));
-    cells_state_ = state;
-  }
+  const Represented &a = shown(frame, scene.a), &b = shown(frame, scene.b);
+  cells_ = LaneDifference(a, b);
   scene.cells = &cells_;
+  scene.counts = counts_.of(cells_);
   scene.token = frame.hover.token ? *frame.hover.token : frame.selection.tokens ? frame.selection.tokens->first : -1;
   return scene;
 }

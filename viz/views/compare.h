@@ -126,7 +126,7 @@ class Compare final : public View {
   std::shared_ptr<TokenWindow> window_;
   std::vector<Represented> shown_;  // by lane
   LaneDifference cells_;
-  std::string cells_state_;
+  DifferenceCounts counts_;  // of the pair looked at
   bool panning_ = false;
   StripTextures textures_;
   HoverPublisher hover_;

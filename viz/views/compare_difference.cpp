@@ -42,7 +42,7 @@ void draw_counts(Painter& p, Rect area, const DifferenceScene& scene, bool share
     const Rect swatch{r.x0, r.y0 + p.px(2), r.x0 + p.px(10), r.y0 + p.px(12)};
     p.fill(swatch, difference_fill(t, state));
     if (state == Difference::neither) p.frame_rect(swatch, t.line);
-    const std::string count = format_count(scene.cells->counts()[static_cast<std::size_t>(state)]);
+    const std::string count = format_count(scene.counts[static_cast<std::size_t>(state)]);
     const float taken = two ? p.px(17) : p.px(25) + p.width_of(Face::strong, count);
     p.text_fit({r.x0 + p.px(17), r.y0 + p.px(7)}, name, Face::caption, t.secondary, r.width() - taken);
     p.text(two ? ImVec2(r.x0 + p.px(17), r.y0 + p.px(21)) : ImVec2(r.x1, r.y0 + p.px(7)), count, Face::strong, t.text,

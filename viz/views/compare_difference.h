@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@ struct DifferenceScene {
   int a = 0, b = 0;  // lanes
   int step_a = -1, step_b = -1;
   const LaneDifference* cells = nullptr;
+  std::array<std::int64_t, 4> counts{};  // token-heads by Difference
   std::vector<int> steps;  // shown step per lane, for the counts of one token
   int token = -1;          // whose counts are listed; -1: none
 };

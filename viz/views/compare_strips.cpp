@@ -27,19 +27,13 @@ int tokens_in(int seen, const StripWindow& window, int column) { return std::min
 
 }  // namespace
 
-const std::vector<std::uint32_t>& StripTextures::sums_of(const Represented& shown, int bands, const StripWindow& window) {
-  Sums& sums = sums_[&shown];
-  const std::array<int, 4> of = {bands, window.first / window.bin, window.columns(), window.bin};
-  if (sums.version == shown.version() && sums.of == of) return sums.values;
-  sums.version = shown.version();
-  sums.of = of;
-  sums.values.clear();
+std::span<const std::uint32_t> StripTextures::sums_of(const Represented& shown, int bands, const StripWindow& window) {
+  RepresentedRows& sums = sums_[&shown];
   const int heads = shown.n_heads() / bands;
-  for (int band = 0; band < bands; ++band) {
-    const auto row = sum_represented(shown, band * heads, (band + 1) * heads - 1, window.bin, window.first / window.bin, window.columns());
-    sums.values.insert(sums.values.end(), row.begin(), row.end());
-  }
-  return sums.values;
+  std::vector<RepresentedRows::Row> rows;
+  for (int band = 0; band < bands; ++band) rows.push_back({band * heads, heads});
+  sums.count(shown, rows, {window.bin, window.first / window.bin, window.columns()});
+  return sums.sums();
 }
 
 std::string lane_state(const Frame& frame, int lane, int step) {
@@ -75,7 +69,7 @@ StripTextures::Texture StripTextures::lane(const Frame& frame, int lane, int ste
     if (rows != StripScale::Rows::heads) {
       const int bands = rows == StripScale::Rows::all ? 1 : std::max(1, snapshot.model.n_layers), heads = n_heads / bands;
       entry.height = bands;
-      const std::vector<std::uint32_t>& sums = sums_of(shown, bands, window);
+      const std::span<const std::uint32_t> sums = sums_of(shown, bands, window);
       entry.pixels.assign(sums.size(), 0);
       const RampTexels* shares = nullptr;
       for (int tokens = 0, i = 0; i < static_cast<int>(sums.size()); ++i) {
@@ -114,7 +108,7 @@ StripTextures::Texture StripTextures::difference(const Frame& frame, const std::
     }
     const int bands = rows == StripScale::Rows::all ? 1 : std::max(1, frame.snapshot->model.n_layers), heads = cells.n_heads() / bands;
     entry.height = bands;
-    const std::vector<std::uint32_t> &a = sums_of(cells.a(), bands, window), &b = sums_of(cells.b(), bands, window);
+    const std::span<const std::uint32_t> a = sums_of(cells.a(), bands, window), b = sums_of(cells.b(), bands, window);
     entry.pixels.assign(a.size(), 0);
     const RampTexels* balances = nullptr;
     for (int tokens = 0, i = 0; i < static_cast<int>(a.size()); ++i) {

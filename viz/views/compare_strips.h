@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "viz/draw.h"
 #include "viz/ramp_texels.h"
 #include "viz/reduce_compare.h"
+#include "viz/reduce_difference.h"
+#include "viz/reduce_rows.h"
 
 namespace kvscope::viz {
 
@@ -66,18 +68,13 @@ class StripTextures {
     int height = 0;
     std::vector<std::uint32_t> pixels;
   };
-  /// Counts of one lane's bands: strip and difference ask for the same ones.
-  struct Sums {
-    std::uint64_t version = 0;
-    std::array<int, 4> of{};
-    std::vector<std::uint32_t> values;  // [band, column]
-  };
   using Fill = std::function<void(Entry&)>;
-  const std::vector<std::uint32_t>& sums_of(const Represented& shown, int bands, const StripWindow& window);
+  /// [bands, columns] token-heads: strip and difference ask for the same ones.
+  std::span<const std::uint32_t> sums_of(const Represented& shown, int bands, const StripWindow& window);
   Texture get(const Frame& frame, const std::string& key, const std::string& state, const Fill& fill);
 
   std::map<std::string, Entry> entries_;
-  std::map<const Represented*, Sums> sums_;
+  std::map<const Represented*, RepresentedRows> sums_;
   RampTexelsCache ramps_;
   std::uint64_t versions_ = 0;
 };
