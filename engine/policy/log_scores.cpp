@@ -35,27 +35,7 @@ std::vector<double> log_scores(const SlotState& state, Predict predict, int grou
     }
     return lshat;
   }
-  const std::size_t size = at(state.size()) * at(group);
-  std::vector<double> top(size, kMinusInf), total(size, 0.0);
-  std::vector<int> seen(size, 0);
-  for (int r = 0; r < state.z_rows.rows(); ++r)
-    for (std::size_t x = 0; x < size; ++x) top[x] = std::max(top[x], state.z_rows.row(r)[x]);
-  std::vector<double> share(size);
-  for (int r = 0; r < state.z_rows.rows(); ++r) {
-    const std::span<const double> row = state.z_rows.row(r);
-    for (std::size_t x = 0; x < size; ++x) share[x] = row[x] - top[x];
-    exp_all(share);
-    for (std::size_t x = 0; x < size; ++x) {
-      const bool scored = row[x] != kMinusInf;
-      total[x] += scored ? share[x] : 0.0;
-      seen[x] += scored;
-    }
-  }
-  for (std::size_t x = 0; x < size; ++x) total[x] /= seen[x];
-  log_all(total);
-  for (std::size_t x = 0; x < size; ++x)
-    if (seen[x] > 0) top[x] += total[x];  // what came back by hand and was not scored yet stays -inf
-  return top;
+  return state.z_rows.log_means();
 }
 
 std::vector<double> log_scores(const SlotState& state, Predict predict, int group, double alpha) {
@@ -64,17 +44,21 @@ std::vector<double> log_scores(const SlotState& state, Predict predict, int grou
 }
 
 std::vector<double> log_normalisers(const SlotState& state, std::span<const double> lshat, int group) {
-  std::vector<double> log_z(at(group), kMinusInf), total(at(group), 0.0);
-  for (int i = 0; i < state.size(); ++i)
-    for (int g = 0; g < group; ++g) log_z[at(g)] = std::max(log_z[at(g)], lshat[at(i * group + g)]);
+  std::vector<double> log_z(at(group), kMinusInf);
   thread_local std::vector<double> share;  // kept by its thread: in a step an allocation would cost as much as the work
   share.resize(lshat.size());
-  for (int i = 0; i < state.size(); ++i)
-    for (int g = 0; g < group; ++g) share[at(i * group + g)] = lshat[at(i * group + g)] - log_z[at(g)];
+  for (int g = 0; g < group; ++g) {
+    double top = kMinusInf;
+    for (std::size_t x = at(g); x < lshat.size(); x += at(group)) top = std::max(top, lshat[x]);
+    for (std::size_t x = at(g); x < lshat.size(); x += at(group)) share[x] = lshat[x] - top;
+    log_z[at(g)] = top;
+  }
   exp_all(share);
-  for (int i = 0; i < state.size(); ++i)
-    for (int g = 0; g < group; ++g) total[at(g)] += state.votes[at(i)] * share[at(i * group + g)];
-  for (int g = 0; g < group; ++g) log_z[at(g)] += std::log(total[at(g)]);
+  for (int g = 0; g < group; ++g) {
+    double total = 0;
+    for (int i = 0; i < state.size(); ++i) total += state.votes[at(i)] * share[at(i * group + g)];
+    log_z[at(g)] += std::log(total);
+  }
   return log_z;
 }
 

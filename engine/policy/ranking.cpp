@@ -14,16 +14,6 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// Sum of the stored rows, each times its weight: [n].
-std::vector<double> weighted_rows(const RowRing& ring, std::span<const double> weights, int n) {
-  std::vector<const double*> rows;
-  rows.reserve(weights.size());
-  for (int r = 0; r < ring.rows(); ++r) rows.push_back(ring.row(r).data());
-  std::vector<double> sum(at(n));
-  weighted_sum(rows, weights, sum);
-  return sum;
-}
-
 }  // namespace
 
 std::vector<double> PositionRanking::score(const HeadView& head) const { return {head.slots->pos.begin(), head.slots->pos.end()}; }
@@ -87,7 +77,7 @@ std::vector<double> WeightedRowsRanking::statistic(const SlotState& slots) const
   std::vector<double> weights;
   weights.reserve(at(rows));
   for (int r = 0; r < rows; ++r) weights.push_back(rows == 1 ? 1.0 : r == rows - 1 ? 1.2 : r * step + 1.0);
-  std::vector<double> score = weighted_rows(slots.rows, weights, slots.size());
+  std::vector<double> score = slots.rows.weighted_sum(weights);
   for (std::size_t i = 0; i < score.size(); ++i) score[i] /= std::min(slots.times[i], rows);
   return score;
 }
@@ -96,7 +86,9 @@ void PooledWindowRanking::require(StatNeeds& needs) const { needs.rows = std::ma
 
 std::vector<double> PooledWindowRanking::statistic(const SlotState& slots) const {
   const int rows = slots.rows.rows();
-  std::vector<double> mean = weighted_rows(slots.rows, std::vector<double>(at(rows), 1.0), slots.size());
+  thread_local std::vector<double> ones;  // kept by its thread: in a step an allocation would cost as much as the work
+  ones.assign(at(rows), 1.0);
+  std::vector<double> mean = slots.rows.weighted_sum(ones);
   for (double& x : mean) x /= rows;
   return mean;
 }
@@ -104,29 +96,34 @@ std::vector<double> PooledWindowRanking::statistic(const SlotState& slots) const
 std::vector<double> PooledWindowRanking::score(const HeadView& head) const {
   std::vector<double> mean = statistic(*head.slots);
   const std::size_t ranked = mean.size() - std::min(mean.size(), at(w_));
-  std::vector<double> pooled = pool_1d(std::span(mean).first(ranked), kernel_, pool_);
-  pooled.resize(mean.size(), kNone);
+  std::vector<double> pooled(mean.size(), kNone);
+  pool_1d(std::span(mean).first(ranked), kernel_, pool_, std::span(pooled).first(ranked));
   return pooled;
 }
 
 std::vector<double> pool_1d(std::span<const double> x, int kernel, Pool pool) {
+  std::vector<double> out(x.size());
+  pool_1d(x, kernel, pool, out);
+  return out;
+}
+
+void pool_1d(std::span<const double> x, int kernel, Pool pool, std::span<double> out) {
   const int n = static_cast<int>(x.size());
   const int half = std::min(kernel / 2, n);
-  std::vector<double> out(x.begin(), x.end());
+  std::ranges::copy(x, out.begin());
   if (pool == Pool::max) {  // one neighbour after the other for all slots at once
     const auto raise = [](double& best, double other) { best = best < other ? other : best; };
     for (int s = 1; s <= half; ++s) {
       for (int i = 0; i + s < n; ++i) raise(out[at(i)], x[at(i + s)]);
       for (int i = s; i < n; ++i) raise(out[at(i)], x[at(i - s)]);
     }
-    return out;
+    return;
   }
   for (int i = 0; i < n; ++i) {
     const int first = std::max(0, i - half), last = std::min(n - 1, i + half);
     const auto begin = x.begin() + first, end = x.begin() + last + 1;
     out[at(i)] = std::accumulate(begin, end, 0.0) / (last - first + 1);
   }
-  return out;
 }
 
 }  // namespace kvscope

@@ -147,5 +147,7 @@ class PooledWindowRanking final : public Ranking {
 
 /// Stride 1, odd kernel, same length. max ignores the border, avg divides by the true number of elements.
 std::vector<double> pool_1d(std::span<const double> x, int kernel, Pool pool);
+/// The same into `out`, which has as many numbers and does not overlap x.
+void pool_1d(std::span<const double> x, int kernel, Pool pool, std::span<double> out);
 
 }  // namespace kvscope

@@ -13,8 +13,8 @@ struct SlotRun {
 /// The runs of an ascending list of slots to keep, without those that stay where they are.
 std::vector<SlotRun> runs_of(std::span<const int> keep);
 
-/// The last rows of a statistic over the slots, each row [n, width] with the slot outermost. Grows up to max_rows, then the oldest row
-/// goes.
+/// The last rows of a statistic over the slots, `width` numbers for each slot. Grows up to max_rows, then the oldest row goes. Numbers stay
+/// where they are while slots come and go: a slot has a column of its own, and a new slot takes one that has become free.
 class RowRing {
  public:
   RowRing() = default;
@@ -23,26 +23,45 @@ class RowRing {
   int rows() const { return static_cast<int>(rows_.size()); }
   int max_rows() const { return max_rows_; }
   int width() const { return width_; }
-  /// Row r, 0 = oldest: [n, width].
-  std::span<const double> row(int r) const { return rows_[place(r)]; }
-  std::span<double> row(int r) { return rows_[place(r)]; }
+  int slots() const { return static_cast<int>(columns_.size()); }
+  /// Row r, 0 = oldest: [slots, width].
+  std::vector<double> row(int r) const;
+  /// The same, written to `out`.
+  void copy_row(int r, std::span<double> out) const;
+  /// Number g of a slot in row r.
+  double& number(int r, int slot, int g) { return rows_[place(r)][index(slot, g)]; }
+  double number(int r, int slot, int g) const { return rows_[place(r)][index(slot, g)]; }
+  /// Sum of the rows, each times its weight, the oldest first: [slots, width].
+  std::vector<double> weighted_sum(std::span<const double> weights) const;
 
-  /// A new newest row of n * width numbers, to be filled by the caller.
-  std::span<double> push(int n);
+  /// A new newest row: [slots, width]. The first one says how many slots there are.
+  void push(std::span<const double> row);
   /// One more slot at the end of every row.
   void append_slot(double fill);
   /// The last slot of every row moves to place `to`, those from there on move up.
   void move_last_slot(int to);
   /// Slots [0, n_kept) remain.
   void keep(std::span<const SlotRun> runs, int n_kept);
+  /// The memory of all rows, for whoever wants it to be near soon.
+  std::span<const std::vector<double>> memory() const { return rows_; }
 
  private:
-  std::size_t place(int r) const { return (oldest_ + static_cast<std::size_t>(r)) % rows_.size(); }
+  std::size_t place(int r) const {
+    const std::size_t p = oldest_ + static_cast<std::size_t>(r);
+    return p < rows_.size() ? p : p - rows_.size();
+  }
+  std::size_t index(int slot, int g) const { return static_cast<std::size_t>(columns_[static_cast<std::size_t>(slot)] * width_ + g); }
+  /// A row as its slots stand in it, in their order.
+  void gather(std::span<const double> row, std::span<double> out) const;
+  void close_gaps();
 
   int max_rows_ = 0;
   int width_ = 1;
   std::size_t oldest_ = 0;
-  std::vector<std::vector<double>> rows_;
+  std::vector<std::vector<double>> rows_;  // [columns, width] each
+  std::vector<int> columns_;               // of every slot
+  std::vector<int> free_;                  // columns of no slot
+  int n_columns_ = 0;
 };
 
 }  // namespace kvscope

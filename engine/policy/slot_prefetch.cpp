@@ -17,7 +17,7 @@ template <class T>
 }
 
 [[gnu::always_inline]] inline void prefetch(const RowRing& ring) {
-  for (int r = 0; r < ring.rows(); ++r) prefetch(ring.row(r));
+  for (const std::vector<double>& row : ring.memory()) prefetch(std::span(row));
 }
 
 }  // namespace
@@ -27,7 +27,6 @@ void prefetch(const SlotState& s) {
   all(s.pos, s.votes, s.extra, s.members, s.times, s.sum, s.sum_sq, s.decayed, s.residual, s.key_norm, s.ema, s.ema_n, s.z_now,
       s.hits.counts());
   prefetch(s.rows);
-  prefetch(s.z_rows);
   __builtin_prefetch(s.evicted.data() + s.evicted.size());  // where the next one is added
 }
 

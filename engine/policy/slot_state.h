@@ -8,6 +8,7 @@
 
 #include "core/group_reduce.h"
 #include "policy/hit_history.h"
+#include "policy/log_mean_rows.h"
 #include "policy/row_ring.h"
 
 namespace kvscope {
@@ -56,7 +57,7 @@ struct SlotState {
   double outside = std::numeric_limits<double>::quiet_NaN();  // mean share of the prompt's attention outside sinks and recent
   RowRing rows;                           // last rows of abar, [n]; 0 where a row was before the slot
   // per query head of the group, slot outermost: entry of (slot i, query head g) is [i * group + g]
-  RowRing z_rows;                         // last rows of z + extra, [n, group]; -inf where not scored
+  LogMeanRows z_rows;                     // last rows of z + extra, [n, group]; -inf where not scored
   std::vector<double> ema;                // lS_{g,i}, POLICIES.md section 5; -inf: never scored
   std::vector<int> ema_n;                 // n_i: times the EMA scored the slot
   std::vector<double> z_now;              // z + extra of this step

@@ -94,7 +94,7 @@ void slot_outermost(std::span<const double> z, int group, int n, std::span<doubl
 void prepare(SlotState& state, const StatNeeds& needs, int group) {
   if (needs.hits > 0 && state.hits.window() == 0) state.hits = HitHistory(needs.hits);
   if (needs.rows > 0 && state.rows.max_rows() == 0) state.rows = RowRing(needs.rows, 1);
-  if (needs.keep_z_rows && state.z_rows.max_rows() == 0) state.z_rows = RowRing(needs.z_rows, group);
+  if (needs.keep_z_rows && state.z_rows.max_rows() == 0) state.z_rows = LogMeanRows(needs.z_rows, group);
 }
 
 template <class T>
@@ -120,7 +120,7 @@ void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos, d
   if (needs.hits > 0) state.hits.append_slot();
   if (needs.key_norm) state.key_norm.push_back(key_norm);
   if (needs.rows > 0) state.rows.append_slot(0.0);
-  if (needs.keep_z_rows) state.z_rows.append_slot(kMinusInf);
+  if (needs.keep_z_rows) state.z_rows.append_slot();
   if (needs.ema) {
     state.ema.insert(state.ema.end(), at(group), kMinusInf);
     state.ema_n.push_back(0);
@@ -133,8 +133,9 @@ void observe_step(SlotState& state, const StatNeeds& needs, int group, std::span
   prepare(state, needs, group);
   if (needs.reads_a()) {
     KVSCOPE_ASSERT(a.size() == at(group) * at(n));
-    const std::span<double> abar = needs.rows > 0 ? state.rows.push(n) : scratch<0>(at(n));
+    const std::span<double> abar = scratch<0>(at(n));
     reduce_group(a, group, n, needs.group, abar);
+    if (needs.rows > 0) state.rows.push(abar);
     for (int& t : state.times) ++t;
     if (needs.sum)
       for (int i = 0; i < n; ++i) state.sum[at(i)] += abar[at(i)];
@@ -149,7 +150,7 @@ void observe_step(SlotState& state, const StatNeeds& needs, int group, std::span
     const std::span<double> now = scratch<0>(z.size());
     for (int g = 0; g < group; ++g)
       for (int i = 0; i < n; ++i) now[at(i * group + g)] = z[at(g) * at(n) + at(i)] + state.extra[at(i)];
-    if (needs.keep_z_rows) std::ranges::copy(now, state.z_rows.push(n).begin());
+    if (needs.keep_z_rows) state.z_rows.push(now);
     if (needs.ema) update_ema(state, needs.ema_alpha, group, now);
     if (needs.z_now) std::ranges::copy(now, state.z_now.begin());
   }
@@ -184,14 +185,17 @@ void load_prompt(SlotState& state, const StatNeeds& needs, int group, const Prom
   if (needs.rows > 0) {
     const int rows = std::min(needs.rows, n);
     KVSCOPE_ASSERT(prompt.last_rows.size() == at(rows) * at(n));
-    for (int r = 0; r < rows; ++r) std::ranges::copy(prompt.last_rows.subspan(at(r) * at(n), at(n)), state.rows.push(n).begin());
+    for (int r = 0; r < rows; ++r) state.rows.push(prompt.last_rows.subspan(at(r) * at(n), at(n)));
   }
   if (needs.reads_z()) {
     const int rows = std::min(needs.z_rows, n);
     const std::size_t size = at(group) * at(n);
     KVSCOPE_ASSERT(prompt.last_z.size() == at(rows) * size);
-    for (int r = 0; r < rows && needs.keep_z_rows; ++r)
-      slot_outermost(prompt.last_z.subspan(at(r) * size, size), group, n, state.z_rows.push(n));
+    std::vector<double> row(needs.keep_z_rows ? size : 0);
+    for (int r = 0; r < rows && needs.keep_z_rows; ++r) {
+      slot_outermost(prompt.last_z.subspan(at(r) * size, size), group, n, row);
+      state.z_rows.push(row);
+    }
     if (needs.ema) start_ema(state, needs.ema_alpha, group, rows, prompt.last_z);
     if (needs.z_now) {
       state.z_now.resize(size);
@@ -246,23 +250,7 @@ void lose(SlotState& state, int slot) {
 
 void set_log_score(SlotState& state, const StatNeeds& needs, int slot, std::span<const double> log_score) {
   const int group = static_cast<int>(log_score.size());
-  if (needs.keep_z_rows) {
-    const int rows = state.z_rows.rows();
-    for (int g = 0; g < group; ++g) {
-      const std::size_t x = at(slot * group + g);
-      double top = kMinusInf, total = 0;
-      int seen = 0;
-      for (int r = 0; r < rows; ++r) top = std::max(top, state.z_rows.row(r)[x]);
-      for (int r = 0; r < rows; ++r) {
-        const double z = state.z_rows.row(r)[x];
-        if (z == kMinusInf) continue;
-        total += std::exp(z - top);
-        ++seen;
-      }
-      const double shift = log_score[at(g)] - (top + std::log(total / seen));
-      for (int r = 0; r < rows; ++r) state.z_rows.row(r)[x] += shift;
-    }
-  }
+  if (needs.keep_z_rows) state.z_rows.set_log_mean(slot, log_score);
   if (needs.ema) {
     const double start = EmaStart(needs.ema_alpha).at(state.ema_n[at(slot)]);
     for (int g = 0; g < group; ++g) state.ema[at(slot * group + g)] = log_score[at(g)] + start;
@@ -316,7 +304,8 @@ int insert_slot(SlotState& state, const StatNeeds& needs, int group, int pos, do
 }
 
 std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan) {
-  std::vector<char> gone(at(state.size()), 0);
+  thread_local std::vector<char> gone;  // kept by its thread, as scratch()
+  gone.assign(at(state.size()), 0);
   for (const Removal& r : plan.removals) {
     if (r.target >= 0)
       unite(state, r.target, r.slot);

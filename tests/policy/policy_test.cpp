@@ -152,7 +152,7 @@ TEST(Policy, ACopyDecidesAndCountsOnItsOwn) {
   TinyLane lane("keepkv:slots=8,threshold=-1", kModel, 20, PromptMode::stream, 1);
   for (int t = 0; t < 9; ++t) lane.step();
   const std::unique_ptr<Policy> copy = lane.policy->clone();
-  lane.head(0, 0).slots.rows.row(0)[5] = std::numeric_limits<double>::quiet_NaN();
+  lane.head(0, 0).slots.rows.number(0, 5, 0) = std::numeric_limits<double>::quiet_NaN();
   lane.plan_layer(0, 8, false);
   EXPECT_EQ(lane.policy->nan_scores(), 1);
   EXPECT_EQ(copy->nan_scores(), 0);

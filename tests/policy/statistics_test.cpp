@@ -157,13 +157,30 @@ TEST(Statistics, SlotsThatGoTakeTheirStatisticsWithThem) {
 
 TEST(Statistics, TheRingForgetsTheOldestRowAndKeepsOrderAcrossRemovals) {
   RowRing ring(3, 2);
-  for (int r = 0; r < 5; ++r) std::ranges::fill(ring.push(2), r);
+  for (int r = 0; r < 5; ++r) ring.push(std::vector<double>(4, r));
   EXPECT_EQ(ring.rows(), 3);
   EXPECT_THAT(to_vector(ring.row(0)), ElementsAre(2, 2, 2, 2));
   EXPECT_THAT(to_vector(ring.row(2)), ElementsAre(4, 4, 4, 4));
   ring.append_slot(9);
   ring.keep(runs_of(std::vector{0, 2}), 2);
   EXPECT_THAT(to_vector(ring.row(1)), ElementsAre(3, 3, 9, 9));
+  ring.append_slot(7);  // where the slot was that went
+  ring.keep(runs_of(std::vector{1, 2}), 2);
+  EXPECT_THAT(to_vector(ring.row(1)), ElementsAre(9, 9, 7, 7));
+  EXPECT_THAT(ring.weighted_sum(std::vector{1.0, 0.0, 2.0}), ElementsAre(27, 27, 21, 21));
+}
+
+TEST(Statistics, TheRingClosesTheGapsOfSlotsThatWentTogether) {
+  RowRing ring(2, 1);
+  std::vector<double> row(100);
+  for (int i = 0; i < 100; ++i) row[static_cast<std::size_t>(i)] = i;
+  ring.push(row);
+  ring.push(row);
+  ring.keep(runs_of(std::vector{3, 50, 51, 99}), 4);
+  EXPECT_EQ(ring.memory()[0].size(), 4u) << "nothing of the others stays";
+  ring.append_slot(-1);
+  EXPECT_THAT(ring.row(0), ElementsAre(3, 50, 51, 99, -1));
+  EXPECT_THAT(ring.weighted_sum(std::vector{1.0, 1.0}), ElementsAre(6, 100, 102, 198, -2));
 }
 
 TEST(Statistics, UnitedSlotsShareVotesAndMembersAndLostOnesAreCounted) {

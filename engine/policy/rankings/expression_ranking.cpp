@@ -91,8 +91,7 @@ std::vector<double> ExpressionRanking::column(Quantity q, const SlotState& slots
       return MeanRanking().statistic(slots);
     case Quantity::last: {
       if (slots.rows.rows() == 0) return std::vector<double>(n, kNone);
-      const std::span<const double> row = slots.rows.row(slots.rows.rows() - 1);
-      return {row.begin(), row.end()};
+      return slots.rows.row(slots.rows.rows() - 1);
     }
     case Quantity::ema:
       return ema_.statistic(slots);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/log_mean_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace kvscope {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// ln of the mean of e^z over the numbers of one entry that are not -inf, from the rows themselves.
+double log_mean(const LogMeanRows& rows, std::size_t x) {
+  double top = -kInf, total = 0;
+  int n = 0;
+  for (int r = 0; r < rows.rows(); ++r) top = std::max(top, rows.row(r)[x]);
+  for (int r = 0; r < rows.rows(); ++r) {
+    const double z = rows.row(r)[x];
+    if (z == -kInf) continue;
+    total += std::exp(z - top);
+    ++n;
+  }
+  return n > 0 ? top + std::log(total / n) : -kInf;
+}
+
+TEST(LogMeanRows, StaysTheLogMeanOfTheRowsWhileSlotsAndRowsComeAndGo) {
+  constexpr int group = 2, most = 24;
+  double worst = 0;
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    LogMeanRows rows(5, group);
+    int n = 0;
+    for (int step = 0; step < 3000; ++step) {
+      rows.append_slot();
+      if (++n > most) {
+        std::vector<int> keep;
+        const int gone = static_cast<int>(random() % static_cast<unsigned>(n));
+        for (int i = 0; i < n; ++i)
+          if (i != gone && (step % 50 != 0 || random() % 2 == 0)) keep.push_back(i);  // now and then half of them go
+        rows.keep(runs_of(keep), static_cast<int>(keep.size()));
+        n = static_cast<int>(keep.size());
+        if (n == 0) continue;
+      }
+      std::vector<double> z(static_cast<std::size_t>(n * group));
+      for (double& x : z) x = normal(random) * (random() % 8 == 0 ? 200 : 3);  // tops that leave nothing of the others
+      if (step % 7 == 0)
+        for (int g = 0; g < group; ++g) z[static_cast<std::size_t>(n / 2 * group + g)] = -kInf;
+      rows.push(z);
+      if (step % 11 == 0 && n > 2) {
+        const std::vector<double> wanted = {0.5, -0.75};
+        rows.set_log_mean(n - 1, wanted);
+        const std::vector<double> now = rows.log_means();
+        for (std::size_t g = 0; g < 2; ++g) EXPECT_NEAR(now[static_cast<std::size_t>((n - 1) * group) + g], wanted[g], 1e-12);
+      }
+      const std::vector<double> means = rows.log_means();
+      ASSERT_EQ(means.size(), z.size());
+      for (std::size_t x = 0; x < means.size(); ++x) {
+        const double want = log_mean(rows, x);
+        ASSERT_EQ(std::isfinite(means[x]), std::isfinite(want)) << step << " " << x;
+        if (std::isfinite(want)) worst = std::max(worst, std::abs(means[x] - want));
+      }
+    }
+  }
+  std::printf("largest error of a log-mean after 3,000 rows: %g\n", worst);
+  EXPECT_LT(worst, 1e-11);
+}
+
+TEST(LogMeanRows, ANumberThatIsNoneLeavesWithItsRow) {
+  LogMeanRows rows(2, 1);
+  rows.append_slot();
+  rows.push(std::vector{std::numeric_limits<double>::quiet_NaN()});
+  EXPECT_TRUE(std::isnan(rows.log_means()[0]));
+  rows.push(std::vector{1.0});
+  rows.push(std::vector{1.0});
+  EXPECT_THAT(rows.log_means(), ElementsAre(1.0));
+}
+
+TEST(LogMeanRows, WhatNoRowHasScoredIsMinusInfinity) {
+  LogMeanRows rows(2, 1);
+  rows.append_slot();
+  for (int r = 0; r < 3; ++r) rows.push(std::vector{2.0});
+  rows.append_slot();
+  EXPECT_THAT(rows.log_means(), ElementsAre(2.0, -kInf));
+  rows.move_last_slot(0);
+  EXPECT_THAT(rows.log_means(), ElementsAre(-kInf, 2.0));
+  EXPECT_THAT(rows.row(0), ElementsAre(-kInf, 2.0));
+}
+
+}  // namespace
+}  // namespace kvscope
