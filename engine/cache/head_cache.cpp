@@ -30,23 +30,23 @@ std::vector<Nearest> CacheGeometry::nearest(std::span<const int> from, std::span
   return out;
 }
 
-std::vector<double> CacheGeometry::keys(std::span<const int> slots) const {
+void CacheGeometry::keys(std::span<const int> slots, std::vector<double>& rows) const {
   const auto width = static_cast<std::size_t>(head_dim_), n = static_cast<std::size_t>(kv_->n_slots);
-  std::vector<double> out(slots.size() * width);
+  rows.resize(slots.size() * width);
+  const bool in_order = slots.size() == n && std::ranges::is_sorted(slots);
+  if (in_order) return backend_->keys(*kv_, rows);
   if (slots.size() * 4 <= n) {  // a few rows one by one, many together
     const std::size_t row_bytes = width * size_of(backend_->dtype());
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const auto* row = static_cast<const std::byte*>(kv_->k.data()) + row_bytes * static_cast<std::size_t>(slots[i]);
-      backend_->to_double(std::span(out).subspan(i * width, width), row);
+      backend_->to_double(std::span(rows).subspan(i * width, width), row);
     }
-    return out;
+    return;
   }
   std::vector<double> all(n * width);
   backend_->keys(*kv_, all);
-  if (slots.size() == n && std::ranges::is_sorted(slots)) return all;
   for (std::size_t i = 0; i < slots.size(); ++i)
-    std::copy_n(all.data() + static_cast<std::size_t>(slots[i]) * width, width, out.data() + i * width);
-  return out;
+    std::copy_n(all.data() + static_cast<std::size_t>(slots[i]) * width, width, rows.data() + i * width);
 }
 
 std::vector<double> CacheGeometry::value_lengths() const {

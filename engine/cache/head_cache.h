@@ -30,7 +30,7 @@ class CacheGeometry final : public KeyGeometry {
       : backend_(&backend), heads_(heads), head_(head), wo_(&wo), head_dim_(head_dim), kv_(&heads[static_cast<std::size_t>(head)].kv) {}
   std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const override;
   std::vector<Nearest> nearest(std::span<const int> from, std::span<const int> to) const override;
-  std::vector<double> keys(std::span<const int> slots) const override;
+  void keys(std::span<const int> slots, std::vector<double>& rows) const override;
   std::vector<double> value_lengths() const override;
   std::vector<double> value_norms() const override;
 

@@ -72,6 +72,19 @@ constexpr std::uint64_t kMantissa = 0x000fffffffffffffu, kOneBits = 0x3ff0000000
   return x < 0 ? kNan : of_zero;
 }
 
+/// Numbers but NaN as integers of the same order.
+[[gnu::always_inline]] inline std::int64_t rank(double x) {
+  const auto bits = std::bit_cast<std::int64_t>(x);
+  return bits < 0 ? std::numeric_limits<std::int64_t>::min() - bits : bits;
+}
+
+/// The double with as many others down to x as up to y, x <= y.
+[[gnu::always_inline]] inline double between(double x, double y) {
+  const std::int64_t low = rank(x);
+  const std::int64_t middle = low + static_cast<std::int64_t>((static_cast<std::uint64_t>(rank(y)) - static_cast<std::uint64_t>(low)) / 2);
+  return std::bit_cast<double>(middle < 0 ? std::numeric_limits<std::int64_t>::min() - middle : middle);
+}
+
 constexpr std::size_t kLanes = 8;
 using Lanes = double __attribute__((vector_size(kLanes * sizeof(double))));  // whatever the processor has: the compiler takes it apart
 
@@ -253,6 +266,23 @@ KVSCOPE_EVERY_WIDTH void row_squares(const double* rows, std::size_t width, std:
   products(rows, width, out, [](const auto* row) { return row; });
 }
 
+KVSCOPE_EVERY_WIDTH double lowest(std::span<const double> x, std::span<const char> left_out) {
+  KVSCOPE_ASSERT(x.size() == left_out.size());
+  const double* const p = x.data();
+  const char* const out = left_out.data();
+  double low[kLanes];
+  std::fill_n(low, kLanes, kInf);
+  const auto lower = [ p, out ](double& least, std::size_t i) __attribute__((always_inline)) {
+    const double number = p[i] != p[i] ? -kInf : p[i], y = out[i] ? kInf : number;
+    least = y < least ? y : least;
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= x.size(); i += kLanes)
+    for (std::size_t j = 0; j < kLanes; ++j) lower(low[j], i + j);
+  for (; i < x.size(); ++i) lower(low[0], i);
+  return *std::min_element(low, low + kLanes);
+}
+
 KVSCOPE_EVERY_WIDTH std::optional<Largest> largest(std::span<const double> x, int k) {
   const double* const p = x.data();
   const std::size_t n = x.size();
@@ -269,10 +299,12 @@ KVSCOPE_EVERY_WIDTH std::optional<Largest> largest(std::span<const double> x, in
   };
   double high = most_up_to(kInf), low = p[0];
   for (std::size_t i = 0; i < n; ++i) low = p[i] < low ? p[i] : low;
-  // the last of the k largest lies between low and high: mostly a few halvings find a number between it and the next one
+  if (!(low > -kInf && high < kInf)) return std::nullopt;
+  // the last of the k largest lies between low and high: mostly a few halvings find a number between it and the next one, because they
+  // halve the number of doubles in between, not the distance
   constexpr int kQuick = 12, kHalvings = 80;
   for (int h = 0; h < kHalvings; ++h) {
-    const double middle = h == kQuick ? high : 0.5 * low + 0.5 * high;
+    const double middle = h == kQuick ? high : between(low, high);
     if (!(middle >= low && middle <= high)) break;
     std::int64_t above = 0;
     for (std::size_t i = 0; i < n; ++i) above += p[i] > middle ? 1 : 0;

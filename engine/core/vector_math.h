@@ -36,6 +36,8 @@ void combine_rows(std::span<const double* const> rows, std::span<const double> w
 /// out[r] = rows[r] . rows[r], rows [out.size(), width], added up as in row_products().
 void row_squares(const float* rows, std::size_t width, std::span<double> out);
 void row_squares(const double* rows, std::size_t width, std::span<double> out);
+/// Smallest of the numbers that are not left out, NaN taken as -infinity; infinity where there is none. `left_out` has as many entries.
+double lowest(std::span<const double> x, std::span<const char> left_out);
 /// Where the k largest of some numbers end: they are the `above` numbers above `least`, and k - above of those equal to it.
 struct Largest {
   double least = 0;

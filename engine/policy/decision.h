@@ -22,6 +22,17 @@ struct HeadDecision {
   Plan plan;
 
   const SlotState& slots() const { return *view.slots; }
+  /// Nothing decided yet about this head. What was there before leaves its memory.
+  void begin(const HeadView& head) {
+    view = head;
+    budget.reset();
+    due = false;
+    score.clear();
+    tie_break.clear();
+    keep.clear();
+    gone.clear();
+    plan = {};
+  }
 };
 
 }  // namespace kvscope

@@ -150,7 +150,7 @@ class CompositePolicy final : public Policy {
   /// What the override makes of a budget; the budget itself where there is none.
   std::optional<int> overriding(int layer, int kv_head, std::optional<int> allocated) const;
   void override_budgets();
-  HeadDecision ranked(const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const;
+  void rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const;
   void share_scores(std::span<HeadDecision> heads) const;
   void show_scores(HeadDecision& head);
 
@@ -257,17 +257,16 @@ std::vector<ResolvedParam> CompositePolicy::params() const {
   return out;
 }
 
-HeadDecision CompositePolicy::ranked(const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const {
-  HeadDecision d;
-  d.view = head;
+void CompositePolicy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const {
+  d.begin(head);
   d.budget = budget(head.layer, head.kv_head);
-  if (!d.budget) return d;
+  if (!d.budget) return;
   const bool alone = !layer_is_due || overridden(head.layer, head.kv_head);
   d.due = alone ? is_due(head.slots->size(), *d.budget, after_prompt) : *layer_is_due;
   d.view.slots_at_most = *d.budget;
   const bool ranks_always = cadence() == Cadence::every_step && !ranking_->by_position() && !lane_.parts.selecting->observes;
   const bool ranks_now = d.due || ranks_always || layer_is_due.value_or(false);
-  if (!ranks_now) return d;
+  if (!ranks_now) return;
   d.is_protected = protected_mask(*head.slots, protection(layer_is_due ? slots_ : *d.budget));
   ranking_->protect(d.view, d.is_protected);
   for (const int pos : head.pinned) {
@@ -276,7 +275,6 @@ HeadDecision CompositePolicy::ranked(const HeadView& head, std::optional<bool> l
   }
   d.score = ranking_->score(head);
   d.tie_break = ranking_->tie_break(head);
-  return d;
 }
 
 bool CompositePolicy::decides_like(const Policy& other) const {
@@ -320,10 +318,9 @@ void CompositePolicy::show_scores(HeadDecision& d) {
   if (ranking_->by_position()) return;
   d.plan.score = d.score;
   for (std::size_t i = 0; i < d.score.size(); ++i) {
-    if (d.is_protected[i])
-      d.plan.score[i] = kNone;
-    else if (std::isnan(d.score[i]))
-      ++nan_scores_;
+    const bool is_free = !d.is_protected[i];
+    nan_scores_ += is_free && std::isnan(d.score[i]);
+    d.plan.score[i] = is_free ? d.score[i] : kNone;
   }
 }
 
@@ -353,15 +350,15 @@ void CompositePolicy::after_prompt(std::span<const HeadView> heads) {
 std::vector<Plan> CompositePolicy::plan(std::span<const HeadView> heads, int step, bool after_prompt) {
   std::vector<Plan> plans(heads.size());
   if (!compresses()) return plans;
-  std::vector<HeadDecision> decisions;
-  decisions.reserve(heads.size());
+  thread_local std::vector<HeadDecision> decisions;  // kept by its thread: in a step allocations would cost as much as the work
+  decisions.resize(heads.size());
   std::optional<bool> layer_is_due;
   if (allocation_->by_layer()) {
     double n = 0;
     for (const HeadView& head : heads) n += head.slots->size();
     layer_is_due = is_due(n / static_cast<double>(heads.size()), slots_, after_prompt);
   }
-  for (const HeadView& head : heads) decisions.push_back(ranked(head, layer_is_due, after_prompt));
+  for (std::size_t h = 0; h < heads.size(); ++h) rank(decisions[h], heads[h], layer_is_due, after_prompt);
   if (lane_.parts.selecting->whole_layer) share_scores(decisions);
   for (HeadDecision& d : decisions) show_scores(d);
   const auto place = [this](const HeadDecision& d) { return at(d.view.layer * n_kv_heads_ + d.view.kv_head); };

@@ -31,8 +31,8 @@ class KeyGeometry {
   /// Of every slot in `from` the slot in `to` (not empty, ascending) of most similar key, of equal ones the first, and that cosine; 0 with a zero
   /// vector.
   virtual std::vector<Nearest> nearest(std::span<const int> from, std::span<const int> to) const = 0;
-  /// Key rows of these slots, [slots, head_dim].
-  virtual std::vector<double> keys(std::span<const int> slots) const = 0;
+  /// Key rows of these slots, [slots, head_dim], into `rows`, whose memory a caller may use again.
+  virtual void keys(std::span<const int> slots, std::vector<double>& rows) const = 0;
   /// Of every slot: ||v_i||_2.
   virtual std::vector<double> value_lengths() const = 0;
   /// Of every slot: mean over the group's query heads g of ||v_i W_O^(g)||_1.

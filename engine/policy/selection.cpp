@@ -21,46 +21,37 @@ double as_ranked(double score) { return std::isnan(score) ? -kInf : score; }
 /// "Goes before": the lowest score first; of equal ones the lower tie_break, then the higher pos.
 class GoesBefore {
  public:
-  explicit GoesBefore(const HeadDecision& head) : score_(head.score), tie_(head.tie_break) {}
+  GoesBefore(const std::vector<double>& score, const std::vector<double>& tie_break) : score_(score), tie_(tie_break) {}
+  explicit GoesBefore(const HeadDecision& head) : GoesBefore(head.score, head.tie_break) {}
   bool operator()(int a, int b) const {
     const double x = value(a), y = value(b);
     if (x != y) return x < y;
     if (!tie_.empty() && tie_[at(a)] != tie_[at(b)]) return tie_[at(a)] < tie_[at(b)];
     return a > b;  // slots are stored in order of pos
   }
+  double value(int i) const { return as_ranked(score_[at(i)]); }
+  std::span<const double> scores() const { return score_; }
 
  private:
-  double value(int i) const { return as_ranked(score_[at(i)]); }
-
   const std::vector<double>& score_;
   const std::vector<double>& tie_;
 };
 
-/// The slot that goes before all others that are not protected; -1: there is none.
-int first_to_go(const HeadDecision& head, const GoesBefore& goes_before) {
-  // without branches and in four lanes: what is protected may lie all over the place
-  constexpr int kLanes = 4;
-  const int n = static_cast<int>(head.is_protected.size());
-  const auto value = [&](int i) { return head.is_protected[at(i)] ? kInf : as_ranked(head.score[at(i)]); };
-  double low[kLanes] = {kInf, kInf, kInf, kInf};
-  const auto lower = [](double& least, double x) { least = x < least ? x : least; };
-  int i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int j = 0; j < kLanes; ++j) lower(low[j], value(i + j));
-  for (; i < n; ++i) lower(low[0], value(i));
-  const double lowest = *std::min_element(low, low + kLanes);
+/// The slot that goes before all others that are not left out; -1: there is none.
+int first_to_go(const GoesBefore& goes_before, std::span<const char> left_out) {
+  const double least = lowest(goes_before.scores(), left_out);
   int first = -1;
-  for (i = n - 1; i >= 0; --i)
-    if (value(i) == lowest && !head.is_protected[at(i)] && (first < 0 || goes_before(i, first))) first = i;
+  for (int i = static_cast<int>(left_out.size()) - 1; i >= 0; --i)
+    if (goes_before.value(i) == least && !left_out[at(i)] && (first < 0 || goes_before(i, first))) first = i;
   return first;
 }
 
 /// Moves the k slots that stay longest to the front.
-void move_best(std::span<int> slots, std::size_t k, const HeadDecision& head, const GoesBefore& goes_before) {
+void move_best(std::span<int> slots, std::size_t k, const GoesBefore& goes_before) {
   if (k == 0 || k >= slots.size()) return;
   std::vector<double> values;
   values.reserve(slots.size());
-  for (const int i : slots) values.push_back(as_ranked(head.score[at(i)]));
+  for (const int i : slots) values.push_back(goes_before.value(i));
   const std::optional<Largest> best = largest(values, static_cast<int>(k));
   const auto stays_before = [&](int x, int y) { return goes_before(y, x); };
   if (!best) {
@@ -81,6 +72,19 @@ void move_best(std::span<int> slots, std::size_t k, const HeadDecision& head, co
     std::ranges::nth_element(equals, equals.begin() + static_cast<std::ptrdiff_t>(k - n_above), stays_before);
   const auto end = std::ranges::copy(equals, slots.begin() + static_cast<std::ptrdiff_t>(n_above)).out;
   std::copy_n(rest.begin(), n_rest, end);
+}
+
+/// Of all that are not protected but one, n_first stay by the first order, the others by the second: the one that goes.
+int last_of_two_stages(const GoesBefore& by_first, const GoesBefore& by_second, int n_first, std::vector<char> left_out) {
+  const std::vector<char> is_protected = left_out;
+  const int n = static_cast<int>(left_out.size());
+  for (;;) {
+    const int slot = first_to_go(by_second, left_out);
+    int n_before = 0;  // slots that stay rather than this one by the first order
+    for (int i = 0; i < n; ++i) n_before += !is_protected[at(i)] && by_first(slot, i);
+    if (n_before >= n_first) return slot;
+    left_out[at(slot)] = 1;
+  }
 }
 
 }  // namespace
@@ -123,7 +127,7 @@ void TopSelection::select(HeadDecision& head, int) const {
   const int wanted = over <= 0 ? 0 : std::max(over, at_least_);
   const GoesBefore goes_before(head);
   if (wanted == 1) {  // the usual step
-    const int first = first_to_go(head, goes_before);
+    const int first = first_to_go(goes_before, head.is_protected);
     head.gone.assign(first < 0 ? 0 : 1, first);
     keep_the_rest(head);
     return;
@@ -157,19 +161,22 @@ void RandomSelection::select(HeadDecision& head, int step) const {
 
 void TwoStageSelection::select(HeadDecision& head, int) const {
   const int n = head.slots().size();
-  std::vector<int> free = unprotected(head);
-  const int n_free = static_cast<int>(free.size());
+  const int n_free = static_cast<int>(std::ranges::count(head.is_protected, 0));
   const int b = std::clamp(head.budget.value_or(n) - (n - n_free), 0, n_free);
-  const GoesBefore goes_before(head);
-  const auto n_first = static_cast<std::size_t>(std::floor(alpha_ * b));
-  move_best(free, n_first, head, goes_before);
-  const std::vector<double> nu = head.view.keys->value_norms();
+  const auto n_first = static_cast<int>(std::floor(alpha_ * b));
+  const std::vector<double> first_score = head.score, nu = head.view.keys->value_norms();
   for (int i = 0; i < n; ++i) head.score[at(i)] = (head.score[at(i)] + eps_) * nu[at(i)];
-  move_best(std::span(free).subspan(n_first), at(b) - n_first, head, goes_before);
-  for (int i = 0; i < n; ++i)
-    if (!head.is_protected[at(i)]) head.plan.score[at(i)] = head.score[at(i)];
-  head.gone.assign(free.begin() + b, free.end());
-  std::ranges::sort(head.gone);
+  for (int i = 0; i < n; ++i) head.plan.score[at(i)] = head.is_protected[at(i)] ? head.plan.score[at(i)] : head.score[at(i)];
+  const GoesBefore by_first(first_score, head.tie_break), by_second(head);
+  if (n_free - b == 1) {  // the usual step
+    head.gone.assign(1, last_of_two_stages(by_first, by_second, n_first, head.is_protected));
+  } else {
+    std::vector<int> free = unprotected(head);
+    move_best(free, at(n_first), by_first);
+    move_best(std::span(free).subspan(at(n_first)), at(b - n_first), by_second);
+    head.gone.assign(free.begin() + b, free.end());
+    std::ranges::sort(head.gone);
+  }
   keep_the_rest(head);
 }
 

@@ -188,8 +188,10 @@ void Lane::observe(int layer, int h) {
   HeadCache& head = layers_[layer].heads[h];
   HeadJob& job = jobs_[h];
   const std::size_t count = static_cast<std::size_t>(config_.group()) * head.slots.size();
-  job.host_p.resize(count);
-  backend_.to_double(job.host_p, job.p.data());
+  if (setup_.record.captures || policy_->needs(layer).reads_a()) {
+    job.host_p.resize(count);
+    backend_.to_double(job.host_p, job.p.data());
+  }
   job.host_z.clear();
   if (job.z) {
     job.host_z.resize(count);

@@ -28,7 +28,11 @@ class CacheGeometryOf : public testing::TestWithParam<DType> {
       backend->append_kv(heads[0].kv, row.data(), row.data(), 1);
     }
   }
-  std::vector<double> keys(const std::vector<int>& slots) { return CacheGeometry(*backend, heads, 0, no_wo, 2).keys(slots); }
+  std::vector<double> keys(const std::vector<int>& slots) {
+    std::vector<double> rows(3, 7.0);  // what is there does not matter
+    CacheGeometry(*backend, heads, 0, no_wo, 2).keys(slots, rows);
+    return rows;
+  }
 };
 
 TEST_P(CacheGeometryOf, GivesKeyRowsInTheOrderAskedFor) {

@@ -211,6 +211,24 @@ TEST(VectorMath, TheLargestEndWhereASortSays) {
       }
 }
 
+TEST(VectorMath, TheLowestIsOfThoseThatAreNotLeftOut) {
+  const std::vector<double> all = numbers(-1, 1);
+  for (const std::size_t n : {0u, 1u, 7u, 8u, 64u, 101u}) {
+    const std::vector<double> x(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
+    std::vector<char> out(n, 0);
+    for (std::size_t left = n; left > 0; --left) {
+      double least = kInf;
+      for (std::size_t i = 0; i < n; ++i)
+        if (!out[i]) least = std::min(least, x[i]);
+      ASSERT_EQ(lowest(x, out), least) << n;
+      out[static_cast<std::size_t>(std::ranges::find(x, least) - x.begin())] = 1;
+    }
+    EXPECT_EQ(lowest(x, out), kInf) << "none is left";
+  }
+  EXPECT_EQ(lowest(std::vector<double>{1, NAN, 0}, std::vector<char>{0, 0, 0}), -kInf);
+  EXPECT_EQ(lowest(std::vector<double>{1, NAN, 0}, std::vector<char>{0, 1, 0}), 0);
+}
+
 TEST(VectorMath, TheLargestAmongOddNumbersAreRightOrNotTold) {
   const std::vector<double> x = {3, 1, 1, 1, 2, -4, 0};
   ASSERT_TRUE(largest(x, 3));

@@ -52,11 +52,10 @@ class RowGeometry final : public KeyGeometry {
     return out;
   }
 
-  std::vector<double> keys(std::span<const int> slots) const override {
-    std::vector<double> out;
+  void keys(std::span<const int> slots, std::vector<double>& rows) const override {
+    rows.clear();
     for (const int i : slots)
-      out.insert(out.end(), (*keys_)[static_cast<std::size_t>(i)].begin(), (*keys_)[static_cast<std::size_t>(i)].end());
-    return out;
+      rows.insert(rows.end(), (*keys_)[static_cast<std::size_t>(i)].begin(), (*keys_)[static_cast<std::size_t>(i)].end());
   }
 
   std::vector<double> value_lengths() const override {
@@ -86,7 +85,7 @@ class GivenNorms final : public KeyGeometry {
   explicit GivenNorms(std::vector<double> norms) : norms_(std::move(norms)) {}
   std::vector<double> cosines(std::span<const int>, std::span<const int>) const override { return {}; }
   std::vector<Nearest> nearest(std::span<const int>, std::span<const int>) const override { return {}; }
-  std::vector<double> keys(std::span<const int>) const override { return {}; }
+  void keys(std::span<const int>, std::vector<double>&) const override {}
   std::vector<double> value_lengths() const override { return {}; }
   std::vector<double> value_norms() const override { return norms_; }
 

@@ -32,7 +32,8 @@ bool ranks_before(const Candidate& a, const Candidate& b) {
 /// How many of the `best` candidates of all heads together lie in each.
 std::vector<int> best_of_heads(std::span<const std::vector<double>> scores, std::span<const std::vector<int>> pos, std::size_t best) {
   std::vector<int> counts(scores.size(), 0);
-  std::vector<double> all;
+  thread_local std::vector<double> all;  // kept by its thread: in a step an allocation would cost as much as the work
+  all.clear();
   all.reserve(scores.empty() ? 0 : scores.size() * (scores.front().size() + 1));
   for (const std::vector<double>& head : scores)
     for (const double score : head) all.push_back(std::isnan(score) ? -std::numeric_limits<double>::infinity() : score);
@@ -72,14 +73,17 @@ void AdaptiveAllocation::revise(std::span<HeadDecision> heads) const {
   std::vector<int> caps, n_protected;
   for (std::size_t h = 0; h < heads.size(); ++h) {
     const HeadDecision& head = heads[h];
-    scores[h].reserve(head.score.size());
-    pos[h].reserve(head.score.size());
-    for (std::size_t i = 0; i < head.score.size(); ++i) {
-      if (head.is_protected[i]) continue;
-      scores[h].push_back(head.score[i]);
-      pos[h].push_back(head.slots().pos[i]);
+    scores[h].resize(head.score.size());
+    pos[h].resize(head.score.size());
+    std::size_t n_free = 0;
+    for (std::size_t i = 0; i < head.score.size(); ++i) {  // without branches: what is protected may lie all over the place
+      scores[h][n_free] = head.score[i];
+      pos[h][n_free] = head.slots().pos[i];
+      n_free += !head.is_protected[i];
     }
-    caps.push_back(static_cast<int>(scores[h].size()));
+    scores[h].resize(n_free);
+    pos[h].resize(n_free);
+    caps.push_back(static_cast<int>(n_free));
     n_protected.push_back(head.slots().size() - caps.back());
   }
   // slots that were pinned by hand in some heads come on top of the common share

@@ -112,7 +112,9 @@ std::vector<double> gauss_weights(std::span<const double> distance, int pivot, c
 
 void NeighbourSetMerger::merge(HeadDecision& head) {
   const std::vector<double>& sum = head.slots().sum;
-  const KeyRows keys(head.view.keys->keys(head.gone), static_cast<int>(head.gone.size()));
+  std::vector<double> rows;
+  head.view.keys->keys(head.gone, rows);
+  const KeyRows keys(std::move(rows), static_cast<int>(head.gone.size()));
   const int room = head.budget.value_or(0) - static_cast<int>(head.keep.size());
   head.plan.theta = options_.fits_budget ? fitting_theta(keys, room) : options_.threshold;
   for (const std::vector<int>& set : neighbour_sets(keys, head.plan.theta)) {

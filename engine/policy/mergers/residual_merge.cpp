@@ -31,7 +31,8 @@ void ResidualMerger::merge(HeadDecision& head) {
   wanted.reserve(residual.size() + fused.size());
   wanted = residual;
   wanted.insert(wanted.end(), fused.begin(), fused.end());
-  std::vector<double> keys = head.view.keys->keys(wanted);  // the residual rows change on the way
+  std::vector<double> keys;
+  head.view.keys->keys(wanted, keys);  // the residual rows change on the way
   const std::size_t width = keys.size() / wanted.size(), n_places = residual.size();
   const auto key = [&](std::size_t i) { return std::span(keys).subspan(i * width, width); };
   std::vector<double> votes, decayed, products(n_places);  // of the residual slots

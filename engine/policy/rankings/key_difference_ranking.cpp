@@ -16,11 +16,10 @@ double norm(std::span<const double> x) { return std::sqrt(std::inner_product(x.b
 std::vector<double> key_differences(std::span<const double> keys, std::size_t n) {
   if (n == 0) return {};
   const std::size_t width = keys.size() / n;
-  std::vector<double> mean(width, 0.0), norms(n), score(n);
+  std::vector<double> mean(width, 0.0), norms(n), score(n), weights(n);
   row_squares(keys.data(), width, norms);
   for (double& x : norms) x = std::sqrt(x);
   std::vector<const double*> rows(n);
-  std::vector<double> weights(n);
   for (std::size_t i = 0; i < n; ++i) {
     rows[i] = keys.data() + i * width;
     weights[i] = norms[i] > 0 ? 1 / (norms[i] * static_cast<double>(n)) : 0.0;
@@ -33,9 +32,11 @@ std::vector<double> key_differences(std::span<const double> keys, std::size_t n)
 }
 
 std::vector<double> KeyDifferenceRanking::score(const HeadView& head) const {
+  thread_local std::vector<double> keys;  // kept by its thread: in a step an allocation would cost as much as the work
   std::vector<int> all(head.slots->pos.size());
   std::iota(all.begin(), all.end(), 0);
-  return key_differences(head.keys->keys(all), all.size());
+  head.keys->keys(all, keys);
+  return key_differences(keys, all.size());
 }
 
 }  // namespace kvscope
