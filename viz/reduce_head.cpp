@@ -26,6 +26,8 @@ double at(const std::vector<double>& values, std::size_t i) { return i < values.
 
 bool within(int token, int n) { return token >= 0 && token < n; }
 
+Removal removal_of(int step, const Event& event) { return {step, {event.kind, event.into, event.w_removed, event.score, event.cos}}; }
+
 /// The token has a slot of its own again; what had been merged into it stays with the slot it went into, or lost.
 void come_back(std::vector<Removal>& removal, int token) {
   const Removal was = std::exchange(removal[static_cast<std::size_t>(token)], Removal{});
@@ -78,17 +80,20 @@ std::vector<Removal> removals_until(const LaneSnapshot& lane, int head, int step
       if (event.kind == Event::Kind::restore)
         come_back(out, event.pos);
       else
-        out[static_cast<std::size_t>(event.pos)] = {s, {event.kind, event.into, event.w_removed, event.score, event.cos}};
+        out[static_cast<std::size_t>(event.pos)] = removal_of(s, event);
     }
   }
   return out;
 }
 
-HeadColumns head_columns(const Snapshot& snapshot, const HeadPick& pick) {
+namespace {
+
+/// All but the removals, which are those of the pick already.
+void fill_columns(const Snapshot& snapshot, const HeadPick& pick, HeadColumns& out) {
   const HeadRecord& head = *pick.values;
   const int n = pick.record->position + 1;
   const auto count = static_cast<std::size_t>(std::max(0, n));
-  HeadColumns out;
+  out.category.clear();
   if (pick.run->fates != nullptr && pick.head < static_cast<int>(pick.run->fates->heads.size())) {
     out.category = categories(*pick.run->fates, *pick.record, pick.head, pick.run->sinks, snapshot.prefill_mode && pick.step == 0);
   }
@@ -98,8 +103,7 @@ HeadColumns head_columns(const Snapshot& snapshot, const HeadPick& pick) {
   out.score_gone.assign(count, 0);
   out.attention.assign(count, kNotAvailable);
   out.lost.assign(count, kNotAvailable);
-  if (!head.statistic.empty()) out.statistic.assign(count, kNotAvailable);
-  out.removal = removals_until(*pick.run, pick.head, pick.step, n);
+  out.statistic.assign(head.statistic.empty() ? 0 : count, kNotAvailable);
   for (std::size_t t = 0; t < count; ++t) {
     const Removal& removal = out.removal[t];
     if (removal.step < 0) continue;
@@ -125,6 +129,14 @@ HeadColumns head_columns(const Snapshot& snapshot, const HeadPick& pick) {
     if (i < head.attention.size()) out.attention[t] = static_cast<double>(head.attention[i]);
     out.lost[t] = kNotAvailable;
   }
+}
+
+}  // namespace
+
+HeadColumns head_columns(const Snapshot& snapshot, const HeadPick& pick) {
+  HeadColumns out;
+  out.removal = removals_until(*pick.run, pick.head, pick.step, pick.record->position + 1);
+  fill_columns(snapshot, pick, out);
   return out;
 }
 
@@ -132,11 +144,37 @@ const HeadColumns& HeadColumnsCache::of(const Snapshot& snapshot, const HeadPick
   const std::array<std::uint64_t, 5> key = {snapshot.generation, snapshot.sequence, static_cast<std::uint64_t>(pick.lane),
                                             static_cast<std::uint64_t>(pick.step), static_cast<std::uint64_t>(pick.head)};
   if (version_ > 0 && key == key_ && record_.lock().get() == pick.record) return columns_;
-  columns_ = head_columns(snapshot, pick);
+  if (!follow(pick)) columns_.removal = removals_until(*pick.run, pick.head, pick.step, pick.record->position + 1);
+  fill_columns(snapshot, pick, columns_);
   key_ = key;
+  step_ = pick.step;
+  head_ = pick.head;
   record_ = pick.run->steps[static_cast<std::size_t>(pick.step)];
   ++version_;
   return columns_;
+}
+
+/// Takes the removals from the step that they are of to the pick's; false: they are not of the same run and head, or tokens came back.
+bool HeadColumnsCache::follow(const HeadPick& pick) {
+  const auto& steps = pick.run->steps;
+  const StepPtr before = record_.lock();
+  if (before == nullptr || head_ != pick.head || step_ >= static_cast<int>(steps.size()) ||
+      steps[static_cast<std::size_t>(step_)] != before)
+    return false;
+  std::vector<Removal>& removal = columns_.removal;
+  const bool back = pick.step < step_;
+  if (!back) removal.resize(static_cast<std::size_t>(std::max(0, pick.record->position + 1)));
+  for (int s = std::min(step_, pick.step) + 1; s <= std::max(step_, pick.step); ++s) {
+    const StepPtr& record = steps[static_cast<std::size_t>(s)];
+    if (record == nullptr || pick.head >= static_cast<int>(record->heads.size())) continue;
+    for (const Event& event : record->heads[static_cast<std::size_t>(pick.head)].events) {
+      if (event.kind == Event::Kind::restore) return false;
+      if (!within(event.pos, static_cast<int>(removal.size()))) continue;
+      removal[static_cast<std::size_t>(event.pos)] = back ? Removal{} : removal_of(s, event);
+    }
+  }
+  if (back) removal.resize(static_cast<std::size_t>(std::max(0, pick.record->position + 1)));
+  return true;
 }
 
 double effective_tokens(const HeadRecord& head) {

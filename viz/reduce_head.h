@@ -66,7 +66,10 @@ class HeadColumnsCache {
   std::uint64_t version() const { return version_; }
 
  private:
+  bool follow(const HeadPick& pick);
+
   std::array<std::uint64_t, 5> key_{};
+  int step_ = -1, head_ = -1;
   std::weak_ptr<const StepRecord> record_;
   HeadColumns columns_;
   std::uint64_t version_ = 0;

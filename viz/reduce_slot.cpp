@@ -22,7 +22,7 @@ void for_events(const LaneSnapshot& lane, int head, int step, Visit visit) {
 }
 
 /// Slot that stands for the token, or the last one that did: the end of the chain of merges, whether evicted or not.
-int root_of(const std::vector<Removal>& removal, int token) {
+int root_of(std::span<const Removal> removal, int token) {
   int pos = token;
   for (std::size_t guard = 0; guard < removal.size(); ++guard) {
     const Removal& r = removal[static_cast<std::size_t>(pos)];
@@ -42,35 +42,16 @@ int find_pos(const std::vector<int>& pos, int token) {
 
 }  // namespace
 
-std::vector<int> owners_until(const LaneSnapshot& lane, int head, int step, int n_tokens) {
-  const std::vector<Removal> removal = removals_until(lane, head, step, n_tokens);
-  std::vector<int> out(removal.size());
-  // Chains are resolved once each: a token whose target is resolved already takes that answer over.
-  std::vector<int> root(removal.size(), -1), path;
-  for (int t = 0; t < static_cast<int>(removal.size()); ++t) {
-    int pos = t;
-    path.clear();
-    while (root[static_cast<std::size_t>(pos)] < 0) {
-      path.push_back(pos);
-      const Removal& r = removal[static_cast<std::size_t>(pos)];
-      const bool moved = r.step >= 0 && r.event.kind == Event::Kind::merge && r.event.into >= 0 && r.event.into < n_tokens;
-      if (!moved || path.size() > removal.size()) break;
-      pos = r.event.into;
-    }
-    const int end = root[static_cast<std::size_t>(pos)] >= 0 ? root[static_cast<std::size_t>(pos)] : pos;
-    for (const int p : path) root[static_cast<std::size_t>(p)] = end;
-    out[static_cast<std::size_t>(t)] = is_evicted(removal[static_cast<std::size_t>(end)]) ? -1 : end;
-  }
-  return out;
+SlotFacts slot_facts(const HeadPick& pick, int token) {
+  return slot_facts(pick, token, removals_until(*pick.run, pick.head, pick.step, pick.record->position + 1));
 }
 
-SlotFacts slot_facts(const HeadPick& pick, int token) {
+SlotFacts slot_facts(const HeadPick& pick, int token, std::span<const Removal> removal) {
   SlotFacts out;
   const int n = pick.record->position + 1;
   if (token < 0 || token >= n) return out;
   const HeadRecord& head = *pick.values;
   out.token = token;
-  const std::vector<Removal> removal = removals_until(*pick.run, pick.head, pick.step, n);
   out.removal = removal[static_cast<std::size_t>(token)];
   const int root = root_of(removal, token);
   const Removal& end = removal[static_cast<std::size_t>(root)];
@@ -95,9 +76,8 @@ SlotFacts slot_facts(const HeadPick& pick, int token) {
     if (std::isfinite(out.score)) out.rank += head.score[k] > out.score || (head.score[k] == out.score && k < slot) ? 1 : 0;
   }
   if (std::isfinite(out.score)) out.rank += 2;
-  const std::vector<int> owner = owners_until(*pick.run, pick.head, pick.step, n);
   for (int t = 0; t < n; ++t) {
-    if (owner[static_cast<std::size_t>(t)] == root) out.members.push_back(t);
+    if (root_of(removal, t) == root) out.members.push_back(t);
   }
   for_events(*pick.run, pick.head, pick.step, [&](int s, const Event& event) {
     if (event.kind == Event::Kind::merge && event.into == root) out.last_merge = s;
@@ -111,10 +91,13 @@ const LineageLine* Lineage::line(int token) const {
 }
 
 Lineage lineage_of(const HeadPick& pick, int token) {
+  return lineage_of(pick, token, removals_until(*pick.run, pick.head, pick.step, pick.record->position + 1));
+}
+
+Lineage lineage_of(const HeadPick& pick, int token, std::span<const Removal> removal) {
   Lineage out;
   const int n = pick.record->position + 1;
   if (token < 0 || token >= n) return out;
-  const std::vector<Removal> removal = removals_until(*pick.run, pick.head, pick.step, n);
   out.root = root_of(removal, token);
   out.shown_step = pick.step;
   const Removal& end = removal[static_cast<std::size_t>(out.root)];

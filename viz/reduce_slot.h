@@ -11,9 +11,6 @@
 
 namespace kvscope::viz {
 
-/// Who stands for every token of one head after `step`: pos of the slot, -1 once that slot was evicted. [n_tokens]
-std::vector<int> owners_until(const LaneSnapshot& lane, int head, int step, int n_tokens);
-
 /// One slot (or the token that had one) after a step.
 struct SlotFacts {
   int token = -1;  // asked for
@@ -34,6 +31,8 @@ struct SlotFacts {
 
 /// pick.values must not be null; token within the step's positions, else the facts are empty (token -1).
 SlotFacts slot_facts(const HeadPick& pick, int token);
+/// `removal`: removals_until() of the pick, where it is at hand.
+SlotFacts slot_facts(const HeadPick& pick, int token, std::span<const Removal> removal);
 
 /// Life of one member's own slot up to the merge that ended it.
 struct LineageLine {
@@ -62,6 +61,7 @@ struct Lineage {
 
 /// Tree of the slot that stands, or stood last, for `token`.
 Lineage lineage_of(const HeadPick& pick, int token);
+Lineage lineage_of(const HeadPick& pick, int token, std::span<const Removal> removal);
 
 /// The root and the lines that brought the most votes, at most `max_lines` in all; a line is never shown without the one it ends in.
 Lineage trimmed(Lineage lineage, int max_lines);

@@ -180,20 +180,28 @@ std::vector<Category> categories(const LaneFates& fates, const StepRecord& step,
     if (record.recent > 0 && n_slots > 0) recent_from = record.pos[static_cast<std::size_t>(std::max(0, n_slots - record.recent))];
   }
   std::vector<Category> result(static_cast<std::size_t>(last - first + 1), Category::unseen);
-  for (int t = first; t <= std::min(last, step.position); ++t) {
-    Category c = Category::kept;
-    const Fate fate = fate_at(f, t, step.step);
-    if (fate.left <= step.step) {
-      c = fate.lost <= step.step ? Category::evicted : Category::merged;
-    } else if (t == step.position && !prefill_step) {
-      c = Category::fresh;
-    } else if (t < sinks) {
-      c = Category::sink;
-    } else if (t >= recent_from) {
-      c = Category::recent;
-    }
-    result[static_cast<std::size_t>(t - first)] = c;
+  const int end = std::min(last, step.position) + 1;
+  const auto at = [&](int token) -> Category& { return result[static_cast<std::size_t>(token - first)]; };
+  for (int t = first; t < end;) {
+    const int chunk = t / HeadFates::kChunkTokens, from = t % HeadFates::kChunkTokens;
+    const int n = std::min(HeadFates::kChunkTokens - from, end - t);
+    const int *const left = f.chunk(chunk).left.data() + from, *const lost = f.chunk(chunk).lost.data() + from;
+    Category* const out = &at(t);
+    for (int k = 0; k < n; ++k) out[k] = left[k] > step.step ? Category::kept : lost[k] > step.step ? Category::merged : Category::evicted;
+    t += n;
   }
+  for (const PastLife& life : f.past) {  // they were read as they are now
+    if (life.token < first || life.token >= end) continue;
+    const Fate fate = fate_at(f, life.token, step.step);
+    at(life.token) = fate.left > step.step ? Category::kept : fate.lost > step.step ? Category::merged : Category::evicted;
+  }
+  const auto protect = [&](int from, int until, Category as) {
+    for (int t = std::max(from, first); t < std::min(until, end); ++t)
+      if (at(t) == Category::kept) at(t) = as;
+  };
+  if (!prefill_step) protect(step.position, step.position + 1, Category::fresh);
+  protect(0, sinks, Category::sink);
+  protect(recent_from, end, Category::recent);
   return result;
 }
 

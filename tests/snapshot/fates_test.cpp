@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "snapshot/synthetic.h"
 #include "viz/synthetic.h"
 
 namespace kvscope {
@@ -82,6 +83,32 @@ TEST(Fates, CategoriesFollowThePrecedenceNewSinkRecentKept) {
   EXPECT_EQ(categories(f, *steps[0], 0, 1, false), (std::vector<Category>{sink, kept, kept, evicted, merged, recent, fresh}));
   EXPECT_EQ(categories(f, *steps[0], 0, 1, true), (std::vector<Category>{sink, kept, kept, evicted, merged, recent, recent}));
   EXPECT_EQ(categories(f, *steps[0], 0, 9, false), (std::vector<Category>{sink, sink, sink, evicted, merged, sink, fresh}));
+}
+
+TEST(Fates, CategoriesOfAnyWindowAreThoseOfItsTokens) {  // longer than a chunk
+  const Snapshot snapshot = synthetic::make_huge_snapshot(1, 2, 700, 20);
+  const LaneSnapshot& lane = snapshot.lanes[1];
+  for (const int s : {0, 3, 20}) {
+    const StepRecord& record = *lane.steps[static_cast<std::size_t>(s)];
+    const HeadRecord& head = record.heads[1];
+    const int recent_from = head.pos[head.pos.size() - static_cast<std::size_t>(head.recent)];
+    for (const auto& [first, last] : {std::pair{0, 719}, {0, 255}, {255, 256}, {130, 600}, {512, 512}, {690, 719}}) {
+      const std::vector<Category> got = categories(*lane.fates, record, 1, lane.sinks, s == 0, first, last);
+      ASSERT_EQ(got.size(), static_cast<std::size_t>(last - first + 1));
+      for (int t = first; t <= last; ++t) {
+        const Fate fate = fate_at(lane.fates->heads[1], t, s);
+        const Category expected = t > record.position             ? Category::unseen
+                                  : fate.lost <= s                ? Category::evicted
+                                  : fate.left <= s                ? Category::merged
+                                  : t == record.position && s > 0 ? Category::fresh
+                                  : t < lane.sinks                ? Category::sink
+                                  : t >= recent_from              ? Category::recent
+                                                                  : Category::kept;
+        ASSERT_EQ(got[static_cast<std::size_t>(t - first)], expected)
+            << "step " << s << " token " << t << " of " << first << " to " << last;
+      }
+    }
+  }
 }
 
 TEST(Fates, TokensAfterTheQueryAreUnseen) {

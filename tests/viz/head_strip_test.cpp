@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "snapshot/synthetic.h"
@@ -108,6 +109,39 @@ TEST(HeadColumns, AGoneTokenKeepsTheScoreItHadAtItsRemoval) {
   EXPECT_EQ(fate_text(columns, 1), "merged into slot 2 at step 4");
   EXPECT_EQ(fate_text(columns, 0), "evicted at step 6");
   EXPECT_EQ(fate_text(columns, 99), "not seen yet");
+}
+
+TEST(HeadColumnsCache, FollowsStepsAsIfComputedAnew) {
+  Snapshot snapshot = synthetic::make_snapshot();
+  // A run in which a token comes back by hand, so that its past cannot be undone step by step.
+  auto back = std::make_shared<StepRecord>(*snapshot.lanes[2].steps[6]);
+  const auto gone = std::ranges::find(snapshot.lanes[2].steps[0]->heads[5].events, Event::Kind::evict, &Event::kind);
+  ASSERT_NE(gone, snapshot.lanes[2].steps[0]->heads[5].events.end());
+  back->heads[5].events.push_back({.kind = Event::Kind::restore, .pos = gone->pos, .by_hand = true});
+  snapshot.lanes.push_back(snapshot.lanes[2]);
+  snapshot.lanes.back().steps[6] = back;
+  const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  HeadColumnsCache cache;
+  for (const int lane : {1, 3, 2, static_cast<int>(snapshot.lanes.size()) - 1}) {  // the last shares its first steps with the one before
+    for (const int step : {3, 4, 5, 8, 7, 0, 12, 5, 6, 9}) {
+      const HeadPick pick = pick_head(snapshot, head_of(lane, 1, 1, step));
+      const HeadColumns &got = cache.of(snapshot, pick), expected = head_columns(snapshot, pick);
+      EXPECT_EQ(got.category, expected.category);
+      EXPECT_EQ(got.votes, expected.votes);
+      EXPECT_EQ(got.score_gone, expected.score_gone);
+      EXPECT_TRUE(std::ranges::equal(got.score, expected.score, same));
+      EXPECT_TRUE(std::ranges::equal(got.attention, expected.attention, same));
+      EXPECT_TRUE(std::ranges::equal(got.lost, expected.lost, same));
+      EXPECT_TRUE(std::ranges::equal(got.statistic, expected.statistic, same));
+      EXPECT_TRUE(std::ranges::equal(got.removal, expected.removal,
+                                     [&](const Removal& a, const Removal& b) {
+                                       return a.step == b.step && a.event.kind == b.event.kind && a.event.into == b.event.into &&
+                                              same(a.event.score, b.event.score) && same(a.event.w_removed, b.event.w_removed) &&
+                                              same(a.event.cos, b.event.cos);
+                                     }))
+          << "lane " << lane << " step " << step;
+    }
+  }
 }
 
 TEST(EffectiveTokens, AreTheExponentOfTheEntropy) {

@@ -31,9 +31,14 @@ class SmallRun : public ::testing::Test {
 };
 
 TEST_F(SmallRun, OwnersFollowMergesOfMerges) {
-  EXPECT_THAT(owners_until(snapshot.lanes[1], 0, 3, 8), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
-  EXPECT_THAT(owners_until(snapshot.lanes[1], 0, 5, 8), ElementsAre(0, 3, 3, 3, 4, 5, 6, 7));
-  EXPECT_THAT(owners_until(snapshot.lanes[1], 0, 7, 8), ElementsAre(-1, 3, 3, 3, 4, 3, 6, 7));
+  const auto owners = [this](int step) {
+    std::vector<int> out;
+    for (int t = 0; t <= at(step).record->position; ++t) out.push_back(slot_facts(at(step), t).pos);
+    return out;
+  };
+  EXPECT_THAT(owners(3), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(owners(5), ElementsAre(0, 3, 3, 3, 4, 5));
+  EXPECT_THAT(owners(7), ElementsAre(-1, 3, 3, 3, 4, 3, 6, 7));
 }
 
 TEST_F(SmallRun, OwnersAgreeWithTheFatesOnLargerRuns) {
@@ -42,13 +47,15 @@ TEST_F(SmallRun, OwnersAgreeWithTheFatesOnLargerRuns) {
     const LaneSnapshot& run = large.lanes[lane];
     const int last = static_cast<int>(run.steps.size()) - 1, n = run.steps.back()->position + 1;
     for (int head = 0; head < 24; head += 5) {
-      const std::vector<int> owner = owners_until(run, head, last, n);
+      const HeadPick pick{
+          static_cast<int>(lane), last, head, true, &run, run.steps.back().get(), &run.steps.back()->heads[static_cast<std::size_t>(head)]};
+      const std::vector<Removal> removal = removals_until(run, head, last, n);
       const HeadFates& fates = run.fates->heads[static_cast<std::size_t>(head)];
       for (int t = 0; t < n; ++t) {
-        const auto i = static_cast<std::size_t>(t);
-        EXPECT_EQ(owner[i] >= 0, fates.lost(t) == kNever) << "lane " << lane << " head " << head << " token " << t;
+        const int owner = slot_facts(pick, t, removal).pos;
+        EXPECT_EQ(owner >= 0, fates.lost(t) == kNever) << "lane " << lane << " head " << head << " token " << t;
         if (fates.left(t) == kNever) {
-          EXPECT_EQ(owner[i], t);
+          EXPECT_EQ(owner, t);
         }
       }
     }

@@ -58,7 +58,8 @@ class HeadStrip final : public View {
     const TokenAxis axis = make_token_axis(p, *window_, static_cast<int>(snapshot.tokens.size()));
     const TokenRows rows{p, axis, fmt::format("L{} H{}", pick.values->layer, pick.values->kv_head)};
     const Layout at = layout(p);
-    const ValueScale scale = draw_chart(rows, at, columns);
+    const TokenBars bars = attention_bars(p.theme(), columns);
+    const ValueScale scale = draw_chart(rows, at, bars);
     rows.fates(at.fate, columns.category);
     if (at.votes.height() > 0) rows.votes(at.votes, columns.votes, false);
     rows.row_label(at.fate.middle_y(), "fate", "", axis.x0 - p.px(8));
@@ -71,7 +72,7 @@ class HeadStrip final : public View {
       if (hovered.x0 >= axis.x0 && hovered.x1 <= axis.x1) p.fill(hovered, p.theme().text, 0.10);
     }
     if (frame.has_focus) p.focus_cursor(rows.column(cursor(frame, columns), at.fate));
-    draw_callout(rows, at, scale, snapshot, columns);
+    draw_callout(rows, at, scale, snapshot, columns, bars.values);
     react(frame, p, axis, at, pick, columns, intents);
     p.finish();
   }
@@ -122,10 +123,8 @@ class HeadStrip final : public View {
     return std::clamp(frame.selection.tokens ? frame.selection.tokens->first : columns.size() - 1, 0, std::max(0, columns.size() - 1));
   }
 
-  static ValueScale draw_chart(const TokenRows& rows, const Layout& at, const HeadColumns& columns) {
-    const std::vector<TokenBar> bars = attention_bars(rows.p.theme(), columns);
-    const std::vector<double> values = values_of(bars);
-    const int peak = largest(values);
+  static ValueScale draw_chart(const TokenRows& rows, const Layout& at, const TokenBars& bars) {
+    const int peak = largest(bars.values);
     if (peak < 0) {
       rows.row_label(at.chart.middle_y(), "attention", "√ scale");
       rows.p.text({rows.axis.x0, at.chart.middle_y()}, "attention was not captured in this step", Face::caption, rows.p.theme().disabled);
@@ -133,7 +132,7 @@ class HeadStrip final : public View {
       return {};
     }
     // A full unit where anything comes near it, so that strips of different heads can be compared; else as far as the bars reach.
-    const double high = values[static_cast<std::size_t>(peak)];
+    const double high = bars.values[static_cast<std::size_t>(peak)];
     const ValueScale scale{0, high > 0.3 ? 1.0 : std::max(high, 1e-9), true};
     rows.row_label(rows.value_axis(at.chart, scale, rows.p.px(20), true), "attention", "√ scale");
     rows.bars(at.chart, scale, bars, "attention");
@@ -141,7 +140,7 @@ class HeadStrip final : public View {
   }
 
   static void draw_callout(const TokenRows& rows, const Layout& at, const ValueScale& scale, const Snapshot& snapshot,
-                           const HeadColumns& columns) {
+                           const HeadColumns& columns, const std::vector<double>& values) {
     Painter& p = rows.p;
     const int token = largest(columns.lost);
     if (token < 0 || columns.lost[static_cast<std::size_t>(token)] < kCalloutFrom) return;
@@ -154,7 +153,6 @@ class HeadStrip final : public View {
     const float pad = p.px(10), right_end = p.canvas().x1 - 8;
     // Beside its bar, right or left, where it hides no bar; else in one line above the chart.
     const float width = std::max(p.width_of(Face::body, lines[0]), p.width_of(Face::body, lines[1])) + 2 * pad;
-    const std::vector<double> values = values_of(attention_bars(t, columns));
     const auto hides = [&](const Rect& box) {
       const int last = std::min(static_cast<int>(values.size()) - 1, rows.axis.index_at(std::min(box.x1, rows.axis.x_end() - 1)));
       for (int i = std::max(0, rows.axis.index_at(std::max(box.x0, rows.axis.x0))); i <= last; ++i)

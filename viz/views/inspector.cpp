@@ -117,7 +117,7 @@ class Inspector final : public View {
     if (!frame.snapshot->measures.runner_ups) intents.push_back(WantMeasure{WantMeasure::What::runner_ups, true});
     const HeadColumns& all = columns_of(frame, pick);
     const Focus focus = focus_of(frame.selection, all);
-    const Looked& looked = look_at(pick, focus.token);
+    const Looked& looked = look_at(pick, focus.token, all);
     const SlotFacts& slot = looked.slot;
     const Lineage& lineage = looked.lineage;
     Rect area = p.canvas();
@@ -222,9 +222,10 @@ class Inspector final : public View {
   const HeadColumns& columns_of(const Frame& frame, const HeadPick& pick) const { return columns_.of(*frame.snapshot, pick); }
 
   /// Kept from frame to frame, as the columns are.
-  const Looked& look_at(const HeadPick& pick, int token) {
+  const Looked& look_at(const HeadPick& pick, int token, const HeadColumns& columns) {
+    const auto& removal = columns.removal;
     if (looked_.columns != columns_.version() || looked_.token != token)
-      looked_ = {columns_.version(), token, slot_facts(pick, token), lineage_of(pick, token), why_of(pick, token)};
+      looked_ = {columns_.version(), token, slot_facts(pick, token, removal), lineage_of(pick, token, removal), why_of(pick, token)};
     return looked_;
   }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kHatchFrom = 5, kHatchNarrowFrom = 12;  // heights from which hatching is legible; below, the outline stands alone
 
-constexpr float kTicksFrom = 34;                           // heights from which a row has numbers on its axis
+constexpr float kTicksFrom = 34;  // heights from which a row has numbers on its axis
 
 std::string tick_text(double v) {
   const double size = std::abs(v);
@@ -26,6 +26,7 @@ std::string tick_text(double v) {
   return format_number(v, 1);
 }
 
+constexpr int kMostWeight = 3;
 /// How much a category counts where several share a pixel.
 int weight(Category c) {
   switch (c) {
@@ -36,7 +37,7 @@ int weight(Category c) {
     case Category::merged:
       return 2;
     default:
-      return 3;
+      return kMostWeight;
   }
 }
 
@@ -94,25 +95,36 @@ void TokenRows::row_label(float y, std::string_view name, std::string_view unit,
   }
 }
 
-void TokenRows::bars(const Rect& row, const ValueScale& scale, std::span<const TokenBar> list, std::string_view kind) const {
+int TokenRows::pixel_end(int token, int last) const {
+  if (axis.px >= 1) return token;
+  const float pixel = std::floor(axis.x_of(token));
+  const auto guess = static_cast<int>(std::ceil(axis.first + static_cast<double>(pixel + 1 - axis.x0) / axis.px));
+  int end = std::clamp(guess, token, last);  // rounding: one off at most
+  while (end > token && std::floor(axis.x_of(end)) > pixel) --end;
+  while (end < last && std::floor(axis.x_of(end + 1)) == pixel) ++end;
+  return end;
+}
+
+void TokenRows::bars(const Rect& row, const ValueScale& scale, const TokenBars& list, std::string_view kind) const {
   const Theme& t = p.theme();
   const float width = bar_width(), left = std::floor((axis.px - width) / 2);
-  const int last = std::min(axis.last_visible(), static_cast<int>(list.size()) - 1);
+  const int last = std::min(axis.last_visible(), static_cast<int>(list.values.size()) - 1);
   const auto y_of = [&](double v) { return row.y1 - std::clamp(static_cast<float>(scale.unit(v)), 0.0f, 1.0f) * row.height(); };
   p.clip({axis.x0, row.y0 - 1, axis.x1, row.y1 + 1});
   for (int token = axis.first_visible(); token <= last; ++token) {
     int shown = token;
     if (axis.px < 1) {  // the highest bar of this pixel stands for all of them
-      const float pixel = std::floor(axis.x_of(token));
-      int end = token;
-      while (end < last && std::floor(axis.x_of(end + 1)) == pixel) ++end;
-      for (int i = token; i <= end; ++i) {
-        const double best = list[static_cast<std::size_t>(shown)].value, v = list[static_cast<std::size_t>(i)].value;
-        if (std::isfinite(v) && (!std::isfinite(best) || v > best)) shown = i;
+      const int end = pixel_end(token, last);
+      double best = list.values[static_cast<std::size_t>(token)];
+      for (int i = token + 1; i <= end; ++i) {
+        const double v = list.values[static_cast<std::size_t>(i)];
+        if (!std::isfinite(v) || (std::isfinite(best) && v <= best)) continue;
+        best = v;
+        shown = i;
       }
       token = end;
     }
-    const TokenBar& bar = list[static_cast<std::size_t>(shown)];
+    const TokenBar bar = list.look(shown);
     if (bar.style == TokenBar::Style::none) continue;
     const float x = axis.px < 1 ? std::floor(axis.x_of(shown)) : axis.x_of(shown) + left;
     Rect r{x, row.y1, x + width, row.y1};
@@ -125,19 +137,19 @@ void TokenRows::bars(const Rect& row, const ValueScale& scale, std::span<const T
     if (!std::isfinite(bar.value)) continue;
     r.y0 = std::round(y_of(bar.value));
     if (bar.value != 0 && r.height() < 1) r.y0 = row.y1 - 1;  // more than nothing is seen as such
-    std::string name(kind);
+    std::string_view suffix;
     if (bar.style == TokenBar::Style::filled) {
       p.fill(r, bar.fill);
       if (bar.bordered && !t.dark && r.height() >= 3) p.frame_rect(r, mix(bar.fill, {0x000000}, 0.28));
     } else if (bar.style == TokenBar::Style::outline) {
-      name += ".gone";
+      suffix = ".gone";
       if (axis.px >= 6) {
         p.frame_rect(r, bar.fill);
       } else {
         p.fill(r, bar.fill, 0.55);
       }
     } else {
-      name += ".reference";
+      suffix = ".reference";
       if (axis.px < 3) {
         p.fill(r, t.secondary, 0.7);
       } else if (r.height() >= (axis.px >= 6 ? kHatchFrom : kHatchNarrowFrom)) {
@@ -147,7 +159,7 @@ void TokenRows::bars(const Rect& row, const ValueScale& scale, std::span<const T
         p.frame_rect(r, t.disabled);
       }
     }
-    if (fine_marks()) p.mark(name, fmt::format("{} t{}", place, shown), r, format_number(bar.value));
+    if (fine_marks()) p.mark(fmt::format("{}{}", kind, suffix), fmt::format("{} t{}", place, shown), r, format_number(bar.value));
   }
   p.unclip();
 }
@@ -155,34 +167,42 @@ void TokenRows::bars(const Rect& row, const ValueScale& scale, std::span<const T
 void TokenRows::fates(const Rect& row, std::span<const Category> categories) const {
   const Theme& t = p.theme();
   const int last = std::min(axis.last_visible(), static_cast<int>(categories.size()) - 1);
+  const auto of = [&](int token) { return categories[static_cast<std::size_t>(token)]; };
+  const bool fine = fine_marks();
+  Rect run;  // of one colour, not drawn yet: neighbours become one shape
+  Category of_run = Category::unseen;
+  const auto draw_run = [&] {
+    if (of_run != Category::unseen) p.fill(run, cell_fill(t, of_run));
+    of_run = Category::unseen;
+  };
   p.clip({axis.x0, row.y0, axis.x1, row.y1});
-  for (int token = axis.first_visible(); token <= last;) {
-    Category c = categories[static_cast<std::size_t>(token)];
-    int end = token;
+  for (int token = axis.first_visible(), end = token; token <= last; token = end + 1) {
+    Category c = of(token);
+    end = token;
+    const float x = axis.x_of(token);
+    Rect r{x, row.y0, x + axis.px - 1, row.y1};
     if (axis.px >= 8) {  // one cell per token, with its glyph
-      if (c != Category::unseen) {
-        const float x = axis.x_of(token);
-        p.category({x, row.y0, x + axis.px - 1, row.y1}, c);
-        p.mark("fate", fmt::format("{} t{}", place, token), {x, row.y0, x + axis.px - 1, row.y1}, category_name(c));
-      }
-    } else {
-      const float x = axis.x_of(token);
-      if (axis.px < 1) {
-        while (end < last && std::floor(axis.x_of(end + 1)) == std::floor(x)) {
-          ++end;
-          if (weight(categories[static_cast<std::size_t>(end)]) > weight(c)) c = categories[static_cast<std::size_t>(end)];
-        }
-      } else {
-        while (end < last && categories[static_cast<std::size_t>(end + 1)] == c) ++end;
-      }
-      if (c != Category::unseen) {
-        const Rect r{axis.px < 1 ? std::floor(x) : x, row.y0, axis.px < 1 ? std::floor(x) + 1 : axis.x_of(end + 1), row.y1};
-        p.fill(r, cell_fill(t, c));
-        if (fine_marks()) p.mark("fate", fmt::format("{} t{}-{}", place, token, end), r, category_name(c));
-      }
+      if (c == Category::unseen) continue;
+      p.category(r, c);
+      if (fine) p.mark("fate", fmt::format("{} t{}", place, token), r, category_name(c));
+      continue;
     }
-    token = end + 1;
+    if (axis.px < 1) {
+      end = pixel_end(token, last);
+      for (int i = token + 1; i <= end && weight(c) < kMostWeight; ++i)
+        if (weight(of(i)) > weight(c)) c = of(i);
+      r = {std::floor(x), row.y0, std::floor(x) + 1, row.y1};
+    } else {
+      while (end < last && of(end + 1) == c) ++end;
+      r.x1 = axis.x_of(end + 1);
+    }
+    if (c != of_run || r.x0 != run.x1) draw_run();
+    if (c == Category::unseen) continue;
+    run = of_run == c ? Rect{run.x0, r.y0, r.x1, r.y1} : r;
+    of_run = c;
+    if (fine) p.mark("fate", fmt::format("{} t{}-{}", place, token, end), r, category_name(c));
   }
+  draw_run();
   p.unclip();
 }
 
@@ -195,9 +215,10 @@ void TokenRows::votes(const Rect& row, std::span<const int> list, bool single) c
   for (int token = axis.first_visible(); token <= last; ++token) {
     int shown = token;
     if (axis.px < 1) {  // the most votes of this pixel stand for all of them
-      const float pixel = std::floor(axis.x_of(token));
-      for (; token < last && std::floor(axis.x_of(token + 1)) == pixel; ++token)
-        if (list[static_cast<std::size_t>(token) + 1] > list[static_cast<std::size_t>(shown)]) shown = token + 1;
+      const int end = pixel_end(token, last);
+      const auto first = list.begin() + token;
+      shown = static_cast<int>(std::max_element(first, first + (end - token + 1)) - list.begin());
+      token = end;
     }
     const int n = list[static_cast<std::size_t>(shown)];
     if (n <= (single ? 0 : 1)) continue;
@@ -224,7 +245,8 @@ void TokenRows::votes(const Rect& row, std::span<const int> list, bool single) c
         number_end = x + half;
       }
     }
-    if (fine_marks() && (n > 1 || axis.px >= 5)) p.mark("votes", fmt::format("{} t{}", place, shown), {x - 3, row.y0, x + 3, row.y1}, format_count(n));
+    if (fine_marks() && (n > 1 || axis.px >= 5))
+      p.mark("votes", fmt::format("{} t{}", place, shown), {x - 3, row.y0, x + 3, row.y1}, format_count(n));
   }
 }
 
@@ -237,58 +259,50 @@ void TokenRows::range(float y0, float y1, const TokenRange& tokens) const {
 
 void TokenRows::found(float y, std::span<const TokenRange> places) const {
   for (const TokenRange& r : places) {
-    const float a = std::max(axis.x0, std::floor(axis.x_of(r.first))), b = std::min(axis.x1, std::max(std::floor(axis.x_of(r.last + 1)) - 1, a + 3));
+    const float a = std::max(axis.x0, std::floor(axis.x_of(r.first))),
+                b = std::min(axis.x1, std::max(std::floor(axis.x_of(r.last + 1)) - 1, a + 3));
     if (b > a && a < axis.x1) p.fill({a, y, b, y + p.px(3)}, p.theme().accent);
     p.mark("found", fmt::format("tokens {} to {}", r.first, r.last), {a, y, b, y + p.px(3)});
   }
 }
 
-std::vector<TokenBar> attention_bars(const Theme& theme, const HeadColumns& columns) {
-  std::vector<TokenBar> out(columns.category.size());
-  for (std::size_t t = 0; t < out.size(); ++t) {
+TokenBars attention_bars(const Theme& theme, const HeadColumns& columns) {
+  TokenBars out{columns.lost, {}};
+  for (std::size_t t = 0; t < out.values.size(); ++t)
+    if (std::isfinite(columns.attention[t])) out.values[t] = columns.attention[t];
+  out.look = [&theme, &columns](int token) -> TokenBar {
+    const auto t = static_cast<std::size_t>(token);
     const Category c = columns.category[t];
     if (std::isfinite(columns.attention[t])) {
-      out[t] = {TokenBar::Style::filled, columns.attention[t], theme.category[static_cast<std::size_t>(c)],
-                c == Category::merged || c == Category::recent};
-    } else if (std::isfinite(columns.lost[t])) {
-      out[t] = {TokenBar::Style::hatched, columns.lost[t], theme.secondary, false};
+      return {TokenBar::Style::filled, columns.attention[t], theme.category[static_cast<std::size_t>(c)],
+              c == Category::merged || c == Category::recent};
     }
-  }
+    if (std::isfinite(columns.lost[t])) return {TokenBar::Style::hatched, columns.lost[t], theme.secondary, false};
+    return {};
+  };
   return out;
 }
 
-std::vector<TokenBar> score_bars(const Theme& theme, const HeadColumns& columns) {
-  std::vector<TokenBar> out(columns.category.size());
-  for (std::size_t t = 0; t < out.size(); ++t) {
-    const Category c = columns.category[t];
-    const Rgb own = theme.category[static_cast<std::size_t>(c)];
-    if (std::isfinite(columns.score[t])) {
-      const bool gone = columns.score_gone[t] != 0;
-      out[t] = {gone ? TokenBar::Style::outline : TokenBar::Style::filled, columns.score[t],
-                gone && c == Category::evicted ? theme.evicted_outline : own, c == Category::merged || c == Category::recent};
-    } else if (columns.votes[t] > 0) {
-      out[t].style = TokenBar::Style::dash;
-    }
-  }
-  return out;
+TokenBars score_bars(const Theme& theme, const HeadColumns& columns) {
+  return {columns.score, [&theme, &columns](int token) -> TokenBar {
+            const auto t = static_cast<std::size_t>(token);
+            const Category c = columns.category[t];
+            if (!std::isfinite(columns.score[t])) return {columns.votes[t] > 0 ? TokenBar::Style::dash : TokenBar::Style::none};
+            const bool gone = columns.score_gone[t] != 0;
+            return {gone ? TokenBar::Style::outline : TokenBar::Style::filled, columns.score[t],
+                    gone && c == Category::evicted ? theme.evicted_outline : theme.category[static_cast<std::size_t>(c)],
+                    c == Category::merged || c == Category::recent};
+          }};
 }
 
-std::vector<TokenBar> statistic_bars(const Theme& theme, const HeadColumns& columns) {
-  std::vector<TokenBar> out(columns.statistic.size());
-  for (std::size_t t = 0; t < out.size(); ++t) {
-    const Category c = columns.category[t];
-    if (std::isfinite(columns.statistic[t])) {
-      out[t] = {TokenBar::Style::filled, columns.statistic[t], theme.category[static_cast<std::size_t>(c)],
-                c == Category::merged || c == Category::recent};
-    }
-  }
-  return out;
-}
-
-std::vector<double> values_of(std::span<const TokenBar> bars) {
-  std::vector<double> out(bars.size());
-  std::transform(bars.begin(), bars.end(), out.begin(), [](const TokenBar& b) { return b.value; });
-  return out;
+TokenBars statistic_bars(const Theme& theme, const HeadColumns& columns) {
+  return {columns.statistic, [&theme, &columns](int token) -> TokenBar {
+            const auto t = static_cast<std::size_t>(token);
+            const Category c = columns.category[t];
+            if (!std::isfinite(columns.statistic[t])) return {};
+            return {TokenBar::Style::filled, columns.statistic[t], theme.category[static_cast<std::size_t>(c)],
+                    c == Category::merged || c == Category::recent};
+          }};
 }
 
 void HoverPublisher::at(Hover hover, std::vector<std::string> tooltip, std::vector<Intent>& intents) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,12 @@ struct TokenBar {
   bool bordered = false;  // categories too faint on white get an edge
 };
 
+/// The bars of a row: how high every token's is, and how those look that are drawn.
+struct TokenBars {
+  std::vector<double> values;  // NaN: none, or one without a height
+  std::function<TokenBar(int token)> look;
+};
+
 /// Rows shared by head strip and inspector. Every row stands on the same token axis.
 struct TokenRows {
   Painter& p;
@@ -31,7 +38,7 @@ struct TokenRows {
   /// Name of a row in the label column, its middle at y, the unit below it. A name wider than the column left of the ticks takes two lines.
   void row_label(float y, std::string_view name, std::string_view unit, float right = -1) const;
   /// Bars over the baseline row.y1. Below 1 px per token a pixel shows its highest bar. `kind`: of the marks.
-  void bars(const Rect& row, const ValueScale& scale, std::span<const TokenBar> bars, std::string_view kind) const;
+  void bars(const Rect& row, const ValueScale& scale, const TokenBars& bars, std::string_view kind) const;
   /// Category cells; below 1 px per token the category that is rarest to the eye wins: one with a slot before merged before evicted.
   void fates(const Rect& row, std::span<const Category> categories) const;
   /// Dots for 1 to 5 votes (one only if `single`), a bar with the number above. Below 1 px per token a column as high as the dots of the
@@ -43,17 +50,20 @@ struct TokenRows {
   void found(float y, std::span<const TokenRange> places) const;
 
   Rect column(int token, const Rect& row) const;
-  bool fine_marks() const { return axis.px >= 1 || p.frame().fine_marks; }
+  bool fine_marks() const { return p.frame().fine_marks || axis.last_visible() - axis.first_visible() < kManyTokens; }
   float bar_width() const;
+  /// The last token, up to `last`, in the pixel column of `token`; of columns of a pixel or more: the token itself.
+  int pixel_end(int token, int last) const;
+
+ private:
+  static constexpr int kManyTokens = 64;  // more than a reader would go through one by one
 };
 
-/// Bars of the attention row: solid for slots the query saw, hatched for what only the reference could see.
-std::vector<TokenBar> attention_bars(const Theme& theme, const HeadColumns& columns);
+/// Bars of the attention row: solid for slots the query saw, hatched for what only the reference could see. The columns must outlive these.
+TokenBars attention_bars(const Theme& theme, const HeadColumns& columns);
 /// Bars of the ranking score: filled for slots, outlined for scores at an earlier removal, a dash for slots that are not ranked.
-std::vector<TokenBar> score_bars(const Theme& theme, const HeadColumns& columns);
-std::vector<TokenBar> statistic_bars(const Theme& theme, const HeadColumns& columns);
-/// The values of bars, for scale_for().
-std::vector<double> values_of(std::span<const TokenBar> bars);
+TokenBars score_bars(const Theme& theme, const HeadColumns& columns);
+TokenBars statistic_bars(const Theme& theme, const HeadColumns& columns);
 
 /// Publishes what is under the mouse once per change, and that nothing is when the mouse leaves.
 class HoverPublisher {

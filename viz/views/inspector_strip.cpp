@@ -59,15 +59,15 @@ class Strip {
   }
 
   void draw_score() {
-    const std::vector<TokenBar> bars = score_bars(t_, columns_);
-    std::vector<double> values = values_of(bars);
-    if (largest(values) < 0) {
+    const TokenBars bars = score_bars(t_, columns_);
+    if (largest(bars.values) < 0) {
       rows_.row_label(at_.score.middle_y(), "ranking score", "");
       p_.text({axis_.x0, at_.score.middle_y()}, "no ranking score in this step: slots are kept by position or were ranked once",
               Face::caption, t_.disabled);
       p_.mark("empty", "score", at_.score, "no ranking score");
       return;
     }
+    std::vector<double> values = bars.values;
     values.push_back(scene_.pick.values->cutoff);
     hits_.score_scale = scale_for(values);
     has_score_ = true;
@@ -78,10 +78,10 @@ class Strip {
 
   void draw_statistic() {
     if (at_.statistic.height() <= 0) return;
-    const std::vector<TokenBar> bars = statistic_bars(t_, columns_);
+    const TokenBars bars = statistic_bars(t_, columns_);
     const LaneSnapshot& run = *scene_.pick.run;
     const std::string name = run.statistic.empty() ? "statistic" : run.statistic;
-    const ValueScale scale = scale_for(values_of(bars));
+    const ValueScale scale = scale_for(bars.values);
     const std::string unit = scale.root ? "√" : "linear";
     rows_.row_label(
         at_.statistic.middle_y(), name,
@@ -91,15 +91,15 @@ class Strip {
   }
 
   void draw_attention() {
-    const std::vector<TokenBar> bars = attention_bars(t_, columns_);
-    const std::vector<double> values = values_of(bars);
+    const TokenBars bars = attention_bars(t_, columns_);
+    const int highest = largest(bars.values);
     rows_.row_label(at_.attention.middle_y(), "attention", fmt::format("query {}, √", scene_.pick.record->position));
-    if (largest(values) < 0) {
+    if (highest < 0) {
       p_.text({axis_.x0, at_.attention.middle_y()}, "not captured in this step", Face::caption, t_.disabled);
       p_.mark("empty", "attention", at_.attention, "not captured");
       return;
     }
-    const double peak = values[static_cast<std::size_t>(largest(values))];
+    const double peak = bars.values[static_cast<std::size_t>(highest)];
     const ValueScale scale{0, peak > 0.3 ? 1.0 : std::max(peak, 1e-9), true};
     rows_.value_axis(at_.attention, scale, p_.px(18));
     rows_.bars(at_.attention, scale, bars, "attention");
@@ -115,7 +115,7 @@ class Strip {
     const float x = axis_.x_of(token) + axis_.px / 2 - (axis_.px >= 6 ? 0.5f : 0.0f);
     const std::string text = p_.elide(token_text(scene_.snapshot, token), Face::mono, at_.text.height() - 4);
     p_.token({x, at_.text.y0}, text, p_.size_of(Face::caption), c, own, true);
-    p_.mark("text", fmt::format("{} t{}", rows_.place, token), {x - 6, at_.text.y0, x + 6, at_.text.y1}, text);
+    if (rows_.fine_marks()) p_.mark("text", fmt::format("{} t{}", rows_.place, token), {x - 6, at_.text.y0, x + 6, at_.text.y1}, text);
   }
 
   void draw_texts() {
@@ -135,15 +135,11 @@ class Strip {
       };
       // Of the tokens of one pixel only the first by weight can get a label.
       std::vector<std::pair<double, int>> order;
-      float pixel = -1;
-      for (int token = first; token <= last; ++token) {
-        const double own = weight(token);
-        const float x = std::floor(axis_.x_of(token));
-        if (order.empty() || x != pixel)
-          order.emplace_back(own, token);
-        else if (own > order.back().first)
-          order.back() = {own, token};
-        pixel = x;
+      for (int token = first, end = token; token <= last; token = end + 1) {
+        end = rows_.pixel_end(token, last);
+        order.emplace_back(weight(token), token);
+        for (int i = token + 1; i <= end; ++i)
+          if (const double own = weight(i); own > order.back().first) order.back() = {own, i};
       }
       std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
       std::vector<float> taken;
@@ -179,7 +175,7 @@ class Strip {
 
   /// Where along the line the tag covers the least.
   float tag_x(float width) const {
-    const std::vector<double> values = values_of(score_bars(t_, columns_));
+    const std::vector<double>& values = columns_.score;
     float best_x = axis_.x0 + width;
     double best = 1e9;
     for (int k = 0; k < 9; ++k) {
@@ -220,10 +216,11 @@ class Strip {
     const float unit = std::clamp(static_cast<float>(hits_.score_scale.unit(score)), 0.0f, 1.0f);
     const float y = std::round(at_.score.y1 - unit * at_.score.height());
     p_.dashed({axis_.x0, y}, {axis_.x_end(), y}, t_.accent, kDashLimit, 1);
-    const std::string label = scene_.dragged_slots ? fmt::format("{} slots in this head · preview, not re-run", format_count(*scene_.dragged_slots))
-                              : scene_.pick.values->overridden
-                                  ? fmt::format("cut-off {}, budget {} by hand, drag", format_number(score), format_count(scene_.pick.values->budget))
-                                  : fmt::format("cut-off {}, drag", format_number(score));
+    const std::string label =
+        scene_.dragged_slots ? fmt::format("{} slots in this head · preview, not re-run", format_count(*scene_.dragged_slots))
+        : scene_.pick.values->overridden
+            ? fmt::format("cut-off {}, budget {} by hand, drag", format_number(score), format_count(scene_.pick.values->budget))
+            : fmt::format("cut-off {}, drag", format_number(score));
     const float width = p_.width_of(Face::body, label) + p_.px(20), height = p_.px(20);
     const float x = tag_x(width);
     const float above = y - p_.px(10) - height;
@@ -269,7 +266,9 @@ class Strip {
     arrow(hits_.next, 1, "next head");
     p_.text({(hits_.previous.x1 + hits_.next.x0) / 2, y}, name, Face::strong, t_.text, Align::centre);
     float limit = hits_.previous.x0 - p_.px(14);
-    const std::string_view votes = scene_.zoomed ? "0: all tokens" : axis_.px < 1 ? "height = votes, most of a pixel" : "dots = votes, bar above 5";
+    const std::string_view votes = scene_.zoomed  ? "0: all tokens"
+                                   : axis_.px < 1 ? "height = votes, most of a pixel"
+                                                  : "dots = votes, bar above 5";
     const float votes_width = p_.width_of(Face::caption, votes);
     static constexpr LegendItem kItems[] = {{Category::sink, ""},
                                             {Category::kept, ""},
