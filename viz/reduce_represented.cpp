@@ -5,6 +5,8 @@
 #include <atomic>
 #include <bit>
 #include <cstdlib>
+#include <functional>
+#include <thread>
 #include <utility>
 
 #include "core/error.h"
@@ -19,7 +21,9 @@ constexpr int kTopBin = 1 << 14;               // tokens of the widest stored bi
 constexpr int kFactor = 16;                    // of the widths of stored levels: a change touches each of them
 constexpr std::size_t kAhead = 12;             // cells: where a change will be made is fetched before
 constexpr std::size_t kMostChanges = 1 << 16;  // listed
-constexpr int kLongJump = 16;                  // a jump over more than 1/16 as many steps as there are tokens is counted anew
+constexpr std::size_t kThreadsFrom = 1 << 22;  // tokens of all heads
+constexpr int kMostThreads = 8;
+constexpr int kLongJump = 16;  // a jump over more than 1/16 as many steps as there are tokens is counted anew
 
 std::uint64_t mask_from(int bit) { return bit >= kWordTokens ? 0 : ~0ull << bit; }
 
@@ -171,16 +175,40 @@ void Represented::count_all(const LaneSnapshot& lane) {
     if (bin >= room) break;
   }
   losses_.clear();
-  for (int h = 0; h < n_heads_; ++h) count_head(lane.fates->heads[static_cast<std::size_t>(h)], h);
+  // A long text is read as fast as memory answers, which is faster for several threads.
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  const int n_threads = n_heads * room < kThreadsFrom ? 1 : std::clamp(cores, 1, kMostThreads);
+  std::vector<std::vector<int>> heads_per_token(static_cast<std::size_t>(n_threads - 1), std::vector<int>(room, 0));
+  const auto count_share = [&](int share) {
+    std::vector<int>& own = share == 0 ? heads_per_token_ : heads_per_token[static_cast<std::size_t>(share - 1)];
+    for (int h = n_heads_ * share / n_threads; h < n_heads_ * (share + 1) / n_threads; ++h)
+      count_head(lane.fates->heads[static_cast<std::size_t>(h)], h, own);
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int share = 1; share < n_threads; ++share) others.emplace_back(count_share, share);
+    count_share(0);
+  }
+  for (const std::vector<int>& others : heads_per_token)
+    std::transform(others.begin(), others.end(), heads_per_token_.begin(), heads_per_token_.begin(), std::plus<>());
+  for (int h = 0; h < n_heads_; ++h) {
+    const HeadFates& fates = lane.fates->heads[static_cast<std::size_t>(h)];
+    for (const PastLife& life : fates.past)  // they were counted as they are now
+      if (life.token < n_tokens_) set(h, life.token / kWordTokens, bit_of(life.token), represented(fates, life.token, step_));
+  }
 }
 
-void Represented::count_head(const HeadFates& fates, int head) {
+void Represented::count_head(const HeadFates& fates, int head, std::vector<int>& heads_per_token) {
   static_assert(HeadFates::kChunkTokens % kWordTokens == 0, "a word is read from one chunk");
   const int n = std::min(n_tokens_, fates.n_tokens()), step = step_;
   std::uint64_t* const words = bits_.data() + static_cast<std::size_t>(head) * words_;
-  int* const heads = heads_per_token_.data();
+  int* const heads = heads_per_token.data();
   for (int from = 0; from < n; from += kWordTokens) {
     const int chunk = from / HeadFates::kChunkTokens;
+    if (chunk + 1 < fates.n_chunks()) {  // chunks lie apart: no prefetcher foresees the next one
+      const int* const next = fates.chunk(chunk + 1).lost.data() + from % HeadFates::kChunkTokens;
+      for (int k = 0; k < kWordTokens; k += 16) __builtin_prefetch(next + k);
+    }
     const int* const lost = fates.chunk(chunk).lost.data() + from % HeadFates::kChunkTokens;
     std::uint64_t& word = words[from / kWordTokens];
     if (from + kWordTokens <= n) {
@@ -212,8 +240,6 @@ void Represented::count_head(const HeadFates& fates, int head) {
       out[b] = static_cast<std::uint16_t>(sum);
     }
   }
-  for (const PastLife& life : fates.past)  // they were counted as they are now
-    if (life.token < n) set(head, life.token / kWordTokens, bit_of(life.token), represented(fates, life.token, step));
 }
 
 bool Represented::at(int head, int token) const {

@@ -65,7 +65,7 @@ class Represented {
   };
 
   void count_all(const LaneSnapshot& lane);
-  void count_head(const HeadFates& fates, int head);
+  void count_head(const HeadFates& fates, int head, std::vector<int>& heads_per_token);
   void move(const LaneSnapshot& lane, int to, int n_tokens);
   const std::vector<Cell>& losses_of(const LaneSnapshot& lane, int step);
   bool continues(const LaneSnapshot& lane, int n_tokens) const;

@@ -23,22 +23,36 @@ struct Bench {
   Headless& canvas;
   View& view;
 
+  /// From `change` to the finished draw list, in milliseconds.
+  double frame(const std::function<void()>& change) {
+    const auto begin = std::chrono::steady_clock::now();
+    change();
+    const ImDrawData* drawn = canvas.draw(view);
+    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    vertices = std::max(vertices, drawn->TotalVtxCount);
+    return ms;
+  }
+
+  void print(const char* what, std::vector<double> ms) {
+    std::sort(ms.begin(), ms.end());
+    std::printf("%-11s %-22s %8.2f %8.2f %8.2f %8zu %8d\n", view.id(), what, ms[ms.size() / 2], ms[ms.size() * 95 / 100], ms.back(),
+                view.marks().size(), vertices);
+    std::fflush(stdout);
+    vertices = 0;
+  }
+
   /// Frames that `change` makes necessary, each timed from the change to the finished draw list.
   void run(const char* what, const std::function<void(int)>& change) {
     std::vector<double> ms;
     for (int i = 0; i < kFrames; ++i) {
-      const auto begin = std::chrono::steady_clock::now();
-      change(i);
-      canvas.draw(view);
-      ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+      ms.push_back(frame([&] { change(i); }));
       canvas.io().MouseWheel = 0;
       canvas.apply();
     }
-    std::sort(ms.begin(), ms.end());
-    std::printf("%-11s %-22s %8.2f %8.2f %8.2f %8zu\n", view.id(), what, ms[kFrames / 2], ms[kFrames * 95 / 100], ms.back(),
-                view.marks().size());
-    std::fflush(stdout);
+    print(what, std::move(ms));
   }
+
+  int vertices = 0;  // the most of a frame since the last line
 };
 
 void bench_view(const Snapshot& snapshot, View& view, ImVec2 size, TokenWindow* window) {
@@ -49,8 +63,8 @@ void bench_view(const Snapshot& snapshot, View& view, ImVec2 size, TokenWindow* 
   canvas.frame.fine_marks = false;  // as in the window
   const int n_steps = static_cast<int>(snapshot.lanes.back().steps.size());
   canvas.frame.selection.step = n_steps / 2;
-  canvas.draw(view);
   Bench bench{canvas, view};
+  bench.print("first picture", {bench.frame([] {})});
   bench.run("still", [](int) {});
   bench.run("scrub by one step",
             [&](int i) { canvas.frame.selection.step = std::abs((n_steps / 2 + i) % (2 * n_steps - 2) - n_steps + 1); });
@@ -87,7 +101,7 @@ int main(int argc, char** argv) {
   const Snapshot snapshot = synthetic::make_huge_snapshot(layers, heads, tokens, generated, lanes);
   std::printf("%d layers x %d heads x %d tokens, %d steps, %d lanes, %g x %g px, ms of %d frames\n", layers, heads, tokens, generated + 1,
               lanes, static_cast<double>(size[0]), static_cast<double>(size[1]), kFrames);
-  std::printf("%-11s %-22s %8s %8s %8s %8s\n", "canvas", "", "median", "p95", "max", "marks");
+  std::printf("%-11s %-22s %8s %8s %8s %8s %8s\n", "canvas", "", "median", "p95", "max", "marks", "vertices");
   const auto wanted = [&](const View& v) { return only.empty() || std::find(only.begin(), only.end(), v.id()) != only.end(); };
   const auto window = std::make_shared<TokenWindow>();
   const auto atlas = make_atlas(window);

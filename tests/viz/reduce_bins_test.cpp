@@ -35,7 +35,7 @@ TEST(Bins, BitsAreCountedInGroupsAndAfterTheLastWordThereAreNone) {
   std::mt19937_64 random(2);
   std::vector<std::uint64_t> words(5);
   for (auto& w : words) w = random();
-  for (const std::size_t group : {1u, 2u, 4u, 8u, 16u}) {
+  for (const std::size_t group : {1u, 2u, 4u, 8u, 16u, 32u, 64u, 128u, 256u}) {
     std::vector<std::uint32_t> wide(words.size() * 64 / group + 4);
     bit_counts(words, group, 3, wide);
     std::vector<std::uint16_t> narrow(wide.size());
