@@ -32,6 +32,8 @@ struct HeadKv {
   Buffer v;          // [capacity, head_dim]
   int n_slots = 0;
   int capacity = 0;
+  /// Lengths of the first keys, as far as they have been asked for and where the backend keeps them. Whoever writes to k itself clears them.
+  mutable std::vector<double> key_lengths = {};
 };
 
 /// A run of consecutive slots in backend memory.

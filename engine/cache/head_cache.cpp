@@ -144,6 +144,7 @@ void unrotate_keys(Backend& backend, HeadCache& cache) {
   back.reserve(cache.slots.pos.size());
   for (const int pos : cache.slots.pos) back.push_back(-pos);
   backend.rope(cache.kv.k.data(), cache.kv.n_slots, /*n_heads=*/1, back);
+  cache.kv.key_lengths.clear();
   cache.unrotated = true;
 }
 

@@ -177,6 +177,48 @@ TEST_P(Slots, TheNearestKeyIsTheOneOfLargestCosineWhateverItsLength) {
   EXPECT_EQ(nearest(2, {3, 1, 0}), std::pair(0, 0.0)) << "all are alike for a zero vector";
 }
 
+TEST_P(Slots, CosinesFollowKeysThatCameWentAndMergedSinceTheyWereLastAskedFor) {
+  const int d = 32;
+  const auto wide = make(config_of(1, 1, d), 2);
+  HeadKv kv = wide->make_kv(0);
+  int n_made = 0;
+  const auto append = [&](int n) {
+    Device keys(*wide, random_numbers(static_cast<std::size_t>(n * d), static_cast<unsigned>(++n_made)));
+    wide->append_kv(kv, keys.data(), keys.data(), n);
+  };
+  const auto expect_as_if_never_asked = [&] {
+    std::vector<int> all;
+    for (int i = 0; i < kv.n_slots; ++i) all.push_back(i);
+    const HeadKv fresh = wide->clone_kv(kv);
+    Numbers got(all.size() * all.size()), want(got.size()), got_cosines(all.size()), want_cosines(all.size());
+    std::vector<int> got_places(all.size()), want_places(all.size());
+    wide->cosines(kv, all, all, got);
+    wide->cosines(fresh, all, all, want);
+    EXPECT_EQ(got, want);
+    const std::vector<int> some = {0, kv.n_slots - 2};
+    wide->nearest(kv, all, some, got_places, got_cosines);
+    wide->nearest(fresh, all, some, want_places, want_cosines);
+    EXPECT_EQ(got_places, want_places);
+    EXPECT_EQ(got_cosines, want_cosines);
+  };
+  append(9);
+  expect_as_if_never_asked();
+  append(1);
+  wide->keep_only(kv, std::vector<int>{0, 2, 3, 5, 9});
+  expect_as_if_never_asked();
+  const std::vector<int> members = {1, 4};
+  const std::vector<double> weights = {0.25, 0.75};
+  const CombineJob keys{&kv, 1, members, weights, 1.5, {}}, values{&kv, 2, members, {}, 1.0, weights};
+  wide->combine(std::span(&keys, 1));
+  expect_as_if_never_asked();
+  wide->combine(std::span(&values, 1));
+  append(40);  // more than there is room for
+  const CombineJob newest{&kv, kv.n_slots - 1, members, weights, 1.0, weights};
+  wide->combine(std::span(&newest, 1));
+  wide->keep_only(kv, std::vector<int>{1, 2, 30, 44});
+  expect_as_if_never_asked();
+}
+
 TEST_P(Slots, TheNearestOfManyKeysIsThatOfThePlainFormula) {
   for (const auto& [n_from, n_to, d] : {std::array{1, 1, 32}, std::array{65, 40, 32}, std::array{30, 133, 64}, std::array{13, 65, 80},
                                         std::array{24, 17, 128}, std::array{100, 9, 16}, std::array{25, 300, 8}, std::array{29, 31, 4}}) {

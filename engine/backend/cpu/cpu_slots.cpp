@@ -26,14 +26,21 @@ void gather_rows(char* rows, std::size_t bytes, std::span<const int> keep) {
   }
 }
 
-/// Of every slot: the length of its key, keys [., width].
+/// Lengths of n keys from slot `first` on, keys [., width].
 template <class T>
-void key_lengths(const T* keys, std::size_t width, std::span<const int> slots, double* out) {
-  for (std::size_t i = 0, n = 1; i < slots.size(); i += n) {  // slots that are neighbours in one go
-    for (n = 1; i + n < slots.size() && slots[i + n] == slots[i] + static_cast<int>(n);) ++n;
-    row_squares(keys + static_cast<std::size_t>(slots[i]) * width, width, {out + i, n});
-  }
-  for (std::size_t i = 0; i < slots.size(); ++i) out[i] = std::sqrt(out[i]);
+void measure_keys(const HeadKv& kv, std::size_t width, std::size_t first, std::size_t n) {
+  const std::span<double> lengths = std::span(kv.key_lengths).subspan(first, n);
+  row_squares(kv.k.as<T>() + first * width, width, lengths);
+  for (double& x : lengths) x = std::sqrt(x);
+}
+
+/// Of every slot: the length of its key. What is known of them is not computed again.
+template <class T>
+std::span<const double> key_lengths(const HeadKv& kv, std::size_t width) {
+  const std::size_t known = kv.key_lengths.size(), n = static_cast<std::size_t>(kv.n_slots);
+  kv.key_lengths.resize(n);
+  if (known < n) measure_keys<T>(kv, width, known, n - known);
+  return kv.key_lengths;
 }
 
 }  // namespace
@@ -68,6 +75,7 @@ void CpuBackend<T>::append_kv(HeadKv& kv, const void* k, const void* v, int n) {
       std::memcpy(larger.v.data(), kv.v.data(), used);
     }
     larger.n_slots = kv.n_slots;
+    larger.key_lengths = std::move(kv.key_lengths);
     kv = std::move(larger);
   }
   std::memcpy(kv.k.as<char>() + used, k, static_cast<std::size_t>(n) * row);
@@ -82,6 +90,11 @@ void CpuBackend<T>::keep_only(HeadKv& kv, std::span<const int> keep) {
   }
   gather_rows(kv.k.as<char>(), width() * sizeof(T), keep);
   gather_rows(kv.v.as<char>(), width() * sizeof(T), keep);
+  std::vector<double>& lengths = kv.key_lengths;
+  std::size_t n_known = 0;
+  while (n_known < keep.size() && static_cast<std::size_t>(keep[n_known]) < lengths.size()) ++n_known;
+  for (std::size_t i = 0; i < n_known; ++i) lengths[i] = lengths[static_cast<std::size_t>(keep[i])];
+  lengths.resize(n_known);
   kv.n_slots = static_cast<int>(keep.size());
 }
 
@@ -127,6 +140,8 @@ void CpuBackend<T>::combine_one(const CombineJob& job, std::vector<const T*>& ro
     combine_rows(rows, weights, scale, {all + static_cast<std::size_t>(job.target) * width(), width()});
   };
   merge(kv.k.as<T>(), job.key_weights, job.key_scale);
+  if (!job.key_weights.empty() && static_cast<std::size_t>(job.target) < kv.key_lengths.size())
+    measure_keys<T>(kv, width(), static_cast<std::size_t>(job.target), 1);
   merge(kv.v.as<T>(), job.value_weights, 1.0);
 }
 
@@ -140,14 +155,12 @@ void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::sp
     KVSCOPE_ASSERT(slot >= 0 && slot < kv.n_slots);
     return kv.k.as<T>() + static_cast<std::size_t>(slot) * width();
   };
-  // the rows [from] widened, their norms, the norms [to]
-  const auto scratch = std::make_unique_for_overwrite<double[]>(from.size() * (width() + 1) + to.size());
-  double *const x = scratch.get(), *const x_norm = x + from.size() * width(), *const norm = x_norm + from.size();
+  const std::span<const double> norm = key_lengths<T>(kv, width());
+  const auto scratch = std::make_unique_for_overwrite<double[]>(from.size() * width());  // the rows [from] widened
+  double* const x = scratch.get();
   for (std::size_t i = 0; i < from.size(); ++i) {
     wide.convert(key(from[i]), dtype(), d_head, x + i * width());
   }
-  key_lengths(kv.k.as<T>(), width(), from, x_norm);
-  key_lengths(kv.k.as<T>(), width(), to, norm);
   const int tiles = (rows + kDirectRows - 1) / kDirectRows;
   pool_.parallel_for(
       tiles, grain_for(static_cast<double>(kDirectRows) * static_cast<double>(to.size()) * d_head, 1), [&](int begin, int end) {
@@ -169,7 +182,8 @@ void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::sp
           }
           for (int i = 0; i < d.rows; ++i) {
             for (std::size_t j = 0; j < to.size(); ++j) {
-              const double norms = x_norm[r + i] * norm[j];
+              const double norms =
+                  norm[static_cast<std::size_t>(from[static_cast<std::size_t>(r + i)])] * norm[static_cast<std::size_t>(to[j])];
               double& cosine = y[static_cast<std::size_t>(i) * to.size() + j];
               cosine = norms > 0 ? cosine / norms : 0.0;
             }
@@ -189,15 +203,16 @@ void CpuBackend<T>::nearest(const HeadKv& kv, std::span<const int> from, std::sp
     KVSCOPE_ASSERT(slot >= 0 && slot < kv.n_slots);
     return kv.k.as<T>() + static_cast<std::size_t>(slot) * width();
   };
-  // the rows [from] widened, their norms, the norms [to] and what they are divided by
-  const auto memory = std::make_unique_for_overwrite<double[]>(from.size() * (width() + 1) + 2 * to.size());
-  double *const x = memory.get(), *const x_norm = x + from.size() * width(), *const norm = x_norm + from.size(),
-                *const inverse = norm + to.size();
+  const std::span<const double> length = key_lengths<T>(kv, width());
+  // the rows [from] widened, the lengths [to] and what is divided by them; kept by its thread: in a step an allocation would cost as much
+  // as the work
+  thread_local std::vector<double> memory;
+  memory.resize(from.size() * width() + 2 * to.size());
+  double *const x = memory.data(), *const norm = x + from.size() * width(), *const inverse = norm + to.size();
   for (std::size_t i = 0; i < from.size(); ++i) {
     wide.convert(key(from[i]), dtype(), d, x + i * width());
   }
-  key_lengths(kv.k.as<T>(), width(), from, x_norm);
-  key_lengths(kv.k.as<T>(), width(), to, norm);
+  for (std::size_t j = 0; j < to.size(); ++j) norm[j] = length[static_cast<std::size_t>(to[j])];
   for (std::size_t j = 0; j < to.size(); ++j) inverse[j] = norm[j] > 0 ? 1 / norm[j] : 0.0;
   const int blocks = wide.packs(d) && rows >= kPackingPays ? (cols + lanes - 1) / lanes : 0;  // 0: the rows [to] are read where they are
   std::vector<double> packed(static_cast<std::size_t>(blocks * lanes) * width()), widened(blocks > 0 ? width() : 0);
@@ -238,7 +253,8 @@ void CpuBackend<T>::nearest(const HeadKv& kv, std::span<const int> from, std::sp
         int best = 0;
         double most = -std::numeric_limits<double>::infinity();
         for (int j = 0; (j = wide.next_product(dot, inverse, j, cols, bound)) < cols; ++j) {
-          const double norms = x_norm[r + i] * norm[j], cosine = norms > 0 ? dot[j] / norms : 0.0;
+          const double norms = length[static_cast<std::size_t>(from[static_cast<std::size_t>(r + i)])] * norm[j],
+                       cosine = norms > 0 ? dot[j] / norms : 0.0;
           if (cosine > most) {
             best = j;
             most = cosine;
