@@ -11,6 +11,7 @@ namespace kvscope {
 namespace {
 
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
+constexpr std::size_t kAnewEvery = 8;     // rows
 constexpr double kLeastTotal = 1.0 / 64;  // below, what was taken away from a sum has left too few of its digits
 
 }  // namespace
@@ -65,8 +66,8 @@ void LogMeanRows::push(std::span<const double> z) {
   ring_.push(z);
   for (std::size_t x = 0; x < size; ++x)
     if (!(total_[x] >= kLeastTotal)) sum_anew(x);
-  // and one more in every step, so that errors do not add up for ever
-  if (size > 0) sum_anew(last_anew_ = (last_anew_ + 1) % size);
+  // and one more now and then, so that errors do not add up for ever
+  if (++pushed_ % kAnewEvery == 0 && size > 0) sum_anew(pushed_ / kAnewEvery % size);
 }
 
 std::vector<double> LogMeanRows::log_means() const {
@@ -83,7 +84,9 @@ void LogMeanRows::set_log_mean(int slot, std::span<const double> log_mean) {
     const Sum sum = sum_of(x);
     const double shift = log_mean[static_cast<std::size_t>(g)] - (sum.top + std::log(sum.total / sum.n));
     for (int r = 0; r < rows(); ++r) ring_.number(r, slot, g) += shift;
-    sum_anew(x);
+    top_[x] = sum.top + shift;
+    total_[x] = sum.total;
+    n_[x] = sum.n;
   }
 }
 

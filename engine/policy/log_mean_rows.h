@@ -47,7 +47,7 @@ class LogMeanRows {
   RowRing ring_;
   std::vector<double> top_, total_;  // of every entry, as in Sum
   std::vector<int> n_;
-  std::size_t last_anew_ = 0;  // entry whose sum was made anew by the last step
+  std::size_t pushed_ = 0;  // rows so far
 };
 
 }  // namespace kvscope
