@@ -127,6 +127,9 @@ class Backend {
   /// body(i) for every i in [0, n), perhaps at the same time on several host threads. Backend functions may be called inside, on memory that no other
   /// body touches.
   virtual void for_each(int n, const std::function<void(int)>& body) = 0;
+  /// Threads of for_each() that do the work of what is called inside themselves, each on what its own caches hold; 0: a device does it, and
+  /// does it best in few large calls.
+  virtual int workers() const = 0;
 
   // ---- rows: x [M, width]
   virtual void embed(const Weight& table, std::span<const int> ids, void* x) = 0;                          // x [M, table.in]

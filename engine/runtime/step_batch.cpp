@@ -5,6 +5,8 @@ namespace kvscope {
 
 namespace {
 
+constexpr int kLanesPerWorker = 3;  // at least, for the threads to end together
+
 class StepSite final : public AttentionSite {
  public:
   StepSite(Backend& backend, std::span<Lane* const> lanes) : backend_(backend), lanes_(lanes) {}
@@ -16,10 +18,20 @@ class StepSite final : public AttentionSite {
   void attend(const LayerRows& rows) override {
     const int n = static_cast<int>(lanes_.size());
     lane_jobs_.resize(lanes_.size());
-    backend_.for_each(n, [&](int i) {
+    const auto prepare = [&](int i) {
       lane_jobs_[i].clear();
       lanes_[i]->prepare(rows, i, lane_jobs_[i]);
-    });
+    };
+    if (backend_.workers() > 0 && n >= kLanesPerWorker * backend_.workers()) {
+      // enough lanes for all threads: each lane from end to end, so that its cache is read, judged and changed where it is near
+      backend_.for_each(n, [&](int i) {
+        prepare(i);
+        backend_.attend(lane_jobs_[i]);
+        lanes_[i]->finish(rows, i);
+      });
+      return;
+    }
+    backend_.for_each(n, prepare);
     jobs_.clear();
     for (const auto& lane_jobs : lane_jobs_) jobs_.insert(jobs_.end(), lane_jobs.begin(), lane_jobs.end());
     backend_.attend(jobs_);

@@ -31,6 +31,7 @@ class CpuBackend final : public Backend {
   void from_double(void* to, std::span<const double> host) override;
   void to_double(std::span<double> host, const void* from) override;
 
+  int workers() const override { return pool_.n_threads(); }
   void for_each(int n, const std::function<void(int)>& body) override {
     pool_.parallel_for(n, 1, [&body](int begin, int end) {
       for (int i = begin; i < end; ++i) body(i);

@@ -33,6 +33,7 @@ class CudaBackend final : public Backend {
   Weight synthetic_weight(DType dtype, int out, int in, std::uint64_t seed) override;
   void from_double(void* to, std::span<const double> host) override;
   void to_double(std::span<double> host, const void* from) override;
+  int workers() const override { return 0; }
   void for_each(int n, const std::function<void(int)>& body) override;
 
   void embed(const Weight& table, std::span<const int> ids, void* x) override;
