@@ -110,25 +110,36 @@ const std::vector<Represented::Cell>& Represented::losses_of(const LaneSnapshot&
   losses.of = record;
   losses.cells.clear();
   const std::size_t n_heads = std::min(record->heads.size(), lane.fates->heads.size());
-  std::vector<int> tokens;
+  // The tokens of a slot form a ring, which nothing joins once the slot is gone. All rings are followed side by side: what one needs next
+  // is on its way while the others are read.
+  struct Ring {
+    int head, begin, at;
+  };
+  std::vector<Ring> rings;
   for (std::size_t h = 0; h < n_heads; ++h) {
-    const HeadFates& fates = lane.fates->heads[h];
-    if (!fates.past.empty()) continue;
-    tokens.clear();
-    for (const Event& e : record->heads[h].events) {
-      if (e.kind != Event::Kind::evict) continue;
-      int token = e.pos;  // the tokens of a slot form a ring, which nothing joins once the slot is gone
-      do {
-        tokens.push_back(token);
-        token += fates.chunk(token / HeadFates::kChunkTokens).next[static_cast<std::size_t>(token % HeadFates::kChunkTokens)];
-      } while (token != e.pos);
+    if (!lane.fates->heads[h].past.empty()) continue;
+    for (const Event& e : record->heads[h].events)
+      if (e.kind == Event::Kind::evict) rings.push_back({static_cast<int>(h), e.pos, e.pos});
+  }
+  const auto next_of = [&](const Ring& ring) {
+    const HeadFates& fates = lane.fates->heads[static_cast<std::size_t>(ring.head)];
+    return &fates.chunk(ring.at / HeadFates::kChunkTokens).next[static_cast<std::size_t>(ring.at % HeadFates::kChunkTokens)];
+  };
+  std::vector<std::pair<int, int>> lost;  // head, token
+  while (!rings.empty()) {
+    for (const Ring& ring : rings) __builtin_prefetch(next_of(ring));
+    for (Ring& ring : rings) {
+      lost.emplace_back(ring.head, ring.at);
+      ring.at += *next_of(ring);
     }
-    std::sort(tokens.begin(), tokens.end());
-    int word = -1;
-    for (const int token : tokens) {
-      if (token / kWordTokens != word) losses.cells.push_back({0, static_cast<int>(h), word = token / kWordTokens});
-      losses.cells.back().bits |= bit_of(token);
-    }
+    std::erase_if(rings, [](const Ring& ring) { return ring.at == ring.begin; });
+  }
+  std::sort(lost.begin(), lost.end());
+  for (const auto& [head, token] : lost) {
+    const int word = token / kWordTokens;
+    if (losses.cells.empty() || losses.cells.back().head != head || losses.cells.back().word != word)
+      losses.cells.push_back({0, head, word});
+    losses.cells.back().bits |= bit_of(token);
   }
   return losses.cells;
 }

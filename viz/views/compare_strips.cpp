@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -22,18 +23,38 @@ StripWindow strip_window(const TokenAxis& axis, int seen, bool shares) {
 
 namespace {
 
+constexpr int kFineBin = 64;     // tokens, a word of bits; wider bins are made of these
+constexpr int kFineRoom = 1024;  // tokens: a run that grows is counted anew once per so many
+
 /// Tokens before `seen` in a column of the window.
-int tokens_in(int seen, const StripWindow& window, int column) { return std::min(window.bin, seen - (window.first / window.bin + column) * window.bin); }
+int tokens_in(int seen, const StripWindow& window, int column) {
+  return std::min(window.bin, seen - (window.first / window.bin + column) * window.bin);
+}
 
 }  // namespace
 
 std::span<const std::uint32_t> StripTextures::sums_of(const Represented& shown, int bands, const StripWindow& window) {
-  RepresentedRows& sums = sums_[&shown];
+  Sums& sums = sums_[&shown];
   const int heads = shown.n_heads() / bands;
   std::vector<RepresentedRows::Row> rows;
   for (int band = 0; band < bands; ++band) rows.push_back({band * heads, heads});
-  sums.count(shown, rows, {window.bin, window.first / window.bin, window.columns()});
-  return sums.sums();
+  const int first = window.first / window.bin, columns = window.columns();
+  if (window.bin <= kFineBin) {
+    sums.whole.count(shown, rows, {window.bin, first, columns});
+    return sums.whole.sums();
+  }
+  const int n_fine = (shown.n_tokens() / kFineRoom + 1) * (kFineRoom / kFineBin), per = window.bin / kFineBin;
+  sums.whole.count(shown, rows, {kFineBin, 0, n_fine});
+  sums.shown.assign(static_cast<std::size_t>(bands * columns), 0);
+  for (int band = 0; band < bands; ++band) {
+    const std::uint32_t* const fine = sums.whole.sums().data() + static_cast<std::size_t>(band) * static_cast<std::size_t>(n_fine);
+    std::uint32_t* const out = sums.shown.data() + static_cast<std::size_t>(band) * static_cast<std::size_t>(columns);
+    for (int i = 0; i < columns; ++i) {
+      const int from = std::min((first + i) * per, n_fine), end = std::min(from + per, n_fine);
+      out[i] = std::accumulate(fine + from, fine + end, std::uint32_t{0});
+    }
+  }
+  return sums.shown;
 }
 
 std::string lane_state(const Frame& frame, int lane, int step) {
@@ -123,7 +144,8 @@ StripTextures::Texture StripTextures::difference(const Frame& frame, const std::
       const int n = of_a * heads;
       if (of_a != tokens) balances = &ramps_.of(frame.theme->diverging, 2 * static_cast<std::size_t>(n));
       tokens = of_a;
-      entry.pixels[k] = (*balances)[static_cast<std::size_t>(n + static_cast<int>(b[k]) - static_cast<int>(a[k]))];  // 0: only in a, 2 n: only in b
+      entry.pixels[k] =
+          (*balances)[static_cast<std::size_t>(n + static_cast<int>(b[k]) - static_cast<int>(a[k]))];  // 0: only in a, 2 n: only in b
     }
   });
 }

@@ -74,7 +74,11 @@ class StripTextures {
   Texture get(const Frame& frame, const std::string& key, const std::string& state, const Fill& fill);
 
   std::map<std::string, Entry> entries_;
-  std::map<const Represented*, RepresentedRows> sums_;
+  struct Sums {
+    RepresentedRows whole;  // in fine bins: what a wheel or a drag shows is made of them
+    std::vector<std::uint32_t> shown;
+  };
+  std::map<const Represented*, Sums> sums_;
   RampTexelsCache ramps_;
   std::uint64_t versions_ = 0;
 };
