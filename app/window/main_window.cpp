@@ -148,7 +148,8 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
     m_controller.loadModel(QString::fromStdString(m_start.model_folder));
   }
   keepSession();
-  if (!options.session.empty()) openSessionFile(QString::fromStdString(options.session));
+  buildResults();
+  if (!options.session.empty()) openFile(QString::fromStdString(options.session));
   if (!options.scene.empty()) m_guide->goTo(QString::fromStdString(options.scene));
 }
 

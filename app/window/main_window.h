@@ -18,6 +18,7 @@
 #include "app/window/recent_files.h"
 #include "app/window/run_queue.h"
 #include "app/window/session_controller.h"
+#include "app/window/session_file.h"
 #include "app/window/session_journal.h"
 #include "app/window/thumbnails.h"
 #include "app/window/workspace.h"
@@ -53,7 +54,8 @@ class SearchBar;
 class StatusRow;
 class SweepPanel;
 struct Report;
-struct SavedSession;
+class StoredResults;
+struct Trace;
 class TablePanel;
 class ToolRow;
 class Tour;
@@ -83,6 +85,7 @@ class MainWindow : public QMainWindow {
   bool saveSession(const QString& path);  // false: said in notices()
   LoadingRow& loading() { return *m_loading; }
   ToolRow& tools() { return *m_tools; }
+  StoredResults& results() { return *m_results; }
   StatusRow& status() { return *m_status; }
   SearchBar& searchBar() { return *m_search; }
   CommandPalette& palette() { return *m_palette; }
@@ -127,7 +130,7 @@ class MainWindow : public QMainWindow {
   void toggleMaximised(kvscope::Panel* panel);
   void resetLayout();
   void limitSteps(const std::optional<kvscope::viz::StepRange>& steps);  // what statistics count; nullopt: all
-  void openFile(const QString& path);  // model folder, session or prompt text
+  void openFile(const QString& path);  // model folder, session, trace or prompt text
   void addBookmark();
   void goToBookmark(int index);
   void openModel();
@@ -204,6 +207,12 @@ class MainWindow : public QMainWindow {
   void back();  // Esc: maximised panel, range of steps, page, play, computing
   void openSession(const SavedSession& session, const QString& path);
   void openSessionFile(const QString& path);
+  // main_window_results.cpp
+  void buildResults();
+  void keepResults(const QString& path);
+  static bool isTrace(const QString& path);
+  void openTrace(const QString& path);
+  void showResults(const std::shared_ptr<const Trace>& trace, const QString& name);
   void saveNow();  // to its file, or asks for one
   void askAndSaveSession();
   void keepSession();
@@ -241,6 +250,8 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<Latency> m_latency;
   std::unique_ptr<SyntheticSource> m_synthetic;
   std::optional<viz::Selection> m_pending;  // of an opened session, until its result is there
+  std::unique_ptr<StoredResults> m_results;
+  std::optional<SavedSession> m_stored;  // whose results are shown or being read
   QString m_session_path;
   bool m_modified = false;
   std::vector<std::string> m_lanes_before;

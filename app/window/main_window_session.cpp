@@ -39,6 +39,10 @@ SavedSession MainWindow::session() const {
   SavedSession s;
   const QString& folder = m_controller.modelFolder();
   s.model = QFileInfo(folder) == QFileInfo(QString::fromStdString(builtInModel())) ? QString() : QFileInfo(folder).absoluteFilePath();
+  if (m_controller.viewOnly() && m_stored) {
+    s.model = m_stored->model;
+    s.results = m_stored->results;
+  }
   s.request = m_controller.request();
   s.selection = m_pending ? *m_pending : m_workspace.selection();
   s.page = nameOf(page());
@@ -53,9 +57,16 @@ void MainWindow::openSession(const SavedSession& s, const QString& path) {
     missing = QString("the model folder %1 is missing: the model before is still there; open the folder where it is now (Ctrl+O)").arg(folder);
   m_undo.clear();
   m_bookmarks.reset(s.bookmarks);
-  m_undoing = true;
-  m_controller.replaceRequest(s.request);
-  m_undoing = false;
+  m_stored.reset();
+  if (!missing.isEmpty() && !s.results.zlib.isEmpty()) {
+    missing = QFileInfo(path).fileName() + ": its results are being read";
+    m_stored = s;
+    m_results->read(s.results, path);
+  } else {
+    m_undoing = true;
+    m_controller.replaceRequest(s.request);
+    m_undoing = false;
+  }
   m_tools->setGenerateCount(std::max(0, s.request.n_generate));
   m_pending = s.selection;  // until there is something to select
   showPage(pageOf(s.page));
@@ -97,6 +108,7 @@ void MainWindow::openFile(const QString& path) {
     return;
   }
   if (path.endsWith(".kvscope", Qt::CaseInsensitive)) return openSessionFile(path);
+  if (isTrace(path)) return openTrace(path);
   try {
     m_controller.setPrompt(QString::fromStdString(read_text(path.toStdString(), 16u << 20)));
     m_recent->add(m_unseen = path);
@@ -112,6 +124,7 @@ bool MainWindow::saveSession(const QString& path) {
     m_notices->show(error.what(), error.what());
     return false;
   }
+  keepResults(path);
   m_session_path = path;
   m_modified = false;
   m_journal->discard();
@@ -119,6 +132,12 @@ bool MainWindow::saveSession(const QString& path) {
   keepThumbnail();
   refreshTitle();
   return true;
+}
+
+/// What is still being computed is not stored.
+void MainWindow::keepResults(const QString& path) {
+  const Snapshot& s = m_workspace.snapshot();
+  if (s.phase == RunPhase::idle && !s.lanes.empty() && m_controller.answersNewest(s) && !m_synthetic) m_results->keep(path, session(), m_workspace.snapshotPtr());
 }
 
 void MainWindow::saveNow() { m_session_path.isEmpty() ? askAndSaveSession() : void(saveSession(m_session_path)); }
@@ -133,10 +152,10 @@ void MainWindow::askAndSaveSession() {
 }
 
 void MainWindow::buildSessionMenu(QMenu* menu) {
-  action(menu, "Open &session…", {QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_O)}, [this] {
-    const QString path = QFileDialog::getOpenFileName(this, "Open session", {}, "Sessions (*.kvscope);;All files (*)");
-    if (!path.isEmpty()) openSessionFile(path);
-  })->setToolTip("Model, prompt, runs, seeds, selection and bookmarks as they were saved; a drop on the window does the same");
+  action(menu, "Open &session or trace…", {QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_O)}, [this] {
+    const QString path = QFileDialog::getOpenFileName(this, "Open session", {}, "Sessions and traces (*.kvscope *.json);;All files (*)");
+    if (!path.isEmpty()) openFile(path);
+  })->setToolTip("Model, prompt, runs, seeds, selection and bookmarks as they were saved, or results that were computed elsewhere; a drop on the window does the same");
   action(menu, "&Library…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L)}, [this] {
     m_library->show();
     m_library->raise();
@@ -158,7 +177,9 @@ void MainWindow::keepSession() {
     m_journal->touch();
     refreshTitle();
   };
-  connect(&m_controller, &SessionController::requestChanged, this, changed);
+  connect(&m_controller, &SessionController::requestChanged, this, [this, changed] {
+    if (!m_controller.viewOnly()) changed();  // a refusal
+  });
   connect(&m_bookmarks, &Bookmarks::changed, this, changed);
   connect(&m_workspace, &Workspace::selectionChanged, this, [this] {
     if (m_modified) m_journal->touch();

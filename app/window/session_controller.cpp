@@ -60,7 +60,7 @@ SessionController::~SessionController() { d->runner.reset(); }
 void SessionController::deliver() {
   d->wake_pending.store(false);  // before the read: a put after this line wakes us again
   const SnapshotPtr snapshot = d->mailbox.latest();
-  if (!snapshot) return;
+  if (!snapshot || viewOnly()) return;  // what the engine was at when stored results came
   if (d->guest) return deliverGuest(snapshot);
   const auto guest = d->guests.find(snapshot->generation);
   const bool of_guest = guest != d->guests.end();
@@ -100,7 +100,7 @@ QString SessionController::refusalOf(const std::string& spec) const {
 bool SessionController::hasGuest() const { return d->guest; }
 
 void SessionController::runGuest(const QString& spec) {
-  if (!d->has_model || d->unsent) return;
+  if (!d->has_model || d->unsent || refuses()) return;
   RunRequest request = m_request;
   request.lanes.push_back(spec.toStdString());
   d->guest = true;
@@ -143,7 +143,7 @@ QStringList SessionController::laneSpecs() const {
 
 void SessionController::loadModel(const QString& folder) {
   // The engine runs its last request again on a new model; it must know the newest one first.
-  if (!d->has_model || d->unsent) {
+  if (const bool stored = !std::exchange(m_view_only, {}).isEmpty(); stored || !d->has_model || d->unsent) {
     d->has_model = true;
     submit();
   }
@@ -156,7 +156,7 @@ void SessionController::loadModel(const QString& folder) {
 
 void SessionController::setPrompt(const QString& text) {
   const std::string utf8 = text.toStdString();
-  if (utf8 == m_request.prompt && m_request.prompt_ids.empty()) return;
+  if ((utf8 == m_request.prompt && (m_request.prompt_ids.empty() || viewOnly())) || refuses()) return;
   m_request.prompt = utf8;
   m_request.prompt_ids.clear();
   Q_EMIT requestChanged();
@@ -165,6 +165,14 @@ void SessionController::setPrompt(const QString& text) {
   d->unsent = d->typing_pause.isActive();
   if (!d->unsent) submit();
   d->typing_pause.start();
+}
+
+/// What was typed or dragged goes back to what is shown.
+bool SessionController::refuses() {
+  if (!viewOnly()) return false;
+  Q_EMIT refused(m_view_only);
+  Q_EMIT requestChanged();
+  return true;
 }
 
 bool SessionController::accepts(const QString& spec) {
@@ -179,56 +187,56 @@ bool SessionController::accepts(const QString& spec) {
 
 void SessionController::setLaneSpec(int lane, const QString& spec) {
   if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size())) return;
-  if (m_request.lanes[lane] == spec.toStdString() || !accepts(spec)) return;
+  if (m_request.lanes[lane] == spec.toStdString() || refuses() || !accepts(spec)) return;
   m_request.lanes[lane] = spec.toStdString();
   Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::addLane(const QString& spec) {
-  if (!accepts(spec)) return;
+  if (refuses() || !accepts(spec)) return;
   m_request.lanes.push_back(spec.toStdString());
   Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::removeLane(int lane) {
-  if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size())) return;
+  if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size()) || refuses()) return;
   m_request.lanes.erase(m_request.lanes.begin() + lane);
   Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::setPromptMode(PromptMode mode) {
-  if (mode == m_request.mode) return;
+  if (mode == m_request.mode || refuses()) return;
   m_request.mode = mode;
   Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::setFollow(Follow follow) {
-  if (follow == m_request.follow) return;
+  if (follow == m_request.follow || refuses()) return;
   m_request.follow = follow;
   Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::setTemperature(double temperature) {
-  if (temperature == m_request.temperature) return;
+  if (temperature == m_request.temperature || refuses()) return;
   m_request.temperature = temperature;
   Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::setSeed(quint64 seed) {
-  if (seed == m_request.seed) return;
+  if (seed == m_request.seed || refuses()) return;
   m_request.seed = seed;
   Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::setShadow(bool on) {
-  if (on == m_request.shadow) return;
+  if (on == m_request.shadow || refuses()) return;
   m_request.shadow = on;
   Q_EMIT requestChanged();
   submit();
@@ -237,7 +245,7 @@ void SessionController::setShadow(bool on) {
 void SessionController::want(const viz::WantMeasure& wanted) {
   if (wanted.what == viz::WantMeasure::What::shadow) return setShadow(wanted.on);
   bool& measure = wanted.what == viz::WantMeasure::What::theta ? m_request.measures.theta : m_request.measures.runner_ups;
-  if (measure == wanted.on) return;
+  if (measure == wanted.on || refuses()) return;
   measure = wanted.on;
   Q_EMIT requestChanged();
   submit();
@@ -251,6 +259,7 @@ void SessionController::beginDrag() {
 void SessionController::endDrag() { m_dragging = false; }
 
 void SessionController::generate(int nTokens) {
+  if (refuses()) return;
   m_request.n_generate = nTokens;
   Q_EMIT requestChanged();
   submit();
@@ -269,13 +278,29 @@ void SessionController::stopLoading() {
 }
 
 void SessionController::replaceRequest(const RunRequest& request) {
+  m_view_only.clear();
+  take(request);
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::showStored(const SnapshotPtr& results, const RunRequest& request, const QString& why) {
+  stop();
+  m_view_only = why;
+  take(request);
+  auto shown = std::make_shared<Snapshot>(*results);
+  shown->generation = d->generation;  // nothing newer is wanted
+  Q_EMIT requestChanged();
+  m_workspace.setSnapshot(std::move(shown));
+  m_workspace.setStale(false);
+}
+
+void SessionController::take(const RunRequest& request) {
   const MeasureSet measures = m_request.measures;  // belong to what is on screen
   m_request = request;
   m_request.measures = measures;
   if (m_request.lanes.empty() || m_request.lanes.front() != referenceSpec())
     m_request.lanes.insert(m_request.lanes.begin(), referenceSpec());
-  Q_EMIT requestChanged();
-  submit();
 }
 
 }  // namespace kvscope

@@ -32,6 +32,8 @@ class SessionController : public QObject {
   bool answersNewest(const Snapshot& snapshot) const;
   /// Why a lane of this specification cannot run on the present model and prompt; empty: it can, or nothing is known yet.
   QString refusalOf(const std::string& spec) const;
+  /// Stored results are shown.
+  bool viewOnly() const { return !m_view_only.isEmpty(); }
   /// A guest runs.
   bool hasGuest() const;
   /// Edits of the runs between beginDrag() and endDrag() are one, however long they take: its number, 0 where none goes on.
@@ -53,6 +55,9 @@ class SessionController : public QObject {
   void stop();
   void stopLoading();  // what was typed meanwhile is computed on the model that stays
   void replaceRequest(const kvscope::RunRequest& request);  // undo, start-up: everything at once
+  /// Shows results that were computed elsewhere, for `request`. Until a model is loaded or another request takes their place every command
+  /// is refused with `why`.
+  void showStored(const kvscope::SnapshotPtr& results, const kvscope::RunRequest& request, const QString& why);
   void beginDrag();
   void endDrag();
 
@@ -80,10 +85,13 @@ class SessionController : public QObject {
   void deliver();
   void deliverGuest(const SnapshotPtr& snapshot);
   bool accepts(const QString& spec);
+  bool refuses();
+  void take(const RunRequest& request);
 
   Workspace& m_workspace;
   RunRequest m_request;
   QString m_model_folder;
+  QString m_view_only;  // why nothing is computed; empty: it is
   int m_drags = 0;
   bool m_dragging = false;
   struct Private;

@@ -18,6 +18,7 @@ namespace kvscope {
 namespace {
 
 constexpr int kMostLanes = 64, kMostBookmarks = 10000, kMostTokens = 1 << 20, kLongestName = 1000;
+constexpr const char *kResultsSchema = "kvscope.trace/1", *kResultsPacking = "zlib, base64";
 constexpr int kLargest = std::numeric_limits<int>::max();
 
 QString typeName(const QJsonValue& value) {
@@ -188,6 +189,23 @@ Bookmark bookmarkOf(const QJsonValue& value, const QString& where, QStringList& 
   return b;
 }
 
+/// Of another schema or packing: left out, with a note.
+PackedTrace resultsOf(const QJsonValue& value, QStringList& notes) {
+  const QString where = "session.results";
+  Fields f(value, where);
+  const QString schema = f.text("schema"), packing = f.text("packed");
+  const double bytes = f.number("bytes", 0, 0, 1e12);
+  const QString data = f.text("data", {}, kSessionBytes);
+  f.noteOthers(notes);
+  if (schema != kResultsSchema || packing != kResultsPacking) {
+    notes << QString("%1: schema \"%2\", packed as \"%3\", is not known here and was left out").arg(where, schema, packing);
+    return {};
+  }
+  const auto read = QByteArray::fromBase64Encoding(data.toLatin1(), QByteArray::Base64Encoding | QByteArray::AbortOnBase64DecodingErrors);
+  if (!read) refuse(f.at("data"), "base64", "something else");
+  return {*read, static_cast<std::size_t>(bytes)};
+}
+
 void readLanes(Fields& f, RunRequest& request, QStringList& notes) {
   for (const QJsonValue& value : f.list("lanes", kMostLanes)) {
     if (!value.isString()) refuse(f.at("lanes"), "texts", typeName(value));
@@ -226,6 +244,11 @@ QByteArray sessionJson(const SavedSession& session) {
       {"page", session.page},
       {"bookmarks", bookmarks},
   };
+  if (!session.results.zlib.isEmpty())
+    out["results"] = QJsonObject{{"schema", kResultsSchema},
+                                 {"packed", kResultsPacking},
+                                 {"bytes", static_cast<qint64>(session.results.bytes)},
+                                 {"data", QString::fromLatin1(session.results.zlib.toBase64())}};
   if (!r.prompt_ids.empty()) out["prompt_ids"] = array(r.prompt_ids);
   if (!r.follow_ids.empty()) out["follow_ids"] = array(r.follow_ids);
   return QJsonDocument(out).toJson();
@@ -273,6 +296,7 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     }
     s.selection = selectionOf(f.get("selection"), "session.selection", out.notes);
     s.page = f.word("page", kPages, out.notes);
+    if (f.has("results")) s.results = resultsOf(f.get("results"), out.notes);
     int i = 0;
     for (const QJsonValue& value : f.list("bookmarks", kMostBookmarks))
       s.bookmarks.push_back(bookmarkOf(value, QString("session.bookmarks[%1]").arg(i++), out.notes));

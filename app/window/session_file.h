@@ -13,13 +13,21 @@
 
 namespace kvscope {
 
-/// What a *.kvscope file holds: how to compute everything again, and where the user was. No weights, no results.
+/// Text of a trace, compressed by zlib.
+struct PackedTrace {
+  QByteArray zlib;        // empty: there is none
+  std::size_t bytes = 0;  // of the text
+};
+
+/// What a *.kvscope file holds: how to compute everything again, where the user was, and, for whoever has not got the model, what was
+/// computed. No weights.
 struct SavedSession {
   QString model;  // folder; empty: the model that comes with the program
   RunRequest request;
   viz::Selection selection;
   QString page = "inspect";  // inspect | inspector | compare | sweep | lecture
   std::vector<Bookmark> bookmarks;
+  PackedTrace results;  // stored_results.h
 };
 
 struct ReadSession {

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results without the model that made them: in a session, and as a trace.
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+
+#include "app/window/prompt_editor.h"
+#include "app/window/prompt_panel.h"
+#include "app/window/rows.h"
+#include "app/window/session_file.h"
+#include "app/window/stored_results.h"
+#include "core/error.h"
+#include "trace/trace_writer.h"
+#include "window/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+QJsonObject objectOf(const QString& path) {
+  QFile file(path);
+  EXPECT_TRUE(file.open(QIODevice::ReadOnly)) << path.toStdString();
+  return QJsonDocument::fromJson(file.readAll()).object();
+}
+
+void write(const QString& path, const QByteArray& bytes) {
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(bytes);
+}
+
+std::string refusal(const PackedTrace& packed) {
+  try {
+    (void)unpackTrace(packed, "s.kvscope");
+    return "accepted";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+class ResultsTest : public WindowTest {
+ protected:
+  bool kept(const QString& path) {
+    return window->saveSession(path) && QTest::qWaitFor([&] { return !window->results().busy(); }, 20000);
+  }
+  bool shown() {
+    return QTest::qWaitFor([&] { return window->controller().viewOnly(); }, 20000);
+  }
+  /// The file of a session whose model is somewhere else.
+  QString handedOut() {
+    const QString path = folder.filePath("lecture.kvscope");
+    EXPECT_TRUE(kept(path));
+    QJsonObject o = objectOf(path);
+    o["model"] = QJsonObject{{"folder", "/nowhere/llama"}};
+    write(path, QJsonDocument(o).toJson());
+    return path;
+  }
+  /// All that a trace says, in bytes.
+  std::string asTrace() const { return trace_text(snapshot(), {.detail = Detail::why}); }
+
+  QTemporaryDir folder;
+};
+
+TEST_F(ResultsTest, ASessionOpensWithoutItsModelAndShowsTheSameNumbers) {
+  viz::Selection there = window->workspace().selection();
+  there.layer = 2, there.kv_head = 1, there.step = 2;
+  window->workspace().setSelection(there);
+  const std::string before = asTrace();
+  const QString path = handedOut();
+  EXPECT_LT(QFile(path).size(), 4 << 20) << "a file of a few MB";
+
+  window->controller().setPrompt("Something else was typed in between.");
+  ASSERT_TRUE(settle());
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  EXPECT_EQ(asTrace(), before) << "every slot, event, score and figure";
+  EXPECT_EQ(window->workspace().selection().layer, 2);
+  EXPECT_EQ(window->workspace().step(), 2);
+  EXPECT_FALSE(window->workspace().stale());
+  EXPECT_TRUE(window->notices().text().contains("View only")) << window->notices().text().toStdString();
+  EXPECT_TRUE(window->notices().text().contains("/nowhere/llama"));
+  for (const CanvasWidget* canvas : window->canvases())
+    if (canvas->isVisible()) EXPECT_FALSE(canvas->view().marks().empty()) << canvas->view().id();
+}
+
+TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
+  window->openFile(handedOut());
+  ASSERT_TRUE(shown());
+  const std::string before = asTrace();
+  SessionController& c = window->controller();
+  const std::vector<std::string> lanes = c.request().lanes;
+  const std::string prompt = c.request().prompt;
+  const std::function<void()> edits[] = {
+      [&] { c.setPrompt("typed"); },   [&] { c.setLaneSpec(1, "h2o:slots=4"); }, [&] { c.addLane("h2o:slots=4"); },
+      [&] { c.removeLane(1); },        [&] { c.generate(9); },                   [&] { c.setSeed(4); },
+      [&] { c.setTemperature(0.5); },  [&] { c.setFollow(Follow::self); },       [&] { c.setPromptMode(PromptMode::stream); },
+      [&] { c.setShadow(false); },     [&] { c.runGuest("h2o:slots=4"); },       [&] { c.want({viz::WantMeasure::What::theta, true}); },
+      [&] { QTest::keyClicks(&window->promptPanel().editor(), "x"); }};
+  for (const auto& edit : edits) {
+    window->messages().dismiss();
+    edit();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return window->messages().text().contains("Nothing is computed until a model is open"); }, 2000));
+    EXPECT_EQ(c.request().lanes, lanes);
+    EXPECT_EQ(c.request().prompt, prompt);
+    EXPECT_TRUE(c.viewOnly());
+  }
+  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), prompt) << "what was typed went back";
+  EXPECT_EQ(asTrace(), before);
+  EXPECT_FALSE(window->undoStack().canUndo());
+}
+
+TEST_F(ResultsTest, TheyAreSavedAgainAndComputedAgainWhereThereIsAModel) {
+  window->openFile(handedOut());
+  ASSERT_TRUE(shown());
+  const std::string before = asTrace();
+  const QString again = folder.filePath("again.kvscope");
+  ASSERT_TRUE(kept(again));
+  const SavedSession saved = readSession(again).session;
+  EXPECT_EQ(saved.model, "/nowhere/llama") << "not the model that happens to be open";
+  EXPECT_EQ(trace_text(unpackTrace(saved.results, again).snapshot, {.detail = Detail::why}), before);
+  // A model: all is computed, with the same result, as it is the same model.
+  window->openFile(QString::fromStdString(builtInModel()));
+  EXPECT_FALSE(window->controller().viewOnly());
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(asTrace(), before);
+  window->controller().setLaneSpec(1, "h2o:slots=4");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[1].spec, "h2o:slots=4");
+}
+
+TEST_F(ResultsTest, WithItsModelASessionIsComputedAndNotShownFromTheFile) {
+  const QString path = folder.filePath("s.kvscope");
+  ASSERT_TRUE(kept(path));
+  EXPECT_FALSE(readSession(path).session.results.zlib.isEmpty());
+  window->controller().setPrompt("Something else.");
+  ASSERT_TRUE(settle());
+  window->openFile(path);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->controller().viewOnly());
+  EXPECT_EQ(snapshot().prompt, options.prompt);
+}
+
+TEST_F(ResultsTest, ATraceOpens) {
+  const std::string before = asTrace();
+  const QString path = folder.filePath("trace.json");
+  write(path, QByteArray::fromStdString(before));
+  window->controller().setPrompt("Something else.");
+  ASSERT_TRUE(settle());
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  EXPECT_EQ(asTrace(), before);
+  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), options.prompt);
+  EXPECT_EQ(window->controller().request().n_generate, 4);
+  // It is of the model that comes with the program.
+  QPushButton* here = buttonOf(window->notices(), "Compute it here");
+  ASSERT_NE(here, nullptr);
+  QTest::mouseClick(here, Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->controller().viewOnly());
+  EXPECT_EQ(asTrace(), before);
+}
+
+TEST_F(ResultsTest, ATraceOfAnotherProgramOpensOnEveryPage) {
+  window->openFile(QString(KVSCOPE_SOURCE_DIR) + "/tests/golden/tiny-gqa-prefill-keepkv1.json");
+  ASSERT_TRUE(shown());
+  EXPECT_EQ(snapshot().model.name, "tiny-gqa");
+  EXPECT_EQ(buttonOf(window->notices(), "Compute it here"), nullptr) << "another model";
+  for (const auto page : {MainWindow::Page::inspect, MainWindow::Page::inspector, MainWindow::Page::compare, MainWindow::Page::lecture}) {
+    window->showPage(page);
+    QTest::qWait(200);
+    for (const CanvasWidget* canvas : window->canvases())
+      if (canvas->isVisible()) EXPECT_FALSE(canvas->view().marks().empty()) << canvas->view().id();
+  }
+}
+
+TEST_F(ResultsTest, ADamagedFileSaysWhatIsWrongAndLosesNothing) {
+  const std::string before = asTrace();
+  const QString path = folder.filePath("broken.json");
+  const QByteArray whole = QByteArray::fromStdString(before);
+  for (const qsizetype length : {whole.size() / 3, whole.size() - 2}) {
+    write(path, whole.left(length));
+    window->openFile(path);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !window->results().busy(); }, 20000));
+    QApplication::processEvents();
+    EXPECT_TRUE(window->notices().text().contains("broken.json")) << window->notices().text().toStdString();
+    EXPECT_FALSE(window->notices().text().endsWith("is being read"));
+    EXPECT_FALSE(window->controller().viewOnly());
+    EXPECT_EQ(asTrace(), before);
+  }
+}
+
+TEST(PackedTraceTest, HostileSizesAndBytesAreRefused) {
+  const QByteArray junk(1000, 'x');
+  EXPECT_EQ(refusal({junk, 1000}), "s.kvscope: results: not readable by zlib as the 1000 bytes they should be: the file is damaged");
+  EXPECT_NE(refusal({junk, std::size_t(1) << 40}).find("expected at most 536870912 bytes"), std::string::npos);
+  EXPECT_NE(refusal({junk, 400 << 20}).find("cannot come of 1000 compressed ones"), std::string::npos);
+  EXPECT_NE(refusal({{}, 0}).find("results"), std::string::npos);
+  // What unpacks well and is no trace.
+  const QByteArray other = qCompress("{\"schema\":\"other\"}").mid(4);
+  EXPECT_NE(refusal({other, 18}).find("schema"), std::string::npos) << refusal({other, 18});
+  EXPECT_NE(refusal({other, 17}).find("not readable by zlib"), std::string::npos) << "more than it says";
+}
+
+TEST(PackedTraceTest, ResultsOfAnotherSchemaAreLeftOutWithANote) {
+  SavedSession session;
+  session.request.lanes = {"full"};
+  session.results = {QByteArray("abc"), 3};
+  QByteArray json = sessionJson(session);
+  EXPECT_EQ(parseSession(json, "s").session.results.zlib, "abc");
+  ASSERT_TRUE(json.contains("kvscope.trace/1"));
+  const ReadSession newer = parseSession(QByteArray(json).replace("kvscope.trace/1", "kvscope.trace/9"), "s");
+  EXPECT_TRUE(newer.session.results.zlib.isEmpty());
+  EXPECT_TRUE(newer.notes.join(" ").contains("kvscope.trace/9")) << newer.notes.join(" ").toStdString();
+  EXPECT_THROW(parseSession(json.replace("YWJj", "**++"), "s"), Error) << "no base64";
+}
+
+}  // namespace
+}  // namespace kvscope
