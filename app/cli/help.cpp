@@ -45,6 +45,7 @@ std::string run_help(const std::string& command) {
       "A lane is NAME[:key=value[,key=value]...]; slots=N or ratio=R (of the prompt's tokens) is its budget per head, the other keys are "
       "the\n"
       "policy's own (kvscope-cli info --policies). A value with a decimal point where a count is meant is a fraction of the budget.\n"
+      "Keys that only the merge of one head reads may be given for a head or a layer: threshold[L2H1]=0.6, threshold[L2]=0.6.\n"
       "\nEdits by hand follow the lane in its own text, each after an '@', or come as options: --budget changes a lane, --what-if adds a "
       "fork of\n"
       "it beside it. An edit has one of pin=, evict=, merge= (with into=), restore= (token positions, 17,20-23) and step=N, after whose own\n"

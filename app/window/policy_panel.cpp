@@ -7,6 +7,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/window/head_keys_form.h"
 #include "app/window/panel_paint.h"
 #include "app/window/policy_form.h"
 #include "app/window/policy_panel_card.h"
@@ -20,7 +21,9 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
       m_scroll(new QScrollArea(this)),
       m_card(new PolicyCard(workspace, this)),
       m_disclosure(new QToolButton(this)),
-      m_form(new PolicyForm(workspace, controller, this)) {
+      m_parameters(new QWidget(this)),
+      m_form(new PolicyForm(workspace, controller, m_parameters)),
+      m_head_keys(new HeadKeysForm(workspace, controller, m_parameters)) {
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->setSpacing(0);
@@ -41,7 +44,12 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
   column->setContentsMargins(12, 8, 12, 8);
   column->setSpacing(6);
   column->addWidget(m_card);
-  column->addWidget(m_form);
+  auto* forms = new QVBoxLayout(m_parameters);
+  forms->setContentsMargins(0, 0, 0, 0);
+  forms->setSpacing(6);
+  forms->addWidget(m_form);
+  forms->addWidget(m_head_keys);
+  column->addWidget(m_parameters);
   column->addStretch(1);
   m_scroll->setWidget(content);
   m_scroll->setWidgetResizable(true);
@@ -54,7 +62,7 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
   m_disclosure->setAccessibleName("parameters of the policy");
   connect(m_disclosure, &QToolButton::toggled, this, [this](bool shown) {
     setParametersShown(shown);
-    if (shown) QTimer::singleShot(0, this, [this] { m_scroll->ensureWidgetVisible(m_form, 0, 0); });
+    if (shown) QTimer::singleShot(0, this, [this] { m_scroll->ensureWidgetVisible(m_parameters, 0, 0); });
   });
   connect(m_form, &PolicyForm::changed, this, [this] { setParametersShown(parametersShown()); });
   connect(&workspace, &Workspace::snapshotChanged, this, &PolicyPanel::factsChanged);
@@ -69,7 +77,7 @@ bool PolicyPanel::parametersShown() const { return m_disclosure->isChecked(); }
 
 void PolicyPanel::setParametersShown(bool shown) {
   m_disclosure->setChecked(shown);
-  m_form->setVisible(shown);
+  m_parameters->setVisible(shown);
   QString words = shown ? "▾ Parameters" : "▸ Parameters";
   if (const int n = m_form->nChanged(); n > 0) words += QString(" · %1 changed").arg(n);
   m_disclosure->setText(words);

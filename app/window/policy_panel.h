@@ -9,6 +9,7 @@ class QToolButton;
 namespace kvscope {
 
 class PolicyCard;
+class HeadKeysForm;
 class PolicyForm;
 class SessionController;
 class Workspace;
@@ -24,6 +25,7 @@ class PolicyPanel : public QWidget {
   /// For the panel's header: the policy's title.
   QString facts() const;
   PolicyForm& form() { return *m_form; }
+  HeadKeysForm& headKeys() { return *m_head_keys; }
   PolicyCard& card() { return *m_card; }
   bool parametersShown() const;
 
@@ -38,7 +40,9 @@ class PolicyPanel : public QWidget {
   QScrollArea* m_scroll;
   PolicyCard* m_card;
   QToolButton* m_disclosure;
+  QWidget* m_parameters;  // both forms
   PolicyForm* m_form;
+  HeadKeysForm* m_head_keys;
 };
 
 }  // namespace kvscope

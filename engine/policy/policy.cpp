@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "policy/head_mergers.h"
 #include "policy/lane_edits.h"
 #include "policy/policy_row.h"
 #include "policy/rules.h"
@@ -38,7 +39,7 @@ class CompositePolicy final : public Policy {
         ranking_(other.ranking_),
         selection_(other.selection_),
         allocation_(other.allocation_),
-        merger_(other.merger_->clone()),
+        merger_(other.merger_),
         needs_(other.needs_),
         layer_needs_(other.layer_needs_),
         overrides_(other.overrides_),
@@ -60,21 +61,25 @@ class CompositePolicy final : public Policy {
 
     const std::string& seed = lane_.params.text("seed");
     seed_ = seed.empty() ? setup.seed : static_cast<std::uint64_t>(lane_.params.count("seed", 0));
-    const PartSetup parts{.params = lane_.params,
-                          .slots = slots_,
-                          .observed = observed_,
-                          .group = setup.model->group(),
-                          .observes = selecting.observes,
-                          .seed = seed_,
-                          .folder = setup.folder};
+    const auto parts_with = [&](const Params& params) {
+      return PartSetup{.params = params,
+                       .slots = slots_,
+                       .observed = observed_,
+                       .group = setup.model->group(),
+                       .observes = selecting.observes,
+                       .seed = seed_,
+                       .folder = setup.folder};
+    };
+    const PartSetup parts = parts_with(lane_.params);
     ranking_ = selecting.ranking(parts);
     selection_ = (row.selection ? row.selection : selecting.selection)(parts);
     allocation_ = selecting.allocation(parts);
-    merger_ = row.merger(parts);
+    const auto merger_with = [&](const Params& params) { return row.merger(parts_with(params)); };
+    merger_.emplace(lane_, *setup.model, merger_with, "lane " + quoted(setup.spec));
     needs_.group = group_reduce(lane_.params.text("group"));
     ranking_->require(needs_);
     selection_->require(needs_);
-    merger_->require(needs_);
+    merger_->run().require(needs_);
     allocation_->require(needs_);
 
     if (setup.mode == PromptMode::stream && allocation_->needs_prompt())
@@ -117,16 +122,16 @@ class CompositePolicy final : public Policy {
     return ranking_->by_position() ? *c - protection(*c).sinks : protection(allocation_->by_layer() ? slots_ : *c).recent;
   }
   std::vector<ResolvedParam> params() const override;
-  bool evict_only() const override { return merger_->evicts_only(); }
+  bool evict_only() const override { return merger_->run().evicts_only(); }
   bool every_step() const override { return compresses() && (cadence() == Cadence::every_step || refresh_ > 0); }
   int reload() const override { return lane_.params.has("reload") ? lane_.params.count("reload", 0) : 0; }
   void after_prompt(std::span<const HeadView> heads) override;
   std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) override;
   std::vector<double> statistic(const SlotState& slots) const override {
-    std::vector<double> own = merger_->statistic(slots);
+    std::vector<double> own = merger_->run().statistic(slots);
     return own.empty() ? ranking_->statistic(slots) : own;
   }
-  std::vector<double> predicted_log_scores(const SlotState& slots) const override { return merger_->predicted_log_scores(slots); }
+  std::vector<double> predicted_log_scores(const SlotState& slots) const override { return merger_->run().predicted_log_scores(slots); }
   int nan_scores() const override { return nan_scores_; }
   bool decides_like(const Policy& other) const override;
   std::unique_ptr<Policy> clone() const override { return std::make_unique<CompositePolicy>(*this); }
@@ -166,7 +171,7 @@ class CompositePolicy final : public Policy {
   std::shared_ptr<const Ranking> ranking_;  // these three never change: copies share them
   std::shared_ptr<const Selection> selection_;
   std::shared_ptr<const Allocation> allocation_;
-  std::unique_ptr<Merger> merger_;
+  std::optional<HeadMergers> merger_;
   StatNeeds needs_;
   std::vector<StatNeeds> layer_needs_;
   std::vector<BudgetOverride> overrides_;
@@ -279,7 +284,7 @@ void CompositePolicy::rank(HeadDecision& d, const HeadView& head, std::optional<
 
 bool CompositePolicy::decides_like(const Policy& other) const {
   const auto* twin = dynamic_cast<const CompositePolicy*>(&other);
-  if (!twin || first_budgets_ != twin->first_budgets_ || name() != twin->name()) return false;
+  if (!twin || first_budgets_ != twin->first_budgets_ || name() != twin->name() || !merger_->alike(*twin->merger_)) return false;
   const std::vector<ResolvedParam> a = params(), b = other.params();
   return std::ranges::equal(
       a, b, [](const ResolvedParam& x, const ResolvedParam& y) { return x.key == y.key && x.text == y.text && x.number == y.number; });

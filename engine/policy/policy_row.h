@@ -11,6 +11,7 @@
 
 #include "policy/allocation.h"
 #include "policy/catalog.h"
+#include "policy/head_keys.h"
 #include "policy/mergers/merger.h"
 #include "policy/params.h"
 #include "policy/ranking.h"
@@ -55,6 +56,7 @@ struct PolicyRow {
   bool listed = true;                      // false: exists as a base of other rows only
   std::vector<std::string_view> bases;     // what `base` may name, the default first
   std::vector<std::string_view> own_keys;  // keys that are not taken over from a base
+  std::vector<std::string_view> head_keys = {};  // keys that only the merger reads, where it merges one head: they may differ between heads
   std::vector<std::pair<std::string_view, std::string_view>> renamed_keys = {};  // a base's key and its name here
   /// Rows whose keys choose the parts: the row of these keys, without bases. Throws UsageError where the parts do not go together.
   PolicyRow (*compose)(const LaneSpec& given, const std::string& where) = nullptr;
@@ -81,6 +83,7 @@ ResolvedRow resolve_row(const PolicyRow& row, std::string_view base);
 struct ResolvedLane {
   ResolvedRow parts;
   Params params;  // slots or ratio included
+  std::vector<HeadKey> head_keys;  // in the order of the text
 };
 /// Throws UsageError.
 ResolvedLane resolve_lane(std::string_view spec);

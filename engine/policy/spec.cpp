@@ -21,7 +21,9 @@ const ParamInfo& budget_param(std::string_view key) {
   return key == kSlots ? slots : ratio;
 }
 
+/// Of the run, or of a head.
 const ParamInfo* find_param(const ResolvedRow& parts, std::string_view key) {
+  key = key.substr(0, key.find('['));
   if (parts.row->has_budget && (key == kSlots || key == kRatio)) return &budget_param(key);
   const auto place = std::ranges::find(parts.params, key, &ParamInfo::key);
   return place == parts.params.end() ? nullptr : &*place;
@@ -61,6 +63,12 @@ void check_key(const ResolvedRow& parts, std::string_view key, std::string_view 
                                      other->only_with.empty() ? "" : ", with ", other->only_with, fmt::join(known, " ")));
     }
     throw UsageError(fmt::format("{}: unknown key {}; {} knows: {}", where, quoted(key), parts.row->info.name, fmt::join(known, " ")));
+  }
+  if (const auto own = split_head_key(key, where)) {
+    const auto& keys = parts.row->head_keys;
+    if (std::ranges::find(keys, own->key) == keys.end())
+      throw UsageError(fmt::format("{}: {}: expected a key that {} takes for single heads ({}), got {}", where, quoted(key), parts.row->info.name,
+                                   keys.empty() ? "it takes none" : fmt::format("{}", fmt::join(keys, " ")), quoted(own->key)));
   }
   check_value(*param, value, where);
 }
@@ -107,6 +115,11 @@ ResolvedLane resolve_lane(std::string_view text) {
   bool slots = false, ratio = false;
   for (const auto& [key, value] : spec.given) {
     check_key(lane.parts, key, value, where);
+    if (std::optional<HeadKey> own = split_head_key(key, where)) {
+      own->value = value;
+      lane.head_keys.push_back(std::move(*own));
+      continue;
+    }
     lane.params.set(key, value);
     slots = slots || key == kSlots;
     ratio = ratio || key == kRatio;

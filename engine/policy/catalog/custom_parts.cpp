@@ -160,6 +160,7 @@ PartKey merges() {
         "cosine of the keys >= threshold: merged by predicted attention, with votes; else evicted",
         [](PolicyRow& r) {
           r.merger = into_nearest_key;
+          r.head_keys = {"threshold"};
           r.info.statistic = "EMA share";
         },
         {window("32", "last queries of the prompt that start the EMA", 1),
@@ -177,6 +178,7 @@ PartKey merges() {
         "runs of similar neighbours into their most attended token, by Gaussian weights of the distance to its key",
         [](PolicyRow& r) {
           r.merger = into_pivots;
+          r.head_keys = {"threshold"};
           r.takes_group = true;
         },
         {choice("fit", {"budget", "threshold"},

@@ -29,7 +29,8 @@ std::vector<PolicyRow> keepkv_rows() {
        .merger = into_nearest_key,
        .bias = Bias::votes,
        .bases = {"window", "h2o", "snapkv", "pyramidinfer"},
-       .own_keys = {"alpha", "refresh", "reload"}});
+       .own_keys = {"alpha", "refresh", "reload"},
+       .head_keys = {"threshold"}});
   rows.push_back({.info = {.name = "window", .params = {sinks("4"), recent("0.2")}},
                   .ranking = by_weighted_rows,
                   .selection = top,

@@ -69,7 +69,8 @@ PolicyRow neighbour_sets_row() {
       .allocation = uniform,
       .merger = into_pivots,
       .cadence = Cadence::once,
-      .least_free = room_for_heavy};
+      .least_free = room_for_heavy,
+      .head_keys = {"threshold"}};
 }
 
 PolicyRow residual_row() {

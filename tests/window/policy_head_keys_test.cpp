@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of one head alone.
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QToolButton>
+
+#include "app/window/head_keys_form.h"
+#include "app/window/policy_form_field.h"
+#include "window/panel_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class HeadKeysFormTest : public PanelTest {
+ protected:
+  HeadKeysFormTest() : form(workspace, controller) {
+    publish(viz::synthetic::make_snapshot());
+    show(form, 300, 200);
+  }
+  std::string lane(int i) const { return controller.request().lanes[static_cast<std::size_t>(i)]; }
+  HeadKeysForm form;
+};
+
+TEST_F(HeadKeysFormTest, AValueGoesToTheSelectedHeadAndBack) {
+  ASSERT_TRUE(form.offers());
+  ParamEditor* field = form.field("threshold");
+  ASSERT_NE(field, nullptr);
+  EXPECT_FALSE(field->widget()->isEnabled()) << "no head is selected";
+  const std::string before = lane(3);
+  selectHead(2, 1);
+  ASSERT_TRUE(field->widget()->isEnabled());
+  auto* box = qobject_cast<QDoubleSpinBox*>(field->widget());
+  ASSERT_NE(box, nullptr);
+  EXPECT_EQ(box->value(), 0.8) << "the run's";
+  box->setFocus();
+  box->selectAll();
+  QTest::keyClicks(box, "0.6");
+  EXPECT_EQ(lane(3), before + ",threshold[L2H1]=0.6");
+  EXPECT_EQ(form.overriddenWords(), "L2 · H1: threshold 0.6");
+  selectHead(2, 2);
+  EXPECT_EQ(box->value(), 0.8) << "another head is as the run";
+  selectHead(2, 1);
+  EXPECT_EQ(box->value(), 0.6);
+  QTest::mouseClick(field->resetButton(), Qt::LeftButton);
+  EXPECT_EQ(lane(3), before);
+  EXPECT_EQ(form.overriddenWords(), "");
+}
+
+TEST_F(HeadKeysFormTest, AllHeadsGoBackToTheRun) {
+  const std::string before = lane(3);
+  controller.setLaneSpec(3, QString::fromStdString(before + ",threshold[L1]=0.5,threshold[L2H1]=0.6"));
+  selectHead(1, 3);
+  EXPECT_EQ(qobject_cast<QDoubleSpinBox*>(form.field("threshold")->widget())->value(), 0.5) << "by its layer";
+  form.set("threshold", "");  // in a layer with its own value the run's is written
+  EXPECT_EQ(lane(3), before + ",threshold[L1]=0.5,threshold[L2H1]=0.6,threshold[L1H3]=0.8");
+  QTest::mouseClick(&form.resetButton(), Qt::LeftButton);
+  EXPECT_EQ(lane(3), before);
+}
+
+TEST_F(HeadKeysFormTest, PoliciesWithoutSuchKeysOfferNothing) {
+  viz::Selection selection = workspace.selection();
+  for (const int other : {0, 1, 2}) {
+    selection.lane = other;
+    workspace.setSelection(selection);
+    EXPECT_FALSE(form.offers()) << lane(other);
+    EXPECT_FALSE(form.isVisible());
+  }
+}
+
+}  // namespace
+}  // namespace kvscope
