@@ -30,6 +30,7 @@
 #include "app/window/loading_row.h"
 #include "app/window/rows.h"
 #include "app/window/search_bar.h"
+#include "app/window/stored_results.h"
 #include "app/window/style.h"
 #include "app/window/sweep_panel.h"
 #include "app/window/tour.h"

@@ -14,6 +14,7 @@
 #include "app/window/main_window.h"
 #include "app/window/rows.h"
 #include "app/window/session_file.h"
+#include "app/window/stored_results.h"
 #include "app/window/welcome_page.h"
 #include "core/error.h"
 #include "io/files.h"

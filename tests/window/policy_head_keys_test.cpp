@@ -14,7 +14,7 @@ namespace {
 class HeadKeysFormTest : public PanelTest {
  protected:
   HeadKeysFormTest() : form(workspace, controller) {
-    publish(viz::synthetic::make_snapshot());
+    publish(synthetic::make_snapshot());
     show(form, 300, 200);
   }
   std::string lane(int i) const { return controller.request().lanes[static_cast<std::size_t>(i)]; }

@@ -117,6 +117,12 @@ TEST(DesktopSchemeTest, HearsThePortal) {
     ASSERT_TRUE(changed.wait(5000));
     EXPECT_EQ(portal.asked, "org.freedesktop.appearance color-scheme");
     EXPECT_EQ(scheme.dark(), !by_palette);
+    // The user changes it; another setting is none of ours.
+    portal.set("contrast", by_palette ? 1 : 2);
+    portal.set("color-scheme", by_palette ? 1 : 2);
+    ASSERT_TRUE(changed.wait(5000));
+    EXPECT_EQ(scheme.dark(), by_palette);
+    EXPECT_EQ(changed.size(), 2);
   }
   QDBusConnection::disconnectFromBus("desktop");
   QDBusConnection::disconnectFromBus("window");
