@@ -26,8 +26,10 @@ constexpr unsigned kDark = 1, kLight = 2;  // 0: no preference
 DesktopScheme::DesktopScheme(const QDBusConnection& bus, QObject* parent) : QObject(parent) {
   QDBusConnection connection = bus;
   if (connection.isConnected()) {
+    qRegisterMetaType<QDBusVariant>();  // connect() looks for the slot's types by name, and finds only those that were named before
     // From whoever holds the path: a portal that starts later is heard, too.
-    connection.connect({}, kPath, kInterface, "SettingChanged", this, SLOT(settingChanged(QString, QString, QDBusVariant)));
+    if (!connection.connect({}, kPath, kInterface, "SettingChanged", this, SLOT(settingChanged(QString, QString, QDBusVariant))))
+      qWarning("changes of the desktop's colour scheme are not heard");
     QDBusMessage ask = QDBusMessage::createMethodCall(kService, kPath, kInterface, "Read");
     ask << QString(kGroup) << QString(kKey);
     auto* watcher = new QDBusPendingCallWatcher(connection.asyncCall(ask), this);
