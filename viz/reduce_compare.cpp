@@ -168,8 +168,10 @@ std::string lane_letter(int lane) {
 std::string text_of_id(const Snapshot& snapshot, int id) {
   if (id < 0) return fmt::format("#{}", id);
   // The vocabulary first: the text may be long, and it is searched only where there is no vocabulary.
-  if (snapshot.vocabulary != nullptr && id >= 0 && id < static_cast<int>(snapshot.vocabulary->size()))
-    return token_text((*snapshot.vocabulary)[static_cast<std::size_t>(id)]);
+  if (snapshot.vocabulary != nullptr && id < static_cast<int>(snapshot.vocabulary->size())) {
+    const TokenInfo& token = (*snapshot.vocabulary)[static_cast<std::size_t>(id)];
+    if (token.id == id) return token_text(token);
+  }
   const auto found = std::find_if(snapshot.tokens.begin(), snapshot.tokens.end(), [&](const TokenInfo& token) { return token.id == id; });
   return found != snapshot.tokens.end() ? token_text(*found) : fmt::format("#{}", id);
 }

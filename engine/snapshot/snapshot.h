@@ -79,7 +79,7 @@ struct Snapshot {
   std::string prompt;                                        // text of this result
   int n_prompt = 0;                                          // tokens, BOS included
   std::vector<TokenInfo> tokens;                             // prompt and what followed in the reference lane
-  std::shared_ptr<const std::vector<TokenInfo>> vocabulary;  // by id, for candidates that are not in the text; null: unknown
+  std::shared_ptr<const std::vector<TokenInfo>> vocabulary;  // by id, for candidates that are not in the text; null: unknown; an entry with another id: not known
   std::vector<LaneSnapshot> lanes;   // lane 0: full cache
   double total_ms = 0;               // request to result
   std::int64_t started_us = 0;       // steady clock: the engine began on the request

@@ -12,12 +12,14 @@
 #include "io/files.h"
 #include "io/json_file.h"
 #include "trace/json_cursor.h"
+#include "trace/token_text.h"
 
 namespace kvscope {
 
 namespace {
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
+constexpr int kMaxVocabulary = 1 << 20;  // entries up to the largest id that is named
 constexpr int kMaxLayers = 4096, kMaxHeads = 4096, kMaxWidth = 1 << 24;
 constexpr std::int64_t kMaxFates = std::int64_t(1) << 26;  // heads x tokens, 12 bytes each
 
@@ -29,6 +31,7 @@ class Reader {
  private:
   void model(const JsonCursor& m);
   void tokens();
+  void candidates();
   LaneSnapshot lane(const JsonCursor& l);
   std::shared_ptr<const LaneFates> fates(const std::vector<StepPtr>& steps, const JsonCursor& l) const;
   StepRecord step(const JsonCursor& s, int index, int previous_position);
@@ -60,6 +63,7 @@ void Reader::read() {
   out_.follow = root_.at("follow").text();
   trace_.seed = root_.at("seed").unsigned_whole();
   tokens();
+  if (root_.has("candidate_texts")) candidates();
   if (root_.has("shadow")) out_.shadow = root_.at("shadow").flag();
   if (root_.has("prompt")) out_.prompt = root_.at("prompt").text();
   const JsonCursor lanes = root_.at("lanes");
@@ -91,19 +95,6 @@ void Reader::model(const JsonCursor& m) {
   if (m.given("weight_bytes")) out_.weight_bytes = m.at("weight_bytes").real();
 }
 
-std::string from_hex(const JsonCursor& text) {
-  const auto digit = [&](char c) {
-    const auto at = std::string_view("0123456789abcdef").find(c);
-    if (at == std::string_view::npos) text.fail("pairs of hexadecimal digits");
-    return static_cast<char>(at);
-  };
-  const std::string& hex = text.text();
-  if (hex.size() % 2 != 0) text.fail("pairs of hexadecimal digits");
-  std::string bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2) bytes += static_cast<char>(digit(hex[i]) << 4 | digit(hex[i + 1]));
-  return bytes;
-}
-
 void Reader::tokens() {
   const JsonCursor ids = root_.at("tokens");
   const std::size_t n = ids.size();
@@ -114,14 +105,7 @@ void Reader::tokens() {
     const JsonCursor texts = root_.at("token_texts");
     if (texts.size() != n) texts.fail(fmt::format("one text per token ({})", n));
     for (std::size_t i = 0; i < n; ++i) {
-      TokenInfo& t = out_.tokens[i];
-      const JsonCursor text = texts.at(i);
-      if (text.has("special")) {
-        t.special = true;
-        t.piece = text.at("special").text();
-      } else {
-        t.bytes = text.has("hex") ? from_hex(text.at("hex")) : text.text();
-      }
+      read_token_text(texts.at(i), out_.tokens[i]);
     }
   }
   if (root_.has("token_ranges")) {
@@ -134,6 +118,20 @@ void Reader::tokens() {
       out_.tokens[i].text_end = range.at(std::size_t(1)).whole(out_.tokens[i].text_begin, length);
     }
   }
+}
+
+void Reader::candidates() {
+  const JsonCursor list = root_.at("candidate_texts");
+  auto known = std::make_shared<std::vector<TokenInfo>>();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonCursor pair = list.at(i);
+    const int least = static_cast<int>(known->size());
+    const int id = pair.at(std::size_t(0)).whole(least, std::min(last_token(), kMaxVocabulary));
+    known->resize(static_cast<std::size_t>(id) + 1, TokenInfo{.id = -1});
+    known->back().id = id;
+    read_token_text(pair.at(std::size_t(1)), known->back());
+  }
+  out_.vocabulary = std::move(known);
 }
 
 LaneSnapshot Reader::lane(const JsonCursor& l) {

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "trace/json_text.h"
+#include "trace/token_text.h"
 
 namespace kvscope {
 
@@ -25,6 +26,7 @@ class Writer {
  private:
   void model();
   void tokens();
+  void candidates();
   void lane(const LaneSnapshot& lane);
   void step(const StepRecord& step);
   void logits(const StepRecord& step);
@@ -114,21 +116,32 @@ void Writer::tokens() {
   for (const TokenInfo& t : snapshot_.tokens) json_.value(t.id);
   json_.end_array().member("n_prompt", snapshot_.n_prompt);
   if (!why_) return;
-  // A token's bytes may be part of a code point; such bytes are written as hexadecimal digits.
   json_.key("token_texts").begin_array();
-  for (const TokenInfo& t : snapshot_.tokens) {
-    if (t.special) {
-      json_.begin_object().member("special", t.piece).end_object();
-    } else if (is_utf8(t.bytes)) {
-      json_.value(t.bytes);
-    } else {
-      std::string hex;
-      for (const unsigned char c : t.bytes) (hex += "0123456789abcdef"[c >> 4]) += "0123456789abcdef"[c & 15];
-      json_.begin_object().member("hex", hex).end_object();
-    }
-  }
+  for (const TokenInfo& t : snapshot_.tokens) write_token_text(json_, t);
   json_.end_array().key("token_ranges").begin_array();
   for (const TokenInfo& t : snapshot_.tokens) json_.begin_array().value(t.text_begin).value(t.text_end).end_array();
+  json_.end_array();
+  candidates();
+}
+
+/// Texts of the tokens that were likely somewhere, for readers without the tokenizer: [id, text], ids ascending.
+void Writer::candidates() {
+  if (snapshot_.vocabulary == nullptr) return;
+  std::set<int> ids;
+  for (const LaneSnapshot& l : snapshot_.lanes) {
+    for (const StepPtr& s : l.steps) {
+      for (const TopToken& t : s->top_tokens) ids.insert(t.id);
+    }
+  }
+  json_.key("candidate_texts").begin_array();
+  for (const int id : ids) {
+    if (id < 0 || id >= static_cast<int>(snapshot_.vocabulary->size())) continue;
+    const TokenInfo& token = (*snapshot_.vocabulary)[static_cast<std::size_t>(id)];
+    if (token.id != id) continue;  // not known here either
+    json_.begin_array().value(id);
+    write_token_text(json_, token);
+    json_.end_array();
+  }
   json_.end_array();
 }
 

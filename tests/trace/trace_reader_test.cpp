@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -69,6 +70,31 @@ TEST(TraceReader, DetailWhyGivesBackWhatTheWindowShows) {
   EXPECT_EQ(head.merges[0].members, std::vector<int>({1, 0}));
   EXPECT_TRUE(lane.steps[1]->heads[1].events[0].fallback);
   EXPECT_EQ(lane.steps[0]->top_tokens[1].rank_reference, 1);
+}
+
+TEST(TraceReader, KnowsTheTextsOfCandidatesWithoutTheTokenizer) {
+  Snapshot was = sample_run();
+  std::vector<TokenInfo> vocabulary(512);
+  for (int id = 0; id < 512; ++id) vocabulary[static_cast<std::size_t>(id)] = {.id = id, .bytes = "word " + std::to_string(id)};
+  was.vocabulary = std::make_shared<const std::vector<TokenInfo>>(vocabulary);
+  const std::string text = trace_text(was, {.detail = Detail::why});
+  const Snapshot is = read_trace(text, "t.json").snapshot;
+  std::set<int> candidates;
+  for (const TopToken& t : was.lanes[1].steps[0]->top_tokens) candidates.insert(t.id);
+  ASSERT_GE(candidates.size(), 2u);
+  ASSERT_NE(is.vocabulary, nullptr);
+  for (const int id : candidates) {
+    EXPECT_EQ(is.vocabulary->at(static_cast<std::size_t>(id)).id, id);
+    EXPECT_EQ(is.vocabulary->at(static_cast<std::size_t>(id)).bytes, "word " + std::to_string(id));
+  }
+  int known = 0;
+  for (const TokenInfo& token : *is.vocabulary) known += token.id >= 0;
+  EXPECT_LT(known, 20) << "only these: the others say so by their id";
+  EXPECT_EQ(trace_text(is, {.detail = Detail::why}), text);
+  EXPECT_EQ(json::parse(trace_text(was)).contains("candidate_texts"), false) << "only where the window is meant";
+  json t = json::parse(text);
+  t["candidate_texts"] = {{3, "x"}, {3, "y"}};
+  EXPECT_EQ(message_of(t.dump()), "t.json: candidate_texts[1][0]: expected a whole number in 4..511, got 3");
 }
 
 TEST(TraceReader, DerivesTheFatesOfTokensFromTheEvents) {
