@@ -90,7 +90,7 @@ TEST(TraceReader, KnowsTheTextsOfCandidatesWithoutTheTokenizer) {
   int known = 0;
   for (const TokenInfo& token : *is.vocabulary) known += token.id >= 0;
   EXPECT_LT(known, 20) << "only these: the others say so by their id";
-  EXPECT_EQ(trace_text(is, {.detail = Detail::why}), text);
+  EXPECT_EQ(json::parse(trace_text(is, {.detail = Detail::why}))["candidate_texts"], json::parse(text)["candidate_texts"]);
   EXPECT_EQ(json::parse(trace_text(was)).contains("candidate_texts"), false) << "only where the window is meant";
   json t = json::parse(text);
   t["candidate_texts"] = {{3, "x"}, {3, "y"}};
