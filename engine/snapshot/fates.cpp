@@ -136,9 +136,8 @@ HeadFates::Chunk& FateWriter::own(int token) {
 
 Fate fate_at(const HeadFates& fates, int token, int step) {
   if (!fates.past.empty()) {
-    const auto of_token = std::ranges::equal_range(fates.past, token, {}, &PastLife::token);
-    for (const PastLife& life : of_token)
-      if (step < life.until) return life.fate;
+    for (auto life = std::ranges::lower_bound(fates.past, token, {}, &PastLife::token); life != fates.past.end() && life->token == token; ++life)
+      if (step < life->until) return life->fate;
   }
   return {fates.left(token), fates.into(token), fates.lost(token)};
 }
