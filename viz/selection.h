@@ -65,6 +65,11 @@ struct WantMeasure {
   What what = What::theta;
   bool on = false;
 };
-using Intent = std::variant<Select, HoverAt, SetStep, OpenInspector, SetBudget, RemoveLane, CancelRun, WantMeasure>;
+/// The selected tokens are changed by hand, at the step that is shown.
+struct EditTokens {
+  enum class What { pin, evict, merge, restore };
+  What what = What::pin;
+};
+using Intent = std::variant<Select, HoverAt, SetStep, OpenInspector, SetBudget, RemoveLane, CancelRun, WantMeasure, EditTokens>;
 
 }  // namespace kvscope::viz

@@ -378,6 +378,8 @@ void CanvasWidget::handleOne(const viz::Intent& intent) {
     Q_EMIT removeLaneRequested(remove->lane);
   } else if (const auto* cancel = std::get_if<viz::CancelRun>(&intent)) {
     Q_EMIT cancelRunRequested(cancel->id);
+  } else if (const auto* edit = std::get_if<viz::EditTokens>(&intent)) {
+    Q_EMIT editRequested(edit->what);
   } else if (const auto* wanted = std::get_if<viz::WantMeasure>(&intent)) {
     std::erase_if(m_wanted, [&](const viz::WantMeasure& w) { return w.what == wanted->what; });
     if (wanted->on && wanted->what != viz::WantMeasure::What::shadow) m_wanted.push_back(*wanted);

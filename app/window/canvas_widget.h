@@ -59,6 +59,7 @@ class CanvasWidget : public QWidget {
   void contextMenuRequested(const QPoint& globalPosition);
   void removeLaneRequested(int lane);
   void cancelRunRequested(int id);
+  void editRequested(kvscope::viz::EditTokens::What what);
   void measureWanted(const kvscope::viz::WantMeasure& wanted);
   void focused();
   /// At the end of a paint that drew: when it began, and its CPU time up to the last OpenGL call.

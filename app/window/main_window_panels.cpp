@@ -96,6 +96,11 @@ Panel* MainWindow::addCanvasPanel(viz::View& view) {
   connect(canvas, &CanvasWidget::openInspectorRequested, this, [this] { showPage(Page::inspector); });
   connect(canvas, &CanvasWidget::removeLaneRequested, &m_controller, &SessionController::removeLane);
   connect(canvas, &CanvasWidget::cancelRunRequested, &m_runs, &RunQueue::cancel);
+  connect(canvas, &CanvasWidget::editRequested, &m_hand, [this](viz::EditTokens::What what) {
+    using What = viz::EditTokens::What;
+    using Kind = WhatIf::Kind;
+    m_hand.edit(what == What::pin ? Kind::pin : what == What::evict ? Kind::evict : what == What::merge ? Kind::merge : Kind::restore);
+  });
   connect(canvas, &CanvasWidget::measureWanted, &m_controller, &SessionController::want);
   connect(canvas, &CanvasWidget::budgetRequested, &m_hand, [this](int lane, int layer, int kv_head, int n) { m_hand.setBudget(lane, layer, kv_head, n); });
   connect(canvas, &CanvasWidget::focused, this, [this, canvas] {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "snapshot/synthetic.h"
@@ -226,6 +227,35 @@ TEST_F(InspectorTest, TooltipsRepeatTheRecord) {
               ::testing::ElementsAre("token 1 «t1» · L0 · H0", "merged into slot 2 at step 4",
                                      "attention in the reference 0.125, not in this cache", "ranking score at its removal 0.100",
                                      "cosine to the nearest kept key 0.900"));
+}
+
+TEST_F(InspectorTest, ButtonsOfTheSlotEditItByHand) {
+  using What = EditTokens::What;
+  const auto click = [&](const char* button) {
+    canvas.draw(*view);
+    canvas.intents.clear();
+    canvas.click(*view, centre(mark("button", button)));
+    const EditTokens* edit = canvas.last<EditTokens>();
+    return edit == nullptr ? std::optional<What>() : edit->what;
+  };
+  EXPECT_EQ(click("Pin"), What::pin);
+  EXPECT_EQ(click("Evict"), What::evict);
+  ASSERT_NE(canvas.last<Select>(), nullptr) << "the slot that is looked at is the one that is meant";
+  EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{3, 3}));
+  EXPECT_EQ(click("Merge…"), What::merge);
+  EXPECT_EQ(find_mark(*view, "button", "Restore"), nullptr);
+  canvas.move(*view, centre(mark("button", "Evict")));
+  EXPECT_THAT(canvas.last<HoverAt>()->tooltip, ::testing::ElementsAre(HasSubstr("(E)")));
+
+  canvas.frame.selection.slot = 0;  // evicted
+  canvas.frame.selection.tokens = TokenRange{0, 0};
+  EXPECT_EQ(click("Restore"), What::restore);
+  EXPECT_EQ(find_mark(*view, "button", "Evict"), nullptr);
+  canvas.frame.selection.lane = 0;
+  canvas.draw(*view);
+  EXPECT_EQ(find_mark(*view, "button", "Restore"), nullptr) << "the reference is not edited";
+  canvas.intents.clear();
+  canvas.frame.selection.lane = 1;
 }
 
 TEST_F(InspectorTest, ArrowsGoFromSlotToSlotAndFromHeadToHead) {

@@ -90,6 +90,24 @@ TEST_F(WhatIfTest, EEvictsTheSelectedTokenInAForkBesideTheRunAndUndoDropsTheFork
   EXPECT_EQ(snapshot().lanes.size(), 6u);
 }
 
+TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 0);
+  const std::string base = lane(4);
+  select(token, token, 1);
+  window->showPage(MainWindow::Page::inspector);
+  ASSERT_TRUE(settle());
+  CanvasWidget* canvas = window->canvas("inspector");
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return std::ranges::any_of(canvas->view().marks(), [](const viz::Mark& m) { return m.kind == "button" && m.label == "Evict"; });
+  }, 3000));
+  const auto button = std::ranges::find_if(canvas->view().marks(), [](const viz::Mark& m) { return m.kind == "button" && m.label == "Evict"; });
+  QTest::mouseClick(canvas, Qt::LeftButton, {}, {static_cast<int>((button->min.x + button->max.x) / 2), static_cast<int>((button->min.y + button->max.y) / 2)});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->controller().request().lanes.size() == 6; }, 3000));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(5), base + "@evict=" + std::to_string(token) + ",step=1");
+}
+
 TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
   const int token = keptEverywhere(1);
   select(token, token, 1);

@@ -151,6 +151,7 @@ class Inspector final : public View {
     }
     const StripHits hits = draw_strip(p, rows, axis, scene);
     std::vector<LineageHit> tree;
+    buttons_.clear();
     if (with_cards) tree = draw_cards(p, cards, pick, slot, lineage, focus);
     const std::vector<TokenRange> ranges = all_tokens(frame.selection);
     if (filters.height() > 0) {
@@ -283,7 +284,7 @@ class Inspector final : public View {
     draw_slot_card(p,
                    draw_card_head(p, left, slot.pos >= 0 ? fmt::format("Slot {}", shown) : fmt::format("Token {}", shown),
                                   by_member ? fmt::format("has token {}", slot.token) : std::string(focus.why)),
-                   snapshot, pick, slot);
+                   snapshot, pick, slot, buttons_);
     if (!two) return {};
     if (three) {
       const Rect right = area.cut_right(std::clamp(area.width() * 0.56f, p.px(440), p.px(760)));
@@ -372,6 +373,14 @@ class Inspector final : public View {
         return;
       }
     }
+    if (const auto edit = buttons_.at(mouse)) {
+      hover_.at(hover, {SlotButtons::help(edit->what)}, intents);
+      if (mouse.clicked) {
+        select(frame, pick, looked_.token, intents);  // the one looked at need not be selected
+        intents.push_back(*edit);
+      }
+      return;
+    }
     for (const LineageHit& hit : tree) {
       if (!mouse.inside || !hit.rect.contains(mouse.at)) continue;
       hover.token = hit.token;
@@ -388,6 +397,7 @@ class Inspector final : public View {
   FilterBar filter_;
   mutable HeadColumnsCache columns_;
   Looked looked_;
+  SlotButtons buttons_;
   std::vector<Mark> marks_;
   HoverPublisher hover_;
 };

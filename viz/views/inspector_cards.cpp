@@ -190,8 +190,9 @@ void draw_habit(Painter& p, const Rect& area, const HabitCaption& caption) {
   if (!caption.besides.empty() && right - x >= p.px(80)) p.text_fit({x, y}, caption.besides, Face::body, t.secondary, right - x);
 }
 
-void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts) {
+void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts, SlotButtons& buttons) {
   const Theme& t = p.theme();
+  buttons.clear();
   if (facts.token < 0) return;
   area.cut_top(p.px(10));
   const int shown = facts.pos >= 0 ? facts.pos : facts.token;
@@ -200,6 +201,8 @@ void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadP
   p.token({name.x0, name.middle_y()}, text, p.size_of(Face::headline), facts.pos >= 0 ? t.text : t.secondary);
   p.mark("headline", fmt::format("slot {}", shown), name, text);
   const std::vector<CardRow> rows = slot_card(snapshot, pick, facts);
+  const float least = p.px(17) * static_cast<float>(rows.size()) + p.px(17 + 25 + 14);  // all rows and a line of members
+  if (pick.lane > 0 && area.height() >= least + p.px(SlotButtons::kHeight)) buttons.draw(p, area.cut_bottom(p.px(SlotButtons::kHeight)), facts.pos >= 0);
   const Rect caption = area.cut_top(p.px(17));
   const std::string stands = facts.pos < 0              ? "no slot stands for it in this head"
                              : facts.members.size() > 1 ? "stands for"

@@ -7,6 +7,7 @@
 #include "viz/draw.h"
 #include "viz/reduce_characters.h"
 #include "viz/reduce_text.h"
+#include "viz/views/slot_buttons.h"
 
 namespace kvscope::viz {
 
@@ -16,8 +17,9 @@ Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_v
 /// One line: the head's name, what it does, and how that was measured, as far as there is room.
 void draw_habit(Painter& p, const Rect& area, const HabitCaption& caption);
 
-/// The slot (or the token that has none): its text, what it stands for, its numbers.
-void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts);
+/// The slot (or the token that has none): its text, what it stands for, its numbers, and what can be done with it by hand, where the policy
+/// has a budget and there is room.
+void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts, SlotButtons& buttons);
 
 /// The numbered reasons with the numbers put into the equation, and the cost of the step's compression at the bottom.
 void draw_why(Painter& p, Rect area, const Snapshot& snapshot, const std::vector<WhyStep>& steps, const Why& why, std::string_view nothing);
