@@ -208,11 +208,13 @@ void MainWindow::takeSnapshot() {
     selection.step = m_options.step;
     selection.steps = m_options.steps;
     m_workspace.setSelection(selection);
+    m_crumbs->beginHere();
   }
   if (m_pending && m_start_selected && snapshot.phase == RunPhase::idle && m_controller.answersNewest(snapshot)) {
     const viz::Selection wanted = *m_pending;
     m_pending.reset();
     m_workspace.setSelection(wanted);
+    m_crumbs->beginHere();
   }
   if (m_lecturing && snapshot.phase == RunPhase::idle) chooseLectureHead();
   selectWantedRun();

@@ -201,6 +201,14 @@ void CrumbRow::setPage(int page) {
   refresh();
 }
 
+void CrumbRow::beginHere() {
+  m_history.clear();
+  m_at = -1;
+  m_moving = false;
+  remember();
+  refresh();
+}
+
 void CrumbRow::lookAtZoom() {
   if (m_at < 0 || sameZoom(m_history[m_at].zoom, *m_zoom)) return;
   remember();

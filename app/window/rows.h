@@ -94,6 +94,8 @@ class CrumbRow : public QFrame {
   void clearSelection();
   /// The page that is shown now; a page is a place of the history, too.
   void setPage(int page);
+  /// What is shown now is where the history begins: nobody has seen what was before.
+  void beginHere();
   /// A canvas may have been zoomed or moved.
   void lookAtZoom();
 

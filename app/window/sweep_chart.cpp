@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -13,6 +14,7 @@
 #include "app/window/workspace.h"
 #include "viz/draw.h"
 #include "viz/format.h"
+#include "viz/reduce_compare.h"
 
 namespace kvscope {
 
@@ -65,9 +67,30 @@ QString SweepChart::budgetText(int slots) const {
                                                               qs(viz::format_count(m_data.nPrompt())));
 }
 
+/// A policy that is a run on screen looks as that run does in the comparison; the others take what is left.
+std::vector<int> SweepChart::runsOf(const std::vector<SweepSeries>& series, const Snapshot& snapshot) {
+  std::vector<int> runs(series.size(), -1);
+  std::set<int> taken;
+  for (std::size_t i = 1; i < snapshot.lanes.size(); ++i) {
+    const auto of_policy = std::ranges::find(series, snapshot.lanes[i].policy, &SweepSeries::policy);
+    const int run = viz::run_of_lane(static_cast<int>(i));
+    if (of_policy == series.end()) continue;
+    int& known = runs[static_cast<std::size_t>(of_policy - series.begin())];
+    if (known < 0 && taken.insert(run).second) known = run;
+  }
+  int next = 0;
+  for (int& run : runs) {
+    if (run >= 0) continue;
+    while (taken.contains(next)) ++next;
+    run = next++;
+  }
+  return runs;
+}
+
 SweepChart::Layout SweepChart::layout(const QRect& area) const {
   Layout out;
   out.series = m_data.series();
+  out.runs = runsOf(out.series, m_workspace.snapshot());
   const QFontMetricsF names(uiFont(12, true));
   double widest = QFontMetricsF(uiFont(11)).horizontalAdvance("slots per head, log");  // stands there, too
   for (const SweepSeries& s : out.series) widest = std::max(widest, names.horizontalAdvance(qs(s.title)));

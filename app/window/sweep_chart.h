@@ -35,6 +35,9 @@ class SweepChart : public QWidget {
   const std::string& current() const { return m_current; }
   QImage picture(const QSize& size, double scale, const viz::Theme& theme) const;
   QSize minimumSizeHint() const override { return {320, 220}; }
+  static constexpr int kColours = 6;
+  /// Of each curve: the index of its colour, dash and marker in the theme.
+  static std::vector<int> runsOf(const std::vector<SweepSeries>& series, const Snapshot& snapshot);
 
  Q_SIGNALS:
   void opened(const QString& spec);
@@ -57,6 +60,7 @@ class SweepChart : public QWidget {
   struct Layout {
     QRectF plot;
     std::vector<SweepSeries> series;
+    std::vector<int> runs;  // by series: whose colour and marker it has; from kColours on: it shares them
     std::vector<std::vector<Place>> places;  // by series
     AxisScale x{{}, false, false}, y{{}, false, false};
     bool measured() const;  // one at least

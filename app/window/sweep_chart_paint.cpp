@@ -15,7 +15,6 @@ namespace kvscope {
 
 namespace {
 
-constexpr std::size_t kColours = 6;
 
 QString tickText(double v, bool percent) {
   if (v == 0) return "0";
@@ -56,10 +55,9 @@ void paintRunMarker(QPainter& painter, const QPointF& c, double r, int run, cons
 QColor SweepChart::colourOf(const Layout& shown, std::size_t series) const {
   const viz::Theme& theme = *m_theme;
   // More than six cannot be told apart by colour: those are grey until the mouse or the keyboard points at one.
-  if (shown.series.size() > kColours && series >= kColours && shown.series[series].policy != m_hovered &&
-      !m_current.starts_with(shown.series[series].policy + ":"))
+  if (shown.runs[series] >= kColours && shown.series[series].policy != m_hovered && !m_current.starts_with(shown.series[series].policy + ":"))
     return toColor(theme.disabled);
-  return toColor(theme.runs[series % kColours]);
+  return toColor(theme.runs[static_cast<std::size_t>(shown.runs[series] % kColours)]);
 }
 
 QImage SweepChart::picture(const QSize& size, double scale, const viz::Theme& theme) const {
@@ -191,7 +189,7 @@ void SweepChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t 
     painter.drawPolygon(QPolygonF(band_top + band_bottom));
   }
   QPen pen(colour, 2);
-  const viz::Dash dash = viz::run_dash(static_cast<int>(series % kColours));
+  const viz::Dash dash = viz::run_dash(shown.runs[series] % kColours);
   QList<qreal> pattern;
   for (const float d : dash) pattern << d / 2.0;  // in widths of the pen
   if (!pattern.isEmpty()) pen.setDashPattern(pattern);
@@ -208,7 +206,7 @@ void SweepChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t 
       painter.setPen(QPen(toColor(theme.accent), 1.5));
       painter.drawEllipse(p.at, 10, 10);
     }
-    paintRunMarker(painter, p.at, 4.5, static_cast<int>(series % kColours), colour, p.measured ? QColor() : toColor(theme.panel));
+    paintRunMarker(painter, p.at, 4.5, shown.runs[series] % kColours, colour, p.measured ? QColor() : toColor(theme.panel));
   }
 }
 

@@ -2,6 +2,7 @@
 // The history of what was looked at.
 #include <QWheelEvent>
 
+#include "app/window/rows.h"
 #include "window/window_fixture.h"
 
 namespace kvscope {
@@ -25,6 +26,14 @@ TEST_F(WindowTest, TheHistoryGoesBackThroughPagesAndSelections) {
   press(Qt::Key_Right, Qt::AltModifier);
   EXPECT_EQ(window->page(), MainWindow::Page::compare);
   EXPECT_EQ(window->workspace().selection().tokens, (viz::TokenRange{4, 9}));
+}
+
+TEST_F(WindowTest, TheHistoryBeginsWithWhatIsShownFirst) {
+  const auto* crumbs = window->findChild<CrumbRow*>();
+  ASSERT_NE(crumbs, nullptr);
+  EXPECT_FALSE(crumbs->canGoBack()) << "nobody has seen the window without a run";
+  press(Qt::Key_3, Qt::AltModifier);
+  EXPECT_TRUE(crumbs->canGoBack());
 }
 
 TEST_F(WindowTest, AScrubIsOneStepOfTheHistory) {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/sweep_data.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <gtest/gtest.h>
 
+#include "app/window/sweep_chart.h"
 #include "app/window/sweep_scale.h"
+#include "viz/reduce_compare.h"
 #include "viz/synthetic.h"
 
 namespace kvscope {
@@ -74,6 +78,22 @@ TEST(SweepData, FiguresAreThoseOfTheComparison) {
   for (std::size_t i = 1; i < s.lanes.back().steps.size(); ++i, ++n) kl += s.lanes.back().steps[i]->kl;
   EXPECT_NEAR(f.mean_kl, kl / n, 1e-12) << "the prompt's own step does not count";
   EXPECT_DOUBLE_EQ(f.bytes, s.lanes.back().bytes);
+}
+
+TEST(SweepChart, APolicyLooksAsItsRunInTheComparison) {
+  Snapshot snapshot;
+  for (const char* policy : {"full", "h2o", "keepkv", "h2o"}) {
+    snapshot.lanes.emplace_back();
+    snapshot.lanes.back().policy = policy;
+  }
+  std::vector<SweepSeries> series(8);
+  const char* policies[] = {"snapkv", "keepkv", "tova", "h2o", "cam", "d2o", "knorm", "zeromerge"};
+  for (std::size_t i = 0; i < series.size(); ++i) series[i].policy = policies[i];
+  const std::vector<int> runs = SweepChart::runsOf(series, snapshot);
+  EXPECT_EQ(runs[3], viz::run_of_lane(1));
+  EXPECT_EQ(runs[1], viz::run_of_lane(2));
+  EXPECT_EQ(std::set<int>(runs.begin(), runs.end()).size(), series.size()) << "no colour twice";
+  EXPECT_EQ(std::ranges::count_if(runs, [](int run) { return run < SweepChart::kColours; }), 6);
 }
 
 TEST(AxisScale, IsLinearFromZeroOrLogarithmicWithALineForZero) {
