@@ -37,9 +37,16 @@ td { padding: 3px 8px; text-align: right; border-top: 1px solid #d5dbe2; font-si
 QString esc(const QString& text) { return text.toHtmlEscaped(); }
 QString esc(const std::string& text) { return qs(text).toHtmlEscaped(); }
 
-QString cell(const QString& html, bool left, bool head = false) {
+QString cell(const QString& html, bool left, bool head = false, const QString& attributes = {}) {
   const QString tag = head ? "th" : "td";
-  return QString("<%1 align=\"%2\"%3>%4</%1>").arg(tag, left ? "left" : "right", left ? " class=\"left\"" : "", html);
+  return QString("<%1 align=\"%2\"%3%4>%5</%1>").arg(tag, left ? "left" : "right", left ? " class=\"left\"" : "", attributes, html);
+}
+
+/// Room for the longest text of a column, in per cent of a page: words are not broken where they need not be.
+QString roomFor(const viz::Table& table, std::size_t column) {
+  std::size_t longest = table.columns[column].size() / 2;  // in two lines
+  for (const auto& row : table.rows) longest = std::max(longest, row[column].size());
+  return QString(" width=\"%1%\"").arg(std::min<int>(3 + static_cast<int>(longest) * 3 / 4, 26));
 }
 
 QString tableHtml(const viz::Table& table, int n_left) {
@@ -48,7 +55,8 @@ QString tableHtml(const viz::Table& table, int n_left) {
     // "mean KL (steps 1–12)": the unit in a line of its own.
     const QString whole = esc(table.columns[c]);
     const qsizetype at = whole.indexOf(" (");
-    out += cell(at < 0 ? whole : whole.left(at) + "<br/>" + whole.mid(at + 2).chopped(1), static_cast<int>(c) < n_left, true);
+    const bool left = static_cast<int>(c) < n_left;
+    out += cell(at < 0 ? whole : whole.left(at) + "<br/>" + whole.mid(at + 2).chopped(1), left, true, left ? roomFor(table, c) : QString());
   }
   out += "</tr>";
   for (const auto& row : table.rows) {
@@ -96,7 +104,7 @@ QString texts(const Snapshot& s) {
       text += step->top1_same ? token : "<b><font color=\"#c2410c\">" + token + "</font></b>";
     }
     if (n > kTextTokens) text += QString(" … %1 more").arg(n - kTextTokens);
-    out += "<tr>" + cell(esc(viz::lane_letter(static_cast<int>(i)) + " " + lane.title), true) + "<td align=\"left\" class=\"left mono\">" + text + "</td></tr>";
+    out += "<tr>" + cell(esc(viz::lane_letter(static_cast<int>(i)) + " " + lane.title), true, false, " width=\"20%\"") + "<td align=\"left\" class=\"left mono\">" + text + "</td></tr>";
   }
   return out + "</table><p class=\"note\">Each run's most likely token after every step; coloured: the full cache chooses another one.</p>";
 }
