@@ -387,31 +387,4 @@ void CanvasWidget::handleOne(const viz::Intent& intent) {
   }
 }
 
-QString CanvasWidget::facts() const {
-  if (!m_surface) return {};
-  const ImGuiScope scope(m_surface->context());
-  return QString::fromStdString(m_view.facts(frame()));
-}
-
-viz::Table CanvasWidget::table() const {
-  const ImGuiScope scope(m_surface ? m_surface->context() : ImGui::GetCurrentContext());
-  return m_view.table(frame());
-}
-
-QString CanvasWidget::cursorText() const {
-  const ImGuiScope scope(m_surface ? m_surface->context() : ImGui::GetCurrentContext());
-  return QString::fromStdString(m_view.cursor_text(frame()));
-}
-
-void CanvasWidget::announce() {
-  if (!hasFocus() || !QAccessible::isActive()) return;
-  const QString text = cursorText();
-  if (text == m_announced) return;
-  m_announced = text;
-  QAccessibleValueChangeEvent change(this, text);
-  QAccessible::updateAccessibility(&change);
-  QAccessibleEvent described(this, QAccessible::DescriptionChanged);
-  QAccessible::updateAccessibility(&described);
-}
-
 }  // namespace kvscope
