@@ -260,10 +260,12 @@ TEST(TextOfId, LooksInTheVocabularyElseInTheText) {
   EXPECT_EQ(text_of_id(s, 103), "t3");
   EXPECT_EQ(text_of_id(s, 1), "#1");
   auto vocabulary = std::make_shared<std::vector<TokenInfo>>(2);
-  (*vocabulary)[1].bytes = " Lisbon";
+  (*vocabulary)[0] = {.id = -1};  // a trace names only some
+  (*vocabulary)[1] = {.id = 1, .bytes = " Lisbon"};
   s.vocabulary = vocabulary;
   EXPECT_EQ(text_of_id(s, 1), "·Lisbon");
   EXPECT_EQ(text_of_id(s, 103), "t3") << "beyond the vocabulary";
+  EXPECT_EQ(text_of_id(s, 0), "#0") << "not known here";
   EXPECT_EQ(text_of_id(s, -5), "#-5");
 }
 
