@@ -76,8 +76,8 @@ TEST(LaneMetrics, TheAnswerStartsAtTheLastPromptTokenAndMarksWhatDiffers) {
 TEST(LaneMetrics, AnswersBeginBehindABlankThatAllLanesAgreeOn) {
   Snapshot snapshot;
   auto vocabulary = std::make_shared<std::vector<TokenInfo>>(4);
-  (*vocabulary)[0].bytes = " ";
-  for (int i = 1; i < 4; ++i) (*vocabulary)[static_cast<std::size_t>(i)].bytes = std::to_string(i);
+  (*vocabulary)[0] = {.id = 0, .bytes = " "};
+  for (int i = 1; i < 4; ++i) (*vocabulary)[static_cast<std::size_t>(i)] = {.id = i, .bytes = std::to_string(i)};
   snapshot.vocabulary = vocabulary;
   const auto ids = [](const LaneMetrics& lane) {
     std::vector<int> out;

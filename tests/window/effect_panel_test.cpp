@@ -21,7 +21,7 @@ class EffectPanelTest : public PanelTest {
   void publishTop(std::vector<TopToken> top) {
     Snapshot s = synthetic::make_snapshot();
     auto vocabulary = std::make_shared<std::vector<TokenInfo>>(20);
-    for (int i = 0; i < 20; ++i) (*vocabulary)[static_cast<std::size_t>(i)].bytes = std::to_string(i);
+    for (int i = 0; i < 20; ++i) (*vocabulary)[static_cast<std::size_t>(i)] = {.id = i, .bytes = std::to_string(i)};
     s.vocabulary = vocabulary;
     for (TokenInfo& token : s.tokens) token.id += 1000;  // out of the way of the vocabulary
     auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[2]);
