@@ -209,7 +209,7 @@ class MainWindow : public QMainWindow {
   void openSessionFile(const QString& path);
   // main_window_results.cpp
   void buildResults();
-  void keepResults(const QString& path);
+  void keepResults(const QString& path, const SavedSession& written);
   static bool isTrace(const QString& path);
   void openTrace(const QString& path);
   void showResults(const std::shared_ptr<const Trace>& trace, const QString& name);

@@ -120,12 +120,13 @@ void MainWindow::openFile(const QString& path) {
 
 bool MainWindow::saveSession(const QString& path) {
   try {
-    writeSession(path, session());
+    const SavedSession s = session();
+    writeSession(path, s);
+    keepResults(path, s);
   } catch (const Error& error) {
     m_notices->show(error.what(), error.what());
     return false;
   }
-  keepResults(path);
   m_session_path = path;
   m_modified = false;
   m_journal->discard();
@@ -136,9 +137,10 @@ bool MainWindow::saveSession(const QString& path) {
 }
 
 /// What is still being computed is not stored.
-void MainWindow::keepResults(const QString& path) {
+void MainWindow::keepResults(const QString& path, const SavedSession& written) {
   const Snapshot& s = m_workspace.snapshot();
-  if (s.phase == RunPhase::idle && !s.lanes.empty() && m_controller.answersNewest(s) && !m_synthetic) m_results->keep(path, session(), m_workspace.snapshotPtr());
+  const bool there = s.phase == RunPhase::idle && !s.lanes.empty() && m_controller.answersNewest(s) && !m_synthetic;
+  if (there && written.results.zlib.isEmpty()) m_results->keep(path, written, m_workspace.snapshotPtr());
 }
 
 void MainWindow::saveNow() { m_session_path.isEmpty() ? askAndSaveSession() : void(saveSession(m_session_path)); }

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <QFile>
+
 #include <zlib.h>
 
 #include "core/error.h"
@@ -85,6 +87,9 @@ void StoredResults::keep(const QString& path, const SavedSession& session, const
       SavedSession whole = session;
       whole.results = packTrace(*results, session.request.seed, &cancel);
       cancel.check();
+      QFile file(path);
+      if (!file.open(QIODevice::ReadOnly) || file.readAll() != sessionJson(session)) return {};
+      file.close();
       writeSession(path, whole);
     } catch (const Cancelled&) {
       throw;

@@ -32,7 +32,7 @@ class StoredResults : public QObject {
   explicit StoredResults(QObject* parent = nullptr);
   ~StoredResults() override;  // finishes the file that is being written
 
-  /// Writes the session again, with its results.
+  /// Writes the session that `path` holds again, with its results; nothing where the file is gone or another one by then.
   void keep(const QString& path, const SavedSession& session, const SnapshotPtr& results);
   /// Of a session.
   void read(const PackedTrace& packed, const QString& name);

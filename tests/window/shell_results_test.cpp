@@ -151,6 +151,20 @@ TEST_F(ResultsTest, WithItsModelASessionIsComputedAndNotShownFromTheFile) {
   EXPECT_EQ(snapshot().prompt, options.prompt);
 }
 
+TEST_F(ResultsTest, AFileThatWasRemovedOrReplacedMeanwhileStaysSo) {
+  const QString path = folder.filePath("s.kvscope");
+  ASSERT_TRUE(window->saveSession(path));  // its results follow
+  ASSERT_TRUE(QFile::remove(path));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->results().busy(); }, 20000));
+  EXPECT_FALSE(QFile::exists(path));
+  ASSERT_TRUE(window->saveSession(path));
+  write(path, "something of the user's own");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->results().busy(); }, 20000));
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  EXPECT_EQ(file.readAll(), "something of the user's own");
+}
+
 TEST_F(ResultsTest, ATraceOpens) {
   const std::string before = asTrace();
   const QString path = folder.filePath("trace.json");
