@@ -3,17 +3,15 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <random>
 #include <utility>
 #include <vector>
 
+#include "io/temp_folder.h"
 #include "policy/policy.h"
 #include "policy/statistics.h"
 
@@ -168,19 +166,18 @@ struct TinyHead {
 
 /// A folder with a number for every (layer, head) of a tiny model: heads.json, and as a model's own retrieval_heads.json.
 inline const std::string& head_file_folder() {
-  static const std::string folder = [] {
-    std::string path = testing::TempDir() + "kvscope-tiny-lane-" + std::to_string(getpid());
-    std::filesystem::create_directories(path);
-    for (const char* name : {"/heads.json", "/retrieval_heads.json"}) {
-      std::ofstream file(path + name);
-      const char* comma = "{";
+  static const TempFolder folder;
+  static const std::string path = [] {
+    for (const char* name : {"heads.json", "retrieval_heads.json"}) {
+      std::string text;
       for (int l = 0; l < 4; ++l)
-        for (int h = 0; h < 12; ++h, comma = ", ") file << comma << '"' << l << '-' << h << "\": [" << (h * 7 + l * 5) % 11 << ", 1.5]";
-      file << "}";
+        for (int h = 0; h < 12; ++h)
+          text += (text.empty() ? "{\"" : ", \"") + std::to_string(l) + '-' + std::to_string(h) + "\": [" + std::to_string((h * 7 + l * 5) % 11) + ", 1.5]";
+      folder.write(name, text + "}");
     }
-    return path;
+    return folder.path();
   }();
-  return folder;
+  return path;
 }
 
 /// All heads of a small model under one policy, fed with random queries, keys and values.
