@@ -29,7 +29,7 @@ body { font-family: "Noto Sans", "DejaVu Sans", sans-serif; font-size: 13px; col
 h1 { font-size: 22px; margin: 0; } h2 { font-size: 15px; margin-top: 24px; margin-bottom: 6px; }
 p { margin-top: 4px; margin-bottom: 4px; } .note { color: #4a5361; font-size: 11px; }
 .prompt { background-color: #f5f7f9; white-space: pre-wrap; }
-table { border-collapse: collapse; } th { color: #4a5361; font-size: 11px; font-weight: normal; text-align: right; padding: 3px 8px; vertical-align: bottom; }
+table { border-collapse: collapse; } th { color: #4a5361; font-size: 10px; font-weight: normal; text-align: right; padding: 3px 8px; vertical-align: bottom; }
 td { padding: 3px 8px; text-align: right; border-top: 1px solid #d5dbe2; font-size: 12px; } .left { text-align: left; }
 .mono { font-family: "Noto Sans Mono", "DejaVu Sans Mono", monospace; font-size: 11px; }
 )";
@@ -46,7 +46,7 @@ QString cell(const QString& html, bool left, bool head = false, const QString& a
 QString roomFor(const viz::Table& table, std::size_t column) {
   std::size_t longest = table.columns[column].size() / 2;  // in two lines
   for (const auto& row : table.rows) longest = std::max(longest, row[column].size());
-  return QString(" width=\"%1%\"").arg(std::min<int>(3 + static_cast<int>(longest) * 3 / 4, 26));
+  return QString(" width=\"%1%\"").arg(std::min<int>(2 + static_cast<int>(longest) * 5 / 8, 24));
 }
 
 QString tableHtml(const viz::Table& table, int n_left) {
@@ -61,7 +61,10 @@ QString tableHtml(const viz::Table& table, int n_left) {
   out += "</tr>";
   for (const auto& row : table.rows) {
     out += "<tr>";
-    for (std::size_t c = 0; c < row.size(); ++c) out += cell(esc(row[c]), static_cast<int>(c) < n_left);
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const bool left = static_cast<int>(c) < n_left;
+      out += cell(left ? esc(row[c]) : esc(row[c]).replace(' ', "&nbsp;"), left);  // a number stays with its unit
+    }
     out += "</tr>";
   }
   out += "</table>";
