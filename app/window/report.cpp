@@ -7,6 +7,7 @@
 #include <QPageLayout>
 #include <QPdfWriter>
 #include <QTextDocument>
+#include <QTextOption>
 #include <QUrl>
 
 #include "app/window/export.h"
@@ -47,6 +48,16 @@ QString roomFor(const viz::Table& table, std::size_t column) {
   std::size_t longest = table.columns[column].size() / 2;  // in two lines
   for (const auto& row : table.rows) longest = std::max(longest, row[column].size());
   return QString(" width=\"%1%\"").arg(std::min<int>(2 + static_cast<int>(longest) * 5 / 8, 24));
+}
+
+/// Words stay whole, but where a long specification would push the page's table over its edge.
+QTextOption wrapping(const viz::Table& runs) {
+  constexpr std::size_t kFits = 34;
+  bool fits = true;
+  for (const auto& row : runs.rows) fits = fits && row.size() > 1 && row[1].size() <= kFits;
+  QTextOption option;
+  option.setWrapMode(fits ? QTextOption::WordWrap : QTextOption::WrapAtWordBoundaryOrAnywhere);
+  return option;
 }
 
 QString tableHtml(const viz::Table& table, int n_left) {
@@ -193,6 +204,7 @@ bool writeReport(const Report& report, const QString& path, QString* error) {
     QTextDocument document;
     document.setDefaultFont(uiFont(12));
     document.setDocumentMargin(0);
+    document.setDefaultTextOption(wrapping(report.runs));
     document.setPageSize(QSizeF(pdf.width(), pdf.height()));
     document.setDefaultStyleSheet(kStyle);
     for (std::size_t i = 0; i < report.pictures.size(); ++i)
