@@ -110,6 +110,9 @@ void Latency::snapshotTaken(const Snapshot& snapshot) {
   m_edit->taken = Clock::now();
   m_edit->started_us = snapshot.started_us;
   m_edit->published_us = snapshot.published_us;
+  // submitted() comes when the engine has been woken: it may have begun by then.
+  m_edit->command = std::min(m_edit->command, Clock::time_point(std::chrono::microseconds(snapshot.started_us)));
+  m_edit->input = std::min(m_edit->input, m_edit->command);
 }
 
 void Latency::canvasPainted(Clock::time_point begin, double submit_ms) {

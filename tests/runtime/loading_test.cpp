@@ -61,7 +61,7 @@ TEST(Loading, GivesASessionThatRunsAsAnyOther) {
 
 TEST(Loading, EndsWithinAStage) {
   const test::TempFolder folder;
-  test::write_sparse_model(folder.path(), 4);
+  test::write_sparse_model(folder.path(), 64);  // so much that even a busy machine has not read half of it before it is told
   CancelToken cancel;
   std::vector<LoadStage> last;
   LoadWatch watch(cancel, [&](const std::vector<LoadStage>& stages) {
