@@ -100,26 +100,24 @@ void StoredResults::keep(const QString& path, const SavedSession& session, const
   });
 }
 
-void StoredResults::read(const PackedTrace& packed, const QString& name) {
-  start([this, packed, name](const CancelToken& cancel) -> std::function<void()> {
+template <class Read>
+void StoredResults::open(const QString& name, Read read) {
+  start([this, name, read](const CancelToken& cancel) -> std::function<void()> {
     cancel.check();
     try {
-      return [this, name, trace = std::make_shared<const Trace>(unpackTrace(packed, name))] { Q_EMIT opened(trace, name); };
+      return [this, name, trace = std::make_shared<const Trace>(read())] { Q_EMIT opened(trace, name); };
     } catch (const std::exception& error) {
       return [this, why = QString::fromUtf8(error.what())] { Q_EMIT failed(why); };
     }
   });
 }
 
+void StoredResults::read(const PackedTrace& packed, const QString& name) {
+  open(name, [packed, name] { return unpackTrace(packed, name); });
+}
+
 void StoredResults::read(const QString& path) {
-  start([this, path](const CancelToken& cancel) -> std::function<void()> {
-    cancel.check();
-    try {
-      return [this, path, trace = std::make_shared<const Trace>(read_trace_file(path.toStdString()))] { Q_EMIT opened(trace, path); };
-    } catch (const std::exception& error) {
-      return [this, why = QString::fromUtf8(error.what())] { Q_EMIT failed(why); };
-    }
-  });
+  open(path, [path] { return read_trace_file(path.toStdString()); });
 }
 
 }  // namespace kvscope

@@ -49,6 +49,8 @@ class StoredResults : public QObject {
  private:
   template <class Work>
   void start(Work work);
+  template <class Read>
+  void open(const QString& name, Read read);
 
   QThreadPool m_thread;  // one
   std::shared_ptr<CancelToken> m_newest;

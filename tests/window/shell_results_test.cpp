@@ -14,22 +14,13 @@
 #include "app/window/stored_results.h"
 #include "core/error.h"
 #include "trace/trace_writer.h"
+#include "window/file_bytes.h"
 #include "window/window_fixture.h"
 
 namespace kvscope {
 namespace {
 
-QJsonObject objectOf(const QString& path) {
-  QFile file(path);
-  EXPECT_TRUE(file.open(QIODevice::ReadOnly)) << path.toStdString();
-  return QJsonDocument::fromJson(file.readAll()).object();
-}
-
-void write(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
-  file.write(bytes);
-}
+QJsonObject objectOf(const QString& path) { return QJsonDocument::fromJson(bytesOf(path)).object(); }
 
 std::string refusal(const PackedTrace& packed) {
   try {
@@ -160,9 +151,7 @@ TEST_F(ResultsTest, AFileThatWasRemovedOrReplacedMeanwhileStaysSo) {
   ASSERT_TRUE(window->saveSession(path));
   write(path, "something of the user's own");
   ASSERT_TRUE(QTest::qWaitFor([&] { return !window->results().busy(); }, 20000));
-  QFile file(path);
-  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
-  EXPECT_EQ(file.readAll(), "something of the user's own");
+  EXPECT_EQ(bytesOf(path), "something of the user's own");
 }
 
 TEST_F(ResultsTest, ATraceOpens) {

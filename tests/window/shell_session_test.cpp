@@ -21,24 +21,13 @@
 #include "app/window/rows.h"
 #include "app/window/session_journal.h"
 #include "core/error.h"
+#include "window/file_bytes.h"
 #include "window/window_fixture.h"
 
 namespace kvscope {
 namespace {
 
 const QString kVersion1 = QString(KVSCOPE_SOURCE_DIR) + "/tests/window/sessions/version-1.kvscope";
-
-QByteArray bytesOf(const QString& path) {
-  QFile file(path);
-  EXPECT_TRUE(file.open(QIODevice::ReadOnly)) << path.toStdString();
-  return file.readAll();
-}
-
-void write(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
-  file.write(bytes);
-}
 
 std::string refusal(const QByteArray& json) {
   try {

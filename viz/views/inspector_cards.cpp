@@ -192,7 +192,6 @@ void draw_habit(Painter& p, const Rect& area, const HabitCaption& caption) {
 
 void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts, SlotButtons& buttons) {
   const Theme& t = p.theme();
-  buttons.clear();
   if (facts.token < 0) return;
   area.cut_top(p.px(10));
   const int shown = facts.pos >= 0 ? facts.pos : facts.token;

@@ -32,7 +32,6 @@ const char* SlotButtons::help(What what) {
 }
 
 void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot) {
-  buttons_.clear();
   const Theme& t = p.theme();
   const std::vector<What> whats = has_slot ? std::vector{What::pin, What::evict, What::merge} : std::vector{What::restore};
   const float gap = p.px(6), width = (area.width() - 2 * gap) / 3;
