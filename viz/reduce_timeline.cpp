@@ -110,6 +110,25 @@ std::vector<StepSummary> summarise_steps(const LaneSnapshot& lane, bool prefill_
   return result;
 }
 
+std::vector<int> stack_pixels(std::span<const double> parts, double whole, int height, int least) {
+  std::vector<int> pixels(parts.size(), 0);
+  auto left = static_cast<int>(std::ranges::count_if(parts, [](double n) { return n > 0; }));
+  if (!(whole > 0) || height < left) return pixels;
+  least = std::clamp(left > 0 ? height / left : 0, 1, std::max(1, least));
+  double sum = 0;
+  int top = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    sum += parts[i];
+    if (!(parts[i] > 0)) continue;
+    --left;
+    const int edge = static_cast<int>(std::lround(std::clamp(sum / whole, 0.0, 1.0) * height));
+    const int next = std::clamp(edge, top + least, height - left * least);  // the parts above need their room too
+    pixels[i] = next - top;
+    top = next;
+  }
+  return pixels;
+}
+
 std::vector<StepBin> bin_steps(const std::vector<StepSummary>& steps, int max_bins) {
   std::vector<StepBin> bins;
   if (steps.empty() || max_bins < 1) return bins;

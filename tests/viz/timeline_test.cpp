@@ -82,6 +82,16 @@ TEST(StepBins, AChangedTopChoiceIsNeverLost) {
   EXPECT_TRUE(bin_steps({}, 100).empty());
 }
 
+TEST(StackPixels, EdgesAreRoundedAndNothingRareIsLost) {
+  const auto pixels = [](std::vector<double> parts, double whole, int height, int least) { return stack_pixels(parts, whole, height, least); };
+  EXPECT_EQ(pixels({10, 20, 0, 30}, 100, 50, 2), (std::vector<int>{5, 10, 0, 15}));
+  EXPECT_EQ(pixels({30, 0.1}, 100, 50, 2), (std::vector<int>{15, 2})) << "less than a pixel is drawn as two";
+  EXPECT_EQ(pixels({0.1, 99.8, 0.1}, 100, 50, 2), (std::vector<int>{2, 46, 2})) << "and takes them from its neighbour, not from the frame";
+  EXPECT_EQ(pixels({1, 1, 1}, 3, 4, 2), (std::vector<int>{1, 2, 1})) << "a low bar has a pixel for each";
+  EXPECT_EQ(pixels({1, 1, 1}, 3, 2, 2), (std::vector<int>{0, 0, 0})) << "or no room at all";
+  EXPECT_EQ(pixels({0, 0}, 0, 50, 2), (std::vector<int>{0, 0}));
+}
+
 TEST(StepBins, AStepWithoutKlStaysNotAvailable) {
   std::vector<StepSummary> steps(3);
   EXPECT_TRUE(std::isnan(bin_steps(steps, 1).at(0).kl_max));
@@ -122,6 +132,53 @@ TEST_F(TimelineTest, TheHeightOfTheKlBarIsProportional) {
   canvas.draw(view);
   const Mark *a = find_mark(view, "kl", "step 4"), *b = find_mark(view, "kl", "step 5");
   EXPECT_NEAR((b->max.y - b->min.y) / (a->max.y - a->min.y), 2, 0.1);
+}
+
+TEST_F(TimelineTest, EveryStepHasItsNumbersInItsColumn) {
+  for (std::size_t i = 0; i < snapshot.lanes[3].steps.size(); ++i) {
+    auto step = std::make_shared<StepRecord>(*snapshot.lanes[3].steps[i]);
+    const double kl[] = {0, 0.0602, 0.00799, 0.000662, 3.72, 2.3e-7};
+    step->kl = kl[i % std::size(kl)];
+    snapshot.lanes[3].steps[i] = step;
+  }
+  for (const float width : {630.0f, 700.0f, 828.0f, 1400.0f}) {
+    canvas.frame.size.x = width;
+    canvas.draw(view);
+    ASSERT_EQ(count_marks(view, "kl number"), 13) << width;
+    for (const Mark& number : view.marks()) {
+      if (number.kind != "kl number") continue;
+      const Mark* column = find_mark(view, "column", number.label);
+      EXPECT_GE(number.min.x, column->min.x) << width << ' ' << number.label << ' ' << number.value;
+      EXPECT_LE(number.max.x, column->max.x) << width << ' ' << number.label << ' ' << number.value;
+      EXPECT_GE(number.min.y, column->min.y);
+    }
+    EXPECT_EQ(find_mark(view, "kl number", "step 0")->value, "0");
+    EXPECT_NE(find_mark(view, "kl number", "step 3")->value, "0") << "less than can be written is not nothing";
+  }
+  EXPECT_EQ(find_mark(view, "kl number", "step 1")->value, "0.0602");
+  canvas.frame.size.x = 640;
+  canvas.draw(view);
+  EXPECT_EQ(find_mark(view, "kl number", "step 3")->value, "<.001");
+  EXPECT_EQ(find_mark(view, "kl number", "step 1")->value, ".0602") << "all in one form";
+}
+
+TEST_F(TimelineTest, TheNewTokenIsSeenInEveryStepAfterThePrompt) {
+  for (const ImVec2 size : {ImVec2(828, 174), ImVec2(640, 120)}) {
+    canvas.frame.size = size;
+    const ImDrawData* data = canvas.draw(view);
+    const Rgb white = canvas.frame.theme->category[static_cast<std::size_t>(Category::fresh)];
+    const ImU32 wanted = IM_COL32(white.value >> 16, (white.value >> 8) & 0xFF, white.value & 0xFF, 255);
+    for (int s = 1; s < 13; ++s) {
+      const Mark* column = find_mark(view, "column", "step " + std::to_string(s));
+      float top = 1e9f, bottom = -1e9f;
+      for (int list = 0; list < data->CmdListsCount; ++list)
+        for (const ImDrawVert& v : data->CmdLists[list]->VtxBuffer) {
+          if (v.col != wanted || v.pos.x < column->min.x || v.pos.x > column->max.x || v.pos.y > find_mark(view, "kl number", column->label)->min.y - 25) continue;
+          top = std::min(top, v.pos.y), bottom = std::max(bottom, v.pos.y);
+        }
+      EXPECT_GE(bottom - top, 2) << "step " << s << " at " << size.y;
+    }
+  }
 }
 
 TEST_F(TimelineTest, ALowPanelGivesUpRowsBeforeTheyStandOnEachOther) {

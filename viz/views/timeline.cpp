@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "viz/format.h"
 #include "viz/reduce_range.h"
@@ -16,7 +17,8 @@ namespace {
 
 constexpr float kWideColumn = 40;  // pixels that a step needs for its numbers
 constexpr float kLabelX = 12;
-constexpr float kLegendFrom = 132, kStacksFrom = 100, kLeastKl = 24;  // pixels of height
+constexpr float kLegendFrom = 132, kStacksFrom = 100, kLeastKl = 14;  // pixels of height
+constexpr float kNumberRow = 14;                                      // distance of the rows of numbers
 
 // From the bottom up.
 constexpr std::array<Category, 5> kStack = {Category::sink, Category::kept, Category::merged, Category::recent, Category::fresh};
@@ -84,17 +86,19 @@ Timeline::Layout Timeline::make_layout(const Painter& p, bool wide) const {
   // What is not text shares the height that text leaves: 53 : 30 in columns, 49 : 32 : 20 in bands.
   // A low canvas keeps its numbers: the legend gives way first (the atlas has the same), then the stacks.
   const bool legend = full >= p.px(kLegendFrom), stacks = !wide || full >= p.px(kStacksFrom);
-  const float text = (wide ? p.px(84) : p.px(66)) - (legend ? 0 : p.px(22)), bars = std::max(20.0f, full - text);
+  const float text = (wide ? p.px(84 + kNumberRow) : p.px(66)) - (legend ? 0 : p.px(22)), bars = std::max(20.0f, full - text);
   Rect rest = p.canvas();
   l.legend = rest.cut_bottom(legend ? p.px(22) : 0);
   rest.cut_top(wide ? 6 : 10);
   if (wide) {
     l.top = rest.cut_top(stacks ? std::floor(std::min(bars * 0.6f, bars - p.px(kLeastKl))) : 0);
     rest.cut_top(stacks ? p.px(8) : 0);
-    l.counts = rest.cut_top(p.px(28));
     const Rect step = rest.cut_bottom(p.px(18));
     l.step_y = step.middle_y();
-    rest.cut_top(p.px(6));
+    const float row = std::min(p.px(kNumberRow), rest.height() / 3);  // the lowest canvas has the numbers only
+    l.counts = rest.cut_top(2 * row);
+    l.kl_y = rest.cut_top(row).middle_y();
+    rest.cut_top(std::min(p.px(4), rest.height()));
   } else {
     l.top = rest.cut_top(std::floor(bars * 0.47f));
     rest.cut_top(p.px(7));
@@ -132,32 +136,30 @@ void Timeline::draw_columns(Painter& p, const Layout& l, int step) {
   const Theme& t = p.theme();
   const Frame& f = p.frame();
   const float half = p.line_height(Face::caption) / 2;
-  if (l.top.height() >= 2 * half) p.text({kLabelX, l.top.y0 + half}, "fates", Face::caption, t.secondary);
-  if (l.top.height() >= 4 * half) p.text({kLabelX, l.top.y0 + 3 * half}, "% of tokens", Face::caption, t.disabled);
-  const float evicted_y = l.counts.y0 + p.px(7), merged_y = l.counts.y0 + p.px(21);
+  const bool two_lines = l.top.height() >= 4 * half;
+  if (l.top.height() >= 2 * half) p.text({kLabelX, l.top.y0 + half}, two_lines ? "fates" : "fates, %", Face::caption, t.secondary);
+  if (two_lines) p.text({kLabelX, l.top.y0 + 3 * half}, "% of tokens", Face::caption, t.disabled);
+  const float evicted_y = l.counts.y0 + l.counts.height() / 4, merged_y = evicted_y + l.counts.height() / 2;
   p.text({kLabelX, evicted_y}, "evicted", Face::caption, t.secondary);
   p.text({kLabelX, merged_y}, "merged", Face::caption, t.secondary);
-  p.text({kLabelX, l.kl.y0 + half}, "KL", Face::caption, t.secondary);
-  if (l.kl.height() > 4 * half) p.text({kLabelX, l.kl.y0 + 3 * half}, "nats", Face::caption, t.disabled);
+  p.text({kLabelX, l.kl_y}, "KL, nats", Face::caption, t.secondary);
   p.text({kLabelX, l.step_y}, "step", Face::caption, t.secondary);
   const double most = largest_kl(steps_);
-  // The number of the tallest bar stands inside it where it fits, else above it.
-  const bool fits_inside = p.width_of(Face::strong, "0.000") <= l.pitch - p.px(20) - 2;
-  const float top_of_bars = l.kl.y0 + (fits_inside ? 2 : 2 * half);
+  const std::vector<std::string> kl = kl_numbers(p, l.pitch - p.px(5));
   for (const StepSummary& s : steps_) {
     const float x = l.x0 + static_cast<float>(s.step) * l.pitch;
     const Rect column{x, l.top.y0, x + l.pitch - p.px(4), l.top.y1};
     const bool now = s.step == step;
     const Rgb ink = now ? t.text : t.secondary;
     // fates: what is represented from the bottom up, the rest of the frame is evicted
-    const double tokens = std::max(1.0, s.tokens());
-    double below = 0;
-    for (Category c : kStack) {
-      const double n = s.counts[static_cast<std::size_t>(c)];
-      const float y1 = std::round(column.y1 - static_cast<float>(below / tokens) * column.height());
-      const float y0 = std::round(column.y1 - static_cast<float>((below + n) / tokens) * column.height());
-      p.fill({column.x0, y0, column.x1, y1}, t.category[static_cast<std::size_t>(c)]);
-      below += n;
+    std::array<double, kStack.size()> parts{};
+    for (std::size_t i = 0; i < kStack.size(); ++i) parts[i] = s.counts[static_cast<std::size_t>(kStack[i])];
+    const std::vector<int> pixels = stack_pixels(parts, std::max(1.0, s.tokens()), static_cast<int>(column.height()), static_cast<int>(p.px(2)));
+    float y1 = column.y1;
+    for (std::size_t i = 0; i < kStack.size(); ++i) {
+      const float y0 = y1 - static_cast<float>(pixels[i]);
+      if (pixels[i] > 0) p.fill({column.x0, y0, column.x1, y1}, t.category[static_cast<std::size_t>(kStack[i])]);
+      y1 = y0;
     }
     if (column.height() > 0) p.frame_rect(column, t.evicted_outline, 1, 0, 0.55);
     const std::string name = fmt::format("step {}", s.step);
@@ -166,19 +168,15 @@ void Timeline::draw_columns(Painter& p, const Layout& l, int step) {
     p.text({column.middle_x(), merged_y}, format_count(s.merged), Face::caption, ink, Align::centre);
     // KL
     const float base = l.kl.y1;
-    const float height = most > 0 && !std::isnan(s.kl) ? static_cast<float>(std::clamp(s.kl / most, 0.0, 1.0)) * (base - top_of_bars) : 0;
+    const float height = most > 0 && !std::isnan(s.kl) ? static_cast<float>(std::clamp(s.kl / most, 0.0, 1.0)) * l.kl.height() : 0;
     const Rect bar{x + p.px(8), base - std::max(1.0f, std::round(height)), column.x1 - p.px(8), base};
-    const Rgb bar_colour = s.changed ? t.changed : t.disabled;
-    p.fill(bar, bar_colour, 1, height > 3 ? 2.0f : 0.0f);
+    p.fill(bar, s.changed ? t.changed : t.disabled, 1, height > 3 ? 2.0f : 0.0f);
     p.mark("kl", name, bar, format_number(s.kl));
-    if (std::isnan(s.kl)) {
-      p.text({column.middle_x(), base - half - 2}, kNotAvailableText, Face::caption, t.disabled, Align::centre);
-    } else if (s.kl >= 0.01 * most && s.kl > 0) {
-      const std::string number = format_number(s.kl);
-      const bool inside = fits_inside && bar.height() >= 2 * half + 2;
-      p.text({column.middle_x(), inside ? bar.y0 + half + 2 : bar.y0 - half}, number, inside ? Face::strong : Face::caption,
-             inside ? ink_on(bar_colour, t) : ink, Align::centre);
-    }
+    const std::string& number = kl[static_cast<std::size_t>(s.step)];
+    const Face face = s.changed && p.width_of(Face::strong, number) <= l.pitch - p.px(5) ? Face::strong : Face::caption;
+    const float half_width = p.width_of(face, number) / 2;
+    p.text({column.middle_x(), l.kl_y}, number, face, std::isnan(s.kl) ? t.disabled : ink, Align::centre);
+    p.mark("kl number", name, {column.middle_x() - half_width, l.kl_y - half, column.middle_x() + half_width, l.kl_y + half}, number);
     const bool prefill = is_prefill_step(*f.snapshot, s.step);
     p.text({column.middle_x(), l.step_y}, prefill ? "prefill" : format_count(s.step), now ? Face::strong : Face::caption,
            now ? t.accent : t.secondary, Align::centre);
@@ -192,6 +190,24 @@ void Timeline::draw_columns(Painter& p, const Layout& l, int step) {
     }
   }
   p.hline(l.x0, l.x0 + static_cast<float>(steps_.size()) * l.pitch, l.kl.y1, t.line);
+}
+
+/// With as many digits as all of them have room for. What then rounds to nothing says that it is more than that.
+std::vector<std::string> Timeline::kl_numbers(const Painter& p, float room) const {
+  std::vector<std::string> numbers(steps_.size());
+  for (const auto& [digits, brief] : {std::pair(3, false), {3, true}, {2, true}, {1, true}}) {
+    bool fits = true;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const double kl = steps_[i].kl;
+      std::string text = format_number(kl, digits);
+      if (brief && text.starts_with("0.")) text.erase(0, 1);
+      if (brief && kl < 0.001 && p.width_of(Face::caption, text) > room) text = "<.001";
+      fits = fits && p.width_of(Face::caption, text) <= room;
+      numbers[i] = std::move(text);
+    }
+    if (fits) break;
+  }
+  return numbers;
 }
 
 void Timeline::draw_legend(Painter& p, const Layout& l, bool wide) {

@@ -31,6 +31,7 @@ class Timeline : public View {
     Rect top;          // fates, or slots
     Rect counts;       // evicted and merged, or removed
     Rect kl;           // bars; y1 is the base line
+    float kl_y = 0;    // middle of the row of KL numbers; columns only
     float step_y = 0;  // middle of the step labels
     Rect legend;
     float x0 = 0, x1 = 0;
@@ -40,6 +41,7 @@ class Timeline : public View {
   void update(const Frame& frame, const LaneSnapshot& lane) const;
   Layout make_layout(const Painter& p, bool wide) const;
   void draw_columns(Painter& p, const Layout& l, int step);
+  std::vector<std::string> kl_numbers(const Painter& p, float room) const;
   void draw_bands(Painter& p, const Layout& l, int step);
   void draw_slots(Painter& p, const Layout& l, const std::vector<StepBin>& bins);
   void draw_removed(Painter& p, const Layout& l, const std::vector<StepBin>& bins);

@@ -64,13 +64,16 @@ void Timeline::draw_slots(Painter& p, const Layout& l, const std::vector<StepBin
            t.disabled);
   for (const StepBin& b : bins) {
     const Rect column{l.x0 + static_cast<float>(b.first) * l.pitch, l.top.y0, l.x0 + static_cast<float>(b.last + 1) * l.pitch, l.top.y1};
+    std::array<double, kSlots.size()> parts{};
+    for (std::size_t i = 0; i < kSlots.size(); ++i) parts[i] = b.mean_counts[static_cast<std::size_t>(kSlots[i])] / n_heads;
+    const std::vector<int> pixels = stack_pixels(parts, most, static_cast<int>(column.height()), static_cast<int>(p.px(1)));
+    float y1 = column.y1;
     double below = 0;
-    for (Category c : kSlots) {
-      const double n = b.mean_counts[static_cast<std::size_t>(c)] / n_heads;
-      const float y1 = std::round(column.y1 - static_cast<float>(below / most) * column.height());
-      const float y0 = std::round(column.y1 - static_cast<float>((below + n) / most) * column.height());
-      p.fill({column.x0, y0, column.x1, y1}, t.category[static_cast<std::size_t>(c)]);
-      below += n;
+    for (std::size_t i = 0; i < kSlots.size(); ++i) {
+      const float y0 = y1 - static_cast<float>(pixels[i]);
+      p.fill({column.x0, y0, column.x1, y1}, t.category[static_cast<std::size_t>(kSlots[i])]);
+      y1 = y0;
+      below += parts[i];
     }
     if (bins.size() <= 1000) {
       p.mark("slots", b.first == b.last ? fmt::format("step {}", b.first) : fmt::format("steps {} to {}", b.first, b.last), column,
