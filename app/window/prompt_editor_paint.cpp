@@ -236,7 +236,10 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
       tiny.setPixelSize(px(*this, 9));
       painter.setFont(tiny);
       const int width = painter.fontMetrics().horizontalAdvance(index) + 4;
-      const QRectF tag(piece.rect.left(), piece.rect.top() - 6, width, px(*this, 10));
+      // On the frame's upper edge; over the first line there is no room, and the lower edge has it.
+      const int height = painter.fontMetrics().height();
+      const double above = piece.rect.top() - height + px(*this, 3);
+      const QRectF tag(piece.rect.left(), above >= 0 ? above : piece.rect.bottom() - px(*this, 1), width, height);
       painter.fillRect(tag, toColor(theme.raised));
       painter.drawText(tag, Qt::AlignCenter, index);
     }
