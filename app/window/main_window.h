@@ -49,6 +49,7 @@ class LibraryDialog;
 class LoadingRow;
 class MessageBar;
 class PolicyPanel;
+class PromptEditor;
 class PromptPanel;
 class SearchBar;
 class StatusRow;
@@ -190,6 +191,7 @@ class MainWindow : public QMainWindow {
   bool welcomes() const;
   void offerTour();
   void buildHandMenu(QMenu* menu);
+  void offerHandEdits(PromptEditor& editor);
   bool editByKey(int key);
   void arrangeDocks();
   void restoreSettings();

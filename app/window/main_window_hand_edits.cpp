@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes by hand: the What-if panel, its menu and keys.
+#include <algorithm>
+
 #include <QAction>
 #include <QActionGroup>
 #include <QDockWidget>
 #include <QKeyEvent>
 #include <QMenu>
-#include <QPlainTextEdit>
 
+#include "app/window/lecture_page.h"
 #include "app/window/main_window.h"
 #include "app/window/policy_panel_allocation.h"
+#include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
 #include "app/window/what_if_panel.h"
@@ -87,16 +90,26 @@ void MainWindow::buildHandMenu(QMenu* menu) {
 
   for (const char* id : {"atlas", "head_strip", "inspector"})
     if (CanvasWidget* of = canvas(id)) connect(of, &CanvasWidget::contextMenuRequested, this, [this](const QPoint& at) { m_hand_menu->popup(at); });
-  if (auto* editor = m_prompt->findChild<QPlainTextEdit*>()) {
-    editor->setContextMenuPolicy(Qt::CustomContextMenu);
-    connect(editor, &QWidget::customContextMenuRequested, this, [this, editor](const QPoint& at) {
-      QMenu* standard = editor->createStandardContextMenu(at);
-      standard->setAttribute(Qt::WA_DeleteOnClose);
-      standard->addSeparator();
-      standard->addMenu(m_hand_menu);
-      standard->popup(editor->mapToGlobal(at));
-    });
-  }
+  for (PromptPanel* prompt : {m_prompt, &m_lecture->prompt()}) offerHandEdits(prompt->editor());
+}
+
+void MainWindow::offerHandEdits(PromptEditor& editor) {
+  editor.setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(&editor, &QWidget::customContextMenuRequested, this, [this, &editor](const QPoint& at) {
+    // The token under the mouse is meant, unless it is one of those selected.
+    const int token = editor.tokenAt(at);
+    viz::Selection selection = m_workspace.selection();
+    const auto has = [token](const viz::TokenRange& r) { return r.first <= token && token <= r.last; };
+    if (token >= 0 && !std::ranges::any_of(viz::all_tokens(selection), has)) {
+      selection.select({token, token});
+      m_workspace.setSelection(selection);
+    }
+    QMenu* standard = editor.createStandardContextMenu(at);
+    standard->setAttribute(Qt::WA_DeleteOnClose);
+    standard->addSeparator();
+    standard->addMenu(m_hand_menu);
+    standard->popup(editor.viewport()->mapToGlobal(at));
+  });
 }
 
 bool MainWindow::editByKey(int key) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "app/window/hand_edits.h"
+#include "app/window/prompt_editor.h"
 #include "app/window/what_if_panel.h"
 #include "app/window/what_if_panel_model.h"
 #include "window/window_fixture.h"
@@ -235,6 +236,26 @@ TEST_F(WhatIfTest, TheContextMenuOfACanvasOffersTheEdits) {
   EXPECT_TRUE(menu->actions()[1]->text().startsWith("&Evict"));
   EXPECT_TRUE(menu->actions()[1]->isEnabled());
   menu->close();
+}
+
+TEST_F(WhatIfTest, TheContextMenuOfATextMeansTheTokenUnderTheMouse) {
+  select(3, 3, 1);
+  auto* editor = window->panel("prompt")->content()->findChild<PromptEditor*>();
+  ASSERT_FALSE(editor->rectsOf(5).empty());
+  const auto ask = [&](int token) {
+    const QPoint place = editor->rectsOf(token).front().center().toPoint();
+    QContextMenuEvent event(QContextMenuEvent::Mouse, place, editor->viewport()->mapToGlobal(place));
+    QApplication::sendEvent(editor->viewport(), &event);
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    ASSERT_NE(menu, nullptr);
+    EXPECT_EQ(menu->actions().back()->text(), "Change by &hand");
+    menu->close();
+  };
+  ask(5);
+  EXPECT_EQ(window->workspace().selection().tokens, (viz::TokenRange{5, 5}));
+  select(3, 6, 1);
+  ask(5);
+  EXPECT_EQ(window->workspace().selection().tokens, (viz::TokenRange{3, 6})) << "one of those selected: they all are meant";
 }
 
 }  // namespace
