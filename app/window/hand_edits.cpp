@@ -24,7 +24,36 @@ const char* pastOf(WhatIf::Kind kind) {
   return kWords[static_cast<int>(kind)];
 }
 
+QString headsWords(const HeadChoice& chosen) {
+  if (chosen.layers.empty() && chosen.kv_heads.empty()) return "all heads";
+  if (chosen.kv_heads.empty() && chosen.layers.size() == 1) return QString("all heads of L%1").arg(chosen.layers.front());
+  if (chosen.layers.size() == 1 && chosen.kv_heads.size() == 1) return qs(viz::head_name(chosen.layers.front(), chosen.kv_heads.front()));
+  return "some heads";
+}
+
+/// Neighbours as one piece of text.
+QString quotedTokens(const Snapshot& snapshot, const std::vector<int>& positions) {
+  QStringList words;
+  for (std::size_t i = 0, end = 0; i < positions.size(); i = end) {
+    for (end = i + 1; end < positions.size() && positions[end] == positions[end - 1] + 1;) ++end;
+    words << qs(viz::quoted(viz::token_range_text(snapshot.tokens, positions[i], positions[end - 1], 16)));
+  }
+  return words.join(", ");
+}
+
 }  // namespace
+
+QString handWords(const Snapshot& snapshot, const LaneEdits& edits) {
+  QStringList words;
+  for (const WhatIf& w : edits.what_ifs) {
+    if (!w.on) continue;
+    const QString into = w.into >= 0 ? " into " + quotedTokens(snapshot, {w.into}) : QString();
+    words << QString("%1 %2%3 in %4").arg(quotedTokens(snapshot, w.positions), pastOf(w.kind), into, headsWords(w.heads));
+  }
+  for (const BudgetOverride& b : edits.budgets)
+    if (b.on) words << QString("own budget for %1").arg(headsWords(b.heads));
+  return words.join(" · ");
+}
 
 HandEdits::HandEdits(Workspace& workspace, SessionController& controller, QObject* parent)
     : QObject(parent), m_workspace(workspace), m_controller(controller) {
@@ -46,12 +75,7 @@ HeadChoice HandEdits::heads() const {
   return out;
 }
 
-QString HandEdits::scopeWords() const {
-  const HeadChoice chosen = heads();
-  if (chosen.layers.empty()) return "all heads";
-  if (chosen.kv_heads.empty()) return QString("all heads of L%1").arg(chosen.layers.front());
-  return qs(viz::head_name(chosen.layers.front(), chosen.kv_heads.front()));
-}
+QString HandEdits::scopeWords() const { return headsWords(heads()); }
 
 QString HandEdits::obstacle() const {
   const viz::Selection& s = m_workspace.selection();

@@ -14,6 +14,10 @@ namespace kvscope {
 
 class SessionController;
 class Workspace;
+struct Snapshot;
+
+/// What was done by hand to a run, for a heading: "«·cat» evicted in all heads · «·mat» pinned in L2 · H1". What is switched off is left out.
+QString handWords(const Snapshot& snapshot, const LaneEdits& edits);
 
 /// What the user changes by hand in the selected run: tokens (in a fork beside the run, which itself is never changed) and budgets of single
 /// heads (in the run, like its other parameters). Everything ends as an edit in the text of a lane, so it is undone as any edit of the runs.

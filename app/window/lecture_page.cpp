@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/lecture_page.h"
 
+#include <cmath>
+
 #include <QEvent>
 #include <QGridLayout>
 #include <QHBoxLayout>
 
 #include "app/window/canvas_widget.h"
 #include "app/window/glossary.h"
+#include "app/window/hand_edits.h"
 #include "app/window/lecture_bars.h"
+#include "app/window/panel.h"
 #include "app/window/panel_paint.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/workspace.h"
@@ -23,11 +27,11 @@ constexpr double kMargin = 15, kGap = 12.5, kPadding = 12;  // px at 100 %, 24, 
 }  // namespace
 
 LecturePanel::LecturePanel(const QString& title, const QString& facts, QWidget* content, QWidget* parent)
-    : QFrame(parent), m_title(new QLabel(title)), m_facts(new QLabel(facts)) {
+    : QFrame(parent), m_title(new QLabel(title)), m_facts(new ElidedLabel) {
   setObjectName("lecturePanel");
   m_title->setObjectName("lectureTitle");
   m_facts->setObjectName("lectureFacts");
-  m_facts->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  m_facts->setText(facts);
   auto* header = new QHBoxLayout;
   header->addWidget(m_title);
   header->addWidget(m_facts, 1);
@@ -40,6 +44,8 @@ LecturePanel::LecturePanel(const QString& title, const QString& facts, QWidget* 
 void LecturePanel::setTitle(const QString& title) { m_title->setText(title); }
 
 void LecturePanel::setFacts(const QString& facts) { m_facts->setText(facts); }
+
+QString LecturePanel::facts() const { return m_facts->text(); }
 
 void LecturePanel::changeEvent(QEvent* event) {
   QFrame::changeEvent(event);
@@ -108,6 +114,10 @@ void LecturePage::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
   m_text_panel->setTitle(head ? "The text, as this head remembers it" : "The text, in all heads together");
+  const LaneSnapshot* lane = m_workspace.lane();
+  const QString by_hand = lane ? handWords(snapshot, edits_of(lane->spec)) : QString();
+  m_text_panel->setFacts(by_hand.isEmpty() ? QString() : "by hand: " + by_hand);
+  m_next_panel->setFacts(nextFacts());
   QStringList framed;
   if (head) framed << "this head";
   if (s.tokens) {
@@ -119,6 +129,21 @@ void LecturePage::refresh() {
   m_attention_panel->setTitle(!pick.values ? QString("Where a head looks")
                               : head       ? QString("Where this head looks")
                                            : QString("Where layer %1, head %2 looks").arg(pick.values->layer).arg(pick.values->kv_head));
+}
+
+/// How far apart both distributions are, and what an edit by hand did to that.
+QString LecturePage::nextFacts() const {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const LaneSnapshot* lane = m_workspace.lane();
+  const StepRecord* step = m_workspace.stepRecord();
+  if (!lane || !step || m_workspace.selection().lane == 0 || std::isnan(step->kl)) return "probability";
+  const QString kl = qs(viz::format_number(step->kl));
+  const auto i = static_cast<std::size_t>(m_workspace.step());
+  if (lane->fork_of >= 0 && m_workspace.step() > common_steps(lane->spec, snapshot.lanes[static_cast<std::size_t>(lane->fork_of)].spec)) {
+    const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(lane->fork_of)];
+    if (i < base.steps.size()) return QString("probability · KL %1 → %2 nats, by hand").arg(qs(viz::format_number(base.steps[i]->kl)), kl);
+  }
+  return QString("probability · KL %1 nats").arg(kl);
 }
 
 }  // namespace kvscope

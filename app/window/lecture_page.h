@@ -28,6 +28,7 @@ class LecturePanel : public QFrame {
   void setTitle(const QString& title);
   void setFacts(const QString& facts);
   QString title() const { return m_title->text(); }
+  QString facts() const;
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -35,7 +36,8 @@ class LecturePanel : public QFrame {
  private:
   void applyType();
 
-  QLabel *m_title, *m_facts;
+  QLabel* m_title;
+  ElidedLabel* m_facts;
   bool m_applying = false;
 };
 
@@ -49,6 +51,8 @@ class LecturePage : public QWidget {
   PromptPanel& prompt() { return *m_prompt; }
   LectureBars& attention() { return *m_attention; }
   LectureBars& next() { return *m_next; }
+  LecturePanel& textPanel() { return *m_text_panel; }
+  LecturePanel& nextPanel() { return *m_next_panel; }
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -56,6 +60,7 @@ class LecturePage : public QWidget {
  private:
   void refresh();
   void applyType();
+  QString nextFacts() const;
 
   Workspace& m_workspace;
   PromptPanel* m_prompt;

@@ -158,11 +158,14 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   window->guide().goTo("missed");
   picture("s1-5-evicted-by-hand");
   EXPECT_TRUE(window->caption().text().contains("Evicted before it was needed")) << window->caption().text().toStdString();
+  EXPECT_EQ(window->lecture().textPanel().facts(), "by hand: «·cat» evicted in all heads");
+  EXPECT_TRUE(window->lecture().nextPanel().facts().contains(" → ")) << window->lecture().nextPanel().facts().toStdString();
   ASSERT_FALSE(window->lecture().attention().shown().empty());
   EXPECT_EQ(window->lecture().attention().shown().front().state, viz::PairRow::State::gone) << "it would look where nothing is any more";
   press(Qt::Key_Z, Qt::ControlModifier);
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
   ASSERT_TRUE(idle());
+  EXPECT_EQ(window->lecture().textPanel().facts(), "") << "what was taken back is not said";
   // 6: compare
   press(Qt::Key_5, Qt::AltModifier);
   press(Qt::Key_C);
