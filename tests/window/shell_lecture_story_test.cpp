@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Story S1, a teacher in a lecture: every step of it by key, and again by mouse, on the embedded model. KVSCOPE_STORY_PICTURES names a folder for
 // a picture of every step.
+#include <functional>
+
 #include <QDir>
 #include <QFileInfo>
 #include <QLineEdit>
+#include <QMenu>
 #include <QSlider>
 #include <QStyleOptionSlider>
 #include <QTimer>
@@ -87,6 +90,58 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
       EXPECT_FALSE(window->caption().text().contains('{')) << window->caption().text().toStdString();
       picture(QString("s1-4-%1").arg(id));
     }
+  }
+  /// Step 7, into the handout and to the students. ask: opens the dialog that saves the session, or the one that exports.
+  void handOut(const std::function<void(bool save)>& ask) {
+    QTemporaryDir folder;
+    const auto dialog = [&](const QString& file, const QString& kind, bool save) {
+      window->activateWindow();  // without a window manager nobody else does once a dialog is gone
+      EXPECT_TRUE(QTest::qWaitForWindowActive(window.get()));
+      FileDialogAnswer answer(folder.filePath(file), kind);
+      ask(save);
+      EXPECT_TRUE(answer.answered()) << file.toStdString();
+    };
+    dialog("handout.png", "whole window", false);
+    EXPECT_EQ(QImage(folder.filePath("handout.png")).size(), (QSizeF(window->size()) * window->devicePixelRatioF()).toSize());
+    dialog("handout.svg", "SVG", false);
+    QFile svg(folder.filePath("handout.svg"));
+    ASSERT_TRUE(svg.open(QIODevice::ReadOnly));
+    EXPECT_TRUE(QString::fromUtf8(svg.readAll()).contains(QString::fromStdString(snapshot().lanes[1].spec))) << "settings are stamped in";
+    dialog("lecture", "Sessions", true);
+    EXPECT_LT(QFileInfo(folder.filePath("lecture.kvscope")).size(), 5 << 20);
+    EXPECT_FALSE(window->notices().isVisible()) << window->notices().text().toStdString();
+    const std::vector<double> kl = klAfterTheText();
+    const std::string prompt = snapshot().prompt;
+    window.reset();  // a student's computer, where nothing but the program and the file is
+    options.session = folder.filePath("lecture.kvscope").toStdString();
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+    ASSERT_TRUE(QTest::qWaitFor([this, &prompt] { return snapshot().prompt == prompt && snapshot().lanes.size() == 4; }, 60000));
+    ASSERT_TRUE(idle());
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(window->page(), MainWindow::Page::lecture);
+    EXPECT_EQ(klAfterTheText(), kl) << "the same numbers";
+    picture("s1-7-at-home");
+  }
+  /// A command of the menu behind the button, by mouse from menu to menu.
+  void choose(const QStringList& path) {
+    qsizetype chosen = 0;
+    QTimer hand;
+    QObject::connect(&hand, &QTimer::timeout, [&] {
+      auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+      if (!menu || chosen >= path.size()) return;
+      for (QAction* a : menu->actions()) {
+        if (!a->text().remove('&').startsWith(path[chosen])) continue;
+        const QPoint place = menu->actionGeometry(a).center();
+        ++chosen;
+        QTest::mouseMove(menu, place);
+        return QTest::mouseClick(menu, Qt::LeftButton, {}, place);
+      }
+    });
+    hand.start(60);
+    QTest::mouseClick(window->lectureRow().menuButton(), Qt::LeftButton);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return chosen == path.size() && !QApplication::activePopupWidget(); }, 5000)) << path.join(" / ").toStdString();
   }
 };
 
@@ -174,37 +229,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   picture("s1-6-compare");
   press(Qt::Key_Escape);
   EXPECT_EQ(window->page(), MainWindow::Page::lecture);
-  // 7: into the handout, and to the students
-  QTemporaryDir folder;
-  const auto dialog = [&](const QString& file, const QString& kind, Qt::Key key) {
-    window->activateWindow();  // without a window manager nobody else does once a dialog is gone
-    EXPECT_TRUE(QTest::qWaitForWindowActive(window.get()));
-    FileDialogAnswer answer(folder.filePath(file), kind);
-    press(key, Qt::ControlModifier);
-    EXPECT_TRUE(answer.answered()) << file.toStdString();
-  };
-  dialog("handout.png", "whole window", Qt::Key_E);
-  EXPECT_EQ(QImage(folder.filePath("handout.png")).size(), (QSizeF(window->size()) * window->devicePixelRatioF()).toSize());
-  dialog("handout.svg", "SVG", Qt::Key_E);
-  QFile svg(folder.filePath("handout.svg"));
-  ASSERT_TRUE(svg.open(QIODevice::ReadOnly));
-  EXPECT_TRUE(QString::fromUtf8(svg.readAll()).contains(QString::fromStdString(snapshot().lanes[1].spec))) << "settings are stamped in";
-  dialog("lecture", "Sessions", Qt::Key_S);
-  EXPECT_LT(QFileInfo(folder.filePath("lecture.kvscope")).size(), 5 << 20);
-  EXPECT_FALSE(window->notices().isVisible()) << window->notices().text().toStdString();
-  const std::vector<double> kl = klAfterTheText();
-  const std::string prompt = snapshot().prompt;
-  window.reset();  // a student's computer, where nothing but the program and the file is
-  options.session = folder.filePath("lecture.kvscope").toStdString();
-  window = std::make_unique<MainWindow>(options, startState(options));
-  window->show();
-  ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
-  ASSERT_TRUE(QTest::qWaitFor([this, &prompt] { return snapshot().prompt == prompt && snapshot().lanes.size() == 4; }, 60000));
-  ASSERT_TRUE(idle());
-  ASSERT_TRUE(settle());
-  EXPECT_EQ(window->page(), MainWindow::Page::lecture);
-  EXPECT_EQ(klAfterTheText(), kl) << "the same numbers";
-  picture("s1-7-at-home");
+  handOut([this](bool save) { press(save ? Qt::Key_S : Qt::Key_E, Qt::ControlModifier); });
 }
 
 TEST_P(StoryTest, ByMouse) {
@@ -263,6 +288,17 @@ TEST_P(StoryTest, ByMouse) {
   EXPECT_EQ(selection().tokens->first, 2);
   press(Qt::Key_E);
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 5; }, 30000));
+  ASSERT_TRUE(idle());
+  choose({"Edit", "Undo"});
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
+  ASSERT_TRUE(idle());
+  // The last scene compares.
+  QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(static_cast<int>(window->guide().scenes().size()) - 1).center());
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+  EXPECT_TRUE(window->lecturing()) << "still in large type";
+  QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(0).center());
+  EXPECT_EQ(window->page(), MainWindow::Page::lecture);
+  handOut([this](bool save) { choose({"File", save ? "Save session" : "Export view"}); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Themes, StoryTest, ::testing::Values("light", "dark"));
