@@ -322,6 +322,30 @@ TEST_F(InspectorTest, SmallCanvasesDropTheCardsNotTheStrip) {
   }
 }
 
+TEST_F(InspectorTest, AWindowOf1280By800HasItsCardsWithTheirButtons) {
+  canvas.frame.size = {1260, 612};
+  for (const int slot : {3, 7}) {  // with merges, and alone
+    canvas.frame.selection.slot = slot;
+    canvas.draw(*view);
+    for (const char* card : {"Lineage", "Why"}) EXPECT_NE(find_mark(*view, "card", card), nullptr) << card;
+    for (const char* button : {"Pin", "Evict", "Merge…"}) EXPECT_NE(find_mark(*view, "button", button), nullptr) << slot << button;
+    for (const char* name : {"votes", "ranking score", "rank", "attention now", "born · last merge"}) EXPECT_FALSE(row(name).empty()) << slot << name;
+    EXPECT_GT(mark("cutoff", "L0 H0").max.y, 0);
+  }
+}
+
+TEST_F(InspectorTest, AReasonWithoutRoomIsCountedNotCut) {
+  canvas.frame.size = {1260, 612};
+  canvas.draw(*view);
+  const int low = count_marks(*view, "why");
+  EXPECT_EQ(mark("why.hidden", "2 of 4 steps fit").min.y, mark("cost", "compress_rel_l2").min.y);
+  canvas.frame.size.y = 866;
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "why"), 4);
+  EXPECT_LT(low, 4);
+  EXPECT_EQ(count_marks(*view, "why.hidden"), 0);
+}
+
 TEST_F(InspectorTest, BesideTheSlotStandsWhatWasChosen) {
   canvas.frame.size = {900, 866};
   canvas.draw(*view);

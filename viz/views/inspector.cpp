@@ -25,7 +25,8 @@ constexpr float kLabels = 132;       // label column of the strip
 constexpr float kColumn = 14;        // width of a token's column while all fit
 constexpr float kWidest = 40;        // zoomed in
 constexpr float kStripHeight = 436;  // beside the cards
-constexpr float kCardsLeast = 280;
+constexpr float kCardsLeast = 250, kCards = 280;           // least and good height of the cards
+constexpr float kStripLeast = 300, kStrip = 360;           // and of the strip above them
 constexpr float kFilterFrom = 300;                        // height from which the filters have room
 constexpr float kCaptionFrom = 420, kCaptionHeight = 24;  // what the head habitually does
 constexpr int kNewest = 63;                               // greatest age of "the newest 64"
@@ -133,13 +134,13 @@ class Inspector final : public View {
       hidden = hide_tokens(filtered, filter_.filter());
     }
     const HeadColumns& columns = filter_.filter().active() ? filtered : all;
-    const bool with_cards = area.height() >= p.px(300 + kCardsLeast);
+    const bool with_cards = area.height() >= p.px(kStripLeast + kCardsLeast);
     Rect cards = area;
     if (with_cards) {
-      // Short canvases take from both, down to a strip of 360 px.
-      const float strip = std::clamp(0.5f * area.height(), p.px(360), p.px(kStripHeight));
-      const float height = std::max(p.px(kCardsLeast), area.height() - strip);
-      cards = area.cut_bottom(height);
+      // Short canvases take from both; the strip first, which has rows that can be lower.
+      const float good = std::clamp(0.5f * area.height(), p.px(kStrip), p.px(kStripHeight));
+      const float strip = std::clamp(area.height() - p.px(kCards), p.px(kStripLeast), good);
+      cards = area.cut_bottom(area.height() - strip);
     }
     const bool has_score = largest(columns.score) >= 0;
     const StripRows rows = strip_rows(p, area, has_score, !columns.statistic.empty());

@@ -193,28 +193,32 @@ void draw_habit(Painter& p, const Rect& area, const HabitCaption& caption) {
 void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts, SlotButtons& buttons) {
   const Theme& t = p.theme();
   if (facts.token < 0) return;
-  area.cut_top(p.px(10));
+  std::vector<CardRow> rows = slot_card(snapshot, pick, facts);
+  const bool members = facts.pos >= 0 && facts.members.size() > 1;
+  const float buttons_height = pick.lane > 0 ? p.px(SlotButtons::kHeight) : 0;
+  const auto needed = [&](float around) { return p.px(around + 17 * static_cast<float>(rows.size())) + buttons_height; };
+  // A low card has its first words beside the name, less air, and no row that only repeats its title and these words.
+  const bool low = area.height() < needed(members ? 90 : 65);
+  const float around = (members ? 25 : 0) + (low ? 4 + 24 + 4 : 65);
+  if (area.height() < needed(around)) std::erase_if(rows, [](const CardRow& row) { return row.name == "position" || row.name == "members"; });
+  if (pick.lane > 0 && area.height() >= needed(around)) buttons.draw(p, area.cut_bottom(buttons_height), facts.pos >= 0);
+  area.cut_top(p.px(low ? 4 : 10));
   const int shown = facts.pos >= 0 ? facts.pos : facts.token;
   const Rect name = area.cut_top(p.px(24));
-  const std::string text = p.elide(quoted(token_text(snapshot, shown)), Face::headline, name.width() * 0.9f);
-  p.token({name.x0, name.middle_y()}, text, p.size_of(Face::headline), facts.pos >= 0 ? t.text : t.secondary);
+  const std::string text = p.elide(quoted(token_text(snapshot, shown)), Face::headline, name.width() * (low ? 0.4f : 0.9f));
+  const float name_end = name.x0 + p.token({name.x0, name.middle_y()}, text, p.size_of(Face::headline), facts.pos >= 0 ? t.text : t.secondary).x;
   p.mark("headline", fmt::format("slot {}", shown), name, text);
-  const std::vector<CardRow> rows = slot_card(snapshot, pick, facts);
-  const float least = p.px(17) * static_cast<float>(rows.size()) + p.px(17 + 25 + 14);  // all rows and a line of members
-  if (pick.lane > 0 && area.height() >= least + p.px(SlotButtons::kHeight)) buttons.draw(p, area.cut_bottom(p.px(SlotButtons::kHeight)), facts.pos >= 0);
-  const Rect caption = area.cut_top(p.px(17));
-  const std::string stands = facts.pos < 0              ? "no slot stands for it in this head"
-                             : facts.members.size() > 1 ? "stands for"
-                                                        : "stands for itself alone";
+  const Rect caption = low ? Rect{name_end + p.px(8), name.y0, name.x1, name.y1} : area.cut_top(p.px(17));
+  const std::string stands = facts.pos < 0 ? "no slot stands for it in this head" : members ? fmt::format("stands for {} tokens", facts.members.size()) : "stands for itself alone";
   p.text_fit({caption.x0, caption.middle_y()}, stands, Face::caption, t.secondary, caption.width());
-  if (facts.pos >= 0 && facts.members.size() > 1) {
+  if (members) {
     area.cut_top(p.px(3));
-    const float needed = p.px(18) * static_cast<float>(rows.size());
-    const int lines = std::clamp(static_cast<int>((area.height() - needed) / p.px(22)), 1, 3);
+    const float lines_below = p.px(18) * static_cast<float>(rows.size());
+    const int lines = std::clamp(static_cast<int>((area.height() - lines_below) / p.px(22)), 1, 3);
     area.cut_top(draw_members(p, area, snapshot, facts, lines));
   }
-  area.cut_top(p.px(8));
-  area.cut_bottom(p.px(6));
+  area.cut_top(p.px(low ? 2 : 8));
+  area.cut_bottom(p.px(low ? 2 : 6));
   const float line = std::clamp(area.height() / static_cast<float>(std::max<std::size_t>(1, rows.size())), p.px(17), p.px(24));
   for (const CardRow& row : rows) {
     if (area.height() < line - 1) break;
@@ -244,38 +248,50 @@ void draw_why(Painter& p, Rect area, const Snapshot& snapshot, const std::vector
   area.cut_top(p.px(8));
   p.clip({area.x0 - p.px(12), area.y0, area.x1 + p.px(12), area.y1});
   bool left_over = false;
-  for (std::size_t i = 0; i < steps.size() && area.height() > p.px(20); ++i) {
+  const float indent = p.px(30), line_height = p.px(17);
+  std::size_t shown = 0;  // steps that are there to their last line
+  for (std::size_t i = 0; i < steps.size() && shown == i && area.height() >= p.px(22); ++i) {
     const WhyStep& step = steps[i];
     const Rect title = area.cut_top(p.px(22));
     number_badge(p, {title.x0 + p.px(8.5f), title.middle_y()}, static_cast<int>(i) + 1);
-    const float indent = p.px(30);
+    bool whole = true;
+    const auto write = [&](const std::string& text, Face face, Rgb ink) {
+      whole = whole && area.height() >= line_height;
+      if (!whole) return;
+      const Rect r = area.cut_top(line_height);
+      p.text_fit({r.x0 + indent, r.middle_y()}, text, face, ink, r.width() - indent);
+    };
     const std::vector<std::string> heading = broken(p, step.title, Face::strong, title.width() - indent);
     p.text_fit({title.x0 + indent, title.middle_y()}, heading[0], Face::strong, t.text, title.width() - indent);
-    if (heading.size() > 1) {
-      const Rect r = area.cut_top(p.px(17));
-      p.text_fit({r.x0 + indent, r.middle_y()}, heading[1], Face::strong, t.text, r.width() - indent);
-    }
+    if (heading.size() > 1) write(heading[1], Face::strong, t.text);
     p.mark("why", std::to_string(i + 1), title, step.title);
-    Rect body = area;
-    body.x0 += indent;
-    if (area.height() < p.px(20)) break;
-    if (step.kind == WhyStep::Kind::cosines) area.cut_top(draw_cosines(p, body, snapshot, why, step));
+    if (step.kind == WhyStep::Kind::cosines) {
+      WhyStep low = step;  // fewer candidates where there is less room
+      const auto room = static_cast<int>((area.height() - p.px(41)) / p.px(15));
+      if (room >= 1 && static_cast<int>(low.keys.size()) > room) low.keys.resize(static_cast<std::size_t>(room));
+      whole = whole && area.height() >= p.px(low.keys.empty() ? 59 : 56);
+      if (whole) area.cut_top(draw_cosines(p, {area.x0 + indent, area.y0, area.x1, area.y1}, snapshot, why, low));
+    }
     for (const std::string& line : step.lines) {
-      p.mark("why.line", std::to_string(i + 1), {area.x0, area.y0, area.x1, area.y0 + p.px(17)}, line);
-      for (const std::string& part : broken(p, line, Face::body, area.width() - indent)) {
-        const Rect r = area.cut_top(p.px(17));
-        p.text_fit({r.x0 + indent, r.middle_y()}, part, Face::body, i == 0 ? t.secondary : t.text, r.width() - indent);
-      }
+      if (area.height() >= line_height) p.mark("why.line", std::to_string(i + 1), {area.x0, area.y0, area.x1, area.y0 + line_height}, line);
+      for (const std::string& part : broken(p, line, Face::body, area.width() - indent)) write(part, Face::body, i == 0 ? t.secondary : t.text);
     }
     if (step.kind == WhyStep::Kind::heads) {
-      body.y0 = area.y0;
-      area.cut_top(draw_head_rows(p, body, step));
-      left_over = step.rows.size() > 2;
+      whole = whole && area.height() >= p.px(16) * static_cast<float>(step.rows.size());
+      if (whole) area.cut_top(draw_head_rows(p, {area.x0 + indent, area.y0, area.x1, area.y1}, step));
+      left_over = whole && step.rows.size() > 2;
     }
+    if (whole) ++shown;
     area.cut_top(p.px(6));
   }
   p.unclip();
-  if (left_over && foot.x1 - x > p.px(230)) {
+  if (shown < steps.size()) {
+    const std::string note = fmt::format("{} of {} steps fit", shown, steps.size());
+    if (foot.x1 - x > p.width_of(Face::caption, note) + p.px(12)) {
+      p.text({foot.x1, foot.middle_y()}, note, Face::caption, t.disabled, Align::right);
+      p.mark("why.hidden", note, foot);
+    }
+  } else if (left_over && foot.x1 - x > p.px(230)) {
     p.text({foot.x1, foot.middle_y()}, "“left over”: the query heads share one bias", Face::caption, t.disabled, Align::right);
   }
 }
