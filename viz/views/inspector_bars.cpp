@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kHatchFrom = 5, kHatchNarrowFrom = 12;  // heights from which hatching is legible; below, the outline stands alone
 
-constexpr float kTicksFrom = 34;  // heights from which a row has numbers on its axis
+constexpr float kTicksFrom = 18;  // heights from which a row has numbers on its axis
 
 std::string tick_text(double v) {
   const double size = std::abs(v);

@@ -113,7 +113,7 @@ class Strip {
     const bool member = is_member(token);
     const Rgb c = own ? t_.accent : member ? t_.text : columns_.votes[i] > 0 ? t_.secondary : t_.disabled;
     const float x = axis_.x_of(token) + axis_.px / 2 - (axis_.px >= 6 ? 0.5f : 0.0f);
-    const std::string text = p_.elide(token_text(scene_.snapshot, token), Face::mono, at_.text.height() - 4);
+    const std::string text = p_.elide(token_text(scene_.snapshot, token), Face::mono, (at_.text.height() - 4) * p_.size_of(Face::mono) / p_.size_of(Face::caption));
     p_.token({x, at_.text.y0}, text, p_.size_of(Face::caption), c, own, true);
     if (rows_.fine_marks()) p_.mark("text", fmt::format("{} t{}", rows_.place, token), {x - 6, at_.text.y0, x + 6, at_.text.y1}, text);
   }
@@ -287,7 +287,7 @@ class Strip {
     x = item(x, room ? hatched : brief, limit, [](Painter& p, const Rect& s) { p.reference_only(s); });
     x = item(x, "outline: score at its removal", limit,
              [](Painter& p, const Rect& s) { p.frame_rect(s, p.theme().category[static_cast<std::size_t>(Category::merged)]); });
-    x = item(x, "protected, not ranked", limit, [](Painter& p, const Rect& s) { p.hline(s.x0, s.x1, s.middle_y(), p.theme().secondary); });
+    x = item(x, "not ranked in this step", limit, [](Painter& p, const Rect& s) { p.hline(s.x0, s.x1, s.middle_y(), p.theme().secondary); });
     if (x + votes_width < limit) p_.text({limit, y}, votes, Face::caption, t_.secondary, Align::right);
   }
 
@@ -310,7 +310,7 @@ StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_stati
   out.legend = area.cut_bottom(p.px(30));
   const bool tall = area.height() > p.px(230);
   area.cut_bottom(p.px(4));
-  out.text = area.cut_bottom(tall ? p.px(std::clamp(0.14f * area.height() / p.frame().scale, 36.0f, 60.0f)) : 0);
+  out.text = area.cut_bottom(tall ? p.px(std::clamp(0.14f * area.height() / p.frame().scale, 50.0f, 60.0f)) : 0);
   area.cut_bottom(p.px(3));
   out.votes = area.cut_bottom(p.px(28));
   area.cut_bottom(p.px(4));
