@@ -4,17 +4,15 @@
 #include <iterator>
 
 #include <QApplication>
-#include <QChildEvent>
 #include <QComboBox>
 #include <QHBoxLayout>
-#include <QMainWindow>
 #include <QSignalBlocker>
 #include <QStackedWidget>
 #include <QStyle>
-#include <QTabBar>
 #include <QToolButton>
 
 #include "app/window/bookmark_panel.h"
+#include "app/window/dock_area.h"
 #include "app/window/effect_panel.h"
 #include "app/window/glossary.h"
 #include "app/window/main_window.h"
@@ -67,16 +65,6 @@ QWidget* pageWithMargins(QWidget* content, QWidget* parent) {
   column->addWidget(content);
   return page;
 }
-
-/// Where the panels stand. Qt makes a bar of tabs whenever two panels share a place: it has no words of its own.
-class DockArea final : public QMainWindow {
- protected:
-  void childEvent(QChildEvent* event) override {
-    if (event->polished())
-      if (auto* bar = qobject_cast<QTabBar*>(event->child())) bar->setAccessibleName("Panels in one place");
-    QMainWindow::childEvent(event);
-  }
-};
 
 }  // namespace
 
@@ -227,6 +215,9 @@ void MainWindow::buildInspect() {
   m_inspect->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
   for (Panel* panel : m_panels)
     if (panel->id() != "inspector" && panel->id() != "compare" && panel->id() != "sweep") m_docks.push_back(panel->makeDock(m_inspect));
+  dock("head_strip")->setProperty(DockArea::kLeast, kLeastStrip);
+  dock("timeline")->setProperty(DockArea::kLeast, kLeastTimeline);
+  for (const char* id : kExtraDocks) dock(id)->setProperty(DockArea::kLeast, kLeastExtra);
   m_pages->addWidget(pageWithMargins(m_inspect, m_pages));
   arrangeDocks();
 }

@@ -3,7 +3,10 @@
 #include <QAction>
 #include <QDockWidget>
 #include <QImage>
+#include <QLineEdit>
+#include <QMainWindow>
 
+#include "app/window/search_bar.h"
 #include "window/window_fixture.h"
 
 namespace kvscope {
@@ -48,6 +51,43 @@ TEST_F(DocksTest, EveryPanelFloatsAndTheResetBringsItsPictureBack) {
     EXPECT_EQ(after.at(name).size(), picture.size()) << name.toStdString();
     EXPECT_EQ(after.at(name), picture) << name.toStdString();
   }
+}
+
+TEST_F(DocksTest, PanelsThatStandOnEachOtherKeepTheirSharesOfTheHeight) {
+  window->resize(1280, 800);
+  window->showPage(MainWindow::Page::inspect);
+  window->resetLayout();
+  QTest::qWait(100);
+  const char* const kColumn[] = {"atlas", "head_strip", "timeline"};
+  const auto heights = [&] {
+    std::vector<int> out;
+    for (const char* id : kColumn) out.push_back(dock(id)->height());
+    return out;
+  };
+  const auto expectShares = [&](const std::vector<int>& before, const char* when) {
+    const std::vector<int> now = heights();
+    const double part = static_cast<double>(now[0] + now[1] + now[2]) / (before[0] + before[1] + before[2]);
+    for (std::size_t i = 0; i < now.size(); ++i) EXPECT_NEAR(now[i], before[i] * part, 10) << when << ' ' << kColumn[i];
+  };
+  std::vector<int> before = heights();
+  ASSERT_GT(before[0], 200);
+  QTest::keyClick(window.get(), Qt::Key_F, Qt::ControlModifier);  // a row more above
+  ASSERT_TRUE(QTest::qWaitFor([&] { return dock("atlas")->height() != before[0]; }));
+  QTest::qWait(100);
+  expectShares(before, "searching");
+  QTest::keyClick(&window->searchBar().line(), Qt::Key_Escape);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->searchBar().isVisible(); }));
+  QTest::qWait(100);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(heights()[i], before[i], 3) << "as it was: " << kColumn[i];
+  // Shares that somebody chose hold as well.
+  static_cast<QMainWindow*>(dock("atlas")->parentWidget())->resizeDocks({dock("atlas"), dock("head_strip"), dock("timeline")}, {220, 250, 170}, Qt::Vertical);
+  QTest::qWait(100);
+  before = heights();
+  ASSERT_GT(before[1], before[0]);
+  window->resize(1280, 960);
+  QTest::qWait(200);
+  expectShares(before, "in a higher window");
+  EXPECT_GT(dock("atlas")->height(), before[0]);
 }
 
 TEST_F(DocksTest, TheMenuNamesEveryPanelAsItsHeaderDoes) {
