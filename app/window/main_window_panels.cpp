@@ -225,6 +225,10 @@ void MainWindow::buildInspect() {
 void MainWindow::arrangeDocks() {
   QDockWidget *prompt = dock("prompt"), *policy = dock("policy"), *atlas = dock("atlas"), *strip = dock("head_strip"),
               *timeline = dock("timeline"), *grid = dock("head_grid"), *effect = dock("effect"), *table = dock(kExtraDocks[0]);
+  if (QWidget* page = m_inspect->parentWidget(); !page->isVisible()) {  // behind another page it has had no size yet
+    page->resize(m_pages->size());
+    page->layout()->setGeometry(page->rect());
+  }
   for (QDockWidget* d : m_docks) {
     d->setFloating(false);
     m_inspect->removeDockWidget(d);

@@ -90,6 +90,26 @@ TEST_F(DocksTest, PanelsThatStandOnEachOtherKeepTheirSharesOfTheHeight) {
   EXPECT_GT(dock("atlas")->height(), before[0]);
 }
 
+class DocksBehindTheWelcomeTest : public DocksTest {
+ protected:
+  void SetUp() override {
+    options.view = "welcome";
+    options.size = {1280, 800};
+    DocksTest::SetUp();
+  }
+};
+
+TEST_F(DocksBehindTheWelcomeTest, HaveTheirSharesWhenTheyAreFirstSeen) {
+  ASSERT_EQ(window->page(), MainWindow::Page::welcome);
+  window->showPage(MainWindow::Page::inspect);
+  QTest::qWait(150);
+  const std::vector<int> seen = {dock("atlas")->height(), dock("head_strip")->height(), dock("timeline")->height()};
+  window->resetLayout();
+  QTest::qWait(150);
+  EXPECT_EQ(seen, (std::vector<int>{dock("atlas")->height(), dock("head_strip")->height(), dock("timeline")->height()}));
+  EXPECT_GT(seen[0], seen[1] + seen[2]);
+}
+
 TEST_F(DocksTest, TheMenuNamesEveryPanelAsItsHeaderDoes) {
   for (const QDockWidget* d : window->findChildren<QDockWidget*>()) {
     QString shown = d->toggleViewAction()->text();  // two ampersands are one on the screen, one is none
