@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "viz/views.h"
+#include "viz/views/capture_offer.h"
 #include "viz/views/compare_difference.h"
 #include "viz/views/compare_metrics.h"
 #include "viz/views/compare_strips.h"
@@ -111,6 +112,7 @@ class Compare final : public View {
   std::vector<MetricColumn> columns_;
   std::vector<std::string> left_out_;  // titles of the columns that found no room
   Rect left_out_at_;                   // where that is said
+  CaptureOffer capture_;
   MetricSet set_ = MetricSet::all;
   std::vector<LaneRow> rows_;
   std::vector<std::pair<int, Rect>> cancels_;  // of waiting runs

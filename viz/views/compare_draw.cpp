@@ -218,6 +218,8 @@ void Compare::draw_legend(Painter& p, const Rect& legend, const TokenAxis& axis)
                        s.model.n_kv_heads, plan_.scale.px, axis.px);
   }
   if (prompt_end(s, axis) > 0) x = p.prompt_end_legend(x, y, fmt::format("prompt ends at {}", s.n_prompt));
+  capture_.none();
+  if (!s.shadow && s.lanes.size() > 1) x = capture_.draw(p, {x, y}, "attention lost", legend.x1 - x) + p.px(14);
   const std::string_view answer = "outlined answer = differs from A";
   const float room = legend.x1 + p.px(kRemove) - x - p.px(10);
   left_out_at_ = {};

@@ -105,6 +105,7 @@ void Compare::react(const Painter& p, const TokenAxis& axis, const DifferenceHit
     if (mouse.clicked) next_of_pair(frame, scene, first, intents);
     return;
   }
+  if (capture_.react(mouse, intents)) return hover_.none(intents);
   if (!left_out_.empty() && left_out_at_.contains(mouse.at)) {
     hover_.at(Hover{}, {"No room for: " + fmt::format("{}", fmt::join(left_out_, ", ")), "Widen the window, choose numbers above, or open the data table"}, intents);
     return;

@@ -141,7 +141,7 @@ void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
   if (record != nullptr && frame.snapshot->measures.theta != wants_theta)
     intents.push_back(WantMeasure{WantMeasure::What::theta, wants_theta});
   if (record == nullptr || record->heads.empty()) {
-    capture_.reset();
+    capture_.none();
     p.empty("0 tokens", "one cell per layer and KV head");
     p.finish();
     return;
@@ -271,19 +271,14 @@ bool HeadGrid::draw_missing(Painter& p, const Rect& strip) {
   const Theme& t = p.theme();
   const Snapshot& s = *p.frame().snapshot;
   const float y = strip.y0 + p.px(17), room = strip.width() - 24;
-  capture_.reset();
+  capture_.none();
   if (const std::string missing = habits_missing(s); habit_in(metric_) && !missing.empty()) {
     p.text_fit({12, y}, missing, Face::caption, t.secondary, room);
     p.mark("not measured", "", strip, missing);
     return true;
   }
   if (s.shadow || !needs_history(metric_)) return false;
-  const std::string offer = fmt::format("capture now ({})", format_ms(s.total_ms));
-  const float x = 12 + p.text_fit({12, y}, "not captured –", Face::caption, t.secondary, room) + p.px(4);
-  const float w = p.text_fit({x, y}, offer, Face::caption, t.accent, std::max(0.0f, strip.x1 - 12 - x));
-  p.hline(x, x + w, y + p.px(7), t.accent);
-  capture_ = Rect{x - 4, strip.y0 + p.px(4), x + w + 4, strip.y1 - p.px(4)};
-  p.mark("capture", "", *capture_, "not captured – " + offer);
+  capture_.draw(p, {12, y}, "", room);
   return true;
 }
 

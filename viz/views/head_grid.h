@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "viz/draw.h"
+#include "viz/views/capture_offer.h"
 #include "viz/views/head_metric.h"
 
 namespace kvscope::viz {
@@ -71,7 +72,7 @@ class HeadGrid : public View {
   HeadMetric metric_ = HeadMetric::local_l1_wo;
   bool sorted_ = false;
   std::vector<Mark> marks_;
-  std::optional<Rect> capture_;  // the offer to measure what is missing
+  CaptureOffer capture_;
   Hover hovered_;
   bool on_corner_ = false;
   // A mean over thousands of steps is computed once, not in every frame.

@@ -101,7 +101,7 @@ std::vector<std::string> HeadGrid::metric_lines(const Frame& frame, int layer, i
 
 void HeadGrid::react(Painter& p, const Grid& g, std::vector<Intent>& intents) {
   const Pointer& m = p.pointer();
-  if (m.clicked && capture_ && capture_->contains(m.at)) intents.push_back(WantMeasure{WantMeasure::What::shadow, true});
+  capture_.react(m, intents);
   Hover now;
   if (m.inside && m.at.x >= g.area.x0 && m.at.y >= g.area.y0) {
     const int h = static_cast<int>((m.at.x - g.area.x0) / (g.cell_w + g.gap)),
@@ -145,8 +145,8 @@ bool HeadGrid::key(const Frame& frame, std::string_view key, std::vector<Intent>
   }
   const StepRecord* record = record_of(frame);
   if (record == nullptr || record->heads.empty()) return false;
-  if (key == "M" && capture_) {
-    intents.push_back(WantMeasure{WantMeasure::What::shadow, true});
+  if (key == "M" && capture_.offered()) {
+    capture_.ask(intents);
     return true;
   }
   const ModelConfig& m = frame.snapshot->model;

@@ -10,6 +10,7 @@
 #include "viz/reduce_filter.h"
 #include "viz/reduce_text.h"
 #include "viz/views.h"
+#include "viz/views/capture_offer.h"
 #include "viz/views/inspector_bars.h"
 
 namespace kvscope::viz {
@@ -73,7 +74,12 @@ class HeadStrip final : public View {
     }
     if (frame.has_focus) p.focus_cursor(rows.column(cursor(frame, columns), at.fate));
     draw_callout(rows, at, scale, snapshot, columns, bars.values);
-    react(frame, p, axis, at, pick, columns, intents);
+    capture_.none();
+    if (!snapshot.shadow && pick.lane > 0) capture_.draw_plate(p, {axis.x0, 1}, "attention that is lost", axis.x1 - axis.x0);
+    if (capture_.react(p.pointer(), intents))
+      hover_.none(intents);
+    else
+      react(frame, p, axis, at, pick, columns, intents);
     p.finish();
   }
 
@@ -234,6 +240,7 @@ class HeadStrip final : public View {
   mutable HeadColumnsCache columns_;
   std::vector<Mark> marks_;
   HoverPublisher hover_;
+  CaptureOffer capture_;
 };
 
 }  // namespace

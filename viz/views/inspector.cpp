@@ -11,6 +11,7 @@
 #include "viz/format.h"
 #include "viz/reduce_characters.h"
 #include "viz/views.h"
+#include "viz/views/capture_offer.h"
 #include "viz/views/filter_bar.h"
 #include "viz/views/inspector_cards.h"
 #include "viz/views/inspector_strip.h"
@@ -158,7 +159,10 @@ class Inspector final : public View {
     if (filters.height() > 0) {
       filter_.draw(p, filters, all, hidden, n_tokens(frame.selection) > 1 ? range_summary(columns, ranges) : std::string());
     }
-    if (filter_.busy())
+    capture_.none();
+    if (!frame.snapshot->shadow && pick.lane > 0)
+      capture_.draw_plate(p, {axis.x0, rows.attention.y0 - p.px(2)}, "attention that is lost, local error", axis.x1 - axis.x0);
+    if (filter_.busy() || capture_.react(p.pointer(), intents))
       hover_.none(intents);
     else
       react(p, pick, all, rows, axis, hits, tree, lineage, intents);
@@ -298,18 +302,6 @@ class Inspector final : public View {
     return {};
   }
 
-  static void draw_why_card(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
-    const Snapshot& snapshot = *p.frame().snapshot;
-    std::string nothing = "Nothing was merged into this slot, and it has not been removed.";
-    if (std::isfinite(slot.score) && std::isfinite(pick.values->cutoff)) {
-      nothing = fmt::format("It stays: score {}, cut-off {}. Nothing was merged into it.", format_number(slot.score),
-                            format_number(pick.values->cutoff));
-    } else if (pick.lane == 0 && pick.values->budget < 0) {
-      nothing = "No budget: every token keeps its slot.";
-    }
-    draw_why(p, draw_card_head(p, area, "Why", why_headline(snapshot, why)), snapshot, why_steps(snapshot, pick, why), why, nothing);
-  }
-
   void select(const Frame& frame, const HeadPick& pick, int token, std::vector<Intent>& intents) const {
     Selection next = frame.selection;
     next.layer = pick.values->layer;
@@ -401,6 +393,7 @@ class Inspector final : public View {
   SlotButtons buttons_;
   std::vector<Mark> marks_;
   HoverPublisher hover_;
+  CaptureOffer capture_;
 };
 
 }  // namespace

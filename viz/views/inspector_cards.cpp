@@ -230,6 +230,8 @@ void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadP
   }
 }
 
+namespace {
+
 void draw_why(Painter& p, Rect area, const Snapshot& snapshot, const std::vector<WhyStep>& steps, const Why& why, std::string_view nothing) {
   const Theme& t = p.theme();
   Rect foot = area.cut_bottom(p.px(28));
@@ -294,6 +296,20 @@ void draw_why(Painter& p, Rect area, const Snapshot& snapshot, const std::vector
   } else if (left_over && foot.x1 - x > p.px(230)) {
     p.text({foot.x1, foot.middle_y()}, "“left over”: the query heads share one bias", Face::caption, t.disabled, Align::right);
   }
+}
+
+}  // namespace
+
+void draw_why_card(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
+  const Snapshot& snapshot = *p.frame().snapshot;
+  std::string nothing = "Nothing was merged into this slot, and it has not been removed.";
+  if (std::isfinite(slot.score) && std::isfinite(pick.values->cutoff)) {
+    nothing = fmt::format("It stays: score {}, cut-off {}. Nothing was merged into it.", format_number(slot.score),
+                          format_number(pick.values->cutoff));
+  } else if (pick.lane == 0 && pick.values->budget < 0) {
+    nothing = "No budget: every token keeps its slot.";
+  }
+  draw_why(p, draw_card_head(p, area, "Why", why_headline(snapshot, why)), snapshot, why_steps(snapshot, pick, why), why, nothing);
 }
 
 }  // namespace kvscope::viz

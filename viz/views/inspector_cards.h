@@ -21,7 +21,8 @@ void draw_habit(Painter& p, const Rect& area, const HabitCaption& caption);
 /// has a budget and there is room.
 void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts, SlotButtons& buttons);
 
-/// The numbered reasons with the numbers put into the equation, and the cost of the step's compression at the bottom.
-void draw_why(Painter& p, Rect area, const Snapshot& snapshot, const std::vector<WhyStep>& steps, const Why& why, std::string_view nothing);
+/// The numbered reasons with the numbers put into the equation, and the cost of the step's compression at the bottom; without reasons, why the
+/// slot stays.
+void draw_why_card(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot);
 
 }  // namespace kvscope::viz

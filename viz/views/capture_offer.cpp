@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/capture_offer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "viz/format.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+std::string lead_in(std::string_view what) { return what.empty() ? "not captured –" : fmt::format("{}: not captured –", what); }
+std::string words_of(const Snapshot& s) { return fmt::format("capture now ({})", format_ms(s.total_ms)); }
+
+}  // namespace
+
+float CaptureOffer::draw(Painter& p, ImVec2 at, std::string_view what, float room) {
+  const Theme& t = p.theme();
+  const std::string missing = lead_in(what), offer = words_of(*p.frame().snapshot);
+  const float x = at.x + p.text_fit(at, missing, Face::caption, t.secondary, room) + p.px(4);
+  const float w = p.text_fit({x, at.y}, offer, Face::caption, t.accent, std::max(0.0f, at.x + room - x));
+  p.hline(x, x + w, at.y + p.px(7), t.accent);
+  rect_ = Rect{x - 4, at.y - p.px(13), x + w + 4, at.y + p.px(13)};
+  p.mark("capture", std::string(what), *rect_, missing + " " + offer);
+  return x + w;
+}
+
+void CaptureOffer::draw_plate(Painter& p, ImVec2 top_left, std::string_view what, float room) {
+  const float pad = p.px(6), height = p.px(18);
+  const float words = p.width_of(Face::caption, lead_in(what)) + p.px(4) + p.width_of(Face::caption, words_of(*p.frame().snapshot));
+  const float width = std::min(room, words + 2 * pad);
+  p.fill({top_left.x, top_left.y, top_left.x + width, top_left.y + height}, p.theme().panel, 0.9, 3);
+  draw(p, {top_left.x + pad, top_left.y + height / 2}, what, width - 2 * pad + 1);
+  rect_->y0 = std::max(rect_->y0, top_left.y);
+  rect_->y1 = std::min(rect_->y1, top_left.y + height);
+}
+
+bool CaptureOffer::react(const Pointer& pointer, std::vector<Intent>& intents) const {
+  if (!rect_ || !pointer.inside || !rect_->contains(pointer.at)) return false;
+  if (pointer.clicked) ask(intents);
+  return true;
+}
+
+void CaptureOffer::ask(std::vector<Intent>& intents) const { intents.push_back(WantMeasure{WantMeasure::What::shadow, true}); }
+
+}  // namespace kvscope::viz
