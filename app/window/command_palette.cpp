@@ -93,7 +93,12 @@ void CommandPalette::filter() {
     item->setForeground(2, palette().placeholderText());
     if (f.action->toolTip() != commandText(f.action->text())) item->setToolTip(1, f.action->toolTip());
   }
-  if (m_list->topLevelItemCount() > 0) m_list->setCurrentItem(m_list->topLevelItem(0));
+  if (found.empty()) {
+    auto* nothing = new QTreeWidgetItem(m_list, {QString(), "No command has these letters. F1 lists all that have keys."});
+    nothing->setFlags(Qt::NoItemFlags);
+  } else {
+    m_list->setCurrentItem(m_list->topLevelItem(0));
+  }
   m_line->setAccessibleDescription(QString("%1 commands").arg(found.size()));
 }
 
@@ -101,8 +106,9 @@ void CommandPalette::run() {
   const QTreeWidgetItem* item = m_list->currentItem();
   if (!item) return;
   QAction* action = item->data(0, Qt::UserRole).value<QAction*>();
+  if (!action) return;
   dismiss();
-  if (action && action->isEnabled()) action->trigger();
+  if (action->isEnabled()) action->trigger();
 }
 
 bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {

@@ -166,6 +166,19 @@ TEST_F(WindowTest, ThePaletteHasEveryCommandAndRunsTheChosenOne) {
   EXPECT_TRUE(window->canvas("atlas")->hasFocus()) << "back where it was";
 }
 
+TEST_F(WindowTest, APaletteWithoutACommandSaysSoAndRunsNothing) {
+  press(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+  CommandPalette& palette = window->palette();
+  QTest::keyClicks(&palette.line(), "zzqx");
+  ASSERT_EQ(palette.list().topLevelItemCount(), 1);
+  EXPECT_TRUE(palette.list().topLevelItem(0)->text(1).startsWith("No command"));
+  QTest::keyClick(&palette.line(), Qt::Key_Down);
+  QTest::keyClick(&palette.line(), Qt::Key_Return);
+  EXPECT_TRUE(palette.isVisible()) << "the letters can be changed";
+  palette.line().setText("other th");
+  EXPECT_EQ(palette.list().currentItem(), palette.list().topLevelItem(0));
+}
+
 TEST_F(WindowTest, ArrowsChooseInThePaletteAndEscapeDoesNothing) {
   press(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
   CommandPalette& palette = window->palette();
