@@ -197,7 +197,7 @@ void ToolRow::refresh() {
     const std::string tokens = viz::format_count(snapshot.n_prompt);
     const std::string share = lane->slots_asked < snapshot.n_prompt
                                   ? viz::format_percent(static_cast<double>(lane->slots_asked) / snapshot.n_prompt) + " of " + tokens
-                                  : "the whole prompt, " + tokens + (snapshot.n_prompt == 1 ? " token" : " tokens");
+                                  : "all of " + tokens;
     facts = QString::fromStdString(share + " · " + viz::format_bytes(lane->bytes));
   } else if (lane) {
     facts = QString("no limit · %1").arg(QString::fromStdString(viz::format_bytes(lane->bytes)));
