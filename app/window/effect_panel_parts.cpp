@@ -323,7 +323,7 @@ void EffectFooter::paintEvent(QPaintEvent*) {
   const LaneSnapshot& full = snapshot.lanes.front();
   const StepRecord* reference = step->step < static_cast<int>(full.steps.size()) ? full.steps[static_cast<std::size_t>(step->step)].get() : nullptr;
   const bool common = reference && reference->next_token == step->next_token;
-  QString what = "−ln p of the next token", brief = what, numbers = "n/a";
+  QString what = "−ln p of the next token", brief = "−ln p", numbers = "not generated yet";
   if (step->next_token >= 0) {
     what = QString("−ln p of the %1 token %2").arg(snapshot.follow == "reference" ? "reference" : "fed", qs(viz::quoted(viz::text_of_id(snapshot, step->next_token))));
     brief = QString("−ln p of %1").arg(qs(viz::quoted(viz::text_of_id(snapshot, step->next_token))));
