@@ -90,10 +90,12 @@ void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
     if (pointed && shown.series[s].policy == m_hovered) paintCurve(painter, shown, s, false);
   paintLabels(painter, shown);
   if (shown.measured()) return;
+  const QString nothing = "Nothing is measured yet: the button on the left runs what is chosen, each marker one run.";
+  constexpr int kHow = Qt::AlignCenter | Qt::TextWordWrap;
   painter.setFont(uiFont(13));
+  painter.fillRect(painter.boundingRect(shown.plot, kHow, nothing).adjusted(-8, -4, 8, 4), toColor(theme.panel));  // the line of the budget ends there
   painter.setPen(toColor(theme.secondary));
-  painter.drawText(shown.plot, Qt::AlignCenter | Qt::TextWordWrap,
-                   "Nothing is measured yet: the button on the left runs what is chosen, each marker one run.");
+  painter.drawText(shown.plot, kHow, nothing);
 }
 
 void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {
