@@ -208,6 +208,16 @@ TEST_F(CompareTest, OneRunAloneHasNothingToCompareWith) {
   EXPECT_EQ(count_marks(*view, "difference.strip"), 0);
 }
 
+TEST_F(CompareTest, ADifferenceNamesItsRunsByLetterWhereTheirNamesHaveNoRoom) {
+  canvas.draw(*view);
+  EXPECT_NE(find_mark(*view, "difference.name", "only in D KeepKV"), nullptr);
+  snapshot.lanes[3].title = "a policy whose name is long enough for two lines";
+  ++snapshot.sequence;
+  canvas.draw(*view);
+  EXPECT_NE(find_mark(*view, "difference.name", "only in D"), nullptr);
+  EXPECT_NE(find_mark(*view, "difference.name", "in neither"), nullptr);
+}
+
 TEST_F(CompareTest, TableHasOneRowPerRun) {
   const Table table = view->table(canvas.frame);
   ASSERT_EQ(table.rows.size(), 4u);

@@ -44,7 +44,11 @@ void draw_counts(Painter& p, Rect area, const DifferenceScene& scene, bool share
     if (state == Difference::neither) p.frame_rect(swatch, t.line);
     const std::string count = format_count(scene.counts[static_cast<std::size_t>(state)]);
     const float taken = two ? p.px(17) : p.px(25) + p.width_of(Face::strong, count);
-    p.text_fit({r.x0 + p.px(17), r.y0 + p.px(7)}, name, Face::caption, t.secondary, r.width() - taken);
+    // The run's letter says which where its name has no room.
+    const bool brief = p.width_of(Face::caption, name) > r.width() - taken;
+    const std::size_t letter_end = brief && name.starts_with("only in ") ? name.find(' ', 8) : std::string::npos;
+    p.mark("difference.name", name.substr(0, letter_end), r);
+    p.text_fit({r.x0 + p.px(17), r.y0 + p.px(7)}, name.substr(0, letter_end), Face::caption, t.secondary, r.width() - taken);
     p.text(two ? ImVec2(r.x0 + p.px(17), r.y0 + p.px(21)) : ImVec2(r.x1, r.y0 + p.px(7)), count, Face::strong, t.text,
            two ? Align::left : Align::right);
     p.mark("difference", name, r, count);
