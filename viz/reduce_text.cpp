@@ -49,7 +49,7 @@ std::string subscript(int number) {
 std::string head_facts(const HeadPick& pick) {
   if (pick.values == nullptr) return {};
   const HeadRecord& head = *pick.values;
-  return fmt::format("{}{} · attention lost {} · local error {} · after W_O {} · compression {}", head_name(head.layer, head.kv_head),
+  return fmt::format("{}{} · attention lost {} · local error {} · after Wₒ {} · compression {}", head_name(head.layer, head.kv_head),
                      pick.chosen ? "" : " (largest error, none selected)", format_percent(head.attention_loss),
                      format_percent(head.local_rel_l2), format_number(head.local_l1_wo), format_percent(head.compress_rel_l2));
 }

@@ -188,7 +188,7 @@ QVariant WhatIfModel::headerData(int section, Qt::Orientation orientation, int r
     return kHelp[section];
   }
   if (role != Qt::DisplayRole) return {};
-  constexpr const char* kNames[] = {"edit", "heads", "step", "done", "Δ KL last", "Δ KL mean", "Δ local L1·W_O", "next token"};
+  constexpr const char* kNames[] = {"edit", "heads", "step", "done", "Δ KL last", "Δ KL mean", "Δ local L1·Wₒ", "next token"};
   return QString::fromUtf8(kNames[section]);
 }
 
