@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kPromptShown = 6000;  // characters
 constexpr int kTextTokens = 40;
+constexpr std::size_t kShort = 20;  // characters of a cell in one line
 constexpr int kPageWidth = 1000;    // points of the widest picture
 constexpr double kPictureHeight = 600;  // of the highest: title and caption fit on the page too
 
@@ -43,28 +44,35 @@ QString cell(const QString& html, bool left, bool head = false, const QString& a
   return QString("<%1 align=\"%2\"%3%4>%5</%1>").arg(tag, left ? "left" : "right", left ? " class=\"left\"" : "", attributes, html);
 }
 
-/// Room for the longest text of a column, in per cent of a page: words are not broken where they need not be.
-QString roomFor(const viz::Table& table, std::size_t column) {
-  std::size_t longest = table.columns[column].size() / 2;  // in two lines
-  for (const auto& row : table.rows) longest = std::max(longest, row[column].size());
-  return QString(" width=\"%1%\"").arg(std::min<int>(2 + static_cast<int>(longest) * 5 / 8, 24));
+/// A long specification in lines, each up to the end of a key or an edit: a word that the page would have to break anywhere pushes all columns.
+QStringList linesOf(const std::string& text) {
+  constexpr qsizetype kLine = 34;
+  const QString whole = qs(text);
+  if (whole.size() <= kLine || whole.contains(' ')) return {whole};
+  QStringList lines{QString()};
+  for (qsizetype from = 0; from < whole.size();) {
+    qsizetype to = from + 1;
+    while (to < whole.size() && whole[to - 1] != ',' && whole[to] != '@') ++to;
+    if (!lines.back().isEmpty() && lines.back().size() + to - from > kLine) lines << QString();
+    lines.back() += whole.mid(from, to - from);
+    from = to;
+  }
+  return lines;
 }
 
-/// Words stay whole, but where a long specification would push the page's table over its edge.
-QTextOption wrapping(const viz::Table& runs) {
-  constexpr std::size_t kFits = 34;
-  bool fits = true;
-  for (const auto& row : runs.rows) fits = fits && row.size() > 1 && row[1].size() <= kFits;
-  QTextOption option;
-  option.setWrapMode(fits ? QTextOption::WordWrap : QTextOption::WrapAtWordBoundaryOrAnywhere);
-  return option;
+/// Room for the longest text of a column, in per cent of a page: words are not broken where they need not be.
+QString roomFor(const viz::Table& table, std::size_t column) {
+  qsizetype longest = static_cast<qsizetype>(table.columns[column].size() / 2);  // in two lines
+  for (const auto& row : table.rows)
+    for (const QString& line : linesOf(row[column])) longest = std::max(longest, line.size());
+  return QString(" width=\"%1%\"").arg(std::min<int>(2 + static_cast<int>(longest) * 5 / 8, 24));
 }
 
 QString tableHtml(const viz::Table& table, int n_left) {
   QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\"><tr>";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     // "mean KL (steps 1–12)": the unit in a line of its own.
-    const QString whole = esc(table.columns[c]);
+    const QString whole = esc(table.columns[c]).replace(QChar(0x2013), QString(QChar(0x2013)) + QChar(0x2060));  // "1–12" stays together
     const qsizetype at = whole.indexOf(" (");
     const bool left = static_cast<int>(c) < n_left;
     out += cell(at < 0 ? whole : whole.left(at) + "<br/>" + whole.mid(at + 2).chopped(1), left, true, left ? roomFor(table, c) : QString());
@@ -74,7 +82,9 @@ QString tableHtml(const viz::Table& table, int n_left) {
     out += "<tr>";
     for (std::size_t c = 0; c < row.size(); ++c) {
       const bool left = static_cast<int>(c) < n_left;
-      out += cell(left ? esc(row[c]) : esc(row[c]).replace(' ', "&nbsp;"), left);  // a number stays with its unit
+      const QString text = esc(linesOf(row[c]).join('\n')).replace('\n', "<br/>");
+      const bool whole = !left || row[c].size() <= kShort;  // a number stays with its unit, a letter with its name
+      out += cell(whole ? QString(text).replace(' ', "&nbsp;") : text, left);
     }
     out += "</tr>";
   }
@@ -204,7 +214,9 @@ bool writeReport(const Report& report, const QString& path, QString* error) {
     QTextDocument document;
     document.setDefaultFont(uiFont(12));
     document.setDocumentMargin(0);
-    document.setDefaultTextOption(wrapping(report.runs));
+    QTextOption whole_words;
+    whole_words.setWrapMode(QTextOption::WordWrap);
+    document.setDefaultTextOption(whole_words);
     document.setPageSize(QSizeF(pdf.width(), pdf.height()));
     document.setDefaultStyleSheet(kStyle);
     for (std::size_t i = 0; i < report.pictures.size(); ++i)

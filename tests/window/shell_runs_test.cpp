@@ -149,6 +149,15 @@ TEST_F(WindowTest, ShiftDrawsTheWholeLayerAndKeysDoItToo) {
   EXPECT_EQ(snapshot().lanes[4].steps.back()->heads[4].budget, before + 1);
 }
 
+TEST_F(WindowTest, AReportBreaksALongSpecificationWhereAKeyEnds) {
+  Report report = window->report();
+  ASSERT_GE(report.runs.rows.size(), 2u);
+  report.runs.rows[1][1] = "h2o:ratio=0.3,sinks=2,recent=10@evict=17,20-23,step=3,layers=2,heads=1@slots=40,layers=0-1";
+  const QString html = reportHtml(report);
+  EXPECT_TRUE(html.contains(">h2o:ratio=0.3,sinks=2,recent=10<br/>@evict=17,20-23,step=3,layers=2,<br/>heads=1@slots=40,layers=0-1</td>"));
+  EXPECT_TRUE(html.contains("width=\"22%\"")) << "its column has the room of its longest line";
+}
+
 TEST_F(WindowTest, TheReportHoldsWhatIsOnScreen) {
   const Report report = window->report();
   EXPECT_EQ(report.runs.rows.size(), snapshot().lanes.size());
