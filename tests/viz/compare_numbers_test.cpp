@@ -118,6 +118,8 @@ TEST(MetricText, PrintsNatsAndGapsNeverAZeroForWhatIsMissing) {
   EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "2.828");
   m.kl = 0.0001;
   EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "<.001");
+  m.kl = 0.000923;
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "<.001") << "as the other views, which print its digits";
   m.kl = 0;
   EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "0");
   EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::nll), "n/a");

@@ -218,6 +218,21 @@ TEST_F(CompareTest, ADifferenceNamesItsRunsByLetterWhereTheirNamesHaveNoRoom) {
   EXPECT_NE(find_mark(*view, "difference.name", "in neither"), nullptr);
 }
 
+TEST_F(CompareTest, WhenATokenWasEvictedIsSaidInWholeWords) {
+  canvas.frame.selection.step = 12;
+  int said = 0;
+  for (int token = 20; token < 160; token += 7) {
+    canvas.frame.selection.tokens = TokenRange{token, token};
+    canvas.draw(*view);
+    for (const Mark& m : view->marks()) {
+      if (m.kind != "token.steps") continue;
+      ++said;
+      EXPECT_EQ(m.value.find("…"), std::string::npos) << m.value;
+    }
+  }
+  EXPECT_GT(said, 10);
+}
+
 TEST_F(CompareTest, TableHasOneRowPerRun) {
   const Table table = view->table(canvas.frame);
   ASSERT_EQ(table.rows.size(), 4u);

@@ -11,7 +11,7 @@ namespace kvscope::viz {
 
 namespace {
 
-constexpr float kCountsWidth = 150, kTokenWidth = 300;
+constexpr float kCountsWidth = 150, kTokenWidth = 400;
 
 StripScale difference_scale(float token_px, int n_layers, int n_kv_heads, float height) {
   using Rows = StripScale::Rows;
@@ -99,8 +99,10 @@ void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
     if (wide && count.evicted > 0) {
       const std::string steps = count.first_lost == count.last_lost ? fmt::format("at step {}", count.first_lost)
                                                                     : fmt::format("at steps {}–{}", count.first_lost, count.last_lost);
-      p.text_fit({numbers + p.px(44), r.middle_y()}, fmt::format("{} evicted {}", format_count(count.evicted), steps), Face::caption,
-                 t.disabled, r.x1 - numbers - p.px(44));
+      const Rect place{numbers + p.px(44), r.y0, r.x1, r.y1};
+      const std::string evicted = p.elide(fmt::format("{} evicted {}", format_count(count.evicted), steps), Face::caption, place.width());
+      p.text({place.x0, r.middle_y()}, evicted, Face::caption, t.disabled);
+      p.mark("token.steps", fmt::format("lane {}", lane), place, evicted);
     }
     if (count.merged > 0)
       p.text({numbers + p.px(6), r.middle_y()}, fmt::format("+ {}", format_count(count.merged)), Face::body,

@@ -24,7 +24,7 @@ constexpr float kAnswerBox = 25;
 std::string nats(double v) {
   if (std::isnan(v)) return std::string(kNotAvailableText);
   if (v == 0) return "0";
-  if (v > 0 && v < 0.0005) return "<.001";
+  if (v > 0 && v < 0.001) return "<.001";
   return std::abs(v) < 100 ? fmt::format("{}{:.3f}", v < 0 ? kMinus : std::string_view(), std::abs(v)) : format_number(v);
 }
 
