@@ -144,7 +144,8 @@ QString SweepPanel::progressText() const { return m_progress->text(); }
 QString SweepPanel::facts() const {
   const auto n = m_data.points().size();
   if (n == 0) return "one prompt, every marker is a run";
-  return QString("one prompt · %1 of %2 runs measured · hollow: not yet").arg(m_data.nMeasured()).arg(n);
+  const bool all = m_data.nMeasured() == static_cast<decltype(m_data.nMeasured())>(n);
+  return QString("one prompt · %1 of %2 runs measured%3").arg(m_data.nMeasured()).arg(n).arg(all ? "" : " · hollow: not yet");
 }
 
 void SweepPanel::suggest() {
