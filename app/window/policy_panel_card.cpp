@@ -114,7 +114,8 @@ void BudgetBars::paintEvent(QPaintEvent*) {
   }
   if (x < width() - 2) hollow(QRectF(x, u(20), width() - x, bar_height));
 
-  heading(u(44), votes.title, votes.words);
+  const QFontMetrics metrics(typeFont(*this, Type::body));
+  heading(u(44), votes.title, fitting(metrics, width() - metrics.horizontalAdvance(votes.title) - u(10), {votes.words, votes.brief}));
   const long long seen = votes.in_slots + votes.lost;
   const double kept = seen > 0 ? width() * static_cast<double>(votes.in_slots) / static_cast<double>(seen) : 0;
   painter.setPen(Qt::NoPen);

@@ -151,6 +151,7 @@ VotesFacts votesFacts(const Workspace& workspace) {
   facts.title = heads.size() == 1 ? QString("Votes, %1").arg(qs(viz::head_name(heads.front()->layer, heads.front()->kv_head)))
                                   : QString("Votes, %1 heads").arg(count(static_cast<long long>(heads.size())));
   facts.words = QString("%1 in slots + %2 lost = %3 seen").arg(count(facts.in_slots), count(facts.lost), count(facts.in_slots + facts.lost));
+  facts.brief = QString("%1 + %2 lost = %3").arg(count(facts.in_slots), count(facts.lost), count(facts.in_slots + facts.lost));
   return facts;
 }
 

@@ -29,6 +29,7 @@ struct VotesFacts {
   long long in_slots = 0, lost = 0;
   QString title;           // "Votes, L4 · H1"
   QString words;           // "46 in slots + 123 lost = 169 seen"
+  QString brief;           // "46 + 123 lost = 169"
 };
 
 struct CardFact {

@@ -67,7 +67,8 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
   const int zero = painter.fontMetrics().horizontalAdvance("0");
   x -= space + zero;
   painter.drawText(QRect(x, 0, zero, height()), Qt::AlignVCenter, "0");
-  paintLine(painter, QRect(0, 0, x - space, height()), Qt::AlignLeft, "heads that still represent the token");
+  paintLine(painter, QRect(0, 0, x - space, height()), Qt::AlignLeft,
+            fitting(painter.fontMetrics(), x - space, {"heads that still represent the token", "heads that represent it", "heads with it"}));
 }
 
 }  // namespace kvscope

@@ -92,6 +92,8 @@ TEST_F(PolicyPanelTest, CountsVotesSoThatSlotsPlusLostAreTheTokensSeen) {
   const VotesFacts votes = votesFacts(workspace);
   EXPECT_EQ(votes.title, "Votes, 24 heads");
   EXPECT_EQ(votes.in_slots + votes.lost, 24 * 169);
+  EXPECT_TRUE(votes.words.endsWith(" = 4\u202F056 seen") || votes.words.endsWith(" = 4\u2009056 seen")) << votes.words.toStdString();
+  EXPECT_EQ(votes.brief, QString(votes.words).remove(" in slots").remove(" seen")) << "the same numbers in a narrow panel";
 }
 
 TEST_F(PolicyPanelTest, TellsTheReferenceThatItHasNoLimit) {
