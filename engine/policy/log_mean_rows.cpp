@@ -70,12 +70,11 @@ void LogMeanRows::push(std::span<const double> z) {
   if (++pushed_ % kAnewEvery == 0 && size > 0) sum_anew(pushed_ / kAnewEvery % size);
 }
 
-std::vector<double> LogMeanRows::log_means() const {
-  std::vector<double> out(total_.size());
+void LogMeanRows::log_means(std::vector<double>& out) const {
+  out.resize(total_.size());
   for (std::size_t x = 0; x < out.size(); ++x) out[x] = total_[x] / n_[x];
   log_all(out);
   for (std::size_t x = 0; x < out.size(); ++x) out[x] = n_[x] > 0 ? top_[x] + out[x] : kMinusInf;
-  return out;
 }
 
 void LogMeanRows::set_log_mean(int slot, std::span<const double> log_mean) {

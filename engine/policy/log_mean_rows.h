@@ -21,8 +21,8 @@ class LogMeanRows {
   /// Row r, 0 = oldest: [slots, group].
   std::vector<double> row(int r) const { return ring_.row(r); }
   const RowRing& ring() const { return ring_; }
-  /// [slots, group]; -inf where no row has scored.
-  std::vector<double> log_means() const;
+  /// Into `out`, whose memory a caller may use again: [slots, group]; -inf where no row has scored.
+  void log_means(std::vector<double>& out) const;
 
   /// A new newest row: [slots, group].
   void push(std::span<const double> z);

@@ -24,23 +24,26 @@ double EmaStart::operator()(int n) {
   return known_[kvscope::at(n)];
 }
 
-std::vector<double> log_scores(const SlotState& state, Predict predict, int group, EmaStart& start) {
-  if (predict == Predict::current) return state.z_now;
-  if (predict == Predict::ema) {
-    std::vector<double> lshat(state.ema);
+void log_scores(const SlotState& state, Predict predict, int group, EmaStart& start, std::vector<double>& lshat) {
+  if (predict == Predict::current) {
+    lshat.assign(state.z_now.begin(), state.z_now.end());
+  } else if (predict == Predict::window) {
+    state.z_rows.log_means(lshat);
+  } else {
+    lshat.assign(state.ema.begin(), state.ema.end());
     for (int i = 0; i < state.size(); ++i) {
       if (state.ema_n[at(i)] == 0) continue;  // came back by hand and was not scored yet: -inf
       const double correction = start(state.ema_n[at(i)]);
       for (int g = 0; g < group; ++g) lshat[at(i * group + g)] -= correction;
     }
-    return lshat;
   }
-  return state.z_rows.log_means();
 }
 
 std::vector<double> log_scores(const SlotState& state, Predict predict, int group, double alpha) {
   EmaStart start(alpha);
-  return log_scores(state, predict, group, start);
+  std::vector<double> lshat;
+  log_scores(state, predict, group, start, lshat);
+  return lshat;
 }
 
 std::vector<double> log_normalisers(const SlotState& state, std::span<const double> lshat, int group) {

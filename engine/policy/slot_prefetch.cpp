@@ -24,7 +24,7 @@ template <class T>
 
 void prefetch(const SlotState& s) {
   const auto all = [](const auto&... arrays) __attribute__((always_inline)) { (prefetch(std::span(arrays)), ...); };
-  all(s.pos, s.votes, s.extra, s.members, s.times, s.sum, s.sum_sq, s.decayed, s.residual, s.key_norm, s.ema, s.ema_n, s.z_now,
+  all(s.pos, s.votes, s.extra, s.times, s.sum, s.sum_sq, s.decayed, s.residual, s.key_norm, s.ema, s.ema_n, s.z_now,
       s.hits.counts());
   prefetch(s.rows);
   __builtin_prefetch(s.evicted.data() + s.evicted.size());  // where the next one is added

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/group_reduce.h"
@@ -46,7 +48,6 @@ struct SlotState {
   std::vector<int> pos;                   // original position of the surviving key
   std::vector<int> votes;                 // p_i: original tokens the slot stands for in attention
   std::vector<double> extra;              // added to ln p_i in the bias (KeepKV form=bias)
-  std::vector<std::vector<int>> members;  // all original positions the slot stands for, ascending, own pos included
   std::vector<int> times;                 // rows that scored the slot
   std::vector<double> sum;                // accumulated abar
   std::vector<double> sum_sq;             // accumulated abar^2
@@ -65,7 +66,16 @@ struct SlotState {
   int evicted_votes = 0;                  // votes lost to eviction so far
   std::vector<int> evicted;               // original positions no slot stands for, in order of loss
 
+  // by pos of the slot, where it stands for more than its own token: what members() gives. Most slots never do, and these cost nothing here.
+  std::map<int, std::vector<int>> united;
+
   int size() const { return static_cast<int>(pos.size()); }
+  /// All original positions that a slot stands for, ascending, own pos included. Valid until slots change.
+  std::span<const int> members(int slot) const {
+    const int& own = pos[static_cast<std::size_t>(slot)];
+    const auto found = united.find(own);
+    return found == united.end() ? std::span(&own, 1) : std::span<const int>(found->second);
+  }
 };
 
 }  // namespace kvscope

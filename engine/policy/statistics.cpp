@@ -111,7 +111,6 @@ void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos, d
   state.pos.push_back(pos);
   state.votes.push_back(1);
   state.extra.push_back(0.0);
-  state.members.push_back({pos});
   if (needs.reads_a()) state.times.push_back(0);
   if (needs.sum) state.sum.push_back(0.0);
   if (needs.sum_sq) state.sum_sq.push_back(0.0);
@@ -164,8 +163,6 @@ void load_prompt(SlotState& state, const StatNeeds& needs, int group, const Prom
   std::iota(state.pos.begin(), state.pos.end(), 0);
   state.votes.assign(at(n), 1);
   state.extra.assign(at(n), 0.0);
-  state.members.resize(at(n));
-  for (int i = 0; i < n; ++i) state.members[at(i)].assign(1, i);
   if (needs.reads_a())
     for (int i = 0; i < n; ++i) state.times.push_back(n - i);
   if (needs.residual) state.residual.assign(at(n), 0);
@@ -215,7 +212,6 @@ void keep_slots(SlotState& state, std::span<const int> keep) {
   keep_entries(state.pos, runs, kept);
   keep_entries(state.votes, runs, kept);
   keep_entries(state.extra, runs, kept);
-  keep_entries(state.members, runs, kept);
   keep_entries(state.times, runs, kept);
   keep_entries(state.sum, runs, kept);
   keep_entries(state.sum_sq, runs, kept);
@@ -231,20 +227,20 @@ void keep_slots(SlotState& state, std::span<const int> keep) {
 }
 
 void unite(SlotState& state, int target, int from) {
-  std::vector<int>& members = state.members[at(target)];
-  const std::vector<int>& more = state.members[at(from)];
+  std::vector<int>& members = state.united[state.pos[at(target)]];
+  if (members.empty()) members.push_back(state.pos[at(target)]);
+  const std::span<const int> more = state.members(from);
   const auto middle = static_cast<std::ptrdiff_t>(members.size());
   members.insert(members.end(), more.begin(), more.end());
   std::inplace_merge(members.begin(), members.begin() + middle, members.end());
+  state.united.erase(state.pos[at(from)]);
   state.votes[at(target)] += state.votes[at(from)];
 }
 
 void lose(SlotState& state, int slot) {
-  const std::vector<int>& members = state.members[at(slot)];
-  if (members.size() == 1)
-    state.evicted.push_back(state.pos[at(slot)]);  // itself, which needs no look at memory that nobody has touched for long
-  else
-    state.evicted.insert(state.evicted.end(), members.begin(), members.end());
+  const std::span<const int> members = state.members(slot);
+  state.evicted.insert(state.evicted.end(), members.begin(), members.end());
+  state.united.erase(state.pos[at(slot)]);
   state.evicted_votes += state.votes[at(slot)];
 }
 
@@ -265,13 +261,13 @@ void take_back(SlotState& state, int pos) {
     --state.evicted_votes;
     return;
   }
-  for (int i = 0; i < state.size(); ++i) {
-    std::vector<int>& members = state.members[at(i)];
+  for (auto& [own, members] : state.united) {
     const auto place = std::ranges::lower_bound(members, pos);
     if (place == members.end() || *place != pos) continue;
-    KVSCOPE_ASSERT(state.pos[at(i)] != pos);
+    KVSCOPE_ASSERT(own != pos);
     members.erase(place);
-    --state.votes[at(i)];
+    --state.votes[at(static_cast<int>(std::ranges::lower_bound(state.pos, own) - state.pos.begin()))];
+    if (members.size() == 1) state.united.erase(own);
     return;
   }
   KVSCOPE_ASSERT(false);
@@ -287,7 +283,6 @@ int insert_slot(SlotState& state, const StatNeeds& needs, int group, int pos, do
   move(state.pos);
   move(state.votes);
   move(state.extra);
-  move(state.members);
   move(state.times);
   move(state.sum);
   move(state.sum_sq);

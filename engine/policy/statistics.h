@@ -74,7 +74,7 @@ class EmaStart {
 };
 
 /// lshat_{g,i}: predicted log-scores, [n, group], entry [i * group + g] (POLICIES.md section 5).
-std::vector<double> log_scores(const SlotState& state, Predict predict, int group, EmaStart& start);
+void log_scores(const SlotState& state, Predict predict, int group, EmaStart& start, std::vector<double>& lshat);
 std::vector<double> log_scores(const SlotState& state, Predict predict, int group, double alpha);
 /// ln Z_g = ln sum_i p_i exp(lshat_{g,i}), [group].
 std::vector<double> log_normalisers(const SlotState& state, std::span<const double> lshat, int group);

@@ -99,8 +99,14 @@ class Lane {
     std::vector<std::shared_ptr<const Buffer>> queries;  // of every token, rotated: [n_heads, head_dim]; empty: the policy never reloads
     std::vector<double> value_l1;  // [tokens, n_heads] norms of the full history's values after W_O; empty: not wanted
   };
+  struct SlotSegments {                 // of one cache: sinks that are seen nearer than they are, where there are such, and the others
+    KvSegment parts[2];
+    std::size_t n = 0;
+    operator std::span<const KvSegment>() const { return {parts, n}; }
+  };
   struct HeadJob {                      // attention of one head: buffers and results of the layer in work
-    std::vector<KvSegment> cache, shadow;
+    SlotSegments cache;
+    std::vector<KvSegment> shadow;
     std::vector<double> bias;
     Buffer q, p, z, p_full, sinks;
     std::vector<double> host_p, host_z, host_p_full;
@@ -136,7 +142,7 @@ class Lane {
   bool do_what_if(const WhatIf& what_if, int layer, int kv_head, HeadRecord& record);
   void describe(const HeadCache& head, HeadRecord& record) const;
   std::vector<double> output_after(int layer, int kv_head, const void* q);
-  std::vector<KvSegment> segments_of(int layer, int kv_head, Buffer& buffer) const;
+  SlotSegments segments_of(int layer, int kv_head, Buffer& buffer) const;
   const void* query_for(const HeadCache& head, const void* q, Buffer& buffer) const;
   void* reserve(Buffer& buffer, std::size_t elements) const;
   HeadRecord& head_record(int layer, int head) { return record_->heads[static_cast<std::size_t>(layer) * config_.n_kv_heads + head]; }

@@ -8,7 +8,7 @@ namespace kvscope {
 std::vector<double> Lane::output_after(int layer, int kv_head, const void* q) {
   const HeadCache& head = layers_[layer].heads[kv_head];
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
-  const std::vector<KvSegment> segments = segments_of(layer, kv_head, after_sinks_);
+  const SlotSegments segments = segments_of(layer, kv_head, after_sinks_);
   const std::vector<double> bias = bias_of(head.slots, policy_->bias());
   const AttentionJob job{.slots = segments,
                          .q = query_for(head, q, after_q_),
@@ -38,7 +38,7 @@ void* Lane::reserve(Buffer& buffer, std::size_t elements) const {
 
 /// The slots of a head as attention sees them. positions=ceiling: sinks that are farther away than the ceiling are seen at that distance; a key rotated
 /// to (position - ceiling) gives the same logits as the unrotated key against the query rotated to the ceiling, because only the distance counts.
-std::vector<KvSegment> Lane::segments_of(int layer, int kv_head, Buffer& buffer) const {
+Lane::SlotSegments Lane::segments_of(int layer, int kv_head, Buffer& buffer) const {
   const HeadCache& head = layers_[layer].heads[kv_head];
   const std::vector<int>& pos = head.slots.pos;
   const int n = head.kv.n_slots;
@@ -49,12 +49,12 @@ std::vector<KvSegment> Lane::segments_of(int layer, int kv_head, Buffer& buffer)
     for (int i = 0; i < n && pos[i] < policy_->sinks() && pos[i] < place; ++i) shift.push_back(place - pos[i]);
   }
   const int n_far = static_cast<int>(shift.size());
-  if (n_far == 0) return {{head.kv.k.data(), head.kv.v.data(), n}};
+  if (n_far == 0) return {{{head.kv.k.data(), head.kv.v.data(), n}}, 1};
   backend_.copy(reserve(buffer, static_cast<std::size_t>(n_far) * config_.head_dim), head.kv.k.data(), row * n_far);
   backend_.rope(buffer.data(), n_far, /*n_heads=*/1, shift);
-  std::vector<KvSegment> out{{buffer.data(), head.kv.v.data(), n_far}};
   const auto from = [&](const Buffer& b) { return static_cast<const std::byte*>(b.data()) + row * n_far; };
-  if (n > n_far) out.push_back({from(head.kv.k), from(head.kv.v), n - n_far});
+  SlotSegments out{{{buffer.data(), head.kv.v.data(), n_far}, {from(head.kv.k), from(head.kv.v), n - n_far}}, 2};
+  if (n == n_far) out.n = 1;
   return out;
 }
 

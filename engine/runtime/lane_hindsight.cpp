@@ -41,7 +41,7 @@ class Lane::HeadHindsight final : public Hindsight {
     const std::size_t group_bytes = lane_.bytes(group * width), n_queries = positions.size(), row = group * static_cast<std::size_t>(n);
     Buffer sinks, z = backend.allocate(lane_.bytes(n_queries * row)), unused = backend.allocate(group_bytes * n_queries),
                   full = backend.allocate(group_bytes * n_queries);
-    const std::vector<KvSegment> slots = lane_.segments_of(layer_, head_, sinks);
+    const SlotSegments slots = lane_.segments_of(layer_, head_, sinks);
     const std::vector<double> bias = bias_of(head.slots, lane_.policy_->bias());
     std::vector<Buffer> rotated(n_queries);
     std::vector<std::vector<KvSegment>> history(n_queries);

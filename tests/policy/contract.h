@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -105,11 +106,16 @@ inline void expect_consistent(const TinyHead& head, const StatNeeds& needs, int 
   std::vector<int> tokens(s.evicted);
   int votes = s.evicted_votes;
   for (std::size_t i = 0; i < n; ++i) {
-    tokens.insert(tokens.end(), s.members[i].begin(), s.members[i].end());
+    const std::span<const int> members = s.members(static_cast<int>(i));
+    tokens.insert(tokens.end(), members.begin(), members.end());
     votes += s.votes[i];
-    EXPECT_EQ(at(s.votes[i]), s.members[i].size());
-    EXPECT_TRUE(std::ranges::is_sorted(s.members[i]));
-    EXPECT_TRUE(std::ranges::binary_search(s.members[i], s.pos[i]));
+    EXPECT_EQ(at(s.votes[i]), members.size());
+    EXPECT_TRUE(std::ranges::is_sorted(members));
+    EXPECT_TRUE(std::ranges::binary_search(members, s.pos[i]));
+  }
+  for (const auto& [own, members] : s.united) {
+    EXPECT_TRUE(std::ranges::binary_search(s.pos, own)) << "what a slot stood for is forgotten with it";
+    EXPECT_GT(members.size(), 1u);
   }
   std::ranges::sort(tokens);
   std::vector<int> all(at(seen));

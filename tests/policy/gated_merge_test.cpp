@@ -58,7 +58,7 @@ TEST(GatedMerge, IdenticalKeysStayAsTheyAre) {
   EXPECT_EQ(d.plan.removals[0].target, 1);
   head.apply(StatNeeds{}, d.plan);
   EXPECT_THAT(head.k, ElementsAre(ElementsAre(1, 0), ElementsAre(0, 1)));
-  EXPECT_THAT(head.slots.members[0], ElementsAre(0, 1));
+  EXPECT_THAT(head.slots.members(0), ElementsAre(0, 1));
 }
 
 TEST(GatedMerge, TheThresholdIsTheMeanSimilarityOfTheFirstRemovals) {

@@ -69,7 +69,7 @@ TEST(KeepKv, OneDimensionalExampleStaysAt18SeventhsExceptInTheAuthorsForm) {
     merge(head, {0}, current(form));
     EXPECT_NEAR(head.output({1.0}, Bias::votes)[0], want, tolerance);
     EXPECT_THAT(head.slots.votes, ElementsAre(2, 1));
-    EXPECT_THAT(head.slots.members[0], ElementsAre(0, 1));
+    EXPECT_THAT(head.slots.members(0), ElementsAre(0, 1));
     EXPECT_NEAR(head.v[0][0], 3, 1e-14);
   }
 }

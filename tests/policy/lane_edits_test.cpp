@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/lane_edits.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -11,6 +12,7 @@
 namespace kvscope {
 namespace {
 
+using ::testing::ElementsAre;
 using test::TinyHead;
 
 std::string refusal(const std::string& spec) {
@@ -104,7 +106,8 @@ TEST(HandPlan, WithoutScoresAMergeIsTheMeanByVotes) {
   EXPECT_EQ(head.k[1], (std::vector<double>{2, 0.5}));
   EXPECT_EQ(head.slots.votes, (std::vector<int>{1, 2}));
   head.apply(none, merge_by_hand(head.slots, none, 1, 0, 1, 0.5));  // one against two
-  EXPECT_EQ(head.slots.members, (std::vector<std::vector<int>>{{0, 1, 2}}));
+  ASSERT_EQ(head.slots.size(), 1);
+  EXPECT_THAT(head.slots.members(0), ElementsAre(0, 1, 2));
   EXPECT_NEAR(head.k[0][0], (0 * 1 + 2 * 2) / 3.0, 1e-15);
   EXPECT_NEAR(head.v[0][0], (3 * 1 + 3 * 2) / 3.0, 1e-15);
 }
@@ -142,7 +145,7 @@ TEST(TakeBack, ATokenLeavesTheLostOrTheSlotItIsAMemberOfWithItsVote) {
   EXPECT_EQ(insert_slot(head.slots, none, 1, 1), 1);
   EXPECT_EQ(head.slots.pos, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(head.slots.votes, (std::vector<int>{1, 1, 1}));
-  EXPECT_EQ(head.slots.members, (std::vector<std::vector<int>>{{0}, {1}, {2}}));
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(head.slots.members(i), ElementsAre(i));
   EXPECT_EQ(head.slots.evicted_votes, 0);
   EXPECT_TRUE(head.slots.evicted.empty());
 }

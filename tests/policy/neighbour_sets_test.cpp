@@ -95,7 +95,7 @@ TEST(NeighbourSets, ASetBecomesOneSlotAtItsMostAttendedMember) {
   EXPECT_GT(d.plan.theta, 0);
   head.apply(StatNeeds{.sum = true}, d.plan);
   EXPECT_THAT(head.slots.pos, ElementsAre(2, 3, 4));
-  EXPECT_THAT(head.slots.members[0], ElementsAre(0, 1, 2));
+  EXPECT_THAT(head.slots.members(0), ElementsAre(0, 1, 2));
   EXPECT_THAT(head.slots.sum, ElementsAre(.4, .9, .2)) << "the pivot keeps its own attention";
 }
 

@@ -39,7 +39,7 @@ TEST(Statistics, WhatNobodyAskedForIsNotKept) {
 TEST(Statistics, AFreshSlotStandsForItselfAndWasNeverScored) {
   SlotState s;
   append_slot(s, everything(), 2, 7);
-  EXPECT_THAT(s.members[0], ElementsAre(7));
+  EXPECT_THAT(s.members(0), ElementsAre(7));
   EXPECT_EQ(s.votes[0], 1);
   EXPECT_EQ(s.times[0], 0);
   EXPECT_THAT(s.ema, ElementsAre(-kInf, -kInf));
@@ -187,7 +187,7 @@ TEST(Statistics, UnitedSlotsShareVotesAndMembersAndLostOnesAreCounted) {
   SlotState s = test::slots_of(4);
   unite(s, 2, 0);
   unite(s, 2, 3);
-  EXPECT_THAT(s.members[2], ElementsAre(0, 2, 3));
+  EXPECT_THAT(s.members(2), ElementsAre(0, 2, 3));
   EXPECT_EQ(s.votes[2], 3);
   lose(s, 2);
   EXPECT_THAT(s.evicted, ElementsAre(0, 2, 3));
@@ -222,7 +222,7 @@ TEST(Statistics, APlanIsCarriedOutMergeByMerge) {
   plan.merges = {{.target = 3, .members = {3, 1}, .extra = 0.125}};
   EXPECT_THAT(apply_plan(s, StatNeeds{}, plan), ElementsAre(2, 3));
   EXPECT_THAT(s.pos, ElementsAre(2, 3));
-  EXPECT_THAT(s.members[1], ElementsAre(0, 1, 3));
+  EXPECT_THAT(s.members(1), ElementsAre(0, 1, 3));
   EXPECT_THAT(s.votes, ElementsAre(1, 3));
   EXPECT_THAT(s.extra, ElementsAre(0, 0.125));
   EXPECT_THAT(s.evicted, ElementsAre(4));

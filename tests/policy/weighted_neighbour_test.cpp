@@ -45,7 +45,7 @@ TEST(WeightedNeighbour, ThePapersToyMixesPointOneAndPointFive) {
   EXPECT_DOUBLE_EQ(plan.removals[0].w_target, .5 / .6);
   x.head.apply(kNeeds, plan);
   EXPECT_DOUBLE_EQ(x.head.v[0][0], (.1 * 6 + .5 * 12) / .6);
-  EXPECT_THAT(x.head.slots.members[0], ElementsAre(0, 1));
+  EXPECT_THAT(x.head.slots.members(0), ElementsAre(0, 1));
   EXPECT_THAT(x.head.slots.sum, ElementsAre(.5, .9)) << "the neighbour keeps its own statistic";
   EXPECT_THAT(x.head.k[0], ElementsAre(1.0)) << "and its key";
 }
@@ -55,7 +55,7 @@ TEST(WeightedNeighbour, ANeighbourThatIsRemovedLaterHandsOnWhatItTook) {
   x.head.apply(kNeeds, x.merge({0, 1}));
   const double v1 = (.1 * 6 + .2 * 12) / .3;
   EXPECT_DOUBLE_EQ(x.head.v[0][0], (.2 * v1 + .9 * 7) / 1.1);
-  EXPECT_THAT(x.head.slots.members[0], ElementsAre(0, 1, 2));
+  EXPECT_THAT(x.head.slots.members(0), ElementsAre(0, 1, 2));
 }
 
 TEST(WeightedNeighbour, TheNeighbourIsTheNextSlotThatIsStillThere) {
@@ -79,7 +79,7 @@ TEST(WeightedNeighbour, WithoutAnyAttentionTheValueStaysAndTheTokenStillJoins) {
   const Plan plan = x.merge({0});
   x.head.apply(kNeeds, plan);
   EXPECT_EQ(x.head.v[0][0], 2);
-  EXPECT_THAT(x.head.slots.members[0], ElementsAre(0, 1));
+  EXPECT_THAT(x.head.slots.members(0), ElementsAre(0, 1));
   EXPECT_EQ(plan.removals[0].w_target, 1);
 }
 

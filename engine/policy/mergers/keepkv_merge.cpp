@@ -107,10 +107,10 @@ void KeepkvMerger::merge(HeadDecision& head) {
   };
   std::vector<Outcome> outcomes;
   outcomes.reserve(merges.size());
-  std::vector<double> lshat;
+  thread_local std::vector<double> lshat;  // kept by its thread: in a step an allocation would cost as much as the work
   KeepkvGroup M;
   if (!merges.empty()) {
-    lshat = log_scores(slots, options_.predict, G, start_);
+    log_scores(slots, options_.predict, G, start_, lshat);
     M.log_Z = log_normalisers(slots, lshat, G);
   }
   for (Merge& merge : merges) {
