@@ -88,7 +88,7 @@ void bench_edits(Session& session) {
   report("budget of one lane moved", ms, 33);
 }
 
-constexpr int kTokens = 480, kSteps = 64;
+constexpr int kTokens = 480, kSteps = 64, kProfileSteps = 500;
 
 /// Adds what each step took: the full cache, which every session has, and these lanes.
 void time_session(const std::string& folder, const std::vector<std::string>& specs, std::vector<double>& ms) {
@@ -106,7 +106,7 @@ void time_session(const std::string& folder, const std::vector<std::string>& spe
 }
 
 /// The same without the full cache, and so without what is held against it.
-void time_lanes(const std::string& folder, const std::vector<std::string>& specs, std::vector<double>& ms) {
+void time_lanes(const std::string& folder, const std::vector<std::string>& specs, std::vector<double>& ms, int steps = kSteps) {
   const CancelToken never;
   ModelFiles files = open_model(folder);
   const std::unique_ptr<Backend> backend = make_cpu_backend(DType::f32, files.config);
@@ -136,7 +136,7 @@ void time_lanes(const std::string& folder, const std::vector<std::string>& specs
     lane->load_prompt(prompt);
   }
   record();
-  for (int s = 0; s < kSteps; ++s) {
+  for (int s = 0; s < steps; ++s) {
     const std::vector<int> tokens(batch.size(), ids[static_cast<std::size_t>(s) % ids.size()]);
     const auto started = Clock::now();
     run_step(*backend, forward, batch, tokens, prompt.size() + s, never);
@@ -184,24 +184,32 @@ void bench_steps(const std::string& folder, int rounds) {
 
 int main(int argc, char** argv) {
   std::string folder = KVSCOPE_SOURCE_DIR "/assets/models/kvmini", only;
+  std::vector<std::string> specs;
   int rounds = 5;
   for (int i = 1; i < argc; i += 2) {
     const std::string key = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
     if (key == "--model") {
       folder = value;
-    } else if (key == "--only" && (value == "edits" || value == "steps")) {
+    } else if (key == "--only" && (value == "edits" || value == "steps" || value == "lanes")) {
       only = value;
+    } else if (key == "--lane") {
+      specs.push_back(value);
     } else if (key == "--rounds" && std::atoi(value.c_str()) > 0) {
       rounds = std::atoi(value.c_str());
     } else {
-      fmt::print(stderr, "session_bench [--model FOLDER] [--only edits|steps] [--rounds N]; got {} {}\n", key, value);
+      fmt::print(stderr, "session_bench [--model FOLDER] [--only edits|steps|lanes] [--lane SPEC] [--rounds N]; got {} {}\n", key, value);
       return 1;
     }
   }
   const auto started = Clock::now();
   Session session(open_model(folder), {.precision = DType::f32});
   fmt::print("{} on {}; model opened in {:.1f} ms\n", session.config().name, session.device_name(), ms_since(started));
-  if (only != "steps") bench_edits(session);
-  if (only != "edits") bench_steps(folder, rounds);
+  if (only.empty() || only == "edits") bench_edits(session);
+  if (only.empty() || only == "steps") bench_steps(folder, rounds);
+  if (only == "lanes") {  // nothing else, for a profiler
+    std::vector<double> ms;
+    for (int round = 0; round < rounds; ++round) time_lanes(folder, specs.empty() ? lanes(8, "0.2") : specs, ms, kProfileSteps);
+    report(fmt::format("step of {}", specs.empty() ? "8 lanes at ratio 0.2" : specs.front()), ms, 0);
+  }
   return 0;
 }
