@@ -98,6 +98,12 @@ TokenCount token_count(const LaneSnapshot& lane, int step, int token) {
   const StepRecord* record = record_at(lane, step);
   if (record == nullptr || lane.fates == nullptr || token < 0 || token > record->position) return out;
   out.heads = static_cast<int>(lane.fates->heads.size());
+  for (const HeadFates& fates : lane.fates->heads) {  // their chunks lie apart in memory: all are asked for before the first is read
+    if (token >= fates.n_tokens()) continue;
+    const HeadFates::Chunk& chunk = fates.chunk(token / HeadFates::kChunkTokens);
+    __builtin_prefetch(&chunk.left[static_cast<std::size_t>(token % HeadFates::kChunkTokens)]);
+    __builtin_prefetch(&chunk.lost[static_cast<std::size_t>(token % HeadFates::kChunkTokens)]);
+  }
   for (int h = 0; h < out.heads; ++h) {
     const HeadFates& fates = *fates_of(lane, h);
     if (!is_represented(fates, token, step)) {
