@@ -164,7 +164,7 @@ void resolve(Arguments& a, const Words& w) {
   if (!one_run && a.command != Command::sweep) return;
   check_prompt(a);
   const std::string follow = !w.follow.empty() ? w.follow : a.command == Command::run ? "self" : "reference";
-  a.follow = follow == "reference" ? Follow::reference : follow == "self" ? Follow::self : Follow::file;
+  a.follow = follow_of(follow).value_or(Follow::file);
   if (a.follow == Follow::file) a.follow_file = follow;
   for (const Detail d : {Detail::summary, Detail::events, Detail::slots, Detail::why}) {
     if (name_of(d) == w.detail) a.detail = d;

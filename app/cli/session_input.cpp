@@ -104,9 +104,10 @@ SessionInput read_session_input(const std::string& path) {
   }
   const std::string mode = f.text("prompt_mode", "prefill"), follow = f.text("follow", "reference");
   if (mode != "prefill" && mode != "stream") f.refuse("prompt_mode", "prefill or stream", fmt::format("\"{}\"", mode));
-  if (follow != "reference" && follow != "self" && follow != "file") f.refuse("follow", "reference, self or file", fmt::format("\"{}\"", follow));
+  const std::optional<Follow> whose = follow_of(follow);
+  if (!whose) f.refuse("follow", "reference, self or file", fmt::format("\"{}\"", follow));
   r.mode = mode == "stream" ? PromptMode::stream : PromptMode::prefill;
-  r.follow = follow == "self" ? Follow::self : follow == "file" ? Follow::file : Follow::reference;
+  r.follow = *whose;
   r.n_generate = static_cast<int>(f.number("generate", 0, -1, 1 << 20));
   r.temperature = f.number("temperature", 0, 0, 100);
   const std::string seed = f.text("seed", "0");

@@ -25,7 +25,7 @@ RunRequest requestOf(const Trace& trace) {
     for (auto t = s.tokens.begin(); t != after_prompt; ++t) r.prompt_ids.push_back(t->id);
   for (const LaneSnapshot& lane : s.lanes) r.lanes.push_back(lane.spec);
   r.mode = s.prefill_mode ? PromptMode::prefill : PromptMode::stream;
-  r.follow = s.follow == "self" ? Follow::self : s.follow == "file" ? Follow::file : Follow::reference;
+  r.follow = follow_of(s.follow).value_or(Follow::reference);
   if (r.follow == Follow::file)
     for (auto t = after_prompt; t != s.tokens.end(); ++t) r.follow_ids.push_back(t->id);
   if (!s.lanes.empty()) {

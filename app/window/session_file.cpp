@@ -234,7 +234,7 @@ QByteArray sessionJson(const SavedSession& session) {
       {"prompt", QString::fromStdString(r.prompt)},
       {"lanes", lanes},
       {"prompt_mode", r.mode == PromptMode::stream ? "stream" : "prefill"},
-      {"follow", r.follow == Follow::self ? "self" : r.follow == Follow::file ? "file" : "reference"},
+      {"follow", QString::fromUtf8(name_of(r.follow))},
       {"generate", r.n_generate},
       {"temperature", r.temperature},
       {"seed", QString::number(r.seed)},  // a JSON number would lose digits
@@ -278,8 +278,9 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     r.follow_ids = f.integers("follow_ids");
     readLanes(f, r, out.notes);
     r.mode = f.word("prompt_mode", {"prefill", "stream"}, out.notes) == "stream" ? PromptMode::stream : PromptMode::prefill;
-    const QString follow = f.word("follow", {"reference", "self", "file"}, out.notes);
-    r.follow = follow == "self" ? Follow::self : follow == "file" ? Follow::file : Follow::reference;
+    QStringList follow_names;
+    for (const std::string_view known : kFollowNames) follow_names << QString::fromUtf8(known);
+    r.follow = follow_of(f.word("follow", follow_names, out.notes).toStdString()).value_or(Follow::reference);
     r.n_generate = f.integer("generate", 0, -1, 1 << 20);
     r.temperature = f.number("temperature", 0, 0, 100);
     bool digits = true;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/dtype.h"
@@ -11,7 +15,17 @@
 
 namespace kvscope {
 
+/// Whose tokens all lanes are fed after the prompt.
 enum class Follow : std::uint8_t { reference, self, file };
+/// Its names in traces, sessions and snapshots, in the order of the values.
+inline constexpr std::array<std::string_view, 3> kFollowNames = {"reference", "self", "file"};
+constexpr std::string_view name_of(Follow follow) { return kFollowNames[static_cast<std::size_t>(follow)]; }
+constexpr std::optional<Follow> follow_of(std::string_view name) {
+  const auto found = std::ranges::find(kFollowNames, name);
+  if (found == kFollowNames.end()) return std::nullopt;
+  return static_cast<Follow>(found - kFollowNames.begin());
+}
+
 enum class Detail : std::uint8_t { summary, events, slots, why };
 
 /// The whole state a user wants. A session finds out what has to be computed again; a newer request replaces an older one.

@@ -251,7 +251,7 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   out.precision = name_of(backend->dtype());
   out.weight_bytes = static_cast<double>(model.files.weight_bytes);
   out.prefill_mode = mode == PromptMode::prefill;
-  out.follow = request.follow == Follow::reference ? "reference" : request.follow == Follow::self ? "self" : "file";
+  out.follow = name_of(request.follow);
   out.shadow = request.shadow;
   out.measures = request.measures;
   out.n_prompt = static_cast<int>(ids.size());
