@@ -16,20 +16,6 @@ constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// abar [n] from a [group, n].
-void reduce_group(std::span<const double> a, int group, int n, GroupReduce how, std::span<double> abar) {
-  std::copy_n(a.begin(), n, abar.begin());
-  for (int g = 1; g < group; ++g) {
-    const double* row = a.data() + at(g) * at(n);
-    if (how == GroupReduce::max)
-      for (int i = 0; i < n; ++i) abar[at(i)] = std::max(abar[at(i)], row[i]);
-    else
-      for (int i = 0; i < n; ++i) abar[at(i)] += row[i];
-  }
-  if (how == GroupReduce::mean && group > 1)
-    for (double& x : abar) x /= group;
-}
-
 /// Memory for a moment, kept by its thread: in a step an allocation would cost as much as the work.
 template <int which>
 std::span<double> scratch(std::size_t n) {
@@ -133,7 +119,7 @@ void observe_step(SlotState& state, const StatNeeds& needs, int group, std::span
   if (needs.reads_a()) {
     KVSCOPE_ASSERT(a.size() == at(group) * at(n));
     const std::span<double> abar = scratch<0>(at(n));
-    reduce_group(a, group, n, needs.group, abar);
+    reduce_group(a.data(), at(n), group, needs.group, abar);
     if (needs.rows > 0) state.rows.push(abar);
     for (int& t : state.times) ++t;
     if (needs.sum)
