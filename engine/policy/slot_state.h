@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/group_reduce.h"
@@ -67,7 +67,7 @@ struct SlotState {
   std::vector<int> evicted;               // original positions no slot stands for, in order of loss
 
   // by pos of the slot, where it stands for more than its own token: what members() gives. Most slots never do, and these cost nothing here.
-  std::map<int, std::vector<int>> united;
+  std::unordered_map<int, std::vector<int>> united;
 
   int size() const { return static_cast<int>(pos.size()); }
   /// All original positions that a slot stands for, ascending, own pos included. Valid until slots change.

@@ -215,11 +215,15 @@ void keep_slots(SlotState& state, std::span<const int> keep) {
 void unite(SlotState& state, int target, int from) {
   std::vector<int>& members = state.united[state.pos[at(target)]];
   if (members.empty()) members.push_back(state.pos[at(target)]);
-  const std::span<const int> more = state.members(from);
-  const auto middle = static_cast<std::ptrdiff_t>(members.size());
-  members.insert(members.end(), more.begin(), more.end());
-  std::inplace_merge(members.begin(), members.begin() + middle, members.end());
-  state.united.erase(state.pos[at(from)]);
+  const auto more = state.united.find(state.pos[at(from)]);
+  if (more == state.united.end()) {  // the usual merge: one token
+    members.insert(std::ranges::lower_bound(members, state.pos[at(from)]), state.pos[at(from)]);
+  } else {
+    const auto middle = static_cast<std::ptrdiff_t>(members.size());
+    members.insert(members.end(), more->second.begin(), more->second.end());
+    std::inplace_merge(members.begin(), members.begin() + middle, members.end());
+    state.united.erase(more);
+  }
   state.votes[at(target)] += state.votes[at(from)];
 }
 
