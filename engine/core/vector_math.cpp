@@ -226,6 +226,22 @@ KVSCOPE_EVERY_WIDTH void weighted_sum(std::span<const double* const> rows, std::
   }
 }
 
+KVSCOPE_EVERY_WIDTH void add_to_sums(std::span<double> high, std::span<double> low, std::span<const double> plus,
+                                     std::span<const double> minus) {
+  const std::size_t n = high.size();
+  KVSCOPE_ASSERT(low.size() == n && plus.size() == n && minus.size() == n);
+  double *__restrict const h = high.data(), *__restrict const l = low.data();
+  const double *const p = plus.data(), *const m = minus.data();
+  for (std::size_t i = 0; i < n; ++i) {
+    const double a = h[i] + p[i], of_a = a - h[i], lost_in_a = (h[i] - (a - of_a)) + (p[i] - of_a);
+    const double b = a - m[i], of_b = b - a, lost_in_b = (a - (b - of_b)) - (m[i] + of_b);
+    const double rest = l[i] + (lost_in_a + lost_in_b);
+    const double sum = b + rest, of_rest = sum - b;
+    h[i] = sum;
+    l[i] = (b - (sum - of_rest)) + (rest - of_rest);
+  }
+}
+
 KVSCOPE_EVERY_WIDTH void widen(const float* from, std::span<double> to) {
   double* __restrict const y = to.data();
   const std::size_t n = to.size();

@@ -82,14 +82,14 @@ std::vector<double> WeightedRowsRanking::statistic(const SlotState& slots) const
   return score;
 }
 
-void PooledWindowRanking::require(StatNeeds& needs) const { needs.rows = std::max({needs.rows, w_, 1}); }
+void PooledWindowRanking::require(StatNeeds& needs) const {
+  needs.rows = std::max({needs.rows, w_, 1});
+  needs.row_sums = true;
+}
 
 std::vector<double> PooledWindowRanking::statistic(const SlotState& slots) const {
-  const int rows = slots.rows.rows();
-  thread_local std::vector<double> ones;  // kept by its thread: in a step an allocation would cost as much as the work
-  ones.assign(at(rows), 1.0);
-  std::vector<double> mean = slots.rows.weighted_sum(ones);
-  for (double& x : mean) x /= rows;
+  std::vector<double> mean = slots.rows.sums();
+  for (double& x : mean) x /= slots.rows.rows();
   return mean;
 }
 

@@ -8,6 +8,11 @@
 #include "core/vector_math.h"
 
 namespace kvscope {
+namespace {
+
+constexpr double kMostTaken = 1 << 20;  // times what is left: beyond, taking numbers away has cost a sum too many digits
+
+}  // namespace
 
 std::vector<SlotRun> runs_of(std::span<const int> keep) {
   std::vector<SlotRun> runs;
@@ -53,34 +58,62 @@ std::vector<double> RowRing::weighted_sum(std::span<const double> weights) const
   return out;
 }
 
+std::vector<double> RowRing::sums() const {
+  KVSCOPE_ASSERT(keeps_sums_);
+  std::vector<double> out(columns_.size() * static_cast<std::size_t>(width_));
+  if (!rows_.empty()) gather(high_, out);
+  return out;
+}
+
+void RowRing::sum_anew(std::size_t x) {
+  const double nothing = 0;
+  high_[x] = low_[x] = 0;
+  for (const std::vector<double>& row : rows_) add_to_sums({&high_[x], 1}, {&low_[x], 1}, {&row[x], 1}, {&nothing, 1});
+  peak_[x] = high_[x];
+}
+
 void RowRing::push(std::span<const double> row) {
   KVSCOPE_ASSERT(max_rows_ > 0);
   const std::size_t width = static_cast<std::size_t>(width_);
   if (rows_.empty())
     while (columns_.size() * width < row.size()) columns_.push_back(n_columns_++);
   KVSCOPE_ASSERT(row.size() == columns_.size() * width);
+  const std::size_t size = static_cast<std::size_t>(n_columns_) * width;
   std::vector<double>* newest;
   if (rows() < max_rows_) {
     KVSCOPE_ASSERT(oldest_ == 0);
-    newest = &rows_.emplace_back(static_cast<std::size_t>(n_columns_) * width);
+    newest = &rows_.emplace_back(size);
   } else {
     newest = &rows_[oldest_];
     oldest_ = (oldest_ + 1) % rows_.size();
   }
+  thread_local std::vector<double> gone;  // kept by its thread: in a step an allocation would cost as much as the work
+  if (keeps_sums_) gone.assign(newest->begin(), newest->end());
   std::size_t x = 0;
   for (const int column : columns_)
     for (int g = 0; g < width_; ++g) (*newest)[static_cast<std::size_t>(column * width_ + g)] = row[x++];
+  if (!keeps_sums_) return;
+  for (std::vector<double>* sum : {&high_, &low_, &peak_}) sum->resize(size, 0.0);
+  add_to_sums(high_, low_, *newest, gone);
+  for (x = 0; x < size; ++x) peak_[x] = std::max(peak_[x], high_[x] + gone[x]);
+  for (x = 0; x < size; ++x)
+    if (!(peak_[x] <= kMostTaken * high_[x])) sum_anew(x);  // and where a NaN has left
 }
 
 void RowRing::append_slot(double fill) {
+  KVSCOPE_ASSERT(!keeps_sums_ || fill == 0);
   if (!free_.empty()) {
     const std::size_t first = static_cast<std::size_t>(free_.back() * width_);
     columns_.push_back(free_.back());
     free_.pop_back();
     for (std::vector<double>& row : rows_) std::fill_n(row.begin() + static_cast<std::ptrdiff_t>(first), width_, fill);
+    for (std::vector<double>* sum : {&high_, &low_, &peak_})
+      if (!sum->empty()) std::fill_n(sum->begin() + static_cast<std::ptrdiff_t>(first), width_, 0.0);
     return;
   }
   columns_.push_back(n_columns_++);
+  for (std::vector<double>* sum : {&high_, &low_, &peak_})
+    if (!sum->empty()) sum->insert(sum->end(), static_cast<std::size_t>(width_), 0.0);
   for (std::vector<double>& row : rows_) row.insert(row.end(), static_cast<std::size_t>(width_), fill);
 }
 
@@ -104,11 +137,14 @@ void RowRing::keep(std::span<const SlotRun> runs, int n_kept) {
 
 /// Columns in the order of the slots, none that is free.
 void RowRing::close_gaps() {
-  for (std::vector<double>& row : rows_) {
+  const auto close = [this](std::vector<double>& row) {
+    if (row.empty()) return;
     std::vector<double> closed(columns_.size() * static_cast<std::size_t>(width_));
     gather(row, closed);
     row = std::move(closed);
-  }
+  };
+  std::ranges::for_each(rows_, close);
+  for (std::vector<double>* sum : {&high_, &low_, &peak_}) close(*sum);
   std::iota(columns_.begin(), columns_.end(), 0);
   n_columns_ = slots();
   free_.clear();

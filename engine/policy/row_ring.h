@@ -18,7 +18,8 @@ std::vector<SlotRun> runs_of(std::span<const int> keep);
 class RowRing {
  public:
   RowRing() = default;
-  RowRing(int max_rows, int width) : max_rows_(max_rows), width_(width) {}
+  /// keeps_sums: sums() is known at any time, new slots begin with zeros.
+  RowRing(int max_rows, int width, bool keeps_sums = false) : max_rows_(max_rows), width_(width), keeps_sums_(keeps_sums) {}
 
   int rows() const { return static_cast<int>(rows_.size()); }
   int max_rows() const { return max_rows_; }
@@ -34,6 +35,9 @@ class RowRing {
   /// Sum of the rows, each times its weight, the oldest first: [slots, width].
   std::vector<double> weighted_sum(std::span<const double> weights) const;
 
+  /// Sum of the rows, [slots, width], as if it had been rounded once: the order and the rows that have left do not show.
+  std::vector<double> sums() const;
+
   /// A new newest row: [slots, width]. The first one says how many slots there are.
   void push(std::span<const double> row);
   /// One more slot at the end of every row.
@@ -42,8 +46,18 @@ class RowRing {
   void move_last_slot(int to);
   /// Slots [0, n_kept) remain.
   void keep(std::span<const SlotRun> runs, int n_kept);
-  /// The memory of all rows, for whoever wants it to be near soon.
-  std::span<const std::vector<double>> memory() const { return rows_; }
+  /// body(std::span<const double>) for all memory that the next push() and the next look at all rows will read, for whoever wants it to be near.
+  template <class Body>
+  void for_memory(const Body& body) const {
+    if (!keeps_sums_) {
+      for (const std::vector<double>& row : rows_) body(std::span(row));
+    } else if (!rows_.empty()) {
+      body(std::span(rows_[oldest_]));
+      body(std::span(high_));
+      body(std::span(low_));
+      body(std::span(peak_));
+    }
+  }
 
  private:
   std::size_t place(int r) const {
@@ -54,14 +68,18 @@ class RowRing {
   /// A row as its slots stand in it, in their order.
   void gather(std::span<const double> row, std::span<double> out) const;
   void close_gaps();
+  void sum_anew(std::size_t x);
 
   int max_rows_ = 0;
   int width_ = 1;
+  bool keeps_sums_ = false;
   std::size_t oldest_ = 0;
   std::vector<std::vector<double>> rows_;  // [columns, width] each
   std::vector<int> columns_;               // of every slot
   std::vector<int> free_;                  // columns of no slot
   int n_columns_ = 0;
+  std::vector<double> high_, low_;         // [columns, width] where sums are kept: add_to_sums()
+  std::vector<double> peak_;               // the largest that each has been since it was added up from all rows
 };
 
 }  // namespace kvscope

@@ -17,14 +17,14 @@ template <class T>
 }
 
 [[gnu::always_inline]] inline void prefetch(const RowRing& ring) {
-  for (const std::vector<double>& row : ring.memory()) prefetch(std::span(row));
+  ring.for_memory([](std::span<const double> x) __attribute__((always_inline)) { prefetch(x); });
 }
 
 }  // namespace
 
 void prefetch(const SlotState& s) {
   const auto all = [](const auto&... arrays) __attribute__((always_inline)) { (prefetch(std::span(arrays)), ...); };
-  all(s.pos, s.votes, s.extra, s.times, s.sum, s.sum_sq, s.decayed, s.residual, s.key_norm, s.ema, s.ema_n, s.z_now,
+  all(s.pos, s.votes, s.extra, s.united, s.times, s.sum, s.sum_sq, s.decayed, s.residual, s.key_norm, s.ema, s.ema_n, s.z_now,
       s.hits.counts());
   prefetch(s.rows);
   __builtin_prefetch(s.evicted.data() + s.evicted.size());  // where the next one is added

@@ -5,7 +5,6 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "core/group_reduce.h"
@@ -31,6 +30,7 @@ struct StatNeeds {
   };
   std::optional<Outside> outside;  // how much attention of the prompt falls outside these
   int rows = 0;              // last rows of abar (and times scored)
+  bool row_sums = false;     // their sum
   int z_rows = 0;            // rows of z + extra of the prompt that load_prompt reads; 0: z is never read
   bool keep_z_rows = false;  // the last z_rows rows of z + extra are kept, per query head
   bool ema = false;          // log-domain EMA of exp(z + extra); after a prefill built from the last z_rows rows
@@ -66,15 +66,14 @@ struct SlotState {
   int evicted_votes = 0;                  // votes lost to eviction so far
   std::vector<int> evicted;               // original positions no slot stands for, in order of loss
 
-  // by pos of the slot, where it stands for more than its own token: what members() gives. Most slots never do, and these cost nothing here.
-  std::unordered_map<int, std::vector<int>> united;
+  // what members() gives, where a slot stands for more than its own token; else empty. No entries at all until slots are merged.
+  std::vector<std::vector<int>> united;
 
   int size() const { return static_cast<int>(pos.size()); }
   /// All original positions that a slot stands for, ascending, own pos included. Valid until slots change.
   std::span<const int> members(int slot) const {
-    const int& own = pos[static_cast<std::size_t>(slot)];
-    const auto found = united.find(own);
-    return found == united.end() ? std::span(&own, 1) : std::span<const int>(found->second);
+    const auto i = static_cast<std::size_t>(slot);
+    return united.empty() || united[i].empty() ? std::span(&pos[i], 1) : std::span<const int>(united[i]);
   }
 };
 

@@ -79,7 +79,7 @@ void slot_outermost(std::span<const double> z, int group, int n, std::span<doubl
 
 void prepare(SlotState& state, const StatNeeds& needs, int group) {
   if (needs.hits > 0 && state.hits.window() == 0) state.hits = HitHistory(needs.hits);
-  if (needs.rows > 0 && state.rows.max_rows() == 0) state.rows = RowRing(needs.rows, 1);
+  if (needs.rows > 0 && state.rows.max_rows() == 0) state.rows = RowRing(needs.rows, 1, needs.row_sums);
   if (needs.keep_z_rows && state.z_rows.max_rows() == 0) state.z_rows = LogMeanRows(needs.z_rows, group);
 }
 
@@ -97,6 +97,7 @@ void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos, d
   state.pos.push_back(pos);
   state.votes.push_back(1);
   state.extra.push_back(0.0);
+  if (!state.united.empty()) state.united.emplace_back();
   if (needs.reads_a()) state.times.push_back(0);
   if (needs.sum) state.sum.push_back(0.0);
   if (needs.sum_sq) state.sum_sq.push_back(0.0);
@@ -198,6 +199,7 @@ void keep_slots(SlotState& state, std::span<const int> keep) {
   keep_entries(state.pos, runs, kept);
   keep_entries(state.votes, runs, kept);
   keep_entries(state.extra, runs, kept);
+  keep_entries(state.united, runs, kept);
   keep_entries(state.times, runs, kept);
   keep_entries(state.sum, runs, kept);
   keep_entries(state.sum_sq, runs, kept);
@@ -213,24 +215,19 @@ void keep_slots(SlotState& state, std::span<const int> keep) {
 }
 
 void unite(SlotState& state, int target, int from) {
-  std::vector<int>& members = state.united[state.pos[at(target)]];
+  state.united.resize(state.pos.size());
+  std::vector<int>& members = state.united[at(target)];
   if (members.empty()) members.push_back(state.pos[at(target)]);
-  const auto more = state.united.find(state.pos[at(from)]);
-  if (more == state.united.end()) {  // the usual merge: one token
-    members.insert(std::ranges::lower_bound(members, state.pos[at(from)]), state.pos[at(from)]);
-  } else {
-    const auto middle = static_cast<std::ptrdiff_t>(members.size());
-    members.insert(members.end(), more->second.begin(), more->second.end());
-    std::inplace_merge(members.begin(), members.begin() + middle, members.end());
-    state.united.erase(more);
-  }
+  const std::span<const int> more = state.members(from);
+  const auto middle = static_cast<std::ptrdiff_t>(members.size());
+  members.insert(members.end(), more.begin(), more.end());
+  std::inplace_merge(members.begin(), members.begin() + middle, members.end());
   state.votes[at(target)] += state.votes[at(from)];
 }
 
 void lose(SlotState& state, int slot) {
   const std::span<const int> members = state.members(slot);
   state.evicted.insert(state.evicted.end(), members.begin(), members.end());
-  state.united.erase(state.pos[at(slot)]);
   state.evicted_votes += state.votes[at(slot)];
 }
 
@@ -251,13 +248,14 @@ void take_back(SlotState& state, int pos) {
     --state.evicted_votes;
     return;
   }
-  for (auto& [own, members] : state.united) {
+  for (std::size_t i = 0; i < state.united.size(); ++i) {
+    std::vector<int>& members = state.united[i];
     const auto place = std::ranges::lower_bound(members, pos);
     if (place == members.end() || *place != pos) continue;
-    KVSCOPE_ASSERT(own != pos);
+    KVSCOPE_ASSERT(state.pos[i] != pos);
     members.erase(place);
-    --state.votes[at(static_cast<int>(std::ranges::lower_bound(state.pos, own) - state.pos.begin()))];
-    if (members.size() == 1) state.united.erase(own);
+    if (members.size() == 1) members.clear();
+    --state.votes[i];
     return;
   }
   KVSCOPE_ASSERT(false);
@@ -273,6 +271,7 @@ int insert_slot(SlotState& state, const StatNeeds& needs, int group, int pos, do
   move(state.pos);
   move(state.votes);
   move(state.extra);
+  move(state.united);
   move(state.times);
   move(state.sum);
   move(state.sum_sq);
