@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/host_input.h"
 
+#include "viz/modifiers.h"
+
 namespace kvscope {
 
 void CanvasInput::push(const Event& event) {
@@ -12,6 +14,7 @@ void CanvasInput::push(const Event& event) {
 bool CanvasInput::apply(ImGuiIO& io) {
   bool changed[3] = {false, false, false};
   bool button_seen = false;
+  bool shift = io.KeyShift, ctrl = io.KeyCtrl, alt = io.KeyAlt;
   io.MouseWheel = io.MouseWheelH = 0;
   while (!m_events.empty()) {
     const Event& event = m_events.front();
@@ -32,11 +35,12 @@ bool CanvasInput::apply(ImGuiIO& io) {
         io.MouseWheelH += event.dx;
         break;
     }
-    io.KeyShift = event.shift;
-    io.KeyCtrl = event.ctrl;
-    io.KeyAlt = event.alt;
+    shift = event.shift;
+    ctrl = event.ctrl;
+    alt = event.alt;
     m_events.pop_front();
   }
+  viz::set_modifiers(io, shift, ctrl, alt);
   io.MousePos = m_mouse;
   for (int i = 0; i < 3; ++i) io.MouseDown[i] = m_down[i];
   return !m_events.empty();

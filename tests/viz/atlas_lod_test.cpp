@@ -168,7 +168,7 @@ TEST(AtlasAtScale, ThirtyTwoByThirtyTwoHeadsOfThirtyTwoThousandTokensStayWithinT
     check(canvas.draw(*view));
   }
   for (int i = 0; i < frames; ++i) {
-    canvas.io().KeyShift = true;
+    canvas.hold(/*shift=*/true);
     canvas.wheel(*view, {400, 150}, 1);
     check(canvas.draw(*view));
   }

@@ -136,7 +136,7 @@ TEST_F(AtlasTest, AClickOnALabelSelectsTheLayerOrTheHead) {
 
 TEST_F(AtlasTest, DraggingWithCtrlBrushesATokenRangeInEitherDirection) {
   canvas.draw(*view);
-  canvas.io().KeyCtrl = true;
+  canvas.hold(/*shift=*/false, /*ctrl=*/true);
   canvas.drag(*view, at(0, 0, 88), at(3, 0, 85));
   ASSERT_NE(canvas.last<Select>(), nullptr);
   EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{85, 88}));

@@ -134,9 +134,9 @@ TEST_F(CompareTest, SwapAndShiftClickChooseWhatIsCompared) {
   canvas.draw(*view);
   EXPECT_NE(find_mark(*view, "difference.strip", "D KeepKV | C H2O"), nullptr);
   const Mark lane = mark("lane", "lane 1");
-  canvas.io().KeyShift = true;
+  canvas.hold(/*shift=*/true);
   canvas.click(*view, {lane.min.x + 40, (lane.min.y + lane.max.y) / 2});
-  canvas.io().KeyShift = false;
+  canvas.hold(/*shift=*/false);
   canvas.draw(*view);
   EXPECT_NE(find_mark(*view, "difference.strip", "D KeepKV | B Streaming"), nullptr);
   EXPECT_EQ(canvas.last<Select>(), nullptr);

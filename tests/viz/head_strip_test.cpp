@@ -253,10 +253,10 @@ TEST_F(HeadStripTest, ClickSelectsHeadTokenAndSlotAndShiftExtends) {
   EXPECT_EQ(select->selection.tokens, (TokenRange{token, token}));
   EXPECT_TRUE(select->selection.layer && select->selection.kv_head);
   canvas.apply();
-  canvas.io().KeyShift = true;
+  canvas.hold(/*shift=*/true);
   canvas.click(*view, {84 + 4 * static_cast<float>(token + 3) + 2, 60});
   EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{token, token + 3}));
-  canvas.io().KeyShift = false;
+  canvas.hold(/*shift=*/false);
 }
 
 TEST_F(HeadStripTest, TooltipHoldsTheNumbersOfTheRecordAndGoesWithTheMouse) {

@@ -16,6 +16,7 @@
 
 #include "viz/canvas.h"
 #include "viz/draw.h"
+#include "viz/modifiers.h"
 
 namespace kvscope::viz::testing {
 
@@ -134,6 +135,7 @@ class Headless {
     io().MouseWheel = notches;
     draw(view);
   }
+  void hold(bool shift, bool ctrl = false) { set_modifiers(io(), shift, ctrl, false); }
   ImGuiIO& io() {
     ImGui::SetCurrentContext(context_);
     return ImGui::GetIO();

@@ -84,6 +84,29 @@ TEST_F(InputTest, WheelNotchesOfOneFrameAddUpAndDoNotRepeat) {
   EXPECT_FLOAT_EQ(io.MouseWheel, 0);
 }
 
+TEST_F(InputTest, AViewSeesTheModifiersOfTheLastEventOfItsFrame) {
+  ImGuiIO& io = ImGui::GetIO();
+  io.Fonts->Build();
+  io.DisplaySize = {100, 100};
+  for (const bool held : {true, false}) {
+    CanvasInput::Event to = move(5, 5);
+    to.shift = to.ctrl = to.alt = !held;
+    input.push(to);
+    CanvasInput::Event wheel;
+    wheel.kind = Kind::wheel;
+    wheel.shift = wheel.ctrl = held;
+    input.push(wheel);
+    for (int frame = 0; frame < 2; ++frame) {  // and in the next, without any event
+      input.apply(io);
+      ImGui::NewFrame();
+      EXPECT_EQ(io.KeyShift, held);
+      EXPECT_EQ(io.KeyCtrl, held);
+      EXPECT_FALSE(io.KeyAlt);
+      ImGui::EndFrame();
+    }
+  }
+}
+
 TEST_F(InputTest, LosingTheFocusReleasesTheButtons) {
   ImGuiIO& io = ImGui::GetIO();
   input.push(button(true));
