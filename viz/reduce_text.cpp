@@ -46,11 +46,16 @@ std::string subscript(int number) {
   return out;
 }
 
+std::string choice_text(const HeadPick& pick) {
+  if (pick.chosen) return {};
+  return pick.values != nullptr && pick.values->local_l1_wo > 0 ? " (largest error, none selected)" : " (none selected)";
+}
+
 std::string head_facts(const HeadPick& pick) {
   if (pick.values == nullptr) return {};
   const HeadRecord& head = *pick.values;
   return fmt::format("{}{} · attention lost {} · local error {} · after Wₒ {} · compression {}", head_name(head.layer, head.kv_head),
-                     pick.chosen ? "" : " (largest error, none selected)", format_percent(head.attention_loss),
+                     choice_text(pick), format_percent(head.attention_loss),
                      format_percent(head.local_rel_l2), format_number(head.local_l1_wo), format_percent(head.compress_rel_l2));
 }
 

@@ -9,6 +9,9 @@
 
 namespace kvscope::viz {
 
+/// " (largest error, none selected)" where that is why this head is shown; empty where it was chosen.
+std::string choice_text(const HeadPick& pick);
+
 /// "attention lost 99.9 % · local error 113.5 % · after W_O 729 · compression <0.1 %", before it the head's name.
 std::string head_facts(const HeadPick& pick);
 

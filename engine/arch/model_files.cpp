@@ -7,6 +7,7 @@
 
 #include "arch/family.h"
 #include "arch/head_characters_file.h"
+#include "arch/weights.h"
 #include "core/error.h"
 #include "io/json_file.h"
 
@@ -65,10 +66,12 @@ ModelFiles open_model(const std::string& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     const bool something = fs::exists(folder, error);
-    throw Error(fmt::format("{}: expected a model folder with config.json, got {}", folder,
-                            something ? "something that is no folder" : "nothing there"));
+    throw Error(fmt::format("{}: expected a model folder with config.json, got {}; {}", folder,
+                            something ? "something that is no folder" : "nothing there", kWhatOpens));
   }
   const std::string config_path = (fs::path(folder) / "config.json").string();
+  if (!fs::exists(config_path, error))
+    throw Error(fmt::format("{}: expected a model folder with config.json, got a folder without it; {}", folder, kWhatOpens));
   const nlohmann::json json = read_json(config_path, kMaxConfigBytes);
   const ConfigReader config(json, config_path);
   const Family& family = find_family(config.text("model_type"), config_path);

@@ -40,7 +40,7 @@ bool is_there(const fs::path& path) {
         "with transformers: AutoModelForCausalLM.from_pretrained(folder).save_pretrained(folder, safe_serialization=True)",
         folder.string(), quote_name(other)));
   }
-  throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got neither", folder.string()));
+  throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got neither; {}", folder.string(), kWhatOpens));
 }
 
 /// Tensor name to shard name. A shard is a plain file name: an index must not reach outside its folder.

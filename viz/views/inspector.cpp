@@ -84,7 +84,7 @@ class Inspector final : public View {
     return fmt::format(
         "{}{} · slots {} of {} tokens ({}) · merged away {} · evicted {} · votes {} + {} lost = {} · attention lost {} · local error {} · "
         "effective tokens {} · top {} hold {} of the attention",
-        head_name(head.layer, head.kv_head), pick.chosen ? "" : " (largest error, none selected)", format_count(slots),
+        head_name(head.layer, head.kv_head), choice_text(pick), format_count(slots),
         format_count(columns.size()), format_percent(static_cast<double>(slots) / std::max(1, columns.size())),
         format_count(count(Category::merged)), format_count(count(Category::evicted)), format_count(votes),
         format_count(head.evicted_votes), format_count(votes + head.evicted_votes), format_percent(head.attention_loss),
