@@ -204,27 +204,27 @@ KVSCOPE_EVERY_WIDTH void log_add_exp_all(std::span<double> x, std::span<const do
   }
 }
 
-KVSCOPE_EVERY_WIDTH void weighted_sum(std::span<const double* const> rows, std::span<const double> weights, std::span<double> out) {
-  KVSCOPE_ASSERT(rows.size() == weights.size());
-  double* __restrict const s = out.data();
-  const std::size_t n = out.size();
-  std::fill(out.begin(), out.end(), 0.0);
-  std::size_t r = 0;
-  for (; r + 4 <= rows.size(); r += 4) {
-    // a statistic of many heads has left the near caches since the last step: the next rows are on their way while these are added
-    for (std::size_t next = r + 4; next < std::min(r + 8, rows.size()); ++next)
-      for (std::size_t i = 0; i < n; i += 8) __builtin_prefetch(rows[next] + i);
-    // four rows at a time: the sums are the same, they stay in registers longer
-    const double *a = rows[r], *b = rows[r + 1], *c = rows[r + 2], *d = rows[r + 3];
-    const double wa = weights[r], wb = weights[r + 1], wc = weights[r + 2], wd = weights[r + 3];
-    for (std::size_t i = 0; i < n; ++i) s[i] = (((s[i] + wa * a[i]) + wb * b[i]) + wc * c[i]) + wd * d[i];
+namespace {
+
+/// A number of twice the digits (Dekker 1971): what high cannot hold is in low.
+struct Pair {
+  double high, low;
+
+  /// Knuth's exact sum of two: nothing of x is lost, but what low cannot hold.
+  [[gnu::always_inline]] void add(double x) {
+    const double sum = high + x, of_x = sum - high;
+    low += (high - (sum - of_x)) + (x - of_x);
+    high = sum;
   }
-  for (; r < rows.size(); ++r) {
-    const double* a = rows[r];
-    const double wa = weights[r];
-    for (std::size_t i = 0; i < n; ++i) s[i] += wa * a[i];
+  /// The same number with all that high can hold in it.
+  [[gnu::always_inline]] Pair rounded() const {
+    Pair out{high, 0};
+    out.add(low);
+    return out;
   }
-}
+};
+
+}  // namespace
 
 KVSCOPE_EVERY_WIDTH void add_to_sums(std::span<double> high, std::span<double> low, std::span<const double> plus,
                                      std::span<const double> minus) {
@@ -233,12 +233,29 @@ KVSCOPE_EVERY_WIDTH void add_to_sums(std::span<double> high, std::span<double> l
   double *__restrict const h = high.data(), *__restrict const l = low.data();
   const double *const p = plus.data(), *const m = minus.data();
   for (std::size_t i = 0; i < n; ++i) {
-    const double a = h[i] + p[i], of_a = a - h[i], lost_in_a = (h[i] - (a - of_a)) + (p[i] - of_a);
-    const double b = a - m[i], of_b = b - a, lost_in_b = (a - (b - of_b)) - (m[i] + of_b);
-    const double rest = l[i] + (lost_in_a + lost_in_b);
-    const double sum = b + rest, of_rest = sum - b;
-    h[i] = sum;
-    l[i] = (b - (sum - of_rest)) + (rest - of_rest);
+    Pair sum{h[i], l[i]};
+    sum.add(p[i]);
+    sum.add(-m[i]);
+    sum = sum.rounded();
+    h[i] = sum.high;
+    l[i] = sum.low;
+  }
+}
+
+KVSCOPE_EVERY_WIDTH void add_times_to_sums(std::span<double> high, std::span<double> low, int times, std::span<const double> plus) {
+  const std::size_t n = high.size();
+  KVSCOPE_ASSERT(low.size() == n && plus.size() == n && std::abs(times) < 1 << 26);
+  double *__restrict const h = high.data(), *__restrict const l = low.data();
+  const double* const p = plus.data();
+  const double factor = times;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double spread = p[i] * 134217729.0, upper = spread - (spread - p[i]);  // 2^27 + 1: two halves whose products are exact
+    Pair sum{h[i], l[i]};
+    sum.add(factor * upper);
+    sum.add(factor * (p[i] - upper));
+    sum = sum.rounded();
+    h[i] = sum.high;
+    l[i] = sum.low;
   }
 }
 

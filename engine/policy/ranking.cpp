@@ -69,22 +69,23 @@ void SteadyMeanRanking::protect(const HeadView& head, std::vector<char>& is_prot
   }
 }
 
-void WeightedRowsRanking::require(StatNeeds& needs) const { needs.rows = std::max(needs.rows, rows_); }
+void WeightedRowsRanking::require(StatNeeds& needs) const {
+  needs.rows = std::max(needs.rows, rows_);
+  needs.row_sums = RowSums::by_place;
+}
 
 std::vector<double> WeightedRowsRanking::statistic(const SlotState& slots) const {
   const int rows = slots.rows.rows();
-  const double step = rows > 1 ? (1.2 - 1.0) / (rows - 1) : 0.0;
-  std::vector<double> weights;
-  weights.reserve(at(rows));
-  for (int r = 0; r < rows; ++r) weights.push_back(rows == 1 ? 1.0 : r == rows - 1 ? 1.2 : r * step + 1.0);
-  std::vector<double> score = slots.rows.weighted_sum(weights);
-  for (std::size_t i = 0; i < score.size(); ++i) score[i] /= std::min(slots.times[i], rows);
+  const double step = rows > 1 ? (1.2 - 1.0) / (rows - 1) : 0.0;  // row r has weight 1 + r step
+  std::vector<double> score = slots.rows.sums();
+  const std::vector<double> by_place = slots.rows.sums_by_place();
+  for (std::size_t i = 0; i < score.size(); ++i) score[i] = (score[i] + step * by_place[i]) / std::min(slots.times[i], rows);
   return score;
 }
 
 void PooledWindowRanking::require(StatNeeds& needs) const {
   needs.rows = std::max({needs.rows, w_, 1});
-  needs.row_sums = true;
+  needs.row_sums = std::max(needs.row_sums, RowSums::plain);
 }
 
 std::vector<double> PooledWindowRanking::statistic(const SlotState& slots) const {

@@ -11,6 +11,7 @@ namespace kvscope {
 namespace {
 
 constexpr double kMostTaken = 1 << 20;  // times what is left: beyond, taking numbers away has cost a sum too many digits
+enum : std::size_t { kHigh, kLow, kPlaceHigh, kPlaceLow, kPeak };  // of sums_
 
 }  // namespace
 
@@ -46,30 +47,49 @@ void RowRing::gather(std::span<const double> row, std::span<double> out) const {
     for (int g = 0; g < width_; ++g) out[x++] = row[static_cast<std::size_t>(column * width_ + g)];
 }
 
-std::vector<double> RowRing::weighted_sum(std::span<const double> weights) const {
-  thread_local std::vector<const double*> rows;  // kept by its thread: in a step an allocation would cost as much as the work
-  thread_local std::vector<double> sums;
-  rows.clear();
-  for (int r = 0; r < this->rows(); ++r) rows.push_back(rows_[place(r)].data());
-  sums.resize(static_cast<std::size_t>(n_columns_ * width_));
-  kvscope::weighted_sum(rows, weights, sums);
+std::vector<double> RowRing::gathered(const std::vector<double>& sum) const {
   std::vector<double> out(columns_.size() * static_cast<std::size_t>(width_));
-  gather(sums, out);
+  if (!rows_.empty()) gather(sum, out);
   return out;
 }
 
 std::vector<double> RowRing::sums() const {
-  KVSCOPE_ASSERT(keeps_sums_);
-  std::vector<double> out(columns_.size() * static_cast<std::size_t>(width_));
-  if (!rows_.empty()) gather(high_, out);
-  return out;
+  KVSCOPE_ASSERT(keeps_ != RowSums::none);
+  return gathered(sums_[kHigh]);
+}
+
+std::vector<double> RowRing::sums_by_place() const {
+  KVSCOPE_ASSERT(keeps_ == RowSums::by_place);
+  return gathered(sums_[kPlaceHigh]);
+}
+
+// In exact numbers: sum' = sum + newest - gone, and with every other row one place lower, by_place' = by_place + rows newest - sum'.
+void RowRing::follow(const std::vector<double>& newest, std::span<const double> gone, bool was_full) {
+  for (std::vector<double>& sum : sums_) sum.resize(newest.size(), 0.0);
+  auto& [high, low, place_high, place_low, peak] = sums_;
+  add_to_sums(high, low, newest, gone);
+  if (keeps_ == RowSums::by_place) {
+    add_times_to_sums(place_high, place_low, was_full ? rows() : rows() - 1, newest);
+    if (was_full) {
+      add_times_to_sums(place_high, place_low, -1, high);
+      add_times_to_sums(place_high, place_low, -1, low);
+    }
+  }
+  for (std::size_t x = 0; x < peak.size(); ++x) peak[x] = std::max(peak[x], high[x] + gone[x]);
+  for (std::size_t x = 0; x < peak.size(); ++x)
+    if (!(peak[x] <= kMostTaken * high[x])) sum_anew(x);  // and where a NaN has left
 }
 
 void RowRing::sum_anew(std::size_t x) {
   const double nothing = 0;
-  high_[x] = low_[x] = 0;
-  for (const std::vector<double>& row : rows_) add_to_sums({&high_[x], 1}, {&low_[x], 1}, {&row[x], 1}, {&nothing, 1});
-  peak_[x] = high_[x];
+  auto& [high, low, place_high, place_low, peak] = sums_;
+  high[x] = low[x] = place_high[x] = place_low[x] = 0;
+  for (int r = 0; r < rows(); ++r) {
+    const double* number = &rows_[place(r)][x];
+    add_to_sums({&high[x], 1}, {&low[x], 1}, {number, 1}, {&nothing, 1});
+    add_times_to_sums({&place_high[x], 1}, {&place_low[x], 1}, r, {number, 1});
+  }
+  peak[x] = high[x];
 }
 
 void RowRing::push(std::span<const double> row) {
@@ -79,8 +99,9 @@ void RowRing::push(std::span<const double> row) {
     while (columns_.size() * width < row.size()) columns_.push_back(n_columns_++);
   KVSCOPE_ASSERT(row.size() == columns_.size() * width);
   const std::size_t size = static_cast<std::size_t>(n_columns_) * width;
+  const bool was_full = rows() == max_rows_;
   std::vector<double>* newest;
-  if (rows() < max_rows_) {
+  if (!was_full) {
     KVSCOPE_ASSERT(oldest_ == 0);
     newest = &rows_.emplace_back(size);
   } else {
@@ -88,32 +109,27 @@ void RowRing::push(std::span<const double> row) {
     oldest_ = (oldest_ + 1) % rows_.size();
   }
   thread_local std::vector<double> gone;  // kept by its thread: in a step an allocation would cost as much as the work
-  if (keeps_sums_) gone.assign(newest->begin(), newest->end());
+  if (keeps_ != RowSums::none) gone.assign(newest->begin(), newest->end());
   std::size_t x = 0;
   for (const int column : columns_)
     for (int g = 0; g < width_; ++g) (*newest)[static_cast<std::size_t>(column * width_ + g)] = row[x++];
-  if (!keeps_sums_) return;
-  for (std::vector<double>* sum : {&high_, &low_, &peak_}) sum->resize(size, 0.0);
-  add_to_sums(high_, low_, *newest, gone);
-  for (x = 0; x < size; ++x) peak_[x] = std::max(peak_[x], high_[x] + gone[x]);
-  for (x = 0; x < size; ++x)
-    if (!(peak_[x] <= kMostTaken * high_[x])) sum_anew(x);  // and where a NaN has left
+  if (keeps_ != RowSums::none) follow(*newest, gone, was_full);
 }
 
 void RowRing::append_slot(double fill) {
-  KVSCOPE_ASSERT(!keeps_sums_ || fill == 0);
+  KVSCOPE_ASSERT(keeps_ == RowSums::none || fill == 0);
   if (!free_.empty()) {
     const std::size_t first = static_cast<std::size_t>(free_.back() * width_);
     columns_.push_back(free_.back());
     free_.pop_back();
     for (std::vector<double>& row : rows_) std::fill_n(row.begin() + static_cast<std::ptrdiff_t>(first), width_, fill);
-    for (std::vector<double>* sum : {&high_, &low_, &peak_})
-      if (!sum->empty()) std::fill_n(sum->begin() + static_cast<std::ptrdiff_t>(first), width_, 0.0);
+    for (std::vector<double>& sum : sums_)
+      if (!sum.empty()) std::fill_n(sum.begin() + static_cast<std::ptrdiff_t>(first), width_, 0.0);
     return;
   }
   columns_.push_back(n_columns_++);
-  for (std::vector<double>* sum : {&high_, &low_, &peak_})
-    if (!sum->empty()) sum->insert(sum->end(), static_cast<std::size_t>(width_), 0.0);
+  for (std::vector<double>& sum : sums_)
+    if (!sum.empty()) sum.insert(sum.end(), static_cast<std::size_t>(width_), 0.0);
   for (std::vector<double>& row : rows_) row.insert(row.end(), static_cast<std::size_t>(width_), fill);
 }
 
@@ -144,7 +160,7 @@ void RowRing::close_gaps() {
     row = std::move(closed);
   };
   std::ranges::for_each(rows_, close);
-  for (std::vector<double>* sum : {&high_, &low_, &peak_}) close(*sum);
+  std::ranges::for_each(sums_, close);
   std::iota(columns_.begin(), columns_.end(), 0);
   n_columns_ = slots();
   free_.clear();

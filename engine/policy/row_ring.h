@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -13,13 +15,16 @@ struct SlotRun {
 /// The runs of an ascending list of slots to keep, without those that stay where they are.
 std::vector<SlotRun> runs_of(std::span<const int> keep);
 
+/// Which sums over its rows a RowRing keeps: none, the sum, or that and the sum of every row times its place (0: the oldest).
+enum class RowSums : std::uint8_t { none, plain, by_place };
+
 /// The last rows of a statistic over the slots, `width` numbers for each slot. Grows up to max_rows, then the oldest row goes. Numbers stay
 /// where they are while slots come and go: a slot has a column of its own, and a new slot takes one that has become free.
 class RowRing {
  public:
   RowRing() = default;
-  /// keeps_sums: sums() is known at any time, new slots begin with zeros.
-  RowRing(int max_rows, int width, bool keeps_sums = false) : max_rows_(max_rows), width_(width), keeps_sums_(keeps_sums) {}
+  /// With sums new slots begin with zeros.
+  RowRing(int max_rows, int width, RowSums keeps = RowSums::none) : max_rows_(max_rows), width_(width), keeps_(keeps) {}
 
   int rows() const { return static_cast<int>(rows_.size()); }
   int max_rows() const { return max_rows_; }
@@ -29,14 +34,13 @@ class RowRing {
   std::vector<double> row(int r) const;
   /// The same, written to `out`.
   void copy_row(int r, std::span<double> out) const;
-  /// Number g of a slot in row r.
+  /// Number g of a slot in row r; only without sums it may be changed.
   double& number(int r, int slot, int g) { return rows_[place(r)][index(slot, g)]; }
   double number(int r, int slot, int g) const { return rows_[place(r)][index(slot, g)]; }
-  /// Sum of the rows, each times its weight, the oldest first: [slots, width].
-  std::vector<double> weighted_sum(std::span<const double> weights) const;
-
   /// Sum of the rows, [slots, width], as if it had been rounded once: the order and the rows that have left do not show.
   std::vector<double> sums() const;
+  /// Sum of the rows times their places, [slots, width], as exact beside the sum.
+  std::vector<double> sums_by_place() const;
 
   /// A new newest row: [slots, width]. The first one says how many slots there are.
   void push(std::span<const double> row);
@@ -49,13 +53,11 @@ class RowRing {
   /// body(std::span<const double>) for all memory that the next push() and the next look at all rows will read, for whoever wants it to be near.
   template <class Body>
   void for_memory(const Body& body) const {
-    if (!keeps_sums_) {
+    if (keeps_ == RowSums::none) {
       for (const std::vector<double>& row : rows_) body(std::span(row));
     } else if (!rows_.empty()) {
       body(std::span(rows_[oldest_]));
-      body(std::span(high_));
-      body(std::span(low_));
-      body(std::span(peak_));
+      for (const std::vector<double>& sum : sums_) body(std::span(sum));
     }
   }
 
@@ -68,18 +70,22 @@ class RowRing {
   /// A row as its slots stand in it, in their order.
   void gather(std::span<const double> row, std::span<double> out) const;
   void close_gaps();
+  std::vector<double> gathered(const std::vector<double>& sum) const;
+  /// The newest row is in its place, the one that had it is `gone` (zeros: none had it).
+  void follow(const std::vector<double>& newest, std::span<const double> gone, bool was_full);
   void sum_anew(std::size_t x);
 
   int max_rows_ = 0;
   int width_ = 1;
-  bool keeps_sums_ = false;
+  RowSums keeps_ = RowSums::none;
   std::size_t oldest_ = 0;
   std::vector<std::vector<double>> rows_;  // [columns, width] each
   std::vector<int> columns_;               // of every slot
   std::vector<int> free_;                  // columns of no slot
   int n_columns_ = 0;
-  std::vector<double> high_, low_;         // [columns, width] where sums are kept: add_to_sums()
-  std::vector<double> peak_;               // the largest that each has been since it was added up from all rows
+  // [columns, width] each, where sums are kept: the sums and those by place, both of two parts (add_to_sums()), and the largest that each
+  // sum has been since it was added up from all rows
+  std::array<std::vector<double>, 5> sums_;
 };
 
 }  // namespace kvscope

@@ -30,7 +30,7 @@ struct StatNeeds {
   };
   std::optional<Outside> outside;  // how much attention of the prompt falls outside these
   int rows = 0;              // last rows of abar (and times scored)
-  bool row_sums = false;     // their sum
+  RowSums row_sums = RowSums::none;
   int z_rows = 0;            // rows of z + extra of the prompt that load_prompt reads; 0: z is never read
   bool keep_z_rows = false;  // the last z_rows rows of z + extra are kept, per query head
   bool ema = false;          // log-domain EMA of exp(z + extra); after a prefill built from the last z_rows rows

@@ -95,22 +95,18 @@ TEST(VectorMath, ANumbersResultDoesNotDependOnItsPlace) {
   }
 }
 
-TEST(VectorMath, WeightedSumAddsRowsInOrder) {
-  for (const std::size_t n_rows : {0u, 1u, 3u, 4u, 9u}) {
-    std::vector<std::vector<double>> rows;
-    std::vector<const double*> pointers;
-    std::vector<double> weights;
-    for (std::size_t r = 0; r < n_rows; ++r) {
-      rows.push_back(numbers(0, 1.0 + static_cast<double>(r)));
-      weights.push_back(1 + 0.1 * static_cast<double>(r));
-    }
-    for (const auto& row : rows) pointers.push_back(row.data());
-    std::vector<double> out(4099, 99), expected(4099, 0.0);
-    for (std::size_t r = 0; r < n_rows; ++r)
-      for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += weights[r] * rows[r][i];
-    weighted_sum(pointers, weights, out);
-    EXPECT_EQ(out, expected);
-  }
+TEST(VectorMath, SumsOfTwoPartsForgetWhatIsTakenAwayAgain) {
+  const std::size_t n = 1001;
+  std::vector<double> high(n, 0.0), low(n, 0.0), x = numbers(-3, 5), y = numbers(1e-9, 2e-9);
+  x.resize(n);
+  y.resize(n);
+  const std::vector<double> nothing(n, 0.0);
+  add_to_sums(high, low, y, nothing);
+  for (int k = 1; k <= 40; ++k) add_to_sums(high, low, x, nothing);
+  add_times_to_sums(high, low, 1'000'003, x);
+  for (int k = 1; k <= 40; ++k) add_to_sums(high, low, nothing, x);
+  add_times_to_sums(high, low, -1'000'003, x);
+  EXPECT_EQ(high, y) << "although 5e6 was among what came and went";
 }
 
 TEST(VectorMath, WideningAndAddingDoWhatOneNumberAtATimeDoes) {

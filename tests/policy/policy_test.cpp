@@ -152,7 +152,10 @@ TEST(Policy, ACopyDecidesAndCountsOnItsOwn) {
   TinyLane lane("keepkv:slots=8,threshold=-1", kModel, 20, PromptMode::stream, 1);
   for (int t = 0; t < 9; ++t) lane.step();
   const std::unique_ptr<Policy> copy = lane.policy->clone();
-  lane.head(0, 0).slots.rows.number(0, 5, 0) = std::numeric_limits<double>::quiet_NaN();
+  SlotState& slots = lane.head(0, 0).slots;
+  std::vector<double> row(slots.pos.size(), 0.1);
+  row[5] = std::numeric_limits<double>::quiet_NaN();
+  slots.rows.push(row);
   lane.plan_layer(0, 8, false);
   EXPECT_EQ(lane.policy->nan_scores(), 1);
   EXPECT_EQ(copy->nan_scores(), 0);

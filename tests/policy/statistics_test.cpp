@@ -170,14 +170,14 @@ TEST(Statistics, TheRingForgetsTheOldestRowAndKeepsOrderAcrossRemovals) {
   ring.append_slot(7);  // where the slot was that went
   ring.keep(runs_of(std::vector{1, 2}), 2);
   EXPECT_THAT(to_vector(ring.row(1)), ElementsAre(9, 9, 7, 7));
-  EXPECT_THAT(ring.weighted_sum(std::vector{1.0, 0.0, 2.0}), ElementsAre(27, 27, 21, 21));
+  EXPECT_THAT(to_vector(ring.row(2)), ElementsAre(9, 9, 7, 7));
 }
 
 TEST(Statistics, TheSumsOfTheRingAreThoseOfItsRowsWhateverHasBeenBefore) {
   constexpr int rows = 5, most = 24;
   std::mt19937 random(7);
   const auto draw = [&] { return std::pow(10.0, -40.0 * static_cast<double>(random()) / static_cast<double>(random.max())); };
-  RowRing ring(rows, 1, true);
+  RowRing ring(rows, 1, RowSums::by_place);
   EXPECT_THAT(ring.sums(), IsEmpty());
   int n = 0;
   for (int step = 0; step < 4000; ++step) {
@@ -195,17 +195,20 @@ TEST(Statistics, TheSumsOfTheRingAreThoseOfItsRowsWhateverHasBeenBefore) {
     if (step % 20 >= 3 && n > 1) row[1] = row[0];        // the same for a while, after other numbers
     if (step % 300 == 17 && n > 2) row[2] = NAN;
     ring.push(row);
-    const std::vector<double> sums = ring.sums();
+    const std::vector<double> sums = ring.sums(), by_place = ring.sums_by_place();
     for (int i = 0; i < n; ++i) {
-      long double sum = 0;
+      long double sum = 0, of_places = 0;
       for (int r = 0; r < ring.rows(); ++r) sum += ring.number(r, i, 0);
+      for (int r = 0; r < ring.rows(); ++r) of_places += static_cast<long double>(r) * ring.number(r, i, 0);
       ASSERT_EQ(std::isnan(sums[at(i)]), std::isnan(sum)) << step;
       if (!std::isnan(sum)) {
         ASSERT_NEAR(sums[at(i)], static_cast<double>(sum), 2.3e-16 * static_cast<double>(sum)) << step;
+        ASSERT_NEAR(by_place[at(i)], static_cast<double>(of_places), 2.3e-16 * static_cast<double>(sum + of_places)) << step;
       }
     }
     if (step % 20 >= 3 + rows) {
       ASSERT_EQ(sums[0], sums[1]) << "equal rows, equal sums: step " << step;
+      ASSERT_EQ(sums[0] + 0.05 * by_place[0], sums[1] + 0.05 * by_place[1]) << step;
     }
   }
 }
@@ -220,7 +223,7 @@ TEST(Statistics, TheRingClosesTheGapsOfSlotsThatWentTogether) {
   ring.for_memory([](std::span<const double> x) { EXPECT_EQ(x.size(), 4u) << "nothing of the others stays"; });
   ring.append_slot(-1);
   EXPECT_THAT(ring.row(0), ElementsAre(3, 50, 51, 99, -1));
-  EXPECT_THAT(ring.weighted_sum(std::vector{1.0, 1.0}), ElementsAre(6, 100, 102, 198, -2));
+  EXPECT_THAT(ring.row(1), ElementsAre(3, 50, 51, 99, -1));
 }
 
 TEST(Statistics, UnitedSlotsShareVotesAndMembersAndLostOnesAreCounted) {
