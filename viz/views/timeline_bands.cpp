@@ -126,8 +126,11 @@ void Timeline::draw_kl(Painter& p, const Layout& l, const std::vector<StepBin>& 
   double most = 0;
   for (const StepSummary& s : steps_) most = std::fmax(most, s.kl);
   const float half = p.line_height(Face::caption) / 2;
-  if (l.kl.height() >= 2 * half - 4) p.text({kLabelX, l.kl.y0 + half - 4}, "KL, nats", Face::caption, t.secondary);
-  if (l.kl.height() >= 4 * half - 4) p.text({kLabelX, l.kl.y0 + 3 * half - 4}, "max " + format_number(most), Face::caption, t.disabled);
+  const bool two_lines = l.kl.height() >= 4 * half - 4;
+  const std::string scale = format_number(most);
+  if (l.kl.height() >= 2 * half - 4)
+    p.text({kLabelX, l.kl.y0 + half - 4}, two_lines ? "KL, nats" : "KL ≤ " + scale, Face::caption, t.secondary);
+  if (two_lines) p.text({kLabelX, l.kl.y0 + 3 * half - 4}, "max " + scale, Face::caption, t.disabled);
   p.hline(l.x0, l.x1, l.kl.y1, t.line);
   const float gap = l.pitch >= 3 ? 1.0f : 0.0f;
   for (const StepBin& b : bins) {
