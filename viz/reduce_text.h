@@ -12,7 +12,7 @@ namespace kvscope::viz {
 /// " (largest error, none selected)" where that is why this head is shown; empty where it was chosen.
 std::string choice_text(const HeadPick& pick);
 
-/// "attention lost 99.9 % · local error 113.5 % · after W_O 729 · compression <0.1 %", before it the head's name.
+/// "attention lost 99.9 % · local error 113.5 % · after Wₒ 729 · compression <0.1 %", before it the head's name.
 std::string head_facts(const HeadPick& pick);
 
 /// What became of a token in a head: "evicted at step 0", "merged into slot 58 at step 101", "sink, protected", ...

@@ -11,7 +11,7 @@ namespace kvscope {
 namespace {
 
 constexpr double kMostTaken = 1 << 20;  // times what is left: beyond, taking numbers away has cost a sum too many digits
-enum : std::size_t { kHigh, kLow, kPlaceHigh, kPlaceLow, kPeak };  // of sums_
+enum : std::size_t { kHigh, kLow, kPeak, kPlaceHigh, kPlaceLow };  // of sums_; plain sums have the first three
 
 }  // namespace
 
@@ -54,7 +54,8 @@ std::vector<double> RowRing::gathered(const std::vector<double>& sum) const {
 }
 
 std::vector<double> RowRing::sums() const {
-  KVSCOPE_ASSERT(keeps_ != RowSums::none);
+  if (max_rows_ == 1 && !rows_.empty()) return row(0);
+  KVSCOPE_ASSERT(keeps_ != RowSums::none || rows_.empty());
   return gathered(sums_[kHigh]);
 }
 
@@ -65,8 +66,8 @@ std::vector<double> RowRing::sums_by_place() const {
 
 // In exact numbers: sum' = sum + newest - gone, and with every other row one place lower, by_place' = by_place + rows newest - sum'.
 void RowRing::follow(const std::vector<double>& newest, std::span<const double> gone, bool was_full) {
-  for (std::vector<double>& sum : sums_) sum.resize(newest.size(), 0.0);
-  auto& [high, low, place_high, place_low, peak] = sums_;
+  for (std::size_t s = 0; s < (keeps_ == RowSums::by_place ? sums_.size() : kPlaceHigh); ++s) sums_[s].resize(newest.size(), 0.0);
+  auto& [high, low, peak, place_high, place_low] = sums_;
   add_to_sums(high, low, newest, gone);
   if (keeps_ == RowSums::by_place) {
     add_times_to_sums(place_high, place_low, was_full ? rows() : rows() - 1, newest);
@@ -82,12 +83,14 @@ void RowRing::follow(const std::vector<double>& newest, std::span<const double> 
 
 void RowRing::sum_anew(std::size_t x) {
   const double nothing = 0;
-  auto& [high, low, place_high, place_low, peak] = sums_;
-  high[x] = low[x] = place_high[x] = place_low[x] = 0;
+  auto& [high, low, peak, place_high, place_low] = sums_;
+  const bool by_place = keeps_ == RowSums::by_place;
+  high[x] = low[x] = 0;
+  if (by_place) place_high[x] = place_low[x] = 0;
   for (int r = 0; r < rows(); ++r) {
     const double* number = &rows_[place(r)][x];
     add_to_sums({&high[x], 1}, {&low[x], 1}, {number, 1}, {&nothing, 1});
-    add_times_to_sums({&place_high[x], 1}, {&place_low[x], 1}, r, {number, 1});
+    if (by_place) add_times_to_sums({&place_high[x], 1}, {&place_low[x], 1}, r, {number, 1});
   }
   peak[x] = high[x];
 }

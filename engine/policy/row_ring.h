@@ -23,8 +23,9 @@ enum class RowSums : std::uint8_t { none, plain, by_place };
 class RowRing {
  public:
   RowRing() = default;
-  /// With sums new slots begin with zeros.
-  RowRing(int max_rows, int width, RowSums keeps = RowSums::none) : max_rows_(max_rows), width_(width), keeps_(keeps) {}
+  /// With sums new slots begin with zeros. The plain sum of a single row is that row: nothing is kept for it.
+  RowRing(int max_rows, int width, RowSums keeps = RowSums::none)
+      : max_rows_(max_rows), width_(width), keeps_(max_rows == 1 && keeps == RowSums::plain ? RowSums::none : keeps) {}
 
   int rows() const { return static_cast<int>(rows_.size()); }
   int max_rows() const { return max_rows_; }
@@ -83,8 +84,8 @@ class RowRing {
   std::vector<int> columns_;               // of every slot
   std::vector<int> free_;                  // columns of no slot
   int n_columns_ = 0;
-  // [columns, width] each, where sums are kept: the sums and those by place, both of two parts (add_to_sums()), and the largest that each
-  // sum has been since it was added up from all rows
+  // [columns, width] each, where sums are kept: the sums, of two parts (add_to_sums()), the largest that each has been since it was added
+  // up from all rows, and the sums by place, of two parts
   std::array<std::vector<double>, 5> sums_;
 };
 

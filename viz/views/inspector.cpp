@@ -15,6 +15,7 @@
 #include "viz/views/filter_bar.h"
 #include "viz/views/inspector_cards.h"
 #include "viz/views/inspector_strip.h"
+#include "viz/views/inspector_zoom.h"
 #include "viz/views/lineage.h"
 #include "viz/views/members.h"
 
@@ -22,9 +23,6 @@ namespace kvscope::viz {
 
 namespace {
 
-constexpr float kLabels = 132;       // label column of the strip
-constexpr float kColumn = 14;        // width of a token's column while all fit
-constexpr float kWidest = 40;        // zoomed in
 constexpr float kStripHeight = 436;  // beside the cards
 constexpr float kCardsLeast = 250, kCards = 280;           // least and good height of the cards
 constexpr float kStripLeast = 300, kStrip = 360;           // and of the strip above them
@@ -145,8 +143,8 @@ class Inspector final : public View {
     }
     const bool has_score = largest(columns.score) >= 0;
     const StripRows rows = strip_rows(p, area, has_score, !columns.statistic.empty());
-    const TokenAxis axis = token_axis(p, columns.size());
-    StripScene scene{*frame.snapshot, pick, columns, slot, focus.token, window_.count > 0, std::nullopt, kNotAvailable};
+    const TokenAxis axis = zoom_.axis(p, columns.size());
+    StripScene scene{*frame.snapshot, pick, columns, slot, focus.token, zoom_.on(), std::nullopt, kNotAvailable};
     if (drag_.active) {
       scene.dragged_slots = drag_.slots;
       scene.dragged_score = drag_.score;
@@ -179,18 +177,16 @@ class Inspector final : public View {
       do next += key == "Left" ? -1 : 1;
       while (next >= 0 && next < columns.size() && columns.votes[static_cast<std::size_t>(next)] == 0);
       if (next >= 0 && next < columns.size()) select(frame, pick, next, intents);
-      if (window_.count > 0)
-        window_.first = std::clamp(window_.first, std::max(0.0, next - window_.count + 1), std::max(0.0, static_cast<double>(next)));
+      zoom_.keep_in_view(next);
     } else if (key == "Home" || key == "End") {
       const auto& pos = pick.values->pos;
       if (!pos.empty()) select(frame, pick, key == "Home" ? pos.front() : pos.back(), intents);
     } else if (key == "Up" || key == "Down") {
       go_to_head(frame, pick, key == "Up" ? -1 : 1, intents);
     } else if (key == "+" || key == "-") {
-      zoom_count(columns.size(), key == "+" ? 1.0f : -1.0f);
-      window_.first = std::max(0.0, at - window_.count / 2);
+      zoom_.around(at, columns.size(), key == "+" ? 1.0f : -1.0f);
     } else if (key == "0") {
-      window_ = {};
+      zoom_ = {};
     } else {
       return false;
     }
@@ -237,40 +233,6 @@ class Inspector final : public View {
 
   static HeadPick pick_of(const Frame& frame) {
     return frame.snapshot == nullptr ? HeadPick{} : pick_head(*frame.snapshot, frame.selection);
-  }
-
-  TokenAxis token_axis(const Painter& p, int n_tokens) const {
-    TokenAxis axis;
-    axis.x0 = std::round(p.px(kLabels));
-    axis.x1 = std::max(axis.x0 + 16, p.canvas().x1 - p.px(20));
-    axis.n_tokens = n_tokens;
-    axis.px = column_width(p, axis, n_tokens);
-    axis.first = window_.count > 0
-                     ? std::clamp(window_.first, 0.0, std::max(0.0, n_tokens - (axis.x1 - axis.x0) / static_cast<double>(axis.px)))
-                     : 0;
-    return axis;
-  }
-
-  /// Whole pixels while they fit, so that bars are equally wide.
-  float column_width(const Painter& p, const TokenAxis& axis, int n_tokens) const {
-    const double exact = static_cast<double>(axis.x1 - axis.x0) / (window_.count > 0 ? window_.count : std::max(1, n_tokens));
-    const double most = p.px(window_.count > 0 ? kWidest : kColumn);
-    return static_cast<float>(std::min(exact >= 3 ? std::floor(exact) : exact, most));
-  }
-
-  void zoom_count(int n_tokens, float notches) {
-    const double count = window_.count > 0 ? window_.count : n_tokens;
-    const double next =
-        std::clamp(count * std::pow(0.8, notches), std::min(20.0, static_cast<double>(n_tokens)), static_cast<double>(n_tokens));
-    window_.count = next >= n_tokens ? 0 : next;
-  }
-
-  /// Zooms by wheel: the token under the mouse stays under it.
-  void zoom_at(const Painter& p, const TokenAxis& axis, float x) {
-    const double token = axis.token_at(x);
-    zoom_count(axis.n_tokens, p.pointer().wheel);
-    const double px = column_width(p, axis, axis.n_tokens);
-    window_.first = std::clamp(token - (x - axis.x0) / px, 0.0, std::max(0.0, axis.n_tokens - (axis.x1 - axis.x0) / px));
   }
 
   std::vector<LineageHit> draw_cards(Painter& p, Rect area, const HeadPick& pick, const SlotFacts& slot, const Lineage& lineage,
@@ -346,11 +308,8 @@ class Inspector final : public View {
       return;
     }
     const bool on_strip = mouse.inside && mouse.at.y >= rows.axis.y0 && mouse.at.y < rows.legend.y0;
-    if (on_strip && mouse.wheel != 0) zoom_at(p, axis, mouse.at.x);
-    if (window_.count > 0 && mouse.dragging && rows.all().contains(mouse.pressed_at)) {
-      window_.first =
-          std::clamp(window_.first - static_cast<double>(mouse.moved.x) / axis.px, 0.0, std::max(0.0, columns.size() - window_.count));
-    }
+    if (on_strip && mouse.wheel != 0) zoom_.at(p, axis, mouse.at.x);
+    if (mouse.dragging && rows.all().contains(mouse.pressed_at)) zoom_.pan(axis, mouse.moved.x);
     if (mouse.clicked && hits.previous.contains(mouse.at)) go_to_head(frame, pick, -1, intents);
     if (mouse.clicked && hits.next.contains(mouse.at)) go_to_head(frame, pick, 1, intents);
     Hover hover;
@@ -384,7 +343,7 @@ class Inspector final : public View {
     hover_.none(intents);
   }
 
-  TokenWindow window_;
+  StripZoom zoom_;
   int beside_ = 0;  // 0: lineage where there is one, else why; 1: lineage; 2: why; 3: the lineage as a list
   CutoffDrag drag_;
   FilterBar filter_;

@@ -154,13 +154,7 @@ void Timeline::draw_columns(Painter& p, const Layout& l, int step) {
     // fates: what is represented from the bottom up, the rest of the frame is evicted
     std::array<double, kStack.size()> parts{};
     for (std::size_t i = 0; i < kStack.size(); ++i) parts[i] = s.counts[static_cast<std::size_t>(kStack[i])];
-    const std::vector<int> pixels = stack_pixels(parts, std::max(1.0, s.tokens()), static_cast<int>(column.height()), static_cast<int>(p.px(2)));
-    float y1 = column.y1;
-    for (std::size_t i = 0; i < kStack.size(); ++i) {
-      const float y0 = y1 - static_cast<float>(pixels[i]);
-      if (pixels[i] > 0) p.fill({column.x0, y0, column.x1, y1}, t.category[static_cast<std::size_t>(kStack[i])]);
-      y1 = y0;
-    }
+    draw_stack(p, column, kStack, parts, std::max(1.0, s.tokens()), p.px(2));
     if (column.height() > 0) p.frame_rect(column, t.evicted_outline, 1, 0, 0.55);
     const std::string name = fmt::format("step {}", s.step);
     p.mark("column", name, {x, l.top.y0, x + l.pitch, l.step_y + half}, fmt::format("{} evicted, {} merged", s.evicted, s.merged));

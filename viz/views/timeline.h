@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "viz/reduce_timeline.h"
 
 namespace kvscope::viz {
+
+/// A bar of categories from the bottom of its column up, as stack_pixels() divides it; `least` in pixels.
+void draw_stack(Painter& p, const Rect& column, std::span<const Category> kinds, std::span<const double> parts, double whole, float least);
 
 /// V5: what happened in every step of one lane. Few steps: one wide column a step with its numbers. Many: bands over the step axis.
 class Timeline : public View {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "viz/format.h"
 #include "viz/views/timeline.h"
@@ -16,6 +17,16 @@ constexpr float kLabelX = 12;
 constexpr std::array<Category, 4> kSlots = {Category::sink, Category::kept, Category::recent, Category::fresh};
 
 }  // namespace
+
+void draw_stack(Painter& p, const Rect& column, std::span<const Category> kinds, std::span<const double> parts, double whole, float least) {
+  const std::vector<int> pixels = stack_pixels(parts, whole, static_cast<int>(column.height()), static_cast<int>(least));
+  float y1 = column.y1;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const float y0 = y1 - static_cast<float>(pixels[i]);
+    if (pixels[i] > 0) p.fill({column.x0, y0, column.x1, y1}, p.theme().category[static_cast<std::size_t>(kinds[i])]);
+    y1 = y0;
+  }
+}
 
 void Timeline::draw_bands(Painter& p, const Layout& l, int step) {
   const Theme& t = p.theme();
@@ -66,18 +77,10 @@ void Timeline::draw_slots(Painter& p, const Layout& l, const std::vector<StepBin
     const Rect column{l.x0 + static_cast<float>(b.first) * l.pitch, l.top.y0, l.x0 + static_cast<float>(b.last + 1) * l.pitch, l.top.y1};
     std::array<double, kSlots.size()> parts{};
     for (std::size_t i = 0; i < kSlots.size(); ++i) parts[i] = b.mean_counts[static_cast<std::size_t>(kSlots[i])] / n_heads;
-    const std::vector<int> pixels = stack_pixels(parts, most, static_cast<int>(column.height()), static_cast<int>(p.px(1)));
-    float y1 = column.y1;
-    double below = 0;
-    for (std::size_t i = 0; i < kSlots.size(); ++i) {
-      const float y0 = y1 - static_cast<float>(pixels[i]);
-      p.fill({column.x0, y0, column.x1, y1}, t.category[static_cast<std::size_t>(kSlots[i])]);
-      y1 = y0;
-      below += parts[i];
-    }
+    draw_stack(p, column, kSlots, parts, most, p.px(1));
     if (bins.size() <= 1000) {
       p.mark("slots", b.first == b.last ? fmt::format("step {}", b.first) : fmt::format("steps {} to {}", b.first, b.last), column,
-             format_number(below, 6));
+             format_number(std::accumulate(parts.begin(), parts.end(), 0.0), 6));
     }
   }
   p.hline(l.x0, l.x1, l.top.y1, t.line);
