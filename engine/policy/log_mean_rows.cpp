@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/error.h"
 #include "core/vector_math.h"
 
 namespace kvscope {
@@ -15,6 +16,12 @@ constexpr std::size_t kAnewEvery = 8;     // rows
 constexpr double kLeastTotal = 1.0 / 64;  // below, what was taken away from a sum has left too few of its digits
 
 }  // namespace
+
+std::vector<double> LogMeanRows::row(int r) const {
+  std::vector<double> out = ring_.row(r);
+  for (std::size_t x = 0; x < out.size(); ++x) out[x] += offset_[x];
+  return out;
+}
 
 LogMeanRows::Sum LogMeanRows::sum_of(std::size_t x) const {
   const int group = ring_.width(), slot = static_cast<int>(x) / group, g = static_cast<int>(x) % group;
@@ -37,12 +44,46 @@ void LogMeanRows::sum_anew(std::size_t x) {
   n_[x] = sum.n;
 }
 
-void LogMeanRows::push(std::span<const double> z) {
-  const std::size_t size = z.size();
+void LogMeanRows::load(std::span<const double> z, int n_rows) {
+  KVSCOPE_ASSERT(rows() == 0 && n_rows > 0 && n_rows <= max_rows());
+  const std::size_t size = z.size() / static_cast<std::size_t>(n_rows), group = static_cast<std::size_t>(ring_.width()), n = size / group;
+  const auto row_of = [&](int r) { return z.subspan(static_cast<std::size_t>(r) * size, size); };
+  const auto slot_outermost = [&](const auto& from, auto& to) {
+    to.resize(size);
+    for (std::size_t g = 0; g < group; ++g)
+      for (std::size_t i = 0; i < n; ++i) to[i * group + g] = from[g * n + i];
+  };
+  std::vector<double> top(size, kMinusInf), total(size, 0.0), share(size);
+  std::vector<int> scored(size, 0);
+  for (int r = 0; r < n_rows; ++r) {
+    const std::span<const double> row = row_of(r);
+    for (std::size_t x = 0; x < size; ++x) top[x] = std::max(top[x], row[x]);
+  }
+  for (int r = 0; r < n_rows; ++r) {
+    const std::span<const double> row = row_of(r);
+    for (std::size_t x = 0; x < size; ++x) share[x] = top[x] == kMinusInf ? kMinusInf : row[x] - top[x];
+    exp_all(share);
+    for (std::size_t x = 0; x < size; ++x) total[x] += share[x];
+    for (std::size_t x = 0; x < size; ++x) scored[x] += row[x] != kMinusInf;
+    slot_outermost(row, share);
+    ring_.push(share);
+  }
+  offset_.assign(size, 0.0);
+  slot_outermost(top, top_);
+  slot_outermost(total, total_);
+  slot_outermost(scored, n_);
+  pushed_ = static_cast<std::size_t>(n_rows);
+}
+
+void LogMeanRows::push(std::span<const double> row) {
+  const std::size_t size = row.size();
+  offset_.resize(size, 0.0);
   top_.resize(size, kMinusInf);
   total_.resize(size, 0.0);
   n_.resize(size, 0);
-  thread_local std::vector<double> old, share;  // kept by its thread: in a step an allocation would cost as much as the work
+  thread_local std::vector<double> z, old, share;  // kept by its thread: in a step an allocation would cost as much as the work
+  z.resize(size);
+  for (std::size_t x = 0; x < size; ++x) z[x] = row[x] - offset_[x];
   old.resize(size);
   share.resize(size);
   if (rows() == max_rows()) {  // the oldest row goes
@@ -74,24 +115,20 @@ void LogMeanRows::log_means(std::vector<double>& out) const {
   out.resize(total_.size());
   for (std::size_t x = 0; x < out.size(); ++x) out[x] = total_[x] / n_[x];
   log_all(out);
-  for (std::size_t x = 0; x < out.size(); ++x) out[x] = n_[x] > 0 ? top_[x] + out[x] : kMinusInf;
+  for (std::size_t x = 0; x < out.size(); ++x) out[x] = n_[x] > 0 ? offset_[x] + (top_[x] + out[x]) : kMinusInf;
 }
 
 void LogMeanRows::set_log_mean(int slot, std::span<const double> log_mean) {
   for (int g = 0; g < ring_.width(); ++g) {
     const std::size_t x = static_cast<std::size_t>(slot * ring_.width() + g);
-    const Sum sum = sum_of(x);
-    const double shift = log_mean[static_cast<std::size_t>(g)] - (sum.top + std::log(sum.total / sum.n));
-    for (int r = 0; r < rows(); ++r) ring_.number(r, slot, g) += shift;
-    top_[x] = sum.top + shift;
-    total_[x] = sum.total;
-    n_[x] = sum.n;
+    offset_[x] = log_mean[static_cast<std::size_t>(g)] - (top_[x] + std::log(total_[x] / n_[x]));
   }
 }
 
 void LogMeanRows::append_slot() {
   ring_.append_slot(kMinusInf);
   const std::size_t group = static_cast<std::size_t>(ring_.width());
+  offset_.insert(offset_.end(), group, 0.0);
   top_.insert(top_.end(), group, kMinusInf);
   total_.insert(total_.end(), group, 0.0);
   n_.insert(n_.end(), group, 0);
@@ -103,6 +140,7 @@ void LogMeanRows::move_last_slot(int to) {
   const auto move = [&](auto& v) {
     if (!v.empty()) std::rotate(v.begin() + to * group, v.end() - group, v.end());
   };
+  move(offset_);
   move(top_);
   move(total_);
   move(n_);
@@ -116,6 +154,7 @@ void LogMeanRows::keep(std::span<const SlotRun> runs, int n_kept) {
     for (const SlotRun& r : runs) std::copy_n(v.begin() + r.from * group, r.n * group, v.begin() + r.to * group);
     v.resize(static_cast<std::size_t>(n_kept * group));
   };
+  keep(offset_);
   keep(top_);
   keep(total_);
   keep(n_);

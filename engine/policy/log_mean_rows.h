@@ -19,11 +19,13 @@ class LogMeanRows {
   int rows() const { return ring_.rows(); }
   int max_rows() const { return ring_.max_rows(); }
   /// Row r, 0 = oldest: [slots, group].
-  std::vector<double> row(int r) const { return ring_.row(r); }
+  std::vector<double> row(int r) const;
   const RowRing& ring() const { return ring_; }
   /// Into `out`, whose memory a caller may use again: [slots, group]; -inf where no row has scored.
   void log_means(std::vector<double>& out) const;
 
+  /// The first rows at once, z [n_rows, group, slots], oldest first: as if each had been pushed.
+  void load(std::span<const double> z, int n_rows);
   /// A new newest row: [slots, group].
   void push(std::span<const double> z);
   /// The rows of a slot are moved by a constant for each query head, so that their log-means become these: [group].
@@ -44,8 +46,8 @@ class LogMeanRows {
   Sum sum_of(std::size_t x) const;
   void sum_anew(std::size_t x);
 
-  RowRing ring_;
-  std::vector<double> top_, total_;  // of every entry, as in Sum
+  RowRing ring_;                              // z less the offset of its entry
+  std::vector<double> offset_, top_, total_;  // of every entry; top and total as in Sum, of the numbers in the ring
   std::vector<int> n_;
   std::size_t pushed_ = 0;  // rows so far
 };

@@ -64,9 +64,13 @@ std::vector<double> RowRing::sums_by_place() const {
   return gathered(sums_[kPlaceHigh]);
 }
 
+void RowRing::resize_sums(std::size_t n) {
+  for (std::size_t s = 0; s < (keeps_ == RowSums::by_place ? sums_.size() : kPlaceHigh); ++s) sums_[s].resize(n, 0.0);
+}
+
 // In exact numbers: sum' = sum + newest - gone, and with every other row one place lower, by_place' = by_place + rows newest - sum'.
 void RowRing::follow(const std::vector<double>& newest, std::span<const double> gone, bool was_full) {
-  for (std::size_t s = 0; s < (keeps_ == RowSums::by_place ? sums_.size() : kPlaceHigh); ++s) sums_[s].resize(newest.size(), 0.0);
+  resize_sums(newest.size());
   auto& [high, low, peak, place_high, place_low] = sums_;
   add_to_sums(high, low, newest, gone);
   if (keeps_ == RowSums::by_place) {
@@ -77,6 +81,11 @@ void RowRing::follow(const std::vector<double>& newest, std::span<const double> 
     }
   }
   for (std::size_t x = 0; x < peak.size(); ++x) peak[x] = std::max(peak[x], high[x] + gone[x]);
+  refresh_sums();
+}
+
+void RowRing::refresh_sums() {
+  const std::vector<double>&high = sums_[kHigh], &peak = sums_[kPeak];
   for (std::size_t x = 0; x < peak.size(); ++x)
     if (!(peak[x] <= kMostTaken * high[x])) sum_anew(x);  // and where a NaN has left
 }
@@ -93,6 +102,28 @@ void RowRing::sum_anew(std::size_t x) {
     if (by_place) add_times_to_sums({&place_high[x], 1}, {&place_low[x], 1}, r, {number, 1});
   }
   peak[x] = high[x];
+}
+
+void RowRing::load(std::span<const double> rows, int n_rows) {
+  KVSCOPE_ASSERT(rows_.empty() && columns_.empty() && 0 < n_rows && n_rows <= max_rows_);
+  const std::size_t size = rows.size() / static_cast<std::size_t>(n_rows);
+  n_columns_ = static_cast<int>(size) / width_;
+  columns_.resize(static_cast<std::size_t>(n_columns_));
+  std::iota(columns_.begin(), columns_.end(), 0);
+  for (int r = 0; r < n_rows; ++r) {
+    const auto row = rows.subspan(static_cast<std::size_t>(r) * size, size);
+    rows_.emplace_back(row.begin(), row.end());
+  }
+  if (keeps_ == RowSums::none) return;
+  resize_sums(size);
+  auto& [high, low, peak, place_high, place_low] = sums_;
+  const std::vector<double> nothing(size, 0.0);
+  for (int r = 0; r < n_rows; ++r) {
+    add_to_sums(high, low, rows_[static_cast<std::size_t>(r)], nothing);
+    if (keeps_ == RowSums::by_place) add_times_to_sums(place_high, place_low, r, rows_[static_cast<std::size_t>(r)]);
+    for (std::size_t x = 0; x < size; ++x) peak[x] = std::max(peak[x], high[x]);
+  }
+  refresh_sums();
 }
 
 void RowRing::push(std::span<const double> row) {

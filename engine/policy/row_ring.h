@@ -43,6 +43,8 @@ class RowRing {
   /// Sum of the rows times their places, [slots, width], as exact beside the sum.
   std::vector<double> sums_by_place() const;
 
+  /// The first rows at once, [n_rows, slots, width], oldest first: the same as pushing them, only faster.
+  void load(std::span<const double> rows, int n_rows);
   /// A new newest row: [slots, width]. The first one says how many slots there are.
   void push(std::span<const double> row);
   /// One more slot at the end of every row.
@@ -75,6 +77,9 @@ class RowRing {
   /// The newest row is in its place, the one that had it is `gone` (zeros: none had it).
   void follow(const std::vector<double>& newest, std::span<const double> gone, bool was_full);
   void sum_anew(std::size_t x);
+  void resize_sums(std::size_t n);
+  /// After numbers have gone: sums that they have cost too many digits are made anew.
+  void refresh_sums();
 
   int max_rows_ = 0;
   int width_ = 1;

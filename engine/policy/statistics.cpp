@@ -47,28 +47,33 @@ void update_ema(SlotState& state, double alpha, int group, std::span<const doubl
 }
 
 /// The EMA after all rows of the prompt at once: lS = ln sum_r alpha^(rows-1-r) (1 - alpha) exp(z_r), the same sum that update_ema builds
-/// row by row. z [rows, group, n].
+/// row by row. z [rows, group, n]. Some columns at a time, which stay in the cache from the search for the largest term to the sum.
 void start_ema(SlotState& state, double alpha, int group, int rows, std::span<const double> z) {
+  constexpr std::size_t kColumns = 128;
   const double ln_keep = std::log(alpha), ln_first = std::log1p(-alpha);
   const std::size_t n = at(state.size()), size = at(group) * n;
-  std::vector<double> top(size, kMinusInf), total(size, 0.0);
-  const auto newest_first = [&](const auto& body) {
-    double ln_weight = ln_first;
-    for (int r = rows - 1; r >= 0; --r, ln_weight += ln_keep) body(z.data() + at(r) * size, ln_weight);
-  };
-  newest_first([&](const double* row, double ln_weight) {
-    for (std::size_t x = 0; x < size; ++x) top[x] = std::max(top[x], ln_weight + row[x]);
-  });
-  std::vector<double> share(size);
-  newest_first([&](const double* row, double ln_weight) {
-    for (std::size_t x = 0; x < size; ++x) share[x] = ln_weight + row[x] - top[x];  // every slot is seen by the newest row: no top is -inf
-    exp_all(share);
-    for (std::size_t x = 0; x < size; ++x) total[x] += share[x];
-    for (std::size_t i = 0; i < n; ++i) state.ema_n[i] += row[i] != kMinusInf;
-  });
-  log_all(total);
-  for (int g = 0; g < group; ++g)
-    for (std::size_t i = 0; i < n; ++i) state.ema[i * at(group) + at(g)] = top[at(g) * n + i] + total[at(g) * n + i];
+  double top[kColumns], total[kColumns], share[kColumns];
+  for (std::size_t first = 0; first < size; first += kColumns) {
+    const std::size_t width = std::min(kColumns, size - first);
+    const auto newest_first = [&](const auto& body) {
+      double ln_weight = ln_first;
+      for (int r = rows - 1; r >= 0; --r, ln_weight += ln_keep) body(z.data() + at(r) * size + first, ln_weight);
+    };
+    std::fill_n(top, width, kMinusInf);
+    newest_first([&](const double* row, double ln_weight) {
+      for (std::size_t x = 0; x < width; ++x) top[x] = std::max(top[x], ln_weight + row[x]);
+    });
+    std::fill_n(total, width, 0.0);
+    newest_first([&](const double* row, double ln_weight) {
+      for (std::size_t x = 0; x < width; ++x) share[x] = ln_weight + row[x] - top[x];  // every slot is seen by the newest row: no top is -inf
+      exp_all(std::span(share, width));
+      for (std::size_t x = 0; x < width; ++x) total[x] += share[x];
+    });
+    log_all(std::span(total, width));
+    for (std::size_t x = 0; x < width; ++x) state.ema[(first + x) % n * at(group) + (first + x) / n] = top[x] + total[x];
+  }
+  for (int r = 0; r < rows; ++r)
+    for (std::size_t i = 0; i < n; ++i) state.ema_n[i] += z[at(r) * size + i] != kMinusInf;
 }
 
 /// [group, n] to [n, group].
@@ -169,17 +174,13 @@ void load_prompt(SlotState& state, const StatNeeds& needs, int group, const Prom
   if (needs.rows > 0) {
     const int rows = std::min(needs.rows, n);
     KVSCOPE_ASSERT(prompt.last_rows.size() == at(rows) * at(n));
-    for (int r = 0; r < rows; ++r) state.rows.push(prompt.last_rows.subspan(at(r) * at(n), at(n)));
+    state.rows.load(prompt.last_rows, rows);
   }
   if (needs.reads_z()) {
     const int rows = std::min(needs.z_rows, n);
     const std::size_t size = at(group) * at(n);
     KVSCOPE_ASSERT(prompt.last_z.size() == at(rows) * size);
-    std::vector<double> row(needs.keep_z_rows ? size : 0);
-    for (int r = 0; r < rows && needs.keep_z_rows; ++r) {
-      slot_outermost(prompt.last_z.subspan(at(r) * size, size), group, n, row);
-      state.z_rows.push(row);
-    }
+    if (needs.keep_z_rows) state.z_rows.load(prompt.last_z, rows);
     if (needs.ema) start_ema(state, needs.ema_alpha, group, rows, prompt.last_z);
     if (needs.z_now) {
       state.z_now.resize(size);

@@ -89,6 +89,40 @@ TEST(LogMeanRows, ANumberThatIsNoneLeavesWithItsRow) {
   EXPECT_THAT(log_means(rows), ElementsAre(1.0));
 }
 
+TEST(LogMeanRows, RowsLoadedAtOnceAreRowsPushedOneByOne) {
+  constexpr int group = 2, n = 7, n_rows = 4;
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal(0, 20);
+  std::vector<double> z(n_rows * group * n);
+  for (double& x : z) x = normal(random);
+  for (int g = 0; g < group; ++g) z[static_cast<std::size_t>(g * n + n - 1)] = -kInf;  // not seen by the oldest row
+  for (int r = 0; r < n_rows; ++r) z[static_cast<std::size_t>(r * group * n)] = -kInf;  // nor this one by any
+  LogMeanRows loaded(5, group), pushed(5, group);
+  loaded.load(z, n_rows);
+  for (int r = 0; r < n_rows; ++r) {
+    std::vector<double> row;
+    for (int i = 0; i < n; ++i)
+      for (int g = 0; g < group; ++g) row.push_back(z[static_cast<std::size_t>((r * group + g) * n + i)]);
+    pushed.push(row);
+    EXPECT_EQ(loaded.row(r), row);
+  }
+  for (int more = 0; more < 6; ++more) {
+    const std::vector<double> a = log_means(loaded), b = log_means(pushed);
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t x = 0; x < a.size(); ++x) {
+      if (std::isfinite(b[x])) {
+        EXPECT_NEAR(a[x], b[x], 1e-12) << more << " " << x;
+      } else {
+        EXPECT_EQ(a[x], b[x]) << more << " " << x;
+      }
+    }
+    std::vector<double> row(group * n);
+    for (double& x : row) x = normal(random);
+    loaded.push(row);
+    pushed.push(row);
+  }
+}
+
 TEST(LogMeanRows, WhatNoRowHasScoredIsMinusInfinity) {
   LogMeanRows rows(2, 1);
   rows.append_slot();

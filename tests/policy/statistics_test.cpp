@@ -203,7 +203,9 @@ void follow_sums(int rows, RowSums keeps) {
       ASSERT_EQ(std::isnan(sums[at(i)]), std::isnan(sum)) << step;
       if (!std::isnan(sum)) {
         ASSERT_NEAR(sums[at(i)], static_cast<double>(sum), 2.3e-16 * static_cast<double>(sum)) << step;
-        if (keeps == RowSums::by_place) ASSERT_NEAR(by_place[at(i)], static_cast<double>(of_places), 2.3e-16 * static_cast<double>(sum + of_places)) << step;
+        if (keeps == RowSums::by_place) {
+          ASSERT_NEAR(by_place[at(i)], static_cast<double>(of_places), 2.3e-16 * static_cast<double>(sum + of_places)) << step;
+        }
       }
     }
     if (step % 20 >= 3 + rows) {
@@ -218,6 +220,37 @@ TEST(Statistics, TheSumsOfTheRingAreThoseOfItsRowsWhateverHasBeenBefore) {
     for (const RowSums keeps : {RowSums::plain, RowSums::by_place}) {
       SCOPED_TRACE(testing::Message() << rows << " rows, " << (keeps == RowSums::plain ? "plain" : "by place"));
       ASSERT_NO_FATAL_FAILURE(follow_sums(rows, keeps));
+    }
+  }
+}
+
+TEST(Statistics, RowsLoadedAtOnceAreRowsPushedOneByOne) {
+  constexpr int n_rows = 6, slots = 9, width = 2;
+  std::mt19937 random(5);
+  for (const int max_rows : {n_rows, n_rows + 3}) {
+    for (const RowSums keeps : {RowSums::none, RowSums::plain, RowSums::by_place}) {
+      std::vector<double> rows(n_rows * slots * width);
+      for (double& x : rows) x = std::pow(10.0, -30.0 * static_cast<double>(random()) / static_cast<double>(random.max()));
+      rows[3] = NAN;
+      RowRing loaded(max_rows, width, keeps), pushed(max_rows, width, keeps);
+      loaded.load(rows, n_rows);
+      for (int r = 0; r < n_rows; ++r) pushed.push(std::span(rows).subspan(at(r * slots * width), at(slots * width)));
+      const auto same = [](const std::vector<double>& a, const std::vector<double>& b) {
+        return std::ranges::equal(a, b, [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+      };
+      for (int more = 0; more < 8; ++more) {
+        ASSERT_EQ(loaded.rows(), pushed.rows());
+        for (int r = 0; r < pushed.rows(); ++r) EXPECT_TRUE(same(loaded.row(r), pushed.row(r))) << more;
+        EXPECT_TRUE(keeps == RowSums::none || same(loaded.sums(), pushed.sums())) << more;
+        EXPECT_TRUE(keeps != RowSums::by_place || same(loaded.sums_by_place(), pushed.sums_by_place())) << more;
+        for (RowRing* ring : {&loaded, &pushed}) {
+          if (more == 1) ring->keep(runs_of(std::vector{0, 1, 2, 4, 5, 6, 7, 8}), slots - 1);
+          if (more == 1) ring->append_slot(0);
+        }
+        std::vector<double> row(slots * width, 0.5 / (more + 1));
+        loaded.push(row);
+        pushed.push(row);
+      }
     }
   }
 }

@@ -224,9 +224,7 @@ void CpuBackend<T>::wo_l1(const void* x, const Weight& wo, int rows, std::span<d
         d.w = static_cast<const char*>(wo.data) + static_cast<std::size_t>(at) * size_of(wo.dtype);
         d.cols = std::min(kCols, wo.out - c);
         kernels_.dots(d);
-        for (int m = 0; m < d.rows; ++m) {
-          for (int n = 0; n < d.cols; ++n) sums[m] += std::abs(static_cast<double>(y[m * kCols + n]));
-        }
+        for (int m = 0; m < d.rows; ++m) sums[m] += kernels_.sum_of_sizes(y + m * kCols, d.cols);
       }
       for (int m = 0; m < d.rows; ++m) out[static_cast<std::size_t>((r + m) * heads + head)] = sums[m];
     }

@@ -83,8 +83,9 @@ struct Kernels {
   void (*convert)(const void* from, DType type, int n, T* to);
   /// sum x^2 in double.
   double (*sum_of_squares)(const T* x, int n);
-  /// sum x in double.
+  /// sum x and sum |x| in double.
   double (*sum)(const T* x, int n);
+  double (*sum_of_sizes)(const T* x, int n);
   void (*column_sums)(const ColumnTile<T>& args);
   /// Largest x[i] y[i], NaN left out; -inf where there is none. And the first i from `begin` on with x[i] y[i] >= bound, n where there is none.
   double (*largest_product)(const double* x, const double* y, int n);
