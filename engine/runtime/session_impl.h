@@ -78,6 +78,7 @@ struct Session::Impl {
   /// Per layer, the newest step of a lane against the reference's. Lane 0 has ended that step before.
   std::vector<double> hidden_error(const Lane& lane, int step) const;
   void cut_reference(std::size_t n_steps);
+  std::map<std::string, double> prompt_cost;               // of every policy, ms: what load_prompt() of its newest lane took
   int horizon = 0;                                         // so many steps lane 0 runs ahead of the others
   std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> checkpoints;  // stream mode: by number of steps
 

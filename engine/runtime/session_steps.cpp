@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 
 #include "measure/distribution.h"
 #include "measure/perturbation.h"
 #include "runtime/sampler.h"
 #include "runtime/session_impl.h"
 #include "runtime/step_batch.h"
+#include "runtime/stopwatch.h"
 
 namespace kvscope {
 
@@ -101,10 +104,19 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
 }
 
 void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms) {
-  backend->for_each(static_cast<int>(fresh.size()), [&](int i) {
-    fresh[i]->begin_step(static_cast<int>(ids.size()) - 1);
-    fresh[i]->load_prompt(prompt);
+  // what took longest the last time comes first, so that the threads end together
+  std::vector<Lane*> order(fresh.begin(), fresh.end());
+  std::ranges::stable_sort(order, std::greater<>(), [&](const Lane* lane) {
+    const auto known = prompt_cost.find(lane->policy().name());
+    return known == prompt_cost.end() ? std::numeric_limits<double>::infinity() : known->second;
   });
+  std::vector<double> took(order.size(), 0.0);
+  backend->for_each(static_cast<int>(order.size()), [&](int i) {
+    const Stopwatch watch(took[i]);
+    order[i]->begin_step(static_cast<int>(ids.size()) - 1);
+    order[i]->load_prompt(prompt);
+  });
+  for (std::size_t i = 0; i < order.size(); ++i) prompt_cost[order[i]->policy().name()] = took[i];
   close_steps(fresh, ms);
 }
 

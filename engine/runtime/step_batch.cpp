@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/step_batch.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 namespace kvscope {
 
 namespace {
@@ -9,7 +13,10 @@ constexpr int kLanesPerWorker = 3;  // at least, for the threads to end together
 
 class StepSite final : public AttentionSite {
  public:
-  StepSite(Backend& backend, std::span<Lane* const> lanes) : backend_(backend), lanes_(lanes) {}
+  StepSite(Backend& backend, std::span<Lane* const> lanes) : backend_(backend), lanes_(lanes), longest_first_(lanes.size()) {
+    std::iota(longest_first_.begin(), longest_first_.end(), 0);
+    std::ranges::stable_sort(longest_first_, std::greater<>(), [&](int i) { return lanes[i]->compress_ms - lanes[i]->prompt_compress_ms; });
+  }
 
   void before_rotation(const LayerRows& rows) override {
     for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i]->before_rotation(rows, static_cast<int>(i));
@@ -24,7 +31,8 @@ class StepSite final : public AttentionSite {
     };
     if (backend_.workers() > 0 && n >= kLanesPerWorker * backend_.workers()) {
       // enough lanes for all threads: each lane from end to end, so that its cache is read, judged and changed where it is near
-      backend_.for_each(n, [&](int i) {
+      backend_.for_each(n, [&](int place) {
+        const int i = longest_first_[place];
         prepare(i);
         backend_.attend(lane_jobs_[i]);
         lanes_[i]->finish(rows, i);
@@ -41,6 +49,7 @@ class StepSite final : public AttentionSite {
  private:
   Backend& backend_;
   std::span<Lane* const> lanes_;
+  std::vector<int> longest_first_;  // lanes by the work of their policies so far: so the threads end together
   std::vector<std::vector<AttentionJob>> lane_jobs_;
   std::vector<AttentionJob> jobs_;
 };

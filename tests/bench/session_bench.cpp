@@ -50,10 +50,10 @@ std::vector<std::string> lanes(int n, const std::string& ratio) {
   return out;
 }
 
-/// Keystrokes in a 512-token prompt, the full cache and three more lanes, shadow on, everything recorded.
-void bench_edits(Session& session) {
+/// Keystrokes in a 512-token prompt, the full cache and these lanes, shadow on, everything recorded.
+void bench_edits(Session& session, const std::vector<std::string>& specs) {
   RunRequest request;
-  request.lanes = lanes(3, "0.25");
+  request.lanes = specs;
   const std::string text = text_of(session.tokenizer(), 505);
   request.prompt = text;
   const CancelToken never;
@@ -68,7 +68,7 @@ void bench_edits(Session& session) {
     session.run(request, never);
     ms.push_back(ms_since(started));
   }
-  report("key in the middle of a 512-token prompt, 4 lanes", ms, 100);
+  report(fmt::format("key in the middle of a 512-token prompt, {} lanes", first.lanes.size()), ms, 100);
   ms.clear();
   for (int i = 0; i < 40; ++i) {
     request.prompt = text;
@@ -204,7 +204,7 @@ int main(int argc, char** argv) {
   const auto started = Clock::now();
   Session session(open_model(folder), {.precision = DType::f32});
   fmt::print("{} on {}; model opened in {:.1f} ms\n", session.config().name, session.device_name(), ms_since(started));
-  if (only.empty() || only == "edits") bench_edits(session);
+  if (only.empty() || only == "edits") bench_edits(session, specs.empty() ? lanes(3, "0.25") : specs);
   if (only.empty() || only == "steps") bench_steps(folder, rounds);
   if (only == "lanes") {  // nothing else, for a profiler
     std::vector<double> ms;
