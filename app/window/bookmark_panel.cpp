@@ -39,6 +39,7 @@ BookmarkPanel::BookmarkPanel(Workspace& workspace, Bookmarks& bookmarks, QWidget
     : QWidget(parent), m_workspace(workspace), m_bookmarks(bookmarks), m_table(new QTableWidget(0, kColumns, this)) {
   const auto button = [this](const QString& text, const QString& help) {
     auto* b = new QToolButton(this);
+    b->setObjectName("headerText");
     b->setText(text);
     b->setToolTip(help);
     b->setAccessibleName(help);
@@ -49,14 +50,16 @@ BookmarkPanel::BookmarkPanel(Workspace& workspace, Bookmarks& bookmarks, QWidget
   m_go = button("Go", "Go to the bookmark (Enter)");
   m_colour = button("Colour", "Next colour of the flag");
   m_remove = button("Remove", "Remove the bookmark (Delete)");
-  auto* tools = new QHBoxLayout;
-  tools->setSpacing(6);
+  m_tools = new QWidget(this);
+  auto* tools = new QHBoxLayout(m_tools);
+  tools->setContentsMargins(0, 0, 0, 0);
+  tools->setSpacing(2);
   for (QToolButton* b : {m_add, m_go, m_colour, m_remove}) tools->addWidget(b);
   tools->addStretch(1);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(8, 6, 8, 6);
   column->setSpacing(6);
-  column->addLayout(tools);
+  column->addWidget(m_tools);
   column->addWidget(m_table, 1);
 
   m_table->setHorizontalHeaderLabels({"name", "step", "note"});

@@ -20,6 +20,8 @@ class BookmarkPanel : public QWidget {
 
   QTableWidget& table() { return *m_table; }
   QString facts() const;
+  /// Add, go, colour, remove: above the list, unless somebody takes them into the panel's header.
+  QWidget* tools() { return m_tools; }
 
  public Q_SLOTS:
   /// Puts the cursor into the note of a bookmark.
@@ -41,6 +43,7 @@ class BookmarkPanel : public QWidget {
   Workspace& m_workspace;
   Bookmarks& m_bookmarks;
   QTableWidget* m_table;
+  QWidget* m_tools;
   QToolButton *m_add, *m_go, *m_colour, *m_remove;
 };
 

@@ -297,6 +297,7 @@ void CanvasWidget::keyPressEvent(QKeyEvent* event) {
 }
 
 void CanvasWidget::contextMenuEvent(QContextMenuEvent* event) {
+  m_input.reset();  // the menu takes the release of the button
   Q_EMIT contextMenuRequested(event->globalPos());
   event->accept();
 }

@@ -144,6 +144,8 @@ class MainWindow : public QMainWindow {
   void copyPicture();
   void writeReportAs();
   void copyNumbers();
+  void showNumbers();
+  void offerMenus();
   void addRuns();                     // opens the dialog
   void showJobs();
   void openRun(const QString& spec);  // looks at it in the comparison; runs it first where it is no lane yet
@@ -306,6 +308,7 @@ class MainWindow : public QMainWindow {
   std::string m_wanted_run;  // to be looked at as soon as it is there
   QAction *m_show_inspect = nullptr, *m_show_inspector = nullptr, *m_show_compare = nullptr, *m_show_sweep = nullptr, *m_show_lecture = nullptr;
   QMenu *m_remove_menu = nullptr, *m_hand_menu = nullptr;
+  std::vector<QAction*> m_take_out;  // picture and numbers of the view with the focus
 };
 
 }  // namespace kvscope

@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QFileDialog>
+#include <QMenu>
 #include <QStandardPaths>
 
 #include "app/window/canvas_widget.h"
@@ -10,6 +11,7 @@
 #include "app/window/main_window.h"
 #include "app/window/panel.h"
 #include "app/window/rows.h"
+#include "app/window/table_panel.h"
 #include "viz/svg.h"
 
 namespace kvscope {
@@ -62,6 +64,30 @@ void MainWindow::copyPicture() {
 
 void MainWindow::copyNumbers() {
   if (CanvasWidget* const chosen = exportedCanvas()) QApplication::clipboard()->setText(QString::fromStdString(viz::to_csv(chosen->table())));
+}
+
+void MainWindow::showNumbers() {
+  if (CanvasWidget* const chosen = exportedCanvas()) m_table->setSource(chosen->view().title(), [chosen] { return chosen->table(); });
+  showDock("table");
+}
+
+/// A right click on a view: what can be changed in it by hand, and its picture and numbers. The click gave it the focus, so it is the one meant.
+void MainWindow::offerMenus() {
+  for (CanvasWidget* of : m_canvases) {
+    const QString id = of->view().id();
+    const bool has_tokens = id == "atlas" || id == "head_strip" || id == "inspector";
+    connect(of, &CanvasWidget::contextMenuRequested, this, [this, of, has_tokens](const QPoint& at) {
+      of->setFocus(Qt::MouseFocusReason);
+      auto* menu = new QMenu(of);
+      menu->setAttribute(Qt::WA_DeleteOnClose);
+      if (has_tokens) {
+        menu->addActions(m_hand_menu->actions());
+        menu->addSeparator();
+      }
+      for (QAction* a : m_take_out) menu->addAction(a);
+      menu->popup(at);
+    });
+  }
 }
 
 }  // namespace kvscope

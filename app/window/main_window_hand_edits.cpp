@@ -88,8 +88,6 @@ void MainWindow::buildHandMenu(QMenu* menu) {
   connect(&m_hand, &HandEdits::changed, this, refresh);
   refresh();
 
-  for (const char* id : {"atlas", "head_strip", "inspector"})
-    if (CanvasWidget* of = canvas(id)) connect(of, &CanvasWidget::contextMenuRequested, this, [this](const QPoint& at) { m_hand_menu->popup(at); });
   for (PromptPanel* prompt : {m_prompt, &m_lecture->prompt()}) offerHandEdits(prompt->editor());
 }
 

@@ -59,7 +59,6 @@ void MainWindow::buildLecture() {
   m_canvases.push_back(m_lecture_atlas);
   connect(m_lecture_atlas, &CanvasWidget::focused, this,
           [this] { m_table->setSource(m_lecture_atlas->view().title(), [this] { return m_lecture_atlas->table(); }); });
-  connect(m_lecture_atlas, &CanvasWidget::contextMenuRequested, this, [this](const QPoint& at) { m_hand_menu->popup(at); });
   m_lecture = new LecturePage(m_workspace, m_controller, m_lecture_atlas, m_pages);
   m_pages->addWidget(m_lecture);
   m_lecture_row = new LectureRow(m_workspace, m_playback, *m_tools, centralWidget());

@@ -55,8 +55,9 @@ void MainWindow::buildMenus() {
     m_undo.undo();
   });
   edit->addSeparator();
-  action(edit, "Copy the &picture of the view", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C)}, [this] { copyPicture(); });
-  action(edit, "Copy the &numbers of the view", {QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_C)}, [this] { copyNumbers(); });
+  QAction* picture = action(edit, "Copy the p&icture of the view", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C)}, [this] { copyPicture(); });
+  QAction* numbers = action(edit, "Copy the &numbers of the view", {QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_C)}, [this] { copyNumbers(); });
+  m_take_out.insert(m_take_out.begin(), {picture, numbers, action(edit, "Numbers of the view as a &table", {}, [this] { showNumbers(); })});
   edit->addSeparator();
   action(edit, "&Clear the selection", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A)}, [this] { m_crumbs->clearSelection(); });
   action(edit, "&Back to the view before", {QKeySequence(Qt::ALT | Qt::Key_Left)}, [this] { m_crumbs->back(); });
@@ -75,6 +76,7 @@ void MainWindow::buildMenus() {
   buildRunMenu(m_menus->addMenu("&Run"));
   buildCompareMenu(m_menus->addMenu("&Compare"));
   buildToolsMenu(m_menus->addMenu("&Tools"));
+  offerMenus();
   QMenu* help = m_menus->addMenu("&Help");
   action(help, "&Keys and how to read the pictures", {QKeySequence(Qt::Key_F1)}, [this] {
     m_help->show();
@@ -107,7 +109,7 @@ void MainWindow::buildFileMenu(QMenu* menu) {
   addActions(samples->actions());
   buildSessionMenu(menu);
   menu->addSeparator();
-  action(menu, "&Export view…", {QKeySequence(Qt::CTRL | Qt::Key_E)}, [this] { savePicture(); });
+  m_take_out.push_back(action(menu, "E&xport view…", {QKeySequence(Qt::CTRL | Qt::Key_E)}, [this] { savePicture(); }));
   action(menu, "&Write report…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R)}, [this] { writeReportAs(); })
       ->setToolTip("One page, HTML or PDF: prompt, settings, all runs with their numbers, pictures, versions");
   menu->addSeparator();

@@ -184,6 +184,9 @@ void MainWindow::buildPanels() {
   facts(effect, effect_panel);
   facts(m_table, table_panel);
   facts(m_bookmark_panel, bookmark_panel);
+  // Low as these panels are beside the others, every line of theirs is to show a row.
+  table_panel->addControl(m_table->tools());
+  bookmark_panel->addControl(m_bookmark_panel->tools());
   for (const auto& view : m_views) addCanvasPanel(*view);
   if (CanvasWidget* atlas = canvas("atlas")) m_table->setSource(atlas->view().title(), [atlas] { return atlas->table(); });
   if (Panel* timeline = panel("timeline")) {

@@ -96,6 +96,7 @@ QTabBar { qproperty-elideMode: ElideNone; }
 QTabBar::tab { background: %window%; color: %secondary%; border: 1px solid %line%; border-top: none; padding: 3px 12px; font-size: 12px; }
 QTabBar::tab:selected { background: %panel%; color: %text%; }
 QSpinBox, QDoubleSpinBox, QLineEdit { background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 6px; min-height: 26px; }
+QLineEdit#header { min-height: 20px; max-height: 20px; font-size: 12px; }
 QSpinBox:focus, QDoubleSpinBox:focus, QLineEdit:focus { border-color: %accent%; }
 QSpinBox:disabled, QDoubleSpinBox:disabled, QLineEdit:disabled { color: %disabled%; }
 QSpinBox::up-button, QDoubleSpinBox::up-button { subcontrol-origin: border; subcontrol-position: top right; width: 18px; border: none; }

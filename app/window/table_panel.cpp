@@ -26,6 +26,7 @@ namespace kvscope {
 
 namespace {
 
+constexpr int kFilterWidth = 150;    // px
 constexpr int kRefreshPauseMs = 40;  // a drag through the steps must not build a table for each
 
 QString csvCell(const QString& text) {
@@ -44,22 +45,28 @@ TablePanel::TablePanel(Workspace& workspace, SessionController&, QWidget* parent
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(8, 6, 8, 6);
   column->setSpacing(6);
-  auto* tools = new QHBoxLayout;
+  m_tools = new QWidget(this);
+  auto* tools = new QHBoxLayout(m_tools);
+  tools->setContentsMargins(0, 0, 0, 0);
   tools->setSpacing(6);
   m_filter->setPlaceholderText("Filter rows");
   m_filter->setClearButtonEnabled(true);
   m_filter->setAccessibleName("filter the rows of the table");
-  auto* copy = new QToolButton(this);
+  m_filter->setObjectName("header");
+  m_filter->setMinimumWidth(kFilterWidth);
+  auto* copy = new QToolButton(m_tools);
+  copy->setObjectName("headerText");
   copy->setText("Copy");
   copy->setToolTip("copy the selected rows, or all (Ctrl+C)");
   copy->setAccessibleName("copy rows");
-  auto* save = new QToolButton(this);
+  auto* save = new QToolButton(m_tools);
+  save->setObjectName("headerText");
   save->setText("Export CSV…");
   save->setAccessibleName("export the table as CSV");
   tools->addWidget(m_filter, 1);
   tools->addWidget(copy);
   tools->addWidget(save);
-  column->addLayout(tools);
+  column->addWidget(m_tools);
 
   m_sorted->setSourceModel(m_model);
   m_sorted->setFilterKeyColumn(-1);

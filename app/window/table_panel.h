@@ -39,6 +39,8 @@ class TablePanel : public QWidget {
   /// Writes csv() to a file; on failure the reason is put into `error`.
   bool writeCsv(const QString& path, QString* error) const;
   QTableView& view() { return *m_view; }
+  /// Filter, copy, export: above the rows, unless somebody takes them into the panel's header.
+  QWidget* tools() { return m_tools; }
   QLineEdit& filter() { return *m_filter; }
 
  public Q_SLOTS:
@@ -60,6 +62,7 @@ class TablePanel : public QWidget {
   VizTableModel* m_model;
   QSortFilterProxyModel* m_sorted;
   QTableView* m_view;
+  QWidget* m_tools;
   QLineEdit* m_filter;
   QLabel* m_note;
 };

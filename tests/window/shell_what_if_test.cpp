@@ -238,6 +238,21 @@ TEST_F(WhatIfTest, TheContextMenuOfACanvasOffersTheEdits) {
   menu->close();
 }
 
+TEST_F(WhatIfTest, AfterAContextMenuTheMouseLeavesACanvasAsEver) {
+  CanvasWidget* atlas = window->canvas("atlas");
+  const QPoint cell = atlas->mapTo(window.get(), atlas->rect().center());
+  QTest::mouseMove(window->windowHandle(), cell);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().hover().token.has_value(); }, 3000));
+  QTest::mouseClick(window->windowHandle(), Qt::RightButton, {}, cell);
+  QWidget* menu = QApplication::activePopupWidget();
+  ASSERT_NE(menu, nullptr);
+  QTest::keyClick(menu, Qt::Key_Escape);
+  QTest::mouseMove(window->windowHandle(), cell + QPoint(1, 0));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().hover().token.has_value(); }, 3000));
+  QTest::mouseMove(window->windowHandle(), {4, 4});
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !window->workspace().hover().token.has_value(); }, 3000)) << "no button is thought to be down";
+}
+
 TEST_F(WhatIfTest, TheContextMenuOfATextMeansTheTokenUnderTheMouse) {
   select(3, 3, 1);
   auto* editor = window->panel("prompt")->content()->findChild<PromptEditor*>();
