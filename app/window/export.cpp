@@ -9,6 +9,7 @@
 #include <QSaveFile>
 
 #include "app/window/canvas_widget.h"
+#include "app/window/panel_paint.h"
 #include "app/window/style.h"
 #include "app/window/workspace.h"
 #include "viz/svg.h"
@@ -88,7 +89,7 @@ QImage canvasAsImage(CanvasWidget& canvas, const Workspace& workspace, qreal sca
   painter.setFont(font);
   painter.setPen(toColor(theme.secondary));
   painter.drawText(QRectF(after, 0, canvas.width() - after - 12, title), Qt::AlignVCenter,
-                   QFontMetricsF(font).elidedText(canvas.facts(), Qt::ElideRight, canvas.width() - after - 12));
+                   factsThatFit(QFontMetrics(font), static_cast<int>(canvas.width() - after - 12), canvas.facts()));
   font.setPixelSize(11);
   painter.setFont(font);
   double y = title + canvas.height() + 4;

@@ -135,7 +135,10 @@ void GeneratedStrip::paintEvent(QPaintEvent*) {
   const int after = painter.fontMetrics().horizontalAdvance("Generated") + u(10);
   painter.setFont(typeFont(*this, Type::body));
   painter.setPen(secondary);
-  paintLine(painter, head.adjusted(after, 0, 0, 0), Qt::AlignLeft, heading());
+  const QRect facts = head.adjusted(after, 0, 0, 0);
+  const QString all = heading(), brief = QString(all).replace(" top choices differ", " differ");
+  const QFontMetrics metrics = painter.fontMetrics();
+  paintLine(painter, facts, Qt::AlignLeft, fitting(metrics, facts.width(), {all, brief, factsThatFit(metrics, facts.width(), brief)}));
   if (m_cells.empty()) return;
 
   if (m_workspace.dimmed()) painter.setOpacity(0.8);
@@ -143,8 +146,8 @@ void GeneratedStrip::paintEvent(QPaintEvent*) {
   const int box = u(20), bar_height = u(24);
   const auto label = [&](int y, int h, const QString& words) { paintLine(painter, QRect(0, y, r.left - u(4), h), Qt::AlignLeft, words); };
   label(r.reference, box, "reference");
-  label(r.says, box, m_lane_title + " says");
-  label(r.bar, bar_height + u(4), "p, " + m_lane_title);
+  label(r.says, box, fitting(metrics, r.left - u(4), {m_lane_title + " says", m_lane_title}));
+  label(r.bar, bar_height + u(4), fitting(metrics, r.left - u(4), {"p, " + m_lane_title, "p"}));
   const int current = currentCell();
   const int end = std::min(static_cast<int>(m_cells.size()), m_first + visibleCells());
   const QFont plain = typeFont(*this, Type::body), bold = typeFont(*this, Type::body, true);

@@ -7,6 +7,7 @@
 #include <QStyleOption>
 #include <QToolButton>
 
+#include "app/window/panel_paint.h"
 #include "app/window/style.h"
 #include "viz/theme.h"
 
@@ -27,11 +28,13 @@ QSize ElidedLabel::sizeHint() const { return {fontMetrics().horizontalAdvance(m_
 
 QSize ElidedLabel::minimumSizeHint() const { return {0, fontMetrics().height()}; }
 
+QString ElidedLabel::shown() const { return factsThatFit(fontMetrics(), width(), m_text); }
+
 void ElidedLabel::paintEvent(QPaintEvent*) {
   ensurePolished();
   QPainter painter(this);
   painter.setPen(palette().color(QPalette::WindowText));
-  painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter, fontMetrics().elidedText(m_text, Qt::ElideRight, width()));
+  painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter, shown());
 }
 
 Panel::Panel(const QString& id, const QString& title, QWidget* content, QObject* parent)

@@ -20,7 +20,7 @@ namespace viz {
 struct Theme;
 }
 
-/// One line of text that gives way to its neighbours: cut at the end with "…", whole in the tooltip.
+/// One line of facts, "a · b · c", that gives way to its neighbours: it shows as many as fit (factsThatFit), all of them stand in the tooltip.
 class ElidedLabel : public QWidget {
   Q_OBJECT
 
@@ -28,6 +28,8 @@ class ElidedLabel : public QWidget {
   explicit ElidedLabel(QWidget* parent = nullptr);
   void setText(const QString& text);
   const QString& text() const { return m_text; }
+  /// What of it is to be read now.
+  QString shown() const;
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
 

@@ -113,6 +113,20 @@ QString fitting(const QFontMetrics& metrics, int width, std::initializer_list<QS
   return *(words.end() - 1);
 }
 
+QString factsThatFit(const QFontMetrics& metrics, int width, QString facts) {
+  while (metrics.horizontalAdvance(facts) > width) {
+    const qsizetype end = facts.lastIndexOf(" · ");
+    if (end <= 0) break;
+    facts.truncate(end);
+  }
+  if (metrics.horizontalAdvance(facts) <= width) return facts;
+  while (!facts.isEmpty() && metrics.horizontalAdvance(facts + " …") > width) {
+    facts.truncate(std::max<qsizetype>(0, facts.lastIndexOf(' ')));
+    while (!facts.isEmpty() && !facts.back().isLetterOrNumber()) facts.chop(1);  // "167 +" says no more than "167"
+  }
+  return facts.isEmpty() ? facts : facts + " …";
+}
+
 void paintLine(QPainter& painter, const QRect& rect, Qt::Alignment alignment, const QString& text) {
   painter.drawText(rect, static_cast<int>(alignment) | Qt::TextSingleLine | Qt::AlignVCenter,
                    painter.fontMetrics().elidedText(text, Qt::ElideRight, rect.width()));
