@@ -62,7 +62,9 @@ float TokenRows::value_axis(const Rect& row, const ValueScale& scale, float min_
     std::string label = tick_text(tick);
     if (brief && label.starts_with("0.")) label.erase(0, 1);
     // In a low row the name of the row needs the room.
-    if (tick == 0 || row.height() >= p.px(kTicksFrom)) p.text({axis.x0 - p.px(8), y}, label, Face::caption, t.disabled, Align::right);
+    // The zero of a brief axis stands on its line: right below it is the name of the next row.
+    const float above = brief && tick == 0 ? p.px(5) : 0;
+    if (tick == 0 || row.height() >= p.px(kTicksFrom)) p.text({axis.x0 - p.px(8), y - above}, label, Face::caption, t.disabled, Align::right);
     if (below - y > widest + 1) {
       widest = below - y;
       middle = (below + y) / 2;

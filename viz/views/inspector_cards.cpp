@@ -187,7 +187,13 @@ void draw_habit(Painter& p, const Rect& area, const HabitCaption& caption) {
     right -= w + gap;
   }
   x += p.text_fit({x, y}, caption.words, Face::body, t.text, right - x) + gap;
-  if (!caption.besides.empty() && right - x >= p.px(80)) p.text_fit({x, y}, caption.besides, Face::body, t.secondary, right - x);
+  // Whole habits or none: half of a name says nothing.
+  std::string_view besides = caption.besides;
+  while (!besides.empty() && p.width_of(Face::body, besides) > right - x) {
+    const std::size_t before = besides.rfind(", ");
+    besides = besides.substr(0, before == std::string_view::npos ? 0 : before);
+  }
+  p.text({x, y}, besides, Face::body, t.secondary);
 }
 
 void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts, SlotButtons& buttons) {

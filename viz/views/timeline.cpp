@@ -52,7 +52,7 @@ std::string Timeline::facts(const Frame& frame) const {
   if (!steps) return lane->title + " · no step in the range";
   if (!frame.selection.steps) {
     const RangeStatistics s = range_statistics(*lane, *steps, false);
-    return fmt::format("{} · {} steps · top choice differs in {}", lane->title, format_count(s.n_steps), format_count(s.n_steps - s.top1_same));
+    return fmt::format("{} · top choice differs in {} of {} steps", lane->title, format_count(s.n_steps - s.top1_same), format_count(s.n_steps));
   }
   if (of_range_ != steps) {
     range_ = range_statistics(*lane, *steps);
