@@ -124,7 +124,8 @@ QString factsThatFit(const QFontMetrics& metrics, int width, QString facts) {
     facts.truncate(std::max<qsizetype>(0, facts.lastIndexOf(' ')));
     while (!facts.isEmpty() && !facts.back().isLetterOrNumber()) facts.chop(1);  // "167 +" says no more than "167"
   }
-  return facts.isEmpty() ? facts : facts + " …";
+  const bool says_something = std::ranges::any_of(facts, [](QChar c) { return c.isLetter(); });  // "167 …" does not
+  return says_something ? facts + " …" : QString();
 }
 
 void paintLine(QPainter& painter, const QRect& rect, Qt::Alignment alignment, const QString& text) {

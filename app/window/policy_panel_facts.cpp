@@ -108,7 +108,7 @@ BudgetFacts budgetFacts(const Workspace& workspace) {
   double asked = 0;
   bool unlimited = false;
   for (const HeadRecord* head : heads) {
-    const auto sinks = std::count_if(head->pos.begin(), head->pos.end(), [&](int pos) { return pos < lane->sinks; });
+    const auto sinks = std::lower_bound(head->pos.begin(), head->pos.end(), lane->sinks) - head->pos.begin();  // slots are in order of pos
     const auto n = static_cast<std::ptrdiff_t>(head->pos.size());
     const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(head->recent, n - sinks);
     facts.sinks += static_cast<double>(sinks);
@@ -144,10 +144,9 @@ VotesFacts votesFacts(const Workspace& workspace) {
   const std::vector<const HeadRecord*> heads = scope(workspace);
   if (heads.empty()) return facts;
   facts.known = true;
-  for (const HeadRecord* head : heads) {
-    facts.in_slots += votesOf(*head);
-    facts.lost += head->evicted_votes;
-  }
+  const StepVotes votes = heads.size() == 1 ? StepVotes{votesOf(*heads.front()), heads.front()->evicted_votes} : workspace.stepVotes();
+  facts.in_slots = votes.in_slots;
+  facts.lost = votes.lost;
   facts.title = heads.size() == 1 ? QString("Votes, %1").arg(qs(viz::head_name(heads.front()->layer, heads.front()->kv_head)))
                                   : QString("Votes, %1 heads").arg(count(static_cast<long long>(heads.size())));
   facts.words = QString("%1 in slots + %2 lost = %3 seen").arg(count(facts.in_slots), count(facts.lost), count(facts.in_slots + facts.lost));
@@ -186,13 +185,9 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
   // Without a selected head the votes bar says this already.
   const bool one_head = selectedHead(workspace.snapshot(), workspace.selection().layer, workspace.selection().kv_head).has_value();
   if (one_head && step && !step->heads.empty()) {
-    long long in_slots = 0, lost = 0;
-    for (const HeadRecord& head : step->heads) {
-      in_slots += votesOf(head);
-      lost += head.evicted_votes;
-    }
+    const StepVotes all = workspace.stepVotes();
     facts.push_back({QString("%1 heads").arg(count(static_cast<long long>(step->heads.size()))),
-                     QString("%1 votes in slots + %2 lost").arg(count(in_slots), count(lost))});
+                     QString("%1 votes in slots + %2 lost").arg(count(all.in_slots), count(all.lost))});
   }
   return facts;
 }

@@ -88,6 +88,12 @@ const StepRecord* Workspace::stepRecord() const {
   return current && s >= 0 ? current->steps[s].get() : nullptr;
 }
 
+StepVotes Workspace::stepVotes() const {
+  const LaneSnapshot* current = lane();
+  const int s = step();
+  return current && s >= 0 ? m_votes.of(current->steps[static_cast<std::size_t>(s)]) : StepVotes{};
+}
+
 void Workspace::setSnapshot(SnapshotPtr snapshot) {
   if (!snapshot || snapshot == m_snapshot) return;
   const SnapshotPtr before = std::exchange(m_snapshot, std::move(snapshot));

@@ -6,6 +6,7 @@
 #include <QObject>
 #include <QTimer>
 
+#include "app/window/step_votes.h"
 #include "snapshot/snapshot.h"
 #include "viz/canvas.h"
 #include "viz/selection.h"
@@ -32,6 +33,8 @@ class Workspace : public QObject {
   /// The selected lane; nullptr without lanes.
   const LaneSnapshot* lane() const;
   const StepRecord* stepRecord() const;
+  /// Votes of all heads after it; zeros without a step.
+  StepVotes stepVotes() const;
   /// Steps that the user marked; views of time show them.
   const std::vector<viz::StepMark>& stepMarks() const { return m_step_marks; }
   /// Runs that are asked for and not in the snapshot yet.
@@ -84,6 +87,7 @@ class Workspace : public QObject {
   std::optional<Category> m_emphasis;
   int m_ghost_steps = 0;
   std::vector<viz::TokenRange> m_found;
+  mutable StepVotesOnce m_votes;
 };
 
 }  // namespace kvscope

@@ -29,13 +29,15 @@ TEST(FactsInANarrowPlace, TheLastOnesGoFirst) {
 
 TEST(FactsInANarrowPlace, NoNumberIsCutInTwo) {
   const QFontMetrics metrics((QFont()));
-  const QString fact = "1672 + 12 tokens";
+  const QString fact = "token 1672 + 12 others";
   for (int width = metrics.horizontalAdvance(fact) - 1; width >= 0; --width) {
     const QString shown = factsThatFit(metrics, width, fact);
     ASSERT_LE(metrics.horizontalAdvance(shown), width);
-    ASSERT_TRUE(QStringList({"", "1672 …", "1672 + 12 …"}).contains(shown)) << shown.toStdString();
+    ASSERT_TRUE(QStringList({"", "token …", "token 1672 …", "token 1672 + 12 …"}).contains(shown)) << shown.toStdString();
   }
   EXPECT_EQ(factsThatFit(metrics, 1000, ""), "");
+  const QString digits = "167 + 12 tokens";
+  EXPECT_EQ(factsThatFit(metrics, metrics.horizontalAdvance(digits) - 1, digits), "") << "a number alone tells nothing";
 }
 
 }  // namespace

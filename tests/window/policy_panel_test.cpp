@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "panel_fixture.h"
 
+#include <set>
+
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QLineEdit>
@@ -14,7 +16,9 @@
 #include "app/window/policy_form_field.h"
 #include "app/window/policy_panel.h"
 #include "app/window/policy_panel_facts.h"
+#include "app/window/step_votes.h"
 #include "policy/catalog.h"
+#include "viz/format.h"
 
 namespace kvscope {
 namespace {
@@ -94,6 +98,55 @@ TEST_F(PolicyPanelTest, CountsVotesSoThatSlotsPlusLostAreTheTokensSeen) {
   EXPECT_EQ(votes.in_slots + votes.lost, 24 * 169);
   EXPECT_TRUE(votes.words.endsWith(" = 4\u202F056 seen") || votes.words.endsWith(" = 4\u2009056 seen")) << votes.words.toStdString();
   EXPECT_EQ(votes.brief, QString(votes.words).remove(" in slots").remove(" seen")) << "the same numbers in a narrow panel";
+}
+
+TEST_F(PolicyPanelTest, VotesOfAllHeadsAreTheSumOfTheirsAndCountedOncePerStep) {
+  const auto sum = [](const StepRecord& step) {
+    long long in_slots = 0, lost = 0;
+    for (const HeadRecord& head : step.heads) {
+      for (const int v : head.votes) in_slots += v;
+      lost += head.evicted_votes;
+    }
+    return std::pair(in_slots, lost);
+  };
+  selectHead(4, 1);
+  std::set<std::pair<long long, long long>> different;
+  for (int again = 0; again < 2; ++again)
+    for (int lane = 0; lane < static_cast<int>(workspace.snapshot().lanes.size()); ++lane) {
+      viz::Selection selection = workspace.selection();
+      selection.lane = lane;
+      workspace.setSelection(selection);
+      for (int step = 0; step < 13; ++step) {
+        selectStep(step);
+        const auto [in_slots, lost] = sum(*workspace.stepRecord());
+        EXPECT_EQ(fact("24 heads").toStdString(), viz::format_count(in_slots) + " votes in slots + " + viz::format_count(lost) + " lost");
+        different.insert({in_slots, lost});
+      }
+    }
+  EXPECT_GT(different.size(), 13u);
+
+  StepVotesOnce once;
+  const Snapshot& s = workspace.snapshot();
+  for (int again = 0; again < 3; ++again)
+    for (const StepPtr& step : s.lanes[3].steps) {
+      EXPECT_EQ(std::pair(once.of(step).in_slots, once.of(step).lost), sum(*step));
+    }
+  EXPECT_EQ(once.nCounted(), static_cast<int>(s.lanes[3].steps.size()));
+}
+
+TEST_F(PolicyPanelTest, VotesOfAStepThatIsGoneAreNotThoseOfTheNextAtItsPlace) {
+  StepVotesOnce once;
+  for (int i = 1; i <= 1000; ++i) {  // freed and made anew, most of them at one address
+    auto step = std::make_shared<StepRecord>();
+    step->heads.resize(2);
+    step->heads[1].votes = {i, i};
+    step->heads[0].evicted_votes = i;
+    const StepPtr kept = step;
+    ASSERT_EQ(once.of(kept).in_slots, 2 * i);
+    ASSERT_EQ(once.of(kept).lost, i);
+  }
+  EXPECT_EQ(once.nCounted(), 1000);
+  EXPECT_LE(once.nKept(), 64u);
 }
 
 TEST_F(PolicyPanelTest, TellsTheReferenceThatItHasNoLimit) {
