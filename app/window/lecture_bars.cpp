@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <QEvent>
+#include <QPushButton>
 
 #include "app/window/panel_paint.h"
 #include "app/window/workspace.h"
@@ -22,8 +23,13 @@ QString shareText(double v) { return std::isnan(v) ? qs(viz::kNotAvailableText) 
 }  // namespace
 
 LectureBars::LectureBars(Workspace& workspace, const QString& name, const QString& whole, const QString& empty, Rows rows, QWidget* parent)
-    : QWidget(parent), m_workspace(workspace), m_whole(whole), m_empty(empty), m_rows(std::move(rows)) {
+    : QWidget(parent), m_workspace(workspace), m_capture(new QPushButton(this)), m_whole(whole), m_empty(empty), m_rows(std::move(rows)) {
   setAccessibleName(name);
+  m_capture->setObjectName("link");
+  m_capture->setCursor(Qt::PointingHandCursor);
+  m_capture->setToolTip("Keep the uncompressed history, and compute the runs again with it");
+  m_capture->hide();
+  connect(m_capture, &QPushButton::clicked, this, &LectureBars::captureWanted);
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::staleChanged})
     connect(&workspace, signal, this, [this] { refresh(); });
   refresh();
@@ -37,7 +43,38 @@ void LectureBars::refresh() {
   QStringList words;
   for (const viz::PairRow& row : m_shown) words << QString("%1: %2, %3").arg(qs(row.label), shareText(row.reference), shareText(row.lane));
   setAccessibleDescription(words.isEmpty() ? m_empty : words.join("; "));
+  placeCapture();
   update();
+}
+
+void LectureBars::offerCapture() {
+  m_needs_history = true;
+  refresh();
+}
+
+bool LectureBars::both() const { return m_workspace.selection().lane > 0; }
+
+int LectureBars::labelWidth() const {
+  const QFontMetrics labels(typeFont(*this, Type::text, true, TypeFace::tabular));
+  int label = px(*this, 40);
+  for (const viz::PairRow& row : m_shown) label = std::max(label, labels.horizontalAdvance(qs(row.label)));
+  return std::min(label, width() / 4) + px(*this, 14);
+}
+
+/// Where the name of the left column would stand.
+void LectureBars::placeCapture() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  m_capture->setVisible(m_needs_history && !snapshot.shadow && both() && !m_shown.empty());
+  if (m_capture->isHidden()) return;
+  const QFont font = typeFont(*this, Type::body);
+  m_capture->setFont(font);
+  m_capture->ensurePolished();
+  const QFontMetrics metrics = m_capture->fontMetrics();
+  const QString offer = QString("capture now (%1)").arg(qs(viz::format_ms(snapshot.total_ms)));
+  const int x = labelWidth(), room = (width() - x) / 2 - px(*this, 8);
+  m_capture->setText(fitting(metrics, room, {m_whole + ": not captured – " + offer, "not captured – " + offer, offer}));
+  m_capture->setAccessibleName(m_whole + ": not captured, " + offer);
+  m_capture->setGeometry(x, 0, std::min(room, metrics.horizontalAdvance(m_capture->text()) + 4), px(*this, 17));
 }
 
 void LectureBars::resizeEvent(QResizeEvent* event) {
@@ -75,19 +112,17 @@ void LectureBars::paintEvent(QPaintEvent*) {
     return;
   }
   if (m_workspace.stale()) painter.setOpacity(0.8);
-  const bool both = m_workspace.selection().lane > 0;
+  const bool two = both();
   // A label, then twice a bar with its number.
-  const QFontMetrics labels(typeFont(*this, Type::text, true, TypeFace::tabular)), numbers(typeFont(*this, Type::body, true));
-  int label = px(*this, 40);
-  for (const viz::PairRow& row : m_shown) label = std::max(label, labels.horizontalAdvance(qs(row.label)));
-  label = std::min(label, width() / 4) + px(*this, 14);
+  const QFontMetrics numbers(typeFont(*this, Type::body, true));
+  const int label = labelWidth();
   const int number = numbers.horizontalAdvance(">99.9 %") + px(*this, 4), gap = px(*this, 8);
-  const int half = (width() - label) / (both ? 2 : 1), bar = std::max(px(*this, 20), half - number - gap - (both ? px(*this, 8) : 0));
+  const int half = (width() - label) / (two ? 2 : 1), bar = std::max(px(*this, 20), half - number - gap - (two ? px(*this, 8) : 0));
   const auto header = [&](int x, const QString& words) { paintLine(painter, QRect(x, 0, half - gap, px(*this, 17)), Qt::AlignLeft, words); };
   painter.setFont(typeFont(*this, Type::body));
   painter.setPen(secondary);
-  header(label, m_whole);
-  if (both && m_workspace.lane()) header(label + half, qs(m_workspace.lane()->title));
+  if (m_capture->isHidden()) header(label, m_whole);
+  if (two && m_workspace.lane()) header(label + half, qs(m_workspace.lane()->title));
   const int height = px(*this, kBar);
   int y = px(*this, kHeader);
   for (const viz::PairRow& row : m_shown) {
@@ -103,7 +138,7 @@ void LectureBars::paintEvent(QPaintEvent*) {
     const auto track = [&](int x) { return QRectF(x, middle - height / 2, bar, height); };
     paintBar(painter, track(label), row.reference, secondary);
     value(label, shareText(row.reference), text, row.reference_first);
-    if (both) {
+    if (two) {
       const int x = label + half;
       if (row.state == viz::PairRow::State::here) {
         const bool wrong = row.lane_first && !row.reference_first;

@@ -8,6 +8,8 @@
 
 #include "viz/reduce_lecture.h"
 
+class QPushButton;
+
 namespace kvscope {
 
 class Workspace;
@@ -22,7 +24,13 @@ class LectureBars : public QWidget {
   LectureBars(Workspace& workspace, const QString& name, const QString& whole, const QString& empty, Rows rows, QWidget* parent = nullptr);
 
   const std::vector<viz::PairRow>& shown() const { return m_shown; }
+  /// The left column needs the uncompressed history: where nobody kept it, its name gives way to an offer to capture it.
+  void offerCapture();
+  QPushButton& captureButton() { return *m_capture; }
   QSize minimumSizeHint() const override;
+
+ Q_SIGNALS:
+  void captureWanted();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -33,7 +41,13 @@ class LectureBars : public QWidget {
   void refresh();
   void paintBar(QPainter& painter, const QRectF& track, double value, const QColor& colour) const;
 
+  int labelWidth() const;
+  bool both() const;
+  void placeCapture();
+
   Workspace& m_workspace;
+  QPushButton* m_capture;
+  bool m_needs_history = false;
   QString m_whole, m_empty;
   Rows m_rows;
   std::vector<viz::PairRow> m_shown;

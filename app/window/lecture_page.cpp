@@ -14,6 +14,7 @@
 #include "app/window/panel.h"
 #include "app/window/panel_paint.h"
 #include "app/window/prompt_panel.h"
+#include "app/window/session_controller.h"
 #include "app/window/workspace.h"
 #include "viz/format.h"
 #include "viz/reduce_lecture.h"
@@ -75,6 +76,8 @@ LecturePage::LecturePage(Workspace& workspace, SessionController& controller, Ca
                              const StepRecord* step = w.stepRecord();
                              return step ? viz::next_token_pairs(w.snapshot(), *step, n) : std::vector<viz::PairRow>();
                            });
+  m_attention->offerCapture();
+  connect(m_attention, &LectureBars::captureWanted, &controller, [&controller] { controller.want({viz::WantMeasure::What::shadow, true}); });
   m_attention->setWhatsThis(Glossary::builtIn().aboutView("attention"));
   m_next->setWhatsThis(Glossary::builtIn().aboutView("next"));
   m_prompt->setWhatsThis(Glossary::builtIn().aboutView("prompt"));

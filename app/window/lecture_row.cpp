@@ -117,7 +117,10 @@ void LectureRow::applyType() {
   row->setContentsMargins(px(*this, 17), 0, px(*this, 15), 0);
   row->setSpacing(px(*this, 9));
   m_slider->setFixedWidth(px(*this, 112));
-  m_policy->setFixedWidth(px(*this, 118));
+  // As wide as the longest name: a list cuts what is longer without a sign.
+  int names = px(*this, 80);
+  for (int i = 0; i < m_policy->count(); ++i) names = std::max(names, m_policy->fontMetrics().horizontalAdvance(m_policy->itemText(i)));
+  m_policy->setFixedWidth(std::min(names + px(*this, 36), px(*this, 150)));
   for (QToolButton* b : {m_ghosts, m_back, m_play, m_forward, m_menu, m_leave}) b->setIconSize(QSize(px(*this, 15), px(*this, 15)));
   m_applying = false;
   applyTheme();

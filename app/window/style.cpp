@@ -78,6 +78,8 @@ QPushButton#primary { background: %accent%; border-color: %accent%; color: %on_a
 QPushButton#primary:hover { background: %accentHover%; }
 QPushButton#primary:focus { border: 2px solid %text%; }
 QPushButton#primary:disabled { background: %raised%; border-color: %line%; color: %disabled%; }
+QPushButton#link { background: transparent; border: none; padding: 0; min-height: 0; color: %accent%; text-align: left; text-decoration: underline; }
+QPushButton#link:focus { border-bottom: 2px solid %accent%; }
 QPushButton#chip { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; }
 QPushButton#chipActive { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; border-color: %accent%; color: %accent%; background: %accent10%; }
 QPushButton#chipNow { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; font-weight: bold; border-color: %accent%; color: %on_accent%; background: %accent%; }

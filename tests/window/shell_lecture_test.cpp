@@ -155,6 +155,37 @@ TEST_F(LectureTest, ASceneThatLooksElsewhereComesBack) {
   EXPECT_EQ(selection(), before);
 }
 
+TEST_F(LectureTest, BarsWithoutHistoryOfferToCaptureIt) {
+  openSample();
+  viz::Selection s = selection();
+  s.lane = 1;
+  window->workspace().setSelection(s);
+  LectureBars& bars = window->lecture().attention();
+  ASSERT_FALSE(bars.shown().empty());
+  EXPECT_FALSE(bars.captureButton().isVisible()) << "the history is kept";
+  window->controller().setShadow(false);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(QTest::qWaitFor([this] { return !snapshot().shadow && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(settle());
+  for (const QSize& size : {QSize(1280, 800), QSize(1600, 1000)}) {
+    window->resize(size);
+    ASSERT_TRUE(settle());
+    ASSERT_TRUE(bars.captureButton().isVisible());
+    EXPECT_TRUE(std::isnan(bars.shown()[0].reference));
+    const QString text = bars.captureButton().text();
+    EXPECT_TRUE(text.contains("capture now (")) << text.toStdString();
+    EXPECT_GE(bars.captureButton().width(), bars.captureButton().fontMetrics().horizontalAdvance(text)) << "nothing is cut";
+    EXPECT_LE(bars.captureButton().geometry().right(), bars.width() / 2 + 60) << "beside the name of the run";
+    if (const QString folder = qEnvironmentVariable("KVSCOPE_STORY_PICTURES"); !folder.isEmpty())
+      window->picture().save(QString("%1/lecture-capture-%2.png").arg(folder).arg(size.width()));
+  }
+  QTest::mouseClick(&bars.captureButton(), Qt::LeftButton);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().shadow && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(bars.captureButton().isVisible());
+  EXPECT_FALSE(std::isnan(bars.shown()[0].reference));
+}
+
 TEST_F(LectureTest, LeavingItLeavesNothingBehind) {
   openSample();
   window->guide().goTo("sink");
