@@ -3,11 +3,16 @@
 
 #include <cmath>
 
+#include <QAbstractTextDocumentLayout>
 #include <QBuffer>
 #include <QPageLayout>
 #include <QPdfWriter>
+#include <QTextBlock>
+#include <QTextCursor>
 #include <QTextDocument>
+#include <QTextLayout>
 #include <QTextOption>
+#include <QTextTable>
 #include <QUrl>
 
 #include "app/window/export.h"
@@ -72,10 +77,15 @@ QString tableHtml(const viz::Table& table, int n_left) {
   QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\"><tr>";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     // "mean KL (steps 1–12)": the unit in a line of its own.
-    const QString whole = esc(table.columns[c]).replace(QChar(0x2013), QString(QChar(0x2013)) + QChar(0x2060));  // "1–12" stays together
+    const QString whole = esc(table.columns[c]);
     const qsizetype at = whole.indexOf(" (");
     const bool left = static_cast<int>(c) < n_left;
-    out += cell(at < 0 ? whole : whole.left(at) + "<br/>" + whole.mid(at + 2).chopped(1), left, true, left ? roomFor(table, c) : QString());
+    const QString unit = at < 0 ? QString() : whole.mid(at + 2).chopped(1);
+    const bool together = unit.contains(QChar(0x2013));  // a line could end after the dash of "1–12"
+    const QString below = at < 0     ? QString()
+                          : together ? QString("<div align=\"%1\" style=\"white-space: nowrap\">%2</div>").arg(left ? "left" : "right", unit)
+                                     : "<br/>" + unit;
+    out += cell(whole.left(at) + below, left, true, left ? roomFor(table, c) : QString());
   }
   out += "</tr>";
   for (const auto& row : table.rows) {
@@ -188,6 +198,28 @@ QString page(const Report& r, Source source) {
   return out;
 }
 
+/// Where the line is by which a reader knows what follows a heading: the first one, of a table that of the row below its names.
+double endOfFirstLine(const QTextBlock& first) {
+  QTextBlock block = first;
+  if (const QTextTable* table = QTextCursor(first).currentTable()) block = table->cellAt(std::min(1, table->rows() - 1), 0).firstCursorPosition().block();
+  const QRectF all = block.document()->documentLayout()->blockBoundingRect(block);
+  const QTextLine line = block.layout()->lineCount() > 0 ? block.layout()->lineAt(0) : QTextLine();
+  return line.isValid() ? all.top() + line.y() + line.height() : all.bottom();
+}
+
+/// A heading stands on the page of what it heads. From the first one on: a heading that goes to the next page moves all that follows.
+void keepHeadings(QTextDocument& document) {
+  const double height = document.pageSize().height();
+  for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
+    if (block.blockFormat().headingLevel() == 0 || !block.next().isValid()) continue;
+    const double top = document.documentLayout()->blockBoundingRect(block).top(), end = endOfFirstLine(block.next());
+    if (std::floor((end - 1) / height) <= std::floor(top / height)) continue;
+    QTextBlockFormat format = block.blockFormat();
+    format.setPageBreakPolicy(QTextFormat::PageBreak_AlwaysBefore);
+    QTextCursor(block).setBlockFormat(format);
+  }
+}
+
 }  // namespace
 
 QString reportHtml(const Report& report) {
@@ -198,6 +230,22 @@ QString reportHtml(const Report& report) {
     report.pictures[i].image.save(&buffer, "PNG");
     return QString("data:image/png;base64,") + bytes.toBase64();
   });
+}
+
+std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF& paper) {
+  auto document = std::make_unique<QTextDocument>();
+  document->setDefaultFont(uiFont(12));
+  document->setDocumentMargin(0);
+  QTextOption whole_words;
+  whole_words.setWrapMode(QTextOption::WordWrap);
+  document->setDefaultTextOption(whole_words);
+  document->setPageSize(paper);
+  document->setDefaultStyleSheet(kStyle);
+  for (std::size_t i = 0; i < report.pictures.size(); ++i)
+    document->addResource(QTextDocument::ImageResource, QUrl(QString("picture%1").arg(i)), report.pictures[i].image);
+  document->setHtml(page(report, [](std::size_t i) { return QString("picture%1").arg(i); }));
+  keepHeadings(*document);
+  return document;
 }
 
 bool writeReport(const Report& report, const QString& path, QString* error) {
@@ -211,18 +259,7 @@ bool writeReport(const Report& report, const QString& path, QString* error) {
     pdf.setCreator("kvscope " KVSCOPE_VERSION);
     pdf.setResolution(96);  // the points of the style sheet; text and lines stay vectors
     pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Landscape, QMarginsF(12, 12, 12, 12), QPageLayout::Millimeter));
-    QTextDocument document;
-    document.setDefaultFont(uiFont(12));
-    document.setDocumentMargin(0);
-    QTextOption whole_words;
-    whole_words.setWrapMode(QTextOption::WordWrap);
-    document.setDefaultTextOption(whole_words);
-    document.setPageSize(QSizeF(pdf.width(), pdf.height()));
-    document.setDefaultStyleSheet(kStyle);
-    for (std::size_t i = 0; i < report.pictures.size(); ++i)
-      document.addResource(QTextDocument::ImageResource, QUrl(QString("picture%1").arg(i)), report.pictures[i].image);
-    document.setHtml(page(report, [](std::size_t i) { return QString("picture%1").arg(i); }));
-    document.print(&pdf);
+    reportOnPaper(report, QSizeF(pdf.width(), pdf.height()))->print(&pdf);
   }
   return writeFile(path, bytes.toStdString(), error);
 }

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <QImage>
+#include <QSizeF>
 #include <QString>
+#include <QTextDocument>
 
 #include "app/window/bookmarks.h"
 #include "snapshot/snapshot.h"
@@ -36,6 +39,8 @@ struct Report {
 
 /// One page that stands for itself: pictures inside, no links to anything outside.
 QString reportHtml(const Report& report);
+/// The same laid on sheets of paper of this size (points); no heading is parted from what follows it.
+std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF& paper);
 /// Writes the page as .html, or as .pdf on A4. False: `error` says why and what to do.
 bool writeReport(const Report& report, const QString& path, QString* error);
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report on paper.
+#include <QAbstractTextDocumentLayout>
+#include <QTextBlock>
+#include <QTextCursor>
+#include <QTextDocument>
+#include <QTextLayout>
+#include <QTextTable>
+
+#include "app/window/report.h"
+#include "window/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class ReportOnPaperTest : public WindowTest {
+ protected:
+  /// The report with a prompt of so many lines, which pushes all that follows down.
+  Report withLines(int n) {
+    Report report = window->report();
+    Snapshot s = *report.snapshot;
+    s.prompt.clear();
+    for (int i = 0; i < n; ++i) s.prompt += "line " + std::to_string(i) + "\n";
+    report.snapshot = std::make_shared<const Snapshot>(std::move(s));
+    return report;
+  }
+  static constexpr double kWidth = 1032, kHeight = 703;  // A4 across, less the margins
+};
+
+TEST_F(ReportOnPaperTest, NoHeadingStandsAloneAtTheFootOfAPage) {
+  int n_moved = 0;
+  for (int n = 0; n < 30; ++n) {
+    const auto document = reportOnPaper(withLines(n), {kWidth, kHeight});
+    const auto page_of = [&](const QTextBlock& block) {
+      const QRectF all = document->documentLayout()->blockBoundingRect(block);
+      const double line = block.layout()->lineCount() > 0 ? block.layout()->lineAt(0).rect().bottom() : all.height();
+      return static_cast<int>((all.top() + line - 1) / kHeight);
+    };
+    int n_headings = 0;
+    for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
+      if (block.blockFormat().headingLevel() != 2) continue;
+      ++n_headings;
+      EXPECT_EQ(page_of(block), page_of(block.next())) << block.text().toStdString() << " after " << n << " lines";
+      if (const QTextTable* table = QTextCursor(block.next()).currentTable(); table && table->rows() > 1) {
+        EXPECT_EQ(page_of(block), page_of(table->cellAt(1, 0).firstCursorPosition().block())) << block.text().toStdString() << " and its first row";
+      }
+      n_moved += block.text() == "Texts" && block.blockFormat().pageBreakPolicy() == QTextFormat::PageBreak_AlwaysBefore;
+    }
+    EXPECT_GE(n_headings, 6);
+  }
+  EXPECT_GT(n_moved, 0) << "else the test has not seen the case";
+  EXPECT_LT(n_moved, 15) << "and it is moved only where it has to be";
+}
+
+TEST_F(ReportOnPaperTest, ARangeOfStepsStaysInOneLineAndIsCopiedAsItIsWritten) {
+  for (const double width : {kWidth, 420.0}) {
+    const auto document = reportOnPaper(window->report(), {width, kHeight});
+    EXPECT_FALSE(document->toPlainText().contains(QChar(0x2060)));
+    int n = 0;
+    for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
+      if (!block.text().contains(QString("1") + QChar(0x2013) + "4")) continue;
+      if (!QTextCursor(block).currentTable()) continue;
+      ++n;
+      EXPECT_EQ(block.layout()->lineCount(), 1) << block.text().toStdString() << " at " << width;
+      EXPECT_TRUE(block.blockFormat().alignment() & Qt::AlignRight) << "above its numbers";
+    }
+    EXPECT_GT(n, 0);
+  }
+}
+
+}  // namespace
+}  // namespace kvscope
