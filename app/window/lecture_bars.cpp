@@ -26,6 +26,7 @@ LectureBars::LectureBars(Workspace& workspace, const QString& name, const QStrin
     : QWidget(parent), m_workspace(workspace), m_capture(new QPushButton(this)), m_whole(whole), m_empty(empty), m_rows(std::move(rows)) {
   setAccessibleName(name);
   m_capture->setObjectName("link");
+  m_capture->setAccessibleName(m_whole + ": not captured, capture now");
   m_capture->setCursor(Qt::PointingHandCursor);
   m_capture->setToolTip("Keep the uncompressed history, and compute the runs again with it");
   m_capture->hide();

@@ -249,8 +249,12 @@ TEST_F(WhatIfTest, AfterAContextMenuTheMouseLeavesACanvasAsEver) {
   QTest::keyClick(menu, Qt::Key_Escape);
   QTest::mouseMove(window->windowHandle(), cell + QPoint(1, 0));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().hover().token.has_value(); }, 3000));
-  QTest::mouseMove(window->windowHandle(), {4, 4});
-  EXPECT_TRUE(QTest::qWaitFor([&] { return !window->workspace().hover().token.has_value(); }, 3000)) << "no button is thought to be down";
+  int moves = 0;  // more than one: where the menu was, the X server says late that its own pointer is there
+  const auto left = [&] {
+    QTest::mouseMove(window->windowHandle(), {4, 4 + ++moves % 2});
+    return !window->workspace().hover().token.has_value();
+  };
+  EXPECT_TRUE(QTest::qWaitFor(left, 3000)) << "no button is thought to be down";
 }
 
 TEST_F(WhatIfTest, TheContextMenuOfATextMeansTheTokenUnderTheMouse) {
