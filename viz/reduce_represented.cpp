@@ -87,7 +87,11 @@ void Represented::move(const LaneSnapshot& lane, int to, int n_tokens) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i + kAhead < cells.size()) {
         const Cell& next = cells[i + kAhead];
-        __builtin_prefetch(&bits_[static_cast<std::size_t>(next.head) * words_ + static_cast<std::size_t>(next.word)]);
+        const auto head = static_cast<std::size_t>(next.head), word = static_cast<std::size_t>(next.word);
+        __builtin_prefetch(&bits_[head * words_ + word], 1);
+        __builtin_prefetch(&heads_per_token_[word * kWordTokens + static_cast<std::size_t>(std::countr_zero(next.bits))], 1);
+        const Level& leaf = levels_.front();
+        __builtin_prefetch(&leaf.counts[head * leaf.stride + word / (kLeafTokens / kWordTokens)], 1);
       }
       const Cell& cell = cells[i];
       const std::uint64_t seen = cell.word < end_word   ? cell.bits

@@ -10,7 +10,8 @@
 namespace kvscope::viz {
 
 namespace {
-constexpr int kWordTokens = 64;  // of a change
+constexpr int kWordTokens = 64;     // of a change
+constexpr std::size_t kAhead = 12;  // changes
 }
 
 void RepresentedRows::count(const Represented& shown, std::span<const Row> rows, const Bins& bins, bool spread) {
@@ -86,7 +87,18 @@ void RepresentedRows::follow(const Represented& shown) {
     heads_[begin_[r] + b * static_cast<std::size_t>(of.n_heads) + static_cast<std::size_t>(change.head - of.first_head)] += by;
     if (touched.empty() || touched.back() != std::pair(r, b)) touched.emplace_back(r, b);
   };
-  for (const Represented::Change& change : shown.changes()) {
+  const std::span<const Represented::Change> changes = shown.changes();
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (spread_ && i + kAhead < changes.size()) {  // the counts of all heads are many: where the next ones will change is fetched before
+      const Represented::Change& next = changes[i + kAhead];
+      const int row = row_of_[static_cast<std::size_t>(next.head)], bin = (next.first >> shift) - bins_.first;
+      if (row >= 0 && bin >= 0 && bin < bins_.count) {
+        const Row& of = rows_[static_cast<std::size_t>(row)];
+        const std::size_t at = static_cast<std::size_t>(bin) * static_cast<std::size_t>(of.n_heads) + static_cast<std::size_t>(next.head - of.first_head);
+        __builtin_prefetch(&heads_[begin_[static_cast<std::size_t>(row)] + at], 1);
+      }
+    }
+    const Represented::Change& change = changes[i];
     if (bins_.bin >= kWordTokens) {  // a word lies in one bin
       add(change, change.first, std::popcount(change.bits));
       continue;
