@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/error.h"
 #include "core/vector_math.h"
 
 namespace kvscope {
@@ -45,33 +44,25 @@ void LogMeanRows::sum_anew(std::size_t x) {
 }
 
 void LogMeanRows::load(std::span<const double> z, int n_rows) {
-  KVSCOPE_ASSERT(rows() == 0 && n_rows > 0 && n_rows <= max_rows());
-  const std::size_t size = z.size() / static_cast<std::size_t>(n_rows), group = static_cast<std::size_t>(ring_.width()), n = size / group;
-  const auto row_of = [&](int r) { return z.subspan(static_cast<std::size_t>(r) * size, size); };
-  const auto slot_outermost = [&](const auto& from, auto& to) {
-    to.resize(size);
-    for (std::size_t g = 0; g < group; ++g)
-      for (std::size_t i = 0; i < n; ++i) to[i * group + g] = from[g * n + i];
-  };
-  std::vector<double> top(size, kMinusInf), total(size, 0.0), share(size);
-  std::vector<int> scored(size, 0);
-  for (int r = 0; r < n_rows; ++r) {
-    const std::span<const double> row = row_of(r);
-    for (std::size_t x = 0; x < size; ++x) top[x] = std::max(top[x], row[x]);
-  }
-  for (int r = 0; r < n_rows; ++r) {
-    const std::span<const double> row = row_of(r);
-    for (std::size_t x = 0; x < size; ++x) share[x] = top[x] == kMinusInf ? kMinusInf : row[x] - top[x];
-    exp_all(share);
-    for (std::size_t x = 0; x < size; ++x) total[x] += share[x];
-    for (std::size_t x = 0; x < size; ++x) scored[x] += row[x] != kMinusInf;
-    slot_outermost(row, share);
-    ring_.push(share);
-  }
+  ring_.load(z, n_rows);
+  const std::size_t size = z.size() / static_cast<std::size_t>(n_rows);
   offset_.assign(size, 0.0);
-  slot_outermost(top, top_);
-  slot_outermost(total, total_);
-  slot_outermost(scored, n_);
+  top_.assign(size, kMinusInf);
+  total_.assign(size, 0.0);
+  n_.assign(size, 0);
+  const auto row_of = [&](int r) { return z.subspan(static_cast<std::size_t>(r) * size, size); };
+  for (int r = 0; r < n_rows; ++r) {
+    const std::span<const double> row = row_of(r);
+    for (std::size_t x = 0; x < size; ++x) top_[x] = std::max(top_[x], row[x]);
+  }
+  std::vector<double> share(size);
+  for (int r = 0; r < n_rows; ++r) {
+    const std::span<const double> row = row_of(r);
+    for (std::size_t x = 0; x < size; ++x) share[x] = top_[x] == kMinusInf ? kMinusInf : row[x] - top_[x];
+    exp_all(share);
+    for (std::size_t x = 0; x < size; ++x) total_[x] += share[x];
+    for (std::size_t x = 0; x < size; ++x) n_[x] += row[x] != kMinusInf;
+  }
   pushed_ = static_cast<std::size_t>(n_rows);
 }
 

@@ -24,7 +24,7 @@ class LogMeanRows {
   /// Into `out`, whose memory a caller may use again: [slots, group]; -inf where no row has scored.
   void log_means(std::vector<double>& out) const;
 
-  /// The first rows at once, z [n_rows, group, slots], oldest first: as if each had been pushed.
+  /// The first rows at once, z [n_rows, slots, group], oldest first: as if each had been pushed.
   void load(std::span<const double> z, int n_rows);
   /// A new newest row: [slots, group].
   void push(std::span<const double> z);

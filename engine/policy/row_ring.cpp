@@ -64,13 +64,9 @@ std::vector<double> RowRing::sums_by_place() const {
   return gathered(sums_[kPlaceHigh]);
 }
 
-void RowRing::resize_sums(std::size_t n) {
-  for (std::size_t s = 0; s < (keeps_ == RowSums::by_place ? sums_.size() : kPlaceHigh); ++s) sums_[s].resize(n, 0.0);
-}
-
 // In exact numbers: sum' = sum + newest - gone, and with every other row one place lower, by_place' = by_place + rows newest - sum'.
 void RowRing::follow(const std::vector<double>& newest, std::span<const double> gone, bool was_full) {
-  resize_sums(newest.size());
+  for (std::size_t s = 0; s < (keeps_ == RowSums::by_place ? sums_.size() : kPlaceHigh); ++s) sums_[s].resize(newest.size(), 0.0);
   auto& [high, low, peak, place_high, place_low] = sums_;
   add_to_sums(high, low, newest, gone);
   if (keeps_ == RowSums::by_place) {
@@ -81,11 +77,6 @@ void RowRing::follow(const std::vector<double>& newest, std::span<const double> 
     }
   }
   for (std::size_t x = 0; x < peak.size(); ++x) peak[x] = std::max(peak[x], high[x] + gone[x]);
-  refresh_sums();
-}
-
-void RowRing::refresh_sums() {
-  const std::vector<double>&high = sums_[kHigh], &peak = sums_[kPeak];
   for (std::size_t x = 0; x < peak.size(); ++x)
     if (!(peak[x] <= kMostTaken * high[x])) sum_anew(x);  // and where a NaN has left
 }
@@ -110,20 +101,12 @@ void RowRing::load(std::span<const double> rows, int n_rows) {
   n_columns_ = static_cast<int>(size) / width_;
   columns_.resize(static_cast<std::size_t>(n_columns_));
   std::iota(columns_.begin(), columns_.end(), 0);
-  for (int r = 0; r < n_rows; ++r) {
-    const auto row = rows.subspan(static_cast<std::size_t>(r) * size, size);
-    rows_.emplace_back(row.begin(), row.end());
-  }
-  if (keeps_ == RowSums::none) return;
-  resize_sums(size);
-  auto& [high, low, peak, place_high, place_low] = sums_;
   const std::vector<double> nothing(size, 0.0);
   for (int r = 0; r < n_rows; ++r) {
-    add_to_sums(high, low, rows_[static_cast<std::size_t>(r)], nothing);
-    if (keeps_ == RowSums::by_place) add_times_to_sums(place_high, place_low, r, rows_[static_cast<std::size_t>(r)]);
-    for (std::size_t x = 0; x < size; ++x) peak[x] = std::max(peak[x], high[x]);
+    const auto row = rows.subspan(static_cast<std::size_t>(r) * size, size);
+    const std::vector<double>& newest = rows_.emplace_back(row.begin(), row.end());
+    if (keeps_ != RowSums::none) follow(newest, nothing, /*was_full=*/false);
   }
-  refresh_sums();
 }
 
 void RowRing::push(std::span<const double> row) {

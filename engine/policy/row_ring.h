@@ -77,9 +77,6 @@ class RowRing {
   /// The newest row is in its place, the one that had it is `gone` (zeros: none had it).
   void follow(const std::vector<double>& newest, std::span<const double> gone, bool was_full);
   void sum_anew(std::size_t x);
-  void resize_sums(std::size_t n);
-  /// After numbers have gone: sums that they have cost too many digits are made anew.
-  void refresh_sums();
 
   int max_rows_ = 0;
   int width_ = 1;

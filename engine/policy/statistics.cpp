@@ -180,7 +180,11 @@ void load_prompt(SlotState& state, const StatNeeds& needs, int group, const Prom
     const int rows = std::min(needs.z_rows, n);
     const std::size_t size = at(group) * at(n);
     KVSCOPE_ASSERT(prompt.last_z.size() == at(rows) * size);
-    if (needs.keep_z_rows) state.z_rows.load(prompt.last_z, rows);
+    if (needs.keep_z_rows) {
+      std::vector<double> z(prompt.last_z.size());
+      for (int r = 0; r < rows; ++r) slot_outermost(prompt.last_z.subspan(at(r) * size, size), group, n, std::span(z).subspan(at(r) * size, size));
+      state.z_rows.load(z, rows);
+    }
     if (needs.ema) start_ema(state, needs.ema_alpha, group, rows, prompt.last_z);
     if (needs.z_now) {
       state.z_now.resize(size);

@@ -95,14 +95,12 @@ TEST(LogMeanRows, RowsLoadedAtOnceAreRowsPushedOneByOne) {
   std::normal_distribution<double> normal(0, 20);
   std::vector<double> z(n_rows * group * n);
   for (double& x : z) x = normal(random);
-  for (int g = 0; g < group; ++g) z[static_cast<std::size_t>(g * n + n - 1)] = -kInf;  // not seen by the oldest row
-  for (int r = 0; r < n_rows; ++r) z[static_cast<std::size_t>(r * group * n)] = -kInf;  // nor this one by any
+  for (int g = 0; g < group; ++g) z[static_cast<std::size_t>((n - 1) * group + g)] = -kInf;  // not seen by the oldest row
+  for (int r = 0; r < n_rows; ++r) z[static_cast<std::size_t>(r * group * n)] = -kInf;       // nor this one by any
   LogMeanRows loaded(5, group), pushed(5, group);
   loaded.load(z, n_rows);
   for (int r = 0; r < n_rows; ++r) {
-    std::vector<double> row;
-    for (int i = 0; i < n; ++i)
-      for (int g = 0; g < group; ++g) row.push_back(z[static_cast<std::size_t>((r * group + g) * n + i)]);
+    const std::vector<double> row(z.begin() + r * group * n, z.begin() + (r + 1) * group * n);
     pushed.push(row);
     EXPECT_EQ(loaded.row(r), row);
   }

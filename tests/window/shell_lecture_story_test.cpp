@@ -126,22 +126,7 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
   }
   /// A command of the menu behind the button, by mouse from menu to menu.
   void choose(const QStringList& path) {
-    qsizetype chosen = 0;
-    QTimer hand;
-    QObject::connect(&hand, &QTimer::timeout, [&] {
-      auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
-      if (!menu || chosen >= path.size()) return;
-      for (QAction* a : menu->actions()) {
-        if (!a->text().remove('&').startsWith(path[chosen])) continue;
-        const QPoint place = menu->actionGeometry(a).center();
-        ++chosen;
-        QTest::mouseMove(menu, place);
-        return QTest::mouseClick(menu, Qt::LeftButton, {}, place);
-      }
-    });
-    hand.start(60);
-    QTest::mouseClick(window->lectureRow().menuButton(), Qt::LeftButton);
-    EXPECT_TRUE(QTest::qWaitFor([&] { return chosen == path.size() && !QApplication::activePopupWidget(); }, 5000)) << path.join(" / ").toStdString();
+    chooseByMouse(path, [this] { QTest::mouseClick(window->lectureRow().menuButton(), Qt::LeftButton); });
   }
 };
 
