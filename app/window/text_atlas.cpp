@@ -13,9 +13,10 @@
 namespace kvscope {
 
 namespace {
-constexpr int kPageSize = 2048;
-constexpr int kMaxPages = 4;
-constexpr int kGap = 1;  // between sprites: sampling never reaches the neighbour
+constexpr int kPageWidth = 2048, kPageHeight = 512;  // low: a window that shows few words does not pay for many
+constexpr int kMaxPages = 16;
+constexpr int kMargin = 1;  // around every sprite: sampling never reaches the neighbour
+constexpr int kLongest = kPageWidth - 2 * kMargin;
 
 bool hasColours(const QImage& image) {
   for (int y = 0; y < image.height(); ++y) {
@@ -46,10 +47,9 @@ void TextAtlas::beginFrame(qreal device_pixel_ratio) {
 
 void TextAtlas::clear(int index) {
   std::erase_if(m_entries, [index](const auto& item) { return item.second.page == index; });
+  std::erase_if(m_added, [index](const Added& added) { return added.page == index; });
   Page& page = m_pages[static_cast<std::size_t>(index)];
-  page.image.fill(Qt::transparent);
   page.x = page.y = page.row_height = 0;
-  page.dirty = page.image.rect();
 }
 
 QImage TextAtlas::render(std::string_view utf8, float px, bool bold, bool vertical) const {
@@ -60,56 +60,60 @@ QImage TextAtlas::render(std::string_view utf8, float px, bool bold, bool vertic
   layout.beginLayout();
   QTextLine line = layout.createLine();
   if (!line.isValid()) return {};
-  line.setLineWidth(kPageSize);
+  line.setLineWidth(kPageWidth);
   layout.endLayout();
-  const QSize size(std::clamp(static_cast<int>(std::ceil(line.naturalTextWidth())), 1, kPageSize - kGap),
-                   std::clamp(static_cast<int>(std::ceil(line.height())), 1, kPageSize - kGap));
-  QImage image(vertical ? size.transposed() : size, QImage::Format_ARGB32_Premultiplied);
+  const QSize size(std::clamp(static_cast<int>(std::ceil(line.naturalTextWidth())), 1, kLongest),
+                   std::clamp(static_cast<int>(std::ceil(line.height())), 1, kLongest));
+  QImage image((vertical ? size.transposed() : size) + QSize(2 * kMargin, 2 * kMargin), QImage::Format_ARGB32_Premultiplied);
   image.fill(Qt::transparent);
   QPainter painter(&image);
   painter.setPen(Qt::white);
-  if (vertical) {
-    painter.translate(image.width(), 0);
-    painter.rotate(90);
-  }
+  painter.setClipRect(image.rect().adjusted(kMargin, kMargin, -kMargin, -kMargin));
+  painter.translate(vertical ? image.width() - kMargin : kMargin, kMargin);
+  if (vertical) painter.rotate(90);
   layout.draw(&painter, QPointF(0, 0));
   painter.end();
   return image.convertToFormat(QImage::Format_ARGB32);
 }
 
 bool TextAtlas::place(Page& page, const QSize& size, QPoint& at) const {
-  if (page.x + size.width() > kPageSize) {
+  if (page.x + size.width() > kPageWidth) {
     page.x = 0;
     page.y += page.row_height;
     page.row_height = 0;
   }
-  if (page.y + size.height() > kPageSize) return false;
+  if (page.y + size.height() > page.height) return false;
   at = QPoint(page.x, page.y);
-  page.x += size.width() + kGap;
-  page.row_height = std::max(page.row_height, size.height() + kGap);
+  page.x += size.width();
+  page.row_height = std::max(page.row_height, size.height());
   return true;
+}
+
+int TextAtlas::newPage(int height) {
+  Page page;
+  page.height = height;
+  auto& gl = m_device.gl();
+  gl.glGenTextures(1, &page.texture);
+  gl.glBindTexture(GL_TEXTURE_2D, page.texture);
+  gl.glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, kPageWidth, height, 0, GL_BGRA, GL_UNSIGNED_INT_8_8_8_8_REV, nullptr);
+  gl.glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+  gl.glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+  gl.glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+  gl.glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+  m_pages.push_back(page);
+  return pages() - 1;
 }
 
 int TextAtlas::pageFor(const QSize& size, QPoint& at) {
   if (!m_pages.empty() && place(m_pages[static_cast<std::size_t>(m_current)], size, at)) return m_current;
   if (pages() < kMaxPages) {
-    Page page;
-    page.image = QImage(kPageSize, kPageSize, QImage::Format_ARGB32);
-    page.image.fill(Qt::transparent);
-    auto& gl = m_device.gl();
-    gl.glGenTextures(1, &page.texture);
-    gl.glBindTexture(GL_TEXTURE_2D, page.texture);
-    gl.glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, kPageSize, kPageSize, 0, GL_BGRA, GL_UNSIGNED_INT_8_8_8_8_REV, page.image.constBits());
-    gl.glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
-    gl.glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
-    gl.glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
-    gl.glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
-    m_pages.push_back(std::move(page));
-    m_current = pages() - 1;
+    m_current = newPage(std::max(kPageHeight, size.height()));
   } else {
-    const auto oldest = std::min_element(m_pages.begin(), m_pages.end(), [](const Page& a, const Page& b) { return a.used_in < b.used_in; });
-    if (oldest->used_in == m_frame) return -1;  // this very frame needs every page
-    m_current = static_cast<int>(oldest - m_pages.begin());
+    const Page* oldest = nullptr;
+    for (const Page& page : m_pages)
+      if (page.height >= size.height() && (!oldest || page.used_in < oldest->used_in)) oldest = &page;
+    if (!oldest || oldest->used_in == m_frame) return -1;  // this very frame needs every page
+    m_current = static_cast<int>(oldest - m_pages.data());
     clear(m_current);
   }
   return place(m_pages[static_cast<std::size_t>(m_current)], size, at) ? m_current : -1;
@@ -130,35 +134,31 @@ viz::TextPainter::Sprite TextAtlas::sprite(std::string_view utf8, float px, bool
   const int index = pageFor(image.size(), at);
   if (index < 0) return {};
   Page& page = m_pages[static_cast<std::size_t>(index)];
-  for (int y = 0; y < image.height(); ++y)
-    std::copy_n(reinterpret_cast<const QRgb*>(image.constScanLine(y)), image.width(),
-                reinterpret_cast<QRgb*>(page.image.scanLine(at.y() + y)) + at.x());
-  page.dirty |= QRect(at, image.size());
   page.used_in = m_frame;
-  const auto uv = [](int v) { return static_cast<float>(v) / kPageSize; };
+  const auto uv = [&](QPoint place) {
+    return ImVec2(static_cast<float>(place.x()) / kPageWidth, static_cast<float>(place.y()) / static_cast<float>(page.height));
+  };
+  const QSize seen = image.size() - QSize(2 * kMargin, 2 * kMargin);
+  const QPoint first = at + QPoint(kMargin, kMargin);
   Entry entry;
   entry.page = index;
   entry.sprite.texture = reinterpret_cast<ImTextureID>(static_cast<std::intptr_t>(page.texture));
-  entry.sprite.size = ImVec2(static_cast<float>(image.width() / m_ratio), static_cast<float>(image.height() / m_ratio));
-  entry.sprite.uv0 = ImVec2(uv(at.x()), uv(at.y()));
-  entry.sprite.uv1 = ImVec2(uv(at.x() + image.width()), uv(at.y() + image.height()));
+  entry.sprite.size = ImVec2(static_cast<float>(seen.width() / m_ratio), static_cast<float>(seen.height() / m_ratio));
+  entry.sprite.uv0 = uv(first);
+  entry.sprite.uv1 = uv(first + QPoint(seen.width(), seen.height()));
   entry.sprite.coloured = hasColours(image);
+  m_added.push_back({index, at, image});
   return m_entries.emplace(std::move(key), entry).first->second.sprite;
 }
 
 void TextAtlas::upload() {
   auto& gl = m_device.gl();
-  for (Page& page : m_pages) {
-    if (page.dirty.isEmpty()) continue;
-    gl.glBindTexture(GL_TEXTURE_2D, page.texture);
-    gl.glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
-    gl.glPixelStorei(GL_UNPACK_ROW_LENGTH, kPageSize);
-    const auto* first = reinterpret_cast<const QRgb*>(page.image.constScanLine(page.dirty.top())) + page.dirty.left();
-    gl.glTexSubImage2D(GL_TEXTURE_2D, 0, page.dirty.left(), page.dirty.top(), page.dirty.width(), page.dirty.height(), GL_BGRA,
-                       GL_UNSIGNED_INT_8_8_8_8_REV, first);
-    gl.glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
-    page.dirty = {};
+  for (const Added& added : m_added) {
+    gl.glBindTexture(GL_TEXTURE_2D, m_pages[static_cast<std::size_t>(added.page)].texture);
+    gl.glTexSubImage2D(GL_TEXTURE_2D, 0, added.at.x(), added.at.y(), added.image.width(), added.image.height(), GL_BGRA,
+                       GL_UNSIGNED_INT_8_8_8_8_REV, added.image.constBits());  // its lines have no gaps: four bytes a pixel
   }
+  m_added.clear();
 }
 
 }  // namespace kvscope

@@ -14,8 +14,9 @@
 
 namespace kvscope {
 
-/// Token text, laid out by Qt (any script, emoji) and kept as pictures in textures of 2048 x 2048 pixels. When the pages are full, the page
-/// that has not been used for the longest time is emptied. Shared by all canvases; the device must be current in every call.
+/// Token text, laid out by Qt (any script, emoji) and kept as pictures in textures of 2048 x 512 pixels, higher for a text that needs it. When
+/// there are no more pages, the one that has not been used for the longest time is emptied. Shared by all canvases; the device must be current
+/// in every call.
 class TextAtlas final : public viz::TextPainter {
  public:
   explicit TextAtlas(GlDevice& device);
@@ -34,18 +35,23 @@ class TextAtlas final : public viz::TextPainter {
  private:
   struct Page {
     unsigned texture = 0;
-    QImage image;
+    int height = 0;
     int x = 0, y = 0, row_height = 0;  // shelf packing: the next free place
-    QRect dirty;
-    std::uint64_t used_in = 0;  // frame
+    std::uint64_t used_in = 0;         // frame
   };
   struct Entry {
     int page = 0;
     Sprite sprite;
   };
+  struct Added {
+    int page = 0;
+    QPoint at;
+    QImage image;  // with its margin
+  };
   QImage render(std::string_view utf8, float px, bool bold, bool vertical) const;
   bool place(Page& page, const QSize& size, QPoint& at) const;
   int pageFor(const QSize& size, QPoint& at);
+  int newPage(int height);
   void clear(int page);
 
   GlDevice& m_device;
@@ -54,6 +60,7 @@ class TextAtlas final : public viz::TextPainter {
   std::uint64_t m_frame = 0;
   int m_current = 0;
   std::vector<Page> m_pages;
+  std::vector<Added> m_added;  // since the last upload
   std::unordered_map<std::string, Entry> m_entries;
 };
 

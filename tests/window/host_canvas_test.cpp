@@ -269,12 +269,21 @@ TEST_F(TextAtlasTest, GivesTheSameSpriteForTheSameText) {
 }
 
 TEST_F(TextAtlasTest, ForgetsTheLeastUsedTextWhenItsPagesAreFull) {
-  // 30 000 words of about 70 x 17 pixels need more than the four pages of 2048 x 2048.
+  // 30 000 words of about 70 x 17 pixels need more than the sixteen pages of 2048 x 512.
   for (int i = 0; i < 30000; ++i) {
     if (i % 200 == 0) renderer->text().beginFrame(1);
     ASSERT_NE(renderer->text().sprite("word " + std::to_string(i), 12, false, false).texture, nullptr) << i;
   }
-  EXPECT_LE(renderer->text().pages(), 4);
+  EXPECT_LE(renderer->text().pages(), 16);
+  renderer->text().upload();
+}
+
+TEST_F(TextAtlasTest, MakesRoomForTextThatIsHigherThanAPage) {
+  const auto tall = renderer->text().sprite(std::string(150, 'm'), 12, false, true);
+  EXPECT_NE(tall.texture, nullptr);
+  EXPECT_GT(tall.size.y, 600);
+  EXPECT_LE(tall.uv1.y, 1);
+  EXPECT_NE(renderer->text().sprite("small", 12, false, false).texture, nullptr);
   renderer->text().upload();
 }
 
