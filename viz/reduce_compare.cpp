@@ -18,15 +18,6 @@ const StepRecord* record_at(const LaneSnapshot& lane, int step) {
   return step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)].get() : nullptr;
 }
 
-bool is_represented(const HeadFates& fates, int token, int step) {
-  return token < fates.n_tokens() && represented(fates, token, step);
-}
-
-const HeadFates* fates_of(const LaneSnapshot& lane, int head) {
-  if (lane.fates == nullptr || head < 0 || head >= static_cast<int>(lane.fates->heads.size())) return nullptr;
-  return &lane.fates->heads[static_cast<std::size_t>(head)];
-}
-
 }  // namespace
 
 void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most) {
@@ -91,39 +82,6 @@ LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int
   out.attention_loss = (range ? means : here).attention_loss.mean();
   out.slots = here.slots.mean();
   return out;
-}
-
-TokenCount token_count(const LaneSnapshot& lane, int step, int token) {
-  TokenCount out;
-  const StepRecord* record = record_at(lane, step);
-  if (record == nullptr || lane.fates == nullptr || token < 0 || token > record->position) return out;
-  out.heads = static_cast<int>(lane.fates->heads.size());
-  for (const HeadFates& fates : lane.fates->heads) {  // their chunks lie apart in memory: all are asked for before the first is read
-    if (token >= fates.n_tokens()) continue;
-    const HeadFates::Chunk& chunk = fates.chunk(token / HeadFates::kChunkTokens);
-    __builtin_prefetch(&chunk.left[static_cast<std::size_t>(token % HeadFates::kChunkTokens)]);
-    __builtin_prefetch(&chunk.lost[static_cast<std::size_t>(token % HeadFates::kChunkTokens)]);
-  }
-  for (int h = 0; h < out.heads; ++h) {
-    const HeadFates& fates = *fates_of(lane, h);
-    if (!is_represented(fates, token, step)) {
-      const int lost = fate_at(fates, token, step).lost;
-      out.first_lost = out.evicted == 0 ? lost : std::min(out.first_lost, lost);
-      out.last_lost = std::max(out.last_lost, lost);
-      ++out.evicted;
-      continue;
-    }
-    (fate_at(fates, token, step).left > step ? out.kept : out.merged) += 1;
-  }
-  return out;
-}
-
-std::string evicted_text(const TokenCount& count) {
-  if (count.evicted == 0) return {};
-  const std::string steps = count.first_lost == count.last_lost
-                                ? fmt::format("step {}", format_count(count.first_lost))
-                                : fmt::format("steps {}–{}", format_count(count.first_lost), format_count(count.last_lost));
-  return fmt::format("evicted {} in {} of {} heads", steps, format_count(count.evicted), format_count(count.heads));
 }
 
 TextSplit first_text_difference(const Snapshot& snapshot, int lane) {

@@ -55,16 +55,6 @@ void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, in
 /// Place of a lane in Theme::runs, of its marker and its dash: the reference has the cross alone, the others share the rest.
 int run_of_lane(int lane);
 
-/// One token in all heads of a lane: where it has its own slot, where it lives on merged into another, and where and when it went.
-struct TokenCount {
-  int kept = 0, merged = 0, evicted = 0, heads = 0;
-  int first_lost = -1, last_lost = -1;  // steps of the evictions
-};
-
-TokenCount token_count(const LaneSnapshot& lane, int step, int token);
-/// "evicted step 88 in 48 of 48 heads", "evicted steps 12–88 in 3 of 48 heads"; empty: in none.
-std::string evicted_text(const TokenCount& count);
-
 /// From the fed tokens, or (all lanes being fed the same) from the choices.
 TextSplit first_text_difference(const Snapshot& snapshot, int lane);
 

@@ -10,6 +10,7 @@
 #include "viz/format.h"
 #include "viz/lineage_fixture.h"
 #include "viz/reduce_compare.h"
+#include "viz/reduce_token_count.h"
 #include "viz/reduce_difference.h"
 #include "viz/synthetic.h"
 #include "viz/views/compare_metrics.h"
@@ -223,6 +224,28 @@ TEST(TokenCount, SaysWhenTheOthersWent) {
   EXPECT_EQ(evicted_text(TokenCount{1, 0, 2, 3, 88, 88}), "evicted step 88 in 2 of 3 heads");
   EXPECT_EQ(evicted_text(TokenCount{1, 0, 2, 3, 12, 88}), "evicted steps 12–88 in 2 of 3 heads");
   EXPECT_EQ(evicted_text(TokenCount{3, 0, 0, 3, -1, -1}), "");
+}
+
+TEST(TokenCounts, AreThoseOfEveryTokenAndStepWhateverWasAskedBefore) {
+  Snapshot s = synthetic::make_snapshot();
+  TokenCounts counts;
+  for (const int token : {0, 60, 87, 166, 3, 178})
+    for (int step = 0; step < static_cast<int>(s.lanes[1].steps.size()); step += 3)
+      for (int lane = 0; lane < static_cast<int>(s.lanes.size()); ++lane)
+        ASSERT_EQ(counts.of(s, lane, step, token), token_count(s.lanes[static_cast<std::size_t>(lane)], step, token)) << token << " " << step << " " << lane;
+  EXPECT_EQ(counts.of(s, 1, 3, -1), TokenCount{});
+  EXPECT_EQ(counts.of(s, 1, 3, 100000), TokenCount{});
+  // Other fates of the same token: a run that was computed anew.
+  auto again = std::make_shared<LaneFates>(*s.lanes[2].fates);
+  again->heads[0] = HeadFates{};
+  FateWriter(again->heads[0], again->n_tokens).left(60) = 1;
+  s.lanes[2].fates = again;
+  EXPECT_EQ(counts.of(s, 2, 12, 60), token_count(s.lanes[2], 12, 60));
+  // One that came back by hand at step 5.
+  again = std::make_shared<LaneFates>(*again);
+  again->heads[1].past.push_back({60, 5, {.left = 2, .into = -1, .lost = 2}});
+  s.lanes[2].fates = again;
+  for (const int step : {6, 3, 12, 1}) EXPECT_EQ(counts.of(s, 2, step, 60), token_count(s.lanes[2], step, 60)) << step;
 }
 
 TEST(TextDifference, IsTheFirstFedTokenElseTheFirstChoiceThatDiffers) {

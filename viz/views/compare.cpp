@@ -311,19 +311,20 @@ DifferenceScene Compare::difference_scene(const Frame& frame) {
   scene.a = against(frame);
   scene.b = std::clamp(frame.selection.lane, 0, n - 1);
   if (swapped_) std::swap(scene.a, scene.b);
-  for (const LaneMetrics& m : metrics_) scene.steps.push_back(m.step);
-  scene.step_a = scene.steps[static_cast<std::size_t>(scene.a)];
-  scene.step_b = scene.steps[static_cast<std::size_t>(scene.b)];
+  scene.step_a = metrics_[static_cast<std::size_t>(scene.a)].step;
+  scene.step_b = metrics_[static_cast<std::size_t>(scene.b)].step;
   const Represented &a = shown(frame, scene.a), &b = shown(frame, scene.b);
   cells_ = LaneDifference(a, b);
   scene.cells = &cells_;
   scene.counts = counts_.of(cells_);
   scene.token = frame.hover.token ? *frame.hover.token : frame.selection.tokens ? frame.selection.tokens->first : -1;
+  for (int lane = 0; scene.token >= 0 && lane < n; ++lane)
+    scene.token_counts.push_back(token_counts_.of(*frame.snapshot, lane, metrics_[static_cast<std::size_t>(lane)].step, scene.token));
   return scene;
 }
 
-std::string Compare::count_text(const Frame& frame, int lane, int step, int token) {
-  const TokenCount count = token_count(frame.snapshot->lanes[static_cast<std::size_t>(lane)], step, token);
+std::string Compare::count_text(const Frame& frame, int lane, int step, int token) const {
+  const TokenCount count = token_counts_.of(*frame.snapshot, lane, step, token);
   std::string text = fmt::format("token {} {}: kept in {} of {} heads, merged in {}", token, quoted(token_text(*frame.snapshot, token)),
                                  count.kept, count.heads, count.merged);
   if (count.evicted > 0) text += ", " + evicted_text(count);

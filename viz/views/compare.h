@@ -92,7 +92,7 @@ class Compare final : public View {
   /// The run that the selected one is compared with: the one chosen, else the one looked at before, else a neighbour.
   int against(const Frame& frame) const;
   DifferenceScene difference_scene(const Frame& frame);
-  static std::string count_text(const Frame& frame, int lane, int step, int token);
+  std::string count_text(const Frame& frame, int lane, int step, int token) const;
   std::vector<std::string> tooltip(const Frame& frame, const LaneRow& row, const TokenAxis& axis, int token, int head);
   bool pan_and_zoom(const Painter& p, const TokenAxis& axis);
   /// What the pair buttons do: the next run that is not the other one of the pair.
@@ -129,6 +129,7 @@ class Compare final : public View {
   std::vector<Represented> shown_;  // by lane
   LaneDifference cells_;
   DifferenceCounts counts_;  // of the pair looked at
+  mutable TokenCounts token_counts_;
   bool panning_ = false;
   StripTextures textures_;
   HoverPublisher hover_;

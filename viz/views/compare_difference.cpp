@@ -92,7 +92,7 @@ void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
   for (std::size_t lane = 0; lane < snapshot.lanes.size(); ++lane) {
     if (area.height() < line - 1) return;
     const Rect r = area.cut_top(line);
-    const TokenCount count = token_count(snapshot.lanes[lane], scene.steps[lane], scene.token);
+    const TokenCount& count = scene.token_counts[lane];
     const std::string kept = count.heads > 0 ? format_count(count.kept) : "–";
     p.text_fit({r.x0, r.middle_y()}, lane_name(snapshot, static_cast<int>(lane)), Face::body, t.secondary, numbers - r.x0 - p.px(34));
     p.text({numbers, r.middle_y()}, kept, Face::body, t.text, Align::right);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "viz/reduce_token_count.h"
 #include "viz/views/compare_strips.h"
 
 namespace kvscope::viz {
@@ -26,8 +27,8 @@ struct DifferenceScene {
   int step_a = -1, step_b = -1;
   const LaneDifference* cells = nullptr;
   std::array<std::int64_t, 4> counts{};  // token-heads by Difference
-  std::vector<int> steps;  // shown step per lane, for the counts of one token
-  int token = -1;          // whose counts are listed; -1: none
+  int token = -1;                         // whose counts are listed; -1: none
+  std::vector<TokenCount> token_counts;   // of it, per lane at its shown step
 };
 
 /// Heading, axis, four states per head and token, counts, and the fate of one token in every run. `axis`: that of the strips above.
