@@ -88,8 +88,8 @@ std::vector<Removal> removals_until(const LaneSnapshot& lane, int head, int step
 
 namespace {
 
-/// All but the removals, which are those of the pick already.
-void fill_columns(const Snapshot& snapshot, const HeadPick& pick, HeadColumns& out) {
+/// All but the removals, which are those of the pick already, as are `gone`.
+void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departures& gone, HeadColumns& out) {
   const HeadRecord& head = *pick.values;
   const int n = pick.record->position + 1;
   const auto count = static_cast<std::size_t>(std::max(0, n));
@@ -99,17 +99,12 @@ void fill_columns(const Snapshot& snapshot, const HeadPick& pick, HeadColumns& o
   }
   out.category.resize(count, Category::unseen);
   out.votes.assign(count, 0);
-  out.score.assign(count, kNotAvailable);
-  out.score_gone.assign(count, 0);
+  out.score = gone.score;
+  out.score_gone.resize(count);
+  std::transform(gone.step.begin(), gone.step.end(), out.score_gone.begin(), [&](int step) { return step >= 0 && step < pick.step ? 1 : 0; });
   out.attention.assign(count, kNotAvailable);
   out.lost.assign(count, kNotAvailable);
   out.statistic.assign(head.statistic.empty() ? 0 : count, kNotAvailable);
-  for (std::size_t t = 0; t < count; ++t) {
-    const Removal& removal = out.removal[t];
-    if (removal.step < 0) continue;
-    out.score[t] = removal.event.score;
-    out.score_gone[t] = removal.step < pick.step ? 1 : 0;
-  }
   for (std::size_t i = 0; i < head.pos.size(); ++i) {
     if (!within(head.pos[i], n)) continue;
     const auto t = static_cast<std::size_t>(head.pos[i]);
@@ -136,16 +131,36 @@ void fill_columns(const Snapshot& snapshot, const HeadPick& pick, HeadColumns& o
 HeadColumns head_columns(const Snapshot& snapshot, const HeadPick& pick) {
   HeadColumns out;
   out.removal = removals_until(*pick.run, pick.head, pick.step, pick.record->position + 1);
-  fill_columns(snapshot, pick, out);
+  Departures gone;
+  gone.assign(out.removal);
+  fill_columns(snapshot, pick, gone, out);
   return out;
+}
+
+void Departures::assign(std::span<const Removal> removal) {
+  resize(removal.size());
+  for (std::size_t t = 0; t < removal.size(); ++t) set(t, removal[t]);
+}
+
+void Departures::resize(std::size_t n) {
+  step.resize(n, -1);
+  score.resize(n, kNotAvailable);
+}
+
+void Departures::set(std::size_t token, const Removal& removal) {
+  step[token] = removal.step;
+  score[token] = removal.step < 0 ? kNotAvailable : removal.event.score;
 }
 
 const HeadColumns& HeadColumnsCache::of(const Snapshot& snapshot, const HeadPick& pick) {
   const std::array<std::uint64_t, 5> key = {snapshot.generation, snapshot.sequence, static_cast<std::uint64_t>(pick.lane),
                                             static_cast<std::uint64_t>(pick.step), static_cast<std::uint64_t>(pick.head)};
   if (version_ > 0 && key == key_ && record_.lock().get() == pick.record) return columns_;
-  if (!follow(pick)) columns_.removal = removals_until(*pick.run, pick.head, pick.step, pick.record->position + 1);
-  fill_columns(snapshot, pick, columns_);
+  if (!follow(pick)) {
+    columns_.removal = removals_until(*pick.run, pick.head, pick.step, pick.record->position + 1);
+    gone_.assign(columns_.removal);
+  }
+  fill_columns(snapshot, pick, gone_, columns_);
   key_ = key;
   step_ = pick.step;
   head_ = pick.head;
@@ -163,17 +178,26 @@ bool HeadColumnsCache::follow(const HeadPick& pick) {
     return false;
   std::vector<Removal>& removal = columns_.removal;
   const bool back = pick.step < step_;
-  if (!back) removal.resize(static_cast<std::size_t>(std::max(0, pick.record->position + 1)));
+  const auto n_tokens = static_cast<std::size_t>(std::max(0, pick.record->position + 1));
+  if (!back) {
+    removal.resize(n_tokens);
+    gone_.resize(n_tokens);
+  }
   for (int s = std::min(step_, pick.step) + 1; s <= std::max(step_, pick.step); ++s) {
     const StepPtr& record = steps[static_cast<std::size_t>(s)];
     if (record == nullptr || pick.head >= static_cast<int>(record->heads.size())) continue;
     for (const Event& event : record->heads[static_cast<std::size_t>(pick.head)].events) {
       if (event.kind == Event::Kind::restore) return false;
       if (!within(event.pos, static_cast<int>(removal.size()))) continue;
-      removal[static_cast<std::size_t>(event.pos)] = back ? Removal{} : removal_of(s, event);
+      const auto token = static_cast<std::size_t>(event.pos);
+      removal[token] = back ? Removal{} : removal_of(s, event);
+      gone_.set(token, removal[token]);
     }
   }
-  if (back) removal.resize(static_cast<std::size_t>(std::max(0, pick.record->position + 1)));
+  if (back) {
+    removal.resize(n_tokens);
+    gone_.resize(n_tokens);
+  }
   return true;
 }
 

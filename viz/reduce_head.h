@@ -57,6 +57,16 @@ struct HeadColumns {
 /// pick.values must not be null.
 HeadColumns head_columns(const Snapshot& snapshot, const HeadPick& pick);
 
+/// When the slots of one head went and with which score, apart from all else that a removal says: two numbers a token are read in every step.
+struct Departures {
+  std::vector<int> step;  // -1: it has not
+  std::vector<double> score;
+
+  void assign(std::span<const Removal> removal);
+  void resize(std::size_t n);
+  void set(std::size_t token, const Removal& removal);
+};
+
 /// The columns asked for last: a long text has many tokens, and hovering asks for the same ones again.
 class HeadColumnsCache {
  public:
@@ -68,6 +78,7 @@ class HeadColumnsCache {
  private:
   bool follow(const HeadPick& pick);
 
+  Departures gone_;
   std::array<std::uint64_t, 5> key_{};
   int step_ = -1, head_ = -1;
   std::weak_ptr<const StepRecord> record_;
