@@ -20,7 +20,7 @@ namespace kvscope {
 
 AddRunsDialog::AddRunsDialog(Workspace& workspace, SessionController& controller, RunQueue& queue, QWidget* parent)
     : QDialog(parent), m_workspace(workspace), m_queue(queue), m_grid(new RunGrid(workspace, controller, "12.5 %, 25 %, 50 %", this)),
-      m_text(new QLineEdit(this)), m_estimate(new QLabel(this)), m_wrong(new QLabel(this)), m_add(new QPushButton(this)) {
+      m_text(new QLineEdit(this)), m_estimate(new QLabel(this)), m_wrong(new QLabel(this)), m_add(new QPushButton("Add run", this)) {
   setWindowTitle("Add runs");
   setModal(false);
   auto* column = new QVBoxLayout(this);
@@ -73,7 +73,13 @@ std::vector<std::string> AddRunsDialog::chosen() const {
   return specs;
 }
 
+void AddRunsDialog::showEvent(QShowEvent* event) {
+  QDialog::showEvent(event);
+  refresh();
+}
+
 void AddRunsDialog::refresh() {
+  if (!isVisible()) return;  // every answer would be priced for a dialog that nobody has open
   const std::vector<std::string> specs = chosen();
   QString wrong;
   if (const QString text = m_text->text().trimmed(); !text.isEmpty()) {

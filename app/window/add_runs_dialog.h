@@ -26,6 +26,9 @@ class AddRunsDialog : public QDialog {
   QPushButton& addButton() { return *m_add; }
   QString estimate() const;
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   std::vector<std::string> chosen() const;
   void refresh();

@@ -2,29 +2,44 @@
 #include "app/window/prompt_editor_spans.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace kvscope {
 
 namespace {
 
-/// UTF-16 place of every byte of the text, and of its end. Broken bytes count as one unit each, as QString::fromUtf8 makes of them.
-std::vector<TextBorder> borders(const std::string& utf8) {
-  std::vector<TextBorder> at(utf8.size() + 1);
-  int unit = 0;
-  for (std::size_t i = 0; i < utf8.size();) {
-    const auto lead = static_cast<unsigned char>(utf8[i]);
-    std::size_t n = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1;
-    if (lead >= 0xf5 || i + n > utf8.size()) n = 1;
-    for (std::size_t k = 1; k < n; ++k) {
-      if ((static_cast<unsigned char>(utf8[i + k]) & 0xc0) != 0x80) n = 1;
+/// Places of bytes of a text in UTF-16, asked for in (nearly) ascending order. Broken bytes count as one unit each, as QString::fromUtf8 makes
+/// of them.
+class Borders {
+ public:
+  explicit Borders(std::string_view utf8) : m_utf8(utf8) {}
+
+  TextBorder at(std::size_t byte) {
+    if (byte < m_byte) m_byte = 0, m_unit = 0;
+    while (m_byte < byte) {
+      const std::size_t n = length();
+      if (m_byte + n > byte) return {m_unit, static_cast<double>(byte - m_byte) / static_cast<double>(n)};
+      m_unit += n == 4 ? 2 : 1;
+      m_byte += n;
     }
-    for (std::size_t k = 0; k < n; ++k) at[i + k] = {unit, static_cast<double>(k) / static_cast<double>(n)};
-    unit += n == 4 ? 2 : 1;
-    i += n;
+    return {m_unit, 0};
   }
-  at[utf8.size()] = {unit, 0};
-  return at;
-}
+
+ private:
+  /// Bytes of the character at m_byte.
+  std::size_t length() const {
+    const auto lead = static_cast<unsigned char>(m_utf8[m_byte]);
+    const std::size_t n = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1;
+    if (lead >= 0xf5 || m_byte + n > m_utf8.size()) return 1;
+    for (std::size_t k = 1; k < n; ++k)
+      if ((static_cast<unsigned char>(m_utf8[m_byte + k]) & 0xc0) != 0x80) return 1;
+    return n;
+  }
+
+  std::string_view m_utf8;
+  std::size_t m_byte = 0;  // of the character asked for last, in it or at its end
+  int m_unit = 0;
+};
 
 /// One past the last UTF-16 unit the token touches (a token that ends inside a character touches its first unit).
 int lastUnit(const TokenSpans::Span& span) { return span.end.at + (span.end.part > 0 ? 1 : 0); }
@@ -34,16 +49,18 @@ int lastUnit(const TokenSpans::Span& span) { return span.end.at + (span.end.part
 void TokenSpans::setTokens(const Snapshot& snapshot, const QString& text) {
   m_spans.clear();
   m_tokenised = QString::fromUtf8(snapshot.prompt.data(), static_cast<qsizetype>(snapshot.prompt.size()));
-  const std::vector<TextBorder> place = borders(snapshot.prompt);
+  m_spans.reserve(snapshot.tokens.size());
+  Borders borders(snapshot.prompt);
   const int n_bytes = static_cast<int>(snapshot.prompt.size());
   int read = 0;
   for (std::size_t i = 0; i < snapshot.tokens.size(); ++i) {
     const TokenInfo& token = snapshot.tokens[i];
     if (token.text_begin < 0 || token.text_end <= token.text_begin || token.text_end > n_bytes) continue;
-    m_spans.push_back({static_cast<int>(i), place[static_cast<std::size_t>(token.text_begin)], place[static_cast<std::size_t>(token.text_end)]});
+    const TextBorder begin = borders.at(static_cast<std::size_t>(token.text_begin));
+    m_spans.push_back({static_cast<int>(i), begin, borders.at(static_cast<std::size_t>(token.text_end))});
     read = std::max(read, token.text_end);
   }
-  m_unread = m_spans.empty() ? 0 : static_cast<int>(m_tokenised.size()) - place[static_cast<std::size_t>(read)].at;
+  m_unread = m_spans.empty() ? 0 : static_cast<int>(m_tokenised.size()) - borders.at(static_cast<std::size_t>(read)).at;
   setText(text);
 }
 

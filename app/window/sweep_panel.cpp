@@ -71,7 +71,7 @@ QComboBox* box(const QString& name, const QStringList& items) {
 SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQueue& queue, QWidget* parent)
     : QWidget(parent), m_workspace(workspace), m_controller(controller), m_queue(queue),
       m_grid(new RunGrid(workspace, controller, "8 %, 12 %, 18 %, 25 %, 35 %, 50 %, 70 %", this)), m_chart(new SweepChart(workspace, m_data, this)),
-      m_start(new QPushButton(this)), m_cancel(new QPushButton("Cancel", this)), m_progress(new QLabel(this)), m_lost(new QLabel(this)) {
+      m_start(new QPushButton("Measure", this)), m_cancel(new QPushButton("Cancel", this)), m_progress(new QLabel(this)), m_lost(new QLabel(this)) {
   QStringList metrics;
   for (int m = 0; m < kSweepMetrics; ++m) metrics << nameOf(static_cast<SweepMetric>(m));
   m_metric = box("What the curves show", metrics);
@@ -179,6 +179,7 @@ void SweepPanel::cancel() {
 void SweepPanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   suggest();
+  refresh();
 }
 
 void SweepPanel::takeText() {
@@ -196,6 +197,8 @@ void SweepPanel::takeText() {
 }
 
 void SweepPanel::refresh() {
+  Q_EMIT factsChanged();
+  if (!isVisible()) return;  // the estimate reads the records of all runs
   const std::vector<std::string> missing = m_data.missing();
   const auto [ms, n] = m_queue.typical();
   const bool running = open();
@@ -215,7 +218,6 @@ void SweepPanel::refresh() {
   m_cancel->setEnabled(running);
   m_bar->update();
   m_chart->refresh();
-  Q_EMIT factsChanged();
 }
 
 }  // namespace kvscope
