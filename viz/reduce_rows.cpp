@@ -76,27 +76,32 @@ void RepresentedRows::follow(const Represented& shown) {
   const int shift = std::countr_zero(static_cast<unsigned>(bins_.bin));
   const auto n = static_cast<std::size_t>(bins_.count);
   std::vector<std::pair<std::size_t, std::size_t>> touched;  // row, bin
+  struct Place {
+    std::size_t row, bin;
+    bool shown;
+  };
+  const auto place_of = [&](int head, int token) -> Place {
+    const int row = row_of_[static_cast<std::size_t>(head)], bin = (token >> shift) - bins_.first;
+    return {static_cast<std::size_t>(row), static_cast<std::size_t>(bin), row >= 0 && bin >= 0 && bin < bins_.count};
+  };
+  const auto count_of = [&](const Place& at, int head) -> std::uint32_t& {
+    const Row& of = rows_[at.row];
+    return heads_[begin_[at.row] + at.bin * static_cast<std::size_t>(of.n_heads) + static_cast<std::size_t>(head - of.first_head)];
+  };
   const auto add = [&](const Represented::Change& change, int token, int tokens) {
-    const int row = row_of_[static_cast<std::size_t>(change.head)], bin = (token >> shift) - bins_.first;
-    if (row < 0 || bin < 0 || bin >= bins_.count) return;
-    const auto r = static_cast<std::size_t>(row), b = static_cast<std::size_t>(bin);
+    const Place at = place_of(change.head, token);
+    if (!at.shown) return;
     const auto by = static_cast<std::uint32_t>(change.by * tokens);  // modulo 2^32, as the sums
-    sums_[r * n + b] += by;
+    sums_[at.row * n + at.bin] += by;
     if (!spread_) return;
-    const Row& of = rows_[r];
-    heads_[begin_[r] + b * static_cast<std::size_t>(of.n_heads) + static_cast<std::size_t>(change.head - of.first_head)] += by;
-    if (touched.empty() || touched.back() != std::pair(r, b)) touched.emplace_back(r, b);
+    count_of(at, change.head) += by;
+    if (touched.empty() || touched.back() != std::pair(at.row, at.bin)) touched.emplace_back(at.row, at.bin);
   };
   const std::span<const Represented::Change> changes = shown.changes();
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (spread_ && i + kAhead < changes.size()) {  // the counts of all heads are many: where the next ones will change is fetched before
       const Represented::Change& next = changes[i + kAhead];
-      const int row = row_of_[static_cast<std::size_t>(next.head)], bin = (next.first >> shift) - bins_.first;
-      if (row >= 0 && bin >= 0 && bin < bins_.count) {
-        const Row& of = rows_[static_cast<std::size_t>(row)];
-        const std::size_t at = static_cast<std::size_t>(bin) * static_cast<std::size_t>(of.n_heads) + static_cast<std::size_t>(next.head - of.first_head);
-        __builtin_prefetch(&heads_[begin_[static_cast<std::size_t>(row)] + at], 1);
-      }
+      if (const Place at = place_of(next.head, next.first); at.shown) __builtin_prefetch(&count_of(at, next.head), 1);
     }
     const Represented::Change& change = changes[i];
     if (bins_.bin >= kWordTokens) {  // a word lies in one bin

@@ -10,6 +10,7 @@
 #include "app/window/panel_paint.h"
 #include "app/window/workspace.h"
 #include "viz/format.h"
+#include "viz/views/capture_offer.h"
 
 namespace kvscope {
 
@@ -71,7 +72,7 @@ void LectureBars::placeCapture() {
   m_capture->setFont(font);
   m_capture->ensurePolished();
   const QFontMetrics metrics = m_capture->fontMetrics();
-  const QString offer = QString("capture now (%1)").arg(qs(viz::format_ms(snapshot.total_ms)));
+  const QString offer = qs(viz::capture_words(snapshot));
   const int x = labelWidth(), room = (width() - x) / 2 - px(*this, 8);
   m_capture->setText(fitting(metrics, room, {m_whole + ": not captured – " + offer, "not captured – " + offer, offer}));
   m_capture->setAccessibleName(m_whole + ": not captured, " + offer);

@@ -9,6 +9,7 @@
 #include <QStringList>
 
 #include "app/window/panel_paint.h"
+#include "app/window/step_votes.h"
 #include "app/window/workspace.h"
 #include "core/error.h"
 #include "policy/catalog.h"
@@ -28,12 +29,6 @@ std::vector<const HeadRecord*> scope(const Workspace& workspace) {
     if (!one || static_cast<std::size_t>(*one) == h) heads.push_back(&step->heads[h]);
   }
   return heads;
-}
-
-long long votesOf(const HeadRecord& head) {
-  long long sum = 0;
-  for (const int v : head.votes) sum += v;
-  return sum;
 }
 
 QString count(long long n) { return qs(viz::format_count(n)); }
@@ -144,7 +139,7 @@ VotesFacts votesFacts(const Workspace& workspace) {
   const std::vector<const HeadRecord*> heads = scope(workspace);
   if (heads.empty()) return facts;
   facts.known = true;
-  const StepVotes votes = heads.size() == 1 ? StepVotes{votesOf(*heads.front()), heads.front()->evicted_votes} : workspace.stepVotes();
+  const StepVotes votes = heads.size() == 1 ? countVotes(*heads.front()) : workspace.stepVotes();
   facts.in_slots = votes.in_slots;
   facts.lost = votes.lost;
   facts.title = heads.size() == 1 ? QString("Votes, %1").arg(qs(viz::head_name(heads.front()->layer, heads.front()->kv_head)))

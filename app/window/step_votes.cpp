@@ -6,11 +6,16 @@
 
 namespace kvscope {
 
+StepVotes countVotes(const HeadRecord& head) {
+  return {std::accumulate(head.votes.begin(), head.votes.end(), 0LL), head.evicted_votes};
+}
+
 StepVotes countVotes(const StepRecord& step) {
   StepVotes all;
   for (const HeadRecord& head : step.heads) {
-    all.in_slots = std::accumulate(head.votes.begin(), head.votes.end(), all.in_slots);
-    all.lost += head.evicted_votes;
+    const StepVotes one = countVotes(head);
+    all.in_slots += one.in_slots;
+    all.lost += one.lost;
   }
   return all;
 }

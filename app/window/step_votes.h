@@ -8,11 +8,12 @@
 
 namespace kvscope {
 
-/// Votes of all heads after one step.
+/// Votes of a head, or of all of them, after one step.
 struct StepVotes {
   long long in_slots = 0, lost = 0;
 };
 
+StepVotes countVotes(const HeadRecord& head);
 StepVotes countVotes(const StepRecord& step);
 
 /// The same, counted once per step for as long as anybody has the step: at 32 x 32 heads of 32K tokens a count reads tens of megabytes, and

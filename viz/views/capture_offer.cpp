@@ -13,13 +13,14 @@ namespace kvscope::viz {
 namespace {
 
 std::string lead_in(std::string_view what) { return what.empty() ? "not captured –" : fmt::format("{}: not captured –", what); }
-std::string words_of(const Snapshot& s) { return fmt::format("capture now ({})", format_ms(s.total_ms)); }
 
 }  // namespace
 
+std::string capture_words(const Snapshot& s) { return fmt::format("capture now ({})", format_ms(s.total_ms)); }
+
 float CaptureOffer::draw(Painter& p, ImVec2 at, std::string_view what, float room) {
   const Theme& t = p.theme();
-  const std::string missing = lead_in(what), offer = words_of(*p.frame().snapshot);
+  const std::string missing = lead_in(what), offer = capture_words(*p.frame().snapshot);
   const float x = at.x + p.text_fit(at, missing, Face::caption, t.secondary, room) + p.px(4);
   const float w = p.text_fit({x, at.y}, offer, Face::caption, t.accent, std::max(0.0f, at.x + room - x));
   p.hline(x, x + w, at.y + p.px(7), t.accent);
@@ -30,7 +31,7 @@ float CaptureOffer::draw(Painter& p, ImVec2 at, std::string_view what, float roo
 
 void CaptureOffer::draw_plate(Painter& p, ImVec2 top_left, std::string_view what, float room) {
   const float pad = p.px(6), height = p.px(18);
-  const float words = p.width_of(Face::caption, lead_in(what)) + p.px(4) + p.width_of(Face::caption, words_of(*p.frame().snapshot));
+  const float words = p.width_of(Face::caption, lead_in(what)) + p.px(4) + p.width_of(Face::caption, capture_words(*p.frame().snapshot));
   const float width = std::min(room, words + 2 * pad);
   p.fill({top_left.x, top_left.y, top_left.x + width, top_left.y + height}, p.theme().panel, 0.9, 3);
   draw(p, {top_left.x + pad, top_left.y + height / 2}, what, width - 2 * pad + 1);

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "viz/draw.h"
 
 namespace kvscope::viz {
+
+/// "capture now (412 ms)": what it would take is what the last answer took.
+std::string capture_words(const Snapshot& s);
 
 /// "not captured – capture now (412 ms)": stands where a figure needs the uncompressed history and nobody kept it. A click asks for it.
 class CaptureOffer {
