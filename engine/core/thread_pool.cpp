@@ -21,7 +21,7 @@ namespace {
 // Long enough to bridge the serial pieces between two loops of a forward pass, far shorter than a scheduler quantum: a spinning thread
 // must not hold up another program (or our own other thread) when the cores are shared.
 constexpr auto kSpin = std::chrono::microseconds(40);
-constexpr int kChunksPerThread = 4;  // spare chunks let a fast thread help a slow one
+constexpr int kChunksPerThread = 8;  // spare chunks let a fast thread help a slow one
 
 void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)
