@@ -140,6 +140,15 @@ void LectureRow::applyTheme() {
   m_play->setAccessibleName(play);
 }
 
+/// What is predicted: the first token after the text follows its last step, the last one that of the newest token.
+QString LectureRow::clockWords(const StepRecord& step) const {
+  const int n_prompt = m_workspace.snapshot().n_prompt, after = step.position - (n_prompt - 1);
+  if (after < 0) return QString("token %1 of %2").arg(qs(viz::format_count(step.position + 1)), qs(viz::format_count(n_prompt)));
+  const int n_after = m_workspace.lane()->steps.back()->position - (n_prompt - 1);
+  if (n_after <= 0) return "end of the text";
+  return after == 0 ? QString("end of the text") : QString("answer, token %1 of %2").arg(qs(viz::format_count(after)), qs(viz::format_count(n_after)));
+}
+
 void LectureRow::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
@@ -147,26 +156,27 @@ void LectureRow::refresh() {
   m_policy->setCurrentIndex(m_tools.policyBox()->currentIndex());
   m_slider->setEnabled(m_tools.budgetSlider()->isEnabled());
   m_ghosts->setChecked(m_workspace.ghostSteps() > 0);
-  QString words;
-  if (lane && lane->slots_asked >= 0)
+  QString words, help;
+  if (lane && lane->slots_asked >= 0) {
+    const int asked = std::min(m_slider->value(), snapshot.n_prompt);  // of a text that became shorter, the newest answer
     words = QString("%1 of %2 slots · %3")
-                .arg(qs(viz::format_count(m_slider->value())), qs(viz::format_count(snapshot.n_prompt)),
-                     qs(viz::format_percent(std::min(1.0, static_cast<double>(m_slider->value()) / std::max(1, snapshot.n_prompt)))));
-  else if (lane)
+                .arg(qs(viz::format_count(asked)), qs(viz::format_count(snapshot.n_prompt)),
+                     qs(viz::format_percent(static_cast<double>(asked) / std::max(1, snapshot.n_prompt))));
+    const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
+    if (raised != lane->warnings.end() && !m_slider->isSliderDown() && m_slider->value() == lane->slots_asked) {
+      words += ", the least";
+      help = qs(text_of(*raised));
+    }
+  } else if (lane) {
     words = "no limit";
+  }
+  m_slots->setToolTip(help);
   m_slots->setText(words);
   const viz::Selection& s = m_workspace.selection();
   const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
   m_head->setText(head ? QString("layer %1, head %2").arg(*s.layer).arg(*s.kv_head) : QString("all heads"));
   const StepRecord* step = m_workspace.stepRecord();
-  QString clock;
-  if (step) {
-    const int after = step->position - (snapshot.n_prompt - 1), n_after = std::max(0, static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt);
-    if (after >= 0)
-      clock = n_after > 0 && after < n_after ? QString("next token %1 of %2").arg(after + 1).arg(n_after) : QString("after the text");
-    else
-      clock = QString("token %1 of %2").arg(qs(viz::format_count(step->position + 1)), qs(viz::format_count(snapshot.n_prompt)));
-  }
+  const QString clock = step ? clockWords(*step) : QString();
   m_step->setVisible(!clock.isEmpty());
   m_step->setText(clock);
   m_step->setAccessibleName("step: " + clock);

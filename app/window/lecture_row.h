@@ -18,6 +18,8 @@ class QToolButton;
 
 namespace kvscope {
 
+struct StepRecord;
+
 class Playback;
 class ToolRow;
 class Workspace;
@@ -44,6 +46,7 @@ class LectureRow : public QFrame {
 
  private:
   void refresh();
+  QString clockWords(const StepRecord& step) const;
   void applyType();
   void applyTheme();
   QToolButton* button(const QString& help);

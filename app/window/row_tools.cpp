@@ -147,6 +147,7 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   connect(m_slider, &QSlider::sliderReleased, this, [this] {
     sendWaitingBudget();
     m_controller.endDrag();
+    refresh();  // the answer may have come before: a policy may need more slots than were asked for
   });
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::selectionChanged, this, [this] { refresh(); });

@@ -225,6 +225,25 @@ TEST_F(LectureTest, ABudgetMovedByKeyDoesNotJumpBack) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes[1].slots_asked == before - 12; }, 30000));
 }
 
+TEST_F(LectureTest, ABudgetThatIsTooSmallIsShownAsTheOneThatRuns) {
+  openSample();
+  QSlider* slider = window->lectureRow().budgetSlider();
+  slider->setSliderDown(true);
+  slider->setValue(1);
+  const auto asked = [this] { return snapshot().lanes[static_cast<std::size_t>(selection().lane)].slots_asked; };
+  const int before = asked();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return asked() != before && !window->workspace().stale(); }, 30000));
+  ASSERT_TRUE(settle());
+  ASSERT_GT(asked(), 1) << "sinks, recent tokens and one more";
+  slider->setSliderDown(false);
+  EXPECT_EQ(slider->value(), asked());
+  const auto labels = window->lectureRow().findChildren<QLabel*>();
+  const auto words = std::ranges::find_if(labels, [](QLabel* l) { return l->text().contains(" slots"); });
+  ASSERT_NE(words, labels.end());
+  EXPECT_TRUE((*words)->text().startsWith(QString("%1 of ").arg(asked())) && (*words)->text().endsWith(", the least")) << (*words)->text().toStdString();
+  EXPECT_FALSE((*words)->toolTip().isEmpty());
+}
+
 TEST_F(LectureTest, TheBudgetOfTheLectureIsThatOfTheToolbar) {
   openSample();
   QSlider* slider = window->lectureRow().budgetSlider();
