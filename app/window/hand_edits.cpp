@@ -2,6 +2,7 @@
 #include "app/window/hand_edits.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "app/window/panel_paint.h"
 #include "app/window/session_controller.h"
@@ -157,6 +158,13 @@ void HandEdits::snapshotChanged() {
     m_wanted.clear();
     viz::Selection selection = m_workspace.selection();
     selection.lane = i;
+    if (m_effect && selection.step) selection.step = m_effect->made_at + 1;
+    m_workspace.setSelection(selection);
+  }
+  const auto is_effect = [this](const LaneSnapshot& lane) { return lane.spec == m_effect->spec; };
+  if (m_effect && m_wanted.empty() && snapshot.phase == RunPhase::idle && std::ranges::none_of(snapshot.lanes, is_effect)) {
+    viz::Selection selection = m_workspace.selection();
+    selection.step = std::exchange(m_effect, std::nullopt)->made_at;
     m_workspace.setSelection(selection);
   }
   Q_EMIT changed();
@@ -187,6 +195,7 @@ void HandEdits::add(WhatIf what_if) {
     words += QString(" Its output changes from step %1 on.").arg(step + 1);
   }
   m_wanted = spec;
+  if (m_shows_effect) m_effect = {spec, step};
   m_controller.replaceRequest(request);
   Q_EMIT changed();
   Q_EMIT said(words);

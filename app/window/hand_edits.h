@@ -40,6 +40,8 @@ class HandEdits : public QObject {
   /// The run whose what-ifs are looked at: the selected one if it has some, else its newest fork; -1: none.
   int fork() const;
   LaneEdits edits(int lane) const;
+  /// An edit changes what comes after its step: true goes on to that step, and back to where it was made once it is taken back.
+  void setShowsEffect(bool on) { m_shows_effect = on; }
 
  public Q_SLOTS:
   /// Applies to the selected tokens at the step shown. A merge waits for the next token to be selected, its target.
@@ -69,6 +71,12 @@ class HandEdits : public QObject {
   Scope m_scope = Scope::all;
   std::optional<WhatIf> m_merging;
   std::string m_wanted;  // specification of the fork to be looked at as soon as it is there
+  bool m_shows_effect = false;
+  struct Effect {
+    std::string spec;  // of the fork that is shown one step later than it was made
+    int made_at = 0;
+  };
+  std::optional<Effect> m_effect;
 };
 
 }  // namespace kvscope

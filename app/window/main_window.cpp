@@ -206,6 +206,7 @@ void MainWindow::takeSnapshot() {
     selection.kv_head = m_options.kv_head;
     selection.tokens = m_options.tokens;
     selection.step = m_options.step;
+    if (m_options.step) m_lecture_text = snapshot.prompt;
     selection.steps = m_options.steps;
     m_workspace.setSelection(selection);
     m_crumbs->beginHere();
@@ -214,9 +215,13 @@ void MainWindow::takeSnapshot() {
     const viz::Selection wanted = *m_pending;
     m_pending.reset();
     m_workspace.setSelection(wanted);
+    m_lecture_text = snapshot.prompt;  // where it was left
     m_crumbs->beginHere();
   }
-  if (m_lecturing && snapshot.phase == RunPhase::idle) chooseLectureHead();
+  if (m_lecturing && snapshot.phase == RunPhase::idle) {
+    chooseLectureHead();
+    restAtTextEnd();
+  }
   selectWantedRun();
   keepThumbnail();
   refreshHeaders();

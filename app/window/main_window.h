@@ -188,6 +188,7 @@ class MainWindow : public QMainWindow {
   void setLecturing(bool on);
   void applyLectureScale(bool anew);
   void chooseLectureHead();
+  void restAtTextEnd();
   // main_window_welcome.cpp
   void buildWelcome();
   bool welcomes() const;
@@ -253,6 +254,7 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<SessionJournal> m_journal;
   std::unique_ptr<Latency> m_latency;
   std::unique_ptr<SyntheticSource> m_synthetic;
+  std::string m_lecture_text;               // whose end the lecture has been shown
   std::optional<viz::Selection> m_pending;  // of an opened session, until its result is there
   std::unique_ptr<StoredResults> m_results;
   std::optional<SavedSession> m_stored;  // whose results are shown or being read

@@ -2,6 +2,7 @@
 // The layout Lecture: large type, four panels, captions. The rows of the other layouts give way to one row above and the caption below.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QAction>
 #include <QActionGroup>
@@ -88,7 +89,11 @@ void MainWindow::setLecturing(bool on) {
   m_caption->setVisible(on);
   for (QAction* a : m_lecture_actions) a->setEnabled(on);
   applyLectureScale(true);
+  m_hand.setShowsEffect(on);
+  m_playback.setRest(-1);
+  m_lecture_text.clear();
   if (on) chooseLectureHead();
+  if (on) restAtTextEnd();
   m_guide->run(on);
   if (on) Q_EMIT m_guide->captionChanged();
 }
@@ -103,6 +108,19 @@ void MainWindow::chooseLectureHead() {
   selection.layer = pick.values->layer;
   selection.kv_head = pick.values->kv_head;
   m_workspace.setSelection(selection);
+}
+
+/// A new text is shown as it has been read, before the answer: what a budget takes away then comes from the text, not from what was said after it.
+void MainWindow::restAtTextEnd() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const LaneSnapshot* lane = m_workspace.lane();
+  if (!m_start_selected || m_pending || !lane || snapshot.phase != RunPhase::idle) return;
+  const auto end = std::ranges::find_if(lane->steps, [&](const StepPtr& step) { return step && step->position >= snapshot.n_prompt - 1; });
+  if (end == lane->steps.end()) return;
+  const int step = static_cast<int>(end - lane->steps.begin());
+  m_playback.setRest(step);
+  if (std::exchange(m_lecture_text, snapshot.prompt) == snapshot.prompt) return;
+  if (!m_playback.playing()) m_playback.goTo(step);
 }
 
 void MainWindow::applyLectureScale(bool anew) {

@@ -51,7 +51,7 @@ void Playback::goTo(int step) {
 void Playback::play(bool on) {
   if (on == playing()) return;
   if (on) {
-    if (m_workspace.atLatestStep()) goTo(0);
+    if (m_workspace.atLatestStep() || m_workspace.step() == m_rest) goTo(0);
     m_timer.start();
   } else {
     m_timer.stop();

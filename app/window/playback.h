@@ -32,9 +32,10 @@ class Playback : public QObject {
  public Q_SLOTS:
   void stepBy(int steps);  // stays within the steps there are
   void goTo(int step);     // negative or the last: the latest, followed from then on
-  void play(bool on);      // from the latest step: begins anew
+  void play(bool on);      // from the latest step, or where the picture rests: begins anew
   void toggle() { play(!playing()); }
   void setSpeed(int index);
+  void setRest(int step) { m_rest = step; }  // negative: nowhere but at the latest step
 
  Q_SIGNALS:
   void playingChanged(bool on);
@@ -45,7 +46,7 @@ class Playback : public QObject {
 
   Workspace& m_workspace;
   QTimer m_timer;
-  int m_speed = 3;
+  int m_speed = 3, m_rest = -1;
 };
 
 }  // namespace kvscope

@@ -79,8 +79,10 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
     ASSERT_TRUE(idle());
     QObject::disconnect(watch);
     EXPECT_GE(widths.size(), 5) << "columns came while the text was typed";
+    EXPECT_EQ(window->workspace().stepRecord()->position, snapshot().n_prompt - 1) << "the text as it was read, before the answer";
+    EXPECT_EQ(gone(), 0) << "a budget of 100 % takes nothing";
     const auto now = viz::categories_of(snapshot(), *window->workspace().lane(), window->workspace().step(), 0);
-    EXPECT_EQ(now.back(), Category::fresh) << "the newest column is the white one";
+    EXPECT_EQ(now[static_cast<std::size_t>(snapshot().n_prompt) - 1], Category::fresh) << "the newest column is the white one";
   }
   void scenes() {
     for (const auto& [id, category] : {std::pair("sink", Category::sink), {"heavy", Category::kept}, {"recent", Category::recent}, {"evicted", Category::evicted}}) {
@@ -183,9 +185,11 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   ASSERT_TRUE(selection().tokens);
   EXPECT_EQ(viz::token_range_text(snapshot().tokens, selection().tokens->first, selection().tokens->last), "·cat");
   const std::vector<double> before = klAfterTheText();
+  const int made_at = window->workspace().step();
   press(Qt::Key_E);
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 5 && selection().lane >= 1 && window->workspace().lane()->fork_of >= 0; }, 30000));
   ASSERT_TRUE(idle());
+  EXPECT_EQ(window->workspace().step(), made_at + 1) << "the first step that it changes";
   const std::vector<double> after = klAfterTheText();
   double jump = 0;
   for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) jump = std::max(jump, after[i] - before[i]);
@@ -206,6 +210,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
   ASSERT_TRUE(idle());
   EXPECT_EQ(window->lecture().textPanel().facts(), "") << "what was taken back is not said";
+  EXPECT_EQ(window->workspace().step(), made_at) << "and the picture is where it was";
   // 6: compare
   press(Qt::Key_5, Qt::AltModifier);
   press(Qt::Key_C);
