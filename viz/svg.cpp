@@ -15,6 +15,7 @@ namespace kvscope::viz {
 namespace {
 
 constexpr float kMargin = 12;
+constexpr float kStampLetter = 6;  // a letter of the stamp, generously
 constexpr float kBaseline = 0.36f;  // of the em, from the middle of a line to its baseline
 const char* const kSans = "'Noto Sans','DejaVu Sans',sans-serif";
 const char* const kMono = "'Noto Sans Mono','DejaVu Sans Mono',monospace";
@@ -235,7 +236,10 @@ std::string to_svg(std::span<const PicturePart> parts, const Theme& theme, std::
     width = std::max(width, part.at.x + part.scene->size.x);
     height = std::max(height, part.at.y + part.scene->size.y);
   }
-  const float stamps = stamp.empty() ? 0 : kPictureStampLine * static_cast<float>(stamp.size()) + kMargin;
+  // Whatever draws this has its own font: about as wide as most at this size.
+  const std::vector<std::string> lines =
+      stamp_lines(stamp, [&](const std::string& line) { return kMargin + kStampLetter * static_cast<float>(utf8_length(line)) <= width - kMargin; });
+  const float stamps = lines.empty() ? 0 : kPictureStampLine * static_cast<float>(lines.size()) + kMargin;
   std::string out = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"{0}\" height=\"{1}\" "
       "viewBox=\"0 0 {0} {1}\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"{2}\"/>\n",
@@ -255,7 +259,7 @@ std::string to_svg(std::span<const PicturePart> parts, const Theme& theme, std::
     out += "</g>\n";
   }
   float y = height + kPictureStampLine / 2 + 2;
-  for (const std::string& line : stamp) {
+  for (const std::string& line : lines) {
     writer.text(line_of_text({kMargin, y}, line, 11, theme.secondary, false));
     y += kPictureStampLine;
   }
@@ -286,6 +290,28 @@ std::vector<std::string> picture_stamp(const Frame& frame, std::string_view vers
     }
   }
   if (runs.size() > 2) lines.push_back(runs);
+  return lines;
+}
+
+std::vector<std::string> stamp_lines(std::span<const std::string> stamp, const std::function<bool(const std::string&)>& fits) {
+  constexpr std::string_view kBetween = " · ";
+  std::vector<std::string> lines;
+  for (const std::string& whole : stamp) {
+    std::string line;
+    for (std::size_t at = 0; at <= whole.size();) {
+      const std::size_t end = std::min(whole.find(kBetween, at), whole.size());
+      const std::string fact = whole.substr(at, end - at);
+      const std::string longer = line.empty() ? fact : line + std::string(kBetween) + fact;
+      if (!line.empty() && !fits(longer)) {
+        lines.push_back(line + " ·");
+        line = "  " + fact;
+      } else {
+        line = longer;
+      }
+      at = end + kBetween.size();
+    }
+    lines.push_back(line);
+  }
   return lines;
 }
 

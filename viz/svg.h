@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ inline constexpr float kPictureStampLine = 16;
 
 /// What a picture was made of, as lines of text: program and version, model, prompt, step, shown run, all runs.
 std::vector<std::string> picture_stamp(const Frame& frame, std::string_view version);
+/// The same in lines that fit: each is broken between its facts, where `fits` says that what it is given does not. A fact is never cut.
+std::vector<std::string> stamp_lines(std::span<const std::string> stamp, const std::function<bool(const std::string&)>& fits);
 
 /// Standalone SVG 1.1: shapes and real text, cells as paths, titles above the parts and the stamp below all of them.
 std::string to_svg(std::span<const PicturePart> parts, const Theme& theme, std::span<const std::string> stamp);

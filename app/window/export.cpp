@@ -55,22 +55,9 @@ QImage canvasAsImage(CanvasWidget& canvas, const Workspace& workspace, qreal sca
   QFont font = canvas.font();
   font.setPixelSize(11);
   // Settings that are wider than the canvas go on in the next line.
-  QStringList lines;
   const QFontMetricsF metrics(font);
-  for (const std::string& whole : stamp) {
-    QString line;
-    const QStringList words = QString::fromStdString(whole).split(" · ");
-    for (const QString& word : words) {
-      const QString longer = line.isEmpty() ? word : line + " · " + word;
-      if (!line.isEmpty() && metrics.horizontalAdvance(longer) > canvas.width() - 24) {
-        lines << line + " ·";
-        line = "  " + word;
-      } else {
-        line = longer;
-      }
-    }
-    lines << line;
-  }
+  const std::vector<std::string> lines =
+      viz::stamp_lines(stamp, [&](const std::string& line) { return metrics.horizontalAdvance(qs(line)) <= canvas.width() - 24; });
   const double title = viz::kPictureTitle, foot = viz::kPictureStampLine * static_cast<double>(lines.size()) + 12;
   QImage page(QSize(picture.width(), static_cast<int>(std::lround((canvas.height() + title + foot) * scale))), QImage::Format_RGB32);
   page.setDevicePixelRatio(scale);
@@ -93,8 +80,8 @@ QImage canvasAsImage(CanvasWidget& canvas, const Workspace& workspace, qreal sca
   font.setPixelSize(11);
   painter.setFont(font);
   double y = title + canvas.height() + 4;
-  for (const QString& line : lines) {
-    painter.drawText(QRectF(12, y, canvas.width() - 24, viz::kPictureStampLine), Qt::AlignVCenter, line);
+  for (const std::string& line : lines) {
+    painter.drawText(QRectF(12, y, canvas.width() - 24, viz::kPictureStampLine), Qt::AlignVCenter, qs(line));
     y += viz::kPictureStampLine;
   }
   return page;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "viz/format.h"
 #include "viz/svg.h"
 
 #include <gmock/gmock.h>
@@ -134,6 +135,14 @@ TEST(Scene, ADrawnFrameIsTheSameWithAndWithoutARecording) {
     EXPECT_EQ(view->marks().size(), marks) << view->id();
     EXPECT_EQ(canvas.draw(*view)->TotalVtxCount, plain) << view->id();
   }
+}
+
+TEST(Stamp, BreaksBetweenFactsAndNeverCutsOne) {
+  const std::vector<std::string> stamp = {"model m · prompt of 11 tokens · step 10 of 22", "runs: A full"};
+  const auto lines = [&](std::size_t most) { return stamp_lines(stamp, [most](const std::string& line) { return utf8_length(line) <= most; }); };
+  EXPECT_EQ(lines(100), stamp);
+  EXPECT_EQ(lines(32), (std::vector<std::string>{"model m · prompt of 11 tokens ·", "  step 10 of 22", "runs: A full"}));
+  EXPECT_EQ(lines(3), (std::vector<std::string>{"model m ·", "  prompt of 11 tokens ·", "  step 10 of 22", "runs: A full"}));
 }
 
 }  // namespace
