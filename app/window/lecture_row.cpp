@@ -140,12 +140,11 @@ void LectureRow::applyTheme() {
   m_play->setAccessibleName(play);
 }
 
-/// What is predicted: the first token after the text follows its last step, the last one that of the newest token.
+/// Which token has been read last.
 QString LectureRow::clockWords(const StepRecord& step) const {
   const int n_prompt = m_workspace.snapshot().n_prompt, after = step.position - (n_prompt - 1);
   if (after < 0) return QString("token %1 of %2").arg(qs(viz::format_count(step.position + 1)), qs(viz::format_count(n_prompt)));
   const int n_after = m_workspace.lane()->steps.back()->position - (n_prompt - 1);
-  if (n_after <= 0) return "end of the text";
   return after == 0 ? QString("end of the text") : QString("answer, token %1 of %2").arg(qs(viz::format_count(after)), qs(viz::format_count(n_after)));
 }
 
