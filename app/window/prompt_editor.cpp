@@ -76,6 +76,8 @@ void PromptEditor::setExactText(const QString& text) {
   QTextCursor all(document());
   all.select(QTextCursor::Document);
   all.insertText(text);
+  // What is typed right behind it would join its step of undo; behind an unmodified text Qt begins a new one.
+  document()->setModified(false);
 }
 
 QString PromptEditor::loadFile(const QString& path) {

@@ -91,6 +91,23 @@ TEST_F(PromptPanelTest, ReplacesThePromptByADroppedFileAndUndoesThat) {
   EXPECT_EQ(requested(), "before");
 }
 
+TEST_F(PromptPanelTest, UndoTakesBackWhatWasTypedBehindALoadedTextAndThenTheText) {
+  PromptEditor& editor = panel.editor();
+  QTest::keyClicks(&editor, "mine");
+  for (const QString text : {"a cat", "two\nlines"}) {
+    editor.setExactText(text);
+    editor.moveCursor(QTextCursor::End);
+    QTest::keyClicks(&editor, "s");
+    QTest::keyClick(&editor, Qt::Key_Z, Qt::ControlModifier);
+    EXPECT_EQ(editor.exactText(), text);
+    QTest::keyClicks(&editor, "st");
+    QTest::keyClick(&editor, Qt::Key_Z, Qt::ControlModifier);
+    EXPECT_EQ(editor.exactText(), text) << "also after an undo";
+    QTest::keyClick(&editor, Qt::Key_Z, Qt::ControlModifier);
+    EXPECT_EQ(editor.exactText(), "mine");
+  }
+}
+
 TEST_F(PromptPanelTest, RefusesAFileThatIsNoText) {
   panel.editor().setExactText("before");
   QTemporaryDir folder;
