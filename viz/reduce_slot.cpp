@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 namespace kvscope::viz {
 
 namespace {
@@ -38,6 +40,33 @@ bool is_evicted(const Removal& removal) { return removal.step >= 0 && removal.ev
 int find_pos(const std::vector<int>& pos, int token) {
   const auto it = std::lower_bound(pos.begin(), pos.end(), token);
   return it != pos.end() && *it == token ? static_cast<int>(it - pos.begin()) : -1;
+}
+
+double number_of(std::string_view text) {
+  double out = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, out);
+  return error == std::errc{} && rest == end ? out : kNotAvailable;
+}
+
+/// The parameter as it holds in this head. A lane's params are those of the run; what single heads were given instead stands in its
+/// specification, "keepkv:slots=24,threshold[L2H1]=0.6,threshold[L3]=0.7", of which the last one holds.
+double param_of_head(const LaneSnapshot& lane, const char* key, const HeadRecord& head) {
+  const std::string of_head = fmt::format("{}[L{}H{}]=", key, head.layer, head.kv_head), of_layer = fmt::format("{}[L{}]=", key, head.layer);
+  double own = kNotAvailable;
+  const std::string_view spec = lane.spec;
+  bool quoted = false;
+  for (std::size_t begin = 0, i = 0; i <= spec.size(); ++i) {
+    if (i < spec.size() && spec[i] == '"') quoted = !quoted;
+    const bool ends = i == spec.size() || (!quoted && (spec[i] == ',' || spec[i] == ':' || spec[i] == '@'));
+    if (!ends) continue;
+    const std::string_view word = spec.substr(begin, i - begin);
+    for (const std::string& name : {of_head, of_layer})
+      if (word.starts_with(name)) own = number_of(word.substr(name.size()));
+    if (i < spec.size() && spec[i] == '@') break;  // what follows was done by hand
+    begin = i + 1;
+  }
+  return std::isfinite(own) ? own : param_number(lane, key);
 }
 
 }  // namespace
@@ -192,7 +221,7 @@ Why why_of(const HeadPick& pick, int token) {
   out.slots_before = static_cast<int>(head.pos.size() + head.events.size()) - 2 * static_cast<int>(came_back);
   out.cost = head.compress_rel_l2;
   // A threshold found anew in each step is the one that decided, whatever the parameter says.
-  out.threshold = std::isfinite(head.merge_theta) ? head.merge_theta : param_number(*pick.run, "threshold");
+  out.threshold = std::isfinite(head.merge_theta) ? head.merge_theta : param_of_head(*pick.run, "threshold", head);
   out.next_score = head.cutoff;
   for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i) {
     if (!std::isfinite(head.score[i])) continue;
@@ -241,10 +270,7 @@ double merged_bias(const MergeDetail& detail) {
 double param_number(const LaneSnapshot& lane, const char* key) {
   for (const ParamText& param : lane.params) {
     if (param.key != key) continue;
-    double out = 0;
-    const char* end = param.value.data() + param.value.size();
-    const auto [rest, error] = std::from_chars(param.value.data(), end, out);
-    if (error == std::errc{} && rest == end) return out;
+    if (const double out = number_of(param.value); !std::isnan(out)) return out;
   }
   return kNotAvailable;
 }

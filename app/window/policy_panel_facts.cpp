@@ -13,6 +13,7 @@
 #include "app/window/workspace.h"
 #include "core/error.h"
 #include "policy/catalog.h"
+#include "policy/head_keys.h"
 #include "viz/format.h"
 
 namespace kvscope {
@@ -51,6 +52,28 @@ QString question(const LaneSnapshot& lane, const std::optional<PolicyInfo>& info
   if (lane.sees_question) return "seen: the last queries of the prompt take part";
   if (info && info->sees_question_in_prefill && !prefill) return "not seen: the prompt was streamed";
   return "not seen: no look at the end of the prompt";
+}
+
+/// The parameters as they hold in the selected head; without one those of the run, with a note where a head has its own.
+std::vector<ParamText> paramsInScope(const Workspace& workspace, const LaneSnapshot& lane) {
+  std::vector<ParamText> params = lane.params;
+  std::vector<HeadKey> own;
+  try {
+    own = given_head_keys(lane.spec);
+  } catch (const Error&) {  // a specification that this build cannot read
+  }
+  const viz::Selection& s = workspace.selection();
+  const bool one = selectedHead(workspace.snapshot(), s.layer, s.kv_head).has_value();
+  for (ParamText& param : params) {
+    bool differs = false;
+    for (const HeadKey& k : own) {
+      if (k.key != param.key) continue;
+      differs = !one;
+      if (one && k.has(*s.layer, *s.kv_head)) param.value = k.value;
+    }
+    if (differs) param.value += " (some heads their own)";
+  }
+  return params;
 }
 
 /// What the run was given beside its budget; the rest stands at its defaults.
@@ -155,10 +178,11 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
   const StepRecord* step = workspace.stepRecord();
   if (!lane) return facts;
   const std::optional<PolicyInfo> info = infoOf(*lane);
+  const std::vector<ParamText> params = paramsInScope(workspace, *lane);
   // A comparison with a parameter is shown with its value: "cosine ≥ threshold" as "cosine ≥ 0.8".
-  const auto words = [lane](const std::string& text) {
+  const auto words = [&params](const std::string& text) {
     QString shown = qs(text).replace(">=", "≥");
-    for (const ParamText& param : lane->params) shown.replace("≥ " + qs(param.key), "≥ " + qs(param.value));
+    for (const ParamText& param : params) shown.replace("≥ " + qs(param.key), "≥ " + qs(param.value));
     return shown;
   };
   if (info) facts.push_back({"ranking", words(info->ranking)});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -249,6 +250,19 @@ TEST_F(SmallRun, AThresholdFoundInTheStepGoesBeforeTheParameter) {
   snapshot.lanes[1].steps[7] = step;
   EXPECT_DOUBLE_EQ(why_of(at(7), 3).threshold, 0.875);
   EXPECT_DOUBLE_EQ(why_of(at(7), 2).threshold, 0.8);
+}
+
+TEST_F(SmallRun, AHeadsOwnThresholdGoesBeforeThatOfTheRun) {
+  const auto said = [&](const std::string& keys) {
+    snapshot.lanes[1].spec = "merging:slots=4" + keys;
+    const Why why = why_of(at(7), 3);
+    EXPECT_NE(why_steps(snapshot, at(7), why)[1].title.find(fmt::format("≥ {:.2f}, so it merges", why.threshold)), std::string::npos);
+    return why.threshold;
+  };
+  EXPECT_DOUBLE_EQ(said(",threshold[L0H0]=0.6,threshold=0.8"), 0.6);
+  EXPECT_DOUBLE_EQ(said(",threshold[L0]=0.5"), 0.5) << "all heads of the layer";
+  EXPECT_DOUBLE_EQ(said(",threshold[L0H0]=0.6,threshold[L0]=0.5@pin=3,step=1"), 0.5) << "the last one holds";
+  EXPECT_DOUBLE_EQ(said(",threshold[L0H1]=0.6,threshold[L1]=0.5,recent[L0H0]=0.2"), 0.8) << "none is for this head";
 }
 
 TEST_F(SmallRun, ASlotThatNothingHappenedToHasNoReasons) {

@@ -3,8 +3,10 @@
 #include <QDoubleSpinBox>
 #include <QLabel>
 #include <QToolButton>
+#include <gmock/gmock.h>
 
 #include "app/window/head_keys_form.h"
+#include "app/window/policy_panel_facts.h"
 #include "app/window/policy_form_field.h"
 #include "window/panel_fixture.h"
 
@@ -65,6 +67,22 @@ TEST_F(HeadKeysFormTest, PoliciesWithoutSuchKeysOfferNothing) {
     EXPECT_FALSE(form.offers()) << lane(other);
     EXPECT_FALSE(form.isVisible());
   }
+}
+
+TEST_F(HeadKeysFormTest, TheCardSaysTheValueOfTheSelectedHead) {
+  const auto merge = [this] {
+    for (const CardFact& f : cardFacts(workspace))
+      if (f.name == "merge") return f.value.toStdString();
+    return std::string();
+  };
+  Snapshot s = synthetic::make_snapshot();
+  s.lanes[3].spec += ",threshold[L2H1]=0.6";
+  publish(std::move(s));
+  EXPECT_THAT(merge(), ::testing::HasSubstr("≥ 0.8 (some heads their own)"));
+  selectHead(2, 1);
+  EXPECT_THAT(merge(), ::testing::HasSubstr("≥ 0.6:"));
+  selectHead(2, 0);
+  EXPECT_THAT(merge(), ::testing::HasSubstr("≥ 0.8:"));
 }
 
 }  // namespace
