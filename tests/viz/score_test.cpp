@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "viz/headless.h"
@@ -95,13 +96,32 @@ TEST_F(ScoredAtlas, ColoursEverySlotByItsScoreAndNothingElse) {
 
 TEST_F(ScoredAtlas, OutlinesPinsWhereCellsAreLargeAndTicksThemWhereTheyAreNot) {
   auto step = std::make_shared<StepRecord>(*snapshot.lanes[3].steps.back());
-  step->heads[5].pinned = {20, 21};
-  step->heads[7].pinned = {20};
+  const auto pin = [&](std::size_t head, std::vector<int> tokens) {
+    step->heads[head].pinned = tokens;
+    std::vector<int>& pos = step->heads[head].pos;
+    pos.insert(pos.end(), tokens.begin(), tokens.end());
+    std::sort(pos.begin(), pos.end());
+    pos.erase(std::unique(pos.begin(), pos.end()), pos.end());
+  };
+  pin(5, {20, 21});
+  pin(7, {20});
+  std::erase(step->heads[9].pos, 20);
+  step->heads[9].pinned = {20};  // it had left before: nothing was kept
   snapshot.lanes[3].steps.back() = step;
   canvas.draw(*view);
-  EXPECT_EQ(count_marks(*view, "pin"), 3);
-  EXPECT_NE(find_mark(*view, "pin", "L1 H1 t20"), nullptr);
+  EXPECT_EQ(count_marks(*view, "pin"), 2) << "one around neighbours, none where the pin has no effect";
+  const Mark* both = find_mark(*view, "pin", "L1 H1 t20–21");
+  ASSERT_NE(both, nullptr);
+  EXPECT_EQ(both->value, "pinned by hand, 1 px") << "a token has four pixels here";
+  const Mark* one = find_mark(*view, "pin", "L1 H3 t20");
+  ASSERT_NE(one, nullptr);
+  EXPECT_GT(both->max.x - both->min.x, 1.5f * (one->max.x - one->min.x));
   EXPECT_EQ(count_marks(*view, "pins"), 0);
+  Headless wide(snapshot, {1600, 406});
+  wide.frame.selection.lane = 3;
+  wide.draw(*view);
+  ASSERT_NE(find_mark(*view, "pin", "L1 H3 t20"), nullptr);
+  EXPECT_EQ(find_mark(*view, "pin", "L1 H3 t20")->value, "pinned by hand, 2 px");
   Headless narrow(snapshot, {400, 406});  // less than three pixels a token
   narrow.frame.selection.lane = 3;
   narrow.draw(*view);

@@ -13,7 +13,16 @@ namespace {
 
 constexpr int kMostPins = 600;     // outlines in one frame; beyond them the ticks above the columns say it
 constexpr float kSmallestPin = 4;  // a cell that an outline still fits around
+constexpr float kThinPin = 6;      // below this a line of one pixel, or there would be more outline than cell
 constexpr float kPinTick = 3;
+
+/// Tokens from first to last that were pinned by hand and have a slot of their own in this head; a pin on one that left does nothing.
+std::vector<int> pins_done(const HeadRecord& head, int first, int last) {
+  std::vector<int> out;
+  for (auto it = std::lower_bound(head.pinned.begin(), head.pinned.end(), first); it != head.pinned.end() && *it <= last; ++it)
+    if (std::binary_search(head.pos.begin(), head.pos.end(), *it)) out.push_back(*it);
+  return out;
+}
 
 }  // namespace
 
@@ -64,11 +73,14 @@ RampLegend Atlas::score_legend(const Theme& theme, const Scene& s) const {
   return legend;
 }
 
-// Pins are outlines, never fills. Where cells are too small they are ticks above the columns, as everything else that is rare.
+// Pins are outlines, never fills: one around each run of neighbours, so that it does not hide the fates it holds, and only where the head
+// has the slot that it was told to keep. Where cells are too small they are ticks above the columns, as everything else that is rare.
 void Atlas::draw_pins(Painter& p, const Scene& s) const {
   const Theme& t = p.theme();
   const int first = s.axis.first_visible(), last = s.axis.last_visible();
-  const bool outlined = !s.binned && std::min(s.axis.px, s.rows.cell) >= kSmallestPin;
+  const float cell = std::min(s.axis.px, s.rows.cell);
+  const bool outlined = !s.binned && cell >= kSmallestPin;
+  const float width = cell < kThinPin ? 1 : 2;
   std::vector<int> heads(static_cast<std::size_t>((s.axis.x1 - s.axis.x0) / kPinTick) + 2, 0);
   int n = 0;
   p.clip({s.axis.x0, s.area.y0 - 8, s.axis.x1, s.area.y1});
@@ -77,17 +89,20 @@ void Atlas::draw_pins(Painter& p, const Scene& s) const {
     for (int h = from; h <= to; ++h) {
       const auto head = static_cast<std::size_t>(head_index(*s.snapshot, row.layer, h));
       if (head >= s.record->heads.size()) continue;
-      const std::vector<int>& pinned = s.record->heads[head].pinned;
-      for (auto it = std::lower_bound(pinned.begin(), pinned.end(), first); it != pinned.end() && *it <= last; ++it) {
-        const float x = s.axis.x_of(*it);
-        if (x < s.axis.x0 || x >= s.axis.x1) continue;
+      const std::vector<int> done = pins_done(s.record->heads[head], first, last);
+      for (std::size_t i = 0, end = 0; i < done.size(); i = end) {
+        end = i + 1;
+        while (end < done.size() && done[end] == done[end - 1] + 1) ++end;
+        const float x0 = s.axis.x_of(done[i]), x1 = s.axis.x_of(done[end - 1] + 1) - 1;
         if (!outlined || ++n > kMostPins) {
-          ++heads[static_cast<std::size_t>((x - s.axis.x0) / kPinTick)];
+          for (std::size_t k = i; k < end; ++k)
+            if (const float x = s.axis.x_of(done[k]); x >= s.axis.x0 && x < s.axis.x1) ++heads[static_cast<std::size_t>((x - s.axis.x0) / kPinTick)];
           continue;
         }
-        const Rect cell{x, row.y0, s.axis.x_of(*it + 1) - 1, row.y1};
-        p.frame_rect({cell.x0 - 1, cell.y0 - 1, cell.x1 + 1, cell.y1 + 1}, t.accent, 2);
-        p.mark("pin", fmt::format("L{} H{} t{}", row.layer, h, *it), cell, "pinned by hand");
+        const Rect around{x0 - 1, row.y0 - 1, x1 + 1, row.y1 + 1};
+        p.frame_rect(around, t.accent, width, width > 1 ? 2.0f : 0.0f);
+        const std::string tokens = end - i > 1 ? fmt::format("t{}–{}", done[i], done[end - 1]) : fmt::format("t{}", done[i]);
+        p.mark("pin", fmt::format("L{} H{} {}", row.layer, h, tokens), around, fmt::format("pinned by hand, {:g} px", width));
       }
     }
   }
