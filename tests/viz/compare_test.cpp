@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include "viz/reduce_compare.h"
 #include "viz/reduce_token_count.h"
 #include "viz/reduce_difference.h"
+#include "viz/views/compare_difference.h"
 #include "viz/views/compare_metrics.h"
 
 namespace kvscope::viz {
@@ -232,6 +234,50 @@ TEST_F(CompareTest, WhenATokenWasEvictedIsSaidInWholeWords) {
     }
   }
   EXPECT_GT(said, 10);
+}
+
+TEST_F(CompareTest, PointingAtATokenListsItsFateInEveryRunHoweverManyThereAre) {
+  for (const std::size_t n : {std::size_t{4}, std::size_t{8}, std::size_t{13}, std::size_t{40}}) {
+    while (snapshot.lanes.size() < n) snapshot.lanes.push_back(snapshot.lanes[1 + snapshot.lanes.size() % 3]);
+    ++snapshot.sequence;
+    canvas.draw(*view);
+    const Mark& strip = mark("strip", "lane 3");
+    canvas.move(*view, {strip.min.x + 0.3f * (strip.max.x - strip.min.x), (strip.min.y + strip.max.y) / 2});
+    const HoverAt* hover = canvas.last<HoverAt>();
+    ASSERT_NE(hover, nullptr);
+    EXPECT_LE(hover->tooltip.size(), 12u);
+    const int token = *hover->hover.token;
+    std::string all;
+    for (const std::string& line : hover->tooltip) all += line + "\n";
+    EXPECT_NE(all.find("every run, kept + merged of 24 heads:"), std::string::npos) << all;
+    const bool cut = all.find(" more") != std::string::npos;
+    EXPECT_EQ(cut, n == 40) << all;
+    for (std::size_t lane = 0; lane < n && !cut; ++lane) {
+      const TokenCount count = token_count(snapshot.lanes[lane], step_of(snapshot.lanes[lane], canvas.frame.selection), token);
+      std::string expected = lane_name(snapshot, static_cast<int>(lane)) + " " + std::to_string(count.kept);
+      if (count.merged > 0) expected += " + " + std::to_string(count.merged);
+      EXPECT_NE(all.find(expected), std::string::npos) << expected << " in\n" << all;
+    }
+  }
+}
+
+TEST_F(CompareTest, AListOfRunsThatIsCutSaysHowManyAreLeftOut) {
+  while (snapshot.lanes.size() < 8) snapshot.lanes.push_back(snapshot.lanes[1 + snapshot.lanes.size() % 3]);
+  canvas.frame.selection.tokens = TokenRange{40, 40};
+  int cut = 0;
+  for (float height = 600; height < 1100; height += 10) {
+    canvas.frame.size.y = height;
+    canvas.draw(*view);
+    if (find_mark(*view, "difference.strip", "D KeepKV | C H2O") == nullptr && count_marks(*view, "token.count") == 0) continue;
+    const int listed = count_marks(*view, "token.count");
+    const Mark* more = find_mark(*view, "token.more", "runs");
+    EXPECT_EQ(more != nullptr, listed < 8) << height;
+    if (more == nullptr) continue;
+    ++cut;
+    EXPECT_EQ(more->value, fmt::format("+ {} more: point at a run", 8 - listed));
+    EXPECT_LE(more->max.y, height);
+  }
+  EXPECT_GT(cut, 0) << "else the test has not seen the case";
 }
 
 TEST_F(CompareTest, TableHasOneRowPerRun) {

@@ -93,6 +93,8 @@ class Compare final : public View {
   int against(const Frame& frame) const;
   DifferenceScene difference_scene(const Frame& frame);
   std::string count_text(const Frame& frame, int lane, int step, int token) const;
+  /// The token in all runs, heads that keep it + those where it is merged; as many runs in a line as 12 lines in all need.
+  void add_every_run(const Frame& frame, int token, std::vector<std::string>& lines) const;
   std::vector<std::string> tooltip(const Frame& frame, const LaneRow& row, const TokenAxis& axis, int token, int head);
   bool pan_and_zoom(const Painter& p, const TokenAxis& axis);
   /// What the pair buttons do: the next run that is not the other one of the pair.

@@ -71,6 +71,12 @@ void draw_counts(Painter& p, Rect area, const DifferenceScene& scene, bool share
   p.mark("legend", "balance", bar, "share of heads in a bin");
 }
 
+/// How many of n lines have room; less than all of them: the last one says how many are left out.
+std::size_t runs_listed(float height, float line, std::size_t n) {
+  const auto fit = static_cast<std::size_t>(std::max(0.0f, std::floor((height + 1) / line)));
+  return fit >= n ? n : fit > 0 ? fit - 1 : 0;
+}
+
 /// One token in every run: heads with its own slot, and those where it lives on merged.
 void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
   const Theme& t = p.theme();
@@ -89,8 +95,15 @@ void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
              t.secondary, unit.width());
   const auto n = static_cast<float>(snapshot.lanes.size());
   const float line = std::clamp(area.height() / n, p.px(13), p.px(20));
+  const std::size_t room = runs_listed(area.height(), line, snapshot.lanes.size());
   for (std::size_t lane = 0; lane < snapshot.lanes.size(); ++lane) {
-    if (area.height() < line - 1) return;
+    if (lane == room) {
+      const Rect r = area.cut_top(line);
+      const std::string text = fmt::format("+ {} more: point at a run", snapshot.lanes.size() - room);
+      p.text_fit({r.x0, r.middle_y()}, text, Face::caption, t.secondary, r.width());
+      p.mark("token.more", "runs", r, text);
+      return;
+    }
     const Rect r = area.cut_top(line);
     const TokenCount& count = scene.token_counts[lane];
     const std::string kept = count.heads > 0 ? format_count(count.kept) : "–";

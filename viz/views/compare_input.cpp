@@ -11,6 +11,30 @@
 
 namespace kvscope::viz {
 
+namespace {
+constexpr std::size_t kLines = 12;   // of a tooltip
+constexpr std::size_t kAcross = 3;   // runs in one of them
+}  // namespace
+
+void Compare::add_every_run(const Frame& frame, int token, std::vector<std::string>& lines) const {
+  const Snapshot& s = *frame.snapshot;
+  if (s.lanes.size() < 2 || lines.size() + 2 > kLines) return;
+  lines.push_back(fmt::format("every run, kept + merged of {} heads:", format_count(n_heads_total(s))));
+  const std::size_t n = s.lanes.size(), room = kLines - lines.size();
+  const std::size_t across = std::min(kAcross, (n + room - 1) / room), shown = n <= room * across ? n : room * across - 1;
+  std::string line;
+  for (std::size_t lane = 0; lane < shown; ++lane) {
+    const TokenCount count = token_counts_.of(s, static_cast<int>(lane), metrics_[lane].step, token);
+    line += (line.empty() ? "" : "  ·  ") + lane_name(s, static_cast<int>(lane)) + " " + (count.heads > 0 ? format_count(count.kept) : "–");
+    if (count.merged > 0) line += fmt::format(" + {}", format_count(count.merged));
+    const bool last = lane + 1 == shown;
+    if (last && shown < n) line += fmt::format("  ·  + {} more", n - shown);
+    if ((lane + 1) % across != 0 && !last) continue;
+    lines.push_back(std::move(line));
+    line.clear();
+  }
+}
+
 std::vector<std::string> Compare::tooltip(const Frame& frame, const LaneRow& row, const TokenAxis& axis, int token, int head) {
   const Snapshot& s = *frame.snapshot;
   const LaneMetrics& m = metrics_[static_cast<std::size_t>(row.lane)];
@@ -39,6 +63,7 @@ std::vector<std::string> Compare::tooltip(const Frame& frame, const LaneRow& row
     const HeadPick pick = pick_head(s, there);
     if (pick.values != nullptr) out.push_back(head_name(*there.layer, *there.kv_head) + ": " + fate_text(head_columns(s, pick), token));
   }
+  add_every_run(frame, token, out);
   return out;
 }
 
@@ -198,6 +223,7 @@ void Compare::react_difference(const Painter& p, const DifferenceHits& differenc
     if (d == Difference::only_b) text += lane_name(*frame.snapshot, scene.b);
     lines.push_back(std::move(text));
   }
+  add_every_run(frame, token, lines);
   hover_.at(hover, std::move(lines), intents);
   if (!p.pointer().clicked) return;
   Selection next = frame.selection;
