@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a start without files offers.
+#include <QApplication>
 #include <QSettings>
 #include <QStackedWidget>
 
+#include "app/window/canvas_widget.h"
 #include "app/window/main_window.h"
 #include "app/window/rows.h"
 #include "app/window/tour.h"
@@ -49,6 +51,7 @@ void MainWindow::startTour() {
     m_tour = new Tour(stops, centralWidget());
     connect(m_tour, &Tour::ended, this, [this] {
       if (m_settings) m_settings->setValue(kTourSeen, true);
+      if (m_tour->isAncestorOf(QApplication::focusWidget())) canvas("atlas")->setFocus();
     });
   }
   m_tour->start();

@@ -79,9 +79,9 @@ void Tour::goTo(int stop) {
 void Tour::end() {
   if (m_stop < 0) return;
   m_stop = -1;
+  Q_EMIT ended();  // while it still has the focus, which hiding gives to whatever comes next
   hide();
   m_frame->hide();
-  Q_EMIT ended();
 }
 
 /// Beside the target where there is room, else inside of it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tour by keys alone.
+#include "app/window/canvas_widget.h"
 #include "app/window/tour.h"
 #include "window/window_fixture.h"
 
@@ -18,6 +19,7 @@ TEST_F(TourTest, GoesOnByEnterAndEndsByEscape) {
   EXPECT_NE(window->tour()->text(), first);
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
   EXPECT_FALSE(window->tour()->isVisible());
+  EXPECT_TRUE(window->canvas("atlas")->hasFocus()) << "not the first button of the toolbar, which Space would press";
 }
 
 }  // namespace
