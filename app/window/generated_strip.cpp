@@ -73,7 +73,11 @@ QString GeneratedStrip::heading() const {
   QString text = m_n_generated == 0 ? QString("nothing yet · next token") : QString("%1 token%2").arg(m_n_generated).arg(m_n_generated == 1 ? "" : "s");
   const int n = visibleCells(), shown = std::min(n, static_cast<int>(m_cells.size()) - m_first);
   if (shown < static_cast<int>(m_cells.size())) {
-    text += m_first == 0 ? QString(", first %1 shown").arg(shown) : QString(", %1–%2 shown").arg(m_first + 1).arg(m_first + shown);
+    // The last cell is the choice after the last token, no token yet.
+    const int first = m_first + 1, last = std::min(m_first + shown, m_n_generated);
+    text += m_first == 0    ? QString(", first %1 shown").arg(last)
+            : first <= last ? QString(", %1–%2 shown").arg(first).arg(last)
+                            : QString(", the next shown");
   }
   text += m_n_differ == 0   ? QString(" · same top choices")
           : m_n_differ == 1 ? QString(" · 1 top choice differs")

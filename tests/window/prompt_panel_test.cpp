@@ -320,6 +320,15 @@ TEST_F(PromptPanelTest, ShowsOneCellPerStepAfterThePrompt) {
   EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::HasSubstr(words));
 }
 
+TEST_F(PromptPanelTest, SaysWhichOfTheTokensAreShownAndNoMoreThanThereAre) {
+  publish(synthetic::make_snapshot());
+  const int n = static_cast<int>(panel.strip().cells().size()) - 1;
+  selectStep(0);
+  EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::ContainsRegex("12 tokens, first [0-9]+ shown"));
+  selectStep(n);
+  EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::ContainsRegex("12 tokens, [0-9]+–12 shown"));
+}
+
 TEST_F(PromptPanelTest, SkipsTheStepsOfAStreamedPrompt) {
   synthetic::Shape shape;
   shape.prefill = false;
