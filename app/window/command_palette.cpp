@@ -15,6 +15,10 @@
 
 namespace kvscope {
 
+namespace {
+constexpr int kLiteral = 1000;  // more than any score of letters
+}
+
 CommandPalette::CommandPalette(QWidget& window)
     : QFrame(&window), m_window(window), m_line(new QLineEdit(this)), m_list(new QTreeWidget(this)) {
   setObjectName("palette");
@@ -80,7 +84,10 @@ void CommandPalette::filter() {
     const QString text = commandText(action->text());
     // Letters in the text count more than letters that need the menu's name.
     const std::optional<int> own = fuzzyScore(m_line->text(), text), whole = fuzzyScore(m_line->text(), commandArea(*action) + ' ' + text);
-    if (own || whole) found.push_back({std::max(own.value_or(-100000) + 8, whole.value_or(-100000)), action});
+    if (!own && !whole) continue;
+    // The words as they were typed before letters that stand here and there.
+    const int literal = text.contains(m_line->text().trimmed(), Qt::CaseInsensitive) ? kLiteral : 0;
+    found.push_back({std::max(own.value_or(-100000) + 8, whole.value_or(-100000)) + literal, action});
   }
   if (!m_line->text().trimmed().isEmpty())
     std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score > b.score; });

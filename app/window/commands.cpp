@@ -2,6 +2,7 @@
 #include "app/window/commands.h"
 
 #include <algorithm>
+#include <set>
 
 #include <QAction>
 #include <QMenu>
@@ -42,6 +43,18 @@ std::vector<QAction*> commandsOf(QWidget& window) {
     if (!in_menu && owner != &window) continue;
     out.push_back(action);
   }
+  // A list of its own (all samples, under the empty editor) has the commands of a menu again.
+  const auto titled = [](const QAction* action) {
+    const QObjectList objects = action->associatedObjects();
+    return std::any_of(objects.begin(), objects.end(), [](const QObject* o) {
+      const auto* menu = qobject_cast<const QMenu*>(o);
+      return menu != nullptr && !menu->title().isEmpty();
+    });
+  };
+  std::set<QString> in_titled;
+  for (const QAction* action : out)
+    if (titled(action)) in_titled.insert(commandText(action->text()));
+  std::erase_if(out, [&](const QAction* action) { return !titled(action) && in_titled.contains(commandText(action->text())); });
   std::stable_sort(out.begin(), out.end(), [](const QAction* a, const QAction* b) {
     return commandArea(*a) + commandText(a->text()) < commandArea(*b) + commandText(b->text());
   });

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Search and the command palette.
+#include <map>
+
 #include <QAction>
 #include <QComboBox>
 #include <QLineEdit>
@@ -164,6 +166,19 @@ TEST_F(WindowTest, ThePaletteHasEveryCommandAndRunsTheChosenOne) {
   EXPECT_NE(window->workspace().theme().dark, dark);
   EXPECT_FALSE(palette.isVisible());
   EXPECT_TRUE(window->canvas("atlas")->hasFocus()) << "back where it was";
+}
+
+TEST_F(WindowTest, ThePaletteHasEveryCommandOnceAndTypedWordsFirst) {
+  press(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+  QTreeWidget& list = window->palette().list();
+  std::map<QString, QString> areas;
+  for (int i = 0; i < list.topLevelItemCount(); ++i) {
+    const QString area = list.topLevelItem(i)->text(0), text = list.topLevelItem(i)->text(1);
+    if (area != "Sample prompts" && area != "Window") continue;
+    EXPECT_TRUE(areas.emplace(text, area).second) << text.toStdString() << " in " << area.toStdString() << " and in " << areas[text].toStdString();
+  }
+  QTest::keyClicks(&window->palette().line(), "what");
+  EXPECT_EQ(list.topLevelItem(0)->text(1).toStdString(), "What is this?");
 }
 
 TEST_F(WindowTest, APaletteWithoutACommandSaysSoAndRunsNothing) {
