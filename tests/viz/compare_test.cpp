@@ -254,7 +254,7 @@ TEST_F(CompareTest, PointingAtATokenListsItsFateInEveryRunHoweverManyThereAre) {
     EXPECT_EQ(cut, n == 40) << all;
     for (std::size_t lane = 0; lane < n && !cut; ++lane) {
       const TokenCount count = token_count(snapshot.lanes[lane], step_of(snapshot.lanes[lane], canvas.frame.selection), token);
-      std::string expected = lane_name(snapshot, static_cast<int>(lane)) + " " + std::to_string(count.kept);
+      std::string expected = lane_name(snapshot, static_cast<int>(lane)) + ": " + std::to_string(count.kept);
       if (count.merged > 0) expected += " + " + std::to_string(count.merged);
       EXPECT_NE(all.find(expected), std::string::npos) << expected << " in\n" << all;
     }
