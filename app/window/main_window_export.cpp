@@ -16,6 +16,17 @@
 
 namespace kvscope {
 
+namespace {
+
+/// The ending of a file that a view can be written as; empty: none of them was typed.
+QString typedKind(const QString& path) {
+  for (const char* ending : {".svg", ".png", ".csv"})
+    if (path.endsWith(ending, Qt::CaseInsensitive)) return ending;
+  return {};
+}
+
+}  // namespace
+
 CanvasWidget* MainWindow::exportedCanvas() const {
   for (CanvasWidget* canvas : m_canvases)
     if (canvas->isVisible() && canvas->hasFocus()) return canvas;
@@ -46,9 +57,11 @@ void MainWindow::savePicture() {
   QString path = QFileDialog::getSaveFileName(this, "Export view", folder + "/" + name.toLower().replace(' ', '-'), filters.join(";;"), &filter);
   if (path.isEmpty()) return;
   const QString ending = filter == svg ? ".svg" : filter == csv ? ".csv" : ".png";
-  if (!path.endsWith(ending, Qt::CaseInsensitive)) path += ending;
+  // Who writes an ending means it, whatever the list of kinds stands on; the window is a picture only.
+  const QString typed = chosen ? typedKind(path) : QString();
+  if (typed.isEmpty() && !path.endsWith(ending, Qt::CaseInsensitive)) path += ending;
   QString why;
-  if (chosen && filter != window) {
+  if (chosen && (filter != window || (!typed.isEmpty() && typed != ".png"))) {
     const int scale = filter == png(4) ? 4 : filter == png(2) ? 2 : 1;
     if (!exportCanvas(*chosen, *this, m_workspace, path, scale, &why)) m_messages->show(why, why);
   } else if (!whole.save(path, "PNG")) {
