@@ -74,6 +74,7 @@ ModelFiles open_model(const std::string& folder) {
     throw Error(fmt::format("{}: expected a model folder with config.json, got a folder without it; {}", folder, kWhatOpens));
   const nlohmann::json json = read_json(config_path, kMaxConfigBytes);
   const ConfigReader config(json, config_path);
+  if (!config.has("model_type")) throw Error(fmt::format("{}: model_type: is missing, so it is no model's; {}", config_path, kWhatOpens));
   const Family& family = find_family(config.text("model_type"), config_path);
 
   ModelFiles model;

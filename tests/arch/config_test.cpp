@@ -135,6 +135,12 @@ TEST(ModelConfigFile, BoundsEveryDimension) {
   }
 }
 
+TEST(ModelConfigFile, SaysWhatToChooseWhereItIsNoModels) {
+  ModelFolder folder;
+  folder.config.erase("model_type");
+  EXPECT_THAT(message_of<Error>([&] { open_model(folder.write()); }), HasSubstr("choose the folder of a Llama or Mistral model"));
+}
+
 TEST(ModelConfigFile, ChecksThatTheHeadsFitTogether) {
   EXPECT_THAT(error_with({{"num_key_value_heads", 3}}),
               HasSubstr("num_key_value_heads: expected a divisor of num_attention_heads = 4, got 3"));
