@@ -305,6 +305,7 @@ void MainWindow::toggleMaximised(Panel* panel) {
   if (m_maximised) {
     m_inspect->restoreState(m_before_maximise);
     m_maximised->setMaximised(false);
+    m_maximised->content()->setFocus();  // the panels that came back must not take it
     m_maximised = nullptr;
     return;
   }

@@ -143,6 +143,7 @@ TEST_F(DocksTest, F11MaximisesThePanelWithTheFocusAndPutsItBack) {
     QTest::keyClick(window->canvas(id), Qt::Key_F11);
     QTest::qWait(150);
     EXPECT_EQ(docks().size(), before.size()) << id;
+    EXPECT_TRUE(window->canvas(id)->hasFocus()) << id << ": keys go on to mean what they meant";
   }
   window->setFocus();
 }
