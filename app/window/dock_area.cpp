@@ -5,8 +5,11 @@
 #include <cmath>
 #include <cstdlib>
 
+#include <QApplication>
 #include <QChildEvent>
 #include <QDockWidget>
+#include <QScreen>
+#include <QStyle>
 #include <QTabBar>
 
 namespace kvscope {
@@ -14,6 +17,7 @@ namespace kvscope {
 namespace {
 
 constexpr int kLeastOfAll = 80;  // px of a panel that gives way to another one's least height
+constexpr int kOff = 24;         // px that a floating panel stands off its old place
 constexpr int kRounding = 3;     // px that a layout may differ from what it was asked for
 
 }  // namespace
@@ -22,6 +26,32 @@ DockArea::DockArea(QWidget* parent) : QMainWindow(parent) {
   m_settled.setSingleShot(true);
   m_settled.setInterval(0);
   connect(&m_settled, &QTimer::timeout, this, [this] { remember(); });
+}
+
+QDockWidget* DockArea::take(QDockWidget* dock) {
+  connect(dock, &QDockWidget::topLevelChanged, this, [this, dock](bool floating) { showFloating(dock, floating); });
+  return dock;
+}
+
+/// Qt puts a panel that is made to float exactly over its old place, without a frame: nothing would be seen to happen, but what is
+/// behind it would be hidden.
+void DockArea::showFloating(QDockWidget* dock, bool floating) {
+  for (QWidget* part : {dock->titleBarWidget(), dock->widget()}) {
+    if (!part) continue;
+    part->setProperty("floating", floating);
+    part->style()->unpolish(part);
+    part->style()->polish(part);
+  }
+  // Who drags it off puts it where it belongs.
+  const bool dragged = QApplication::mouseButtons() != Qt::NoButton && m_double_clicked != dock;
+  m_double_clicked = nullptr;
+  if (!floating || dragged || dock->pos() != mapToGlobal(m_places[dock])) return;
+  QTimer::singleShot(0, dock, [dock] {
+    if (!dock->isFloating()) return;
+    // To the side where the screen goes on.
+    const QRect on = dock->screen()->availableGeometry(), moved = dock->frameGeometry().translated(kOff, kOff);
+    dock->move(dock->pos() + QPoint(moved.right() > on.right() ? -kOff : kOff, moved.bottom() > on.bottom() ? -kOff : kOff));
+  });
 }
 
 void DockArea::childEvent(QChildEvent* event) {
@@ -52,6 +82,10 @@ void DockArea::remember() {
 
 bool DockArea::eventFilter(QObject* watched, QEvent* event) {
   // While the area keeps its height, whoever changes a panel means it: a drag between two, a layout, one more panel.
+  if (auto* dock = qobject_cast<QDockWidget*>(watched)) {
+    if (event->type() == QEvent::MouseButtonDblClick) m_double_clicked = dock;
+    if ((event->type() == QEvent::Move || event->type() == QEvent::Show) && !dock->isFloating()) m_places[dock] = dock->pos();
+  }
   const bool moves = event->type() == QEvent::Resize || event->type() == QEvent::Show || event->type() == QEvent::Hide;
   if (moves && height() == m_height && qobject_cast<QDockWidget*>(watched)) m_settled.start();
   return QMainWindow::eventFilter(watched, event);

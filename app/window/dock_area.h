@@ -18,6 +18,8 @@ class DockArea final : public QMainWindow {
   static constexpr const char* kLeast = "leastHeight";
 
   explicit DockArea(QWidget* parent = nullptr);
+  /// Takes care of a panel of this area, and returns it: one that floats is framed and stands a little off the place that it left.
+  QDockWidget* take(QDockWidget* dock);
 
  protected:
   void childEvent(QChildEvent* event) override;
@@ -27,9 +29,12 @@ class DockArea final : public QMainWindow {
  private:
   std::map<int, QList<QDockWidget*>> columns() const;  // by their left edges
   void remember();
+  void showFloating(QDockWidget* dock, bool floating);
 
   std::map<QDockWidget*, int> m_heights;  // as somebody gave them last: the shares
   std::map<QDockWidget*, int> m_given;    // by the area to keep them
+  std::map<QDockWidget*, QPoint> m_places;  // where each stood last
+  QDockWidget* m_double_clicked = nullptr;
   int m_height = -1;                      // of the area when the docks were last laid out
   QTimer m_settled;
 };

@@ -213,11 +213,12 @@ void MainWindow::buildPanels() {
 }
 
 void MainWindow::buildInspect() {
-  m_inspect = new DockArea;
+  auto* area = new DockArea;
+  m_inspect = area;
   m_inspect->setWindowFlags(Qt::Widget);
   m_inspect->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
   for (Panel* panel : m_panels)
-    if (panel->id() != "inspector" && panel->id() != "compare" && panel->id() != "sweep") m_docks.push_back(panel->makeDock(m_inspect));
+    if (panel->id() != "inspector" && panel->id() != "compare" && panel->id() != "sweep") m_docks.push_back(area->take(panel->makeDock(area)));
   dock("head_strip")->setProperty(DockArea::kLeast, kLeastStrip);
   dock("timeline")->setProperty(DockArea::kLeast, kLeastTimeline);
   for (const char* id : kExtraDocks) dock(id)->setProperty(DockArea::kLeast, kLeastExtra);

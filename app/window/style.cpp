@@ -128,7 +128,9 @@ QProgressBar::chunk { background: %accent%; }
 QProgressBar#loadingBar { background: %line%; max-height: 4px; border-radius: 2px; }
 QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
 #panelHeader { background: %panel%; border: 1px solid %line%; border-top-left-radius: 6px; border-top-right-radius: 6px; }
+#panelHeader[floating="true"] { background: %hover%; border-color: %secondary%; }
 #panelBody { background: %panel%; border: 1px solid %line%; border-top: none; border-bottom-left-radius: 6px; border-bottom-right-radius: 6px; }
+#panelBody[floating="true"] { border-color: %secondary%; }
 #panelTitle { font-weight: bold; font-size: 12px; }
 #panelHeader #facts { font-size: 12px; }
 #lectureRow { background: %window%; border-bottom: 1px solid %line%; }

@@ -162,6 +162,32 @@ TEST_F(DocksTest, AKeyDetachesThePanelAndPutsItBack) {
   EXPECT_FALSE(dock("timeline")->isFloating());
 }
 
+TEST_F(DocksTest, AFloatingPanelIsFramedAndStandsOffItsPlace) {
+  QDockWidget* timeline = dock("timeline");
+  const QPoint place = timeline->mapToGlobal(QPoint());
+  const auto edge = [timeline] { return timeline->widget()->grab().toImage().pixelColor(0, timeline->widget()->height() / 2); };
+  const QColor docked = edge();
+  window->canvas("timeline")->setFocus();
+  QTest::keyClick(window->canvas("timeline"), Qt::Key_F11, Qt::ControlModifier);
+  QTest::qWait(150);
+  ASSERT_TRUE(timeline->isFloating());
+  EXPECT_EQ(timeline->mapToGlobal(QPoint()), place + QPoint(24, 24));
+  const viz::Rgb frame = window->workspace().theme().secondary;
+  EXPECT_EQ(edge(), QColor(frame.r(), frame.g(), frame.b()));
+  timeline->setFloating(false);
+  QTest::qWait(150);
+  EXPECT_EQ(edge(), docked);
+  const QPoint now = timeline->mapToGlobal(QPoint());
+  QTest::mouseDClick(timeline->titleBarWidget(), Qt::LeftButton, {}, QPoint(120, 8));
+  QTest::qWait(150);
+  ASSERT_TRUE(timeline->isFloating());
+  EXPECT_EQ(timeline->mapToGlobal(QPoint()), now + QPoint(24, 24)) << "also by a double click, and the second time";
+  dock("head_grid")->setFloating(true);
+  QTest::qWait(150);
+  const QRect grid(dock("head_grid")->mapToGlobal(QPoint()), dock("head_grid")->size());
+  EXPECT_TRUE(window->screen()->availableGeometry().contains(grid)) << "at the right edge of the screen";
+}
+
 TEST_F(DocksTest, AThemeChangeReachesAFloatingPanel) {
   dock("head_grid")->setFloating(true);
   QTest::qWait(150);
