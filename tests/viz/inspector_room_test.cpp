@@ -55,6 +55,19 @@ TEST_F(InspectorTest, AReasonWithoutRoomIsCountedNotCut) {
   EXPECT_EQ(count_marks(*view, "why.hidden"), 0);
 }
 
+TEST_F(InspectorTest, TheNoteOnHiddenReasonsFitsWhatIsSeen) {
+  int cut = 0;
+  for (float height = 600; height <= 866; height += 4) {
+    canvas.frame.size = {1260, height};
+    canvas.draw(*view);
+    if (count_marks(*view, "why.hidden") == 0) continue;
+    const bool all_begin = find_mark(*view, "why", "4") != nullptr;
+    cut += all_begin;
+    EXPECT_EQ(find_mark(*view, "why.hidden", "step 4 is cut") != nullptr, all_begin) << height;
+  }
+  EXPECT_GT(cut, 0) << "else the test has not seen the case";
+}
+
 TEST_F(InspectorTest, BesideTheSlotStandsWhatWasChosen) {
   canvas.frame.size = {900, 866};
   canvas.draw(*view);

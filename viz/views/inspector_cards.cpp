@@ -257,9 +257,10 @@ void draw_why(Painter& p, Rect area, const Snapshot& snapshot, const std::vector
   p.clip({area.x0 - p.px(12), area.y0, area.x1 + p.px(12), area.y1});
   bool left_over = false;
   const float indent = p.px(30), line_height = p.px(17);
-  std::size_t shown = 0;  // steps that are there to their last line
+  std::size_t shown = 0, begun = 0;  // steps that are there to their last line; that are there at all
   for (std::size_t i = 0; i < steps.size() && shown == i && area.height() >= p.px(22); ++i) {
     const WhyStep& step = steps[i];
+    ++begun;
     const Rect title = area.cut_top(p.px(22));
     number_badge(p, {title.x0 + p.px(8.5f), title.middle_y()}, static_cast<int>(i) + 1);
     bool whole = true;
@@ -294,7 +295,8 @@ void draw_why(Painter& p, Rect area, const Snapshot& snapshot, const std::vector
   }
   p.unclip();
   if (shown < steps.size()) {
-    const std::string note = fmt::format("{} of {} steps fit", shown, steps.size());
+    const std::string note =
+        begun == steps.size() ? fmt::format("step {} is cut", begun) : fmt::format("{} of {} steps fit", shown, steps.size());
     if (foot.x1 - x > p.width_of(Face::caption, note) + p.px(12)) {
       p.text({foot.x1, foot.middle_y()}, note, Face::caption, t.disabled, Align::right);
       p.mark("why.hidden", note, foot);
