@@ -67,6 +67,7 @@ QToolButton#flat:hover, QPushButton#flat:hover { background: %raised%; color: %t
 QToolButton#flat:focus, QPushButton#flat:focus { border-color: %accent%; }
 QToolButton#flat:checked { background: %raised%; border-color: %accent%; color: %text%; }
 QToolButton#square { padding: 0; min-width: 26px; max-width: 26px; min-height: 26px; max-height: 26px; }
+QFileDialog QToolButton { padding: 0; min-width: 26px; max-width: 26px; min-height: 26px; max-height: 26px; }
 QToolButton#header { background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 0; min-width: 22px; max-width: 22px; min-height: 22px; max-height: 22px; }
 QToolButton#header:hover { background: %raised%; }
 QToolButton#header:focus { border-color: %accent%; }
