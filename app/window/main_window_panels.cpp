@@ -41,7 +41,7 @@ QComboBox* headerBox(const QString& name) {
   box->setToolTip(name);
   box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   box->setFixedHeight(22);
-  box->setMaximumWidth(170);
+  box->setMaximumWidth(212);
   box->setMinimumWidth(84);  // gives way before the panel has to
   return box;
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/style.h"
 
+#include <algorithm>
+
+#include <QAbstractItemView>
 #include <QApplication>
 #include <QDirIterator>
 #include <QFontDatabase>
 #include <QPalette>
 #include <QProxyStyle>
 #include <QRegularExpression>
+#include <QScreen>
 #include <QStandardPaths>
 
 namespace kvscope {
@@ -14,6 +18,7 @@ namespace kvscope {
 namespace {
 
 constexpr int kBodyType = 13;  // px: type of controls
+constexpr int kListFrame = 28;  // px: border, padding and scroll bar of a list of choices
 constexpr int kThinLine = 2;  // px: borders stay as thin as they are at every scale
 
 QFont family(const QStringList& wanted, int px, bool bold) {
@@ -157,12 +162,33 @@ QMainWindow::separator { background: %window%; width: 8px; height: 8px; }
 QMainWindow::separator:hover { background: %line%; }
 )";
 
-/// Fusion with mnemonics underlined only while Alt asks for them.
+/// Fusion with mnemonics underlined only while Alt asks for them, and lists of choices that are as wide as the longest of them.
 class WindowStyle : public QProxyStyle {
  public:
   WindowStyle() : QProxyStyle("fusion") {}
+  using QProxyStyle::polish;
+  void polish(QWidget* widget) override {
+    QProxyStyle::polish(widget);
+    if (widget->inherits("QComboBoxPrivateContainer")) widget->installEventFilter(this);
+  }
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() == QEvent::Show)
+      if (auto* popup = qobject_cast<QWidget*>(watched)) widen(*popup);
+    return QProxyStyle::eventFilter(watched, event);
+  }
   int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* data) const override {
     return hint == SH_UnderlineShortcut ? 0 : QProxyStyle::styleHint(hint, option, widget, data);
+  }
+
+ private:
+  /// Qt makes the list of a box as wide as the box.
+  static void widen(QWidget& popup) {
+    const auto* list = popup.findChild<QAbstractItemView*>();
+    if (!list) return;
+    const QRect room = popup.screen()->availableGeometry();
+    const int width = std::min(room.width(), list->sizeHintForColumn(0) + kListFrame);
+    if (width <= popup.width()) return;
+    popup.setGeometry(std::clamp(popup.x(), room.left(), room.right() - width + 1), popup.y(), width, popup.height());
   }
 };
 

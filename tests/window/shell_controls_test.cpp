@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Controls as Qt draws them under our style sheet.
+#include <QAbstractItemView>
+#include <QComboBox>
 #include <QFileDialog>
 #include <QToolButton>
 
@@ -30,6 +32,22 @@ TEST_F(WindowTest, TheButtonsOfAFileDialogHaveTheirPictures) {
     }
     EXPECT_GE(n, 5);
   }
+}
+
+TEST_F(WindowTest, AListOfChoicesIsWideEnoughForTheLongest) {
+  int n = 0;
+  for (QComboBox* box : window->findChildren<QComboBox*>()) {
+    if (!box->isVisible() || box->count() == 0) continue;
+    box->showPopup();
+    QTest::qWait(50);
+    QAbstractItemView* list = box->view();
+    ASSERT_TRUE(list->isVisible()) << box->accessibleName().toStdString();
+    EXPECT_GE(list->viewport()->width(), list->sizeHintForColumn(0)) << box->accessibleName().toStdString();
+    box->hidePopup();
+    QTest::qWait(20);
+    ++n;
+  }
+  EXPECT_GE(n, 4);
 }
 
 }  // namespace
