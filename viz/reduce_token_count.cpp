@@ -70,6 +70,11 @@ TokenCount TokenCounts::of(const Snapshot& snapshot, int lane, int step, int tok
   return out;
 }
 
+std::string kept_text(const TokenCount& count) {
+  const std::string kept = count.heads > 0 ? format_count(count.kept) : "–";
+  return count.merged > 0 ? fmt::format("{} + {}", kept, format_count(count.merged)) : kept;
+}
+
 std::string evicted_text(const TokenCount& count) {
   if (count.evicted == 0) return {};
   const std::string steps = count.first_lost == count.last_lost

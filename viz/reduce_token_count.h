@@ -17,6 +17,8 @@ struct TokenCount {
 };
 
 TokenCount token_count(const LaneSnapshot& lane, int step, int token);
+/// Heads that keep it, and those where it is merged: "12 + 3"; "12" where it is merged nowhere, "–" before it was read.
+std::string kept_text(const TokenCount& count);
 /// "evicted step 88 in 48 of 48 heads", "evicted steps 12–88 in 3 of 48 heads"; empty: in none.
 std::string evicted_text(const TokenCount& count);
 

@@ -60,7 +60,6 @@ AddRunsDialog::AddRunsDialog(Workspace& workspace, SessionController& controller
   connect(m_text, &QLineEdit::textChanged, this, [this] { refresh(); });
   connect(&queue, &RunQueue::changed, this, [this] { refresh(); });
   connect(&workspace, &Workspace::themeChanged, this, [this] { refresh(); });
-  refresh();
   resize(480, 640);
   m_grid->table().setFocus();
 }

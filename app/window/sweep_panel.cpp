@@ -134,7 +134,6 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
     refresh();
   });
   setFocusProxy(m_chart);
-  refresh();
 }
 
 std::vector<QWidget*> SweepPanel::controls() const { return {m_metric, m_axis, m_log_x, m_log_y}; }

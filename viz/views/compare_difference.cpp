@@ -121,7 +121,7 @@ void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
       p.text({numbers + p.px(6), r.middle_y()}, fmt::format("+ {}", format_count(count.merged)), Face::body,
              t.category[static_cast<std::size_t>(Category::merged)]);
     if (count.evicted > 0) p.mark("token.evicted", fmt::format("lane {}", lane), r, evicted_text(count));
-    p.mark("token.count", fmt::format("lane {}", lane), r, count.merged > 0 ? fmt::format("{} + {}", kept, count.merged) : kept);
+    p.mark("token.count", fmt::format("lane {}", lane), r, kept_text(count));
   }
 }
 

@@ -25,8 +25,7 @@ void Compare::add_every_run(const Frame& frame, int token, std::vector<std::stri
   std::string line;
   for (std::size_t lane = 0; lane < shown; ++lane) {
     const TokenCount count = token_counts_.of(s, static_cast<int>(lane), metrics_[lane].step, token);
-    line += (line.empty() ? "" : "  ·  ") + lane_name(s, static_cast<int>(lane)) + ": " + (count.heads > 0 ? format_count(count.kept) : "–");
-    if (count.merged > 0) line += fmt::format(" + {}", format_count(count.merged));
+    line += (line.empty() ? "" : "  ·  ") + lane_name(s, static_cast<int>(lane)) + ": " + kept_text(count);
     const bool last = lane + 1 == shown;
     if (last && shown < n) line += fmt::format("  ·  + {} more", n - shown);
     if ((lane + 1) % across != 0 && !last) continue;
