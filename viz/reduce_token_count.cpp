@@ -30,17 +30,6 @@ void add(TokenCount& count, int step, int left, int lost) {
 
 }  // namespace
 
-TokenCount token_count(const LaneSnapshot& lane, int step, int token) {
-  TokenCount out;
-  if (!is_seen(lane, step, token)) return out;
-  out.heads = static_cast<int>(lane.fates->heads.size());
-  for (const HeadFates& fates : lane.fates->heads) {
-    const Fate fate = token < fates.n_tokens() ? fate_at(fates, token, step) : Fate{};
-    add(out, step, fate.left, fate.lost);
-  }
-  return out;
-}
-
 TokenCount TokenCounts::of(const Snapshot& snapshot, int lane, int step, int token) {
   const auto i = static_cast<std::size_t>(lane);
   const LaneSnapshot& run = snapshot.lanes[i];

@@ -16,13 +16,12 @@ struct TokenCount {
   bool operator==(const TokenCount&) const = default;
 };
 
-TokenCount token_count(const LaneSnapshot& lane, int step, int token);
 /// Heads that keep it, and those where it is merged: "12 + 3"; "12" where it is merged nowhere, "–" before it was read.
 std::string kept_text(const TokenCount& count);
 /// "evicted step 88 in 48 of 48 heads", "evicted steps 12–88 in 3 of 48 heads"; empty: in none.
 std::string evicted_text(const TokenCount& count);
 
-/// The same for one lane after the other, frame after frame: the fates of the token asked for last are kept, head beside head. In memory they
+/// Counts for one lane after the other, frame after frame: the fates of the token asked for last are kept, head beside head. In memory they
 /// lie apart, and with 1,024 heads a look at all of them takes as long as a picture may.
 class TokenCounts {
  public:

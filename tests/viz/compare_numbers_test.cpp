@@ -9,8 +9,8 @@
 
 #include "viz/format.h"
 #include "viz/lineage_fixture.h"
+#include "viz/plain_token_count.h"
 #include "viz/reduce_compare.h"
-#include "viz/reduce_token_count.h"
 #include "viz/reduce_difference.h"
 #include "viz/synthetic.h"
 #include "viz/views/compare_metrics.h"

@@ -8,8 +8,8 @@
 
 #include "viz/compare_fixture.h"
 #include "viz/format.h"
+#include "viz/plain_token_count.h"
 #include "viz/reduce_compare.h"
-#include "viz/reduce_token_count.h"
 #include "viz/reduce_difference.h"
 #include "viz/views/compare_difference.h"
 #include "viz/views/compare_metrics.h"
