@@ -59,7 +59,7 @@ std::vector<KeyHelp> canvasKeys() {
       {"Compare", "a token joins or leaves the selection", "Ctrl+click"},
       {"Prompt", "select tokens", "Shift+← Shift+→, Ctrl+A"},
       {"Prompt", "a token joins or leaves the selection", "Ctrl+click"},
-      {"Atlas", "select tokens; besides those selected", "Ctrl+drag; Ctrl+Shift+drag"},
+      {"Atlas, inspector", "select tokens; besides those selected", "Ctrl+drag; Ctrl+Shift+drag"},
       {"Policy", "budget of a head, of its layer, as allocated", "drag, Shift+drag, double click"},
       {"Policy", "the same by keys", "← →, ↑ ↓, Delete"},
       {"Sweep", "along a curve, another curve, open the run", "← →, ↑ ↓, Enter"},

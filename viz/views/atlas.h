@@ -12,6 +12,7 @@
 #include "viz/reduce_rows.h"
 #include "viz/reduce_score.h"
 #include "viz/views/atlas_rows.h"
+#include "viz/views/token_brush.h"
 
 namespace kvscope::viz {
 
@@ -111,10 +112,10 @@ class Atlas : public View {
   Texture overview_{"atlas.heads", 0, 0, 0, {}};
   Texture ghosts_{"atlas.ghosts", 0, 0, 0, {}};
 
-  bool brushing_ = false, in_minimap_ = false, panning_ = false;
+  TokenBrush brush_;
+  bool in_minimap_ = false, panning_ = false;
   double grabbed_ = 0;    // tokens between the start of the window and the mouse that drags it in the minimap
   bool framing_ = false;  // the mouse draws a new window there
-  int brush_from_ = 0;
   bool cursor_set_ = false;
   Cell cursor_;
   Hover hovered_;

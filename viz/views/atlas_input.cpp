@@ -68,9 +68,7 @@ bool Atlas::pan_and_zoom(Painter& p, const Scene& s) {
       const bool inside = at >= window_->first && at < window_->first + shown;
       grabbed_ = framing_ ? at : inside ? at - window_->first : shown / 2;  // beside the window: it jumps there
     }
-    brushing_ = m.ctrl && map.contains(m.at);
     panning_ = !m.ctrl && map.contains(m.at);
-    brush_from_ = static_cast<int>(std::clamp(s.axis.token_at(m.at.x), 0.0, std::max(0.0, s.seen - 1.0)));
   }
   if (in_minimap_) {
     changed = drag_minimap(m, s) || changed;
@@ -116,12 +114,8 @@ void Atlas::react(Painter& p, const Scene& s, std::vector<Intent>& intents) {
   const int token = s.axis.index_at(m.at.x);
   if (m.double_clicked && row != nullptr) {
     row_view_ = {row_view_.only_layer < 0 ? row->layer : -1, 1, 0};
-  } else if (brushing_ && m.released) {
-    const int to = static_cast<int>(std::clamp(s.axis.token_at(m.at.x), 0.0, std::max(0.0, s.seen - 1.0)));
-    Selection next = p.frame().selection;
-    const TokenRange brushed{std::min(brush_from_, to), std::max(brush_from_, to)};
-    m.shift ? toggle_tokens(next, brushed) : next.select(brushed);  // Shift: besides those that are selected
-    intents.push_back(Select{next});
+  } else if (brush_.react(p, s.axis, {s.axis.x0, s.area.y0, s.axis.x1, s.area.y1}, s.seen, intents)) {
+    // the tokens are selected when it is let go
   } else if (m.clicked && row != nullptr && m.at.x < s.area.x0) {  // labels: a layer, or a head
     Selection next = p.frame().selection;
     next.layer = row->layer;
@@ -143,11 +137,7 @@ void Atlas::react(Painter& p, const Scene& s, std::vector<Intent>& intents) {
     }
     intents.push_back(Select{next});
   }
-  if (!m.down) brushing_ = panning_ = in_minimap_ = framing_ = false;
-  if (brushing_ && m.dragging) {
-    const float a = s.axis.x_of(brush_from_), b = std::clamp(m.at.x, s.axis.x0, s.axis.x1);
-    p.fill({std::min(a, b), s.area.y0, std::max(a, b), s.area.y1}, p.theme().accent, 0.16);
-  }
+  if (!m.down) panning_ = in_minimap_ = framing_ = false;
 }
 
 void Atlas::hover(const Painter& p, const Scene& s, std::vector<Intent>& intents) {
