@@ -118,6 +118,8 @@ void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departur
       out.lost[t] = static_cast<double>(head.reference_attention[t]);
     }
   }
+  out.agreement.assign(head.agreement.begin(), head.agreement.begin() + static_cast<std::ptrdiff_t>(std::min(count, head.agreement.size())));
+  if (!out.agreement.empty()) out.agreement.resize(count, kNotAvailable);
   for (std::size_t i = 0; i < head.attended.size(); ++i) {
     if (!within(head.attended[i], n)) continue;
     const auto t = static_cast<std::size_t>(head.attended[i]);

@@ -49,6 +49,7 @@ struct HeadColumns {
   std::vector<double> statistic;  // the policy's own; empty: the policy has none
   std::vector<double> attention;  // of this step's query over the slots that it saw
   std::vector<double> lost;       // what the reference pays to a token without a slot of its own; NaN where it has one
+  std::vector<double> agreement;  // query heads of the group that rank the token inside the budget, by the reference; empty: not measured
   std::vector<Removal> removal;   // of the token's own slot
 
   int size() const { return static_cast<int>(category.size()); }

@@ -77,8 +77,8 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
 void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int lane_idx) {
   f["policy"] = word(lane.title);
   f["asked"] = lane.slots_asked < 0 ? Fact{"all", 0} : count(lane.slots_asked);
-  f["bytes"] = word(format_bytes(lane.bytes));
-  f["full_bytes"] = word(format_bytes(s.lanes.front().bytes));
+  f["bytes"] = word(format_bytes(lane.kv_bytes));
+  f["full_bytes"] = word(format_bytes(s.lanes.front().kv_bytes));
   f["compared"] = count(lane_idx > 0 ? 1 : 0);
 }
 

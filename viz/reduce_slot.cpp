@@ -49,24 +49,12 @@ double number_of(std::string_view text) {
   return error == std::errc{} && rest == end ? out : kNotAvailable;
 }
 
-/// The parameter as it holds in this head. A lane's params are those of the run; what single heads were given instead stands in its
-/// specification, "keepkv:slots=24,threshold[L2H1]=0.6,threshold[L3]=0.7", of which the last one holds.
+/// The parameter as it holds in this head.
 double param_of_head(const LaneSnapshot& lane, const char* key, const HeadRecord& head) {
-  const std::string of_head = fmt::format("{}[L{}H{}]=", key, head.layer, head.kv_head), of_layer = fmt::format("{}[L{}]=", key, head.layer);
-  double own = kNotAvailable;
-  const std::string_view spec = lane.spec;
-  bool quoted = false;
-  for (std::size_t begin = 0, i = 0; i <= spec.size(); ++i) {
-    if (i < spec.size() && spec[i] == '"') quoted = !quoted;
-    const bool ends = i == spec.size() || (!quoted && (spec[i] == ',' || spec[i] == ':' || spec[i] == '@'));
-    if (!ends) continue;
-    const std::string_view word = spec.substr(begin, i - begin);
-    for (const std::string& name : {of_head, of_layer})
-      if (word.starts_with(name)) own = number_of(word.substr(name.size()));
-    if (i < spec.size() && spec[i] == '@') break;  // what follows was done by hand
-    begin = i + 1;
-  }
-  return std::isfinite(own) ? own : param_number(lane, key);
+  double out = param_number(lane, key);
+  for (const HeadParam& own : lane.head_params)
+    if (own.key == key && own.layer == head.layer && (own.kv_head < 0 || own.kv_head == head.kv_head)) out = number_of(own.value);
+  return out;
 }
 
 }  // namespace

@@ -12,8 +12,6 @@ namespace kvscope::viz {
 
 namespace {
 
-std::string count_of(int n, const char* one, const char* many) { return fmt::format("{} {}", format_count(n), n == 1 ? one : many); }
-
 /// "3rd of 42" of the finite entries, counted from the highest; empty where the entry is not a number.
 std::string rank_text(const std::vector<double>& values, int at) {
   const double own = values[static_cast<std::size_t>(at)];
@@ -84,6 +82,12 @@ std::string fate_text(const HeadColumns& columns, int token) {
   return "not seen yet";
 }
 
+/// "1 of 4 query heads": those that rank the token inside the budget; empty: not measured.
+std::string agreement_text(const Snapshot& snapshot, const HeadRecord& head, int token) {
+  if (token < 0 || static_cast<std::size_t>(token) >= head.agreement.size()) return {};
+  return fmt::format("{} of {}", head.agreement[static_cast<std::size_t>(token)], count_of(snapshot.model.group(), "query head", "query heads"));
+}
+
 std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& pick, const HeadColumns& columns, int token) {
   if (pick.values == nullptr || token < 0 || token >= columns.size()) return {};
   const auto t = static_cast<std::size_t>(token);
@@ -98,6 +102,7 @@ std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& p
   } else {
     out.push_back("attention n/a");
   }
+  if (const std::string heads = agreement_text(snapshot, *pick.values, token); !heads.empty()) out.push_back("inside the budget for " + heads);
   const bool stands = columns.votes[t] > 0;
   if (std::isfinite(columns.score[t])) {
     out.push_back(stands ? fmt::format("ranking score {}", format_number(columns.score[t]))
@@ -121,12 +126,14 @@ Table head_table(const Snapshot& snapshot, const HeadPick& pick) {
     return out;
   }
   const HeadColumns columns = head_columns(snapshot, pick);
+  if (!columns.agreement.empty()) out.columns.push_back("agreement");
   if (!columns.statistic.empty()) out.columns.push_back(pick.run->statistic.empty() ? "statistic" : pick.run->statistic);
   for (int token = 0; token < columns.size(); ++token) {
     const auto t = static_cast<std::size_t>(token);
     std::vector<std::string> row = {
         std::to_string(token),       token_text(snapshot, token), fate_text(columns, token), std::to_string(columns.votes[t]),
         exact(columns.attention[t]), exact(columns.lost[t]),      exact(columns.score[t])};
+    if (!columns.agreement.empty()) row.push_back(exact(columns.agreement[t]));
     if (!columns.statistic.empty()) row.push_back(exact(columns.statistic[t]));
     out.rows.push_back(std::move(row));
   }
@@ -139,6 +146,9 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
   std::vector<CardRow> out;
   if (facts.token < 0) return out;
   const auto step_or_dash = [](int step) { return step < 0 ? std::string("–") : fmt::format("step {}", step); };
+  const auto add_agreement = [&](int token) {
+    if (std::string heads = agreement_text(snapshot, *pick.values, token); !heads.empty()) out.push_back({"agreement", std::move(heads)});
+  };
   if (facts.pos < 0) {
     out.push_back({"position", format_count(facts.token)});
     const bool merged = facts.removal.step >= 0 && facts.removal.event.kind == Event::Kind::merge;
@@ -155,6 +165,7 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
     if (static_cast<std::size_t>(facts.token) < reference.size())
       lost = static_cast<double>(reference[static_cast<std::size_t>(facts.token)]);
     out.push_back({"attention in reference", format_number(lost)});
+    add_agreement(facts.token);
     out.push_back({"born", step_or_dash(facts.born)});
     return out;
   }
@@ -168,6 +179,7 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
                                         : std::string("not ranked")});
   if (!pick.run->statistic.empty()) out.push_back({pick.run->statistic, format_number(facts.statistic)});
   out.push_back({"attention now", format_number(facts.attention)});
+  add_agreement(facts.pos);
   out.push_back({"logit bias b", std::isfinite(facts.bias) && facts.bias != 0 ? format_delta(facts.bias, 4) : format_number(facts.bias)});
   out.push_back({"born · last merge", facts.last_merge < 0 ? fmt::format("{} · –", step_or_dash(facts.born))
                                                            : fmt::format("{} · step {}", step_or_dash(facts.born), facts.last_merge)});

@@ -61,7 +61,7 @@ struct RemoveLane { int lane = 0; };
 struct CancelRun { int id = 0; };  // of a WaitingRun
 /// What is shown now needs a measure that costs something, or needs it no longer. Asked again in every frame until the snapshot agrees.
 struct WantMeasure {
-  enum class What { theta, runner_ups, shadow };  // shadow: the uncompressed history, for local figures; once, it stays on
+  enum class What { theta, of_one_head, shadow };  // of_one_head: MeasureSet::of_one_head(); shadow: the uncompressed history, for local figures; once, it stays on
   What what = What::theta;
   bool on = false;
 };

@@ -183,7 +183,7 @@ void LibraryDialog::addRunsAndBookmarks() {
     const QString facts = QString("%1 · %2 steps · %3 slots per head · %4")
                               .arg(qs(lane.spec))
                               .arg(lane.steps.size())
-                              .arg(qs(viz::format_mean(lane.slots)), qs(viz::format_bytes(lane.bytes)));
+                              .arg(qs(viz::format_mean(lane.slots)), qs(viz::format_bytes(lane.kv_bytes)));
     addRow(Kind::run, QString("%1  %2").arg(qs(viz::lane_letter(i)), qs(lane.title)), facts, laneThumbnail(s, i, {}, theme))
         ->setData(kName, kIndexRole, i);
   }

@@ -283,10 +283,9 @@ void PolicyForm::refreshBudget() {
   if (snapshot.n_prompt > 0) {
     words += QString(" · %1 of %2").arg(qs(viz::format_percent(static_cast<double>(n_slots) / snapshot.n_prompt)), qs(viz::format_count(snapshot.n_prompt)));
   }
-  // Bytes of one slot as the engine really allocates them.
   for (const LaneSnapshot& lane : snapshot.lanes) {
-    if (lane.slots <= 0 || lane.bytes <= 0) continue;
-    words += QString(" · %1").arg(qs(viz::format_bytes(lane.bytes / lane.slots * n_slots)));
+    if (lane.slots <= 0 || lane.kv_bytes <= 0) continue;
+    words += QString(" · %1").arg(qs(viz::format_bytes(lane.kv_bytes / lane.slots * n_slots)));
     break;
   }
   m_budget_words->setText(words);

@@ -9,6 +9,7 @@
 #include <QSpinBox>
 #include <QToolButton>
 
+#include "app/window/panel_paint.h"
 #include "app/window/policy_items.h"
 #include "app/window/rows.h"
 #include "app/window/session_controller.h"
@@ -199,12 +200,16 @@ void ToolRow::refresh() {
     const std::string share = lane->slots_asked < snapshot.n_prompt
                                   ? viz::format_percent(static_cast<double>(lane->slots_asked) / snapshot.n_prompt) + " of " + tokens
                                   : "all of " + tokens;
-    facts = QString::fromStdString(share + " · " + viz::format_bytes(lane->bytes));
+    facts = QString::fromStdString(share + " · " + viz::format_bytes(lane->kv_bytes));
   } else if (lane) {
-    facts = QString("no limit · %1").arg(QString::fromStdString(viz::format_bytes(lane->bytes)));
+    facts = QString("no limit · %1").arg(QString::fromStdString(viz::format_bytes(lane->kv_bytes)));
   }
   m_budget_facts->setText(facts);
-  m_slider->setToolTip("Budget of the selected run, in slots per head\n" + facts);
+  QString tip = "Budget of the selected run, in slots per head\n" + facts;
+  if (lane && lane->bytes > 0)
+    tip += QString("\nkeys and values of its slots: %1, allocated for them: %2").arg(qs(viz::format_bytes(lane->kv_bytes)), qs(viz::format_bytes(lane->bytes)));
+  m_slider->setToolTip(tip);
+  m_budget_facts->setToolTip(tip);
   m_refreshing = false;
 }
 

@@ -20,7 +20,7 @@ double sizeOf(const std::vector<T>& v) {
 
 double sizeOf(const HeadRecord& h) {
   double out = sizeof(HeadRecord) + sizeOf(h.pinned) + sizeOf(h.pos) + sizeOf(h.votes) + sizeOf(h.score) + sizeOf(h.statistic) + sizeOf(h.bias) +
-               sizeOf(h.attended) + sizeOf(h.attention) + sizeOf(h.reference_attention) + sizeOf(h.events) + sizeOf(h.merges);
+               sizeOf(h.attended) + sizeOf(h.attention) + sizeOf(h.reference_attention) + sizeOf(h.agreement) + sizeOf(h.events) + sizeOf(h.merges);
   for (const Event& e : h.events) out += sizeOf(e.runner_ups) + sizeOf(e.spread);
   for (const MergeDetail& m : h.merges) out += sizeOf(m.members) + sizeOf(m.votes) + sizeOf(m.mu) + sizeOf(m.weights) + sizeOf(m.T) + sizeOf(m.m) + sizeOf(m.log_scores);
   return out;

@@ -244,9 +244,14 @@ void SessionController::setShadow(bool on) {
 
 void SessionController::want(const viz::WantMeasure& wanted) {
   if (wanted.what == viz::WantMeasure::What::shadow) return setShadow(wanted.on);
-  bool& measure = wanted.what == viz::WantMeasure::What::theta ? m_request.measures.theta : m_request.measures.runner_ups;
-  if (measure == wanted.on || refuses()) return;
-  measure = wanted.on;
+  MeasureSet measures = m_request.measures;
+  if (wanted.what == viz::WantMeasure::What::theta) {
+    measures.theta = wanted.on;
+  } else {
+    measures.runner_ups = measures.agreement = wanted.on;
+  }
+  if (measures == m_request.measures || refuses()) return;
+  m_request.measures = measures;
   Q_EMIT requestChanged();
   submit();
 }

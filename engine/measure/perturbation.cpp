@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/perturbation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace kvscope {
 
@@ -30,6 +32,21 @@ double attention_loss(std::span<const double> attention, int group, std::span<co
     for (const int pos : evicted) lost += attention[g * n + pos];
   }
   return lost / group;
+}
+
+std::vector<std::uint8_t> agreement(std::span<const double> attention, int group, int budget) {
+  const std::size_t n = attention.size() / static_cast<std::size_t>(group);
+  const std::size_t inside = std::min(n, static_cast<std::size_t>(budget));
+  std::vector<std::uint8_t> out(n, 0);
+  std::vector<std::uint32_t> order(n);
+  for (int g = 0; g < group; ++g) {
+    const std::span<const double> a = attention.subspan(static_cast<std::size_t>(g) * n, n);
+    std::iota(order.begin(), order.end(), 0U);
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(inside);
+    std::nth_element(order.begin(), end, order.end(), [&](std::uint32_t i, std::uint32_t j) { return a[i] != a[j] ? a[i] > a[j] : i < j; });
+    for (auto it = order.begin(); it != end; ++it) ++out[*it];
+  }
+  return out;
 }
 
 double theta_bound(std::span<const double> attention, int group, std::span<const int> kept, std::span<const double> value_l1,

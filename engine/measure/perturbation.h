@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
 namespace kvscope {
 
@@ -14,6 +16,10 @@ double mean_rel_l2(std::span<const double> a, std::span<const double> b, int gro
 /// 1 - share of the full history's attention that falls on represented tokens, mean over the group: attention [group, n] over original positions,
 /// evicted: positions that no slot stands for.
 double attention_loss(std::span<const double> attention, int group, std::span<const int> evicted);
+
+/// Agreement: how many query heads of a group rank each token among the `budget` tokens to which they pay most attention (>= 1; of equal ones
+/// the lower position first). attention [group, n] over original positions, group at most 255 -> [n].
+std::vector<std::uint8_t> agreement(std::span<const double> attention, int group, int budget);
 
 /// Upper bound of local_l1_wo where tokens are only evicted (CriticalKV, Theorem 3.3): sum over the group's query heads g and all tokens i
 /// of |A_i - N_i A_i / sigma| nu_i, N_i = 1 for the kept tokens, sigma = sum N_i A_i, nu_i = ||v_i W_O^(g)||_1. attention [group, n] of the

@@ -89,8 +89,10 @@ void Lane::load_prompt(PromptRun& prompt) {
       if (setup_.record.captures) record.attended = head.slots.pos;
       if (setup_.record.measures.local) set_unharmed(record);  // the prompt itself ran uncompressed
       if (setup_.record.captures) {
-        record.attention = mean_over_group(prompt.last_attention(l).subspan(static_cast<std::size_t>(h) * group * n, static_cast<std::size_t>(group) * n), group);
+        const auto p_last = prompt.last_attention(l).subspan(static_cast<std::size_t>(h) * group * n, static_cast<std::size_t>(group) * n);
+        record.attention = mean_over_group(p_last, group);
         if (policy_->compresses()) record.reference_attention = record.attention;
+        jobs_[h].p_seen = p_last;
       }
     }
     backend_.to_double(o, prompt.last_output(l));
@@ -205,14 +207,19 @@ void Lane::record_attention(int layer, int h) {
   HeadRecord& record = head_record(layer, h);
   const HeadCache& head = layers_[layer].heads[h];
   HeadJob& job = jobs_[h];
+  job.p_seen = {};
   if (setup_.record.captures) record.attended = head.slots.pos;
   if (setup_.record.captures) record.attention = mean_over_group(job.host_p, config_.group());
   if (compares() && job.removed_before) {
     job.host_p_full.resize(static_cast<std::size_t>(config_.group()) * (record_->position + 1));
     backend_.to_double(job.host_p_full, job.p_full.data());
-    if (setup_.record.captures) record.reference_attention = mean_over_group(job.host_p_full, config_.group());
+    if (setup_.record.captures) {
+      record.reference_attention = mean_over_group(job.host_p_full, config_.group());
+      job.p_seen = job.host_p_full;
+    }
   } else if (setup_.record.captures && !job.removed_before && policy_->compresses()) {
     record.reference_attention = record.attention;  // nothing removed yet: the cache is the full history
+    job.p_seen = job.host_p;
   }
 }
 
@@ -242,6 +249,8 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     record.layer = layer;
     record.kv_head = h;
     record.budget = policy_->budget(layer, h).value_or(policy_->compresses() ? head.slots.size() : -1);  // without a limit beside limited ones: the outcome
+    if (setup_.record.measures.agreement && record.budget > 0 && !jobs_[h].p_seen.empty())
+      record.agreement = agreement(jobs_[h].p_seen, config_.group(), record.budget);
     record.overridden = policy_->overridden(layer, h);
     record.pinned = pinned(layer, h, record_->step + 1);
     record.recent = policy_->recent(layer, h);
@@ -337,6 +346,10 @@ std::unique_ptr<Lane> Lane::checkpoint() const {
   copy->prompt_compress_ms = prompt_compress_ms;
   copy->set_tape(tape_, writes_tape_);
   return copy;
+}
+
+double Lane::kv_bytes() const {
+  return mean_slots() * config_.n_layers * config_.n_kv_heads * static_cast<double>(2 * bytes(static_cast<std::size_t>(config_.head_dim)));
 }
 
 double Lane::cache_bytes() const {

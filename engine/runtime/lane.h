@@ -77,7 +77,8 @@ class Lane {
   /// nullptr where the other one keeps a history that this one does not have.
   std::unique_ptr<Lane> fork(const std::string& spec) const;
 
-  double cache_bytes() const;  // keys and values allocated
+  double kv_bytes() const;     // of the keys and values of all slots
+  double cache_bytes() const;  // allocated for them
   double mean_slots() const;   // per head
 
   std::vector<StepPtr> steps;
@@ -110,6 +111,7 @@ class Lane {
     std::vector<double> bias;
     Buffer q, p, z, p_full, sinks;
     std::vector<double> host_p, host_z, host_p_full;
+    std::span<const double> p_seen;        // this step's attention to the full history, [group, tokens]; empty: not had
     bool removed_before = false;
   };
 

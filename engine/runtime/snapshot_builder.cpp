@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "policy/catalog.h"
+#include "policy/head_keys.h"
 #include "policy/lane_edits.h"
 
 namespace kvscope {
@@ -72,6 +73,7 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
     out.params.push_back({p.key, p.is_text ? p.text : p.is_count ? fmt::format("{:.0f}", p.number) : fmt::format("{}", p.number)});
     if (p.key == "slots" && !p.is_text) out.slots_asked = static_cast<int>(p.number);
   }
+  for (const HeadKey& own : given_head_keys(out.spec)) out.head_params.push_back({own.layer, own.kv_head, own.key, own.value});
   out.sinks = policy.sinks();
   out.sees_question = info.sees_question_in_prefill && lane.setup().mode == PromptMode::prefill;
   out.statistic = info.statistic;
@@ -94,6 +96,7 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   while (watch.n_steps() < n_steps) watch.add(*lane.steps[watch.n_steps()]);
   out.warnings = watch.warnings({.slots_requested = policy.slots_requested(), .slots_asked = out.slots_asked, .nan_scores = policy.nan_scores()});
   out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
+  out.kv_bytes = lane.kv_bytes();
   out.bytes = lane.cache_bytes();
   out.slots = lane.mean_slots();
   out.compress_ms = lane.compress_ms;

@@ -16,7 +16,7 @@ double bytes(const std::string& s) { return s.capacity() > 15 ? static_cast<doub
 
 double bytes_of(const HeadRecord& h) {
   double sum = bytes(h.pinned) + bytes(h.pos) + bytes(h.votes) + bytes(h.score) + bytes(h.statistic) + bytes(h.bias) + bytes(h.attended) +
-               bytes(h.attention) + bytes(h.reference_attention) + bytes(h.events) + bytes(h.merges);
+               bytes(h.attention) + bytes(h.reference_attention) + bytes(h.agreement) + bytes(h.events) + bytes(h.merges);
   for (const Event& e : h.events) sum += bytes(e.form) + bytes(e.runner_ups) + bytes(e.spread);
   for (const MergeDetail& m : h.merges)
     sum += bytes(m.members) + bytes(m.votes) + bytes(m.mu) + bytes(m.weights) + bytes(m.T) + bytes(m.m) + bytes(m.log_scores);

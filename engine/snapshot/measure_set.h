@@ -10,14 +10,18 @@ struct MeasureSet {
   bool hidden = false;      // hidden_rel_l2: the reference's residual stream is kept, n_layers * dim numbers a step
   bool prediction = false;  // predictor_error, predictor_rel_error
 
-  bool runner_ups = false;  // with the captures of detail=why: the next best merge targets of every removed slot
+  // With the captures of detail=why:
+  bool runner_ups = false;  // the next best merge targets of every removed slot
+  bool agreement = false;   // how many query heads of a group rank a token inside the budget
 
+  /// What a look at one head needs besides.
+  static constexpr MeasureSet of_one_head() { return {.local = false, .runner_ups = true, .agreement = true}; }
   static constexpr MeasureSet none() { return {.local = false}; }
-  static constexpr MeasureSet all() { return {.local = true, .theta = true, .hidden = true, .prediction = true, .runner_ups = true}; }
+  static constexpr MeasureSet all() { return {.local = true, .theta = true, .hidden = true, .prediction = true, .runner_ups = true, .agreement = true}; }
   /// True if records with these measures answer a request for `other`.
   constexpr bool covers(const MeasureSet& other) const {
     return local >= other.local && theta >= other.theta && hidden >= other.hidden && prediction >= other.prediction &&
-           runner_ups >= other.runner_ups;
+           runner_ups >= other.runner_ups && agreement >= other.agreement;
   }
   bool operator==(const MeasureSet&) const = default;
 };

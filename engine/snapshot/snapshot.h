@@ -32,13 +32,21 @@ struct ParamText {
   std::string key, value;
 };
 
+/// A parameter that has another value in one head, or in all heads of a layer.
+struct HeadParam {
+  int layer = 0;
+  int kv_head = -1;  // -1: all of the layer
+  std::string key, value;
+};
+
 /// One lane: a policy with its budget, over the common prompt.
 struct LaneSnapshot {
-  std::string spec;                  // "keepkv:ratio=0.25"
-  std::string policy;                // "keepkv"
-  std::string title;                 // "KeepKV"
+  std::string spec;                  // policy, parameters and what was done by hand, as one text
+  std::string policy;                // its name in the catalog
+  std::string title;                 // for people
   int fork_of = -1;                  // lane of the same policy and budgets with fewer what-ifs, from which this one was forked by hand; -1: none
   std::vector<ParamText> params;     // as resolved
+  std::vector<HeadParam> head_params; // where single heads differ; of several for one head the last one holds
   int sinks = 0;                     // protected sinks
   int slots_asked = -1;              // slots per head asked for; -1: unlimited
   bool sees_question = false;        // policy AND prompt mode: the selection saw the end of the prompt
@@ -48,7 +56,8 @@ struct LaneSnapshot {
   std::shared_ptr<const LaneFates> fates;
   std::vector<int> fed;              // tokens fed after the prompt, per step (differs from the reference only with follow=self)
   std::vector<LaneWarning> warnings; // of the steps so far
-  double bytes = 0;                  // KV bytes allocated for the cache now
+  double kv_bytes = 0;               // of the keys and values of its slots now
+  double bytes = 0;                  // allocated for them: rows to grow are in reserve, so it depends on what ran before
   double slots = 0;                  // logical slots now, mean per head
   double compress_ms = 0;            // policy work of the last run: statistics, plan, merges
   double prompt_compress_ms = kNotAvailable;  // of it, step 0: the compression of the whole prompt; not available in stream mode

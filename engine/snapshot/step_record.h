@@ -61,6 +61,8 @@ struct HeadRecord {
   std::vector<int> attended;          // pos of the slots that this step's query saw (before compression)
   std::vector<float> attention;       // mean over the group's query heads, as attended; empty: not captured
   std::vector<float> reference_attention;  // [position + 1], this lane's query over its full history; empty: not captured
+  std::vector<std::uint8_t> agreement;     // [position + 1], of the group's query heads: how many rank the token inside the head's budget by
+                                           // this lane's query over its full history; empty: not measured, or no limit
   std::vector<Event> events;          // in the order of application
   std::vector<MergeDetail> merges;    // one per merged target of this step
   int evicted_votes = 0;              // votes lost up to and including this step

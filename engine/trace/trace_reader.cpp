@@ -150,7 +150,15 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
   if (l.has("sees_question")) lane.sees_question = l.at("sees_question").flag();
   if (l.has("statistic")) lane.statistic = l.at("statistic").text();
   if (l.has("half_life")) lane.half_life = l.at("half_life").real_or_null();
-  if (l.given("bytes")) lane.bytes = l.at("bytes").real();
+  if (l.has("head_params")) {
+    const JsonCursor list = l.at("head_params");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const JsonCursor p = list.at(i);
+      lane.head_params.push_back({p.at("layer").whole(0, kMaxInt), p.at("kv_head").whole(-1, kMaxInt), p.at("key").text(), p.at("value").text()});
+    }
+  }
+  if (l.given("bytes")) lane.bytes = lane.kv_bytes = l.at("bytes").real();
+  if (l.given("kv_bytes")) lane.kv_bytes = l.at("kv_bytes").real();
   if (l.given("slots")) lane.slots = l.at("slots").real();
   if (l.has("warnings")) {
     const JsonCursor list = l.at("warnings");
@@ -323,33 +331,27 @@ void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {
   if (h.has("recent")) record.recent = h.at("recent").whole(0, kMaxInt);
   if (h.has("evicted_votes")) record.evicted_votes = h.at("evicted_votes").whole(0, kMaxInt);
   if (h.has("cutoff")) record.cutoff = h.at("cutoff").real_or_null();
-  const auto one_per_slot = [&](const JsonCursor& list) {
-    if (list.size() != 0 && list.size() != record.pos.size()) list.fail(fmt::format("none or one number per slot ({})", record.pos.size()));
-    return list.reals_or_null();
+  const auto counted = [](const JsonCursor& list, std::size_t n, const char* of_what) {
+    if (list.size() != 0 && list.size() != n) list.fail(fmt::format("none or one number per {} ({})", of_what, n));
+    return list;
   };
+  const auto one_per_slot = [&](const JsonCursor& list) { return counted(list, record.pos.size(), "slot").reals_or_null(); };
   if (h.has("stats")) {
     const JsonCursor stats = h.at("stats");
     if (stats.has("value")) record.statistic = one_per_slot(stats.at("value"));
     if (stats.has("bias")) record.bias = one_per_slot(stats.at("bias"));
   }
-  const auto floats = [](const JsonCursor& list) {
-    const std::vector<double> values = list.reals_or_null();
+  const auto floats = [&](const char* key, std::size_t n, const char* of_what) {
+    const std::vector<double> values = counted(h.at(key), n, of_what).reals_or_null();
     return std::vector<float>(values.begin(), values.end());
   };
+  const auto seen = static_cast<std::size_t>(position) + 1;
   if (h.has("attended")) record.attended = h.at("attended").wholes(0, position);
-  if (h.has("attention")) {
-    const JsonCursor list = h.at("attention");
-    record.attention = floats(list);
-    if (!record.attention.empty() && record.attention.size() != record.attended.size()) {
-      list.fail(fmt::format("none or one number per attended slot ({})", record.attended.size()));
-    }
-  }
-  if (h.has("reference_attention")) {
-    const JsonCursor list = h.at("reference_attention");
-    record.reference_attention = floats(list);
-    if (!record.reference_attention.empty() && record.reference_attention.size() != static_cast<std::size_t>(position) + 1) {
-      list.fail(fmt::format("none or one number per token seen ({})", position + 1));
-    }
+  if (h.has("attention")) record.attention = floats("attention", record.attended.size(), "attended slot");
+  if (h.has("reference_attention")) record.reference_attention = floats("reference_attention", seen, "token seen");
+  if (h.has("agreement")) {
+    const std::vector<int> heads = counted(h.at("agreement"), seen, "token seen").wholes(0, 255);
+    record.agreement.assign(heads.begin(), heads.end());
   }
   if (h.has("merges")) {
     const JsonCursor list = h.at("merges");

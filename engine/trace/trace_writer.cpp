@@ -166,6 +166,14 @@ void Writer::lane(const LaneSnapshot& lane) {
     json_.member("title", lane.title).member("sinks", lane.sinks).member("slots_asked", lane.slots_asked);
     json_.member("sees_question", lane.sees_question).member("statistic", lane.statistic).key("half_life");
     optional_number(lane.half_life, "half_life");
+    if (!lane.head_params.empty()) {
+      json_.key("head_params").begin_array();
+      for (const HeadParam& p : lane.head_params)
+        json_.begin_object().member("layer", p.layer).member("kv_head", p.kv_head).member("key", p.key).member("value", p.value).end_object();
+      json_.end_array();
+    }
+    json_.key("kv_bytes");
+    number(lane.kv_bytes, "kv_bytes");
     json_.key("bytes");
     number(lane.bytes, "bytes");
     json_.key("slots");
@@ -310,6 +318,7 @@ void Writer::head_why(const HeadRecord& head) {
   };
   floats(head.attention, "attention");
   floats(head.reference_attention, "reference_attention");
+  if (!head.agreement.empty()) json_.key("agreement").values(std::vector<int>(head.agreement.begin(), head.agreement.end()));
   json_.key("merges").begin_array();
   for (const MergeDetail& m : head.merges) merge(m);
   json_.end_array();

@@ -71,6 +71,16 @@ TEST(Perturbation, AttentionLossCountsOnlyEvictedTokens) {
   EXPECT_EQ(attention_loss(attention, 2, {}), 0);
 }
 
+TEST(Perturbation, AgreementCountsTheQueryHeadsThatRankATokenInsideTheBudget) {
+  // Two query heads over four tokens; the second has a tie for its second place, which goes to the lower position.
+  const std::vector<double> a = {0.4, 0.3, 0.2, 0.1, /**/ 0.1, 0.2, 0.2, 0.5};
+  EXPECT_EQ(agreement(a, 2, 2), (std::vector<std::uint8_t>{1, 2, 0, 1}));
+  EXPECT_EQ(agreement(a, 2, 3), (std::vector<std::uint8_t>{1, 2, 2, 1}));
+  EXPECT_EQ(agreement(a, 2, 4), (std::vector<std::uint8_t>{2, 2, 2, 2}));
+  EXPECT_EQ(agreement(a, 2, 99), (std::vector<std::uint8_t>{2, 2, 2, 2}));
+  EXPECT_EQ(agreement(a, 1, 1), (std::vector<std::uint8_t>{0, 0, 0, 0, 0, 0, 0, 1}));
+}
+
 TEST(Perturbation, ThetaOfTheWorkedExampleOfCriticalKv) {
   const std::vector<double> attention = {0.5, 0.3, 0.2}, nu = {1, 1, 4};
   EXPECT_NEAR(theta_bound(attention, 1, std::vector{0, 1}, nu, 1), 1.0, 1e-12);

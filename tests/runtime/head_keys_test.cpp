@@ -2,6 +2,8 @@
 // A key with another value in single heads.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "runs.h"
 #include "runtime/session.h"
 
@@ -44,6 +46,10 @@ TEST(HeadKeys, AHeadIsAsInARunWithItsValueAndTheOthersAsWithout) {
       EXPECT_TRUE(differ) << "the two values decide differently";
       EXPECT_TRUE(reached) << "the answer hears of one head";
       EXPECT_EQ(mixed.spec, request.lanes[2]);
+      ASSERT_EQ(mixed.head_params.size(), 1u);
+      const HeadParam& own = mixed.head_params[0];
+      EXPECT_EQ(std::tie(own.layer, own.kv_head, own.key, own.value), std::make_tuple(0, 1, "threshold", "-1"));
+      EXPECT_TRUE(strict.head_params.empty());
     }
 }
 

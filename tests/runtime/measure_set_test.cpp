@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures that are only made when somebody asks for them: theta, hidden_rel_l2, the errors of the predictions.
+#include <algorithm>
 #include <iostream>
+#include <numeric>
 
 #include "runs.h"
 
@@ -69,6 +71,38 @@ TEST_P(Measures, HiddenStreamsPartFromTheFirstLayerThatMisses) {
       for (const HeadRecord& head : step->heads) removed = removed || (head.layer == 0 && !head.events.empty());
     }
   }
+}
+
+TEST_P(Measures, AgreementIsCountedOverTheFullHistoryInsideTheHeadsBudget) {
+  Session session = open_session(tiny_model());
+  MeasureSet measures = MeasureSet::none();
+  measures.agreement = true;
+  RunRequest request = request_of(GetParam(), measures);
+  request.lanes.push_back("adakv:slots=12");  // budgets of its own in every head
+  request.detail = Detail::why;
+  const Snapshot s = run(session, request);
+  const int group = s.model.group();
+  ASSERT_GT(group, 1);
+  int n_split = 0;
+  for (std::size_t lane = 1; lane < s.lanes.size(); ++lane) {
+    for (const StepPtr& step : s.lanes[lane].steps) {
+      const std::size_t seen = static_cast<std::size_t>(step->position) + 1;
+      for (const HeadRecord& head : step->heads) {
+        ASSERT_EQ(head.agreement.size(), seen) << s.lanes[lane].spec << " step " << step->step;
+        const auto [least, most] = std::ranges::minmax(head.agreement);
+        EXPECT_LE(most, group);
+        // each query head ranks as many tokens inside the budget as it has slots
+        EXPECT_EQ(std::accumulate(head.agreement.begin(), head.agreement.end(), 0), group * static_cast<int>(std::min<std::size_t>(seen, head.budget)));
+        n_split += std::ranges::count_if(head.agreement, [&](int n) { return n > 0 && n < group; }) > 0 ? 1 : 0;
+        // what the query heads like best together is inside for at least one of them
+        const auto best = std::ranges::max_element(head.reference_attention) - head.reference_attention.begin();
+        EXPECT_GE(head.agreement[static_cast<std::size_t>(best)], 1);
+      }
+    }
+  }
+  EXPECT_GT(n_split, 20) << "query heads that disagree";
+  for (const StepPtr& step : s.lanes[0].steps)
+    for (const HeadRecord& head : step->heads) EXPECT_TRUE(head.agreement.empty()) << "no limit to be inside of";
 }
 
 TEST_P(Measures, OnlyPredictingPoliciesHaveAPredictorError) {

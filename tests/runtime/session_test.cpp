@@ -174,6 +174,7 @@ TEST_P(Session_, ACacheTakesTheMemoryOfItsBudgetAndOneSlotMore) {
     }
     if (holds_budget) {
       ++checked;
+      EXPECT_EQ(lane.kv_bytes, 12 * c.n_layers * c.n_kv_heads * 2 * c.head_dim * 8.0) << lane.spec;
       EXPECT_EQ(lane.bytes, (12 + 1) * c.n_layers * c.n_kv_heads * 2 * c.head_dim * 8.0) << lane.spec;
     }
   }

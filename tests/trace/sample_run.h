@@ -54,6 +54,8 @@ inline Snapshot sample_run() {
       head.attended = {0, 1, 2};
       head.attention = {0.5f, 0.25f, 0.1f};
       head.reference_attention.assign(static_cast<std::size_t>(r.position) + 1, 0.125f);
+      if (!full) head.agreement = {2, 0, 1, 2, 1, 0, 2, 1};
+      head.agreement.resize(full ? 0 : static_cast<std::size_t>(r.position) + 1);
       if (full) {
         for (int p = 0; p <= r.position; ++p) {
           head.pos.push_back(p);
@@ -102,6 +104,8 @@ inline Snapshot sample_run() {
   lane.sees_question = true;
   lane.statistic = "share";
   lane.half_life = 6.5;
+  lane.head_params = {{.layer = 0, .kv_head = 1, .key = "threshold", .value = "0.6"}};
+  lane.kv_bytes = 768;
   lane.bytes = 1024;
   lane.slots = 2;
   lane.fed = {9};

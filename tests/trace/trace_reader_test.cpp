@@ -65,6 +65,15 @@ TEST(TraceReader, DetailWhyGivesBackWhatTheWindowShows) {
   EXPECT_EQ(lane.fed, std::vector<int>({9}));
   const HeadRecord& head = lane.steps[0]->heads[1];
   EXPECT_EQ(head.attention, std::vector<float>({0.5f, 0.25f, 0.1f}));
+  EXPECT_EQ(head.agreement, was.lanes[1].steps[0]->heads[1].agreement);
+  EXPECT_FALSE(head.agreement.empty());
+  EXPECT_EQ(lane.kv_bytes, 768);
+  EXPECT_EQ(lane.bytes, 1024);
+  ASSERT_EQ(lane.head_params.size(), 1u);
+  EXPECT_EQ(lane.head_params[0].layer, 0);
+  EXPECT_EQ(lane.head_params[0].kv_head, 1);
+  EXPECT_EQ(lane.head_params[0].key, "threshold");
+  EXPECT_EQ(lane.head_params[0].value, "0.6");
   EXPECT_EQ(head.bias, std::vector<double>({0.6931471805599453, 0}));
   EXPECT_TRUE(std::isnan(head.score[1]));
   EXPECT_EQ(head.merges[0].members, std::vector<int>({1, 0}));

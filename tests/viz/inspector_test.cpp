@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "viz/inspector_fixture.h"
+#include "viz/reduce_text.h"
 
 namespace kvscope::viz {
 namespace {
@@ -27,6 +30,49 @@ TEST_F(InspectorTest, EveryRowPrintsTheNumbersOfTheRecord) {
   EXPECT_EQ(mark("fate", "L0 H0 t0").value, "evicted");
   EXPECT_EQ(mark("text", "L0 H0 t3").value, "t3");
   EXPECT_EQ(mark("cutoff", "L0 H0").value, "0.800");
+}
+
+TEST_F(InspectorTest, AgreementHasARowWhereItWasMeasured) {
+  canvas.draw(*view);
+  EXPECT_EQ(testing::count_marks(*view, "agreement"), 0);
+  const Mark attention = mark("attention", "L0 H0 t3");
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[7]);
+  step->heads[0].agreement = {0, 1, 2, 2, 1, 0, 2, 1};
+  snapshot.lanes[1].steps[7] = step;
+  ++snapshot.sequence;
+  canvas.draw(*view);
+  EXPECT_EQ(mark("agreement", "L0 H0 t3").value, "2.00");
+  EXPECT_EQ(mark("agreement.reference", "L0 H0 t1").value, "1.00") << "of a token without a slot: hatched";
+  EXPECT_EQ(testing::find_mark(*view, "agreement", "L0 H0 t5"), nullptr);
+  EXPECT_LT(mark("attention", "L0 H0 t3").max.y, mark("agreement", "L0 H0 t3").min.y);
+  EXPECT_EQ(row("agreement"), "2 of 2 query heads");
+  const HeadPick pick = pick_head(snapshot, canvas.frame.selection);
+  EXPECT_THAT(token_lines(snapshot, pick, head_columns(snapshot, pick), 4), ::testing::Contains("inside the budget for 1 of 2 query heads"));
+  const Table table = head_table(snapshot, pick);
+  const auto column = static_cast<std::size_t>(std::ranges::find(table.columns, "agreement") - table.columns.begin());
+  ASSERT_LT(column, table.columns.size());
+  EXPECT_EQ(table.rows[6][column], "2");
+}
+
+TEST_F(InspectorTest, CtrlDragSelectsTheTokensUnderIt) {
+  canvas.draw(*view);
+  const auto middle = [&](const char* label) {
+    const Mark& m = mark("fate", label);
+    return ImVec2{(m.min.x + m.max.x) / 2, (m.min.y + m.max.y) / 2};
+  };
+  const ImVec2 from = middle("L0 H0 t5"), to = middle("L0 H0 t2"), more = middle("L0 H0 t7");
+  canvas.drag(*view, from, to);
+  EXPECT_EQ(canvas.last<Select>(), nullptr) << "a drag alone moves the view";
+  canvas.hold(/*shift=*/false, /*ctrl=*/true);
+  canvas.drag(*view, from, to);
+  ASSERT_NE(canvas.last<Select>(), nullptr);
+  EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{2, 5}));
+  EXPECT_EQ(canvas.last<Select>()->selection.slot, 3) << "the slot looked at stays";
+  canvas.frame.selection = canvas.last<Select>()->selection;
+  canvas.hold(/*shift=*/true, /*ctrl=*/true);
+  canvas.drag(*view, more, ImVec2{more.x + 6, more.y});
+  EXPECT_EQ(canvas.last<Select>()->selection.more_tokens, (std::vector<TokenRange>{{2, 5}}));
+  EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{7, 7}));
 }
 
 TEST_F(InspectorTest, BarsStandAsHighAsTheScaleSays) {

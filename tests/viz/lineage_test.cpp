@@ -253,16 +253,16 @@ TEST_F(SmallRun, AThresholdFoundInTheStepGoesBeforeTheParameter) {
 }
 
 TEST_F(SmallRun, AHeadsOwnThresholdGoesBeforeThatOfTheRun) {
-  const auto said = [&](const std::string& keys) {
-    snapshot.lanes[1].spec = "merging:slots=4" + keys;
+  const auto said = [&](const std::vector<HeadParam>& params) {
+    snapshot.lanes[1].head_params = params;
     const Why why = why_of(at(7), 3);
     EXPECT_NE(why_steps(snapshot, at(7), why)[1].title.find(fmt::format("≥ {:.2f}, so it merges", why.threshold)), std::string::npos);
     return why.threshold;
   };
-  EXPECT_DOUBLE_EQ(said(",threshold[L0H0]=0.6,threshold=0.8"), 0.6);
-  EXPECT_DOUBLE_EQ(said(",threshold[L0]=0.5"), 0.5) << "all heads of the layer";
-  EXPECT_DOUBLE_EQ(said(",threshold[L0H0]=0.6,threshold[L0]=0.5@pin=3,step=1"), 0.5) << "the last one holds";
-  EXPECT_DOUBLE_EQ(said(",threshold[L0H1]=0.6,threshold[L1]=0.5,recent[L0H0]=0.2"), 0.8) << "none is for this head";
+  EXPECT_DOUBLE_EQ(said({{0, 0, "threshold", "0.6"}}), 0.6);
+  EXPECT_DOUBLE_EQ(said({{0, -1, "threshold", "0.5"}}), 0.5) << "all heads of the layer";
+  EXPECT_DOUBLE_EQ(said({{0, 0, "threshold", "0.6"}, {0, -1, "threshold", "0.5"}}), 0.5) << "the last one holds";
+  EXPECT_DOUBLE_EQ(said({{0, 1, "threshold", "0.6"}, {1, -1, "threshold", "0.5"}, {0, 0, "recent", "0.2"}}), 0.8) << "none is for this head";
 }
 
 TEST_F(SmallRun, ASlotThatNothingHappenedToHasNoReasons) {

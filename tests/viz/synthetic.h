@@ -91,7 +91,7 @@ inline LaneSnapshot lane(const Shape& shape, LaneKind kind, int index) {
   double slots = 0;
   for (const HeadRecord& h : result.steps.back()->heads) slots += static_cast<double>(h.pos.size()) / static_cast<double>(heads.size());
   result.slots = slots;
-  result.bytes = slots * static_cast<double>(heads.size()) * 2 * 32 * 4;
+  result.kv_bytes = result.bytes = slots * static_cast<double>(heads.size()) * 2 * 32 * 4;
   result.compress_ms = 12;
   result.fates = std::make_shared<const LaneFates>(derive_fates(result.steps, static_cast<int>(heads.size())));
   return result;

@@ -18,6 +18,8 @@
 #include "viz/views/inspector_zoom.h"
 #include "viz/views/lineage.h"
 #include "viz/views/members.h"
+#include "viz/views/slot_buttons.h"
+#include "viz/views/token_brush.h"
 
 namespace kvscope::viz {
 
@@ -114,7 +116,7 @@ class Inspector final : public View {
       p.finish();
       return;
     }
-    if (!frame.snapshot->measures.runner_ups) intents.push_back(WantMeasure{WantMeasure::What::runner_ups, true});
+    if (!frame.snapshot->measures.covers(MeasureSet::of_one_head())) intents.push_back(WantMeasure{WantMeasure::What::of_one_head, true});
     const HeadColumns& all = columns_of(frame, pick);
     const Focus focus = focus_of(frame.selection, all);
     const Looked& looked = look_at(pick, focus.token, all);
@@ -142,7 +144,7 @@ class Inspector final : public View {
       cards = area.cut_bottom(area.height() - strip);
     }
     const bool has_score = largest(columns.score) >= 0;
-    const StripRows rows = strip_rows(p, area, has_score, !columns.statistic.empty());
+    const StripRows rows = strip_rows(p, area, has_score, !columns.statistic.empty(), !columns.agreement.empty());
     const TokenAxis axis = zoom_.axis(p, columns.size());
     StripScene scene{*frame.snapshot, pick, columns, slot, focus.token, zoom_.on(), std::nullopt, kNotAvailable};
     if (drag_.active) {
@@ -299,7 +301,7 @@ class Inspector final : public View {
     return true;
   }
 
-  void react(const Painter& p, const HeadPick& pick, const HeadColumns& columns, const StripRows& rows, const TokenAxis& axis,
+  void react(Painter& p, const HeadPick& pick, const HeadColumns& columns, const StripRows& rows, const TokenAxis& axis,
              const StripHits& hits, const std::vector<LineageHit>& tree, const Lineage& lineage, std::vector<Intent>& intents) {
     const Frame& frame = p.frame();
     const Pointer& mouse = p.pointer();
@@ -307,9 +309,13 @@ class Inspector final : public View {
       hover_.none(intents);
       return;
     }
+    if (brush_.react(p, axis, {axis.x0, rows.axis.y0, axis.x1, rows.text.y1}, columns.size(), intents)) {
+      hover_.none(intents);
+      return;
+    }
     const bool on_strip = mouse.inside && mouse.at.y >= rows.axis.y0 && mouse.at.y < rows.legend.y0;
     if (on_strip && mouse.wheel != 0) zoom_.at(p, axis, mouse.at.x);
-    if (mouse.dragging && rows.all().contains(mouse.pressed_at)) zoom_.pan(axis, mouse.moved.x);
+    if (mouse.dragging && !mouse.ctrl && rows.all().contains(mouse.pressed_at)) zoom_.pan(axis, mouse.moved.x);
     if (mouse.clicked && hits.previous.contains(mouse.at)) go_to_head(frame, pick, -1, intents);
     if (mouse.clicked && hits.next.contains(mouse.at)) go_to_head(frame, pick, 1, intents);
     Hover hover;
@@ -344,6 +350,7 @@ class Inspector final : public View {
   }
 
   StripZoom zoom_;
+  TokenBrush brush_;
   int beside_ = 0;  // 0: lineage where there is one, else why; 1: lineage; 2: why; 3: the lineage as a list
   CutoffDrag drag_;
   FilterBar filter_;

@@ -285,6 +285,14 @@ TokenBars attention_bars(const Theme& theme, const HeadColumns& columns) {
   return out;
 }
 
+TokenBars agreement_bars(const Theme& theme, const HeadColumns& columns) {
+  return {columns.agreement, [&theme, &columns](int token) -> TokenBar {
+            const auto t = static_cast<std::size_t>(token);
+            if (columns.agreement[t] <= 0) return {};
+            return {columns.votes[t] > 0 ? TokenBar::Style::filled : TokenBar::Style::hatched, columns.agreement[t], theme.secondary, false};
+          }};
+}
+
 TokenBars score_bars(const Theme& theme, const HeadColumns& columns) {
   return {columns.score, [&theme, &columns](int token) -> TokenBar {
             const auto t = static_cast<std::size_t>(token);

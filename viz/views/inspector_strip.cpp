@@ -17,6 +17,7 @@ namespace {
 
 constexpr float kTextFrom = 9;     // column width from which every token's text is legible
 constexpr float kLabelPitch = 12;  // distance of single labels below that
+constexpr float kAgreementFrom = 150;  // height of the rows of values from which agreement has one, too
 
 class Strip {
  public:
@@ -36,6 +37,7 @@ class Strip {
     draw_score();
     draw_statistic();
     draw_attention();
+    draw_agreement();
     if (at_.fate.height() > 0) {
       rows_.fates(at_.fate, columns_.category);
       draw_pins();
@@ -103,6 +105,15 @@ class Strip {
     const ValueScale scale{0, peak > 0.3 ? 1.0 : std::max(peak, 1e-9), true};
     rows_.value_axis(at_.attention, scale, p_.px(18));
     rows_.bars(at_.attention, scale, bars, "attention");
+  }
+
+  void draw_agreement() {
+    if (at_.agreement.height() <= 0) return;
+    const int group = scene_.snapshot.model.group();
+    rows_.row_label(at_.agreement.middle_y(), "agreement", "of " + count_of(group, "query head", "query heads"));
+    const ValueScale scale{0, static_cast<double>(group), false};
+    rows_.value_axis(at_.agreement, scale, p_.px(18));
+    rows_.bars(at_.agreement, scale, agreement_bars(t_, columns_), "agreement");
   }
 
   bool is_member(int token) const { return std::binary_search(scene_.slot.members.begin(), scene_.slot.members.end(), token); }
@@ -304,7 +315,7 @@ class Strip {
 
 }  // namespace
 
-StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_statistic) {
+StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_statistic, bool has_agreement) {
   StripRows out;
   area = area.inset(p.px(12), 0);
   out.legend = area.cut_bottom(p.px(30));
@@ -323,8 +334,9 @@ StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_stati
     out.score = area.cut_top(p.px(26));
     area.cut_top(p.px(6));
   }
-  const float weights = (has_score ? 1.8f : 0) + (has_statistic ? 1.0f : 0) + 1.0f;
-  const float gaps = gap * ((has_score ? 1.0f : 0) + (has_statistic ? 1.0f : 0));
+  const bool agreement = has_agreement && area.height() > p.px(kAgreementFrom);
+  const float weights = (has_score ? 1.8f : 0) + (has_statistic ? 1.0f : 0) + 1.0f + (agreement ? 0.5f : 0);
+  const float gaps = gap * ((has_score ? 1.0f : 0) + (has_statistic ? 1.0f : 0) + (agreement ? 1.0f : 0));
   const float unit = std::max(0.0f, area.height() - gaps) / weights;
   if (has_score) {
     out.score = area.cut_top(1.8f * unit);
@@ -333,6 +345,10 @@ StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_stati
   if (has_statistic) {
     out.statistic = area.cut_top(unit);
     area.cut_top(gap);
+  }
+  if (agreement) {
+    out.agreement = area.cut_bottom(0.5f * unit);
+    area.cut_bottom(gap);
   }
   out.attention = area;
   return out;

@@ -10,7 +10,7 @@ namespace kvscope::viz {
 
 /// Where the rows of the inspector's strip lie; rows that are left out have no height.
 struct StripRows {
-  Rect axis, score, statistic, attention, fate, votes, text, legend;
+  Rect axis, score, statistic, attention, agreement, fate, votes, text, legend;
   Rect all() const { return {axis.x0, axis.y0, axis.x1, text.y1}; }
 };
 
@@ -35,7 +35,7 @@ struct StripHits {
 };
 
 /// Splits `area`; rows without content are dropped and their height goes to the others.
-StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_statistic);
+StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_statistic, bool has_agreement);
 
 /// Draws axis, value rows, fates, votes, token text and legend.
 StripHits draw_strip(Painter& p, const StripRows& rows, const TokenAxis& axis, const StripScene& scene);
