@@ -41,6 +41,7 @@ std::vector<KeyHelp> canvasKeys() {
       {"Head strip", "extend the selection", "Shift+← Shift+→"},
       {"Head strip", "open the inspector", "Enter"},
       {"Inspector", "previous and next slot", "← →, Home, End"},
+      {"Inspector", "select more or fewer tokens", "Shift+← Shift+→"},
       {"Inspector", "previous and next head", "↑ ↓"},
       {"Inspector", "zoom, show all", "+ −, 0"},
       {"Timeline", "one step back or on", "← →"},

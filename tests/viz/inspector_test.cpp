@@ -75,6 +75,20 @@ TEST_F(InspectorTest, CtrlDragSelectsTheTokensUnderIt) {
   EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{7, 7}));
 }
 
+TEST_F(InspectorTest, ShiftAndArrowsMoveTheOtherEndOfTheTokens) {
+  canvas.draw(*view);
+  const auto press = [&](const char* key) {
+    EXPECT_TRUE(view->key(canvas.frame, key, canvas.intents));
+    canvas.frame.selection = canvas.last<Select>()->selection;
+    return *canvas.frame.selection.tokens;
+  };
+  EXPECT_EQ(press("Shift+Right"), (TokenRange{3, 4}));
+  EXPECT_EQ(press("Shift+Right"), (TokenRange{3, 5}));
+  EXPECT_EQ(canvas.frame.selection.slot, 3);
+  for (const TokenRange& range : {TokenRange{3, 4}, {3, 3}, {2, 3}, {1, 3}, {0, 3}, {0, 3}}) EXPECT_EQ(press("Shift+Left"), range);
+  EXPECT_EQ(press("Right"), (TokenRange{4, 4})) << "without Shift: one slot";
+}
+
 TEST_F(InspectorTest, BarsStandAsHighAsTheScaleSays) {
   canvas.draw(*view);
   const Mark &high = mark("score", "L0 H0 t6"), &low = mark("score", "L0 H0 t5");  // 1.1 and 0.3 on a square-root scale that ends at 1.1

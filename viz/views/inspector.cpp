@@ -180,6 +180,8 @@ class Inspector final : public View {
       while (next >= 0 && next < columns.size() && columns.votes[static_cast<std::size_t>(next)] == 0);
       if (next >= 0 && next < columns.size()) select(frame, pick, next, intents);
       zoom_.keep_in_view(next);
+    } else if (key == "Shift+Left" || key == "Shift+Right") {
+      select(frame, pick, at, moved_end(frame.selection, at, key == "Shift+Left" ? -1 : 1, columns.size()), intents);
     } else if (key == "Home" || key == "End") {
       const auto& pos = pick.values->pos;
       if (!pos.empty()) select(frame, pick, key == "Home" ? pos.front() : pos.back(), intents);
@@ -267,10 +269,14 @@ class Inspector final : public View {
   }
 
   void select(const Frame& frame, const HeadPick& pick, int token, std::vector<Intent>& intents) const {
+    select(frame, pick, token, {token, token}, intents);
+  }
+
+  void select(const Frame& frame, const HeadPick& pick, int token, const TokenRange& range, std::vector<Intent>& intents) const {
     Selection next = frame.selection;
     next.layer = pick.values->layer;
     next.kv_head = pick.values->kv_head;
-    next.select({token, token});
+    next.select(range);
     next.slot = token;
     intents.push_back(Select{next});
   }

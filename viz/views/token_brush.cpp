@@ -27,4 +27,12 @@ bool TokenBrush::react(Painter& p, const TokenAxis& axis, const Rect& rows, int 
   return true;
 }
 
+TokenRange moved_end(const Selection& selection, int token, int by, int n_tokens) {
+  int end = token;
+  if (selection.tokens && selection.tokens->first == token) end = selection.tokens->last;
+  if (selection.tokens && selection.tokens->last == token) end = selection.tokens->first;
+  end = std::clamp(end + by, 0, std::max(0, n_tokens - 1));
+  return {std::min(token, end), std::max(token, end)};
+}
+
 }  // namespace kvscope::viz

@@ -18,4 +18,7 @@ class TokenBrush {
   int from_ = 0;
 };
 
+/// The same by keys: the range that ends at `token`, with its other end moved by `by` tokens. A selection without such a range begins anew.
+TokenRange moved_end(const Selection& selection, int token, int by, int n_tokens);
+
 }  // namespace kvscope::viz
