@@ -1,4 +1,4 @@
-"""Causal attention with a gradient: on the AMX unit where there is one (attention_amx.cpp, several times faster), else PyTorch's own."""
+"""Causal attention with a gradient: attention_kernel.cpp on processors that it is for (several times faster), else PyTorch's own."""
 import ctypes
 import os
 import subprocess
@@ -11,45 +11,47 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def library():
-    """Builds and loads attention_amx.cpp; None on processors without AMX or without a compiler."""
+    """Builds and loads attention_kernel.cpp; None on processors without AMX and AVX-512 BF16 or without a compiler."""
     try:
-        if "amx_bf16" not in open("/proc/cpuinfo").read():
+        flags = open("/proc/cpuinfo").read()
+        kind = next((march for flag, march in (("amx_bf16", "sapphirerapids"), ("avx512_bf16", "cooperlake")) if flag in flags), None)
+        if kind is None:
             return None
-        source = os.path.join(HERE, "attention_amx.cpp")
-        built = os.path.join(tempfile.gettempdir(), f"attention_amx-{int(os.path.getmtime(source))}.so")
+        source = os.path.join(HERE, "attention_kernel.cpp")
+        built = os.path.join(tempfile.gettempdir(), f"attention-{kind}-{int(os.path.getmtime(source))}.so")
         if not os.path.exists(built):
             part = f"{built}.{os.getpid()}"
-            subprocess.run(["g++", "-O3", "-march=sapphirerapids", "-shared", "-fPIC", source, "-o", part], check=True)
+            subprocess.run(["g++", "-O3", f"-march={kind}", "-shared", "-fPIC", source, "-o", part], check=True)
             os.replace(part, built)
         return ctypes.CDLL(built)
     except (OSError, subprocess.CalledProcessError):
         return None
 
 
-AMX = library()
+KERNEL = library()
 
 
 def call(name, tensors, shape, kv_heads):
     batch, tokens, heads, head_dim = shape
     assert head_dim == 32 and tokens % 32 == 0 and all(t.is_contiguous() for t in tensors)
-    getattr(AMX, name)(*(ctypes.c_void_p(t.data_ptr()) for t in tensors), batch, tokens, heads, kv_heads, ctypes.c_float(head_dim ** -0.5))
+    getattr(KERNEL, name)(*(ctypes.c_void_p(t.data_ptr()) for t in tensors), batch, tokens, heads, kv_heads, ctypes.c_float(head_dim ** -0.5))
 
 
 @torch.library.custom_op("kvmini::attention", mutates_args=())
-def amx(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def fast(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
     out, lse = torch.empty_like(q), torch.empty(q.shape[0], q.shape[2], q.shape[1])
     call("attention_forward", (q, k, v, out, lse), q.shape, k.shape[2])
     return out, lse
 
 
-@amx.register_fake
+@fast.register_fake
 def _(q, k, v):
     return torch.empty(q.shape, dtype=q.dtype), torch.empty(q.shape[0], q.shape[2], q.shape[1])
 
 
 @torch.library.custom_op("kvmini::attention_gradient", mutates_args=())
-def amx_gradient(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor, lse: torch.Tensor,
+def fast_gradient(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor, lse: torch.Tensor,
                  g: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     q, k, v, out, g = (t.contiguous() for t in (q, k, v, out, g))
     gradients = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
@@ -57,19 +59,19 @@ def amx_gradient(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.T
     return gradients
 
 
-@amx_gradient.register_fake
+@fast_gradient.register_fake
 def _(q, k, v, out, lse, g):
     return tuple(torch.empty(t.shape, dtype=t.dtype) for t in (q, k, v))
 
 
-amx.register_autograd(lambda ctx, g, _: amx_gradient(*ctx.saved_tensors, g),
+fast.register_autograd(lambda ctx, g, _: fast_gradient(*ctx.saved_tensors, g),
                       setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs, *output))
 
 
 def attention(q, k, v):
     """q: [batch, tokens, heads, head_dim], k and v: [batch, tokens, kv_heads, head_dim] -> as q. Token i sees tokens 0 to i."""
-    if AMX and q.device.type == "cpu" and q.dtype == torch.bfloat16 and q.shape[1] % 32 == 0 and q.shape[3] == 32:
-        return amx(q, k, v)[0]
+    if KERNEL and q.device.type == "cpu" and q.dtype == torch.bfloat16 and q.shape[1] % 32 == 0 and q.shape[3] == 32:
+        return fast(q, k, v)[0]
     q, k, v = (t.transpose(1, 2) for t in (q, k, v))
     return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True).transpose(1, 2)
 
@@ -78,12 +80,12 @@ def check():
     """Relative errors of the fast path against fp32 attention, for the output and the three gradients: bf16 gives about 0.004."""
     torch.manual_seed(0)
     q, k, v, g = (torch.randn(2, 288, heads, 32).bfloat16() for heads in (8, 4, 4, 8))
-    fast, exact = ([t.to(kind, copy=True).requires_grad_() for t in (q * 3, k, v)] for kind in (torch.bfloat16, torch.float32))
-    a, b = attention(*fast), attention(*exact)
+    quick, exact = ([t.to(kind, copy=True).requires_grad_() for t in (q * 3, k, v)] for kind in (torch.bfloat16, torch.float32))
+    a, b = attention(*quick), attention(*exact)
     a.backward(g), b.backward(g.float())
-    pairs = [(a, b)] + [(x.grad, y.grad) for x, y in zip(fast, exact)]
+    pairs = [(a, b)] + [(x.grad, y.grad) for x, y in zip(quick, exact)]
     errors = [((x.float() - y).norm() / y.norm()).item() for x, y in pairs]
-    print("AMX" if AMX else "no AMX here", errors)
+    print("fast" if KERNEL else "no kernel for this processor", errors)
     assert max(errors) < 0.01
 
 

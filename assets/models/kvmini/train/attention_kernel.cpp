@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causal grouped-query attention and its gradient on the AMX unit of x86 processors, for training: bf16 in, fp32 sums, bf16 out.
+// Causal grouped-query attention and its gradient for training, on x86 processors with AMX or AVX-512 BF16: bf16 in, fp32 sums, bf16 out.
 // head_dim is 32, so that one tile product is a whole dot product; the number of tokens is a multiple of 32. Nothing of size
 // tokens x tokens is kept: the gradient computes the weights again from the logarithm of their sum (FlashAttention-2, Dao 2023).
 //
 // Everything is computed transposed, keys x queries: 16 queries lie side by side in a register, so that maxima and sums over keys
-// need no shuffling. build: g++ -O3 -march=sapphirerapids -shared -fPIC attention_amx.cpp -o attention_amx.so
+// need no shuffling. build: g++ -O3 -march=sapphirerapids (AMX) or -march=cooperlake -shared -fPIC attention_kernel.cpp -o attention.so
 #include <immintrin.h>
+#ifdef __AMX_BF16__
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #include <cstdint>
 #include <cstring>
@@ -54,6 +56,8 @@ void pack(const Bf16* rows, long stride, int tokens, bool dims, bool tokens_pair
   }
 }
 
+// product(): out (32 x 32) = or += left (two tiles of 16 rows, `stride` elements apart from row to row) * right (two tiles of 16 columns)
+#ifdef __AMX_BF16__
 void use_tiles() {
   static thread_local bool allowed = false;
   if (!allowed) syscall(SYS_arch_prctl, 0x1023, 18), allowed = true;  // ARCH_REQ_XCOMP_PERM, tile data
@@ -66,7 +70,8 @@ void use_tiles() {
   _tile_loadconfig(&config);
 }
 
-// out (32 x 32) = or += left (two tiles of 16 rows, `stride` elements apart from row to row) * right (two tiles of 16 columns)
+void end_tiles() { _tile_release(); }
+
 template <bool add>
 inline void product(float* out, const Bf16* left0, const Bf16* left1, long stride, const Bf16* right0, const Bf16* right1) {
   asm volatile("" ::: "memory");  // the compiler does not know that tile instructions read memory
@@ -94,6 +99,38 @@ inline void product(float* out, const Bf16* left0, const Bf16* left1, long strid
   _tile_stored(2, out + 16 * 32, 128);
   _tile_stored(3, out + 16 * 32 + 16, 128);
 }
+#else
+void use_tiles() {}
+void end_tiles() {}
+
+template <bool add>
+inline void product(float* out, const Bf16* left0, const Bf16* left1, long stride, const Bf16* right0, const Bf16* right1) {
+  constexpr int rows = 8;  // 16 sums in registers
+  const auto pair_of = [](const Bf16* x) {
+    int two;
+    std::memcpy(&two, x, 4);
+    return reinterpret_cast<__m512bh>(_mm512_set1_epi32(two));
+  };
+  for (int r = 0; r < block; r += rows) {
+    const Bf16* left = r < 16 ? left0 + r * stride : left1 + (r - 16) * stride;
+    __m512 sum[rows][2];
+    for (int i = 0; i < rows; ++i)
+      for (int half = 0; half < 2; ++half) sum[i][half] = add ? _mm512_load_ps(out + (r + i) * 32 + half * 16) : _mm512_setzero_ps();
+#pragma GCC unroll 4
+    for (int p = 0; p < 16; ++p) {
+      const auto a = reinterpret_cast<__m512bh>(_mm512_load_si512(right0 + p * 32)), b = reinterpret_cast<__m512bh>(_mm512_load_si512(right1 + p * 32));
+#pragma GCC unroll 8
+      for (int i = 0; i < rows; ++i) {
+        const __m512bh x = pair_of(left + i * stride + p * 2);
+        sum[i][0] = _mm512_dpbf16_ps(sum[i][0], a, x);
+        sum[i][1] = _mm512_dpbf16_ps(sum[i][1], b, x);
+      }
+    }
+    for (int i = 0; i < rows; ++i)
+      for (int half = 0; half < 2; ++half) _mm512_store_ps(out + (r + i) * 32 + half * 16, sum[i][half]);
+  }
+}
+#endif
 
 inline __m512 exp2(__m512 x) {  // 2^x, relative error below 2e-7
   x = _mm512_max_ps(x, _mm512_set1_ps(-126.0f));
@@ -188,7 +225,7 @@ void attention_forward(const Bf16* q, const Bf16* k, const Bf16* v, Bf16* out, f
         }
       }
     }
-  _tile_release();
+  end_tiles();
 }
 
 // Gradients with respect to q, k, v (shapes as above) from that of the output, `go`.
@@ -253,6 +290,6 @@ void attention_backward(const Bf16* q, const Bf16* k, const Bf16* v, const Bf16*
             gv[to] = to_bf16(sum_v[t / block].at[t % block * 32 + d]);
           }
     }
-  _tile_release();
+  end_tiles();
 }
 }
