@@ -11,11 +11,14 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
+#include <QSignalBlocker>
 #include <QTableWidget>
 #include <QVBoxLayout>
 
 #include "app/window/commands.h"
 #include "app/window/help_dialog_guide.h"
+#include "app/window/help_dialog_keys.h"
+#include "app/window/key_map.h"
 #include "app/window/panel_paint.h"
 #include "app/window/workspace.h"
 
@@ -70,8 +73,8 @@ std::vector<KeyHelp> canvasKeys() {
   };
 }
 
-HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent)
-    : QDialog(parent), m_workspace(workspace), m_search(new QLineEdit(this)), m_table(new QTableWidget(0, 3, this)) {
+HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent, KeyMap* keys)
+    : QDialog(parent), m_workspace(workspace), m_key_map(keys), m_search(new QLineEdit(this)), m_table(new QTableWidget(0, 3, this)) {
   setWindowTitle("Keys and how to read the screen");
   resize(px(*this, 980), px(*this, 640));
   auto* row = new QHBoxLayout(this);
@@ -100,6 +103,14 @@ HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent
   m_table->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
   m_table->horizontalHeader()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
   left->addWidget(m_table, 1);
+  if (keys) {
+    m_editor = new KeyEditor(*keys, this);
+    left->addWidget(m_editor);
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    connect(m_table, &QTableWidget::itemSelectionChanged, this, [this] { editSelected(); });
+    connect(m_table, &QTableWidget::itemActivated, this, [this] { m_editor->field().setFocus(); });
+    connect(keys, &KeyMap::keysChanged, this, [this] { readKeys(); });
+  }
   row->addLayout(left, 5);
   auto* scroll = new QScrollArea(this);
   scroll->setWidget(new HelpGuide(workspace));
@@ -124,8 +135,10 @@ void HelpDialog::readKeys() {
   if (QWidget* window = parentWidget() ? parentWidget()->window() : nullptr) {
     for (const QAction* action : window->findChildren<QAction*>()) {
       const QWidget* owner = qobject_cast<const QWidget*>(action->parent());
-      if (action->shortcut().isEmpty() || (owner && owner->window() == this)) continue;
-      const KeyHelp key{commandArea(*action), commandText(action->text()), commandKeys(*action)};
+      if (owner && owner->window() == this) continue;
+      const bool may_change = m_key_map && m_key_map->has(action);
+      if (action->shortcut().isEmpty() && !may_change) continue;
+      const KeyHelp key{commandArea(*action), commandText(action->text()), commandKeys(*action), may_change ? const_cast<QAction*>(action) : nullptr};
       if (!key.what.isEmpty() && seen.emplace(key.what, key.keys).second) m_keys.push_back(key);
     }
   }
@@ -139,6 +152,7 @@ std::vector<KeyHelp> HelpDialog::shownKeys() const {
   // Every word that was typed has to occur somewhere in the line.
   const QStringList words = m_search->text().simplified().split(' ', Qt::SkipEmptyParts);
   for (const KeyHelp& key : m_keys) {
+    if (words.isEmpty() && key.keys.isEmpty()) continue;  // commands without a key: there are many
     const QString line = key.area + ' ' + key.what + ' ' + key.keys;
     if (std::all_of(words.begin(), words.end(), [&](const QString& w) { return line.contains(w, Qt::CaseInsensitive); })) shown.push_back(key);
   }
@@ -147,6 +161,8 @@ std::vector<KeyHelp> HelpDialog::shownKeys() const {
 
 void HelpDialog::fill() {
   const std::vector<KeyHelp> shown = shownKeys();
+  const QSignalBlocker quiet(m_table);
+  const int selected = m_table->currentRow();
   m_table->setRowCount(static_cast<int>(shown.size()));
   for (int r = 0; r < m_table->rowCount(); ++r) {
     const KeyHelp& key = shown[static_cast<std::size_t>(r)];
@@ -158,7 +174,23 @@ void HelpDialog::fill() {
     m_table->setItem(r, 2, keys);
     // A screen reader needs the area in every line.
     m_table->item(r, 1)->setData(Qt::AccessibleTextRole, key.area + ": " + key.what);
+    if (key.action && m_key_map->changed(*key.action)) {
+      keys->setText(key.keys.isEmpty() ? "none, by you" : key.keys + ", by you");
+      m_table->item(r, 2)->setForeground(toColor(m_workspace.theme().accent));
+    }
   }
+  // What is searched for is what will be changed.
+  const int row = selected >= 0 && selected < m_table->rowCount() ? selected : m_search->text().isEmpty() ? -1 : 0;
+  row < 0 ? m_table->clearSelection() : m_table->selectRow(row);
+  if (m_editor) editSelected();
+}
+
+void HelpDialog::editSelected() {
+  const std::vector<KeyHelp> shown = shownKeys();
+  const auto row = static_cast<std::size_t>(std::max(0, m_table->currentRow()));
+  const bool any = m_table->selectionModel()->hasSelection() && row < shown.size();
+  QAction* action = any ? shown[row].action : nullptr;
+  m_editor->show(action, any && !action ? "The keys of pictures, lists and texts stay as they are: arrows and single letters." : QString());
 }
 
 }  // namespace kvscope

@@ -6,11 +6,14 @@
 #include <QDialog>
 #include <QString>
 
+class QAction;
 class QLineEdit;
 class QTableWidget;
 
 namespace kvscope {
 
+class KeyEditor;
+class KeyMap;
 class SessionController;
 class Workspace;
 
@@ -19,19 +22,23 @@ struct KeyHelp {
   QString area;  // "File", "Canvas"
   QString what;
   QString keys;
+  QAction* action = nullptr;  // the command whose keys may be changed; nullptr: they stay
 };
 
-/// Help (F1): every key of the window, read from its actions, the keys of the canvases, and how to read the screen. Searchable.
+/// Help (F1): every key of the window, read from its actions, the keys of the canvases, and how to read the screen. Searchable; keys of commands
+/// can be changed.
 class HelpDialog : public QDialog {
   Q_OBJECT
 
  public:
-  /// Reads the actions of `parent`'s window each time it is shown.
-  HelpDialog(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
+  /// Reads the actions of `parent`'s window each time it is shown. keys: nullptr: none can be changed.
+  HelpDialog(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr, KeyMap* keys = nullptr);
 
   /// The lines that are shown now (after the search).
   std::vector<KeyHelp> shownKeys() const;
   QLineEdit& search() { return *m_search; }
+  QTableWidget& table() { return *m_table; }
+  KeyEditor* editor() { return m_editor; }
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -39,8 +46,11 @@ class HelpDialog : public QDialog {
  private:
   void readKeys();
   void fill();
+  void editSelected();
 
   Workspace& m_workspace;
+  KeyMap* m_key_map;
+  KeyEditor* m_editor = nullptr;
   std::vector<KeyHelp> m_keys;
   QLineEdit* m_search;
   QTableWidget* m_table;

@@ -21,6 +21,7 @@
 #include "app/window/command_palette.h"
 #include "app/window/desktop_scheme.h"
 #include "app/window/help_dialog.h"
+#include "app/window/key_map.h"
 #include "app/window/jobs_panel.h"
 #include "app/window/lecture_guide.h"
 #include "app/window/lecture_row.h"
@@ -117,10 +118,11 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   buildMenus();
   m_lecture_row->takeMenus(*m_menus);
   m_palette = new CommandPalette(*this);
-  m_help = new HelpDialog(m_workspace, m_controller, this);
   connect(m_loading, &LoadingRow::slow, m_jobs, &JobsPanel::note);
   m_add_runs = new AddRunsDialog(m_workspace, m_controller, m_runs, this);
   buildLibrary();
+  m_key_map = new KeyMap(*this, m_settings.get());
+  m_help = new HelpDialog(m_workspace, m_controller, this, m_key_map);
   applyThemeToAll();
 
   connect(&m_workspace, &Workspace::snapshotChanged, this, [this] { takeSnapshot(); });

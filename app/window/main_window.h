@@ -38,6 +38,7 @@ class CommandPalette;
 class CrumbRow;
 class DesktopScheme;
 class HelpDialog;
+class KeyMap;
 class JobsPanel;
 class LectureCaption;
 class LectureGuide;
@@ -301,6 +302,7 @@ class MainWindow : public QMainWindow {
   PromptPanel* m_prompt = nullptr;
   PolicyPanel* m_policy = nullptr;
   TablePanel* m_table = nullptr;
+  KeyMap* m_key_map = nullptr;
   HelpDialog* m_help = nullptr;
   AddRunsDialog* m_add_runs = nullptr;
   LibraryDialog* m_library = nullptr;
