@@ -38,7 +38,7 @@ std::vector<KeyHelp> canvasKeys() {
       {"Inspector", "budget of this head alone", "drag the cut-off line"},
       {"Head grid", "move over the heads", "← → ↑ ↓, Home, End"},
       {"Head grid", "open the inspector on the head", "Enter"},
-      {"Head grid", "choose the metric", "1 … 7"},
+      {"Head grid", "choose the metric", "1 … 8"},
       {"Head grid", "the largest value first, or the order of the model", "S, or the corner"},
       {"Head strip", "previous and next token", "← →"},
       {"Head strip", "extend the selection", "Shift+← Shift+→"},

@@ -9,6 +9,7 @@
 
 #include "snapshot/synthetic.h"
 #include "viz/format.h"
+#include "viz/reduce_disagreement.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
 
@@ -37,6 +38,34 @@ class HeadGridTest : public ::testing::Test {
   Headless canvas{snapshot, {346, 306}};
 };
 
+TEST(Disagreement, IsTheShareOfTheOtherHeadsWithoutTheSameTokens) {
+  StepRecord record;
+  record.position = 9;
+  const auto add = [&](int layer, std::vector<int> pos) {
+    HeadRecord head;
+    head.layer = layer;
+    head.pos = std::move(pos);
+    record.heads.push_back(head);
+  };
+  add(0, {1, 2, 3, 4});
+  add(0, {1, 2, 8, 9});
+  add(0, {1, 7, 8, 9});
+  add(1, {1, 2});
+  add(1, {1, 2});
+  add(2, {5});
+  add(3, {});
+  add(3, {5});
+  const std::vector<double> d = disagreement(record);
+  ASSERT_EQ(d.size(), 8u);
+  EXPECT_DOUBLE_EQ(d[0], (0 + 1 + 2 + 2) / 8.0);
+  EXPECT_DOUBLE_EQ(d[1], (0 + 1 + 1 + 1) / 8.0);
+  EXPECT_DOUBLE_EQ(d[2], (0 + 2 + 1 + 1) / 8.0);
+  EXPECT_DOUBLE_EQ(d[3], 0) << "the same tokens";
+  EXPECT_TRUE(std::isnan(d[5])) << "alone in its layer";
+  EXPECT_TRUE(std::isnan(d[6])) << "it holds nothing";
+  EXPECT_DOUBLE_EQ(d[7], 1);
+}
+
 TEST_F(HeadGridTest, CellsHaveTheMeasuresOfTheDesign) {
   canvas.draw(view);
   EXPECT_EQ(count_marks(view, "cell"), 24);
@@ -57,16 +86,17 @@ TEST_F(HeadGridTest, EveryCellPrintsTheValueOfItsRecord) {
 }
 
 TEST_F(HeadGridTest, KeysOneToNineChooseTheMetric) {
-  const char* const names[] = {"local error after Wₒ", "local error", "retained", "votes lost", "attention lost", "slots", "bound of the error after Wₒ"};
+  const char* const names[] = {"local error after Wₒ", "local error", "retained", "votes lost", "attention lost", "slots", "bound of the error after Wₒ", "disagreement in its layer"};
   for (int m = 0; m < kRecordMetrics; ++m) {
     EXPECT_TRUE(view.key(canvas.frame, std::string(1, static_cast<char>('1' + m)), canvas.intents));
     EXPECT_EQ(view.facts(canvas.frame), names[m]);
     canvas.draw(view);
-    const double v = head_metric(record().heads[0], static_cast<HeadMetric>(m), 169);
+    const auto metric = static_cast<HeadMetric>(m);
+    const double v = metric == HeadMetric::disagreement ? disagreement(record())[0] : head_metric(record().heads[0], metric, 169);
     EXPECT_EQ(find_mark(view, "cell", "L0 H0")->value, format_metric(static_cast<HeadMetric>(m), v));
   }
   EXPECT_TRUE(view.key(canvas.frame, "9", canvas.intents));
-  EXPECT_EQ(view.facts(canvas.frame), "habit: newest tokens");
+  EXPECT_EQ(view.facts(canvas.frame), "habit: first tokens");
   EXPECT_FALSE(view.key(canvas.frame, "0", canvas.intents));
   EXPECT_EQ(format_metric(HeadMetric::retained, 42.0 / 167), "25.1 %");
 }
@@ -193,7 +223,9 @@ TEST_F(HeadGridTest, TheTooltipRanksTheHead) {
 TEST_F(HeadGridTest, TheTableHasARowPerHeadAndAllMetrics) {
   const Table table = view.table(canvas.frame);
   ASSERT_EQ(table.rows.size(), 24u);
-  EXPECT_EQ(table.columns.size(), 15u);
+  ASSERT_EQ(table.columns.size(), 16u);
+  EXPECT_EQ(table.columns[9], "disagreement");
+  EXPECT_EQ(table.rows[17][9], format_number(disagreement(record())[17], 6));
   EXPECT_EQ(table.note, "habits not measured: kvscope-cli heads --out-characters");
   EXPECT_EQ(table.rows[17][0], "4");
   EXPECT_EQ(table.rows[17][1], "1");

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "viz/format.h"
+#include "viz/reduce_disagreement.h"
 #include "viz/reduce_range.h"
 #include "viz/views.h"
 
@@ -57,6 +58,7 @@ double HeadGrid::value_of(const Frame& frame, int head, HeadMetric metric) const
   const LaneSnapshot* lane = lane_of(frame);
   const StepRecord* record = record_of(frame);
   if (lane == nullptr || record == nullptr || head < 0 || head >= static_cast<int>(record->heads.size())) return kNotAvailable;
+  if (metric == HeadMetric::disagreement) return disagreement_of(frame)[static_cast<std::size_t>(head)];
   if (!frame.selection.steps) return head_metric(record->heads[static_cast<std::size_t>(head)], metric, tokens_seen(*record));
   if (metric == HeadMetric::votes_lost) return votes_lost_within(*lane, *frame.selection.steps, head);
   return head_statistics(*lane, *frame.selection.steps, head,
@@ -64,10 +66,23 @@ double HeadGrid::value_of(const Frame& frame, int head, HeadMetric metric) const
       .mean();
 }
 
-const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
+HeadGrid::Key HeadGrid::key_of(const Frame& frame) const {
   const LaneSnapshot* lane = lane_of(frame);
-  const Key key{frame.snapshot->sequence, frame.selection.lane, lane ? step_of(*lane, frame.selection) : -1, frame.selection.steps,
-                metric_};
+  return {frame.snapshot->sequence, frame.selection.lane, lane ? step_of(*lane, frame.selection) : -1, frame.selection.steps, metric_};
+}
+
+const std::vector<double>& HeadGrid::disagreement_of(const Frame& frame) const {
+  const StepRecord* record = record_of(frame);
+  const auto key = std::make_tuple(record, frame.snapshot->generation, frame.snapshot->sequence);
+  if (disagreement_of_ != key) {
+    disagreement_ = disagreement(*record);
+    disagreement_of_ = key;
+  }
+  return disagreement_;
+}
+
+const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
+  const Key key = key_of(frame);
   const StepRecord* record = record_of(frame);
   const std::size_t n = record ? record->heads.size() : 0;
   if (frame.selection.steps && of_ == key && values_.size() == n) return values_;
@@ -79,7 +94,7 @@ const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
 
 std::string HeadGrid::unit_text(const Frame& frame) const {
   const std::string unit = metric_unit(*frame.snapshot, metric_);
-  if (!frame.selection.steps || habit_in(metric_)) return unit;
+  if (!frame.selection.steps || habit_in(metric_) || is_of_one_step(metric_)) return unit;
   // "L1, this step": what stands before the comma holds for a range, too
   const std::string first = unit.substr(0, unit.find(','));
   return fmt::format("{}, {} {}", first, metric_ == HeadMetric::votes_lost ? "sum of" : "mean of", range_text(*frame.selection.steps));

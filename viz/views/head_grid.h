@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <tuple>
 #include <string>
 #include <vector>
 
@@ -83,8 +84,14 @@ class HeadGrid : public View {
     HeadMetric metric = HeadMetric::local_l1_wo;
     bool operator==(const Key&) const = default;
   };
+  Key key_of(const Frame& frame) const;
+  /// Of all heads in the shown step: a sum over heads and slots, kept from frame to frame.
+  const std::vector<double>& disagreement_of(const Frame& frame) const;
+
   mutable std::optional<Key> of_;
   mutable std::vector<double> values_;
+  mutable std::tuple<const StepRecord*, std::uint64_t, std::uint64_t> disagreement_of_{};
+  mutable std::vector<double> disagreement_;
 };
 
 }  // namespace kvscope::viz

@@ -54,7 +54,7 @@ std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int he
   lines.push_back(fmt::format("{} {} ({})", metric_name(metric_), format_metric(metric_, v), unit_text(frame)));
   if (!frame.snapshot->shadow && needs_history(metric_))
     lines.back() = std::string(metric_name(metric_)) + " not captured: M captures it now";
-  if (frame.selection.steps && metric_ != HeadMetric::votes_lost && !habit_in(metric_)) {
+  if (frame.selection.steps && metric_ != HeadMetric::votes_lost && !habit_in(metric_) && !is_of_one_step(metric_)) {
     const auto value = [this](const HeadRecord& h, int seen) { return head_metric(h, metric_, seen); };
     const Statistics s = head_statistics(*lane_of(frame), *frame.selection.steps, static_cast<int>(index), value);
     lines.push_back(fmt::format("from {} to {}, {} steps measured", format_metric(metric_, s.min), format_metric(metric_, s.max), s.n));
@@ -78,8 +78,11 @@ std::vector<std::string> HeadGrid::metric_lines(const Frame& frame, int layer, i
   const int index = head_index(*frame.snapshot, layer, head);
   for (int m = 0; m < kRecordMetrics; ++m) {
     const auto metric = static_cast<HeadMetric>(m);
-    if (metric == metric_) continue;
-    lines.push_back(std::string(metric_name(metric)) + " " + format_metric(metric, value_of(frame, index, metric)));
+    const bool beside = metric == HeadMetric::slots && metric_ != HeadMetric::retained;  // slots and their share: one line
+    if (metric == metric_ || beside) continue;
+    const auto text = [&](HeadMetric of) { return std::string(metric_name(of)) + " " + format_metric(of, value_of(frame, index, of)); };
+    lines.push_back(text(metric));
+    if (metric == HeadMetric::retained && metric_ != HeadMetric::slots) lines.back() += " · " + text(HeadMetric::slots);
   }
   if (const std::string missing = habits_missing(*frame.snapshot); !missing.empty()) {
     lines.push_back("habits " + missing);
@@ -199,7 +202,7 @@ std::string HeadGrid::cursor_text(const Frame& frame) const {
 
 Table HeadGrid::table(const Frame& frame) const {
   Table table;
-  table.columns = {"layer", "KV head", "local_l1_wo", "local_rel_l2", "retained", "votes lost", "attention_loss", "slots", "theta"};
+  table.columns = {"layer", "KV head", "local_l1_wo", "local_rel_l2", "retained", "votes lost", "attention_loss", "slots", "theta", "disagreement"};
   for (int m = kRecordMetrics; m < kHeadMetrics; ++m) table.columns.emplace_back(metric_name(static_cast<HeadMetric>(m)));
   const StepRecord* record = record_of(frame);
   if (record == nullptr) return table;
@@ -215,7 +218,7 @@ Table HeadGrid::table(const Frame& frame) const {
   }
   if (const std::string missing = habits_missing(*frame.snapshot); !missing.empty()) table.note = "habits " + missing;
   if (frame.selection.steps)
-    table.note += (table.note.empty() ? "" : "; ") + fmt::format("means over {}; votes lost: in these steps", range_text(*frame.selection.steps));
+    table.note += (table.note.empty() ? "" : "; ") + fmt::format("means over {}; votes lost: in these steps; disagreement: in the step shown", range_text(*frame.selection.steps));
   return table;
 }
 

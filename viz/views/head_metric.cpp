@@ -14,7 +14,9 @@ std::optional<Habit> habit_in(HeadMetric metric) {
   return i >= 0 && i < kHabits ? std::optional(static_cast<Habit>(i)) : std::nullopt;
 }
 
-bool is_damage(HeadMetric m) { return m != HeadMetric::retained && m != HeadMetric::slots && !habit_in(m); }
+bool is_damage(HeadMetric m) { return m != HeadMetric::retained && m != HeadMetric::slots && m != HeadMetric::disagreement && !habit_in(m); }
+
+bool is_of_one_step(HeadMetric m) { return m == HeadMetric::disagreement; }
 
 bool needs_history(HeadMetric m) {
   return m == HeadMetric::local_l1_wo || m == HeadMetric::local_rel_l2 || m == HeadMetric::attention_loss || m == HeadMetric::theta;
@@ -36,6 +38,8 @@ std::string metric_unit(const Snapshot& snapshot, HeadMetric m) {
       return "slots, after this step";
     case HeadMetric::theta:
       return "L1 at most, eviction only";
+    case HeadMetric::disagreement:
+      return "share of the other heads without its tokens, this step";
     default:
       break;
   }
@@ -97,6 +101,8 @@ const char* metric_name(HeadMetric metric) {
       return "slots";
     case HeadMetric::theta:
       return "bound of the error after Wₒ";
+    case HeadMetric::disagreement:
+      return "disagreement in its layer";
     default:
       break;
   }
