@@ -17,6 +17,7 @@
 #include "app/window/glossary.h"
 #include "app/window/main_window.h"
 #include "app/window/policy_panel.h"
+#include "app/window/policy_presets.h"
 #include "app/window/policy_panel_card.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
@@ -158,6 +159,7 @@ void MainWindow::addHeadBox(Panel& panel) {
 void MainWindow::buildPanels() {
   m_prompt = new PromptPanel(m_workspace, m_controller);
   auto* policy = m_policy = new PolicyPanel(m_workspace, m_controller);
+  policy->presets().setSettings(m_settings.get());
   connectAllocation(policy->card().allocation());
   auto* effect = new EffectPanel(m_workspace, m_controller);
   m_table = new TablePanel(m_workspace, m_controller);

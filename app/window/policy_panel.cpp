@@ -11,6 +11,7 @@
 #include "app/window/panel_paint.h"
 #include "app/window/policy_form.h"
 #include "app/window/policy_panel_card.h"
+#include "app/window/policy_presets.h"
 #include "app/window/workspace.h"
 
 namespace kvscope {
@@ -23,7 +24,8 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
       m_disclosure(new QToolButton(this)),
       m_parameters(new QWidget(this)),
       m_form(new PolicyForm(workspace, controller, m_parameters)),
-      m_head_keys(new HeadKeysForm(workspace, controller, m_parameters)) {
+      m_head_keys(new HeadKeysForm(workspace, controller, m_parameters)),
+      m_presets(new PresetButton(controller, *m_form, this)) {
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->setSpacing(0);
@@ -38,6 +40,7 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
   bottom->setContentsMargins(6, 2, 12, 4);
   bottom->addWidget(m_disclosure);
   bottom->addStretch(1);
+  bottom->addWidget(m_presets);
   outer->addLayout(bottom);
   auto* content = new QWidget;
   auto* column = new QVBoxLayout(content);

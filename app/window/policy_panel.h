@@ -11,6 +11,7 @@ namespace kvscope {
 class PolicyCard;
 class HeadKeysForm;
 class PolicyForm;
+class PresetButton;
 class SessionController;
 class Workspace;
 
@@ -27,6 +28,7 @@ class PolicyPanel : public QWidget {
   PolicyForm& form() { return *m_form; }
   HeadKeysForm& headKeys() { return *m_head_keys; }
   PolicyCard& card() { return *m_card; }
+  PresetButton& presets() { return *m_presets; }
   bool parametersShown() const;
 
  public Q_SLOTS:
@@ -43,6 +45,7 @@ class PolicyPanel : public QWidget {
   QWidget* m_parameters;  // both forms
   PolicyForm* m_form;
   HeadKeysForm* m_head_keys;
+  PresetButton* m_presets;
 };
 
 }  // namespace kvscope
