@@ -23,7 +23,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr double kMargin = 15, kGap = 12.5, kPadding = 12;  // px at 100 %, 24, 20 and 20 in the lecture
+constexpr double kMargin = 15, kGap = 12.5, kPadding = 12, kControl = 22;  // px at 100 %, 24, 20 and 20 in the lecture
 
 }  // namespace
 
@@ -48,6 +48,15 @@ void LecturePanel::setFacts(const QString& facts) { m_facts->setText(facts); }
 
 QString LecturePanel::facts() const { return m_facts->text(); }
 
+void LecturePanel::addControl(QWidget* control) {
+  static_cast<QHBoxLayout*>(layout()->itemAt(0)->layout())->addWidget(control);
+}
+
+void LecturePanel::makeRoomForControls() {
+  m_roomy = true;
+  applyType();
+}
+
 void LecturePanel::changeEvent(QEvent* event) {
   QFrame::changeEvent(event);
   if (event->type() == QEvent::FontChange && !m_applying) applyType();
@@ -60,6 +69,7 @@ void LecturePanel::applyType() {
   column->setContentsMargins(padding, px(*this, 8), padding, px(*this, 8));
   column->setSpacing(px(*this, 4));
   static_cast<QHBoxLayout*>(column->itemAt(0)->layout())->setSpacing(px(*this, 8));
+  if (m_roomy) m_title->setMinimumHeight(px(*this, kControl));
   m_applying = false;
 }
 
@@ -85,6 +95,7 @@ LecturePage::LecturePage(Workspace& workspace, SessionController& controller, Ca
   m_atlas_panel = new LecturePanel("All heads", {}, atlas, this);
   m_attention_panel = new LecturePanel("Where this head looks", "share of its attention", m_attention, this);
   m_next_panel = new LecturePanel("The next token", "probability", m_next, this);
+  for (LecturePanel* panel : {m_text_panel, m_atlas_panel}) panel->makeRoomForControls();  // side by side, so both
   m_grid->addWidget(m_text_panel, 0, 0);
   m_grid->addWidget(m_atlas_panel, 0, 1);
   m_grid->addWidget(m_attention_panel, 1, 0);

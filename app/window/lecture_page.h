@@ -29,6 +29,10 @@ class LecturePanel : public QFrame {
   void setFacts(const QString& facts);
   QString title() const { return m_title->text(); }
   QString facts() const;
+  /// At the right of the title; becomes a child.
+  void addControl(QWidget* control);
+  /// The title's line is as high as a control from now on: what stands below does not move when one comes and goes.
+  void makeRoomForControls();
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -38,7 +42,7 @@ class LecturePanel : public QFrame {
 
   QLabel* m_title;
   ElidedLabel* m_facts;
-  bool m_applying = false;
+  bool m_applying = false, m_roomy = false;
 };
 
 /// Layout Lecture: the text, all heads, where one head looks, the next token. Everything follows its own font, which is 1.6 times the usual.

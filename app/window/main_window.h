@@ -187,6 +187,7 @@ class MainWindow : public QMainWindow {
   void buildLecture();
   void buildLectureMenu(QMenu* menu);
   void setLecturing(bool on);
+  bool leaveLectureText();
   void applyLectureScale(bool anew);
   void chooseLectureHead();
   void restAtTextEnd();

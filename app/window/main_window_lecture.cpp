@@ -17,10 +17,12 @@
 
 #include "app/window/command_palette.h"
 #include "app/window/lecture_caption.h"
+#include "app/window/lecture_evict.h"
 #include "app/window/lecture_guide.h"
 #include "app/window/lecture_page.h"
 #include "app/window/lecture_row.h"
 #include "app/window/main_window.h"
+#include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
 #include "app/window/search_bar.h"
@@ -62,6 +64,9 @@ void MainWindow::buildLecture() {
           [this] { m_table->setSource(m_lecture_atlas->view().title(), [this] { return m_lecture_atlas->table(); }); });
   m_lecture = new LecturePage(m_workspace, m_controller, m_lecture_atlas, m_pages);
   m_pages->addWidget(m_lecture);
+  auto* evict = new LectureEvict(m_workspace, m_hand, m_lecture->prompt().editor(), m_lecture);
+  m_lecture->textPanel().addControl(evict);
+  connect(evict, &QPushButton::clicked, m_lecture_atlas, [this] { m_lecture_atlas->setFocus(); });  // where Ctrl+Z is about the edit
   m_lecture_row = new LectureRow(m_workspace, m_playback, *m_tools, centralWidget());
   m_caption = new LectureCaption(*m_guide, m_workspace, centralWidget());
   for (QWidget* w : {static_cast<QWidget*>(m_lecture_row), static_cast<QWidget*>(m_caption)}) w->hide();
@@ -121,6 +126,13 @@ void MainWindow::restAtTextEnd() {
   m_playback.setRest(step);
   if (std::exchange(m_lecture_text, snapshot.prompt) == snapshot.prompt) return;
   if (!m_playback.playing()) m_playback.goTo(step);
+}
+
+/// From the text, where letters are letters, to the picture, where they act.
+bool MainWindow::leaveLectureText() {
+  if (page() != Page::lecture || !m_lecture->prompt().editor().hasFocus()) return false;
+  m_lecture_atlas->setFocus(Qt::ShortcutFocusReason);
+  return true;
 }
 
 void MainWindow::applyLectureScale(bool anew) {

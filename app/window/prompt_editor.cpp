@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <QApplication>
 #include <QFile>
 #include <QFileInfo>
 #include <QHelpEvent>
@@ -10,6 +11,7 @@
 #include <QScrollBar>
 #include <QStringDecoder>
 #include <QTextBlock>
+#include <QTextBoundaryFinder>
 #include <QToolTip>
 #include <QUrl>
 
@@ -131,6 +133,36 @@ void PromptEditor::publishSelection() {
   m_workspace.setSelection(selection);
 }
 
+/// The tokens of the word that a token is of, or is a part of: vocabularies cut many words.
+std::pair<int, int> PromptEditor::wordOf(int token) const {
+  const std::pair alone(token, token);
+  const QTextBlock block = document()->findBlock(m_spans.positionOf(token));
+  const QString text = block.text();
+  auto at = static_cast<qsizetype>(m_spans.positionOf(token) - block.position());
+  while (at >= 0 && at < text.size() && text[at].isSpace()) ++at;  // mostly the space before the word is the token's, too
+  if (at < 0 || at >= text.size() || !text[at].isLetterOrNumber()) return alone;
+  QTextBoundaryFinder words(QTextBoundaryFinder::Word, text);
+  words.setPosition(at);
+  const qsizetype begin = words.isAtBoundary() ? at : words.toPreviousBoundary(), next = words.toNextBoundary();
+  const qsizetype end = next < 0 ? text.size() : next;
+  const auto word = m_spans.tokens(block.position() + static_cast<int>(begin), block.position() + static_cast<int>(end));
+  return word.first <= token && token <= word.second ? word : alone;
+}
+
+void PromptEditor::selectWordAt(const QPoint& point) {
+  viz::Selection selection = m_workspace.selection();
+  const int token = tokenAt(point);
+  if (token < 0) {
+    selection.tokens.reset();
+    selection.more_tokens.clear();
+    selection.slot.reset();
+  } else {
+    const auto [first, last] = wordOf(token);
+    selection.select({first, last});
+  }
+  m_workspace.setSelection(selection);
+}
+
 void PromptEditor::showSelection() {
   if (m_selecting || hasFocus() || !m_workspace.selection().tokens) return;
   const int position = m_spans.positionOf(m_workspace.selection().tokens->first);
@@ -179,6 +211,8 @@ void PromptEditor::mousePressEvent(QMouseEvent* event) {
     return;
   }
   m_selecting = event->button() == Qt::LeftButton;
+  m_pressed.reset();
+  if (m_selecting && event->modifiers() == Qt::NoModifier) m_pressed = event->position().toPoint();
   QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(), event->modifiers());
   QPlainTextEdit::mousePressEvent(&moved);
 }
@@ -197,10 +231,14 @@ void PromptEditor::mouseReleaseEvent(QMouseEvent* event) {
   QPlainTextEdit::mouseReleaseEvent(&moved);
   publishSelection();
   m_selecting = false;
+  const auto pressed = std::exchange(m_pressed, std::nullopt);
+  if (!m_click_selects || !pressed || textCursor().hasSelection()) return;
+  if ((*pressed - event->position().toPoint()).manhattanLength() < QApplication::startDragDistance()) selectWordAt(*pressed);
 }
 
 void PromptEditor::mouseDoubleClickEvent(QMouseEvent* event) {
   m_selecting = true;
+  m_pressed.reset();
   QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(), event->modifiers());
   QPlainTextEdit::mouseDoubleClickEvent(&moved);
 }

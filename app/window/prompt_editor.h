@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <QPlainTextEdit>
@@ -30,6 +32,8 @@ class PromptEditor : public QPlainTextEdit {
 
   /// From line to line, px at 14 px text.
   void setLinePitch(double pitch);
+  /// True: a click on a word selects its tokens, too, and one beside the text selects none. The caret goes there either way.
+  void setClickSelects(bool on) { m_click_selects = on; }
   /// Token under a point of the viewport; -1: none.
   int tokenAt(const QPoint& point) const;
   /// Where a visible token is drawn, one rectangle a line, in the viewport's coordinates.
@@ -65,6 +69,8 @@ class PromptEditor : public QPlainTextEdit {
   void applyType();
   void recolour();
   void publishSelection();
+  void selectWordAt(const QPoint& point);
+  std::pair<int, int> wordOf(int token) const;
   void showSelection();
   void setHoveredToken(int token);
   std::vector<Piece> pieces(const QTextBlock& block, const QPointF& offset) const;  // of the lines in the viewport
@@ -78,6 +84,8 @@ class PromptEditor : public QPlainTextEdit {
   TokenColours m_colours;
   SnapshotPtr m_spans_of;        // the snapshot m_spans was read from
   bool m_selecting = false;      // the user selects text right now
+  bool m_click_selects = false;
+  std::optional<QPoint> m_pressed;  // where the left button went down; nothing once it was moved away, or pressed twice
   bool m_hovering = false;       // the workspace's hover is ours
 };
 

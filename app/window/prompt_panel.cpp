@@ -75,6 +75,7 @@ void PromptPanel::setPlain() {
   m_plain = true;
   sayWhatToLookFor();
   m_editor->setLinePitch(23);
+  m_editor->setClickSelects(true);
   column->addWidget(new LectureAnswer(m_workspace, this));
   column->addWidget(m_legend);
 }

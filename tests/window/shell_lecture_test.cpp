@@ -212,6 +212,55 @@ TEST_F(LectureTest, AllMenusAreBehindOneButton) {
   EXPECT_GE(behind.size(), 7);
 }
 
+TEST_F(LectureTest, AClickOnAWordSelectsItsTokensAndEvictsThemByHand) {
+  openSample();
+  PromptEditor& editor = window->lecture().prompt().editor();
+  const qsizetype at = editor.exactText().indexOf("cat");
+  ASSERT_GT(at, 0);
+  const auto [first, last] = editor.spans().tokens(static_cast<int>(at), static_cast<int>(at) + 3);
+  ASSERT_LT(first, last) << "a word of two tokens";
+  const auto click = [&](int token) { QTest::mouseClick(editor.viewport(), Qt::LeftButton, {}, editor.rectsOf(token).front().center().toPoint()); };
+  EXPECT_EQ(buttonOf(*window, "Evict"), nullptr) << "nothing is selected";
+  for (const int token : {first, last}) {
+    window->workspace().setSelection([this] {
+      viz::Selection none = selection();
+      none.tokens.reset();
+      return none;
+    }());
+    click(token);
+    ASSERT_TRUE(selection().tokens);
+    EXPECT_EQ(*selection().tokens, (viz::TokenRange{first, last}));
+  }
+  EXPECT_FALSE(editor.textCursor().hasSelection()) << "it is still a click that places the caret";
+  EXPECT_EQ(QApplication::focusWidget(), &editor);
+  QPushButton* evict = buttonOf(*window, "Evict");
+  ASSERT_NE(evict, nullptr);
+  EXPECT_EQ(evict->text(), "Evict by hand (Esc, E)") << "E is a letter here";
+  const QString before = editor.exactText();
+  press(Qt::Key_Escape);
+  EXPECT_NE(QApplication::focusWidget(), &editor);
+  EXPECT_EQ(evict->text(), "Evict by hand (E)");
+  const auto forked = [this] { return snapshot().lanes.size() == 5 && snapshot().phase == RunPhase::idle && window->workspace().lane()->fork_of >= 0; };
+  press(Qt::Key_E);
+  ASSERT_TRUE(QTest::qWaitFor(forked, 30000));
+  EXPECT_EQ(editor.exactText(), before);
+  EXPECT_EQ(window->lecture().textPanel().facts(), "by hand: «·cat» evicted in all heads");
+  EXPECT_FALSE(evict->isVisible()) << "it is gone already";
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
+  // The same by mouse, from where the text is written.
+  click(first);
+  ASSERT_TRUE(evict->isVisible());
+  QTest::mouseClick(evict, Qt::LeftButton);
+  ASSERT_TRUE(QTest::qWaitFor(forked, 30000));
+  EXPECT_NE(QApplication::focusWidget(), &editor) << "Ctrl+Z would be about the letters there";
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
+  EXPECT_EQ(editor.exactText(), before);
+  QTest::mouseClick(editor.viewport(), Qt::LeftButton, {}, QPoint(editor.viewport()->width() / 2, editor.viewport()->height() - 3));
+  EXPECT_FALSE(selection().tokens) << "beside the text nothing is meant";
+}
+
 TEST_F(LectureTest, ABudgetMovedByKeyDoesNotJumpBack) {
   openSample();
   QSlider* slider = window->lectureRow().budgetSlider();

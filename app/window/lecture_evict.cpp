@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/lecture_evict.h"
+
+#include <algorithm>
+
+#include <QApplication>
+
+#include "app/window/hand_edits.h"
+#include "app/window/panel_paint.h"
+#include "app/window/prompt_editor.h"
+#include "app/window/workspace.h"
+#include "viz/format.h"
+
+namespace kvscope {
+
+LectureEvict::LectureEvict(Workspace& workspace, HandEdits& hand, PromptEditor& editor, QWidget* parent)
+    : QPushButton("Evict by hand (E)", parent), m_workspace(workspace), m_hand(hand), m_editor(editor) {
+  setObjectName("chipActive");
+  setAccessibleName("Evict by hand");
+  setCursor(Qt::PointingHandCursor);
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, [this] { refresh(); });
+  connect(&hand, &HandEdits::changed, this, [this] { refresh(); });
+  connect(qApp, &QApplication::focusChanged, this, [this] { refresh(); });
+  connect(this, &QPushButton::clicked, &hand, [&hand] { hand.edit(WhatIf::Kind::evict); });
+  hide();
+}
+
+bool LectureEvict::alreadyEvicted() const {
+  const LaneSnapshot* lane = m_workspace.lane();
+  if (!lane) return false;
+  const LaneEdits edits = edits_of(lane->spec);
+  const auto gone = [&edits](int token) {
+    return std::ranges::any_of(edits.what_ifs, [token](const WhatIf& w) {
+      return w.on && w.kind == WhatIf::Kind::evict && std::ranges::find(w.positions, token) != w.positions.end();
+    });
+  };
+  for (const viz::TokenRange& range : viz::all_tokens(m_workspace.selection()))
+    for (int token = range.first; token <= range.last; ++token)
+      if (!gone(token)) return false;
+  return true;
+}
+
+void LectureEvict::refresh() {
+  const bool offered = m_hand.obstacle().isEmpty() && !alreadyEvicted();
+  setVisible(offered);
+  if (!offered) return;
+  const bool writing = m_editor.hasFocus();
+  setText(writing ? "Evict by hand (Esc, E)" : "Evict by hand (E)");
+  const viz::TokenRange& range = *m_workspace.selection().tokens;
+  const QString which = qs(viz::quoted(viz::token_range_text(m_workspace.snapshot().tokens, range.first, range.last, 16)));
+  QString help = QString("Evict %1 in %2, in a run beside this one; Ctrl+Z takes it back").arg(which, m_hand.scopeWords());
+  if (writing) help += ". E is a letter while the text is written: Esc leaves it, then E evicts";
+  setToolTip(help);
+  setAccessibleName(text() + ": " + help);
+}
+
+}  // namespace kvscope
