@@ -89,6 +89,7 @@ struct Frame {
   float scale = 1;                     // of type and hit targets (lecture 1.6)
   bool plain = false;                  // one thought per picture (lecture): what only experts read is left out
   std::optional<Category> emphasis;    // the other categories step back; nullopt: all are equal
+  bool alone = false;                  // drawn for a file or the clipboard: what the page explains beside the canvas must be in the picture
   int ghost_steps = 0;                 // hatch what will have left within so many steps; 0: nothing
   bool has_focus = false;              // keyboard focus: draw the cell cursor
   double dim = 0;                      // 0..1: the picture is of an older generation and is dimmed by this much

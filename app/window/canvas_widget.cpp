@@ -164,7 +164,7 @@ void CanvasWidget::draw() {
   if (!intents.empty()) QMetaObject::invokeMethod(this, [this, intents] { handle(intents); }, Qt::QueuedConnection);
 }
 
-QImage CanvasWidget::still(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme) {
+QImage CanvasWidget::still(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme, bool alone) {
   if (!m_surface) return {};
   bool more = false;
   CanvasInput nobody;
@@ -182,6 +182,7 @@ QImage CanvasWidget::still(qreal scale, viz::Scene* scene, const QSize& size, co
                                             now.hover = {};
                                             now.has_focus = false;
                                             now.dim = 0;
+                                            now.alone = alone;
                                             if (scene) {
                                               now.scene = scene;
                                               now.textures = &kept;
@@ -193,15 +194,15 @@ QImage CanvasWidget::still(qreal scale, viz::Scene* scene, const QSize& size, co
   return picture;
 }
 
-viz::Scene CanvasWidget::scene() {
+viz::Scene CanvasWidget::scene(bool alone) {
   viz::Scene scene;
-  still(devicePixelRatioF(), &scene, size(), frameTheme());
+  still(devicePixelRatioF(), &scene, size(), frameTheme(), alone);
   return scene;
 }
 
 const viz::Theme& CanvasWidget::frameTheme() const { return m_workspace.theme(); }
 
-QImage CanvasWidget::picture(qreal scale, const QSize& size, const viz::Theme& theme) { return still(scale, nullptr, size, theme); }
+QImage CanvasWidget::picture(qreal scale, const QSize& size, const viz::Theme& theme) { return still(scale, nullptr, size, theme, true); }
 
 void CanvasWidget::paintEvent(QPaintEvent*) {
   ++m_paints;

@@ -40,8 +40,9 @@ class CanvasWidget : public QWidget {
   /// True when nothing waits to be drawn.
   bool settled() const { return m_to_draw == 0 || !m_surface; }
   /// The canvas as it is now, without mouse, focus and dimming: as drawing commands, and with `scale` pixels per logical one.
-  viz::Scene scene();
-  QImage picture(qreal scale) { return picture(scale, size(), frameTheme()); }
+  /// `alone`: to leave the page, with what is explained beside the canvas there.
+  viz::Scene scene(bool alone = false);
+  QImage picture(qreal scale, bool alone = false) { return still(scale, nullptr, size(), frameTheme(), alone); }
   /// The same at another size (of a canvas that is not on screen) and in another theme.
   QImage picture(qreal scale, const QSize& size, const viz::Theme& theme);
   /// Type and hit targets this much larger than at 100 %; `plain`: one thought a picture. The lecture has both.
@@ -84,7 +85,7 @@ class CanvasWidget : public QWidget {
  private:
   viz::Frame frame() const;
   const viz::Theme& frameTheme() const;
-  QImage still(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme);
+  QImage still(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme, bool alone);
   void draw();
   void settle(int frames);
   void handle(const std::vector<viz::Intent>& intents);

@@ -31,7 +31,7 @@ std::string canvasesAsSvg(const std::vector<CanvasWidget*>& canvases, const QWid
   std::vector<viz::Scene> scenes;
   std::vector<QPoint> places;
   for (CanvasWidget* canvas : canvases) {
-    scenes.push_back(canvas->scene());
+    scenes.push_back(canvas->scene(/*alone=*/true));
     places.push_back(canvas->mapTo(&window, QPoint(0, 0)));
   }
   QPoint origin = places.empty() ? QPoint() : places.front();
@@ -48,7 +48,7 @@ std::string canvasesAsSvg(const std::vector<CanvasWidget*>& canvases, const QWid
 }
 
 QImage canvasAsImage(CanvasWidget& canvas, const Workspace& workspace, qreal scale) {
-  const QImage picture = canvas.picture(scale);
+  const QImage picture = canvas.picture(scale, /*alone=*/true);
   if (picture.isNull()) return {};
   const viz::Theme& theme = workspace.theme();
   const std::vector<std::string> stamp = stampOf(workspace);

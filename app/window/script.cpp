@@ -99,6 +99,13 @@ int benchDraw(MainWindow& window) {
   return 0;
 }
 
+/// The canvas of this page that is called so: the lecture has an atlas of its own.
+CanvasWidget* shownCanvas(MainWindow& window, const std::string& id) {
+  const auto& all = window.canvases();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const CanvasWidget* c) { return c->isVisible() && id == c->view().id(); });
+  return found == all.end() ? nullptr : *found;
+}
+
 /// What --picture, --canvas and --scale ask for.
 int writePicture(MainWindow& window, const Options& options) {
   const QString path = QString::fromStdString(options.picture);
@@ -109,8 +116,8 @@ int writePicture(MainWindow& window, const Options& options) {
     return status;
   };
   if (!options.canvas.empty() || csv) {
-    CanvasWidget* const canvas = options.canvas.empty() ? window.exportedCanvas() : window.canvas(options.canvas);
-    if (!canvas || !canvas->isVisible()) {
+    CanvasWidget* const canvas = options.canvas.empty() ? window.exportedCanvas() : shownCanvas(window, options.canvas);
+    if (!canvas) {
       std::string names;
       for (const CanvasWidget* c : window.canvases())
         if (c->isVisible()) names += (names.empty() ? "" : ", ") + std::string(c->view().id());

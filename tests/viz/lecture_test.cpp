@@ -190,6 +190,27 @@ TEST(PlainAtlasTest, NamesLayersFramesTheSelectionAndHasNoSmallType) {
   EXPECT_GT(texts, 8);
 }
 
+TEST(PlainAtlasTest, APictureThatLeavesThePageExplainsItsColours) {
+  const Snapshot s = synthetic::make_snapshot();
+  Headless canvas(s, {720, 420}, true, 1.6f);
+  canvas.frame.plain = true;
+  canvas.frame.selection = at(3, 2);
+  const auto view = make_atlas(std::make_shared<TokenWindow>());
+  canvas.draw(*view);
+  EXPECT_EQ(find_mark(*view, "legend", "merged"), nullptr) << "the page has it beside the text";
+  canvas.frame.alone = true;
+  canvas.draw(*view);
+  float lowest_row = 0;
+  for (const Mark& m : view->marks())
+    if (m.kind == "row") lowest_row = std::max(lowest_row, m.max.y);
+  for (const char* name : {"sink", "heavy", "merged", "recent", "new", "evicted"}) {
+    const Mark* m = find_mark(*view, "legend", name);
+    ASSERT_NE(m, nullptr) << name;
+    EXPECT_GE(m->min.y, lowest_row) << name;
+    EXPECT_LE(m->max.x, 720) << name;
+  }
+}
+
 TEST(PlainAtlasTest, ShowsFatesAsLongAsAColumnHasTwoPixels) {
   const Snapshot s = synthetic::make_snapshot();  // 179 tokens
   const auto legend_of = [&s](float width) {

@@ -108,7 +108,9 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
     dialog("handout.svg", "SVG", false);
     QFile svg(folder.filePath("handout.svg"));
     ASSERT_TRUE(svg.open(QIODevice::ReadOnly));
-    EXPECT_TRUE(QString::fromUtf8(svg.readAll()).contains(QString::fromStdString(snapshot().lanes[1].spec))) << "settings are stamped in";
+    const QString picture_text = QString::fromUtf8(svg.readAll());
+    EXPECT_TRUE(picture_text.contains(QString::fromStdString(snapshot().lanes[1].spec))) << "settings are stamped in";
+    for (const char* name : {">sink<", ">heavy<", ">merged<", ">recent<", ">evicted<"}) EXPECT_TRUE(picture_text.contains(name)) << name;
     dialog("lecture", "Sessions", true);
     EXPECT_LT(QFileInfo(folder.filePath("lecture.kvscope")).size(), 5 << 20);
     EXPECT_FALSE(window->notices().isVisible()) << window->notices().text().toStdString();

@@ -13,7 +13,7 @@
 namespace kvscope::viz {
 namespace {
 
-constexpr float kAxisHeight = 30, kMinimapHeight = 24, kMinimapGap = 7, kLegendHeight = 33, kLegendGap = 4;
+constexpr float kAxisHeight = 30, kMinimapHeight = 24, kMinimapGap = 7, kLegendHeight = 33, kLegendGap = 4, kCategoriesHeight = 22;
 constexpr float kGlyphPixels = 10;    // cells of this size show the glyph of their category
 constexpr int kMaxGlyphCells = 1200;  // each takes up to three shapes and a gap
 constexpr float kTick = 3;            // width of the marks of what is rare
@@ -61,6 +61,7 @@ bool Atlas::make_scene(const Painter& p, Scene& s) {
   Rect rest = p.canvas();
   s.axis_strip = rest.cut_top(p.px(kAxisHeight));
   s.legend = rest.cut_bottom(p.px(kLegendHeight));
+  if (frame.plain && frame.alone) s.categories = rest.cut_bottom(p.px(kCategoriesHeight));
   rest.cut_bottom(p.px(kLegendGap));
   s.minimap = rest.cut_bottom(frame.plain ? 0 : p.px(kMinimapHeight));
   if (!frame.plain) rest.cut_bottom(p.px(kMinimapGap));
@@ -105,6 +106,7 @@ void Atlas::draw(const Frame& frame, std::vector<Intent>& intents) {
   draw_ghosts(p, s);
   if (frame.plain) {
     draw_plain(p, s);
+    if (frame.alone && !s.binned) p.category_legend(s.axis.x0, s.categories.middle_y(), kLegend);
   } else {
     draw_labels(p, s);
     draw_minimap(p, s);

@@ -47,6 +47,7 @@ class Atlas : public View {
     int seen = 0;      // tokens seen at the step
     int n_tokens = 0;  // tokens of the whole run
     Rect axis_strip, area, minimap, legend;
+    Rect categories;  // of a plain picture that stands alone: their legend, which the page has elsewhere
     TokenAxis axis;
     TokenAxis overview;  // of the minimap: all tokens
     AtlasRows rows;
