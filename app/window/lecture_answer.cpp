@@ -2,6 +2,7 @@
 #include "app/window/lecture_answer.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <QMouseEvent>
 
@@ -34,6 +35,7 @@ void LectureAnswer::refresh() {
     full << cell.reference;
     own << cell.says;
   }
+  setToolTip(m_cells.empty() ? QString() : QString("What follows the text, %1 tokens: Left and Right go through them").arg(m_cells.size()));
   setAccessibleDescription(both() ? QString("full cache: %1; this run: %2").arg(full.join(' '), own.join(' ')) : full.join(' '));
   update();
 }
@@ -44,33 +46,43 @@ int LectureAnswer::labelWidth() const {
   return std::max(metrics.horizontalAdvance("full cache"), std::min(metrics.horizontalAdvance(title), px(*this, 120))) + px(*this, 14);
 }
 
-/// So that the step shown is among them.
-int LectureAnswer::firstShown() const {
-  const int step = m_workspace.step();
-  const auto at = std::find_if(m_cells.begin(), m_cells.end(), [step](const GeneratedCell& c) { return c.step == step; });
-  if (at == m_cells.end()) return 0;
+int LectureAnswer::chipWidth(const GeneratedCell& cell) const {
   const QFontMetrics metrics(typeFont(*this, Type::text, true, TypeFace::tabular));
-  int room = width() - labelWidth(), first = static_cast<int>(at - m_cells.begin());
-  const int shown = first;
-  for (int i = shown; i >= 0; --i) {
-    const GeneratedCell& c = m_cells[static_cast<std::size_t>(i)];
-    room -= std::max(metrics.horizontalAdvance(c.reference), metrics.horizontalAdvance(c.says)) + px(*this, 12);
-    if (room < 0) break;
-    first = i;
-  }
-  return first;
+  const int text = std::max(metrics.horizontalAdvance(cell.reference), both() ? metrics.horizontalAdvance(cell.says) : 0);
+  return std::max(text, px(*this, 6)) + px(*this, 12);
+}
+
+/// Of "+12 …", which says at an end of the chips how many go on there.
+int LectureAnswer::signWidth() const {
+  return QFontMetrics(typeFont(*this, Type::body)).horizontalAdvance(QString("+%1 …").arg(m_cells.size())) + px(*this, 8);
+}
+
+LectureAnswer::Shown LectureAnswer::shown() const {
+  const std::size_t n = m_cells.size();
+  const int room = width() - labelWidth(), sign = signWidth();
+  std::vector<int> widths;
+  for (const GeneratedCell& cell : m_cells) widths.push_back(chipWidth(cell));
+  if (n == 0 || std::accumulate(widths.begin(), widths.end(), 0) <= room) return {0, n};
+  const auto at =
+      std::find_if(m_cells.begin(), m_cells.end(), [step = m_workspace.step()](const GeneratedCell& c) { return c.step == step; });
+  const std::size_t now = at == m_cells.end() ? 0 : static_cast<std::size_t>(at - m_cells.begin());
+  // What came before the step first, then what follows.
+  const auto signs = [&](const Shown& s) { return (s.first > 0 ? sign : 0) + (s.end < n ? sign : 0); };
+  Shown out{now, now + 1};
+  int used = widths[now];
+  while (out.first > 0 && used + widths[out.first - 1] + signs({out.first - 1, out.end}) <= room) used += widths[--out.first];
+  while (out.end < n && used + widths[out.end] + signs({out.first, out.end + 1}) <= room) used += widths[out.end++];
+  return out;
 }
 
 std::vector<QRect> LectureAnswer::columns() const {
   std::vector<QRect> out(m_cells.size());
-  const QFontMetrics metrics(typeFont(*this, Type::text, true, TypeFace::tabular));
-  int x = labelWidth();
-  for (std::size_t i = static_cast<std::size_t>(firstShown()); i < m_cells.size(); ++i) {
-    const GeneratedCell& c = m_cells[i];
-    const int w = std::max({metrics.horizontalAdvance(c.reference), both() ? metrics.horizontalAdvance(c.says) : 0, px(*this, 6)}) + px(*this, 8);
-    if (x + w > width()) break;
-    out[i] = QRect(x, 0, w, height());
-    x += w + px(*this, 4);
+  const Shown those = shown();
+  int x = labelWidth() + (those.first > 0 ? signWidth() : 0);
+  for (std::size_t i = those.first; i < those.end; ++i) {
+    const int w = chipWidth(m_cells[i]);
+    out[i] = QRect(x, 0, w - px(*this, 4), height());
+    x += w;
   }
   return out;
 }
@@ -95,6 +107,10 @@ void LectureAnswer::paintEvent(QPaintEvent*) {
   painter.setPen(toColor(theme.secondary));
   paintLine(painter, QRect(0, 0, label, chip), Qt::AlignLeft, "full cache");
   if (both() && m_workspace.lane()) paintLine(painter, QRect(0, row, label, chip), Qt::AlignLeft, qs(m_workspace.lane()->title));
+  const Shown those = shown();
+  const QRect middle(0, 0, width(), (both() ? row : 0) + chip);
+  if (those.first > 0) paintLine(painter, middle.adjusted(labelWidth(), 0, 0, 0), Qt::AlignLeft, QString("+%1 …").arg(those.first));
+  if (those.end < m_cells.size()) paintLine(painter, middle, Qt::AlignRight, QString("… +%1").arg(m_cells.size() - those.end));
   const std::vector<QRect> all = columns();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].isEmpty()) continue;

@@ -21,6 +21,9 @@ class LectureAnswer : public QWidget {
   QSize minimumSizeHint() const override { return sizeHint(); }
   /// Chip of a cell in the lower row (the upper one with only one run); empty: not shown.
   QRect rectOf(int cell) const;
+  /// How many cells go on at the left and at the right of those that fit; both are printed there.
+  int before() const { return static_cast<int>(shown().first); }
+  int after() const { return static_cast<int>(m_cells.size() - shown().end); }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -28,9 +31,15 @@ class LectureAnswer : public QWidget {
 
  private:
   void refresh();
-  /// Left end and width of the chips that fit, from the first shown cell on.
+  /// Those that fit, the step shown among them: [first, end).
+  struct Shown {
+    std::size_t first = 0, end = 0;
+  };
+  Shown shown() const;
+  int chipWidth(const GeneratedCell& cell) const;
+  int signWidth() const;
+  /// Places of the chips that fit; of the others empty ones.
   std::vector<QRect> columns() const;
-  int firstShown() const;
   int labelWidth() const;
   bool both() const;
 

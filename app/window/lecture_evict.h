@@ -9,8 +9,8 @@ class HandEdits;
 class PromptEditor;
 class Workspace;
 
-/// In a lecture, beside the title of the text: what to do with the selected tokens. E is a letter while the text has the focus, so the button says
-/// which keys work now. Hidden where there is nothing to evict.
+/// In a lecture, beside the title of the text: what to do with the selected tokens. E is a letter while the text has the focus, so the
+/// button says which keys work now. Hidden where there is nothing to evict.
 class LectureEvict : public QPushButton {
   Q_OBJECT
 

@@ -48,9 +48,7 @@ void LecturePanel::setFacts(const QString& facts) { m_facts->setText(facts); }
 
 QString LecturePanel::facts() const { return m_facts->text(); }
 
-void LecturePanel::addControl(QWidget* control) {
-  static_cast<QHBoxLayout*>(layout()->itemAt(0)->layout())->addWidget(control);
-}
+void LecturePanel::addControl(QWidget* control) { static_cast<QHBoxLayout*>(layout()->itemAt(0)->layout())->addWidget(control); }
 
 void LecturePanel::makeRoomForControls() {
   m_roomy = true;

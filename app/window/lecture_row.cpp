@@ -37,11 +37,12 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
   m_policy->setMaxVisibleItems(14);
   m_slider->setAccessibleName("Budget");
   m_slider->setToolTip("Budget of the selected run, in slots per head");
-  m_ghosts = button("Hatch what leaves next (G)");
-  m_ghosts->setCheckable(true);
+  // In the order in which they stand: Tab goes from one to the next.
   m_back = button("One step back (Left)");
   m_play = button("Play the steps (Space)");
   m_forward = button("One step forward (Right)");
+  m_ghosts = button("Hatch what leaves next (G)");
+  m_ghosts->setCheckable(true);
   m_menu = button("All menus (F10)");
   m_leave = button("Leave the lecture (Alt+1)");
   m_menu->setMenu(new QMenu(m_menu));

@@ -36,14 +36,18 @@ namespace kvscope {
 
 namespace {
 
+constexpr int kRowWidth = 880;                // px at 100 % of the row of controls
 constexpr double kLectureScale = 1.6;         // of all type, at the size that the design was drawn for
 constexpr QSize kLectureSize{1600, 1000};
 constexpr double kLeastScale = 1.0, kMostScale = 3.2;
 
-/// In steps, so that a window that is dragged larger does not rasterise fonts for every size on the way.
+/// Type shrinks less than a small window does: it must still be read from the last row of seats. In steps, so that a window that is dragged
+/// larger does not rasterise fonts for every size on the way.
 double scaleFor(const QSize& size) {
   const double fits = std::min(static_cast<double>(size.width()) / kLectureSize.width(), static_cast<double>(size.height()) / kLectureSize.height());
-  return std::clamp(std::round(kLectureScale * fits * 10) / 10, kLeastScale, kMostScale);
+  const double wanted = std::round(kLectureScale * (fits < 1 ? std::sqrt(fits) : fits) * 10) / 10;
+  const double row = std::floor(10.0 * size.width() / kRowWidth) / 10;
+  return std::clamp(std::min(wanted, row), kLeastScale, kMostScale);
 }
 
 }  // namespace
@@ -66,6 +70,7 @@ void MainWindow::buildLecture() {
   m_pages->addWidget(m_lecture);
   auto* evict = new LectureEvict(m_workspace, m_hand, m_lecture->prompt().editor(), m_lecture);
   m_lecture->textPanel().addControl(evict);
+  QWidget::setTabOrder(&m_lecture->prompt().editor(), evict);
   connect(evict, &QPushButton::clicked, m_lecture_atlas, [this] { m_lecture_atlas->setFocus(); });  // where Ctrl+Z is about the edit
   m_lecture_row = new LectureRow(m_workspace, m_playback, *m_tools, centralWidget());
   m_caption = new LectureCaption(*m_guide, m_workspace, centralWidget());

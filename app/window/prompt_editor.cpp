@@ -101,6 +101,19 @@ void PromptEditor::applyType() {
   m_layout->setPitch(px(*this, m_pitch));
   setTabStopDistance(4 * QFontMetricsF(font).horizontalAdvance(' '));
   setCursorWidth(std::max(1, px(*this, 1.5)));
+  keepWholeLines();
+}
+
+/// Half a line at the bottom would be no text and no sign that it goes on.
+void PromptEditor::keepWholeLines() {
+  const int room = contentsRect().height(), pitch = m_layout->pitch();
+  const QMargins margins(0, 0, 0, room > pitch ? room % pitch : 0);
+  if (viewportMargins() != margins) setViewportMargins(margins);
+}
+
+void PromptEditor::resizeEvent(QResizeEvent* event) {
+  QPlainTextEdit::resizeEvent(event);
+  keepWholeLines();
 }
 
 void PromptEditor::setLinePitch(double pitch) {

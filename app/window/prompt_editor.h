@@ -56,6 +56,7 @@ class PromptEditor : public QPlainTextEdit {
   bool viewportEvent(QEvent* event) override;
   void changeEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   bool canInsertFromMimeData(const QMimeData* source) const override;
   void insertFromMimeData(const QMimeData* source) override;
   QMimeData* createMimeDataFromSelection() const override;
@@ -67,6 +68,7 @@ class PromptEditor : public QPlainTextEdit {
   };
 
   void applyType();
+  void keepWholeLines();
   void recolour();
   void publishSelection();
   void selectWordAt(const QPoint& point);

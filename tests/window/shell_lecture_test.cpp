@@ -219,7 +219,9 @@ TEST_F(LectureTest, AClickOnAWordSelectsItsTokensAndEvictsThemByHand) {
   ASSERT_GT(at, 0);
   const auto [first, last] = editor.spans().tokens(static_cast<int>(at), static_cast<int>(at) + 3);
   ASSERT_LT(first, last) << "a word of two tokens";
-  const auto click = [&](int token) { QTest::mouseClick(editor.viewport(), Qt::LeftButton, {}, editor.rectsOf(token).front().center().toPoint()); };
+  const auto click = [&](int token) {
+    QTest::mouseClick(editor.viewport(), Qt::LeftButton, {}, editor.rectsOf(token).front().center().toPoint());
+  };
   EXPECT_EQ(buttonOf(*window, "Evict"), nullptr) << "nothing is selected";
   for (const int token : {first, last}) {
     window->workspace().setSelection([this] {
@@ -240,7 +242,9 @@ TEST_F(LectureTest, AClickOnAWordSelectsItsTokensAndEvictsThemByHand) {
   press(Qt::Key_Escape);
   EXPECT_NE(QApplication::focusWidget(), &editor);
   EXPECT_EQ(evict->text(), "Evict by hand (E)");
-  const auto forked = [this] { return snapshot().lanes.size() == 5 && snapshot().phase == RunPhase::idle && window->workspace().lane()->fork_of >= 0; };
+  const auto forked = [this] {
+    return snapshot().lanes.size() == 5 && snapshot().phase == RunPhase::idle && window->workspace().lane()->fork_of >= 0;
+  };
   press(Qt::Key_E);
   ASSERT_TRUE(QTest::qWaitFor(forked, 30000));
   EXPECT_EQ(editor.exactText(), before);
