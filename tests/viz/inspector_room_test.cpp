@@ -43,8 +43,34 @@ TEST_F(InspectorTest, AWindowOf1280By800HasItsCardsWithTheirButtons) {
   }
 }
 
+TEST_F(InspectorTest, WhatHasNoRoomIsSaidAndCanBeShownInstead) {
+  canvas.frame.size = {1260, 531};  // of a window of 1280 x 720
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "card"), 0);
+  const Mark hint = mark("no room", "the slot, its lineage and why");
+  EXPECT_THAT(hint.value, HasSubstr("a window 59 px higher shows all"));
+  for (const Mark& m : view->marks())
+    EXPECT_TRUE(m.kind == "no room" || m.kind == "button" || m.max.y <= hint.min.y + 0.5f) << m.kind << " " << m.label;
+  const Mark button = mark("button", "Show them instead (Enter)");
+  canvas.click(*view, {(button.min.x + button.max.x) / 2, (button.min.y + button.max.y) / 2});
+  canvas.draw(*view);
+  for (const char* card : {"Slot 3", "Lineage", "Why"}) EXPECT_NE(find_mark(*view, "card", card), nullptr) << card;
+  EXPECT_EQ(count_marks(*view, "fate"), 0);
+  EXPECT_NE(find_mark(*view, "no room", "scores, attention, fates and votes"), nullptr);
+  EXPECT_TRUE(view->key(canvas.frame, "Enter", canvas.intents));
+  canvas.draw(*view);
+  EXPECT_GT(count_marks(*view, "fate"), 0);
+  // The promise holds.
+  canvas.frame.size.y += 59;
+  canvas.draw(*view);
+  EXPECT_GT(count_marks(*view, "fate"), 0);
+  EXPECT_EQ(count_marks(*view, "card"), 3);
+  EXPECT_EQ(count_marks(*view, "no room"), 0);
+  EXPECT_FALSE(view->key(canvas.frame, "Enter", canvas.intents)) << "nothing to swap";
+}
+
 TEST_F(InspectorTest, AReasonWithoutRoomIsCountedNotCut) {
-  canvas.frame.size = {1260, 612};
+  canvas.frame.size = {1260, 602};
   canvas.draw(*view);
   const int low = count_marks(*view, "why");
   EXPECT_EQ(mark("why.hidden", "2 of 4 steps fit").min.y, mark("cost", "compress_rel_l2").min.y);

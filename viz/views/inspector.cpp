@@ -18,6 +18,7 @@
 #include "viz/views/inspector_zoom.h"
 #include "viz/views/lineage.h"
 #include "viz/views/members.h"
+#include "viz/views/room_hint.h"
 #include "viz/views/slot_buttons.h"
 #include "viz/views/token_brush.h"
 
@@ -27,7 +28,8 @@ namespace {
 
 constexpr float kStripHeight = 436;  // beside the cards
 constexpr float kCardsLeast = 250, kCards = 280;           // least and good height of the cards
-constexpr float kStripLeast = 300, kStrip = 360;           // and of the strip above them
+constexpr float kStripLeast = 290, kStrip = 360;           // and of the strip above them
+constexpr float kHintFrom = 220;                           // height from which that one of both is missing has room to be said
 constexpr float kFilterFrom = 300;                        // height from which the filters have room
 constexpr float kCaptionFrom = 420, kCaptionHeight = 24;  // what the head habitually does
 constexpr int kNewest = 63;                               // greatest age of "the newest 64"
@@ -135,23 +137,30 @@ class Inspector final : public View {
       hidden = hide_tokens(filtered, filter_.filter());
     }
     const HeadColumns& columns = filter_.filter().active() ? filtered : all;
-    const bool with_cards = area.height() >= p.px(kStripLeast + kCardsLeast);
+    const float lacking = p.px(kStripLeast + kCardsLeast) - area.height();
+    const bool both = lacking <= 0, with_cards = both || cards_first_, with_strip = both || !cards_first_;
+    hint_.none();
+    if (!both && area.height() >= p.px(kHintFrom)) {
+      const Rect strip = area.cut_bottom(p.px(RoomHint::kHeight));
+      hint_.draw(p, strip, with_strip ? "the slot, its lineage and why" : "scores, attention, fates and votes", lacking);
+    }
     Rect cards = area;
-    if (with_cards) {
+    if (both) {
       // Short canvases take from both; the strip first, which has rows that can be lower.
       const float good = std::clamp(0.5f * area.height(), p.px(kStrip), p.px(kStripHeight));
       const float strip = std::clamp(area.height() - p.px(kCards), p.px(kStripLeast), good);
       cards = area.cut_bottom(area.height() - strip);
     }
     const bool has_score = largest(columns.score) >= 0;
-    const StripRows rows = strip_rows(p, area, has_score, !columns.statistic.empty(), !columns.agreement.empty());
+    const bool has_agreement = !columns.agreement.empty();
+    const StripRows rows = with_strip ? strip_rows(p, area, has_score, !columns.statistic.empty(), has_agreement) : StripRows{};
     const TokenAxis axis = zoom_.axis(p, columns.size());
     StripScene scene{*frame.snapshot, pick, columns, slot, focus.token, zoom_.on(), std::nullopt, kNotAvailable};
     if (drag_.active) {
       scene.dragged_slots = drag_.slots;
       scene.dragged_score = drag_.score;
     }
-    const StripHits hits = draw_strip(p, rows, axis, scene);
+    const StripHits hits = with_strip ? draw_strip(p, rows, axis, scene) : StripHits{};
     std::vector<LineageHit> tree;
     buttons_.clear();
     if (with_cards) tree = draw_cards(p, cards, pick, slot, lineage, focus);
@@ -160,9 +169,10 @@ class Inspector final : public View {
       filter_.draw(p, filters, all, hidden, n_tokens(frame.selection) > 1 ? range_summary(columns, ranges) : std::string());
     }
     capture_.none();
-    if (!frame.snapshot->shadow && pick.lane > 0)
+    if (with_strip && !frame.snapshot->shadow && pick.lane > 0)
       capture_.draw_plate(p, {axis.x0, rows.attention.y0 - p.px(2)}, "attention that is lost, local error", axis.x1 - axis.x0);
-    if (filter_.busy() || capture_.react(p.pointer(), intents))
+    if (hint_.under(p.pointer()) && p.pointer().clicked) cards_first_ = !cards_first_;
+    if (filter_.busy() || hint_.under(p.pointer()) || capture_.react(p.pointer(), intents))
       hover_.none(intents);
     else
       react(p, pick, all, rows, axis, hits, tree, lineage, intents);
@@ -191,6 +201,8 @@ class Inspector final : public View {
       zoom_.around(at, columns.size(), key == "+" ? 1.0f : -1.0f);
     } else if (key == "0") {
       zoom_ = {};
+    } else if (key == "Enter" && hint_.shown()) {
+      cards_first_ = !cards_first_;
     } else {
       return false;
     }
@@ -358,6 +370,7 @@ class Inspector final : public View {
   StripZoom zoom_;
   TokenBrush brush_;
   int beside_ = 0;  // 0: lineage where there is one, else why; 1: lineage; 2: why; 3: the lineage as a list
+  bool cards_first_ = false;  // where there is no room for the strip and the cards
   CutoffDrag drag_;
   FilterBar filter_;
   mutable HeadColumnsCache columns_;
@@ -366,6 +379,7 @@ class Inspector final : public View {
   std::vector<Mark> marks_;
   HoverPublisher hover_;
   CaptureOffer capture_;
+  RoomHint hint_;
 };
 
 }  // namespace
