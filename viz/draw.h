@@ -225,6 +225,8 @@ int n_heads_total(const Snapshot& s);
 inline int tokens_seen(const StepRecord& r) { return r.position + 1; }
 /// Category of the tokens of a head at a step of a lane.
 std::vector<Category> categories_of(const Snapshot& s, const LaneSnapshot& lane, int step, int head);
+/// Tokens from first to last that were pinned by hand and have a slot of their own in this head: a pin on one that left does nothing.
+std::vector<int> pins_done(const HeadRecord& head, int first, int last);
 /// Selected head as layer-major index, -1: none.
 int selected_head(const Frame& frame);
 

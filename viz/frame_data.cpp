@@ -34,6 +34,13 @@ std::vector<Category> categories_of(const Snapshot& s, const LaneSnapshot& lane,
   return categories(*lane.fates, *lane.steps[static_cast<std::size_t>(step)], head, lane.sinks, is_prefill_step(s, step));
 }
 
+std::vector<int> pins_done(const HeadRecord& head, int first, int last) {
+  std::vector<int> out;
+  for (auto it = std::lower_bound(head.pinned.begin(), head.pinned.end(), first); it != head.pinned.end() && *it <= last; ++it)
+    if (std::binary_search(head.pos.begin(), head.pos.end(), *it)) out.push_back(*it);
+  return out;
+}
+
 int selected_head(const Frame& frame) {
   if (frame.snapshot == nullptr || !frame.selection.layer || !frame.selection.kv_head) return -1;
   const ModelConfig& m = frame.snapshot->model;

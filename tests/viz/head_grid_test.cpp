@@ -101,6 +101,21 @@ TEST_F(HeadGridTest, KeysOneToNineChooseTheMetric) {
   EXPECT_EQ(format_metric(HeadMetric::retained, 42.0 / 167), "25.1 %");
 }
 
+TEST_F(HeadGridTest, TheDotOfAPinIsInTheHeadsWhereThePinHolds) {
+  StepRecord& step = edit();
+  const int token = step.heads[0].pos[5];
+  int holding = 0;
+  for (HeadRecord& h : step.heads) {
+    h.pinned = {token};
+    if (&h == &step.heads[1]) std::erase(h.pos, token);
+    holding += std::binary_search(h.pos.begin(), h.pos.end(), token);
+  }
+  canvas.draw(view);
+  EXPECT_EQ(count_marks(view, "by hand"), holding);
+  EXPECT_NE(find_mark(view, "by hand", "L0 H0"), nullptr);
+  EXPECT_EQ(find_mark(view, "by hand", "L0 H1"), nullptr) << "the token had left before it was pinned";
+}
+
 TEST_F(HeadGridTest, EveryMetricOfTheListHasItsOwnName) {
   const std::vector<Option> options = view.options();
   ASSERT_EQ(options.at(0).choices.size(), static_cast<std::size_t>(kHeadMetrics));

@@ -16,14 +16,6 @@ constexpr float kSmallestPin = 4;  // a cell that an outline still fits around
 constexpr float kThinPin = 6;      // below this a line of one pixel, or there would be more outline than cell
 constexpr float kPinTick = 3;
 
-/// Tokens from first to last that were pinned by hand and have a slot of their own in this head; a pin on one that left does nothing.
-std::vector<int> pins_done(const HeadRecord& head, int first, int last) {
-  std::vector<int> out;
-  for (auto it = std::lower_bound(head.pinned.begin(), head.pinned.end(), first); it != head.pinned.end() && *it <= last; ++it)
-    if (std::binary_search(head.pos.begin(), head.pos.end(), *it)) out.push_back(*it);
-  return out;
-}
-
 }  // namespace
 
 std::vector<Option> Atlas::options() const {

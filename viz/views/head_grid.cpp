@@ -19,12 +19,12 @@ constexpr float kCellWidth = 70, kCellHeight = 35, kGap = 3;
 constexpr int kManyHeads = 256;  // beyond, no reader goes through the marks of all cells
 constexpr float kNumberWidth = 34, kNumberHeight = 14;  // least cell that holds a number
 
-/// A head whose budget was set by hand, or in which tokens were pinned, evicted, merged or restored by hand up to this step.
+/// A head whose budget was set by hand, or in which tokens are pinned or were evicted, merged or restored by hand up to this step.
 bool by_hand(const Frame& frame, std::size_t head) {
   const LaneSnapshot* lane = lane_of(frame);
   const StepRecord* record = record_of(frame);
   if (lane == nullptr || record == nullptr || head >= record->heads.size()) return false;
-  if (record->heads[head].overridden || !record->heads[head].pinned.empty()) return true;
+  if (record->heads[head].overridden || !pins_done(record->heads[head], 0, record->position).empty()) return true;
   if (lane->fork_of < 0) return false;
   for (int s = 0; s <= record->step; ++s) {
     const auto& heads = lane->steps[static_cast<std::size_t>(s)]->heads;
