@@ -198,6 +198,19 @@ TEST_F(TimelineTest, ALowPanelGivesUpRowsBeforeTheyStandOnEachOther) {
   }
 }
 
+TEST_F(TimelineTest, ALowPanelHasItsLegendOrSaysWhereTheColoursAreExplained) {
+  for (const float height : {100.0f, 118.0f, 174.0f}) {
+    canvas.frame.size.y = height;
+    canvas.draw(view);
+    const Mark* legend = find_mark(view, "legend", "evicted");
+    EXPECT_EQ(legend != nullptr, height > 110) << height;
+    EXPECT_EQ(view.facts(canvas.frame).find("colours as in the atlas") == std::string::npos, legend != nullptr) << height;
+    if (legend == nullptr) continue;
+    EXPECT_LE(legend->max.y, height);
+    EXPECT_GE(legend->min.y, find_mark(view, "column", "step 1")->max.y - 3) << height;
+  }
+}
+
 TEST_F(TimelineTest, ClickingAColumnSetsTheStepAndTheLatestFollows) {
   canvas.draw(view);
   canvas.click(view, centre(*find_mark(view, "column", "step 7")));

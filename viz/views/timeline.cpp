@@ -17,7 +17,7 @@ namespace {
 
 constexpr float kWideColumn = 40;  // pixels that a step needs for its numbers
 constexpr float kLabelX = 12;
-constexpr float kLegendFrom = 132, kStacksFrom = 100, kLeastKl = 14;  // pixels of height
+constexpr float kLegendFrom = 116, kLegendHigh = 132, kStacksFrom = 100, kLeastKl = 14;  // pixels of height
 constexpr float kNumberRow = 14;                                      // distance of the rows of numbers
 
 // From the bottom up.
@@ -52,7 +52,9 @@ std::string Timeline::facts(const Frame& frame) const {
   if (!steps) return lane->title + " · no step in the range";
   if (!frame.selection.steps) {
     const RangeStatistics s = range_statistics(*lane, *steps, false);
-    return fmt::format("{} · top choice differs in {} of {} steps", lane->title, format_count(s.n_steps - s.top1_same), format_count(s.n_steps));
+    const bool legend = frame.size.y >= kLegendFrom * frame.scale;
+    return fmt::format("{} · top choice differs in {} of {} steps{}", lane->title, format_count(s.n_steps - s.top1_same),
+                       format_count(s.n_steps), legend ? "" : " · colours as in the atlas");
   }
   if (of_range_ != steps) {
     range_ = range_statistics(*lane, *steps);
@@ -86,9 +88,10 @@ Timeline::Layout Timeline::make_layout(const Painter& p, bool wide) const {
   // What is not text shares the height that text leaves: 53 : 30 in columns, 49 : 32 : 20 in bands.
   // A low canvas keeps its numbers: the legend gives way first (the atlas has the same), then the stacks.
   const bool legend = full >= p.px(kLegendFrom), stacks = !wide || full >= p.px(kStacksFrom);
-  const float text = (wide ? p.px(84 + kNumberRow) : p.px(66)) - (legend ? 0 : p.px(22)), bars = std::max(20.0f, full - text);
+  const float legend_height = !legend ? 0 : full >= p.px(kLegendHigh) ? p.px(22) : p.px(16);
+  const float text = (wide ? p.px(62 + kNumberRow) : p.px(44)) + legend_height, bars = std::max(20.0f, full - text);
   Rect rest = p.canvas();
-  l.legend = rest.cut_bottom(legend ? p.px(22) : 0);
+  l.legend = rest.cut_bottom(legend_height);
   rest.cut_top(wide ? 6 : 10);
   if (wide) {
     l.top = rest.cut_top(stacks ? std::floor(std::min(bars * 0.6f, bars - p.px(kLeastKl))) : 0);
@@ -137,7 +140,8 @@ void Timeline::draw_columns(Painter& p, const Layout& l, int step) {
   const Frame& f = p.frame();
   const float half = p.line_height(Face::caption) / 2;
   const bool two_lines = l.top.height() >= 4 * half;
-  if (l.top.height() >= 2 * half) p.text({kLabelX, l.top.y0 + half}, two_lines ? "fates" : "fates, %", Face::caption, t.secondary);
+  if (l.top.height() >= p.px(10))
+    p.text({kLabelX, two_lines ? l.top.y0 + half : l.top.middle_y()}, two_lines ? "fates" : "fates, %", Face::caption, t.secondary);
   if (two_lines) p.text({kLabelX, l.top.y0 + 3 * half}, "% of tokens", Face::caption, t.disabled);
   const float evicted_y = l.counts.y0 + l.counts.height() / 4, merged_y = evicted_y + l.counts.height() / 2;
   p.text({kLabelX, evicted_y}, "evicted", Face::caption, t.secondary);
