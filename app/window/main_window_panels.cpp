@@ -278,8 +278,8 @@ void MainWindow::shareHeights() {
   const auto* const extra = std::ranges::find_if(kExtraDocks, [&](const char* id) { return stands(dock(id)); });  // tabs of one place
   const bool four = extra != std::end(kExtraDocks);
   if (stands(dock("head_strip"))) take(dock("head_strip"), four ? 0.17 : 0.214, kLeastStrip);
-  if (stands(dock("timeline"))) take(dock("timeline"), four ? 0.20 : 0.240, kLeastTimeline);
-  if (four) take(dock(*extra), 0.21, kLeastExtra);
+  if (stands(dock("timeline"))) take(dock("timeline"), four ? 0.185 : 0.240, kLeastTimeline);
+  if (four) take(dock(*extra), 0.27, kLeastExtra);
   heights.front() = std::max(1, heights.front());
   if (stands(docks.front())) m_inspect->resizeDocks(docks, heights, Qt::Vertical);
 }

@@ -141,7 +141,7 @@ QString WhatIfPanel::answer() const {
   const int step = std::min(m_workspace.step(), static_cast<int>(std::min(lane.steps.size(), base.steps.size())) - 1);
   if (step < 0) return {};
   const StepRecord &with = *lane.steps[static_cast<std::size_t>(step)], &without = *base.steps[static_cast<std::size_t>(step)];
-  return QString("Next token at step %1: full cache %2 · run %3 without the edits %4, KL %5 · run %6 with them %7, KL %8 nats")
+  return QString("Next token at step %1: full cache %2 · run %3 %4, KL %5 · run %6, by hand, %7, KL %8 nats")
       .arg(step)
       .arg(choice(s, without, true), letter(lane.fork_of), choice(s, without, false), qs(viz::format_number(without.kl)), letter(fork),
            choice(s, with, false), qs(viz::format_number(with.kl)));

@@ -53,6 +53,20 @@ class WhatIfTest : public WindowTest {
   WhatIfPanel* panel() const { return window->findChild<WhatIfPanel*>(); }
 };
 
+TEST_F(WhatIfTest, TheTableShowsSeveralRows) {
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 2);
+  window->resize(1600, 1000);
+  for (int t = token; t > token - 2; --t) {
+    select(t, t, 1);
+    key("atlas", Qt::Key_P);
+  }
+  ASSERT_TRUE(settle());
+  const auto* table = panel()->findChild<QTableView*>();
+  ASSERT_NE(table, nullptr);
+  EXPECT_GE(table->viewport()->height(), 3 * table->rowHeight(0) - 2);
+}
+
 TEST_F(WhatIfTest, EEvictsTheSelectedTokenInAForkBesideTheRunAndUndoDropsTheFork) {
   const int token = keptEverywhere(1);
   ASSERT_GT(token, 0);
