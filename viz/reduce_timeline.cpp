@@ -12,6 +12,7 @@ double& at(std::array<double, kCategories>& counts, Category c) { return counts[
 // Sinks, recent and new slots of one head by the precedence of categories: fresh > sink > recent > kept.
 void count_slots(const HeadRecord& h, const LaneSnapshot& lane, int position, bool prefill_step, std::array<double, kCategories>& counts) {
   const int n = static_cast<int>(h.pos.size());
+  if (n == 0 && h.budget < 0) at(counts, Category::kept) += position + 1;  // everything, without a list of it
   if (n == 0) return;
   const bool fresh = !prefill_step && h.pos.back() == position;
   const int others = fresh ? n - 1 : n;
@@ -52,13 +53,19 @@ void count_from_fates(const LaneFates& fates, std::vector<double>& left, std::ve
   }
 }
 
+// Tokens without a slot of a first step that does not list what it removed: made-up caches are too large for that.
+int removed_silently(const HeadRecord& h, const StepRecord& record) {
+  if (record.step > 0 || h.pos.empty() || !h.events.empty()) return 0;
+  return std::max(0, record.position + 1 - static_cast<int>(h.pos.size()));
+}
+
 // The same from what the steps say of themselves: costs what happened, however long the text is.
 void count_from_steps(const LaneSnapshot& lane, std::vector<double>& left, std::vector<double>& lost) {
   double before = 0;
   for (std::size_t s = 0; s < lane.steps.size(); ++s) {
     double votes = 0;
     for (const HeadRecord& h : lane.steps[s]->heads) {
-      left[s] += static_cast<double>(h.events.size());
+      left[s] += static_cast<double>(removed_silently(h, *lane.steps[s])) + static_cast<double>(h.events.size());
       votes += h.evicted_votes;
     }
     lost[s] = votes - before;
@@ -98,6 +105,10 @@ std::vector<StepSummary> summarise_steps(const LaneSnapshot& lane, bool prefill_
     left_so_far += left[i];
     lost_so_far += lost[i];
     for (const HeadRecord& h : record.heads) {
+      if (const int silently = removed_silently(h, record); silently > 0) {
+        s.evicted += h.evicted_votes;
+        s.merged += silently - h.evicted_votes;
+      }
       for (const Event& e : h.events) {
         if (e.kind == Event::Kind::restore) continue;
         ++(e.kind == Event::Kind::evict ? s.evicted : s.merged);

@@ -268,7 +268,6 @@ class MainWindow : public QMainWindow {
   QString m_theme_mode = "dark";
   std::unique_ptr<DesktopScheme> m_desktop;  // once it was followed
   bool m_start_selected = false;
-  bool m_promptless = true;  // of a synthetic snapshot: the editor has no text yet
   bool m_arranged = false;
   Panel* m_maximised = nullptr;
   QByteArray m_before_maximise;

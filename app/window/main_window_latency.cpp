@@ -45,13 +45,9 @@ void MainWindow::startSynthetic() {
   m_synthetic = std::make_unique<SyntheticSource>(size);
   refreshTitle();
   connect(m_synthetic.get(), &SyntheticSource::grown, this, [this](const SnapshotPtr& snapshot) {
-    if (m_promptless) {
-      m_promptless = false;
-      RunRequest shown = m_controller.request();
-      shown.prompt = snapshot->prompt;
-      m_controller.replaceRequest(shown);
-    }
-    m_workspace.setSnapshot(snapshot);
+    RunRequest shown = m_controller.request();
+    shown.prompt = snapshot->prompt;
+    m_controller.showStored(snapshot, shown, "This cache is made up: nothing can be computed from it. Open a model first");
   });
   m_synthetic->start();
 }

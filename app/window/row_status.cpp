@@ -176,10 +176,10 @@ void StatusRow::refresh() {
   m_jobs->setText(QString("<a href='jobs' style='color:%1;text-decoration:none'>%2</a>").arg(toColor(n > 0 ? theme.text : theme.secondary).name(), words));
   QString run;
   if (const LaneSnapshot* lane = m_workspace.lane(); lane && snapshot.phase != RunPhase::empty) {
-    run = QString("%1 runs, %2 steps each, %3, %4")
-              .arg(snapshot.lanes.size())
-              .arg(lane->steps.size())
-              .arg(QString::fromStdString(snapshot.precision), QString::fromStdString(viz::format_ms(snapshot.total_ms)));
+    run = QString("%1 runs, %2 steps each").arg(snapshot.lanes.size()).arg(lane->steps.size());
+    if (!snapshot.precision.empty()) run += ", " + QString::fromStdString(snapshot.precision);
+    if (snapshot.total_ms > 0)
+      run += ", " + QString::fromStdString(viz::format_ms(snapshot.total_ms));  // what was not computed took no time
   }
   m_run->setText(run);
   m_seed->setText(QString("seed %1").arg(m_controller.request().seed));

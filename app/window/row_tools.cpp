@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -71,19 +72,16 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_generate = new QPushButton(" Generate", this);
   m_generate->setObjectName("primary");
   m_generate->setAccessibleName("Generate");
-  m_generate->setToolTip("Generate this many tokens after the prompt (F5, Ctrl+Enter)");
   m_count = new QSpinBox(this);
   m_count->setRange(0, 4096);
   m_count->setValue(12);
   m_count->setFixedWidth(58);
-  m_count->setToolTip("Tokens after the prompt");
   m_count->setAccessibleName("Tokens to generate");
   m_stop = button(this, {}, "Stop computing (Esc)", "square");
   m_next = button(this, {}, "Generate one token more (F6)", "square");
   m_policy = new QComboBox(this);
   m_policy->setFixedWidth(130);
   m_policy->setAccessibleName("Policy of the selected run");
-  m_policy->setToolTip("Policy of the selected run");
   addPolicies(*m_policy, /*with_reference=*/true);
   m_policy->setMaxVisibleItems(30);
   m_slider = new QSlider(Qt::Horizontal, this);
@@ -174,17 +172,17 @@ void ToolRow::refresh() {
   m_refreshing = true;
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
-  const bool editable = lane && m_workspace.selection().lane > 0;
+  const bool editable = lane && m_workspace.selection().lane > 0 && !m_controller.viewOnly();
   const bool busy = snapshot.phase == RunPhase::computing || snapshot.phase == RunPhase::loading ||
                     (m_workspace.stale() && snapshot.phase != RunPhase::failed);
   m_stop->setEnabled(busy);
-  for (QWidget* w : {static_cast<QWidget*>(m_generate), static_cast<QWidget*>(m_count), static_cast<QWidget*>(m_next)})
-    w->setEnabled(snapshot.model.n_layers > 0);
+  sayWhyNot(snapshot.model.n_layers > 0 ? m_controller.whyViewOnly() : QString("No model is open"));
   m_policy->setEnabled(editable);
+  m_policy->setPlaceholderText(lane ? QString::fromStdString(lane->title) : QString());  // of a run with a policy that is not in the list
   m_policy->setCurrentIndex(lane ? m_policy->findData(QString::fromStdString(lane->policy)) : -1);
-  const bool budgeted = editable && lane->slots_asked >= 0;
-  m_slider->setEnabled(budgeted);
-  m_slots->setEnabled(budgeted);
+  const bool budgeted = lane && m_workspace.selection().lane > 0 && lane->slots_asked >= 0;
+  m_slider->setEnabled(budgeted && editable);
+  m_slots->setEnabled(budgeted && editable);
   // A value that is on its way to the engine must not jump back to that of the result before.
   const bool dragging = m_slider->isSliderDown() || m_slots->hasFocus() || m_coalesce.isActive() || m_workspace.stale();
   if (budgeted && !(dragging && m_wanted_lane == m_workspace.selection().lane)) {
@@ -205,12 +203,29 @@ void ToolRow::refresh() {
     facts = QString("no limit · %1").arg(QString::fromStdString(viz::format_bytes(lane->kv_bytes)));
   }
   m_budget_facts->setText(facts);
-  QString tip = "Budget of the selected run, in slots per head\n" + facts;
+  QStringList tip{"Budget of the selected run, in slots per head", facts};
   if (lane && lane->bytes > 0)
-    tip += QString("\nkeys and values of its slots: %1, allocated for them: %2").arg(qs(viz::format_bytes(lane->kv_bytes)), qs(viz::format_bytes(lane->bytes)));
-  m_slider->setToolTip(tip);
-  m_budget_facts->setToolTip(tip);
+    tip << QString("keys and values of its slots: %1, allocated for them: %2")
+               .arg(qs(viz::format_bytes(lane->kv_bytes)), qs(viz::format_bytes(lane->bytes)));
+  tip << m_controller.whyViewOnly();
+  tip.removeAll(QString());
+  m_slider->setToolTip(tip.join('
+'));
+  m_budget_facts->setToolTip(tip.join('
+'));
   m_refreshing = false;
+}
+
+/// What cannot work is off, and says why where one points; `why` empty: it works.
+void ToolRow::sayWhyNot(const QString& why) {
+  const std::pair<QWidget*, const char*> controls[] = {{m_generate, "Generate this many tokens after the prompt (F5, Ctrl+Enter)"},
+                                                       {m_count, "Tokens after the prompt"},
+                                                       {m_next, "Generate one token more (F6)"}};
+  for (const auto& [control, help] : controls) {
+    control->setEnabled(why.isEmpty());
+    control->setToolTip(why.isEmpty() ? QString(help) : help + ("\n" + why));
+  }
+  m_policy->setToolTip(why.isEmpty() ? QString("Policy of the selected run") : "Policy of the selected run\n" + why);
 }
 
 void ToolRow::applyTheme() {

@@ -56,6 +56,7 @@ class ToolRow : public QFrame {
 
  private:
   void refresh();
+  void sayWhyNot(const QString& why);
   void applyTheme();
   void policyChosen(int index);
   void budgetChosen(int nSlots);

@@ -34,6 +34,8 @@ class SessionController : public QObject {
   QString refusalOf(const std::string& spec) const;
   /// Stored results are shown.
   bool viewOnly() const { return !m_view_only.isEmpty(); }
+  /// Why nothing can be computed from what is shown; empty: it can.
+  QString whyViewOnly() const { return m_view_only; }
   /// A guest runs.
   bool hasGuest() const;
   /// Edits of the runs between beginDrag() and endDrag() are one, however long they take: its number, 0 where none goes on.

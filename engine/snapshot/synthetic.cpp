@@ -2,6 +2,7 @@
 #include "snapshot/synthetic.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <thread>
@@ -10,6 +11,8 @@
 namespace kvscope::synthetic {
 
 namespace {
+
+constexpr int kHeadDim = 128;
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   x += 0x9E3779B97F4A7C15ull;
@@ -126,11 +129,22 @@ double uniform(std::uint64_t seed, int a, int b, int c) {
   return uniform_after(mixed(mixed(seed) + static_cast<std::uint64_t>(a)), b, c);
 }
 
+namespace {
+
+const std::vector<std::string>& words() {
+  static const std::vector<std::string> all = {" from", " the",    " fl",    "ash",   " of",  " our",  " lam", "ps",    ",",    " as",
+                                               " rays", " fell",   " on",    " them", "\n",   " th",   "at",   " hor",  "ses",  " were",
+                                               " coal", "-",       " black", "\t",    " and", " 日本", "\xE4", "\xBD",  "\xA0", " h",
+                                               "idden", " number", " is",    " 4",    "8",    "2",     ".",    " 🙂", " سلام"};
+  return all;
+}
+
+std::size_t word_at(int token) { return static_cast<std::size_t>(token - 1) % words().size(); }
+int word_id(int token) { return 10 + static_cast<int>(word_at(token)); }
+
+}  // namespace
+
 std::vector<TokenInfo> tokens(int n, int n_prompt) {
-  static const std::vector<std::string> words = {" from", " the",    " fl",    "ash",   " of",  " our",  " lam", "ps",    ",",    " as",
-                                                 " rays", " fell",   " on",    " them", "\n",   " th",   "at",   " hor",  "ses",  " were",
-                                                 " coal", "-",       " black", "\t",    " and", " 日本", "\xE4", "\xBD",  "\xA0", " h",
-                                                 "idden", " number", " is",    " 4",    "8",    "2",     ".",    " 🙂", " سلام"};
   std::vector<TokenInfo> result;
   int text = 0;
   for (int t = 0; t < n; ++t) {
@@ -138,13 +152,13 @@ std::vector<TokenInfo> tokens(int n, int n_prompt) {
     if (t == 0) {
       token = {1, "", "<s>", true, -1, -1};
     } else {
-      const std::size_t w = static_cast<std::size_t>(t - 1) % words.size();
-      token.id = 10 + static_cast<int>(w);
-      token.bytes = words[w];
-      token.piece = words[w];
+      const std::string& word = words()[word_at(t)];
+      token.id = word_id(t);
+      token.bytes = word;
+      token.piece = word;
       if (t < n_prompt) {
         token.text_begin = text;
-        token.text_end = text += static_cast<int>(words[w].size());
+        token.text_end = text += static_cast<int>(word.size());
       }
     }
     result.push_back(std::move(token));
@@ -171,6 +185,8 @@ LaneSnapshot make_huge_lane(int index, int n_layers, int n_kv_heads, int n_promp
     record.position = n_prompt - 1 + s;
     record.ms = 1;
     record.kl = full ? 0 : 0.01 * uniform(5, index, s);
+    record.top1 = record.top1_reference = word_id(n_prompt + s);
+    if (s < n_generated) record.next_token = record.top1;
     record.heads.resize(static_cast<std::size_t>(n_heads));
   }
   const auto make_head = [&](int h) {
@@ -201,6 +217,8 @@ LaneSnapshot make_huge_lane(int index, int n_layers, int n_kv_heads, int n_promp
   double slots = 0;
   for (const HeadRecord& h : steps.back()->heads) slots += static_cast<double>(full ? fates->n_tokens : h.pos.size()) / n_heads;
   lane.slots = slots;
+  if (!full) lane.slots_asked = static_cast<int>(std::lround(slots));
+  lane.bytes = slots * n_heads * 2 * kHeadDim * sizeof(std::uint16_t);  // keys and values of two bytes a number
   lane.steps.assign(steps.begin(), steps.end());
   lane.fates = std::move(fates);
   return lane;
@@ -214,9 +232,10 @@ Snapshot make_huge_snapshot(int n_layers, int n_kv_heads, int n_prompt, int n_ge
   s.model.name = s.model.arch = "synthetic";
   s.model.n_layers = n_layers;
   s.model.n_heads = s.model.n_kv_heads = n_kv_heads;
-  s.model.head_dim = 128;
-  s.model.dim = 128 * n_kv_heads;
+  s.model.head_dim = kHeadDim;
+  s.model.dim = kHeadDim * n_kv_heads;
   s.model.max_positions = n_prompt + n_generated;
+  s.measures.runner_ups = true;  // there are none: nobody need ask for them
   s.n_prompt = n_prompt;
   s.tokens = tokens(n_prompt + n_generated, n_prompt);
   auto vocabulary = std::make_shared<std::vector<TokenInfo>>();

@@ -29,6 +29,20 @@ TEST(Synthetic, FatesAndSlotsAgreeInEveryStep) {
   }
 }
 
+TEST(Synthetic, SaysWhatItHoldsAndWhatComesNext) {
+  const Snapshot s = synthetic::make_huge_snapshot(2, 3, 3000, 6);
+  const LaneSnapshot& lane = s.lanes[1];
+  EXPECT_NEAR(lane.slots_asked, lane.slots, 0.5);
+  EXPECT_DOUBLE_EQ(lane.bytes, lane.slots * 6 * 2 * s.model.head_dim * 2);
+  EXPECT_EQ(s.lanes[0].slots_asked, -1);
+  for (std::size_t i = 0; i + 1 < lane.steps.size(); ++i) {
+    const int next = s.tokens[static_cast<std::size_t>(lane.steps[i]->position) + 1].id;
+    EXPECT_EQ(lane.steps[i]->top1, next) << i;
+    EXPECT_EQ(lane.steps[i]->next_token, next) << i;
+  }
+  EXPECT_EQ(lane.steps.back()->next_token, -1);
+}
+
 TEST(Synthetic, IsTheSameHoweverManyThreadsMadeIt) {
   const LaneSnapshot a = synthetic::make_huge_lane(1, 3, 5, 700, 2), b = synthetic::make_huge_lane(1, 3, 5, 700, 2);
   for (std::size_t h = 0; h < 15; ++h) EXPECT_EQ(a.steps[2]->heads[h].pos, b.steps[2]->heads[h].pos);

@@ -52,6 +52,22 @@ TEST(StepSummaries, CountsEqualTheCategoriesOfEveryTokenAndHead) {
   }
 }
 
+TEST(StepSummaries, WhatAFirstStepRemovedCountsEvenIfItIsNotListed) {
+  const Snapshot s = synthetic::make_huge_snapshot(2, 3, 3000, 4);
+  const LaneSnapshot& lane = s.lanes[1];
+  const auto steps = summarise_steps(lane, true);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    double evicted = 0, slots = 0;
+    for (const HeadRecord& h : lane.steps[i]->heads) evicted += h.evicted_votes, slots += static_cast<double>(h.pos.size());
+    EXPECT_EQ(steps[i].tokens(), 6.0 * (lane.steps[i]->position + 1)) << i;
+    EXPECT_EQ(steps[i].slots(), slots) << i;
+    EXPECT_EQ(steps[i].counts[static_cast<std::size_t>(Category::evicted)], evicted) << i;
+  }
+  EXPECT_GT(steps[0].merged, 0);
+  EXPECT_EQ(steps[0].evicted + steps[0].merged, 6 * 3000 - static_cast<int>(steps[0].slots()));
+  EXPECT_EQ(summarise_steps(s.lanes[0], true)[2].slots(), 6.0 * (s.lanes[0].steps[2]->position + 1)) << "the full cache keeps all";
+}
+
 TEST(StepBins, AChangedTopChoiceIsNeverLost) {
   std::vector<StepSummary> steps(10'000);
   for (std::size_t i = 0; i < steps.size(); ++i) {

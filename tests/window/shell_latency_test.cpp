@@ -99,6 +99,19 @@ TEST(SyntheticWindowTest, ShowsMadeUpRunsAndSaysSo) {
   EXPECT_EQ(window.promptPanel().editor().exactText().toStdString(), s.prompt);
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.latency().openMs().has_value(); }, 30000));
   const auto shown = window.workspace().snapshotPtr();
+  const std::vector<QWidget*> off = {buttonOf(window, "Generate"), window.tools().policyBox(), window.tools().budgetSlider(),
+                                     window.tools().budgetBox()};
+  for (QWidget* w : off) {
+    ASSERT_NE(w, nullptr);
+    EXPECT_FALSE(w->isEnabled()) << w->accessibleName().toStdString();
+  }
+  EXPECT_TRUE(off[0]->toolTip().contains("made up")) << off[0]->toolTip().toStdString();
+  EXPECT_EQ(window.tools().policyBox()->placeholderText().toStdString(), window.workspace().lane()->title) << "not an empty list";
+  EXPECT_EQ(window.tools().budgetBox()->value(), window.workspace().lane()->slots_asked);
+  for (const QLabel* label : window.findChildren<QLabel*>()) {
+    EXPECT_FALSE(label->text().contains(", ,")) << label->text().toStdString();
+    EXPECT_FALSE(label->text().endsWith(", 0 ms")) << label->text().toStdString();
+  }
   window.controller().generate(40);
   QTest::qWait(200);
   EXPECT_EQ(window.workspace().snapshotPtr(), shown) << "an edit changes nothing";
