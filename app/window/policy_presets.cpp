@@ -83,14 +83,15 @@ void PresetButton::setSettings(QSettings* settings) {
 void PresetButton::fill() {
   m_menu->clear();
   const std::string now = m_form.spec();
-  const bool can = m_form.lane() > 0 && !now.empty();
+  const QString view_only = m_controller.whyViewOnly();
+  const bool can = m_form.lane() > 0 && !now.empty() && view_only.isEmpty();
   const auto add = [&](const Preset& preset) {
     QAction* action = m_menu->addAction(QString(preset.name).replace("&", "&&") + '\t' + preset.spec, this, [this, spec = preset.spec] { apply(spec); });
     action->setCheckable(true);
     action->setChecked(preset.spec.toStdString() == now);
     action->setEnabled(can);
   };
-  if (!can) m_menu->addAction("The reference keeps everything: select another run")->setEnabled(false);
+  if (!can) m_menu->addAction(view_only.isEmpty() ? QString("The reference keeps everything: select another run") : view_only)->setEnabled(false);
   if (!m_problem.isEmpty()) m_menu->addAction(m_problem)->setEnabled(false);
   for (const Preset& preset : m_shipped) add(preset);
   if (!m_kept.isEmpty()) m_menu->addSection("Yours");

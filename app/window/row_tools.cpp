@@ -209,10 +209,8 @@ void ToolRow::refresh() {
                .arg(qs(viz::format_bytes(lane->kv_bytes)), qs(viz::format_bytes(lane->bytes)));
   tip << m_controller.whyViewOnly();
   tip.removeAll(QString());
-  m_slider->setToolTip(tip.join('
-'));
-  m_budget_facts->setToolTip(tip.join('
-'));
+  m_slider->setToolTip(tip.join('\n'));
+  m_budget_facts->setToolTip(tip.join('\n'));
   m_refreshing = false;
 }
 

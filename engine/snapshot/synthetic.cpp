@@ -218,7 +218,7 @@ LaneSnapshot make_huge_lane(int index, int n_layers, int n_kv_heads, int n_promp
   for (const HeadRecord& h : steps.back()->heads) slots += static_cast<double>(full ? fates->n_tokens : h.pos.size()) / n_heads;
   lane.slots = slots;
   if (!full) lane.slots_asked = static_cast<int>(std::lround(slots));
-  lane.bytes = slots * n_heads * 2 * kHeadDim * sizeof(std::uint16_t);  // keys and values of two bytes a number
+  lane.kv_bytes = lane.bytes = slots * n_heads * 2 * kHeadDim * sizeof(std::uint16_t);  // keys and values of two bytes a number
   lane.steps.assign(steps.begin(), steps.end());
   lane.fates = std::move(fates);
   return lane;
