@@ -24,8 +24,6 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kWordsFrom = 1270, kFiguresFrom = 1080;  // px of the row
-
 QFrame* separator(QWidget* parent) {
   auto* line = new QFrame(parent);
   line->setObjectName("separator");
@@ -107,14 +105,14 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   row->addWidget(m_save);
   row->addSpacing(8);
   row->addWidget(separator(this));
-  row->addSpacing(6);
+  row->addSpacing(4);
   row->addWidget(m_generate);
   row->addWidget(m_count);
   row->addWidget(m_stop);
   row->addWidget(m_next);
-  row->addSpacing(6);
+  row->addSpacing(4);
   row->addWidget(separator(this));
-  row->addSpacing(6);
+  row->addSpacing(4);
   row->addWidget(caption("Policy", this));
   row->addWidget(m_policy);
   row->addSpacing(8);
@@ -122,9 +120,9 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   row->addWidget(m_slider);
   row->addWidget(m_slots);
   row->addWidget(m_budget_facts);
-  row->addSpacing(6);
+  row->addSpacing(4);
   row->addWidget(separator(this));
-  row->addSpacing(6);
+  row->addSpacing(4);
   row->addWidget(m_compare);
   row->addStretch(1);
   row->addWidget(m_find);
@@ -156,12 +154,24 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   refresh();
 }
 
-/// In a narrow window words give way to their icons, then the figures of the budget to the tooltip.
 void ToolRow::resizeEvent(QResizeEvent* event) {
   QFrame::resizeEvent(event);
-  for (QToolButton* b : {m_open, m_save, m_compare})
-    b->setToolButtonStyle(width() < kWordsFrom ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
-  m_budget_facts->setVisible(width() >= kFiguresFrom);
+  fit();
+}
+
+/// In a narrow window words give way to their icons, then the figures of the budget to the tooltip: nothing is cut.
+void ToolRow::fit() {
+  const auto too_wide = [this] {
+    layout()->invalidate();
+    return layout()->minimumSize().width() > width();
+  };
+  const auto show_words = [this](bool words) {
+    for (QToolButton* b : {m_open, m_save, m_compare}) b->setToolButtonStyle(words ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
+  };
+  show_words(true);
+  m_budget_facts->show();
+  if (too_wide()) show_words(false);
+  if (too_wide()) m_budget_facts->hide();
 }
 
 int ToolRow::generateCount() const { return m_count->value(); }
@@ -202,7 +212,10 @@ void ToolRow::refresh() {
   } else if (lane) {
     facts = QString("no limit · %1").arg(QString::fromStdString(viz::format_bytes(lane->kv_bytes)));
   }
-  m_budget_facts->setText(facts);
+  if (facts != m_budget_facts->text()) {
+    m_budget_facts->setText(facts);
+    fit();
+  }
   QStringList tip{"Budget of the selected run, in slots per head", facts};
   if (lane && lane->bytes > 0)
     tip << QString("keys and values of its slots: %1, allocated for them: %2")

@@ -57,6 +57,7 @@ class ToolRow : public QFrame {
  private:
   void refresh();
   void sayWhyNot(const QString& why);
+  void fit();
   void applyTheme();
   void policyChosen(int index);
   void budgetChosen(int nSlots);

@@ -5,6 +5,7 @@
 #include <QFileDialog>
 #include <QToolButton>
 
+#include "app/window/rows.h"
 #include "window/window_fixture.h"
 
 namespace kvscope {
@@ -48,6 +49,26 @@ TEST_F(WindowTest, AListOfChoicesIsWideEnoughForTheLongest) {
     ++n;
   }
   EXPECT_GE(n, 4);
+}
+
+TEST_F(WindowTest, NothingInTheToolbarIsCutHoweverNarrowTheWindow) {
+  ASSERT_TRUE(settle());
+  auto* tools = window->findChild<ToolRow*>();
+  int shown_last = 0;
+  for (const int width : {960, 1024, 1100, 1180, 1240, 1270, 1280, 1400, 1600}) {
+    window->resize(width, 800);
+    QTest::qWait(60);
+    ASSERT_EQ(tools->width(), width);
+    int shown = 0;
+    for (const QWidget* part : tools->findChildren<QWidget*>(Qt::FindDirectChildrenOnly)) {
+      if (!part->isVisible()) continue;
+      ++shown;
+      if (part->minimumWidth() == part->maximumWidth()) continue;  // made for what it shows
+      EXPECT_GE(part->width(), part->minimumSizeHint().width()) << width << ": " << part->accessibleName().toStdString() << part->objectName().toStdString();
+    }
+    EXPECT_GE(shown, shown_last) << "a wider window shows no less";
+    shown_last = shown;
+  }
 }
 
 }  // namespace
