@@ -45,7 +45,9 @@ std::string sum_text(const std::vector<std::size_t>& order, Term term) {
 
 WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
   WhyStep step;
-  step.title = why.budget >= 0 ? fmt::format("It had to go: {} slots, budget {}", format_count(why.slots_before), format_count(why.budget))
+  step.title = why.event.by_hand ? fmt::format("It went by hand: {} slots before, budget {}", format_count(why.slots_before),
+                                                why.budget >= 0 ? format_count(why.budget) : std::string("none"))
+               : why.budget >= 0 ? fmt::format("It had to go: {} slots, budget {}", format_count(why.slots_before), format_count(why.budget))
                                : fmt::format("It went: {} slots before this step's compression", format_count(why.slots_before));
   if (std::isfinite(why.event.score)) {
     std::string line = why.rank == why.n_ranked
@@ -59,7 +61,7 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
     }
     step.lines.push_back(std::move(line));
   } else {
-    step.lines.emplace_back("chosen by position, no ranking score");
+    step.lines.emplace_back(why.event.by_hand ? "no ranking score in this step" : "no ranking score: the policy chose without one");
   }
   if (!why.protection.empty()) {
     step.lines.push_back(fmt::format("it was protected ({}){}", why.protection, why.event.by_hand ? " and went by hand" : ""));

@@ -70,7 +70,10 @@ HeadKeysForm::HeadKeysForm(Workspace& workspace, SessionController& controller, 
   column->addWidget(m_effect);
   connect(m_reset, &QToolButton::clicked, this, &HeadKeysForm::resetAll);
   connect(&controller, &SessionController::requestChanged, this, &HeadKeysForm::refresh);
-  connect(&workspace, &Workspace::selectionChanged, this, &HeadKeysForm::refresh);
+  connect(&workspace, &Workspace::selectionChanged, this, [this] {
+    for (ParamEditor* editor : m_fields) editor->endTyping();
+    refresh();
+  });
   connect(&workspace, &Workspace::snapshotChanged, this, &HeadKeysForm::refresh);
   refresh();
 }

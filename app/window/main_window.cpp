@@ -135,7 +135,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   connect(m_tools, &ToolRow::saveRequested, this, &MainWindow::saveNow);
   connect(m_tools, &ToolRow::generateRequested, this, [this] { m_controller.generate(m_tools->generateCount()); });
   connect(m_tools, &ToolRow::nextRequested, this, [this] { m_controller.generate(m_controller.request().n_generate + 1); });
-  connect(m_tools, &ToolRow::stopRequested, this, [this] { m_controller.stop(); });
+  connect(m_tools, &ToolRow::stopRequested, this, [this] { stopComputing(); });
   connect(m_tools, &ToolRow::findRequested, this, [this] { m_search->open(); });
   connect(m_tools, &ToolRow::compareToggled, this, [this](bool on) { showPage(on ? Page::compare : Page::inspect); });
 
@@ -298,7 +298,7 @@ void MainWindow::back() {
   else if (m_playback.playing())
     m_playback.play(false);
   else
-    m_controller.stop();
+    stopComputing();
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {

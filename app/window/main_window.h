@@ -148,6 +148,7 @@ class MainWindow : public QMainWindow {
   void showNumbers();
   void offerMenus();
   void addRuns();                     // opens the dialog
+  void stopComputing();               // the request, and the run beside the others
   void showJobs();
   void openRun(const QString& spec);  // looks at it in the comparison; runs it first where it is no lane yet
   void setThemeMode(const QString& mode);  // dark | light | system: as the desktop, also when that changes

@@ -191,7 +191,7 @@ void MainWindow::buildRunMenu(QMenu* menu) {
   action(menu, "&Generate", {QKeySequence(Qt::Key_F5), QKeySequence(Qt::CTRL | Qt::Key_Return), QKeySequence(Qt::CTRL | Qt::Key_Enter)},
          [this] { m_controller.generate(m_tools->generateCount()); });
   action(menu, "One token &more", {QKeySequence(Qt::Key_F6)}, [this] { m_controller.generate(m_controller.request().n_generate + 1); });
-  action(menu, "&Stop computing", {QKeySequence(Qt::CTRL | Qt::Key_Period)}, [this] { m_controller.stop(); });
+  action(menu, "&Stop computing", {QKeySequence(Qt::CTRL | Qt::Key_Period)}, [this] { stopComputing(); });
   buildHandMenu(menu);
   menu->addSeparator();
   buildTimeMenu(menu);

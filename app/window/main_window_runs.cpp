@@ -69,4 +69,10 @@ void MainWindow::selectWantedRun() {
   }
 }
 
+/// What runs beside the others is given up, too: it would only begin again.
+void MainWindow::stopComputing() {
+  if (const QueuedRun* run = m_runs.running()) return m_runs.cancel(run->id);  // it runs only while nothing else does
+  m_controller.stop();
+}
+
 }  // namespace kvscope

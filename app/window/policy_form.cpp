@@ -199,7 +199,10 @@ void PolicyForm::refresh() {
   if (m_refreshing) return;
   m_refreshing = true;
   const int n_lanes = static_cast<int>(m_controller.request().lanes.size());
+  const int before = m_lane;
   m_lane = std::clamp(m_wanted_lane >= 0 ? m_wanted_lane : m_workspace.selection().lane, 0, std::max(0, n_lanes - 1));
+  if (m_lane != before)
+    for (ParamEditor* editor : m_fields) editor->endTyping();
   refreshLanes();
   LaneSpec parsed;
   try {

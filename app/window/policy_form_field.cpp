@@ -118,6 +118,7 @@ QWidget* ParamEditor::makeWidget(QWidget* form) {
       if (!has_default) box->setSpecialValueText("automatic");
       box->setSingleStep(m_info.odd ? 2 : 1);
       box->setCorrectionMode(QAbstractSpinBox::CorrectToNearestValue);
+      watchTyping(*box);
       connect(box, &QSpinBox::valueChanged, this, [this, box, send, has_default](int v) {
         if (m_info.odd && v % 2 == 0) return;  // half typed
         send(!has_default && v == box->minimum() ? QString() : QString::number(v));
@@ -129,6 +130,7 @@ QWidget* ParamEditor::makeWidget(QWidget* form) {
       box->setDecimals(6);
       box->setRange(m_info.min, m_info.max);
       box->setSingleStep(m_info.max - m_info.min <= 5 ? 0.05 : std::pow(10, std::floor(std::log10(m_info.max - m_info.min)) - 1));
+      watchTyping(*box);
       connect(box, &QDoubleSpinBox::valueChanged, this, [send](double v) { send(numberText(v)); });
       return box;
     }
@@ -149,15 +151,23 @@ QWidget* ParamEditor::makeWidget(QWidget* form) {
   return line;
 }
 
+void ParamEditor::watchTyping(QAbstractSpinBox& box) {
+  connect(box.findChild<QLineEdit*>(), &QLineEdit::textEdited, this, [this] { m_typing = true; });
+  connect(&box, &QAbstractSpinBox::editingFinished, this, [this] { m_typing = false; });
+}
+
+/// The answer to "0." must not take the place of a "0.55" that is being typed.
+bool ParamEditor::typing() const { return m_typing && m_widget->hasFocus(); }
+
 void ParamEditor::show(const std::string& given) {
   m_showing = true;
   const std::string& value = given.empty() ? m_info.default_text : given;
   if (auto* combo = qobject_cast<QComboBox*>(m_widget)) {
     combo->setCurrentText(text(value));
   } else if (auto* spin = qobject_cast<QSpinBox*>(m_widget)) {
-    spin->setValue(value.empty() ? spin->minimum() : text(value).toInt());
+    if (!typing()) spin->setValue(value.empty() ? spin->minimum() : text(value).toInt());
   } else if (auto* number = qobject_cast<QDoubleSpinBox*>(m_widget)) {
-    number->setValue(text(value).toDouble());
+    if (!typing()) number->setValue(text(value).toDouble());
   } else if (auto* line = qobject_cast<QLineEdit*>(m_widget)) {
     if (line->text() != text(value) && !(line->hasFocus() && line->isModified())) line->setText(text(value));
   }

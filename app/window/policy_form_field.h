@@ -7,6 +7,7 @@
 
 #include "policy/catalog.h"
 
+class QAbstractSpinBox;
 class QGridLayout;
 class QLabel;
 class QLineEdit;
@@ -31,6 +32,8 @@ class ParamEditor : public QObject {
   /// Shows a value; "" means the default. Leaves a field alone in which the user is typing the same value.
   void show(const std::string& given);
   bool changed() const { return m_changed; }
+  /// What was being typed was of another run or head.
+  void endTyping() { m_typing = false; }
 
  Q_SIGNALS:
   /// The text of the new value; "": back to the default.
@@ -39,6 +42,8 @@ class ParamEditor : public QObject {
  private:
   QWidget* makeWidget(QWidget* form);
   QString toolTip() const;
+  void watchTyping(QAbstractSpinBox& box);
+  bool typing() const;
 
   ParamInfo m_info;
   QLabel* m_name;
@@ -46,6 +51,7 @@ class ParamEditor : public QObject {
   QToolButton* m_reset;
   bool m_changed = false;
   bool m_showing = false;
+  bool m_typing = false;  // since the last Enter, or since it has the focus
 };
 
 }  // namespace kvscope

@@ -245,6 +245,8 @@ std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF&
     document->addResource(QTextDocument::ImageResource, QUrl(QString("picture%1").arg(i)), report.pictures[i].image);
   document->setHtml(page(report, [](std::size_t i) { return QString("picture%1").arg(i); }));
   keepHeadings(*document);
+  // Laid out anew as a whole: after changes here and there the layout does not find all blocks again, and pages stay empty.
+  document->markContentsDirty(0, document->characterCount());
   return document;
 }
 

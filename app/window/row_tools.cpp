@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <utility>
 
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSlider>
 #include <QSpinBox>
 #include <QToolButton>
@@ -23,6 +26,32 @@
 namespace kvscope {
 
 namespace {
+
+/// Slots per head, or a share of the prompt with a percent sign. More than there can be is taken as the most, not as its first digits.
+class BudgetBox : public QSpinBox {
+ public:
+  BudgetBox(std::function<int()> prompt, QWidget* parent) : QSpinBox(parent), m_prompt(std::move(prompt)) {}
+
+  int valueFromText(const QString& text) const override {
+    const auto [number, percent] = parsed(text);
+    const double n_slots = percent ? number / 100 * m_prompt() : number;
+    return static_cast<int>(std::lround(std::clamp(n_slots, static_cast<double>(minimum()), static_cast<double>(maximum()))));
+  }
+  QValidator::State validate(QString& text, int&) const override {
+    static const QRegularExpression allowed(R"(^\s*(\d{0,9})(?:[.,]\d{0,3})?\s*%?\s*(?:s(?:l(?:o(?:ts?)?)?)?)?\s*$)");
+    const auto match = allowed.match(text);
+    if (!match.hasMatch()) return QValidator::Invalid;
+    return match.captured(1).isEmpty() ? QValidator::Intermediate : QValidator::Acceptable;
+  }
+
+ private:
+  static std::pair<double, bool> parsed(QString text) {
+    const bool percent = text.contains('%');
+    static const QRegularExpression words("[^0-9.,]");
+    return {text.remove(words).replace(',', '.').toDouble(), percent};
+  }
+  std::function<int()> m_prompt;
+};
 
 QFrame* separator(QWidget* parent) {
   auto* line = new QFrame(parent);
@@ -86,7 +115,7 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_slider->setFixedWidth(120);
   m_slider->setAccessibleName("Budget");
   m_slider->setToolTip("Budget of the selected run, in slots per head");
-  m_slots = new QSpinBox(this);
+  m_slots = new BudgetBox([this] { return m_workspace.snapshot().n_prompt; }, this);
   m_slots->setButtonSymbols(QAbstractSpinBox::NoButtons);
   m_slots->setSuffix(" slots");
   m_slots->setFixedWidth(78);
@@ -141,6 +170,10 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_coalesce.setInterval(30);
   connect(&m_coalesce, &QTimer::timeout, this, [this] { sendBudget(); });
   connect(m_slider, &QSlider::sliderPressed, &controller, &SessionController::beginDrag);
+  connect(&controller, &SessionController::guestProgress, this, &ToolRow::refresh);
+  connect(&controller, &SessionController::guestDone, this, &ToolRow::refresh);
+  connect(&controller, &SessionController::guestFailed, this, &ToolRow::refresh);
+  connect(&controller, &SessionController::guestEnded, this, &ToolRow::refresh);
   connect(m_slider, &QSlider::sliderReleased, this, [this] {
     sendWaitingBudget();
     m_controller.endDrag();
@@ -183,7 +216,7 @@ void ToolRow::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
   const bool editable = lane && m_workspace.selection().lane > 0 && !m_controller.viewOnly();
-  const bool busy = snapshot.phase == RunPhase::computing || snapshot.phase == RunPhase::loading ||
+  const bool busy = m_controller.hasGuest() || snapshot.phase == RunPhase::computing || snapshot.phase == RunPhase::loading ||
                     (m_workspace.stale() && snapshot.phase != RunPhase::failed);
   m_stop->setEnabled(busy);
   sayWhyNot(snapshot.model.n_layers > 0 ? m_controller.whyViewOnly() : QString("No model is open"));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "app/window/hand_edits.h"
 #include "app/window/panel_paint.h"
@@ -74,7 +75,12 @@ WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if
   const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(lane.fork_of)];
   const std::size_t n = std::min(lane.steps.size(), base.steps.size());
   if (n == 0) return out;
-  const int after = what_if ? what_if->step : -1;
+  // All together: from the first of them on, so that one edit and "all that are on" are the same figure.
+  int after = what_if ? what_if->step : std::numeric_limits<int>::max();
+  if (!what_if)
+    for (const WhatIf& w : edits_of(lane.spec).what_ifs)
+      if (w.on) after = std::min(after, w.step);
+  if (after == std::numeric_limits<int>::max()) after = -1;
   const HeadChoice everywhere;
   const HeadChoice& heads = what_if ? what_if->heads : everywhere;
   out.local_l1_wo = meanLocal(lane, n, after, heads) - meanLocal(base, n, after, heads);

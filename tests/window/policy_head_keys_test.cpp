@@ -48,6 +48,33 @@ TEST_F(HeadKeysFormTest, AValueGoesToTheSelectedHeadAndBack) {
   EXPECT_EQ(form.overriddenWords(), "");
 }
 
+TEST_F(HeadKeysFormTest, AnAnswerDoesNotTakeTheFieldFromWhoIsTyping) {
+  selectHead(2, 1);
+  auto* box = qobject_cast<QDoubleSpinBox*>(form.field("threshold")->widget());
+  box->setFocus();
+  box->selectAll();
+  const auto answer = [&] {  // the run of what was typed so far is there
+    Snapshot run = workspace.snapshot();
+    ++run.sequence;
+    workspace.setSnapshot(std::make_shared<const Snapshot>(std::move(run)));
+    QApplication::processEvents();
+  };
+  for (const char key : std::string("0.55")) {
+    const std::string before = lane(3);
+    QTest::keyClick(box, key);
+    const std::string typed = lane(3);
+    controller.setLaneSpec(3, QString::fromStdString(before));  // what holds is a key behind
+    answer();
+    controller.setLaneSpec(3, QString::fromStdString(typed));
+    answer();
+  }
+  QTest::keyClick(box, Qt::Key_Return);
+  EXPECT_TRUE(lane(3).ends_with(",threshold[L2H1]=0.55")) << lane(3);
+  EXPECT_EQ(box->value(), 0.55);
+  controller.setLaneSpec(3, "keepkv:slots=42,threshold[L2H1]=0.3");
+  EXPECT_EQ(box->value(), 0.3) << "after Enter it shows what holds again";
+}
+
 TEST_F(HeadKeysFormTest, AllHeadsGoBackToTheRun) {
   const std::string before = lane(3);
   controller.setLaneSpec(3, QString::fromStdString(before + ",threshold[L1]=0.5,threshold[L2H1]=0.6"));

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Controls as Qt draws them under our style sheet.
+#include <cmath>
+
 #include <QAbstractItemView>
 #include <QComboBox>
 #include <QFileDialog>
+#include <QSpinBox>
 #include <QToolButton>
 
 #include "app/window/rows.h"
@@ -69,6 +72,27 @@ TEST_F(WindowTest, NothingInTheToolbarIsCutHoweverNarrowTheWindow) {
     EXPECT_GE(shown, shown_last) << "a wider window shows no less";
     shown_last = shown;
   }
+}
+
+TEST_F(WindowTest, TheBudgetIsTypedInSlotsOrPercentAndNeverCutToItsFirstDigits) {
+  ASSERT_TRUE(settle());
+  QSpinBox* box = window->findChild<ToolRow*>()->budgetBox();
+  const int n_prompt = snapshot().n_prompt;
+  const auto typed = [&](const char* text) {
+    box->setFocus();
+    box->selectAll();
+    QTest::keyClicks(box, text);
+    QTest::keyClick(box, Qt::Key_Return);
+    EXPECT_TRUE(settle());
+    return snapshot().lanes[static_cast<std::size_t>(window->workspace().selection().lane)].slots_asked;
+  };
+  const int quarter = static_cast<int>(std::lround(0.25 * n_prompt));
+  EXPECT_EQ(typed("25%"), quarter);
+  EXPECT_EQ(typed("99999"), n_prompt);
+  EXPECT_EQ(typed("12"), 12);
+  EXPECT_EQ(typed("50,5 %"), static_cast<int>(std::lround(0.505 * n_prompt)));
+  EXPECT_EQ(typed("1000000000000"), n_prompt);
+  EXPECT_EQ(typed("abc"), n_prompt) << "letters are not taken";
 }
 
 }  // namespace

@@ -52,6 +52,27 @@ TEST_F(ReportOnPaperTest, NoHeadingStandsAloneAtTheFootOfAPage) {
   EXPECT_LT(n_moved, 15) << "and it is moved only where it has to be";
 }
 
+// Each picture and each line is drawn on the page where the layout has it: seen in what the pages look like, not in what the document says.
+TEST_F(ReportOnPaperTest, EveryPageIsDrawn) {
+  for (int n = 1; n <= 60; n += 3) {
+    const auto document = reportOnPaper(withLines(n), {kWidth, kHeight});
+    const int n_pages = document->pageCount();
+    ASSERT_GT(n_pages, 2);
+    for (int page = 0; page < n_pages; ++page) {
+      QImage paper(static_cast<int>(kWidth), static_cast<int>(kHeight), QImage::Format_RGB32);
+      paper.fill(Qt::white);
+      QPainter painter(&paper);
+      painter.translate(0, -page * kHeight);
+      document->drawContents(&painter, QRectF(0, page * kHeight, kWidth, kHeight));
+      painter.end();
+      bool blank = true;
+      for (int y = 0; y < paper.height() && blank; ++y)
+        for (int x = 0; x < paper.width() && blank; x += 2) blank = paper.pixelColor(x, y) == QColor(Qt::white);
+      EXPECT_FALSE(blank) << "page " << page + 1 << " of " << n_pages << ", " << n << " lines";
+    }
+  }
+}
+
 TEST_F(ReportOnPaperTest, ARangeOfStepsStaysInOneLineAndIsCopiedAsItIsWritten) {
   for (const double width : {kWidth, 420.0}) {
     const auto document = reportOnPaper(window->report(), {width, kHeight});

@@ -112,6 +112,20 @@ TEST_F(WindowTest, JobsCanBeCancelledInTheirListAndRefusalsAreLogged) {
   EXPECT_TRUE(jobs.memoryText().contains("weights "));
 }
 
+TEST_F(WindowTest, StopGivesUpTheRunBesideTheOthersAndTheQueueGoesOn) {
+  ASSERT_TRUE(settle());
+  const std::size_t before = snapshot().lanes.size();
+  window->runs().add({"best:slots=8,horizon=64", "knorm:slots=10"}, QueuedRun::Purpose::lane);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->runs().running() != nullptr; }, 5000));
+  ASSERT_EQ(window->runs().running()->spec, "best:slots=8,horizon=64");
+  press(Qt::Key_Period, Qt::ControlModifier);
+  EXPECT_EQ(window->runs().runs()[0].state, QueuedRun::State::cancelled);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->runs().nOpen() == 0; }, 20000)) << "nothing waits for ever";
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->runs().runs()[1].state, QueuedRun::State::done);
+  EXPECT_EQ(snapshot().lanes.size(), before + 1);
+}
+
 TEST_F(WindowTest, ABudgetDrawnForOneHeadHoldsForItAndCanBeTakenBack) {
   AllocationCurve& curve = window->policyPanel().card().allocation();
   ASSERT_TRUE(curve.isVisible());
