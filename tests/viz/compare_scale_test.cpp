@@ -19,6 +19,7 @@ namespace {
 using namespace testing;
 using synthetic::LaneKind;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(CompareTest, TwelveRunsAllFitWithNameAndNumbers) {
   synthetic::Shape shape;
@@ -40,6 +41,25 @@ TEST_F(CompareTest, TwelveRunsAllFitWithNameAndNumbers) {
     }
     EXPECT_LE(end, height - 29);
   }
+}
+
+TEST_F(CompareTest, PairwiseTheDifferenceIsThereHoweverManyRunsOrItIsSaid) {
+  synthetic::Shape shape;
+  shape.lanes = {LaneKind::full};
+  for (int i = 0; i < 28; ++i) shape.lanes.push_back(i % 2 == 0 ? LaneKind::heavy : LaneKind::merging);
+  const Snapshot many = synthetic::make_snapshot(shape);
+  canvas.frame.snapshot = &many;
+  canvas.frame.selection.lane = 2;
+  view->choose(0, 2);
+  canvas.frame.size = {1550, 840};
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "lane"), 29);
+  EXPECT_EQ(count_marks(*view, "difference"), 4);
+  EXPECT_THAT(view->facts(canvas.frame), Not(HasSubstr("no room")));
+  canvas.frame.size = {1550, 420};
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "difference"), 0);
+  EXPECT_THAT(view->facts(canvas.frame), HasSubstr("no room for the difference"));
 }
 
 TEST_F(CompareTest, ManyHeadsBecomeRowsOfLayersWithTheKeptShare) {

@@ -51,6 +51,7 @@ std::string Compare::facts(const Frame& frame) const {
   if (record != nullptr)
     out += fmt::format(" · step {} · query {} {}", step_of(*lane, frame.selection), record->position,
                        quoted(token_text(*frame.snapshot, record->position)));
+  if (mode_ == Mode::pair && n > 1 && !plan_.difference && plan_.row > 0) out += " · no room for the difference: fewer runs or a higher window";
   return out;
 }
 
@@ -233,9 +234,12 @@ Compare::Plan Compare::plan(const Painter& p, const TokenAxis& axis, float heigh
            height;
   };
   if (mode_ == Mode::pair && others > 0) {  // one line a run: the picture of the two has the room
-    Plan thin = make({Rows::all, p.px(12), 0}, 4, 18, true);
-    thin.reference_row = thin.row;
-    if (fits(thin)) return thin;
+    // Of many runs each line is lower, so that the difference that was asked for is there.
+    for (const float text : {18.0f, 15.0f, 12.0f}) {
+      Plan thin = make({Rows::all, p.px(text - 6), 0}, text > 15 ? 4 : 1, text, true);
+      thin.reference_row = thin.row;
+      if (fits(thin)) return thin;
+    }
   }
   const std::vector<StripScale> scales = strip_scales(axis.px);
   // Rows of heads say more than the difference: layers only where no row of a head fits.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr float kTextFrom = 9;     // column width from which every token's text is legible
 constexpr float kLabelPitch = 12;  // distance of single labels below that
-constexpr float kAgreementFrom = 150;  // height of the rows of values from which agreement has one, too
+constexpr float kAgreementFrom = 125;  // height of the rows of values from which agreement has one, too
 
 class Strip {
  public:
