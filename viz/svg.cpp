@@ -10,6 +10,7 @@
 
 #include "viz/draw.h"
 #include "viz/format.h"
+#include "viz/reduce_compare.h"
 
 namespace kvscope::viz {
 namespace {
@@ -283,7 +284,7 @@ std::vector<std::string> picture_stamp(const Frame& frame, std::string_view vers
   std::string runs;
   for (std::size_t i = 0; i < s.lanes.size(); ++i) {
     runs += fmt::format("{}{}{} {}", runs.empty() ? "runs: " : " · ", static_cast<int>(i) == frame.selection.lane ? "shown " : "",
-                        std::string(1, static_cast<char>('A' + i % 26)), s.lanes[i].spec);
+                        lane_letter(static_cast<int>(i)), s.lanes[i].spec);
     if (runs.size() > 150 && i + 1 < s.lanes.size()) {
       lines.push_back(runs + " ·");
       runs = "  ";

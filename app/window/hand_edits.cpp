@@ -8,12 +8,13 @@
 #include "app/window/session_controller.h"
 #include "app/window/workspace.h"
 #include "viz/format.h"
+#include "viz/reduce_compare.h"
 
 namespace kvscope {
 
 namespace {
 
-QString letter(int lane) { return QString(QChar('A' + lane % 26)); }
+QString letter(int lane) { return QString::fromStdString(viz::lane_letter(lane)); }
 
 QString tokenWords(const Snapshot& snapshot, const std::vector<int>& positions) {
   if (positions.size() != 1) return QString("%1 tokens").arg(positions.size());

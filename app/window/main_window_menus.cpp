@@ -25,6 +25,7 @@
 #include "app/window/search_bar.h"
 #include "app/window/table_panel.h"
 #include "app/window/welcome_page.h"
+#include "viz/reduce_compare.h"
 #include "viz/views/head_grid.h"
 
 namespace kvscope {
@@ -239,7 +240,7 @@ void MainWindow::buildCompareMenu(QMenu* menu) {
     m_remove_menu->clear();
     const QStringList specs = m_controller.laneSpecs();
     for (int i = 1; i < specs.size(); ++i)
-      m_remove_menu->addAction(QString("%1 · %2").arg(QChar('A' + i % 26)).arg(specs[i]), this, [this, i] { m_controller.removeLane(i); });
+      m_remove_menu->addAction(QString("%1 · %2").arg(QString::fromStdString(viz::lane_letter(i))).arg(specs[i]), this, [this, i] { m_controller.removeLane(i); });
     if (m_remove_menu->isEmpty()) m_remove_menu->addAction("only the reference is left")->setEnabled(false);
   });
   action(menu, "Re&set to the runs of the start", {}, [this] {

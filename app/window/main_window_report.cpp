@@ -11,6 +11,7 @@
 #include "app/window/rows.h"
 #include "app/window/sweep_panel.h"
 #include "viz/format.h"
+#include "viz/reduce_compare.h"
 #include "viz/theme.h"
 
 namespace kvscope {
@@ -44,7 +45,7 @@ Report MainWindow::report() {
   };
   const int n_lanes = static_cast<int>(out.snapshot->lanes.size());
   picture("compare", "What each run keeps", std::clamp(200 + 90 * n_lanes, 420, 640));
-  const QString run = m_workspace.lane() ? QString("%1 %2").arg(QChar('A' + m_workspace.selection().lane % 26)).arg(QString::fromStdString(m_workspace.lane()->title)) : QString();
+  const QString run = m_workspace.lane() ? QString("%1 %2").arg(QString::fromStdString(viz::lane_letter(m_workspace.selection().lane))).arg(QString::fromStdString(m_workspace.lane()->title)) : QString();
   picture("atlas", "The cache of run " + run, 420);
   picture("timeline", "The steps of run " + run, 240);
   if (m_workspace.selection().kv_head) picture("inspector", "One head of run " + run, 620);

@@ -12,6 +12,7 @@
 #include "app/window/style.h"
 #include "app/window/workspace.h"
 #include "viz/format.h"
+#include "viz/reduce_compare.h"
 #include "viz/reduce_range.h"
 
 namespace kvscope {
@@ -31,7 +32,6 @@ QString tokensText(const Snapshot& snapshot, const viz::Selection& selection) {
   return what + "  «" + QString::fromStdString(words) + "»";
 }
 
-QChar runLetter(int lane) { return QChar('A' + lane % 26); }
 
 /// Canvases of other widths put the window on other whole pixels: that is no new place.
 bool sameZoom(const viz::TokenWindow& a, const viz::TokenWindow& b) {
@@ -135,7 +135,7 @@ void CrumbRow::refresh() {
        s.steps ? QString::fromStdString(viz::range_text(*s.steps)) + QString(" (%1)").arg(s.steps->last - s.steps->first + 1) : QString());
   const int n_steps = lane ? static_cast<int>(lane->steps.size()) : 0;
   show(m_step, lane && !m_workspace.atLatestStep(), QString("step %1 of %2 (not latest)").arg(m_workspace.step()).arg(n_steps - 1));
-  show(m_lane, lane && s.lane > 0, lane ? QString("run %1 · %2").arg(runLetter(s.lane)).arg(QString::fromStdString(lane->spec)) : QString());
+  show(m_lane, lane && s.lane > 0, lane ? QString("run %1 · %2").arg(QString::fromStdString(viz::lane_letter(s.lane))).arg(QString::fromStdString(lane->spec)) : QString());
   QString sentence;
   if (!lane) {
     if (snapshot.model.n_layers == 0)

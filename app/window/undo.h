@@ -10,6 +10,7 @@
 
 #include "app/window/session_controller.h"
 #include "policy/lane_edits.h"
+#include "viz/reduce_compare.h"
 
 namespace kvscope {
 
@@ -74,7 +75,7 @@ class LanesEdit : public QUndoCommand {
   }
   QString lane() const {
     const int edited = editedLane(m_before, m_after);
-    return edited < 0 ? QString("runs") : "run " + QString(QChar('A' + edited % 26));
+    return edited < 0 ? QString("runs") : "run " + QString::fromStdString(viz::lane_letter(edited));
   }
 
   SessionController& m_controller;

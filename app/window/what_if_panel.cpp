@@ -23,7 +23,7 @@ namespace kvscope {
 
 namespace {
 
-QString letter(int lane) { return QString(QChar('A' + lane % 26)); }
+QString letter(int lane) { return QString::fromStdString(viz::lane_letter(lane)); }
 
 /// "'moon' .31" of a lane's most likely next token at a step.
 QString choice(const Snapshot& snapshot, const StepRecord& step, bool reference) {

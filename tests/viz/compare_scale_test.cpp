@@ -56,6 +56,18 @@ TEST_F(CompareTest, PairwiseTheDifferenceIsThereHoweverManyRunsOrItIsSaid) {
   EXPECT_EQ(count_marks(*view, "lane"), 29);
   EXPECT_EQ(count_marks(*view, "difference"), 4);
   EXPECT_THAT(view->facts(canvas.frame), Not(HasSubstr("no room")));
+  float last = 0;  // answers of one run do not lie on those of the next
+  for (int lane = 0; lane < 29; ++lane) {
+    float top = 1e9f, bottom = 0;
+    for (const Mark& m : view->marks()) {
+      if (!m.kind.starts_with("answer") || !m.label.starts_with("lane " + std::to_string(lane) + " ")) continue;
+      top = std::min(top, m.min.y);
+      bottom = std::max(bottom, m.max.y);
+    }
+    EXPECT_GE(top, last) << lane;
+    last = std::max(last, bottom);
+  }
+  EXPECT_GT(last, 0);
   canvas.frame.size = {1550, 420};
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "difference"), 0);

@@ -61,7 +61,7 @@ void Compare::draw_lane(Painter& p, const Rect& row, const TokenAxis& axis, int 
   } else {
     draw_strip(p, out, axis, lane, m);
   }
-  draw_metrics(p, right_, y, columns_, lane, m, run.slots_asked, row.height() >= p.px(kName));
+  draw_metrics(p, right_, y, row.height(), columns_, lane, m, run.slots_asked, row.height() >= p.px(kName));
   if (lane > 0) {
     const float side = p.px(18);
     out.remove = {right_ + p.px(4), y - side / 2, right_ + p.px(4) + side, y + side / 2};

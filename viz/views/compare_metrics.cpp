@@ -254,7 +254,7 @@ void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricC
 
 namespace {
 
-void draw_answer(Painter& p, float x, float width, float y, int lane, const LaneMetrics& m) {
+void draw_answer(Painter& p, float x, float width, float y, float row, int lane, const LaneMetrics& m) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
   const float side = p.px(kAnswerBox), gap = p.px(4), end = x + width - p.px(6);
@@ -268,7 +268,8 @@ void draw_answer(Painter& p, float x, float width, float y, int lane, const Lane
       return;
     }
     --left;
-    const Rect box{x, std::round(y - side / 2), x + w, std::round(y - side / 2) + side};
+    const float high = std::min(side, std::max(4.0f, row - 2));  // of a low row
+    const Rect box{x, std::round(y - high / 2), x + w, std::round(y - high / 2) + high};
     p.fill(box, t.raised, 1, 4);
     p.frame_rect(box, token.same ? t.line : t.changed, token.same ? 1.0f : 1.5f, 4);
     p.token({box.middle_x(), box.middle_y()}, text, p.size_of(Face::mono), token.same ? t.text : t.changed, true, false, false,
@@ -280,7 +281,7 @@ void draw_answer(Painter& p, float x, float width, float y, int lane, const Lane
 
 }  // namespace
 
-void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics,
+void draw_metrics(Painter& p, float right, float y, float row, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics,
                   int asked, bool below) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
@@ -288,7 +289,7 @@ void draw_metrics(Painter& p, float right, float y, const std::vector<MetricColu
   for (const MetricColumn& c : columns) {
     const float width = p.px(c.width), end = x + width;
     if (c.kind == Kind::answer) {
-      draw_answer(p, x, width, y, lane, metrics);
+      draw_answer(p, x, width, y, row, lane, metrics);
     } else {
       const std::string text = metric_text(snapshot, metrics, c.kind);
       const bool main = c.kind == Kind::kl;
