@@ -14,8 +14,6 @@ namespace kvscope {
 
 namespace {
 
-QString letter(int lane) { return QString::fromStdString(viz::lane_letter(lane)); }
-
 QString tokenWords(const Snapshot& snapshot, const std::vector<int>& positions) {
   if (positions.size() != 1) return QString("%1 tokens").arg(positions.size());
   return QString("token %1 %2").arg(positions.front()).arg(qs(viz::quoted(viz::token_text(snapshot, positions.front()))));
@@ -187,7 +185,7 @@ void HandEdits::add(WhatIf what_if) {
     request.lanes[static_cast<std::size_t>(selected)] = spec;
   else
     request.lanes.push_back(spec);
-  words += is_fork ? QString(", in run %1.").arg(letter(lane)) : QString(", in run %1 beside run %2.").arg(letter(lane), letter(selected));
+  words += is_fork ? QString(", in run %1.").arg(qs(viz::lane_letter(lane))) : QString(", in run %1 beside run %2.").arg(qs(viz::lane_letter(lane)), qs(viz::lane_letter(selected)));
   // The step's own output is not changed by what is done after it: the next one shows it.
   if (step + 1 >= n_steps && request.follow != Follow::file) {
     ++request.n_generate;

@@ -250,7 +250,10 @@ void SessionController::want(const viz::WantMeasure& wanted) {
   } else {
     measures.runner_ups = measures.agreement = wanted.on;
   }
-  if (measures == m_request.measures || refuses()) return;
+  if (measures == m_request.measures) return;
+  // Nobody asked for it by hand: an inspector that opens on stored results shows what they have.
+  if (wanted.what == viz::WantMeasure::What::of_one_head && viewOnly()) return;
+  if (refuses()) return;
   m_request.measures = measures;
   Q_EMIT requestChanged();
   submit();

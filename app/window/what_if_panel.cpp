@@ -23,8 +23,6 @@ namespace kvscope {
 
 namespace {
 
-QString letter(int lane) { return QString::fromStdString(viz::lane_letter(lane)); }
-
 /// "'moon' .31" of a lane's most likely next token at a step.
 QString choice(const Snapshot& snapshot, const StepRecord& step, bool reference) {
   const int id = reference ? step.top1_reference : step.top1;
@@ -128,7 +126,7 @@ QString WhatIfPanel::facts() const {
   const Snapshot& s = m_workspace.snapshot();
   if (fork < 0) return "nothing was done by hand";
   const int base = fork < static_cast<int>(s.lanes.size()) ? s.lanes[static_cast<std::size_t>(fork)].fork_of : -1;
-  return base < 0 ? QString("run %1").arg(letter(fork)) : QString("run %1, forked from run %2").arg(letter(fork), letter(base));
+  return base < 0 ? QString("run %1").arg(qs(viz::lane_letter(fork))) : QString("run %1, forked from run %2").arg(qs(viz::lane_letter(fork)), qs(viz::lane_letter(base)));
 }
 
 QString WhatIfPanel::answer() const {
@@ -143,7 +141,7 @@ QString WhatIfPanel::answer() const {
   const StepRecord &with = *lane.steps[static_cast<std::size_t>(step)], &without = *base.steps[static_cast<std::size_t>(step)];
   return QString("Next token at step %1: full cache %2 · run %3 %4, KL %5 · run %6, by hand, %7, KL %8 nats")
       .arg(step)
-      .arg(choice(s, without, true), letter(lane.fork_of), choice(s, without, false), qs(viz::format_number(without.kl)), letter(fork),
+      .arg(choice(s, without, true), qs(viz::lane_letter(lane.fork_of)), choice(s, without, false), qs(viz::format_number(without.kl)), qs(viz::lane_letter(fork)),
            choice(s, with, false), qs(viz::format_number(with.kl)));
 }
 

@@ -235,7 +235,6 @@ Snapshot make_huge_snapshot(int n_layers, int n_kv_heads, int n_prompt, int n_ge
   s.model.head_dim = kHeadDim;
   s.model.dim = kHeadDim * n_kv_heads;
   s.model.max_positions = n_prompt + n_generated;
-  s.measures.runner_ups = true;  // there are none: nobody need ask for them
   s.n_prompt = n_prompt;
   s.tokens = tokens(n_prompt + n_generated, n_prompt);
   auto vocabulary = std::make_shared<std::vector<TokenInfo>>();

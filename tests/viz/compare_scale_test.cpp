@@ -21,11 +21,16 @@ using synthetic::LaneKind;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST_F(CompareTest, TwelveRunsAllFitWithNameAndNumbers) {
+/// The full cache and runs of two policies in turns, n in all.
+Snapshot with_runs(int n) {
   synthetic::Shape shape;
   shape.lanes = {LaneKind::full};
-  for (int i = 0; i < 11; ++i) shape.lanes.push_back(i % 2 == 0 ? LaneKind::heavy : LaneKind::merging);
-  const Snapshot many = synthetic::make_snapshot(shape);
+  for (int i = 1; i < n; ++i) shape.lanes.push_back(i % 2 == 1 ? LaneKind::heavy : LaneKind::merging);
+  return synthetic::make_snapshot(shape);
+}
+
+TEST_F(CompareTest, TwelveRunsAllFitWithNameAndNumbers) {
+  const Snapshot many = with_runs(12);
   canvas.frame.snapshot = &many;
   for (const float height : {870.0f, 600.0f, 420.0f}) {
     canvas.frame.size = {1550, height};
@@ -44,10 +49,7 @@ TEST_F(CompareTest, TwelveRunsAllFitWithNameAndNumbers) {
 }
 
 TEST_F(CompareTest, PairwiseTheDifferenceIsThereHoweverManyRunsOrItIsSaid) {
-  synthetic::Shape shape;
-  shape.lanes = {LaneKind::full};
-  for (int i = 0; i < 28; ++i) shape.lanes.push_back(i % 2 == 0 ? LaneKind::heavy : LaneKind::merging);
-  const Snapshot many = synthetic::make_snapshot(shape);
+  const Snapshot many = with_runs(29);
   canvas.frame.snapshot = &many;
   canvas.frame.selection.lane = 2;
   view->choose(0, 2);

@@ -85,6 +85,18 @@ TEST_F(ResultsTest, ASessionOpensWithoutItsModelAndShowsTheSameNumbers) {
   expectPictures();
 }
 
+TEST_F(ResultsTest, AnInspectorThatOpensOnThemIsNoEditToRefuse) {
+  window->openFile(handedOut());
+  ASSERT_TRUE(shown());
+  window->messages().dismiss();
+  window->showPage(MainWindow::Page::inspector);
+  CanvasWidget* inspector = window->canvas("inspector");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector->isVisible() && inspector->settled(); }, 5000));
+  QTest::qWait(300);
+  EXPECT_TRUE(window->messages().isHidden()) << window->messages().text().toStdString();
+  EXPECT_FALSE(window->controller().request().measures.agreement);
+}
+
 TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
   window->openFile(handedOut());
   ASSERT_TRUE(shown());

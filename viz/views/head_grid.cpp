@@ -66,11 +66,6 @@ double HeadGrid::value_of(const Frame& frame, int head, HeadMetric metric) const
       .mean();
 }
 
-HeadGrid::Key HeadGrid::key_of(const Frame& frame) const {
-  const LaneSnapshot* lane = lane_of(frame);
-  return {frame.snapshot->sequence, frame.selection.lane, lane ? step_of(*lane, frame.selection) : -1, frame.selection.steps, metric_};
-}
-
 const std::vector<double>& HeadGrid::disagreement_of(const Frame& frame) const {
   const StepRecord* record = record_of(frame);
   const auto key = std::make_tuple(record, frame.snapshot->generation, frame.snapshot->sequence);
@@ -82,7 +77,9 @@ const std::vector<double>& HeadGrid::disagreement_of(const Frame& frame) const {
 }
 
 const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
-  const Key key = key_of(frame);
+  const LaneSnapshot* lane = lane_of(frame);
+  const Key key{frame.snapshot->sequence, frame.selection.lane, lane ? step_of(*lane, frame.selection) : -1, frame.selection.steps,
+                metric_};
   const StepRecord* record = record_of(frame);
   const std::size_t n = record ? record->heads.size() : 0;
   if (frame.selection.steps && of_ == key && values_.size() == n) return values_;

@@ -84,7 +84,6 @@ class HeadGrid : public View {
     HeadMetric metric = HeadMetric::local_l1_wo;
     bool operator==(const Key&) const = default;
   };
-  Key key_of(const Frame& frame) const;
   /// Of all heads in the shown step: a sum over heads and slots, kept from frame to frame.
   const std::vector<double>& disagreement_of(const Frame& frame) const;
 
