@@ -130,6 +130,9 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   connect(&m_workspace, &Workspace::themeChanged, this, [this] { applyThemeToAll(); });
   connect(&m_controller, &SessionController::requestChanged, this, [this] { requestChanged(); });
   connect(&m_controller, &SessionController::refused, this, [this](const QString& why) { m_messages->show(why, why); });
+  // What both bars would say stands once.
+  connect(m_messages, &MessageBar::said, m_notices, &MessageBar::takeBack);
+  connect(m_notices, &MessageBar::said, m_messages, &MessageBar::takeBack);
   connect(m_crumbs, &CrumbRow::pageRequested, this, [this](int page) { showPage(static_cast<Page>(page)); });
   connect(m_tools, &ToolRow::openRequested, this, &MainWindow::openModel);
   connect(m_tools, &ToolRow::saveRequested, this, &MainWindow::saveNow);

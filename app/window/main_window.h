@@ -215,6 +215,7 @@ class MainWindow : public QMainWindow {
   void back();  // Esc: maximised panel, range of steps, page, play, computing
   void openSession(const SavedSession& session, const QString& path);
   void openSessionFile(const QString& path);
+  void sayNotOpened(const QString& why);  // until the next file opens
   // main_window_results.cpp
   void buildResults();
   void keepResults(const QString& path, const SavedSession& written);
@@ -262,6 +263,7 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<StoredResults> m_results;
   std::optional<SavedSession> m_stored;  // whose results are shown or being read
   QString m_session_path;
+  QString m_not_opened;  // what was said last of a file that could not be opened
   bool m_modified = false;
   std::vector<std::string> m_lanes_before;
   bool m_undoing = false;

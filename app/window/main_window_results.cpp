@@ -42,7 +42,7 @@ RunRequest requestOf(const Trace& trace) {
 void MainWindow::buildResults() {
   m_results = std::make_unique<StoredResults>();
   connect(m_results.get(), &StoredResults::opened, this, &MainWindow::showResults);
-  connect(m_results.get(), &StoredResults::failed, this, [this](const QString& why) { m_notices->show(why, why); });
+  connect(m_results.get(), &StoredResults::failed, this, &MainWindow::sayNotOpened);
   connect(m_results.get(), &StoredResults::kept, this, [this](const QString& path, const QString& why) {
     if (why.isEmpty()) return m_jobs->note(QString("%1: written with its results").arg(path));
     const QString words = QString("%1 is saved, but without its results (%2): it can be opened only where its model is").arg(path, why);

@@ -12,12 +12,12 @@
 #include "app/window/bookmark_panel.h"
 #include "app/window/library_dialog.h"
 #include "app/window/main_window.h"
+#include "app/window/prompt_file.h"
 #include "app/window/rows.h"
 #include "app/window/session_file.h"
 #include "app/window/stored_results.h"
 #include "app/window/welcome_page.h"
 #include "core/error.h"
-#include "io/files.h"
 
 namespace kvscope {
 
@@ -60,7 +60,7 @@ void MainWindow::openSession(const SavedSession& s, const QString& path) {
   m_bookmarks.reset(s.bookmarks);
   m_stored.reset();
   if (!missing.isEmpty() && !s.results.zlib.isEmpty()) {
-    missing = QFileInfo(path).fileName() + ": its results are being read";
+    missing = QString("the results of %1 are being read").arg(QFileInfo(path).fileName());
     m_stored = s;
     m_results->read(s.results, path);
   } else {
@@ -89,7 +89,7 @@ void MainWindow::openSessionFile(const QString& path) {
     openSession(read.session, path);
     m_recent->add(m_unseen = path);
     QString text = read.notes.join("; ");
-    if (lost && text.isEmpty()) text = QFileInfo(path).fileName() + " is open; what was there before was not saved";
+    if (lost && text.isEmpty()) text = QString("opened %1; what was there before was not saved").arg(QFileInfo(path).fileName());
     if (text.isEmpty() || !m_notices->isHidden()) return;
     m_notices->show(text, text, lost ? "Back to the session before" : QString(), [this, before, before_path] {
       m_notices->dismiss();
@@ -98,24 +98,31 @@ void MainWindow::openSessionFile(const QString& path) {
       refreshTitle();
     });
   } catch (const Error& error) {
-    m_notices->show(error.what(), error.what());
+    sayNotOpened(QString::fromUtf8(error.what()));
   }
 }
 
 void MainWindow::openFile(const QString& path) {
   if (QFileInfo(path).isDir()) {
     m_controller.loadModel(path);
+    m_notices->takeBack(m_not_opened);
     m_recent->add(m_unseen = path);
     return;
   }
-  if (path.endsWith(".kvscope", Qt::CaseInsensitive)) return openSessionFile(path);
   if (isTrace(path)) return openTrace(path);
+  if (!isPromptFile(path)) return openSessionFile(path);
   try {
-    m_controller.setPrompt(QString::fromStdString(read_text(path.toStdString(), 16u << 20)));
+    m_controller.setPrompt(readPromptFile(path));
+    m_notices->takeBack(m_not_opened);
     m_recent->add(m_unseen = path);
   } catch (const Error& error) {
-    m_notices->show(error.what(), error.what());
+    sayNotOpened(QString::fromUtf8(error.what()));
   }
+}
+
+void MainWindow::sayNotOpened(const QString& why) {
+  m_not_opened = why;
+  m_notices->show(why, why);
 }
 
 bool MainWindow::saveSession(const QString& path) {

@@ -4,12 +4,10 @@
 #include <algorithm>
 
 #include <QApplication>
-#include <QFile>
 #include <QFileInfo>
 #include <QHelpEvent>
 #include <QMimeData>
 #include <QScrollBar>
-#include <QStringDecoder>
 #include <QTextBlock>
 #include <QTextBoundaryFinder>
 #include <QToolTip>
@@ -17,21 +15,21 @@
 
 #include "app/window/panel_paint.h"
 #include "app/window/prompt_editor_layout.h"
+#include "app/window/prompt_file.h"
 #include "app/window/workspace.h"
+#include "core/error.h"
 #include "viz/format.h"
 
 namespace kvscope {
 
 namespace {
 
-constexpr int kMaxFileBytes = 8 << 20;    // a prompt file; larger ones are surely no prompt
-
 /// The one local regular file of a drop or paste; empty otherwise.
 QString fileOf(const QMimeData* source) {
   const QList<QUrl> urls = source->urls();
   if (urls.size() != 1 || !urls.front().isLocalFile() || !QFileInfo(urls.front().toLocalFile()).isFile()) return {};
-  if (urls.front().toLocalFile().endsWith(".kvscope", Qt::CaseInsensitive)) return {};  // a session is no text: the window takes it
-  return urls.front().toLocalFile();
+  const QString path = urls.front().toLocalFile();
+  return isPromptFile(path) ? path : QString();  // the window takes the others
 }
 
 }  // namespace
@@ -83,16 +81,12 @@ void PromptEditor::setExactText(const QString& text) {
 }
 
 QString PromptEditor::loadFile(const QString& path) {
-  const QString name = QFileInfo(path).fileName();
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly)) return QString("cannot read %1: %2").arg(name, file.errorString());
-  const QByteArray bytes = file.read(kMaxFileBytes + 1);
-  if (bytes.size() > kMaxFileBytes) return QString("%1 is larger than 8 MiB: drop a shorter text").arg(name);
-  QStringDecoder decode(QStringDecoder::Utf8);
-  const QString text = decode(bytes);
-  if (decode.hasError() || bytes.contains('\0')) return QString("%1 is not UTF-8 text: the prompt stays as it was").arg(name);
-  setExactText(text);
-  return {};
+  try {
+    setExactText(readPromptFile(path));
+    return {};
+  } catch (const Error& error) {
+    return QString::fromUtf8(error.what());
+  }
 }
 
 void PromptEditor::applyType() {

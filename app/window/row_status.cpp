@@ -35,6 +35,14 @@ QString keyCap(const viz::Theme& theme, const QString& key, const QString& what)
       .arg(toColor(theme.raised).name(), key, what);
 }
 
+/// With a capital and a full stop; what begins with the name of a file or a key keeps its letters.
+QString sentenceOf(const QString& text) {
+  QString sentence = text;
+  const QString first = text.section(' ', 0, 0);
+  if (!first.isEmpty() && !first.contains('.') && !first.contains('/')) sentence[0] = sentence[0].toUpper();
+  return sentence.endsWith('.') ? sentence : sentence + '.';
+}
+
 bool busy(const Workspace& workspace) {
   const RunPhase phase = workspace.snapshot().phase;
   return phase == RunPhase::computing || phase == RunPhase::loading || (workspace.stale() && phase != RunPhase::failed);
@@ -78,9 +86,7 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
 
 void MessageBar::show(const QString& text, const QString& details, const QString& remedy, const std::function<void()>& run, const QString& other,
                       const std::function<void()>& run_other) {
-  QString sentence = text;
-  if (!sentence.isEmpty()) sentence[0] = sentence[0].toUpper();
-  if (!sentence.endsWith('.')) sentence += '.';
+  const QString sentence = sentenceOf(text);
   m_text->setText(sentence);
   m_details = details.isEmpty() ? sentence : details;
   setAccessibleName(sentence);
@@ -98,6 +104,10 @@ void MessageBar::show(const QString& text, const QString& details, const QString
 }
 
 void MessageBar::dismiss() { hide(); }
+
+void MessageBar::takeBack(const QString& text) {
+  if (m_text->text() == sentenceOf(text)) dismiss();
+}
 
 QString MessageBar::text() const { return m_text->text(); }
 

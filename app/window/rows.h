@@ -141,6 +141,8 @@ class MessageBar : public QFrame {
   void show(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {}, const QString& other = {},
             const std::function<void()>& run_other = {});
   void dismiss();
+  /// Goes away if this is what it says.
+  void takeBack(const QString& text);
   QString text() const;
 
  Q_SIGNALS:

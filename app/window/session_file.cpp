@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kMostLanes = 64, kMostBookmarks = 10000, kMostTokens = 1 << 20, kLongestName = 1000;
 constexpr const char *kResultsSchema = "kvscope.trace/1", *kResultsPacking = "zlib, base64";
+constexpr const char* kCopyAgain = "copy the file again from where it was saved";
 constexpr int kLargest = std::numeric_limits<int>::max();
 
 QString typeName(const QJsonValue& value) {
@@ -257,13 +258,15 @@ QByteArray sessionJson(const SavedSession& session) {
 ReadSession parseSession(const QByteArray& json, const QString& name) {
   try {
     if (json.size() > kSessionBytes) refuse("session", QString("at most %1 bytes").arg(kSessionBytes), QString::number(json.size()));
+    if (json.trimmed().isEmpty()) throw Error(std::string("expected a session, got an empty file; ") + kCopyAgain);
     QJsonParseError error;
     const QJsonDocument document = QJsonDocument::fromJson(json, &error);
     if (error.error != QJsonParseError::NoError)
-      throw Error(QString("not readable as JSON at byte %1 of %2: %3").arg(error.offset).arg(json.size()).arg(error.errorString()).toStdString());
+      throw Error(QString("expected a session, got text that is not readable as JSON at byte %1 of %2 (%3): it is cut short or damaged; %4")
+                      .arg(error.offset).arg(json.size()).arg(error.errorString(), kCopyAgain).toStdString());
     ReadSession out;
     Fields f(document.isObject() ? QJsonValue(document.object()) : QJsonValue(document.array()), "session");
-    if (f.text("kvscope") != "session") refuse("session.kvscope", "\"session\"", "\"" + f.text("kvscope") + "\": this is no session of kvscope");
+    if (f.text("kvscope") != "session") refuse("session.kvscope", "\"session\"", "\"" + f.text("kvscope") + "\": this is no session of kvscope; to use its text as a prompt, paste it");
     if (!f.has("version")) refuse("session.version", QString("a number from 1"), "nothing");
     const int version = f.integer("version", 0, 1, kLargest);
     if (version > kSessionVersion)

@@ -19,7 +19,7 @@ nlohmann::json parse_json(std::string_view text, const std::string& name) {
   try {
     return nlohmann::json::parse(text.begin(), text.end(), limit_depth);
   } catch (const nlohmann::json::parse_error& e) {
-    throw Error(fmt::format("{}: expected JSON, got something else at byte {} of {}", name, e.byte, text.size()));
+    throw Error(fmt::format("{}: expected JSON, got something else at byte {} of {}; it is cut short or damaged: copy or write it again", name, e.byte, text.size()));
   } catch (const nlohmann::json::exception&) {  // a number outside double
     throw Error(fmt::format("{}: expected JSON with numbers in the range of a double", name));
   }

@@ -98,7 +98,8 @@ TEST(SessionFileTest, OfANewerVersionWhatIsKnownIsOpenedAndTheRestIsNamed) {
 TEST(SessionFileTest, WhatIsNoSessionIsRefusedWithThePlaceAndTheReason) {
   const auto has = [](const std::string& text, const std::string& part) { return text.find("s.kvscope: ") == 0 && text.find(part) != std::string::npos; };
   const std::pair<QByteArray, const char*> cases[] = {
-      {"", "not readable as JSON at byte"},
+      {"", "got an empty file; copy the file again"},
+      {" \n", "got an empty file"},
       {"\x89PNG\r\n", "not readable as JSON"},
       {"[]", "session: expected an object, got a list"},
       {"{}", "session.kvscope: expected \"session\""},
