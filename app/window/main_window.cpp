@@ -197,6 +197,8 @@ void MainWindow::takeSnapshot() {
     if (snapshot.model.n_layers == 0)  // nothing to fall back to
       m_messages->show(what, details, "Use the built-in model", [this] { m_controller.loadModel(QString::fromStdString(builtInModel())); },
                        "Open model…", [this] { openModel(); });
+    else if (!snapshot.cut.text.empty())
+      m_messages->show(what, details, QString("Cut to the first %1 tokens").arg(snapshot.cut.n_tokens), [this, text = QString::fromStdString(snapshot.cut.text)] { replacePrompt(text); });
     else
       m_messages->show(what, details);
   } else if (snapshot.phase == RunPhase::idle) {

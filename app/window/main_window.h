@@ -167,6 +167,7 @@ class MainWindow : public QMainWindow {
   void buildInspect();
   void buildMenus();
   void buildFileMenu(QMenu* menu);
+  void replacePrompt(const QString& text);  // as if it was typed: an undo brings the old one back
   void buildViewMenu(QMenu* menu);
   void buildRunMenu(QMenu* menu);
   void buildTimeMenu(QMenu* menu);

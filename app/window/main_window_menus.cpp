@@ -101,12 +101,7 @@ void MainWindow::buildFileMenu(QMenu* menu) {
   action(menu, "Open the sample &lecture", {}, [this] { openSampleLecture(); });
   action(menu, "Open &prompt…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O)}, [this] { openPrompt(); });
   QMenu* samples = menu->addMenu("Sample p&rompts");
-  fillWithSamples(*samples, [this](const QString& text) {
-    if (m_pages->currentWidget() == m_welcome) showPage(Page::inspect);
-    PromptPanel& prompt = m_lecturing ? m_lecture->prompt() : *m_prompt;
-    prompt.editor().setExactText(text);
-    prompt.setFocus();
-  });
+  fillWithSamples(*samples, [this](const QString& text) { replacePrompt(text); });
   addActions(samples->actions());
   buildSessionMenu(menu);
   menu->addSeparator();
@@ -277,6 +272,13 @@ void MainWindow::buildToolsMenu(QMenu* menu) {
 void MainWindow::openModel() {
   const QString folder = QFileDialog::getExistingDirectory(this, "Open model folder");
   if (!folder.isEmpty()) openFile(folder);
+}
+
+void MainWindow::replacePrompt(const QString& text) {
+  if (m_pages->currentWidget() == m_welcome) showPage(Page::inspect);
+  PromptPanel& prompt = m_lecturing ? m_lecture->prompt() : *m_prompt;
+  prompt.editor().setExactText(text);
+  prompt.setFocus();
 }
 
 void MainWindow::openPrompt() {

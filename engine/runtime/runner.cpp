@@ -103,6 +103,8 @@ struct Runner::Impl {
         put_failure(fmt::format("{} was not opened: stopped; open a model folder (File, Open model)", now_load->folder), now_generation);
       else
         publish_phase(RunPhase::idle, "stopped", now_generation);
+    } catch (const PromptTooLong& e) {
+      put_failure(e.what(), now_generation, e.cut);
     } catch (const std::exception& e) {
       put_failure(e.what(), now_generation);
     }
@@ -141,10 +143,11 @@ struct Runner::Impl {
     });
   }
 
-  void put_failure(const std::string& sentence, std::uint64_t of) {
+  void put_failure(const std::string& sentence, std::uint64_t of, const PromptCut& cut = {}) {
     put_changed(of, [&](Snapshot& s) {
       s.phase = RunPhase::failed;
       s.failure = sentence;
+      s.cut = cut;
     });
   }
 

@@ -8,12 +8,20 @@
 #include "arch/model_files.h"
 #include "backend/backend.h"
 #include "core/cancel.h"
+#include "core/error.h"
 #include "runtime/devices.h"
 #include "runtime/model.h"
 #include "runtime/run_request.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
+
+/// A prompt of more tokens than the model was made for.
+class PromptTooLong : public Error {
+ public:
+  PromptTooLong(const std::string& sentence, PromptCut what_fits) : Error(sentence), cut(std::move(what_fits)) {}
+  PromptCut cut;
+};
 
 /// One model and one run over it: lanes side by side on one prompt. Synchronous and single-threaded to its caller; keeps what it computed,
 /// so that the next request re-runs only what changed (longest common prefix of the tokens, lanes added, generation continued).

@@ -44,9 +44,23 @@ std::vector<int> Session::Impl::prompt_ids(const RunRequest& request) const {
     }
   }
   if (c.max_positions > 0 && static_cast<int>(out.size()) > c.max_positions) {
-    throw Error(fmt::format("prompt: {} tokens, but {} was made for {}; shorten the text", out.size(), c.name, c.max_positions));
+    throw PromptTooLong(fmt::format("prompt: {} tokens, but {} was made for {}; shorten the text", out.size(), c.name, c.max_positions),
+                        request.prompt_ids.empty() ? cut_prompt(request, out) : PromptCut{});
   }
   return out;
+}
+
+PromptCut Session::Impl::cut_prompt(const RunRequest& request, const std::vector<int>& long_ids) const {
+  constexpr int kTries = 16;  // a token may end within a character, and the shorter text may be split into other tokens
+  const int limit = model.config().max_positions, most = limit - std::clamp(request.n_generate, 0, limit / 2);
+  for (int n = most; n > std::max(0, most - kTries); --n) {
+    const std::string text = model.files.tokenizer->decode({long_ids.begin(), long_ids.begin() + n});
+    const bool begins = !text.empty() && text.size() < request.prompt.size() && request.prompt.starts_with(text);
+    if (!begins || (request.prompt[text.size()] & 0xC0) == 0x80) continue;
+    const int n_tokens = static_cast<int>(model.files.tokenizer->encode(text).size()) + (model.config().bos_id >= 0 ? 1 : 0);
+    if (n_tokens <= most) return {n_tokens, text};
+  }
+  return {};
 }
 
 std::unique_ptr<Policy> Session::Impl::make_policy(const std::string& spec, const RunRequest& request, int n_prompt) const {

@@ -63,6 +63,12 @@ struct LaneSnapshot {
   double prompt_compress_ms = kNotAvailable;  // of it, step 0: the compression of the whole prompt; not available in stream mode
 };
 
+/// The beginning of a prompt that is too long for the model.
+struct PromptCut {
+  int n_tokens = 0;  // start token included
+  std::string text;  // empty: there is no such beginning
+};
+
 enum class RunPhase : std::uint8_t { empty, loading, computing, idle, failed };
 
 /// Everything the window shows, in one immutable value. Published through Mailbox; newest wins.
@@ -74,6 +80,7 @@ struct Snapshot {
   double progress = 0;               // 0..1
   std::vector<LoadStage> loading;    // while phase is loading: how far the opening of a model is
   std::string failure;               // one sentence with remedy; the rest of the snapshot is then the last good state
+  PromptCut cut;                     // of a failure for the length of the prompt: what would fit
   std::string notice;                // e.g. "prompt cut to 1024 of 1500 tokens", "ran on the CPU because ..."
   ModelConfig model;
   std::shared_ptr<const HeadCharacters> characters;  // what its heads habitually look at; null: not measured, or of no use

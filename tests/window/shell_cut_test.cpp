@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A prompt that is too long for the model, and the button that mends it.
+#include "app/window/prompt_editor.h"
+#include "app/window/prompt_panel.h"
+#include "app/window/rows.h"
+#include "window/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+TEST_F(WindowTest, ATextThatIsTooLongIsCutByAButtonAndComesBackByUndo) {
+  const int limit = snapshot().model.max_positions;
+  ASSERT_GT(limit, 0);
+  QString text;
+  for (int i = 0; i < limit; ++i) text += QString("word %1, 猫🙂; ").arg(i);
+  PromptEditor& editor = window->promptPanel().editor();
+  editor.setExactText(text);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().phase == RunPhase::failed; }, 10000));
+  QPushButton* cut = buttonOf(window->messages(), "Cut to the first");
+  ASSERT_NE(cut, nullptr) << window->messages().text().toStdString();
+  QTest::mouseClick(cut, Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(snapshot().phase, RunPhase::idle) << snapshot().failure;
+  EXPECT_FALSE(window->messages().isVisible());
+  EXPECT_EQ(cut->text(), QString("Cut to the first %1 tokens").arg(snapshot().n_prompt));
+  EXPECT_LE(snapshot().n_prompt, limit - options.generate) << "with room for what is generated";
+  EXPECT_GT(snapshot().n_prompt, limit - options.generate - 16);
+  EXPECT_TRUE(text.startsWith(editor.exactText()));
+  EXPECT_EQ(snapshot().lanes[0].steps.size(), static_cast<std::size_t>(options.generate) + 1);
+  editor.undo();
+  EXPECT_EQ(editor.exactText(), text);
+  EXPECT_EQ(window->controller().request().prompt, text.toStdString());
+}
+
+}  // namespace
+}  // namespace kvscope
