@@ -91,8 +91,7 @@ void AddRunsDialog::refresh() {
   m_wrong->setVisible(!wrong.isEmpty());
   m_wrong->setText(wrong);
   m_wrong->setStyleSheet(QString("color: %1").arg(toColor(m_workspace.theme().changed).name()));
-  const auto [ms, n] = m_queue.typical();
-  m_estimate->setText(estimateWords(specs.size(), estimateRuns(m_workspace.snapshot(), specs, ms, n, true), true));
+  m_estimate->setText(estimateWords(specs.size(), estimateRuns(m_workspace.snapshot(), specs, m_queue.times(), true), true));
   m_add->setEnabled(!specs.empty() && wrong.isEmpty());
   m_add->setText(specs.size() <= 1 ? QString("Add run") : QString("Add %1 runs").arg(specs.size()));
 }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "app/window/panel_paint.h"
+#include "app/window/run_queue.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "viz/format.h"
@@ -26,6 +28,23 @@ double sizeOf(const HeadRecord& h) {
   return out;
 }
 
+/// What a run of this policy would take beside those on screen, from theirs; NaN: none of them has it. A step of all runs is at least as long as
+/// one of a single run. The prompt itself has been computed already, its compression has not.
+double onScreen(const Snapshot& s, const std::string& policy) {
+  const auto same = std::ranges::find(s.lanes, policy, &LaneSnapshot::policy);
+  if (same == s.lanes.end()) return kNotAvailable;
+  double ms = s.prefill_mode && !std::isnan(same->prompt_compress_ms) ? same->prompt_compress_ms : 0;
+  for (std::size_t i = s.prefill_mode ? 1 : 0; i < same->steps.size(); ++i) ms += same->steps[i]->ms;
+  return ms;
+}
+
+/// "A, B, C and 4 more"
+QString listed(const QStringList& names) {
+  constexpr qsizetype kNamed = 3;
+  const QString first = QStringList(names.first(std::min(names.size(), kNamed))).join(", ");
+  return names.size() <= kNamed ? first : QString("%1 and %2 more").arg(first).arg(names.size() - kNamed);
+}
+
 }  // namespace
 
 double recordBytes(const LaneSnapshot& lane) {
@@ -36,6 +55,8 @@ double recordBytes(const LaneSnapshot& lane) {
   }
   return out;
 }
+
+std::string policyOf(const std::string& spec) { return spec.substr(0, spec.find_first_of(":@")); }
 
 int slotsAsked(const std::string& spec, int n_prompt) {
   try {
@@ -48,21 +69,31 @@ int slotsAsked(const std::string& spec, int n_prompt) {
   return -1;
 }
 
-RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, double measured_ms, int n_measured, bool keep) {
+RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, const std::map<std::string, RunTime>& times, bool keep) {
   RunEstimate out;
   if (snapshot.lanes.empty() || snapshot.lanes.front().steps.empty()) return out;
   const LaneSnapshot& full = snapshot.lanes.front();
   const auto n = static_cast<double>(specs.size());
-  if (n_measured > 0) {
-    out.ms = n * measured_ms;
-    out.basis = n_measured == 1 ? QString("measured on 1 run of this text") : QString("measured on %1 runs of this text").arg(n_measured);
-  } else {
-    // A step of all lanes is at least as long as one of a single lane. The prompt itself has been computed already.
-    double ms = 0;
-    for (std::size_t s = snapshot.prefill_mode ? 1 : 0; s < full.steps.size(); ++s) ms += full.steps[s]->ms;
-    out.ms = n * ms;
-    out.basis = QString("from the %1 steps on screen").arg(full.steps.size());
+  std::set<std::string> measured;
+  double ms = 0;
+  for (const std::string& spec : specs) {
+    const std::string policy = policyOf(spec);
+    const auto known = times.find(policy);
+    const double one = known != times.end() ? known->second.ms : onScreen(snapshot, policy);
+    if (std::isnan(one)) {
+      if (const QString title = qs(wordsOf(spec).title); !out.unknown.contains(title)) out.unknown << title;
+      continue;
+    }
+    if (known != times.end()) measured.insert(policy);
+    ms += one;
+    ++out.n_timed;
   }
+  if (out.n_timed > 0) out.ms = ms;
+  int n_measured = 0;
+  for (const std::string& policy : measured) n_measured += times.at(policy).n;
+  out.basis = n_measured == 0   ? QString("from the %1 steps on screen").arg(full.steps.size())
+              : n_measured == 1 ? QString("measured on 1 run of this text")
+                                : QString("measured on %1 runs of this text").arg(n_measured);
   const double per_slot = full.slots > 0 ? full.bytes / full.slots : kNotAvailable;
   double caches = 0;
   for (const std::string& spec : specs) {
@@ -82,8 +113,9 @@ RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string
 QString estimateWords(std::size_t n_runs, const RunEstimate& e, bool keep) {
   if (n_runs == 0) return "no run is chosen";
   QString words = QString("%1 %2").arg(n_runs).arg(n_runs == 1 ? "run" : "runs");
-  if (std::isnan(e.ms)) return words + " · time and memory: n/a before the first result";
-  words += QString(" · about %1, %2").arg(qs(viz::format_ms(e.ms)), e.basis);
+  if (std::isnan(e.cache_bytes)) return words + " · time and memory: n/a before the first result";
+  if (e.n_timed > 0) words += QString(" · about %1%2, %3").arg(qs(viz::format_ms(e.ms)), e.unknown.isEmpty() ? QString() : QString(" for %1 of them").arg(e.n_timed), e.basis);
+  if (!e.unknown.isEmpty()) words += " · no estimate yet for " + listed(e.unknown);
   words += QString(" · %1caches %2, records %3").arg(keep ? "" : "one at a time, ", qs(viz::format_bytes(e.cache_bytes)), qs(viz::format_bytes(e.record_bytes)));
   return words;
 }

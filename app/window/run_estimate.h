@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include <QString>
+#include <QStringList>
 
 #include "snapshot/snapshot.h"
 
@@ -12,18 +14,28 @@ namespace kvscope {
 
 /// What runs would cost, before they start. NaN: nothing is known to estimate it from.
 struct RunEstimate {
-  double ms = kNotAvailable;            // one after the other
+  double ms = kNotAvailable;            // one after the other, of those whose policy has run
   double cache_bytes = kNotAvailable;   // keys and values
   double record_bytes = kNotAvailable;  // what the pictures read
   QString basis;                        // what the time comes from: "measured on 3 runs"
+  int n_timed = 0;                      // runs that `ms` counts
+  QStringList unknown;                  // policies of the others, by title: they differ by factors of hundreds
 };
 
-/// measured_ms: what one run of this text took so far, with n_measured runs behind it; 0 of them: the steps on screen tell. keep: the runs become
-/// lanes; else each one's memory is given back before the next.
-RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, double measured_ms, int n_measured, bool keep);
+/// What a run of a policy took, mean of n.
+struct RunTime {
+  double ms = kNotAvailable;
+  int n = 0;
+};
+
+/// times: of runs of this text, by policy; of others the steps on screen tell, where the policy has a run there. keep: the runs become lanes;
+/// else each one's memory is given back before the next.
+RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, const std::map<std::string, RunTime>& times, bool keep);
 
 /// Bytes that the records of a lane hold.
 double recordBytes(const LaneSnapshot& lane);
+/// Name of the policy of a specification.
+std::string policyOf(const std::string& spec);
 /// Slots per head that a specification asks for; -1: no limit or unreadable.
 int slotsAsked(const std::string& spec, int n_prompt);
 /// "12 runs · about 0.42 s (measured on 3 runs) · caches 3.1 MiB, records 9.0 MiB"

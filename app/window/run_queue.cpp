@@ -94,16 +94,17 @@ int RunQueue::nOpen() const {
   return static_cast<int>(std::count_if(m_runs.begin(), m_runs.end(), [](const QueuedRun& r) { return r.open(); }));
 }
 
-std::pair<double, int> RunQueue::typical() const {
+std::map<std::string, RunTime> RunQueue::times() const {
   const QString text = textOf(m_workspace.snapshot());
-  double sum = 0;
-  int n = 0;
-  for (auto it = m_runs.rbegin(); it != m_runs.rend() && n < kLately; ++it) {
+  std::map<std::string, RunTime> out;
+  for (auto it = m_runs.rbegin(); it != m_runs.rend(); ++it) {
     if (it->state != QueuedRun::State::done || it->text != text) continue;
-    sum += it->ms;
-    ++n;
+    RunTime& time = out[policyOf(it->spec)];
+    if (time.n == kLately) continue;
+    time.ms = ((time.n > 0 ? time.ms * time.n : 0) + it->ms) / (time.n + 1);
+    ++time.n;
   }
-  return {n > 0 ? sum / n : kNotAvailable, n};
+  return out;
 }
 
 void RunQueue::add(const std::vector<std::string>& specs, QueuedRun::Purpose purpose) {

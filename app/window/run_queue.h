@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <QObject>
 #include <QString>
 
+#include "app/window/run_estimate.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
@@ -48,8 +50,8 @@ class RunQueue : public QObject {
   const QueuedRun* running() const;
   int nOpen() const;
   bool busy() const { return nOpen() > 0; }
-  /// What one run of the present text took, mean of those done lately, and how many these are.
-  std::pair<double, int> typical() const;
+  /// What runs of the present text took, by policy: mean of those done lately.
+  std::map<std::string, RunTime> times() const;
   /// Batch of the run that is being taken into the request; 0: none is.
   int adoptingBatch() const { return m_adopting; }
 

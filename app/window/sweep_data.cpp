@@ -14,12 +14,6 @@
 
 namespace kvscope {
 
-namespace {
-
-std::string policyOf(const std::string& spec) { return spec.substr(0, spec.find(':')); }
-
-}  // namespace
-
 double SweepFigures::of(SweepMetric metric) const {
   switch (metric) {
     case SweepMetric::mean_kl: return mean_kl;

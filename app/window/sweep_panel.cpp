@@ -199,18 +199,18 @@ void SweepPanel::refresh() {
   Q_EMIT factsChanged();
   if (!isVisible()) return;  // the estimate reads the records of all runs
   const std::vector<std::string> missing = m_data.missing();
-  const auto [ms, n] = m_queue.typical();
+  const RunEstimate estimate = estimateRuns(m_workspace.snapshot(), missing, m_queue.times(), false);
   const bool running = open();
   if (running) {
     const QueuedRun* run = m_queue.running();
     QString now = run && run->purpose == QueuedRun::Purpose::point ? " · running " + qs(wordsOf(run->spec).title) + ", " + qs(wordsOf(run->spec).budget) : QString();
-    QString left;
-    if (n > 0) left = " · about " + qs(viz::format_ms(ms * static_cast<double>(missing.size()))) + " left";
+    const bool known = estimate.n_timed > 0 && estimate.unknown.isEmpty();
+    const QString left = known ? " · about " + qs(viz::format_ms(estimate.ms)) + " left" : QString();
     m_progress->setText(QString("%1 of %2 measured%3%4").arg(m_data.nMeasured()).arg(m_data.points().size()).arg(now, left));
   } else if (missing.empty() && !m_data.points().empty()) {
     m_progress->setText(QString("all %1 measured").arg(m_data.nMeasured()));
   } else {
-    m_progress->setText(estimateWords(missing.size(), estimateRuns(m_workspace.snapshot(), missing, ms, n, false), false));
+    m_progress->setText(estimateWords(missing.size(), estimate, false));
   }
   m_start->setText(missing.empty() ? QString("Measure") : missing.size() == 1 ? QString("Measure 1 run") : QString("Measure %1 runs").arg(missing.size()));
   m_start->setEnabled(!missing.empty() && !running);

@@ -58,7 +58,7 @@ void Lane::begin_step(int position) {
   hidden.clear();
 }
 
-void Lane::load_prompt(PromptRun& prompt) {
+void Lane::load_prompt(PromptRun& prompt, const std::function<void()>& layer_done) {
   const int n = prompt.size(), group = config_.group();
   std::vector<double> o(config_.q_dim());
   {
@@ -98,6 +98,7 @@ void Lane::load_prompt(PromptRun& prompt) {
     backend_.to_double(o, prompt.last_output(l));
     compress(l, /*after_prompt=*/true, prompt.last_query(l), o);
     fit(l);
+    if (layer_done) layer_done();
   }
   prompt_compress_ms = compress_ms;
   logits = prompt.logits();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <mutex>
 
 #include "measure/distribution.h"
 #include "measure/perturbation.h"
@@ -23,6 +24,7 @@ double ms_since(Clock::time_point start) { return std::chrono::duration<double, 
 
 constexpr int kTopTokens = 10;
 constexpr int kCheckpointEvery = 64;  // steps
+constexpr double kReadingShare = 0.5;  // of what the prompt costs; the rest is its compression, which no one knows before
 constexpr double kPublishEveryMs = 60;
 
 /// Damaged weights or an overflow show as numbers that are not finite; says where they begin.
@@ -85,7 +87,7 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   prompt.update(ids, needs, forward, cancel, [&](int layer) {
     ++layers_done;
     report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers),
-           prompt_share * layers_done / (n_layers * (ids.size() / History::kPage + 1.0)));
+           kReadingShare * prompt_share * layers_done / (n_layers * (ids.size() / History::kPage + 1.0)));
   });
   for (int l = 0; l < n_layers && horizon > 0; ++l) {
     for (int p = std::max(0, n_prompt - horizon); p < n_prompt; ++p) tape.put(l, p, prompt.query(l, p));
@@ -111,10 +113,20 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms) {
     return known == prompt_cost.end() ? std::numeric_limits<double>::infinity() : known->second;
   });
   std::vector<double> took(order.size(), 0.0);
+  std::mutex telling;  // lanes are loaded by several threads
+  int layers_done = 0;
+  const auto reported = [&](const Lane* lane) { return lane != lanes.front().get(); };  // it has nothing to compress
+  const int n_layers = model.config().n_layers * static_cast<int>(std::ranges::count_if(order, reported));
+  const std::function<void()> layer_done = [&] {
+    const std::lock_guard lock(telling);
+    ++layers_done;
+    report(fmt::format("prompt, compressing, layer {} of {}", layers_done, n_layers),
+           prompt_share * (kReadingShare + (1 - kReadingShare) * layers_done / n_layers));
+  };
   backend->for_each(static_cast<int>(order.size()), [&](int i) {
     const Stopwatch watch(took[i]);
     order[i]->begin_step(static_cast<int>(ids.size()) - 1);
-    order[i]->load_prompt(prompt);
+    order[i]->load_prompt(prompt, reported(order[i]) ? layer_done : std::function<void()>());
   });
   for (std::size_t i = 0; i < order.size(); ++i) prompt_cost[order[i]->policy().name()] = took[i];
   close_steps(fresh, ms);

@@ -149,6 +149,23 @@ TEST_P(Session_, ARunCancelledAnywhereGoesOnAsIfNothingHadHappened) {
   }
 }
 
+TEST(SessionProgress, RisesWithEveryLayerThatARunCompressesBesideTheOthers) {
+  RunRequest request = request_of(random_ids(140, 64, 6), PromptMode::prefill, 2);
+  const std::vector<std::string> lanes = std::exchange(request.lanes, {reference_policy()});
+  Session session = open_session(tiny_model(), DType::f32, 2);
+  run(session, request);
+  request.lanes = {reference_policy(), lanes[2], lanes[3]};
+  std::vector<double> told;
+  std::set<double> compressing;
+  session.run(request, {}, [&](const std::string& activity, double fraction) {
+    told.push_back(fraction);
+    if (activity.starts_with("prompt, compressing")) compressing.insert(fraction);
+  });
+  EXPECT_EQ(static_cast<int>(compressing.size()), 2 * session.config().n_layers) << "every one further than the one before";
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_EQ(told.back(), 1);
+}
+
 TEST_P(Session_, ThreadsChangeNothing) {
   const RunRequest request = request_of(random_ids(100, 64, 7), GetParam(), 3);
   for (const DType precision : {DType::f64, DType::f32}) {

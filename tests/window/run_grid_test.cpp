@@ -55,7 +55,7 @@ TEST_F(AddRunsTest, CellsAreChosenByMouseAndTheEstimateComesBeforeTheStart) {
   QTest::mouseClick(dialog().grid().table().viewport(), Qt::LeftButton, {}, cell("knorm", 1));
   QTest::mouseClick(dialog().grid().table().viewport(), Qt::LeftButton, {}, cell("knorm", 2));
   EXPECT_EQ(model().chosen(), (std::vector<std::string>{"knorm:ratio=0.25", "knorm:ratio=0.5"}));
-  EXPECT_TRUE(dialog().estimate().startsWith("2 runs · about ")) << dialog().estimate().toStdString();
+  EXPECT_TRUE(dialog().estimate().startsWith("2 runs · no estimate yet for Key norm · ")) << dialog().estimate().toStdString();
   EXPECT_TRUE(dialog().estimate().contains("caches"));
   EXPECT_EQ(dialog().addButton().text(), "Add 2 runs");
   const std::size_t before = snapshot().lanes.size();
@@ -128,10 +128,23 @@ TEST_F(AddRunsTest, AnEstimateIsOfMeasuredRunsAsSoonAsThereAreSome) {
   openDialog();
   model().choose("knorm", true);
   EXPECT_TRUE(dialog().estimate().contains("measured on 1 run")) << dialog().estimate().toStdString();
-  const RunEstimate e = estimateRuns(snapshot(), {"knorm:slots=10", "knorm:slots=20"}, 5, 1, true);
+  const RunEstimate e = estimateRuns(snapshot(), {"knorm:slots=10", "knorm:slots=20"}, {{"knorm", {.ms = 5, .n = 1}}}, true);
   EXPECT_DOUBLE_EQ(e.ms, 10);
   const LaneSnapshot& full = snapshot().lanes[0];
   EXPECT_NEAR(e.cache_bytes, 30 * full.bytes / full.slots, 1e-6);
+}
+
+TEST_F(AddRunsTest, ATimeIsOfRunsOfTheSamePolicy) {
+  const LaneSnapshot& lane = snapshot().lanes[3];
+  ASSERT_NE(lane.policy, "h2o");
+  const RunEstimate e = estimateRuns(snapshot(), {"knorm:slots=10", lane.policy + ":slots=10", "h2o:slots=9,recent=2", "h2o:slots=8,recent=2"},
+                                     {{"h2o", {.ms = 7, .n = 3}}}, true);
+  double ms = lane.prompt_compress_ms;
+  for (std::size_t s = 1; s < lane.steps.size(); ++s) ms += lane.steps[s]->ms;
+  EXPECT_EQ(e.n_timed, 3);
+  EXPECT_DOUBLE_EQ(e.ms, ms + 14);
+  EXPECT_EQ(e.unknown, QStringList{"Key norm"});
+  EXPECT_TRUE(estimateWords(4, e, true).contains(" for 3 of them, measured on 3 runs of this text · no estimate yet for Key norm · ")) << estimateWords(4, e, true).toStdString();
 }
 
 }  // namespace
