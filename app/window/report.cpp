@@ -167,7 +167,7 @@ QString page(const Report& r, Source source) {
   const Snapshot& s = *r.snapshot;
   const QString prompt = qs(s.prompt);
   QString out = QString("<!DOCTYPE html><html><head><meta charset=\"utf-8\"/><title>kvscope report</title><style>%1</style></head><body>").arg(kStyle);
-  out += QString("<h1>KV-cache compression: %1 on one prompt</h1>").arg(s.lanes.size() == 2 ? QString("one run") : QString("%1 runs").arg(s.lanes.empty() ? 0 : s.lanes.size() - 1));
+  out += QString("<h1>KV-cache compression: %1 on one prompt</h1>").arg(s.lanes.size() == 1 ? QString("one run") : QString("%1 runs").arg(s.lanes.size()));
   out += QString("<p class=\"note\">kvscope %1 · %2 · every number was computed by these runs; n/a means not measured</p>").arg(KVSCOPE_VERSION, esc(r.written));
   out += "<h2>Prompt</h2><table width=\"100%\" cellpadding=\"8\" cellspacing=\"0\" bgcolor=\"#f5f7f9\"><tr><td align=\"left\" class=\"left prompt\">" +
          esc(prompt.left(kPromptShown)).replace('\n', "<br/>") + "</td></tr></table>";

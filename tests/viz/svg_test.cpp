@@ -145,5 +145,31 @@ TEST(Stamp, BreaksBetweenFactsAndNeverCutsOne) {
   EXPECT_EQ(lines(3), (std::vector<std::string>{"model m ·", "  prompt of 11 tokens ·", "  step 10 of 22", "runs: A full"}));
 }
 
+TEST(Svg, APictureForPaperHasNoWordsForTheMouse) {
+  Snapshot snapshot = synthetic::make_snapshot();
+  snapshot.shadow = false;  // figures are missing, and offered on screen
+  int n_on_screen = 0;
+  for (const auto& view : make_views()) {
+    for (const ImVec2 size : {ImVec2{1550, 870}, ImVec2{1000, 300}}) {
+      Headless canvas(snapshot, size);
+      canvas.frame.selection.lane = 3;
+      canvas.frame.selection.layer = 2;
+      canvas.frame.selection.kv_head = 1;
+      canvas.frame.selection.slot = 0;
+      const auto words = [&](bool alone) {
+        canvas.frame.alone = alone;
+        std::string out;
+        for (const SceneCommand& c : record(canvas, *view).commands) out += c.text + "|";
+        return out;
+      };
+      for (const char* way : {"click", "drag", "Swap", "Evict|", "capture now", "(Enter)"}) {
+        n_on_screen += words(false).find(way) != std::string::npos;
+        EXPECT_THAT(words(true), Not(HasSubstr(way))) << view->id();
+      }
+    }
+  }
+  EXPECT_GE(n_on_screen, 6) << "else the test has not seen them";
+}
+
 }  // namespace
 }  // namespace kvscope::viz

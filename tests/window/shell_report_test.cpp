@@ -27,6 +27,12 @@ class ReportOnPaperTest : public WindowTest {
   static constexpr double kWidth = 1032, kHeight = 703;  // A4 across, less the margins
 };
 
+TEST_F(ReportOnPaperTest, CountsTheRunsThatItShows) {
+  const Report report = window->report();
+  EXPECT_EQ(report.runs.rows.size(), report.snapshot->lanes.size());
+  EXPECT_TRUE(reportHtml(report).contains(QString("<h1>KV-cache compression: %1 runs on one prompt</h1>").arg(report.runs.rows.size())));
+}
+
 TEST_F(ReportOnPaperTest, NoHeadingStandsAloneAtTheFootOfAPage) {
   int n_moved = 0;
   for (int n = 0; n < 30; ++n) {

@@ -12,7 +12,7 @@ namespace kvscope::viz {
 
 namespace {
 
-std::string lead_in(std::string_view what) { return what.empty() ? "not captured –" : fmt::format("{}: not captured –", what); }
+std::string missing_words(std::string_view what) { return what.empty() ? "not captured" : fmt::format("{}: not captured", what); }
 
 }  // namespace
 
@@ -20,7 +20,8 @@ std::string capture_words(const Snapshot& s) { return fmt::format("capture now (
 
 float CaptureOffer::draw(Painter& p, ImVec2 at, std::string_view what, float room) {
   const Theme& t = p.theme();
-  const std::string missing = lead_in(what), offer = capture_words(*p.frame().snapshot);
+  if (p.frame().alone) return at.x + p.text_fit(at, missing_words(what), Face::caption, t.secondary, room);  // nobody can click on a picture
+  const std::string missing = missing_words(what) + " –", offer = capture_words(*p.frame().snapshot);
   const float x = at.x + p.text_fit(at, missing, Face::caption, t.secondary, room) + p.px(4);
   const float w = p.text_fit({x, at.y}, offer, Face::caption, t.accent, std::max(0.0f, at.x + room - x));
   p.hline(x, x + w, at.y + p.px(7), t.accent);
@@ -31,10 +32,13 @@ float CaptureOffer::draw(Painter& p, ImVec2 at, std::string_view what, float roo
 
 void CaptureOffer::draw_plate(Painter& p, ImVec2 top_left, std::string_view what, float room) {
   const float pad = p.px(6), height = p.px(18);
-  const float words = p.width_of(Face::caption, lead_in(what)) + p.px(4) + p.width_of(Face::caption, capture_words(*p.frame().snapshot));
+  const std::string missing = missing_words(what);
+  const float offer = p.width_of(Face::caption, " –") + p.px(4) + p.width_of(Face::caption, capture_words(*p.frame().snapshot));
+  const float words = p.width_of(Face::caption, missing) + (p.frame().alone ? 0 : offer);
   const float width = std::min(room, words + 2 * pad);
   p.fill({top_left.x, top_left.y, top_left.x + width, top_left.y + height}, p.theme().panel, 0.9, 3);
   draw(p, {top_left.x + pad, top_left.y + height / 2}, what, width - 2 * pad + 1);
+  if (!rect_) return;
   rect_->y0 = std::max(rect_->y0, top_left.y);
   rect_->y1 = std::min(rect_->y1, top_left.y + height);
 }

@@ -157,11 +157,12 @@ DifferenceHits draw_difference(Painter& p, Rect area, const TokenAxis& axis, con
   x += p.px(8) + p.text({x + p.px(8), head.middle_y()}, "against", Face::body, t.secondary) + p.px(8);
   hits.second = chip(scene.b, "second run");
   x += p.px(12);
-  p.text_fit({x, head.middle_y()}, "a token counts when a slot represents it · a click on a name takes the next run", Face::body,
-             t.secondary, hits.swap.x0 - x - 8);
+  const std::string_view rule = "a token counts when a slot represents it", way = " · a click on a name takes the next run";
+  const bool paper = p.frame().alone;  // nobody can click there
+  p.text_fit({x, head.middle_y()}, paper ? std::string(rule) : fmt::format("{}{}", rule, way), Face::body, t.secondary, hits.swap.x0 - x - 8);
   const bool hot = p.pointer().inside && hits.swap.contains(p.pointer().at);
   if (hot) p.fill(hits.swap, t.raised, 1, 4);
-  p.text({hits.swap.middle_x(), hits.swap.middle_y()}, "Swap", Face::body, hot ? t.text : t.secondary, Align::centre);
+  if (!paper) p.text({hits.swap.middle_x(), hits.swap.middle_y()}, "Swap", Face::body, hot ? t.text : t.secondary, Align::centre);
   p.mark("button", "swap", hits.swap);
   draw_token_axis(p, area.cut_top(p.px(30)), axis, "", std::nullopt);
   area.cut_bottom(p.px(10));

@@ -227,11 +227,12 @@ class Strip {
     const float unit = std::clamp(static_cast<float>(hits_.score_scale.unit(score)), 0.0f, 1.0f);
     const float y = std::round(at_.score.y1 - unit * at_.score.height());
     p_.dashed({axis_.x0, y}, {axis_.x_end(), y}, t_.accent, kDashLimit, 1);
+    const std::string_view way = p_.frame().alone ? "" : ", drag";
     const std::string label =
         scene_.dragged_slots ? fmt::format("{} slots in this head · preview, not re-run", format_count(*scene_.dragged_slots))
         : scene_.pick.values->overridden
-            ? fmt::format("cut-off {}, budget {} by hand, drag", format_number(score), format_count(scene_.pick.values->budget))
-            : fmt::format("cut-off {}, drag", format_number(score));
+            ? fmt::format("cut-off {}, budget {} by hand{}", format_number(score), format_count(scene_.pick.values->budget), way)
+            : fmt::format("cut-off {}{}", format_number(score), way);
     const float width = p_.width_of(Face::body, label) + p_.px(20), height = p_.px(20);
     const float x = tag_x(width);
     const float above = y - p_.px(10) - height;

@@ -12,6 +12,10 @@ void RoomHint::draw(Painter& p, const Rect& strip, const std::string& hidden, fl
   const Theme& t = p.theme();
   p.fill(strip, t.raised);
   p.hline(strip.x0, strip.x1, strip.y0, t.line);
+  if (p.frame().alone) {  // nobody can click on a picture, or make it higher
+    p.text_fit({12, strip.middle_y()}, fmt::format("No room for {}", hidden), Face::caption, t.secondary, strip.width() - 24);
+    return;
+  }
   const std::string_view offer = "Show them instead (Enter)";
   const float y = strip.middle_y(), width = p.width_of(Face::body, offer) + p.px(16);
   button_ = Rect{std::max(strip.x0, strip.x1 - 12 - width), strip.y0 + p.px(3), strip.x1 - 12, strip.y1 - p.px(3)};

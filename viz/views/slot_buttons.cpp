@@ -32,6 +32,7 @@ const char* SlotButtons::help(What what) {
 }
 
 void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot) {
+  if (p.frame().alone) return;  // nobody can click on a picture
   const Theme& t = p.theme();
   const std::vector<What> whats = has_slot ? std::vector{What::pin, What::evict, What::merge} : std::vector{What::restore};
   const float gap = p.px(6), width = (area.width() - 2 * gap) / 3;
