@@ -11,6 +11,7 @@
 #include "app/window/main_window.h"
 #include "app/window/panel.h"
 #include "app/window/rows.h"
+#include "app/window/sweep_panel.h"
 #include "app/window/table_panel.h"
 #include "viz/svg.h"
 
@@ -44,11 +45,13 @@ CanvasWidget* MainWindow::exportedCanvas() const {
 
 void MainWindow::savePicture() {
   CanvasWidget* const chosen = exportedCanvas();
-  const QString name = chosen ? QString(chosen->view().title()) : QString("window");
+  const bool sweep = page() == Page::sweep && !chosen;
+  const QString name = chosen ? QString(chosen->view().title()) : sweep ? panel("sweep")->title() : QString("window");
   const QString svg = "SVG picture of " + name + " (*.svg)", csv = "Numbers of " + name + " (*.csv)", window = "PNG picture of the whole window (*.png)";
-  QStringList filters;
+  QStringList filters, kinds = {".png"};
   const auto png = [&](int scale) { return QString("PNG picture of %1, %2 px a point (*.png)").arg(name).arg(scale); };
-  if (chosen) filters << svg << png(1) << png(2) << png(4) << csv;
+  if (chosen) filters << svg << png(1) << png(2) << png(4), kinds << ".svg";
+  if (chosen || sweep) filters << csv, kinds << ".csv";
   filters << window;
   // Taken before the dialog covers or moves anything.
   const QPixmap whole = picture();
@@ -56,18 +59,25 @@ void MainWindow::savePicture() {
   QString filter;
   QString path = QFileDialog::getSaveFileName(this, "Export view", folder + "/" + name.toLower().replace(' ', '-'), filters.join(";;"), &filter);
   if (path.isEmpty()) return;
-  const QString ending = filter == svg ? ".svg" : filter == csv ? ".csv" : ".png";
-  // Who writes an ending means it, whatever the list of kinds stands on; the window is a picture only.
-  const QString typed = chosen ? typedKind(path) : QString();
-  if (typed.isEmpty() && !path.endsWith(ending, Qt::CaseInsensitive)) path += ending;
+  QString ending = filter == svg ? ".svg" : filter == csv ? ".csv" : ".png";
+  // Who writes an ending means it, whatever the list of kinds stands on; one that cannot be here gives way to the chosen kind.
+  if (const QString typed = typedKind(path); kinds.contains(typed)) {
+    ending = typed;
+  } else {
+    path = path.chopped(typed.size()) + ending;
+  }
   QString why;
-  if (chosen && (filter != window || (!typed.isEmpty() && typed != ".png"))) {
-    const int scale = filter == png(4) ? 4 : filter == png(2) ? 2 : 1;
-    if (!exportCanvas(*chosen, *this, m_workspace, path, scale, &why)) m_messages->show(why, why);
+  if (ending == ".csv" && sweep) {
+    if (m_sweep->data().nMeasured() == 0)
+      why = path + " was not written: nothing is measured yet; choose policies and budgets and press Measure";
+    else
+      writeFile(path, viz::to_csv(m_sweep->data().table()), &why);
+  } else if (chosen && (ending != ".png" || filter != window)) {
+    exportCanvas(*chosen, *this, m_workspace, path, filter == png(4) ? 4 : filter == png(2) ? 2 : 1, &why);
   } else if (!whole.save(path, "PNG")) {
     why = "the picture could not be written to " + path + ": choose a folder that is writable and has space";
-    m_messages->show(why, why);
   }
+  if (!why.isEmpty()) m_messages->show(why, why);
 }
 
 void MainWindow::copyPicture() {

@@ -6,6 +6,9 @@
 #include <QTemporaryDir>
 
 #include "app/window/canvas_widget.h"
+#include "app/window/rows.h"
+#include "app/window/run_grid.h"
+#include "app/window/sweep_panel.h"
 #include "window/file_dialog.h"
 #include "window/window_fixture.h"
 
@@ -16,7 +19,7 @@ class ExportTest : public WindowTest {
  protected:
   /// The first bytes of the only file that an export under this name leaves behind, after its name.
   std::string exported(const QString& file, const QString& kind) {
-    window->canvas("atlas")->setFocus();
+    if (window->page() == MainWindow::Page::inspect) window->canvas("atlas")->setFocus();
     FileDialogAnswer answer(folder.filePath(file), kind);
     for (QAction* a : window->findChildren<QAction*>())
       if (a->text().remove('&').startsWith("Export view")) {
@@ -41,6 +44,25 @@ TEST_F(ExportTest, ATypedEndingDecidesTheKind) {
   EXPECT_EQ(exported("view.PNG", "Numbers").substr(0, 13), "view.PNG \x89PNG");
   EXPECT_EQ(exported("view.svg", "whole window"), "view.svg <?xml");
   EXPECT_EQ(exported("view.1", "Numbers").substr(0, 10), "view.1.csv") << "not every dot begins an ending";
+}
+
+TEST_F(ExportTest, ASweepIsWrittenAsNumbersOnceSomethingIsMeasured) {
+  window->showPage(MainWindow::Page::sweep);
+  EXPECT_EQ(exported("sweep.csv", "Numbers"), "files: ");
+  EXPECT_TRUE(window->messages().text().contains("sweep.csv was not written: nothing is measured yet")) << window->messages().text().toStdString();
+  window->messages().dismiss();
+  window->sweep().grid().model().choose("knorm", true);
+  window->sweep().start();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->sweep().data().nMeasured() > 0; }, 20000));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(exported("sweep", "Numbers"), "sweep.csv " + window->sweep().data().table().columns[0].substr(0, 5));
+  EXPECT_EQ(exported("sweep.csv", "whole window").substr(0, 9), "sweep.csv");
+  EXPECT_FALSE(window->messages().isVisible());
+}
+
+TEST_F(ExportTest, AnEndingThatCannotBeGivesWayToTheChosenKind) {
+  window->showPage(MainWindow::Page::welcome);
+  EXPECT_EQ(exported("view.csv", "whole window").substr(0, 13), "view.png \x89PNG");
 }
 
 }  // namespace
