@@ -223,7 +223,14 @@ void MainWindow::buildInspect() {
     if (panel->id() != "inspector" && panel->id() != "compare" && panel->id() != "sweep") m_docks.push_back(area->take(panel->makeDock(area)));
   dock("head_strip")->setProperty(DockArea::kLeast, kLeastStrip);
   dock("timeline")->setProperty(DockArea::kLeast, kLeastTimeline);
-  for (const char* id : kExtraDocks) dock(id)->setProperty(DockArea::kLeast, kLeastExtra);
+  for (const char* id : kExtraDocks) {
+    dock(id)->setProperty(DockArea::kLeast, kLeastExtra);
+    panel(id)->offerClose();
+    connect(panel(id), &Panel::closeRequested, this, [this, which = panel(id), extra = dock(id)] {
+      if (m_maximised == which) toggleMaximised(which);
+      extra->close();
+    });
+  }
   m_pages->addWidget(pageWithMargins(m_inspect, m_pages));
   arrangeDocks();
 }

@@ -100,6 +100,13 @@ QToolButton* Panel::addButton(Icon which, const QString& help) {
   return button;
 }
 
+void Panel::offerClose() {
+  QToolButton* close = addButton(Icon::close, "Close this panel; Panels in the View menu opens it again");
+  close->setAccessibleName("Close " + title());
+  m_header->layout()->addWidget(close);  // behind the maximise button
+  connect(close, &QToolButton::clicked, this, &Panel::closeRequested);
+}
+
 void Panel::setButtonIcon(QToolButton* button, Icon which) {
   for (auto& [known, shown] : m_buttons)
     if (known == button) shown = which;
@@ -132,9 +139,8 @@ void Panel::applyTheme(const viz::Theme& theme) {
 }
 
 QDockWidget* Panel::makeDock(QWidget* parent) {
-  auto* dock = new QDockWidget(title(), parent);
+  auto* dock = new QDockWidget(title().replace("&", "&&"), parent);  // in a menu and on a tab a single one marks a key
   dock->setObjectName("dock_" + m_id);
-  dock->toggleViewAction()->setText(title().replace("&", "&&"));  // in a menu a single one marks a key
   dock->setTitleBarWidget(m_header);
   dock->setWidget(m_body);
   dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable | QDockWidget::DockWidgetFloatable);

@@ -59,6 +59,8 @@ class Panel : public QObject {
   void addLeading(QWidget* widget);
   /// Icon button right after the title.
   QToolButton* addButton(Icon which, const QString& help);
+  /// A cross at the right end, for a panel that is opened now and then.
+  void offerClose();
   void setButtonIcon(QToolButton* button, Icon which);
   void setTitle(const QString& title);
   void setFacts(const QString& facts);
@@ -74,6 +76,7 @@ class Panel : public QObject {
 
  Q_SIGNALS:
   void maximiseRequested();
+  void closeRequested();
   void badgeClicked();
 
  private:

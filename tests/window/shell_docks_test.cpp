@@ -5,6 +5,8 @@
 #include <QImage>
 #include <QLineEdit>
 #include <QMainWindow>
+#include <QTabBar>
+#include <QToolButton>
 
 #include "app/window/search_bar.h"
 #include "window/window_fixture.h"
@@ -110,11 +112,40 @@ TEST_F(DocksBehindTheWelcomeTest, HaveTheirSharesWhenTheyAreFirstSeen) {
   EXPECT_GT(seen[0], seen[1] + seen[2]);
 }
 
-TEST_F(DocksTest, TheMenuNamesEveryPanelAsItsHeaderDoes) {
+TEST_F(DocksTest, TheMenuAndTheTabsNameEveryPanelAsItsHeaderDoes) {
+  const auto onScreen = [](QString text) { return text.replace("&&", "\x01").remove('&').replace('\x01', '&').toStdString(); };  // one is none
+  QStringList names;
   for (const QDockWidget* d : window->findChildren<QDockWidget*>()) {
-    QString shown = d->toggleViewAction()->text();  // two ampersands are one on the screen, one is none
-    EXPECT_EQ(shown.replace("&&", "\x01").remove('&').replace('\x01', '&'), d->windowTitle()) << d->objectName().toStdString();
+    names << window->panel(d->objectName().mid(5))->title();
+    if (names.back().startsWith("Head")) continue;  // its header names the head
+    EXPECT_EQ(onScreen(d->toggleViewAction()->text()), names.back().toStdString());
   }
+  for (const char* id : {"jobs", "table"}) dock(id)->show();
+  QTest::qWait(100);
+  int n_tabs = 0;
+  for (const QTabBar* bar : window->findChildren<QTabBar*>())
+    for (int i = 0; bar->isVisible() && i < bar->count(); ++i, ++n_tabs)
+      EXPECT_TRUE(names.contains(QString::fromStdString(onScreen(bar->tabText(i))))) << bar->tabText(i).toStdString();
+  EXPECT_EQ(n_tabs, 2);
+}
+
+TEST_F(DocksTest, WhatIsOpenedNowAndThenHasACrossThatKeysReach) {
+  for (const char* id : {"jobs", "table", "what_if", "bookmarks"}) {
+    dock(id)->show();
+    QToolButton* close = nullptr;
+    for (QToolButton* b : window->panel(id)->header()->findChildren<QToolButton*>())
+      if (b->accessibleName() == "Close " + window->panel(id)->title()) close = b;
+    ASSERT_NE(close, nullptr) << id;
+    EXPECT_GT(close->geometry().right(), window->panel(id)->header()->width() - 12) << id << ": at the right end";
+    EXPECT_TRUE(close->focusPolicy() & Qt::TabFocus);
+    close->setFocus();
+    QTest::keyClick(close, Qt::Key_Space);
+    EXPECT_FALSE(dock(id)->isVisible()) << id;
+  }
+  window->toggleMaximised(window->panel("table"));
+  Q_EMIT window->panel("table")->closeRequested();
+  EXPECT_FALSE(dock("table")->isVisible());
+  EXPECT_TRUE(dock("atlas")->isVisible()) << "a maximised one leaves the others as they were";
 }
 
 TEST_F(DocksTest, PanelsOpenedNowAndThenShareOnePlaceUnderTheTimeline) {
