@@ -275,6 +275,7 @@ void MainWindow::showPage(Page page) {
     m_guide->goTo(m_scene_before_compare);  // the scene of the comparison belongs to its page
   setLecturing(page == Page::lecture || (m_lecturing && page == Page::compare));
   if (m_tour && page != Page::inspect) m_tour->end();
+  if (page == Page::inspect) endVisits();
   m_pages->setCurrentIndex(static_cast<int>(page));
   if (page != Page::welcome) m_crumbs->setPage(static_cast<int>(page));
   const QSignalBlocker quiet(m_tools->compareButton());
@@ -377,6 +378,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     if (m_maximised) toggleMaximised(m_maximised);
     QSettings settings;
     settings.setValue("geometry", saveGeometry());
+    endVisits();
     settings.setValue("docks", m_inspect->saveState());
   }
   QMainWindow::closeEvent(event);

@@ -234,7 +234,8 @@ class MainWindow : public QMainWindow {
   void buildBookmarkMenu(QMenu* menu);
   QDockWidget* dock(const char* id) const;  // of a panel by its id
   void showDock(const char* id);
-  void openDock(QDockWidget& dock);  // on its page, with room of its own
+  void openDock(QDockWidget& dock);  // with room of its own; over a page that is not its own
+  void endVisits();                  // those that were opened so go back to their places
   void shareHeights();               // of the middle column, as the design has it
 
   Options m_options;
@@ -249,7 +250,7 @@ class MainWindow : public QMainWindow {
   std::vector<std::unique_ptr<viz::View>> m_views;
   std::vector<CanvasWidget*> m_canvases;
   std::vector<Panel*> m_panels;
-  std::vector<QDockWidget*> m_docks;
+  std::vector<QDockWidget*> m_docks, m_visiting;
   QUndoStack m_undo;
   Bookmarks m_bookmarks;
   std::unique_ptr<QSettings> m_settings;  // nullptr: nothing is remembered

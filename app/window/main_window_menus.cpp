@@ -131,7 +131,7 @@ void MainWindow::buildViewMenu(QMenu* menu) {
   for (QDockWidget* dock : m_docks) {
     panels->addAction(dock->toggleViewAction());
     connect(dock->toggleViewAction(), &QAction::triggered, this, [this, dock](bool on) {
-      if (!on && this->page() == Page::inspect) return;
+      if (!on) return;
       openDock(*dock);
       if (!dock->isFloating()) shareHeights();  // the action has shown it already
     });

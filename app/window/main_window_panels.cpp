@@ -2,6 +2,7 @@
 // The panels of the window and where they stand.
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <QApplication>
 #include <QComboBox>
@@ -292,11 +293,21 @@ void MainWindow::shareHeights() {
 }
 
 void MainWindow::openDock(QDockWidget& dock) {
-  if (page() != Page::inspect) showPage(Page::inspect);
   const bool was_open = dock.isVisible();
+  if (page() != Page::inspect && !dock.isFloating()) {
+    const QSize size(m_pages->width() / 2, m_pages->height() / 3);
+    m_visiting.push_back(&dock);
+    dock.setFloating(true);
+    dock.setGeometry(QRect(m_pages->mapToGlobal(QPoint((m_pages->width() - size.width()) / 2, m_pages->height() - size.height() - kGutter)), size));
+  }
   dock.show();
   dock.raise();
+  if (dock.isFloating()) dock.activateWindow();
   if (!was_open && !dock.isFloating()) shareHeights();
+}
+
+void MainWindow::endVisits() {
+  for (QDockWidget* dock : std::exchange(m_visiting, {})) dock->setFloating(false);
 }
 
 void MainWindow::showDock(const char* id) { openDock(*dock(id)); }

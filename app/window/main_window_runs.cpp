@@ -45,7 +45,6 @@ void MainWindow::addJobsPanel() {
 }
 
 void MainWindow::showJobs() {
-  showPage(Page::inspect);
   showDock("jobs");
   m_jobs->setFocus();
 }

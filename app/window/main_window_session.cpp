@@ -277,7 +277,6 @@ void MainWindow::buildBookmarkMenu(QMenu* menu) {
       ->setToolTip("Selection, step and page; also B, where no text is typed");
   action(menu, "Bookmark with a &note…", {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_B)}, [this] {
     addBookmark();
-    showPage(Page::inspect);
     showDock("bookmarks");
     m_bookmark_panel->editNote(m_bookmarks.size() - 1);
   });

@@ -163,6 +163,27 @@ TEST_F(DocksTest, PanelsOpenedNowAndThenShareOnePlaceUnderTheTimeline) {
   }
 }
 
+TEST_F(DocksTest, APanelOpenedOnAnotherPageStandsOverItAndGoesBackToItsPlace) {
+  window->showPage(MainWindow::Page::compare);
+  press(Qt::Key_J, Qt::ControlModifier);
+  QTest::qWait(150);
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+  ASSERT_TRUE(dock("jobs")->isVisible() && dock("jobs")->isFloating());
+  EXPECT_TRUE(window->frameGeometry().contains(dock("jobs")->frameGeometry()));
+  window->showPage(MainWindow::Page::sweep);
+  EXPECT_TRUE(dock("jobs")->isVisible());
+  dock("table")->toggleViewAction()->trigger();
+  EXPECT_EQ(window->page(), MainWindow::Page::sweep);
+  EXPECT_TRUE(dock("table")->isVisible());
+  dock("table")->toggleViewAction()->trigger();
+  EXPECT_FALSE(dock("table")->isVisible());
+  window->showPage(MainWindow::Page::inspect);
+  QTest::qWait(150);
+  EXPECT_TRUE(dock("jobs")->isVisible());
+  EXPECT_FALSE(dock("jobs")->isFloating() || dock("table")->isFloating() || dock("table")->isVisible());
+  EXPECT_EQ(dock("jobs")->width(), dock("atlas")->width());
+}
+
 TEST_F(DocksTest, F11MaximisesThePanelWithTheFocusAndPutsItBack) {
   const std::map<QString, QImage> before = pictures();
   for (const char* id : {"atlas", "head_grid", "head_strip", "timeline"}) {
