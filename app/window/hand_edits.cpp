@@ -59,6 +59,7 @@ HandEdits::HandEdits(Workspace& workspace, SessionController& controller, QObjec
     : QObject(parent), m_workspace(workspace), m_controller(controller) {
   connect(&workspace, &Workspace::selectionChanged, this, &HandEdits::selectionChanged);
   connect(&workspace, &Workspace::snapshotChanged, this, &HandEdits::snapshotChanged);
+  connect(&controller, &SessionController::requestChanged, this, &HandEdits::requestChanged);
 }
 
 void HandEdits::setScope(Scope scope) {
@@ -139,6 +140,13 @@ void HandEdits::cancel() {
   Q_EMIT said("Nothing was merged.");
 }
 
+void HandEdits::requestChanged() {
+  const auto& lanes = m_controller.request().lanes;
+  if (m_told.empty() || std::ranges::find(lanes, m_told) != lanes.end()) return;
+  m_told.clear();
+  Q_EMIT said({});
+}
+
 void HandEdits::selectionChanged() {
   const viz::Selection& s = m_workspace.selection();
   if (m_merging && s.tokens && s.tokens->first == s.tokens->last && !std::ranges::binary_search(m_merging->positions, s.tokens->first)) {
@@ -196,6 +204,7 @@ void HandEdits::add(WhatIf what_if) {
   m_wanted = spec;
   if (m_shows_effect) m_effect = {spec, step};
   m_controller.replaceRequest(request);
+  m_told = spec;
   Q_EMIT changed();
   Q_EMIT said(words);
 }

@@ -57,12 +57,13 @@ class HandEdits : public QObject {
 
  Q_SIGNALS:
   void changed();                    // scope, waiting for a target
-  void said(const QString& words);   // what was done, or what is waited for
+  void said(const QString& words);   // what was done, or what is waited for; empty: that is no longer so
 
  private:
   HeadChoice heads() const;
   void add(WhatIf what_if);
   void change(int lane, const LaneEdits& edits);
+  void requestChanged();
   void selectionChanged();
   void snapshotChanged();
 
@@ -70,6 +71,7 @@ class HandEdits : public QObject {
   SessionController& m_controller;
   Scope m_scope = Scope::all;
   std::optional<WhatIf> m_merging;
+  std::string m_told;    // specification of the fork that was spoken of last
   std::string m_wanted;  // specification of the fork to be looked at as soon as it is there
   bool m_shows_effect = false;
   struct Effect {

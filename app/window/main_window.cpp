@@ -147,6 +147,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   showPage(welcomes() ? Page::welcome : pageOf(QString::fromStdString(options.view)));
   if (options.ghosts > 0) m_workspace.setGhostSteps(m_ghost_choice = options.ghosts);
   m_lanes_before = m_start.request.lanes;
+  m_generate_before = m_start.request.n_generate;
   if (options.synthetic_size) {
     startSynthetic();
   } else {
@@ -236,8 +237,9 @@ void MainWindow::takeSnapshot() {
 
 void MainWindow::requestChanged() {
   const std::vector<std::string>& lanes = m_controller.request().lanes;
+  const int n_generate = m_controller.request().n_generate, n_before = std::exchange(m_generate_before, n_generate);
   if (lanes == m_lanes_before) return;
-  if (!m_undoing) m_undo.push(new LanesEdit(m_controller, m_undoing, m_lanes_before, lanes, {m_runs.adoptingBatch(), m_controller.drag(), m_workspace.stale()}));
+  if (!m_undoing) m_undo.push(new LanesEdit(m_controller, m_undoing, {m_lanes_before, n_before}, {lanes, n_generate}, {m_runs.adoptingBatch(), m_controller.drag(), m_workspace.stale()}));
   m_lanes_before = lanes;
 }
 

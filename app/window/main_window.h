@@ -268,6 +268,7 @@ class MainWindow : public QMainWindow {
   QString m_not_opened;  // what was said last of a file that could not be opened
   bool m_modified = false;
   std::vector<std::string> m_lanes_before;
+  int m_generate_before = 0;
   bool m_undoing = false;
   Playback m_playback;
   QString m_theme_mode = "dark";

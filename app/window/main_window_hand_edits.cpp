@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes by hand: the What-if panel, its menu and keys.
 #include <algorithm>
+#include <utility>
 
 #include <QAction>
 #include <QActionGroup>
@@ -23,7 +24,9 @@ void MainWindow::addWhatIfPanel() {
   Panel* panel = addPanel("what_if", "What-if", content);
   connect(content, &WhatIfPanel::factsChanged, panel, [=] { panel->setFacts(content->facts()); });
   panel->setFacts(content->facts());
-  connect(&m_hand, &HandEdits::said, this, [this](const QString& words) {
+  connect(&m_hand, &HandEdits::said, this, [this, last = QString()](const QString& words) mutable {
+    const QString before = std::exchange(last, words);
+    if (words.isEmpty()) return m_messages->takeBack(before);
     if (page() != Page::inspect || m_maximised) {  // the panel is not to be seen there
       m_messages->show(words, words);
       return;

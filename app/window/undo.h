@@ -23,22 +23,27 @@ class LanesEdit : public QUndoCommand {
     int drag = 0;             // SessionController::drag()
     bool unanswered = false;  // nobody saw what the edit before it had done
   };
+  struct Runs {
+    std::vector<std::string> lanes;
+    int n_generate = 0;
+  };
   /// takingBack: true while this changes the request itself.
-  LanesEdit(SessionController& controller, bool& takingBack, std::vector<std::string> before, std::vector<std::string> after, Occasion occasion)
-      : m_controller(controller), m_taking_back(takingBack), m_before(std::move(before)), m_after(std::move(after)), m_occasion(occasion) {
+  LanesEdit(SessionController& controller, bool& takingBack, Runs before, Runs after, Occasion occasion)
+      : m_controller(controller), m_taking_back(takingBack), m_before(std::move(before.lanes)), m_after(std::move(after.lanes)),
+        m_generate_before(before.n_generate), m_generate_after(after.n_generate), m_occasion(occasion) {
     setText(m_before.size() < m_after.size() ? "add run" : m_before.size() > m_after.size() ? "remove run" : "edit of " + lane());
     m_age.start();
   }
-  void undo() override { apply(m_before); }
+  void undo() override { apply(m_before, m_generate_after, m_generate_before); }
   void redo() override {
-    if (m_applied) apply(m_after);  // the first time it has been done already
+    if (m_applied) apply(m_after, m_generate_before, m_generate_after);  // the first time it has been done already
     m_applied = true;
   }
   int id() const override { return 1; }
   bool mergeWith(const QUndoCommand* other) override {
     const auto* next = static_cast<const LanesEdit*>(other);
     if (m_occasion.batch > 0 && m_occasion.batch == next->m_occasion.batch) {
-      m_after = next->m_after;
+      take(*next);
       setText(QString("add %1 runs").arg(m_after.size() - m_before.size()));
       return true;
     }
@@ -50,15 +55,21 @@ class LanesEdit : public QUndoCommand {
     // Every change of a token by hand is a step back of its own.
     const auto edited = static_cast<std::size_t>(editedLane(m_before, m_after));
     if (edits_of(m_before[edited]).what_ifs != edits_of(next->m_after[edited]).what_ifs) return false;
-    m_after = next->m_after;
+    take(*next);
     m_age.restart();
     return true;
   }
 
  private:
-  void apply(const std::vector<std::string>& lanes) {
+  void take(const LanesEdit& next) {
+    m_after = next.m_after;
+    m_generate_after = next.m_generate_after;
+  }
+  /// The step that an edit asked for, to show its effect, goes with it; what was generated since then stays.
+  void apply(const std::vector<std::string>& lanes, int generate_from, int generate_to) {
     RunRequest request = m_controller.request();
     request.lanes = lanes;
+    if (request.n_generate == generate_from) request.n_generate = generate_to;
     const bool outer = std::exchange(m_taking_back, true);
     m_controller.replaceRequest(request);
     m_taking_back = outer;
@@ -81,6 +92,7 @@ class LanesEdit : public QUndoCommand {
   SessionController& m_controller;
   bool& m_taking_back;
   std::vector<std::string> m_before, m_after;
+  int m_generate_before, m_generate_after;
   Occasion m_occasion;
   bool m_applied = false;
   QElapsedTimer m_age;

@@ -104,7 +104,7 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   connect(&edits, &HandEdits::changed, this, &WhatIfPanel::refresh);
   connect(&edits, &HandEdits::said, this, [this](const QString& words) {
     m_said->setText(words);
-    m_said->show();
+    m_said->setVisible(!words.isEmpty());
   });
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &WhatIfPanel::refresh);
   connect(m_model, &QAbstractItemModel::modelReset, this, &WhatIfPanel::refresh);

@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QCursor>
 #include <QDockWidget>
+#include <QLabel>
 #include <QMenu>
 #include <QPlainTextEdit>
 #include <QTableView>
@@ -13,6 +14,7 @@
 
 #include "app/window/hand_edits.h"
 #include "app/window/prompt_editor.h"
+#include "app/window/rows.h"
 #include "app/window/what_if_panel.h"
 #include "app/window/what_if_panel_model.h"
 #include "window/window_fixture.h"
@@ -104,6 +106,36 @@ TEST_F(WhatIfTest, EEvictsTheSelectedTokenInAForkBesideTheRunAndUndoDropsTheFork
   press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().lanes.size(), 6u);
+}
+
+TEST_F(WhatIfTest, AnUndoLeavesEverythingAsItWas) {
+  const int last = static_cast<int>(snapshot().lanes[4].steps.size()) - 1, token = keptEverywhere(last);
+  select(token, token, last);
+  const viz::Selection before = window->workspace().selection();
+  key("atlas", Qt::Key_E);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  ASSERT_EQ(static_cast<int>(snapshot().lanes[4].steps.size()), last + 2) << "one more shows the effect";
+  const auto says = [&](const char* words) {
+    for (const QLabel* label : panel()->findChildren<QLabel*>())
+      if (label->isVisible() && label->text().contains(words)) return true;
+    return window->messages().isVisible() && window->messages().text().contains(words);
+  };
+  EXPECT_TRUE(says("evicted by hand"));
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(static_cast<int>(snapshot().lanes[4].steps.size()), last + 1);
+  EXPECT_FALSE(says("evicted by hand"));
+  EXPECT_EQ(window->workspace().lane(), &snapshot().lanes[4]);
+  EXPECT_EQ(window->workspace().step(), before.step);
+  EXPECT_EQ(window->workspace().selection(), before);
+  press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(static_cast<int>(snapshot().lanes[5].steps.size()), last + 2);
+  // What was generated since then is nobody's to take back.
+  window->controller().generate(options.generate + 3);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(static_cast<int>(snapshot().lanes[4].steps.size()), last + 4);
 }
 
 TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
