@@ -124,6 +124,10 @@ void HandEdits::edit(WhatIf::Kind kind) {
     Q_EMIT said("Nothing was changed: restoring needs the uncompressed history, which is switched off.");
     return;
   }
+  if (const QString why = emptyEdit(what_if); !why.isEmpty()) {
+    Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
+    return;
+  }
   if (kind == WhatIf::Kind::merge) {
     m_merging = std::move(what_if);
     Q_EMIT changed();
@@ -131,6 +135,25 @@ void HandEdits::edit(WhatIf::Kind kind) {
     return;
   }
   add(std::move(what_if));
+}
+
+QString HandEdits::emptyEdit(const WhatIf& what_if) const {
+  const LaneSnapshot& lane = *m_workspace.lane();
+  const std::vector<HeadRecord>& heads = m_workspace.stepRecord()->heads;
+  int n_there = 0, n_gone = 0, last_there = -1;
+  for (std::size_t h = 0; h < heads.size() && h < lane.fates->heads.size(); ++h) {
+    if (!what_if.heads.has(heads[h].layer, heads[h].kv_head)) continue;
+    for (const int token : what_if.positions) {
+      const bool there = std::ranges::binary_search(heads[h].pos, token);
+      ++(there ? n_there : n_gone);
+      if (!there) last_there = std::max(last_there, fate_at(lane.fates->heads[h], token, what_if.step).left - 1);
+    }
+  }
+  const QString what = tokenWords(m_workspace.snapshot(), what_if.positions), are = what_if.positions.size() == 1 ? "has" : "have";
+  if (what_if.kind == WhatIf::Kind::restore) return n_gone > 0 ? QString() : QString("%1 %2 a slot in %3 already").arg(what, are, scopeWords());
+  if (n_there > 0) return {};
+  const QString go = last_there < 0 ? QString() : QString("go to step %1, or ").arg(last_there);
+  return QString("%1 %2 no slot in %3 at step %4 any more: %5restore it first (R)").arg(what, are, scopeWords()).arg(what_if.step).arg(go);
 }
 
 void HandEdits::cancel() {

@@ -61,6 +61,8 @@ class HandEdits : public QObject {
 
  private:
   HeadChoice heads() const;
+  /// Why an edit would change nothing in any of its heads; empty: it changes something.
+  QString emptyEdit(const WhatIf& what_if) const;
   void add(WhatIf what_if);
   void change(int lane, const LaneEdits& edits);
   void requestChanged();

@@ -138,6 +138,33 @@ TEST_F(WhatIfTest, AnUndoLeavesEverythingAsItWas) {
   EXPECT_EQ(static_cast<int>(snapshot().lanes[4].steps.size()), last + 4);
 }
 
+TEST_F(WhatIfTest, WhatWouldChangeNothingIsRefusedWithAWordWhy) {
+  const int n_steps = static_cast<int>(snapshot().lanes[4].steps.size());
+  const auto has = [&](int token, int step) { return std::ranges::binary_search(head(4, step).pos, token); };
+  int token = 0, last = 0;  // that leaves the head in a step after the first
+  for (int step = 1; step < n_steps && last < 1; ++step)
+    for (int t = 0; t < snapshot().n_prompt && last < 1; ++t)
+      if (has(t, step - 1) && !has(t, step)) token = t, last = step;
+  ASSERT_GT(last, 0);
+  window->handEdits().setScope(HandEdits::Scope::head);
+  select(token, token, last);
+  QString words;
+  QObject::connect(&window->handEdits(), &HandEdits::said, window.get(), [&](const QString& said) { words = said; });
+  for (const Qt::Key edit : {Qt::Key_P, Qt::Key_E, Qt::Key_M}) {
+    words.clear();
+    key("atlas", edit);
+    EXPECT_EQ(snapshot().lanes.size(), 5u);
+    EXPECT_TRUE(words.contains(QString("has no slot in L2 · H1 at step %1 any more: go to step %2, or restore it first (R)").arg(last).arg(last - 1))) << words.toStdString();
+    EXPECT_FALSE(window->handEdits().choosingTarget());
+  }
+  select(token, token, last - 1);
+  key("atlas", Qt::Key_R);
+  EXPECT_EQ(snapshot().lanes.size(), 5u);
+  EXPECT_TRUE(words.contains("has a slot in L2 · H1 already")) << words.toStdString();
+  key("atlas", Qt::Key_P);
+  EXPECT_EQ(snapshot().lanes.size(), 6u) << "where it is, it is pinned";
+}
+
 TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
   const int token = keptEverywhere(1);
   ASSERT_GT(token, 0);
