@@ -147,7 +147,9 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
   if (facts.token < 0) return out;
   const auto step_or_dash = [](int step) { return step < 0 ? std::string("–") : fmt::format("step {}", step); };
   const auto add_agreement = [&](int token) {
-    if (std::string heads = agreement_text(snapshot, *pick.values, token); !heads.empty()) out.push_back({"agreement", std::move(heads)});
+    std::string heads = agreement_text(snapshot, *pick.values, token);
+    if (heads.empty() && pick.lane > 0 && pick.values->budget >= 0) heads = kNotMeasured;
+    if (!heads.empty()) out.push_back({"agreement", std::move(heads)});
   };
   if (facts.pos < 0) {
     out.push_back({"position", format_count(facts.token)});

@@ -49,6 +49,9 @@ std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, c
 /// "slot 56 «·br» (2 votes) merged into slot 58 at step 101"
 std::string why_headline(const Snapshot& snapshot, const Why& why);
 
+/// Value of a row whose measure was not asked for, or not stored.
+inline constexpr std::string_view kNotMeasured = "not measured";
+
 /// Label and value of the slot card.
 struct CardRow {
   std::string name, value;

@@ -69,29 +69,65 @@ TEST_F(InspectorTest, WhatHasNoRoomIsSaidAndCanBeShownInstead) {
   EXPECT_FALSE(view->key(canvas.frame, "Enter", canvas.intents)) << "nothing to swap";
 }
 
-TEST_F(InspectorTest, AReasonWithoutRoomIsCountedNotCut) {
+TEST_F(InspectorTest, ReasonsWithoutRoomAreScrolledTo) {
   canvas.frame.size = {1260, 602};
   canvas.draw(*view);
-  const int low = count_marks(*view, "why");
-  EXPECT_EQ(mark("why.hidden", "2 of 4 steps fit").min.y, mark("cost", "compress_rel_l2").min.y);
-  canvas.frame.size.y = 866;
+  EXPECT_EQ(mark("why.hidden", "more of step 3: wheel").min.y, mark("cost", "compress_rel_l2").min.y);
+  EXPECT_EQ(find_mark(*view, "why", "4"), nullptr);
+  const Mark thumb = mark("why.scroll", "reasons"), first = mark("why", "1");
+  for (int i = 0; i < 30; ++i) canvas.wheel(*view, {first.min.x + 20, first.max.y}, -1);
+  canvas.draw(*view);
+  EXPECT_EQ(find_mark(*view, "why", "1"), nullptr);
+  EXPECT_LE(mark("why", "4").max.y, mark("cost", "compress_rel_l2").min.y);
+  EXPECT_GT(mark("why.scroll", "reasons").min.y, thumb.min.y);
+  EXPECT_NE(find_mark(*view, "why.hidden", "begins above: wheel"), nullptr);
+  EXPECT_TRUE(view->key(canvas.frame, "PageUp", canvas.intents));
+  for (int i = 0; i < 5; ++i) view->key(canvas.frame, "PageUp", canvas.intents);
+  canvas.draw(*view);
+  EXPECT_NE(find_mark(*view, "why", "1"), nullptr);
+
+  // A picture has no wheel.
+  canvas.frame.alone = true;
+  canvas.draw(*view);
+  EXPECT_NE(find_mark(*view, "why.hidden", "step 3 is cut"), nullptr);
+  canvas.frame.alone = false;
+
+  // Where there is room for all, nothing scrolls.
+  canvas.frame.size.y = 900;
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "why"), 4);
-  EXPECT_LT(low, 4);
-  EXPECT_EQ(count_marks(*view, "why.hidden"), 0);
+  EXPECT_EQ(count_marks(*view, "why.hidden") + count_marks(*view, "why.scroll"), 0);
+  EXPECT_FALSE(view->key(canvas.frame, "PageDown", canvas.intents));
 }
 
-TEST_F(InspectorTest, TheNoteOnHiddenReasonsFitsWhatIsSeen) {
-  int cut = 0;
-  for (float height = 600; height <= 866; height += 4) {
+TEST_F(InspectorTest, EveryReasonCanBeReachedAtAnyHeight) {
+  for (float height = 600; height <= 866; height += 14) {
     canvas.frame.size = {1260, height};
     canvas.draw(*view);
-    if (count_marks(*view, "why.hidden") == 0) continue;
-    const bool all_begin = find_mark(*view, "why", "4") != nullptr;
-    cut += all_begin;
-    EXPECT_EQ(find_mark(*view, "why.hidden", "step 4 is cut") != nullptr, all_begin) << height;
+    for (int i = 0; i < 9; ++i) view->key(canvas.frame, "PageDown", canvas.intents);
+    canvas.draw(*view);
+    EXPECT_NE(find_mark(*view, "why", "4"), nullptr) << height;
+    EXPECT_EQ(count_marks(*view, "head.row"), 2) << height;
+    for (int i = 0; i < 9; ++i) view->key(canvas.frame, "PageUp", canvas.intents);
   }
-  EXPECT_GT(cut, 0) << "else the test has not seen the case";
+}
+
+TEST_F(InspectorTest, InLowRowsAgreementCanStandForTheStatistic) {
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps.back());
+  step->heads[0].agreement = {0, 1, 2, 2, 1, 0, 2, 1};
+  snapshot.lanes[1].steps.back() = step;
+  canvas.frame.size = {1260, 612};
+  canvas.draw(*view);
+  EXPECT_GT(count_marks(*view, "statistic"), 0);
+  EXPECT_EQ(count_marks(*view, "agreement"), 0);
+  view->choose(2, 1);
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "statistic"), 0);
+  EXPECT_GT(count_marks(*view, "agreement"), 0);
+  canvas.frame.size.y = 900;
+  canvas.draw(*view);
+  EXPECT_GT(count_marks(*view, "statistic"), 0);
+  EXPECT_GT(count_marks(*view, "agreement"), 0);
 }
 
 TEST_F(InspectorTest, BesideTheSlotStandsWhatWasChosen) {
@@ -99,7 +135,7 @@ TEST_F(InspectorTest, BesideTheSlotStandsWhatWasChosen) {
   canvas.draw(*view);
   EXPECT_NE(find_mark(*view, "card", "Lineage"), nullptr);
   EXPECT_EQ(find_mark(*view, "card", "Why"), nullptr);
-  ASSERT_EQ(view->options().size(), 2u);
+  ASSERT_EQ(view->options().size(), 3u);
   view->choose(0, 2);
   canvas.draw(*view);
   EXPECT_EQ(find_mark(*view, "card", "Lineage"), nullptr);

@@ -10,6 +10,7 @@
 
 #include "viz/format.h"
 #include "viz/reduce_characters.h"
+#include "viz/reduce_text.h"
 #include "viz/views.h"
 #include "viz/views/capture_offer.h"
 #include "viz/views/filter_bar.h"
@@ -21,6 +22,7 @@
 #include "viz/views/room_hint.h"
 #include "viz/views/slot_buttons.h"
 #include "viz/views/token_brush.h"
+#include "viz/views/why_card.h"
 
 namespace kvscope::viz {
 
@@ -63,10 +65,12 @@ class Inspector final : public View {
     const TokenFilter& f = filter_.filter();
     const int shown = !f.active() ? 0 : f.min_votes == 1 ? 1 : f.min_votes == 2 ? 2 : f.max_age == kNewest ? 3 : -1;
     return {{"beside the slot", {"lineage, else why", "lineage", "why", "members by weight"}, beside_},
-            {"tokens", {"all", "with a slot", "2 votes or more", "the newest 64"}, shown}};
+            {"tokens", {"all", "with a slot", "2 votes or more", "the newest 64"}, shown},
+            {"low rows", {"statistic first", "agreement first"}, agreement_first_ ? 1 : 0}};
   }
   void choose(std::size_t option, int choice) override {
     if (option == 0) beside_ = std::clamp(choice, 0, 3);
+    if (option == 2) agreement_first_ = choice == 1;
     if (option != 1) return;
     TokenFilter filter;
     if (choice == 1 || choice == 2) filter.min_votes = choice;
@@ -153,7 +157,7 @@ class Inspector final : public View {
     }
     const bool has_score = largest(columns.score) >= 0;
     const bool has_agreement = !columns.agreement.empty();
-    const StripRows rows = with_strip ? strip_rows(p, area, has_score, !columns.statistic.empty(), has_agreement) : StripRows{};
+    const StripRows rows = with_strip ? strip_rows(p, area, has_score, !columns.statistic.empty(), has_agreement, agreement_first_) : StripRows{};
     const TokenAxis axis = zoom_.axis(p, columns.size());
     StripScene scene{*frame.snapshot, pick, columns, slot, focus.token, zoom_.on(), std::nullopt, kNotAvailable};
     if (drag_.active) {
@@ -163,6 +167,7 @@ class Inspector final : public View {
     const StripHits hits = with_strip ? draw_strip(p, rows, axis, scene) : StripHits{};
     std::vector<LineageHit> tree;
     buttons_.clear();
+    why_card_.none();
     if (with_cards) tree = draw_cards(p, cards, pick, slot, lineage, focus);
     const std::vector<TokenRange> ranges = all_tokens(frame.selection);
     if (filters.height() > 0) {
@@ -201,6 +206,8 @@ class Inspector final : public View {
       zoom_.around(at, columns.size(), key == "+" ? 1.0f : -1.0f);
     } else if (key == "0") {
       zoom_ = {};
+    } else if (why_card_.key(key)) {
+      return true;
     } else if (key == "Enter" && hint_.shown()) {
       cards_first_ = !cards_first_;
     } else {
@@ -272,11 +279,11 @@ class Inspector final : public View {
     if (three) {
       const Rect right = area.cut_right(std::clamp(area.width() * 0.56f, p.px(440), p.px(760)));
       p.vline(right.x0, right.y0, right.y1, t.line);
-      draw_why_card(p, right, pick, why, slot);
+      why_card_.draw(p, right, pick, why, slot);
     }
     if (beside_ == 3) return draw_members(p, draw_card_head(p, area, "Members", lineage_headline(lineage)), snapshot, lineage);
     if (river) return draw_lineage(p, draw_card_head(p, area, "Lineage", lineage_headline(lineage)), snapshot, lineage);
-    draw_why_card(p, area, pick, why, slot);
+    if (!three) why_card_.draw(p, area, pick, why, slot);
     return {};
   }
 
@@ -332,6 +339,7 @@ class Inspector final : public View {
       return;
     }
     const bool on_strip = mouse.inside && mouse.at.y >= rows.axis.y0 && mouse.at.y < rows.legend.y0;
+    if (why_card_.react(mouse)) return;
     if (on_strip && mouse.wheel != 0) zoom_.at(p, axis, mouse.at.x);
     if (mouse.dragging && !mouse.ctrl && rows.all().contains(mouse.pressed_at)) zoom_.pan(axis, mouse.moved.x);
     if (mouse.clicked && hits.previous.contains(mouse.at)) go_to_head(frame, pick, -1, intents);
@@ -370,6 +378,7 @@ class Inspector final : public View {
   StripZoom zoom_;
   TokenBrush brush_;
   int beside_ = 0;  // 0: lineage where there is one, else why; 1: lineage; 2: why; 3: the lineage as a list
+  bool agreement_first_ = false;  // where there is room for one of statistic and agreement
   bool cards_first_ = false;  // where there is no room for the strip and the cards
   CutoffDrag drag_;
   FilterBar filter_;
@@ -380,6 +389,7 @@ class Inspector final : public View {
   HoverPublisher hover_;
   CaptureOffer capture_;
   RoomHint hint_;
+  WhyCard why_card_;
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "viz/draw.h"
 #include "viz/reduce_characters.h"
-#include "viz/reduce_text.h"
+#include "viz/reduce_slot.h"
 #include "viz/views/slot_buttons.h"
 
 namespace kvscope::viz {
@@ -20,9 +20,5 @@ void draw_habit(Painter& p, const Rect& area, const HabitCaption& caption);
 /// The slot (or the token that has none): its text, what it stands for, its numbers, and what can be done with it by hand, where the policy
 /// has a budget and there is room.
 void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts, SlotButtons& buttons);
-
-/// The numbered reasons with the numbers put into the equation, and the cost of the step's compression at the bottom; without reasons, why the
-/// slot stays.
-void draw_why_card(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot);
 
 }  // namespace kvscope::viz

@@ -18,6 +18,7 @@ namespace {
 constexpr float kTextFrom = 9;     // column width from which every token's text is legible
 constexpr float kLabelPitch = 12;  // distance of single labels below that
 constexpr float kAgreementFrom = 125;  // height of the rows of values from which agreement has one, too
+constexpr float kOneRowFrom = 80;      // the same without the statistic's
 
 class Strip {
  public:
@@ -316,7 +317,7 @@ class Strip {
 
 }  // namespace
 
-StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_statistic, bool has_agreement) {
+StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_statistic, bool has_agreement, bool agreement_first) {
   StripRows out;
   area = area.inset(p.px(12), 0);
   out.legend = area.cut_bottom(p.px(30));
@@ -335,7 +336,9 @@ StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_stati
     out.score = area.cut_top(p.px(26));
     area.cut_top(p.px(6));
   }
-  const bool agreement = has_agreement && area.height() > p.px(kAgreementFrom);
+  const bool both = area.height() > p.px(kAgreementFrom);
+  if (has_agreement && agreement_first && !both) has_statistic = false;
+  const bool agreement = has_agreement && (both || (!has_statistic && area.height() > p.px(kOneRowFrom)));
   const float weights = (has_score ? 1.8f : 0) + (has_statistic ? 1.0f : 0) + 1.0f + (agreement ? 0.5f : 0);
   const float gaps = gap * ((has_score ? 1.0f : 0) + (has_statistic ? 1.0f : 0) + (agreement ? 1.0f : 0));
   const float unit = std::max(0.0f, area.height() - gaps) / weights;
