@@ -91,6 +91,7 @@ struct Frame {
   std::optional<Category> emphasis;    // the other categories step back; nullopt: all are equal
   bool alone = false;                  // drawn for a file or the clipboard: what the page explains beside the canvas must be in the picture
   int ghost_steps = 0;                 // hatch what will have left within so many steps; 0: nothing
+  std::string_view edit_scope = "all heads";  // which heads an edit by hand would change, in words
   bool has_focus = false;              // keyboard focus: draw the cell cursor
   double dim = 0;                      // 0..1: the picture is of an older generation and is dimmed by this much
   bool fine_marks = true;              // false: no marks of single tokens or heads where there are more than a reader would go through

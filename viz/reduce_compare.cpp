@@ -58,7 +58,7 @@ LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int
   if (within) out.first_decode = within->first;
   out.mean_kl = means.kl.mean();
   out.top1_same = means.top1_same;
-  out.bytes = lane.bytes > 0 ? lane.bytes : kNotAvailable;
+  out.allocated = lane.bytes > 0 ? lane.bytes : kNotAvailable;
   if (lane.slots_asked >= 0) {  // the full cache has no policy to work
     const bool prefill = std::isfinite(lane.prompt_compress_ms);
     const int first = prefill ? 1 : 0;  // the prompt's own compression is no step's
@@ -81,6 +81,8 @@ LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int
   out.nll = (range ? means : here).nll.mean();
   out.attention_loss = (range ? means : here).attention_loss.mean();
   out.slots = here.slots.mean();
+  // A slot has as many bytes in every head and step.
+  if (lane.kv_bytes > 0 && lane.slots > 0) out.bytes = lane.kv_bytes / lane.slots * out.slots;
   return out;
 }
 

@@ -40,7 +40,8 @@ struct LaneMetrics {
   int next_token = -1;
   double attention_loss = kNotAvailable;  // mean over the heads that have one
   double slots = kNotAvailable;           // mean per head after this step
-  double bytes = kNotAvailable;           // KV bytes allocated now
+  double bytes = kNotAvailable;           // of keys and values after this step
+  double allocated = kNotAvailable;       // for them now, rows to grow in reserve
   double policy_prompt_ms = kNotAvailable;  // statistics, decisions and merges of a prefill
   double policy_ms = kNotAvailable;       // the same, mean per step after it
   double policy_share = kNotAvailable;    // of the wall time of these steps

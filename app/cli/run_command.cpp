@@ -80,7 +80,8 @@ std::string summary_table(const Snapshot& snapshot) {
     rows.push_back({lane.policy, lane.spec, figure(lane.slots, 4), bytes_text(lane.bytes), figure(s.kl),
                     std::isnan(s.top1_same) ? "n/a" : fmt::format("{:.0f} %", 100 * s.top1_same), figure(s.nll), figure(s.tokens_per_s)});
   }
-  return aligned(rows, 2) + (parted ? "mean KL and top-1 same: over the steps before a lane's text parts from the full cache's\n" : "");
+  return aligned(rows, 2) + fmt::format("means over all steps, the prompt's included{}\n",
+                                        parted ? "; KL and top-1 same: only before a lane's text parts from the full cache's" : "");
 }
 
 std::string run_text(const Result& r, bool quiet) {

@@ -115,6 +115,7 @@ viz::Frame CanvasWidget::frame() const {
   frame.plain = m_plain;
   frame.emphasis = m_workspace.emphasis();
   frame.ghost_steps = m_workspace.ghostSteps();
+  frame.edit_scope = m_workspace.editScope();
   if (m_renderer) {
     frame.fonts = m_renderer->fonts(devicePixelRatioF(), m_scale).fonts();
     frame.text = &m_renderer->text();

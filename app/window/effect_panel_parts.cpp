@@ -56,7 +56,13 @@ class EffectDelegate : public QStyledItemDelegate {
     }
     painter->setPen(ink);
     const QRect area(option.rect.left(), option.rect.top(), option.rect.width(), px(m_view, kTextHeight));
-    paintLine(*painter, area, Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt()) & Qt::AlignHorizontal_Mask, index.data().toString());
+    QString text = index.data().toString();
+    if (rank && painter->fontMetrics().horizontalAdvance(text) > area.width()) {  // closer, smaller, at last only where it went
+      painter->setFont(typeFont(m_view, Type::caption, false, TypeFace::tabular));
+      text.remove(' ');
+      text = fitting(painter->fontMetrics(), area.width(), {text, text.mid(text.indexOf(QChar(0x2192)))});
+    }
+    paintLine(*painter, area, Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt()) & Qt::AlignHorizontal_Mask, text);
   }
 
  private:
@@ -122,23 +128,27 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   const Snapshot& snapshot = m_workspace.snapshot();
   const QString was = qs(viz::text_of_id(snapshot, step->top1_reference)), is = qs(viz::text_of_id(snapshot, step->top1));
   const bool same = step->top1_same;
-  QFont choice = typeFont(*this, Type::changed, true, TypeFace::tabular);
+  const QFont number = typeFont(*this, Type::headline, true, TypeFace::tabular);
+  const QString kl = headlineNumber(step->kl), words = same ? is : was + " → " + is;
+  const int after = QFontMetrics(number).horizontalAdvance(kl) + u(9), half = width() / 2, room = width() - after;
+  // Smaller rather than cut: what it says now is the point.
+  QFont choice;
+  for (const Type type : {Type::changed, Type::text, Type::control, Type::caption}) {
+    choice = typeFont(*this, type, true, TypeFace::tabular);
+    if (QFontMetrics(choice).horizontalAdvance(words) <= room) break;
+  }
   painter.setFont(choice);
   painter.setPen(same ? toColor(theme.text) : toColor(theme.changed));
-  const int half = width() / 2;
-  const QString words = same ? is : was + " → " + is;
-  paintLine(painter, QRect(width() - half, u(2), half, u(32)), Qt::AlignRight, words);
+  paintLine(painter, QRect(after, u(2), room, u(32)), Qt::AlignRight, words);
   painter.setFont(typeFont(*this, Type::body));
   painter.setPen(toColor(theme.secondary));
   const QString caption = same ? "top choice, same" : "top choice";
   const int caption_width = painter.fontMetrics().horizontalAdvance(caption) + u(10);
   paintLine(painter, QRect(width() - half, u(34), half, u(18)), Qt::AlignRight, caption);
   // ---- left: the number
-  painter.setFont(typeFont(*this, Type::headline, true, TypeFace::tabular));
+  painter.setFont(number);
   painter.setPen(toColor(theme.text));
-  const QString kl = headlineNumber(step->kl);
   painter.drawText(QRect(0, 0, width(), u(34)), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, kl);
-  const int after = painter.fontMetrics().horizontalAdvance(kl) + u(9);
   const int baseline = (u(34) + painter.fontMetrics().ascent() - painter.fontMetrics().descent()) / 2;
   painter.setFont(typeFont(*this, Type::control));
   painter.setPen(toColor(theme.secondary));
@@ -200,7 +210,7 @@ void EffectTable::fitColumns() {
   }
   // As wide as their longest number with a gap before it, wider where there is room: columns that touch read as one number.
   const QFontMetrics digits(typeFont(*this, Type::control, false, TypeFace::tabular));
-  const int rank = std::clamp(w / 5, px(*this, 44), px(*this, 70));
+  const int rank = std::clamp(w / 6, px(*this, 38), px(*this, 70));
   const auto column = [&](const char* widest) {
     return std::clamp(w / n, digits.horizontalAdvance(QString::fromUtf8(widest)) + px(*this, 8), px(*this, 84));
   };

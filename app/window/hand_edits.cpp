@@ -60,6 +60,9 @@ HandEdits::HandEdits(Workspace& workspace, SessionController& controller, QObjec
   connect(&workspace, &Workspace::selectionChanged, this, &HandEdits::selectionChanged);
   connect(&workspace, &Workspace::snapshotChanged, this, &HandEdits::snapshotChanged);
   connect(&controller, &SessionController::requestChanged, this, &HandEdits::requestChanged);
+  const auto tell = [this] { m_workspace.setEditScope(scopeWords().toStdString()); };
+  connect(this, &HandEdits::changed, this, tell);
+  connect(&workspace, &Workspace::selectionChanged, this, tell);
 }
 
 void HandEdits::setScope(Scope scope) {

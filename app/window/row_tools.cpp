@@ -241,7 +241,9 @@ void ToolRow::refresh() {
     const std::string share = lane->slots_asked < snapshot.n_prompt
                                   ? viz::format_percent(static_cast<double>(lane->slots_asked) / snapshot.n_prompt) + " of " + tokens
                                   : "all of " + tokens;
-    facts = QString::fromStdString(share + " · " + viz::format_bytes(lane->kv_bytes));
+    const bool other = std::abs(lane->slots - lane->slots_asked) >= 0.05;  // a cache that was cut once has grown since
+    const std::string now = other ? "now " + viz::format_mean(lane->slots) + " slots, " : std::string();
+    facts = QString::fromStdString(share + " · " + now + viz::format_bytes(lane->kv_bytes));
   } else if (lane) {
     facts = QString("no limit · %1").arg(QString::fromStdString(viz::format_bytes(lane->kv_bytes)));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <QObject>
@@ -47,6 +48,8 @@ class Workspace : public QObject {
   /// and hatch what will have left by then (0: they do not).
   const std::optional<Category>& emphasis() const { return m_emphasis; }
   int ghostSteps() const { return m_ghost_steps; }
+  /// Which heads an edit by hand made now would change: "all heads".
+  const std::string& editScope() const { return m_edit_scope; }
   /// True once it has been stale for kDimAfterMs: panels dim their content. A quicker answer spares all of them two paints.
   bool dimmed() const { return m_dimmed; }
   static constexpr int kDimAfterMs = 150;
@@ -59,6 +62,7 @@ class Workspace : public QObject {
   void setStale(bool stale);
   void setEmphasis(const std::optional<kvscope::Category>& category);
   void setGhostSteps(int steps);
+  void setEditScope(const std::string& words) { m_edit_scope = words; }
   void setStepMarks(const std::vector<kvscope::viz::StepMark>& marks);
   void setFound(const std::vector<kvscope::viz::TokenRange>& places);
   void setWaitingRuns(const std::vector<kvscope::viz::WaitingRun>& runs);
@@ -86,6 +90,7 @@ class Workspace : public QObject {
   QTimer m_dim_after;
   std::optional<Category> m_emphasis;
   int m_ghost_steps = 0;
+  std::string m_edit_scope = "all heads";
   std::vector<viz::TokenRange> m_found;
   mutable StepVotesOnce m_votes;
 };

@@ -259,7 +259,8 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   record.compress_rel_l2 = h.has("compress_rel_l2") ? h.at("compress_rel_l2").real_or_null() : kNotAvailable;
   if (h.has("local_rel_l2")) record.local_rel_l2 = h.at("local_rel_l2").real_or_null();
   if (h.has("local_l1_wo")) record.local_l1_wo = h.at("local_l1_wo").real_or_null();
-  if (h.given("kvmerger_theta")) record.merge_theta = h.at("kvmerger_theta").real();
+  for (const char* key : {"merge_theta", "kvmerger_theta"})  // the latter in older files
+    if (h.given(key)) record.merge_theta = h.at(key).real();
   if (h.has("attention_loss")) record.attention_loss = h.at("attention_loss").real_or_null();
   if (h.has("theta")) record.theta = h.at("theta").real_or_null();
   if (h.has("predictor_error")) record.predictor_error = h.at("predictor_error").real_or_null();

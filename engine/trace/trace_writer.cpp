@@ -272,8 +272,8 @@ void Writer::head(const HeadRecord& head) {
   if (head.overridden) json_.member("overridden", true);
   if (!head.pinned.empty()) json_.key("pinned").values(head.pinned);
   if (!std::isnan(head.merge_theta)) {
-    json_.key("kvmerger_theta");
-    number(head.merge_theta, "kvmerger_theta");
+    json_.key("merge_theta");
+    number(head.merge_theta, "merge_theta");
   }
   json_.key("compress_rel_l2");
   number(head.compress_rel_l2, "compress_rel_l2");

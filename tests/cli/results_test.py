@@ -151,7 +151,8 @@ class Run(CliTest):
         text = self.succeeds("run", "--prompt", "Once upon a time", "--generate", "5", "--lane", "local:slots=4", "--follow", "reference")
         self.assertIn("--- full\nOnce upon a time", text)
         self.assertIn("--- local:slots=4\nOnce upon a time", text)
-        rows = [x.split() for x in text.splitlines()[-3:]]
+        self.assertEqual(text.splitlines()[-1], "means over all steps, the prompt's included")
+        rows = [x.split() for x in text.splitlines()[-4:-1]]
         self.assertEqual(rows[0], "policy lane slots KV bytes mean KL top-1 same nll tokens/s".split())
         self.assertEqual([r[0] for r in rows[1:]], ["full", "local"])
         self.assertEqual(rows[2][2], "4", "slots of the local lane")

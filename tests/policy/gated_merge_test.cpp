@@ -69,6 +69,7 @@ TEST(GatedMerge, TheThresholdIsTheMeanSimilarityOfTheFirstRemovals) {
   EXPECT_EQ(merger.tau(0), std::nullopt);
   merger.merge(d);
   EXPECT_NEAR(merger.tau(0).value(), .7, 1e-15);
+  EXPECT_EQ(d.plan.theta, merger.tau(0)) << "recorded: why it merged or not";
   EXPECT_EQ(d.plan.removals[0].target, 2) << ".9 reaches .7";
   EXPECT_EQ(d.plan.removals[1].target, -1) << ".5 does not";
   EXPECT_NEAR(d.plan.removals[1].cos, .5, 1e-15) << "the cosine is shown all the same";

@@ -88,8 +88,8 @@ TEST(TraceWriter, WritesTheSpreadingOfAValueBeforeTheEviction) {
   const json heads = parsed(s)["lanes"][1]["steps"][1]["heads"];
   EXPECT_EQ(heads[0]["events"],
             json::parse(R"([{"kind":"spread","pos":2,"into":[0,3],"weights":[0.5,1]},{"kind":"evict","pos":2,"score":0.125}])"));
-  EXPECT_EQ(heads[0]["kvmerger_theta"], 0.5);
-  EXPECT_FALSE(heads[1].contains("kvmerger_theta"));
+  EXPECT_EQ(heads[0]["merge_theta"], 0.5);
+  EXPECT_FALSE(heads[1].contains("merge_theta"));
 }
 
 TEST(TraceWriter, DropsHeadsForSummaryAndSlotsForEvents) {

@@ -45,6 +45,8 @@ LaneSnapshot lane_of_four() {
     lane.steps.push_back(r);
   }
   lane.bytes = 2048;
+  lane.kv_bytes = 700;  // now, with twice the slots of the first step
+  lane.slots = 7;
   return lane;
 }
 
@@ -102,7 +104,8 @@ TEST(LaneMetrics, MeansAreOverWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(m.attention_loss, 0.4);
   EXPECT_DOUBLE_EQ(m.slots, 3.5);
   EXPECT_TRUE(std::isnan(m.nll));
-  EXPECT_DOUBLE_EQ(m.bytes, 2048);
+  EXPECT_DOUBLE_EQ(m.bytes, 350) << "of the slots after the step shown";
+  EXPECT_DOUBLE_EQ(m.allocated, 2048);
 }
 
 TEST(LaneMetrics, ALaneWithoutStepsHasNoNumbers) {

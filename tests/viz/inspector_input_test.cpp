@@ -98,8 +98,9 @@ TEST_F(InspectorTest, ButtonsOfTheSlotEditItByHand) {
   EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{3, 3}));
   EXPECT_EQ(click("Merge…"), What::merge);
   EXPECT_EQ(find_mark(*view, "button", "Restore"), nullptr);
+  canvas.frame.edit_scope = "L2 · H1";
   canvas.move(*view, centre(mark("button", "Evict")));
-  EXPECT_THAT(canvas.last<HoverAt>()->tooltip, ::testing::ElementsAre(HasSubstr("(E)")));
+  EXPECT_THAT(canvas.last<HoverAt>()->tooltip, ::testing::ElementsAre("Evict the slot, L2 · H1, in a run beside this one (E)"));
 
   canvas.frame.selection.slot = 0;  // evicted
   canvas.frame.selection.tokens = TokenRange{0, 0};

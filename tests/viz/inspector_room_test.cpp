@@ -41,6 +41,12 @@ TEST_F(InspectorTest, AWindowOf1280By800HasItsCardsWithTheirButtons) {
     for (const char* name : {"votes", "ranking score", "rank", "attention now", "born · last merge"}) EXPECT_FALSE(row(name).empty()) << slot << name;
     EXPECT_GT(mark("cutoff", "L0 H0").max.y, 0);
   }
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps.back());  // with one row more
+  step->heads[0].agreement = {0, 1, 2, 2, 1, 0, 2, 1};
+  snapshot.lanes[1].steps.back() = step;
+  canvas.draw(*view);
+  for (const char* button : {"Pin", "Evict", "Merge…"}) EXPECT_NE(find_mark(*view, "button", button), nullptr) << button;
+  EXPECT_EQ(row("agreement"), "1 of 2 query heads");
 }
 
 TEST_F(InspectorTest, WhatHasNoRoomIsSaidAndCanBeShownInstead) {

@@ -69,7 +69,7 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::nll, "−ln p", fed_unit, 66},
       {Kind::attention, "attention lost", ranged ? "range mean" : "mean of heads", 92},
       {Kind::slots, "slots", "per head", 62},
-      {Kind::bytes, "KV bytes", "allocated", 76},
+      {Kind::bytes, "KV bytes", "of the slots", 76},
       {Kind::policy, "policy work", "ms a step", 76},
   };
   const auto wanted = [set](Kind kind) {
@@ -177,7 +177,8 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       break;
     }
     case Kind::bytes:
-      out.push_back(fmt::format("bytes allocated for keys and values now: {}", number(m.bytes)));
+      out.push_back(fmt::format("bytes of the keys and values after step {}: {}", m.step, number(m.bytes)));
+      out.push_back(fmt::format("allocated for them now: {}", number(m.allocated)));
       break;
     case Kind::policy:
       out.push_back(fmt::format(

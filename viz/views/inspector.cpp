@@ -358,7 +358,7 @@ class Inspector final : public View {
       }
     }
     if (const auto edit = buttons_.at(mouse)) {
-      hover_.at(hover, {SlotButtons::help(edit->what)}, intents);
+      hover_.at(hover, {SlotButtons::help(edit->what, frame.edit_scope)}, intents);
       if (mouse.clicked) {
         select(frame, pick, looked_.token, intents);  // the one looked at need not be selected
         intents.push_back(*edit);

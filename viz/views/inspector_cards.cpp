@@ -94,6 +94,7 @@ void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadP
   const bool low = area.height() < needed(members ? 90 : 65);
   const float around = (members ? 25 : 0) + (low ? 4 + 24 + 4 : 65);
   if (area.height() < needed(around)) std::erase_if(rows, [](const CardRow& row) { return row.name == "position" || row.name == "members" || row.value == kNotMeasured; });
+  if (area.height() < needed(around)) std::erase_if(rows, [](const CardRow& row) { return row.name == "protected" && row.value == "no"; });
   if (pick.lane > 0 && area.height() >= needed(around)) buttons.draw(p, area.cut_bottom(buttons_height), facts.pos >= 0);
   area.cut_top(p.px(low ? 4 : 10));
   const int shown = facts.pos >= 0 ? facts.pos : facts.token;

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace kvscope::viz {
 
 namespace {
@@ -21,14 +23,14 @@ const char* label(What what) {
 
 }  // namespace
 
-const char* SlotButtons::help(What what) {
+std::string SlotButtons::help(What what, std::string_view scope) {
   switch (what) {
-    case What::pin: return "Keep the slot whatever its score, in a run beside this one (P)";
-    case What::evict: return "Evict the slot, in a run beside this one (E)";
-    case What::merge: return "Merge the slot into the one that is clicked next, in a run beside this one (M)";
-    case What::restore: return "Give the token its slot back, in a run beside this one (R)";
+    case What::pin: return fmt::format("Keep the slot whatever its score, {}, in a run beside this one (P)", scope);
+    case What::evict: return fmt::format("Evict the slot, {}, in a run beside this one (E)", scope);
+    case What::merge: return fmt::format("Merge the slot into the one that is clicked next, {}, in a run beside this one (M)", scope);
+    case What::restore: return fmt::format("Give the token its slot back, {}, in a run beside this one (R)", scope);
   }
-  return "";
+  return {};
 }
 
 void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot) {

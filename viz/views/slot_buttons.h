@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "viz/draw.h"
@@ -19,8 +21,8 @@ class SlotButtons {
   void draw(Painter& p, const Rect& area, bool has_slot);
   /// What is under the mouse; nullopt: nothing.
   std::optional<EditTokens> at(const Pointer& mouse) const;
-  /// "Evict the slot in a run beside this one (E)"
-  static const char* help(EditTokens::What what);
+  /// "Evict the slot, all heads, in a run beside this one (E)"; `scope`: Frame::edit_scope.
+  static std::string help(EditTokens::What what, std::string_view scope);
 
  private:
   struct Button {

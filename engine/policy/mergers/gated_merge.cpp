@@ -89,7 +89,10 @@ void GatedMerger::merge_layer(std::span<HeadDecision> heads, int) {
   if (tau_.size() <= layer) tau_.resize(layer + 1);
   std::optional<double>& tau = tau_[layer];
   tau = tau ? (1 - beta_) * *tau + beta_ * (sum / n) : sum / n;
-  for (std::size_t h = 0; h < heads.size(); ++h) merge_head(heads[h], nearest[h], *tau, form_);
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    merge_head(heads[h], nearest[h], *tau, form_);
+    heads[h].plan.theta = *tau;
+  }
 }
 
 }  // namespace kvscope
