@@ -127,6 +127,25 @@ std::vector<std::string> lane_params(const LaneSnapshot& lane) {
   return out;
 }
 
+std::vector<std::string> telling_params(const Snapshot& snapshot, const LaneSnapshot& lane, std::size_t* n_differ) {
+  std::vector<std::string> out = lane_params(lane);
+  std::size_t differ = 0;
+  bool budget = false;
+  for (const LaneSnapshot& twin : snapshot.lanes) {
+    if (&twin == &lane || twin.policy != lane.policy) continue;
+    budget = budget || twin.slots_asked != lane.slots_asked;
+    const std::vector<std::string> other = lane_params(twin);
+    const auto own = [&](const std::string& param) { return std::find(other.begin(), other.end(), param) == other.end(); };
+    differ = static_cast<std::size_t>(std::stable_partition(out.begin() + static_cast<std::ptrdiff_t>(differ), out.end(), own) - out.begin());
+  }
+  if (budget && lane.slots_asked >= 0) {
+    out.insert(out.begin(), fmt::format("{} slots", format_count(lane.slots_asked)));
+    ++differ;
+  }
+  if (n_differ != nullptr) *n_differ = differ;
+  return out;
+}
+
 std::string lane_letter(int lane) {
   return lane >= 0 && lane < 26 ? std::string(1, static_cast<char>('A' + lane)) : fmt::format("{}", lane + 1);
 }

@@ -61,6 +61,8 @@ TextSplit first_text_difference(const Snapshot& snapshot, int lane);
 
 /// The parameters worth a line under a lane's name, as "sinks 4"; the budget has a column of its own.
 std::vector<std::string> lane_params(const LaneSnapshot& lane);
+/// The same, those in which it differs from another run of its policy first: its budget, then others. `n_differ`: how many these are.
+std::vector<std::string> telling_params(const Snapshot& snapshot, const LaneSnapshot& lane, std::size_t* n_differ = nullptr);
 
 /// "A", "B", ... "Z", then "27".
 std::string lane_letter(int lane);

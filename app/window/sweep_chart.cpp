@@ -103,13 +103,7 @@ SweepChart::Layout SweepChart::layout(const QRect& area) const {
     }
   }
   out.x = AxisScale(xs, m_log_x, false);
-  double low = INFINITY, high = 0;
-  for (const double v : ys) {
-    if (std::isfinite(v) && v > 0) low = std::min(low, v), high = std::max(high, v);
-  }
-  // Two decades and more are not legible on a linear axis; less is not worth a logarithm.
-  const bool log_y = m_log_y && m_metric != SweepMetric::top1 && std::isfinite(low) && viz::spans_two_decades(low, high);
-  out.y = AxisScale(ys, log_y, true);
+  out.y = AxisScale(ys, m_log_y && m_data.spansTwoDecades(m_metric), true);
   for (std::size_t i = 0; i < out.series.size(); ++i) {
     std::vector<Place> row;
     for (const SweepMark& m : out.series[i].marks) {

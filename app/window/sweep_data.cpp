@@ -9,6 +9,7 @@
 #include "app/window/run_queue.h"
 #include "core/error.h"
 #include "policy/catalog.h"
+#include "viz/draw.h"
 #include "viz/format.h"
 #include "viz/reduce_compare.h"
 
@@ -108,6 +109,17 @@ bool SweepData::fail(const std::string& spec, const QString& why) {
   SweepPoint* point = find(spec);
   if (point) point->failure = why;
   return point != nullptr;
+}
+
+bool SweepData::spansTwoDecades(SweepMetric metric) const {
+  double low = INFINITY, high = 0;
+  for (const SweepSeries& curve : series()) {
+    for (const SweepMark& mark : curve.marks) {
+      for (const double v : {mark.least(metric), mark.most(metric)})
+        if (std::isfinite(v) && v > 0) low = std::min(low, v), high = std::max(high, v);
+    }
+  }
+  return metric != SweepMetric::top1 && std::isfinite(low) && viz::spans_two_decades(low, high);
 }
 
 std::vector<SweepSeries> SweepData::series() const {

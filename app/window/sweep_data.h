@@ -63,6 +63,8 @@ class SweepData {
   bool fail(const std::string& spec, const QString& why);
   const std::vector<SweepPoint>& points() const { return m_points; }
   std::vector<SweepSeries> series() const;  // points into this: until the next change
+  /// Two decades and more are not legible on a linear axis; less is not worth a logarithm, nor is a share.
+  bool spansTwoDecades(SweepMetric metric) const;
   std::vector<std::string> missing() const;
   int nMeasured() const;
   int nPrompt() const { return m_n_prompt; }

@@ -118,7 +118,10 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
   });
   connect(m_start, &QPushButton::clicked, this, &SweepPanel::start);
   connect(m_cancel, &QPushButton::clicked, this, &SweepPanel::cancel);
-  connect(m_metric, &QComboBox::currentIndexChanged, this, [this](int i) { m_chart->setMetric(static_cast<SweepMetric>(i)); });
+  connect(m_metric, &QComboBox::currentIndexChanged, this, [this](int i) {
+    m_chart->setMetric(static_cast<SweepMetric>(i));
+    m_log_y->setEnabled(m_data.spansTwoDecades(m_chart->metric()));
+  });
   connect(m_axis, &QComboBox::currentIndexChanged, this, [this](int i) { m_chart->setPercent(i == 1); });
   connect(m_log_x, &QToolButton::toggled, m_chart, &SweepChart::setLogX);
   connect(m_log_y, &QToolButton::toggled, m_chart, &SweepChart::setLogY);
@@ -216,6 +219,7 @@ void SweepPanel::refresh() {
   m_start->setEnabled(!missing.empty() && !running);
   m_cancel->setEnabled(running);
   m_bar->update();
+  m_log_y->setEnabled(m_data.spansTwoDecades(m_chart->metric()));
   m_chart->refresh();
 }
 

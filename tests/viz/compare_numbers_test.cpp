@@ -306,5 +306,22 @@ TEST(LaneParams, NameWhatThePolicyTakesButNotTheBudget) {
   EXPECT_EQ(lane_letter(26), "27");
 }
 
+TEST(LaneParams, WhatTellsARunFromItsTwinsComesFirst) {
+  Snapshot snapshot;
+  snapshot.lanes.resize(4);
+  for (LaneSnapshot& lane : snapshot.lanes) lane = {.policy = "one", .params = {{"slots", "8"}, {"sinks", "4"}, {"seed", "0"}}, .slots_asked = 8};
+  snapshot.lanes[0].policy = "full";
+  std::size_t n_differ = 9;
+  snapshot.lanes[3].policy = "another";
+  snapshot.lanes[2].params[2].value = "1";
+  EXPECT_THAT(telling_params(snapshot, snapshot.lanes[2], &n_differ), ElementsAre("seed 1", "sinks 4"));
+  EXPECT_EQ(n_differ, 1u);
+  snapshot.lanes[2].slots_asked = 1200;
+  EXPECT_THAT(telling_params(snapshot, snapshot.lanes[2], &n_differ), ElementsAre(format_count(1200) + " slots", "seed 1", "sinks 4"));
+  EXPECT_EQ(n_differ, 2u);
+  EXPECT_THAT(telling_params(snapshot, snapshot.lanes[3], &n_differ), ElementsAre("sinks 4", "seed 0"));
+  EXPECT_EQ(n_differ, 0u);
+}
+
 }  // namespace
 }  // namespace kvscope::viz

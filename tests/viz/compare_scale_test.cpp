@@ -48,6 +48,17 @@ TEST_F(CompareTest, TwelveRunsAllFitWithNameAndNumbers) {
   }
 }
 
+TEST_F(CompareTest, LowRowsTellRunsOfOnePolicyApart) {
+  Snapshot many = with_runs(29);
+  for (std::size_t i = 1; i < many.lanes.size(); ++i) many.lanes[i].slots_asked = 10 + static_cast<int>(i);
+  canvas.frame.snapshot = &many;
+  canvas.frame.size = {1550, 600};
+  canvas.draw(*view);
+  EXPECT_EQ(mark("telling", "lane 5").value, "15 slots");
+  EXPECT_EQ(mark("telling", "lane 7").value, "17 slots");
+  EXPECT_LE(mark("telling", "lane 5").max.x, mark("strip", "lane 5").min.x);
+}
+
 TEST_F(CompareTest, PairwiseTheDifferenceIsThereHoweverManyRunsOrItIsSaid) {
   const Snapshot many = with_runs(29);
   canvas.frame.snapshot = &many;

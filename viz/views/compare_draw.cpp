@@ -88,19 +88,24 @@ void Compare::draw_name(Painter& p, const Rect& row, const LaneSnapshot& run, in
   p.run_marker({row.x0 + p.px(24), y}, p.px(4.2f), run_of_lane(lane),
                grey ? t.disabled : t.runs[static_cast<std::size_t>(run_of_lane(lane))]);
   const float x = row.x0 + p.px(38), room = p.px(kNames - 38 - 30);
-  p.text_fit({x, y}, run.title.empty() ? run.policy : run.title, Face::strong, selected ? t.accent : t.text, room);
-  if (!two) return;
+  const float end = x + p.text_fit({x, y}, run.title.empty() ? run.policy : run.title, Face::strong, selected ? t.accent : t.text, room);
+  std::size_t n_differ = 0;
+  const std::vector<std::string> parts = telling_params(*p.frame().snapshot, run, &n_differ);
+  if (!two) {  // runs of one policy are told apart by what differs
+    const float left = x + room - end - p.px(8);
+    if (lane == 0 || n_differ == 0 || left < p.px(20)) return;
+    std::string telling = parts[0];
+    for (std::size_t i = 1; i < n_differ; ++i) telling += " · " + parts[i];
+    p.text_fit({end + p.px(8), y}, telling, Face::caption, t.secondary, left);
+    p.mark("telling", fmt::format("lane {}", lane), {end + p.px(8), y - p.px(7), x + room, y + p.px(7)}, telling);
+    return;
+  }
   if (lane == 0) {
     p.text_fit({x, y + p.px(15)}, "reference", Face::caption, t.secondary, room);
     return;
   }
   // As many parameters as fill one line, two beside a tall strip; the specification in the tooltip has them all.
   std::vector<std::string> lines;
-  std::vector<std::string> parts = lane_params(run);
-  const std::vector<LaneSnapshot>& all = p.frame().snapshot->lanes;
-  // Runs of one policy differ by their budget first of all.
-  if (run.slots_asked >= 0 && std::count_if(all.begin(), all.end(), [&](const LaneSnapshot& one) { return one.policy == run.policy; }) > 1)
-    parts.insert(parts.begin(), fmt::format("{} slots", format_count(run.slots_asked)));
   for (const std::string& part : parts) {
     const std::string longer = lines.empty() ? part : lines.back() + " · " + part;
     if (!lines.empty() && p.width_of(Face::caption, longer) <= room) {
