@@ -98,7 +98,7 @@ void Lane::load_prompt(PromptRun& prompt, const std::function<void()>& layer_don
     backend_.to_double(o, prompt.last_output(l));
     compress(l, /*after_prompt=*/true, prompt.last_query(l), o);
     fit(l);
-    if (layer_done) layer_done();
+    layer_done();
   }
   prompt_compress_ms = compress_ms;
   logits = prompt.logits();

@@ -59,7 +59,7 @@ class Lane {
   void set_prompt_length(int n_prompt) { setup_.n_prompt = n_prompt; }
 
   /// Prefill mode, step 0: takes over the prompt's keys, values and statistics, then compresses once. layer_done: called after each layer.
-  void load_prompt(PromptRun& prompt, const std::function<void()>& layer_done = {});
+  void load_prompt(PromptRun& prompt, const std::function<void()>& layer_done);
 
   /// Row `row` of the batch is this lane's token. before_rotation(): what is to be known of the unrotated key. prepare(): appends its slot in layer rows.layer and adds the attention of all heads to `jobs`
   /// (valid until finish()). finish(), after attention: statistics, measures, compression. The step's own output is not changed by it.

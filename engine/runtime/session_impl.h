@@ -39,7 +39,7 @@ struct Session::Impl {
   void run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel);
   /// The longest beginning of the prompt that the model takes, with room for what is to be generated (at most half of all). long_ids: of the prompt.
   PromptCut cut_prompt(const RunRequest& request, const std::vector<int>& long_ids) const;
-  void load_prompt(std::span<Lane* const> fresh, double ms);
+  void load_prompt(std::span<Lane* const> fresh, double ms, const CancelToken& cancel);
   void step_until(int n_steps, const RunRequest& request, const CancelToken& cancel);
   /// Runs lane 0 so far ahead of step s that every lane knows the coming queries that it asks for.
   void run_ahead(int s, int n_steps, const RunRequest& request, const CancelToken& cancel);

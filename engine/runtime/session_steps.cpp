@@ -98,14 +98,14 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   }
   cancel.check();
   if (horizon > 0 && !fresh.empty() && fresh.front() == lanes.front().get()) {
-    load_prompt({fresh.data(), 1}, ms_since(start));
+    load_prompt({fresh.data(), 1}, ms_since(start), cancel);
     fresh.erase(fresh.begin());
   }
   run_ahead(0, n_steps, request, cancel);
-  load_prompt(fresh, ms_since(start));
+  load_prompt(fresh, ms_since(start), cancel);
 }
 
-void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms) {
+void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const CancelToken& cancel) {
   // what took longest the last time comes first, so that the threads end together
   std::vector<Lane*> order(fresh.begin(), fresh.end());
   std::ranges::stable_sort(order, std::greater<>(), [&](const Lane* lane) {
@@ -117,17 +117,21 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms) {
   int layers_done = 0;
   const auto reported = [&](const Lane* lane) { return lane != lanes.front().get(); };  // it has nothing to compress
   const int n_layers = model.config().n_layers * static_cast<int>(std::ranges::count_if(order, reported));
-  const std::function<void()> layer_done = [&] {
+  const auto layer_done = [&](const Lane* lane) {
+    cancel.check();
+    if (!reported(lane)) return;
     const std::lock_guard lock(telling);
     ++layers_done;
     report(fmt::format("prompt, compressing, layer {} of {}", layers_done, n_layers),
            prompt_share * (kReadingShare + (1 - kReadingShare) * layers_done / n_layers));
   };
+  for (Lane* lane : order) lane->broken = true;  // until all of them are through
   backend->for_each(static_cast<int>(order.size()), [&](int i) {
     const Stopwatch watch(took[i]);
     order[i]->begin_step(static_cast<int>(ids.size()) - 1);
-    order[i]->load_prompt(prompt, reported(order[i]) ? layer_done : std::function<void()>());
+    order[i]->load_prompt(prompt, [&, i] { layer_done(order[i]); });
   });
+  for (Lane* lane : order) lane->broken = false;
   for (std::size_t i = 0; i < order.size(); ++i) prompt_cost[order[i]->policy().name()] = took[i];
   close_steps(fresh, ms);
 }

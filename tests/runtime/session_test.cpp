@@ -149,6 +149,21 @@ TEST_P(Session_, ARunCancelledAnywhereGoesOnAsIfNothingHadHappened) {
   }
 }
 
+TEST(SessionProgress, ACompressionStopsAtTheNextLayerAndIsDoneAgain) {
+  const RunRequest request = request_of(random_ids(140, 64, 6), PromptMode::prefill, 2);
+  Session plain = open_session(tiny_model(), DType::f64, 1), session = open_session(tiny_model(), DType::f64, 1);
+  const Snapshot want = run(plain, request);
+  CancelToken cancel;
+  int after = 0;
+  const auto stop = [&](const std::string& activity, double) {
+    after += cancel.cancelled();
+    if (activity.starts_with("prompt, compressing")) cancel.cancel();
+  };
+  EXPECT_THROW(session.run(request, cancel, stop), Cancelled);
+  EXPECT_EQ(after, 0) << "layers that were compressed nevertheless";
+  expect_same_run(run(session, request), want);
+}
+
 TEST(SessionProgress, RisesWithEveryLayerThatARunCompressesBesideTheOthers) {
   RunRequest request = request_of(random_ids(140, 64, 6), PromptMode::prefill, 2);
   const std::vector<std::string> lanes = std::exchange(request.lanes, {reference_policy()});
