@@ -47,6 +47,7 @@ std::vector<KeyHelp> canvasKeys() {
       {"Inspector", "select more or fewer tokens", "Shift+← Shift+→"},
       {"Inspector", "previous and next head", "↑ ↓"},
       {"Inspector", "zoom, show all", "+ −, 0"},
+      {"Inspector", "more of the reasons", "wheel; Page Up, Page Down"},
       {"Timeline", "one step back or on", "← →"},
       {"Timeline", "ten steps back or on", "Shift+← Shift+→"},
       {"Timeline", "first step, latest step", "Home, End"},

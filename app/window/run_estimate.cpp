@@ -75,20 +75,17 @@ RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string
   const LaneSnapshot& full = snapshot.lanes.front();
   const auto n = static_cast<double>(specs.size());
   std::set<std::string> measured;
-  double ms = 0;
+  const double least = onScreen(snapshot, full.policy);  // without any policy at work
+  out.ms = 0;
   for (const std::string& spec : specs) {
     const std::string policy = policyOf(spec);
     const auto known = times.find(policy);
     const double one = known != times.end() ? known->second.ms : onScreen(snapshot, policy);
-    if (std::isnan(one)) {
-      if (const QString title = qs(wordsOf(spec).title); !out.unknown.contains(title)) out.unknown << title;
-      continue;
-    }
+    const QString title = qs(wordsOf(spec).title);
+    if (std::isnan(one) && !out.unknown.contains(title)) out.unknown << title;
     if (known != times.end()) measured.insert(policy);
-    ms += one;
-    ++out.n_timed;
+    out.ms += std::isnan(one) ? least : one;
   }
-  if (out.n_timed > 0) out.ms = ms;
   int n_measured = 0;
   for (const std::string& policy : measured) n_measured += times.at(policy).n;
   out.basis = n_measured == 0   ? QString("from the %1 steps on screen").arg(full.steps.size())
@@ -114,8 +111,8 @@ QString estimateWords(std::size_t n_runs, const RunEstimate& e, bool keep) {
   if (n_runs == 0) return "no run is chosen";
   QString words = QString("%1 %2").arg(n_runs).arg(n_runs == 1 ? "run" : "runs");
   if (std::isnan(e.cache_bytes)) return words + " · time and memory: n/a before the first result";
-  if (e.n_timed > 0) words += QString(" · about %1%2, %3").arg(qs(viz::format_ms(e.ms)), e.unknown.isEmpty() ? QString() : QString(" for %1 of them").arg(e.n_timed), e.basis);
-  if (!e.unknown.isEmpty()) words += " · no estimate yet for " + listed(e.unknown);
+  words += QString(" · %1 %2, %3").arg(e.unknown.isEmpty() ? "about" : "at least", qs(viz::format_ms(e.ms)), e.basis);
+  if (!e.unknown.isEmpty()) words += QString("; %1 %2 not run on it yet").arg(listed(e.unknown), e.unknown.size() == 1 ? "has" : "have");
   words += QString(" · %1caches %2, records %3").arg(keep ? "" : "one at a time, ", qs(viz::format_bytes(e.cache_bytes)), qs(viz::format_bytes(e.record_bytes)));
   return words;
 }

@@ -14,12 +14,11 @@ namespace kvscope {
 
 /// What runs would cost, before they start. NaN: nothing is known to estimate it from.
 struct RunEstimate {
-  double ms = kNotAvailable;            // one after the other, of those whose policy has run
+  double ms = kNotAvailable;            // one after the other; at least, where a policy is unknown
   double cache_bytes = kNotAvailable;   // keys and values
   double record_bytes = kNotAvailable;  // what the pictures read
   QString basis;                        // what the time comes from: "measured on 3 runs"
-  int n_timed = 0;                      // runs that `ms` counts
-  QStringList unknown;                  // policies of the others, by title: they differ by factors of hundreds
+  QStringList unknown;                  // policies that have not run on this text, by title: they differ by factors of hundreds
 };
 
 /// What a run of a policy took, mean of n.
@@ -28,7 +27,8 @@ struct RunTime {
   int n = 0;
 };
 
-/// times: of runs of this text, by policy; of others the steps on screen tell, where the policy has a run there. keep: the runs become lanes;
+/// times: of runs of this text, by policy; of others the steps on screen tell, where the policy has a run there; of the rest those of the full
+/// cache, which say the least that they take. keep: the runs become lanes;
 /// else each one's memory is given back before the next.
 RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, const std::map<std::string, RunTime>& times, bool keep);
 
