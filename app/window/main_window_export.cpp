@@ -86,11 +86,15 @@ void MainWindow::copyPicture() {
 }
 
 void MainWindow::copyNumbers() {
-  if (CanvasWidget* const chosen = exportedCanvas()) QApplication::clipboard()->setText(QString::fromStdString(viz::to_csv(chosen->table())));
+  CanvasWidget* const chosen = exportedCanvas();
+  if (chosen || page() == Page::sweep) QApplication::clipboard()->setText(QString::fromStdString(viz::to_csv(chosen ? chosen->table() : m_sweep->data().table())));
 }
 
 void MainWindow::showNumbers() {
-  if (CanvasWidget* const chosen = exportedCanvas()) m_table->setSource(chosen->view().title(), [chosen] { return chosen->table(); });
+  if (CanvasWidget* const chosen = exportedCanvas())
+    m_table->setSource(chosen->view().title(), [chosen] { return chosen->table(); });
+  else if (page() == Page::sweep)
+    m_table->setSource(panel("sweep")->title(), [this] { return m_sweep->data().table(); });
   showDock("table");
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files out of a view: their kind, and the dialog that asks for them.
 #include <QAction>
+#include <QApplication>
+#include <QClipboard>
 #include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
@@ -9,6 +11,7 @@
 #include "app/window/rows.h"
 #include "app/window/run_grid.h"
 #include "app/window/sweep_panel.h"
+#include "viz/svg.h"
 #include "window/file_dialog.h"
 #include "window/window_fixture.h"
 
@@ -57,6 +60,9 @@ TEST_F(ExportTest, ASweepIsWrittenAsNumbersOnceSomethingIsMeasured) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(exported("sweep", "Numbers"), "sweep.csv " + window->sweep().data().table().columns[0].substr(0, 5));
   EXPECT_EQ(exported("sweep.csv", "whole window").substr(0, 9), "sweep.csv");
+  for (QAction* a : window->findChildren<QAction*>())
+    if (a->text().remove('&') == "Copy the numbers of the view") a->trigger();
+  EXPECT_EQ(QApplication::clipboard()->text().toStdString(), viz::to_csv(window->sweep().data().table()));
   EXPECT_FALSE(window->messages().isVisible());
 }
 
