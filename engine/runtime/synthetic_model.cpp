@@ -17,7 +17,7 @@ struct Shape {
 
 // From the config.json of meta-llama/Llama-2-7b-hf, Llama-2-13b-hf, Meta-Llama-3-8B (positions of Llama-3.1), mistralai/Mistral-7B-v0.1;
 // the embedded model. Llama-2 was made for 4,096 positions: beyond them only the speed means something.
-constexpr Shape kShapes[] = {{"kvmini", 6, 8, 4, 32, 256, 688, 2048, 1024, 1e4},
+constexpr Shape kShapes[] = {{"kvmini", 6, 8, 4, 32, 256, 1024, 2048, 2048, 1e4},
                              {"llama2-7b", 32, 32, 32, 128, 4096, 11008, 32000, 32768 + 1024, 1e4},
                              {"llama2-13b", 40, 40, 40, 128, 5120, 13824, 32000, 32768 + 1024, 1e4},
                              {"llama3-8b", 32, 32, 8, 128, 4096, 14336, 128256, 131072, 5e5},

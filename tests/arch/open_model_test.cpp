@@ -185,7 +185,7 @@ TEST(OpenModel, OpensTheModelsOfThisRepository) {
   EXPECT_TRUE(kvmini.config.tied_embeddings);
   EXPECT_EQ(kvmini.layers[5].wk.dtype, DType::f16);
   EXPECT_TRUE(kvmini.has_tokenizer);
-  EXPECT_EQ(kvmini.weight_bytes, 8'133'120u);
+  EXPECT_EQ(kvmini.weight_bytes, 12'851'712u);
   EXPECT_EQ(open_model(KVSCOPE_SOURCE_DIR "/tests/golden/tiny-gqa").layers[0].wq.dtype, DType::f32);
   EXPECT_EQ(open_model(KVSCOPE_SOURCE_DIR "/tests/golden/tiny-mha").embedding.dtype, DType::bf16);
 }

@@ -23,7 +23,7 @@ class Bench(CliTest):
             self.assertGreater(row["tokens_per_s"], 0, row)
             self.assertGreater(row["ms"], 0, row)
         # bytes of a step: bf16 matrices of 6 layers and the output layer, f32 norms, keys and values of both rows in f32
-        weights = 2 * (6 * (2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 688) + 2048 * 256) + 4 * 13 * 256
+        weights = 2 * (6 * (2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 1024) + 2048 * 256) + 4 * 13 * 256
         self.assertEqual(result["rows"][0]["bytes_per_token"], (weights + 2 * 2 * 32 * 6 * 128 * 4) / 2)
 
     def test_a_model_of_files_can_be_measured_and_the_table_names_the_limits(self):
@@ -34,7 +34,7 @@ class Bench(CliTest):
     def test_unusable_words_are_refused(self):
         self.refuses(2, ["bench", "--shape", "gpt-5"], "--shape: expected kvmini or llama2-7b", "got 'gpt-5'")
         self.refuses(2, ["bench", "--shape", "kvmini", "--model", TINY], "expected --shape or --model, got both")
-        self.refuses(2, ["bench", "--shape", "kvmini", "--context", "1024"], "--context: expected fewer than the 1024 positions")
+        self.refuses(2, ["bench", "--shape", "kvmini", "--context", "2048"], "--context: expected fewer than the 2048 positions")
         self.refuses(2, SMALL + ["--lane", "h20:slots=2"], "h20")
 
 

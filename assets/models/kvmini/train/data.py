@@ -17,12 +17,12 @@ class Data:
         self.sp = spm.SentencePieceProcessor(model_file=tokenizer)
         text = open(books, encoding="ascii").read().split("\n")
         self.paragraphs = [p for p in text if 100 < len(p) < 1500]
-        cache = books + ".npy"
+        cache = books + ".ids.npy"
         if not os.path.exists(cache):
-            newline, ids = self.sp.piece_to_id("\n"), []
+            # Paragraphs joined as a reader's text has them: encoded one by one, each would begin with the blank that stands before words.
+            ids = []
             for i in range(0, len(text), 2000):
-                for e in self.sp.encode(text[i:i + 2000]):
-                    ids += e + [newline]
+                ids += self.sp.encode("\n".join(text[i:i + 2000]) + "\n")
             np.save(cache, np.array(ids, dtype=np.uint16))
         self.ids = np.load(cache, mmap_mode="r")
 

@@ -16,9 +16,7 @@ HELD_OUT = os.environ.get("KVMINI_HELD_OUT", "").split()       # books that are 
 @torch.no_grad()
 def prose(model, data, path, context=2048, windows=6):
     """Mean -ln p of the held-out tokens at positions of the context: [0, 512), [512, 1024), [1024, 2048)."""
-    ids = data.sp.encode(open(path, encoding="utf-8").read().split("\n"))
-    newline = data.sp.piece_to_id("\n")
-    ids = [i for line in ids for i in line + [newline]]
+    ids = data.sp.encode(open(path, encoding="utf-8").read())
     nll = []
     for w in range(min(windows, len(ids) // context)):
         x = torch.tensor([[1] + ids[w * context:(w + 1) * context]]).to(model.emb.device)
