@@ -156,7 +156,7 @@ std::string format_bytes(double bytes) {
     v /= 1024;
     ++unit;
   }
-  return fmt::format("{:.1f} {}", v, kUnits[unit]);
+  return fmt::format("{:.{}f} {}", v, v < 999.95 ? 1 : 0, kUnits[unit]);
 }
 
 std::string format_ms(double ms) {

@@ -118,7 +118,7 @@ class Prompts(CliTest):
         ids = self.write("long.json", str([1] * 4097))
         self.refuses(1, ["run", "--model", TINY, "--tokens-file", ids], "4097", "4096")
         text = self.write("long.txt", "word " * 5000)
-        self.refuses(1, ["run", "--prompt-file", text], "1024")
+        self.refuses(1, ["run", "--prompt-file", text], "2048")
 
 
 class Models(CliTest):

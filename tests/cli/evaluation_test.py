@@ -71,9 +71,9 @@ class Needle(CliTest):
 
     def test_a_prompt_as_long_as_the_model_leaves_room_for_question_and_answer(self):
         for question in ("after", "in-prompt"):
-            cells = self.cells("--context", "1024", "--depths", "0.5", "--samples", "1", "--question", question)
-            self.assertEqual([(c["context"], c["samples"]) for c in cells], [(1024, 1)])
-        self.refuses(2, ["needle", "--context", "2048", "--depths", "0.5", "--samples", "1"], "was made for 1024 positions")
+            cells = self.cells("--context", "2048", "--depths", "0.5", "--samples", "1", "--question", question)
+            self.assertEqual([(c["context"], c["samples"]) for c in cells], [(2048, 1)])
+        self.refuses(2, ["needle", "--context", "4096", "--depths", "0.5", "--samples", "1"], "was made for 2048 positions")
 
     def test_text_that_is_too_short_or_no_text_is_refused(self):
         short = os.path.join(self.folder, "short.txt")

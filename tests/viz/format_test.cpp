@@ -69,6 +69,7 @@ TEST(Format, DifferencesCarryTheirSign) {
 TEST(Format, BytesAndTimesHaveBinaryAndMetricUnits) {
   EXPECT_EQ(format_bytes(512), "512 B");
   EXPECT_EQ(format_bytes(258048), "252.0 KiB");
+  EXPECT_EQ(format_bytes(1024.0 * 1008), "1008 KiB") << "no wider than the others";
   EXPECT_EQ(format_bytes(1024.0 * 1024 * 24), "24.0 MiB");
   EXPECT_EQ(format_bytes(1024.0 * 1024 - 1), "1.0 MiB");
   EXPECT_EQ(format_ms(0.85), "850 µs");
