@@ -57,7 +57,11 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
     f[std::string(name) + "_wanted"] = share(attention_of(columns, reference, whole, category));
   }
   f["first_attention"] = share(captured && n > 0 ? attention.front() : kNotAvailable);
-  const int lost = largest(columns.lost);
+  std::vector<double> by_hand = columns.lost;
+  const std::vector<char> own = evicted_by_hand(*pick.run, n);
+  for (int t = 0; t < n; ++t)
+    if (!own[static_cast<std::size_t>(t)] || !(or_zero(by_hand[static_cast<std::size_t>(t)]) >= kMissed)) by_hand[static_cast<std::size_t>(t)] = kNotAvailable;
+  const int lost = largest(by_hand) >= 0 ? largest(by_hand) : largest(columns.lost);  // what a hand took away before what the policy did
   const double missed = lost < 0 ? 0 : or_zero(columns.lost[static_cast<std::size_t>(lost)]);
   f["lost"] = missed >= kMissed ? share(missed) : Fact{"", 0};
   f["lost_token"] = word(missed >= kMissed ? quoted(token_text(s, lost)) : std::string());
@@ -185,7 +189,7 @@ std::string fill_in(std::string_view text, const Facts& facts) {
   return out;
 }
 
-std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, int n) {
+std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, int n, const std::optional<int>& also) {
   std::vector<PairRow> rows;
   if (pick.values == nullptr || pick.run->fates == nullptr || pick.values->attention.empty()) return rows;
   const HeadRecord& head = *pick.values;
@@ -197,6 +201,8 @@ std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, in
   const auto most = [&](std::size_t t) { return std::max(here[t], or_zero(wanted(t))); };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return most(a) > most(b); });
   order.resize(std::min(order.size(), static_cast<std::size_t>(std::max(0, n))));
+  const auto asked = static_cast<std::size_t>(also.value_or(-1));
+  if (asked < here.size() && most(asked) >= kMissed && !order.empty() && std::ranges::find(order, asked) == order.end()) order.back() = asked;
   for (const std::size_t t : order) {
     PairRow row;
     row.label = token_text(s, static_cast<int>(t));
@@ -222,7 +228,21 @@ std::vector<PairRow> next_token_pairs(const Snapshot& s, const StepRecord& step,
   return rows;
 }
 
-Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
+std::vector<char> evicted_by_hand(const LaneSnapshot& lane, int n_tokens) {
+  std::vector<char> out(static_cast<std::size_t>(std::max(0, n_tokens)), 0);
+  for (const StepPtr& step : lane.steps) {
+    for (const HeadRecord& head : step->heads) {
+      for (const Event& e : head.events)
+        if (e.by_hand && e.kind == Event::Kind::evict && e.pos >= 0 && e.pos < n_tokens) out[static_cast<std::size_t>(e.pos)] = 1;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+/// Of the tokens that `counts` says only; nullptr: of all.
+Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vector<char>* counts) {
   Loss best;
   bool best_changed = false;
   for (std::size_t i = 0; i < lane.steps.size(); ++i) {
@@ -237,6 +257,7 @@ Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
         const double a = static_cast<double>(head.reference_attention[t]);
         const bool first_changed = !step.top1_same && !best_changed;
         if (seen[t] || a < kMissed || (a <= best.attention && !first_changed)) continue;
+        if (counts != nullptr && (t >= counts->size() || !(*counts)[t])) continue;
         const int index = head_index(s, head.layer, head.kv_head), token = static_cast<int>(t);
         if (lane.fates != nullptr && slot_of(*lane.fates, step, index, token) >= 0) continue;
         best = {static_cast<int>(i), head.layer, head.kv_head, token, a};
@@ -245,6 +266,15 @@ Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
     }
   }
   return best;
+}
+
+}  // namespace
+
+Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
+  // What somebody has just taken away is what everybody looks for.
+  const std::vector<char> by_hand = evicted_by_hand(lane, static_cast<int>(s.tokens.size()));
+  const Loss own = std::ranges::count(by_hand, 1) > 0 ? largest_loss_of(s, lane, &by_hand) : Loss{};
+  return own.step >= 0 ? own : largest_loss_of(s, lane, nullptr);
 }
 
 }  // namespace kvscope::viz

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +40,8 @@ struct PairRow {
 };
 
 /// Where the head of `pick` looks: the `n` tokens that get most of the attention, with every token in place or in the lane's cache.
-/// Empty where attention was not captured.
-std::vector<PairRow> attention_pairs(const Snapshot& snapshot, const HeadPick& pick, int n);
+/// `also`: a token that is meant; it takes the last place where it gets a share worth speaking of. Empty where attention was not captured.
+std::vector<PairRow> attention_pairs(const Snapshot& snapshot, const HeadPick& pick, int n, const std::optional<int>& also = {});
 
 /// The `n` likeliest next tokens of the step, by the larger of both probabilities.
 std::vector<PairRow> next_token_pairs(const Snapshot& snapshot, const StepRecord& step, int n);
@@ -53,5 +54,7 @@ struct Loss {
   double attention = 0;  // that the head would pay to it
 };
 Loss largest_loss(const Snapshot& snapshot, const LaneSnapshot& lane);
+/// 1 for each of the first n_tokens whose slot somebody evicted by hand in at least one head.
+std::vector<char> evicted_by_hand(const LaneSnapshot& lane, int n_tokens);
 
 }  // namespace kvscope::viz

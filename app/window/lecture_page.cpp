@@ -78,7 +78,10 @@ LecturePage::LecturePage(Workspace& workspace, SessionController& controller, Ca
   m_prompt->setPlain();
   m_attention = new LectureBars(
       workspace, "where this head looks", "every token in place", "Attention of one head: the tokens that this step's query reads.",
-      [](const Workspace& w, int n) { return viz::attention_pairs(w.snapshot(), viz::pick_head(w.snapshot(), w.selection()), n); });
+      [](const Workspace& w, int n) {
+        const viz::Selection& at = w.selection();
+        return viz::attention_pairs(w.snapshot(), viz::pick_head(w.snapshot(), at), n, at.tokens ? std::optional(at.tokens->first) : at.slot);
+      });
   m_next = new LectureBars(workspace, "the next token", "full cache", "What may come next, and how likely, with the full cache and with less.",
                            [](const Workspace& w, int n) {
                              const StepRecord* step = w.stepRecord();

@@ -79,6 +79,7 @@ QToolButton#header:focus { border-color: %accent%; }
 QToolButton#headerText { background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 0 6px; min-height: 22px; max-height: 22px; color: %secondary%; font-size: 12px; }
 QToolButton#headerText:hover { background: %raised%; color: %text%; }
 QToolButton#headerText[toggle="true"]:checked { background: %accent10%; border-color: %line%; color: %accent%; }
+QToolButton#headerText[toggle="true"]:checked:disabled { background: transparent; border-color: transparent; color: %disabled%; }
 QToolButton#headerText:focus { border-color: %accent%; }
 QPushButton#primary { background: %accent%; border-color: %accent%; color: %on_accent%; font-weight: bold; padding: 0 12px; }
 QPushButton#primary:hover { background: %accentHover%; }

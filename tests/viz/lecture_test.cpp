@@ -89,6 +89,23 @@ TEST(AttentionPairsTest, AreSortedAndSayWhatIsGone) {
   }
 }
 
+TEST(AttentionPairsTest, TheTokenThatIsMeantIsAmongThem) {
+  const Snapshot s = synthetic::make_snapshot();
+  const HeadPick pick = pick_head(s, at(3, 3));
+  const auto three = attention_pairs(s, pick, 3);
+  int n_taken = 0;
+  for (int token = 0; token < 40; ++token) {
+    const auto rows = attention_pairs(s, pick, 3, token);
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_EQ(rows[0].label, three[0].label);
+    n_taken += rows[2].label != three[2].label || rows[2].reference != three[2].reference;
+  }
+  EXPECT_GT(n_taken, 0);
+  EXPECT_LT(n_taken, 38) << "what draws nothing is not worth a row";
+  EXPECT_EQ(attention_pairs(s, pick, 3, -7).size(), 3u);
+  EXPECT_EQ(attention_pairs(s, pick, 3, 1 << 30).size(), 3u);
+}
+
 TEST(LargestLossTest, IsAttentionThatNothingStandsFor) {
   const Snapshot s = synthetic::make_snapshot();
   for (const LaneSnapshot& lane : s.lanes) {
@@ -99,6 +116,25 @@ TEST(LargestLossTest, IsAttentionThatNothingStandsFor) {
     EXPECT_GT(loss.attention, 0);
   }
   EXPECT_EQ(largest_loss(s, s.lanes[0]).step, -1) << "the full cache misses nothing";
+}
+
+TEST(LargestLossTest, IsOfWhatAHandTookAwayWhereThatIsMissed) {
+  const Snapshot plain = synthetic::make_snapshot();
+  const Loss policy = largest_loss(plain, plain.lanes[1]);
+  ASSERT_GE(policy.step, 0);
+  int n_other = 0;
+  for (int token = 0; token < plain.n_prompt; ++token) {
+    LaneSnapshot lane = plain.lanes[1];
+    auto first = std::make_shared<StepRecord>(*lane.steps[0]);
+    first->heads[0].events.push_back({.kind = Event::Kind::evict, .pos = token, .by_hand = true});
+    lane.steps[0] = first;
+    EXPECT_EQ(std::ranges::count(evicted_by_hand(lane, plain.n_prompt), 1), 1);
+    EXPECT_EQ(evicted_by_hand(lane, plain.n_prompt)[static_cast<std::size_t>(token)], 1);
+    const Loss loss = largest_loss(plain, lane);
+    EXPECT_TRUE(loss.token == token || loss.token == policy.token) << "the policy's own where nobody misses what the hand took: " << token;
+    n_other += loss.token == token && token != policy.token;
+  }
+  EXPECT_GT(n_other, 0) << "else the test has not seen the case";
 }
 
 TEST(GhostsTest, AreWhatIsThereNowAndNotLater) {
