@@ -103,7 +103,7 @@ SweepChart::Layout SweepChart::layout(const QRect& area) const {
     }
   }
   out.x = AxisScale(xs, m_log_x, false);
-  out.y = AxisScale(ys, m_log_y && m_data.spansTwoDecades(m_metric), true);
+  out.y = AxisScale(ys, m_log_y && spansTwoDecades(out.series, m_metric), true);
   for (std::size_t i = 0; i < out.series.size(); ++i) {
     std::vector<Place> row;
     for (const SweepMark& m : out.series[i].marks) {

@@ -111,9 +111,9 @@ bool SweepData::fail(const std::string& spec, const QString& why) {
   return point != nullptr;
 }
 
-bool SweepData::spansTwoDecades(SweepMetric metric) const {
+bool spansTwoDecades(const std::vector<SweepSeries>& curves, SweepMetric metric) {
   double low = INFINITY, high = 0;
-  for (const SweepSeries& curve : series()) {
+  for (const SweepSeries& curve : curves) {
     for (const SweepMark& mark : curve.marks) {
       for (const double v : {mark.least(metric), mark.most(metric)})
         if (std::isfinite(v) && v > 0) low = std::min(low, v), high = std::max(high, v);

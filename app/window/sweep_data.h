@@ -63,8 +63,6 @@ class SweepData {
   bool fail(const std::string& spec, const QString& why);
   const std::vector<SweepPoint>& points() const { return m_points; }
   std::vector<SweepSeries> series() const;  // points into this: until the next change
-  /// Two decades and more are not legible on a linear axis; less is not worth a logarithm, nor is a share.
-  bool spansTwoDecades(SweepMetric metric) const;
   std::vector<std::string> missing() const;
   int nMeasured() const;
   int nPrompt() const { return m_n_prompt; }
@@ -78,6 +76,8 @@ class SweepData {
   int m_n_prompt = 0;
 };
 
+/// Two decades and more are not legible on a linear axis; less is not worth a logarithm, nor is a share.
+bool spansTwoDecades(const std::vector<SweepSeries>& curves, SweepMetric metric);
 /// "mean KL", "nats, less is better".
 const char* nameOf(SweepMetric metric);
 const char* unitOf(SweepMetric metric);

@@ -120,7 +120,7 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
   connect(m_cancel, &QPushButton::clicked, this, &SweepPanel::cancel);
   connect(m_metric, &QComboBox::currentIndexChanged, this, [this](int i) {
     m_chart->setMetric(static_cast<SweepMetric>(i));
-    m_log_y->setEnabled(m_data.spansTwoDecades(m_chart->metric()));
+    m_log_y->setEnabled(spansTwoDecades(m_data.series(), m_chart->metric()));
   });
   connect(m_axis, &QComboBox::currentIndexChanged, this, [this](int i) { m_chart->setPercent(i == 1); });
   connect(m_log_x, &QToolButton::toggled, m_chart, &SweepChart::setLogX);
@@ -218,7 +218,7 @@ void SweepPanel::refresh() {
   m_start->setEnabled(!missing.empty() && !running);
   m_cancel->setEnabled(running);
   m_bar->update();
-  m_log_y->setEnabled(m_data.spansTwoDecades(m_chart->metric()));
+  m_log_y->setEnabled(spansTwoDecades(m_data.series(), m_chart->metric()));
   m_chart->refresh();
 }
 

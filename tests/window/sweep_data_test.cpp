@@ -50,13 +50,13 @@ TEST(SweepData, ABandIsTheLeastAndTheMostOfTheSeeds) {
 TEST(SweepData, OnlyValuesThatSpanTwoDecadesAreWorthALogarithm) {
   SweepData data;
   data.setRuns(kRuns, 100);
-  EXPECT_FALSE(data.spansTwoDecades(SweepMetric::mean_kl)) << "nothing is measured";
+  EXPECT_FALSE(spansTwoDecades(data.series(), SweepMetric::mean_kl)) << "nothing is measured";
   data.set(kRuns[0], figures(0.01));
   data.set(kRuns[1], figures(0.9));
-  EXPECT_FALSE(data.spansTwoDecades(SweepMetric::mean_kl));
+  EXPECT_FALSE(spansTwoDecades(data.series(), SweepMetric::mean_kl));
   data.set(kRuns[2], figures(2));
-  EXPECT_TRUE(data.spansTwoDecades(SweepMetric::mean_kl));
-  EXPECT_FALSE(data.spansTwoDecades(SweepMetric::bytes)) << "all alike";
+  EXPECT_TRUE(spansTwoDecades(data.series(), SweepMetric::mean_kl));
+  EXPECT_FALSE(spansTwoDecades(data.series(), SweepMetric::bytes)) << "all alike";
 }
 
 TEST(SweepData, WhatIsMeasuredStaysWhileMoreIsChosenAndGoesWithTheText) {
