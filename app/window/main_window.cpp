@@ -292,7 +292,7 @@ void MainWindow::showPage(Page page) {
 }
 
 void MainWindow::back() {
-  if (leaveLectureText()) return;
+  if (leaveText()) return;
   if (m_maximised)
     toggleMaximised(m_maximised);
   else if (m_workspace.selection().steps)

@@ -189,7 +189,7 @@ class MainWindow : public QMainWindow {
   void buildLecture();
   void buildLectureMenu(QMenu* menu);
   void setLecturing(bool on);
-  bool leaveLectureText();
+  bool leaveText();
   void applyLectureScale(bool anew);
   void chooseLectureHead();
   void restAtTextEnd();

@@ -81,7 +81,11 @@ void MainWindow::buildHandMenu(QMenu* menu) {
   QAction* all = action(m_hand_menu, "Give all heads of the run their allocated budgets again", {}, [this] { m_hand.resetBudgets(m_workspace.selection().lane); });
   const auto refresh = [this, needing, head, all] {
     const bool can = m_hand.obstacle().isEmpty();
-    for (QAction* a : needing) a->setEnabled(can);
+    const bool writing = std::ranges::any_of(std::initializer_list<PromptPanel*>{m_prompt, &m_lecture->prompt()}, [](PromptPanel* p) { return p->editor().hasFocus(); });
+    for (QAction* a : needing) {
+      a->setEnabled(can);
+      a->setText(a->text().section('\t', 0, 0) + (writing ? "\tEsc, " : "\t") + a->text().right(1));
+    }
     const viz::Selection& s = m_workspace.selection();
     const LaneEdits edits = m_hand.edits(s.lane);
     const HeadChoice chosen{{s.layer.value_or(-1)}, {s.kv_head.value_or(-1)}};
@@ -91,7 +95,10 @@ void MainWindow::buildHandMenu(QMenu* menu) {
   connect(&m_hand, &HandEdits::changed, this, refresh);
   refresh();
 
-  for (PromptPanel* prompt : {m_prompt, &m_lecture->prompt()}) offerHandEdits(prompt->editor());
+  for (PromptPanel* prompt : {m_prompt, &m_lecture->prompt()}) {
+    connect(&prompt->editor(), &PromptEditor::focusChanged, this, refresh);
+    offerHandEdits(prompt->editor());
+  }
 }
 
 void MainWindow::offerHandEdits(PromptEditor& editor) {

@@ -134,9 +134,15 @@ void MainWindow::restAtTextEnd() {
 }
 
 /// From the text, where letters are letters, to the picture, where they act.
-bool MainWindow::leaveLectureText() {
-  if (page() != Page::lecture || !m_lecture->prompt().editor().hasFocus()) return false;
-  m_lecture_atlas->setFocus(Qt::ShortcutFocusReason);
+bool MainWindow::leaveText() {
+  if (m_lecture->prompt().editor().hasFocus()) {
+    m_lecture_atlas->setFocus(Qt::ShortcutFocusReason);
+    return true;
+  }
+  if (!m_prompt->editor().hasFocus()) return false;
+  CanvasWidget* atlas = canvas("atlas");
+  QWidget* picture = atlas && atlas->isVisible() ? static_cast<QWidget*>(atlas) : this;  // the atlas may be closed, or behind a maximised text
+  picture->setFocus(Qt::ShortcutFocusReason);
   return true;
 }
 

@@ -256,6 +256,16 @@ void PromptEditor::keyPressEvent(QKeyEvent* event) {
   m_selecting = false;
 }
 
+void PromptEditor::focusInEvent(QFocusEvent* event) {
+  QPlainTextEdit::focusInEvent(event);
+  Q_EMIT focusChanged();
+}
+
+void PromptEditor::focusOutEvent(QFocusEvent* event) {
+  QPlainTextEdit::focusOutEvent(event);
+  Q_EMIT focusChanged();
+}
+
 void PromptEditor::leaveEvent(QEvent* event) {
   setHoveredToken(-1);
   QPlainTextEdit::leaveEvent(event);

@@ -45,6 +45,8 @@ class PromptEditor : public QPlainTextEdit {
   void edited();
   /// A dropped file could not be taken: one sentence.
   void refused(const QString& message);
+  /// The text got the focus, or lost it.
+  void focusChanged();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -56,6 +58,8 @@ class PromptEditor : public QPlainTextEdit {
   bool viewportEvent(QEvent* event) override;
   void changeEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   bool canInsertFromMimeData(const QMimeData* source) const override;
   void insertFromMimeData(const QMimeData* source) override;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <QLabel>
+#include <QPainter>
 #include <QVBoxLayout>
 
 #include "app/window/generated_strip.h"
@@ -38,6 +39,10 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   setFocusProxy(m_editor);
   m_editor->setPlaceholderText("Type or paste a prompt, or drop a text file here.");
   connect(m_editor, &PromptEditor::edited, this, [this] { sendPrompt(); });
+  connect(m_editor, &PromptEditor::focusChanged, this, [this] {
+    update();
+    Q_EMIT factsChanged();
+  });
   connect(m_editor, &PromptEditor::refused, &controller, &SessionController::refused);
   connect(&controller, &SessionController::requestChanged, this, [this] { takeRequestedPrompt(); });
   connect(&workspace, &Workspace::snapshotChanged, this, &PromptPanel::factsChanged);
@@ -85,6 +90,17 @@ void PromptPanel::resizeEvent(QResizeEvent* event) {
   placeSamples();
 }
 
+/// A frame around the text that has the focus: there, letters are letters, and no keys of the window.
+void PromptPanel::paintEvent(QPaintEvent* event) {
+  QWidget::paintEvent(event);
+  if (!m_editor->hasFocus()) return;
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(toColor(m_workspace.theme().accent), 1));
+  const QRect frame = m_editor->geometry().adjusted(-6, -3, 6, 3) & rect();
+  painter.drawRoundedRect(QRectF(frame).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+}
+
 /// Below the words that invite to type.
 void PromptPanel::placeSamples() {
   layout()->activate();
@@ -100,7 +116,7 @@ QString PromptPanel::facts() const {
   if (const int unread = m_editor->spans().unread(); unread > 0) {
     facts += QString(" · last %1 characters not read").arg(qs(viz::format_count(unread)));
   }
-  return facts;
+  return m_editor->hasFocus() ? "writing, Esc leaves · " + facts : facts;
 }
 
 void PromptPanel::sendPrompt() {

@@ -24,7 +24,7 @@ class PromptPanel : public QWidget {
  public:
   PromptPanel(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
 
-  /// For the panel's header: "167 + 12 tokens", and what of the prompt was not read.
+  /// For the panel's header: "167 + 12 tokens", and what of the prompt was not read; first, how to leave the text while it has the focus.
   QString facts() const;
   PromptEditor& editor() { return *m_editor; }
   GeneratedStrip& strip() { return *m_strip; }
@@ -36,6 +36,7 @@ class PromptPanel : public QWidget {
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
 
  private:
   void sendPrompt();

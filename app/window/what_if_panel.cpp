@@ -46,9 +46,10 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   m_scope->addItems({"this head", "this layer", "all heads"});
   tools->addWidget(m_scope);
   constexpr const char* kNames[] = {"Pin", "Evict", "Merge into…", "Restore"};
-  constexpr const char* kHelp[] = {"Pin the selected tokens: the policy keeps them from this step on (P)", "Evict the selected tokens after this step (E)",
-                                   "Merge the selected tokens into another slot, which you select next (M)",
-                                   "Bring evicted or merged tokens back from the uncompressed history (R)"};
+  constexpr const char* kHelp[] = {"Pin the selected tokens: the policy keeps them from this step on (P; from the text Esc, P)",
+                                   "Evict the selected tokens after this step (E; from the text Esc, E)",
+                                   "Merge the selected tokens into another slot, which you select next (M; from the text Esc, M)",
+                                   "Bring evicted or merged tokens back from the uncompressed history (R; from the text Esc, R)"};
   for (int k = 0; k < 4; ++k) {
     m_buttons[k] = button(kNames[k], kHelp[k]);
     connect(m_buttons[k], &QToolButton::clicked, this, [this, k] { m_edits.edit(static_cast<WhatIf::Kind>(k)); });
@@ -65,8 +66,8 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   m_said->setObjectName("secondary");
   m_said->hide();
   column->addWidget(m_said);
-  m_empty->setText("No token was changed by hand. Select tokens in the text, the atlas or the inspector, then pin (P), evict (E), merge (M) or restore (R) them: "
-                   "a fork of the run shows what follows, the run itself stays beside it.");
+  m_empty->setText("No token was changed by hand. Select tokens in the text, the atlas or the inspector, then pin (P), evict (E), merge (M) or restore (R) them. "
+                   "In the text letters are letters: Esc leaves it, then the keys hold. A fork of the run shows what follows, the run itself stays beside it.");
   m_empty->setWordWrap(true);
   m_empty->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   m_empty->setObjectName("secondary");

@@ -141,11 +141,13 @@ TEST_F(PromptPanelTest, OffersThreePromptsWhileTheEditorIsEmpty) {
 }
 
 TEST_F(PromptPanelTest, CountsTokensBeforeAndAfterThePrompt) {
+  panel.editor().clearFocus();
   publish(synthetic::make_snapshot());
   EXPECT_EQ(panel.facts(), "167 + 12 tokens");
 }
 
 TEST_F(PromptPanelTest, SaysHowMuchOfThePromptWasNotRead) {
+  panel.editor().clearFocus();
   Snapshot s = textOf({"one", " two"});
   s.prompt += " three";
   publish(std::move(s));
@@ -371,6 +373,7 @@ TEST_F(PromptPanelTest, ShowsTheFirstCellsWhenTheStepIsAmongThem) {
 }
 
 TEST_F(PromptPanelTest, HasNoCellsWithoutARun) {
+  panel.editor().clearFocus();
   EXPECT_TRUE(panel.strip().cells().empty());
   EXPECT_EQ(panel.facts(), "0 + 0 tokens");
   panel.grab();

@@ -10,10 +10,12 @@
 #include <QPlainTextEdit>
 #include <QTableView>
 #include <QTest>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "app/window/hand_edits.h"
 #include "app/window/prompt_editor.h"
+#include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
 #include "app/window/what_if_panel.h"
 #include "app/window/what_if_panel_model.h"
@@ -261,6 +263,29 @@ TEST_F(WhatIfTest, ALetterInTheEditorIsALetter) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(editor->toPlainText().size(), before.size() + 1);
   EXPECT_EQ(snapshot().lanes.size(), 5u);
+}
+
+TEST_F(WhatIfTest, EscapeLeavesTheTextAndThenTheKeysHold) {
+  select(3, 3, 1);
+  PromptPanel& prompt = window->promptPanel();
+  const QString before = prompt.editor().exactText();
+  const auto evict = [this]() -> QAction* {
+    for (QAction* a : window->findChildren<QAction*>())
+      if (a->text().startsWith("&Evict the selected")) return a;
+    return nullptr;
+  };
+  ASSERT_NE(evict(), nullptr);
+  EXPECT_TRUE(evict()->text().endsWith("\tE"));
+  prompt.editor().setFocus();
+  EXPECT_THAT(prompt.facts().toStdString(), ::testing::StartsWith("writing, Esc leaves"));
+  EXPECT_TRUE(evict()->text().endsWith("\tEsc, E")) << "the menu of the text prints the keys that hold there";
+  QTest::keyClick(&prompt.editor(), Qt::Key_Escape);
+  EXPECT_EQ(QApplication::focusWidget(), window->canvas("atlas"));
+  EXPECT_FALSE(prompt.facts().startsWith("writing"));
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_E);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(prompt.editor().exactText(), before);
+  EXPECT_EQ(snapshot().lanes.size(), 6u);
 }
 
 TEST_F(WhatIfTest, TheCutoffLineIsTheBudgetOfItsHead) {
