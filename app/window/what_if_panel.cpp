@@ -6,6 +6,7 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QSignalBlocker>
 #include <QTableView>
@@ -119,7 +120,16 @@ QToolButton* WhatIfPanel::button(const QString& text, const QString& help) {
   out->setToolTip(help);
   out->setAccessibleName(help);
   out->setFocusPolicy(Qt::StrongFocus);
+  out->installEventFilter(this);
   return out;
+}
+
+/// Left and right go on to the window, where they are steps: a button would move the focus to whatever control lies beside it.
+bool WhatIfPanel::eventFilter(QObject* watched, QEvent* event) {
+  const auto* key = event->type() == QEvent::KeyPress ? static_cast<QKeyEvent*>(event) : nullptr;
+  if (!key || (key->key() != Qt::Key_Left && key->key() != Qt::Key_Right) || !qobject_cast<QToolButton*>(watched)) return QWidget::eventFilter(watched, event);
+  event->ignore();
+  return true;
 }
 
 QString WhatIfPanel::facts() const {

@@ -33,6 +33,9 @@ class WhatIfPanel : public QWidget {
  Q_SIGNALS:
   void factsChanged();
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   void refresh();
   QToolButton* button(const QString& text, const QString& help);

@@ -10,6 +10,7 @@
 #include <QPlainTextEdit>
 #include <QTableView>
 #include <QTest>
+#include <QToolButton>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -286,6 +287,19 @@ TEST_F(WhatIfTest, EscapeLeavesTheTextAndThenTheKeysHold) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(prompt.editor().exactText(), before);
   EXPECT_EQ(snapshot().lanes.size(), 6u);
+}
+
+TEST_F(WhatIfTest, RightIsAStepAfterAClickOnAButtonOfThePanel) {
+  select(3, 3, 1);
+  auto* pin = [this] {
+    for (QToolButton* b : panel()->findChildren<QToolButton*>())
+      if (b->text() == "Pin") return b;
+    return static_cast<QToolButton*>(nullptr);
+  }();
+  ASSERT_NE(pin, nullptr);
+  pin->setFocus();
+  QTest::keyClick(pin, Qt::Key_Right);
+  EXPECT_EQ(window->workspace().step(), 2);
 }
 
 TEST_F(WhatIfTest, TheCutoffLineIsTheBudgetOfItsHead) {
