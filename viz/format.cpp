@@ -21,6 +21,14 @@ std::string grouped(std::string digits) {
   return digits;
 }
 
+// With an exponent: 0.000457 -> "4.57e−4".
+std::string tiny(double v, int digits) {
+  const std::string text = fmt::format("{:.{}e}", v, digits - 1);
+  const std::size_t e = text.find('e');
+  const int exponent = std::stoi(text.substr(e + 1));
+  return fmt::format("{}e{}{}", text.substr(0, e), exponent < 0 ? kMinus : std::string_view(), std::abs(exponent));
+}
+
 // Characters that draw nothing or turn the text around: shown by their number, so that no text can hide or scramble what stands beside it.
 bool is_invisible(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0xAD || c == 0x61C || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
@@ -129,14 +137,27 @@ std::string format_probability_short(double p) {
   if (std::isnan(p)) return std::string(kNotAvailableText);
   if (p == 0) return "0";
   if (p >= 0.995) return "1";
+  if (p < 0.005) return "<.01";
   return fmt::format("{:.2f}", p).substr(1);
 }
 
 std::string format_delta(double v, int decimals) {
   if (std::isnan(v)) return std::string(kNotAvailableText);
   const std::string size = std::isinf(v) ? std::string("∞") : fmt::format("{:.{}f}", std::abs(v), decimals);
-  if (size.find_first_not_of("0.") == std::string::npos) return "0";
+  if (v == 0) return "0";
+  if (size.find_first_not_of("0.") == std::string::npos) return (v < 0 ? std::string(kMinus) : std::string("+")) + tiny(std::abs(v), 1);
   return (v < 0 ? std::string(kMinus) : std::string("+")) + size;
+}
+
+std::string format_change(double v) {
+  if (std::isnan(v) || v == 0) return format_number(v);
+  return (v < 0 ? std::string(kMinus) : std::string("+")) + format_number(std::abs(v));
+}
+
+std::string format_nats(double v) {
+  if (std::isnan(v) || v == 0 || std::abs(v) >= 100) return format_number(v);
+  const std::string size = std::abs(v) < 0.001 ? tiny(std::abs(v), 3) : fmt::format("{:.3f}", std::abs(v));
+  return signed_text(size, v < 0);
 }
 
 std::string format_mean(double v) {
@@ -166,6 +187,8 @@ std::string format_ms(double ms) {
   if (ms < 999.5) return format_number(ms) + " ms";
   return format_number(ms / 1000) + " s";
 }
+
+std::string format_plain(double v) { return std::isfinite(v) ? fmt::format("{}", v) : std::string(kNotAvailableText); }
 
 std::string head_name(int layer, int kv_head) { return fmt::format("L{} · H{}", layer, kv_head); }
 

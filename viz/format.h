@@ -27,16 +27,23 @@ std::string format_number(double v, int digits = 3);
 std::string format_percent(double fraction);
 /// Three decimals: 0.0336 -> "0.034", 0.00004 -> "<.001", 0.99996 -> ">.999", 0 -> "0", 1 -> "1".
 std::string format_probability(double p);
-/// Two characters and a point for narrow cells: 0.94 -> ".94", 0.996 -> "1", 0.001 -> ".00", 0 -> "0".
+/// Two characters and a point for narrow cells: 0.94 -> ".94", 0.996 -> "1", 0.001 -> "<.01", 0 -> "0".
 std::string format_probability_short(double p);
-/// With sign: "+0.622", "−0.965"; 0 -> "0". `decimals` after the point.
+/// With sign: "+0.622", "−0.965"; 0 -> "0". `decimals` after the point; what they cannot show: "−4e−5".
 std::string format_delta(double v, int decimals = 3);
+/// With sign, three significant digits: "+0.622", "−0.000457"; 0 -> "0".
+std::string format_change(double v);
+/// For columns that line up at the point: "2.828", "0.024"; below .001 three digits and an exponent, "4.57e−4"; 0 -> "0".
+std::string format_nats(double v);
 /// Mean of whole numbers: "42" where it is whole, else one decimal "42.3".
 std::string format_mean(double v);
 /// "512 B", "252.0 KiB", "1014.0 KiB", "24.0 MiB".
 std::string format_bytes(double bytes);
 /// Of milliseconds, three significant digits: "850 µs", "12.3 ms", "1.79 s".
 std::string format_ms(double ms);
+
+/// For files: as many digits as the number needs to be read back exactly, a point, no unit; "n/a".
+std::string format_plain(double v);
 
 /// "L2 · H5"
 std::string head_name(int layer, int kv_head);

@@ -46,8 +46,9 @@ const Glossary& Glossary::builtIn() {
 const Term* Glossary::find(const QString& label) const {
   static const QRegularExpression kUnit("\\s*\\([^)]*\\)\\s*$");
   const QString wanted = QString(label).remove(kUnit).trimmed();
-  for (const Term& term : m_terms)
-    if (term.name.compare(wanted, Qt::CaseInsensitive) == 0 || term.aliases.contains(wanted, Qt::CaseInsensitive)) return &term;
+  for (const QString& words : {wanted, wanted.section(',', 0, 0)})  // "mean KL, nats" is a title, too
+    for (const Term& term : m_terms)
+      if (term.name.compare(words, Qt::CaseInsensitive) == 0 || term.aliases.contains(words, Qt::CaseInsensitive)) return &term;
   return nullptr;
 }
 

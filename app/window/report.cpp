@@ -73,6 +73,14 @@ QString roomFor(const viz::Table& table, std::size_t column) {
   return QString(" width=\"%1%\"").arg(std::min<int>(2 + static_cast<int>(longest) * 5 / 8, 24));
 }
 
+/// A plain number of a table as a reader wants it; the file of numbers has all its digits.
+std::string printed(const std::string& cell) {
+  bool ok = false;
+  const double v = QString::fromStdString(cell).toDouble(&ok);
+  if (!ok || !std::isfinite(v)) return cell;
+  return cell.find_first_of(".e") == std::string::npos ? viz::format_count(std::llround(v)) : viz::format_number(v);
+}
+
 QString tableHtml(const viz::Table& table, int n_left) {
   QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\"><tr>";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -92,7 +100,7 @@ QString tableHtml(const viz::Table& table, int n_left) {
     out += "<tr>";
     for (std::size_t c = 0; c < row.size(); ++c) {
       const bool left = static_cast<int>(c) < n_left;
-      const QString text = esc(linesOf(row[c]).join('\n')).replace('\n', "<br/>");
+      const QString text = esc(linesOf(left ? row[c] : printed(row[c])).join('\n')).replace('\n', "<br/>");
       const bool whole = !left || row[c].size() <= kShort;  // a number stays with its unit, a letter with its name
       out += cell(whole ? QString(text).replace(' ', "&nbsp;") : text, left);
     }

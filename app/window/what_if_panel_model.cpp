@@ -61,7 +61,7 @@ QString headsText(const HeadChoice& heads) {
   return (heads.layers.empty() ? QString("all layers") : list(heads.layers, "L")) + " · " + list(heads.kv_heads, "H");
 }
 
-QString change(double delta) { return std::isnan(delta) ? QString("n/a") : qs(viz::format_delta(delta, std::abs(delta) < 0.1 ? 4 : 3)); }
+QString change(double delta) { return qs(viz::format_change(delta)); }
 
 }  // namespace
 

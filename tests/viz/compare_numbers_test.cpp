@@ -121,9 +121,15 @@ TEST(MetricText, PrintsNatsAndGapsNeverAZeroForWhatIsMissing) {
   m.kl = 2.8284;
   EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "2.828");
   m.kl = 0.0001;
-  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "<.001");
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "1.00e\u22124");
   m.kl = 0.000923;
-  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "<.001") << "as the other views, which print its digits";
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "9.23e\u22124") << "as the other views, which print its digits";
+  m.kl = 0.00023456789012;
+  EXPECT_EQ(std::stod(metric_plain({}, m, MetricColumn::Kind::kl)), m.kl) << "a file has all of them";
+  m.bytes = 1048576;
+  EXPECT_EQ(metric_plain({}, m, MetricColumn::Kind::bytes), "1048576");
+  EXPECT_EQ(metric_plain({}, m, MetricColumn::Kind::nll), "n/a");
+  EXPECT_EQ(metric_title({MetricColumn::Kind::mean_kl, "mean KL", "steps 1–12", 78}), "mean KL, nats (steps 1–12)");
   m.kl = 0;
   EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "0");
   EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::nll), "n/a");

@@ -287,6 +287,10 @@ TEST_F(CompareTest, TableHasOneRowPerRun) {
   EXPECT_EQ(table.columns.size(), table.rows[0].size());
   EXPECT_EQ(table.rows[3][0], "D KeepKV");
   EXPECT_EQ(table.rows[3][1], "keepkv:slots=42");
+  const auto mean = std::ranges::find_if(table.columns, [](const std::string& c) { return c.starts_with("mean KL, nats"); });
+  ASSERT_NE(mean, table.columns.end());
+  const Snapshot& s = *canvas.frame.snapshot;
+  EXPECT_EQ(std::stod(table.rows[3][static_cast<std::size_t>(mean - table.columns.begin())]), lane_metrics(s.lanes[3], -1, s.n_prompt, 0).mean_kl) << "all its digits";
 }
 
 TEST_F(CompareTest, KeysMoveThroughRunsAndTokens) {

@@ -57,12 +57,18 @@ TEST(Format, ProbabilitiesNeverRoundToCertainty) {
   EXPECT_EQ(format_probability(std::nan("")), "n/a");
   EXPECT_EQ(format_probability_short(0.94), ".94");
   EXPECT_EQ(format_probability_short(0.0301), ".03");
+  EXPECT_EQ(format_probability_short(0.0001), "<.01") << "little is not nothing";
+  EXPECT_EQ(format_probability_short(0), "0");
 }
 
 TEST(Format, DifferencesCarryTheirSign) {
   EXPECT_EQ(format_delta(0.6222), "+0.622");
   EXPECT_EQ(format_delta(-0.9654), "\u22120.965");
-  EXPECT_EQ(format_delta(0.0001), "0");
+  EXPECT_EQ(format_delta(-0.00004), "\u22124e\u22125") << "little is not nothing";
+  EXPECT_EQ(format_delta(0), "0");
+  EXPECT_EQ(format_change(-0.0000114), "\u22121.14e\u22125");
+  EXPECT_EQ(format_change(0.000457), "+0.000457");
+  EXPECT_EQ(format_change(0), "0");
   EXPECT_EQ(format_delta(std::nan("")), "n/a");
 }
 

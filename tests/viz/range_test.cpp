@@ -208,9 +208,9 @@ TEST_F(RangeViewsTest, TheComparisonNamesTheRange) {
   Compare view(std::make_shared<TokenWindow>());
   canvas.frame.selection.steps = StepRange{4, 9};
   const Table table = view.table(canvas.frame);
-  EXPECT_NE(std::find(table.columns.begin(), table.columns.end(), "mean KL (steps 4–9)"), table.columns.end());
+  EXPECT_NE(std::find(table.columns.begin(), table.columns.end(), "mean KL, nats (steps 4–9)"), table.columns.end());
   EXPECT_NE(std::find(table.columns.begin(), table.columns.end(), "top-1 same (of 6)"), table.columns.end());
-  EXPECT_NE(std::find(table.columns.begin(), table.columns.end(), "attention lost (range mean)"), table.columns.end());
+  EXPECT_NE(std::find(table.columns.begin(), table.columns.end(), "attention lost, share (range mean)"), table.columns.end());
 }
 
 TEST_F(RangeViewsTest, MarkedStepsStandOnTheTimeline) {

@@ -23,6 +23,7 @@ TEST(GlossaryTest, DefinesEveryWordOnceAndAllThatViewsName) {
   }
   for (const auto& [view, names] : g.views())
     for (const QString& name : names) EXPECT_NE(g.find(name), nullptr) << view.toStdString() << ": " << name.toStdString();
+  EXPECT_EQ(g.find("mean KL, nats (steps 1–12)"), g.find("KL"));
   EXPECT_EQ(g.find("mean KL (nats)"), g.find("KL")) << "a unit behind the title does not matter";
   EXPECT_TRUE(g.about("no such word").isEmpty());
 }

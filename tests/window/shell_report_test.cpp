@@ -8,6 +8,7 @@
 #include <QTextTable>
 
 #include "app/window/report.h"
+#include "viz/format.h"
 #include "window/window_fixture.h"
 
 namespace kvscope {
@@ -31,6 +32,17 @@ TEST_F(ReportOnPaperTest, CountsTheRunsThatItShows) {
   const Report report = window->report();
   EXPECT_EQ(report.runs.rows.size(), report.snapshot->lanes.size());
   EXPECT_TRUE(reportHtml(report).contains(QString("<h1>KV-cache compression: %1 runs on one prompt</h1>").arg(report.runs.rows.size())));
+}
+
+TEST_F(ReportOnPaperTest, NumbersHaveTheDigitsOfAReader) {
+  Report report = window->report();
+  report.runs.columns = {"run", "specification", "answer", "mean KL, nats (steps 1–4)", "KV bytes (of the slots)"};
+  report.runs.rows = {{"B", "h2o", "0.12345", "0.15233808755874634", "153600"}};
+  const QString html = reportHtml(report);
+  EXPECT_TRUE(html.contains(">0.152<"));
+  EXPECT_FALSE(html.contains("0.15233808755874634"));
+  EXPECT_TRUE(html.contains(QString::fromStdString(viz::format_count(153600)))) << "in groups of three";
+  EXPECT_TRUE(html.contains("0.12345")) << "an answer is no number";
 }
 
 TEST_F(ReportOnPaperTest, NoHeadingStandsAloneAtTheFootOfAPage) {

@@ -73,13 +73,13 @@ Table Compare::table(const Frame& frame) const {
   const std::vector<LaneMetrics>& metrics = metrics_of(frame);
   out.columns = {"run", "specification"};
   const std::vector<MetricColumn> columns = metric_columns(s, metrics, 1e6f, 1);
-  for (const MetricColumn& c : columns) out.columns.push_back(c.title + " (" + c.unit + ")");
+  for (const MetricColumn& c : columns) out.columns.push_back(metric_title(c));
   out.columns.push_back("policy work (share of the steps)");
   for (const int lane : sorted_lanes(metrics, order_)) {
     const auto i = static_cast<std::size_t>(lane);
     std::vector<std::string> row = {lane_name(s, lane), s.lanes[i].spec};
-    for (const MetricColumn& c : columns) row.push_back(metric_text(s, metrics[i], c.kind));
-    row.push_back(format_percent(metrics[i].policy_share));
+    for (const MetricColumn& c : columns) row.push_back(metric_plain(s, metrics[i], c.kind));
+    row.push_back(format_plain(metrics[i].policy_share));
     out.rows.push_back(std::move(row));
   }
   out.note = "* beside a token of the answer: the full cache chooses another one";

@@ -20,14 +20,6 @@ namespace {
 using Kind = MetricColumn::Kind;
 constexpr float kAnswerBox = 25;
 
-/// Three decimals while they say something, so that a column of values lines up at the point.
-std::string nats(double v) {
-  if (std::isnan(v)) return std::string(kNotAvailableText);
-  if (v == 0) return "0";
-  if (v > 0 && v < 0.001) return "<.001";
-  return std::abs(v) < 100 ? fmt::format("{}{:.3f}", v < 0 ? kMinus : std::string_view(), std::abs(v)) : format_number(v);
-}
-
 /// The value that all lanes share, or -1.
 template <class Get>
 int common(const std::vector<LaneMetrics>& lanes, Get get) {
@@ -108,13 +100,13 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricCo
       if (m.split.compared == 0) return std::string(kNotAvailableText);
       return m.split.position < 0 ? "none" : format_count(m.split.position);
     case Kind::kl:
-      return nats(m.kl);
+      return format_nats(m.kl);
     case Kind::mean_kl:
-      return nats(m.mean_kl);
+      return format_nats(m.mean_kl);
     case Kind::top1:
       return m.decode_steps > 0 ? format_count(m.top1_same) : std::string(kNotAvailableText);
     case Kind::nll:
-      return nats(m.nll);
+      return format_nats(m.nll);
     case Kind::attention:
       return format_percent(m.attention_loss);
     case Kind::slots:
@@ -188,6 +180,20 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       break;
   }
   return out;
+}
+
+std::string metric_plain(const Snapshot& snapshot, const LaneMetrics& m, MetricColumn::Kind kind) {
+  const bool number = kind != Kind::answer && kind != Kind::differs && kind != Kind::top1;
+  return number && m.step >= 0 ? format_plain(sort_value(m, kind)) : metric_text(snapshot, m, kind);
+}
+
+std::string metric_title(const MetricColumn& column) {
+  switch (column.kind) {
+    case Kind::mean_kl: return fmt::format("mean KL, nats ({})", column.unit);
+    case Kind::nll: return fmt::format("−ln p, nats ({})", column.unit);
+    case Kind::attention: return fmt::format("attention lost, share ({})", column.unit);
+    default: return fmt::format("{} ({})", column.title, column.unit);
+  }
 }
 
 double sort_value(const LaneMetrics& m, MetricColumn::Kind kind) {

@@ -27,8 +27,13 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
 
 float total_width(const std::vector<MetricColumn>& columns, float scale);
 
-/// As printed: "2.828", "<.001", "9", "36.2 %"; "n/a" where there is no number. The answer: its tokens.
+/// As printed: "2.828", "4.57e−4", "9", "36.2 %"; "n/a" where there is no number. The answer: its tokens.
 std::string metric_text(const Snapshot& snapshot, const LaneMetrics& lane, MetricColumn::Kind kind);
+
+/// For the table and files: a plain number with all its digits, as the trace has it; else as printed.
+std::string metric_plain(const Snapshot& snapshot, const LaneMetrics& lane, MetricColumn::Kind kind);
+/// Title of the column there, with its unit: "mean KL, nats (steps 1–12)".
+std::string metric_title(const MetricColumn& column);
 
 /// What the number means, exactly: for the tooltip.
 std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const LaneMetrics& metrics, const MetricColumn& column);
