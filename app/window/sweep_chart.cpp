@@ -36,8 +36,8 @@ void SweepChart::setMetric(SweepMetric metric) {
   refresh();
 }
 
-void SweepChart::setPercent(bool on) {
-  m_percent = on;
+void SweepChart::setBudget(Budget budget) {
+  m_budget = budget;
   refresh();
 }
 
@@ -59,12 +59,16 @@ void SweepChart::refresh() {
 }
 
 double SweepChart::x(const SweepMark& mark) const {
-  return m_percent && m_data.nPrompt() > 0 ? 100.0 * mark.slots / m_data.nPrompt() : mark.slots;
+  if (m_budget == Budget::share && m_data.nPrompt() > 0) return 100.0 * mark.slots / m_data.nPrompt();
+  const double held = mark.held();
+  return m_budget == Budget::held && std::isfinite(held) ? held : mark.slots;
 }
 
-QString SweepChart::budgetText(int slots) const {
-  return QString("%1 slots per head, %2 of %3").arg(slots).arg(qs(viz::format_percent(m_data.nPrompt() > 0 ? static_cast<double>(slots) / m_data.nPrompt() : kNotAvailable)),
-                                                              qs(viz::format_count(m_data.nPrompt())));
+QStringList SweepChart::budgetLines(const SweepMark& mark) const {
+  const double n = m_data.nPrompt();
+  QStringList out{QString("%1 slots asked, %2 of %3").arg(mark.slots).arg(qs(viz::format_percent(n > 0 ? mark.slots / n : kNotAvailable)), qs(viz::format_count(m_data.nPrompt())))};
+  if (std::isfinite(mark.held())) out << QString("%1 slots held, mean per head after the prompt").arg(qs(viz::format_mean(mark.held())));
+  return out;
 }
 
 /// A policy that is a run on screen looks as that run does in the comparison; the others take what is left.
@@ -92,7 +96,7 @@ SweepChart::Layout SweepChart::layout(const QRect& area) const {
   out.series = m_data.series();
   out.runs = runsOf(out.series, m_workspace.snapshot());
   const QFontMetricsF names(uiFont(12, true));
-  double widest = QFontMetricsF(uiFont(11)).horizontalAdvance("slots per head, log");  // stands there, too
+  double widest = QFontMetricsF(uiFont(11)).horizontalAdvance("slots asked, log");  // stands there, too
   for (const SweepSeries& s : out.series) widest = std::max(widest, names.horizontalAdvance(qs(s.title)));
   out.plot = QRectF(area).adjusted(66, 40, -(26 + std::min(widest, 150.0)), -46);
   std::vector<double> xs, ys;
@@ -155,7 +159,7 @@ int SweepChart::under(const QPointF& at, const Layout& shown) const {
 }
 
 QString SweepChart::describe(const SweepSeries& series, const SweepMark& mark) const {
-  QStringList lines{qs(series.title), budgetText(mark.slots)};
+  QStringList lines = QStringList(qs(series.title)) + budgetLines(mark);
   if (!mark.measured()) {
     const bool refused = !mark.points.front()->failure.isEmpty();
     lines << (refused ? mark.points.front()->failure : QString("not measured yet: this place says nothing"));

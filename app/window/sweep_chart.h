@@ -24,8 +24,9 @@ class SweepChart : public QWidget {
 
   SweepMetric metric() const { return m_metric; }
   void setMetric(SweepMetric metric);
-  /// Budgets as a share of the prompt's tokens instead of slots.
-  void setPercent(bool on);
+  /// What stands along the budget: the slots asked for, those really held after the prompt, or those asked as a share of its tokens.
+  enum class Budget : std::uint8_t { asked, held, share };
+  void setBudget(Budget budget);
   void setLogX(bool on);
   void setLogY(bool on);
   void refresh();
@@ -68,10 +69,12 @@ class SweepChart : public QWidget {
   Layout layout(const QRect& area) const;
   void paintOn(QPainter& painter, const QRect& area) const;
   double x(const SweepMark& mark) const;
-  QString budgetText(int slots) const;
+  QStringList budgetLines(const SweepMark& mark) const;
   int under(const QPointF& at, const Layout& shown) const;  // index in a flat list of places; -1: none
   QString describe(const SweepSeries& series, const SweepMark& mark) const;
   void paintAxes(QPainter& painter, const Layout& shown) const;
+  void paintBudgets(QPainter& painter, const Layout& shown) const;
+  void paintHeld(QPainter& painter, const Layout& shown) const;
   void paintCurve(QPainter& painter, const Layout& shown, std::size_t series, bool faint) const;
   void paintLabels(QPainter& painter, const Layout& shown) const;
   QColor colourOf(const Layout& shown, std::size_t series) const;
@@ -80,7 +83,8 @@ class SweepChart : public QWidget {
   const SweepData& m_data;
   mutable const viz::Theme* m_theme;  // that paintOn() draws in
   SweepMetric m_metric = SweepMetric::mean_kl;
-  bool m_percent = false, m_log_x = true, m_log_y = true;
+  Budget m_budget = Budget::asked;
+  bool m_log_x = true, m_log_y = true;
   std::string m_hovered;  // policy
   std::string m_current;  // run
 };

@@ -125,12 +125,43 @@ void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {
   }
   painter.setPen(QPen(toColor(theme.disabled), 1));
   painter.drawLine(QPointF(plot.left(), plot.bottom() + 0.5), QPointF(plot.right(), plot.bottom() + 0.5));
+  if (m_budget == Budget::held)
+    paintHeld(painter, shown);
+  else
+    paintBudgets(painter, shown);
+}
+
+/// Slots held are any numbers: the axis has round ones.
+void SweepChart::paintHeld(QPainter& painter, const Layout& shown) const {
+  const viz::Theme& theme = *m_theme;
+  const QRectF& plot = shown.plot;
+  painter.setFont(uiFont(11));
+  for (const double v : shown.x.ticks(8)) {
+    const double x = plot.left() + shown.x.at(v) * plot.width();
+    if (x > plot.right() + 1) continue;
+    painter.setPen(QPen(toColor(theme.disabled), 1));
+    painter.drawLine(QPointF(x, plot.bottom() + 1), QPointF(x, plot.bottom() + 5));
+    painter.setPen(toColor(theme.text));
+    painter.drawText(QRectF(x - 40, plot.bottom() + 6, 80, 16), Qt::AlignCenter, tickText(v, false));
+  }
+  painter.setPen(toColor(theme.secondary));
+  const double end = plot.right() + 14;
+  painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, QString("slots held") + (m_log_x ? ", log" : ""));
+  painter.drawText(QRectF(end, plot.bottom() + 21, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, "mean per head");
+}
+
+void SweepChart::paintBudgets(QPainter& painter, const Layout& shown) const {
+  const viz::Theme& theme = *m_theme;
+  const QRectF& plot = shown.plot;
+  const bool percent = m_budget == Budget::share;
+  const QFont caption = uiFont(11);
   // A label per budget, as far as there is room.
   std::vector<int> budgets;
   for (const SweepSeries& s : shown.series)
     for (const SweepMark& m : s.marks) budgets.push_back(m.slots);
   std::ranges::sort(budgets);
   budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
+  const QColor secondary = toColor(theme.secondary);
   const LaneSnapshot* lane = m_workspace.lane();
   const int selected = lane ? lane->slots_asked : -1;
   double free_from = -1e9;
@@ -141,7 +172,7 @@ void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {
     painter.drawLine(QPointF(x, plot.bottom() + 1), QPointF(x, plot.bottom() + 5));
     const double n = m_data.nPrompt();
     const QString share = n > 0 ? tickText(std::round(1000.0 * slots / n) / 10, true) : QString();
-    const QString main = m_percent ? share : tickText(slots, false), second = m_percent ? tickText(slots, false) : share;
+    const QString main = percent ? share : tickText(slots, false), second = percent ? tickText(slots, false) : share;
     const double half = std::max(QFontMetricsF(caption).horizontalAdvance(main), QFontMetricsF(caption).horizontalAdvance(second)) / 2;
     if (x - half < free_from) continue;
     free_from = x + half + 8;
@@ -157,8 +188,8 @@ void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {
   painter.setFont(caption);
   const QString of = QString("of %1").arg(qs(viz::format_count(m_data.nPrompt())));
   const double end = plot.right() + 14;
-  painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, (m_percent ? of : QString("slots per head")) + (m_log_x ? ", log" : ""));
-  painter.drawText(QRectF(end, plot.bottom() + 21, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, m_percent ? QString("slots per head") : of);
+  painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, (percent ? of : QString("slots asked")) + (m_log_x ? ", log" : ""));
+  painter.drawText(QRectF(end, plot.bottom() + 21, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, percent ? QString("slots asked") : of);
   if (selected > 0 && !budgets.empty() && selected >= budgets.front() && selected <= budgets.back()) {
     const double x = std::round(plot.left() + shown.x.at(SweepChart::x(SweepMark{selected, {}})) * plot.width()) + 0.5;
     QPen pen(toColor(theme.accent), 1);

@@ -12,6 +12,7 @@
 #include "viz/draw.h"
 #include "viz/format.h"
 #include "viz/reduce_compare.h"
+#include "viz/reduce_range.h"
 
 namespace kvscope {
 
@@ -33,7 +34,9 @@ SweepFigures figuresOf(const Snapshot& result) {
   out.mean_kl = m.mean_kl;
   if (m.decode_steps > 0) out.top1 = static_cast<double>(m.top1_same) / m.decode_steps;
   out.bytes = m.bytes;
-  out.slots = m.slots;
+  out.slots = out.held = m.slots;
+  const int last = static_cast<int>(lane.steps.size()) - 1;
+  if (m.decode_steps > 0) out.held = viz::range_statistics(lane, {m.first_decode, last}).slots.mean();
   double ms = 0;
   int n = 0;
   for (std::size_t s = result.prefill_mode ? 1 : 0; s < lane.steps.size(); ++s, ++n) ms += lane.steps[s]->ms;
@@ -53,6 +56,14 @@ double SweepMark::mean(SweepMetric m) const {
     sum += p->figures->of(m);
     ++n;
   }
+  return n > 0 ? sum / n : kNotAvailable;
+}
+
+double SweepMark::held() const {
+  double sum = 0;
+  int n = 0;
+  for (const SweepPoint* p : points)
+    if (p->figures && std::isfinite(p->figures->held)) sum += p->figures->held, ++n;
   return n > 0 ? sum / n : kNotAvailable;
 }
 
@@ -149,15 +160,15 @@ int SweepData::nMeasured() const {
 
 viz::Table SweepData::table() const {
   viz::Table out;
-  out.columns = {"policy", "run", "slots asked", "share of the prompt", "mean KL (nats)", "top-1 same", "KV bytes", "ms per step", "slots per head"};
+  out.columns = {"policy", "run", "slots asked", "slots asked (share of the prompt)", "mean KL (nats)", "top-1 same (share of the steps)",
+                 "KV bytes (at the end)", "time per step (ms)", "slots held (mean per head after the prompt)", "slots held at the end (mean per head)"};
   for (const SweepPoint& p : m_points) {
-    std::vector<std::string> row = {wordsOf(p.spec).title, p.spec, std::to_string(p.slots),
-                                    viz::format_percent(m_n_prompt > 0 ? static_cast<double>(p.slots) / m_n_prompt : kNotAvailable)};
-    for (int m = 0; m < kSweepMetrics; ++m) {
-      const auto metric = static_cast<SweepMetric>(m);
-      row.push_back(p.figures ? valueText(metric, p.figures->of(metric)).toStdString() : !p.failure.isEmpty() ? "refused" : "not yet");
-    }
-    row.push_back(p.figures ? viz::format_mean(p.figures->slots) : "not yet");
+    std::vector<std::string> row = {wordsOf(p.spec).title, p.spec, std::to_string(p.slots), viz::format_plain(m_n_prompt > 0 ? static_cast<double>(p.slots) / m_n_prompt : kNotAvailable)};
+    const auto cell = [&p](double v) { return p.figures ? viz::format_plain(v) : !p.failure.isEmpty() ? "refused" : "not yet"; };
+    const SweepFigures f = p.figures.value_or(SweepFigures{});
+    for (int m = 0; m < kSweepMetrics; ++m) row.push_back(cell(f.of(static_cast<SweepMetric>(m))));
+    row.push_back(cell(f.held));
+    row.push_back(cell(f.slots));
     out.rows.push_back(std::move(row));
   }
   out.note = "one prompt; every number is measured, none is interpolated";

@@ -22,7 +22,8 @@ struct SweepFigures {
   double top1 = kNotAvailable;     // share of the decode steps
   double bytes = kNotAvailable;    // KV bytes allocated at the end
   double ms = kNotAvailable;       // wall time of a decode step of this run alone
-  double slots = kNotAvailable;    // per head at the end, mean
+  double held = kNotAvailable;     // slots, mean per head over the steps after the prompt
+  double slots = kNotAvailable;    // the same at the end
   double of(SweepMetric metric) const;
 };
 /// Of the last lane of a result.
@@ -45,6 +46,8 @@ struct SweepMark {
   double mean(SweepMetric m) const;
   double least(SweepMetric m) const;
   double most(SweepMetric m) const;
+  /// Slots really held, mean of the measured ones; NaN: nothing is measured.
+  double held() const;
 };
 struct SweepSeries {
   std::string policy, title;
@@ -66,6 +69,7 @@ class SweepData {
   std::vector<std::string> missing() const;
   int nMeasured() const;
   int nPrompt() const { return m_n_prompt; }
+  /// Plain numbers, their units in the titles.
   viz::Table table() const;
 
  private:

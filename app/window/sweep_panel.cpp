@@ -75,7 +75,7 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
   QStringList metrics;
   for (int m = 0; m < kSweepMetrics; ++m) metrics << nameOf(static_cast<SweepMetric>(m));
   m_metric = box("What the curves show", metrics);
-  m_axis = box("Budget as", {"slots per head", "% of the prompt"});
+  m_axis = box("Budget as", {"slots asked", "slots held", "% of the prompt"});
   m_log_x = toggle("log budget", "Logarithmic budget axis");
   m_log_y = toggle("log value", "Logarithmic value axis where the values span two decades");
   m_grid->model().setKnownAllowed(true);
@@ -122,7 +122,7 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
     m_chart->setMetric(static_cast<SweepMetric>(i));
     m_log_y->setEnabled(spansTwoDecades(m_data.series(), m_chart->metric()));
   });
-  connect(m_axis, &QComboBox::currentIndexChanged, this, [this](int i) { m_chart->setPercent(i == 1); });
+  connect(m_axis, &QComboBox::currentIndexChanged, this, [this](int i) { m_chart->setBudget(static_cast<SweepChart::Budget>(i)); });
   connect(m_log_x, &QToolButton::toggled, m_chart, &SweepChart::setLogX);
   connect(m_log_y, &QToolButton::toggled, m_chart, &SweepChart::setLogY);
   connect(m_chart, &SweepChart::opened, this, &SweepPanel::openRequested);

@@ -92,6 +92,27 @@ TEST(SweepData, FiguresAreThoseOfTheComparison) {
   EXPECT_DOUBLE_EQ(f.bytes, s.lanes.back().bytes);
 }
 
+TEST(SweepData, TheSlotsHeldAreThoseOfTheStepsAfterThePromptAndNotThoseAsked) {
+  Snapshot s = synthetic::make_snapshot();
+  LaneSnapshot& lane = s.lanes.back();
+  const SweepFigures f = figuresOf(s);
+  double held = 0;
+  int n = 0;
+  for (std::size_t i = 1; i < lane.steps.size(); ++i)
+    for (const HeadRecord& h : lane.steps[i]->heads) held += static_cast<double>(h.pos.size()), ++n;
+  EXPECT_NEAR(f.held, held / n, 1e-9);
+  SweepData data;
+  data.setRuns({"h2o:slots=8"}, 100);
+  data.set("h2o:slots=8", f);
+  EXPECT_DOUBLE_EQ(data.series()[0].marks[0].held(), f.held);
+  const viz::Table table = data.table();
+  const auto column = [&](const char* title) { return static_cast<std::size_t>(std::ranges::find(table.columns, title) - table.columns.begin()); };
+  EXPECT_EQ(table.rows[0][column("slots asked")], "8");
+  EXPECT_EQ(std::stod(table.rows[0][column("slots held (mean per head after the prompt)")]), f.held) << "a plain number, exactly";
+  EXPECT_EQ(std::stod(table.rows[0][column("mean KL (nats)")]), f.mean_kl);
+  EXPECT_EQ(std::stod(table.rows[0][column("KV bytes (at the end)")]), f.bytes);
+}
+
 TEST(SweepChart, APolicyLooksAsItsRunInTheComparison) {
   Snapshot snapshot;
   for (const char* policy : {"full", "h2o", "keepkv", "h2o"}) {
