@@ -191,6 +191,21 @@ TEST_F(InspectorTest, LongTextsStayWithinTheLimit) {
   EXPECT_GT(count_marks(*view, "text"), 10);
 }
 
+TEST_F(InspectorTest, APixelOfSeveralTokensSaysWhichOfThemItShows) {
+  const Snapshot huge = synthetic::make_huge_snapshot(1, 1, 2048);
+  canvas.frame.snapshot = &huge;
+  canvas.frame.selection = Selection{1, 0, 0, {}, {}, {}};
+  canvas.draw(*view);
+  EXPECT_TRUE(mark("legend.note", "L0 H0").value.starts_with("1 px = up to 2 tokens")) << mark("legend.note", "L0 H0").value;
+  canvas.frame.size.x = 1100;
+  canvas.draw(*view);
+  EXPECT_EQ(mark("legend.note", "L0 H0").value, "1 px = up to 3 tokens, the most of them") << "in short where there is little room";
+  canvas.frame.snapshot = &snapshot;
+  canvas.frame.size.x = 1550;
+  canvas.draw(*view);
+  EXPECT_EQ(mark("legend.note", "L0 H0").value, "dots = votes, bar above 5");
+}
+
 TEST_F(InspectorTest, BrokenRecordsDoNotBreakThePicture) {
   auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps.back());
   HeadRecord& head = step->heads[0];

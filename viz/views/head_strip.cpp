@@ -140,7 +140,7 @@ class HeadStrip final : public View {
     // A full unit where anything comes near it, so that strips of different heads can be compared; else as far as the bars reach.
     const double high = bars.values[static_cast<std::size_t>(peak)];
     const ValueScale scale{0, high > 0.3 ? 1.0 : std::max(high, 1e-9), true};
-    rows.row_label(rows.value_axis(at.chart, scale, rows.p.px(20), true), "attention", "√ scale");
+    rows.row_label(rows.value_axis(at.chart, scale, rows.p.px(20), true), "attention", rows.axis.px < 1 ? "√, max of px" : "√ scale");
     rows.bars(at.chart, scale, bars, "attention");
     return scale;
   }

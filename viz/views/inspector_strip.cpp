@@ -61,6 +61,9 @@ class Strip {
     p_.fill(rows_.column(token, at_.all()), t_.text, 0.07);
   }
 
+  /// Of a row in which a pixel shows the largest of its tokens.
+  std::string folded(std::string unit) const { return axis_.px < 1 ? unit + ", max" : unit; }
+
   void draw_score() {
     const TokenBars bars = score_bars(t_, columns_);
     if (largest(bars.values) < 0) {
@@ -74,7 +77,7 @@ class Strip {
     values.push_back(scene_.pick.values->cutoff);
     hits_.score_scale = scale_for(values);
     has_score_ = true;
-    rows_.row_label(at_.score.middle_y(), "ranking score", hits_.score_scale.root ? "√ scale" : "linear scale");
+    rows_.row_label(at_.score.middle_y(), "ranking score", folded(hits_.score_scale.root ? "√ scale" : "linear scale"));
     rows_.value_axis(at_.score, hits_.score_scale, p_.px(22));
     rows_.bars(at_.score, hits_.score_scale, bars, "score");
   }
@@ -88,7 +91,7 @@ class Strip {
     const std::string unit = scale.root ? "√" : "linear";
     rows_.row_label(
         at_.statistic.middle_y(), name,
-        std::isfinite(run.half_life) ? fmt::format("half-life {}, {}", format_number(run.half_life, 2), unit) : unit + " scale");
+        folded(std::isfinite(run.half_life) ? fmt::format("half-life {}, {}", format_number(run.half_life, 2), unit) : unit + " scale"));
     rows_.value_axis(at_.statistic, scale, p_.px(18));
     rows_.bars(at_.statistic, scale, bars, "statistic");
   }
@@ -96,7 +99,7 @@ class Strip {
   void draw_attention() {
     const TokenBars bars = attention_bars(t_, columns_);
     const int highest = largest(bars.values);
-    rows_.row_label(at_.attention.middle_y(), "attention", fmt::format("query {}, √", scene_.pick.record->position));
+    rows_.row_label(at_.attention.middle_y(), "attention", folded(fmt::format("query {}, √", scene_.pick.record->position)));
     if (highest < 0) {
       p_.text({axis_.x0, at_.attention.middle_y()}, "not captured in this step", Face::caption, t_.disabled);
       p_.mark("empty", "attention", at_.attention, "not captured");
@@ -279,10 +282,14 @@ class Strip {
     arrow(hits_.next, 1, "next head");
     p_.text({(hits_.previous.x1 + hits_.next.x0) / 2, y}, name, Face::strong, t_.text, Align::centre);
     float limit = hits_.previous.x0 - p_.px(14);
-    const std::string_view votes = scene_.zoomed  ? "0: all tokens"
-                                   : axis_.px < 1 ? "height = votes, most of a pixel"
-                                                  : "dots = votes, bar above 5";
-    const float votes_width = p_.width_of(Face::caption, votes);
+    // From the longest to the shortest.
+    std::vector<std::string> notes = {scene_.zoomed ? "0: all tokens" : "dots = votes, bar above 5"};
+    if (axis_.px < 1) {
+      const std::string pixel = fmt::format("1 px = up to {} tokens", format_count(static_cast<int>(std::ceil(1 / axis_.px))));
+      notes = {pixel + ": highest bar, most votes, kept before merged", pixel + ", the most of them", "a pixel shows its most"};
+    }
+    const float end = limit;
+    if (axis_.px < 1) limit -= p_.width_of(Face::caption, notes.back()) + p_.px(14);  // what was folded is said before any colour
     static constexpr LegendItem kItems[] = {{Category::sink, ""},
                                             {Category::kept, ""},
                                             {Category::merged, "merged into another slot"},
@@ -301,7 +308,13 @@ class Strip {
     x = item(x, "outline: score at its removal", limit,
              [](Painter& p, const Rect& s) { p.frame_rect(s, p.theme().category[static_cast<std::size_t>(Category::merged)]); });
     x = item(x, "not ranked in this step", limit, [](Painter& p, const Rect& s) { p.hline(s.x0, s.x1, s.middle_y(), p.theme().secondary); });
-    if (x + votes_width < limit) p_.text({limit, y}, votes, Face::caption, t_.secondary, Align::right);
+    for (const std::string& note : notes) {
+      const float wide = p_.width_of(Face::caption, note);
+      if (x + wide >= end) continue;
+      p_.text({end, y}, note, Face::caption, t_.secondary, Align::right);
+      p_.mark("legend.note", rows_.place, {end - wide, r.y0, end, r.y1}, note);
+      return;
+    }
   }
 
   Painter& p_;
