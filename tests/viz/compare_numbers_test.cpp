@@ -176,7 +176,7 @@ TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
   EXPECT_EQ(after_prompt.policy_prompt_ms, 7);
   lane.prompt_compress_ms = kNotAvailable;
   lane.compress_ms = 0.5 * (steps + 1);
-  EXPECT_EQ(metric_text(snapshot, m, MetricColumn::Kind::policy), "0.500");
+  EXPECT_EQ(metric_text(snapshot, m, MetricColumn::Kind::policy), "0.5") << "a clock knows no third digit";
   lane.slots_asked = -1;
   EXPECT_EQ(metric_text(snapshot, lane_metrics(lane, -1, 167, 3), MetricColumn::Kind::policy), "n/a") << "nothing to decide is no zero";
 }

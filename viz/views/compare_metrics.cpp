@@ -20,6 +20,12 @@ namespace {
 using Kind = MetricColumn::Kind;
 constexpr float kAnswerBox = 25;
 
+/// Of a wall time that other work on the machine takes part in: whole percents.
+std::string rough_percent(double share) {
+  if (std::isnan(share)) return std::string(kNotAvailableText);
+  return share > 0 && share < 0.005 ? "<1 %" : fmt::format("{:.0f} %", 100 * share);
+}
+
 /// The value that all lanes share, or -1.
 template <class Get>
 int common(const std::vector<LaneMetrics>& lanes, Get get) {
@@ -114,7 +120,7 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricCo
     case Kind::bytes:
       return format_bytes(m.bytes);
     case Kind::policy:
-      return format_number(m.policy_ms);
+      return format_number(m.policy_ms, 1);  // the clock of a shared machine knows no more
   }
   return {};
 }
@@ -174,9 +180,10 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       break;
     case Kind::policy:
       out.push_back(fmt::format(
-          "statistics, decisions and merges: {} ms a step{}", number(m.policy_ms),
-          std::isfinite(m.policy_prompt_ms) ? fmt::format(", after {} ms for the whole prompt", number(m.policy_prompt_ms)) : ""));
-      out.push_back(fmt::format("{} of the wall time of its steps, in which other runs may take part", format_percent(m.policy_share)));
+          "statistics, decisions and merges: about {} ms a step{}", format_number(m.policy_ms, 1),
+          std::isfinite(m.policy_prompt_ms) ? fmt::format(", after {} ms for the whole prompt", format_number(m.policy_prompt_ms, 1)) : ""));
+      out.push_back("measured on this machine in this run: the next one differs by as much as other work disturbs it");
+      out.push_back(fmt::format("{} of the wall time of its steps, in which other runs may take part", rough_percent(m.policy_share)));
       break;
   }
   return out;
@@ -307,7 +314,7 @@ void draw_metrics(Painter& p, float right, float y, float row, const std::vector
         p.text({end, y + p.px(14)}, fmt::format("asked {}", format_count(asked)), Face::caption, t.disabled, Align::right);
       }
       if (c.kind == Kind::policy && std::isfinite(metrics.policy_share) && below) {
-        p.text({end, y + p.px(14)}, format_percent(metrics.policy_share), Face::caption, t.disabled, Align::right);
+        p.text({end, y + p.px(14)}, rough_percent(metrics.policy_share), Face::caption, t.disabled, Align::right);
       }
       p.mark("metric", fmt::format("lane {} {}", lane, c.title), {x, y - 9, end, y + 9}, text);
     }
