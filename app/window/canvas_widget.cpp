@@ -23,7 +23,6 @@ namespace kvscope {
 namespace {
 
 constexpr int kSettlingFrames = 2;
-constexpr double kStaleDim = 0.2;
 
 /// The cell under the keyboard cursor, spoken as the canvas's value; also its description, since AT-SPI hands on only values that are numbers.
 class CanvasAccessible : public QAccessibleWidget {
@@ -110,7 +109,7 @@ viz::Frame CanvasWidget::frame() const {
   frame.theme = &m_workspace.theme();
   frame.size = ImVec2(static_cast<float>(width()), static_cast<float>(height()));
   frame.has_focus = hasFocus() && m_by_key;
-  frame.dim = m_workspace.dimmed() ? kStaleDim : 0;
+  frame.dim = m_workspace.dim();
   frame.scale = static_cast<float>(m_scale);
   frame.plain = m_plain;
   frame.emphasis = m_workspace.emphasis();

@@ -52,7 +52,7 @@ void EffectLayers::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const viz::Theme& theme = m_workspace.theme();
   const auto u = [this](double v) { return px(*this, v); };
-  if (m_workspace.dimmed()) painter.setOpacity(0.8);
+  painter.setOpacity(1 - m_workspace.dim());
   paintHorizontalLine(painter, theme, 0, width(), 0);
   const std::vector<double>* v = values();
   const QRect title(0, u(2), width(), u(kTitle - 2));

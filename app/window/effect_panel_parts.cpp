@@ -122,7 +122,7 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
     painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, "No step yet: the effect on the next token shows here.");
     return;
   }
-  if (m_workspace.dimmed()) painter.setOpacity(0.8);
+  painter.setOpacity(1 - m_workspace.dim());
   const bool reference = m_workspace.selection().lane == 0;
   // ---- right: the choices
   const Snapshot& snapshot = m_workspace.snapshot();
@@ -228,7 +228,7 @@ void EffectTable::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
   const viz::Theme& theme = m_workspace.theme();
   painter.fillRect(viewport()->rect(), toColor(theme.panel));
-  if (m_workspace.dimmed()) painter.setOpacity(0.8);
+  painter.setOpacity(1 - m_workspace.dim());
   for (int row = 0; row < m_model.rowCount(); ++row) {
     const QRect area(0, rowViewportPosition(row), viewport()->width(), rowHeight(row));
     if (area.bottom() < 0 || area.top() > viewport()->height()) continue;

@@ -145,7 +145,7 @@ void GeneratedStrip::paintEvent(QPaintEvent*) {
   paintLine(painter, facts, Qt::AlignLeft, fitting(metrics, facts.width(), {all, brief, factsThatFit(metrics, facts.width(), brief)}));
   if (m_cells.empty()) return;
 
-  if (m_workspace.dimmed()) painter.setOpacity(0.8);
+  painter.setOpacity(1 - m_workspace.dim());
   const Rows r = rows();
   const int box = u(20), bar_height = u(24);
   const auto label = [&](int y, int h, const QString& words) { paintLine(painter, QRect(0, y, r.left - u(4), h), Qt::AlignLeft, words); };

@@ -192,7 +192,10 @@ void MainWindow::takeSnapshot() {
   const Snapshot& snapshot = m_workspace.snapshot();
   m_model_facts->setText(modelFacts(snapshot));
   if (snapshot.phase == RunPhase::failed) {
-    const QString what = QString::fromStdString(snapshot.failure);
+    // What is still shown must not pass for the answer to what was refused.
+    const bool other_text = snapshot.prompt != m_controller.request().prompt;
+    const QString still = snapshot.lanes.empty() ? QString() : other_text ? QString(". All pictures and numbers are still those of the text before") : QString(". All pictures and numbers are still those of before");
+    const QString what = QString::fromStdString(snapshot.failure) + still;
     const QString details = QString("kvscope %1\nmodel: %2\ndevice: %3\n%4")
                                 .arg(KVSCOPE_VERSION, QString::fromStdString(snapshot.model.name), QString::fromStdString(snapshot.device), what);
     if (snapshot.model.n_layers == 0)  // nothing to fall back to

@@ -72,7 +72,7 @@ void BudgetBars::paintEvent(QPaintEvent*) {
     painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, "No step yet: how the slots are used shows here.");
     return;
   }
-  if (m_workspace.dimmed()) painter.setOpacity(0.8);
+  painter.setOpacity(1 - m_workspace.dim());
   const auto heading = [&](int y, const QString& left, const QString& right) {
     painter.setFont(typeFont(*this, Type::body));
     const int right_width = std::min(width() * 3 / 4, painter.fontMetrics().horizontalAdvance(right) + 4);

@@ -12,7 +12,6 @@
 namespace kvscope {
 
 namespace {
-constexpr double kStaleDim = 0.2;        // share by which the colours of an older result fade
 constexpr double kBesideEmphasis = 0.8;  // the same for categories that are not meant
 
 QColor fillOf(const viz::Theme& theme, Category category, const std::optional<Category>& emphasis) {
@@ -49,7 +48,7 @@ void TokenColours::update(const Workspace& workspace) {
   m_text.clear();
   const QColor panel = toColor(theme.panel);
   const auto add = [&](QColor fill, const QColor& text) {
-    if (fill.isValid() && workspace.dimmed()) fill = mix(fill, panel, kStaleDim);
+    if (fill.isValid()) fill = mix(fill, panel, workspace.dim());
     m_fill.push_back(fill);
     m_text.push_back(text);
   };

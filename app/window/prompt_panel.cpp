@@ -116,6 +116,7 @@ QString PromptPanel::facts() const {
   if (const int unread = m_editor->spans().unread(); unread > 0) {
     facts += QString(" · last %1 characters not read").arg(qs(viz::format_count(unread)));
   }
+  if (snapshot.phase == RunPhase::failed && !snapshot.lanes.empty() && qs(snapshot.prompt) != m_editor->exactText()) facts = "text before: " + facts;
   return m_editor->hasFocus() ? "writing, Esc leaves · " + facts : facts;
 }
 

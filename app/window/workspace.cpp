@@ -166,6 +166,12 @@ void Workspace::setFound(const std::vector<viz::TokenRange>& places) {
   Q_EMIT foundChanged();
 }
 
+double Workspace::dim() const {
+  constexpr double kWhileComputing = 0.2, kRefused = 0.55;
+  if (!m_dimmed) return 0;
+  return m_snapshot->phase == RunPhase::failed ? kRefused : kWhileComputing;
+}
+
 void Workspace::setStale(bool stale) {
   if (stale == m_stale) return;
   m_stale = stale;

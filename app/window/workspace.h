@@ -52,6 +52,8 @@ class Workspace : public QObject {
   const std::string& editScope() const { return m_edit_scope; }
   /// True once it has been stale for kDimAfterMs: panels dim their content. A quicker answer spares all of them two paints.
   bool dimmed() const { return m_dimmed; }
+  /// By how much what is shown fades: a little while it is computed anew, clearly once that was refused and it stays. 0: it is the newest.
+  double dim() const;
   static constexpr int kDimAfterMs = 150;
 
  public Q_SLOTS:

@@ -18,10 +18,15 @@ TEST_F(WindowTest, ATextThatIsTooLongIsCutByAButtonAndComesBackByUndo) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().phase == RunPhase::failed; }, 10000));
   QPushButton* cut = buttonOf(window->messages(), "Cut to the first");
   ASSERT_NE(cut, nullptr) << window->messages().text().toStdString();
+  EXPECT_TRUE(window->messages().text().contains("still those of the text before")) << window->messages().text().toStdString();
+  EXPECT_TRUE(window->promptPanel().facts().contains("text before: ")) << window->promptPanel().facts().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().dimmed(); }, 3000));
+  EXPECT_GT(window->workspace().dim(), 0.5) << "clearly more than while something is computed";
   QTest::mouseClick(cut, Qt::LeftButton);
   ASSERT_TRUE(settle());
   ASSERT_EQ(snapshot().phase, RunPhase::idle) << snapshot().failure;
   EXPECT_FALSE(window->messages().isVisible());
+  EXPECT_EQ(window->workspace().dim(), 0);
   EXPECT_EQ(cut->text(), QString("Cut to the first %1 tokens").arg(snapshot().n_prompt));
   EXPECT_LE(snapshot().n_prompt, limit - options.generate) << "with room for what is generated";
   EXPECT_GT(snapshot().n_prompt, limit - options.generate - 16);
