@@ -2,7 +2,6 @@
 #include "app/window/head_keys_form.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <QGridLayout>
@@ -19,16 +18,10 @@
 #include "policy/catalog.h"
 #include "policy/head_keys.h"
 #include "viz/format.h"
-#include "viz/reduce_compare.h"
 
 namespace kvscope {
 
 namespace {
-
-double meanKl(const Snapshot& snapshot, int lane) {
-  if (lane < 0 || lane >= static_cast<int>(snapshot.lanes.size())) return kNotAvailable;
-  return viz::lane_metrics(snapshot.lanes[static_cast<std::size_t>(lane)], -1, snapshot.n_prompt, 0).mean_kl;
-}
 
 QString placeWords(const HeadKey& k) { return k.kv_head < 0 ? QString("L%1").arg(k.layer) : qs(viz::head_name(k.layer, k.kv_head)); }
 
@@ -43,17 +36,16 @@ std::string valueIn(const std::vector<HeadKey>& given, const std::string& key, i
 }  // namespace
 
 HeadKeysForm::HeadKeysForm(Workspace& workspace, SessionController& controller, QWidget* parent)
-    : QWidget(parent), m_workspace(workspace), m_controller(controller), m_heading(new QLabel(this)), m_list(new QLabel(this)), m_effect(new QLabel(this)),
+    : QWidget(parent), m_workspace(workspace), m_controller(controller), m_heading(new QLabel(this)), m_list(new QLabel(this)),
       m_grid(new QGridLayout), m_reset(new QToolButton(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 6, 0, 0);
   column->setSpacing(6);
-  for (QLabel* label : {m_heading, m_list, m_effect}) {
+  for (QLabel* label : {m_heading, m_list}) {
     label->setWordWrap(true);
     label->setTextFormat(Qt::PlainText);
   }
   m_list->setObjectName("secondary");
-  m_effect->setAccessibleName("what the change of this head did");
   m_grid->setHorizontalSpacing(8);
   m_grid->setVerticalSpacing(6);
   m_grid->setColumnStretch(1, 1);
@@ -67,7 +59,6 @@ HeadKeysForm::HeadKeysForm(Workspace& workspace, SessionController& controller, 
   set->addWidget(m_list, 1);
   set->addWidget(m_reset, 0, Qt::AlignTop);
   column->addLayout(set);
-  column->addWidget(m_effect);
   connect(m_reset, &QToolButton::clicked, this, &HeadKeysForm::resetAll);
   connect(&controller, &SessionController::requestChanged, this, &HeadKeysForm::refresh);
   connect(&workspace, &Workspace::selectionChanged, this, [this] {
@@ -89,7 +80,6 @@ ParamEditor* HeadKeysForm::field(const std::string& key) const {
   return place == m_fields.end() ? nullptr : *place;
 }
 
-QString HeadKeysForm::effectWords() const { return m_effect->isHidden() ? QString() : m_effect->text(); }
 QString HeadKeysForm::overriddenWords() const { return m_list->isHidden() ? QString() : m_list->text(); }
 
 void HeadKeysForm::refresh() {
@@ -119,7 +109,6 @@ void HeadKeysForm::refresh() {
   m_list->setText(set.join(" · "));
   m_list->setVisible(!set.isEmpty());
   m_reset->setVisible(!set.isEmpty());
-  refreshEffect();
   m_refreshing = false;
 }
 
@@ -155,13 +144,12 @@ void HeadKeysForm::set(const QString& key, const QString& value) {
   const viz::Selection& s = m_workspace.selection();
   if (spec().empty() || !selectedHead(m_workspace.snapshot(), s.layer, s.kv_head)) return;
   const std::string name = key.toStdString(), place = head_key(name, *s.layer, *s.kv_head);
-  const QString where = qs(viz::head_name(*s.layer, *s.kv_head));
   try {
     std::string wanted = with_param(spec(), place, value.toStdString());
     // In a layer that has a value of its own, a head is as the run again by having the run's written.
     if (const ParamEditor* editor = field(name); value.isEmpty() && editor && !valueIn(given_head_keys(wanted), name, *s.layer, *s.kv_head).empty())
       wanted = with_param(wanted, place, editor->info().default_text);
-    send(wanted, value.isEmpty() ? QString("%1 as the run in %2").arg(key, where) : QString("%1 %2 only in %3").arg(key, value, where));
+    send(wanted);
   } catch (const Error& error) {
     Q_EMIT m_controller.refused(QString::fromUtf8(error.what()));
   }
@@ -171,34 +159,11 @@ void HeadKeysForm::resetAll() {
   if (spec().empty()) return;
   std::string wanted = spec();
   for (const HeadKey& k : given_head_keys(wanted)) wanted = with_param(wanted, head_key(k.key, k.layer, k.kv_head), {});
-  send(wanted, "all heads as the run");
+  send(wanted);
 }
 
-void HeadKeysForm::send(const std::string& wanted, const QString& what) {
-  if (wanted == spec()) return;
-  const int lane = m_workspace.selection().lane;
-  const Snapshot& snapshot = m_workspace.snapshot();
-  // What nobody saw, half a number say, is not what is compared with.
-  const bool seen = !m_change || m_change->lane != lane || lane >= static_cast<int>(snapshot.lanes.size()) ||
-                    snapshot.lanes[static_cast<std::size_t>(lane)].spec == spec();
-  m_change = Change{lane, wanted, what, seen ? meanKl(snapshot, lane) : m_change->before};
-  m_controller.setLaneSpec(lane, qs(wanted));
-}
-
-/// Said while the run is as the change made it.
-void HeadKeysForm::refreshEffect() {
-  const Snapshot& snapshot = m_workspace.snapshot();
-  const bool holds = m_change && m_change->lane == m_workspace.selection().lane && m_change->lane < static_cast<int>(snapshot.lanes.size()) &&
-                     snapshot.lanes[static_cast<std::size_t>(m_change->lane)].spec == m_change->spec && snapshot.phase == RunPhase::idle;
-  m_effect->setVisible(holds);
-  if (!holds) return;
-  const double before = m_change->before, after = meanKl(snapshot, m_change->lane);
-  QString words = m_change->what + ": mean KL " + qs(viz::format_number(before)) + " → " + qs(viz::format_number(after));
-  if (before > 0 && std::isfinite(after)) {
-    const double part = (after - before) / before;
-    words += QString(" (%1%2)").arg(part < 0 ? "−" : "+", qs(viz::format_percent(std::abs(part))));
-  }
-  m_effect->setText(words);
+void HeadKeysForm::send(const std::string& wanted) {
+  if (wanted != spec()) m_controller.setLaneSpec(m_workspace.selection().lane, qs(wanted));
 }
 
 }  // namespace kvscope

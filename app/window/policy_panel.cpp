@@ -7,6 +7,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/window/head_effect.h"
 #include "app/window/head_keys_form.h"
 #include "app/window/panel_paint.h"
 #include "app/window/policy_form.h"
@@ -25,6 +26,7 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
       m_parameters(new QWidget(this)),
       m_form(new PolicyForm(workspace, controller, m_parameters)),
       m_head_keys(new HeadKeysForm(workspace, controller, m_parameters)),
+      m_effect(new HeadEffect(workspace, controller, this)),
       m_presets(new PresetButton(controller, *m_form, this)) {
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
@@ -36,6 +38,8 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
   edge->setObjectName("separator");
   edge->setFixedHeight(1);
   outer->addWidget(edge);
+  m_effect->setContentsMargins(12, 4, 12, 0);  // beside what changes heads, wherever that is scrolled to
+  outer->addWidget(m_effect);
   auto* bottom = new QHBoxLayout;
   bottom->setContentsMargins(6, 2, 12, 4);
   bottom->addWidget(m_disclosure);

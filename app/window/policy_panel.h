@@ -9,6 +9,7 @@ class QToolButton;
 namespace kvscope {
 
 class PolicyCard;
+class HeadEffect;
 class HeadKeysForm;
 class PolicyForm;
 class PresetButton;
@@ -45,6 +46,7 @@ class PolicyPanel : public QWidget {
   QWidget* m_parameters;  // both forms
   PolicyForm* m_form;
   HeadKeysForm* m_head_keys;
+  HeadEffect* m_effect;
   PresetButton* m_presets;
 };
 

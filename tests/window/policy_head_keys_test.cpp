@@ -5,6 +5,7 @@
 #include <QToolButton>
 #include <gmock/gmock.h>
 
+#include "app/window/head_effect.h"
 #include "app/window/head_keys_form.h"
 #include "app/window/policy_panel_facts.h"
 #include "app/window/policy_form_field.h"
@@ -110,6 +111,47 @@ TEST_F(HeadKeysFormTest, TheCardSaysTheValueOfTheSelectedHead) {
   EXPECT_THAT(merge(), ::testing::HasSubstr("≥ 0.6:"));
   selectHead(2, 0);
   EXPECT_THAT(merge(), ::testing::HasSubstr("≥ 0.8:"));
+}
+
+TEST(HeadChange, IsToldFromTheSpecifications) {
+  EXPECT_EQ(headChangeWords("keepkv:slots=8", "keepkv:slots=8,threshold[L2H1]=0.6"), "threshold 0.6 only in L2 · H1");
+  EXPECT_EQ(headChangeWords("keepkv:slots=8,threshold[L2]=0.6", "keepkv:slots=8"), "threshold as the run in L2");
+  EXPECT_EQ(headChangeWords("h2o:slots=8", "h2o:slots=8@slots=12,layers=1,heads=0"), "12 slots only in L1 · H0");
+  EXPECT_EQ(headChangeWords("h2o:slots=8@slots=12,layers=1,heads=0", "h2o:slots=8"), "budget as allocated in L1 · H0");
+  EXPECT_EQ(headChangeWords("h2o:slots=8", "h2o:slots=9"), "") << "all heads";
+  EXPECT_EQ(headChangeWords("h2o:slots=8", "h2o:slots=9@slots=12,layers=1,heads=0"), "") << "all heads, too";
+}
+
+TEST_F(HeadKeysFormTest, ABudgetOfOneHeadIsSaidWithWhatItDidToTheRunAsItWas) {
+  HeadEffect effect(workspace, controller);
+  selectHead(2, 1);
+  EXPECT_EQ(effect.words(), "");
+  const std::string wanted = lane(3) + "@slots=12,layers=2,heads=1";
+  controller.setLaneSpec(3, QString::fromStdString(wanted));
+  EXPECT_EQ(effect.words(), "") << "not run yet";
+  const auto answer = [&](const std::string& spec) {
+    Snapshot same = workspace.snapshot();
+    ++same.sequence;
+    same.lanes[3].spec = spec;
+    workspace.setSnapshot(std::make_shared<const Snapshot>(std::move(same)));
+  };
+  answer(wanted);
+  EXPECT_THAT(effect.words().toStdString(), ::testing::HasSubstr("(no change)"));
+  const std::string more = wanted.substr(0, wanted.find('@')) + "@slots=13,layers=2,heads=1";
+  controller.setLaneSpec(3, QString::fromStdString(more));
+  Snapshot run = workspace.snapshot();
+  ++run.sequence;
+  run.lanes[3].spec = more;
+  for (StepPtr& step : run.lanes[3].steps) {
+    auto next = std::make_shared<StepRecord>(*step);
+    next->kl *= 2;
+    step = next;
+  }
+  workspace.setSnapshot(std::make_shared<const Snapshot>(std::move(run)));
+  const std::string words = effect.words().toStdString();
+  EXPECT_THAT(words, ::testing::StartsWith("13 slots only in L2 · H1: mean KL "));
+  EXPECT_THAT(words, ::testing::HasSubstr("(+100"));
+  EXPECT_THAT(words, ::testing::HasSubstr("top-1 same "));
 }
 
 }  // namespace

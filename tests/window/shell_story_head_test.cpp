@@ -20,6 +20,7 @@
 
 #include "app/window/bookmark_panel.h"
 #include "app/window/export.h"
+#include "app/window/head_effect.h"
 #include "app/window/head_keys_form.h"
 #include "app/window/policy_panel.h"
 #include "app/window/policy_form_field.h"
@@ -226,7 +227,8 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   ASSERT_TRUE(settle());
   ASSERT_EQ(shown().head_params.size(), 1u);
   EXPECT_EQ(shown().head_params[0].value, "0.6");
-  EXPECT_TRUE(keys_of_head->effectWords().contains("KL")) << keys_of_head->effectWords().toStdString();
+  const QString effect = window->findChild<HeadEffect*>()->words();
+  EXPECT_TRUE(effect.contains("mean KL") && effect.contains("→") && effect.contains("top-1 same")) << effect.toStdString();
   picture("5-threshold-of-one-head");
   // 6 A bookmark with a note; numbers and pictures into files.
   chooseInMenus(menus(), {"Tools", "Bookmark with a note"});

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <QElapsedTimer>
+#include <QLabel>
+
+namespace kvscope {
+
+class SessionController;
+class Workspace;
+
+/// What the last change of single heads (a value or a budget of their own, or taken back) did to the selected run, against the run as it was
+/// before: mean KL and top-1 of the decode steps. Hidden unless the run is as that change made it.
+class HeadEffect : public QLabel {
+  Q_OBJECT
+
+ public:
+  HeadEffect(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
+
+  /// "threshold 0.6 only in L4 · H1: mean KL 1.20 → 1.10 nats (−8.3 %), top-1 same 10 → 11 of 12"; empty: nothing is said.
+  QString words() const;
+
+ private:
+  struct Figures {
+    double mean_kl = 0;
+    int top1_same = 0, n_steps = 0;
+  };
+  std::optional<Figures> figures(int lane, const std::string& spec) const;
+  void takeRequest();
+  void refresh();
+
+  Workspace& m_workspace;
+  SessionController& m_controller;
+  std::vector<std::string> m_lanes;  // of the request before
+  struct Change {
+    int lane = -1;
+    std::string base, spec;  // without and with it
+    QString what;
+    std::optional<Figures> before;
+  };
+  std::optional<Change> m_change;
+  QElapsedTimer m_age;
+};
+
+/// What differs between two specifications in single heads: "threshold 0.6 only in L4 · H1"; empty: nothing, or more than that differs.
+QString headChangeWords(const std::string& before, const std::string& after);
+
+}  // namespace kvscope
