@@ -81,6 +81,11 @@ TEST_F(CompareTest, PairwiseTheDifferenceIsThereHoweverManyRunsOrItIsSaid) {
     last = std::max(last, bottom);
   }
   EXPECT_GT(last, 0);
+  view->choose(0, 0);
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "difference"), 0);
+  EXPECT_THAT(view->facts(canvas.frame), HasSubstr("no room for the difference: view pairwise")) << "it does not go without a word";
+  view->choose(0, 2);
   canvas.frame.size = {1550, 420};
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "difference"), 0);

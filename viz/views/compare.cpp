@@ -52,6 +52,7 @@ std::string Compare::facts(const Frame& frame) const {
     out += fmt::format(" · step {} · query {} {}", step_of(*lane, frame.selection), record->position,
                        quoted(token_text(*frame.snapshot, record->position)));
   if (mode_ == Mode::pair && n > 1 && !plan_.difference && plan_.row > 0) out += " · no room for the difference: fewer runs or a higher window";
+  if (mode_ == Mode::fates && n > 2 && !plan_.difference && plan_.row > 0) out += " · no room for the difference: view pairwise";
   return out;
 }
 
