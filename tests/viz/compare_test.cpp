@@ -281,6 +281,14 @@ TEST_F(CompareTest, AListOfRunsThatIsCutSaysHowManyAreLeftOut) {
   EXPECT_GT(cut, 0) << "else the test has not seen the case";
 }
 
+TEST_F(CompareTest, APictureOffersNoRunToBeRemoved) {
+  canvas.draw(*view);
+  EXPECT_NE(find_mark(*view, "button", "remove lane 1"), nullptr);
+  canvas.frame.alone = true;
+  canvas.draw(*view);
+  EXPECT_EQ(find_mark(*view, "button", "remove lane 1"), nullptr);
+}
+
 TEST_F(CompareTest, TableHasOneRowPerRun) {
   const Table table = view->table(canvas.frame);
   ASSERT_EQ(table.rows.size(), 4u);

@@ -191,6 +191,16 @@ TEST_F(InspectorTest, LongTextsStayWithinTheLimit) {
   EXPECT_GT(count_marks(*view, "text"), 10);
 }
 
+TEST_F(InspectorTest, APictureHasNoSlidersAndNoArrows) {
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "slider"), 3);
+  EXPECT_NE(find_mark(*view, "button", "next head"), nullptr);
+  canvas.frame.alone = true;
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "slider"), 0);
+  EXPECT_EQ(find_mark(*view, "button", "next head"), nullptr);
+}
+
 TEST_F(InspectorTest, APixelOfSeveralTokensSaysWhichOfThemItShows) {
   const Snapshot huge = synthetic::make_huge_snapshot(1, 1, 2048);
   canvas.frame.snapshot = &huge;

@@ -62,7 +62,7 @@ void Compare::draw_lane(Painter& p, const Rect& row, const TokenAxis& axis, int 
     draw_strip(p, out, axis, lane, m);
   }
   draw_metrics(p, right_, y, row.height(), columns_, lane, m, run.slots_asked, row.height() >= p.px(kName));
-  if (lane > 0) {
+  if (lane > 0 && !p.frame().alone) {  // nobody can click on a picture
     const float side = p.px(18);
     out.remove = {right_ + p.px(4), y - side / 2, right_ + p.px(4) + side, y + side / 2};
     const bool hot = p.pointer().inside && out.remove.contains(p.pointer().at);
@@ -233,7 +233,7 @@ void Compare::draw_legend(Painter& p, const Rect& legend, const TokenAxis& axis)
     const float end = legend.x1 + p.px(kRemove);
     // In short where there is no room to say what helps; the tooltip says it.
     float w = p.width_of(Face::caption, hidden + ": widen, or choose numbers");
-    const bool whole = w <= room;
+    const bool whole = w <= room && !p.frame().alone;  // a picture cannot be widened
     if (!whole) w = p.width_of(Face::caption, hidden);
     p.text({end, y}, hidden + (whole ? ": widen, or choose numbers" : ""), Face::caption, t.accent, Align::right);
     left_out_at_ = {end - w - p.px(4), legend.y0, end + p.px(4), legend.y1};

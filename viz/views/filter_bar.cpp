@@ -76,6 +76,10 @@ void FilterBar::draw(Painter& p, const Rect& area, const HeadColumns& all, const
     const std::string value = value_text(s);
     const bool on = value != "any";
     p.text({r.x0 - p.px(8), y}, kNames[i], Face::caption, on ? t.text : t.secondary, Align::right);
+    if (p.frame().alone) {  // nobody can drag in a picture: what the filter is stands there
+      p.text({r.x0, y}, value, Face::caption, on ? t.text : t.disabled);
+      continue;
+    }
     p.fill({r.x0, y - 1.5f, r.x1, y + 1.5f}, t.line, 1, 1.5f);
     const float x = r.x0 + r.width() * static_cast<float>(unit(all, s));
     if (on) p.fill(s == 2 ? Rect{r.x0, y - 1.5f, x, y + 1.5f} : Rect{x, y - 1.5f, r.x1, y + 1.5f}, t.accent, 1, 1.5f);

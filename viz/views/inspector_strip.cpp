@@ -278,8 +278,10 @@ class Strip {
       p_.triangle({x + d, y}, {x - d, y - p_.px(5)}, {x - d, y + p_.px(5)}, hot ? t_.text : t_.secondary);
       p_.mark("button", std::string(label), hit);
     };
-    arrow(hits_.previous, -1, "previous head");
-    arrow(hits_.next, 1, "next head");
+    if (!p_.frame().alone) {  // nobody can click on a picture
+      arrow(hits_.previous, -1, "previous head");
+      arrow(hits_.next, 1, "next head");
+    }
     p_.text({(hits_.previous.x1 + hits_.next.x0) / 2, y}, name, Face::strong, t_.text, Align::centre);
     float limit = hits_.previous.x0 - p_.px(14);
     // From the longest to the shortest.
