@@ -173,12 +173,14 @@ bool SearchBar::eventFilter(QObject* watched, QEvent* event) {
       go(key->modifiers() & Qt::ShiftModifier ? -1 : 1);
       return true;
     }
-    if (key->key() == Qt::Key_Escape) {
-      dismiss();
-      return true;
-    }
   }
   return QFrame::eventFilter(watched, event);
+}
+
+/// From the line and from every button.
+void SearchBar::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Escape && event->modifiers() == Qt::NoModifier) return dismiss();
+  QFrame::keyPressEvent(event);
 }
 
 }  // namespace kvscope

@@ -39,6 +39,7 @@ class SearchBar : public QFrame {
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
 
  private:
   void search(bool select);

@@ -148,6 +148,17 @@ TEST_F(WindowTest, SearchForAHeadSelectsIt) {
   EXPECT_EQ(window->workspace().selection().kv_head, 2);
 }
 
+TEST_F(WindowTest, EscapeClosesTheSearchFromItsButtonsToo) {
+  press(Qt::Key_F, Qt::ControlModifier);
+  auto* bar = window->findChild<SearchBar*>();
+  ASSERT_TRUE(bar->isVisible());
+  auto* regex = bar->findChild<QToolButton*>();
+  QTest::mouseClick(regex, Qt::LeftButton);
+  regex->setFocus();
+  QTest::keyClick(regex, Qt::Key_Escape);
+  EXPECT_FALSE(bar->isVisible());
+}
+
 TEST_F(WindowTest, ThePaletteHasEveryCommandAndRunsTheChosenOne) {
   window->canvas("atlas")->setFocus();
   press(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
