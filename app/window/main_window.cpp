@@ -241,6 +241,7 @@ void MainWindow::takeSnapshot() {
 void MainWindow::requestChanged() {
   const std::vector<std::string>& lanes = m_controller.request().lanes;
   const int n_generate = m_controller.request().n_generate, n_before = std::exchange(m_generate_before, n_generate);
+  if (n_generate != n_before && n_generate >= 0) m_tools->setGenerateCount(n_generate);  // one token more, an undo: the box says what there is
   if (lanes == m_lanes_before) return;
   if (!m_undoing) m_undo.push(new LanesEdit(m_controller, m_undoing, {m_lanes_before, n_before}, {lanes, n_generate}, {m_runs.adoptingBatch(), m_controller.drag(), m_workspace.stale()}));
   m_lanes_before = lanes;

@@ -10,6 +10,7 @@
 
 #include "app/window/command_palette.h"
 #include "app/window/commands.h"
+#include "app/window/rows.h"
 #include "app/window/search.h"
 #include "app/window/search_bar.h"
 #include "viz/synthetic.h"
@@ -157,6 +158,15 @@ TEST_F(WindowTest, EscapeClosesTheSearchFromItsButtonsToo) {
   regex->setFocus();
   QTest::keyClick(regex, Qt::Key_Escape);
   EXPECT_FALSE(bar->isVisible());
+}
+
+TEST_F(WindowTest, OneTokenMoreIsCountedInTheToolbar) {
+  auto* tools = window->findChild<ToolRow*>();
+  const int before = tools->generateCount();
+  press(Qt::Key_F6);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(static_cast<int>(snapshot().lanes[0].steps.size()), before + 2);
+  EXPECT_EQ(tools->generateCount(), before + 1);
 }
 
 TEST_F(WindowTest, ThePaletteHasEveryCommandAndRunsTheChosenOne) {
