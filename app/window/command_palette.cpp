@@ -80,16 +80,23 @@ void CommandPalette::filter() {
     QAction* action;
   };
   std::vector<Found> found;
+  const QString typed = m_line->text().trimmed();
+  bool any_literal = false;
   for (QAction* action : m_commands) {
     const QString text = commandText(action->text());
     // Letters in the text count more than letters that need the menu's name.
     const std::optional<int> own = fuzzyScore(m_line->text(), text), whole = fuzzyScore(m_line->text(), commandArea(*action) + ' ' + text);
     if (!own && !whole) continue;
     // The words as they were typed before letters that stand here and there.
-    const int literal = text.contains(m_line->text().trimmed(), Qt::CaseInsensitive) ? kLiteral : 0;
+    const int literal = !typed.isEmpty() && text.contains(typed, Qt::CaseInsensitive) ? kLiteral : 0;
     found.push_back({std::max(own.value_or(-100000) + 8, whole.value_or(-100000)) + literal, action});
+    any_literal = any_literal || literal > 0;
   }
-  if (!m_line->text().trimmed().isEmpty())
+  // Letters strewn over other words help only where nothing has them as they were typed.
+  if (any_literal) {
+    std::erase_if(found, [typed](const Found& f) { return !(commandArea(*f.action) + ' ' + commandText(f.action->text())).contains(typed, Qt::CaseInsensitive); });
+  }
+  if (!typed.isEmpty())
     std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score > b.score; });
   m_list->clear();
   for (const Found& f : found) {

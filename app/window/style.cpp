@@ -55,7 +55,7 @@ QMenu::separator { height: 1px; background: %line%; margin: 4px 6px; }
 #crumbRow, #messageBar { border-bottom: 1px solid %line%; }
 #messageBar { background: %raised%; border-left: 3px solid %changed%; }
 #palette { background: %panel%; border: 1px solid %accent%; border-radius: 8px; }
-#palette QTreeView::item { min-height: 24px; padding: 0 8px; }
+#palette QTreeView::item { background: %panel%; min-height: 24px; padding: 0 8px; }
 #palette QTreeView::item:selected { background: %hover%; color: %text%; }
 #searchBar { background: %raised%; border-bottom: 1px solid %line%; }
 #statusRow { background: %panel%; border-top: 1px solid %line%; }
