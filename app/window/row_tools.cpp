@@ -114,7 +114,6 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_slider = new QSlider(Qt::Horizontal, this);
   m_slider->setFixedWidth(120);
   m_slider->setAccessibleName("Budget");
-  m_slider->setToolTip("Budget of the selected run, in slots per head");
   m_slots = new BudgetBox([this] { return m_workspace.snapshot().n_prompt; }, this);
   m_slots->setButtonSymbols(QAbstractSpinBox::NoButtons);
   m_slots->setSuffix(" slots");
@@ -251,7 +250,7 @@ void ToolRow::refresh() {
     m_budget_facts->setText(facts);
     fit();
   }
-  QStringList tip{"Budget of the selected run, in slots per head", facts};
+  QStringList tip{"Budget of the selected run, in slots per head, on an even scale", facts};
   if (lane && lane->bytes > 0)
     tip << QString("keys and values of its slots: %1, allocated for them: %2")
                .arg(qs(viz::format_bytes(lane->kv_bytes)), qs(viz::format_bytes(lane->bytes)));
