@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening and saving: sessions, prompts, model folders; bookmarks; what is offered after a crash.
+#include <algorithm>
+
 #include <QAction>
 #include <QDateTime>
 #include <QDir>
@@ -16,6 +18,7 @@
 #include "app/window/rows.h"
 #include "app/window/session_file.h"
 #include "app/window/stored_results.h"
+#include "app/window/sweep_panel.h"
 #include "app/window/welcome_page.h"
 #include "core/error.h"
 
@@ -29,6 +32,7 @@ QString words(int n, const char* one) { return QString("%1 %2%3").arg(n).arg(one
 
 namespace {
 // The welcome is no place to come back to.
+constexpr std::size_t kSortOption = 1;  // of the comparison
 const QStringList kPages = {"inspect", "inspector", "compare", "sweep", "lecture", "inspect"};
 }
 
@@ -48,6 +52,9 @@ SavedSession MainWindow::session() const {
   s.selection = m_pending ? *m_pending : m_workspace.selection();
   s.page = nameOf(page());
   s.bookmarks = m_bookmarks.all();
+  s.sweep = m_sweep->saved();
+  const viz::Option sort = canvas("compare")->view().options()[kSortOption];
+  if (sort.current > 0) s.sort = QString::fromStdString(sort.choices[static_cast<std::size_t>(sort.current)]);
   return s;
 }
 
@@ -69,6 +76,12 @@ void MainWindow::openSession(const SavedSession& s, const QString& path) {
     m_undoing = false;
   }
   m_tools->setGenerateCount(std::max(0, s.request.n_generate));
+  m_sweep->restore(s.sweep);
+  const viz::Option sort = canvas("compare")->view().options()[kSortOption];
+  const auto column = std::ranges::find(sort.choices, s.sort.toStdString());
+  canvas("compare")->view().choose(kSortOption, column == sort.choices.end() ? 0 : static_cast<int>(column - sort.choices.begin()));
+  canvas("compare")->invalidate();
+  Q_EMIT canvas("compare")->factsChanged();
   m_pending = s.selection;  // until there is something to select
   showPage(pageOf(s.page));
   if (missing.isEmpty() && QFileInfo(folder) != QFileInfo(m_controller.modelFolder())) m_controller.loadModel(folder);
@@ -191,6 +204,7 @@ void MainWindow::keepSession() {
     if (!m_controller.viewOnly()) changed();  // a refusal
   });
   connect(&m_bookmarks, &Bookmarks::changed, this, changed);
+  connect(m_sweep, &SweepPanel::measured, this, changed);
   connect(&m_workspace, &Workspace::selectionChanged, this, [this] {
     if (m_modified) m_journal->touch();
   });

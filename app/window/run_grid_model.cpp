@@ -150,6 +150,15 @@ void RunGridModel::choose(const std::string& name, bool on) {
   refresh();
 }
 
+void RunGridModel::chooseRuns(const std::vector<std::string>& specs) {
+  const std::set<std::string> wanted(specs.begin(), specs.end());
+  for (int row = 0; row < rowCount(); ++row)
+    for (int c = 0; c < columnCount(); ++c)
+      if (std::ranges::any_of(specsOf(row, c), [&](const std::string& spec) { return wanted.contains(spec); }))
+        m_chosen.insert({policy(row).name, m_budgets[static_cast<std::size_t>(c)].text});
+  refresh();
+}
+
 void RunGridModel::clear() {
   m_chosen.clear();
   refresh();

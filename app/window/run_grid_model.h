@@ -45,6 +45,7 @@ class RunGridModel : public QAbstractTableModel {
   /// Turns these cells on, or all off if all that can be are on.
   void toggle(const QModelIndexList& cells);
   void choose(const std::string& policy, bool on);  // the whole row
+  void chooseRuns(const std::vector<std::string>& specs);  // cells with one of these
   void clear();
   int rowOf(const std::string& policy) const;
   /// Policies with a chosen cell that draw lots.

@@ -17,7 +17,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kMostLanes = 64, kMostBookmarks = 10000, kMostTokens = 1 << 20, kLongestName = 1000;
+constexpr int kMostLanes = 64, kMostBookmarks = 10000, kMostPoints = 10000, kMostTokens = 1 << 20, kLongestName = 1000;
 constexpr const char *kResultsSchema = "kvscope.trace/1", *kResultsPacking = "zlib, base64";
 constexpr const char* kCopyAgain = "copy the file again from where it was saved";
 constexpr int kLargest = std::numeric_limits<int>::max();
@@ -207,6 +207,44 @@ PackedTrace resultsOf(const QJsonValue& value, QStringList& notes) {
   return {*read, static_cast<std::size_t>(bytes)};
 }
 
+struct FigureName {
+  const char* name;
+  double SweepFigures::*figure;
+};
+constexpr FigureName kFigures[] = {{"mean_kl", &SweepFigures::mean_kl}, {"top1_same", &SweepFigures::top1}, {"kv_bytes", &SweepFigures::bytes},
+                                   {"ms_per_step", &SweepFigures::ms},  {"slots_held", &SweepFigures::held}, {"slots_at_end", &SweepFigures::slots}};
+
+QJsonObject sweepJson(const SavedSweep& sweep) {
+  QJsonArray runs;
+  for (const SweepPoint& p : sweep.points) {
+    QJsonObject run{{"run", QString::fromStdString(p.spec)}};
+    for (const FigureName& f : kFigures)
+      if (p.figures && std::isfinite((*p.figures).*f.figure)) run[f.name] = (*p.figures).*f.figure;  // what is missing is not available
+    runs.append(run);
+  }
+  return {{"text", sweep.text}, {"budgets", sweep.budgets}, {"seeds", sweep.seeds}, {"runs", runs}};
+}
+
+SavedSweep sweepOf(const QJsonValue& value, QStringList& notes) {
+  SavedSweep out;
+  Fields f(value, "session.sweep");
+  out.text = f.text("text");
+  out.budgets = f.text("budgets");
+  out.seeds = f.text("seeds");
+  int i = 0;
+  for (const QJsonValue& one : f.list("runs", kMostPoints)) {
+    Fields run(one, QString("session.sweep.runs[%1]").arg(i++));
+    SweepPoint point;
+    point.spec = run.text("run").toStdString();
+    point.figures.emplace();
+    for (const FigureName& figure : kFigures) (*point.figures).*figure.figure = run.number(figure.name, kNotAvailable, 0, 1e18);
+    run.noteOthers(notes);
+    out.points.push_back(std::move(point));
+  }
+  f.noteOthers(notes);
+  return out;
+}
+
 void readLanes(Fields& f, RunRequest& request, QStringList& notes) {
   for (const QJsonValue& value : f.list("lanes", kMostLanes)) {
     if (!value.isString()) refuse(f.at("lanes"), "texts", typeName(value));
@@ -245,6 +283,8 @@ QByteArray sessionJson(const SavedSession& session) {
       {"page", session.page},
       {"bookmarks", bookmarks},
   };
+  if (!session.sweep.points.empty()) out["sweep"] = sweepJson(session.sweep);
+  if (!session.sort.isEmpty()) out["sort"] = session.sort;
   if (!session.results.zlib.isEmpty())
     out["results"] = QJsonObject{{"schema", kResultsSchema},
                                  {"packed", kResultsPacking},
@@ -300,6 +340,8 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     }
     s.selection = selectionOf(f.get("selection"), "session.selection", out.notes);
     s.page = f.word("page", kPages, out.notes);
+    if (f.has("sweep")) s.sweep = sweepOf(f.get("sweep"), out.notes);
+    s.sort = f.text("sort");
     if (f.has("results")) s.results = resultsOf(f.get("results"), out.notes);
     int i = 0;
     for (const QJsonValue& value : f.list("bookmarks", kMostBookmarks))

@@ -8,6 +8,7 @@
 #include <QStringList>
 
 #include "app/window/bookmarks.h"
+#include "app/window/sweep_data.h"
 #include "runtime/run_request.h"
 #include "viz/selection.h"
 
@@ -19,6 +20,13 @@ struct PackedTrace {
   std::size_t bytes = 0;  // of the text
 };
 
+/// What a budget sweep measured, and what was chosen for it.
+struct SavedSweep {
+  QString text;            // textDigest() of the text that the figures hold for; empty: nothing was measured
+  QString budgets, seeds;  // as typed
+  std::vector<SweepPoint> points;  // measured ones
+};
+
 /// What a *.kvscope file holds: how to compute everything again, where the user was, and, for whoever has not got the model, what was
 /// computed. No weights.
 struct SavedSession {
@@ -27,6 +35,8 @@ struct SavedSession {
   viz::Selection selection;
   QString page = "inspect";  // inspect | inspector | compare | sweep | lecture
   std::vector<Bookmark> bookmarks;
+  SavedSweep sweep;
+  QString sort;         // of the comparison, by the name of its column; empty: as added
   PackedTrace results;  // stored_results.h
 };
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QCryptographicHash>
+
 #include "app/window/panel_paint.h"
 #include "app/window/run_estimate.h"
 #include "app/window/run_queue.h"
@@ -201,5 +203,7 @@ QString textIdentity(const Snapshot& s) {
   for (const TokenInfo& t : s.tokens) ids += QString::number(t.id) + ' ';  // what was generated, too: another seed or temperature gives another text
   return QString("%1|%2|%3|%4|%5|%6").arg(qs(s.model.name), qs(s.precision), qs(s.follow)).arg(s.prefill_mode).arg(s.n_prompt).arg(ids);
 }
+
+QString textDigest(const Snapshot& s) { return QString::fromLatin1(QCryptographicHash::hash(textIdentity(s).toUtf8(), QCryptographicHash::Sha256).toHex()); }
 
 }  // namespace kvscope

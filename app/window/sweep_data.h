@@ -88,5 +88,7 @@ const char* unitOf(SweepMetric metric);
 QString valueText(SweepMetric metric, double value);
 /// What results are comparable under: model, text, mode, length, sampling.
 QString textIdentity(const Snapshot& snapshot);
+/// The same in a few letters, for a file.
+QString textDigest(const Snapshot& snapshot);
 
 }  // namespace kvscope

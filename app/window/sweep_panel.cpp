@@ -133,8 +133,9 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
     refresh();
   });
   connect(&queue, &RunQueue::measured, this, [this](const QueuedRun& run, const SnapshotPtr& result) {
-    if (textIdentity(*result) == textIdentity(m_workspace.snapshot())) m_data.set(run.spec, figuresOf(*result));
+    const bool known = textIdentity(*result) == textIdentity(m_workspace.snapshot()) && m_data.set(run.spec, figuresOf(*result));
     refresh();
+    if (known) Q_EMIT measured();
   });
   setFocusProxy(m_chart);
 }
@@ -194,8 +195,36 @@ void SweepPanel::takeText() {
     // Runs that were asked for are still wanted, on the new text.
     if (open()) start();
   }
+  takeSaved();
   m_data.setRuns(m_grid->model().chosen(), s.n_prompt);
   refresh();
+}
+
+SavedSweep SweepPanel::saved() const {
+  if (m_data.nMeasured() == 0) return m_saved;
+  SavedSweep out{textDigest(m_workspace.snapshot()), m_grid->budgets().text(), m_grid->seeds().text(), {}};
+  for (const SweepPoint& p : m_data.points())
+    if (p.figures) out.points.push_back(p);
+  return out;
+}
+
+void SweepPanel::restore(const SavedSweep& sweep) {
+  m_saved = sweep;
+  takeText();
+}
+
+void SweepPanel::takeSaved() {
+  if (m_saved.points.empty() || m_saved.text != textDigest(m_workspace.snapshot())) return;
+  const SavedSweep sweep = std::exchange(m_saved, {});
+  m_suggested = true;
+  m_lost->hide();
+  m_grid->model().clear();
+  m_grid->budgets().setText(sweep.budgets);
+  m_grid->seeds().setText(sweep.seeds);
+  std::vector<std::string> specs;
+  for (const SweepPoint& p : sweep.points) specs.push_back(p.spec);
+  m_grid->model().chooseRuns(specs);
+  for (const SweepPoint& p : sweep.points) m_data.set(p.spec, *p.figures);
 }
 
 void SweepPanel::refresh() {

@@ -7,6 +7,7 @@
 
 #include "app/window/run_queue.h"
 #include "app/window/sweep_chart.h"
+#include "app/window/session_file.h"
 #include "app/window/sweep_data.h"
 
 class QComboBox;
@@ -39,6 +40,10 @@ class SweepPanel : public QWidget {
   std::vector<QWidget*> controls() const;
   /// Chooses what the runs on screen suggest, once.
   void suggest();
+  /// What was measured and how it was chosen, for a session's file.
+  SavedSweep saved() const;
+  /// Of a session: comes back as soon as its text is computed.
+  void restore(const SavedSweep& sweep);
 
  public Q_SLOTS:
   void start();
@@ -47,12 +52,14 @@ class SweepPanel : public QWidget {
  Q_SIGNALS:
   void factsChanged();
   void openRequested(const QString& spec);
+  void measured();
 
  protected:
   void showEvent(QShowEvent* event) override;
 
  private:
   void takeText();
+  void takeSaved();
   void refresh();
   bool open() const;  // runs of it wait or run
 
@@ -68,6 +75,7 @@ class SweepPanel : public QWidget {
   QComboBox *m_metric, *m_axis;
   QToolButton *m_log_x, *m_log_y;
   bool m_suggested = false;
+  SavedSweep m_saved;  // waits for its text
 };
 
 }  // namespace kvscope

@@ -2,6 +2,8 @@
 // Sessions: the file, the journal, recent files, and all of them through the window.
 #include "app/window/session_file.h"
 
+#include <cmath>
+
 #include <QDir>
 #include <QDropEvent>
 #include <QFile>
@@ -19,7 +21,9 @@
 #include "app/window/prompt_panel.h"
 #include "app/window/recent_files.h"
 #include "app/window/rows.h"
+#include "app/window/run_grid.h"
 #include "app/window/session_journal.h"
+#include "app/window/sweep_panel.h"
 #include "core/error.h"
 #include "window/file_bytes.h"
 #include "window/window_fixture.h"
@@ -75,6 +79,10 @@ TEST(SessionFileTest, WhatIsWrittenIsReadBack) {
   s.request.follow_ids = {3, 4};
   s.request.shadow = false;
   s.request.measures.hidden = true;
+  SweepFigures figures;
+  figures.mean_kl = 0.12345678901234567;
+  s.sweep = {"abc", "8 %, 13", "0", {{"h2o:slots=13", 0, figures, {}}}};
+  s.sort = "mean KL";
   const QByteArray once = sessionJson(s);
   const ReadSession back = parseSession(once, "s.kvscope");
   EXPECT_TRUE(back.notes.isEmpty());
@@ -82,6 +90,10 @@ TEST(SessionFileTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(back.session.request.prompt, s.request.prompt);
   EXPECT_EQ(back.session.bookmarks, s.bookmarks);
   EXPECT_EQ(back.session.request.measures, s.request.measures);
+  ASSERT_EQ(back.session.sweep.points.size(), 1u);
+  EXPECT_EQ(back.session.sweep.points[0].figures->mean_kl, figures.mean_kl) << "every digit";
+  EXPECT_TRUE(std::isnan(back.session.sweep.points[0].figures->top1)) << "not available is no zero";
+  EXPECT_EQ(back.session.sort, "mean KL");
 }
 
 TEST(SessionFileTest, OfANewerVersionWhatIsKnownIsOpenedAndTheRestIsNamed) {
@@ -115,6 +127,8 @@ TEST(SessionFileTest, WhatIsNoSessionIsRefusedWithThePlaceAndTheReason) {
       {with("\"note\": \"here it goes wrong, „Moon“ 🌙\"", "\"note\": 3"), "session.bookmarks[0].note: expected a text, got a number"},
       {with("{ \"built_in\": true }", "\"kvmini\""), "session.model: expected an object, got a text"},
       {with("The house", "\xFF\xFE"), "JSON"},
+      {with("\"version\": 1", "\"version\": 1, \"sweep\": []"), "session.sweep: expected an object, got a list"},
+      {with("\"version\": 1", "\"version\": 1, \"sweep\": {\"runs\": [{\"mean_kl\": \"low\"}]}"), "session.sweep.runs[0].mean_kl: expected a number, got a text"},
   };
   for (const auto& [json, part] : cases) EXPECT_TRUE(has(refusal(json), part)) << part << " in " << refusal(json);
 }
@@ -244,6 +258,29 @@ TEST_F(WindowTest, ASavedSessionComesBackWithEverything) {
   ASSERT_EQ(window->bookmarks().size(), 1);
   EXPECT_EQ(sessionJson(window->session()), saved);
   EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), *options.prompt);
+}
+
+TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndTheOrderOfTheComparison) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("swept.kvscope");
+  SweepPanel& sweep = window->sweep();
+  window->canvas("compare")->view().choose(1, 2);
+  sweep.grid().budgets().setText("12, 25 %");
+  sweep.grid().model().clear();
+  sweep.grid().model().choose("h2o", true);
+  SweepFigures figures;
+  figures.mean_kl = 0.25;
+  ASSERT_TRUE(sweep.data().set("h2o:slots=12", figures));
+  ASSERT_TRUE(window->saveSession(path));
+  window->controller().setPrompt("something else");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(sweep.data().nMeasured(), 0) << "the figures held for the other text";
+  window->canvas("compare")->view().choose(1, 0);
+  window->openFile(path);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(sweep.data().nMeasured(), 1);
+  EXPECT_EQ(sweep.grid().budgets().text(), "12, 25 %");
+  EXPECT_EQ(window->canvas("compare")->view().options()[1].current, 2);
 }
 
 TEST_F(WindowTest, ADamagedSessionIsRefusedAndNothingIsLost) {
