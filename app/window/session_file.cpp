@@ -306,6 +306,8 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
                       .arg(error.offset).arg(json.size()).arg(error.errorString(), kCopyAgain).toStdString());
     ReadSession out;
     Fields f(document.isObject() ? QJsonValue(document.object()) : QJsonValue(document.array()), "session");
+    if (!f.has("kvscope"))
+      refuse("session", "\"kvscope\": \"session\"", "none: this is no session of kvscope; to use its text as a prompt, paste it");
     if (f.text("kvscope") != "session") refuse("session.kvscope", "\"session\"", "\"" + f.text("kvscope") + "\": this is no session of kvscope; to use its text as a prompt, paste it");
     if (!f.has("version")) refuse("session.version", QString("a number from 1"), "nothing");
     const int version = f.integer("version", 0, 1, kLargest);
