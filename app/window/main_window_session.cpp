@@ -110,6 +110,7 @@ void MainWindow::openSessionFile(const QString& path) {
       m_modified = true;
       refreshTitle();
     });
+    if (read.notes.isEmpty()) m_notices->markNews();
   } catch (const Error& error) {
     sayNotOpened(QString::fromUtf8(error.what()));
   }

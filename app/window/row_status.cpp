@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
+#include <QStyle>
 #include <QToolButton>
 
 #include <unistd.h>
@@ -99,8 +100,18 @@ void MessageBar::show(const QString& text, const QString& details, const QString
   };
   offer(m_remedy, remedy, run);
   offer(m_other, other, run_other);
+  setNews(false);
   QFrame::show();
   Q_EMIT said(sentence);
+}
+
+void MessageBar::markNews() { setNews(true); }
+
+void MessageBar::setNews(bool news) {
+  if (property("news").toBool() == news) return;
+  setProperty("news", news);
+  style()->unpolish(this);
+  style()->polish(this);
 }
 
 void MessageBar::dismiss() { hide(); }

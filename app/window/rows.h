@@ -140,6 +140,8 @@ class MessageBar : public QFrame {
   /// `details` is what Copy details puts on the clipboard; `remedy` names a button that does `run`, `other` a second one.
   void show(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {}, const QString& other = {},
             const std::function<void()>& run_other = {});
+  /// What it says went well: without the colour of a failure, until the next message.
+  void markNews();
   void dismiss();
   /// Goes away if this is what it says.
   void takeBack(const QString& text);
@@ -149,6 +151,8 @@ class MessageBar : public QFrame {
   void said(const QString& text);
 
  private:
+  void setNews(bool news);
+
   QLabel* m_text;
   QPushButton *m_remedy, *m_other;
   QToolButton* m_close;

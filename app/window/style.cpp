@@ -54,6 +54,7 @@ QMenu::separator { height: 1px; background: %line%; margin: 4px 6px; }
 #toolRow #secondary { font-size: 12px; }
 #crumbRow, #messageBar { border-bottom: 1px solid %line%; }
 #messageBar { background: %raised%; border-left: 3px solid %changed%; }
+#messageBar[news="true"] { border-left-color: %secondary%; }
 #palette { background: %panel%; border: 1px solid %accent%; border-radius: 8px; }
 #palette QTreeView::item { background: %panel%; min-height: 24px; padding: 0 8px; }
 #palette QTreeView::item:selected { background: %hover%; color: %text%; }

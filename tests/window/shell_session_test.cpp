@@ -311,6 +311,7 @@ TEST_F(WindowTest, ADroppedSessionOpensAndTheOneBeforeCanComeBack) {
   for (QPushButton* button : window->notices().findChildren<QPushButton*>())
     if (button->text().startsWith("Back to")) back = button;
   ASSERT_NE(back, nullptr);
+  EXPECT_TRUE(window->notices().property("news").toBool()) << "what went well has not the colour of a failure";
   back->click();
   EXPECT_EQ(window->controller().request().prompt, "unsaved words");
   EXPECT_EQ(window->controller().request().lanes.size(), 5u);
