@@ -295,6 +295,14 @@ TEST(TimelineBands, ManyStepsShareTheTokenAxisOfTheAtlas) {
   EXPECT_EQ(m->value, "26.0000");  // all kept so far
   EXPECT_EQ(find_mark(view, "slots", "step 100")->value, "42.0000");
   EXPECT_NE(find_mark(view, "budget", "budget 42"), nullptr);
+  for (const float height : {110.0f, 400.0f}) {
+    canvas.frame.size.y = height;
+    canvas.draw(view);
+    EXPECT_NE(find_mark(view, "budget", "budget 42"), nullptr);
+    EXPECT_EQ(count_marks(view, "budget plate"), height > 200 ? 1 : 0) << "in a low area it would cover the slots";
+  }
+  canvas.frame.size.y = 174;
+  canvas.draw(view);
   EXPECT_NEAR(find_mark(view, "current step", "step 168")->min.x, 84 + 4 * 168 + 2, 1);
   int changed = 0;
   for (const auto& s : snapshot.lanes[3].steps) changed += !s->top1_same;

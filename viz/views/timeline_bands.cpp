@@ -14,6 +14,7 @@ namespace kvscope::viz {
 namespace {
 
 constexpr float kLabelX = 12;
+constexpr float kPlateFrom = 44;  // height of the area of slots from which the plate of the budget has room in it
 constexpr std::array<Category, 4> kSlots = {Category::sink, Category::kept, Category::recent, Category::fresh};
 
 }  // namespace
@@ -69,9 +70,12 @@ void Timeline::draw_slots(Painter& p, const Layout& l, const std::vector<StepBin
   for (const StepSummary& s : steps_) most = std::max(most, s.slots() / n_heads);
   most = std::max(most, 1.0);
   const float half = p.line_height(Face::caption) / 2;
+  const std::string label = lane.slots_asked >= 0 ? "budget " + format_count(lane.slots_asked) : std::string();
+  // A plate would cover half of a low area: there the budget stands beside it.
+  const bool beside = !label.empty() && l.top.height() < p.px(kPlateFrom);
   p.text({kLabelX, l.top.y0 + half - 4}, "slots", Face::caption, t.secondary);
   if (l.top.height() >= 4 * half - 4)
-    p.text({kLabelX, l.top.y0 + 3 * half - 4}, fmt::format("mean of {}", format_count(static_cast<std::int64_t>(n_heads))), Face::caption,
+    p.text({kLabelX, l.top.y0 + 3 * half - 4}, beside ? label : fmt::format("mean of {}", format_count(static_cast<std::int64_t>(n_heads))), Face::caption,
            t.disabled);
   for (const StepBin& b : bins) {
     const Rect column{l.x0 + static_cast<float>(b.first) * l.pitch, l.top.y0, l.x0 + static_cast<float>(b.last + 1) * l.pitch, l.top.y1};
@@ -87,13 +91,14 @@ void Timeline::draw_slots(Painter& p, const Layout& l, const std::vector<StepBin
   if (lane.slots_asked >= 0) {
     const float y = std::round(l.top.y1 - static_cast<float>(lane.slots_asked / most) * l.top.height());
     p.dashed({l.x0, y}, {l.x1, y}, t.text, kDashLimit, 1, 0.85);
-    const std::string label = "budget " + format_count(lane.slots_asked);
+    p.mark("budget", label, {l.x0, y, l.x1, y + 1}, format_count(lane.slots_asked));
+    if (beside) return;
     const float width = p.width_of(Face::mono, label);
     // Where the area leaves room: at the left while it grows, else on a plate.
     const Rect plate{l.x0 + 3, y + 3, l.x0 + width + 11, y + 3 + 2 * half};
     p.fill(plate, t.panel, 0.82, 2);
     p.text({l.x0 + 6, plate.middle_y()}, label, Face::mono, t.text);
-    p.mark("budget", label, {l.x0, y, l.x1, y + 1}, format_count(lane.slots_asked));
+    p.mark("budget plate", label, plate);
   }
 }
 
