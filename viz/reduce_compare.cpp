@@ -18,6 +18,13 @@ const StepRecord* record_at(const LaneSnapshot& lane, int step) {
   return step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)].get() : nullptr;
 }
 
+/// Of at least one value.
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return values.size() % 2 != 0 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
 }  // namespace
 
 void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most) {
@@ -68,6 +75,17 @@ LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int
     const double work = lane.compress_ms - (prefill ? lane.prompt_compress_ms : 0);
     if (n > first) out.policy_ms = work / (n - first);
     if (ms > 0) out.policy_share = work / ms;
+    // One step that other work on the machine disturbed must not stand for all: the median, where steps have a time of their own.
+    std::vector<double> own, shares;
+    for (int s = first; s < n; ++s) {
+      const StepRecord* step = record_at(lane, s);
+      if (step == nullptr || std::isnan(step->policy_ms)) continue;
+      own.push_back(step->policy_ms);
+      if (step->ms > 0) shares.push_back(step->policy_ms / step->ms);
+    }
+    out.policy_steps = static_cast<int>(own.size());
+    if (!own.empty()) out.policy_ms = median(own);
+    if (!shares.empty()) out.policy_share = median(shares);
     out.policy_prompt_ms = lane.prompt_compress_ms;
   }
   out.step = wanted < 0 ? n - 1 : std::min(wanted, n - 1);

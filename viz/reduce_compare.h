@@ -43,7 +43,8 @@ struct LaneMetrics {
   double bytes = kNotAvailable;           // of keys and values after this step
   double allocated = kNotAvailable;       // for them now, rows to grow in reserve
   double policy_prompt_ms = kNotAvailable;  // statistics, decisions and merges of a prefill
-  double policy_ms = kNotAvailable;       // the same, mean per step after it
+  double policy_ms = kNotAvailable;       // the same, a step after it: the median of policy_steps, or the mean where these have no times
+  int policy_steps = 0;
   double policy_share = kNotAvailable;    // of the wall time of these steps
   TextSplit split;                        // against the reference lane; filled where several lanes are at hand
 };

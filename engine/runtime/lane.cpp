@@ -56,6 +56,7 @@ void Lane::begin_step(int position) {
   record_->position = position;
   record_->heads.resize(static_cast<std::size_t>(config_.n_layers) * config_.n_kv_heads);
   hidden.clear();
+  compress_ms_before = compress_ms;
 }
 
 void Lane::load_prompt(PromptRun& prompt, const std::function<void()>& layer_done) {

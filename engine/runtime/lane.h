@@ -91,6 +91,7 @@ class Lane {
   std::vector<double> log_p;            // ln softmax of them, once the step is closed
   std::vector<double> hidden;           // [n_layers, dim] residual stream of the newest step; empty: not measured, or the prompt's
   double compress_ms = 0;               // statistics, decisions and merges so far
+  double compress_ms_before = 0;        // the same when the newest step began
   double prompt_compress_ms = kNotAvailable;  // of it, the one compression of a prefill
   bool broken = false;                  // a cancelled step left layers at different positions: must not be used again
 

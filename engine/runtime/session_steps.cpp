@@ -240,6 +240,7 @@ void Session::Impl::close_step(Lane& lane, double ms) {
     record.top_tokens = top_tokens(lane.log_p, lane.logits, reference_log_p[s], reference_logits[s], kTopTokens);
   }
   record.ms = ms;
+  record.policy_ms = lane.compress_ms - lane.compress_ms_before;
   lane.steps.push_back(lane.take_record());
 }
 

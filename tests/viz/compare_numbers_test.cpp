@@ -166,6 +166,17 @@ TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
   EXPECT_DOUBLE_EQ(m.policy_ms, 0.5);
   EXPECT_DOUBLE_EQ(m.policy_share, 0.125);
   EXPECT_TRUE(std::isnan(m.policy_prompt_ms));
+  // one disturbed step is no reason to say otherwise
+  LaneSnapshot disturbed = lane;
+  for (StepPtr& step : disturbed.steps) {
+    auto copy = std::make_shared<StepRecord>(*step);
+    copy->policy_ms = step == disturbed.steps.back() ? 80 : 0.5;
+    step = copy;
+  }
+  disturbed.compress_ms += 79.5;
+  EXPECT_DOUBLE_EQ(lane_metrics(disturbed, -1, 167, 3).policy_ms, 0.5);
+  EXPECT_DOUBLE_EQ(lane_metrics(disturbed, -1, 167, 3).policy_share, 0.125);
+  EXPECT_EQ(lane_metrics(disturbed, -1, 167, 3).policy_steps, static_cast<int>(disturbed.steps.size()));
   // a prefill's one compression is no step's
   const double steps = static_cast<double>(lane.steps.size()) - 1;
   lane.prompt_compress_ms = 7;

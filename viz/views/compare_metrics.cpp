@@ -180,7 +180,8 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       break;
     case Kind::policy:
       out.push_back(fmt::format(
-          "statistics, decisions and merges: about {} ms a step{}", format_number(m.policy_ms, 1),
+          "statistics, decisions and merges: about {} ms a step, {}{}", format_number(m.policy_ms, 1),
+          m.policy_steps > 0 ? fmt::format("the median of {}", count_of(m.policy_steps, "step", "steps")) : std::string("their mean"),
           std::isfinite(m.policy_prompt_ms) ? fmt::format(", after {} ms for the whole prompt", format_number(m.policy_prompt_ms, 1)) : ""));
       out.push_back("measured on this machine in this run: the next one differs by as much as other work disturbs it");
       out.push_back(fmt::format("{} of the wall time of its steps, in which other runs may take part", rough_percent(m.policy_share)));
