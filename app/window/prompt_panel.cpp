@@ -95,9 +95,11 @@ void PromptPanel::paintEvent(QPaintEvent* event) {
   QWidget::paintEvent(event);
   if (!m_editor->hasFocus()) return;
   QPainter painter(this);
+  const QRect frame = m_editor->geometry().adjusted(-6, -3, 6, 3) & rect();
+  if (m_plain)  // its text begins at the edge: a line below it
+    return painter.fillRect(QRect(frame.left(), frame.bottom() - 1, frame.width(), 2), toColor(m_workspace.theme().accent));
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(QPen(toColor(m_workspace.theme().accent), 1));
-  const QRect frame = m_editor->geometry().adjusted(-6, -3, 6, 3) & rect();
   painter.drawRoundedRect(QRectF(frame).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
 }
 

@@ -140,6 +140,16 @@ TEST_F(PromptPanelTest, OffersThreePromptsWhileTheEditorIsEmpty) {
   EXPECT_TRUE(buttons[0]->isVisible());
 }
 
+TEST_F(PromptPanelTest, TheTextThatIsWrittenInIsFramed) {
+  panel.editor().setFocus();
+  ASSERT_TRUE(panel.editor().hasFocus());
+  const QImage with = panel.grab().toImage();
+  const QPoint left(panel.editor().geometry().left() - 6, panel.editor().geometry().center().y());
+  panel.editor().clearFocus();
+  const QImage without = panel.grab().toImage();
+  EXPECT_NE(with.pixel(left), without.pixel(left));
+}
+
 TEST_F(PromptPanelTest, CountsTokensBeforeAndAfterThePrompt) {
   panel.editor().clearFocus();
   publish(synthetic::make_snapshot());
