@@ -16,8 +16,17 @@
 namespace kvscope {
 
 namespace {
+
 constexpr int kLiteral = 1000;  // more than any score of letters
+
+/// As the menu has it; of a panel what choosing it does.
+QString wordsOf(const QAction& action) {
+  const QString text = commandText(action.text());
+  if (commandArea(action) == "Panels" && action.isCheckable()) return (action.isChecked() ? "Hide " : "Show ") + text;
+  return (action.isChecked() ? "✓ " : "") + text;
 }
+
+}  // namespace
 
 CommandPalette::CommandPalette(QWidget& window)
     : QFrame(&window), m_window(window), m_line(new QLineEdit(this)), m_list(new QTreeWidget(this)) {
@@ -100,8 +109,7 @@ void CommandPalette::filter() {
     std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score > b.score; });
   m_list->clear();
   for (const Found& f : found) {
-    auto* item = new QTreeWidgetItem(m_list, {commandArea(*f.action), (f.action->isChecked() ? "✓ " : "") + commandText(f.action->text()),
-                                              commandKeys(*f.action)});
+    auto* item = new QTreeWidgetItem(m_list, {commandArea(*f.action), wordsOf(*f.action), commandKeys(*f.action)});
     item->setData(0, Qt::UserRole, QVariant::fromValue(f.action));
     item->setForeground(0, palette().placeholderText());
     item->setForeground(2, palette().placeholderText());
