@@ -52,6 +52,7 @@ struct AttentionJob {
   void* probabilities = nullptr;          // [group, n] of dtype(), or nullptr: not written
   void* logits = nullptr;                 // [group, n] of dtype(), q . k / sqrt(head_dim) without bias; or nullptr
   bool rotate_by_index = false;           // keys are stored unrotated: rotate the key in cache index j to j before use (q is already rotated)
+  bool reads_out = false;                 // a hint: the host is going to download `out`, as it does probabilities and logits
 };
 
 /// Sums over the M query rows of one prompt attention, for every slot j of every KV head. abar_r[j] is row r's probability of slot j, its group of

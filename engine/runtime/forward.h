@@ -10,7 +10,8 @@
 
 namespace kvscope {
 
-/// Queries, keys and values of one layer for the rows of a batch, in backend memory. q and k are rotated to the rows' positions.
+/// Queries, keys and values of one layer for the rows of a batch, in backend memory. q and k are rotated to the rows' positions. The memory is
+/// used again for the next layer, or, where the rows of all layers are kept, in the next run.
 struct LayerRows {
   int layer = 0;
   int rows = 0;
@@ -36,21 +37,24 @@ class Forward {
 
   using LayerDone = std::function<void(int layer)>;
 
-  /// Runs rows (token, position) through all layers. Checks `cancel` before every layer: throws Cancelled.
+  enum class Keep { newest_layer, all_layers };
+  /// Runs rows (token, position) through all layers. Checks `cancel` before every layer: throws Cancelled. keep: how long LayerRows last.
   void run(std::span<const int> tokens, std::span<const int> positions, AttentionSite& site, const CancelToken& cancel,
-           const LayerDone& layer_done = {});
-  /// Next-token logits of row `first` and those after it of the last run, one host array [vocab_size] for each.
-  void logits(int first, std::span<const std::span<double>> out);
+           const LayerDone& layer_done = {}, Keep keep = Keep::newest_layer);
+  /// Makes the next-token logits of row `first` and the n - 1 after it of the last run; logits() brings them: a host array [vocab_size] for each.
+  void project(int first, int n);
+  void logits(std::span<const std::span<double>> out);
   /// Residual stream of a row after the newest layer that is done: backend memory [dim].
   const void* residual(int row) const;
   int vocab_size() const { return model_.config().vocab_size; }
 
  private:
-  void reserve(int rows);
+  void reserve(int rows, int layers);
 
   Backend& backend_;
   const Model& model_;
   int capacity_ = 0;  // rows
+  int layers_ = 0;    // of q_, k_, v_, o_
   Buffer x_, h_, q_, k_, v_, o_, gate_, up_, logits_;
 };
 

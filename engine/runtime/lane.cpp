@@ -37,7 +37,8 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
       setup_(setup),
       policy_(Policy::make({.spec = setup.spec, .model = &config_, .n_prompt = setup.n_prompt, .mode = setup.mode, .seed = setup.seed, .folder = model.files.folder})),
       layers_(config_.n_layers),
-      jobs_(config_.n_kv_heads) {
+      work_(backend.workers() > 0 ? 1 : config_.n_layers) {
+  for (LayerWork& w : work_) w.heads.resize(config_.n_kv_heads);
   what_ifs_ = active_what_ifs(setup.spec);
   for (int l = 0; l < config_.n_layers; ++l) {
     Layer& layer = layers_[l];
@@ -93,7 +94,7 @@ void Lane::load_prompt(PromptRun& prompt, const std::function<void()>& layer_don
         const auto p_last = prompt.last_attention(l).subspan(static_cast<std::size_t>(h) * group * n, static_cast<std::size_t>(group) * n);
         record.attention = mean_over_group(p_last, group);
         if (policy_->compresses()) record.reference_attention = record.attention;
-        jobs_[h].p_seen = p_last;
+        work(l).heads[h].p_seen = p_last;
       }
     }
     backend_.to_double(o, prompt.last_output(l));
@@ -132,8 +133,8 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   if (writes_tape_) tape_->put(rows.layer, position, q);
   if (policy_->reload() > 0) keep_query(rows.layer, q);
   if (layer.shadow) layer.shadow->append(k, v, head_bytes);
-  if (layer.shadow) reserve(o_full_, config_.q_dim());
-  if (wants_value_norms()) append_value_l1(backend_, model_.layers[rows.layer].wo, v, 1, config_, layer.value_l1);
+  LayerWork& work = this->work(rows.layer);
+  if (layer.shadow) reserve(work.o_full, config_.q_dim());
   const bool needs_z = policy_->needs().z_rows > 0 || policy_->needs().ema || policy_->needs().z_now;
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layer.heads[h];
@@ -150,7 +151,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
 
     if (policy_->every_step()) prefetch(head.slots);
 
-    HeadJob& job = jobs_[h];
+    HeadJob& job = work.heads[h];
     const int n = head.slots.size();
     job.removed_before = head.ever_removed;
     job.cache = segments_of(rows.layer, h, job.sinks);
@@ -160,20 +161,24 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
                     .q = query,
                     .bias = job.bias.empty() ? nullptr : job.bias.data(),
                     .out = at(out, group_bytes * h),
-                    .probabilities = reserve(job.p, static_cast<std::size_t>(group) * n),
+                    .probabilities = reads_attention(rows.layer) ? reserve(job.p, static_cast<std::size_t>(group) * n) : nullptr,
                     .logits = needs_z ? reserve(job.z, static_cast<std::size_t>(group) * n) : nullptr,
-                    .rotate_by_index = head.unrotated});
+                    .rotate_by_index = head.unrotated,
+                    .reads_out = setup_.record.measures.local});
     if (compares() && head.ever_removed) {
       job.shadow = layer.shadow->segments(h);
       jobs.push_back({.slots = job.shadow,
                       .q = at(q, group_bytes * h),
-                      .out = at(o_full_.data(), group_bytes * h),
-                      .probabilities = reserve(job.p_full, static_cast<std::size_t>(group) * (position + 1))});
+                      .out = at(work.o_full.data(), group_bytes * h),
+                      .probabilities = reserve(job.p_full, static_cast<std::size_t>(group) * (position + 1)),
+                      .reads_out = setup_.record.measures.local});
     }
   }
 }
 
 void Lane::finish(const LayerRows& rows, int row) {
+  if (wants_value_norms())
+    append_value_l1(backend_, model_.layers[rows.layer].wo, at(rows.v, bytes(config_.kv_dim()) * row), 1, config_, layers_[rows.layer].value_l1);
   std::vector<double> o;
   if (setup_.record.measures.local) {
     o.resize(config_.q_dim());
@@ -190,9 +195,9 @@ void Lane::finish(const LayerRows& rows, int row) {
 
 void Lane::observe(int layer, int h) {
   HeadCache& head = layers_[layer].heads[h];
-  HeadJob& job = jobs_[h];
+  HeadJob& job = work(layer).heads[h];
   const std::size_t count = static_cast<std::size_t>(config_.group()) * head.slots.size();
-  if (setup_.record.captures || policy_->needs(layer).reads_a()) {
+  if (reads_attention(layer)) {
     job.host_p.resize(count);
     backend_.to_double(job.host_p, job.p.data());
   }
@@ -208,7 +213,7 @@ void Lane::observe(int layer, int h) {
 void Lane::record_attention(int layer, int h) {
   HeadRecord& record = head_record(layer, h);
   const HeadCache& head = layers_[layer].heads[h];
-  HeadJob& job = jobs_[h];
+  HeadJob& job = work(layer).heads[h];
   job.p_seen = {};
   if (setup_.record.captures) record.attended = head.slots.pos;
   if (setup_.record.captures) record.attention = mean_over_group(job.host_p, config_.group());
@@ -251,8 +256,8 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     record.layer = layer;
     record.kv_head = h;
     record.budget = policy_->budget(layer, h).value_or(policy_->compresses() ? head.slots.size() : -1);  // without a limit beside limited ones: the outcome
-    if (setup_.record.measures.agreement && record.budget > 0 && !jobs_[h].p_seen.empty())
-      record.agreement = agreement(jobs_[h].p_seen, config_.group(), record.budget);
+    if (setup_.record.measures.agreement && record.budget > 0 && !work(layer).heads[h].p_seen.empty())
+      record.agreement = agreement(work(layer).heads[h].p_seen, config_.group(), record.budget);
     record.overridden = policy_->overridden(layer, h);
     record.pinned = pinned(layer, h, record_->step + 1);
     record.recent = policy_->recent(layer, h);
@@ -279,13 +284,14 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     const bool by_hand = do_what_ifs(layer, h, record);
     const bool changed = by_hand || reloaded || !plan.removals.empty();
     if (changed && setup_.record.measures.local) {
-      const std::vector<double> after = output_after(layer, h, at(q, bytes(group_size) * h));
-      record.compress_rel_l2 = mean_rel_l2(after, o.subspan(h * group_size, group_size), config_.group());
+      const auto before = o.subspan(h * group_size, group_size);
+      changed_.push_back({layer, h, at(q, bytes(group_size) * h), {before.begin(), before.end()}});
     } else if (changed) {
       record.compress_rel_l2 = kNotAvailable;
     }
     describe(head, record);
   }
+  if (after_prompt || !finishes_at_the_end()) measure_changes();
   if (reloaded) fit(layer);
 }
 

@@ -62,12 +62,15 @@ class Lane {
   void load_prompt(PromptRun& prompt, const std::function<void()>& layer_done);
 
   /// Row `row` of the batch is this lane's token. before_rotation(): what is to be known of the unrotated key. prepare(): appends its slot in layer rows.layer and adds the attention of all heads to `jobs`
-  /// (valid until finish()). finish(), after attention: statistics, measures, compression. The step's own output is not changed by it.
+  /// (valid until finish()). finish(), after attention: statistics, measures, compression. The step's own output is not changed by it: where
+  /// a device works through the layers, finish() of all of them comes after the last one, in order, so that the host waits once and not in each.
   void before_rotation(const LayerRows& rows, int row);
   void prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs);
   void finish(const LayerRows& rows, int row);
   /// residual: this lane's row of the residual stream after `layer`, backend memory [dim].
   void after_layer(int layer, const void* residual);
+  /// After the last layer's finish().
+  void end_step();
   /// True if the norms of all values after W_O are wanted, those of the prompt included.
   bool wants_value_norms() const;
 
@@ -111,10 +114,19 @@ class Lane {
     SlotSegments cache;
     std::vector<KvSegment> shadow;
     std::vector<double> bias;
-    Buffer q, p, z, p_full, sinks;
+    Buffer q, p, z, p_full, sinks, after_o;
     std::vector<double> host_p, host_z, host_p_full;
     std::span<const double> p_seen;        // this step's attention to the full history, [group, tokens]; empty: not had
     bool removed_before = false;
+  };
+  struct LayerWork {                    // what a step leaves of a layer for finish()
+    std::vector<HeadJob> heads;         // [n_kv_heads]
+    Buffer o_full;                      // output over the full history
+  };
+  struct Changed {                      // a head that a step's compression changed, and its output before that
+    int layer = 0, kv_head = 0;
+    const void* q = nullptr;
+    std::vector<double> before;
   };
 
   class HeadHindsight;
@@ -122,6 +134,7 @@ class Lane {
   /// The uncompressed history is there to be measured against, not only because the policy needs it.
   bool compares() const { return setup_.record.shadow && policy_->compresses() && (setup_.record.measures.local || setup_.record.captures); }
   std::vector<std::unique_ptr<Hindsight>> hindsight(int layer) const;
+  bool reads_attention(int layer) const { return setup_.record.captures || policy_->needs(layer).reads_a(); }
   void observe(int layer, int head);           // statistics
   void record_attention(int layer, int head);
   void measure(int layer_idx, std::span<const double> o);
@@ -145,10 +158,13 @@ class Lane {
   bool remove_by_hand(HeadCache& head, int layer, const Plan& plan, HeadRecord& record);
   bool do_what_if(const WhatIf& what_if, int layer, int kv_head, HeadRecord& record);
   void describe(const HeadCache& head, HeadRecord& record) const;
-  std::vector<double> output_after(int layer, int kv_head, const void* q);
+  /// Fills in how far the output would move if the step's query saw what its compression left of the heads in changed_.
+  void measure_changes();
   SlotSegments segments_of(int layer, int kv_head, Buffer& buffer) const;
   const void* query_for(const HeadCache& head, const void* q, Buffer& buffer) const;
   void* reserve(Buffer& buffer, std::size_t elements) const;
+  bool finishes_at_the_end() const { return work_.size() > 1; }
+  LayerWork& work(int layer) { return finishes_at_the_end() ? work_[static_cast<std::size_t>(layer)] : work_.front(); }
   HeadRecord& head_record(int layer, int head) { return record_->heads[static_cast<std::size_t>(layer) * config_.n_kv_heads + head]; }
   std::size_t bytes(std::size_t elements) const { return elements * size_of(backend_.dtype()); }
 
@@ -162,9 +178,10 @@ class Lane {
   std::shared_ptr<StepRecord> record_;
   QueryTape* tape_ = nullptr;
   bool writes_tape_ = false;
-  std::vector<HeadJob> jobs_;           // [n_kv_heads]
+  std::vector<LayerWork> work_;         // of every layer where all are finished after the whole pass, else of the one in work
+  std::vector<Changed> changed_;
   std::vector<double> key_norms_;       // [n_kv_heads] of the layer in work; empty: nobody asks
-  Buffer o_full_, key_, after_q_, after_o_, after_sinks_;
+  Buffer key_, residuals_;
 };
 
 }  // namespace kvscope

@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a lane's queries meet its caches: which keys under which rotation.
+#include "measure/perturbation.h"
 #include "policy/statistics.h"
 #include "runtime/lane.h"
 
 namespace kvscope {
 
-std::vector<double> Lane::output_after(int layer, int kv_head, const void* q) {
-  const HeadCache& head = layers_[layer].heads[kv_head];
+void Lane::measure_changes() {
+  if (changed_.empty()) return;
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
-  const SlotSegments segments = segments_of(layer, kv_head, after_sinks_);
-  const std::vector<double> bias = bias_of(head.slots, policy_->bias());
-  const AttentionJob job{.slots = segments,
-                         .q = query_for(head, q, after_q_),
-                         .bias = bias.empty() ? nullptr : bias.data(),
-                         .out = reserve(after_o_, group_size),
-                         .rotate_by_index = head.unrotated};
-  backend_.attend({&job, 1});
-  std::vector<double> out(group_size);
-  backend_.to_double(out, after_o_.data());
-  return out;
+  std::vector<AttentionJob> jobs;
+  for (const Changed& c : changed_) {
+    const HeadCache& head = layers_[c.layer].heads[c.kv_head];
+    HeadJob& job = work(c.layer).heads[c.kv_head];
+    job.cache = segments_of(c.layer, c.kv_head, job.sinks);
+    job.bias = bias_of(head.slots, policy_->bias());
+    jobs.push_back({.slots = job.cache,
+                    .q = query_for(head, c.q, job.q),
+                    .bias = job.bias.empty() ? nullptr : job.bias.data(),
+                    .out = reserve(job.after_o, group_size),
+                    .rotate_by_index = head.unrotated,
+                    .reads_out = true});
+  }
+  backend_.attend(jobs);
+  std::vector<double> after(group_size);
+  for (const Changed& c : changed_) {
+    backend_.to_double(after, work(c.layer).heads[c.kv_head].after_o.data());
+    head_record(c.layer, c.kv_head).compress_rel_l2 = mean_rel_l2(after, c.before, config_.group());
+  }
+  changed_.clear();
 }
 
 /// The query as this cache needs it: with unrotated keys, rotated to the index of its own slot instead of its position.

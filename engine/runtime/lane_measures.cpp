@@ -23,9 +23,16 @@ void Lane::set_unharmed(HeadRecord& record) const {
 
 void Lane::after_layer(int layer, const void* residual) {
   if (!setup_.record.measures.hidden) return;
-  const std::size_t dim = config_.dim;
-  hidden.resize(dim * config_.n_layers);
-  backend_.to_double(std::span(hidden).subspan(dim * layer, dim), residual);
+  const std::size_t size = bytes(config_.dim);
+  auto* const rows = static_cast<std::byte*>(reserve(residuals_, static_cast<std::size_t>(config_.dim) * config_.n_layers));
+  backend_.copy(rows + size * layer, residual, size);
+}
+
+void Lane::end_step() {
+  measure_changes();
+  if (!setup_.record.measures.hidden) return;
+  hidden.resize(static_cast<std::size_t>(config_.dim) * config_.n_layers);
+  backend_.to_double(hidden, residuals_.data());
 }
 
 void Lane::measure_prediction(const SlotState& slots, std::span<const double> z, HeadRecord& record) const {
@@ -43,31 +50,31 @@ void Lane::measure(int layer_idx, std::span<const double> o) {
   bool any_removed = false;
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadRecord& record = head_record(layer_idx, h);
-    any_removed |= jobs_[h].removed_before;
-    if (!jobs_[h].removed_before) set_unharmed(record);
+    any_removed |= work(layer_idx).heads[h].removed_before;
+    if (!work(layer_idx).heads[h].removed_before) set_unharmed(record);
   }
   if (!any_removed || !compares()) return;  // without a shadow the figures stay "not available"
 
   std::vector<double> difference(config_.q_dim(), 0.0), full(config_.q_dim());
-  backend_.to_double(full, o_full_.data());
+  backend_.to_double(full, work(layer_idx).o_full.data());
   for (int h = 0; h < config_.n_kv_heads; ++h) {
-    if (!jobs_[h].removed_before) continue;
+    if (!work(layer_idx).heads[h].removed_before) continue;
     HeadRecord& record = head_record(layer_idx, h);
     const std::span<const double> o_c = o.subspan(h * group_size, group_size);
     const std::span<const double> o_f = std::span<const double>(full).subspan(h * group_size, group_size);
     record.local_rel_l2 = mean_rel_l2(o_c, o_f, group);
-    record.attention_loss = attention_loss(jobs_[h].host_p_full, group, layer.heads[h].slots.evicted);
+    record.attention_loss = attention_loss(work(layer_idx).heads[h].host_p_full, group, layer.heads[h].slots.evicted);
     if (wants_value_norms()) {
       const std::span<const double> nu = std::span<const double>(layer.value_l1).subspan(static_cast<std::size_t>(h) * group);
-      record.theta = theta_bound(jobs_[h].host_p_full, group, layer.heads[h].slots.pos, nu, config_.n_heads);
+      record.theta = theta_bound(work(layer_idx).heads[h].host_p_full, group, layer.heads[h].slots.pos, nu, config_.n_heads);
     }
     for (std::size_t i = 0; i < group_size; ++i) difference[h * group_size + i] = o_c[i] - o_f[i];
   }
   std::vector<double> l1(config_.n_heads);
-  backend_.from_double(o_full_.data(), difference);
-  backend_.wo_l1(o_full_.data(), model_.layers[layer_idx].wo, 1, l1);
+  backend_.from_double(work(layer_idx).o_full.data(), difference);
+  backend_.wo_l1(work(layer_idx).o_full.data(), model_.layers[layer_idx].wo, 1, l1);
   for (int h = 0; h < config_.n_kv_heads; ++h) {
-    if (!jobs_[h].removed_before) continue;
+    if (!work(layer_idx).heads[h].removed_before) continue;
     double sum = 0;
     for (int g = 0; g < group; ++g) sum += l1[h * group + g];
     head_record(layer_idx, h).local_l1_wo = sum;

@@ -72,7 +72,8 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
     if (done_ == n_total) {
       logits_.resize(config_.vocab_size);
       const std::span<double> last(logits_);
-      forward.logits(rows - 1, {&last, 1});
+      forward.project(rows - 1, 1);
+      forward.logits({&last, 1});
     }
   }
   return n_total - restart;

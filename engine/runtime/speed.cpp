@@ -121,7 +121,8 @@ StepSpeed measure_steps(Backend& backend, const Model& model, int batch, int con
   StepSpeed out{.batch = batch, .context = context};
   const double seconds = median_seconds(cancel, [&] {
     forward.run(tokens, positions, caches, cancel);
-    forward.logits(0, rows);  // the sampler is on the host: this is where a step ends
+    forward.project(0, batch);
+    forward.logits(rows);  // the sampler is on the host: this is where a step ends
   });
   out.ms = seconds * 1e3;
   out.tokens_per_s = batch / seconds;

@@ -43,7 +43,16 @@ class StepSite final : public AttentionSite {
     jobs_.clear();
     for (const auto& lane_jobs : lane_jobs_) jobs_.insert(jobs_.end(), lane_jobs.begin(), lane_jobs.end());
     backend_.attend(jobs_);
-    backend_.for_each(n, [&](int i) { lanes_[i]->finish(rows, i); });
+    unfinished_.push_back(rows);
+    if (backend_.workers() > 0) finish();
+  }
+
+  /// What is left to do for layers whose attention is done.
+  void finish() {
+    backend_.for_each(static_cast<int>(lanes_.size()), [&](int i) {
+      for (const LayerRows& rows : unfinished_) lanes_[i]->finish(rows, i);
+    });
+    unfinished_.clear();
   }
 
  private:
@@ -52,6 +61,7 @@ class StepSite final : public AttentionSite {
   std::vector<int> longest_first_;  // lanes by the work of their policies so far: so the threads end together
   std::vector<std::vector<AttentionJob>> lane_jobs_;
   std::vector<AttentionJob> jobs_;
+  std::vector<LayerRows> unfinished_;
 };
 
 }  // namespace
@@ -65,13 +75,16 @@ void run_step(Backend& backend, Forward& forward, std::span<Lane* const> lanes, 
   const std::vector<int> positions(lanes.size(), position);
   forward.run(tokens, positions, site, cancel, [&](int layer) {
     for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i]->after_layer(layer, forward.residual(static_cast<int>(i)));
-  });
+  }, backend.workers() > 0 ? Forward::Keep::newest_layer : Forward::Keep::all_layers);
+  forward.project(0, static_cast<int>(lanes.size()));
+  site.finish();
+  backend.for_each(static_cast<int>(lanes.size()), [&](int i) { lanes[i]->end_step(); });
   std::vector<std::span<double>> logits;
   for (Lane* lane : lanes) {
     lane->logits.resize(forward.vocab_size());
     logits.emplace_back(lane->logits);
   }
-  forward.logits(0, logits);
+  forward.logits(logits);
   for (Lane* lane : lanes) lane->broken = false;
 }
 
