@@ -28,7 +28,7 @@ void launch(const char* what, void (*kernel)(P...), dim3 grid, dim3 block, std::
   }
   kernel<<<grid, block, shared_bytes, stream>>>(args...);
 #else
-  emulator::run(grid, block, shared_bytes, stream, [&] { kernel(args...); });
+  emulator::run(grid, block, shared_bytes, stream, [=] { kernel(args...); });
 #endif
   check(cudaGetLastError(), what);
 }

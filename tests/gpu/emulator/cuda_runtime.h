@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The part of the CUDA runtime that engine/backend/cuda uses, on host memory and at once. Stands before the toolkit's own header in the
+// The part of the CUDA runtime that engine/backend/cuda uses, on host memory. Stands before the toolkit's own header in the
 // include path of the tests.
 
 #include "emulator.h"
@@ -61,4 +61,4 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
-cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);

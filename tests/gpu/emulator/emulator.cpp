@@ -164,9 +164,7 @@ void run_block(int threads) {
   }
 }
 
-}  // namespace
-
-void run(dim3 grid, dim3 block_size, std::size_t shared_bytes, cudaStream_t, const std::function<void()>& kernel) {
+void run_grid(dim3 grid, dim3 block_size, std::size_t shared_bytes, const std::function<void()>& kernel) {
   if (block_size.y != 1 || block_size.z != 1 || block_size.x % 32 != 0 || block_size.x > 1024)
     complain("a block size that is not emulated");
   block.kernel = &kernel;
@@ -181,6 +179,12 @@ void run(dim3 grid, dim3 block_size, std::size_t shared_bytes, cudaStream_t, con
       }
     }
   }
+}
+
+}  // namespace
+
+void run(dim3 grid, dim3 block_size, std::size_t shared_bytes, cudaStream_t stream, std::function<void()> kernel) {
+  enqueue(stream, [=, kernel = std::move(kernel)] { run_grid(grid, block_size, shared_bytes, kernel); });
 }
 
 unsigned char* dynamic_shared() { return block.shared.data(); }

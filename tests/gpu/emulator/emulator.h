@@ -36,7 +36,12 @@ struct Place {
 };
 extern thread_local Place place;
 
-void run(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, const std::function<void()>& kernel);
+/// Starts a kernel: every thread calls it.
+void run(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, std::function<void()> kernel);
+/// Work on a stream is done when somebody waits for it.
+void enqueue(cudaStream_t stream, std::function<void()> work);
+/// How often the host has waited for a stream or an event so far.
+long waits();
 
 unsigned char* dynamic_shared();
 void wait_for_block();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -47,13 +46,7 @@ float number(const void* p, cudaDataType type, long i) {
   return to_float(static_cast<const Bfloat*>(p)[i]);
 }
 
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 }  // namespace
-
-struct CUevent_st {
-  double at = 0;
-};
 
 namespace emulator {
 
@@ -102,73 +95,52 @@ cudaError_t cudaFreeHost(void* p) {
   return cudaSuccess;
 }
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
-  *pool = nullptr;
+  static char place = 0;
+  *pool = reinterpret_cast<cudaMemPool_t>(&place);
   return cudaSuccess;
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t) { return cudaSuccess; }
 cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t, cudaStream_t) { return take(p, bytes); }
-cudaError_t cudaFreeAsync(void* p, cudaStream_t) { return give(p); }
-
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
-  if (bytes != 0) std::memcpy(to, from, bytes);
-  return cudaSuccess;
-}
-cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
-  if (bytes != 0) std::memset(to, value, bytes);
-  return cudaSuccess;
-}
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = nullptr;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = new CUevent_st;
-  return cudaSuccess;
-}
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  delete event;
-  return cudaSuccess;
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-  event->at = seconds();
-  return cudaSuccess;
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
-  *ms = static_cast<float>((to->at - from->at) * 1e3);
-  return cudaSuccess;
-}
+struct cublasContext {
+  cudaStream_t stream = nullptr;
+};
 
 cublasStatus_t cublasCreate(cublasHandle_t* handle) {
-  *handle = nullptr;
+  *handle = new cublasContext;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasDestroy(cublasHandle_t) { return CUBLAS_STATUS_SUCCESS; }
-cublasStatus_t cublasSetStream(cublasHandle_t, cudaStream_t) { return CUBLAS_STATUS_SUCCESS; }
+cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  handle->stream = stream;
+  return CUBLAS_STATUS_SUCCESS;
+}
 cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t) { return CUBLAS_STATUS_SUCCESS; }
 cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, std::size_t) { return CUBLAS_STATUS_SUCCESS; }
-cublasStatus_t cublasGemmEx(cublasHandle_t, cublasOperation_t a_op, cublasOperation_t b_op, int m, int n, int k, const void* alpha,
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t a_op, cublasOperation_t b_op, int m, int n, int k, const void* alpha,
                             const void* a, cudaDataType a_type, int lda, const void* b, cudaDataType b_type, int ldb, const void* beta,
                             void* c, cudaDataType c_type, int ldc, cublasComputeType_t, cublasGemmAlgo_t) {
   // What cuBLAS wants (its manual, cublasGemmEx): equal input types, the same or f32 for the result.
   if (a_type != b_type || (c_type != CUDA_R_32F && c_type != a_type)) return CUBLAS_STATUS_INVALID_VALUE;
   const float scale = *static_cast<const float*>(alpha), keep = *static_cast<const float*>(beta);
-  for (int col = 0; col < n; ++col) {
-    for (int row = 0; row < m; ++row) {
-      float sum = 0;
-      for (int i = 0; i < k; ++i) {
-        sum += number(a, a_type, a_op == CUBLAS_OP_T ? static_cast<long>(row) * lda + i : static_cast<long>(i) * lda + row) *
-               number(b, b_type, b_op == CUBLAS_OP_T ? static_cast<long>(i) * ldb + col : static_cast<long>(col) * ldb + i);
+  emulator::enqueue(handle->stream, [=] {
+    for (int col = 0; col < n; ++col) {
+      for (int row = 0; row < m; ++row) {
+        float sum = 0;
+        for (int i = 0; i < k; ++i) {
+          sum += number(a, a_type, a_op == CUBLAS_OP_T ? static_cast<long>(row) * lda + i : static_cast<long>(i) * lda + row) *
+                 number(b, b_type, b_op == CUBLAS_OP_T ? static_cast<long>(i) * ldb + col : static_cast<long>(col) * ldb + i);
+        }
+        const long at = static_cast<long>(col) * ldc + row;
+        const float y = scale * sum + (keep == 0 ? 0.0f : keep * number(c, c_type, at));
+        if (c_type == CUDA_R_32F) static_cast<float*>(c)[at] = y;
+        if (c_type == CUDA_R_16F) static_cast<Half*>(c)[at] = kvscope::cuda::from_float<Half>(y);
+        if (c_type == CUDA_R_16BF) static_cast<Bfloat*>(c)[at] = kvscope::cuda::from_float<Bfloat>(y);
       }
-      const long at = static_cast<long>(col) * ldc + row;
-      const float y = scale * sum + (keep == 0 ? 0.0f : keep * number(c, c_type, at));
-      if (c_type == CUDA_R_32F) static_cast<float*>(c)[at] = y;
-      if (c_type == CUDA_R_16F) static_cast<Half*>(c)[at] = kvscope::cuda::from_float<Half>(y);
-      if (c_type == CUDA_R_16BF) static_cast<Bfloat*>(c)[at] = kvscope::cuda::from_float<Bfloat>(y);
     }
-  }
+  });
   return CUBLAS_STATUS_SUCCESS;
 }
