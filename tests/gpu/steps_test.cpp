@@ -3,11 +3,17 @@
 // closer together than float32 can tell; from the first such step on a head goes its own way and is not compared any more.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "arch/model_files.h"
 #include "backend/reference.h"
 #include "core/error.h"
+#include "emulator.h"
 #include "policy/catalog.h"
 #include "runtime/session.h"
+#include "runtime/step_batch.h"
+#include "runtime/synthetic_model.h"
 
 namespace kvscope::test {
 namespace {
@@ -20,6 +26,7 @@ RunRequest request_for(std::vector<std::string> lanes, PromptMode mode, int n_pr
   request.lanes = std::move(lanes);
   request.mode = mode;
   request.n_generate = n_generate;
+  request.measures = MeasureSet::all();
   return request;
 }
 
@@ -36,6 +43,9 @@ std::vector<std::string> lanes_for(Session& session, PromptMode mode) {
   }
   return out;
 }
+
+/// Of figures that are sums of float32; both may be "not available".
+bool near(double x, double y) { return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 2e-3 * (1 + std::abs(x)); }
 
 void compare(PromptMode mode, const Variant& variant) {
   const std::string folder = KVSCOPE_SOURCE_DIR "/tests/golden/tiny-gqa";
@@ -63,8 +73,17 @@ void compare(PromptMode mode, const Variant& variant) {
       }
       for (std::size_t h = 0; h < a.steps[s]->heads.size(); ++h) {
         ++compared;
-        if (a.steps[s]->heads[h].pos != b.steps[s]->heads[h].pos) same = false;
+        const HeadRecord &x = a.steps[s]->heads[h], &y = b.steps[s]->heads[h];
+        if (x.pos != y.pos) {
+          same = false;
+          continue;
+        }
+        EXPECT_TRUE(near(x.local_rel_l2, y.local_rel_l2) && near(x.compress_rel_l2, y.compress_rel_l2) &&
+                    near(x.attention_loss, y.attention_loss) && near(x.local_l1_wo, y.local_l1_wo) && near(x.theta, y.theta))
+            << a.spec << " step " << s << " head " << h << ": " << x.compress_rel_l2 << " and " << y.compress_rel_l2;
+        EXPECT_TRUE(std::ranges::equal(x.attention, y.attention, near)) << a.spec << " step " << s << " head " << h;
       }
+      EXPECT_TRUE(std::ranges::equal(a.steps[s]->hidden_rel_l2, b.steps[s]->hidden_rel_l2, near)) << a.spec << " step " << s;
     }
     apart += !same;
   }
@@ -75,6 +94,36 @@ void compare(PromptMode mode, const Variant& variant) {
 
 TEST_P(Steps, DecideWhatTheCpuDecidesAfterAPrompt) { compare(PromptMode::prefill, GetParam()); }
 TEST_P(Steps, DecideWhatTheCpuDecidesTokenByToken) { compare(PromptMode::stream, GetParam()); }
+
+/// How often the host waits for all of the device's work in a step that evicts, after the first ones.
+long waits_in_a_step(const Variant& variant, int n_layers) {
+  ModelConfig config = config_of(2, 1, 32);
+  config.n_layers = n_layers;
+  config.hidden_dim = config.vocab_size = 64;
+  const auto backend = variant.make(config, 1);
+  const Model model = synthetic_model(config, DType::f32, *backend);
+  Forward forward(*backend, model);
+  Lane lane(*backend, model,
+            {.spec = "h2o:slots=4,recent=1", .mode = PromptMode::stream, .n_prompt = 8, .seed = 0,
+             .record = {.captures = true, .measures = MeasureSet::none(), .shadow = true}});
+  long waits = 0;
+  for (int position = 0; position < 8; ++position) {
+    const long before = emulator::waits();
+    Lane* const lanes[] = {&lane};
+    run_step(*backend, forward, lanes, std::vector<int>{position}, position, CancelToken());
+    lane.steps.push_back(lane.take_record());
+    waits = emulator::waits() - before;
+  }
+  EXPECT_EQ(lane.steps.back()->heads.front().pos.size(), 4u);
+  return waits;
+}
+
+TEST(StepsOfAnEmulatedDevice, WaitForItOnceHoweverManyLayersThereAre) {
+  const Variant host = variants().front();
+  if (!host.why_not.empty()) GTEST_SKIP() << host.why_not;
+  EXPECT_EQ(waits_in_a_step(host, 2), 1) << "for the logits";
+  EXPECT_EQ(waits_in_a_step(host, 7), 1);
+}
 
 INSTANTIATE_TEST_SUITE_P(On, Steps, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
 

@@ -2,7 +2,7 @@
 // Copies are gathered and done late, downloads after attention come all at once: nobody may be able to tell.
 #include <gtest/gtest.h>
 
-#include "backend/cuda/device.h"
+#include "backend/cuda/ranges.h"
 #include "backend/reference.h"
 
 namespace kvscope::test {
@@ -84,6 +84,59 @@ TEST_P(Transfers, ResultsOfAttentionThatAreOverwrittenAreReadAnew) {
   b->attend({&job, 1});
   b->to_double(one, p.at(3));
   EXPECT_EQ(one[0], probabilities[3]) << "a part of a result";
+}
+
+TEST_P(Transfers, SlotsThatComeGoAndMergeInAnyOrderAreAsOnTheCpu) {
+  const ModelConfig config = config_of(1, 1, 8);
+  const auto b = make(config);
+  const auto cpu = make_cpu_backend(DType::f32, config, {.n_threads = 1});
+  std::mt19937 random(7);
+  const auto draw = [&](std::size_t below) { return random() % below; };
+  const Numbers rows = random_numbers(8 * 64, 3);
+  Device on_device(*b, rows), on_cpu(*cpu, rows);
+  std::vector<HeadKv> caches, expected;
+  for (int c = 0; c < 3; ++c) {
+    caches.push_back(b->make_kv(0));
+    expected.push_back(cpu->make_kv(0));
+  }
+  const auto same = [&](std::size_t c) {
+    const std::size_t n = static_cast<std::size_t>(expected[c].n_slots) * 8;
+    Numbers got(n), want(n), got_v(n), want_v(n);
+    b->keys(caches[c], got);
+    cpu->keys(expected[c], want);
+    b->to_double(got_v, caches[c].v.data());
+    cpu->to_double(want_v, expected[c].v.data());
+    return distance(got, want) < 1e-6 && distance(got_v, want_v) < 1e-6;
+  };
+  for (int i = 0; i < 2000; ++i) {
+    const std::size_t c = draw(3), n = static_cast<std::size_t>(expected[c].n_slots), from = 8 * draw(60);
+    const std::size_t what = n < 3 ? 0 : draw(10);
+    if (what < 5) {
+      const int more = 1 + static_cast<int>(draw(3));
+      b->append_kv(caches[c], on_device.at(from), on_device.at(from), more);
+      cpu->append_kv(expected[c], on_cpu.at(from), on_cpu.at(from), more);
+    } else if (what < 7) {
+      std::vector<int> keep;
+      for (std::size_t s = 0; s < n; ++s)
+        if (draw(4) != 0) keep.push_back(static_cast<int>(s));
+      b->keep_only(caches[c], keep);
+      cpu->keep_only(expected[c], keep);
+    } else if (what < 9) {
+      const std::vector<int> members = {static_cast<int>(draw(n)), static_cast<int>(draw(n))};
+      const Numbers weights = {0.25, 0.5};
+      CombineJob job{.kv = &caches[c], .target = members[0], .members = members, .key_weights = weights, .value_weights = weights};
+      b->combine({&job, 1});
+      job.kv = &expected[c];
+      cpu->combine({&job, 1});
+    } else {
+      caches[c] = b->clone_kv(caches[c]);
+      expected[c] = cpu->clone_kv(expected[c]);
+    }
+    if (i % 100 == 99) {
+      EXPECT_TRUE(same(c)) << i;
+    }
+  }
+  for (std::size_t c = 0; c < 3; ++c) EXPECT_TRUE(same(c)) << c;
 }
 
 TEST_P(Transfers, RemovingNothingChangesNothing) {

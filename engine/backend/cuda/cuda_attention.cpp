@@ -32,7 +32,7 @@ void CudaBackend::attend(std::span<const AttentionJob> jobs) {
   std::vector<DecodeItem> items;
   std::vector<float> biases;
   std::vector<std::size_t> bias_of(jobs.size()), keys_of(jobs.size());
-  std::vector<Device::Piece> results;
+  std::vector<Mirrors::Piece> wanted;  // by the host
   std::size_t raw = 0, rotated = 0;
   int longest = 0;
   DecodeArgs args{.n_jobs = static_cast<int>(jobs.size()), .group = config_.group(), .d = config_.head_dim};
@@ -56,14 +56,15 @@ void CudaBackend::attend(std::span<const AttentionJob> jobs) {
       rotated += n * static_cast<std::size_t>(config_.head_dim);
       longest = std::max(longest, job.n);
     }
-    results.push_back({job.out, group_bytes});
+    device_->writes(job.out, group_bytes);
+    if (from.reads_out) wanted.push_back({job.out, group_bytes});
     if (job.probabilities && n > 0) {
       job.raw = static_cast<long>(raw);
       raw += group * n;
       args.any_probabilities = true;
-      results.push_back({job.probabilities, bytes(group * n)});
+      wanted.push_back({job.probabilities, bytes(group * n)});
     }
-    if (job.logits && n > 0) results.push_back({job.logits, bytes(group * n)});
+    if (job.logits && n > 0) wanted.push_back({job.logits, bytes(group * n)});
     to.push_back(job);
   }
   args.n_items = static_cast<int>(items.size());
@@ -87,7 +88,7 @@ void CudaBackend::attend(std::span<const AttentionJob> jobs) {
   args.sums = args.tops + places * group;
   args.raw = args.sums + places * group;
 
-  device_->flush_copies();
+  device_->flush();
   Upload up(*device_);
   const std::size_t at_segments = up.add(segments), at_unrotated = up.add(unrotated), at_items = up.add(items);
   // the biases' own place is known once they are on the device: they go first
@@ -108,7 +109,7 @@ void CudaBackend::attend(std::span<const AttentionJob> jobs) {
                 cosines_.as<float>(), sines_.as<float>(), keys + bytes(keys_of[i]));
   }
   decode_attention(stream(), dtype_, args);
-  device_->expect_downloads(std::move(results));
+  device_->bring(std::move(wanted));
 }
 
 void CudaBackend::attend_prompt(const PromptAttentionJob& job) {
@@ -124,7 +125,7 @@ void CudaBackend::attend_prompt(const PromptAttentionJob& job) {
     KVSCOPE_ASSERT(n >= all);
     first_segment.push_back(static_cast<int>(segments.size()));
   }
-  device_->flush_copies();
+  device_->flush();
   Upload up(*device_);
   const std::size_t at_segments = up.add(segments), at_first = up.add(first_segment);
   up.send();

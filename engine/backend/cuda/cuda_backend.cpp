@@ -44,7 +44,7 @@ CudaBackend::CudaBackend(DType type, const ModelConfig& config, const CudaOption
                     kMostHeadDim, config.n_heads, config.n_kv_heads, config.head_dim));
   }
   if (type == DType::f64) throw Error("cuda backend: expected activations in f32, f16 or bf16, got f64; use --device cpu");
-  device_ = std::make_shared<Device>(options.device);
+  device_ = std::make_shared<Device>(options.device, type, config.head_dim);
   name_ = name_of_device(options.device);
 }
 
@@ -126,7 +126,7 @@ void CudaBackend::embed(const Weight& table, std::span<const int> ids, void* x) 
   Upload up(*device_);
   const std::size_t place = up.add(ids);
   up.send();
-  device_->flush_copies();
+  device_->flush();
   device_->writes(x, bytes(ids.size() * static_cast<std::size_t>(table.in)));
   cuda::embed(stream(), dtype_, numbers(table), table.in, up.at<int>(place), static_cast<int>(ids.size()), x);
 }
@@ -134,7 +134,7 @@ void CudaBackend::embed(const Weight& table, std::span<const int> ids, void* x) 
 void CudaBackend::rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) {
   if (rows <= 0) return;
   const auto held = device_->lock();
-  device_->flush_copies();
+  device_->flush();
   device_->writes(y, bytes(static_cast<std::size_t>(rows) * static_cast<std::size_t>(weight.in)));
   cuda::rms_norm(stream(), dtype_, x, numbers(weight), weight.in, eps, rows, y);
 }
@@ -142,7 +142,7 @@ void CudaBackend::rms_norm(const void* x, const Weight& weight, double eps, int 
 void CudaBackend::linear(const void* x, const Weight& w, int rows, void* y, bool add) {
   if (rows <= 0 || w.out <= 0) return;
   const auto held = device_->lock();
-  device_->flush_copies();
+  device_->flush();
   device_->writes(y, bytes(static_cast<std::size_t>(rows) * static_cast<std::size_t>(w.out)));
   if (rows <= kSkinnyRows) {
     skinny_linear(
@@ -156,7 +156,7 @@ void CudaBackend::linear(const void* x, const Weight& w, int rows, void* y, bool
 void CudaBackend::silu_mul(const void* gate, const void* up, int rows, int width, void* y) {
   const auto held = device_->lock();
   const long n = static_cast<long>(rows) * width;
-  device_->flush_copies();
+  device_->flush();
   device_->writes(y, bytes(static_cast<std::size_t>(n)));
   cuda::silu_mul(stream(), dtype_, gate, up, n, y);
 }
@@ -182,7 +182,7 @@ void CudaBackend::rope(void* x, int rows, int n_heads, std::span<const int> posi
   Upload up(*device_);
   const std::size_t place = up.add(positions);
   up.send();
-  device_->flush_copies();
+  device_->flush();
   device_->writes(x, row_bytes() * static_cast<std::size_t>(rows) * static_cast<std::size_t>(n_heads));
   cuda::rope(stream(), dtype_, x, rows, n_heads, rope_.half(), up.at<int>(place), cosines_.as<float>(), sines_.as<float>());
 }
@@ -191,7 +191,7 @@ void CudaBackend::wo_l1(const void* x, const Weight& wo, int rows, std::span<dou
   KVSCOPE_ASSERT(wo.in == config_.q_dim() && out.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(config_.n_heads));
   if (out.empty()) return;
   const auto held = device_->lock();
-  device_->flush_copies();
+  device_->flush();
   auto* const result = device_->scratch_of<double>(Device::Use::results, out.size());
   cuda::wo_l1(stream(), dtype_, x, numbers(wo), wo.out, config_.n_heads, config_.head_dim, rows, result);
   device_->download(out.data(), result, out.size_bytes());
@@ -201,7 +201,7 @@ void CudaBackend::wo_rows(const void* x, int stride, const Weight& wo, int head,
   KVSCOPE_ASSERT(wo.in == config_.q_dim() && out.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(wo.out));
   if (out.empty()) return;
   const auto held = device_->lock();
-  device_->flush_copies();
+  device_->flush();
   auto* const result = device_->scratch_of<float>(Device::Use::results, out.size());
   const std::size_t offset = static_cast<std::size_t>(head) * static_cast<std::size_t>(config_.head_dim) * size_of(wo.dtype);
   skinny_linear(stream(), dtype_,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "backend/cuda/cuda_backend.h"
@@ -45,21 +46,16 @@ void CudaBackend::keep_only(HeadKv& kv, std::span<const int> keep) {
   for (std::size_t i = 0; i < keep.size(); ++i) {
     KVSCOPE_ASSERT(keep[i] >= 0 && keep[i] < kv.n_slots && (i == 0 || keep[i - 1] < keep[i]));
   }
-  std::size_t same = 0;  // rows at the front that stay where they are
-  while (same < keep.size() && keep[same] == static_cast<int>(same)) ++same;
-  kv.n_slots = static_cast<int>(keep.size());
-  if (same == keep.size()) return;
-  std::vector<int> rest(keep.begin() + static_cast<std::ptrdiff_t>(same), keep.end());
-  for (int& slot : rest) slot -= static_cast<int>(same);
+  const int n = std::exchange(kv.n_slots, static_cast<int>(keep.size()));
+  std::vector<int> gone;
+  for (std::size_t i = 0, slot = 0; slot < static_cast<std::size_t>(n); ++slot) {
+    if (i < keep.size() && keep[i] == static_cast<int>(slot))
+      ++i;
+    else
+      gone.push_back(static_cast<int>(slot));
+  }
   const auto held = device_->lock();
-  Upload up(*device_);
-  const std::size_t place = up.add(rest);
-  up.send();
-  device_->flush_copies();
-  device_->writes(kv.k.data(), kv.k.bytes());
-  device_->writes(kv.v.data(), kv.v.bytes());
-  gather_rows(stream(), kv.k.as<std::byte>() + row_bytes() * same, kv.v.as<std::byte>() + row_bytes() * same, row_bytes(),
-              up.at<int>(place), static_cast<int>(rest.size()));
+  device_->remove(kv.k, kv.v, row_bytes(), gone, n);
 }
 
 void CudaBackend::combine(std::span<const CombineJob> jobs) {
@@ -69,12 +65,10 @@ void CudaBackend::combine(std::span<const CombineJob> jobs) {
   for (const CombineJob& job : jobs) {
     if (std::find(caches.begin(), caches.end(), job.kv) == caches.end()) caches.push_back(job.kv);
   }
-  std::vector<CombineStep> steps;
-  std::vector<int> first_step = {0}, members;
-  std::vector<double> weights;
   for (HeadKv* kv : caches) {
-    device_->writes(kv->k.data(), kv->k.bytes());
-    device_->writes(kv->v.data(), kv->v.bytes());
+    std::vector<CombineStep> steps;
+    std::vector<int> members;
+    std::vector<double> weights;
     for (const CombineJob& job : jobs) {
       if (job.kv != kv) continue;
       KVSCOPE_ASSERT(job.target >= 0 && job.target < kv->n_slots);
@@ -92,15 +86,9 @@ void CudaBackend::combine(std::span<const CombineJob> jobs) {
       add(kv->k.data(), job.key_weights, job.key_scale);
       add(kv->v.data(), job.value_weights, 1.0);
     }
-    first_step.push_back(static_cast<int>(steps.size()));
+    const LateWork::Area areas[] = {{kv->k.data(), kv->k.bytes()}, {kv->v.data(), kv->v.bytes()}};
+    device_->combine(steps, members, weights, areas);
   }
-  if (steps.empty()) return;
-  Upload up(*device_);
-  const std::size_t at_steps = up.add(steps), at_first = up.add(first_step), at_members = up.add(members), at_weights = up.add(weights);
-  up.send();
-  device_->flush_copies();
-  cuda::combine(stream(), dtype_, up.at<CombineStep>(at_steps), up.at<int>(at_first), static_cast<int>(caches.size()), config_.head_dim,
-                up.at<int>(at_members), up.at<double>(at_weights));
 }
 
 namespace {
@@ -120,7 +108,7 @@ void CudaBackend::cosines(const HeadKv& kv, std::span<const int> from, std::span
   Upload up(*device_);
   const std::size_t at_from = up.add(from), at_to = up.add(to), n = static_cast<std::size_t>(kv.n_slots);
   up.send();
-  device_->flush_copies();
+  device_->flush();
   auto* const norms = device_->scratch_of<double>(Device::Use::results, n + out.size());
   row_norms(stream(), dtype_, kv.k.data(), kv.n_slots, config_.head_dim, norms);
   cuda::cosines(stream(), dtype_, kv.k.data(), config_.head_dim, norms, up.at<int>(at_from), static_cast<int>(from.size()),
@@ -138,7 +126,7 @@ void CudaBackend::nearest(const HeadKv& kv, std::span<const int> from, std::span
   Upload up(*device_);
   const std::size_t at_from = up.add(from), at_to = up.add(to), n = static_cast<std::size_t>(kv.n_slots), rows = from.size();
   up.send();
-  device_->flush_copies();
+  device_->flush();
   // norms, then what comes back: cosines and places
   auto* const norms = device_->scratch_of<double>(Device::Use::results, n + rows + (rows + 1) / 2);
   row_norms(stream(), dtype_, kv.k.data(), kv.n_slots, config_.head_dim, norms);

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -14,53 +13,19 @@
 
 #include "backend/buffer.h"
 #include "backend/cuda/kernels.h"
+#include "backend/cuda/late_work.h"
+#include "backend/cuda/memory.h"
+#include "backend/cuda/mirrors.h"
+#include "core/dtype.h"
 
 namespace kvscope::cuda {
-
-class Event {
- public:
-  Event();
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  cudaEvent_t get() const { return event_; }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
-/// Page-locked host memory: the device can read and write it by itself.
-class PinnedMemory {
- public:
-  PinnedMemory() = default;
-  ~PinnedMemory() { cudaFreeHost(data_); }
-  PinnedMemory(const PinnedMemory&) = delete;
-  PinnedMemory& operator=(const PinnedMemory&) = delete;
-  /// At least so many bytes; what was there is lost when it has to grow.
-  std::byte* bytes(std::size_t n);
-
- private:
-  void* data_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-/// A union of address ranges.
-class Ranges {
- public:
-  void add(const void* p, std::size_t bytes);
-  bool overlaps(const void* p, std::size_t bytes) const;
-  void clear() { ends_.clear(); }
-
- private:
-  std::map<std::uintptr_t, std::uintptr_t> ends_;  // by their begin, disjoint
-};
 
 /// One engine's place on a device: its stream, its memory, and small transfers gathered into few. Any number can live in one process. Every
 /// function may be called from any thread that holds lock().
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  /// Throws Error where the device cannot be used.
-  explicit Device(int index);
+  /// type, head_dim: of the caches that combine() and remove() change. Throws Error where the device cannot be used.
+  Device(int index, DType type, int head_dim);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -74,7 +39,7 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Device memory that goes back when the buffer dies, in the order of the stream. what: for the message where there is none.
   Buffer allocate(std::size_t bytes, const char* what);
   /// Memory for the time of one call, kept for the next one. One area for each `use`.
-  enum class Use { attention, rotated_keys, gemm, sums, results, gathered };
+  enum class Use { attention, rotated_keys, gemm, sums, results };
   void* scratch(Use use, std::size_t bytes);
   template <class T>
   T* scratch_of(Use use, std::size_t n) {
@@ -82,21 +47,25 @@ class Device : public std::enable_shared_from_this<Device> {
   }
 
   void upload(void* to, const void* from_host, std::size_t bytes);
-  /// Waits for everything before it.
+  /// Waits for everything before it, but for what bring() has sent on its way: then for that alone.
   void download(void* to_host, const void* from, std::size_t bytes);
-  /// Done later, together with others, but before anything that could tell the difference.
+  /// Done later, together with others, but before anything that could tell the difference (late_work.h).
   void copy(void* to, const void* from, std::size_t bytes);
-  /// To be called before kernels run that read what copy() may have written.
-  void flush_copies();
-  /// To be called before memory is written in another way than by copy() and upload(): what was brought to the host of it is forgotten.
-  void writes(const void* p, std::size_t bytes);
+  void remove(Buffer& k, Buffer& v, std::size_t row_bytes, std::span<const int> gone, int n);
+  void combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights,
+               std::span<const LateWork::Area> caches);
+  /// To be called before kernels run that read what those may have written.
+  void flush();
+  /// To be called before memory is written in another way than by those and upload(): what was brought to the host of it is forgotten.
+  void writes(const void* p, std::size_t bytes) { mirrors_->forget(p, bytes); }
+  /// The host is going to download these, piece by piece: they are sent on their way now.
+  void bring(std::vector<Mirrors::Piece> pieces) { mirrors_->bring(*this, std::move(pieces)); }
+  /// One launch, now. They may neither overlap nor depend on each other.
+  void copy_together(std::span<const CopyJob> jobs);
 
-  struct Piece {
-    const void* data = nullptr;
-    std::size_t bytes = 0;
-  };
-  /// These are going to be downloaded piece by piece: the first download() of one brings all of them, until they are written again.
-  void expect_downloads(std::vector<Piece> pieces);
+  /// At least so many bytes in `area`, whose contents are lost when it has to grow; to be given back with give().
+  void reserve(Buffer& area, std::size_t bytes, const char* what);
+  void give(Buffer& area);
 
  private:
   friend class Upload;
@@ -106,28 +75,22 @@ class Device : public std::enable_shared_from_this<Device> {
     Event done;
     bool used = false;
   };
-  struct Mirrored {
-    std::uintptr_t begin = 0;
-    std::size_t bytes = 0, offset = 0;
-  };
-
   Slot& next_slot(std::size_t bytes);
-  bool download_mirrored(void* to_host, const void* from, std::size_t bytes);
   void free(void* p, std::size_t bytes);
 
   int index_;
+  DType type_;
+  int head_dim_;
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;  // nullptr: the device has none
   cublasHandle_t cublas_ = nullptr;
   std::recursive_mutex mutex_;
-  Buffer scratch_[6];
+  Buffer scratch_[5];
   std::unique_ptr<Slot[]> ring_;
   int newest_slot_ = 0;
-  PinnedMemory bounce_, mirror_;
-  std::vector<CopyJob> copies_;
-  Ranges copies_read_, copies_write_;
-  std::vector<Mirrored> mirrored_;  // ascending addresses
-  bool mirror_is_here_ = false;
+  PinnedMemory bounce_;
+  std::unique_ptr<Mirrors> mirrors_;
+  LateWork late_;
 };
 
 /// Several arrays in one transfer to the device.

@@ -139,15 +139,22 @@ struct ColumnArgs {
 void prompt_columns(cudaStream_t s, DType type, const ColumnArgs& args);
 
 // ---- slots.cu
-/// Row keep[i] of k and of v [*, d] becomes row i, for ascending `keep`, in place.
-void gather_rows(cudaStream_t s, void* k, void* v, std::size_t row_bytes, const int* keep, int n);
+/// Rows leave the matrices k and v, in place; both begin with the first row that goes.
+struct RemoveJob {
+  void* k = nullptr;
+  void* v = nullptr;
+  int row_bytes = 0;
+  int first_gone = 0, n_gone = 0;  // of `gone`: the i-th row that goes, less i
+  int n = 0;                       // rows of k, and of v, that stay
+};
+void remove_rows(cudaStream_t s, const RemoveJob* jobs, int n_jobs, int row_bytes, const int* gone);
 struct CombineStep {
   void* rows = nullptr;  // keys or values [*, d]
   int target = 0, first_member = 0, n_members = 0, first_weight = 0;
   double scale = 1;
 };
 /// Steps of one cache run in order: those of cache c are [first_step[c], first_step[c + 1]).
-void combine(cudaStream_t s, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
+void combine_slots(cudaStream_t s, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
              const double* weights);
 /// norms [n] of the rows of k [n, d].
 void row_norms(cudaStream_t s, DType type, const void* k, int n, int d, double* norms);

@@ -7,24 +7,37 @@ namespace kvscope::cuda {
 
 namespace {
 
-constexpr int kGatherThreads = 256, kGatherPer = 4;
+constexpr int kMoveThreads = 256, kMovePer = 4;
 
-/// In place, one block for all of a matrix: what it writes lies before everything that it has yet to read, as keep[i] >= i.
+/// In place, one block for all of a matrix: what it writes lies before everything that it has yet to read.
 template <class Word>
-__global__ void __launch_bounds__(kGatherThreads) gather(Word* k, Word* v, int words, const int* keep, int n) {
-  Word* const rows = blockIdx.x == 0 ? k : v;
-  const long count = static_cast<long>(n) * words;
-  for (long begin = 0; begin < count; begin += kGatherThreads * kGatherPer) {
-    Word held[kGatherPer];
+__global__ void __launch_bounds__(kMoveThreads) move_up(const RemoveJob* jobs, const int* all_gone) {
+  const RemoveJob job = jobs[blockIdx.x];
+  Word* const rows = static_cast<Word*>(blockIdx.y == 0 ? job.k : job.v);
+  const int* const gone = all_gone + job.first_gone;
+  const int words = job.row_bytes / static_cast<int>(sizeof(Word));
+  const long count = static_cast<long>(job.n) * words;
+  for (long begin = 0; begin < count; begin += kMoveThreads * kMovePer) {
+    Word held[kMovePer];
 #pragma unroll
-    for (int i = 0; i < kGatherPer; ++i) {
-      const long at = begin + threadIdx.x + i * kGatherThreads;
-      if (at < count) held[i] = rows[static_cast<long>(keep[at / words]) * words + at % words];
+    for (int i = 0; i < kMovePer; ++i) {
+      const long at = begin + threadIdx.x + i * kMoveThreads;
+      if (at >= count) continue;
+      const int row = static_cast<int>(at / words);
+      int low = 0, high = job.n_gone;  // how many that went stood before the row that becomes this one
+      while (low < high) {
+        const int middle = (low + high) / 2;
+        if (gone[middle] <= row)
+          low = middle + 1;
+        else
+          high = middle;
+      }
+      held[i] = rows[(static_cast<long>(row) + low) * words + at % words];
     }
     __syncthreads();
 #pragma unroll
-    for (int i = 0; i < kGatherPer; ++i) {
-      const long at = begin + threadIdx.x + i * kGatherThreads;
+    for (int i = 0; i < kMovePer; ++i) {
+      const long at = begin + threadIdx.x + i * kMoveThreads;
       if (at < count) rows[at] = held[i];
     }
     __syncthreads();
@@ -133,18 +146,15 @@ __global__ void __launch_bounds__(kPairWarps * 32) nearest_rows(const T* k, int 
 
 }  // namespace
 
-void gather_rows(cudaStream_t s, void* k, void* v, std::size_t row_bytes, const int* keep, int n) {
+void remove_rows(cudaStream_t s, const RemoveJob* jobs, int n_jobs, int row_bytes, const int* gone) {
   const auto start = [&](auto word) {
-    using Word = decltype(word);
-    launch("compaction of slots", gather<Word>, 2, kGatherThreads, 0, s, static_cast<Word*>(k), static_cast<Word*>(v),
-           static_cast<int>(row_bytes / sizeof(Word)), keep, n);
+    launch("removal of slots", move_up<decltype(word)>, dim3(static_cast<unsigned>(n_jobs), 2), kMoveThreads, 0, s, jobs, gone);
   };
-  if (n == 0) return;
   if (row_bytes % 16 == 0) return start(uint4{});
   start(std::uint16_t{});
 }
 
-void combine(cudaStream_t s, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
+void combine_slots(cudaStream_t s, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
              const double* weights) {
   with_type(type, [&](auto t) {
     launch("merge of slots", combine_rows<decltype(t)>, static_cast<unsigned>(n_caches), 64, 0, s, steps, first_step, d, members, weights);

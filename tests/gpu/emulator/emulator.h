@@ -40,7 +40,7 @@ extern thread_local Place place;
 void run(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, std::function<void()> kernel);
 /// Work on a stream is done when somebody waits for it.
 void enqueue(cudaStream_t stream, std::function<void()> work);
-/// How often the host has waited for a stream or an event so far.
+/// How often the host has waited for everything on a stream so far.
 long waits();
 
 unsigned char* dynamic_shared();

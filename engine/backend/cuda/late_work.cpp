@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/cuda/late_work.h"
+
+#include <algorithm>
+
+#include "backend/cuda/device.h"
+
+namespace kvscope::cuda {
+
+namespace {
+
+constexpr std::size_t kMostCopies = 16 * 1024, kMostRemovals = 16 * 1024, kMostGone = 1 << 20;
+
+}  // namespace
+
+bool LateWork::depends(Kind kind, std::span<const Area> reads, std::span<const Area> writes) const {
+  for (std::size_t i = static_cast<std::size_t>(kind); i < writes_.size(); ++i) {  // what is done before it does no harm
+    for (const Area& a : reads)
+      if (writes_[i].overlaps(a.data, a.bytes)) return true;
+    for (const Area& a : writes)
+      if (writes_[i].overlaps(a.data, a.bytes) || reads_[i].overlaps(a.data, a.bytes)) return true;
+  }
+  return false;
+}
+
+bool LateWork::full() const { return copies_.size() >= kMostCopies || removals_.size() >= kMostRemovals || gone_.size() >= kMostGone; }
+
+void LateWork::copy(void* to, const void* from, std::size_t bytes) {
+  copies_.push_back({to, from, bytes});
+  writes(Kind::copy).add(to, bytes);
+  reads(Kind::copy).add(from, bytes);
+}
+
+void LateWork::remove(void* k, void* v, std::size_t row_bytes, std::span<const int> gone, int n) {
+  const int first = gone.front();
+  const std::size_t offset = row_bytes * static_cast<std::size_t>(first), size = row_bytes * static_cast<std::size_t>(n - first);
+  RemoveJob job{.k = static_cast<std::byte*>(k) + offset,
+                .v = static_cast<std::byte*>(v) + offset,
+                .row_bytes = static_cast<int>(row_bytes),
+                .first_gone = static_cast<int>(gone_.size()),
+                .n_gone = static_cast<int>(gone.size()),
+                .n = n - first - static_cast<int>(gone.size())};
+  for (std::size_t i = 0; i < gone.size(); ++i) gone_.push_back(gone[i] - first - static_cast<int>(i));
+  for (const void* rows : {job.k, job.v}) {
+    writes(Kind::remove).add(rows, size);
+    reads(Kind::remove).add(rows, size);
+  }
+  removals_.push_back(job);
+}
+
+void LateWork::combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights,
+                       std::span<const Area> caches) {
+  for (CombineStep step : steps) {
+    step.first_member += static_cast<int>(members_.size());
+    step.first_weight += static_cast<int>(weights_.size());
+    steps_.push_back(step);
+  }
+  first_step_.push_back(static_cast<int>(steps_.size()));
+  members_.insert(members_.end(), members.begin(), members.end());
+  weights_.insert(weights_.end(), weights.begin(), weights.end());
+  for (const Area& a : caches) {
+    writes(Kind::combine).add(a.data, a.bytes);
+    reads(Kind::combine).add(a.data, a.bytes);
+  }
+}
+
+void LateWork::start(Device& device, DType type, int head_dim) {
+  if (empty()) return;
+  LateWork now;
+  std::swap(now, *this);
+  Upload up(device);
+  const std::size_t at_steps = up.add(now.steps_), at_first = up.add(now.first_step_), at_members = up.add(now.members_),
+                    at_weights = up.add(now.weights_), at_removals = up.add(now.removals_), at_gone = up.add(now.gone_),
+                    at_copies = up.add(now.copies_);
+  up.send();
+  if (const int n = static_cast<int>(now.first_step_.size()) - 1; n > 0) {
+    combine_slots(device.stream(), type, up.at<CombineStep>(at_steps), up.at<int>(at_first), n, head_dim, up.at<int>(at_members),
+                  up.at<double>(at_weights));
+  }
+  if (!now.removals_.empty())
+    remove_rows(device.stream(), up.at<RemoveJob>(at_removals), static_cast<int>(now.removals_.size()), now.removals_.front().row_bytes,
+                up.at<int>(at_gone));
+  if (!now.copies_.empty()) copy_all(device.stream(), up.at<CopyJob>(at_copies), static_cast<int>(now.copies_.size()));
+}
+
+}  // namespace kvscope::cuda
