@@ -92,6 +92,22 @@ struct PromptAttentionJob {
   std::span<const OutsideSum> outside = {};
 };
 
+/// For every i in `from` the place in `to` (not empty) of the j with the largest cos(k_i, k_j), of equal ones the first, and that cosine:
+/// made in double, 0 where a vector is zero.
+struct NearestJob {
+  const HeadKv* kv = nullptr;
+  std::span<const int> from, to;
+  std::span<int> places;      // [from] host
+  std::span<double> cosines;  // [from] host
+};
+
+/// Key rows of some slots.
+struct KeyRowsJob {
+  const HeadKv* kv = nullptr;
+  std::span<const int> slots;
+  std::span<double> out;  // [slots, head_dim] host
+};
+
 /// row `target` of k (and v) becomes scale * sum_i weights[i] * row members[i]; the other rows stay.
 struct CombineJob {
   HeadKv* kv = nullptr;
@@ -152,9 +168,9 @@ class Backend {
   virtual void combine(std::span<const CombineJob> jobs) = 0;                                              // in order
   /// cos(k_i, k_j) for i in from, j in to, result [from, to] in host doubles; 0 where a vector is zero.
   virtual void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) = 0;
-  /// For every i in `from` the place in `to` (not empty) of the j with the largest cos(k_i, k_j), of equal ones the first, and that cosine: made in
-  /// double, 0 where a vector is zero.
-  virtual void nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<int> places, std::span<double> cosines) = 0;
+  /// A device does best with the questions of many heads in one call.
+  virtual void nearest(std::span<const NearestJob> jobs) = 0;
+  virtual void key_rows(std::span<const KeyRowsJob> jobs) = 0;
   /// Key rows as host doubles [n_slots, head_dim].
   virtual void keys(const HeadKv& kv, std::span<double> out) = 0;
 

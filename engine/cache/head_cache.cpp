@@ -20,33 +20,28 @@ std::vector<double> CacheGeometry::cosines(std::span<const int> from, std::span<
   return out;
 }
 
+void CacheGeometry::expect_nearest(std::span<const int> from, std::span<const int> to) const {
+  if (lookups_) lookups_->expect_nearest(*kv_, from, to);
+}
+
+void CacheGeometry::expect_keys(std::span<const int> slots) const {
+  if (lookups_) lookups_->expect_keys(*kv_, slots);
+}
+
 std::vector<Nearest> CacheGeometry::nearest(std::span<const int> from, std::span<const int> to) const {
+  if (lookups_) return lookups_->nearest(*kv_, from, to);
   std::vector<int> places(from.size());
   std::vector<double> cosines(from.size());
-  backend_->nearest(*kv_, from, to, places, cosines);
-  std::vector<Nearest> out;
-  out.reserve(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) out.push_back({to[static_cast<std::size_t>(places[i])], cosines[i]});
-  return out;
+  const NearestJob job{.kv = kv_, .from = from, .to = to, .places = places, .cosines = cosines};
+  backend_->nearest({&job, 1});
+  return kvscope::nearest(to, places, cosines);
 }
 
 void CacheGeometry::keys(std::span<const int> slots, std::vector<double>& rows) const {
-  const auto width = static_cast<std::size_t>(head_dim_), n = static_cast<std::size_t>(kv_->n_slots);
-  rows.resize(slots.size() * width);
-  const bool in_order = slots.size() == n && std::ranges::is_sorted(slots);
-  if (in_order) return backend_->keys(*kv_, rows);
-  if (slots.size() * 4 <= n) {  // a few rows one by one, many together
-    const std::size_t row_bytes = width * size_of(backend_->dtype());
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      const auto* row = static_cast<const std::byte*>(kv_->k.data()) + row_bytes * static_cast<std::size_t>(slots[i]);
-      backend_->to_double(std::span(rows).subspan(i * width, width), row);
-    }
-    return;
-  }
-  std::vector<double> all(n * width);
-  backend_->keys(*kv_, all);
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    std::copy_n(all.data() + static_cast<std::size_t>(slots[i]) * width, width, rows.data() + i * width);
+  if (lookups_) return lookups_->keys(*kv_, slots, rows);
+  rows.resize(slots.size() * static_cast<std::size_t>(head_dim_));
+  const KeyRowsJob job{.kv = kv_, .slots = slots, .out = rows};
+  backend_->key_rows({&job, 1});
 }
 
 std::vector<double> CacheGeometry::value_lengths() const {

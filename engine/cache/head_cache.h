@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "cache/key_lookups.h"
 #include "policy/policy.h"
 #include "policy/slot_state.h"
 
@@ -25,11 +26,20 @@ HeadCache clone(Backend& backend, const HeadCache& cache);
 /// Keys and values of one head for a policy's decision.
 class CacheGeometry final : public KeyGeometry {
  public:
-  /// heads: all KV heads of the layer, whose value norms are computed together; wo [dim, n_heads * head_dim].
-  CacheGeometry(Backend& backend, std::span<HeadCache> heads, int head, const Weight& wo, int head_dim)
-      : backend_(&backend), heads_(heads), head_(head), wo_(&wo), head_dim_(head_dim), kv_(&heads[static_cast<std::size_t>(head)].kv) {}
+  /// heads: all KV heads of the layer, whose value norms are computed together; wo [dim, n_heads * head_dim]. lookups: for the questions
+  /// about all of them; nullptr: each is answered by itself, while its keys are near.
+  CacheGeometry(Backend& backend, std::span<HeadCache> heads, int head, const Weight& wo, int head_dim, KeyLookups* lookups = nullptr)
+      : backend_(&backend),
+        heads_(heads),
+        head_(head),
+        wo_(&wo),
+        head_dim_(head_dim),
+        kv_(&heads[static_cast<std::size_t>(head)].kv),
+        lookups_(lookups) {}
   std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const override;
   std::vector<Nearest> nearest(std::span<const int> from, std::span<const int> to) const override;
+  void expect_nearest(std::span<const int> from, std::span<const int> to) const override;
+  void expect_keys(std::span<const int> slots) const override;
   void keys(std::span<const int> slots, std::vector<double>& rows) const override;
   std::vector<double> value_lengths() const override;
   std::vector<double> value_norms() const override;
@@ -41,6 +51,7 @@ class CacheGeometry final : public KeyGeometry {
   const Weight* wo_;
   int head_dim_;
   const HeadKv* kv_;
+  KeyLookups* lookups_;
 };
 
 /// Carries out what a policy decided: merged rows first, in order, then the host side (members, votes, bias, statistics), then the removed rows go.

@@ -31,6 +31,10 @@ class KeyGeometry {
   /// Of every slot in `from` the slot in `to` (not empty, ascending) of most similar key, of equal ones the first, and that cosine; 0 with a zero
   /// vector.
   virtual std::vector<Nearest> nearest(std::span<const int> from, std::span<const int> to) const = 0;
+  /// Hints: nearest() of just these, and keys() of just these, is going to be asked. Where the keys are on a device the questions about all
+  /// heads of a layer travel together.
+  virtual void expect_nearest(std::span<const int> /*from*/, std::span<const int> /*to*/) const {}
+  virtual void expect_keys(std::span<const int> /*slots*/) const {}
   /// Key rows of these slots, [slots, head_dim], into `rows`, whose memory a caller may use again.
   virtual void keys(std::span<const int> slots, std::vector<double>& rows) const = 0;
   /// Of every slot: ||v_i||_2.

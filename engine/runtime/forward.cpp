@@ -28,7 +28,8 @@ void Forward::run(std::span<const int> tokens, std::span<const int> positions, A
     cancel.check();
     const LayerWeights& w = model_.layers[l];
     b.rms_norm(x_.data(), w.attn_norm, c.norm_eps, rows, h_.data());
-    const std::size_t place = keep == Keep::all_layers ? size_of(b.dtype()) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(l) : 0;
+    const std::size_t place =
+        keep == Keep::all_layers ? size_of(b.dtype()) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(l) : 0;
     const auto part = [place](Buffer& of_layers, int width) { return of_layers.as<std::byte>() + place * static_cast<std::size_t>(width); };
     void *const q = part(q_, c.q_dim()), *const k = part(k_, c.kv_dim()), *const v = part(v_, c.kv_dim()), *const o = part(o_, c.q_dim());
     b.linear(h_.data(), w.wq, rows, q, /*add=*/false);

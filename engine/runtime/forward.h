@@ -10,8 +10,8 @@
 
 namespace kvscope {
 
-/// Queries, keys and values of one layer for the rows of a batch, in backend memory. q and k are rotated to the rows' positions. The memory is
-/// used again for the next layer, or, where the rows of all layers are kept, in the next run.
+/// Queries, keys and values of one layer for the rows of a batch, in backend memory. q and k are rotated to the rows' positions. The memory
+/// is used again for the next layer, or, where the rows of all layers are kept, in the next run.
 struct LayerRows {
   int layer = 0;
   int rows = 0;
@@ -41,7 +41,8 @@ class Forward {
   /// Runs rows (token, position) through all layers. Checks `cancel` before every layer: throws Cancelled. keep: how long LayerRows last.
   void run(std::span<const int> tokens, std::span<const int> positions, AttentionSite& site, const CancelToken& cancel,
            const LayerDone& layer_done = {}, Keep keep = Keep::newest_layer);
-  /// Makes the next-token logits of row `first` and the n - 1 after it of the last run; logits() brings them: a host array [vocab_size] for each.
+  /// Makes the next-token logits of row `first` and the n - 1 after it of the last run; logits() brings them: a host array [vocab_size] for
+  /// each.
   void project(int first, int n);
   void logits(std::span<const std::span<double>> out);
   /// Residual stream of a row after the newest layer that is done: backend memory [dim].

@@ -35,7 +35,12 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
       model_(model),
       config_(model.config()),
       setup_(setup),
-      policy_(Policy::make({.spec = setup.spec, .model = &config_, .n_prompt = setup.n_prompt, .mode = setup.mode, .seed = setup.seed, .folder = model.files.folder})),
+      policy_(Policy::make({.spec = setup.spec,
+                            .model = &config_,
+                            .n_prompt = setup.n_prompt,
+                            .mode = setup.mode,
+                            .seed = setup.seed,
+                            .folder = model.files.folder})),
       layers_(config_.n_layers),
       work_(backend.workers() > 0 ? 1 : config_.n_layers) {
   for (LayerWork& w : work_) w.heads.resize(config_.n_kv_heads);
@@ -178,7 +183,8 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
 
 void Lane::finish(const LayerRows& rows, int row) {
   if (wants_value_norms())
-    append_value_l1(backend_, model_.layers[rows.layer].wo, at(rows.v, bytes(config_.kv_dim()) * row), 1, config_, layers_[rows.layer].value_l1);
+    append_value_l1(backend_, model_.layers[rows.layer].wo, at(rows.v, bytes(config_.kv_dim()) * row), 1, config_,
+                    layers_[rows.layer].value_l1);
   std::vector<double> o;
   if (setup_.record.measures.local) {
     o.resize(config_.q_dim());
@@ -240,9 +246,10 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     std::vector<HeadView> views;
     const std::vector<std::unique_ptr<Hindsight>> coming = hindsight(layer);
     std::vector<std::vector<int>> pins(heads.size());
+    KeyLookups lookups(backend_, config_.head_dim);
     geometry.reserve(heads.size());
     for (int h = 0; h < config_.n_kv_heads; ++h) {
-      geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim);
+      geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim, backend_.workers() > 0 ? nullptr : &lookups);
       pins[h] = pinned(layer, h, record_->step);
       views.push_back({.slots = &heads[h].slots, .keys = &geometry.back(), .layer = layer, .kv_head = h, .pinned = pins[h], .hindsight = coming.empty() ? nullptr : coming[h].get()});
     }

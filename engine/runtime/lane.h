@@ -61,9 +61,10 @@ class Lane {
   /// Prefill mode, step 0: takes over the prompt's keys, values and statistics, then compresses once. layer_done: called after each layer.
   void load_prompt(PromptRun& prompt, const std::function<void()>& layer_done);
 
-  /// Row `row` of the batch is this lane's token. before_rotation(): what is to be known of the unrotated key. prepare(): appends its slot in layer rows.layer and adds the attention of all heads to `jobs`
-  /// (valid until finish()). finish(), after attention: statistics, measures, compression. The step's own output is not changed by it: where
-  /// a device works through the layers, finish() of all of them comes after the last one, in order, so that the host waits once and not in each.
+  /// Row `row` of the batch is this lane's token. before_rotation(): what is to be known of the unrotated key. prepare(): appends its slot
+  /// in layer rows.layer and adds the attention of all heads to `jobs` (valid until finish()). finish(), after attention: statistics,
+  /// measures, compression. The step's own output is not changed by it: where a device works through the layers, finish() of all of them
+  /// comes after the last one, in order, so that the host waits once and not in each.
   void before_rotation(const LayerRows& rows, int row);
   void prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs);
   void finish(const LayerRows& rows, int row);
@@ -119,11 +120,11 @@ class Lane {
     std::span<const double> p_seen;        // this step's attention to the full history, [group, tokens]; empty: not had
     bool removed_before = false;
   };
-  struct LayerWork {                    // what a step leaves of a layer for finish()
-    std::vector<HeadJob> heads;         // [n_kv_heads]
-    Buffer o_full;                      // output over the full history
+  struct LayerWork {             // what a step leaves of a layer for finish()
+    std::vector<HeadJob> heads;  // [n_kv_heads]
+    Buffer o_full;               // output over the full history
   };
-  struct Changed {                      // a head that a step's compression changed, and its output before that
+  struct Changed {  // a head that a step's compression changed, and its output before that
     int layer = 0, kv_head = 0;
     const void* q = nullptr;
     std::vector<double> before;
@@ -178,7 +179,7 @@ class Lane {
   std::shared_ptr<StepRecord> record_;
   QueryTape* tape_ = nullptr;
   bool writes_tape_ = false;
-  std::vector<LayerWork> work_;         // of every layer where all are finished after the whole pass, else of the one in work
+  std::vector<LayerWork> work_;  // of every layer where all are finished after the whole pass, else of the one in work
   std::vector<Changed> changed_;
   std::vector<double> key_norms_;       // [n_kv_heads] of the layer in work; empty: nobody asks
   Buffer key_, residuals_;

@@ -73,9 +73,12 @@ void run_step(Backend& backend, Forward& forward, std::span<Lane* const> lanes, 
   }
   StepSite site(backend, lanes);
   const std::vector<int> positions(lanes.size(), position);
-  forward.run(tokens, positions, site, cancel, [&](int layer) {
-    for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i]->after_layer(layer, forward.residual(static_cast<int>(i)));
-  }, backend.workers() > 0 ? Forward::Keep::newest_layer : Forward::Keep::all_layers);
+  forward.run(
+      tokens, positions, site, cancel,
+      [&](int layer) {
+        for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i]->after_layer(layer, forward.residual(static_cast<int>(i)));
+      },
+      backend.workers() > 0 ? Forward::Keep::newest_layer : Forward::Keep::all_layers);
   forward.project(0, static_cast<int>(lanes.size()));
   site.finish();
   backend.for_each(static_cast<int>(lanes.size()), [&](int i) { lanes[i]->end_step(); });

@@ -105,6 +105,13 @@ class Device {
   Buffer buffer_;
 };
 
+/// Backend::nearest() of one head.
+inline void nearest(Backend& b, const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<int> places,
+                    std::span<double> cosines) {
+  const NearestJob job{.kv = &kv, .from = from, .to = to, .places = places, .cosines = cosines};
+  b.nearest({&job, 1});
+}
+
 /// y [M, out] = x [M, in] w [out, in]^T.
 inline Numbers linear_reference(const Numbers& x, const Numbers& w, int rows, int out, int in) {
   Numbers y(static_cast<std::size_t>(rows * out));

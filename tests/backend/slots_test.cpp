@@ -166,7 +166,7 @@ TEST_P(Slots, TheNearestKeyIsTheOneOfLargestCosineWhateverItsLength) {
   const auto nearest = [&](int from, const std::vector<int>& to) {
     int place = -1;
     double cos = -9;
-    b->nearest(kv, {&from, 1}, to, {&place, 1}, {&cos, 1});
+    test::nearest(*b, kv, {&from, 1}, to, {&place, 1}, {&cos, 1});
     return std::pair(place, cos);
   };
   EXPECT_EQ(nearest(0, {1, 3, 4}).first, 0);
@@ -175,6 +175,44 @@ TEST_P(Slots, TheNearestKeyIsTheOneOfLargestCosineWhateverItsLength) {
   EXPECT_EQ(nearest(0, {3}), std::pair(0, -1.0)) << "the only one, however far";
   EXPECT_EQ(nearest(0, {3, 2, 2}), std::pair(1, 0.0)) << "a zero vector is like nothing, and the first of equal ones counts";
   EXPECT_EQ(nearest(2, {3, 1, 0}), std::pair(0, 0.0)) << "all are alike for a zero vector";
+}
+
+TEST_P(Slots, QuestionsAboutManyHeadsAreAnsweredAsOneByOne) {
+  const int d = 32;
+  const auto wide = make(config_of(1, 1, d), 2);
+  std::vector<HeadKv> caches;
+  for (const int n : {5, 40, 1, 17}) {
+    Device keys(*wide, random_numbers(static_cast<std::size_t>(n * d), static_cast<unsigned>(n)));
+    caches.push_back(wide->make_kv(0));
+    wide->append_kv(caches.back(), keys.data(), keys.data(), n);
+  }
+  std::vector<std::vector<int>> from(4), to(4), places(4), slots(4);
+  std::vector<Numbers> cosines(4), rows(4);
+  std::vector<NearestJob> jobs;
+  std::vector<KeyRowsJob> row_jobs;
+  for (std::size_t c = 0; c < 4; ++c) {
+    for (int i = 0; i < caches[c].n_slots; ++i) (i % 3 == 1 ? from[c] : to[c]).push_back(i);
+    places[c].resize(from[c].size());
+    cosines[c].resize(from[c].size());
+    jobs.push_back({.kv = &caches[c], .from = from[c], .to = to[c], .places = places[c], .cosines = cosines[c]});
+    for (int i = caches[c].n_slots - 1; i >= 0; i -= 2) slots[c].push_back(i);
+    rows[c].resize(slots[c].size() * d);
+    row_jobs.push_back({.kv = &caches[c], .slots = slots[c], .out = rows[c]});
+  }
+  wide->nearest(jobs);
+  wide->key_rows(row_jobs);
+  for (std::size_t c = 0; c < 4; ++c) {
+    std::vector<int> place(from[c].size());
+    Numbers cosine(from[c].size()), keys(static_cast<std::size_t>(caches[c].n_slots * d));
+    nearest(*wide, caches[c], from[c], to[c], place, cosine);
+    EXPECT_EQ(places[c], place) << c;
+    EXPECT_EQ(cosines[c], cosine) << c;
+    wide->keys(caches[c], keys);
+    for (std::size_t i = 0; i < slots[c].size(); ++i)
+      EXPECT_TRUE(std::equal(rows[c].begin() + static_cast<long>(i) * d, rows[c].begin() + static_cast<long>(i + 1) * d,
+                             keys.begin() + slots[c][i] * d))
+          << c << " row " << i;
+  }
 }
 
 TEST_P(Slots, CosinesFollowKeysThatCameWentAndMergedSinceTheyWereLastAskedFor) {
@@ -196,8 +234,8 @@ TEST_P(Slots, CosinesFollowKeysThatCameWentAndMergedSinceTheyWereLastAskedFor) {
     wide->cosines(fresh, all, all, want);
     EXPECT_EQ(got, want);
     const std::vector<int> some = {0, kv.n_slots - 2};
-    wide->nearest(kv, all, some, got_places, got_cosines);
-    wide->nearest(fresh, all, some, want_places, want_cosines);
+    nearest(*wide, kv, all, some, got_places, got_cosines);
+    nearest(*wide, fresh, all, some, want_places, want_cosines);
     EXPECT_EQ(got_places, want_places);
     EXPECT_EQ(got_cosines, want_cosines);
   };
@@ -233,7 +271,7 @@ TEST_P(Slots, TheNearestOfManyKeysIsThatOfThePlainFormula) {
     std::vector<int> from, to, places(static_cast<std::size_t>(n_from), -1);
     for (int i = 0; i < n; ++i) (i < n_to ? to : from).push_back(i);
     Numbers cosines(static_cast<std::size_t>(n_from));
-    wide->nearest(kv, from, to, places, cosines);
+    nearest(*wide, kv, from, to, places, cosines);
     for (int i = 0; i < n_from; ++i) {
       int best = -1;
       double most = 0;

@@ -187,7 +187,7 @@ TEST(Kernels, MakeTheSameBitsInWhateverOrderThreadsRun) {
     std::vector<int> keep, from, to, places(100);
     for (int i = 0; i < 300; ++i) (i % 3 == 0 ? from : to).push_back(i);
     Numbers cosines(100), norms(size(5, 8)), keys(size(200, 80));
-    b->nearest(kv, from, to, places, cosines);
+    nearest(*b, kv, from, to, places, cosines);
     b->wo_l1(out.data(), weight, 5, norms);
     b->keep_only(kv, to);
     b->keys(kv, keys);

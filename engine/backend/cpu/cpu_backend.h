@@ -53,14 +53,15 @@ class CpuBackend final : public Backend {
   void keep_only(HeadKv& kv, std::span<const int> keep) override;
   void combine(std::span<const CombineJob> jobs) override;
   void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) override;
-  void nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<int> places,
-               std::span<double> cosines) override;
+  void nearest(std::span<const NearestJob> jobs) override;
+  void key_rows(std::span<const KeyRowsJob> jobs) override;
   void keys(const HeadKv& kv, std::span<double> out) override;
   void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) override;
   void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) override;
 
  private:
   void attend_one(const AttentionJob& job, Scratch& scratch);
+  void nearest_of(const NearestJob& job);
   bool pack_keys(const PromptAttentionJob& job);
   void prompt_logits(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long ldz);
   void attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long row, T* sums);

@@ -193,8 +193,25 @@ void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::sp
 }
 
 template <class T>
-void CpuBackend<T>::nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<int> places,
-                            std::span<double> cosines) {
+void CpuBackend<T>::nearest(std::span<const NearestJob> jobs) {
+  for (const NearestJob& job : jobs) nearest_of(job);
+}
+
+template <class T>
+void CpuBackend<T>::key_rows(std::span<const KeyRowsJob> jobs) {
+  for (const KeyRowsJob& job : jobs) {
+    KVSCOPE_ASSERT(job.out.size() == job.slots.size() * width());
+    for (std::size_t i = 0; i < job.slots.size(); ++i) {
+      KVSCOPE_ASSERT(job.slots[i] >= 0 && job.slots[i] < job.kv->n_slots);
+      to_double(job.out.subspan(i * width(), width()), job.kv->k.template as<T>() + static_cast<std::size_t>(job.slots[i]) * width());
+    }
+  }
+}
+
+template <class T>
+void CpuBackend<T>::nearest_of(const NearestJob& job) {
+  const auto& [kv_at, from, to, places, cosines] = job;
+  const HeadKv& kv = *kv_at;
   KVSCOPE_ASSERT(places.size() == from.size() && cosines.size() == from.size() && !to.empty());
   if (from.empty()) return;
   const Kernels<double>& wide = cpu::kernels<double>(kernels_.isa);
@@ -273,14 +290,15 @@ void CpuBackend<T>::keys(const HeadKv& kv, std::span<double> out) {
   to_double(out, kv.k.data());
 }
 
-#define KVSCOPE_SLOTS(T)                                                                                                              \
-  template HeadKv CpuBackend<T>::make_kv(int);                                                                                        \
-  template HeadKv CpuBackend<T>::clone_kv(const HeadKv&);                                                                             \
-  template void CpuBackend<T>::append_kv(HeadKv&, const void*, const void*, int);                                                     \
-  template void CpuBackend<T>::keep_only(HeadKv&, std::span<const int>);                                                              \
-  template void CpuBackend<T>::combine(std::span<const CombineJob>);                                                                  \
-  template void CpuBackend<T>::cosines(const HeadKv&, std::span<const int>, std::span<const int>, std::span<double>);                 \
-  template void CpuBackend<T>::nearest(const HeadKv&, std::span<const int>, std::span<const int>, std::span<int>, std::span<double>); \
+#define KVSCOPE_SLOTS(T)                                                                                              \
+  template HeadKv CpuBackend<T>::make_kv(int);                                                                        \
+  template HeadKv CpuBackend<T>::clone_kv(const HeadKv&);                                                             \
+  template void CpuBackend<T>::append_kv(HeadKv&, const void*, const void*, int);                                     \
+  template void CpuBackend<T>::keep_only(HeadKv&, std::span<const int>);                                              \
+  template void CpuBackend<T>::combine(std::span<const CombineJob>);                                                  \
+  template void CpuBackend<T>::cosines(const HeadKv&, std::span<const int>, std::span<const int>, std::span<double>); \
+  template void CpuBackend<T>::nearest(std::span<const NearestJob>);                                                  \
+  template void CpuBackend<T>::key_rows(std::span<const KeyRowsJob>);                                                 \
   template void CpuBackend<T>::keys(const HeadKv&, std::span<double>)
 KVSCOPE_SLOTS(float);
 KVSCOPE_SLOTS(double);

@@ -12,8 +12,9 @@
 
 namespace kvscope::cuda {
 
-/// Backend on one CUDA device: everything on one stream, in order. Sums are made in f32 or double in an order that depends on shapes alone.
-/// linear() of more than kSkinnyRows rows is cuBLAS: there the last bits of a row may depend on how many rows there are.
+/// Backend on one CUDA device: everything on one stream, in order, but for what the host is going to read (mirrors.h). Sums are made in f32
+/// or double in an order that depends on shapes alone. linear() of more than kSkinnyRows rows is cuBLAS: there the last bits of a row may
+/// depend on how many rows there are.
 class CudaBackend final : public Backend {
  public:
   static constexpr int kSkinnyRows = 32;
@@ -51,8 +52,8 @@ class CudaBackend final : public Backend {
   void keep_only(HeadKv& kv, std::span<const int> keep) override;
   void combine(std::span<const CombineJob> jobs) override;
   void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) override;
-  void nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<int> places,
-               std::span<double> cosines) override;
+  void nearest(std::span<const NearestJob> jobs) override;
+  void key_rows(std::span<const KeyRowsJob> jobs) override;
   void keys(const HeadKv& kv, std::span<double> out) override;
   void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) override;
   void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) override;

@@ -105,37 +105,110 @@ void CudaBackend::cosines(const HeadKv& kv, std::span<const int> from, std::span
   check_slots(kv, to);
   if (out.empty()) return;
   const auto held = device_->lock();
-  Upload up(*device_);
-  const std::size_t at_from = up.add(from), at_to = up.add(to), n = static_cast<std::size_t>(kv.n_slots);
-  up.send();
-  device_->flush();
+  const std::size_t n = static_cast<std::size_t>(kv.n_slots);
   auto* const norms = device_->scratch_of<double>(Device::Use::results, n + out.size());
-  row_norms(stream(), dtype_, kv.k.data(), kv.n_slots, config_.head_dim, norms);
-  cuda::cosines(stream(), dtype_, kv.k.data(), config_.head_dim, norms, up.at<int>(at_from), static_cast<int>(from.size()),
-                up.at<int>(at_to), static_cast<int>(to.size()), norms + n);
-  device_->download(out.data(), norms + n, out.size_bytes());
+  Upload slots(*device_);
+  const std::size_t at_from = slots.add(from), at_to = slots.add(to);
+  slots.send();
+  const PairJob job{.k = kv.k.data(),
+                    .n = kv.n_slots,
+                    .n_from = static_cast<int>(from.size()),
+                    .n_to = static_cast<int>(to.size()),
+                    .from = slots.at<int>(at_from),
+                    .to = slots.at<int>(at_to),
+                    .norms = norms,
+                    .values = norms + n};
+  device_->flush();
+  Upload up(*device_);
+  const std::size_t at_job = up.add(std::span(&job, 1));
+  up.send();
+  row_norms(stream(), dtype_, up.at<PairJob>(at_job), 1, job.n, config_.head_dim);
+  cuda::cosines(stream(), dtype_, up.at<PairJob>(at_job), 1, job.n_from, config_.head_dim);
+  device_->download(out.data(), job.values, out.size_bytes());
 }
 
-void CudaBackend::nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<int> places,
-                          std::span<double> cosines) {
-  KVSCOPE_ASSERT(places.size() == from.size() && cosines.size() == from.size() && !to.empty());
-  check_slots(kv, from);
-  check_slots(kv, to);
-  if (from.empty()) return;
+void CudaBackend::nearest(std::span<const NearestJob> jobs) {
+  std::size_t n_norms = 0, n_results = 0;
+  int most_n = 0, most_from = 0;
+  for (const NearestJob& job : jobs) {
+    KVSCOPE_ASSERT(job.places.size() == job.from.size() && job.cosines.size() == job.from.size() && !job.to.empty());
+    check_slots(*job.kv, job.from);
+    check_slots(*job.kv, job.to);
+    n_norms += static_cast<std::size_t>(job.kv->n_slots);
+    n_results += job.from.size();
+    most_n = std::max(most_n, job.kv->n_slots);
+    most_from = std::max(most_from, static_cast<int>(job.from.size()));
+  }
+  if (n_results == 0) return;
   const auto held = device_->lock();
-  Upload up(*device_);
-  const std::size_t at_from = up.add(from), at_to = up.add(to), n = static_cast<std::size_t>(kv.n_slots), rows = from.size();
-  up.send();
   device_->flush();
-  // norms, then what comes back: cosines and places
-  auto* const norms = device_->scratch_of<double>(Device::Use::results, n + rows + (rows + 1) / 2);
-  row_norms(stream(), dtype_, kv.k.data(), kv.n_slots, config_.head_dim, norms);
-  cuda::nearest(stream(), dtype_, kv.k.data(), config_.head_dim, norms, up.at<int>(at_from), static_cast<int>(rows), up.at<int>(at_to),
-                static_cast<int>(to.size()), reinterpret_cast<int*>(norms + n + rows), norms + n);
-  std::vector<double> host(rows + (rows + 1) / 2);
-  device_->download(host.data(), norms + n, rows * sizeof(double) + rows * sizeof(int));
-  std::copy_n(host.begin(), rows, cosines.begin());
-  std::memcpy(places.data(), host.data() + rows, rows * sizeof(int));
+  // norms, then what comes back: the cosines of all jobs and their places
+  auto* const norms = device_->scratch_of<double>(Device::Use::results, n_norms + n_results + (n_results + 1) / 2);
+  double* const values = norms + n_norms;
+  int* const places = reinterpret_cast<int*>(values + n_results);
+  std::vector<int> slots;
+  for (const NearestJob& job : jobs) {
+    slots.insert(slots.end(), job.from.begin(), job.from.end());
+    slots.insert(slots.end(), job.to.begin(), job.to.end());
+  }
+  Upload slots_up(*device_);
+  const std::size_t at_slots = slots_up.add(slots);
+  slots_up.send();
+  std::vector<PairJob> pairs;
+  std::size_t slot = 0, norm = 0, result = 0;
+  for (const NearestJob& job : jobs) {
+    const int* const from = slots_up.at<int>(at_slots) + slot;
+    pairs.push_back({.k = job.kv->k.data(),
+                     .n = job.kv->n_slots,
+                     .n_from = static_cast<int>(job.from.size()),
+                     .n_to = static_cast<int>(job.to.size()),
+                     .from = from,
+                     .to = from + job.from.size(),
+                     .norms = norms + norm,
+                     .values = values + result,
+                     .places = places + result});
+    slot += job.from.size() + job.to.size();
+    norm += static_cast<std::size_t>(job.kv->n_slots);
+    result += job.from.size();
+  }
+  Upload up(*device_);
+  const std::size_t at_pairs = up.add(pairs);
+  up.send();
+  row_norms(stream(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_n, config_.head_dim);
+  cuda::nearest(stream(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_from, config_.head_dim);
+  std::vector<double> host(n_results + (n_results + 1) / 2);
+  device_->download(host.data(), values, n_results * (sizeof(double) + sizeof(int)));
+  const auto* const host_places = reinterpret_cast<const std::byte*>(host.data() + n_results);
+  result = 0;
+  for (const NearestJob& job : jobs) {
+    std::copy_n(host.data() + result, job.from.size(), job.cosines.data());
+    if (!job.from.empty()) std::memcpy(job.places.data(), host_places + result * sizeof(int), job.places.size_bytes());
+    result += job.from.size();
+  }
+}
+
+void CudaBackend::key_rows(std::span<const KeyRowsJob> jobs) {
+  const std::size_t width = static_cast<std::size_t>(config_.head_dim);
+  std::vector<CopyJob> copies;
+  for (const KeyRowsJob& job : jobs) {
+    KVSCOPE_ASSERT(job.out.size() == job.slots.size() * width);
+    check_slots(*job.kv, job.slots);
+    for (const int slot : job.slots)
+      copies.push_back({nullptr, job.kv->k.as<std::byte>() + row_bytes() * static_cast<std::size_t>(slot), row_bytes()});
+  }
+  if (copies.empty()) return;
+  const auto held = device_->lock();
+  device_->flush();
+  auto* const rows = static_cast<std::byte*>(device_->scratch(Device::Use::results, row_bytes() * copies.size()));
+  for (std::size_t i = 0; i < copies.size(); ++i) copies[i].to = rows + row_bytes() * i;
+  device_->copy_together(copies);
+  std::vector<double> host(copies.size() * width);
+  to_double(host, rows);
+  const double* at = host.data();
+  for (const KeyRowsJob& job : jobs) {
+    std::copy_n(at, job.out.size(), job.out.data());
+    at += job.out.size();
+  }
 }
 
 void CudaBackend::keys(const HeadKv& kv, std::span<double> out) {

@@ -155,12 +155,19 @@ struct CombineStep {
 };
 /// Steps of one cache run in order: those of cache c are [first_step[c], first_step[c + 1]).
 void combine_slots(cudaStream_t s, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
-             const double* weights);
-/// norms [n] of the rows of k [n, d].
-void row_norms(cudaStream_t s, DType type, const void* k, int n, int d, double* norms);
-void cosines(cudaStream_t s, DType type, const void* k, int d, const double* norms, const int* from, int n_from, const int* to, int n_to,
-             double* out);
-void nearest(cudaStream_t s, DType type, const void* k, int d, const double* norms, const int* from, int n_from, const int* to, int n_to,
-             int* places, double* values);
+                   const double* weights);
+/// Keys of one cache, some of them compared with others.
+struct PairJob {
+  const void* k = nullptr;  // [n, d]
+  int n = 0, n_from = 0, n_to = 0;
+  const int *from = nullptr, *to = nullptr;
+  double* norms = nullptr;   // [n], made by row_norms()
+  double* values = nullptr;  // cosines [n_from, n_to], or the largest of each row [n_from]
+  int* places = nullptr;     // where that is
+};
+/// jobs in device memory; most_*: of the largest of them.
+void row_norms(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_n, int d);
+void cosines(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
+void nearest(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
 
 }  // namespace kvscope::cuda

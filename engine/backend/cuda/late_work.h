@@ -13,8 +13,8 @@ namespace kvscope::cuda {
 
 class Device;
 
-/// Small work on slots that is done later, together with others: one launch for the caches of all heads instead of one for each. It is done in the
-/// order combine, remove, copy; what depends on each other in another way is not gathered.
+/// Small work on slots that is done later, together with others: one launch for the caches of all heads instead of one for each. It is done
+/// in the order combine, remove, copy; what depends on each other in another way is not gathered.
 class LateWork {
  public:
   enum class Kind { combine, remove, copy };
@@ -32,7 +32,8 @@ class LateWork {
   /// The rows `gone` (ascending) leave matrices k and v of n rows; those behind them move up.
   void remove(void* k, void* v, std::size_t row_bytes, std::span<const int> gone, int n);
   /// Steps of one cache, in order; members and weights are counted from the first of them.
-  void combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights, std::span<const Area> caches);
+  void combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights,
+               std::span<const Area> caches);
 
   /// Starts all of it.
   void start(Device& device, DType type, int head_dim);

@@ -63,24 +63,28 @@ __global__ void combine_rows(const CombineStep* steps, const int* first_step, in
 constexpr int kNormWarps = 8;
 
 template <class T>
-__global__ void norms_of_rows(const T* k, int n, int d, double* norms) {
+__global__ void norms_of_rows(const PairJob* jobs, int d) {
+  const PairJob& job = jobs[blockIdx.y];
   const int row = static_cast<int>(blockIdx.x) * kNormWarps + static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  if (row >= n) return;
+  if (row >= job.n) return;
+  const T* const k = static_cast<const T*>(job.k) + static_cast<long>(row) * d;
   double sum = 0;
   for (int i = lane; i < d; i += 32) {
-    const double x = static_cast<double>(to_float(k[static_cast<long>(row) * d + i]));
+    const double x = static_cast<double>(to_float(k[i]));
     sum += x * x;
   }
   sum = sum_over_lanes(sum);
-  if (lane == 0) norms[row] = sqrt(sum);
+  if (lane == 0) job.norms[row] = sqrt(sum);
 }
 
 constexpr int kFrom = 8, kPairWarps = 4;
 
 /// visit(i, j, cosine) for the kFrom rows `from` of this block and every j of `to`, warp w taking j = w, w + 4, ...; on lane 0 only.
 template <class T, class Visit>
-__device__ inline void for_each_cosine(const T* k, int d, const double* norms, const int* from, int n_from, const int* to, int n_to,
-                                       float* tile, const Visit& visit) {
+__device__ inline void for_each_cosine(const PairJob& job, int d, float* tile, const Visit& visit) {
+  const T* const k = static_cast<const T*>(job.k);
+  const int *const from = job.from, *const to = job.to, n_from = job.n_from, n_to = job.n_to;
+  const double* const norms = job.norms;
   const int t = static_cast<int>(threadIdx.x), lane = t % 32, first = static_cast<int>(blockIdx.x) * kFrom;
   for (int i = t; i < kFrom * d; i += kPairWarps * 32) {
     const int row = first + i / d;
@@ -106,33 +110,35 @@ __device__ inline void for_each_cosine(const T* k, int d, const double* norms, c
 }
 
 template <class T>
-__global__ void __launch_bounds__(kPairWarps * 32)
-    all_cosines(const T* k, int d, const double* norms, const int* from, int n_from, const int* to, int n_to, double* out) {
+__global__ void __launch_bounds__(kPairWarps * 32) all_cosines(const PairJob* jobs, int d) {
   KVSCOPE_DYNAMIC_SHARED(shared);
-  for_each_cosine(k, d, norms, from, n_from, to, n_to, reinterpret_cast<float*>(shared),
-                  [&](int i, int j, double cosine) { out[(static_cast<long>(blockIdx.x) * kFrom + i) * n_to + j] = cosine; });
+  const PairJob& job = jobs[blockIdx.y];
+  if (static_cast<int>(blockIdx.x) * kFrom >= job.n_from) return;
+  for_each_cosine<T>(job, d, reinterpret_cast<float*>(shared),
+                     [&](int i, int j, double cosine) { job.values[(static_cast<long>(blockIdx.x) * kFrom + i) * job.n_to + j] = cosine; });
 }
 
 template <class T>
-__global__ void __launch_bounds__(kPairWarps * 32) nearest_rows(const T* k, int d, const double* norms, const int* from, int n_from,
-                                                                const int* to, int n_to, int* places, double* values) {
+__global__ void __launch_bounds__(kPairWarps * 32) nearest_rows(const PairJob* jobs, int d) {
   KVSCOPE_DYNAMIC_SHARED(shared);
   __shared__ double best[kPairWarps][kFrom];
   __shared__ int place[kPairWarps][kFrom];
+  const PairJob& job = jobs[blockIdx.y];
+  if (static_cast<int>(blockIdx.x) * kFrom >= job.n_from) return;
   const int t = static_cast<int>(threadIdx.x);
   if (t < kPairWarps * kFrom) {
     best[t / kFrom][t % kFrom] = -INFINITY;
     place[t / kFrom][t % kFrom] = 0;
   }
   __syncthreads();
-  for_each_cosine(k, d, norms, from, n_from, to, n_to, reinterpret_cast<float*>(shared), [&](int i, int j, double cosine) {
+  for_each_cosine<T>(job, d, reinterpret_cast<float*>(shared), [&](int i, int j, double cosine) {
     if (!(cosine > best[t / 32][i])) return;  // of equal ones the first; NaN never
     best[t / 32][i] = cosine;
     place[t / 32][i] = j;
   });
   __syncthreads();
   const int row = static_cast<int>(blockIdx.x) * kFrom + t;
-  if (t >= kFrom || row >= n_from) return;
+  if (t >= kFrom || row >= job.n_from) return;
   double most = best[0][t];
   int at = place[0][t];
   for (int w = 1; w < kPairWarps; ++w) {
@@ -140,8 +146,8 @@ __global__ void __launch_bounds__(kPairWarps * 32) nearest_rows(const T* k, int 
     most = better ? best[w][t] : most;
     at = better ? place[w][t] : at;
   }
-  places[row] = at;
-  values[row] = most == -INFINITY ? NAN : most;
+  job.places[row] = at;
+  job.values[row] = most == -INFINITY ? NAN : most;
 }
 
 }  // namespace
@@ -155,34 +161,30 @@ void remove_rows(cudaStream_t s, const RemoveJob* jobs, int n_jobs, int row_byte
 }
 
 void combine_slots(cudaStream_t s, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
-             const double* weights) {
+                   const double* weights) {
   with_type(type, [&](auto t) {
     launch("merge of slots", combine_rows<decltype(t)>, static_cast<unsigned>(n_caches), 64, 0, s, steps, first_step, d, members, weights);
   });
 }
 
-void row_norms(cudaStream_t s, DType type, const void* k, int n, int d, double* norms) {
+void row_norms(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_n, int d) {
   with_type(type, [&](auto t) {
-    using T = decltype(t);
-    launch("norms of keys", norms_of_rows<T>, blocks_for(n, kNormWarps), kNormWarps * 32, 0, s, static_cast<const T*>(k), n, d, norms);
+    launch("norms of keys", norms_of_rows<decltype(t)>, dim3(blocks_for(most_n, kNormWarps), static_cast<unsigned>(n_jobs)),
+           kNormWarps * 32, 0, s, jobs, d);
   });
 }
 
-void cosines(cudaStream_t s, DType type, const void* k, int d, const double* norms, const int* from, int n_from, const int* to, int n_to,
-             double* out) {
+void cosines(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_from, int d) {
   with_type(type, [&](auto t) {
-    using T = decltype(t);
-    launch("similarity of keys", all_cosines<T>, blocks_for(n_from, kFrom), kPairWarps * 32,
-           sizeof(float) * kFrom * static_cast<std::size_t>(d), s, static_cast<const T*>(k), d, norms, from, n_from, to, n_to, out);
+    launch("similarity of keys", all_cosines<decltype(t)>, dim3(blocks_for(most_from, kFrom), static_cast<unsigned>(n_jobs)),
+           kPairWarps * 32, sizeof(float) * kFrom * static_cast<std::size_t>(d), s, jobs, d);
   });
 }
 
-void nearest(cudaStream_t s, DType type, const void* k, int d, const double* norms, const int* from, int n_from, const int* to, int n_to,
-             int* places, double* values) {
+void nearest(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_from, int d) {
   with_type(type, [&](auto t) {
-    using T = decltype(t);
-    launch("nearest keys", nearest_rows<T>, blocks_for(n_from, kFrom), kPairWarps * 32, sizeof(float) * kFrom * static_cast<std::size_t>(d),
-           s, static_cast<const T*>(k), d, norms, from, n_from, to, n_to, places, values);
+    launch("nearest keys", nearest_rows<decltype(t)>, dim3(blocks_for(most_from, kFrom), static_cast<unsigned>(n_jobs)), kPairWarps * 32,
+           sizeof(float) * kFrom * static_cast<std::size_t>(d), s, jobs, d);
   });
 }
 

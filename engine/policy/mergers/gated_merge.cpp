@@ -79,6 +79,7 @@ void GatedMerger::merge_layer(std::span<HeadDecision> heads, int) {
   std::vector<std::vector<Nearest>> nearest;
   double sum = 0;
   int n = 0;
+  for (const HeadDecision& head : heads) expect_nearest_kept(head);
   for (const HeadDecision& head : heads) {
     nearest.push_back(nearest_kept(head));
     for (const Nearest& x : nearest.back()) sum += x.cos;

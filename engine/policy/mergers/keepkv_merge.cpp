@@ -78,6 +78,8 @@ void KeepkvMerger::require(StatNeeds& needs) const {
   needs.z_rows = std::max(needs.z_rows, options_.predict == Predict::current ? 1 : options_.window);
 }
 
+void KeepkvMerger::expect(const HeadDecision& head) const { expect_nearest_kept(head); }
+
 void KeepkvMerger::merge(HeadDecision& head) {
   const SlotState& slots = head.slots();
   const int G = options_.group;

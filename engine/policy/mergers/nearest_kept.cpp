@@ -8,4 +8,8 @@ std::vector<Nearest> nearest_kept(const HeadDecision& head) {
   return head.view.keys->nearest(head.gone, head.keep);
 }
 
+void expect_nearest_kept(const HeadDecision& head) {
+  if (!head.keep.empty() && !head.gone.empty()) head.view.keys->expect_nearest(head.gone, head.keep);
+}
+
 }  // namespace kvscope

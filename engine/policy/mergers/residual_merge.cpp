@@ -12,7 +12,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-void ResidualMerger::merge(HeadDecision& head) {
+ResidualMerger::Area ResidualMerger::area(const HeadDecision& head) const {
   const SlotState& slots = head.slots();
   std::vector<int> residual;
   residual.reserve(at(places_) + head.gone.size());
@@ -21,16 +21,33 @@ void ResidualMerger::merge(HeadDecision& head) {
 
   // places that are free take what comes first; in order of pos, so that equal products fall to the lowest one
   const std::size_t n_free = std::min(head.gone.size(), at(std::max(0, places_ - static_cast<int>(residual.size()))));
-  head.plan.to_residual.assign(head.gone.begin(), head.gone.begin() + static_cast<std::ptrdiff_t>(n_free));
-  const std::span<const int> fused = std::span(head.gone).subspan(n_free);
-  if (fused.empty()) return;
-  residual.insert(residual.end(), head.plan.to_residual.begin(), head.plan.to_residual.end());
+  const auto [free, fused] = std::pair(std::span(head.gone).first(n_free), std::span(head.gone).subspan(n_free));
+  residual.insert(residual.end(), free.begin(), free.end());
   std::ranges::sort(residual);
+  return {std::move(residual), free, fused};
+}
 
-  std::vector<int> wanted;
-  wanted.reserve(residual.size() + fused.size());
-  wanted = residual;
-  wanted.insert(wanted.end(), fused.begin(), fused.end());
+std::vector<int> ResidualMerger::Area::all() const {
+  std::vector<int> out;
+  out.reserve(residual.size() + fused.size());
+  out = residual;
+  out.insert(out.end(), fused.begin(), fused.end());
+  return out;
+}
+
+void ResidualMerger::expect(const HeadDecision& head) const {
+  if (const Area a = area(head); !a.fused.empty()) head.view.keys->expect_keys(a.all());
+}
+
+void ResidualMerger::merge(HeadDecision& head) {
+  const SlotState& slots = head.slots();
+  const Area a = area(head);
+  const std::vector<int>& residual = a.residual;
+  const std::span<const int> fused = a.fused;
+  head.plan.to_residual.assign(a.free.begin(), a.free.end());
+  if (fused.empty()) return;
+
+  const std::vector<int> wanted = a.all();
   std::vector<double> keys;
   head.view.keys->keys(wanted, keys);  // the residual rows change on the way
   const std::size_t width = keys.size() / wanted.size(), n_places = residual.size();

@@ -18,9 +18,17 @@ class ResidualMerger final : public Merger {
     needs.residual = true;
     needs.decayed = needs.decayed || decayed_;
   }
+  void expect(const HeadDecision& head) const override;
   void merge(HeadDecision& head) override;
 
  private:
+  struct Area {
+    std::vector<int> residual;         // its slots, those that join it in this compression among them, ascending
+    std::span<const int> free, fused;  // of `gone`: those that join it, those that are fused into it
+    std::vector<int> all() const;      // residual, then fused
+  };
+  Area area(const HeadDecision& head) const;
+
   int places_;
   bool decayed_;
 };

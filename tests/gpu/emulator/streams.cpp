@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams whose work is done as late as it may be: when somebody waits for it. What is changed or freed too early, and what is read on another
-// stream without waiting for it, shows as a wrong result.
+// Streams whose work is done as late as it may be: when somebody waits for it. What is changed or freed too early, and what is read on
+// another stream without waiting for it, shows as a wrong result.
 #include <atomic>
 #include <cstdlib>
 #include <deque>
@@ -13,7 +13,7 @@ struct CUstream_st {
 };
 
 struct CUevent_st {
-  cudaStream_t stream = nullptr;   // of the newest record
+  cudaStream_t stream = nullptr;  // of the newest record
   std::uint64_t recorded = 0, reached = 0;
 };
 
