@@ -35,4 +35,9 @@ struct HeadDecision {
   }
 };
 
+/// All KV heads of one layer.
+struct LayerDecision {
+  std::vector<HeadDecision> heads;
+};
+
 }  // namespace kvscope

@@ -35,6 +35,11 @@ HeadMergers::HeadMergers(const HeadMergers& other)
   for (const auto& merger : other.own_) own_.push_back(merger->clone());
 }
 
+void HeadMergers::expect(std::span<const HeadDecision> heads) const {
+  for (const HeadDecision& head : heads)
+    if (!head.gone.empty()) run_->expect(head);  // what is asked does not depend on a head's own values
+}
+
 /// Mergers whose keys may differ look at one head at a time: heads without
 /// values of their own merge as in any other run.
 void HeadMergers::merge_layer(std::span<HeadDecision> heads, int step) {

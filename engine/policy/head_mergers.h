@@ -25,6 +25,8 @@ class HeadMergers {
   /// Of the run: what its statistics are.
   Merger& run() { return *run_; }
   const Merger& run() const { return *run_; }
+  /// Tells the keys of all heads of a layer what merge_layer() is going to ask them.
+  void expect(std::span<const HeadDecision> heads) const;
   /// All heads of a layer.
   void merge_layer(std::span<HeadDecision> heads, int step);
   /// The same values in the same heads.

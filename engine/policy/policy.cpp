@@ -127,6 +127,8 @@ class CompositePolicy final : public Policy {
   int reload() const override { return lane_.params.has("reload") ? lane_.params.count("reload", 0) : 0; }
   void after_prompt(std::span<const HeadView> heads) override;
   std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) override;
+  std::unique_ptr<LayerDecision> decide(std::span<const HeadView> heads, int step, bool after_prompt) override;
+  std::vector<Plan> settle(LayerDecision& decision, int step) override;
   std::vector<double> statistic(const SlotState& slots) const override {
     std::vector<double> own = merger_->run().statistic(slots);
     return own.empty() ? ranking_->statistic(slots) : own;
@@ -137,6 +139,8 @@ class CompositePolicy final : public Policy {
   std::unique_ptr<Policy> clone() const override { return std::make_unique<CompositePolicy>(*this); }
 
  private:
+  /// Into `decisions`, whose memory is used again.
+  void decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions);
   Cadence cadence() const { return lane_.parts.row->cadence; }
   bool is_due(double n, int c, bool after_prompt) const {
     if (after_prompt || cadence() == Cadence::every_step) return n > c;
@@ -353,9 +357,31 @@ void CompositePolicy::after_prompt(std::span<const HeadView> heads) {
 }
 
 std::vector<Plan> CompositePolicy::plan(std::span<const HeadView> heads, int step, bool after_prompt) {
-  std::vector<Plan> plans(heads.size());
+  if (!compresses()) return std::vector<Plan>(heads.size());
+  thread_local LayerDecision decision;  // kept by its thread: in a step allocations would cost as much as the work
+  decide(heads, step, after_prompt, decision.heads);
+  return settle(decision, step);
+}
+
+std::unique_ptr<LayerDecision> CompositePolicy::decide(std::span<const HeadView> heads, int step, bool after_prompt) {
+  auto decision = std::make_unique<LayerDecision>();
+  if (compresses()) {
+    decide(heads, step, after_prompt, decision->heads);
+  } else {
+    decision->heads.resize(heads.size());
+  }
+  return decision;
+}
+
+std::vector<Plan> CompositePolicy::settle(LayerDecision& decision, int step) {
+  std::vector<Plan> plans(decision.heads.size());
   if (!compresses()) return plans;
-  thread_local std::vector<HeadDecision> decisions;  // kept by its thread: in a step allocations would cost as much as the work
+  merger_->merge_layer(decision.heads, step);
+  for (std::size_t h = 0; h < plans.size(); ++h) plans[h] = std::move(decision.heads[h].plan);
+  return plans;
+}
+
+void CompositePolicy::decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions) {
   decisions.resize(heads.size());
   std::optional<bool> layer_is_due;
   if (allocation_->by_layer()) {
@@ -375,9 +401,7 @@ std::vector<Plan> CompositePolicy::plan(std::span<const HeadView> heads, int ste
     if (d.budget) budgets_[place(d)] = d.budget;
     if (d.due || (d.budget && selection_->works_below_budget())) selection_->select(d, step);
   }
-  merger_->merge_layer(decisions, step);
-  for (std::size_t h = 0; h < plans.size(); ++h) plans[h] = std::move(decisions[h].plan);
-  return plans;
+  merger_->expect(decisions);
 }
 
 }  // namespace

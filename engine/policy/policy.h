@@ -82,6 +82,7 @@ inline constexpr Bias Bias::none{0};
 inline constexpr Bias Bias::votes{1};
 
 struct PolicyInfo;
+struct LayerDecision;  // decision.h
 
 /// One resolved parameter, for the trace, the policy card and the window's form.
 struct ResolvedParam {
@@ -139,6 +140,10 @@ class Policy {
   /// Decides for all KV heads of one layer after a step (statistics are up to date). step: the trace's step number (randomness);
   /// after_prompt: this is the one compression after a prefill, or after the cache was rebuilt. One plan per head; an empty plan where nothing is due.
   virtual std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
+  /// plan() in two halves, for several layers at once: decide() ranks, selects and tells the keys what settle() is going to ask them. All
+  /// that the views point to must last until then.
+  virtual std::unique_ptr<LayerDecision> decide(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
+  virtual std::vector<Plan> settle(LayerDecision& decision, int step) = 0;
 
   /// The policy's own statistic of every slot, as PolicyInfo::statistic names it (KeepKV: predicted share mu_i of section 5; H2O:
   /// accumulated attention; WeightedKV: mean; SnapKV: mean over the window): what the inspector's second row shows. Empty: none.

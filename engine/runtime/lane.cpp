@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "measure/perturbation.h"
 #include "policy/slot_prefetch.h"
 #include "policy/statistics.h"
 #include "runtime/key_norms.h"
@@ -234,111 +233,6 @@ void Lane::record_attention(int layer, int h) {
     record.reference_attention = record.attention;  // nothing removed yet: the cache is the full history
     job.p_seen = job.host_p;
   }
-}
-
-void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const double> o) {
-  const bool reloaded = !after_prompt && reload(layer);
-  std::vector<HeadCache>& heads = layers_[layer].heads;
-  std::vector<Plan> plans;
-  {
-    const Stopwatch watch(compress_ms);
-    std::vector<CacheGeometry> geometry;
-    std::vector<HeadView> views;
-    const std::vector<std::unique_ptr<Hindsight>> coming = hindsight(layer);
-    std::vector<std::vector<int>> pins(heads.size());
-    KeyLookups lookups(backend_, config_.head_dim);
-    geometry.reserve(heads.size());
-    for (int h = 0; h < config_.n_kv_heads; ++h) {
-      geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim, backend_.workers() > 0 ? nullptr : &lookups);
-      pins[h] = pinned(layer, h, record_->step);
-      views.push_back({.slots = &heads[h].slots, .keys = &geometry.back(), .layer = layer, .kv_head = h, .pinned = pins[h], .hindsight = coming.empty() ? nullptr : coming[h].get()});
-    }
-    plans = policy_->plan(views, record_->step, after_prompt || reloaded);
-  }
-  const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
-  for (int h = 0; h < config_.n_kv_heads; ++h) {
-    HeadCache& head = heads[h];
-    Plan& plan = plans[h];
-    HeadRecord& record = head_record(layer, h);
-    record.layer = layer;
-    record.kv_head = h;
-    record.budget = policy_->budget(layer, h).value_or(policy_->compresses() ? head.slots.size() : -1);  // without a limit beside limited ones: the outcome
-    if (setup_.record.measures.agreement && record.budget > 0 && !work(layer).heads[h].p_seen.empty())
-      record.agreement = agreement(work(layer).heads[h].p_seen, config_.group(), record.budget);
-    record.overridden = policy_->overridden(layer, h);
-    record.pinned = pinned(layer, h, record_->step + 1);
-    record.recent = policy_->recent(layer, h);
-    record.score = std::move(plan.score);
-    record.merge_theta = plan.theta;
-    if (plan.removals.empty()) {
-      if (plan.changes_slots()) apply_plan(head.slots, policy_->needs(layer), plan);
-    } else {
-      record_plan(head, plan, record);
-      std::vector<int> kept;
-      {
-        const Stopwatch watch(compress_ms);
-        if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
-        kept = apply(backend_, head, policy_->needs(layer), plan);
-      }
-      if (!record.score.empty()) {
-        for (std::size_t i = 0; i < kept.size(); ++i) record.score[i] = record.score[kept[i]];
-        record.score.resize(kept.size());
-      }
-      for (const double s : record.score) {
-        if (!std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
-      }
-    }
-    const bool by_hand = do_what_ifs(layer, h, record);
-    const bool changed = by_hand || reloaded || !plan.removals.empty();
-    if (changed && setup_.record.measures.local) {
-      const auto before = o.subspan(h * group_size, group_size);
-      changed_.push_back({layer, h, at(q, bytes(group_size) * h), {before.begin(), before.end()}});
-    } else if (changed) {
-      record.compress_rel_l2 = kNotAvailable;
-    }
-    describe(head, record);
-  }
-  if (after_prompt || !finishes_at_the_end()) measure_changes();
-  if (reloaded) fit(layer);
-}
-
-void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record, bool by_hand) const {
-  const std::vector<int>& pos = head.slots.pos;
-  constexpr const char* kForms[] = {"", "bias", "zip", "code", "paper"};
-  for (const Removal& r : plan.removals) {
-    record.events.push_back({.kind = r.target < 0 ? Event::Kind::evict : Event::Kind::merge,
-                             .pos = pos[r.slot],
-                             .into = r.target < 0 ? -1 : pos[r.target],
-                             .w_removed = r.target < 0 ? kNotAvailable : r.w_removed,
-                             .w_target = r.target < 0 ? kNotAvailable : r.w_target,
-                             .score = r.score,
-                             .cos = r.cos,
-                             .gamma = r.gamma,
-                             .form = kForms[static_cast<int>(r.form)],
-                             .fallback = r.fallback,
-                             .by_hand = by_hand});
-    for (const int i : r.spread) record.events.back().spread.push_back(pos[i]);
-  }
-  if (!setup_.record.captures) return;
-  if (setup_.record.measures.runner_ups) record_runner_ups(head, plan, record);
-  for (const Merge& m : plan.merges) {
-    MergeDetail detail{.into = pos[m.target], .mu = m.mu, .weights = m.value_weights, .T = m.log_score, .m = m.mean_log_score, .extra = m.extra.value_or(0), .log_scores = m.member_log_scores};
-    if (m.key_scale != 1) detail.gamma = m.key_scale;
-    for (const int i : m.members) {
-      detail.members.push_back(pos[i]);
-      detail.votes.push_back(head.slots.votes[i]);
-    }
-    record.merges.push_back(std::move(detail));
-  }
-}
-
-void Lane::describe(const HeadCache& head, HeadRecord& record) const {
-  record.pos = head.slots.pos;
-  record.votes = head.slots.votes;
-  record.evicted_votes = head.slots.evicted_votes;
-  if (!setup_.record.captures) return;
-  record.statistic = policy_->statistic(head.slots);
-  record.bias = bias_of(head.slots, policy_->bias());
 }
 
 std::unique_ptr<Lane> Lane::checkpoint() const {

@@ -9,6 +9,7 @@
 
 #include "cache/head_cache.h"
 #include "cache/history.h"
+#include "policy/decision.h"
 #include "policy/lane_edits.h"
 #include "policy/policy.h"
 #include "runtime/forward.h"
@@ -130,6 +131,21 @@ class Lane {
     std::vector<double> before;
   };
 
+  struct Sight {  // of the heads of a layer, for a policy
+    std::vector<CacheGeometry> geometry;
+    std::vector<HeadView> views;
+    std::vector<std::unique_ptr<Hindsight>> coming;
+    std::vector<std::vector<int>> pins;
+  };
+  struct Undecided {  // a layer whose policy has asked about keys and has no answer yet
+    int layer = 0;
+    bool reloaded = false;
+    const void* q = nullptr;
+    std::vector<double> o = {};
+    Sight sight = {};
+    std::unique_ptr<LayerDecision> decision = {};
+  };
+
   class HeadHindsight;
 
   /// The uncompressed history is there to be measured against, not only because the policy needs it.
@@ -143,7 +159,11 @@ class Lane {
   bool theta_applies() const;
   /// Nothing was removed before this step: it cannot have done any harm.
   void set_unharmed(HeadRecord& record) const;
+  /// Decides and carries out, or, where finish() of all layers comes at the end of the step, decides as far as settle() can go on.
   void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
+  void look_at(int layer, KeyLookups* lookups, Sight& sight);
+  void settle();
+  void carry_out(int layer, std::vector<Plan>& plans, bool reloaded, const void* q, std::span<const double> o);
   /// Gives the room back that a whole prompt took in the caches of a layer.
   void fit(int layer);
   void keep_query(int layer, const void* q);
@@ -181,6 +201,8 @@ class Lane {
   bool writes_tape_ = false;
   std::vector<LayerWork> work_;  // of every layer where all are finished after the whole pass, else of the one in work
   std::vector<Changed> changed_;
+  std::vector<Undecided> undecided_;     // of the step in work
+  std::unique_ptr<KeyLookups> lookups_;  // theirs
   std::vector<double> key_norms_;       // [n_kv_heads] of the layer in work; empty: nobody asks
   Buffer key_, residuals_;
 };

@@ -29,7 +29,7 @@ void Lane::after_layer(int layer, const void* residual) {
 }
 
 void Lane::end_step() {
-  measure_changes();
+  settle();
   if (!setup_.record.measures.hidden) return;
   hidden.resize(static_cast<std::size_t>(config_.dim) * config_.n_layers);
   backend_.to_double(hidden, residuals_.data());

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kSlots = 8;                       // uploads that can be under way
 constexpr std::size_t kUploadSlot = 64 * 1024;  // bytes to begin with
-constexpr std::size_t kBounce = 1 << 20;        // downloads up to here go through page-locked memory
+constexpr std::size_t kBounce = 1 << 20;        // transfers up to here go through page-locked memory
 constexpr std::size_t kLargeCopy = 256 * 1024;  // worth a transfer of its own
 
 }  // namespace
@@ -119,6 +119,13 @@ void Device::upload(void* to, const void* from_host, std::size_t bytes) {
   if (bytes == 0) return;
   flush();
   writes(to, bytes);
+  if (bytes <= kBounce) {
+    Slot& slot = next_slot(bytes);
+    std::memcpy(slot.host.bytes(bytes), from_host, bytes);
+    check(cudaMemcpyAsync(to, slot.host.bytes(bytes), bytes, cudaMemcpyHostToDevice, stream_), "an upload");
+    check(cudaEventRecord(slot.done.get(), stream_), "marking an upload");
+    return;
+  }
   check(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, stream_), "an upload");
   wait();  // the caller may change its memory now
 }

@@ -75,11 +75,12 @@ std::vector<double> similarity_weights(std::span<const double> u, MergeForm form
 
 std::optional<double> GatedMerger::tau(int layer) const { return at(layer) < tau_.size() ? tau_[at(layer)] : std::nullopt; }
 
+void GatedMerger::expect(const HeadDecision& head) const { expect_nearest_kept(head); }
+
 void GatedMerger::merge_layer(std::span<HeadDecision> heads, int) {
   std::vector<std::vector<Nearest>> nearest;
   double sum = 0;
   int n = 0;
-  for (const HeadDecision& head : heads) expect_nearest_kept(head);
   for (const HeadDecision& head : heads) {
     nearest.push_back(nearest_kept(head));
     for (const Nearest& x : nearest.back()) sum += x.cos;

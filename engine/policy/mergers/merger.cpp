@@ -6,8 +6,6 @@
 namespace kvscope {
 
 void Merger::merge_layer(std::span<HeadDecision> heads, int) {
-  for (const HeadDecision& head : heads)
-    if (!head.gone.empty()) expect(head);
   for (HeadDecision& head : heads)
     if (!head.gone.empty()) merge(head);
 }
