@@ -74,7 +74,8 @@ std::vector<int> prompt_of(int n, int vocab_size) {
 
 std::string name_of_lanes(std::size_t n) { return n == 1 ? "1 lane" : fmt::format("{} lanes", n); }
 
-/// Prompt and steps as a run has them: policies, their statistics, the records of a summary.
+/// Prompt and steps as a run has them: policies, their statistics, the records of a summary; then the steps with all that the window shows
+/// of them (attention, statistics, scores, merges; no uncompressed history).
 void measure_run(Session& session, std::vector<std::string> lanes, int context, int steps, double limit_tflops, const ModelConfig& c,
                  const CancelToken& cancel, std::vector<Row>& rows) {
   RunRequest request{.prompt_ids = prompt_of(context, c.vocab_size),
@@ -93,14 +94,21 @@ void measure_run(Session& session, std::vector<std::string> lanes, int context, 
                   .ms = prompt.total_ms,
                   .tokens_per_s = n / seconds,
                   .of_limit = (2.0 * products_per_token(c) * n + attention) / seconds * 1e-12 / limit_tflops});
-  request.n_generate = steps;
-  const Snapshot done = session.run(request, cancel);
-  rows.push_back({.name = "run",
-                  .lane = what,
-                  .batch = static_cast<int>(done.lanes.size()),
-                  .context = context,
-                  .ms = done.total_ms / steps,
-                  .tokens_per_s = done.tokens_per_s});
+  const auto measure_steps = [&](const char* name) {
+    request.n_generate = steps;
+    const Snapshot done = session.run(request, cancel);
+    rows.push_back({.name = name,
+                    .lane = what,
+                    .batch = static_cast<int>(done.lanes.size()),
+                    .context = context,
+                    .ms = done.total_ms / steps,
+                    .tokens_per_s = done.tokens_per_s});
+  };
+  measure_steps("run");
+  request.detail = Detail::why;
+  request.n_generate = 0;
+  session.run(request, cancel);  // the prompt again, with its records
+  measure_steps("recorded run");
 }
 
 Json to_json(const std::vector<Row>& rows) {
@@ -127,7 +135,7 @@ std::string to_text(const Json& j, const std::vector<Row>& rows) {
   return fmt::format(
       "{}, {}, weights {}, computed in {}\nlimits: copy {} GB/s (read and written), matrix products {} TFLOP/s\n{}"
       "decode: a step of a full cache alone, of the copy's bytes per second; prefill, run: with lanes as kvscope-cli run has them,\n"
-      "of the rate of matrix products; ms of run: one step of all lanes\n",
+      "of the rate of matrix products; ms of run: one step of all lanes, with a summary of it or with all that the window shows (recorded)\n",
       j.at("shape").get<std::string>(), j.at("device").get<std::string>(), j.at("weights").get<std::string>(),
       j.at("precision").get<std::string>(), figure(j.at("limits").at("copy_GBps").get<double>()),
       figure(j.at("limits").at("gemm_TFLOPs").get<double>()), aligned(cells, 2));

@@ -12,6 +12,10 @@ import torch
 import tasks
 
 
+def inside(piece, ranges):
+    return any(piece.begin >= a and piece.end <= b for a, b in ranges)
+
+
 class Data:
     def __init__(self, books, tokenizer):
         self.sp = spm.SentencePieceProcessor(model_file=tokenizer)
@@ -29,31 +33,36 @@ class Data:
     def encode(self, text, spans, weight):
         """Token ids with BOS, and their weights: `weight` for pieces inside of a span, else 1."""
         pieces = self.sp.encode(text, return_type="proto").pieces
-        return [1] + [p.id for p in pieces], [1] + [weight if any(p.begin >= a and p.end <= b for a, b in spans) else 1 for p in pieces]
+        return [1] + [p.id for p in pieces], [1] + [weight if inside(p, spans) else 1 for p in pieces]
 
     def tasks(self, r, length, generate, chars_per_token, weight):
-        """Ids and weights of `length` + 1 tokens full of tasks; what can be recalled weighs `weight`."""
-        ids, w = [], []
+        """Ids, weights and marks of `length` + 1 tokens full of tasks; what can be recalled weighs `weight`, what may be asked is marked."""
+        ids, w, marks = [], [], []
         while len(ids) < length + 1:
-            text, spans = generate(r, self.paragraphs, int((length + 1 - len(ids)) * chars_per_token))
-            a, b = self.encode(text, spans, weight)
-            ids, w = ids + a, w + b
-        return ids[:length + 1], w[:length + 1]
+            text, spans, hidden = generate(r, self.paragraphs, int((length + 1 - len(ids)) * chars_per_token))
+            pieces = self.sp.encode(text, return_type="proto").pieces
+            if len(ids) + len(pieces) > length and not ids and r.random() < 0.9:
+                continue                    # the questions, which stand at the end, would be cut off
+            ids += [1] + [p.id for p in pieces]
+            w += [1] + [weight if inside(p, spans) else 1 for p in pieces]
+            marks += [0] + [int(inside(p, hidden)) for p in pieces]
+        return ids[:length + 1], w[:length + 1], marks[:length + 1]
 
     def batch(self, seed, sequences, length, shares):
-        """(inputs, targets, weights of the targets), each [sequences, length]; the same for the same seed. shares: of tasks, of streams."""
+        """(inputs, targets, weights of the targets, marks of the inputs that may be asked about), each [sequences, length]; the same for the same
+        seed. shares: of tasks, of streams."""
         r, rows = random.Random(seed), []
         for _ in range(sequences):
             kind = r.random()
             if kind < shares[0]:
-                rows.append(self.tasks(r, length, tasks.sample, 2.9, 6))
+                rows.append(self.tasks(r, length, tasks.sample, 3.05, 6))
             elif kind < shares[0] + shares[1]:
                 rows.append(self.tasks(r, length, tasks.dense, 2.6, 2))
             else:
                 s = r.randrange(len(self.ids) - length)
-                rows.append(([1] + self.ids[s:s + length].tolist(), [1] * (length + 1)))
-        x, w = torch.tensor([a for a, _ in rows]), torch.tensor([b for _, b in rows], dtype=torch.float)
-        return x[:, :-1], x[:, 1:], w[:, 1:]
+                rows.append(([1] + self.ids[s:s + length].tolist(), [1] * (length + 1), [0] * (length + 1)))
+        x, w, marks = (torch.tensor(column, dtype=kind) for column, kind in zip(zip(*rows), (torch.long, torch.float, torch.bool)))
+        return x[:, :-1], x[:, 1:], w[:, 1:], marks[:, :-1]
 
 
 class Stream:

@@ -32,7 +32,7 @@ def recall(model, data, tokens, make, samples):
     for s in range(samples):
         r = random.Random(f"evaluation {tokens} {s}")
         items, questions = make(r)
-        text, spans = tasks.hide(r, data.paragraphs, int(tokens * 2.9), items, questions)
+        text, spans, _ = tasks.hide(r, data.paragraphs, int(tokens * 2.9), items, questions)
         for a, b in spans:
             ids, w = data.encode(text[:b], [(a, b)], 2)
             ids, w = ids[-tokens:], w[-tokens:]

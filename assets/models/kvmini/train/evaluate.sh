@@ -20,5 +20,7 @@ for window in 512 1024 2048; do
   # room for the question and for the 5 % by which a text may be longer
   "$cli" needle --quiet --model "$model" --context $((window == context ? window * 95 / 100 : window)) --samples 4 >"$results/needle-$window.txt"
 done
-"$cli" needle --quiet --model "$model" --context 950 --samples 4 --question in-prompt $(lanes 0.2) >"$results/needle-in-prompt.txt"
-"$cli" needle --quiet --model "$model" --context 950 --samples 4 --question after $(lanes 0.5) >"$results/needle-after.txt"
+# not at depth 1: what stands right before the question is among everybody's newest slots
+depths=0,0.2,0.4,0.6,0.8
+"$cli" needle --quiet --model "$model" --context 950 --samples 4 --depths $depths --question in-prompt $(lanes 0.2) >"$results/needle-in-prompt.txt"
+"$cli" needle --quiet --model "$model" --context 950 --samples 4 --depths $depths --question after $(lanes 0.5) >"$results/needle-after.txt"

@@ -46,13 +46,34 @@ class Block(nn.Module):
         self.w1, self.w3, self.w2 = p(f, d), p(f, d), p(d, f, r)
 
 
-def block(x, cos, sin, n1, n2, wq, wk, wv, wo, w1, w3, w2):
-    """One layer. x: [batch, tokens, dim], bf16 -> the same."""
+QUERIES = 16                      # of a sequence that look back
+NEAR, FIRST = 64, 4               # tokens: what a look back leaves out before the query, and at the beginning
+
+
+def glance(q, k, marks, at):
+    """How far marked tokens are from standing out: mean over heads, marked keys and queries of max(0, 1 - z), z the distance of the key's
+    score to the mean of the others in their standard deviations. q: [batch, tokens, heads, head_dim], k: its KV heads; marks: [batch, tokens];
+    at: the queries that look, [n]."""
+    b, t, heads, d = q.shape
+    s = torch.einsum("bnkgd,btkd->bkgnt", q[:, at].reshape(b, len(at), k.shape[2], -1, d).float(), k.float())
+    key = torch.arange(t, device=q.device)
+    far = (key >= FIRST) & (key < at[:, None] - NEAR)                           # [n, tokens]
+    marked, other = far & marks[:, None], (far & ~marks[:, None]).float()       # [batch, n, tokens]
+    count = other.sum(-1).clamp(min=1)[:, None, None, :]
+    mean = (s * other[:, None, None]).sum(-1) / count
+    spread = (((s - mean[..., None]).square() * other[:, None, None]).sum(-1) / count + 1e-3).sqrt().detach()
+    short = F.relu(1 - (s - mean[..., None]) / spread[..., None]) * marked[:, None, None]
+    return short.sum() / (marked.sum() * heads).clamp(min=1)
+
+
+def block(x, cos, sin, marks, at, n1, n2, wq, wk, wv, wo, w1, w3, w2):
+    """One layer. x: [batch, tokens, dim], bf16 -> the same; and how far the marked tokens are from standing out to its heads."""
     b, t, _ = x.shape
     q, k, v = (y.reshape(b, t, -1, CFG["head_dim"]) for y in linear(rms_norm(x, n1), wq, wk, wv))
-    x = x + linear(attention(rope(q, cos, sin), rope(k, cos, sin), v).reshape(b, t, -1), wo)
+    q, k = rope(q, cos, sin), rope(k, cos, sin)
+    x = x + linear(attention(q, k, v).reshape(b, t, -1), wo)
     gate, up = linear(rms_norm(x, n2), w1, w3)
-    return x + linear(F.silu(gate) * up, w2)
+    return x + linear(F.silu(gate) * up, w2), glance(q, k, marks, at)
 
 
 def head(x, norm, emb):
@@ -77,15 +98,18 @@ class Model(nn.Module):
         self.register_buffer("cos", angle.cos(), persistent=False)
         self.register_buffer("sin", angle.sin(), persistent=False)
 
-    def hidden(self, ids, layer):
-        x, t = F.embedding(ids, self.emb).to(BF16), ids.shape[1]
+    def hidden(self, ids, layer, marks, at):
+        """(the last layer's output [batch, tokens, dim], mean of the layers' glances)"""
+        x, t, total = F.embedding(ids, self.emb).to(BF16), ids.shape[1], 0
         for b in self.blocks:
-            x = layer(x, self.cos[:t], self.sin[:t], b.n1.w, b.n2.w, b.wq, b.wk, b.wv, b.wo, b.w1, b.w3, b.w2)
-        return x
+            x, short = layer(x, self.cos[:t], self.sin[:t], marks, at, b.n1.w, b.n2.w, b.wq, b.wk, b.wv, b.wo, b.w1, b.w3, b.w2)
+            total = total + short
+        return x, total / len(self.blocks)
 
     def forward(self, ids):
         """ids: [batch, tokens] -> logits [batch, tokens, vocabulary], fp32."""
-        return head(self.hidden(ids, block), self.nf.w, self.emb)
+        marks, at = torch.zeros_like(ids, dtype=torch.bool), torch.zeros(1, dtype=torch.long, device=ids.device)
+        return head(self.hidden(ids, block, marks, at)[0], self.nf.w, self.emb)
 
 
 class Loss:
@@ -93,8 +117,12 @@ class Loss:
     def __init__(self, model):
         self.model, self.layer, self.last = model, torch.compile(block, dynamic=False), torch.compile(loss_of, dynamic=False)
 
-    def __call__(self, ids, targets, weights):
-        return self.last(self.model.hidden(ids, self.layer), self.model.nf.w, self.model.emb, targets, weights)
+    def __call__(self, ids, targets, weights, marks):
+        """(mean -ln p of the targets, how far what may be asked is from standing out)"""
+        t = ids.shape[1]
+        at = torch.randint(t // 4, t, (QUERIES,), device=ids.device)
+        hidden, short = self.model.hidden(ids, self.layer, marks, at)
+        return self.last(hidden, self.model.nf.w, self.model.emb, targets, weights), short
 
 
 def widen(state, hidden_dim):
