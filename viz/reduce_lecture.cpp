@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "viz/draw.h"
@@ -110,25 +111,50 @@ void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const 
   f["differ"] = count(differ);
 }
 
-/// Which run stays closest to the full cache, and which goes farthest, over the steps after the prompt.
-void comparison_facts_of(Facts& f, const Snapshot& s) {
-  f["runs"] = count(static_cast<std::int64_t>(s.lanes.size()) - 1);
-  int best = -1, worst = -1;
-  std::vector<double> kl(s.lanes.size(), kNotAvailable);
+struct ComparedRun {
+  std::string name;
+  double kl = 0, slots = 0;
+};
+
+bool same_budget(const ComparedRun& a, const ComparedRun& b) { return std::abs(a.slots - b.slots) <= std::max(1.0, 0.05 * std::max(a.slots, b.slots)); }
+
+/// Runs with a mean KL after the prompt; their slots are those at `step`, or at the end of the prompt where that comes later.
+std::vector<ComparedRun> compared_runs(const Snapshot& s, int step) {
+  std::vector<ComparedRun> runs;
   for (std::size_t i = 1; i < s.lanes.size(); ++i) {
-    kl[i] = lane_metrics(s.lanes[i], -1, s.n_prompt, 0).mean_kl;
-    if (std::isnan(kl[i])) continue;
-    const int lane = static_cast<int>(i);
-    if (best < 0 || kl[i] < kl[static_cast<std::size_t>(best)]) best = lane;
-    if (worst < 0 || kl[i] > kl[static_cast<std::size_t>(worst)]) worst = lane;
+    const LaneSnapshot& lane = s.lanes[i];
+    const auto end = std::ranges::find_if(lane.steps, [&s](const StepPtr& record) { return record && record->position >= s.n_prompt - 1; });
+    const LaneMetrics m = lane_metrics(lane, std::max(step, static_cast<int>(end - lane.steps.begin())), s.n_prompt, 0);
+    if (!std::isnan(m.mean_kl)) runs.push_back({lane.title, m.mean_kl, m.slots});
   }
-  const auto name = [&](int lane) { return word(lane < 0 ? std::string() : s.lanes[static_cast<std::size_t>(lane)].title); };
-  const auto value = [&](int lane) { return lane < 0 ? Fact{} : Fact{format_number(kl[static_cast<std::size_t>(lane)]), kl[static_cast<std::size_t>(lane)]}; };
-  f["closest"] = name(best);
-  f["worst"] = name(worst);
-  f["best_kl"] = value(best);
-  f["worst_kl"] = value(worst);
-  f["several"] = count(best != worst ? 1 : 0);
+  return runs;
+}
+
+/// Of the largest group of runs with one budget: which stays closest to the full cache, and which goes farthest, over the steps after the prompt.
+/// The others are named with what they hold: with more slots it is no feat to stay close.
+void comparison_facts_of(Facts& f, const Snapshot& s, int step) {
+  f["runs"] = count(static_cast<std::int64_t>(s.lanes.size()) - 1);
+  const std::vector<ComparedRun> runs = compared_runs(s, step);
+  std::vector<ComparedRun> group, others;
+  for (const ComparedRun& middle : runs) {
+    std::vector<ComparedRun> alike, rest;
+    std::ranges::partition_copy(runs, std::back_inserter(alike), std::back_inserter(rest), [&](const ComparedRun& run) { return same_budget(run, middle); });
+    if (alike.size() > group.size()) group = alike, others = rest;
+  }
+  if (group.empty()) return;
+  if (group.size() < 2) others = runs;
+  std::string unlike;
+  for (const ComparedRun& run : others) unlike += (unlike.empty() ? run.name + " holds " : ", " + run.name + " ") + format_mean(run.slots);
+  f["unlike"] = word(unlike.empty() ? unlike : unlike + " slots");
+  const auto [least, most] = std::ranges::minmax_element(group, {}, &ComparedRun::slots);
+  const std::string low = format_mean(least->slots), high = format_mean(most->slots);
+  f["alike"] = word((low == high ? low : low + " to " + high) + " slots");
+  const auto [best, worst] = std::ranges::minmax_element(group, {}, &ComparedRun::kl);
+  f["closest"] = word(best->name);
+  f["worst"] = word(worst->name);
+  f["best_kl"] = {format_number(best->kl), best->kl};
+  f["worst_kl"] = {format_number(worst->kl), worst->kl};
+  f["several"] = count(group.size() > 1 ? 1 : 0);
 }
 
 }  // namespace
@@ -140,7 +166,7 @@ Facts lecture_facts(const Snapshot& s, const Selection& selection) {
         "merged_attention", "evicted_attention", "new_attention", "sinks_wanted", "heavy_wanted", "recent_wanted", "merged_wanted", "evicted_wanted",
         "new_wanted", "first_attention", "lost", "lost_token", "votes", "votes_token", "member_token", "policy", "asked", "bytes", "full_bytes",
         "compared", "tokens", "prompt", "ratio", "limited", "kl", "changed", "choice", "choice_p", "reference_choice", "reference_p",
-        "reference_p_here", "after", "differ", "runs", "closest", "worst", "best_kl", "worst_kl", "several", "heads", "layers", "kv_heads", "model"})
+        "reference_p_here", "after", "differ", "runs", "closest", "worst", "best_kl", "worst_kl", "several", "alike", "unlike", "heads", "layers", "kv_heads", "model"})
     f[name] = {};
   const ModelConfig& m = s.model;
   f["model"] = word(m.name);
@@ -152,7 +178,7 @@ Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   lane_facts_of(f, s, *pick.run, pick.lane);
   step_facts_of(f, s, *pick.run, *pick.record);
   if (pick.values != nullptr && pick.run->fates != nullptr) head_facts_of(f, s, pick);
-  comparison_facts_of(f, s);
+  comparison_facts_of(f, s, pick.step);
   return f;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/reduce_lecture.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 
 #include "viz/format.h"
 #include "viz/headless.h"
+#include "viz/reduce_compare.h"
 #include "viz/reduce_ghosts.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
@@ -62,6 +64,32 @@ TEST(LectureFactsTest, HaveTheSameNamesWithAndWithoutARun) {
   EXPECT_TRUE(holds(with, "tokens"));
   EXPECT_TRUE(holds(without, "!tokens"));
   EXPECT_FALSE(holds(with, "no such fact"));
+}
+
+TEST(LectureFactsTest, RankOnlyRunsWithOneBudget) {
+  Snapshot s = synthetic::make_snapshot();
+  const auto hold = [&s](std::size_t lane, int slots) {
+    for (StepPtr& step : s.lanes[lane].steps) {
+      auto copy = std::make_shared<StepRecord>(*step);
+      for (HeadRecord& head : copy->heads) head.pos.resize(static_cast<std::size_t>(slots));
+      step = copy;
+    }
+  };
+  const auto facts = [&s] { return lecture_facts(s, at(1, 2)); };
+  const auto kl = [&s](std::size_t lane) { return lane_metrics(s.lanes[lane], -1, s.n_prompt, 0).mean_kl; };
+  for (const std::size_t lane : {1u, 2u, 3u}) hold(lane, 20);
+  EXPECT_FALSE(holds(facts(), "unlike"));
+  EXPECT_EQ(facts().at("alike").text, "20 slots");
+  EXPECT_EQ(facts().at("best_kl").number, std::min({kl(1), kl(2), kl(3)}));
+  hold(1, 40);
+  EXPECT_EQ(facts().at("unlike").text, s.lanes[1].title + " holds 40 slots");
+  EXPECT_EQ(facts().at("best_kl").number, std::min(kl(2), kl(3))) << "with twice the slots it is no feat";
+  EXPECT_EQ(facts().at("worst_kl").number, std::max(kl(2), kl(3)));
+  hold(3, 21);
+  EXPECT_EQ(facts().at("alike").text, "20 to 21 slots") << "a slot more or less is no other budget";
+  hold(3, 30);
+  EXPECT_FALSE(holds(facts(), "several")) << "nobody is compared with nobody";
+  EXPECT_EQ(facts().at("unlike").text, fmt::format("{} holds 40, {} 20, {} 30 slots", s.lanes[1].title, s.lanes[2].title, s.lanes[3].title));
 }
 
 TEST(LectureFactsTest, AreFilledInWithTheFittingWord) {
