@@ -146,6 +146,10 @@ TEST(MetricColumns, GiveWayInOrderAndKeepTheDivergence) {
   EXPECT_EQ(metric_columns(snapshot, lanes, 2000, 1).size(), 10u);
   const auto few = metric_columns(snapshot, lanes, 260, 1);
   EXPECT_LE(total_width(few, 1), 260);
+  const auto more = metric_columns(snapshot, lanes, 320, 1);
+  const auto has = [&more](MetricColumn::Kind kind) { return std::ranges::count(more, kind, &MetricColumn::kind) > 0; };
+  EXPECT_TRUE(has(MetricColumn::Kind::slots)) << "whether it is the same budget";
+  EXPECT_FALSE(has(MetricColumn::Kind::attention));
   const auto one = metric_columns(snapshot, lanes, 10, 1);
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].kind, MetricColumn::Kind::kl);

@@ -75,9 +75,9 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
     return set == MetricSet::all || kind == Kind::kl || cost == (set == MetricSet::cost);
   };
   std::erase_if(all, [&](const MetricColumn& c) { return !wanted(c.kind); });
-  // Least important first.
+  // Least important first. Only with their slots beside them can runs be compared.
   for (const Kind kind :
-       {Kind::policy, Kind::differs, Kind::bytes, Kind::slots, Kind::nll, Kind::top1, Kind::attention, Kind::mean_kl, Kind::answer}) {
+       {Kind::policy, Kind::differs, Kind::bytes, Kind::nll, Kind::top1, Kind::attention, Kind::slots, Kind::mean_kl, Kind::answer}) {
     if (total_width(all, scale) <= room) break;
     std::erase_if(all, [&](const MetricColumn& c) {
       if (c.kind == kind && left_out) left_out->push_back(c.title);
