@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/lecture_row.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <QAction>
 #include <QComboBox>
 #include <QEvent>
@@ -111,6 +114,24 @@ void LectureRow::changeEvent(QEvent* event) {
   if (event->type() == QEvent::FontChange && !m_applying) applyType();
 }
 
+void LectureRow::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  fitSlots();
+}
+
+/// The longest words that leave room for the rest of the row.
+void LectureRow::fitSlots() {
+  m_slots->ensurePolished();
+  const QFontMetrics metrics = m_slots->fontMetrics();
+  const int least = m_slot_words.isEmpty() ? 0 : metrics.horizontalAdvance(m_slot_words.back());
+  m_slots->setMinimumWidth(least);
+  layout()->invalidate();
+  const int room = width() - layout()->minimumSize().width() + least;
+  const auto fits = [&](const QString& words) { return metrics.horizontalAdvance(words) <= room; };
+  const auto it = std::ranges::find_if(m_slot_words, fits);
+  m_slots->setText(it != m_slot_words.end() ? *it : m_slot_words.value(m_slot_words.size() - 1));
+}
+
 void LectureRow::applyType() {
   m_applying = true;
   setFixedHeight(px(*this, 40));
@@ -156,22 +177,27 @@ void LectureRow::refresh() {
   m_policy->setCurrentIndex(m_tools.policyBox()->currentIndex());
   m_slider->setEnabled(m_tools.budgetSlider()->isEnabled());
   m_ghosts->setChecked(m_workspace.ghostSteps() > 0);
-  QString words, help;
+  QString help;
+  m_slot_words.clear();
   if (lane && lane->slots_asked >= 0) {
     const int asked = std::min(m_slider->value(), snapshot.n_prompt);  // of a text that became shorter, the newest answer
-    words = QString("%1 of %2 slots · %3")
-                .arg(qs(viz::format_count(asked)), qs(viz::format_count(snapshot.n_prompt)),
-                     qs(viz::format_percent(static_cast<double>(asked) / std::max(1, snapshot.n_prompt))));
+    const QString share = qs(viz::format_percent(static_cast<double>(asked) / std::max(1, snapshot.n_prompt)));
+    const QString words = QString("%1 of %2 slots · %3").arg(qs(viz::format_count(asked)), qs(viz::format_count(snapshot.n_prompt)), share);
+    help = QString("%1 of the tokens of the text; those of the answer need slots, too").arg(share);
+    QString raise;
     const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
     if (raised != lane->warnings.end() && !m_slider->isSliderDown() && m_slider->value() == lane->slots_asked) {
-      words += ", the least";
-      help = qs(text_of(*raised));
+      // What a policy protects may be a share of what was asked for: less can still be had then.
+      const int wanted = static_cast<int>(std::lround(raised->asked));
+      raise = wanted <= m_slider->minimum() ? QString(", the least") : QString(", asked %1").arg(wanted);
+      help += "\n" + qs(text_of(*raised));
     }
+    m_slot_words = {words + " of the text" + raise, words + raise};
   } else if (lane) {
-    words = "no limit";
+    m_slot_words = {"no limit"};
   }
   m_slots->setToolTip(help);
-  m_slots->setText(words);
+  fitSlots();
   const viz::Selection& s = m_workspace.selection();
   const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
   m_head->setText(head ? QString("layer %1, head %2").arg(*s.layer).arg(*s.kv_head) : QString("all heads"));

@@ -5,6 +5,7 @@
 
 #include <QFrame>
 #include <QList>
+#include <QStringList>
 
 #include "app/window/style.h"
 
@@ -43,9 +44,11 @@ class LectureRow : public QFrame {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void refresh();
+  void fitSlots();
   QString clockWords(const StepRecord& step) const;
   void applyType();
   void applyTheme();
@@ -60,6 +63,7 @@ class LectureRow : public QFrame {
   QSlider* m_slider;
   QPushButton* m_step;
   QToolButton *m_ghosts, *m_back, *m_play, *m_forward, *m_menu, *m_leave;
+  QStringList m_slot_words;  // the longest first
   bool m_applying = false;
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
+#include <QLabel>
 #include <QTemporaryDir>
 
 #include "app/window/lecture_guide.h"
@@ -31,6 +34,12 @@ class LectureTest : public ::testing::Test {
   const Snapshot& snapshot() const { return window->workspace().snapshot(); }
   const viz::Selection& selection() const { return window->workspace().selection(); }
   bool settle() { return waitUntilSettled(*window, 60000); }
+  /// Where the row above says what the budget is.
+  const QLabel& slotLabel() const {
+    const auto labels = window->lectureRow().findChildren<QLabel*>();
+    return **std::ranges::find_if(labels, [](const QLabel* label) { return label->text().contains(" slots"); });
+  }
+  QString slotWords() const { return slotLabel().text(); }
   /// To whatever has the focus, as a key on a keyboard.
   void press(int key, Qt::KeyboardModifiers modifiers = {}) {
     QWidget* focus = QApplication::focusWidget();

@@ -290,11 +290,21 @@ TEST_F(LectureTest, ABudgetThatIsTooSmallIsShownAsTheOneThatRuns) {
   ASSERT_GT(asked(), 1) << "sinks, recent tokens and one more";
   slider->setSliderDown(false);
   EXPECT_EQ(slider->value(), asked());
-  const auto labels = window->lectureRow().findChildren<QLabel*>();
-  const auto words = std::ranges::find_if(labels, [](QLabel* l) { return l->text().contains(" slots"); });
-  ASSERT_NE(words, labels.end());
-  EXPECT_TRUE((*words)->text().startsWith(QString("%1 of ").arg(asked())) && (*words)->text().endsWith(", the least")) << (*words)->text().toStdString();
-  EXPECT_FALSE((*words)->toolTip().isEmpty());
+  EXPECT_TRUE(slotWords().startsWith(QString("%1 of ").arg(asked())) && slotWords().endsWith(", the least")) << slotWords().toStdString();
+  EXPECT_FALSE(slotLabel().toolTip().isEmpty());
+}
+
+TEST_F(LectureTest, TheLeastIsSaidOnlyOfTheLeast) {
+  openSample();
+  const auto ask = [this](const char* spec, int got) {
+    window->controller().setLaneSpec(1, spec);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes[1].slots_asked == got && snapshot().phase == RunPhase::idle; }, 30000)) << spec;
+    ASSERT_TRUE(settle());
+  };
+  ask("h2o:slots=3,sinks=2", 5);  // half of what is asked for is protected as recent
+  EXPECT_TRUE(slotWords().endsWith(", asked 3")) << slotWords().toStdString();
+  ask("h2o:slots=1,sinks=2", 4);
+  EXPECT_TRUE(slotWords().endsWith(", the least")) << slotWords().toStdString();
 }
 
 TEST_F(LectureTest, TheBudgetOfTheLectureIsThatOfTheToolbar) {
