@@ -116,6 +116,36 @@ TEST_F(LectureTest, NothingOnTheScreenIsSmallerThanEighteenPixels) {
   }
 }
 
+TEST_F(LectureTest, TheSampleBeginsAtTheEndOfItsTextWithNothingTakenAway) {
+  openSample();
+  EXPECT_EQ(window->workspace().stepRecord()->position, snapshot().n_prompt - 1);
+  for (int h = 0; h < viz::n_heads_total(snapshot()); ++h) {
+    const auto now = viz::categories_of(snapshot(), *window->workspace().lane(), window->workspace().step(), h);
+    EXPECT_EQ(std::ranges::count(now, Category::evicted), 0) << h;
+  }
+  EXPECT_TRUE(slotWords().endsWith("52 of 52 slots · 100 % of the text")) << slotWords().toStdString();
+  window->resize(1280, 780);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(slotWords(), "52 of 52 slots · 100 %") << "no room";
+}
+
+TEST_F(LectureTest, AQuarterOfAShortTextLeavesRoomForHeavyTokens) {
+  openSample();
+  window->controller().setPrompt("The cat sat on the mat because it");
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().n_prompt == 11 && snapshot().phase == RunPhase::idle; }, 30000));
+  window->lectureRow().budgetSlider()->setValue(3);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes[1].slots_asked == 3 && snapshot().phase == RunPhase::idle; }, 30000)) << "a quarter";
+  ASSERT_TRUE(settle());
+  window->guide().goTo("heavy");
+  int n_heavy = 0;
+  for (int h = 0; h < viz::n_heads_total(snapshot()); ++h) {
+    const auto now = viz::categories_of(snapshot(), *window->workspace().lane(), window->workspace().step(), h);
+    n_heavy += std::ranges::count(now, Category::kept) > 0;
+  }
+  EXPECT_EQ(n_heavy, viz::n_heads_total(snapshot()));
+  EXPECT_TRUE(window->caption().text().contains("keeps the best: 1 of 11")) << window->caption().text().toStdString();
+}
+
 TEST_F(LectureTest, PageDownGoesThroughTheScenesWithTheNumbersOfTheScreen) {
   openSample();
   window->controller().setLaneSpec(1, "h2o:ratio=0.25,sinks=2");
@@ -134,7 +164,7 @@ TEST_F(LectureTest, PageDownGoesThroughTheScenesWithTheNumbersOfTheScreen) {
   const auto now = viz::categories_of(snapshot(), snapshot().lanes[1], window->workspace().step(), head);
   const auto n = std::count(now.begin(), now.end(), Category::evicted);
   ASSERT_GT(n, 0);
-  EXPECT_TRUE(window->caption().text().contains(QString("%1 of %2 tokens").arg(n).arg(now.size()))) << window->caption().text().toStdString();
+  EXPECT_TRUE(window->caption().text().contains(QString("%1 of %2 tokens").arg(n).arg(window->workspace().stepRecord()->position + 1))) << window->caption().text().toStdString();
   // Another step, other numbers.
   const QString before = window->caption().text();
   viz::Selection earlier = selection();
@@ -159,6 +189,7 @@ TEST_F(LectureTest, BarsWithoutHistoryOfferToCaptureIt) {
   openSample();
   viz::Selection s = selection();
   s.lane = 1;
+  s.step.reset();  // where tokens are missing
   window->workspace().setSelection(s);
   LectureBars& bars = window->lecture().attention();
   ASSERT_FALSE(bars.shown().empty());
