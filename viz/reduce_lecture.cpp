@@ -79,11 +79,13 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   f["member_token"] = word(member);
 }
 
-void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int lane_idx) {
+void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int lane_idx, int step) {
+  const auto bytes = [&](const LaneSnapshot& of) { return word(format_bytes(lane_metrics(of, step, s.n_prompt, 0).bytes)); };
+
   f["policy"] = word(lane.title);
   f["asked"] = lane.slots_asked < 0 ? Fact{"all", 0} : count(lane.slots_asked);
-  f["bytes"] = word(format_bytes(lane.kv_bytes));
-  f["full_bytes"] = word(format_bytes(s.lanes.front().kv_bytes));
+  f["bytes"] = bytes(lane);
+  f["full_bytes"] = bytes(s.lanes.front());
   f["compared"] = count(lane_idx > 0 ? 1 : 0);
 }
 
@@ -175,7 +177,7 @@ Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   f["heads"] = count(n_heads_total(s));
   const HeadPick pick = pick_head(s, selection);
   if (pick.run == nullptr || pick.record == nullptr) return f;
-  lane_facts_of(f, s, *pick.run, pick.lane);
+  lane_facts_of(f, s, *pick.run, pick.lane, pick.step);
   step_facts_of(f, s, *pick.run, *pick.record);
   if (pick.values != nullptr && pick.run->fates != nullptr) head_facts_of(f, s, pick);
   comparison_facts_of(f, s, pick.step);

@@ -52,6 +52,21 @@ TEST(LectureFactsTest, CountEveryTokenOfTheHeadOnce) {
   }
 }
 
+TEST(LectureFactsTest, CountTheBytesOfTheStepThatIsShown) {
+  Snapshot s = streamed();
+  constexpr double kSlotBytes = 512;  // of a slot in all heads
+  for (LaneSnapshot& lane : s.lanes) {
+    lane.slots = lane_metrics(lane, -1, s.n_prompt, 0).slots;
+    lane.kv_bytes = kSlotBytes * lane.slots;
+  }
+  const Facts early = lecture_facts(s, at(3, 4)), late = lecture_facts(s, at(3, 40));
+  EXPECT_EQ(early.at("tokens").number, 5);
+  EXPECT_EQ(early.at("full_bytes").text, format_bytes(5 * kSlotBytes));
+  EXPECT_EQ(early.at("bytes").text, format_bytes(5 * kSlotBytes)) << "nothing had to go yet";
+  EXPECT_EQ(late.at("full_bytes").text, format_bytes(41 * kSlotBytes));
+  EXPECT_EQ(late.at("bytes").text, format_bytes(20 * kSlotBytes));
+}
+
 TEST(LectureFactsTest, HaveTheSameNamesWithAndWithoutARun) {
   const Facts with = lecture_facts(synthetic::make_snapshot(), at(3, 1)), without = lecture_facts(Snapshot{}, {});
   const auto names = [](const Facts& facts) {
