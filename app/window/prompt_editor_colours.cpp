@@ -23,6 +23,11 @@ QColor fillOf(const viz::Theme& theme, Category category, const std::optional<Ca
 }
 }
 
+QColor TokenColours::unreadInk(const Workspace& workspace) {
+  const viz::Theme& theme = workspace.theme();
+  return toColor(workspace.emphasis() ? theme.secondary : theme.text);  // beside what is meant it stands back, too
+}
+
 void TokenColours::update(const Workspace& workspace) {
   const viz::Theme& theme = workspace.theme();
   const viz::Selection& selection = workspace.selection();
@@ -34,6 +39,7 @@ void TokenColours::update(const Workspace& workspace) {
   m_head = selectedHead(*m_snapshot, selection.layer, selection.kv_head).value_or(-1);
   m_plain = toColor(theme.text);
   m_faint = toColor(theme.disabled);
+  m_unread = unreadInk(workspace);
   m_stripes = mix(toColor(theme.panel), toColor(theme.evicted_outline), 0.55);
   m_categories.clear();
   m_leaving.clear();
@@ -64,7 +70,7 @@ void TokenColours::update(const Workspace& workspace) {
     for (int c = 0; c < kCategories; ++c) {
       const auto category = static_cast<Category>(c);
       const QColor fill = fillOf(theme, category, meant);
-      add(fill, fill.isValid() && (!meant || category == *meant) ? m_plain : m_faint);
+      add(fill, category == Category::unseen ? m_unread : fill.isValid() && (!meant || category == *meant) ? m_plain : m_faint);
     }
     return;
   }
@@ -98,7 +104,7 @@ TokenPaint TokenColours::paint(int token) const {
     return {m_fill[c], m_text[c], leaves ? m_stripes : QColor()};
   }
   const int n = representedBy(token);
-  if (n < 0) return {{}, m_step && m_lane && m_lane->fates ? m_faint : m_plain};
+  if (n < 0) return {{}, m_unread};
   return {m_fill[static_cast<std::size_t>(n)], m_text[static_cast<std::size_t>(n)]};
 }
 

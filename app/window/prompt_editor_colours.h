@@ -25,6 +25,8 @@ class TokenColours {
   /// Reads selection, step and theme of the workspace. Keeps the snapshot alive.
   void update(const Workspace& workspace);
 
+  /// The ink of text that was not read yet at the shown step: no fill, as without a run, and not the grey of what left.
+  static QColor unreadInk(const Workspace& workspace);
   bool allHeads() const { return m_head < 0; }
   int nHeads() const { return m_n_heads; }
   /// Category in the selected head; unseen without one.
@@ -48,7 +50,7 @@ class TokenColours {
   std::vector<int> m_pinned;           // ascending
   std::vector<QColor> m_fill;          // by category, or by number of heads
   std::vector<QColor> m_text;
-  QColor m_plain, m_faint, m_stripes;
+  QColor m_plain, m_faint, m_unread, m_stripes;
   QString m_head_name;
 };
 

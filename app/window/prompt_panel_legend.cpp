@@ -4,6 +4,7 @@
 #include <QLinearGradient>
 
 #include "app/window/panel_paint.h"
+#include "app/window/prompt_editor_colours.h"
 #include "app/window/workspace.h"
 #include "viz/draw.h"
 
@@ -21,6 +22,11 @@ CategoryLegend::CategoryLegend(Workspace& workspace, QWidget* parent) : QWidget(
   }
 }
 
+QString CategoryLegend::unreadWords() const {
+  const StepRecord* step = m_workspace.stepRecord();
+  return step && step->position + 1 < m_workspace.snapshot().n_prompt ? QString("not read yet") : QString();
+}
+
 QSize CategoryLegend::sizeHint() const { return {px(*this, 360), px(*this, 18)}; }
 
 void CategoryLegend::paintEvent(QPaintEvent*) {
@@ -32,17 +38,19 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
   const viz::Selection& selection = m_workspace.selection();
   const int side = px(*this, 10), middle = height() / 2;
   if (selectedHead(snapshot, selection.layer, selection.kv_head)) {
+    const QString unread = unreadWords();
+    const int n_gaps = unread.isEmpty() ? 5 : 6;
     int after_swatch = px(*this, 6);
     const auto total = [&] {
-      int sum = 0;
+      int sum = painter.fontMetrics().horizontalAdvance(unread);
       for (const Category category : kShown) sum += side + after_swatch + painter.fontMetrics().horizontalAdvance(viz::category_name(category));
       return sum;
     };
-    if (total() + 5 * px(*this, 5) > width()) {  // a narrow panel: smaller type rather than a cut legend
+    if (total() + n_gaps * px(*this, 5) > width()) {  // a narrow panel: smaller type rather than a cut legend
       painter.setFont(typeFont(*this, Type::caption));
       after_swatch = px(*this, 3);
     }
-    const int gap = std::clamp((width() - total()) / 5, px(*this, 3), px(*this, 12));
+    const int gap = std::clamp((width() - total()) / n_gaps, px(*this, 3), px(*this, 12));
     int x = 0;
     for (const Category category : kShown) {
       paintSwatch(painter, QRectF(x, middle - side / 2, side, side), theme, category);
@@ -51,6 +59,8 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
       painter.drawText(QRect(x, 0, width() - x, height()), Qt::AlignVCenter | Qt::AlignLeft, name);
       x += painter.fontMetrics().horizontalAdvance(name) + gap;
     }
+    painter.setPen(TokenColours::unreadInk(m_workspace));
+    paintLine(painter, QRect(x, 0, width() - x, height()), Qt::AlignLeft, unread);
     return;
   }
   const int n_heads = snapshot.model.n_layers * snapshot.model.n_kv_heads;

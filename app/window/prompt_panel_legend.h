@@ -15,6 +15,8 @@ class CategoryLegend : public QWidget {
   explicit CategoryLegend(Workspace& workspace, QWidget* parent = nullptr);
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {120, sizeHint().height()}; }
+  /// The words for text that was not read yet at the shown step, in its own ink; empty: all of the prompt was.
+  QString unreadWords() const;
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -17,6 +17,7 @@
 #include "app/window/panel_paint.h"
 #include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel.h"
+#include "app/window/prompt_panel_legend.h"
 
 namespace kvscope {
 namespace {
@@ -198,6 +199,30 @@ TEST_F(PromptPanelTest, CountsTheHeadsThatStillRepresentATokenWithoutASelectedHe
     const bool seen = t <= lane.steps[5]->position;
     ASSERT_EQ(panel.editor().colours().representedBy(t), seen ? n : -1) << "token " << t;
   }
+}
+
+TEST_F(PromptPanelTest, DoesNotShowWhatWasNotReadYetAsEvicted) {
+  synthetic::Shape shape;
+  shape.n_prompt = 60;
+  shape.slots = 20;
+  shape.prefill = false;
+  publish(synthetic::make_snapshot(shape));
+  const CategoryLegend& legend = *panel.findChild<CategoryLegend*>();
+  const TokenColours& colours = panel.editor().colours();
+  selectStep(59);
+  EXPECT_EQ(legend.unreadWords(), "");
+  selectStep(40);
+  EXPECT_EQ(legend.unreadWords(), "not read yet");
+  for (const bool one_head : {false, true}) {
+    if (one_head) selectHead(4, 1);
+    EXPECT_FALSE(colours.paint(50).fill.isValid());
+    EXPECT_EQ(colours.paint(50).text, toColor(workspace.theme().text)) << one_head;
+  }
+  int evicted = 0;
+  while (colours.category(evicted) != Category::evicted) ASSERT_LT(++evicted, 40);
+  EXPECT_NE(colours.paint(evicted).text, colours.paint(50).text);
+  workspace.setEmphasis(Category::sink);
+  EXPECT_NE(colours.paint(evicted).text, colours.paint(50).text);
 }
 
 TEST_F(PromptPanelTest, KeepsTextLegibleOnEveryColourOfTheRamp) {
