@@ -43,7 +43,7 @@ constexpr std::array<Words, 5> kWords = {{
      "in shuffled text that comes twice"},
     {Habit::previous, "Previous-token head", "looks at the token just before", "in prose"},
     {Habit::sink, "Sink head", "rests on the first tokens, whatever they say", "in prose"},
-    {Habit::near, "Local head", "looks at the newest tokens only", "in prose"},
+    {Habit::near, "Local head", "looks at the newest tokens", "in prose"},
 }};
 
 /// "71.6 % (query head 2)" of the head that has the most; `of` in between.
@@ -115,7 +115,8 @@ HabitCaption habit_caption(const Snapshot& s, int layer, int kv_head) {
     if (!(habit_of(s, w.habit, layer, kv_head) >= kHabitFrom)) continue;
     if (out.name.empty()) {
       out.name = w.name;
-      out.words = fmt::format("{}: {}", w.plain, figure(s, w.habit, layer, kv_head, " of its attention"));
+      const bool half = w.habit == Habit::near && habit_of(s, w.habit, layer, kv_head) >= 0.5;
+      out.words = fmt::format("{}: {}", half ? "looks mostly at the newest tokens" : w.plain, figure(s, w.habit, layer, kv_head, " of its attention"));
       out.measured = fmt::format("full cache, mean {}", w.measured);
     } else if (w.habit != Habit::near || !(habit_of(s, Habit::previous, layer, kv_head) >= kHabitFrom)) {  // the token before is a near one
       out.besides += fmt::format("{}{} {}", out.besides.empty() ? "also " : ", ", lower(w.name), figure(s, w.habit, layer, kv_head));

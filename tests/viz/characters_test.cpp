@@ -103,6 +103,14 @@ TEST_F(HabitTest, TheCaptionNamesTheHabitWithItsFigureAndHowItWasMeasured) {
   EXPECT_EQ(none.words, "it spreads its attention as if over 140 tokens");
 }
 
+TEST_F(HabitTest, TheWordsDoNotSayMoreThanTheFigure) {
+  c.local[at(2, 2)] = 0.319;
+  c.local[at(3, 2)] = 0.62;
+  measured();
+  EXPECT_EQ(habit_caption(snapshot, 2, 1).words, "looks at the newest tokens: 31.9 % of its attention (query head 2)");
+  EXPECT_EQ(habit_caption(snapshot, 3, 1).words, "looks mostly at the newest tokens: 62.0 % of its attention (query head 2)");
+}
+
 TEST_F(HabitTest, TheInspectorCaptionsItsHead) {
   c.previous[at(3, 3)] = 0.85;
   Headless wide(snapshot, {1200, 860});
