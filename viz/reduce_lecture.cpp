@@ -21,6 +21,14 @@ Fact share(double v) { return std::isnan(v) ? Fact{std::string(kNotAvailableText
 
 double or_zero(double v) { return std::isnan(v) ? 0 : v; }
 
+/// With the position where other tokens of the first `n` have the same text: "«·at» #9".
+std::string numbered(const Snapshot& s, std::string words, int token, int n) {
+  const std::string text = token_text(s, token);
+  for (int t = 0; t < n; ++t)
+    if (t != token && token_text(s, t) == text) return words + " #" + std::to_string(token);
+  return words;
+}
+
 /// What the query pays to each token in the lane's cache; 0 where it is not in it.
 std::vector<double> paid(const HeadRecord& head, int n_tokens) {
   std::vector<double> out(static_cast<std::size_t>(n_tokens), 0);
@@ -65,17 +73,18 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   const int lost = largest(by_hand) >= 0 ? largest(by_hand) : largest(columns.lost);  // what a hand took away before what the policy did
   const double missed = lost < 0 ? 0 : or_zero(columns.lost[static_cast<std::size_t>(lost)]);
   f["lost"] = missed >= kMissed ? share(missed) : Fact{"", 0};
-  f["lost_token"] = word(missed >= kMissed ? quoted(token_text(s, lost)) : std::string());
+  const auto name = [&](int t) { return numbered(s, quoted(token_text(s, t)), t, n); };
+  f["lost_token"] = word(missed >= kMissed ? name(lost) : std::string());
   // The slot that stands for most tokens, and one of those that gave theirs up for it.
   int most = -1;
   for (int t = 0; t < n; ++t)
     if (columns.votes[static_cast<std::size_t>(t)] > (most < 0 ? 1 : columns.votes[static_cast<std::size_t>(most)])) most = t;
   f["votes"] = count(most < 0 ? 0 : columns.votes[static_cast<std::size_t>(most)]);
-  f["votes_token"] = word(most < 0 ? std::string() : quoted(token_text(s, most)));
+  f["votes_token"] = word(most < 0 ? std::string() : name(most));
   std::string member;
   for (int t = 0; t < n && member.empty() && most >= 0; ++t)
     if (columns.category[static_cast<std::size_t>(t)] == Category::merged && slot_of(*pick.run->fates, *pick.record, pick.head, t) == most)
-      member = quoted(token_text(s, t));
+      member = name(t);
   f["member_token"] = word(member);
 }
 
@@ -233,7 +242,7 @@ std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, in
   if (asked < here.size() && most(asked) >= kMissed && !order.empty() && std::ranges::find(order, asked) == order.end()) order.back() = asked;
   for (const std::size_t t : order) {
     PairRow row;
-    row.label = token_text(s, static_cast<int>(t));
+    row.label = numbered(s, token_text(s, static_cast<int>(t)), static_cast<int>(t), columns.size());
     row.reference = wanted(t);
     row.lane = here[t];
     // A token that left in this very step was still seen by its query.

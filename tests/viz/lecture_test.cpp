@@ -149,6 +149,22 @@ TEST(AttentionPairsTest, TheTokenThatIsMeantIsAmongThem) {
   EXPECT_EQ(attention_pairs(s, pick, 3, 1 << 30).size(), 3u);
 }
 
+TEST(AttentionPairsTest, ATokenWhoseTextStandsThereTwiceHasItsPosition) {
+  Snapshot s = synthetic::make_snapshot();
+  const HeadPick pick = pick_head(s, at(3, 3));
+  for (std::size_t t = 0; t < s.tokens.size(); ++t) s.tokens[t] = {.id = 9, .bytes = "w" + std::to_string(t)};
+  const std::string alone = attention_pairs(s, pick, 2)[0].label;
+  EXPECT_EQ(alone.find('#'), std::string::npos) << alone;
+  const int token = std::stoi(alone.substr(1)), other = token == 7 ? 8 : 7;
+  s.tokens[static_cast<std::size_t>(other)].bytes = alone;
+  EXPECT_EQ(attention_pairs(s, pick, 2)[0].label, fmt::format("{} #{}", alone, token));
+  for (TokenInfo& t : s.tokens) t.bytes = "at";
+  const Facts f = lecture_facts(s, at(3, 3));
+  for (const char* name : {"votes_token", "member_token"})
+    EXPECT_THAT(f.at(name).text, ::testing::StartsWith("«at» #")) << name;
+  EXPECT_NE(f.at("votes_token").text, f.at("member_token").text);
+}
+
 TEST(LargestLossTest, IsAttentionThatNothingStandsFor) {
   const Snapshot s = synthetic::make_snapshot();
   for (const LaneSnapshot& lane : s.lanes) {
