@@ -140,6 +140,16 @@ TEST(MetricText, PrintsNatsAndGapsNeverAZeroForWhatIsMissing) {
   EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::attention), "36.2 %");
 }
 
+TEST(MetricLines, SayThatTheFirstNextTokenIsNotCounted) {
+  const Snapshot snapshot = synthetic::make_snapshot();
+  const auto said = [&](const std::optional<StepRange>& range) {
+    const LaneMetrics m = lane_metrics(snapshot.lanes[1], -1, snapshot.n_prompt, 3, range);
+    return metric_lines(snapshot, 1, m, {MetricColumn::Kind::top1, "", "", 0}).back();
+  };
+  EXPECT_NE(said({}).find("first next token"), std::string::npos) << said({});
+  EXPECT_EQ(said(StepRange{0, 2}).find("first next token"), std::string::npos) << "a range counts every step of it";
+}
+
 TEST(MetricColumns, GiveWayInOrderAndKeepTheDivergence) {
   const Snapshot snapshot = synthetic::make_snapshot();
   const std::vector<LaneMetrics> lanes = {lane_metrics(snapshot.lanes[0], -1, 167, 3)};

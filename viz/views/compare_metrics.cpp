@@ -154,7 +154,8 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       out.push_back(fmt::format("mean KL over {}: {} nats", steps, number(m.mean_kl)));
       break;
     case Kind::top1:
-      out.push_back(fmt::format("the full cache's top choice in {} of {}", m.top1_same, steps));
+      out.push_back(fmt::format("the full cache's top choice in {} of {}{}", m.top1_same, steps,
+                                m.range ? "" : "; the first next token, that of the prompt's last step, is not counted"));
       break;
     case Kind::nll:
       if (m.range) {
