@@ -133,9 +133,10 @@ void MainWindow::restAtTextEnd() {
   if (!m_playback.playing()) m_playback.goTo(step);
 }
 
-/// From the text, where letters are letters, to the picture, where they act.
+/// From the text, where letters are letters, and in a lecture from the row above, whose controls have the arrows, to the picture, where keys act.
 bool MainWindow::leaveText() {
-  if (m_lecture->prompt().editor().hasFocus()) {
+  const bool in_row = page() == Page::lecture && m_lecture_row->isAncestorOf(focusWidget());
+  if (m_lecture->prompt().editor().hasFocus() || in_row) {
     m_lecture_atlas->setFocus(Qt::ShortcutFocusReason);
     return true;
   }

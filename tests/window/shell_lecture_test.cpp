@@ -309,6 +309,19 @@ TEST_F(LectureTest, ABudgetMovedByKeyDoesNotJumpBack) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes[1].slots_asked == before - 12; }, 30000));
 }
 
+TEST_F(LectureTest, EscapeLeavesTheBudget) {
+  openSample();
+  press(Qt::Key_B, Qt::AltModifier);
+  QSlider* slider = window->lectureRow().budgetSlider();
+  ASSERT_TRUE(slider->hasFocus());
+  const int before = slider->value();
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(slider->hasFocus());
+  EXPECT_EQ(window->page(), MainWindow::Page::lecture);
+  press(Qt::Key_Home);
+  EXPECT_EQ(slider->value(), before) << "keys act on the picture";
+}
+
 TEST_F(LectureTest, ABudgetThatIsTooSmallIsShownAsTheOneThatRuns) {
   openSample();
   QSlider* slider = window->lectureRow().budgetSlider();
