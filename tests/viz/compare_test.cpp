@@ -40,6 +40,33 @@ TEST_F(CompareTest, EveryRunHasAStripWhoseTexelsAreItsCategories) {
   EXPECT_EQ(mark("strip", "lane 0").value, "169 of 169 tokens kept in all 24 heads");
 }
 
+TEST_F(CompareTest, AShortBarHasShorterWordsRatherThanCutOnes) {
+  synthetic::Shape shape;
+  shape.n_prompt = 60;
+  shape.prefill = false;
+  snapshot = synthetic::make_snapshot(shape);
+  std::string said;
+  for (const int step : {2, 5, 10, 20, 60}) {
+    canvas.frame.selection.step = step;
+    Scene scene;
+    SceneTextures kept(scene, &canvas.textures);
+    canvas.frame.scene = &scene;
+    canvas.frame.textures = &kept;
+    canvas.frame.scene_textures = &kept;
+    canvas.draw(*view);
+    const Mark& bar = mark("strip", "lane 0");
+    for (const SceneCommand& c : scene.commands) {
+      const bool inside = c.kind == SceneCommand::Kind::text && !c.points.empty() && c.points[0].y > bar.min.y && c.points[0].y < bar.max.y &&
+                          c.points[0].x > bar.min.x && c.points[0].x < bar.max.x;
+      if (!inside) continue;
+      EXPECT_THAT(c.text, Not(HasSubstr("..."))) << step;
+      said += c.text + "|";
+    }
+  }
+  EXPECT_THAT(said, HasSubstr("11 of 11|21 of 21 tokens|"));
+  EXPECT_THAT(said, HasSubstr("61 of 61 tokens kept in all 24 heads|"));
+}
+
 TEST_F(CompareTest, AllStripsShareOneAxis) {
   canvas.draw(*view);
   for (int lane = 1; lane < 4; ++lane) EXPECT_FLOAT_EQ(mark("strip", "lane " + std::to_string(lane)).min.x, mark("strip", "lane 0").min.x);

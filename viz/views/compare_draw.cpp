@@ -134,7 +134,14 @@ void Compare::draw_reference(Painter& p, const Rect& strip, const TokenAxis& axi
     p.fill({axis.x_of(m.position), bar.y0, bar.x1, bar.y1}, t.category[static_cast<std::size_t>(Category::fresh)]);
   const std::string text = all ? fmt::format("{0} of {0} tokens kept in all {1} heads", format_count(seen), format_count(heads))
                                : fmt::format("{} of {} slots per head", format_mean(m.slots), format_count(seen));
-  p.text_fit({bar.x0 + p.px(10), bar.middle_y()}, text, Face::body, ink_on(fill, t), bar.width() - p.px(20));
+  // A short bar has shorter words, and none rather than cut ones.
+  const float room = bar.width() - p.px(20);
+  const std::string share = fmt::format("{} of {}", format_mean(m.slots), format_count(seen));
+  for (const std::string& words : {text, share + (all ? " tokens" : " slots"), share}) {
+    if (p.width_of(Face::body, words) > room) continue;
+    p.text({bar.x0 + p.px(10), bar.middle_y()}, words, Face::body, ink_on(fill, t));
+    break;
+  }
   p.mark("strip", "lane 0", bar, text);
 }
 
