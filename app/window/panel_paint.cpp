@@ -50,14 +50,11 @@ QColor rampTint(const viz::Theme& theme, double t) {
 }
 
 QColor inkOn(const viz::Theme& theme, const QColor& fill) {
+  // One light and one dark ink: two greys of nearly the same lightness would look like a change of weight.
   constexpr double kLegible = 4.5;  // WCAG AA for text of this size
-  QColor best = toColor(theme.text);
-  if (contrast(best, fill) >= kLegible) return best;
-  for (const QColor& ink : {toColor(theme.panel), QColor(Qt::white), QColor(Qt::black)}) {
-    if (contrast(ink, fill) > contrast(best, fill)) best = ink;
-    if (contrast(best, fill) >= kLegible) break;
-  }
-  return best;
+  const bool light = toColor(theme.text).lightnessF() > 0.5;
+  const QColor own = light ? Qt::white : Qt::black, other = light ? Qt::black : Qt::white;
+  return contrast(own, fill) >= kLegible ? own : other;
 }
 
 QColor categoryTint(const viz::Theme& theme, Category category) {

@@ -8,6 +8,7 @@
 #include <QMimeData>
 #include <QPushButton>
 #include <QScrollBar>
+#include <QSet>
 #include <QTemporaryDir>
 #include <QTextBlock>
 #include <QUrl>
@@ -227,10 +228,13 @@ TEST_F(PromptPanelTest, DoesNotShowWhatWasNotReadYetAsEvicted) {
 
 TEST_F(PromptPanelTest, KeepsTextLegibleOnEveryColourOfTheRamp) {
   for (const viz::Theme* theme : {&viz::dark_theme(), &viz::light_theme()}) {
+    QSet<QRgb> inks;
     for (int n = 1; n <= 1024; ++n) {
       const QColor fill = rampTint(*theme, n / 1024.0);
       ASSERT_GE(contrast(inkOn(*theme, fill), fill), 4.5) << n;
+      inks << inkOn(*theme, fill).rgb();
     }
+    EXPECT_EQ(inks.size(), 2) << "near greys look like a change of weight";
     EXPECT_FALSE(rampTint(*theme, 0).isValid()) << "no head: nothing is drawn";
   }
 }
