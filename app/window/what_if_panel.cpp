@@ -174,7 +174,8 @@ void WhatIfPanel::refresh() {
   if (any) {
     m_table->resizeColumnsToContents();
     const int free = m_table->viewport()->width() - m_table->horizontalHeader()->length();
-    if (free > 0) m_table->setColumnWidth(0, m_table->columnWidth(0) + free);
+    // The edit's words take what is left, or give way (they are whole in the tooltip): the measured columns stay in sight.
+    m_table->setColumnWidth(0, std::max(px(*this, 110), m_table->columnWidth(0) + free));
   }
   Q_EMIT factsChanged();
 }

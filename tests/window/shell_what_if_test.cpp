@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QCursor>
 #include <QDockWidget>
+#include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
 #include <QPlainTextEdit>
@@ -70,6 +71,19 @@ TEST_F(WhatIfTest, TheTableShowsSeveralRows) {
   const auto* table = panel()->findChild<QTableView*>();
   ASSERT_NE(table, nullptr);
   EXPECT_GE(table->viewport()->height(), 3 * table->rowHeight(0) - 2);
+}
+
+TEST_F(WhatIfTest, AnEditOfManyWordsLeavesTheMeasuredColumnsInSight) {
+  window->resize(1600, 1000);
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 9);
+  select(token - 7, token, 1);
+  key("atlas", Qt::Key_E);
+  ASSERT_TRUE(settle());
+  const auto* table = panel()->findChild<QTableView*>();
+  ASSERT_NE(table, nullptr);
+  ASSERT_GE(panel()->model().index(0, 0).data().toString().size(), 40);
+  EXPECT_LE(table->horizontalHeader()->length(), table->viewport()->width());
 }
 
 TEST_F(WhatIfTest, EEvictsTheSelectedTokenInAForkBesideTheRunAndUndoDropsTheFork) {
