@@ -231,7 +231,8 @@ void EffectTable::paintEvent(QPaintEvent*) {
   painter.setOpacity(1 - m_workspace.dim());
   for (int row = 0; row < m_model.rowCount(); ++row) {
     const QRect area(0, rowViewportPosition(row), viewport()->width(), rowHeight(row));
-    if (area.bottom() < 0 || area.top() > viewport()->height()) continue;
+    if (area.bottom() < 0) continue;
+    if (area.top() > 0 && area.bottom() >= viewport()->height()) break;  // no half rows: the scroll bar says that there are more
     if (selectionModel()->isRowSelected(row, {})) painter.fillRect(area.adjusted(0, 0, 0, -1), toColor(theme.raised));
     for (int c = 0; c < m_model.columnCount(); ++c) {
       if (isColumnHidden(c)) continue;

@@ -57,6 +57,22 @@ TEST_F(EffectPanelTest, PrintsProbabilitiesRanksAndDifferencesAsTheGuideSays) {
   EXPECT_EQ(cell(1, EffectModel::kDelta), "+0.030");
 }
 
+TEST_F(EffectPanelTest, ShowsNoHalfRows) {
+  publish(synthetic::make_snapshot());
+  selectStep(2);
+  auto* table = panel.findChild<EffectTable*>();
+  for (int height = 380; height < 420; height += 9) {
+    panel.resize(348, height);
+    QApplication::processEvents();
+    const QImage picture = table->viewport()->grab().toImage();
+    const int first_cut = table->viewport()->height() / table->rowHeight(0);
+    ASSERT_LT(first_cut, panel.model().rowCount()) << "there are more";
+    for (int y = table->rowViewportPosition(first_cut) + 1; y < picture.height(); ++y)
+      for (int x = 0; x < picture.width(); x += 3)
+        ASSERT_EQ(picture.pixelColor(x, y).name(), toColor(workspace.theme().panel).name()) << height << ": " << x << ", " << y;
+  }
+}
+
 TEST_F(EffectPanelTest, NumbersOfANarrowPanelKeepAGap) {
   publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1}});
   const auto* const table = panel.findChild<EffectTable*>();
