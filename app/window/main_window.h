@@ -41,6 +41,7 @@ class HelpDialog;
 class KeyMap;
 class JobsPanel;
 class LectureCaption;
+class LectureDialogs;
 class LectureGuide;
 class LecturePage;
 class LectureRow;
@@ -295,6 +296,7 @@ class MainWindow : public QMainWindow {
   QMainWindow* m_inspect = nullptr;
   StatusRow* m_status = nullptr;
   LectureGuide* m_guide = nullptr;
+  LectureDialogs* m_dialogs = nullptr;
   LecturePage* m_lecture = nullptr;
   LectureRow* m_lecture_row = nullptr;
   LectureCaption* m_caption = nullptr;

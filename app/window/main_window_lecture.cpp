@@ -17,6 +17,7 @@
 
 #include "app/window/command_palette.h"
 #include "app/window/lecture_caption.h"
+#include "app/window/lecture_dialogs.h"
 #include "app/window/lecture_evict.h"
 #include "app/window/lecture_guide.h"
 #include "app/window/lecture_page.h"
@@ -54,6 +55,7 @@ double scaleFor(const QSize& size) {
 
 void MainWindow::buildLecture() {
   m_guide = new LectureGuide(m_workspace, this);
+  m_dialogs = new LectureDialogs(this);
   try {
     m_guide->setScenes(readScenes(m_options.scenes.empty() ? builtInScenes() : QString::fromStdString(m_options.scenes)));
   } catch (const Error& error) {
@@ -159,6 +161,7 @@ void MainWindow::applyLectureScale(bool anew) {
     if (!w) continue;
     w->setStyleSheet(sheet);
   }
+  m_dialogs->setSheet(sheet, scale);
   QApplication::setFont(font, "QMenu");
   QToolTip::setFont(uiFont(static_cast<int>(std::lround(12 * scale))));
   m_lecture_atlas->setLook(scale, true);

@@ -7,8 +7,10 @@
 #include <QSlider>
 #include <QTextBlock>
 #include <QTextLayout>
+#include <QTimer>
 #include <QToolButton>
 
+#include "app/window/help_dialog.h"
 #include "app/window/lecture_answer.h"
 #include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel.h"
@@ -49,6 +51,38 @@ TEST_F(LectureTest, TabGoesThroughTheRowInTheOrderOfItsControls) {
     x = w->x();
   }
   EXPECT_GT(x, row.width() / 2);
+}
+
+TEST_F(LectureTest, DialogsHaveTypeThatCanBeReadAndTheirUsualOneElsewhere) {
+  openSample();
+  const auto size_of = [](const QWidget* dialog) {
+    int least = 1000;
+    for (const QLabel* w : dialog->findChildren<QLabel*>())
+      if (w->isVisible() && !w->text().isEmpty()) least = std::min(least, QFontInfo(w->font()).pixelSize());
+    return least;
+  };
+  int in_dialog = 0;
+  QTimer::singleShot(300, window.get(), [&] {
+    QWidget* dialog = QApplication::activeModalWidget();
+    ASSERT_NE(dialog, nullptr);
+    in_dialog = size_of(dialog);
+    EXPECT_LE(dialog->height(), window->height());
+    dialog->close();
+  });
+  press(Qt::Key_E, Qt::ControlModifier);
+  EXPECT_GE(in_dialog, 18);
+  window->activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));
+  press(Qt::Key_F1);
+  const auto* help = window->findChild<HelpDialog*>();
+  ASSERT_TRUE(help->isVisible());
+  EXPECT_GE(size_of(help), 18);
+  window->findChild<HelpDialog*>()->close();
+  window->activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));
+  window->showPage(MainWindow::Page::inspect);
+  press(Qt::Key_F1);
+  EXPECT_LT(size_of(help), 14);
 }
 
 TEST_F(LectureTest, TheTextIsCutBetweenLinesOnly) {
