@@ -29,6 +29,7 @@
 #include "app/window/latency_hud.h"
 #include "app/window/library_dialog.h"
 #include "app/window/loading_row.h"
+#include "app/window/passing_words.h"
 #include "app/window/rows.h"
 #include "app/window/search_bar.h"
 #include "app/window/stored_results.h"
@@ -100,6 +101,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   m_loading = new LoadingRow(m_workspace, m_controller, central);
   m_pages = new QStackedWidget(central);
   m_status = new StatusRow(m_workspace, m_controller, central);
+  m_passing = new PassingWords(central);
   rows->addWidget(m_menu_row);
   rows->addWidget(m_tools);
   rows->addWidget(m_crumbs);

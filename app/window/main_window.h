@@ -50,6 +50,7 @@ class LatencyHud;
 class LibraryDialog;
 class LoadingRow;
 class MessageBar;
+class PassingWords;
 class PolicyPanel;
 class PromptEditor;
 class PromptPanel;
@@ -82,6 +83,7 @@ class MainWindow : public QMainWindow {
   MessageBar& messages() { return *m_messages; }
   /// What is said about files; stays until it is dismissed, whatever is computed meanwhile.
   MessageBar& notices() { return *m_notices; }
+  PassingWords& passingWords() { return *m_passing; }
   Bookmarks& bookmarks() { return m_bookmarks; }
   /// What a file of the session would hold now.
   SavedSession session() const;
@@ -287,6 +289,7 @@ class MainWindow : public QMainWindow {
   SearchBar* m_search = nullptr;
   MessageBar* m_messages = nullptr;
   MessageBar* m_notices = nullptr;
+  PassingWords* m_passing = nullptr;
   LoadingRow* m_loading = nullptr;
   CommandPalette* m_palette = nullptr;
   BookmarkPanel* m_bookmark_panel = nullptr;

@@ -10,6 +10,7 @@
 #include "app/window/export.h"
 #include "app/window/main_window.h"
 #include "app/window/panel.h"
+#include "app/window/passing_words.h"
 #include "app/window/rows.h"
 #include "app/window/sweep_panel.h"
 #include "app/window/table_panel.h"
@@ -77,7 +78,8 @@ void MainWindow::savePicture() {
   } else if (!whole.save(path, "PNG")) {
     why = "the picture could not be written to " + path + ": choose a folder that is writable and has space";
   }
-  if (!why.isEmpty()) m_messages->show(why, why);
+  if (!why.isEmpty()) return m_messages->show(why, why);
+  m_passing->say("Exported to " + path, *m_pages);
 }
 
 void MainWindow::copyPicture() {

@@ -23,6 +23,7 @@
 #include "app/window/lecture_page.h"
 #include "app/window/lecture_row.h"
 #include "app/window/main_window.h"
+#include "app/window/passing_words.h"
 #include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
@@ -156,7 +157,7 @@ void MainWindow::applyLectureScale(bool anew) {
   const QFont font = uiFont(static_cast<int>(std::lround(13 * scale)));
   const QString sheet = m_lecturing ? kvscope::styleSheet(m_workspace.theme(), scale) : QString();
   for (QWidget* w : {static_cast<QWidget*>(m_lecture_row), static_cast<QWidget*>(m_lecture), static_cast<QWidget*>(m_caption),
-                     static_cast<QWidget*>(m_search), static_cast<QWidget*>(m_notices), static_cast<QWidget*>(m_messages),
+                     static_cast<QWidget*>(m_search), static_cast<QWidget*>(m_notices), static_cast<QWidget*>(m_messages), static_cast<QWidget*>(m_passing),
                      static_cast<QWidget*>(m_palette), m_pages->widget(static_cast<int>(Page::compare))}) {
     if (!w) continue;
     w->setStyleSheet(sheet);

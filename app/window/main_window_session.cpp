@@ -14,6 +14,7 @@
 #include "app/window/bookmark_panel.h"
 #include "app/window/library_dialog.h"
 #include "app/window/main_window.h"
+#include "app/window/passing_words.h"
 #include "app/window/prompt_file.h"
 #include "app/window/rows.h"
 #include "app/window/session_file.h"
@@ -149,6 +150,7 @@ bool MainWindow::saveSession(const QString& path) {
     return false;
   }
   m_session_path = path;
+  m_passing->say("Saved to " + path, *m_pages);
   m_modified = false;
   m_journal->discard();
   m_recent->add(m_unseen = path);
@@ -266,6 +268,7 @@ void MainWindow::addBookmark() {
   if (const LaneSnapshot* lane = m_workspace.lane()) parts << QString::fromStdString(lane->title);
   b.name = parts.isEmpty() ? QString("bookmark %1").arg(m_bookmarks.size() + 1) : parts.join(" · ");
   m_bookmarks.add(b);
+  m_passing->say("Bookmarked: " + b.name, *m_pages);
 }
 
 void MainWindow::goToBookmark(int index) {

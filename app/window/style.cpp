@@ -47,6 +47,7 @@ QMenu::item { padding: 5px 28px 5px 24px; border-radius: 4px; }
 QMenu::item:selected { background: %hover%; }
 QMenu::item:disabled { color: %disabled%; }
 QMenu::separator { height: 1px; background: %line%; margin: 4px 6px; }
+#passingWords { background: %raised%; color: %text%; border: 1px solid %accent%; border-radius: 5px; padding: 5px 9px; }
 #menuRow { background: %window%; }
 #toolRow { background: %panel%; border-top: 1px solid %line%; border-bottom: 1px solid %line%; }
 #crumbRow { background: %window%; }

@@ -12,6 +12,7 @@
 #include "app/window/lecture_bars.h"
 #include "app/window/lecture_caption.h"
 #include "app/window/panel_paint.h"
+#include "app/window/passing_words.h"
 #include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
@@ -19,6 +20,7 @@
 #include "app/window/welcome_page.h"
 #include "core/error.h"
 #include "viz/draw.h"
+#include "window/file_dialog.h"
 #include "window/lecture_fixture.h"
 
 namespace kvscope {
@@ -307,6 +309,21 @@ TEST_F(LectureTest, ABudgetMovedByKeyDoesNotJumpBack) {
     EXPECT_EQ(slider->value(), before - i - 1);
   }
   ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes[1].slots_asked == before - 12; }, 30000));
+}
+
+TEST_F(LectureTest, ABookmarkAndAnExportAreSaid) {
+  openSample();
+  EXPECT_FALSE(window->passingWords().isVisible());
+  press(Qt::Key_B, Qt::ControlModifier);
+  EXPECT_TRUE(window->passingWords().isVisible());
+  EXPECT_TRUE(window->passingWords().text().startsWith("Bookmarked: step 51 · L4 · H1")) << window->passingWords().text().toStdString();
+  QTemporaryDir folder;
+  FileDialogAnswer answer(folder.filePath("a.png"), "whole window");
+  press(Qt::Key_E, Qt::ControlModifier);
+  ASSERT_TRUE(answer.answered());
+  EXPECT_TRUE(window->passingWords().text().startsWith("Exported to ")) << window->passingWords().text().toStdString();
+  EXPECT_GE(QFontInfo(window->passingWords().font()).pixelSize(), 18);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return !window->passingWords().isVisible(); }, 8000)) << "they go by themselves";
 }
 
 TEST_F(LectureTest, EscapeLeavesTheBudget) {
