@@ -58,13 +58,13 @@ Report MainWindow::report() {
 
 void MainWindow::writeReportAs() {
   const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
-  const QString html = "Web page (*.html)", pdf = "PDF, A4 (*.pdf)";
+  const QString html = "Web page (*.html)", pdf = "PDF, one page (*.pdf)", sheets = "PDF, A4 sheets (*.pdf)";
   QString filter;
-  QString path = QFileDialog::getSaveFileName(this, "Write report", folder + "/kvscope-report", html + ";;" + pdf, &filter);
+  QString path = QFileDialog::getSaveFileName(this, "Write report", folder + "/kvscope-report", html + ";;" + pdf + ";;" + sheets, &filter);
   if (path.isEmpty()) return;
-  if (QFileInfo(path).suffix().isEmpty()) path += filter == pdf ? ".pdf" : ".html";
+  if (QFileInfo(path).suffix().isEmpty()) path += filter == html ? ".html" : ".pdf";
   QString why;
-  if (!writeReport(report(), path, &why)) m_notices->show(why, why);
+  if (!writeReport(report(), path, filter == sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &why)) m_notices->show(why, why);
 }
 
 }  // namespace kvscope

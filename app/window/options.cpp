@@ -154,6 +154,7 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--picture", options.picture, "compute, write a picture to this file and leave: .png the window, .svg its canvases, .csv the numbers of one, .json what the "
                  "canvases show, as marks and hashes")
       ->type_name("FILE");
+  cli.add_flag("--report-sheets", options.report_sheets, "a .pdf report on A4 sheets for a printer, instead of one page for the screen");
   cli.add_option("--report", options.report, "compute, write a report (.html or .pdf) and leave: prompt, settings, numbers, pictures, versions")
       ->type_name("FILE")
       ->excludes("--picture");

@@ -39,6 +39,7 @@ struct Options {
   std::string journal;               // folder of unsaved sessions; the user's by default
   std::string picture;               // file to write, then leave: .png, .svg, .csv or .json
   std::string report;                // file to write, then leave: .html or .pdf
+  bool report_sheets = false;        // a .pdf on A4 sheets instead of one page
   std::string canvas;                // --canvas: only this one; empty: the page
   double scale = 1;                  // of a PNG of one canvas
   bool bench_draw = false;

@@ -29,10 +29,12 @@ constexpr int kTextTokens = 40;
 constexpr std::size_t kShort = 20;  // characters of a cell in one line
 constexpr int kPageWidth = 1000;    // points of the widest picture
 constexpr double kPictureHeight = 600;  // of the highest: title and caption fit on the page too
+constexpr double kMargin = 32;          // of the single page
+constexpr double kTallestPage = 14400;  // 1/72 inch: what readers of PDF files show
 
 // Also what a text document of Qt understands: no flex, no grid.
 const char* const kStyle = R"(
-body { font-family: "Noto Sans", "DejaVu Sans", sans-serif; font-size: 13px; color: #1b1f26; background: #ffffff; max-width: 1040px; margin: 24px auto; }
+body { font-family: "Noto Sans", "DejaVu Sans", sans-serif; font-size: 13px; color: #1b1f26; background: #ffffff; }
 h1 { font-size: 22px; margin: 0; } h2 { font-size: 15px; margin-top: 24px; margin-bottom: 6px; }
 p { margin-top: 4px; margin-bottom: 4px; } .note { color: #4a5361; font-size: 11px; }
 .prompt { background-color: #f5f7f9; white-space: pre-wrap; }
@@ -40,6 +42,9 @@ table { border-collapse: collapse; } th { color: #4a5361; font-size: 10px; font-
 td { padding: 3px 8px; text-align: right; border-top: 1px solid #d5dbe2; font-size: 12px; } .left { text-align: left; }
 .mono { font-family: "Noto Sans Mono", "DejaVu Sans Mono", monospace; font-size: 11px; }
 )";
+const char* const kWebStyle = "body { max-width: 1040px; margin: 24px auto; }\n";  // a document has its page's margins
+
+enum class Target { web, one_page, sheets };
 
 QString esc(const QString& text) { return text.toHtmlEscaped(); }
 QString esc(const std::string& text) { return qs(text).toHtmlEscaped(); }
@@ -102,7 +107,7 @@ QString tableHtml(const viz::Table& table, int n_left) {
       const bool left = static_cast<int>(c) < n_left;
       const QString text = esc(linesOf(left ? row[c] : printed(row[c])).join('\n')).replace('\n', "<br/>");
       const bool whole = !left || row[c].size() <= kShort;  // a number stays with its unit, a letter with its name
-      out += cell(whole ? QString(text).replace(' ', "&nbsp;") : text, left);
+      out += cell(whole ? QString(text).replace(' ', "&nbsp;").replace(QChar(0x2009), QChar(0x202F)) : text, left);
     }
     out += "</tr>";
   }
@@ -171,10 +176,10 @@ QString commandLine(const Report& r) {
 
 /// source: how the page names picture i.
 template <class Source>
-QString page(const Report& r, Source source) {
+QString page(const Report& r, Source source, Target target) {
   const Snapshot& s = *r.snapshot;
   const QString prompt = qs(s.prompt);
-  QString out = QString("<!DOCTYPE html><html><head><meta charset=\"utf-8\"/><title>kvscope report</title><style>%1</style></head><body>").arg(kStyle);
+  QString out = QString("<!DOCTYPE html><html><head><meta charset=\"utf-8\"/><title>kvscope report</title><style>%1</style></head><body>").arg(QString(kStyle) + (target == Target::web ? kWebStyle : ""));
   out += QString("<h1>KV-cache compression: %1 on one prompt</h1>").arg(s.lanes.size() == 1 ? QString("one run") : QString("%1 runs").arg(s.lanes.size()));
   out += QString("<p class=\"note\">kvscope %1 · %2 · every number was computed by these runs; n/a means not measured</p>").arg(KVSCOPE_VERSION, esc(r.written));
   out += "<h2>Prompt</h2><table width=\"100%\" cellpadding=\"8\" cellspacing=\"0\" bgcolor=\"#f5f7f9\"><tr><td align=\"left\" class=\"left prompt\">" +
@@ -189,8 +194,8 @@ QString page(const Report& r, Source source) {
     const double wide = p.image.width() / p.image.devicePixelRatio(), high = std::max(1.0, p.image.height() / p.image.devicePixelRatio());
     const double scale = std::min({1.0, kPageWidth / std::max(1.0, wide), kPictureHeight / high});
     const int width = static_cast<int>(std::lround(scale * wide));
-    // On paper a picture is not cut in two, nor parted from its title and caption.
-    const bool tall = scale * high > kPictureHeight / 5;
+    // On sheets a picture is not cut in two, nor parted from its title and caption; a page of the web may be printed.
+    const bool tall = target != Target::one_page && scale * high > kPictureHeight / 5;
     out += QString("<h2%4>%1</h2><p><img src=\"%2\" width=\"%3\"/></p>").arg(esc(p.title), source(i)).arg(width).arg(tall ? " style=\"page-break-before: always\"" : "");
     if (!p.caption.isEmpty()) out += "<p class=\"note\">" + esc(p.caption) + "</p>";
   }
@@ -237,28 +242,47 @@ QString reportHtml(const Report& report) {
     buffer.open(QIODevice::WriteOnly);
     report.pictures[i].image.save(&buffer, "PNG");
     return QString("data:image/png;base64,") + bytes.toBase64();
-  });
+  }, Target::web);
 }
 
-std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF& paper) {
+namespace {
+
+std::unique_ptr<QTextDocument> documentOf(const Report& report, double margin, Target target) {
   auto document = std::make_unique<QTextDocument>();
   document->setDefaultFont(uiFont(12));
-  document->setDocumentMargin(0);
+  document->setDocumentMargin(margin);
   QTextOption whole_words;
   whole_words.setWrapMode(QTextOption::WordWrap);
   document->setDefaultTextOption(whole_words);
-  document->setPageSize(paper);
   document->setDefaultStyleSheet(kStyle);
   for (std::size_t i = 0; i < report.pictures.size(); ++i)
     document->addResource(QTextDocument::ImageResource, QUrl(QString("picture%1").arg(i)), report.pictures[i].image);
-  document->setHtml(page(report, [](std::size_t i) { return QString("picture%1").arg(i); }));
+  document->setHtml(page(report, [](std::size_t i) { return QString("picture%1").arg(i); }, target));
+  return document;
+}
+
+}  // namespace
+
+std::unique_ptr<QTextDocument> reportOnOnePage(const Report& report) {
+  auto document = documentOf(report, kMargin, Target::one_page);
+  document->setTextWidth(kPageWidth + 2 * kMargin);
+  // The layout of pages needs a little more than that without: lines and rows do not cross its lower margin.
+  for (double height = std::ceil(document->size().height()) + 1;; height += kMargin) {
+    document->setPageSize({kPageWidth + 2 * kMargin, height});
+    if (document->pageCount() == 1) return document;
+  }
+}
+
+std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF& paper) {
+  auto document = documentOf(report, 0, Target::sheets);
+  document->setPageSize(paper);
   keepHeadings(*document);
   // Laid out anew as a whole: after changes here and there the layout does not find all blocks again, and pages stay empty.
   document->markContentsDirty(0, document->characterCount());
   return document;
 }
 
-bool writeReport(const Report& report, const QString& path, QString* error) {
+bool writeReport(const Report& report, const QString& path, ReportPaper paper, QString* error) {
   if (!path.endsWith(".pdf", Qt::CaseInsensitive)) return writeFile(path, reportHtml(report).toStdString(), error);
   QByteArray bytes;
   QBuffer buffer(&bytes);
@@ -268,8 +292,15 @@ bool writeReport(const Report& report, const QString& path, QString* error) {
     pdf.setTitle("kvscope report");
     pdf.setCreator("kvscope " KVSCOPE_VERSION);
     pdf.setResolution(96);  // the points of the style sheet; text and lines stay vectors
-    pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Landscape, QMarginsF(12, 12, 12, 12), QPageLayout::Millimeter));
-    reportOnPaper(report, QSizeF(pdf.width(), pdf.height()))->print(&pdf);
+    if (paper == ReportPaper::one_page) {
+      const auto document = reportOnOnePage(report);
+      const double scale = std::min(72.0 / 96, kTallestPage / document->pageSize().height());
+      pdf.setPageLayout(QPageLayout(QPageSize(scale * document->pageSize(), QPageSize::Point, "report", QPageSize::ExactMatch), QPageLayout::Portrait, QMarginsF()));
+      document->print(&pdf);
+    } else {
+      pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Landscape, QMarginsF(12, 12, 12, 12), QPageLayout::Millimeter));
+      reportOnPaper(report, QSizeF(pdf.width(), pdf.height()))->print(&pdf);
+    }
   }
   return writeFile(path, bytes.toStdString(), error);
 }

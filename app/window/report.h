@@ -39,10 +39,14 @@ struct Report {
 
 /// One page that stands for itself: pictures inside, no links to anything outside.
 QString reportHtml(const Report& report);
+/// The same as a document whose page is as tall as it has to be.
+std::unique_ptr<QTextDocument> reportOnOnePage(const Report& report);
 /// The same laid on sheets of paper of this size (points); no heading is parted from what follows it.
 std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF& paper);
-/// Writes the page as .html, or as .pdf on A4. False: `error` says why and what to do.
-bool writeReport(const Report& report, const QString& path, QString* error);
+/// Of a .pdf: one page for the screen, or A4 sheets for a printer.
+enum class ReportPaper { one_page, a4_sheets };
+/// Writes the page as .html or .pdf. False: `error` says why and what to do.
+bool writeReport(const Report& report, const QString& path, ReportPaper paper, QString* error);
 
 /// Names and SHA-256 of what the numbers depend on: program, model files, prompt. A file of more than 256 MiB is hashed by its first 16 MiB and its
 /// size, and says so.

@@ -186,7 +186,7 @@ int runScript(MainWindow& window, const Options& options) {
   }
   if (!options.report.empty()) {
     QString error;
-    if (writeReport(window.report(), QString::fromStdString(options.report), &error)) return 0;
+    if (writeReport(window.report(), QString::fromStdString(options.report), options.report_sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &error)) return 0;
     std::cerr << "kvscope: " << error.toStdString() << "\n";
     return 1;
   }

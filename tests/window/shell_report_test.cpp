@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A report on paper.
 #include <QAbstractTextDocumentLayout>
+#include <QFile>
+#include <QTemporaryDir>
 #include <QTextBlock>
 #include <QTextCursor>
 #include <QTextDocument>
@@ -41,7 +43,8 @@ TEST_F(ReportOnPaperTest, NumbersHaveTheDigitsOfAReader) {
   const QString html = reportHtml(report);
   EXPECT_TRUE(html.contains(">0.152<"));
   EXPECT_FALSE(html.contains("0.15233808755874634"));
-  EXPECT_TRUE(html.contains(QString::fromStdString(viz::format_count(153600)))) << "in groups of three";
+  const QString groups = QString::fromStdString(viz::format_count(153600));
+  EXPECT_TRUE(html.contains(QString(groups).replace(QChar(0x2009), QChar(0x202F)))) << "in groups of three, in one line";
   EXPECT_TRUE(html.contains("0.12345")) << "an answer is no number";
 }
 
@@ -68,6 +71,29 @@ TEST_F(ReportOnPaperTest, NoHeadingStandsAloneAtTheFootOfAPage) {
   }
   EXPECT_GT(n_moved, 0) << "else the test has not seen the case";
   EXPECT_LT(n_moved, 15) << "and it is moved only where it has to be";
+}
+
+int pagesOf(const QString& path) {
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly)) return -1;
+  return static_cast<int>(file.readAll().count("/Type /Page\n"));
+}
+
+TEST_F(ReportOnPaperTest, APdfIsOnePageUnlessSheetsAreAskedFor) {
+  QTemporaryDir folder;
+  for (const int n : {1, 300}) {
+    const Report report = withLines(n);
+    const auto document = reportOnOnePage(report);
+    EXPECT_EQ(document->pageCount(), 1) << n << " lines";
+    const auto sheets = reportOnPaper(report, {kWidth, kHeight});
+    EXPECT_GE(document->pageSize().height(), (sheets->pageCount() - 6) * kHeight) << "nothing is cut";
+    const QString one = folder.filePath("one.pdf"), many = folder.filePath("many.pdf");
+    QString why;
+    ASSERT_TRUE(writeReport(report, one, ReportPaper::one_page, &why)) << why.toStdString();
+    ASSERT_TRUE(writeReport(report, many, ReportPaper::a4_sheets, &why)) << why.toStdString();
+    EXPECT_EQ(pagesOf(one), 1) << n << " lines";
+    EXPECT_GT(pagesOf(many), 3) << n << " lines";
+  }
 }
 
 // Each picture and each line is drawn on the page where the layout has it: seen in what the pages look like, not in what the document says.

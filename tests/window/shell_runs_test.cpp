@@ -187,11 +187,11 @@ TEST_F(WindowTest, TheReportHoldsWhatIsOnScreen) {
   EXPECT_TRUE(hashed);
   QTemporaryDir folder;
   QString why;
-  ASSERT_TRUE(writeReport(report, folder.filePath("r.pdf"), &why)) << why.toStdString();
+  ASSERT_TRUE(writeReport(report, folder.filePath("r.pdf"), ReportPaper::one_page, &why)) << why.toStdString();
   QFile pdf(folder.filePath("r.pdf"));
   ASSERT_TRUE(pdf.open(QIODevice::ReadOnly));
   EXPECT_TRUE(pdf.readAll().startsWith("%PDF-"));
-  EXPECT_FALSE(writeReport(report, folder.filePath("none/r.html"), &why));
+  EXPECT_FALSE(writeReport(report, folder.filePath("none/r.html"), ReportPaper::one_page, &why));
   EXPECT_TRUE(why.contains("none/r.html"));
 }
 

@@ -106,7 +106,7 @@ TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
   QString why;
   const QString kept = qEnvironmentVariable("KVSCOPE_STORY_PICTURES");
   const QString path = (kept.isEmpty() ? folder.path() : kept) + "/" + name() + "-7-report.pdf";
-  ASSERT_TRUE(writeReport(window->report(), path, &why)) << why.toStdString();
+  ASSERT_TRUE(writeReport(window->report(), path, ReportPaper::one_page, &why)) << why.toStdString();
   // the pin needed one token more, which the sweep had not measured: the report has the runs, and no curves of another text
   EXPECT_TRUE(reportHtml(window->report()).contains("tova:"));
 }
