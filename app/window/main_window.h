@@ -238,6 +238,9 @@ class MainWindow : public QMainWindow {
   QDockWidget* dock(const char* id) const;  // of a panel by its id
   void showDock(const char* id);
   void openDock(QDockWidget& dock);  // with room of its own; over a page that is not its own
+  kvscope::Panel* panelWithFocus() const;
+  void goTo(kvscope::Panel& panel);  // shows it and gives it the keyboard
+  void goToNext(int step);           // among those that are visible
   void endVisits();                  // those that were opened so go back to their places
   void shareHeights();               // of the middle column, as the design has it
 

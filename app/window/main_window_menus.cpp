@@ -139,6 +139,11 @@ void MainWindow::buildViewMenu(QMenu* menu) {
     dock->toggleViewAction()->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_D));
     addAction(dock->toggleViewAction());
   }
+  QMenu* go = menu->addMenu("&Go to panel");
+  for (Panel* p : m_panels) action(go, p->title().replace("&", "&&"), {}, [this, p] { goTo(*p); });
+  go->addSeparator();
+  action(go, "&Next panel", {QKeySequence(Qt::Key_F7)}, [this] { goToNext(+1); })->setToolTip("The keyboard goes to the panel after this one");
+  action(go, "&Previous panel", {QKeySequence(Qt::SHIFT | Qt::Key_F7)}, [this] { goToNext(-1); });
   CanvasWidget* heads = canvas("head_grid");
   QAction* sort = action(menu, "Sort the head &grid by its metric\tS", {}, [this, heads] {
     auto& grid = dynamic_cast<viz::HeadGrid&>(heads->view());
@@ -156,10 +161,8 @@ void MainWindow::buildViewMenu(QMenu* menu) {
   });
   action(menu, "&Maximise the panel with the focus", {QKeySequence(Qt::Key_F11)}, [this] {
     if (m_maximised) return toggleMaximised(m_maximised);
-    for (Panel* p : m_panels)
-      if (QWidget* focus = QApplication::focusWidget(); focus && (p->body()->isAncestorOf(focus) || p->header()->isAncestorOf(focus)))
-        return toggleMaximised(p);
-    toggleMaximised(panel("atlas"));
+    Panel* const with_focus = panelWithFocus();
+    toggleMaximised(with_focus ? with_focus : panel("atlas"));
   });
   action(menu, "&Detach the panel with the focus, or put it back", {QKeySequence(Qt::CTRL | Qt::Key_F11)}, [this] {
     for (QDockWidget* dock : m_docks)

@@ -306,6 +306,37 @@ void MainWindow::openDock(QDockWidget& dock) {
   if (!was_open && !dock.isFloating()) shareHeights();
 }
 
+Panel* MainWindow::panelWithFocus() const {
+  const QWidget* const focus = QApplication::focusWidget();
+  const auto has_it = [focus](const Panel* p) { return focus && (p->body()->isAncestorOf(focus) || p->header()->isAncestorOf(focus)); };
+  const auto found = std::ranges::find_if(m_panels, has_it);
+  return found == m_panels.end() ? nullptr : *found;
+}
+
+void MainWindow::goTo(Panel& panel) {
+  QDockWidget* const of_panel = dock(panel.id().toUtf8().constData());
+  showPage(of_panel ? Page::inspect : panel.id() == "inspector" ? Page::inspector : panel.id() == "compare" ? Page::compare : Page::sweep);
+  if (m_maximised && m_maximised != &panel) toggleMaximised(m_maximised);
+  if (of_panel) openDock(*of_panel);
+  // Into what the panel is about; where that is many parts, the first of them that takes keys.
+  QWidget* const content = panel.content();
+  for (QWidget* w = content; w; w = w->nextInFocusChain() == content ? nullptr : w->nextInFocusChain()) {
+    if (w != content && !content->isAncestorOf(w)) continue;
+    if ((w->focusPolicy() & Qt::TabFocus) == 0 || !w->isVisible() || !w->isEnabled()) continue;
+    return w->setFocus(Qt::ShortcutFocusReason);
+  }
+}
+
+void MainWindow::goToNext(int step) {
+  std::vector<Panel*> visible;
+  std::ranges::copy_if(m_panels, std::back_inserter(visible), [](const Panel* p) { return p->body()->isVisible(); });
+  if (visible.empty()) return;
+  const auto n = static_cast<std::ptrdiff_t>(visible.size());
+  const auto at = std::ranges::find(visible, panelWithFocus()) - visible.begin();
+  const std::ptrdiff_t next = at == n ? (step > 0 ? 0 : n - 1) : (at + step + n) % n;
+  goTo(*visible[static_cast<std::size_t>(next)]);
+}
+
 void MainWindow::endVisits() {
   for (QDockWidget* dock : std::exchange(m_visiting, {})) dock->setFloating(false);
 }

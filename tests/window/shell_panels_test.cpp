@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keyboard goes from panel to panel.
+#include <set>
+#include <vector>
+
+#include "app/window/commands.h"
+#include "app/window/panel.h"
+#include "window/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class GoToPanelTest : public WindowTest {
+ protected:
+  /// The panel in which the keyboard is.
+  QString at() const {
+    const QWidget* focus = QApplication::focusWidget();
+    for (const char* id : {"prompt", "policy", "atlas", "head_strip", "timeline", "head_grid", "effect", "table", "inspector", "compare", "sweep"})
+      if (const Panel* p = window->panel(id); p && focus && p->body()->isAncestorOf(focus)) return id;
+    return {};
+  }
+  QAction* command(const QString& area, const QString& text) {
+    for (QAction* a : commandsOf(*window))
+      if (commandArea(*a) == area && commandText(a->text()) == text) return a;
+    return nullptr;
+  }
+};
+
+TEST_F(GoToPanelTest, ByName) {
+  for (const char* id : {"head_grid", "compare", "policy", "inspector", "table", "prompt", "effect", "timeline"}) {
+    QAction* go = command("Go to panel", window->panel(id)->title());
+    ASSERT_NE(go, nullptr) << id;
+    go->trigger();
+    QTest::qWait(20);
+    EXPECT_EQ(at(), id);
+    EXPECT_TRUE(window->panel(id)->body()->isVisible()) << id;
+  }
+}
+
+TEST_F(GoToPanelTest, OneAfterTheOtherAndBack) {
+  command("Go to panel", window->panel("atlas")->title())->trigger();
+  ASSERT_EQ(at(), "atlas");
+  std::vector<QString> there;
+  std::set<QString> seen;
+  for (int i = 0; i < 7; ++i) {
+    there.push_back(at());
+    seen.insert(at());
+    QTest::keyClick(window.get(), Qt::Key_F7);
+  }
+  EXPECT_EQ(seen.size(), 7u) << "all of the page, and none twice";
+  EXPECT_FALSE(seen.contains(QString()));
+  EXPECT_EQ(at(), "atlas") << "and round";
+  for (int i = 6; i >= 0; --i) {
+    QTest::keyClick(window.get(), Qt::Key_F7, Qt::ShiftModifier);
+    EXPECT_EQ(at(), there[static_cast<std::size_t>(i)]) << i;
+  }
+}
+
+TEST_F(GoToPanelTest, LeavesAPanelThatIsMaximised) {
+  command("Go to panel", window->panel("atlas")->title())->trigger();
+  QTest::keyClick(window.get(), Qt::Key_F11);
+  ASSERT_FALSE(window->panel("timeline")->body()->isVisible());
+  command("Go to panel", window->panel("timeline")->title())->trigger();
+  EXPECT_EQ(at(), "timeline");
+  EXPECT_TRUE(window->panel("timeline")->body()->isVisible());
+  EXPECT_TRUE(window->panel("atlas")->body()->isVisible());
+}
+
+}  // namespace
+}  // namespace kvscope
