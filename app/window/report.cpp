@@ -86,6 +86,12 @@ std::string printed(const std::string& cell) {
   return cell.find_first_of(".e") == std::string::npos ? viz::format_count(std::llround(v)) : viz::format_number(v);
 }
 
+/// A number in its groups of three, or with its unit, in one line.
+QString unbroken(QString html, bool left) {
+  if (!html.contains(' ') && !html.contains(QChar(0x2009))) return html;
+  return QString("<div align=\"%1\" style=\"white-space: nowrap\">%2</div>").arg(left ? "left" : "right", html.replace(' ', "&nbsp;"));
+}
+
 QString tableHtml(const viz::Table& table, int n_left) {
   QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\"><tr>";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -107,7 +113,7 @@ QString tableHtml(const viz::Table& table, int n_left) {
       const bool left = static_cast<int>(c) < n_left;
       const QString text = esc(linesOf(left ? row[c] : printed(row[c])).join('\n')).replace('\n', "<br/>");
       const bool whole = !left || row[c].size() <= kShort;  // a number stays with its unit, a letter with its name
-      out += cell(whole ? QString(text).replace(' ', "&nbsp;").replace(QChar(0x2009), QChar(0x202F)) : text, left);
+      out += cell(whole ? unbroken(text, left) : text, left);
     }
     out += "</tr>";
   }
