@@ -47,6 +47,9 @@ PLAIN_WORDS = {"local", "streaming", "random", "best", "less", "custom"}
 EXEMPT = {"full"}
 TRACE_KEYS = re.compile(r'"kvmerger_theta"')  # a key of the trace format, whichever policy writes it
 
+# What stands at the root: our folders, the two scripts, what tools look for there. Hidden things and builds are nobody's.
+TOP = {"app", "assets", "build", "cmake", "engine", "tests", "viz", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "check", "run"}
+
 WARN_LINES, FAIL_LINES = 400, 450
 SUFFIXES = {".h", ".hpp", ".cpp", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
@@ -133,9 +136,15 @@ def policy_errors(file, text, patterns):
                 yield f"{file}:{number}: names the policy '{name}'; only the catalog in engine/policy may"
 
 
+def top_errors(root):
+    for path in sorted(root.iterdir()):
+        if path.name not in TOP and not path.name.startswith("."):
+            yield f"{path.name}: does not belong at the root"
+
+
 def check(root, policies=()):
-    """(errors, warnings) over all sources under root. policies: rows of the catalog with name and title."""
-    errors, warnings = [], []
+    """(errors, warnings) over the root and all sources under it. policies: rows of the catalog with name and title."""
+    errors, warnings = list(top_errors(Path(root))), []
     patterns = list(policy_patterns(policies))
     n_files = 0
     for file, text in sources(Path(root)):

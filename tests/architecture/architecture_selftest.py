@@ -49,6 +49,11 @@ class Arrows(unittest.TestCase):
         self.refuses("engine/core/a.h", '"engine/io/files.h"')
         self.refuses("engine/core/a.h", "<io/files.h>")
 
+    def test_the_root_holds_what_belongs_there(self):
+        good = {"engine/core/a.h": "", "README.md": "", ".gitignore": "", "build/check/x": ""}
+        self.assertEqual(errors(good), [])
+        self.assertEqual(errors({**good, "imgui.ini": ""}), ["imgui.ini: does not belong at the root"])
+
     def test_a_new_folder_of_the_engine_needs_a_row(self):
         self.refuses("engine/plugins/a.cpp", '"core/error.h"')
 
