@@ -35,7 +35,7 @@ QByteArray compressed(const std::string& text) {
 PackedTrace packTrace(const Snapshot& results, std::uint64_t seed, const CancelToken* cancel) {
   PackedTrace out;
   for (const Detail detail : {Detail::why, Detail::slots}) {
-    const std::string text = trace_text(results, {.detail = detail, .seed = seed, .cancel = cancel});
+    const std::string text = trace_text(results, {.detail = detail, .seed = seed, .for_window = true, .cancel = cancel});
     out = {compressed(text), text.size()};
     if (static_cast<std::size_t>(out.zlib.size()) <= kMostPacked) break;
   }

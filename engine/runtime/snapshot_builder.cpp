@@ -45,7 +45,7 @@ std::vector<TokenInfo> describe_tokens(std::span<const int> ids, int n_prompt, c
   return out;
 }
 
-void name_forks(std::vector<LaneSnapshot>& lanes) {
+void find_forks(std::vector<LaneSnapshot>& lanes) {
   for (LaneSnapshot& lane : lanes) {
     const LaneEdits edits = edits_of(lane.spec);
     std::size_t most = 0;
@@ -58,8 +58,13 @@ void name_forks(std::vector<LaneSnapshot>& lanes) {
       lane.fork_of = static_cast<int>(i);
       most = n;
     }
-    if (!edits.what_ifs.empty()) lane.title += "′";
   }
+}
+
+void name_forks(std::vector<LaneSnapshot>& lanes) {
+  find_forks(lanes);
+  for (LaneSnapshot& lane : lanes)
+    if (!edits_of(lane.spec).what_ifs.empty()) lane.title += "′";
 }
 
 LaneSnapshot describe_lane(Lane& lane, int n_steps) {

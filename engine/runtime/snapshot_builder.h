@@ -23,7 +23,9 @@ std::vector<TokenInfo> describe_tokens(std::span<const int> ids, int n_prompt, c
 /// One lane as the window sees it, with its first n_steps steps.
 LaneSnapshot describe_lane(Lane& lane, int n_steps);
 
-/// Sets fork_of of every lane, and marks the titles of those that are forks.
+/// Sets fork_of of every lane, from their specifications.
+void find_forks(std::vector<LaneSnapshot>& lanes);
+/// The same, and marks the titles of those that were changed by hand.
 void name_forks(std::vector<LaneSnapshot>& lanes);
 
 }  // namespace kvscope

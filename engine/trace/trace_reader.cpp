@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_file.h"
+#include "runtime/snapshot_builder.h"
 #include "trace/json_cursor.h"
 #include "trace/token_text.h"
 
@@ -47,6 +49,7 @@ class Reader {
   Trace& trace_;
   Snapshot& out_;
   std::set<std::string> unknown_events_;
+  bool has_slots_ = false, says_recent_ = true;
 };
 
 void Reader::read() {
@@ -68,6 +71,13 @@ void Reader::read() {
   if (root_.has("prompt")) out_.prompt = root_.at("prompt").text();
   const JsonCursor lanes = root_.at("lanes");
   for (std::size_t i = 0; i < lanes.size(1024); ++i) out_.lanes.push_back(lane(lanes.at(i)));
+  try {
+    find_forks(out_.lanes);
+  } catch (const Error&) {  // a specification that this build does not know: shown as it is
+  }
+  trace_.has_slots = has_slots_;
+  if (!root_.has("token_texts")) trace_.missing.push_back("The texts of the tokens are not in it (kvscope-cli trace --detail why has them): they are shown by number");
+  if (has_slots_ && !says_recent_) trace_.missing.push_back("Which slots are protected as the newest is not in it: they are shown as heavy");
   if (root_.has("warnings")) {
     const JsonCursor warnings = root_.at("warnings");
     for (std::size_t i = 0; i < warnings.size(); ++i) trace_.warnings.push_back(warnings.at(i).text());
@@ -146,7 +156,11 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
       lane.params.push_back({key, value.is_string() ? value.get<std::string>() : value.dump()});
   }
   if (l.has("sinks")) lane.sinks = l.at("sinks").whole(0, kMaxInt);
-  if (l.has("slots_asked")) lane.slots_asked = l.at("slots_asked").whole(-1, kMaxInt);
+  if (l.has("slots_asked")) {
+    lane.slots_asked = l.at("slots_asked").whole(-1, kMaxInt);
+  } else if (l.has("params") && l.at("params").given("slots") && l.at("params").at("slots").raw().is_number_integer()) {
+    lane.slots_asked = l.at("params").at("slots").whole(-1, kMaxInt);
+  }
   if (l.has("sees_question")) lane.sees_question = l.at("sees_question").flag();
   if (l.has("statistic")) lane.statistic = l.at("statistic").text();
   if (l.has("half_life")) lane.half_life = l.at("half_life").real_or_null();
@@ -253,6 +267,8 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   record.kv_head = h.at("kv_head").whole(index % n_kv_heads, index % n_kv_heads);
   if (h.given("budget")) record.budget = h.at("budget").whole(0, kMaxInt);
   if (h.has("slots")) slots(h.at("slots"), position, record);
+  has_slots_ = has_slots_ || !record.pos.empty();
+  says_recent_ = says_recent_ && h.has("recent");
   if (h.has("events")) events(h.at("events"), position, record);
   if (h.has("overridden")) record.overridden = h.at("overridden").flag();
   if (h.has("pinned")) record.pinned = h.at("pinned").wholes(0, kMaxInt);
@@ -330,7 +346,12 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
 
 void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {
   if (h.has("recent")) record.recent = h.at("recent").whole(0, kMaxInt);
-  if (h.has("evicted_votes")) record.evicted_votes = h.at("evicted_votes").whole(0, kMaxInt);
+  if (h.has("evicted_votes")) {
+    record.evicted_votes = h.at("evicted_votes").whole(0, kMaxInt);
+  } else if (h.has("slots")) {  // of the votes of all tokens, those that no slot has
+    const auto in_slots = std::accumulate(record.votes.begin(), record.votes.end(), std::int64_t(0));
+    record.evicted_votes = static_cast<int>(std::max(std::int64_t(0), position + 1 - in_slots));
+  }
   if (h.has("cutoff")) record.cutoff = h.at("cutoff").real_or_null();
   const auto counted = [](const JsonCursor& list, std::size_t n, const char* of_what) {
     if (list.size() != 0 && list.size() != n) list.fail(fmt::format("none or one number per {} ({})", of_what, n));

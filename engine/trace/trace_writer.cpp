@@ -19,7 +19,8 @@ namespace {
 class Writer {
  public:
   Writer(const Snapshot& snapshot, const TraceOptions& options)
-      : snapshot_(snapshot), options_(options), why_(options.detail == Detail::why) {}
+      : snapshot_(snapshot), options_(options), shown_(options.for_window || options.detail == Detail::why),
+        why_(options.detail == Detail::why) {}
 
   std::string write();
 
@@ -60,7 +61,8 @@ class Writer {
 
   const Snapshot& snapshot_;
   const TraceOptions& options_;
-  const bool why_;
+  const bool shown_;  // what read_trace() needs to give back what the window shows of texts, lanes and steps
+  const bool why_;    // and of single slots
   JsonText json_;
   std::set<std::string> warnings_;
 };
@@ -76,7 +78,8 @@ std::string Writer::write() {
       .member("prompt_mode", s.prefill_mode ? "prefill" : "stream");
   json_.member("follow", s.follow).member("seed", static_cast<unsigned long long>(options_.seed));
   tokens();
-  if (why_) json_.member("detail", "why").member("shadow", s.shadow).member("prompt", s.prompt);
+  if (why_) json_.member("detail", "why");
+  if (shown_) json_.member("shadow", s.shadow).member("prompt", s.prompt);
   json_.key("lanes").begin_array(/*lines=*/true);
   for (const LaneSnapshot& l : s.lanes) lane(l);
   json_.end_array();
@@ -102,7 +105,7 @@ void Writer::model() {
       .member("n_layers", m.n_layers)
       .member("n_heads", m.n_heads);
   json_.member("n_kv_heads", m.n_kv_heads).member("head_dim", m.head_dim).member("vocab_size", m.vocab_size);
-  if (why_) {
+  if (shown_) {
     json_.member("dim", m.dim).member("hidden_dim", m.hidden_dim).member("max_positions", m.max_positions).member("bos_id", m.bos_id);
     json_.member("eos_id", m.eos_id);
     json_.key("weight_bytes");
@@ -115,7 +118,7 @@ void Writer::tokens() {
   json_.key("tokens").begin_array();
   for (const TokenInfo& t : snapshot_.tokens) json_.value(t.id);
   json_.end_array().member("n_prompt", snapshot_.n_prompt);
-  if (!why_) return;
+  if (!shown_) return;
   json_.key("token_texts").begin_array();
   for (const TokenInfo& t : snapshot_.tokens) write_token_text(json_, t);
   json_.end_array().key("token_ranges").begin_array();
@@ -162,7 +165,7 @@ void Writer::lane(const LaneSnapshot& lane) {
     }
   }
   json_.end_object();
-  if (why_) {
+  if (shown_) {
     json_.member("title", lane.title).member("sinks", lane.sinks).member("slots_asked", lane.slots_asked);
     json_.member("sees_question", lane.sees_question).member("statistic", lane.statistic).key("half_life");
     optional_number(lane.half_life, "half_life");
@@ -233,7 +236,7 @@ void Writer::logits(const StepRecord& step) {
     json_.end_array();
   }
   json_.end_array();
-  if (!why_) return;
+  if (!shown_) return;
   json_.member("top1", step.top1).member("top1_reference", step.top1_reference).key("top_tokens").begin_array();
   for (const TopToken& t : step.top_tokens) {
     json_.begin_object().member("id", t.id);
@@ -293,13 +296,15 @@ void Writer::head(const HeadRecord& head) {
     json_.key("predictor_rel_error");
     number(head.predictor_rel_error, "predictor_rel_error");
   }
+  if (shown_) {
+    json_.member("recent", head.recent).member("evicted_votes", head.evicted_votes).key("cutoff");
+    optional_number(head.cutoff, "cutoff");
+  }
   if (why_) head_why(head);
   json_.end_object();
 }
 
 void Writer::head_why(const HeadRecord& head) {
-  json_.member("recent", head.recent).member("evicted_votes", head.evicted_votes).key("cutoff");
-  optional_number(head.cutoff, "cutoff");
   json_.key("stats").begin_object().key("value");
   numbers(head.statistic, "stats.value");
   json_.key("bias");

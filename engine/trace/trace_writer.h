@@ -13,6 +13,7 @@ namespace kvscope {
 struct TraceOptions {
   Detail detail = Detail::slots;
   std::uint64_t seed = 0;               // of the request; a snapshot does not know it
+  bool for_window = false;              // texts, lanes and steps as the window shows them, whatever the detail of the heads; Detail::why has them
   const CancelToken* cancel = nullptr;  // asked once per step
 };
 
