@@ -14,6 +14,7 @@
 #include "app/window/bench_ui.h"
 #include "app/window/latency.h"
 #include "app/window/main_window.h"
+#include "app/window/prompt_file.h"
 #include "app/window/script.h"
 #include "app/window/session_journal.h"
 #include "app/window/style.h"
@@ -109,7 +110,7 @@ StartState startState(const Options& options) {
   if (options.prompt) {
     request.prompt = *options.prompt;
   } else if (!options.prompt_file.empty()) {
-    request.prompt = read_text(options.prompt_file, kPromptLimit);
+    request.prompt = readPromptFile(QString::fromStdString(options.prompt_file)).toStdString();
   } else {
     const std::string sample = asset("prompts/needle.txt");
     request.prompt = std::filesystem::exists(sample) ? read_text(sample, kPromptLimit) : kPlainPrompt;

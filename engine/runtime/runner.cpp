@@ -148,6 +148,10 @@ struct Runner::Impl {
       s.phase = RunPhase::failed;
       s.failure = sentence;
       s.cut = cut;
+      if (session && s.model.n_layers == 0) {  // a model that has answered nothing yet is open all the same
+        s.model = session->config();
+        s.device = session->device_name();
+      }
     });
   }
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A prompt that is too long for the model, and the button that mends it.
+#include <QFile>
+#include <QTemporaryDir>
+
 #include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/rows.h"
+#include "core/error.h"
 #include "window/window_fixture.h"
 
 namespace kvscope {
@@ -35,6 +39,40 @@ TEST_F(WindowTest, ATextThatIsTooLongIsCutByAButtonAndComesBackByUndo) {
   editor.undo();
   EXPECT_EQ(editor.exactText(), text);
   EXPECT_EQ(window->controller().request().prompt, text.toStdString());
+}
+
+TEST(StartTest, APromptThatIsTooLongLeavesTheModelOpenAndOffersTheCut) {
+  Options options;
+  options.picture = "unused.png";
+  options.prompt.emplace();
+  for (int i = 0; i < 3000; ++i) *options.prompt += "word ";
+  MainWindow window(options, startState(options));
+  window.show();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.workspace().snapshot().phase == RunPhase::failed; }, 30000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.messages().isVisible(); }, 3000));
+  EXPECT_EQ(window.workspace().snapshot().model.name, "kvmini");
+  QPushButton* cut = buttonOf(window.messages(), "Cut to the first");
+  ASSERT_NE(cut, nullptr) << window.messages().text().toStdString();
+  QTest::mouseClick(cut, Qt::LeftButton);
+  ASSERT_TRUE(waitUntilSettled(window, 60000));
+  EXPECT_EQ(window.workspace().snapshot().phase, RunPhase::idle) << window.workspace().snapshot().failure;
+}
+
+TEST(StartTest, APromptFileThatIsNoTextIsRefused) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("program");
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write("\x7f" "ELF\x02\0\0\xff", 8);
+  file.close();
+  Options options;
+  options.prompt_file = path.toStdString();
+  try {
+    (void)startState(options);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("expected text in UTF-8"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace
