@@ -68,9 +68,9 @@ void MainWindow::selectWantedRun() {
   }
 }
 
-/// What runs beside the others is given up, too: it would only begin again.
+/// What runs beside the others is given up with all that was asked for together: it would only begin again.
 void MainWindow::stopComputing() {
-  if (const QueuedRun* run = m_runs.running()) return m_runs.cancel(run->id);  // it runs only while nothing else does
+  if (const QueuedRun* run = m_runs.running()) return m_runs.cancelBatch(run->batch);  // it runs only while nothing else does
   m_controller.stop();
 }
 

@@ -108,7 +108,7 @@ std::map<std::string, RunTime> RunQueue::times() const {
 }
 
 void RunQueue::add(const std::vector<std::string>& specs, QueuedRun::Purpose purpose) {
-  if (specs.empty()) return;
+  if (specs.empty() || m_controller.refuses()) return;
   ++m_batch;
   for (const std::string& spec : specs) {
     QueuedRun run;
@@ -129,6 +129,16 @@ void RunQueue::cancel(int id) {
     run.state = QueuedRun::State::cancelled;
     if (was_running) m_controller.endGuest();
   }
+  publish();
+  next();
+}
+
+void RunQueue::cancelBatch(int batch) {
+  const QueuedRun* const now = running();
+  const bool runs = now && now->batch == batch;
+  for (QueuedRun& run : m_runs)
+    if (run.open() && run.batch == batch) run.state = QueuedRun::State::cancelled;
+  if (runs) m_controller.endGuest();
   publish();
   next();
 }

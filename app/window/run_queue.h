@@ -58,6 +58,7 @@ class RunQueue : public QObject {
  public Q_SLOTS:
   void add(const std::vector<std::string>& specs, kvscope::QueuedRun::Purpose purpose);
   void cancel(int id);
+  void cancelBatch(int batch);  // what was added together
   void cancelAll();
   void clearEnded();
 

@@ -105,6 +105,17 @@ TEST_F(RunQueueTest, OneCanBeCancelledWhetherItRunsOrWaits) {
   EXPECT_TRUE(queue.runs().empty());
 }
 
+TEST_F(RunQueueTest, WhatWasAskedForTogetherCanBeCancelledTogether) {
+  queue.add({"h2o:slots=8", "h2o:slots=12", "h2o:slots=16"}, Purpose::point);
+  queue.add({"knorm:slots=8"}, Purpose::lane);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return queue.running() != nullptr; }, 10000));
+  queue.cancelBatch(queue.running()->batch);
+  ASSERT_TRUE(waitIdle());
+  std::vector<State> states;
+  for (const QueuedRun& run : queue.runs()) states.push_back(run.state);
+  EXPECT_EQ(states, (std::vector<State>{State::cancelled, State::cancelled, State::cancelled, State::done}));
+}
+
 TEST_F(RunQueueTest, AnEditComesFirstAndTheQueueGoesOnAfterIt) {
   queue.add({"h2o:slots=8", "h2o:slots=9"}, Purpose::lane);
   controller.setPrompt("The house number of Helen is 7.");
