@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include <QApplication>
 #include <QClipboard>
@@ -41,7 +42,7 @@ QString sentenceOf(const QString& text) {
   QString sentence = text;
   const QString first = text.section(' ', 0, 0);
   if (!first.isEmpty() && !first.contains('.') && !first.contains('/')) sentence[0] = sentence[0].toUpper();
-  return sentence.endsWith('.') ? sentence : sentence + '.';
+  return sentence.endsWith('.') || sentence.endsWith('?') ? sentence : sentence + '.';
 }
 
 bool busy(const Workspace& workspace) {
@@ -75,7 +76,7 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   }
   row->addWidget(copy, 0, Qt::AlignTop);
   row->addWidget(m_close, 0, Qt::AlignTop);
-  connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(m_details); });
+  connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(m_now.details); });
   connect(m_close, &QToolButton::clicked, this, [this] { dismiss(); });
   const auto theme = [this, &workspace] {
     m_close->setIcon(icon(Icon::close, toColor(workspace.theme().secondary), toColor(workspace.theme().disabled)));
@@ -88,9 +89,16 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
 void MessageBar::show(const QString& text, const QString& details, const QString& remedy, const std::function<void()>& run, const QString& other,
                       const std::function<void()>& run_other) {
   const QString sentence = sentenceOf(text);
-  m_text->setText(sentence);
-  m_details = details.isEmpty() ? sentence : details;
-  setAccessibleName(sentence);
+  if (!isHidden() && !m_now.remedy.isEmpty() && remedy.isEmpty()) m_below = m_now;
+  if (!remedy.isEmpty()) m_below.reset();  // another offer takes its place
+  say({sentence, details.isEmpty() ? sentence : details, remedy, other, run, run_other});
+  Q_EMIT said(sentence);
+}
+
+void MessageBar::say(const Message& message) {
+  m_now = message;
+  m_text->setText(message.text);
+  setAccessibleName(message.text);
   const auto offer = [this](QPushButton* button, const QString& words, const std::function<void()>& does) {
     QObject::disconnect(button, &QPushButton::clicked, this, nullptr);  // not what the style listens to
     button->setText(words);
@@ -98,11 +106,10 @@ void MessageBar::show(const QString& text, const QString& details, const QString
     button->setVisible(!words.isEmpty());
     if (does) connect(button, &QPushButton::clicked, this, does);
   };
-  offer(m_remedy, remedy, run);
-  offer(m_other, other, run_other);
+  offer(m_remedy, message.remedy, message.run);
+  offer(m_other, message.other, message.run_other);
   setNews(false);
   QFrame::show();
-  Q_EMIT said(sentence);
 }
 
 void MessageBar::markNews() { setNews(true); }
@@ -114,10 +121,20 @@ void MessageBar::setNews(bool news) {
   style()->polish(this);
 }
 
-void MessageBar::dismiss() { hide(); }
+void MessageBar::dismiss() {
+  if (const std::optional<Message> below = std::exchange(m_below, std::nullopt)) return say(*below);
+  hide();
+}
+
+void MessageBar::clear() {
+  m_below.reset();
+  hide();
+}
 
 void MessageBar::takeBack(const QString& text) {
-  if (m_text->text() == sentenceOf(text)) dismiss();
+  const QString sentence = sentenceOf(text);
+  if (m_below && m_below->text == sentence) m_below.reset();
+  if (m_text->text() == sentence) dismiss();
 }
 
 QString MessageBar::text() const { return m_text->text(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <memory>
 
 #include <QElapsedTimer>
@@ -137,12 +138,15 @@ class MessageBar : public QFrame {
 
  public:
   explicit MessageBar(Workspace& workspace, QWidget* parent = nullptr);
-  /// `details` is what Copy details puts on the clipboard; `remedy` names a button that does `run`, `other` a second one.
+  /// `details` is what Copy details puts on the clipboard; `remedy` names a button that does `run`, `other` a second one. An offer (a message with
+  /// a remedy) that nobody has answered comes back when what was said over it is dismissed.
   void show(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {}, const QString& other = {},
             const std::function<void()>& run_other = {});
   /// What it says went well: without the colour of a failure, until the next message.
   void markNews();
   void dismiss();
+  /// The same, and no offer comes back.
+  void clear();
   /// Goes away if this is what it says.
   void takeBack(const QString& text);
   QString text() const;
@@ -151,12 +155,18 @@ class MessageBar : public QFrame {
   void said(const QString& text);
 
  private:
+  struct Message {
+    QString text, details, remedy, other;
+    std::function<void()> run, run_other;
+  };
+  void say(const Message& message);
   void setNews(bool news);
 
   QLabel* m_text;
   QPushButton *m_remedy, *m_other;
   QToolButton* m_close;
-  QString m_details;
+  Message m_now;
+  std::optional<Message> m_below;  // an offer that something else was said over
 };
 
 /// Thin line under the breadcrumb while the engine computes.

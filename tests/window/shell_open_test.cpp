@@ -81,6 +81,21 @@ TEST_F(OpenTest, OneRefusalStandsOnceAndAnOfferOfSomethingElseStays) {
   EXPECT_TRUE(noticeHas("The session before was not saved")) << "it is about no file that was opened";
 }
 
+TEST_F(OpenTest, AnOfferThatNobodyAnsweredComesBackWhenWhatWasSaidOverItIsRead) {
+  MessageBar& bar = window->notices();
+  int n_recovered = 0;
+  bar.show("The session of today was not saved.", {}, "Recover it", [&] { ++n_recovered; });
+  window->openFile(file("half.kvscope", "{"));
+  ASSERT_TRUE(noticeHas("half.kvscope"));
+  EXPECT_EQ(buttonOf(bar, "Recover it"), nullptr) << "another message, another remedy";
+  bar.dismiss();
+  ASSERT_TRUE(noticeHas("was not saved")) << notice();
+  QTest::mouseClick(buttonOf(bar, "Recover it"), Qt::LeftButton);
+  EXPECT_EQ(n_recovered, 1);
+  bar.dismiss();
+  EXPECT_TRUE(bar.isHidden()) << "it was seen";
+}
+
 TEST_F(OpenTest, AFileKeepsTheLettersOfItsName) {
   window->controller().setPrompt("unsaved");
   SavedSession session = window->session();
