@@ -83,11 +83,14 @@ QString HandEdits::scopeWords() const { return headsWords(heads()); }
 
 QString HandEdits::obstacle() const {
   const viz::Selection& s = m_workspace.selection();
+  if (!changeable()) return "these are stored results, and nothing is computed until a model is open (Ctrl+O)";
   if (!m_workspace.lane() || m_workspace.step() < 0) return "no run yet";
   if (!s.tokens) return "select tokens first: in the text, the atlas or the inspector";
   if (m_scope != Scope::all && !s.layer) return "no head is selected: select one, or choose all heads";
   return {};
 }
+
+bool HandEdits::changeable() const { return !m_controller.viewOnly(); }
 
 LaneEdits HandEdits::edits(int lane) const {
   const auto& lanes = m_controller.request().lanes;

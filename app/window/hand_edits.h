@@ -35,6 +35,8 @@ class HandEdits : public QObject {
   QString scopeWords() const;
   /// Why the selection cannot be edited now; empty if it can.
   QString obstacle() const;
+  /// False: stored results are shown, whose edits stay what they are.
+  bool changeable() const;
   bool choosingTarget() const { return m_merging.has_value(); }
 
   /// The run whose what-ifs are looked at: the selected one if it has some, else its newest fork; -1: none.

@@ -131,7 +131,10 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   connect(&m_workspace, &Workspace::selectionChanged, this, [this] { refreshHeaders(); });
   connect(&m_workspace, &Workspace::themeChanged, this, [this] { applyThemeToAll(); });
   connect(&m_controller, &SessionController::requestChanged, this, [this] { requestChanged(); });
-  connect(&m_controller, &SessionController::refused, this, [this](const QString& why) { m_messages->show(why, why); });
+  connect(&m_controller, &SessionController::refused, this, [this](const QString& why) {
+    if (m_say_view_only && why == m_controller.whyViewOnly()) return m_say_view_only("Nothing was changed. ");
+    m_messages->show(why, why);
+  });
   // What both bars would say stands once.
   connect(m_messages, &MessageBar::said, m_notices, &MessageBar::takeBack);
   connect(m_notices, &MessageBar::said, m_messages, &MessageBar::takeBack);
@@ -153,7 +156,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start)
   if (options.synthetic_size) {
     startSynthetic();
   } else {
-    m_controller.replaceRequest(m_start.request);
+    m_controller.openRequest(m_start.request);
     m_controller.loadModel(QString::fromStdString(m_start.model_folder));
   }
   keepSession();
@@ -193,6 +196,10 @@ Panel* MainWindow::panel(const QString& id) const {
 void MainWindow::takeSnapshot() {
   const Snapshot& snapshot = m_workspace.snapshot();
   m_model_facts->setText(modelFacts(snapshot));
+  if (m_say_view_only && !m_controller.viewOnly()) {
+    m_say_view_only = nullptr;
+    if (m_notices->text().contains("View only: ")) m_notices->dismiss();
+  }
   if (snapshot.phase == RunPhase::failed) {
     // What is still shown must not pass for the answer to what was refused.
     const bool other_text = snapshot.prompt != m_controller.request().prompt;
@@ -208,7 +215,7 @@ void MainWindow::takeSnapshot() {
     else
       m_messages->show(what, details);
   } else if (snapshot.phase == RunPhase::idle) {
-    m_messages->dismiss();
+    m_messages->clear();
   }
   // The selection of the start waits for something to select.
   if (!m_start_selected && !snapshot.lanes.empty() && snapshot.phase == RunPhase::idle) {

@@ -270,6 +270,8 @@ class MainWindow : public QMainWindow {
   std::optional<viz::Selection> m_pending;  // of an opened session, until its result is there
   std::unique_ptr<StoredResults> m_results;
   std::optional<SavedSession> m_stored;  // whose results are shown or being read
+  QStringList m_stored_notes;            // of what could not be read of that session
+  std::function<void(const QString& before)> m_say_view_only;  // why nothing is computed, and the ways on
   QString m_session_path;
   QString m_not_opened;  // what was said last of a file that could not be opened
   bool m_modified = false;

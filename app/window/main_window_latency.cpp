@@ -33,7 +33,7 @@ void MainWindow::startSynthetic() {
   const SyntheticSize size = *m_options.synthetic_size;
   RunRequest nothing;
   nothing.lanes = {policies().front().name};
-  m_controller.replaceRequest(nothing);
+  m_controller.openRequest(nothing);
   const QString words =
       QString(
           "Synthetic cache of %1 layers, %2 KV heads and %3 tokens, made up to show and to measure the window: no model has run, "

@@ -63,6 +63,9 @@ void MainWindow::openTrace(const QString& path) {
 
 void MainWindow::showResults(const TracePtr& trace, const QString& name) {
   const Snapshot& s = trace->snapshot;
+  const bool has_steps = std::ranges::any_of(s.lanes, [](const LaneSnapshot& lane) { return !lane.steps.empty(); });
+  if (has_steps && !trace->has_slots && !m_stored)
+    return sayNotOpened(QString("%1 does not say which tokens the caches hold, so there is nothing to show: write it with kvscope-cli trace --detail why").arg(name));
   const QString model = qs(s.model.name), file = QFileInfo(name).fileName();
   const QString built_in = QFileInfo(qs(builtInModel())).fileName();
   const bool ours = model == built_in;
@@ -70,7 +73,7 @@ void MainWindow::showResults(const TracePtr& trace, const QString& name) {
   if (!of_session) {
     m_undo.clear();
     m_bookmarks.reset({});
-    m_pending.reset();
+    m_pending = viz::Selection{.lane = static_cast<int>(s.lanes.size()) - 1};
     m_stored.emplace();
     m_stored->model = ours ? QString() : model;
     m_stored->request = requestOf(*trace);
@@ -78,6 +81,7 @@ void MainWindow::showResults(const TracePtr& trace, const QString& name) {
     m_recent->add(m_unseen = name);
     if (page() == Page::welcome) showPage(Page::inspect);
   }
+  if (of_session) m_pending = m_stored->selection;  // what was shown while it was read may have taken it
   const QString what = of_session ? QString("the model of %1, %2, is not here: these are the results that it holds").arg(file, m_stored->model)
                                   : QString("%1 is a trace of %2 (%3, %4)").arg(file, model, qs(s.device), qs(s.precision));
   const QString why = QString("View only: %1. Nothing is computed until a model is open (Ctrl+O)").arg(what);
@@ -86,13 +90,21 @@ void MainWindow::showResults(const TracePtr& trace, const QString& name) {
   m_undoing = false;
   m_modified = false;
   QString text = QString("View only: %1.").arg(what);
-  if (!trace->warnings.empty()) text += QString(" %1 in it: %2").arg(trace->warnings.size() == 1 ? "A warning" : "Warnings", qs(trace->warnings.front()));
+  if (of_session && !m_stored_notes.isEmpty()) text += QString(" %1.").arg(m_stored_notes.join("; "));
+  for (const std::string& what_is : trace->missing) text += QString(" %1.").arg(qs(what_is));
+  QStringList words;
+  for (const std::string& warning : trace->warnings) words << qs(warning);
+  if (!trace->warnings.empty()) text += QString(" %1 in it: %2").arg(trace->warnings.size() == 1 ? "A warning" : "Warnings", words.join("; "));
   const auto open_here = [this] {
     m_notices->dismiss();
     m_controller.loadModel(qs(builtInModel()));
   };
   const auto open_other = [this] { openModel(); };
-  ours ? m_notices->show(text, text, "Compute it here", open_here, "Open a model…", open_other) : m_notices->show(text, text, "Open a model…", open_other);
+  m_say_view_only = [=, this](const QString& before) {
+    const QString all = before + text;
+    ours ? m_notices->show(all, all, "Compute it here", open_here, "Open a model…", open_other) : m_notices->show(all, all, "Open a model…", open_other);
+  };
+  m_say_view_only({});
   refreshTitle();
 }
 

@@ -73,7 +73,7 @@ void MainWindow::openSession(const SavedSession& s, const QString& path) {
     m_results->read(s.results, path);
   } else {
     m_undoing = true;
-    m_controller.replaceRequest(s.request);
+    m_controller.openRequest(s.request);
     m_undoing = false;
   }
   m_tools->setGenerateCount(std::max(0, s.request.n_generate));
@@ -99,7 +99,8 @@ void MainWindow::openSessionFile(const QString& path) {
     const SavedSession before = session();
     const QString before_path = m_session_path;
     const bool lost = m_modified;
-    m_notices->dismiss();
+    m_notices->clear();
+    m_stored_notes = read.notes;
     openSession(read.session, path);
     m_recent->add(m_unseen = path);
     QString text = read.notes.join("; ");

@@ -119,7 +119,8 @@ QString PromptPanel::facts() const {
     facts += QString(" · last %1 characters not read").arg(qs(viz::format_count(unread)));
   }
   if (snapshot.phase == RunPhase::failed && !snapshot.lanes.empty() && qs(snapshot.prompt) != m_editor->exactText()) facts = "text before: " + facts;
-  return m_editor->hasFocus() ? "writing, Esc leaves · " + facts : facts;
+  if (!m_editor->hasFocus()) return facts;
+  return (m_controller.viewOnly() ? "view only, Esc leaves · " : "writing, Esc leaves · ") + facts;
 }
 
 void PromptPanel::sendPrompt() {

@@ -286,6 +286,10 @@ void SessionController::stopLoading() {
 }
 
 void SessionController::replaceRequest(const RunRequest& request) {
+  if (!refuses()) openRequest(request);
+}
+
+void SessionController::openRequest(const RunRequest& request) {
   m_view_only.clear();
   take(request);
   Q_EMIT requestChanged();

@@ -36,6 +36,8 @@ class SessionController : public QObject {
   bool viewOnly() const { return !m_view_only.isEmpty(); }
   /// Why nothing can be computed from what is shown; empty: it can.
   QString whyViewOnly() const { return m_view_only; }
+  /// True where nothing can be computed from what is shown; it is said why.
+  bool refuses();
   /// A guest runs.
   bool hasGuest() const;
   /// Edits of the runs between beginDrag() and endDrag() are one, however long they take: its number, 0 where none goes on.
@@ -56,9 +58,10 @@ class SessionController : public QObject {
   void generate(int nTokens);                        // so many tokens after the prompt in all
   void stop();
   void stopLoading();  // what was typed meanwhile is computed on the model that stays
-  void replaceRequest(const kvscope::RunRequest& request);  // undo, start-up: everything at once
-  /// Shows results that were computed elsewhere, for `request`. Until a model is loaded or another request takes their place every command
-  /// is refused with `why`.
+  void replaceRequest(const kvscope::RunRequest& request);  // undo, edits by hand: everything at once
+  void openRequest(const kvscope::RunRequest& request);     // start-up, a session: the same, in place of stored results too
+  /// Shows results that were computed elsewhere, for `request`. Until a model is loaded or a request is opened every command is refused with
+  /// `why`.
   void showStored(const kvscope::SnapshotPtr& results, const kvscope::RunRequest& request, const QString& why);
   void beginDrag();
   void endDrag();
@@ -87,7 +90,6 @@ class SessionController : public QObject {
   void deliver();
   void deliverGuest(const SnapshotPtr& snapshot);
   bool accepts(const QString& spec);
-  bool refuses();
   void take(const RunRequest& request);
 
   Workspace& m_workspace;

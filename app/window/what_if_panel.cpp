@@ -167,9 +167,9 @@ void WhatIfPanel::refresh() {
   m_table->setVisible(any);
   m_empty->setVisible(!any);
   m_answer->setVisible(any);
-  m_drop->setEnabled(any);
+  m_drop->setEnabled(any && m_edits.changeable());
   const int row = m_table->currentIndex().row();
-  m_remove->setEnabled(any && row >= 0 && row + 1 < m_model->rowCount());
+  m_remove->setEnabled(m_edits.changeable() && any && row >= 0 && row + 1 < m_model->rowCount());
   m_answer->setText(answer());
   if (any) {
     m_table->resizeColumnsToContents();

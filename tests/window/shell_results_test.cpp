@@ -109,11 +109,14 @@ TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
       [&] { c.removeLane(1); },        [&] { c.generate(9); },                   [&] { c.setSeed(4); },
       [&] { c.setTemperature(0.5); },  [&] { c.setFollow(Follow::self); },       [&] { c.setPromptMode(PromptMode::stream); },
       [&] { c.setShadow(false); },     [&] { c.runGuest("h2o:slots=4"); },       [&] { c.want({viz::WantMeasure::What::theta, true}); },
+      [&] { c.replaceRequest({}); },   [&] { window->handEdits().setBudget(1, 0, 0, 5); }, [&] { window->openRun("h2o:slots=4"); },
       [&] { QTest::keyClicks(&window->promptPanel().editor(), "x"); }};
   for (const auto& edit : edits) {
-    window->messages().dismiss();
+    window->notices().dismiss();
     edit();
-    EXPECT_TRUE(QTest::qWaitFor([&] { return window->messages().text().contains("Nothing is computed until a model is open"); }, 2000));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return window->notices().text().startsWith("Nothing was changed. View only: "); }, 2000));
+    EXPECT_NE(buttonOf(window->notices(), "Open a model"), nullptr) << "the way on is beside it";
+    EXPECT_TRUE(window->messages().isHidden()) << "and it is said once";
     EXPECT_EQ(c.request().lanes, lanes);
     EXPECT_EQ(c.request().prompt, prompt);
     EXPECT_TRUE(c.viewOnly());
@@ -121,6 +124,106 @@ TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
   EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), prompt) << "what was typed went back";
   EXPECT_TRUE(asTrace() == before);
   EXPECT_FALSE(window->undoStack().canUndo());
+  // Changes by hand are not offered, and say why.
+  viz::Selection selection = window->workspace().selection();
+  selection.layer = 1, selection.kv_head = 1;
+  selection.select({3, 3});
+  window->workspace().setSelection(selection);
+  for (const WhatIf::Kind kind : {WhatIf::Kind::pin, WhatIf::Kind::evict, WhatIf::Kind::restore}) window->handEdits().edit(kind);
+  EXPECT_TRUE(window->handEdits().obstacle().contains("stored results"));
+  QTest::qWait(100);
+  EXPECT_EQ(c.request().lanes, lanes);
+  EXPECT_TRUE(c.viewOnly());
+  EXPECT_TRUE(asTrace() == before);
+}
+
+TEST_F(ResultsTest, AForkIsShownBesideTheRunThatItCameFromAndIsSelectedAgain) {
+  viz::Selection selection = window->workspace().selection();
+  selection.lane = 2, selection.layer = 1, selection.kv_head = 1, selection.step = 0;
+  selection.select({5, 5});
+  window->workspace().setSelection(selection);
+  window->handEdits().edit(WhatIf::Kind::pin);
+  ASSERT_TRUE(settle());
+  const int fork = window->workspace().selection().lane;
+  ASSERT_EQ(fork, static_cast<int>(snapshot().lanes.size()) - 1);
+  const int base = snapshot().lanes.back().fork_of;
+  ASSERT_EQ(base, 2);
+  const QString path = handedOut();
+  window->controller().removeLane(fork);
+  ASSERT_TRUE(settle());
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  EXPECT_EQ(snapshot().lanes.back().fork_of, base);
+  EXPECT_EQ(window->workspace().selection().lane, fork);
+}
+
+TEST_F(ResultsTest, WhatANewerProgramWroteIsSaidHereToo) {
+  const QString path = handedOut();
+  QJsonObject o = objectOf(path);
+  o["version"] = 99;
+  write(path, QJsonDocument(o).toJson());
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  EXPECT_TRUE(window->notices().text().contains("newer kvscope (version 99")) << window->notices().text().toStdString();
+}
+
+TEST_F(ResultsTest, WhatWasSaidOfThemGoesWithThem) {
+  window->openFile(handedOut());
+  ASSERT_TRUE(shown());
+  ASSERT_TRUE(window->notices().text().contains("View only"));
+  window->openFile(QString::fromStdString(builtInModel()));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->controller().viewOnly());
+  EXPECT_TRUE(window->notices().isHidden() || !window->notices().text().contains("View only")) << window->notices().text().toStdString();
+}
+
+TEST_F(ResultsTest, ResultsWithoutTheWhyShowTheSameCaches) {  // of a session that is too large with it
+  const Snapshot computed = snapshot();
+  const QString path = folder.filePath("slots.json");
+  write(path, QByteArray::fromStdString(trace_text(computed, {.detail = Detail::slots, .for_window = true})));
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  EXPECT_FALSE(window->notices().text().contains("is not in it")) << window->notices().text().toStdString();
+  ASSERT_EQ(snapshot().lanes.size(), computed.lanes.size());
+  for (std::size_t l = 0; l < computed.lanes.size(); ++l) {
+    EXPECT_EQ(snapshot().lanes[l].slots_asked, computed.lanes[l].slots_asked);
+    EXPECT_EQ(snapshot().lanes[l].bytes, computed.lanes[l].bytes);
+    for (std::size_t i = 0; i < computed.lanes[l].steps.size(); ++i)
+      for (std::size_t h = 0; h < computed.lanes[l].steps[i]->heads.size(); ++h) {
+        const HeadRecord &was = computed.lanes[l].steps[i]->heads[h], &is = snapshot().lanes[l].steps[i]->heads[h];
+        ASSERT_EQ(is.recent, was.recent);
+        ASSERT_EQ(is.evicted_votes, was.evicted_votes);
+        ASSERT_EQ(is.pos, was.pos);
+      }
+  }
+  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), options.prompt);
+}
+
+TEST_F(ResultsTest, ATraceOfTheCommandLineSaysWhatItDoesNotHave) {
+  const Snapshot computed = snapshot();
+  const QString path = folder.filePath("default.json");
+  write(path, QByteArray::fromStdString(trace_text(computed)));
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  for (const char* words : {"The texts of the tokens", "shown as heavy", "--detail why"})
+    EXPECT_TRUE(window->notices().text().contains(words)) << words << ": " << window->notices().text().toStdString();
+  for (std::size_t l = 0; l < computed.lanes.size(); ++l)
+    for (std::size_t i = 0; i < computed.lanes[l].steps.size(); ++i)
+      for (std::size_t h = 0; h < computed.lanes[l].steps[i]->heads.size(); ++h)
+        ASSERT_EQ(snapshot().lanes[l].steps[i]->heads[h].evicted_votes, computed.lanes[l].steps[i]->heads[h].evicted_votes) << computed.lanes[l].spec;
+}
+
+TEST_F(ResultsTest, ATraceWithoutCachesIsRefusedWithWhatToDo) {
+  const std::string before = asTrace();
+  for (const Detail detail : {Detail::summary, Detail::events}) {
+    const QString path = folder.filePath("short.json");
+    write(path, QByteArray::fromStdString(trace_text(snapshot(), {.detail = detail})));
+    window->openFile(path);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window->notices().text().contains("--detail why"); }, 20000)) << window->notices().text().toStdString();
+    EXPECT_TRUE(window->notices().text().contains("short.json"));
+    EXPECT_FALSE(window->controller().viewOnly());
+    EXPECT_TRUE(asTrace() == before);
+  }
 }
 
 TEST_F(ResultsTest, TheyAreSavedAgainAndComputedAgainWhereThereIsAModel) {
@@ -191,6 +294,7 @@ TEST_F(ResultsTest, ATraceOfAnotherProgramOpensOnEveryPage) {
   ASSERT_TRUE(shown());
   EXPECT_EQ(snapshot().model.name, "tiny-gqa");
   EXPECT_EQ(buttonOf(window->notices(), "Compute it here"), nullptr) << "another model";
+  EXPECT_TRUE(window->notices().text().contains("shown as heavy")) << "what it does not say is not made up";
   for (const auto page : {MainWindow::Page::inspect, MainWindow::Page::inspector, MainWindow::Page::compare, MainWindow::Page::lecture}) {
     window->showPage(page);
     QTest::qWait(200);
