@@ -112,28 +112,29 @@ int HandEdits::fork() const {
   return -1;
 }
 
-void HandEdits::edit(WhatIf::Kind kind) {
-  if (const QString why = obstacle(); !why.isEmpty()) {
-    Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
-    return;
-  }
+WhatIf HandEdits::selected(WhatIf::Kind kind) const {
   WhatIf what_if{.kind = kind, .step = m_workspace.step(), .heads = heads()};
   for (const viz::TokenRange& range : viz::all_tokens(m_workspace.selection())) {
     const int last = std::min(range.last, m_workspace.stepRecord()->position);
     for (int t = range.first; t <= last; ++t) what_if.positions.push_back(t);
   }
-  if (what_if.positions.empty()) {
-    Q_EMIT said("Nothing was changed: the token has not been read at this step.");
-    return;
-  }
-  if (kind == WhatIf::Kind::restore && !m_workspace.snapshot().shadow) {
-    Q_EMIT said("Nothing was changed: restoring needs the uncompressed history, which is switched off.");
-    return;
-  }
-  if (const QString why = emptyEdit(what_if); !why.isEmpty()) {
+  return what_if;
+}
+
+QString HandEdits::obstacleOf(WhatIf::Kind kind) const {
+  if (const QString why = obstacle(); !why.isEmpty()) return why;
+  const WhatIf what_if = selected(kind);
+  if (what_if.positions.empty()) return "the token has not been read at this step";
+  if (kind == WhatIf::Kind::restore && !m_workspace.snapshot().shadow) return "restoring needs the uncompressed history, which is switched off";
+  return emptyEdit(what_if);
+}
+
+void HandEdits::edit(WhatIf::Kind kind) {
+  if (const QString why = obstacleOf(kind); !why.isEmpty()) {
     Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
     return;
   }
+  WhatIf what_if = selected(kind);
   if (kind == WhatIf::Kind::merge) {
     m_merging = std::move(what_if);
     Q_EMIT changed();

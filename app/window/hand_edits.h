@@ -35,6 +35,8 @@ class HandEdits : public QObject {
   QString scopeWords() const;
   /// Why the selection cannot be edited now; empty if it can.
   QString obstacle() const;
+  /// Why an edit of this kind would change nothing; empty if it would.
+  QString obstacleOf(kvscope::WhatIf::Kind kind) const;
   /// False: stored results are shown, whose edits stay what they are.
   bool changeable() const;
   bool choosingTarget() const { return m_merging.has_value(); }
@@ -63,6 +65,7 @@ class HandEdits : public QObject {
 
  private:
   HeadChoice heads() const;
+  WhatIf selected(WhatIf::Kind kind) const;
   /// Why an edit would change nothing in any of its heads; empty: it changes something.
   QString emptyEdit(const WhatIf& what_if) const;
   void add(WhatIf what_if);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/lecture_evict.h"
 
-#include <algorithm>
-
 #include <QApplication>
 
 #include "app/window/hand_edits.h"
@@ -25,23 +23,8 @@ LectureEvict::LectureEvict(Workspace& workspace, HandEdits& hand, PromptEditor& 
   hide();
 }
 
-bool LectureEvict::alreadyEvicted() const {
-  const LaneSnapshot* lane = m_workspace.lane();
-  if (!lane) return false;
-  const LaneEdits edits = edits_of(lane->spec);
-  const auto gone = [&edits](int token) {
-    return std::ranges::any_of(edits.what_ifs, [token](const WhatIf& w) {
-      return w.on && w.kind == WhatIf::Kind::evict && std::ranges::find(w.positions, token) != w.positions.end();
-    });
-  };
-  for (const viz::TokenRange& range : viz::all_tokens(m_workspace.selection()))
-    for (int token = range.first; token <= range.last; ++token)
-      if (!gone(token)) return false;
-  return true;
-}
-
 void LectureEvict::refresh() {
-  const bool offered = m_hand.obstacle().isEmpty() && !alreadyEvicted();
+  const bool offered = m_hand.obstacleOf(WhatIf::Kind::evict).isEmpty();
   setVisible(offered);
   if (!offered) return;
   const bool writing = m_editor.hasFocus();

@@ -19,7 +19,6 @@ class LectureEvict : public QPushButton {
 
  private:
   void refresh();
-  bool alreadyEvicted() const;
 
   Workspace& m_workspace;
   HandEdits& m_hand;

@@ -376,9 +376,10 @@ void MainWindow::showEvent(QShowEvent* event) {
 
 void MainWindow::restoreSettings() {
   const QByteArray geometry = QSettings().value("geometry").toByteArray();
+  if (m_options.size_given) return;
   if (!geometry.isEmpty()) {
     restoreGeometry(geometry);
-  } else if (const QScreen* const on = screen(); on && !m_options.size_given) {
+  } else if (const QScreen* const on = screen()) {
     // Where the window with its frame would not fit, it fills the screen: nothing of it may lie outside.
     const QSize room = on->availableGeometry().size() - QSize(kFrameWidth, kFrameHeight);
     if (size() == size().boundedTo(room)) return;

@@ -241,6 +241,7 @@ class MainWindow : public QMainWindow {
   kvscope::Panel* panelWithFocus() const;
   void goTo(kvscope::Panel& panel);  // shows it and gives it the keyboard
   void goToNext(int step);           // among those that are visible
+  static void focusFirst(QWidget& in);  // of its parts that takes keys
   void endVisits();                  // those that were opened so go back to their places
   void shareHeights();               // of the middle column, as the design has it
 

@@ -85,6 +85,7 @@ void MainWindow::buildLecture() {
   connect(m_lecture_row, &LectureRow::ghostsToggled, this, [this](bool on) { m_workspace.setGhostSteps(on ? m_ghost_choice : 0); });
   connect(m_guide, &LectureGuide::sceneChanged, this, [this] {
     if (!m_lecturing || m_guide->scene() >= m_guide->scenes().size()) return;
+    m_messages->clear();  // what was said of the scene before
     const bool compare = m_guide->scenes()[m_guide->scene()].compare;
     if (!compare) m_scene_before_compare = m_guide->scene();
     if (compare != (page() == Page::compare)) showPage(compare ? Page::compare : Page::lecture);
@@ -124,13 +125,15 @@ void MainWindow::chooseLectureHead() {
 }
 
 /// A new text is shown as it has been read, before the answer: what a budget takes away then comes from the text, not from what was said after it.
+/// Where the whole text was compressed at once, by the first token that was answered from what is left: before it nothing can be missed.
 void MainWindow::restAtTextEnd() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
   if (!m_start_selected || m_pending || !lane || snapshot.phase != RunPhase::idle) return;
   const auto end = std::ranges::find_if(lane->steps, [&](const StepPtr& step) { return step && step->position >= snapshot.n_prompt - 1; });
   if (end == lane->steps.end()) return;
-  const int step = static_cast<int>(end - lane->steps.begin());
+  const bool later = snapshot.prefill_mode && end + 1 != lane->steps.end();
+  const int step = static_cast<int>(end - lane->steps.begin()) + (later ? 1 : 0);
   m_playback.setRest(step);
   if (std::exchange(m_lecture_text, snapshot.prompt) == snapshot.prompt) return;
   if (!m_playback.playing()) m_playback.goTo(step);

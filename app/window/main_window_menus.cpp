@@ -17,7 +17,10 @@
 #include "app/window/help_dialog.h"
 #include "app/window/lecture_page.h"
 #include "app/window/lecture_row.h"
+#include "app/window/head_keys_form.h"
 #include "app/window/main_window.h"
+#include "app/window/policy_form.h"
+#include "app/window/policy_panel.h"
 #include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel.h"
 #include "app/window/prompt_panel_samples.h"
@@ -134,6 +137,7 @@ void MainWindow::buildViewMenu(QMenu* menu) {
       if (!on) return;
       openDock(*dock);
       if (!dock->isFloating()) shareHeights();  // the action has shown it already
+      if (dock->objectName() == "dock_table") m_table->setFocus(Qt::ShortcutFocusReason);
     });
     if (dock->objectName() != "dock_table") continue;
     dock->toggleViewAction()->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_D));
@@ -141,6 +145,13 @@ void MainWindow::buildViewMenu(QMenu* menu) {
   }
   QMenu* go = menu->addMenu("&Go to panel");
   for (Panel* p : m_panels) action(go, p->title().replace("&", "&&"), {}, [this, p] { goTo(*p); });
+  const auto parameters = [this](QWidget& form) {
+    goTo(*panel("policy"));
+    m_policy->setParametersShown(true);
+    focusFirst(form);
+  };
+  action(go, "Parameters of the p&olicy", {}, [=, this] { parameters(m_policy->form()); })->setToolTip("Window, threshold, sinks and what else its policy has");
+  action(go, "Parameters for the selected &head only", {}, [=, this] { parameters(m_policy->headKeys()); })->setToolTip("A threshold of its own, where the policy has one");
   go->addSeparator();
   action(go, "&Next panel", {QKeySequence(Qt::Key_F7)}, [this] { goToNext(+1); })->setToolTip("The keyboard goes to the panel after this one");
   action(go, "&Previous panel", {QKeySequence(Qt::SHIFT | Qt::Key_F7)}, [this] { goToNext(-1); });

@@ -318,10 +318,12 @@ void MainWindow::goTo(Panel& panel) {
   showPage(of_panel ? Page::inspect : panel.id() == "inspector" ? Page::inspector : panel.id() == "compare" ? Page::compare : Page::sweep);
   if (m_maximised && m_maximised != &panel) toggleMaximised(m_maximised);
   if (of_panel) openDock(*of_panel);
-  // Into what the panel is about; where that is many parts, the first of them that takes keys.
-  QWidget* const content = panel.content();
-  for (QWidget* w = content; w; w = w->nextInFocusChain() == content ? nullptr : w->nextInFocusChain()) {
-    if (w != content && !content->isAncestorOf(w)) continue;
+  focusFirst(*panel.content());
+}
+
+void MainWindow::focusFirst(QWidget& in) {
+  for (QWidget* w = &in; w; w = w->nextInFocusChain() == &in ? nullptr : w->nextInFocusChain()) {
+    if (w != &in && !in.isAncestorOf(w)) continue;
     if ((w->focusPolicy() & Qt::TabFocus) == 0 || !w->isVisible() || !w->isEnabled()) continue;
     return w->setFocus(Qt::ShortcutFocusReason);
   }

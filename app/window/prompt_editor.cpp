@@ -62,7 +62,10 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
     showSelection();
   });
   connect(&workspace, &Workspace::themeChanged, this, [this] { recolour(); });
-  connect(&workspace, &Workspace::teachingChanged, this, [this] { recolour(); });
+  connect(&workspace, &Workspace::teachingChanged, this, [this] {
+    recolour();
+    showEmphasis();
+  });
   connect(&workspace, &Workspace::dimmedChanged, this, [this] { recolour(); });
   connect(&workspace, &Workspace::hoverChanged, viewport(), qOverload<>(&QWidget::update));
   connect(&workspace, &Workspace::foundChanged, viewport(), qOverload<>(&QWidget::update));
@@ -172,7 +175,25 @@ void PromptEditor::selectWordAt(const QPoint& point) {
 
 void PromptEditor::showSelection() {
   if (m_selecting || hasFocus() || !m_workspace.selection().tokens) return;
-  const int position = m_spans.positionOf(m_workspace.selection().tokens->first);
+  bringIntoSight(m_workspace.selection().tokens->first);
+}
+
+/// The first token of the category that is spoken of, where none of them is to be seen.
+void PromptEditor::showEmphasis() {
+  if (!m_workspace.emphasis() || hasFocus()) return;
+  const int n = m_workspace.snapshot().n_prompt;
+  int first = -1;
+  for (int token = 0; token < n; ++token) {
+    if (m_colours.category(token) != *m_workspace.emphasis()) continue;
+    for (const QRectF& rect : rectsOf(token))
+      if (rect.top() >= 0 && rect.bottom() <= viewport()->height()) return;
+    if (first < 0) first = token;
+  }
+  if (first >= 0) bringIntoSight(first);
+}
+
+void PromptEditor::bringIntoSight(int token) {
+  const int position = m_spans.positionOf(token);
   if (position < 0) return;
   QTextCursor place(document());
   place.setPosition(std::min(position, document()->characterCount() - 1));

@@ -78,6 +78,8 @@ class PromptEditor : public QPlainTextEdit {
   void selectWordAt(const QPoint& point);
   std::pair<int, int> wordOf(int token) const;
   void showSelection();
+  void showEmphasis();
+  void bringIntoSight(int token);
   void setHoveredToken(int token);
   std::vector<Piece> pieces(const QTextBlock& block, const QPointF& offset) const;  // of the lines in the viewport
   void paintBlock(QPainter& painter, const QTextBlock& block, const QPointF& offset, const QAbstractTextDocumentLayout::PaintContext& context);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/session_controller.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <utility>
@@ -103,6 +104,12 @@ void SessionController::runGuest(const QString& spec) {
   if (!d->has_model || d->unsent || refuses()) return;
   RunRequest request = m_request;
   request.lanes.push_back(spec.toStdString());
+  // Beside runs that were stopped before their end it goes as far as they do, and is comparable with them.
+  const Snapshot& shown = m_workspace.snapshot();
+  if (!shown.lanes.empty()) {
+    const int n_steps = static_cast<int>(shown.lanes.front().steps.size());
+    request.n_generate = std::clamp(shown.prefill_mode ? n_steps - 1 : n_steps - shown.n_prompt, 0, std::max(0, request.n_generate));
+  }
   d->guest = true;
   d->newest = d->runner->submit(std::move(request));
   d->guests[d->newest] = m_request.lanes.size();

@@ -133,7 +133,10 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
     refresh();
   });
   connect(&queue, &RunQueue::measured, this, [this](const QueuedRun& run, const SnapshotPtr& result) {
-    const bool known = textIdentity(*result) == textIdentity(m_workspace.snapshot()) && m_data.set(run.spec, figuresOf(*result));
+    const bool same = textIdentity(*result) == textIdentity(m_workspace.snapshot());
+    if (!same && run.purpose == QueuedRun::Purpose::point)
+      m_data.fail(run.spec, "What is on screen was stopped before the end of its text: generate it again (F5), then measure");
+    const bool known = same && m_data.set(run.spec, figuresOf(*result));
     refresh();
     if (known) Q_EMIT measured();
   });

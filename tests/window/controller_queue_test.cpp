@@ -105,6 +105,21 @@ TEST_F(RunQueueTest, OneCanBeCancelledWhetherItRunsOrWaits) {
   EXPECT_TRUE(queue.runs().empty());
 }
 
+TEST_F(RunQueueTest, BesideARunThatWasStoppedItGoesAsFarAsThatOne) {
+  controller.generate(400);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return workspace.snapshot().lanes[0].steps.size() > 8; }, 30000));
+  controller.stop();
+  ASSERT_TRUE(waitIdle());
+  const std::size_t n = workspace.snapshot().lanes[0].steps.size();
+  ASSERT_LT(n, 401u);
+  std::size_t measured = 0;
+  QObject::connect(&queue, &RunQueue::measured, &queue, [&](const QueuedRun&, const SnapshotPtr& result) { measured = result->lanes.back().steps.size(); });
+  queue.add({"h2o:slots=8"}, Purpose::point);
+  ASSERT_TRUE(waitIdle());
+  EXPECT_EQ(measured, n);
+  EXPECT_EQ(controller.request().n_generate, 400) << "what was asked for goes on when it is asked for again";
+}
+
 TEST_F(RunQueueTest, WhatWasAskedForTogetherCanBeCancelledTogether) {
   queue.add({"h2o:slots=8", "h2o:slots=12", "h2o:slots=16"}, Purpose::point);
   queue.add({"knorm:slots=8"}, Purpose::lane);

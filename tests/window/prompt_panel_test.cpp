@@ -11,6 +11,7 @@
 #include <QSet>
 #include <QTemporaryDir>
 #include <QTextBlock>
+#include <QTextLayout>
 #include <QUrl>
 #include <gmock/gmock.h>
 
@@ -267,6 +268,30 @@ TEST_F(PromptPanelTest, ACtrlClickedTokenJoinsTheSelectionOrLeavesIt) {
   EXPECT_EQ(viz::all_tokens(workspace.selection()), (std::vector<viz::TokenRange>{{2, 2}, {4, 4}})) << "what is between them is not selected";
   QTest::mouseClick(viewport, Qt::LeftButton, Qt::ControlModifier, panel.editor().rectsOf(2)[0].center().toPoint());
   EXPECT_EQ(viz::all_tokens(workspace.selection()), (std::vector<viz::TokenRange>{{4, 4}}));
+}
+
+/// Widest of the lines of an editor, as they were laid out, points.
+double widestLine(const PromptEditor& editor) {
+  double widest = 0;
+  for (QTextBlock block = editor.document()->begin(); block.isValid(); block = block.next())
+    for (int i = 0; i < block.layout()->lineCount(); ++i) widest = std::max(widest, block.layout()->lineAt(i).naturalTextWidth());
+  return widest;
+}
+
+TEST_F(PromptPanelTest, LinesEndWhereTheScrollBarBegins) {
+  std::vector<std::string> words;
+  for (int i = 0; i < 90; ++i) words.push_back(" word" + std::to_string(i * i));
+  publish(textOf(words));
+  for (int height = 700; height > 200; height -= 7) {
+    panel.resize(350, height);
+    QApplication::processEvents();
+    EXPECT_LE(widestLine(panel.editor()), panel.editor().viewport()->width()) << height;
+  }
+  for (int height = 200; height < 700; height += 7) {
+    panel.resize(350, height);
+    QApplication::processEvents();
+    EXPECT_LE(widestLine(panel.editor()), panel.editor().viewport()->width()) << height;
+  }
 }
 
 TEST_F(PromptPanelTest, TellsAllViewsWhichTokenIsUnderTheMouse) {

@@ -2,6 +2,8 @@
 // A prompt that is too long for the model, and the button that mends it.
 #include <QFile>
 #include <QTemporaryDir>
+#include <QTextBlock>
+#include <QTextLayout>
 
 #include "app/window/prompt_editor.h"
 #include "app/window/prompt_panel.h"
@@ -72,6 +74,46 @@ TEST(StartTest, APromptFileThatIsNoTextIsRefused) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("expected text in UTF-8"), std::string::npos) << error.what();
+  }
+}
+
+TEST(StartTest, LinesOfThePromptEndWhereTheScrollBarBeginsWhenMessagesTakeItsRoom) {
+  Options options;
+  options.picture = "unused.png";
+  options.prompt_file = KVSCOPE_SOURCE_DIR "/assets/prompts/needle.txt";
+  MainWindow window(options, startState(options));
+  window.show();
+  ASSERT_TRUE(waitUntilSettled(window, 60000));
+  PromptEditor& editor = window.promptPanel().editor();
+  const auto expect_inside = [&](const char* when) {
+    for (QTextBlock block = editor.document()->begin(); block.isValid(); block = block.next())
+      for (int i = 0; i < block.layout()->lineCount(); ++i)
+        EXPECT_LE(block.layout()->lineAt(i).naturalTextWidth(), editor.viewport()->width()) << when << ", line " << i;
+  };
+  for (int height = 1000; height > 500; height -= 10) {
+    window.resize(1600, height);
+    QTest::qWait(5);
+    expect_inside(std::to_string(height).c_str());
+  }
+  window.resize(1600, 1000);
+  QTest::qWait(50);
+  for (int i = 0; i < 6; ++i) {
+    MessageBar& bar = i % 2 == 0 ? window.notices() : window.messages();
+    bar.show(QString(60 * (i + 1), 'x').replace("xxxxxx", "words "), {});
+    QTest::qWait(50);
+    expect_inside("message");
+  }
+  // The same while another page is shown, and while the text changes.
+  for (int i = 0; i < 4; ++i) {
+    window.showPage(MainWindow::Page::sweep);
+    QTest::qWait(20);
+    i % 2 == 0 ? window.messages().clear() : window.messages().show(QString(60 * (i + 1), 'x').replace("xxxxxx", "words "), {});
+    if (i >= 2) window.controller().setPrompt(editor.exactText() + " and more");
+    window.showPage(MainWindow::Page::inspect);
+    QTest::qWait(50);
+    expect_inside("another page");
+    ASSERT_TRUE(waitUntilSettled(window, 60000));
+    expect_inside("another page, computed");
   }
 }
 

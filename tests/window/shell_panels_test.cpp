@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "app/window/commands.h"
+#include "app/window/head_keys_form.h"
 #include "app/window/panel.h"
+#include "app/window/policy_panel.h"
 #include "window/window_fixture.h"
 
 namespace kvscope {
@@ -35,6 +37,28 @@ TEST_F(GoToPanelTest, ByName) {
     EXPECT_EQ(at(), id);
     EXPECT_TRUE(window->panel(id)->body()->isVisible()) << id;
   }
+}
+
+TEST_F(GoToPanelTest, ToAParameterOfTheRunAndOfOneHead) {
+  viz::Selection selection = window->workspace().selection();
+  selection.layer = 1, selection.kv_head = 2;
+  window->workspace().setSelection(selection);
+  ASSERT_EQ(window->workspace().lane()->policy, "keepkv");
+  for (const char* words : {"Parameters of the policy", "Parameters for the selected head only"}) {
+    QAction* go = command("Go to panel", words);
+    ASSERT_NE(go, nullptr) << words;
+    go->trigger();
+    QTest::qWait(20);
+    EXPECT_EQ(at(), "policy");
+    EXPECT_TRUE(window->policyPanel().parametersShown());
+  }
+  EXPECT_TRUE(window->policyPanel().headKeys().isAncestorOf(QApplication::focusWidget()));
+}
+
+TEST_F(GoToPanelTest, TheTableHasTheKeysWhenItOpens) {
+  press(Qt::Key_D, Qt::ControlModifier);
+  QTest::qWait(20);
+  EXPECT_EQ(at(), "table");
 }
 
 TEST_F(GoToPanelTest, OneAfterTheOtherAndBack) {
