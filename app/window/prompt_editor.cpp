@@ -56,9 +56,13 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
     Q_EMIT edited();
   });
   connect(this, &QPlainTextEdit::selectionChanged, this, [this] { publishSelection(); });
-  connect(&workspace, &Workspace::snapshotChanged, this, [this] { recolour(); });
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] {
+    recolour();
+    showEmphasis();
+  });
   connect(&workspace, &Workspace::selectionChanged, this, [this] {
     recolour();
+    showEmphasis();
     showSelection();
   });
   connect(&workspace, &Workspace::themeChanged, this, [this] { recolour(); });
