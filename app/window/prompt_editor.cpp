@@ -191,7 +191,7 @@ void PromptEditor::showEmphasis() {
     if (m_colours.category(token) != *m_workspace.emphasis()) continue;
     for (const QRectF& rect : rectsOf(token))
       if (rect.top() >= 0 && rect.bottom() <= viewport()->height()) return;
-    if (first < 0) first = token;
+    if (first < 0 && m_spans.positionOf(token) >= 0) first = token;  // the mark of the beginning has no text
   }
   if (first >= 0) bringIntoSight(first);
 }
