@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "backend/cuda/device.h"
+#include "backend/cuda/launch.h"
 #include "core/error.h"
 #include "emulator.h"
 
@@ -99,6 +100,7 @@ TEST_F(Gathered, TablesMayChangeAndTheGraphStays) {
 TEST_F(Gathered, OfManyGraphsThoseThatWereUsedLastAreKept) {
   Buffer x = device->allocate(4000, "x"), y = device->allocate(4000, "y");
   const int most = static_cast<int>(Graphs::kMost), all = most + 44;
+  const long before = emulator::graphs_made();
   const std::vector<int> numbers(1000, 5);
   device->upload(x.data(), numbers.data(), 4000);
   for (int i = 0; i < all; ++i) {
@@ -107,13 +109,17 @@ TEST_F(Gathered, OfManyGraphsThoseThatWereUsedLastAreKept) {
       device->work().start();  // nobody waits: those that go may still be at work
     }
     EXPECT_EQ(graphs(), std::min(i + 1, most));
+    copy_thrice(x, y, 1);  // used again and again
+    device->work().start();
   }
-  const long before = launches();
-  for (int i = 44; i < all; ++i) {
+  EXPECT_EQ(emulator::graphs_made() - before, all);
+  for (int i = 45; i < all; ++i) {
     copy_thrice(x, y, 1 + i);
     device->work().start();
   }
-  EXPECT_EQ(launches(), before);
+  copy_thrice(x, y, 1);
+  device->work().start();
+  EXPECT_EQ(emulator::graphs_made() - before, all);
   EXPECT_EQ(graphs(), most);
   EXPECT_EQ(ints(y, 500), std::vector<int>(numbers.begin(), numbers.begin() + 500));
   device.reset();
@@ -191,6 +197,19 @@ TEST_F(Gathered, WhereThereIsNoMemoryForGraphsKernelsAreStartedOneByOne) {
   device->wait();
   EXPECT_EQ(graph_launches(), 1);
   EXPECT_EQ(launches(), 3 * 5);
+}
+
+__global__ void nothing(int) {}
+
+TEST_F(Gathered, AKernelHasTheSharedMemoryThatWasAskedForWhenItStarts) {
+  const auto other = std::make_shared<Device>(0, DType::f32, 8, true);
+  for (int time = 0; time < 3; ++time) {
+    for (const std::size_t kib : {30, 60, 25, 100}) launch("nothing", nothing, dim3(1), dim3(32), kib << 10, device->work(), 1);
+    launch("nothing", nothing, dim3(1), dim3(32), 50 << 10, other->work(), 1);
+    device->wait();
+    other->wait();
+  }
+  EXPECT_THROW(launch("nothing", nothing, dim3(1), dim3(32), 300 << 10, device->work(), 1), Error) << "at once";
 }
 
 TEST_F(Gathered, AnErrorNamesTheKernelAndTheRestGoesOn) {

@@ -52,8 +52,9 @@ void know(void (*kernel)(P...)) {
 /// How often a kernel was started by itself so far, and a graph.
 long launches();
 long graph_launches();
-/// Graphs ready to be launched, in the whole program.
+/// Graphs ready to be launched, in the whole program; those that ever were.
 long graphs();
+long graphs_made();
 /// False: there is no memory for more of them.
 void set_room_for_graphs(bool room);
 

@@ -21,7 +21,7 @@ struct Kernel {
 
 std::mutex mutex;
 std::map<const void*, Kernel> kernels;
-std::atomic<long> n_launches{0}, n_graph_launches{0}, n_graphs{0};
+std::atomic<long> n_launches{0}, n_graph_launches{0}, n_graphs{0}, n_graphs_made{0};
 std::atomic<bool> room_for_graphs{true};
 
 struct Launch {
@@ -64,6 +64,7 @@ void know(const void* kernel, Bind bind) {
 long launches() { return n_launches; }
 long graph_launches() { return n_graph_launches; }
 long graphs() { return n_graphs; }
+long graphs_made() { return n_graphs_made; }
 void set_room_for_graphs(bool room) { room_for_graphs = room; }
 
 }  // namespace emulator
@@ -114,6 +115,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t gra
   }
   *exec = new CUgraphExec_st{std::make_shared<const std::vector<Launch>>(std::move(launches))};
   ++n_graphs;
+  ++n_graphs_made;
   return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
