@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "backend/cuda/factory.h"
 #include "backend/reference.h"
@@ -287,6 +288,24 @@ TEST_P(Graphs, OfStepsAreMadeAnewOnlyWhereAChunkOfSlotsBegins) {
   EXPECT_EQ(graphs[2], 4) << "up to the first attention, up to each of the others, the rest";
   EXPECT_EQ(graphs[28], graphs[2]) << "slot 129 is new";
   EXPECT_EQ(graphs[49], graphs[30]);
+}
+
+TEST(GraphsOfAnEmulatedDevice, AreSwitchedOffByTheOptionAndByTheEnvironment) {
+  const Variant host = variants().front();
+  if (!host.why_not.empty()) GTEST_SKIP() << host.why_not;
+  const auto launched = [&](bool graphs) {
+    Steps steps(host, graphs, 10);
+    const long before = emulator::graph_launches();
+    for (int step = 0; step < 4; ++step) steps.step();
+    return emulator::graph_launches() - before;
+  };
+  EXPECT_GT(launched(true), 0);
+  EXPECT_EQ(launched(false), 0);
+  setenv("KVSCOPE_CUDA_GRAPHS", "0", 1);
+  EXPECT_EQ(launched(true), 0);
+  setenv("KVSCOPE_CUDA_GRAPHS", "1", 1);
+  EXPECT_GT(launched(true), 0);
+  unsetenv("KVSCOPE_CUDA_GRAPHS");
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Graphs, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
