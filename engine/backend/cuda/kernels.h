@@ -2,8 +2,8 @@
 #pragma once
 
 // What the .cu files can do: each function adds launches of kernels to what is gathered (work.h). Pointers are device memory unless they
-// say host. Launches are compared by their bytes: structs that kernels take by value have no padding. `type` is the dtype of activations
-// and caches (f32, f16, bf16); sums are made in f32 or double, always in the same order.
+// say host. `type` is the dtype of activations and caches (f32, f16, bf16); sums are made in f32 or double, always in the same order.
+// Launches are compared by the bytes of their arguments: in structs that kernels take by value a `no_padding` fills what would be a hole.
 
 #include <cuda_runtime.h>
 
