@@ -204,6 +204,9 @@ struct CudaOptions {
   int device = 0;
   int n_threads = 0;             // host threads of for_each(); 0: one per core
   std::size_t needed_bytes = 0;  // of device memory: the least that the caller is going to take
+  /// Launches that come again in the same form are started as CUDA graphs. No result depends on it. The environment variable
+  /// KVSCOPE_CUDA_GRAPHS=0 says no for the whole program.
+  bool graphs = true;
 };
 
 /// One CUDA device; dtype f32, f16 or bf16 of activations and caches, sums in f32 or more. Throws Error with the reason where that cannot be:

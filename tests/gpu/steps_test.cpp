@@ -95,8 +95,13 @@ void compare(PromptMode mode, const Variant& variant) {
 TEST_P(Steps, DecideWhatTheCpuDecidesAfterAPrompt) { compare(PromptMode::prefill, GetParam()); }
 TEST_P(Steps, DecideWhatTheCpuDecidesTokenByToken) { compare(PromptMode::stream, GetParam()); }
 
-/// How often the host waits for all of the device's work in a step that evicts, after the first ones.
-long waits_in_a_step(const Variant& variant, const std::string& policy, int n_layers) {
+/// Of a step that evicts, after the first ones.
+struct StepCounts {
+  long waits = 0;   // of the host for all of the device's work
+  long alone = 0;   // kernels that were started by themselves
+  long graphs = 0;  // that were started
+};
+StepCounts counts_of_a_step(const Variant& variant, const std::string& policy, int n_layers) {
   ModelConfig config = config_of(3, 3, 32);
   config.n_layers = n_layers;
   config.hidden_dim = config.vocab_size = 64;
@@ -109,25 +114,36 @@ long waits_in_a_step(const Variant& variant, const std::string& policy, int n_la
              .n_prompt = 16,
              .seed = 0,
              .record = {.captures = true, .measures = MeasureSet::none(), .shadow = true}});
-  long waits = 0;
+  StepCounts counts;
   for (int position = 0; position < 16; ++position) {
-    const long before = emulator::waits();
+    const StepCounts before{emulator::waits(), emulator::launches(), emulator::graph_launches()};
     Lane* const lanes[] = {&lane};
     run_step(*backend, forward, lanes, std::vector<int>{position}, position, CancelToken());
     lane.steps.push_back(lane.take_record());
-    waits = emulator::waits() - before;
+    counts = {emulator::waits() - before.waits, emulator::launches() - before.alone, emulator::graph_launches() - before.graphs};
   }
   EXPECT_LT(lane.steps.back()->heads.front().pos.size(), 16u) << policy;
-  return waits;
+  return counts;
 }
 
 TEST(StepsOfAnEmulatedDevice, WaitForItOnceOrTwiceHoweverManyLayersAndHeadsThereAre) {
   const Variant host = variants().front();
   if (!host.why_not.empty()) GTEST_SKIP() << host.why_not;
-  EXPECT_EQ(waits_in_a_step(host, "h2o", 2), 1) << "for the logits";
-  EXPECT_EQ(waits_in_a_step(host, "h2o", 7), 1);
-  EXPECT_EQ(waits_in_a_step(host, "keepkv", 7), 2) << "for the logits and the most similar keys of all heads";
-  EXPECT_EQ(waits_in_a_step(host, "zeromerge", 7), 2) << "for the logits and the keys of all heads";
+  EXPECT_EQ(counts_of_a_step(host, "h2o", 2).waits, 1) << "for the logits";
+  EXPECT_EQ(counts_of_a_step(host, "h2o", 7).waits, 1);
+  EXPECT_EQ(counts_of_a_step(host, "keepkv", 7).waits, 2) << "for the logits and the most similar keys of all heads";
+  EXPECT_EQ(counts_of_a_step(host, "zeromerge", 7).waits, 2) << "for the logits and the keys of all heads";
+}
+
+TEST(StepsOfAnEmulatedDevice, AreOneGraphForEachLayerAndOneForTheRest) {
+  const Variant host = variants().front();
+  if (!host.why_not.empty()) GTEST_SKIP() << host.why_not;
+  for (const int n_layers : {2, 7}) {
+    const StepCounts counts = counts_of_a_step(host, "h2o", n_layers);
+    EXPECT_EQ(counts.graphs, n_layers + 1);
+    EXPECT_EQ(counts.alone, 0);
+  }
+  EXPECT_LE(counts_of_a_step(host, "keepkv", 7).alone, 2) << "those that find the most similar keys are too few for a graph";
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Steps, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });

@@ -173,10 +173,10 @@ __global__ void decode_probabilities(DecodeArgs a) {
 }
 
 template <class T, int kPack, int kPer, int kHeads>
-void start(cudaStream_t s, const DecodeArgs& a, int lanes) {
+void start(Work& work, const DecodeArgs& a, int lanes) {
   const dim3 grid(static_cast<unsigned>(a.n_items), blocks_for(a.group, kHeads));
   launch("attention of a step", decode_chunk<T, kPack, kPer, kHeads>, grid, kThreads,
-         sizeof(float) * kWarps * kHeads * static_cast<std::size_t>(a.d), s, a, lanes);
+         sizeof(float) * kWarps * kHeads * static_cast<std::size_t>(a.d), work, a, lanes);
 }
 
 int power_of_two_from(int n) {
@@ -200,31 +200,31 @@ __global__ void rotate_key_pairs(const Segment* segments, int n_segments, int d,
 
 }  // namespace
 
-void decode_attention(cudaStream_t s, DType type, const DecodeArgs& a) {
+void decode_attention(Work& work, DType type, const DecodeArgs& a, bool any_probabilities) {
   with_type(type, [&](auto t) {
     using T = decltype(t);
     const int packs = a.d / kWide<T>, lanes = power_of_two_from(packs);
     if (a.d % kWide<T> != 0 || packs > 32) {  // any even width: pairs
-      start<T, 2, 4, 4>(s, a, min(32, power_of_two_from(a.d / 2)));
+      start<T, 2, 4, 4>(work, a, min(32, power_of_two_from(a.d / 2)));
     } else if (a.group == 1) {
-      start<T, kWide<T>, 1, 1>(s, a, lanes);
+      start<T, kWide<T>, 1, 1>(work, a, lanes);
     } else if (a.group <= 4) {
-      start<T, kWide<T>, 1, 4>(s, a, lanes);
+      start<T, kWide<T>, 1, 4>(work, a, lanes);
     } else {
-      start<T, kWide<T>, 1, 8>(s, a, lanes);
+      start<T, kWide<T>, 1, 8>(work, a, lanes);
     }
     const unsigned group = static_cast<unsigned>(a.group);
-    launch("sum of a step's attention", decode_merge<T>, dim3(static_cast<unsigned>(a.n_jobs), group), 64, 0, s, a);
-    if (a.any_probabilities)
-      launch("probabilities of a step", decode_probabilities<T>, dim3(static_cast<unsigned>(a.n_items), group), kChunkSlots, 0, s, a);
+    launch("sum of a step's attention", decode_merge<T>, dim3(static_cast<unsigned>(a.n_jobs), group), 64, 0, work, a);
+    if (any_probabilities)
+      launch("probabilities of a step", decode_probabilities<T>, dim3(static_cast<unsigned>(a.n_items), group), kChunkSlots, 0, work, a);
   });
 }
 
-void rotate_keys(cudaStream_t s, DType type, const Segment* segments, int n_segments, int n, int d, const float* cosines,
-                 const float* sines, void* out) {
+void rotate_keys(Work& work, DType type, const Segment* segments, int n_segments, int n, int d, const float* cosines, const float* sines,
+                 void* out) {
   with_type(type, [&](auto t) {
     using T = decltype(t);
-    launch("rotation of keys", rotate_key_pairs<T>, static_cast<unsigned>(n), 64, 0, s, segments, n_segments, d, cosines, sines,
+    launch("rotation of keys", rotate_key_pairs<T>, static_cast<unsigned>(n), 64, 0, work, segments, n_segments, d, cosines, sines,
            static_cast<T*>(out));
   });
 }

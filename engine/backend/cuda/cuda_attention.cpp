@@ -35,6 +35,7 @@ void CudaBackend::attend(std::span<const AttentionJob> jobs) {
   std::vector<Mirrors::Piece> wanted;  // by the host
   std::size_t raw = 0, rotated = 0;
   int longest = 0;
+  bool any_probabilities = false;
   DecodeArgs args{.n_jobs = static_cast<int>(jobs.size()), .group = config_.group(), .d = config_.head_dim};
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const AttentionJob& from = jobs[i];
@@ -50,7 +51,10 @@ void CudaBackend::attend(std::span<const AttentionJob> jobs) {
     job.n_items = (job.n + kChunkSlots - 1) / kChunkSlots;
     for (int c = 0; c < job.n_items; ++c) items.push_back({static_cast<int>(i), c});
     bias_of[i] = biases.size();
-    if (from.bias) biases.insert(biases.end(), from.bias, from.bias + n);
+    if (from.bias) {
+      biases.insert(biases.end(), from.bias, from.bias + n);
+      biases.resize(bias_of[i] + static_cast<std::size_t>(job.n_items) * kChunkSlots);  // the same places until there is another chunk
+    }
     keys_of[i] = rotated;
     if (from.rotate_by_index) {
       rotated += n * static_cast<std::size_t>(config_.head_dim);
@@ -61,7 +65,7 @@ void CudaBackend::attend(std::span<const AttentionJob> jobs) {
     if (job.probabilities && n > 0) {
       job.raw = static_cast<long>(raw);
       raw += group * n;
-      args.any_probabilities = true;
+      any_probabilities = true;
       wanted.push_back({job.probabilities, bytes(group * n)});
     }
     if (job.logits && n > 0) wanted.push_back({job.logits, bytes(group * n)});
@@ -105,11 +109,12 @@ void CudaBackend::attend(std::span<const AttentionJob> jobs) {
   args.items = up.at<DecodeItem>(at_items);
   for (std::size_t i = 0; i < jobs.size() && rotated > 0; ++i) {
     if (!jobs[i].rotate_by_index) continue;
-    rotate_keys(stream(), dtype_, up.at<Segment>(at_unrotated) + to[i].first_segment, to[i].n_segments, to[i].n, config_.head_dim,
+    rotate_keys(work(), dtype_, up.at<Segment>(at_unrotated) + to[i].first_segment, to[i].n_segments, to[i].n, config_.head_dim,
                 cosines_.as<float>(), sines_.as<float>(), keys + bytes(keys_of[i]));
   }
-  decode_attention(stream(), dtype_, args);
+  decode_attention(work(), dtype_, args, any_probabilities);
   device_->bring(std::move(wanted));
+  work().pause();
 }
 
 void CudaBackend::attend_prompt(const PromptAttentionJob& job) {
@@ -146,7 +151,7 @@ void CudaBackend::attend_prompt(const PromptAttentionJob& job) {
   const std::size_t of_row = bytes(static_cast<std::size_t>(config_.n_heads) * static_cast<std::size_t>(all));
   if (job.probability_rows > 0) device_->writes(job.probabilities, of_row * static_cast<std::size_t>(job.probability_rows));
   if (job.logit_rows > 0) device_->writes(job.logits, of_row * static_cast<std::size_t>(job.logit_rows));
-  prompt_attention(stream(), dtype_, args);
+  prompt_attention(work(), dtype_, args);
   if (!job.columns.empty() || !job.outside.empty() || job.probability_rows > 0 || job.logit_rows > 0) sum_columns(job, args);
 }
 

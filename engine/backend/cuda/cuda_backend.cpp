@@ -44,7 +44,7 @@ CudaBackend::CudaBackend(DType type, const ModelConfig& config, const CudaOption
                     kMostHeadDim, config.n_heads, config.n_kv_heads, config.head_dim));
   }
   if (type == DType::f64) throw Error("cuda backend: expected activations in f32, f16 or bf16, got f64; use --device cpu");
-  device_ = std::make_shared<Device>(options.device, type, config.head_dim);
+  device_ = std::make_shared<Device>(options.device, type, config.head_dim, options.graphs);
   name_ = name_of_device(options.device);
 }
 
@@ -92,7 +92,7 @@ Weight CudaBackend::synthetic_weight(DType type, int out, int in, std::uint64_t 
   Weight w{type, out, in, nullptr, device_->allocate(n * size_of(type), "the model's weights")};
   w.data = w.storage.data();
   const auto held = device_->lock();
-  synthesize(stream(), type, static_cast<long>(n), seed, w.storage.data());
+  synthesize(work(), type, static_cast<long>(n), seed, w.storage.data());
   return w;
 }
 
@@ -128,7 +128,7 @@ void CudaBackend::embed(const Weight& table, std::span<const int> ids, void* x) 
   up.send();
   device_->flush();
   device_->writes(x, bytes(ids.size() * static_cast<std::size_t>(table.in)));
-  cuda::embed(stream(), dtype_, numbers(table), table.in, up.at<int>(place), static_cast<int>(ids.size()), x);
+  cuda::embed(work(), dtype_, numbers(table), table.in, up.at<int>(place), static_cast<int>(ids.size()), x);
 }
 
 void CudaBackend::rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) {
@@ -136,7 +136,7 @@ void CudaBackend::rms_norm(const void* x, const Weight& weight, double eps, int 
   const auto held = device_->lock();
   device_->flush();
   device_->writes(y, bytes(static_cast<std::size_t>(rows) * static_cast<std::size_t>(weight.in)));
-  cuda::rms_norm(stream(), dtype_, x, numbers(weight), weight.in, eps, rows, y);
+  cuda::rms_norm(work(), dtype_, x, numbers(weight), weight.in, eps, rows, y);
 }
 
 void CudaBackend::linear(const void* x, const Weight& w, int rows, void* y, bool add) {
@@ -146,7 +146,7 @@ void CudaBackend::linear(const void* x, const Weight& w, int rows, void* y, bool
   device_->writes(y, bytes(static_cast<std::size_t>(rows) * static_cast<std::size_t>(w.out)));
   if (rows <= kSkinnyRows) {
     skinny_linear(
-        stream(), dtype_,
+        work(), dtype_,
         {.x = x, .ldx = w.in, .rows = rows, .w = numbers(w), .ldw = w.in, .out = w.out, .k = w.in, .y = y, .ldy = w.out, .add = add});
   } else {
     gemm(x, dtype_, numbers(w), w.out, w.in, rows, y, dtype_, add);
@@ -158,7 +158,7 @@ void CudaBackend::silu_mul(const void* gate, const void* up, int rows, int width
   const long n = static_cast<long>(rows) * width;
   device_->flush();
   device_->writes(y, bytes(static_cast<std::size_t>(n)));
-  cuda::silu_mul(stream(), dtype_, gate, up, n, y);
+  cuda::silu_mul(work(), dtype_, gate, up, n, y);
 }
 
 /// Cosines and sines of positions [0, n) on the device, made on the host in double as the CPU backend makes them.
@@ -184,7 +184,7 @@ void CudaBackend::rope(void* x, int rows, int n_heads, std::span<const int> posi
   up.send();
   device_->flush();
   device_->writes(x, row_bytes() * static_cast<std::size_t>(rows) * static_cast<std::size_t>(n_heads));
-  cuda::rope(stream(), dtype_, x, rows, n_heads, rope_.half(), up.at<int>(place), cosines_.as<float>(), sines_.as<float>());
+  cuda::rope(work(), dtype_, x, rows, n_heads, rope_.half(), up.at<int>(place), cosines_.as<float>(), sines_.as<float>());
 }
 
 void CudaBackend::wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) {
@@ -193,7 +193,7 @@ void CudaBackend::wo_l1(const void* x, const Weight& wo, int rows, std::span<dou
   const auto held = device_->lock();
   device_->flush();
   auto* const result = device_->scratch_of<double>(Device::Use::results, out.size());
-  cuda::wo_l1(stream(), dtype_, x, numbers(wo), wo.out, config_.n_heads, config_.head_dim, rows, result);
+  cuda::wo_l1(work(), dtype_, x, numbers(wo), wo.out, config_.n_heads, config_.head_dim, rows, result);
   device_->download(out.data(), result, out.size_bytes());
 }
 
@@ -204,7 +204,7 @@ void CudaBackend::wo_rows(const void* x, int stride, const Weight& wo, int head,
   device_->flush();
   auto* const result = device_->scratch_of<float>(Device::Use::results, out.size());
   const std::size_t offset = static_cast<std::size_t>(head) * static_cast<std::size_t>(config_.head_dim) * size_of(wo.dtype);
-  skinny_linear(stream(), dtype_,
+  skinny_linear(work(), dtype_,
                 {.x = x,
                  .ldx = stride,
                  .rows = rows,

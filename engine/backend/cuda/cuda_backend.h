@@ -12,8 +12,9 @@
 
 namespace kvscope::cuda {
 
-/// Backend on one CUDA device: everything on one stream, in order, but for what the host is going to read (mirrors.h). Sums are made in f32
-/// or double in an order that depends on shapes alone. linear() of more than kSkinnyRows rows is cuBLAS: there the last bits of a row may
+/// Backend on one CUDA device: everything on one stream, in order, but for what the host is going to read (mirrors.h). Kernels are gathered
+/// and started together, those of decode steps as graphs (work.h); that shows in no result. Sums are made in f32 or double in an order that
+/// depends on shapes alone. linear() of more than kSkinnyRows rows is cuBLAS: there the last bits of a row may
 /// depend on how many rows there are.
 class CudaBackend final : public Backend {
  public:
@@ -61,7 +62,7 @@ class CudaBackend final : public Backend {
  private:
   std::size_t bytes(std::size_t elements) const { return elements * size_of(dtype_); }
   std::size_t row_bytes() const { return bytes(static_cast<std::size_t>(config_.head_dim)); }
-  cudaStream_t stream() const { return device_->stream(); }
+  Work& work() { return device_->work(); }
   void gemm(const void* x, DType x_type, Numbers w, int out, int in, int rows, void* y, DType y_type, bool add);
   void reserve_rotations(int n);
   void sum_columns(const PromptAttentionJob& job, const PromptArgs& args);

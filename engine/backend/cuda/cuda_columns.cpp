@@ -43,7 +43,7 @@ void CudaBackend::sum_columns(const PromptAttentionJob& job, const PromptArgs& a
   const std::size_t tiles = (all + kColumnTile - 1) / kColumnTile, outside_at = size;
   size += heads * tiles * std::min<std::size_t>(job.outside.size(), kMostOutside);
   auto* const device = device_->scratch_of<double>(Device::Use::sums, std::max<std::size_t>(size, 1));
-  check(cudaMemsetAsync(device, 0, outside_at * sizeof(double), stream()), "clearing sums");
+  check(cudaMemsetAsync(device, 0, outside_at * sizeof(double), device_->stream()), "clearing sums");
 
   Upload lambdas_up(*device_);
   const std::size_t at_lambdas = lambdas_up.add(lambdas);
@@ -83,7 +83,7 @@ void CudaBackend::sum_columns(const PromptAttentionJob& job, const PromptArgs& a
     c.n_outside = static_cast<int>(std::min<std::size_t>(job.outside.size() - done, kMostOutside));
     for (int o = 0; o < c.n_outside; ++o)
       c.outside[o] = {job.outside[done + static_cast<std::size_t>(o)].sinks, job.outside[done + static_cast<std::size_t>(o)].recent};
-    prompt_columns(stream(), dtype_, c);
+    prompt_columns(work(), dtype_, c);
     const std::size_t n_outside = static_cast<std::size_t>(c.n_outside), here = done == 0 ? 0 : outside_at;
     host.resize(std::max(host.size(), size));
     if (size > 0) device_->download(host.data() + here, device + here, (outside_at + heads * tiles * n_outside - here) * sizeof(double));

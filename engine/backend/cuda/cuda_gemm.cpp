@@ -28,19 +28,19 @@ void CudaBackend::gemm(const void* x, DType x_type, Numbers w, int out, int in, 
   if (x_type == DType::f32 && w.type == DType::bf16) {
     // f32 is the sum of three bf16: three products on the tensor cores, exact but for the sums, and no copy of the weights
     auto* const parts = device_->scratch_of<std::uint16_t>(Device::Use::gemm, 3 * n_x);
-    split_to_bf16(stream(), static_cast<const float*>(x), static_cast<long>(n_x), parts);
+    split_to_bf16(work(), static_cast<const float*>(x), static_cast<long>(n_x), parts);
     for (int part = 2; part >= 0; --part)  // the smallest first
       multiply(device_->cublas(), parts + static_cast<std::size_t>(part) * n_x, w.data, w.type, out, in, rows, y, y_type, add || part != 2);
     return;
   }
   // other mixtures: everything to f32
   auto* const wide = device_->scratch_of<float>(Device::Use::gemm, n_w + n_x + n_y);
-  convert(stream(), w, static_cast<long>(n_w), DType::f32, wide);
-  convert(stream(), {x, x_type}, static_cast<long>(n_x), DType::f32, wide + n_w);
+  convert(work(), w, static_cast<long>(n_w), DType::f32, wide);
+  convert(work(), {x, x_type}, static_cast<long>(n_x), DType::f32, wide + n_w);
   float* const sum = y_type == DType::f32 ? static_cast<float*>(y) : wide + n_w + n_x;
-  if (add && y_type != DType::f32) convert(stream(), {y, y_type}, static_cast<long>(n_y), DType::f32, sum);
+  if (add && y_type != DType::f32) convert(work(), {y, y_type}, static_cast<long>(n_y), DType::f32, sum);
   multiply(device_->cublas(), wide + n_w, wide, DType::f32, out, in, rows, sum, DType::f32, add);
-  if (y_type != DType::f32) convert(stream(), {sum, DType::f32}, static_cast<long>(n_y), y_type, y);
+  if (y_type != DType::f32) convert(work(), {sum, DType::f32}, static_cast<long>(n_y), y_type, y);
 }
 
 }  // namespace kvscope::cuda

@@ -122,8 +122,8 @@ void CudaBackend::cosines(const HeadKv& kv, std::span<const int> from, std::span
   Upload up(*device_);
   const std::size_t at_job = up.add(std::span(&job, 1));
   up.send();
-  row_norms(stream(), dtype_, up.at<PairJob>(at_job), 1, job.n, config_.head_dim);
-  cuda::cosines(stream(), dtype_, up.at<PairJob>(at_job), 1, job.n_from, config_.head_dim);
+  row_norms(work(), dtype_, up.at<PairJob>(at_job), 1, job.n, config_.head_dim);
+  cuda::cosines(work(), dtype_, up.at<PairJob>(at_job), 1, job.n_from, config_.head_dim);
   device_->download(out.data(), job.values, out.size_bytes());
 }
 
@@ -174,8 +174,8 @@ void CudaBackend::nearest(std::span<const NearestJob> jobs) {
   Upload up(*device_);
   const std::size_t at_pairs = up.add(pairs);
   up.send();
-  row_norms(stream(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_n, config_.head_dim);
-  cuda::nearest(stream(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_from, config_.head_dim);
+  row_norms(work(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_n, config_.head_dim);
+  cuda::nearest(work(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_from, config_.head_dim);
   std::vector<double> host(n_results + (n_results + 1) / 2);
   device_->download(host.data(), values, n_results * (sizeof(double) + sizeof(int)));
   const auto* const host_places = reinterpret_cast<const std::byte*>(host.data() + n_results);

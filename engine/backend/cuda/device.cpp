@@ -12,14 +12,13 @@ namespace kvscope::cuda {
 
 namespace {
 
-constexpr int kSlots = 8;                       // uploads that can be under way
-constexpr std::size_t kUploadSlot = 64 * 1024;  // bytes to begin with
+constexpr int kUploads = 8;                     // that can be under way
 constexpr std::size_t kBounce = 1 << 20;        // transfers up to here go through page-locked memory
 constexpr std::size_t kLargeCopy = 256 * 1024;  // worth a transfer of its own
 
 }  // namespace
 
-Device::Device(int index, DType type, int head_dim) : index_(index), type_(type), head_dim_(head_dim) {
+Device::Device(int index, DType type, int head_dim, bool graphs) : index_(index), type_(type), head_dim_(head_dim) {
   try {
     check(cudaSetDevice(index), "choosing the device");
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
@@ -34,7 +33,9 @@ Device::Device(int index, DType type, int head_dim) : index_(index), type_(type)
       std::uint64_t keep = UINT64_MAX;  // what is freed is used again, not given back at every wait
       check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "setting up the memory pool");
     }
-    ring_ = std::make_unique<Slot[]>(kSlots);
+    reserve(arena_, Work::kArena, "memory for uploads");
+    work_ = std::make_unique<Work>(index, stream_, arena_.data(), graphs);
+    ring_ = std::make_unique<PinnedRing>(kUploads);
     mirrors_ = std::make_unique<Mirrors>();
     check(cublasCreate(&cublas_), "starting cuBLAS");
     check(cublasSetStream(cublas_, stream_), "giving cuBLAS its stream");
@@ -43,22 +44,25 @@ Device::Device(int index, DType type, int head_dim) : index_(index), type_(type)
     if (cublas_) cublasDestroy(cublas_);
     mirrors_.reset();
     ring_.reset();
+    work_.reset();
+    give(arena_);
     if (pool_) cudaMemPoolDestroy(pool_);
     if (stream_) cudaStreamDestroy(stream_);
     throw;
   }
 }
 
-Device::~Device() {  // buffers hold on to their device: all others are gone
+Device::~Device() {  // buffers hold on to their device: all others are gone, and nobody can tell whether what is left of the work is done
   cudaSetDevice(index_);
   cudaStreamSynchronize(stream_);
   mirrors_->release(*this);
   for (Buffer& area : scratch_) give(area);
-  for (int i = 0; i < kSlots; ++i) give(ring_[static_cast<std::size_t>(i)].device);
+  give(arena_);
   cudaStreamSynchronize(stream_);
   cublasDestroy(cublas_);
   mirrors_.reset();
   ring_.reset();
+  work_.reset();
   if (pool_) cudaMemPoolDestroy(pool_);
   cudaStreamDestroy(stream_);
 }
@@ -69,7 +73,7 @@ std::unique_lock<std::recursive_mutex> Device::lock() {
   return held;
 }
 
-void Device::wait() { check(cudaStreamSynchronize(stream_), "waiting for the device"); }
+void Device::wait() { check(cudaStreamSynchronize(stream()), "waiting for the device"); }
 
 Buffer Device::allocate(std::size_t bytes, const char* what) {
   const auto held = lock();
@@ -85,6 +89,7 @@ void Device::free(void* p, std::size_t bytes) {
   try {
     const LateWork::Area area{p, bytes};
     if (late_.depends(LateWork::Kind::combine, {}, {&area, 1})) flush();
+    work_->start();
   } catch (const std::exception&) {  // a destructor may not throw; the device is broken then, and the next call says so
   }
   writes(p, bytes);
@@ -102,6 +107,7 @@ void Device::give(Buffer& area) {
 
 void Device::reserve(Buffer& area, std::size_t bytes, const char* what) {
   if (area && area.bytes() >= bytes) return;
+  if (area) work_->start();
   give(area);
   void* p = nullptr;
   const std::size_t size = std::max<std::size_t>(bytes + bytes / 2, 1);
@@ -119,15 +125,16 @@ void Device::upload(void* to, const void* from_host, std::size_t bytes) {
   if (bytes == 0) return;
   flush();
   writes(to, bytes);
-  if (bytes <= kBounce) {
-    Slot& slot = next_slot(bytes);
-    std::memcpy(slot.host.bytes(bytes), from_host, bytes);
-    check(cudaMemcpyAsync(to, slot.host.bytes(bytes), bytes, cudaMemcpyHostToDevice, stream_), "an upload");
-    check(cudaEventRecord(slot.done.get(), stream_), "marking an upload");
-    return;
-  }
-  check(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, stream_), "an upload");
+  if (bytes <= kBounce) return send(to, from_host, bytes);
+  check(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, stream()), "an upload");
   wait();  // the caller may change its memory now
+}
+
+void Device::send(void* to, const void* from_host, std::size_t bytes) {
+  std::byte* const host = ring_->next(bytes);
+  std::memcpy(host, from_host, bytes);
+  check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, stream()), "an upload");
+  ring_->sent(stream_);
 }
 
 void Device::download(void* to_host, const void* from, std::size_t bytes) {
@@ -135,7 +142,7 @@ void Device::download(void* to_host, const void* from, std::size_t bytes) {
   flush();
   const bool bounces = bytes <= kBounce;
   void* const host = bounces ? bounce_.bytes(bytes) : to_host;
-  check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, stream_), "a download");
+  check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, stream()), "a download");
   wait();
   if (bounces) std::memcpy(to_host, host, bytes);
 }
@@ -147,7 +154,7 @@ void Device::copy(void* to, const void* from, std::size_t bytes) {
   writes(to, bytes);
   if (bytes < kLargeCopy) return late_.copy(to, from, bytes);
   if (late_.depends(LateWork::Kind::combine, {&read, 1}, {&written, 1})) flush();  // it is done now, before all of them
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "a copy");
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()), "a copy");
 }
 
 void Device::remove(Buffer& k, Buffer& v, std::size_t row_bytes, std::span<const int> gone, int n) {
@@ -172,16 +179,7 @@ void Device::copy_together(std::span<const CopyJob> jobs) {
   Upload up(*this);
   const std::size_t place = up.add(jobs);
   up.send();
-  copy_all(stream_, up.at<CopyJob>(place), static_cast<int>(jobs.size()));
-}
-
-Device::Slot& Device::next_slot(std::size_t bytes) {
-  newest_slot_ = (newest_slot_ + 1) % kSlots;
-  Slot& slot = ring_[static_cast<std::size_t>(newest_slot_)];
-  if (slot.used) check(cudaEventSynchronize(slot.done.get()), "waiting for an upload");  // host memory; the device's is in order by itself
-  slot.used = true;
-  reserve(slot.device, std::max(kUploadSlot, bytes), "memory for uploads");
-  return slot;
+  copy_all(work(), up.at<CopyJob>(place), static_cast<int>(jobs.size()));
 }
 
 std::size_t Upload::add_bytes(const void* data, std::size_t bytes) {
@@ -191,14 +189,16 @@ std::size_t Upload::add_bytes(const void* data, std::size_t bytes) {
   return place;
 }
 
+Upload::~Upload() {
+  if (base_ && !own_) device_.work().leave();
+}
+
 void Upload::send() {
-  if (host_.empty()) host_.resize(16);
-  Device::Slot& slot = device_.next_slot(host_.size());
-  std::memcpy(slot.host.bytes(host_.size()), host_.data(), host_.size());
-  check(cudaMemcpyAsync(slot.device.data(), slot.host.bytes(host_.size()), host_.size(), cudaMemcpyHostToDevice, device_.stream()),
-        "an upload");
-  check(cudaEventRecord(slot.done.get(), device_.stream()), "marking an upload");
-  base_ = slot.device.as<std::byte>();
+  base_ = device_.work().place(host_);
+  if (base_) return;
+  own_ = device_.allocate(host_.size(), "memory for uploads");
+  device_.send(own_.data(), host_.data(), host_.size());
+  base_ = own_.as<std::byte>();
 }
 
 }  // namespace kvscope::cuda

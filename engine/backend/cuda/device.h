@@ -16,24 +16,35 @@
 #include "backend/cuda/late_work.h"
 #include "backend/cuda/memory.h"
 #include "backend/cuda/mirrors.h"
+#include "backend/cuda/work.h"
 #include "core/dtype.h"
 
 namespace kvscope::cuda {
 
-/// One engine's place on a device: its stream, its memory, and small transfers gathered into few. Any number can live in one process. Every
-/// function may be called from any thread that holds lock().
+/// One engine's place on a device: its stream, its memory, and launches and small transfers gathered into few. Any number can live in one
+/// process. Every function may be called from any thread that holds lock().
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  /// type, head_dim: of the caches that combine() and remove() change. Throws Error where the device cannot be used.
-  Device(int index, DType type, int head_dim);
+  /// type, head_dim: of the caches that combine() and remove() change. graphs: launches that come again and again become graphs. Throws
+  /// Error where the device cannot be used.
+  Device(int index, DType type, int head_dim, bool graphs);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
   /// While it lives, this thread talks to this device and no other thread does.
   std::unique_lock<std::recursive_mutex> lock();
-  cudaStream_t stream() const { return stream_; }
-  cublasHandle_t cublas() const { return cublas_; }
+  /// Where kernels are launched: they are gathered.
+  Work& work() { return *work_; }
+  /// For everything else that is put on the stream, at once: what was gathered is started first.
+  cudaStream_t stream() {
+    work_->start();
+    return stream_;
+  }
+  cublasHandle_t cublas() {
+    work_->start();
+    return cublas_;
+  }
   void wait();
 
   /// Device memory that goes back when the buffer dies, in the order of the stream. what: for the message where there is none.
@@ -54,13 +65,13 @@ class Device : public std::enable_shared_from_this<Device> {
   void remove(Buffer& k, Buffer& v, std::size_t row_bytes, std::span<const int> gone, int n);
   void combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights,
                std::span<const LateWork::Area> caches);
-  /// To be called before kernels run that read what those may have written.
+  /// To be called before kernels are launched that read what those may have written.
   void flush();
   /// To be called before memory is written in another way than by those and upload(): what was brought to the host of it is forgotten.
   void writes(const void* p, std::size_t bytes) { mirrors_->forget(p, bytes); }
   /// The host is going to download these, piece by piece: they are sent on their way now.
   void bring(std::vector<Mirrors::Piece> pieces) { mirrors_->bring(*this, std::move(pieces)); }
-  /// One launch, now. They may neither overlap nor depend on each other.
+  /// One launch. They may neither overlap nor depend on each other.
   void copy_together(std::span<const CopyJob> jobs);
 
   /// At least so many bytes in `area`, whose contents are lost when it has to grow; to be given back with give().
@@ -69,13 +80,8 @@ class Device : public std::enable_shared_from_this<Device> {
 
  private:
   friend class Upload;
-  struct Slot {  // of the ring of uploads
-    PinnedMemory host;
-    Buffer device;
-    Event done;
-    bool used = false;
-  };
-  Slot& next_slot(std::size_t bytes);
+  /// By way of page-locked memory, of which it takes as much.
+  void send(void* to, const void* from_host, std::size_t bytes);
   void free(void* p, std::size_t bytes);
 
   int index_;
@@ -86,17 +92,21 @@ class Device : public std::enable_shared_from_this<Device> {
   cublasHandle_t cublas_ = nullptr;
   std::recursive_mutex mutex_;
   Buffer scratch_[5];
-  std::unique_ptr<Slot[]> ring_;
-  int newest_slot_ = 0;
+  Buffer arena_;  // of work_
+  std::unique_ptr<Work> work_;
+  std::unique_ptr<PinnedRing> ring_;
   PinnedMemory bounce_;
   std::unique_ptr<Mirrors> mirrors_;
   LateWork late_;
 };
 
-/// Several arrays in one transfer to the device.
+/// Several arrays on their way to the device, for the launches that are made while this lives.
 class Upload {
  public:
   explicit Upload(Device& device) : device_(device) {}
+  ~Upload();
+  Upload(const Upload&) = delete;
+  Upload& operator=(const Upload&) = delete;
   /// Where the array will be, for at().
   template <class T>
   std::size_t add(std::span<const T> values) {
@@ -118,6 +128,7 @@ class Upload {
   Device& device_;
   std::vector<std::byte> host_;
   const std::byte* base_ = nullptr;
+  Buffer own_;  // of what is too large to be gathered
 };
 
 }  // namespace kvscope::cuda

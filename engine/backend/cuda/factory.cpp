@@ -3,6 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <cstdlib>
+#include <string_view>
+
 #include "backend/cuda/check.h"
 #include "backend/cuda/cuda_backend.h"
 #include "core/error.h"
@@ -62,7 +65,9 @@ std::unique_ptr<Backend> make(DType dtype, const ModelConfig& config, const Cuda
     throw Error(fmt::format("device cuda: {} needs {:.1f} GiB, {:.1f} free on {}: choose a smaller model, --precision bf16 or --device cpu",
                             config.name.empty() ? "the model" : config.name, gib(options.needed_bytes), gib(s.free_bytes), s.device));
   }
-  return std::make_unique<CudaBackend>(dtype, config, options);
+  CudaOptions now = options;
+  if (const char* graphs = std::getenv("KVSCOPE_CUDA_GRAPHS"); graphs && std::string_view(graphs) == "0") now.graphs = false;
+  return std::make_unique<CudaBackend>(dtype, config, now);
 }
 
 }  // namespace kvscope::cuda

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the .cu files can do: each function starts kernels on a stream and returns. Pointers are device memory unless they say host.
-// `type` is the dtype of activations and caches (f32, f16, bf16); sums are made in f32 or double, always in the same order.
+// What the .cu files can do: each function adds launches of kernels to what is gathered (work.h). Pointers are device memory unless they
+// say host. `type` is the dtype of activations and caches (f32, f16, bf16); sums are made in f32 or double, always in the same order.
+// Launches are compared by the bytes of their arguments: in structs that kernels take by value a `no_padding` fills what would be a hole.
 
 #include <cuda_runtime.h>
 
@@ -12,6 +13,8 @@
 
 namespace kvscope::cuda {
 
+class Work;
+
 /// A matrix or vector of weights in its own dtype.
 struct Numbers {
   const void* data = nullptr;
@@ -19,17 +22,16 @@ struct Numbers {
 };
 
 // ---- rows.cu
-void embed(cudaStream_t s, DType type, Numbers table, int width, const int* ids, int rows, void* x);
-void rms_norm(cudaStream_t s, DType type, const void* x, Numbers weight, int width, double eps, int rows, void* y);
-void silu_mul(cudaStream_t s, DType type, const void* gate, const void* up, long n, void* y);
+void embed(Work& work, DType type, Numbers table, int width, const int* ids, int rows, void* x);
+void rms_norm(Work& work, DType type, const void* x, Numbers weight, int width, double eps, int rows, void* y);
+void silu_mul(Work& work, DType type, const void* gate, const void* up, long n, void* y);
 /// x [rows, n_heads, 2 * half] in place; cosines, sines [positions, half] of |positions[r]|.
-void rope(cudaStream_t s, DType type, void* x, int rows, int n_heads, int half, const int* positions, const float* cosines,
-          const float* sines);
-void convert(cudaStream_t s, Numbers from, long n, DType to_type, void* to);
+void rope(Work& work, DType type, void* x, int rows, int n_heads, int half, const int* positions, const float* cosines, const float* sines);
+void convert(Work& work, Numbers from, long n, DType to_type, void* to);
 /// x = high + middle + low, each bf16, exact to 24 bits of mantissa; n numbers each, one array after the other.
-void split_to_bf16(cudaStream_t s, const float* x, long n, void* parts);
+void split_to_bf16(Work& work, const float* x, long n, void* parts);
 /// The n numbers of a synthetic weight (backend/synthetic.h).
-void synthesize(cudaStream_t s, DType type, long n, std::uint64_t seed, void* to);
+void synthesize(Work& work, DType type, long n, std::uint64_t seed, void* to);
 /// One copy inside device memory.
 struct CopyJob {
   void* to = nullptr;
@@ -37,7 +39,7 @@ struct CopyJob {
   std::size_t bytes = 0;
 };
 /// All at once: they may neither overlap nor depend on each other.
-void copy_all(cudaStream_t s, const CopyJob* jobs, int n);
+void copy_all(Work& work, const CopyJob* jobs, int n);
 
 // ---- linear.cu
 /// y [rows, out] (+)= x [rows, k] w [out, k]^T, for few rows. Strides count elements. A row's sums depend on k alone.
@@ -53,9 +55,9 @@ struct SkinnyArgs {
   bool add = false;
   bool y_is_float = false;
 };
-void skinny_linear(cudaStream_t s, DType type, const SkinnyArgs& args);
+void skinny_linear(Work& work, DType type, const SkinnyArgs& args);
 /// out [rows, n_heads] = sum over o of |x[r, g] w[o, g]|: x [rows, n_heads, d], w [out, n_heads * d].
-void wo_l1(cudaStream_t s, DType type, const void* x, Numbers w, int out, int n_heads, int d, int rows, double* result);
+void wo_l1(Work& work, DType type, const void* x, Numbers w, int out, int n_heads, int d, int rows, double* result);
 
 // ---- attention.cu: one query row over the slots of one KV head
 struct Segment {
@@ -82,29 +84,28 @@ struct DecodeArgs {
   const Segment* segments = nullptr;
   const DecodeItem* items = nullptr;
   int n_jobs = 0, n_items = 0, group = 0, d = 0;
-  bool any_probabilities = false;
   float* raw = nullptr;      // logits with bias of the jobs that want probabilities
   float* partial = nullptr;  // [n_items, group, d] sums of values of a chunk
   float* tops = nullptr;     // [n_items + n_jobs, group] largest logit of a chunk, then of a job
   float* sums = nullptr;     // [n_items + n_jobs, group] sum of exp(logit - top)
 };
 inline constexpr int kChunkSlots = 128;
-void decode_attention(cudaStream_t s, DType type, const DecodeArgs& args);
+void decode_attention(Work& work, DType type, const DecodeArgs& args, bool any_probabilities);
 /// out [n, d] = the keys of the segments, slot j rotated to position j.
-void rotate_keys(cudaStream_t s, DType type, const Segment* segments, int n_segments, int n, int d, const float* cosines,
-                 const float* sines, void* out);
+void rotate_keys(Work& work, DType type, const Segment* segments, int n_segments, int n, int d, const float* cosines, const float* sines,
+                 void* out);
 
 // ---- prompt.cu: many query rows of all heads
 struct PromptArgs {
   const Segment* segments = nullptr;   // of all KV heads
   const int* first_segment = nullptr;  // [n_kv_heads + 1]
-  int n_heads = 0, n_kv_heads = 0, d = 0, first = 0, rows = 0;
+  int n_heads = 0, n_kv_heads = 0, d = 0, first = 0, rows = 0, no_padding = 0;
   const void* q = nullptr;  // [rows, n_heads, d]
   void* out = nullptr;      // [rows, n_heads, d]
   float* tops = nullptr;    // [n_heads, rows] written by prompt_attention, read by prompt_columns
   float* sums = nullptr;
 };
-void prompt_attention(cudaStream_t s, DType type, const PromptArgs& args);
+void prompt_attention(Work& work, DType type, const PromptArgs& args);
 
 /// Sums over rows for one way to reduce a group; arrays start as zeros (hits too).
 struct ColumnWant {
@@ -125,18 +126,16 @@ inline constexpr int kColumnTile = 32, kMostOutside = 4;
 struct ColumnArgs {
   PromptArgs prompt;
   int row_begin = 0;  // the first row that somebody asks about
-  bool any_largest = false;
+  int probability_rows = 0, logit_rows = 0, no_padding = 0;
   const ColumnWant* wants = nullptr;
   int n_wants = 0;
   OutsideWant outside[kMostOutside];
   int n_outside = 0;
   double* outside_sums = nullptr;  // [n_kv_heads, column tiles, n_outside]
-  int probability_rows = 0;
-  void* probabilities = nullptr;  // [n_heads, probability_rows, all]
-  int logit_rows = 0;
+  void* probabilities = nullptr;   // [n_heads, probability_rows, all]
   void* logits = nullptr;  // [n_heads, logit_rows, all]
 };
-void prompt_columns(cudaStream_t s, DType type, const ColumnArgs& args);
+void prompt_columns(Work& work, DType type, const ColumnArgs& args);
 
 // ---- slots.cu
 /// Rows leave the matrices k and v, in place; both begin with the first row that goes.
@@ -147,14 +146,14 @@ struct RemoveJob {
   int first_gone = 0, n_gone = 0;  // of `gone`: the i-th row that goes, less i
   int n = 0;                       // rows of k, and of v, that stay
 };
-void remove_rows(cudaStream_t s, const RemoveJob* jobs, int n_jobs, int row_bytes, const int* gone);
+void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int row_bytes, const int* gone);
 struct CombineStep {
   void* rows = nullptr;  // keys or values [*, d]
   int target = 0, first_member = 0, n_members = 0, first_weight = 0;
   double scale = 1;
 };
 /// Steps of one cache run in order: those of cache c are [first_step[c], first_step[c + 1]).
-void combine_slots(cudaStream_t s, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
+void combine_slots(Work& work, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
                    const double* weights);
 /// Keys of one cache, some of them compared with others.
 struct PairJob {
@@ -166,8 +165,8 @@ struct PairJob {
   int* places = nullptr;     // where that is
 };
 /// jobs in device memory; most_*: of the largest of them.
-void row_norms(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_n, int d);
-void cosines(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
-void nearest(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
+void row_norms(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_n, int d);
+void cosines(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
+void nearest(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
 
 }  // namespace kvscope::cuda

@@ -74,13 +74,13 @@ void LateWork::start(Device& device, DType type, int head_dim) {
                     at_copies = up.add(now.copies_);
   up.send();
   if (const int n = static_cast<int>(now.first_step_.size()) - 1; n > 0) {
-    combine_slots(device.stream(), type, up.at<CombineStep>(at_steps), up.at<int>(at_first), n, head_dim, up.at<int>(at_members),
+    combine_slots(device.work(), type, up.at<CombineStep>(at_steps), up.at<int>(at_first), n, head_dim, up.at<int>(at_members),
                   up.at<double>(at_weights));
   }
   if (!now.removals_.empty())
-    remove_rows(device.stream(), up.at<RemoveJob>(at_removals), static_cast<int>(now.removals_.size()), now.removals_.front().row_bytes,
+    remove_rows(device.work(), up.at<RemoveJob>(at_removals), static_cast<int>(now.removals_.size()), now.removals_.front().row_bytes,
                 up.at<int>(at_gone));
-  if (!now.copies_.empty()) copy_all(device.stream(), up.at<CopyJob>(at_copies), static_cast<int>(now.copies_.size()));
+  if (!now.copies_.empty()) copy_all(device.work(), up.at<CopyJob>(at_copies), static_cast<int>(now.copies_.size()));
 }
 
 }  // namespace kvscope::cuda

@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How kernels are started: the only place with CUDA's launch syntax, so that a plain C++ compiler can build the kernels against an
-// emulation of the toolkit's headers (tests/backend/emulator) and run them thread by thread.
+// How kernels are started. Nothing here is CUDA's own syntax, so that a plain C++ compiler can build the kernels against an emulation of
+// the toolkit's headers (tests/gpu/emulator) and run them thread by thread.
 
 #include <cuda_runtime.h>
 
 #include <type_traits>
 
-#include "backend/cuda/check.h"
 #include "backend/cuda/lanes.h"
+#include "backend/cuda/work.h"
 #include "core/dtype.h"
 #include "core/error.h"
 
 namespace kvscope::cuda {
 
-/// kernel(args...) over a grid; throws Error when it cannot be started. what: for that message.
+/// kernel(args...) over a grid, gathered with other work. what: for the message when it cannot be started.
 template <class... P>
-void launch(const char* what, void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream,
+void launch(const char* what, void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes, Work& work,
             std::type_identity_t<P>... args) {
+  // launches are compared by the bytes of their arguments: there must be none that mean nothing
+  static_assert(((std::has_unique_object_representations_v<P> || std::is_floating_point_v<P>)&&...));
+  static_assert(((alignof(P) <= 16) && ...));
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-#if defined(__CUDACC__)
-  if (shared_bytes > 24 * 1024) {  // with what the kernel declares itself that may be more than a device gives without being asked (48 KiB)
-    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shared_bytes)),
-          what);
-  }
-  kernel<<<grid, block, shared_bytes, stream>>>(args...);
-#else
-  emulator::run(grid, block, shared_bytes, stream, [=] { kernel(args...); });
+#if !defined(__CUDACC__)
+  emulator::know(kernel);
 #endif
-  check(cudaGetLastError(), what);
+  const Launches::Argument arguments[] = {{&args, sizeof(P)}...};
+  work.launch(what, reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, arguments);
 }
 
 /// body(T{}) with the type that numbers of this dtype have in kernels.

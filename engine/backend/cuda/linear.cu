@@ -17,8 +17,9 @@ struct Matrices {
   const W* w;
   long ldx, ldw, ldy;
   int rows, out, k;
-  void* y;
   bool add, y_is_float;
+  short no_padding;
+  void* y;
 };
 
 template <class T, class W, int kRows, int kOut, int kPack>
@@ -74,9 +75,9 @@ __global__ void __launch_bounds__(kWarps * 32) skinny(Matrices<T, W> m) {
 }
 
 template <class T, class W, int kRows, int kOut, int kPack>
-void start(cudaStream_t s, const Matrices<T, W>& m) {
+void start(Work& work, const Matrices<T, W>& m) {
   const dim3 grid(blocks_for(m.rows, kRows), blocks_for(m.out, kWarps * kOut));
-  launch("linear of few rows", skinny<T, W, kRows, kOut, kPack>, grid, kWarps * 32, 0, s, m);
+  launch("linear of few rows", skinny<T, W, kRows, kOut, kPack>, grid, kWarps * 32, 0, work, m);
 }
 
 bool aligned(const void* p, long stride, std::size_t element) {
@@ -117,31 +118,41 @@ __global__ void wo_l1_rows(const T* x, const W* w, int out, int n_heads, int d, 
 
 }  // namespace
 
-void skinny_linear(cudaStream_t s, DType type, const SkinnyArgs& a) {
+void skinny_linear(Work& work, DType type, const SkinnyArgs& a) {
   with_type(type, [&](auto t) {
     with_type(a.w.type, [&](auto v) {
       using T = decltype(t);
       using W = decltype(v);
-      const Matrices<T, W> m{
-          static_cast<const T*>(a.x), static_cast<const W*>(a.w.data), a.ldx, a.ldw, a.ldy, a.rows, a.out, a.k, a.y, a.add, a.y_is_float};
+      const Matrices<T, W> m{static_cast<const T*>(a.x),
+                             static_cast<const W*>(a.w.data),
+                             a.ldx,
+                             a.ldw,
+                             a.ldy,
+                             a.rows,
+                             a.out,
+                             a.k,
+                             a.add,
+                             a.y_is_float,
+                             0,
+                             a.y};
       if constexpr (std::is_same_v<T, W> || std::is_same_v<T, float>) {  // other mixtures occur in no checkpoint that is worth the speed
         if (a.k % kWide<W> == 0 && aligned(a.w.data, a.ldw, sizeof(W)) && aligned(a.x, a.ldx, sizeof(T))) {
-          if (a.rows == 1) return start<T, W, 1, 2, kWide<W>>(s, m);
-          if (a.rows <= 4) return start<T, W, 4, 2, kWide<W>>(s, m);
-          return start<T, W, 8, 4, kWide<W>>(s, m);
+          if (a.rows == 1) return start<T, W, 1, 2, kWide<W>>(work, m);
+          if (a.rows <= 4) return start<T, W, 4, 2, kWide<W>>(work, m);
+          return start<T, W, 8, 4, kWide<W>>(work, m);
         }
       }
-      start<T, W, 4, 1, 1>(s, m);
+      start<T, W, 4, 1, 1>(work, m);
     });
   });
 }
 
-void wo_l1(cudaStream_t s, DType type, const void* x, Numbers w, int out, int n_heads, int d, int rows, double* result) {
+void wo_l1(Work& work, DType type, const void* x, Numbers w, int out, int n_heads, int d, int rows, double* result) {
   with_type(type, [&](auto t) {
     with_type(w.type, [&](auto v) {
       using T = decltype(t);
       using W = decltype(v);
-      launch("wo_l1", wo_l1_rows<T, W>, dim3(blocks_for(rows, kNormRows), static_cast<unsigned>(n_heads)), kNormThreads, 0, s,
+      launch("wo_l1", wo_l1_rows<T, W>, dim3(blocks_for(rows, kNormRows), static_cast<unsigned>(n_heads)), kNormThreads, 0, work,
              static_cast<const T*>(x), static_cast<const W*>(w.data), out, n_heads, d, rows, result);
     });
   });

@@ -18,4 +18,16 @@ std::byte* PinnedMemory::bytes(std::size_t n) {
   return static_cast<std::byte*>(data_);
 }
 
+std::byte* PinnedRing::next(std::size_t bytes) {
+  newest_ = (newest_ + 1) % n_;
+  if (newest().used) check(cudaEventSynchronize(newest().done.get()), "waiting for an upload");
+  newest().used = false;
+  return newest().host.bytes(bytes);
+}
+
+void PinnedRing::sent(cudaStream_t stream) {
+  check(cudaEventRecord(newest().done.get(), stream), "marking an upload");
+  newest().used = true;
+}
+
 }  // namespace kvscope::cuda

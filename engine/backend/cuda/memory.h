@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <memory>
 
 #include "backend/buffer.h"
 
@@ -36,6 +37,27 @@ class PinnedMemory {
  private:
   void* data_ = nullptr;
   std::size_t size_ = 0;
+};
+
+/// Page-locked areas that take turns, so that the host can fill one while copies from others are under way.
+class PinnedRing {
+ public:
+  explicit PinnedRing(int n) : n_(n), areas_(std::make_unique<Area[]>(static_cast<std::size_t>(n))) {}
+  /// The next area, of at least so many bytes; waits for what was sent from it.
+  std::byte* next(std::size_t bytes);
+  /// A copy from the newest area was put on this stream.
+  void sent(cudaStream_t stream);
+
+ private:
+  struct Area {
+    PinnedMemory host;
+    Event done;
+    bool used = false;
+  };
+  Area& newest() { return areas_[static_cast<std::size_t>(newest_)]; }
+
+  int n_, newest_ = 0;
+  std::unique_ptr<Area[]> areas_;
 };
 
 }  // namespace kvscope::cuda

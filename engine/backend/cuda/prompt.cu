@@ -270,19 +270,19 @@ std::size_t two_tiles(int d) { return sizeof(float) * 2 * 32 * static_cast<std::
 
 }  // namespace
 
-void prompt_attention(cudaStream_t s, DType type, const PromptArgs& a) {
+void prompt_attention(Work& work, DType type, const PromptArgs& a) {
   const dim3 grid(blocks_for(a.rows, kRows), static_cast<unsigned>(a.n_heads));
   with_type(type, [&](auto t) {
     using T = decltype(t);
     const auto kernel = a.d <= 128 ? attend_tile<T, 8> : attend_tile<T, 16>;
-    launch("attention of a prompt", kernel, grid, kThreads, two_tiles(a.d), s, a);
+    launch("attention of a prompt", kernel, grid, kThreads, two_tiles(a.d), work, a);
   });
 }
 
-void prompt_columns(cudaStream_t s, DType type, const ColumnArgs& c) {
+void prompt_columns(Work& work, DType type, const ColumnArgs& c) {
   const dim3 grid(blocks_for(c.prompt.first + c.prompt.rows, kSlots), static_cast<unsigned>(c.prompt.n_kv_heads));
   with_type(type, [&](auto t) {
-    launch("sums over a prompt's attention", sum_tile_columns<decltype(t)>, grid, kThreads, two_tiles(c.prompt.d), s, c);
+    launch("sums over a prompt's attention", sum_tile_columns<decltype(t)>, grid, kThreads, two_tiles(c.prompt.d), work, c);
   });
 }
 

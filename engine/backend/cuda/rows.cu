@@ -98,70 +98,70 @@ __global__ void copy_jobs(const CopyJob* jobs) {
 
 }  // namespace
 
-void embed(cudaStream_t s, DType type, Numbers table, int width, const int* ids, int rows, void* x) {
+void embed(Work& work, DType type, Numbers table, int width, const int* ids, int rows, void* x) {
   with_type(type, [&](auto t) {
     with_type(table.type, [&](auto w) {
       using T = decltype(t);
       using W = decltype(w);
-      launch("embed", embed_rows<T, W>, static_cast<unsigned>(rows), kThreads, 0, s, static_cast<const W*>(table.data), width, ids,
+      launch("embed", embed_rows<T, W>, static_cast<unsigned>(rows), kThreads, 0, work, static_cast<const W*>(table.data), width, ids,
              static_cast<T*>(x));
     });
   });
 }
 
-void rms_norm(cudaStream_t s, DType type, const void* x, Numbers weight, int width, double eps, int rows, void* y) {
+void rms_norm(Work& work, DType type, const void* x, Numbers weight, int width, double eps, int rows, void* y) {
   with_type(type, [&](auto t) {
     with_type(weight.type, [&](auto w) {
       using T = decltype(t);
       using W = decltype(w);
-      launch("rms_norm", rms_norm_rows<T, W>, static_cast<unsigned>(rows), kThreads, 0, s, static_cast<const T*>(x),
+      launch("rms_norm", rms_norm_rows<T, W>, static_cast<unsigned>(rows), kThreads, 0, work, static_cast<const T*>(x),
              static_cast<const W*>(weight.data), width, eps, static_cast<T*>(y));
     });
   });
 }
 
-void silu_mul(cudaStream_t s, DType type, const void* gate, const void* up, long n, void* y) {
+void silu_mul(Work& work, DType type, const void* gate, const void* up, long n, void* y) {
   with_type(type, [&](auto t) {
     using T = decltype(t);
-    launch("silu_mul", silu_mul_numbers<T>, blocks_for(n, kThreads), kThreads, 0, s, static_cast<const T*>(gate), static_cast<const T*>(up),
-           n, static_cast<T*>(y));
+    launch("silu_mul", silu_mul_numbers<T>, blocks_for(n, kThreads), kThreads, 0, work, static_cast<const T*>(gate),
+           static_cast<const T*>(up), n, static_cast<T*>(y));
   });
 }
 
-void rope(cudaStream_t s, DType type, void* x, int rows, int n_heads, int half, const int* positions, const float* cosines,
+void rope(Work& work, DType type, void* x, int rows, int n_heads, int half, const int* positions, const float* cosines,
           const float* sines) {
   const long pairs = static_cast<long>(rows) * n_heads * half;
   with_type(type, [&](auto t) {
     using T = decltype(t);
-    launch("rope", rope_pairs<T>, blocks_for(pairs, kThreads), kThreads, 0, s, static_cast<T*>(x), pairs, n_heads, half, positions, cosines,
-           sines);
+    launch("rope", rope_pairs<T>, blocks_for(pairs, kThreads), kThreads, 0, work, static_cast<T*>(x), pairs, n_heads, half, positions,
+           cosines, sines);
   });
 }
 
-void convert(cudaStream_t s, Numbers from, long n, DType to_type, void* to) {
+void convert(Work& work, Numbers from, long n, DType to_type, void* to) {
   with_type(to_type, [&](auto t) {
     with_type(from.type, [&](auto w) {
       using T = decltype(t);
       using W = decltype(w);
-      launch("convert", convert_numbers<T, W>, blocks_for(n, kThreads), kThreads, 0, s, static_cast<const W*>(from.data), n,
+      launch("convert", convert_numbers<T, W>, blocks_for(n, kThreads), kThreads, 0, work, static_cast<const W*>(from.data), n,
              static_cast<T*>(to));
     });
   });
 }
 
-void split_to_bf16(cudaStream_t s, const float* x, long n, void* parts) {
-  launch("split_to_bf16", split_numbers, blocks_for(n, kThreads), kThreads, 0, s, x, n, static_cast<Bfloat*>(parts));
+void split_to_bf16(Work& work, const float* x, long n, void* parts) {
+  launch("split_to_bf16", split_numbers, blocks_for(n, kThreads), kThreads, 0, work, x, n, static_cast<Bfloat*>(parts));
 }
 
-void synthesize(cudaStream_t s, DType type, long n, std::uint64_t seed, void* to) {
+void synthesize(Work& work, DType type, long n, std::uint64_t seed, void* to) {
   with_type(type, [&](auto t) {
     using T = decltype(t);
-    launch("synthetic weights", synthesize_numbers<T>, blocks_for(n, kThreads), kThreads, 0, s, n, seed, static_cast<T*>(to));
+    launch("synthetic weights", synthesize_numbers<T>, blocks_for(n, kThreads), kThreads, 0, work, n, seed, static_cast<T*>(to));
   });
 }
 
-void copy_all(cudaStream_t s, const CopyJob* jobs, int n) {
-  launch("copy_all", copy_jobs, dim3(static_cast<unsigned>(n), 4), 64, 0, s, jobs);
+void copy_all(Work& work, const CopyJob* jobs, int n) {
+  launch("copy_all", copy_jobs, dim3(static_cast<unsigned>(n), 4), 64, 0, work, jobs);
 }
 
 }  // namespace kvscope::cuda

@@ -152,39 +152,40 @@ __global__ void __launch_bounds__(kPairWarps * 32) nearest_rows(const PairJob* j
 
 }  // namespace
 
-void remove_rows(cudaStream_t s, const RemoveJob* jobs, int n_jobs, int row_bytes, const int* gone) {
+void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int row_bytes, const int* gone) {
   const auto start = [&](auto word) {
-    launch("removal of slots", move_up<decltype(word)>, dim3(static_cast<unsigned>(n_jobs), 2), kMoveThreads, 0, s, jobs, gone);
+    launch("removal of slots", move_up<decltype(word)>, dim3(static_cast<unsigned>(n_jobs), 2), kMoveThreads, 0, work, jobs, gone);
   };
   if (row_bytes % 16 == 0) return start(uint4{});
   start(std::uint16_t{});
 }
 
-void combine_slots(cudaStream_t s, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
+void combine_slots(Work& work, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
                    const double* weights) {
   with_type(type, [&](auto t) {
-    launch("merge of slots", combine_rows<decltype(t)>, static_cast<unsigned>(n_caches), 64, 0, s, steps, first_step, d, members, weights);
+    launch("merge of slots", combine_rows<decltype(t)>, static_cast<unsigned>(n_caches), 64, 0, work, steps, first_step, d, members,
+           weights);
   });
 }
 
-void row_norms(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_n, int d) {
+void row_norms(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_n, int d) {
   with_type(type, [&](auto t) {
     launch("norms of keys", norms_of_rows<decltype(t)>, dim3(blocks_for(most_n, kNormWarps), static_cast<unsigned>(n_jobs)),
-           kNormWarps * 32, 0, s, jobs, d);
+           kNormWarps * 32, 0, work, jobs, d);
   });
 }
 
-void cosines(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_from, int d) {
+void cosines(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d) {
   with_type(type, [&](auto t) {
     launch("similarity of keys", all_cosines<decltype(t)>, dim3(blocks_for(most_from, kFrom), static_cast<unsigned>(n_jobs)),
-           kPairWarps * 32, sizeof(float) * kFrom * static_cast<std::size_t>(d), s, jobs, d);
+           kPairWarps * 32, sizeof(float) * kFrom * static_cast<std::size_t>(d), work, jobs, d);
   });
 }
 
-void nearest(cudaStream_t s, DType type, const PairJob* jobs, int n_jobs, int most_from, int d) {
+void nearest(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d) {
   with_type(type, [&](auto t) {
     launch("nearest keys", nearest_rows<decltype(t)>, dim3(blocks_for(most_from, kFrom), static_cast<unsigned>(n_jobs)), kPairWarps * 32,
-           sizeof(float) * kFrom * static_cast<std::size_t>(d), s, jobs, d);
+           sizeof(float) * kFrom * static_cast<std::size_t>(d), work, jobs, d);
   });
 }
 

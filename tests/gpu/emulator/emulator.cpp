@@ -39,16 +39,16 @@ kvscope_emulator_switch:
 )");
 #endif
 
-namespace emulator {
+thread_local constinit dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-thread_local Place place;
+namespace emulator {
 
 namespace {
 
 constexpr std::size_t kStack = 256 * 1024;
 
 [[noreturn]] void complain(const char* what) {
-  std::fprintf(stderr, "cuda emulator: %s (block %u, thread %u)\n", what, place.block.x, place.thread.x);
+  std::fprintf(stderr, "cuda emulator: %s (block %u, thread %u)\n", what, blockIdx.x, threadIdx.x);
   std::abort();
 }
 
@@ -135,7 +135,7 @@ void start(Fiber& fiber) {
 
 void resume(int thread) {
   block.current = thread;
-  place.thread = dim3(static_cast<unsigned>(thread), 0, 0);
+  threadIdx = dim3(static_cast<unsigned>(thread), 0, 0);
   Fiber& fiber = block.fibers[static_cast<std::size_t>(thread)];
 #if defined(EMULATOR_FAST)
   kvscope_emulator_switch(&block.scheduler, fiber.top);
@@ -168,13 +168,13 @@ void run_grid(dim3 grid, dim3 block_size, std::size_t shared_bytes, const std::f
   if (block_size.y != 1 || block_size.z != 1 || block_size.x % 32 != 0 || block_size.x > 1024)
     complain("a block size that is not emulated");
   block.kernel = &kernel;
-  place.block_size = block_size;
-  place.grid_size = grid;
+  blockDim = block_size;
+  gridDim = grid;
   for (unsigned z = 0; z < grid.z; ++z) {
     for (unsigned y = 0; y < grid.y; ++y) {
       for (unsigned x = 0; x < grid.x; ++x) {
         block.shared = std::vector<unsigned char>(shared_bytes, 0xff);  // of its exact size and full of NaN
-        place.block = dim3(x, y, z);
+        blockIdx = dim3(x, y, z);
         run_block(static_cast<int>(block_size.x));
       }
     }

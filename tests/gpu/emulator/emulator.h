@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <tuple>
+#include <utility>
 
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
@@ -20,6 +22,9 @@ struct dim3 {
 
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
+
+// What a kernel reads.
+extern thread_local constinit dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulator {
 
@@ -30,11 +35,28 @@ inline constexpr bool kRuns = false;
 inline constexpr bool kRuns = true;
 #endif
 
-/// What a kernel reads as threadIdx, blockIdx, blockDim, gridDim.
-struct Place {
-  dim3 thread, block, block_size, grid_size;
-};
-extern thread_local Place place;
+/// Lets the runtime's functions find out what to do with a kernel's address: pointers to its arguments become a call with copies of them.
+using Call = std::function<void()>;
+using Bind = Call (*)(const void* kernel, void** parameters);
+void know(const void* kernel, Bind bind);
+template <std::size_t... i, class... P>
+Call bind(std::index_sequence<i...>, void (*kernel)(P...), void** parameters) {
+  return [kernel, arguments = std::tuple<P...>(*static_cast<P*>(parameters[i])...)] { std::apply(kernel, arguments); };
+}
+template <class... P>
+void know(void (*kernel)(P...)) {
+  know(reinterpret_cast<const void*>(kernel), [](const void* address, void** parameters) {
+    return bind(std::index_sequence_for<P...>(), reinterpret_cast<void (*)(P...)>(const_cast<void*>(address)), parameters);
+  });
+}
+/// How often a kernel was started by itself so far, and a graph.
+long launches();
+long graph_launches();
+/// Graphs ready to be launched, in the whole program; those that ever were.
+long graphs();
+long graphs_made();
+/// False: there is no memory for more of them.
+void set_room_for_graphs(bool room);
 
 /// Starts a kernel: every thread calls it.
 void run(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, std::function<void()> kernel);
@@ -67,7 +89,7 @@ T shuffle(T value, int from) {
   return value;
 }
 
-inline int lane() { return static_cast<int>(place.thread.x) % 32; }
+inline int lane() { return static_cast<int>(threadIdx.x) % 32; }
 
 }  // namespace emulator
 
@@ -76,10 +98,6 @@ inline int lane() { return static_cast<int>(place.thread.x) % 32; }
 #define __host__
 #define __shared__ static thread_local
 #define __launch_bounds__(...)
-#define threadIdx (emulator::place.thread)
-#define blockIdx (emulator::place.block)
-#define blockDim (emulator::place.block_size)
-#define gridDim (emulator::place.grid_size)
 
 inline void __syncthreads() { emulator::wait_for_block(); }
 template <class T>

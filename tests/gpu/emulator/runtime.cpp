@@ -57,7 +57,11 @@ std::size_t memory_in_use() { return used; }
 }  // namespace emulator
 
 const char* cudaGetErrorString(cudaError_t e) {
-  return e == cudaSuccess ? "no error" : e == cudaErrorMemoryAllocation ? "out of memory" : "no CUDA-capable device is detected";
+  return e == cudaSuccess                      ? "no error"
+         : e == cudaErrorInvalidValue          ? "invalid argument"
+         : e == cudaErrorMemoryAllocation      ? "out of memory"
+         : e == cudaErrorInvalidDeviceFunction ? "invalid device function"
+                                               : "no CUDA-capable device is detected";
 }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 cudaError_t cudaGetDeviceCount(int* n) {
