@@ -18,7 +18,7 @@ for window in 512 1024 2048; do
     "$cli" ppl --quiet --model "$model" --text "$texts/$text-excerpt.txt" --window "$window" --stride $((window / 2)) --tokens 8192 >"$results/ppl-$text-$window.txt"
   done
   # room for the question and for the 5 % by which a text may be longer
-  "$cli" needle --quiet --model "$model" --context $((window == context ? window * 95 / 100 : window)) --samples 4 >"$results/needle-$window.txt"
+  "$cli" needle --quiet --model "$model" --context $((window == context ? window * 95 / 100 : window)) --samples 12 >"$results/needle-$window.txt"
 done
 # not at depth 1: what stands right before the question is among everybody's newest slots
 depths=0,0.2,0.4,0.6,0.8
