@@ -22,7 +22,9 @@ constexpr int kLiteral = 1000;  // more than any score of letters
 /// As the menu has it; of a panel what choosing it does.
 QString wordsOf(const QAction& action) {
   const QString text = commandText(action.text());
-  if (commandArea(action) == "Panels" && action.isCheckable()) return (action.isChecked() ? "Hide " : "Show ") + text;
+  const QString area = commandArea(action);
+  if (area == "Panels" && action.isCheckable()) return (action.isChecked() ? "Hide " : "Show ") + text;
+  if (area == "Go to panel" && action.shortcut().isEmpty()) return "Go to " + text;
   return (action.isChecked() ? "✓ " : "") + text;
 }
 

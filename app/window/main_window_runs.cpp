@@ -68,9 +68,10 @@ void MainWindow::selectWantedRun() {
   }
 }
 
-/// What runs beside the others is given up with all that was asked for together: it would only begin again.
+/// What runs beside the others is given up, too: it would only begin again. The points of a sweep are one thing, runs are not.
 void MainWindow::stopComputing() {
-  if (const QueuedRun* run = m_runs.running()) return m_runs.cancelBatch(run->batch);  // it runs only while nothing else does
+  if (const QueuedRun* run = m_runs.running())  // it runs only while nothing else does
+    return run->purpose == QueuedRun::Purpose::point ? m_runs.cancelBatch(run->batch) : m_runs.cancel(run->id);
   m_controller.stop();
 }
 

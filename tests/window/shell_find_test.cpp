@@ -201,7 +201,8 @@ TEST_F(WindowTest, ThePaletteHasEveryCommandOnceAndTypedWordsFirst) {
   QTest::keyClicks(&window->palette().line(), "what");
   EXPECT_EQ(list.topLevelItem(0)->text(1).toStdString(), "What is this?");
   window->palette().line().setText("head grid");
-  EXPECT_EQ(list.topLevelItem(0)->text(1).toStdString(), "Hide Head grid") << "it is shown, and would go";
+  EXPECT_EQ(list.topLevelItem(0)->text(1).toStdString(), "Go to Head grid");
+  EXPECT_EQ(list.topLevelItem(1)->text(1).toStdString(), "Hide Head grid") << "it is shown, and would go";
   window->palette().line().setText("stop");
   for (int i = 0; i < list.topLevelItemCount(); ++i) {
     const QString row = list.topLevelItem(i)->text(0) + ' ' + list.topLevelItem(i)->text(1);

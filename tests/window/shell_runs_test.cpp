@@ -126,6 +126,15 @@ TEST_F(WindowTest, StopGivesUpTheRunBesideTheOthersAndTheQueueGoesOn) {
   EXPECT_EQ(snapshot().lanes.size(), before + 1);
 }
 
+TEST_F(WindowTest, StopGivesUpAWholeSweep) {
+  ASSERT_TRUE(settle());
+  window->runs().add({"best:slots=8,horizon=64", "knorm:slots=10", "knorm:slots=12"}, QueuedRun::Purpose::point);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->runs().running() != nullptr; }, 5000));
+  press(Qt::Key_Period, Qt::ControlModifier);
+  EXPECT_EQ(window->runs().nOpen(), 0);
+  for (const QueuedRun& run : window->runs().runs()) EXPECT_EQ(run.state, QueuedRun::State::cancelled) << run.spec;
+}
+
 TEST_F(WindowTest, ABudgetDrawnForOneHeadHoldsForItAndCanBeTakenBack) {
   AllocationCurve& curve = window->policyPanel().card().allocation();
   ASSERT_TRUE(curve.isVisible());
