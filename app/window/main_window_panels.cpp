@@ -34,7 +34,7 @@ namespace kvscope {
 namespace {
 
 constexpr const char* kExtraDocks[] = {"table", "what_if", "bookmarks", "jobs"};  // what is opened now and then
-constexpr int kLeastStrip = 120, kLeastTimeline = 156, kLeastExtra = 150;         // px with the header: below, words would stand on words
+constexpr int kLeastAtlas = 200, kLeastStrip = 120, kLeastTimeline = 156, kLeastExtra = 150;  // px with the header: below, words would stand on words
 
 QComboBox* headerBox(const QString& name) {
   auto* box = new QComboBox;
@@ -294,7 +294,10 @@ void MainWindow::shareHeights() {
 
 void MainWindow::openDock(QDockWidget& dock) {
   const bool was_open = dock.isVisible();
-  if (page() != Page::inspect && !dock.isFloating()) {
+  // In a low window a fourth row would leave the atlas none of its own.
+  const bool extra = std::ranges::any_of(kExtraDocks, [&](const char* id) { return &dock == this->dock(id); });
+  const bool crowded = extra && m_inspect->height() < kLeastAtlas + kLeastStrip + kLeastTimeline + kLeastExtra + 3 * kGutter;
+  if ((page() != Page::inspect || crowded) && !dock.isFloating()) {
     const QSize size(m_pages->width() / 2, m_pages->height() / 3);
     m_visiting.push_back(&dock);
     dock.setFloating(true);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keyboard goes from panel to panel.
 #include <set>
+#include <utility>
 #include <vector>
+
+#include <QDockWidget>
 
 #include "app/window/commands.h"
 #include "app/window/head_keys_form.h"
@@ -77,6 +80,26 @@ TEST_F(GoToPanelTest, OneAfterTheOtherAndBack) {
   for (int i = 6; i >= 0; --i) {
     QTest::keyClick(window.get(), Qt::Key_F7, Qt::ShiftModifier);
     EXPECT_EQ(at(), there[static_cast<std::size_t>(i)]) << i;
+  }
+}
+
+TEST_F(GoToPanelTest, WhatIsOpenedInALowWindowLeavesTheAtlasItsRows) {
+  for (const auto& [size, floats] : {std::pair(QSize(1600, 1000), false), std::pair(QSize(1280, 720), true)}) {
+    window->resize(size);
+    QTest::qWait(50);
+    const int before = window->panel("atlas")->body()->height();
+    window->showJobs();
+    QTest::qWait(50);
+    QWidget* const dock = window->panel("jobs")->body()->window();
+    EXPECT_EQ(dock != window.get(), floats) << size.height();
+    EXPECT_TRUE(window->panel("jobs")->body()->isVisible());
+    if (floats) {
+      EXPECT_EQ(window->panel("atlas")->body()->height(), before);
+    }
+    QApplication::processEvents();
+    for (QDockWidget* d : window->findChildren<QDockWidget*>())
+      if (d->objectName() == "dock_jobs") d->close();
+    QTest::qWait(20);
   }
 }
 
