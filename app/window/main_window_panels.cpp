@@ -34,7 +34,7 @@ namespace kvscope {
 namespace {
 
 constexpr const char* kExtraDocks[] = {"table", "what_if", "bookmarks", "jobs"};  // what is opened now and then
-constexpr int kLeastAtlas = 200, kLeastStrip = 120, kLeastTimeline = 156, kLeastExtra = 150;  // px with the header: below, words would stand on words
+constexpr int kLeastAtlas = 150, kLeastStrip = 120, kLeastTimeline = 156, kLeastExtra = 150;  // px with the header: below, words would stand on words
 
 QComboBox* headerBox(const QString& name) {
   auto* box = new QComboBox;
