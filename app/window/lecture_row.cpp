@@ -125,14 +125,10 @@ void LectureRow::fitSlots() {
   const QFontMetrics metrics = m_slots->fontMetrics();
   const int least = m_slot_words.isEmpty() ? 0 : metrics.horizontalAdvance(m_slot_words.back());
   m_slots->setMinimumWidth(least);
-  const auto too_wide = [this] {
-    layout()->invalidate();
-    return layout()->minimumSize().width() > width();
-  };
   m_head->setVisible(!m_head->text().isEmpty());
-  const bool narrow = too_wide();
-  m_head->setVisible(m_head->isVisibleTo(this) && !narrow);  // its panel says it, too
-  const int room = narrow ? least : width() - layout()->minimumSize().width() + least;
+  layout()->invalidate();
+  const int spare = width() - layout()->minimumSize().width(), room = std::max(0, spare) + least;
+  if (spare < 0) m_head->hide();  // its panel says it, too
   const auto fits = [&](const QString& words) { return metrics.horizontalAdvance(words) <= room; };
   const auto it = std::ranges::find_if(m_slot_words, fits);
   m_slots->setText(it != m_slot_words.end() ? *it : m_slot_words.value(m_slot_words.size() - 1));

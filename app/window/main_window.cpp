@@ -375,8 +375,8 @@ void MainWindow::showEvent(QShowEvent* event) {
 }
 
 void MainWindow::restoreSettings() {
-  const QByteArray geometry = QSettings().value("geometry").toByteArray();
   if (m_options.size_given) return;
+  const QByteArray geometry = QSettings().value("geometry").toByteArray();
   if (!geometry.isEmpty()) {
     restoreGeometry(geometry);
   } else if (const QScreen* const on = screen()) {

@@ -14,10 +14,10 @@
 #include <QWhatsThis>
 
 #include "app/window/command_palette.h"
+#include "app/window/head_keys_form.h"
 #include "app/window/help_dialog.h"
 #include "app/window/lecture_page.h"
 #include "app/window/lecture_row.h"
-#include "app/window/head_keys_form.h"
 #include "app/window/main_window.h"
 #include "app/window/policy_form.h"
 #include "app/window/policy_panel.h"
