@@ -24,7 +24,10 @@ CanvasInput::Event move(float x, float y) {
 
 class InputTest : public ::testing::Test {
  protected:
-  InputTest() : context(ImGui::CreateContext()) { ImGui::SetCurrentContext(context); }
+  InputTest() : context(ImGui::CreateContext()) {
+    ImGui::SetCurrentContext(context);
+    ImGui::GetIO().IniFilename = nullptr;  // else it leaves a file where the test was started
+  }
   ~InputTest() override {
     ImGui::DestroyContext(context);
     ImGui::SetCurrentContext(nullptr);
