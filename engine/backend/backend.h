@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/buffer.h"
+#include "backend/slot_numbers.h"
 #include "core/config.h"
 #include "core/dtype.h"
 #include "core/group_reduce.h"
@@ -48,6 +49,9 @@ struct AttentionJob {
   std::span<const KvSegment> slots;       // in order of pos
   const void* q = nullptr;                // [group, head_dim]
   const double* bias = nullptr;           // [n] host; nullptr: all zero
+  /// Biases that stand in backend memory instead: of slot i at slot_bias[i * bias_stride], 0 from slot n_biased on. Not with `bias`.
+  const double* slot_bias = nullptr;
+  int bias_stride = 0, n_biased = 0;
   void* out = nullptr;                    // [group, head_dim]
   void* probabilities = nullptr;          // [group, n] of dtype(), or nullptr: not written
   void* logits = nullptr;                 // [group, n] of dtype(), q . k / sqrt(head_dim) without bias; or nullptr
@@ -174,6 +178,19 @@ class Backend {
   /// Key rows as host doubles [n_slots, head_dim].
   virtual void keys(const HeadKv& kv, std::span<double> out) = 0;
 
+  // ---- numbers of slots (slot_numbers.h)
+  /// True where a step had better leave its rows where they are and ask for what comes of them (devices).
+  virtual bool prefers_numbers() const = 0;
+  /// rows: host [n, width].
+  virtual SlotNumbers make_numbers(int width, std::span<const double> rows) = 0;
+  virtual SlotNumbers clone_numbers(const SlotNumbers& numbers, int width) = 0;
+  virtual void observe(std::span<const ObserveJob> jobs) = 0;
+  /// A download() of `out` waits for no more than it.
+  virtual void lowest(std::span<const LowestJob> jobs) = 0;
+  virtual void number_rows(int width, std::span<const NumberRowsJob> jobs) = 0;
+  virtual void set_numbers(int width, std::span<const SetNumbersJob> jobs) = 0;
+  virtual void remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone) = 0;             // ascending
+
   /// sum over the output dimension of |x[g] W_O^(g)|, per query head: x [M, n_heads, head_dim], wo [dim, n_heads * head_dim] -> host [M, n_heads].
   /// The norm behind CriticalKV's perturbation (paper, section 3) and local_l1_wo.
   virtual void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) = 0;
@@ -182,7 +199,8 @@ class Backend {
 };
 
 struct CpuOptions {
-  int n_threads = 0;  // 0: one per core
+  int n_threads = 0;             // 0: one per core
+  bool prefers_numbers = false;  // as a device: for tests of what lanes do there
 };
 
 /// float32 (SIMD picked at run time) or float64, the same code. Throws Error for other dtypes. The config gives head counts and rope tables.
