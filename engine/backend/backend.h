@@ -49,14 +49,15 @@ struct AttentionJob {
   std::span<const KvSegment> slots;       // in order of pos
   const void* q = nullptr;                // [group, head_dim]
   const double* bias = nullptr;           // [n] host; nullptr: all zero
-  /// Biases that stand in backend memory instead: of slot i at slot_bias[i * bias_stride], 0 from slot n_biased on. Not with `bias`.
-  const double* slot_bias = nullptr;
-  int bias_stride = 0, n_biased = 0;
   void* out = nullptr;                    // [group, head_dim]
   void* probabilities = nullptr;          // [group, n] of dtype(), or nullptr: not written
   void* logits = nullptr;                 // [group, n] of dtype(), q . k / sqrt(head_dim) without bias; or nullptr
   bool rotate_by_index = false;           // keys are stored unrotated: rotate the key in cache index j to j before use (q is already rotated)
   bool reads_out = false;                 // a hint: the host is going to download `out`, as it does probabilities and logits
+  bool rows_stay = false;                 // a hint: the host is not going to download probabilities and logits; observe() reads them
+  /// Biases that stand in backend memory instead: of slot i at slot_bias[i * bias_stride], 0 from slot n_biased on. Not with `bias`.
+  const double* slot_bias = nullptr;
+  int bias_stride = 0, n_biased = 0;
 };
 
 /// Sums over the M query rows of one prompt attention, for every slot j of every KV head. abar_r[j] is row r's probability of slot j, its group of

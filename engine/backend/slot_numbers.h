@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -29,13 +30,29 @@ struct NumberRules {
   int votes = -1;   // the host's (SlotState::votes); steps leave these three as they are
   int extra = -1;
   int bias = -1;    // added to the slot's logits
-  int ema_n = -1;   // += 1 where the step scored the slot
-  int ema = -1;     // [group]: lS_g <- ln(alpha exp(lS_g) + (1 - alpha) exp(z_g + extra)); where z_g is -inf nothing changes (POLICIES.md section 5)
+  int ema_n = -1;   // += 1 where the step scored the slot (where z_0 is not -inf)
+  int ema = -1;     // [group], not without ema_n: lS_g <- ln(alpha exp(lS_g) + (1 - alpha) exp(z_g + extra)); where z_g is -inf nothing changes (POLICIES.md section 5)
   GroupReduce group = GroupReduce::mean;
   double lambda = 1, alpha = 0;
   int ring_rows = 0;
+  /// Steps give it abar.
+  bool reads_a() const { return sum >= 0 || decayed >= 0 || ring >= 0; }
+  /// Steps give it z.
+  bool reads_z() const { return ema >= 0; }
   bool operator==(const NumberRules&) const = default;
 };
+
+/// Every number has its place in the row.
+inline bool fits(const NumberRules& rules, int group) {
+  const auto inside = [&](int first, int n) { return first + n <= rules.width; };
+  const auto one = [&](int place) { return inside(place, 1); };
+  return rules.width > 0 && one(rules.times) && one(rules.sum) && one(rules.decayed) && one(rules.votes) && one(rules.extra) &&
+         one(rules.bias) && one(rules.ema_n) && (rules.ring < 0 || (rules.ring_rows > 0 && inside(rules.ring, rules.ring_rows))) &&
+         (rules.ema < 0 || (rules.ema_n >= 0 && inside(rules.ema, group)));
+}
+
+/// Slots for which there is room when n have to find it: an eighth more, as for keys and values.
+inline int grown_capacity(int capacity, int n) { return std::max({n, capacity + std::max(capacity / 8, 16), 1}); }
 
 /// The rows of one step, as attend() left them, go into the numbers of a head. Slots that have none yet are new.
 struct ObserveJob {
@@ -56,7 +73,24 @@ enum class SlotScore : std::uint8_t {
   ema_share,  // mean over g of votes exp(lshat_g - ln Z_g), lshat_g = lS_g - ln(1 - alpha^ema_n), Z_g = sum of votes exp(lshat_g) over all slots
 };
 
-/// Which slot of a head goes first. A NaN counts as -inf; of equal ones the last in the cache goes.
+/// The numbers that it is made of are there.
+inline bool can_score(const NumberRules& rules, SlotScore score) {
+  switch (score) {
+    case SlotScore::sum:
+      return rules.sum >= 0;
+    case SlotScore::mean:
+      return rules.sum >= 0 && rules.times >= 0;
+    case SlotScore::decayed:
+      return rules.decayed >= 0;
+    case SlotScore::window:
+      return rules.ring >= 0 && rules.times >= 0;
+    case SlotScore::ema_share:
+      return rules.ema >= 0 && rules.votes >= 0;
+  }
+  return false;
+}
+
+/// Which slot of a head goes first. A NaN counts as -inf; of equal ones the last in the cache goes. ema_share wants votes.
 struct LowestJob {
   const NumberRules* rules = nullptr;
   const SlotNumbers* numbers = nullptr;
@@ -64,7 +98,7 @@ struct LowestJob {
   int steps = 0;                          // that went into the numbers so far
   int first = 0, last = 0;                // only slots in [first, last) may go ...
   std::span<const int> left_out = {};     // ... but not these, ascending
-  /// Backend memory, double [2 + group]: the slot (-1: there is none), its score, and ln Z_g where the rules have an EMA (else 0).
+  /// Backend memory, double [2 + group]: the slot (-1: there is none), its score (then: inf), and ln Z_g where the rules have an EMA (else 0).
   void* out = nullptr;
 };
 inline constexpr int lowest_numbers(int group) { return 2 + group; }
@@ -75,6 +109,7 @@ struct NumberRowsJob {
   std::span<const int> slots;
   std::span<double> out;       // [slots, width] host
 };
+/// No two of one call for the same slot. They are cheapest before slots of the same head are removed, not after.
 struct SetNumbersJob {
   SlotNumbers* numbers = nullptr;
   int slot = 0;

@@ -56,12 +56,24 @@ class CpuBackend final : public Backend {
   void nearest(std::span<const NearestJob> jobs) override;
   void key_rows(std::span<const KeyRowsJob> jobs) override;
   void keys(const HeadKv& kv, std::span<double> out) override;
+
+  bool prefers_numbers() const override { return prefers_numbers_; }
+  SlotNumbers make_numbers(int width, std::span<const double> rows) override;
+  SlotNumbers clone_numbers(const SlotNumbers& numbers, int width) override;
+  void observe(std::span<const ObserveJob> jobs) override;
+  void lowest(std::span<const LowestJob> jobs) override;
+  void number_rows(int width, std::span<const NumberRowsJob> jobs) override;
+  void set_numbers(int width, std::span<const SetNumbersJob> jobs) override;
+  void remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone) override;
+
   void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) override;
   void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) override;
 
  private:
   void attend_one(const AttentionJob& job, Scratch& scratch);
   void nearest_of(const NearestJob& job);
+  void grow(SlotNumbers& numbers, int width, int n);
+  void observe_one(const ObserveJob& job);
   bool pack_keys(const PromptAttentionJob& job);
   void prompt_logits(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long ldz);
   void attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long row, T* sums);
@@ -75,6 +87,7 @@ class CpuBackend final : public Backend {
   const Kernels<T>& kernels_;
   RopeTable<T> rope_;
   ThreadPool pool_;
+  bool prefers_numbers_;
   std::vector<Scratch> scratch_;  // one per worker
   Scratch packed_keys_;           // of one attend_prompt call: [n_kv_heads, blocks, head_dim, lanes]
   Scratch tile_sums_;             // of one attend_prompt call: doubles [n_kv_heads, tiles, statistics, slots], see cpu_columns.cpp

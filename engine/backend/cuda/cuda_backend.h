@@ -56,6 +56,16 @@ class CudaBackend final : public Backend {
   void nearest(std::span<const NearestJob> jobs) override;
   void key_rows(std::span<const KeyRowsJob> jobs) override;
   void keys(const HeadKv& kv, std::span<double> out) override;
+
+  bool prefers_numbers() const override { return false; }
+  SlotNumbers make_numbers(int width, std::span<const double> rows) override;
+  SlotNumbers clone_numbers(const SlotNumbers& numbers, int width) override;
+  void observe(std::span<const ObserveJob> jobs) override;
+  void lowest(std::span<const LowestJob> jobs) override;
+  void number_rows(int width, std::span<const NumberRowsJob> jobs) override;
+  void set_numbers(int width, std::span<const SetNumbersJob> jobs) override;
+  void remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone) override;
+
   void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) override;
   void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) override;
 

@@ -66,11 +66,13 @@ struct Segment {
   int begin = 0;  // slot of its first row
 };
 struct DecodeJob {
-  const void* q = nullptr;        // [group, d]
-  const float* bias = nullptr;    // [n] or nullptr
-  void* out = nullptr;            // [group, d]
-  void* probabilities = nullptr;  // [group, n] or nullptr
-  void* logits = nullptr;         // [group, n] or nullptr
+  const void* q = nullptr;            // [group, d]
+  const float* bias = nullptr;        // [n] or nullptr
+  const double* slot_bias = nullptr;  // of slot i < n_biased at slot_bias[i * bias_stride]
+  void* out = nullptr;                // [group, d]
+  void* probabilities = nullptr;      // [group, n] or nullptr
+  void* logits = nullptr;             // [group, n] or nullptr
+  int bias_stride = 0, n_biased = 0;
   int n = 0;
   int first_segment = 0, n_segments = 0;
   int first_item = 0, n_items = 0;  // chunks of slots
