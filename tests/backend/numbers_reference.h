@@ -14,7 +14,8 @@ using Rows = std::vector<Numbers>;  // of every slot
 
 /// All numbers, in a mixed order.
 inline NumberRules all_rules(int group, GroupReduce reduce, int ring_rows = 5) {
-  NumberRules r{.width = 9 + group + ring_rows, .times = 4, .sum = 0, .decayed = 3, .ring = 8, .votes = 1, .extra = 6, .bias = 2, .ema_n = 7};
+  NumberRules r{
+      .width = 9 + group + ring_rows, .times = 4, .sum = 0, .decayed = 3, .ring = 8, .votes = 1, .extra = 6, .bias = 2, .ema_n = 7};
   r.ema = 9 + ring_rows;  // place 5 and the one between ring and EMA are nobody's
   r.group = reduce;
   r.lambda = 0.9;
@@ -136,7 +137,11 @@ inline testing::AssertionResult same_numbers(std::span<const double> x, std::spa
 /// Numbers of one head in a backend, with the rows that observe() is given.
 struct HeadNumbers {
   HeadNumbers(Backend& backend, const NumberRules& of, int of_group, std::span<const double> rows = {})
-      : b(backend), rules(of), group(of_group), numbers(backend.make_numbers(of.width, rows)), out(backend.allocate(8 * place(2 + of_group))) {}
+      : b(backend),
+        rules(of),
+        group(of_group),
+        numbers(backend.make_numbers(of.width, rows)),
+        out(backend.allocate(8 * place(2 + of_group))) {}
 
   /// The rows as the backend's dtype has them.
   StepRows give(const StepRows& step) {

@@ -270,7 +270,8 @@ TEST_P(NumbersOfSlots, OfManyHeadsAreReadAndSetInOneCall) {
   b->set_numbers(3, sets);
   const std::vector<int> of_first = {1, 9, 2, 3}, of_last = {0};
   Numbers out_first(12), out_last(3), none;
-  const NumberRowsJob jobs[] = {{&heads[0].numbers, of_first, out_first}, {&heads[1].numbers, {}, none}, {&heads[2].numbers, of_last, out_last}};
+  const NumberRowsJob jobs[] = {
+      {&heads[0].numbers, of_first, out_first}, {&heads[1].numbers, {}, none}, {&heads[2].numbers, of_last, out_last}};
   b->number_rows(3, jobs);
   const Numbers untouched = random_numbers(30, 0);
   Numbers expected = third;
@@ -304,7 +305,8 @@ TEST_P(NumbersOfSlots, OfOneHeadHaveTheSameBitsWhateverElseIsAskedInTheCall) {
     std::vector<std::unique_ptr<HeadNumbers>> heads;
     for (int h = 0; h < 7; ++h) {
       const NumberRules rules = all_rules(kGroup, h == 3 ? GroupReduce::max : GroupReduce::mean, 2 + h);
-      heads.push_back(std::make_unique<HeadNumbers>(*b, rules, kGroup, flat(random_rows(rules, kGroup, 40 * h + 3, static_cast<unsigned>(h)))));
+      heads.push_back(
+          std::make_unique<HeadNumbers>(*b, rules, kGroup, flat(random_rows(rules, kGroup, 40 * h + 3, static_cast<unsigned>(h)))));
       heads.back()->give(random_step(kGroup, 40 * h + 4, static_cast<unsigned>(h)));
     }
     std::vector<ObserveJob> observations;
@@ -316,7 +318,8 @@ TEST_P(NumbersOfSlots, OfOneHeadHaveTheSameBitsWhateverElseIsAskedInTheCall) {
     } else {
       b->observe(observations);
     }
-    for (std::size_t h = 0; h < heads.size(); ++h) questions.push_back(heads[h]->question(scores[h % 3], 10, 1, heads[h]->numbers.n_slots - 1));
+    for (std::size_t h = 0; h < heads.size(); ++h)
+      questions.push_back(heads[h]->question(scores[h % 3], 10, 1, heads[h]->numbers.n_slots - 1));
     if (threads == 1) {
       for (const LowestJob& job : questions) b->lowest({&job, 1});
     } else {

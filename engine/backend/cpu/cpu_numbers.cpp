@@ -258,13 +258,13 @@ void CpuBackend<T>::remove_numbers(SlotNumbers& numbers, int width, std::span<co
   numbers.n_slots = to;
 }
 
-#define KVSCOPE_NUMBERS(T)                                                            \
-  template SlotNumbers CpuBackend<T>::make_numbers(int, std::span<const double>);     \
-  template SlotNumbers CpuBackend<T>::clone_numbers(const SlotNumbers&, int);         \
-  template void CpuBackend<T>::observe(std::span<const ObserveJob>);                  \
-  template void CpuBackend<T>::lowest(std::span<const LowestJob>);                    \
-  template void CpuBackend<T>::number_rows(int, std::span<const NumberRowsJob>);      \
-  template void CpuBackend<T>::set_numbers(int, std::span<const SetNumbersJob>);      \
+#define KVSCOPE_NUMBERS(T)                                                        \
+  template SlotNumbers CpuBackend<T>::make_numbers(int, std::span<const double>); \
+  template SlotNumbers CpuBackend<T>::clone_numbers(const SlotNumbers&, int);     \
+  template void CpuBackend<T>::observe(std::span<const ObserveJob>);              \
+  template void CpuBackend<T>::lowest(std::span<const LowestJob>);                \
+  template void CpuBackend<T>::number_rows(int, std::span<const NumberRowsJob>);  \
+  template void CpuBackend<T>::set_numbers(int, std::span<const SetNumbersJob>);  \
   template void CpuBackend<T>::remove_numbers(SlotNumbers&, int, std::span<const int>)
 KVSCOPE_NUMBERS(float);
 KVSCOPE_NUMBERS(double);
