@@ -157,6 +157,22 @@ void Device::copy(void* to, const void* from, std::size_t bytes) {
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()), "a copy");
 }
 
+void Device::set(void* to, std::span<const double> row) {
+  if (row.empty()) return;
+  const LateWork::Area written{to, row.size_bytes()};
+  if (late_.full() || late_.depends(LateWork::Kind::set, {}, {&written, 1})) flush();
+  writes(to, row.size_bytes());
+  late_.set(to, row);
+}
+
+void Device::remove(Buffer& rows, std::size_t row_bytes, std::span<const int> gone, int n) {
+  if (gone.empty()) return;
+  const LateWork::Area area{rows.data(), rows.bytes()};
+  if (late_.full() || late_.depends(LateWork::Kind::remove, {&area, 1}, {&area, 1})) flush();
+  writes(area.data, area.bytes);
+  late_.remove(rows.data(), nullptr, row_bytes, gone, n);
+}
+
 void Device::remove(Buffer& k, Buffer& v, std::size_t row_bytes, std::span<const int> gone, int n) {
   if (gone.empty()) return;
   const LateWork::Area caches[] = {{k.data(), k.bytes()}, {v.data(), v.bytes()}};

@@ -143,12 +143,13 @@ void prompt_columns(Work& work, DType type, const ColumnArgs& args);
 /// Rows leave the matrices k and v, in place; both begin with the first row that goes.
 struct RemoveJob {
   void* k = nullptr;
-  void* v = nullptr;
+  void* v = nullptr;  // not looked at where there is but one matrix
   int row_bytes = 0;
   int first_gone = 0, n_gone = 0;  // of `gone`: the i-th row that goes, less i
   int n = 0;                       // rows of k, and of v, that stay
 };
-void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int row_bytes, const int* gone);
+/// All jobs have so many matrices (one or two); row_bytes: what it can be divided by, that of every job can.
+void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int matrices, int row_bytes, const int* gone);
 struct CombineStep {
   void* rows = nullptr;  // keys or values [*, d]
   int target = 0, first_member = 0, n_members = 0, first_weight = 0;

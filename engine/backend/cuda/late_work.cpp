@@ -9,7 +9,7 @@ namespace kvscope::cuda {
 
 namespace {
 
-constexpr std::size_t kMostCopies = 16 * 1024, kMostRemovals = 16 * 1024, kMostGone = 1 << 20;
+constexpr std::size_t kMostCopies = 16 * 1024, kMostRemovals = 16 * 1024, kMostGone = 1 << 20, kMostValues = 1 << 20;
 
 }  // namespace
 
@@ -23,7 +23,14 @@ bool LateWork::depends(Kind kind, std::span<const Area> reads, std::span<const A
   return false;
 }
 
-bool LateWork::full() const { return copies_.size() >= kMostCopies || removals_.size() >= kMostRemovals || gone_.size() >= kMostGone; }
+bool LateWork::empty() const {
+  return copies_.empty() && sets_.empty() && removals_[0].jobs.empty() && removals_[1].jobs.empty() && first_step_.size() == 1;
+}
+
+bool LateWork::full() const {
+  return copies_.size() >= kMostCopies || sets_.size() >= kMostCopies || values_.size() >= kMostValues ||
+         removals_[0].jobs.size() + removals_[1].jobs.size() >= kMostRemovals || gone_.size() >= kMostGone;
+}
 
 void LateWork::copy(void* to, const void* from, std::size_t bytes) {
   copies_.push_back({to, from, bytes});
@@ -31,21 +38,30 @@ void LateWork::copy(void* to, const void* from, std::size_t bytes) {
   reads(Kind::copy).add(from, bytes);
 }
 
+void LateWork::set(void* to, std::span<const double> row) {
+  sets_.push_back({to, nullptr, row.size_bytes()});
+  values_.insert(values_.end(), row.begin(), row.end());
+  writes(Kind::set).add(to, row.size_bytes());
+}
+
 void LateWork::remove(void* k, void* v, std::size_t row_bytes, std::span<const int> gone, int n) {
   const int first = gone.front();
   const std::size_t offset = row_bytes * static_cast<std::size_t>(first), size = row_bytes * static_cast<std::size_t>(n - first);
   RemoveJob job{.k = static_cast<std::byte*>(k) + offset,
-                .v = static_cast<std::byte*>(v) + offset,
+                .v = v ? static_cast<std::byte*>(v) + offset : nullptr,
                 .row_bytes = static_cast<int>(row_bytes),
                 .first_gone = static_cast<int>(gone_.size()),
                 .n_gone = static_cast<int>(gone.size()),
                 .n = n - first - static_cast<int>(gone.size())};
   for (std::size_t i = 0; i < gone.size(); ++i) gone_.push_back(gone[i] - first - static_cast<int>(i));
   for (const void* rows : {job.k, job.v}) {
+    if (!rows) continue;
     writes(Kind::remove).add(rows, size);
     reads(Kind::remove).add(rows, size);
   }
-  removals_.push_back(job);
+  Removals& removals = removals_[v ? 1 : 0];
+  removals.jobs.push_back(job);
+  removals.row_bytes |= row_bytes;
 }
 
 void LateWork::combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights,
@@ -64,22 +80,42 @@ void LateWork::combine(std::span<const CombineStep> steps, std::span<const int> 
   }
 }
 
+/// The rows' own place is known once they are on the device: they go first.
+void LateWork::start_sets(Device& device) const {
+  if (sets_.empty()) return;
+  Upload rows(device);
+  const std::size_t at_values = rows.add(values_);
+  rows.send();
+  std::vector<CopyJob> copies = sets_;
+  const std::byte* from = rows.at<std::byte>(at_values);
+  for (CopyJob& copy : copies) {
+    copy.from = from;
+    from += copy.bytes;
+  }
+  device.copy_together(copies);
+}
+
 void LateWork::start(Device& device, DType type, int head_dim) {
   if (empty()) return;
   LateWork now;
   std::swap(now, *this);
   Upload up(device);
   const std::size_t at_steps = up.add(now.steps_), at_first = up.add(now.first_step_), at_members = up.add(now.members_),
-                    at_weights = up.add(now.weights_), at_removals = up.add(now.removals_), at_gone = up.add(now.gone_),
-                    at_copies = up.add(now.copies_);
+                    at_weights = up.add(now.weights_), at_gone = up.add(now.gone_),
+                    at_removals[] = {up.add(now.removals_[0].jobs), up.add(now.removals_[1].jobs)}, at_copies = up.add(now.copies_);
   up.send();
   if (const int n = static_cast<int>(now.first_step_.size()) - 1; n > 0) {
     combine_slots(device.work(), type, up.at<CombineStep>(at_steps), up.at<int>(at_first), n, head_dim, up.at<int>(at_members),
                   up.at<double>(at_weights));
   }
-  if (!now.removals_.empty())
-    remove_rows(device.work(), up.at<RemoveJob>(at_removals), static_cast<int>(now.removals_.size()), now.removals_.front().row_bytes,
-                up.at<int>(at_gone));
+  now.start_sets(device);
+  for (const int matrices : {2, 1}) {
+    const std::size_t i = static_cast<std::size_t>(matrices - 1);
+    const Removals& removals = now.removals_[i];
+    if (removals.jobs.empty()) continue;
+    remove_rows(device.work(), up.at<RemoveJob>(at_removals[i]), static_cast<int>(removals.jobs.size()), matrices,
+                static_cast<int>(removals.row_bytes), up.at<int>(at_gone));
+  }
   if (!now.copies_.empty()) copy_all(device.work(), up.at<CopyJob>(at_copies), static_cast<int>(now.copies_.size()));
 }
 

@@ -14,10 +14,10 @@ namespace kvscope::cuda {
 class Device;
 
 /// Small work on slots that is done later, together with others: one launch for the caches of all heads instead of one for each. It is done
-/// in the order combine, remove, copy; what depends on each other in another way is not gathered.
+/// in the order combine, set, remove, copy; what depends on each other in another way is not gathered.
 class LateWork {
  public:
-  enum class Kind { combine, remove, copy };
+  enum class Kind { combine, set, remove, copy };
   struct Area {
     const void* data = nullptr;
     std::size_t bytes = 0;
@@ -25,11 +25,13 @@ class LateWork {
 
   /// Work of this kind must not be added before what is here is done.
   bool depends(Kind kind, std::span<const Area> reads, std::span<const Area> writes) const;
-  bool empty() const { return copies_.empty() && removals_.empty() && first_step_.size() == 1; }
+  bool empty() const;
   bool full() const;
 
   void copy(void* to, const void* from, std::size_t bytes);
-  /// The rows `gone` (ascending) leave matrices k and v of n rows; those behind them move up.
+  /// Copies what the host has.
+  void set(void* to, std::span<const double> row);
+  /// The rows `gone` (ascending) leave matrices k and v of n rows; those behind them move up. v: nullptr where there is but one.
   void remove(void* k, void* v, std::size_t row_bytes, std::span<const int> gone, int n);
   /// Steps of one cache, in order; members and weights are counted from the first of them.
   void combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights,
@@ -39,12 +41,20 @@ class LateWork {
   void start(Device& device, DType type, int head_dim);
 
  private:
+  struct Removals {
+    std::vector<RemoveJob> jobs;
+    std::size_t row_bytes = 0;  // of all of them, or-ed: what divides it divides each
+  };
+
+  void start_sets(Device& device) const;
   Ranges& reads(Kind kind) { return reads_[static_cast<std::size_t>(kind)]; }
   Ranges& writes(Kind kind) { return writes_[static_cast<std::size_t>(kind)]; }
 
-  std::array<Ranges, 3> reads_, writes_;  // of each kind
+  std::array<Ranges, 4> reads_, writes_;  // of each kind
   std::vector<CopyJob> copies_;
-  std::vector<RemoveJob> removals_;
+  std::vector<CopyJob> sets_;  // from: not known yet
+  std::vector<double> values_;
+  std::array<Removals, 2> removals_;  // from one matrix, from two
   std::vector<int> gone_;
   std::vector<CombineStep> steps_;
   std::vector<int> first_step_ = {0}, members_;

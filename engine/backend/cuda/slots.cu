@@ -152,11 +152,13 @@ __global__ void __launch_bounds__(kPairWarps * 32) nearest_rows(const PairJob* j
 
 }  // namespace
 
-void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int row_bytes, const int* gone) {
+void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int matrices, int row_bytes, const int* gone) {
   const auto start = [&](auto word) {
-    launch("removal of slots", move_up<decltype(word)>, dim3(static_cast<unsigned>(n_jobs), 2), kMoveThreads, 0, work, jobs, gone);
+    const dim3 grid(static_cast<unsigned>(n_jobs), static_cast<unsigned>(matrices));
+    launch("removal of slots", move_up<decltype(word)>, grid, kMoveThreads, 0, work, jobs, gone);
   };
   if (row_bytes % 16 == 0) return start(uint4{});
+  if (row_bytes % 8 == 0) return start(std::uint64_t{});
   start(std::uint16_t{});
 }
 
