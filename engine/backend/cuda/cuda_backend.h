@@ -57,7 +57,7 @@ class CudaBackend final : public Backend {
   void key_rows(std::span<const KeyRowsJob> jobs) override;
   void keys(const HeadKv& kv, std::span<double> out) override;
 
-  bool prefers_numbers() const override { return false; }
+  bool prefers_numbers() const override { return true; }
   SlotNumbers make_numbers(int width, std::span<const double> rows) override;
   SlotNumbers clone_numbers(const SlotNumbers& numbers, int width) override;
   void observe(std::span<const ObserveJob> jobs) override;
@@ -75,6 +75,8 @@ class CudaBackend final : public Backend {
   Work& work() { return device_->work(); }
   void gemm(const void* x, DType x_type, Numbers w, int out, int in, int rows, void* y, DType y_type, bool add);
   void reserve_rotations(int n);
+  SlotNumbers room_for(int width, int n);
+  Buffer grow(SlotNumbers& numbers, int width, int n);
   void sum_columns(const PromptAttentionJob& job, const PromptArgs& args);
 
   DType dtype_;

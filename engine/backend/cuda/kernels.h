@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "backend/slot_numbers.h"
 #include "core/dtype.h"
 
 namespace kvscope::cuda {
@@ -171,5 +172,27 @@ struct PairJob {
 void row_norms(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_n, int d);
 void cosines(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
 void nearest(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
+
+// ---- numbers.cu (backend/slot_numbers.h)
+struct ObserveStep {
+  NumberRules rules;
+  double* rows = nullptr;               // [n, width]
+  const void* probabilities = nullptr;  // [group, n]; nullptr: not read
+  const void* logits = nullptr;         // [group, n]; nullptr: not read
+  int n = 0, n_known = 0;               // slots; those from n_known on are new
+  int ring_place = 0;                   // of this step
+  double ln_keep = 0, ln_new = 0;       // ln alpha, ln(1 - alpha)
+};
+/// jobs in device memory; most_n: of the largest of them.
+void observe(Work& work, DType type, const ObserveStep* jobs, int n_jobs, int most_n, int group);
+struct LowestQuestion {
+  NumberRules rules;
+  const double* rows = nullptr;  // [n, width]
+  int n = 0, steps = 0, first = 0, last = 0;
+  int first_left_out = 0, n_left_out = 0;  // of `left_out`, ascending
+  SlotScore score = SlotScore::sum;
+  double* out = nullptr;  // [2 + group], as LowestJob says
+};
+void lowest(Work& work, const LowestQuestion* jobs, int n_jobs, const int* left_out, int group);
 
 }  // namespace kvscope::cuda
