@@ -176,9 +176,11 @@ TEST(NumbersOnAnEmulatedDevice, AreSetAndRemovedTogetherHoweverManyHeadsThereAre
   if (!host.why_not.empty()) GTEST_SKIP() << host.why_not;
   const auto b = make_with(false, host, config_of(kGroup, 1, kWidth));
   std::vector<HeadNumbers> heads;
-  for (int h = 0; h < 100; ++h) {
-    const NumberRules rules = all_rules(kGroup, GroupReduce::mean, 1 + h % 4);
-    heads.emplace_back(*b, rules, kGroup, flat(random_rows(rules, kGroup, 9, 1)));
+  std::vector<Rows> expected;
+  for (int h = 0; h < 100; ++h) {  // rows of odd and of even width, the last one even
+    const NumberRules rules = all_rules(kGroup, GroupReduce::mean, 1 + (h + 1) % 4);
+    expected.push_back(random_rows(rules, kGroup, 9, static_cast<unsigned>(h)));
+    heads.emplace_back(*b, rules, kGroup, flat(expected.back()));
     heads.back().give(random_step(kGroup, 40, 2));
   }
   double scrap = 0;
@@ -198,6 +200,14 @@ TEST(NumbersOnAnEmulatedDevice, AreSetAndRemovedTogetherHoweverManyHeadsThereAre
   for (HeadNumbers& head : heads) EXPECT_GE(head.answer().slot, 0);
   EXPECT_EQ(emulator::waits(), waits) << "for nothing but the answers";
   EXPECT_EQ(emulator::launches() - before, 6) << "rows set, slots removed, memory grown, observation, question, answers gathered";
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    Rows& rows = expected[h];
+    rows[3] = new_slot(heads[h].rules, kGroup);
+    rows.erase(rows.begin() + 4);
+    rows.erase(rows.begin() + 1);
+    observe_reference(heads[h].rules, kGroup, 40, 3, {heads[h].a->values(), heads[h].z->values()}, rows);
+    EXPECT_TRUE(same_numbers(flat(heads[h].rows()), flat(rows))) << h;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(On, NumbersOnDevices, testing::ValuesIn(all_variants()), [](const auto& p) { return name_of_variant(p.param); });
