@@ -98,12 +98,16 @@ struct PromptAttentionJob {
 };
 
 /// For every i in `from` the place in `to` (not empty) of the j with the largest cos(k_i, k_j), of equal ones the first, and that cosine:
-/// made in double, 0 where a vector is zero.
+/// made in double, 0 where a vector is zero. by_product: the same with k_i . k_j.
 struct NearestJob {
   const HeadKv* kv = nullptr;
   std::span<const int> from, to;
   std::span<int> places;      // [from] host
-  std::span<double> cosines;  // [from] host
+  std::span<double> cosines;  // [from] host; or products
+  bool by_product = false;
+  const SlotNumbers* numbers = nullptr;  // of the same head: what they are for every j that was found, [from, number_width] host
+  int number_width = 0;
+  std::span<double> found = {};
 };
 
 /// Key rows of some slots.

@@ -141,7 +141,7 @@ struct HeadNumbers {
         rules(of),
         group(of_group),
         numbers(backend.make_numbers(of.width, rows)),
-        out(backend.allocate(8 * place(2 + of_group))) {}
+        out(backend.allocate(sizeof(double) * lowest_numbers(of_group, of.width))) {}
 
   /// The rows as the backend's dtype has them.
   StepRows give(const StepRows& step) {
@@ -165,14 +165,26 @@ struct HeadNumbers {
   Lowest lowest(SlotScore score, int steps, int first, int last, std::span<const int> left_out = {}) {
     const LowestJob job = question(score, steps, first, last, left_out);
     b.lowest({&job, 1});
-    return answer();
+    const Lowest low = answer();
+    expect_at_hand(low.slot);
+    return low;
   }
   /// Of the last question; log_z too.
   Lowest answer() {
-    Numbers host(place(lowest_numbers(group)));
+    Numbers host(lowest_numbers(group, rules.width));
     b.download(host.data(), out.data(), host.size() * sizeof(double));
-    log_z.assign(host.begin() + 2, host.end());
+    log_z.assign(host.begin() + 2, host.begin() + 2 + group);
+    at_hand.assign(host.begin() + 2 + group, host.end());
     return {static_cast<int>(host[0]), host[1]};
+  }
+  /// With the answer come the numbers of the slot and of the one after it.
+  void expect_at_hand(int slot) {
+    Numbers expected(2 * place(rules.width), 0.0);
+    std::vector<int> slots;
+    for (int i = slot; slot >= 0 && i < std::min(slot + 2, numbers.n_slots); ++i) slots.push_back(i);
+    const NumberRowsJob job{&numbers, slots, std::span(expected).first(slots.size() * place(rules.width))};
+    b.number_rows(rules.width, {&job, 1});
+    EXPECT_TRUE(same_numbers(at_hand, expected)) << "slot " << slot;
   }
   Rows rows() {
     std::vector<int> slots;
@@ -197,7 +209,7 @@ struct HeadNumbers {
   SlotNumbers numbers;
   Buffer out;
   std::optional<Device> a, z;
-  Numbers log_z;
+  Numbers log_z, at_hand;  // of the last answer
 };
 
 inline constexpr SlotScore kAllScores[] = {SlotScore::sum, SlotScore::mean, SlotScore::decayed, SlotScore::window, SlotScore::ema_share};

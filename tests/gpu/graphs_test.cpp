@@ -37,7 +37,7 @@ struct World {
       caches.push_back(b->make_kv(4));
       b->append_kv(caches.back(), rows[2].data(), rows[3].data(), kRows);
       numbers_of.push_back(b->make_numbers(rules.width, random_numbers(size(3, rules.width), 20)));
-      lowest.push_back(b->allocate(sizeof(double) * size(lowest_numbers(kGroup))));
+      lowest.push_back(b->allocate(sizeof(double) * lowest_numbers(kGroup, rules.width)));
     }
   }
 
@@ -104,7 +104,7 @@ void ask_of_numbers(World& w, const Draw& draw) {
     w.done();
     for (const Buffer& out : w.lowest) {
       if (draw(3) == 0) continue;
-      Numbers host(size(lowest_numbers(World::kGroup)));
+      Numbers host(lowest_numbers(World::kGroup, w.rules.width));
       b.download(host.data(), out.data(), sizeof(double) * host.size());
       w.tell(host);
     }

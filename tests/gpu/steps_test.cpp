@@ -47,7 +47,7 @@ std::vector<std::string> lanes_for(Session& session, PromptMode mode) {
 /// Of figures that are sums of float32; both may be "not available".
 bool near(double x, double y) { return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 2e-3 * (1 + std::abs(x)); }
 
-void compare(PromptMode mode, const Variant& variant) {
+void compare(PromptMode mode, const Variant& variant, Detail detail) {
   const std::string folder = KVSCOPE_SOURCE_DIR "/tests/golden/tiny-gqa";
   Session on_cpu(open_model(folder), {.precision = DType::f32, .device = "cpu"});
   ModelFiles files = open_model(folder);
@@ -55,7 +55,10 @@ void compare(PromptMode mode, const Variant& variant) {
   Model model = load_model(std::move(files), *backend);
   Session on_cuda(std::move(backend), std::move(model));
   const bool on_host = variant.name.starts_with("host");  // a hundred thousand fibers: short texts
-  const RunRequest request = request_for(lanes_for(on_cpu, mode), mode, on_host ? 20 : 40, on_host ? 5 : 64);
+  RunRequest request = request_for(lanes_for(on_cpu, mode), mode, on_host ? 20 : 40, on_host ? 5 : 64);
+  request.detail = detail;
+  request.shadow = detail == Detail::why;
+  if (detail != Detail::why) request.measures = MeasureSet::none();
   ASSERT_GE(request.lanes.size(), 15u);
   const Snapshot expected = on_cpu.run(request, CancelToken()), got = on_cuda.run(request, CancelToken());
   ASSERT_EQ(got.lanes.size(), expected.lanes.size());
@@ -74,7 +77,7 @@ void compare(PromptMode mode, const Variant& variant) {
       for (std::size_t h = 0; h < a.steps[s]->heads.size(); ++h) {
         ++compared;
         const HeadRecord &x = a.steps[s]->heads[h], &y = b.steps[s]->heads[h];
-        if (x.pos != y.pos) {
+        if (x.pos != y.pos || x.votes != y.votes) {
           same = false;
           continue;
         }
@@ -92,8 +95,11 @@ void compare(PromptMode mode, const Variant& variant) {
   EXPECT_LE(apart, 1);
 }
 
-TEST_P(Steps, DecideWhatTheCpuDecidesAfterAPrompt) { compare(PromptMode::prefill, GetParam()); }
-TEST_P(Steps, DecideWhatTheCpuDecidesTokenByToken) { compare(PromptMode::stream, GetParam()); }
+TEST_P(Steps, DecideWhatTheCpuDecidesAfterAPrompt) { compare(PromptMode::prefill, GetParam(), Detail::why); }
+TEST_P(Steps, DecideWhatTheCpuDecidesTokenByToken) { compare(PromptMode::stream, GetParam(), Detail::why); }
+// without numbers for people the device keeps the statistics and says which slot goes
+TEST_P(Steps, DecideTheSameWithTheStatisticsOnTheDevice) { compare(PromptMode::prefill, GetParam(), Detail::events); }
+TEST_P(Steps, DecideTheSameTokenByTokenWithTheStatisticsOnTheDevice) { compare(PromptMode::stream, GetParam(), Detail::events); }
 
 /// Of a step that evicts, after the first ones.
 struct StepCounts {
@@ -101,19 +107,21 @@ struct StepCounts {
   long alone = 0;   // kernels that were started by themselves
   long graphs = 0;  // that were started
 };
-StepCounts counts_of_a_step(const Variant& variant, const std::string& policy, int n_layers) {
+enum class Statistics { on_host, on_device };
+StepCounts counts_of_a_step(const Variant& variant, const std::string& policy, int n_layers, Statistics statistics = Statistics::on_host) {
   ModelConfig config = config_of(3, 3, 32);
   config.n_layers = n_layers;
   config.hidden_dim = config.vocab_size = 64;
   const auto backend = variant.make(config, 1);
   const Model model = synthetic_model(config, DType::f32, *backend);
   Forward forward(*backend, model);
+  const bool for_people = statistics == Statistics::on_host;  // who look at all of them
   Lane lane(*backend, model,
             {.spec = policy + ":slots=4",
              .mode = PromptMode::stream,
              .n_prompt = 16,
              .seed = 0,
-             .record = {.captures = true, .measures = MeasureSet::none(), .shadow = true}});
+             .record = {.captures = for_people, .measures = MeasureSet::none(), .scores = for_people, .shadow = for_people}});
   StepCounts counts;
   for (int position = 0; position < 16; ++position) {
     const StepCounts before{emulator::waits(), emulator::launches(), emulator::graph_launches()};
@@ -133,6 +141,15 @@ TEST(StepsOfAnEmulatedDevice, WaitForItOnceOrTwiceHoweverManyLayersAndHeadsThere
   EXPECT_EQ(counts_of_a_step(host, "h2o", 7).waits, 1);
   EXPECT_EQ(counts_of_a_step(host, "keepkv", 7).waits, 2) << "for the logits and the most similar keys of all heads";
   EXPECT_EQ(counts_of_a_step(host, "zeromerge", 7).waits, 2) << "for the logits and the keys of all heads";
+}
+
+TEST(StepsOfAnEmulatedDevice, WaitNoMoreOftenForWhatTheStatisticsOnItSay) {
+  const Variant host = variants().front();
+  if (!host.why_not.empty()) GTEST_SKIP() << host.why_not;
+  EXPECT_EQ(counts_of_a_step(host, "h2o", 7, Statistics::on_device).waits, 1) << "for the logits";
+  EXPECT_EQ(counts_of_a_step(host, "weightedkv", 7, Statistics::on_device).waits, 1);
+  EXPECT_EQ(counts_of_a_step(host, "keepkv", 7, Statistics::on_device).waits, 2) << "for the logits and the most similar keys of all heads";
+  EXPECT_EQ(counts_of_a_step(host, "zeromerge", 7, Statistics::on_device).waits, 2) << "and the largest products of them";
 }
 
 TEST(StepsOfAnEmulatedDevice, AreOneGraphForEachLayerAndOneForTheRest) {

@@ -130,7 +130,7 @@ void lowest_of(const LowestJob& job, int group) {
   const NumberRules& rules = *job.rules;
   KVSCOPE_ASSERT(can_score(rules, job.score) && job.first >= 0 && job.last <= job.numbers->n_slots);
   double* const out = static_cast<double*>(job.out);
-  std::fill_n(out + 2, group, 0.0);
+  std::fill_n(out + 2, group + 2 * rules.width, 0.0);
   std::vector<double> lshat;
   if (rules.ema >= 0) {
     lshat = log_scores(job, group);
@@ -149,6 +149,9 @@ void lowest_of(const LowestJob& job, int group) {
     out[0] = i;
     out[1] = number;
   }
+  const int slot = static_cast<int>(out[0]);
+  for (int i = slot; slot >= 0 && i < std::min(slot + 2, job.numbers->n_slots); ++i)
+    std::copy_n(row_of(*job.numbers, rules.width, i), rules.width, out + 2 + group + (i - slot) * rules.width);
 }
 
 }  // namespace

@@ -194,7 +194,16 @@ void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::sp
 
 template <class T>
 void CpuBackend<T>::nearest(std::span<const NearestJob> jobs) {
-  for (const NearestJob& job : jobs) nearest_of(job);
+  for (const NearestJob& job : jobs) {
+    nearest_of(job);
+    const std::size_t n_numbers = static_cast<std::size_t>(job.number_width);
+    KVSCOPE_ASSERT(job.found.size() == job.from.size() * n_numbers);
+    for (std::size_t i = 0; i < job.from.size() && n_numbers > 0; ++i) {
+      const int slot = job.to[static_cast<std::size_t>(job.places[i])];
+      std::copy_n(job.numbers->rows.template as<double>() + static_cast<std::size_t>(slot) * n_numbers, n_numbers,
+                  job.found.data() + i * n_numbers);
+    }
+  }
 }
 
 template <class T>
@@ -210,8 +219,10 @@ void CpuBackend<T>::key_rows(std::span<const KeyRowsJob> jobs) {
 
 template <class T>
 void CpuBackend<T>::nearest_of(const NearestJob& job) {
-  const auto& [kv_at, from, to, places, cosines] = job;
-  const HeadKv& kv = *kv_at;
+  const HeadKv& kv = *job.kv;
+  const std::span<const int> from = job.from, to = job.to;
+  const std::span<int> places = job.places;
+  const std::span<double> cosines = job.cosines;
   KVSCOPE_ASSERT(places.size() == from.size() && cosines.size() == from.size() && !to.empty());
   if (from.empty()) return;
   const Kernels<double>& wide = cpu::kernels<double>(kernels_.isa);
@@ -229,7 +240,8 @@ void CpuBackend<T>::nearest_of(const NearestJob& job) {
   for (std::size_t i = 0; i < from.size(); ++i) {
     wide.convert(key(from[i]), dtype(), d, x + i * width());
   }
-  for (std::size_t j = 0; j < to.size(); ++j) norm[j] = length[static_cast<std::size_t>(to[j])];
+  const auto length_of = [&](int slot) { return job.by_product ? 1.0 : length[static_cast<std::size_t>(slot)]; };
+  for (std::size_t j = 0; j < to.size(); ++j) norm[j] = length_of(to[j]);
   for (std::size_t j = 0; j < to.size(); ++j) inverse[j] = norm[j] > 0 ? 1 / norm[j] : 0.0;
   const int blocks = wide.packs(d) && rows >= kPackingPays ? (cols + lanes - 1) / lanes : 0;  // 0: the rows [to] are read where they are
   std::vector<double> packed(static_cast<std::size_t>(blocks * lanes) * width()), widened(blocks > 0 ? width() : 0);
@@ -270,8 +282,7 @@ void CpuBackend<T>::nearest_of(const NearestJob& job) {
         int best = 0;
         double most = -std::numeric_limits<double>::infinity();
         for (int j = 0; (j = wide.next_product(dot, inverse, j, cols, bound)) < cols; ++j) {
-          const double norms = length[static_cast<std::size_t>(from[static_cast<std::size_t>(r + i)])] * norm[j],
-                       cosine = norms > 0 ? dot[j] / norms : 0.0;
+          const double norms = length_of(from[static_cast<std::size_t>(r + i)]) * norm[j], cosine = norms > 0 ? dot[j] / norms : 0.0;
           if (cosine > most) {
             best = j;
             most = cosine;

@@ -115,7 +115,7 @@ void CudaBackend::lowest(std::span<const LowestJob> jobs) {
                          .score = job.score,
                          .out = static_cast<double*>(job.out)});
     left_out.insert(left_out.end(), job.left_out.begin(), job.left_out.end());
-    wanted.push_back({job.out, static_cast<std::size_t>(lowest_numbers(config_.group())) * sizeof(double)});
+    wanted.push_back({job.out, lowest_numbers(config_.group(), job.rules->width) * sizeof(double)});
   }
   device_->flush();
   Upload up(*device_);

@@ -128,24 +128,27 @@ void CudaBackend::cosines(const HeadKv& kv, std::span<const int> from, std::span
 }
 
 void CudaBackend::nearest(std::span<const NearestJob> jobs) {
-  std::size_t n_norms = 0, n_results = 0;
+  std::size_t n_norms = 0, n_results = 0, n_numbers = 0;
   int most_n = 0, most_from = 0;
   for (const NearestJob& job : jobs) {
     KVSCOPE_ASSERT(job.places.size() == job.from.size() && job.cosines.size() == job.from.size() && !job.to.empty());
+    KVSCOPE_ASSERT(job.found.size() == job.from.size() * static_cast<std::size_t>(job.number_width));
     check_slots(*job.kv, job.from);
     check_slots(*job.kv, job.to);
     n_norms += static_cast<std::size_t>(job.kv->n_slots);
     n_results += job.from.size();
+    n_numbers += job.found.size();
     most_n = std::max(most_n, job.kv->n_slots);
     most_from = std::max(most_from, static_cast<int>(job.from.size()));
   }
   if (n_results == 0) return;
   const auto held = device_->lock();
   device_->flush();
-  // norms, then what comes back: the cosines of all jobs and their places
-  auto* const norms = device_->scratch_of<double>(Device::Use::results, n_norms + n_results + (n_results + 1) / 2);
-  double* const values = norms + n_norms;
-  int* const places = reinterpret_cast<int*>(values + n_results);
+  // norms, then what comes back: the cosines of all jobs, the numbers of what was found and its places
+  const std::size_t n_back = n_results + n_numbers + (n_results + 1) / 2;
+  auto* const norms = device_->scratch_of<double>(Device::Use::results, n_norms + n_back);
+  double *const values = norms + n_norms, *const found = values + n_results;
+  int* const places = reinterpret_cast<int*>(found + n_numbers);
   std::vector<int> slots;
   for (const NearestJob& job : jobs) {
     slots.insert(slots.end(), job.from.begin(), job.from.end());
@@ -155,7 +158,7 @@ void CudaBackend::nearest(std::span<const NearestJob> jobs) {
   const std::size_t at_slots = slots_up.add(slots);
   slots_up.send();
   std::vector<PairJob> pairs;
-  std::size_t slot = 0, norm = 0, result = 0;
+  std::size_t slot = 0, norm = 0, result = 0, number = 0;
   for (const NearestJob& job : jobs) {
     const int* const from = slots_up.at<int>(at_slots) + slot;
     pairs.push_back({.k = job.kv->k.data(),
@@ -166,24 +169,32 @@ void CudaBackend::nearest(std::span<const NearestJob> jobs) {
                      .to = from + job.from.size(),
                      .norms = norms + norm,
                      .values = values + result,
-                     .places = places + result});
+                     .places = places + result,
+                     .numbers = job.number_width > 0 ? job.numbers->rows.as<double>() : nullptr,
+                     .found = found + number,
+                     .width = job.number_width,
+                     .by_product = job.by_product});
     slot += job.from.size() + job.to.size();
     norm += static_cast<std::size_t>(job.kv->n_slots);
     result += job.from.size();
+    number += job.found.size();
   }
   Upload up(*device_);
   const std::size_t at_pairs = up.add(pairs);
   up.send();
-  row_norms(work(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_n, config_.head_dim);
+  if (most_from > 1) row_norms(work(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_n, config_.head_dim);
   cuda::nearest(work(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_from, config_.head_dim);
-  std::vector<double> host(n_results + (n_results + 1) / 2);
-  device_->download(host.data(), values, n_results * (sizeof(double) + sizeof(int)));
-  const auto* const host_places = reinterpret_cast<const std::byte*>(host.data() + n_results);
-  result = 0;
+  std::vector<double> host(n_back);
+  device_->download(host.data(), values, (n_results + n_numbers) * sizeof(double) + n_results * sizeof(int));
+  const double *cosine = host.data(), *of_found = cosine + n_results;
+  const auto* of_places = reinterpret_cast<const std::byte*>(of_found + n_numbers);
   for (const NearestJob& job : jobs) {
-    std::copy_n(host.data() + result, job.from.size(), job.cosines.data());
-    if (!job.from.empty()) std::memcpy(job.places.data(), host_places + result * sizeof(int), job.places.size_bytes());
-    result += job.from.size();
+    std::copy_n(cosine, job.from.size(), job.cosines.data());
+    cosine += job.from.size();
+    std::copy_n(of_found, job.found.size(), job.found.data());
+    of_found += job.found.size();
+    if (!job.from.empty()) std::memcpy(job.places.data(), of_places, job.places.size_bytes());
+    of_places += job.places.size_bytes();
   }
 }
 

@@ -209,10 +209,17 @@ __global__ void __launch_bounds__(kThreads) lowest_slot(const LowestQuestion* jo
     slots[t / 32] = best.slot;
   }
   __syncthreads();
-  if (t != 0) return;
+  best = {of_warps[0], slots[0]};  // the same in all threads
   for (int w = 1; w < kWarps; ++w) best.meet(of_warps[w], slots[w]);
-  job.out[0] = best.slot;
-  job.out[1] = best.score;
+  if (t == 0) {
+    job.out[0] = best.slot;
+    job.out[1] = best.score;
+  }
+  const int width = job.rules.width;
+  for (int i = t; i < 2 * width; i += kThreads) {  // of it and of the next one
+    const int slot = best.slot + i / width;
+    job.out[2 + group + i] = best.slot >= 0 && slot < job.n ? job.rows[static_cast<long>(slot) * width + i % width] : 0;
+  }
 }
 
 }  // namespace

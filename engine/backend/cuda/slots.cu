@@ -79,31 +79,37 @@ __global__ void norms_of_rows(const PairJob* jobs, int d) {
 
 constexpr int kFrom = 8, kPairWarps = 4;
 
-/// visit(i, j, cosine) for the kFrom rows `from` of this block and every j of `to`, warp w taking j = w, w + 4, ...; on lane 0 only.
-template <class T, class Visit>
+/// visit(i, j, cosine) for the kRows rows `from` of this block and every j of `to`, warp w taking j = w, w + 4, ...; on lane 0 only. A single
+/// row is the usual step: then norms are made on the way instead of reading all keys once more.
+template <class T, int kRows, class Visit>
 __device__ inline void for_each_cosine(const PairJob& job, int d, float* tile, const Visit& visit) {
+  constexpr bool kAlone = kRows == 1;
   const T* const k = static_cast<const T*>(job.k);
   const int *const from = job.from, *const to = job.to, n_from = job.n_from, n_to = job.n_to;
-  const double* const norms = job.norms;
-  const int t = static_cast<int>(threadIdx.x), lane = t % 32, first = static_cast<int>(blockIdx.x) * kFrom;
-  for (int i = t; i < kFrom * d; i += kPairWarps * 32) {
+  const int t = static_cast<int>(threadIdx.x), lane = t % 32, first = static_cast<int>(blockIdx.x) * kRows;
+  for (int i = t; i < kRows * d; i += kPairWarps * 32) {
     const int row = first + i / d;
     tile[i] = row < n_from ? to_float(k[static_cast<long>(from[row]) * d + i % d]) : 0.0f;
   }
   __syncthreads();
+  double own = 0;
+  for (int c = lane; kAlone && c < d; c += 32) own += static_cast<double>(tile[c]) * static_cast<double>(tile[c]);
+  if (kAlone) own = sqrt(sum_over_lanes(own));
   for (int j = t / 32; j < n_to; j += kPairWarps) {
     const T* key = k + static_cast<long>(to[j]) * d;
-    double dots[kFrom] = {};
+    double dots[kRows] = {}, square = 0;
     for (int c = lane; c < d; c += 32) {
       const double x = static_cast<double>(to_float(key[c]));
+      if (kAlone) square += x * x;
 #pragma unroll
-      for (int i = 0; i < kFrom; ++i) dots[i] = fma(static_cast<double>(tile[i * d + c]), x, dots[i]);
+      for (int i = 0; i < kRows; ++i) dots[i] = fma(static_cast<double>(tile[i * d + c]), x, dots[i]);
     }
+    const double norm = kAlone ? sqrt(sum_over_lanes(square)) : job.norms[to[j]];
 #pragma unroll
-    for (int i = 0; i < kFrom; ++i) {
+    for (int i = 0; i < kRows; ++i) {
       const double dot = sum_over_lanes(dots[i]);
       if (lane != 0 || first + i >= n_from) continue;
-      const double both = norms[from[first + i]] * norms[to[j]];
+      const double both = job.by_product ? 1.0 : (kAlone ? own : job.norms[from[first + i]]) * norm;
       visit(i, j, both > 0 ? dot / both : 0.0);
     }
   }
@@ -114,31 +120,31 @@ __global__ void __launch_bounds__(kPairWarps * 32) all_cosines(const PairJob* jo
   KVSCOPE_DYNAMIC_SHARED(shared);
   const PairJob& job = jobs[blockIdx.y];
   if (static_cast<int>(blockIdx.x) * kFrom >= job.n_from) return;
-  for_each_cosine<T>(job, d, reinterpret_cast<float*>(shared),
-                     [&](int i, int j, double cosine) { job.values[(static_cast<long>(blockIdx.x) * kFrom + i) * job.n_to + j] = cosine; });
+  for_each_cosine<T, kFrom>(job, d, reinterpret_cast<float*>(shared),
+                            [&](int i, int j, double cosine) { job.values[(static_cast<long>(blockIdx.x) * kFrom + i) * job.n_to + j] = cosine; });
 }
 
-template <class T>
+template <class T, int kRows>
 __global__ void __launch_bounds__(kPairWarps * 32) nearest_rows(const PairJob* jobs, int d) {
   KVSCOPE_DYNAMIC_SHARED(shared);
-  __shared__ double best[kPairWarps][kFrom];
-  __shared__ int place[kPairWarps][kFrom];
+  __shared__ double best[kPairWarps][kRows];
+  __shared__ int place[kPairWarps][kRows];
   const PairJob& job = jobs[blockIdx.y];
-  if (static_cast<int>(blockIdx.x) * kFrom >= job.n_from) return;
+  if (static_cast<int>(blockIdx.x) * kRows >= job.n_from) return;
   const int t = static_cast<int>(threadIdx.x);
-  if (t < kPairWarps * kFrom) {
-    best[t / kFrom][t % kFrom] = -INFINITY;
-    place[t / kFrom][t % kFrom] = 0;
+  if (t < kPairWarps * kRows) {
+    best[t / kRows][t % kRows] = -INFINITY;
+    place[t / kRows][t % kRows] = 0;
   }
   __syncthreads();
-  for_each_cosine<T>(job, d, reinterpret_cast<float*>(shared), [&](int i, int j, double cosine) {
+  for_each_cosine<T, kRows>(job, d, reinterpret_cast<float*>(shared), [&](int i, int j, double cosine) {
     if (!(cosine > best[t / 32][i])) return;  // of equal ones the first; NaN never
     best[t / 32][i] = cosine;
     place[t / 32][i] = j;
   });
   __syncthreads();
-  const int row = static_cast<int>(blockIdx.x) * kFrom + t;
-  if (t >= kFrom || row >= job.n_from) return;
+  const int row = static_cast<int>(blockIdx.x) * kRows + t;
+  if (t >= kRows || row >= job.n_from) return;
   double most = best[0][t];
   int at = place[0][t];
   for (int w = 1; w < kPairWarps; ++w) {
@@ -148,6 +154,8 @@ __global__ void __launch_bounds__(kPairWarps * 32) nearest_rows(const PairJob* j
   }
   job.places[row] = at;
   job.values[row] = most == -INFINITY ? NAN : most;
+  const double* const numbers = job.numbers + static_cast<long>(job.to[at]) * job.width;
+  for (int i = 0; i < job.width; ++i) job.found[static_cast<long>(row) * job.width + i] = numbers[i];
 }
 
 }  // namespace
@@ -186,8 +194,13 @@ void cosines(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_f
 
 void nearest(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d) {
   with_type(type, [&](auto t) {
-    launch("nearest keys", nearest_rows<decltype(t)>, dim3(blocks_for(most_from, kFrom), static_cast<unsigned>(n_jobs)), kPairWarps * 32,
-           sizeof(float) * kFrom * static_cast<std::size_t>(d), work, jobs, d);
+    using T = decltype(t);
+    const auto start = [&](auto kernel, int rows) {
+      launch("nearest keys", kernel, dim3(blocks_for(most_from, rows), static_cast<unsigned>(n_jobs)), kPairWarps * 32,
+             sizeof(float) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(d), work, jobs, d);
+    };
+    if (most_from == 1) return start(nearest_rows<T, 1>, 1);
+    start(nearest_rows<T, kFrom>, kFrom);
   });
 }
 
