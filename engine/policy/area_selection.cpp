@@ -29,8 +29,14 @@ void ContextSelection::select(HeadDecision& head, int step) const {
   std::vector<char> stays(head.is_protected);
   for (std::size_t i = 0; i < stays.size(); ++i) stays[i] = stays[i] || residual[i];
   const auto n_stay = static_cast<int>(std::ranges::count(stays, 1));
-  const int share = std::max(0, head.budget.value_or(0) - n_protected - places_);
-  select_top(head, n_stay + share, std::move(stays), step);
+  select_top(head, n_stay + share(head.budget.value_or(0), n_protected), std::move(stays), step);
+}
+
+int ContextSelection::count_lowest(const SlotState& slots, int budget, int first, int last, std::vector<int>& left_out) const {
+  for (int i = first; i < last; ++i)
+    if (slots.residual[static_cast<std::size_t>(i)]) left_out.push_back(i);
+  const int n_context = last - first - static_cast<int>(left_out.size());
+  return std::max(0, n_context - share(budget, slots.size() - (last - first)));
 }
 
 }  // namespace kvscope

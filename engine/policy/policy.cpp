@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "policy/head_mergers.h"
+#include "policy/head_numbers.h"
 #include "policy/lane_edits.h"
 #include "policy/policy_row.h"
 #include "policy/rules.h"
@@ -29,6 +30,7 @@ class CompositePolicy final : public Policy {
   CompositePolicy(const CompositePolicy& other)
       : lane_(other.lane_),
         n_kv_heads_(other.n_kv_heads_),
+        group_(other.group_),
         shape_(other.shape_),
         slots_(other.slots_),
         requested_(other.requested_),
@@ -47,7 +49,7 @@ class CompositePolicy final : public Policy {
         budgets_(other.budgets_),
         first_budgets_(other.first_budgets_),
         nan_scores_(other.nan_scores_) {}
-  explicit CompositePolicy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads) {
+  explicit CompositePolicy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads), group_(setup.model->group()) {
     const PolicyRow& row = *lane_.parts.row;
     const PolicyRow& selecting = *lane_.parts.selecting;
     resolve_budget(setup.n_prompt);
@@ -124,6 +126,9 @@ class CompositePolicy final : public Policy {
   std::vector<ResolvedParam> params() const override;
   bool evict_only() const override { return merger_->run().evicts_only(); }
   bool every_step() const override { return compresses() && (cadence() == Cadence::every_step || refresh_ > 0); }
+  std::optional<NumberRules> number_rules(int layer) const override;
+  SlotScore kept_score() const override { return *ranking_->kept_score(); }
+  Foresight foresee(const HeadView& head) const override;
   int reload() const override { return lane_.params.has("reload") ? lane_.params.count("reload", 0) : 0; }
   void after_prompt(std::span<const HeadView> heads) override;
   std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) override;
@@ -159,12 +164,14 @@ class CompositePolicy final : public Policy {
   /// What the override makes of a budget; the budget itself where there is none.
   std::optional<int> overriding(int layer, int kv_head, std::optional<int> allocated) const;
   void override_budgets();
+  /// As decide(), where the backend keeps the statistics and has said which slot of every head is the lowest.
+  void take_lowest(std::span<const HeadView> heads, std::vector<HeadDecision>& decisions);
   void rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const;
   void share_scores(std::span<HeadDecision> heads) const;
   void show_scores(HeadDecision& head);
 
   ResolvedLane lane_;
-  int n_kv_heads_;
+  int n_kv_heads_, group_;
   BudgetShape shape_;
   int slots_ = 0;     // C
   int requested_ = -1;  // before it was raised
@@ -264,6 +271,42 @@ std::vector<ResolvedParam> CompositePolicy::params() const {
   if (lane_.parts.row->has_budget) add_count("slots", slots_);
   if (cadence() == Cadence::once) add_count("refresh", refresh_);
   return out;
+}
+
+std::optional<NumberRules> CompositePolicy::number_rules(int layer) const {
+  const bool heads_alone = !lane_.parts.selecting->whole_layer && !allocation_->by_layer();
+  const bool order_decides = ranking_->kept_score() && selection_->takes_lowest() && merger_->run().works_on_numbers();
+  if (!every_step() || !heads_alone || !order_decides || reload() > 0) return std::nullopt;
+  return kvscope::number_rules(needs(layer), group_, bias());
+}
+
+Foresight CompositePolicy::foresee(const HeadView& head) const {
+  Foresight f;
+  const int n = head.slots->size(), c = budget(head.layer, head.kv_head).value_or(n);
+  if (!is_due(n, c, /*after_prompt=*/false) && !selection_->works_below_budget()) return f;
+  const Protection p = protection(c);
+  const std::vector<int>& pos = head.slots->pos;
+  f.first = static_cast<int>(std::ranges::lower_bound(pos, p.sinks) - pos.begin());
+  f.last = std::max(f.first, n - p.recent);
+  const int wanted = selection_->count_lowest(*head.slots, c, f.first, f.last, f.left_out);
+  const int n_gone = std::min(wanted, f.last - f.first - static_cast<int>(f.left_out.size()));  // so many may go
+  f.kind = n_gone == 0 ? Foresight::Kind::nothing : n_gone == 1 ? Foresight::Kind::lowest : Foresight::Kind::all_scores;
+  return f;
+}
+
+void CompositePolicy::take_lowest(std::span<const HeadView> heads, std::vector<HeadDecision>& decisions) {
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    HeadDecision& d = decisions[h];
+    d.begin(heads[h]);
+    d.budget = budget(d.view.layer, d.view.kv_head);
+    d.view.slots_at_most = d.budget.value_or(0);
+    const HeadNumbers::Lowest lowest = d.view.numbers->lowest();
+    d.gone.assign(lowest.slot < 0 ? 0 : 1, lowest.slot);
+    d.lowest_score = lowest.score;
+    nan_scores_ += lowest.slot >= 0 && std::isnan(lowest.score);
+    keep_the_rest(d);
+  }
+  merger_->expect(decisions);
 }
 
 void CompositePolicy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const {
@@ -383,6 +426,7 @@ std::vector<Plan> CompositePolicy::settle(LayerDecision& decision, int step) {
 
 void CompositePolicy::decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions) {
   decisions.resize(heads.size());
+  if (!heads.empty() && heads.front().numbers) return take_lowest(heads, decisions);
   std::optional<bool> layer_is_due;
   if (allocation_->by_layer()) {
     double n = 0;

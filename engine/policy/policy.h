@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "core/number_rules.h"
 #include "policy/plan.h"
 #include "policy/slot_state.h"
 
@@ -22,6 +23,8 @@ struct Nearest {
   double cos = kNone;
 };
 
+class HeadNumbers;  // head_numbers.h
+
 /// Keys of one (layer, KV head), as far as a decision needs them. Implemented by the runtime where the keys are.
 class KeyGeometry {
  public:
@@ -31,9 +34,12 @@ class KeyGeometry {
   /// Of every slot in `from` the slot in `to` (not empty, ascending) of most similar key, of equal ones the first, and that cosine; 0 with a zero
   /// vector.
   virtual std::vector<Nearest> nearest(std::span<const int> from, std::span<const int> to) const = 0;
+  /// The slot of `to` with the largest k_from . k_to, of equal ones the first, and that product.
+  virtual Nearest largest_product(int from, std::span<const int> to) const;
   /// Hints: nearest() of just these, and keys() of just these, is going to be asked. Where the keys are on a device the questions about all
   /// heads of a layer travel together.
   virtual void expect_nearest(std::span<const int> /*from*/, std::span<const int> /*to*/) const {}
+  virtual void expect_largest_product(int /*from*/, std::span<const int> /*to*/) const {}
   virtual void expect_keys(std::span<const int> /*slots*/) const {}
   /// Key rows of these slots, [slots, head_dim], into `rows`, whose memory a caller may use again.
   virtual void keys(std::span<const int> slots, std::vector<double>& rows) const = 0;
@@ -68,6 +74,7 @@ struct HeadView {
   int slots_at_most = 0;             // budget of the head, where it has one
   std::span<const int> pinned = {};  // original positions that must not be selected for removal (ascending); slots or not
   const Hindsight* hindsight = nullptr;  // where the policy needs coming queries
+  const HeadNumbers* numbers = nullptr;  // where the backend keeps the statistics; null: `slots` has them
 };
 
 /// How keys meet positions (POLICIES.md section 3).
@@ -91,6 +98,13 @@ struct ResolvedParam {
   std::string text;   // when is_text
   double number = 0;  // otherwise; counts are whole numbers
   bool is_count = false;
+};
+
+/// What one step is going to take from a head whose statistics the backend keeps.
+struct Foresight {
+  enum class Kind : std::uint8_t { nothing, lowest, all_scores } kind = Kind::nothing;
+  int first = 0, last = 0;     // lowest: the slot of lowest score in [first, last) ...
+  std::vector<int> left_out = {};  // ... that is not one of these (ascending)
 };
 
 /// A policy with its parameters resolved for one model, prompt length and prompt mode. Immutable but for allocations made on the way.
@@ -128,6 +142,13 @@ class Policy {
   virtual bool evict_only() const = 0;                    // never merges: a kept slot is its token, unchanged
   /// True if a compression can happen at all in a step other than the prompt's.
   virtual bool every_step() const = 0;
+
+  /// Where a backend may keep the statistics of a layer: what a slot's numbers are, and by which of them it is ranked. nullopt: the
+  /// decisions take all of them on the host.
+  virtual std::optional<NumberRules> number_rules(int layer) const = 0;
+  virtual SlotScore kept_score() const = 0;
+  /// What plan() is going to need of a head, with the slot of the coming step inside.
+  virtual Foresight foresee(const HeadView& head) const = 0;
 
   /// Every so many steps the cache is rebuilt from the uncompressed history, with the statistics that a prefill of these tokens would have
   /// left, and compressed again (KeepKV: periodic lossless compression); 0: never.

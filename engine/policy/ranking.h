@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "policy/policy.h"
@@ -25,6 +26,8 @@ class Ranking {
   virtual std::vector<double> tie_break(const HeadView&) const { return {}; }
   /// True where position alone decides: there is no score to show, and what is kept is sinks and recent.
   virtual bool by_position() const { return false; }
+  /// By which number of a slot a backend that keeps the statistics finds what goes first; nullopt: it cannot.
+  virtual std::optional<SlotScore> kept_score() const { return std::nullopt; }
   /// The statistic behind the score, as shown to people. Same as the score unless something is done to it.
   virtual std::vector<double> statistic(const SlotState& slots) const = 0;
 };
@@ -42,6 +45,7 @@ class SumRanking final : public Ranking {
  public:
   void require(StatNeeds& needs) const override { needs.sum = true; }
   std::vector<double> score(const HeadView& head) const override { return head.slots->sum; }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::sum; }
   std::vector<double> statistic(const SlotState& slots) const override { return slots.sum; }
 };
 
@@ -54,6 +58,7 @@ class DecayedRanking final : public Ranking {
     needs.lambda = lambda_;
   }
   std::vector<double> score(const HeadView& head) const override { return head.slots->decayed; }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::decayed; }
   std::vector<double> statistic(const SlotState& slots) const override { return slots.decayed; }
 
  private:
@@ -65,6 +70,7 @@ class MeanRanking final : public Ranking {
  public:
   void require(StatNeeds& needs) const override { needs.sum = true; }
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::mean; }
   std::vector<double> statistic(const SlotState& slots) const override;
 };
 
@@ -117,6 +123,7 @@ class WeightedRowsRanking : public Ranking {
   explicit WeightedRowsRanking(int rows) : rows_(rows) {}
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::window; }
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:

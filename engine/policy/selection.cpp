@@ -122,9 +122,7 @@ std::vector<char> protected_mask(const SlotState& slots, const Protection& prote
 }
 
 void TopSelection::select(HeadDecision& head, int) const {
-  const int n = head.slots().size();
-  const int over = n - head.budget.value_or(n);
-  const int wanted = over <= 0 ? 0 : std::max(over, at_least_);
+  const int n = head.slots().size(), wanted = this->wanted(n, head.budget.value_or(n));
   const GoesBefore goes_before(head);
   if (wanted == 1) {  // the usual step
     const int first = first_to_go(goes_before, head.is_protected);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/vector_math.h"
+#include "policy/head_numbers.h"
 
 namespace kvscope {
 namespace {
@@ -36,7 +37,11 @@ std::vector<int> ResidualMerger::Area::all() const {
 }
 
 void ResidualMerger::expect(const HeadDecision& head) const {
-  if (const Area a = area(head); !a.fused.empty()) head.view.keys->expect_keys(a.all());
+  const Area a = area(head);
+  if (a.fused.size() == 1)
+    head.view.keys->expect_largest_product(a.fused.front(), a.residual);
+  else if (!a.fused.empty())
+    head.view.keys->expect_keys(a.all());
 }
 
 void ResidualMerger::merge(HeadDecision& head) {
@@ -47,30 +52,27 @@ void ResidualMerger::merge(HeadDecision& head) {
   head.plan.to_residual.assign(a.free.begin(), a.free.end());
   if (fused.empty()) return;
 
+  const bool alone = fused.size() == 1;  // the usual step; else residual rows change on the way
   const std::vector<int> wanted = a.all();
   std::vector<double> keys;
-  head.view.keys->keys(wanted, keys);  // the residual rows change on the way
+  if (!alone) head.view.keys->keys(wanted, keys);
   const std::size_t width = keys.size() / wanted.size(), n_places = residual.size();
   const auto key = [&](std::size_t i) { return std::span(keys).subspan(i * width, width); };
-  std::vector<double> votes, decayed, products(n_places);  // of the residual slots
+  std::vector<double> votes, decayed(n_places), products(n_places);  // of the residual slots; decayed: of those that take something
   votes.reserve(n_places);
-  decayed.reserve(decayed_ ? n_places : 0);
-  for (const int r : residual) {
-    votes.push_back(slots.votes[at(r)]);
-    if (decayed_) decayed.push_back(slots.decayed[at(r)]);
-  }
+  for (const int r : residual) votes.push_back(slots.votes[at(r)]);
   std::vector<int> merge_of(n_places, -1);  // in plan.merges
 
   for (std::size_t x = 0; x < fused.size(); ++x) {
     const int c = fused[x];
     const std::span<const double> k = key(n_places + x);
     std::size_t r = 0;
-    double best = 0;
-    row_products(keys.data(), k, products);
-    for (std::size_t p = 0; p < n_places; ++p) {
-      if (p > 0 && !(products[p] > best)) continue;
-      r = p;
-      best = products[p];
+    if (alone) {
+      const int slot = head.view.keys->largest_product(c, residual).target;
+      r = static_cast<std::size_t>(std::ranges::lower_bound(residual, slot) - residual.begin());
+    } else {
+      row_products(keys.data(), k, products);
+      r = static_cast<std::size_t>(std::ranges::max_element(products) - products.begin());  // the first of equal ones
     }
     const double more = slots.votes[at(c)], total = votes[r] + more;
     Removal removal = removal_of(head, c);
@@ -85,13 +87,14 @@ void ResidualMerger::merge(HeadDecision& head) {
       merge.target = residual[r];
       merge.members = {residual[r]};
       merge.key_weights = {votes[r]};
+      if (decayed_) decayed[r] = decayed_attention(head.view, residual[r]);
     }
     // the means one after the other are one mean, weighted by votes
     Merge& merge = head.plan.merges[at(merge_of[r])];
     merge.members.push_back(c);
     merge.key_weights.push_back(more);
     votes[r] = total;
-    if (decayed_) decayed[r] = std::max(decayed[r], slots.decayed[at(c)]);
+    if (decayed_) decayed[r] = std::max(decayed[r], decayed_attention(head.view, c));
     head.plan.removals.push_back(std::move(removal));
   }
 
