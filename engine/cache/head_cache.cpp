@@ -5,13 +5,21 @@
 #include <cmath>
 #include <numeric>
 
+#include "cache/key_lookups.h"
 #include "cache/value_norms.h"
 #include "policy/statistics.h"
 
 namespace kvscope {
 
 HeadCache clone(Backend& backend, const HeadCache& cache) {
-  return {backend.clone_kv(cache.kv), cache.slots, cache.unrotated, cache.ever_removed, cache.value_norm};
+  HeadCache copy = {.kv = backend.clone_kv(cache.kv),
+                    .slots = cache.slots,
+                    .unrotated = cache.unrotated,
+                    .ever_removed = cache.ever_removed,
+                    .number_width = cache.number_width,
+                    .value_norm = cache.value_norm};
+  if (cache.number_width > 0) copy.numbers = backend.clone_numbers(cache.numbers, cache.number_width);
+  return copy;
 }
 
 std::vector<double> CacheGeometry::cosines(std::span<const int> from, std::span<const int> to) const {
@@ -21,15 +29,23 @@ std::vector<double> CacheGeometry::cosines(std::span<const int> from, std::span<
 }
 
 void CacheGeometry::expect_nearest(std::span<const int> from, std::span<const int> to) const {
-  if (lookups_) lookups_->expect_nearest(*kv_, from, to);
+  if (lookups_) lookups_->expect_nearest(cache(), from, to);
+}
+
+Nearest CacheGeometry::largest_product(int from, std::span<const int> to) const {
+  return lookups_ ? lookups_->nearest(cache(), {&from, 1}, to, KeyLookups::By::product).front() : KeyGeometry::largest_product(from, to);
+}
+
+void CacheGeometry::expect_largest_product(int from, std::span<const int> to) const {
+  if (lookups_) lookups_->expect_nearest(cache(), {&from, 1}, to, KeyLookups::By::product);
 }
 
 void CacheGeometry::expect_keys(std::span<const int> slots) const {
-  if (lookups_) lookups_->expect_keys(*kv_, slots);
+  if (lookups_) lookups_->expect_keys(cache(), slots);
 }
 
 std::vector<Nearest> CacheGeometry::nearest(std::span<const int> from, std::span<const int> to) const {
-  if (lookups_) return lookups_->nearest(*kv_, from, to);
+  if (lookups_) return lookups_->nearest(cache(), from, to);
   std::vector<int> places(from.size());
   std::vector<double> cosines(from.size());
   const NearestJob job{.kv = kv_, .from = from, .to = to, .places = places, .cosines = cosines};
@@ -38,7 +54,7 @@ std::vector<Nearest> CacheGeometry::nearest(std::span<const int> from, std::span
 }
 
 void CacheGeometry::keys(std::span<const int> slots, std::vector<double>& rows) const {
-  if (lookups_) return lookups_->keys(*kv_, slots, rows);
+  if (lookups_) return lookups_->keys(cache(), slots, rows);
   rows.resize(slots.size() * static_cast<std::size_t>(head_dim_));
   const KeyRowsJob job{.kv = kv_, .slots = slots, .out = rows};
   backend_->key_rows({&job, 1});

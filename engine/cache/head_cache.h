@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "cache/key_lookups.h"
 #include "policy/policy.h"
 #include "policy/slot_state.h"
 
 namespace kvscope {
+
+class KeyLookups;
 
 /// The compressed cache of one (lane, layer, KV head): keys and values in backend memory, everything else on the host, slot by slot alike.
 struct HeadCache {
@@ -17,6 +18,8 @@ struct HeadCache {
   SlotState slots;
   bool unrotated = false;     // positions=cache after the first removal: keys are stored without rotation
   bool ever_removed = false;  // before the first removal the cache is the full history
+  SlotNumbers numbers = {};   // statistics, where the backend keeps them and `slots` has none
+  int number_width = 0;       // numbers of a slot; 0: `slots` has the statistics
   std::vector<double> value_norm = {};  // of the first slots, as far as somebody has asked for it (value_norms.h)
 };
 
@@ -39,12 +42,16 @@ class CacheGeometry final : public KeyGeometry {
   std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const override;
   std::vector<Nearest> nearest(std::span<const int> from, std::span<const int> to) const override;
   void expect_nearest(std::span<const int> from, std::span<const int> to) const override;
+  Nearest largest_product(int from, std::span<const int> to) const override;
+  void expect_largest_product(int from, std::span<const int> to) const override;
   void expect_keys(std::span<const int> slots) const override;
   void keys(std::span<const int> slots, std::vector<double>& rows) const override;
   std::vector<double> value_lengths() const override;
   std::vector<double> value_norms() const override;
 
  private:
+  const HeadCache& cache() const { return heads_[static_cast<std::size_t>(head_)]; }
+
   Backend* backend_;
   std::span<HeadCache> heads_;
   int head_;

@@ -13,50 +13,82 @@ std::vector<Nearest> nearest(std::span<const int> to, std::span<const int> place
   return out;
 }
 
-void KeyLookups::expect_nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to) {
-  nearest_.push_back({.kv = &kv, .from = {from.begin(), from.end()}, .to = {to.begin(), to.end()}, .places = {}, .cosines = {}});
+template <class Question>
+Question& KeyLookups::Questions<Question>::add(Question question) {
+  Question& added = all.emplace_back(std::move(question));
+  of_head[added.head].push_back(&added);
+  return added;
 }
 
-void KeyLookups::expect_keys(const HeadKv& kv, std::span<const int> slots) {
-  keys_.push_back({.kv = &kv, .slots = {slots.begin(), slots.end()}, .rows = {}});
+template <class Question>
+template <class Is>
+Question* KeyLookups::Questions<Question>::find(const HeadCache& head, const Is& is) const {
+  const auto known = of_head.find(&head);
+  if (known == of_head.end()) return nullptr;
+  const auto found = std::ranges::find_if(known->second, [&](const Question* q) { return is(*q); });
+  return found == known->second.end() ? nullptr : *found;
 }
 
-std::vector<Nearest> KeyLookups::nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to) {
-  const auto known = [&] {
-    return std::ranges::find_if(
-        nearest_, [&](const NearestOf& n) { return n.kv == &kv && std::ranges::equal(n.from, from) && std::ranges::equal(n.to, to); });
-  };
-  if (known() == nearest_.end()) expect_nearest(kv, from, to);
-  const auto found = known();
+void KeyLookups::expect_nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by) {
+  nearest_.add({.head = &head, .by = by, .from = {from.begin(), from.end()}, .to = {to.begin(), to.end()}, .places = {}, .cosines = {}, .numbers = {}});
+}
+
+void KeyLookups::expect_keys(const HeadCache& head, std::span<const int> slots) {
+  keys_.add({.head = &head, .slots = {slots.begin(), slots.end()}, .rows = {}});
+}
+
+std::vector<Nearest> KeyLookups::nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by) {
+  const auto is_this = [&](const NearestOf& n) { return n.by == by && std::ranges::equal(n.from, from) && std::ranges::equal(n.to, to); };
+  if (!nearest_.find(head, is_this)) expect_nearest(head, from, to, by);
+  const NearestOf* const found = nearest_.find(head, is_this);
   if (found->places.empty()) {
     std::vector<NearestJob> jobs;
-    for (NearestOf& n : nearest_) {
+    for (NearestOf& n : nearest_.all) {
       if (!n.places.empty()) continue;
+      const int width = n.head->number_width;
       n.places.resize(n.from.size());
       n.cosines.resize(n.from.size());
-      jobs.push_back({.kv = n.kv, .from = n.from, .to = n.to, .places = n.places, .cosines = n.cosines});
+      n.numbers.resize(n.from.size() * static_cast<std::size_t>(width));
+      jobs.push_back({.kv = &n.head->kv,
+                      .from = n.from,
+                      .to = n.to,
+                      .places = n.places,
+                      .cosines = n.cosines,
+                      .by_product = n.by == By::product,
+                      .numbers = width > 0 ? &n.head->numbers : nullptr,
+                      .number_width = width,
+                      .found = n.numbers});
     }
     backend_.nearest(jobs);
   }
   return kvscope::nearest(to, found->places, found->cosines);
 }
 
-void KeyLookups::keys(const HeadKv& kv, std::span<const int> slots, std::vector<double>& rows) {
-  const auto known = [&] {
-    return std::ranges::find_if(keys_, [&](const KeysOf& k) { return k.kv == &kv && std::ranges::equal(k.slots, slots); });
-  };
-  if (known() == keys_.end()) expect_keys(kv, slots);
-  const auto found = known();
+void KeyLookups::keys(const HeadCache& head, std::span<const int> slots, std::vector<double>& rows) {
+  const auto is_this = [&](const KeysOf& k) { return std::ranges::equal(k.slots, slots); };
+  if (!keys_.find(head, is_this)) expect_keys(head, slots);
+  const KeysOf* const found = keys_.find(head, is_this);
   if (found->rows.empty()) {
     std::vector<KeyRowsJob> jobs;
-    for (KeysOf& k : keys_) {
+    for (KeysOf& k : keys_.all) {
       if (!k.rows.empty()) continue;
       k.rows.resize(k.slots.size() * static_cast<std::size_t>(head_dim_));
-      jobs.push_back({.kv = k.kv, .slots = k.slots, .out = k.rows});
+      jobs.push_back({.kv = &k.head->kv, .slots = k.slots, .out = k.rows});
     }
     backend_.key_rows(jobs);
   }
   rows = found->rows;
+}
+
+std::span<const double> KeyLookups::numbers_of_nearest(const HeadCache& head, int slot) const {
+  const auto place_of = [slot](const NearestOf& n) {
+    return std::ranges::find_if(n.places, [&](int place) { return n.to[static_cast<std::size_t>(place)] == slot; }) - n.places.begin();
+  };
+  const NearestOf* const found =
+      nearest_.find(head, [&](const NearestOf& n) { return !n.numbers.empty() && place_of(n) < std::ssize(n.places); });
+  if (!found) return {};
+  const auto width = static_cast<std::size_t>(head.number_width);
+  return std::span(found->numbers).subspan(static_cast<std::size_t>(place_of(*found)) * width, width);
 }
 
 }  // namespace kvscope

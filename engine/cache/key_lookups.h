@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/backend.h"
+#include "cache/head_cache.h"
 #include "policy/policy.h"
 
 namespace kvscope {
@@ -18,27 +21,40 @@ class KeyLookups {
  public:
   explicit KeyLookups(Backend& backend, int head_dim) : backend_(backend), head_dim_(head_dim) {}
 
-  void expect_nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to);
-  void expect_keys(const HeadKv& kv, std::span<const int> slots);
-  std::vector<Nearest> nearest(const HeadKv& kv, std::span<const int> from, std::span<const int> to);
-  void keys(const HeadKv& kv, std::span<const int> slots, std::vector<double>& rows);
+  enum class By { cosine, product };
+  void expect_nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by = By::cosine);
+  void expect_keys(const HeadCache& head, std::span<const int> slots);
+  std::vector<Nearest> nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by = By::cosine);
+  void keys(const HeadCache& head, std::span<const int> slots, std::vector<double>& rows);
+  /// Numbers of a slot that nearest() has found, where the backend keeps them; empty: it has not.
+  std::span<const double> numbers_of_nearest(const HeadCache& head, int slot) const;
 
  private:
   struct NearestOf {
-    const HeadKv* kv = nullptr;
+    const HeadCache* head = nullptr;
+    By by = By::cosine;
     std::vector<int> from, to, places;  // places: empty until there is an answer
-    std::vector<double> cosines;
+    std::vector<double> cosines, numbers;
   };
   struct KeysOf {
-    const HeadKv* kv = nullptr;
+    const HeadCache* head = nullptr;
     std::vector<int> slots;
     std::vector<double> rows;  // empty until there is an answer
+  };
+  template <class Question>
+  struct Questions {
+    std::deque<Question> all;  // in the order in which they were announced
+    std::unordered_map<const HeadCache*, std::vector<Question*>> of_head;
+    Question& add(Question question);
+    /// nullptr: nobody announced one that `is` this.
+    template <class Is>
+    Question* find(const HeadCache& head, const Is& is) const;
   };
 
   Backend& backend_;
   int head_dim_;
-  std::vector<NearestOf> nearest_;
-  std::vector<KeysOf> keys_;
+  Questions<NearestOf> nearest_;
+  Questions<KeysOf> keys_;
 };
 
 }  // namespace kvscope

@@ -44,6 +44,7 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
       work_(backend.workers() > 0 ? 1 : config_.n_layers) {
   for (LayerWork& w : work_) w.heads.resize(config_.n_kv_heads);
   what_ifs_ = active_what_ifs(setup.spec);
+  plan_numbers();
   for (int l = 0; l < config_.n_layers; ++l) {
     Layer& layer = layers_[l];
     for (int h = 0; h < config_.n_kv_heads; ++h) {
@@ -139,7 +140,9 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   if (layer.shadow) layer.shadow->append(k, v, head_bytes);
   LayerWork& work = this->work(rows.layer);
   if (layer.shadow) reserve(work.o_full, config_.q_dim());
-  const bool needs_z = policy_->needs().z_rows > 0 || policy_->needs().ema || policy_->needs().z_now;
+  place_numbers(rows.layer);
+  const NumberPlan* const kept = numbers_of(rows.layer);
+  const StatNeeds needs = kept ? without_numbers(policy_->needs(rows.layer)) : policy_->needs(rows.layer);
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layer.heads[h];
     const void* key = at(k, head_bytes * h);
@@ -151,24 +154,29 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
       key = key_.data();
     }
     backend_.append_kv(head.kv, key, at(v, head_bytes * h), 1);
-    append_slot(head.slots, policy_->needs(rows.layer), group, position, key_norms_.empty() ? kNone : key_norms_[h]);
+    append_slot(head.slots, needs, group, position, key_norms_.empty() ? kNone : key_norms_[h]);
 
-    if (policy_->every_step()) prefetch(head.slots);
+    if (policy_->every_step() && !kept) prefetch(head.slots);
 
     HeadJob& job = work.heads[h];
     const int n = head.slots.size();
     job.removed_before = head.ever_removed;
     job.cache = segments_of(rows.layer, h, job.sinks);
-    job.bias = bias_of(head.slots, policy_->bias());
+    const bool keeps_bias = kept && kept->rules.bias >= 0;
+    if (!keeps_bias) job.bias = bias_of(head.slots, policy_->bias());
     const void* query = query_for(head, at(q, group_bytes * h), job.q);
     jobs.push_back({.slots = job.cache,
                     .q = query,
                     .bias = job.bias.empty() ? nullptr : job.bias.data(),
                     .out = at(out, group_bytes * h),
                     .probabilities = reads_attention(rows.layer) ? reserve(job.p, static_cast<std::size_t>(group) * n) : nullptr,
-                    .logits = needs_z ? reserve(job.z, static_cast<std::size_t>(group) * n) : nullptr,
+                    .logits = reads_logits() ? reserve(job.z, static_cast<std::size_t>(group) * n) : nullptr,
                     .rotate_by_index = head.unrotated,
-                    .reads_out = setup_.record.measures.local});
+                    .reads_out = setup_.record.measures.local,
+                    .rows_stay = kept != nullptr,
+                    .slot_bias = keeps_bias ? head.numbers.rows.as<double>() + kept->rules.bias : nullptr,
+                    .bias_stride = keeps_bias ? kept->rules.width : 0,
+                    .n_biased = keeps_bias ? head.numbers.n_slots : 0});
     if (compares() && head.ever_removed) {
       job.shadow = layer.shadow->segments(h);
       jobs.push_back({.slots = job.shadow,
@@ -191,7 +199,7 @@ void Lane::finish(const LayerRows& rows, int row) {
   }
   {
     const Stopwatch watch(compress_ms);
-    for (int h = 0; h < config_.n_kv_heads; ++h) observe(rows.layer, h);
+    for (int h = 0; h < config_.n_kv_heads && reads_steps() && !numbers_of(rows.layer); ++h) observe(rows.layer, h);
   }
   for (int h = 0; h < config_.n_kv_heads; ++h) record_attention(rows.layer, h);
   if (setup_.record.measures.local) measure(rows.layer, o);
@@ -207,7 +215,7 @@ void Lane::observe(int layer, int h) {
     backend_.to_double(job.host_p, job.p.data());
   }
   job.host_z.clear();
-  if (job.z) {
+  if (reads_logits()) {
     job.host_z.resize(count);
     backend_.to_double(job.host_z, job.z.data());
   }

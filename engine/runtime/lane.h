@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/head_cache.h"
+#include "cache/kept_numbers.h"
 #include "cache/history.h"
 #include "policy/decision.h"
 #include "policy/lane_edits.h"
@@ -23,10 +24,11 @@ namespace kvscope {
 struct RecordOptions {
   bool captures = true;  // attention, reference attention, statistic, bias, merge details
   MeasureSet measures = {};
-  bool shadow = true;  // keep the uncompressed history beside the cache
+  bool scores = true;    // of every slot in every step
+  bool shadow = true;    // keep the uncompressed history beside the cache
   /// True if records made so answer a request for `other`.
   bool covers(const RecordOptions& other) const {
-    return captures == other.captures && shadow == other.shadow && measures.covers(other.measures);
+    return captures == other.captures && scores == other.scores && shadow == other.shadow && measures.covers(other.measures);
   }
 };
 
@@ -68,6 +70,8 @@ class Lane {
   /// comes after the last one, in order, so that the host waits once and not in each.
   void before_rotation(const LayerRows& rows, int row);
   void prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs);
+  /// Between attention and finish(): what the backend is to do where it keeps the statistics.
+  void ask_numbers(int layer, std::vector<ObserveJob>& observe, std::vector<LowestJob>& lowest);
   void finish(const LayerRows& rows, int row);
   /// residual: this lane's row of the residual stream after `layer`, backend memory [dim].
   void after_layer(int layer, const void* residual);
@@ -116,7 +120,8 @@ class Lane {
     SlotSegments cache;
     std::vector<KvSegment> shadow;
     std::vector<double> bias;
-    Buffer q, p, z, p_full, sinks, after_o;
+    Buffer q, p, z, p_full, sinks, after_o, lowest;
+    Foresight foresight;                   // where the backend keeps the statistics
     std::vector<double> host_p, host_z, host_p_full;
     std::span<const double> p_seen;        // this step's attention to the full history, [group, tokens]; empty: not had
     bool removed_before = false;
@@ -133,6 +138,7 @@ class Lane {
 
   struct Sight {  // of the heads of a layer, for a policy
     std::vector<CacheGeometry> geometry;
+    std::vector<KeptNumbers> numbers;  // of every head, or none
     std::vector<HeadView> views;
     std::vector<std::unique_ptr<Hindsight>> coming;
     std::vector<std::vector<int>> pins;
@@ -151,7 +157,16 @@ class Lane {
   /// The uncompressed history is there to be measured against, not only because the policy needs it.
   bool compares() const { return setup_.record.shadow && policy_->compresses() && (setup_.record.measures.local || setup_.record.captures); }
   std::vector<std::unique_ptr<Hindsight>> hindsight(int layer) const;
-  bool reads_attention(int layer) const { return setup_.record.captures || policy_->needs(layer).reads_a(); }
+  /// A step's rows are of use: somebody sees them, or a later compression reads what comes of them.
+  bool reads_steps() const { return setup_.record.captures || setup_.record.measures.prediction || policy_->every_step(); }
+  bool reads_attention(int layer) const { return setup_.record.captures || (reads_steps() && policy_->needs(layer).reads_a()); }
+  bool reads_logits() const { return reads_steps() && policy_->needs().reads_z(); }
+  /// How the backend keeps the statistics of a layer; nullptr: the host does.
+  const NumberPlan* numbers_of(int layer) const;
+  void plan_numbers();
+  /// The statistics of a layer go where the coming step wants them, or to the host. lane_numbers.cpp.
+  void place_numbers(int layer);
+  void bring_numbers(int layer, int n_rows);
   void observe(int layer, int head);           // statistics
   void record_attention(int layer, int head);
   void measure(int layer_idx, std::span<const double> o);
@@ -163,7 +178,7 @@ class Lane {
   void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
   void look_at(int layer, KeyLookups* lookups, Sight& sight);
   void settle();
-  void carry_out(int layer, std::vector<Plan>& plans, bool reloaded, const void* q, std::span<const double> o);
+  void carry_out(int layer, const Sight& sight, std::vector<Plan>& plans, bool reloaded, const void* q, std::span<const double> o);
   /// Gives the room back that a whole prompt took in the caches of a layer.
   void fit(int layer);
   void keep_query(int layer, const void* q);
@@ -195,6 +210,7 @@ class Lane {
   Setup setup_;
   std::unique_ptr<Policy> policy_;
   std::vector<WhatIf> what_ifs_;        // those that are on
+  std::vector<std::optional<NumberPlan>> number_plans_;  // [n_layers]
   std::vector<Layer> layers_;
   std::shared_ptr<StepRecord> record_;
   QueryTape* tape_ = nullptr;

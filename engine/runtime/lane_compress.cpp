@@ -18,6 +18,9 @@ const std::byte* at(const void* base, std::size_t offset) { return static_cast<c
 
 void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const double> o) {
   const bool reloaded = !after_prompt && reload(layer);
+  const auto& jobs = work(layer).heads;
+  const auto needs_all = [](const HeadJob& job) { return job.foresight.kind == Foresight::Kind::all_scores; };
+  if (!after_prompt && numbers_of(layer) && std::ranges::any_of(jobs, needs_all)) bring_numbers(layer, record_->position + 1);
   if (!after_prompt && finishes_at_the_end()) {
     const Stopwatch watch(compress_ms);
     Undecided& u = undecided_.emplace_back(Undecided{.layer = layer, .reloaded = reloaded, .q = q, .o = {o.begin(), o.end()}});
@@ -27,14 +30,14 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     return;
   }
   std::vector<Plan> plans;
+  KeyLookups lookups(backend_, config_.head_dim);
+  Sight sight;
   {
     const Stopwatch watch(compress_ms);
-    KeyLookups lookups(backend_, config_.head_dim);
-    Sight sight;
     look_at(layer, backend_.workers() > 0 ? nullptr : &lookups, sight);
     plans = policy_->plan(sight.views, record_->step, after_prompt || reloaded);
   }
-  carry_out(layer, plans, reloaded, q, o);
+  carry_out(layer, sight, plans, reloaded, q, o);
   measure_changes();
   if (reloaded) fit(layer);
 }
@@ -44,15 +47,23 @@ void Lane::look_at(int layer, KeyLookups* lookups, Sight& sight) {
   sight.coming = hindsight(layer);
   sight.pins.resize(heads.size());
   sight.geometry.reserve(heads.size());
+  sight.numbers.reserve(heads.size());
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     sight.geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim, lookups);
     sight.pins[h] = pinned(layer, h, record_->step);
+    const bool kept = heads[h].number_width > 0;
+    if (kept) {
+      const HeadJob& job = work(layer).heads[h];
+      const bool asked = job.foresight.kind == Foresight::Kind::lowest;
+      sight.numbers.emplace_back(backend_, heads[h], numbers_of(layer)->rules, config_.group(), asked ? job.lowest.data() : nullptr, lookups);
+    }
     sight.views.push_back({.slots = &heads[h].slots,
                            .keys = &sight.geometry.back(),
                            .layer = layer,
                            .kv_head = h,
                            .pinned = sight.pins[h],
-                           .hindsight = sight.coming.empty() ? nullptr : sight.coming[h].get()});
+                           .hindsight = sight.coming.empty() ? nullptr : sight.coming[h].get(),
+                           .numbers = kept ? &sight.numbers.back() : nullptr});
   }
 }
 
@@ -63,7 +74,7 @@ void Lane::settle() {
       const Stopwatch watch(compress_ms);
       plans = policy_->settle(*u.decision, record_->step);
     }
-    carry_out(u.layer, plans, u.reloaded, u.q, u.o);
+    carry_out(u.layer, u.sight, plans, u.reloaded, u.q, u.o);
   }
   measure_changes();
   for (const Undecided& u : undecided_)
@@ -72,7 +83,7 @@ void Lane::settle() {
   lookups_.reset();
 }
 
-void Lane::carry_out(int layer, std::vector<Plan>& plans, bool reloaded, const void* q, std::span<const double> o) {
+void Lane::carry_out(int layer, const Sight& sight, std::vector<Plan>& plans, bool reloaded, const void* q, std::span<const double> o) {
   std::vector<HeadCache>& heads = layers_[layer].heads;
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
   for (int h = 0; h < config_.n_kv_heads; ++h) {
@@ -90,14 +101,16 @@ void Lane::carry_out(int layer, std::vector<Plan>& plans, bool reloaded, const v
     record.score = std::move(plan.score);
     record.merge_theta = plan.theta;
     if (plan.removals.empty()) {
-      if (plan.changes_slots()) apply_plan(head.slots, policy_->needs(layer), plan);
+      if (plan.changes_slots()) apply_plan(head.slots, policy_->needs(layer), plan);  // marks alone: they are the host's
     } else {
       record_plan(head, plan, record);
       std::vector<int> kept;
       {
         const Stopwatch watch(compress_ms);
         if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
-        kept = apply(backend_, head, policy_->needs(layer), plan);
+        const HeadNumbers* const numbers = sight.views[h].numbers;
+        if (numbers) apply_to_numbers(backend_, head, *numbers_of(layer), plan, *numbers);
+        kept = apply(backend_, head, numbers ? without_numbers(policy_->needs(layer)) : policy_->needs(layer), plan);
       }
       if (!record.score.empty()) {
         for (std::size_t i = 0; i < kept.size(); ++i) record.score[i] = record.score[kept[i]];

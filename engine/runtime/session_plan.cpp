@@ -18,7 +18,10 @@ int common_prefix(std::span<const int> a, std::span<const int> b) {
 }
 
 RecordOptions record_options(const RunRequest& request) {
-  return {.captures = request.detail == Detail::why, .measures = request.measures, .shadow = request.shadow};
+  return {.captures = request.detail == Detail::why,
+          .measures = request.measures,
+          .scores = request.detail >= Detail::slots,
+          .shadow = request.shadow};
 }
 
 /// What decides the tokens after the prompt.

@@ -35,6 +35,7 @@ class StepSite final : public AttentionSite {
         const int i = longest_first_[place];
         prepare(i);
         backend_.attend(lane_jobs_[i]);
+        ask_numbers(rows.layer, {&lanes_[i], 1});
         lanes_[i]->finish(rows, i);
       });
       return;
@@ -43,6 +44,7 @@ class StepSite final : public AttentionSite {
     jobs_.clear();
     for (const auto& lane_jobs : lane_jobs_) jobs_.insert(jobs_.end(), lane_jobs.begin(), lane_jobs.end());
     backend_.attend(jobs_);
+    ask_numbers(rows.layer, lanes_);
     unfinished_.push_back(rows);
     if (backend_.workers() > 0) finish();
   }
@@ -56,6 +58,14 @@ class StepSite final : public AttentionSite {
   }
 
  private:
+  void ask_numbers(int layer, std::span<Lane* const> lanes) {
+    std::vector<ObserveJob> observe;
+    std::vector<LowestJob> lowest;
+    for (Lane* lane : lanes) lane->ask_numbers(layer, observe, lowest);
+    if (!observe.empty()) backend_.observe(observe);
+    if (!lowest.empty()) backend_.lowest(lowest);
+  }
+
   Backend& backend_;
   std::span<Lane* const> lanes_;
   std::vector<int> longest_first_;  // lanes by the work of their policies so far: so the threads end together

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lanes whose backend keeps the statistics, as a device does: the same decisions as with all of them on the host.
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "decisions.h"
+#include "policy/head_numbers.h"
+#include "policy/statistics.h"
+#include "runs.h"
+
+namespace kvscope {
+namespace {
+
+using namespace kvscope::testing;
+
+Session session_that_keeps(const std::string& folder) {
+  ModelFiles files = open_model(folder);
+  auto backend = make_cpu_backend(DType::f64, files.config, {.n_threads = 1, .prefers_numbers = true});
+  Model model = load_model(std::move(files), *backend);
+  return Session(std::move(backend), std::move(model));
+}
+
+RunRequest request_of(std::vector<std::string> lanes, PromptMode mode, int n_prompt = 90, int n_generate = 60) {
+  RunRequest request;
+  request.prompt_ids = random_ids(n_prompt, 64, 5);
+  request.lanes = std::move(lanes);
+  request.mode = mode;
+  request.n_generate = n_generate;
+  request.detail = Detail::events;
+  request.shadow = false;
+  request.measures = MeasureSet::none();
+  return request;
+}
+
+/// Policies by every score that a backend can find the lowest of, and by every merger that works on one slot at a time.
+const std::vector<std::string> kKept = {
+    "h2o:slots=20",
+    "h2o:slots=20,group=max",
+    "weightedkv:slots=20",
+    "zeromerge:slots=24",
+    "zeromerge:slots=24,residual=6,alpha=0.3",
+    "keepkv:slots=20",
+    "keepkv:slots=20,form=zip,threshold=0.2",
+    "keepkv:slots=20,base=h2o,threshold=-1",
+    "keepkv:slots=20,form=code,window=1",
+    "custom:slots=20,stat=decayed,lambda=0.8",
+    "custom:slots=20,stat=mean",
+    "custom:slots=20,stat=window,window=7",
+    "custom:slots=20,stat=ema_exp,merge=keepkv,bias=votes,threshold=0.1",
+    "custom:slots=20,stat=sum,alloc=pyramid",
+    "custom:slots=20,stat=sum,positions=cache",
+    "custom:slots=20,stat=sum,drop=5",  // five at once: for that step on the host
+};
+
+/// What cannot be kept is on the host as ever, beside what is.
+const std::vector<std::string> kOnHost = {"tova:slots=20", "snapkv:slots=20", "d2o:slots=20", "streaming:slots=20"};
+
+/// Both may be "not available".
+bool near(double x, double y) { return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 1e-9 * (1 + std::abs(x)); }
+
+void expect_same_decisions(const Snapshot& a, const Snapshot& b) {
+  ASSERT_EQ(a.lanes.size(), b.lanes.size());
+  for (std::size_t l = 0; l < a.lanes.size(); ++l) {
+    const LaneSnapshot &x = a.lanes[l], &y = b.lanes[l];
+    ASSERT_EQ(x.steps.size(), y.steps.size());
+    for (std::size_t s = 0; s < x.steps.size(); ++s) {
+      EXPECT_TRUE(near(x.steps[s]->nll, y.steps[s]->nll)) << x.spec << " step " << s;
+      for (std::size_t h = 0; h < x.steps[s]->heads.size(); ++h) {
+        const HeadRecord &p = x.steps[s]->heads[h], &q = y.steps[s]->heads[h];
+        ASSERT_TRUE(same_decision(p, q)) << x.spec << " step " << s << " layer " << p.layer << " head " << p.kv_head;
+        for (std::size_t e = 0; e < p.events.size(); ++e) {
+          EXPECT_TRUE(near(p.events[e].score, q.events[e].score)) << x.spec << ": " << p.events[e].score << ", " << q.events[e].score;
+          EXPECT_TRUE(near(p.events[e].w_removed, q.events[e].w_removed)) << x.spec;
+          EXPECT_TRUE(near(p.events[e].cos, q.events[e].cos)) << x.spec;
+          EXPECT_TRUE(near(p.events[e].gamma, q.events[e].gamma)) << x.spec;
+        }
+      }
+    }
+  }
+}
+
+struct Case {
+  const char* folder;
+  PromptMode mode;
+};
+
+class KeptNumbersRuns : public ::testing::TestWithParam<Case> {};
+
+TEST_P(KeptNumbersRuns, DecideAsOnTheHost) {
+  const std::string folder = std::string(KVSCOPE_SOURCE_DIR) + "/tests/golden/" + GetParam().folder;
+  Session on_host = open_session(folder), keeping = session_that_keeps(folder);
+  for (const std::vector<std::string>& lanes : {kKept, kOnHost}) {
+    const RunRequest request = request_of(lanes, GetParam().mode);
+    expect_same_decisions(run(on_host, request), run(keeping, request));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KeptNumbersRuns,
+                         ::testing::Values(Case{"tiny-gqa", PromptMode::prefill}, Case{"tiny-gqa", PromptMode::stream},
+                                           Case{"tiny-mha", PromptMode::prefill}, Case{"tiny-mha", PromptMode::stream}));
+
+std::unique_ptr<Policy> policy_of(const std::string& spec, const ModelConfig& config) {
+  return Policy::make({.spec = spec, .model = &config, .n_prompt = 90});
+}
+
+TEST(KeptNumbers, ArePlannedForThesePoliciesAndNoOthers) {
+  const ModelConfig config = open_model(tiny_model()).config;
+  for (const std::string& spec : kKept) EXPECT_TRUE(policy_of(spec, config)->number_rules(0)) << spec;
+  for (const std::string& spec : kOnHost) EXPECT_FALSE(policy_of(spec, config)->number_rules(0)) << spec;
+  EXPECT_FALSE(policy_of("keepkv:slots=20,predict=window", config)->number_rules(0));
+  EXPECT_FALSE(policy_of("keepkv:slots=20,reload=8", config)->number_rules(0));
+}
+
+// Runs that go on, are forked and change by hand: the statistics come back to the host where somebody looks at them.
+TEST(KeptNumbers, AnEditByHandGoesOnFromWhatTheBackendKept) {
+  Session on_host = open_session(tiny_model()), keeping = session_that_keeps(tiny_model());
+  const std::vector<std::string> plain = {"keepkv:slots=20", "h2o:slots=20", "zeromerge:slots=24"};
+  std::vector<std::string> edited;
+  for (const std::string& spec : plain) edited.push_back(spec + "@evict=88,step=40");
+  for (const auto& [lanes, n] : {std::pair(plain, 30), std::pair(plain, 38), std::pair(edited, 60), std::pair(plain, 60)}) {
+    const RunRequest request = request_of(lanes, PromptMode::prefill, 90, n);
+    expect_same_decisions(run(on_host, request), run(keeping, request));
+  }
+}
+
+// What a prompt leaves goes to the backend as numbers and comes back as it was.
+TEST(KeptNumbers, StatisticsComeBackAsTheyWent) {
+  const StatNeeds needs{.sum = true, .decayed = true, .lambda = 0.9, .residual = true, .rows = 5, .row_sums = RowSums::by_place, .z_rows = 4, .ema = true, .ema_alpha = 0.8};
+  const int group = 2, n = 9;
+  SlotState state;
+  for (int i = 0; i < n; ++i) {
+    append_slot(state, needs, group, i);
+    std::vector<double> a, z;
+    for (int x = 0; x < group * (i + 1); ++x) {
+      a.push_back(1.0 / (2 + x));
+      z.push_back(0.3 * x - i);
+    }
+    observe_step(state, needs, group, a, z);
+  }
+  state.residual[3] = 1;
+  state.extra[2] = 0.25;
+  state.votes[2] = 3;
+  SlotState moved = state;
+  const NumberRules rules = *number_rules(needs, group, Bias::votes);
+  const std::vector<double> rows = take_numbers(moved, needs, rules, group, Bias::votes, n);
+  EXPECT_TRUE(moved.sum.empty() && moved.ema.empty() && moved.times.empty() && moved.rows.slots() == 0);
+  EXPECT_EQ(moved.residual, state.residual);
+  EXPECT_EQ(rows[2 * static_cast<std::size_t>(rules.width) + static_cast<std::size_t>(rules.bias)], bias_of(state, Bias::votes)[2]);
+  give_numbers(moved, needs, rules, group, rows, n);
+  EXPECT_EQ(moved.sum, state.sum);
+  EXPECT_EQ(moved.decayed, state.decayed);
+  EXPECT_EQ(moved.times, state.times);
+  EXPECT_EQ(moved.ema, state.ema);
+  EXPECT_EQ(moved.ema_n, state.ema_n);
+  EXPECT_EQ(moved.votes, state.votes);
+  EXPECT_EQ(moved.extra, state.extra);
+  EXPECT_EQ(moved.rows.rows(), state.rows.rows());
+  EXPECT_EQ(moved.rows.sums(), state.rows.sums());
+  EXPECT_EQ(moved.rows.sums_by_place(), state.rows.sums_by_place());
+}
+
+}  // namespace
+}  // namespace kvscope
