@@ -35,6 +35,12 @@ struct HeadKv {
   int capacity = 0;
   /// Lengths of the first keys, as far as they have been asked for and where the backend keeps them. Whoever writes to k itself clears them.
   mutable std::vector<double> key_lengths = {};
+  /// Where a backend leaves rows in place when others go (a device): slot i is row order[i] of k and v, and order[n_slots], ... are the rows that slots
+  /// to come will take. [capacity]; empty: slot i is row i.
+  std::vector<int> order = {};
+  Buffer order_in_backend = {};  // the same, int [capacity]
+
+  int row(int slot) const { return order.empty() ? slot : order[static_cast<std::size_t>(slot)]; }
 };
 
 /// A run of consecutive slots in backend memory.
@@ -42,7 +48,11 @@ struct KvSegment {
   const void* k = nullptr;  // [n, head_dim]
   const void* v = nullptr;  // [n, head_dim]
   int n = 0;
+  const int* rows = nullptr;  // [n] backend memory: slot i is row rows[i] of k and v, which have more then; nullptr: row i
 };
+
+/// All slots of a cache, until something is done to it.
+inline KvSegment slots_of(const HeadKv& kv) { return {kv.k.data(), kv.v.data(), kv.n_slots, kv.order_in_backend.as<int>()}; }
 
 /// One query row over the slots of one KV head: softmax(q . k / sqrt(head_dim) + bias) v for the `group` query heads that share it.
 struct AttentionJob {
@@ -171,7 +181,13 @@ class Backend {
 
   // ---- slots
   virtual HeadKv make_kv(int capacity) = 0;
-  virtual HeadKv clone_kv(const HeadKv& kv) = 0;
+  /// The same slots in memory of their own, which has room for `capacity` slots, if not for more; rows are in order.
+  virtual HeadKv copy_kv(const HeadKv& kv, int capacity) = 0;
+  HeadKv clone_kv(const HeadKv& kv) { return copy_kv(kv, kv.n_slots); }
+  /// Until slots go the next time, slot i is row i: for whoever reads or writes rows of k and v himself.
+  void in_order(HeadKv& kv) {
+    if (!kv.order.empty()) kv = copy_kv(kv, kv.capacity);
+  }
   virtual void append_kv(HeadKv& kv, const void* k, const void* v, int n) = 0;                             // n rows [n, head_dim], grows if needed
   virtual void keep_only(HeadKv& kv, std::span<const int> keep) = 0;                                       // ascending slot indices
   virtual void combine(std::span<const CombineJob> jobs) = 0;                                              // in order

@@ -64,7 +64,8 @@ std::vector<double> CacheGeometry::value_lengths() const {
   const auto width = static_cast<std::size_t>(head_dim_), row_bytes = width * size_of(backend_->dtype());
   std::vector<double> out(static_cast<std::size_t>(kv_->n_slots)), v(width);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    backend_->to_double(v, static_cast<const std::byte*>(kv_->v.data()) + row_bytes * i);
+    const auto row = static_cast<std::size_t>(kv_->row(static_cast<int>(i)));
+    backend_->to_double(v, static_cast<const std::byte*>(kv_->v.data()) + row_bytes * row);
     out[i] = std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
   }
   return out;
@@ -139,6 +140,7 @@ int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int grou
   take_back(cache.slots, pos);
   const int place = insert_slot(cache.slots, needs, group, pos, norm);
   const int n = cache.kv.n_slots;
+  backend.in_order(cache.kv);
   HeadKv wider = backend.make_kv(n + 1);
   const auto from = [&](const Buffer& b) { return static_cast<const std::byte*>(b.data()) + row * static_cast<std::size_t>(place); };
   backend.append_kv(wider, cache.kv.k.data(), cache.kv.v.data(), place);
@@ -154,6 +156,7 @@ void unrotate_keys(Backend& backend, HeadCache& cache) {
   std::vector<int> back;
   back.reserve(cache.slots.pos.size());
   for (const int pos : cache.slots.pos) back.push_back(-pos);
+  backend.in_order(cache.kv);
   backend.rope(cache.kv.k.data(), cache.kv.n_slots, /*n_heads=*/1, back);
   cache.kv.key_lengths.clear();
   cache.unrotated = true;

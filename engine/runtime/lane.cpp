@@ -115,9 +115,7 @@ void Lane::fit(int layer) {
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layers_[layer].heads[h];
     if (!head.ever_removed) continue;
-    HeadKv fitted = backend_.make_kv(std::max(head.kv.n_slots, policy_->budget(layer, h).value_or(0)) + 1);
-    backend_.append_kv(fitted, head.kv.k.data(), head.kv.v.data(), head.kv.n_slots);
-    head.kv = std::move(fitted);
+    head.kv = backend_.copy_kv(head.kv, std::max(head.kv.n_slots, policy_->budget(layer, h).value_or(0)) + 1);
   }
 }
 
@@ -272,7 +270,8 @@ double Lane::kv_bytes() const {
 double Lane::cache_bytes() const {
   double total = 0;
   for (const Layer& layer : layers_) {
-    for (const HeadCache& head : layer.heads) total += static_cast<double>(head.kv.k.bytes() + head.kv.v.bytes());
+    for (const HeadCache& head : layer.heads)
+      total += static_cast<double>(head.kv.k.bytes() + head.kv.v.bytes() + head.kv.order_in_backend.bytes());
   }
   return total;
 }

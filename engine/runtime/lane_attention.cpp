@@ -6,6 +6,22 @@
 
 namespace kvscope {
 
+namespace {
+
+/// The slots of a segment behind its first n.
+KvSegment behind(KvSegment s, int n, std::size_t row_bytes) {
+  s.n -= n;
+  if (s.rows) {
+    s.rows += n;
+  } else {
+    s.k = static_cast<const std::byte*>(s.k) + row_bytes * static_cast<std::size_t>(n);
+    s.v = static_cast<const std::byte*>(s.v) + row_bytes * static_cast<std::size_t>(n);
+  }
+  return s;
+}
+
+}  // namespace
+
 void Lane::measure_changes() {
   if (changed_.empty()) return;
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
@@ -59,11 +75,16 @@ Lane::SlotSegments Lane::segments_of(int layer, int kv_head, Buffer& buffer) con
     for (int i = 0; i < n && pos[i] < policy_->sinks() && pos[i] < place; ++i) shift.push_back(place - pos[i]);
   }
   const int n_far = static_cast<int>(shift.size());
-  if (n_far == 0) return {{{head.kv.k.data(), head.kv.v.data(), n}}, 1};
-  backend_.copy(reserve(buffer, static_cast<std::size_t>(n_far) * config_.head_dim), head.kv.k.data(), row * n_far);
-  backend_.rope(buffer.data(), n_far, /*n_heads=*/1, shift);
-  const auto from = [&](const Buffer& b) { return static_cast<const std::byte*>(b.data()) + row * n_far; };
-  SlotSegments out{{{buffer.data(), head.kv.v.data(), n_far}, {from(head.kv.k), from(head.kv.v), n - n_far}}, 2};
+  if (n_far == 0) return {{slots_of(head.kv)}, 1};
+  std::byte* const keys = static_cast<std::byte*>(reserve(buffer, 2 * static_cast<std::size_t>(n_far) * config_.head_dim));
+  std::byte* const values = keys + row * n_far;  // with their keys: the rows of a cache need not be in order
+  for (int i = 0; i < n_far; ++i) {
+    const std::size_t to = row * i, from = row * head.kv.row(i);
+    backend_.copy(keys + to, static_cast<const std::byte*>(head.kv.k.data()) + from, row);
+    backend_.copy(values + to, static_cast<const std::byte*>(head.kv.v.data()) + from, row);
+  }
+  backend_.rope(keys, n_far, /*n_heads=*/1, shift);
+  SlotSegments out{{{keys, values, n_far}, behind(slots_of(head.kv), n_far, row)}, 2};
   if (n == n_far) out.n = 1;
   return out;
 }

@@ -81,8 +81,9 @@ class Lane::HeadHindsight final : public Hindsight {
     const int n = cache().slots.size();
     const std::size_t size = static_cast<std::size_t>(n) * static_cast<std::size_t>(view.dim);
     view.values.resize(size * static_cast<std::size_t>(view.group));
+    const HeadKv ordered = lane_.backend_.clone_kv(cache().kv);
     for (int g = 0; g < view.group; ++g) {
-      project(cache().kv.v.data(), lane_.config_.head_dim, g, n, std::span(view.values).subspan(size * static_cast<std::size_t>(g), size));
+      project(ordered.v.data(), lane_.config_.head_dim, g, n, std::span(view.values).subspan(size * static_cast<std::size_t>(g), size));
     }
   }
 

@@ -48,7 +48,7 @@ class CpuBackend final : public Backend {
   void attend_prompt(const PromptAttentionJob& job) override;
 
   HeadKv make_kv(int capacity) override;
-  HeadKv clone_kv(const HeadKv& kv) override;
+  HeadKv copy_kv(const HeadKv& kv, int capacity) override;
   void append_kv(HeadKv& kv, const void* k, const void* v, int n) override;
   void keep_only(HeadKv& kv, std::span<const int> keep) override;
   void combine(std::span<const CombineJob> jobs) override;

@@ -57,8 +57,8 @@ HeadKv CpuBackend<T>::make_kv(int capacity) {
 }
 
 template <class T>
-HeadKv CpuBackend<T>::clone_kv(const HeadKv& kv) {
-  HeadKv out = make_kv(kv.n_slots);
+HeadKv CpuBackend<T>::copy_kv(const HeadKv& kv, int capacity) {
+  HeadKv out = make_kv(std::max(capacity, kv.n_slots));
   append_kv(out, kv.k.data(), kv.v.data(), kv.n_slots);
   return out;
 }
@@ -303,7 +303,7 @@ void CpuBackend<T>::keys(const HeadKv& kv, std::span<double> out) {
 
 #define KVSCOPE_SLOTS(T)                                                                                              \
   template HeadKv CpuBackend<T>::make_kv(int);                                                                        \
-  template HeadKv CpuBackend<T>::clone_kv(const HeadKv&);                                                             \
+  template HeadKv CpuBackend<T>::copy_kv(const HeadKv&, int);                                                         \
   template void CpuBackend<T>::append_kv(HeadKv&, const void*, const void*, int);                                     \
   template void CpuBackend<T>::keep_only(HeadKv&, std::span<const int>);                                              \
   template void CpuBackend<T>::combine(std::span<const CombineJob>);                                                  \

@@ -19,8 +19,8 @@ HeadKv CudaBackend::make_kv(int capacity) {
   return kv;
 }
 
-HeadKv CudaBackend::clone_kv(const HeadKv& kv) {
-  HeadKv out = make_kv(kv.n_slots);
+HeadKv CudaBackend::copy_kv(const HeadKv& kv, int capacity) {
+  HeadKv out = make_kv(std::max(capacity, kv.n_slots));
   append_kv(out, kv.k.data(), kv.v.data(), kv.n_slots);
   return out;
 }
