@@ -29,9 +29,8 @@ __global__ void __launch_bounds__(kThreads) decode_chunk(DecodeArgs a, int lanes
   const int lane = t % lanes, part = t / lanes, parts = kThreads / lanes, packs = d / kPack;
   if (t < count) {
     const Segment& s = segment_of(a.segments + job.first_segment, job.n_segments, begin + t);
-    const long offset = static_cast<long>(begin + t - s.begin) * d;
-    keys[t] = static_cast<const T*>(s.k) + offset;
-    values[t] = static_cast<const T*>(s.v) + offset;
+    keys[t] = static_cast<const T*>(s.k) + row_of(s, s.key_rows, begin + t) * d;
+    values[t] = static_cast<const T*>(s.v) + row_of(s, s.value_rows, begin + t) * d;
   }
   float q[kHeads][kPer * kPack] = {};
 #pragma unroll
@@ -190,7 +189,7 @@ template <class T>
 __global__ void rotate_key_pairs(const Segment* segments, int n_segments, int d, const float* cosines, const float* sines, T* out) {
   const int j = static_cast<int>(blockIdx.x), half = d / 2;
   const Segment& s = segment_of(segments, n_segments, j);
-  const T* const key = static_cast<const T*>(s.k) + static_cast<long>(j - s.begin) * d;
+  const T* const key = static_cast<const T*>(s.k) + row_of(s, s.key_rows, j) * d;
   for (int i = static_cast<int>(threadIdx.x); i < half; i += static_cast<int>(blockDim.x)) {
     const float c = cosines[static_cast<long>(j) * half + i], sine = sines[static_cast<long>(j) * half + i];
     const float x = to_float(key[i]), y = to_float(key[half + i]);

@@ -15,7 +15,7 @@ int add_segments(std::span<const KvSegment> from, std::vector<Segment>& to) {
   int n = 0;
   for (const KvSegment& s : from) {
     if (s.n <= 0) continue;
-    to.push_back({s.k, s.v, n});
+    to.push_back({s.k, s.v, s.rows, s.rows, n});
     n += s.n;
   }
   return n;
@@ -92,6 +92,7 @@ void CudaBackend::attend(std::span<const AttentionJob> jobs) {
     for (int s = to[i].first_segment; s < to[i].first_segment + to[i].n_segments; ++s) {
       Segment& segment = segments[static_cast<std::size_t>(s)];
       segment.k = keys + bytes(keys_of[i]) + row_bytes() * static_cast<std::size_t>(segment.begin);
+      segment.key_rows = nullptr;
     }
   }
 

@@ -75,6 +75,7 @@ class CudaBackend final : public Backend {
   Work& work() { return device_->work(); }
   void gemm(const void* x, DType x_type, Numbers w, int out, int in, int rows, void* y, DType y_type, bool add);
   void reserve_rotations(int n);
+  void retire(HeadKv& kv, std::span<const int> gone);
   SlotNumbers room_for(int width, int n);
   Buffer grow(SlotNumbers& numbers, int width, int n);
   void sum_columns(const PromptAttentionJob& job, const PromptArgs& args);

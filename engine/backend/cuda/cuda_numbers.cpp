@@ -156,7 +156,7 @@ void CudaBackend::set_numbers(int width, std::span<const SetNumbersJob> jobs) {
   const auto held = device_->lock();
   for (const SetNumbersJob& job : jobs) {
     KVSCOPE_ASSERT(job.row.size() == static_cast<std::size_t>(width));
-    device_->set(row_of(*job.numbers, width, job.slot), job.row);
+    device_->set(row_of(*job.numbers, width, job.slot), std::as_bytes(job.row));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
-#include <utility>
+#include <numeric>
 #include <vector>
 
 #include "backend/cuda/cuda_backend.h"
@@ -21,32 +21,67 @@ HeadKv CudaBackend::make_kv(int capacity) {
 
 HeadKv CudaBackend::copy_kv(const HeadKv& kv, int capacity) {
   HeadKv out = make_kv(std::max(capacity, kv.n_slots));
-  append_kv(out, kv.k.data(), kv.v.data(), kv.n_slots);
+  out.n_slots = kv.n_slots;
+  const auto held = device_->lock();
+  if (kv.order.empty()) {
+    const std::size_t used = row_bytes() * static_cast<std::size_t>(kv.n_slots);
+    device_->copy(out.k.data(), kv.k.data(), used);
+    device_->copy(out.v.data(), kv.v.data(), used);
+  } else {
+    device_->gather(out.k, kv.k, row_bytes(), kv.order_in_backend, kv.n_slots);
+    device_->gather(out.v, kv.v, row_bytes(), kv.order_in_backend, kv.n_slots);
+  }
   return out;
 }
 
 void CudaBackend::append_kv(HeadKv& kv, const void* k, const void* v, int n) {
   if (n <= 0) return;
   const auto held = device_->lock();
-  const std::size_t used = row_bytes() * static_cast<std::size_t>(kv.n_slots), more = row_bytes() * static_cast<std::size_t>(n);
   if (kv.n_slots + n > kv.capacity) {
     // an eighth more: a cache that grows by one slot a step stays near the memory it needs
-    HeadKv larger = make_kv(std::max(kv.n_slots + n, kv.capacity + std::max(kv.capacity / 8, 16)));
-    device_->copy(larger.k.data(), kv.k.data(), used);
-    device_->copy(larger.v.data(), kv.v.data(), used);
-    larger.n_slots = kv.n_slots;
-    kv = std::move(larger);
+    kv = copy_kv(kv, std::max(kv.n_slots + n, kv.capacity + std::max(kv.capacity / 8, 16)));
   }
-  device_->copy(kv.k.as<std::byte>() + used, k, more);
-  device_->copy(kv.v.as<std::byte>() + used, v, more);
-  kv.n_slots += n;
+  const auto *from_k = static_cast<const std::byte*>(k), *from_v = static_cast<const std::byte*>(v);
+  for (const int end = kv.n_slots + n; kv.n_slots < end;) {
+    const int row = kv.row(kv.n_slots);
+    int run = 1;  // slots to come whose rows are neighbours
+    while (kv.n_slots + run < end && kv.row(kv.n_slots + run) == row + run) ++run;
+    const std::size_t at = row_bytes() * static_cast<std::size_t>(row), size = row_bytes() * static_cast<std::size_t>(run);
+    device_->copy(kv.k.as<std::byte>() + at, from_k, size);
+    device_->copy(kv.v.as<std::byte>() + at, from_v, size);
+    from_k += size;
+    from_v += size;
+    kv.n_slots += run;
+  }
+}
+
+/// Slots that go leave their rows to the next that come: nothing but the order changes.
+void CudaBackend::retire(HeadKv& kv, std::span<const int> gone) {
+  const bool was_in_order = kv.order.empty();
+  if (was_in_order) {
+    kv.order.resize(static_cast<std::size_t>(kv.capacity));
+    std::iota(kv.order.begin(), kv.order.end(), 0);
+  }
+  std::vector<int> rows;
+  for (const int slot : gone) rows.push_back(kv.row(slot));
+  const auto order = kv.order.begin();
+  auto to = order + gone.front();
+  for (std::size_t i = 0; i < gone.size(); ++i)
+    to = std::copy(order + gone[i] + 1, order + (i + 1 < gone.size() ? gone[i + 1] : kv.n_slots), to);
+  std::copy(rows.begin(), rows.end(), to);
+  if (was_in_order) {
+    kv.order_in_backend = device_->allocate(kv.order.size() * sizeof(int), "the order of a KV cache");
+    device_->set(kv.order_in_backend.data(), std::as_bytes(std::span(kv.order)));
+  } else {
+    device_->move_back(kv.order_in_backend, gone, rows, kv.n_slots);
+  }
 }
 
 void CudaBackend::keep_only(HeadKv& kv, std::span<const int> keep) {
   for (std::size_t i = 0; i < keep.size(); ++i) {
     KVSCOPE_ASSERT(keep[i] >= 0 && keep[i] < kv.n_slots && (i == 0 || keep[i - 1] < keep[i]));
   }
-  const int n = std::exchange(kv.n_slots, static_cast<int>(keep.size()));
+  const int n = kv.n_slots;
   std::vector<int> gone;
   for (std::size_t i = 0, slot = 0; slot < static_cast<std::size_t>(n); ++slot) {
     if (i < keep.size() && keep[i] == static_cast<int>(slot))
@@ -54,8 +89,15 @@ void CudaBackend::keep_only(HeadKv& kv, std::span<const int> keep) {
     else
       gone.push_back(static_cast<int>(slot));
   }
+  if (gone.empty()) return;
   const auto held = device_->lock();
-  device_->remove(kv.k, kv.v, row_bytes(), gone, n);
+  const bool few_stay = gone.size() > keep.size();  // moving them is little beside what brought those that go
+  if (kv.order.empty() && few_stay)
+    device_->remove(kv.k, kv.v, row_bytes(), gone, n);
+  else
+    retire(kv, gone);
+  kv.n_slots = static_cast<int>(keep.size());
+  if (few_stay) in_order(kv);
 }
 
 void CudaBackend::combine(std::span<const CombineJob> jobs) {
@@ -75,12 +117,13 @@ void CudaBackend::combine(std::span<const CombineJob> jobs) {
       const int first_member = static_cast<int>(members.size());
       for (const int i : job.members) {
         KVSCOPE_ASSERT(i >= 0 && i < kv->n_slots);
-        members.push_back(i);
+        members.push_back(kv->row(i));
       }
       const auto add = [&](void* rows, std::span<const double> of_members, double scale) {
         if (of_members.empty()) return;
         KVSCOPE_ASSERT(of_members.size() == job.members.size());
-        steps.push_back({rows, job.target, first_member, static_cast<int>(job.members.size()), static_cast<int>(weights.size()), scale});
+        steps.push_back(
+            {rows, kv->row(job.target), first_member, static_cast<int>(job.members.size()), static_cast<int>(weights.size()), scale});
         weights.insert(weights.end(), of_members.begin(), of_members.end());
       };
       add(kv->k.data(), job.key_weights, job.key_scale);
@@ -111,6 +154,7 @@ void CudaBackend::cosines(const HeadKv& kv, std::span<const int> from, std::span
   const std::size_t at_from = slots.add(from), at_to = slots.add(to);
   slots.send();
   const PairJob job{.k = kv.k.data(),
+                    .rows = kv.order_in_backend.as<int>(),
                     .n = kv.n_slots,
                     .n_from = static_cast<int>(from.size()),
                     .n_to = static_cast<int>(to.size()),
@@ -162,6 +206,7 @@ void CudaBackend::nearest(std::span<const NearestJob> jobs) {
   for (const NearestJob& job : jobs) {
     const int* const from = slots_up.at<int>(at_slots) + slot;
     pairs.push_back({.k = job.kv->k.data(),
+                     .rows = job.kv->order_in_backend.as<int>(),
                      .n = job.kv->n_slots,
                      .n_from = static_cast<int>(job.from.size()),
                      .n_to = static_cast<int>(job.to.size()),
@@ -205,7 +250,7 @@ void CudaBackend::key_rows(std::span<const KeyRowsJob> jobs) {
     KVSCOPE_ASSERT(job.out.size() == job.slots.size() * width);
     check_slots(*job.kv, job.slots);
     for (const int slot : job.slots)
-      copies.push_back({nullptr, job.kv->k.as<std::byte>() + row_bytes() * static_cast<std::size_t>(slot), row_bytes()});
+      copies.push_back({nullptr, job.kv->k.as<std::byte>() + row_bytes() * static_cast<std::size_t>(job.kv->row(slot)), row_bytes()});
   }
   if (copies.empty()) return;
   const auto held = device_->lock();
@@ -224,7 +269,11 @@ void CudaBackend::key_rows(std::span<const KeyRowsJob> jobs) {
 
 void CudaBackend::keys(const HeadKv& kv, std::span<double> out) {
   KVSCOPE_ASSERT(out.size() == static_cast<std::size_t>(kv.n_slots) * static_cast<std::size_t>(config_.head_dim));
-  to_double(out, kv.k.data());
+  if (kv.order.empty()) return to_double(out, kv.k.data());
+  std::vector<int> all(static_cast<std::size_t>(kv.n_slots));
+  std::iota(all.begin(), all.end(), 0);
+  const KeyRowsJob job{.kv = &kv, .slots = all, .out = out};
+  key_rows({&job, 1});
 }
 
 }  // namespace kvscope::cuda

@@ -157,12 +157,12 @@ void Device::copy(void* to, const void* from, std::size_t bytes) {
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()), "a copy");
 }
 
-void Device::set(void* to, std::span<const double> row) {
-  if (row.empty()) return;
-  const LateWork::Area written{to, row.size_bytes()};
+void Device::set(void* to, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  const LateWork::Area written{to, bytes.size()};
   if (late_.full() || late_.depends(LateWork::Kind::set, {}, {&written, 1})) flush();
-  writes(to, row.size_bytes());
-  late_.set(to, row);
+  writes(to, bytes.size());
+  late_.set(to, bytes);
 }
 
 void Device::remove(Buffer& rows, std::size_t row_bytes, std::span<const int> gone, int n) {
@@ -179,6 +179,22 @@ void Device::remove(Buffer& k, Buffer& v, std::size_t row_bytes, std::span<const
   if (late_.full() || late_.depends(LateWork::Kind::remove, caches, caches)) flush();
   for (const LateWork::Area& a : caches) writes(a.data, a.bytes);
   late_.remove(k.data(), v.data(), row_bytes, gone, n);
+}
+
+void Device::move_back(Buffer& order, std::span<const int> gone, std::span<const int> entries, int n) {
+  if (gone.empty()) return;
+  const LateWork::Area area{order.data(), order.bytes()};
+  if (late_.full() || late_.depends(LateWork::Kind::remove, {&area, 1}, {&area, 1})) flush();
+  writes(area.data, area.bytes);
+  late_.move_back(order.as<int>(), gone, entries, n);
+}
+
+void Device::gather(Buffer& to, const Buffer& from, std::size_t row_bytes, const Buffer& order, int n) {
+  if (n == 0) return;
+  const LateWork::Area reads[] = {{from.data(), from.bytes()}, {order.data(), order.bytes()}}, written{to.data(), to.bytes()};
+  if (late_.full() || late_.depends(LateWork::Kind::copy, reads, {&written, 1})) flush();
+  writes(written.data, written.bytes);
+  late_.gather(to.data(), reads[0], row_bytes, reads[1], n);
 }
 
 void Device::combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights,

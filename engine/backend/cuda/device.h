@@ -62,9 +62,11 @@ class Device : public std::enable_shared_from_this<Device> {
   void download(void* to_host, const void* from, std::size_t bytes);
   /// Done later, together with others, but before anything that could tell the difference (late_work.h).
   void copy(void* to, const void* from, std::size_t bytes);
-  void set(void* to, std::span<const double> row);
+  void set(void* to, std::span<const std::byte> bytes);
   void remove(Buffer& k, Buffer& v, std::size_t row_bytes, std::span<const int> gone, int n);
   void remove(Buffer& rows, std::size_t row_bytes, std::span<const int> gone, int n);
+  void move_back(Buffer& order, std::span<const int> gone, std::span<const int> entries, int n);
+  void gather(Buffer& to, const Buffer& from, std::size_t row_bytes, const Buffer& order, int n);
   void combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights,
                std::span<const LateWork::Area> caches);
   /// To be called before kernels are launched that read what those may have written.

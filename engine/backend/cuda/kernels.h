@@ -64,7 +64,9 @@ void wo_l1(Work& work, DType type, const void* x, Numbers w, int out, int n_head
 struct Segment {
   const void* k = nullptr;
   const void* v = nullptr;
-  int begin = 0;  // slot of its first row
+  const int* key_rows = nullptr;  // row of its i-th slot in k; nullptr: i
+  const int* value_rows = nullptr;
+  int begin = 0;  // its first slot
 };
 struct DecodeJob {
   const void* q = nullptr;            // [group, d]
@@ -151,6 +153,23 @@ struct RemoveJob {
 };
 /// All jobs have so many matrices (one or two); row_bytes: what it can be divided by, that of every job can.
 void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int matrices, int row_bytes, const int* gone);
+/// Entries leave an order and follow those that stay.
+struct OrderJob {
+  int* order = nullptr;            // begins with the first entry that leaves
+  int first_gone = 0, n_gone = 0;  // of `gone`: as above, then what those entries are
+  int n = 0;                       // entries that stay
+};
+void move_back(Work& work, const OrderJob* jobs, int n_jobs, const int* gone);
+/// Row i of `to` becomes row order[i] of `from`, another matrix.
+struct GatherJob {
+  void* to = nullptr;
+  const void* from = nullptr;
+  const int* order = nullptr;
+  int row_bytes = 0;
+  int n = 0;  // rows of `to`
+};
+/// They may neither overlap nor depend on each other; row_bytes: as of remove_rows().
+void gather_rows(Work& work, const GatherJob* jobs, int n_jobs, int row_bytes);
 struct CombineStep {
   void* rows = nullptr;  // keys or values [*, d]
   int target = 0, first_member = 0, n_members = 0, first_weight = 0;
@@ -161,7 +180,8 @@ void combine_slots(Work& work, DType type, const CombineStep* steps, const int* 
                    const double* weights);
 /// Keys of one cache, some of them compared with others.
 struct PairJob {
-  const void* k = nullptr;  // [n, d]
+  const void* k = nullptr;
+  const int* rows = nullptr;  // [n] row of each slot in k; nullptr: in order
   int n = 0, n_from = 0, n_to = 0;
   const int *from = nullptr, *to = nullptr;
   double* norms = nullptr;   // [n], made by row_norms(); nearest() of single rows finds them by itself

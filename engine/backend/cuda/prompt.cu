@@ -84,9 +84,8 @@ __global__ void __launch_bounds__(kThreads) attend_tile(PromptArgs a) {
       keys[t] = values[t] = nullptr;
       if (begin + t <= last) {
         const Segment& s = segment_of(segments, n_segments, begin + t);
-        const long offset = static_cast<long>(begin + t - s.begin) * a.d;
-        keys[t] = static_cast<const T*>(s.k) + offset;
-        values[t] = static_cast<const T*>(s.v) + offset;
+        keys[t] = static_cast<const T*>(s.k) + row_of(s, s.key_rows, begin + t) * a.d;
+        values[t] = static_cast<const T*>(s.v) + row_of(s, s.value_rows, begin + t) * a.d;
       }
     }
     __syncthreads();
@@ -196,7 +195,7 @@ __global__ void __launch_bounds__(kThreads) sum_tile_columns(ColumnArgs c) {
     if (begin + t < all) {
       const Segment& s =
           segment_of(a.segments + a.first_segment[kv_head], a.first_segment[kv_head + 1] - a.first_segment[kv_head], begin + t);
-      keys[t] = static_cast<const T*>(s.k) + static_cast<long>(begin + t - s.begin) * a.d;
+      keys[t] = static_cast<const T*>(s.k) + row_of(s, s.key_rows, begin + t) * a.d;
     }
   }
   __syncthreads();

@@ -19,4 +19,7 @@ __device__ inline const Segment& segment_of(const Segment* segments, int n, int 
   return segments[low];
 }
 
+/// Where the key of slot j of this segment is, or with value_rows its value, in rows.
+__device__ inline long row_of(const Segment& s, const int* rows, int j) { return rows ? rows[j - s.begin] : j - s.begin; }
+
 }  // namespace kvscope::cuda

@@ -9,14 +9,11 @@ namespace {
 
 constexpr int kMoveThreads = 256, kMovePer = 4;
 
-/// In place, one block for all of a matrix: what it writes lies before everything that it has yet to read.
+/// Rows of so many words leave a matrix, in place; n stay. One block for all of it: what it writes lies before everything that it has yet to
+/// read.
 template <class Word>
-__global__ void __launch_bounds__(kMoveThreads) move_up(const RemoveJob* jobs, const int* all_gone) {
-  const RemoveJob job = jobs[blockIdx.x];
-  Word* const rows = static_cast<Word*>(blockIdx.y == 0 ? job.k : job.v);
-  const int* const gone = all_gone + job.first_gone;
-  const int words = job.row_bytes / static_cast<int>(sizeof(Word));
-  const long count = static_cast<long>(job.n) * words;
+__device__ inline void close_up(Word* rows, int words, int n, const int* gone, int n_gone) {
+  const long count = static_cast<long>(n) * words;
   for (long begin = 0; begin < count; begin += kMoveThreads * kMovePer) {
     Word held[kMovePer];
 #pragma unroll
@@ -24,7 +21,7 @@ __global__ void __launch_bounds__(kMoveThreads) move_up(const RemoveJob* jobs, c
       const long at = begin + threadIdx.x + i * kMoveThreads;
       if (at >= count) continue;
       const int row = static_cast<int>(at / words);
-      int low = 0, high = job.n_gone;  // how many that went stood before the row that becomes this one
+      int low = 0, high = n_gone;  // how many that went stood before the row that becomes this one
       while (low < high) {
         const int middle = (low + high) / 2;
         if (gone[middle] <= row)
@@ -44,6 +41,39 @@ __global__ void __launch_bounds__(kMoveThreads) move_up(const RemoveJob* jobs, c
   }
 }
 
+template <class Word>
+__global__ void __launch_bounds__(kMoveThreads) move_up(const RemoveJob* jobs, const int* all_gone) {
+  const RemoveJob job = jobs[blockIdx.x];
+  close_up(static_cast<Word*>(blockIdx.y == 0 ? job.k : job.v), job.row_bytes / static_cast<int>(sizeof(Word)), job.n,
+           all_gone + job.first_gone, job.n_gone);
+}
+
+__global__ void __launch_bounds__(kMoveThreads) move_entries_back(const OrderJob* jobs, const int* all_gone) {
+  const OrderJob job = jobs[blockIdx.x];
+  const int *const gone = all_gone + job.first_gone, *const entries = gone + job.n_gone;
+  close_up(job.order, 1, job.n, gone, job.n_gone);
+  for (int i = static_cast<int>(threadIdx.x); i < job.n_gone; i += kMoveThreads) job.order[job.n + i] = entries[i];
+}
+
+constexpr int kGatherBlocks = 4;  // of each matrix
+
+template <class Word>
+__global__ void __launch_bounds__(kMoveThreads) gather_matrix(const GatherJob* jobs) {
+  const GatherJob job = jobs[blockIdx.x];
+  const int words = job.row_bytes / static_cast<int>(sizeof(Word));
+  const long count = static_cast<long>(job.n) * words;
+  for (long at = static_cast<long>(blockIdx.y) * kMoveThreads + threadIdx.x; at < count; at += kGatherBlocks * kMoveThreads)
+    static_cast<Word*>(job.to)[at] = static_cast<const Word*>(job.from)[static_cast<long>(job.order[at / words]) * words + at % words];
+}
+
+/// body(Word{}) with the widest word that rows of so many bytes are made of.
+template <class Body>
+void with_word(int row_bytes, const Body& body) {
+  if (row_bytes % 16 == 0) return body(uint4{});
+  if (row_bytes % 8 == 0) return body(std::uint64_t{});
+  body(std::uint16_t{});
+}
+
 /// One block per cache; a thread owns columns, so that steps of one cache see each other's results without waiting.
 template <class T>
 __global__ void combine_rows(const CombineStep* steps, const int* first_step, int d, const int* members, const double* weights) {
@@ -60,6 +90,9 @@ __global__ void combine_rows(const CombineStep* steps, const int* first_step, in
   }
 }
 
+/// Where the key of this slot is, in rows.
+__device__ inline long key_row(const PairJob& job, int slot) { return job.rows ? job.rows[slot] : slot; }
+
 constexpr int kNormWarps = 8;
 
 template <class T>
@@ -67,7 +100,7 @@ __global__ void norms_of_rows(const PairJob* jobs, int d) {
   const PairJob& job = jobs[blockIdx.y];
   const int row = static_cast<int>(blockIdx.x) * kNormWarps + static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   if (row >= job.n) return;
-  const T* const k = static_cast<const T*>(job.k) + static_cast<long>(row) * d;
+  const T* const k = static_cast<const T*>(job.k) + key_row(job, row) * d;
   double sum = 0;
   for (int i = lane; i < d; i += 32) {
     const double x = static_cast<double>(to_float(k[i]));
@@ -89,14 +122,14 @@ __device__ inline void for_each_cosine(const PairJob& job, int d, float* tile, c
   const int t = static_cast<int>(threadIdx.x), lane = t % 32, first = static_cast<int>(blockIdx.x) * kRows;
   for (int i = t; i < kRows * d; i += kPairWarps * 32) {
     const int row = first + i / d;
-    tile[i] = row < n_from ? to_float(k[static_cast<long>(from[row]) * d + i % d]) : 0.0f;
+    tile[i] = row < n_from ? to_float(k[key_row(job, from[row]) * d + i % d]) : 0.0f;
   }
   __syncthreads();
   double own = 0;
   for (int c = lane; kAlone && c < d; c += 32) own += static_cast<double>(tile[c]) * static_cast<double>(tile[c]);
   if (kAlone) own = sqrt(sum_over_lanes(own));
   for (int j = t / 32; j < n_to; j += kPairWarps) {
-    const T* key = k + static_cast<long>(to[j]) * d;
+    const T* key = k + key_row(job, to[j]) * d;
     double dots[kRows] = {}, square = 0;
     for (int c = lane; c < d; c += 32) {
       const double x = static_cast<double>(to_float(key[c]));
@@ -161,13 +194,21 @@ __global__ void __launch_bounds__(kPairWarps * 32) nearest_rows(const PairJob* j
 }  // namespace
 
 void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int matrices, int row_bytes, const int* gone) {
-  const auto start = [&](auto word) {
+  with_word(row_bytes, [&](auto word) {
     const dim3 grid(static_cast<unsigned>(n_jobs), static_cast<unsigned>(matrices));
     launch("removal of slots", move_up<decltype(word)>, grid, kMoveThreads, 0, work, jobs, gone);
-  };
-  if (row_bytes % 16 == 0) return start(uint4{});
-  if (row_bytes % 8 == 0) return start(std::uint64_t{});
-  start(std::uint16_t{});
+  });
+}
+
+void move_back(Work& work, const OrderJob* jobs, int n_jobs, const int* gone) {
+  launch("new order of slots", move_entries_back, static_cast<unsigned>(n_jobs), kMoveThreads, 0, work, jobs, gone);
+}
+
+void gather_rows(Work& work, const GatherJob* jobs, int n_jobs, int row_bytes) {
+  with_word(row_bytes, [&](auto word) {
+    const dim3 grid(static_cast<unsigned>(n_jobs), kGatherBlocks);
+    launch("copy of slots", gather_matrix<decltype(word)>, grid, kMoveThreads, 0, work, jobs);
+  });
 }
 
 void combine_slots(Work& work, DType type, const CombineStep* steps, const int* first_step, int n_caches, int d, const int* members,
