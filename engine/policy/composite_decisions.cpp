@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// How its parts decide about the heads of a layer.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "policy/composite_policy.h"
+#include "policy/head_numbers.h"
+#include "policy/rules.h"
+
+namespace kvscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+std::vector<Plan> CompositePolicy::plan(std::span<const HeadView> heads, int step, bool after_prompt) {
+  if (!compresses()) return std::vector<Plan>(heads.size());
+  thread_local LayerDecision decision;  // kept by its thread: in a step allocations would cost as much as the work
+  decide(heads, step, after_prompt, decision.heads);
+  return settle(decision, step);
+}
+
+std::unique_ptr<LayerDecision> CompositePolicy::decide(std::span<const HeadView> heads, int step, bool after_prompt) {
+  auto decision = std::make_unique<LayerDecision>();
+  if (compresses()) {
+    decide(heads, step, after_prompt, decision->heads);
+  } else {
+    decision->heads.resize(heads.size());
+  }
+  return decision;
+}
+
+std::vector<Plan> CompositePolicy::settle(LayerDecision& decision, int step) {
+  std::vector<Plan> plans(decision.heads.size());
+  if (!compresses()) return plans;
+  merger_->merge_layer(decision.heads, step);
+  for (std::size_t h = 0; h < plans.size(); ++h) plans[h] = std::move(decision.heads[h].plan);
+  return plans;
+}
+
+void CompositePolicy::decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions) {
+  decisions.resize(heads.size());
+  if (!heads.empty() && heads.front().numbers) return take_lowest(heads, decisions);
+  std::optional<bool> layer_is_due;
+  if (allocation_->by_layer()) {
+    double n = 0;
+    for (const HeadView& head : heads) n += head.slots->size();
+    layer_is_due = is_due(n / static_cast<double>(heads.size()), slots_, after_prompt);
+  }
+  for (std::size_t h = 0; h < heads.size(); ++h) rank(decisions[h], heads[h], layer_is_due, after_prompt);
+  if (lane_.parts.selecting->whole_layer) share_scores(decisions);
+  for (HeadDecision& d : decisions) show_scores(d);
+  const auto place = [this](const HeadDecision& d) { return at(d.view.layer * n_kv_heads_ + d.view.kv_head); };
+  for (HeadDecision& d : decisions) d.budget = allocated_[place(d)];
+  if (layer_is_due.value_or(true)) allocation_->revise(decisions);
+  for (HeadDecision& d : decisions) {
+    allocated_[place(d)] = d.budget;
+    d.budget = overriding(d.view.layer, d.view.kv_head, d.budget);
+    if (d.budget) budgets_[place(d)] = d.budget;
+    if (d.due || (d.budget && selection_->works_below_budget())) selection_->select(d, step);
+  }
+  merger_->expect(decisions);
+}
+
+void CompositePolicy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const {
+  d.begin(head);
+  d.budget = budget(head.layer, head.kv_head);
+  if (!d.budget) return;
+  const bool alone = !layer_is_due || overridden(head.layer, head.kv_head);
+  d.due = alone ? is_due(head.slots->size(), *d.budget, after_prompt) : *layer_is_due;
+  d.view.slots_at_most = *d.budget;
+  const bool ranks_always = cadence() == Cadence::every_step && !ranking_->by_position() && !lane_.parts.selecting->observes;
+  const bool ranks_now = d.due || ranks_always || layer_is_due.value_or(false);
+  if (!ranks_now) return;
+  d.is_protected = protected_mask(*head.slots, protection(layer_is_due ? slots_ : *d.budget));
+  ranking_->protect(d.view, d.is_protected);
+  for (const int pos : head.pinned) {
+    const auto place = std::ranges::lower_bound(head.slots->pos, pos);
+    if (place != head.slots->pos.end() && *place == pos) d.is_protected[static_cast<std::size_t>(place - head.slots->pos.begin())] = 1;
+  }
+  d.score = ranking_->score(head);
+  d.tie_break = ranking_->tie_break(head);
+}
+
+/// One decision for all heads: each gets the mean of their scores.
+void CompositePolicy::share_scores(std::span<HeadDecision> heads) const {
+  const auto same_slots = [&](const HeadDecision& d) { return d.slots().pos == heads.front().slots().pos && !d.score.empty(); };
+  const bool alike = std::ranges::all_of(heads, same_slots);
+  for (std::vector<double> HeadDecision::*numbers : {&HeadDecision::score, &HeadDecision::tie_break}) {
+    if (alike) {
+      std::vector<double> mean = heads.front().*numbers;
+      for (const HeadDecision& d : heads.subspan(1))
+        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += (d.*numbers)[i];
+      for (double& x : mean) x /= static_cast<double>(heads.size());
+      for (HeadDecision& d : heads) d.*numbers = mean;
+      continue;
+    }
+    // heads that were edited by hand hold other slots than their neighbours: the mean of those that have the slot
+    std::map<int, std::pair<double, int>> sums;  // by pos
+    for (const HeadDecision& d : heads)
+      for (std::size_t i = 0; i < (d.*numbers).size(); ++i) {
+        auto& [sum, n] = sums[d.slots().pos[i]];
+        sum += (d.*numbers)[i];
+        ++n;
+      }
+    for (HeadDecision& d : heads)
+      for (std::size_t i = 0; i < (d.*numbers).size(); ++i) {
+        const auto& [sum, n] = sums[d.slots().pos[i]];
+        (d.*numbers)[i] = sum / n;
+      }
+  }
+}
+
+void CompositePolicy::show_scores(HeadDecision& d) {
+  if (ranking_->by_position()) return;
+  d.plan.score = d.score;
+  for (std::size_t i = 0; i < d.score.size(); ++i) {
+    const bool is_free = !d.is_protected[i];
+    nan_scores_ += is_free && std::isnan(d.score[i]);
+    d.plan.score[i] = is_free ? d.score[i] : kNone;
+  }
+}
+
+std::optional<NumberRules> CompositePolicy::number_rules(int layer) const {
+  const bool heads_alone = !lane_.parts.selecting->whole_layer && !allocation_->by_layer();
+  const bool order_decides = ranking_->kept_score() && selection_->takes_lowest() && merger_->run().works_on_numbers();
+  if (!every_step() || !heads_alone || !order_decides || reload() > 0) return std::nullopt;
+  return kvscope::number_rules(needs(layer), group_, bias());
+}
+
+Foresight CompositePolicy::foresee(const HeadView& head) const {
+  Foresight f;
+  const int n = head.slots->size(), c = budget(head.layer, head.kv_head).value_or(n);
+  if (!is_due(n, c, /*after_prompt=*/false) && !selection_->works_below_budget()) return f;
+  const Protection p = protection(c);
+  const std::vector<int>& pos = head.slots->pos;
+  f.first = static_cast<int>(std::ranges::lower_bound(pos, p.sinks) - pos.begin());
+  f.last = std::max(f.first, n - p.recent);
+  const int wanted = selection_->count_lowest(*head.slots, c, f.first, f.last, f.left_out);
+  const int n_gone = std::min(wanted, f.last - f.first - static_cast<int>(f.left_out.size()));  // so many may go
+  f.kind = n_gone == 0 ? Foresight::Kind::nothing : n_gone == 1 ? Foresight::Kind::lowest : Foresight::Kind::all_scores;
+  return f;
+}
+
+void CompositePolicy::take_lowest(std::span<const HeadView> heads, std::vector<HeadDecision>& decisions) {
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    HeadDecision& d = decisions[h];
+    d.begin(heads[h]);
+    d.budget = budget(d.view.layer, d.view.kv_head);
+    d.view.slots_at_most = d.budget.value_or(0);
+    const HeadNumbers::Lowest lowest = d.view.numbers->lowest();
+    d.gone.assign(lowest.slot < 0 ? 0 : 1, lowest.slot);
+    d.lowest_score = lowest.score;
+    nan_scores_ += lowest.slot >= 0 && std::isnan(lowest.score);
+    if (!merger_->run().evicts_only()) keep_the_rest(d);  // who asks what is alike
+  }
+  merger_->expect(decisions);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a policy is made of for one model, prompt and budget.
+#include "policy/composite_policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "policy/rules.h"
+
+namespace kvscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+GroupReduce group_reduce(std::string_view text) {
+  return text == "max" ? GroupReduce::max : text == "sum" ? GroupReduce::sum : GroupReduce::mean;
+}
+
+}  // namespace
+
+CompositePolicy::CompositePolicy(const Setup& setup)
+    : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads), group_(setup.model->group()) {
+  const PolicyRow& row = *lane_.parts.row;
+  const PolicyRow& selecting = *lane_.parts.selecting;
+  resolve_budget(setup.n_prompt);
+  const std::string& positions = lane_.params.text("positions");
+  positions_ = positions.empty()        ? row.positions
+               : positions == "cache"   ? Positions::cache
+               : positions == "ceiling" ? Positions::ceiling
+                                        : Positions::original;
+  const std::string& refresh = lane_.params.text("refresh");
+  refresh_ = refresh.empty() ? (setup.mode == PromptMode::stream ? 1 : 0) : count_or_fraction(refresh, slots_);
+
+  const std::string& seed = lane_.params.text("seed");
+  seed_ = seed.empty() ? setup.seed : static_cast<std::uint64_t>(lane_.params.count("seed", 0));
+  const auto parts_with = [&](const Params& params) {
+    return PartSetup{.params = params,
+                     .slots = slots_,
+                     .observed = observed_,
+                     .group = setup.model->group(),
+                     .observes = selecting.observes,
+                     .seed = seed_,
+                     .folder = setup.folder};
+  };
+  const PartSetup parts = parts_with(lane_.params);
+  ranking_ = selecting.ranking(parts);
+  selection_ = (row.selection ? row.selection : selecting.selection)(parts);
+  allocation_ = selecting.allocation(parts);
+  const auto merger_with = [&](const Params& params) { return row.merger(parts_with(params)); };
+  merger_.emplace(lane_, *setup.model, merger_with, "lane " + quoted(setup.spec));
+  needs_.group = group_reduce(lane_.params.text("group"));
+  ranking_->require(needs_);
+  selection_->require(needs_);
+  merger_->run().require(needs_);
+  allocation_->require(needs_);
+
+  if (setup.mode == PromptMode::stream && allocation_->needs_prompt())
+    throw UsageError(
+        fmt::format("lane {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec)));
+  shape_ = {setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};
+  allocated_ = nothing_to_distribute() ? UniformAllocation().budgets(shape_) : raised(allocation_->budgets(shape_));
+  budgets_ = allocated_;
+  for (int l = 0; l < shape_.n_layers; ++l) {
+    layer_needs_.push_back(needs_);
+    ranking_->require_in_layer(layer_needs_.back(), recent(l, 0));
+  }
+  for (const StatNeeds& layer : layer_needs_) needs_.rows = std::max(needs_.rows, layer.rows);
+  read_edits(setup);
+  override_budgets();
+  first_budgets_ = budgets_;
+}
+
+/// C and w (POLICIES.md sections 2 and 8): fractions are taken of C first, then C is raised to its minimum.
+void CompositePolicy::resolve_budget(int n_prompt) {
+  if (!lane_.parts.row->has_budget) return;
+  const Params& params = lane_.params;
+  int c = params.has("slots") ? params.count("slots", 0) : round_half_up(std::min(params.number("ratio") * n_prompt, 1e8));
+  requested_ = c;
+  c = std::max(c, 1);
+  if (lane_.parts.selecting->observes) {
+    c = std::max(c, 2);
+    observed_ = std::min(params.count("window", c), c / 2);
+  }
+  slots_ = with_minimum(c);
+}
+
+/// The protected slots, and those that the policy needs beside them, must have room.
+int CompositePolicy::with_minimum(int c) const {
+  const Protection p = protection(c);
+  c = std::max(c, p.sinks + p.recent + 1);
+  if (lane_.parts.row->least_free) c = std::max(c, p.sinks + p.recent + lane_.parts.row->least_free(lane_.params, c));
+  return c;
+}
+
+void CompositePolicy::read_edits(const Setup& setup) {
+  const LaneEdits edits = edits_of(setup.spec);
+  check_edits(edits, *setup.model, "lane " + quoted(setup.spec));
+  for (const BudgetOverride& b : edits.budgets)
+    if (b.on) overrides_.push_back(b);
+  if (!overrides_.empty() && !compresses())
+    throw UsageError(fmt::format("lane {}: expected a policy with a budget, got {}, which never compresses", quoted(setup.spec), name()));
+}
+
+const BudgetOverride* CompositePolicy::override_of(int layer, int kv_head) const {
+  for (auto it = overrides_.rbegin(); it != overrides_.rend(); ++it)
+    if (it->heads.has(layer, kv_head)) return &*it;
+  return nullptr;
+}
+
+std::optional<int> CompositePolicy::overriding(int layer, int kv_head, std::optional<int> allocated) const {
+  const BudgetOverride* by_hand = override_of(layer, kv_head);
+  const std::optional<int> c = by_hand ? by_hand->of(allocated) : allocated;
+  return by_hand && c ? with_minimum(*c) : c;
+}
+
+void CompositePolicy::override_budgets() {
+  for (int l = 0; l < shape_.n_layers; ++l)
+    for (int h = 0; h < n_kv_heads_; ++h) budgets_[at(l * n_kv_heads_ + h)] = overriding(l, h, allocated_[at(l * n_kv_heads_ + h)]);
+}
+
+/// A share below its minimum is raised to it; the sum then exceeds the total.
+std::vector<std::optional<int>> CompositePolicy::raised(std::vector<std::optional<int>> budgets) const {
+  if (!allocation_->raises_small_shares()) return budgets;
+  const auto least_free = lane_.parts.row->least_free;
+  const auto least = [&](int c) { return protection(c).sinks + protection(c).recent + (least_free ? least_free(lane_.params, slots_) : 1); };
+  for (std::optional<int>& c : budgets) {
+    if (!c) continue;
+    c = std::max(*c, least(*c));
+    // areas beside the protected slots, of which a larger share has more
+    while (least_free && *c < shape_.n_prompt && *c < least(*c)) c = least(*c);
+  }
+  return budgets;
+}
+
+void CompositePolicy::after_prompt(std::span<const HeadView> heads) {
+  if (!compresses() || nothing_to_distribute()) return;
+  std::vector<std::optional<int>> budgets = allocation_->after_prompt(shape_, heads);
+  if (budgets.empty()) return;
+  KVSCOPE_ASSERT(budgets.size() == budgets_.size());
+  allocated_ = raised(std::move(budgets));
+  override_budgets();
+}
+
+std::vector<ResolvedParam> CompositePolicy::params() const {
+  std::vector<ResolvedParam> out;
+  const auto add_count = [&](const std::string& key, int n) {
+    out.push_back({.key = key, .number = static_cast<double>(n), .is_count = true});
+  };
+  const auto add_text = [&](const std::string& key, const std::string& text) {
+    out.push_back({.key = key, .is_text = true, .text = text});
+  };
+  const Protection p = protection(slots_);
+  for (const ParamInfo& param : lane_.parts.params) {
+    const std::string& value = lane_.params.text(param.key);
+    if (param.key == "refresh" || param.key == "group" || (param.key == "reload" && reload() == 0)) continue;
+    if (param.key == "sinks")
+      add_count(param.key, p.sinks);
+    else if (param.key == "recent")
+      add_count(param.key, p.recent);
+    else if (param.key == "seed")
+      out.push_back({.key = param.key, .number = static_cast<double>(seed_), .is_count = true});
+    else if (param.key == "window" && lane_.parts.selecting->observes)
+      add_count(param.key, observed_);
+    else if (param.kind == ParamInfo::Kind::count_or_fraction || param.kind == ParamInfo::Kind::count)
+      add_count(param.key, std::max(static_cast<int>(param.min), lane_.params.count(param.key, slots_)));
+    else if (param.kind == ParamInfo::Kind::number)
+      out.push_back({.key = param.key, .number = lane_.params.number(param.key)});
+    else
+      add_text(param.key, value);
+  }
+  add_text("group", lane_.parts.row->takes_group ? lane_.params.text("group") : "mean");
+  if (lane_.parts.row->has_budget) add_count("slots", slots_);
+  if (cadence() == Cadence::once) add_count("refresh", refresh_);
+  return out;
+}
+
+bool CompositePolicy::decides_like(const Policy& other) const {
+  const auto* twin = dynamic_cast<const CompositePolicy*>(&other);
+  if (!twin || first_budgets_ != twin->first_budgets_ || name() != twin->name() || !merger_->alike(*twin->merger_)) return false;
+  const std::vector<ResolvedParam> a = params(), b = other.params();
+  return std::ranges::equal(
+      a, b, [](const ResolvedParam& x, const ResolvedParam& y) { return x.key == y.key && x.text == y.text && x.number == y.number; });
+}
+
+std::unique_ptr<Policy> Policy::make(const Setup& setup) {
+  KVSCOPE_ASSERT(setup.model && setup.model->n_kv_heads > 0);
+  return std::make_unique<CompositePolicy>(setup);
+}
+
+}  // namespace kvscope
