@@ -163,8 +163,13 @@ void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& reco
 }
 
 void Lane::describe(const HeadCache& head, HeadRecord& record) const {
-  record.pos = head.slots.pos;
-  record.votes = head.slots.votes;
+  record.n_slots = head.slots.size();
+  if (setup_.record.slots) {
+    record.pos = head.slots.pos;
+    record.votes = head.slots.votes;
+  } else {
+    record.score.clear();
+  }
   record.evicted_votes = head.slots.evicted_votes;
   if (!setup_.record.captures) return;
   record.statistic = policy_->statistic(head.slots);

@@ -15,7 +15,7 @@ const NumberPlan* Lane::numbers_of(int layer) const {
 void Lane::plan_numbers() {
   number_plans_.assign(layers_.size(), std::nullopt);
   const RecordOptions& record = setup_.record;
-  if (!backend_.prefers_numbers() || record.captures || record.scores || record.measures.prediction || !what_ifs_.empty()) return;
+  if (!backend_.prefers_numbers() || record.captures || record.slots || record.measures.prediction || !what_ifs_.empty()) return;
   for (int l = 0; l < config_.n_layers; ++l)
     if (const std::optional<NumberRules> rules = policy_->number_rules(l))
       number_plans_[static_cast<std::size_t>(l)] = NumberPlan{*rules, policy_->kept_score(), policy_->bias()};

@@ -20,7 +20,7 @@ int common_prefix(std::span<const int> a, std::span<const int> b) {
 RecordOptions record_options(const RunRequest& request) {
   return {.captures = request.detail == Detail::why,
           .measures = request.measures,
-          .scores = request.detail >= Detail::slots,
+          .slots = request.detail >= Detail::slots,
           .shadow = request.shadow};
 }
 

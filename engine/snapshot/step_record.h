@@ -53,7 +53,8 @@ struct HeadRecord {
   bool overridden = false;            // the budget was set by hand
   std::vector<int> pinned;            // pos of the tokens that the policy must keep from now on, slots or not; ascending
   int recent = 0;                     // slots of highest pos that are protected as recent
-  std::vector<int> pos;               // slots AFTER the step's compression
+  int n_slots = 0;                    // AFTER the step's compression
+  std::vector<int> pos;               // of these slots; empty: the record says only how many they are (then score and votes are empty too)
   std::vector<int> votes;
   std::vector<double> score;          // ranking score; NaN: not ranked (protected); empty: no ranking in this step
   std::vector<double> statistic;      // the policy's own statistic (PolicyInfo::statistic); empty: none

@@ -65,6 +65,7 @@ class LongHead {
     }
     r.recent = kRecent;
     r.evicted_votes = evicted_votes_;
+    r.n_slots = static_cast<int>(slots_.size());
     r.pos.reserve(slots_.size());
     r.votes.reserve(slots_.size());
     r.score.reserve(slots_.size());

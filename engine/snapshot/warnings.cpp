@@ -56,13 +56,14 @@ void WarningWatch::add(const StepRecord& step) {
   for (std::size_t h = 0; h < step.heads.size(); ++h) {
     const HeadRecord& record = step.heads[h];
     Head& head = heads_[h];
-    head.slots = static_cast<int>(record.pos.size());
+    head.slots = record.n_slots;
     removals_ += static_cast<double>(record.events.size());
     for (const Event& e : record.events) {
       fallbacks_ += e.fallback;
       not_finite_ += e.kind == Event::Kind::merge && !(std::isfinite(e.w_removed) && std::isfinite(e.w_target));
     }
     for (const double s : record.score) not_finite_ += std::isinf(s);
+    if (record.pos.empty()) continue;  // who stays is not known
     // Ranked removals that leave everything but the newest tokens as it was. Where position alone decides that is the plan, not a freeze.
     const auto n_old = static_cast<std::size_t>(std::max(0, head.slots - std::max(1, record.recent)));
     const std::span<const int> pos = std::span(record.pos).first(n_old),

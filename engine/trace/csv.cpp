@@ -54,7 +54,7 @@ std::string steps_csv(const Snapshot& snapshot) {
       double slots = 0, rel_l2 = 0, loss = 0, theta = 0, predictor = 0;
       std::size_t events = 0;
       for (const HeadRecord& head : step->heads) {
-        slots += static_cast<double>(head.pos.size());
+        slots += static_cast<double>(head.n_slots);
         rel_l2 += head.local_rel_l2;
         loss += head.attention_loss;
         theta += head.theta;

@@ -298,6 +298,7 @@ void Reader::slots(const JsonCursor& list, int position, HeadRecord& record) {
     record.score.push_back(slot.at(std::size_t(2)).real_or_null());
     lowest = record.pos.back() + 1;
   }
+  record.n_slots = static_cast<int>(n);
 }
 
 void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {

@@ -121,7 +121,7 @@ StepCounts counts_of_a_step(const Variant& variant, const std::string& policy, i
              .mode = PromptMode::stream,
              .n_prompt = 16,
              .seed = 0,
-             .record = {.captures = for_people, .measures = MeasureSet::none(), .scores = for_people, .shadow = for_people}});
+             .record = {.captures = for_people, .measures = MeasureSet::none(), .slots = for_people, .shadow = for_people}});
   StepCounts counts;
   for (int position = 0; position < 16; ++position) {
     const StepCounts before{emulator::waits(), emulator::launches(), emulator::graph_launches()};
