@@ -107,11 +107,11 @@ struct PromptAttentionJob {
   std::span<const OutsideSum> outside = {};
 };
 
-/// For every i in `from` the place in `to` (not empty) of the j with the largest cos(k_i, k_j), of equal ones the first, and that cosine:
-/// made in double, 0 where a vector is zero. by_product: the same with k_i . k_j.
+/// For every i in `from` the place in `to` of the j with the largest cos(k_i, k_j), of equal ones the first, and that cosine: made in double,
+/// 0 where a vector is zero. by_product: the same with k_i . k_j.
 struct NearestJob {
   const HeadKv* kv = nullptr;
-  std::span<const int> from, to;
+  std::span<const int> from, to;  // to: empty: all slots that are not in `from` (there are some); places are slots then
   std::span<int> places;      // [from] host
   std::span<double> cosines;  // [from] host; or products
   bool by_product = false;
@@ -189,7 +189,7 @@ class Backend {
     if (!kv.order.empty()) kv = copy_kv(kv, kv.capacity);
   }
   virtual void append_kv(HeadKv& kv, const void* k, const void* v, int n) = 0;                             // n rows [n, head_dim], grows if needed
-  virtual void keep_only(HeadKv& kv, std::span<const int> keep) = 0;                                       // ascending slot indices
+  virtual void remove_slots(HeadKv& kv, std::span<const int> gone) = 0;                                    // ascending
   virtual void combine(std::span<const CombineJob> jobs) = 0;                                              // in order
   /// cos(k_i, k_j) for i in from, j in to, result [from, to] in host doubles; 0 where a vector is zero.
   virtual void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) = 0;

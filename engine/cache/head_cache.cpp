@@ -7,6 +7,7 @@
 
 #include "cache/key_lookups.h"
 #include "cache/value_norms.h"
+#include "core/slot_runs.h"
 #include "policy/statistics.h"
 
 namespace kvscope {
@@ -28,8 +29,8 @@ std::vector<double> CacheGeometry::cosines(std::span<const int> from, std::span<
   return out;
 }
 
-void CacheGeometry::expect_nearest(std::span<const int> from, std::span<const int> to) const {
-  if (lookups_) lookups_->expect_nearest(cache(), from, to);
+void CacheGeometry::expect_nearest_kept(std::span<const int> gone) const {
+  if (lookups_) lookups_->expect_nearest(cache(), gone, {});
 }
 
 Nearest CacheGeometry::largest_product(int from, std::span<const int> to) const {
@@ -44,13 +45,13 @@ void CacheGeometry::expect_keys(std::span<const int> slots) const {
   if (lookups_) lookups_->expect_keys(cache(), slots);
 }
 
-std::vector<Nearest> CacheGeometry::nearest(std::span<const int> from, std::span<const int> to) const {
-  if (lookups_) return lookups_->nearest(cache(), from, to);
-  std::vector<int> places(from.size());
-  std::vector<double> cosines(from.size());
-  const NearestJob job{.kv = kv_, .from = from, .to = to, .places = places, .cosines = cosines};
+std::vector<Nearest> CacheGeometry::nearest_kept(std::span<const int> gone) const {
+  if (lookups_) return lookups_->nearest(cache(), gone, {});
+  std::vector<int> places(gone.size());
+  std::vector<double> cosines(gone.size());
+  const NearestJob job{.kv = kv_, .from = gone, .to = {}, .places = places, .cosines = cosines};
   backend_->nearest({&job, 1});
-  return kvscope::nearest(to, places, cosines);
+  return kvscope::nearest({}, places, cosines);
 }
 
 void CacheGeometry::keys(std::span<const int> slots, std::vector<double>& rows) const {
@@ -110,17 +111,13 @@ std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& need
     weight += r.spread.empty() ? 0 : 2;
   }
   if (!jobs.empty()) backend.combine(jobs);
-  std::vector<int> kept = apply_plan(cache.slots, needs, plan);
-  backend.keep_only(cache.kv, kept);
+  std::vector<int> gone = apply_plan(cache.slots, needs, plan);
+  backend.remove_slots(cache.kv, gone);
   if (!jobs.empty()) cache.value_norm.clear();
-  if (!cache.value_norm.empty()) {
-    std::size_t n = 0;
-    for (const int i : kept)
-      if (static_cast<std::size_t>(i) < cache.value_norm.size()) cache.value_norm[n++] = cache.value_norm[static_cast<std::size_t>(i)];
-    cache.value_norm.resize(n);
-  }
+  const auto known = std::ranges::lower_bound(gone, static_cast<int>(cache.value_norm.size()));  // it may have norms of the first slots only
+  remove_entries(cache.value_norm, std::span(gone.begin(), known));
   cache.ever_removed |= !plan.removals.empty();
-  return kept;
+  return gone;
 }
 
 int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int group, int head_dim, int pos, const void* k, const void* v) {

@@ -40,8 +40,8 @@ class CacheGeometry final : public KeyGeometry {
         kv_(&heads[static_cast<std::size_t>(head)].kv),
         lookups_(lookups) {}
   std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const override;
-  std::vector<Nearest> nearest(std::span<const int> from, std::span<const int> to) const override;
-  void expect_nearest(std::span<const int> from, std::span<const int> to) const override;
+  std::vector<Nearest> nearest_kept(std::span<const int> gone) const override;
+  void expect_nearest_kept(std::span<const int> gone) const override;
   Nearest largest_product(int from, std::span<const int> to) const override;
   void expect_largest_product(int from, std::span<const int> to) const override;
   void expect_keys(std::span<const int> slots) const override;
@@ -62,7 +62,7 @@ class CacheGeometry final : public KeyGeometry {
 };
 
 /// Carries out what a policy decided: merged rows first, in order, then the host side (members, votes, bias, statistics), then the removed rows go.
-/// Returns the slots that stayed, as indices before the compression, ascending.
+/// Returns the slots that went, as indices before the compression, ascending.
 std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& needs, const Plan& plan);
 
 /// The token at `pos` comes back as a slot of its own, with its key (rotated) and value [head_dim] in backend memory. It must not have one.

@@ -6,10 +6,17 @@
 
 namespace kvscope {
 
+namespace {
+
+/// The slot that a NearestJob means.
+int slot_at(std::span<const int> to, int place) { return to.empty() ? place : to[static_cast<std::size_t>(place)]; }
+
+}  // namespace
+
 std::vector<Nearest> nearest(std::span<const int> to, std::span<const int> places, std::span<const double> cosines) {
   std::vector<Nearest> out;
   out.reserve(places.size());
-  for (std::size_t i = 0; i < places.size(); ++i) out.push_back({to[static_cast<std::size_t>(places[i])], cosines[i]});
+  for (std::size_t i = 0; i < places.size(); ++i) out.push_back({slot_at(to, places[i]), cosines[i]});
   return out;
 }
 
@@ -82,7 +89,7 @@ void KeyLookups::keys(const HeadCache& head, std::span<const int> slots, std::ve
 
 std::span<const double> KeyLookups::numbers_of_nearest(const HeadCache& head, int slot) const {
   const auto place_of = [slot](const NearestOf& n) {
-    return std::ranges::find_if(n.places, [&](int place) { return n.to[static_cast<std::size_t>(place)] == slot; }) - n.places.begin();
+    return std::ranges::find_if(n.places, [&](int place) { return slot_at(n.to, place) == slot; }) - n.places.begin();
   };
   const NearestOf* const found =
       nearest_.find(head, [&](const NearestOf& n) { return !n.numbers.empty() && place_of(n) < std::ssize(n.places); });

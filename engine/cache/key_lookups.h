@@ -22,6 +22,7 @@ class KeyLookups {
   explicit KeyLookups(Backend& backend, int head_dim) : backend_(backend), head_dim_(head_dim) {}
 
   enum class By { cosine, product };
+  /// to: empty: all slots that are not in `from`.
   void expect_nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by = By::cosine);
   void expect_keys(const HeadCache& head, std::span<const int> slots);
   std::vector<Nearest> nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by = By::cosine);
@@ -33,7 +34,7 @@ class KeyLookups {
   struct NearestOf {
     const HeadCache* head = nullptr;
     By by = By::cosine;
-    std::vector<int> from, to, places;  // places: empty until there is an answer
+    std::vector<int> from, to, places;  // of a NearestJob; places: empty until there is an answer
     std::vector<double> cosines, numbers;
   };
   struct KeysOf {

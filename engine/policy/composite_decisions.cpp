@@ -71,6 +71,7 @@ void CompositePolicy::rank(HeadDecision& d, const HeadView& head, std::optional<
   const bool alone = !layer_is_due || overridden(head.layer, head.kv_head);
   d.due = alone ? is_due(head.slots->size(), *d.budget, after_prompt) : *layer_is_due;
   d.view.slots_at_most = *d.budget;
+  if (alone && !after_prompt && take_oldest(d)) return;
   const bool ranks_always = cadence() == Cadence::every_step && !ranking_->by_position() && !lane_.parts.selecting->observes;
   const bool ranks_now = d.due || ranks_always || layer_is_due.value_or(false);
   if (!ranks_now) return;
@@ -82,6 +83,16 @@ void CompositePolicy::rank(HeadDecision& d, const HeadView& head, std::optional<
   }
   d.score = ranking_->score(head);
   d.tie_break = ranking_->tie_break(head);
+}
+
+/// The usual step where position alone decides: the oldest slot that may go goes, without a look at the others.
+bool CompositePolicy::take_oldest(HeadDecision& d) const {
+  if (!ranking_->by_position() || !selection_->takes_lowest() || !merger_->run().evicts_only() || !d.view.pinned.empty()) return false;
+  const Foresight f = foresee(d.view);
+  if (f.kind != Foresight::Kind::lowest || !f.left_out.empty()) return false;
+  d.gone.assign(1, f.first);
+  d.due = false;  // it is decided
+  return true;
 }
 
 /// One decision for all heads: each gets the mean of their scores.
@@ -154,7 +165,6 @@ void CompositePolicy::take_lowest(std::span<const HeadView> heads, std::vector<H
     d.gone.assign(lowest.slot < 0 ? 0 : 1, lowest.slot);
     d.lowest_score = lowest.score;
     nan_scores_ += lowest.slot >= 0 && std::isnan(lowest.score);
-    if (!merger_->run().evicts_only()) keep_the_rest(d);  // who asks what is alike
   }
   merger_->expect(decisions);
 }

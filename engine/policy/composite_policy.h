@@ -87,6 +87,7 @@ class CompositePolicy final : public Policy {
   /// As decide(), where the backend keeps the statistics and has said which slot of every head is the lowest.
   void take_lowest(std::span<const HeadView> heads, std::vector<HeadDecision>& decisions);
   void rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const;
+  bool take_oldest(HeadDecision& d) const;
   void share_scores(std::span<HeadDecision> heads) const;
   void show_scores(HeadDecision& head);
 

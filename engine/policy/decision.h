@@ -18,11 +18,12 @@ struct HeadDecision {
   std::vector<double> score;       // [n] as ranked; empty: not ranked in this step
   std::vector<double> tie_break;   // [n] or empty
   double lowest_score = kNone;     // of the one slot that goes, where the backend keeps the statistics and there are no scores here
-  std::vector<int> keep;           // slots that stay, ascending
+  std::vector<int> keep;           // slots that stay, ascending; empty where the backend keeps the statistics
   std::vector<int> gone;           // slots that go, in the order in which the trace tells it
   Plan plan;
 
   const SlotState& slots() const { return *view.slots; }
+  int n_kept() const { return slots().size() - static_cast<int>(gone.size()); }
   /// Nothing decided yet about this head. What was there before leaves its memory.
   void begin(const HeadView& head) {
     view = head;

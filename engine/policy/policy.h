@@ -31,14 +31,14 @@ class KeyGeometry {
   virtual ~KeyGeometry() = default;
   /// cos(k_i, k_j), [from, to]; 0 with a zero vector.
   virtual std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const = 0;
-  /// Of every slot in `from` the slot in `to` (not empty, ascending) of most similar key, of equal ones the first, and that cosine; 0 with a zero
-  /// vector.
-  virtual std::vector<Nearest> nearest(std::span<const int> from, std::span<const int> to) const = 0;
+  /// Of every slot in `gone` the slot of most similar key among those that are not in it (there are some), of equal ones the first, and that
+  /// cosine; 0 with a zero vector.
+  virtual std::vector<Nearest> nearest_kept(std::span<const int> gone) const = 0;
   /// The slot of `to` with the largest k_from . k_to, of equal ones the first, and that product.
   virtual Nearest largest_product(int from, std::span<const int> to) const;
-  /// Hints: nearest() of just these, and keys() of just these, is going to be asked. Where the keys are on a device the questions about all
+  /// Hints: just this is going to be asked. Where the keys are on a device the questions about all
   /// heads of a layer travel together.
-  virtual void expect_nearest(std::span<const int> /*from*/, std::span<const int> /*to*/) const {}
+  virtual void expect_nearest_kept(std::span<const int> /*gone*/) const {}
   virtual void expect_largest_product(int /*from*/, std::span<const int> /*to*/) const {}
   virtual void expect_keys(std::span<const int> /*slots*/) const {}
   /// Key rows of these slots, [slots, head_dim], into `rows`, whose memory a caller may use again.

@@ -15,24 +15,6 @@ enum : std::size_t { kHigh, kLow, kPeak, kPlaceHigh, kPlaceLow };  // of sums_; 
 
 }  // namespace
 
-std::vector<SlotRun> runs_of(std::span<const int> keep) {
-  std::vector<SlotRun> runs;
-  const int n = static_cast<int>(keep.size());
-  int first = 0;
-  while (first < n && keep[static_cast<std::size_t>(first)] == first) ++first;
-  if (first == n) return runs;
-  const int moved = keep[static_cast<std::size_t>(first)] - first;
-  if (keep.back() - (n - 1) == moved) return {{first + moved, first, n - first}};  // the usual step: one gap, the rest moves up
-  for (int to = first; to < n; ++to) {
-    const int from = keep[static_cast<std::size_t>(to)];
-    if (!runs.empty() && runs.back().from + runs.back().n == from)
-      ++runs.back().n;
-    else
-      runs.push_back({from, to, 1});
-  }
-  return runs;
-}
-
 std::vector<double> RowRing::row(int r) const {
   std::vector<double> out(columns_.size() * static_cast<std::size_t>(width_));
   copy_row(r, out);

@@ -6,14 +6,9 @@
 #include <span>
 #include <vector>
 
-namespace kvscope {
+#include "core/slot_runs.h"
 
-/// A run of slots that stay neighbours when others go: [from, from + n) moves down to [to, to + n).
-struct SlotRun {
-  int from = 0, to = 0, n = 0;
-};
-/// The runs of an ascending list of slots to keep, without those that stay where they are.
-std::vector<SlotRun> runs_of(std::span<const int> keep);
+namespace kvscope {
 
 /// Which sums over its rows a RowRing keeps: none, the sum, or that and the sum of every row times its place (0: the oldest).
 enum class RowSums : std::uint8_t { none, plain, by_place };

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/slot_runs.h"
 #include "core/vector_math.h"
 #include "policy/rules.h"
 
@@ -97,22 +98,7 @@ std::vector<int> unprotected(const HeadDecision& head) {
   return free;
 }
 
-void keep_the_rest(HeadDecision& head) {
-  const int n = head.slots().size();
-  if (head.gone.size() <= 1) {
-    head.keep.resize(at(n) - head.gone.size());
-    const int left_out = head.gone.empty() ? n : head.gone.front();
-    std::iota(head.keep.begin(), head.keep.begin() + left_out, 0);
-    std::iota(head.keep.begin() + left_out, head.keep.end(), left_out + 1);
-    return;
-  }
-  std::vector<char> goes(at(n), 0);
-  for (const int i : head.gone) goes[at(i)] = 1;
-  head.keep.clear();
-  head.keep.reserve(at(n) - head.gone.size());
-  for (int i = 0; i < n; ++i)
-    if (!goes[at(i)]) head.keep.push_back(i);
-}
+void keep_the_rest(HeadDecision& head) { slots_without(head.gone, head.slots().size(), head.keep); }
 
 std::vector<char> protected_mask(const SlotState& slots, const Protection& protection) {
   const int n = slots.size();

@@ -88,13 +88,6 @@ void prepare(SlotState& state, const StatNeeds& needs, int group) {
   if (needs.keep_z_rows && state.z_rows.max_rows() == 0) state.z_rows = LogMeanRows(needs.z_rows, group);
 }
 
-template <class T>
-void keep_entries(std::vector<T>& v, std::span<const SlotRun> runs, int n_kept, int width = 1) {
-  if (v.empty()) return;
-  for (const SlotRun& r : runs) std::move(v.begin() + r.from * width, v.begin() + (r.from + r.n) * width, v.begin() + r.to * width);
-  v.resize(at(n_kept * width));
-}
-
 }  // namespace
 
 void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos, double key_norm) {
@@ -196,25 +189,28 @@ void load_prompt(SlotState& state, const StatNeeds& needs, int group, const Prom
   KVSCOPE_ASSERT(state.decayed.size() == (needs.decayed ? at(n) : 0));
 }
 
-void keep_slots(SlotState& state, std::span<const int> keep) {
-  const int kept = static_cast<int>(keep.size());
-  if (kept == state.size()) return;
-  const std::vector<SlotRun> runs = runs_of(keep);
-  const int group = state.pos.empty() ? 1 : static_cast<int>(std::max(state.ema.size(), state.z_now.size()) / state.pos.size());
-  keep_entries(state.pos, runs, kept);
-  keep_entries(state.votes, runs, kept);
-  keep_entries(state.extra, runs, kept);
-  keep_entries(state.united, runs, kept);
-  keep_entries(state.times, runs, kept);
-  keep_entries(state.sum, runs, kept);
-  keep_entries(state.sum_sq, runs, kept);
-  keep_entries(state.decayed, runs, kept);
-  keep_entries(state.key_norm, runs, kept);
+void remove_slots(SlotState& state, std::span<const int> gone) {
+  if (gone.empty()) return;
+  const int kept = state.size() - static_cast<int>(gone.size());
+  const std::vector<SlotRun> runs = runs_without(gone, state.size());
+  const int group = static_cast<int>(std::max(state.ema.size(), state.z_now.size()) / state.pos.size());
+  const auto keep_entries = [&](auto& statistic, int width = 1) {
+    if (!statistic.empty()) kvscope::keep_entries(statistic, runs, kept, width);
+  };
+  keep_entries(state.pos);
+  keep_entries(state.votes);
+  keep_entries(state.extra);
+  keep_entries(state.united);
+  keep_entries(state.times);
+  keep_entries(state.sum);
+  keep_entries(state.sum_sq);
+  keep_entries(state.decayed);
+  keep_entries(state.key_norm);
   if (state.hits.window() > 0) state.hits.keep(runs, kept);
-  keep_entries(state.residual, runs, kept);
-  keep_entries(state.ema, runs, kept, group);
-  keep_entries(state.ema_n, runs, kept);
-  keep_entries(state.z_now, runs, kept, group);
+  keep_entries(state.residual);
+  keep_entries(state.ema, group);
+  keep_entries(state.ema_n);
+  keep_entries(state.z_now, group);
   state.rows.keep(runs, kept);
   state.z_rows.keep(runs, kept);
 }
@@ -293,14 +289,14 @@ int insert_slot(SlotState& state, const StatNeeds& needs, int group, int pos, do
 }
 
 std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan) {
-  thread_local std::vector<char> gone;  // kept by its thread, as scratch()
-  gone.assign(at(state.size()), 0);
+  std::vector<int> gone;
+  gone.reserve(plan.removals.size());
   for (const Removal& r : plan.removals) {
     if (r.target >= 0)
       unite(state, r.target, r.slot);
     else
       lose(state, r.slot);
-    gone[at(r.slot)] = 1;
+    gone.push_back(r.slot);
   }
   for (const Merge& m : plan.merges) {
     if (m.extra) state.extra[at(m.target)] = *m.extra;
@@ -308,15 +304,9 @@ std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan
     if (m.decayed && needs.decayed) state.decayed[at(m.target)] = *m.decayed;
   }
   for (const int i : plan.to_residual) state.residual[at(i)] = 1;
-  std::vector<int> keep(gone.size());
-  std::size_t n_kept = 0;
-  for (int i = 0; i < state.size(); ++i) {
-    keep[n_kept] = i;
-    n_kept += !gone[at(i)];
-  }
-  keep.resize(n_kept);
-  keep_slots(state, keep);
-  return keep;
+  std::ranges::sort(gone);
+  remove_slots(state, gone);
+  return gone;
 }
 
 std::vector<double> bias_of(const SlotState& state, Bias bias) {

@@ -41,18 +41,18 @@ void observe_step(SlotState& state, const StatNeeds& needs, int group, std::span
 /// All tokens of the prompt as slots, with the statistics of the whole prompt. `state` must be empty.
 void load_prompt(SlotState& state, const StatNeeds& needs, int group, const PromptStats& prompt);
 
-/// Only these slots (ascending) remain; what the others stood for must have been passed on or lost before.
-void keep_slots(SlotState& state, std::span<const int> keep);
-/// Slot `target` also stands for everything slot `from` stood for. `from` stays until keep_slots.
+/// The slots `gone` (ascending) leave; what they stood for must have been passed on or lost before.
+void remove_slots(SlotState& state, std::span<const int> gone);
+/// Slot `target` also stands for everything slot `from` stood for. `from` stays until remove_slots.
 void unite(SlotState& state, int target, int from);
-/// Nothing stands for the tokens of this slot any more: its votes are lost and counted. It stays until keep_slots.
+/// Nothing stands for the tokens of this slot any more: its votes are lost and counted. It stays until remove_slots.
 void lose(SlotState& state, int slot);
 /// Makes the predicted log-score of a slot equal to log_score [group] from now on, in every predictor that is kept
 /// (POLICIES.md section 5: lS = T + ln(1 - alpha^n), stored rows shifted in the log domain).
 void set_log_score(SlotState& state, const StatNeeds& needs, int slot, std::span<const double> log_score);
 
 /// All host-side effects of a plan: members, votes, extra, log-scores, lost tokens; then the removed slots go.
-/// Returns the indices (before the removal) of the slots that stay, ascending.
+/// Returns the indices (before the removal) of those that went, ascending.
 std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan);
 
 /// b_i = factor ln p_i + extra_i of every slot. Empty where it is zero everywhere (Bias::none, or one vote per slot and no extra).

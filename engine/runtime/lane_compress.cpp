@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/slot_runs.h"
 #include "measure/perturbation.h"
 #include "policy/statistics.h"
 #include "runtime/lane.h"
@@ -104,18 +105,15 @@ void Lane::carry_out(int layer, const Sight& sight, std::vector<Plan>& plans, bo
       if (plan.changes_slots()) apply_plan(head.slots, policy_->needs(layer), plan);  // marks alone: they are the host's
     } else {
       record_plan(head, plan, record);
-      std::vector<int> kept;
+      std::vector<int> gone;
       {
         const Stopwatch watch(compress_ms);
         if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
         const HeadNumbers* const numbers = sight.views[h].numbers;
         if (numbers) apply_to_numbers(backend_, head, *numbers_of(layer), plan, *numbers);
-        kept = apply(backend_, head, numbers ? without_numbers(policy_->needs(layer)) : policy_->needs(layer), plan);
+        gone = apply(backend_, head, numbers ? without_numbers(policy_->needs(layer)) : policy_->needs(layer), plan);
       }
-      if (!record.score.empty()) {
-        for (std::size_t i = 0; i < kept.size(); ++i) record.score[i] = record.score[kept[i]];
-        record.score.resize(kept.size());
-      }
+      if (!record.score.empty()) remove_entries(record.score, gone);
       for (const double s : record.score) {
         if (!std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
       }

@@ -2,6 +2,7 @@
 // Changes by hand: after a step's own compression, through the same plans that policies return.
 #include <algorithm>
 
+#include "core/slot_runs.h"
 #include "policy/hand_plan.h"
 #include "runtime/lane.h"
 
@@ -91,11 +92,8 @@ bool Lane::remove_by_hand(HeadCache& head, int layer, const Plan& plan, HeadReco
   record_plan(head, plan, record, /*by_hand=*/true);
   for (std::size_t e = first; e < record.events.size() && !record.score.empty(); ++e) record.events[e].score = record.score[plan.removals[e - first].slot];
   if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
-  const std::vector<int> kept = apply(backend_, head, policy_->needs(layer), plan);
-  if (!record.score.empty()) {
-    for (std::size_t i = 0; i < kept.size(); ++i) record.score[i] = record.score[kept[i]];
-    record.score.resize(kept.size());
-  }
+  const std::vector<int> gone = apply(backend_, head, policy_->needs(layer), plan);
+  if (!record.score.empty()) remove_entries(record.score, gone);
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backend/reference.h"
+#include "core/slot_runs.h"
 
 namespace kvscope::test {
 namespace {
@@ -30,10 +31,8 @@ class Cache {
   }
 
   void remove(const std::vector<int>& gone) {
-    std::vector<int> keep;
-    for (int i = 0; i < size(); ++i)
-      if (!std::ranges::binary_search(gone, i)) keep.push_back(i);
-    b_.keep_only(kv_, keep);
+    const std::vector<int> keep = slots_without(gone, size());
+    b_.remove_slots(kv_, gone);
     for (std::size_t i = 0; i < keep.size(); ++i) {
       keys_[i] = keys_[static_cast<std::size_t>(keep[i])];
       values_[i] = values_[static_cast<std::size_t>(keep[i])];
@@ -95,6 +94,21 @@ class Cache {
     const NearestJob job{
         .kv = &kv_, .from = from, .to = to, .places = places, .cosines = best, .numbers = &numbers, .number_width = 1, .found = found};
     b_.nearest({&job, 1});
+    if (from.size() < static_cast<std::size_t>(size())) {  // among all others without a list of them
+      const std::vector<int> others = slots_without(from, size());
+      std::vector<int> others_places(from.size()), slots(from.size());
+      Numbers others_best(from.size()), slots_best(from.size()), found_there(from.size());
+      const NearestJob listed{.kv = &kv_, .from = from, .to = others, .places = others_places, .cosines = others_best};
+      const NearestJob unlisted{
+          .kv = &kv_, .from = from, .to = {}, .places = slots, .cosines = slots_best, .numbers = &numbers, .number_width = 1, .found = found_there};
+      b_.nearest({&listed, 1});
+      b_.nearest({&unlisted, 1});
+      EXPECT_EQ(slots_best, others_best);
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        EXPECT_EQ(slots[i], others[static_cast<std::size_t>(others_places[i])]);
+        EXPECT_EQ(found_there[i], slots[i]);
+      }
+    }
     for (std::size_t i = 0; i < from.size(); ++i) {
       const auto begin = expected.begin() + static_cast<long>(i * to.size());
       EXPECT_NEAR(best[i], *std::max_element(begin, begin + static_cast<long>(to.size())), 1e-5);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/reference.h"
+#include "core/slot_runs.h"
 
 namespace kvscope::test {
 namespace {
@@ -66,7 +67,7 @@ TEST_P(Slots, AppendFromItselfKeepsTheRows) {
 TEST_P(Slots, CloneIsIndependent) {
   HeadKv kv = filled(3);
   HeadKv copy = b->clone_kv(kv);
-  b->keep_only(kv, std::vector<int>{2});
+  b->remove_slots(kv, std::vector<int>{0, 1});
   EXPECT_EQ(copy.n_slots, 3);
   EXPECT_EQ(first_of_keys(copy), (Numbers{1, 2, 3}));
   EXPECT_EQ(first_of_keys(kv), Numbers{3});
@@ -81,13 +82,13 @@ TEST_P(Slots, AnEmptyCacheCanBeClonedAndFilled) {
   EXPECT_EQ(first_of_values(copy), (Numbers{100, 101}));
 }
 
-TEST_P(Slots, KeepOnlyCompactsInOrder) {
+TEST_P(Slots, WhatStaysMovesUpInOrder) {
   HeadKv kv = filled(7);
-  b->keep_only(kv, std::vector<int>{0, 2, 3, 6});
+  b->remove_slots(kv, std::vector<int>{1, 4, 5});
   EXPECT_EQ(kv.n_slots, 4);
   EXPECT_EQ(first_of_keys(kv), (Numbers{1, 3, 4, 7}));
   EXPECT_EQ(first_of_values(kv), (Numbers{100, 102, 103, 106}));
-  b->keep_only(kv, {});
+  b->remove_slots(kv, std::vector<int>{0, 1, 2, 3});
   EXPECT_EQ(kv.n_slots, 0);
 }
 
@@ -297,7 +298,7 @@ TEST_P(Slots, CosinesFollowKeysThatCameWentAndMergedSinceTheyWereLastAskedFor) {
   append(9);
   expect_as_if_never_asked();
   append(1);
-  wide->keep_only(kv, std::vector<int>{0, 2, 3, 5, 9});
+  wide->remove_slots(kv, slots_without(std::vector<int>{0, 2, 3, 5, 9}, kv.n_slots));
   expect_as_if_never_asked();
   const std::vector<int> members = {1, 4};
   const std::vector<double> weights = {0.25, 0.75};
@@ -308,7 +309,7 @@ TEST_P(Slots, CosinesFollowKeysThatCameWentAndMergedSinceTheyWereLastAskedFor) {
   append(40);  // more than there is room for
   const CombineJob newest{&kv, kv.n_slots - 1, members, weights, 1.0, weights};
   wide->combine(std::span(&newest, 1));
-  wide->keep_only(kv, std::vector<int>{1, 2, 30, 44});
+  wide->remove_slots(kv, slots_without(std::vector<int>{1, 2, 30, 44}, kv.n_slots));
   expect_as_if_never_asked();
 }
 

@@ -202,10 +202,10 @@ void ask(World& w, std::mt19937& random) {
     const int n = 1 + draw(3);
     if (kv.n_slots + n <= World::kMostSlots) b.append_kv(kv, x.data(), y.data(), n);
   } else if (what == 14) {
-    std::vector<int> keep;
-    for (int i = 0; i < kv.n_slots; ++i)
-      if (i < 2 || draw(6) != 0) keep.push_back(i);
-    b.keep_only(kv, keep);
+    std::vector<int> gone;
+    for (int i = 2; i < kv.n_slots; ++i)
+      if (draw(6) == 0) gone.push_back(i);
+    b.remove_slots(kv, gone);
   } else if (what == 15) {
     const std::vector<int> members = {draw(kv.n_slots), draw(kv.n_slots)};
     const Numbers weights = {0.25, 0.5};
@@ -302,13 +302,7 @@ class Caches final : public AttentionSite {
   void hold() { holds_ = true; }
 
  private:
-  void remove_one(HeadKv& kv) {
-    std::vector<int> keep;
-    const int gone = static_cast<int>(random_() % size(kv.n_slots));
-    for (int i = 0; i < kv.n_slots; ++i)
-      if (i != gone) keep.push_back(i);
-    backend_.keep_only(kv, keep);
-  }
+  void remove_one(HeadKv& kv) { backend_.remove_slots(kv, std::vector{static_cast<int>(random_() % size(kv.n_slots))}); }
 
   static constexpr int kRows = 32, kMore = 64;
   Backend& backend_;

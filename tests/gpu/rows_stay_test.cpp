@@ -5,19 +5,13 @@
 #include <cstddef>
 #include <numeric>
 
+#include "core/slot_runs.h"
 #include "gpu/variants.h"
 
 namespace kvscope::test {
 namespace {
 
 std::size_t size(int a, int b = 1) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); }
-
-std::vector<int> all_but(int n, int slot) {
-  std::vector<int> keep;
-  for (int i = 0; i < n; ++i)
-    if (i != slot) keep.push_back(i);
-  return keep;
-}
 
 class RowsStay : public OfVariant {
  protected:
@@ -30,7 +24,7 @@ class RowsStay : public OfVariant {
     std::mt19937 random(3);
     for (int step = 0; step < steps; ++step) {
       b.append_kv(kv, on_k.at(size(n + step, d)), on_v.at(size(n + step, d)), 1);
-      b.keep_only(kv, all_but(n + 1, static_cast<int>(random() % size(n + 1))));
+      b.remove_slots(kv, std::vector{static_cast<int>(random() % size(n + 1))});
     }
     return kv;
   }
@@ -55,7 +49,7 @@ TEST_P(RowsStay, InAStepOnlyTheRowOfTheSlotThatWentIsWritten) {
   for (int step = 0; step < 40; ++step) {
     std::vector<std::byte> k = bytes_of(kv.k), v = bytes_of(kv.v);
     const int slot = static_cast<int>(random() % size(n + 1)), freed = kv.row(slot);
-    b->keep_only(kv, all_but(n + 1, slot));
+    b->remove_slots(kv, std::vector{slot});
     ASSERT_EQ(bytes_of(kv.k), k) << step;
     ASSERT_EQ(bytes_of(kv.v), v) << step;
     b->append_kv(kv, fresh.data(), fresh.data(), 1);
@@ -73,10 +67,7 @@ TEST_P(RowsStay, TheOrderOfTheHostIsThatOfTheDevice) {
   const auto b = make(config_of(1, 1, 8));
   HeadKv kv = used(*b, 8, 30, 50);
   for (const std::vector<int>& gone : {std::vector<int>{0}, {28}, {0, 1, 2, 5, 9, 25}, {3, 4}, {}}) {
-    std::vector<int> keep;
-    for (int i = 0; i < kv.n_slots; ++i)
-      if (!std::ranges::binary_search(gone, i)) keep.push_back(i);
-    b->keep_only(kv, keep);
+    b->remove_slots(kv, gone);
     const Device no_row(*b, 1);  // whatever waits to be done is done
     no_row.values();
     std::vector<int> order(kv.order.size());
@@ -97,7 +88,7 @@ TEST_P(RowsStay, ACacheThatLosesMostOfItsSlotsIsInOrderAgain) {
     const HeadKv before = b->clone_kv(kv);
     Numbers all(size(20, 8)), few(size(3, 8));
     b->to_double(all, before.v.data());
-    b->keep_only(kv, std::vector<int>{2, 3, 19});
+    b->remove_slots(kv, slots_without(std::vector<int>{2, 3, 19}, kv.n_slots));
     EXPECT_TRUE(kv.order.empty());
     EXPECT_FALSE(kv.order_in_backend);
     b->to_double(few, kv.v.data());

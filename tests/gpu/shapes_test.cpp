@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/cuda/types.h"
+#include "core/slot_runs.h"
 #include "emulator.h"
 #include "gpu/variants.h"
 
@@ -189,7 +190,7 @@ TEST(Kernels, MakeTheSameBitsInWhateverOrderThreadsRun) {
     Numbers cosines(100), norms(size(5, 8)), keys(size(200, 80));
     nearest(*b, kv, from, to, places, cosines);
     b->wo_l1(out.data(), weight, 5, norms);
-    b->keep_only(kv, to);
+    b->remove_slots(kv, slots_without(to, kv.n_slots));
     b->keys(kv, keys);
     Numbers all = cosines;
     for (const Numbers& x : {out.values(), step.values(), p.values(), y.values(), a.values(), sum, sum_sq, outside, norms, keys})

@@ -117,11 +117,11 @@ TEST_P(Transfers, SlotsThatComeGoAndMergeInAnyOrderAreAsOnTheCpu) {
       b->append_kv(caches[c], on_device.at(from), on_device.at(from), more);
       cpu->append_kv(expected[c], on_cpu.at(from), on_cpu.at(from), more);
     } else if (what < 7) {
-      std::vector<int> keep;
+      std::vector<int> gone;
       for (std::size_t s = 0; s < n; ++s)
-        if (draw(4) != 0) keep.push_back(static_cast<int>(s));
-      b->keep_only(caches[c], keep);
-      cpu->keep_only(expected[c], keep);
+        if (draw(4) == 0) gone.push_back(static_cast<int>(s));
+      b->remove_slots(caches[c], gone);
+      cpu->remove_slots(expected[c], gone);
     } else if (what < 9) {
       const std::vector<int> members = {static_cast<int>(draw(n)), static_cast<int>(draw(n))};
       const Numbers weights = {0.25, 0.5};
@@ -145,12 +145,12 @@ TEST_P(Transfers, RemovingNothingChangesNothing) {
   Device k(*b, random_numbers(40, 2)), v(*b, random_numbers(40, 3));
   HeadKv kv = b->make_kv(0);
   b->append_kv(kv, k.data(), v.data(), 5);
-  b->keep_only(kv, std::vector<int>{0, 1, 2, 3, 4});
+  b->remove_slots(kv, {});
   b->combine({});
   Numbers keys(40);
   b->keys(kv, keys);
   EXPECT_EQ(keys, k.values());
-  b->keep_only(kv, std::vector<int>{});
+  b->remove_slots(kv, std::vector<int>{0, 1, 2, 3, 4});
   EXPECT_EQ(kv.n_slots, 0);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/slot_runs.h"
 #include "policy/hit_history.h"
 
 #include <gmock/gmock.h>
@@ -76,14 +77,14 @@ TEST(HitHistory, CountsLikeAMatrixOfRowsAcrossRemovalsAndNewSlots) {
       }
       hits.push(row, .6);
       if (rows_of_slot.size() > 9) {
-        std::vector<int> keep;
+        std::vector<int> gone;
         std::vector<std::vector<int>> left;
         for (int i = 0; i < static_cast<int>(rows_of_slot.size()); ++i)
-          if (share(random) < .7) {
-            keep.push_back(i);
+          if (share(random) < .7)
             left.push_back(rows_of_slot[static_cast<std::size_t>(i)]);
-          }
-        hits.keep(runs_of(keep), static_cast<int>(keep.size()));
+          else
+            gone.push_back(i);
+        hits.keep(runs_without(gone, static_cast<int>(rows_of_slot.size())), static_cast<int>(left.size()));
         rows_of_slot = left;
       }
       const auto last = [&](const std::vector<int>& rows, int w) {

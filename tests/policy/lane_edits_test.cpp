@@ -180,8 +180,7 @@ TEST(InsertSlot, EveryStatisticOfTheOthersMovesWithThem) {
   EXPECT_EQ(s.ema_n, (std::vector<int>{4, 4, 0, 4}));
   EXPECT_EQ(s.sum[2], 0);
   EXPECT_EQ(s.key_norm, (std::vector<double>{0.5, 4.5, 6.5, 9.5}));
-  const std::vector<int> others = {0, 1, 3};
-  keep_slots(s, others);
+  remove_slots(s, std::vector{2});
   const SlotState want = filled({0, 4, 9});
   EXPECT_EQ(s.sum, want.sum);
   EXPECT_EQ(s.sum_sq, want.sum_sq);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/slot_runs.h"
 #include "policy/log_mean_rows.h"
 
 #include <gmock/gmock.h>
@@ -47,12 +48,13 @@ TEST(LogMeanRows, StaysTheLogMeanOfTheRowsWhileSlotsAndRowsComeAndGo) {
     for (int step = 0; step < 3000; ++step) {
       rows.append_slot();
       if (++n > most) {
-        std::vector<int> keep;
-        const int gone = static_cast<int>(random() % static_cast<unsigned>(n));
+        std::vector<int> gone;
+        const int one = static_cast<int>(random() % static_cast<unsigned>(n));
         for (int i = 0; i < n; ++i)
-          if (i != gone && (step % 50 != 0 || random() % 2 == 0)) keep.push_back(i);  // now and then half of them go
-        rows.keep(runs_of(keep), static_cast<int>(keep.size()));
-        n = static_cast<int>(keep.size());
+          if (i == one || (step % 50 == 0 && random() % 2 == 0)) gone.push_back(i);  // now and then half of them go
+        const int kept = n - static_cast<int>(gone.size());
+        rows.keep(runs_without(gone, n), kept);
+        n = kept;
         if (n == 0) continue;
       }
       std::vector<double> z(static_cast<std::size_t>(n * group));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/slot_runs.h"
 #include "policy/statistics.h"
 
 #include <gmock/gmock.h>
@@ -147,7 +148,7 @@ TEST(Statistics, SlotsThatGoTakeTheirStatisticsWithThem) {
     observe_step(s, needs, 1, x, x);
   }
   const SlotState before = s;
-  keep_slots(s, std::vector{0, 2, 3});
+  remove_slots(s, std::vector{1});
   EXPECT_THAT(s.pos, ElementsAre(0, 2, 3));
   EXPECT_THAT(s.times, ElementsAre(4, 2, 1));
   EXPECT_THAT(s.sum, ElementsAre(before.sum[0], before.sum[2], before.sum[3]));
@@ -165,10 +166,10 @@ TEST(Statistics, TheRingForgetsTheOldestRowAndKeepsOrderAcrossRemovals) {
   EXPECT_THAT(to_vector(ring.row(0)), ElementsAre(2, 2, 2, 2));
   EXPECT_THAT(to_vector(ring.row(2)), ElementsAre(4, 4, 4, 4));
   ring.append_slot(9);
-  ring.keep(runs_of(std::vector{0, 2}), 2);
+  ring.keep(runs_without(std::vector{1, 3, 4}, 5), 2);
   EXPECT_THAT(to_vector(ring.row(1)), ElementsAre(3, 3, 9, 9));
   ring.append_slot(7);  // where the slot was that went
-  ring.keep(runs_of(std::vector{1, 2}), 2);
+  ring.keep(runs_without(std::vector{0}, 3), 2);
   EXPECT_THAT(to_vector(ring.row(1)), ElementsAre(9, 9, 7, 7));
   EXPECT_THAT(to_vector(ring.row(2)), ElementsAre(9, 9, 7, 7));
 }
@@ -183,12 +184,13 @@ void follow_sums(int rows, RowSums keeps) {
   for (int step = 0; step < 4000; ++step) {
     ring.append_slot(0);
     if (++n > most) {
-      std::vector<int> keep;
-      const int gone = static_cast<int>(random() % static_cast<unsigned>(n - 2)) + 2;
-      for (int i = 0; i < n; ++i)
-        if (i != gone && (i < 2 || step % 50 != 0 || random() % 2 == 0)) keep.push_back(i);  // now and then half of them go
-      ring.keep(runs_of(keep), static_cast<int>(keep.size()));
-      n = static_cast<int>(keep.size());
+      std::vector<int> gone;
+      const int one = static_cast<int>(random() % static_cast<unsigned>(n - 2)) + 2;
+      for (int i = 2; i < n; ++i)
+        if (i == one || (step % 50 == 0 && random() % 2 == 0)) gone.push_back(i);  // now and then half of them go
+      const int kept = n - static_cast<int>(gone.size());
+      ring.keep(runs_without(gone, n), kept);
+      n = kept;
     }
     std::vector<double> row(at(n));
     for (double& x : row) x = random() % 4 == 0 ? 0 : draw();
@@ -244,7 +246,7 @@ TEST(Statistics, RowsLoadedAtOnceAreRowsPushedOneByOne) {
         EXPECT_TRUE(keeps == RowSums::none || same(loaded.sums(), pushed.sums())) << more;
         EXPECT_TRUE(keeps != RowSums::by_place || same(loaded.sums_by_place(), pushed.sums_by_place())) << more;
         for (RowRing* ring : {&loaded, &pushed}) {
-          if (more == 1) ring->keep(runs_of(std::vector{0, 1, 2, 4, 5, 6, 7, 8}), slots - 1);
+          if (more == 1) ring->keep(runs_without(std::vector{3}, slots), slots - 1);
           if (more == 1) ring->append_slot(0);
         }
         std::vector<double> row(slots * width, 0.5 / (more + 1));
@@ -261,7 +263,7 @@ TEST(Statistics, TheRingClosesTheGapsOfSlotsThatWentTogether) {
   for (int i = 0; i < 100; ++i) row[static_cast<std::size_t>(i)] = i;
   ring.push(row);
   ring.push(row);
-  ring.keep(runs_of(std::vector{3, 50, 51, 99}), 4);
+  ring.keep(runs_without(slots_without(std::vector{3, 50, 51, 99}, 100), 100), 4);
   ring.for_memory([](std::span<const double> x) { EXPECT_EQ(x.size(), 4u) << "nothing of the others stays"; });
   ring.append_slot(-1);
   EXPECT_THAT(ring.row(0), ElementsAre(3, 50, 51, 99, -1));
@@ -305,7 +307,7 @@ TEST(Statistics, APlanIsCarriedOutMergeByMerge) {
   Plan plan;
   plan.removals = {{.slot = 0, .target = 1}, {.slot = 1, .target = 3}, {.slot = 4}};  // 1 hands on what it took from 0
   plan.merges = {{.target = 3, .members = {3, 1}, .extra = 0.125}};
-  EXPECT_THAT(apply_plan(s, StatNeeds{}, plan), ElementsAre(2, 3));
+  EXPECT_THAT(apply_plan(s, StatNeeds{}, plan), ElementsAre(0, 1, 4));
   EXPECT_THAT(s.pos, ElementsAre(2, 3));
   EXPECT_THAT(s.members(1), ElementsAre(0, 1, 3));
   EXPECT_THAT(s.votes, ElementsAre(1, 3));

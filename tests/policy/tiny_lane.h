@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/slot_runs.h"
 #include "io/temp_folder.h"
 #include "policy/policy.h"
 #include "policy/statistics.h"
@@ -39,10 +40,11 @@ class RowGeometry final : public KeyGeometry {
       }
     return out;
   }
-  std::vector<Nearest> nearest(std::span<const int> from, std::span<const int> to) const override {
+  std::vector<Nearest> nearest_kept(std::span<const int> gone) const override {
     std::vector<Nearest> out;
-    const std::vector<double> all = cosines(from, to);
-    for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::vector<int> to = slots_without(gone, static_cast<int>(keys_->size()));
+    const std::vector<double> all = cosines(gone, to);
+    for (std::size_t i = 0; i < gone.size(); ++i) {
       const auto row = std::span(all).subspan(i * to.size(), to.size());
       const auto best = std::ranges::max_element(row);  // the first of equal ones
       out.push_back({to[static_cast<std::size_t>(best - row.begin())], *best});
@@ -82,7 +84,7 @@ class GivenNorms final : public KeyGeometry {
  public:
   explicit GivenNorms(std::vector<double> norms) : norms_(std::move(norms)) {}
   std::vector<double> cosines(std::span<const int>, std::span<const int>) const override { return {}; }
-  std::vector<Nearest> nearest(std::span<const int>, std::span<const int>) const override { return {}; }
+  std::vector<Nearest> nearest_kept(std::span<const int>) const override { return {}; }
   void keys(std::span<const int>, std::vector<double>&) const override {}
   std::vector<double> value_lengths() const override { return {}; }
   std::vector<double> value_norms() const override { return norms_; }
@@ -143,15 +145,10 @@ struct TinyHead {
       for (const int t : r.spread)
         for (std::size_t d = 0; d < v.front().size(); ++d)
           v[static_cast<std::size_t>(t)][d] += v[static_cast<std::size_t>(r.slot)][d] / static_cast<double>(r.spread.size());
-    const std::vector<int> kept = apply_plan(slots, needs, plan);
-    Rows k2, v2;
-    for (const int i : kept) {
-      k2.push_back(k[static_cast<std::size_t>(i)]);
-      v2.push_back(v[static_cast<std::size_t>(i)]);
-    }
-    k = std::move(k2);
-    v = std::move(v2);
-    return kept;
+    std::vector<int> gone = apply_plan(slots, needs, plan);
+    remove_entries(k, gone);
+    remove_entries(v, gone);
+    return gone;
   }
 
  private:

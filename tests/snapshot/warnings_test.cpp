@@ -15,6 +15,7 @@ StepRecord step_of(int position, std::vector<int> pos, std::vector<int> gone, in
   StepRecord step;
   step.position = position;
   HeadRecord head;
+  head.n_slots = static_cast<int>(pos.size());
   head.pos = std::move(pos);
   head.votes.assign(head.pos.size(), 1);
   head.score.assign(head.pos.size(), 0.5);

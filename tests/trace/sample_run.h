@@ -80,6 +80,7 @@ inline Snapshot sample_run() {
         head.cutoff = 0.81;
         head.evicted_votes = 1;
       }
+      head.n_slots = static_cast<int>(head.pos.size());
       r.heads.push_back(head);
     }
     return r;

@@ -50,7 +50,7 @@ class CpuBackend final : public Backend {
   HeadKv make_kv(int capacity) override;
   HeadKv copy_kv(const HeadKv& kv, int capacity) override;
   void append_kv(HeadKv& kv, const void* k, const void* v, int n) override;
-  void keep_only(HeadKv& kv, std::span<const int> keep) override;
+  void remove_slots(HeadKv& kv, std::span<const int> gone) override;
   void combine(std::span<const CombineJob> jobs) override;
   void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) override;
   void nearest(std::span<const NearestJob> jobs) override;

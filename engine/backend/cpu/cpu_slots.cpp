@@ -7,6 +7,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "core/error.h"
+#include "core/slot_runs.h"
 #include "core/vector_math.h"
 
 namespace kvscope::cpu {
@@ -14,17 +15,6 @@ namespace kvscope::cpu {
 namespace {
 
 constexpr int kPackingPays = 24;  // rows that meet one packed key
-
-/// Moves the kept rows of [n, bytes] to the front; `keep` ascending.
-void gather_rows(char* rows, std::size_t bytes, std::span<const int> keep) {
-  const std::size_t n = keep.size();
-  for (std::size_t i = 0; i < n;) {
-    const std::size_t to = i, from = static_cast<std::size_t>(keep[i]);
-    do ++i;  // the run of rows that stay neighbours
-    while (i < n && keep[i] == keep[i - 1] + 1);
-    if (from != to) std::memmove(rows + to * bytes, rows + from * bytes, (i - to) * bytes);
-  }
-}
 
 /// Lengths of n keys from slot `first` on, keys [., width].
 template <class T>
@@ -84,18 +74,16 @@ void CpuBackend<T>::append_kv(HeadKv& kv, const void* k, const void* v, int n) {
 }
 
 template <class T>
-void CpuBackend<T>::keep_only(HeadKv& kv, std::span<const int> keep) {
-  for (std::size_t i = 0; i < keep.size(); ++i) {
-    KVSCOPE_ASSERT(keep[i] >= 0 && keep[i] < kv.n_slots && (i == 0 || keep[i - 1] < keep[i]));
-  }
-  gather_rows(kv.k.as<char>(), width() * sizeof(T), keep);
-  gather_rows(kv.v.as<char>(), width() * sizeof(T), keep);
-  std::vector<double>& lengths = kv.key_lengths;
-  std::size_t n_known = 0;
-  while (n_known < keep.size() && static_cast<std::size_t>(keep[n_known]) < lengths.size()) ++n_known;
-  for (std::size_t i = 0; i < n_known; ++i) lengths[i] = lengths[static_cast<std::size_t>(keep[i])];
-  lengths.resize(n_known);
-  kv.n_slots = static_cast<int>(keep.size());
+void CpuBackend<T>::remove_slots(HeadKv& kv, std::span<const int> gone) {
+  for (std::size_t i = 0; i < gone.size(); ++i) KVSCOPE_ASSERT(gone[i] >= 0 && gone[i] < kv.n_slots && (i == 0 || gone[i - 1] < gone[i]));
+  const std::size_t row = width() * sizeof(T);
+  const std::vector<SlotRun> runs = runs_without(gone, kv.n_slots);
+  for (char* const rows : {kv.k.as<char>(), kv.v.as<char>()})
+    for (const SlotRun& r : runs)
+      std::memmove(rows + row * static_cast<std::size_t>(r.to), rows + row * static_cast<std::size_t>(r.from), row * static_cast<std::size_t>(r.n));
+  const auto known = std::ranges::lower_bound(gone, static_cast<int>(kv.key_lengths.size()));
+  remove_entries(kv.key_lengths, std::span(gone.begin(), known));
+  kv.n_slots -= static_cast<int>(gone.size());
 }
 
 template <class T>
@@ -194,12 +182,20 @@ void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::sp
 
 template <class T>
 void CpuBackend<T>::nearest(std::span<const NearestJob> jobs) {
+  thread_local std::vector<int> others;
   for (const NearestJob& job : jobs) {
-    nearest_of(job);
+    NearestJob among = job;
+    if (job.to.empty()) {
+      slots_without(job.from, job.kv->n_slots, others);
+      among.to = others;
+    }
+    nearest_of(among);
+    const auto slot_of = [&](int place) { return among.to[static_cast<std::size_t>(place)]; };
+    if (job.to.empty()) std::ranges::transform(job.places, job.places.begin(), slot_of);
     const std::size_t n_numbers = static_cast<std::size_t>(job.number_width);
     KVSCOPE_ASSERT(job.found.size() == job.from.size() * n_numbers);
     for (std::size_t i = 0; i < job.from.size() && n_numbers > 0; ++i) {
-      const int slot = job.to[static_cast<std::size_t>(job.places[i])];
+      const int slot = job.to.empty() ? job.places[i] : slot_of(job.places[i]);
       std::copy_n(job.numbers->rows.template as<double>() + static_cast<std::size_t>(slot) * n_numbers, n_numbers,
                   job.found.data() + i * n_numbers);
     }
@@ -305,7 +301,7 @@ void CpuBackend<T>::keys(const HeadKv& kv, std::span<double> out) {
   template HeadKv CpuBackend<T>::make_kv(int);                                                                        \
   template HeadKv CpuBackend<T>::copy_kv(const HeadKv&, int);                                                         \
   template void CpuBackend<T>::append_kv(HeadKv&, const void*, const void*, int);                                     \
-  template void CpuBackend<T>::keep_only(HeadKv&, std::span<const int>);                                              \
+  template void CpuBackend<T>::remove_slots(HeadKv&, std::span<const int>);                                           \
   template void CpuBackend<T>::combine(std::span<const CombineJob>);                                                  \
   template void CpuBackend<T>::cosines(const HeadKv&, std::span<const int>, std::span<const int>, std::span<double>); \
   template void CpuBackend<T>::nearest(std::span<const NearestJob>);                                                  \

@@ -6,6 +6,7 @@
 
 #include "backend/cuda/cuda_backend.h"
 #include "core/error.h"
+#include "core/slot_runs.h"
 
 namespace kvscope::cuda {
 
@@ -39,7 +40,7 @@ void CudaBackend::append_kv(HeadKv& kv, const void* k, const void* v, int n) {
   const auto held = device_->lock();
   if (kv.n_slots + n > kv.capacity) {
     // an eighth more: a cache that grows by one slot a step stays near the memory it needs
-    kv = copy_kv(kv, std::max(kv.n_slots + n, kv.capacity + std::max(kv.capacity / 8, 16)));
+    kv = copy_kv(kv, grown_capacity(kv.capacity, kv.n_slots + n));
   }
   const auto *from_k = static_cast<const std::byte*>(k), *from_v = static_cast<const std::byte*>(v);
   for (const int end = kv.n_slots + n; kv.n_slots < end;) {
@@ -65,10 +66,8 @@ void CudaBackend::retire(HeadKv& kv, std::span<const int> gone) {
   std::vector<int> rows;
   for (const int slot : gone) rows.push_back(kv.row(slot));
   const auto order = kv.order.begin();
-  auto to = order + gone.front();
-  for (std::size_t i = 0; i < gone.size(); ++i)
-    to = std::copy(order + gone[i] + 1, order + (i + 1 < gone.size() ? gone[i + 1] : kv.n_slots), to);
-  std::copy(rows.begin(), rows.end(), to);
+  for (const SlotRun& r : runs_without(gone, kv.n_slots)) std::copy(order + r.from, order + r.from + r.n, order + r.to);
+  std::ranges::copy(rows, order + kv.n_slots - std::ssize(gone));
   if (was_in_order) {
     kv.order_in_backend = device_->allocate(kv.order.size() * sizeof(int), "the order of a KV cache");
     device_->set(kv.order_in_backend.data(), std::as_bytes(std::span(kv.order)));
@@ -77,26 +76,17 @@ void CudaBackend::retire(HeadKv& kv, std::span<const int> gone) {
   }
 }
 
-void CudaBackend::keep_only(HeadKv& kv, std::span<const int> keep) {
-  for (std::size_t i = 0; i < keep.size(); ++i) {
-    KVSCOPE_ASSERT(keep[i] >= 0 && keep[i] < kv.n_slots && (i == 0 || keep[i - 1] < keep[i]));
-  }
-  const int n = kv.n_slots;
-  std::vector<int> gone;
-  for (std::size_t i = 0, slot = 0; slot < static_cast<std::size_t>(n); ++slot) {
-    if (i < keep.size() && keep[i] == static_cast<int>(slot))
-      ++i;
-    else
-      gone.push_back(static_cast<int>(slot));
-  }
+void CudaBackend::remove_slots(HeadKv& kv, std::span<const int> gone) {
   if (gone.empty()) return;
+  for (std::size_t i = 0; i < gone.size(); ++i) KVSCOPE_ASSERT(gone[i] >= 0 && gone[i] < kv.n_slots && (i == 0 || gone[i - 1] < gone[i]));
   const auto held = device_->lock();
-  const bool few_stay = gone.size() > keep.size();  // moving them is little beside what brought those that go
+  const int n_gone = static_cast<int>(gone.size()), n_stay = kv.n_slots - n_gone;
+  const bool few_stay = n_gone > n_stay;  // moving them is little beside what brought those that go
   if (kv.order.empty() && few_stay)
-    device_->remove(kv.k, kv.v, row_bytes(), gone, n);
+    device_->remove(kv.k, kv.v, row_bytes(), gone, kv.n_slots);
   else
     retire(kv, gone);
-  kv.n_slots = static_cast<int>(keep.size());
+  kv.n_slots = n_stay;
   if (few_stay) in_order(kv);
 }
 
@@ -140,6 +130,9 @@ void check_slots(const HeadKv& kv, std::span<const int> slots) {
   for (const int slot : slots) KVSCOPE_ASSERT(slot >= 0 && slot < kv.n_slots);
 }
 
+/// The usual step: nothing need be listed.
+bool all_but_one(const NearestJob& job) { return job.to.empty() && job.from.size() == 1; }
+
 }  // namespace
 
 void CudaBackend::cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) {
@@ -175,7 +168,8 @@ void CudaBackend::nearest(std::span<const NearestJob> jobs) {
   std::size_t n_norms = 0, n_results = 0, n_numbers = 0;
   int most_n = 0, most_from = 0;
   for (const NearestJob& job : jobs) {
-    KVSCOPE_ASSERT(job.places.size() == job.from.size() && job.cosines.size() == job.from.size() && !job.to.empty());
+    KVSCOPE_ASSERT(job.places.size() == job.from.size() && job.cosines.size() == job.from.size());
+    KVSCOPE_ASSERT(!job.to.empty() || static_cast<int>(job.from.size()) < job.kv->n_slots);
     KVSCOPE_ASSERT(job.found.size() == job.from.size() * static_cast<std::size_t>(job.number_width));
     check_slots(*job.kv, job.from);
     check_slots(*job.kv, job.to);
@@ -193,10 +187,14 @@ void CudaBackend::nearest(std::span<const NearestJob> jobs) {
   auto* const norms = device_->scratch_of<double>(Device::Use::results, n_norms + n_back);
   double *const values = norms + n_norms, *const found = values + n_results;
   int* const places = reinterpret_cast<int*>(found + n_numbers);
-  std::vector<int> slots;
+  std::vector<int> slots, rest;
   for (const NearestJob& job : jobs) {
     slots.insert(slots.end(), job.from.begin(), job.from.end());
-    slots.insert(slots.end(), job.to.begin(), job.to.end());
+    if (!all_but_one(job)) {
+      if (job.to.empty()) slots_without(job.from, job.kv->n_slots, rest);
+      const std::span<const int> to = job.to.empty() ? rest : job.to;
+      slots.insert(slots.end(), to.begin(), to.end());
+    }
   }
   Upload slots_up(*device_);
   const std::size_t at_slots = slots_up.add(slots);
@@ -205,21 +203,23 @@ void CudaBackend::nearest(std::span<const NearestJob> jobs) {
   std::size_t slot = 0, norm = 0, result = 0, number = 0;
   for (const NearestJob& job : jobs) {
     const int* const from = slots_up.at<int>(at_slots) + slot;
+    const int n_to = job.to.empty() ? job.kv->n_slots - static_cast<int>(job.from.size()) : static_cast<int>(job.to.size());
     pairs.push_back({.k = job.kv->k.data(),
                      .rows = job.kv->order_in_backend.as<int>(),
                      .n = job.kv->n_slots,
                      .n_from = static_cast<int>(job.from.size()),
-                     .n_to = static_cast<int>(job.to.size()),
+                     .n_to = n_to,
                      .from = from,
-                     .to = from + job.from.size(),
+                     .to = all_but_one(job) ? nullptr : from + job.from.size(),
                      .norms = norms + norm,
                      .values = values + result,
                      .places = places + result,
                      .numbers = job.number_width > 0 ? job.numbers->rows.as<double>() : nullptr,
                      .found = found + number,
                      .width = job.number_width,
+                     .places_are_slots = job.to.empty(),
                      .by_product = job.by_product});
-    slot += job.from.size() + job.to.size();
+    slot += job.from.size() + (all_but_one(job) ? 0 : static_cast<std::size_t>(n_to));
     norm += static_cast<std::size_t>(job.kv->n_slots);
     result += job.from.size();
     number += job.found.size();

@@ -183,14 +183,15 @@ struct PairJob {
   const void* k = nullptr;
   const int* rows = nullptr;  // [n] row of each slot in k; nullptr: in order
   int n = 0, n_from = 0, n_to = 0;
-  const int *from = nullptr, *to = nullptr;
+  const int *from = nullptr, *to = nullptr;  // to: nullptr: all slots but from[0]
   double* norms = nullptr;   // [n], made by row_norms(); nearest() of single rows finds them by itself
   double* values = nullptr;  // cosines [n_from, n_to], or the largest of each row [n_from]
   int* places = nullptr;     // where that is
   const double* numbers = nullptr;  // of the slots, [n, width], of which those of the nearest are wanted: found [n_from, width]
   double* found = nullptr;
   int width = 0;
-  bool by_product = false;  // not divided by the norms
+  bool places_are_slots = false;  // else in `to`
+  bool by_product = false;        // not divided by the norms
 };
 /// jobs in device memory; most_*: of the largest of them.
 void row_norms(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_n, int d);

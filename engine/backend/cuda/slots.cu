@@ -91,6 +91,8 @@ __global__ void combine_rows(const CombineStep* steps, const int* first_step, in
 }
 
 /// Where the key of this slot is, in rows.
+/// The j-th slot that is met.
+__device__ inline int slot_to(const PairJob& job, int j) { return job.to ? job.to[j] : j + (j >= job.from[0]); }
 __device__ inline long key_row(const PairJob& job, int slot) { return job.rows ? job.rows[slot] : slot; }
 
 constexpr int kNormWarps = 8;
@@ -118,7 +120,7 @@ template <class T, int kRows, class Visit>
 __device__ inline void for_each_cosine(const PairJob& job, int d, float* tile, const Visit& visit) {
   constexpr bool kAlone = kRows == 1;
   const T* const k = static_cast<const T*>(job.k);
-  const int *const from = job.from, *const to = job.to, n_from = job.n_from, n_to = job.n_to;
+  const int *const from = job.from, n_from = job.n_from, n_to = job.n_to;
   const int t = static_cast<int>(threadIdx.x), lane = t % 32, first = static_cast<int>(blockIdx.x) * kRows;
   for (int i = t; i < kRows * d; i += kPairWarps * 32) {
     const int row = first + i / d;
@@ -129,7 +131,8 @@ __device__ inline void for_each_cosine(const PairJob& job, int d, float* tile, c
   for (int c = lane; kAlone && c < d; c += 32) own += static_cast<double>(tile[c]) * static_cast<double>(tile[c]);
   if (kAlone) own = sqrt(sum_over_lanes(own));
   for (int j = t / 32; j < n_to; j += kPairWarps) {
-    const T* key = k + key_row(job, to[j]) * d;
+    const int slot = slot_to(job, j);
+    const T* key = k + key_row(job, slot) * d;
     double dots[kRows] = {}, square = 0;
     for (int c = lane; c < d; c += 32) {
       const double x = static_cast<double>(to_float(key[c]));
@@ -137,7 +140,7 @@ __device__ inline void for_each_cosine(const PairJob& job, int d, float* tile, c
 #pragma unroll
       for (int i = 0; i < kRows; ++i) dots[i] = fma(static_cast<double>(tile[i * d + c]), x, dots[i]);
     }
-    const double norm = kAlone ? sqrt(sum_over_lanes(square)) : job.norms[to[j]];
+    const double norm = kAlone ? sqrt(sum_over_lanes(square)) : job.norms[slot];
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
       const double dot = sum_over_lanes(dots[i]);
@@ -185,9 +188,10 @@ __global__ void __launch_bounds__(kPairWarps * 32) nearest_rows(const PairJob* j
     most = better ? best[w][t] : most;
     at = better ? place[w][t] : at;
   }
-  job.places[row] = at;
+  const int slot = slot_to(job, at);
+  job.places[row] = job.places_are_slots ? slot : at;
   job.values[row] = most == -INFINITY ? NAN : most;
-  const double* const numbers = job.numbers + static_cast<long>(job.to[at]) * job.width;
+  const double* const numbers = job.numbers + static_cast<long>(slot) * job.width;
   for (int i = 0; i < job.width; ++i) job.found[static_cast<long>(row) * job.width + i] = numbers[i];
 }
 

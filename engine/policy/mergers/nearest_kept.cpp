@@ -4,12 +4,12 @@
 namespace kvscope {
 
 std::vector<Nearest> nearest_kept(const HeadDecision& head) {
-  if (head.keep.empty() || head.gone.empty()) return std::vector<Nearest>(head.gone.size());
-  return head.view.keys->nearest(head.gone, head.keep);
+  if (head.gone.empty() || head.n_kept() == 0) return std::vector<Nearest>(head.gone.size());
+  return head.view.keys->nearest_kept(head.gone);
 }
 
 void expect_nearest_kept(const HeadDecision& head) {
-  if (!head.keep.empty() && !head.gone.empty()) head.view.keys->expect_nearest(head.gone, head.keep);
+  if (!head.gone.empty() && head.n_kept() > 0) head.view.keys->expect_nearest_kept(head.gone);
 }
 
 }  // namespace kvscope

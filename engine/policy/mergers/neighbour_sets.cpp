@@ -117,7 +117,7 @@ void NeighbourSetMerger::merge(HeadDecision& head) {
   std::vector<double> rows;
   head.view.keys->keys(head.gone, rows);
   const KeyRows keys(std::move(rows), static_cast<int>(head.gone.size()));
-  const int room = head.budget.value_or(0) - static_cast<int>(head.keep.size());
+  const int room = head.budget.value_or(0) - head.n_kept();
   head.plan.theta = options_.fits_budget ? fitting_theta(keys, room) : options_.threshold;
   for (const std::vector<int>& set : neighbour_sets(keys, head.plan.theta)) {
     if (set.size() == 1) continue;
