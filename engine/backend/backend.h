@@ -137,6 +137,22 @@ struct CombineJob {
   std::span<const double> value_weights;  // empty: values stay
 };
 
+/// Slots that leave a cache and the numbers about them. No two jobs of one call for the same of them.
+struct RemovalJob {
+  HeadKv* kv = nullptr;            // nullptr: it stays as it is
+  std::span<const int> gone = {};  // ascending
+  SlotNumbers* numbers = nullptr;  // nullptr: it has none
+  int number_width = 0;
+};
+
+/// sum over the output dimension of |x[g] W_O^(g)|, per query head.
+struct WoNormJob {
+  const void* x = nullptr;      // [rows, n_heads, head_dim]
+  const Weight* wo = nullptr;   // [dim, n_heads * head_dim]
+  int rows = 0;
+  std::span<double> out = {};   // [rows, n_heads] host
+};
+
 /// The primitives the runtime is made of. Policy-free: kernels know bias, coefficients and slot lists, never why.
 /// Activations are row-major arrays of dtype() in backend memory. Functions may return before the work is done (devices) but keep their order;
 /// download() waits. Every function is deterministic for any number of threads. A row's result never depends on the other rows of a call, but
@@ -189,7 +205,13 @@ class Backend {
     if (!kv.order.empty()) kv = copy_kv(kv, kv.capacity);
   }
   virtual void append_kv(HeadKv& kv, const void* k, const void* v, int n) = 0;                             // n rows [n, head_dim], grows if needed
-  virtual void remove_slots(HeadKv& kv, std::span<const int> gone) = 0;                                    // ascending
+  /// The token of a step: row h of k and v [heads, head_dim], which are no cache's rows, comes to the end of each cache.
+  virtual void append_rows(std::span<HeadKv* const> heads, const void* k, const void* v) = 0;
+  virtual void remove_slots(std::span<const RemovalJob> jobs) = 0;
+  void remove_slots(HeadKv& kv, std::span<const int> gone) {
+    const RemovalJob job{.kv = &kv, .gone = gone};
+    remove_slots({&job, 1});
+  }
   virtual void combine(std::span<const CombineJob> jobs) = 0;                                              // in order
   /// cos(k_i, k_j) for i in from, j in to, result [from, to] in host doubles; 0 where a vector is zero.
   virtual void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) = 0;
@@ -209,12 +231,14 @@ class Backend {
   /// A download() of `out` waits for no more than it.
   virtual void lowest(std::span<const LowestJob> jobs) = 0;
   virtual void number_rows(int width, std::span<const NumberRowsJob> jobs) = 0;
-  virtual void set_numbers(int width, std::span<const SetNumbersJob> jobs) = 0;
-  virtual void remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone) = 0;             // ascending
+  virtual void set_numbers(std::span<const SetNumbersJob> jobs) = 0;
 
-  /// sum over the output dimension of |x[g] W_O^(g)|, per query head: x [M, n_heads, head_dim], wo [dim, n_heads * head_dim] -> host [M, n_heads].
-  /// The norm behind CriticalKV's perturbation (paper, section 3) and local_l1_wo.
-  virtual void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) = 0;
+  /// The norm behind CriticalKV's perturbation (paper, section 3) and local_l1_wo. A device waits once for all jobs.
+  virtual void wo_l1(std::span<const WoNormJob> jobs) = 0;
+  void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) {
+    const WoNormJob job{x, &wo, rows, out};
+    wo_l1({&job, 1});
+  }
   /// x W_O^(g) of one query head g: x rows of head_dim, `stride` elements apart, wo [dim, n_heads * head_dim] -> host [rows, dim].
   virtual void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) = 0;
 };

@@ -51,11 +51,11 @@ struct NumberRowsJob {
   std::span<const int> slots;
   std::span<double> out;       // [slots, width] host
 };
-/// No two of one call for the same slot. They are cheapest before slots of the same head are removed, not after.
+/// No two of one call for the same slot.
 struct SetNumbersJob {
   SlotNumbers* numbers = nullptr;
   int slot = 0;
-  std::span<const double> row;  // [width] host
+  std::span<const double> row;  // host: all numbers of the slot
 };
 
 }  // namespace kvscope

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "cache/cache_changes.h"
 #include "cache/key_lookups.h"
 #include "cache/value_norms.h"
 #include "core/slot_runs.h"
@@ -77,47 +78,21 @@ std::vector<double> CacheGeometry::value_norms() const {
   return heads_[static_cast<std::size_t>(head_)].value_norm;
 }
 
-std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& needs, const Plan& plan) {
-  std::vector<CombineJob> jobs;
-  std::size_t n_spread = 0;
-  for (const Removal& r : plan.removals) n_spread += r.spread.size();
-  jobs.reserve(plan.merges.size() + n_spread);
-  for (const Merge& merge : plan.merges) {
-    jobs.push_back({.kv = &cache.kv,
-                    .target = merge.target,
-                    .members = merge.members,
-                    .key_weights = merge.key_weights,
-                    .key_scale = merge.key_scale,
-                    .value_weights = merge.value_weights});
-  }
-  // values that are spread: v_t += v_i / |T|, one job for each t
-  std::vector<int> members;
-  std::vector<double> weights;
-  members.reserve(2 * n_spread);
-  for (const Removal& r : plan.removals) {
-    for (const int t : r.spread) members.insert(members.end(), {t, r.slot});
-    if (!r.spread.empty()) weights.insert(weights.end(), {1.0, 1.0 / static_cast<double>(r.spread.size())});
-  }
-  std::size_t member = 0, weight = 0;
-  for (const Removal& r : plan.removals) {
-    for (const int t : r.spread) {
-      jobs.push_back({.kv = &cache.kv,
-                      .target = t,
-                      .members = std::span(members).subspan(member, 2),
-                      .key_weights = {},
-                      .value_weights = std::span(weights).subspan(weight, 2)});
-      member += 2;
-    }
-    weight += r.spread.empty() ? 0 : 2;
-  }
-  if (!jobs.empty()) backend.combine(jobs);
+std::vector<int> apply_to_slots(HeadCache& cache, const StatNeeds& needs, const Plan& plan) {
   std::vector<int> gone = apply_plan(cache.slots, needs, plan);
-  backend.remove_slots(cache.kv, gone);
-  if (!jobs.empty()) cache.value_norm.clear();
+  const auto spreads = [](const Removal& r) { return !r.spread.empty(); };
+  if (!plan.merges.empty() || std::ranges::any_of(plan.removals, spreads)) cache.value_norm.clear();
   const auto known = std::ranges::lower_bound(gone, static_cast<int>(cache.value_norm.size()));  // it may have norms of the first slots only
   remove_entries(cache.value_norm, std::span(gone.begin(), known));
   cache.ever_removed |= !plan.removals.empty();
   return gone;
+}
+
+std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& needs, const Plan& plan) {
+  CacheChanges changes;
+  changes.add(cache, plan);
+  changes.make(backend);
+  return apply_to_slots(cache, needs, plan);
 }
 
 int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int group, int head_dim, int pos, const void* k, const void* v) {

@@ -61,8 +61,10 @@ class CacheGeometry final : public KeyGeometry {
   KeyLookups* lookups_;
 };
 
-/// Carries out what a policy decided: merged rows first, in order, then the host side (members, votes, bias, statistics), then the removed rows go.
+/// The host's side of what a policy decided: members, votes, bias, statistics. The backend's (cache_changes.h) comes before it.
 /// Returns the slots that went, as indices before the compression, ascending.
+std::vector<int> apply_to_slots(HeadCache& cache, const StatNeeds& needs, const Plan& plan);
+/// Both sides, for one head.
 std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& needs, const Plan& plan);
 
 /// The token at `pos` comes back as a slot of its own, with its key (rotated) and value [head_dim] in backend memory. It must not have one.

@@ -27,23 +27,15 @@ void move_to_host(Backend& backend, HeadCache& cache, const StatNeeds& needs, co
   cache.number_width = 0;
 }
 
-void apply_to_numbers(Backend& backend, HeadCache& cache, const NumberPlan& numbers, const Plan& plan, const HeadNumbers& known) {
+void change_numbers(HeadCache& cache, const NumberPlan& numbers, const Plan& plan, const HeadNumbers& known, CacheChanges& changes) {
   const NumberRules& rules = numbers.rules;
-  const bool merging_shows = rules.votes >= 0 || rules.decayed >= 0;  // else a merge leaves the numbers of its target as they are
-  std::vector<std::vector<double>> rows;
-  std::vector<SetNumbersJob> jobs;
+  if (rules.votes < 0 && rules.decayed < 0) return;  // a merge leaves the numbers of its target as they are
   for (const Merge& merge : plan.merges) {
-    if (!merging_shows) break;
     const std::span<const double> before = known.row(merge.target);
-    std::vector<double>& row = rows.emplace_back(before.begin(), before.end());
+    std::vector<double> row(before.begin(), before.end());
     update_numbers(row, cache.slots, rules, numbers.bias, plan, merge);
-    jobs.push_back({.numbers = &cache.numbers, .slot = merge.target, .row = row});
+    changes.set_numbers(cache, merge.target, std::move(row));
   }
-  if (!jobs.empty()) backend.set_numbers(rules.width, jobs);
-  std::vector<int> gone;
-  for (const Removal& r : plan.removals) gone.push_back(r.slot);
-  std::ranges::sort(gone);
-  backend.remove_numbers(cache.numbers, rules.width, gone);
 }
 
 HeadNumbers::Lowest KeptNumbers::lowest() const {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "cache/cache_changes.h"
 #include "cache/head_cache.h"
 #include "cache/key_lookups.h"
 #include "policy/head_numbers.h"
@@ -22,8 +23,8 @@ struct NumberPlan {
 void move_to_backend(Backend& backend, HeadCache& cache, const StatNeeds& needs, const NumberPlan& plan, int group, int steps);
 void move_to_host(Backend& backend, HeadCache& cache, const StatNeeds& needs, const NumberRules& rules, int group, int steps);
 
-/// The numbers' side of what a policy decided, to be done before the slots change (apply() of head_cache.h).
-void apply_to_numbers(Backend& backend, HeadCache& cache, const NumberPlan& numbers, const Plan& plan, const HeadNumbers& known);
+/// What a policy's merges change in the numbers of slots that stay, to be asked before the slots change.
+void change_numbers(HeadCache& cache, const NumberPlan& numbers, const Plan& plan, const HeadNumbers& known, CacheChanges& changes);
 
 /// Numbers of one head for a policy's decision.
 class KeptNumbers final : public HeadNumbers {

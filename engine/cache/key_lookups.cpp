@@ -36,18 +36,30 @@ Question* KeyLookups::Questions<Question>::find(const HeadCache& head, const Is&
   return found == known->second.end() ? nullptr : *found;
 }
 
+KeyLookups::NearestOf& KeyLookups::add_nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by) {
+  return nearest_.add(
+      {.head = &head, .by = by, .from = {from.begin(), from.end()}, .to = {to.begin(), to.end()}, .places = {}, .cosines = {}, .numbers = {}});
+}
+
+KeyLookups::KeysOf& KeyLookups::add_keys(const HeadCache& head, std::span<const int> slots) {
+  return keys_.add({.head = &head, .slots = {slots.begin(), slots.end()}, .rows = {}});
+}
+
 void KeyLookups::expect_nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by) {
-  nearest_.add({.head = &head, .by = by, .from = {from.begin(), from.end()}, .to = {to.begin(), to.end()}, .places = {}, .cosines = {}, .numbers = {}});
+  const std::lock_guard held(mutex_);
+  add_nearest(head, from, to, by);
 }
 
 void KeyLookups::expect_keys(const HeadCache& head, std::span<const int> slots) {
-  keys_.add({.head = &head, .slots = {slots.begin(), slots.end()}, .rows = {}});
+  const std::lock_guard held(mutex_);
+  add_keys(head, slots);
 }
 
 std::vector<Nearest> KeyLookups::nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by) {
   const auto is_this = [&](const NearestOf& n) { return n.by == by && std::ranges::equal(n.from, from) && std::ranges::equal(n.to, to); };
-  if (!nearest_.find(head, is_this)) expect_nearest(head, from, to, by);
-  const NearestOf* const found = nearest_.find(head, is_this);
+  const std::lock_guard held(mutex_);
+  const NearestOf* const known = nearest_.find(head, is_this);
+  const NearestOf* const found = known ? known : &add_nearest(head, from, to, by);
   if (found->places.empty()) {
     std::vector<NearestJob> jobs;
     for (NearestOf& n : nearest_.all) {
@@ -73,8 +85,9 @@ std::vector<Nearest> KeyLookups::nearest(const HeadCache& head, std::span<const 
 
 void KeyLookups::keys(const HeadCache& head, std::span<const int> slots, std::vector<double>& rows) {
   const auto is_this = [&](const KeysOf& k) { return std::ranges::equal(k.slots, slots); };
-  if (!keys_.find(head, is_this)) expect_keys(head, slots);
-  const KeysOf* const found = keys_.find(head, is_this);
+  const std::lock_guard held(mutex_);
+  const KeysOf* const known = keys_.find(head, is_this);
+  const KeysOf* const found = known ? known : &add_keys(head, slots);
   if (found->rows.empty()) {
     std::vector<KeyRowsJob> jobs;
     for (KeysOf& k : keys_.all) {
@@ -91,6 +104,7 @@ std::span<const double> KeyLookups::numbers_of_nearest(const HeadCache& head, in
   const auto place_of = [slot](const NearestOf& n) {
     return std::ranges::find_if(n.places, [&](int place) { return slot_at(n.to, place) == slot; }) - n.places.begin();
   };
+  const std::lock_guard held(mutex_);
   const NearestOf* const found =
       nearest_.find(head, [&](const NearestOf& n) { return !n.numbers.empty() && place_of(n) < std::ssize(n.places); });
   if (!found) return {};

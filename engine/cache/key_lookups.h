@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -16,7 +17,7 @@ namespace kvscope {
 std::vector<Nearest> nearest(std::span<const int> to, std::span<const int> places, std::span<const double> cosines);
 
 /// Questions about the keys of several heads, answered together: all that were announced when the first of them is asked. Keys must not
-/// change before the last one is.
+/// change before the last one is. Every function may be called from several threads at the same time.
 class KeyLookups {
  public:
   explicit KeyLookups(Backend& backend, int head_dim) : backend_(backend), head_dim_(head_dim) {}
@@ -52,8 +53,12 @@ class KeyLookups {
     Question* find(const HeadCache& head, const Is& is) const;
   };
 
+  NearestOf& add_nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by);
+  KeysOf& add_keys(const HeadCache& head, std::span<const int> slots);
+
   Backend& backend_;
   int head_dim_;
+  mutable std::mutex mutex_;
   Questions<NearestOf> nearest_;
   Questions<KeysOf> keys_;
 };

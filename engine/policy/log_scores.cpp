@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "core/vector_math.h"
 #include "policy/statistics.h"
@@ -18,13 +20,22 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 double EmaStart::at(int n) const { return std::log(1.0 - std::pow(alpha_, n)); }
 
-double EmaStart::operator()(int n) {
-  if (n >= 4096) return at(n);
-  while (static_cast<int>(known_.size()) <= n) known_.push_back(at(static_cast<int>(known_.size())));
-  return known_[kvscope::at(n)];
+double EmaStart::operator()(int n) const {
+  constexpr int kMost = 4096;         // of one alpha
+  constexpr std::size_t kAlphas = 16;  // more than a run has, as a rule
+  if (n >= kMost) return at(n);
+  thread_local std::map<double, std::vector<double>> known;
+  thread_local std::pair<const double, std::vector<double>>* newest = nullptr;
+  if (!newest || newest->first != alpha_) {
+    if (known.size() > kAlphas) known.clear();
+    newest = &*known.try_emplace(alpha_).first;
+  }
+  std::vector<double>& values = newest->second;
+  while (static_cast<int>(values.size()) <= n) values.push_back(at(static_cast<int>(values.size())));
+  return values[kvscope::at(n)];
 }
 
-void log_scores(const SlotState& state, Predict predict, int group, EmaStart& start, std::vector<double>& lshat) {
+void log_scores(const SlotState& state, Predict predict, int group, const EmaStart& start, std::vector<double>& lshat) {
   if (predict == Predict::current) {
     lshat.assign(state.z_now.begin(), state.z_now.end());
   } else if (predict == Predict::window) {

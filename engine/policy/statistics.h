@@ -61,20 +61,20 @@ std::vector<double> bias_of(const SlotState& state, Bias bias);
 /// How the score of the next query is predicted (POLICIES.md section 5).
 enum class Predict : std::uint8_t { ema, current, window };
 
-/// ln(1 - alpha^n), the start-up correction of the EMA, remembered for the n met so far.
+/// ln(1 - alpha^n), the start-up correction of the EMA.
 class EmaStart {
  public:
   explicit EmaStart(double alpha) : alpha_(alpha) {}
   double at(int n) const;
-  double operator()(int n);
+  /// The same, remembered by its thread for the n met so far.
+  double operator()(int n) const;
 
  private:
   double alpha_;
-  std::vector<double> known_;
 };
 
 /// lshat_{g,i}: predicted log-scores, [n, group], entry [i * group + g] (POLICIES.md section 5).
-void log_scores(const SlotState& state, Predict predict, int group, EmaStart& start, std::vector<double>& lshat);
+void log_scores(const SlotState& state, Predict predict, int group, const EmaStart& start, std::vector<double>& lshat);
 std::vector<double> log_scores(const SlotState& state, Predict predict, int group, double alpha);
 /// ln Z_g = ln sum_i p_i exp(lshat_{g,i}), [group].
 std::vector<double> log_normalisers(const SlotState& state, std::span<const double> lshat, int group);

@@ -7,7 +7,6 @@
 #include "policy/statistics.h"
 #include "runtime/key_norms.h"
 #include "runtime/stopwatch.h"
-#include "runtime/value_l1.h"
 
 namespace kvscope {
 
@@ -41,7 +40,8 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
                             .seed = setup.seed,
                             .folder = model.files.folder})),
       layers_(config_.n_layers),
-      work_(backend.workers() > 0 ? 1 : config_.n_layers) {
+      work_(backend.workers() > 0 ? 1 : config_.n_layers),
+      differences_(config_.n_layers) {
   for (LayerWork& w : work_) w.heads.resize(config_.n_kv_heads);
   what_ifs_ = active_what_ifs(setup.spec);
   plan_numbers();
@@ -63,6 +63,7 @@ void Lane::begin_step(int position) {
   record_->heads.resize(static_cast<std::size_t>(config_.n_layers) * config_.n_kv_heads);
   hidden.clear();
   compress_ms_before = compress_ms;
+  if (finishes_at_the_end()) lookups_ = std::make_unique<KeyLookups>(backend_, config_.head_dim);
 }
 
 void Lane::load_prompt(PromptRun& prompt, const std::function<void()>& layer_done) {
@@ -107,6 +108,7 @@ void Lane::load_prompt(PromptRun& prompt, const std::function<void()>& layer_don
     fit(l);
     layer_done();
   }
+  count_time();
   prompt_compress_ms = compress_ms;
   logits = prompt.logits();
 }
@@ -141,17 +143,9 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   place_numbers(rows.layer);
   const NumberPlan* const kept = numbers_of(rows.layer);
   const StatNeeds needs = kept ? without_numbers(policy_->needs(rows.layer)) : policy_->needs(rows.layer);
+  append_rows(layer, k, v);
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layer.heads[h];
-    const void* key = at(k, head_bytes * h);
-    if (head.unrotated) {
-      reserve(key_, config_.head_dim);
-      backend_.copy(key_.data(), key, head_bytes);
-      const int back[] = {-position};
-      backend_.rope(key_.data(), 1, 1, back);
-      key = key_.data();
-    }
-    backend_.append_kv(head.kv, key, at(v, head_bytes * h), 1);
     append_slot(head.slots, needs, group, position, key_norms_.empty() ? kNone : key_norms_[h]);
 
     if (policy_->every_step() && !kept) prefetch(head.slots);
@@ -186,17 +180,29 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   }
 }
 
+void Lane::append_rows(Layer& layer, const void* k, const void* v) {
+  const std::size_t head_bytes = bytes(config_.head_dim);
+  if (std::ranges::any_of(layer.heads, &HeadCache::unrotated)) {
+    reserve(key_, config_.kv_dim());
+    backend_.copy(key_.data(), k, bytes(config_.kv_dim()));
+    k = key_.data();
+    const int back[] = {-record_->position};
+    for (int h = 0; h < config_.n_kv_heads; ++h)
+      if (layer.heads[h].unrotated) backend_.rope(at(key_.data(), head_bytes * h), 1, 1, back);
+  }
+  std::vector<HeadKv*> caches;
+  for (HeadCache& head : layer.heads) caches.push_back(&head.kv);
+  backend_.append_rows(caches, k, v);
+}
+
 void Lane::finish(const LayerRows& rows, int row) {
-  if (wants_value_norms())
-    append_value_l1(backend_, model_.layers[rows.layer].wo, at(rows.v, bytes(config_.kv_dim()) * row), 1, config_,
-                    layers_[rows.layer].value_l1);
   std::vector<double> o;
   if (setup_.record.measures.local) {
     o.resize(config_.q_dim());
     backend_.to_double(o, at(rows.out, bytes(config_.q_dim()) * row));
   }
   {
-    const Stopwatch watch(compress_ms);
+    const Stopwatch watch(work(rows.layer).ms);
     for (int h = 0; h < config_.n_kv_heads && reads_steps() && !numbers_of(rows.layer); ++h) observe(rows.layer, h);
   }
   for (int h = 0; h < config_.n_kv_heads; ++h) record_attention(rows.layer, h);

@@ -73,9 +73,16 @@ class Lane {
   /// Between attention and finish(): what the backend is to do where it keeps the statistics.
   void ask_numbers(int layer, std::vector<ObserveJob>& observe, std::vector<LowestJob>& lowest);
   void finish(const LayerRows& rows, int row);
+  /// Before finish() of these layers.
+  void append_value_norms(std::span<const LayerRows> layers, int row);
+  /// Where finish() of all layers comes at the end of the step, the rest of every layer's compression: settle() of all of them, then
+  /// change_caches() once, then keep_books() of all. Like finish(), the first and the last may run for several layers at the same time.
+  void settle(int layer);
+  void change_caches();
+  void keep_books(int layer);
   /// residual: this lane's row of the residual stream after `layer`, backend memory [dim].
   void after_layer(int layer, const void* residual);
-  /// After the last layer's finish().
+  /// After all of them.
   void end_step();
   /// True if the norms of all values after W_O are wanted, those of the prompt included.
   bool wants_value_norms() const;
@@ -99,7 +106,7 @@ class Lane {
   std::vector<double> logits;           // [vocab_size] after the newest step
   std::vector<double> log_p;            // ln softmax of them, once the step is closed
   std::vector<double> hidden;           // [n_layers, dim] residual stream of the newest step; empty: not measured, or the prompt's
-  double compress_ms = 0;               // statistics, decisions and merges so far
+  double compress_ms = 0;               // statistics, decisions and merges so far, of all threads together
   double compress_ms_before = 0;        // the same when the newest step began
   double prompt_compress_ms = kNotAvailable;  // of it, the one compression of a prefill
   bool broken = false;                  // a cancelled step left layers at different positions: must not be used again
@@ -126,10 +133,6 @@ class Lane {
     std::span<const double> p_seen;        // this step's attention to the full history, [group, tokens]; empty: not had
     bool removed_before = false;
   };
-  struct LayerWork {             // what a step leaves of a layer for finish()
-    std::vector<HeadJob> heads;  // [n_kv_heads]
-    Buffer o_full;               // output over the full history
-  };
   struct Changed {  // a head that a step's compression changed, and its output before that
     int layer = 0, kv_head = 0;
     const void* q = nullptr;
@@ -143,13 +146,20 @@ class Lane {
     std::vector<std::unique_ptr<Hindsight>> coming;
     std::vector<std::vector<int>> pins;
   };
-  struct Undecided {  // a layer whose policy has asked about keys and has no answer yet
-    int layer = 0;
+  struct Compression {  // of a layer in a step
     bool reloaded = false;
     const void* q = nullptr;
     std::vector<double> o = {};
     Sight sight = {};
-    std::unique_ptr<LayerDecision> decision = {};
+    std::unique_ptr<LayerDecision> decision = {};  // where the policy has asked about keys and has no answer yet
+    std::vector<Plan> plans = {};                  // of every head, once it is settled
+  };
+  struct LayerWork {                          // what a step leaves of a layer for finish() and what comes after it
+    std::vector<HeadJob> heads;               // [n_kv_heads]
+    Buffer o_full;                            // output over the full history
+    std::optional<Compression> compression;   // under way
+    std::vector<Changed> changed;             // by it
+    double ms = 0;                            // of Lane::compress_ms, since the step began
   };
 
   class HeadHindsight;
@@ -164,12 +174,15 @@ class Lane {
   /// How the backend keeps the statistics of a layer; nullptr: the host does.
   const NumberPlan* numbers_of(int layer) const;
   void plan_numbers();
+  /// The step's keys and values, rows of all heads, come to their caches.
+  void append_rows(Layer& layer, const void* k, const void* v);
   /// The statistics of a layer go where the coming step wants them, or to the host. lane_numbers.cpp.
   void place_numbers(int layer);
   void bring_numbers(int layer, int n_rows);
   void observe(int layer, int head);           // statistics
   void record_attention(int layer, int head);
   void measure(int layer_idx, std::span<const double> o);
+  void measure_differences();
   void measure_prediction(const SlotState& slots, std::span<const double> z, HeadRecord& record) const;
   bool theta_applies() const;
   /// Nothing was removed before this step: it cannot have done any harm.
@@ -177,8 +190,9 @@ class Lane {
   /// Decides and carries out, or, where finish() of all layers comes at the end of the step, decides as far as settle() can go on.
   void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
   void look_at(int layer, KeyLookups* lookups, Sight& sight);
-  void settle();
-  void carry_out(int layer, const Sight& sight, std::vector<Plan>& plans, bool reloaded, const void* q, std::span<const double> o);
+  void record_plans(int layer);
+  void add_changes(int layer, CacheChanges& changes);
+  StatNeeds host_needs(int layer, int kv_head) const;
   /// Gives the room back that a whole prompt took in the caches of a layer.
   void fit(int layer);
   void keep_query(int layer, const void* q);
@@ -194,12 +208,13 @@ class Lane {
   bool remove_by_hand(HeadCache& head, int layer, const Plan& plan, HeadRecord& record);
   bool do_what_if(const WhatIf& what_if, int layer, int kv_head, HeadRecord& record);
   void describe(const HeadCache& head, HeadRecord& record) const;
-  /// Fills in how far the output would move if the step's query saw what its compression left of the heads in changed_.
+  /// Fills in how far the output would move if the step's query saw what its compression left of the heads that it changed.
   void measure_changes();
   SlotSegments segments_of(int layer, int kv_head, Buffer& buffer) const;
   const void* query_for(const HeadCache& head, const void* q, Buffer& buffer) const;
+  void count_time();
   void* reserve(Buffer& buffer, std::size_t elements) const;
-  bool finishes_at_the_end() const { return work_.size() > 1; }
+  bool finishes_at_the_end() const { return backend_.workers() == 0; }
   LayerWork& work(int layer) { return finishes_at_the_end() ? work_[static_cast<std::size_t>(layer)] : work_.front(); }
   HeadRecord& head_record(int layer, int head) { return record_->heads[static_cast<std::size_t>(layer) * config_.n_kv_heads + head]; }
   std::size_t bytes(std::size_t elements) const { return elements * size_of(backend_.dtype()); }
@@ -216,11 +231,10 @@ class Lane {
   QueryTape* tape_ = nullptr;
   bool writes_tape_ = false;
   std::vector<LayerWork> work_;  // of every layer where all are finished after the whole pass, else of the one in work
-  std::vector<Changed> changed_;
-  std::vector<Undecided> undecided_;     // of the step in work
-  std::unique_ptr<KeyLookups> lookups_;  // theirs
+  std::unique_ptr<KeyLookups> lookups_;  // of the step in work, where layers are finished after the whole pass
   std::vector<double> key_norms_;       // [n_kv_heads] of the layer in work; empty: nobody asks
-  Buffer key_, residuals_;
+  std::vector<std::vector<double>> differences_;  // [n_layers] of a step's output to that over the full history, [q_dim]; empty: not measured
+  Buffer key_, residuals_, difference_rows_;
 };
 
 }  // namespace kvscope

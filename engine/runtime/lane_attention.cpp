@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a lane's queries meet its caches: which keys under which rotation.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "measure/perturbation.h"
 #include "policy/statistics.h"
 #include "runtime/lane.h"
@@ -23,10 +27,12 @@ KvSegment behind(KvSegment s, int n, std::size_t row_bytes) {
 }  // namespace
 
 void Lane::measure_changes() {
-  if (changed_.empty()) return;
+  std::vector<Changed> changed;
+  for (LayerWork& w : work_) std::ranges::move(std::exchange(w.changed, {}), std::back_inserter(changed));
+  if (changed.empty()) return;
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
   std::vector<AttentionJob> jobs;
-  for (const Changed& c : changed_) {
+  for (const Changed& c : changed) {
     const HeadCache& head = layers_[c.layer].heads[c.kv_head];
     HeadJob& job = work(c.layer).heads[c.kv_head];
     job.cache = segments_of(c.layer, c.kv_head, job.sinks);
@@ -40,11 +46,10 @@ void Lane::measure_changes() {
   }
   backend_.attend(jobs);
   std::vector<double> after(group_size);
-  for (const Changed& c : changed_) {
+  for (const Changed& c : changed) {
     backend_.to_double(after, work(c.layer).heads[c.kv_head].after_o.data());
     head_record(c.layer, c.kv_head).compress_rel_l2 = mean_rel_l2(after, c.before, config_.group());
   }
-  changed_.clear();
 }
 
 /// The query as this cache needs it: with unrotated keys, rotated to the index of its own slot instead of its position.

@@ -2,6 +2,7 @@
 // What a policy decides about a layer, carried out and recorded.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/slot_runs.h"
 #include "measure/perturbation.h"
@@ -19,28 +20,32 @@ const std::byte* at(const void* base, std::size_t offset) { return static_cast<c
 
 void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const double> o) {
   const bool reloaded = !after_prompt && reload(layer);
-  const auto& jobs = work(layer).heads;
+  LayerWork& work = this->work(layer);
   const auto needs_all = [](const HeadJob& job) { return job.foresight.kind == Foresight::Kind::all_scores; };
-  if (!after_prompt && numbers_of(layer) && std::ranges::any_of(jobs, needs_all)) bring_numbers(layer, record_->position + 1);
-  if (!after_prompt && finishes_at_the_end()) {
-    const Stopwatch watch(compress_ms);
-    Undecided& u = undecided_.emplace_back(Undecided{.layer = layer, .reloaded = reloaded, .q = q, .o = {o.begin(), o.end()}});
-    if (!lookups_) lookups_ = std::make_unique<KeyLookups>(backend_, config_.head_dim);
-    look_at(layer, lookups_.get(), u.sight);
-    u.decision = policy_->decide(u.sight.views, record_->step, reloaded);
-    return;
-  }
-  std::vector<Plan> plans;
+  if (!after_prompt && numbers_of(layer) && std::ranges::any_of(work.heads, needs_all)) bring_numbers(layer, record_->position + 1);
+  Compression& c = work.compression.emplace(Compression{.reloaded = reloaded, .q = q, .o = {o.begin(), o.end()}});
+  const bool later = finishes_at_the_end() && !after_prompt;
   KeyLookups lookups(backend_, config_.head_dim);
-  Sight sight;
   {
-    const Stopwatch watch(compress_ms);
-    look_at(layer, backend_.workers() > 0 ? nullptr : &lookups, sight);
-    plans = policy_->plan(sight.views, record_->step, after_prompt || reloaded);
+    const Stopwatch watch(work.ms);
+    look_at(layer, later ? lookups_.get() : backend_.workers() > 0 ? nullptr : &lookups, c.sight);
+    if (later) {
+      c.decision = policy_->decide(c.sight.views, record_->step, reloaded);
+      return;
+    }
+    c.plans = policy_->plan(c.sight.views, record_->step, after_prompt || reloaded);
   }
-  carry_out(layer, sight, plans, reloaded, q, o);
+  record_plans(layer);
+  CacheChanges changes;
+  add_changes(layer, changes);
+  {
+    const Stopwatch watch(work.ms);
+    changes.make(backend_);
+  }
+  keep_books(layer);
   measure_changes();
   if (reloaded) fit(layer);
+  work.compression.reset();
 }
 
 void Lane::look_at(int layer, KeyLookups* lookups, Sight& sight) {
@@ -68,28 +73,50 @@ void Lane::look_at(int layer, KeyLookups* lookups, Sight& sight) {
   }
 }
 
-void Lane::settle() {
-  for (Undecided& u : undecided_) {
-    std::vector<Plan> plans;
-    {
-      const Stopwatch watch(compress_ms);
-      plans = policy_->settle(*u.decision, record_->step);
-    }
-    carry_out(u.layer, u.sight, plans, u.reloaded, u.q, u.o);
+void Lane::settle(int layer) {
+  Compression& c = *work(layer).compression;
+  {
+    const Stopwatch watch(work(layer).ms);
+    c.plans = policy_->settle(*c.decision, record_->step);
   }
-  measure_changes();
-  for (const Undecided& u : undecided_)
-    if (u.reloaded) fit(u.layer);
-  undecided_.clear();
-  lookups_.reset();
+  record_plans(layer);
 }
 
-void Lane::carry_out(int layer, const Sight& sight, std::vector<Plan>& plans, bool reloaded, const void* q, std::span<const double> o) {
-  std::vector<HeadCache>& heads = layers_[layer].heads;
+void Lane::record_plans(int layer) {
+  const std::vector<Plan>& plans = work(layer).compression->plans;
+  for (int h = 0; h < config_.n_kv_heads; ++h)
+    if (!plans[h].removals.empty()) record_plan(layers_[layer].heads[h], plans[h], head_record(layer, h));
+}
+
+void Lane::add_changes(int layer, CacheChanges& changes) {
+  const Compression& c = *work(layer).compression;
+  for (int h = 0; h < config_.n_kv_heads; ++h) {
+    if (c.plans[h].removals.empty()) continue;
+    HeadCache& head = layers_[layer].heads[h];
+    if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
+    if (const HeadNumbers* const numbers = c.sight.views[h].numbers) change_numbers(head, *numbers_of(layer), c.plans[h], *numbers, changes);
+    changes.add(head, c.plans[h]);
+  }
+}
+
+void Lane::change_caches() {
+  const Stopwatch watch(work_.front().ms);
+  CacheChanges changes;
+  for (int l = 0; l < config_.n_layers; ++l) add_changes(l, changes);
+  changes.make(backend_);
+}
+
+StatNeeds Lane::host_needs(int layer, int kv_head) const {
+  const StatNeeds& needs = policy_->needs(layer);
+  return layers_[layer].heads[kv_head].number_width > 0 ? without_numbers(needs) : needs;
+}
+
+void Lane::keep_books(int layer) {
+  Compression& c = *work(layer).compression;
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
   for (int h = 0; h < config_.n_kv_heads; ++h) {
-    HeadCache& head = heads[h];
-    Plan& plan = plans[h];
+    HeadCache& head = layers_[layer].heads[h];
+    Plan& plan = c.plans[h];
     HeadRecord& record = head_record(layer, h);
     record.layer = layer;
     record.kv_head = h;
@@ -101,33 +128,30 @@ void Lane::carry_out(int layer, const Sight& sight, std::vector<Plan>& plans, bo
     record.recent = policy_->recent(layer, h);
     record.score = std::move(plan.score);
     record.merge_theta = plan.theta;
-    if (plan.removals.empty()) {
-      if (plan.changes_slots()) apply_plan(head.slots, policy_->needs(layer), plan);  // marks alone: they are the host's
-    } else {
-      record_plan(head, plan, record);
+    if (plan.changes_slots()) {  // marks alone are the host's
       std::vector<int> gone;
       {
-        const Stopwatch watch(compress_ms);
-        if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
-        const HeadNumbers* const numbers = sight.views[h].numbers;
-        if (numbers) apply_to_numbers(backend_, head, *numbers_of(layer), plan, *numbers);
-        gone = apply(backend_, head, numbers ? without_numbers(policy_->needs(layer)) : policy_->needs(layer), plan);
+        const Stopwatch watch(work(layer).ms);
+        gone = apply_to_slots(head, host_needs(layer, h), plan);
       }
       if (!record.score.empty()) remove_entries(record.score, gone);
-      for (const double s : record.score) {
-        if (!std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
-      }
+      for (std::size_t i = 0; i < record.score.size() && !gone.empty(); ++i)
+        if (const double s = record.score[i]; !std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
     }
     const bool by_hand = do_what_ifs(layer, h, record);
-    const bool changed = by_hand || reloaded || !plan.removals.empty();
+    const bool changed = by_hand || c.reloaded || !plan.removals.empty();
     if (changed && setup_.record.measures.local) {
-      const auto before = o.subspan(h * group_size, group_size);
-      changed_.push_back({layer, h, at(q, bytes(group_size) * h), {before.begin(), before.end()}});
+      const auto before = std::span(c.o).subspan(h * group_size, group_size);
+      work(layer).changed.push_back({layer, h, at(c.q, bytes(group_size) * h), {before.begin(), before.end()}});
     } else if (changed) {
       record.compress_rel_l2 = kNotAvailable;
     }
     describe(head, record);
   }
+}
+
+void Lane::count_time() {
+  for (LayerWork& w : work_) compress_ms += std::exchange(w.ms, 0.0);
 }
 
 void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record, bool by_hand) const {

@@ -2,9 +2,11 @@
 // What a lane measures of its own steps (POLICIES.md section 6): its cache against its own full history, its predictions against what came.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "measure/perturbation.h"
 #include "runtime/lane.h"
+#include "runtime/value_l1.h"
 
 namespace kvscope {
 
@@ -29,7 +31,13 @@ void Lane::after_layer(int layer, const void* residual) {
 }
 
 void Lane::end_step() {
-  settle();
+  measure_differences();
+  measure_changes();
+  for (int l = 0; l < config_.n_layers && finishes_at_the_end(); ++l)
+    if (work(l).compression->reloaded) fit(l);
+  for (LayerWork& w : work_) w.compression.reset();
+  lookups_.reset();
+  count_time();
   if (!setup_.record.measures.hidden) return;
   hidden.resize(static_cast<std::size_t>(config_.dim) * config_.n_layers);
   backend_.to_double(hidden, residuals_.data());
@@ -55,7 +63,9 @@ void Lane::measure(int layer_idx, std::span<const double> o) {
   }
   if (!any_removed || !compares()) return;  // without a shadow the figures stay "not available"
 
-  std::vector<double> difference(config_.q_dim(), 0.0), full(config_.q_dim());
+  std::vector<double>& difference = differences_[layer_idx];
+  difference.assign(config_.q_dim(), 0.0);
+  std::vector<double> full(config_.q_dim());
   backend_.to_double(full, work(layer_idx).o_full.data());
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     if (!work(layer_idx).heads[h].removed_before) continue;
@@ -70,15 +80,43 @@ void Lane::measure(int layer_idx, std::span<const double> o) {
     }
     for (std::size_t i = 0; i < group_size; ++i) difference[h * group_size + i] = o_c[i] - o_f[i];
   }
-  std::vector<double> l1(config_.n_heads);
-  backend_.from_double(work(layer_idx).o_full.data(), difference);
-  backend_.wo_l1(work(layer_idx).o_full.data(), model_.layers[layer_idx].wo, 1, l1);
-  for (int h = 0; h < config_.n_kv_heads; ++h) {
-    if (!work(layer_idx).heads[h].removed_before) continue;
-    double sum = 0;
-    for (int g = 0; g < group; ++g) sum += l1[h * group + g];
-    head_record(layer_idx, h).local_l1_wo = sum;
+}
+
+void Lane::measure_differences() {
+  std::vector<int> layers;
+  std::vector<double> all;
+  for (int l = 0; l < config_.n_layers; ++l) {
+    if (differences_[l].empty()) continue;
+    layers.push_back(l);
+    all.insert(all.end(), differences_[l].begin(), differences_[l].end());
+    differences_[l].clear();
   }
+  if (layers.empty()) return;
+  const auto* const rows = static_cast<const std::byte*>(reserve(difference_rows_, all.size()));
+  backend_.from_double(difference_rows_.data(), all);
+  const std::size_t n_heads = config_.n_heads;
+  std::vector<double> l1(layers.size() * n_heads);
+  std::vector<WoNormJob> jobs;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    jobs.push_back({.x = rows + bytes(config_.q_dim()) * i, .wo = &model_.layers[layers[i]].wo, .rows = 1, .out = std::span(l1).subspan(i * n_heads, n_heads)});
+  backend_.wo_l1(jobs);
+  const std::size_t group = config_.group();
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    for (int h = 0; h < config_.n_kv_heads; ++h) {  // 0 where nothing was removed before this step
+      const auto of_head = l1.begin() + static_cast<std::ptrdiff_t>(i * n_heads + h * group);
+      head_record(layers[i], h).local_l1_wo = std::accumulate(of_head, of_head + static_cast<std::ptrdiff_t>(group), 0.0);
+    }
+}
+
+void Lane::append_value_norms(std::span<const LayerRows> layers, int row) {
+  if (!wants_value_norms()) return;
+  std::vector<ValueRows> values;
+  for (const LayerRows& rows : layers)
+    values.push_back({.wo = &model_.layers[rows.layer].wo,
+                      .v = static_cast<const std::byte*>(rows.v) + bytes(config_.kv_dim()) * row,
+                      .rows = 1,
+                      .out = &layers_[rows.layer].value_l1});
+  append_value_l1(backend_, config_, values);
 }
 
 void Lane::record_runner_ups(const HeadCache& head, const Plan& plan, HeadRecord& record) const {

@@ -16,7 +16,7 @@ void Lane::keep_query(int layer, const void* q) {
 bool Lane::reload(int layer_idx) {
   const int every = policy_->reload(), step = record_->step;
   if (every == 0 || step == 0 || step % every != 0) return false;
-  const Stopwatch watch(compress_ms);
+  const Stopwatch watch(work(layer_idx).ms);
   Layer& layer = layers_[layer_idx];
   const StatNeeds& needs = policy_->needs(layer_idx);
   PromptRun again(backend_, model_);

@@ -34,7 +34,8 @@ void PromptRun::Site::attend(const LayerRows& rows) {
   }
   if (run_.needs_.value_norms) {
     layer.value_norms.resize(static_cast<std::size_t>(first_) * c.n_heads);
-    append_value_l1(b, run_.model_.layers[rows.layer].wo, rows.v, rows.rows, c, layer.value_norms);
+    const ValueRows values{.wo = &run_.model_.layers[rows.layer].wo, .v = rows.v, .rows = rows.rows, .out = &layer.value_norms};
+    append_value_l1(b, c, {&values, 1});
   }
   std::vector<std::vector<KvSegment>> slots;
   for (int h = 0; h < c.n_kv_heads; ++h) slots.push_back(layer.history.segments(h));

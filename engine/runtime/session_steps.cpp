@@ -178,7 +178,7 @@ void Session::Impl::run_lanes(std::span<Lane* const> active, int s, const RunReq
     const int done = static_cast<int>(lane->steps.size());
     const bool edit_may_follow = mode == PromptMode::stream && done == static_cast<int>(ids.size()) - 1;
     const bool fork_may_follow = done % kCheckpointEvery == 0 && (mode == PromptMode::stream || lane->policy().compresses());
-    if (edit_may_follow || fork_may_follow) save_checkpoint(*lane);
+    if (lane->setup().record.slots && (edit_may_follow || fork_may_follow)) save_checkpoint(*lane);  // else nobody looks at what could be edited
   }
 }
 

@@ -36,6 +36,7 @@ class StepSite final : public AttentionSite {
         prepare(i);
         backend_.attend(lane_jobs_[i]);
         ask_numbers(rows.layer, {&lanes_[i], 1});
+        lanes_[i]->append_value_norms({&rows, 1}, i);
         lanes_[i]->finish(rows, i);
       });
       return;
@@ -51,9 +52,22 @@ class StepSite final : public AttentionSite {
 
   /// What is left to do for layers whose attention is done.
   void finish() {
-    backend_.for_each(static_cast<int>(lanes_.size()), [&](int i) {
-      for (const LayerRows& rows : unfinished_) lanes_[i]->finish(rows, i);
-    });
+    const int n = static_cast<int>(lanes_.size());
+    backend_.for_each(n, [&](int lane) { lanes_[lane]->append_value_norms(unfinished_, lane); });
+    if (backend_.workers() > 0) {
+      backend_.for_each(n, [&](int i) {
+        for (const LayerRows& rows : unfinished_) lanes_[i]->finish(rows, i);
+      });
+    } else {
+      // a device has done all layers: there is work for many threads
+      const auto of_all_layers = [&](const auto& work) {
+        backend_.for_each(n * static_cast<int>(unfinished_.size()), [&](int i) { work(i % n, unfinished_[i / n]); });
+      };
+      of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->finish(rows, lane); });
+      of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->settle(rows.layer); });
+      backend_.for_each(n, [&](int lane) { lanes_[lane]->change_caches(); });
+      of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->keep_books(rows.layer); });
+    }
     unfinished_.clear();
   }
 

@@ -3,22 +3,23 @@
 
 namespace kvscope {
 
-void append_value_l1(Backend& backend, const Weight& wo, const void* v, int rows, const ModelConfig& config, std::vector<double>& out) {
+void append_value_l1(Backend& backend, const ModelConfig& config, std::span<const ValueRows> layers) {
   const auto n_heads = static_cast<std::size_t>(config.n_heads), group = static_cast<std::size_t>(config.group());
-  const std::size_t head_bytes = size_of(backend.dtype()) * static_cast<std::size_t>(config.head_dim),
-                    n_rows = static_cast<std::size_t>(rows);
+  const std::size_t head_bytes = size_of(backend.dtype()) * static_cast<std::size_t>(config.head_dim);
+  std::size_t n_rows = 0;
+  for (const ValueRows& layer : layers) n_rows += static_cast<std::size_t>(layer.rows);
   Buffer repeated;
-  if (group > 1) {  // every query head sees the value of its KV head
-    repeated = backend.allocate(n_rows * n_heads * head_bytes);
-    for (std::size_t i = 0; i < n_rows * n_heads; ++i) {
-      backend.copy(static_cast<std::byte*>(repeated.data()) + i * head_bytes, static_cast<const std::byte*>(v) + i / group * head_bytes,
-                   head_bytes);
-    }
-    v = repeated.data();
+  if (group > 1) repeated = backend.allocate(n_rows * n_heads * head_bytes);  // every query head sees the value of its KV head
+  auto* to = static_cast<std::byte*>(repeated.data());
+  std::vector<WoNormJob> jobs;
+  for (const ValueRows& layer : layers) {
+    const std::size_t n = static_cast<std::size_t>(layer.rows) * n_heads, before = layer.out->size();
+    layer.out->resize(before + n);
+    jobs.push_back({.x = group > 1 ? to : layer.v, .wo = layer.wo, .rows = layer.rows, .out = std::span(*layer.out).subspan(before)});
+    for (std::size_t i = 0; i < n && group > 1; ++i, to += head_bytes)
+      backend.copy(to, static_cast<const std::byte*>(layer.v) + i / group * head_bytes, head_bytes);
   }
-  const std::size_t before = out.size();
-  out.resize(before + n_rows * n_heads);
-  backend.wo_l1(v, wo, rows, std::span(out).subspan(before));
+  backend.wo_l1(jobs);
 }
 
 }  // namespace kvscope

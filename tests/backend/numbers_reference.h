@@ -199,9 +199,12 @@ struct HeadNumbers {
   }
   void set(int slot, const Numbers& row) {
     const SetNumbersJob job{&numbers, slot, row};
-    b.set_numbers(rules.width, {&job, 1});
+    b.set_numbers({&job, 1});
   }
-  void remove(const std::vector<int>& gone) { b.remove_numbers(numbers, rules.width, gone); }
+  void remove(const std::vector<int>& gone) {
+    const RemovalJob job{.gone = gone, .numbers = &numbers, .number_width = rules.width};
+    b.remove_slots({&job, 1});
+  }
 
   Backend& b;
   NumberRules rules;

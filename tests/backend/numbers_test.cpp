@@ -265,7 +265,7 @@ TEST_P(NumbersOfSlots, OfManyHeadsAreReadAndSetInOneCall) {
   for (int h = 0; h < 3; ++h) heads.emplace_back(*b, rules, 1, random_numbers(30, static_cast<unsigned>(h)));
   const Numbers first = {1, 2, 3}, second = {4, 5, 6}, third = {7, 8, 9};
   const SetNumbersJob sets[] = {{&heads[0].numbers, 9, first}, {&heads[2].numbers, 0, second}, {&heads[0].numbers, 1, third}};
-  b->set_numbers(3, sets);
+  b->set_numbers(sets);
   const std::vector<int> of_first = {1, 9, 2, 3}, of_last = {0};
   Numbers out_first(12), out_last(3), none;
   const NumberRowsJob jobs[] = {

@@ -114,11 +114,12 @@ void ask_of_numbers(World& w, const Draw& draw) {
       std::vector<int> gone;
       for (int i = 2; i < of_head.n_slots; ++i)
         if (draw(4) == 0) gone.push_back(i);
-      if (removes_first) b.remove_numbers(of_head, w.rules.width, gone);
+      const RemovalJob removal{.gone = gone, .numbers = &of_head, .number_width = w.rules.width};
+      if (removes_first) b.remove_slots({&removal, 1});
       const Numbers row = random_numbers(size(w.rules.width), static_cast<unsigned>(draw(100)));
       const SetNumbersJob jobs[] = {{&of_head, 0, row}, {&of_head, 1, row}};
-      b.set_numbers(w.rules.width, jobs);
-      if (!removes_first) b.remove_numbers(of_head, w.rules.width, gone);
+      b.set_numbers(jobs);
+      if (!removes_first) b.remove_slots({&removal, 1});
     }
   } else if (what == 4) {
     numbers = b.clone_numbers(w.numbers_of[1 - one], w.rules.width);

@@ -186,10 +186,17 @@ TEST(NumbersOnAnEmulatedDevice, AreSetAndRemovedTogetherHoweverManyHeadsThereAre
   double scrap = 0;
   b->download(&scrap, heads[0].out.data(), sizeof(scrap));
   const long before = emulator::launches();
-  for (HeadNumbers& head : heads) {
-    head.set(3, new_slot(head.rules, kGroup));
-    head.remove({1, 4});
+  std::vector<Numbers> new_rows;
+  for (const HeadNumbers& head : heads) new_rows.push_back(new_slot(head.rules, kGroup));
+  const std::vector<int> gone = {1, 4};
+  std::vector<SetNumbersJob> sets;
+  std::vector<RemovalJob> removals;
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    sets.push_back({&heads[h].numbers, 3, new_rows[h]});
+    removals.push_back({.gone = gone, .numbers = &heads[h].numbers, .number_width = heads[h].rules.width});
   }
+  b->set_numbers(sets);
+  b->remove_slots(removals);
   std::vector<ObserveJob> observations;
   for (HeadNumbers& head : heads) observations.push_back(head.observation(40, 3));  // all of them have to grow
   b->observe(observations);

@@ -201,9 +201,14 @@ void CpuBackend<T>::rope(void* x, int rows, int n_heads, std::span<const int> po
   });
 }
 
+template <class T>
+void CpuBackend<T>::wo_l1(std::span<const WoNormJob> jobs) {
+  for (const WoNormJob& job : jobs) wo_l1_of(job.x, *job.wo, job.rows, job.out);
+}
+
 /// Rows of wo in pieces, each piece for all heads: so wo comes from memory in its order, and the next piece while one is in work.
 template <class T>
-void CpuBackend<T>::wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) {
+void CpuBackend<T>::wo_l1_of(const void* x, const Weight& wo, int rows, std::span<double> out) {
   const int heads = config_.n_heads;
   KVSCOPE_ASSERT(wo.in == config_.q_dim() && out.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(heads));
   constexpr int kRows = kDirectRows, kCols = 32, kLine = 64;

@@ -31,7 +31,7 @@ class CpuBackend final : public Backend {
   void from_double(void* to, std::span<const double> host) override;
   void to_double(std::span<double> host, const void* from) override;
 
-  int workers() const override { return pool_.n_threads(); }
+  int workers() const override { return prefers_numbers_ ? 0 : pool_.n_threads(); }
   void for_each(int n, const std::function<void(int)>& body) override {
     pool_.parallel_for(n, 1, [&body](int begin, int end) {
       for (int i = begin; i < end; ++i) body(i);
@@ -50,7 +50,9 @@ class CpuBackend final : public Backend {
   HeadKv make_kv(int capacity) override;
   HeadKv copy_kv(const HeadKv& kv, int capacity) override;
   void append_kv(HeadKv& kv, const void* k, const void* v, int n) override;
-  void remove_slots(HeadKv& kv, std::span<const int> gone) override;
+  void append_rows(std::span<HeadKv* const> heads, const void* k, const void* v) override;
+  using Backend::remove_slots;
+  void remove_slots(std::span<const RemovalJob> jobs) override;
   void combine(std::span<const CombineJob> jobs) override;
   void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) override;
   void nearest(std::span<const NearestJob> jobs) override;
@@ -63,13 +65,15 @@ class CpuBackend final : public Backend {
   void observe(std::span<const ObserveJob> jobs) override;
   void lowest(std::span<const LowestJob> jobs) override;
   void number_rows(int width, std::span<const NumberRowsJob> jobs) override;
-  void set_numbers(int width, std::span<const SetNumbersJob> jobs) override;
-  void remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone) override;
+  void set_numbers(std::span<const SetNumbersJob> jobs) override;
 
-  void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) override;
+  using Backend::wo_l1;
+  void wo_l1(std::span<const WoNormJob> jobs) override;
   void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) override;
 
  private:
+  void remove_rows(HeadKv& kv, std::span<const int> gone);
+  void wo_l1_of(const void* x, const Weight& wo, int rows, std::span<double> out);
   void attend_one(const AttentionJob& job, Scratch& scratch);
   void nearest_of(const NearestJob& job);
   void grow(SlotNumbers& numbers, int width, int n);
@@ -100,6 +104,9 @@ inline int prompt_tile_rows(bool sums_columns, int group) { return sums_columns 
 
 /// Result chunk of at least this many multiply-adds, so that small loops do not pay for threads.
 inline constexpr double kMinimumWork = 16 * 1024;
+
+/// Rows of numbers leave; ascending.
+void remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone);
 
 /// A multiple of `tile` items that cost `work_per_item` each and together at least kMinimumWork.
 int grain_for(double work_per_item, int tile);

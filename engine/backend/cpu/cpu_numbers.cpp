@@ -9,6 +9,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "core/error.h"
+#include "core/slot_runs.h"
 
 namespace kvscope::cpu {
 
@@ -242,23 +243,17 @@ void CpuBackend<T>::number_rows(int width, std::span<const NumberRowsJob> jobs) 
 }
 
 template <class T>
-void CpuBackend<T>::set_numbers(int width, std::span<const SetNumbersJob> jobs) {
+void CpuBackend<T>::set_numbers(std::span<const SetNumbersJob> jobs) {
   for (const SetNumbersJob& job : jobs) {
-    KVSCOPE_ASSERT(job.row.size() == at(width) && job.slot >= 0 && job.slot < job.numbers->n_slots);
-    std::ranges::copy(job.row, row_of(*job.numbers, width, job.slot));
+    KVSCOPE_ASSERT(job.slot >= 0 && job.slot < job.numbers->n_slots);
+    std::ranges::copy(job.row, row_of(*job.numbers, static_cast<int>(job.row.size()), job.slot));
   }
 }
 
-template <class T>
-void CpuBackend<T>::remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone) {
-  int to = gone.empty() ? numbers.n_slots : gone.front();
-  for (std::size_t i = 0; i < gone.size(); ++i) {  // those behind it, up to the next that goes
-    const int from = gone[i] + 1, end = i + 1 < gone.size() ? gone[i + 1] : numbers.n_slots;
-    KVSCOPE_ASSERT(gone[i] >= 0 && from <= end);
-    std::memmove(row_of(numbers, width, to), row_of(numbers, width, from), at(end - from) * at(width) * sizeof(double));
-    to += end - from;
-  }
-  numbers.n_slots = to;
+void remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone) {
+  for (const SlotRun& r : runs_without(gone, numbers.n_slots))
+    std::memmove(row_of(numbers, width, r.to), row_of(numbers, width, r.from), at(r.n) * at(width) * sizeof(double));
+  numbers.n_slots -= static_cast<int>(gone.size());
 }
 
 #define KVSCOPE_NUMBERS(T)                                                        \
@@ -267,8 +262,7 @@ void CpuBackend<T>::remove_numbers(SlotNumbers& numbers, int width, std::span<co
   template void CpuBackend<T>::observe(std::span<const ObserveJob>);              \
   template void CpuBackend<T>::lowest(std::span<const LowestJob>);                \
   template void CpuBackend<T>::number_rows(int, std::span<const NumberRowsJob>);  \
-  template void CpuBackend<T>::set_numbers(int, std::span<const SetNumbersJob>);  \
-  template void CpuBackend<T>::remove_numbers(SlotNumbers&, int, std::span<const int>)
+  template void CpuBackend<T>::set_numbers(std::span<const SetNumbersJob>)
 KVSCOPE_NUMBERS(float);
 KVSCOPE_NUMBERS(double);
 #undef KVSCOPE_NUMBERS

@@ -74,7 +74,21 @@ void CpuBackend<T>::append_kv(HeadKv& kv, const void* k, const void* v, int n) {
 }
 
 template <class T>
-void CpuBackend<T>::remove_slots(HeadKv& kv, std::span<const int> gone) {
+void CpuBackend<T>::append_rows(std::span<HeadKv* const> heads, const void* k, const void* v) {
+  for (std::size_t h = 0; h < heads.size(); ++h)
+    append_kv(*heads[h], static_cast<const T*>(k) + h * width(), static_cast<const T*>(v) + h * width(), 1);
+}
+
+template <class T>
+void CpuBackend<T>::remove_slots(std::span<const RemovalJob> jobs) {
+  for (const RemovalJob& job : jobs) {
+    if (job.kv) remove_rows(*job.kv, job.gone);
+    if (job.numbers) remove_numbers(*job.numbers, job.number_width, job.gone);
+  }
+}
+
+template <class T>
+void CpuBackend<T>::remove_rows(HeadKv& kv, std::span<const int> gone) {
   for (std::size_t i = 0; i < gone.size(); ++i) KVSCOPE_ASSERT(gone[i] >= 0 && gone[i] < kv.n_slots && (i == 0 || gone[i - 1] < gone[i]));
   const std::size_t row = width() * sizeof(T);
   const std::vector<SlotRun> runs = runs_without(gone, kv.n_slots);
@@ -301,7 +315,8 @@ void CpuBackend<T>::keys(const HeadKv& kv, std::span<double> out) {
   template HeadKv CpuBackend<T>::make_kv(int);                                                                        \
   template HeadKv CpuBackend<T>::copy_kv(const HeadKv&, int);                                                         \
   template void CpuBackend<T>::append_kv(HeadKv&, const void*, const void*, int);                                     \
-  template void CpuBackend<T>::remove_slots(HeadKv&, std::span<const int>);                                           \
+  template void CpuBackend<T>::append_rows(std::span<HeadKv* const>, const void*, const void*);                       \
+  template void CpuBackend<T>::remove_slots(std::span<const RemovalJob>);                                             \
   template void CpuBackend<T>::combine(std::span<const CombineJob>);                                                  \
   template void CpuBackend<T>::cosines(const HeadKv&, std::span<const int>, std::span<const int>, std::span<double>); \
   template void CpuBackend<T>::nearest(std::span<const NearestJob>);                                                  \

@@ -187,14 +187,29 @@ void CudaBackend::rope(void* x, int rows, int n_heads, std::span<const int> posi
   cuda::rope(work(), dtype_, x, rows, n_heads, rope_.half(), up.at<int>(place), cosines_.as<float>(), sines_.as<float>());
 }
 
-void CudaBackend::wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) {
-  KVSCOPE_ASSERT(wo.in == config_.q_dim() && out.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(config_.n_heads));
-  if (out.empty()) return;
+void CudaBackend::wo_l1(std::span<const WoNormJob> jobs) {
+  std::size_t n = 0;
+  for (const WoNormJob& job : jobs) {
+    KVSCOPE_ASSERT(job.wo->in == config_.q_dim() && job.out.size() == static_cast<std::size_t>(job.rows) * static_cast<std::size_t>(config_.n_heads));
+    n += job.out.size();
+  }
+  if (n == 0) return;
   const auto held = device_->lock();
   device_->flush();
-  auto* const result = device_->scratch_of<double>(Device::Use::results, out.size());
-  cuda::wo_l1(work(), dtype_, x, numbers(wo), wo.out, config_.n_heads, config_.head_dim, rows, result);
-  device_->download(out.data(), result, out.size_bytes());
+  auto* const results = device_->scratch_of<double>(Device::Use::results, n);
+  double* result = results;
+  for (const WoNormJob& job : jobs) {
+    if (job.rows > 0)
+      cuda::wo_l1(work(), dtype_, job.x, numbers(*job.wo), job.wo->out, config_.n_heads, config_.head_dim, job.rows, result);
+    result += job.out.size();
+  }
+  std::vector<double> host(n);
+  device_->download(host.data(), results, n * sizeof(double));
+  const double* at = host.data();
+  for (const WoNormJob& job : jobs) {
+    std::copy_n(at, job.out.size(), job.out.data());
+    at += job.out.size();
+  }
 }
 
 void CudaBackend::wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) {

@@ -50,7 +50,9 @@ class CudaBackend final : public Backend {
   HeadKv make_kv(int capacity) override;
   HeadKv copy_kv(const HeadKv& kv, int capacity) override;
   void append_kv(HeadKv& kv, const void* k, const void* v, int n) override;
-  void remove_slots(HeadKv& kv, std::span<const int> gone) override;
+  void append_rows(std::span<HeadKv* const> heads, const void* k, const void* v) override;
+  using Backend::remove_slots;
+  void remove_slots(std::span<const RemovalJob> jobs) override;
   void combine(std::span<const CombineJob> jobs) override;
   void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) override;
   void nearest(std::span<const NearestJob> jobs) override;
@@ -63,10 +65,10 @@ class CudaBackend final : public Backend {
   void observe(std::span<const ObserveJob> jobs) override;
   void lowest(std::span<const LowestJob> jobs) override;
   void number_rows(int width, std::span<const NumberRowsJob> jobs) override;
-  void set_numbers(int width, std::span<const SetNumbersJob> jobs) override;
-  void remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone) override;
+  void set_numbers(std::span<const SetNumbersJob> jobs) override;
 
-  void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) override;
+  using Backend::wo_l1;
+  void wo_l1(std::span<const WoNormJob> jobs) override;
   void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) override;
 
  private:
@@ -75,7 +77,8 @@ class CudaBackend final : public Backend {
   Work& work() { return device_->work(); }
   void gemm(const void* x, DType x_type, Numbers w, int out, int in, int rows, void* y, DType y_type, bool add);
   void reserve_rotations(int n);
-  void retire(HeadKv& kv, std::span<const int> gone);
+  void retire(HeadKv& kv, std::span<const int> gone, SlotChanges& changes);
+  void add_steps(HeadKv& kv, std::span<const CombineJob* const> jobs, SlotChanges& changes);
   SlotNumbers room_for(int width, int n);
   Buffer grow(SlotNumbers& numbers, int width, int n);
   void sum_columns(const PromptAttentionJob& job, const PromptArgs& args);

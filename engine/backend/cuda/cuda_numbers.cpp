@@ -152,21 +152,12 @@ void CudaBackend::number_rows(int width, std::span<const NumberRowsJob> jobs) {
   }
 }
 
-void CudaBackend::set_numbers(int width, std::span<const SetNumbersJob> jobs) {
+void CudaBackend::set_numbers(std::span<const SetNumbersJob> jobs) {
+  if (jobs.empty()) return;
   const auto held = device_->lock();
-  for (const SetNumbersJob& job : jobs) {
-    KVSCOPE_ASSERT(job.row.size() == static_cast<std::size_t>(width));
-    device_->set(row_of(*job.numbers, width, job.slot), std::as_bytes(job.row));
-  }
-}
-
-void CudaBackend::remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone) {
-  if (gone.empty()) return;
-  for (std::size_t i = 0; i < gone.size(); ++i)
-    KVSCOPE_ASSERT(gone[i] >= 0 && gone[i] < numbers.n_slots && (i == 0 || gone[i - 1] < gone[i]));
-  const auto held = device_->lock();
-  device_->remove(numbers.rows, bytes_of(1, width), gone, numbers.n_slots);
-  numbers.n_slots -= static_cast<int>(gone.size());
+  SlotChanges changes;
+  for (const SetNumbersJob& job : jobs) changes.set(row_of(*job.numbers, static_cast<int>(job.row.size()), job.slot), std::as_bytes(job.row));
+  device_->change(changes);
 }
 
 }  // namespace kvscope::cuda

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/cuda/cuda_backend.h"
@@ -56,8 +57,25 @@ void CudaBackend::append_kv(HeadKv& kv, const void* k, const void* v, int n) {
   }
 }
 
+void CudaBackend::append_rows(std::span<HeadKv* const> heads, const void* k, const void* v) {
+  const auto held = device_->lock();
+  std::vector<CopyJob> copies;
+  copies.reserve(2 * heads.size());
+  const auto *from_k = static_cast<const std::byte*>(k), *from_v = static_cast<const std::byte*>(v);
+  for (HeadKv* const kv : heads) {
+    if (kv->n_slots == kv->capacity) *kv = copy_kv(*kv, grown_capacity(kv->capacity, kv->n_slots + 1));
+    const std::size_t at = row_bytes() * static_cast<std::size_t>(kv->row(kv->n_slots));
+    copies.push_back({kv->k.as<std::byte>() + at, from_k, row_bytes()});
+    copies.push_back({kv->v.as<std::byte>() + at, from_v, row_bytes()});
+    from_k += row_bytes();
+    from_v += row_bytes();
+    ++kv->n_slots;
+  }
+  device_->append(copies);
+}
+
 /// Slots that go leave their rows to the next that come: nothing but the order changes.
-void CudaBackend::retire(HeadKv& kv, std::span<const int> gone) {
+void CudaBackend::retire(HeadKv& kv, std::span<const int> gone, SlotChanges& changes) {
   const bool was_in_order = kv.order.empty();
   if (was_in_order) {
     kv.order.resize(static_cast<std::size_t>(kv.capacity));
@@ -70,58 +88,83 @@ void CudaBackend::retire(HeadKv& kv, std::span<const int> gone) {
   std::ranges::copy(rows, order + kv.n_slots - std::ssize(gone));
   if (was_in_order) {
     kv.order_in_backend = device_->allocate(kv.order.size() * sizeof(int), "the order of a KV cache");
-    device_->set(kv.order_in_backend.data(), std::as_bytes(std::span(kv.order)));
+    changes.set(kv.order_in_backend.data(), std::as_bytes(std::span(kv.order)));
   } else {
-    device_->move_back(kv.order_in_backend, gone, rows, kv.n_slots);
+    changes.move_back(kv.order_in_backend.as<int>(), gone, rows, kv.n_slots);
   }
 }
 
-void CudaBackend::remove_slots(HeadKv& kv, std::span<const int> gone) {
-  if (gone.empty()) return;
-  for (std::size_t i = 0; i < gone.size(); ++i) KVSCOPE_ASSERT(gone[i] >= 0 && gone[i] < kv.n_slots && (i == 0 || gone[i - 1] < gone[i]));
+void CudaBackend::remove_slots(std::span<const RemovalJob> jobs) {
   const auto held = device_->lock();
-  const int n_gone = static_cast<int>(gone.size()), n_stay = kv.n_slots - n_gone;
-  const bool few_stay = n_gone > n_stay;  // moving them is little beside what brought those that go
-  if (kv.order.empty() && few_stay)
-    device_->remove(kv.k, kv.v, row_bytes(), gone, kv.n_slots);
-  else
-    retire(kv, gone);
-  kv.n_slots = n_stay;
-  if (few_stay) in_order(kv);
+  SlotChanges changes;
+  std::vector<HeadKv*> small;  // that keep little: moving it costs less than rows that nobody uses
+  bool any = false;
+  for (const RemovalJob& job : jobs) {
+    if (job.gone.empty()) continue;
+    any = true;
+    const int n_gone = static_cast<int>(job.gone.size());
+    const auto check = [&](int n) {
+      for (std::size_t i = 0; i < job.gone.size(); ++i)
+        KVSCOPE_ASSERT(job.gone[i] >= 0 && job.gone[i] < n && (i == 0 || job.gone[i - 1] < job.gone[i]));
+    };
+    if (job.kv) {
+      HeadKv& kv = *job.kv;
+      check(kv.n_slots);
+      const bool few_stay = n_gone > kv.n_slots - n_gone;
+      if (few_stay) small.push_back(&kv);
+      if (kv.order.empty() && few_stay)
+        changes.remove(kv.k.data(), kv.v.data(), row_bytes(), job.gone, kv.n_slots);
+      else
+        retire(kv, job.gone, changes);
+      kv.n_slots -= n_gone;
+    }
+    if (job.numbers) {
+      check(job.numbers->n_slots);
+      const std::size_t row = static_cast<std::size_t>(job.number_width) * sizeof(double);
+      changes.remove(job.numbers->rows.data(), nullptr, row, job.gone, job.numbers->n_slots);
+      job.numbers->n_slots -= n_gone;
+    }
+  }
+  if (any) device_->change(changes);
+  for (HeadKv* const kv : small) in_order(*kv);
 }
 
 void CudaBackend::combine(std::span<const CombineJob> jobs) {
   if (jobs.empty()) return;
-  const auto held = device_->lock();
+  std::unordered_map<HeadKv*, std::vector<const CombineJob*>> of_cache;
   std::vector<HeadKv*> caches;
   for (const CombineJob& job : jobs) {
-    if (std::find(caches.begin(), caches.end(), job.kv) == caches.end()) caches.push_back(job.kv);
+    std::vector<const CombineJob*>& its = of_cache[job.kv];
+    if (its.empty()) caches.push_back(job.kv);
+    its.push_back(&job);
   }
-  for (HeadKv* kv : caches) {
-    std::vector<CombineStep> steps;
-    std::vector<int> members;
-    std::vector<double> weights;
-    for (const CombineJob& job : jobs) {
-      if (job.kv != kv) continue;
-      KVSCOPE_ASSERT(job.target >= 0 && job.target < kv->n_slots);
-      const int first_member = static_cast<int>(members.size());
-      for (const int i : job.members) {
-        KVSCOPE_ASSERT(i >= 0 && i < kv->n_slots);
-        members.push_back(kv->row(i));
-      }
-      const auto add = [&](void* rows, std::span<const double> of_members, double scale) {
-        if (of_members.empty()) return;
-        KVSCOPE_ASSERT(of_members.size() == job.members.size());
-        steps.push_back(
-            {rows, kv->row(job.target), first_member, static_cast<int>(job.members.size()), static_cast<int>(weights.size()), scale});
-        weights.insert(weights.end(), of_members.begin(), of_members.end());
-      };
-      add(kv->k.data(), job.key_weights, job.key_scale);
-      add(kv->v.data(), job.value_weights, 1.0);
+  const auto held = device_->lock();
+  SlotChanges changes;
+  for (HeadKv* const kv : caches) add_steps(*kv, of_cache[kv], changes);
+  device_->change(changes);
+}
+
+void CudaBackend::add_steps(HeadKv& kv, std::span<const CombineJob* const> jobs, SlotChanges& changes) {
+  std::vector<CombineStep> steps;
+  std::vector<int> members;
+  std::vector<double> weights;
+  for (const CombineJob* const job : jobs) {
+    KVSCOPE_ASSERT(job->target >= 0 && job->target < kv.n_slots);
+    const int first_member = static_cast<int>(members.size());
+    for (const int i : job->members) {
+      KVSCOPE_ASSERT(i >= 0 && i < kv.n_slots);
+      members.push_back(kv.row(i));
     }
-    const LateWork::Area areas[] = {{kv->k.data(), kv->k.bytes()}, {kv->v.data(), kv->v.bytes()}};
-    device_->combine(steps, members, weights, areas);
+    const auto add = [&](void* rows, std::span<const double> of_members, double scale) {
+      if (of_members.empty()) return;
+      KVSCOPE_ASSERT(of_members.size() == job->members.size());
+      steps.push_back({rows, kv.row(job->target), first_member, static_cast<int>(job->members.size()), static_cast<int>(weights.size()), scale});
+      weights.insert(weights.end(), of_members.begin(), of_members.end());
+    };
+    add(kv.k.data(), job->key_weights, job->key_scale);
+    add(kv.v.data(), job->value_weights, 1.0);
   }
+  changes.combine(steps, members, weights);
 }
 
 namespace {

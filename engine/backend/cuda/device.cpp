@@ -88,7 +88,7 @@ void Device::free(void* p, std::size_t bytes) {
   cudaSetDevice(index_);
   try {
     const LateWork::Area area{p, bytes};
-    if (late_.depends(LateWork::Kind::combine, {}, {&area, 1})) flush();
+    if (late_.depends({}, {&area, 1})) flush();
     work_->start();
   } catch (const std::exception&) {  // a destructor may not throw; the device is broken then, and the next call says so
   }
@@ -150,62 +150,31 @@ void Device::download(void* to_host, const void* from, std::size_t bytes) {
 void Device::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   const LateWork::Area read{from, bytes}, written{to, bytes};
-  if (late_.full() || late_.depends(LateWork::Kind::copy, {&read, 1}, {&written, 1})) flush();
+  if (late_.full() || late_.depends({&read, 1}, {&written, 1})) flush();
   writes(to, bytes);
   if (bytes < kLargeCopy) return late_.copy(to, from, bytes);
-  if (late_.depends(LateWork::Kind::combine, {&read, 1}, {&written, 1})) flush();  // it is done now, before all of them
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()), "a copy");
 }
 
-void Device::set(void* to, std::span<const std::byte> bytes) {
-  if (bytes.empty()) return;
-  const LateWork::Area written{to, bytes.size()};
-  if (late_.full() || late_.depends(LateWork::Kind::set, {}, {&written, 1})) flush();
-  writes(to, bytes.size());
-  late_.set(to, bytes);
+void Device::append(std::span<const CopyJob> copies) {
+  if (late_.full() || !late_.only_appends()) flush();
+  late_.append(copies);
 }
 
-void Device::remove(Buffer& rows, std::size_t row_bytes, std::span<const int> gone, int n) {
-  if (gone.empty()) return;
-  const LateWork::Area area{rows.data(), rows.bytes()};
-  if (late_.full() || late_.depends(LateWork::Kind::remove, {&area, 1}, {&area, 1})) flush();
-  writes(area.data, area.bytes);
-  late_.remove(rows.data(), nullptr, row_bytes, gone, n);
-}
-
-void Device::remove(Buffer& k, Buffer& v, std::size_t row_bytes, std::span<const int> gone, int n) {
-  if (gone.empty()) return;
-  const LateWork::Area caches[] = {{k.data(), k.bytes()}, {v.data(), v.bytes()}};
-  if (late_.full() || late_.depends(LateWork::Kind::remove, caches, caches)) flush();
-  for (const LateWork::Area& a : caches) writes(a.data, a.bytes);
-  late_.remove(k.data(), v.data(), row_bytes, gone, n);
-}
-
-void Device::move_back(Buffer& order, std::span<const int> gone, std::span<const int> entries, int n) {
-  if (gone.empty()) return;
-  const LateWork::Area area{order.data(), order.bytes()};
-  if (late_.full() || late_.depends(LateWork::Kind::remove, {&area, 1}, {&area, 1})) flush();
-  writes(area.data, area.bytes);
-  late_.move_back(order.as<int>(), gone, entries, n);
+void Device::change(const SlotChanges& changes) {
+  flush();
+  changes.start(*this, type_, head_dim_);
 }
 
 void Device::gather(Buffer& to, const Buffer& from, std::size_t row_bytes, const Buffer& order, int n) {
   if (n == 0) return;
   const LateWork::Area reads[] = {{from.data(), from.bytes()}, {order.data(), order.bytes()}}, written{to.data(), to.bytes()};
-  if (late_.full() || late_.depends(LateWork::Kind::copy, reads, {&written, 1})) flush();
+  if (late_.full() || late_.depends(reads, {&written, 1})) flush();
   writes(written.data, written.bytes);
   late_.gather(to.data(), reads[0], row_bytes, reads[1], n);
 }
 
-void Device::combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights,
-                     std::span<const LateWork::Area> caches) {
-  if (steps.empty()) return;
-  if (late_.full() || late_.depends(LateWork::Kind::combine, caches, caches)) flush();
-  for (const LateWork::Area& a : caches) writes(a.data, a.bytes);
-  late_.combine(steps, members, weights, caches);
-}
-
-void Device::flush() { late_.start(*this, type_, head_dim_); }
+void Device::flush() { late_.start(*this); }
 
 void Device::copy_together(std::span<const CopyJob> jobs) {
   Upload up(*this);

@@ -16,6 +16,7 @@
 #include "backend/cuda/late_work.h"
 #include "backend/cuda/memory.h"
 #include "backend/cuda/mirrors.h"
+#include "backend/cuda/slot_changes.h"
 #include "backend/cuda/work.h"
 #include "core/dtype.h"
 
@@ -62,13 +63,11 @@ class Device : public std::enable_shared_from_this<Device> {
   void download(void* to_host, const void* from, std::size_t bytes);
   /// Done later, together with others, but before anything that could tell the difference (late_work.h).
   void copy(void* to, const void* from, std::size_t bytes);
-  void set(void* to, std::span<const std::byte> bytes);
-  void remove(Buffer& k, Buffer& v, std::size_t row_bytes, std::span<const int> gone, int n);
-  void remove(Buffer& rows, std::size_t row_bytes, std::span<const int> gone, int n);
-  void move_back(Buffer& order, std::span<const int> gone, std::span<const int> entries, int n);
   void gather(Buffer& to, const Buffer& from, std::size_t row_bytes, const Buffer& order, int n);
-  void combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights,
-               std::span<const LateWork::Area> caches);
+  /// The same for rows that come to the end of caches, which nobody reads or writes before that, from memory that is no cache's.
+  void append(std::span<const CopyJob> copies);
+  /// Now. What they change is never on its way to the host.
+  void change(const SlotChanges& changes);
   /// To be called before kernels are launched that read what those may have written.
   void flush();
   /// To be called before memory is written in another way than by those and upload(): what was brought to the host of it is forgotten.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "backend/backend.h"
+#include "cache/head_cache.h"
+#include "policy/plan.h"
+
+namespace kvscope {
+
+/// The backend's side of what policies decided about any number of heads, done together: a device does best with few large calls.
+class CacheChanges {
+ public:
+  /// A compression of one head. `plan` stays where it is until make().
+  void add(HeadCache& cache, const Plan& plan);
+  /// New numbers of a slot that stays, where the backend keeps the statistics.
+  void set_numbers(HeadCache& cache, int slot, std::vector<double> row);
+  /// Numbers first, then merged rows, in order, then the removed slots go.
+  void make(Backend& backend);
+
+ private:
+  void spread(HeadCache& cache, const Removal& removal);
+
+  std::vector<CombineJob> combines_;
+  std::vector<RemovalJob> removals_;
+  std::vector<SetNumbersJob> sets_;
+  // what they point to
+  std::deque<std::vector<int>> slots_;
+  std::deque<std::vector<double>> numbers_;
+};
+
+}  // namespace kvscope
