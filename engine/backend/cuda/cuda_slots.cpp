@@ -166,7 +166,7 @@ void CudaBackend::cosines(const HeadKv& kv, std::span<const int> from, std::span
   Upload up(*device_);
   const std::size_t at_job = up.add(std::span(&job, 1));
   up.send();
-  row_norms(work(), dtype_, up.at<PairJob>(at_job), 1, job.n, config_.head_dim);
+  cuda::row_norms(work(), dtype_, up.at<PairJob>(at_job), 1, job.n, config_.head_dim);
   cuda::cosines(work(), dtype_, up.at<PairJob>(at_job), 1, job.n_from, config_.head_dim);
   device_->download(out.data(), job.values, out.size_bytes());
 }
@@ -227,8 +227,9 @@ void CudaBackend::nearest(std::span<const NearestJob> jobs) {
   Upload up(*device_);
   const std::size_t at_pairs = up.add(pairs);
   up.send();
-  if (most_from > 1) row_norms(work(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_n, config_.head_dim);
-  cuda::nearest(work(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_from, config_.head_dim);
+  const int n_pairs = static_cast<int>(pairs.size());
+  if (most_from > 1) cuda::row_norms(work(), dtype_, up.at<PairJob>(at_pairs), n_pairs, most_n, config_.head_dim);
+  cuda::nearest(work(), dtype_, up.at<PairJob>(at_pairs), n_pairs, most_from, config_.head_dim);
   std::vector<double> host(n_back);
   device_->download(host.data(), values, (n_results + n_numbers) * sizeof(double) + n_results * sizeof(int));
   const double *cosine = host.data(), *of_found = cosine + n_results;
