@@ -124,10 +124,12 @@ void CompositePolicy::show_scores(HeadDecision& d) {
 }
 
 std::optional<NumberRules> CompositePolicy::number_rules(int layer) const {
-  const bool heads_alone = !lane_.parts.selecting->whole_layer && !allocation_->by_layer();
-  const bool order_decides = ranking_->kept_score() && selection_->takes_lowest() && merger_->run().works_on_numbers();
-  if (!every_step() || !heads_alone || !order_decides || reload() > 0) return std::nullopt;
-  return kvscope::number_rules(needs(layer), group_, bias());
+  const std::optional<SlotScore> score = ranking_->kept_score();
+  const bool order_decides = score && selection_->takes_lowest() && merger_->run().works_on_numbers();
+  if (!every_step() || allocation_->by_layer() || !order_decides || reload() > 0) return std::nullopt;
+  if (lane_.parts.selecting->whole_layer) return std::nullopt;
+  const std::optional<NumberRules> rules = kvscope::number_rules(needs(layer), group_, bias());
+  return rules && can_score(*rules, *score) ? rules : std::nullopt;
 }
 
 Foresight CompositePolicy::foresee(const HeadView& head) const {

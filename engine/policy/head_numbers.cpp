@@ -2,8 +2,6 @@
 #include "policy/head_numbers.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "core/error.h"
 #include "policy/statistics.h"
@@ -12,10 +10,6 @@ namespace kvscope {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-double bias_of_slot(double votes, double extra, Bias bias) {
-  return extra + (votes == 1 ? 0.0 : bias.vote_factor * std::log(votes));
-}
 
 /// body(number in the row of slot i, number in the state) for every statistic that both have as one number of a slot.
 template <class State, class Body>
@@ -34,7 +28,7 @@ void for_each_number(State& state, const NumberRules& rules, const Body& body) {
 }  // namespace
 
 std::optional<NumberRules> number_rules(const StatNeeds& needs, int group, Bias bias) {
-  const bool others = needs.sum_sq || needs.hits > 0 || needs.key_norm || needs.keep_z_rows || needs.z_now || needs.coming_queries > 0;
+  const bool others = needs.keep_z_rows || needs.z_now || needs.coming_queries > 0;
   if (others || !(needs.reads_a() || needs.ema)) return std::nullopt;
   NumberRules rules{.group = needs.group, .lambda = needs.lambda, .alpha = needs.ema_alpha, .ring_rows = needs.rows};
   const auto place = [&](bool wanted, int n = 1) {
@@ -68,7 +62,7 @@ std::vector<double> take_numbers(SlotState& state, const StatNeeds& needs, const
   const int n_rows = state.rows.rows();
   for (int r = 0; rules.ring >= 0 && r < n_rows; ++r) {
     const std::vector<double> row = state.rows.row(r);
-    for (std::size_t i = 0; i < n; ++i) rows[i * width + at(rules.ring + (steps - n_rows + r) % rules.ring_rows)] = row[i];
+    for (std::size_t i = 0; i < n; ++i) rows[i * width + at(place_in_ring(rules, steps - n_rows + r))] = row[i];
   }
   SlotState left;
   left.pos = std::move(state.pos);
@@ -99,7 +93,7 @@ void give_numbers(SlotState& state, const StatNeeds& needs, const NumberRules& r
   const int n_rows = std::min(steps, rules.ring_rows);
   std::vector<double> ring;
   for (int r = 0; r < n_rows; ++r)
-    for (std::size_t i = 0; i < n; ++i) ring.push_back(number(i, rules.ring + (steps - n_rows + r) % rules.ring_rows));
+    for (std::size_t i = 0; i < n; ++i) ring.push_back(number(i, place_in_ring(rules, steps - n_rows + r)));
   if (!ring.empty()) state.rows.load(ring, n_rows);
 }
 
@@ -132,12 +126,12 @@ double decayed_attention(const HeadView& head, int slot) {
   return head.numbers ? head.numbers->row(slot)[at(head.numbers->rules().decayed)] : head.slots->decayed[at(slot)];
 }
 
-void append_log_scores(const HeadNumbers& numbers, int slot, int group, std::vector<double>& lshat) {
+void append_log_scores(const HeadNumbers& numbers, int slot, int group, EmaStart& start, std::vector<double>& lshat) {
   const NumberRules& rules = numbers.rules();
   const std::span<const double> row = numbers.row(slot);
   const int n = static_cast<int>(row[at(rules.ema_n)]);
-  const double start = n == 0 ? 0.0 : EmaStart(rules.alpha).at(n);  // never scored: -inf
-  for (int g = 0; g < group; ++g) lshat.push_back(row[at(rules.ema + g)] - start);
+  const double correction = n == 0 ? 0.0 : start(n);  // never scored: -inf
+  for (int g = 0; g < group; ++g) lshat.push_back(row[at(rules.ema + g)] - correction);
 }
 
 }  // namespace kvscope

@@ -48,8 +48,8 @@ void Lane::ask_numbers(int layer, std::vector<ObserveJob>& observe, std::vector<
                        .numbers = &head.numbers,
                        .n = head.slots.size(),
                        .step = record_->position,
-                       .probabilities = reads_attention(layer) ? job.p.data() : nullptr,
-                       .logits = plan->rules.ema >= 0 ? job.z.data() : nullptr});
+                       .probabilities = plan->rules.reads_a() ? job.p.data() : nullptr,
+                       .logits = plan->rules.reads_z() ? job.z.data() : nullptr});
     job.foresight = policy_->foresee({.slots = &head.slots, .layer = layer, .kv_head = h});
     if (job.foresight.kind != Foresight::Kind::lowest) continue;
     if (job.lowest.bytes() < answer) job.lowest = backend_.allocate(answer);

@@ -53,7 +53,15 @@ const std::vector<std::string> kKept = {
 };
 
 /// What cannot be kept is on the host as ever, beside what is.
-const std::vector<std::string> kOnHost = {"tova:slots=20", "snapkv:slots=20", "d2o:slots=20", "streaming:slots=20"};
+const std::vector<std::string> kOnHost = {"d2o:slots=20",
+                                          "streaming:slots=20",
+                                          "keydiff:slots=20",
+                                          "adakv:slots=20,refresh=1",
+                                          "criticalkv:slots=20,refresh=1",
+                                          "keepkv:slots=20,base=pyramidinfer",
+                                          "custom:slots=20,stat=score,score=sum * knorm",
+                                          "tova:slots=20",
+                                          "custom:slots=24,stat=mean,spread=6,select=context,merge=zeromerge"};
 
 /// Both may be "not available".
 bool near(double x, double y) { return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 1e-9 * (1 + std::abs(x)); }
@@ -109,6 +117,7 @@ TEST(KeptNumbers, ArePlannedForThesePoliciesAndNoOthers) {
   for (const std::string& spec : kOnHost) EXPECT_FALSE(policy_of(spec, config)->number_rules(0)) << spec;
   EXPECT_FALSE(policy_of("keepkv:slots=20,predict=window", config)->number_rules(0));
   EXPECT_FALSE(policy_of("keepkv:slots=20,reload=8", config)->number_rules(0));
+  EXPECT_FALSE(policy_of("snapkv:slots=20", config)->number_rules(0)) << "nothing comes after the prompt";
 }
 
 // Runs that go on, are forked and change by hand: the statistics come back to the host where somebody looks at them.
@@ -125,7 +134,8 @@ TEST(KeptNumbers, AnEditByHandGoesOnFromWhatTheBackendKept) {
 
 // What a prompt leaves goes to the backend as numbers and comes back as it was.
 TEST(KeptNumbers, StatisticsComeBackAsTheyWent) {
-  const StatNeeds needs{.sum = true, .decayed = true, .lambda = 0.9, .residual = true, .rows = 5, .row_sums = RowSums::by_place, .z_rows = 4, .ema = true, .ema_alpha = 0.8};
+  const StatNeeds needs{.sum = true, .decayed = true, .lambda = 0.9, .residual = true,
+                        .rows = 5, .row_sums = RowSums::by_place, .z_rows = 4, .ema = true, .ema_alpha = 0.8};
   const int group = 2, n = 9;
   SlotState state;
   for (int i = 0; i < n; ++i) {

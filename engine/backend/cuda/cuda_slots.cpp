@@ -37,10 +37,7 @@ HeadKv CudaBackend::copy_kv(const HeadKv& kv, int capacity) {
 void CudaBackend::append_kv(HeadKv& kv, const void* k, const void* v, int n) {
   if (n <= 0) return;
   const auto held = device_->lock();
-  if (kv.n_slots + n > kv.capacity) {
-    // an eighth more: a cache that grows by one slot a step stays near the memory it needs
-    kv = copy_kv(kv, std::max(kv.n_slots + n, kv.capacity + std::max(kv.capacity / 8, 16)));
-  }
+  if (kv.n_slots + n > kv.capacity) kv = copy_kv(kv, grown_capacity(kv.capacity, kv.n_slots + n));
   const auto *from_k = static_cast<const std::byte*>(k), *from_v = static_cast<const std::byte*>(v);
   for (const int end = kv.n_slots + n; kv.n_slots < end;) {
     const int row = kv.row(kv.n_slots);
