@@ -19,6 +19,7 @@ void for_each_number(State& state, const NumberRules& rules, const Body& body) {
   };
   each(rules.times, state.times);
   each(rules.sum, state.sum);
+  each(rules.sum_sq, state.sum_sq);
   each(rules.decayed, state.decayed);
   each(rules.votes, state.votes);
   each(rules.extra, state.extra);
@@ -45,6 +46,7 @@ std::optional<NumberRules> number_rules(const StatNeeds& needs, int group, Bias 
   rules.ema_n = place(needs.ema);
   rules.ema = place(needs.ema, group);
   rules.ring = place(needs.rows > 0, needs.rows);
+  rules.sum_sq = place(needs.sum_sq);
   return rules;
 }
 
@@ -82,6 +84,7 @@ void give_numbers(SlotState& state, const StatNeeds& needs, const NumberRules& r
   KVSCOPE_ASSERT(rows.size() == n * width);
   state.times.resize(needs.reads_a() ? n : 0);
   state.sum.resize(needs.sum ? n : 0);
+  state.sum_sq.resize(needs.sum_sq ? n : 0);
   state.decayed.resize(needs.decayed ? n : 0);
   state.ema_n.resize(needs.ema ? n : 0);
   state.ema.resize(needs.ema ? n * at(group) : 0);

@@ -60,7 +60,8 @@ void Lane::ask_numbers(int layer, std::vector<ObserveJob>& observe, std::vector<
                       .first = job.foresight.first,
                       .last = job.foresight.last,
                       .left_out = job.foresight.left_out,
-                      .out = job.lowest.data()});
+                      .out = job.lowest.data(),
+                      .steady = job.foresight.steady});
   }
 }
 

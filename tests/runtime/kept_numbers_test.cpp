@@ -50,6 +50,10 @@ const std::vector<std::string> kKept = {
     "custom:slots=20,stat=sum,alloc=pyramid",
     "custom:slots=20,stat=sum,positions=cache",
     "custom:slots=20,stat=sum,drop=5",  // five at once: for that step on the host
+    "roco:slots=20",
+    "roco:slots=20,spread=4,recent=3,group=max",
+    "roco:slots=20,spread=1.0,recent=0.5",
+    "custom:slots=20,stat=mean,spread=6,drop=3",
 };
 
 /// What cannot be kept is on the host as ever, beside what is.
@@ -134,7 +138,7 @@ TEST(KeptNumbers, AnEditByHandGoesOnFromWhatTheBackendKept) {
 
 // What a prompt leaves goes to the backend as numbers and comes back as it was.
 TEST(KeptNumbers, StatisticsComeBackAsTheyWent) {
-  const StatNeeds needs{.sum = true, .decayed = true, .lambda = 0.9, .residual = true,
+  const StatNeeds needs{.sum = true, .sum_sq = true, .decayed = true, .lambda = 0.9, .residual = true,
                         .rows = 5, .row_sums = RowSums::by_place, .z_rows = 4, .ema = true, .ema_alpha = 0.8};
   const int group = 2, n = 9;
   SlotState state;
@@ -158,6 +162,7 @@ TEST(KeptNumbers, StatisticsComeBackAsTheyWent) {
   EXPECT_EQ(rows[2 * static_cast<std::size_t>(rules.width) + static_cast<std::size_t>(rules.bias)], bias_of(state, Bias::votes)[2]);
   give_numbers(moved, needs, rules, group, rows, n);
   EXPECT_EQ(moved.sum, state.sum);
+  EXPECT_EQ(moved.sum_sq, state.sum_sq);
   EXPECT_EQ(moved.decayed, state.decayed);
   EXPECT_EQ(moved.times, state.times);
   EXPECT_EQ(moved.ema, state.ema);
