@@ -20,6 +20,7 @@ void for_each_number(State& state, const NumberRules& rules, const Body& body) {
   each(rules.times, state.times);
   each(rules.sum, state.sum);
   each(rules.sum_sq, state.sum_sq);
+  each(rules.key_norm, state.key_norm);
   each(rules.decayed, state.decayed);
   each(rules.votes, state.votes);
   each(rules.extra, state.extra);
@@ -30,7 +31,7 @@ void for_each_number(State& state, const NumberRules& rules, const Body& body) {
 
 std::optional<NumberRules> number_rules(const StatNeeds& needs, int group, Bias bias) {
   const bool others = needs.keep_z_rows || needs.z_now || needs.coming_queries > 0;
-  if (others || !(needs.reads_a() || needs.ema)) return std::nullopt;
+  if (others || !(needs.reads_a() || needs.ema || needs.key_norm)) return std::nullopt;
   NumberRules rules{.group = needs.group, .lambda = needs.lambda, .alpha = needs.ema_alpha, .ring_rows = needs.rows};
   const auto place = [&](bool wanted, int n = 1) {
     const int first = rules.width;
@@ -47,6 +48,7 @@ std::optional<NumberRules> number_rules(const StatNeeds& needs, int group, Bias 
   rules.ema = place(needs.ema, group);
   rules.ring = place(needs.rows > 0, needs.rows);
   rules.sum_sq = place(needs.sum_sq);
+  rules.key_norm = place(needs.key_norm);
   return rules;
 }
 
@@ -85,6 +87,7 @@ void give_numbers(SlotState& state, const StatNeeds& needs, const NumberRules& r
   state.times.resize(needs.reads_a() ? n : 0);
   state.sum.resize(needs.sum ? n : 0);
   state.sum_sq.resize(needs.sum_sq ? n : 0);
+  state.key_norm.resize(needs.key_norm ? n : 0);
   state.decayed.resize(needs.decayed ? n : 0);
   state.ema_n.resize(needs.ema ? n : 0);
   state.ema.resize(needs.ema ? n * at(group) : 0);

@@ -90,6 +90,7 @@ class KeyNormRanking final : public Ranking {
  public:
   void require(StatNeeds& needs) const override { needs.key_norm = true; }
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::key_norm; }
   std::vector<double> statistic(const SlotState& slots) const override;
 };
 

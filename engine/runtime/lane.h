@@ -129,6 +129,7 @@ class Lane {
   struct LayerWork {             // what a step leaves of a layer for finish()
     std::vector<HeadJob> heads;  // [n_kv_heads]
     Buffer o_full;               // output over the full history
+    Buffer key_norms;            // double [n_kv_heads] of the step's keys before rotation, where somebody asks
   };
   struct Changed {  // a head that a step's compression changed, and its output before that
     int layer = 0, kv_head = 0;
@@ -167,6 +168,7 @@ class Lane {
   /// The statistics of a layer go where the coming step wants them, or to the host. lane_numbers.cpp.
   void place_numbers(int layer);
   void bring_numbers(int layer, int n_rows);
+  void take_key_norms(int layer);              // of the step's slots
   void observe(int layer, int head);           // statistics
   void record_attention(int layer, int head);
   void measure(int layer_idx, std::span<const double> o);
@@ -219,7 +221,6 @@ class Lane {
   std::vector<Changed> changed_;
   std::vector<Undecided> undecided_;     // of the step in work
   std::unique_ptr<KeyLookups> lookups_;  // theirs
-  std::vector<double> key_norms_;       // [n_kv_heads] of the layer in work; empty: nobody asks
   Buffer key_, residuals_;
 };
 

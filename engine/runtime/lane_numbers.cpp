@@ -49,7 +49,8 @@ void Lane::ask_numbers(int layer, std::vector<ObserveJob>& observe, std::vector<
                        .n = head.slots.size(),
                        .step = record_->position,
                        .probabilities = plan->rules.reads_a() ? job.p.data() : nullptr,
-                       .logits = plan->rules.reads_z() ? job.z.data() : nullptr});
+                       .logits = plan->rules.reads_z() ? job.z.data() : nullptr,
+                       .key_norms = plan->rules.key_norm >= 0 ? work(layer).key_norms.as<double>() + h : nullptr});
     job.foresight = policy_->foresee({.slots = &head.slots, .layer = layer, .kv_head = h});
     if (job.foresight.kind != Foresight::Kind::lowest) continue;
     if (job.lowest.bytes() < answer) job.lowest = backend_.allocate(answer);

@@ -54,6 +54,8 @@ const std::vector<std::string> kKept = {
     "roco:slots=20,spread=4,recent=3,group=max",
     "roco:slots=20,spread=1.0,recent=0.5",
     "custom:slots=20,stat=mean,spread=6,drop=3",
+    "knorm:slots=20",
+    "custom:slots=20,stat=knorm,merge=weightedkv",
 };
 
 /// What cannot be kept is on the host as ever, beside what is.
@@ -138,12 +140,12 @@ TEST(KeptNumbers, AnEditByHandGoesOnFromWhatTheBackendKept) {
 
 // What a prompt leaves goes to the backend as numbers and comes back as it was.
 TEST(KeptNumbers, StatisticsComeBackAsTheyWent) {
-  const StatNeeds needs{.sum = true, .sum_sq = true, .decayed = true, .lambda = 0.9, .residual = true,
+  const StatNeeds needs{.sum = true, .sum_sq = true, .decayed = true, .lambda = 0.9, .residual = true, .key_norm = true,
                         .rows = 5, .row_sums = RowSums::by_place, .z_rows = 4, .ema = true, .ema_alpha = 0.8};
   const int group = 2, n = 9;
   SlotState state;
   for (int i = 0; i < n; ++i) {
-    append_slot(state, needs, group, i);
+    append_slot(state, needs, group, i, 0.5 * i + 1);
     std::vector<double> a, z;
     for (int x = 0; x < group * (i + 1); ++x) {
       a.push_back(1.0 / (2 + x));
@@ -163,6 +165,7 @@ TEST(KeptNumbers, StatisticsComeBackAsTheyWent) {
   give_numbers(moved, needs, rules, group, rows, n);
   EXPECT_EQ(moved.sum, state.sum);
   EXPECT_EQ(moved.sum_sq, state.sum_sq);
+  EXPECT_EQ(moved.key_norm, state.key_norm);
   EXPECT_EQ(moved.decayed, state.decayed);
   EXPECT_EQ(moved.times, state.times);
   EXPECT_EQ(moved.ema, state.ema);
