@@ -130,6 +130,7 @@ class Lane {
     std::vector<HeadJob> heads;  // [n_kv_heads]
     Buffer o_full;               // output over the full history
     Buffer key_norms;            // double [n_kv_heads] of the step's keys before rotation, where somebody asks
+    std::vector<const SlotNumbers*> numbers = {};  // of all heads, where they decide together
   };
   struct Changed {  // a head that a step's compression changed, and its output before that
     int layer = 0, kv_head = 0;
@@ -168,6 +169,7 @@ class Lane {
   /// The statistics of a layer go where the coming step wants them, or to the host. lane_numbers.cpp.
   void place_numbers(int layer);
   void bring_numbers(int layer, int n_rows);
+  std::span<const SlotNumbers* const> numbers_together(int layer);  // valid until the next layer
   void take_key_norms(int layer);              // of the step's slots
   void observe(int layer, int head);           // statistics
   void record_attention(int layer, int head);

@@ -56,6 +56,10 @@ const std::vector<std::string> kKept = {
     "custom:slots=20,stat=mean,spread=6,drop=3",
     "knorm:slots=20",
     "custom:slots=20,stat=knorm,merge=weightedkv",
+    "tova:slots=20",
+    "pyramidinfer:slots=20",
+    "custom:slots=20,stat=knorm,unit=layer",
+    "custom:slots=20,stat=sum,unit=layer,drop=3",
 };
 
 /// What cannot be kept is on the host as ever, beside what is.
@@ -66,7 +70,7 @@ const std::vector<std::string> kOnHost = {"d2o:slots=20",
                                           "criticalkv:slots=20,refresh=1",
                                           "keepkv:slots=20,base=pyramidinfer",
                                           "custom:slots=20,stat=score,score=sum * knorm",
-                                          "tova:slots=20",
+                                          "custom:slots=20,stat=sum,unit=layer,merge=weightedkv",
                                           "custom:slots=24,stat=mean,spread=6,select=context,merge=zeromerge"};
 
 /// Both may be "not available".
@@ -124,6 +128,7 @@ TEST(KeptNumbers, ArePlannedForThesePoliciesAndNoOthers) {
   EXPECT_FALSE(policy_of("keepkv:slots=20,predict=window", config)->number_rules(0));
   EXPECT_FALSE(policy_of("keepkv:slots=20,reload=8", config)->number_rules(0));
   EXPECT_FALSE(policy_of("snapkv:slots=20", config)->number_rules(0)) << "nothing comes after the prompt";
+  EXPECT_FALSE(policy_of("tova:slots=20@slots=30,layers=0,heads=1", config)->number_rules(0)) << "heads of a layer hold different slots";
 }
 
 // Runs that go on, are forked and change by hand: the statistics come back to the host where somebody looks at them.
