@@ -2,6 +2,7 @@
 #include "policy/head_numbers.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "core/error.h"
 #include "policy/statistics.h"
@@ -27,6 +28,41 @@ void for_each_number(State& state, const NumberRules& rules, const Body& body) {
   each(rules.ema_n, state.ema_n);
 }
 
+/// Bits of a number that holds hits.
+std::uint32_t bits_of(double number) { return static_cast<std::uint32_t>(number); }
+
+/// The hits of a slot as its numbers, after `steps` rows.
+void take_hits(const HitHistory& hits, int slot, const NumberRules& rules, int steps, double* row) {
+  for (int r = 0; r < hits.rows(); ++r) {
+    const int place = (steps - hits.rows() + r) % rules.hit_rows;
+    double& number = row[rules.hits + place / kHitBits];
+    if (hits.hit(slot, r)) number = bits_of(number) | std::uint32_t{1} << (place % kHitBits);
+  }
+  row[rules.hit_count] = hits.counts()[at(slot)];
+}
+
+/// The other way round, of all slots: rows [n, width].
+HitHistory hits_of(const NumberRules& rules, std::span<const double> rows, int steps) {
+  constexpr int kTogether = 64;
+  const std::size_t width = at(rules.width), n = rows.size() / width;
+  const int n_rows = std::min(steps, rules.hit_rows);
+  HitHistory hits(rules.hit_rows, static_cast<int>(n));
+  std::vector<std::uint64_t> some(n);
+  for (int first = 0; first < n_rows; first += kTogether) {
+    const int count = std::min(kTogether, n_rows - first);
+    std::ranges::fill(some, 0);
+    for (int r = 0; r < count; ++r) {
+      const int place = (steps - n_rows + first + r) % rules.hit_rows;
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t bits = bits_of(rows[i * width + at(rules.hits + place / kHitBits)]);
+        some[i] |= std::uint64_t{(bits >> (place % kHitBits)) & 1} << r;
+      }
+    }
+    hits.push_rows(some, count);
+  }
+  return hits;
+}
+
 }  // namespace
 
 std::optional<NumberRules> number_rules(const StatNeeds& needs, int group, Bias bias) {
@@ -49,6 +85,9 @@ std::optional<NumberRules> number_rules(const StatNeeds& needs, int group, Bias 
   rules.ring = place(needs.rows > 0, needs.rows);
   rules.sum_sq = place(needs.sum_sq);
   rules.key_norm = place(needs.key_norm);
+  rules.hit_rows = needs.hits;
+  rules.hits = place(needs.hits > 0, hit_numbers(needs.hits));
+  rules.hit_count = place(needs.hits > 0);
   return rules;
 }
 
@@ -62,6 +101,7 @@ std::vector<double> take_numbers(SlotState& state, const StatNeeds& needs, const
     double* const row = rows.data() + i * width;
     if (rules.bias >= 0) row[rules.bias] = bias_of_slot(state.votes[i], state.extra[i], bias);
     for (int g = 0; rules.ema >= 0 && g < group; ++g) row[rules.ema + g] = state.ema[i * at(group) + at(g)];
+    if (rules.hits >= 0) take_hits(state.hits, static_cast<int>(i), rules, steps, row);
   }
   const int n_rows = state.rows.rows();
   for (int r = 0; rules.ring >= 0 && r < n_rows; ++r) {
@@ -94,6 +134,7 @@ void give_numbers(SlotState& state, const StatNeeds& needs, const NumberRules& r
   const auto number = [&](std::size_t i, int place) { return rows[i * width + at(place)]; };
   for_each_number(state, rules, [&](std::size_t i, int place, auto& x) { x = static_cast<std::remove_reference_t<decltype(x)>>(number(i, place)); });
   for (std::size_t x = 0; x < state.ema.size(); ++x) state.ema[x] = number(x / at(group), rules.ema + static_cast<int>(x % at(group)));
+  if (rules.hits >= 0) state.hits = hits_of(rules, rows, steps);
   if (rules.ring < 0) return;
   state.rows = RowRing(needs.rows, 1, needs.row_sums);
   const int n_rows = std::min(steps, rules.ring_rows);

@@ -101,6 +101,7 @@ class HitRanking final : public Ranking {
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
   std::vector<double> tie_break(const HeadView& head) const override { return head.slots->sum; }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::hits; }
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:

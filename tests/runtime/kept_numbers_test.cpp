@@ -59,7 +59,11 @@ const std::vector<std::string> kKept = {
     "tova:slots=20",
     "pyramidinfer:slots=20",
     "custom:slots=20,stat=knorm,unit=layer",
+    "custom:slots=20,stat=count,unit=layer,window=9",
     "custom:slots=20,stat=sum,unit=layer,drop=3",
+    "scissorhands:slots=20",
+    "scissorhands:slots=20,window=40",
+    "scissorhands:slots=20,window=7,drop=4",
 };
 
 /// What cannot be kept is on the host as ever, beside what is.
@@ -145,7 +149,7 @@ TEST(KeptNumbers, AnEditByHandGoesOnFromWhatTheBackendKept) {
 
 // What a prompt leaves goes to the backend as numbers and comes back as it was.
 TEST(KeptNumbers, StatisticsComeBackAsTheyWent) {
-  const StatNeeds needs{.sum = true, .sum_sq = true, .decayed = true, .lambda = 0.9, .residual = true, .key_norm = true,
+  const StatNeeds needs{.sum = true, .sum_sq = true, .decayed = true, .lambda = 0.9, .residual = true, .hits = 70, .key_norm = true,
                         .rows = 5, .row_sums = RowSums::by_place, .z_rows = 4, .ema = true, .ema_alpha = 0.8};
   const int group = 2, n = 9;
   SlotState state;
@@ -180,6 +184,34 @@ TEST(KeptNumbers, StatisticsComeBackAsTheyWent) {
   EXPECT_EQ(moved.rows.rows(), state.rows.rows());
   EXPECT_EQ(moved.rows.sums(), state.rows.sums());
   EXPECT_EQ(moved.rows.sums_by_place(), state.rows.sums_by_place());
+}
+
+void expect_same_hits(const HitHistory& a, const HitHistory& b) {
+  ASSERT_EQ(a.rows(), b.rows());
+  ASSERT_TRUE(std::ranges::equal(a.counts(), b.counts()));
+  for (int i = 0; i < a.slots(); ++i)
+    for (int r = 0; r < a.rows(); ++r) ASSERT_EQ(a.hit(i, r), b.hit(i, r)) << "slot " << i << " row " << r;
+}
+
+// Rings that are empty, short, full and wrapped, and what later steps make of them.
+TEST(KeptNumbers, HitsComeBackAsTheyWentWheneverTheyGo) {
+  for (const int window : {1, 5, 32, 33, 64, 70, 150}) {
+    const StatNeeds needs{.sum = true, .hits = window};
+    const NumberRules rules = *number_rules(needs, 1, Bias::none);
+    SlotState state, moving;
+    for (int step = 0; step < 160; ++step) {
+      std::vector<double> a;
+      for (int i = 0; i < std::min(step + 1, 6); ++i) a.push_back(((step * 7 + i * 13) % 10) * 0.05);
+      for (SlotState* s : {&state, &moving}) {
+        if (step < 6) append_slot(*s, needs, 1, step);
+        observe_step(*s, needs, 1, a, {});
+      }
+      const std::vector<double> rows = take_numbers(moving, needs, rules, 1, Bias::none, step + 1);
+      EXPECT_EQ(moving.hits.window(), 0);
+      give_numbers(moving, needs, rules, 1, rows, step + 1);
+      ASSERT_NO_FATAL_FAILURE(expect_same_hits(moving.hits, state.hits)) << "window " << window << " step " << step;
+    }
+  }
 }
 
 }  // namespace
