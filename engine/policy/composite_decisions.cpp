@@ -150,6 +150,7 @@ Foresight CompositePolicy::foresee(const HeadView& head) const {
   const int wanted = selection_->count_lowest(*head.slots, c, f.first, f.last, f.left_out);
   const int n_gone = std::min(wanted, f.last - f.first - static_cast<int>(f.left_out.size()));  // so many may go
   f.steady = ranking_->count_steady(c, n, f.last - f.first);
+  f.pooling = ranking_->pooling();
   f.whole_layer = lane_.parts.selecting->whole_layer;
   f.kind = n_gone == 0 ? Foresight::Kind::nothing : n_gone == 1 ? Foresight::Kind::lowest : Foresight::Kind::all_scores;
   return f;

@@ -85,6 +85,7 @@ std::optional<NumberRules> number_rules(const StatNeeds& needs, int group, Bias 
   rules.ring = place(needs.rows > 0, needs.rows);
   rules.sum_sq = place(needs.sum_sq);
   rules.key_norm = place(needs.key_norm);
+  rules.ring_mean = place(needs.rows > 0 && needs.row_sums == RowSums::plain);
   rules.hit_rows = needs.hits;
   rules.hits = place(needs.hits > 0, hit_numbers(needs.hits));
   rules.hit_count = place(needs.hits > 0);

@@ -106,6 +106,7 @@ struct Foresight {
   int first = 0, last = 0;     // lowest: the slot of lowest score in [first, last) ...
   std::vector<int> left_out = {};  // ... that is not one of these (ascending) ...
   int steady = 0;                  // ... nor of the so many others with the largest standard deviation of attention
+  Pooling pooling = {};            // of a score that is pooled
   bool whole_layer = false;        // the heads of the layer decide together: the same for all of them
 };
 

@@ -28,6 +28,8 @@ class Ranking {
   virtual bool by_position() const { return false; }
   /// By which number of a slot a backend that keeps the statistics finds what goes first; nullopt: it cannot.
   virtual std::optional<SlotScore> kept_score() const { return std::nullopt; }
+  /// Where that is SlotScore::pooled: over which slots.
+  virtual Pooling pooling() const { return {}; }
   /// True: protect() looks at statistics. Then it protects the count_steady() of n_free unprotected slots (of n) with the largest standard
   /// deviation of abar.
   virtual bool protects_steady() const { return false; }
@@ -154,6 +156,8 @@ class PooledWindowRanking final : public Ranking {
   PooledWindowRanking(int w, int kernel, Pool pool) : w_(w), kernel_(kernel), pool_(pool) {}
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override;
+  std::optional<SlotScore> kept_score() const override { return SlotScore::pooled; }
+  Pooling pooling() const override { return {.kernel = kernel_, .unranked = w_, .averages = pool_ == Pool::avg}; }
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:

@@ -70,6 +70,7 @@ void Lane::ask_numbers(int layer, std::vector<ObserveJob>& observe, std::vector<
                       .left_out = job.foresight.left_out,
                       .out = job.lowest.data(),
                       .steady = job.foresight.steady,
+                      .pooling = job.foresight.pooling,
                       .heads = job.foresight.whole_layer ? numbers_together(layer) : std::span<const SlotNumbers* const>()});
   }
 }

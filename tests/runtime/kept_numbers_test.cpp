@@ -64,6 +64,13 @@ const std::vector<std::string> kKept = {
     "scissorhands:slots=20",
     "scissorhands:slots=20,window=40",
     "scissorhands:slots=20,window=7,drop=4",
+    "snapkv:slots=20,refresh=1",
+    "snapkv:slots=20,refresh=1,pool=avg,kernel=5",
+    "snapkv:slots=24,refresh=4,window=3",
+    "snapkv:slots=20,refresh=1,window=0,sinks=4",
+    "pyramidkv:slots=20,refresh=1",
+    "keepkv:slots=20,base=snapkv",
+    "custom:slots=20,stat=pooled,cadence=every_step,unit=layer,window=4",
 };
 
 /// What cannot be kept is on the host as ever, beside what is.
@@ -138,7 +145,8 @@ TEST(KeptNumbers, ArePlannedForThesePoliciesAndNoOthers) {
 // Runs that go on, are forked and change by hand: the statistics come back to the host where somebody looks at them.
 TEST(KeptNumbers, AnEditByHandGoesOnFromWhatTheBackendKept) {
   Session on_host = open_session(tiny_model()), keeping = session_that_keeps(tiny_model());
-  const std::vector<std::string> plain = {"keepkv:slots=20", "h2o:slots=20", "zeromerge:slots=24"};
+  const std::vector<std::string> plain = {"keepkv:slots=20", "h2o:slots=20",  "zeromerge:slots=24",        "roco:slots=20",
+                                          "knorm:slots=20",  "tova:slots=20", "scissorhands:slots=20,window=40", "snapkv:slots=20,refresh=1"};
   std::vector<std::string> edited;
   for (const std::string& spec : plain) edited.push_back(spec + "@evict=88,step=40");
   for (const auto& [lanes, n] : {std::pair(plain, 30), std::pair(plain, 38), std::pair(edited, 60), std::pair(plain, 60)}) {
