@@ -188,6 +188,8 @@ class Backend {
   virtual void rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) = 0;           // y = x / rms(x) * weight
   virtual void linear(const void* x, const Weight& w, int rows, void* y, bool add) = 0;                    // y (+)= x w^T
   virtual void silu_mul(const void* gate, const void* up, int rows, int width, void* y) = 0;               // y = silu(gate) * up
+  /// ||x||_2 of every row [rows, width], made in double, into backend memory [rows]. reads_out: a hint, the host is going to download them.
+  virtual void row_norms(const void* x, int rows, int width, double* out, bool reads_out) = 0;
   /// Rotary embedding, half-split layout (Hugging Face), in place: x [M, n_heads, head_dim]; row r by positions[r] (negative: back).
   virtual void rope(void* x, int rows, int n_heads, std::span<const int> positions) = 0;
 

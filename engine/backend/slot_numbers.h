@@ -29,9 +29,11 @@ struct ObserveJob {
   int step = 0;                         // how many steps went into these numbers before, those of a prompt included
   const void* probabilities = nullptr;  // [group, n] of dtype(), or nullptr where only z is read
   const void* logits = nullptr;         // [group, n] of dtype(), or nullptr where only a is read
+  const double* key_norms = nullptr;    // backend memory, of the slots that are new: of their keys before rotation, where the rules have them
 };
 
-/// Which slot of a head goes first. A NaN counts as -inf; of equal ones the last in the cache goes. ema_share wants votes.
+/// Which slot of a head, or of all heads of a layer, goes first. A NaN counts as -inf; of equal ones the last in the cache goes. ema_share
+/// wants votes.
 struct LowestJob {
   const NumberRules* rules = nullptr;
   const SlotNumbers* numbers = nullptr;
@@ -42,7 +44,23 @@ struct LowestJob {
   /// Backend memory, lowest_numbers() doubles: the slot (-1: there is none), its score (then: inf), ln Z_g [group] where the rules have an EMA
   /// (else 0), then the numbers of that slot and of the one after it (0 where there is none).
   void* out = nullptr;
+  /// So many of those that may go must not either: those with the largest standard deviation of abar (standard_deviations(), NaN as -inf), of
+  /// equal ones the first.
+  int steady = 0;
+  Pooling pooling = {};
+  /// Heads that decide together, all with the same rules without an EMA, with as many slots, and none of them steady: a slot's score is the
+  /// mean of theirs, added up in this order, and so is what decides between equal ones. `numbers` is the first. Empty: it decides alone.
+  std::span<const SlotNumbers* const> heads = {};
 };
+/// It can be answered.
+inline bool makes_sense(const LowestJob& job) {
+  const NumberRules& rules = *job.rules;
+  const int n = job.numbers->n_slots;
+  const bool alone = job.heads.empty();
+  return can_score(rules, job.score) && job.first >= 0 && job.last <= n && (job.steady <= 0 || (alone && can_tell_spread(rules))) &&
+         (alone || (job.heads.front() == job.numbers && rules.ema < 0)) &&
+         std::ranges::all_of(job.heads, [n](const SlotNumbers* head) { return head->n_slots == n; });
+}
 inline constexpr std::size_t lowest_numbers(int group, int width) { return static_cast<std::size_t>(2 + group + 2 * width); }
 
 /// Rows of some slots, to the host or from it.

@@ -50,7 +50,7 @@ HeadNumbers::Lowest KeptNumbers::lowest() const {
 std::span<const double> KeptNumbers::row(int slot) const {
   const int first = lowest().slot;
   const std::size_t width = at(rules_->width);
-  if (first >= 0 && (slot == first || slot == first + 1))
+  if (first >= 0 && !of_layer_ && (slot == first || slot == first + 1))
     return std::span(answer_).subspan(2 + at(group_) + width * at(slot - first), width);
   if (lookups_)
     if (const std::span<const double> found = lookups_->numbers_of_nearest(*cache_, slot); !found.empty()) return found;

@@ -29,9 +29,11 @@ void change_numbers(HeadCache& cache, const NumberPlan& numbers, const Plan& pla
 /// Numbers of one head for a policy's decision.
 class KeptNumbers final : public HeadNumbers {
  public:
-  /// lowest: where the backend puts its answer; nullptr: nothing was asked. lookups: that have found what is nearest, or nullptr.
-  KeptNumbers(Backend& backend, const HeadCache& cache, const NumberRules& rules, int group, const void* lowest, const KeyLookups* lookups)
-      : backend_(&backend), cache_(&cache), rules_(&rules), group_(group), lowest_(lowest), lookups_(lookups) {}
+  /// lowest: where the backend puts its answer; nullptr: nothing was asked. of_layer: it is one for all heads. lookups: that have found what
+  /// is nearest, or nullptr.
+  KeptNumbers(Backend& backend, const HeadCache& cache, const NumberRules& rules, int group, const void* lowest, bool of_layer,
+              const KeyLookups* lookups)
+      : backend_(&backend), cache_(&cache), rules_(&rules), group_(group), lowest_(lowest), of_layer_(of_layer), lookups_(lookups) {}
   const NumberRules& rules() const override { return *rules_; }
   Lowest lowest() const override;
   std::span<const double> row(int slot) const override;
@@ -42,6 +44,7 @@ class KeptNumbers final : public HeadNumbers {
   const NumberRules* rules_;
   int group_;
   const void* lowest_;
+  bool of_layer_;  // the numbers in the answer are those of the first head
   const KeyLookups* lookups_;
   mutable std::vector<double> answer_;                // what lowest_ holds; empty: not asked yet
   mutable std::map<int, std::vector<double>> asked_;  // rows that nobody had at hand

@@ -135,10 +135,19 @@ void CompositePolicy::show_scores(HeadDecision& d) {
 }
 
 std::optional<NumberRules> CompositePolicy::number_rules(int layer) const {
-  const bool heads_alone = !lane_.parts.selecting->whole_layer && !allocation_->by_layer();
-  const bool order_decides = ranking_->kept_score() && selection_->takes_lowest() && merger_->run().works_on_numbers();
-  if (!every_step() || !heads_alone || !order_decides || reload() > 0) return std::nullopt;
-  return kvscope::number_rules(needs(layer), group_, bias());
+  const std::optional<SlotScore> score = ranking_->kept_score();
+  const bool order_decides = score && selection_->takes_lowest() && merger_->run().works_on_numbers();
+  const bool moves_areas = ranking_->protects_steady() && selection_->works_below_budget();  // what is protected counts there
+  if (!every_step() || allocation_->by_layer() || !order_decides || moves_areas || reload() > 0) return std::nullopt;
+  if (lane_.parts.selecting->whole_layer && !heads_stay_alike(layer)) return std::nullopt;
+  const std::optional<NumberRules> rules = kvscope::number_rules(needs(layer), group_, bias());
+  return rules && can_score(*rules, *score) ? rules : std::nullopt;
+}
+
+bool CompositePolicy::heads_stay_alike(int layer) const {
+  const auto budgets = std::span(first_budgets_).subspan(at(layer * n_kv_heads_), at(n_kv_heads_));
+  const bool same_budgets = std::ranges::all_of(budgets, [&](const std::optional<int>& c) { return c == budgets.front(); });
+  return same_budgets && !allocation_->needs_prompt() && merger_->run().evicts_only() && !ranking_->protects_steady();
 }
 
 Foresight CompositePolicy::foresee(const HeadView& head) const {
@@ -151,6 +160,9 @@ Foresight CompositePolicy::foresee(const HeadView& head) const {
   f.last = std::max(f.first, n - p.recent);
   const int wanted = selection_->count_lowest(*head.slots, c, f.first, f.last, f.left_out);
   const int n_gone = std::min(wanted, f.last - f.first - static_cast<int>(f.left_out.size()));  // so many may go
+  f.steady = ranking_->count_steady(c, n, f.last - f.first);
+  f.pooling = ranking_->pooling();
+  f.whole_layer = lane_.parts.selecting->whole_layer;
   f.kind = n_gone == 0 ? Foresight::Kind::nothing : n_gone == 1 ? Foresight::Kind::lowest : Foresight::Kind::all_scores;
   return f;
 }

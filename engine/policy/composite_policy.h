@@ -86,6 +86,8 @@ class CompositePolicy final : public Policy {
   void override_budgets();
   /// As decide(), where the backend keeps the statistics and has said which slot of every head is the lowest.
   void take_lowest(std::span<const HeadView> heads, std::vector<HeadDecision>& decisions);
+  /// Of all heads of a layer the same slots go, as long as nothing is changed by hand.
+  bool heads_stay_alike(int layer) const;
   void rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const;
   bool take_oldest(HeadDecision& d) const;
   void share_scores(std::span<HeadDecision> heads) const;

@@ -11,6 +11,8 @@
 
 namespace kvscope {
 
+class EmaStart;  // statistics.h
+
 /// Statistics of one head that the backend keeps, as numbers of its slots; SlotState has none of them then. Implemented by the runtime.
 class HeadNumbers {
  public:
@@ -42,6 +44,6 @@ void update_numbers(std::span<double> row, const SlotState& state, const NumberR
 /// W_i: accumulated abar over times scored; the decayed sum; lshat_g [group] of the EMA. Of what SlotState has, or the backend.
 double mean_attention(const HeadView& head, int slot);
 double decayed_attention(const HeadView& head, int slot);
-void append_log_scores(const HeadNumbers& numbers, int slot, int group, std::vector<double>& lshat);
+void append_log_scores(const HeadNumbers& numbers, int slot, int group, const EmaStart& start, std::vector<double>& lshat);
 
 }  // namespace kvscope

@@ -78,9 +78,8 @@ HitHistory HitHistory::narrowed(int window) const {
   out.rows_ = std::min(rows_, window);
   out.next_ = out.rows_ % window;
   for (int r = 0; r < out.rows_; ++r) {  // r: place in the new ring, oldest first
-    const int place = (next_ + window_ - out.rows_ + r) % window_;
     for (int i = 0; i < slots(); ++i) {
-      if (!get(i, place)) continue;
+      if (!hit(i, rows_ - out.rows_ + r)) continue;
       out.set(i, r, true);
       ++out.counts_[at(i)];
     }

@@ -17,6 +17,10 @@ class HitHistory {
   explicit HitHistory(int window, int slots = 0);
 
   int window() const { return window_; }
+  /// Rows so far, at most the window.
+  int rows() const { return rows_; }
+  /// Row r, 0 = oldest, hit the slot.
+  bool hit(int slot, int r) const { return get(slot, (next_ + window_ - rows_ + r) % window_); }
   int slots() const { return static_cast<int>(counts_.size()); }
   /// Hits of every slot among the last `window` rows.
   std::span<const int> counts() const { return counts_; }

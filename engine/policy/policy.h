@@ -104,7 +104,10 @@ struct ResolvedParam {
 struct Foresight {
   enum class Kind : std::uint8_t { nothing, lowest, all_scores } kind = Kind::nothing;
   int first = 0, last = 0;     // lowest: the slot of lowest score in [first, last) ...
-  std::vector<int> left_out = {};  // ... that is not one of these (ascending)
+  std::vector<int> left_out = {};  // ... that is not one of these (ascending) ...
+  int steady = 0;                  // ... nor of the so many others with the largest standard deviation of attention
+  Pooling pooling = {};            // of a score that is pooled
+  bool whole_layer = false;        // the heads of the layer decide together: the same for all of them
 };
 
 /// A policy with its parameters resolved for one model, prompt length and prompt mode. Immutable but for allocations made on the way.

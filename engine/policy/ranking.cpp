@@ -37,15 +37,18 @@ void HitRanking::require(StatNeeds& needs) const {
 
 std::vector<double> HitRanking::statistic(const SlotState& slots) const { return {slots.hits.counts().begin(), slots.hits.counts().end()}; }
 
+int SteadyMeanRanking::count_steady(int budget, int n, int n_free) const {
+  return std::min({spread_, std::max(0, budget - (n - n_free)), n_free});
+}
+
 void SteadyMeanRanking::protect(const HeadView& head, std::vector<char>& is_protected) const {
   const SlotState& slots = *head.slots;
   std::vector<int> free;
   free.reserve(is_protected.size());
   for (int i = 0; i < slots.size(); ++i)
     if (!is_protected[at(i)]) free.push_back(i);
-  const int n_protected = slots.size() - static_cast<int>(free.size());
   const int c = head.slots_at_most > 0 ? head.slots_at_most : slots_;
-  const int room = std::min({spread_, std::max(0, c - n_protected), static_cast<int>(free.size())});
+  const int room = count_steady(c, slots.size(), static_cast<int>(free.size()));
   if (room == 0) return;
   std::vector<double> std_dev(at(slots.size()));
   standard_deviations(slots.sum, slots.sum_sq, slots.times, std_dev);

@@ -28,6 +28,12 @@ class Ranking {
   virtual bool by_position() const { return false; }
   /// By which number of a slot a backend that keeps the statistics finds what goes first; nullopt: it cannot.
   virtual std::optional<SlotScore> kept_score() const { return std::nullopt; }
+  /// Where that is SlotScore::pooled: over which slots.
+  virtual Pooling pooling() const { return {}; }
+  /// True: protect() looks at statistics. Then it protects the count_steady() of n_free unprotected slots (of n) with the largest standard
+  /// deviation of abar.
+  virtual bool protects_steady() const { return false; }
+  virtual int count_steady(int /*budget*/, int /*n*/, int /*n_free*/) const { return 0; }
   /// The statistic behind the score, as shown to people. Same as the score unless something is done to it.
   virtual std::vector<double> statistic(const SlotState& slots) const = 0;
 };
@@ -86,6 +92,7 @@ class KeyNormRanking final : public Ranking {
  public:
   void require(StatNeeds& needs) const override { needs.key_norm = true; }
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::key_norm; }
   std::vector<double> statistic(const SlotState& slots) const override;
 };
 
@@ -96,6 +103,7 @@ class HitRanking final : public Ranking {
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
   std::vector<double> tie_break(const HeadView& head) const override { return head.slots->sum; }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::hits; }
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:
@@ -109,7 +117,10 @@ class SteadyMeanRanking final : public Ranking {
   SteadyMeanRanking(int spread, int slots) : spread_(spread), slots_(slots) {}
   void require(StatNeeds& needs) const override { needs.sum = needs.sum_sq = true; }
   void protect(const HeadView& head, std::vector<char>& is_protected) const override;
+  bool protects_steady() const override { return true; }
+  int count_steady(int budget, int n, int n_free) const override;
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::mean; }
   std::vector<double> statistic(const SlotState& slots) const override { return MeanRanking().statistic(slots); }
 
  private:
@@ -145,6 +156,8 @@ class PooledWindowRanking final : public Ranking {
   PooledWindowRanking(int w, int kernel, Pool pool) : w_(w), kernel_(kernel), pool_(pool) {}
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override;
+  std::optional<SlotScore> kept_score() const override { return SlotScore::pooled; }
+  Pooling pooling() const override { return {.kernel = kernel_, .unranked = w_, .averages = pool_ == Pool::avg}; }
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:

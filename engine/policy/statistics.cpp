@@ -314,10 +314,10 @@ std::vector<double> bias_of(const SlotState& state, Bias bias) {
   const auto is = [](auto value) { return [value](auto x) { return x == value; }; };
   if (std::ranges::all_of(state.votes, is(1)) && std::ranges::all_of(state.extra, is(0.0))) return {};
   bool zero = true;
-  std::vector<double> b(state.extra);
-  for (int i = 0; i < state.size(); ++i) {
-    if (state.votes[at(i)] != 1) b[at(i)] += bias.vote_factor * std::log(static_cast<double>(state.votes[at(i)]));
-    zero = zero && b[at(i)] == 0.0;
+  std::vector<double> b(at(state.size()));
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    b[i] = bias_of_slot(state.votes[i], state.extra[i], bias);
+    zero = zero && b[i] == 0.0;
   }
   if (zero) b.clear();
   return b;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -55,7 +56,9 @@ void set_log_score(SlotState& state, const StatNeeds& needs, int slot, std::span
 /// Returns the indices (before the removal) of those that went, ascending.
 std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan);
 
-/// b_i = factor ln p_i + extra_i of every slot. Empty where it is zero everywhere (Bias::none, or one vote per slot and no extra).
+/// b_i = factor ln p_i + extra_i of a slot.
+inline double bias_of_slot(double votes, double extra, Bias bias) { return votes == 1 ? extra : extra + bias.vote_factor * std::log(votes); }
+/// The same of every slot. Empty where it is zero everywhere (Bias::none, or one vote per slot and no extra).
 std::vector<double> bias_of(const SlotState& state, Bias bias);
 
 /// How the score of the next query is predicted (POLICIES.md section 5).

@@ -19,7 +19,8 @@ struct SessionOptions {
 /// do.
 inline constexpr std::size_t kWorthADevice = std::size_t{256} << 20;
 
-/// Device memory without which a run of this model cannot begin: weights, the activations of a piece of prompt, one cache of 1,024 tokens.
+/// Device memory without which a run of this model cannot begin: weights, the activations of a piece of prompt, one cache of 1,024 tokens with
+/// the statistics of its slots.
 std::size_t least_device_bytes(const ModelFiles& files, DType precision);
 
 struct ChosenBackend {

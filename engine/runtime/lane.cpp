@@ -5,7 +5,6 @@
 
 #include "policy/slot_prefetch.h"
 #include "policy/statistics.h"
-#include "runtime/key_norms.h"
 #include "runtime/stopwatch.h"
 
 namespace kvscope {
@@ -122,9 +121,11 @@ void Lane::fit(int layer) {
 }
 
 void Lane::before_rotation(const LayerRows& rows, int row) {
-  if (!policy_->needs().key_norm) return;
-  key_norms_.resize(config_.n_kv_heads);
-  key_norms(backend_, at(rows.k, bytes(config_.kv_dim()) * row), config_.head_dim, key_norms_);
+  if (!policy_->needs(rows.layer).key_norm) return;
+  Buffer& norms = work(rows.layer).key_norms;
+  if (!norms) norms = backend_.allocate(sizeof(double) * static_cast<std::size_t>(config_.n_kv_heads));
+  const bool stay = numbers_of(rows.layer) != nullptr;
+  backend_.row_norms(at(rows.k, bytes(config_.kv_dim()) * row), config_.n_kv_heads, config_.head_dim, norms.as<double>(), !stay);
 }
 
 void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs) {
@@ -146,7 +147,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   append_rows(layer, k, v);
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layer.heads[h];
-    append_slot(head.slots, needs, group, position, key_norms_.empty() ? kNone : key_norms_[h]);
+    append_slot(head.slots, needs, group, position);
 
     if (policy_->every_step() && !kept) prefetch(head.slots);
 
@@ -203,11 +204,19 @@ void Lane::finish(const LayerRows& rows, int row) {
   }
   {
     const Stopwatch watch(work(rows.layer).ms);
+    take_key_norms(rows.layer);
     for (int h = 0; h < config_.n_kv_heads && reads_steps() && !numbers_of(rows.layer); ++h) observe(rows.layer, h);
   }
   for (int h = 0; h < config_.n_kv_heads; ++h) record_attention(rows.layer, h);
   if (setup_.record.measures.local) measure(rows.layer, o);
   compress(rows.layer, /*after_prompt=*/false, at(rows.q, bytes(config_.q_dim()) * row), o);
+}
+
+void Lane::take_key_norms(int layer) {
+  if (!policy_->needs(layer).key_norm || numbers_of(layer)) return;
+  std::vector<double> norms(config_.n_kv_heads);
+  backend_.download(norms.data(), work(layer).key_norms.data(), sizeof(double) * norms.size());
+  for (int h = 0; h < config_.n_kv_heads; ++h) layers_[layer].heads[h].slots.key_norm.back() = norms[h];
 }
 
 void Lane::observe(int layer, int h) {

@@ -157,6 +157,8 @@ class Lane {
   struct LayerWork {                          // what a step leaves of a layer for finish() and what comes after it
     std::vector<HeadJob> heads;               // [n_kv_heads]
     Buffer o_full;                            // output over the full history
+    Buffer key_norms;                         // double [n_kv_heads] of the step's keys before rotation, where somebody asks
+    std::vector<const SlotNumbers*> numbers = {};  // of all heads, where they decide together
     std::optional<Compression> compression;   // under way
     std::vector<Changed> changed;             // by it
     double ms = 0;                            // of Lane::compress_ms, since the step began
@@ -179,6 +181,8 @@ class Lane {
   /// The statistics of a layer go where the coming step wants them, or to the host. lane_numbers.cpp.
   void place_numbers(int layer);
   void bring_numbers(int layer, int n_rows);
+  std::span<const SlotNumbers* const> numbers_together(int layer);  // valid until the next layer
+  void take_key_norms(int layer);              // of the step's slots
   void observe(int layer, int head);           // statistics
   void record_attention(int layer, int head);
   void measure(int layer_idx, std::span<const double> o);
@@ -232,7 +236,6 @@ class Lane {
   bool writes_tape_ = false;
   std::vector<LayerWork> work_;  // of every layer where all are finished after the whole pass, else of the one in work
   std::unique_ptr<KeyLookups> lookups_;  // of the step in work, where layers are finished after the whole pass
-  std::vector<double> key_norms_;       // [n_kv_heads] of the layer in work; empty: nobody asks
   std::vector<std::vector<double>> differences_;  // [n_layers] of a step's output to that over the full history, [q_dim]; empty: not measured
   Buffer key_, residuals_, difference_rows_;
 };

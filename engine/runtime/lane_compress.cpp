@@ -59,9 +59,12 @@ void Lane::look_at(int layer, KeyLookups* lookups, Sight& sight) {
     sight.pins[h] = pinned(layer, h, record_->step);
     const bool kept = heads[h].number_width > 0;
     if (kept) {
-      const HeadJob& job = work(layer).heads[h];
-      const bool asked = job.foresight.kind == Foresight::Kind::lowest;
-      sight.numbers.emplace_back(backend_, heads[h], numbers_of(layer)->rules, config_.group(), asked ? job.lowest.data() : nullptr, lookups);
+      const std::vector<HeadJob>& jobs = work(layer).heads;
+      const Foresight& foresight = jobs[h].foresight;
+      const void* const answer = jobs[foresight.whole_layer ? 0 : h].lowest.data();
+      const bool asked = foresight.kind == Foresight::Kind::lowest;
+      sight.numbers.emplace_back(backend_, heads[h], numbers_of(layer)->rules, config_.group(), asked ? answer : nullptr,
+                                 foresight.whole_layer, lookups);
     }
     sight.views.push_back({.slots = &heads[h].slots,
                            .keys = &sight.geometry.back(),

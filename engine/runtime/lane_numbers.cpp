@@ -37,6 +37,13 @@ void Lane::bring_numbers(int layer, int n_rows) {
   }
 }
 
+std::span<const SlotNumbers* const> Lane::numbers_together(int layer) {
+  std::vector<const SlotNumbers*>& all = work(layer).numbers;
+  all.clear();
+  for (const HeadCache& head : layers_[layer].heads) all.push_back(&head.numbers);
+  return all;
+}
+
 void Lane::ask_numbers(int layer, std::vector<ObserveJob>& observe, std::vector<LowestJob>& lowest) {
   const NumberPlan* const plan = numbers_of(layer);
   if (!plan) return;
@@ -48,10 +55,11 @@ void Lane::ask_numbers(int layer, std::vector<ObserveJob>& observe, std::vector<
                        .numbers = &head.numbers,
                        .n = head.slots.size(),
                        .step = record_->position,
-                       .probabilities = reads_attention(layer) ? job.p.data() : nullptr,
-                       .logits = plan->rules.ema >= 0 ? job.z.data() : nullptr});
+                       .probabilities = plan->rules.reads_a() ? job.p.data() : nullptr,
+                       .logits = plan->rules.reads_z() ? job.z.data() : nullptr,
+                       .key_norms = plan->rules.key_norm >= 0 ? work(layer).key_norms.as<double>() + h : nullptr});
     job.foresight = policy_->foresee({.slots = &head.slots, .layer = layer, .kv_head = h});
-    if (job.foresight.kind != Foresight::Kind::lowest) continue;
+    if (job.foresight.kind != Foresight::Kind::lowest || (job.foresight.whole_layer && h > 0)) continue;
     if (job.lowest.bytes() < answer) job.lowest = backend_.allocate(answer);
     lowest.push_back({.rules = &plan->rules,
                       .numbers = &head.numbers,
@@ -60,7 +68,10 @@ void Lane::ask_numbers(int layer, std::vector<ObserveJob>& observe, std::vector<
                       .first = job.foresight.first,
                       .last = job.foresight.last,
                       .left_out = job.foresight.left_out,
-                      .out = job.lowest.data()});
+                      .out = job.lowest.data(),
+                      .steady = job.foresight.steady,
+                      .pooling = job.foresight.pooling,
+                      .heads = job.foresight.whole_layer ? numbers_together(layer) : std::span<const SlotNumbers* const>()});
   }
 }
 

@@ -4,7 +4,10 @@
 // What slot_numbers.h says of the numbers of slots, written down once more: row by row, in long double where sums or logarithms are made.
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "backend/reference.h"
 
@@ -21,8 +24,18 @@ inline NumberRules all_rules(int group, GroupReduce reduce, int ring_rows = 5) {
   r.lambda = 0.9;
   r.alpha = 0.8;
   r.ring_rows = ring_rows;
+  const auto more = [&r](int n) { return std::exchange(r.width, r.width + n); };
+  r.key_norm = more(1);
+  r.hit_rows = 40 + ring_rows;  // more than one number holds
+  r.hits = more(hit_numbers(r.hit_rows));
+  r.ring_mean = more(1);
+  r.hit_count = more(1);
+  r.sum_sq = more(1);
   return r;
 }
+
+/// Of its key, for a slot that comes in with this step.
+inline double norm_of_new(int slot, int step) { return 3 + 0.25 * ((7 * slot + 5 * step) % 11); }
 
 inline std::size_t place(int i) { return static_cast<std::size_t>(i); }
 
@@ -54,8 +67,28 @@ inline double abar_of(const NumberRules& r, const Numbers& a, int group, int n, 
   return static_cast<double>(r.group == GroupReduce::mean ? sum / group : sum);
 }
 
+inline double mean_of_ring(const NumberRules& r, const Numbers& row, int steps) {
+  const int m = std::min(r.ring_rows, steps);
+  long double sum = 0;
+  for (int i = 1; i <= m; ++i) sum += row[place(r.ring + (steps - i) % r.ring_rows)];
+  return static_cast<double>(sum / m);
+}
+
+/// By arithmetic on the whole number.
+inline void set_hit(const NumberRules& r, Numbers& row, int step, bool hit) {
+  const int bit = step % r.hit_rows;
+  double& number = row[place(r.hits + bit / 32)];
+  const double worth = std::exp2(bit % 32);
+  const bool was = std::fmod(std::floor(number / worth), 2.0) == 1.0;
+  number += (static_cast<int>(hit) - static_cast<int>(was)) * worth;
+  row[place(r.hit_count)] += static_cast<int>(hit) - static_cast<int>(was);
+}
+
 inline void observe_reference(const NumberRules& r, int group, int n, int step, const StepRows& rows_of_step, Rows& rows) {
-  while (static_cast<int>(rows.size()) < n) rows.push_back(new_slot(r, group));
+  while (static_cast<int>(rows.size()) < n) {
+    rows.push_back(new_slot(r, group));
+    if (r.key_norm >= 0) rows.back()[place(r.key_norm)] = norm_of_new(static_cast<int>(rows.size()) - 1, step);
+  }
   for (int i = 0; i < n; ++i) {
     Numbers& row = rows[place(i)];
     if (r.times >= 0) row[place(r.times)] += 1;
@@ -64,6 +97,9 @@ inline void observe_reference(const NumberRules& r, int group, int n, int step, 
       if (r.sum >= 0) row[place(r.sum)] += abar;
       if (r.decayed >= 0) row[place(r.decayed)] = r.lambda * row[place(r.decayed)] + abar;
       if (r.ring >= 0) row[place(r.ring + step % r.ring_rows)] = abar;
+      if (r.sum_sq >= 0) row[place(r.sum_sq)] += abar * abar;
+      if (r.ring_mean >= 0) row[place(r.ring_mean)] = mean_of_ring(r, row, step + 1);
+      if (r.hits >= 0) set_hit(r, row, step, abar >= 1.0 / n);
     }
     for (int g = 0; r.ema >= 0 && g < group; ++g) {
       const long double z = rows_of_step.z[place(g * n + i)] + (r.extra >= 0 ? row[place(r.extra)] : 0.0);
@@ -88,8 +124,27 @@ inline double log_normaliser_reference(const NumberRules& r, const Rows& rows, i
   return static_cast<double>(std::log(sum));
 }
 
-inline double score_reference(const NumberRules& r, const Rows& rows, int group, SlotScore score, int steps, int slot) {
+inline double pooled_reference(const NumberRules& r, const Rows& rows, const Pooling& pooling, int slot) {
+  const int n = static_cast<int>(rows.size()) - pooling.unranked;
+  if (slot >= n || std::isnan(rows[place(slot)][place(r.ring_mean)])) return std::nan("");
+  long double sum = 0, most = -INFINITY;
+  int seen = 0;
+  for (int i = slot - pooling.kernel / 2; i <= slot + pooling.kernel / 2; ++i) {
+    if (i < 0 || i >= n) continue;
+    const double x = rows[place(i)][place(r.ring_mean)];
+    sum += x;
+    if (x > most) most = x;
+    ++seen;
+  }
+  return static_cast<double>(pooling.averages ? sum / seen : most);
+}
+
+inline double score_reference(const NumberRules& r, const Rows& rows, int group, SlotScore score, int steps, int slot,
+                              const Pooling& pooling = {}) {
   const Numbers& row = rows[place(slot)];
+  if (score == SlotScore::key_norm) return -row[place(r.key_norm)];
+  if (score == SlotScore::hits) return row[place(r.hit_count)];
+  if (score == SlotScore::pooled) return pooled_reference(r, rows, pooling, slot);
   if (score == SlotScore::sum) return row[place(r.sum)];
   if (score == SlotScore::mean) return row[place(r.sum)] / row[place(r.times)];
   if (score == SlotScore::decayed) return row[place(r.decayed)];
@@ -112,14 +167,40 @@ struct Lowest {
   double score = INFINITY;
   bool operator==(const Lowest&) const = default;
 };
-inline Lowest lowest_reference(std::span<const double> scores, int first, int last, std::span<const int> left_out = {}) {
+/// ties: of equal ones the lower; empty: the last.
+inline Lowest lowest_reference(std::span<const double> scores, int first, int last, std::span<const int> left_out = {},
+                               std::span<const double> ties = {}) {
   Lowest low;
   for (int i = first; i < last; ++i) {
     if (std::ranges::count(left_out, i) > 0) continue;
     const double score = std::isnan(scores[place(i)]) ? -INFINITY : scores[place(i)];
-    if (score <= low.score) low = {i, score};
+    const bool loses = score == low.score && low.slot >= 0 && !ties.empty() && ties[place(i)] > ties[place(low.slot)];
+    if (score <= low.score && !loses) low = {i, score};
   }
   return low;
+}
+/// What decides between slots of equal score.
+inline Numbers ties_of(const NumberRules& r, const Rows& rows, SlotScore score) {
+  Numbers ties;
+  for (const Numbers& row : rows)
+    if (score == SlotScore::hits) ties.push_back(row[place(r.sum)]);
+  return ties;
+}
+
+/// Of [first, last), less those left out, the k with the largest standard deviation and those left out, ascending.
+inline std::vector<int> steady_reference(const NumberRules& r, const Rows& rows, int k, int first, int last, std::vector<int> left_out = {}) {
+  std::vector<std::pair<double, int>> free;
+  for (int i = first; i < last; ++i) {
+    if (std::ranges::count(left_out, i) > 0) continue;
+    const Numbers& row = rows[place(i)];
+    const double n = row[place(r.times)], mean = row[place(r.sum)] / n;
+    const double deviation = std::sqrt(std::max(0.0, row[place(r.sum_sq)] / n - mean * mean));
+    free.emplace_back(std::isnan(mean) || std::isnan(row[place(r.sum_sq)]) ? INFINITY : -deviation, i);
+  }
+  std::ranges::sort(free);
+  for (int i = 0; i < std::min(k, static_cast<int>(free.size())); ++i) left_out.push_back(free[place(i)].second);
+  std::ranges::sort(left_out);
+  return left_out;
 }
 
 /// Equal but for roundings; of logarithms, which may be near zero, too.
@@ -134,6 +215,8 @@ inline testing::AssertionResult same_numbers(std::span<const double> x, std::spa
   return testing::AssertionSuccess();
 }
 
+inline constexpr std::size_t kMostNew = 8192;  // slots of one step
+
 /// Numbers of one head in a backend, with the rows that observe() is given.
 struct HeadNumbers {
   HeadNumbers(Backend& backend, const NumberRules& of, int of_group, std::span<const double> rows = {})
@@ -141,7 +224,8 @@ struct HeadNumbers {
         rules(of),
         group(of_group),
         numbers(backend.make_numbers(of.width, rows)),
-        out(backend.allocate(sizeof(double) * lowest_numbers(of_group, of.width))) {}
+        out(backend.allocate(sizeof(double) * lowest_numbers(of_group, of.width))),
+        norms(backend.allocate(sizeof(double) * kMostNew)) {}
 
   /// The rows as the backend's dtype has them.
   StepRows give(const StepRows& step) {
@@ -150,7 +234,14 @@ struct HeadNumbers {
     return {a->values(), z->values()};
   }
   ObserveJob observation(int n, int step) {
-    return {&rules, &numbers, n, step, rules.reads_a() ? a->data() : nullptr, rules.reads_z() ? z->data() : nullptr};
+    return observation(n, step, rules.reads_a() ? a->data() : nullptr, rules.reads_z() ? z->data() : nullptr);
+  }
+  ObserveJob observation(int n, int step, const void* probabilities, const void* logits) {
+    Numbers of_new;
+    for (int i = numbers.n_slots; i < n && rules.key_norm >= 0; ++i) of_new.push_back(norm_of_new(i, step));
+    EXPECT_LE(of_new.size(), kMostNew);
+    if (!of_new.empty()) b.upload(norms.data(), of_new.data(), of_new.size() * sizeof(double));
+    return {&rules, &numbers, n, step, probabilities, logits, rules.key_norm >= 0 ? norms.as<double>() : nullptr};
   }
   /// Gives and takes; returns what give() returns.
   StepRows observe(int n, int step, const StepRows& rows) {
@@ -160,10 +251,12 @@ struct HeadNumbers {
     return given;
   }
   LowestJob question(SlotScore score, int steps, int first, int last, std::span<const int> left_out = {}) const {
-    return {&rules, &numbers, score, steps, first, last, left_out, const_cast<void*>(out.data())};
+    return {&rules, &numbers, score, steps, first, last, left_out, const_cast<void*>(out.data()), 0, pooling};
   }
   Lowest lowest(SlotScore score, int steps, int first, int last, std::span<const int> left_out = {}) {
-    const LowestJob job = question(score, steps, first, last, left_out);
+    return ask(question(score, steps, first, last, left_out));
+  }
+  Lowest ask(const LowestJob& job) {
     b.lowest({&job, 1});
     const Lowest low = answer();
     expect_at_hand(low.slot);
@@ -210,12 +303,14 @@ struct HeadNumbers {
   NumberRules rules;
   int group;
   SlotNumbers numbers;
-  Buffer out;
+  Buffer out, norms;
+  Pooling pooling{.kernel = 5};
   std::optional<Device> a, z;
   Numbers log_z, at_hand;  // of the last answer
 };
 
-inline constexpr SlotScore kAllScores[] = {SlotScore::sum, SlotScore::mean, SlotScore::decayed, SlotScore::window, SlotScore::ema_share};
+inline constexpr SlotScore kAllScores[] = {SlotScore::sum, SlotScore::mean, SlotScore::decayed, SlotScore::window,
+                                          SlotScore::ema_share, SlotScore::key_norm, SlotScore::hits, SlotScore::pooled};
 
 /// n slots as they may look after some steps.
 inline Rows random_rows(const NumberRules& r, int group, int n, unsigned seed) {
@@ -227,6 +322,13 @@ inline Rows random_rows(const NumberRules& r, int group, int n, unsigned seed) {
     row[place(r.times)] = 1 + static_cast<int>(random() % 40);
     row[place(r.votes)] = 1 + static_cast<int>(random() % 5);
     row[place(r.ema_n)] = static_cast<int>(random() % 6);
+    if (r.hits >= 0) row[place(r.hit_count)] = 0;
+    for (int bit = 0; r.hits >= 0 && bit < r.hit_rows; bit += 32) {
+      const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << std::min(32, r.hit_rows - bit)) - 1);
+      const std::uint32_t hits = static_cast<std::uint32_t>(random()) & all;
+      row[place(r.hits + bit / 32)] = hits;
+      row[place(r.hit_count)] += std::popcount(hits);
+    }
     for (int g = 0; g < group; ++g) row[place(r.ema + g)] = row[place(r.ema_n)] == 0 ? -INFINITY : 3 * row[place(r.ema + g)] - 2;
     rows.push_back(std::move(row));
   }

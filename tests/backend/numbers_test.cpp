@@ -20,8 +20,8 @@ void expect_same(HeadNumbers& head, const Rows& expected, int steps) {
   const int n = static_cast<int>(expected.size());
   for (const SlotScore score : kAllScores) {
     Numbers scores;
-    for (int i = 0; i < n; ++i) scores.push_back(score_reference(head.rules, expected, head.group, score, steps, i));
-    const Lowest low = head.lowest(score, steps, 0, n), reference = lowest_reference(scores, 0, n);
+    for (int i = 0; i < n; ++i) scores.push_back(score_reference(head.rules, expected, head.group, score, steps, i, head.pooling));
+    const Lowest low = head.lowest(score, steps, 0, n), reference = lowest_reference(scores, 0, n, {}, ties_of(head.rules, expected, score));
     ASSERT_EQ(low.slot, reference.slot) << static_cast<int>(score) << " after " << steps;
     ASSERT_TRUE(same_number(low.score, reference.score)) << static_cast<int>(score) << ": " << low.score << " and " << reference.score;
     for (int g = 0; g < head.group; ++g)
@@ -53,7 +53,8 @@ TEST_P(NumbersOfSlots, AreWhatTheHostKeepsOfTheSameRows) {
     const NumberRules& r = head.rules;
     StatNeeds needs;
     needs.group = reduce;
-    needs.sum = needs.decayed = needs.ema = true;
+    needs.sum = needs.sum_sq = needs.decayed = needs.ema = needs.key_norm = true;
+    needs.hits = r.hit_rows;
     needs.lambda = r.lambda;
     needs.ema_alpha = r.alpha;
     needs.z_rows = 1;
@@ -61,7 +62,7 @@ TEST_P(NumbersOfSlots, AreWhatTheHostKeepsOfTheSameRows) {
     needs.row_sums = RowSums::by_place;
     SlotState state;
     for (int step = 0; step < 25; ++step) {
-      append_slot(state, needs, kGroup, step);
+      append_slot(state, needs, kGroup, step, norm_of_new(state.size(), step));
       const int n = state.size();
       const StepRows given = head.observe(n, step, random_step(kGroup, n, static_cast<unsigned>(7 * step)));
       observe_step(state, needs, kGroup, given.a, given.z);
@@ -71,6 +72,9 @@ TEST_P(NumbersOfSlots, AreWhatTheHostKeepsOfTheSameRows) {
         EXPECT_EQ(row[place(r.times)], state.times[place(i)]);
         EXPECT_EQ(row[place(r.ema_n)], state.ema_n[place(i)]);
         EXPECT_TRUE(same_number(row[place(r.sum)], state.sum[place(i)]));
+        EXPECT_TRUE(same_number(row[place(r.sum_sq)], state.sum_sq[place(i)]));
+        EXPECT_EQ(row[place(r.key_norm)], state.key_norm[place(i)]);
+        EXPECT_EQ(row[place(r.hit_count)], state.hits.counts()[place(i)]);
         EXPECT_TRUE(same_number(row[place(r.decayed)], state.decayed[place(i)]));
         for (int g = 0; g < kGroup; ++g) EXPECT_TRUE(same_number(row[place(r.ema + g)], state.ema[place(i * kGroup + g)])) << i << " " << g;
         for (int m = 0; m < state.rows.rows(); ++m) {
@@ -83,9 +87,12 @@ TEST_P(NumbersOfSlots, AreWhatTheHostKeepsOfTheSameRows) {
           {SlotScore::mean, MeanRanking().statistic(state)},
           {SlotScore::decayed, state.decayed},
           {SlotScore::window, WeightedRowsRanking(kRing).statistic(state)},
-          {SlotScore::ema_share, predicted_shares(state, Predict::ema, kGroup, r.alpha)}};
+          {SlotScore::ema_share, predicted_shares(state, Predict::ema, kGroup, r.alpha)},
+          {SlotScore::key_norm, KeyNormRanking().statistic(state)},
+          {SlotScore::hits, HitRanking(r.hit_rows).statistic(state)},
+          {SlotScore::pooled, PooledWindowRanking(0, head.pooling.kernel, Pool::max).score({.slots = &state})}};
       for (const auto& [score, numbers] : scores) {
-        const Lowest low = head.lowest(score, step + 1, 0, n), reference = lowest_reference(numbers, 0, n);
+        const Lowest low = head.lowest(score, step + 1, 0, n), reference = lowest_reference(numbers, 0, n, {}, ties_of(r, rows, score));
         EXPECT_EQ(low.slot, reference.slot) << static_cast<int>(score) << " after step " << step;
         EXPECT_TRUE(same_number(low.score, reference.score)) << static_cast<int>(score) << ": " << low.score << " and " << reference.score;
       }
@@ -201,8 +208,10 @@ TEST_P(NumbersOfSlots, OfAnyNumberOfSlotsAreAskedAndObserved) {
     for (const SlotScore score : kAllScores) {
       const bool share = score == SlotScore::ema_share;  // the reference is slow in it
       Numbers scores;
-      for (int i = 0; i < n; ++i) scores.push_back(share && n > 300 ? 0.0 : score_reference(head.rules, start, kGroup, score, steps, i));
-      const Lowest low = head.lowest(score, steps, 0, n, left_out), reference = lowest_reference(scores, 0, n, left_out);
+      for (int i = 0; i < n; ++i)
+        scores.push_back(share && n > 300 ? 0.0 : score_reference(head.rules, start, kGroup, score, steps, i, head.pooling));
+      const Lowest low = head.lowest(score, steps, 0, n, left_out),
+                   reference = lowest_reference(scores, 0, n, left_out, ties_of(head.rules, start, score));
       EXPECT_TRUE(same_number(head.log_z[2], log_normaliser_reference(head.rules, start, 2))) << n;
       if (share && n > 300) continue;
       EXPECT_EQ(low.slot, reference.slot) << n << " " << static_cast<int>(score);

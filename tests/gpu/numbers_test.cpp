@@ -22,18 +22,28 @@ std::unique_ptr<Backend> make_with(bool graphs, const Variant& v, const ModelCon
 
 constexpr int kGroup = 4, kWidth = 16;
 
+const std::vector<SlotScore> kScoresOfLanes[] = {{SlotScore::window, SlotScore::ema_share, SlotScore::mean, SlotScore::decayed},
+                                                 {SlotScore::key_norm, SlotScore::hits, SlotScore::pooled, SlotScore::mean}};
+
 /// Steps of some heads as a lane makes them: attention with the slots' own biases, observation, the question, and what comes of it.
 class Lane {
  public:
-  explicit Lane(Backend& backend, const std::vector<int>& lengths = {1, 31, 33, 257}) : b(backend) {
-    const SlotScore scores[] = {SlotScore::window, SlotScore::ema_share, SlotScore::mean, SlotScore::decayed};
+  struct Head {
+    HeadNumbers numbers;
+    SlotScore score;
+    int n;
+    Device q, k, v, out, a, z;
+    KvSegment segment = {};
+  };
+
+  explicit Lane(Backend& backend, std::span<const SlotScore> scores, const std::vector<int>& lengths = {1, 31, 33, 257}) : b(backend) {
     const GroupReduce reduces[] = {GroupReduce::mean, GroupReduce::max, GroupReduce::sum};
     for (std::size_t h = 0; h < lengths.size(); ++h) {
       const int n = lengths[h], most = n + kMostSteps;
       const unsigned seed = static_cast<unsigned>(h);
       const NumberRules rules = all_rules(kGroup, reduces[h % 3], 3 + 5 * static_cast<int>(h));
       heads.push_back({.numbers = {b, rules, kGroup, flat(random_rows(rules, kGroup, n, seed))},
-                       .score = scores[h % 4],
+                       .score = scores[h % scores.size()],
                        .n = n,
                        .q = Device(b, random_numbers(place(kGroup * kWidth), seed + 1)),
                        .k = Device(b, random_numbers(place(most * kWidth), seed + 2)),
@@ -58,13 +68,21 @@ class Lane {
       job.bias_stride = r.width;
       job.n_biased = h.numbers.numbers.n_slots;
       attention.push_back(job);
-      observations.push_back({&r, &h.numbers.numbers, h.n, n_steps, h.a.data(), h.z.data()});
+      observations.push_back(h.numbers.observation(h.n, n_steps, h.a.data(), h.z.data()));
     }
     b.attend(attention);
     b.observe(observations);
     ++n_steps;
-    for (Head& h : heads) questions.push_back(h.numbers.question(h.score, n_steps, 1, h.n - 1, left_out));
+    for (Head& h : heads) questions.push_back(question(h, h.numbers));
     b.lowest(questions);
+  }
+
+  /// About a head, as it is in some numbers.
+  LowestJob question(const Head& h, const HeadNumbers& numbers) const {
+    LowestJob job = numbers.question(h.score, n_steps, 1, h.n - 1, left_out);
+    job.steady = h.score == SlotScore::mean ? h.n / 3 : 0;
+    job.pooling = {.kernel = 7, .unranked = 1, .averages = h.n % 2 == 0};
+    return job;
   }
 
   /// What the host does: the row of slot 0 is written anew and the lowest slot goes.
@@ -85,13 +103,6 @@ class Lane {
 
   void tell(const Numbers& numbers) { told.insert(told.end(), numbers.begin(), numbers.end()); }
 
-  struct Head {
-    HeadNumbers numbers;
-    SlotScore score;
-    int n;
-    Device q, k, v, out, a, z;
-    KvSegment segment = {};
-  };
   static constexpr int kMostSteps = 12;
   const std::vector<int> left_out = {2, 5};
   Backend& b;
@@ -104,14 +115,12 @@ Numbers first(const Numbers& x, std::size_t n) { return {x.begin(), x.begin() + 
 
 class NumbersOnDevices : public OfVariant {};
 
-TEST_P(NumbersOnDevices, AreThoseOfTheCpuForTheSameRows) {
-  const ModelConfig config = config_of(kGroup, 1, kWidth);
-  const auto b = make(config), twin = make_cpu_backend(DType::f64, config);
-  Lane lane(*b);
+void expect_those_of_the_cpu(Backend& b, Backend& twin, std::span<const SlotScore> scores) {
+  Lane lane(b, scores);
   std::vector<HeadNumbers> twins;
   for (const Lane::Head& h : lane.heads) {
     const unsigned seed = static_cast<unsigned>(twins.size());
-    twins.emplace_back(*twin, h.numbers.rules, kGroup, flat(random_rows(h.numbers.rules, kGroup, h.n, seed)));
+    twins.emplace_back(twin, h.numbers.rules, kGroup, flat(random_rows(h.numbers.rules, kGroup, h.n, seed)));
   }
   for (int step = 0; step < Lane::kMostSteps; ++step) {
     Rows biases;
@@ -128,12 +137,12 @@ TEST_P(NumbersOnDevices, AreThoseOfTheCpuForTheSameRows) {
       const Numbers q = h.q.values(), k = first(h.k.values(), n * kWidth), v = first(h.v.values(), n * kWidth);
       for (std::size_t g = 0; g < kGroup; ++g) {
         const AttentionResult reference = attention_reference(std::span(q).subspan(g * kWidth, kWidth), k, v, kWidth, biases[i]);
-        const double tolerance = b->dtype() == DType::bf16 ? 1.0 / 128 : b->dtype() == DType::f16 ? 1.0 / 1024 : 5e-6;
+        const double tolerance = b.dtype() == DType::bf16 ? 1.0 / 128 : b.dtype() == DType::f16 ? 1.0 / 1024 : 5e-6;
         ASSERT_LT(distance(std::span(rows.a).subspan(g * n, n), reference.probabilities), tolerance);
         ASSERT_LT(distance(std::span(rows.z).subspan(g * n, n), reference.logits), tolerance);
       }
       twins[i].observe(h.n, lane.n_steps - 1, rows);
-      const Lowest expected = twins[i].lowest(h.score, lane.n_steps, 1, h.n - 1, lane.left_out), got = h.numbers.answer();
+      const Lowest expected = twins[i].ask(lane.question(h, twins[i])), got = h.numbers.answer();
       ASSERT_EQ(got.slot, expected.slot) << "head " << i << " step " << step;
       ASSERT_TRUE(same_number(got.score, expected.score)) << got.score << " and " << expected.score;
       ASSERT_TRUE(same_numbers(h.numbers.log_z, twins[i].log_z));
@@ -144,22 +153,32 @@ TEST_P(NumbersOnDevices, AreThoseOfTheCpuForTheSameRows) {
       HeadNumbers& other = lane.heads[i].numbers;
       const Rows rows = other.rows();
       if (rows.size() == place(twins[i].numbers.n_slots)) continue;
-      twins[i].numbers = twin->make_numbers(other.rules.width, flat(rows));
+      twins[i].numbers = twin.make_numbers(other.rules.width, flat(rows));
     }
   }
+}
+
+TEST_P(NumbersOnDevices, AreThoseOfTheCpuForTheSameRows) {
+  const ModelConfig config = config_of(kGroup, 1, kWidth);
+  const auto b = make(config), twin = make_cpu_backend(DType::f64, config);
+  for (const std::vector<SlotScore>& scores : kScoresOfLanes) expect_those_of_the_cpu(*b, *twin, scores);
 }
 
 TEST_P(NumbersOnDevices, HaveTheSameBitsWithGraphsAndWithoutAndAgain) {
   const ModelConfig config = config_of(kGroup, 1, kWidth);
   const auto run = [&](bool graphs) {
     const auto b = make_with(graphs, GetParam(), config);
-    Lane lane(*b);
-    for (int step = 0; step < Lane::kMostSteps; ++step) {
-      lane.attend_and_ask();
-      lane.decide();
+    Numbers told;
+    for (const std::vector<SlotScore>& scores : kScoresOfLanes) {
+      Lane lane(*b, scores);
+      for (int step = 0; step < Lane::kMostSteps; ++step) {
+        lane.attend_and_ask();
+        lane.decide();
+      }
+      for (Lane::Head& h : lane.heads) lane.tell(flat(h.numbers.rows()));
+      told.insert(told.end(), lane.told.begin(), lane.told.end());
     }
-    for (Lane::Head& h : lane.heads) lane.tell(flat(h.numbers.rows()));
-    return lane.told;
+    return told;
   };
   const Numbers with = run(true);
   EXPECT_EQ(with, run(true));
@@ -178,7 +197,8 @@ TEST(NumbersOnAnEmulatedDevice, AreSetAndRemovedTogetherHoweverManyHeadsThereAre
   std::vector<HeadNumbers> heads;
   std::vector<Rows> expected;
   for (int h = 0; h < 100; ++h) {  // rows of odd and of even width, the last one even
-    const NumberRules rules = all_rules(kGroup, GroupReduce::mean, 1 + (h + 1) % 4);
+    NumberRules rules = all_rules(kGroup, GroupReduce::mean, 1 + (h + 1) % 4);
+    rules.key_norm = -1;  // norms would be uploaded
     expected.push_back(random_rows(rules, kGroup, 9, static_cast<unsigned>(h)));
     heads.emplace_back(*b, rules, kGroup, flat(expected.back()));
     heads.back().give(random_step(kGroup, 40, 2));

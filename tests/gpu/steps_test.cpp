@@ -150,6 +150,9 @@ TEST(StepsOfAnEmulatedDevice, WaitNoMoreOftenForWhatTheStatisticsOnItSay) {
   EXPECT_EQ(counts_of_a_step(host, "weightedkv", 7, Statistics::on_device).waits, 1);
   EXPECT_EQ(counts_of_a_step(host, "keepkv", 7, Statistics::on_device).waits, 2) << "for the logits and the most similar keys of all heads";
   EXPECT_EQ(counts_of_a_step(host, "zeromerge", 7, Statistics::on_device).waits, 2) << "and the largest products of them";
+  for (const char* policy : {"roco", "knorm", "tova", "scissorhands", "snapkv"})
+    EXPECT_EQ(counts_of_a_step(host, policy, 3, Statistics::on_device).waits, 1) << policy;
+  EXPECT_EQ(counts_of_a_step(host, "knorm", 3).waits, 1) << "norms are on their way while the layers go on";
 }
 
 TEST(StepsOfAnEmulatedDevice, AreOneGraphForEachLayerAndOneForTheRest) {

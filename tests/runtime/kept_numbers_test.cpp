@@ -50,10 +50,39 @@ const std::vector<std::string> kKept = {
     "custom:slots=20,stat=sum,alloc=pyramid",
     "custom:slots=20,stat=sum,positions=cache",
     "custom:slots=20,stat=sum,drop=5",  // five at once: for that step on the host
+    "roco:slots=20",
+    "roco:slots=20,spread=4,recent=3,group=max",
+    "roco:slots=20,spread=1.0,recent=0.5",
+    "custom:slots=20,stat=mean,spread=6,drop=3",
+    "knorm:slots=20",
+    "custom:slots=20,stat=knorm,merge=weightedkv",
+    "tova:slots=20",
+    "pyramidinfer:slots=20",
+    "custom:slots=20,stat=knorm,unit=layer",
+    "custom:slots=20,stat=count,unit=layer,window=9",
+    "custom:slots=20,stat=sum,unit=layer,drop=3",
+    "scissorhands:slots=20",
+    "scissorhands:slots=20,window=40",
+    "scissorhands:slots=20,window=7,drop=4",
+    "snapkv:slots=20,refresh=1",
+    "snapkv:slots=20,refresh=1,pool=avg,kernel=5",
+    "snapkv:slots=24,refresh=4,window=3",
+    "snapkv:slots=20,refresh=1,window=0,sinks=4",
+    "pyramidkv:slots=20,refresh=1",
+    "keepkv:slots=20,base=snapkv",
+    "custom:slots=20,stat=pooled,cadence=every_step,unit=layer,window=4",
 };
 
 /// What cannot be kept is on the host as ever, beside what is.
-const std::vector<std::string> kOnHost = {"tova:slots=20", "snapkv:slots=20", "d2o:slots=20", "streaming:slots=20"};
+const std::vector<std::string> kOnHost = {"d2o:slots=20",
+                                          "streaming:slots=20",
+                                          "keydiff:slots=20",
+                                          "adakv:slots=20,refresh=1",
+                                          "criticalkv:slots=20,refresh=1",
+                                          "keepkv:slots=20,base=pyramidinfer",
+                                          "custom:slots=20,stat=score,score=sum * knorm",
+                                          "custom:slots=20,stat=sum,unit=layer,merge=weightedkv",
+                                          "custom:slots=24,stat=mean,spread=6,select=context,merge=zeromerge"};
 
 /// Both may be "not available".
 bool near(double x, double y) { return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 1e-9 * (1 + std::abs(x)); }
@@ -109,12 +138,15 @@ TEST(KeptNumbers, ArePlannedForThesePoliciesAndNoOthers) {
   for (const std::string& spec : kOnHost) EXPECT_FALSE(policy_of(spec, config)->number_rules(0)) << spec;
   EXPECT_FALSE(policy_of("keepkv:slots=20,predict=window", config)->number_rules(0));
   EXPECT_FALSE(policy_of("keepkv:slots=20,reload=8", config)->number_rules(0));
+  EXPECT_FALSE(policy_of("snapkv:slots=20", config)->number_rules(0)) << "nothing comes after the prompt";
+  EXPECT_FALSE(policy_of("tova:slots=20@slots=30,layers=0,heads=1", config)->number_rules(0)) << "heads of a layer hold different slots";
 }
 
 // Runs that go on, are forked and change by hand: the statistics come back to the host where somebody looks at them.
 TEST(KeptNumbers, AnEditByHandGoesOnFromWhatTheBackendKept) {
   Session on_host = open_session(tiny_model()), keeping = session_that_keeps(tiny_model());
-  const std::vector<std::string> plain = {"keepkv:slots=20", "h2o:slots=20", "zeromerge:slots=24"};
+  const std::vector<std::string> plain = {"keepkv:slots=20", "h2o:slots=20",  "zeromerge:slots=24",        "roco:slots=20",
+                                          "knorm:slots=20",  "tova:slots=20", "scissorhands:slots=20,window=40", "snapkv:slots=20,refresh=1"};
   std::vector<std::string> edited;
   for (const std::string& spec : plain) edited.push_back(spec + "@evict=88,step=40");
   for (const auto& [lanes, n] : {std::pair(plain, 30), std::pair(plain, 38), std::pair(edited, 60), std::pair(plain, 60)}) {
@@ -125,11 +157,12 @@ TEST(KeptNumbers, AnEditByHandGoesOnFromWhatTheBackendKept) {
 
 // What a prompt leaves goes to the backend as numbers and comes back as it was.
 TEST(KeptNumbers, StatisticsComeBackAsTheyWent) {
-  const StatNeeds needs{.sum = true, .decayed = true, .lambda = 0.9, .residual = true, .rows = 5, .row_sums = RowSums::by_place, .z_rows = 4, .ema = true, .ema_alpha = 0.8};
+  const StatNeeds needs{.sum = true, .sum_sq = true, .decayed = true, .lambda = 0.9, .residual = true, .hits = 70, .key_norm = true,
+                        .rows = 5, .row_sums = RowSums::by_place, .z_rows = 4, .ema = true, .ema_alpha = 0.8};
   const int group = 2, n = 9;
   SlotState state;
   for (int i = 0; i < n; ++i) {
-    append_slot(state, needs, group, i);
+    append_slot(state, needs, group, i, 0.5 * i + 1);
     std::vector<double> a, z;
     for (int x = 0; x < group * (i + 1); ++x) {
       a.push_back(1.0 / (2 + x));
@@ -148,6 +181,8 @@ TEST(KeptNumbers, StatisticsComeBackAsTheyWent) {
   EXPECT_EQ(rows[2 * static_cast<std::size_t>(rules.width) + static_cast<std::size_t>(rules.bias)], bias_of(state, Bias::votes)[2]);
   give_numbers(moved, needs, rules, group, rows, n);
   EXPECT_EQ(moved.sum, state.sum);
+  EXPECT_EQ(moved.sum_sq, state.sum_sq);
+  EXPECT_EQ(moved.key_norm, state.key_norm);
   EXPECT_EQ(moved.decayed, state.decayed);
   EXPECT_EQ(moved.times, state.times);
   EXPECT_EQ(moved.ema, state.ema);
@@ -157,6 +192,34 @@ TEST(KeptNumbers, StatisticsComeBackAsTheyWent) {
   EXPECT_EQ(moved.rows.rows(), state.rows.rows());
   EXPECT_EQ(moved.rows.sums(), state.rows.sums());
   EXPECT_EQ(moved.rows.sums_by_place(), state.rows.sums_by_place());
+}
+
+void expect_same_hits(const HitHistory& a, const HitHistory& b) {
+  ASSERT_EQ(a.rows(), b.rows());
+  ASSERT_TRUE(std::ranges::equal(a.counts(), b.counts()));
+  for (int i = 0; i < a.slots(); ++i)
+    for (int r = 0; r < a.rows(); ++r) ASSERT_EQ(a.hit(i, r), b.hit(i, r)) << "slot " << i << " row " << r;
+}
+
+// Rings that are empty, short, full and wrapped, and what later steps make of them.
+TEST(KeptNumbers, HitsComeBackAsTheyWentWheneverTheyGo) {
+  for (const int window : {1, 5, 32, 33, 64, 70, 150}) {
+    const StatNeeds needs{.sum = true, .hits = window};
+    const NumberRules rules = *number_rules(needs, 1, Bias::none);
+    SlotState state, moving;
+    for (int step = 0; step < 160; ++step) {
+      std::vector<double> a;
+      for (int i = 0; i < std::min(step + 1, 6); ++i) a.push_back(((step * 7 + i * 13) % 10) * 0.05);
+      for (SlotState* s : {&state, &moving}) {
+        if (step < 6) append_slot(*s, needs, 1, step);
+        observe_step(*s, needs, 1, a, {});
+      }
+      const std::vector<double> rows = take_numbers(moving, needs, rules, 1, Bias::none, step + 1);
+      EXPECT_EQ(moving.hits.window(), 0);
+      give_numbers(moving, needs, rules, 1, rows, step + 1);
+      ASSERT_NO_FATAL_FAILURE(expect_same_hits(moving.hits, state.hits)) << "window " << window << " step " << step;
+    }
+  }
 }
 
 }  // namespace

@@ -128,6 +128,18 @@ void CpuBackend<T>::rms_norm(const void* x, const Weight& weight, double eps, in
 }
 
 template <class T>
+void CpuBackend<T>::row_norms(const void* x, int rows, int width, double* out, bool) {
+  pool_.parallel_for(rows, grain_for(width, 1), [&](int begin, int end) {
+    for (int r = begin; r < end; ++r) {
+      const T* const row = static_cast<const T*>(x) + static_cast<std::size_t>(r) * static_cast<std::size_t>(width);
+      double sum = 0;
+      for (int i = 0; i < width; ++i) sum += static_cast<double>(row[i]) * static_cast<double>(row[i]);
+      out[r] = std::sqrt(sum);
+    }
+  });
+}
+
+template <class T>
 void CpuBackend<T>::linear(const void* x, const Weight& w, int rows, void* y, bool add) {
   if (rows <= 0 || w.out <= 0) return;
   const long in = w.in, out = w.out;

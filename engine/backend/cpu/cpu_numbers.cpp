@@ -2,6 +2,7 @@
 // Numbers of slots in double, as the formulas of slot_numbers.h say: what the kernels of a device are held against.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -39,16 +40,34 @@ double log_add_exp(double x, double y) {
   return top + std::log(1.0 + (x == y ? 1.0 : std::exp(distance)));  // both the same infinity too
 }
 
-void start_slot(const NumberRules& rules, int group, double* row) {
+void start_slot(const NumberRules& rules, int group, const double* key_norm, double* row) {
   std::fill_n(row, rules.width, 0.0);
   if (rules.votes >= 0) row[rules.votes] = 1;
   if (rules.ema >= 0) std::fill_n(row + rules.ema, group, -kInf);
+  if (rules.key_norm >= 0) row[rules.key_norm] = *key_norm;
 }
 
-void take_attention(const NumberRules& rules, int step, double abar, double* row) {
+double mean_of_ring(const NumberRules& rules, int n_rows, const double* row) {
+  double sum = 0;
+  for (int r = 0; r < n_rows; ++r) sum += row[rules.ring + r];
+  return sum / n_rows;
+}
+
+void note_hit(const NumberRules& rules, int step, bool hit, double* row) {
+  const int place = step % rules.hit_rows;
+  double& number = row[rules.hits + place / kHitBits];
+  const auto bits = static_cast<std::uint32_t>(number), bit = std::uint32_t{1} << (place % kHitBits);
+  row[rules.hit_count] += static_cast<int>(hit) - static_cast<int>((bits & bit) != 0);
+  number = hit ? bits | bit : bits & ~bit;
+}
+
+void take_attention(const NumberRules& rules, int n, int step, double abar, double* row) {
   if (rules.sum >= 0) row[rules.sum] += abar;
+  if (rules.sum_sq >= 0) row[rules.sum_sq] += abar * abar;
   if (rules.decayed >= 0) row[rules.decayed] = rules.lambda * row[rules.decayed] + abar;
-  if (rules.ring >= 0) row[rules.ring + step % rules.ring_rows] = abar;
+  if (rules.ring >= 0) row[place_in_ring(rules, step)] = abar;
+  if (rules.ring_mean >= 0) row[rules.ring_mean] = mean_of_ring(rules, std::min(rules.ring_rows, step + 1), row);
+  if (rules.hits >= 0) note_hit(rules, step, abar >= 1.0 / n, row);
 }
 
 /// z: of the first query head; those of the others are `stride` apart.
@@ -62,97 +81,6 @@ void take_logits(const NumberRules& rules, double ln_keep, double ln_new, int gr
     log_score = log_add_exp(log_score + ln_keep, now + ln_new);
     if (g == 0) row[rules.ema_n] += 1;
   }
-}
-
-/// lshat_{g,i} of all slots, [n, group].
-std::vector<double> log_scores(const LowestJob& job, int group) {
-  const NumberRules& rules = *job.rules;
-  std::vector<double> lshat;
-  for (int i = 0; i < job.numbers->n_slots; ++i) {
-    const double* const row = row_of(*job.numbers, rules.width, i);
-    const double n = row[rules.ema_n], start_up = n == 0 ? 0.0 : std::log(1.0 - std::pow(rules.alpha, n));  // never scored: -inf stays
-    for (int g = 0; g < group; ++g) lshat.push_back(row[rules.ema + g] - start_up);
-  }
-  return lshat;
-}
-
-/// ln Z_g of every query head. Slots without votes have one each.
-void log_normalisers(const LowestJob& job, int group, std::span<const double> lshat, double* log_z) {
-  const NumberRules& rules = *job.rules;
-  for (int g = 0; g < group; ++g) {
-    double top = -kInf, total = 0;
-    for (int i = 0; i < job.numbers->n_slots; ++i) top = std::max(top, lshat[at(i * group + g)]);
-    for (int i = 0; i < job.numbers->n_slots; ++i) {
-      const double votes = rules.votes >= 0 ? row_of(*job.numbers, rules.width, i)[rules.votes] : 1.0;
-      total += votes * std::exp(lshat[at(i * group + g)] - top);
-    }
-    log_z[g] = top + std::log(total);
-  }
-}
-
-double window_score(const LowestJob& job, const double* row) {
-  const NumberRules& rules = *job.rules;
-  const int m = std::min(rules.ring_rows, job.steps);
-  const double step = m > 1 ? (1.2 - 1.0) / (m - 1) : 0.0;
-  double sum = 0, by_place = 0;
-  for (int r = 0; r < m; ++r) {
-    const double abar = row[rules.ring + (job.steps - m + r) % rules.ring_rows];
-    sum += abar;
-    by_place += r * abar;
-  }
-  return (sum + step * by_place) / std::min(row[rules.times], static_cast<double>(m));
-}
-
-double share(double votes, std::span<const double> lshat, const double* log_z) {
-  double sum = 0;
-  for (std::size_t g = 0; g < lshat.size(); ++g) sum += votes * std::exp(lshat[g] - log_z[g]) / static_cast<double>(lshat.size());
-  return sum;
-}
-
-/// lshat [group], log_z [group]: where the rules have an EMA.
-double score_of(const LowestJob& job, const double* row, std::span<const double> lshat, const double* log_z) {
-  const NumberRules& rules = *job.rules;
-  switch (job.score) {
-    case SlotScore::sum:
-      return row[rules.sum];
-    case SlotScore::mean:
-      return row[rules.sum] / row[rules.times];
-    case SlotScore::decayed:
-      return row[rules.decayed];
-    case SlotScore::window:
-      return window_score(job, row);
-    case SlotScore::ema_share:
-      return share(row[rules.votes], lshat, log_z);
-  }
-  return 0;
-}
-
-void lowest_of(const LowestJob& job, int group) {
-  const NumberRules& rules = *job.rules;
-  KVSCOPE_ASSERT(can_score(rules, job.score) && job.first >= 0 && job.last <= job.numbers->n_slots);
-  double* const out = static_cast<double*>(job.out);
-  std::fill_n(out + 2, group + 2 * rules.width, 0.0);
-  std::vector<double> lshat;
-  if (rules.ema >= 0) {
-    lshat = log_scores(job, group);
-    log_normalisers(job, group, lshat, out + 2);
-  }
-  out[0] = -1;
-  out[1] = kInf;
-  auto left_out = job.left_out.begin();
-  for (int i = job.first; i < job.last; ++i) {
-    while (left_out != job.left_out.end() && *left_out < i) ++left_out;
-    if (left_out != job.left_out.end() && *left_out == i) continue;
-    const std::span<const double> of_slot = lshat.empty() ? std::span<const double>() : std::span(lshat).subspan(at(i * group), at(group));
-    const double score = score_of(job, row_of(*job.numbers, rules.width, i), of_slot, out + 2);
-    const double number = std::isnan(score) ? -kInf : score;
-    if (number > out[1]) continue;  // of equal ones the last stays here
-    out[0] = i;
-    out[1] = number;
-  }
-  const int slot = static_cast<int>(out[0]);
-  for (int i = slot; slot >= 0 && i < std::min(slot + 2, job.numbers->n_slots); ++i)
-    std::copy_n(row_of(*job.numbers, rules.width, i), rules.width, out + 2 + group + (i - slot) * rules.width);
 }
 
 }  // namespace
@@ -202,32 +130,19 @@ void CpuBackend<T>::observe_one(const ObserveJob& job) {
   const int group = config_.group(), n = job.n;
   SlotNumbers& numbers = *job.numbers;
   KVSCOPE_ASSERT(fits(rules, group) && n >= numbers.n_slots);
-  KVSCOPE_ASSERT((!rules.reads_a() || job.probabilities) && (!rules.reads_z() || job.logits));
+  KVSCOPE_ASSERT((!rules.reads_a() || job.probabilities) && (!rules.reads_z() || job.logits) && (rules.key_norm < 0 || job.key_norms));
   grow(numbers, rules.width, n);
-  for (int i = numbers.n_slots; i < n; ++i) start_slot(rules, group, row_of(numbers, rules.width, i));
+  for (int i = numbers.n_slots; i < n; ++i)
+    start_slot(rules, group, job.key_norms ? job.key_norms + (i - numbers.n_slots) : nullptr, row_of(numbers, rules.width, i));
   numbers.n_slots = n;
   const T *const a = static_cast<const T*>(job.probabilities), *const z = static_cast<const T*>(job.logits);
   const double ln_keep = std::log(rules.alpha), ln_new = std::log1p(-rules.alpha);
   for (int i = 0; i < n; ++i) {
     double* const row = row_of(numbers, rules.width, i);
     if (rules.times >= 0) row[rules.times] += 1;
-    if (rules.reads_a()) take_attention(rules, job.step, reduced(a + i, at(n), group, rules.group), row);
+    if (rules.reads_a()) take_attention(rules, n, job.step, reduced(a + i, at(n), group, rules.group), row);
     if (rules.reads_z()) take_logits(rules, ln_keep, ln_new, group, z + i, at(n), row);
   }
-}
-
-template <class T>
-void CpuBackend<T>::lowest(std::span<const LowestJob> jobs) {
-  if (jobs.empty()) return;
-  const int group = config_.group(), n_jobs = static_cast<int>(jobs.size());
-  double work = 0;
-  for (const LowestJob& job : jobs) {
-    const int of_slot = job.rules->ema >= 0 ? 100 * group : job.rules->width;
-    work += static_cast<double>(job.numbers->n_slots) * of_slot;
-  }
-  pool_.parallel_for(n_jobs, grain_for(work / n_jobs, 1), [&](int begin, int end) {
-    for (int i = begin; i < end; ++i) lowest_of(jobs[at(i)], group);
-  });
 }
 
 template <class T>
@@ -260,7 +175,6 @@ void remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone) 
   template SlotNumbers CpuBackend<T>::make_numbers(int, std::span<const double>); \
   template SlotNumbers CpuBackend<T>::clone_numbers(const SlotNumbers&, int);     \
   template void CpuBackend<T>::observe(std::span<const ObserveJob>);              \
-  template void CpuBackend<T>::lowest(std::span<const LowestJob>);                \
   template void CpuBackend<T>::number_rows(int, std::span<const NumberRowsJob>);  \
   template void CpuBackend<T>::set_numbers(std::span<const SetNumbersJob>)
 KVSCOPE_NUMBERS(float);

@@ -161,6 +161,16 @@ void CudaBackend::silu_mul(const void* gate, const void* up, int rows, int width
   cuda::silu_mul(work(), dtype_, gate, up, n, y);
 }
 
+void CudaBackend::row_norms(const void* x, int rows, int width, double* out, bool reads_out) {
+  if (rows <= 0) return;
+  const auto held = device_->lock();
+  const std::size_t size = static_cast<std::size_t>(rows) * sizeof(double);
+  device_->flush();
+  device_->writes(out, size);
+  row_lengths(work(), dtype_, x, rows, width, out);
+  if (reads_out) device_->bring({{out, size}});
+}
+
 /// Cosines and sines of positions [0, n) on the device, made on the host in double as the CPU backend makes them.
 void CudaBackend::reserve_rotations(int n) {
   if (n <= rope_.n_positions() && cosines_) return;

@@ -29,6 +29,13 @@ void add_copies(const NumberRowsJob& job, int width, std::vector<CopyJob>& copie
   }
 }
 
+/// Slots that may go, if none is steady.
+int count_free(const LowestJob& job) {
+  if (job.last <= job.first) return 0;
+  const auto before = [&](int slot) { return std::ranges::lower_bound(job.left_out, slot); };
+  return job.last - job.first - static_cast<int>(before(job.last) - before(job.first));
+}
+
 }  // namespace
 
 /// n slots, whose rows are still to be written.
@@ -73,7 +80,7 @@ void CudaBackend::observe(std::span<const ObserveJob> jobs) {
     const NumberRules& rules = *job.rules;
     SlotNumbers& numbers = *job.numbers;
     KVSCOPE_ASSERT(fits(rules, config_.group()) && job.n >= numbers.n_slots);
-    KVSCOPE_ASSERT((!rules.reads_a() || job.probabilities) && (!rules.reads_z() || job.logits));
+    KVSCOPE_ASSERT((!rules.reads_a() || job.probabilities) && (!rules.reads_z() || job.logits) && (rules.key_norm < 0 || job.key_norms));
     if (Buffer old = grow(numbers, rules.width, job.n)) outgrown.push_back(std::move(old));
     device_->writes(numbers.rows.data(), bytes_of(job.n, rules.width));
     steps.push_back({.rules = rules,
@@ -84,7 +91,10 @@ void CudaBackend::observe(std::span<const ObserveJob> jobs) {
                      .n_known = std::exchange(numbers.n_slots, job.n),
                      .ring_place = rules.ring >= 0 ? job.step % rules.ring_rows : 0,
                      .ln_keep = std::log(rules.alpha),
-                     .ln_new = std::log1p(-rules.alpha)});
+                     .ln_new = std::log1p(-rules.alpha),
+                     .key_norms = rules.key_norm >= 0 ? job.key_norms : nullptr,
+                     .n_ring_rows = std::min(rules.ring_rows, job.step + 1),
+                     .hit_place = rules.hits >= 0 ? job.step % rules.hit_rows : 0});
     most_n = std::max(most_n, job.n);
   }
   device_->flush();
@@ -100,10 +110,11 @@ void CudaBackend::lowest(std::span<const LowestJob> jobs) {
   const auto held = device_->lock();
   std::vector<LowestQuestion> questions;
   std::vector<int> left_out;
+  std::vector<const double*> others;   // heads that decide with the first of their layer
   std::vector<Mirrors::Piece> wanted;  // by the host
   for (const LowestJob& job : jobs) {
-    KVSCOPE_ASSERT(fits(*job.rules, config_.group()) && can_score(*job.rules, job.score));
-    KVSCOPE_ASSERT(job.first >= 0 && job.last <= job.numbers->n_slots);
+    KVSCOPE_ASSERT(fits(*job.rules, config_.group()) && makes_sense(job));
+    const std::span<const SlotNumbers* const> rest = job.heads.empty() ? job.heads : job.heads.subspan(1);
     questions.push_back({.rules = *job.rules,
                          .rows = job.numbers->rows.as<double>(),
                          .n = job.numbers->n_slots,
@@ -113,15 +124,21 @@ void CudaBackend::lowest(std::span<const LowestJob> jobs) {
                          .first_left_out = static_cast<int>(left_out.size()),
                          .n_left_out = static_cast<int>(job.left_out.size()),
                          .score = job.score,
-                         .out = static_cast<double*>(job.out)});
+                         .out = static_cast<double*>(job.out),
+                         .steady = std::min(job.steady, count_free(job)),
+                         .pooling = job.pooling,
+                         .first_other = static_cast<int>(others.size()),
+                         .n_others = static_cast<int>(rest.size())});
+    for (const SlotNumbers* head : rest) others.push_back(head->rows.as<double>());
     left_out.insert(left_out.end(), job.left_out.begin(), job.left_out.end());
     wanted.push_back({job.out, lowest_numbers(config_.group(), job.rules->width) * sizeof(double)});
   }
   device_->flush();
   Upload up(*device_);
-  const std::size_t at_questions = up.add(questions), at_left_out = up.add(left_out);
+  const std::size_t at_questions = up.add(questions), at_left_out = up.add(left_out), at_others = up.add(others);
   up.send();
-  cuda::lowest(work(), up.at<LowestQuestion>(at_questions), static_cast<int>(questions.size()), up.at<int>(at_left_out), config_.group());
+  cuda::lowest(work(), up.at<LowestQuestion>(at_questions), static_cast<int>(questions.size()), up.at<int>(at_left_out),
+               up.at<const double*>(at_others), config_.group());
   device_->bring(std::move(wanted));
 }
 

@@ -39,10 +39,7 @@ HeadKv CudaBackend::copy_kv(const HeadKv& kv, int capacity) {
 void CudaBackend::append_kv(HeadKv& kv, const void* k, const void* v, int n) {
   if (n <= 0) return;
   const auto held = device_->lock();
-  if (kv.n_slots + n > kv.capacity) {
-    // an eighth more: a cache that grows by one slot a step stays near the memory it needs
-    kv = copy_kv(kv, grown_capacity(kv.capacity, kv.n_slots + n));
-  }
+  if (kv.n_slots + n > kv.capacity) kv = copy_kv(kv, grown_capacity(kv.capacity, kv.n_slots + n));
   const auto *from_k = static_cast<const std::byte*>(k), *from_v = static_cast<const std::byte*>(v);
   for (const int end = kv.n_slots + n; kv.n_slots < end;) {
     const int row = kv.row(kv.n_slots);
@@ -202,7 +199,7 @@ void CudaBackend::cosines(const HeadKv& kv, std::span<const int> from, std::span
   Upload up(*device_);
   const std::size_t at_job = up.add(std::span(&job, 1));
   up.send();
-  row_norms(work(), dtype_, up.at<PairJob>(at_job), 1, job.n, config_.head_dim);
+  cuda::row_norms(work(), dtype_, up.at<PairJob>(at_job), 1, job.n, config_.head_dim);
   cuda::cosines(work(), dtype_, up.at<PairJob>(at_job), 1, job.n_from, config_.head_dim);
   device_->download(out.data(), job.values, out.size_bytes());
 }
@@ -270,8 +267,9 @@ void CudaBackend::nearest(std::span<const NearestJob> jobs) {
   Upload up(*device_);
   const std::size_t at_pairs = up.add(pairs);
   up.send();
-  if (most_from > 1) row_norms(work(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_n, config_.head_dim);
-  cuda::nearest(work(), dtype_, up.at<PairJob>(at_pairs), static_cast<int>(pairs.size()), most_from, config_.head_dim);
+  const int n_pairs = static_cast<int>(pairs.size());
+  if (most_from > 1) cuda::row_norms(work(), dtype_, up.at<PairJob>(at_pairs), n_pairs, most_n, config_.head_dim);
+  cuda::nearest(work(), dtype_, up.at<PairJob>(at_pairs), n_pairs, most_from, config_.head_dim);
   std::vector<double> host(n_back);
   device_->download(host.data(), values, (n_results + n_numbers) * sizeof(double) + n_results * sizeof(int));
   const double *cosine = host.data(), *of_found = cosine + n_results;

@@ -26,6 +26,8 @@ struct Numbers {
 void embed(Work& work, DType type, Numbers table, int width, const int* ids, int rows, void* x);
 void rms_norm(Work& work, DType type, const void* x, Numbers weight, int width, double eps, int rows, void* y);
 void silu_mul(Work& work, DType type, const void* gate, const void* up, long n, void* y);
+/// out [rows] = the length of every row [rows, width], added up in double.
+void row_lengths(Work& work, DType type, const void* x, int rows, int width, double* out);
 /// x [rows, n_heads, 2 * half] in place; cosines, sines [positions, half] of |positions[r]|.
 void rope(Work& work, DType type, void* x, int rows, int n_heads, int half, const int* positions, const float* cosines, const float* sines);
 void convert(Work& work, Numbers from, long n, DType to_type, void* to);
@@ -198,7 +200,7 @@ void row_norms(Work& work, DType type, const PairJob* jobs, int n_jobs, int most
 void cosines(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
 void nearest(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
 
-// ---- numbers.cu (backend/slot_numbers.h)
+// ---- numbers.cu, lowest.cu (backend/slot_numbers.h)
 struct ObserveStep {
   NumberRules rules;
   double* rows = nullptr;               // [n, width]
@@ -207,6 +209,9 @@ struct ObserveStep {
   int n = 0, n_known = 0;               // slots; those from n_known on are new
   int ring_place = 0;                   // of this step
   double ln_keep = 0, ln_new = 0;       // ln alpha, ln(1 - alpha)
+  const double* key_norms = nullptr;    // of the slots that are new; nullptr: not read
+  int n_ring_rows = 0;                  // rows that the ring has with this step
+  int hit_place = 0;                    // of this step
 };
 /// jobs in device memory; most_n: of the largest of them.
 void observe(Work& work, DType type, const ObserveStep* jobs, int n_jobs, int most_n, int group);
@@ -217,7 +222,11 @@ struct LowestQuestion {
   int first_left_out = 0, n_left_out = 0;  // of `left_out`, ascending
   SlotScore score = SlotScore::sum;
   double* out = nullptr;  // [2 + group], as LowestJob says
+  int steady = 0;
+  Pooling pooling;
+  int first_other = 0, n_others = 0;  // of `other_rows`: the heads that decide with this one
 };
-void lowest(Work& work, const LowestQuestion* jobs, int n_jobs, const int* left_out, int group);
+/// other_rows [n_others] of every job one after the other: [n, width] each.
+void lowest(Work& work, const LowestQuestion* jobs, int n_jobs, const int* left_out, const double* const* other_rows, int group);
 
 }  // namespace kvscope::cuda

@@ -37,6 +37,20 @@ __global__ void rms_norm_rows(const T* x, const W* weight, int width, double eps
   for (int i = t; i < width; i += kThreads) out[i] = from_float<T>(to_float(row[i]) * scale * to_float(weight[i]));
 }
 
+/// A warp for each row.
+template <class T>
+__global__ void lengths_of_rows(const T* x, int rows, int width, double* out) {
+  const long row = static_cast<long>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
+  if (row >= rows) return;
+  double sum = 0;
+  for (int i = static_cast<int>(threadIdx.x) % 32; i < width; i += 32) {
+    const double value = static_cast<double>(to_float(x[row * width + i]));
+    sum += value * value;
+  }
+  sum = sum_over_lanes(sum);
+  if (threadIdx.x % 32 == 0) out[row] = sqrt(sum);
+}
+
 template <class T>
 __global__ void silu_mul_numbers(const T* gate, const T* up, long n, T* y) {
   const long i = static_cast<long>(blockIdx.x) * kThreads + threadIdx.x;
@@ -125,6 +139,14 @@ void silu_mul(Work& work, DType type, const void* gate, const void* up, long n, 
     using T = decltype(t);
     launch("silu_mul", silu_mul_numbers<T>, blocks_for(n, kThreads), kThreads, 0, work, static_cast<const T*>(gate),
            static_cast<const T*>(up), n, static_cast<T*>(y));
+  });
+}
+
+void row_lengths(Work& work, DType type, const void* x, int rows, int width, double* out) {
+  with_type(type, [&](auto t) {
+    using T = decltype(t);
+    launch("row lengths", lengths_of_rows<T>, blocks_for(rows, kThreads / 32), kThreads, 0, work, static_cast<const T*>(x), rows, width,
+           out);
   });
 }
 

@@ -129,7 +129,7 @@ void KeepkvMerger::merge(HeadDecision& head) {
       M.p.push_back(slots.votes[at(i)]);
       M.extra.push_back(slots.extra[at(i)]);
       if (numbers)
-        append_log_scores(*numbers, i, G, M.lshat);
+        append_log_scores(*numbers, i, G, start_, M.lshat);
       else
         M.lshat.insert(M.lshat.end(), lshat.begin() + i * G, lshat.begin() + (i + 1) * G);
     }

@@ -105,6 +105,20 @@ T __shfl_xor_sync(unsigned, T value, int mask) {
   return emulator::shuffle(value, emulator::lane() ^ mask);
 }
 
+/// Lanes that have none `delta` before them get their own.
+template <class T>
+T __shfl_up_sync(unsigned, T value, int delta) {
+  return emulator::shuffle(value, emulator::lane() < delta ? emulator::lane() : emulator::lane() - delta);
+}
+/// Fibers take turns: nothing comes in between.
+inline int atomicAdd(int* p, int x) { return std::exchange(*p, *p + x); }
+inline double __dmul_rn(double x, double y) { return x * y; }
+inline long long __double_as_longlong(double x) {
+  long long bits = 0;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+
 using std::max;
 using std::min;
 struct uint4 {
