@@ -145,11 +145,12 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   const NumberPlan* const kept = numbers_of(rows.layer);
   const StatNeeds needs = kept ? without_numbers(policy_->needs(rows.layer)) : policy_->needs(rows.layer);
   append_rows(layer, k, v);
+  const void* const queries = queries_for(layer, q, work.q);
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layer.heads[h];
     append_slot(head.slots, needs, group, position);
 
-    if (policy_->every_step() && !kept) prefetch(head.slots);
+    if (policy_->every_step() && !finishes_at_the_end()) prefetch(head.slots);
 
     HeadJob& job = work.heads[h];
     const int n = head.slots.size();
@@ -157,9 +158,8 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
     job.cache = segments_of(rows.layer, h, job.sinks);
     const bool keeps_bias = kept && kept->rules.bias >= 0;
     if (!keeps_bias) job.bias = bias_of(head.slots, policy_->bias());
-    const void* query = query_for(head, at(q, group_bytes * h), job.q);
     jobs.push_back({.slots = job.cache,
-                    .q = query,
+                    .q = at(queries, group_bytes * h),
                     .bias = job.bias.empty() ? nullptr : job.bias.data(),
                     .out = at(out, group_bytes * h),
                     .probabilities = reads_attention(rows.layer) ? reserve(job.p, static_cast<std::size_t>(group) * n) : nullptr,
@@ -182,14 +182,13 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
 }
 
 void Lane::append_rows(Layer& layer, const void* k, const void* v) {
-  const std::size_t head_bytes = bytes(config_.head_dim);
   if (std::ranges::any_of(layer.heads, &HeadCache::unrotated)) {
     reserve(key_, config_.kv_dim());
     backend_.copy(key_.data(), k, bytes(config_.kv_dim()));
     k = key_.data();
-    const int back[] = {-record_->position};
-    for (int h = 0; h < config_.n_kv_heads; ++h)
-      if (layer.heads[h].unrotated) backend_.rope(at(key_.data(), head_bytes * h), 1, 1, back);
+    std::vector<int> back;
+    for (const HeadCache& head : layer.heads) back.push_back(head.unrotated ? -record_->position : 0);
+    backend_.rope(key_.data(), config_.n_kv_heads, /*n_heads=*/1, back);
   }
   std::vector<HeadKv*> caches;
   for (HeadCache& head : layer.heads) caches.push_back(&head.kv);

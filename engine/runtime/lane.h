@@ -156,6 +156,7 @@ class Lane {
   };
   struct LayerWork {                          // what a step leaves of a layer for finish() and what comes after it
     std::vector<HeadJob> heads;               // [n_kv_heads]
+    Buffer q;                                 // [n_heads, head_dim], where caches want their queries rotated otherwise
     Buffer o_full;                            // output over the full history
     Buffer key_norms;                         // double [n_kv_heads] of the step's keys before rotation, where somebody asks
     std::vector<const SlotNumbers*> numbers = {};  // of all heads, where they decide together
@@ -216,6 +217,7 @@ class Lane {
   void measure_changes();
   SlotSegments segments_of(int layer, int kv_head, Buffer& buffer) const;
   const void* query_for(const HeadCache& head, const void* q, Buffer& buffer) const;
+  const void* queries_for(const Layer& layer, const void* q, Buffer& buffer) const;  // of all heads
   void count_time();
   void* reserve(Buffer& buffer, std::size_t elements) const;
   bool finishes_at_the_end() const { return backend_.workers() == 0; }

@@ -62,6 +62,15 @@ const void* Lane::query_for(const HeadCache& head, const void* q, Buffer& buffer
   return buffer.data();
 }
 
+const void* Lane::queries_for(const Layer& layer, const void* q, Buffer& buffer) const {
+  if (std::ranges::none_of(layer.heads, &HeadCache::unrotated)) return q;
+  backend_.copy(reserve(buffer, config_.q_dim()), q, bytes(config_.q_dim()));
+  std::vector<int> shifts;
+  for (const HeadCache& head : layer.heads) shifts.push_back(head.unrotated ? head.kv.n_slots - 1 - record_->position : 0);
+  backend_.rope(buffer.data(), config_.n_kv_heads, config_.group(), shifts);
+  return buffer.data();
+}
+
 void* Lane::reserve(Buffer& buffer, std::size_t elements) const {
   if (buffer.bytes() < bytes(elements)) buffer = backend_.allocate(bytes(elements + elements / 4 + 64));
   return buffer.data();
