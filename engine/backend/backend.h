@@ -247,7 +247,7 @@ class Backend {
 
 struct CpuOptions {
   int n_threads = 0;             // 0: one per core
-  bool prefers_numbers = false;  // as a device: for tests of what lanes do there
+  bool as_device = false;  // says of itself what a device says (workers(), prefers_numbers()): for tests of what lanes do there
 };
 
 /// float32 (SIMD picked at run time) or float64, the same code. Throws Error for other dtypes. The config gives head counts and rope tables.

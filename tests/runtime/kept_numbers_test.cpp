@@ -13,9 +13,9 @@ namespace {
 
 using namespace kvscope::testing;
 
-Session session_that_keeps(const std::string& folder) {
+Session session_that_keeps(const std::string& folder, int n_threads = 1) {
   ModelFiles files = open_model(folder);
-  auto backend = make_cpu_backend(DType::f64, files.config, {.n_threads = 1, .prefers_numbers = true});
+  auto backend = make_cpu_backend(DType::f64, files.config, {.n_threads = n_threads, .as_device = true});
   Model model = load_model(std::move(files), *backend);
   return Session(std::move(backend), std::move(model));
 }
@@ -127,6 +127,33 @@ TEST_P(KeptNumbersRuns, DecideAsOnTheHost) {
 INSTANTIATE_TEST_SUITE_P(All, KeptNumbersRuns,
                          ::testing::Values(Case{"tiny-gqa", PromptMode::prefill}, Case{"tiny-gqa", PromptMode::stream},
                                            Case{"tiny-mha", PromptMode::prefill}, Case{"tiny-mha", PromptMode::stream}));
+
+// Where layers are finished together after the whole pass, any thread may take any of them.
+TEST(KeptNumbers, ThreadsChangeNothing) {
+  std::vector<std::string> all = kKept;
+  all.insert(all.end(), kOnHost.begin(), kOnHost.end());
+  all.push_back("keepkv:slots=20@evict=88,step=40");
+  for (const Detail detail : {Detail::events, Detail::why}) {
+    RunRequest request = request_of(all, PromptMode::prefill, 60, 30);
+    request.detail = detail;
+    request.shadow = detail == Detail::why;
+    if (detail == Detail::why) request.measures = {};
+    Session alone = session_that_keeps(tiny_model()), together = session_that_keeps(tiny_model(), 3), on_host = open_session(tiny_model());
+    const Snapshot one = run(alone, request), three = run(together, request), host = run(on_host, request);
+    expect_same_decisions(one, three);
+    expect_same_decisions(host, three);
+    for (std::size_t l = 0; l < one.lanes.size() && detail == Detail::why; ++l)
+      for (std::size_t s = 0; s < one.lanes[l].steps.size(); ++s)
+        for (std::size_t h = 0; h < one.lanes[l].steps[s]->heads.size(); ++h) {
+          const HeadRecord &a = one.lanes[l].steps[s]->heads[h], &b = three.lanes[l].steps[s]->heads[h], &c = host.lanes[l].steps[s]->heads[h];
+          for (double HeadRecord::*figure : {&HeadRecord::local_rel_l2, &HeadRecord::local_l1_wo, &HeadRecord::attention_loss, &HeadRecord::theta,
+                                             &HeadRecord::compress_rel_l2, &HeadRecord::predictor_error}) {
+            EXPECT_TRUE(near(a.*figure, b.*figure)) << one.lanes[l].spec << " step " << s;
+            EXPECT_TRUE(near(a.*figure, c.*figure)) << one.lanes[l].spec << " step " << s << ": " << a.*figure << ", " << c.*figure;
+          }
+        }
+  }
+}
 
 std::unique_ptr<Policy> policy_of(const std::string& spec, const ModelConfig& config) {
   return Policy::make({.spec = spec, .model = &config, .n_prompt = 90});

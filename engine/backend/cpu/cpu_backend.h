@@ -31,7 +31,7 @@ class CpuBackend final : public Backend {
   void from_double(void* to, std::span<const double> host) override;
   void to_double(std::span<double> host, const void* from) override;
 
-  int workers() const override { return prefers_numbers_ ? 0 : pool_.n_threads(); }
+  int workers() const override { return as_device_ ? 0 : pool_.n_threads(); }
   void for_each(int n, const std::function<void(int)>& body) override {
     pool_.parallel_for(n, 1, [&body](int begin, int end) {
       for (int i = begin; i < end; ++i) body(i);
@@ -60,7 +60,7 @@ class CpuBackend final : public Backend {
   void key_rows(std::span<const KeyRowsJob> jobs) override;
   void keys(const HeadKv& kv, std::span<double> out) override;
 
-  bool prefers_numbers() const override { return prefers_numbers_; }
+  bool prefers_numbers() const override { return as_device_; }
   SlotNumbers make_numbers(int width, std::span<const double> rows) override;
   SlotNumbers clone_numbers(const SlotNumbers& numbers, int width) override;
   void observe(std::span<const ObserveJob> jobs) override;
@@ -92,7 +92,7 @@ class CpuBackend final : public Backend {
   const Kernels<T>& kernels_;
   RopeTable<T> rope_;
   ThreadPool pool_;
-  bool prefers_numbers_;
+  bool as_device_;
   std::vector<Scratch> scratch_;  // one per worker
   Scratch packed_keys_;           // of one attend_prompt call: [n_kv_heads, blocks, head_dim, lanes]
   Scratch tile_sums_;             // of one attend_prompt call: doubles [n_kv_heads, tiles, statistics, slots], see cpu_columns.cpp
