@@ -60,6 +60,9 @@ void set_room_for_graphs(bool room);
 
 /// Starts a kernel: every thread calls it.
 void run(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, std::function<void()> kernel);
+/// True: kernels and products are started but not run, and memory is zero. For measuring what the host does.
+void set_idle(bool idle);
+bool idle();
 /// Work on a stream is done when somebody waits for it.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 /// How often the host has waited for everything on a stream so far.
