@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How its parts decide about the heads of a layer.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 
@@ -127,11 +128,18 @@ void CompositePolicy::share_scores(std::span<HeadDecision> heads) const {
 void CompositePolicy::show_scores(HeadDecision& d) {
   if (ranking_->by_position()) return;
   d.plan.score = d.score;
+  int n_nan = 0;
   for (std::size_t i = 0; i < d.score.size(); ++i) {
     const bool is_free = !d.is_protected[i];
-    nan_scores_ += is_free && std::isnan(d.score[i]);
+    n_nan += is_free && std::isnan(d.score[i]);
     d.plan.score[i] = is_free ? d.score[i] : kNone;
   }
+  count_nan_scores(n_nan);
+}
+
+/// Layers may be decided by several threads.
+void CompositePolicy::count_nan_scores(int n) {
+  if (n > 0) std::atomic_ref(nan_scores_).fetch_add(n, std::memory_order_relaxed);
 }
 
 std::optional<NumberRules> CompositePolicy::number_rules(int layer) const {
@@ -176,7 +184,7 @@ void CompositePolicy::take_lowest(std::span<const HeadView> heads, std::vector<H
     const HeadNumbers::Lowest lowest = d.view.numbers->lowest();
     d.gone.assign(lowest.slot < 0 ? 0 : 1, lowest.slot);
     d.lowest_score = lowest.score;
-    nan_scores_ += lowest.slot >= 0 && std::isnan(lowest.score);
+    count_nan_scores(lowest.slot >= 0 && std::isnan(lowest.score) ? 1 : 0);
   }
   merger_->expect(decisions);
 }

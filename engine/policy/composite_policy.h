@@ -92,6 +92,7 @@ class CompositePolicy final : public Policy {
   bool take_oldest(HeadDecision& d) const;
   void share_scores(std::span<HeadDecision> heads) const;
   void show_scores(HeadDecision& head);
+  void count_nan_scores(int n);
 
   ResolvedLane lane_;
   int n_kv_heads_, group_;

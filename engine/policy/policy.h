@@ -164,8 +164,8 @@ class Policy {
   /// Decides for all KV heads of one layer after a step (statistics are up to date). step: the trace's step number (randomness);
   /// after_prompt: this is the one compression after a prefill, or after the cache was rebuilt. One plan per head; an empty plan where nothing is due.
   virtual std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
-  /// plan() in two halves, for several layers at once: decide() ranks, selects and tells the keys what settle() is going to ask them. All
-  /// that the views point to must last until then.
+  /// plan() in two halves, for several layers at once and each on any thread: decide() ranks, selects and tells the keys what settle() is
+  /// going to ask them. All that the views point to must last until then.
   virtual std::unique_ptr<LayerDecision> decide(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
   virtual std::vector<Plan> settle(LayerDecision& decision, int step) = 0;
 
