@@ -184,7 +184,6 @@ void CompositePolicy::take_lowest(std::span<const HeadView> heads, std::vector<H
     const HeadNumbers::Lowest lowest = d.view.numbers->lowest();
     d.gone.assign(lowest.slot < 0 ? 0 : 1, lowest.slot);
     d.lowest_score = lowest.score;
-    count_nan_scores(lowest.slot >= 0 && std::isnan(lowest.score) ? 1 : 0);
   }
   merger_->expect(decisions);
 }

@@ -143,7 +143,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   if (layer.shadow) reserve(work.o_full, config_.q_dim());
   place_numbers(rows.layer);
   const NumberPlan* const kept = numbers_of(rows.layer);
-  const StatNeeds needs = kept ? without_numbers(policy_->needs(rows.layer)) : policy_->needs(rows.layer);
+  const StatNeeds needs = host_needs(rows.layer);
   append_rows(layer, k, v);
   const void* const queries = queries_for(layer, q, work.q);
   for (int h = 0; h < config_.n_kv_heads; ++h) {

@@ -197,7 +197,8 @@ class Lane {
   void look_at(int layer, KeyLookups* lookups, Sight& sight);
   void record_plans(int layer);
   void add_changes(int layer, CacheChanges& changes);
-  StatNeeds host_needs(int layer, int kv_head) const;
+  /// What the slots of a layer keep on the host: its heads have their statistics all there or all in the backend.
+  StatNeeds host_needs(int layer) const;
   /// Gives the room back that a whole prompt took in the caches of a layer.
   void fit(int layer);
   void keep_query(int layer, const void* q);

@@ -109,13 +109,14 @@ void Lane::change_caches() {
   changes.make(backend_);
 }
 
-StatNeeds Lane::host_needs(int layer, int kv_head) const {
+StatNeeds Lane::host_needs(int layer) const {
   const StatNeeds& needs = policy_->needs(layer);
-  return layers_[layer].heads[kv_head].number_width > 0 ? without_numbers(needs) : needs;
+  return layers_[layer].heads.front().number_width > 0 ? without_numbers(needs) : needs;
 }
 
 void Lane::keep_books(int layer) {
   Compression& c = *work(layer).compression;
+  const StatNeeds needs = host_needs(layer);
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layers_[layer].heads[h];
@@ -135,7 +136,7 @@ void Lane::keep_books(int layer) {
       std::vector<int> gone;
       {
         const Stopwatch watch(work(layer).ms);
-        gone = apply_to_slots(head, host_needs(layer, h), plan);
+        gone = apply_to_slots(head, needs, plan);
       }
       if (!record.score.empty()) remove_entries(record.score, gone);
       for (std::size_t i = 0; i < record.score.size() && !gone.empty(); ++i)

@@ -53,9 +53,9 @@ class StepSite final : public AttentionSite {
   /// What is left to do for layers whose attention is done.
   void finish() {
     const int n = static_cast<int>(lanes_.size());
-    backend_.for_each(n, [&](int lane) { lanes_[lane]->append_value_norms(unfinished_, lane); });
     if (backend_.workers() > 0) {
       backend_.for_each(n, [&](int i) {
+        lanes_[i]->append_value_norms(unfinished_, i);
         for (const LayerRows& rows : unfinished_) lanes_[i]->finish(rows, i);
       });
     } else {
@@ -63,6 +63,7 @@ class StepSite final : public AttentionSite {
       const auto of_all_layers = [&](const auto& work) {
         backend_.for_each(n * static_cast<int>(unfinished_.size()), [&](int i) { work(i % n, unfinished_[i / n]); });
       };
+      backend_.for_each(n, [&](int lane) { lanes_[lane]->append_value_norms(unfinished_, lane); });
       of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->finish(rows, lane); });
       of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->settle(rows.layer); });
       backend_.for_each(n, [&](int lane) { lanes_[lane]->change_caches(); });

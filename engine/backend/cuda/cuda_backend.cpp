@@ -215,11 +215,7 @@ void CudaBackend::wo_l1(std::span<const WoNormJob> jobs) {
   }
   std::vector<double> host(n);
   device_->download(host.data(), results, n * sizeof(double));
-  const double* at = host.data();
-  for (const WoNormJob& job : jobs) {
-    std::copy_n(at, job.out.size(), job.out.data());
-    at += job.out.size();
-  }
+  hand_out(host, jobs);
 }
 
 void CudaBackend::wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -92,5 +94,15 @@ class CudaBackend final : public Backend {
   cpu::RopeTable<float> rope_;
   Buffer cosines_, sines_;  // [rope_.n_positions(), head_dim / 2] f32
 };
+
+/// What came back of all jobs goes to each of them, in their order.
+template <class Job>
+void hand_out(const std::vector<double>& all, std::span<const Job> jobs) {
+  const double* at = all.data();
+  for (const Job& job : jobs) {
+    std::copy_n(at, job.out.size(), job.out.data());
+    at += job.out.size();
+  }
+}
 
 }  // namespace kvscope::cuda

@@ -162,11 +162,7 @@ void CudaBackend::number_rows(int width, std::span<const NumberRowsJob> jobs) {
   device_->copy_together(copies);
   std::vector<double> host(n);
   device_->download(host.data(), gathered, n * sizeof(double));
-  const double* at = host.data();
-  for (const NumberRowsJob& job : jobs) {
-    std::copy_n(at, job.out.size(), job.out.data());
-    at += job.out.size();
-  }
+  hand_out(host, jobs);
 }
 
 void CudaBackend::set_numbers(std::span<const SetNumbersJob> jobs) {

@@ -301,11 +301,7 @@ void CudaBackend::key_rows(std::span<const KeyRowsJob> jobs) {
   device_->copy_together(copies);
   std::vector<double> host(copies.size() * width);
   to_double(host, rows);
-  const double* at = host.data();
-  for (const KeyRowsJob& job : jobs) {
-    std::copy_n(at, job.out.size(), job.out.data());
-    at += job.out.size();
-  }
+  hand_out(host, jobs);
 }
 
 void CudaBackend::keys(const HeadKv& kv, std::span<double> out) {
