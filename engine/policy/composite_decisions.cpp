@@ -148,6 +148,7 @@ std::optional<NumberRules> CompositePolicy::number_rules(int layer) const {
   const bool moves_areas = ranking_->protects_steady() && selection_->works_below_budget();  // what is protected counts there
   if (!every_step() || allocation_->by_layer() || !order_decides || moves_areas || reload() > 0) return std::nullopt;
   if (lane_.parts.selecting->whole_layer && !heads_stay_alike(layer)) return std::nullopt;
+  if (lane_.parts.selecting->whole_layer && needs(layer).ema) return std::nullopt;  // shares want ln Z of every head, an answer has that of one
   const std::optional<NumberRules> rules = kvscope::number_rules(needs(layer), group_, bias());
   return rules && can_score(*rules, *score) ? rules : std::nullopt;
 }

@@ -82,6 +82,7 @@ const std::vector<std::string> kOnHost = {"d2o:slots=20",
                                           "keepkv:slots=20,base=pyramidinfer",
                                           "custom:slots=20,stat=score,score=sum * knorm",
                                           "custom:slots=20,stat=sum,unit=layer,merge=weightedkv",
+                                          "custom:slots=20,stat=ema_exp,unit=layer",
                                           "custom:slots=24,stat=mean,spread=6,select=context,merge=zeromerge"};
 
 /// Both may be "not available".
