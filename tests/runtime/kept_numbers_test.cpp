@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "core/error.h"
 #include "decisions.h"
+#include "policy/catalog/custom.h"
 #include "policy/head_numbers.h"
 #include "policy/statistics.h"
 #include "runs.h"
@@ -168,6 +170,35 @@ TEST(KeptNumbers, ArePlannedForThesePoliciesAndNoOthers) {
   EXPECT_FALSE(policy_of("keepkv:slots=20,reload=8", config)->number_rules(0));
   EXPECT_FALSE(policy_of("snapkv:slots=20", config)->number_rules(0)) << "nothing comes after the prompt";
   EXPECT_FALSE(policy_of("tova:slots=20@slots=30,layers=0,heads=1", config)->number_rules(0)) << "heads of a layer hold different slots";
+}
+
+/// Every two choices of a composition that can be together and whose statistics a backend may keep.
+std::vector<std::string> kept_compositions(const ModelConfig& config, PromptMode mode, int n_prompt) {
+  std::vector<std::string> out;
+  const std::span<const PartKey> keys = part_keys();
+  for (std::size_t a = 0; a < keys.size(); ++a)
+    for (std::size_t b = a + 1; b < keys.size(); ++b)
+      for (const PartChoice& x : keys[a].choices)
+        for (const PartChoice& y : keys[b].choices) {
+          const std::string spec = "custom:slots=12," + keys[a].key + "=" + x.value + "," + keys[b].key + "=" + y.value;
+          try {
+            if (Policy::make({.spec = spec, .model = &config, .n_prompt = n_prompt, .mode = mode})->number_rules(0)) out.push_back(spec);
+          } catch (const UsageError&) {  // they contradict each other
+          }
+        }
+  return out;
+}
+
+TEST(KeptNumbers, DecideAsOnTheHostHoweverAPolicyIsComposed) {
+  constexpr int kPrompt = 24;
+  const ModelConfig config = open_model(tiny_model()).config;
+  for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
+    const std::vector<std::string> lanes = kept_compositions(config, mode, kPrompt);
+    EXPECT_GT(lanes.size(), 100u);
+    Session on_host = open_session(tiny_model()), keeping = session_that_keeps(tiny_model());
+    const RunRequest request = request_of(lanes, mode, kPrompt, 12);
+    expect_same_decisions(run(on_host, request), run(keeping, request));
+  }
 }
 
 // Runs that go on, are forked and change by hand: the statistics come back to the host where somebody looks at them.
