@@ -13,7 +13,7 @@
 
 #include "snapshot/snapshot.h"
 #include "viz/selection.h"
-#include "viz/theme.h"
+#include "viz/draw/theme.h"
 
 namespace kvscope::viz {
 
@@ -95,7 +95,7 @@ struct Frame {
   bool has_focus = false;              // keyboard focus: draw the cell cursor
   double dim = 0;                      // 0..1: the picture is of an older generation and is dimmed by this much
   bool fine_marks = true;              // false: no marks of single tokens or heads where there are more than a reader would go through
-  Scene* scene = nullptr;              // records what is drawn (viz/scene.h); needs `textures` to be these
+  Scene* scene = nullptr;              // records what is drawn (viz/draw/scene.h); needs `textures` to be these
   const SceneTextures* scene_textures = nullptr;
 };
 

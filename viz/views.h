@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "viz/canvas.h"
-#include "viz/draw.h"
+#include "viz/draw/draw.h"
 
 namespace kvscope::viz {
 

@@ -15,7 +15,7 @@
 #include "app/cli/option_checks.h"
 #include "core/error.h"
 #include "policy/catalog.h"
-#include "runtime/synthetic_model.h"
+#include "runtime/model/synthetic_model.h"
 #include "trace/trace_writer.h"
 
 namespace kvscope::cli {

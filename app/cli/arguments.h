@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "runtime/run_request.h"
+#include "runtime/session/run_request.h"
 
 namespace kvscope::cli {
 

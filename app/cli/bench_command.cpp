@@ -11,10 +11,10 @@
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "policy/catalog.h"
-#include "runtime/devices.h"
-#include "runtime/session.h"
+#include "runtime/model/devices.h"
+#include "runtime/session/session.h"
 #include "runtime/speed.h"
-#include "runtime/synthetic_model.h"
+#include "runtime/model/synthetic_model.h"
 
 namespace kvscope::cli {
 

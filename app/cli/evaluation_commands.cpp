@@ -16,7 +16,7 @@
 #include "core/error.h"
 #include "io/files.h"
 #include "policy/catalog.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "trace/csv.h"
 #include "trace/lane_summary.h"
 

@@ -15,8 +15,8 @@
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
-#include "runtime/head_characters.h"
-#include "runtime/head_scores.h"
+#include "runtime/model/head_characters.h"
+#include "runtime/model/head_scores.h"
 
 namespace kvscope::cli {
 

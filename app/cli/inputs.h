@@ -6,7 +6,7 @@
 
 #include "app/cli/arguments.h"
 #include "arch/model_files.h"
-#include "runtime/run_request.h"
+#include "runtime/session/run_request.h"
 
 namespace kvscope::cli {
 

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "policy/catalog.h"
-#include "policy/lane_edits.h"
+#include "policy/text/lane_edits.h"
 
 namespace kvscope::cli {
 

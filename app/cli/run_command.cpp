@@ -15,7 +15,7 @@
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "trace/lane_summary.h"
 #include "trace/trace_writer.h"
 

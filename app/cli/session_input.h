@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/run_request.h"
+#include "runtime/session/run_request.h"
 
 namespace kvscope::cli {
 

@@ -8,7 +8,7 @@
 #include "cache/cache_changes.h"
 #include "cache/head_cache.h"
 #include "cache/key_lookups.h"
-#include "policy/head_numbers.h"
+#include "policy/statistics/head_numbers.h"
 
 namespace kvscope {
 

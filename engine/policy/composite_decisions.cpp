@@ -6,7 +6,7 @@
 #include <map>
 
 #include "policy/composite_policy.h"
-#include "policy/head_numbers.h"
+#include "policy/statistics/head_numbers.h"
 #include "policy/rules.h"
 
 namespace kvscope {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/head_mergers.h"
-#include "policy/lane_edits.h"
+#include "policy/mergers/head_mergers.h"
+#include "policy/text/lane_edits.h"
 #include "policy/policy.h"
 #include "policy/policy_row.h"
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "policy/plan.h"
-#include "policy/slot_state.h"
+#include "policy/statistics/slot_state.h"
 
 namespace kvscope {
 

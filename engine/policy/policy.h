@@ -11,7 +11,7 @@
 #include "core/config.h"
 #include "core/number_rules.h"
 #include "policy/plan.h"
-#include "policy/slot_state.h"
+#include "policy/statistics/slot_state.h"
 
 namespace kvscope {
 

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "policy/allocation.h"
+#include "policy/allocations/allocation.h"
 #include "policy/catalog.h"
-#include "policy/head_keys.h"
+#include "policy/text/head_keys.h"
 #include "policy/mergers/merger.h"
-#include "policy/params.h"
-#include "policy/ranking.h"
-#include "policy/selection.h"
+#include "policy/text/params.h"
+#include "policy/rankings/ranking.h"
+#include "policy/selections/selection.h"
 
 namespace kvscope {
 

@@ -6,7 +6,7 @@
 
 #include "backend/backend.h"
 #include "core/cancel.h"
-#include "runtime/model.h"
+#include "runtime/model/model.h"
 
 namespace kvscope {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "runtime/forward.h"
-#include "runtime/synthetic_model.h"
+#include "runtime/model/synthetic_model.h"
 
 namespace kvscope {
 

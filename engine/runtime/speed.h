@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/cancel.h"
-#include "runtime/model.h"
+#include "runtime/model/model.h"
 
 namespace kvscope {
 

@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_file.h"
-#include "runtime/snapshot_builder.h"
+#include "runtime/session/snapshot_builder.h"
 #include "trace/json_cursor.h"
 #include "trace/token_text.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/cancel.h"
-#include "runtime/run_request.h"
+#include "runtime/session/run_request.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope {

@@ -10,6 +10,7 @@
 #include "arch/model_files.h"
 #include "core/error.h"
 #include "model_folder.h"
+#include "paths.h"
 
 namespace kvscope {
 namespace {
@@ -67,7 +68,7 @@ TEST(HeadCharactersFile, IsReadWithTheModel) {
 }
 
 TEST(HeadCharactersFile, OfTheEmbeddedModelIsGood) {
-  const ModelFiles files = open_model(std::string(KVSCOPE_SOURCE_DIR) + "/assets/models/kvmini");
+  const ModelFiles files = open_model(in_checkout("assets/models/kvmini"));
   ASSERT_NE(files.characters, nullptr) << files.characters_problem;
   EXPECT_EQ(files.characters->retrieval.size(), static_cast<std::size_t>(files.config.n_layers * files.config.n_heads));
 }

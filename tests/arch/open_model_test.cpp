@@ -7,6 +7,7 @@
 #include "arch/model_files.h"
 #include "arch/model_folder.h"
 #include "core/error.h"
+#include "paths.h"
 
 namespace kvscope {
 namespace {
@@ -173,26 +174,26 @@ TEST(OpenModel, ATokenizerMustFitTheVocabulary) {
   folder.write();
   folder.folder().write("tokenizer.model", "no tokenizer");
   EXPECT_THAT(error_of(folder.path()), HasSubstr("tokenizer.model: expected a sentencepiece model"));
-  fs::copy_file(KVSCOPE_SOURCE_DIR "/assets/models/kvmini/tokenizer.model", folder.folder() / "tokenizer.model",
+  fs::copy_file(in_checkout("assets/models/kvmini/tokenizer.model"), folder.folder() / "tokenizer.model",
                 fs::copy_options::overwrite_existing);
   EXPECT_THAT(error_of(folder.path()), HasSubstr("expected at most vocab_size = 10 pieces (config.json), got 2048"));
 }
 
 TEST(OpenModel, OpensTheModelsOfThisRepository) {
-  const ModelFiles kvmini = open_model(KVSCOPE_SOURCE_DIR "/assets/models/kvmini/");
+  const ModelFiles kvmini = open_model(in_checkout("assets/models/kvmini/"));
   EXPECT_EQ(kvmini.config.name, "kvmini");
   EXPECT_EQ(kvmini.config.n_layers, 6);
   EXPECT_TRUE(kvmini.config.tied_embeddings);
   EXPECT_EQ(kvmini.layers[5].wk.dtype, DType::f16);
   EXPECT_TRUE(kvmini.has_tokenizer);
   EXPECT_EQ(kvmini.weight_bytes, 12'851'712u);
-  EXPECT_EQ(open_model(KVSCOPE_SOURCE_DIR "/tests/golden/tiny-gqa").layers[0].wq.dtype, DType::f32);
-  EXPECT_EQ(open_model(KVSCOPE_SOURCE_DIR "/tests/golden/tiny-mha").embedding.dtype, DType::bf16);
+  EXPECT_EQ(open_model(in_checkout("tests/golden/tiny-gqa")).layers[0].wq.dtype, DType::f32);
+  EXPECT_EQ(open_model(in_checkout("tests/golden/tiny-mha")).embedding.dtype, DType::bf16);
 }
 
 TEST(OpenModel, OpensAModelOfOthers) {
   const char* set = std::getenv("KVSCOPE_SHARED");
-  const fs::path folder = fs::path(set ? set : KVSCOPE_SOURCE_DIR "/../shared") / "models" / "stories260K";
+  const fs::path folder = fs::path(set ? std::string(set) : in_checkout("../shared")) / "models" / "stories260K";
   if (!fs::exists(folder)) GTEST_SKIP() << "no stories260K; set KVSCOPE_SHARED to the folder above models/";
   const ModelFiles model = open_model(folder.string());
   EXPECT_EQ(model.config.name, "stories260K");

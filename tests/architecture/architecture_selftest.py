@@ -74,8 +74,8 @@ class Arrows(unittest.TestCase):
         self.refuses("viz/a.cpp", '"app/window/workspace.h"')
 
     def test_in_the_window_only_the_session_controller_touches_the_runtime(self):
-        self.accepts("app/window/session_controller.cpp", '"runtime/runner.h"')
-        self.accepts("app/window/main.cpp", '"runtime/runner.h"')
+        self.accepts("app/window/session/session_controller.cpp", '"runtime/runner.h"')
+        self.accepts("app/window/shell/main.cpp", '"runtime/runner.h"')
         self.accepts("app/cli/a.cpp", '"runtime/session.h"')
         self.accepts("app/window/panel.cpp", '"policy/catalog.h"')
         self.accepts("app/window/panel.cpp", "<QWidget>")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which slot goes first, where more than one number or more than one head decides; and the numbers that only serve for that.
 #include "backend/numbers_reference.h"
-#include "policy/hit_history.h"
+#include "policy/rankings/hit_history.h"
 
 namespace kvscope::test {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/numbers_reference.h"
-#include "policy/predicted_share.h"
-#include "policy/ranking.h"
-#include "policy/statistics.h"
+#include "policy/rankings/predicted_share.h"
+#include "policy/rankings/ranking.h"
+#include "policy/statistics/statistics.h"
 
 namespace kvscope::test {
 namespace {

@@ -15,14 +15,15 @@
 
 #include "core/error.h"
 #include "policy/catalog.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
+#include "paths.h"
 
 namespace {
 
 using namespace kvscope;
 
 struct Options {
-  std::string model = KVSCOPE_SOURCE_DIR "/assets/models/kvmini", only;
+  std::string model = in_checkout("assets/models/kvmini"), only;
   double ratio = 0.2;
   int context = 512, steps = 32, prompt = 4096, threads = 1, rounds = 2;
 };
@@ -38,7 +39,7 @@ double median(std::vector<double> x) {
 
 /// n ids of running text, without the tokens that stand for nothing.
 std::vector<int> prompt_ids(const Session& session, int n) {
-  std::ifstream file(KVSCOPE_SOURCE_DIR "/assets/prompts/prose.txt");
+  std::ifstream file(in_checkout("assets/prompts/prose.txt"));
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   const std::vector<int> ids = session.tokenizer().encode(text);
   std::vector<int> out{session.config().bos_id};

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "policy/catalog.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/runtime/decisions.h"
+#include "paths.h"
 
 namespace {
 
@@ -36,7 +37,7 @@ std::vector<int> written_text(Session& session, int n, std::uint64_t seed) {
 int main(int argc, char** argv) try {
   int n_prompts = 50, n_prompt = 160, n_after = 24;
   double ratio = 0.25;
-  std::string model = KVSCOPE_SOURCE_DIR "/assets/models/kvmini";
+  std::string model = in_checkout("assets/models/kvmini");
   CLI::App app("Decisions in float32 against float64");
   app.add_option("--model", model);
   app.add_option("--prompts", n_prompts);

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "policy/catalog.h"
-#include "runtime/lane.h"
-#include "runtime/runner.h"
-#include "runtime/session.h"
-#include "runtime/step_batch.h"
+#include "runtime/lane/lane.h"
+#include "runtime/session/runner.h"
+#include "runtime/session/session.h"
+#include "runtime/session/step_batch.h"
+#include "paths.h"
 
 namespace {
 
@@ -183,7 +184,7 @@ void bench_steps(const std::string& folder, int rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string folder = KVSCOPE_SOURCE_DIR "/assets/models/kvmini", only;
+  std::string folder = in_checkout("assets/models/kvmini"), only;
   std::vector<std::string> specs;
   int rounds = 5;
   for (int i = 1; i < argc; i += 2) {

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "fuzz/expression_target.h"
-#include "policy/expression.h"
+#include "policy/text/expression.h"
 
 namespace {
 

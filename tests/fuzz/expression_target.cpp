@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "policy/expression.h"
+#include "policy/text/expression.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::string_view kNames[] = {"sum", "age", "knorm"};

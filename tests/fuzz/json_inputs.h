@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "io/files.h"
+#include "paths.h"
 
 namespace kvscope::testing {
 
 /// The texts in tests/fuzz/seeds/<name>.
 inline std::vector<std::string> seeds_of(const std::string& name) {
   std::vector<std::string> found;
-  for (const auto& file : std::filesystem::directory_iterator(KVSCOPE_SOURCE_DIR "/tests/fuzz/seeds/" + name))
+  for (const auto& file : std::filesystem::directory_iterator(in_checkout("tests/fuzz/seeds/") + name))
     found.push_back(read_text(file.path().string(), 1u << 20));
   return found;
 }

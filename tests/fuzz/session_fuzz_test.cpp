@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/window/session_file.h"
+#include "app/window/session/session_file.h"
 #include "core/error.h"
 #include "fuzz/json_inputs.h"
 #include "fuzz/session_target.h"

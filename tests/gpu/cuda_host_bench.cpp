@@ -12,8 +12,8 @@
 
 #include "backend/cuda/factory.h"
 #include "emulator.h"
-#include "runtime/session.h"
-#include "runtime/synthetic_model.h"
+#include "runtime/session/session.h"
+#include "runtime/model/synthetic_model.h"
 
 namespace {
 

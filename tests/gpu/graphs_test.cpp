@@ -10,7 +10,7 @@
 #include "backend/reference.h"
 #include "emulator.h"
 #include "runtime/forward.h"
-#include "runtime/synthetic_model.h"
+#include "runtime/model/synthetic_model.h"
 
 namespace kvscope::test {
 namespace {

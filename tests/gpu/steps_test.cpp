@@ -11,9 +11,10 @@
 #include "core/error.h"
 #include "emulator.h"
 #include "policy/catalog.h"
-#include "runtime/session.h"
-#include "runtime/step_batch.h"
-#include "runtime/synthetic_model.h"
+#include "runtime/session/session.h"
+#include "runtime/session/step_batch.h"
+#include "runtime/model/synthetic_model.h"
+#include "paths.h"
 
 namespace kvscope::test {
 namespace {
@@ -48,7 +49,7 @@ std::vector<std::string> lanes_for(Session& session, PromptMode mode) {
 bool near(double x, double y) { return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 2e-3 * (1 + std::abs(x)); }
 
 void compare(PromptMode mode, const Variant& variant, Detail detail) {
-  const std::string folder = KVSCOPE_SOURCE_DIR "/tests/golden/tiny-gqa";
+  const std::string folder = in_checkout("tests/golden/tiny-gqa");
   Session on_cpu(open_model(folder), {.precision = DType::f32, .device = "cpu"});
   ModelFiles files = open_model(folder);
   auto backend = variant.make(files.config, 2);

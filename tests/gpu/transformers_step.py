@@ -9,7 +9,7 @@ import time
 import torch
 import transformers
 
-# dim, layers, heads, KV heads, feed-forward, vocabulary, rope theta: as engine/runtime/synthetic_model.cpp
+# dim, layers, heads, KV heads, feed-forward, vocabulary, rope theta: as engine/runtime/model/synthetic_model.cpp
 SHAPES = {"llama2-7b": (4096, 32, 32, 32, 11008, 32000, 1e4), "llama2-13b": (5120, 40, 40, 40, 13824, 32000, 1e4),
           "llama3-8b": (4096, 32, 32, 8, 14336, 128256, 5e5), "mistral-7b": (4096, 32, 32, 8, 14336, 32000, 1e4),
           "kvmini": (256, 6, 8, 4, 1024, 2048, 1e4)}

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "io/safetensors_builder.h"
 #include "io/temp_folder.h"
+#include "paths.h"
 
 namespace kvscope {
 namespace {
@@ -55,7 +56,7 @@ TEST(TensorFile, AcceptsAnEmptyTensorAndTrailingSpacesInTheHeader) {
 }
 
 TEST(TensorFile, ReadsAFileOfOtherWritersAndKeepsItMappedWhileViewsAreUsed) {
-  const TensorFile file = TensorFile::open(KVSCOPE_SOURCE_DIR "/tests/golden/tiny-gqa/model.safetensors");
+  const TensorFile file = TensorFile::open(in_checkout("tests/golden/tiny-gqa/model.safetensors"));
   const TensorView& embedding = file.tensors().at("model.embed_tokens.weight");
   EXPECT_EQ(embedding.shape, (std::vector<std::int64_t>{64, 32}));
   EXPECT_EQ(embedding.bytes.size(), 64u * 32 * 4);

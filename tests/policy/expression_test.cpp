@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a user may write as a score, what it computes, and how a mistake is pointed at.
-#include "policy/expression.h"
+#include "policy/text/expression.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

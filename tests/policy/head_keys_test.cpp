@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/head_keys.h"
+#include "policy/text/head_keys.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/hindsight_selection.h"
+#include "policy/selections/hindsight_selection.h"
 
 #include <gtest/gtest.h>
 

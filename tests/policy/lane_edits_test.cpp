@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/lane_edits.h"
+#include "policy/text/lane_edits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

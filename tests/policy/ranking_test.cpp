@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/ranking.h"
+#include "policy/rankings/ranking.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "policy/selection.h"
-#include "policy/statistics.h"
+#include "policy/selections/selection.h"
+#include "policy/statistics/statistics.h"
 
 namespace kvscope {
 namespace {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "policy/area_selection.h"
+#include "policy/selections/area_selection.h"
 #include "policy/tiny_lane.h"
 
 namespace kvscope {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "policy/policy.h"
-#include "policy/ranking.h"
+#include "policy/rankings/ranking.h"
 #include "policy/rules.h"
-#include "policy/selection.h"
+#include "policy/selections/selection.h"
 #include "policy/tiny_lane.h"
 
 namespace kvscope {

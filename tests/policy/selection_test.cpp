@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/selection.h"
+#include "policy/selections/selection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

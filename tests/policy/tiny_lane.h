@@ -14,7 +14,7 @@
 #include "core/slot_runs.h"
 #include "io/temp_folder.h"
 #include "policy/policy.h"
-#include "policy/statistics.h"
+#include "policy/statistics/statistics.h"
 
 namespace kvscope::test {
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/head_characters.h"
+#include "runtime/model/head_characters.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "runs.h"
+#include "paths.h"
 
 namespace kvscope {
 namespace {
 
 using namespace kvscope::testing;
 
-std::string model_without_groups() { return std::string(KVSCOPE_SOURCE_DIR) + "/tests/golden/tiny-mha"; }
+std::string model_without_groups() { return in_checkout("tests/golden/tiny-mha"); }
 
 HeadCharacters characters_of(const std::vector<std::vector<int>>& prose, const std::vector<RepeatedText>& repeated, const HeadCharacterOptions& options) {
   return head_characters(open_model(model_without_groups()), {.precision = DType::f64, .n_threads = 2}, prose, repeated, options, CancelToken());

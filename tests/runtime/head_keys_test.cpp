@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "runs.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace kvscope {
 namespace {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/head_scores.h"
+#include "runtime/model/head_scores.h"
 
 #include <gtest/gtest.h>
 
 #include "runs.h"
+#include "paths.h"
 
 namespace kvscope {
 namespace {
 
 using namespace kvscope::testing;
 
-std::string model_without_groups() { return std::string(KVSCOPE_SOURCE_DIR) + "/tests/golden/tiny-mha"; }
+std::string model_without_groups() { return in_checkout("tests/golden/tiny-mha"); }
 
 HeadScores scores_of(const std::vector<HeadProbe>& probes, const HeadScoreOptions& options) {
   return score_heads(open_model(model_without_groups()), {.precision = DType::f64, .n_threads = 2}, probes, options, CancelToken());

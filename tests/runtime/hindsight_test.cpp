@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "runs.h"
-#include "runtime/query_tape.h"
+#include "runtime/lane/query_tape.h"
 
 namespace kvscope {
 namespace {

@@ -6,9 +6,10 @@
 #include "core/error.h"
 #include "decisions.h"
 #include "policy/catalog/custom.h"
-#include "policy/head_numbers.h"
-#include "policy/statistics.h"
+#include "policy/statistics/head_numbers.h"
+#include "policy/statistics/statistics.h"
 #include "runs.h"
+#include "paths.h"
 
 namespace kvscope {
 namespace {
@@ -119,7 +120,7 @@ struct Case {
 class KeptNumbersRuns : public ::testing::TestWithParam<Case> {};
 
 TEST_P(KeptNumbersRuns, DecideAsOnTheHost) {
-  const std::string folder = std::string(KVSCOPE_SOURCE_DIR) + "/tests/golden/" + GetParam().folder;
+  const std::string folder = in_checkout("tests/golden/") + GetParam().folder;
   Session on_host = open_session(folder), keeping = session_that_keeps(folder);
   for (const std::vector<std::string>& lanes : {kKept, kOnHost}) {
     const RunRequest request = request_of(lanes, GetParam().mode);

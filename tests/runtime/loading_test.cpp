@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/loading.h"
+#include "runtime/model/loading.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "io/temp_folder.h"
 #include "runs.h"
-#include "runtime/runner.h"
+#include "runtime/session/runner.h"
 #include "wait_for.h"
 
 namespace kvscope {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/runner.h"
+#include "runtime/session/runner.h"
 
 #include <gtest/gtest.h>
 

@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
+#include "paths.h"
 
 namespace kvscope::testing {
 
-inline std::string tiny_model() { return std::string(KVSCOPE_SOURCE_DIR) + "/tests/golden/tiny-gqa"; }
-inline std::string embedded_model() { return std::string(KVSCOPE_SOURCE_DIR) + "/assets/models/kvmini"; }
+inline std::string tiny_model() { return in_checkout("tests/golden/tiny-gqa"); }
+inline std::string embedded_model() { return in_checkout("assets/models/kvmini"); }
 
 inline Session open_session(const std::string& folder, DType precision = DType::f64, int n_threads = 1) {
   return Session(open_model(folder), {.precision = precision, .n_threads = n_threads});

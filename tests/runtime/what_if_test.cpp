@@ -6,9 +6,9 @@
 
 #include "core/error.h"
 #include "policy/catalog.h"
-#include "policy/lane_edits.h"
+#include "policy/text/lane_edits.h"
 #include "runs.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace kvscope {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "io/temp_folder.h"
+#include "paths.h"
 
 namespace kvscope {
 namespace {
@@ -16,7 +17,7 @@ using test::message_of;
 using test::TempFolder;
 using testing::HasSubstr;
 
-constexpr const char* kModel = KVSCOPE_SOURCE_DIR "/assets/models/kvmini/tokenizer.model";
+const std::string kModel = in_checkout("assets/models/kvmini/tokenizer.model");
 
 std::string read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

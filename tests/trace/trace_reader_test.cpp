@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "tests/trace/sample_run.h"
 #include "trace/trace_writer.h"
+#include "paths.h"
 
 namespace kvscope {
 namespace {
@@ -131,7 +132,7 @@ TEST(TraceReader, GivesBackWhatWasDoneByHand) {
 
 TEST(TraceReader, ReadsEveryTraceOfTheOracle) {
   int n = 0;
-  for (const auto& file : std::filesystem::directory_iterator(KVSCOPE_SOURCE_DIR "/tests/golden")) {
+  for (const auto& file : std::filesystem::directory_iterator(in_checkout("tests/golden"))) {
     if (file.path().extension() != ".json" || !file.path().filename().string().starts_with("tiny-")) continue;
     const Trace t = read_trace_file(file.path().string());
     EXPECT_EQ(t.snapshot.model.n_layers, 2) << file.path();

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "snapshot/synthetic.h"
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"

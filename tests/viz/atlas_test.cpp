@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/views/atlas.h"
+#include "viz/views/atlas/atlas.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/reduce_characters.h"
+#include "viz/reduce/characters.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@
 #include "viz/headless.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
-#include "viz/views/head_grid.h"
+#include "viz/views/head_grid/head_grid.h"
 
 namespace kvscope::viz {
 namespace {

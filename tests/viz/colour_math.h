@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "viz/theme.h"
+#include "viz/draw/theme.h"
 
 namespace kvscope::viz::testing {
 

@@ -7,13 +7,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/lineage_fixture.h"
 #include "viz/plain_token_count.h"
-#include "viz/reduce_compare.h"
-#include "viz/reduce_difference.h"
+#include "viz/reduce/compare.h"
+#include "viz/reduce/difference.h"
 #include "viz/synthetic.h"
-#include "viz/views/compare_metrics.h"
+#include "viz/views/compare/compare_metrics.h"
 
 namespace kvscope::viz {
 namespace {

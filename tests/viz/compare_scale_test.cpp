@@ -8,10 +8,10 @@
 
 #include "snapshot/synthetic.h"
 #include "viz/compare_fixture.h"
-#include "viz/format.h"
-#include "viz/reduce_compare.h"
-#include "viz/views/compare_metrics.h"
-#include "viz/views/compare_strips.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+#include "viz/views/compare/compare_metrics.h"
+#include "viz/views/compare/compare_strips.h"
 
 namespace kvscope::viz {
 namespace {

@@ -7,12 +7,12 @@
 #include <cmath>
 
 #include "viz/compare_fixture.h"
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/plain_token_count.h"
-#include "viz/reduce_compare.h"
-#include "viz/reduce_difference.h"
-#include "viz/views/compare_difference.h"
-#include "viz/views/compare_metrics.h"
+#include "viz/reduce/compare.h"
+#include "viz/reduce/difference.h"
+#include "viz/views/compare/compare_difference.h"
+#include "viz/views/compare/compare_metrics.h"
 
 namespace kvscope::viz {
 namespace {

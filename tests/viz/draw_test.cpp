@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/draw.h"
+#include "viz/draw/draw.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/headless.h"
 
 namespace kvscope::viz {

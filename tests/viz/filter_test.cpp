@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/reduce_filter.h"
+#include "viz/reduce/filter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"

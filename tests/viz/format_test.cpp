@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/format.h"
+#include "viz/draw/format.h"
 
 #include <gtest/gtest.h>
 

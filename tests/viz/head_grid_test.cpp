@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/views/head_grid.h"
+#include "viz/views/head_grid/head_grid.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <set>
 
 #include "snapshot/synthetic.h"
-#include "viz/format.h"
-#include "viz/reduce_disagreement.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/disagreement.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
 

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "snapshot/synthetic.h"
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/headless.h"
 #include "viz/lineage_fixture.h"
-#include "viz/reduce_text.h"
+#include "viz/reduce/text.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "viz/canvas.h"
-#include "viz/draw.h"
+#include "viz/draw/draw.h"
 #include "viz/modifiers.h"
 
 namespace kvscope::viz::testing {

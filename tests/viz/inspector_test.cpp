@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "viz/inspector_fixture.h"
-#include "viz/reduce_text.h"
+#include "viz/reduce/text.h"
 
 namespace kvscope::viz {
 namespace {

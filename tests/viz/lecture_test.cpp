@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/reduce_lecture.h"
+#include "viz/reduce/lecture.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/headless.h"
-#include "viz/reduce_compare.h"
-#include "viz/reduce_ghosts.h"
+#include "viz/reduce/compare.h"
+#include "viz/reduce/ghosts.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
 

@@ -7,10 +7,10 @@
 
 #include "viz/headless.h"
 #include "viz/lineage_fixture.h"
-#include "viz/reduce_slot.h"
-#include "viz/reduce_text.h"
+#include "viz/reduce/slot.h"
+#include "viz/reduce/text.h"
 #include "viz/synthetic.h"
-#include "viz/views/lineage.h"
+#include "viz/views/inspector/lineage.h"
 
 namespace kvscope::viz {
 namespace {

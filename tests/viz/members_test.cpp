@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/views/members.h"
+#include "viz/views/inspector/members.h"
 
 #include <gtest/gtest.h>
 
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/headless.h"
 #include "viz/lineage_fixture.h"
 #include "viz/synthetic.h"

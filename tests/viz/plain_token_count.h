@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "viz/reduce_token_count.h"
+#include "viz/reduce/token_count.h"
 
 namespace kvscope::viz::testing {
 

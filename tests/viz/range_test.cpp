@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/reduce_range.h"
+#include "viz/reduce/range.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "viz/reduce_compare.h"
-#include "viz/format.h"
+#include "viz/reduce/compare.h"
+#include "viz/draw/format.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
-#include "viz/views/compare.h"
-#include "viz/views/head_grid.h"
-#include "viz/views/timeline.h"
+#include "viz/views/compare/compare.h"
+#include "viz/views/head_grid/head_grid.h"
+#include "viz/views/timeline/timeline.h"
 
 namespace kvscope::viz {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/reduce_bins.h"
+#include "viz/reduce/bins.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "viz/draw.h"
-#include "viz/ramp_texels.h"
+#include "viz/draw/draw.h"
+#include "viz/draw/ramp_texels.h"
 
 namespace kvscope::viz {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/reduce_rows.h"
+#include "viz/reduce/rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "snapshot/synthetic.h"
-#include "viz/reduce_difference.h"
+#include "viz/reduce/difference.h"
 #include "viz/synthetic.h"
 
 namespace kvscope::viz {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/reduce_represented.h"
+#include "viz/reduce/represented.h"
 
 #include <gtest/gtest.h>
 

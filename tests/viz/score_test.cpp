@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/reduce_score.h"
+#include "viz/reduce/score.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/headless.h"
 
 namespace kvscope::viz::testing {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/format.h"
-#include "viz/svg.h"
+#include "viz/draw/format.h"
+#include "viz/draw/svg.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "viz/draw.h"
+#include "viz/draw/draw.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/theme.h"
+#include "viz/draw/theme.h"
 
 #include <gtest/gtest.h>
 

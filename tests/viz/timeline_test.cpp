@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/views/timeline.h"
+#include "viz/views/timeline/timeline.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
 

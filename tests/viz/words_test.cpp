@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "viz/format.h"
+#include "viz/draw/format.h"
 #include "viz/headless.h"
-#include "viz/scene.h"
+#include "viz/draw/scene.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
 

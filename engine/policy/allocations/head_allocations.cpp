@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/vector_math.h"
-#include "policy/params.h"
+#include "policy/text/params.h"
 #include "policy/rules.h"
 
 namespace kvscope {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/allocation.h"
-#include "policy/head_file.h"
+#include "policy/allocations/allocation.h"
+#include "policy/text/head_file.h"
 
 namespace kvscope {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "policy/allocation.h"
+#include "policy/allocations/allocation.h"
 
 namespace kvscope {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "policy/allocation.h"
+#include "policy/allocations/allocation.h"
 
 namespace kvscope {
 

@@ -2,7 +2,7 @@
 #include "policy/catalog/keys.h"
 #include "policy/catalog/parts.h"
 #include "policy/catalog/rows.h"
-#include "policy/hindsight_selection.h"
+#include "policy/selections/hindsight_selection.h"
 
 namespace kvscope {
 namespace {

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <utility>
 
-#include "policy/head_numbers.h"
+#include "policy/statistics/head_numbers.h"
 #include "policy/mergers/nearest_kept.h"
-#include "policy/predicted_share.h"
+#include "policy/rankings/predicted_share.h"
 
 namespace kvscope {
 namespace {

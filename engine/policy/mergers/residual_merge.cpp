@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/vector_math.h"
-#include "policy/head_numbers.h"
+#include "policy/statistics/head_numbers.h"
 
 namespace kvscope {
 namespace {

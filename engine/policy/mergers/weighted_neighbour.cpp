@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/mergers/weighted_neighbour.h"
 
-#include "policy/head_numbers.h"
+#include "policy/statistics/head_numbers.h"
 
 namespace kvscope {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "policy/predicted_share.h"
-#include "policy/ranking.h"
+#include "policy/rankings/predicted_share.h"
+#include "policy/rankings/ranking.h"
 
 namespace kvscope {
 

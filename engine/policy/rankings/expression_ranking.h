@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
-#include "policy/expression.h"
-#include "policy/ranking.h"
+#include "policy/text/expression.h"
+#include "policy/rankings/ranking.h"
 #include "policy/rankings/ema_share_ranking.h"
 
 namespace kvscope {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "policy/ranking.h"
+#include "policy/rankings/ranking.h"
 
 namespace kvscope {
 

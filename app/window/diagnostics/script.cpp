@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/diagnostics/script.h"
+
+#include <algorithm>
+#include <iostream>
+#include <vector>
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QEventLoop>
+
+#include "app/window/canvas/canvas_widget.h"
+#include "app/window/files/export.h"
+#include "app/window/shell/main_window.h"
+#include "app/window/files/report.h"
+#include "app/window/diagnostics/scene_dump.h"
+#include "app/window/panels/runs/sweep_panel.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kComputeTimeoutMs = 10 * 60 * 1000;
+constexpr int kFrames = 60;
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+void turn(int ms) {
+  QElapsedTimer timer;
+  timer.start();
+  do QApplication::processEvents(QEventLoop::AllEvents, 5);
+  while (timer.elapsed() < ms);
+}
+
+struct Samples {
+  std::vector<double> submit, surface, whole;
+};
+
+double msSince(const QElapsedTimer& timer) { return static_cast<double>(timer.nsecsElapsed()) * 1e-6; }
+
+/// Repaints the page with a hover that moves from token to token: all of its canvases at once, as in use, and each one alone.
+void benchPage(MainWindow& window, MainWindow::Page page, const char* name) {
+  window.showPage(page);
+  turn(300);
+  std::vector<CanvasWidget*> shown;
+  for (CanvasWidget* canvas : window.canvases())
+    if (canvas->isVisible()) shown.push_back(canvas);
+  const auto hover = [&window](int token) {
+    viz::Hover at;
+    at.token = token;
+    window.workspace().setHover(at);
+  };
+  const auto row = [](const char* what, const QSize& size, const Samples& s) {
+    const std::string pixels = std::to_string(size.width()) + "x" + std::to_string(size.height());
+    std::printf("%-22s %-10s %8.2f %10.2f %10.2f\n", what, pixels.c_str(), median(s.submit), median(s.surface), median(s.whole));
+  };
+  Samples all;
+  for (int i = 0; i < kFrames; ++i) {
+    QElapsedTimer timer;
+    timer.start();
+    hover(i);
+    shown.front()->repaint();  // paints everything that waits
+    all.whole.push_back(msSince(timer));
+    double submit = 0, surface = 0;
+    for (const CanvasWidget* canvas : shown) submit += canvas->times().submit_ms, surface += canvas->times().total_ms;
+    all.submit.push_back(submit);
+    all.surface.push_back(surface);
+  }
+  row((std::string("page ") + name).c_str(), window.size(), all);
+  for (CanvasWidget* canvas : shown) {
+    Samples one;
+    for (int i = 0; i < kFrames; ++i) {
+      {
+        const QSignalBlocker quiet(window.workspace());
+        hover(i);
+      }
+      QElapsedTimer timer;
+      timer.start();
+      canvas->invalidate();
+      canvas->repaint();
+      one.whole.push_back(msSince(timer));
+      one.submit.push_back(canvas->times().submit_ms);
+      one.surface.push_back(canvas->times().total_ms);
+    }
+    row((std::string("  ") + canvas->view().id()).c_str(), canvas->size(), one);
+  }
+  hover(-1);
+  window.workspace().setHover({});
+}
+
+int benchDraw(MainWindow& window) {
+  std::printf("median ms of %d                     submit    surface      whole\n", kFrames);
+  benchPage(window, MainWindow::Page::inspect, "inspect");
+  benchPage(window, MainWindow::Page::inspector, "inspector");
+  benchPage(window, MainWindow::Page::compare, "compare");
+  return 0;
+}
+
+/// The canvas of this page that is called so: the lecture has an atlas of its own.
+CanvasWidget* shownCanvas(MainWindow& window, const std::string& id) {
+  const auto& all = window.canvases();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const CanvasWidget* c) { return c->isVisible() && id == c->view().id(); });
+  return found == all.end() ? nullptr : *found;
+}
+
+/// What --picture, --canvas and --scale ask for.
+int writePicture(MainWindow& window, const Options& options) {
+  const QString path = QString::fromStdString(options.picture);
+  const bool svg = path.endsWith(".svg", Qt::CaseInsensitive), csv = path.endsWith(".csv", Qt::CaseInsensitive);
+  QString error;
+  const auto failed = [&error](int status) {
+    std::cerr << "kvscope: " << error.toStdString() << "\n";
+    return status;
+  };
+  if (!options.canvas.empty() || csv) {
+    CanvasWidget* const canvas = options.canvas.empty() ? window.exportedCanvas() : shownCanvas(window, options.canvas);
+    if (!canvas) {
+      std::string names;
+      for (const CanvasWidget* c : window.canvases())
+        if (c->isVisible()) names += (names.empty() ? "" : ", ") + std::string(c->view().id());
+      error = QString::fromStdString("--canvas: this page shows " + names + ", not \"" + options.canvas + "\"; --view chooses the page");
+      return failed(2);
+    }
+    return exportCanvas(*canvas, window, window.workspace(), path, options.scale, &error) ? 0 : failed(1);
+  }
+  std::vector<CanvasWidget*> shown;
+  for (CanvasWidget* canvas : window.canvases())
+    if (canvas->isVisible()) shown.push_back(canvas);
+  if (path.endsWith(".json", Qt::CaseInsensitive)) return writeFile(path, sceneDump(shown).toStdString(), &error) ? 0 : failed(1);
+  if (svg) {
+    return writeFile(path, canvasesAsSvg(shown, window, window.workspace()), &error) ? 0 : failed(1);
+  }
+  if (window.picture().save(path, "PNG")) return 0;
+  error = "the picture could not be written to " + path + ": choose a folder that is writable";
+  return failed(1);
+}
+
+}  // namespace
+
+bool waitUntilSettled(MainWindow& window, int timeout_ms) {
+  QElapsedTimer timer;
+  timer.start();
+  const auto answered = [&window] {
+    const RunPhase phase = window.workspace().snapshot().phase;
+    return !window.workspace().stale() && !window.runs().busy() && (phase == RunPhase::idle || phase == RunPhase::failed);
+  };
+  const auto failed = [&window] { return window.workspace().snapshot().phase == RunPhase::failed; };
+  const auto settled = [&window] {
+    return std::all_of(window.canvases().begin(), window.canvases().end(), [](const CanvasWidget* c) { return !c->isVisible() || c->settled(); });
+  };
+  do {
+    while (!answered() && !failed()) {
+      if (timer.elapsed() > timeout_ms) return false;
+      QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 20);
+    }
+    turn(100);  // layouts and queued answers of the canvases
+    while (!settled() && timer.elapsed() <= timeout_ms) turn(10);
+  } while (!answered() && !failed());  // a view that is shown may have asked for more to be measured
+  return true;
+}
+
+int runScript(MainWindow& window, const Options& options) {
+  if (!window.noPictures().isEmpty()) {
+    std::cerr << "kvscope: " << window.noPictures().toStdString() << "\n";
+    return 1;
+  }
+  window.setAttribute(Qt::WA_DontShowOnScreen, !options.bench_draw);
+  QApplication::setCursorFlashTime(0);  // a picture does not depend on when the text cursor blinks
+  window.show();
+  if (!waitUntilSettled(window, kComputeTimeoutMs)) {
+    std::cerr << "kvscope: no result after 10 minutes: take a shorter prompt or fewer runs\n";
+    return 1;
+  }
+  const Snapshot& snapshot = window.workspace().snapshot();
+  if (snapshot.phase == RunPhase::failed) {
+    std::cerr << "kvscope: " << snapshot.failure << "\n";
+    return 1;
+  }
+  if (options.bench_draw) return benchDraw(window);
+  if (options.view == "sweep") {  // a picture of curves needs them measured
+    window.sweep().start();
+    waitUntilSettled(window, kComputeTimeoutMs);
+  }
+  if (!options.report.empty()) {
+    QString error;
+    if (writeReport(window.report(), QString::fromStdString(options.report), options.report_sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &error)) return 0;
+    std::cerr << "kvscope: " << error.toStdString() << "\n";
+    return 1;
+  }
+  return writePicture(window, options);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/files/report.h"
+
+#include <cmath>
+
+#include <QAbstractTextDocumentLayout>
+#include <QBuffer>
+#include <QPageLayout>
+#include <QPdfWriter>
+#include <QTextBlock>
+#include <QTextCursor>
+#include <QTextDocument>
+#include <QTextLayout>
+#include <QTextOption>
+#include <QTextTable>
+#include <QUrl>
+
+#include "app/window/files/export.h"
+#include "app/window/shell/panel_paint.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kPromptShown = 6000;  // characters
+constexpr int kTextTokens = 40;
+constexpr std::size_t kShort = 20;  // characters of a cell in one line
+constexpr int kPageWidth = 1000;    // points of the widest picture
+constexpr double kPictureHeight = 600;  // of the highest: title and caption fit on the page too
+constexpr double kMargin = 32;          // of the single page
+constexpr double kTallestPage = 14400;  // 1/72 inch: what readers of PDF files show
+
+// Also what a text document of Qt understands: no flex, no grid.
+const char* const kStyle = R"(
+body { font-family: "Noto Sans", "DejaVu Sans", sans-serif; font-size: 13px; color: #1b1f26; background: #ffffff; }
+h1 { font-size: 22px; margin: 0; } h2 { font-size: 15px; margin-top: 24px; margin-bottom: 6px; }
+p { margin-top: 4px; margin-bottom: 4px; } .note { color: #4a5361; font-size: 11px; }
+.prompt { background-color: #f5f7f9; white-space: pre-wrap; }
+table { border-collapse: collapse; } th { color: #4a5361; font-size: 10px; font-weight: normal; text-align: right; padding: 3px 8px; vertical-align: bottom; }
+td { padding: 3px 8px; text-align: right; border-top: 1px solid #d5dbe2; font-size: 12px; } .left { text-align: left; }
+.mono { font-family: "Noto Sans Mono", "DejaVu Sans Mono", monospace; font-size: 11px; }
+)";
+const char* const kWebStyle = "body { max-width: 1040px; margin: 24px auto; }\n";  // a document has its page's margins
+
+enum class Target { web, one_page, sheets };
+
+QString esc(const QString& text) { return text.toHtmlEscaped(); }
+QString esc(const std::string& text) { return qs(text).toHtmlEscaped(); }
+
+QString cell(const QString& html, bool left, bool head = false, const QString& attributes = {}) {
+  const QString tag = head ? "th" : "td";
+  return QString("<%1 align=\"%2\"%3%4>%5</%1>").arg(tag, left ? "left" : "right", left ? " class=\"left\"" : "", attributes, html);
+}
+
+/// A long specification in lines, each up to the end of a key or an edit: a word that the page would have to break anywhere pushes all columns.
+QStringList linesOf(const std::string& text) {
+  constexpr qsizetype kLine = 34;
+  const QString whole = qs(text);
+  if (whole.size() <= kLine || whole.contains(' ')) return {whole};
+  QStringList lines{QString()};
+  for (qsizetype from = 0; from < whole.size();) {
+    qsizetype to = from + 1;
+    while (to < whole.size() && whole[to - 1] != ',' && whole[to] != '@') ++to;
+    if (!lines.back().isEmpty() && lines.back().size() + to - from > kLine) lines << QString();
+    lines.back() += whole.mid(from, to - from);
+    from = to;
+  }
+  return lines;
+}
+
+/// Room for the longest text of a column, in per cent of a page: words are not broken where they need not be.
+QString roomFor(const viz::Table& table, std::size_t column) {
+  qsizetype longest = static_cast<qsizetype>(table.columns[column].size() / 2);  // in two lines
+  for (const auto& row : table.rows)
+    for (const QString& line : linesOf(row[column])) longest = std::max(longest, line.size());
+  return QString(" width=\"%1%\"").arg(std::min<int>(2 + static_cast<int>(longest) * 5 / 8, 24));
+}
+
+/// A plain number of a table as a reader wants it; the file of numbers has all its digits.
+std::string printed(const std::string& cell) {
+  bool ok = false;
+  const double v = QString::fromStdString(cell).toDouble(&ok);
+  if (!ok || !std::isfinite(v)) return cell;
+  return cell.find_first_of(".e") == std::string::npos ? viz::format_count(std::llround(v)) : viz::format_number(v);
+}
+
+/// A number in its groups of three, or with its unit, in one line.
+QString unbroken(QString html, bool left) {
+  if (!html.contains(' ') && !html.contains(QChar(0x2009))) return html;
+  return QString("<div align=\"%1\" style=\"white-space: nowrap\">%2</div>").arg(left ? "left" : "right", html.replace(' ', "&nbsp;"));
+}
+
+QString tableHtml(const viz::Table& table, int n_left) {
+  QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\"><tr>";
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    // "mean KL (steps 1–12)": the unit in a line of its own.
+    const QString whole = esc(table.columns[c]);
+    const qsizetype at = whole.indexOf(" (");
+    const bool left = static_cast<int>(c) < n_left;
+    const QString unit = at < 0 ? QString() : whole.mid(at + 2).chopped(1);
+    const bool together = unit.contains(QChar(0x2013));  // a line could end after the dash of "1–12"
+    const QString below = at < 0     ? QString()
+                          : together ? QString("<div align=\"%1\" style=\"white-space: nowrap\">%2</div>").arg(left ? "left" : "right", unit)
+                                     : "<br/>" + unit;
+    out += cell(whole.left(at) + below, left, true, left ? roomFor(table, c) : QString());
+  }
+  out += "</tr>";
+  for (const auto& row : table.rows) {
+    out += "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const bool left = static_cast<int>(c) < n_left;
+      const QString text = esc(linesOf(left ? row[c] : printed(row[c])).join('\n')).replace('\n', "<br/>");
+      const bool whole = !left || row[c].size() <= kShort;  // a number stays with its unit, a letter with its name
+      out += cell(whole ? unbroken(text, left) : text, left);
+    }
+    out += "</tr>";
+  }
+  out += "</table>";
+  if (!table.note.empty()) out += "<p class=\"note\">" + esc(table.note) + "</p>";
+  return out;
+}
+
+QString pairsHtml(const std::vector<std::pair<QString, QString>>& pairs, bool mono) {
+  QString out = "<table cellspacing=\"0\" cellpadding=\"3\">";
+  for (const auto& [name, value] : pairs)
+    out += "<tr>" + cell(esc(name), true) + QString("<td align=\"left\" class=\"left%1\">%2</td></tr>").arg(mono ? " mono" : "", esc(value));
+  return out + "</table>";
+}
+
+std::vector<std::pair<QString, QString>> settings(const Report& r) {
+  const Snapshot& s = *r.snapshot;
+  const ModelConfig& m = s.model;
+  std::vector<std::pair<QString, QString>> out;
+  out.emplace_back("model", QString("%1: %2 layers, %3 query heads, %4 KV heads, head size %5, weights %6")
+                                .arg(qs(m.name)).arg(m.n_layers).arg(m.n_heads).arg(m.n_kv_heads).arg(m.head_dim).arg(qs(viz::format_bytes(s.weight_bytes))));
+  out.emplace_back("prompt", QString("%1 tokens, %2").arg(qs(viz::format_count(s.n_prompt)), s.prefill_mode ? "compressed once after the prefill" : "streamed token by token"));
+  out.emplace_back("steps", QString("%1 tokens generated after the prompt; runs follow %2")
+                                .arg(std::max(0, r.n_generate)).arg(s.follow == "self" ? "their own text" : s.follow == "file" ? "a given text" : "the text of the reference"));
+  out.emplace_back("sampling", r.temperature > 0 ? QString("temperature %1, seed %2").arg(r.temperature).arg(r.seed)
+                                                         : QString("greedy, seed %1 (of policies that draw lots)").arg(r.seed));
+  if (!s.shadow) out.emplace_back("history", "the uncompressed history is not kept: local figures are not available");
+  if (!s.notice.empty()) out.emplace_back("notice", qs(s.notice));
+  return out;
+}
+
+QString texts(const Snapshot& s) {
+  QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\">";
+  for (std::size_t i = 0; i < s.lanes.size(); ++i) {
+    const LaneSnapshot& lane = s.lanes[i];
+    QString text;
+    int n = 0;
+    for (const StepPtr& step : lane.steps) {
+      if (step->position + 1 < s.n_prompt || n++ >= kTextTokens) continue;
+      const QString token = esc(viz::text_of_id(s, step->top1));
+      text += step->top1_same ? token : "<b><font color=\"#c2410c\">" + token + "</font></b>";
+    }
+    if (n > kTextTokens) text += QString(" … %1 more").arg(n - kTextTokens);
+    out += "<tr>" + cell(esc(viz::lane_letter(static_cast<int>(i)) + " " + lane.title), true, false, " width=\"20%\"") + "<td align=\"left\" class=\"left mono\">" + text + "</td></tr>";
+  }
+  return out + "</table><p class=\"note\">Each run's most likely token after every step; coloured: the full cache chooses another one.</p>";
+}
+
+QString warnings(const Snapshot& s) {
+  QString out;
+  for (std::size_t i = 0; i < s.lanes.size(); ++i)
+    for (const LaneWarning& w : s.lanes[i].warnings) out += "<li>" + esc(viz::lane_letter(static_cast<int>(i))) + ": " + esc(text_of(w)) + "</li>";
+  return out.isEmpty() ? QString() : "<h2>Warnings</h2><ul>" + out + "</ul>";
+}
+
+QString commandLine(const Report& r) {
+  QString out = "kvscope-cli run --prompt-file PROMPT";
+  out += QString(" --generate %1").arg(std::max(0, r.n_generate));
+  if (!r.snapshot->prefill_mode) out += " --prompt-mode stream";
+  if (r.snapshot->follow == "self") out += " --follow self";
+  if (r.temperature > 0) out += QString(" --temperature %1").arg(r.temperature);
+  if (r.seed != 0) out += QString(" --seed %1").arg(r.seed);
+  for (std::size_t i = 1; i < r.snapshot->lanes.size(); ++i) out += " --lane '" + qs(r.snapshot->lanes[i].spec) + "'";
+  return out;
+}
+
+/// source: how the page names picture i.
+template <class Source>
+QString page(const Report& r, Source source, Target target) {
+  const Snapshot& s = *r.snapshot;
+  const QString prompt = qs(s.prompt);
+  QString out = QString("<!DOCTYPE html><html><head><meta charset=\"utf-8\"/><title>kvscope report</title><style>%1</style></head><body>").arg(QString(kStyle) + (target == Target::web ? kWebStyle : ""));
+  out += QString("<h1>KV-cache compression: %1 on one prompt</h1>").arg(s.lanes.size() == 1 ? QString("one run") : QString("%1 runs").arg(s.lanes.size()));
+  out += QString("<p class=\"note\">kvscope %1 · %2 · every number was computed by these runs; n/a means not measured</p>").arg(KVSCOPE_VERSION, esc(r.written));
+  out += "<h2>Prompt</h2><table width=\"100%\" cellpadding=\"8\" cellspacing=\"0\" bgcolor=\"#f5f7f9\"><tr><td align=\"left\" class=\"left prompt\">" +
+         esc(prompt.left(kPromptShown)).replace('\n', "<br/>") + "</td></tr></table>";
+  if (prompt.size() > kPromptShown)
+    out += QString("<p class=\"note\">first %1 of %2 characters</p>").arg(qs(viz::format_count(kPromptShown)), qs(viz::format_count(prompt.size())));
+  out += "<h2>Settings</h2>" + pairsHtml(settings(r), false);
+  out += "<h2>Runs</h2>" + tableHtml(r.runs, 3);
+  out += "<h2>Texts</h2>" + texts(s);
+  for (std::size_t i = 0; i < r.pictures.size(); ++i) {
+    const ReportPicture& p = r.pictures[i];
+    const double wide = p.image.width() / p.image.devicePixelRatio(), high = std::max(1.0, p.image.height() / p.image.devicePixelRatio());
+    const double scale = std::min({1.0, kPageWidth / std::max(1.0, wide), kPictureHeight / high});
+    const int width = static_cast<int>(std::lround(scale * wide));
+    // On sheets a picture is not cut in two, nor parted from its title and caption; a page of the web may be printed.
+    const bool tall = target != Target::one_page && scale * high > kPictureHeight / 5;
+    out += QString("<h2%4>%1</h2><p><img src=\"%2\" width=\"%3\"/></p>").arg(esc(p.title), source(i)).arg(width).arg(tall ? " style=\"page-break-before: always\"" : "");
+    if (!p.caption.isEmpty()) out += "<p class=\"note\">" + esc(p.caption) + "</p>";
+  }
+  if (!r.sweep.rows.empty()) out += "<h2>Budget sweep</h2>" + tableHtml(r.sweep, 2);
+  out += warnings(s);
+  if (!r.bookmarks.empty()) {
+    out += "<h2>Bookmarks</h2><ul>";
+    for (const Bookmark& b : r.bookmarks) out += "<li>" + esc(b.name) + (b.note.isEmpty() ? QString() : ": " + esc(b.note)) + "</li>";
+    out += "</ul>";
+  }
+  out += "<h2>To compute it again</h2><p class=\"mono\">" + esc(commandLine(r)) + "</p>";
+  out += "<h2>Versions</h2>" + pairsHtml(reportVersions(r), true) + "</body></html>";
+  return out;
+}
+
+/// Where the line is by which a reader knows what follows a heading: the first one, of a table that of the row below its names.
+double endOfFirstLine(const QTextBlock& first) {
+  QTextBlock block = first;
+  if (const QTextTable* table = QTextCursor(first).currentTable()) block = table->cellAt(std::min(1, table->rows() - 1), 0).firstCursorPosition().block();
+  const QRectF all = block.document()->documentLayout()->blockBoundingRect(block);
+  const QTextLine line = block.layout()->lineCount() > 0 ? block.layout()->lineAt(0) : QTextLine();
+  return line.isValid() ? all.top() + line.y() + line.height() : all.bottom();
+}
+
+/// A heading stands on the page of what it heads. From the first one on: a heading that goes to the next page moves all that follows.
+void keepHeadings(QTextDocument& document) {
+  const double height = document.pageSize().height();
+  for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
+    if (block.blockFormat().headingLevel() == 0 || !block.next().isValid()) continue;
+    const double top = document.documentLayout()->blockBoundingRect(block).top(), end = endOfFirstLine(block.next());
+    if (std::floor((end - 1) / height) <= std::floor(top / height)) continue;
+    QTextBlockFormat format = block.blockFormat();
+    format.setPageBreakPolicy(QTextFormat::PageBreak_AlwaysBefore);
+    QTextCursor(block).setBlockFormat(format);
+  }
+}
+
+}  // namespace
+
+QString reportHtml(const Report& report) {
+  return page(report, [&](std::size_t i) {
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    report.pictures[i].image.save(&buffer, "PNG");
+    return QString("data:image/png;base64,") + bytes.toBase64();
+  }, Target::web);
+}
+
+namespace {
+
+std::unique_ptr<QTextDocument> documentOf(const Report& report, double margin, Target target) {
+  auto document = std::make_unique<QTextDocument>();
+  document->setDefaultFont(uiFont(12));
+  document->setDocumentMargin(margin);
+  QTextOption whole_words;
+  whole_words.setWrapMode(QTextOption::WordWrap);
+  document->setDefaultTextOption(whole_words);
+  document->setDefaultStyleSheet(kStyle);
+  for (std::size_t i = 0; i < report.pictures.size(); ++i)
+    document->addResource(QTextDocument::ImageResource, QUrl(QString("picture%1").arg(i)), report.pictures[i].image);
+  document->setHtml(page(report, [](std::size_t i) { return QString("picture%1").arg(i); }, target));
+  return document;
+}
+
+}  // namespace
+
+std::unique_ptr<QTextDocument> reportOnOnePage(const Report& report) {
+  auto document = documentOf(report, kMargin, Target::one_page);
+  document->setTextWidth(kPageWidth + 2 * kMargin);
+  // The layout of pages needs a little more than that without: lines and rows do not cross its lower margin.
+  for (double height = std::ceil(document->size().height()) + 1;; height += kMargin) {
+    document->setPageSize({kPageWidth + 2 * kMargin, height});
+    if (document->pageCount() == 1) return document;
+  }
+}
+
+std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF& paper) {
+  auto document = documentOf(report, 0, Target::sheets);
+  document->setPageSize(paper);
+  keepHeadings(*document);
+  // Laid out anew as a whole: after changes here and there the layout does not find all blocks again, and pages stay empty.
+  document->markContentsDirty(0, document->characterCount());
+  return document;
+}
+
+bool writeReport(const Report& report, const QString& path, ReportPaper paper, QString* error) {
+  if (!path.endsWith(".pdf", Qt::CaseInsensitive)) return writeFile(path, reportHtml(report).toStdString(), error);
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  {
+    QPdfWriter pdf(&buffer);
+    pdf.setTitle("kvscope report");
+    pdf.setCreator("kvscope " KVSCOPE_VERSION);
+    pdf.setResolution(96);  // the points of the style sheet; text and lines stay vectors
+    if (paper == ReportPaper::one_page) {
+      const auto document = reportOnOnePage(report);
+      const double scale = std::min(72.0 / 96, kTallestPage / document->pageSize().height());
+      pdf.setPageLayout(QPageLayout(QPageSize(scale * document->pageSize(), QPageSize::Point, "report", QPageSize::ExactMatch), QPageLayout::Portrait, QMarginsF()));
+      document->print(&pdf);
+    } else {
+      pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Landscape, QMarginsF(12, 12, 12, 12), QPageLayout::Millimeter));
+      reportOnPaper(report, QSizeF(pdf.width(), pdf.height()))->print(&pdf);
+    }
+  }
+  return writeFile(path, bytes.toStdString(), error);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <QImage>
+#include <QSizeF>
+#include <QString>
+#include <QTextDocument>
+
+#include "app/window/session/bookmarks.h"
+#include "snapshot/snapshot.h"
+#include "viz/canvas.h"
+
+namespace kvscope {
+
+struct ReportPicture {
+  QString title, caption;
+  QImage image;  // device pixel ratio set: its width in points is what the page gives it
+};
+
+/// What a report says. Every number of it is read from the same tables that the window shows.
+struct Report {
+  SnapshotPtr snapshot;
+  int n_generate = 0;          // tokens asked for after the prompt
+  double temperature = 0;
+  std::uint64_t seed = 0;
+  QString model_folder;
+  viz::Table runs;             // of the comparison
+  viz::Table sweep;            // empty: none was measured
+  std::vector<ReportPicture> pictures;
+  std::vector<Bookmark> bookmarks;
+  QString written;             // when, as text
+};
+
+/// One page that stands for itself: pictures inside, no links to anything outside.
+QString reportHtml(const Report& report);
+/// The same as a document whose page is as tall as it has to be.
+std::unique_ptr<QTextDocument> reportOnOnePage(const Report& report);
+/// The same laid on sheets of paper of this size (points); no heading is parted from what follows it.
+std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF& paper);
+/// Of a .pdf: one page for the screen, or A4 sheets for a printer.
+enum class ReportPaper { one_page, a4_sheets };
+/// Writes the page as .html or .pdf. False: `error` says why and what to do.
+bool writeReport(const Report& report, const QString& path, ReportPaper paper, QString* error);
+
+/// Names and SHA-256 of what the numbers depend on: program, model files, prompt. A file of more than 256 MiB is hashed by its first 16 MiB and its
+/// size, and says so.
+std::vector<std::pair<QString, QString>> reportVersions(const Report& report);
+
+}  // namespace kvscope

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/help/help_dialog.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QTableWidget>
+#include <QVBoxLayout>
+
+#include "app/window/shell/commands.h"
+#include "app/window/help/help_dialog_guide.h"
+#include "app/window/help/help_dialog_keys.h"
+#include "app/window/shell/key_map.h"
+#include "app/window/shell/panel_paint.h"
+#include "app/window/session/workspace.h"
+
+namespace kvscope {
+
+std::vector<KeyHelp> canvasKeys() {
+  // What the views take in View::key(), in the words of a reader.
+  return {
+      {"Atlas", "move the cell cursor", "← → ↑ ↓"},
+      {"Atlas", "move by ten tokens", "Shift+← Shift+→"},
+      {"Atlas", "move by a page of tokens", "Page Up, Page Down"},
+      {"Atlas", "first token, newest token", "Home, End"},
+      {"Atlas", "open the inspector on the cell", "Enter"},
+      {"Atlas", "zoom about the cursor", "+ −"},
+      {"Atlas", "show all tokens", "0"},
+      {"Selected tokens", "pin, evict, merge into …, restore by hand", "P, E, M, R"},
+      {"Inspector", "budget of this head alone", "drag the cut-off line"},
+      {"Head grid", "move over the heads", "← → ↑ ↓, Home, End"},
+      {"Head grid", "open the inspector on the head", "Enter"},
+      {"Head grid", "choose the metric", "1 … 8"},
+      {"Head grid", "the largest value first, or the order of the model", "S, or the corner"},
+      {"Head strip", "previous and next token", "← →"},
+      {"Head strip", "extend the selection", "Shift+← Shift+→"},
+      {"Head strip", "open the inspector", "Enter"},
+      {"Inspector", "previous and next slot", "← →, Home, End"},
+      {"Inspector", "select more or fewer tokens", "Shift+← Shift+→"},
+      {"Inspector", "previous and next head", "↑ ↓"},
+      {"Inspector", "zoom, show all", "+ −, 0"},
+      {"Inspector", "more of the reasons", "wheel; Page Up, Page Down"},
+      {"Timeline", "one step back or on", "← →"},
+      {"Timeline", "ten steps back or on", "Shift+← Shift+→"},
+      {"Timeline", "first step, latest step", "Home, End"},
+      {"Timeline", "limit statistics to a range of steps", "drag the step numbers, Shift+drag"},
+      {"Window", "play and pause", "Space"},
+      {"Window", "compare the runs, and back", "C"},
+      {"Window", "hatch what leaves next", "G"},
+      {"Lecture", "select the cell, extend the selection", "Enter, Shift+Enter"},
+      {"Compare", "previous and next run", "↑ ↓"},
+      {"Compare", "previous and next token", "← →"},
+      {"Compare", "open the inspector on the run", "Enter"},
+      {"Compare", "take the run for the difference", "R"},
+      {"Compare", "remove the run", "Delete"},
+      {"Compare", "a token joins or leaves the selection", "Ctrl+click"},
+      {"Prompt", "select tokens", "Shift+← Shift+→, Ctrl+A"},
+      {"Prompt", "a token joins or leaves the selection", "Ctrl+click"},
+      {"Atlas, inspector", "select tokens; besides those selected", "Ctrl+drag; Ctrl+Shift+drag"},
+      {"Policy", "budget of a head, of its layer, as allocated", "drag, Shift+drag, double click"},
+      {"Policy", "the same by keys", "← →, ↑ ↓, Delete"},
+      {"Sweep", "along a curve, another curve, open the run", "← →, ↑ ↓, Enter"},
+      {"Add runs", "choose the cell, a row or column", "Space; click its name"},
+      {"Generated tokens", "go to the step before or after", "← →, Home, End"},
+      {"Tables", "copy the selected rows", "Ctrl+C"},
+  };
+}
+
+HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent, KeyMap* keys)
+    : QDialog(parent), m_workspace(workspace), m_key_map(keys), m_search(new QLineEdit(this)), m_table(new QTableWidget(0, 3, this)) {
+  setWindowTitle("Keys and how to read the screen");
+  resize(px(*this, 980), px(*this, 640));
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(16, 14, 16, 14);
+  row->setSpacing(20);
+  auto* left = new QVBoxLayout;
+  left->setSpacing(8);
+  m_search->setPlaceholderText("Find a key or a command");
+  m_search->setClearButtonEnabled(true);
+  m_search->setAccessibleName("find a key or a command");
+  left->addWidget(m_search);
+  m_table->setHorizontalHeaderLabels({"where", "what", "keys"});
+  m_table->setAccessibleName("keys of the window");
+  m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+  m_table->setShowGrid(false);
+  m_table->setAlternatingRowColors(true);
+  m_table->setFrameShape(QFrame::NoFrame);
+  m_table->setTabKeyNavigation(false);
+  m_table->verticalHeader()->hide();
+  m_table->verticalHeader()->setMinimumSectionSize(1);
+  m_table->verticalHeader()->setDefaultSectionSize(px(*this, 24));
+  m_table->horizontalHeader()->setHighlightSections(false);
+  m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+  m_table->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
+  m_table->horizontalHeader()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
+  left->addWidget(m_table, 1);
+  if (keys) {
+    m_editor = new KeyEditor(*keys, this);
+    left->addWidget(m_editor);
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    connect(m_table, &QTableWidget::itemSelectionChanged, this, [this] { editSelected(); });
+    connect(m_table, &QTableWidget::itemActivated, this, [this] { m_editor->field().setFocus(); });
+    connect(keys, &KeyMap::keysChanged, this, [this] { readKeys(); });
+  }
+  row->addLayout(left, 5);
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidget(new HelpGuide(workspace));
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setAccessibleName("how to read the screen");
+  row->addWidget(scroll, 3);
+  connect(m_search, &QLineEdit::textChanged, this, [this] { fill(); });
+  m_search->setFocus();
+  readKeys();
+}
+
+void HelpDialog::showEvent(QShowEvent* event) {
+  readKeys();
+  QDialog::showEvent(event);
+}
+
+void HelpDialog::readKeys() {
+  m_keys.clear();
+  std::set<std::tuple<QString, QString>> seen;
+  if (QWidget* window = parentWidget() ? parentWidget()->window() : nullptr) {
+    for (const QAction* action : window->findChildren<QAction*>()) {
+      const QWidget* owner = qobject_cast<const QWidget*>(action->parent());
+      if (owner && owner->window() == this) continue;
+      const bool may_change = m_key_map && m_key_map->has(action);
+      if (action->shortcut().isEmpty() && !may_change) continue;
+      const KeyHelp key{commandArea(*action), commandText(action->text()), commandKeys(*action), may_change ? const_cast<QAction*>(action) : nullptr};
+      if (!key.what.isEmpty() && seen.emplace(key.what, key.keys).second) m_keys.push_back(key);
+    }
+  }
+  std::stable_sort(m_keys.begin(), m_keys.end(), [](const KeyHelp& a, const KeyHelp& b) { return a.area < b.area; });
+  for (KeyHelp& key : canvasKeys()) m_keys.push_back(std::move(key));
+  fill();
+}
+
+std::vector<KeyHelp> HelpDialog::shownKeys() const {
+  std::vector<KeyHelp> shown;
+  // Every word that was typed has to occur somewhere in the line.
+  const QStringList words = m_search->text().simplified().split(' ', Qt::SkipEmptyParts);
+  for (const KeyHelp& key : m_keys) {
+    if (words.isEmpty() && key.keys.isEmpty()) continue;  // commands without a key: there are many
+    const QString line = key.area + ' ' + key.what + ' ' + key.keys;
+    if (std::all_of(words.begin(), words.end(), [&](const QString& w) { return line.contains(w, Qt::CaseInsensitive); })) shown.push_back(key);
+  }
+  return shown;
+}
+
+void HelpDialog::fill() {
+  const std::vector<KeyHelp> shown = shownKeys();
+  const QSignalBlocker quiet(m_table);
+  const int selected = m_table->currentRow();
+  m_table->setRowCount(static_cast<int>(shown.size()));
+  for (int r = 0; r < m_table->rowCount(); ++r) {
+    const KeyHelp& key = shown[static_cast<std::size_t>(r)];
+    const bool first_of_area = r == 0 || shown[static_cast<std::size_t>(r) - 1].area != key.area;
+    m_table->setItem(r, 0, new QTableWidgetItem(first_of_area ? key.area : QString()));
+    m_table->setItem(r, 1, new QTableWidgetItem(key.what));
+    auto* keys = new QTableWidgetItem(key.keys);
+    keys->setFont(typeFont(*this, Type::body, false, TypeFace::tabular));
+    m_table->setItem(r, 2, keys);
+    // A screen reader needs the area in every line.
+    m_table->item(r, 1)->setData(Qt::AccessibleTextRole, key.area + ": " + key.what);
+    if (key.action && m_key_map->changed(*key.action)) {
+      keys->setText(key.keys.isEmpty() ? "none, by you" : key.keys + ", by you");
+      m_table->item(r, 2)->setForeground(toColor(m_workspace.theme().accent));
+    }
+  }
+  // What is searched for is what will be changed.
+  const int row = selected >= 0 && selected < m_table->rowCount() ? selected : m_search->text().isEmpty() ? -1 : 0;
+  row < 0 ? m_table->clearSelection() : m_table->selectRow(row);
+  if (m_editor) editSelected();
+}
+
+void HelpDialog::editSelected() {
+  const std::vector<KeyHelp> shown = shownKeys();
+  const auto row = static_cast<std::size_t>(std::max(0, m_table->currentRow()));
+  const bool any = m_table->selectionModel()->hasSelection() && row < shown.size();
+  QAction* action = any ? shown[row].action : nullptr;
+  m_editor->show(action, any && !action ? "The keys of pictures, lists and texts stay as they are: arrows and single letters." : QString());
+}
+
+}  // namespace kvscope

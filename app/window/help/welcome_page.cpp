@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/help/welcome_page.h"
+
+#include <array>
+
+#include <QCheckBox>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QPainter>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/session/workspace.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kCardWidth = 300, kCardHeight = 292, kPictureHeight = 120;  // px at 100 %
+
+QPushButton* link(const QString& text, QWidget* parent) {
+  auto* button = new QPushButton(text, parent);
+  button->setObjectName("flat");
+  button->setAccessibleName(text);
+  return button;
+}
+
+}  // namespace
+
+WelcomeCard::WelcomeCard(Picture picture, const QString& title, const QString& text, Workspace& workspace, QWidget* parent)
+    : QPushButton(parent), m_picture(picture), m_workspace(workspace), m_title(new QLabel(title, this)), m_text(new QLabel(text, this)) {
+  setObjectName("card");
+  setAccessibleName(title);
+  setAccessibleDescription(text);
+  m_title->setObjectName("cardTitle");
+  m_text->setObjectName("cardText");
+  m_text->setWordWrap(true);
+  m_text->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+  for (QLabel* label : {m_title, m_text}) label->setAttribute(Qt::WA_TransparentForMouseEvents);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(20, 24 + kPictureHeight, 20, 16);
+  column->setSpacing(8);
+  column->addWidget(m_title);
+  column->addWidget(m_text, 1);
+  setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+  connect(&workspace, &Workspace::themeChanged, this, qOverload<>(&QWidget::update));
+}
+
+void WelcomeCard::setSentence(const QString& text) {
+  m_text->setText(text);
+  setAccessibleDescription(text);
+}
+
+QString WelcomeCard::sentence() const { return m_text->text(); }
+
+QSize WelcomeCard::sizeHint() const { return {kCardWidth, kCardHeight}; }
+
+void WelcomeCard::paintEvent(QPaintEvent* event) {
+  QPushButton::paintEvent(event);
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  if (!isEnabled()) painter.setOpacity(0.35);
+  paintPicture(painter, QRectF(20, 20, width() - 40, kPictureHeight - 8));
+}
+
+void WelcomeCard::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) return click();
+  QPushButton::keyPressEvent(event);
+}
+
+void WelcomeCard::paintPicture(QPainter& painter, const QRectF& area) const {
+  const viz::Theme& theme = m_workspace.theme();
+  const auto fill = [&theme](Category c) { return toColor(theme.category[static_cast<std::size_t>(c)]); };
+  const QColor line = toColor(theme.line), faint = mix(toColor(theme.panel), toColor(theme.category[static_cast<std::size_t>(Category::evicted)]), 0.6);
+  painter.setPen(Qt::NoPen);
+  if (m_picture == Picture::lecture) {  // an atlas of a few heads
+    constexpr int kColumns = 20, kRows = 6;
+    constexpr std::array<const char*, kRows> kCells = {"SSK..K...M..K..KRRRN", "SS..KK..M....K..RRRN", "SSK....KK..M....RRRN",
+                                                       "SS.K..M...K.K...RRRN", "SSKK....K....M.KRRRN", "SS...K.M..K...K.RRRN"};
+    const double w = area.width() / kColumns, h = area.height() / kRows;
+    for (int r = 0; r < kRows; ++r)
+      for (int c = 0; c < kColumns; ++c) {
+        const char kind = kCells[static_cast<std::size_t>(r)][c];
+        const QColor colour = kind == 'S'   ? fill(Category::sink)
+                              : kind == 'K' ? fill(Category::kept)
+                              : kind == 'M' ? fill(Category::merged)
+                              : kind == 'R' ? fill(Category::recent)
+                              : kind == 'N' ? fill(Category::fresh)
+                                            : faint;
+        painter.fillRect(QRectF(area.left() + c * w, area.top() + r * h, w - 1, h - 3), colour);
+      }
+    return;
+  }
+  if (m_picture == Picture::model) {  // layers over each other
+    for (int i = 0; i < 4; ++i) {
+      const QRectF layer(area.center().x() - 74 + i * 8, area.top() + 8 + i * 24, 132, 18);
+      painter.setBrush(mix(toColor(theme.panel), fill(Category::kept), 0.3 + 0.2 * i));
+      painter.drawRoundedRect(layer, 4, 4);
+    }
+    return;
+  }
+  // A clock that runs back.
+  const QPointF middle = area.center();
+  const double radius = area.height() / 2 - 10;
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(isEnabled() ? toColor(theme.accent) : line, 5, Qt::SolidLine, Qt::RoundCap));
+  painter.drawArc(QRectF(middle.x() - radius, middle.y() - radius, 2 * radius, 2 * radius), 130 * 16, -310 * 16);
+  painter.drawLine(middle, middle - QPointF(0, radius * 0.6));
+  painter.drawLine(middle, middle + QPointF(radius * 0.4, radius * 0.2));
+  const QPointF tip = middle + QPointF(-radius * 0.64, -radius * 0.77);
+  painter.drawLine(tip, tip + QPointF(2, -16));
+  painter.drawLine(tip, tip + QPointF(-16, 0));
+}
+
+WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent) {
+  setObjectName("inspectArea");
+  setAttribute(Qt::WA_StyledBackground);
+  setAccessibleName("Welcome");
+  m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open sample lecture",
+                              "A short text, three policies and ten scenes in large type: for a projector, or to learn what a cache keeps.", workspace);
+  m_model = new WelcomeCard(WelcomeCard::Picture::model, "Open model",
+                            "A folder with config.json, safetensors and a tokenizer: Llama and Mistral families. Or drop it on the window.", workspace);
+  m_recover = new WelcomeCard(WelcomeCard::Picture::recover, "Recover session", {}, workspace);
+  setRecovery({});
+  auto* title = new QLabel("What does a model remember?", this);
+  title->setFont(uiFont(26, true));
+  auto* below = new QLabel("kvscope shows, token by token and head by head, what a smaller key-value cache keeps, merges and forgets.", this);
+  below->setObjectName("secondary");
+  below->setFont(uiFont(14));
+  auto* cards = new QHBoxLayout;
+  cards->setSpacing(20);
+  cards->addStretch(1);
+  for (WelcomeCard* card : {m_lecture, m_model, m_recover}) cards->addWidget(card);
+  cards->addStretch(1);
+  auto* inspect = link("Go on with the sample text (Esc)", this);
+  auto* tour = link("A tour in six steps", this);
+  m_at_start = new QCheckBox("Show this at the start", this);
+  auto* links = new QHBoxLayout;
+  links->setSpacing(16);
+  links->addStretch(1);
+  links->addWidget(inspect);
+  links->addWidget(tour);
+  links->addWidget(m_at_start);
+  links->addStretch(1);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(24, 24, 24, 24);
+  column->setSpacing(10);
+  column->addStretch(3);
+  column->addWidget(title, 0, Qt::AlignHCenter);
+  column->addWidget(below, 0, Qt::AlignHCenter);
+  column->addSpacing(22);
+  column->addLayout(cards);
+  column->addSpacing(14);
+  column->addLayout(links);
+  column->addStretch(4);
+  connect(m_lecture, &QPushButton::clicked, this, &WelcomePage::lectureRequested);
+  connect(m_model, &QPushButton::clicked, this, &WelcomePage::modelRequested);
+  connect(m_recover, &QPushButton::clicked, this, &WelcomePage::recoveryRequested);
+  connect(inspect, &QPushButton::clicked, this, &WelcomePage::inspectRequested);
+  connect(tour, &QPushButton::clicked, this, &WelcomePage::tourRequested);
+  connect(m_at_start, &QCheckBox::toggled, this, &WelcomePage::shownAtStartChanged);
+  QWidget* const order[] = {m_lecture, m_model, m_recover, inspect, tour, m_at_start};
+  for (std::size_t i = 1; i < std::size(order); ++i) setTabOrder(order[i - 1], order[i]);
+  setFocusProxy(m_lecture);
+}
+
+void WelcomePage::setRecovery(const QString& sentence) {
+  m_recover->setEnabled(!sentence.isEmpty());
+  m_recover->setSentence(sentence.isEmpty() ? QString("Every session was saved or closed: there is nothing to recover.") : sentence);
+}
+
+void WelcomePage::setShownAtStart(bool on) { m_at_start->setChecked(on); }
+
+}  // namespace kvscope

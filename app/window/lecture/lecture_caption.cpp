@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/lecture/lecture_caption.h"
+
+#include <QAccessible>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QStyle>
+
+#include "app/window/lecture/lecture_guide.h"
+#include "app/window/shell/panel_paint.h"
+#include "app/window/session/workspace.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr double kDot = 6, kLong = 17, kDotGap = 6;  // px at 100 %
+constexpr double kWords = 17.5, kHeight = 92;        // type of the caption; three lines of it
+
+QString keyCap(const viz::Theme& theme, const QString& key, int pixels) {
+  return QString("<span style='background:%1;font-family:\"Noto Sans Mono\",\"DejaVu Sans Mono\";font-size:%2px'>&nbsp;%3&nbsp;</span>")
+      .arg(toColor(theme.raised).name())
+      .arg(pixels)
+      .arg(key);
+}
+
+}  // namespace
+
+SceneDots::SceneDots(LectureGuide& guide, Workspace& workspace, QWidget* parent) : QWidget(parent), m_guide(guide), m_workspace(workspace) {
+  setFocusPolicy(Qt::StrongFocus);
+  setCursor(Qt::PointingHandCursor);
+  setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+  const auto refresh = [this] {
+    const int i = m_guide.scene();
+    if (i < m_guide.scenes().size()) setAccessibleName(QString("scene %1 of %2: %3").arg(i + 1).arg(m_guide.scenes().size()).arg(m_guide.scenes()[i].name));
+    updateGeometry();
+    update();
+  };
+  connect(&guide, &LectureGuide::sceneChanged, this, refresh);
+  setToolTip("Scenes: Page Down, Page Up");
+  refresh();
+}
+
+QSize SceneDots::sizeHint() const {
+  const int n = std::max(1, static_cast<int>(m_guide.scenes().size()));
+  return {(n - 1) * (px(*this, kDot) + px(*this, kDotGap)) + px(*this, kLong) + 2 * px(*this, 2), px(*this, kDot + 8)};
+}
+
+QRect SceneDots::rectOf(int scene) const {
+  int x = px(*this, 2);
+  for (int i = 0; i < m_guide.scenes().size(); ++i) {
+    const int w = px(*this, i == m_guide.scene() ? kLong : kDot);
+    if (i == scene) return {x, (height() - px(*this, kDot)) / 2, w, px(*this, kDot)};
+    x += w + px(*this, kDotGap);
+  }
+  return {};
+}
+
+void SceneDots::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const viz::Theme& theme = m_workspace.theme();
+  for (int i = 0; i < m_guide.scenes().size(); ++i) {
+    const QRectF dot = rectOf(i);
+    const bool now = i == m_guide.scene();
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(toColor(now ? theme.accent : theme.line));
+    painter.drawRoundedRect(dot, dot.height() / 2, dot.height() / 2);
+    if (now && hasFocus()) {
+      painter.setPen(QPen(toColor(theme.text), px(*this, 1)));
+      painter.setBrush(Qt::NoBrush);
+      painter.drawRoundedRect(dot.adjusted(-2, -2, 2, 2), dot.height() / 2 + 2, dot.height() / 2 + 2);
+    }
+  }
+}
+
+void SceneDots::mousePressEvent(QMouseEvent* event) {
+  for (int i = 0; i < m_guide.scenes().size(); ++i) {
+    const int reach = px(*this, kDotGap / 2);
+    if (rectOf(i).adjusted(-reach, -height(), reach, height()).contains(event->position().toPoint())) return m_guide.goTo(i);
+  }
+}
+
+void SceneDots::keyPressEvent(QKeyEvent* event) {
+  switch (event->key()) {
+    case Qt::Key_Left: return m_guide.previous();
+    case Qt::Key_Right: return m_guide.next();
+    case Qt::Key_Home: return m_guide.goTo(0);
+    case Qt::Key_End: return m_guide.goTo(static_cast<int>(m_guide.scenes().size()) - 1);
+    default: QWidget::keyPressEvent(event);
+  }
+}
+
+void SceneDots::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange) updateGeometry();
+}
+
+LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidget* parent)
+    : QFrame(parent), m_guide(guide), m_workspace(workspace), m_words(new QLabel(this)), m_where(new QLabel(this)), m_keys(new QLabel(this)),
+      m_dots(new SceneDots(guide, workspace, this)) {
+  setObjectName("lectureCaption");
+  m_words->setWordWrap(true);
+  m_words->setTextFormat(Qt::RichText);
+  m_words->setAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  m_words->setAccessibleName("Caption");
+  m_words->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  m_where->setObjectName("lectureSmall");
+  m_keys->setObjectName("lectureSmall");
+  m_keys->setTextFormat(Qt::RichText);
+  auto* right = new QVBoxLayout;
+  right->addStretch(1);
+  right->addWidget(m_dots, 0, Qt::AlignLeft);
+  right->addWidget(m_where);
+  right->addWidget(m_keys);
+  right->addStretch(1);
+  auto* row = new QHBoxLayout(this);
+  row->addWidget(m_words, 1);
+  row->addLayout(right);
+  connect(&guide, &LectureGuide::captionChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::themeChanged, this, [this] { refresh(); });
+  applyType();
+}
+
+QString LectureCaption::text() const {
+  const Caption caption = m_guide.caption();
+  return (caption.message + ' ' + caption.text).trimmed();
+}
+
+void LectureCaption::changeEvent(QEvent* event) {
+  QFrame::changeEvent(event);
+  if (event->type() == QEvent::FontChange && !m_applying) applyType();
+}
+
+void LectureCaption::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  refresh();
+}
+
+void LectureCaption::applyType() {
+  m_applying = true;
+  setFixedHeight(px(*this, kHeight));
+  auto* row = static_cast<QHBoxLayout*>(layout());
+  row->setContentsMargins(px(*this, 17), px(*this, 4), px(*this, 17), px(*this, 4));
+  row->setSpacing(px(*this, 24));
+  row->itemAt(1)->layout()->setSpacing(px(*this, 4));
+  m_applying = false;
+  refresh();
+}
+
+void LectureCaption::refresh() {
+  if (!isVisible()) return;
+  const Caption caption = m_guide.caption();
+  const viz::Theme& theme = m_workspace.theme();
+  const int pixels = px(*this, kWords);
+  const QString words = QString("<p style='font-size:%1px;line-height:118%;margin:0'><b>%2</b> %3</p>")
+                            .arg(pixels)
+                            .arg(caption.message.toHtmlEscaped(), caption.text.toHtmlEscaped());
+  if (m_words->text() != words) {
+    m_words->setText(words);
+    m_words->setAccessibleName(text());
+    QAccessibleEvent said(m_words, QAccessible::NameChanged);
+    QAccessible::updateAccessibility(&said);
+  }
+  const int small = px(*this, 11.5);
+  m_where->setText(QString("Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.scenes().size()));
+  const bool last = m_guide.scene() + 1 >= m_guide.scenes().size();
+  m_keys->setText(keyCap(theme, last ? "Page Up" : "Page Down", small) + (last ? " back" : " next"));
+}
+
+}  // namespace kvscope

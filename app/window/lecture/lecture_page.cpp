@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/lecture/lecture_page.h"
+
+#include <cmath>
+
+#include <QEvent>
+#include <QGridLayout>
+#include <QHBoxLayout>
+
+#include "app/window/canvas/canvas_widget.h"
+#include "app/window/help/glossary.h"
+#include "app/window/session/hand_edits.h"
+#include "app/window/lecture/lecture_bars.h"
+#include "app/window/shell/panel.h"
+#include "app/window/shell/panel_paint.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/session/session_controller.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/lecture.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr double kMargin = 15, kGap = 12.5, kPadding = 12, kControl = 22;  // px at 100 %, 24, 20 and 20 in the lecture
+
+}  // namespace
+
+LecturePanel::LecturePanel(const QString& title, const QString& facts, QWidget* content, QWidget* parent)
+    : QFrame(parent), m_title(new QLabel(title)), m_facts(new ElidedLabel) {
+  setObjectName("lecturePanel");
+  m_title->setObjectName("lectureTitle");
+  m_facts->setObjectName("lectureFacts");
+  m_facts->setText(facts);
+  auto* header = new QHBoxLayout;
+  header->addWidget(m_title);
+  header->addWidget(m_facts, 1);
+  auto* column = new QVBoxLayout(this);
+  column->addLayout(header);
+  column->addWidget(content, 1);
+  applyType();
+}
+
+void LecturePanel::setTitle(const QString& title) { m_title->setText(title); }
+
+void LecturePanel::setFacts(const QString& facts) { m_facts->setText(facts); }
+
+QString LecturePanel::facts() const { return m_facts->text(); }
+
+void LecturePanel::addControl(QWidget* control) { static_cast<QHBoxLayout*>(layout()->itemAt(0)->layout())->addWidget(control); }
+
+void LecturePanel::makeRoomForControls() {
+  m_roomy = true;
+  applyType();
+}
+
+void LecturePanel::changeEvent(QEvent* event) {
+  QFrame::changeEvent(event);
+  if (event->type() == QEvent::FontChange && !m_applying) applyType();
+}
+
+void LecturePanel::applyType() {
+  m_applying = true;
+  const int padding = px(*this, kPadding);
+  auto* column = static_cast<QVBoxLayout*>(layout());
+  column->setContentsMargins(padding, px(*this, 8), padding, px(*this, 8));
+  column->setSpacing(px(*this, 4));
+  static_cast<QHBoxLayout*>(column->itemAt(0)->layout())->setSpacing(px(*this, 8));
+  if (m_roomy) m_title->setMinimumHeight(px(*this, kControl));
+  m_applying = false;
+}
+
+LecturePage::LecturePage(Workspace& workspace, SessionController& controller, CanvasWidget* atlas, QWidget* parent)
+    : QWidget(parent), m_workspace(workspace), m_prompt(new PromptPanel(workspace, controller)), m_grid(new QGridLayout(this)) {
+  setObjectName("inspectArea");
+  setAttribute(Qt::WA_StyledBackground);
+  m_prompt->setPlain();
+  m_attention = new LectureBars(
+      workspace, "where this head looks", "every token in place", "Attention of one head: the tokens that this step's query reads.",
+      [](const Workspace& w, int n) {
+        const viz::Selection& at = w.selection();
+        return viz::attention_pairs(w.snapshot(), viz::pick_head(w.snapshot(), at), n, at.tokens ? std::optional(at.tokens->first) : at.slot);
+      });
+  m_next = new LectureBars(workspace, "the next token", "full cache", "What may come next, and how likely, with the full cache and with less.",
+                           [](const Workspace& w, int n) {
+                             const StepRecord* step = w.stepRecord();
+                             return step ? viz::next_token_pairs(w.snapshot(), *step, n) : std::vector<viz::PairRow>();
+                           });
+  m_attention->offerCapture();
+  connect(m_attention, &LectureBars::captureWanted, &controller, [&controller] { controller.want({viz::WantMeasure::What::shadow, true}); });
+  m_attention->setWhatsThis(Glossary::builtIn().aboutView("attention"));
+  m_next->setWhatsThis(Glossary::builtIn().aboutView("next"));
+  m_prompt->setWhatsThis(Glossary::builtIn().aboutView("prompt"));
+  m_text_panel = new LecturePanel("The text", {}, m_prompt, this);
+  m_atlas_panel = new LecturePanel("All heads", {}, atlas, this);
+  m_attention_panel = new LecturePanel("Where this head looks", "share of its attention", m_attention, this);
+  m_next_panel = new LecturePanel("The next token", "probability", m_next, this);
+  for (LecturePanel* panel : {m_text_panel, m_atlas_panel}) panel->makeRoomForControls();  // side by side, so both
+  m_grid->addWidget(m_text_panel, 0, 0);
+  m_grid->addWidget(m_atlas_panel, 0, 1);
+  m_grid->addWidget(m_attention_panel, 1, 0);
+  m_grid->addWidget(m_next_panel, 1, 1);
+  m_grid->setColumnStretch(0, 103);
+  m_grid->setColumnStretch(1, 100);
+  m_grid->setRowStretch(0, 23);
+  m_grid->setRowStretch(1, 10);
+  for (QWidget* panel : {m_text_panel, m_atlas_panel, m_attention_panel, m_next_panel}) panel->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, [this] { refresh(); });
+  applyType();
+  refresh();
+}
+
+void LecturePage::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange && !m_applying) applyType();
+}
+
+void LecturePage::applyType() {
+  m_applying = true;
+  const int margin = px(*this, kMargin);
+  m_grid->setContentsMargins(margin, px(*this, kGap), margin, px(*this, kGap));
+  m_grid->setSpacing(px(*this, kGap));
+  m_applying = false;
+}
+
+void LecturePage::refresh() {
+  const viz::Selection& s = m_workspace.selection();
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
+  m_text_panel->setTitle(head ? "The text, as this head remembers it" : "The text, in all heads together");
+  const LaneSnapshot* lane = m_workspace.lane();
+  const QString by_hand = lane ? handWords(snapshot, edits_of(lane->spec)) : QString();
+  m_text_panel->setFacts(by_hand.isEmpty() ? QString() : "by hand: " + by_hand);
+  m_next_panel->setFacts(nextFacts());
+  QStringList framed;
+  if (head) framed << "this head";
+  if (s.tokens) {
+    const QString words = qs(viz::quoted(viz::token_range_text(snapshot.tokens, s.tokens->first, s.tokens->last, 16)));
+    framed << words;
+  }
+  m_atlas_panel->setFacts(framed.isEmpty() ? QString() : "framed: " + framed.join(", "));
+  const viz::HeadPick pick = viz::pick_head(snapshot, s);
+  m_attention_panel->setTitle(!pick.values ? QString("Where a head looks")
+                              : head       ? QString("Where this head looks")
+                                           : QString("Where layer %1, head %2 looks").arg(pick.values->layer).arg(pick.values->kv_head));
+}
+
+/// How far apart both distributions are, and what an edit by hand did to that.
+QString LecturePage::nextFacts() const {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const LaneSnapshot* lane = m_workspace.lane();
+  const StepRecord* step = m_workspace.stepRecord();
+  if (!lane || !step || m_workspace.selection().lane == 0 || std::isnan(step->kl)) return "probability";
+  const QString kl = qs(viz::format_number(step->kl));
+  const auto i = static_cast<std::size_t>(m_workspace.step());
+  if (lane->fork_of >= 0 && m_workspace.step() > common_steps(lane->spec, snapshot.lanes[static_cast<std::size_t>(lane->fork_of)].spec)) {
+    const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(lane->fork_of)];
+    if (i < base.steps.size()) return QString("probability · KL %1 → %2 nats, by hand").arg(qs(viz::format_number(base.steps[i]->kl)), kl);
+  }
+  return QString("probability · KL %1 nats").arg(kl);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/lecture/lecture_row.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QAction>
+#include <QComboBox>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QSpinBox>
+#include <QStyle>
+#include <QToolButton>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/shell/playback.h"
+#include "app/window/shell/rows.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/head.h"
+
+namespace kvscope {
+
+LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools, QWidget* parent)
+    : QFrame(parent), m_workspace(workspace), m_playback(playback), m_tools(tools), m_name(new QLabel("<b>kvscope</b>", this)), m_slots(new QLabel(this)),
+      m_head(new QLabel(this)), m_policy(new QComboBox(this)), m_slider(new QSlider(Qt::Horizontal, this)), m_step(new QPushButton(this)) {
+  setObjectName("lectureRow");
+  m_slots->setObjectName("lectureFacts");
+  m_head->setObjectName("lectureFacts");
+  m_step->setObjectName("chipActive");
+  m_policy->setAccessibleName("Policy of the selected run");
+  m_policy->setToolTip("Policy of the selected run");
+  m_policy->setModel(tools.policyBox()->model());
+  m_policy->setMaxVisibleItems(14);
+  m_slider->setAccessibleName("Budget");
+  m_slider->setToolTip("Budget of the selected run, in slots per head");
+  // In the order in which they stand: Tab goes from one to the next.
+  m_back = button("One step back (Left)");
+  m_play = button("Play the steps (Space)");
+  m_forward = button("One step forward (Right)");
+  m_ghosts = button("Hatch what leaves next (G)");
+  m_ghosts->setCheckable(true);
+  m_menu = button("All menus (F10)");
+  m_leave = button("Leave the lecture (Alt+1)");
+  m_menu->setMenu(new QMenu(m_menu));
+  m_menu->setPopupMode(QToolButton::InstantPopup);
+
+  auto* row = new QHBoxLayout(this);
+  for (QWidget* w : {static_cast<QWidget*>(m_name), static_cast<QWidget*>(m_policy), static_cast<QWidget*>(m_slider), static_cast<QWidget*>(m_slots)})
+    row->addWidget(w);
+  row->addStretch(1);
+  for (QWidget* w : {static_cast<QWidget*>(m_head), static_cast<QWidget*>(m_step), static_cast<QWidget*>(m_back), static_cast<QWidget*>(m_play),
+                     static_cast<QWidget*>(m_forward), static_cast<QWidget*>(m_ghosts), static_cast<QWidget*>(m_menu), static_cast<QWidget*>(m_leave)})
+    row->addWidget(w);
+
+  follow(tools);
+  connect(m_back, &QToolButton::clicked, &playback, [&playback] { playback.stepBy(-1); });
+  connect(m_forward, &QToolButton::clicked, &playback, [&playback] { playback.stepBy(1); });
+  connect(m_play, &QToolButton::clicked, &playback, &Playback::toggle);
+  connect(m_step, &QPushButton::clicked, &playback, [&playback] { playback.goTo(-1); });
+  connect(m_leave, &QToolButton::clicked, this, &LectureRow::leaveRequested);
+  connect(m_ghosts, &QToolButton::clicked, this, &LectureRow::ghostsToggled);
+  connect(&playback, &Playback::playingChanged, this, [this] { applyTheme(); });
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::teachingChanged})
+    connect(&workspace, signal, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
+  applyType();
+  refresh();
+}
+
+void LectureRow::takeMenus(const QMenuBar& menus) { m_menu->menu()->addActions(menus.actions()); }
+
+QToolButton* LectureRow::button(const QString& help) {
+  auto* b = new QToolButton(this);
+  b->setObjectName("lectureButton");
+  b->setToolTip(help);
+  b->setAccessibleName(help);
+  b->setFocusPolicy(Qt::StrongFocus);
+  return b;
+}
+
+/// Slider and list are the toolbar's: the same values, limits and undo steps, whichever of both is moved.
+void LectureRow::follow(ToolRow& tools) {
+  QSlider* slider = tools.budgetSlider();
+  QComboBox* policy = tools.policyBox();
+  const auto take = [this, slider] {
+    const QSignalBlocker quiet(m_slider);
+    m_slider->setRange(slider->minimum(), slider->maximum());
+    m_slider->setPageStep(std::max(1, slider->maximum() / 10));
+    m_slider->setValue(slider->value());
+    m_slider->setEnabled(slider->isEnabled());
+    refresh();
+  };
+  connect(slider, &QSlider::valueChanged, this, take);
+  connect(slider, &QSlider::rangeChanged, this, take);
+  connect(m_slider, &QSlider::valueChanged, slider, &QSlider::setValue);
+  connect(m_slider, &QSlider::sliderPressed, slider, [slider] { slider->setSliderDown(true); });
+  connect(m_slider, &QSlider::sliderReleased, slider, [slider] { slider->setSliderDown(false); });
+  connect(m_policy, &QComboBox::activated, policy, [policy](int index) {
+    policy->setCurrentIndex(index);
+    Q_EMIT policy->activated(index);
+  });
+  take();
+}
+
+void LectureRow::changeEvent(QEvent* event) {
+  QFrame::changeEvent(event);
+  if (event->type() == QEvent::FontChange && !m_applying) applyType();
+}
+
+void LectureRow::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  fitSlots();
+}
+
+/// The longest words that leave room for the rest of the row.
+void LectureRow::fitSlots() {
+  m_slots->ensurePolished();
+  const QFontMetrics metrics = m_slots->fontMetrics();
+  const int least = m_slot_words.isEmpty() ? 0 : metrics.horizontalAdvance(m_slot_words.back());
+  m_slots->setMinimumWidth(least);
+  m_head->setVisible(!m_head->text().isEmpty());
+  layout()->invalidate();
+  const int spare = width() - layout()->minimumSize().width(), room = std::max(0, spare) + least;
+  if (spare < 0) m_head->hide();  // its panel says it, too
+  const auto fits = [&](const QString& words) { return metrics.horizontalAdvance(words) <= room; };
+  const auto it = std::ranges::find_if(m_slot_words, fits);
+  m_slots->setText(it != m_slot_words.end() ? *it : m_slot_words.value(m_slot_words.size() - 1));
+}
+
+void LectureRow::applyType() {
+  m_applying = true;
+  setFixedHeight(px(*this, 40));
+  auto* row = static_cast<QHBoxLayout*>(layout());
+  row->setContentsMargins(px(*this, 17), 0, px(*this, 15), 0);
+  row->setSpacing(px(*this, 9));
+  m_slider->setFixedWidth(px(*this, 112));
+  // As wide as the longest name: a list cuts what is longer without a sign.
+  int names = px(*this, 80);
+  for (int i = 0; i < m_policy->count(); ++i) names = std::max(names, m_policy->fontMetrics().horizontalAdvance(m_policy->itemText(i)));
+  m_policy->setFixedWidth(std::min(names + px(*this, 36), px(*this, 150)));
+  for (QToolButton* b : {m_ghosts, m_back, m_play, m_forward, m_menu, m_leave}) b->setIconSize(QSize(px(*this, 15), px(*this, 15)));
+  m_applying = false;
+  applyTheme();
+}
+
+void LectureRow::applyTheme() {
+  const viz::Theme& theme = m_workspace.theme();
+  const QColor ink = toColor(theme.text), faint = toColor(theme.disabled);
+  m_back->setIcon(icon(Icon::left, ink, faint));
+  m_play->setIcon(icon(m_playback.playing() ? Icon::pause : Icon::playLine, ink, faint));
+  m_forward->setIcon(icon(Icon::right, ink, faint));
+  m_ghosts->setIcon(icon(Icon::ghosts, ink, faint));
+  m_menu->setIcon(icon(Icon::menu, ink, faint));
+  m_leave->setIcon(icon(Icon::close, ink, faint));
+  const QString play = m_playback.playing() ? "Pause (Space)" : "Play the steps (Space)";
+  m_play->setToolTip(play);
+  m_play->setAccessibleName(play);
+}
+
+/// Which token has been read last.
+QString LectureRow::clockWords(const StepRecord& step) const {
+  const int n_prompt = m_workspace.snapshot().n_prompt, after = step.position - (n_prompt - 1);
+  if (after < 0) return QString("token %1 of %2").arg(qs(viz::format_count(step.position + 1)), qs(viz::format_count(n_prompt)));
+  const int n_after = m_workspace.lane()->steps.back()->position - (n_prompt - 1);
+  return after == 0 ? QString("end of the text") : QString("answer, token %1 of %2").arg(qs(viz::format_count(after)), qs(viz::format_count(n_after)));
+}
+
+void LectureRow::refresh() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const LaneSnapshot* lane = m_workspace.lane();
+  m_policy->setEnabled(m_tools.policyBox()->isEnabled());
+  m_policy->setCurrentIndex(m_tools.policyBox()->currentIndex());
+  m_slider->setEnabled(m_tools.budgetSlider()->isEnabled());
+  m_ghosts->setChecked(m_workspace.ghostSteps() > 0);
+  QString help;
+  m_slot_words.clear();
+  if (lane && lane->slots_asked >= 0) {
+    const int asked = std::min(m_slider->value(), snapshot.n_prompt);  // of a text that became shorter, the newest answer
+    const QString share = qs(viz::format_percent(static_cast<double>(asked) / std::max(1, snapshot.n_prompt)));
+    const QString words = QString("%1 of %2 slots · %3").arg(qs(viz::format_count(asked)), qs(viz::format_count(snapshot.n_prompt)), share);
+    help = QString("%1 of the tokens of the text; those of the answer need slots, too").arg(share);
+    QString raise;
+    const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
+    if (raised != lane->warnings.end() && !m_slider->isSliderDown() && m_slider->value() == lane->slots_asked) {
+      // What a policy protects may be a share of what was asked for: less can still be had then.
+      const int wanted = static_cast<int>(std::lround(raised->asked));
+      raise = wanted <= m_slider->minimum() ? QString(", the least") : QString(", asked %1").arg(wanted);
+      help += "\n" + qs(text_of(*raised));
+    }
+    m_slot_words = {words + " of the text" + raise, words + raise};
+  } else if (lane) {
+    m_slot_words = {"no limit"};
+  }
+  m_slots->setToolTip(help);
+  fitSlots();
+  const viz::Selection& s = m_workspace.selection();
+  const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
+  m_head->setText(head ? QString("layer %1, head %2").arg(*s.layer).arg(*s.kv_head) : QString("all heads"));
+  const StepRecord* step = m_workspace.stepRecord();
+  const QString clock = step ? clockWords(*step) : QString();
+  m_step->setVisible(!clock.isEmpty());
+  m_step->setText(clock);
+  m_step->setAccessibleName("step: " + clock);
+  m_step->setToolTip(m_workspace.atLatestStep() ? "The latest step is shown" : "An older step is shown: click for the latest (End)");
+}
+
+}  // namespace kvscope

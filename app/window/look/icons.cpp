@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <QPainter>
+#include <QPainterPath>
+#include <QPixmap>
+
+#include "app/window/look/style.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kSize = 16;
+
+void polygon(QPainterPath& path, std::initializer_list<QPointF> points, bool closed) {
+  auto it = points.begin();
+  path.moveTo(*it++);
+  for (; it != points.end(); ++it) path.lineTo(*it);
+  if (closed) path.closeSubpath();
+}
+
+/// Strokes of 1.4 px on a grid of 16 x 16; `solid` shapes are filled instead.
+QPainterPath shape(Icon which, bool& solid) {
+  QPainterPath p;
+  solid = false;
+  switch (which) {
+    case Icon::open: polygon(p, {{2, 12.5}, {2, 3.5}, {6, 3.5}, {7.5, 5.5}, {14, 5.5}, {14, 12.5}}, true); break;
+    case Icon::save:
+      polygon(p, {{2.5, 2.5}, {11.5, 2.5}, {13.5, 4.5}, {13.5, 13.5}, {2.5, 13.5}}, true);
+      polygon(p, {{5, 13.5}, {5, 9}, {11, 9}, {11, 13.5}}, false);
+      polygon(p, {{5.5, 2.5}, {5.5, 5.5}, {10, 5.5}, {10, 2.5}}, false);
+      break;
+    case Icon::play:
+      polygon(p, {{4, 2.5}, {13, 8}, {4, 13.5}}, true);
+      solid = true;
+      break;
+    case Icon::stop:
+      p.addRect(4, 4, 8, 8);
+      solid = true;
+      break;
+    case Icon::next:
+      polygon(p, {{4, 3}, {10.5, 8}, {4, 13}}, true);
+      polygon(p, {{12.5, 3}, {12.5, 13}}, false);
+      break;
+    case Icon::compare:
+      p.addRect(2.5, 3, 4.5, 10);
+      p.addRect(9.5, 3, 4.5, 10);
+      break;
+    case Icon::maximise:
+      polygon(p, {{9.5, 3.5}, {12.5, 3.5}, {12.5, 6.5}}, false);
+      polygon(p, {{6.5, 12.5}, {3.5, 12.5}, {3.5, 9.5}}, false);
+      break;
+    case Icon::restore:
+      polygon(p, {{13, 6.5}, {9.5, 6.5}, {9.5, 3}}, false);
+      polygon(p, {{3, 9.5}, {6.5, 9.5}, {6.5, 13}}, false);
+      break;
+    case Icon::close:
+      polygon(p, {{4.5, 4.5}, {11.5, 11.5}}, false);
+      polygon(p, {{11.5, 4.5}, {4.5, 11.5}}, false);
+      break;
+    case Icon::find:
+      p.addEllipse(QPointF(7, 7), 4.2, 4.2);
+      polygon(p, {{10.2, 10.2}, {13.5, 13.5}}, false);
+      break;
+    case Icon::left: polygon(p, {{10, 3.5}, {5.5, 8}, {10, 12.5}}, false); break;
+    case Icon::right: polygon(p, {{6, 3.5}, {10.5, 8}, {6, 12.5}}, false); break;
+    case Icon::first:
+      polygon(p, {{11.5, 4}, {7.5, 8}, {11.5, 12}}, false);
+      polygon(p, {{4.5, 4}, {4.5, 12}}, false);
+      break;
+    case Icon::last:
+      polygon(p, {{4.5, 4}, {8.5, 8}, {4.5, 12}}, false);
+      polygon(p, {{11.5, 4}, {11.5, 12}}, false);
+      break;
+    case Icon::playLine: polygon(p, {{5, 3.5}, {12, 8}, {5, 12.5}}, true); break;
+    case Icon::bookmark:
+      polygon(p, {{4, 2.5}, {4, 13.5}}, false);
+      polygon(p, {{4, 3}, {12.5, 6}, {4, 9}}, false);
+      break;
+    case Icon::menu:
+      for (const double y : {4.0, 8.0, 12.0}) polygon(p, {{3, y}, {13, y}}, false);
+      break;
+    case Icon::ghosts:
+      p.addRect(3, 3, 10, 10);
+      for (const double at : {0.0, 5.0}) {
+        polygon(p, {{3, 8 + at}, {8 + at, 3}}, false);
+        polygon(p, {{3 + at, 13}, {13, 3 + at}}, false);
+      }
+      break;
+    case Icon::pause:
+      polygon(p, {{6, 4}, {6, 12}}, false);
+      polygon(p, {{10, 4}, {10, 12}}, false);
+      break;
+  }
+  return p;
+}
+
+QPixmap draw(Icon which, const QColor& colour, qreal ratio, int size) {
+  QPixmap pixmap(static_cast<int>(size * ratio), static_cast<int>(size * ratio));
+  pixmap.setDevicePixelRatio(ratio);
+  pixmap.fill(Qt::transparent);
+  QPainter painter(&pixmap);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.scale(static_cast<double>(size) / kSize, static_cast<double>(size) / kSize);
+  bool solid = false;
+  const QPainterPath path = shape(which, solid);
+  if (solid)
+    painter.fillPath(path, colour);
+  else
+    painter.strokePath(path, QPen(colour, 1.4, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+  return pixmap;
+}
+
+}  // namespace
+
+QIcon icon(Icon which, const QColor& colour, const QColor& disabled) {
+  QIcon result;
+  for (const int size : {kSize, kSize * 3 / 2})  // of the toolbar, of the lecture
+    for (const qreal ratio : {1.0, 2.0, 3.0}) {
+      result.addPixmap(draw(which, colour, ratio, size), QIcon::Normal);
+      result.addPixmap(draw(which, disabled, ratio, size), QIcon::Disabled);
+    }
+  return result;
+}
+
+}  // namespace kvscope

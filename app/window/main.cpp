@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "app/window/options.h"
-
-int main(int argc, char** argv) { return kvscope::runProgram(argc, argv); }

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/effect/generated_strip.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QToolTip>
+#include <QWheelEvent>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kCellWidth = 31;  // px at 100 %, with the gap
+
+}  // namespace
+
+GeneratedStrip::GeneratedStrip(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setAccessibleName("generated tokens");
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::dimmedChanged}) {
+    connect(&workspace, signal, this, [this] { refresh(); });
+  }
+  connect(&workspace, &Workspace::hoverChanged, this, qOverload<>(&QWidget::update));
+  refresh();
+}
+
+void GeneratedStrip::refresh() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  m_cells.clear();
+  m_n_differ = 0;
+  m_lane = m_workspace.selection().lane;
+  m_n_generated = std::max(0, static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt);
+  const LaneSnapshot* lane = m_workspace.lane();
+  m_lane_title = lane ? qs(lane->title) : QString();
+  if (lane) {
+    m_cells = generatedCells(snapshot, *lane);
+    m_n_differ = static_cast<int>(std::count_if(m_cells.begin(), m_cells.end(), [](const Cell& c) { return !c.same; }));
+  }
+  keepCurrentVisible();
+  setAccessibleDescription(heading());
+  updateGeometry();
+  update();
+}
+
+int GeneratedStrip::currentCell() const {
+  const int step = m_workspace.step();
+  const auto it = std::find_if(m_cells.begin(), m_cells.end(), [&](const Cell& c) { return c.step == step; });
+  return it == m_cells.end() ? -1 : static_cast<int>(it - m_cells.begin());
+}
+
+void GeneratedStrip::keepCurrentVisible() {
+  const int n = visibleCells(), last = std::max(0, static_cast<int>(m_cells.size()) - n);
+  const int current = currentCell();
+  if (current >= 0 && current < n && !m_own_step) m_first = 0;
+  if (current >= 0 && current < m_first) m_first = current;
+  if (current >= 0 && current >= m_first + n) m_first = current - n + 1;
+  m_first = std::clamp(m_first, 0, last);
+}
+
+QString GeneratedStrip::heading() const {
+  if (m_cells.empty()) return m_workspace.lane() ? "no step after the prompt yet" : "";
+  QString text = m_n_generated == 0 ? QString("nothing yet · next token") : QString("%1 token%2").arg(m_n_generated).arg(m_n_generated == 1 ? "" : "s");
+  const int n = visibleCells(), shown = std::min(n, static_cast<int>(m_cells.size()) - m_first);
+  if (shown < static_cast<int>(m_cells.size())) {
+    // The last cell is the choice after the last token, no token yet.
+    const int first = m_first + 1, last = std::min(m_first + shown, m_n_generated);
+    text += m_first == 0    ? QString(", first %1 shown").arg(last)
+            : first <= last ? QString(", %1–%2 shown").arg(first).arg(last)
+                            : QString(", the next shown");
+  }
+  text += m_n_differ == 0   ? QString(" · same top choices")
+          : m_n_differ == 1 ? QString(" · 1 top choice differs")
+                            : QString(" · %1 top choices differ").arg(m_n_differ);
+  return text;
+}
+
+// ---- geometry
+
+GeneratedStrip::Rows GeneratedStrip::rows() const {
+  const auto u = [this](double v) { return px(*this, v); };
+  QFontMetrics metrics(typeFont(*this, Type::body));
+  const int label = std::max({metrics.horizontalAdvance("reference"), metrics.horizontalAdvance(m_lane_title + " says"),
+                              metrics.horizontalAdvance("p, " + m_lane_title)});
+  Rows r{};
+  r.left = std::min(label + u(6), std::max(u(72), width() * 2 / 5));
+  r.reference = u(34);
+  r.says = u(58);
+  r.bar = u(83);
+  r.p = u(107);
+  r.bottom = u(126);
+  const int n = std::max(1, (width() - r.left) / u(kCellWidth));
+  r.cell_width = std::max(1, (width() - r.left) / n);
+  return r;
+}
+
+int GeneratedStrip::visibleCells() const {
+  const Rows r = rows();
+  return std::max(1, (width() - r.left) / r.cell_width);
+}
+
+QSize GeneratedStrip::sizeHint() const { return {px(*this, 360), px(*this, 132)}; }
+QSize GeneratedStrip::minimumSizeHint() const { return {px(*this, 160), px(*this, 132)}; }
+
+QRect GeneratedStrip::rectOf(int cell) const {
+  const Rows r = rows();
+  if (cell < m_first || cell >= m_first + visibleCells()) return {};
+  return {r.left + (cell - m_first) * r.cell_width, r.reference, r.cell_width, r.bottom - r.reference};
+}
+
+int GeneratedStrip::cellAt(const QPoint& point) const {
+  const Rows r = rows();
+  if (point.x() < r.left || point.y() < r.reference) return -1;
+  const int cell = m_first + (point.x() - r.left) / r.cell_width;
+  return cell < std::min(static_cast<int>(m_cells.size()), m_first + visibleCells()) ? cell : -1;
+}
+
+void GeneratedStrip::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const viz::Theme& theme = m_workspace.theme();
+  const QColor text = toColor(theme.text), secondary = toColor(theme.secondary), panel = toColor(theme.panel);
+  const auto u = [this](double v) { return px(*this, v); };
+  paintHorizontalLine(painter, theme, 0, width(), 0);
+  painter.setFont(typeFont(*this, Type::body, true));
+  painter.setPen(text);
+  const QRect head(0, u(8), width(), u(20));
+  painter.drawText(head, Qt::AlignVCenter, "Generated");
+  const int after = painter.fontMetrics().horizontalAdvance("Generated") + u(10);
+  painter.setFont(typeFont(*this, Type::body));
+  painter.setPen(secondary);
+  const QRect facts = head.adjusted(after, 0, 0, 0);
+  const QString all = heading(), brief = QString(all).replace(" top choices differ", " differ");
+  const QFontMetrics metrics = painter.fontMetrics();
+  paintLine(painter, facts, Qt::AlignLeft, fitting(metrics, facts.width(), {all, brief, factsThatFit(metrics, facts.width(), brief)}));
+  if (m_cells.empty()) return;
+
+  painter.setOpacity(1 - m_workspace.dim());
+  const Rows r = rows();
+  const int box = u(20), bar_height = u(24);
+  const auto label = [&](int y, int h, const QString& words) { paintLine(painter, QRect(0, y, r.left - u(4), h), Qt::AlignLeft, words); };
+  label(r.reference, box, "reference");
+  label(r.says, box, fitting(metrics, r.left - u(4), {m_lane_title + " says", m_lane_title}));
+  label(r.bar, bar_height + u(4), fitting(metrics, r.left - u(4), {"p, " + m_lane_title, "p"}));
+  const int current = currentCell();
+  const int end = std::min(static_cast<int>(m_cells.size()), m_first + visibleCells());
+  const QFont plain = typeFont(*this, Type::body), bold = typeFont(*this, Type::body, true);
+  const QColor bar = mix(toColor(theme.category[static_cast<std::size_t>(Category::kept)]), panel, theme.dark ? 0.1 : 0.05);
+  for (int i = m_first; i < end; ++i) {
+    const Cell& cell = m_cells[static_cast<std::size_t>(i)];
+    const QRectF place = QRectF(rectOf(i)).adjusted(1, 0, -1, 0);
+    const bool now = i == current, before = current >= 0 && i <= current;
+    const auto tokenBox = [&](double y, const QString& token, const QColor& fill, const QColor& ink, const QFont& font) {
+      const QRectF area(place.left(), y, place.width(), box);
+      if (fill.isValid()) {
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(fill);
+        painter.drawRoundedRect(area, u(3), u(3));
+      }
+      painter.setPen(ink);
+      painter.setFont(font);
+      painter.drawText(area, Qt::AlignCenter | Qt::TextSingleLine,
+                       painter.fontMetrics().elidedText(token, Qt::ElideRight, static_cast<int>(area.width()) - 1));
+    };
+    const QColor ink = before ? text : toColor(theme.disabled);
+    tokenBox(r.reference, cell.reference, toColor(theme.raised), ink, plain);
+    const QColor changed = toColor(theme.changed);
+    const QColor on_changed = inkOn(theme, changed);
+    tokenBox(r.says, cell.says, cell.same ? QColor() : changed, cell.same ? secondary : on_changed, cell.same ? plain : bold);
+    painter.fillRect(QRectF(place.left(), r.bar, place.width(), bar_height), toColor(theme.raised));
+    if (!std::isnan(cell.p)) {
+      const double h = std::max(1.0, bar_height * std::clamp(cell.p, 0.0, 1.0));
+      painter.fillRect(QRectF(place.left(), r.bar + bar_height - h, place.width(), h), bar);
+    }
+    painter.setPen(now ? text : secondary);
+    painter.setFont(typeFont(*this, Type::body));
+    painter.drawText(QRectF(place.left(), r.p + u(2), place.width(), u(16)), Qt::AlignCenter, qs(viz::format_probability_short(cell.p)));
+  }
+  if (current >= m_first && current < end) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(toColor(theme.accent), 1.5));
+    const QRectF frame = QRectF(rectOf(current)).adjusted(-0.5, -u(3), 0.5, u(1));
+    painter.drawRoundedRect(frame, u(4), u(4));
+  }
+  const auto hovered = m_workspace.hover().step;
+  for (int i = m_first; hovered && i < end; ++i) {
+    if (m_cells[static_cast<std::size_t>(i)].step != *hovered || i == current) continue;
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(secondary, 1));
+    painter.drawRoundedRect(QRectF(rectOf(i)).adjusted(0, -u(3), 0, u(1)), u(4), u(4));
+  }
+  if (hasFocus()) {
+    painter.setOpacity(1);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(toColor(theme.accent), 1, Qt::DotLine));
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, u(6), -0.5, -0.5), u(4), u(4));
+  }
+}
+
+// ---- interaction
+
+void GeneratedStrip::goTo(int cell) {
+  if (cell < 0 || cell >= static_cast<int>(m_cells.size())) return;
+  viz::Selection selection = m_workspace.selection();
+  selection.step = m_cells[static_cast<std::size_t>(cell)].step;
+  if (cell + 1 == static_cast<int>(m_cells.size())) selection.step.reset();  // the last step follows what comes
+  m_own_step = true;
+  m_workspace.setSelection(selection);
+  m_own_step = false;
+}
+
+void GeneratedStrip::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) goTo(cellAt(event->position().toPoint()));
+}
+
+void GeneratedStrip::mouseMoveEvent(QMouseEvent* event) {
+  const int cell = cellAt(event->position().toPoint());
+  viz::Hover hover;
+  if (cell >= 0) hover.step = m_cells[static_cast<std::size_t>(cell)].step;
+  m_workspace.setHover(hover);
+}
+
+void GeneratedStrip::leaveEvent(QEvent* event) {
+  if (m_workspace.hover().step) m_workspace.setHover({});
+  QWidget::leaveEvent(event);
+}
+
+void GeneratedStrip::wheelEvent(QWheelEvent* event) {
+  const QPoint delta = event->angleDelta();
+  m_wheel += std::abs(delta.x()) > std::abs(delta.y()) ? delta.x() : delta.y();
+  const int notches = m_wheel / 120;
+  m_wheel -= notches * 120;
+  m_first = std::clamp(m_first - notches, 0, std::max(0, static_cast<int>(m_cells.size()) - visibleCells()));
+  update();
+  event->accept();
+}
+
+void GeneratedStrip::keyPressEvent(QKeyEvent* event) {
+  const int current = currentCell(), last = static_cast<int>(m_cells.size()) - 1;
+  switch (event->key()) {
+    case Qt::Key_Left: goTo(std::max(0, current - 1)); break;
+    case Qt::Key_Right: goTo(std::min(last, current + 1)); break;
+    case Qt::Key_Home: goTo(0); break;
+    case Qt::Key_End: goTo(last); break;
+    default: QWidget::keyPressEvent(event);
+  }
+}
+
+void GeneratedStrip::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  keepCurrentVisible();
+}
+
+bool GeneratedStrip::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+  auto* help = static_cast<QHelpEvent*>(event);
+  const int i = cellAt(help->pos());
+  if (i < 0) {
+    QToolTip::hideText();
+    return true;
+  }
+  const Cell& cell = m_cells[static_cast<std::size_t>(i)];
+  QString words = QString("step %1\nreference %2\n%3 says %4\np of the reference's token %5")
+                      .arg(cell.step)
+                      .arg(qs(viz::quoted(cell.reference.toStdString())), m_lane_title, qs(viz::quoted(cell.says.toStdString())),
+                           qs(viz::format_probability(cell.p)));
+  QToolTip::showText(help->globalPos(), words.toHtmlEscaped().replace("\n", "<br>"), this);
+  return true;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QString>
+#include <QWidget>
+
+#include "app/window/panels/effect/generated_cells.h"
+
+namespace kvscope {
+
+class Workspace;
+
+/// What came after the prompt: per step the reference's token, the lane's own first choice and the probability the lane gave to the
+/// reference's token. One cell a step; a click goes to that step.
+class GeneratedStrip : public QWidget {
+  Q_OBJECT
+
+ public:
+  using Cell = GeneratedCell;
+
+  explicit GeneratedStrip(Workspace& workspace, QWidget* parent = nullptr);
+
+  const std::vector<Cell>& cells() const { return m_cells; }
+  /// "12 tokens, first 9 shown · 1 top choice differs"
+  QString heading() const;
+  QRect rectOf(int cell) const;  // empty: scrolled away
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  struct Rows {
+    int left, cell_width, reference, says, bar, p, bottom;
+  };
+
+  void refresh();
+  void keepCurrentVisible();
+  Rows rows() const;
+  int visibleCells() const;
+  int cellAt(const QPoint& point) const;
+  int currentCell() const;
+  void goTo(int cell);
+
+  Workspace& m_workspace;
+  std::vector<Cell> m_cells;
+  QString m_lane_title;
+  int m_lane = 0;
+  int m_n_generated = 0;
+  int m_n_differ = 0;
+  int m_first = 0;  // leftmost cell shown
+  int m_wheel = 0;  // part of a notch
+  bool m_own_step = false;  // the step is being changed by this widget: the cells stay under the mouse
+};
+
+}  // namespace kvscope

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/policy/policy_form.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <QComboBox>
+#include <QEvent>
+#include <QGridLayout>
+#include <QLabel>
+#include <QSlider>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/panels/policy/policy_form_field.h"
+#include "app/window/panels/policy/policy_items.h"
+#include "app/window/session/session_controller.h"
+#include "app/window/session/workspace.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kSliderSteps = 1000;
+constexpr double kFirstBudget = 0.25;  // ratio of a lane that is added from nothing
+
+std::string given(const LaneSpec& spec, std::string_view key) {
+  for (const auto& [k, value] : spec.given) {
+    if (k == key) return value;
+  }
+  return {};
+}
+
+/// Words of a lane for the selector: "D  KeepKV · 42 slots".
+QString laneWords(int lane, const std::string& spec) {
+  QString words = qs(viz::lane_letter(lane)) + "  ";
+  try {
+    const LaneSpec parsed = parse_lane_spec(spec);
+    words += qs(find_policy(parsed.name).title);
+    for (const auto& [key, value] : parsed.given) words += " · " + qs(key) + " " + qs(value);
+  } catch (const Error&) {
+    words += qs(spec);
+  }
+  return words;
+}
+
+void guardWheel(QWidget& widget, QObject& guard) {
+  widget.setFocusPolicy(Qt::StrongFocus);  // not by the wheel
+  widget.installEventFilter(&guard);
+}
+
+QToolButton* smallButton(QWidget* parent, const QString& sign, const QString& what) {
+  auto* button = new QToolButton(parent);
+  button->setText(sign);
+  button->setObjectName("square");
+  button->setToolTip(what);
+  button->setAccessibleName(what);
+  return button;
+}
+
+}  // namespace
+
+PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWidget* parent)
+    : QWidget(parent), m_workspace(workspace), m_controller(controller) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(6);
+  m_grid = new QGridLayout;
+  m_grid->setHorizontalSpacing(8);
+  m_grid->setVerticalSpacing(6);
+  m_grid->setColumnStretch(1, 1);
+  m_grid->setColumnMinimumWidth(0, 72);
+  column->addLayout(m_grid);
+
+  m_lanes = new QComboBox(this);
+  m_lanes->setAccessibleName("run");
+  m_lanes->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  m_lanes->setMinimumContentsLength(8);
+  m_add = smallButton(this, "+", "add a run with this budget");
+  m_duplicate = smallButton(this, "⧉", "duplicate this run");
+  m_remove = smallButton(this, "−", "remove this run");
+  auto* lane_row = new QHBoxLayout;
+  lane_row->setSpacing(4);
+  lane_row->addWidget(m_lanes, 1);
+  for (QToolButton* button : {m_add, m_duplicate, m_remove}) lane_row->addWidget(button);
+  m_grid->addWidget(new QLabel("run", this), 0, 0);
+  m_grid->addLayout(lane_row, 0, 1, 1, 2);
+
+  m_policies = new QComboBox(this);
+  m_policies->setObjectName("policies");
+  m_policies->setAccessibleName("policy of the run");
+  addPolicies(*m_policies, /*with_reference=*/false);
+  m_grid->addWidget(new QLabel("policy", this), 1, 0);
+  m_grid->addWidget(m_policies, 1, 1, 1, 2);
+
+  m_budget = new QSlider(Qt::Horizontal, this);
+  m_budget->setRange(0, kSliderSteps);
+  m_budget->setPageStep(kSliderSteps / 20);
+  m_budget->setAccessibleName("budget");
+  m_budget->setToolTip("Budget on a logarithmic scale: small budgets have more room than on the even scale above the panels");
+  m_unit = new QComboBox(this);
+  m_unit->setAccessibleName("unit of the budget");
+  m_unit->addItem("slots", "slots");
+  m_unit->addItem("% of prompt", "ratio");
+  m_unit->setToolTip("slots: a fixed number per head\n% of prompt: grows with the prompt");
+  auto* budget_row = new QHBoxLayout;
+  budget_row->setSpacing(8);
+  budget_row->addWidget(m_budget, 1);
+  budget_row->addWidget(m_unit);
+  m_grid->addWidget(new QLabel("budget", this), 2, 0);
+  m_grid->addLayout(budget_row, 2, 1, 1, 2);
+  m_budget_words = new QLabel(this);
+  m_budget_words->setObjectName("secondary");
+  m_grid->addWidget(m_budget_words, 3, 1, 1, 2);
+
+  m_message = new QLabel(this);
+  m_message->setWordWrap(true);
+  m_message->setTextFormat(Qt::PlainText);
+  m_message->setAccessibleName("refused change");
+  m_message->hide();
+  m_paper = new QLabel(this);
+  m_paper->setObjectName("secondary");
+  m_paper->setWordWrap(true);
+  m_paper->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  column->addWidget(m_message);
+  column->addWidget(m_paper);
+  column->addStretch(1);
+
+  connect(m_lanes, &QComboBox::activated, this, [this](int index) {
+    m_wanted_lane = -1;
+    viz::Selection selection = m_workspace.selection();
+    selection.lane = index;
+    m_workspace.setSelection(selection);
+  });
+  connect(m_add, &QToolButton::clicked, this, &PolicyForm::addLane);
+  connect(m_duplicate, &QToolButton::clicked, this, &PolicyForm::duplicateLane);
+  connect(m_remove, &QToolButton::clicked, this, &PolicyForm::removeLane);
+  connect(m_policies, &QComboBox::activated, this, [this](int index) { setPolicy(m_policies->itemData(index).toString()); });
+  connect(m_budget, &QSlider::valueChanged, this, [this](int value) {
+    if (!m_refreshing) setSlots(slotsAt(value));
+  });
+  connect(m_budget, &QSlider::sliderPressed, &controller, &SessionController::beginDrag);
+  connect(m_budget, &QSlider::sliderReleased, &controller, &SessionController::endDrag);
+  connect(m_unit, &QComboBox::activated, this, [this] { setSlots(slotsOfSpec()); });
+  connect(&controller, &SessionController::requestChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::selectionChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] {
+    if (m_wanted_lane >= 0 && m_wanted_lane < static_cast<int>(m_workspace.snapshot().lanes.size())) {
+      viz::Selection selection = m_workspace.selection();
+      selection.lane = std::exchange(m_wanted_lane, -1);
+      m_workspace.setSelection(selection);
+    }
+    refresh();
+  });
+  connect(&workspace, &Workspace::themeChanged, this, [this] {
+    m_message->setStyleSheet(QString("color: %1;").arg(toColor(m_workspace.theme().changed).name()));
+  });
+  m_message->setStyleSheet(QString("color: %1;").arg(toColor(workspace.theme().changed).name()));
+  for (QWidget* widget : {static_cast<QWidget*>(m_lanes), static_cast<QWidget*>(m_policies), static_cast<QWidget*>(m_budget), static_cast<QWidget*>(m_unit)}) {
+    guardWheel(*widget, *this);
+  }
+  refresh();
+}
+
+/// The wheel scrolls the panel; it changes a field only where the user has gone into it.
+bool PolicyForm::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Wheel && !static_cast<QWidget*>(watched)->hasFocus()) {
+    event->ignore();
+    return true;
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+std::string PolicyForm::spec() const {
+  const auto& lanes = m_controller.request().lanes;
+  return m_lane >= 0 && m_lane < static_cast<int>(lanes.size()) ? lanes[static_cast<std::size_t>(m_lane)] : std::string();
+}
+
+ParamEditor* PolicyForm::field(const std::string& key) const {
+  const auto it = std::find_if(m_fields.begin(), m_fields.end(), [&](const ParamEditor* f) { return f->info().key == key; });
+  return it == m_fields.end() ? nullptr : *it;
+}
+
+QString PolicyForm::budgetWords() const { return m_budget_words->text(); }
+QString PolicyForm::message() const { return m_message->isHidden() ? QString() : m_message->text(); }
+
+int PolicyForm::nChanged() const {
+  return static_cast<int>(std::count_if(m_fields.begin(), m_fields.end(), [](const ParamEditor* f) { return f->changed(); }));
+}
+
+// ---- reading back
+
+void PolicyForm::refresh() {
+  if (m_refreshing) return;
+  m_refreshing = true;
+  const int n_lanes = static_cast<int>(m_controller.request().lanes.size());
+  const int before = m_lane;
+  m_lane = std::clamp(m_wanted_lane >= 0 ? m_wanted_lane : m_workspace.selection().lane, 0, std::max(0, n_lanes - 1));
+  if (m_lane != before)
+    for (ParamEditor* editor : m_fields) editor->endTyping();
+  refreshLanes();
+  LaneSpec parsed;
+  try {
+    parsed = parse_lane_spec(spec());
+  } catch (const Error&) {
+    parsed = {};  // a lane of a policy that this build does not know: nothing to edit
+  }
+  const bool editable = m_lane > 0 && !parsed.name.empty();
+  const std::vector<ParamInfo> taken = parsed.name.empty() ? std::vector<ParamInfo>{} : params_of(parsed);
+  // the fields of all bases are there, those of the chosen one can be edited; where keys choose parts, only theirs are there
+  const bool by_choice = !parsed.name.empty() && find_policy(parsed.name).keys_follow_choices;
+  rebuildFields(parsed.name, parsed.name.empty() || by_choice ? taken : find_policy(parsed.name).params);
+  for (ParamEditor* editor : m_fields) {
+    editor->show(given(parsed, editor->info().key));
+    const bool takes = std::any_of(taken.begin(), taken.end(), [&](const ParamInfo& p) { return p.key == editor->info().key; });
+    editor->widget()->setEnabled(editable && takes);
+  }
+  m_policies->setCurrentIndex(m_policies->findData(qs(parsed.name)));
+  for (QWidget* widget : {static_cast<QWidget*>(m_policies), static_cast<QWidget*>(m_budget), static_cast<QWidget*>(m_unit)}) widget->setEnabled(editable);
+  m_duplicate->setEnabled(editable);
+  m_remove->setEnabled(m_lane > 0);
+  m_unit->setCurrentIndex(given(parsed, "ratio").empty() ? 0 : 1);
+  refreshBudget();
+  m_refreshing = false;
+  Q_EMIT changed();
+}
+
+void PolicyForm::refreshLanes() {
+  QStringList words;
+  const auto& lanes = m_controller.request().lanes;
+  for (std::size_t i = 0; i < lanes.size(); ++i) words << laneWords(static_cast<int>(i), lanes[i]);
+  QStringList shown;
+  for (int i = 0; i < m_lanes->count(); ++i) shown << m_lanes->itemText(i);
+  if (shown != words) {
+    m_lanes->clear();
+    m_lanes->addItems(words);
+  }
+  m_lanes->setCurrentIndex(m_lane);
+  m_lanes->setToolTip(words.value(m_lane));
+}
+
+/// A field that stays is not made anew: it may be the one that the user is in.
+void PolicyForm::rebuildFields(const std::string& policy, const std::vector<ParamInfo>& wanted) {
+  const auto same = [](const ParamEditor* editor, const ParamInfo& param) { return editor && editor->info() == param; };
+  if (policy == m_policy && std::equal(m_fields.begin(), m_fields.end(), wanted.begin(), wanted.end(), same)) return;
+  std::vector<ParamEditor*> before = std::exchange(m_fields, {});
+  QWidget* last = m_unit;
+  for (const ParamInfo& param : wanted) {
+    const int row = 4 + static_cast<int>(m_fields.size());
+    const auto known = std::find_if(before.begin(), before.end(), [&](const ParamEditor* e) { return policy == m_policy && same(e, param); });
+    ParamEditor* editor = nullptr;
+    if (known != before.end()) {
+      editor = std::exchange(*known, nullptr);
+      editor->place(*m_grid, row);
+    } else {
+      editor = new ParamEditor(param, this, *m_grid, row);
+      connect(editor, &ParamEditor::edited, this, [this, key = param.key](const QString& value) {
+        if (!m_refreshing) send(key, value.toStdString());
+      });
+      guardWheel(*editor->widget(), *this);
+    }
+    setTabOrder(last, editor->widget());
+    setTabOrder(editor->widget(), editor->resetButton());
+    last = editor->resetButton();
+    m_fields.push_back(editor);
+  }
+  for (ParamEditor* editor : before) delete editor;
+  m_policy = policy;
+  m_paper->setText(policy.empty() ? QString() : qs(find_policy(policy).paper));
+}
+
+void PolicyForm::refreshBudget() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const int n_slots = slotsOfSpec();
+  m_budget->setValue(n_slots < 0 ? kSliderSteps : sliderAt(n_slots));
+  if (n_slots < 0) {
+    m_budget_words->setText(m_lane == 0 ? "the reference keeps everything" : "no budget given");
+    return;
+  }
+  QString words = QString("%1 slots").arg(qs(viz::format_count(n_slots)));
+  if (snapshot.n_prompt > 0) {
+    words += QString(" · %1 of %2").arg(qs(viz::format_percent(static_cast<double>(n_slots) / snapshot.n_prompt)), qs(viz::format_count(snapshot.n_prompt)));
+  }
+  for (const LaneSnapshot& lane : snapshot.lanes) {
+    if (lane.slots <= 0 || lane.kv_bytes <= 0) continue;
+    words += QString(" · %1").arg(qs(viz::format_bytes(lane.kv_bytes / lane.slots * n_slots)));
+    break;
+  }
+  m_budget_words->setText(words);
+}
+
+int PolicyForm::slotsOfSpec() const {
+  try {
+    const LaneSpec parsed = parse_lane_spec(spec());
+    if (const std::string fixed = given(parsed, "slots"); !fixed.empty()) return std::stoi(fixed);
+    if (const std::string ratio = given(parsed, "ratio"); !ratio.empty()) {
+      return static_cast<int>(std::floor(std::stod(ratio) * m_workspace.snapshot().n_prompt + 0.5));
+    }
+  } catch (const std::exception&) {
+  }
+  return -1;
+}
+
+/// Equal steps of the slider are equal factors of the budget: small budgets differ more.
+int PolicyForm::slotsAt(int slider) const {
+  const double most = std::max(2, m_workspace.snapshot().n_prompt);
+  return static_cast<int>(std::lround(std::pow(most, static_cast<double>(slider) / kSliderSteps)));
+}
+
+int PolicyForm::sliderAt(int slots_per_head) const {
+  const double most = std::max(2, m_workspace.snapshot().n_prompt);
+  return static_cast<int>(std::lround(kSliderSteps * std::log(std::max(1, slots_per_head)) / std::log(most)));
+}
+
+// ---- changing
+
+void PolicyForm::send(const std::string& key, const std::string& value) {
+  try {
+    const std::string wanted = with_param(spec(), key, value);
+    parse_lane_spec(wanted);
+    m_message->hide();
+    m_controller.setLaneSpec(m_lane, qs(wanted));
+  } catch (const Error& error) {
+    m_message->setText(QString::fromUtf8(error.what()));
+    m_message->show();
+    const ParamEditor* editor = field(key);
+    if (editor && qobject_cast<QComboBox*>(editor->widget())) refresh();  // back to what holds; a text stays, to be put right
+  }
+}
+
+void PolicyForm::setSlots(int slots_per_head) {
+  if (m_lane < 1 || slots_per_head < 1) return;
+  if (m_unit->currentData().toString() == "ratio" && m_workspace.snapshot().n_prompt > 0) {
+    const double ratio = static_cast<double>(slots_per_head) / m_workspace.snapshot().n_prompt;
+    send("ratio", QString::number(std::min(1.0, ratio), 'f', 4).toStdString());
+  } else {
+    send("slots", std::to_string(slots_per_head));
+  }
+}
+
+void PolicyForm::setPolicy(const QString& name) {
+  if (m_lane < 1) return;
+  std::string wanted = name.toStdString();
+  try {
+    const LaneSpec before = parse_lane_spec(spec());
+    for (const char* key : {"slots", "ratio"}) {
+      if (const std::string value = given(before, key); !value.empty()) wanted = with_param(wanted, key, value);
+    }
+    parse_lane_spec(wanted);
+  } catch (const Error&) {
+    wanted = name.toStdString();  // a policy without a budget of its own
+  }
+  m_message->hide();
+  m_controller.setLaneSpec(m_lane, qs(wanted));
+}
+
+void PolicyForm::addLane() {
+  std::string wanted = spec();
+  if (m_lane == 0) {
+    const auto all = policies();
+    const auto it = std::find_if(all.begin(), all.end(), [](const PolicyInfo& p) { return p.name != reference_policy(); });
+    if (it == all.end()) return;
+    wanted = with_param(it->name, "ratio", QString::number(kFirstBudget).toStdString());
+  } else {  // the next policy of the catalog at the same budget
+    int next = m_policies->currentIndex();
+    const auto* items = m_policies->model();
+    do next = (next + 1) % std::max(1, m_policies->count());
+    while (!items->flags(items->index(next, 0)).testFlag(Qt::ItemIsEnabled));
+    const LaneSpec before = parse_lane_spec(spec());
+    wanted = m_policies->itemData(next).toString().toStdString();
+    for (const char* key : {"slots", "ratio"}) {
+      if (const std::string value = given(before, key); !value.empty()) wanted = with_param(wanted, key, value);
+    }
+  }
+  m_wanted_lane = static_cast<int>(m_controller.request().lanes.size());
+  m_controller.addLane(qs(wanted));
+}
+
+void PolicyForm::duplicateLane() {
+  if (m_lane < 1) return;
+  m_wanted_lane = static_cast<int>(m_controller.request().lanes.size());
+  m_controller.addLane(qs(spec()));
+}
+
+void PolicyForm::removeLane() {
+  if (m_lane < 1) return;
+  const int lane = m_lane;
+  m_wanted_lane = -1;
+  viz::Selection selection = m_workspace.selection();
+  selection.lane = lane - 1;
+  m_workspace.setSelection(selection);
+  m_controller.removeLane(lane);
+}
+
+}  // namespace kvscope

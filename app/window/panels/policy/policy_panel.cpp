@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/policy/policy_panel.h"
+
+#include <QHBoxLayout>
+#include <QScrollArea>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/window/panels/effect/head_effect.h"
+#include "app/window/panels/policy/head_keys_form.h"
+#include "app/window/shell/panel_paint.h"
+#include "app/window/panels/policy/policy_form.h"
+#include "app/window/panels/policy/policy_panel_card.h"
+#include "app/window/panels/policy/policy_presets.h"
+#include "app/window/session/workspace.h"
+
+namespace kvscope {
+
+PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QWidget* parent)
+    : QWidget(parent),
+      m_workspace(workspace),
+      m_scroll(new QScrollArea(this)),
+      m_card(new PolicyCard(workspace, this)),
+      m_disclosure(new QToolButton(this)),
+      m_parameters(new QWidget(this)),
+      m_form(new PolicyForm(workspace, controller, m_parameters)),
+      m_head_keys(new HeadKeysForm(workspace, controller, m_parameters)),
+      m_effect(new HeadEffect(workspace, controller, this)),
+      m_presets(new PresetButton(controller, *m_form, this)) {
+  auto* outer = new QVBoxLayout(this);
+  outer->setContentsMargins(0, 0, 0, 0);
+  outer->setSpacing(0);
+  // Names first: the style sheet looks at them only once. The button stays in sight however short the panel is.
+  m_disclosure->setObjectName("headerText");
+  outer->addWidget(m_scroll, 1);
+  auto* edge = new QFrame(this);  // what goes on under it can be scrolled to
+  edge->setObjectName("separator");
+  edge->setFixedHeight(1);
+  outer->addWidget(edge);
+  m_effect->setContentsMargins(12, 4, 12, 0);  // beside what changes heads, wherever that is scrolled to
+  outer->addWidget(m_effect);
+  auto* bottom = new QHBoxLayout;
+  bottom->setContentsMargins(6, 2, 12, 4);
+  bottom->addWidget(m_disclosure);
+  bottom->addStretch(1);
+  bottom->addWidget(m_presets);
+  outer->addLayout(bottom);
+  auto* content = new QWidget;
+  auto* column = new QVBoxLayout(content);
+  column->setContentsMargins(12, 8, 12, 8);
+  column->setSpacing(6);
+  column->addWidget(m_card);
+  auto* forms = new QVBoxLayout(m_parameters);
+  forms->setContentsMargins(0, 0, 0, 0);
+  forms->setSpacing(6);
+  forms->addWidget(m_form);
+  forms->addWidget(m_head_keys);
+  column->addWidget(m_parameters);
+  column->addStretch(1);
+  m_scroll->setWidget(content);
+  m_scroll->setWidgetResizable(true);
+  m_scroll->setFrameShape(QFrame::NoFrame);
+  m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  m_scroll->setFocusPolicy(Qt::NoFocus);
+
+  m_disclosure->setToolButtonStyle(Qt::ToolButtonTextOnly);
+  m_disclosure->setCheckable(true);
+  m_disclosure->setAccessibleName("parameters of the policy");
+  connect(m_disclosure, &QToolButton::toggled, this, [this](bool shown) {
+    setParametersShown(shown);
+    if (shown) QTimer::singleShot(0, this, [this] { m_scroll->ensureWidgetVisible(m_parameters, 0, 0); });
+  });
+  connect(m_form, &PolicyForm::changed, this, [this] { setParametersShown(parametersShown()); });
+  connect(&workspace, &Workspace::snapshotChanged, this, &PolicyPanel::factsChanged);
+  connect(&workspace, &Workspace::selectionChanged, this, &PolicyPanel::factsChanged);
+  setFocusProxy(m_disclosure);
+  setParametersShown(false);
+}
+
+QString PolicyPanel::facts() const { return m_workspace.lane() ? qs(m_workspace.lane()->title) : QString(); }
+
+bool PolicyPanel::parametersShown() const { return m_disclosure->isChecked(); }
+
+void PolicyPanel::setParametersShown(bool shown) {
+  m_disclosure->setChecked(shown);
+  m_parameters->setVisible(shown);
+  QString words = shown ? "▾ Parameters" : "▸ Parameters";
+  if (const int n = m_form->nChanged(); n > 0) words += QString(" · %1 changed").arg(n);
+  m_disclosure->setText(words);
+}
+
+}  // namespace kvscope

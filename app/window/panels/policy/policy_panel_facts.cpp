@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/policy/policy_panel_facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include <QStringList>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/panels/effect/step_votes.h"
+#include "app/window/session/workspace.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "policy/text/head_keys.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+
+namespace {
+
+/// The heads that the card is about.
+std::vector<const HeadRecord*> scope(const Workspace& workspace) {
+  std::vector<const HeadRecord*> heads;
+  const StepRecord* step = workspace.stepRecord();
+  if (!step) return heads;
+  const auto one = selectedHead(workspace.snapshot(), workspace.selection().layer, workspace.selection().kv_head);
+  for (std::size_t h = 0; h < step->heads.size(); ++h) {
+    if (!one || static_cast<std::size_t>(*one) == h) heads.push_back(&step->heads[h]);
+  }
+  return heads;
+}
+
+QString count(long long n) { return qs(viz::format_count(n)); }
+
+/// The catalog's entry; none for a lane of a policy that this build does not know (an opened trace).
+std::optional<PolicyInfo> infoOf(const LaneSnapshot& lane) {
+  const auto all = policies();
+  const auto it = std::find_if(all.begin(), all.end(), [&](const PolicyInfo& p) { return p.name == lane.policy; });
+  if (it == all.end()) return std::nullopt;
+  if (it->keys_follow_choices) {
+    try {
+      return info_of(parse_lane_spec(lane.spec));
+    } catch (const Error&) {  // parts that this build does not know: the words for any choice
+    }
+  }
+  return *it;
+}
+
+QString question(const LaneSnapshot& lane, const std::optional<PolicyInfo>& info, bool prefill) {
+  if (lane.sees_question) return "seen: the last queries of the prompt take part";
+  if (info && info->sees_question_in_prefill && !prefill) return "not seen: the prompt was streamed";
+  return "not seen: no look at the end of the prompt";
+}
+
+/// The parameters as they hold in the selected head; without one those of the run, with a note where a head has its own.
+std::vector<ParamText> paramsInScope(const Workspace& workspace, const LaneSnapshot& lane) {
+  std::vector<ParamText> params = lane.params;
+  std::vector<HeadKey> own;
+  try {
+    own = given_head_keys(lane.spec);
+  } catch (const Error&) {  // a specification that this build cannot read
+  }
+  const viz::Selection& s = workspace.selection();
+  const bool one = selectedHead(workspace.snapshot(), s.layer, s.kv_head).has_value();
+  for (ParamText& param : params) {
+    bool differs = false;
+    for (const HeadKey& k : own) {
+      if (k.key != param.key) continue;
+      differs = !one;
+      if (one && k.has(*s.layer, *s.kv_head)) param.value = k.value;
+    }
+    if (differs) param.value += " (some heads their own)";
+  }
+  return params;
+}
+
+/// What the run was given beside its budget; the rest stands at its defaults.
+QString givenParams(const LaneSnapshot& lane) {
+  QStringList set;
+  try {
+    for (const auto& [key, value] : parse_lane_spec(lane.spec).given) {
+      if (key != "slots" && key != "ratio") set << qs(key) + " " + qs(value);
+    }
+  } catch (const Error&) {
+    return qs(lane.spec);  // a specification that this build cannot read: as it is
+  }
+  return set.join(" · ");
+}
+
+QString allocation(const StepRecord& step) {
+  std::set<int> budgets, first_of_layer;
+  bool same_in_layer = true;
+  long long total = 0;
+  int layer = -1, first = -1;
+  for (const HeadRecord& head : step.heads) {
+    budgets.insert(head.budget);
+    if (head.layer != layer) {
+      layer = head.layer;
+      first = head.budget;
+    }
+    same_in_layer = same_in_layer && head.budget == first;
+    total += std::max(0, head.budget);
+  }
+  const auto n = static_cast<long long>(step.heads.size());
+  const QString heads = QString("%1 heads").arg(count(n));
+  if (budgets.size() == 1 && *budgets.begin() < 0) return QString("no limit · %1").arg(heads);
+  if (budgets.size() == 1) return QString("uniform · %1 × %2 = %3 slots").arg(count(*budgets.begin()), heads, count(total));
+  if (*budgets.begin() < 0) {
+    const auto free = std::count_if(step.heads.begin(), step.heads.end(), [](const HeadRecord& h) { return h.budget < 0; });
+    return QString("%1 of %2 without limit, the others %3–%4 slots").arg(count(free), heads, count(*std::next(budgets.begin())), count(*budgets.rbegin()));
+  }
+  return QString("%1, %2–%3 · %4 = %5 slots")
+      .arg(same_in_layer ? "by layer" : "by head", count(*budgets.begin()), count(*budgets.rbegin()), heads, count(total));
+}
+
+}  // namespace
+
+BudgetFacts budgetFacts(const Workspace& workspace) {
+  BudgetFacts facts;
+  const LaneSnapshot* lane = workspace.lane();
+  const std::vector<const HeadRecord*> heads = scope(workspace);
+  if (!lane || heads.empty()) return facts;
+  facts.known = true;
+  double asked = 0;
+  bool unlimited = false;
+  for (const HeadRecord* head : heads) {
+    const auto sinks = std::lower_bound(head->pos.begin(), head->pos.end(), lane->sinks) - head->pos.begin();  // slots are in order of pos
+    const auto n = static_cast<std::ptrdiff_t>(head->pos.size());
+    const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(head->recent, n - sinks);
+    facts.sinks += static_cast<double>(sinks);
+    facts.recent += static_cast<double>(recent);
+    facts.heavy += static_cast<double>(n - sinks - recent);
+    unlimited = unlimited || head->budget < 0;
+    asked += head->budget;
+  }
+  const auto n = static_cast<double>(heads.size());
+  for (double* part : {&facts.sinks, &facts.heavy, &facts.recent}) *part /= n;
+  facts.asked = unlimited ? -1 : asked / n;
+  QStringList parts;
+  for (const double part : {facts.sinks, facts.heavy, facts.recent}) {
+    if (part > 0) parts << qs(viz::format_mean(part));
+  }
+  const QString used = qs(viz::format_mean(facts.used()));
+  facts.words = parts.size() > 1 ? parts.join(" + ") + " = " + used : used;
+  // What was asked for is said wherever it is not what there is.
+  if (facts.asked < 0) {
+    facts.words += " slots, no limit";
+  } else if (facts.used() < facts.asked) {
+    facts.words += QString(" of %1 slots").arg(qs(viz::format_mean(facts.asked)));
+  } else if (facts.used() > facts.asked) {
+    facts.words += QString(" slots, %1 asked").arg(qs(viz::format_mean(facts.asked)));
+  } else {
+    facts.words += " slots";
+  }
+  return facts;
+}
+
+VotesFacts votesFacts(const Workspace& workspace) {
+  VotesFacts facts;
+  const std::vector<const HeadRecord*> heads = scope(workspace);
+  if (heads.empty()) return facts;
+  facts.known = true;
+  const StepVotes votes = heads.size() == 1 ? countVotes(*heads.front()) : workspace.stepVotes();
+  facts.in_slots = votes.in_slots;
+  facts.lost = votes.lost;
+  facts.title = heads.size() == 1 ? QString("Votes, %1").arg(qs(viz::head_name(heads.front()->layer, heads.front()->kv_head)))
+                                  : QString("Votes, %1 heads").arg(count(static_cast<long long>(heads.size())));
+  facts.words = QString("%1 in slots + %2 lost = %3 seen").arg(count(facts.in_slots), count(facts.lost), count(facts.in_slots + facts.lost));
+  facts.brief = QString("%1 + %2 lost = %3").arg(count(facts.in_slots), count(facts.lost), count(facts.in_slots + facts.lost));
+  return facts;
+}
+
+std::vector<CardFact> cardFacts(const Workspace& workspace) {
+  std::vector<CardFact> facts;
+  const LaneSnapshot* lane = workspace.lane();
+  const StepRecord* step = workspace.stepRecord();
+  if (!lane) return facts;
+  const std::optional<PolicyInfo> info = infoOf(*lane);
+  const std::vector<ParamText> params = paramsInScope(workspace, *lane);
+  // A comparison with a parameter is shown with its value: "cosine ≥ threshold" as "cosine ≥ 0.8".
+  const auto words = [&params](const std::string& text) {
+    QString shown = qs(text).replace(">=", "≥");
+    for (const ParamText& param : params) shown.replace("≥ " + qs(param.key), "≥ " + qs(param.value));
+    return shown;
+  };
+  if (info) facts.push_back({"ranking", words(info->ranking)});
+  if (lane->slots_asked >= 0) facts.push_back({"question", question(*lane, info, workspace.snapshot().prefill_mode)});
+  if (info) facts.push_back({"merge", words(info->merging)});
+  if (!lane->statistic.empty()) {
+    QString value = qs(lane->statistic);
+    if (!std::isnan(lane->half_life)) value += QString(" · half-life %1 queries").arg(qs(viz::format_number(lane->half_life, 2)));
+    facts.push_back({"statistic", value});
+  }
+  if (step && !step->heads.empty()) facts.push_back({"allocation", allocation(*step)});
+  if (!lane->warnings.empty()) {
+    QStringList all;
+    for (const LaneWarning& w : lane->warnings) all << qs(text_of(w));
+    const QString more = all.size() > 1 ? QString("  (+%1)").arg(all.size() - 1) : QString();
+    facts.push_back({all.size() == 1 ? QString("1 warning") : QString("%1 warnings").arg(all.size()), all.front() + more, all.join("\n"), true});
+  }
+  if (const QString set = givenParams(*lane); !set.isEmpty()) facts.push_back({"set to", set});
+  // Without a selected head the votes bar says this already.
+  const bool one_head = selectedHead(workspace.snapshot(), workspace.selection().layer, workspace.selection().kv_head).has_value();
+  if (one_head && step && !step->heads.empty()) {
+    const StepVotes all = workspace.stepVotes();
+    facts.push_back({QString("%1 heads").arg(count(static_cast<long long>(step->heads.size()))),
+                     QString("%1 votes in slots + %2 lost").arg(count(all.in_slots), count(all.lost))});
+  }
+  return facts;
+}
+
+QString policyIdea(const Workspace& workspace) {
+  const LaneSnapshot* lane = workspace.lane();
+  const std::optional<PolicyInfo> info = lane ? infoOf(*lane) : std::nullopt;
+  return info ? qs(info->idea) : QString();
+}
+
+}  // namespace kvscope

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/prompt/prompt_editor.h"
+
+#include <algorithm>
+
+#include <QApplication>
+#include <QFileInfo>
+#include <QHelpEvent>
+#include <QMimeData>
+#include <QScrollBar>
+#include <QTextBlock>
+#include <QTextBoundaryFinder>
+#include <QToolTip>
+#include <QUrl>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/panels/prompt/prompt_editor_layout.h"
+#include "app/window/files/prompt_file.h"
+#include "app/window/session/workspace.h"
+#include "core/error.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+
+namespace {
+
+/// The one local regular file of a drop or paste; empty otherwise.
+QString fileOf(const QMimeData* source) {
+  const QList<QUrl> urls = source->urls();
+  if (urls.size() != 1 || !urls.front().isLocalFile() || !QFileInfo(urls.front().toLocalFile()).isFile()) return {};
+  const QString path = urls.front().toLocalFile();
+  return isPromptFile(path) ? path : QString();  // the window takes the others
+}
+
+}  // namespace
+
+PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEdit(parent), m_workspace(workspace) {
+  auto* text = new QTextDocument(this);
+  m_layout = new SpacedTextLayout(text, static_cast<int>(m_pitch));
+  text->setDocumentLayout(m_layout);
+  text->setDocumentMargin(0);
+  setDocument(text);
+  setFrameShape(QFrame::NoFrame);
+  setWordWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setTabChangesFocus(true);
+  setMouseTracking(true);
+  viewport()->setMouseTracking(true);
+  setAccessibleName("prompt");
+  setAccessibleDescription("text of the prompt; the background of each token shows its fate in the selected head");
+  applyType();
+  connect(document(), &QTextDocument::contentsChange, this, [this](int, int removed, int added) {
+    if (removed == 0 && added == 0) return;
+    m_spans.setText(exactText());
+    viewport()->update();
+    Q_EMIT edited();
+  });
+  connect(this, &QPlainTextEdit::selectionChanged, this, [this] { publishSelection(); });
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] {
+    recolour();
+    showEmphasis();
+  });
+  connect(&workspace, &Workspace::selectionChanged, this, [this] {
+    recolour();
+    showEmphasis();
+    showSelection();
+  });
+  connect(&workspace, &Workspace::themeChanged, this, [this] { recolour(); });
+  connect(&workspace, &Workspace::teachingChanged, this, [this] {
+    recolour();
+    showEmphasis();
+  });
+  connect(&workspace, &Workspace::dimmedChanged, this, [this] { recolour(); });
+  connect(&workspace, &Workspace::hoverChanged, viewport(), qOverload<>(&QWidget::update));
+  connect(&workspace, &Workspace::foundChanged, viewport(), qOverload<>(&QWidget::update));
+  recolour();
+}
+
+QString PromptEditor::exactText() const { return document()->toRawText().replace(QChar::ParagraphSeparator, QChar('\n')); }
+
+void PromptEditor::setExactText(const QString& text) {
+  if (text == exactText()) return;
+  QTextCursor all(document());
+  all.select(QTextCursor::Document);
+  all.insertText(text);
+  // What is typed right behind it would join its step of undo; behind an unmodified text Qt begins a new one.
+  document()->setModified(false);
+}
+
+QString PromptEditor::loadFile(const QString& path) {
+  try {
+    setExactText(readPromptFile(path));
+    return {};
+  } catch (const Error& error) {
+    return QString::fromUtf8(error.what());
+  }
+}
+
+void PromptEditor::applyType() {
+  QFont font = typeFont(*this, Type::text);
+  document()->setDefaultFont(font);
+  m_layout->setPitch(px(*this, m_pitch));
+  setTabStopDistance(4 * QFontMetricsF(font).horizontalAdvance(' '));
+  setCursorWidth(std::max(1, px(*this, 1.5)));
+  keepWholeLines();
+}
+
+/// Half a line at the bottom would be no text and no sign that it goes on.
+void PromptEditor::keepWholeLines() {
+  const int room = contentsRect().height(), pitch = m_layout->pitch();
+  const QMargins margins(0, 0, 0, room > pitch ? room % pitch : 0);
+  if (viewportMargins() != margins) setViewportMargins(margins);
+}
+
+void PromptEditor::resizeEvent(QResizeEvent* event) {
+  QPlainTextEdit::resizeEvent(event);
+  keepWholeLines();
+}
+
+void PromptEditor::setLinePitch(double pitch) {
+  m_pitch = pitch;
+  applyType();
+}
+
+void PromptEditor::changeEvent(QEvent* event) {
+  QPlainTextEdit::changeEvent(event);
+  if (event->type() == QEvent::FontChange && m_layout) applyType();
+}
+
+void PromptEditor::recolour() {
+  if (m_spans_of != m_workspace.snapshotPtr()) {
+    m_spans_of = m_workspace.snapshotPtr();
+    m_spans.setTokens(*m_spans_of, exactText());
+  }
+  m_colours.update(m_workspace);
+  viewport()->update();
+}
+
+// ---- selection and hover
+
+void PromptEditor::publishSelection() {
+  if (!m_selecting || !textCursor().hasSelection()) return;
+  const auto [first, last] = m_spans.tokens(textCursor().selectionStart(), textCursor().selectionEnd());
+  if (first < 0) return;
+  viz::Selection selection = m_workspace.selection();
+  selection.select({first, last});
+  m_workspace.setSelection(selection);
+}
+
+/// The tokens of the word that a token is of, or is a part of: vocabularies cut many words.
+std::pair<int, int> PromptEditor::wordOf(int token) const {
+  const std::pair alone(token, token);
+  const QTextBlock block = document()->findBlock(m_spans.positionOf(token));
+  const QString text = block.text();
+  auto at = static_cast<qsizetype>(m_spans.positionOf(token) - block.position());
+  while (at >= 0 && at < text.size() && text[at].isSpace()) ++at;  // mostly the space before the word is the token's, too
+  if (at < 0 || at >= text.size() || !text[at].isLetterOrNumber()) return alone;
+  QTextBoundaryFinder words(QTextBoundaryFinder::Word, text);
+  words.setPosition(at);
+  const qsizetype begin = words.isAtBoundary() ? at : words.toPreviousBoundary(), next = words.toNextBoundary();
+  const qsizetype end = next < 0 ? text.size() : next;
+  const auto word = m_spans.tokens(block.position() + static_cast<int>(begin), block.position() + static_cast<int>(end));
+  return word.first <= token && token <= word.second ? word : alone;
+}
+
+void PromptEditor::selectWordAt(const QPoint& point) {
+  viz::Selection selection = m_workspace.selection();
+  const int token = tokenAt(point);
+  if (token < 0) {
+    selection.tokens.reset();
+    selection.more_tokens.clear();
+    selection.slot.reset();
+  } else {
+    const auto [first, last] = wordOf(token);
+    selection.select({first, last});
+  }
+  m_workspace.setSelection(selection);
+}
+
+void PromptEditor::showSelection() {
+  if (m_selecting || hasFocus() || !m_workspace.selection().tokens) return;
+  bringIntoSight(m_workspace.selection().tokens->first);
+}
+
+/// The first token of the category that is spoken of, where none of them is to be seen.
+void PromptEditor::showEmphasis() {
+  if (!m_workspace.emphasis() || hasFocus()) return;
+  const int n = m_workspace.snapshot().n_prompt;
+  int first = -1;
+  for (int token = 0; token < n; ++token) {
+    if (m_colours.category(token) != *m_workspace.emphasis()) continue;
+    for (const QRectF& rect : rectsOf(token))
+      if (rect.top() >= 0 && rect.bottom() <= viewport()->height()) return;
+    if (first < 0 && m_spans.positionOf(token) >= 0) first = token;  // the mark of the beginning has no text
+  }
+  if (first >= 0) bringIntoSight(first);
+}
+
+void PromptEditor::bringIntoSight(int token) {
+  const int position = m_spans.positionOf(token);
+  if (position < 0) return;
+  QTextCursor place(document());
+  place.setPosition(std::min(position, document()->characterCount() - 1));
+  const QRect rect = cursorRect(place);
+  if (rect.bottom() >= 0 && rect.top() < viewport()->height()) return;
+  // The scroll bar counts lines; the text cursor stays where the user left it.
+  const int line = place.block().firstLineNumber() + place.block().layout()->lineForTextPosition(place.positionInBlock()).lineNumber();
+  verticalScrollBar()->setValue(line - 2);
+}
+
+void PromptEditor::setHoveredToken(int token) {
+  viz::Hover hover = m_workspace.hover();
+  if (token < 0 && !m_hovering) return;
+  hover = {};
+  if (token >= 0) hover.token = token;
+  m_hovering = token >= 0;
+  m_workspace.setHover(hover);
+}
+
+/// The same place on the middle of its line: Qt's hit test knows nothing of the gaps between the lines.
+QPointF PromptEditor::onLine(const QPointF& point) const {
+  QPointF offset = contentOffset();
+  const int pitch = m_layout->pitch();
+  for (QTextBlock block = firstVisibleBlock(); block.isValid(); block = block.next()) {
+    const double height = blockBoundingRect(block).height();
+    if (point.y() < offset.y() + height || !block.next().isValid()) {
+      const int line = std::clamp(static_cast<int>((point.y() - offset.y()) / pitch), 0, std::max(0, block.layout()->lineCount() - 1));
+      return {point.x(), offset.y() + (line + 0.5) * pitch};
+    }
+    offset.ry() += height;
+    if (offset.y() > viewport()->height()) break;
+  }
+  return point;
+}
+
+void PromptEditor::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton && event->modifiers() == Qt::ControlModifier) {  // the token joins the selection, or leaves it
+    const int token = tokenAt(event->position().toPoint());
+    if (token < 0) return;
+    viz::Selection selection = m_workspace.selection();
+    viz::toggle_tokens(selection, {token, token});
+    m_workspace.setSelection(selection);
+    return;
+  }
+  m_selecting = event->button() == Qt::LeftButton;
+  m_pressed.reset();
+  if (m_selecting && event->modifiers() == Qt::NoModifier) m_pressed = event->position().toPoint();
+  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(), event->modifiers());
+  QPlainTextEdit::mousePressEvent(&moved);
+}
+
+void PromptEditor::mouseMoveEvent(QMouseEvent* event) {
+  const bool inside = viewport()->rect().contains(event->position().toPoint());
+  setHoveredToken(event->buttons() == Qt::NoButton && inside ? tokenAt(event->position().toPoint()) : -1);
+  // Outside the viewport the base class scrolls while selecting: then the place must stay as it is.
+  const QPointF place = inside ? onLine(event->position()) : event->position();
+  QMouseEvent moved(event->type(), place, event->globalPosition(), event->button(), event->buttons(), event->modifiers());
+  QPlainTextEdit::mouseMoveEvent(&moved);
+}
+
+void PromptEditor::mouseReleaseEvent(QMouseEvent* event) {
+  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(), event->modifiers());
+  QPlainTextEdit::mouseReleaseEvent(&moved);
+  publishSelection();
+  m_selecting = false;
+  const auto pressed = std::exchange(m_pressed, std::nullopt);
+  if (!m_click_selects || !pressed || textCursor().hasSelection()) return;
+  if ((*pressed - event->position().toPoint()).manhattanLength() < QApplication::startDragDistance()) selectWordAt(*pressed);
+}
+
+void PromptEditor::mouseDoubleClickEvent(QMouseEvent* event) {
+  m_selecting = true;
+  m_pressed.reset();
+  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(), event->modifiers());
+  QPlainTextEdit::mouseDoubleClickEvent(&moved);
+}
+
+void PromptEditor::keyPressEvent(QKeyEvent* event) {
+  m_selecting = true;  // Shift+arrows and Ctrl+A select tokens as the mouse does
+  QPlainTextEdit::keyPressEvent(event);
+  m_selecting = false;
+}
+
+void PromptEditor::focusInEvent(QFocusEvent* event) {
+  QPlainTextEdit::focusInEvent(event);
+  Q_EMIT focusChanged();
+}
+
+void PromptEditor::focusOutEvent(QFocusEvent* event) {
+  QPlainTextEdit::focusOutEvent(event);
+  Q_EMIT focusChanged();
+}
+
+void PromptEditor::leaveEvent(QEvent* event) {
+  setHoveredToken(-1);
+  QPlainTextEdit::leaveEvent(event);
+}
+
+bool PromptEditor::viewportEvent(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QPlainTextEdit::viewportEvent(event);
+  auto* help = static_cast<QHelpEvent*>(event);
+  const int token = tokenAt(help->pos());
+  if (token < 0) {
+    QToolTip::hideText();
+    return true;
+  }
+  const QString head = QString("token %1 %2").arg(token).arg(qs(viz::quoted(viz::token_text(m_workspace.snapshot(), token))));
+  const QString fate = m_colours.describe(token);
+  QToolTip::showText(help->globalPos(), (fate.isEmpty() ? head : head + "\n" + fate).toHtmlEscaped().replace("\n", "<br>"), viewport());
+  return true;
+}
+
+// ---- clipboard and files
+
+bool PromptEditor::canInsertFromMimeData(const QMimeData* source) const {
+  if (source->hasUrls()) return !fileOf(source).isEmpty();  // folders and several files are for the window
+  return source->hasText();
+}
+
+void PromptEditor::insertFromMimeData(const QMimeData* source) {
+  const QString path = fileOf(source);
+  if (path.isEmpty()) {
+    if (source->hasText()) textCursor().insertText(source->text());
+    ensureCursorVisible();
+    return;
+  }
+  const QString failure = loadFile(path);
+  if (!failure.isEmpty()) Q_EMIT refused(failure);
+}
+
+QMimeData* PromptEditor::createMimeDataFromSelection() const {
+  auto* mime = new QMimeData;
+  mime->setText(textCursor().selectedText().replace(QChar::ParagraphSeparator, QChar('\n')));
+  return mime;
+}
+
+}  // namespace kvscope

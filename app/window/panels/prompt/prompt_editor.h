@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <QPlainTextEdit>
+
+#include "app/window/panels/prompt/prompt_editor_colours.h"
+#include "app/window/panels/prompt/prompt_editor_spans.h"
+
+namespace kvscope {
+
+class SpacedTextLayout;
+class Workspace;
+
+/// The prompt as plain text. Typing, IME, undo, clipboard and drag are Qt's own; behind the visible lines every token carries the colour of
+/// its fate. Selecting text selects tokens in all views. Only the visible blocks are looked at, however long the text is.
+class PromptEditor : public QPlainTextEdit {
+  Q_OBJECT
+
+ public:
+  explicit PromptEditor(Workspace& workspace, QWidget* parent = nullptr);
+
+  /// The text, character for character (toPlainText() would turn no-break spaces into spaces).
+  QString exactText() const;
+  /// Replaces everything; undoable like an edit by hand. Emits edited().
+  void setExactText(const QString& text);
+  /// Replaces the text by a file's: UTF-8, at most 8 MiB. On failure the text stays and the reason is returned.
+  QString loadFile(const QString& path);
+
+  /// From line to line, px at 14 px text.
+  void setLinePitch(double pitch);
+  /// True: a click on a word selects its tokens, too, and one beside the text selects none. The caret goes there either way.
+  void setClickSelects(bool on) { m_click_selects = on; }
+  /// Token under a point of the viewport; -1: none.
+  int tokenAt(const QPoint& point) const;
+  /// Where a visible token is drawn, one rectangle a line, in the viewport's coordinates.
+  std::vector<QRectF> rectsOf(int token) const;
+  const TokenColours& colours() const { return m_colours; }
+  const TokenSpans& spans() const { return m_spans; }
+
+ Q_SIGNALS:
+  void edited();
+  /// A dropped file could not be taken: one sentence.
+  void refused(const QString& message);
+  /// The text got the focus, or lost it.
+  void focusChanged();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  bool viewportEvent(QEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  bool canInsertFromMimeData(const QMimeData* source) const override;
+  void insertFromMimeData(const QMimeData* source) override;
+  QMimeData* createMimeDataFromSelection() const override;
+
+ private:
+  struct Piece {  // of one token on one line
+    int token;
+    QRectF rect;  // viewport
+  };
+
+  void applyType();
+  void keepWholeLines();
+  void recolour();
+  void publishSelection();
+  void selectWordAt(const QPoint& point);
+  std::pair<int, int> wordOf(int token) const;
+  void showSelection();
+  void showEmphasis();
+  void bringIntoSight(int token);
+  void setHoveredToken(int token);
+  std::vector<Piece> pieces(const QTextBlock& block, const QPointF& offset) const;  // of the lines in the viewport
+  void paintBlock(QPainter& painter, const QTextBlock& block, const QPointF& offset, const QAbstractTextDocumentLayout::PaintContext& context);
+  QPointF onLine(const QPointF& point) const;
+
+  Workspace& m_workspace;
+  SpacedTextLayout* m_layout;
+  double m_pitch = 25;
+  TokenSpans m_spans;
+  TokenColours m_colours;
+  SnapshotPtr m_spans_of;        // the snapshot m_spans was read from
+  bool m_selecting = false;      // the user selects text right now
+  bool m_click_selects = false;
+  std::optional<QPoint> m_pressed;  // where the left button went down; nothing once it was moved away, or pressed twice
+  bool m_hovering = false;       // the workspace's hover is ours
+};
+
+}  // namespace kvscope

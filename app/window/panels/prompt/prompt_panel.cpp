@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/prompt/prompt_panel.h"
+
+#include <algorithm>
+
+#include <QLabel>
+#include <QPainter>
+#include <QVBoxLayout>
+
+#include "app/window/panels/effect/generated_strip.h"
+#include "app/window/lecture/lecture_answer.h"
+#include "app/window/shell/panel_paint.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel_legend.h"
+#include "app/window/panels/prompt/prompt_panel_samples.h"
+#include "app/window/panels/prompt/sample_prompts.h"
+#include "app/window/session/session_controller.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+
+PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QWidget* parent)
+    : QWidget(parent),
+      m_workspace(workspace),
+      m_controller(controller),
+      m_legend(new CategoryLegend(workspace, this)),
+      m_editor(new PromptEditor(workspace, this)),
+      m_strip(new GeneratedStrip(workspace, this)),
+      m_samples(new PromptSamples(this)),
+      m_look_for(new QLabel(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(12, 8, 12, 10);
+  column->setSpacing(6);
+  column->addWidget(m_legend);
+  column->addWidget(m_editor, 1);
+  column->addWidget(m_look_for);
+  column->addWidget(m_strip);
+  setFocusProxy(m_editor);
+  m_editor->setPlaceholderText("Type or paste a prompt, or drop a text file here.");
+  connect(m_editor, &PromptEditor::edited, this, [this] { sendPrompt(); });
+  connect(m_editor, &PromptEditor::focusChanged, this, [this] {
+    update();
+    Q_EMIT factsChanged();
+  });
+  connect(m_editor, &PromptEditor::refused, &controller, &SessionController::refused);
+  connect(&controller, &SessionController::requestChanged, this, [this] { takeRequestedPrompt(); });
+  connect(&workspace, &Workspace::snapshotChanged, this, &PromptPanel::factsChanged);
+  connect(m_editor->document(), &QTextDocument::contentsChanged, this, [this] {
+    m_samples->setVisible(m_editor->document()->isEmpty());
+    sayWhatToLookFor();
+  });
+  connect(m_samples, &PromptSamples::chosen, this, [this](const QString& prompt) {
+    m_editor->setExactText(prompt);
+    m_editor->setFocus();
+  });
+  m_look_for->setObjectName("secondary");
+  m_look_for->setAccessibleName("what to look for");
+  m_look_for->setWordWrap(true);  // a sentence must not widen the panel
+  takeRequestedPrompt();
+  m_samples->setVisible(m_editor->document()->isEmpty());
+  sayWhatToLookFor();
+}
+
+/// A sample says what it was made to show; a text of one's own says nothing, nor does the lecture, which has its captions.
+void PromptPanel::sayWhatToLookFor() {
+  const SamplePrompt* sample = m_plain ? nullptr : samplePromptOf(m_editor->exactText());
+  m_look_for->setVisible(sample != nullptr);
+  if (!sample) return;
+  m_look_for->setText("Look for: " + sample->look_for);
+  m_look_for->setToolTip("<p>" + sample->about.toHtmlEscaped() + "</p>");
+}
+
+void PromptPanel::setPlain() {
+  auto* column = static_cast<QVBoxLayout*>(layout());
+  column->setContentsMargins(0, 0, 0, 0);
+  column->removeWidget(m_strip);
+  column->removeWidget(m_legend);
+  m_strip->hide();
+  m_plain = true;
+  sayWhatToLookFor();
+  m_editor->setLinePitch(23);
+  m_editor->setClickSelects(true);
+  column->addWidget(new LectureAnswer(m_workspace, this));
+  column->addWidget(m_legend);
+}
+
+void PromptPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  placeSamples();
+}
+
+/// A frame around the text that has the focus: there, letters are letters, and no keys of the window.
+void PromptPanel::paintEvent(QPaintEvent* event) {
+  QWidget::paintEvent(event);
+  if (!m_editor->hasFocus()) return;
+  QPainter painter(this);
+  const QRect frame = m_editor->geometry().adjusted(-6, -3, 6, 3) & rect();
+  if (m_plain)  // its text begins at the edge: a line below it
+    return painter.fillRect(QRect(frame.left(), frame.bottom() - 1, frame.width(), 2), toColor(m_workspace.theme().accent));
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(toColor(m_workspace.theme().accent), 1));
+  painter.drawRoundedRect(QRectF(frame).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+}
+
+/// Below the words that invite to type.
+void PromptPanel::placeSamples() {
+  layout()->activate();
+  const QRect editor = m_editor->geometry();
+  const int top = editor.top() + px(*this, 36);
+  m_samples->setGeometry(editor.left(), top, editor.width(), std::max(0, std::min(m_samples->sizeHint().height(), editor.bottom() - top)));
+}
+
+QString PromptPanel::facts() const {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const int n_after = std::max(0, static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt);
+  QString facts = QString("%1 + %2 tokens").arg(qs(viz::format_count(snapshot.n_prompt)), qs(viz::format_count(n_after)));
+  if (const int unread = m_editor->spans().unread(); unread > 0) {
+    facts += QString(" · last %1 characters not read").arg(qs(viz::format_count(unread)));
+  }
+  if (snapshot.phase == RunPhase::failed && !snapshot.lanes.empty() && qs(snapshot.prompt) != m_editor->exactText()) facts = "text before: " + facts;
+  if (!m_editor->hasFocus()) return facts;
+  return (m_controller.viewOnly() ? "view only, Esc leaves · " : "writing, Esc leaves · ") + facts;
+}
+
+void PromptPanel::sendPrompt() {
+  if (m_adopting) return;
+  const QString text = m_editor->exactText();
+  m_sent.push_back(text);
+  m_controller.setPrompt(text);
+}
+
+void PromptPanel::takeRequestedPrompt() {
+  const QString wanted = qs(m_controller.request().prompt);
+  // The request may lag behind the keyboard: what was typed here must not come back and undo what was typed since.
+  if (const qsizetype i = m_sent.lastIndexOf(wanted); i >= 0) {
+    m_sent.remove(0, i);
+    return;
+  }
+  if (wanted == m_editor->exactText()) return;
+  m_sent.clear();
+  m_adopting = true;
+  m_editor->setExactText(wanted);
+  m_adopting = false;
+}
+
+}  // namespace kvscope

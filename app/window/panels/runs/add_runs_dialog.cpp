@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/runs/add_runs_dialog.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/session/run_estimate.h"
+#include "app/window/panels/runs/run_grid.h"
+#include "app/window/session/run_queue.h"
+#include "app/window/session/workspace.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+
+namespace kvscope {
+
+AddRunsDialog::AddRunsDialog(Workspace& workspace, SessionController& controller, RunQueue& queue, QWidget* parent)
+    : QDialog(parent), m_workspace(workspace), m_queue(queue), m_grid(new RunGrid(workspace, controller, "12.5 %, 25 %, 50 %", this)),
+      m_text(new QLineEdit(this)), m_estimate(new QLabel(this)), m_wrong(new QLabel(this)), m_add(new QPushButton("Add run", this)) {
+  setWindowTitle("Add runs");
+  setModal(false);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(16, 14, 16, 14);
+  column->setSpacing(10);
+  column->addWidget(m_grid, 1);
+  auto* by_text = new QHBoxLayout;
+  auto* text_name = new QLabel("&Or as text", this);
+  text_name->setBuddy(m_text);
+  m_text->setPlaceholderText("name:key=value,…  a policy with its budget and parameters");
+  m_text->setAccessibleName("A run as text");
+  by_text->addWidget(text_name);
+  by_text->addWidget(m_text, 1);
+  column->addLayout(by_text);
+  m_wrong->setWordWrap(true);
+  m_wrong->hide();
+  column->addWidget(m_wrong);
+  m_estimate->setWordWrap(true);
+  m_estimate->setAccessibleName("Estimate");
+  column->addWidget(m_estimate);
+  auto* buttons = new QHBoxLayout;
+  auto* none = new QPushButton("Choose none", this);
+  auto* cancel = new QPushButton("Close", this);
+  m_add->setObjectName("primary");
+  m_add->setDefault(true);
+  for (QPushButton* b : {none, cancel}) b->setAutoDefault(false);
+  buttons->addWidget(none);
+  buttons->addStretch(1);
+  buttons->addWidget(cancel);
+  buttons->addWidget(m_add);
+  column->addLayout(buttons);
+
+  connect(none, &QPushButton::clicked, this, [this] { m_grid->model().clear(); });
+  connect(cancel, &QPushButton::clicked, this, &QDialog::close);
+  connect(m_add, &QPushButton::clicked, this, [this] { add(); });
+  connect(m_grid, &RunGrid::changed, this, [this] { refresh(); });
+  connect(m_text, &QLineEdit::textChanged, this, [this] { refresh(); });
+  connect(&queue, &RunQueue::changed, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::themeChanged, this, [this] { refresh(); });
+  resize(480, 640);
+  m_grid->table().setFocus();
+}
+
+QString AddRunsDialog::estimate() const { return m_estimate->text(); }
+
+std::vector<std::string> AddRunsDialog::chosen() const {
+  std::vector<std::string> specs = m_grid->model().chosen();
+  if (const QString text = m_text->text().trimmed(); !text.isEmpty()) specs.push_back(text.toStdString());
+  return specs;
+}
+
+void AddRunsDialog::showEvent(QShowEvent* event) {
+  QDialog::showEvent(event);
+  refresh();
+}
+
+void AddRunsDialog::refresh() {
+  if (!isVisible()) return;  // every answer would be priced for a dialog that nobody has open
+  const std::vector<std::string> specs = chosen();
+  QString wrong;
+  if (const QString text = m_text->text().trimmed(); !text.isEmpty()) {
+    try {
+      parse_lane_spec(text.toStdString());
+    } catch (const Error& error) {
+      wrong = QString::fromUtf8(error.what());
+    }
+  }
+  m_wrong->setVisible(!wrong.isEmpty());
+  m_wrong->setText(wrong);
+  m_wrong->setStyleSheet(QString("color: %1").arg(toColor(m_workspace.theme().changed).name()));
+  m_estimate->setText(estimateWords(specs.size(), estimateRuns(m_workspace.snapshot(), specs, m_queue.times(), true), true));
+  m_add->setEnabled(!specs.empty() && wrong.isEmpty());
+  m_add->setText(specs.size() <= 1 ? QString("Add run") : QString("Add %1 runs").arg(specs.size()));
+}
+
+void AddRunsDialog::add() {
+  const std::vector<std::string> specs = chosen();
+  if (specs.empty()) return;
+  m_text->clear();
+  m_grid->model().clear();
+  m_queue.add(specs, QueuedRun::Purpose::lane);
+  close();
+  parentWidget()->activateWindow();
+}
+
+}  // namespace kvscope

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/runs/run_grid.h"
+
+#include <QGridLayout>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QStyledItemDelegate>
+#include <QTableView>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kRow = 22, kColumn = 46;
+
+/// A square to tick; a dash where nothing can be chosen, a dot where the run is there already.
+class CellPainter : public QStyledItemDelegate {
+ public:
+  CellPainter(const Workspace& workspace, QObject* parent) : QStyledItemDelegate(parent), m_workspace(workspace) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const viz::Theme& theme = m_workspace.theme();
+    const auto cell = static_cast<RunGridModel::Cell>(index.data(Qt::UserRole).toInt());
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    const QPointF c = QRectF(option.rect).center();
+    const QRectF box(c.x() - 6.5, c.y() - 6.5, 13, 13);
+    switch (cell) {
+      case RunGridModel::Cell::refused:
+        painter->setPen(QPen(toColor(theme.line), 1.5));
+        painter->drawLine(c - QPointF(4, 0), c + QPointF(4, 0));
+        break;
+      case RunGridModel::Cell::there:
+        painter->setPen(Qt::NoPen);
+        painter->setBrush(toColor(theme.secondary));
+        painter->drawEllipse(c, 3.2, 3.2);
+        break;
+      case RunGridModel::Cell::free:
+        painter->setPen(QPen(toColor(theme.disabled), 1));
+        painter->drawRoundedRect(box, 3, 3);
+        break;
+      case RunGridModel::Cell::chosen:
+        painter->setPen(Qt::NoPen);
+        painter->setBrush(toColor(theme.accent));
+        painter->drawRoundedRect(box, 3, 3);
+        painter->setPen(QPen(toColor(theme.on_accent), 2, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+        painter->drawPolyline(QPolygonF{c + QPointF(-3.4, 0.2), c + QPointF(-0.9, 2.8), c + QPointF(3.6, -2.8)});
+        break;
+    }
+    if (option.state & QStyle::State_HasFocus) {
+      painter->setBrush(Qt::NoBrush);
+      painter->setPen(QPen(toColor(theme.accent), 1));
+      painter->drawRoundedRect(QRectF(option.rect).adjusted(1.5, 1.5, -1.5, -1.5), 3, 3);
+    }
+    painter->restore();
+  }
+
+ private:
+  const Workspace& m_workspace;
+};
+
+}  // namespace
+
+RunGrid::RunGrid(Workspace& workspace, SessionController& controller, const QString& budgets, QWidget* parent)
+    : QWidget(parent), m_workspace(workspace), m_model(new RunGridModel(workspace, controller, this)), m_budgets(new QLineEdit(budgets, this)),
+      m_seeds(new QLineEdit("0", this)), m_words(new QLabel(this)), m_table(new QTableView(this)) {
+  auto* rows = new QGridLayout(this);
+  rows->setContentsMargins(0, 0, 0, 0);
+  rows->setHorizontalSpacing(8);
+  rows->setVerticalSpacing(6);
+  auto* name = new QLabel("Bud&gets", this);
+  name->setBuddy(m_budgets);
+  m_budgets->setAccessibleName("Budgets");
+  m_budgets->setToolTip("Percent of the prompt's tokens (25 %) or slots per head (64), with commas between");
+  auto* seed_name = new QLabel("See&ds", this);
+  seed_name->setBuddy(m_seeds);
+  m_seeds->setAccessibleName("Seeds");
+  m_seeds->setToolTip("For policies that draw lots: one run per seed, as 0, 1, 2 or 0-4");
+  m_seeds->setMaximumWidth(76);
+  rows->addWidget(name, 0, 0);
+  rows->addWidget(m_budgets, 0, 1);
+  rows->addWidget(seed_name, 0, 2);
+  rows->addWidget(m_seeds, 0, 3);
+  rows->addWidget(m_words, 1, 0, 1, 4);
+  rows->addWidget(m_table, 2, 0, 1, 4);
+  rows->setColumnStretch(1, 1);
+  rows->setRowStretch(2, 1);
+  m_words->setObjectName("secondary");
+  m_words->setWordWrap(true);
+  m_words->setFont(uiFont(11));
+
+  m_table->setModel(m_model);
+  m_table->setItemDelegate(new CellPainter(workspace, m_table));
+  m_table->setAccessibleName("Policies and budgets");
+  m_table->setShowGrid(false);
+  m_table->setFrameShape(QFrame::NoFrame);
+  m_table->setTabKeyNavigation(false);
+  m_table->setCornerButtonEnabled(false);
+  m_table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  m_table->horizontalHeader()->setDefaultSectionSize(kColumn);
+  m_table->horizontalHeader()->setHighlightSections(false);
+  m_table->horizontalHeader()->setMinimumSectionSize(30);
+  m_table->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  m_table->verticalHeader()->setDefaultSectionSize(kRow);
+  m_table->verticalHeader()->setHighlightSections(false);
+  m_table->verticalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  m_table->verticalHeader()->setMinimumWidth(110);
+  for (QHeaderView* header : {m_table->horizontalHeader(), m_table->verticalHeader()}) header->setSectionsClickable(true);
+  m_table->installEventFilter(this);
+  m_table->viewport()->installEventFilter(this);
+  const auto theme = [this] {
+    const viz::Theme& t = m_workspace.theme();
+    m_table->setStyleSheet(QString("QTableView { background: %1; border: 1px solid %2; border-radius: 4px; selection-background-color: %3; }"
+                                   "QHeaderView { background: %1; border: none; } QHeaderView::section { color: %4; font-size: 12px; border: none; padding: 2px 6px; }"
+                                   "QHeaderView::section:horizontal { border-bottom: 1px solid %2; color: %5; font-size: 11px; }")
+                               .arg(toColor(t.panel).name(), toColor(t.line).name(), toColor(t.raised).name(), toColor(t.text).name(), toColor(t.secondary).name()));
+  };
+  connect(&workspace, &Workspace::themeChanged, this, theme);
+  theme();
+
+  const auto all = [this](int row, int column) {
+    QModelIndexList cells;
+    for (int r = 0; r < m_model->rowCount(); ++r)
+      for (int c = 0; c < m_model->columnCount(); ++c)
+        if ((row < 0 || r == row) && (column < 0 || c == column)) cells << m_model->index(r, c);
+    m_model->toggle(cells);
+  };
+  connect(m_table->verticalHeader(), &QHeaderView::sectionClicked, this, [all](int row) { all(row, -1); });
+  connect(m_table->horizontalHeader(), &QHeaderView::sectionClicked, this, [all](int column) { all(-1, column); });
+  connect(m_budgets, &QLineEdit::textChanged, this, [this] { readBudgets(); });
+  connect(m_seeds, &QLineEdit::textChanged, this, [this] { readSeeds(); });
+  connect(m_model, &RunGridModel::changed, this, [this] { say(); });
+  connect(m_model, &RunGridModel::changed, this, &RunGrid::changed);
+  readBudgets();
+  m_table->setCurrentIndex(m_model->index(0, 0));
+}
+
+bool RunGrid::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == m_table && event->type() == QEvent::KeyPress) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (key == Qt::Key_Space || key == Qt::Key_Select) {
+      QModelIndexList cells = m_table->selectionModel()->selectedIndexes();
+      if (cells.isEmpty() && m_table->currentIndex().isValid()) cells << m_table->currentIndex();
+      m_model->toggle(cells);
+      return true;
+    }
+  }
+  if (watched == m_table->viewport() && event->type() == QEvent::MouseButtonRelease) {
+    const auto* mouse = static_cast<QMouseEvent*>(event);
+    const QModelIndexList cells = m_table->selectionModel()->selectedIndexes();
+    if (mouse->button() == Qt::LeftButton && m_table->indexAt(mouse->position().toPoint()).isValid()) m_model->toggle(cells);
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+void RunGrid::readBudgets() {
+  m_wrong_budget.clear();
+  m_model->setBudgets(parseBudgets(m_budgets->text(), &m_wrong_budget));
+  say();
+}
+
+void RunGrid::readSeeds() {
+  m_wrong_seed.clear();
+  m_model->setSeeds(parseSeeds(m_seeds->text(), &m_wrong_seed));
+  say();
+}
+
+void RunGrid::say() {
+  QString words = QString("Per head, of %1 prompt tokens, or as slots. A click on a name takes its row or column.")
+                      .arg(qs(viz::format_count(m_workspace.snapshot().n_prompt)));
+  if (!m_wrong_budget.isEmpty()) words = QString("Budgets: “%1” is none; expected 25 % or a number of slots, at most 24 of them.").arg(m_wrong_budget);
+  if (!m_wrong_seed.isEmpty()) words = QString("Seeds: “%1” is none; expected numbers as 0, 1, 2 or 0-4, at most 16.").arg(m_wrong_seed);
+  const bool wrong = !m_wrong_budget.isEmpty() || !m_wrong_seed.isEmpty();
+  m_words->setStyleSheet(QString("color: %1").arg(toColor(wrong ? m_workspace.theme().changed : m_workspace.theme().secondary).name()));
+  m_words->setText(words);
+}
+
+}  // namespace kvscope

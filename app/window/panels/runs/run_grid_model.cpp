@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/runs/run_grid_model.h"
+
+#include <algorithm>
+
+#include <QRegularExpression>
+
+#include "app/window/session/session_controller.h"
+#include "app/window/session/workspace.h"
+#include "policy/catalog.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr std::size_t kMostBudgets = 24, kMostSeeds = 16;
+
+bool drawsLots(const PolicyInfo& policy) {
+  return !policy.keys_follow_choices && std::ranges::any_of(policy.params, [](const ParamInfo& p) { return p.key == "seed"; });
+}
+
+QStringList wordsIn(const QString& text) {
+  static const QRegularExpression kBetween("[,;]");
+  QStringList words;
+  for (const QString& word : text.split(kBetween, Qt::SkipEmptyParts))
+    if (!word.trimmed().isEmpty()) words << word.trimmed();
+  return words;
+}
+
+}  // namespace
+
+std::vector<GridBudget> parseBudgets(const QString& text, QString* wrong) {
+  std::vector<GridBudget> out;
+  for (const QString& word : wordsIn(text)) {
+    bool ok = false;
+    GridBudget budget;
+    if (word.endsWith('%')) {
+      const double percent = word.chopped(1).trimmed().toDouble(&ok);
+      ok = ok && percent > 0 && percent <= 100;
+      budget = {QString("%1 %").arg(percent), "ratio", QString::number(percent / 100).toStdString()};
+    } else {
+      const int n = word.toInt(&ok);
+      ok = ok && n > 0;
+      budget = {QString::number(n), "slots", std::to_string(n)};
+    }
+    if (!ok || out.size() == kMostBudgets) {
+      if (wrong && wrong->isEmpty()) *wrong = word;
+      continue;
+    }
+    if (std::ranges::none_of(out, [&](const GridBudget& b) { return b.text == budget.text; })) out.push_back(budget);
+  }
+  return out;
+}
+
+std::vector<int> parseSeeds(const QString& text, QString* wrong) {
+  std::vector<int> out;
+  for (const QString& word : wordsIn(text)) {
+    const QStringList ends = word.split('-');
+    bool ok = ends.size() <= 2, ok_last = true;
+    const int first = ok ? ends.front().toInt(&ok) : 0, last = ends.size() == 2 ? ends.back().toInt(&ok_last) : first;
+    if (!ok || !ok_last || first < 0 || last < first || out.size() + static_cast<std::size_t>(last - first) >= kMostSeeds) {
+      if (wrong && wrong->isEmpty()) *wrong = word;
+      continue;
+    }
+    for (int seed = first; seed <= last; ++seed)
+      if (std::ranges::find(out, seed) == out.end()) out.push_back(seed);
+  }
+  return out;
+}
+
+RunGridModel::RunGridModel(Workspace& workspace, SessionController& controller, QObject* parent)
+    : QAbstractTableModel(parent), m_workspace(workspace), m_controller(controller) {
+  for (const PolicyInfo& policy : policies())
+    if (policy.name != reference_policy()) m_policies.push_back(&policy);
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
+  connect(&controller, &SessionController::requestChanged, this, [this] { refresh(); });
+}
+
+void RunGridModel::refresh() {
+  const Snapshot& s = m_workspace.snapshot();
+  const QString of = QString("%1 %2 %3").arg(m_controller.modelFolder()).arg(s.n_prompt).arg(s.prefill_mode);
+  if (of != m_reasons_of) m_reasons.clear();
+  m_reasons_of = of;
+  if (rowCount() > 0 && columnCount() > 0) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+  Q_EMIT changed();
+}
+
+void RunGridModel::setBudgets(const std::vector<GridBudget>& budgets) {
+  beginResetModel();
+  m_budgets = budgets;
+  endResetModel();
+  Q_EMIT changed();
+}
+
+void RunGridModel::setSeeds(const std::vector<int>& seeds) {
+  m_seeds = seeds.empty() ? std::vector<int>{0} : seeds;
+  refresh();
+}
+
+void RunGridModel::setKnownAllowed(bool allowed) { m_known_allowed = allowed; }
+
+std::vector<std::string> RunGridModel::specsOf(int row, int column) const {
+  const PolicyInfo& info = policy(row);
+  const GridBudget& budget = m_budgets[static_cast<std::size_t>(column)];
+  const std::string plain = with_param(info.name, budget.key, budget.value);
+  if (!drawsLots(info) || m_seeds == std::vector<int>{0}) return {plain};
+  std::vector<std::string> out;
+  for (const int seed : m_seeds) out.push_back(with_param(plain, "seed", std::to_string(seed)));
+  return out;
+}
+
+QString RunGridModel::reason(int row, int column) const {
+  const std::string spec = specsOf(row, column).front();
+  const auto known = m_reasons.find(spec);
+  return known != m_reasons.end() ? known->second : m_reasons[spec] = m_controller.refusalOf(spec);
+}
+
+RunGridModel::Cell RunGridModel::cell(int row, int column) const {
+  if (!reason(row, column).isEmpty()) return Cell::refused;
+  if (!m_known_allowed) {
+    const std::vector<std::string>& lanes = m_controller.request().lanes;
+    const std::vector<std::string> specs = specsOf(row, column);
+    if (std::ranges::all_of(specs, [&](const std::string& spec) { return std::ranges::find(lanes, spec) != lanes.end(); })) return Cell::there;
+  }
+  return m_chosen.contains({policy(row).name, m_budgets[static_cast<std::size_t>(column)].text}) ? Cell::chosen : Cell::free;
+}
+
+void RunGridModel::toggle(const QModelIndexList& cells) {
+  bool any_free = false;
+  for (const QModelIndex& c : cells) any_free = any_free || cell(c.row(), c.column()) == Cell::free;
+  for (const QModelIndex& c : cells) {
+    const Cell now = cell(c.row(), c.column());
+    const std::pair key(policy(c.row()).name, m_budgets[static_cast<std::size_t>(c.column())].text);
+    if (any_free && now == Cell::free) m_chosen.insert(key);
+    if (!any_free && now == Cell::chosen) m_chosen.erase(key);
+  }
+  refresh();
+}
+
+void RunGridModel::choose(const std::string& name, bool on) {
+  const int row = rowOf(name);
+  if (row < 0) return;
+  for (int c = 0; c < columnCount(); ++c) {
+    const std::pair key(name, m_budgets[static_cast<std::size_t>(c)].text);
+    if (on)
+      m_chosen.insert(key);
+    else
+      m_chosen.erase(key);
+  }
+  refresh();
+}
+
+void RunGridModel::chooseRuns(const std::vector<std::string>& specs) {
+  const std::set<std::string> wanted(specs.begin(), specs.end());
+  for (int row = 0; row < rowCount(); ++row)
+    for (int c = 0; c < columnCount(); ++c)
+      if (std::ranges::any_of(specsOf(row, c), [&](const std::string& spec) { return wanted.contains(spec); }))
+        m_chosen.insert({policy(row).name, m_budgets[static_cast<std::size_t>(c)].text});
+  refresh();
+}
+
+void RunGridModel::clear() {
+  m_chosen.clear();
+  refresh();
+}
+
+int RunGridModel::rowOf(const std::string& name) const {
+  for (int row = 0; row < rowCount(); ++row)
+    if (policy(row).name == name) return row;
+  return -1;
+}
+
+int RunGridModel::nSeeded() const {
+  int n = 0;
+  for (int row = 0; row < rowCount(); ++row) {
+    bool any = false;
+    for (int c = 0; c < columnCount(); ++c) any = any || cell(row, c) == Cell::chosen;
+    n += any && drawsLots(policy(row));
+  }
+  return n;
+}
+
+std::vector<std::string> RunGridModel::chosen() const {
+  std::vector<std::string> out;
+  const std::vector<std::string>& lanes = m_controller.request().lanes;
+  for (int row = 0; row < rowCount(); ++row) {
+    for (int c = 0; c < columnCount(); ++c) {
+      if (cell(row, c) != Cell::chosen) continue;
+      for (const std::string& spec : specsOf(row, c))
+        if (m_known_allowed || std::ranges::find(lanes, spec) == lanes.end()) out.push_back(spec);
+    }
+  }
+  return out;
+}
+
+int RunGridModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_policies.size()); }
+
+int RunGridModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_budgets.size()); }
+
+QVariant RunGridModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const Cell now = cell(index.row(), index.column());
+  const QString name = QString::fromStdString(policy(index.row()).title) + ", " + m_budgets[static_cast<std::size_t>(index.column())].text;
+  if (role == Qt::UserRole) return static_cast<int>(now);
+  if (role == Qt::AccessibleTextRole || role == Qt::ToolTipRole) {
+    switch (now) {
+      case Cell::free: return name + (role == Qt::ToolTipRole ? "" : ", not chosen");
+      case Cell::chosen: return name + ", chosen";
+      case Cell::there: return name + ": is among the runs already";
+      case Cell::refused: return name + ": " + reason(index.row(), index.column());
+    }
+  }
+  return {};
+}
+
+QVariant RunGridModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation == Qt::Horizontal) {
+    if (role == Qt::DisplayRole) return m_budgets[static_cast<std::size_t>(section)].text;
+    if (role == Qt::ToolTipRole) return QString("All policies with %1: click to choose or to leave out").arg(m_budgets[static_cast<std::size_t>(section)].text);
+    return {};
+  }
+  if (role == Qt::DisplayRole) return QString::fromStdString(policy(section).title);
+  if (role == Qt::ToolTipRole) return QString::fromStdString(policy(section).idea);
+  return {};
+}
+
+Qt::ItemFlags RunGridModel::flags(const QModelIndex& index) const {
+  return index.isValid() ? Qt::ItemIsEnabled | Qt::ItemIsSelectable : Qt::NoItemFlags;
+}
+
+}  // namespace kvscope

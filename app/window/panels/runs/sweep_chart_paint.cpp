@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the curves look like.
+#include <algorithm>
+#include <cmath>
+
+#include <QPainterPath>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/panels/runs/sweep_chart.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/draw.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+
+namespace {
+
+
+QString tickText(double v, bool percent) {
+  if (v == 0) return "0";
+  QString text = v >= 1000 ? qs(viz::format_count(std::lround(v))) : QString::number(v, 'g', 3);
+  return percent ? text + " %" : text;
+}
+
+QString valueTick(SweepMetric metric, double v) {
+  if (v == 0) return "0";
+  switch (metric) {
+    case SweepMetric::top1: return QString("%1 %").arg(std::lround(100 * v));
+    case SweepMetric::bytes: return qs(viz::format_bytes(v));
+    case SweepMetric::ms: return qs(viz::format_ms(v));
+    default: return v < 1e-4 ? QString::number(v, 'e', 0) : QString::number(v, 'g', 3);
+  }
+}
+
+}  // namespace
+
+void paintRunMarker(QPainter& painter, const QPointF& c, double r, int run, const QColor& colour, const QColor& hollow) {
+  painter.setPen(QPen(colour, 1.5, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+  painter.setBrush(hollow.isValid() ? hollow : colour);
+  switch (run % 6) {
+    case 0: painter.drawEllipse(c, r, r); break;
+    case 1: painter.drawRect(QRectF(c.x() - 0.9 * r, c.y() - 0.9 * r, 1.8 * r, 1.8 * r)); break;
+    case 2: painter.drawPolygon(QPolygonF{c + QPointF(0, -1.1 * r), c + QPointF(1.1 * r, 0.9 * r), c + QPointF(-1.1 * r, 0.9 * r)}); break;
+    case 3: painter.drawPolygon(QPolygonF{c + QPointF(0, -1.25 * r), c + QPointF(1.25 * r, 0), c + QPointF(0, 1.25 * r), c + QPointF(-1.25 * r, 0)}); break;
+    case 4: {
+      const double a = 1.15 * r, b = 0.4 * r;
+      painter.drawPolygon(QPolygonF{c + QPointF(-b, -a), c + QPointF(b, -a), c + QPointF(b, -b), c + QPointF(a, -b), c + QPointF(a, b), c + QPointF(b, b), c + QPointF(b, a),
+                                    c + QPointF(-b, a), c + QPointF(-b, b), c + QPointF(-a, b), c + QPointF(-a, -b), c + QPointF(-b, -b)});
+      break;
+    }
+    default: painter.drawPolygon(QPolygonF{c + QPointF(0, 1.1 * r), c + QPointF(1.1 * r, -0.9 * r), c + QPointF(-1.1 * r, -0.9 * r)}); break;
+  }
+}
+
+QColor SweepChart::colourOf(const Layout& shown, std::size_t series) const {
+  const viz::Theme& theme = *m_theme;
+  // More than six cannot be told apart by colour: those are grey until the mouse or the keyboard points at one.
+  if (shown.runs[series] >= kColours && shown.series[series].policy != m_hovered && !m_current.starts_with(shown.series[series].policy + ":"))
+    return toColor(theme.disabled);
+  return toColor(theme.runs[static_cast<std::size_t>(shown.runs[series] % kColours)]);
+}
+
+QImage SweepChart::picture(const QSize& size, double scale, const viz::Theme& theme) const {
+  QImage image(size * scale, QImage::Format_RGB32);
+  image.setDevicePixelRatio(scale);
+  QPainter painter(&image);
+  m_theme = &theme;
+  paintOn(painter, QRect(QPoint(0, 0), size));
+  m_theme = &m_workspace.theme();
+  return image;
+}
+
+void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
+  const viz::Theme& theme = *m_theme;
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.fillRect(area, toColor(theme.panel));
+  const Layout shown = layout(area);
+  if (shown.series.empty()) {
+    painter.setFont(uiFont(13));
+    painter.setPen(toColor(theme.secondary));
+    painter.drawText(area.adjusted(40, 0, -40, 0), Qt::AlignCenter | Qt::TextWordWrap, "Choose policies and budgets on the left: each policy becomes a curve of its quality over its budget.");
+    return;
+  }
+  paintAxes(painter, shown);
+  painter.setFont(uiFont(12));
+  const bool pointed = !m_hovered.empty();
+  for (std::size_t s = 0; s < shown.series.size(); ++s)
+    if (!pointed || shown.series[s].policy != m_hovered) paintCurve(painter, shown, s, pointed);
+  for (std::size_t s = 0; s < shown.series.size(); ++s)
+    if (pointed && shown.series[s].policy == m_hovered) paintCurve(painter, shown, s, false);
+  paintLabels(painter, shown);
+  if (shown.measured()) return;
+  const QString nothing = "Nothing is measured yet: the button on the left runs what is chosen, each marker one run.";
+  constexpr int kHow = Qt::AlignCenter | Qt::TextWordWrap;
+  painter.setFont(uiFont(13));
+  painter.fillRect(painter.boundingRect(shown.plot, kHow, nothing).adjusted(-8, -4, 8, 4), toColor(theme.panel));  // the line of the budget ends there
+  painter.setPen(toColor(theme.secondary));
+  painter.drawText(shown.plot, kHow, nothing);
+}
+
+void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {
+  const viz::Theme& theme = *m_theme;
+  const QRectF& plot = shown.plot;
+  const QColor line = toColor(theme.line), secondary = toColor(theme.secondary);
+  QFont caption = uiFont(11);
+  painter.setFont(caption);
+  QString unit = unitOf(m_metric);
+  if (shown.y.logarithmic()) unit += ", log scale";
+  painter.setPen(toColor(theme.text));
+  const QFont bold = uiFont(12, true);
+  painter.setFont(bold);
+  const QString name = nameOf(m_metric);
+  painter.drawText(QPointF(plot.left() - 52, plot.top() - 18), name);
+  painter.setFont(caption);
+  painter.setPen(secondary);
+  painter.drawText(QPointF(plot.left() - 52 + QFontMetricsF(bold).horizontalAdvance(name) + 8, plot.top() - 18), unit);
+  const std::vector<double> ticks = shown.measured() ? shown.y.ticks(7) : std::vector<double>();
+  for (const double v : ticks) {
+    const double y = std::round(plot.bottom() - shown.y.at(v) * plot.height()) + 0.5;
+    if (y < plot.top() - 1) continue;
+    painter.setPen(QPen(line, 1, v == 0 ? Qt::SolidLine : Qt::DotLine));
+    painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
+    painter.setPen(secondary);
+    painter.drawText(QRectF(plot.left() - 66, y - 9, 58, 18), Qt::AlignRight | Qt::AlignVCenter, valueTick(m_metric, v));
+  }
+  painter.setPen(QPen(toColor(theme.disabled), 1));
+  painter.drawLine(QPointF(plot.left(), plot.bottom() + 0.5), QPointF(plot.right(), plot.bottom() + 0.5));
+  if (m_budget == Budget::held)
+    paintHeld(painter, shown);
+  else
+    paintBudgets(painter, shown);
+}
+
+/// Slots held are any numbers: the axis has round ones.
+void SweepChart::paintHeld(QPainter& painter, const Layout& shown) const {
+  const viz::Theme& theme = *m_theme;
+  const QRectF& plot = shown.plot;
+  painter.setFont(uiFont(11));
+  for (const double v : shown.x.ticks(8)) {
+    const double x = plot.left() + shown.x.at(v) * plot.width();
+    if (x > plot.right() + 1) continue;
+    painter.setPen(QPen(toColor(theme.disabled), 1));
+    painter.drawLine(QPointF(x, plot.bottom() + 1), QPointF(x, plot.bottom() + 5));
+    painter.setPen(toColor(theme.text));
+    painter.drawText(QRectF(x - 40, plot.bottom() + 6, 80, 16), Qt::AlignCenter, tickText(v, false));
+  }
+  painter.setPen(toColor(theme.secondary));
+  const double end = plot.right() + 14;
+  painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, QString("slots held") + (m_log_x ? ", log" : ""));
+  painter.drawText(QRectF(end, plot.bottom() + 21, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, "mean per head");
+}
+
+void SweepChart::paintBudgets(QPainter& painter, const Layout& shown) const {
+  const viz::Theme& theme = *m_theme;
+  const QRectF& plot = shown.plot;
+  const bool percent = m_budget == Budget::share;
+  const QFont caption = uiFont(11);
+  // A label per budget, as far as there is room.
+  std::vector<int> budgets;
+  for (const SweepSeries& s : shown.series)
+    for (const SweepMark& m : s.marks) budgets.push_back(m.slots);
+  std::ranges::sort(budgets);
+  budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
+  const QColor secondary = toColor(theme.secondary);
+  const LaneSnapshot* lane = m_workspace.lane();
+  const int selected = lane ? lane->slots_asked : -1;
+  double free_from = -1e9;
+  for (const int slots : budgets) {
+    SweepMark mark{slots, {}};
+    const double x = plot.left() + shown.x.at(SweepChart::x(mark)) * plot.width();
+    painter.setPen(QPen(toColor(theme.disabled), 1));
+    painter.drawLine(QPointF(x, plot.bottom() + 1), QPointF(x, plot.bottom() + 5));
+    const double n = m_data.nPrompt();
+    const QString share = n > 0 ? tickText(std::round(1000.0 * slots / n) / 10, true) : QString();
+    const QString main = percent ? share : tickText(slots, false), second = percent ? tickText(slots, false) : share;
+    const double half = std::max(QFontMetricsF(caption).horizontalAdvance(main), QFontMetricsF(caption).horizontalAdvance(second)) / 2;
+    if (x - half < free_from) continue;
+    free_from = x + half + 8;
+    const bool accent = slots == selected;
+    painter.setFont(accent ? uiFont(11, true) : caption);
+    painter.setPen(accent ? toColor(theme.accent) : toColor(theme.text));
+    painter.drawText(QRectF(x - 40, plot.bottom() + 6, 80, 16), Qt::AlignCenter, main);
+    painter.setFont(caption);
+    painter.setPen(toColor(theme.disabled));
+    painter.drawText(QRectF(x - 40, plot.bottom() + 21, 80, 16), Qt::AlignCenter, second);
+  }
+  painter.setPen(secondary);
+  painter.setFont(caption);
+  const QString of = QString("of %1").arg(qs(viz::format_count(m_data.nPrompt())));
+  const double end = plot.right() + 14;
+  painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, (percent ? of : QString("slots asked")) + (m_log_x ? ", log" : ""));
+  painter.drawText(QRectF(end, plot.bottom() + 21, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, percent ? QString("slots asked") : of);
+  if (selected > 0 && !budgets.empty() && selected >= budgets.front() && selected <= budgets.back()) {
+    const double x = std::round(plot.left() + shown.x.at(SweepChart::x(SweepMark{selected, {}})) * plot.width()) + 0.5;
+    QPen pen(toColor(theme.accent), 1);
+    pen.setDashPattern({3, 3});
+    painter.setPen(pen);
+    painter.drawLine(QPointF(x, plot.top() - 8), QPointF(x, plot.bottom()));
+  }
+}
+
+void SweepChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t series, bool faint) const {
+  const viz::Theme& theme = *m_theme;
+  QColor colour = colourOf(shown, series);
+  if (faint) colour = mix(colour, toColor(theme.panel), 0.55);
+  const std::vector<Place>& row = shown.places[series];
+  QPolygonF line, band_top, band_bottom;
+  bool spread = false;
+  for (const Place& p : row) {
+    if (!p.measured) continue;
+    line << p.at;
+    const auto y = [&](double v) { return shown.plot.bottom() - shown.y.at(v) * shown.plot.height(); };
+    band_top << QPointF(p.at.x(), y(p.mark->most(m_metric)));
+    band_bottom.prepend(QPointF(p.at.x(), y(p.mark->least(m_metric))));
+    spread = spread || p.mark->most(m_metric) > p.mark->least(m_metric);
+  }
+  if (spread) {
+    QColor tint = colour;
+    tint.setAlphaF(0.18f);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(tint);
+    painter.drawPolygon(QPolygonF(band_top + band_bottom));
+  }
+  QPen pen(colour, 2);
+  const viz::Dash dash = viz::run_dash(shown.runs[series] % kColours);
+  QList<qreal> pattern;
+  for (const float d : dash) pattern << d / 2.0;  // in widths of the pen
+  if (!pattern.isEmpty()) pen.setDashPattern(pattern);
+  pen.setCapStyle(Qt::FlatCap);
+  painter.setPen(pen);
+  painter.setBrush(Qt::NoBrush);
+  painter.drawPolyline(line);
+  for (const Place& p : row) {
+    const bool refused = !p.measured && !p.mark->points.front()->failure.isEmpty();
+    if (refused) continue;  // a place that it can never have
+    const bool current = std::ranges::any_of(p.mark->points, [this](const SweepPoint* q) { return q->spec == m_current; });
+    if (current && hasFocus()) {
+      painter.setBrush(Qt::NoBrush);
+      painter.setPen(QPen(toColor(theme.accent), 1.5));
+      painter.drawEllipse(p.at, 10, 10);
+    }
+    paintRunMarker(painter, p.at, 4.5, shown.runs[series] % kColours, colour, p.measured ? QColor() : toColor(theme.panel));
+  }
+}
+
+void SweepChart::paintLabels(QPainter& painter, const Layout& shown) const {
+  struct Label {
+    std::size_t series;
+    double y, x;
+  };
+  std::vector<Label> labels;
+  for (std::size_t s = 0; s < shown.series.size(); ++s) {
+    const auto& row = shown.places[s];
+    const auto last = std::find_if(row.rbegin(), row.rend(), [](const Place& p) { return p.measured; });
+    if (last != row.rend()) labels.push_back({s, last->at.y(), last->at.x()});
+    else if (!row.empty()) labels.push_back({s, row.back().at.y(), row.back().at.x()});
+  }
+  std::ranges::sort(labels, {}, &Label::y);
+  // Pushed apart from the top, then back from the foot.
+  const double step = 16, foot = shown.plot.bottom() - 4;
+  for (std::size_t i = 1; i < labels.size(); ++i) labels[i].y = std::max(labels[i].y, labels[i - 1].y + step);
+  for (std::size_t i = labels.size(); i-- > 0;) labels[i].y = std::min(labels[i].y, i + 1 < labels.size() ? labels[i + 1].y - step : foot);
+  painter.setFont(uiFont(12, true));
+  for (const Label& label : labels) {
+    const QColor colour = colourOf(shown, label.series);
+    painter.setPen(colour);
+    const double x = shown.plot.right() + 16;
+    painter.drawText(QRectF(x, label.y - 9, 170, 18), Qt::AlignLeft | Qt::AlignVCenter, qs(shown.series[label.series].title));
+  }
+}
+
+}  // namespace kvscope

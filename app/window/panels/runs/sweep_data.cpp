@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/runs/sweep_data.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QCryptographicHash>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/session/run_estimate.h"
+#include "app/window/session/run_queue.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "viz/draw/draw.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+#include "viz/reduce/range.h"
+
+namespace kvscope {
+
+double SweepFigures::of(SweepMetric metric) const {
+  switch (metric) {
+    case SweepMetric::mean_kl: return mean_kl;
+    case SweepMetric::top1: return top1;
+    case SweepMetric::bytes: return bytes;
+    case SweepMetric::ms: return ms;
+  }
+  return kNotAvailable;
+}
+
+SweepFigures figuresOf(const Snapshot& result) {
+  SweepFigures out;
+  if (result.lanes.empty() || result.lanes.back().steps.empty()) return out;
+  const LaneSnapshot& lane = result.lanes.back();
+  const viz::LaneMetrics m = viz::lane_metrics(lane, -1, result.n_prompt, 1);
+  out.mean_kl = m.mean_kl;
+  if (m.decode_steps > 0) out.top1 = static_cast<double>(m.top1_same) / m.decode_steps;
+  out.bytes = m.bytes;
+  out.slots = out.held = m.slots;
+  const int last = static_cast<int>(lane.steps.size()) - 1;
+  if (m.decode_steps > 0) out.held = viz::range_statistics(lane, {m.first_decode, last}).slots.mean();
+  double ms = 0;
+  int n = 0;
+  for (std::size_t s = result.prefill_mode ? 1 : 0; s < lane.steps.size(); ++s, ++n) ms += lane.steps[s]->ms;
+  if (n > 0) out.ms = ms / n;
+  return out;
+}
+
+bool SweepMark::measured() const {
+  return std::ranges::any_of(points, [](const SweepPoint* p) { return p->figures.has_value(); });
+}
+
+double SweepMark::mean(SweepMetric m) const {
+  double sum = 0;
+  int n = 0;
+  for (const SweepPoint* p : points) {
+    if (!p->figures || std::isnan(p->figures->of(m))) continue;
+    sum += p->figures->of(m);
+    ++n;
+  }
+  return n > 0 ? sum / n : kNotAvailable;
+}
+
+double SweepMark::held() const {
+  double sum = 0;
+  int n = 0;
+  for (const SweepPoint* p : points)
+    if (p->figures && std::isfinite(p->figures->held)) sum += p->figures->held, ++n;
+  return n > 0 ? sum / n : kNotAvailable;
+}
+
+double SweepMark::least(SweepMetric m) const {
+  double out = kNotAvailable;
+  for (const SweepPoint* p : points)
+    if (p->figures && !(p->figures->of(m) >= out)) out = std::isnan(p->figures->of(m)) ? out : p->figures->of(m);
+  return out;
+}
+
+double SweepMark::most(SweepMetric m) const {
+  double out = kNotAvailable;
+  for (const SweepPoint* p : points)
+    if (p->figures && !(p->figures->of(m) <= out)) out = std::isnan(p->figures->of(m)) ? out : p->figures->of(m);
+  return out;
+}
+
+void SweepData::setRuns(const std::vector<std::string>& specs, int n_prompt) {
+  std::vector<SweepPoint> next;
+  for (const std::string& spec : specs) {
+    const SweepPoint* known = find(spec);
+    SweepPoint point = known ? *known : SweepPoint{spec, 0, std::nullopt, {}};
+    point.slots = slotsAsked(spec, n_prompt);
+    next.push_back(std::move(point));
+  }
+  m_points = std::move(next);
+  m_n_prompt = n_prompt;
+}
+
+bool SweepData::setText(const QString& identity) {
+  if (identity == m_text) return false;
+  m_text = identity;
+  bool lost = false;
+  for (SweepPoint& p : m_points) {
+    lost = lost || p.figures;
+    p.figures.reset();
+    p.failure.clear();
+  }
+  return lost;
+}
+
+SweepPoint* SweepData::find(const std::string& spec) {
+  const auto it = std::ranges::find(m_points, spec, &SweepPoint::spec);
+  return it == m_points.end() ? nullptr : &*it;
+}
+
+bool SweepData::set(const std::string& spec, const SweepFigures& figures) {
+  SweepPoint* point = find(spec);
+  if (point) point->figures = figures;
+  return point != nullptr;
+}
+
+bool SweepData::fail(const std::string& spec, const QString& why) {
+  SweepPoint* point = find(spec);
+  if (point) point->failure = why;
+  return point != nullptr;
+}
+
+bool spansTwoDecades(const std::vector<SweepSeries>& curves, SweepMetric metric) {
+  double low = INFINITY, high = 0;
+  for (const SweepSeries& curve : curves) {
+    for (const SweepMark& mark : curve.marks) {
+      for (const double v : {mark.least(metric), mark.most(metric)})
+        if (std::isfinite(v) && v > 0) low = std::min(low, v), high = std::max(high, v);
+    }
+  }
+  return metric != SweepMetric::top1 && std::isfinite(low) && viz::spans_two_decades(low, high);
+}
+
+std::vector<SweepSeries> SweepData::series() const {
+  std::vector<SweepSeries> out;
+  for (const SweepPoint& point : m_points) {
+    const std::string policy = policyOf(point.spec);
+    auto one = std::ranges::find(out, policy, &SweepSeries::policy);
+    if (one == out.end()) one = out.insert(out.end(), SweepSeries{policy, wordsOf(point.spec).title, {}});
+    auto mark = std::ranges::find(one->marks, point.slots, &SweepMark::slots);
+    if (mark == one->marks.end()) mark = one->marks.insert(one->marks.end(), SweepMark{point.slots, {}});
+    mark->points.push_back(&point);
+  }
+  for (SweepSeries& one : out) std::ranges::sort(one.marks, {}, &SweepMark::slots);
+  return out;
+}
+
+std::vector<std::string> SweepData::missing() const {
+  std::vector<std::string> out;
+  for (const SweepPoint& p : m_points)
+    if (!p.figures && p.failure.isEmpty()) out.push_back(p.spec);
+  return out;
+}
+
+int SweepData::nMeasured() const {
+  return static_cast<int>(std::ranges::count_if(m_points, [](const SweepPoint& p) { return p.figures.has_value(); }));
+}
+
+viz::Table SweepData::table() const {
+  viz::Table out;
+  out.columns = {"policy", "run", "slots asked", "slots asked (share of the prompt)", "mean KL (nats)", "top-1 same (share of the steps)",
+                 "KV bytes (at the end)", "time per step (ms)", "slots held (mean per head after the prompt)", "slots held at the end (mean per head)"};
+  for (const SweepPoint& p : m_points) {
+    std::vector<std::string> row = {wordsOf(p.spec).title, p.spec, std::to_string(p.slots), viz::format_plain(m_n_prompt > 0 ? static_cast<double>(p.slots) / m_n_prompt : kNotAvailable)};
+    const auto cell = [&p](double v) { return p.figures ? viz::format_plain(v) : !p.failure.isEmpty() ? "refused" : "not yet"; };
+    const SweepFigures f = p.figures.value_or(SweepFigures{});
+    for (int m = 0; m < kSweepMetrics; ++m) row.push_back(cell(f.of(static_cast<SweepMetric>(m))));
+    row.push_back(cell(f.held));
+    row.push_back(cell(f.slots));
+    out.rows.push_back(std::move(row));
+  }
+  out.note = "one prompt; every number is measured, none is interpolated";
+  return out;
+}
+
+const char* nameOf(SweepMetric metric) {
+  constexpr const char* kNames[kSweepMetrics] = {"mean KL", "top-1 same", "KV bytes", "time per step"};
+  return kNames[static_cast<int>(metric)];
+}
+
+const char* unitOf(SweepMetric metric) {
+  constexpr const char* kUnits[kSweepMetrics] = {"nats, less is better", "share of steps, more is better", "allocated, less is better", "of the run alone, less is better"};
+  return kUnits[static_cast<int>(metric)];
+}
+
+QString valueText(SweepMetric metric, double value) {
+  if (std::isnan(value)) return "n/a";
+  switch (metric) {
+    case SweepMetric::mean_kl: return qs(viz::format_number(value));
+    case SweepMetric::top1: return qs(viz::format_percent(value));
+    case SweepMetric::bytes: return qs(viz::format_bytes(value));
+    case SweepMetric::ms: return qs(viz::format_ms(value));
+  }
+  return {};
+}
+
+QString textIdentity(const Snapshot& s) {
+  QString ids;
+  for (const TokenInfo& t : s.tokens) ids += QString::number(t.id) + ' ';  // what was generated, too: another seed or temperature gives another text
+  return QString("%1|%2|%3|%4|%5|%6").arg(qs(s.model.name), qs(s.precision), qs(s.follow)).arg(s.prefill_mode).arg(s.n_prompt).arg(ids);
+}
+
+QString textDigest(const Snapshot& s) { return QString::fromLatin1(QCryptographicHash::hash(textIdentity(s).toUtf8(), QCryptographicHash::Sha256).toHex()); }
+
+}  // namespace kvscope

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/runs/sweep_panel.h"
+
+#include <algorithm>
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPainter>
+#include <QPushButton>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/session/run_estimate.h"
+#include "app/window/panels/runs/run_grid.h"
+#include "app/window/session/session_controller.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+
+namespace {
+
+/// How much of the sweep is measured: a thin bar.
+class ShareBar : public QWidget {
+ public:
+  ShareBar(Workspace& workspace, const SweepData& sweep, QWidget* parent) : QWidget(parent), m_workspace(workspace), m_data(sweep) { setFixedHeight(4); }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    painter.fillRect(rect(), toColor(m_workspace.theme().line));
+    if (m_data.points().empty()) return;
+    const double share = static_cast<double>(m_data.nMeasured()) / static_cast<double>(m_data.points().size());
+    painter.fillRect(QRectF(0, 0, width() * share, height()), toColor(m_workspace.theme().accent));
+  }
+
+ private:
+  Workspace& m_workspace;
+  const SweepData& m_data;
+};
+
+QToolButton* toggle(const QString& text, const QString& help) {
+  auto* button = new QToolButton;
+  button->setObjectName("headerText");
+  button->setText(text);
+  button->setToolTip(help);
+  button->setAccessibleName(help);
+  button->setProperty("toggle", true);
+  button->setCheckable(true);
+  button->setChecked(true);
+  button->setFixedHeight(22);
+  button->setFocusPolicy(Qt::StrongFocus);
+  return button;
+}
+
+QComboBox* box(const QString& name, const QStringList& items) {
+  auto* out = new QComboBox;
+  out->setObjectName("header");
+  out->setAccessibleName(name);
+  out->setToolTip(name);
+  out->addItems(items);
+  out->setFixedHeight(22);
+  return out;
+}
+
+}  // namespace
+
+SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQueue& queue, QWidget* parent)
+    : QWidget(parent), m_workspace(workspace), m_controller(controller), m_queue(queue),
+      m_grid(new RunGrid(workspace, controller, "8 %, 12 %, 18 %, 25 %, 35 %, 50 %, 70 %", this)), m_chart(new SweepChart(workspace, m_data, this)),
+      m_start(new QPushButton("Measure", this)), m_cancel(new QPushButton("Cancel", this)), m_progress(new QLabel(this)), m_lost(new QLabel(this)) {
+  QStringList metrics;
+  for (int m = 0; m < kSweepMetrics; ++m) metrics << nameOf(static_cast<SweepMetric>(m));
+  m_metric = box("What the curves show", metrics);
+  m_axis = box("Budget as", {"slots asked", "slots held", "% of the prompt"});
+  m_log_x = toggle("log budget", "Logarithmic budget axis");
+  m_log_y = toggle("log value", "Logarithmic value axis where the values span two decades");
+  m_grid->model().setKnownAllowed(true);
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(12, 10, 12, 10);
+  row->setSpacing(14);
+  auto* side = new QVBoxLayout;
+  side->setSpacing(8);
+  side->addWidget(m_grid, 1);
+  m_progress->setWordWrap(true);
+  m_progress->setAccessibleName("Progress of the sweep");
+  m_progress->setObjectName("secondary");
+  m_progress->setFont(uiFont(12));
+  m_progress->setMinimumHeight(2 * m_progress->fontMetrics().lineSpacing());
+  m_progress->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+  side->addWidget(m_progress);
+  m_bar = new ShareBar(workspace, m_data, this);
+  side->addWidget(m_bar);
+  auto* buttons = new QHBoxLayout;
+  m_start->setObjectName("primary");
+  m_cancel->setToolTip("Cancel the runs of the sweep that are not measured yet");
+  buttons->addWidget(m_start, 1);
+  buttons->addWidget(m_cancel);
+  side->addLayout(buttons);
+  auto* left = new QWidget(this);
+  left->setLayout(side);
+  side->setContentsMargins(0, 0, 0, 0);
+  left->setFixedWidth(466);
+  row->addWidget(left);
+  auto* right = new QVBoxLayout;
+  m_lost->setObjectName("secondary");
+  m_lost->hide();
+  right->addWidget(m_lost);
+  right->addWidget(m_chart, 1);
+  row->addLayout(right, 1);
+
+  connect(m_grid, &RunGrid::changed, this, [this] {
+    m_data.setRuns(m_grid->model().chosen(), m_workspace.snapshot().n_prompt);
+    refresh();
+  });
+  connect(m_start, &QPushButton::clicked, this, &SweepPanel::start);
+  connect(m_cancel, &QPushButton::clicked, this, &SweepPanel::cancel);
+  connect(m_metric, &QComboBox::currentIndexChanged, this, [this](int i) {
+    m_chart->setMetric(static_cast<SweepMetric>(i));
+    m_log_y->setEnabled(spansTwoDecades(m_data.series(), m_chart->metric()));
+  });
+  connect(m_axis, &QComboBox::currentIndexChanged, this, [this](int i) { m_chart->setBudget(static_cast<SweepChart::Budget>(i)); });
+  connect(m_log_x, &QToolButton::toggled, m_chart, &SweepChart::setLogX);
+  connect(m_log_y, &QToolButton::toggled, m_chart, &SweepChart::setLogY);
+  connect(m_chart, &SweepChart::opened, this, &SweepPanel::openRequested);
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] { takeText(); });
+  connect(&queue, &RunQueue::changed, this, [this] {
+    for (const QueuedRun& run : m_queue.runs())
+      if (run.state == QueuedRun::State::failed && run.purpose == QueuedRun::Purpose::point) m_data.fail(run.spec, run.failure);
+    refresh();
+  });
+  connect(&queue, &RunQueue::measured, this, [this](const QueuedRun& run, const SnapshotPtr& result) {
+    const bool same = textIdentity(*result) == textIdentity(m_workspace.snapshot());
+    if (!same && run.purpose == QueuedRun::Purpose::point)
+      m_data.fail(run.spec, "What is on screen was stopped before the end of its text: generate it again (F5), then measure");
+    const bool known = same && m_data.set(run.spec, figuresOf(*result));
+    refresh();
+    if (known) Q_EMIT measured();
+  });
+  setFocusProxy(m_chart);
+}
+
+std::vector<QWidget*> SweepPanel::controls() const { return {m_metric, m_axis, m_log_x, m_log_y}; }
+
+QString SweepPanel::progressText() const { return m_progress->text(); }
+
+QString SweepPanel::facts() const {
+  const auto n = m_data.points().size();
+  if (n == 0) return "one prompt, every marker is a run";
+  const bool all = m_data.nMeasured() == static_cast<decltype(m_data.nMeasured())>(n);
+  return QString("one prompt · %1 of %2 runs measured%3").arg(m_data.nMeasured()).arg(n).arg(all ? "" : " · hollow: not yet");
+}
+
+void SweepPanel::suggest() {
+  if (m_suggested) return;
+  const Snapshot& s = m_workspace.snapshot();
+  if (s.lanes.size() < 2) return;
+  m_suggested = true;
+  for (std::size_t i = 1; i < s.lanes.size(); ++i) m_grid->model().choose(s.lanes[i].policy, true);
+}
+
+bool SweepPanel::open() const {
+  return std::ranges::any_of(m_queue.runs(), [](const QueuedRun& r) { return r.open() && r.purpose == QueuedRun::Purpose::point; });
+}
+
+void SweepPanel::start() {
+  m_lost->hide();
+  std::vector<std::string> specs = m_data.missing();
+  for (const QueuedRun& run : m_queue.runs())
+    if (run.open()) std::erase(specs, run.spec);
+  m_queue.add(specs, QueuedRun::Purpose::point);
+}
+
+void SweepPanel::cancel() {
+  std::vector<int> ids;
+  for (const QueuedRun& run : m_queue.runs())
+    if (run.open() && run.purpose == QueuedRun::Purpose::point) ids.push_back(run.id);
+  std::ranges::reverse(ids);  // those that wait first: else each would start before it goes
+  for (const int id : ids) m_queue.cancel(id);
+}
+
+void SweepPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  suggest();
+  refresh();
+}
+
+void SweepPanel::takeText() {
+  const Snapshot& s = m_workspace.snapshot();
+  if (s.phase != RunPhase::idle || s.lanes.empty()) return;
+  if (isVisible()) suggest();
+  if (m_data.setText(textIdentity(s))) {
+    m_lost->setText("The text or its settings changed: what was measured held for the old ones and is gone.");
+    m_lost->show();
+    // Runs that were asked for are still wanted, on the new text.
+    if (open()) start();
+  }
+  takeSaved();
+  m_data.setRuns(m_grid->model().chosen(), s.n_prompt);
+  refresh();
+}
+
+SavedSweep SweepPanel::saved() const {
+  if (m_data.nMeasured() == 0) return m_saved;
+  SavedSweep out{textDigest(m_workspace.snapshot()), m_grid->budgets().text(), m_grid->seeds().text(), {}};
+  for (const SweepPoint& p : m_data.points())
+    if (p.figures) out.points.push_back(p);
+  return out;
+}
+
+void SweepPanel::restore(const SavedSweep& sweep) {
+  m_saved = sweep;
+  takeText();
+}
+
+void SweepPanel::takeSaved() {
+  if (m_saved.points.empty() || m_saved.text != textDigest(m_workspace.snapshot())) return;
+  const SavedSweep sweep = std::exchange(m_saved, {});
+  m_suggested = true;
+  m_lost->hide();
+  m_grid->model().clear();
+  m_grid->budgets().setText(sweep.budgets);
+  m_grid->seeds().setText(sweep.seeds);
+  std::vector<std::string> specs;
+  for (const SweepPoint& p : sweep.points) specs.push_back(p.spec);
+  m_grid->model().chooseRuns(specs);
+  for (const SweepPoint& p : sweep.points) m_data.set(p.spec, *p.figures);
+}
+
+void SweepPanel::refresh() {
+  Q_EMIT factsChanged();
+  if (!isVisible()) return;  // the estimate reads the records of all runs
+  const std::vector<std::string> missing = m_data.missing();
+  const RunEstimate estimate = estimateRuns(m_workspace.snapshot(), missing, m_queue.times(), false);
+  const bool running = open();
+  if (running) {
+    const QueuedRun* run = m_queue.running();
+    QString now = run && run->purpose == QueuedRun::Purpose::point ? " · running " + qs(wordsOf(run->spec).title) + ", " + qs(wordsOf(run->spec).budget) : QString();
+    const QString left = estimate.ms > 0 ? QString(" · %1 %2 left").arg(estimate.unknown.isEmpty() ? "about" : "at least", qs(viz::format_ms(estimate.ms))) : QString();
+    m_progress->setText(QString("%1 of %2 measured%3%4").arg(m_data.nMeasured()).arg(m_data.points().size()).arg(now, left));
+  } else if (missing.empty() && !m_data.points().empty()) {
+    m_progress->setText(QString("all %1 measured").arg(m_data.nMeasured()));
+  } else {
+    m_progress->setText(estimateWords(missing.size(), estimate, false));
+  }
+  m_start->setText(missing.empty() ? QString("Measure") : missing.size() == 1 ? QString("Measure 1 run") : QString("Measure %1 runs").arg(missing.size()));
+  m_start->setEnabled(!missing.empty() && !running);
+  m_cancel->setEnabled(running);
+  m_bar->update();
+  m_log_y->setEnabled(spansTwoDecades(m_data.series(), m_chart->metric()));
+  m_chart->refresh();
+}
+
+}  // namespace kvscope

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QWidget>
+
+#include "app/window/session/run_queue.h"
+#include "app/window/panels/runs/sweep_chart.h"
+#include "app/window/session/session_file.h"
+#include "app/window/panels/runs/sweep_data.h"
+
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QToolButton;
+
+namespace kvscope {
+
+class RunGrid;
+class SessionController;
+class Workspace;
+
+/// Budget sweep: which runs, how far they are, and the curves. A run of a sweep is measured and given up; the one whose point is opened becomes a
+/// lane.
+class SweepPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  SweepPanel(Workspace& workspace, SessionController& controller, RunQueue& queue, QWidget* parent = nullptr);
+
+  SweepData& data() { return m_data; }
+  SweepChart& chart() { return *m_chart; }
+  RunGrid& grid() { return *m_grid; }
+  QPushButton& startButton() { return *m_start; }
+  QComboBox& metricBox() { return *m_metric; }
+  QString progressText() const;
+  QString facts() const;
+  /// For the panel's header.
+  std::vector<QWidget*> controls() const;
+  /// Chooses what the runs on screen suggest, once.
+  void suggest();
+  /// What was measured and how it was chosen, for a session's file.
+  SavedSweep saved() const;
+  /// Of a session: comes back as soon as its text is computed.
+  void restore(const SavedSweep& sweep);
+
+ public Q_SLOTS:
+  void start();
+  void cancel();
+
+ Q_SIGNALS:
+  void factsChanged();
+  void openRequested(const QString& spec);
+  void measured();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void takeText();
+  void takeSaved();
+  void refresh();
+  bool open() const;  // runs of it wait or run
+
+  Workspace& m_workspace;
+  SessionController& m_controller;
+  RunQueue& m_queue;
+  SweepData m_data;
+  RunGrid* m_grid;
+  SweepChart* m_chart;
+  QPushButton *m_start, *m_cancel;
+  QLabel *m_progress, *m_lost;
+  QWidget* m_bar;
+  QComboBox *m_metric, *m_axis;
+  QToolButton *m_log_x, *m_log_y;
+  bool m_suggested = false;
+  SavedSweep m_saved;  // waits for its text
+};
+
+}  // namespace kvscope

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/runs/table_panel.h"
+
+#include <utility>
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSaveFile>
+#include <QTableView>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/panels/runs/table_panel_model.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kFilterWidth = 150;    // px
+constexpr int kRefreshPauseMs = 40;  // a drag through the steps must not build a table for each
+
+QString csvCell(const QString& text) {
+  if (!text.contains(',') && !text.contains('"') && !text.contains('\n') && !text.contains('\r')) return text;
+  return '"' + QString(text).replace("\"", "\"\"") + '"';
+}
+
+/// A line break or tab inside a cell would make two cells of one.
+QString tsvCell(const QString& text) { return QString(text).replace('\t', "⇥").replace('\n', "↵"); }
+
+}  // namespace
+
+TablePanel::TablePanel(Workspace& workspace, SessionController&, QWidget* parent)
+    : QWidget(parent), m_workspace(workspace), m_model(new VizTableModel(this)), m_sorted(new TableSorter(this)), m_view(new QTableView(this)),
+      m_filter(new QLineEdit(this)), m_note(new QLabel(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(8, 6, 8, 6);
+  column->setSpacing(6);
+  m_tools = new QWidget(this);
+  auto* tools = new QHBoxLayout(m_tools);
+  tools->setContentsMargins(0, 0, 0, 0);
+  tools->setSpacing(6);
+  m_filter->setPlaceholderText("Filter rows");
+  m_filter->setClearButtonEnabled(true);
+  m_filter->setAccessibleName("filter the rows of the table");
+  m_filter->setObjectName("header");
+  m_filter->setMinimumWidth(kFilterWidth);
+  auto* copy = new QToolButton(m_tools);
+  copy->setObjectName("headerText");
+  copy->setText("Copy");
+  copy->setToolTip("copy the selected rows, or all (Ctrl+C)");
+  copy->setAccessibleName("copy rows");
+  auto* save = new QToolButton(m_tools);
+  save->setObjectName("headerText");
+  save->setText("Export CSV…");
+  save->setAccessibleName("export the table as CSV");
+  tools->addWidget(m_filter, 1);
+  tools->addWidget(copy);
+  tools->addWidget(save);
+  column->addWidget(m_tools);
+
+  m_sorted->setSourceModel(m_model);
+  m_sorted->setFilterKeyColumn(-1);
+  m_sorted->setFilterCaseSensitivity(Qt::CaseInsensitive);
+  m_view->setModel(m_sorted);
+  m_view->setSortingEnabled(true);
+  m_view->sortByColumn(-1, Qt::AscendingOrder);
+  m_view->setSelectionBehavior(QAbstractItemView::SelectRows);
+  m_view->setAlternatingRowColors(true);
+  m_view->setShowGrid(false);
+  m_view->setFrameShape(QFrame::NoFrame);
+  m_view->setTabKeyNavigation(false);
+  m_view->setWordWrap(false);
+  m_view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+  m_view->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  m_view->verticalHeader()->hide();
+  m_view->verticalHeader()->setMinimumSectionSize(1);
+  m_view->verticalHeader()->setDefaultSectionSize(px(*this, 22));
+  m_view->horizontalHeader()->setHighlightSections(false);
+  m_view->setFont(typeFont(*this, Type::body, false, TypeFace::tabular));
+  m_view->setAccessibleName("data table");
+  column->addWidget(m_view, 1);
+  const auto style_header = [this] {
+    m_view->horizontalHeader()->setStyleSheet(QString("QHeaderView { background: %1; border: none; }").arg(toColor(m_workspace.theme().panel).name()));
+  };
+  connect(&workspace, &Workspace::themeChanged, this, style_header);
+  style_header();
+  m_note->setObjectName("secondary");
+  m_note->setWordWrap(true);
+  m_note->setTextFormat(Qt::PlainText);
+  m_note->hide();
+  column->addWidget(m_note);
+  setFocusProxy(m_view);
+
+  auto* copy_action = new QAction("Copy rows", m_view);
+  copy_action->setShortcut(QKeySequence::Copy);
+  copy_action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  m_view->addAction(copy_action);
+  const auto copy_rows = [this] { QApplication::clipboard()->setText(tsv()); };
+  connect(copy_action, &QAction::triggered, this, copy_rows);
+  connect(copy, &QToolButton::clicked, this, copy_rows);
+  connect(save, &QToolButton::clicked, this, &TablePanel::exportCsv);
+  connect(m_filter, &QLineEdit::textChanged, this, [this](const QString& text) {
+    m_sorted->setFilterFixedString(text);
+    Q_EMIT factsChanged();
+  });
+  auto* pause = new QTimer(this);
+  pause->setSingleShot(true);
+  pause->setInterval(kRefreshPauseMs);
+  connect(pause, &QTimer::timeout, this, &TablePanel::refresh);
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, pause, qOverload<>(&QTimer::start));
+}
+
+void TablePanel::setSource(const QString& title, Source source) {
+  m_title = title;
+  m_source = std::move(source);
+  m_view->setAccessibleDescription(title);
+  refresh();
+}
+
+void TablePanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refresh();
+}
+
+void TablePanel::refresh() {
+  if (!isVisible()) return;
+  viz::Table table = m_source ? m_source() : viz::Table{};
+  const bool other_columns = table.columns != m_model->table().columns;
+  m_model->setTable(std::move(table));
+  if (other_columns) {
+    m_view->sortByColumn(-1, Qt::AscendingOrder);  // a new table stands in its own order
+    m_view->resizeColumnsToContents();
+  }
+  const QString note = qs(m_model->table().note);
+  m_note->setText(note);
+  m_note->setVisible(!note.isEmpty());
+  Q_EMIT factsChanged();
+}
+
+QString TablePanel::facts() const {
+  const auto all = qs(viz::format_count(m_model->rowCount()));
+  const QString rows = m_sorted->rowCount() == m_model->rowCount() ? QString("%1 rows").arg(all)
+                                                                  : QString("%1 of %2 rows").arg(qs(viz::format_count(m_sorted->rowCount())), all);
+  return m_title.isEmpty() ? rows : m_title + " · " + rows;
+}
+
+QString TablePanel::csv() const {
+  QString out;
+  const int n_columns = m_sorted->columnCount();
+  const auto line = [&](auto&& cell) {
+    for (int c = 0; c < n_columns; ++c) out += (c > 0 ? "," : "") + csvCell(cell(c));
+    out += "\r\n";
+  };
+  line([&](int c) { return m_sorted->headerData(c, Qt::Horizontal).toString(); });
+  for (int r = 0; r < m_sorted->rowCount(); ++r) line([&](int c) { return m_sorted->index(r, c).data().toString(); });
+  if (!m_model->table().note.empty()) out += "# " + qs(m_model->table().note).replace('\n', ' ') + "\r\n";
+  return out;
+}
+
+QString TablePanel::tsv() const {
+  const QItemSelectionModel& selection = *m_view->selectionModel();
+  QStringList lines, cells;
+  const int n_columns = m_sorted->columnCount();
+  for (int c = 0; c < n_columns; ++c) cells << tsvCell(m_sorted->headerData(c, Qt::Horizontal).toString());
+  lines << cells.join('\t');
+  for (int r = 0; r < m_sorted->rowCount(); ++r) {
+    if (selection.hasSelection() && !selection.isRowSelected(r, {})) continue;
+    cells.clear();
+    for (int c = 0; c < n_columns; ++c) cells << tsvCell(m_sorted->index(r, c).data().toString());
+    lines << cells.join('\t');
+  }
+  return lines.join('\n') + '\n';
+}
+
+bool TablePanel::writeCsv(const QString& path, QString* error) const {
+  QSaveFile file(path);
+  const QByteArray bytes = csv().toUtf8();
+  if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return true;
+  *error = QString("cannot write %1: %2").arg(path, file.errorString());
+  return false;
+}
+
+void TablePanel::exportCsv() {
+  const QString path = QFileDialog::getSaveFileName(this, "Export CSV", m_title.isEmpty() ? "table.csv" : m_title.toLower().replace(' ', '-') + ".csv",
+                                                    "Comma-separated values (*.csv)");
+  if (path.isEmpty()) return;
+  QString error;
+  if (writeCsv(path, &error)) return;
+  m_note->setText(error);
+  m_note->show();
+}
+
+}  // namespace kvscope

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/runs/what_if_panel.h"
+
+#include <algorithm>
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QTableView>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/window/session/hand_edits.h"
+#include "app/window/shell/panel_paint.h"
+#include "app/window/panels/runs/what_if_panel_model.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope {
+
+namespace {
+
+/// "'moon' .31" of a lane's most likely next token at a step.
+QString choice(const Snapshot& snapshot, const StepRecord& step, bool reference) {
+  const int id = reference ? step.top1_reference : step.top1;
+  QString out = qs(viz::quoted(viz::text_of_id(snapshot, id)));
+  for (const TopToken& t : step.top_tokens)
+    if (t.id == id) out += " " + qs(viz::format_probability_short(reference ? t.p_reference : t.p));
+  return out;
+}
+
+}  // namespace
+
+WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent)
+    : QWidget(parent), m_workspace(workspace), m_edits(edits), m_model(new WhatIfModel(workspace, edits, this)), m_table(new QTableView(this)),
+      m_scope(new QComboBox(this)), m_said(new QLabel(this)), m_answer(new QLabel(this)), m_empty(new QLabel(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(10, 6, 10, 6);
+  column->setSpacing(4);
+  auto* tools = new QHBoxLayout;
+  tools->setSpacing(6);
+  m_scope->setAccessibleName("heads that an edit changes");
+  m_scope->addItems({"this head", "this layer", "all heads"});
+  tools->addWidget(m_scope);
+  constexpr const char* kNames[] = {"Pin", "Evict", "Merge into…", "Restore"};
+  constexpr const char* kHelp[] = {"Pin the selected tokens: the policy keeps them from this step on (P; from the text Esc, P)",
+                                   "Evict the selected tokens after this step (E; from the text Esc, E)",
+                                   "Merge the selected tokens into another slot, which you select next (M; from the text Esc, M)",
+                                   "Bring evicted or merged tokens back from the uncompressed history (R; from the text Esc, R)"};
+  for (int k = 0; k < 4; ++k) {
+    m_buttons[k] = button(kNames[k], kHelp[k]);
+    connect(m_buttons[k], &QToolButton::clicked, this, [this, k] { m_edits.edit(static_cast<WhatIf::Kind>(k)); });
+    tools->addWidget(m_buttons[k]);
+  }
+  tools->addStretch(1);
+  m_remove = button("Remove edit", "Take the edit of this row back");
+  m_drop = button("Drop fork", "Take all edits back: the run they made goes, its baseline stays");
+  tools->addWidget(m_remove);
+  tools->addWidget(m_drop);
+  column->addLayout(tools);
+  m_said->setWordWrap(true);
+  m_said->setTextFormat(Qt::PlainText);
+  m_said->setObjectName("secondary");
+  m_said->hide();
+  column->addWidget(m_said);
+  m_empty->setText("No token was changed by hand. Select tokens in the text, the atlas or the inspector, then pin (P), evict (E), merge (M) or restore (R) them. "
+                   "In the text letters are letters: Esc leaves it, then the keys hold. A fork of the run shows what follows, the run itself stays beside it.");
+  m_empty->setWordWrap(true);
+  m_empty->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  m_empty->setObjectName("secondary");
+  column->addWidget(m_empty, 1);
+
+  m_table->setModel(m_model);
+  m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+  m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+  m_table->setAlternatingRowColors(true);
+  m_table->setShowGrid(false);
+  m_table->setFrameShape(QFrame::NoFrame);
+  m_table->setTabKeyNavigation(false);
+  m_table->setWordWrap(false);
+  m_table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  m_table->verticalHeader()->hide();
+  m_table->verticalHeader()->setMinimumSectionSize(1);
+  m_table->verticalHeader()->setDefaultSectionSize(px(*this, 22));
+  m_table->horizontalHeader()->setHighlightSections(false);
+  m_table->setFont(typeFont(*this, Type::body, false, TypeFace::tabular));
+  m_table->setAccessibleName("what was done by hand, with its effect");
+  column->addWidget(m_table, 1);
+  m_answer->setTextFormat(Qt::PlainText);
+  m_answer->setWordWrap(true);
+  column->addWidget(m_answer);
+  setFocusProxy(m_table);
+  const auto style_header = [this] {
+    m_table->horizontalHeader()->setStyleSheet(QString("QHeaderView { background: %1; border: none; }").arg(toColor(m_workspace.theme().panel).name()));
+  };
+  connect(&workspace, &Workspace::themeChanged, this, style_header);
+  style_header();
+
+  connect(m_scope, &QComboBox::activated, this, [this](int i) { m_edits.setScope(static_cast<HandEdits::Scope>(i)); });
+  connect(m_remove, &QToolButton::clicked, this, [this] { m_edits.remove(m_table->currentIndex().row()); });
+  connect(m_drop, &QToolButton::clicked, this, [this] { m_edits.dropFork(); });
+  connect(&edits, &HandEdits::changed, this, &WhatIfPanel::refresh);
+  connect(&edits, &HandEdits::said, this, [this](const QString& words) {
+    m_said->setText(words);
+    m_said->setVisible(!words.isEmpty());
+  });
+  connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &WhatIfPanel::refresh);
+  connect(m_model, &QAbstractItemModel::modelReset, this, &WhatIfPanel::refresh);
+  refresh();
+}
+
+QToolButton* WhatIfPanel::button(const QString& text, const QString& help) {
+  auto* out = new QToolButton(this);
+  out->setObjectName("headerText");
+  out->setText(text);
+  out->setToolTip(help);
+  out->setAccessibleName(help);
+  out->setFocusPolicy(Qt::StrongFocus);
+  out->installEventFilter(this);
+  return out;
+}
+
+/// Left and right go on to the window, where they are steps: a button would move the focus to whatever control lies beside it.
+bool WhatIfPanel::eventFilter(QObject* watched, QEvent* event) {
+  const auto* key = event->type() == QEvent::KeyPress ? static_cast<QKeyEvent*>(event) : nullptr;
+  if (!key || (key->key() != Qt::Key_Left && key->key() != Qt::Key_Right) || !qobject_cast<QToolButton*>(watched)) return QWidget::eventFilter(watched, event);
+  event->ignore();
+  return true;
+}
+
+QString WhatIfPanel::facts() const {
+  const int fork = m_model->fork();
+  const Snapshot& s = m_workspace.snapshot();
+  if (fork < 0) return "nothing was done by hand";
+  const int base = fork < static_cast<int>(s.lanes.size()) ? s.lanes[static_cast<std::size_t>(fork)].fork_of : -1;
+  return base < 0 ? QString("run %1").arg(qs(viz::lane_letter(fork))) : QString("run %1, forked from run %2").arg(qs(viz::lane_letter(fork)), qs(viz::lane_letter(base)));
+}
+
+QString WhatIfPanel::answer() const {
+  const int fork = m_model->fork();
+  const Snapshot& s = m_workspace.snapshot();
+  if (fork < 0 || fork >= static_cast<int>(s.lanes.size())) return {};
+  const LaneSnapshot& lane = s.lanes[static_cast<std::size_t>(fork)];
+  if (lane.fork_of < 0 || lane.steps.empty()) return {};
+  const LaneSnapshot& base = s.lanes[static_cast<std::size_t>(lane.fork_of)];
+  const int step = std::min(m_workspace.step(), static_cast<int>(std::min(lane.steps.size(), base.steps.size())) - 1);
+  if (step < 0) return {};
+  const StepRecord &with = *lane.steps[static_cast<std::size_t>(step)], &without = *base.steps[static_cast<std::size_t>(step)];
+  return QString("Next token at step %1: full cache %2 · run %3 %4, KL %5 · run %6, by hand, %7, KL %8 nats")
+      .arg(step)
+      .arg(choice(s, without, true), qs(viz::lane_letter(lane.fork_of)), choice(s, without, false), qs(viz::format_number(without.kl)), qs(viz::lane_letter(fork)),
+           choice(s, with, false), qs(viz::format_number(with.kl)));
+}
+
+void WhatIfPanel::refresh() {
+  const QSignalBlocker quiet(m_scope);
+  m_scope->setCurrentIndex(static_cast<int>(m_edits.scope()));
+  const QString obstacle = m_edits.obstacle();
+  for (QToolButton* b : m_buttons) {
+    b->setEnabled(obstacle.isEmpty());
+  }
+  const bool any = m_model->rowCount() > 0;
+  m_table->setVisible(any);
+  m_empty->setVisible(!any);
+  m_answer->setVisible(any);
+  m_drop->setEnabled(any && m_edits.changeable());
+  const int row = m_table->currentIndex().row();
+  m_remove->setEnabled(m_edits.changeable() && any && row >= 0 && row + 1 < m_model->rowCount());
+  m_answer->setText(answer());
+  if (any) {
+    m_table->resizeColumnsToContents();
+    const int free = m_table->viewport()->width() - m_table->horizontalHeader()->length();
+    // The edit's words take what is left, or give way (they are whole in the tooltip): the measured columns stay in sight.
+    m_table->setColumnWidth(0, std::max(px(*this, 110), m_table->columnWidth(0) + free));
+  }
+  Q_EMIT factsChanged();
+}
+
+}  // namespace kvscope

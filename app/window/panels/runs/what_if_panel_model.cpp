@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/runs/what_if_panel_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "app/window/session/hand_edits.h"
+#include "app/window/shell/panel_paint.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+
+namespace {
+
+double meanKl(const LaneSnapshot& lane, std::size_t n_steps, std::size_t from) {
+  double sum = 0;
+  for (std::size_t s = from; s < n_steps; ++s) sum += lane.steps[s]->kl;
+  return n_steps > from ? sum / static_cast<double>(n_steps - from) : kNotAvailable;
+}
+
+double meanLocal(const LaneSnapshot& lane, std::size_t n_steps, int after, const HeadChoice& heads) {
+  double sum = 0;
+  int n = 0;
+  for (std::size_t s = static_cast<std::size_t>(std::max(after + 1, 0)); s < n_steps; ++s)
+    for (const HeadRecord& head : lane.steps[s]->heads) {
+      if (!heads.has(head.layer, head.kv_head) || std::isnan(head.local_l1_wo)) continue;
+      sum += head.local_l1_wo;
+      ++n;
+    }
+  return n > 0 ? sum / n : kNotAvailable;
+}
+
+void countDone(const LaneSnapshot& fork, const WhatIf& w, WhatIfEffect& out) {
+  const bool pin = w.kind == WhatIf::Kind::pin;
+  const int step = pin ? static_cast<int>(fork.steps.size()) - 1 : w.step;
+  if (step < 0 || step >= static_cast<int>(fork.steps.size())) return;
+  constexpr Event::Kind kKinds[] = {Event::Kind::evict, Event::Kind::evict, Event::Kind::merge, Event::Kind::restore};
+  const Event::Kind kind = kKinds[static_cast<int>(w.kind)];
+  for (const HeadRecord& head : fork.steps[static_cast<std::size_t>(step)]->heads) {
+    if (!w.heads.has(head.layer, head.kv_head)) continue;
+    for (const int pos : w.positions) {
+      ++out.asked;
+      if (pin)
+        out.done += std::ranges::binary_search(head.pos, pos);
+      else
+        out.done += std::ranges::any_of(head.events, [&](const Event& e) { return e.by_hand && e.kind == kind && e.pos == pos; });
+    }
+  }
+}
+
+QString headsText(const HeadChoice& heads) {
+  const auto list = [](const std::vector<int>& of, const char* prefix) {
+    QStringList words;
+    for (const int i : of) words << QString("%1%2").arg(prefix).arg(i);
+    return words.join(", ");
+  };
+  if (heads.layers.empty() && heads.kv_heads.empty()) return "all heads";
+  if (heads.kv_heads.empty()) return list(heads.layers, "L") + " · all heads";
+  return (heads.layers.empty() ? QString("all layers") : list(heads.layers, "L")) + " · " + list(heads.kv_heads, "H");
+}
+
+QString change(double delta) { return qs(viz::format_change(delta)); }
+
+}  // namespace
+
+WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if, bool alone) {
+  WhatIfEffect out;
+  if (fork < 0 || fork >= static_cast<int>(snapshot.lanes.size())) return out;
+  const LaneSnapshot& lane = snapshot.lanes[static_cast<std::size_t>(fork)];
+  if (what_if && !what_if->on) return out;
+  if (what_if) countDone(lane, *what_if, out);
+  if (lane.fork_of < 0) return out;
+  const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(lane.fork_of)];
+  const std::size_t n = std::min(lane.steps.size(), base.steps.size());
+  if (n == 0) return out;
+  // All together: from the first of them on, so that one edit and "all that are on" are the same figure.
+  int after = what_if ? what_if->step : std::numeric_limits<int>::max();
+  if (!what_if)
+    for (const WhatIf& w : edits_of(lane.spec).what_ifs)
+      if (w.on) after = std::min(after, w.step);
+  if (after == std::numeric_limits<int>::max()) after = -1;
+  const HeadChoice everywhere;
+  const HeadChoice& heads = what_if ? what_if->heads : everywhere;
+  out.local_l1_wo = meanLocal(lane, n, after, heads) - meanLocal(base, n, after, heads);
+  if (!alone) return out;
+  const std::size_t from = snapshot.prefill_mode ? 1 : 0;
+  out.kl_last = lane.steps[n - 1]->kl - base.steps[n - 1]->kl;
+  out.kl_mean = meanKl(lane, n, from) - meanKl(base, n, from);
+  for (std::size_t s = 0; s < n && out.first_change < 0; ++s)
+    if (lane.steps[s]->top1 != base.steps[s]->top1) out.first_change = static_cast<int>(s);
+  return out;
+}
+
+WhatIfModel::WhatIfModel(Workspace& workspace, HandEdits& edits, QObject* parent)
+    : QAbstractTableModel(parent), m_workspace(workspace), m_edits(edits) {
+  connect(&edits, &HandEdits::changed, this, [this] { refresh(); });
+  refresh();
+}
+
+void WhatIfModel::refresh() {
+  const int fork = m_edits.fork();
+  const std::vector<WhatIf> what_ifs = m_edits.edits(fork).what_ifs;
+  if (m_snapshot == m_workspace.snapshotPtr() && what_ifs == m_what_ifs && fork == m_fork) return;
+  beginResetModel();
+  m_snapshot = m_workspace.snapshotPtr();
+  m_what_ifs = what_ifs;
+  m_fork = fork;
+  m_effects.assign(m_what_ifs.empty() ? 0 : m_what_ifs.size() + 1, {});
+  // Figures belong to the edits only when the snapshot answers them.
+  const auto i = static_cast<std::size_t>(std::max(fork, 0));
+  const bool answered = fork >= 0 && i < m_snapshot->lanes.size() && edits_of(m_snapshot->lanes[i].spec).what_ifs == m_what_ifs;
+  if (answered && !m_what_ifs.empty()) {
+    const auto n_on = std::ranges::count(m_what_ifs, true, &WhatIf::on);
+    for (std::size_t r = 0; r < m_what_ifs.size(); ++r) m_effects[r] = effect_of(*m_snapshot, fork, &m_what_ifs[r], n_on == 1);
+    m_effects.back() = effect_of(*m_snapshot, fork, nullptr, true);
+  }
+  endResetModel();
+}
+
+int WhatIfModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_effects.size()); }
+int WhatIfModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kColumns; }
+
+QString WhatIfModel::text(int row, int column) const {
+  const WhatIfEffect& effect = m_effects[static_cast<std::size_t>(row)];
+  switch (column) {
+    case kKlLast: return change(effect.kl_last);
+    case kKlMean: return change(effect.kl_mean);
+    case kLocal: return change(effect.local_l1_wo);
+    case kText: return std::isnan(effect.kl_last) ? QString("n/a") : effect.first_change < 0 ? QString("same") : QString("from step %1").arg(effect.first_change);
+    default: break;
+  }
+  if (isTotal(row)) return column == kEdit ? QString("all that are on") : QString();
+  const WhatIf& w = m_what_ifs[static_cast<std::size_t>(row)];
+  switch (column) {
+    case kEdit: {
+      QStringList words;
+      for (std::size_t i = 0; i < w.positions.size() && i < 3; ++i)
+        words << QString("%1 %2").arg(w.positions[i]).arg(qs(viz::quoted(viz::token_text(*m_snapshot, w.positions[i]))));
+      if (w.positions.size() > 3) words << QString("… (%1)").arg(w.positions.size());
+      QString out = QString("%1 %2").arg(name_of(w.kind), words.join(", "));
+      if (w.into >= 0) out += QString(" into %1 %2").arg(w.into).arg(qs(viz::quoted(viz::token_text(*m_snapshot, w.into))));
+      return out;
+    }
+    case kHeads: return headsText(w.heads);
+    case kStep: return w.step < 0 ? QString("start") : QString::number(w.step);
+    default: return effect.asked == 0 ? QString(w.on ? "n/a" : "off") : QString("%1 of %2").arg(effect.done).arg(effect.asked);
+  }
+}
+
+QVariant WhatIfModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount() || index.column() >= kColumns) return {};
+  const int row = index.row();
+  if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) return text(row, index.column());
+  if (role == Qt::TextAlignmentRole) return static_cast<int>((index.column() <= kHeads ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::CheckStateRole && index.column() == kEdit && !isTotal(row))
+    return static_cast<int>(m_what_ifs[static_cast<std::size_t>(row)].on ? Qt::Checked : Qt::Unchecked);
+  if (role == Qt::ForegroundRole && !isTotal(row) && !m_what_ifs[static_cast<std::size_t>(row)].on) return toColor(m_workspace.theme().disabled);
+  if (role == Qt::ForegroundRole && index.column() == kText && m_effects[static_cast<std::size_t>(row)].first_change >= 0)
+    return toColor(m_workspace.theme().changed);
+  if (role == Qt::ToolTipRole) {
+    const bool shared = index.column() >= kKlLast && index.column() != kLocal && !isTotal(row) && std::isnan(m_effects[static_cast<std::size_t>(row)].kl_last);
+    if (shared) return "Several edits act together: switch the others off to measure this one alone.";
+    return text(row, index.column());
+  }
+  return {};
+}
+
+bool WhatIfModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+  if (role != Qt::CheckStateRole || !index.isValid() || isTotal(index.row())) return false;
+  m_edits.setOn(index.row(), value.toInt() == Qt::Checked);
+  return true;
+}
+
+Qt::ItemFlags WhatIfModel::flags(const QModelIndex& index) const {
+  Qt::ItemFlags out = Qt::ItemIsEnabled | Qt::ItemIsSelectable;
+  if (index.isValid() && index.column() == kEdit && !isTotal(index.row())) out |= Qt::ItemIsUserCheckable;
+  return out;
+}
+
+QVariant WhatIfModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal) return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
+  if (role == Qt::TextAlignmentRole) return static_cast<int>((section <= kHeads ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::ToolTipRole) {
+    constexpr const char* kHelp[] = {"what was done by hand; the box switches it off without forgetting it",
+                                     "heads in which it was asked for",
+                                     "done after the compression of this step; the next step is the first to show it",
+                                     "slots changed of those asked for (pin: that have a slot now)",
+                                     "KL(full || fork) less KL(full || baseline), nats, at the last step",
+                                     "the same, of the means over the steps after the prompt",
+                                     "local_l1_wo of these heads, mean over the steps after the edit, less that of the baseline",
+                                     "first step whose most likely next token differs from the baseline's"};
+    return kHelp[section];
+  }
+  if (role != Qt::DisplayRole) return {};
+  constexpr const char* kNames[] = {"edit", "heads", "step", "done", "Δ KL last", "Δ KL mean", "Δ local L1·Wₒ", "next token"};
+  return QString::fromUtf8(kNames[section]);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QAbstractTableModel>
+
+#include "policy/text/lane_edits.h"
+#include "snapshot/snapshot.h"
+
+namespace kvscope {
+
+class HandEdits;
+class Workspace;
+
+/// What one what-if, or all of a fork together, did to the run, measured against the run it was forked from.
+struct WhatIfEffect {
+  int done = 0, asked = 0;               // (head, token) pairs that it changed (pin: that have a slot at the end) of those it named
+  double kl_last = kNotAvailable;        // KL(full || fork) - KL(full || baseline), nats, at the last step both have
+  double kl_mean = kNotAvailable;        // of the means over the steps after the prompt
+  double local_l1_wo = kNotAvailable;    // of the means over the chosen heads and the steps after the what-if
+  int first_change = -1;                 // first step at which the most likely next token differs from the baseline's; -1: none
+};
+
+/// Effect of `what_if` alone: KL and text are known only where no other one is on. nullptr: of the whole fork.
+WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if, bool alone);
+
+/// The what-ifs of the fork that is looked at, one a row, and a last row for all together.
+class WhatIfModel : public QAbstractTableModel {
+  Q_OBJECT
+
+ public:
+  enum Column { kEdit, kHeads, kStep, kDone, kKlLast, kKlMean, kLocal, kText, kColumns };
+
+  WhatIfModel(Workspace& workspace, HandEdits& edits, QObject* parent = nullptr);
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  Qt::ItemFlags flags(const QModelIndex& index) const override;
+  /// Index of the fork's snapshot lane; -1: none is there (yet).
+  int fork() const { return m_fork; }
+
+ private:
+  void refresh();
+  bool isTotal(int row) const { return row == static_cast<int>(m_what_ifs.size()); }
+  QString text(int row, int column) const;
+
+  Workspace& m_workspace;
+  HandEdits& m_edits;
+  SnapshotPtr m_snapshot;
+  int m_fork = -1;
+  std::vector<WhatIf> m_what_ifs;
+  std::vector<WhatIfEffect> m_effects;  // one more than what-ifs
+};
+
+}  // namespace kvscope

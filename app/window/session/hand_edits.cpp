@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/session/hand_edits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/session/session_controller.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope {
+
+namespace {
+
+QString tokenWords(const Snapshot& snapshot, const std::vector<int>& positions) {
+  if (positions.size() != 1) return QString("%1 tokens").arg(positions.size());
+  return QString("token %1 %2").arg(positions.front()).arg(qs(viz::quoted(viz::token_text(snapshot, positions.front()))));
+}
+
+const char* pastOf(WhatIf::Kind kind) {
+  constexpr const char* kWords[] = {"pinned", "evicted", "merged", "restored"};
+  return kWords[static_cast<int>(kind)];
+}
+
+QString headsWords(const HeadChoice& chosen) {
+  if (chosen.layers.empty() && chosen.kv_heads.empty()) return "all heads";
+  if (chosen.kv_heads.empty() && chosen.layers.size() == 1) return QString("all heads of L%1").arg(chosen.layers.front());
+  if (chosen.layers.size() == 1 && chosen.kv_heads.size() == 1) return qs(viz::head_name(chosen.layers.front(), chosen.kv_heads.front()));
+  return "some heads";
+}
+
+/// Neighbours as one piece of text.
+QString quotedTokens(const Snapshot& snapshot, const std::vector<int>& positions) {
+  QStringList words;
+  for (std::size_t i = 0, end = 0; i < positions.size(); i = end) {
+    for (end = i + 1; end < positions.size() && positions[end] == positions[end - 1] + 1;) ++end;
+    words << qs(viz::quoted(viz::token_range_text(snapshot.tokens, positions[i], positions[end - 1], 16)));
+  }
+  return words.join(", ");
+}
+
+}  // namespace
+
+QString handWords(const Snapshot& snapshot, const LaneEdits& edits) {
+  QStringList words;
+  for (const WhatIf& w : edits.what_ifs) {
+    if (!w.on) continue;
+    const QString into = w.into >= 0 ? " into " + quotedTokens(snapshot, {w.into}) : QString();
+    words << QString("%1 %2%3 in %4").arg(quotedTokens(snapshot, w.positions), pastOf(w.kind), into, headsWords(w.heads));
+  }
+  for (const BudgetOverride& b : edits.budgets)
+    if (b.on) words << QString("own budget for %1").arg(headsWords(b.heads));
+  return words.join(" · ");
+}
+
+HandEdits::HandEdits(Workspace& workspace, SessionController& controller, QObject* parent)
+    : QObject(parent), m_workspace(workspace), m_controller(controller) {
+  connect(&workspace, &Workspace::selectionChanged, this, &HandEdits::selectionChanged);
+  connect(&workspace, &Workspace::snapshotChanged, this, &HandEdits::snapshotChanged);
+  connect(&controller, &SessionController::requestChanged, this, &HandEdits::requestChanged);
+  const auto tell = [this] { m_workspace.setEditScope(scopeWords().toStdString()); };
+  connect(this, &HandEdits::changed, this, tell);
+  connect(&workspace, &Workspace::selectionChanged, this, tell);
+}
+
+void HandEdits::setScope(Scope scope) {
+  if (scope == m_scope) return;
+  m_scope = scope;
+  Q_EMIT changed();
+}
+
+HeadChoice HandEdits::heads() const {
+  const viz::Selection& s = m_workspace.selection();
+  HeadChoice out;
+  if (m_scope != Scope::all && s.layer) out.layers = {*s.layer};
+  if (m_scope == Scope::head && s.layer && s.kv_head) out.kv_heads = {*s.kv_head};
+  return out;
+}
+
+QString HandEdits::scopeWords() const { return headsWords(heads()); }
+
+QString HandEdits::obstacle() const {
+  const viz::Selection& s = m_workspace.selection();
+  if (!changeable()) return "these are stored results, and nothing is computed until a model is open (Ctrl+O)";
+  if (!m_workspace.lane() || m_workspace.step() < 0) return "no run yet";
+  if (!s.tokens) return "select tokens first: in the text, the atlas or the inspector";
+  if (m_scope != Scope::all && !s.layer) return "no head is selected: select one, or choose all heads";
+  return {};
+}
+
+bool HandEdits::changeable() const { return !m_controller.viewOnly(); }
+
+LaneEdits HandEdits::edits(int lane) const {
+  const auto& lanes = m_controller.request().lanes;
+  return lane >= 0 && lane < static_cast<int>(lanes.size()) ? edits_of(lanes[static_cast<std::size_t>(lane)]) : LaneEdits{};
+}
+
+int HandEdits::fork() const {
+  const int selected = m_workspace.selection().lane;
+  if (!edits(selected).what_ifs.empty()) return selected;
+  const auto& lanes = m_controller.request().lanes;
+  if (selected < 0 || selected >= static_cast<int>(lanes.size())) return -1;
+  const LaneEdits own = edits(selected);
+  for (int i = static_cast<int>(lanes.size()) - 1; i > 0; --i) {
+    const LaneEdits other = edits(i);
+    const bool same = policy_part(lanes[static_cast<std::size_t>(i)]) == policy_part(lanes[static_cast<std::size_t>(selected)]) &&
+                      other.budgets == own.budgets;
+    if (same && !other.what_ifs.empty()) return i;
+  }
+  return -1;
+}
+
+WhatIf HandEdits::selected(WhatIf::Kind kind) const {
+  WhatIf what_if{.kind = kind, .step = m_workspace.step(), .heads = heads()};
+  for (const viz::TokenRange& range : viz::all_tokens(m_workspace.selection())) {
+    const int last = std::min(range.last, m_workspace.stepRecord()->position);
+    for (int t = range.first; t <= last; ++t) what_if.positions.push_back(t);
+  }
+  return what_if;
+}
+
+QString HandEdits::obstacleOf(WhatIf::Kind kind) const {
+  if (const QString why = obstacle(); !why.isEmpty()) return why;
+  const WhatIf what_if = selected(kind);
+  if (what_if.positions.empty()) return "the token has not been read at this step";
+  if (kind == WhatIf::Kind::restore && !m_workspace.snapshot().shadow) return "restoring needs the uncompressed history, which is switched off";
+  return emptyEdit(what_if);
+}
+
+void HandEdits::edit(WhatIf::Kind kind) {
+  if (const QString why = obstacleOf(kind); !why.isEmpty()) {
+    Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
+    return;
+  }
+  WhatIf what_if = selected(kind);
+  if (kind == WhatIf::Kind::merge) {
+    m_merging = std::move(what_if);
+    Q_EMIT changed();
+    Q_EMIT said(QString("Merge %1: select the token whose slot takes it over (Esc: do not merge).").arg(tokenWords(m_workspace.snapshot(), m_merging->positions)));
+    return;
+  }
+  add(std::move(what_if));
+}
+
+QString HandEdits::emptyEdit(const WhatIf& what_if) const {
+  const LaneSnapshot& lane = *m_workspace.lane();
+  const std::vector<HeadRecord>& heads = m_workspace.stepRecord()->heads;
+  int n_there = 0, n_gone = 0, last_there = -1;
+  for (std::size_t h = 0; h < heads.size() && h < lane.fates->heads.size(); ++h) {
+    if (!what_if.heads.has(heads[h].layer, heads[h].kv_head)) continue;
+    for (const int token : what_if.positions) {
+      const bool there = std::ranges::binary_search(heads[h].pos, token);
+      ++(there ? n_there : n_gone);
+      if (!there) last_there = std::max(last_there, fate_at(lane.fates->heads[h], token, what_if.step).left - 1);
+    }
+  }
+  const QString what = tokenWords(m_workspace.snapshot(), what_if.positions), are = what_if.positions.size() == 1 ? "has" : "have";
+  if (what_if.kind == WhatIf::Kind::restore) return n_gone > 0 ? QString() : QString("%1 %2 a slot in %3 already").arg(what, are, scopeWords());
+  if (n_there > 0) return {};
+  const QString go = last_there < 0 ? QString() : QString("go to step %1, or ").arg(last_there);
+  return QString("%1 %2 no slot in %3 at step %4 any more: %5restore it first (R)").arg(what, are, scopeWords()).arg(what_if.step).arg(go);
+}
+
+void HandEdits::cancel() {
+  if (!m_merging) return;
+  m_merging.reset();
+  Q_EMIT changed();
+  Q_EMIT said("Nothing was merged.");
+}
+
+void HandEdits::requestChanged() {
+  const auto& lanes = m_controller.request().lanes;
+  if (m_told.empty() || std::ranges::find(lanes, m_told) != lanes.end()) return;
+  m_told.clear();
+  Q_EMIT said({});
+}
+
+void HandEdits::selectionChanged() {
+  const viz::Selection& s = m_workspace.selection();
+  if (m_merging && s.tokens && s.tokens->first == s.tokens->last && !std::ranges::binary_search(m_merging->positions, s.tokens->first)) {
+    WhatIf what_if = std::move(*m_merging);
+    m_merging.reset();
+    what_if.into = s.tokens->first;
+    add(std::move(what_if));
+  }
+  Q_EMIT changed();
+}
+
+void HandEdits::snapshotChanged() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  for (int i = 0; !m_wanted.empty() && i < static_cast<int>(snapshot.lanes.size()); ++i) {
+    if (snapshot.lanes[static_cast<std::size_t>(i)].spec != m_wanted) continue;
+    m_wanted.clear();
+    viz::Selection selection = m_workspace.selection();
+    selection.lane = i;
+    if (m_effect && selection.step) selection.step = m_effect->made_at + 1;
+    m_workspace.setSelection(selection);
+  }
+  const auto is_effect = [this](const LaneSnapshot& lane) { return lane.spec == m_effect->spec; };
+  if (m_effect && m_wanted.empty() && snapshot.phase == RunPhase::idle && std::ranges::none_of(snapshot.lanes, is_effect)) {
+    viz::Selection selection = m_workspace.selection();
+    selection.step = std::exchange(m_effect, std::nullopt)->made_at;
+    m_workspace.setSelection(selection);
+  }
+  Q_EMIT changed();
+}
+
+void HandEdits::add(WhatIf what_if) {
+  RunRequest request = m_controller.request();
+  const int selected = m_workspace.selection().lane;
+  if (selected < 0 || selected >= static_cast<int>(request.lanes.size())) return;
+  LaneEdits now = edits(selected);
+  const bool is_fork = !now.what_ifs.empty();
+  const int n_steps = static_cast<int>(m_workspace.lane()->steps.size());
+  const int step = what_if.step;
+  QString words = QString("%1 %2 by hand in %3 after step %4").arg(tokenWords(m_workspace.snapshot(), what_if.positions), pastOf(what_if.kind), scopeWords()).arg(step);
+  now.what_ifs.push_back(std::move(what_if));
+  const std::string spec = with_edits(request.lanes[static_cast<std::size_t>(selected)], now);
+  const int lane = is_fork ? selected : static_cast<int>(request.lanes.size());
+  if (is_fork)
+    request.lanes[static_cast<std::size_t>(selected)] = spec;
+  else
+    request.lanes.push_back(spec);
+  words += is_fork ? QString(", in run %1.").arg(qs(viz::lane_letter(lane))) : QString(", in run %1 beside run %2.").arg(qs(viz::lane_letter(lane)), qs(viz::lane_letter(selected)));
+  // The step's own output is not changed by what is done after it: the next one shows it.
+  if (step + 1 >= n_steps && request.follow != Follow::file) {
+    ++request.n_generate;
+    words += " One more token is generated, because the next step shows the effect.";
+  } else {
+    words += QString(" Its output changes from step %1 on.").arg(step + 1);
+  }
+  m_wanted = spec;
+  if (m_shows_effect) m_effect = {spec, step};
+  m_controller.replaceRequest(request);
+  m_told = spec;
+  Q_EMIT changed();
+  Q_EMIT said(words);
+}
+
+void HandEdits::change(int lane, const LaneEdits& edits) {
+  RunRequest request = m_controller.request();
+  if (lane < 1 || lane >= static_cast<int>(request.lanes.size())) return;
+  std::string& spec = request.lanes[static_cast<std::size_t>(lane)];
+  const std::string next = with_edits(spec, edits);
+  if (next == spec) return;
+  spec = next;
+  m_controller.replaceRequest(request);
+  Q_EMIT changed();
+}
+
+void HandEdits::setOn(int row, bool on) {
+  const int lane = fork();
+  LaneEdits now = edits(lane);
+  if (row < 0 || row >= static_cast<int>(now.what_ifs.size())) return;
+  now.what_ifs[static_cast<std::size_t>(row)].on = on;
+  change(lane, now);
+}
+
+void HandEdits::remove(int row) {
+  const int lane = fork();
+  LaneEdits now = edits(lane);
+  if (row < 0 || row >= static_cast<int>(now.what_ifs.size())) return;
+  if (now.what_ifs.size() == 1) return dropFork();
+  now.what_ifs.erase(now.what_ifs.begin() + row);
+  change(lane, now);
+}
+
+void HandEdits::dropFork() {
+  const int lane = fork();
+  if (lane < 1) return;
+  m_controller.removeLane(lane);
+  Q_EMIT changed();
+}
+
+void HandEdits::setBudget(int lane, int layer, int kvHead, std::optional<int> slots) {
+  LaneEdits now = edits(lane);
+  // What was set for this head alone goes; sets of heads stay below the new one. A layer takes the place of its heads.
+  const HeadChoice head{{layer}, kvHead < 0 ? std::vector<int>{} : std::vector<int>{kvHead}};
+  const auto gone = std::erase_if(now.budgets, [&](const BudgetOverride& b) { return b.heads == head || (kvHead < 0 && b.heads.layers == head.layers); });
+  // A head that has its budget from its layer gives up that one.
+  if (!slots && gone == 0) std::erase_if(now.budgets, [&](const BudgetOverride& b) { return b.heads.has(layer, std::max(0, kvHead)); });
+  if (slots) now.budgets.push_back({.heads = head, .slots = slots});
+  change(lane, now);
+}
+
+void HandEdits::resetBudgets(int lane) {
+  LaneEdits now = edits(lane);
+  now.budgets.clear();
+  change(lane, now);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <QObject>
+#include <QString>
+
+#include "policy/text/lane_edits.h"
+#include "viz/selection.h"
+
+namespace kvscope {
+
+class SessionController;
+class Workspace;
+struct Snapshot;
+
+/// What was done by hand to a run, for a heading: "«·cat» evicted in all heads · «·mat» pinned in L2 · H1". What is switched off is left out.
+QString handWords(const Snapshot& snapshot, const LaneEdits& edits);
+
+/// What the user changes by hand in the selected run: tokens (in a fork beside the run, which itself is never changed) and budgets of single
+/// heads (in the run, like its other parameters). Everything ends as an edit in the text of a lane, so it is undone as any edit of the runs.
+class HandEdits : public QObject {
+  Q_OBJECT
+
+ public:
+  enum class Scope { head, layer, all };
+
+  HandEdits(Workspace& workspace, SessionController& controller, QObject* parent = nullptr);
+
+  Scope scope() const { return m_scope; }
+  void setScope(Scope scope);
+  /// The heads that an edit made now would change, in words: "L2 · H1", "all heads of L2", "all heads".
+  QString scopeWords() const;
+  /// Why the selection cannot be edited now; empty if it can.
+  QString obstacle() const;
+  /// Why an edit of this kind would change nothing; empty if it would.
+  QString obstacleOf(kvscope::WhatIf::Kind kind) const;
+  /// False: stored results are shown, whose edits stay what they are.
+  bool changeable() const;
+  bool choosingTarget() const { return m_merging.has_value(); }
+
+  /// The run whose what-ifs are looked at: the selected one if it has some, else its newest fork; -1: none.
+  int fork() const;
+  LaneEdits edits(int lane) const;
+  /// An edit changes what comes after its step: true goes on to that step, and back to where it was made once it is taken back.
+  void setShowsEffect(bool on) { m_shows_effect = on; }
+
+ public Q_SLOTS:
+  /// Applies to the selected tokens at the step shown. A merge waits for the next token to be selected, its target.
+  void edit(kvscope::WhatIf::Kind kind);
+  /// Gives up a merge that waits for its target.
+  void cancel();
+  void setOn(int row, bool on);
+  void remove(int row);
+  void dropFork();
+  /// Budget of one head of a lane, or of all heads of a layer (kvHead -1); nullopt: as allocated by its policy.
+  void setBudget(int lane, int layer, int kvHead, std::optional<int> slots);
+  void resetBudgets(int lane);
+
+ Q_SIGNALS:
+  void changed();                    // scope, waiting for a target
+  void said(const QString& words);   // what was done, or what is waited for; empty: that is no longer so
+
+ private:
+  HeadChoice heads() const;
+  WhatIf selected(WhatIf::Kind kind) const;
+  /// Why an edit would change nothing in any of its heads; empty: it changes something.
+  QString emptyEdit(const WhatIf& what_if) const;
+  void add(WhatIf what_if);
+  void change(int lane, const LaneEdits& edits);
+  void requestChanged();
+  void selectionChanged();
+  void snapshotChanged();
+
+  Workspace& m_workspace;
+  SessionController& m_controller;
+  Scope m_scope = Scope::all;
+  std::optional<WhatIf> m_merging;
+  std::string m_told;    // specification of the fork that was spoken of last
+  std::string m_wanted;  // specification of the fork to be looked at as soon as it is there
+  bool m_shows_effect = false;
+  struct Effect {
+    std::string spec;  // of the fork that is shown one step later than it was made
+    int made_at = 0;
+  };
+  std::optional<Effect> m_effect;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/session/run_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/session/run_queue.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+
+namespace {
+
+template <class T>
+double sizeOf(const std::vector<T>& v) {
+  return static_cast<double>(v.capacity() * sizeof(T));
+}
+
+double sizeOf(const HeadRecord& h) {
+  double out = sizeof(HeadRecord) + sizeOf(h.pinned) + sizeOf(h.pos) + sizeOf(h.votes) + sizeOf(h.score) + sizeOf(h.statistic) + sizeOf(h.bias) +
+               sizeOf(h.attended) + sizeOf(h.attention) + sizeOf(h.reference_attention) + sizeOf(h.agreement) + sizeOf(h.events) + sizeOf(h.merges);
+  for (const Event& e : h.events) out += sizeOf(e.runner_ups) + sizeOf(e.spread);
+  for (const MergeDetail& m : h.merges) out += sizeOf(m.members) + sizeOf(m.votes) + sizeOf(m.mu) + sizeOf(m.weights) + sizeOf(m.T) + sizeOf(m.m) + sizeOf(m.log_scores);
+  return out;
+}
+
+/// What a run of this policy would take beside those on screen, from theirs; NaN: none of them has it. A step of all runs is at least as long as
+/// one of a single run. The prompt itself has been computed already, its compression has not.
+double onScreen(const Snapshot& s, const std::string& policy) {
+  const auto same = std::ranges::find(s.lanes, policy, &LaneSnapshot::policy);
+  if (same == s.lanes.end()) return kNotAvailable;
+  double ms = s.prefill_mode && !std::isnan(same->prompt_compress_ms) ? same->prompt_compress_ms : 0;
+  for (std::size_t i = s.prefill_mode ? 1 : 0; i < same->steps.size(); ++i) ms += same->steps[i]->ms;
+  return ms;
+}
+
+/// "A, B, C and 4 more"
+QString listed(const QStringList& names) {
+  constexpr qsizetype kNamed = 3;
+  const QString first = QStringList(names.first(std::min(names.size(), kNamed))).join(", ");
+  return names.size() <= kNamed ? first : QString("%1 and %2 more").arg(first).arg(names.size() - kNamed);
+}
+
+}  // namespace
+
+double recordBytes(const LaneSnapshot& lane) {
+  double out = 0;
+  for (const StepPtr& step : lane.steps) {
+    out += sizeof(StepRecord) + sizeOf(step->logits_top) + sizeOf(step->top_tokens) + sizeOf(step->hidden_rel_l2);
+    for (const HeadRecord& head : step->heads) out += sizeOf(head);
+  }
+  return out;
+}
+
+std::string policyOf(const std::string& spec) { return spec.substr(0, spec.find_first_of(":@")); }
+
+int slotsAsked(const std::string& spec, int n_prompt) {
+  try {
+    for (const auto& [key, value] : parse_lane_spec(spec).given) {
+      if (key == "slots") return std::stoi(value);
+      if (key == "ratio") return static_cast<int>(std::lround(std::stod(value) * n_prompt));
+    }
+  } catch (const std::exception&) {
+  }
+  return -1;
+}
+
+RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, const std::map<std::string, RunTime>& times, bool keep) {
+  RunEstimate out;
+  if (snapshot.lanes.empty() || snapshot.lanes.front().steps.empty()) return out;
+  const LaneSnapshot& full = snapshot.lanes.front();
+  const auto n = static_cast<double>(specs.size());
+  std::set<std::string> measured;
+  const double least = onScreen(snapshot, full.policy);  // without any policy at work
+  out.ms = 0;
+  for (const std::string& spec : specs) {
+    const std::string policy = policyOf(spec);
+    const auto known = times.find(policy);
+    const double one = known != times.end() ? known->second.ms : onScreen(snapshot, policy);
+    const QString title = qs(wordsOf(spec).title);
+    if (std::isnan(one) && !out.unknown.contains(title)) out.unknown << title;
+    if (known != times.end()) measured.insert(policy);
+    out.ms += std::isnan(one) ? least : one;
+  }
+  int n_measured = 0;
+  for (const std::string& policy : measured) n_measured += times.at(policy).n;
+  out.basis = n_measured == 0   ? QString("from the %1 steps on screen").arg(full.steps.size())
+              : n_measured == 1 ? QString("measured on 1 run of this text")
+                                : QString("measured on %1 runs of this text").arg(n_measured);
+  const double per_slot = full.slots > 0 ? full.bytes / full.slots : kNotAvailable;
+  double caches = 0;
+  for (const std::string& spec : specs) {
+    const int asked = slotsAsked(spec, snapshot.n_prompt);
+    const double one = per_slot * (asked < 0 ? full.slots : std::min<double>(asked, full.slots));
+    caches = keep ? caches + one : std::max(caches, one);
+  }
+  out.cache_bytes = caches;
+  // Like the lanes that are there, each of which has as many steps.
+  double records = 0;
+  const std::size_t first = snapshot.lanes.size() > 1 ? 1 : 0;
+  for (std::size_t i = first; i < snapshot.lanes.size(); ++i) records += recordBytes(snapshot.lanes[i]);
+  out.record_bytes = records / static_cast<double>(snapshot.lanes.size() - first) * (keep ? n : std::min(n, 1.0));
+  return out;
+}
+
+QString estimateWords(std::size_t n_runs, const RunEstimate& e, bool keep) {
+  if (n_runs == 0) return "no run is chosen";
+  QString words = QString("%1 %2").arg(n_runs).arg(n_runs == 1 ? "run" : "runs");
+  if (std::isnan(e.cache_bytes)) return words + " · time and memory: n/a before the first result";
+  words += QString(" · %1 %2, %3").arg(e.unknown.isEmpty() ? "about" : "at least", qs(viz::format_ms(e.ms)), e.basis);
+  if (!e.unknown.isEmpty()) words += QString("; %1 %2 not run on it yet").arg(listed(e.unknown), e.unknown.size() == 1 ? "has" : "have");
+  words += QString(" · %1caches %2, records %3").arg(keep ? "" : "one at a time, ", qs(viz::format_bytes(e.cache_bytes)), qs(viz::format_bytes(e.record_bytes)));
+  return words;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/session/session_controller.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <utility>
+
+#include <QTimer>
+
+#include "app/window/session/workspace.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "policy/policy.h"
+
+namespace kvscope {
+
+namespace {
+constexpr int kTypingPauseMs = 40;
+
+/// Lane 0 is always the uncompressed reference, the first policy of the catalog.
+const std::string& referenceSpec() { return policies().front().name; }
+
+/// The lanes that were not a guest's.
+SnapshotPtr firstLanes(const Snapshot& result, std::size_t n) {
+  auto own = std::make_shared<Snapshot>(result);
+  if (own->lanes.size() > n) own->lanes.resize(n);
+  return own;
+}
+}  // namespace
+
+struct SessionController::Private {
+  Mailbox mailbox;
+  std::atomic<bool> wake_pending = false;  // at most one wake-up event in the queue, however fast the engine is
+  std::uint64_t generation = 0;            // of the newest request; older results are dropped
+  std::uint64_t newest = 0;                // of the newest command, guests included
+  std::map<std::uint64_t, std::size_t> guests;  // generations that may have a guest behind so many lanes
+  bool guest = false;                      // the newest of them runs
+  bool has_model = false;
+  bool unsent = false;  // an edit waits for the end of the pause
+  QTimer typing_pause;
+  std::unique_ptr<Runner> runner;  // last: joins its thread before the rest goes
+};
+
+SessionController::SessionController(Workspace& workspace, QObject* parent)
+    : QObject(parent), m_workspace(workspace), d(std::make_unique<Private>()) {
+  m_request.lanes = {referenceSpec()};
+  m_request.measures.hidden = true;
+  d->typing_pause.setSingleShot(true);
+  d->typing_pause.setInterval(kTypingPauseMs);
+  connect(&d->typing_pause, &QTimer::timeout, this, [this] {
+    if (d->unsent) submit();
+  });
+  d->runner = std::make_unique<Runner>(d->mailbox, [this] {
+    if (!d->wake_pending.exchange(true)) QMetaObject::invokeMethod(this, [this] { deliver(); }, Qt::QueuedConnection);
+  });
+}
+
+SessionController::~SessionController() { d->runner.reset(); }
+
+void SessionController::deliver() {
+  d->wake_pending.store(false);  // before the read: a put after this line wakes us again
+  const SnapshotPtr snapshot = d->mailbox.latest();
+  if (!snapshot || viewOnly()) return;  // what the engine was at when stored results came
+  if (d->guest) return deliverGuest(snapshot);
+  const auto guest = d->guests.find(snapshot->generation);
+  const bool of_guest = guest != d->guests.end();
+  if (of_guest && d->newest != d->generation) return;  // the rest of a guest that was ended
+  const bool newest = !of_guest && snapshot->generation >= d->generation;
+  // Older than the request: only the progress over what is on screen anyway, and how far a model is open.
+  if (!newest && !of_guest && snapshot->generation != m_workspace.snapshot().generation && snapshot->phase != RunPhase::loading) return;
+  m_workspace.setSnapshot(of_guest ? firstLanes(*snapshot, guest->second) : snapshot);
+  const bool old_content = snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && snapshot->prompt != m_request.prompt);
+  m_workspace.setStale(!newest || old_content || d->unsent);
+}
+
+void SessionController::deliverGuest(const SnapshotPtr& snapshot) {
+  if (snapshot->generation < d->newest || snapshot->phase == RunPhase::computing) {
+    if (snapshot->phase == RunPhase::computing) Q_EMIT guestProgress(snapshot->progress);
+    return;
+  }
+  d->guest = false;
+  if (snapshot->phase == RunPhase::failed) {
+    Q_EMIT guestFailed(QString::fromStdString(snapshot->failure));
+  } else if (snapshot->phase == RunPhase::idle) {
+    Q_EMIT guestDone(snapshot);
+  }
+}
+
+QString SessionController::refusalOf(const std::string& spec) const {
+  const Snapshot& s = m_workspace.snapshot();
+  if (s.model.n_layers == 0 || s.n_prompt == 0) return {};
+  try {
+    Policy::make({.spec = spec, .model = &s.model, .n_prompt = s.n_prompt, .mode = m_request.mode, .seed = m_request.seed, .folder = m_model_folder.toStdString()});
+    return {};
+  } catch (const Error& error) {
+    return QString::fromUtf8(error.what());
+  }
+}
+
+bool SessionController::hasGuest() const { return d->guest; }
+
+void SessionController::runGuest(const QString& spec) {
+  if (!d->has_model || d->unsent || refuses()) return;
+  RunRequest request = m_request;
+  request.lanes.push_back(spec.toStdString());
+  // Beside runs that were stopped before their end it goes as far as they do, and is comparable with them.
+  const Snapshot& shown = m_workspace.snapshot();
+  if (!shown.lanes.empty()) {
+    const int n_steps = static_cast<int>(shown.lanes.front().steps.size());
+    request.n_generate = std::clamp(shown.prefill_mode ? n_steps - 1 : n_steps - shown.n_prompt, 0, std::max(0, request.n_generate));
+  }
+  d->guest = true;
+  d->newest = d->runner->submit(std::move(request));
+  d->guests[d->newest] = m_request.lanes.size();
+}
+
+void SessionController::endGuest() {
+  if (!std::exchange(d->guest, false)) return;
+  d->runner->stop();
+  Q_EMIT guestEnded();
+}
+
+void SessionController::adoptGuest(const SnapshotPtr& result) {
+  if (!d->guests.contains(result->generation) || result->lanes.size() != m_request.lanes.size() + 1) return;
+  m_request.lanes.push_back(result->lanes.back().spec);
+  d->guests.erase(result->generation);
+  d->generation = result->generation;
+  m_workspace.setSnapshot(result);
+  Q_EMIT requestChanged();
+}
+
+bool SessionController::answersNewest(const Snapshot& snapshot) const { return snapshot.generation >= d->generation; }
+
+void SessionController::submit() {
+  d->typing_pause.stop();
+  d->unsent = false;
+  if (!d->has_model) return;
+  d->newest = d->generation = d->runner->submit(m_request);
+  Q_EMIT submitted(d->generation);
+  m_workspace.setStale(true);
+  if (std::exchange(d->guest, false)) Q_EMIT guestEnded();
+}
+
+QStringList SessionController::laneSpecs() const {
+  QStringList specs;
+  for (const std::string& lane : m_request.lanes) specs << QString::fromStdString(lane);
+  return specs;
+}
+
+void SessionController::loadModel(const QString& folder) {
+  // The engine runs its last request again on a new model; it must know the newest one first.
+  if (const bool stored = !std::exchange(m_view_only, {}).isEmpty(); stored || !d->has_model || d->unsent) {
+    d->has_model = true;
+    submit();
+  }
+  m_model_folder = folder;
+  d->newest = d->generation = d->runner->load_model(folder.toStdString(), SessionOptions{});
+  Q_EMIT submitted(d->generation);
+  m_workspace.setStale(true);
+  if (std::exchange(d->guest, false)) Q_EMIT guestEnded();
+}
+
+void SessionController::setPrompt(const QString& text) {
+  const std::string utf8 = text.toStdString();
+  if ((utf8 == m_request.prompt && (m_request.prompt_ids.empty() || viewOnly())) || refuses()) return;
+  m_request.prompt = utf8;
+  m_request.prompt_ids.clear();
+  Q_EMIT requestChanged();
+  endGuest();
+  // One edit is answered at once; what follows before the pause is over waits for its end, so that fast typing is one request.
+  d->unsent = d->typing_pause.isActive();
+  if (!d->unsent) submit();
+  d->typing_pause.start();
+}
+
+/// What was typed or dragged goes back to what is shown.
+bool SessionController::refuses() {
+  if (!viewOnly()) return false;
+  Q_EMIT refused(m_view_only);
+  Q_EMIT requestChanged();
+  return true;
+}
+
+bool SessionController::accepts(const QString& spec) {
+  try {
+    parse_lane_spec(spec.toStdString());
+    return true;
+  } catch (const Error& error) {
+    Q_EMIT refused(QString::fromUtf8(error.what()));
+    return false;
+  }
+}
+
+void SessionController::setLaneSpec(int lane, const QString& spec) {
+  if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size())) return;
+  if (m_request.lanes[lane] == spec.toStdString() || refuses() || !accepts(spec)) return;
+  m_request.lanes[lane] = spec.toStdString();
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::addLane(const QString& spec) {
+  if (refuses() || !accepts(spec)) return;
+  m_request.lanes.push_back(spec.toStdString());
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::removeLane(int lane) {
+  if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size()) || refuses()) return;
+  m_request.lanes.erase(m_request.lanes.begin() + lane);
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::setPromptMode(PromptMode mode) {
+  if (mode == m_request.mode || refuses()) return;
+  m_request.mode = mode;
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::setFollow(Follow follow) {
+  if (follow == m_request.follow || refuses()) return;
+  m_request.follow = follow;
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::setTemperature(double temperature) {
+  if (temperature == m_request.temperature || refuses()) return;
+  m_request.temperature = temperature;
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::setSeed(quint64 seed) {
+  if (seed == m_request.seed || refuses()) return;
+  m_request.seed = seed;
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::setShadow(bool on) {
+  if (on == m_request.shadow || refuses()) return;
+  m_request.shadow = on;
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::want(const viz::WantMeasure& wanted) {
+  if (wanted.what == viz::WantMeasure::What::shadow) return setShadow(wanted.on);
+  MeasureSet measures = m_request.measures;
+  if (wanted.what == viz::WantMeasure::What::theta) {
+    measures.theta = wanted.on;
+  } else {
+    measures.runner_ups = measures.agreement = wanted.on;
+  }
+  if (measures == m_request.measures) return;
+  // Nobody asked for it by hand: an inspector that opens on stored results shows what they have.
+  if (wanted.what == viz::WantMeasure::What::of_one_head && viewOnly()) return;
+  if (refuses()) return;
+  m_request.measures = measures;
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::beginDrag() {
+  ++m_drags;
+  m_dragging = true;
+}
+
+void SessionController::endDrag() { m_dragging = false; }
+
+void SessionController::generate(int nTokens) {
+  if (refuses()) return;
+  m_request.n_generate = nTokens;
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::stop() {
+  d->typing_pause.stop();
+  d->unsent = false;
+  if (d->guest) return endGuest();
+  d->runner->stop();
+}
+
+void SessionController::stopLoading() {
+  if (d->unsent) submit();
+  d->runner->stop();
+}
+
+void SessionController::replaceRequest(const RunRequest& request) {
+  if (!refuses()) openRequest(request);
+}
+
+void SessionController::openRequest(const RunRequest& request) {
+  m_view_only.clear();
+  take(request);
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::showStored(const SnapshotPtr& results, const RunRequest& request, const QString& why) {
+  stop();
+  m_view_only = why;
+  take(request);
+  auto shown = std::make_shared<Snapshot>(*results);
+  shown->generation = d->generation;  // nothing newer is wanted
+  Q_EMIT requestChanged();
+  m_workspace.setSnapshot(std::move(shown));
+  m_workspace.setStale(false);
+}
+
+void SessionController::take(const RunRequest& request) {
+  const MeasureSet measures = m_request.measures;  // belong to what is on screen
+  m_request = request;
+  m_request.measures = measures;
+  if (m_request.lanes.empty() || m_request.lanes.front() != referenceSpec())
+    m_request.lanes.insert(m_request.lanes.begin(), referenceSpec());
+}
+
+}  // namespace kvscope

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+
+#include "runtime/session/run_request.h"
+#include "runtime/session/runner.h"
+#include "viz/selection.h"
+
+namespace kvscope {
+
+class Workspace;
+
+/// The only place that talks to the engine: holds the wanted state (RunRequest), submits it when it changes (an edit within
+/// 40 ms of another one after a pause of as long, everything else at once) and hands finished snapshots to the workspace. UI thread only; the engine's thread only wakes it.
+class SessionController : public QObject {
+  Q_OBJECT
+
+ public:
+  SessionController(Workspace& workspace, QObject* parent = nullptr);
+  ~SessionController() override;
+
+  const RunRequest& request() const { return m_request; }
+  QStringList laneSpecs() const;
+  /// Folder of the model asked for last.
+  const QString& modelFolder() const { return m_model_folder; }
+  /// True for the result of what is wanted now.
+  bool answersNewest(const Snapshot& snapshot) const;
+  /// Why a lane of this specification cannot run on the present model and prompt; empty: it can, or nothing is known yet.
+  QString refusalOf(const std::string& spec) const;
+  /// Stored results are shown.
+  bool viewOnly() const { return !m_view_only.isEmpty(); }
+  /// Why nothing can be computed from what is shown; empty: it can.
+  QString whyViewOnly() const { return m_view_only; }
+  /// True where nothing can be computed from what is shown; it is said why.
+  bool refuses();
+  /// A guest runs.
+  bool hasGuest() const;
+  /// Edits of the runs between beginDrag() and endDrag() are one, however long they take: its number, 0 where none goes on.
+  int drag() const { return m_dragging ? m_drags : 0; }
+
+ public Q_SLOTS:
+  void loadModel(const QString& folder);
+  void setPrompt(const QString& text);
+  void setLaneSpec(int lane, const QString& spec);   // lane >= 1
+  void addLane(const QString& spec);
+  void removeLane(int lane);                         // lane >= 1
+  void setPromptMode(kvscope::PromptMode mode);
+  void setFollow(kvscope::Follow follow);
+  void setTemperature(double temperature);
+  void setSeed(quint64 seed);
+  void setShadow(bool on);
+  void want(const kvscope::viz::WantMeasure& wanted);
+  void generate(int nTokens);                        // so many tokens after the prompt in all
+  void stop();
+  void stopLoading();  // what was typed meanwhile is computed on the model that stays
+  void replaceRequest(const kvscope::RunRequest& request);  // undo, edits by hand: everything at once
+  void openRequest(const kvscope::RunRequest& request);     // start-up, a session: the same, in place of stored results too
+  /// Shows results that were computed elsewhere, for `request`. Until a model is loaded or a request is opened every command is refused with
+  /// `why`.
+  void showStored(const kvscope::SnapshotPtr& results, const kvscope::RunRequest& request, const QString& why);
+  void beginDrag();
+  void endDrag();
+
+  /// Runs one lane more than the request has, beside what is on screen and without touching it. Any other command ends it (guestEnded).
+  void runGuest(const QString& spec);
+  void endGuest();
+  /// Takes the guest of this result into the request; nothing is computed again. Only from within guestDone.
+  void adoptGuest(const kvscope::SnapshotPtr& result);
+
+ Q_SIGNALS:
+  void requestChanged();
+  /// The engine has a command; its answers carry this generation.
+  void submitted(quint64 generation);
+  /// A command was refused before it reached the engine (bad specification): one sentence with remedy.
+  void refused(const QString& message);
+  void guestProgress(double fraction);
+  /// The guest is the last lane of the result.
+  void guestDone(const kvscope::SnapshotPtr& result);
+  void guestFailed(const QString& why);
+  /// Something else was wanted before it was ready.
+  void guestEnded();
+
+ private:
+  void submit();
+  void deliver();
+  void deliverGuest(const SnapshotPtr& snapshot);
+  bool accepts(const QString& spec);
+  void take(const RunRequest& request);
+
+  Workspace& m_workspace;
+  RunRequest m_request;
+  QString m_model_folder;
+  QString m_view_only;  // why nothing is computed; empty: it is
+  int m_drags = 0;
+  bool m_dragging = false;
+  struct Private;
+  std::unique_ptr<Private> d;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/session/session_file.h"
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+
+#include "core/error.h"
+#include "io/files.h"
+#include "policy/catalog.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kMostLanes = 64, kMostBookmarks = 10000, kMostPoints = 10000, kMostTokens = 1 << 20, kLongestName = 1000;
+constexpr const char *kResultsSchema = "kvscope.trace/1", *kResultsPacking = "zlib, base64";
+constexpr const char* kCopyAgain = "copy the file again from where it was saved";
+constexpr int kLargest = std::numeric_limits<int>::max();
+
+QString typeName(const QJsonValue& value) {
+  switch (value.type()) {
+    case QJsonValue::Bool: return "true or false";
+    case QJsonValue::Double: return "a number";
+    case QJsonValue::String: return "a text";
+    case QJsonValue::Array: return "a list";
+    case QJsonValue::Object: return "an object";
+    default: return "null";
+  }
+}
+
+[[noreturn]] void refuse(const QString& where, const QString& expected, const QString& got) {
+  throw Error((where + ": expected " + expected + ", got " + got).toStdString());
+}
+
+/// One object of the file: what is there must have its type and range, what is missing keeps its default, what nobody asks for is noted.
+class Fields {
+ public:
+  Fields(const QJsonValue& value, QString where) : m_where(std::move(where)) {
+    if (!value.isObject()) refuse(m_where, "an object", typeName(value));
+    m_object = value.toObject();
+  }
+  QJsonValue get(const QString& key) {
+    m_asked.insert(key);
+    return m_object.value(key);
+  }
+  bool has(const QString& key) const { return m_object.contains(key) && !m_object.value(key).isNull(); }
+  QString at(const QString& key) const { return m_where + "." + key; }
+
+  QString text(const QString& key, const QString& otherwise = {}, qsizetype longest = kLongestName) {
+    const QJsonValue value = get(key);
+    if (value.isUndefined() || value.isNull()) return otherwise;
+    if (!value.isString()) refuse(at(key), "a text", typeName(value));
+    if (value.toString().size() > longest)
+      refuse(at(key), QString("at most %1 characters").arg(longest), QString::number(value.toString().size()));
+    return value.toString();
+  }
+  bool boolean(const QString& key, bool otherwise) {
+    const QJsonValue value = get(key);
+    if (value.isUndefined()) return otherwise;
+    if (!value.isBool()) refuse(at(key), "true or false", typeName(value));
+    return value.toBool();
+  }
+  double number(const QString& key, double otherwise, double least, double most) {
+    const QJsonValue value = get(key);
+    if (value.isUndefined() || value.isNull()) return otherwise;
+    if (!value.isDouble()) refuse(at(key), "a number", typeName(value));
+    const double v = value.toDouble();
+    if (!(v >= least && v <= most)) refuse(at(key), QString("a number from %1 to %2").arg(least).arg(most), QString::number(v));
+    return v;
+  }
+  int integer(const QString& key, int otherwise, int least, int most) {
+    const double v = number(key, otherwise, least, most);
+    if (v != std::floor(v)) refuse(at(key), "a whole number", QString::number(v));
+    return static_cast<int>(v);
+  }
+  std::optional<int> index(const QString& key) {
+    if (!has(key)) {
+      get(key);
+      return std::nullopt;
+    }
+    return integer(key, 0, 0, kLargest);
+  }
+  QJsonArray list(const QString& key, int longest) {
+    const QJsonValue value = get(key);
+    if (value.isUndefined() || value.isNull()) return {};
+    if (!value.isArray()) refuse(at(key), "a list", typeName(value));
+    if (value.toArray().size() > longest) refuse(at(key), QString("at most %1 entries").arg(longest), QString::number(value.toArray().size()));
+    return value.toArray();
+  }
+  std::vector<int> integers(const QString& key) {
+    std::vector<int> out;
+    for (const QJsonValue& value : list(key, kMostTokens)) {
+      if (!value.isDouble() || value.toDouble() != std::floor(value.toDouble()) || value.toDouble() < 0 || value.toDouble() > kLargest)
+        refuse(at(key), "whole numbers from 0", value.isDouble() ? QString::number(value.toDouble()) : typeName(value));
+      out.push_back(static_cast<int>(value.toDouble()));
+    }
+    return out;
+  }
+  /// One of the words; another one is noted and the default stays.
+  QString word(const QString& key, const QStringList& words, QStringList& notes) {
+    const QString got = text(key, words.front());
+    if (words.contains(got)) return got;
+    notes << QString("%1 \"%2\" is not known here: %3 is used").arg(at(key), got, words.front());
+    return words.front();
+  }
+  /// [first, last]
+  std::optional<std::pair<int, int>> range(const QString& key) {
+    if (!has(key)) {
+      get(key);
+      return std::nullopt;
+    }
+    const std::vector<int> ends = integers(key);
+    if (ends.size() != 2 || ends[0] > ends[1]) refuse(at(key), "[first, last]", QString("%1 numbers").arg(ends.size()));
+    return std::pair(ends[0], ends[1]);
+  }
+  void noteOthers(QStringList& notes) const {
+    for (const QString& key : m_object.keys())
+      if (!m_asked.contains(key)) notes << at(key) + " is not known here and was left out";
+  }
+
+ private:
+  QString m_where;
+  QJsonObject m_object;
+  std::set<QString> m_asked;
+};
+
+const QStringList kPages = {"inspect", "inspector", "compare", "sweep", "lecture"};
+
+QJsonArray pair(int first, int last) { return {first, last}; }
+
+QJsonObject selectionJson(const viz::Selection& s) {
+  QJsonObject out{{"lane", s.lane}};
+  if (s.layer) out["layer"] = *s.layer;
+  if (s.kv_head) out["kv_head"] = *s.kv_head;
+  if (s.tokens) out["tokens"] = pair(s.tokens->first, s.tokens->last);
+  if (!s.more_tokens.empty()) {  // first, last, first, last, …
+    QJsonArray ends;
+    for (const viz::TokenRange& r : s.more_tokens) ends.append(r.first), ends.append(r.last);
+    out["more_tokens"] = ends;
+  }
+  if (s.slot) out["slot"] = *s.slot;
+  if (s.step) out["step"] = *s.step;
+  if (s.steps) out["steps"] = pair(s.steps->first, s.steps->last);
+  return out;
+}
+
+viz::Selection selectionOf(const QJsonValue& value, const QString& where, QStringList& notes) {
+  viz::Selection s;
+  if (value.isUndefined()) return s;
+  Fields f(value, where);
+  s.lane = f.integer("lane", 0, 0, kLargest);
+  s.layer = f.index("layer");
+  s.kv_head = f.index("kv_head");
+  if (const auto r = f.range("tokens")) s.tokens = viz::TokenRange{r->first, r->second};
+  const std::vector<int> more = f.integers("more_tokens");
+  if (more.size() % 2 != 0) refuse(f.at("more_tokens"), "pairs of first and last", QString("%1 numbers").arg(more.size()));
+  for (std::size_t i = 0; s.tokens && i < more.size(); i += 2) {
+    const viz::TokenRange range{more[i], more[i + 1]};
+    if (range.last < range.first || viz::has_token(s, range.first) || viz::has_token(s, range.last)) refuse(f.at("more_tokens"), "ranges apart from each other", QString("%1–%2").arg(range.first).arg(range.last));
+    s.more_tokens.push_back(range);
+  }
+  s.slot = f.index("slot");
+  s.step = f.index("step");
+  if (const auto r = f.range("steps")) s.steps = viz::StepRange{r->first, r->second};
+  f.noteOthers(notes);
+  return s;
+}
+
+template <class Values>
+QJsonArray array(const Values& values) {
+  QJsonArray out;
+  for (const auto& value : values) out.append(value);
+  return out;
+}
+
+Bookmark bookmarkOf(const QJsonValue& value, const QString& where, QStringList& notes) {
+  Fields f(value, where);
+  Bookmark b;
+  b.name = f.text("name");
+  b.note = f.text("note", {}, 1 << 16);
+  b.colour = f.integer("colour", 0, 0, 1000);
+  b.page = f.word("page", kPages, notes);
+  b.selection = selectionOf(f.get("selection"), where + ".selection", notes);
+  f.noteOthers(notes);
+  return b;
+}
+
+/// Of another schema or packing: left out, with a note.
+PackedTrace resultsOf(const QJsonValue& value, QStringList& notes) {
+  const QString where = "session.results";
+  Fields f(value, where);
+  const QString schema = f.text("schema"), packing = f.text("packed");
+  const double bytes = f.number("bytes", 0, 0, 1e12);
+  const QString data = f.text("data", {}, kSessionBytes);
+  f.noteOthers(notes);
+  if (schema != kResultsSchema || packing != kResultsPacking) {
+    notes << QString("%1: schema \"%2\", packed as \"%3\", is not known here and was left out").arg(where, schema, packing);
+    return {};
+  }
+  const auto read = QByteArray::fromBase64Encoding(data.toLatin1(), QByteArray::Base64Encoding | QByteArray::AbortOnBase64DecodingErrors);
+  if (!read) refuse(f.at("data"), "base64", "something else");
+  return {*read, static_cast<std::size_t>(bytes)};
+}
+
+struct FigureName {
+  const char* name;
+  double SweepFigures::*figure;
+};
+constexpr FigureName kFigures[] = {{"mean_kl", &SweepFigures::mean_kl}, {"top1_same", &SweepFigures::top1}, {"kv_bytes", &SweepFigures::bytes},
+                                   {"ms_per_step", &SweepFigures::ms},  {"slots_held", &SweepFigures::held}, {"slots_at_end", &SweepFigures::slots}};
+
+QJsonObject sweepJson(const SavedSweep& sweep) {
+  QJsonArray runs;
+  for (const SweepPoint& p : sweep.points) {
+    QJsonObject run{{"run", QString::fromStdString(p.spec)}};
+    for (const FigureName& f : kFigures)
+      if (p.figures && std::isfinite((*p.figures).*f.figure)) run[f.name] = (*p.figures).*f.figure;  // what is missing is not available
+    runs.append(run);
+  }
+  return {{"text", sweep.text}, {"budgets", sweep.budgets}, {"seeds", sweep.seeds}, {"runs", runs}};
+}
+
+SavedSweep sweepOf(const QJsonValue& value, QStringList& notes) {
+  SavedSweep out;
+  Fields f(value, "session.sweep");
+  out.text = f.text("text");
+  out.budgets = f.text("budgets");
+  out.seeds = f.text("seeds");
+  int i = 0;
+  for (const QJsonValue& one : f.list("runs", kMostPoints)) {
+    Fields run(one, QString("session.sweep.runs[%1]").arg(i++));
+    SweepPoint point;
+    point.spec = run.text("run").toStdString();
+    point.figures.emplace();
+    for (const FigureName& figure : kFigures) (*point.figures).*figure.figure = run.number(figure.name, kNotAvailable, 0, 1e18);
+    run.noteOthers(notes);
+    out.points.push_back(std::move(point));
+  }
+  f.noteOthers(notes);
+  return out;
+}
+
+void readLanes(Fields& f, RunRequest& request, QStringList& notes) {
+  for (const QJsonValue& value : f.list("lanes", kMostLanes)) {
+    if (!value.isString()) refuse(f.at("lanes"), "texts", typeName(value));
+    const std::string spec = value.toString().toStdString();
+    try {
+      parse_lane_spec(spec);
+      request.lanes.push_back(spec);
+    } catch (const Error& error) {  // a policy of a newer program
+      notes << QString("run \"%1\" was left out: %2").arg(value.toString(), QString::fromUtf8(error.what()));
+    }
+  }
+}
+
+}  // namespace
+
+QByteArray sessionJson(const SavedSession& session) {
+  const RunRequest& r = session.request;
+  QJsonArray lanes, bookmarks;
+  for (const std::string& lane : r.lanes) lanes.append(QString::fromStdString(lane));
+  for (const Bookmark& b : session.bookmarks)
+    bookmarks.append(QJsonObject{{"name", b.name}, {"note", b.note}, {"colour", b.colour}, {"page", b.page}, {"selection", selectionJson(b.selection)}});
+  QJsonObject out{
+      {"kvscope", "session"},
+      {"version", kSessionVersion},
+      {"model", session.model.isEmpty() ? QJsonObject{{"built_in", true}} : QJsonObject{{"folder", session.model}}},
+      {"prompt", QString::fromStdString(r.prompt)},
+      {"lanes", lanes},
+      {"prompt_mode", r.mode == PromptMode::stream ? "stream" : "prefill"},
+      {"follow", QString::fromUtf8(name_of(r.follow))},
+      {"generate", r.n_generate},
+      {"temperature", r.temperature},
+      {"seed", QString::number(r.seed)},  // a JSON number would lose digits
+      {"shadow", r.shadow},
+      {"measures", QJsonObject{{"local_error", r.measures.local}, {"theta", r.measures.theta}, {"hidden", r.measures.hidden}, {"prediction", r.measures.prediction}}},
+      {"selection", selectionJson(session.selection)},
+      {"page", session.page},
+      {"bookmarks", bookmarks},
+  };
+  if (!session.sweep.points.empty()) out["sweep"] = sweepJson(session.sweep);
+  if (!session.sort.isEmpty()) out["sort"] = session.sort;
+  if (!session.results.zlib.isEmpty())
+    out["results"] = QJsonObject{{"schema", kResultsSchema},
+                                 {"packed", kResultsPacking},
+                                 {"bytes", static_cast<qint64>(session.results.bytes)},
+                                 {"data", QString::fromLatin1(session.results.zlib.toBase64())}};
+  if (!r.prompt_ids.empty()) out["prompt_ids"] = array(r.prompt_ids);
+  if (!r.follow_ids.empty()) out["follow_ids"] = array(r.follow_ids);
+  return QJsonDocument(out).toJson();
+}
+
+ReadSession parseSession(const QByteArray& json, const QString& name) {
+  try {
+    if (json.size() > kSessionBytes) refuse("session", QString("at most %1 bytes").arg(kSessionBytes), QString::number(json.size()));
+    if (json.trimmed().isEmpty()) throw Error(std::string("expected a session, got an empty file; ") + kCopyAgain);
+    QJsonParseError error;
+    const QJsonDocument document = QJsonDocument::fromJson(json, &error);
+    if (error.error != QJsonParseError::NoError)
+      throw Error(QString("expected a session, got text that is not readable as JSON at byte %1 of %2 (%3): it is cut short or damaged; %4")
+                      .arg(error.offset).arg(json.size()).arg(error.errorString(), kCopyAgain).toStdString());
+    ReadSession out;
+    Fields f(document.isObject() ? QJsonValue(document.object()) : QJsonValue(document.array()), "session");
+    if (!f.has("kvscope"))
+      refuse("session", "\"kvscope\": \"session\"", "none: this is no session of kvscope; to use its text as a prompt, paste it");
+    if (f.text("kvscope") != "session") refuse("session.kvscope", "\"session\"", "\"" + f.text("kvscope") + "\": this is no session of kvscope; to use its text as a prompt, paste it");
+    if (!f.has("version")) refuse("session.version", QString("a number from 1"), "nothing");
+    const int version = f.integer("version", 0, 1, kLargest);
+    if (version > kSessionVersion)
+      out.notes << QString("written by a newer kvscope (version %1 of the file, %2 is known here): what is known was opened").arg(version).arg(kSessionVersion);
+    SavedSession& s = out.session;
+    RunRequest& r = s.request;
+    Fields model(f.has("model") ? f.get("model") : QJsonValue(QJsonObject{}), "session.model");
+    s.model = model.boolean("built_in", false) ? QString() : model.text("folder", {}, 1 << 16);
+    model.noteOthers(out.notes);
+    r.prompt = f.text("prompt", {}, 16 << 20).toStdString();
+    r.prompt_ids = f.integers("prompt_ids");
+    r.follow_ids = f.integers("follow_ids");
+    readLanes(f, r, out.notes);
+    r.mode = f.word("prompt_mode", {"prefill", "stream"}, out.notes) == "stream" ? PromptMode::stream : PromptMode::prefill;
+    QStringList follow_names;
+    for (const std::string_view known : kFollowNames) follow_names << QString::fromUtf8(known);
+    r.follow = follow_of(f.word("follow", follow_names, out.notes).toStdString()).value_or(Follow::reference);
+    r.n_generate = f.integer("generate", 0, -1, 1 << 20);
+    r.temperature = f.number("temperature", 0, 0, 100);
+    bool digits = true;
+    r.seed = f.has("seed") ? f.text("seed").toULongLong(&digits) : 0;
+    if (!digits) refuse("session.seed", "digits", "\"" + f.text("seed") + "\"");
+    r.shadow = f.boolean("shadow", true);
+    if (f.has("measures")) {
+      Fields measures(f.get("measures"), "session.measures");
+      r.measures.local = measures.boolean("local_error", r.measures.local);
+      r.measures.theta = measures.boolean("theta", r.measures.theta);
+      r.measures.hidden = measures.boolean("hidden", r.measures.hidden);
+      r.measures.prediction = measures.boolean("prediction", r.measures.prediction);
+      measures.noteOthers(out.notes);
+    }
+    s.selection = selectionOf(f.get("selection"), "session.selection", out.notes);
+    s.page = f.word("page", kPages, out.notes);
+    if (f.has("sweep")) s.sweep = sweepOf(f.get("sweep"), out.notes);
+    s.sort = f.text("sort");
+    if (f.has("results")) s.results = resultsOf(f.get("results"), out.notes);
+    int i = 0;
+    for (const QJsonValue& value : f.list("bookmarks", kMostBookmarks))
+      s.bookmarks.push_back(bookmarkOf(value, QString("session.bookmarks[%1]").arg(i++), out.notes));
+    f.noteOthers(out.notes);
+    return out;
+  } catch (const Error& error) {
+    throw Error(name.toStdString() + ": " + error.what());
+  }
+}
+
+ReadSession readSession(const QString& path) {
+  const std::string text = read_text(path.toStdString(), static_cast<std::size_t>(kSessionBytes));
+  return parseSession(QByteArray(text.data(), static_cast<qsizetype>(text.size())), path);
+}
+
+void writeSession(const QString& path, const SavedSession& session) {
+  const QByteArray json = sessionJson(session);
+  write_atomically(path.toStdString(), std::string_view(json.constData(), static_cast<std::size_t>(json.size())));
+}
+
+}  // namespace kvscope

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QByteArray>
+#include <QString>
+#include <QStringList>
+
+#include "app/window/session/bookmarks.h"
+#include "app/window/panels/runs/sweep_data.h"
+#include "runtime/session/run_request.h"
+#include "viz/selection.h"
+
+namespace kvscope {
+
+/// Text of a trace, compressed by zlib.
+struct PackedTrace {
+  QByteArray zlib;        // empty: there is none
+  std::size_t bytes = 0;  // of the text
+};
+
+/// What a budget sweep measured, and what was chosen for it.
+struct SavedSweep {
+  QString text;            // textDigest() of the text that the figures hold for; empty: nothing was measured
+  QString budgets, seeds;  // as typed
+  std::vector<SweepPoint> points;  // measured ones
+};
+
+/// What a *.kvscope file holds: how to compute everything again, where the user was, and, for whoever has not got the model, what was
+/// computed. No weights.
+struct SavedSession {
+  QString model;  // folder; empty: the model that comes with the program
+  RunRequest request;
+  viz::Selection selection;
+  QString page = "inspect";  // inspect | inspector | compare | sweep | lecture
+  std::vector<Bookmark> bookmarks;
+  SavedSweep sweep;
+  QString sort;         // of the comparison, by the name of its column; empty: as added
+  PackedTrace results;  // stored_results.h
+};
+
+struct ReadSession {
+  SavedSession session;
+  QStringList notes;  // what could not be taken over; empty: everything was
+};
+
+inline constexpr int kSessionVersion = 1;
+inline constexpr qint64 kSessionBytes = 64 << 20;
+
+/// JSON text (UTF-8): { "kvscope": "session", "version": 1, "model": …, "prompt": …, "lanes": […], … }.
+QByteArray sessionJson(const SavedSession& session);
+/// Throws Error (what is wrong, where, what was expected). A file of a newer version is read as far as it is understood, and says so.
+ReadSession parseSession(const QByteArray& json, const QString& name);
+/// Throws Error (the file, too).
+ReadSession readSession(const QString& path);
+/// Replaces the file only once everything is written. Throws Error.
+void writeSession(const QString& path, const SavedSession& session);
+
+}  // namespace kvscope

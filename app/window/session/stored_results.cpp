@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/session/stored_results.h"
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <QFile>
+
+#include <zlib.h>
+
+#include "core/error.h"
+#include "trace/trace_writer.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr std::size_t kMostPacked = 24u << 20;  // a file to hand out; the text of a file has a third more
+constexpr int kFast = 3;                        // levels above take many times as long for some percent less
+constexpr std::size_t kMostRatio = 1032;        // of zlib
+
+QByteArray compressed(const std::string& text) {
+  uLongf size = compressBound(text.size());
+  QByteArray out(static_cast<qsizetype>(size), Qt::Uninitialized);
+  if (compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(text.data()), text.size(), kFast) != Z_OK)
+    throw Error("results: too little memory to compress them");
+  out.truncate(static_cast<qsizetype>(size));
+  return out;
+}
+
+}  // namespace
+
+PackedTrace packTrace(const Snapshot& results, std::uint64_t seed, const CancelToken* cancel) {
+  PackedTrace out;
+  for (const Detail detail : {Detail::why, Detail::slots}) {
+    const std::string text = trace_text(results, {.detail = detail, .seed = seed, .for_window = true, .cancel = cancel});
+    out = {compressed(text), text.size()};
+    if (static_cast<std::size_t>(out.zlib.size()) <= kMostPacked) break;
+  }
+  return out;
+}
+
+Trace unpackTrace(const PackedTrace& packed, const QString& name) {
+  const auto refuse = [&name](const QString& what) { return Error((name + ": results: " + what).toStdString()); };
+  if (packed.bytes > kMaxTraceBytes) throw refuse(QString("expected at most %1 bytes, got %2").arg(kMaxTraceBytes).arg(packed.bytes));
+  if (packed.bytes > static_cast<std::size_t>(packed.zlib.size()) * kMostRatio)
+    throw refuse(QString("%1 bytes cannot come of %2 compressed ones: the file is damaged").arg(packed.bytes).arg(packed.zlib.size()));
+  std::string text(packed.bytes, '\0');
+  uLongf size = text.size();
+  const int status = uncompress(reinterpret_cast<Bytef*>(text.data()), &size, reinterpret_cast<const Bytef*>(packed.zlib.constData()),
+                                static_cast<uLong>(packed.zlib.size()));
+  if (status != Z_OK || size != text.size()) throw refuse("not readable by zlib as the " + QString::number(packed.bytes) + " bytes they should be: the file is damaged");
+  return read_trace(text, name.toStdString() + ": results");
+}
+
+StoredResults::StoredResults(QObject* parent) : QObject(parent) { m_thread.setMaxThreadCount(1); }
+
+StoredResults::~StoredResults() { m_thread.waitForDone(); }
+
+template <class Work>
+void StoredResults::start(Work work) {
+  if (m_newest) m_newest->cancel();
+  m_newest = std::make_shared<CancelToken>();
+  ++m_running;
+  m_thread.start([this, work = std::move(work), mine = m_newest] {
+    std::function<void()> said;
+    try {
+      said = work(*mine);
+    } catch (const Cancelled&) {
+    }
+    QMetaObject::invokeMethod(
+        this,
+        [this, said = std::move(said), mine] {
+          --m_running;
+          if (said && !mine->cancelled()) said();
+        },
+        Qt::QueuedConnection);
+  });
+}
+
+void StoredResults::keep(const QString& path, const SavedSession& session, const SnapshotPtr& results) {
+  start([this, path, session, results](const CancelToken& cancel) -> std::function<void()> {
+    QString why;
+    try {
+      SavedSession whole = session;
+      whole.results = packTrace(*results, session.request.seed, &cancel);
+      cancel.check();
+      QFile file(path);
+      if (!file.open(QIODevice::ReadOnly) || file.readAll() != sessionJson(session)) return {};
+      file.close();
+      writeSession(path, whole);
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const std::exception& error) {  // memory, too
+      why = QString::fromUtf8(error.what());
+    }
+    return [this, path, why] { Q_EMIT kept(path, why); };
+  });
+}
+
+template <class Read>
+void StoredResults::open(const QString& name, Read read) {
+  start([this, name, read](const CancelToken& cancel) -> std::function<void()> {
+    cancel.check();
+    try {
+      return [this, name, trace = std::make_shared<const Trace>(read())] { Q_EMIT opened(trace, name); };
+    } catch (const std::exception& error) {
+      return [this, why = QString::fromUtf8(error.what())] { Q_EMIT failed(why); };
+    }
+  });
+}
+
+void StoredResults::read(const PackedTrace& packed, const QString& name) {
+  open(name, [packed, name] { return unpackTrace(packed, name); });
+}
+
+void StoredResults::read(const QString& path) {
+  open(path, [path] { return read_trace_file(path.toStdString()); });
+}
+
+}  // namespace kvscope

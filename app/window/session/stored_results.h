@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <QByteArray>
+#include <QObject>
+#include <QString>
+#include <QThreadPool>
+
+#include "app/window/session/session_file.h"
+#include "core/cancel.h"
+#include "trace/trace_reader.h"
+
+namespace kvscope {
+
+/// Results beside what computes them: the trace that kvscope-cli writes with --detail why (of long runs, where that would be too large for a
+/// file to hand out, with --detail slots), compressed by zlib. Throws Cancelled.
+PackedTrace packTrace(const Snapshot& results, std::uint64_t seed, const CancelToken* cancel = nullptr);
+/// Throws Error (damaged, too large, no trace); `name` begins its message.
+Trace unpackTrace(const PackedTrace& packed, const QString& name);
+
+using TracePtr = std::shared_ptr<const Trace>;
+
+/// Writes and reads results on a thread of its own; one after the other, and what newer work replaces is given up. Signals come on the
+/// thread of this object.
+class StoredResults : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit StoredResults(QObject* parent = nullptr);
+  ~StoredResults() override;  // finishes the file that is being written
+
+  /// Writes the session that `path` holds again, with its results; nothing where the file is gone or another one by then.
+  void keep(const QString& path, const SavedSession& session, const SnapshotPtr& results);
+  /// Of a session.
+  void read(const PackedTrace& packed, const QString& name);
+  /// A file of schema kvscope.trace/1.
+  void read(const QString& path);
+  bool busy() const { return m_running > 0; }
+
+ Q_SIGNALS:
+  /// Empty `why`: the file has them.
+  void kept(const QString& path, const QString& why);
+  void opened(const kvscope::TracePtr& trace, const QString& name);
+  void failed(const QString& why);
+
+ private:
+  template <class Work>
+  void start(Work work);
+  template <class Read>
+  void open(const QString& name, Read read);
+
+  QThreadPool m_thread;  // one
+  std::shared_ptr<CancelToken> m_newest;
+  int m_running = 0;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <QElapsedTimer>
+#include <QUndoCommand>
+
+#include "app/window/session/session_controller.h"
+#include "policy/text/lane_edits.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope {
+
+/// An edit of the runs (budget, policy, added, removed). One step back are: the edits of one drag; edits of the same run within a second, or
+/// before the one before them was answered; runs of one batch.
+class LanesEdit : public QUndoCommand {
+ public:
+  struct Occasion {
+    int batch = 0;            // of runs that were asked for together; 0: none
+    int drag = 0;             // SessionController::drag()
+    bool unanswered = false;  // nobody saw what the edit before it had done
+  };
+  struct Runs {
+    std::vector<std::string> lanes;
+    int n_generate = 0;
+  };
+  /// takingBack: true while this changes the request itself.
+  LanesEdit(SessionController& controller, bool& takingBack, Runs before, Runs after, Occasion occasion)
+      : m_controller(controller), m_taking_back(takingBack), m_before(std::move(before.lanes)), m_after(std::move(after.lanes)),
+        m_generate_before(before.n_generate), m_generate_after(after.n_generate), m_occasion(occasion) {
+    setText(m_before.size() < m_after.size() ? "add run" : m_before.size() > m_after.size() ? "remove run" : "edit of " + lane());
+    m_age.start();
+  }
+  void undo() override { apply(m_before, m_generate_after, m_generate_before); }
+  void redo() override {
+    if (m_applied) apply(m_after, m_generate_before, m_generate_after);  // the first time it has been done already
+    m_applied = true;
+  }
+  int id() const override { return 1; }
+  bool mergeWith(const QUndoCommand* other) override {
+    const auto* next = static_cast<const LanesEdit*>(other);
+    if (m_occasion.batch > 0 && m_occasion.batch == next->m_occasion.batch) {
+      take(*next);
+      setText(QString("add %1 runs").arg(m_after.size() - m_before.size()));
+      return true;
+    }
+    const Occasion &now = m_occasion, &then = next->m_occasion;
+    const bool together = now.drag == then.drag && (now.drag > 0 || then.unanswered || m_age.elapsed() <= 1000);
+    if (!together || m_before.size() != next->m_after.size() || editedLane(m_before, m_after) < 0 ||
+        editedLane(m_before, m_after) != editedLane(next->m_before, next->m_after))
+      return false;
+    // Every change of a token by hand is a step back of its own.
+    const auto edited = static_cast<std::size_t>(editedLane(m_before, m_after));
+    if (edits_of(m_before[edited]).what_ifs != edits_of(next->m_after[edited]).what_ifs) return false;
+    take(*next);
+    m_age.restart();
+    return true;
+  }
+
+ private:
+  void take(const LanesEdit& next) {
+    m_after = next.m_after;
+    m_generate_after = next.m_generate_after;
+  }
+  /// The step that an edit asked for, to show its effect, goes with it; what was generated since then stays.
+  void apply(const std::vector<std::string>& lanes, int generate_from, int generate_to) {
+    RunRequest request = m_controller.request();
+    request.lanes = lanes;
+    if (request.n_generate == generate_from) request.n_generate = generate_to;
+    const bool outer = std::exchange(m_taking_back, true);
+    m_controller.replaceRequest(request);
+    m_taking_back = outer;
+  }
+  /// The only lane that differs; -1 if there are none or several.
+  static int editedLane(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    int edited = -1;
+    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+      if (a[i] == b[i]) continue;
+      if (edited >= 0) return -1;
+      edited = static_cast<int>(i);
+    }
+    return a.size() == b.size() ? edited : -1;
+  }
+  QString lane() const {
+    const int edited = editedLane(m_before, m_after);
+    return edited < 0 ? QString("runs") : "run " + QString::fromStdString(viz::lane_letter(edited));
+  }
+
+  SessionController& m_controller;
+  bool& m_taking_back;
+  std::vector<std::string> m_before, m_after;
+  int m_generate_before, m_generate_after;
+  Occasion m_occasion;
+  bool m_applied = false;
+  QElapsedTimer m_age;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/shell/command_palette.h"
+
+#include <algorithm>
+
+#include <QAction>
+#include <QApplication>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "app/window/shell/commands.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kLiteral = 1000;  // more than any score of letters
+
+/// As the menu has it; of a panel what choosing it does.
+QString wordsOf(const QAction& action) {
+  const QString text = commandText(action.text());
+  const QString area = commandArea(action);
+  if (area == "Panels" && action.isCheckable()) return (action.isChecked() ? "Hide " : "Show ") + text;
+  if (area == "Go to panel" && action.shortcut().isEmpty()) return "Go to " + text;
+  return (action.isChecked() ? "✓ " : "") + text;
+}
+
+}  // namespace
+
+CommandPalette::CommandPalette(QWidget& window)
+    : QFrame(&window), m_window(window), m_line(new QLineEdit(this)), m_list(new QTreeWidget(this)) {
+  setObjectName("palette");
+  m_line->setPlaceholderText("What to do: some letters of a command");
+  m_line->setAccessibleName("Find a command");
+  m_list->setAccessibleName("Commands");
+  m_list->setColumnCount(3);
+  m_list->setHeaderHidden(true);
+  m_list->setRootIsDecorated(false);
+  m_list->setUniformRowHeights(true);
+  m_list->setAllColumnsShowFocus(true);
+  m_list->setFocusPolicy(Qt::NoFocus);  // the line keeps it
+  m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  m_list->header()->setStretchLastSection(false);
+  m_list->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+  m_list->header()->setSectionResizeMode(1, QHeaderView::Stretch);
+  m_list->header()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(10, 10, 10, 10);
+  column->setSpacing(8);
+  column->addWidget(m_line);
+  column->addWidget(m_list);
+  hide();
+  m_line->installEventFilter(this);
+  m_window.installEventFilter(this);
+  connect(m_line, &QLineEdit::textChanged, this, &CommandPalette::filter);
+  connect(m_list, &QTreeWidget::itemClicked, this, &CommandPalette::run);
+}
+
+void CommandPalette::open() {
+  if (isVisible()) return dismiss();
+  m_focus_before = QApplication::focusWidget();
+  m_commands = commandsOf(m_window);
+  m_line->clear();
+  filter();
+  place();
+  show();
+  raise();
+  m_line->setFocus();
+}
+
+void CommandPalette::dismiss() {
+  if (!isVisible()) return;
+  hide();
+  if (m_focus_before)
+    m_focus_before->setFocus();
+  else
+    m_window.setFocus();
+}
+
+void CommandPalette::place() {
+  const int width = std::min(620, m_window.width() - 40), height = std::min(420, m_window.height() - 120);
+  setGeometry((m_window.width() - width) / 2, 78, width, height);
+}
+
+void CommandPalette::filter() {
+  struct Found {
+    int score;
+    QAction* action;
+  };
+  std::vector<Found> found;
+  const QString typed = m_line->text().trimmed();
+  bool any_literal = false;
+  for (QAction* action : m_commands) {
+    const QString text = commandText(action->text());
+    // Letters in the text count more than letters that need the menu's name.
+    const std::optional<int> own = fuzzyScore(m_line->text(), text), whole = fuzzyScore(m_line->text(), commandArea(*action) + ' ' + text);
+    if (!own && !whole) continue;
+    // The words as they were typed before letters that stand here and there.
+    const int literal = !typed.isEmpty() && text.contains(typed, Qt::CaseInsensitive) ? kLiteral : 0;
+    found.push_back({std::max(own.value_or(-100000) + 8, whole.value_or(-100000)) + literal, action});
+    any_literal = any_literal || literal > 0;
+  }
+  // Letters strewn over other words help only where nothing has them as they were typed.
+  if (any_literal) {
+    std::erase_if(found, [typed](const Found& f) { return !(commandArea(*f.action) + ' ' + commandText(f.action->text())).contains(typed, Qt::CaseInsensitive); });
+  }
+  if (!typed.isEmpty())
+    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score > b.score; });
+  m_list->clear();
+  for (const Found& f : found) {
+    auto* item = new QTreeWidgetItem(m_list, {commandArea(*f.action), wordsOf(*f.action), commandKeys(*f.action)});
+    item->setData(0, Qt::UserRole, QVariant::fromValue(f.action));
+    item->setForeground(0, palette().placeholderText());
+    item->setForeground(2, palette().placeholderText());
+    if (f.action->toolTip() != commandText(f.action->text())) item->setToolTip(1, f.action->toolTip());
+  }
+  if (found.empty()) {
+    auto* nothing = new QTreeWidgetItem(m_list, {QString(), "No command has these letters. F1 lists all that have keys."});
+    nothing->setFlags(Qt::NoItemFlags);
+  } else {
+    m_list->setCurrentItem(m_list->topLevelItem(0));
+  }
+  m_line->setAccessibleDescription(QString("%1 commands").arg(found.size()));
+}
+
+void CommandPalette::run() {
+  const QTreeWidgetItem* item = m_list->currentItem();
+  if (!item) return;
+  QAction* action = item->data(0, Qt::UserRole).value<QAction*>();
+  if (!action) return;
+  dismiss();
+  if (action->isEnabled()) action->trigger();
+}
+
+bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == &m_window && event->type() == QEvent::Resize && isVisible()) place();
+  if (watched != m_line) return QFrame::eventFilter(watched, event);
+  if (event->type() == QEvent::FocusOut && isVisible() && static_cast<QFocusEvent*>(event)->reason() == Qt::MouseFocusReason) {
+    hide();  // something else was clicked
+  } else if (event->type() == QEvent::KeyPress) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    const int n = m_list->topLevelItemCount(), at = m_list->currentItem() ? m_list->indexOfTopLevelItem(m_list->currentItem()) : 0;
+    const auto go = [&](int to) {
+      if (n > 0) m_list->setCurrentItem(m_list->topLevelItem(std::clamp(to, 0, n - 1)));
+      return true;
+    };
+    switch (key) {
+      case Qt::Key_Down: return go(at + 1);
+      case Qt::Key_Up: return go(at - 1);
+      case Qt::Key_PageDown: return go(at + 10);
+      case Qt::Key_PageUp: return go(at - 10);
+      case Qt::Key_Return:
+      case Qt::Key_Enter: run(); return true;
+      case Qt::Key_Escape: dismiss(); return true;
+      case Qt::Key_Tab:
+      case Qt::Key_Backtab: return true;  // there is only one thing to focus
+      default: break;
+    }
+  }
+  return QFrame::eventFilter(watched, event);
+}
+
+}  // namespace kvscope

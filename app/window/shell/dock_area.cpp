@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/shell/dock_area.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <QApplication>
+#include <QChildEvent>
+#include <QDockWidget>
+#include <QScreen>
+#include <QStyle>
+#include <QTabBar>
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kLeastOfAll = 80;  // px of a panel that gives way to another one's least height
+constexpr int kOff = 24;         // px that a floating panel stands off its old place
+constexpr int kRounding = 3;     // px that a layout may differ from what it was asked for
+
+}  // namespace
+
+DockArea::DockArea(QWidget* parent) : QMainWindow(parent) {
+  m_settled.setSingleShot(true);
+  m_settled.setInterval(0);
+  connect(&m_settled, &QTimer::timeout, this, [this] { remember(); });
+}
+
+QDockWidget* DockArea::take(QDockWidget* dock) {
+  connect(dock, &QDockWidget::topLevelChanged, this, [this, dock](bool floating) { showFloating(dock, floating); });
+  return dock;
+}
+
+/// Qt puts a panel that is made to float exactly over its old place, without a frame: nothing would be seen to happen, but what is
+/// behind it would be hidden.
+void DockArea::showFloating(QDockWidget* dock, bool floating) {
+  for (QWidget* part : {dock->titleBarWidget(), dock->widget()}) {
+    if (!part) continue;
+    part->setProperty("floating", floating);
+    part->style()->unpolish(part);
+    part->style()->polish(part);
+  }
+  // Who drags it off puts it where it belongs.
+  const bool dragged = QApplication::mouseButtons() != Qt::NoButton && m_double_clicked != dock;
+  m_double_clicked = nullptr;
+  if (!floating || dragged || dock->pos() != mapToGlobal(m_places[dock])) return;
+  QTimer::singleShot(0, dock, [dock] {
+    if (!dock->isFloating()) return;
+    // To the side where the screen goes on.
+    const QRect on = dock->screen()->availableGeometry(), moved = dock->frameGeometry().translated(kOff, kOff);
+    dock->move(dock->pos() + QPoint(moved.right() > on.right() ? -kOff : kOff, moved.bottom() > on.bottom() ? -kOff : kOff));
+  });
+}
+
+void DockArea::childEvent(QChildEvent* event) {
+  // Qt makes a bar of tabs whenever two panels share a place: it has no words of its own.
+  if (event->polished())
+    if (auto* bar = qobject_cast<QTabBar*>(event->child())) bar->setAccessibleName("Panels in one place");
+  if (event->added()) event->child()->installEventFilter(this);
+  QMainWindow::childEvent(event);
+}
+
+std::map<int, QList<QDockWidget*>> DockArea::columns() const {
+  std::map<int, QList<QDockWidget*>> out;
+  for (QDockWidget* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly))
+    if (!dock->isHidden() && !dock->isFloating()) out[dock->x()] << dock;
+  return out;
+}
+
+void DockArea::remember() {
+  for (const auto& [x, docks] : columns()) {
+    const bool as_given = std::ranges::all_of(docks, [this](QDockWidget* dock) {
+      const auto given = m_given.find(dock);
+      return given != m_given.end() && std::abs(given->second - dock->height()) <= kRounding;
+    });
+    if (as_given) continue;  // or the shares would wander with every change
+    for (QDockWidget* dock : docks) m_heights[dock] = m_given[dock] = dock->height();
+  }
+}
+
+bool DockArea::eventFilter(QObject* watched, QEvent* event) {
+  if (auto* dock = qobject_cast<QDockWidget*>(watched)) {
+    if (event->type() == QEvent::MouseButtonDblClick) m_double_clicked = dock;
+    if ((event->type() == QEvent::Move || event->type() == QEvent::Show) && !dock->isFloating()) m_places[dock] = dock->pos();
+    // While the area keeps its height, whoever changes a panel means it: a drag between two, a layout, one more panel.
+    const bool moves = event->type() == QEvent::Resize || event->type() == QEvent::Show || event->type() == QEvent::Hide;
+    if (moves && height() == m_height) m_settled.start();
+  }
+  return QMainWindow::eventFilter(watched, event);
+}
+
+void DockArea::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  if (height() == m_height) return;
+  m_height = -1;  // what follows is no choice of anybody
+  for (const auto& [x, docks] : columns()) {
+    int before = 0, now = 0;
+    for (QDockWidget* dock : docks) {
+      const auto known = m_heights.find(dock);
+      before = known == m_heights.end() || before < 0 ? -1 : before + known->second;
+      now += dock->height();
+    }
+    if (docks.size() < 2 || before <= 0) continue;
+    QList<int> heights;
+    int rest = now, widest = 0;
+    for (qsizetype i = 0; i < docks.size(); ++i) {
+      const int own = m_heights.at(docks[i]), least = std::min(own, docks[i]->property(kLeast).toInt());
+      heights << std::max(least, static_cast<int>(std::lround(static_cast<double>(own) * now / before)));
+      rest -= heights.back();
+      if (heights[i] > heights[widest]) widest = static_cast<int>(i);
+    }
+    heights[widest] = std::max(kLeastOfAll, heights[widest] + rest);
+    for (qsizetype i = 0; i < docks.size(); ++i) m_given[docks[i]] = heights[i];
+    resizeDocks(docks, heights, Qt::Vertical);
+  }
+  QTimer::singleShot(0, this, [this] {
+    m_height = height();
+    if (m_heights.empty()) remember();
+  });
+}
+
+}  // namespace kvscope

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/shell/options.h"
+
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+#include <QApplication>
+
+#include "app/window/shell/application.h"
+#include "app/window/diagnostics/bench_ui.h"
+#include "app/window/diagnostics/latency.h"
+#include "app/window/shell/main_window.h"
+#include "app/window/files/prompt_file.h"
+#include "app/window/diagnostics/script.h"
+#include "app/window/session/session_journal.h"
+#include "app/window/look/style.h"
+#include "core/error.h"
+#include "io/files.h"
+#include "policy/catalog.h"
+
+namespace kvscope {
+
+namespace {
+
+const char* const kPlainPrompt = "The house number of Helen is 482. What is the house number of Helen? The house number of Helen is";
+constexpr std::size_t kPromptLimit = 16u << 20;
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::string asset(const std::string& name) { return std::string(KVSCOPE_ASSETS_DIR) + "/" + name; }
+
+std::vector<std::string> shippedLanes() {
+  std::vector<std::string> lanes;
+  std::istringstream lines(read_text(asset("lanes/default.txt")));
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty() && line[0] != '#') lanes.push_back(line);
+  return lanes;
+}
+
+}  // namespace
+
+QString Options::journalFolder() const {
+  if (!journal.empty()) return QString::fromStdString(journal);
+  return scripted() || synthetic_size ? QString() : SessionJournal::defaultFolder();
+}
+
+bool Options::atStartOnly() const {
+  return !scripted() && !synthetic_size && report.empty() && model.empty() && !prompt && prompt_file.empty() && session.empty() &&
+         lanes.empty() && !view_given && !layer && !tokens && !step;
+}
+
+std::string sampleLecture() { return asset("lessons/cat.kvscope"); }
+
+std::string builtInModel() { return asset("models/kvmini"); }
+
+void parseSelect(const std::string& text, Options& options) {
+  const auto bad = [&text] { return UsageError("--select: expected L<layer> or L<layer>.H<kv head>, got \"" + text + "\""); };
+  if (text.empty() || (text[0] != 'L' && text[0] != 'l')) throw bad();
+  const std::size_t dot = text.find('.');
+  options.layer = number(std::string_view(text).substr(1, dot == std::string::npos ? dot : dot - 1));
+  if (!options.layer) throw bad();
+  if (dot == std::string::npos) return;
+  if (dot + 1 >= text.size() || (text[dot + 1] != 'H' && text[dot + 1] != 'h')) throw bad();
+  options.kv_head = number(std::string_view(text).substr(dot + 2));
+  if (!options.kv_head) throw bad();
+}
+
+viz::TokenRange parseTokens(const std::string& text) { return parseRange("--tokens", text); }
+
+viz::TokenRange parseRange(const std::string& option, const std::string& text) {
+  const std::size_t dash = text.find('-');
+  const auto first = number(std::string_view(text).substr(0, dash));
+  const auto last = dash == std::string::npos ? first : number(std::string_view(text).substr(dash + 1));
+  if (!first || !last || *last < *first) throw UsageError(option + ": expected <first>-<last> or one number, got \"" + text + "\"");
+  return {*first, *last};
+}
+
+SyntheticSize parseSynthetic(const std::string& text) {
+  std::istringstream words(text);
+  std::vector<int> sizes;
+  for (std::string word; std::getline(words, word, 'x');) sizes.push_back(number(word).value_or(0));
+  const bool good = sizes.size() == 3 && sizes[0] >= 1 && sizes[0] <= 256 && sizes[1] >= 1 && sizes[1] <= 256 && sizes[2] >= 128 && sizes[2] <= 1 << 20;
+  if (!good || text.back() == 'x')
+    throw UsageError("--synthetic: expected <layers>x<KV heads>x<tokens>, up to 256 x 256 and 128 to 1048576 tokens, got \"" + text + "\"");
+  return {.n_layers = sizes[0], .n_kv_heads = sizes[1], .n_prompt = sizes[2]};
+}
+
+QSize parseSize(const std::string& text) {
+  const std::size_t x = text.find('x');
+  const auto width = x == std::string::npos ? std::nullopt : number(std::string_view(text).substr(0, x));
+  const auto height = x == std::string::npos ? std::nullopt : number(std::string_view(text).substr(x + 1));
+  if (!width || !height || *width < 320 || *height < 240 || *width > 16384 || *height > 16384)
+    throw UsageError("--size: expected <width>x<height> from 320x240 to 16384x16384, got \"" + text + "\"");
+  return {*width, *height};
+}
+
+StartState startState(const Options& options) {
+  StartState state;
+  state.model_folder = options.model.empty() ? builtInModel() : options.model;
+  RunRequest& request = state.request;
+  if (options.prompt) {
+    request.prompt = *options.prompt;
+  } else if (!options.prompt_file.empty()) {
+    request.prompt = readPromptFile(QString::fromStdString(options.prompt_file)).toStdString();
+  } else {
+    const std::string sample = asset("prompts/needle.txt");
+    request.prompt = std::filesystem::exists(sample) ? read_text(sample, kPromptLimit) : kPlainPrompt;
+  }
+  request.lanes = options.lanes.empty() ? shippedLanes() : options.lanes;
+  if (request.lanes.empty() || request.lanes.front() != policies().front().name)
+    request.lanes.insert(request.lanes.begin(), policies().front().name);
+  for (const std::string& lane : request.lanes) parse_lane_spec(lane);
+  request.mode = options.prompt_mode == "stream" ? PromptMode::stream : PromptMode::prefill;
+  request.n_generate = options.generate;
+  return state;
+}
+
+int runProgram(int argc, char** argv) {
+  Options options;
+  CLI::App cli{"Explorer of KV-cache compression in language models.", "kvscope"};
+  std::string select, tokens, steps, size;
+  cli.set_version_flag("--version", "kvscope " KVSCOPE_VERSION);
+  cli.add_option("--model", options.model, "model folder: config.json, model.safetensors, tokenizer.model")->type_name("DIR");
+  cli.add_option("--prompt", options.prompt, "prompt text")->type_name("TEXT");
+  cli.add_option("--prompt-file", options.prompt_file, "file with the prompt")->type_name("FILE")->excludes("--prompt");
+  cli.add_option("--lane", options.lanes, "policy with its budget, name:key=value,...; repeat for more runs")->type_name("SPEC");
+  cli.add_option("--generate", options.generate, "tokens after the prompt")->check(CLI::Range(0, 1 << 20))->capture_default_str();
+  cli.add_option("--prompt-mode", options.prompt_mode, "prefill or stream")
+      ->check(CLI::IsMember({"prefill", "stream"}))
+      ->capture_default_str();
+  const CLI::Option* const view = cli.add_option("--view", options.view, "inspect, inspector, compare, sweep, lecture or welcome")
+                                      ->check(CLI::IsMember({"inspect", "inspector", "compare", "sweep", "lecture", "welcome"}))
+                                      ->capture_default_str();
+  cli.add_option("--scene", options.scene, "with --view lecture: scene to begin with, e.g. sink")->type_name("NAME");
+  cli.add_option("--scenes", options.scenes, "file with other scenes for the lecture")->type_name("FILE");
+  cli.add_option("--ghosts", options.ghosts, "hatch what leaves within so many steps")->check(CLI::Range(0, 1 << 20))->type_name("STEPS");
+  cli.add_option("--theme", options.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
+  cli.add_option("--size", size, "size of the window, 1600x1000")->type_name("WxH");
+  cli.add_option("--select", select, "head to look at, L4.H1")->type_name("HEAD");
+  cli.add_option("--tokens", tokens, "tokens to look at, 85-88")->type_name("RANGE");
+  cli.add_option("--steps", steps, "steps that statistics count, 10-40; all by default")->type_name("RANGE");
+  cli.add_option("--step", options.step, "step to look at")->check(CLI::NonNegativeNumber);
+  cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(CLI::NonNegativeNumber);
+  cli.add_option("--session", options.session, "session to open (*.kvscope)")->type_name("FILE");
+  cli.add_option("--journal", options.journal, "folder where unsaved work is kept")->type_name("DIR");
+  cli.add_option("--picture", options.picture, "compute, write a picture to this file and leave: .png the window, .svg its canvases, .csv the numbers of one, .json what the "
+                 "canvases show, as marks and hashes")
+      ->type_name("FILE");
+  cli.add_flag("--report-sheets", options.report_sheets, "a .pdf report on A4 sheets for a printer, instead of one page for the screen");
+  cli.add_option("--report", options.report, "compute, write a report (.html or .pdf) and leave: prompt, settings, numbers, pictures, versions")
+      ->type_name("FILE")
+      ->excludes("--picture");
+  cli.add_option("--canvas", options.canvas, "with --picture: only atlas, head_grid, head_strip, inspector, timeline or compare")->type_name("NAME");
+  cli.add_option("--scale", options.scale, "with --canvas and a .png: pixels per point")->check(CLI::Range(0.5, 8.0))->capture_default_str();
+  cli.add_option("--synthetic", options.synthetic, "show a made-up cache of this size, 32x32x32768: layers x KV heads x tokens; no model runs")
+      ->type_name("LxHxT");
+  cli.add_option("--bench-ui", options.bench_ui, "play a script of inputs, print how long each took and leave; 1: past a limit of the script")
+      ->type_name("FILE");
+  cli.add_flag("--bench-draw", options.bench_draw, "measure drawing, print the medians and leave");
+  try {
+    cli.parse(argc, argv);
+    if (!select.empty()) parseSelect(select, options);
+    if (!tokens.empty()) options.tokens = parseTokens(tokens);
+    if (!steps.empty()) {
+      const viz::TokenRange range = parseRange("--steps", steps);
+      options.steps = viz::StepRange{range.first, range.last};
+    }
+    options.view_given = view->count() > 0;
+    options.size_given = !size.empty();
+    if (options.size_given) options.size = parseSize(size);
+    if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);
+  } catch (const CLI::ParseError& error) {
+    const int status = cli.exit(error);
+    return status == 0 ? 0 : 2;
+  } catch (const UsageError& error) {
+    std::cerr << "kvscope: " << error.what() << "\n";
+    return 2;
+  }
+
+  StartState start;
+  BenchScript bench;
+  try {
+    start = startState(options);
+    if (!options.bench_ui.empty()) bench = readBenchScript(options.bench_ui);
+  } catch (const UsageError& error) {
+    std::cerr << "kvscope: " << error.what() << "\n";
+    return 2;
+  } catch (const Error& error) {
+    std::cerr << "kvscope: " << error.what() << "\n";
+    return 1;
+  }
+  if (qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") &&
+      qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) {
+    std::cerr << "kvscope: no display: set DISPLAY or start under xvfb-run; kvscope-cli works without one\n";
+    return 1;
+  }
+  int qt_argc = 1;  // the words are ours, not Qt's
+  Application app(qt_argc, argv);
+  QApplication::setApplicationName("kvscope");
+  QApplication::setOrganizationName("kvscope");
+  QApplication::setApplicationVersion(KVSCOPE_VERSION);
+  MainWindow window(options, start);
+  QObject::connect(&app, &Application::eventDone, &window.latency(), &Latency::eventDone);
+  if (!options.bench_ui.empty()) return runBenchUi(window, bench);
+  if (options.scripted()) return runScript(window, options);
+  window.show();
+  return QApplication::exec();
+}
+
+}  // namespace kvscope

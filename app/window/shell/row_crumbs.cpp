@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QToolButton>
+
+#include "app/window/shell/panel.h"
+#include "app/window/shell/rows.h"
+#include "app/window/look/style.h"
+#include "app/window/session/workspace.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+#include "viz/reduce/range.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr qsizetype kHistory = 100;
+constexpr qint64 kOneWayMs = 1000;
+
+QString tokensText(const Snapshot& snapshot, const viz::Selection& selection) {
+  const viz::TokenRange range = *selection.tokens;
+  if (const auto places = selection.more_tokens.size(); places > 0)
+    return QString("%1 tokens in %2 places").arg(viz::n_tokens(selection)).arg(places + 1);
+  const int n = range.last - range.first + 1;
+  const QString what = n == 1 ? QString("token %1").arg(range.first) : QString("tokens %1–%2 (%3)").arg(range.first).arg(range.last).arg(n);
+  const std::string words = viz::token_range_text(snapshot.tokens, range.first, range.last, 14);
+  return what + "  «" + QString::fromStdString(words) + "»";
+}
+
+
+/// Canvases of other widths put the window on other whole pixels: that is no new place.
+bool sameZoom(const viz::TokenWindow& a, const viz::TokenWindow& b) {
+  return std::abs(a.count - b.count) <= 0.001 * a.count && std::abs(a.first - b.first) <= std::max(1.0, 0.02 * a.count);
+}
+
+}  // namespace
+
+CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_workspace(workspace) {
+  setObjectName("crumbRow");
+  setFixedHeight(kCrumbRow + 1);
+  const auto arrow = [this](const QString& help) {
+    auto* b = new QToolButton(this);
+    b->setObjectName("header");
+    b->setToolTip(help);
+    b->setAccessibleName(help);
+    b->setFocusPolicy(Qt::StrongFocus);
+    return b;
+  };
+  m_back = arrow("Back to the view before (Alt+Left)");
+  m_forward = arrow("Forward (Alt+Right)");
+  m_head = chip({}, "Show all heads", false);
+  m_tokens = chip({}, "Select no tokens", false);
+  m_steps = chip({}, "Count all steps again (Esc)", true);
+  m_step = chip({}, "Go to the latest step", true);
+  m_lane = chip({}, "Go to the full cache", false);
+  m_sentence = new ElidedLabel(this);
+  m_sentence->setObjectName("facts");
+  m_clear = new QPushButton("Clear", this);
+  m_clear->setObjectName("flat");
+  m_clear->setToolTip("Select nothing: all heads, no tokens, all steps, the latest step");
+
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(10, 0, 14, 1);
+  row->setSpacing(6);
+  row->addWidget(m_back);
+  row->addWidget(m_forward);
+  for (QPushButton* b : {m_head, m_tokens, m_steps, m_step, m_lane}) row->addWidget(b);
+  row->addSpacing(8);
+  row->addWidget(m_sentence, 1);
+  row->addWidget(m_clear);
+
+  const auto edit = [this](auto change) {
+    return [this, change] {
+      viz::Selection selection = m_workspace.selection();
+      change(selection);
+      m_workspace.setSelection(selection);
+    };
+  };
+  connect(m_back, &QToolButton::clicked, this, &CrumbRow::back);
+  connect(m_forward, &QToolButton::clicked, this, &CrumbRow::forward);
+  connect(m_head, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.layer.reset(), s.kv_head.reset(), s.slot.reset(); }));
+  connect(m_tokens, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.tokens.reset(), s.more_tokens.clear(), s.slot.reset(); }));
+  connect(m_steps, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.steps.reset(); }));
+  connect(m_step, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.step.reset(); }));
+  connect(m_lane, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.lane = 0; }));
+  connect(m_clear, &QPushButton::clicked, this, &CrumbRow::clearSelection);
+  connect(&workspace, &Workspace::selectionChanged, this, [this] {
+    remember();
+    refresh();
+  });
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
+  remember();
+  applyTheme();
+  refresh();
+}
+
+QPushButton* CrumbRow::chip(const QString& text, const QString& help, bool active) {
+  auto* b = new QPushButton(text, this);
+  b->setObjectName(active ? "chipActive" : "chip");
+  b->setToolTip(help);
+  b->setLayoutDirection(Qt::RightToLeft);  // the cross stands behind the text
+  b->setIconSize(QSize(12, 12));
+  return b;
+}
+
+void CrumbRow::applyTheme() {
+  const viz::Theme& theme = m_workspace.theme();
+  const QColor colour = toColor(theme.secondary), disabled = toColor(theme.line);
+  m_back->setIcon(icon(Icon::left, colour, disabled));
+  m_forward->setIcon(icon(Icon::right, colour, disabled));
+  for (QPushButton* b : {m_head, m_tokens, m_lane}) b->setIcon(icon(Icon::close, colour, disabled));
+  for (QPushButton* b : {m_steps, m_step}) b->setIcon(icon(Icon::close, toColor(theme.accent), disabled));
+}
+
+void CrumbRow::refresh() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const viz::Selection& s = m_workspace.selection();
+  const LaneSnapshot* lane = m_workspace.lane();
+  const auto show = [](QPushButton* b, bool on, const QString& text) {
+    b->setVisible(on);
+    // A left-to-right mark keeps the text's own order inside the mirrored button.
+    b->setText(QString(QChar(0x200E)) + text + QChar(0x200E));
+    b->setAccessibleName(text);
+  };
+  show(m_head, s.layer.has_value(),
+       s.kv_head ? QString("L%1 · H%2").arg(s.layer.value_or(0)).arg(*s.kv_head) : QString("L%1").arg(s.layer.value_or(0)));
+  show(m_tokens, s.tokens.has_value(), s.tokens ? tokensText(snapshot, s) : QString());
+  show(m_steps, s.steps.has_value(),
+       s.steps ? QString::fromStdString(viz::range_text(*s.steps)) + QString(" (%1)").arg(s.steps->last - s.steps->first + 1) : QString());
+  const int n_steps = lane ? static_cast<int>(lane->steps.size()) : 0;
+  show(m_step, lane && !m_workspace.atLatestStep(), QString("step %1 of %2 (not latest)").arg(m_workspace.step()).arg(n_steps - 1));
+  show(m_lane, lane && s.lane > 0, lane ? QString("run %1 · %2").arg(QString::fromStdString(viz::lane_letter(s.lane))).arg(QString::fromStdString(lane->spec)) : QString());
+  QString sentence;
+  if (!lane) {
+    if (snapshot.model.n_layers == 0)
+      sentence =
+          snapshot.phase == RunPhase::loading ? QString() : QString("no model yet: open one, or use the one that comes with the program");
+    else if (snapshot.tokens.empty() && snapshot.phase != RunPhase::loading)
+      sentence = "no text yet: type a prompt on the left";
+  } else {
+    sentence = snapshot.prefill_mode ? "prompt in one prefill, then one step per token" : "streamed prompt: one step per token";
+    if (snapshot.lanes.size() > 1) {
+      sentence += snapshot.follow == "self"   ? " · every lane follows its own text"
+                  : snapshot.follow == "file" ? " · all lanes follow the given text"
+                                              : " · all lanes follow the reference text";
+    }
+    if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
+  }
+  m_sentence->setText(sentence);
+  m_clear->setEnabled(s.layer || s.tokens || s.slot || s.step || s.steps);
+  m_back->setEnabled(canGoBack());
+  m_forward->setEnabled(canGoForward());
+}
+
+void CrumbRow::remember() {
+  if (m_travelling) return;
+  const Place place{m_workspace.selection(), m_page, *m_zoom};
+  if (m_at >= 0 && m_history[m_at] == place) return;
+  m_history.resize(m_at + 1);
+  // A drag or play through the steps is one way, not a hundred places; so are the notches of a wheel.
+  Place without = m_at >= 0 ? m_history[m_at] : place;
+  without.selection.step = place.selection.step;
+  without.selection.steps = place.selection.steps;
+  Place zoomed = m_at >= 0 ? m_history[m_at] : place;
+  zoomed.zoom = place.zoom;
+  const bool moving = m_at >= 0 && (without == place || zoomed == place);
+  if (moving && m_moving && m_remembered.elapsed() < kOneWayMs) m_history.removeLast();
+  m_moving = moving;
+  m_remembered.start();
+  m_history.append(place);
+  if (m_history.size() > kHistory) m_history.removeFirst();
+  m_at = m_history.size() - 1;
+}
+
+void CrumbRow::go(qsizetype to) {
+  if (to < 0 || to >= m_history.size()) return;
+  m_at = to;
+  m_travelling = true;
+  const Place place = m_history[m_at];
+  m_moving = false;
+  if (place.page != m_page) Q_EMIT pageRequested(place.page);
+  m_workspace.setSelection(place.selection);
+  if (!(*m_zoom == place.zoom)) {
+    *m_zoom = place.zoom;
+    Q_EMIT zoomRestored();
+  }
+  m_travelling = false;
+  refresh();
+}
+
+void CrumbRow::setPage(int page) {
+  if (page == m_page) return;
+  m_page = page;
+  remember();
+  refresh();
+}
+
+void CrumbRow::beginHere() {
+  m_history.clear();
+  m_at = -1;
+  m_moving = false;
+  remember();
+  refresh();
+}
+
+void CrumbRow::lookAtZoom() {
+  if (m_at < 0 || sameZoom(m_history[m_at].zoom, *m_zoom)) return;
+  remember();
+  refresh();
+}
+
+void CrumbRow::back() { go(m_at - 1); }
+
+void CrumbRow::forward() { go(m_at + 1); }
+
+void CrumbRow::clearSelection() {
+  viz::Selection selection;
+  selection.lane = m_workspace.selection().lane;
+  m_workspace.setSelection(selection);
+}
+
+}  // namespace kvscope

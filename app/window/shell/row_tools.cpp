@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QSlider>
+#include <QSpinBox>
+#include <QToolButton>
+
+#include "app/window/shell/panel_paint.h"
+#include "app/window/panels/policy/policy_items.h"
+#include "app/window/shell/rows.h"
+#include "app/window/session/session_controller.h"
+#include "app/window/look/style.h"
+#include "app/window/session/workspace.h"
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+
+namespace {
+
+/// Slots per head, or a share of the prompt with a percent sign. More than there can be is taken as the most, not as its first digits.
+class BudgetBox : public QSpinBox {
+ public:
+  BudgetBox(std::function<int()> prompt, QWidget* parent) : QSpinBox(parent), m_prompt(std::move(prompt)) {}
+
+  int valueFromText(const QString& text) const override {
+    const auto [number, percent] = parsed(text);
+    const double n_slots = percent ? number / 100 * m_prompt() : number;
+    return static_cast<int>(std::lround(std::clamp(n_slots, static_cast<double>(minimum()), static_cast<double>(maximum()))));
+  }
+  QValidator::State validate(QString& text, int&) const override {
+    static const QRegularExpression allowed(R"(^\s*(\d{0,9})(?:[.,]\d{0,3})?\s*%?\s*(?:s(?:l(?:o(?:ts?)?)?)?)?\s*$)");
+    const auto match = allowed.match(text);
+    if (!match.hasMatch()) return QValidator::Invalid;
+    return match.captured(1).isEmpty() ? QValidator::Intermediate : QValidator::Acceptable;
+  }
+
+ private:
+  static std::pair<double, bool> parsed(QString text) {
+    const bool percent = text.contains('%');
+    static const QRegularExpression words("[^0-9.,]");
+    return {text.remove(words).replace(',', '.').toDouble(), percent};
+  }
+  std::function<int()> m_prompt;
+};
+
+QFrame* separator(QWidget* parent) {
+  auto* line = new QFrame(parent);
+  line->setObjectName("separator");
+  line->setFixedSize(1, 22);
+  return line;
+}
+
+QToolButton* button(QWidget* parent, const QString& text, const QString& help, const char* look) {
+  auto* b = new QToolButton(parent);
+  b->setObjectName(look);
+  b->setText(text.isEmpty() ? text : " " + text);
+  b->setToolButtonStyle(text.isEmpty() ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+  b->setToolTip(help);
+  b->setAccessibleName(text.isEmpty() ? help : text);
+  b->setFocusPolicy(Qt::StrongFocus);
+  return b;
+}
+
+QLabel* caption(const QString& text, QWidget* parent) {
+  auto* label = new QLabel(text, parent);
+  label->setObjectName("secondary");
+  return label;
+}
+
+/// What remains of a specification when only its budget is kept.
+QString specOf(const QString& policy, const QString& old_spec) {
+  try {
+    for (const auto& [key, value] : parse_lane_spec(old_spec.toStdString()).given)
+      if (key == "slots" || key == "ratio") return QString::fromStdString(with_param(policy.toStdString(), key, value));
+  } catch (const Error&) {
+    // an old specification that cannot be read has no budget to keep
+  }
+  return policy;
+}
+
+}  // namespace
+
+ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* parent)
+    : QFrame(parent), m_workspace(workspace), m_controller(controller) {
+  setObjectName("toolRow");
+  setFixedHeight(kToolRow);
+  m_open = button(this, "Open", "Open a model folder (Ctrl+O)", "flat");
+  m_save = button(this, "Save", "Save the session: model, prompt, runs, selection, bookmarks (Ctrl+S)", "flat");
+  m_generate = new QPushButton(" Generate", this);
+  m_generate->setObjectName("primary");
+  m_generate->setAccessibleName("Generate");
+  m_count = new QSpinBox(this);
+  m_count->setRange(0, 4096);
+  m_count->setValue(12);
+  m_count->setFixedWidth(58);
+  m_count->setAccessibleName("Tokens to generate");
+  m_stop = button(this, {}, "Stop computing (Esc)", "square");
+  m_next = button(this, {}, "Generate one token more (F6)", "square");
+  m_policy = new QComboBox(this);
+  m_policy->setFixedWidth(130);
+  m_policy->setAccessibleName("Policy of the selected run");
+  addPolicies(*m_policy, /*with_reference=*/true);
+  m_policy->setMaxVisibleItems(30);
+  m_slider = new QSlider(Qt::Horizontal, this);
+  m_slider->setFixedWidth(120);
+  m_slider->setAccessibleName("Budget");
+  m_slots = new BudgetBox([this] { return m_workspace.snapshot().n_prompt; }, this);
+  m_slots->setButtonSymbols(QAbstractSpinBox::NoButtons);
+  m_slots->setSuffix(" slots");
+  m_slots->setFixedWidth(78);
+  m_slots->setAlignment(Qt::AlignCenter);
+  m_slots->setAccessibleName("Slots per head");
+  m_slots->setKeyboardTracking(false);
+  m_budget_facts = caption({}, this);
+  m_compare = button(this, "Compare", "All runs side by side (Alt+3)", "flat");
+  m_compare->setCheckable(true);
+  m_find = button(this, {}, "Find tokens, heads, events (Ctrl+F)", "square");
+
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(14, 0, 14, 0);
+  row->setSpacing(8);
+  row->addWidget(m_open);
+  row->addWidget(m_save);
+  row->addSpacing(8);
+  row->addWidget(separator(this));
+  row->addSpacing(4);
+  row->addWidget(m_generate);
+  row->addWidget(m_count);
+  row->addWidget(m_stop);
+  row->addWidget(m_next);
+  row->addSpacing(4);
+  row->addWidget(separator(this));
+  row->addSpacing(4);
+  row->addWidget(caption("Policy", this));
+  row->addWidget(m_policy);
+  row->addSpacing(8);
+  row->addWidget(caption("Budget", this));
+  row->addWidget(m_slider);
+  row->addWidget(m_slots);
+  row->addWidget(m_budget_facts);
+  row->addSpacing(4);
+  row->addWidget(separator(this));
+  row->addSpacing(4);
+  row->addWidget(m_compare);
+  row->addStretch(1);
+  row->addWidget(m_find);
+
+  connect(m_open, &QToolButton::clicked, this, &ToolRow::openRequested);
+  connect(m_save, &QToolButton::clicked, this, &ToolRow::saveRequested);
+  connect(m_generate, &QPushButton::clicked, this, &ToolRow::generateRequested);
+  connect(m_stop, &QToolButton::clicked, this, &ToolRow::stopRequested);
+  connect(m_next, &QToolButton::clicked, this, &ToolRow::nextRequested);
+  connect(m_compare, &QToolButton::toggled, this, &ToolRow::compareToggled);
+  connect(m_find, &QToolButton::clicked, this, &ToolRow::findRequested);
+  connect(m_policy, &QComboBox::activated, this, [this](int index) { policyChosen(index); });
+  connect(m_slider, &QSlider::valueChanged, this, [this](int value) { budgetChosen(value); });
+  connect(m_slots, &QSpinBox::valueChanged, this, [this](int value) { budgetChosen(value); });
+  m_coalesce.setSingleShot(true);
+  m_coalesce.setInterval(30);
+  connect(&m_coalesce, &QTimer::timeout, this, [this] { sendBudget(); });
+  connect(m_slider, &QSlider::sliderPressed, &controller, &SessionController::beginDrag);
+  connect(&controller, &SessionController::guestProgress, this, &ToolRow::refresh);
+  connect(&controller, &SessionController::guestDone, this, &ToolRow::refresh);
+  connect(&controller, &SessionController::guestFailed, this, &ToolRow::refresh);
+  connect(&controller, &SessionController::guestEnded, this, &ToolRow::refresh);
+  connect(m_slider, &QSlider::sliderReleased, this, [this] {
+    sendWaitingBudget();
+    m_controller.endDrag();
+    refresh();  // the answer may have come before: a policy may need more slots than were asked for
+  });
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::selectionChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::staleChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
+  applyTheme();
+  refresh();
+}
+
+void ToolRow::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  fit();
+}
+
+/// In a narrow window words give way to their icons, then the figures of the budget to the tooltip: nothing is cut.
+void ToolRow::fit() {
+  const auto too_wide = [this] {
+    layout()->invalidate();
+    return layout()->minimumSize().width() > width();
+  };
+  const auto show_words = [this](bool words) {
+    for (QToolButton* b : {m_open, m_save, m_compare}) b->setToolButtonStyle(words ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
+  };
+  show_words(true);
+  m_budget_facts->show();
+  if (too_wide()) show_words(false);
+  if (too_wide()) m_budget_facts->hide();
+}
+
+int ToolRow::generateCount() const { return m_count->value(); }
+
+void ToolRow::setGenerateCount(int n) { m_count->setValue(n); }
+
+void ToolRow::refresh() {
+  m_refreshing = true;
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const LaneSnapshot* lane = m_workspace.lane();
+  const bool editable = lane && m_workspace.selection().lane > 0 && !m_controller.viewOnly();
+  const bool busy = m_controller.hasGuest() || snapshot.phase == RunPhase::computing || snapshot.phase == RunPhase::loading ||
+                    (m_workspace.stale() && snapshot.phase != RunPhase::failed);
+  m_stop->setEnabled(busy);
+  sayWhyNot(snapshot.model.n_layers > 0 ? m_controller.whyViewOnly() : QString("No model is open"));
+  m_policy->setEnabled(editable);
+  m_policy->setPlaceholderText(lane ? QString::fromStdString(lane->title) : QString());  // of a run with a policy that is not in the list
+  m_policy->setCurrentIndex(lane ? m_policy->findData(QString::fromStdString(lane->policy)) : -1);
+  const bool budgeted = lane && m_workspace.selection().lane > 0 && lane->slots_asked >= 0;
+  m_slider->setEnabled(budgeted && editable);
+  m_slots->setEnabled(budgeted && editable);
+  // A value that is on its way to the engine must not jump back to that of the result before.
+  const bool dragging = m_slider->isSliderDown() || m_slots->hasFocus() || m_coalesce.isActive() || m_workspace.stale();
+  if (budgeted && !(dragging && m_wanted_lane == m_workspace.selection().lane)) {
+    const int max = std::max({1, snapshot.n_prompt, lane->slots_asked});
+    m_slider->setRange(1, max);
+    m_slots->setRange(1, max);
+    m_slider->setValue(lane->slots_asked);
+    m_slots->setValue(lane->slots_asked);
+  }
+  QString facts;
+  if (budgeted && snapshot.n_prompt > 0) {
+    const std::string tokens = viz::format_count(snapshot.n_prompt);
+    const std::string share = lane->slots_asked < snapshot.n_prompt
+                                  ? viz::format_percent(static_cast<double>(lane->slots_asked) / snapshot.n_prompt) + " of " + tokens
+                                  : "all of " + tokens;
+    const bool other = std::abs(lane->slots - lane->slots_asked) >= 0.05;  // a cache that was cut once has grown since
+    const std::string now = other ? "now " + viz::format_mean(lane->slots) + " slots, " : std::string();
+    facts = QString::fromStdString(share + " · " + now + viz::format_bytes(lane->kv_bytes));
+  } else if (lane) {
+    facts = QString("no limit · %1").arg(QString::fromStdString(viz::format_bytes(lane->kv_bytes)));
+  }
+  if (facts != m_budget_facts->text()) {
+    m_budget_facts->setText(facts);
+    fit();
+  }
+  QStringList tip{"Budget of the selected run, in slots per head, on an even scale", facts};
+  if (lane && lane->bytes > 0)
+    tip << QString("keys and values of its slots: %1, allocated for them: %2")
+               .arg(qs(viz::format_bytes(lane->kv_bytes)), qs(viz::format_bytes(lane->bytes)));
+  tip << m_controller.whyViewOnly();
+  tip.removeAll(QString());
+  m_slider->setToolTip(tip.join('\n'));
+  m_budget_facts->setToolTip(tip.join('\n'));
+  m_refreshing = false;
+}
+
+/// What cannot work is off, and says why where one points; `why` empty: it works.
+void ToolRow::sayWhyNot(const QString& why) {
+  const std::pair<QWidget*, const char*> controls[] = {{m_generate, "Generate this many tokens after the prompt (F5, Ctrl+Enter)"},
+                                                       {m_count, "Tokens after the prompt"},
+                                                       {m_next, "Generate one token more (F6)"}};
+  for (const auto& [control, help] : controls) {
+    control->setEnabled(why.isEmpty());
+    control->setToolTip(why.isEmpty() ? QString(help) : help + ("\n" + why));
+  }
+  m_policy->setToolTip(why.isEmpty() ? QString("Policy of the selected run") : "Policy of the selected run\n" + why);
+}
+
+void ToolRow::applyTheme() {
+  const viz::Theme& theme = m_workspace.theme();
+  const QColor colour = toColor(theme.secondary), text = toColor(theme.text), disabled = toColor(theme.disabled);
+  m_open->setIcon(icon(Icon::open, colour, disabled));
+  m_save->setIcon(icon(Icon::save, colour, disabled));
+  m_stop->setIcon(icon(Icon::stop, text, disabled));
+  m_next->setIcon(icon(Icon::next, text, disabled));
+  m_compare->setIcon(icon(Icon::compare, colour, disabled));
+  m_find->setIcon(icon(Icon::find, colour, disabled));
+  m_generate->setIcon(icon(Icon::play, toColor(theme.on_accent), disabled));
+}
+
+void ToolRow::policyChosen(int index) {
+  const int lane = m_workspace.selection().lane;
+  const QStringList specs = m_controller.laneSpecs();
+  if (m_refreshing || lane < 1 || lane >= specs.size()) return;
+  m_controller.setLaneSpec(lane, specOf(m_policy->itemData(index).toString(), specs[lane]));
+}
+
+void ToolRow::budgetChosen(int nSlots) {
+  if (m_refreshing) return;
+  m_refreshing = true;  // slider and box follow each other
+  m_slider->setValue(nSlots);
+  m_slots->setValue(nSlots);
+  m_refreshing = false;
+  m_wanted = nSlots;
+  m_wanted_lane = m_workspace.selection().lane;
+  m_wanted_of = m_controller.laneSpecs().value(m_wanted_lane);
+  m_coalesce.start();
+}
+
+void ToolRow::sendWaitingBudget() {
+  if (!m_coalesce.isActive()) return;
+  m_coalesce.stop();
+  sendBudget();
+}
+
+void ToolRow::sendBudget() {
+  const QStringList specs = m_controller.laneSpecs();
+  if (m_wanted_lane < 1 || m_wanted_lane >= specs.size()) return;
+  if (specs[m_wanted_lane] != m_wanted_of) return refresh();  // the run was changed meanwhile, by an undo say: that holds
+  try {
+    m_controller.setLaneSpec(m_wanted_lane,
+                             QString::fromStdString(with_param(specs[m_wanted_lane].toStdString(), "slots", std::to_string(m_wanted))));
+  } catch (const Error& error) {
+    Q_EMIT m_controller.refused(QString::fromUtf8(error.what()));
+  }
+}
+
+}  // namespace kvscope

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/rankings/ranking.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "core/vector_math.h"
+
+namespace kvscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+std::vector<double> PositionRanking::score(const HeadView& head) const { return {head.slots->pos.begin(), head.slots->pos.end()}; }
+
+std::vector<double> MeanRanking::statistic(const SlotState& slots) const {
+  std::vector<double> w(slots.sum);
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] /= slots.times[i];
+  return w;
+}
+
+std::vector<double> KeyNormRanking::statistic(const SlotState& slots) const {
+  std::vector<double> score(slots.key_norm);
+  for (double& s : score) s = -s;
+  return score;
+}
+
+void HitRanking::require(StatNeeds& needs) const {
+  needs.hits = std::max(needs.hits, window_);
+  needs.sum = true;
+}
+
+std::vector<double> HitRanking::statistic(const SlotState& slots) const { return {slots.hits.counts().begin(), slots.hits.counts().end()}; }
+
+int SteadyMeanRanking::count_steady(int budget, int n, int n_free) const {
+  return std::min({spread_, std::max(0, budget - (n - n_free)), n_free});
+}
+
+void SteadyMeanRanking::protect(const HeadView& head, std::vector<char>& is_protected) const {
+  const SlotState& slots = *head.slots;
+  std::vector<int> free;
+  free.reserve(is_protected.size());
+  for (int i = 0; i < slots.size(); ++i)
+    if (!is_protected[at(i)]) free.push_back(i);
+  const int c = head.slots_at_most > 0 ? head.slots_at_most : slots_;
+  const int room = count_steady(c, slots.size(), static_cast<int>(free.size()));
+  if (room == 0) return;
+  std::vector<double> std_dev(at(slots.size()));
+  standard_deviations(slots.sum, slots.sum_sq, slots.times, std_dev);
+  for (double& x : std_dev)
+    if (std::isnan(x)) x = -std::numeric_limits<double>::infinity();
+  std::vector<double> spreads;
+  spreads.reserve(free.size());
+  for (const int i : free) spreads.push_back(std_dev[at(i)]);
+  std::optional<Largest> most = at(room) < spreads.size() ? largest(spreads, room) : std::nullopt;
+  if (!most) {
+    std::vector<double> sorted(spreads);
+    std::ranges::nth_element(sorted, sorted.begin() + room - 1, std::greater<>());
+    const double least = sorted[at(room - 1)];
+    most = {least, static_cast<int>(std::ranges::count_if(spreads, [least](double x) { return x > least; }))};
+  }
+  int left = room - most->above;
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    const bool equal = spreads[i] == most->least && left > 0;  // the lowest pos
+    is_protected[at(free[i])] = spreads[i] > most->least || equal;
+    left -= equal;
+  }
+}
+
+void WeightedRowsRanking::require(StatNeeds& needs) const {
+  needs.rows = std::max(needs.rows, rows_);
+  needs.row_sums = RowSums::by_place;
+}
+
+std::vector<double> WeightedRowsRanking::statistic(const SlotState& slots) const {
+  const int rows = slots.rows.rows();
+  const double step = rows > 1 ? (1.2 - 1.0) / (rows - 1) : 0.0;  // row r has weight 1 + r step
+  std::vector<double> score = slots.rows.sums();
+  const std::vector<double> by_place = slots.rows.sums_by_place();
+  for (std::size_t i = 0; i < score.size(); ++i) score[i] = (score[i] + step * by_place[i]) / std::min(slots.times[i], rows);
+  return score;
+}
+
+void PooledWindowRanking::require(StatNeeds& needs) const {
+  needs.rows = std::max({needs.rows, w_, 1});
+  needs.row_sums = std::max(needs.row_sums, RowSums::plain);
+}
+
+std::vector<double> PooledWindowRanking::statistic(const SlotState& slots) const {
+  std::vector<double> mean = slots.rows.sums();
+  for (double& x : mean) x /= slots.rows.rows();
+  return mean;
+}
+
+std::vector<double> PooledWindowRanking::score(const HeadView& head) const {
+  std::vector<double> mean = statistic(*head.slots);
+  const std::size_t ranked = mean.size() - std::min(mean.size(), at(w_));
+  std::vector<double> pooled(mean.size(), kNone);
+  pool_1d(std::span(mean).first(ranked), kernel_, pool_, std::span(pooled).first(ranked));
+  return pooled;
+}
+
+std::vector<double> pool_1d(std::span<const double> x, int kernel, Pool pool) {
+  std::vector<double> out(x.size());
+  pool_1d(x, kernel, pool, out);
+  return out;
+}
+
+void pool_1d(std::span<const double> x, int kernel, Pool pool, std::span<double> out) {
+  const int n = static_cast<int>(x.size());
+  const int half = std::min(kernel / 2, n);
+  std::ranges::copy(x, out.begin());
+  if (pool == Pool::max) {  // one neighbour after the other for all slots at once
+    const auto raise = [](double& best, double other) { best = best < other ? other : best; };
+    for (int s = 1; s <= half; ++s) {
+      for (int i = 0; i + s < n; ++i) raise(out[at(i)], x[at(i + s)]);
+      for (int i = s; i < n; ++i) raise(out[at(i)], x[at(i - s)]);
+    }
+    return;
+  }
+  for (int i = 0; i < n; ++i) {
+    const int first = std::max(0, i - half), last = std::min(n - 1, i + half);
+    const auto begin = x.begin() + first, end = x.begin() + last + 1;
+    out[at(i)] = std::accumulate(begin, end, 0.0) / (last - first + 1);
+  }
+}
+
+}  // namespace kvscope

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "policy/policy.h"
+#include "policy/statistics/slot_state.h"
+
+namespace kvscope {
+
+/// The part that says how much every slot of a head is worth. Higher stays. Ties fall to tie_break, then to the lower pos.
+class Ranking {
+ public:
+  virtual ~Ranking() = default;
+  /// Adds the statistics it reads.
+  virtual void require(StatNeeds&) const {}
+  /// [n]. NaN where it has no opinion (slots that are protected anyway). Empty: it never ranks.
+  virtual std::vector<double> score(const HeadView& head) const = 0;
+  /// Adds what it reads of a layer in which the `recent` newest slots are protected.
+  virtual void require_in_layer(StatNeeds&, int /*recent*/) const {}
+  /// Adds slots that it protects besides sinks and recent.
+  virtual void protect(const HeadView&, std::vector<char>& /*is_protected*/) const {}
+  /// [n], or empty: equal scores are decided by pos alone.
+  virtual std::vector<double> tie_break(const HeadView&) const { return {}; }
+  /// True where position alone decides: there is no score to show, and what is kept is sinks and recent.
+  virtual bool by_position() const { return false; }
+  /// By which number of a slot a backend that keeps the statistics finds what goes first; nullopt: it cannot.
+  virtual std::optional<SlotScore> kept_score() const { return std::nullopt; }
+  /// Where that is SlotScore::pooled: over which slots.
+  virtual Pooling pooling() const { return {}; }
+  /// True: protect() looks at statistics. Then it protects the count_steady() of n_free unprotected slots (of n) with the largest standard
+  /// deviation of abar.
+  virtual bool protects_steady() const { return false; }
+  virtual int count_steady(int /*budget*/, int /*n*/, int /*n_free*/) const { return 0; }
+  /// The statistic behind the score, as shown to people. Same as the score unless something is done to it.
+  virtual std::vector<double> statistic(const SlotState& slots) const = 0;
+};
+
+/// Younger is better.
+class PositionRanking final : public Ranking {
+ public:
+  std::vector<double> score(const HeadView& head) const override;
+  bool by_position() const override { return true; }
+  std::vector<double> statistic(const SlotState&) const override { return {}; }
+};
+
+/// A_i = sum of abar_i over all queries so far; no normalisation by age.
+class SumRanking final : public Ranking {
+ public:
+  void require(StatNeeds& needs) const override { needs.sum = true; }
+  std::vector<double> score(const HeadView& head) const override { return head.slots->sum; }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::sum; }
+  std::vector<double> statistic(const SlotState& slots) const override { return slots.sum; }
+};
+
+/// S_i <- lambda S_i + abar_i: recent attention counts more.
+class DecayedRanking final : public Ranking {
+ public:
+  explicit DecayedRanking(double lambda) : lambda_(lambda) {}
+  void require(StatNeeds& needs) const override {
+    needs.decayed = true;
+    needs.lambda = lambda_;
+  }
+  std::vector<double> score(const HeadView& head) const override { return head.slots->decayed; }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::decayed; }
+  std::vector<double> statistic(const SlotState& slots) const override { return slots.decayed; }
+
+ private:
+  double lambda_;
+};
+
+/// W_i = S_i / times scored.
+class MeanRanking final : public Ranking {
+ public:
+  void require(StatNeeds& needs) const override { needs.sum = true; }
+  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::mean; }
+  std::vector<double> statistic(const SlotState& slots) const override;
+};
+
+/// No order at all: whoever selects, draws.
+class NoRanking final : public Ranking {
+ public:
+  std::vector<double> score(const HeadView&) const override { return {}; }
+  std::vector<double> statistic(const SlotState&) const override { return {}; }
+};
+
+/// -||k_i|| of the key before rotation: keys of small norm stay.
+class KeyNormRanking final : public Ranking {
+ public:
+  void require(StatNeeds& needs) const override { needs.key_norm = true; }
+  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::key_norm; }
+  std::vector<double> statistic(const SlotState& slots) const override;
+};
+
+/// Number of the last `window` rows with abar_i >= 1/n, n the slots of that row; equal ones by accumulated abar.
+class HitRanking final : public Ranking {
+ public:
+  explicit HitRanking(int window) : window_(window) {}
+  void require(StatNeeds& needs) const override;
+  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::vector<double> tie_break(const HeadView& head) const override { return head.slots->sum; }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::hits; }
+  std::vector<double> statistic(const SlotState& slots) const override;
+
+ private:
+  int window_;
+};
+
+/// W_i as MeanRanking; the `spread` unprotected slots with the largest standard deviation of abar are protected too, as long as all
+/// protected slots fit into the budget (equal ones: lower pos).
+class SteadyMeanRanking final : public Ranking {
+ public:
+  SteadyMeanRanking(int spread, int slots) : spread_(spread), slots_(slots) {}
+  void require(StatNeeds& needs) const override { needs.sum = needs.sum_sq = true; }
+  void protect(const HeadView& head, std::vector<char>& is_protected) const override;
+  bool protects_steady() const override { return true; }
+  int count_steady(int budget, int n, int n_free) const override;
+  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::mean; }
+  std::vector<double> statistic(const SlotState& slots) const override { return MeanRanking().statistic(slots); }
+
+ private:
+  int spread_, slots_;
+};
+
+/// Last `rows` rows of abar, weighted linspace(1, 1.2) from the oldest to the newest, divided by the number of these rows that scored the
+/// slot (POLICIES.md section 8: not by the sum of the weights). One row has weight 1.
+class WeightedRowsRanking : public Ranking {
+ public:
+  explicit WeightedRowsRanking(int rows) : rows_(rows) {}
+  void require(StatNeeds& needs) const override;
+  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::optional<SlotScore> kept_score() const override { return SlotScore::window; }
+  std::vector<double> statistic(const SlotState& slots) const override;
+
+ private:
+  int rows_;
+};
+
+/// The same over as many rows as the layer protects recent slots (at least one).
+class RecentRowsRanking final : public WeightedRowsRanking {
+ public:
+  RecentRowsRanking() : WeightedRowsRanking(1) {}
+  void require_in_layer(StatNeeds& needs, int recent) const override { needs.rows = std::max(needs.rows, recent); }
+};
+
+enum class Pool { max, avg };
+
+/// Mean of the last w rows of abar, then pooled over neighbouring slots; the last w slots are not ranked.
+class PooledWindowRanking final : public Ranking {
+ public:
+  PooledWindowRanking(int w, int kernel, Pool pool) : w_(w), kernel_(kernel), pool_(pool) {}
+  void require(StatNeeds& needs) const override;
+  std::vector<double> score(const HeadView& head) const override;
+  std::optional<SlotScore> kept_score() const override { return SlotScore::pooled; }
+  Pooling pooling() const override { return {.kernel = kernel_, .unranked = w_, .averages = pool_ == Pool::avg}; }
+  std::vector<double> statistic(const SlotState& slots) const override;
+
+ private:
+  int w_, kernel_;
+  Pool pool_;
+};
+
+/// Stride 1, odd kernel, same length. max ignores the border, avg divides by the true number of elements.
+std::vector<double> pool_1d(std::span<const double> x, int kernel, Pool pool);
+/// The same into `out`, which has as many numbers and does not overlap x.
+void pool_1d(std::span<const double> x, int kernel, Pool pool, std::span<double> out);
+
+}  // namespace kvscope

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/text/expression.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace kvscope {
+
+/// Recursive descent; writes the steps of an expression in the order in which they are carried out.
+class ExpressionParser {
+ public:
+  ExpressionParser(Expression& out, std::span<const std::string_view> names) : out_(out), text_(out.text_), names_(names) {}
+
+  void parse() {
+    comparison();
+    if (!at_end()) refuse("an operator or the end");
+  }
+
+ private:
+  using Code = Expression::Code;
+  struct Function {
+    std::string_view name;
+    Code code;
+    bool folds;  // two or more arguments, taken together one by one
+  };
+  static constexpr Function kFunctions[] = {{"min", Code::min, true},  {"max", Code::max, true},    {"log", Code::log, false},
+                                            {"exp", Code::exp, false}, {"sqrt", Code::sqrt, false}, {"abs", Code::abs, false}};
+
+  /// Counts how deep the text is nested while it lives.
+  class Level {
+   public:
+    explicit Level(ExpressionParser& parser) : parser_(parser) {
+      if (++parser_.level_ > Expression::kDeepest)
+        parser_.refuse(fmt::format("at most {} levels of parentheses, signs and powers", Expression::kDeepest));
+    }
+    ~Level() { --parser_.level_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+
+   private:
+    ExpressionParser& parser_;
+  };
+
+  void comparison() {
+    struct Sign {
+      std::string_view text;
+      Code code;
+    };
+    static constexpr Sign kSigns[] = {{"<=", Code::less_equal}, {">=", Code::greater_equal}, {"==", Code::equal},
+                                      {"!=", Code::not_equal},  {"<", Code::less},           {">", Code::greater}};
+    sum();
+    for (const Sign& sign : kSigns)
+      if (takes(sign.text)) {
+        sum();
+        emit({sign.code});
+        return;
+      }
+  }
+  void sum() {
+    product();
+    while (true) {
+      if (takes("+")) {
+        product();
+        emit({Code::add});
+      } else if (takes("-")) {
+        product();
+        emit({Code::subtract});
+      } else {
+        return;
+      }
+    }
+  }
+  void product() {
+    factor();
+    while (true) {
+      if (takes("*")) {
+        factor();
+        emit({Code::multiply});
+      } else if (takes("/")) {
+        factor();
+        emit({Code::divide});
+      } else {
+        return;
+      }
+    }
+  }
+  /// The sign binds weaker than the power: -x^2 = -(x^2).
+  void factor() {
+    const Level level(*this);
+    if (takes("-")) {
+      factor();
+      emit({Code::negate});
+      return;
+    }
+    primary();
+    if (takes("^")) {
+      factor();
+      emit({Code::power});
+    }
+  }
+  void primary() {
+    skip_space();
+    const char c = at_end() ? '\0' : text_[at_];
+    if (takes("(")) {
+      comparison();
+      if (!takes(")")) refuse("')'");
+    } else if (is_digit(c) || c == '.') {
+      number();
+    } else if (is_letter(c)) {
+      name();
+    } else {
+      refuse("a quantity, a number, a function or '('");
+    }
+  }
+  void number() {
+    double value = 0;
+    const char* first = text_.data() + at_;
+    const auto [stop, error] = std::from_chars(first, text_.data() + text_.size(), value);
+    if (error == std::errc::result_out_of_range) refuse("a number that a double can hold");
+    if (error != std::errc() || (stop < text_.data() + text_.size() && (is_letter(*stop) || *stop == '.'))) refuse("a number");
+    at_ += static_cast<std::size_t>(stop - first);
+    emit({Code::number, 0, value});
+  }
+  void name() {
+    const std::size_t start = at_;
+    std::size_t end = at_;
+    while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]))) ++end;
+    const std::string_view word = std::string_view(text_).substr(start, end - start);
+    if (const auto function = std::ranges::find(kFunctions, word, &Function::name); function != std::end(kFunctions)) {
+      at_ = end;
+      arguments(*function);
+      return;
+    }
+    const auto column = std::ranges::find(names_, word);
+    if (column == names_.end())
+      refuse(fmt::format("one of the quantities {} or the functions {}", fmt::join(names_, " "), Expression::functions()));
+    at_ = end;
+    const auto i = static_cast<std::size_t>(column - names_.begin());
+    out_.uses_[i] = 1;
+    emit({Code::column, i});
+  }
+  void arguments(const Function& function) {
+    if (!takes("(")) refuse(fmt::format("'(' after {}", function.name));
+    comparison();
+    if (function.folds && (skip_space(), at_end() || text_[at_] != ','))
+      refuse(fmt::format("',' and one more argument of {}", function.name));
+    if (!function.folds) emit({function.code});
+    while (function.folds && takes(",")) {
+      comparison();
+      emit({function.code});
+    }
+    if (!takes(")")) refuse("')'");
+  }
+
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+  bool at_end() {
+    skip_space();
+    return at_ == text_.size();
+  }
+  void skip_space() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  bool takes(std::string_view sign) {
+    skip_space();
+    if (!std::string_view(text_).substr(at_).starts_with(sign)) return false;
+    at_ += sign.size();
+    return true;
+  }
+  void emit(Expression::Step step) {
+    const bool pushes = step.code == Code::number || step.code == Code::column;
+    const bool keeps = step.code == Code::negate || step.code >= Code::log;  // one value for one
+    if (pushes)
+      out_.deepest_ = std::max(out_.deepest_, ++stack_);
+    else if (!keeps)
+      --stack_;
+    out_.steps_.push_back(step);
+  }
+  [[noreturn]] void refuse(const std::string& expected);
+
+  Expression& out_;
+  const std::string& text_;
+  std::span<const std::string_view> names_;
+  std::size_t at_ = 0;
+  std::size_t stack_ = 0;
+  int level_ = 0;
+};
+
+void ExpressionParser::refuse(const std::string& expected) {
+  constexpr std::size_t kAround = 20;
+  const auto plain = [this](std::size_t from, std::size_t n) {  // a cut inside a UTF-8 character would leave a broken one
+    std::string part = text_.substr(from, n);
+    std::ranges::replace_if(
+        part, [](char c) { return c < 0x20 || c == 0x7f; }, '?');
+    return part;
+  };
+  std::size_t end = at_;
+  while (end < text_.size() && end < at_ + kAround && (is_letter(text_[end]) || is_digit(text_[end]) || text_[end] == '.')) ++end;
+  const std::string got = at_ < text_.size() ? fmt::format("'{}'", plain(at_, std::max(end, at_ + 1) - at_)) : "the end";
+  const std::size_t from = at_ > kAround ? at_ - kAround : 0;
+  throw UsageError(fmt::format("expected {}, got {} at column {}: '{}{}\u2038{}{}'", expected, got, at_ + 1, from > 0 ? "..." : "",
+                               plain(from, at_ - from), plain(at_, kAround), at_ + kAround < text_.size() ? "..." : ""));
+}
+
+Expression::Expression(std::string_view text, std::span<const std::string_view> names) : text_(text), uses_(names.size(), 0) {
+  if (text.size() > kLongest)
+    throw UsageError(fmt::format("expected an expression of at most {} characters, got {}", kLongest, text.size()));
+  ExpressionParser(*this, names).parse();
+}
+
+std::vector<double> Expression::evaluate(std::span<const std::span<const double>> columns, std::size_t n) const {
+  constexpr std::size_t kBlock = 64;  // slots at a time: the stack stays in the cache, the loops are long enough for vectors
+  std::vector<double> out(n), stack(deepest_ * kBlock);
+  for (std::size_t first = 0; first < n; first += kBlock) {
+    const std::size_t m = std::min(kBlock, n - first);
+    std::size_t depth = 0;  // blocks on the stack
+    const auto push = [&](auto value_of) {
+      double* top = stack.data() + depth++ * kBlock;
+      for (std::size_t i = 0; i < m; ++i) top[i] = value_of(i);
+    };
+    const auto replace = [&](auto f) {
+      double* top = stack.data() + (depth - 1) * kBlock;
+      for (std::size_t i = 0; i < m; ++i) top[i] = f(top[i]);
+    };
+    const auto combine = [&](auto f) {
+      const double* right = stack.data() + --depth * kBlock;
+      double* left = stack.data() + (depth - 1) * kBlock;
+      for (std::size_t i = 0; i < m; ++i) left[i] = f(left[i], right[i]);
+    };
+    const auto smaller = [](double a, double b) { return std::isnan(a) ? a : std::isnan(b) ? b : std::min(a, b); };
+    const auto larger = [](double a, double b) { return std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b); };
+    for (const Step& step : steps_) {
+      switch (step.code) {
+        case Code::number:
+          push([&](std::size_t) { return step.number; });
+          break;
+        case Code::column:
+          push([&](std::size_t i) { return columns[step.column][first + i]; });
+          break;
+        case Code::add:
+          combine([](double a, double b) { return a + b; });
+          break;
+        case Code::subtract:
+          combine([](double a, double b) { return a - b; });
+          break;
+        case Code::multiply:
+          combine([](double a, double b) { return a * b; });
+          break;
+        case Code::divide:
+          combine([](double a, double b) { return a / b; });
+          break;
+        case Code::power:
+          combine([](double a, double b) { return std::pow(a, b); });
+          break;
+        case Code::negate:
+          replace([](double a) { return -a; });
+          break;
+        case Code::less:
+          combine([](double a, double b) { return a < b ? 1.0 : 0.0; });
+          break;
+        case Code::less_equal:
+          combine([](double a, double b) { return a <= b ? 1.0 : 0.0; });
+          break;
+        case Code::greater:
+          combine([](double a, double b) { return a > b ? 1.0 : 0.0; });
+          break;
+        case Code::greater_equal:
+          combine([](double a, double b) { return a >= b ? 1.0 : 0.0; });
+          break;
+        case Code::equal:
+          combine([](double a, double b) { return a == b ? 1.0 : 0.0; });
+          break;
+        case Code::not_equal:
+          combine([](double a, double b) { return a != b ? 1.0 : 0.0; });
+          break;
+        case Code::min:
+          combine(smaller);
+          break;
+        case Code::max:
+          combine(larger);
+          break;
+        case Code::log:
+          replace([](double a) { return std::log(a); });
+          break;
+        case Code::exp:
+          replace([](double a) { return std::exp(a); });
+          break;
+        case Code::sqrt:
+          replace([](double a) { return std::sqrt(a); });
+          break;
+        case Code::abs:
+          replace([](double a) { return std::abs(a); });
+          break;
+      }
+    }
+    std::copy_n(stack.data(), m, out.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+  return out;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The specification of a lane, checked against the catalog.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "policy/text/params.h"
+#include "policy/policy_row.h"
+
+namespace kvscope {
+namespace {
+
+constexpr std::string_view kSlots = "slots", kRatio = "ratio", kBase = "base";
+
+/// The budget keys, which every row with a budget takes.
+const ParamInfo& budget_param(std::string_view key) {
+  static const ParamInfo slots{.key = std::string(kSlots), .kind = ParamInfo::Kind::count, .min = 0, .max = 1e8, .help = "budget in slots"};
+  static const ParamInfo ratio{
+      .key = std::string(kRatio), .kind = ParamInfo::Kind::number, .min = 0, .max = 1000, .help = "budget, share of the prompt"};
+  return key == kSlots ? slots : ratio;
+}
+
+/// Of the run, or of a head.
+const ParamInfo* find_param(const ResolvedRow& parts, std::string_view key) {
+  key = key.substr(0, key.find('['));
+  if (parts.row->has_budget && (key == kSlots || key == kRatio)) return &budget_param(key);
+  const auto place = std::ranges::find(parts.params, key, &ParamInfo::key);
+  return place == parts.params.end() ? nullptr : &*place;
+}
+
+/// The row's keys, its base's values first, for the base that was given or the default.
+ResolvedRow parts_of(const LaneSpec& spec, const std::string& where) {
+  const PolicyRow& row = find_row(spec.name);
+  if (row.compose) {
+    const auto composed = std::make_shared<const PolicyRow>(row.compose(spec, where));
+    ResolvedRow out = resolve_row(*composed, {});
+    out.composed = composed;
+    return out;
+  }
+  std::string_view base = row.bases.empty() ? std::string_view{} : row.bases.front();
+  for (const auto& [key, value] : spec.given)
+    if (key == kBase && !row.bases.empty()) {
+      const auto known = std::ranges::find(row.bases, value);
+      if (known == row.bases.end())
+        throw UsageError(fmt::format("{}: base: expected one of {}, got {}", where, fmt::join(row.bases, ", "), quoted(value)));
+      base = *known;
+    }
+  return resolve_row(row, base);
+}
+
+void check_key(const ResolvedRow& parts, std::string_view key, std::string_view value, const std::string& where) {
+  const ParamInfo* param = find_param(parts, key);
+  if (!param) {
+    std::vector<std::string> known;
+    if (parts.row->has_budget) known = {std::string(kSlots), std::string(kRatio)};
+    for (const ParamInfo& p : parts.params) known.push_back(p.key);
+    if (parts.composed) {
+      const PolicyInfo& all = find_policy(parts.row->info.name);
+      const auto other = std::ranges::find(all.params, key, &ParamInfo::key);
+      if (other != all.params.end())
+        throw UsageError(fmt::format("{}: key {} goes with other parts{}{}; these know: {}", where, quoted(key),
+                                     other->only_with.empty() ? "" : ", with ", other->only_with, fmt::join(known, " ")));
+    }
+    throw UsageError(fmt::format("{}: unknown key {}; {} knows: {}", where, quoted(key), parts.row->info.name, fmt::join(known, " ")));
+  }
+  if (const auto own = split_head_key(key, where)) {
+    const auto& keys = parts.row->head_keys;
+    if (std::ranges::find(keys, own->key) == keys.end())
+      throw UsageError(fmt::format("{}: {}: expected a key that {} takes for single heads ({}), got {}", where, quoted(key), parts.row->info.name,
+                                   keys.empty() ? "it takes none" : fmt::format("{}", fmt::join(keys, " ")), quoted(own->key)));
+  }
+  check_value(*param, value, where);
+}
+
+/// Where keys choose parts: without the keys that the chosen ones do not know, `except` one.
+void drop_unknown_keys(LaneSpec& spec, std::string_view except, const std::string& where) {
+  if (!find_row(spec.name).compose) return;
+  const ResolvedRow parts = parts_of(spec, where);
+  std::erase_if(spec.given, [&](const auto& g) { return g.first != except && !find_param(parts, g.first); });
+}
+
+std::string where_of(std::string_view spec) { return "lane " + quoted(spec); }
+
+}  // namespace
+
+ResolvedRow resolve_row(const PolicyRow& row, std::string_view base) {
+  ResolvedRow out;
+  out.row = &row;
+  out.selecting = base.empty() ? &row : &find_row(base, true);
+  if (out.selecting != &row)
+    for (const ParamInfo& p : out.selecting->info.params) {
+      const auto renamed = std::ranges::find(row.renamed_keys, p.key, &std::pair<std::string_view, std::string_view>::first);
+      if (std::ranges::find(row.own_keys, p.key) != row.own_keys.end()) continue;
+      out.params.push_back(p);
+      if (renamed != row.renamed_keys.end()) out.params.back().key = renamed->second;
+    }
+  for (const ParamInfo& p : row.info.params) {
+    const auto place = std::ranges::find(out.params, p.key, &ParamInfo::key);
+    if (place == out.params.end())
+      out.params.push_back(p);
+    else
+      *place = p;
+  }
+  if (row.takes_group) out.params.push_back(group_param());
+  return out;
+}
+
+ResolvedLane resolve_lane(std::string_view text) {
+  const LaneSpec spec = split_lane_spec(text);
+  const std::string where = where_of(text);
+  ResolvedLane lane;
+  lane.parts = parts_of(spec, where);
+  for (const ParamInfo& p : lane.parts.params) lane.params.set(p.key, p.default_text);
+  bool slots = false, ratio = false;
+  for (const auto& [key, value] : spec.given) {
+    check_key(lane.parts, key, value, where);
+    if (std::optional<HeadKey> own = split_head_key(key, where)) {
+      own->value = value;
+      lane.head_keys.push_back(std::move(*own));
+      continue;
+    }
+    lane.params.set(key, value);
+    slots = slots || key == kSlots;
+    ratio = ratio || key == kRatio;
+  }
+  if (!slots && !ratio && !lane.parts.row->default_ratio.empty()) {
+    lane.params.set(kRatio, lane.parts.row->default_ratio);
+    ratio = true;
+  }
+  if (lane.parts.row->has_budget && slots == ratio)
+    throw UsageError(fmt::format("{}: expected exactly one of slots=N and ratio=r, got {}", where, slots ? "both" : "none"));
+  return lane;
+}
+
+LaneSpec parse_lane_spec(std::string_view spec) {
+  resolve_lane(spec);
+  return split_lane_spec(spec);
+}
+
+std::vector<ParamInfo> params_of(const LaneSpec& spec) { return parts_of(spec, where_of(join_lane_spec(spec))).params; }
+
+PolicyInfo info_of(const LaneSpec& spec) {
+  PolicyInfo info = find_policy(spec.name);
+  if (info.keys_follow_choices) {
+    const ResolvedRow parts = parts_of(spec, where_of(join_lane_spec(spec)));
+    info = parts.row->info;
+    info.params = parts.params;
+  }
+  return info;
+}
+
+std::string with_param(std::string_view text, std::string_view key, std::string_view value) {
+  LaneSpec spec = split_lane_spec(text);
+  if (value.find('"') != std::string_view::npos)
+    throw UsageError(fmt::format("{}: {}: expected a value without a quote, got {}", where_of(text), quoted(key), quoted(value)));
+  const auto same_place = [&](std::string_view k) {
+    return k == key || (!value.empty() && ((k == kSlots && key == kRatio) || (k == kRatio && key == kSlots)));
+  };
+  const auto place = std::ranges::find_if(spec.given, [&](const auto& g) { return same_place(g.first); });
+  if (value.empty()) {
+    if (place != spec.given.end()) spec.given.erase(place);
+    drop_unknown_keys(spec, {}, where_of(text));
+    return join_lane_spec(spec);
+  }
+  if (place == spec.given.end())
+    spec.given.emplace_back(key, value);
+  else
+    *place = {std::string(key), std::string(value)};
+  const std::string where = where_of(text);
+  drop_unknown_keys(spec, key, where);
+  check_key(parts_of(spec, where), key, value, where);
+  return join_lane_spec(spec);
+}
+
+}  // namespace kvscope

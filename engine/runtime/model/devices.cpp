@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/model/devices.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace kvscope {
+
+std::size_t least_device_bytes(const ModelFiles& files, DType precision) {
+  constexpr std::size_t kRows = 64, kTokens = 1024;
+  const ModelConfig& c = files.config;
+  const auto n = [](int x) { return static_cast<std::size_t>(std::max(x, 0)); };
+  const std::size_t tokens = c.max_positions > 0 ? std::min(n(c.max_positions), kTokens) : kTokens;
+  const std::size_t activations = kRows * (2 * n(c.dim) + 2 * n(c.q_dim()) + 2 * n(c.kv_dim()) + 2 * n(c.hidden_dim)) + n(c.vocab_size);
+  constexpr std::size_t kNumbers = 2 * sizeof(double);  // of a slot and head, where the device keeps statistics: a sum and over how many steps
+  const std::size_t numbers = kNumbers * tokens * n(c.n_layers) * n(c.n_kv_heads);
+  return files.weight_bytes + numbers + size_of(precision) * (activations + 2 * tokens * n(c.n_layers) * n(c.kv_dim()));
+}
+
+ChosenBackend choose_backend(const SessionOptions& options, const ModelFiles& files) {
+  const auto cpu = [&](std::string notice = {}) {
+    return ChosenBackend{make_cpu_backend(options.precision, files.config, {.n_threads = options.n_threads}), std::move(notice)};
+  };
+  const auto cuda = [&] {
+    return make_cuda_backend(options.precision, files.config,
+                             {.n_threads = options.n_threads, .needed_bytes = least_device_bytes(files, options.precision)});
+  };
+  const bool narrow = options.precision == DType::f16 || options.precision == DType::bf16;
+  if (options.device != "auto" && options.device != "cpu" && options.device != "cuda")
+    throw UsageError(fmt::format("device '{}': expected auto, cpu or cuda", options.device));
+  if (options.device == "cuda") {
+    if (options.precision == DType::f64)
+      throw UsageError("device cuda: computes in f32, f16 or bf16, got --precision f64; use --device cpu");
+    return {cuda(), ""};
+  }
+  const auto refuse_narrow = [&](const std::string& why) {
+    throw UsageError(fmt::format("precision {}: the CPU computes in f32 or f64 (weights in {} are read as they are){}; use f32",
+                                 name_of(options.precision), name_of(options.precision), why));
+  };
+  if (options.device == "cpu") {
+    if (narrow) refuse_narrow("");
+    return cpu();
+  }
+  if (options.precision == DType::f64 || (!narrow && files.weight_bytes < kWorthADevice)) return cpu();
+  const CudaStatus status = cuda_status();
+  if (!status.usable) {
+    if (narrow) refuse_narrow(", and there is no CUDA device: " + status.why_not);
+    return cpu();
+  }
+  try {
+    return {cuda(), ""};
+  } catch (const Error& e) {
+    if (narrow) throw;
+    return cpu(fmt::format("ran on the CPU: {}", e.what()));
+  }
+}
+
+}  // namespace kvscope

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "runtime/prompt/prompt_run.h"
+
+namespace kvscope {
+
+void PromptNeeds::add(const StatNeeds& needs) {
+  Columns& c = columns[static_cast<int>(needs.group)];
+  c.sum |= needs.sum;
+  c.sum_sq |= needs.sum_sq;
+  c.rows = std::max(c.rows, needs.rows);
+  c.hits = std::max(c.hits, needs.hits);
+  key_norm |= needs.key_norm;
+  queries = std::max(queries, needs.coming_queries);
+  if (needs.outside && std::ranges::find(outside, *needs.outside) == outside.end()) outside.push_back(*needs.outside);
+  if (needs.decayed) {
+    const auto place = std::ranges::lower_bound(c.lambdas, needs.lambda);
+    if (place == c.lambdas.end() || *place != needs.lambda) c.lambdas.insert(place, needs.lambda);
+  }
+  z_rows = std::max(z_rows, std::max(needs.z_rows, needs.z_now ? 1 : 0));
+}
+
+bool PromptNeeds::Columns::covers_sums(const Columns& other) const {
+  return sum >= other.sum && sum_sq >= other.sum_sq && std::ranges::includes(lambdas, other.lambdas);
+}
+
+bool PromptNeeds::covers_sums(const PromptNeeds& other) const {
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (!columns[i].covers_sums(other.columns[i])) return false;
+  const auto known = [&](const StatNeeds::Outside& o) { return std::ranges::find(outside, o) != outside.end(); };
+  return key_norm >= other.key_norm && value_norms >= other.value_norms && std::ranges::all_of(other.outside, known);
+}
+
+bool PromptNeeds::covers(const PromptNeeds& other) const {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const Columns &a = columns[i], &b = other.columns[i];
+    if (a.rows < b.rows || a.hits < b.hits) return false;
+  }
+  return z_rows >= other.z_rows && queries >= other.queries && covers_sums(other);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/prompt/prompt_run.h"
+
+#include <algorithm>
+
+#include "runtime/prompt/prompt_site.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kChunk = History::kPage;
+
+}  // namespace
+
+PromptRun::PromptRun(Backend& backend, const Model& model) : backend_(backend), model_(model), config_(model.config()) {
+  for (int l = 0; l < config_.n_layers; ++l) {
+    layers_.emplace_back(History(backend, config_.n_kv_heads));
+    layers_.back().heads.resize(config_.n_kv_heads);
+    const std::size_t bytes = size_of(backend.dtype()) * config_.q_dim();
+    layers_.back().last_q = backend.allocate(bytes);
+    layers_.back().last_o = backend.allocate(bytes);
+  }
+}
+
+int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, Forward& forward, const CancelToken& cancel,
+                      const Forward::LayerDone& layer_done) {
+  const int n_total = static_cast<int>(tokens.size());
+  const bool same_tokens = std::equal(tokens.begin(), tokens.end(), tokens_.begin(), tokens_.end()) && done_ == n_total;
+  if (same_tokens && needs_.covers(needs)) return 0;
+
+  int common = 0;
+  while (common < std::min(n_total, done_) && tokens[common] == tokens_[common]) ++common;
+  int restart = 0;
+  if (needs_.covers_sums(needs)) {
+    // the last rows and the last query are not kept at chunk boundaries: go back far enough to see them all again
+    int rows = 1;
+    for (const auto& columns : needs.columns) rows = std::max(rows, columns.last_rows());
+    rows = std::max({rows, needs.z_rows, needs.queries});
+    restart = std::max(0, std::min(common, n_total - rows)) / kChunk * kChunk;
+  }
+  if (restart == 0) {  // sums gathered anew: drop what nobody asks for any more
+    needs_ = needs;
+  } else {
+    for (std::size_t i = 0; i < needs.columns.size(); ++i) {
+      needs_.columns[i].rows = needs.columns[i].rows;
+      needs_.columns[i].hits = needs.columns[i].hits;
+    }
+    needs_.z_rows = needs.z_rows;
+    needs_.queries = needs.queries;
+  }
+  tokens_.assign(tokens.begin(), tokens.end());
+  restart_at(restart, n_total);
+
+  std::vector<int> positions(kChunk);
+  for (int first = restart; first < n_total; first += kChunk) {
+    const int rows = std::min(kChunk, n_total - first);
+    positions.resize(rows);
+    for (int r = 0; r < rows; ++r) positions[r] = first + r;
+    Site site(*this, first, n_total);
+    try {
+      forward.run(tokens.subspan(first, rows), positions, site, cancel, layer_done);
+    } catch (...) {  // a chunk that stopped half-way leaves no trace
+      restart_at(first, n_total);
+      throw;
+    }
+    done_ = first + rows;
+    if (done_ % kChunk == 0) {
+      saved_.resize(done_ / kChunk + 1);
+      saved_[done_ / kChunk] = save_sums();
+    }
+    if (done_ == n_total) {
+      logits_.resize(config_.vocab_size);
+      const std::span<double> last(logits_);
+      forward.project(rows - 1, 1);
+      forward.logits({&last, 1});
+    }
+  }
+  return n_total - restart;
+}
+
+void PromptRun::restart_at(int n, int n_total) {
+  done_ = n;
+  for (Layer& layer : layers_) {
+    layer.history.truncate(std::min(n, layer.history.size()));
+    for (Head& head : layer.heads) head.key_norm.resize(std::min(head.key_norm.size(), static_cast<std::size_t>(needs_.key_norm ? n : 0)));
+    const int n_queries = std::min(needs_.queries, n_total);
+    layer.queries = n_queries > 0 ? backend_.allocate(size_of(backend_.dtype()) * config_.q_dim() * n_queries) : Buffer();
+    clear(layer, n_total);
+  }
+  saved_.resize(n / kChunk + 1);
+  if (n > 0) load_sums(saved_[n / kChunk], n, n_total);
+}
+
+void PromptRun::clear(Layer& layer, int n_total) {
+  const std::size_t all = static_cast<std::size_t>(config_.n_kv_heads) * n_total;
+  for (std::size_t i = 0; i < layer.by_reduce.size(); ++i) {
+    const PromptNeeds::Columns& want = needs_.columns[i];
+    Columns& columns = layer.by_reduce[i];
+    columns.sum.assign(want.sum ? all : 0, 0.0);
+    columns.sum_sq.assign(want.sum_sq ? all : 0, 0.0);
+    columns.decayed.assign(want.lambdas.size(), std::vector<double>(all, 0.0));
+    columns.hits.assign(config_.n_kv_heads, want.hits > 0 ? HitHistory(want.hits, n_total) : HitHistory());
+    columns.rows.resize(config_.n_kv_heads);
+    for (std::vector<double>& rows : columns.rows) {
+      rows.clear();
+      rows.reserve(static_cast<std::size_t>(std::min(want.rows, n_total)) * n_total);
+    }
+  }
+  layer.outside.assign(needs_.outside.size(), std::vector<double>(config_.n_kv_heads, 0.0));
+  for (Head& head : layer.heads) {
+    head.z.clear();
+    head.z.reserve(static_cast<std::size_t>(std::min(needs_.z_rows, n_total)) * config_.group() * n_total);
+  }
+}
+
+void PromptRun::replay(int layer, const History& history, std::span<const std::shared_ptr<const Buffer>> queries, const PromptNeeds& needs) {
+  const int n_total = history.size();
+  KVSCOPE_ASSERT(static_cast<int>(queries.size()) == n_total && !needs.key_norm && !needs.value_norms && needs.queries == 0);
+  needs_ = needs;
+  tokens_.assign(n_total, -1);  // nobody's text: update() starts anew
+  done_ = 0;
+  clear(layers_[layer], n_total);
+  const std::size_t row_bytes = size_of(backend_.dtype()) * config_.q_dim();
+  Buffer q = backend_.allocate(row_bytes * kChunk), out = backend_.allocate(row_bytes * kChunk);
+  for (int first = 0; first < n_total; first += kChunk) {
+    const int rows = std::min(kChunk, n_total - first);
+    for (int r = 0; r < rows; ++r) backend_.copy(static_cast<std::byte*>(q.data()) + row_bytes * r, queries[first + r]->data(), row_bytes);
+    std::vector<std::vector<KvSegment>> slots;
+    for (int h = 0; h < config_.n_kv_heads; ++h) slots.push_back(history.segments(h, first + rows));
+    Site(*this, first, n_total).gather({.layer = layer, .rows = rows, .q = q.data(), .out = out.data()}, slots);
+  }
+}
+
+template <class Layers, class Body>
+void PromptRun::for_each_sum(Layers& layers, const Body& body) {
+  for (auto& layer : layers) {
+    for (auto& columns : layer.by_reduce) {
+      for (auto* x : {&columns.sum, &columns.sum_sq})
+        if (!x->empty()) body(*x);
+      for (auto& x : columns.decayed) body(x);
+    }
+  }
+}
+
+std::vector<double> PromptRun::save_sums() const {
+  const std::size_t n_heads = config_.n_kv_heads, n = done_;
+  std::size_t arrays = 0;
+  for_each_sum(layers_, [&](const std::vector<double>&) { ++arrays; });
+  std::vector<double> out;
+  out.reserve(arrays * n_heads * n + layers_.size() * needs_.outside.size() * n_heads);
+  for_each_sum(layers_, [&](const std::vector<double>& x) {
+    const std::size_t stride = x.size() / n_heads;
+    for (std::size_t h = 0; h < n_heads; ++h) out.insert(out.end(), x.data() + h * stride, x.data() + h * stride + n);
+  });
+  for (const Layer& layer : layers_)
+    for (const std::vector<double>& x : layer.outside) out.insert(out.end(), x.begin(), x.end());
+  return out;
+}
+
+void PromptRun::load_sums(const std::vector<double>& saved, int n_saved, int n_total) {
+  KVSCOPE_ASSERT(n_saved <= n_total);
+  const double* from = saved.data();
+  for_each_sum(layers_, [&](std::vector<double>& x) {
+    for (int h = 0; h < config_.n_kv_heads; ++h, from += n_saved) std::copy_n(from, n_saved, x.data() + static_cast<std::size_t>(h) * n_total);
+  });
+  for (Layer& layer : layers_) {
+    for (std::vector<double>& x : layer.outside) {
+      std::copy_n(from, x.size(), x.begin());
+      from += x.size();
+    }
+  }
+  KVSCOPE_ASSERT(from == saved.data() + saved.size());
+}
+
+const void* PromptRun::query(int layer, int position) const {
+  const int from = size() - std::min(needs_.queries, size());
+  KVSCOPE_ASSERT(position >= from && position < size());
+  return static_cast<const std::byte*>(layers_[layer].queries.data()) + size_of(backend_.dtype()) * config_.q_dim() * (position - from);
+}
+
+PromptStats PromptRun::stats(int layer, int kv_head, const StatNeeds& needs) const {
+  const Layer& all = layers_[layer];
+  const Head& head = all.heads[kv_head];
+  const Columns& columns = all.by_reduce[static_cast<int>(needs.group)];
+  const int n = size(), group = config_.group();
+  const auto of_head = [&](const std::vector<double>& x) { return std::span<const double>(x).subspan(static_cast<std::size_t>(kv_head) * n, n); };
+  PromptStats out;
+  out.n = n;
+  if (needs.sum) out.sum = of_head(columns.sum);
+  if (needs.sum_sq) out.sum_sq = of_head(columns.sum_sq);
+  if (needs.decayed) {
+    const std::vector<double>& lambdas = needs_.columns[static_cast<int>(needs.group)].lambdas;
+    out.decayed = of_head(columns.decayed[static_cast<std::size_t>(std::ranges::find(lambdas, needs.lambda) - lambdas.begin())]);
+  }
+  if (needs.hits > 0) out.hits = &columns.hits[kv_head];
+  if (needs.key_norm) out.key_norm = head.key_norm;
+  if (needs.outside) {
+    const auto place = std::ranges::find(needs_.outside, *needs.outside) - needs_.outside.begin();
+    out.outside = all.outside[static_cast<std::size_t>(place)][kv_head] / (static_cast<double>(n) * group);
+  }
+  const auto tail = [n](const std::vector<double>& rows, int wanted, std::size_t row_size) {
+    const std::size_t held = row_size > 0 ? rows.size() / row_size : 0, w = std::min<std::size_t>(std::min(wanted, n), held);
+    return std::span<const double>(rows).subspan((held - w) * row_size);
+  };
+  if (needs.rows > 0) out.last_rows = tail(columns.rows[kv_head], needs.rows, n);
+  const int z_rows = std::max(needs.z_rows, needs.z_now ? 1 : 0);
+  if (z_rows > 0) out.last_z = tail(head.z, z_rows, static_cast<std::size_t>(group) * n);
+  return out;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/session/session.h"
+
+#include <utility>
+
+#include "runtime/session/session_impl.h"
+
+namespace kvscope {
+
+Session::Impl::Impl(ChosenBackend chosen, Model loaded)
+    : backend(std::move(chosen.backend)),
+      device_notice(std::move(chosen.notice)),
+      model(std::move(loaded)),
+      forward(*backend, model),
+      prompt(*backend, model),
+      tape(*backend, model.config()),
+      vocabulary(make_vocabulary(*model.files.tokenizer)) {}
+
+Session::Session(ModelFiles files, const SessionOptions& options) {
+  ChosenBackend chosen = choose_backend(options, files);
+  Model model = load_model(std::move(files), *chosen.backend);
+  impl_ = std::make_unique<Impl>(std::move(chosen), std::move(model));
+}
+Session::Session(std::unique_ptr<Backend> backend, Model model, std::string notice)
+    : impl_(std::make_unique<Impl>(ChosenBackend{std::move(backend), std::move(notice)}, std::move(model))) {}
+Session::~Session() = default;
+
+const ModelConfig& Session::config() const { return impl_->model.config(); }
+const Tokenizer& Session::tokenizer() const { return *impl_->model.files.tokenizer; }
+std::string Session::device_name() const { return impl_->backend->name(); }
+
+Snapshot Session::run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish) {
+  return impl_->run(request, cancel, progress, publish);
+}
+
+}  // namespace kvscope

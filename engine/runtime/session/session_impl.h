@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/forward.h"
+#include "runtime/lane/lane.h"
+#include "runtime/prompt/prompt_run.h"
+#include "runtime/lane/query_tape.h"
+#include "runtime/session/session.h"
+#include "runtime/session/snapshot_builder.h"
+
+namespace kvscope {
+
+/// State behind a Session. One request after the other; every request says the whole wanted state, run() keeps what is still right.
+struct Session::Impl {
+  Impl(ChosenBackend chosen, Model loaded);
+
+  Snapshot run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish);
+
+  // ---- what has to be done (session_plan.cpp)
+  /// Ids of the request's prompt. Throws Error or UsageError.
+  std::vector<int> prompt_ids(const RunRequest& request) const;
+  std::unique_ptr<Policy> make_policy(const std::string& spec, const RunRequest& request, int n_prompt) const;
+  /// The lanes' specifications with the full cache first, all checked. Throws UsageError.
+  std::vector<std::string> lane_specs(const RunRequest& request, int n_prompt) const;
+  /// Throws away what the new request makes wrong, takes over what stays right, restores checkpoints after an edit. Sets `lanes` (null: to be made).
+  void reuse(const RunRequest& request, const std::vector<int>& ids, const std::vector<std::string>& specs, int n_decode);
+  /// A lane made of the state of one that begins like it, up to where their what-ifs part; nullptr: none is known.
+  std::unique_ptr<Lane> forked(const std::string& spec);
+  /// Steps after the last prompt token that the request asks for, cut to the model's positions.
+  int n_decode_steps(const RunRequest& request, int n_prompt);
+
+  // ---- doing it (session_steps.cpp)
+  void run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel);
+  /// The longest beginning of the prompt that the model takes, with room for what is to be generated (at most half of all). long_ids: of the prompt.
+  PromptCut cut_prompt(const RunRequest& request, const std::vector<int>& long_ids) const;
+  void load_prompt(std::span<Lane* const> fresh, double ms, const CancelToken& cancel);
+  void step_until(int n_steps, const RunRequest& request, const CancelToken& cancel);
+  /// Runs lane 0 so far ahead of step s that every lane knows the coming queries that it asks for.
+  void run_ahead(int s, int n_steps, const RunRequest& request, const CancelToken& cancel);
+  /// Step s of these lanes, which have done s steps.
+  void run_lanes(std::span<Lane* const> active, int s, const RunRequest& request, const CancelToken& cancel);
+  /// Ends the newest step of lanes: distributions, agreement with the reference. Lane 0 is among them or has ended the same step before.
+  void close_steps(std::span<Lane* const> done, double ms);
+  void close_step(Lane& lane, double ms);
+  /// The token that follows step `s` of a lane is known now.
+  void set_next(Lane& lane, int s, int token);
+  int token_at(const RunRequest& request, const Lane& lane, int s) const;
+  void save_checkpoint(Lane& lane);
+
+  Snapshot snapshot(const RunRequest& request, int n_steps);
+  void report(const std::string& activity, double fraction);
+  void publish_partial(const RunRequest& request, int n_steps, bool now);
+
+  std::unique_ptr<Backend> backend;
+  std::string device_notice;                               // of every run
+  Model model;
+  Forward forward;
+  PromptRun prompt;                                        // prefill mode
+  QueryTape tape;                                          // queries of lane 0, as far as some lane needs them
+  std::shared_ptr<const std::vector<TokenInfo>> vocabulary;
+
+  std::vector<int> ids;                                    // prompt of the state below
+  PromptMode mode = PromptMode::prefill;
+  RunRequest last;                                         // request that the state below answers
+  std::vector<std::unique_ptr<Lane>> lanes;                // lane 0: full cache
+  std::vector<std::vector<double>> reference_log_p;        // of lane 0, per step [vocab_size]
+  std::vector<std::vector<double>> reference_logits;
+  std::vector<std::vector<double>> reference_hidden;       // residual streams [n_layers, dim], where they are measured
+  struct {                                                 // of lane 0 at the step in work: what all lanes are held against
+    int step = -1;
+    std::vector<double> p;
+    int top1 = 0;
+  } reference;
+  /// Per layer, the newest step of a lane against the reference's. Lane 0 has ended that step before.
+  std::vector<double> hidden_error(const Lane& lane, int step) const;
+  void cut_reference(std::size_t n_steps);
+  std::map<std::string, double> prompt_cost;               // of every policy, ms: what load_prompt() of its newest lane took
+  int horizon = 0;                                         // so many steps lane 0 runs ahead of the others
+  std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> checkpoints;  // stream mode: by number of steps
+
+  std::string notice;
+  double prompt_share = 0;                                 // of the request's work, for progress
+  double decode_ms = 0;
+  int decode_rows = 0;
+  std::chrono::steady_clock::time_point started, published;
+  Progress progress_;
+  Publish publish_;
+};
+
+}  // namespace kvscope

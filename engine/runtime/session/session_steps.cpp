@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <mutex>
+
+#include "measure/distribution.h"
+#include "measure/perturbation.h"
+#include "runtime/session/sampler.h"
+#include "runtime/session/session_impl.h"
+#include "runtime/session/step_batch.h"
+#include "runtime/stopwatch.h"
+
+namespace kvscope {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+constexpr int kTopTokens = 10;
+constexpr int kCheckpointEvery = 64;  // steps
+constexpr double kReadingShare = 0.5;  // of what the prompt costs; the rest is its compression, which no one knows before
+constexpr double kPublishEveryMs = 60;
+
+/// Damaged weights or an overflow show as numbers that are not finite; says where they begin.
+void check_finite(const Lane& lane, const StepRecord& record) {
+  if (std::all_of(lane.logits.begin(), lane.logits.end(), [](double x) { return std::isfinite(x); })) return;
+  std::string where = "after the last layer's attention";
+  for (const HeadRecord& head : record.heads) {
+    if (std::any_of(head.attention.begin(), head.attention.end(), [](float x) { return !std::isfinite(x); })) {
+      where = fmt::format("from layer {} on", head.layer);
+      break;
+    }
+  }
+  throw Error(fmt::format(
+      "lane {}, position {}: the model computes numbers that are not finite, {}; expected finite logits: the weights are damaged or "
+      "overflow, try another checkpoint or --precision f64",
+      lane.setup().spec, record.position, where));
+}
+
+}  // namespace
+
+Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish) {
+  started = published = Clock::now();
+  progress_ = progress;
+  publish_ = publish;
+  notice = device_notice;
+  decode_ms = decode_rows = 0;
+  const std::vector<int> new_ids = prompt_ids(request);
+  const int n_prompt = static_cast<int>(new_ids.size());
+  const std::vector<std::string> specs = lane_specs(request, n_prompt);
+  const int n_decode = n_decode_steps(request, n_prompt);
+  cancel.check();
+  reuse(request, new_ids, specs, n_decode);
+  const bool prefill = request.mode == PromptMode::prefill;
+  const int n_steps = (prefill ? 1 : n_prompt) + n_decode;
+  // a token costs about a sixteenth in the prompt's batch of what it costs as a step
+  prompt_share = prefill ? n_prompt / (n_prompt + 16.0 * n_decode) : 0;
+  if (prefill) {
+    run_prompt(n_steps, request, cancel);
+    publish_partial(request, n_steps, /*now=*/true);
+  }
+  try {
+    step_until(n_steps, request, cancel);
+  } catch (const Cancelled&) {
+    publish_partial(request, n_steps, /*now=*/true);  // what was finished stays to be seen
+    throw;
+  }
+  return snapshot(request, n_steps);
+}
+
+void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel) {
+  PromptNeeds needs;
+  for (const auto& lane : lanes) {
+    needs.add(lane->policy().needs());
+    needs.value_norms |= lane->wants_value_norms();
+    if (lane->policy().reload() > 0) needs.queries = static_cast<int>(ids.size());
+  }
+  int layers_done = 0;
+  const int n_layers = model.config().n_layers, n_prompt = static_cast<int>(ids.size());
+  const auto start = Clock::now();
+  prompt.update(ids, needs, forward, cancel, [&](int layer) {
+    ++layers_done;
+    report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers),
+           kReadingShare * prompt_share * layers_done / (n_layers * (ids.size() / History::kPage + 1.0)));
+  });
+  for (int l = 0; l < n_layers && horizon > 0; ++l) {
+    for (int p = std::max(0, n_prompt - horizon); p < n_prompt; ++p) tape.put(l, p, prompt.query(l, p));
+  }
+  std::vector<Lane*> fresh;
+  for (auto& lane : lanes) {
+    if (lane->steps.empty()) fresh.push_back(lane.get());
+  }
+  cancel.check();
+  if (horizon > 0 && !fresh.empty() && fresh.front() == lanes.front().get()) {
+    load_prompt({fresh.data(), 1}, ms_since(start), cancel);
+    fresh.erase(fresh.begin());
+  }
+  run_ahead(0, n_steps, request, cancel);
+  load_prompt(fresh, ms_since(start), cancel);
+}
+
+void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const CancelToken& cancel) {
+  // what took longest the last time comes first, so that the threads end together
+  std::vector<Lane*> order(fresh.begin(), fresh.end());
+  std::ranges::stable_sort(order, std::greater<>(), [&](const Lane* lane) {
+    const auto known = prompt_cost.find(lane->policy().name());
+    return known == prompt_cost.end() ? std::numeric_limits<double>::infinity() : known->second;
+  });
+  std::vector<double> took(order.size(), 0.0);
+  std::mutex telling;  // lanes are loaded by several threads
+  int layers_done = 0;
+  const auto reported = [&](const Lane* lane) { return lane != lanes.front().get(); };  // it has nothing to compress
+  const int n_layers = model.config().n_layers * static_cast<int>(std::ranges::count_if(order, reported));
+  const auto layer_done = [&](const Lane* lane) {
+    cancel.check();
+    if (!reported(lane)) return;
+    const std::lock_guard lock(telling);
+    ++layers_done;
+    report(fmt::format("prompt, compressing, layer {} of {}", layers_done, n_layers),
+           prompt_share * (kReadingShare + (1 - kReadingShare) * layers_done / n_layers));
+  };
+  for (Lane* lane : order) lane->broken = true;  // until all of them are through
+  backend->for_each(static_cast<int>(order.size()), [&](int i) {
+    const Stopwatch watch(took[i]);
+    order[i]->begin_step(static_cast<int>(ids.size()) - 1);
+    order[i]->load_prompt(prompt, [&, i] { layer_done(order[i]); });
+  });
+  for (Lane* lane : order) lane->broken = false;
+  for (std::size_t i = 0; i < order.size(); ++i) prompt_cost[order[i]->policy().name()] = took[i];
+  close_steps(fresh, ms);
+}
+
+void Session::Impl::step_until(int n_steps, const RunRequest& request, const CancelToken& cancel) {
+  int from = n_steps;
+  for (const auto& lane : lanes) from = std::min(from, static_cast<int>(lane->steps.size()));
+  for (int s = from; s < n_steps; ++s) {
+    run_ahead(s, n_steps, request, cancel);
+    std::vector<Lane*> active;
+    for (const auto& lane : lanes) {
+      if (static_cast<int>(lane->steps.size()) == s) active.push_back(lane.get());
+    }
+    if (active.empty()) continue;
+    run_lanes(active, s, request, cancel);
+    report(fmt::format("step {} of {}", s + 1, n_steps), prompt_share + (1 - prompt_share) * (s + 1) / n_steps);
+    publish_partial(request, n_steps, /*now=*/false);
+  }
+}
+
+void Session::Impl::run_ahead(int s, int n_steps, const RunRequest& request, const CancelToken& cancel) {
+  if (horizon == 0) return;
+  Lane* const full = lanes.front().get();
+  while (static_cast<int>(full->steps.size()) < std::min(n_steps, s + 1 + horizon))
+    run_lanes({&full, 1}, static_cast<int>(full->steps.size()), request, cancel);
+}
+
+void Session::Impl::run_lanes(std::span<Lane* const> active, int s, const RunRequest& request, const CancelToken& cancel) {
+  std::vector<int> tokens;
+  for (Lane* lane : active) {
+    const int token = s == 0 ? ids[0] : token_at(request, *lane, s - 1);
+    if (s > 0) set_next(*lane, s - 1, token);
+    tokens.push_back(token);
+  }
+  cancel.check();
+  const int first_position = mode == PromptMode::prefill ? static_cast<int>(ids.size()) - 1 : 0;
+  const auto start = Clock::now();
+  run_step(*backend, forward, active, tokens, first_position + s, cancel);
+  const double ms = ms_since(start);
+  decode_ms += ms;
+  decode_rows += static_cast<int>(active.size());
+  close_steps(active, ms);
+  for (Lane* lane : active) {
+    const int done = static_cast<int>(lane->steps.size());
+    const bool edit_may_follow = mode == PromptMode::stream && done == static_cast<int>(ids.size()) - 1;
+    const bool fork_may_follow = done % kCheckpointEvery == 0 && (mode == PromptMode::stream || lane->policy().compresses());
+    if (lane->setup().record.slots && (edit_may_follow || fork_may_follow)) save_checkpoint(*lane);  // else nobody looks at what could be edited
+  }
+}
+
+int Session::Impl::token_at(const RunRequest& request, const Lane& lane, int s) const {
+  const bool prefill = mode == PromptMode::prefill;
+  const int n_prompt_steps = prefill ? 1 : static_cast<int>(ids.size());
+  if (s < n_prompt_steps - 1) return ids[s + 1];
+  if (request.follow == Follow::file) return request.follow_ids[s - (n_prompt_steps - 1)];
+  const bool own = request.follow == Follow::self;
+  return pick_token(own ? std::span<const double>(lane.logits) : std::span<const double>(reference_logits[s]), request.temperature,
+                    request.seed, s);
+}
+
+void Session::Impl::set_next(Lane& lane, int s, int token) {
+  StepPtr& step = lane.steps[s];
+  if (step->next_token == token) return;
+  // a published record is never touched: it is copied first
+  auto record = step.use_count() == 1 ? std::const_pointer_cast<StepRecord>(step) : std::make_shared<StepRecord>(*step);
+  record->next_token = token;
+  record->nll = -lane.log_p[token];
+  step = std::move(record);
+  lane.fed.resize(s + 1);
+  lane.fed[s] = token;
+}
+
+void Session::Impl::close_steps(std::span<Lane* const> done, double ms) {
+  if (done.empty()) return;
+  const int s = done.front()->record().step;
+  for (Lane* lane : done) {
+    if (lane != lanes[0].get()) continue;
+    cut_reference(s);
+    reference_hidden.push_back(lane->hidden);
+    reference_logits.push_back(lane->logits);
+    reference_log_p.push_back(lane->logits);
+    log_softmax(reference_log_p.back());
+    reference.step = -1;
+  }
+  if (reference.step != s) reference = {s, probabilities(reference_log_p[s]), argmax(reference_logits[s])};
+  backend->for_each(static_cast<int>(done.size()), [&](int i) { close_step(*done[i], ms); });
+}
+
+void Session::Impl::close_step(Lane& lane, double ms) {
+  StepRecord& record = lane.record();
+  check_finite(lane, record);
+  const int s = record.step;
+  if (&lane == lanes[0].get()) {
+    lane.log_p = reference_log_p[s];
+  } else {
+    lane.log_p = lane.logits;
+    log_softmax(lane.log_p);
+  }
+  if (lane.setup().record.measures.hidden) record.hidden_rel_l2 = hidden_error(lane, s);
+  record.kl = kl_divergence(reference.p, reference_log_p[s], lane.log_p);
+  record.logits_top = top(lane.logits, 5);
+  record.top1 = record.logits_top.front().first;
+  record.top1_reference = reference.top1;
+  record.top1_same = record.top1 == record.top1_reference;
+  if (lane.setup().record.captures) {
+    record.top_tokens = top_tokens(lane.log_p, lane.logits, reference_log_p[s], reference_logits[s], kTopTokens);
+  }
+  record.ms = ms;
+  record.policy_ms = lane.compress_ms - lane.compress_ms_before;
+  lane.steps.push_back(lane.take_record());
+}
+
+void Session::Impl::cut_reference(std::size_t n_steps) {
+  for (auto* kept : {&reference_log_p, &reference_logits, &reference_hidden}) kept->resize(n_steps);
+}
+
+std::vector<double> Session::Impl::hidden_error(const Lane& lane, int step) const {
+  const int n_layers = model.config().n_layers;
+  const std::size_t dim = model.config().dim;
+  // the prompt ran once for all lanes
+  std::vector<double> out(n_layers, 0.0);
+  if (lane.hidden.empty()) return out;
+  const bool same_tokens = std::ranges::equal(std::span(lane.fed).first(std::min<std::size_t>(lane.fed.size(), step)),
+                                              std::span(lanes[0]->fed).first(std::min<std::size_t>(lanes[0]->fed.size(), step)));
+  for (int l = 0; l < n_layers; ++l) {
+    const auto layer = [&](const std::vector<double>& hidden) { return std::span(hidden).subspan(dim * l, dim); };
+    out[l] = same_tokens ? rel_l2(layer(lane.hidden), layer(reference_hidden[step])) : kNotAvailable;
+  }
+  return out;
+}
+
+void Session::Impl::save_checkpoint(Lane& lane) {
+  auto& saved = checkpoints[&lane];
+  saved[static_cast<int>(lane.steps.size())] = lane.checkpoint();
+}
+
+Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
+  Snapshot out;
+  out.phase = RunPhase::idle;
+  out.progress = 1;
+  out.notice = notice;
+  out.model = model.config();
+  out.characters = model.files.characters;
+  out.characters_problem = model.files.characters_problem;
+  out.device = backend->name();
+  out.precision = name_of(backend->dtype());
+  out.weight_bytes = static_cast<double>(model.files.weight_bytes);
+  out.prefill_mode = mode == PromptMode::prefill;
+  out.follow = name_of(request.follow);
+  out.shadow = request.shadow;
+  out.measures = request.measures;
+  out.n_prompt = static_cast<int>(ids.size());
+  out.vocabulary = vocabulary;
+  std::vector<int> all = ids;
+  for (auto& lane : lanes) out.lanes.push_back(describe_lane(*lane, n_steps));
+  name_forks(out.lanes);
+  if (!lanes.empty()) {
+    const int n_prompt_steps = out.prefill_mode ? 1 : out.n_prompt;
+    const std::vector<int>& fed = out.lanes[0].fed;
+    for (int s = n_prompt_steps - 1; s < static_cast<int>(fed.size()) && s < n_steps - 1; ++s) all.push_back(fed[s]);
+  }
+  out.prompt = request.prompt_ids.empty() ? request.prompt : model.files.tokenizer->decode(ids);
+  out.tokens = describe_tokens(all, out.n_prompt, out.prompt, *vocabulary, model.files.tokenizer->adds_leading_space());
+  out.total_ms = ms_since(started);
+  out.tokens_per_s = decode_ms > 0 ? decode_rows * 1000 / decode_ms : 0;
+  return out;
+}
+
+void Session::Impl::report(const std::string& activity, double fraction) {
+  if (progress_) progress_(activity, fraction);
+}
+
+void Session::Impl::publish_partial(const RunRequest& request, int n_steps, bool now) {
+  if (!publish_ || (!now && ms_since(published) < kPublishEveryMs)) return;
+  Snapshot partial = snapshot(request, n_steps);
+  partial.phase = RunPhase::computing;
+  publish_(std::move(partial));
+  published = Clock::now();
+}
+
+}  // namespace kvscope

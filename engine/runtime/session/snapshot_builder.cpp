@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/session/snapshot_builder.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "policy/catalog.h"
+#include "policy/text/head_keys.h"
+#include "policy/text/lane_edits.h"
+
+namespace kvscope {
+
+std::shared_ptr<const std::vector<TokenInfo>> make_vocabulary(const Tokenizer& tokenizer) {
+  auto out = std::make_shared<std::vector<TokenInfo>>();
+  out->reserve(tokenizer.vocab_size());
+  for (int id = 0; id < tokenizer.vocab_size(); ++id) {
+    out->push_back({.id = id, .bytes = tokenizer.bytes_of(id), .piece = tokenizer.piece(id), .special = tokenizer.is_special(id)});
+  }
+  return out;
+}
+
+std::vector<TokenInfo> describe_tokens(std::span<const int> ids, int n_prompt, const std::string& prompt, const std::vector<TokenInfo>& vocabulary,
+                                       bool leading_space_added) {
+  std::vector<TokenInfo> out;
+  out.reserve(ids.size());
+  int offset = 0;
+  bool first_text = true;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    TokenInfo token = ids[i] < static_cast<int>(vocabulary.size()) ? vocabulary[ids[i]] : TokenInfo{.id = ids[i]};
+    if (static_cast<int>(i) < n_prompt) {
+      token.text_begin = offset;
+      if (!token.special) {
+        int length = static_cast<int>(token.bytes.size());
+        // the tokenizer's own leading space is not in the prompt
+        if (first_text && leading_space_added && token.bytes.starts_with(' ')) --length;
+        first_text = false;
+        offset = std::min(offset + length, static_cast<int>(prompt.size()));
+      }
+      token.text_end = offset;
+    }
+    out.push_back(std::move(token));
+  }
+  return out;
+}
+
+void find_forks(std::vector<LaneSnapshot>& lanes) {
+  for (LaneSnapshot& lane : lanes) {
+    const LaneEdits edits = edits_of(lane.spec);
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      if (policy_part(lanes[i].spec) != policy_part(lane.spec)) continue;
+      const LaneEdits other = edits_of(lanes[i].spec);
+      const std::size_t n = other.what_ifs.size();
+      const bool begins_it = n < edits.what_ifs.size() && std::ranges::equal(other.what_ifs, std::span(edits.what_ifs).first(n));
+      if (other.budgets != edits.budgets || !begins_it || (lane.fork_of >= 0 && n <= most)) continue;
+      lane.fork_of = static_cast<int>(i);
+      most = n;
+    }
+  }
+}
+
+void name_forks(std::vector<LaneSnapshot>& lanes) {
+  find_forks(lanes);
+  for (LaneSnapshot& lane : lanes)
+    if (!edits_of(lane.spec).what_ifs.empty()) lane.title += "′";
+}
+
+LaneSnapshot describe_lane(Lane& lane, int n_steps) {
+  const Policy& policy = lane.policy();
+  const PolicyInfo& info = policy.info();
+  LaneSnapshot out;
+  out.spec = lane.setup().spec;
+  out.policy = policy.name();
+  out.title = info.title;
+  for (const ResolvedParam& p : policy.params()) {
+    out.params.push_back({p.key, p.is_text ? p.text : p.is_count ? fmt::format("{:.0f}", p.number) : fmt::format("{}", p.number)});
+    if (p.key == "slots" && !p.is_text) out.slots_asked = static_cast<int>(p.number);
+  }
+  for (const HeadKey& own : given_head_keys(out.spec)) out.head_params.push_back({own.layer, own.kv_head, own.key, own.value});
+  out.sinks = policy.sinks();
+  out.sees_question = info.sees_question_in_prefill && lane.setup().mode == PromptMode::prefill;
+  out.statistic = info.statistic;
+  if (policy.needs().ema) out.half_life = std::log(0.5) / std::log(policy.needs().ema_alpha);
+  n_steps = std::min<int>(n_steps, static_cast<int>(lane.steps.size()));
+  const int n_heads = n_steps > 0 ? static_cast<int>(lane.steps[0]->heads.size()) : 0;
+  out.steps.assign(lane.steps.begin(), lane.steps.begin() + n_steps);
+  if (n_steps == static_cast<int>(lane.steps.size())) {
+    if (lane.n_fates_steps != n_steps || !lane.fates) {
+      const bool extend = lane.fates && lane.n_fates_steps < n_steps;
+      lane.fates = std::make_shared<LaneFates>(extend ? extend_fates(*lane.fates, lane.n_fates_steps, lane.steps) : derive_fates(lane.steps, n_heads));
+      lane.n_fates_steps = n_steps;
+    }
+    out.fates = lane.fates;
+  } else {
+    out.fates = std::make_shared<LaneFates>(derive_fates(out.steps, n_heads));
+  }
+  WarningWatch cut;  // of a prefix only: watched anew
+  WarningWatch& watch = n_steps == static_cast<int>(lane.steps.size()) && lane.warning_watch.n_steps() <= n_steps ? lane.warning_watch : cut;
+  while (watch.n_steps() < n_steps) watch.add(*lane.steps[watch.n_steps()]);
+  out.warnings = watch.warnings({.slots_requested = policy.slots_requested(), .slots_asked = out.slots_asked, .nan_scores = policy.nan_scores()});
+  out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
+  out.kv_bytes = lane.kv_bytes();
+  out.bytes = lane.cache_bytes();
+  out.slots = lane.mean_slots();
+  out.compress_ms = lane.compress_ms;
+  out.prompt_compress_ms = lane.prompt_compress_ms;
+  return out;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layout Lecture, its scenes and the welcome.
+#include <QComboBox>
+#include <QFile>
+#include <QLabel>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QSlider>
+#include <QToolButton>
+
+#include "app/window/lecture/lecture_bars.h"
+#include "app/window/lecture/lecture_caption.h"
+#include "app/window/shell/panel_paint.h"
+#include "app/window/shell/passing_words.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/shell/rows.h"
+#include "app/window/help/tour.h"
+#include "app/window/help/welcome_page.h"
+#include "core/error.h"
+#include "viz/draw/draw.h"
+#include "window/support/file_dialog.h"
+#include "window/lecture/lecture_fixture.h"
+
+namespace kvscope {
+namespace {
+
+TEST(ScenesTest, OfTheProgramUseKnownFactsOnly) {
+  const QList<Scene> scenes = readScenes(builtInScenes());
+  EXPECT_GE(scenes.size(), 6);
+  const viz::Facts facts = viz::lecture_facts(Snapshot{}, {});
+  QStringList ids;
+  for (const Scene& scene : scenes) {
+    EXPECT_FALSE(ids.contains(scene.id)) << scene.id.toStdString();
+    ids << scene.id;
+    EXPECT_FALSE(captionOf(scene, facts).message.isEmpty()) << scene.id.toStdString() << " says something without a run, too";
+    for (const Scene::Variant& v : scene.variants) {
+      for (const QString& condition : v.conditions)
+        EXPECT_TRUE(facts.contains((condition.startsWith('!') ? condition.mid(1) : condition).toStdString())) << condition.toStdString();
+      for (const QString& text : {v.message, v.text}) {
+        const QString filled = qs(viz::fill_in(text.toStdString(), facts));
+        EXPECT_FALSE(filled.contains('{')) << filled.toStdString();
+      }
+    }
+  }
+  for (const char* id : {"sink", "heavy", "recent", "evicted", "merged"}) EXPECT_TRUE(ids.contains(id)) << id;
+}
+
+TEST(ScenesTest, ABrokenFileIsSaidWithItsPlace) {
+  QTemporaryDir folder;
+  const auto read = [&](const QByteArray& text) {
+    QFile file(folder.filePath("s.json"));
+    EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(text);
+    file.close();
+    try {
+      readScenes(file.fileName());
+    } catch (const Error& error) {
+      return QString(error.what());
+    }
+    return QString();
+  };
+  EXPECT_TRUE(read("{").contains("s.json"));
+  EXPECT_TRUE(read(R"({"kvscope":"session","version":1})").contains("expected a file of scenes"));
+  EXPECT_TRUE(read(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","emphasis":"blue","variants":[{"message":"m"}]}]})").contains("emphasis"));
+  EXPECT_TRUE(read(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"if":["x"],"message":"m"}]}]})").contains("always"));
+}
+
+TEST_F(LectureTest, TheWelcomeOffersThreeCardsAndCoversNoMenu) {
+  EXPECT_EQ(window->page(), MainWindow::Page::welcome);
+  WelcomePage& welcome = window->welcome();
+  for (WelcomeCard* card : {&welcome.lectureCard(), &welcome.modelCard(), &welcome.recoverCard()}) EXPECT_TRUE(card->isVisible());
+  EXPECT_FALSE(welcome.recoverCard().isEnabled()) << "nothing was lost";
+  EXPECT_TRUE(window->findChild<QMenuBar*>()->isVisible());
+  EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
+  press(Qt::Key_Escape);
+  EXPECT_EQ(window->page(), MainWindow::Page::inspect);
+}
+
+TEST_F(LectureTest, TheTourHasSixStopsOnPartsThatShow) {
+  window->startTour();
+  ASSERT_TRUE(settle());
+  Tour* tour = window->tour();
+  ASSERT_NE(tour, nullptr);
+  EXPECT_EQ(tour->stops(), 6);
+  QStringList said;
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_TRUE(tour->isVisible());
+    EXPECT_TRUE(window->centralWidget()->rect().contains(tour->geometry())) << i;
+    said << tour->text();
+    tour->goTo(i + 1);
+    QApplication::processEvents();
+  }
+  said.removeDuplicates();
+  EXPECT_EQ(said.size(), 6);
+  EXPECT_FALSE(tour->isVisible()) << "it ends after the last stop";
+}
+
+TEST_F(LectureTest, NothingOnTheScreenIsSmallerThanEighteenPixels) {
+  openSample();
+  for (const MainWindow::Page page : {MainWindow::Page::lecture}) {
+    window->showPage(page);
+    ASSERT_TRUE(settle());
+    for (const QWidget* w : window->findChildren<QWidget*>()) {
+      if (!w->isVisible() || w->visibleRegion().isEmpty()) continue;
+      const bool with_text = qobject_cast<const QLabel*>(w) || qobject_cast<const QAbstractButton*>(w) || qobject_cast<const QComboBox*>(w) ||
+                             qobject_cast<const PromptEditor*>(w) || qobject_cast<const LectureBars*>(w);
+      if (!with_text) continue;
+      EXPECT_GE(QFontInfo(w->font()).pixelSize(), 18) << w->metaObject()->className() << " " << w->objectName().toStdString();
+    }
+    for (CanvasWidget* canvas : window->canvases()) {
+      if (!canvas->isVisible()) continue;
+      const viz::Scene scene = canvas->scene();
+      for (const viz::SceneCommand& c : scene.commands)
+        EXPECT_TRUE(c.kind != viz::SceneCommand::Kind::text || std::lround(c.em) >= 18) << canvas->view().id() << ": " << c.text;
+    }
+  }
+}
+
+TEST_F(LectureTest, TheSampleBeginsAtTheEndOfItsTextWithNothingTakenAway) {
+  openSample();
+  EXPECT_EQ(window->workspace().stepRecord()->position, snapshot().n_prompt - 1);
+  for (int h = 0; h < viz::n_heads_total(snapshot()); ++h) {
+    const auto now = viz::categories_of(snapshot(), *window->workspace().lane(), window->workspace().step(), h);
+    EXPECT_EQ(std::ranges::count(now, Category::evicted), 0) << h;
+  }
+  EXPECT_TRUE(slotWords().endsWith("52 of 52 slots · 100 % of the text")) << slotWords().toStdString();
+  window->resize(1280, 780);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(slotWords(), "52 of 52 slots · 100 %") << "no room";
+}
+
+TEST_F(LectureTest, AQuarterOfAShortTextLeavesRoomForHeavyTokens) {
+  openSample();
+  window->controller().setPrompt("The cat sat on the mat because it");
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().n_prompt == 11 && snapshot().phase == RunPhase::idle; }, 30000));
+  window->lectureRow().budgetSlider()->setValue(3);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes[1].slots_asked == 3 && snapshot().phase == RunPhase::idle; }, 30000)) << "a quarter";
+  ASSERT_TRUE(settle());
+  window->guide().goTo("heavy");
+  int n_heavy = 0;
+  for (int h = 0; h < viz::n_heads_total(snapshot()); ++h) {
+    const auto now = viz::categories_of(snapshot(), *window->workspace().lane(), window->workspace().step(), h);
+    n_heavy += std::ranges::count(now, Category::kept) > 0;
+  }
+  EXPECT_EQ(n_heavy, viz::n_heads_total(snapshot()));
+  EXPECT_TRUE(window->caption().text().contains("keeps the best: 1 of 11")) << window->caption().text().toStdString();
+}
+
+TEST_F(LectureTest, PageDownGoesThroughTheScenesWithTheNumbersOfTheScreen) {
+  openSample();
+  window->controller().setLaneSpec(1, "h2o:ratio=0.25,sinks=2");
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().phase == RunPhase::idle && snapshot().lanes[1].slots_asked == 13; }, 30000));
+  ASSERT_TRUE(settle());
+  LectureGuide& guide = window->guide();
+  const QStringList wanted = {"cache", "budget", "sink", "heavy", "recent", "evicted"};
+  for (int i = 0; i < wanted.size(); ++i) {
+    ASSERT_EQ(guide.scenes()[guide.scene()].id, wanted[i]);
+    EXPECT_EQ(window->workspace().emphasis(), guide.scenes()[i].emphasis);
+    press(Qt::Key_PageDown);
+  }
+  press(Qt::Key_PageUp);
+  ASSERT_EQ(guide.scenes()[guide.scene()].id, QString("evicted"));
+  const int head = viz::head_index(snapshot(), *selection().layer, *selection().kv_head);
+  const auto now = viz::categories_of(snapshot(), snapshot().lanes[1], window->workspace().step(), head);
+  const auto n = std::count(now.begin(), now.end(), Category::evicted);
+  ASSERT_GT(n, 0);
+  EXPECT_TRUE(window->caption().text().contains(QString("%1 of %2 tokens").arg(n).arg(window->workspace().stepRecord()->position + 1))) << window->caption().text().toStdString();
+  // Another step, other numbers.
+  const QString before = window->caption().text();
+  viz::Selection earlier = selection();
+  earlier.step = 20;
+  window->workspace().setSelection(earlier);
+  EXPECT_NE(window->caption().text(), before);
+}
+
+TEST_F(LectureTest, ASceneThatLooksElsewhereComesBack) {
+  openSample();
+  const viz::Selection before = selection();
+  window->guide().goTo("merged");
+  EXPECT_NE(selection(), before) << "the run of the sample that merges is another one";
+  const auto now = viz::categories_of(snapshot(), *window->workspace().lane(), window->workspace().step(),
+                                      viz::head_index(snapshot(), *selection().layer, *selection().kv_head));
+  EXPECT_GT(std::count(now.begin(), now.end(), Category::merged), 0);
+  window->guide().goTo("answer");
+  EXPECT_EQ(selection(), before);
+}
+
+TEST_F(LectureTest, BarsWithoutHistoryOfferToCaptureIt) {
+  openSample();
+  viz::Selection s = selection();
+  s.lane = 1;
+  s.step.reset();  // where tokens are missing
+  window->workspace().setSelection(s);
+  LectureBars& bars = window->lecture().attention();
+  ASSERT_FALSE(bars.shown().empty());
+  EXPECT_FALSE(bars.captureButton().isVisible()) << "the history is kept";
+  window->controller().setShadow(false);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(QTest::qWaitFor([this] { return !snapshot().shadow && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(settle());
+  for (const QSize& size : {QSize(1280, 800), QSize(1600, 1000)}) {
+    window->resize(size);
+    ASSERT_TRUE(settle());
+    ASSERT_TRUE(bars.captureButton().isVisible());
+    EXPECT_TRUE(std::isnan(bars.shown()[0].reference));
+    const QString text = bars.captureButton().text();
+    EXPECT_TRUE(text.contains("capture now (")) << text.toStdString();
+    EXPECT_GE(bars.captureButton().width(), bars.captureButton().fontMetrics().horizontalAdvance(text)) << "nothing is cut";
+    EXPECT_LE(bars.captureButton().geometry().right(), bars.width() / 2 + 60) << "beside the name of the run";
+    if (const QString folder = qEnvironmentVariable("KVSCOPE_STORY_PICTURES"); !folder.isEmpty())
+      window->picture().save(QString("%1/lecture-capture-%2.png").arg(folder).arg(size.width()));
+  }
+  QTest::mouseClick(&bars.captureButton(), Qt::LeftButton);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().shadow && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(bars.captureButton().isVisible());
+  EXPECT_FALSE(std::isnan(bars.shown()[0].reference));
+}
+
+TEST_F(LectureTest, LeavingItLeavesNothingBehind) {
+  openSample();
+  window->guide().goTo("sink");
+  EXPECT_TRUE(window->workspace().emphasis());
+  const QSize size = window->size();
+  press(Qt::Key_1, Qt::AltModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->page(), MainWindow::Page::inspect);
+  EXPECT_FALSE(window->lecturing());
+  EXPECT_FALSE(window->workspace().emphasis());
+  EXPECT_TRUE(window->tools().isVisible());
+  EXPECT_EQ(window->size(), size);
+  EXPECT_EQ(QFontInfo(window->promptPanel().font()).pixelSize(), 13);
+  EXPECT_EQ(window->canvas("compare")->scale(), 1);
+  const int scene = window->guide().scene();
+  press(Qt::Key_PageDown);
+  EXPECT_EQ(window->guide().scene(), scene) << "Page Down belongs to the panels again";
+}
+
+TEST_F(LectureTest, AllMenusAreBehindOneButton) {
+  openSample();
+  const QList<QAction*> behind = window->lectureRow().menuButton()->menu()->actions();
+  EXPECT_EQ(behind, window->findChild<QMenuBar*>()->actions());
+  EXPECT_GE(behind.size(), 7);
+}
+
+TEST_F(LectureTest, AClickOnAWordSelectsItsTokensAndEvictsThemByHand) {
+  openSample();
+  PromptEditor& editor = window->lecture().prompt().editor();
+  const qsizetype at = editor.exactText().indexOf("cat");
+  ASSERT_GT(at, 0);
+  const auto [first, last] = editor.spans().tokens(static_cast<int>(at), static_cast<int>(at) + 3);
+  ASSERT_LT(first, last) << "a word of two tokens";
+  const auto click = [&](int token) {
+    QTest::mouseClick(editor.viewport(), Qt::LeftButton, {}, editor.rectsOf(token).front().center().toPoint());
+  };
+  EXPECT_EQ(buttonOf(*window, "Evict"), nullptr) << "nothing is selected";
+  for (const int token : {first, last}) {
+    window->workspace().setSelection([this] {
+      viz::Selection none = selection();
+      none.tokens.reset();
+      return none;
+    }());
+    click(token);
+    ASSERT_TRUE(selection().tokens);
+    EXPECT_EQ(*selection().tokens, (viz::TokenRange{first, last}));
+  }
+  EXPECT_FALSE(editor.textCursor().hasSelection()) << "it is still a click that places the caret";
+  EXPECT_EQ(QApplication::focusWidget(), &editor);
+  QPushButton* evict = buttonOf(*window, "Evict");
+  ASSERT_NE(evict, nullptr);
+  EXPECT_EQ(evict->text(), "Evict by hand (Esc, E)") << "E is a letter here";
+  const QString before = editor.exactText();
+  press(Qt::Key_Escape);
+  EXPECT_NE(QApplication::focusWidget(), &editor);
+  EXPECT_EQ(evict->text(), "Evict by hand (E)");
+  const auto forked = [this] {
+    return snapshot().lanes.size() == 5 && snapshot().phase == RunPhase::idle && window->workspace().lane()->fork_of >= 0;
+  };
+  press(Qt::Key_E);
+  ASSERT_TRUE(QTest::qWaitFor(forked, 30000));
+  EXPECT_EQ(editor.exactText(), before);
+  EXPECT_EQ(window->lecture().textPanel().facts(), "by hand: «·cat» evicted in all heads");
+  EXPECT_FALSE(evict->isVisible()) << "it is gone already";
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
+  // The same by mouse, from where the text is written.
+  click(first);
+  ASSERT_TRUE(evict->isVisible());
+  QTest::mouseClick(evict, Qt::LeftButton);
+  ASSERT_TRUE(QTest::qWaitFor(forked, 30000));
+  EXPECT_NE(QApplication::focusWidget(), &editor) << "Ctrl+Z would be about the letters there";
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
+  EXPECT_EQ(editor.exactText(), before);
+  QTest::mouseClick(editor.viewport(), Qt::LeftButton, {}, QPoint(editor.viewport()->width() / 2, editor.viewport()->height() - 3));
+  EXPECT_FALSE(selection().tokens) << "beside the text nothing is meant";
+}
+
+TEST_F(LectureTest, ABudgetMovedByKeyDoesNotJumpBack) {
+  openSample();
+  QSlider* slider = window->lectureRow().budgetSlider();
+  slider->setFocus();
+  const int before = slider->value();
+  for (int i = 0; i < 12; ++i) {
+    QTest::keyClick(slider, Qt::Key_Left);
+    QTest::qWait(45);
+    EXPECT_EQ(slider->value(), before - i - 1);
+  }
+  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes[1].slots_asked == before - 12; }, 30000));
+}
+
+TEST_F(LectureTest, ABookmarkAndAnExportAreSaid) {
+  openSample();
+  EXPECT_FALSE(window->passingWords().isVisible());
+  press(Qt::Key_B, Qt::ControlModifier);
+  EXPECT_TRUE(window->passingWords().isVisible());
+  EXPECT_TRUE(window->passingWords().text().startsWith("Bookmarked: step 51 · L4 · H1")) << window->passingWords().text().toStdString();
+  QTemporaryDir folder;
+  FileDialogAnswer answer(folder.filePath("a.png"), "whole window");
+  press(Qt::Key_E, Qt::ControlModifier);
+  ASSERT_TRUE(answer.answered());
+  EXPECT_TRUE(window->passingWords().text().startsWith("Exported to ")) << window->passingWords().text().toStdString();
+  EXPECT_GE(QFontInfo(window->passingWords().font()).pixelSize(), 18);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return !window->passingWords().isVisible(); }, 8000)) << "they go by themselves";
+}
+
+TEST_F(LectureTest, EscapeLeavesTheBudget) {
+  openSample();
+  press(Qt::Key_B, Qt::AltModifier);
+  QSlider* slider = window->lectureRow().budgetSlider();
+  ASSERT_TRUE(slider->hasFocus());
+  const int before = slider->value();
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(slider->hasFocus());
+  EXPECT_EQ(window->page(), MainWindow::Page::lecture);
+  press(Qt::Key_Home);
+  EXPECT_EQ(slider->value(), before) << "keys act on the picture";
+}
+
+TEST_F(LectureTest, ABudgetThatIsTooSmallIsShownAsTheOneThatRuns) {
+  openSample();
+  QSlider* slider = window->lectureRow().budgetSlider();
+  slider->setSliderDown(true);
+  slider->setValue(1);
+  const auto asked = [this] { return snapshot().lanes[static_cast<std::size_t>(selection().lane)].slots_asked; };
+  const int before = asked();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return asked() != before && !window->workspace().stale(); }, 30000));
+  ASSERT_TRUE(settle());
+  ASSERT_GT(asked(), 1) << "sinks, recent tokens and one more";
+  slider->setSliderDown(false);
+  EXPECT_EQ(slider->value(), asked());
+  EXPECT_TRUE(slotWords().startsWith(QString("%1 of ").arg(asked())) && slotWords().endsWith(", the least")) << slotWords().toStdString();
+  EXPECT_FALSE(slotLabel().toolTip().isEmpty());
+}
+
+TEST_F(LectureTest, TheLeastIsSaidOnlyOfTheLeast) {
+  openSample();
+  const auto ask = [this](const char* spec, int got) {
+    window->controller().setLaneSpec(1, spec);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes[1].slots_asked == got && snapshot().phase == RunPhase::idle; }, 30000)) << spec;
+    ASSERT_TRUE(settle());
+  };
+  ask("h2o:slots=3,sinks=2", 5);  // half of what is asked for is protected as recent
+  EXPECT_TRUE(slotWords().endsWith(", asked 3")) << slotWords().toStdString();
+  ask("h2o:slots=1,sinks=2", 4);
+  EXPECT_TRUE(slotWords().endsWith(", the least")) << slotWords().toStdString();
+}
+
+TEST_F(LectureTest, TheBudgetOfTheLectureIsThatOfTheToolbar) {
+  openSample();
+  QSlider* slider = window->lectureRow().budgetSlider();
+  EXPECT_EQ(slider->value(), slider->maximum());
+  slider->setValue(20);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes[1].slots_asked == 20 && snapshot().phase == RunPhase::idle; }, 30000));
+  EXPECT_EQ(window->tools().budgetSlider()->value(), 20);
+  EXPECT_EQ(window->undoStack().count(), 1);
+}
+
+}  // namespace
+}  // namespace kvscope

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "window/panels/panel_fixture.h"
+
+#include <set>
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QLineEdit>
+#include <QSlider>
+#include <QSpinBox>
+#include <QToolButton>
+#include <QWheelEvent>
+#include <gmock/gmock.h>
+
+#include "app/window/panels/policy/policy_form.h"
+#include "app/window/panels/policy/policy_form_field.h"
+#include "app/window/panels/policy/policy_panel.h"
+#include "app/window/panels/policy/policy_panel_facts.h"
+#include "app/window/panels/effect/step_votes.h"
+#include "policy/catalog.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+namespace {
+
+class PolicyPanelTest : public PanelTest {
+ protected:
+  PolicyPanelTest() {
+    publish(synthetic::make_snapshot());  // lane 3: keepkv:slots=42
+    show(panel, 392, 700);
+    panel.setParametersShown(true);
+  }
+  std::string requested(int lane) { return controller.request().lanes[static_cast<std::size_t>(lane)]; }
+  QString fact(const QString& name) {
+    for (const CardFact& f : cardFacts(workspace)) {
+      if (f.name == name) return f.value;
+    }
+    return "(none)";
+  }
+
+  PolicyPanel panel{workspace, controller};
+};
+
+// ---- card
+
+TEST_F(PolicyPanelTest, SplitsTheSlotsOfAHead) {
+  selectHead(4, 1);
+  selectStep(2);
+  EXPECT_EQ(budgetFacts(workspace).words, "4 + 30 + 8 = 42 slots");
+  EXPECT_EQ(panel.facts(), "KeepKV");
+}
+
+TEST_F(PolicyPanelTest, WarningsAreOneLineWithAllOfThemOnHover) {
+  EXPECT_EQ(fact("1 warning"), "(none)");
+  Snapshot s = synthetic::make_snapshot();
+  s.lanes[3].warnings = {{.kind = LaneWarning::Kind::fallback, .count = 7}, {.kind = LaneWarning::Kind::budget_missed, .asked = 42, .got = 54}};
+  publish(std::move(s));
+  EXPECT_EQ(fact("2 warnings"), "7 merges fell back to another form  (+1)");
+  for (const CardFact& f : cardFacts(workspace)) {
+    EXPECT_EQ(f.alert, f.name == "2 warnings");
+    EXPECT_EQ(f.details.isEmpty(), !f.alert);
+    if (!f.alert) continue;
+    EXPECT_EQ(f.details, "7 merges fell back to another form\n54.0 slots per head on average, 42 asked");
+  }
+}
+
+TEST_F(PolicyPanelTest, SaysSoWhenThereAreMoreOrFewerSlotsThanAsked) {
+  Snapshot s = synthetic::make_snapshot();
+  auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[2]);
+  for (HeadRecord& head : step->heads) head.budget = 40;
+  s.lanes[3].steps[2] = step;
+  auto later = std::make_shared<StepRecord>(*s.lanes[3].steps[3]);
+  for (HeadRecord& head : later->heads) head.budget = 100;
+  s.lanes[3].steps[3] = later;
+  publish(std::move(s));
+  selectStep(2);
+  EXPECT_EQ(budgetFacts(workspace).words, "4 + 30 + 8 = 42 slots, 40 asked");
+  selectStep(3);
+  EXPECT_EQ(budgetFacts(workspace).words, "4 + 30 + 8 = 42 of 100 slots");
+}
+
+TEST_F(PolicyPanelTest, CountsVotesSoThatSlotsPlusLostAreTheTokensSeen) {
+  for (int step = 0; step < 13; ++step) {
+    selectStep(step);
+    for (int h = 0; h < 24; h += 5) {
+      selectHead(h / 4, h % 4);
+      const VotesFacts votes = votesFacts(workspace);
+      ASSERT_EQ(votes.in_slots + votes.lost, workspace.stepRecord()->position + 1);
+    }
+  }
+  viz::Selection all = workspace.selection();
+  all.layer.reset();
+  all.kv_head.reset();
+  all.step = 2;
+  workspace.setSelection(all);
+  const VotesFacts votes = votesFacts(workspace);
+  EXPECT_EQ(votes.title, "Votes, 24 heads");
+  EXPECT_EQ(votes.in_slots + votes.lost, 24 * 169);
+  EXPECT_TRUE(votes.words.endsWith(" = 4\u202F056 seen") || votes.words.endsWith(" = 4\u2009056 seen")) << votes.words.toStdString();
+  EXPECT_EQ(votes.brief, QString(votes.words).remove(" in slots").remove(" seen")) << "the same numbers in a narrow panel";
+}
+
+TEST_F(PolicyPanelTest, VotesOfAllHeadsAreTheSumOfTheirsAndCountedOncePerStep) {
+  const auto sum = [](const StepRecord& step) {
+    long long in_slots = 0, lost = 0;
+    for (const HeadRecord& head : step.heads) {
+      for (const int v : head.votes) in_slots += v;
+      lost += head.evicted_votes;
+    }
+    return std::pair(in_slots, lost);
+  };
+  selectHead(4, 1);
+  std::set<std::pair<long long, long long>> different;
+  for (int again = 0; again < 2; ++again)
+    for (int lane = 0; lane < static_cast<int>(workspace.snapshot().lanes.size()); ++lane) {
+      viz::Selection selection = workspace.selection();
+      selection.lane = lane;
+      workspace.setSelection(selection);
+      for (int step = 0; step < 13; ++step) {
+        selectStep(step);
+        const auto [in_slots, lost] = sum(*workspace.stepRecord());
+        EXPECT_EQ(fact("24 heads").toStdString(), viz::format_count(in_slots) + " votes in slots + " + viz::format_count(lost) + " lost");
+        different.insert({in_slots, lost});
+      }
+    }
+  EXPECT_GT(different.size(), 13u);
+
+  StepVotesOnce once;
+  const Snapshot& s = workspace.snapshot();
+  for (int again = 0; again < 3; ++again)
+    for (const StepPtr& step : s.lanes[3].steps) {
+      EXPECT_EQ(std::pair(once.of(step).in_slots, once.of(step).lost), sum(*step));
+    }
+  EXPECT_EQ(once.nCounted(), static_cast<int>(s.lanes[3].steps.size()));
+}
+
+TEST_F(PolicyPanelTest, VotesOfAStepThatIsGoneAreNotThoseOfTheNextAtItsPlace) {
+  StepVotesOnce once;
+  for (int i = 1; i <= 1000; ++i) {  // freed and made anew, most of them at one address
+    auto step = std::make_shared<StepRecord>();
+    step->heads.resize(2);
+    step->heads[1].votes = {i, i};
+    step->heads[0].evicted_votes = i;
+    const StepPtr kept = step;
+    ASSERT_EQ(once.of(kept).in_slots, 2 * i);
+    ASSERT_EQ(once.of(kept).lost, i);
+  }
+  EXPECT_EQ(once.nCounted(), 1000);
+  EXPECT_LE(once.nKept(), 64u);
+}
+
+TEST_F(PolicyPanelTest, TellsTheReferenceThatItHasNoLimit) {
+  viz::Selection selection = workspace.selection();
+  selection.lane = 0;
+  selection.step = 2;
+  workspace.setSelection(selection);
+  EXPECT_EQ(budgetFacts(workspace).words, "169 slots, no limit");
+  EXPECT_EQ(fact("allocation"), "no limit · 24 heads");
+  EXPECT_EQ(fact("question"), "(none)") << "nothing is chosen there";
+}
+
+TEST_F(PolicyPanelTest, SaysWhetherTheQuestionWasSeenByPolicyAndPromptMode) {
+  EXPECT_THAT(fact("question").toStdString(), ::testing::StartsWith("seen"));
+  synthetic::Shape streamed;
+  streamed.prefill = false;
+  publish(synthetic::make_snapshot(streamed));
+  EXPECT_EQ(fact("question"), "not seen: the prompt was streamed");
+  viz::Selection selection = workspace.selection();
+  selection.lane = 1;  // keeps by position
+  workspace.setSelection(selection);
+  EXPECT_THAT(fact("question").toStdString(), ::testing::StartsWith("not seen: no look"));
+}
+
+TEST_F(PolicyPanelTest, DescribesTheAllocationFromTheHeadsThemselves) {
+  EXPECT_EQ(fact("allocation"), "uniform · 42 × 24 heads = 1\u2009008 slots");
+  Snapshot s = synthetic::make_snapshot();
+  auto step = std::make_shared<StepRecord>(*s.lanes[3].steps.back());
+  for (HeadRecord& head : step->heads) head.budget = 30 + head.layer;
+  s.lanes[3].steps.back() = step;
+  publish(std::move(s));
+  EXPECT_EQ(fact("allocation"), "by layer, 30–35 · 24 heads = 780 slots");
+}
+
+TEST_F(PolicyPanelTest, TakesItsWordsFromTheCatalog) {
+  const PolicyInfo& info = find_policy(workspace.lane()->policy);
+  EXPECT_EQ(fact("ranking").toStdString(), info.ranking);
+  EXPECT_EQ(policyIdea(workspace).toStdString(), info.idea);
+  EXPECT_EQ(fact("statistic"), "EMA share · half-life 6.6 queries");
+}
+
+TEST_F(PolicyPanelTest, PutsTheValueOfAParameterIntoTheWordsThatCompareWithIt) {
+  EXPECT_THAT(find_policy("keepkv").merging, ::testing::HasSubstr(">= threshold"));
+  EXPECT_THAT(fact("merge").toStdString(), ::testing::HasSubstr("≥ 0.8"));
+}
+
+TEST_F(PolicyPanelTest, ListsWhatWasGivenBesideTheBudget) {
+  EXPECT_EQ(fact("set to"), "(none)") << "all at their defaults";
+  Snapshot s = synthetic::make_snapshot();
+  s.lanes[3].spec = "keepkv:slots=42,threshold=0.65,form=zip";
+  publish(std::move(s));
+  EXPECT_EQ(fact("set to"), "threshold 0.65 · form zip");
+}
+
+TEST_F(PolicyPanelTest, ShowsARunOfAPolicyThatThisBuildDoesNotKnow) {
+  Snapshot s = synthetic::make_snapshot();
+  s.lanes[3].policy = "of-tomorrow";
+  publish(std::move(s));
+  EXPECT_EQ(fact("ranking"), "(none)");
+  EXPECT_NE(fact("allocation"), "(none)");
+  panel.grab();
+}
+
+// ---- form
+
+TEST_F(PolicyPanelTest, HasOneFieldForEveryParameterOfEveryPolicy) {
+  PolicyForm& form = panel.form();
+  for (const PolicyInfo& info : policies()) {
+    if (info.name == reference_policy()) continue;
+    form.setPolicy(QString::fromStdString(info.name));
+    ASSERT_EQ(parse_lane_spec(requested(3)).name, info.name);
+    for (const ParamInfo& param : info.keys_follow_choices ? params_of(parse_lane_spec(requested(3))) : info.params) {
+      ParamEditor* field = form.field(param.key);
+      ASSERT_NE(field, nullptr) << info.name << " " << param.key;
+      EXPECT_FALSE(field->changed()) << info.name << " " << param.key << " stands at its default";
+      EXPECT_THAT(field->widget()->toolTip().toStdString(), ::testing::HasSubstr(param.help));
+      if (auto* box = qobject_cast<QComboBox*>(field->widget())) {
+        EXPECT_EQ(box->currentText().toStdString(), param.default_text);
+      }
+    }
+  }
+}
+
+TEST_F(PolicyPanelTest, ListsWhatCannotRunWithoutOfferingIt) {
+  auto* list = panel.form().findChild<QComboBox*>("policies");
+  ASSERT_NE(list, nullptr);
+  for (const PolicyInfo& info : unavailable_policies()) {
+    const int row = list->findData(QString::fromStdString(info.name));
+    ASSERT_GE(row, 0) << info.name;
+    EXPECT_FALSE(list->model()->flags(list->model()->index(row, 0)).testFlag(Qt::ItemIsEnabled)) << info.name;
+    EXPECT_THAT(list->itemData(row, Qt::ToolTipRole).toString().toStdString(), ::testing::HasSubstr(info.unavailable));
+  }
+  // adding a run takes the next policy; past the last one that can run, it is the first
+  std::string last;
+  for (const PolicyInfo& info : policies()) last = info.name;
+  panel.form().setPolicy(QString::fromStdString(last));
+  panel.form().addLane();
+  EXPECT_EQ(parse_lane_spec(requested(4)).name, list->itemData(0).toString().toStdString());
+}
+
+TEST_F(PolicyPanelTest, ShowsTheFieldsOfTheChosenPartsOnly) {
+  PolicyForm& form = panel.form();
+  form.setPolicy("custom");
+  EXPECT_EQ(form.field("lambda"), nullptr);
+  ParamEditor* stat = form.field("stat");
+  ASSERT_NE(stat, nullptr);
+  EXPECT_THAT(stat->widget()->toolTip().toStdString(), ::testing::HasSubstr("decayed: attention so far, older queries count less"));
+  qobject_cast<QComboBox*>(stat->widget())->setCurrentText("decayed");
+  EXPECT_EQ(requested(3), "custom:slots=42,stat=decayed");
+  EXPECT_EQ(form.field("stat"), stat) << "the field that the user is in stays";
+  ASSERT_NE(form.field("lambda"), nullptr);
+  qobject_cast<QDoubleSpinBox*>(form.field("lambda")->widget())->setValue(0.5);
+  qobject_cast<QComboBox*>(form.field("merge")->widget())->setCurrentText("weightedkv");
+  EXPECT_EQ(requested(3), "custom:slots=42,stat=decayed,lambda=0.5,merge=weightedkv");
+  EXPECT_EQ(qobject_cast<QComboBox*>(form.field("select")->widget())->currentText(), "in_turn") << "what follows from the merge";
+  EXPECT_FALSE(form.field("select")->changed());
+  qobject_cast<QComboBox*>(stat->widget())->setCurrentText("score");
+  EXPECT_EQ(requested(3), "custom:slots=42,stat=score,merge=weightedkv") << "lambda went with its part";
+  auto* score = qobject_cast<QLineEdit*>(form.field("score")->widget());
+  ASSERT_NE(score, nullptr);
+  EXPECT_EQ(score->text(), "mean * wo_norm");
+  const auto type = [&](const QString& text) {
+    score->setFocus();
+    score->selectAll();
+    QTest::keyClicks(score, text);
+    QTest::keyClick(score, Qt::Key_Return);
+  };
+  type("max(ema, last) / age");
+  EXPECT_EQ(requested(3), "custom:slots=42,stat=score,merge=weightedkv,score=\"max(ema, last) / age\"");
+  ASSERT_NE(form.field("ema_alpha"), nullptr) << "the score names the EMA";
+  type("max(emma, last)");
+  EXPECT_THAT(form.message().toStdString(), ::testing::HasSubstr("got 'emma' at column 5"));
+  qobject_cast<QComboBox*>(form.field("merge")->widget())->setCurrentText("zeromerge");
+  qobject_cast<QComboBox*>(form.field("unit")->widget())->setCurrentText("layer");
+  qobject_cast<QComboBox*>(form.field("alloc")->widget())->setCurrentText("ada");
+  EXPECT_THAT(form.message().toStdString(), ::testing::HasSubstr("leave out unit or alloc"));
+  EXPECT_EQ(qobject_cast<QComboBox*>(form.field("alloc")->widget())->currentText(), "uniform") << "what still holds";
+}
+
+TEST_F(PolicyPanelTest, KeepsTheBudgetWhenThePolicyChanges) {
+  panel.form().setPolicy("h2o");
+  EXPECT_EQ(requested(3), "h2o:slots=42");
+}
+
+TEST_F(PolicyPanelTest, SendsAChangedFieldAndTakesItBack) {
+  ParamEditor* field = panel.form().field("threshold");
+  ASSERT_NE(field, nullptr);
+  qobject_cast<QDoubleSpinBox*>(field->widget())->setValue(0.65);
+  EXPECT_EQ(requested(3), "keepkv:slots=42,threshold=0.65");
+  EXPECT_TRUE(field->changed());
+  EXPECT_TRUE(field->resetButton()->isVisible());
+  EXPECT_EQ(panel.form().nChanged(), 1);
+  QTest::mouseClick(field->resetButton(), Qt::LeftButton);
+  EXPECT_EQ(requested(3), "keepkv:slots=42");
+  EXPECT_FALSE(field->changed());
+}
+
+TEST_F(PolicyPanelTest, TakesACountOrAFractionAndRefusesAnythingElseWithAReason) {
+  auto* line = qobject_cast<QLineEdit*>(panel.form().field("recent")->widget());
+  ASSERT_NE(line, nullptr);
+  const auto type = [&](const QString& text) {
+    line->setFocus();
+    line->selectAll();
+    QTest::keyClicks(line, text);
+    QTest::keyClick(line, Qt::Key_Return);
+  };
+  type("0.5");
+  EXPECT_EQ(requested(3), "keepkv:slots=42,recent=0.5");
+  type("12");
+  EXPECT_EQ(requested(3), "keepkv:slots=42,recent=12");
+  type("many");
+  EXPECT_EQ(requested(3), "keepkv:slots=42,recent=12") << "nothing is sent";
+  EXPECT_THAT(panel.form().message().toStdString(), ::testing::HasSubstr("many"));
+  type("9");
+  EXPECT_EQ(panel.form().message(), "");
+}
+
+TEST_F(PolicyPanelTest, SetsTheBudgetByTheSliderInEqualFactors) {
+  PolicyForm& form = panel.form();
+  form.budget().setValue(0);
+  EXPECT_EQ(requested(3), "keepkv:slots=1");
+  form.budget().setValue(1000);
+  EXPECT_EQ(requested(3), "keepkv:slots=167") << "the whole prompt";
+  form.budget().setValue(500);
+  EXPECT_EQ(requested(3), "keepkv:slots=13") << "half way is the square root of 167";
+}
+
+TEST_F(PolicyPanelTest, StatesTheBudgetInSlotsPercentAndBytes) {
+  // 42 slots x 24 heads x 2 x 32 x 4 bytes = 252 KiB
+  EXPECT_EQ(panel.form().budgetWords(), "42 slots · 25.1 % of 167 · 252.0 KiB");
+}
+
+TEST_F(PolicyPanelTest, TurnsSlotsIntoAShareOfThePromptAndBack) {
+  QComboBox& unit = panel.form().unitChoice();
+  unit.setCurrentIndex(1);
+  Q_EMIT unit.activated(1);
+  EXPECT_EQ(requested(3), "keepkv:ratio=0.2515");
+  EXPECT_THAT(panel.form().budgetWords().toStdString(), ::testing::StartsWith("42 slots"));
+  unit.setCurrentIndex(0);
+  Q_EMIT unit.activated(0);
+  EXPECT_EQ(requested(3), "keepkv:slots=42");
+}
+
+TEST_F(PolicyPanelTest, AddsDuplicatesAndRemovesRuns) {
+  PolicyForm& form = panel.form();
+  form.duplicateLane();
+  ASSERT_EQ(controller.request().lanes.size(), 5u);
+  EXPECT_EQ(requested(4), "keepkv:slots=42");
+  EXPECT_EQ(form.lane(), 4) << "the new one is edited";
+  form.addLane();
+  ASSERT_EQ(controller.request().lanes.size(), 6u);
+  EXPECT_EQ(parse_lane_spec(requested(5)).given, (std::vector<std::pair<std::string, std::string>>{{"slots", "42"}})) << "at the same budget";
+  form.removeLane();
+  EXPECT_EQ(controller.request().lanes.size(), 5u);
+}
+
+TEST_F(PolicyPanelTest, LeavesTheReferenceAlone) {
+  viz::Selection selection = workspace.selection();
+  selection.lane = 0;
+  workspace.setSelection(selection);
+  PolicyForm& form = panel.form();
+  form.setSlots(10);
+  form.setPolicy("h2o");
+  form.removeLane();
+  EXPECT_EQ(requested(0), "full");
+  EXPECT_FALSE(form.policyChoice().isEnabled());
+  EXPECT_FALSE(form.budget().isEnabled());
+}
+
+TEST_F(PolicyPanelTest, ScrollsInsteadOfChangingAFieldThatTheWheelRunsOver) {
+  QWidget* field = panel.form().field("threshold")->widget();
+  field->clearFocus();
+  const auto turn = [&] {
+    QWheelEvent wheel(QPointF(5, 5), field->mapToGlobal(QPointF(5, 5)), {}, QPoint(0, 120), Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(field, &wheel);
+  };
+  turn();
+  EXPECT_EQ(requested(3), "keepkv:slots=42");
+  field->setFocus();
+  turn();
+  EXPECT_EQ(requested(3), "keepkv:slots=42,threshold=0.85");
+}
+
+TEST_F(PolicyPanelTest, ShowsWhatTheToolbarOrUndoHasChanged) {
+  controller.setLaneSpec(3, "keepkv:slots=60,alpha=0.5");
+  EXPECT_THAT(panel.form().budgetWords().toStdString(), ::testing::StartsWith("60 slots"));
+  EXPECT_EQ(qobject_cast<QDoubleSpinBox*>(panel.form().field("alpha")->widget())->value(), 0.5);
+  EXPECT_EQ(requested(3), "keepkv:slots=60,alpha=0.5") << "showing changes nothing";
+}
+
+TEST_F(PolicyPanelTest, NamesEverythingThatTakesTheFocus) { EXPECT_THAT(unnamed(panel), ::testing::IsEmpty()); }
+
+}  // namespace
+}  // namespace kvscope

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The strip of generated tokens, one cell a step.
+#include "window/panels/panel_fixture.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+
+#include "app/window/panels/effect/generated_strip.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+
+namespace kvscope {
+namespace {
+
+class PromptGeneratedTest : public PanelTest {
+ protected:
+  PromptGeneratedTest() { show(panel, 392, 480); }
+  PromptPanel panel{workspace, controller};
+};
+
+TEST_F(PromptGeneratedTest, ShowsOneCellPerStepAfterThePrompt) {
+  publish(synthetic::make_snapshot());
+  const auto& cells = panel.strip().cells();
+  ASSERT_EQ(cells.size(), 13u) << "the prompt's own step and twelve more";
+  int differ = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const StepRecord& step = *workspace.lane()->steps[i];
+    EXPECT_EQ(cells[i].step, static_cast<int>(i));
+    EXPECT_EQ(cells[i].same, step.top1_same);
+    if (!step.top1_same) ++differ;
+  }
+  EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::StartsWith("12 tokens"));
+  const std::string words = differ == 0   ? "same top choices"
+                            : differ == 1 ? "1 top choice differs"
+                                          : std::to_string(differ) + " top choices differ";
+  EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::HasSubstr(words));
+}
+
+TEST_F(PromptGeneratedTest, SaysWhichOfTheTokensAreShownAndNoMoreThanThereAre) {
+  publish(synthetic::make_snapshot());
+  const int n = static_cast<int>(panel.strip().cells().size()) - 1;
+  selectStep(0);
+  EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::ContainsRegex("12 tokens, first [0-9]+ shown"));
+  selectStep(n);
+  EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::ContainsRegex("12 tokens, [0-9]+–12 shown"));
+}
+
+TEST_F(PromptGeneratedTest, SkipsTheStepsOfAStreamedPrompt) {
+  synthetic::Shape shape;
+  shape.prefill = false;
+  publish(synthetic::make_snapshot(shape));
+  ASSERT_EQ(panel.strip().cells().size(), 13u);
+  EXPECT_EQ(panel.strip().cells().front().step, 166);
+}
+
+TEST_F(PromptGeneratedTest, TakesTheProbabilityOfTheReferencesTokenFromItsSurprise) {
+  Snapshot s = synthetic::make_snapshot();
+  auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[2]);
+  step->next_token = s.tokens[169].id;  // step 2 is the query at position 168
+  step->nll = 3.372;
+  s.lanes[3].steps[2] = step;
+  publish(std::move(s));
+  EXPECT_NEAR(panel.strip().cells()[2].p, std::exp(-3.372), 1e-12);
+}
+
+TEST_F(PromptGeneratedTest, GoesToTheStepOfAClickedCellAndFollowsTheLatestAtTheLastOne) {
+  publish(synthetic::make_snapshot());
+  selectStep(6);
+  QTest::mouseClick(&panel.strip(), Qt::LeftButton, {}, panel.strip().rectOf(5).center());
+  EXPECT_EQ(workspace.selection().step, 5);
+  panel.strip().setFocus();
+  QTest::keyClick(&panel.strip(), Qt::Key_Left);
+  EXPECT_EQ(workspace.selection().step, 4);
+  QTest::keyClick(&panel.strip(), Qt::Key_Home);
+  EXPECT_EQ(workspace.selection().step, 0);
+  EXPECT_FALSE(panel.strip().rectOf(0).isEmpty()) << "the current cell is in sight";
+  QTest::keyClick(&panel.strip(), Qt::Key_End);
+  EXPECT_FALSE(workspace.selection().step.has_value()) << "the last step stays the latest when more come";
+}
+
+TEST_F(PromptGeneratedTest, ShowsTheFirstCellsWhenTheStepIsAmongThem) {
+  publish(synthetic::make_snapshot());  // the latest step is the last cell
+  EXPECT_TRUE(panel.strip().rectOf(0).isEmpty());
+  selectStep(2);
+  EXPECT_FALSE(panel.strip().rectOf(0).isEmpty());
+  EXPECT_FALSE(panel.strip().rectOf(2).isEmpty());
+}
+
+TEST_F(PromptGeneratedTest, HasNoCellsWithoutARun) {
+  panel.editor().clearFocus();
+  EXPECT_TRUE(panel.strip().cells().empty());
+  EXPECT_EQ(panel.facts(), "0 + 0 tokens");
+  panel.grab();
+}
+
+}  // namespace
+}  // namespace kvscope

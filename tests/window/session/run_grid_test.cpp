@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTableView>
+
+#include "app/window/panels/runs/add_runs_dialog.h"
+#include "app/window/session/run_estimate.h"
+#include "app/window/panels/runs/run_grid.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+TEST(RunGridWords, BudgetsAreSharesOrSlots) {
+  QString wrong;
+  const auto budgets = parseBudgets("12.5 %, 64; 25%,64, x, 0, 130 %", &wrong);
+  ASSERT_EQ(budgets.size(), 3u);
+  EXPECT_EQ(budgets[0].key, "ratio");
+  EXPECT_EQ(budgets[0].value, "0.125");
+  EXPECT_EQ(budgets[1].key, "slots");
+  EXPECT_EQ(budgets[2].text, "25 %");
+  EXPECT_EQ(wrong, "x") << "the first that is none";
+}
+
+TEST(RunGridWords, SeedsAreNumbersAndRanges) {
+  QString wrong;
+  EXPECT_EQ(parseSeeds("0, 3-5,3", &wrong), (std::vector<int>{0, 3, 4, 5}));
+  EXPECT_EQ(wrong, "");
+  parseSeeds("0-9999", &wrong);
+  EXPECT_EQ(wrong, "0-9999");
+}
+
+class AddRunsTest : public WindowTest {
+ protected:
+  void openDialog() {
+    press(Qt::Key_R, Qt::ControlModifier);
+    ASSERT_TRUE(dialog().isVisible());
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&dialog()));
+  }
+  AddRunsDialog& dialog() { return window->addRunsDialog(); }
+  RunGridModel& model() { return dialog().grid().model(); }
+  QPoint cell(const char* policy, int column) {
+    QTableView& table = dialog().grid().table();
+    const QModelIndex index = model().index(model().rowOf(policy), column);
+    table.scrollTo(index);
+    return table.visualRect(index).center();
+  }
+};
+
+TEST_F(AddRunsTest, CellsAreChosenByMouseAndTheEstimateComesBeforeTheStart) {
+  openDialog();
+  EXPECT_TRUE(dialog().estimate().contains("no run")) << dialog().estimate().toStdString();
+  EXPECT_FALSE(dialog().addButton().isEnabled());
+  QTest::mouseClick(dialog().grid().table().viewport(), Qt::LeftButton, {}, cell("knorm", 1));
+  QTest::mouseClick(dialog().grid().table().viewport(), Qt::LeftButton, {}, cell("knorm", 2));
+  EXPECT_EQ(model().chosen(), (std::vector<std::string>{"knorm:ratio=0.25", "knorm:ratio=0.5"}));
+  EXPECT_TRUE(dialog().estimate().startsWith("2 runs · at least ")) << dialog().estimate().toStdString();
+  EXPECT_TRUE(dialog().estimate().contains("caches"));
+  EXPECT_EQ(dialog().addButton().text(), "Add 2 runs");
+  const std::size_t before = snapshot().lanes.size();
+  QTest::mouseClick(&dialog().addButton(), Qt::LeftButton);
+  EXPECT_FALSE(dialog().isVisible());
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(snapshot().lanes.size(), before + 2);
+  EXPECT_EQ(snapshot().lanes.back().spec, "knorm:ratio=0.5");
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes.size(), before) << "runs that were added together are one step back";
+}
+
+TEST_F(AddRunsTest, ByKeyboardAlone) {
+  openDialog();
+  QTableView& table = dialog().grid().table();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return table.hasFocus(); }));
+  for (int i = 0; i < model().rowOf("knorm"); ++i) QTest::keyClick(&table, Qt::Key_Down);
+  QTest::keyClick(&table, Qt::Key_Space);
+  EXPECT_EQ(model().chosen(), (std::vector<std::string>{"knorm:ratio=0.125"}));
+  const std::size_t before = snapshot().lanes.size();
+  QTest::keyClick(&table, Qt::Key_Return);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes.size(), before + 1);
+}
+
+TEST_F(AddRunsTest, SeedsMultiplyOnlyPoliciesThatDrawLots) {
+  openDialog();
+  dialog().grid().seeds().setText("0-2");
+  model().choose("random", true);
+  model().choose("knorm", true);
+  EXPECT_EQ(model().chosen().size(), 3u * 3u + 3u);
+  EXPECT_EQ(model().nSeeded(), 1);
+  EXPECT_EQ(model().chosen()[1], "random:ratio=0.125,seed=1");
+}
+
+TEST_F(AddRunsTest, WhatIsThereOrCannotBeIsNotChosen) {
+  openDialog();
+  dialog().grid().budgets().setText("25 %, 1");
+  const std::string there = snapshot().lanes[2].policy;
+  const int row = model().rowOf(there);
+  EXPECT_EQ(model().cell(row, 0), RunGridModel::Cell::there) << snapshot().lanes[2].spec;
+  int refused = 0;
+  for (int r = 0; r < model().rowCount(); ++r) {
+    if (model().cell(r, 1) != RunGridModel::Cell::refused) continue;
+    ++refused;
+    EXPECT_FALSE(model().reason(r, 1).isEmpty());
+  }
+  QModelIndexList all;
+  for (int r = 0; r < model().rowCount(); ++r)
+    for (int c = 0; c < 2; ++c) all << model().index(r, c);
+  model().toggle(all);
+  for (const std::string& spec : model().chosen()) EXPECT_NE(spec, snapshot().lanes[2].spec);
+}
+
+TEST_F(AddRunsTest, ARunCanBeWrittenAndWhatIsWrongWithItIsSaid) {
+  openDialog();
+  dialog().text().setText("h20:slots=8");
+  EXPECT_FALSE(dialog().addButton().isEnabled());
+  bool said = false;
+  for (const QLabel* label : dialog().findChildren<QLabel*>()) said = said || label->text().contains("h20");
+  EXPECT_TRUE(said);
+  dialog().text().setText("h2o:slots=9,recent=2");
+  EXPECT_TRUE(dialog().addButton().isEnabled());
+}
+
+TEST_F(AddRunsTest, AnEstimateIsOfMeasuredRunsAsSoonAsThereAreSome) {
+  window->runs().add({"knorm:slots=9"}, QueuedRun::Purpose::point);
+  ASSERT_TRUE(settle());
+  openDialog();
+  model().choose("knorm", true);
+  EXPECT_TRUE(dialog().estimate().contains("measured on 1 run")) << dialog().estimate().toStdString();
+  const RunEstimate e = estimateRuns(snapshot(), {"knorm:slots=10", "knorm:slots=20"}, {{"knorm", {.ms = 5, .n = 1}}}, true);
+  EXPECT_DOUBLE_EQ(e.ms, 10);
+  const LaneSnapshot& full = snapshot().lanes[0];
+  EXPECT_NEAR(e.cache_bytes, 30 * full.bytes / full.slots, 1e-6);
+}
+
+TEST_F(AddRunsTest, ATimeIsOfRunsOfTheSamePolicy) {
+  const LaneSnapshot& lane = snapshot().lanes[3];
+  ASSERT_NE(lane.policy, "h2o");
+  const RunEstimate e = estimateRuns(snapshot(), {"knorm:slots=10", lane.policy + ":slots=10", "h2o:slots=9,recent=2", "h2o:slots=8,recent=2"},
+                                     {{"h2o", {.ms = 7, .n = 3}}}, true);
+  double steps = 0, full = snapshot().lanes[0].prompt_compress_ms;
+  for (std::size_t s = 1; s < lane.steps.size(); ++s) steps += lane.steps[s]->ms;
+  for (std::size_t s = 1; s < snapshot().lanes[0].steps.size(); ++s) full += snapshot().lanes[0].steps[s]->ms;
+  EXPECT_DOUBLE_EQ(e.ms, lane.prompt_compress_ms + steps + 14 + full) << "the steps of the full cache, where no run tells more";
+  EXPECT_EQ(e.unknown, QStringList{"Key norm"});
+  EXPECT_TRUE(estimateWords(4, e, true).contains(", measured on 3 runs of this text; Key norm has not run on it yet · ")) << estimateWords(4, e, true).toStdString();
+}
+
+}  // namespace
+}  // namespace kvscope

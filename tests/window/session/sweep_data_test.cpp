@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/runs/sweep_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "app/window/panels/runs/sweep_chart.h"
+#include "app/window/panels/runs/sweep_scale.h"
+#include "viz/reduce/compare.h"
+#include "viz/synthetic.h"
+
+namespace kvscope {
+namespace {
+
+const std::vector<std::string> kRuns = {"h2o:slots=8", "h2o:slots=16", "random:slots=8,seed=0", "random:slots=8,seed=1", "random:slots=16"};
+
+SweepFigures figures(double kl) {
+  SweepFigures f;
+  f.mean_kl = kl;
+  f.bytes = 1000;
+  return f;
+}
+
+TEST(SweepData, RunsOfAPolicyAreOneCurveAndSeedsOneMark) {
+  SweepData data;
+  data.setRuns(kRuns, 100);
+  const auto series = data.series();
+  ASSERT_EQ(series.size(), 2u);
+  EXPECT_EQ(series[0].title, "H2O");
+  ASSERT_EQ(series[1].marks.size(), 2u);
+  EXPECT_EQ(series[1].marks[0].slots, 8);
+  EXPECT_EQ(series[1].marks[0].points.size(), 2u);
+}
+
+TEST(SweepData, ABandIsTheLeastAndTheMostOfTheSeeds) {
+  SweepData data;
+  data.setRuns(kRuns, 100);
+  data.set(kRuns[2], figures(1));
+  data.set(kRuns[3], figures(3));
+  const SweepMark mark = data.series()[1].marks[0];
+  EXPECT_DOUBLE_EQ(mark.mean(SweepMetric::mean_kl), 2);
+  EXPECT_DOUBLE_EQ(mark.least(SweepMetric::mean_kl), 1);
+  EXPECT_DOUBLE_EQ(mark.most(SweepMetric::mean_kl), 3);
+  EXPECT_TRUE(std::isnan(mark.mean(SweepMetric::top1))) << "not measured is no zero";
+}
+
+TEST(SweepData, OnlyValuesThatSpanTwoDecadesAreWorthALogarithm) {
+  SweepData data;
+  data.setRuns(kRuns, 100);
+  EXPECT_FALSE(spansTwoDecades(data.series(), SweepMetric::mean_kl)) << "nothing is measured";
+  data.set(kRuns[0], figures(0.01));
+  data.set(kRuns[1], figures(0.9));
+  EXPECT_FALSE(spansTwoDecades(data.series(), SweepMetric::mean_kl));
+  data.set(kRuns[2], figures(2));
+  EXPECT_TRUE(spansTwoDecades(data.series(), SweepMetric::mean_kl));
+  EXPECT_FALSE(spansTwoDecades(data.series(), SweepMetric::bytes)) << "all alike";
+}
+
+TEST(SweepData, WhatIsMeasuredStaysWhileMoreIsChosenAndGoesWithTheText) {
+  SweepData data;
+  data.setRuns({kRuns[0]}, 100);
+  data.setText("one");
+  EXPECT_TRUE(data.set(kRuns[0], figures(1)));
+  EXPECT_FALSE(data.set("knorm:slots=1", figures(1)));
+  data.setRuns(kRuns, 100);
+  EXPECT_EQ(data.nMeasured(), 1);
+  EXPECT_EQ(data.missing().size(), 4u);
+  EXPECT_FALSE(data.setText("one"));
+  EXPECT_TRUE(data.setText("another"));
+  EXPECT_EQ(data.nMeasured(), 0);
+  EXPECT_EQ(data.table().rows[0][4], "not yet");
+}
+
+TEST(SweepData, ARefusedRunIsNotWaitedFor) {
+  SweepData data;
+  data.setRuns(kRuns, 100);
+  data.fail(kRuns[0], "too few slots");
+  EXPECT_EQ(data.missing().size(), 4u);
+  EXPECT_EQ(data.table().rows[0][4], "refused");
+}
+
+TEST(SweepData, FiguresAreThoseOfTheComparison) {
+  Snapshot s = synthetic::make_snapshot();
+  const SweepFigures f = figuresOf(s);
+  double kl = 0;
+  int n = 0;
+  for (std::size_t i = 1; i < s.lanes.back().steps.size(); ++i, ++n) kl += s.lanes.back().steps[i]->kl;
+  EXPECT_NEAR(f.mean_kl, kl / n, 1e-12) << "the prompt's own step does not count";
+  EXPECT_DOUBLE_EQ(f.bytes, s.lanes.back().bytes);
+}
+
+TEST(SweepData, TheSlotsHeldAreThoseOfTheStepsAfterThePromptAndNotThoseAsked) {
+  Snapshot s = synthetic::make_snapshot();
+  LaneSnapshot& lane = s.lanes.back();
+  const SweepFigures f = figuresOf(s);
+  double held = 0;
+  int n = 0;
+  for (std::size_t i = 1; i < lane.steps.size(); ++i)
+    for (const HeadRecord& h : lane.steps[i]->heads) held += static_cast<double>(h.pos.size()), ++n;
+  EXPECT_NEAR(f.held, held / n, 1e-9);
+  SweepData data;
+  data.setRuns({"h2o:slots=8"}, 100);
+  data.set("h2o:slots=8", f);
+  EXPECT_DOUBLE_EQ(data.series()[0].marks[0].held(), f.held);
+  const viz::Table table = data.table();
+  const auto column = [&](const char* title) { return static_cast<std::size_t>(std::ranges::find(table.columns, title) - table.columns.begin()); };
+  EXPECT_EQ(table.rows[0][column("slots asked")], "8");
+  EXPECT_EQ(std::stod(table.rows[0][column("slots held (mean per head after the prompt)")]), f.held) << "a plain number, exactly";
+  EXPECT_EQ(std::stod(table.rows[0][column("mean KL (nats)")]), f.mean_kl);
+  EXPECT_EQ(std::stod(table.rows[0][column("KV bytes (at the end)")]), f.bytes);
+}
+
+TEST(SweepChart, APolicyLooksAsItsRunInTheComparison) {
+  Snapshot snapshot;
+  for (const char* policy : {"full", "h2o", "keepkv", "h2o"}) {
+    snapshot.lanes.emplace_back();
+    snapshot.lanes.back().policy = policy;
+  }
+  std::vector<SweepSeries> series(8);
+  const char* policies[] = {"snapkv", "keepkv", "tova", "h2o", "cam", "d2o", "knorm", "zeromerge"};
+  for (std::size_t i = 0; i < series.size(); ++i) series[i].policy = policies[i];
+  const std::vector<int> runs = SweepChart::runsOf(series, snapshot);
+  EXPECT_EQ(runs[3], viz::run_of_lane(1));
+  EXPECT_EQ(runs[1], viz::run_of_lane(2));
+  EXPECT_EQ(std::set<int>(runs.begin(), runs.end()).size(), series.size()) << "no colour twice";
+  EXPECT_EQ(std::ranges::count_if(runs, [](int run) { return run < SweepChart::kColours; }), 6);
+}
+
+TEST(AxisScale, IsLinearFromZeroOrLogarithmicWithALineForZero) {
+  const AxisScale linear({2, 10}, false, true);
+  EXPECT_DOUBLE_EQ(linear.at(0), 0);
+  EXPECT_GT(linear.at(10), 0.9);
+  const AxisScale log({0.001, 0.1, 10}, true, true);
+  EXPECT_NEAR(log.at(0.1) - log.at(0.001), log.at(10) - log.at(0.1), 1e-12);
+  EXPECT_FALSE(log.has_zero());
+  const AxisScale zero({0, 0.001, 10}, true, true);
+  EXPECT_TRUE(zero.has_zero());
+  EXPECT_EQ(zero.at(0), 0);
+  EXPECT_GT(zero.at(0.001), 0.05);
+  EXPECT_EQ(zero.ticks(5).front(), 0);
+  for (const AxisScale& s : {linear, log, zero})
+    for (const double tick : s.ticks(6)) EXPECT_LE(s.at(tick), 1.0001);
+}
+
+TEST(AxisScale, NothingToShowIsNoCrash) {
+  const AxisScale none({NAN, INFINITY}, true, true);
+  EXPECT_FALSE(none.logarithmic());
+  EXPECT_FALSE(none.ticks(5).empty());
+}
+
+}  // namespace
+}  // namespace kvscope

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Controls as Qt draws them under our style sheet.
+#include <cmath>
+
+#include <QAbstractItemView>
+#include <QComboBox>
+#include <QFileDialog>
+#include <QSpinBox>
+#include <QToolButton>
+
+#include "app/window/shell/rows.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+TEST_F(WindowTest, TheButtonsOfAFileDialogHaveTheirPictures) {
+  for (const char* mode : {"dark", "light"}) {
+    window->setThemeMode(mode);
+    QFileDialog dialog(window.get());
+    dialog.setOption(QFileDialog::DontUseNativeDialog);
+    dialog.show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&dialog));
+    int n = 0;
+    for (QToolButton* button : dialog.findChildren<QToolButton*>()) {
+      if (!button->isVisible() || button->icon().isNull()) continue;
+      ++n;
+      EXPECT_GE(button->width(), 26);
+      const QImage shown = button->grab().toImage();
+      const QColor ground = shown.pixelColor(4, 4);
+      QRect drawn;
+      for (int y = 4; y < shown.height() - 4; ++y)
+        for (int x = 4; x < shown.width() - 4; ++x)
+          if (shown.pixelColor(x, y) != ground) drawn |= QRect(x, y, 1, 1);
+      EXPECT_GE(std::max(drawn.width(), drawn.height()), 9) << button->objectName().toStdString() << ", " << mode;
+    }
+    EXPECT_GE(n, 5);
+  }
+}
+
+TEST_F(WindowTest, AListOfChoicesIsWideEnoughForTheLongest) {
+  int n = 0;
+  for (QComboBox* box : window->findChildren<QComboBox*>()) {
+    if (!box->isVisible() || box->count() == 0) continue;
+    box->showPopup();
+    QTest::qWait(50);
+    QAbstractItemView* list = box->view();
+    ASSERT_TRUE(list->isVisible()) << box->accessibleName().toStdString();
+    EXPECT_GE(list->viewport()->width(), list->sizeHintForColumn(0)) << box->accessibleName().toStdString();
+    box->hidePopup();
+    QTest::qWait(20);
+    ++n;
+  }
+  EXPECT_GE(n, 4);
+}
+
+TEST_F(WindowTest, NothingInTheToolbarIsCutHoweverNarrowTheWindow) {
+  ASSERT_TRUE(settle());
+  auto* tools = window->findChild<ToolRow*>();
+  int shown_last = 0;
+  for (const int width : {960, 1024, 1100, 1180, 1240, 1270, 1280, 1400, 1600}) {
+    window->resize(width, 800);
+    QTest::qWait(60);
+    ASSERT_EQ(tools->width(), width);
+    int shown = 0;
+    for (const QWidget* part : tools->findChildren<QWidget*>(Qt::FindDirectChildrenOnly)) {
+      if (!part->isVisible()) continue;
+      ++shown;
+      if (part->minimumWidth() == part->maximumWidth()) continue;  // made for what it shows
+      EXPECT_GE(part->width(), part->minimumSizeHint().width()) << width << ": " << part->accessibleName().toStdString() << part->objectName().toStdString();
+    }
+    EXPECT_GE(shown, shown_last) << "a wider window shows no less";
+    shown_last = shown;
+  }
+}
+
+TEST_F(WindowTest, TheBudgetIsTypedInSlotsOrPercentAndNeverCutToItsFirstDigits) {
+  ASSERT_TRUE(settle());
+  QSpinBox* box = window->findChild<ToolRow*>()->budgetBox();
+  const int n_prompt = snapshot().n_prompt;
+  const auto typed = [&](const char* text) {
+    box->setFocus();
+    box->selectAll();
+    QTest::keyClicks(box, text);
+    QTest::keyClick(box, Qt::Key_Return);
+    EXPECT_TRUE(settle());
+    return snapshot().lanes[static_cast<std::size_t>(window->workspace().selection().lane)].slots_asked;
+  };
+  const int quarter = static_cast<int>(std::lround(0.25 * n_prompt));
+  EXPECT_EQ(typed("25%"), quarter);
+  EXPECT_EQ(typed("99999"), n_prompt);
+  EXPECT_EQ(typed("12"), 12);
+  EXPECT_EQ(typed("50,5 %"), static_cast<int>(std::lround(0.505 * n_prompt)));
+  EXPECT_EQ(typed("1000000000000"), n_prompt);
+  EXPECT_EQ(typed("abc"), n_prompt) << "letters are not taken";
+}
+
+}  // namespace
+}  // namespace kvscope

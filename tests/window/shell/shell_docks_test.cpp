@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Panels are detached, maximised and put back without losing their picture.
+#include <QAction>
+#include <QDockWidget>
+#include <QImage>
+#include <QLineEdit>
+#include <QMainWindow>
+#include <QTabBar>
+#include <QToolButton>
+
+#include "app/window/shell/search_bar.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class DocksTest : public WindowTest {
+ protected:
+  std::vector<QDockWidget*> docks() const {
+    std::vector<QDockWidget*> out;
+    for (QDockWidget* d : window->findChildren<QDockWidget*>())
+      if (d->isVisible()) out.push_back(d);
+    return out;
+  }
+  QDockWidget* dock(const char* id) const { return window->findChild<QDockWidget*>(QString("dock_") + id); }
+  std::map<QString, QImage> pictures() {
+    EXPECT_TRUE(settle());
+    std::map<QString, QImage> out;
+    for (QDockWidget* d : docks()) out[d->objectName()] = d->widget()->grab().toImage();
+    return out;
+  }
+};
+
+TEST_F(DocksTest, EveryPanelFloatsAndTheResetBringsItsPictureBack) {
+  window->resetLayout();
+  const std::map<QString, QImage> before = pictures();
+  ASSERT_EQ(before.size(), 7u);
+  for (QDockWidget* d : docks()) {
+    d->setFloating(true);
+    QTest::qWait(120);
+    EXPECT_TRUE(d->isFloating() && d->isVisible()) << d->objectName().toStdString();
+    const QImage floating = d->widget()->grab().toImage();
+    QSet<QRgb> colours;
+    for (int y = 0; y < floating.height(); y += 3)
+      for (int x = 0; x < floating.width(); x += 3) colours << floating.pixel(x, y);
+    EXPECT_GT(colours.size(), 8) << d->objectName().toStdString() << " is empty";
+  }
+  window->resetLayout();
+  QTest::qWait(300);
+  const std::map<QString, QImage> after = pictures();
+  for (const auto& [name, picture] : before) {
+    ASSERT_TRUE(after.contains(name)) << name.toStdString();
+    EXPECT_EQ(after.at(name).size(), picture.size()) << name.toStdString();
+    EXPECT_EQ(after.at(name), picture) << name.toStdString();
+  }
+}
+
+TEST_F(DocksTest, PanelsThatStandOnEachOtherKeepTheirSharesOfTheHeight) {
+  window->resize(1280, 800);
+  window->showPage(MainWindow::Page::inspect);
+  window->resetLayout();
+  QTest::qWait(100);
+  const char* const kColumn[] = {"atlas", "head_strip", "timeline"};
+  const auto heights = [&] {
+    std::vector<int> out;
+    for (const char* id : kColumn) out.push_back(dock(id)->height());
+    return out;
+  };
+  const auto expectShares = [&](const std::vector<int>& before, const char* when) {
+    const std::vector<int> now = heights();
+    const double part = static_cast<double>(now[0] + now[1] + now[2]) / (before[0] + before[1] + before[2]);
+    for (std::size_t i = 0; i < now.size(); ++i) EXPECT_NEAR(now[i], before[i] * part, 10) << when << ' ' << kColumn[i];
+  };
+  std::vector<int> before = heights();
+  ASSERT_GT(before[0], 200);
+  QTest::keyClick(window.get(), Qt::Key_F, Qt::ControlModifier);  // a row more above
+  ASSERT_TRUE(QTest::qWaitFor([&] { return dock("atlas")->height() != before[0]; }));
+  QTest::qWait(100);
+  expectShares(before, "searching");
+  QTest::keyClick(&window->searchBar().line(), Qt::Key_Escape);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->searchBar().isVisible(); }));
+  QTest::qWait(100);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(heights()[i], before[i], 3) << "as it was: " << kColumn[i];
+  // Shares that somebody chose hold as well.
+  static_cast<QMainWindow*>(dock("atlas")->parentWidget())->resizeDocks({dock("atlas"), dock("head_strip"), dock("timeline")}, {220, 250, 170}, Qt::Vertical);
+  QTest::qWait(100);
+  before = heights();
+  ASSERT_GT(before[1], before[0]);
+  window->resize(1280, 960);
+  QTest::qWait(200);
+  expectShares(before, "in a higher window");
+  EXPECT_GT(dock("atlas")->height(), before[0]);
+}
+
+class DocksBehindTheWelcomeTest : public DocksTest {
+ protected:
+  void SetUp() override {
+    options.view = "welcome";
+    options.size = {1280, 800};
+    DocksTest::SetUp();
+  }
+};
+
+TEST_F(DocksBehindTheWelcomeTest, HaveTheirSharesWhenTheyAreFirstSeen) {
+  ASSERT_EQ(window->page(), MainWindow::Page::welcome);
+  window->showPage(MainWindow::Page::inspect);
+  QTest::qWait(150);
+  const std::vector<int> seen = {dock("atlas")->height(), dock("head_strip")->height(), dock("timeline")->height()};
+  window->resetLayout();
+  QTest::qWait(150);
+  EXPECT_EQ(seen, (std::vector<int>{dock("atlas")->height(), dock("head_strip")->height(), dock("timeline")->height()}));
+  EXPECT_GT(seen[0], seen[1] + seen[2]);
+}
+
+TEST_F(DocksTest, TheMenuAndTheTabsNameEveryPanelAsItsHeaderDoes) {
+  const auto onScreen = [](QString text) { return text.replace("&&", "\x01").remove('&').replace('\x01', '&').toStdString(); };  // one is none
+  QStringList names;
+  for (const QDockWidget* d : window->findChildren<QDockWidget*>()) {
+    names << window->panel(d->objectName().mid(5))->title();
+    if (names.back().startsWith("Head")) continue;  // its header names the head
+    EXPECT_EQ(onScreen(d->toggleViewAction()->text()), names.back().toStdString());
+  }
+  for (const char* id : {"jobs", "table"}) dock(id)->show();
+  QTest::qWait(100);
+  int n_tabs = 0;
+  for (const QTabBar* bar : window->findChildren<QTabBar*>())
+    for (int i = 0; bar->isVisible() && i < bar->count(); ++i, ++n_tabs)
+      EXPECT_TRUE(names.contains(QString::fromStdString(onScreen(bar->tabText(i))))) << bar->tabText(i).toStdString();
+  EXPECT_EQ(n_tabs, 2);
+}
+
+TEST_F(DocksTest, WhatIsOpenedNowAndThenHasACrossThatKeysReach) {
+  for (const char* id : {"jobs", "table", "what_if", "bookmarks"}) {
+    dock(id)->show();
+    QToolButton* close = nullptr;
+    for (QToolButton* b : window->panel(id)->header()->findChildren<QToolButton*>())
+      if (b->accessibleName() == "Close " + window->panel(id)->title()) close = b;
+    ASSERT_NE(close, nullptr) << id;
+    EXPECT_GT(close->geometry().right(), window->panel(id)->header()->width() - 12) << id << ": at the right end";
+    EXPECT_TRUE(close->focusPolicy() & Qt::TabFocus);
+    close->setFocus();
+    QTest::keyClick(close, Qt::Key_Space);
+    EXPECT_FALSE(dock(id)->isVisible()) << id;
+  }
+  window->toggleMaximised(window->panel("table"));
+  Q_EMIT window->panel("table")->closeRequested();
+  EXPECT_FALSE(dock("table")->isVisible());
+  EXPECT_TRUE(dock("atlas")->isVisible()) << "a maximised one leaves the others as they were";
+}
+
+TEST_F(DocksTest, PanelsOpenedNowAndThenShareOnePlaceUnderTheTimeline) {
+  const int prompt = dock("prompt")->width(), effect = dock("effect")->width();
+  for (const char* id : {"jobs", "table", "what_if", "bookmarks"}) {
+    dock(id)->toggleViewAction()->trigger();
+    QTest::qWait(150);
+    EXPECT_EQ(dock(id)->width(), dock("atlas")->width()) << id;
+    EXPECT_EQ(dock("prompt")->width(), prompt) << id;
+    EXPECT_EQ(dock("effect")->width(), effect) << id;
+    EXPECT_GE(dock(id)->height(), 100) << id;
+    EXPECT_GE(dock("timeline")->height(), 150) << id << ": words of the timeline need room";
+    EXPECT_GE(dock("head_strip")->height(), 120) << id;
+    EXPECT_GE(dock("atlas")->height(), 150) << id;
+  }
+}
+
+TEST_F(DocksTest, APanelOpenedOnAnotherPageStandsOverItAndGoesBackToItsPlace) {
+  window->showPage(MainWindow::Page::compare);
+  press(Qt::Key_J, Qt::ControlModifier);
+  QTest::qWait(150);
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+  ASSERT_TRUE(dock("jobs")->isVisible() && dock("jobs")->isFloating());
+  EXPECT_TRUE(window->frameGeometry().contains(dock("jobs")->frameGeometry()));
+  window->showPage(MainWindow::Page::sweep);
+  EXPECT_TRUE(dock("jobs")->isVisible());
+  dock("table")->toggleViewAction()->trigger();
+  EXPECT_EQ(window->page(), MainWindow::Page::sweep);
+  EXPECT_TRUE(dock("table")->isVisible());
+  dock("table")->toggleViewAction()->trigger();
+  EXPECT_FALSE(dock("table")->isVisible());
+  window->showPage(MainWindow::Page::inspect);
+  QTest::qWait(150);
+  EXPECT_TRUE(dock("jobs")->isVisible());
+  EXPECT_FALSE(dock("jobs")->isFloating() || dock("table")->isFloating() || dock("table")->isVisible());
+  EXPECT_EQ(dock("jobs")->width(), dock("atlas")->width());
+}
+
+TEST_F(DocksTest, F11MaximisesThePanelWithTheFocusAndPutsItBack) {
+  const std::map<QString, QImage> before = pictures();
+  for (const char* id : {"atlas", "head_grid", "head_strip", "timeline"}) {
+    window->canvas(id)->setFocus();
+    QTest::keyClick(window->canvas(id), Qt::Key_F11);
+    QTest::qWait(150);
+    EXPECT_EQ(docks().size(), 1u) << id;
+    EXPECT_GT(window->canvas(id)->width(), 1500) << id;
+    QTest::keyClick(window->canvas(id), Qt::Key_F11);
+    QTest::qWait(150);
+    EXPECT_EQ(docks().size(), before.size()) << id;
+    EXPECT_TRUE(window->canvas(id)->hasFocus()) << id << ": keys go on to mean what they meant";
+  }
+  window->setFocus();
+}
+
+TEST_F(DocksTest, AKeyDetachesThePanelAndPutsItBack) {
+  window->canvas("timeline")->setFocus();
+  QTest::keyClick(window->canvas("timeline"), Qt::Key_F11, Qt::ControlModifier);
+  QTest::qWait(150);
+  EXPECT_TRUE(dock("timeline")->isFloating());
+  dock("timeline")->activateWindow();
+  window->canvas("timeline")->setFocus();
+  QTest::qWait(100);
+  for (QAction* a : window->findChildren<QAction*>())
+    if (a->shortcut() == QKeySequence(Qt::CTRL | Qt::Key_F11)) a->trigger();
+  QTest::qWait(150);
+  EXPECT_FALSE(dock("timeline")->isFloating());
+}
+
+TEST_F(DocksTest, AFloatingPanelIsFramedAndStandsOffItsPlace) {
+  QDockWidget* timeline = dock("timeline");
+  const QPoint place = timeline->mapToGlobal(QPoint());
+  const auto edge = [timeline] { return timeline->widget()->grab().toImage().pixelColor(0, timeline->widget()->height() / 2); };
+  const QColor docked = edge();
+  window->canvas("timeline")->setFocus();
+  QTest::keyClick(window->canvas("timeline"), Qt::Key_F11, Qt::ControlModifier);
+  QTest::qWait(150);
+  ASSERT_TRUE(timeline->isFloating());
+  EXPECT_EQ(timeline->mapToGlobal(QPoint()), place + QPoint(24, 24));
+  const viz::Rgb frame = window->workspace().theme().secondary;
+  EXPECT_EQ(edge(), QColor(frame.r(), frame.g(), frame.b()));
+  timeline->setFloating(false);
+  QTest::qWait(150);
+  EXPECT_EQ(edge(), docked);
+  const QPoint now = timeline->mapToGlobal(QPoint());
+  QTest::mouseDClick(timeline->titleBarWidget(), Qt::LeftButton, {}, QPoint(120, 8));
+  QTest::qWait(150);
+  ASSERT_TRUE(timeline->isFloating());
+  EXPECT_EQ(timeline->mapToGlobal(QPoint()), now + QPoint(24, 24)) << "also by a double click, and the second time";
+  dock("head_grid")->setFloating(true);
+  QTest::qWait(150);
+  const QRect grid(dock("head_grid")->mapToGlobal(QPoint()), dock("head_grid")->size());
+  EXPECT_TRUE(window->screen()->availableGeometry().contains(grid)) << "at the right edge of the screen";
+}
+
+TEST_F(DocksTest, AThemeChangeReachesAFloatingPanel) {
+  dock("head_grid")->setFloating(true);
+  QTest::qWait(150);
+  window->setThemeMode("light");
+  ASSERT_TRUE(settle());
+  QTest::qWait(100);
+  const viz::Rgb panel = window->workspace().theme().panel;
+  const QImage picture = window->canvas("head_grid")->grab().toImage();
+  EXPECT_EQ(picture.pixelColor(2, 2), QColor(panel.r(), panel.g(), panel.b()));
+}
+
+}  // namespace
+}  // namespace kvscope

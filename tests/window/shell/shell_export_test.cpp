@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files out of a view: their kind, and the dialog that asks for them.
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+
+#include "app/window/canvas/canvas_widget.h"
+#include "app/window/shell/rows.h"
+#include "app/window/panels/runs/run_grid.h"
+#include "app/window/panels/runs/sweep_panel.h"
+#include "viz/draw/svg.h"
+#include "window/support/file_dialog.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class ExportTest : public WindowTest {
+ protected:
+  /// The first bytes of the only file that an export under this name leaves behind, after its name.
+  std::string exported(const QString& file, const QString& kind) {
+    if (window->page() == MainWindow::Page::inspect) window->canvas("atlas")->setFocus();
+    FileDialogAnswer answer(folder.filePath(file), kind);
+    for (QAction* a : window->findChildren<QAction*>())
+      if (a->text().remove('&').startsWith("Export view")) {
+        a->trigger();
+        break;
+      }
+    EXPECT_TRUE(answer.answered());
+    const QStringList files = QDir(folder.path()).entryList(QDir::Files);
+    if (files.size() != 1) return "files: " + files.join(", ").toStdString();
+    QFile written(folder.filePath(files.front()));
+    EXPECT_TRUE(written.open(QIODevice::ReadOnly));
+    const std::string out = files.front().toStdString() + " " + written.read(5).toStdString();
+    written.remove();
+    return out;
+  }
+  QTemporaryDir folder;
+};
+
+TEST_F(ExportTest, ATypedEndingDecidesTheKind) {
+  EXPECT_EQ(exported("view", "SVG"), "view.svg <?xml");
+  EXPECT_EQ(exported("insp.csv", "SVG").substr(0, 8), "insp.csv");
+  EXPECT_EQ(exported("view.PNG", "Numbers").substr(0, 13), "view.PNG \x89PNG");
+  EXPECT_EQ(exported("view.svg", "whole window"), "view.svg <?xml");
+  EXPECT_EQ(exported("view.1", "Numbers").substr(0, 10), "view.1.csv") << "not every dot begins an ending";
+}
+
+TEST_F(ExportTest, ASweepIsWrittenAsNumbersOnceSomethingIsMeasured) {
+  window->showPage(MainWindow::Page::sweep);
+  EXPECT_EQ(exported("sweep.csv", "Numbers"), "files: ");
+  EXPECT_TRUE(window->messages().text().contains("sweep.csv was not written: nothing is measured yet")) << window->messages().text().toStdString();
+  window->messages().dismiss();
+  window->sweep().grid().model().choose("knorm", true);
+  window->sweep().start();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->sweep().data().nMeasured() > 0; }, 20000));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(exported("sweep", "Numbers"), "sweep.csv " + window->sweep().data().table().columns[0].substr(0, 5));
+  EXPECT_EQ(exported("sweep.csv", "whole window").substr(0, 9), "sweep.csv");
+  for (QAction* a : window->findChildren<QAction*>())
+    if (a->text().remove('&') == "Copy the numbers of the view") a->trigger();
+  EXPECT_EQ(QApplication::clipboard()->text().toStdString(), viz::to_csv(window->sweep().data().table()));
+  EXPECT_FALSE(window->messages().isVisible());
+}
+
+TEST_F(ExportTest, AnEndingThatCannotBeGivesWayToTheChosenKind) {
+  window->showPage(MainWindow::Page::welcome);
+  EXPECT_EQ(exported("view.csv", "whole window").substr(0, 13), "view.png \x89PNG");
+}
+
+}  // namespace
+}  // namespace kvscope

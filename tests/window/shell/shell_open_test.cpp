@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are opened: what is taken as a prompt, what is refused, and how long a refusal stands.
+#include <QClipboard>
+#include <QMimeData>
+#include <QTemporaryDir>
+
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/shell/rows.h"
+#include "app/window/session/session_file.h"
+#include "window/support/file_bytes.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class OpenTest : public WindowTest {
+ protected:
+  QString file(const QString& name, const QByteArray& bytes) {
+    write(folder.filePath(name), bytes);
+    return folder.filePath(name);
+  }
+  std::string notice() const { return window->notices().isVisible() ? window->notices().text().toStdString() : "nothing"; }
+  const std::string& prompt() const { return window->controller().request().prompt; }
+  bool noticeHas(const std::string& part) const { return notice().find(part) != std::string::npos; }
+
+  const QByteArray png = QByteArray("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
+  QTemporaryDir folder;
+};
+
+TEST_F(OpenTest, WhatIsNoTextIsRefusedWithARemedyAndThePromptStays) {
+  const std::pair<QString, const char*> cases[] = {
+      {file("numbers.json", R"({"rows": [1, 2]})"), "this is no session of kvscope; to use its text as a prompt, paste it"},
+      {file("nothing.json", ""), "got an empty file; copy the file again"},
+      {file("nothing.kvscope", ""), "got an empty file; copy the file again"},
+      {file("half.kvscope", sessionJson(window->session()).left(300)), "it is cut short or damaged; copy the file again"},
+      {file("picture.txt", png), "expected text in UTF-8, got other bytes: the prompt stays as it was; save the file as UTF-8 text"},
+      {file("latin.txt", "caf\xE9 cr\xE8me"), "expected text in UTF-8"},
+  };
+  for (const auto& [path, why] : cases) {
+    window->openFile(path);
+    EXPECT_TRUE(noticeHas(why)) << notice();
+    EXPECT_TRUE(noticeHas(path.toStdString())) << notice();
+    EXPECT_EQ(prompt(), *options.prompt) << path.toStdString();
+  }
+  const QString text = QString::fromUtf8("日本語 سلام 👩‍👩‍👧 ❤️\ttext\n");
+  window->openFile(file("text.txt", text.toUtf8()));
+  EXPECT_EQ(prompt(), text.toStdString());
+  EXPECT_EQ(notice(), "nothing") << "the next file opened well";
+}
+
+TEST_F(OpenTest, ASessionIsOneUnderAnotherName) {
+  SavedSession session = window->session();
+  session.request.prompt = "of a session";
+  window->openFile(file("copy.json", sessionJson(session)));
+  EXPECT_EQ(prompt(), "of a session");
+}
+
+TEST_F(OpenTest, TheEditorLeavesFilesThatAreNoTextToTheWindow) {
+  PromptEditor& editor = window->promptPanel().editor();
+  const auto takes = [&](const QString& path) {
+    auto* dropped = new QMimeData;
+    dropped->setUrls({QUrl::fromLocalFile(path)});
+    QApplication::clipboard()->setMimeData(dropped);
+    return editor.canPaste();
+  };
+  EXPECT_TRUE(takes(file("a.txt", "a")));
+  EXPECT_FALSE(takes(file("a.json", "{}")));
+  EXPECT_FALSE(takes(file("a.kvscope", "{}")));
+}
+
+TEST_F(OpenTest, OneRefusalStandsOnceAndAnOfferOfSomethingElseStays) {
+  const QString picture = file("picture.txt", png);
+  window->controller().refused(window->promptPanel().editor().loadFile(picture));  // as after a drop on the editor
+  ASSERT_TRUE(window->messages().isVisible());
+  window->openFile(picture);
+  EXPECT_TRUE(noticeHas("picture.txt"));
+  EXPECT_FALSE(window->messages().isVisible());
+  window->notices().show("the session before was not saved", {}, "Recover it", [] {});
+  window->openFile(file("text.txt", "text"));
+  EXPECT_TRUE(noticeHas("The session before was not saved")) << "it is about no file that was opened";
+}
+
+TEST_F(OpenTest, AnOfferThatNobodyAnsweredComesBackWhenWhatWasSaidOverItIsRead) {
+  MessageBar& bar = window->notices();
+  int n_recovered = 0;
+  bar.show("The session of today was not saved.", {}, "Recover it", [&] { ++n_recovered; });
+  window->openFile(file("half.kvscope", "{"));
+  ASSERT_TRUE(noticeHas("half.kvscope"));
+  EXPECT_EQ(buttonOf(bar, "Recover it"), nullptr) << "another message, another remedy";
+  bar.dismiss();
+  ASSERT_TRUE(noticeHas("was not saved")) << notice();
+  QTest::mouseClick(buttonOf(bar, "Recover it"), Qt::LeftButton);
+  EXPECT_EQ(n_recovered, 1);
+  bar.dismiss();
+  EXPECT_TRUE(bar.isHidden()) << "it was seen";
+}
+
+TEST_F(OpenTest, AFileKeepsTheLettersOfItsName) {
+  window->controller().setPrompt("unsaved");
+  SavedSession session = window->session();
+  window->openFile(file("s1.kvscope", sessionJson(session)));
+  EXPECT_TRUE(noticeHas("Opened s1.kvscope;")) << notice();
+  window->notices().show("s1.kvscope is there", {});
+  EXPECT_EQ(notice(), "s1.kvscope is there.");
+}
+
+}  // namespace
+}  // namespace kvscope

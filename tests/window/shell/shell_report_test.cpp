@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report on paper.
+#include <QAbstractTextDocumentLayout>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTextBlock>
+#include <QTextCursor>
+#include <QTextDocument>
+#include <QTextLayout>
+#include <QTextTable>
+
+#include "app/window/files/report.h"
+#include "viz/draw/format.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class ReportOnPaperTest : public WindowTest {
+ protected:
+  /// The report with a prompt of so many lines, which pushes all that follows down.
+  Report withLines(int n) {
+    Report report = window->report();
+    Snapshot s = *report.snapshot;
+    s.prompt.clear();
+    for (int i = 0; i < n; ++i) s.prompt += "line " + std::to_string(i) + "\n";
+    report.snapshot = std::make_shared<const Snapshot>(std::move(s));
+    return report;
+  }
+  static constexpr double kWidth = 1032, kHeight = 703;  // A4 across, less the margins
+};
+
+TEST_F(ReportOnPaperTest, CountsTheRunsThatItShows) {
+  const Report report = window->report();
+  EXPECT_EQ(report.runs.rows.size(), report.snapshot->lanes.size());
+  EXPECT_TRUE(reportHtml(report).contains(QString("<h1>KV-cache compression: %1 runs on one prompt</h1>").arg(report.runs.rows.size())));
+}
+
+TEST_F(ReportOnPaperTest, NumbersHaveTheDigitsOfAReader) {
+  Report report = window->report();
+  report.runs.columns = {"run", "specification", "answer", "mean KL, nats (steps 1–4)", "KV bytes (of the slots)"};
+  report.runs.rows = {{"B", "h2o", "0.12345", "0.15233808755874634", "153600"}};
+  const QString html = reportHtml(report);
+  EXPECT_TRUE(html.contains(">0.152<"));
+  EXPECT_FALSE(html.contains("0.15233808755874634"));
+  EXPECT_TRUE(html.contains("nowrap\">" + QString::fromStdString(viz::format_count(153600)))) << "in groups of three, in one line";
+  EXPECT_TRUE(html.contains("0.12345")) << "an answer is no number";
+}
+
+TEST_F(ReportOnPaperTest, NoHeadingStandsAloneAtTheFootOfAPage) {
+  int n_moved = 0;
+  for (int n = 0; n < 30; ++n) {
+    const auto document = reportOnPaper(withLines(n), {kWidth, kHeight});
+    const auto page_of = [&](const QTextBlock& block) {
+      const QRectF all = document->documentLayout()->blockBoundingRect(block);
+      const double line = block.layout()->lineCount() > 0 ? block.layout()->lineAt(0).rect().bottom() : all.height();
+      return static_cast<int>((all.top() + line - 1) / kHeight);
+    };
+    int n_headings = 0;
+    for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
+      if (block.blockFormat().headingLevel() != 2) continue;
+      ++n_headings;
+      EXPECT_EQ(page_of(block), page_of(block.next())) << block.text().toStdString() << " after " << n << " lines";
+      if (const QTextTable* table = QTextCursor(block.next()).currentTable(); table && table->rows() > 1) {
+        EXPECT_EQ(page_of(block), page_of(table->cellAt(1, 0).firstCursorPosition().block())) << block.text().toStdString() << " and its first row";
+      }
+      n_moved += block.text() == "Texts" && block.blockFormat().pageBreakPolicy() == QTextFormat::PageBreak_AlwaysBefore;
+    }
+    EXPECT_GE(n_headings, 6);
+  }
+  EXPECT_GT(n_moved, 0) << "else the test has not seen the case";
+  EXPECT_LT(n_moved, 15) << "and it is moved only where it has to be";
+}
+
+int pagesOf(const QString& path) {
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly)) return -1;
+  return static_cast<int>(file.readAll().count("/Type /Page\n"));
+}
+
+TEST_F(ReportOnPaperTest, APdfIsOnePageUnlessSheetsAreAskedFor) {
+  QTemporaryDir folder;
+  for (const int n : {1, 300}) {
+    const Report report = withLines(n);
+    const auto document = reportOnOnePage(report);
+    EXPECT_EQ(document->pageCount(), 1) << n << " lines";
+    const auto sheets = reportOnPaper(report, {kWidth, kHeight});
+    EXPECT_GE(document->pageSize().height(), (sheets->pageCount() - 6) * kHeight) << "nothing is cut";
+    const QString one = folder.filePath("one.pdf"), many = folder.filePath("many.pdf");
+    QString why;
+    ASSERT_TRUE(writeReport(report, one, ReportPaper::one_page, &why)) << why.toStdString();
+    ASSERT_TRUE(writeReport(report, many, ReportPaper::a4_sheets, &why)) << why.toStdString();
+    EXPECT_EQ(pagesOf(one), 1) << n << " lines";
+    EXPECT_GT(pagesOf(many), 3) << n << " lines";
+  }
+}
+
+// Each picture and each line is drawn on the page where the layout has it: seen in what the pages look like, not in what the document says.
+TEST_F(ReportOnPaperTest, EveryPageIsDrawn) {
+  for (int n = 1; n <= 60; n += 3) {
+    const auto document = reportOnPaper(withLines(n), {kWidth, kHeight});
+    const int n_pages = document->pageCount();
+    ASSERT_GT(n_pages, 2);
+    for (int page = 0; page < n_pages; ++page) {
+      QImage paper(static_cast<int>(kWidth), static_cast<int>(kHeight), QImage::Format_RGB32);
+      paper.fill(Qt::white);
+      QPainter painter(&paper);
+      painter.translate(0, -page * kHeight);
+      document->drawContents(&painter, QRectF(0, page * kHeight, kWidth, kHeight));
+      painter.end();
+      bool blank = true;
+      for (int y = 0; y < paper.height() && blank; ++y)
+        for (int x = 0; x < paper.width() && blank; x += 2) blank = paper.pixelColor(x, y) == QColor(Qt::white);
+      EXPECT_FALSE(blank) << "page " << page + 1 << " of " << n_pages << ", " << n << " lines";
+    }
+  }
+}
+
+TEST_F(ReportOnPaperTest, ARangeOfStepsStaysInOneLineAndIsCopiedAsItIsWritten) {
+  for (const double width : {kWidth, 420.0}) {
+    const auto document = reportOnPaper(window->report(), {width, kHeight});
+    EXPECT_FALSE(document->toPlainText().contains(QChar(0x2060)));
+    int n = 0;
+    for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
+      if (!block.text().contains(QString("1") + QChar(0x2013) + "4")) continue;
+      if (!QTextCursor(block).currentTable()) continue;
+      ++n;
+      EXPECT_EQ(block.layout()->lineCount(), 1) << block.text().toStdString() << " at " << width;
+      EXPECT_TRUE(block.blockFormat().alignment() & Qt::AlignRight) << "above its numbers";
+    }
+    EXPECT_GT(n, 0);
+  }
+}
+
+}  // namespace
+}  // namespace kvscope

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results without the model that made them: in a session, and as a trace.
+#include <algorithm>
+
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/shell/rows.h"
+#include "app/window/session/session_file.h"
+#include "app/window/session/stored_results.h"
+#include "core/error.h"
+#include "trace/trace_writer.h"
+#include "window/support/file_bytes.h"
+#include "window/support/window_fixture.h"
+#include "paths.h"
+
+namespace kvscope {
+namespace {
+
+QJsonObject objectOf(const QString& path) { return QJsonDocument::fromJson(bytesOf(path)).object(); }
+
+std::string refusal(const PackedTrace& packed) {
+  try {
+    (void)unpackTrace(packed, "s.kvscope");
+    return "accepted";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+class ResultsTest : public WindowTest {
+ protected:
+  bool kept(const QString& path) {
+    return window->saveSession(path) && QTest::qWaitFor([&] { return !window->results().busy(); }, 20000);
+  }
+  bool shown() {
+    return QTest::qWaitFor([&] { return window->controller().viewOnly(); }, 20000);
+  }
+  /// The file of a session whose model is somewhere else.
+  QString handedOut() {
+    const QString path = folder.filePath("lecture.kvscope");
+    EXPECT_TRUE(kept(path));
+    QJsonObject o = objectOf(path);
+    o["model"] = QJsonObject{{"folder", "/nowhere/llama"}};
+    write(path, QJsonDocument(o).toJson());
+    return path;
+  }
+  void expectPictures() const {
+    for (const CanvasWidget* canvas : window->canvases()) {
+      if (!canvas->isVisible()) continue;
+      EXPECT_FALSE(canvas->view().marks().empty()) << canvas->view().id();
+    }
+  }
+  /// All that a trace says, in bytes; parameters of a lane come back in the order of their keys.
+  static std::string asTrace(Snapshot s) {
+    for (LaneSnapshot& lane : s.lanes) std::ranges::sort(lane.params, {}, &ParamText::key);
+    return trace_text(s, {.detail = Detail::why});
+  }
+  std::string asTrace() const { return asTrace(snapshot()); }
+
+  QTemporaryDir folder;
+};
+
+TEST_F(ResultsTest, ASessionOpensWithoutItsModelAndShowsTheSameNumbers) {
+  viz::Selection there = window->workspace().selection();
+  there.layer = 2, there.kv_head = 1, there.step = 2;
+  window->workspace().setSelection(there);
+  const std::string before = asTrace();
+  const QString path = handedOut();
+  EXPECT_LT(QFile(path).size(), 4 << 20) << "a file of a few MB";
+
+  window->controller().setPrompt("Something else was typed in between.");
+  ASSERT_TRUE(settle());
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  EXPECT_TRUE(asTrace() == before) << "every slot, event, score and figure";
+  EXPECT_EQ(window->workspace().selection().layer, 2);
+  EXPECT_EQ(window->workspace().step(), 2);
+  EXPECT_FALSE(window->workspace().stale());
+  EXPECT_TRUE(window->notices().text().contains("View only")) << window->notices().text().toStdString();
+  EXPECT_TRUE(window->notices().text().contains("/nowhere/llama"));
+  expectPictures();
+}
+
+TEST_F(ResultsTest, AnInspectorThatOpensOnThemIsNoEditToRefuse) {
+  window->openFile(handedOut());
+  ASSERT_TRUE(shown());
+  window->messages().dismiss();
+  window->showPage(MainWindow::Page::inspector);
+  CanvasWidget* inspector = window->canvas("inspector");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector->isVisible() && inspector->settled(); }, 5000));
+  QTest::qWait(300);
+  EXPECT_TRUE(window->messages().isHidden()) << window->messages().text().toStdString();
+  EXPECT_FALSE(window->controller().request().measures.agreement);
+}
+
+TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
+  window->openFile(handedOut());
+  ASSERT_TRUE(shown());
+  const std::string before = asTrace();
+  SessionController& c = window->controller();
+  const std::vector<std::string> lanes = c.request().lanes;
+  const std::string prompt = c.request().prompt;
+  const std::function<void()> edits[] = {
+      [&] { c.setPrompt("typed"); },   [&] { c.setLaneSpec(1, "h2o:slots=4"); }, [&] { c.addLane("h2o:slots=4"); },
+      [&] { c.removeLane(1); },        [&] { c.generate(9); },                   [&] { c.setSeed(4); },
+      [&] { c.setTemperature(0.5); },  [&] { c.setFollow(Follow::self); },       [&] { c.setPromptMode(PromptMode::stream); },
+      [&] { c.setShadow(false); },     [&] { c.runGuest("h2o:slots=4"); },       [&] { c.want({viz::WantMeasure::What::theta, true}); },
+      [&] { c.replaceRequest({}); },   [&] { window->handEdits().setBudget(1, 0, 0, 5); }, [&] { window->openRun("h2o:slots=4"); },
+      [&] { QTest::keyClicks(&window->promptPanel().editor(), "x"); }};
+  for (const auto& edit : edits) {
+    window->notices().dismiss();
+    edit();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return window->notices().text().startsWith("Nothing was changed. View only: "); }, 2000));
+    EXPECT_NE(buttonOf(window->notices(), "Open a model"), nullptr) << "the way on is beside it";
+    EXPECT_TRUE(window->messages().isHidden()) << "and it is said once";
+    EXPECT_EQ(c.request().lanes, lanes);
+    EXPECT_EQ(c.request().prompt, prompt);
+    EXPECT_TRUE(c.viewOnly());
+  }
+  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), prompt) << "what was typed went back";
+  EXPECT_TRUE(asTrace() == before);
+  EXPECT_FALSE(window->undoStack().canUndo());
+  // Changes by hand are not offered, and say why.
+  viz::Selection selection = window->workspace().selection();
+  selection.layer = 1, selection.kv_head = 1;
+  selection.select({3, 3});
+  window->workspace().setSelection(selection);
+  for (const WhatIf::Kind kind : {WhatIf::Kind::pin, WhatIf::Kind::evict, WhatIf::Kind::restore}) window->handEdits().edit(kind);
+  EXPECT_TRUE(window->handEdits().obstacle().contains("stored results"));
+  QTest::qWait(100);
+  EXPECT_EQ(c.request().lanes, lanes);
+  EXPECT_TRUE(c.viewOnly());
+  EXPECT_TRUE(asTrace() == before);
+}
+
+TEST_F(ResultsTest, AForkIsShownBesideTheRunThatItCameFromAndIsSelectedAgain) {
+  viz::Selection selection = window->workspace().selection();
+  selection.lane = 2, selection.layer = 1, selection.kv_head = 1, selection.step = 0;
+  selection.select({5, 5});
+  window->workspace().setSelection(selection);
+  window->handEdits().edit(WhatIf::Kind::pin);
+  ASSERT_TRUE(settle());
+  const int fork = window->workspace().selection().lane;
+  ASSERT_EQ(fork, static_cast<int>(snapshot().lanes.size()) - 1);
+  const int base = snapshot().lanes.back().fork_of;
+  ASSERT_EQ(base, 2);
+  const QString path = handedOut();
+  window->controller().removeLane(fork);
+  ASSERT_TRUE(settle());
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  EXPECT_EQ(snapshot().lanes.back().fork_of, base);
+  EXPECT_EQ(window->workspace().selection().lane, fork);
+}
+
+TEST_F(ResultsTest, WhatANewerProgramWroteIsSaidHereToo) {
+  const QString path = handedOut();
+  QJsonObject o = objectOf(path);
+  o["version"] = 99;
+  write(path, QJsonDocument(o).toJson());
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  EXPECT_TRUE(window->notices().text().contains("newer kvscope (version 99")) << window->notices().text().toStdString();
+}
+
+TEST_F(ResultsTest, WhatWasSaidOfThemGoesWithThem) {
+  window->openFile(handedOut());
+  ASSERT_TRUE(shown());
+  ASSERT_TRUE(window->notices().text().contains("View only"));
+  window->openFile(QString::fromStdString(builtInModel()));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->controller().viewOnly());
+  EXPECT_TRUE(window->notices().isHidden() || !window->notices().text().contains("View only")) << window->notices().text().toStdString();
+}
+
+TEST_F(ResultsTest, ResultsWithoutTheWhyShowTheSameCaches) {  // of a session that is too large with it
+  const Snapshot computed = snapshot();
+  const QString path = folder.filePath("slots.json");
+  write(path, QByteArray::fromStdString(trace_text(computed, {.detail = Detail::slots, .for_window = true})));
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  EXPECT_FALSE(window->notices().text().contains("is not in it")) << window->notices().text().toStdString();
+  ASSERT_EQ(snapshot().lanes.size(), computed.lanes.size());
+  for (std::size_t l = 0; l < computed.lanes.size(); ++l) {
+    EXPECT_EQ(snapshot().lanes[l].slots_asked, computed.lanes[l].slots_asked);
+    EXPECT_EQ(snapshot().lanes[l].bytes, computed.lanes[l].bytes);
+    for (std::size_t i = 0; i < computed.lanes[l].steps.size(); ++i)
+      for (std::size_t h = 0; h < computed.lanes[l].steps[i]->heads.size(); ++h) {
+        const HeadRecord &was = computed.lanes[l].steps[i]->heads[h], &is = snapshot().lanes[l].steps[i]->heads[h];
+        ASSERT_EQ(is.recent, was.recent);
+        ASSERT_EQ(is.evicted_votes, was.evicted_votes);
+        ASSERT_EQ(is.pos, was.pos);
+      }
+  }
+  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), options.prompt);
+}
+
+TEST_F(ResultsTest, ATraceOfTheCommandLineSaysWhatItDoesNotHave) {
+  const Snapshot computed = snapshot();
+  const QString path = folder.filePath("default.json");
+  write(path, QByteArray::fromStdString(trace_text(computed)));
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  for (const char* words : {"The texts of the tokens", "shown as heavy", "--detail why"})
+    EXPECT_TRUE(window->notices().text().contains(words)) << words << ": " << window->notices().text().toStdString();
+  for (std::size_t l = 0; l < computed.lanes.size(); ++l)
+    for (std::size_t i = 0; i < computed.lanes[l].steps.size(); ++i)
+      for (std::size_t h = 0; h < computed.lanes[l].steps[i]->heads.size(); ++h)
+        ASSERT_EQ(snapshot().lanes[l].steps[i]->heads[h].evicted_votes, computed.lanes[l].steps[i]->heads[h].evicted_votes) << computed.lanes[l].spec;
+}
+
+TEST_F(ResultsTest, ATraceWithoutCachesIsRefusedWithWhatToDo) {
+  const std::string before = asTrace();
+  for (const Detail detail : {Detail::summary, Detail::events}) {
+    const QString path = folder.filePath("short.json");
+    write(path, QByteArray::fromStdString(trace_text(snapshot(), {.detail = detail})));
+    window->openFile(path);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window->notices().text().contains("--detail why"); }, 20000)) << window->notices().text().toStdString();
+    EXPECT_TRUE(window->notices().text().contains("short.json"));
+    EXPECT_FALSE(window->controller().viewOnly());
+    EXPECT_TRUE(asTrace() == before);
+  }
+}
+
+TEST_F(ResultsTest, TheyAreSavedAgainAndComputedAgainWhereThereIsAModel) {
+  window->openFile(handedOut());
+  ASSERT_TRUE(shown());
+  const std::string before = asTrace();
+  const QString again = folder.filePath("again.kvscope");
+  ASSERT_TRUE(kept(again));
+  const SavedSession saved = readSession(again).session;
+  EXPECT_EQ(saved.model, "/nowhere/llama") << "not the model that happens to be open";
+  EXPECT_TRUE(asTrace(unpackTrace(saved.results, again).snapshot) == before);
+  // A model: all is computed, with the same result, as it is the same model.
+  window->openFile(QString::fromStdString(builtInModel()));
+  EXPECT_FALSE(window->controller().viewOnly());
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(asTrace() == before);
+  window->controller().setLaneSpec(1, "h2o:slots=4");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[1].spec, "h2o:slots=4");
+}
+
+TEST_F(ResultsTest, WithItsModelASessionIsComputedAndNotShownFromTheFile) {
+  const QString path = folder.filePath("s.kvscope");
+  ASSERT_TRUE(kept(path));
+  EXPECT_FALSE(readSession(path).session.results.zlib.isEmpty());
+  window->controller().setPrompt("Something else.");
+  ASSERT_TRUE(settle());
+  window->openFile(path);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->controller().viewOnly());
+  EXPECT_EQ(snapshot().prompt, options.prompt);
+}
+
+TEST_F(ResultsTest, AFileThatWasRemovedOrReplacedMeanwhileStaysSo) {
+  const QString path = folder.filePath("s.kvscope");
+  ASSERT_TRUE(window->saveSession(path));  // its results follow
+  ASSERT_TRUE(QFile::remove(path));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->results().busy(); }, 20000));
+  EXPECT_FALSE(QFile::exists(path));
+  ASSERT_TRUE(window->saveSession(path));
+  write(path, "something of the user's own");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->results().busy(); }, 20000));
+  EXPECT_EQ(bytesOf(path), "something of the user's own");
+}
+
+TEST_F(ResultsTest, ATraceOpens) {
+  const std::string before = asTrace();
+  const QString path = folder.filePath("trace.json");
+  write(path, QByteArray::fromStdString(before));
+  window->controller().setPrompt("Something else.");
+  ASSERT_TRUE(settle());
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  EXPECT_TRUE(asTrace() == before);
+  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), options.prompt);
+  EXPECT_EQ(window->controller().request().n_generate, 4);
+  // It is of the model that comes with the program.
+  QPushButton* here = buttonOf(window->notices(), "Compute it here");
+  ASSERT_NE(here, nullptr);
+  QTest::mouseClick(here, Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->controller().viewOnly());
+  EXPECT_TRUE(asTrace() == before);
+}
+
+TEST_F(ResultsTest, ATraceOfAnotherProgramOpensOnEveryPage) {
+  window->openFile(QString::fromStdString(in_checkout("tests/golden/tiny-gqa-prefill-keepkv1.json")));
+  ASSERT_TRUE(shown());
+  EXPECT_EQ(snapshot().model.name, "tiny-gqa");
+  EXPECT_EQ(buttonOf(window->notices(), "Compute it here"), nullptr) << "another model";
+  EXPECT_TRUE(window->notices().text().contains("shown as heavy")) << "what it does not say is not made up";
+  for (const auto page : {MainWindow::Page::inspect, MainWindow::Page::inspector, MainWindow::Page::compare, MainWindow::Page::lecture}) {
+    window->showPage(page);
+    QTest::qWait(200);
+    expectPictures();
+  }
+}
+
+TEST_F(ResultsTest, ADamagedFileSaysWhatIsWrongAndLosesNothing) {
+  const std::string before = asTrace();
+  const QString path = folder.filePath("broken.json");
+  const QByteArray whole = QByteArray::fromStdString(before);
+  for (const qsizetype length : {whole.size() / 3, whole.size() - 2}) {
+    write(path, whole.left(length));
+    window->openFile(path);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !window->results().busy(); }, 20000));
+    QApplication::processEvents();
+    EXPECT_TRUE(window->notices().text().contains("broken.json")) << window->notices().text().toStdString();
+    EXPECT_FALSE(window->notices().text().endsWith("is being read"));
+    EXPECT_FALSE(window->controller().viewOnly());
+    EXPECT_TRUE(asTrace() == before);
+  }
+}
+
+TEST(PackedTraceTest, HostileSizesAndBytesAreRefused) {
+  const QByteArray junk(1000, 'x');
+  EXPECT_EQ(refusal({junk, 1000}), "s.kvscope: results: not readable by zlib as the 1000 bytes they should be: the file is damaged");
+  EXPECT_NE(refusal({junk, std::size_t(1) << 40}).find("expected at most 536870912 bytes"), std::string::npos);
+  EXPECT_NE(refusal({junk, 400 << 20}).find("cannot come of 1000 compressed ones"), std::string::npos);
+  EXPECT_NE(refusal({{}, 0}).find("results"), std::string::npos);
+  // What unpacks well and is no trace.
+  const QByteArray other = qCompress("{\"schema\":\"other\"}").mid(4);
+  EXPECT_NE(refusal({other, 18}).find("schema"), std::string::npos) << refusal({other, 18});
+  EXPECT_NE(refusal({other, 17}).find("not readable by zlib"), std::string::npos) << "more than it says";
+}
+
+TEST(PackedTraceTest, ResultsOfAnotherSchemaAreLeftOutWithANote) {
+  SavedSession session;
+  session.request.lanes = {"full"};
+  session.results = {QByteArray("abc"), 3};
+  QByteArray json = sessionJson(session);
+  EXPECT_EQ(parseSession(json, "s").session.results.zlib, "abc");
+  ASSERT_TRUE(json.contains("kvscope.trace/1"));
+  const ReadSession newer = parseSession(QByteArray(json).replace("kvscope.trace/1", "kvscope.trace/9"), "s");
+  EXPECT_TRUE(newer.session.results.zlib.isEmpty());
+  EXPECT_TRUE(newer.notes.join(" ").contains("kvscope.trace/9")) << newer.notes.join(" ").toStdString();
+  EXPECT_THROW(parseSession(json.replace("YWJj", "**++"), "s"), Error) << "no base64";
+}
+
+}  // namespace
+}  // namespace kvscope

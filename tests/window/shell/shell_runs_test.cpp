@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs beside those on screen: the sweep, the jobs, budgets drawn by hand, the report.
+#include <QComboBox>
+#include <QFile>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTableWidget>
+#include <QTemporaryDir>
+
+#include "app/window/panels/runs/jobs_panel.h"
+#include "app/window/panels/policy/policy_panel.h"
+#include "app/window/panels/policy/policy_panel_allocation.h"
+#include "app/window/panels/policy/policy_panel_card.h"
+#include "app/window/files/report.h"
+#include "app/window/shell/rows.h"
+#include "app/window/panels/runs/run_grid.h"
+#include "app/window/panels/runs/sweep_panel.h"
+#include "viz/reduce/compare.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class SweepTest : public WindowTest {
+ protected:
+  void openSweep() {
+    press(Qt::Key_4, Qt::AltModifier);
+    ASSERT_EQ(window->page(), MainWindow::Page::sweep);
+    sweep().grid().budgets().setText("25 %, 50 %");
+  }
+  SweepPanel& sweep() { return window->sweep(); }
+};
+
+TEST_F(SweepTest, SuggestsThePoliciesOnScreenAndMeasuresThemWithoutTouchingIt) {
+  openSweep();
+  EXPECT_EQ(sweep().data().points().size(), 8u) << "four policies, two budgets";
+  EXPECT_EQ(sweep().startButton().text(), "Measure 8 runs");
+  const std::size_t lanes = snapshot().lanes.size();
+  QTest::mouseClick(&sweep().startButton(), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(sweep().data().nMeasured(), 8);
+  EXPECT_EQ(snapshot().lanes.size(), lanes);
+  EXPECT_EQ(sweep().progressText(), "all 8 measured");
+  // A point says what the comparison says of the same run.
+  for (std::size_t i = 1; i < snapshot().lanes.size(); ++i) {
+    for (const SweepPoint& p : sweep().data().points()) {
+      if (p.spec != snapshot().lanes[i].spec) continue;
+      ASSERT_TRUE(p.figures);
+      EXPECT_EQ(p.figures->mean_kl, viz::lane_metrics(snapshot().lanes[i], -1, snapshot().n_prompt, 1).mean_kl) << p.spec;
+    }
+  }
+}
+
+TEST_F(SweepTest, AClickOnAPointOpensThatRun) {
+  openSweep();
+  QTest::mouseClick(&sweep().startButton(), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  const std::string spec = sweep().data().points()[1].spec;
+  QTest::mouseClick(&sweep().chart(), Qt::LeftButton, {}, sweep().chart().markerOf(spec).toPoint());
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[static_cast<std::size_t>(window->workspace().selection().lane)].spec, spec);
+}
+
+TEST_F(SweepTest, ByKeyboardAlone) {
+  openSweep();
+  sweep().startButton().setFocus();
+  QTest::keyClick(&sweep().startButton(), Qt::Key_Space);
+  ASSERT_TRUE(settle());
+  sweep().chart().setFocus();
+  const std::string first = sweep().chart().current();
+  QTest::keyClick(&sweep().chart(), Qt::Key_Right);
+  const std::string second = sweep().chart().current();
+  EXPECT_NE(first, second);
+  EXPECT_EQ(first.substr(0, first.find(':')), second.substr(0, second.find(':'))) << "along the curve";
+  QTest::keyClick(&sweep().chart(), Qt::Key_Down);
+  EXPECT_NE(second.substr(0, second.find(':')), sweep().chart().current().substr(0, sweep().chart().current().find(':')));
+  const std::string wanted = sweep().chart().current();
+  QTest::keyClick(&sweep().chart(), Qt::Key_Return);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[static_cast<std::size_t>(window->workspace().selection().lane)].spec, wanted);
+}
+
+TEST_F(SweepTest, CancelKeepsWhatIsMeasuredAndAnotherTextForgetsIt) {
+  openSweep();
+  sweep().start();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return sweep().data().nMeasured() >= 1; }, 60000));
+  sweep().cancel();
+  ASSERT_TRUE(settle());
+  EXPECT_GE(sweep().data().nMeasured(), 1);
+  window->controller().setPrompt("Another text, much shorter than the one before, but long enough.");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(sweep().data().nMeasured(), 0);
+  EXPECT_EQ(sweep().data().missing().size() > 0, true);
+}
+
+TEST_F(WindowTest, JobsCanBeCancelledInTheirListAndRefusalsAreLogged) {
+  window->runs().add({"headkv:slots=8,scores=missing.json", "knorm:slots=9", "knorm:slots=10"}, QueuedRun::Purpose::lane);
+  press(Qt::Key_J, Qt::ControlModifier);
+  JobsPanel& jobs = window->jobs();
+  ASSERT_TRUE(jobs.isVisible());
+  ASSERT_EQ(jobs.table().rowCount(), 3);
+  jobs.table().selectRow(2);
+  QTest::keyClick(&jobs.table(), Qt::Key_Delete);
+  EXPECT_EQ(window->runs().runs()[2].state, QueuedRun::State::cancelled);
+  const std::size_t before = snapshot().lanes.size();
+  ASSERT_TRUE(settle());
+  EXPECT_LE(snapshot().lanes.size(), before + 1);
+  EXPECT_TRUE(jobs.log().contains("refused: ")) << jobs.log().toStdString();
+  EXPECT_FALSE(window->notices().isHidden()) << "and it is said where people look";
+  EXPECT_EQ(jobs.table().item(0, 3)->text(), "refused");
+  EXPECT_TRUE(jobs.memoryText().contains("weights "));
+}
+
+TEST_F(WindowTest, StopGivesUpTheRunBesideTheOthersAndTheQueueGoesOn) {
+  ASSERT_TRUE(settle());
+  const std::size_t before = snapshot().lanes.size();
+  window->runs().add({"best:slots=8,horizon=64", "knorm:slots=10"}, QueuedRun::Purpose::lane);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->runs().running() != nullptr; }, 5000));
+  ASSERT_EQ(window->runs().running()->spec, "best:slots=8,horizon=64");
+  press(Qt::Key_Period, Qt::ControlModifier);
+  EXPECT_EQ(window->runs().runs()[0].state, QueuedRun::State::cancelled);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->runs().nOpen() == 0; }, 20000)) << "nothing waits for ever";
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->runs().runs()[1].state, QueuedRun::State::done);
+  EXPECT_EQ(snapshot().lanes.size(), before + 1);
+}
+
+TEST_F(WindowTest, StopGivesUpAWholeSweep) {
+  ASSERT_TRUE(settle());
+  window->runs().add({"best:slots=8,horizon=64", "knorm:slots=10", "knorm:slots=12"}, QueuedRun::Purpose::point);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->runs().running() != nullptr; }, 5000));
+  press(Qt::Key_Period, Qt::ControlModifier);
+  EXPECT_EQ(window->runs().nOpen(), 0);
+  for (const QueuedRun& run : window->runs().runs()) EXPECT_EQ(run.state, QueuedRun::State::cancelled) << run.spec;
+}
+
+TEST_F(WindowTest, ABudgetDrawnForOneHeadHoldsForItAndCanBeTakenBack) {
+  AllocationCurve& curve = window->policyPanel().card().allocation();
+  ASSERT_TRUE(curve.isVisible());
+  ASSERT_EQ(window->workspace().selection().lane, 4);
+  const QRectF column = curve.columnRect(2, 1);
+  ASSERT_FALSE(column.isEmpty());
+  const int before = snapshot().lanes[4].steps.back()->heads[2 * 4 + 1].budget;
+  QTest::mousePress(&curve, Qt::LeftButton, {}, column.center().toPoint());
+  QTest::mouseMove(&curve, QPointF(column.center().x(), column.bottom() - 0.25 * column.height()).toPoint());
+  QTest::mouseRelease(&curve, Qt::LeftButton, {}, QPointF(column.center().x(), column.bottom() - 0.25 * column.height()).toPoint());
+  ASSERT_TRUE(settle());
+  const HeadRecord& head = snapshot().lanes[4].steps.back()->heads[2 * 4 + 1];
+  EXPECT_TRUE(head.overridden) << lane(4);
+  EXPECT_LT(head.budget, before);
+  EXPECT_FALSE(snapshot().lanes[4].steps.back()->heads[2 * 4 + 2].overridden);
+  EXPECT_EQ(curve.nOverridden(), 1);
+  QTest::mouseDClick(&curve, Qt::LeftButton, {}, column.center().toPoint());
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[4].steps.back()->heads[2 * 4 + 1].budget, before);
+}
+
+TEST_F(WindowTest, ShiftDrawsTheWholeLayerAndKeysDoItToo) {
+  AllocationCurve& curve = window->policyPanel().card().allocation();
+  const QRectF column = curve.columnRect(1, 0);
+  const QPoint low = QPointF(column.center().x(), column.bottom() - 0.3 * column.height()).toPoint();
+  QTest::mousePress(&curve, Qt::LeftButton, Qt::ShiftModifier, column.center().toPoint());
+  QTest::mouseMove(&curve, low);
+  QTest::mouseRelease(&curve, Qt::LeftButton, Qt::ShiftModifier, low);
+  ASSERT_TRUE(settle());
+  for (int h = 0; h < 4; ++h) EXPECT_TRUE(snapshot().lanes[4].steps.back()->heads[static_cast<std::size_t>(4 + h)].overridden);
+  const int before = snapshot().lanes[4].steps.back()->heads[4].budget;
+  curve.setFocus();
+  QTest::keyClick(&curve, Qt::Key_Up);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[4].steps.back()->heads[4].budget, before + 1);
+}
+
+TEST_F(WindowTest, AReportBreaksALongSpecificationWhereAKeyEnds) {
+  Report report = window->report();
+  ASSERT_GE(report.runs.rows.size(), 2u);
+  report.runs.rows[1][1] = "h2o:ratio=0.3,sinks=2,recent=10@evict=17,20-23,step=3,layers=2,heads=1@slots=40,layers=0-1";
+  const QString html = reportHtml(report);
+  EXPECT_TRUE(html.contains(">h2o:ratio=0.3,sinks=2,recent=10<br/>@evict=17,20-23,step=3,layers=2,<br/>heads=1@slots=40,layers=0-1</td>"));
+  EXPECT_TRUE(html.contains("width=\"22%\"")) << "its column has the room of its longest line";
+}
+
+TEST_F(WindowTest, TheReportHoldsWhatIsOnScreen) {
+  const Report report = window->report();
+  EXPECT_EQ(report.runs.rows.size(), snapshot().lanes.size());
+  EXPECT_GE(report.pictures.size(), 3u);
+  for (const ReportPicture& p : report.pictures) EXPECT_FALSE(p.image.isNull()) << p.title.toStdString();
+  const QString html = reportHtml(report);
+  EXPECT_TRUE(html.contains("The house number of Helen is 482"));
+  for (const LaneSnapshot& lane : snapshot().lanes) EXPECT_TRUE(html.contains(QString::fromStdString(lane.spec))) << lane.spec;
+  EXPECT_TRUE(html.contains("data:image/png;base64,"));
+  EXPECT_FALSE(html.contains("http")) << "nothing from outside";
+  bool hashed = false;
+  for (const auto& [name, value] : reportVersions(report)) hashed = hashed || (name == "model.safetensors" && value.size() >= 64);
+  EXPECT_TRUE(hashed);
+  QTemporaryDir folder;
+  QString why;
+  ASSERT_TRUE(writeReport(report, folder.filePath("r.pdf"), ReportPaper::one_page, &why)) << why.toStdString();
+  QFile pdf(folder.filePath("r.pdf"));
+  ASSERT_TRUE(pdf.open(QIODevice::ReadOnly));
+  EXPECT_TRUE(pdf.readAll().startsWith("%PDF-"));
+  EXPECT_FALSE(writeReport(report, folder.filePath("none/r.html"), ReportPaper::one_page, &why));
+  EXPECT_TRUE(why.contains("none/r.html"));
+}
+
+}  // namespace
+}  // namespace kvscope

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions: the file, the journal, recent files, and all of them through the window.
+#include "app/window/session/session_file.h"
+
+#include <cmath>
+
+#include <QDir>
+#include <QDropEvent>
+#include <QFile>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMimeData>
+#include <QProcess>
+#include <QPushButton>
+#include <QSettings>
+#include <QTableWidget>
+#include <QTemporaryDir>
+
+#include "app/window/panels/runs/bookmark_panel.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/files/recent_files.h"
+#include "app/window/shell/rows.h"
+#include "app/window/panels/runs/run_grid.h"
+#include "app/window/session/session_journal.h"
+#include "app/window/panels/runs/sweep_panel.h"
+#include "core/error.h"
+#include "window/support/file_bytes.h"
+#include "window/support/window_fixture.h"
+#include "paths.h"
+
+namespace kvscope {
+namespace {
+
+const QString kVersion1 = QString::fromStdString(in_checkout("tests/window/sessions/version-1.kvscope"));
+
+std::string refusal(const QByteArray& json) {
+  try {
+    parseSession(json, "s.kvscope");
+    return "accepted";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+QByteArray with(const char* from, const char* to) {
+  QByteArray json = bytesOf(kVersion1);
+  EXPECT_TRUE(json.contains(from)) << from;
+  return json.replace(from, to);
+}
+
+TEST(SessionFileTest, AFileOfVersionOneOpensForEver) {
+  const ReadSession read = readSession(kVersion1);
+  EXPECT_TRUE(read.notes.isEmpty()) << read.notes.join("; ").toStdString();
+  const SavedSession& s = read.session;
+  EXPECT_EQ(s.model, "");
+  EXPECT_EQ(s.request.lanes, (std::vector<std::string>{"full", "streaming:slots=12", "keepkv:ratio=0.5"}));
+  EXPECT_EQ(s.request.mode, PromptMode::stream);
+  EXPECT_EQ(s.request.follow, Follow::self);
+  EXPECT_EQ(s.request.n_generate, 3);
+  EXPECT_EQ(s.request.temperature, 0.5);
+  EXPECT_EQ(s.request.seed, 18446744073709551615ull) << "no digit is lost";
+  EXPECT_EQ(s.selection.lane, 2);
+  EXPECT_EQ(s.selection.kv_head, 3);
+  EXPECT_EQ(s.selection.tokens, (viz::TokenRange{4, 6}));
+  EXPECT_EQ(s.selection.step, 5);
+  EXPECT_EQ(s.selection.steps, (viz::StepRange{2, 9}));
+  EXPECT_EQ(s.page, "compare");
+  ASSERT_EQ(s.bookmarks.size(), 1u);
+  EXPECT_EQ(s.bookmarks[0].note, "here it goes wrong, „Moon“ 🌙");
+  EXPECT_EQ(s.bookmarks[0].selection.step, 7);
+}
+
+TEST(SessionFileTest, WhatIsWrittenIsReadBack) {
+  SavedSession s = readSession(kVersion1).session;
+  s.model = "/models/ein Modell";
+  s.request.prompt = "line\n\ttab \"quote\" 猫 🙂 \xE2\x80\x8B.";
+  s.request.prompt_ids = {1, 5, 2047};
+  s.request.follow = Follow::file;
+  s.request.follow_ids = {3, 4};
+  s.request.shadow = false;
+  s.request.measures.hidden = true;
+  SweepFigures figures;
+  figures.mean_kl = 0.12345678901234567;
+  s.sweep = {"abc", "8 %, 13", "0", {{"h2o:slots=13", 0, figures, {}}}};
+  s.sort = "mean KL";
+  const QByteArray once = sessionJson(s);
+  const ReadSession back = parseSession(once, "s.kvscope");
+  EXPECT_TRUE(back.notes.isEmpty());
+  EXPECT_EQ(sessionJson(back.session), once);
+  EXPECT_EQ(back.session.request.prompt, s.request.prompt);
+  EXPECT_EQ(back.session.bookmarks, s.bookmarks);
+  EXPECT_EQ(back.session.request.measures, s.request.measures);
+  ASSERT_EQ(back.session.sweep.points.size(), 1u);
+  EXPECT_EQ(back.session.sweep.points[0].figures->mean_kl, figures.mean_kl) << "every digit";
+  EXPECT_TRUE(std::isnan(back.session.sweep.points[0].figures->top1)) << "not available is no zero";
+  EXPECT_EQ(back.session.sort, "mean KL");
+}
+
+TEST(SessionFileTest, OfANewerVersionWhatIsKnownIsOpenedAndTheRestIsNamed) {
+  QByteArray json = with("\"version\": 1", "\"version\": 7, \"colour_of_the_sky\": {\"blue\": 1}");
+  json.replace("keepkv:ratio=0.5", "policy_of_tomorrow:ratio=0.5");
+  json.replace("\"page\": \"compare\"", "\"page\": \"orbit\"");
+  const ReadSession read = parseSession(json, "s.kvscope");
+  EXPECT_EQ(read.session.request.lanes.size(), 2u);
+  EXPECT_EQ(read.session.page, "inspect");
+  const std::string notes = read.notes.join("; ").toStdString();
+  for (const char* part : {"version 7", "colour_of_the_sky", "policy_of_tomorrow", "orbit"}) EXPECT_NE(notes.find(part), std::string::npos) << part;
+}
+
+TEST(SessionFileTest, WhatIsNoSessionIsRefusedWithThePlaceAndTheReason) {
+  const auto has = [](const std::string& text, const std::string& part) { return text.find("s.kvscope: ") == 0 && text.find(part) != std::string::npos; };
+  const std::pair<QByteArray, const char*> cases[] = {
+      {"", "got an empty file; copy the file again"},
+      {" \n", "got an empty file"},
+      {"\x89PNG\r\n", "not readable as JSON"},
+      {"[]", "session: expected an object, got a list"},
+      {"{}", "got none: this is no session of kvscope"},
+      {R"({"kvscope": "song"})", "session.kvscope: expected \"session\", got \"song\""},
+      {R"({"kvscope": "session"})", "session.version: expected a number from 1, got nothing"},
+      {with("\"version\": 1", "\"version\": 0"), "session.version"},
+      {with("\"version\": 1", "\"version\": \"1\""), "session.version: expected a number, got a text"},
+      {with("\"generate\": 3", "\"generate\": 1e300"), "session.generate: expected a number from -1"},
+      {with("\"generate\": 3", "\"generate\": 2.5"), "session.generate: expected a whole number"},
+      {with("[\"full\", ", "[7, "), "session.lanes: expected texts, got a number"},
+      {with("\"tokens\": [4, 6]", "\"tokens\": [6, 4]"), "session.selection.tokens: expected [first, last]"},
+      {with("\"layer\": 1", "\"layer\": -1"), "session.selection.layer"},
+      {with("\"seed\": \"1844", "\"seed\": \"x1844"), "session.seed: expected digits"},
+      {with("\"note\": \"here it goes wrong, „Moon“ 🌙\"", "\"note\": 3"), "session.bookmarks[0].note: expected a text, got a number"},
+      {with("{ \"built_in\": true }", "\"kvmini\""), "session.model: expected an object, got a text"},
+      {with("The house", "\xFF\xFE"), "JSON"},
+      {with("\"version\": 1", "\"version\": 1, \"sweep\": []"), "session.sweep: expected an object, got a list"},
+      {with("\"version\": 1", "\"version\": 1, \"sweep\": {\"runs\": [{\"mean_kl\": \"low\"}]}"), "session.sweep.runs[0].mean_kl: expected a number, got a text"},
+  };
+  for (const auto& [json, part] : cases) EXPECT_TRUE(has(refusal(json), part)) << part << " in " << refusal(json);
+}
+
+TEST(SessionFileTest, EveryTruncationIsRefusedAndDeepNestingDoesNotCrash) {
+  const QByteArray json = bytesOf(kVersion1).trimmed();
+  for (qsizetype n = 0; n < json.size(); n += 7) EXPECT_NE(refusal(json.left(n)), "accepted") << n;
+  EXPECT_NE(refusal(QByteArray(2'000'000, '[')), "accepted");
+  EXPECT_NE(refusal(QByteArray("{\"a\":").repeated(300'000)), "accepted");
+  EXPECT_NE(refusal(QByteArray(kSessionBytes + 1, ' ')).find("at most"), std::string::npos);
+}
+
+TEST(SessionFileTest, AFailedWriteLeavesTheFileAsItWas) {
+  QTemporaryDir folder;
+  EXPECT_THROW(writeSession(folder.filePath("no such folder/s.kvscope"), SavedSession{}), Error);
+  const QString path = folder.filePath("s.kvscope");
+  writeSession(path, readSession(kVersion1).session);
+  EXPECT_EQ(readSession(path).session.bookmarks.size(), 1u);
+}
+
+TEST(SessionJournalTest, WritesSoonAfterAChangeAndKeepsNothingThatIsSaved) {
+  QTemporaryDir folder;
+  int asked = 0;
+  SessionJournal journal(folder.path(), [&] { return ++asked, QByteArray("{}"); });
+  EXPECT_EQ(journal.path(), "") << "no change, no file";
+  journal.touch();
+  journal.touch();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return asked > 0; }, 5000)) << "within five seconds";
+  EXPECT_TRUE(QFile::exists(journal.path()));
+  EXPECT_TRUE(SessionJournal::left(folder.path()).isEmpty()) << "its owner lives";
+  const QString path = journal.path();
+  journal.discard();
+  EXPECT_FALSE(QFile::exists(path));
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(SessionJournalTest, AFolderThatCannotBeWrittenIsSaidOnce) {
+  QTemporaryDir folder;
+  write(folder.filePath("file"), "x");
+  SessionJournal journal(folder.filePath("file"), [] { return QByteArray("{}"); });
+  int failures = 0;
+  QObject::connect(&journal, &SessionJournal::failed, [&](const QString& why) { failures += !why.isEmpty(); });
+  journal.writeNow();
+  journal.writeNow();
+  EXPECT_EQ(failures, 1);
+}
+
+TEST(SessionJournalTest, AKilledProgramLeavesItsPrompt) {
+  QTemporaryDir home;
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const char* name : {"HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"}) environment.insert(name, home.path());
+  QProcess program;
+  program.setProcessEnvironment(environment);
+  // A run is added by its lane: the start itself is nothing that could be lost.
+  program.start(KVSCOPE_PROGRAM, {"--prompt", "Once upon a killed time", "--generate", "0", "--session", kVersion1, "--journal", home.filePath("journal")});
+  ASSERT_TRUE(program.waitForStarted(20000));
+  const auto files = [&] { return QDir(home.filePath("journal")).entryList({"*.kvscope"}); };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !files().isEmpty(); }, 60000));
+  EXPECT_TRUE(SessionJournal::left(home.filePath("journal")).isEmpty());
+  program.kill();
+  ASSERT_TRUE(program.waitForFinished(20000));
+  const QStringList left = SessionJournal::left(home.filePath("journal"));
+  ASSERT_EQ(left.size(), 1);
+  EXPECT_EQ(readSession(left.front()).session.bookmarks.size(), 1u);
+}
+
+TEST(RecentFilesTest, NewestFirstEachOnceAndMissingOnesAreGrey) {
+  QTemporaryDir folder;
+  QSettings settings(folder.filePath("s.ini"), QSettings::IniFormat);
+  const QString there = folder.filePath("there.kvscope");
+  write(there, "{}");
+  {
+    RecentFiles recent(&settings);
+    for (int i = 0; i < 20; ++i) recent.add(folder.filePath(QString("gone %1 & more.txt").arg(i)));
+    recent.add(there);
+    recent.add(folder.filePath("gone 19 & more.txt"));
+    recent.add(there);
+  }
+  RecentFiles recent(&settings);
+  ASSERT_EQ(recent.all().size(), RecentFiles::kMost);
+  EXPECT_EQ(recent.all()[0], there);
+  EXPECT_TRUE(recent.all()[1].endsWith("gone 19 & more.txt"));
+  QMenu menu;
+  recent.attach(&menu);
+  EXPECT_TRUE(menu.actions()[0]->isEnabled());
+  EXPECT_FALSE(menu.actions()[1]->isEnabled());
+  EXPECT_TRUE(menu.actions()[1]->text().contains("(missing)"));
+  QString opened;
+  QObject::connect(&recent, &RecentFiles::openRequested, [&](const QString& path) { opened = path; });
+  menu.actions()[0]->trigger();
+  EXPECT_EQ(opened, there);
+  recent.clear();
+  EXPECT_TRUE(RecentFiles(&settings).all().isEmpty());
+}
+
+// ---- through the window
+
+TEST_F(WindowTest, ASavedSessionComesBackWithEverything) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("mine.kvscope");
+  viz::Selection selection = window->workspace().selection();
+  selection.lane = 2;
+  selection.layer = 3;
+  selection.kv_head = 1;
+  selection.step = 2;
+  selection.steps = viz::StepRange{1, 3};
+  window->workspace().setSelection(selection);
+  press(Qt::Key_B, Qt::ControlModifier);
+  window->showPage(MainWindow::Page::compare);
+  ASSERT_TRUE(window->saveSession(path));
+  EXPECT_EQ(window->windowTitle(), "mine – kvscope");
+  const QByteArray saved = bytesOf(path);
+
+  window->controller().removeLane(1);
+  window->controller().setPrompt("something else");
+  window->bookmarks().remove(0);
+  window->showPage(MainWindow::Page::inspect);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->windowTitle(), "mine* – kvscope");
+  window->openFile(path);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().selection().steps.has_value(); }, 30000));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().prompt, *options.prompt);
+  EXPECT_EQ(snapshot().lanes.size(), 5u);
+  EXPECT_EQ(window->workspace().selection(), selection);
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+  ASSERT_EQ(window->bookmarks().size(), 1);
+  EXPECT_EQ(sessionJson(window->session()), saved);
+  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), *options.prompt);
+}
+
+TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndTheOrderOfTheComparison) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("swept.kvscope");
+  SweepPanel& sweep = window->sweep();
+  window->canvas("compare")->view().choose(1, 2);
+  sweep.grid().budgets().setText("12, 25 %");
+  sweep.grid().model().clear();
+  sweep.grid().model().choose("h2o", true);
+  SweepFigures figures;
+  figures.mean_kl = 0.25;
+  ASSERT_TRUE(sweep.data().set("h2o:slots=12", figures));
+  ASSERT_TRUE(window->saveSession(path));
+  window->controller().setPrompt("something else");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(sweep.data().nMeasured(), 0) << "the figures held for the other text";
+  window->canvas("compare")->view().choose(1, 0);
+  window->openFile(path);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(sweep.data().nMeasured(), 1);
+  EXPECT_EQ(sweep.grid().budgets().text(), "12, 25 %");
+  EXPECT_EQ(window->canvas("compare")->view().options()[1].current, 2);
+}
+
+TEST_F(WindowTest, ADamagedSessionIsRefusedAndNothingIsLost) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("bad.kvscope");
+  write(path, bytesOf(kVersion1).left(200));
+  const QByteArray before = sessionJson(window->session());
+  window->openFile(path);
+  EXPECT_TRUE(window->notices().isVisible());
+  EXPECT_TRUE(window->notices().text().contains("not readable as JSON")) << window->notices().text().toStdString();
+  EXPECT_EQ(sessionJson(window->session()), before);
+}
+
+TEST_F(WindowTest, ADroppedSessionOpensAndTheOneBeforeCanComeBack) {
+  window->controller().setPrompt("unsaved words");
+  ASSERT_TRUE(settle());
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(kVersion1)});
+  QDragEnterEvent enter(QPoint(700, 20), Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(window.get(), &enter);
+  ASSERT_TRUE(enter.isAccepted());
+  QDropEvent drop(QPointF(700, 20), Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(window.get(), &drop);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes.size() == 3 && window->workspace().selection().step == 5; }, 30000));
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+  QPushButton* back = nullptr;
+  for (QPushButton* button : window->notices().findChildren<QPushButton*>())
+    if (button->text().startsWith("Back to")) back = button;
+  ASSERT_NE(back, nullptr);
+  EXPECT_TRUE(window->notices().property("news").toBool()) << "what went well has not the colour of a failure";
+  back->click();
+  EXPECT_EQ(window->controller().request().prompt, "unsaved words");
+  EXPECT_EQ(window->controller().request().lanes.size(), 5u);
+}
+
+TEST_F(WindowTest, BookmarksAreMadeListedFollowedAndTakenBack) {
+  press(Qt::Key_Home, Qt::ControlModifier);
+  press(Qt::Key_B, Qt::ControlModifier);
+  press(Qt::Key_End, Qt::ControlModifier);
+  window->setFocus();
+  press(Qt::Key_B);
+  ASSERT_EQ(window->bookmarks().size(), 2);
+  EXPECT_TRUE(window->bookmarks().all()[0].name.startsWith("step 0"));
+  EXPECT_EQ(window->bookmarks().all()[1].selection.step, 4) << "the step of now, whatever is generated later";
+  QTest::qWait(100);
+  int flags = 0;
+  for (const viz::Mark& mark : window->canvas("timeline")->view().marks()) flags += mark.kind == "bookmark";
+  EXPECT_EQ(flags, 2);
+  press(Qt::Key_Left, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_EQ(window->workspace().step(), 0);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(window->bookmarks().size(), 1);
+  press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_EQ(window->bookmarks().size(), 2);
+}
+
+TEST_F(WindowTest, ANoteIsTypedInTheListOfBookmarks) {
+  press(Qt::Key_B, Qt::ControlModifier | Qt::ShiftModifier);
+  QApplication::processEvents();
+  QWidget* editor = QApplication::focusWidget();
+  ASSERT_NE(editor, nullptr);
+  QTest::keyClicks(editor, "look here");
+  QTest::keyClick(editor, Qt::Key_Return);
+  QApplication::processEvents();
+  ASSERT_EQ(window->bookmarks().size(), 1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->bookmarks().all()[0].note == "look here"; }, 3000));
+  auto* panel = window->findChild<BookmarkPanel*>();
+  ASSERT_NE(panel, nullptr);
+  panel->table().selectRow(0);
+  QTest::keyClick(&panel->table(), Qt::Key_Delete);
+  EXPECT_EQ(window->bookmarks().size(), 0);
+}
+
+TEST_F(WindowTest, WhatWasLeftIsOfferedAndNeverInTheWay) {
+  window.reset();
+  QTemporaryDir folder;
+  write(folder.filePath("1-1.kvscope"), bytesOf(kVersion1));
+  options.journal = folder.path().toStdString();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(window->notices().isVisible()) << "the first result does not take it away";
+  EXPECT_TRUE(window->notices().text().contains("3 runs, 1 bookmark")) << window->notices().text().toStdString();
+  EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
+  for (QPushButton* button : window->notices().findChildren<QPushButton*>())
+    if (button->text() == "Recover it") button->click();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes.size() == 3 && !window->workspace().stale(); }, 30000));
+  EXPECT_EQ(window->bookmarks().size(), 1);
+  EXPECT_FALSE(QFile::exists(folder.filePath("1-1.kvscope")));
+  EXPECT_EQ(QDir(folder.path()).entryList({"*.kvscope"}).size(), 1) << "it lives on in the journal of this window";
+}
+
+}  // namespace
+}  // namespace kvscope

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes by hand through the whole window, with the embedded model.
+#include <algorithm>
+
+#include <QApplication>
+#include <QCursor>
+#include <QDockWidget>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMenu>
+#include <QPlainTextEdit>
+#include <QTableView>
+#include <QTest>
+#include <QToolButton>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/window/session/hand_edits.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/shell/rows.h"
+#include "app/window/panels/runs/what_if_panel.h"
+#include "app/window/panels/runs/what_if_panel_model.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class WhatIfTest : public WindowTest {
+ protected:
+  void select(int first, int last, int step) {
+    viz::Selection s = window->workspace().selection();
+    s.lane = 4;
+    s.layer = 2;
+    s.kv_head = 1;
+    s.tokens = viz::TokenRange{first, last};
+    s.step = step;
+    window->workspace().setSelection(s);
+    QApplication::processEvents();
+  }
+  /// A key on a canvas, and the run that it asks for.
+  void key(const char* view, Qt::Key which) {
+    window->canvas(view)->setFocus();
+    QTest::keyClick(window->canvas(view), which);
+    QApplication::processEvents();
+    ASSERT_TRUE(settle());
+  }
+  const HeadRecord& head(int lane, int step, int layer = 2, int kv_head = 1) const {
+    const Snapshot& s = snapshot();
+    return s.lanes[static_cast<std::size_t>(lane)].steps[static_cast<std::size_t>(step)]->heads[static_cast<std::size_t>(layer * s.model.n_kv_heads + kv_head)];
+  }
+  /// A token with its own slot in every head of the run after a step, besides sinks and the newest.
+  int keptEverywhere(int step) const {
+    const StepRecord& record = *snapshot().lanes[4].steps[static_cast<std::size_t>(step)];
+    for (int t = record.position - 1; t > 0; --t)
+      if (std::ranges::all_of(record.heads, [&](const HeadRecord& h) { return std::ranges::binary_search(h.pos, t); })) return t;
+    return -1;
+  }
+  WhatIfPanel* panel() const { return window->findChild<WhatIfPanel*>(); }
+};
+
+TEST_F(WhatIfTest, TheTableShowsSeveralRows) {
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 2);
+  window->resize(1600, 1000);
+  for (int t = token; t > token - 2; --t) {
+    select(t, t, 1);
+    key("atlas", Qt::Key_P);
+  }
+  ASSERT_TRUE(settle());
+  const auto* table = panel()->findChild<QTableView*>();
+  ASSERT_NE(table, nullptr);
+  EXPECT_GE(table->viewport()->height(), 3 * table->rowHeight(0) - 2);
+}
+
+TEST_F(WhatIfTest, AnEditOfManyWordsLeavesTheMeasuredColumnsInSight) {
+  window->resize(1600, 1000);
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 9);
+  select(token - 7, token, 1);
+  key("atlas", Qt::Key_E);
+  ASSERT_TRUE(settle());
+  const auto* table = panel()->findChild<QTableView*>();
+  ASSERT_NE(table, nullptr);
+  ASSERT_GE(panel()->model().index(0, 0).data().toString().size(), 40);
+  EXPECT_LE(table->horizontalHeader()->length(), table->viewport()->width());
+}
+
+TEST_F(WhatIfTest, EEvictsTheSelectedTokenInAForkBesideTheRunAndUndoDropsTheFork) {
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 0);
+  const std::string base = lane(4);
+  select(token, token, 1);
+  key("atlas", Qt::Key_E);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  EXPECT_EQ(lane(4), base) << "the run itself stays";
+  EXPECT_EQ(lane(5), base + "@evict=" + std::to_string(token) + ",step=1");
+  EXPECT_EQ(snapshot().lanes[5].fork_of, 4);
+  EXPECT_EQ(window->workspace().selection().lane, 5) << "the fork is looked at";
+  EXPECT_TRUE(std::ranges::binary_search(head(4, 1).pos, token));
+  EXPECT_FALSE(std::ranges::binary_search(head(5, 1).pos, token));
+  EXPECT_EQ(head(5, 0).pos, head(4, 0).pos);
+  EXPECT_EQ(snapshot().lanes[5].steps[1]->kl, snapshot().lanes[4].steps[1]->kl);
+  EXPECT_NE(snapshot().lanes[5].steps[2]->kl, snapshot().lanes[4].steps[2]->kl);
+
+  // what the panel says is what the snapshot holds
+  const WhatIfModel& model = panel()->model();
+  ASSERT_EQ(model.rowCount(), 2) << "the edit, and all together";
+  const auto cell = [&](int row, int column) { return model.index(row, column).data().toString().toStdString(); };
+  const int n_heads = static_cast<int>(snapshot().lanes[5].steps[1]->heads.size());
+  EXPECT_EQ(cell(0, WhatIfModel::kDone), std::to_string(n_heads) + " of " + std::to_string(n_heads));
+  EXPECT_EQ(cell(0, WhatIfModel::kHeads), "all heads");
+  const WhatIfEffect effect = effect_of(snapshot(), 5, nullptr, true);
+  EXPECT_EQ(effect.kl_last, snapshot().lanes[5].steps.back()->kl - snapshot().lanes[4].steps.back()->kl);
+  EXPECT_EQ(cell(0, WhatIfModel::kKlLast), cell(1, WhatIfModel::kKlLast));
+  EXPECT_FALSE(panel()->answer().isEmpty());
+  EXPECT_TRUE(panel()->isVisible()) << "the panel comes when there is something to say";
+
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes.size(), 5u);
+  EXPECT_EQ(model.rowCount(), 0);
+  press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes.size(), 6u);
+}
+
+TEST_F(WhatIfTest, AnUndoLeavesEverythingAsItWas) {
+  const int last = static_cast<int>(snapshot().lanes[4].steps.size()) - 1, token = keptEverywhere(last);
+  select(token, token, last);
+  const viz::Selection before = window->workspace().selection();
+  key("atlas", Qt::Key_E);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  ASSERT_EQ(static_cast<int>(snapshot().lanes[4].steps.size()), last + 2) << "one more shows the effect";
+  const auto says = [&](const char* words) {
+    for (const QLabel* label : panel()->findChildren<QLabel*>())
+      if (label->isVisible() && label->text().contains(words)) return true;
+    return window->messages().isVisible() && window->messages().text().contains(words);
+  };
+  EXPECT_TRUE(says("evicted by hand"));
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(static_cast<int>(snapshot().lanes[4].steps.size()), last + 1);
+  EXPECT_FALSE(says("evicted by hand"));
+  EXPECT_EQ(window->workspace().lane(), &snapshot().lanes[4]);
+  EXPECT_EQ(window->workspace().step(), before.step);
+  EXPECT_EQ(window->workspace().selection(), before);
+  press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(static_cast<int>(snapshot().lanes[5].steps.size()), last + 2);
+  // What was generated since then is nobody's to take back.
+  window->controller().generate(options.generate + 3);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(static_cast<int>(snapshot().lanes[4].steps.size()), last + 4);
+}
+
+TEST_F(WhatIfTest, WhatWouldChangeNothingIsRefusedWithAWordWhy) {
+  const int n_steps = static_cast<int>(snapshot().lanes[4].steps.size());
+  const auto has = [&](int token, int step) { return std::ranges::binary_search(head(4, step).pos, token); };
+  int token = 0, last = 0;  // that leaves the head in a step after the first
+  for (int step = 1; step < n_steps && last < 1; ++step)
+    for (int t = 0; t < snapshot().n_prompt && last < 1; ++t)
+      if (has(t, step - 1) && !has(t, step)) token = t, last = step;
+  ASSERT_GT(last, 0);
+  window->handEdits().setScope(HandEdits::Scope::head);
+  select(token, token, last);
+  QString words;
+  QObject::connect(&window->handEdits(), &HandEdits::said, window.get(), [&](const QString& said) { words = said; });
+  for (const Qt::Key edit : {Qt::Key_P, Qt::Key_E, Qt::Key_M}) {
+    words.clear();
+    key("atlas", edit);
+    EXPECT_EQ(snapshot().lanes.size(), 5u);
+    EXPECT_TRUE(words.contains(QString("has no slot in L2 · H1 at step %1 any more: go to step %2, or restore it first (R)").arg(last).arg(last - 1))) << words.toStdString();
+    EXPECT_FALSE(window->handEdits().choosingTarget());
+  }
+  select(token, token, last - 1);
+  key("atlas", Qt::Key_R);
+  EXPECT_EQ(snapshot().lanes.size(), 5u);
+  EXPECT_TRUE(words.contains("has a slot in L2 · H1 already")) << words.toStdString();
+  key("atlas", Qt::Key_P);
+  EXPECT_EQ(snapshot().lanes.size(), 6u) << "where it is, it is pinned";
+}
+
+TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 0);
+  const std::string base = lane(4);
+  select(token, token, 1);
+  window->showPage(MainWindow::Page::inspector);
+  ASSERT_TRUE(settle());
+  CanvasWidget* canvas = window->canvas("inspector");
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return std::ranges::any_of(canvas->view().marks(), [](const viz::Mark& m) { return m.kind == "button" && m.label == "Evict"; });
+  }, 3000));
+  const auto button = std::ranges::find_if(canvas->view().marks(), [](const viz::Mark& m) { return m.kind == "button" && m.label == "Evict"; });
+  QTest::mouseClick(canvas, Qt::LeftButton, {}, {static_cast<int>((button->min.x + button->max.x) / 2), static_cast<int>((button->min.y + button->max.y) / 2)});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->controller().request().lanes.size() == 6; }, 3000));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(5), base + "@evict=" + std::to_string(token) + ",step=1");
+}
+
+TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
+  const int token = keptEverywhere(1);
+  select(token, token, 1);
+  window->handEdits().setScope(HandEdits::Scope::head);
+  key("inspector", Qt::Key_P);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  EXPECT_EQ(head(5, 1).pinned, std::vector<int>{token});
+  EXPECT_TRUE(head(5, 1, 0, 0).pinned.empty());
+  const HeadRecord& before = head(5, 1);
+  int gone = 0;
+  while (std::ranges::binary_search(before.pos, gone)) ++gone;
+  viz::Selection s = window->workspace().selection();
+  s.tokens = viz::TokenRange{gone, gone};
+  s.step = 1;  // the first edit led to the latest step
+  window->workspace().setSelection(s);
+  key("inspector", Qt::Key_R);
+  ASSERT_EQ(snapshot().lanes.size(), 6u) << "the same fork";
+  EXPECT_TRUE(std::ranges::binary_search(head(5, 1).pos, gone)) << lane(5) << " after " << panel()->model().index(1, WhatIfModel::kDone).data().toString().toStdString();
+  WhatIfModel& model = panel()->model();
+  ASSERT_EQ(model.rowCount(), 3);
+  EXPECT_EQ(model.index(1, WhatIfModel::kKlLast).data().toString(), "n/a") << "two act together";
+
+  QTableView& table = panel()->table();
+  ASSERT_TRUE(table.isVisible());
+  const QRect row = table.visualRect(model.index(1, WhatIfModel::kEdit));
+  QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, {row.left() + 9, row.center().y()});
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(lane(5).ends_with("on=0")) << lane(5);
+  EXPECT_FALSE(std::ranges::binary_search(head(5, 1).pos, gone));
+  EXPECT_EQ(model.index(1, WhatIfModel::kDone).data().toString(), "off");
+  EXPECT_NE(model.index(0, WhatIfModel::kKlLast).data().toString(), "n/a") << "alone now";
+  window->handEdits().dropFork();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes.size(), 5u);
+}
+
+TEST_F(WhatIfTest, MWaitsForTheTargetAndEscapeGivesUp) {
+  const int token = keptEverywhere(1);
+  select(token, token, 1);
+  key("atlas", Qt::Key_M);
+  EXPECT_TRUE(window->handEdits().choosingTarget());
+  key("atlas", Qt::Key_Escape);
+  EXPECT_FALSE(window->handEdits().choosingTarget());
+  EXPECT_EQ(snapshot().lanes.size(), 5u);
+  key("atlas", Qt::Key_M);
+  window->canvas("atlas")->setFocus();
+  select(0, 0, 1);  // as a click on a token does
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  const auto& events = head(5, 1).events;
+  const auto merged = std::ranges::find_if(events, [](const Event& e) { return e.by_hand; });
+  ASSERT_NE(merged, events.end());
+  EXPECT_EQ(merged->kind, Event::Kind::merge);
+  EXPECT_EQ(merged->pos, token);
+  EXPECT_EQ(merged->into, 0);
+}
+
+TEST_F(WhatIfTest, AtTheLatestStepOneMoreTokenShowsTheEffect) {
+  const int last = static_cast<int>(snapshot().lanes[4].steps.size()) - 1;
+  const int token = keptEverywhere(last);
+  viz::Selection s = window->workspace().selection();
+  s.tokens = viz::TokenRange{token, token};
+  s.step.reset();
+  window->workspace().setSelection(s);
+  key("atlas", Qt::Key_E);
+  EXPECT_EQ(static_cast<int>(snapshot().lanes[5].steps.size()), last + 2);
+  EXPECT_NE(snapshot().lanes[5].steps.back()->kl, snapshot().lanes[4].steps.back()->kl);
+}
+
+TEST_F(WhatIfTest, ALetterInTheEditorIsALetter) {
+  select(3, 3, 1);
+  auto* editor = window->findChild<QPlainTextEdit*>();
+  editor->setFocus();
+  const QString before = editor->toPlainText();
+  QTest::keyClick(editor, Qt::Key_E);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(editor->toPlainText().size(), before.size() + 1);
+  EXPECT_EQ(snapshot().lanes.size(), 5u);
+}
+
+TEST_F(WhatIfTest, EscapeLeavesTheTextAndThenTheKeysHold) {
+  select(3, 3, 1);
+  PromptPanel& prompt = window->promptPanel();
+  const QString before = prompt.editor().exactText();
+  const auto evict = [this]() -> QAction* {
+    for (QAction* a : window->findChildren<QAction*>())
+      if (a->text().startsWith("&Evict the selected")) return a;
+    return nullptr;
+  };
+  ASSERT_NE(evict(), nullptr);
+  EXPECT_TRUE(evict()->text().endsWith("\tE"));
+  prompt.editor().setFocus();
+  EXPECT_THAT(prompt.facts().toStdString(), ::testing::StartsWith("writing, Esc leaves"));
+  EXPECT_TRUE(evict()->text().endsWith("\tEsc, E")) << "the menu of the text prints the keys that hold there";
+  QTest::keyClick(&prompt.editor(), Qt::Key_Escape);
+  EXPECT_EQ(QApplication::focusWidget(), window->canvas("atlas"));
+  EXPECT_FALSE(prompt.facts().startsWith("writing"));
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_E);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(prompt.editor().exactText(), before);
+  EXPECT_EQ(snapshot().lanes.size(), 6u);
+}
+
+TEST_F(WhatIfTest, RightIsAStepAfterAClickOnAButtonOfThePanel) {
+  select(3, 3, 1);
+  auto* pin = [this] {
+    for (QToolButton* b : panel()->findChildren<QToolButton*>())
+      if (b->text() == "Pin") return b;
+    return static_cast<QToolButton*>(nullptr);
+  }();
+  ASSERT_NE(pin, nullptr);
+  pin->setFocus();
+  QTest::keyClick(pin, Qt::Key_Right);
+  EXPECT_EQ(window->workspace().step(), 2);
+}
+
+TEST_F(WhatIfTest, TheCutoffLineIsTheBudgetOfItsHead) {
+  const std::string base = lane(4);
+  select(3, 3, 0);
+  press(Qt::Key_2, Qt::AltModifier);
+  ASSERT_TRUE(settle());
+  CanvasWidget* inspector = window->canvas("inspector");
+  const auto cutoff = [&]() -> const viz::Mark* {
+    for (const viz::Mark& m : inspector->view().marks())
+      if (m.kind == "cutoff") return &m;
+    return nullptr;
+  };
+  ASSERT_NE(cutoff(), nullptr);
+  const QPoint from(static_cast<int>((cutoff()->min.x + cutoff()->max.x) / 2), static_cast<int>((cutoff()->min.y + cutoff()->max.y) / 2));
+  const int budget = head(4, 0).budget;
+  QTest::mouseMove(inspector, from);
+  QTest::qWait(50);
+  QTest::mousePress(inspector, Qt::LeftButton, {}, from);
+  QTest::qWait(50);
+  for (int y = 10; y <= 60; y += 10) {
+    QTest::mouseMove(inspector, from - QPoint(0, y));
+    QTest::qWait(30);
+  }
+  EXPECT_EQ(lane(4), base) << "a preview so far";
+  QTest::mouseRelease(inspector, Qt::LeftButton, {}, from - QPoint(0, 60));
+  QTest::qWait(100);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(lane(4).starts_with(base + "@slots=")) << lane(4);
+  EXPECT_TRUE(lane(4).ends_with(",layers=2,heads=1")) << lane(4);
+  EXPECT_TRUE(head(4, 0).overridden);
+  EXPECT_LT(head(4, 0).budget, budget) << "a higher line keeps fewer";
+  EXPECT_FALSE(head(4, 0, 0, 0).overridden);
+  window->handEdits().setBudget(4, 2, 1, std::nullopt);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(4), base);
+}
+
+TEST_F(WhatIfTest, TheContextMenuOfACanvasOffersTheEdits) {
+  select(3, 3, 1);
+  CanvasWidget* atlas = window->canvas("atlas");
+  QContextMenuEvent event(QContextMenuEvent::Mouse, {50, 50}, atlas->mapToGlobal(QPoint(50, 50)));
+  QApplication::sendEvent(atlas, &event);
+  auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+  ASSERT_NE(menu, nullptr);
+  ASSERT_GE(menu->actions().size(), 8);
+  EXPECT_TRUE(menu->actions()[1]->text().startsWith("&Evict"));
+  EXPECT_TRUE(menu->actions()[1]->isEnabled());
+  menu->close();
+}
+
+TEST_F(WhatIfTest, AfterAContextMenuTheMouseLeavesACanvasAsEver) {
+  CanvasWidget* atlas = window->canvas("atlas");
+  const QPoint cell = atlas->mapTo(window.get(), atlas->rect().center());
+  const auto move = [&](const QPoint& to) {
+    QCursor::setPos(window->mapToGlobal(to));  // a menu that closes asks the X server where its pointer is
+    QTest::mouseMove(window->windowHandle(), to);
+  };
+  move(cell);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().hover().token.has_value(); }, 3000));
+  QTest::mouseClick(window->windowHandle(), Qt::RightButton, {}, cell);
+  QWidget* menu = QApplication::activePopupWidget();
+  ASSERT_NE(menu, nullptr);
+  QTest::keyClick(menu, Qt::Key_Escape);
+  move(cell + QPoint(1, 0));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().hover().token.has_value(); }, 3000));
+  move({4, 4});
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !window->workspace().hover().token.has_value(); }, 3000)) << "no button is thought to be down";
+}
+
+TEST_F(WhatIfTest, TheContextMenuOfATextMeansTheTokenUnderTheMouse) {
+  select(3, 3, 1);
+  auto* editor = window->panel("prompt")->content()->findChild<PromptEditor*>();
+  ASSERT_FALSE(editor->rectsOf(5).empty());
+  const auto ask = [&](int token) {
+    const QPoint place = editor->rectsOf(token).front().center().toPoint();
+    QContextMenuEvent event(QContextMenuEvent::Mouse, place, editor->viewport()->mapToGlobal(place));
+    QApplication::sendEvent(editor->viewport(), &event);
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    ASSERT_NE(menu, nullptr);
+    EXPECT_EQ(menu->actions().back()->text(), "Change by &hand");
+    menu->close();
+  };
+  ask(5);
+  EXPECT_EQ(window->workspace().selection().tokens, (viz::TokenRange{5, 5}));
+  select(3, 6, 1);
+  ask(5);
+  EXPECT_EQ(window->workspace().selection().tokens, (viz::TokenRange{3, 6})) << "one of those selected: they all are meant";
+}
+
+}  // namespace
+}  // namespace kvscope

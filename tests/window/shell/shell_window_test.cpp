@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flows through the whole window, with the embedded model.
+#include "app/window/shell/main_window.h"
+
+#include <QApplication>
+#include <QComboBox>
+#include <QDropEvent>
+#include <QFile>
+#include <QMenu>
+#include <QMimeData>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTemporaryDir>
+#include <QTest>
+#include <gtest/gtest.h>
+
+#include "app/window/help/help_dialog.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/shell/rows.h"
+#include "app/window/diagnostics/script.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+TEST_F(WindowTest, StartsWithFiveRunsAndLooksAtTheLast) {
+  EXPECT_EQ(snapshot().lanes.size(), 5u);
+  EXPECT_EQ(window->workspace().selection().lane, 4);
+  EXPECT_EQ(snapshot().lanes[4].steps.size(), 5u) << "the prompt and four tokens";
+  EXPECT_TRUE(window->noPictures().isEmpty()) << window->noPictures().toStdString();
+}
+
+TEST_F(WindowTest, EveryWidgetThatTakesTheFocusHasAName) {
+  for (const QWidget* w : window->findChildren<QWidget*>()) {
+    if (w->focusPolicy() == Qt::NoFocus || w->objectName().startsWith("qt_") || w->isWindow()) continue;
+    if (w->inherits("QAbstractScrollArea") && !w->accessibleName().isEmpty()) continue;
+    bool named = !w->accessibleName().isEmpty() || !w->property("text").toString().isEmpty() || w->inherits("QMenuBar") || w->inherits("QMenu");
+    for (const QWidget* p = w->parentWidget(); p && !named; p = p->parentWidget())
+      named = (p->inherits("QAbstractSpinBox") || p->inherits("QComboBox") || p->inherits("QAbstractItemView")) && !p->accessibleName().isEmpty();
+    EXPECT_TRUE(named) << w->metaObject()->className() << " " << w->objectName().toStdString() << " in "
+                       << w->parentWidget()->metaObject()->className() << " " << w->parentWidget()->objectName().toStdString();
+  }
+}
+
+TEST_F(WindowTest, NoTwoCommandsShareAKey) {
+  std::map<QString, QString> keys;
+  for (const QAction* action : window->findChildren<QAction*>())
+    for (const QKeySequence& key : action->shortcuts()) {
+      const QString name = key.toString();
+      if (name.isEmpty()) continue;
+      EXPECT_TRUE(!keys.contains(name) || keys[name] == action->text()) << name.toStdString() << ": " << keys[name].toStdString() << " and "
+                                                                        << action->text().toStdString();
+      keys[name] = action->text();
+    }
+  EXPECT_GT(keys.size(), 25u);
+}
+
+TEST_F(WindowTest, CanvasesRestWhenNothingHappens) {
+  QTest::qWait(300);
+  std::vector<int> before;
+  for (const CanvasWidget* canvas : window->canvases()) before.push_back(canvas->paints());
+  QTest::qWait(1500);
+  for (std::size_t i = 0; i < before.size(); ++i)
+    EXPECT_EQ(window->canvases()[i]->paints(), before[i]) << window->canvases()[i]->view().id();
+}
+
+TEST_F(WindowTest, KeysMoveThroughSteps) {
+  const int last = window->workspace().step();
+  press(Qt::Key_Left, Qt::ControlModifier);
+  EXPECT_EQ(window->workspace().step(), last - 1);
+  press(Qt::Key_Home, Qt::ControlModifier);
+  EXPECT_EQ(window->workspace().step(), 0);
+  press(Qt::Key_Right, Qt::ControlModifier);
+  EXPECT_EQ(window->workspace().step(), 1);
+  press(Qt::Key_End, Qt::ControlModifier);
+  EXPECT_TRUE(window->workspace().atLatestStep());
+  EXPECT_FALSE(window->workspace().selection().step) << "the latest step is followed, not held";
+}
+
+TEST_F(WindowTest, PlayRunsToTheLatestStepAndStops) {
+  window->playback().play(true);
+  EXPECT_EQ(window->workspace().step(), 0);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->workspace().atLatestStep(); }, 10000));
+  const int frames = window->canvas("atlas")->framesDrawn();
+  QTest::qWait(1200);
+  EXPECT_LE(window->canvas("atlas")->framesDrawn() - frames, 2) << "nothing plays on";
+}
+
+TEST_F(WindowTest, ControlAndADigitLookAtARun) {
+  press(Qt::Key_2, Qt::ControlModifier);
+  EXPECT_EQ(window->workspace().selection().lane, 1);
+  press(Qt::Key_9, Qt::ControlModifier);
+  EXPECT_EQ(window->workspace().selection().lane, 1) << "there is no ninth run";
+}
+
+TEST_F(WindowTest, PagesByKeyAndEscapeLeadsBack) {
+  press(Qt::Key_2, Qt::AltModifier);
+  EXPECT_EQ(window->page(), MainWindow::Page::inspector);
+  EXPECT_TRUE(window->canvas("inspector")->isVisible());
+  press(Qt::Key_Escape);
+  EXPECT_EQ(window->page(), MainWindow::Page::inspect);
+  press(Qt::Key_3, Qt::AltModifier);
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+}
+
+TEST_F(WindowTest, EnterInTheHeadGridOpensTheInspectorOfThatHead) {
+  viz::Selection selection = window->workspace().selection();
+  selection.layer = 2;
+  selection.kv_head = 3;
+  window->workspace().setSelection(selection);
+  window->canvas("head_grid")->setFocus();
+  QTest::keyClick(window->canvas("head_grid"), Qt::Key_Return);
+  QApplication::processEvents();
+  EXPECT_EQ(window->page(), MainWindow::Page::inspector);
+  EXPECT_EQ(window->workspace().selection().layer, 2);
+}
+
+TEST_F(WindowTest, TheThemeChangesEveryPixelOfThePanelsAndBack) {
+  const QColor dark = window->picture().toImage().pixelColor(400, 500);
+  press(Qt::Key_T, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->workspace().theme().dark);
+  const QImage light = window->picture().toImage();
+  const viz::Rgb panel = window->workspace().theme().panel;
+  const CanvasWidget* timeline = window->canvas("timeline");
+  const QPoint corner = timeline->mapTo(window.get(), QPoint(2, 2));
+  EXPECT_EQ(light.pixelColor(corner), QColor(panel.r(), panel.g(), panel.b()));
+  press(Qt::Key_T, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->picture().toImage().pixelColor(400, 500), dark);
+}
+
+TEST_F(WindowTest, ABudgetIsChangedByItsSliderAndTakenBackByUndo) {
+  const std::string before = lane(4);
+  const int asked = snapshot().lanes[4].slots_asked;
+  window->tools().budgetSlider()->setValue(asked - 2);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return lane(4) != before; }, 5000));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[4].slots_asked, asked - 2);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(lane(4), before);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[4].slots_asked, asked);
+  press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_NE(lane(4), before);
+}
+
+TEST_F(WindowTest, ADragOfTheBudgetIsOneStepOfUndo) {
+  const std::string before = lane(4);
+  QSlider* slider = window->tools().budgetSlider();
+  for (int i = 1; i < 6; ++i) {
+    slider->setValue(snapshot().lanes[4].slots_asked - i);
+    QTest::qWait(60);
+  }
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->undoStack().count(), 1);
+  window->undoStack().undo();
+  EXPECT_EQ(lane(4), before);
+}
+
+TEST_F(WindowTest, ADragThatRestsIsOneStepOfUndoToo) {
+  const std::string before = lane(4);
+  const int asked = snapshot().lanes[4].slots_asked;
+  QSlider* slider = window->tools().budgetSlider();
+  slider->setSliderDown(true);
+  slider->setSliderPosition(asked - 1);
+  ASSERT_TRUE(settle());
+  QTest::qWait(1200);  // longer than what makes two edits of it elsewhere
+  slider->setSliderPosition(asked + 3);
+  slider->setSliderDown(false);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[4].slots_asked, asked + 3) << "the last place counts at once";
+  EXPECT_EQ(window->undoStack().count(), 1);
+  slider->setSliderDown(true);
+  slider->setSliderPosition(asked + 4);
+  slider->setSliderDown(false);
+  EXPECT_EQ(window->undoStack().count(), 2) << "another drag is another step";
+  press(Qt::Key_Z, Qt::ControlModifier);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(lane(4), before);
+}
+
+TEST_F(WindowTest, UndoTakesBackABudgetThatIsStillOnItsWay) {
+  const std::string before = lane(4);
+  QSlider* slider = window->tools().budgetSlider();
+  slider->setValue(slider->value() + 2);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return lane(4) != before; }, 5000));
+  slider->setValue(slider->value() + 2);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(lane(4), before);
+  QTest::qWait(200);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(4), before) << "it does not come after the undo";
+  EXPECT_EQ(slider->value(), snapshot().lanes[4].slots_asked);
+  // however it is taken back
+  slider->setValue(slider->value() + 1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return lane(4) != before; }, 5000));
+  slider->setValue(slider->value() + 1);
+  window->undoStack().undo();
+  QTest::qWait(200);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(4), before);
+  EXPECT_TRUE(window->undoStack().canRedo()) << "taking back is no new edit";
+}
+
+TEST_F(WindowTest, AnotherPolicyKeepsTheBudget) {
+  QComboBox* box = window->tools().policyBox();
+  const int asked = snapshot().lanes[4].slots_asked;
+  const int wanted = box->findData("streaming");
+  ASSERT_GE(wanted, 0);
+  box->setCurrentIndex(wanted);
+  Q_EMIT box->activated(wanted);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[4].policy, "streaming");
+  EXPECT_EQ(snapshot().lanes[4].slots_asked, asked);
+}
+
+TEST_F(WindowTest, TypingInThePromptChangesEveryRun) {
+  window->promptPanel().editor().setFocus();
+  QTest::keyClick(&window->promptPanel().editor(), Qt::Key_End, Qt::ControlModifier);
+  QTest::keyClicks(&window->promptPanel().editor(), " not");
+  const std::string wanted = *options.prompt + " not";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().prompt == wanted && snapshot().phase == RunPhase::idle; }, 30000));
+  EXPECT_EQ(snapshot().lanes[4].steps.size(), 5u);
+}
+
+TEST_F(WindowTest, AFolderThatIsNoModelIsSaidUnderTheBreadcrumbAndHarmsNothing) {
+  QTemporaryDir empty;
+  window->controller().loadModel(empty.path());
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->messages().isVisible(); }, 10000));
+  EXPECT_TRUE(window->messages().text().contains("config.json")) << window->messages().text().toStdString();
+  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), *options.prompt);
+  EXPECT_EQ(snapshot().lanes.size(), 5u);
+  window->messages().dismiss();
+  EXPECT_FALSE(window->messages().isVisible());
+}
+
+TEST(WindowWithoutAModelTest, OffersTheBuiltInOneAndIsThenAsGoodAsNew) {
+  QTemporaryDir empty;
+  Options options;
+  options.picture = "unused.png";
+  options.model = empty.path().toStdString();
+  options.prompt = "Once upon a time";
+  MainWindow window(options, startState(options));
+  window.show();
+  ASSERT_TRUE(waitUntilSettled(window, 30000));
+  EXPECT_EQ(window.workspace().snapshot().phase, RunPhase::failed);
+  EXPECT_EQ(window.status().stateText(), "failed") << "and not computing for ever";
+  QPushButton* remedy = nullptr;
+  for (QPushButton* button : window.messages().findChildren<QPushButton*>())
+    if (button->text().contains("built-in")) remedy = button;
+  ASSERT_NE(remedy, nullptr);
+  remedy->click();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.workspace().snapshot().phase == RunPhase::idle && !window.workspace().stale(); }, 30000));
+  EXPECT_FALSE(window.messages().isVisible());
+  EXPECT_EQ(window.workspace().snapshot().prompt, "Once upon a time");
+}
+
+TEST_F(WindowTest, ATextFileDroppedOnTheWindowIsThePrompt) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("prompt.txt");
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write("Once upon a time");
+  file.close();
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(path)});
+  QDragEnterEvent enter(QPoint(700, 20), Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(window.get(), &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent drop(QPointF(700, 20), Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(window.get(), &drop);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().prompt == "Once upon a time" && snapshot().phase == RunPhase::idle; }, 30000));
+}
+
+TEST_F(WindowTest, AFloatingPanelShowsTheSamePictureAndReturns) {
+  CanvasWidget* grid = window->canvas("head_grid");
+  QDockWidget* dock = nullptr;
+  for (QWidget* w = grid; w && !dock; w = w->parentWidget()) dock = qobject_cast<QDockWidget*>(w);
+  ASSERT_NE(dock, nullptr);
+  const QSize size = grid->size();
+  const QImage docked = grid->grab().toImage();
+  dock->setFloating(true);
+  QTest::qWait(200);
+  dock->resize(dock->size() + size - grid->size());
+  QTest::qWait(200);
+  ASSERT_EQ(grid->size(), size);
+  EXPECT_EQ(grid->grab().toImage(), docked);
+  dock->setFloating(false);
+  QTest::qWait(200);
+  EXPECT_FALSE(grid->grab().toImage().isNull());
+}
+
+TEST_F(WindowTest, APanelIsMaximisedAndComesBackToItsPlace) {
+  CanvasWidget* atlas = window->canvas("atlas");
+  const QRect before(atlas->mapTo(window.get(), QPoint()), atlas->size());
+  window->toggleMaximised(window->panel("atlas"));
+  QTest::qWait(200);
+  EXPECT_GT(atlas->width(), 1500);
+  EXPECT_FALSE(window->canvas("head_grid")->isVisible());
+  press(Qt::Key_Escape);
+  QTest::qWait(200);
+  const QRect after(atlas->mapTo(window.get(), QPoint()), atlas->size());
+  EXPECT_EQ(after, before);
+  EXPECT_TRUE(window->canvas("head_grid")->isVisible());
+}
+
+TEST_F(WindowTest, TheColumnsHaveTheWidthsOfTheDesign) {
+  const auto column = [this](const char* id) {
+    Panel* panel = window->panel(id);
+    return QRect(panel->body()->mapTo(window.get(), QPoint()), panel->body()->size());
+  };
+  EXPECT_EQ(column("prompt").left(), 8);
+  EXPECT_NEAR(column("prompt").width(), 392, 2);
+  EXPECT_NEAR(column("atlas").left(), 408, 2);
+  EXPECT_NEAR(column("atlas").width(), 828, 3);
+  EXPECT_NEAR(column("head_grid").width(), 348, 3);
+  EXPECT_EQ(column("head_grid").right(), 1600 - 8 - 1);
+}
+
+TEST_F(WindowTest, TheBreadcrumbGoesBackThroughSelections) {
+  viz::Selection selection = window->workspace().selection();
+  selection.layer = 1;
+  selection.kv_head = 2;
+  window->workspace().setSelection(selection);
+  selection.tokens = viz::TokenRange{3, 5};
+  window->workspace().setSelection(selection);
+  press(Qt::Key_Left, Qt::AltModifier);
+  EXPECT_FALSE(window->workspace().selection().tokens);
+  EXPECT_EQ(window->workspace().selection().layer, 1);
+  press(Qt::Key_Left, Qt::AltModifier);
+  EXPECT_FALSE(window->workspace().selection().layer);
+  press(Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(window->workspace().selection().kv_head, 2);
+}
+
+TEST_F(WindowTest, F1ShowsTheKeys) {
+  press(Qt::Key_F1);
+  const auto* help = window->findChild<HelpDialog*>();
+  ASSERT_NE(help, nullptr);
+  EXPECT_TRUE(help->isVisible());
+}
+
+TEST_F(WindowTest, ClosesWhileItComputes) {
+  window->controller().generate(600);
+  QTest::qWait(100);
+  EXPECT_TRUE(window->workspace().stale() || snapshot().phase != RunPhase::empty);
+  window.reset();
+}
+
+}  // namespace
+}  // namespace kvscope

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/reduce/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "viz/draw/format.h"
+#include "viz/reduce/range.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+const StepRecord* record_at(const LaneSnapshot& lane, int step) {
+  return step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)].get() : nullptr;
+}
+
+/// Of at least one value.
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return values.size() % 2 != 0 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+}  // namespace
+
+void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most) {
+  const auto blank = [&snapshot](const LaneMetrics& lane) {
+    if (lane.answer.size() < 2 || !lane.answer.front().same) return false;
+    const std::string text = text_of_id(snapshot, lane.answer.front().id);
+    return text == "·" || text == "↵" || text == "⇥";
+  };
+  const bool skip = !lanes.empty() && std::all_of(lanes.begin(), lanes.end(), blank);
+  for (LaneMetrics& lane : lanes) {
+    if (skip) lane.answer.erase(lane.answer.begin());
+    if (static_cast<int>(lane.answer.size()) > most) lane.answer.resize(static_cast<std::size_t>(most));
+  }
+}
+
+int run_of_lane(int lane) {
+  constexpr int kReference = 4, kOthers[] = {0, 1, 2, 3, 5};
+  return lane <= 0 ? kReference : kOthers[static_cast<std::size_t>(lane - 1) % std::size(kOthers)];
+}
+
+LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int max_answer, const std::optional<StepRange>& range) {
+  LaneMetrics out;
+  const int n = static_cast<int>(lane.steps.size());
+  if (n == 0) return out;
+  int decode = n;  // first step after the prompt
+  for (int s = 0; s < n; ++s) {
+    const StepRecord* record = record_at(lane, s);
+    if (record == nullptr) continue;
+    if (record->position >= n_prompt - 1 && static_cast<int>(out.answer.size()) < max_answer) {
+      out.answer.push_back({s, record->top1, record->top1 == record->top1_reference});
+    }
+    if (record->position >= n_prompt) decode = std::min(decode, s);
+  }
+  // Without a range: the steps after the prompt. With one: its steps, whatever they read.
+  const std::optional<StepRange> within = steps_within(lane, range ? range : std::optional(StepRange{decode, n - 1}));
+  const RangeStatistics means = within ? range_statistics(lane, *within, range.has_value()) : RangeStatistics{};
+  out.decode_steps = means.n_steps;
+  if (within) out.first_decode = within->first;
+  out.mean_kl = means.kl.mean();
+  out.top1_same = means.top1_same;
+  out.allocated = lane.bytes > 0 ? lane.bytes : kNotAvailable;
+  if (lane.slots_asked >= 0) {  // the full cache has no policy to work
+    const bool prefill = std::isfinite(lane.prompt_compress_ms);
+    const int first = prefill ? 1 : 0;  // the prompt's own compression is no step's
+    double ms = 0;
+    for (int s = first; s < n; ++s)
+      if (const StepRecord* step = record_at(lane, s)) ms += step->ms;
+    const double work = lane.compress_ms - (prefill ? lane.prompt_compress_ms : 0);
+    if (n > first) out.policy_ms = work / (n - first);
+    if (ms > 0) out.policy_share = work / ms;
+    // One step that other work on the machine disturbed must not stand for all: the median, where steps have a time of their own.
+    std::vector<double> own, shares;
+    for (int s = first; s < n; ++s) {
+      const StepRecord* step = record_at(lane, s);
+      if (step == nullptr || std::isnan(step->policy_ms)) continue;
+      own.push_back(step->policy_ms);
+      if (step->ms > 0) shares.push_back(step->policy_ms / step->ms);
+    }
+    out.policy_steps = static_cast<int>(own.size());
+    if (!own.empty()) out.policy_ms = median(own);
+    if (!shares.empty()) out.policy_share = median(shares);
+    out.policy_prompt_ms = lane.prompt_compress_ms;
+  }
+  out.step = wanted < 0 ? n - 1 : std::min(wanted, n - 1);
+  const StepRecord* record = record_at(lane, out.step);
+  if (record == nullptr) return out;
+  out.position = record->position;
+  out.kl = record->kl;
+  out.next_token = record->next_token;
+  if (range) out.range = within;
+  const RangeStatistics here = range_statistics(lane, {out.step, out.step});
+  out.nll = (range ? means : here).nll.mean();
+  out.attention_loss = (range ? means : here).attention_loss.mean();
+  out.slots = here.slots.mean();
+  // A slot has as many bytes in every head and step.
+  if (lane.kv_bytes > 0 && lane.slots > 0) out.bytes = lane.kv_bytes / lane.slots * out.slots;
+  return out;
+}
+
+TextSplit first_text_difference(const Snapshot& snapshot, int lane) {
+  TextSplit out;
+  if (lane < 0 || lane >= static_cast<int>(snapshot.lanes.size())) return out;
+  constexpr std::size_t kTokens = 6;
+  const LaneSnapshot &run = snapshot.lanes[static_cast<std::size_t>(lane)], &reference = snapshot.lanes.front();
+  const auto text = [&](const std::vector<int>& ids, std::size_t from) {
+    std::string joined;
+    for (std::size_t i = from; i < std::min(ids.size(), from + kTokens); ++i) joined += text_of_id(snapshot, ids[i]);
+    return joined + (ids.size() > from + kTokens ? "…" : "");
+  };
+  const auto split = [&](const std::vector<int>& own, const std::vector<int>& other) {
+    const std::size_t n = std::min(own.size(), other.size());
+    out.compared = static_cast<int>(n);
+    for (std::size_t i = 0; i < n && out.position < 0; ++i) {
+      if (own[i] == other[i]) continue;
+      out.position = snapshot.n_prompt + static_cast<int>(i);
+      out.own = text(own, i);
+      out.reference = text(other, i);
+    }
+  };
+  split(run.fed, reference.fed);
+  if (out.position >= 0) return out;
+  std::vector<int> chosen, wanted;  // fed the same text: where it would have gone another way
+  for (const StepPtr& step : run.steps) {
+    if (step == nullptr || step->position < snapshot.n_prompt - 1) continue;
+    chosen.push_back(step->top1);
+    wanted.push_back(step->top1_reference);
+  }
+  out.forced = true;
+  split(chosen, wanted);
+  return out;
+}
+
+std::vector<std::string> lane_params(const LaneSnapshot& lane) {
+  std::vector<std::string> out;
+  for (const ParamText& param : lane.params) {
+    if (param.key != "slots" && param.key != "ratio") out.push_back(param.key + " " + param.value);
+  }
+  return out;
+}
+
+std::vector<std::string> telling_params(const Snapshot& snapshot, const LaneSnapshot& lane, std::size_t* n_differ) {
+  std::vector<std::string> out = lane_params(lane);
+  std::size_t differ = 0;
+  bool budget = false;
+  for (const LaneSnapshot& twin : snapshot.lanes) {
+    if (&twin == &lane || twin.policy != lane.policy) continue;
+    budget = budget || twin.slots_asked != lane.slots_asked;
+    const std::vector<std::string> other = lane_params(twin);
+    const auto own = [&](const std::string& param) { return std::find(other.begin(), other.end(), param) == other.end(); };
+    differ = static_cast<std::size_t>(std::stable_partition(out.begin() + static_cast<std::ptrdiff_t>(differ), out.end(), own) - out.begin());
+  }
+  if (budget && lane.slots_asked >= 0) {
+    out.insert(out.begin(), fmt::format("{} slots", format_count(lane.slots_asked)));
+    ++differ;
+  }
+  if (n_differ != nullptr) *n_differ = differ;
+  return out;
+}
+
+std::string lane_letter(int lane) {
+  return lane >= 0 && lane < 26 ? std::string(1, static_cast<char>('A' + lane)) : fmt::format("{}", lane + 1);
+}
+
+std::string text_of_id(const Snapshot& snapshot, int id) {
+  if (id < 0) return fmt::format("#{}", id);
+  // The vocabulary first: the text may be long, and it is searched only where there is no vocabulary.
+  if (snapshot.vocabulary != nullptr && id < static_cast<int>(snapshot.vocabulary->size())) {
+    const TokenInfo& token = (*snapshot.vocabulary)[static_cast<std::size_t>(id)];
+    if (token.id == id) return token_text(token);
+  }
+  const auto found = std::find_if(snapshot.tokens.begin(), snapshot.tokens.end(), [&](const TokenInfo& token) { return token.id == id; });
+  return found != snapshot.tokens.end() ? token_text(*found) : fmt::format("#{}", id);
+}
+
+}  // namespace kvscope::viz

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/reduce/lecture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+
+#include "viz/draw/draw.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope::viz {
+namespace {
+
+constexpr double kMissed = 0.01;  // attention that a loss must have had to be spoken of
+
+Fact count(std::int64_t n) { return {format_count(n), static_cast<double>(n)}; }
+Fact word(std::string text) { return {std::move(text), kNotAvailable}; }
+Fact share(double v) { return std::isnan(v) ? Fact{std::string(kNotAvailableText), 0} : Fact{format_percent(v), v}; }
+
+double or_zero(double v) { return std::isnan(v) ? 0 : v; }
+
+/// With the position where other tokens of the first `n` have the same text: "«·at» #9".
+std::string numbered(const Snapshot& s, std::string words, int token, int n) {
+  const std::string text = token_text(s, token);
+  for (int t = 0; t < n; ++t)
+    if (t != token && token_text(s, t) == text) return words + " #" + std::to_string(token);
+  return words;
+}
+
+/// What the query pays to each token in the lane's cache; 0 where it is not in it.
+std::vector<double> paid(const HeadRecord& head, int n_tokens) {
+  std::vector<double> out(static_cast<std::size_t>(n_tokens), 0);
+  for (std::size_t i = 0; i < head.attended.size() && i < head.attention.size(); ++i)
+    if (head.attended[i] < n_tokens) out[static_cast<std::size_t>(head.attended[i])] = static_cast<double>(head.attention[i]);
+  return out;
+}
+
+/// Sum of attention over the tokens of one category; NaN where attention was not captured.
+double attention_of(const HeadColumns& columns, const std::vector<double>& attention, bool captured, Category c) {
+  if (!captured) return kNotAvailable;
+  double sum = 0;
+  for (int t = 0; t < columns.size(); ++t)
+    if (columns.category[static_cast<std::size_t>(t)] == c) sum += attention[static_cast<std::size_t>(t)];
+  return sum;
+}
+
+void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
+  const HeadRecord& head = *pick.values;
+  const HeadColumns columns = head_columns(s, pick);
+  const int n = columns.size();
+  f["head"] = word("layer " + std::to_string(head.layer) + ", head " + std::to_string(head.kv_head));
+  f["slots"] = count(static_cast<std::int64_t>(head.pos.size()));
+  const auto number = [&](Category c) { return std::count(columns.category.begin(), columns.category.end(), c); };
+  const std::pair<const char*, Category> kinds[] = {{"sinks", Category::sink},     {"heavy", Category::kept},     {"recent", Category::recent},
+                                                    {"merged", Category::merged}, {"evicted", Category::evicted}, {"new", Category::fresh}};
+  const bool captured = !head.attention.empty(), whole = !head.reference_attention.empty();
+  const std::vector<double> attention = paid(head, n);
+  std::vector<double> reference(static_cast<std::size_t>(n), 0);
+  for (int t = 0; t < std::min(n, static_cast<int>(head.reference_attention.size())); ++t)
+    reference[static_cast<std::size_t>(t)] = static_cast<double>(head.reference_attention[static_cast<std::size_t>(t)]);
+  for (const auto& [name, category] : kinds) {
+    f[name] = count(number(category));
+    f[std::string(name) + "_attention"] = share(attention_of(columns, attention, captured, category));
+    f[std::string(name) + "_wanted"] = share(attention_of(columns, reference, whole, category));
+  }
+  f["first_attention"] = share(captured && n > 0 ? attention.front() : kNotAvailable);
+  std::vector<double> by_hand = columns.lost;
+  const std::vector<char> own = evicted_by_hand(*pick.run, n);
+  for (int t = 0; t < n; ++t)
+    if (!own[static_cast<std::size_t>(t)] || !(or_zero(by_hand[static_cast<std::size_t>(t)]) >= kMissed)) by_hand[static_cast<std::size_t>(t)] = kNotAvailable;
+  const int lost = largest(by_hand) >= 0 ? largest(by_hand) : largest(columns.lost);  // what a hand took away before what the policy did
+  const double missed = lost < 0 ? 0 : or_zero(columns.lost[static_cast<std::size_t>(lost)]);
+  f["lost"] = missed >= kMissed ? share(missed) : Fact{"", 0};
+  const auto name = [&](int t) { return numbered(s, quoted(token_text(s, t)), t, n); };
+  f["lost_token"] = word(missed >= kMissed ? name(lost) : std::string());
+  // The slot that stands for most tokens, and one of those that gave theirs up for it.
+  int most = -1;
+  for (int t = 0; t < n; ++t)
+    if (columns.votes[static_cast<std::size_t>(t)] > (most < 0 ? 1 : columns.votes[static_cast<std::size_t>(most)])) most = t;
+  f["votes"] = count(most < 0 ? 0 : columns.votes[static_cast<std::size_t>(most)]);
+  f["votes_token"] = word(most < 0 ? std::string() : name(most));
+  std::string member;
+  for (int t = 0; t < n && member.empty() && most >= 0; ++t)
+    if (columns.category[static_cast<std::size_t>(t)] == Category::merged && slot_of(*pick.run->fates, *pick.record, pick.head, t) == most)
+      member = name(t);
+  f["member_token"] = word(member);
+}
+
+void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int lane_idx, int step) {
+  const auto bytes = [&](const LaneSnapshot& of) { return word(format_bytes(lane_metrics(of, step, s.n_prompt, 0).bytes)); };
+
+  f["policy"] = word(lane.title);
+  f["asked"] = lane.slots_asked < 0 ? Fact{"all", 0} : count(lane.slots_asked);
+  f["bytes"] = bytes(lane);
+  f["full_bytes"] = bytes(s.lanes.front());
+  f["compared"] = count(lane_idx > 0 ? 1 : 0);
+}
+
+void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const StepRecord& step) {
+  const int seen = tokens_seen(step);
+  f["tokens"] = count(seen);
+  f["prompt"] = count(s.n_prompt);
+  f["ratio"] = lane.slots_asked < 0 ? share(1) : share(std::min(1.0, static_cast<double>(lane.slots_asked) / std::max(1, s.n_prompt)));
+  f["limited"] = count(lane.slots_asked >= 0 && lane.slots_asked < seen ? 1 : 0);
+  f["kl"] = {format_number(step.kl), step.kl};
+  f["changed"] = count(step.top1_same ? 0 : 1);
+  f["choice"] = word(quoted(text_of_id(s, step.top1)));
+  f["reference_choice"] = word(quoted(text_of_id(s, step.top1_reference)));
+  for (const TopToken& t : step.top_tokens) {
+    if (t.id == step.top1_reference) f["reference_p"] = share(t.p_reference), f["reference_p_here"] = share(t.p);
+    if (t.id == step.top1) f["choice_p"] = share(t.p);
+  }
+  int differ = 0, after = 0;
+  for (const StepPtr& record : lane.steps) {
+    if (record->position < s.n_prompt - 1) continue;
+    ++after;
+    if (!record->top1_same) ++differ;
+  }
+  f["after"] = count(after);
+  f["differ"] = count(differ);
+}
+
+struct ComparedRun {
+  std::string name;
+  double kl = 0, slots = 0;
+};
+
+bool same_budget(const ComparedRun& a, const ComparedRun& b) { return std::abs(a.slots - b.slots) <= std::max(1.0, 0.05 * std::max(a.slots, b.slots)); }
+
+/// Runs with a mean KL after the prompt; their slots are those at `step`, or at the end of the prompt where that comes later.
+std::vector<ComparedRun> compared_runs(const Snapshot& s, int step) {
+  std::vector<ComparedRun> runs;
+  for (std::size_t i = 1; i < s.lanes.size(); ++i) {
+    const LaneSnapshot& lane = s.lanes[i];
+    const auto end = std::ranges::find_if(lane.steps, [&s](const StepPtr& record) { return record && record->position >= s.n_prompt - 1; });
+    const LaneMetrics m = lane_metrics(lane, std::max(step, static_cast<int>(end - lane.steps.begin())), s.n_prompt, 0);
+    if (!std::isnan(m.mean_kl)) runs.push_back({lane.title, m.mean_kl, m.slots});
+  }
+  return runs;
+}
+
+/// Of the largest group of runs with one budget: which stays closest to the full cache, and which goes farthest, over the steps after the prompt.
+/// The others are named with what they hold: with more slots it is no feat to stay close.
+void comparison_facts_of(Facts& f, const Snapshot& s, int step) {
+  f["runs"] = count(static_cast<std::int64_t>(s.lanes.size()) - 1);
+  const std::vector<ComparedRun> runs = compared_runs(s, step);
+  std::vector<ComparedRun> group, others;
+  for (const ComparedRun& middle : runs) {
+    std::vector<ComparedRun> alike, rest;
+    std::ranges::partition_copy(runs, std::back_inserter(alike), std::back_inserter(rest), [&](const ComparedRun& run) { return same_budget(run, middle); });
+    if (alike.size() > group.size()) group = alike, others = rest;
+  }
+  if (group.empty()) return;
+  if (group.size() < 2) others = runs;
+  std::string unlike;
+  for (const ComparedRun& run : others) unlike += (unlike.empty() ? run.name + " holds " : ", " + run.name + " ") + format_mean(run.slots);
+  f["unlike"] = word(unlike.empty() ? unlike : unlike + " slots");
+  const auto [least, most] = std::ranges::minmax_element(group, {}, &ComparedRun::slots);
+  const std::string low = format_mean(least->slots), high = format_mean(most->slots);
+  f["alike"] = word((low == high ? low : low + " to " + high) + " slots");
+  const auto [best, worst] = std::ranges::minmax_element(group, {}, &ComparedRun::kl);
+  f["closest"] = word(best->name);
+  f["worst"] = word(worst->name);
+  f["best_kl"] = {format_number(best->kl), best->kl};
+  f["worst_kl"] = {format_number(worst->kl), worst->kl};
+  f["several"] = count(group.size() > 1 ? 1 : 0);
+}
+
+}  // namespace
+
+Facts lecture_facts(const Snapshot& s, const Selection& selection) {
+  Facts f;
+  for (const char* name :
+       {"head", "slots", "sinks", "heavy", "recent", "merged", "evicted", "new", "sinks_attention", "heavy_attention", "recent_attention",
+        "merged_attention", "evicted_attention", "new_attention", "sinks_wanted", "heavy_wanted", "recent_wanted", "merged_wanted", "evicted_wanted",
+        "new_wanted", "first_attention", "lost", "lost_token", "votes", "votes_token", "member_token", "policy", "asked", "bytes", "full_bytes",
+        "compared", "tokens", "prompt", "ratio", "limited", "kl", "changed", "choice", "choice_p", "reference_choice", "reference_p",
+        "reference_p_here", "after", "differ", "runs", "closest", "worst", "best_kl", "worst_kl", "several", "alike", "unlike", "heads", "layers", "kv_heads", "model"})
+    f[name] = {};
+  const ModelConfig& m = s.model;
+  f["model"] = word(m.name);
+  f["layers"] = count(m.n_layers);
+  f["kv_heads"] = count(m.n_kv_heads);
+  f["heads"] = count(n_heads_total(s));
+  const HeadPick pick = pick_head(s, selection);
+  if (pick.run == nullptr || pick.record == nullptr) return f;
+  lane_facts_of(f, s, *pick.run, pick.lane, pick.step);
+  step_facts_of(f, s, *pick.run, *pick.record);
+  if (pick.values != nullptr && pick.run->fates != nullptr) head_facts_of(f, s, pick);
+  comparison_facts_of(f, s, pick.step);
+  return f;
+}
+
+bool holds(const Facts& facts, std::string_view name) {
+  if (name.starts_with('!')) return !holds(facts, name.substr(1));
+  const auto it = facts.find(name);
+  if (it == facts.end()) return false;
+  return std::isnan(it->second.number) ? !it->second.text.empty() : it->second.number != 0;
+}
+
+std::string fill_in(std::string_view text, const Facts& facts) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t open = text.find('{'), close = open == std::string_view::npos ? open : text.find('}', open);
+    if (close == std::string_view::npos) break;
+    out += text.substr(0, open);
+    const std::string_view inside = text.substr(open + 1, close - open - 1);
+    const std::size_t bar = inside.find('|');
+    const auto it = facts.find(inside.substr(0, bar));
+    if (it == facts.end()) {
+      out += text.substr(open, close + 1 - open);
+    } else {
+      out += it->second.text;
+      if (bar != std::string_view::npos) {
+        const std::string_view words = inside.substr(bar + 1);
+        const std::size_t other = words.find('|');
+        out += " ";
+        out += it->second.number == 1 || other == std::string_view::npos ? words.substr(0, other) : words.substr(other + 1);
+      }
+    }
+    text.remove_prefix(close + 1);
+  }
+  out += text;
+  return out;
+}
+
+std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, int n, const std::optional<int>& also) {
+  std::vector<PairRow> rows;
+  if (pick.values == nullptr || pick.run->fates == nullptr || pick.values->attention.empty()) return rows;
+  const HeadRecord& head = *pick.values;
+  const HeadColumns columns = head_columns(s, pick);
+  const std::vector<double> here = paid(head, columns.size());
+  const auto wanted = [&](std::size_t t) { return t < head.reference_attention.size() ? static_cast<double>(head.reference_attention[t]) : kNotAvailable; };
+  std::vector<std::size_t> order(here.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto most = [&](std::size_t t) { return std::max(here[t], or_zero(wanted(t))); };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return most(a) > most(b); });
+  order.resize(std::min(order.size(), static_cast<std::size_t>(std::max(0, n))));
+  const auto asked = static_cast<std::size_t>(also.value_or(-1));
+  if (asked < here.size() && most(asked) >= kMissed && !order.empty() && std::ranges::find(order, asked) == order.end()) order.back() = asked;
+  for (const std::size_t t : order) {
+    PairRow row;
+    row.label = numbered(s, token_text(s, static_cast<int>(t)), static_cast<int>(t), columns.size());
+    row.reference = wanted(t);
+    row.lane = here[t];
+    // A token that left in this very step was still seen by its query.
+    const Category c = columns.category[t];
+    if (here[t] == 0 && c == Category::evicted) row.state = PairRow::State::gone;
+    if (here[t] == 0 && c == Category::merged) row.state = PairRow::State::merged;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<PairRow> next_token_pairs(const Snapshot& s, const StepRecord& step, int n) {
+  std::vector<TopToken> top = step.top_tokens;
+  std::stable_sort(top.begin(), top.end(), [](const TopToken& a, const TopToken& b) { return std::max(a.p, a.p_reference) > std::max(b.p, b.p_reference); });
+  top.resize(std::min(top.size(), static_cast<std::size_t>(std::max(0, n))));
+  std::vector<PairRow> rows;
+  for (const TopToken& t : top) {
+    rows.push_back({text_of_id(s, t.id), t.p_reference, t.p, PairRow::State::here, t.id == step.top1_reference, t.id == step.top1});
+  }
+  return rows;
+}
+
+std::vector<char> evicted_by_hand(const LaneSnapshot& lane, int n_tokens) {
+  std::vector<char> out(static_cast<std::size_t>(std::max(0, n_tokens)), 0);
+  for (const StepPtr& step : lane.steps) {
+    for (const HeadRecord& head : step->heads) {
+      for (const Event& e : head.events)
+        if (e.by_hand && e.kind == Event::Kind::evict && e.pos >= 0 && e.pos < n_tokens) out[static_cast<std::size_t>(e.pos)] = 1;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+/// Of the tokens that `counts` says only; nullptr: of all.
+Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vector<char>* counts) {
+  Loss best;
+  bool best_changed = false;
+  for (std::size_t i = 0; i < lane.steps.size(); ++i) {
+    const StepRecord& step = *lane.steps[i];
+    if (step.position < s.n_prompt - 1 || (step.top1_same && best_changed)) continue;
+    for (const HeadRecord& head : step.heads) {
+      // Attention counts as missed where the query did not see the token and no other slot stands for it.
+      std::vector<char> seen(head.reference_attention.size(), 0);
+      for (const int pos : head.attended)
+        if (static_cast<std::size_t>(pos) < seen.size()) seen[static_cast<std::size_t>(pos)] = 1;
+      for (std::size_t t = 0; t < seen.size(); ++t) {
+        const double a = static_cast<double>(head.reference_attention[t]);
+        const bool first_changed = !step.top1_same && !best_changed;
+        if (seen[t] || a < kMissed || (a <= best.attention && !first_changed)) continue;
+        if (counts != nullptr && (t >= counts->size() || !(*counts)[t])) continue;
+        const int index = head_index(s, head.layer, head.kv_head), token = static_cast<int>(t);
+        if (lane.fates != nullptr && slot_of(*lane.fates, step, index, token) >= 0) continue;
+        best = {static_cast<int>(i), head.layer, head.kv_head, token, a};
+        best_changed = !step.top1_same;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
+  // What somebody has just taken away is what everybody looks for.
+  const std::vector<char> by_hand = evicted_by_hand(lane, static_cast<int>(s.tokens.size()));
+  const Loss own = std::ranges::count(by_hand, 1) > 0 ? largest_loss_of(s, lane, &by_hand) : Loss{};
+  return own.step >= 0 ? own : largest_loss_of(s, lane, nullptr);
+}
+
+}  // namespace kvscope::viz

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "viz/reduce/head.h"
+
+namespace kvscope::viz {
+
+// What the lecture shows and says, computed from the snapshot: the same numbers as in the other layouts, fewer of them.
+
+/// One number or word that a caption may name.
+struct Fact {
+  std::string text;               // as printed
+  double number = kNotAvailable;  // for "is it there?" and for one or many; NaN: a word, which is there where it is not empty
+};
+using Facts = std::map<std::string, Fact, std::less<>>;
+
+/// Everything that captions may name at the selected lane, step and head. The same names for every snapshot; without a run they are empty.
+Facts lecture_facts(const Snapshot& snapshot, const Selection& selection);
+
+/// True where the fact is a number other than 0, or a word. An unknown name is false; "!name" turns it round.
+bool holds(const Facts& facts, std::string_view name);
+
+/// Puts facts into a text: {name} as printed, {name|token|tokens} the number with the fitting word. An unknown name stays as it is written.
+std::string fill_in(std::string_view text, const Facts& facts);
+
+/// One line of a pair of bars: a token with two shares, 0..1.
+struct PairRow {
+  enum class State : std::uint8_t { here, gone, merged };
+  std::string label;
+  double reference = kNotAvailable, lane = kNotAvailable;
+  State state = State::here;  // of the token in the lane's cache
+  bool reference_first = false, lane_first = false;
+};
+
+/// Where the head of `pick` looks: the `n` tokens that get most of the attention, with every token in place or in the lane's cache.
+/// Tokens whose text stands there more than once have their position behind it. `also`: a token that is meant; it takes the last place where
+/// it gets a share worth speaking of. Empty where attention was not captured.
+std::vector<PairRow> attention_pairs(const Snapshot& snapshot, const HeadPick& pick, int n, const std::optional<int>& also = {});
+
+/// The `n` likeliest next tokens of the step, by the larger of both probabilities.
+std::vector<PairRow> next_token_pairs(const Snapshot& snapshot, const StepRecord& step, int n);
+
+/// Where a lane misses most what it has given away: among the steps after the prompt, those with a changed choice first.
+struct Loss {
+  int step = -1;  // -1: nothing is missed
+  int layer = -1, kv_head = -1;
+  int token = -1;
+  double attention = 0;  // that the head would pay to it
+};
+Loss largest_loss(const Snapshot& snapshot, const LaneSnapshot& lane);
+/// 1 for each of the first n_tokens whose slot somebody evicted by hand in at least one head.
+std::vector<char> evicted_by_hand(const LaneSnapshot& lane, int n_tokens);
+
+}  // namespace kvscope::viz

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/reduce/slot.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace kvscope::viz {
+
+namespace {
+
+/// Calls visit(step, event) for the events of one head, in order, up to and including `step`.
+template <class Visit>
+void for_events(const LaneSnapshot& lane, int head, int step, Visit visit) {
+  const int last = std::min(step, static_cast<int>(lane.steps.size()) - 1);
+  for (int s = 0; s <= last; ++s) {
+    const StepPtr& record = lane.steps[static_cast<std::size_t>(s)];
+    if (record == nullptr || head < 0 || head >= static_cast<int>(record->heads.size())) continue;
+    for (const Event& event : record->heads[static_cast<std::size_t>(head)].events) visit(s, event);
+  }
+}
+
+/// Slot that stands for the token, or the last one that did: the end of the chain of merges, whether evicted or not.
+int root_of(std::span<const Removal> removal, int token) {
+  int pos = token;
+  for (std::size_t guard = 0; guard < removal.size(); ++guard) {
+    const Removal& r = removal[static_cast<std::size_t>(pos)];
+    const int into = r.event.into;
+    if (r.step < 0 || r.event.kind != Event::Kind::merge || into < 0 || into >= static_cast<int>(removal.size())) break;
+    pos = into;
+  }
+  return pos;
+}
+
+bool is_evicted(const Removal& removal) { return removal.step >= 0 && removal.event.kind == Event::Kind::evict; }
+
+int find_pos(const std::vector<int>& pos, int token) {
+  const auto it = std::lower_bound(pos.begin(), pos.end(), token);
+  return it != pos.end() && *it == token ? static_cast<int>(it - pos.begin()) : -1;
+}
+
+double number_of(std::string_view text) {
+  double out = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, out);
+  return error == std::errc{} && rest == end ? out : kNotAvailable;
+}
+
+/// The parameter as it holds in this head.
+double param_of_head(const LaneSnapshot& lane, const char* key, const HeadRecord& head) {
+  double out = param_number(lane, key);
+  for (const HeadParam& own : lane.head_params)
+    if (own.key == key && own.layer == head.layer && (own.kv_head < 0 || own.kv_head == head.kv_head)) out = number_of(own.value);
+  return out;
+}
+
+}  // namespace
+
+SlotFacts slot_facts(const HeadPick& pick, int token) {
+  return slot_facts(pick, token, removals_until(*pick.run, pick.head, pick.step, pick.record->position + 1));
+}
+
+SlotFacts slot_facts(const HeadPick& pick, int token, std::span<const Removal> removal) {
+  SlotFacts out;
+  const int n = pick.record->position + 1;
+  if (token < 0 || token >= n) return out;
+  const HeadRecord& head = *pick.values;
+  out.token = token;
+  out.removal = removal[static_cast<std::size_t>(token)];
+  const int root = root_of(removal, token);
+  const Removal& end = removal[static_cast<std::size_t>(root)];
+  if (is_evicted(end)) out.evicted = end.step;
+  const int i = find_pos(head.pos, root);
+  out.born = birth_step(*pick.run, token);
+  for (std::size_t k = 0; k < head.attended.size() && k < head.attention.size(); ++k) {
+    if (head.attended[k] == (i >= 0 ? root : token)) out.attention = static_cast<double>(head.attention[k]);
+  }
+  if (i < 0) return out;
+  const auto slot = static_cast<std::size_t>(i);
+  out.pos = root;
+  out.born = birth_step(*pick.run, root);
+  out.votes = slot < head.votes.size() ? head.votes[slot] : 1;
+  out.bias = head.bias.empty() ? 0 : (slot < head.bias.size() ? head.bias[slot] : kNotAvailable);
+  if (slot < head.statistic.size()) out.statistic = head.statistic[slot];
+  if (slot < head.score.size() && std::isfinite(head.score[slot])) out.score = head.score[slot];
+  for (std::size_t k = 0; k < head.score.size(); ++k) {
+    if (!std::isfinite(head.score[k])) continue;
+    ++out.n_ranked;
+    // Ties: the lower position ranks first (POLICIES.md section 2).
+    if (std::isfinite(out.score)) out.rank += head.score[k] > out.score || (head.score[k] == out.score && k < slot) ? 1 : 0;
+  }
+  if (std::isfinite(out.score)) out.rank += 2;
+  for (int t = 0; t < n; ++t) {
+    if (root_of(removal, t) == root) out.members.push_back(t);
+  }
+  for_events(*pick.run, pick.head, pick.step, [&](int s, const Event& event) {
+    if (event.kind == Event::Kind::merge && event.into == root) out.last_merge = s;
+  });
+  return out;
+}
+
+const LineageLine* Lineage::line(int token) const {
+  const auto it = std::lower_bound(lines.begin(), lines.end(), token, [](const LineageLine& l, int t) { return l.token < t; });
+  return it != lines.end() && it->token == token ? &*it : nullptr;
+}
+
+Lineage lineage_of(const HeadPick& pick, int token) {
+  return lineage_of(pick, token, removals_until(*pick.run, pick.head, pick.step, pick.record->position + 1));
+}
+
+Lineage lineage_of(const HeadPick& pick, int token, std::span<const Removal> removal) {
+  Lineage out;
+  const int n = pick.record->position + 1;
+  if (token < 0 || token >= n) return out;
+  out.root = root_of(removal, token);
+  out.shown_step = pick.step;
+  const Removal& end = removal[static_cast<std::size_t>(out.root)];
+  out.evicted = is_evicted(end);
+  std::vector<int> line_of(static_cast<std::size_t>(n), -1);
+  for (int t = 0; t < n; ++t) {
+    if (root_of(removal, t) != out.root) continue;
+    const Removal& r = removal[static_cast<std::size_t>(t)];
+    LineageLine line;
+    line.token = t;
+    line.born = birth_step(*pick.run, t);
+    line.end = r.step >= 0 ? r.step : pick.step;
+    if (t != out.root) {
+      line.into = r.event.into;
+      line.w_removed = r.event.w_removed;
+      line.cos = r.event.cos;
+      ++out.merges;
+    }
+    line.votes.emplace_back(line.born, 1);
+    line_of[static_cast<std::size_t>(t)] = static_cast<int>(out.lines.size());
+    out.lines.push_back(std::move(line));
+  }
+  for_events(*pick.run, pick.head, pick.step, [&](int s, const Event& event) {
+    if (event.kind != Event::Kind::merge || event.pos < 0 || event.pos >= n || event.into < 0 || event.into >= n) return;
+    const int from = line_of[static_cast<std::size_t>(event.pos)], to = line_of[static_cast<std::size_t>(event.into)];
+    if (from < 0 || to < 0) return;
+    LineageLine& target = out.lines[static_cast<std::size_t>(to)];
+    const int votes = target.last_votes() + out.lines[static_cast<std::size_t>(from)].last_votes();
+    if (target.votes.back().first == s && target.votes.size() > 1) {
+      target.votes.back().second = votes;
+    } else {
+      target.votes.emplace_back(s, votes);
+    }
+  });
+  return out;
+}
+
+Lineage trimmed(Lineage lineage, int max_lines) {
+  if (static_cast<int>(lineage.lines.size()) <= std::max(1, max_lines)) return lineage;
+  // A target has more votes at its end than any slot merged into it, so the order by votes puts it first.
+  std::vector<std::size_t> order(lineage.lines.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const LineageLine &x = lineage.lines[a], &y = lineage.lines[b];
+    if ((x.into < 0) != (y.into < 0)) return x.into < 0;
+    return x.last_votes() != y.last_votes() ? x.last_votes() > y.last_votes() : x.end > y.end;
+  });
+  order.resize(static_cast<std::size_t>(std::max(1, max_lines)));
+  std::sort(order.begin(), order.end());
+  std::vector<LineageLine> kept;
+  for (const std::size_t i : order) kept.push_back(std::move(lineage.lines[i]));
+  lineage.left_out += static_cast<int>(lineage.lines.size() - kept.size());
+  lineage.lines = std::move(kept);
+  return lineage;
+}
+
+std::string protection_of(const LaneSnapshot& run, const HeadRecord& head, std::span<const int> slots, int pos) {
+  std::string out;
+  const auto add = [&out](const char* word) { out += (out.empty() ? "" : ", ") + std::string(word); };
+  if (pos < run.sinks) add("sink");
+  const auto newer = slots.end() - std::upper_bound(slots.begin(), slots.end(), pos);
+  if (newer < head.recent) add("recent");
+  if (std::binary_search(head.pinned.begin(), head.pinned.end(), pos)) add("pinned by hand");
+  return out;
+}
+
+Why why_of(const HeadPick& pick, int token) {
+  Why out;
+  const int n = pick.record->position + 1;
+  if (token < 0 || token >= n) return out;
+  for_events(*pick.run, pick.head, pick.step, [&](int s, const Event& event) {
+    // Its own removal is the last word: nothing is merged into a slot that went.
+    if (event.pos != token && event.into != token) return;
+    if (event.kind == Event::Kind::restore) {
+      out = {};
+      return;
+    }
+    out.step = s;
+    out.event = event;
+  });
+  if (out.step < 0) return out;
+  const HeadRecord& head = pick.run->steps[static_cast<std::size_t>(out.step)]->heads[static_cast<std::size_t>(pick.head)];
+  out.budget = head.budget;
+  std::vector<int> slots = head.pos;
+  for (const Event& event : head.events)
+    if (event.kind != Event::Kind::restore) slots.push_back(event.pos);
+  std::sort(slots.begin(), slots.end());
+  out.protection = protection_of(*pick.run, head, slots, out.event.pos);
+  out.protected_sinks = pick.run->sinks;
+  out.protected_recent = head.recent;
+  const auto came_back = std::ranges::count(head.events, Event::Kind::restore, &Event::kind);
+  out.slots_before = static_cast<int>(head.pos.size() + head.events.size()) - 2 * static_cast<int>(came_back);
+  out.cost = head.compress_rel_l2;
+  // A threshold found anew in each step is the one that decided, whatever the parameter says.
+  out.threshold = std::isfinite(head.merge_theta) ? head.merge_theta : param_of_head(*pick.run, "threshold", head);
+  out.next_score = head.cutoff;
+  for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i) {
+    if (!std::isfinite(head.score[i])) continue;
+    ++out.n_ranked;
+    if (out.next_pos < 0 && head.score[i] == head.cutoff) out.next_pos = head.pos[i];
+    if (head.score[i] > out.event.score) ++out.rank;
+  }
+  bool own = false;
+  for (const Event& other : head.events) {
+    if (std::isfinite(other.score)) {
+      ++out.n_ranked;
+      if (other.score > out.event.score || (other.score == out.event.score && other.pos < out.event.pos)) ++out.rank;
+    }
+    if (other.pos == out.event.pos && !own) {
+      own = true;
+    } else if (std::isfinite(other.cos)) {
+      out.other_cos.push_back(other.cos);
+    }
+  }
+  out.rank = std::isfinite(out.event.score) ? out.rank + 2 : -1;
+  for (const MergeDetail& detail : head.merges) {
+    const auto it = std::find(detail.members.begin(), detail.members.end(), out.event.pos);
+    if (detail.into != out.event.into || it == detail.members.end()) continue;
+    out.detail = detail;
+    const auto i = static_cast<std::size_t>(it - detail.members.begin());
+    if (i < detail.votes.size()) out.removed_votes = detail.votes[i];
+  }
+  if (out.removed_votes == 0) {
+    // Without the merge's own numbers: what the slot had gathered before this step.
+    HeadPick then = pick;
+    then.step = out.step;
+    then.record = pick.run->steps[static_cast<std::size_t>(out.step)].get();
+    then.values = &head;
+    const Lineage before = lineage_of(then, out.event.pos);
+    const LineageLine* line = before.line(out.event.pos);
+    out.removed_votes = line != nullptr ? line->last_votes() : 1;
+  }
+  return out;
+}
+
+double merged_bias(const MergeDetail& detail) {
+  const int votes = std::accumulate(detail.votes.begin(), detail.votes.end(), 0);
+  return votes > 0 ? std::log(static_cast<double>(votes)) + detail.extra : kNotAvailable;
+}
+
+double param_number(const LaneSnapshot& lane, const char* key) {
+  for (const ParamText& param : lane.params) {
+    if (param.key != key) continue;
+    if (const double out = number_of(param.value); !std::isnan(out)) return out;
+  }
+  return kNotAvailable;
+}
+
+}  // namespace kvscope::viz

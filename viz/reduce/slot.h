@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "viz/reduce/head.h"
+
+namespace kvscope::viz {
+
+/// One slot (or the token that had one) after a step.
+struct SlotFacts {
+  int token = -1;  // asked for
+  int pos = -1;    // slot that stands for it now; -1: none
+  int votes = 0;
+  std::vector<int> members;      // tokens the slot stands for, ascending; the slot's own pos included
+  double score = kNotAvailable;  // ranking score; NaN: not ranked
+  int rank = -1;                 // 1: the highest score of the slots that stand; -1: not ranked
+  int n_ranked = 0;
+  double statistic = kNotAvailable;
+  double attention = kNotAvailable;
+  double bias = kNotAvailable;  // logit bias; NaN without a slot
+  int born = -1;                // step
+  int last_merge = -1;          // step of the last merge into the slot; -1: never
+  Removal removal;              // of the token's own slot
+  int evicted = -1;             // step at which the slot that stood for the token was evicted; -1: it was not
+};
+
+/// pick.values must not be null; token within the step's positions, else the facts are empty (token -1).
+SlotFacts slot_facts(const HeadPick& pick, int token);
+/// `removal`: removals_until() of the pick, where it is at hand.
+SlotFacts slot_facts(const HeadPick& pick, int token, std::span<const Removal> removal);
+
+/// Life of one member's own slot up to the merge that ended it.
+struct LineageLine {
+  int token = -1;
+  int born = -1;  // step
+  int end = -1;   // step of its merge; of the eviction or the shown step for the root
+  int into = -1;  // -1: the root
+  double w_removed = kNotAvailable;
+  double cos = kNotAvailable;
+  std::vector<std::pair<int, int>> votes;  // (step, votes from there on), ascending; the last is what it ended with
+
+  int last_votes() const { return votes.empty() ? 1 : votes.back().second; }
+};
+
+/// Which tokens were merged into one slot, when and how alike.
+struct Lineage {
+  int root = -1;         // pos of the slot
+  bool evicted = false;  // the slot went with everything in it
+  int shown_step = -1;
+  int merges = 0;
+  int left_out = 0;                // lines dropped by trimmed()
+  std::vector<LineageLine> lines;  // ascending token
+
+  const LineageLine* line(int token) const;
+};
+
+/// Tree of the slot that stands, or stood last, for `token`.
+Lineage lineage_of(const HeadPick& pick, int token);
+Lineage lineage_of(const HeadPick& pick, int token, std::span<const Removal> removal);
+
+/// The root and the lines that brought the most votes, at most `max_lines` in all; a line is never shown without the one it ends in.
+Lineage trimmed(Lineage lineage, int max_lines);
+
+/// Why a slot went, or was merged into the one looked at.
+struct Why {
+  int step = -1;  // of the removal; -1: nothing of the kind has happened
+  Event event;
+  int removed_votes = 0;
+  int slots_before = 0;  // slots in the head before this step's compression
+  int budget = -1;
+  int n_ranked = 0;                   // candidates with a score before removal
+  int rank = -1;                      // of the removed one among them, 1 = highest
+  double next_score = kNotAvailable;  // lowest score that stayed
+  int next_pos = -1;
+  double threshold = kNotAvailable;  // of the cosine, where the policy has one
+  std::vector<double> other_cos;     // cosines of the other removals of this step
+  std::optional<MergeDetail> detail;
+  std::string protection;       // of the removed slot before this step, as protection_of() says it
+  int protected_sinks = 0, protected_recent = 0;  // how many slots were protected as such
+  double cost = kNotAvailable;  // change of the head's output by this step's compression, relative L2
+};
+
+/// The removal of the token's own slot if it is gone, else the last merge into it.
+Why why_of(const HeadPick& pick, int token);
+
+/// Why the policy may not remove the slot of `pos`: "sink", "recent", "pinned by hand"; empty: it may. slots: pos of all that stand, ascending.
+std::string protection_of(const LaneSnapshot& run, const HeadRecord& head, std::span<const int> slots, int pos);
+
+/// ln P + extra of a merge, with P the sum of the members' votes.
+double merged_bias(const MergeDetail& detail);
+
+/// A parameter of the lane as a number; NaN if there is none or it is not a number.
+double param_number(const LaneSnapshot& lane, const char* key);
+
+}  // namespace kvscope::viz

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/reduce/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "viz/draw/format.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+/// "3rd of 42" of the finite entries, counted from the highest; empty where the entry is not a number.
+std::string rank_text(const std::vector<double>& values, int at) {
+  const double own = values[static_cast<std::size_t>(at)];
+  if (!std::isfinite(own)) return {};
+  int rank = 1, n = 0;
+  for (const double v : values) {
+    n += std::isfinite(v) ? 1 : 0;
+    rank += v > own ? 1 : 0;
+  }
+  return fmt::format("rank {} of {}", format_count(rank), format_count(n));
+}
+
+std::string exact(double v) { return std::isfinite(v) ? fmt::format("{}", v) : std::string(kNotAvailableText); }
+
+}  // namespace
+
+std::string slot_name(const Snapshot& snapshot, int pos) { return fmt::format("slot {} {}", pos, quoted(token_text(snapshot, pos))); }
+
+std::string votes_text(int votes) { return count_of(votes, "vote", "votes"); }
+
+std::string subscript(int number) {
+  std::string out;
+  for (const char c : std::to_string(number)) {
+    if (c == '-') {
+      out += "₋";
+    } else {
+      utf8_append(out, U'\u2080' + static_cast<char32_t>(c - '0'));
+    }
+  }
+  return out;
+}
+
+std::string choice_text(const HeadPick& pick) {
+  if (pick.chosen) return {};
+  return pick.values != nullptr && pick.values->local_l1_wo > 0 ? " (largest error, none selected)" : " (none selected)";
+}
+
+std::string head_facts(const HeadPick& pick) {
+  if (pick.values == nullptr) return {};
+  const HeadRecord& head = *pick.values;
+  return fmt::format("{}{} · attention lost {} · local error {} · after Wₒ {} · compression {}", head_name(head.layer, head.kv_head),
+                     choice_text(pick), format_percent(head.attention_loss),
+                     format_percent(head.local_rel_l2), format_number(head.local_l1_wo), format_percent(head.compress_rel_l2));
+}
+
+std::string fate_text(const HeadColumns& columns, int token) {
+  if (token < 0 || token >= columns.size()) return "not seen yet";
+  const auto t = static_cast<std::size_t>(token);
+  const Removal& removal = columns.removal[t];
+  switch (columns.category[t]) {
+    case Category::fresh:
+      return "new in this step";
+    case Category::sink:
+      return "sink, protected";
+    case Category::recent:
+      return "recent, protected";
+    case Category::kept:
+      return "kept by rank";
+    case Category::merged:
+      return removal.step < 0 ? "merged" : fmt::format("merged into slot {} at step {}", removal.event.into, removal.step);
+    case Category::evicted:
+      if (removal.step < 0) return "evicted";
+      if (removal.event.kind == Event::Kind::evict) return fmt::format("evicted at step {}", removal.step);
+      return fmt::format("merged into slot {} at step {}, evicted with it", removal.event.into, removal.step);
+    case Category::unseen:
+      break;
+  }
+  return "not seen yet";
+}
+
+/// "1 of 4 query heads": those that rank the token inside the budget; empty: not measured.
+std::string agreement_text(const Snapshot& snapshot, const HeadRecord& head, int token) {
+  if (token < 0 || static_cast<std::size_t>(token) >= head.agreement.size()) return {};
+  return fmt::format("{} of {}", head.agreement[static_cast<std::size_t>(token)], count_of(snapshot.model.group(), "query head", "query heads"));
+}
+
+std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& pick, const HeadColumns& columns, int token) {
+  if (pick.values == nullptr || token < 0 || token >= columns.size()) return {};
+  const auto t = static_cast<std::size_t>(token);
+  std::vector<std::string> out;
+  out.push_back(
+      fmt::format("token {} {} · {}", token, quoted(token_text(snapshot, token)), head_name(pick.values->layer, pick.values->kv_head)));
+  out.push_back(fate_text(columns, token));
+  if (std::isfinite(columns.attention[t])) {
+    out.push_back(fmt::format("attention {}, {}", format_number(columns.attention[t]), rank_text(columns.attention, token)));
+  } else if (std::isfinite(columns.lost[t])) {
+    out.push_back(fmt::format("attention in the reference {}, not in this cache", format_number(columns.lost[t])));
+  } else {
+    out.push_back("attention n/a");
+  }
+  if (const std::string heads = agreement_text(snapshot, *pick.values, token); !heads.empty()) out.push_back("inside the budget for " + heads);
+  const bool stands = columns.votes[t] > 0;
+  if (std::isfinite(columns.score[t])) {
+    out.push_back(stands ? fmt::format("ranking score {}", format_number(columns.score[t]))
+                         : fmt::format("ranking score at its removal {}", format_number(columns.score[t])));
+  } else if (stands) {
+    out.push_back("ranking score n/a: not ranked in this step");
+  }
+  if (!columns.statistic.empty() && stands) out.push_back(fmt::format("{} {}", pick.run->statistic, format_number(columns.statistic[t])));
+  if (stands) out.push_back(votes_text(columns.votes[t]));
+  const Removal& removal = columns.removal[t];
+  if (removal.step >= 0 && std::isfinite(removal.event.cos))
+    out.push_back(fmt::format("cosine to the nearest kept key {}", format_number(removal.event.cos)));
+  return out;
+}
+
+Table head_table(const Snapshot& snapshot, const HeadPick& pick) {
+  Table out;
+  out.columns = {"token", "text", "fate", "votes", "attention", "reference attention of a token without slot", "ranking score"};
+  if (pick.values == nullptr) {
+    out.note = "no head: the run has no steps yet";
+    return out;
+  }
+  const HeadColumns columns = head_columns(snapshot, pick);
+  if (!columns.agreement.empty()) out.columns.push_back("agreement");
+  if (!columns.statistic.empty()) out.columns.push_back(pick.run->statistic.empty() ? "statistic" : pick.run->statistic);
+  for (int token = 0; token < columns.size(); ++token) {
+    const auto t = static_cast<std::size_t>(token);
+    std::vector<std::string> row = {
+        std::to_string(token),       token_text(snapshot, token), fate_text(columns, token), std::to_string(columns.votes[t]),
+        exact(columns.attention[t]), exact(columns.lost[t]),      exact(columns.score[t])};
+    if (!columns.agreement.empty()) row.push_back(exact(columns.agreement[t]));
+    if (!columns.statistic.empty()) row.push_back(exact(columns.statistic[t]));
+    out.rows.push_back(std::move(row));
+  }
+  out.note = fmt::format("{} after step {} of run {}; the score of a token without slot is the one at its removal",
+                         head_name(pick.values->layer, pick.values->kv_head), pick.step, pick.run->spec);
+  return out;
+}
+
+std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts) {
+  std::vector<CardRow> out;
+  if (facts.token < 0) return out;
+  const auto step_or_dash = [](int step) { return step < 0 ? std::string("–") : fmt::format("step {}", step); };
+  const auto add_agreement = [&](int token) {
+    std::string heads = agreement_text(snapshot, *pick.values, token);
+    if (heads.empty() && pick.lane > 0 && pick.values->budget >= 0) heads = kNotMeasured;
+    if (!heads.empty()) out.push_back({"agreement", std::move(heads)});
+  };
+  if (facts.pos < 0) {
+    out.push_back({"position", format_count(facts.token)});
+    const bool merged = facts.removal.step >= 0 && facts.removal.event.kind == Event::Kind::merge;
+    out.push_back({merged ? "merged" : "evicted", step_or_dash(facts.removal.step)});
+    if (merged) {
+      out.push_back({"into", slot_name(snapshot, facts.removal.event.into)});
+      out.push_back({"evicted with it", step_or_dash(facts.evicted)});
+    }
+    out.push_back({"score at its removal", format_number(facts.removal.event.score)});
+    out.push_back({"nearest kept key", std::isfinite(facts.removal.event.cos) ? "cosine " + format_number(facts.removal.event.cos)
+                                                                              : std::string(kNotAvailableText)});
+    double lost = kNotAvailable;
+    const auto& reference = pick.values->reference_attention;
+    if (static_cast<std::size_t>(facts.token) < reference.size())
+      lost = static_cast<double>(reference[static_cast<std::size_t>(facts.token)]);
+    out.push_back({"attention in reference", format_number(lost)});
+    add_agreement(facts.token);
+    out.push_back({"born", step_or_dash(facts.born)});
+    return out;
+  }
+  out.push_back({"position", format_count(facts.pos)});
+  const std::string protection = protection_of(*pick.run, *pick.values, pick.values->pos, facts.pos);
+  out.push_back({"protected", protection.empty() ? std::string("no") : protection});
+  out.push_back({"votes", format_count(facts.votes)});
+  out.push_back({"members", count_of(static_cast<int>(facts.members.size()), "token", "tokens")});
+  out.push_back({"ranking score", format_number(facts.score)});
+  out.push_back({"rank", facts.rank > 0 ? fmt::format("{} of {} ranked", format_count(facts.rank), format_count(facts.n_ranked))
+                                        : std::string("not ranked")});
+  if (!pick.run->statistic.empty()) out.push_back({pick.run->statistic, format_number(facts.statistic)});
+  out.push_back({"attention now", format_number(facts.attention)});
+  add_agreement(facts.pos);
+  out.push_back({"logit bias b", std::isfinite(facts.bias) && facts.bias != 0 ? format_delta(facts.bias, 4) : format_number(facts.bias)});
+  out.push_back({"born · last merge", facts.last_merge < 0 ? fmt::format("{} · –", step_or_dash(facts.born))
+                                                           : fmt::format("{} · step {}", step_or_dash(facts.born), facts.last_merge)});
+  return out;
+}
+
+}  // namespace kvscope::viz

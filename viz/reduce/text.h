@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "viz/canvas.h"
+#include "viz/reduce/slot.h"
+
+namespace kvscope::viz {
+
+/// " (largest error, none selected)" where that is why this head is shown; empty where it was chosen.
+std::string choice_text(const HeadPick& pick);
+
+/// "attention lost 99.9 % · local error 113.5 % · after Wₒ 729 · compression <0.1 %", before it the head's name.
+std::string head_facts(const HeadPick& pick);
+
+/// What became of a token in a head: "evicted at step 0", "merged into slot 58 at step 101", "sink, protected", ...
+std::string fate_text(const HeadColumns& columns, int token);
+
+/// Tooltip of one token of one head: what, values, ranks, context. At most 12 lines.
+std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& pick, const HeadColumns& columns, int token);
+
+/// The numbers of one head, one row per token.
+Table head_table(const Snapshot& snapshot, const HeadPick& pick);
+
+/// "slot 58 «·be»"
+std::string slot_name(const Snapshot& snapshot, int pos);
+
+/// "1 vote", "8 votes"
+std::string votes_text(int votes);
+
+/// 58 -> "₅₈"
+std::string subscript(int number);
+
+/// One numbered thought of the "why" panel.
+struct WhyStep {
+  enum class Kind { plain, cosines, heads };
+  Kind kind = Kind::plain;
+  std::string title;
+  std::vector<std::string> lines;
+  std::vector<std::pair<int, double>> keys;    // cosines: kept slots and how alike their keys are, best first; empty: not recorded
+  std::vector<std::vector<std::string>> rows;  // heads: the numbers per query head, first row the column names
+};
+
+/// The reasons in order: it had to go; where to; how averaged; which bias. Only numbers that the record holds.
+std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, const Why& why);
+
+/// "slot 56 «·br» (2 votes) merged into slot 58 at step 101"
+std::string why_headline(const Snapshot& snapshot, const Why& why);
+
+/// Value of a row whose measure was not asked for, or not stored.
+inline constexpr std::string_view kNotMeasured = "not measured";
+
+/// Label and value of the slot card.
+struct CardRow {
+  std::string name, value;
+};
+std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, const SlotFacts& facts);
+
+}  // namespace kvscope::viz

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "viz/draw/format.h"
+#include "viz/reduce/text.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+constexpr std::size_t kTermsShown = 3;  // of a sum; the rest is counted
+
+std::string fixed(double v, int decimals) {
+  return std::isfinite(v) ? fmt::format("{:.{}f}", v, decimals) : std::string(kNotAvailableText);
+}
+
+std::string signed_fixed(double v, int decimals) {
+  return v < 0 ? std::string(kMinus) + fmt::format("{:.{}f}", -v, decimals) : fixed(v, decimals);
+}
+
+/// Indices of a merge's members: the removed one, the target, then the others by weight.
+std::vector<std::size_t> members_in_order(const MergeDetail& detail, int removed) {
+  std::vector<std::size_t> order(detail.members.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto place = [&](std::size_t i) { return detail.members[i] == removed ? 0 : detail.members[i] == detail.into ? 1 : 2; };
+  const auto weight = [&](std::size_t i) { return i < detail.weights.size() ? detail.weights[i] : 0.0; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return place(a) != place(b) ? place(a) < place(b) : weight(a) > weight(b); });
+  return order;
+}
+
+/// a + b + c, then "+ 5 more" for what is not shown.
+template <class Term>
+std::string sum_text(const std::vector<std::size_t>& order, Term term) {
+  std::string out;
+  const std::size_t shown = order.size() <= kTermsShown + 1 ? order.size() : kTermsShown;
+  for (std::size_t k = 0; k < shown; ++k) out += (k ? " + " : "") + term(order[k]);
+  if (shown < order.size()) out += fmt::format(" + {} more", order.size() - shown);
+  return out;
+}
+
+WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
+  WhyStep step;
+  step.title = why.event.by_hand ? fmt::format("It went by hand: {} slots before, budget {}", format_count(why.slots_before),
+                                                why.budget >= 0 ? format_count(why.budget) : std::string("none"))
+               : why.budget >= 0 ? fmt::format("It had to go: {} slots, budget {}", format_count(why.slots_before), format_count(why.budget))
+                               : fmt::format("It went: {} slots before this step's compression", format_count(why.slots_before));
+  if (std::isfinite(why.event.score)) {
+    std::string line = why.rank == why.n_ranked
+                           ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), format_number(why.event.score))
+                           : fmt::format("score {}, rank {} of {} unprotected", format_number(why.event.score), format_count(why.rank),
+                                         format_count(why.n_ranked));
+    if (std::isfinite(why.next_score)) {
+      line += why.next_pos >= 0
+                  ? fmt::format("  ·  lowest that stayed, {}: {}", slot_name(snapshot, why.next_pos), format_number(why.next_score))
+                  : fmt::format("  ·  lowest that stayed: {}", format_number(why.next_score));
+    }
+    step.lines.push_back(std::move(line));
+  } else {
+    step.lines.emplace_back(why.event.by_hand ? "no ranking score in this step" : "no ranking score: the policy chose without one");
+  }
+  if (!why.protection.empty()) {
+    step.lines.push_back(fmt::format("it was protected ({}){}", why.protection, why.event.by_hand ? " and went by hand" : ""));
+  } else {
+    step.lines.push_back(fmt::format("not protected: {}, {}, not pinned{}", why.protected_sinks > 0 ? fmt::format("none of the {} sinks", why.protected_sinks) : "no sinks",
+                                     why.protected_recent > 1 ? fmt::format("not among the {} newest", why.protected_recent) : why.protected_recent == 1 ? "not the newest" : "no newest are kept",
+                                     why.event.by_hand ? "; it went by hand" : ""));
+  }
+  return step;
+}
+
+WhyStep where_to(const Snapshot& snapshot, const Why& why) {
+  WhyStep step;
+  const bool merged = why.event.kind == Event::Kind::merge;
+  const std::string cos = fixed(why.event.cos, 3);
+  if (std::isfinite(why.event.cos)) {
+    step.kind = WhyStep::Kind::cosines;
+    if (merged) step.keys.push_back({why.event.into, why.event.cos});
+    for (const auto& [pos, cosine] : why.event.runner_ups) step.keys.push_back({pos, cosine});
+    const std::string limit =
+        std::isfinite(why.threshold) ? fmt::format(" {} {}", merged ? "≥" : "<", fixed(why.threshold, 2)) : std::string();
+    step.title = merged ? fmt::format("Nearest key: {}, cosine {}{}, so it merges", slot_name(snapshot, why.event.into), cos, limit)
+                        : fmt::format("Nearest key: cosine {}{}, so it is evicted", cos, limit);
+  } else if (merged) {
+    step.title = fmt::format("It merges into {}", slot_name(snapshot, why.event.into));
+  } else {
+    step.title = "Nothing takes it over: it is evicted";
+  }
+  return step;
+}
+
+WhyStep averaged(const Why& why) {
+  WhyStep step;
+  const int removed = why.event.pos, target = why.event.into;
+  if (why.detail && !why.detail->mu.empty() && why.detail->mu.size() == why.detail->members.size()) {
+    const MergeDetail& detail = *why.detail;
+    const std::vector<std::size_t> order = members_in_order(detail, removed);
+    const auto name = [&](std::size_t i) { return subscript(detail.members[i]); };
+    step.title = "Key and value are averaged by what the EMA expects of each slot";
+    const std::string symbols = sum_text(order, [&](std::size_t i) { return "µ" + name(i); });
+    const std::string numbers = sum_text(order, [&](std::size_t i) { return format_number(detail.mu[i]); });
+    step.lines.push_back(fmt::format("w{0} = µ{0}/({1}) = {2}/({3}) = {4}", subscript(removed), symbols, format_number(detail.mu[order[0]]),
+                                     numbers, fixed(why.event.w_removed, 3)));
+    const std::string keys = sum_text(order, [&](std::size_t i) {
+      return fmt::format("{} k{}", i < detail.weights.size() ? fixed(detail.weights[i], 3) : std::string(kNotAvailableText), name(i));
+    });
+    const std::string gamma = std::isfinite(detail.gamma) ? fmt::format("{} (", fixed(detail.gamma, 3)) : std::string();
+    std::string line = fmt::format("k = {}{}{}     v alike", gamma, keys, gamma.empty() ? "" : ")");
+    if (detail.votes.size() == detail.members.size()) {
+      const int votes = std::accumulate(detail.votes.begin(), detail.votes.end(), 0);
+      line += fmt::format("     P = {} = {}", sum_text(order, [&](std::size_t i) { return std::to_string(detail.votes[i]); }),
+                          votes_text(votes));
+    }
+    step.lines.push_back(std::move(line));
+    return step;
+  }
+  step.title = "The two slots become one by fixed weights";
+  step.lines.push_back(fmt::format("w{} = {}  (removed)     w{} = {}  (target)", subscript(removed), fixed(why.event.w_removed, 3),
+                                   subscript(target), fixed(why.event.w_target, 3)));
+  return step;
+}
+
+WhyStep bias_step(const HeadPick& pick, const Snapshot& snapshot, const Why& why) {
+  const MergeDetail& detail = *why.detail;
+  WhyStep step;
+  step.kind = WhyStep::Kind::heads;
+  const int votes = std::accumulate(detail.votes.begin(), detail.votes.end(), 0);
+  const double log_votes = std::log(static_cast<double>(std::max(1, votes)));
+  const std::string sum = fmt::format("b = {} {} {} = {}", fixed(log_votes, 4), detail.extra < 0 ? kMinus : std::string_view("+"),
+                                      fixed(std::abs(detail.extra), 4), signed_fixed(merged_bias(detail), 4));
+  if (why.event.form == "zip" && !why.event.fallback) {
+    step.title = "The averaged key is lengthened by γ; the bias is ln P";
+    step.lines.push_back(fmt::format("γ = {}     b = ln {} = {}", fixed(detail.gamma, 4), votes, fixed(log_votes, 4)));
+  } else if (why.event.form == "code") {
+    step.title = "The bias is ln P, without correction";
+    step.lines.push_back(fmt::format("b = ln {} = {}", votes, fixed(log_votes, 4)));
+  } else {
+    step.title = "The bias keeps the slot's softmax mass:  b = ln P + mean over g of (T − m)";
+    step.lines.push_back(sum + (why.event.fallback ? "   (γ out of range: done as bias)" : ""));
+  }
+  const std::size_t n = detail.members.size(), n_heads = detail.T.size();
+  const std::vector<std::size_t> order = members_in_order(detail, why.event.pos);
+  const bool pair = n == 2 && detail.log_scores.size() == n * n_heads;  // more members have no room for a column each
+  std::vector<std::string> names = {"query head"};
+  if (pair) {
+    for (const std::size_t i : order) names.push_back("ŝ" + subscript(detail.members[i]));
+  }
+  for (const char* name : {"T", "m", "T − m", "left over"}) names.emplace_back(name);
+  step.rows.push_back(std::move(names));
+  const int group = std::max(1, snapshot.model.n_kv_heads > 0 ? snapshot.model.group() : 1);
+  for (std::size_t g = 0; g < detail.T.size() && g < detail.m.size(); ++g) {
+    const double gap = detail.T[g] - detail.m[g];
+    std::vector<std::string> row = {std::to_string(pick.values->kv_head * group + static_cast<int>(g))};
+    if (pair) {
+      for (const std::size_t i : order) row.push_back(signed_fixed(detail.log_scores[i * n_heads + g], 3));
+    }
+    for (const std::string& cell : {signed_fixed(detail.T[g], 3), signed_fixed(detail.m[g], 3), format_delta(gap, 3), format_delta(gap - detail.extra, 3)})
+      row.push_back(cell);
+    step.rows.push_back(std::move(row));
+  }
+  if (votes > 0 && detail.votes.size() == n && !detail.log_scores.empty()) {
+    step.lines.push_back(fmt::format("T = ln(({})/{})", sum_text(order, [&](std::size_t i) {
+                                       return fmt::format("{} e^ŝ{}", detail.votes[i], subscript(detail.members[i]));
+                                     }), votes));
+  }
+  return step;
+}
+
+}  // namespace
+
+std::string why_headline(const Snapshot& snapshot, const Why& why) {
+  if (why.step < 0) return {};
+  const std::string who = fmt::format("{} ({})", slot_name(snapshot, why.event.pos), votes_text(why.removed_votes));
+  return why.event.kind == Event::Kind::merge ? fmt::format("{} merged into slot {} at step {}", who, why.event.into, why.step)
+                                              : fmt::format("{} evicted at step {}", who, why.step);
+}
+
+std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, const Why& why) {
+  std::vector<WhyStep> out;
+  if (why.step < 0) return out;
+  out.push_back(had_to_go(snapshot, why));
+  out.push_back(where_to(snapshot, why));
+  if (why.event.kind == Event::Kind::evict) {
+    if (!why.event.spread.empty()) {
+      WhyStep spread;
+      const auto n = static_cast<int>(why.event.spread.size());
+      spread.title = fmt::format("Its value went on in equal parts to {} {}", format_count(n), n == 1 ? "slot" : "slots");
+      spread.lines.push_back(fmt::format("v += v{}/{} for slots {} to {}; keys stay", subscript(why.event.pos), n, why.event.spread.front(),
+                                         why.event.spread.back()));
+      out.push_back(std::move(spread));
+    }
+    WhyStep lost;
+    lost.title = why.removed_votes == 1 ? "Its vote is lost" : fmt::format("Its {} are lost", votes_text(why.removed_votes));
+    lost.lines.push_back(fmt::format("{} lost in this head up to step {}", votes_text(pick.values->evicted_votes), pick.step));
+    out.push_back(std::move(lost));
+    return out;
+  }
+  if (std::isfinite(why.event.w_removed) || why.detail) out.push_back(averaged(why));
+  if (why.detail && !why.detail->T.empty()) out.push_back(bias_step(pick, snapshot, why));
+  return out;
+}
+
+}  // namespace kvscope::viz

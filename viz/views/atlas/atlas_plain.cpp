@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The atlas as one thought: layers are named, heads are not, and only what is selected is framed.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viz/draw/format.h"
+#include "viz/views/atlas/atlas.h"
+
+namespace kvscope::viz {
+
+void Atlas::draw_plain(Painter& p, const Scene& s) const {
+  const Theme& t = p.theme();
+  const Frame& f = p.frame();
+  if (s.rows.rows.empty()) return;
+  const float line = p.line_height(Face::body);
+  float free_from = -1e9f;
+  for (std::size_t i = 0; i < s.rows.rows.size();) {
+    const int layer = s.rows.rows[i].layer;
+    const float y0 = s.rows.rows[i].y0;
+    while (i + 1 < s.rows.rows.size() && s.rows.rows[i + 1].layer == layer) ++i;
+    const float y1 = s.rows.rows[i++].y1, y = (y0 + y1) / 2;
+    const bool chosen = f.selection.layer == layer;
+    if (y - line / 2 >= free_from || chosen) {
+      p.text({s.axis.x0 - p.px(8), y}, fmt::format("L{}", layer), chosen ? Face::strong : Face::body, chosen ? t.text : t.secondary, Align::right);
+      free_from = y + line / 2;
+    }
+    p.mark("label", fmt::format("L{}", layer), {0, y0, s.axis.x0, y1});
+  }
+  // Two frames are the only emphasis: this head, these tokens.
+  const float thick = p.px(1.6f), out = p.px(2);
+  const float x1 = std::min(s.axis.x_of(s.seen), s.axis.x1);
+  const auto rows_of = [&](int layer, std::optional<int> head) {
+    Rect r{s.axis.x0 - out, 1e9f, x1 + out, -1e9f};
+    for (const AtlasRow& row : s.rows.rows) {
+      if (row.layer != layer || (head && row.kv_head >= 0 && row.kv_head != *head)) continue;
+      r.y0 = std::min(r.y0, row.y0 - out);
+      r.y1 = std::max(r.y1, row.y1 + out);
+    }
+    return r;
+  };
+  if (f.hover.layer) {
+    const Rect r = rows_of(*f.hover.layer, f.hover.kv_head);
+    if (r.y1 > r.y0) p.frame_rect(r, t.text, 1, 0, 0.45);
+  }
+  if (f.hover.token && *f.hover.token < s.n_tokens) {
+    const Rect r{s.axis.x_of(*f.hover.token) - 1, s.area.y0, s.axis.x_of(*f.hover.token + 1) + 1, s.rows.rows.back().y1};
+    if (r.x0 >= s.axis.x0 - 1 && r.x1 <= s.axis.x1 + 1) p.frame_rect(r, t.text, 1, 0, 0.45);
+  }
+  if (f.selection.layer) {
+    const Rect r = rows_of(*f.selection.layer, f.selection.kv_head);
+    if (r.y1 > r.y0) {
+      p.selection(r, thick, p.px(3));
+      p.mark("selected head", fmt::format("L{}", *f.selection.layer) + (f.selection.kv_head ? fmt::format(" H{}", *f.selection.kv_head) : ""), r);
+    }
+  }
+  if (f.selection.tokens && f.selection.tokens->first < s.n_tokens) {
+    const TokenRange range = *f.selection.tokens;
+    const float top = s.area.y0 - p.px(5), bottom = std::min(s.area.y1, s.rows.rows.back().y1) + p.px(3);
+    const Rect r{std::max(s.axis.x0, s.axis.x_of(range.first)) - out, top, std::min(s.axis.x1, s.axis.x_of(range.last + 1)) + out, bottom};
+    if (r.x1 > r.x0) {
+      p.selection(r, thick, p.px(3));
+      p.mark("selected tokens", fmt::format("tokens {} to {}", range.first, range.last), r);
+    }
+  }
+  if (f.has_focus) {
+    const Cell c = cursor_of(f);
+    for (const AtlasRow& row : s.rows.rows)
+      if (row.layer == c.layer && (row.kv_head < 0 || row.kv_head == c.kv_head))
+        p.focus_cursor({s.axis.x_of(c.token), row.y0, std::max(s.axis.x_of(c.token + 1), s.axis.x_of(c.token) + 3), row.y1});
+  }
+  // Below: what the axes are. Shades need their ramp even here.
+  const float y = s.legend.y0 + p.px(17);
+  if (s.binned) {
+    p.ramp_legend(s.axis.x0, y, {"share that is represented", t.sequential, "0", "100 %", false, false, {}, p.px(72)});
+    return;
+  }
+  float x = s.axis.x0;
+  if (f.ghost_steps > 0) x = ghost_legend(p, s, x, y);
+  const std::string rows = fmt::format("rows: {} layers × {} heads", s.snapshot->model.n_layers, s.snapshot->model.n_kv_heads);
+  const std::string_view columns = "columns: tokens of the text";
+  const float room = s.axis.x1 - x;
+  const bool both = p.width_of(Face::caption, columns) + p.width_of(Face::caption, rows) + p.px(16) <= room;
+  if (both) p.text({x, y}, columns, Face::caption, t.secondary);
+  if (p.width_of(Face::caption, rows) <= room) p.text({s.axis.x1, y}, rows, Face::caption, t.secondary, Align::right);
+}
+
+}  // namespace kvscope::viz

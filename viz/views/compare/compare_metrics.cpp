@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/compare/compare_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "viz/draw/format.h"
+#include "viz/reduce/range.h"
+#include "viz/views/compare/compare_difference.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+using Kind = MetricColumn::Kind;
+constexpr float kAnswerBox = 25;
+
+/// Of a wall time that other work on the machine takes part in: whole percents.
+std::string rough_percent(double share) {
+  if (std::isnan(share)) return std::string(kNotAvailableText);
+  return share > 0 && share < 0.005 ? "<1 %" : fmt::format("{:.0f} %", 100 * share);
+}
+
+/// The value that all lanes share, or -1.
+template <class Get>
+int common(const std::vector<LaneMetrics>& lanes, Get get) {
+  std::set<int> values;
+  for (const LaneMetrics& lane : lanes) {
+    if (lane.step >= 0) values.insert(get(lane));
+  }
+  return values.size() == 1 ? *values.begin() : -1;
+}
+
+}  // namespace
+
+std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale, MetricSet set,
+                                         std::vector<std::string>* left_out) {
+  const int step = common(lanes, [](const LaneMetrics& m) { return m.step; });
+  const int decode = common(lanes, [](const LaneMetrics& m) { return m.decode_steps; });
+  const int fed = common(lanes, [](const LaneMetrics& m) { return m.next_token; });
+  std::string mean_unit = "no step yet";
+  const int first = common(lanes, [](const LaneMetrics& m) { return m.first_decode; });
+  if (decode > 0) mean_unit = decode == 1 ? fmt::format("step {}", first) : fmt::format("steps {}–{}", first, first + decode - 1);
+  if (decode < 0) mean_unit = "decode steps";
+  const bool ranged = std::any_of(lanes.begin(), lanes.end(), [](const LaneMetrics& m) { return m.range.has_value(); });
+  std::string fed_unit = "next token";
+  if (fed >= 0) {
+    const std::string text = text_of_id(snapshot, fed);
+    if (utf8_length(text) <= 9) fed_unit = quoted(text);
+  }
+  if (ranged) fed_unit = "mean";
+  std::vector<MetricColumn> all = {
+      {Kind::answer, "answer", "top choices", 102},
+      {Kind::differs, "first differs", "at token", 80},
+      {Kind::kl, "KL, nats", step >= 0 ? fmt::format("step {}", step) : "this step", 58},
+      {Kind::mean_kl, "mean KL", mean_unit, 78},
+      {Kind::top1, "top-1 same",
+       decode >= 0 ? fmt::format("of {}", decode)
+       : ranged    ? "of range"
+                   : "of decoded",
+       70},
+      {Kind::nll, "−ln p", fed_unit, 66},
+      {Kind::attention, "attention lost", ranged ? "range mean" : "mean of heads", 92},
+      {Kind::slots, "slots", "per head", 62},
+      {Kind::bytes, "KV bytes", "of the slots", 76},
+      {Kind::policy, "policy work", "ms a step", 76},
+  };
+  const auto wanted = [set](Kind kind) {
+    const bool cost = kind == Kind::slots || kind == Kind::bytes || kind == Kind::policy;
+    return set == MetricSet::all || kind == Kind::kl || cost == (set == MetricSet::cost);
+  };
+  std::erase_if(all, [&](const MetricColumn& c) { return !wanted(c.kind); });
+  // Least important first. Only with their slots beside them can runs be compared.
+  for (const Kind kind :
+       {Kind::policy, Kind::differs, Kind::bytes, Kind::nll, Kind::top1, Kind::attention, Kind::slots, Kind::mean_kl, Kind::answer}) {
+    if (total_width(all, scale) <= room) break;
+    std::erase_if(all, [&](const MetricColumn& c) {
+      if (c.kind == kind && left_out) left_out->push_back(c.title);
+      return c.kind == kind;
+    });
+  }
+  return all;
+}
+
+float total_width(const std::vector<MetricColumn>& columns, float scale) {
+  float width = 0;
+  for (const MetricColumn& c : columns) width += c.width * scale;
+  return width;
+}
+
+std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricColumn::Kind kind) {
+  if (m.step < 0) return "–";
+  switch (kind) {
+    case Kind::answer: {
+      std::string out;
+      for (const AnswerToken& token : m.answer)
+        out += fmt::format("{}{}{}", out.empty() ? "" : " ", text_of_id(snapshot, token.id), token.same ? "" : "*");
+      return out.empty() ? "–" : out;
+    }
+    case Kind::differs:
+      if (m.split.compared == 0) return std::string(kNotAvailableText);
+      return m.split.position < 0 ? "none" : format_count(m.split.position);
+    case Kind::kl:
+      return format_nats(m.kl);
+    case Kind::mean_kl:
+      return format_nats(m.mean_kl);
+    case Kind::top1:
+      return m.decode_steps > 0 ? format_count(m.top1_same) : std::string(kNotAvailableText);
+    case Kind::nll:
+      return format_nats(m.nll);
+    case Kind::attention:
+      return format_percent(m.attention_loss);
+    case Kind::slots:
+      return format_mean(m.slots);
+    case Kind::bytes:
+      return format_bytes(m.bytes);
+    case Kind::policy:
+      return format_number(m.policy_ms, 1);  // the clock of a shared machine knows no more
+  }
+  return {};
+}
+
+std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const LaneMetrics& m, const MetricColumn& column) {
+  std::vector<std::string> out = {lane_name(snapshot, lane)};
+  const auto number = [](double v) { return std::isfinite(v) ? fmt::format("{}", v) : std::string(kNotAvailableText); };
+  const std::string steps = m.range ? fmt::format("{} steps of the range ({})", m.decode_steps, range_text(*m.range))
+                                    : fmt::format("{} decode steps", m.decode_steps);
+  switch (column.kind) {
+    case Kind::answer:
+      for (const AnswerToken& token : m.answer) {
+        out.push_back(fmt::format("step {}: {}, {}", token.step, quoted(text_of_id(snapshot, token.id)),
+                                  token.same ? "as the full cache" : "the full cache says otherwise"));
+      }
+      break;
+    case Kind::differs:
+      if (m.split.position < 0) {
+        out.push_back(fmt::format("the same {} tokens after the prompt as the full cache", m.split.compared));
+        break;
+      }
+      out.push_back(
+          fmt::format("token {} of the text {}", format_count(m.split.position), m.split.forced ? "would differ first" : "differs first"));
+      out.push_back((m.split.forced ? "this run's choices: " : "this run: ") + quoted(m.split.own));
+      out.push_back("the full cache: " + quoted(m.split.reference));
+      break;
+    case Kind::kl:
+      out.push_back(fmt::format("KL(full ‖ this run) after step {}: {} nats", m.step, number(m.kl)));
+      break;
+    case Kind::mean_kl:
+      out.push_back(fmt::format("mean KL over {}: {} nats", steps, number(m.mean_kl)));
+      break;
+    case Kind::top1:
+      out.push_back(fmt::format("the full cache's top choice in {} of {}{}", m.top1_same, steps,
+                                m.range ? "" : "; the first next token, that of the prompt's last step, is not counted"));
+      break;
+    case Kind::nll:
+      if (m.range) {
+        out.push_back(fmt::format("−ln p of the tokens fed next, mean over {}: {}", steps, number(m.nll)));
+        break;
+      }
+      out.push_back(fmt::format("−ln p of the token fed next, {}: {}",
+                                m.next_token >= 0 ? quoted(text_of_id(snapshot, m.next_token)) : "none", number(m.nll)));
+      break;
+    case Kind::attention:
+      out.push_back(fmt::format("attention on tokens that no slot represents, mean of the heads{}: {}", m.range ? " and of " + steps : "",
+                                number(m.attention_loss)));
+      break;
+    case Kind::slots: {
+      out.push_back(fmt::format("slots per head after step {}, mean: {}", m.step, number(m.slots)));
+      const int asked = snapshot.lanes[static_cast<std::size_t>(lane)].slots_asked;
+      out.push_back(asked >= 0 ? fmt::format("asked for: {}", asked) : "asked for: unlimited");
+      break;
+    }
+    case Kind::bytes:
+      out.push_back(fmt::format("bytes of the keys and values after step {}: {}", m.step, number(m.bytes)));
+      out.push_back(fmt::format("allocated for them now: {}", number(m.allocated)));
+      break;
+    case Kind::policy:
+      out.push_back(fmt::format(
+          "statistics, decisions and merges: about {} ms a step, {}{}", format_number(m.policy_ms, 1),
+          m.policy_steps > 0 ? fmt::format("the median of {}", count_of(m.policy_steps, "step", "steps")) : std::string("their mean"),
+          std::isfinite(m.policy_prompt_ms) ? fmt::format(", after {} ms for the whole prompt", format_number(m.policy_prompt_ms, 1)) : ""));
+      out.push_back("measured on this machine in this run: the next one differs by as much as other work disturbs it");
+      out.push_back(fmt::format("{} of the wall time of its steps, in which other runs may take part", rough_percent(m.policy_share)));
+      break;
+  }
+  return out;
+}
+
+std::string metric_plain(const Snapshot& snapshot, const LaneMetrics& m, MetricColumn::Kind kind) {
+  const bool number = kind != Kind::answer && kind != Kind::differs && kind != Kind::top1;
+  return number && m.step >= 0 ? format_plain(sort_value(m, kind)) : metric_text(snapshot, m, kind);
+}
+
+std::string metric_title(const MetricColumn& column) {
+  switch (column.kind) {
+    case Kind::mean_kl: return fmt::format("mean KL, nats ({})", column.unit);
+    case Kind::nll: return fmt::format("−ln p, nats ({})", column.unit);
+    case Kind::attention: return fmt::format("attention lost, share ({})", column.unit);
+    default: return fmt::format("{} ({})", column.title, column.unit);
+  }
+}
+
+double sort_value(const LaneMetrics& m, MetricColumn::Kind kind) {
+  switch (kind) {
+    case Kind::answer:
+      return m.answer.empty()
+                 ? kNotAvailable
+                 : static_cast<double>(std::count_if(m.answer.begin(), m.answer.end(), [](const AnswerToken& t) { return !t.same; }));
+    case Kind::differs:  // the later, the better; never is after all
+      if (m.split.compared == 0) return kNotAvailable;
+      return m.split.position < 0 ? std::numeric_limits<double>::max() : m.split.position;
+    case Kind::kl:
+      return m.kl;
+    case Kind::mean_kl:
+      return m.mean_kl;
+    case Kind::top1:
+      return m.decode_steps > 0 ? static_cast<double>(m.top1_same) / m.decode_steps : kNotAvailable;
+    case Kind::nll:
+      return m.nll;
+    case Kind::attention:
+      return m.attention_loss;
+    case Kind::slots:
+      return m.slots;
+    case Kind::bytes:
+      return m.bytes;
+    case Kind::policy:
+      return m.policy_ms;
+  }
+  return kNotAvailable;
+}
+
+std::vector<int> sorted_lanes(const std::vector<LaneMetrics>& lanes, const MetricOrder& order) {
+  std::vector<int> out(lanes.size());
+  std::iota(out.begin(), out.end(), 0);
+  if (!order.kind || out.size() < 2) return out;
+  std::stable_sort(out.begin() + 1, out.end(), [&](int a, int b) {
+    const double x = sort_value(lanes[static_cast<std::size_t>(a)], *order.kind),
+                 y = sort_value(lanes[static_cast<std::size_t>(b)], *order.kind);
+    if (std::isnan(x) || std::isnan(y)) return !std::isnan(x) && std::isnan(y);
+    return order.descending ? x > y : x < y;
+  });
+  return out;
+}
+
+void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricColumn>& columns, const MetricOrder& order) {
+  const Theme& t = p.theme();
+  float x = strip.x1 - total_width(columns, p.frame().scale);
+  for (const MetricColumn& c : columns) {
+    const float end = x + p.px(c.width);
+    const bool left = c.kind == Kind::answer;
+    const float at = left ? x : end;
+    const bool sorted = order.kind == c.kind;
+    const float wide =
+        p.text({at, strip.y0 + p.px(10)}, c.title, Face::caption, sorted ? t.accent : t.text, left ? Align::left : Align::right);
+    if (sorted) {  // a triangle beside the title: where the largest stands
+      const float tip = order.descending ? p.px(3) : -p.px(3), mid = strip.y0 + p.px(10),
+                  tx = left ? at + wide + p.px(8) : at - wide - p.px(8);
+      p.triangle({tx - p.px(3.5f), mid - tip}, {tx + p.px(3.5f), mid - tip}, {tx, mid + tip}, t.accent);
+    }
+    p.text({at, strip.y0 + p.px(24)}, c.unit, Face::caption, t.secondary, left ? Align::left : Align::right);
+    p.mark("column", c.title, {x, strip.y0, end, strip.y1}, c.unit);
+    x = end;
+  }
+}
+
+namespace {
+
+void draw_answer(Painter& p, float x, float width, float y, float row, int lane, const LaneMetrics& m) {
+  const Theme& t = p.theme();
+  const Snapshot& snapshot = *p.frame().snapshot;
+  const float side = p.px(kAnswerBox), gap = p.px(4), end = x + width - p.px(6);
+  if (m.answer.empty()) p.text({x, y}, "–", Face::body, t.disabled);
+  int left = static_cast<int>(m.answer.size());
+  for (const AnswerToken& token : m.answer) {
+    const std::string text = p.elide(text_of_id(snapshot, token.id), Face::mono, p.px(44));
+    const float w = std::max(side, p.width_of(Face::mono, text) + p.px(10));
+    if (x + w > end) {
+      p.text({x, y}, fmt::format("+{}", left), Face::caption, t.disabled);
+      return;
+    }
+    --left;
+    const float high = std::min(side, std::max(4.0f, row - 2));  // of a low row
+    const Rect box{x, std::round(y - high / 2), x + w, std::round(y - high / 2) + high};
+    p.fill(box, t.raised, 1, 4);
+    p.frame_rect(box, token.same ? t.line : t.changed, token.same ? 1.0f : 1.5f, 4);
+    p.token({box.middle_x(), box.middle_y()}, text, p.size_of(Face::mono), token.same ? t.text : t.changed, true, false, false,
+            Align::centre);
+    p.mark(token.same ? "answer" : "answer.changed", fmt::format("lane {} step {}", lane, token.step), box, text);
+    x += w + gap;
+  }
+}
+
+}  // namespace
+
+void draw_metrics(Painter& p, float right, float y, float row, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics,
+                  int asked, bool below) {
+  const Theme& t = p.theme();
+  const Snapshot& snapshot = *p.frame().snapshot;
+  float x = right - total_width(columns, p.frame().scale);
+  for (const MetricColumn& c : columns) {
+    const float width = p.px(c.width), end = x + width;
+    if (c.kind == Kind::answer) {
+      draw_answer(p, x, width, y, row, lane, metrics);
+    } else {
+      const std::string text = metric_text(snapshot, metrics, c.kind);
+      const bool main = c.kind == Kind::kl;
+      const bool number = text != kNotAvailableText && text != "–";
+      p.text({end, y}, text, main ? Face::strong : Face::mono, number ? (c.kind == Kind::bytes ? t.secondary : t.text) : t.disabled,
+             Align::right);
+      if (c.kind == Kind::slots && asked >= 0 && std::isfinite(metrics.slots) && std::abs(metrics.slots - asked) >= 0.05 && below) {
+        p.text({end, y + p.px(14)}, fmt::format("asked {}", format_count(asked)), Face::caption, t.disabled, Align::right);
+      }
+      if (c.kind == Kind::policy && std::isfinite(metrics.policy_share) && below) {
+        p.text({end, y + p.px(14)}, rough_percent(metrics.policy_share), Face::caption, t.disabled, Align::right);
+      }
+      p.mark("metric", fmt::format("lane {} {}", lane, c.title), {x, y - 9, end, y + 9}, text);
+    }
+    x = end;
+  }
+}
+
+int metric_at(float x, float right, const std::vector<MetricColumn>& columns, float scale) {
+  float end = right;
+  for (int i = static_cast<int>(columns.size()) - 1; i >= 0; --i) {
+    const float begin = end - columns[static_cast<std::size_t>(i)].width * scale;
+    if (x >= begin && x < end) return i;
+    end = begin;
+  }
+  return -1;
+}
+
+}  // namespace kvscope::viz

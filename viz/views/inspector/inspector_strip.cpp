@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/inspector/inspector_strip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "viz/draw/format.h"
+#include "viz/reduce/text.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+constexpr float kTextFrom = 9;     // column width from which every token's text is legible
+constexpr float kLabelPitch = 12;  // distance of single labels below that
+constexpr float kAgreementFrom = 125;  // height of the rows of values from which agreement has one, too
+constexpr float kOneRowFrom = 80;      // the same without the statistic's
+
+class Strip {
+ public:
+  Strip(Painter& p, const StripRows& at, const TokenAxis& axis, const StripScene& scene)
+      : p_(p),
+        t_(p.theme()),
+        at_(at),
+        axis_(axis),
+        scene_(scene),
+        columns_(scene.columns),
+        rows_{p, axis, fmt::format("L{} H{}", scene.pick.values->layer, scene.pick.values->kv_head)} {}
+
+  StripHits draw() {
+    const auto& tokens = p_.frame().selection.tokens;
+    draw_token_axis(p_, at_.axis, axis_, "key (past)", tokens && tokens->first != tokens->last ? tokens : std::nullopt);
+    if (p_.frame().hover.token) highlight(*p_.frame().hover.token);
+    draw_score();
+    draw_statistic();
+    draw_attention();
+    draw_agreement();
+    if (at_.fate.height() > 0) {
+      rows_.fates(at_.fate, columns_.category);
+      draw_pins();
+      rows_.row_label(at_.fate.middle_y(), "fate", "");
+    }
+    if (at_.votes.height() > 0) {
+      rows_.votes(at_.votes, columns_.votes, true);
+      rows_.row_label(at_.votes.y0 + p_.px(7), "votes", "");
+    }
+    draw_texts();
+    draw_selection();
+    draw_cutoff();
+    draw_legend();
+    return hits_;
+  }
+
+ private:
+  void highlight(int token) {
+    if (token < axis_.first_visible() || token > axis_.last_visible()) return;
+    p_.fill(rows_.column(token, at_.all()), t_.text, 0.07);
+  }
+
+  /// Of a row in which a pixel shows the largest of its tokens.
+  std::string folded(std::string unit) const { return axis_.px < 1 ? unit + ", max" : unit; }
+
+  void draw_score() {
+    const TokenBars bars = score_bars(t_, columns_);
+    if (largest(bars.values) < 0) {
+      rows_.row_label(at_.score.middle_y(), "ranking score", "");
+      p_.text({axis_.x0, at_.score.middle_y()}, "no ranking score in this step: slots are kept by position or were ranked once",
+              Face::caption, t_.disabled);
+      p_.mark("empty", "score", at_.score, "no ranking score");
+      return;
+    }
+    std::vector<double> values = bars.values;
+    values.push_back(scene_.pick.values->cutoff);
+    hits_.score_scale = scale_for(values);
+    has_score_ = true;
+    rows_.row_label(at_.score.middle_y(), "ranking score", folded(hits_.score_scale.root ? "√ scale" : "linear scale"));
+    rows_.value_axis(at_.score, hits_.score_scale, p_.px(22));
+    rows_.bars(at_.score, hits_.score_scale, bars, "score");
+  }
+
+  void draw_statistic() {
+    if (at_.statistic.height() <= 0) return;
+    const TokenBars bars = statistic_bars(t_, columns_);
+    const LaneSnapshot& run = *scene_.pick.run;
+    const std::string name = run.statistic.empty() ? "statistic" : run.statistic;
+    const ValueScale scale = scale_for(bars.values);
+    const std::string unit = scale.root ? "√" : "linear";
+    rows_.row_label(
+        at_.statistic.middle_y(), name,
+        folded(std::isfinite(run.half_life) ? fmt::format("half-life {}, {}", format_number(run.half_life, 2), unit) : unit + " scale"));
+    rows_.value_axis(at_.statistic, scale, p_.px(18));
+    rows_.bars(at_.statistic, scale, bars, "statistic");
+  }
+
+  void draw_attention() {
+    const TokenBars bars = attention_bars(t_, columns_);
+    const int highest = largest(bars.values);
+    rows_.row_label(at_.attention.middle_y(), "attention", folded(fmt::format("query {}, √", scene_.pick.record->position)));
+    if (highest < 0) {
+      p_.text({axis_.x0, at_.attention.middle_y()}, "not captured in this step", Face::caption, t_.disabled);
+      p_.mark("empty", "attention", at_.attention, "not captured");
+      return;
+    }
+    const double peak = bars.values[static_cast<std::size_t>(highest)];
+    const ValueScale scale{0, peak > 0.3 ? 1.0 : std::max(peak, 1e-9), true};
+    rows_.value_axis(at_.attention, scale, p_.px(18));
+    rows_.bars(at_.attention, scale, bars, "attention");
+  }
+
+  void draw_agreement() {
+    if (at_.agreement.height() <= 0) return;
+    const int group = scene_.snapshot.model.group();
+    rows_.row_label(at_.agreement.middle_y(), "agreement", "of " + count_of(group, "query head", "query heads"));
+    const ValueScale scale{0, static_cast<double>(group), false};
+    rows_.value_axis(at_.agreement, scale, p_.px(18));
+    rows_.bars(at_.agreement, scale, agreement_bars(t_, columns_), "agreement");
+  }
+
+  bool is_member(int token) const { return std::binary_search(scene_.slot.members.begin(), scene_.slot.members.end(), token); }
+
+  void draw_text(int token) {
+    const auto i = static_cast<std::size_t>(token);
+    const bool own = token == scene_.token || token == scene_.slot.pos;
+    const bool member = is_member(token);
+    const Rgb c = own ? t_.accent : member ? t_.text : columns_.votes[i] > 0 ? t_.secondary : t_.disabled;
+    const float x = axis_.x_of(token) + axis_.px / 2 - (axis_.px >= 6 ? 0.5f : 0.0f);
+    const std::string text = p_.elide(token_text(scene_.snapshot, token), Face::mono, (at_.text.height() - 4) * p_.size_of(Face::mono) / p_.size_of(Face::caption));
+    p_.token({x, at_.text.y0}, text, p_.size_of(Face::caption), c, own, true);
+    if (rows_.fine_marks()) p_.mark("text", fmt::format("{} t{}", rows_.place, token), {x - 6, at_.text.y0, x + 6, at_.text.y1}, text);
+  }
+
+  void draw_texts() {
+    if (at_.text.height() < p_.px(20)) return;
+    const int first = axis_.first_visible(), last = std::min(axis_.last_visible(), columns_.size() - 1);
+    p_.clip({axis_.x0 - 6, at_.text.y0, axis_.x1 + 6, at_.text.y1});
+    if (axis_.px >= kTextFrom) {
+      for (int token = first; token <= last; ++token) draw_text(token);
+    } else {
+      // Too narrow for all: the token looked at, then those with the most attention, as long as they do not touch.
+      const auto weight = [&](int token) {
+        const auto i = static_cast<std::size_t>(token);
+        if (token == scene_.token || token == scene_.slot.pos) return 9.0;
+        const double own = std::isfinite(columns_.attention[i]) ? columns_.attention[i] : 0,
+                     lost = std::isfinite(columns_.lost[i]) ? columns_.lost[i] : 0;
+        return std::max(own, lost);
+      };
+      // Of the tokens of one pixel only the first by weight can get a label.
+      std::vector<std::pair<double, int>> order;
+      for (int token = first, end = token; token <= last; token = end + 1) {
+        end = rows_.pixel_end(token, last);
+        order.emplace_back(weight(token), token);
+        for (int i = token + 1; i <= end; ++i)
+          if (const double own = weight(i); own > order.back().first) order.back() = {own, i};
+      }
+      std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+      std::vector<float> taken;
+      for (const auto& [own, token] : order) {
+        if (taken.size() >= 120) break;
+        const float x = axis_.x_of(token);
+        if (std::any_of(taken.begin(), taken.end(), [&](float other) { return std::abs(other - x) < p_.px(kLabelPitch); })) continue;
+        taken.push_back(x);
+        draw_text(token);
+      }
+      rows_.row_label(at_.text.y0 + p_.px(8), "most attended", "wheel: zoom in");
+    }
+    p_.unclip();
+  }
+
+  void draw_selection() {
+    const auto outline = [&](int token, float thickness) {
+      if (token < axis_.first_visible() || token > axis_.last_visible()) return;
+      const Rect c = rows_.column(token, {0, at_.score.y0 - 4, 0, at_.votes.y1 + 1});
+      p_.selection({c.x0 - 1, c.y0, std::max(c.x1, c.x0 + 4), c.y1}, thickness, 2);
+    };
+    if (scene_.token >= 0) {
+      outline(scene_.token, 1.5f);
+      p_.mark("selection", fmt::format("{} t{}", rows_.place, scene_.token), rows_.column(scene_.token, at_.all()));
+    }
+    if (scene_.slot.pos >= 0 && scene_.slot.pos != scene_.token) outline(scene_.slot.pos, 1);
+    const auto& tokens = p_.frame().selection.tokens;
+    if (tokens && tokens->first != tokens->last) rows_.range(at_.axis.y1, at_.text.y0, *tokens);
+    for (const TokenRange& more : p_.frame().selection.more_tokens) rows_.range(at_.axis.y1, at_.text.y0, more);
+    rows_.found(at_.axis.y1 + p_.px(1), p_.frame().found);
+    if (p_.frame().has_focus && scene_.token >= 0) p_.focus_cursor(rows_.column(scene_.token, at_.fate).inset(1, 1));
+  }
+
+  /// Where along the line the tag covers the least.
+  float tag_x(float width) const {
+    const std::vector<double>& values = columns_.score;
+    float best_x = axis_.x0 + width;
+    double best = 1e9;
+    for (int k = 0; k < 9; ++k) {
+      const float x = axis_.x0 + width / 2 + 8 + (std::max(0.0f, axis_.x_end() - axis_.x0 - width - 16)) * static_cast<float>(k) / 8;
+      double highest = 0;
+      for (int token = std::max(0, axis_.index_at(x - width / 2));
+           token <= std::min(static_cast<int>(values.size()) - 1, axis_.index_at(x + width / 2)); ++token) {
+        const double u = hits_.score_scale.unit(values[static_cast<std::size_t>(token)]);
+        if (std::isfinite(u)) highest = std::max(highest, u);
+        if (token == scene_.token || token == scene_.slot.pos) highest = std::max(highest, 2.0);  // nor the token looked at
+      }
+      if (highest < best - 1e-9) {
+        best = highest;
+        best_x = x;
+      }
+    }
+    return best_x;
+  }
+
+  // Pinned by hand: an outline and a pin, never a fill.
+  void draw_pins() {
+    const HeadRecord& head = *scene_.pick.values;
+    for (const int pos : head.pinned) {
+      if (pos >= columns_.size()) break;
+      const Rect r = rows_.column(pos, at_.fate);
+      p_.frame_rect(r, t_.accent, 2, 1);
+      const float x = std::round(r.middle_x());
+      p_.vline(x, r.y0 - p_.px(5), r.y0, t_.accent);
+      p_.fill({x - p_.px(2), r.y0 - p_.px(8), x + p_.px(3), r.y0 - p_.px(4)}, t_.accent, 1, 2);
+      p_.mark("pinned", fmt::format("L{} H{} t{}", head.layer, head.kv_head, pos), r);
+    }
+  }
+
+  void draw_cutoff() {
+    const double own = scene_.pick.values->cutoff;
+    const double score = scene_.dragged_slots ? scene_.dragged_score : own;
+    if (!has_score_ || !std::isfinite(score)) return;
+    const float unit = std::clamp(static_cast<float>(hits_.score_scale.unit(score)), 0.0f, 1.0f);
+    const float y = std::round(at_.score.y1 - unit * at_.score.height());
+    p_.dashed({axis_.x0, y}, {axis_.x_end(), y}, t_.accent, kDashLimit, 1);
+    const std::string_view way = p_.frame().alone ? "" : ", drag";
+    const std::string label =
+        scene_.dragged_slots ? fmt::format("{} slots in this head · preview, not re-run", format_count(*scene_.dragged_slots))
+        : scene_.pick.values->overridden
+            ? fmt::format("cut-off {}, budget {} by hand{}", format_number(score), format_count(scene_.pick.values->budget), way)
+            : fmt::format("cut-off {}{}", format_number(score), way);
+    const float width = p_.width_of(Face::body, label) + p_.px(20), height = p_.px(20);
+    const float x = tag_x(width);
+    const float above = y - p_.px(10) - height;
+    const float top = above >= at_.score.y0 - p_.px(8) ? above : y + p_.px(10);
+    const Rect tag{std::round(x - width / 2), std::round(top), std::round(x + width / 2), std::round(top) + height};
+    p_.vline(x, std::min(y, tag.y1), std::max(y, tag.y0), t_.accent);
+    p_.fill({x - p_.px(10), y - 1, x + p_.px(10), y + 2}, t_.accent, 1, 1);
+    p_.fill(tag, t_.panel, 1, 4);
+    p_.frame_rect(tag, t_.accent, 1, 4);
+    p_.text({tag.middle_x(), tag.middle_y()}, label, Face::body, t_.accent, Align::centre);
+    hits_.cutoff = Rect{axis_.x0, y - 5, axis_.x_end(), y + 6};
+    hits_.cutoff_tag = tag;
+    p_.mark("cutoff", rows_.place, *hits_.cutoff, format_number(score));
+  }
+
+  float item(float x, std::string_view label, float limit, void (*glyph)(Painter&, const Rect&)) {
+    const float s = std::round(p_.px(10)), y = at_.legend.middle_y();
+    if (x + s + p_.px(6) + p_.width_of(Face::caption, label) > limit) return x;
+    const Rect swatch{x, std::round(y - s / 2), x + s, std::round(y - s / 2) + s};
+    glyph(p_, swatch);
+    const float end = x + s + p_.px(6) + p_.text({x + s + p_.px(6), y}, label, Face::caption, t_.secondary);
+    p_.mark("legend", std::string(label), {x, swatch.y0, end, swatch.y1});
+    return std::round(end + p_.px(14));
+  }
+
+  void draw_legend() {
+    const Rect& r = at_.legend;
+    p_.hline(0, p_.canvas().x1, r.y0, t_.line);
+    const float y = r.middle_y(), side = p_.px(20);
+    // ◀ L3 · H0 ▶: the neighbouring heads.
+    const std::string name = head_name(scene_.pick.values->layer, scene_.pick.values->kv_head);
+    const float width = p_.width_of(Face::strong, name);
+    hits_.next = {r.x1 - side, y - side / 2, r.x1, y + side / 2};
+    hits_.previous = {hits_.next.x0 - width - p_.px(12) - side, y - side / 2, hits_.next.x0 - width - p_.px(12), y + side / 2};
+    const auto arrow = [&](const Rect& hit, float direction, std::string_view label) {
+      const bool hot = hit.contains(p_.pointer().at) && p_.pointer().inside;
+      if (hot) p_.fill(hit, t_.raised, 1, 4);
+      const float x = hit.middle_x(), d = p_.px(4) * direction;
+      p_.triangle({x + d, y}, {x - d, y - p_.px(5)}, {x - d, y + p_.px(5)}, hot ? t_.text : t_.secondary);
+      p_.mark("button", std::string(label), hit);
+    };
+    if (!p_.frame().alone) {  // nobody can click on a picture
+      arrow(hits_.previous, -1, "previous head");
+      arrow(hits_.next, 1, "next head");
+    }
+    p_.text({(hits_.previous.x1 + hits_.next.x0) / 2, y}, name, Face::strong, t_.text, Align::centre);
+    float limit = hits_.previous.x0 - p_.px(14);
+    // From the longest to the shortest.
+    std::vector<std::string> notes = {scene_.zoomed ? "0: all tokens" : "dots = votes, bar above 5"};
+    if (axis_.px < 1) {
+      const std::string pixel = fmt::format("1 px = up to {} tokens", format_count(static_cast<int>(std::ceil(1 / axis_.px))));
+      notes = {pixel + ": highest bar, most votes, kept before merged", pixel + ", the most of them", "a pixel shows its most"};
+    }
+    const float end = limit;
+    if (axis_.px < 1) limit -= p_.width_of(Face::caption, notes.back()) + p_.px(14);  // what was folded is said before any colour
+    static constexpr LegendItem kItems[] = {{Category::sink, ""},
+                                            {Category::kept, ""},
+                                            {Category::merged, "merged into another slot"},
+                                            {Category::recent, ""},
+                                            {Category::fresh, "new (this step)"},
+                                            {Category::evicted, ""}};
+    float x = r.x0;
+    for (const LegendItem& one : kItems) {
+      const std::string_view label = one.label.empty() ? category_name(one.category) : one.label;
+      if (x + p_.width_of(Face::caption, label) + p_.px(16) > limit) break;
+      x = p_.category_legend(x, y, {&one, 1});
+    }
+    const std::string_view hatched = "hatched: reference only, not in this cache", brief = "hatched: not in this cache";
+    const bool room = x + p_.width_of(Face::caption, hatched) + p_.px(20) < limit;
+    x = item(x, room ? hatched : brief, limit, [](Painter& p, const Rect& s) { p.reference_only(s); });
+    x = item(x, "outline: score at its removal", limit,
+             [](Painter& p, const Rect& s) { p.frame_rect(s, p.theme().category[static_cast<std::size_t>(Category::merged)]); });
+    x = item(x, "not ranked in this step", limit, [](Painter& p, const Rect& s) { p.hline(s.x0, s.x1, s.middle_y(), p.theme().secondary); });
+    for (const std::string& note : notes) {
+      const float wide = p_.width_of(Face::caption, note);
+      if (x + wide >= end) continue;
+      p_.text({end, y}, note, Face::caption, t_.secondary, Align::right);
+      p_.mark("legend.note", rows_.place, {end - wide, r.y0, end, r.y1}, note);
+      return;
+    }
+  }
+
+  Painter& p_;
+  const Theme& t_;
+  const StripRows& at_;
+  const TokenAxis& axis_;
+  const StripScene& scene_;
+  const HeadColumns& columns_;
+  TokenRows rows_;
+  StripHits hits_;
+  bool has_score_ = false;
+};
+
+}  // namespace
+
+StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_statistic, bool has_agreement, bool agreement_first) {
+  StripRows out;
+  area = area.inset(p.px(12), 0);
+  out.legend = area.cut_bottom(p.px(30));
+  const bool tall = area.height() > p.px(230);
+  area.cut_bottom(p.px(4));
+  out.text = area.cut_bottom(tall ? p.px(std::clamp(0.14f * area.height() / p.frame().scale, 50.0f, 60.0f)) : 0);
+  area.cut_bottom(p.px(3));
+  out.votes = area.cut_bottom(p.px(28));
+  area.cut_bottom(p.px(4));
+  out.fate = area.cut_bottom(p.px(18));
+  area.cut_bottom(p.px(10));
+  out.axis = area.cut_top(p.px(30));
+  const float gap = p.px(16);
+  area.cut_top(p.px(6));
+  if (!has_score) {
+    out.score = area.cut_top(p.px(26));
+    area.cut_top(p.px(6));
+  }
+  const bool both = area.height() > p.px(kAgreementFrom);
+  if (has_agreement && agreement_first && !both) has_statistic = false;
+  const bool agreement = has_agreement && (both || (!has_statistic && area.height() > p.px(kOneRowFrom)));
+  const float weights = (has_score ? 1.8f : 0) + (has_statistic ? 1.0f : 0) + 1.0f + (agreement ? 0.5f : 0);
+  const float gaps = gap * ((has_score ? 1.0f : 0) + (has_statistic ? 1.0f : 0) + (agreement ? 1.0f : 0));
+  const float unit = std::max(0.0f, area.height() - gaps) / weights;
+  if (has_score) {
+    out.score = area.cut_top(1.8f * unit);
+    area.cut_top(gap);
+  }
+  if (has_statistic) {
+    out.statistic = area.cut_top(unit);
+    area.cut_top(gap);
+  }
+  if (agreement) {
+    out.agreement = area.cut_bottom(0.5f * unit);
+    area.cut_bottom(gap);
+  }
+  out.attention = area;
+  return out;
+}
+
+StripHits draw_strip(Painter& p, const StripRows& rows, const TokenAxis& axis, const StripScene& scene) {
+  return Strip(p, rows, axis, scene).draw();
+}
+
+}  // namespace kvscope::viz

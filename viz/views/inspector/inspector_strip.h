@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "viz/reduce/slot.h"
+#include "viz/views/inspector/inspector_bars.h"
+
+namespace kvscope::viz {
+
+/// Where the rows of the inspector's strip lie; rows that are left out have no height.
+struct StripRows {
+  Rect axis, score, statistic, attention, agreement, fate, votes, text, legend;
+  Rect all() const { return {axis.x0, axis.y0, axis.x1, text.y1}; }
+};
+
+/// Everything one frame of the strip needs. References live for the frame.
+struct StripScene {
+  const Snapshot& snapshot;
+  const HeadPick& pick;
+  const HeadColumns& columns;
+  const SlotFacts& slot;  // the slot looked at
+  int token = -1;         // the token looked at: the slot's own or a member
+  bool zoomed = false;
+  std::optional<int> dragged_slots;  // while the cut-off is being dragged
+  double dragged_score = kNotAvailable;
+};
+
+/// What can be grabbed or clicked in the strip after it was drawn.
+struct StripHits {
+  ValueScale score_scale;
+  std::optional<Rect> cutoff;  // line with its handle; only where it can be dragged
+  Rect cutoff_tag;
+  Rect previous, next;  // head
+};
+
+/// Splits `area`; rows without content are dropped and their height goes to the others. A low area has room for one of statistic and agreement.
+StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_statistic, bool has_agreement, bool agreement_first);
+
+/// Draws axis, value rows, fates, votes, token text and legend.
+StripHits draw_strip(Painter& p, const StripRows& rows, const TokenAxis& axis, const StripScene& scene);
+
+}  // namespace kvscope::viz

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/parts/capture_offer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "viz/draw/format.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+std::string missing_words(std::string_view what) { return what.empty() ? "not captured" : fmt::format("{}: not captured", what); }
+
+}  // namespace
+
+std::string capture_words(const Snapshot& s) { return fmt::format("capture now ({})", format_ms(s.total_ms)); }
+
+float CaptureOffer::draw(Painter& p, ImVec2 at, std::string_view what, float room) {
+  const Theme& t = p.theme();
+  if (p.frame().alone) return at.x + p.text_fit(at, missing_words(what), Face::caption, t.secondary, room);  // nobody can click on a picture
+  const std::string missing = missing_words(what) + " –", offer = capture_words(*p.frame().snapshot);
+  const float x = at.x + p.text_fit(at, missing, Face::caption, t.secondary, room) + p.px(4);
+  const float w = p.text_fit({x, at.y}, offer, Face::caption, t.accent, std::max(0.0f, at.x + room - x));
+  p.hline(x, x + w, at.y + p.px(7), t.accent);
+  rect_ = Rect{x - 4, at.y - p.px(13), x + w + 4, at.y + p.px(13)};
+  p.mark("capture", std::string(what), *rect_, missing + " " + offer);
+  return x + w;
+}
+
+void CaptureOffer::draw_plate(Painter& p, ImVec2 top_left, std::string_view what, float room) {
+  const float pad = p.px(6), height = p.px(18);
+  const std::string missing = missing_words(what);
+  const float offer = p.width_of(Face::caption, " –") + p.px(4) + p.width_of(Face::caption, capture_words(*p.frame().snapshot));
+  const float words = p.width_of(Face::caption, missing) + (p.frame().alone ? 0 : offer);
+  const float width = std::min(room, words + 2 * pad);
+  p.fill({top_left.x, top_left.y, top_left.x + width, top_left.y + height}, p.theme().panel, 0.9, 3);
+  draw(p, {top_left.x + pad, top_left.y + height / 2}, what, width - 2 * pad + 1);
+  if (!rect_) return;
+  rect_->y0 = std::max(rect_->y0, top_left.y);
+  rect_->y1 = std::min(rect_->y1, top_left.y + height);
+}
+
+bool CaptureOffer::react(const Pointer& pointer, std::vector<Intent>& intents) const {
+  if (!rect_ || !pointer.inside || !rect_->contains(pointer.at)) return false;
+  if (pointer.clicked) ask(intents);
+  return true;
+}
+
+void CaptureOffer::ask(std::vector<Intent>& intents) const { intents.push_back(WantMeasure{WantMeasure::What::shadow, true}); }
+
+}  // namespace kvscope::viz

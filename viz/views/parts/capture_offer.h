@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "viz/draw/draw.h"
+
+namespace kvscope::viz {
+
+/// "capture now (412 ms)": what it would take is what the last answer took.
+std::string capture_words(const Snapshot& s);
+
+/// "not captured – capture now (412 ms)": stands where a figure needs the uncompressed history and nobody kept it. A click asks for it.
+class CaptureOffer {
+ public:
+  void none() { rect_.reset(); }
+  /// On the line of `at`, at most `room` wide; `what` is missing, said before the offer. Returns where it ends.
+  float draw(Painter& p, ImVec2 at, std::string_view what, float room);
+  /// The same on a plate of its own, over what a chart shows.
+  void draw_plate(Painter& p, ImVec2 top_left, std::string_view what, float room);
+  bool offered() const { return rect_.has_value(); }
+  /// True: the pointer is on it, and nothing under it is meant.
+  bool react(const Pointer& pointer, std::vector<Intent>& intents) const;
+  void ask(std::vector<Intent>& intents) const;
+
+ private:
+  std::optional<Rect> rect_;
+};
+
+}  // namespace kvscope::viz
