@@ -2,11 +2,11 @@
 #include "app/cli/inputs.h"
 
 #include <charconv>
-#include <filesystem>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "app/assets.h"
 #include "app/cli/session_input.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -32,25 +32,9 @@ std::string need_text(const ModelFiles& model, const std::string& path_or_text, 
 
 }  // namespace
 
-std::string embedded_model() {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const fs::path installed = program.parent_path().parent_path() / "share" / "kvscope" / "models" / "kvmini";
-    if (fs::is_directory(installed, error)) return installed.string();
-  }
-  return KVSCOPE_ASSETS_DIR "/models/kvmini";
-}
-
-static std::string embedded_asset(const std::string& folder, const std::string& name) {
-  const std::filesystem::path beside = std::filesystem::path(embedded_model()).parent_path().parent_path() / folder / name;
-  std::error_code error;
-  return std::filesystem::is_regular_file(beside, error) ? beside.string() : KVSCOPE_ASSETS_DIR "/" + folder + "/" + name;
-}
-
-std::string embedded_prose() { return embedded_asset("prompts", "prose.txt"); }
-std::string embedded_novel() { return embedded_asset("text", "dracula-excerpt.txt"); }
+std::string embedded_model() { return asset("models/kvmini"); }
+std::string embedded_prose() { return asset("prompts/prose.txt"); }
+std::string embedded_novel() { return asset("text/dracula-excerpt.txt"); }
 
 std::vector<int> encode(const ModelFiles& model, const std::string& text) {
   std::vector<int> ids;

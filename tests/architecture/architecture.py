@@ -89,6 +89,8 @@ def allowed(file, target):
         return folder in ENGINE and engine([folder, *ENGINE[folder]])
     if file.startswith("viz/"):
         return target.startswith("viz/") or engine(VIZ)
+    if file.startswith("app/") and target == "app/assets.h":
+        return True
     if file.startswith("app/cli/"):
         return target.startswith("engine/") or target.startswith("app/cli/")
     if CONTROLLERS.match(file):

@@ -21,7 +21,7 @@ using kvscope::test::safetensors;
 void feed(const std::string& bytes) { LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()); }
 
 std::vector<std::string> seeds() {
-  std::ifstream file(in_checkout("tests/golden/tiny-mha/model.safetensors"), std::ios::binary);
+  std::ifstream file(kvscope::in_checkout("tests/golden/tiny-mha/model.safetensors"), std::ios::binary);
   return {
       safetensors(R"({"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})", 16),
       safetensors(

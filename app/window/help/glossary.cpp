@@ -5,6 +5,7 @@
 #include <QJsonObject>
 #include <QRegularExpression>
 
+#include "app/assets.h"
 #include "app/window/files/json_asset.h"
 #include "core/error.h"
 
@@ -35,7 +36,7 @@ Glossary Glossary::read(const QString& path) {
 const Glossary& Glossary::builtIn() {
   static const Glossary kBuiltIn = [] {
     try {
-      return read(QString(KVSCOPE_ASSETS_DIR) + "/lessons/glossary.json");
+      return read(QString::fromStdString(asset("lessons/glossary.json")));
     } catch (const Error&) {
       return Glossary();  // help that is missing must not stop the program
     }

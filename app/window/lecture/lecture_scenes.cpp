@@ -6,6 +6,7 @@
 #include <QJsonArray>
 #include <QJsonObject>
 
+#include "app/assets.h"
 #include "app/window/files/json_asset.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
@@ -54,7 +55,7 @@ Scene sceneOf(const QJsonObject& o, const QString& where) {
 
 }  // namespace
 
-QString builtInScenes() { return QString(KVSCOPE_ASSETS_DIR) + "/lessons/scenes.json"; }
+QString builtInScenes() { return QString::fromStdString(asset("lessons/scenes.json")); }
 
 QList<Scene> readScenes(const QString& path) {
   const QJsonObject o = readJsonAsset(path, "scenes", "a file of scenes");

@@ -10,6 +10,7 @@
 
 #include <QApplication>
 
+#include "app/assets.h"
 #include "app/window/shell/application.h"
 #include "app/window/diagnostics/bench_ui.h"
 #include "app/window/diagnostics/latency.h"
@@ -35,8 +36,6 @@ std::optional<int> number(std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
   return value;
 }
-
-std::string asset(const std::string& name) { return std::string(KVSCOPE_ASSETS_DIR) + "/" + name; }
 
 std::vector<std::string> shippedLanes() {
   std::vector<std::string> lanes;

@@ -7,6 +7,7 @@
 #include <QMenu>
 #include <QSettings>
 
+#include "app/assets.h"
 #include "app/window/shell/panel_paint.h"
 #include "app/window/panels/policy/policy_form.h"
 #include "app/window/session/session_controller.h"
@@ -24,7 +25,7 @@ const char* const kKey = "presets";
 
 }  // namespace
 
-QString builtInPresets() { return QString(KVSCOPE_ASSETS_DIR) + "/lanes/presets.txt"; }
+QString builtInPresets() { return QString::fromStdString(asset("lanes/presets.txt")); }
 
 QList<Preset> readPresets(const QString& path) {
   QList<Preset> out;

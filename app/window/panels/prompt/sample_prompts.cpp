@@ -8,6 +8,7 @@
 #include <QJsonArray>
 #include <QJsonObject>
 
+#include "app/assets.h"
 #include "app/window/files/json_asset.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -33,7 +34,7 @@ SamplePrompt promptOf(const QJsonObject& o, const QString& folder, const QString
 
 }  // namespace
 
-QString builtInPrompts() { return QString(KVSCOPE_ASSETS_DIR) + "/prompts/prompts.json"; }
+QString builtInPrompts() { return QString::fromStdString(asset("prompts/prompts.json")); }
 
 QList<SamplePrompt> readSamplePrompts(const QString& path) {
   const QJsonObject o = readJsonAsset(path, "prompts", "a list of prompts");
