@@ -73,6 +73,8 @@ PolicyInfo words() {
           .keys_follow_choices = true};
 }
 
+}  // namespace
+
 PolicyRow compose(const LaneSpec& given, const std::string& where) {
   for (const PartKey& key : part_keys())
     for (const auto& [name, value] : given.given)
@@ -113,8 +115,6 @@ PolicyRow compose(const LaneSpec& given, const std::string& where) {
   if (parts.is("unit", "layer") || parts.is("stat", "count")) row.takes_group = false;
   return row;
 }
-
-}  // namespace
 
 Composition::Composition(const LaneSpec& given, std::string_view except) : spec_(&given), except_(except), values_(part_keys().size()) {
   const auto fill = [this](std::string_view key, std::string_view otherwise) {

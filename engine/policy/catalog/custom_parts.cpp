@@ -65,8 +65,12 @@ PartKey statistics() {
         [](PolicyRow& r) {
           r.ranking = by_key_norm;
           r.info.statistic = "minus the key's norm";
+          r.reads_attention = false;
         }},
-       {"keydiff", "how much the key differs from the mean of all keys of the head", [](PolicyRow& r) { r.ranking = by_key_difference; }},
+       {"keydiff", "how much the key differs from the mean of all keys of the head", [](PolicyRow& r) {
+          r.ranking = by_key_difference;
+          r.reads_attention = false;
+        }},
        {"score", "your own score", [](PolicyRow& r) { r.ranking = by_expression; }}}};
 }
 
