@@ -169,12 +169,12 @@ class Policy {
   virtual std::unique_ptr<LayerDecision> decide(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
   virtual std::vector<Plan> settle(LayerDecision& decision, int step) = 0;
 
-  /// The policy's own statistic of every slot, as PolicyInfo::statistic names it (KeepKV: predicted share mu_i of section 5; H2O:
+  /// The policy's own statistic of every slot, as PolicyInfo::statistic names it (KeepKV: share mu_i of POLICIES.md section 5; H2O:
   /// accumulated attention; WeightedKV: mean; SnapKV: mean over the window): what the inspector's second row shows. Empty: none.
   virtual std::vector<double> statistic(const SlotState& slots) const = 0;
 
-  /// lshat of section 5: what it expects ln exp(z + extra) of every slot to be for the next query, [n, group], entry [i * group + g]; not
-  /// finite for a slot that was never scored. Empty: it predicts nothing.
+  /// lshat of POLICIES.md section 5: what it expects z + extra of every slot to be for the next query, [n, group], entry [i * group + g];
+  /// not finite for a slot that was never scored. Empty: it predicts nothing.
   virtual std::vector<double> predicted_log_scores(const SlotState& slots) const = 0;
 
   /// NaN scores met so far; they rank as -inf.

@@ -12,7 +12,7 @@
 
 namespace kvscope {
 
-/// What a token is in one head at one step (UI.md section 4). Precedence: fresh > sink > recent > kept.
+/// What a token is in one head at one step (engine/README.md section 6). Precedence: fresh > sink > recent > kept.
 enum class Category : std::uint8_t { unseen, fresh, sink, recent, merged, kept, evicted };
 inline constexpr int kCategories = 7;
 
@@ -32,8 +32,8 @@ struct PastLife {
   Fate fate;
 };
 
-/// The fate of every token in one (layer, KV head) of one lane: everything follows from these by step (UI.md section 3.8). Copies share
-/// their chunks, so that what a step adds costs what it changes, whatever the length of the text; FateWriter changes them.
+/// The fate of every token in one (layer, KV head) of one lane: everything follows from these by step (engine/README.md section 6). Copies
+/// share their chunks, so that what a step adds costs what it changes, whatever the length of the text; FateWriter changes them.
 class HeadFates {
  public:
   static constexpr int kChunkTokens = 256;

@@ -9,7 +9,7 @@
 
 namespace kvscope {
 
-/// Something about a lane that people take for a result when it is an accident (POLICIES-SOURCES.md, section C).
+/// Something about a lane that people take for a result when it is an accident (POLICIES.md section 10).
 struct LaneWarning {
   enum class Kind : std::uint8_t {
     nothing_removed,   // the budget never was reached: `asked` slots, `got` tokens

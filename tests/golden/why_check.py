@@ -54,7 +54,7 @@ def check_merge(m, events, votes_bias, c, where):
         for e in own:
             c.near("event and merge name the same weight", e["weights"][0], weights[e["pos"]], EXACT, where)
             c.near("event and merge name the same weight", e["weights"][1], weights[m["into"]], EXACT, where)
-    if not m["T"]:                                                            # no predicted log-scores: not section 5
+    if not m["T"]:                                                            # no predicted log-scores: not POLICIES.md section 5
         return
     total = sum(m["mu"])
     for mu, w in zip(m["mu"], m["weights"]):
@@ -73,7 +73,7 @@ def check_merge(m, events, votes_bias, c, where):
 
 
 def check_scores(m, group, c, where):
-    """T of section 5 from the members' own predicted log-scores, member by member and query head by query head."""
+    """T of POLICIES.md section 5 from the members' own predicted log-scores, member by member and query head by query head."""
     lshat = [m["log_scores"][i * group:(i + 1) * group] for i in range(len(m["members"]))]
     for g, t in enumerate(m["T"]):
         total = sum(p * math.exp(x[g]) for p, x in zip(m["votes"], lshat))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worked examples of POLICIES-SOURCES.md (item 9) that speak about whole runs: which tokens are kept, and which policies coincide.
+// Worked examples of POLICIES.md section 11 that speak about whole runs: which tokens are kept, and which policies coincide.
 #include <gmock/gmock.h>
 #include <unistd.h>
 

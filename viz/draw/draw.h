@@ -60,7 +60,7 @@ struct Pointer {
 using Dash = std::span<const float>;
 inline constexpr float kDashLimit[] = {5, 3};
 inline constexpr float kDashPromptEnd[] = {2, 2};
-/// Dash of run i (UI.md section 4): solid, 6-3, 2-2, 8-3-2-3, 1-3, 12-4.
+/// Dash of run i (viz/README.md section 4): solid, 6-3, 2-2, 8-3-2-3, 1-3, 12-4.
 Dash run_dash(int run);
 
 /// One entry of a category legend.

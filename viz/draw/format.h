@@ -10,7 +10,7 @@
 
 namespace kvscope::viz {
 
-// Numbers as people read them (UI.md section 4 "Numbers"): thin-space thousands, a true minus, "n/a" for what is not a number.
+// Numbers as people read them (viz/README.md section 4 "Numbers"): thin-space thousands, a true minus, "n/a" for what is not a number.
 
 inline constexpr std::string_view kThinSpace = "\u2009";
 inline constexpr std::string_view kMinus = "\u2212";

@@ -17,7 +17,7 @@ struct Rgb {
   constexpr int b() const { return value & 255; }
 };
 
-/// Every colour of the window, Qt and canvases alike (UI.md section 4).
+/// Every colour of the window, Qt and canvases alike (viz/README.md section 4).
 struct Theme {
   bool dark = true;
   Rgb window, panel, raised, line, text, secondary, disabled, accent;

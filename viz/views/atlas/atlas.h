@@ -129,7 +129,7 @@ class Atlas : public View {
 
 /// One line about the fate of a token: "evicted at step 3", "merged into 58 «·be» at step 101", "heavy, has its own slot".
 std::string fate_text(const Snapshot& s, const LaneSnapshot& lane, int step, int head, int token);
-/// Tooltip of a token in a head: what, fate, score and rank, votes, context (UI.md section 4).
+/// Tooltip of a token in a head: what, fate, score and rank, votes, context (viz/README.md section 4).
 std::vector<std::string> token_tooltip(const Snapshot& s, const LaneSnapshot& lane, int step, int head, int token);
 
 }  // namespace kvscope::viz
