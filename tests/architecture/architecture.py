@@ -48,7 +48,8 @@ EXEMPT = {"full"}
 TRACE_KEYS = re.compile(r'"kvmerger_theta"')  # a key of the trace format, whichever policy writes it
 
 # What stands at the root: our folders, the two scripts, what tools look for there. Hidden things and builds are nobody's.
-TOP = {"app", "assets", "build", "cmake", "engine", "tests", "viz", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "check", "run"}
+TOP = {"app", "assets", "build", "cmake", "engine", "tests", "viz", "CITATION.cff", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE",
+       "README.md", "SECURITY.md", "check", "run"}
 
 WARN_LINES, FAIL_LINES = 400, 450
 SUFFIXES = {".h", ".hpp", ".cpp", ".cu", ".cuh"}
@@ -144,9 +145,19 @@ def top_errors(root):
             yield f"{path.name}: does not belong at the root"
 
 
+def document_errors(root):
+    """The table of arrows in engine/README.md, where there is one, is the one above."""
+    document = root / "engine" / "README.md"
+    rows = re.findall(r"^\| `(\w+)/` \| ([^|]*) \|", document.read_text(encoding="utf-8"), re.M) if document.exists() else []
+    told = {folder: set(re.findall(r"\w+", may)) for folder, may in rows}
+    for folder in sorted(ENGINE.keys() | told.keys()) if document.exists() else []:
+        if told.get(folder) != (set(ENGINE[folder]) if folder in ENGINE else None):
+            yield f"engine/README.md: says that {folder} may include {sorted(told.get(folder, []))}; the rule is {ENGINE.get(folder, 'not there')}"
+
+
 def check(root, policies=()):
     """(errors, warnings) over the root and all sources under it. policies: rows of the catalog with name and title."""
-    errors, warnings = list(top_errors(Path(root))), []
+    errors, warnings = [*top_errors(Path(root)), *document_errors(Path(root))], []
     patterns = list(policy_patterns(policies))
     n_files = 0
     for file, text in sources(Path(root)):

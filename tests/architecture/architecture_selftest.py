@@ -54,6 +54,13 @@ class Arrows(unittest.TestCase):
         self.assertEqual(errors(good), [])
         self.assertEqual(errors({**good, "imgui.ini": ""}), ["imgui.ini: does not belong at the root"])
 
+    def test_the_document_tells_the_arrows_as_they_are(self):
+        table = "".join(f"| `{folder}/` | {', '.join(may) or '–'} | words |\n" for folder, may in architecture.ENGINE.items())
+        good = {"engine/core/a.h": "", "engine/README.md": table}
+        self.assertEqual(errors(good), [])
+        for old, new in [("| `io/` | core |", "| `io/` | core, policy |"), ("| `io/` | core |", "| `io/` | – |"), ("`io/`", "`iox/`")]:
+            self.assertTrue(errors({**good, "engine/README.md": table.replace(old, new)}), new)
+
     def test_a_new_folder_of_the_engine_needs_a_row(self):
         self.refuses("engine/plugins/a.cpp", '"core/error.h"')
 
