@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails when the README's table of policies and the catalog differ in a name, paper, idea, key or in what the selection may see.
+"""Fails when the tables of policies in the documents and the catalog differ.
 
-    readme_policies.py README CATALOG.json [--write]      (list_policies prints the catalog; --write puts its rows into the README)
+    readme_policies.py README.md POLICIES.md CATALOG.json [--write]
+
+POLICIES.md has one row per policy in the catalog's order: name, paper, idea, keys, what the selection may see. The README has the policies in
+groups, each once: name, arXiv number, idea. list_policies prints the catalog; --write puts its rows into POLICIES.md and its ideas into the README.
 """
 import json
 import re
@@ -10,35 +13,47 @@ import sys
 from pathlib import Path
 
 SEES = {True: "yes", False: "no", None: "as chosen"}
-HEADER = ["policy", "paper", "idea", "keys", "sees the question"]
+FULL = ["policy", "paper", "idea", "keys", "sees the question"]
+SHORT = ["policy", "paper", "idea"]
 
 
-def table(readme):
-    """Rows under the header line; [] if there is none."""
-    rows, inside = [], False
-    for line in readme.splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if cells == HEADER:
+def cells_of(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def rows(document, header):
+    """Rows of every table with this header, as dictionaries."""
+    found, inside = [], False
+    for line in document.splitlines():
+        cells = cells_of(line)
+        if not line.startswith("|"):
+            inside = False
+        elif cells == header:
             inside = True
-        elif inside and not line.startswith("|"):
-            break
         elif inside and not set(line) <= set("|-: "):
-            rows.append(dict(zip(HEADER, cells)))
-    return rows
+            found.append(dict(zip(header, cells)))
+    return found
 
 
 def words(cell):
     return re.findall(r"`([a-z0-9_]+)`", cell)
 
 
-def differences(readme, catalog):
-    rows = table(readme)
-    names = [words(row["policy"])[0] if words(row["policy"]) else row["policy"] for row in rows]
-    known = [policy["name"] for policy in catalog]
+def name_of(row):
+    return (words(row["policy"]) or [row["policy"]])[0]
+
+
+def arxiv(text):
+    return re.findall(r"\d{4}\.\d{5}", text)[:1]
+
+
+def full_differences(document, catalog):
+    found = rows(document, FULL)
+    names, known = [name_of(row) for row in found], [policy["name"] for policy in catalog]
     if names != known:
         yield f"policies are {names}, the catalog has {known}"
         return
-    for row, policy in zip(rows, catalog):
+    for row, policy in zip(found, catalog):
         if words(row["keys"]) != policy["keys"]:
             yield f"{policy['name']}: keys are {words(row['keys'])}, the catalog has {policy['keys']}"
         for column in ("paper", "idea"):
@@ -48,37 +63,78 @@ def differences(readme, catalog):
             yield f"{policy['name']}: sees the question: '{row['sees the question']}', the catalog has '{SEES[policy['sees_question']]}'"
 
 
+def short_differences(document, catalog):
+    found = rows(document, SHORT)
+    names, known = sorted(name_of(row) for row in found), sorted(policy["name"] for policy in catalog)
+    if names != known:
+        yield f"policies are {names}, the catalog has {known}"
+        return
+    by_name = {policy["name"]: policy for policy in catalog}
+    for row in found:
+        policy = by_name[name_of(row)]
+        if row["idea"] != policy["idea"]:
+            yield f"{policy['name']}: idea: '{row['idea']}', the catalog has '{policy['idea']}'"
+        if (row["paper"] in ("", "–")) != (not policy["paper"]):
+            yield f"{policy['name']}: paper: '{row['paper']}', the catalog has '{policy['paper']}'"
+        if arxiv(policy["paper"]) and arxiv(row["paper"]) != arxiv(policy["paper"]):
+            yield f"{policy['name']}: paper: '{row['paper']}', the catalog has '{policy['paper']}'"
+
+
 def row_of(policy):
     keys = " ".join(f"`{key}`" for key in policy["keys"]) or "–"
     return f"| `{policy['name']}` | {policy['paper'] or '–'} | {policy['idea']} | {keys} | {SEES[policy['sees_question']]} |"
 
 
-def rewritten(readme, catalog):
-    """The README with the catalog's rows under the header."""
-    head, line, rest = readme.partition("| " + " | ".join(HEADER) + " |\n")
+def with_rows(document, catalog):
+    """POLICIES.md with the catalog's rows under the header."""
+    head, line, rest = document.partition("| " + " | ".join(FULL) + " |\n")
     ruler, _, after = rest.partition("\n")
     while after.startswith("|"):
         after = after.partition("\n")[2]
     return head + line + ruler + "\n" + "".join(row_of(policy) + "\n" for policy in catalog) + after
 
 
+def with_ideas(document, catalog):
+    """The README with the catalog's ideas in the rows that it has."""
+    by_name, lines, inside = {policy["name"]: policy for policy in catalog}, [], False
+    for line in document.splitlines(keepends=True):
+        cells = cells_of(line)
+        inside = line.startswith("|") and (inside or cells == SHORT)
+        if inside and len(cells) == len(SHORT) and (words(cells[0]) or [""])[0] in by_name:
+            line = f"| {cells[0]} | {cells[1]} | {by_name[words(cells[0])[0]]['idea']} |\n"
+        lines.append(line)
+    return "".join(lines)
+
+
 def selftest():
-    catalog = [{"name": "a", "keys": ["sinks"], "paper": "A, arXiv:2401.00001", "idea": "x", "sees_question": True}]
-    good = "| policy | paper | idea | keys | sees the question |\n|---|---|---|---|---|\n| `a` | A, arXiv:2401.00001 | x | `sinks` | yes |\n"
-    assert not list(differences(good, catalog))
-    for old, new in [("`a`", "`b`"), ("`sinks`", "`sink`"), ("00001", "00002"), ("| x |", "| y |"), ("yes", "no"), ("| policy", "| Policy")]:
-        assert list(differences(good.replace(old, new), catalog)), (old, new)
-    assert rewritten("before\n" + good.replace("yes", "no") + "after\n", catalog) == "before\n" + good + "after\n"
+    catalog = [{"name": "a", "keys": ["sinks"], "paper": "A, arXiv:2401.00001", "idea": "x", "sees_question": True},
+               {"name": "b", "keys": [], "paper": "", "idea": "z", "sees_question": None}]
+    full = ("| policy | paper | idea | keys | sees the question |\n|---|---|---|---|---|\n"
+            "| `a` | A, arXiv:2401.00001 | x | `sinks` | yes |\n| `b` | – | z | – | as chosen |\n")
+    assert not list(full_differences(full, catalog))
+    for old, new in [("`a`", "`c`"), ("`sinks`", "`sink`"), ("00001", "00002"), ("| x |", "| y |"), ("yes", "no"), ("| policy", "| Policy")]:
+        assert list(full_differences(full.replace(old, new), catalog)), (old, new)
+    assert with_rows("before\n" + full.replace("yes", "no") + "after\n", catalog) == "before\n" + full + "after\n"
+
+    header = "| policy | paper | idea |\n|---|---|---|\n"
+    short = header + "| `b` | – | z |\n\ntext\n\n" + header + "| `a` | [2401.00001](https://arxiv.org/abs/2401.00001) | x |\n"
+    assert not list(short_differences(short, catalog))
+    for old, new in [("`a`", "`c`"), ("00001", "00002"), ("| x |", "| y |"), ("| – |", "| B |"), ("| `b` | – | z |\n", ""), ("`b`", "`a`")]:
+        assert list(short_differences(short.replace(old, new), catalog)), (old, new)
+    assert with_ideas(short.replace("| z |", "| old |"), catalog) == short
 
 
 def main():
     selftest()
-    if sys.argv[3:] == ["--write"]:
-        readme, catalog = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
-        readme.write_text(rewritten(readme.read_text(encoding="utf-8"), catalog), encoding="utf-8")
-    found = list(differences(Path(sys.argv[1]).read_text(encoding="utf-8"), json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))))
-    for line in found:
-        print("README.md:", line)
+    readme, policies = Path(sys.argv[1]), Path(sys.argv[2])
+    catalog = json.loads(Path(sys.argv[3]).read_text(encoding="utf-8"))
+    if sys.argv[4:] == ["--write"]:
+        policies.write_text(with_rows(policies.read_text(encoding="utf-8"), catalog), encoding="utf-8")
+        readme.write_text(with_ideas(readme.read_text(encoding="utf-8"), catalog), encoding="utf-8")
+    found = [(readme.name, line) for line in short_differences(readme.read_text(encoding="utf-8"), catalog)]
+    found += [(policies.name, line) for line in full_differences(policies.read_text(encoding="utf-8"), catalog)]
+    for document, line in found:
+        print(f"{document}: {line}")
     sys.exit(1 if found else 0)
 
 
