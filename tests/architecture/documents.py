@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the documents promise, run with the real program.
 
-    documents.py commands README.md CLI ROOT     every line of the README that starts with build/release/kvscope-cli ends with status 0
+    documents.py commands README.md CLI ROOT     every line of a document that starts with build/release/kvscope-cli ends with status 0
     documents.py prompts PROMPTS/README.md CLI   the full cache goes on as the table says, after as many tokens as it says
 """
 import json
