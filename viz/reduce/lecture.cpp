@@ -308,7 +308,7 @@ Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vec
 }  // namespace
 
 Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
-  // What somebody has just taken away is what everybody looks for.
+  // What was just removed by hand is what the audience looks for.
   const std::vector<char> by_hand = evicted_by_hand(lane, static_cast<int>(s.tokens.size()));
   const Loss own = std::ranges::count(by_hand, 1) > 0 ? largest_loss_of(s, lane, &by_hand) : Loss{};
   return own.step >= 0 ? own : largest_loss_of(s, lane, nullptr);

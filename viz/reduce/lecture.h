@@ -55,7 +55,7 @@ struct Loss {
   double attention = 0;  // that the head would pay to it
 };
 Loss largest_loss(const Snapshot& snapshot, const LaneSnapshot& lane);
-/// 1 for each of the first n_tokens whose slot somebody evicted by hand in at least one head.
+/// 1 for each of the first n_tokens whose slot was evicted by hand in at least one head.
 std::vector<char> evicted_by_hand(const LaneSnapshot& lane, int n_tokens);
 
 }  // namespace kvscope::viz

@@ -146,7 +146,7 @@ void CanvasWidget::draw() {
                                  now.fonts = fonts;
                                  now.textures = &textures;
                                  now.text = &text;
-                                 now.fine_marks = false;  // whoever reads them all asks for the scene
+                                 now.fine_marks = false;  // a reader of all of them asks for the scene
                                  m_view.draw(now, intents);
                                });
   ++m_frames_drawn;

@@ -24,7 +24,7 @@ class LectureBars : public QWidget {
   LectureBars(Workspace& workspace, const QString& name, const QString& whole, const QString& empty, Rows rows, QWidget* parent = nullptr);
 
   const std::vector<viz::PairRow>& shown() const { return m_shown; }
-  /// The left column needs the uncompressed history: where nobody kept it, its name gives way to an offer to capture it.
+  /// The left column needs the uncompressed history: where it was not kept, its name gives way to an offer to capture it.
   void offerCapture();
   QPushButton& captureButton() { return *m_capture; }
   QSize minimumSizeHint() const override;

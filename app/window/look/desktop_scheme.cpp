@@ -27,7 +27,7 @@ DesktopScheme::DesktopScheme(const QDBusConnection& bus, QObject* parent) : QObj
   QDBusConnection connection = bus;
   if (connection.isConnected()) {
     qRegisterMetaType<QDBusVariant>();  // connect() looks for the slot's types by name, and finds only those that were named before
-    // From whoever holds the path: a portal that starts later is heard, too.
+    // From any owner of the path, so that a portal that starts later is heard, too.
     if (!connection.connect({}, kPath, kInterface, "SettingChanged", this, SLOT(settingChanged(QString, QString, QDBusVariant))))
       qWarning("changes of the desktop's colour scheme are not heard");
     QDBusMessage ask = QDBusMessage::createMethodCall(kService, kPath, kInterface, "Read");

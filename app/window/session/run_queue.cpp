@@ -79,7 +79,7 @@ RunQueue::RunQueue(SessionController& controller, Workspace& workspace, QObject*
       run->progress = 0;
     }
     publish();
-    next();  // where nothing is asked for, nobody else would
+    next();  // without another request nothing else would call it
   });
 }
 

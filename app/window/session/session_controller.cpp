@@ -258,7 +258,7 @@ void SessionController::want(const viz::WantMeasure& wanted) {
     measures.runner_ups = measures.agreement = wanted.on;
   }
   if (measures == m_request.measures) return;
-  // Nobody asked for it by hand: an inspector that opens on stored results shows what they have.
+  // Not asked for by hand: an inspector that opens on stored results shows what they have.
   if (wanted.what == viz::WantMeasure::What::of_one_head && viewOnly()) return;
   if (refuses()) return;
   m_request.measures = measures;

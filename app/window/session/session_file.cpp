@@ -37,7 +37,7 @@ QString typeName(const QJsonValue& value) {
   throw Error((where + ": expected " + expected + ", got " + got).toStdString());
 }
 
-/// One object of the file: what is there must have its type and range, what is missing keeps its default, what nobody asks for is noted.
+/// One object of the file: what is there must have its type and range, what is missing keeps its default, what is unknown is noted.
 class Fields {
  public:
   Fields(const QJsonValue& value, QString where) : m_where(std::move(where)) {

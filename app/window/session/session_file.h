@@ -27,7 +27,7 @@ struct SavedSweep {
   std::vector<SweepPoint> points;  // measured ones
 };
 
-/// What a *.kvscope file holds: how to compute everything again, where the user was, and, for whoever has not got the model, what was
+/// What a *.kvscope file holds: how to compute everything again, where the user was, and, where the model is missing, what was
 /// computed. No weights.
 struct SavedSession {
   QString model;  // folder; empty: the model that comes with the program

@@ -21,7 +21,7 @@ class LanesEdit : public QUndoCommand {
   struct Occasion {
     int batch = 0;            // of runs that were asked for together; 0: none
     int drag = 0;             // SessionController::drag()
-    bool unanswered = false;  // nobody saw what the edit before it had done
+    bool unanswered = false;  // the effect of the edit before it was not shown yet
   };
   struct Runs {
     std::vector<std::string> lanes;

@@ -84,7 +84,7 @@ bool DockArea::eventFilter(QObject* watched, QEvent* event) {
   if (auto* dock = qobject_cast<QDockWidget*>(watched)) {
     if (event->type() == QEvent::MouseButtonDblClick) m_double_clicked = dock;
     if ((event->type() == QEvent::Move || event->type() == QEvent::Show) && !dock->isFloating()) m_places[dock] = dock->pos();
-    // While the area keeps its height, whoever changes a panel means it: a drag between two, a layout, one more panel.
+    // While the area keeps its height, a change of a panel is intended: a drag between two, a layout, one more panel.
     const bool moves = event->type() == QEvent::Resize || event->type() == QEvent::Show || event->type() == QEvent::Hide;
     if (moves && height() == m_height) m_settled.start();
   }

@@ -31,7 +31,7 @@ class DockArea final : public QMainWindow {
   void remember();
   void showFloating(QDockWidget* dock, bool floating);
 
-  std::map<QDockWidget*, int> m_heights;  // as somebody gave them last: the shares
+  std::map<QDockWidget*, int> m_heights;  // as they were last set: the shares
   std::map<QDockWidget*, int> m_given;    // by the area to keep them
   std::map<QDockWidget*, QPoint> m_places;  // where each stood last
   QDockWidget* m_double_clicked = nullptr;

@@ -104,7 +104,7 @@ void LoadingRow::refresh() {
                                      : "·",
                            running ? "<b>" + qs(stage.name) + "</b>" : qs(stage.name), toColor(t.secondary).name(), words));
     if (!running) continue;
-    m_bar->setRange(0, stage.of_bytes > 0 ? 1000 : 0);  // 0, 0: busy, nobody knows how far
+    m_bar->setRange(0, stage.of_bytes > 0 ? 1000 : 0);  // 0, 0: busy, progress unknown
     if (stage.of_bytes > 0) m_bar->setValue(static_cast<int>(1000 * std::clamp(stage.bytes / stage.of_bytes, 0.0, 1.0)));
     if (stage.ms > kLongStageMs && m_slow_said != i) {
       m_slow_said = i;

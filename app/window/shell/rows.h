@@ -97,7 +97,7 @@ class CrumbRow : public QFrame {
   void clearSelection();
   /// The page that is shown now; a page is a place of the history, too.
   void setPage(int page);
-  /// What is shown now is where the history begins: nobody has seen what was before.
+  /// What is shown now is where the history begins: what was before has not been seen.
   void beginHere();
   /// A canvas may have been zoomed or moved.
   void lookAtZoom();
@@ -139,7 +139,7 @@ class MessageBar : public QFrame {
  public:
   explicit MessageBar(Workspace& workspace, QWidget* parent = nullptr);
   /// `details` is what Copy details puts on the clipboard; `remedy` names a button that does `run`, `other` a second one. An offer (a message with
-  /// a remedy) that nobody has answered comes back when what was said over it is dismissed.
+  /// a remedy) that was not answered comes back when what was said over it is dismissed.
   void show(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {}, const QString& other = {},
             const std::function<void()>& run_other = {});
   /// What it says went well: without the colour of a failure, until the next message.

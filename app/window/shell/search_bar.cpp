@@ -18,7 +18,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kPauseMs = 150;  // while somebody types, nothing jumps
+constexpr int kPauseMs = 150;  // nothing jumps during typing
 
 QString count(std::size_t n) { return QString::fromStdString(viz::format_count(static_cast<std::int64_t>(n))); }
 

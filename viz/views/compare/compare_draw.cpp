@@ -62,7 +62,7 @@ void Compare::draw_lane(Painter& p, const Rect& row, const TokenAxis& axis, int 
     draw_strip(p, out, axis, lane, m);
   }
   draw_metrics(p, right_, y, row.height(), columns_, lane, m, run.slots_asked, row.height() >= p.px(kName));
-  if (lane > 0 && !p.frame().alone) {  // nobody can click on a picture
+  if (lane > 0 && !p.frame().alone) {  // an exported picture has no buttons
     const float side = p.px(18);
     out.remove = {right_ + p.px(4), y - side / 2, right_ + p.px(4) + side, y + side / 2};
     const bool hot = p.pointer().inside && out.remove.contains(p.pointer().at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the head grid, and what it says and does where somebody points or presses a key.
+// The order of the head grid, and what it says and does at the mouse and at keys.
 #include <fmt/core.h>
 
 #include <algorithm>

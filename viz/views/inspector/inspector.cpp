@@ -37,7 +37,7 @@ constexpr float kCaptionFrom = 420, kCaptionHeight = 24;  // what the head habit
 constexpr int kNewest = 63;                               // greatest age of "the newest 64"
 constexpr int kTopSlots = 8;                              // whose share of the attention the head line says
 
-/// The token looked at, and why that one when nobody chose it.
+/// The token looked at, and why that one when none was chosen.
 struct Focus {
   int token = -1;
   std::string_view why;

@@ -278,7 +278,7 @@ class Strip {
       p_.triangle({x + d, y}, {x - d, y - p_.px(5)}, {x - d, y + p_.px(5)}, hot ? t_.text : t_.secondary);
       p_.mark("button", std::string(label), hit);
     };
-    if (!p_.frame().alone) {  // nobody can click on a picture
+    if (!p_.frame().alone) {  // an exported picture has no buttons
       arrow(hits_.previous, -1, "previous head");
       arrow(hits_.next, 1, "next head");
     }

@@ -34,7 +34,7 @@ std::string SlotButtons::help(What what, std::string_view scope) {
 }
 
 void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot) {
-  if (p.frame().alone) return;  // nobody can click on a picture
+  if (p.frame().alone) return;  // an exported picture has no buttons
   const Theme& t = p.theme();
   const std::vector<What> whats = has_slot ? std::vector{What::pin, What::evict, What::merge} : std::vector{What::restore};
   const float gap = p.px(6), width = (area.width() - 2 * gap) / 3;

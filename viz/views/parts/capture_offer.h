@@ -13,7 +13,7 @@ namespace kvscope::viz {
 /// "capture now (412 ms)": what it would take is what the last answer took.
 std::string capture_words(const Snapshot& s);
 
-/// "not captured – capture now (412 ms)": stands where a figure needs the uncompressed history and nobody kept it. A click asks for it.
+/// "not captured – capture now (412 ms)": stands where a figure needs the uncompressed history, which was not kept. A click asks for it.
 class CaptureOffer {
  public:
   void none() { rect_.reset(); }

@@ -76,7 +76,7 @@ void FilterBar::draw(Painter& p, const Rect& area, const HeadColumns& all, const
     const std::string value = value_text(s);
     const bool on = value != "any";
     p.text({r.x0 - p.px(8), y}, kNames[i], Face::caption, on ? t.text : t.secondary, Align::right);
-    if (p.frame().alone) {  // nobody can drag in a picture: what the filter is stands there
+    if (p.frame().alone) {  // an exported picture has no handles: it states the filter
       p.text({r.x0, y}, value, Face::caption, on ? t.text : t.disabled);
       continue;
     }

@@ -12,7 +12,7 @@ void RoomHint::draw(Painter& p, const Rect& strip, const std::string& hidden, fl
   const Theme& t = p.theme();
   p.fill(strip, t.raised);
   p.hline(strip.x0, strip.x1, strip.y0, t.line);
-  if (p.frame().alone) {  // nobody can click on a picture, or make it higher
+  if (p.frame().alone) {  // an exported picture has no buttons and a fixed height
     p.text_fit({12, strip.middle_y()}, fmt::format("No room for {}", hidden), Face::caption, t.secondary, strip.width() - 24);
     return;
   }

@@ -78,7 +78,7 @@ void AddRunsDialog::showEvent(QShowEvent* event) {
 }
 
 void AddRunsDialog::refresh() {
-  if (!isVisible()) return;  // every answer would be priced for a dialog that nobody has open
+  if (!isVisible()) return;  // no estimates for a dialog that is closed
   const std::vector<std::string> specs = chosen();
   QString wrong;
   if (const QString text = m_text->text().trimmed(); !text.isEmpty()) {

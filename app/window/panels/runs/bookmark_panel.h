@@ -20,7 +20,7 @@ class BookmarkPanel : public QWidget {
 
   QTableWidget& table() { return *m_table; }
   QString facts() const;
-  /// Add, go, colour, remove: above the list, unless somebody takes them into the panel's header.
+  /// Add, go, colour, remove: above the list, unless the panel's header has them.
   QWidget* tools() { return m_tools; }
 
  public Q_SLOTS:

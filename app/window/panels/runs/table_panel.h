@@ -39,7 +39,7 @@ class TablePanel : public QWidget {
   /// Writes csv() to a file; on failure the reason is put into `error`.
   bool writeCsv(const QString& path, QString* error) const;
   QTableView& view() { return *m_view; }
-  /// Filter, copy, export: above the rows, unless somebody takes them into the panel's header.
+  /// Filter, copy, export: above the rows, unless the panel's header has them.
   QWidget* tools() { return m_tools; }
   QLineEdit& filter() { return *m_filter; }
 
