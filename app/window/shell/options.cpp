@@ -30,6 +30,19 @@ namespace {
 const char* const kPlainPrompt = "The house number of Helen is 482. What is the house number of Helen? The house number of Helen is";
 constexpr std::size_t kPromptLimit = 16u << 20;
 
+const char* const kHelp =
+    "A run is --lane NAME[:key=value,...]: slots=N (per head) or ratio=R (of the prompt, the share kept) is its budget, the other keys\n"
+    "belong to the policy (kvscope-cli info --policies). Edits by hand follow it, each after an '@': slots=20,layers=0-1 or factor=0.5;\n"
+    "evict=17,20-23, pin=40, merge=17,into=20 or restore=5, with step=N; layers= and heads= choose where.\n"
+    "\nKeys in the window (F1 lists all of them and changes them; Esc leaves the text):\n"
+    "  Alt+1 ... Alt+5    inspect, one head, compare, budget sweep, lecture\n"
+    "  Space, Left, Right play, a step back or forward; with Shift ten; Home and End the first and the latest\n"
+    "  P, E, M, R         pin, evict, merge, restore the selected tokens, in a copy of the run\n"
+    "  F5, F6, Ctrl+.     generate, one token more, stop\n"
+    "  Ctrl+R, Ctrl+F     add runs; find tokens, heads and events\n"
+    "  Ctrl+S, Ctrl+E     save the session; export the view\n"
+    "  Ctrl+Shift+P       all commands";
+
 std::optional<int> number(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -127,6 +140,7 @@ int runProgram(int argc, char** argv) {
   Options options;
   CLI::App cli{"Explorer of KV-cache compression in language models.", "kvscope"};
   std::string select, tokens, steps, size;
+  cli.footer(kHelp);
   cli.set_version_flag("--version", "kvscope " KVSCOPE_VERSION);
   cli.add_option("--model", options.model, "model folder: config.json, model.safetensors, tokenizer.model")->type_name("DIR");
   cli.add_option("--prompt", options.prompt, "prompt text")->type_name("TEXT");
@@ -151,20 +165,20 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(CLI::NonNegativeNumber);
   cli.add_option("--session", options.session, "session to open (*.kvscope)")->type_name("FILE");
   cli.add_option("--journal", options.journal, "folder where unsaved work is kept")->type_name("DIR");
-  cli.add_option("--picture", options.picture, "compute, write a picture to this file and leave: .png the window, .svg its canvases, .csv the numbers of one, .json what the "
+  cli.add_option("--picture", options.picture, "compute, write a picture to this file and exit: .png the window, .svg its canvases, .csv the numbers of one, .json what the "
                  "canvases show, as marks and hashes")
       ->type_name("FILE");
   cli.add_flag("--report-sheets", options.report_sheets, "a .pdf report on A4 sheets for a printer, instead of one page for the screen");
-  cli.add_option("--report", options.report, "compute, write a report (.html or .pdf) and leave: prompt, settings, numbers, pictures, versions")
+  cli.add_option("--report", options.report, "compute, write a report (.html or .pdf) and exit: prompt, settings, numbers, pictures, versions")
       ->type_name("FILE")
       ->excludes("--picture");
   cli.add_option("--canvas", options.canvas, "with --picture: only atlas, head_grid, head_strip, inspector, timeline or compare")->type_name("NAME");
   cli.add_option("--scale", options.scale, "with --canvas and a .png: pixels per point")->check(CLI::Range(0.5, 8.0))->capture_default_str();
   cli.add_option("--synthetic", options.synthetic, "show a made-up cache of this size, 32x32x32768: layers x KV heads x tokens; no model runs")
       ->type_name("LxHxT");
-  cli.add_option("--bench-ui", options.bench_ui, "play a script of inputs, print how long each took and leave; 1: past a limit of the script")
+  cli.add_option("--bench-ui", options.bench_ui, "play a script of inputs, print how long each took and exit, with status 1 if a limit is exceeded")
       ->type_name("FILE");
-  cli.add_flag("--bench-draw", options.bench_draw, "measure drawing, print the medians and leave");
+  cli.add_flag("--bench-draw", options.bench_draw, "measure drawing, print the medians and exit");
   try {
     cli.parse(argc, argv);
     if (!select.empty()) parseSelect(select, options);

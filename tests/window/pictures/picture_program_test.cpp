@@ -111,6 +111,8 @@ TEST(ProgramTest, HelpAndVersionNeedNoDisplay) {
   const Result help = run({"--help"}, false);
   EXPECT_EQ(help.status, 0);
   EXPECT_TRUE(help.out.contains("--picture"));
+  EXPECT_TRUE(help.out.contains("Ctrl+Shift+P")) << "the keys";
+  EXPECT_TRUE(help.out.contains("evict=")) << "how edits are written";
   const Result version = run({"--version"}, false);
   EXPECT_EQ(version.status, 0);
   EXPECT_TRUE(version.out.startsWith("kvscope "));
