@@ -183,7 +183,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   Words w;
   CLI::App app("kvscope without a window: runs a language model with compressed KV caches side by side and says what they do.",
                "kvscope-cli");
-  app.set_version_flag("--version", "kvscope-cli " KVSCOPE_VERSION, "print the version and leave");
+  app.set_version_flag("--version", "kvscope-cli " KVSCOPE_VERSION, "print the version and exit");
   app.require_subcommand(0, 1);
   app.footer(main_help());
   app.get_formatter()->column_width(26);

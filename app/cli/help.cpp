@@ -64,8 +64,8 @@ std::string evaluation_help(const std::string& command) {
   const std::string lane = example_policy();
   if (command == "sweep")
     return fmt::format(
-        "Every policy runs at every ratio, alone beside the full cache, which comes first. Figures are means over the steps (POLICIES of the\n"
-        "README); tokens_per_s is the lane's own speed.\n"
+        "Every policy runs at every ratio, alone beside the full cache, which comes first. What the figures mean, and over\n"
+        "which steps: engine/policy/POLICIES.md, section 6. tokens_per_s is the run's own speed.\n"
         "\nExamples:\n"
         "  kvscope-cli sweep --prompt \"Once upon a time there was a king\" --policies {0} --ratios 0.3,0.6\n"
         "  kvscope-cli sweep --prompt-file text.txt --policies {0},{0}:sinks=8 --ratios 0.1,0.2,0.4 --out sweep.csv",

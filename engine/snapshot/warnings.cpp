@@ -15,6 +15,8 @@ namespace {
 constexpr std::string_view kNames[] = {"nothing_removed", "only_newest_left", "frozen",        "not_finite",
                                        "nan_scores",      "fallback",         "budget_raised", "budget_missed"};
 
+std::string counted(double n, std::string_view one, std::string_view many) { return fmt::format("{:.0f} {}", n, n == 1 ? one : many); }
+
 std::string heads_of(const LaneWarning& w) { return fmt::format("{:.0f} of {} heads", w.count, w.n_heads); }
 
 }  // namespace
@@ -32,17 +34,17 @@ std::string text_of(const LaneWarning& w) {
   using Kind = LaneWarning::Kind;
   switch (w.kind) {
     case Kind::nothing_removed:
-      return fmt::format("nothing was removed: {:.0f} tokens, {:.0f} slots", w.got, w.asked);
+      return fmt::format("nothing was removed: {}, {}", counted(w.got, "token", "tokens"), counted(w.asked, "slot", "slots"));
     case Kind::only_newest_left:
       return fmt::format("only the newest token is left in {}", heads_of(w));
     case Kind::frozen:
       return fmt::format("the kept set is frozen in {}: for {:.0f} steps every new token went again", heads_of(w), w.got);
     case Kind::not_finite:
-      return fmt::format("{:.0f} scores or merge weights are not finite", w.count);
+      return counted(w.count, "score or merge weight is", "scores or merge weights are") + " not finite";
     case Kind::nan_scores:
-      return fmt::format("{:.0f} scores were not a number and ranked last", w.count);
+      return counted(w.count, "score was", "scores were") + " not a number and ranked last";
     case Kind::fallback:
-      return fmt::format("{:.0f} merges fell back to another form", w.count);
+      return counted(w.count, "merge", "merges") + " fell back to another form";
     case Kind::budget_raised:
       return fmt::format("budget raised from {:.0f} to {:.0f} slots, to hold what is protected", w.asked, w.got);
     case Kind::budget_missed:

@@ -94,7 +94,7 @@ TEST(Warnings, NumbersThatAreNone) {
   step.heads[0].events[0] = {.kind = Event::Kind::merge, .pos = 3, .into = 2, .w_removed = kNotAvailable, .w_target = 1, .fallback = true};
   const auto w = after({step}, {.slots_requested = 4, .slots_asked = 4, .nan_scores = 7});
   ASSERT_EQ(w.size(), 3u);
-  EXPECT_EQ(text_of(w[0]), "1 merges fell back to another form");
+  EXPECT_EQ(text_of(w[0]), "1 merge fell back to another form");
   EXPECT_EQ(text_of(w[1]), "7 scores were not a number and ranked last");
   EXPECT_EQ(text_of(w[2]), "2 scores or merge weights are not finite");
 }

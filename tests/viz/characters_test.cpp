@@ -94,10 +94,10 @@ TEST_F(HabitTest, TheCaptionNamesTheHabitWithItsFigureAndHowItWasMeasured) {
   const HabitCaption both = habit_caption(snapshot, 4, 1);
   EXPECT_EQ(both.name, "Retrieval head");
   EXPECT_EQ(both.words,
-            "looks back at the token that has to be repeated next, however far away it is: 65.9 % of its attention (query head 3)");
+            "looks back at the token to copy next, however far away: 65.9 % of its attention (query head 3)");
   EXPECT_EQ(both.besides, "also previous-token head 50.0 % (query head 2), sink head 92.8 % (query head 3)")
       << "the token before is a near one";
-  EXPECT_EQ(both.measured, "full cache, mean in texts with a hidden number, where it has to be said");
+  EXPECT_EQ(both.measured, "full cache, mean on hidden-number texts");
   const HabitCaption none = habit_caption(snapshot, 0, 0);
   EXPECT_EQ(none.name, "No one habit");
   EXPECT_EQ(none.words, "it spreads its attention as if over 140 tokens");

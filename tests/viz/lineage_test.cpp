@@ -195,7 +195,7 @@ TEST_F(SmallRun, WhyPutsTheRecordsNumbersIntoTheEquation) {
   EXPECT_EQ(why_headline(snapshot, why), "slot 5 «t5» (1 vote) merged into slot 3 at step 7");
   const std::vector<WhyStep> steps = why_steps(snapshot, at(7), why);
   ASSERT_EQ(steps.size(), 4u);
-  EXPECT_EQ(steps[0].title, "It had to go: 5 slots, budget 4");
+  EXPECT_EQ(steps[0].title, "Over budget: 5 slots, 4 allowed");
   EXPECT_EQ(steps[0].lines[0], "lowest score of 4 unprotected: 0.300  ·  lowest that stayed, slot 3 «t3»: 0.800");
   EXPECT_EQ(steps[0].lines[1], "not protected: no sinks, not the newest, not pinned");
   EXPECT_EQ(steps[1].title, "Nearest key: slot 3 «t3», cosine 0.950 ≥ 0.80, so it merges");

@@ -37,8 +37,8 @@ struct Words {
   const char *name, *plain, *measured;
 };
 constexpr std::array<Words, 5> kWords = {{
-    {Habit::retrieval, "Retrieval head", "looks back at the token that has to be repeated next, however far away it is",
-     "in texts with a hidden number, where it has to be said"},
+    {Habit::retrieval, "Retrieval head", "looks back at the token to copy next, however far away",
+     "on hidden-number texts"},
     {Habit::induction, "Induction head", "finds the last time this token came up and looks at what followed it there",
      "in shuffled text that comes twice"},
     {Habit::previous, "Previous-token head", "looks at the token just before", "in prose"},

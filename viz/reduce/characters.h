@@ -26,12 +26,12 @@ std::vector<double> habit_values(const Snapshot& snapshot, Habit habit, int laye
 /// The highest of them; NaN: not measured.
 double habit_of(const Snapshot& snapshot, Habit habit, int layer, int kv_head);
 
-/// A sentence about a KV head for somebody who meets the words for the first time.
+/// A sentence about a KV head for a reader who does not know the words yet.
 struct HabitCaption {
   std::string name;      // "Retrieval head"; empty: not measured, `words` says so
-  std::string words;     // "looks back at the token that has to be repeated: 71.6 % of its attention (query head 2)"
+  std::string words;     // "looks back at the token to copy next, however far away: 71.6 % of its attention (query head 2)"
   std::string besides;   // "also a sink head, 92.8 % (query head 3)"; empty: nothing else
-  std::string measured;  // "measured with the full cache, on texts with a hidden number"
+  std::string measured;  // "full cache, mean on hidden-number texts"
 };
 HabitCaption habit_caption(const Snapshot& snapshot, int layer, int kv_head);
 

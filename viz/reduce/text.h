@@ -43,7 +43,7 @@ struct WhyStep {
   std::vector<std::vector<std::string>> rows;  // heads: the numbers per query head, first row the column names
 };
 
-/// The reasons in order: it had to go; where to; how averaged; which bias. Only numbers that the record holds.
+/// The reasons in order: why it left; where to; how averaged; which bias. Only numbers that the record holds.
 std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, const Why& why);
 
 /// "slot 56 «·br» (2 votes) merged into slot 58 at step 101"

@@ -45,10 +45,10 @@ std::string sum_text(const std::vector<std::size_t>& order, Term term) {
 
 WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
   WhyStep step;
-  step.title = why.event.by_hand ? fmt::format("It went by hand: {} slots before, budget {}", format_count(why.slots_before),
+  step.title = why.event.by_hand ? fmt::format("Removed by hand: {} slots before, budget {}", format_count(why.slots_before),
                                                 why.budget >= 0 ? format_count(why.budget) : std::string("none"))
-               : why.budget >= 0 ? fmt::format("It had to go: {} slots, budget {}", format_count(why.slots_before), format_count(why.budget))
-                               : fmt::format("It went: {} slots before this step's compression", format_count(why.slots_before));
+               : why.budget >= 0 ? fmt::format("Over budget: {} slots, {} allowed", format_count(why.slots_before), format_count(why.budget))
+                               : fmt::format("Removed: {} slots before this step's compression", format_count(why.slots_before));
   if (std::isfinite(why.event.score)) {
     std::string line = why.rank == why.n_ranked
                            ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), format_number(why.event.score))
@@ -64,11 +64,11 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
     step.lines.emplace_back(why.event.by_hand ? "no ranking score in this step" : "no ranking score: the policy chose without one");
   }
   if (!why.protection.empty()) {
-    step.lines.push_back(fmt::format("it was protected ({}){}", why.protection, why.event.by_hand ? " and went by hand" : ""));
+    step.lines.push_back(fmt::format("it was protected ({}){}", why.protection, why.event.by_hand ? " and was removed by hand" : ""));
   } else {
     step.lines.push_back(fmt::format("not protected: {}, {}, not pinned{}", why.protected_sinks > 0 ? fmt::format("none of the {} sinks", why.protected_sinks) : "no sinks",
                                      why.protected_recent > 1 ? fmt::format("not among the {} newest", why.protected_recent) : why.protected_recent == 1 ? "not the newest" : "no newest are kept",
-                                     why.event.by_hand ? "; it went by hand" : ""));
+                                     why.event.by_hand ? "; removed by hand" : ""));
   }
   return step;
 }

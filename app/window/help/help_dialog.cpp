@@ -191,7 +191,7 @@ void HelpDialog::editSelected() {
   const auto row = static_cast<std::size_t>(std::max(0, m_table->currentRow()));
   const bool any = m_table->selectionModel()->hasSelection() && row < shown.size();
   QAction* action = any ? shown[row].action : nullptr;
-  m_editor->show(action, any && !action ? "The keys of pictures, lists and texts stay as they are: arrows and single letters." : QString());
+  m_editor->show(action, any && !action ? "Keys inside charts, lists and text cannot be changed." : QString());
 }
 
 }  // namespace kvscope

@@ -46,7 +46,7 @@ constexpr Meaning kMeanings[] = {
 };
 
 constexpr const char* kRules[] = {
-    "All views look at the same head, tokens, step and run: the line under the toolbar says at which, and × takes a part away.",
+    "All views look at the same head, tokens, step and run: the bar under the toolbar shows the selection; × removes an item.",
     "With no head selected, colour counts the heads that still represent a token.",
     "Hatched bars are attention that the full cache pays to a token that this cache has lost.",
     "Votes are the original tokens a slot stands for. Votes in slots plus votes lost are the tokens seen.",

@@ -29,13 +29,13 @@ KeyEditor::KeyEditor(KeyMap& keys, QWidget* parent)
   auto* line = new QHBoxLayout;
   line->setSpacing(8);
   m_field->setAccessibleName("new key");
-  m_field->setToolTip("Press the keys that the command shall have");
+  m_field->setToolTip("Press the new shortcut");
   m_set->setText("Set");
-  m_set->setToolTip("From now on the command has this key, and no other");
+  m_set->setToolTip("Make this the command's only shortcut");
   m_reset->setText("Default");
-  m_reset->setToolTip("The keys that the command came with");
+  m_reset->setToolTip("Restore the command's default shortcut");
   m_reset_all->setText("All defaults");
-  m_reset_all->setToolTip("Every command has the keys again that it came with");
+  m_reset_all->setToolTip("Restore all default shortcuts");
   line->addWidget(m_name);
   line->addWidget(m_field, 1);
   line->addWidget(m_set);
@@ -77,7 +77,7 @@ void KeyEditor::refresh() {
   } else if (same && changed) {
     m_note->setText("Changed by you.");
   } else if (same) {
-    m_note->setText("Click on the field and press the keys that it shall have; Backspace there: none.");
+    m_note->setText("Click the field and press the new shortcut. Backspace clears it.");
   } else if (!refusal.isEmpty()) {
     m_note->setText(refusal + ".");
   } else if (holder && holder != m_action) {

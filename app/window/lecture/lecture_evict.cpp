@@ -32,7 +32,7 @@ void LectureEvict::refresh() {
   const viz::TokenRange& range = *m_workspace.selection().tokens;
   const QString which = qs(viz::quoted(viz::token_range_text(m_workspace.snapshot().tokens, range.first, range.last, 16)));
   QString help = QString("Evict %1 in %2, in a run beside this one; Ctrl+Z takes it back").arg(which, m_hand.scopeWords());
-  if (writing) help += ". E is a letter while the text is written: Esc leaves it, then E evicts";
+  if (writing) help += ". While you edit text, letters type: press Esc, then E";
   setToolTip(help);
   setAccessibleName(text() + ": " + help);
 }

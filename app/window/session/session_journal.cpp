@@ -15,7 +15,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kKept = 20;  // files that nobody came back for; older ones go
+constexpr int kKept = 20;  // abandoned files that are kept; older ones are deleted
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void SessionJournal::writeNow() {
   const QByteArray bytes = m_source();
   if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return;
   if (!std::exchange(m_failed, true))
-    Q_EMIT failed(QString("unsaved work cannot be kept in %1: %2: save the session yourself").arg(m_path, file.errorString()));
+    Q_EMIT failed(QString("kvscope cannot back up your work (%1: %2). Save with Ctrl+S.").arg(m_path, file.errorString()));
 }
 
 void SessionJournal::discard() {

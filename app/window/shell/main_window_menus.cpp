@@ -87,7 +87,7 @@ void MainWindow::buildMenus() {
     m_help->raise();
   });
   action(help, "&What is this?", {QKeySequence(Qt::SHIFT | Qt::Key_F1)}, [] { QWhatsThis::enterWhatsThisMode(); })
-      ->setToolTip("Then click a legend, a column or a panel: what it means, in which unit, by which equation");
+      ->setToolTip("Now click any legend, column or panel to see its meaning, unit and equation");
   action(help, "&Tour in six steps", {}, [this] { startTour(); });
   action(help, "&Welcome", {}, [this] { showPage(Page::welcome); });
   action(help, "&About kvscope", {}, [this] {

@@ -144,11 +144,11 @@ void CrumbRow::refresh() {
     else if (snapshot.tokens.empty() && snapshot.phase != RunPhase::loading)
       sentence = "no text yet: type a prompt on the left";
   } else {
-    sentence = snapshot.prefill_mode ? "prompt in one prefill, then one step per token" : "streamed prompt: one step per token";
+    sentence = snapshot.prefill_mode ? "Prompt read at once, then token by token." : "Prompt read token by token.";
     if (snapshot.lanes.size() > 1) {
-      sentence += snapshot.follow == "self"   ? " · every lane follows its own text"
-                  : snapshot.follow == "file" ? " · all lanes follow the given text"
-                                              : " · all lanes follow the reference text";
+      sentence += snapshot.follow == "self"   ? " Every run is fed its own text."
+                  : snapshot.follow == "file" ? " Every run is fed the given text."
+                                              : " Every run is fed the full cache's text.";
     }
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }

@@ -250,7 +250,7 @@ void ToolRow::refresh() {
     m_budget_facts->setText(facts);
     fit();
   }
-  QStringList tip{"Budget of the selected run, in slots per head, on an even scale", facts};
+  QStringList tip{"Budget of the selected run, in slots per head, on a linear scale", facts};
   if (lane && lane->bytes > 0)
     tip << QString("keys and values of its slots: %1, allocated for them: %2")
                .arg(qs(viz::format_bytes(lane->kv_bytes)), qs(viz::format_bytes(lane->bytes)));

@@ -93,7 +93,7 @@ PolicyRow compose(const LaneSpec& given, const std::string& where) {
     params.push_back(info_of(key));
     params.back().default_text = Composition(given, key.key).at(key.key);
   }
-  row.info.ranking = parts.is("select", "random") ? "none: drawn by lot" : parts.choice(part_keys()[place_of("stat")]).help;
+  row.info.ranking = parts.is("select", "random") ? "none: drawn at random" : parts.choice(part_keys()[place_of("stat")]).help;
   if (parts.is("reweight", "critical")) row.info.ranking += "; " + parts.choice(part_keys()[place_of("reweight")]).help;
   row.info.merging = parts.choice(part_keys()[place_of("merge")]).help;
 

@@ -133,7 +133,7 @@ PartKey selections() {
             {share_or_count("drop", "1", "tokens that go at once when the budget is exceeded", 1)}},
            {"in_turn", "the lowest scores, one after the other", [](PolicyRow& r) { r.selection = one_by_one; }},
            {"random",
-            "lots decide",
+            "drawn at random",
             [](PolicyRow& r) {
               r.ranking = by_nothing;
               r.selection = drawn;
@@ -179,14 +179,14 @@ PartKey merges() {
         }},
        {"zeromerge", "into the residual slot of largest dot product, as a mean by counts", [](PolicyRow& r) { r.merger = into_residual; }},
        {"kvmerger",
-        "runs of similar neighbours into their most attended token, by Gaussian weights of the distance to its key",
+        "similar neighbours into the most attended of them, by Gaussian weights of the distance to its key",
         [](PolicyRow& r) {
           r.merger = into_pivots;
           r.head_keys = {"threshold"};
           r.takes_group = true;
         },
         {choice("fit", {"budget", "threshold"},
-                "the similarity that starts a new run: found so that the budget holds, or fixed (the size is an outcome)"),
+                "the similarity that starts a new set: found so that the budget holds, or fixed (the size is an outcome)"),
          number("threshold", "0.75", -2, 2, "fit=threshold: cosine of the keys above which a token joins"), gauss_width()}},
        {"d2o",
         "into the most similar key if the cosine reaches the layer's running mean, weighted by exp(cosine); else evicted",

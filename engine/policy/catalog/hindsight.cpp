@@ -19,8 +19,7 @@ std::vector<PolicyRow> hindsight_rows() {
       {.info = {.name = "best",
                 .title = "Best in hindsight",
                 .idea =
-                    "No method but a floor: what eviction could do if it knew the next queries, one step at a time. The full cache runs "
-                    "ahead of it; what changes the outputs of its next queries least goes.",
+                    "Not a method but a lower bound: evicts, one at a time, what the full cache's next queries would miss least.",
                 .ranking = "change of the next queries' outputs (none known: the last ones of the prompt), one removal after the other",
                 .merging = std::string(kEvicted),
                 .sees_question_in_prefill = true,

@@ -90,7 +90,7 @@ ParamInfo group_of_hits() {
   return group;
 }
 ParamInfo seed() {
-  return {.key = "seed", .kind = Kind::count, .min = 0, .max = 2'147'483'647, .help = "seed of the lots (default: the run's)"};
+  return {.key = "seed", .kind = Kind::count, .min = 0, .max = 2'147'483'647, .help = "seed of the random draws (default: the run's)"};
 }
 
 ParamInfo retrieval_file() {

@@ -36,19 +36,19 @@ std::vector<PolicyRow> merging_rows() {
       preset({.name = "kvmerger",
               .title = "KVMerger",
               .paper = "Model Tells You Where to Merge, arXiv:2407.08454",
-              .idea = "Keys of neighbouring tokens are alike: joins runs of similar ones around their most attended token, once after the prompt."},
+              .idea = "Keys of neighbouring tokens are alike: joins similar ones around the most attended of them, once after the prompt."},
              "stat=sum,merge=kvmerger", "sinks=0 recent=0.34 heavy fit threshold sigma refresh",
              {share_or_count("heavy", "0.24", "slots of most accumulated attention that are never merged (0.24 = share of the budget)")}));
   rows.push_back(preset({.name = "weightedkv",
                          .title = "WeightedKV",
-                         .paper = "WeightedKV: Attention Scores Weighted Key-Value Cache Merging",
+                         .paper = "WeightedKV: Attention Scores Weighted Key-Value Cache Merging, arXiv:2503.01330",
                          .idea = "Drops the key of the least attended token and mixes its value into the next one."},
                         "stat=mean,merge=weightedkv", "sinks recent merge",
                         {choice("merge", {"on", "off"}, "off: the value is dropped too (the paper's ablation)")}));
   rows.back().merger = into_neighbour_or_off;
   rows.push_back(preset({.name = "zeromerge",
                          .title = "ZeroMerge",
-                         .paper = "ZeroMerge",
+                         .paper = "ZeroMerge: Parameter-Free KV Cache Compression, arXiv:2503.10714",
                          .idea = "A few slots collect everything that the context cannot hold; their count lifts their attention.",
                          .merging = "into the residual slot of largest dot product, as a mean by counts; bias alpha ln count"},
                         "stat=decayed,merge=zeromerge", "sinks recent=0.4 residual alpha lambda",

@@ -36,7 +36,7 @@ std::vector<PolicyRow> observation_rows() {
                         "stat=pooled,alloc=head", "sinks=0 window kernel pool refresh beta<head_beta scores"));
   rows.push_back(preset({.name = "criticalkv",
                          .title = "CriticalKV",
-                         .paper = "Identify Critical KV Cache in LLM Inference from an Output Perturbation Perspective",
+                         .paper = "Identify Critical KV Cache in LLM Inference from an Output Perturbation Perspective, arXiv:2502.03805",
                          .idea = "Attention alone does not tell how much an output changes: the size of the projected value counts too.",
                          .ranking = "half by attention, the rest by attention times the norm of the projected value"},
                         "stat=pooled,reweight=critical", "base alpha eps",

@@ -27,17 +27,18 @@ std::vector<PolicyRow> position_rows() {
   std::vector<PolicyRow> rows;
   rows.push_back(reference_row());
   rows.push_back(preset({.name = "local", .title = "Local window", .idea = "Keeps the newest tokens and forgets the rest."}, "stat=none", "sinks=0"));
-  rows.push_back(preset({.name = "random", .title = "Random", .idea = "Removes tokens by lot; what a policy has to beat."}, "select=random",
-                        "sinks=0 recent=0 seed", {recent("0")}));
+  rows.push_back(preset(
+      {.name = "random", .title = "Random", .idea = "Removes tokens at random: the baseline that a policy has to beat."}, "select=random",
+      "sinks=0 recent=0 seed", {recent("0")}));
   rows.push_back(preset({.name = "knorm",
                          .title = "Key norm",
-                         .paper = "A Simple and Effective L2 Norm-Based Strategy for KV Cache Compression",
-                         .idea = "Keys of small norm tend to be attended to most: removes the longest keys, without looking at attention."},
+                         .paper = "A Simple and Effective L2 Norm-Based Strategy for KV Cache Compression, arXiv:2406.11430",
+                         .idea = "Keys of small norm tend to draw attention: removes those of largest norm."},
                         "stat=knorm", "sinks=0 recent=0"));
   rows.push_back(preset({.name = "keydiff",
                          .title = "KeyDiff",
-                         .paper = "after KeyDiff",
-                         .idea = "Keys that look like all the others tell little apart: removes those, without looking at attention.",
+                         .paper = "KeyDiff: Key Similarity-Based KV Cache Eviction, arXiv:2504.15364",
+                         .idea = "Removes keys that resemble the average key, without looking at attention.",
                          .ranking = "minus the cosine of the key to the mean of the head's normalised keys (our reading)"},
                         "stat=keydiff", "sinks=0 recent=0"));
   rows.push_back(preset({.name = "streaming",

@@ -9,7 +9,7 @@ std::vector<PolicyRow> score_rows() {
   std::vector<PolicyRow> rows;
   rows.push_back(preset({.name = "h2o",
                          .title = "H2O",
-                         .paper = "H2O: Heavy-Hitter Oracle, NeurIPS 2023",
+                         .paper = "H2O: Heavy-Hitter Oracle, NeurIPS 2023, arXiv:2306.14048",
                          .idea = "Few tokens collect most of the attention: keeps these heavy hitters and the newest tokens."},
                         "stat=sum", "sinks=0 recent"));
   rows.push_back(preset({.name = "scissorhands",
@@ -33,7 +33,7 @@ std::vector<PolicyRow> score_rows() {
   rows.push_back(preset(
       {.name = "pyramidinfer",
        .title = "PyramidInfer",
-       .paper = "PyramidInfer: Pyramid KV Cache Compression for High-throughput LLM Inference",
+       .paper = "PyramidInfer: Pyramid KV Cache Compression for High-throughput LLM Inference, arXiv:2405.12532",
        .idea = "Deeper layers need fewer tokens: budgets fall with the layer, one decision for all heads of a layer. (Cache form: hidden "
                "states of the prompt are not dropped.)",
        .ranking = "mean attention of the recent tokens' queries over the whole layer, newer ones count more"},

@@ -153,7 +153,7 @@ TEST_F(KeyMapTest, TheSheetOfKeysGivesAnother) {
   EXPECT_FALSE(editor.resetAllButton().isEnabled());
   help.search().setText("move the cell cursor");
   EXPECT_FALSE(editor.field().isEnabled());
-  EXPECT_TRUE(editor.note().contains("stay as they are")) << editor.note().toStdString();
+  EXPECT_TRUE(editor.note().contains("cannot be changed")) << editor.note().toStdString();
 }
 
 }  // namespace

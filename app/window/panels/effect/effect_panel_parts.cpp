@@ -119,7 +119,7 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   if (!step) {
     painter.setPen(toColor(theme.secondary));
     painter.setFont(typeFont(*this, Type::control));
-    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, "No step yet: the effect on the next token shows here.");
+    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, "Run a prompt to see the effect on the next token.");
     return;
   }
   painter.setOpacity(1 - m_workspace.dim());

@@ -103,7 +103,7 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   m_budget->setRange(0, kSliderSteps);
   m_budget->setPageStep(kSliderSteps / 20);
   m_budget->setAccessibleName("budget");
-  m_budget->setToolTip("Budget on a logarithmic scale: small budgets have more room than on the even scale above the panels");
+  m_budget->setToolTip("Budget on a logarithmic scale: small budgets have more room than on the linear scale above the panels");
   m_unit = new QComboBox(this);
   m_unit->setAccessibleName("unit of the budget");
   m_unit->addItem("slots", "slots");

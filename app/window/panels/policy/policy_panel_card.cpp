@@ -69,7 +69,7 @@ void BudgetBars::paintEvent(QPaintEvent*) {
   if (!budget.known) {
     painter.setFont(typeFont(*this, Type::control));
     painter.setPen(secondary);
-    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, "No step yet: how the slots are used shows here.");
+    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, "Run a prompt to see how slots are used.");
     return;
   }
   painter.setOpacity(1 - m_workspace.dim());

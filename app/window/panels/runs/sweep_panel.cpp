@@ -135,7 +135,7 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
   connect(&queue, &RunQueue::measured, this, [this](const QueuedRun& run, const SnapshotPtr& result) {
     const bool same = textIdentity(*result) == textIdentity(m_workspace.snapshot());
     if (!same && run.purpose == QueuedRun::Purpose::point)
-      m_data.fail(run.spec, "What is on screen was stopped before the end of its text: generate it again (F5), then measure");
+      m_data.fail(run.spec, "The text on screen is incomplete, because computing was stopped. Generate it again (F5), then measure");
     const bool known = same && m_data.set(run.spec, figuresOf(*result));
     refresh();
     if (known) Q_EMIT measured();

@@ -68,7 +68,7 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   m_said->hide();
   column->addWidget(m_said);
   m_empty->setText("No token was changed by hand. Select tokens in the text, the atlas or the inspector, then pin (P), evict (E), merge (M) or restore (R) them. "
-                   "In the text letters are letters: Esc leaves it, then the keys hold. A fork of the run shows what follows, the run itself stays beside it.");
+                   "While you edit text, letters type: press Esc to use P, E, M, R. Edits run as a copy; the original stays.");
   m_empty->setWordWrap(true);
   m_empty->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   m_empty->setObjectName("secondary");
