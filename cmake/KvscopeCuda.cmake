@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # KVSCOPE_CUDA: AUTO builds the CUDA module where a toolkit is found that really compiles, ON fails without one, OFF never looks.
-# Sets KVSCOPE_HAS_CUDA. The module is opened at run time: nothing else links CUDA.
+# Sets KVSCOPE_HAS_CUDA and KVSCOPE_BACKENDS, which `kvscope-cli info` shows. The module is opened at run time: nothing else links CUDA.
 
 set(KVSCOPE_CUDA_ARCHITECTURES 75 80 86 89 90 CACHE STRING "compute capabilities to build kernels for; newer devices compile them from PTX")
 set(KVSCOPE_HAS_CUDA OFF)
@@ -42,7 +42,9 @@ if(NOT KVSCOPE_CUDA STREQUAL "OFF")
 endif()
 if(KVSCOPE_HAS_CUDA)
   list(JOIN KVSCOPE_CUDA_ARCHITECTURES ", " text)
-  message(STATUS "kvscope backends: cpu, cuda ${CUDAToolkit_VERSION} (compute capabilities ${text} and PTX)")
+  set(KVSCOPE_BACKENDS "cpu, cuda ${CUDAToolkit_VERSION} (compute capabilities ${text} and PTX)")
+  message(STATUS "kvscope backends: ${KVSCOPE_BACKENDS}")
 else()
+  set(KVSCOPE_BACKENDS "cpu")
   message(STATUS "kvscope backends: cpu (KVSCOPE_CUDA=${KVSCOPE_CUDA}: ${reason})")
 endif()

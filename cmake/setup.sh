@@ -54,11 +54,22 @@ install_packages() {
     fail "The packages could not be installed: ${missing[*]}"
 }
 
+# cuda_capabilities: what the devices of this machine can do, oldest first ("80;90"); nothing without a driver or a device that kernels can be
+# built for (7.5 and up).
+cuda_capabilities() {
+  { nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null || true; } |
+    sed -n 's/^ *\([0-9][0-9]*\)\.\([0-9]\) *$/\1\2/p' | awk '$1 >= 75' | sort -nu | paste -sd ';'
+}
+
+# cuda_toolkit: the CUDA compiler that CMake would find.
+cuda_toolkit() { PATH=${CUDA_HOME:+$CUDA_HOME/bin:}/usr/local/cuda/bin:$PATH command -v nvcc || true; }
+
 # configure SOURCE BUILD OPTION...: runs CMake unless this folder has been configured with the same options; ninja reruns it when it must.
+# A CUDA toolkit that came or went since then counts as another option.
 configure() {
   local source=$1 build=$2
   shift 2
-  local wanted="$source $*"
+  local wanted="$source $* $(cuda_toolkit)"
   if [ -f "$build/build.ninja" ] && [ "$(cat "$build/.configured-with" 2>/dev/null)" = "$wanted" ]; then return 0; fi
   rm -f "$build/CMakeCache.txt"
   local launcher=()

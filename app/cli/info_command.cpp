@@ -113,7 +113,7 @@ Json cuda_json() {
 
 std::string cuda_text() {
   const CudaStatus s = cuda_status();
-  if (!s.usable) return fmt::format("no cuda: {}", s.why_not);
+  if (!s.usable) return fmt::format("cuda cannot be used: {}", s.why_not);
   return fmt::format("cuda: {}, {} of {} free, driver for CUDA {}.{}", s.device, bytes_text(static_cast<double>(s.free_bytes)),
                      bytes_text(static_cast<double>(s.total_bytes)), s.driver / 1000, s.driver % 1000 / 10);
 }
@@ -143,6 +143,7 @@ Json model_json(const Arguments& a, const ModelFiles& model) {
           {"weight_bytes_by_dtype", weights_by_dtype(model)},
           {"precision", name_of(a.precision)},
           {"kv_bytes_per_token", kv_bytes_per_token(c, a.precision)},
+          {"backends", KVSCOPE_BACKENDS},
           {"cuda", cuda_json()}};
 }
 
@@ -170,6 +171,7 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
                                           c.tied_embeddings ? "; embedding and output layer shared" : "")},
                   {"KV cache", fmt::format("{} per token in {}: {} for {} tokens", bytes_text(kv), name_of(a.precision),
                                            bytes_text(kv * c.max_positions), c.max_positions)},
+                  {"backends", KVSCOPE_BACKENDS},
                   {"device", "cpu"},
                   {"", cuda_text()}},
                  2);

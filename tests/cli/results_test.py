@@ -1,6 +1,7 @@
 """What kvscope-cli prints and writes when all is well."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -119,6 +120,16 @@ class Info(CliTest):
         text = self.succeeds("info", "--model", TINY)
         self.assertIn("4 query heads, 2 KV heads of 8 dimensions", text)
         self.assertIn("no tokenizer", text)
+
+    def test_says_of_the_backends_what_the_configuration_says(self):
+        announced = os.environ["KVSCOPE_BACKENDS"]
+        facts = json.loads(self.succeeds("info", "--model", TINY, "--json"))
+        self.assertEqual(facts["backends"], announced)
+        self.assertRegex(self.succeeds("info", "--model", TINY), "backends +" + re.escape(announced))
+        why_not = facts["cuda"].get("why_not", "")
+        self.assertEqual(why_not == "this build has no CUDA backend", "cuda" not in announced)
+        self.assertNotIn("missing", why_not)                # the module stands where the program looks for it
+        self.assertNotIn("another build", why_not)
 
     def test_the_embedded_model_is_the_default(self):
         facts = json.loads(self.succeeds("info", "--json"))
