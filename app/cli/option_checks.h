@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <string>
 #include <vector>
@@ -10,6 +9,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
+
+#include "core/from_chars.h"
 
 namespace kvscope::cli {
 
@@ -32,7 +33,7 @@ Check number_in(T min, T max, std::string words) {
   return [=](std::string& got) -> std::string {
     T value{};
     const char* end = got.data() + got.size();
-    const auto [stop, error] = std::from_chars(got.data(), end, value);
+    const auto [stop, error] = from_chars(got.data(), end, value);
     if (error == std::errc() && stop == end && value >= min && value <= max) return "";
     return expected_got(words, got);
   };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How its parts decide about the heads of a layer.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
 
@@ -137,9 +136,9 @@ void CompositePolicy::show_scores(HeadDecision& d) {
   count_nan_scores(n_nan);
 }
 
-/// Layers may be decided by several threads.
+/// Layers may be decided by several threads. (A builtin of both compilers: libc++ has no std::atomic_ref.)
 void CompositePolicy::count_nan_scores(int n) {
-  if (n > 0) std::atomic_ref(nan_scores_).fetch_add(n, std::memory_order_relaxed);
+  if (n > 0) __atomic_fetch_add(&nan_scores_, n, __ATOMIC_RELAXED);
 }
 
 std::optional<NumberRules> CompositePolicy::number_rules(int layer) const {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/from_chars.h"
 
 namespace kvscope {
 
@@ -16,7 +17,7 @@ int count_or_fraction(std::string_view value, int c) {
   const char* end = value.data() + value.size();
   if (value.find('.') != std::string_view::npos) {
     double share = 0;
-    const auto [stop, error] = std::from_chars(value.data(), end, share);
+    const auto [stop, error] = from_chars(value.data(), end, share);
     KVSCOPE_ASSERT(error == std::errc() && stop == end);
     return round_half_up(share * c);
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -105,14 +105,22 @@ struct Snapshot {
 
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 
-/// One slot between engine and window: writers replace, readers take the newest. Nobody waits.
+/// One slot between engine and window: writers replace, readers take the newest. The lock is held while a pointer is exchanged; what was in
+/// the slot is destroyed outside of it. (libc++ has no std::atomic<std::shared_ptr>.)
 class Mailbox {
  public:
-  void put(SnapshotPtr snapshot) { slot_.store(std::move(snapshot), std::memory_order_release); }
-  SnapshotPtr latest() const { return slot_.load(std::memory_order_acquire); }
+  void put(SnapshotPtr snapshot) {
+    const std::lock_guard lock(mutex_);
+    slot_.swap(snapshot);
+  }
+  SnapshotPtr latest() const {
+    const std::lock_guard lock(mutex_);
+    return slot_;
+  }
 
  private:
-  std::atomic<SnapshotPtr> slot_;
+  mutable std::mutex mutex_;
+  SnapshotPtr slot_;
 };
 
 }  // namespace kvscope

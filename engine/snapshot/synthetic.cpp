@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "core/joined_thread.h"
+
 namespace kvscope::synthetic {
 
 namespace {
@@ -209,7 +211,7 @@ LaneSnapshot make_huge_lane(int index, int n_layers, int n_kv_heads, int n_promp
   };
   {
     const int n_threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, n_heads);
-    std::vector<std::jthread> threads;
+    std::vector<JoinedThread> threads;
     for (int i = 0; i < n_threads; ++i)
       threads.emplace_back([&, i] {
         for (int h = i; h < n_heads; h += n_threads) make_head(h);

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "core/error.h"
+#include "core/from_chars.h"
 #include "trace/json_text.h"
 #include "trace/token_text.h"
 
@@ -157,7 +158,7 @@ void Writer::lane(const LaneSnapshot& lane) {
     double real = 0;
     if (const auto [stop, error] = std::from_chars(p.value.data(), end, whole); error == std::errc() && stop == end) {
       json_.value(whole);
-    } else if (const auto [stop2, error2] = std::from_chars(p.value.data(), end, real);
+    } else if (const auto [stop2, error2] = from_chars(p.value.data(), end, real);
                error2 == std::errc() && stop2 == end && std::isfinite(real)) {
       json_.value(real);
     } else {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/joined_thread.h"
 #include "viz/reduce/bins.h"
 
 namespace kvscope::viz {
@@ -200,7 +201,7 @@ void Represented::count_all(const LaneSnapshot& lane) {
       count_head(lane.fates->heads[static_cast<std::size_t>(h)], h, own);
   };
   {
-    std::vector<std::jthread> others;
+    std::vector<JoinedThread> others;
     for (int share = 1; share < n_threads; ++share) others.emplace_back(count_share, share);
     count_share(0);
   }

@@ -2,11 +2,12 @@
 #include "viz/reduce/slot.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
+
+#include "core/from_chars.h"
 
 namespace kvscope::viz {
 
@@ -45,7 +46,7 @@ int find_pos(const std::vector<int>& pos, int token) {
 double number_of(std::string_view text) {
   double out = 0;
   const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, out);
+  const auto [rest, error] = from_chars(text.data(), end, out);
   return error == std::errc{} && rest == end ? out : kNotAvailable;
 }
 

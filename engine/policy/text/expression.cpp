@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "core/error.h"
+#include "core/from_chars.h"
 
 namespace kvscope {
 
@@ -121,7 +121,7 @@ class ExpressionParser {
   void number() {
     double value = 0;
     const char* first = text_.data() + at_;
-    const auto [stop, error] = std::from_chars(first, text_.data() + text_.size(), value);
+    const auto [stop, error] = from_chars(first, text_.data() + text_.size(), value);
     if (error == std::errc::result_out_of_range) refuse("a number that a double can hold");
     if (error != std::errc() || (stop < text_.data() + text_.size() && (is_letter(*stop) || *stop == '.'))) refuse("a number");
     at_ += static_cast<std::size_t>(stop - first);

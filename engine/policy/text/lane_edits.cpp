@@ -5,14 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/error.h"
-#include "policy/text/params.h"
+#include "core/from_chars.h"
 #include "policy/rules.h"
+#include "policy/text/params.h"
 
 namespace kvscope {
 namespace {
@@ -54,7 +54,7 @@ template <class T>
 std::optional<T> number_in(std::string_view text) {
   T value{};
   const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const auto [stop, error] = from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end) return std::nullopt;
   return value;
 }

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "core/error.h"
-#include "policy/text/lane_edits.h"
+#include "core/from_chars.h"
 #include "policy/rules.h"
+#include "policy/text/lane_edits.h"
 
 namespace kvscope {
 namespace {
@@ -20,7 +20,7 @@ template <class T>
 std::optional<T> read_number(std::string_view text) {
   T value{};
   const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const auto [stop, error] = from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end || !std::isfinite(static_cast<double>(value))) return std::nullopt;
   return value;
 }

@@ -187,7 +187,7 @@ struct Runner::Impl {
   std::uint64_t shown = 0;  // generation that the newest snapshot answers; progress of a newer request does not change it
   std::chrono::steady_clock::time_point reported;
 
-  std::jthread thread;  // last: starts when everything above is there
+  std::thread thread;  // last: starts when everything above is there
 };
 
 Runner::Runner(Mailbox& mailbox, std::function<void()> on_snapshot) : impl_(std::make_unique<Impl>(mailbox, std::move(on_snapshot))) {}
