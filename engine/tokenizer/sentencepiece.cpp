@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#if defined(KVSCOPE_SENTENCEPIECE)  // else without_sentencepiece.cpp
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
@@ -113,3 +114,4 @@ std::unique_ptr<Tokenizer> Tokenizer::open_sentencepiece(const std::string& path
 }
 
 }  // namespace kvscope
+#endif
