@@ -370,27 +370,6 @@ TEST_F(PromptPanelTest, BringsTheFirstTokenThatIsSpokenOfIntoSightUnlessOneIs) {
   EXPECT_EQ(editor.verticalScrollBar()->value(), 0);
 }
 
-TEST_F(PromptPanelTest, PaintsALongParagraphByWhatIsVisible) {
-  std::string text;
-  Snapshot s;
-  s.tokens.push_back({1, "", "<s>", true, -1, -1});
-  for (int i = 0; i < 32768; ++i) {
-    TokenInfo token;
-    token.text_begin = static_cast<int>(text.size());
-    text += " tok";
-    token.text_end = static_cast<int>(text.size());
-    s.tokens.push_back(token);
-  }
-  s.prompt = text;
-  s.n_prompt = 32769;
-  publish(std::move(s));
-  panel.editor().viewport()->grab();  // the first layout
-  QElapsedTimer clock;
-  clock.start();
-  for (int i = 0; i < 5; ++i) panel.editor().viewport()->grab();
-  EXPECT_LT(clock.elapsed() / 5, 100) << "ms; a few ms are usual";
-}
-
 // ---- generated tokens
 
 TEST_F(PromptPanelTest, NamesEverythingThatTakesTheFocus) { EXPECT_THAT(unnamed(panel), ::testing::IsEmpty()); }
