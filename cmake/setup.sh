@@ -11,9 +11,10 @@ build_packages=(
 )
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev
-  xvfb xauth xdotool openbox
+  xvfb xdotool openbox
   python3 python3-numpy
 )
+clang_packages=(clang-16 libc++-16-dev libc++abi-16-dev googletest)
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
