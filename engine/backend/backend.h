@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include "backend/buffer.h"
-#include "backend/slot_numbers.h"
 #include "core/config.h"
 #include "core/dtype.h"
 #include "core/group_reduce.h"
@@ -33,8 +33,8 @@ struct HeadKv {
   Buffer v;          // [capacity, head_dim]
   int n_slots = 0;
   int capacity = 0;
-  /// Lengths of the first keys, as far as they have been asked for and where the backend keeps them. Whoever writes to k itself clears them.
-  mutable std::vector<double> key_lengths = {};
+  /// L2 norms of the first keys, as far as they have been asked for and where the backend keeps them. Code that writes to k itself clears them.
+  mutable std::vector<double> key_norms = {};
   /// Where a backend leaves rows in place when others go (a device): slot i is row order[i] of k and v, and order[n_slots], ... are the rows that slots
   /// to come will take. [capacity]; empty: slot i is row i.
   std::vector<int> order = {};
@@ -51,6 +51,9 @@ struct KvSegment {
   const int* rows = nullptr;  // [n] backend memory: slot i is row rows[i] of k and v, which have more then; nullptr: row i
 };
 
+/// Slots for which there is room when n have to find it: an eighth more, so that a cache that grows by one slot a step stays near what it needs.
+inline int grown_capacity(int capacity, int n) { return std::max({n, capacity + std::max(capacity / 8, 16), 1}); }
+
 /// All slots of a cache, until something is done to it.
 inline KvSegment slots_of(const HeadKv& kv) { return {kv.k.data(), kv.v.data(), kv.n_slots, kv.order_in_backend.as<int>()}; }
 
@@ -64,10 +67,6 @@ struct AttentionJob {
   void* logits = nullptr;                 // [group, n] of dtype(), q . k / sqrt(head_dim) without bias; or nullptr
   bool rotate_by_index = false;           // keys are stored unrotated: rotate the key in cache index j to j before use (q is already rotated)
   bool reads_out = false;                 // a hint: the host is going to download `out`, as it does probabilities and logits
-  bool rows_stay = false;                 // a hint: the host is not going to download probabilities and logits; observe() reads them
-  /// Biases that stand in backend memory instead: of slot i at slot_bias[i * bias_stride], 0 from slot n_biased on. Not with `bias`.
-  const double* slot_bias = nullptr;
-  int bias_stride = 0, n_biased = 0;
 };
 
 /// Sums over the M query rows of one prompt attention, for every slot j of every KV head. abar_r[j] is row r's probability of slot j, its group of
@@ -115,9 +114,6 @@ struct NearestJob {
   std::span<int> places;      // [from] host
   std::span<double> cosines;  // [from] host; or products
   bool by_product = false;
-  const SlotNumbers* numbers = nullptr;  // of the same head: what they are for every j that was found, [from, number_width] host
-  int number_width = 0;
-  std::span<double> found = {};
 };
 
 /// Key rows of some slots.
@@ -137,12 +133,10 @@ struct CombineJob {
   std::span<const double> value_weights;  // empty: values stay
 };
 
-/// Slots that leave a cache and the numbers about them. No two jobs of one call for the same of them.
+/// Slots that leave a cache. No two jobs of one call for the same cache.
 struct RemovalJob {
-  HeadKv* kv = nullptr;            // nullptr: it stays as it is
+  HeadKv* kv = nullptr;
   std::span<const int> gone = {};  // ascending
-  SlotNumbers* numbers = nullptr;  // nullptr: it has none
-  int number_width = 0;
 };
 
 /// sum over the output dimension of |x[g] W_O^(g)|, per query head.
@@ -188,7 +182,7 @@ class Backend {
   virtual void rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) = 0;           // y = x / rms(x) * weight
   virtual void linear(const void* x, const Weight& w, int rows, void* y, bool add) = 0;                    // y (+)= x w^T
   virtual void silu_mul(const void* gate, const void* up, int rows, int width, void* y) = 0;               // y = silu(gate) * up
-  /// ||x||_2 of every row [rows, width], made in double, into backend memory [rows]. reads_out: a hint, the host is going to download them.
+  /// ||x||_2 of every row [rows, width], made in double, into backend memory [rows]. reads_out: a hint, the host is going to download them now.
   virtual void row_norms(const void* x, int rows, int width, double* out, bool reads_out) = 0;
   /// Rotary embedding, half-split layout (Hugging Face), in place: x [M, n_heads, head_dim]; row r by positions[r] (negative: back).
   virtual void rope(void* x, int rows, int n_heads, std::span<const int> positions) = 0;
@@ -223,18 +217,6 @@ class Backend {
   /// Key rows as host doubles [n_slots, head_dim].
   virtual void keys(const HeadKv& kv, std::span<double> out) = 0;
 
-  // ---- numbers of slots (slot_numbers.h)
-  /// True where a step had better leave its rows where they are and ask for what comes of them (devices).
-  virtual bool prefers_numbers() const = 0;
-  /// rows: host [n, width].
-  virtual SlotNumbers make_numbers(int width, std::span<const double> rows) = 0;
-  virtual SlotNumbers clone_numbers(const SlotNumbers& numbers, int width) = 0;
-  virtual void observe(std::span<const ObserveJob> jobs) = 0;
-  /// A download() of `out` waits for no more than it.
-  virtual void lowest(std::span<const LowestJob> jobs) = 0;
-  virtual void number_rows(int width, std::span<const NumberRowsJob> jobs) = 0;
-  virtual void set_numbers(std::span<const SetNumbersJob> jobs) = 0;
-
   /// The norm behind CriticalKV's perturbation (paper, section 3) and local_l1_wo. A device waits once for all jobs.
   virtual void wo_l1(std::span<const WoNormJob> jobs) = 0;
   void wo_l1(const void* x, const Weight& wo, int rows, std::span<double> out) {
@@ -246,8 +228,7 @@ class Backend {
 };
 
 struct CpuOptions {
-  int n_threads = 0;             // 0: one per core
-  bool as_device = false;  // says of itself what a device says (workers(), prefers_numbers()): for tests of what lanes do there
+  int n_threads = 0;  // 0: one per core
 };
 
 /// float32 (SIMD picked at run time) or float64, the same code. Throws Error for other dtypes. The config gives head counts and rope tables.

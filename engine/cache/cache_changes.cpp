@@ -22,25 +22,19 @@ void CacheChanges::add(HeadCache& cache, const Plan& plan) {
     if (!removal.spread.empty()) spread(cache, removal);
   }
   std::ranges::sort(gone);
-  const bool has_numbers = cache.number_width > 0;
-  removals_.push_back({.kv = &cache.kv, .gone = gone, .numbers = has_numbers ? &cache.numbers : nullptr, .number_width = cache.number_width});
+  removals_.push_back({.kv = &cache.kv, .gone = gone});
 }
 
 /// v_t += v_i / |T| for every t, one job for each.
 void CacheChanges::spread(HeadCache& cache, const Removal& removal) {
-  const std::vector<double>& weights = numbers_.emplace_back(std::vector{1.0, 1.0 / static_cast<double>(removal.spread.size())});
+  const std::vector<double>& weights = weights_.emplace_back(std::vector{1.0, 1.0 / static_cast<double>(removal.spread.size())});
   for (const int t : removal.spread) {
     const std::vector<int>& members = slots_.emplace_back(std::vector{t, removal.slot});
     combines_.push_back({.kv = &cache.kv, .target = t, .members = members, .key_weights = {}, .value_weights = weights});
   }
 }
 
-void CacheChanges::set_numbers(HeadCache& cache, int slot, std::vector<double> row) {
-  sets_.push_back({.numbers = &cache.numbers, .slot = slot, .row = numbers_.emplace_back(std::move(row))});
-}
-
 void CacheChanges::make(Backend& backend) {
-  if (!sets_.empty()) backend.set_numbers(sets_);
   if (!combines_.empty()) backend.combine(combines_);
   if (!removals_.empty()) backend.remove_slots(removals_);
 }

@@ -15,9 +15,7 @@ class CacheChanges {
  public:
   /// A compression of one head. `plan` stays where it is until make().
   void add(HeadCache& cache, const Plan& plan);
-  /// New numbers of a slot that stays, where the backend keeps the statistics.
-  void set_numbers(HeadCache& cache, int slot, std::vector<double> row);
-  /// Numbers first, then merged rows, in order, then the removed slots go.
+  /// Merged rows first, in order, then the removed slots go.
   void make(Backend& backend);
 
  private:
@@ -25,10 +23,9 @@ class CacheChanges {
 
   std::vector<CombineJob> combines_;
   std::vector<RemovalJob> removals_;
-  std::vector<SetNumbersJob> sets_;
   // what they point to
   std::deque<std::vector<int>> slots_;
-  std::deque<std::vector<double>> numbers_;
+  std::deque<std::vector<double>> weights_;
 };
 
 }  // namespace kvscope

@@ -14,14 +14,11 @@
 namespace kvscope {
 
 HeadCache clone(Backend& backend, const HeadCache& cache) {
-  HeadCache copy = {.kv = backend.clone_kv(cache.kv),
-                    .slots = cache.slots,
-                    .unrotated = cache.unrotated,
-                    .ever_removed = cache.ever_removed,
-                    .number_width = cache.number_width,
-                    .value_norm = cache.value_norm};
-  if (cache.number_width > 0) copy.numbers = backend.clone_numbers(cache.numbers, cache.number_width);
-  return copy;
+  return {.kv = backend.clone_kv(cache.kv),
+          .slots = cache.slots,
+          .unrotated = cache.unrotated,
+          .ever_removed = cache.ever_removed,
+          .value_norm = cache.value_norm};
 }
 
 std::vector<double> CacheGeometry::cosines(std::span<const int> from, std::span<const int> to) const {
@@ -62,7 +59,7 @@ void CacheGeometry::keys(std::span<const int> slots, std::vector<double>& rows) 
   backend_->key_rows({&job, 1});
 }
 
-std::vector<double> CacheGeometry::value_lengths() const {
+std::vector<double> CacheGeometry::value_l2() const {
   const auto width = static_cast<std::size_t>(head_dim_), row_bytes = width * size_of(backend_->dtype());
   std::vector<double> out(static_cast<std::size_t>(kv_->n_slots)), v(width);
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -130,7 +127,7 @@ void unrotate_keys(Backend& backend, HeadCache& cache) {
   for (const int pos : cache.slots.pos) back.push_back(-pos);
   backend.in_order(cache.kv);
   backend.rope(cache.kv.k.data(), cache.kv.n_slots, /*n_heads=*/1, back);
-  cache.kv.key_lengths.clear();
+  cache.kv.key_norms.clear();
   cache.unrotated = true;
 }
 

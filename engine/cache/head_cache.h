@@ -18,8 +18,6 @@ struct HeadCache {
   SlotState slots;
   bool unrotated = false;     // positions=cache after the first removal: keys are stored without rotation
   bool ever_removed = false;  // before the first removal the cache is the full history
-  SlotNumbers numbers = {};   // statistics, where the backend keeps them and `slots` has none
-  int number_width = 0;       // numbers of a slot; 0: `slots` has the statistics
   std::vector<double> value_norm = {};  // of the first slots, as far as somebody has asked for it (value_norms.h)
 };
 
@@ -46,7 +44,7 @@ class CacheGeometry final : public KeyGeometry {
   void expect_largest_product(int from, std::span<const int> to) const override;
   void expect_keys(std::span<const int> slots) const override;
   void keys(std::span<const int> slots, std::vector<double>& rows) const override;
-  std::vector<double> value_lengths() const override;
+  std::vector<double> value_l2() const override;
   std::vector<double> value_norms() const override;
 
  private:

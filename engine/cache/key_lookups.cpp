@@ -38,7 +38,7 @@ Question* KeyLookups::Questions<Question>::find(const HeadCache& head, const Is&
 
 KeyLookups::NearestOf& KeyLookups::add_nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by) {
   return nearest_.add(
-      {.head = &head, .by = by, .from = {from.begin(), from.end()}, .to = {to.begin(), to.end()}, .places = {}, .cosines = {}, .numbers = {}});
+      {.head = &head, .by = by, .from = {from.begin(), from.end()}, .to = {to.begin(), to.end()}, .places = {}, .cosines = {}});
 }
 
 KeyLookups::KeysOf& KeyLookups::add_keys(const HeadCache& head, std::span<const int> slots) {
@@ -64,19 +64,14 @@ std::vector<Nearest> KeyLookups::nearest(const HeadCache& head, std::span<const 
     std::vector<NearestJob> jobs;
     for (NearestOf& n : nearest_.all) {
       if (!n.places.empty()) continue;
-      const int width = n.head->number_width;
       n.places.resize(n.from.size());
       n.cosines.resize(n.from.size());
-      n.numbers.resize(n.from.size() * static_cast<std::size_t>(width));
       jobs.push_back({.kv = &n.head->kv,
                       .from = n.from,
                       .to = n.to,
                       .places = n.places,
                       .cosines = n.cosines,
-                      .by_product = n.by == By::product,
-                      .numbers = width > 0 ? &n.head->numbers : nullptr,
-                      .number_width = width,
-                      .found = n.numbers});
+                      .by_product = n.by == By::product});
     }
     backend_.nearest(jobs);
   }
@@ -98,18 +93,6 @@ void KeyLookups::keys(const HeadCache& head, std::span<const int> slots, std::ve
     backend_.key_rows(jobs);
   }
   rows = found->rows;
-}
-
-std::span<const double> KeyLookups::numbers_of_nearest(const HeadCache& head, int slot) const {
-  const auto place_of = [slot](const NearestOf& n) {
-    return std::ranges::find_if(n.places, [&](int place) { return slot_at(n.to, place) == slot; }) - n.places.begin();
-  };
-  const std::lock_guard held(mutex_);
-  const NearestOf* const found =
-      nearest_.find(head, [&](const NearestOf& n) { return !n.numbers.empty() && place_of(n) < std::ssize(n.places); });
-  if (!found) return {};
-  const auto width = static_cast<std::size_t>(head.number_width);
-  return std::span(found->numbers).subspan(static_cast<std::size_t>(place_of(*found)) * width, width);
 }
 
 }  // namespace kvscope

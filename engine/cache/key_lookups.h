@@ -28,15 +28,13 @@ class KeyLookups {
   void expect_keys(const HeadCache& head, std::span<const int> slots);
   std::vector<Nearest> nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by = By::cosine);
   void keys(const HeadCache& head, std::span<const int> slots, std::vector<double>& rows);
-  /// Numbers of a slot that nearest() has found, where the backend keeps them; empty: it has not.
-  std::span<const double> numbers_of_nearest(const HeadCache& head, int slot) const;
 
  private:
   struct NearestOf {
     const HeadCache* head = nullptr;
     By by = By::cosine;
     std::vector<int> from, to, places;  // of a NearestJob; places: empty until there is an answer
-    std::vector<double> cosines, numbers;
+    std::vector<double> cosines;
   };
   struct KeysOf {
     const HeadCache* head = nullptr;
@@ -58,7 +56,7 @@ class KeyLookups {
 
   Backend& backend_;
   int head_dim_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   Questions<NearestOf> nearest_;
   Questions<KeysOf> keys_;
 };

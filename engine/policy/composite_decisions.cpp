@@ -5,7 +5,6 @@
 #include <map>
 
 #include "policy/composite_policy.h"
-#include "policy/statistics/head_numbers.h"
 #include "policy/rules.h"
 
 namespace kvscope {
@@ -19,7 +18,7 @@ std::vector<Plan> CompositePolicy::plan(std::span<const HeadView> heads, int ste
   if (!compresses()) return std::vector<Plan>(heads.size());
   thread_local LayerDecision decision;  // kept by its thread: in a step allocations would cost as much as the work
   decide(heads, step, after_prompt, decision.heads);
-  return settle(decision, step);
+  return merge(decision, step);
 }
 
 std::unique_ptr<LayerDecision> CompositePolicy::decide(std::span<const HeadView> heads, int step, bool after_prompt) {
@@ -32,7 +31,7 @@ std::unique_ptr<LayerDecision> CompositePolicy::decide(std::span<const HeadView>
   return decision;
 }
 
-std::vector<Plan> CompositePolicy::settle(LayerDecision& decision, int step) {
+std::vector<Plan> CompositePolicy::merge(LayerDecision& decision, int step) {
   std::vector<Plan> plans(decision.heads.size());
   if (!compresses()) return plans;
   merger_->merge_layer(decision.heads, step);
@@ -42,7 +41,6 @@ std::vector<Plan> CompositePolicy::settle(LayerDecision& decision, int step) {
 
 void CompositePolicy::decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions) {
   decisions.resize(heads.size());
-  if (!heads.empty() && heads.front().numbers) return take_lowest(heads, decisions);
   std::optional<bool> layer_is_due;
   if (allocation_->by_layer()) {
     double n = 0;
@@ -71,7 +69,7 @@ void CompositePolicy::rank(HeadDecision& d, const HeadView& head, std::optional<
   const bool alone = !layer_is_due || overridden(head.layer, head.kv_head);
   d.due = alone ? is_due(head.slots->size(), *d.budget, after_prompt) : *layer_is_due;
   d.view.slots_at_most = *d.budget;
-  if (alone && !after_prompt && take_oldest(d)) return;
+  if (alone && !after_prompt && select_oldest(d)) return;
   const bool ranks_always = cadence() == Cadence::every_step && !ranking_->by_position() && !lane_.parts.selecting->observes;
   const bool ranks_now = d.due || ranks_always || layer_is_due.value_or(false);
   if (!ranks_now) return;
@@ -86,11 +84,14 @@ void CompositePolicy::rank(HeadDecision& d, const HeadView& head, std::optional<
 }
 
 /// The usual step where position alone decides: the oldest slot that may go goes, without a look at the others.
-bool CompositePolicy::take_oldest(HeadDecision& d) const {
-  if (!ranking_->by_position() || !selection_->takes_lowest() || !merger_->run().evicts_only() || !d.view.pinned.empty()) return false;
-  const Foresight f = foresee(d.view);
-  if (f.kind != Foresight::Kind::lowest || !f.left_out.empty()) return false;
-  d.gone.assign(1, f.first);
+bool CompositePolicy::select_oldest(HeadDecision& d) const {
+  if (!d.due || !ranking_->by_position() || !merger_->run().evicts_only() || !d.view.pinned.empty()) return false;
+  const std::vector<int>& pos = d.slots().pos;
+  const int n = d.slots().size(), c = *d.budget;
+  const Protection p = protection(c);
+  const int first = static_cast<int>(std::ranges::lower_bound(pos, p.sinks) - pos.begin()), n_free = n - p.recent - first;
+  if (n_free < 1 || std::min(selection_->n_lowest(n, c), n_free) != 1) return false;
+  d.gone.assign(1, first);
   d.due = false;  // it is decided
   return true;
 }
@@ -139,53 +140,6 @@ void CompositePolicy::show_scores(HeadDecision& d) {
 /// Layers may be decided by several threads. (A builtin of both compilers: libc++ has no std::atomic_ref.)
 void CompositePolicy::count_nan_scores(int n) {
   if (n > 0) __atomic_fetch_add(&nan_scores_, n, __ATOMIC_RELAXED);
-}
-
-std::optional<NumberRules> CompositePolicy::number_rules(int layer) const {
-  const std::optional<SlotScore> score = ranking_->kept_score();
-  const bool order_decides = score && selection_->takes_lowest() && merger_->run().works_on_numbers();
-  const bool moves_areas = ranking_->protects_steady() && selection_->works_below_budget();  // what is protected counts there
-  if (!every_step() || allocation_->by_layer() || !order_decides || moves_areas || reload() > 0) return std::nullopt;
-  if (lane_.parts.selecting->whole_layer && !heads_stay_alike(layer)) return std::nullopt;
-  if (lane_.parts.selecting->whole_layer && needs(layer).ema) return std::nullopt;  // shares want ln Z of every head, an answer has that of one
-  const std::optional<NumberRules> rules = kvscope::number_rules(needs(layer), group_, bias());
-  return rules && can_score(*rules, *score) ? rules : std::nullopt;
-}
-
-bool CompositePolicy::heads_stay_alike(int layer) const {
-  const auto budgets = std::span(first_budgets_).subspan(at(layer * n_kv_heads_), at(n_kv_heads_));
-  const bool same_budgets = std::ranges::all_of(budgets, [&](const std::optional<int>& c) { return c == budgets.front(); });
-  return same_budgets && !allocation_->needs_prompt() && merger_->run().evicts_only() && !ranking_->protects_steady();
-}
-
-Foresight CompositePolicy::foresee(const HeadView& head) const {
-  Foresight f;
-  const int n = head.slots->size(), c = budget(head.layer, head.kv_head).value_or(n);
-  if (!is_due(n, c, /*after_prompt=*/false) && !selection_->works_below_budget()) return f;
-  const Protection p = protection(c);
-  const std::vector<int>& pos = head.slots->pos;
-  f.first = static_cast<int>(std::ranges::lower_bound(pos, p.sinks) - pos.begin());
-  f.last = std::max(f.first, n - p.recent);
-  const int wanted = selection_->count_lowest(*head.slots, c, f.first, f.last, f.left_out);
-  const int n_gone = std::min(wanted, f.last - f.first - static_cast<int>(f.left_out.size()));  // so many may go
-  f.steady = ranking_->count_steady(c, n, f.last - f.first);
-  f.pooling = ranking_->pooling();
-  f.whole_layer = lane_.parts.selecting->whole_layer;
-  f.kind = n_gone == 0 ? Foresight::Kind::nothing : n_gone == 1 ? Foresight::Kind::lowest : Foresight::Kind::all_scores;
-  return f;
-}
-
-void CompositePolicy::take_lowest(std::span<const HeadView> heads, std::vector<HeadDecision>& decisions) {
-  for (std::size_t h = 0; h < heads.size(); ++h) {
-    HeadDecision& d = decisions[h];
-    d.begin(heads[h]);
-    d.budget = budget(d.view.layer, d.view.kv_head);
-    d.view.slots_at_most = d.budget.value_or(0);
-    const HeadNumbers::Lowest lowest = d.view.numbers->lowest();
-    d.gone.assign(lowest.slot < 0 ? 0 : 1, lowest.slot);
-    d.lowest_score = lowest.score;
-  }
-  merger_->expect(decisions);
 }
 
 }  // namespace kvscope

@@ -21,7 +21,7 @@ GroupReduce group_reduce(std::string_view text) {
 }  // namespace
 
 CompositePolicy::CompositePolicy(const Setup& setup)
-    : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads), group_(setup.model->group()) {
+    : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads) {
   const PolicyRow& row = *lane_.parts.row;
   const PolicyRow& selecting = *lane_.parts.selecting;
   resolve_budget(setup.n_prompt);

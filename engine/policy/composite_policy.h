@@ -46,14 +46,11 @@ class CompositePolicy final : public Policy {
   std::vector<ResolvedParam> params() const override;
   bool evict_only() const override { return merger_->run().evicts_only(); }
   bool every_step() const override { return compresses() && (cadence() == Cadence::every_step || refresh_ > 0); }
-  std::optional<NumberRules> number_rules(int layer) const override;
-  SlotScore kept_score() const override { return *ranking_->kept_score(); }
-  Foresight foresee(const HeadView& head) const override;
   int reload() const override { return lane_.params.has("reload") ? lane_.params.count("reload", 0) : 0; }
   void after_prompt(std::span<const HeadView> heads) override;
   std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) override;
   std::unique_ptr<LayerDecision> decide(std::span<const HeadView> heads, int step, bool after_prompt) override;
-  std::vector<Plan> settle(LayerDecision& decision, int step) override;
+  std::vector<Plan> merge(LayerDecision& decision, int step) override;
   std::vector<double> statistic(const SlotState& slots) const override {
     std::vector<double> own = merger_->run().statistic(slots);
     return own.empty() ? ranking_->statistic(slots) : own;
@@ -84,18 +81,14 @@ class CompositePolicy final : public Policy {
   /// What the override makes of a budget; the budget itself where there is none.
   std::optional<int> overriding(int layer, int kv_head, std::optional<int> allocated) const;
   void override_budgets();
-  /// As decide(), where the backend keeps the statistics and has said which slot of every head is the lowest.
-  void take_lowest(std::span<const HeadView> heads, std::vector<HeadDecision>& decisions);
-  /// Of all heads of a layer the same slots go, as long as nothing is changed by hand.
-  bool heads_stay_alike(int layer) const;
   void rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const;
-  bool take_oldest(HeadDecision& d) const;
+  bool select_oldest(HeadDecision& d) const;
   void share_scores(std::span<HeadDecision> heads) const;
   void show_scores(HeadDecision& head);
   void count_nan_scores(int n);
 
   ResolvedLane lane_;
-  int n_kv_heads_, group_;
+  int n_kv_heads_;
   BudgetShape shape_;
   int slots_ = 0;     // C
   int requested_ = -1;  // before it was raised

@@ -17,8 +17,7 @@ struct HeadDecision {
   std::vector<char> is_protected;  // [n]
   std::vector<double> score;       // [n] as ranked; empty: not ranked in this step
   std::vector<double> tie_break;   // [n] or empty
-  double lowest_score = kNone;     // of the one slot that goes, where the backend keeps the statistics and there are no scores here
-  std::vector<int> keep;           // slots that stay, ascending; empty where the backend keeps the statistics
+  std::vector<int> keep;           // slots that stay, ascending
   std::vector<int> gone;           // slots that go, in the order in which the trace tells it
   Plan plan;
 
@@ -31,7 +30,6 @@ struct HeadDecision {
     due = false;
     score.clear();
     tie_break.clear();
-    lowest_score = kNone;
     keep.clear();
     gone.clear();
     plan = {};

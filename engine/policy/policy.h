@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/config.h"
-#include "core/number_rules.h"
 #include "policy/plan.h"
 #include "policy/statistics/slot_state.h"
 
@@ -22,8 +21,6 @@ struct Nearest {
   int target = -1;
   double cos = kNone;
 };
-
-class HeadNumbers;  // head_numbers.h
 
 /// Keys of one (layer, KV head), as far as a decision needs them. Implemented by the runtime where the keys are.
 class KeyGeometry {
@@ -44,7 +41,7 @@ class KeyGeometry {
   /// Key rows of these slots, [slots, head_dim], into `rows`, whose memory a caller may use again.
   virtual void keys(std::span<const int> slots, std::vector<double>& rows) const = 0;
   /// Of every slot: ||v_i||_2.
-  virtual std::vector<double> value_lengths() const = 0;
+  virtual std::vector<double> value_l2() const = 0;
   /// Of every slot: mean over the group's query heads g of ||v_i W_O^(g)||_1.
   virtual std::vector<double> value_norms() const = 0;
 };
@@ -74,7 +71,6 @@ struct HeadView {
   int slots_at_most = 0;             // budget of the head, where it has one
   std::span<const int> pinned = {};  // original positions that must not be selected for removal (ascending); slots or not
   const Hindsight* hindsight = nullptr;  // where the policy needs coming queries
-  const HeadNumbers* numbers = nullptr;  // where the backend keeps the statistics; null: `slots` has them
 };
 
 /// How keys meet positions (POLICIES.md section 3).
@@ -98,16 +94,6 @@ struct ResolvedParam {
   std::string text;   // when is_text
   double number = 0;  // otherwise; counts are whole numbers
   bool is_count = false;
-};
-
-/// What one step is going to take from a head whose statistics the backend keeps.
-struct Foresight {
-  enum class Kind : std::uint8_t { nothing, lowest, all_scores } kind = Kind::nothing;
-  int first = 0, last = 0;     // lowest: the slot of lowest score in [first, last) ...
-  std::vector<int> left_out = {};  // ... that is not one of these (ascending) ...
-  int steady = 0;                  // ... nor of the so many others with the largest standard deviation of attention
-  Pooling pooling = {};            // of a score that is pooled
-  bool whole_layer = false;        // the heads of the layer decide together: the same for all of them
 };
 
 /// A policy with its parameters resolved for one model, prompt length and prompt mode. Immutable but for allocations made on the way.
@@ -146,13 +132,6 @@ class Policy {
   /// True if a compression can happen at all in a step other than the prompt's.
   virtual bool every_step() const = 0;
 
-  /// Where a backend may keep the statistics of a layer: what a slot's numbers are, and by which of them it is ranked. nullopt: the
-  /// decisions take all of them on the host.
-  virtual std::optional<NumberRules> number_rules(int layer) const = 0;
-  virtual SlotScore kept_score() const = 0;
-  /// What plan() is going to need of a head, with the slot of the coming step inside.
-  virtual Foresight foresee(const HeadView& head) const = 0;
-
   /// Every so many steps the cache is rebuilt from the uncompressed history, with the statistics that a prefill of these tokens would have
   /// left, and compressed again (KeepKV: periodic lossless compression); 0: never.
   virtual int reload() const = 0;
@@ -164,10 +143,10 @@ class Policy {
   /// Decides for all KV heads of one layer after a step (statistics are up to date). step: the trace's step number (randomness);
   /// after_prompt: this is the one compression after a prefill, or after the cache was rebuilt. One plan per head; an empty plan where nothing is due.
   virtual std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
-  /// plan() in two halves, for several layers at once and each on any thread: decide() ranks, selects and tells the keys what settle() is
+  /// plan() in two halves, for several layers at once and each on any thread: decide() ranks, selects and tells the keys what merge() is
   /// going to ask them. All that the views point to must last until then.
   virtual std::unique_ptr<LayerDecision> decide(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
-  virtual std::vector<Plan> settle(LayerDecision& decision, int step) = 0;
+  virtual std::vector<Plan> merge(LayerDecision& decision, int step) = 0;
 
   /// The policy's own statistic of every slot, as PolicyInfo::statistic names it (KeepKV: share mu_i of POLICIES.md section 5; H2O:
   /// accumulated attention; WeightedKV: mean; SnapKV: mean over the window): what the inspector's second row shows. Empty: none.

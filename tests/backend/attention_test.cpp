@@ -248,41 +248,6 @@ TEST_P(Attention, ASlotWithBiasMinusInfinityIsNotSeen) {
   EXPECT_EQ(p.values()[39], 0.0);
 }
 
-TEST_P(Attention, BiasesThatStandInBackendMemoryHaveTheBitsOfThoseOfTheHost) {
-  const int d = 8, group = 2, stride = 3;
-  const auto b = backend(config_of(group, 1, d));
-  for (const int n : {1, 33, 257}) {
-    for (const int n_biased : {n, n - 1, 0}) {
-      Numbers strided = random_numbers(size(n, stride), 4), bias(size(n), 0.0);
-      strided[0] = -INFINITY;
-      for (int i = 0; i < n_biased; ++i) bias[size(i)] = strided[size(i, stride)];
-      if (n == 1) bias[0] = strided[0] = 0.5;
-      if (n == 1 && n_biased == 0) bias[0] = 0;
-      const Buffer memory = b->allocate(strided.size() * sizeof(double));
-      b->upload(const_cast<void*>(memory.data()), strided.data(), strided.size() * sizeof(double));
-      Device q(*b, random_numbers(size(group, d), 1)), k(*b, random_numbers(size(n, d), 2)), v(*b, random_numbers(size(n, d), 3));
-      const KvSegment s{k.data(), v.data(), n};
-      Numbers results[2];
-      for (const bool of_host : {true, false}) {
-        Device out(*b, size(group, d)), p(*b, size(group, n)), z(*b, size(group, n));
-        AttentionJob job{std::span(&s, 1), q.data(), of_host ? bias.data() : nullptr, out.data(), p.data(), z.data(), false};
-        if (!of_host) {
-          job.slot_bias = static_cast<const double*>(memory.data());
-          job.bias_stride = stride;
-          job.n_biased = n_biased;
-          job.rows_stay = true;
-        }
-        b->attend(std::span(&job, 1));
-        for (const Device* numbers : {&out, &p, &z}) {
-          const Numbers values = numbers->values();
-          results[of_host].insert(results[of_host].end(), values.begin(), values.end());
-        }
-      }
-      EXPECT_EQ(results[0], results[1]) << n << " " << n_biased;
-    }
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(On, Attention, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
 
 }  // namespace

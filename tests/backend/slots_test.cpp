@@ -206,33 +206,6 @@ TEST_P(Slots, TheLargestProductWantsLongKeysToo) {
   EXPECT_EQ(nearest({0, 1}, {1, 4, 5}), Answer({2, 2}, {4.0, 4.0})) << "several at once";
 }
 
-TEST_P(Slots, TheNearestKeyBringsTheNumbersOfItsSlot) {
-  HeadKv kv = b->make_kv(0);
-  const Device keys(*b, random_numbers(7 * 6, 3));
-  b->append_kv(kv, keys.data(), keys.data(), 7);
-  const int width = 3;
-  const Numbers rows = random_numbers(7 * width, 4);
-  const SlotNumbers numbers = b->make_numbers(width, rows);
-  for (const std::vector<int>& from : {std::vector<int>{2}, std::vector<int>{6, 0, 3}}) {
-    const std::vector<int> to = {1, 4, 5};
-    std::vector<int> places(from.size());
-    Numbers cosines(from.size()), found(from.size() * width);
-    const NearestJob job{.kv = &kv,
-                         .from = from,
-                         .to = to,
-                         .places = places,
-                         .cosines = cosines,
-                         .numbers = &numbers,
-                         .number_width = width,
-                         .found = found};
-    b->nearest({&job, 1});
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      const auto row = rows.begin() + width * to[static_cast<std::size_t>(places[i])];
-      EXPECT_TRUE(std::equal(row, row + width, found.begin() + static_cast<long>(i) * width)) << i;
-    }
-  }
-}
-
 TEST_P(Slots, QuestionsAboutManyHeadsAreAnsweredAsOneByOne) {
   const int d = 32;
   const auto wide = make(config_of(1, 1, d), 2);

@@ -51,7 +51,7 @@ TEST_P(CachesOnDevices, LengthsAndNormsOfValuesAreThoseOfTheirSlots) {
   const RandomWeight w = random_weight(DType::f32, 2 * kWidth * 2 * kWidth, 3);
   const Weight wo = b->weight(DType::f32, 2 * kWidth, 2 * kWidth, w.bytes.data());
   const CacheGeometry in_order(*b, heads, 0, wo, kWidth), used(*b, heads, 1, wo, kWidth);
-  EXPECT_EQ(used.value_lengths(), in_order.value_lengths());
+  EXPECT_EQ(used.value_l2(), in_order.value_l2());
   std::vector<HeadCache> ordered;  // both heads, because norms depend on a head's part of W_O
   for (const HeadCache& head : heads) ordered.push_back(clone(*b, head));
   complete_value_norms(*b, wo, kWidth, ordered);

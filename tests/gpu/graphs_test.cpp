@@ -36,8 +36,6 @@ struct World {
       kept.emplace_back(*b, size(kGroup, 2 * kMostSlots), 0.0);
       caches.push_back(b->make_kv(4));
       b->append_kv(caches.back(), rows[2].data(), rows[3].data(), kRows);
-      numbers_of.push_back(b->make_numbers(rules.width, random_numbers(size(3, rules.width), 20)));
-      lowest.push_back(b->allocate(sizeof(double) * lowest_numbers(kGroup, rules.width)));
     }
   }
 
@@ -64,81 +62,15 @@ struct World {
   Weight embedding, square, ones;
   std::vector<Device> rows, kept;  // activations [kRows, kDim]; results of attention
   std::vector<HeadKv> caches;      // of two KV heads
-  NumberRules rules{.width = 9,
-                    .times = 0,
-                    .sum = 1,
-                    .decayed = 2,
-                    .ring = 3,
-                    .votes = 5,
-                    .ema_n = 6,
-                    .ema = 7,
-                    .lambda = 0.5,
-                    .alpha = 0.5,
-                    .ring_rows = 2};
-  std::vector<SlotNumbers> numbers_of;  // two heads
-  std::vector<Buffer> lowest;           // of each of them
   std::vector<std::uint64_t> told;
 };
-
-/// One thing that is asked about the numbers of slots.
-template <class Draw>
-void ask_of_numbers(World& w, const Draw& draw) {
-  Backend& b = *w.b;
-  const int what = draw(6);
-  const std::size_t one = static_cast<std::size_t>(draw(2));
-  SlotNumbers& numbers = w.numbers_of[one];
-  if (what <= 2) {
-    std::vector<ObserveJob> jobs;
-    std::vector<LowestJob> questions;
-    const int step = draw(100);
-    const SlotScore score = draw(2) == 0 ? SlotScore::window : SlotScore::ema_share;
-    for (std::size_t i = 0; i < 2; ++i) {
-      const int n = std::min(w.numbers_of[i].n_slots + draw(3), World::kMostSlots);
-      jobs.push_back({&w.rules, &w.numbers_of[i], n, step, w.kept[i].data(), w.kept[i].data()});
-      questions.push_back({&w.rules, &w.numbers_of[i], score, step, 0, n, {}, w.lowest[i].data()});
-    }
-    b.observe(jobs);
-    w.done();
-    if (draw(4) == 0) return;
-    b.lowest(questions);
-    w.done();
-    for (const Buffer& out : w.lowest) {
-      if (draw(3) == 0) continue;
-      Numbers host(lowest_numbers(World::kGroup, w.rules.width));
-      b.download(host.data(), out.data(), sizeof(double) * host.size());
-      w.tell(host);
-    }
-  } else if (what == 3) {
-    const bool removes_first = draw(2) == 0;
-    for (SlotNumbers& of_head : w.numbers_of) {
-      std::vector<int> gone;
-      for (int i = 2; i < of_head.n_slots; ++i)
-        if (draw(4) == 0) gone.push_back(i);
-      const RemovalJob removal{.gone = gone, .numbers = &of_head, .number_width = w.rules.width};
-      if (removes_first) b.remove_slots({&removal, 1});
-      const Numbers row = random_numbers(size(w.rules.width), static_cast<unsigned>(draw(100)));
-      const SetNumbersJob jobs[] = {{&of_head, 0, row}, {&of_head, 1, row}};
-      b.set_numbers(jobs);
-      if (!removes_first) b.remove_slots({&removal, 1});
-    }
-  } else if (what == 4) {
-    numbers = b.clone_numbers(w.numbers_of[1 - one], w.rules.width);
-  } else {
-    std::vector<int> slots;
-    for (int i = 0; i < numbers.n_slots; i += 1 + draw(2)) slots.push_back(i);
-    Numbers rows(slots.size() * size(w.rules.width));
-    const NumberRowsJob job{&numbers, slots, rows};
-    b.number_rows(w.rules.width, {&job, 1});
-    w.tell(rows);
-  }
-}
 
 /// One thing that is asked of a backend; the same of every world for the same numbers of `random`.
 void ask(World& w, std::mt19937& random) {
   const auto draw = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
   const auto some = [&](auto& of) -> auto& { return of[static_cast<std::size_t>(draw(static_cast<int>(of.size())))]; };
   Backend& b = *w.b;
-  const int n_rows = draw(4) == 0 ? World::kRows : 1 + draw(3), what = draw(26);
+  const int n_rows = draw(4) == 0 ? World::kRows : 1 + draw(3), what = draw(22);
   const std::size_t from = static_cast<std::size_t>(draw(4)), to = (from + 1 + static_cast<std::size_t>(draw(3))) % 4;
   Device &x = w.rows[from], &y = w.rows[to];
   HeadKv& kv = some(w.caches);
@@ -234,8 +166,6 @@ void ask(World& w, std::mt19937& random) {
   } else if (what == 20) {
     const Device other(b, random_numbers(size(World::kRows, World::kDim), static_cast<unsigned>(random())));  // gone again at once
     b.linear(other.data(), w.square, 3, y.data(), false);
-  } else if (what <= 24) {
-    ask_of_numbers(w, draw);
   } else {
     w.read(x.data(), size(World::kRows, World::kDim));
     Numbers keys(size(kv.n_slots, World::kHeadDim));

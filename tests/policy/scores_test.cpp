@@ -71,7 +71,7 @@ SlotState with_mean_and_std(const std::vector<double>& mean, const std::vector<d
 }
 
 TEST(Roco, TheTokenWhoseAttentionVariesMostIsSpared) {
-  const SteadyMeanRanking ranking(1, 2);
+  const DeviationProtectedRanking ranking(1, 2);
   const std::vector<double> mean = {.10, .05, .20};
   for (const auto& [std_dev, spared, gone] : {std::tuple{std::vector{.20, .01, .01}, 0, 1}, {std::vector{.01, .30, .02}, 1, 0}}) {
     const SlotState slots = with_mean_and_std(mean, std_dev);
@@ -84,14 +84,14 @@ TEST(Roco, TheTokenWhoseAttentionVariesMostIsSpared) {
 
 TEST(Roco, NeverProtectsMoreThanTheBudgetHolds) {
   const SlotState slots = with_mean_and_std({.1, .1, .1, .1, .1}, {.5, .4, .3, .2, .1});
-  const HeadDecision head = decision(slots, SteadyMeanRanking(4, 3), 3, {.sinks = 0, .recent = 2});
+  const HeadDecision head = decision(slots, DeviationProtectedRanking(4, 3), 3, {.sinks = 0, .recent = 2});
   EXPECT_THAT(head.is_protected, ElementsAre(1, 0, 0, 1, 1)) << "room for one besides the two recent ones";
-  EXPECT_THAT(decision(slots, SteadyMeanRanking(4, 3), 3, {.sinks = 0, .recent = 4}).is_protected, ElementsAre(0, 1, 1, 1, 1));
+  EXPECT_THAT(decision(slots, DeviationProtectedRanking(4, 3), 3, {.sinks = 0, .recent = 4}).is_protected, ElementsAre(0, 1, 1, 1, 1));
 }
 
 TEST(Roco, OfEqualDeviationsTheLowerPositionIsSpared) {
   const SlotState slots = with_mean_and_std({.5, .5, .5}, {.1, .1, .1});
-  EXPECT_THAT(decision(slots, SteadyMeanRanking(1, 3), 3).is_protected, ElementsAre(1, 0, 0));
+  EXPECT_THAT(decision(slots, DeviationProtectedRanking(1, 3), 3).is_protected, ElementsAre(1, 0, 0));
 }
 
 TEST(Roco, SparedTokensShowNoScore) {

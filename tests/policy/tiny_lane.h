@@ -58,7 +58,7 @@ class RowGeometry final : public KeyGeometry {
       rows.insert(rows.end(), (*keys_)[static_cast<std::size_t>(i)].begin(), (*keys_)[static_cast<std::size_t>(i)].end());
   }
 
-  std::vector<double> value_lengths() const override {
+  std::vector<double> value_l2() const override {
     std::vector<double> out;
     for (const auto& key : *keys_) out.push_back(1 + std::abs(key.front()));
     return out;
@@ -86,7 +86,7 @@ class GivenNorms final : public KeyGeometry {
   std::vector<double> cosines(std::span<const int>, std::span<const int>) const override { return {}; }
   std::vector<Nearest> nearest_kept(std::span<const int>) const override { return {}; }
   void keys(std::span<const int>, std::vector<double>&) const override {}
-  std::vector<double> value_lengths() const override { return {}; }
+  std::vector<double> value_l2() const override { return {}; }
   std::vector<double> value_norms() const override { return norms_; }
 
  private:

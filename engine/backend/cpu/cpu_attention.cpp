@@ -24,15 +24,6 @@ void finish_row(const Kernels<T>& kernels, T* out, int width, T sum, const T* we
   if (probabilities) kernels.divide(weights, n, sum, static_cast<T*>(probabilities));
 }
 
-/// [n]: the job's biases as an array, nullptr where it has none. memory: where those are put that stand in backend memory.
-const double* biases_of(const AttentionJob& job, int n, std::vector<double>& memory) {
-  if (!job.slot_bias) return job.bias;
-  KVSCOPE_ASSERT(!job.bias && job.n_biased <= n);
-  memory.assign(static_cast<std::size_t>(n), 0.0);
-  for (int i = 0; i < job.n_biased; ++i) memory[static_cast<std::size_t>(i)] = job.slot_bias[static_cast<long>(i) * job.bias_stride];
-  return memory.data();
-}
-
 }  // namespace
 
 template <class T>
@@ -96,12 +87,10 @@ void CpuBackend<T>::attend_one(const AttentionJob& job, Scratch& scratch) {
 
   const T scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(width)));
   std::vector<T> sums(static_cast<std::size_t>(group));
-  std::vector<double> of_slots;
-  const double* const bias = biases_of(job, n, of_slots);
   for (int g = 0; g < group; ++g) {
     T* zg = z + static_cast<std::size_t>(g) * row;
     T* logits = job.logits ? static_cast<T*>(job.logits) + static_cast<std::size_t>(g) * static_cast<std::size_t>(n) : nullptr;
-    const T top = kernels_.scale_bias_max(zg, n, scale, bias, logits);
+    const T top = kernels_.scale_bias_max(zg, n, scale, job.bias, logits);
     sums[static_cast<std::size_t>(g)] = kernels_.exp_sum(zg, n, top);
   }
   int at = 0;

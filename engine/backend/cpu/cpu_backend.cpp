@@ -36,7 +36,6 @@ CpuBackend<T>::CpuBackend(const ModelConfig& config, const CpuOptions& options, 
       kernels_(kernels<T>(isa)),
       rope_(config),
       pool_(options.n_threads),
-      as_device_(options.as_device),
       scratch_(static_cast<std::size_t>(pool_.n_threads())) {}
 
 template <class T>

@@ -31,7 +31,7 @@ class CpuBackend final : public Backend {
   void from_double(void* to, std::span<const double> host) override;
   void to_double(std::span<double> host, const void* from) override;
 
-  int workers() const override { return as_device_ ? 0 : pool_.n_threads(); }
+  int workers() const override { return pool_.n_threads(); }
   void for_each(int n, const std::function<void(int)>& body) override {
     pool_.parallel_for(n, 1, [&body](int begin, int end) {
       for (int i = begin; i < end; ++i) body(i);
@@ -60,14 +60,6 @@ class CpuBackend final : public Backend {
   void key_rows(std::span<const KeyRowsJob> jobs) override;
   void keys(const HeadKv& kv, std::span<double> out) override;
 
-  bool prefers_numbers() const override { return as_device_; }
-  SlotNumbers make_numbers(int width, std::span<const double> rows) override;
-  SlotNumbers clone_numbers(const SlotNumbers& numbers, int width) override;
-  void observe(std::span<const ObserveJob> jobs) override;
-  void lowest(std::span<const LowestJob> jobs) override;
-  void number_rows(int width, std::span<const NumberRowsJob> jobs) override;
-  void set_numbers(std::span<const SetNumbersJob> jobs) override;
-
   using Backend::wo_l1;
   void wo_l1(std::span<const WoNormJob> jobs) override;
   void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) override;
@@ -77,8 +69,6 @@ class CpuBackend final : public Backend {
   void wo_l1_of(const void* x, const Weight& wo, int rows, std::span<double> out);
   void attend_one(const AttentionJob& job, Scratch& scratch);
   void nearest_of(const NearestJob& job);
-  void grow(SlotNumbers& numbers, int width, int n);
-  void observe_one(const ObserveJob& job);
   bool pack_keys(const PromptAttentionJob& job);
   void prompt_logits(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long ldz);
   void attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long row, T* sums);
@@ -92,7 +82,6 @@ class CpuBackend final : public Backend {
   const Kernels<T>& kernels_;
   RopeTable<T> rope_;
   ThreadPool pool_;
-  bool as_device_;
   std::vector<Scratch> scratch_;  // one per worker
   Scratch packed_keys_;           // of one attend_prompt call: [n_kv_heads, blocks, head_dim, lanes]
   Scratch tile_sums_;             // of one attend_prompt call: doubles [n_kv_heads, tiles, statistics, slots], see cpu_columns.cpp
@@ -105,9 +94,6 @@ inline int prompt_tile_rows(bool sums_columns, int group) { return sums_columns 
 
 /// Result chunk of at least this many multiply-adds, so that small loops do not pay for threads.
 inline constexpr double kMinimumWork = 16 * 1024;
-
-/// Rows of numbers leave; ascending.
-void remove_numbers(SlotNumbers& numbers, int width, std::span<const int> gone);
 
 /// A multiple of `tile` items that cost `work_per_item` each and together at least kMinimumWork.
 int grain_for(double work_per_item, int tile);

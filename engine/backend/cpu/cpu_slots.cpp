@@ -16,21 +16,21 @@ namespace {
 
 constexpr int kPackingPays = 24;  // rows that meet one packed key
 
-/// Lengths of n keys from slot `first` on, keys [., width].
+/// Norms of n keys from slot `first` on, keys [., width].
 template <class T>
 void measure_keys(const HeadKv& kv, std::size_t width, std::size_t first, std::size_t n) {
-  const std::span<double> lengths = std::span(kv.key_lengths).subspan(first, n);
-  row_squares(kv.k.as<T>() + first * width, width, lengths);
-  for (double& x : lengths) x = std::sqrt(x);
+  const std::span<double> norms = std::span(kv.key_norms).subspan(first, n);
+  row_squares(kv.k.as<T>() + first * width, width, norms);
+  for (double& x : norms) x = std::sqrt(x);
 }
 
-/// Of every slot: the length of its key. What is known of them is not computed again.
+/// Of every slot: the norm of its key. What is known of them is not computed again.
 template <class T>
-std::span<const double> key_lengths(const HeadKv& kv, std::size_t width) {
-  const std::size_t known = kv.key_lengths.size(), n = static_cast<std::size_t>(kv.n_slots);
-  kv.key_lengths.resize(n);
+std::span<const double> key_norms(const HeadKv& kv, std::size_t width) {
+  const std::size_t known = kv.key_norms.size(), n = static_cast<std::size_t>(kv.n_slots);
+  kv.key_norms.resize(n);
   if (known < n) measure_keys<T>(kv, width, known, n - known);
-  return kv.key_lengths;
+  return kv.key_norms;
 }
 
 }  // namespace
@@ -58,14 +58,13 @@ void CpuBackend<T>::append_kv(HeadKv& kv, const void* k, const void* v, int n) {
   if (n <= 0) return;
   const std::size_t row = width() * sizeof(T), used = static_cast<std::size_t>(kv.n_slots) * row;
   if (kv.n_slots + n > kv.capacity) {
-    // an eighth more: a cache that grows by one slot a step stays near the memory it needs
-    HeadKv larger = make_kv(std::max(kv.n_slots + n, kv.capacity + std::max(kv.capacity / 8, 16)));
+    HeadKv larger = make_kv(grown_capacity(kv.capacity, kv.n_slots + n));
     if (used != 0) {
       std::memcpy(larger.k.data(), kv.k.data(), used);
       std::memcpy(larger.v.data(), kv.v.data(), used);
     }
     larger.n_slots = kv.n_slots;
-    larger.key_lengths = std::move(kv.key_lengths);
+    larger.key_norms = std::move(kv.key_norms);
     kv = std::move(larger);
   }
   std::memcpy(kv.k.as<char>() + used, k, static_cast<std::size_t>(n) * row);
@@ -81,10 +80,7 @@ void CpuBackend<T>::append_rows(std::span<HeadKv* const> heads, const void* k, c
 
 template <class T>
 void CpuBackend<T>::remove_slots(std::span<const RemovalJob> jobs) {
-  for (const RemovalJob& job : jobs) {
-    if (job.kv) remove_rows(*job.kv, job.gone);
-    if (job.numbers) remove_numbers(*job.numbers, job.number_width, job.gone);
-  }
+  for (const RemovalJob& job : jobs) remove_rows(*job.kv, job.gone);
 }
 
 template <class T>
@@ -95,8 +91,8 @@ void CpuBackend<T>::remove_rows(HeadKv& kv, std::span<const int> gone) {
   for (char* const rows : {kv.k.as<char>(), kv.v.as<char>()})
     for (const SlotRun& r : runs)
       std::memmove(rows + row * static_cast<std::size_t>(r.to), rows + row * static_cast<std::size_t>(r.from), row * static_cast<std::size_t>(r.n));
-  const auto known = std::ranges::lower_bound(gone, static_cast<int>(kv.key_lengths.size()));
-  remove_entries(kv.key_lengths, std::span(gone.begin(), known));
+  const auto known = std::ranges::lower_bound(gone, static_cast<int>(kv.key_norms.size()));
+  remove_entries(kv.key_norms, std::span(gone.begin(), known));
   kv.n_slots -= static_cast<int>(gone.size());
 }
 
@@ -142,7 +138,7 @@ void CpuBackend<T>::combine_one(const CombineJob& job, std::vector<const T*>& ro
     combine_rows(rows, weights, scale, {all + static_cast<std::size_t>(job.target) * width(), width()});
   };
   merge(kv.k.as<T>(), job.key_weights, job.key_scale);
-  if (!job.key_weights.empty() && static_cast<std::size_t>(job.target) < kv.key_lengths.size())
+  if (!job.key_weights.empty() && static_cast<std::size_t>(job.target) < kv.key_norms.size())
     measure_keys<T>(kv, width(), static_cast<std::size_t>(job.target), 1);
   merge(kv.v.as<T>(), job.value_weights, 1.0);
 }
@@ -157,7 +153,7 @@ void CpuBackend<T>::cosines(const HeadKv& kv, std::span<const int> from, std::sp
     KVSCOPE_ASSERT(slot >= 0 && slot < kv.n_slots);
     return kv.k.as<T>() + static_cast<std::size_t>(slot) * width();
   };
-  const std::span<const double> norm = key_lengths<T>(kv, width());
+  const std::span<const double> norm = key_norms<T>(kv, width());
   const auto scratch = std::make_unique_for_overwrite<double[]>(from.size() * width());  // the rows [from] widened
   double* const x = scratch.get();
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -206,13 +202,6 @@ void CpuBackend<T>::nearest(std::span<const NearestJob> jobs) {
     nearest_of(among);
     const auto slot_of = [&](int place) { return among.to[static_cast<std::size_t>(place)]; };
     if (job.to.empty()) std::ranges::transform(job.places, job.places.begin(), slot_of);
-    const std::size_t n_numbers = static_cast<std::size_t>(job.number_width);
-    KVSCOPE_ASSERT(job.found.size() == job.from.size() * n_numbers);
-    for (std::size_t i = 0; i < job.from.size() && n_numbers > 0; ++i) {
-      const int slot = job.to.empty() ? job.places[i] : slot_of(job.places[i]);
-      std::copy_n(job.numbers->rows.template as<double>() + static_cast<std::size_t>(slot) * n_numbers, n_numbers,
-                  job.found.data() + i * n_numbers);
-    }
   }
 }
 
@@ -241,8 +230,8 @@ void CpuBackend<T>::nearest_of(const NearestJob& job) {
     KVSCOPE_ASSERT(slot >= 0 && slot < kv.n_slots);
     return kv.k.as<T>() + static_cast<std::size_t>(slot) * width();
   };
-  const std::span<const double> length = key_lengths<T>(kv, width());
-  // the rows [from] widened, the lengths [to] and what is divided by them; kept by its thread: in a step an allocation would cost as much
+  const std::span<const double> key_norm = key_norms<T>(kv, width());
+  // the rows [from] widened, the norms [to] and what is divided by them; kept by its thread: in a step an allocation would cost as much
   // as the work
   thread_local std::vector<double> memory;
   memory.resize(from.size() * width() + 2 * to.size());
@@ -250,8 +239,8 @@ void CpuBackend<T>::nearest_of(const NearestJob& job) {
   for (std::size_t i = 0; i < from.size(); ++i) {
     wide.convert(key(from[i]), dtype(), d, x + i * width());
   }
-  const auto length_of = [&](int slot) { return job.by_product ? 1.0 : length[static_cast<std::size_t>(slot)]; };
-  for (std::size_t j = 0; j < to.size(); ++j) norm[j] = length_of(to[j]);
+  const auto norm_of = [&](int slot) { return job.by_product ? 1.0 : key_norm[static_cast<std::size_t>(slot)]; };
+  for (std::size_t j = 0; j < to.size(); ++j) norm[j] = norm_of(to[j]);
   for (std::size_t j = 0; j < to.size(); ++j) inverse[j] = norm[j] > 0 ? 1 / norm[j] : 0.0;
   const int blocks = wide.packs(d) && rows >= kPackingPays ? (cols + lanes - 1) / lanes : 0;  // 0: the rows [to] are read where they are
   std::vector<double> packed(static_cast<std::size_t>(blocks * lanes) * width()), widened(blocks > 0 ? width() : 0);
@@ -292,7 +281,7 @@ void CpuBackend<T>::nearest_of(const NearestJob& job) {
         int best = 0;
         double most = -std::numeric_limits<double>::infinity();
         for (int j = 0; (j = wide.next_product(dot, inverse, j, cols, bound)) < cols; ++j) {
-          const double norms = length_of(from[static_cast<std::size_t>(r + i)]) * norm[j], cosine = norms > 0 ? dot[j] / norms : 0.0;
+          const double norms = norm_of(from[static_cast<std::size_t>(r + i)]) * norm[j], cosine = norms > 0 ? dot[j] / norms : 0.0;
           if (cosine > most) {
             best = j;
             most = cosine;

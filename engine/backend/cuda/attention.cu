@@ -85,7 +85,6 @@ __global__ void __launch_bounds__(kThreads) decode_chunk(DecodeArgs a, int lanes
       z[i] = weights[h][s];
       if (job.logits) static_cast<T*>(job.logits)[row + s] = from_float<T>(z[i]);
       if (job.bias) z[i] += job.bias[begin + s];
-      if (begin + s < job.n_biased) z[i] += static_cast<float>(job.slot_bias[static_cast<long>(begin + s) * job.bias_stride]);
       if (job.probabilities) a.raw[job.raw + row + s] = z[i];
       top = fmaxf(top, z[i]);
     }

@@ -46,12 +46,6 @@ void CudaBackend::attend(std::span<const AttentionJob> jobs) {
                   .first_segment = static_cast<int>(segments.size()),
                   .first_item = static_cast<int>(items.size())};
     job.n = add_segments(from.slots, segments);
-    if (from.slot_bias) {
-      KVSCOPE_ASSERT(!from.bias && from.n_biased <= job.n);
-      job.slot_bias = from.slot_bias;
-      job.bias_stride = from.bias_stride;
-      job.n_biased = from.n_biased;
-    }
     const std::size_t n = static_cast<std::size_t>(job.n);
     job.n_segments = static_cast<int>(segments.size()) - job.first_segment;
     job.n_items = (job.n + kChunkSlots - 1) / kChunkSlots;
@@ -73,13 +67,8 @@ void CudaBackend::attend(std::span<const AttentionJob> jobs) {
       raw += group * n;
       any_probabilities = true;
     }
-    for (void* const rows : {job.probabilities, job.logits}) {
-      if (!rows || n == 0) continue;
-      if (from.rows_stay)
-        device_->writes(rows, bytes(group * n));
-      else
-        wanted.push_back({rows, bytes(group * n)});
-    }
+    for (void* const rows : {job.probabilities, job.logits})
+      if (rows && n > 0) wanted.push_back({rows, bytes(group * n)});
     to.push_back(job);
   }
   args.n_items = static_cast<int>(items.size());

@@ -167,7 +167,7 @@ void CudaBackend::row_norms(const void* x, int rows, int width, double* out, boo
   const std::size_t size = static_cast<std::size_t>(rows) * sizeof(double);
   device_->flush();
   device_->writes(out, size);
-  row_lengths(work(), dtype_, x, rows, width, out);
+  cuda::row_norms(work(), dtype_, x, rows, width, out);
   if (reads_out) device_->bring({{out, size}});
 }
 
@@ -215,7 +215,7 @@ void CudaBackend::wo_l1(std::span<const WoNormJob> jobs) {
   }
   std::vector<double> host(n);
   device_->download(host.data(), results, n * sizeof(double));
-  hand_out(host, jobs);
+  scatter(host, jobs);
 }
 
 void CudaBackend::wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) {

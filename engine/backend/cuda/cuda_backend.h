@@ -62,14 +62,6 @@ class CudaBackend final : public Backend {
   void key_rows(std::span<const KeyRowsJob> jobs) override;
   void keys(const HeadKv& kv, std::span<double> out) override;
 
-  bool prefers_numbers() const override { return true; }
-  SlotNumbers make_numbers(int width, std::span<const double> rows) override;
-  SlotNumbers clone_numbers(const SlotNumbers& numbers, int width) override;
-  void observe(std::span<const ObserveJob> jobs) override;
-  void lowest(std::span<const LowestJob> jobs) override;
-  void number_rows(int width, std::span<const NumberRowsJob> jobs) override;
-  void set_numbers(std::span<const SetNumbersJob> jobs) override;
-
   using Backend::wo_l1;
   void wo_l1(std::span<const WoNormJob> jobs) override;
   void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) override;
@@ -82,8 +74,6 @@ class CudaBackend final : public Backend {
   void reserve_rotations(int n);
   void retire(HeadKv& kv, std::span<const int> gone, SlotChanges& changes);
   void add_steps(HeadKv& kv, std::span<const CombineJob* const> jobs, SlotChanges& changes);
-  SlotNumbers room_for(int width, int n);
-  Buffer grow(SlotNumbers& numbers, int width, int n);
   void sum_columns(const PromptAttentionJob& job, const PromptArgs& args);
 
   DType dtype_;
@@ -97,7 +87,7 @@ class CudaBackend final : public Backend {
 
 /// What came back of all jobs goes to each of them, in their order.
 template <class Job>
-void hand_out(const std::vector<double>& all, std::span<const Job> jobs) {
+void scatter(const std::vector<double>& all, std::span<const Job> jobs) {
   const double* at = all.data();
   for (const Job& job : jobs) {
     std::copy_n(at, job.out.size(), job.out.data());

@@ -100,27 +100,16 @@ void CudaBackend::remove_slots(std::span<const RemovalJob> jobs) {
     if (job.gone.empty()) continue;
     any = true;
     const int n_gone = static_cast<int>(job.gone.size());
-    const auto check = [&](int n) {
-      for (std::size_t i = 0; i < job.gone.size(); ++i)
-        KVSCOPE_ASSERT(job.gone[i] >= 0 && job.gone[i] < n && (i == 0 || job.gone[i - 1] < job.gone[i]));
-    };
-    if (job.kv) {
-      HeadKv& kv = *job.kv;
-      check(kv.n_slots);
-      const bool few_stay = n_gone > kv.n_slots - n_gone;
-      if (few_stay) small.push_back(&kv);
-      if (kv.order.empty() && few_stay)
-        changes.remove(kv.k.data(), kv.v.data(), row_bytes(), job.gone, kv.n_slots);
-      else
-        retire(kv, job.gone, changes);
-      kv.n_slots -= n_gone;
-    }
-    if (job.numbers) {
-      check(job.numbers->n_slots);
-      const std::size_t row = static_cast<std::size_t>(job.number_width) * sizeof(double);
-      changes.remove(job.numbers->rows.data(), nullptr, row, job.gone, job.numbers->n_slots);
-      job.numbers->n_slots -= n_gone;
-    }
+    HeadKv& kv = *job.kv;
+    for (std::size_t i = 0; i < job.gone.size(); ++i)
+      KVSCOPE_ASSERT(job.gone[i] >= 0 && job.gone[i] < kv.n_slots && (i == 0 || job.gone[i - 1] < job.gone[i]));
+    const bool few_stay = n_gone > kv.n_slots - n_gone;
+    if (few_stay) small.push_back(&kv);
+    if (kv.order.empty() && few_stay)
+      changes.remove(kv.k.data(), kv.v.data(), row_bytes(), job.gone, kv.n_slots);
+    else
+      retire(kv, job.gone, changes);
+    kv.n_slots -= n_gone;
   }
   if (any) device_->change(changes);
   for (HeadKv* const kv : small) in_order(*kv);
@@ -199,34 +188,32 @@ void CudaBackend::cosines(const HeadKv& kv, std::span<const int> from, std::span
   Upload up(*device_);
   const std::size_t at_job = up.add(std::span(&job, 1));
   up.send();
-  cuda::row_norms(work(), dtype_, up.at<PairJob>(at_job), 1, job.n, config_.head_dim);
+  cuda::key_norms(work(), dtype_, up.at<PairJob>(at_job), 1, job.n, config_.head_dim);
   cuda::cosines(work(), dtype_, up.at<PairJob>(at_job), 1, job.n_from, config_.head_dim);
   device_->download(out.data(), job.values, out.size_bytes());
 }
 
 void CudaBackend::nearest(std::span<const NearestJob> jobs) {
-  std::size_t n_norms = 0, n_results = 0, n_numbers = 0;
+  std::size_t n_norms = 0, n_results = 0;
   int most_n = 0, most_from = 0;
   for (const NearestJob& job : jobs) {
     KVSCOPE_ASSERT(job.places.size() == job.from.size() && job.cosines.size() == job.from.size());
     KVSCOPE_ASSERT(!job.to.empty() || static_cast<int>(job.from.size()) < job.kv->n_slots);
-    KVSCOPE_ASSERT(job.found.size() == job.from.size() * static_cast<std::size_t>(job.number_width));
     check_slots(*job.kv, job.from);
     check_slots(*job.kv, job.to);
     n_norms += static_cast<std::size_t>(job.kv->n_slots);
     n_results += job.from.size();
-    n_numbers += job.found.size();
     most_n = std::max(most_n, job.kv->n_slots);
     most_from = std::max(most_from, static_cast<int>(job.from.size()));
   }
   if (n_results == 0) return;
   const auto held = device_->lock();
   device_->flush();
-  // norms, then what comes back: the cosines of all jobs, the numbers of what was found and its places
-  const std::size_t n_back = n_results + n_numbers + (n_results + 1) / 2;
+  // norms, then what comes back: the cosines of all jobs and the places of what was found
+  const std::size_t n_back = n_results + (n_results + 1) / 2;
   auto* const norms = device_->scratch_of<double>(Device::Use::results, n_norms + n_back);
-  double *const values = norms + n_norms, *const found = values + n_results;
-  int* const places = reinterpret_cast<int*>(found + n_numbers);
+  double* const values = norms + n_norms;
+  int* const places = reinterpret_cast<int*>(values + n_results);
   std::vector<int> slots, rest;
   for (const NearestJob& job : jobs) {
     slots.insert(slots.end(), job.from.begin(), job.from.end());
@@ -240,7 +227,7 @@ void CudaBackend::nearest(std::span<const NearestJob> jobs) {
   const std::size_t at_slots = slots_up.add(slots);
   slots_up.send();
   std::vector<PairJob> pairs;
-  std::size_t slot = 0, norm = 0, result = 0, number = 0;
+  std::size_t slot = 0, norm = 0, result = 0;
   for (const NearestJob& job : jobs) {
     const int* const from = slots_up.at<int>(at_slots) + slot;
     const int n_to = job.to.empty() ? job.kv->n_slots - static_cast<int>(job.from.size()) : static_cast<int>(job.to.size());
@@ -254,31 +241,25 @@ void CudaBackend::nearest(std::span<const NearestJob> jobs) {
                      .norms = norms + norm,
                      .values = values + result,
                      .places = places + result,
-                     .numbers = job.number_width > 0 ? job.numbers->rows.as<double>() : nullptr,
-                     .found = found + number,
-                     .width = job.number_width,
                      .places_are_slots = job.to.empty(),
                      .by_product = job.by_product});
     slot += job.from.size() + (all_but_one(job) ? 0 : static_cast<std::size_t>(n_to));
     norm += static_cast<std::size_t>(job.kv->n_slots);
     result += job.from.size();
-    number += job.found.size();
   }
   Upload up(*device_);
   const std::size_t at_pairs = up.add(pairs);
   up.send();
   const int n_pairs = static_cast<int>(pairs.size());
-  if (most_from > 1) cuda::row_norms(work(), dtype_, up.at<PairJob>(at_pairs), n_pairs, most_n, config_.head_dim);
+  if (most_from > 1) cuda::key_norms(work(), dtype_, up.at<PairJob>(at_pairs), n_pairs, most_n, config_.head_dim);
   cuda::nearest(work(), dtype_, up.at<PairJob>(at_pairs), n_pairs, most_from, config_.head_dim);
   std::vector<double> host(n_back);
-  device_->download(host.data(), values, (n_results + n_numbers) * sizeof(double) + n_results * sizeof(int));
-  const double *cosine = host.data(), *of_found = cosine + n_results;
-  const auto* of_places = reinterpret_cast<const std::byte*>(of_found + n_numbers);
+  device_->download(host.data(), values, n_results * (sizeof(double) + sizeof(int)));
+  const double* cosine = host.data();
+  const auto* of_places = reinterpret_cast<const std::byte*>(cosine + n_results);
   for (const NearestJob& job : jobs) {
     std::copy_n(cosine, job.from.size(), job.cosines.data());
     cosine += job.from.size();
-    std::copy_n(of_found, job.found.size(), job.found.data());
-    of_found += job.found.size();
     if (!job.from.empty()) std::memcpy(job.places.data(), of_places, job.places.size_bytes());
     of_places += job.places.size_bytes();
   }
@@ -301,7 +282,7 @@ void CudaBackend::key_rows(std::span<const KeyRowsJob> jobs) {
   device_->copy_together(copies);
   std::vector<double> host(copies.size() * width);
   to_double(host, rows);
-  hand_out(host, jobs);
+  scatter(host, jobs);
 }
 
 void CudaBackend::keys(const HeadKv& kv, std::span<double> out) {

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 
-#include "backend/slot_numbers.h"
 #include "core/dtype.h"
 
 namespace kvscope::cuda {
@@ -26,8 +25,8 @@ struct Numbers {
 void embed(Work& work, DType type, Numbers table, int width, const int* ids, int rows, void* x);
 void rms_norm(Work& work, DType type, const void* x, Numbers weight, int width, double eps, int rows, void* y);
 void silu_mul(Work& work, DType type, const void* gate, const void* up, long n, void* y);
-/// out [rows] = the length of every row [rows, width], added up in double.
-void row_lengths(Work& work, DType type, const void* x, int rows, int width, double* out);
+/// out [rows] = the L2 norm of every row [rows, width], added up in double.
+void row_norms(Work& work, DType type, const void* x, int rows, int width, double* out);
 /// x [rows, n_heads, 2 * half] in place; cosines, sines [positions, half] of |positions[r]|.
 void rope(Work& work, DType type, void* x, int rows, int n_heads, int half, const int* positions, const float* cosines, const float* sines);
 void convert(Work& work, Numbers from, long n, DType to_type, void* to);
@@ -73,11 +72,9 @@ struct Segment {
 struct DecodeJob {
   const void* q = nullptr;            // [group, d]
   const float* bias = nullptr;        // [n] or nullptr
-  const double* slot_bias = nullptr;  // of slot i < n_biased at slot_bias[i * bias_stride]
   void* out = nullptr;                // [group, d]
   void* probabilities = nullptr;      // [group, n] or nullptr
   void* logits = nullptr;             // [group, n] or nullptr
-  int bias_stride = 0, n_biased = 0;
   int n = 0;
   int first_segment = 0, n_segments = 0;
   int first_item = 0, n_items = 0;  // chunks of slots
@@ -148,13 +145,13 @@ void prompt_columns(Work& work, DType type, const ColumnArgs& args);
 /// Rows leave the matrices k and v, in place; both begin with the first row that goes.
 struct RemoveJob {
   void* k = nullptr;
-  void* v = nullptr;  // not looked at where there is but one matrix
+  void* v = nullptr;
   int row_bytes = 0;
   int first_gone = 0, n_gone = 0;  // of `gone`: the i-th row that goes, less i
   int n = 0;                       // rows of k, and of v, that stay
 };
-/// All jobs have so many matrices (one or two); row_bytes: what it can be divided by, that of every job can.
-void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int matrices, int row_bytes, const int* gone);
+/// row_bytes: what it can be divided by, that of every job can.
+void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int row_bytes, const int* gone);
 /// Entries leave an order and follow those that stay.
 struct OrderJob {
   int* order = nullptr;            // begins with the first entry that leaves
@@ -186,47 +183,15 @@ struct PairJob {
   const int* rows = nullptr;  // [n] row of each slot in k; nullptr: in order
   int n = 0, n_from = 0, n_to = 0;
   const int *from = nullptr, *to = nullptr;  // to: nullptr: all slots but from[0]
-  double* norms = nullptr;   // [n], made by row_norms(); nearest() of single rows finds them by itself
+  double* norms = nullptr;   // [n], made by key_norms(); nearest() of single rows finds them by itself
   double* values = nullptr;  // cosines [n_from, n_to], or the largest of each row [n_from]
   int* places = nullptr;     // where that is
-  const double* numbers = nullptr;  // of the slots, [n, width], of which those of the nearest are wanted: found [n_from, width]
-  double* found = nullptr;
-  int width = 0;
   bool places_are_slots = false;  // else in `to`
   bool by_product = false;        // not divided by the norms
 };
 /// jobs in device memory; most_*: of the largest of them.
-void row_norms(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_n, int d);
+void key_norms(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_n, int d);
 void cosines(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
 void nearest(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
-
-// ---- numbers.cu, lowest.cu (backend/slot_numbers.h)
-struct ObserveStep {
-  NumberRules rules;
-  double* rows = nullptr;               // [n, width]
-  const void* probabilities = nullptr;  // [group, n]; nullptr: not read
-  const void* logits = nullptr;         // [group, n]; nullptr: not read
-  int n = 0, n_known = 0;               // slots; those from n_known on are new
-  int ring_place = 0;                   // of this step
-  double ln_keep = 0, ln_new = 0;       // ln alpha, ln(1 - alpha)
-  const double* key_norms = nullptr;    // of the slots that are new; nullptr: not read
-  int n_ring_rows = 0;                  // rows that the ring has with this step
-  int hit_place = 0;                    // of this step
-};
-/// jobs in device memory; most_n: of the largest of them.
-void observe(Work& work, DType type, const ObserveStep* jobs, int n_jobs, int most_n, int group);
-struct LowestQuestion {
-  NumberRules rules;
-  const double* rows = nullptr;  // [n, width]
-  int n = 0, steps = 0, first = 0, last = 0;
-  int first_left_out = 0, n_left_out = 0;  // of `left_out`, ascending
-  SlotScore score = SlotScore::sum;
-  double* out = nullptr;  // [2 + group], as LowestJob says
-  int steady = 0;
-  Pooling pooling;
-  int first_other = 0, n_others = 0;  // of `other_rows`: the heads that decide with this one
-};
-/// other_rows [n_others] of every job one after the other: [n, width] each.
-void lowest(Work& work, const LowestQuestion* jobs, int n_jobs, const int* left_out, const double* const* other_rows, int group);
 
 }  // namespace kvscope::cuda

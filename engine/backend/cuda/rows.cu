@@ -39,7 +39,7 @@ __global__ void rms_norm_rows(const T* x, const W* weight, int width, double eps
 
 /// A warp for each row.
 template <class T>
-__global__ void lengths_of_rows(const T* x, int rows, int width, double* out) {
+__global__ void norms_of_rows(const T* x, int rows, int width, double* out) {
   const long row = static_cast<long>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
   if (row >= rows) return;
   double sum = 0;
@@ -142,10 +142,10 @@ void silu_mul(Work& work, DType type, const void* gate, const void* up, long n, 
   });
 }
 
-void row_lengths(Work& work, DType type, const void* x, int rows, int width, double* out) {
+void row_norms(Work& work, DType type, const void* x, int rows, int width, double* out) {
   with_type(type, [&](auto t) {
     using T = decltype(t);
-    launch("row lengths", lengths_of_rows<T>, blocks_for(rows, kThreads / 32), kThreads, 0, work, static_cast<const T*>(x), rows, width,
+    launch("row norms", norms_of_rows<T>, blocks_for(rows, kThreads / 32), kThreads, 0, work, static_cast<const T*>(x), rows, width,
            out);
   });
 }

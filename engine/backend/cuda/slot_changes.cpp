@@ -18,14 +18,13 @@ int SlotChanges::add_gone(std::span<const int> gone, int n) {
 void SlotChanges::remove(void* k, void* v, std::size_t row_bytes, std::span<const int> gone, int n) {
   const std::size_t offset = row_bytes * static_cast<std::size_t>(gone.front());
   RemoveJob job{.k = static_cast<std::byte*>(k) + offset,
-                .v = v ? static_cast<std::byte*>(v) + offset : nullptr,
+                .v = static_cast<std::byte*>(v) + offset,
                 .row_bytes = static_cast<int>(row_bytes),
                 .first_gone = static_cast<int>(gone_.size()),
                 .n_gone = static_cast<int>(gone.size())};
   job.n = add_gone(gone, n);
-  Removals& removals = removals_[v ? 1 : 0];
-  removals.jobs.push_back(job);
-  removals.row_bytes |= row_bytes;
+  removals_.push_back(job);
+  removed_row_bytes_ |= row_bytes;
 }
 
 void SlotChanges::move_back(int* order, std::span<const int> gone, std::span<const int> entries, int n) {
@@ -64,21 +63,16 @@ void SlotChanges::start(Device& device, DType type, int head_dim) const {
   start_sets(device);
   Upload up(device);
   const std::size_t at_steps = up.add(steps_), at_first = up.add(first_step_), at_members = up.add(members_), at_weights = up.add(weights_),
-                    at_gone = up.add(gone_), at_removals[] = {up.add(removals_[0].jobs), up.add(removals_[1].jobs)},
-                    at_orders = up.add(orders_);
+                    at_gone = up.add(gone_), at_removals = up.add(removals_), at_orders = up.add(orders_);
   const int n_caches = static_cast<int>(first_step_.size()) - 1;
   if (n_caches == 0 && gone_.empty()) return;
   up.send();
   if (n_caches > 0)
     combine_slots(device.work(), type, up.at<CombineStep>(at_steps), up.at<int>(at_first), n_caches, head_dim, up.at<int>(at_members),
                   up.at<double>(at_weights));
-  for (const int matrices : {2, 1}) {
-    const std::size_t i = static_cast<std::size_t>(matrices - 1);
-    const Removals& removals = removals_[i];
-    if (removals.jobs.empty()) continue;
-    remove_rows(device.work(), up.at<RemoveJob>(at_removals[i]), static_cast<int>(removals.jobs.size()), matrices,
-                static_cast<int>(removals.row_bytes), up.at<int>(at_gone));
-  }
+  if (!removals_.empty())
+    remove_rows(device.work(), up.at<RemoveJob>(at_removals), static_cast<int>(removals_.size()), static_cast<int>(removed_row_bytes_),
+                up.at<int>(at_gone));
   if (!orders_.empty()) cuda::move_back(device.work(), up.at<OrderJob>(at_orders), static_cast<int>(orders_.size()), up.at<int>(at_gone));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -18,7 +17,7 @@ class SlotChanges {
  public:
   /// Memory gets what the host has.
   void set(void* to, std::span<const std::byte> bytes);
-  /// The rows `gone` (ascending) leave matrices k and v of n rows; those behind them move up. v: nullptr where there is but one.
+  /// The rows `gone` (ascending) leave matrices k and v of n rows; those behind them move up.
   void remove(void* k, void* v, std::size_t row_bytes, std::span<const int> gone, int n);
   /// The entries `gone` (ascending) of an order of n slots, which are `entries`, go behind those that stay.
   void move_back(int* order, std::span<const int> gone, std::span<const int> entries, int n);
@@ -29,18 +28,14 @@ class SlotChanges {
   void start(Device& device, DType type, int head_dim) const;
 
  private:
-  struct Removals {
-    std::vector<RemoveJob> jobs;
-    std::size_t row_bytes = 0;  // of all of them, or-ed: what divides it divides each
-  };
-
   /// Adds to gone_; returns how many rows stay from the first that goes on.
   int add_gone(std::span<const int> gone, int n);
   void start_sets(Device& device) const;
 
   std::vector<CopyJob> sets_;  // from: not known yet
   std::vector<std::byte> values_;
-  std::array<Removals, 2> removals_;  // from one matrix, from two
+  std::vector<RemoveJob> removals_;
+  std::size_t removed_row_bytes_ = 0;  // of all of them, or-ed: what divides it divides each
   std::vector<OrderJob> orders_;
   std::vector<int> gone_;  // of removals and orders
   std::vector<CombineStep> steps_;

@@ -188,18 +188,15 @@ __global__ void __launch_bounds__(kPairWarps * 32) nearest_rows(const PairJob* j
     most = better ? best[w][t] : most;
     at = better ? place[w][t] : at;
   }
-  const int slot = slot_to(job, at);
-  job.places[row] = job.places_are_slots ? slot : at;
+  job.places[row] = job.places_are_slots ? slot_to(job, at) : at;
   job.values[row] = most == -INFINITY ? NAN : most;
-  const double* const numbers = job.numbers + static_cast<long>(slot) * job.width;
-  for (int i = 0; i < job.width; ++i) job.found[static_cast<long>(row) * job.width + i] = numbers[i];
 }
 
 }  // namespace
 
-void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int matrices, int row_bytes, const int* gone) {
+void remove_rows(Work& work, const RemoveJob* jobs, int n_jobs, int row_bytes, const int* gone) {
   with_word(row_bytes, [&](auto word) {
-    const dim3 grid(static_cast<unsigned>(n_jobs), static_cast<unsigned>(matrices));
+    const dim3 grid(static_cast<unsigned>(n_jobs), 2);
     launch("removal of slots", move_up<decltype(word)>, grid, kMoveThreads, 0, work, jobs, gone);
   });
 }
@@ -223,7 +220,7 @@ void combine_slots(Work& work, DType type, const CombineStep* steps, const int* 
   });
 }
 
-void row_norms(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_n, int d) {
+void key_norms(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_n, int d) {
   with_type(type, [&](auto t) {
     launch("norms of keys", norms_of_rows<decltype(t)>, dim3(blocks_for(most_n, kNormWarps), static_cast<unsigned>(n_jobs)),
            kNormWarps * 32, 0, work, jobs, d);

@@ -16,8 +16,8 @@ void ranks(PolicyRow& row, std::unique_ptr<Ranking> (*ranking)(const PartSetup&)
   row.info.sees_question_in_prefill = sees_question;
   row.takes_group = true;
 }
-std::unique_ptr<Ranking> by_mean_or_steady_mean(const PartSetup& s) {
-  return s.params.count("spread", s.slots) > 0 ? by_steady_mean(s) : by_mean(s);
+std::unique_ptr<Ranking> by_mean_with_or_without_deviating(const PartSetup& s) {
+  return s.params.count("spread", s.slots) > 0 ? by_mean_with_deviating(s) : by_mean(s);
 }
 
 ParamInfo ema_alpha_key() { return number("ema_alpha", "0.9", 0, 0.999999, "weight of the past in the EMA of exp(logit)"); }
@@ -34,7 +34,7 @@ PartKey statistics() {
         {number("lambda", "0.98", 0, 1, "weight of a query against the next one")}},
        {"mean",
         "mean attention since the token came in",
-        [](PolicyRow& r) { ranks(r, by_mean_or_steady_mean, "mean attention"); },
+        [](PolicyRow& r) { ranks(r, by_mean_with_or_without_deviating, "mean attention"); },
         {share_or_count("spread", "0", "slots kept besides because their attention varies most (0.3 = of the budget)")}},
        {"last", "attention of this step", [](PolicyRow& r) { ranks(r, by_last_row, "attention of this step", true); }},
        {"window",

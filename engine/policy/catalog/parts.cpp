@@ -44,8 +44,8 @@ MergeForm form_of(std::string_view text) {
 
 // ---- rankings
 std::unique_ptr<Ranking> by_decayed(const PartSetup& s) { return std::make_unique<DecayedRanking>(s.params.number("lambda")); }
-std::unique_ptr<Ranking> by_steady_mean(const PartSetup& s) {
-  return std::make_unique<SteadyMeanRanking>(s.params.count("spread", s.slots), s.slots);
+std::unique_ptr<Ranking> by_mean_with_deviating(const PartSetup& s) {
+  return std::make_unique<DeviationProtectedRanking>(s.params.count("spread", s.slots), s.slots);
 }
 std::unique_ptr<Ranking> by_hits(const PartSetup& s) { return std::make_unique<HitRanking>(window(s)); }
 std::unique_ptr<Ranking> by_last_row(const PartSetup&) { return std::make_unique<WeightedRowsRanking>(1); }

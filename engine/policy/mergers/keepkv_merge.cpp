@@ -7,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "policy/statistics/head_numbers.h"
 #include "policy/mergers/nearest_kept.h"
 #include "policy/rankings/predicted_share.h"
 
@@ -112,11 +111,7 @@ void KeepkvMerger::merge(HeadDecision& head) {
   outcomes.reserve(merges.size());
   thread_local std::vector<double> lshat;  // kept by its thread: in a step an allocation would cost as much as the work
   KeepkvGroup M;
-  const HeadNumbers* const numbers = head.view.numbers;
-  if (!merges.empty() && numbers) {
-    const std::span<const double> log_Z = numbers->lowest().log_Z;
-    M.log_Z.assign(log_Z.begin(), log_Z.end());
-  } else if (!merges.empty()) {
+  if (!merges.empty()) {
     log_scores(slots, options_.predict, G, start_, lshat);
     M.log_Z = log_normalisers(slots, lshat, G);
   }
@@ -128,10 +123,7 @@ void KeepkvMerger::merge(HeadDecision& head) {
     for (const int i : merge.members) {
       M.p.push_back(slots.votes[at(i)]);
       M.extra.push_back(slots.extra[at(i)]);
-      if (numbers)
-        append_log_scores(*numbers, i, G, start_, M.lshat);
-      else
-        M.lshat.insert(M.lshat.end(), lshat.begin() + i * G, lshat.begin() + (i + 1) * G);
+      M.lshat.insert(M.lshat.end(), lshat.begin() + i * G, lshat.begin() + (i + 1) * G);
     }
     KeepkvMerged r = merge_group(M, options_.form);
     outcomes.push_back({r.form, r.gamma, r.fallback});

@@ -49,7 +49,6 @@ class KeepkvMerger final : public Merger {
 
   std::unique_ptr<Merger> clone() const override { return std::make_unique<KeepkvMerger>(*this); }
   void require(StatNeeds& needs) const override;
-  bool works_on_numbers() const override { return options_.predict == Predict::ema; }
   void expect(const HeadDecision& head) const override;
   void merge(HeadDecision& head) override;
   /// mu_i of every slot: its predicted share of the attention.

@@ -13,8 +13,8 @@ void Merger::merge_layer(std::span<HeadDecision> heads, int) {
 Removal removal_of(const HeadDecision& head, int slot) {
   Removal r;
   r.slot = slot;
-  if (head.plan.score.empty() && !head.view.numbers) return r;
-  const double score = head.view.numbers ? head.lowest_score : head.score[static_cast<std::size_t>(slot)];
+  if (head.plan.score.empty()) return r;
+  const double score = head.score[static_cast<std::size_t>(slot)];
   if (std::isfinite(score)) r.score = score;
   return r;
 }

@@ -20,8 +20,6 @@ class Merger {
   virtual void require(StatNeeds&) const {}
   /// True: what goes is lost, what stays is untouched.
   virtual bool evicts_only() const { return false; }
-  /// True: works where the backend keeps the statistics, too, on one slot at a time.
-  virtual bool works_on_numbers() const { return false; }
   /// Tells head.view.keys what merge() is going to ask it.
   virtual void expect(const HeadDecision&) const {}
   /// One head with something in `gone`.
@@ -42,7 +40,6 @@ class NoMerger final : public Merger {
  public:
   std::unique_ptr<Merger> clone() const override { return std::make_unique<NoMerger>(*this); }
   bool evicts_only() const override { return true; }
-  bool works_on_numbers() const override { return true; }
   void merge(HeadDecision& head) override;
 };
 

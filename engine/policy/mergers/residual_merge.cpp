@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/vector_math.h"
-#include "policy/statistics/head_numbers.h"
 
 namespace kvscope {
 namespace {
@@ -87,14 +86,14 @@ void ResidualMerger::merge(HeadDecision& head) {
       merge.target = residual[r];
       merge.members = {residual[r]};
       merge.key_weights = {votes[r]};
-      if (decayed_) decayed[r] = decayed_attention(head.view, residual[r]);
+      if (decayed_) decayed[r] = slots.decayed[at(residual[r])];
     }
     // the means one after the other are one mean, weighted by votes
     Merge& merge = head.plan.merges[at(merge_of[r])];
     merge.members.push_back(c);
     merge.key_weights.push_back(more);
     votes[r] = total;
-    if (decayed_) decayed[r] = std::max(decayed[r], decayed_attention(head.view, c));
+    if (decayed_) decayed[r] = std::max(decayed[r], slots.decayed[at(c)]);
     head.plan.removals.push_back(std::move(removal));
   }
 

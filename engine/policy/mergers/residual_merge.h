@@ -18,7 +18,6 @@ class ResidualMerger final : public Merger {
     needs.residual = true;
     needs.decayed = needs.decayed || decayed_;
   }
-  bool works_on_numbers() const override { return true; }
   void expect(const HeadDecision& head) const override;
   void merge(HeadDecision& head) override;
 

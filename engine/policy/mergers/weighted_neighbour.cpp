@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/mergers/weighted_neighbour.h"
 
-#include "policy/statistics/head_numbers.h"
-
 namespace kvscope {
 
 void WeightedNeighbourMerger::merge(HeadDecision& head) {
   const int n = head.slots().size();
-  const auto W = [&](int i) { return mean_attention(head.view, i); };
+  const SlotState& slots = head.slots();
+  const auto W = [&](int i) { return slots.sum[static_cast<std::size_t>(i)] / slots.times[static_cast<std::size_t>(i)]; };
   // next[i]: the next slot of higher pos that is still there; a removed slot points on, paths are halved on the way
   std::vector<int> next(static_cast<std::size_t>(n) + 1);
   for (int i = 0; i <= n; ++i) next[static_cast<std::size_t>(i)] = i;

@@ -13,7 +13,6 @@ class WeightedNeighbourMerger final : public Merger {
  public:
   std::unique_ptr<Merger> clone() const override { return std::make_unique<WeightedNeighbourMerger>(*this); }
   void require(StatNeeds& needs) const override { needs.sum = true; }
-  bool works_on_numbers() const override { return true; }
   void merge(HeadDecision& head) override;
 };
 

@@ -20,7 +20,6 @@ class EmaShareRanking final : public Ranking {
     needs.z_rows = std::max(needs.z_rows, window_);
   }
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
-  std::optional<SlotScore> kept_score() const override { return SlotScore::ema_share; }
   std::vector<double> statistic(const SlotState& slots) const override { return predicted_shares(slots, Predict::ema, group_, alpha_); }
 
  private:

@@ -107,7 +107,7 @@ std::vector<double> ExpressionRanking::column(Quantity q, const SlotState& slots
     case Quantity::knorm:
       return slots.key_norm;
     case Quantity::vnorm:
-      return rows->value_lengths();
+      return rows->value_l2();
     case Quantity::wo_norm:
       return rows->value_norms();
     case Quantity::similarity:

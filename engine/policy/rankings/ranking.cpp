@@ -37,37 +37,33 @@ void HitRanking::require(StatNeeds& needs) const {
 
 std::vector<double> HitRanking::statistic(const SlotState& slots) const { return {slots.hits.counts().begin(), slots.hits.counts().end()}; }
 
-int SteadyMeanRanking::count_steady(int budget, int n, int n_free) const {
-  return std::min({spread_, std::max(0, budget - (n - n_free)), n_free});
-}
-
-void SteadyMeanRanking::protect(const HeadView& head, std::vector<char>& is_protected) const {
+void DeviationProtectedRanking::protect(const HeadView& head, std::vector<char>& is_protected) const {
   const SlotState& slots = *head.slots;
   std::vector<int> free;
   free.reserve(is_protected.size());
   for (int i = 0; i < slots.size(); ++i)
     if (!is_protected[at(i)]) free.push_back(i);
-  const int c = head.slots_at_most > 0 ? head.slots_at_most : slots_;
-  const int room = count_steady(c, slots.size(), static_cast<int>(free.size()));
+  const int n_free = static_cast<int>(free.size()), c = head.slots_at_most > 0 ? head.slots_at_most : slots_;
+  const int room = std::min({n_deviating_, std::max(0, c - (slots.size() - n_free)), n_free});
   if (room == 0) return;
   std::vector<double> std_dev(at(slots.size()));
   standard_deviations(slots.sum, slots.sum_sq, slots.times, std_dev);
   for (double& x : std_dev)
     if (std::isnan(x)) x = -std::numeric_limits<double>::infinity();
-  std::vector<double> spreads;
-  spreads.reserve(free.size());
-  for (const int i : free) spreads.push_back(std_dev[at(i)]);
-  std::optional<Largest> most = at(room) < spreads.size() ? largest(spreads, room) : std::nullopt;
+  std::vector<double> of_free;
+  of_free.reserve(free.size());
+  for (const int i : free) of_free.push_back(std_dev[at(i)]);
+  std::optional<Largest> most = at(room) < of_free.size() ? largest(of_free, room) : std::nullopt;
   if (!most) {
-    std::vector<double> sorted(spreads);
+    std::vector<double> sorted(of_free);
     std::ranges::nth_element(sorted, sorted.begin() + room - 1, std::greater<>());
     const double least = sorted[at(room - 1)];
-    most = {least, static_cast<int>(std::ranges::count_if(spreads, [least](double x) { return x > least; }))};
+    most = {least, static_cast<int>(std::ranges::count_if(of_free, [least](double x) { return x > least; }))};
   }
   int left = room - most->above;
   for (std::size_t i = 0; i < free.size(); ++i) {
-    const bool equal = spreads[i] == most->least && left > 0;  // the lowest pos
-    is_protected[at(free[i])] = spreads[i] > most->least || equal;
+    const bool equal = of_free[i] == most->least && left > 0;  // the lowest pos
+    is_protected[at(free[i])] = of_free[i] > most->least || equal;
     left -= equal;
   }
 }

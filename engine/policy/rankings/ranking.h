@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "policy/policy.h"
@@ -26,14 +25,6 @@ class Ranking {
   virtual std::vector<double> tie_break(const HeadView&) const { return {}; }
   /// True where position alone decides: there is no score to show, and what is kept is sinks and recent.
   virtual bool by_position() const { return false; }
-  /// By which number of a slot a backend that keeps the statistics finds what goes first; nullopt: it cannot.
-  virtual std::optional<SlotScore> kept_score() const { return std::nullopt; }
-  /// Where that is SlotScore::pooled: over which slots.
-  virtual Pooling pooling() const { return {}; }
-  /// True: protect() looks at statistics. Then it protects the count_steady() of n_free unprotected slots (of n) with the largest standard
-  /// deviation of abar.
-  virtual bool protects_steady() const { return false; }
-  virtual int count_steady(int /*budget*/, int /*n*/, int /*n_free*/) const { return 0; }
   /// The statistic behind the score, as shown to people. Same as the score unless something is done to it.
   virtual std::vector<double> statistic(const SlotState& slots) const = 0;
 };
@@ -51,7 +42,6 @@ class SumRanking final : public Ranking {
  public:
   void require(StatNeeds& needs) const override { needs.sum = true; }
   std::vector<double> score(const HeadView& head) const override { return head.slots->sum; }
-  std::optional<SlotScore> kept_score() const override { return SlotScore::sum; }
   std::vector<double> statistic(const SlotState& slots) const override { return slots.sum; }
 };
 
@@ -64,7 +54,6 @@ class DecayedRanking final : public Ranking {
     needs.lambda = lambda_;
   }
   std::vector<double> score(const HeadView& head) const override { return head.slots->decayed; }
-  std::optional<SlotScore> kept_score() const override { return SlotScore::decayed; }
   std::vector<double> statistic(const SlotState& slots) const override { return slots.decayed; }
 
  private:
@@ -76,7 +65,6 @@ class MeanRanking final : public Ranking {
  public:
   void require(StatNeeds& needs) const override { needs.sum = true; }
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
-  std::optional<SlotScore> kept_score() const override { return SlotScore::mean; }
   std::vector<double> statistic(const SlotState& slots) const override;
 };
 
@@ -92,7 +80,6 @@ class KeyNormRanking final : public Ranking {
  public:
   void require(StatNeeds& needs) const override { needs.key_norm = true; }
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
-  std::optional<SlotScore> kept_score() const override { return SlotScore::key_norm; }
   std::vector<double> statistic(const SlotState& slots) const override;
 };
 
@@ -103,28 +90,24 @@ class HitRanking final : public Ranking {
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
   std::vector<double> tie_break(const HeadView& head) const override { return head.slots->sum; }
-  std::optional<SlotScore> kept_score() const override { return SlotScore::hits; }
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:
   int window_;
 };
 
-/// W_i as MeanRanking; the `spread` unprotected slots with the largest standard deviation of abar are protected too, as long as all
+/// W_i as MeanRanking; the n_deviating unprotected slots with the largest standard deviation of abar are protected too, as long as all
 /// protected slots fit into the budget (equal ones: lower pos).
-class SteadyMeanRanking final : public Ranking {
+class DeviationProtectedRanking final : public Ranking {
  public:
-  SteadyMeanRanking(int spread, int slots) : spread_(spread), slots_(slots) {}
+  DeviationProtectedRanking(int n_deviating, int slots) : n_deviating_(n_deviating), slots_(slots) {}
   void require(StatNeeds& needs) const override { needs.sum = needs.sum_sq = true; }
   void protect(const HeadView& head, std::vector<char>& is_protected) const override;
-  bool protects_steady() const override { return true; }
-  int count_steady(int budget, int n, int n_free) const override;
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
-  std::optional<SlotScore> kept_score() const override { return SlotScore::mean; }
   std::vector<double> statistic(const SlotState& slots) const override { return MeanRanking().statistic(slots); }
 
  private:
-  int spread_, slots_;
+  int n_deviating_, slots_;
 };
 
 /// Last `rows` rows of abar, weighted linspace(1, 1.2) from the oldest to the newest, divided by the number of these rows that scored the
@@ -134,7 +117,6 @@ class WeightedRowsRanking : public Ranking {
   explicit WeightedRowsRanking(int rows) : rows_(rows) {}
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
-  std::optional<SlotScore> kept_score() const override { return SlotScore::window; }
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:
@@ -156,8 +138,6 @@ class PooledWindowRanking final : public Ranking {
   PooledWindowRanking(int w, int kernel, Pool pool) : w_(w), kernel_(kernel), pool_(pool) {}
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override;
-  std::optional<SlotScore> kept_score() const override { return SlotScore::pooled; }
-  Pooling pooling() const override { return {.kernel = kernel_, .unranked = w_, .averages = pool_ == Pool::avg}; }
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:

@@ -32,11 +32,4 @@ void ContextSelection::select(HeadDecision& head, int step) const {
   select_top(head, n_stay + share(head.budget.value_or(0), n_protected), std::move(stays), step);
 }
 
-int ContextSelection::count_lowest(const SlotState& slots, int budget, int first, int last, std::vector<int>& left_out) const {
-  for (int i = first; i < last; ++i)
-    if (slots.residual[static_cast<std::size_t>(i)]) left_out.push_back(i);
-  const int n_context = last - first - static_cast<int>(left_out.size());
-  return std::max(0, n_context - share(budget, slots.size() - (last - first)));
-}
-
 }  // namespace kvscope

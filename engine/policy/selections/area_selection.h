@@ -21,8 +21,6 @@ class ContextSelection final : public Selection {
  public:
   explicit ContextSelection(int places) : places_(places) {}
   void select(HeadDecision& head, int step) const override;
-  bool takes_lowest() const override { return true; }
-  int count_lowest(const SlotState& slots, int budget, int first, int last, std::vector<int>& left_out) const override;
   bool works_below_budget() const override { return true; }
 
  private:

@@ -108,7 +108,7 @@ std::vector<char> protected_mask(const SlotState& slots, const Protection& prote
 }
 
 void TopSelection::select(HeadDecision& head, int) const {
-  const int n = head.slots().size(), wanted = this->wanted(n, head.budget.value_or(n));
+  const int n = head.slots().size(), wanted = n_lowest(n, head.budget.value_or(n));
   const GoesBefore goes_before(head);
   if (wanted == 1) {  // the usual step
     const int first = first_to_go(goes_before, head.is_protected);

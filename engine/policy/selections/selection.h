@@ -28,10 +28,8 @@ class Selection {
   virtual void select(HeadDecision& head, int step) const = 0;
   /// Adds what it reads besides the scores.
   virtual void require(StatNeeds&) const {}
-  /// True: the order of the scores decides alone, so that whoever has them need only name the lowest.
-  virtual bool takes_lowest() const { return false; }
-  /// How many go then, where only slots in [first, last) may; which of these may not is added to left_out, ascending.
-  virtual int count_lowest(const SlotState&, int /*budget*/, int /*first*/, int /*last*/, std::vector<int>& /*left_out*/) const { return 0; }
+  /// How many of n slots go where the order of the scores decides alone, which of them; 0: something else counts, too.
+  virtual int n_lowest(int /*n*/, int /*budget*/) const { return 0; }
   /// True: is asked in every step, also where nothing is due (slots change their area before the budget is full).
   virtual bool works_below_budget() const { return false; }
 };
@@ -45,12 +43,9 @@ class TopSelection final : public Selection {
   /// at_least: so many go whenever the head is over its budget.
   explicit TopSelection(RemovalOrder order, int at_least = 0) : order_(order), at_least_(at_least) {}
   void select(HeadDecision& head, int step) const override;
-  bool takes_lowest() const override { return true; }
-  int count_lowest(const SlotState& slots, int budget, int, int, std::vector<int>&) const override { return wanted(slots.size(), budget); }
+  int n_lowest(int n, int budget) const override { return n <= budget ? 0 : std::max(n - budget, at_least_); }
 
  private:
-  int wanted(int n, int budget) const { return n <= budget ? 0 : std::max(n - budget, at_least_); }
-
   RemovalOrder order_;
   int at_least_;
 };

@@ -43,7 +43,6 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
       differences_(config_.n_layers) {
   for (LayerWork& w : work_) w.heads.resize(config_.n_kv_heads);
   what_ifs_ = active_what_ifs(setup.spec);
-  plan_numbers();
   for (int l = 0; l < config_.n_layers; ++l) {
     Layer& layer = layers_[l];
     for (int h = 0; h < config_.n_kv_heads; ++h) {
@@ -124,8 +123,7 @@ void Lane::before_rotation(const LayerRows& rows, int row) {
   if (!policy_->needs(rows.layer).key_norm) return;
   Buffer& norms = work(rows.layer).key_norms;
   if (!norms) norms = backend_.allocate(sizeof(double) * static_cast<std::size_t>(config_.n_kv_heads));
-  const bool stay = numbers_of(rows.layer) != nullptr;
-  backend_.row_norms(at(rows.k, bytes(config_.kv_dim()) * row), config_.n_kv_heads, config_.head_dim, norms.as<double>(), !stay);
+  backend_.row_norms(at(rows.k, bytes(config_.kv_dim()) * row), config_.n_kv_heads, config_.head_dim, norms.as<double>(), /*reads_out=*/true);
 }
 
 void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs) {
@@ -141,9 +139,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   if (layer.shadow) layer.shadow->append(k, v, head_bytes);
   LayerWork& work = this->work(rows.layer);
   if (layer.shadow) reserve(work.o_full, config_.q_dim());
-  place_numbers(rows.layer);
-  const NumberPlan* const kept = numbers_of(rows.layer);
-  const StatNeeds needs = host_needs(rows.layer);
+  const StatNeeds& needs = policy_->needs(rows.layer);
   append_rows(layer, k, v);
   const void* const queries = queries_for(layer, q, work.q);
   for (int h = 0; h < config_.n_kv_heads; ++h) {
@@ -156,8 +152,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
     const int n = head.slots.size();
     job.removed_before = head.ever_removed;
     job.cache = segments_of(rows.layer, h, job.sinks);
-    const bool keeps_bias = kept && kept->rules.bias >= 0;
-    if (!keeps_bias) job.bias = bias_of(head.slots, policy_->bias());
+    job.bias = bias_of(head.slots, policy_->bias());
     jobs.push_back({.slots = job.cache,
                     .q = at(queries, group_bytes * h),
                     .bias = job.bias.empty() ? nullptr : job.bias.data(),
@@ -165,11 +160,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
                     .probabilities = reads_attention(rows.layer) ? reserve(job.p, static_cast<std::size_t>(group) * n) : nullptr,
                     .logits = reads_logits() ? reserve(job.z, static_cast<std::size_t>(group) * n) : nullptr,
                     .rotate_by_index = head.unrotated,
-                    .reads_out = setup_.record.measures.local,
-                    .rows_stay = kept != nullptr,
-                    .slot_bias = keeps_bias ? head.numbers.rows.as<double>() + kept->rules.bias : nullptr,
-                    .bias_stride = keeps_bias ? kept->rules.width : 0,
-                    .n_biased = keeps_bias ? head.numbers.n_slots : 0});
+                    .reads_out = setup_.record.measures.local});
     if (compares() && head.ever_removed) {
       job.shadow = layer.shadow->segments(h);
       jobs.push_back({.slots = job.shadow,
@@ -203,16 +194,16 @@ void Lane::finish(const LayerRows& rows, int row) {
   }
   {
     const Stopwatch watch(work(rows.layer).ms);
-    take_key_norms(rows.layer);
-    for (int h = 0; h < config_.n_kv_heads && reads_steps() && !numbers_of(rows.layer); ++h) observe(rows.layer, h);
+    read_key_norms(rows.layer);
+    for (int h = 0; h < config_.n_kv_heads && reads_steps(); ++h) observe(rows.layer, h);
   }
   for (int h = 0; h < config_.n_kv_heads; ++h) record_attention(rows.layer, h);
   if (setup_.record.measures.local) measure(rows.layer, o);
   compress(rows.layer, /*after_prompt=*/false, at(rows.q, bytes(config_.q_dim()) * row), o);
 }
 
-void Lane::take_key_norms(int layer) {
-  if (!policy_->needs(layer).key_norm || numbers_of(layer)) return;
+void Lane::read_key_norms(int layer) {
+  if (!policy_->needs(layer).key_norm) return;
   std::vector<double> norms(config_.n_kv_heads);
   backend_.download(norms.data(), work(layer).key_norms.data(), sizeof(double) * norms.size());
   for (int h = 0; h < config_.n_kv_heads; ++h) layers_[layer].heads[h].slots.key_norm.back() = norms[h];

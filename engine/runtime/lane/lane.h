@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "cache/head_cache.h"
-#include "cache/kept_numbers.h"
+#include "cache/cache_changes.h"
+#include "cache/key_lookups.h"
 #include "cache/history.h"
 #include "policy/decision.h"
 #include "policy/text/lane_edits.h"
@@ -70,16 +71,14 @@ class Lane {
   /// comes after the last one, in order, so that the host waits once and not in each.
   void before_rotation(const LayerRows& rows, int row);
   void prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs);
-  /// Between attention and finish(): what the backend is to do where it keeps the statistics.
-  void ask_numbers(int layer, std::vector<ObserveJob>& observe, std::vector<LowestJob>& lowest);
   void finish(const LayerRows& rows, int row);
   /// Before finish() of these layers.
   void append_value_norms(std::span<const LayerRows> layers, int row);
-  /// Where finish() of all layers comes at the end of the step, the rest of every layer's compression: settle() of all of them, then
-  /// change_caches() once, then keep_books() of all. Like finish(), the first and the last may run for several layers at the same time.
-  void settle(int layer);
+  /// Where finish() of all layers comes at the end of the step, the rest of every layer's compression: merge() of all of them, then
+  /// change_caches() once, then update_slots() of all. Like finish(), the first and the last may run for several layers at the same time.
+  void merge(int layer);
   void change_caches();
-  void keep_books(int layer);
+  void update_slots(int layer);
   /// residual: this lane's row of the residual stream after `layer`, backend memory [dim].
   void after_layer(int layer, const void* residual);
   /// After all of them.
@@ -127,8 +126,7 @@ class Lane {
     SlotSegments cache;
     std::vector<KvSegment> shadow;
     std::vector<double> bias;
-    Buffer q, p, z, p_full, sinks, after_o, lowest;
-    Foresight foresight;                   // where the backend keeps the statistics
+    Buffer q, p, z, p_full, sinks, after_o;
     std::vector<double> host_p, host_z, host_p_full;
     std::span<const double> p_seen;        // this step's attention to the full history, [group, tokens]; empty: not had
     bool removed_before = false;
@@ -139,10 +137,9 @@ class Lane {
     std::vector<double> before;
   };
 
-  struct Sight {  // of the heads of a layer, for a policy
+  struct LayerView {  // what a policy sees of a layer
     std::vector<CacheGeometry> geometry;
-    std::vector<KeptNumbers> numbers;  // of every head, or none
-    std::vector<HeadView> views;
+    std::vector<HeadView> heads;
     std::vector<std::unique_ptr<Hindsight>> coming;
     std::vector<std::vector<int>> pins;
   };
@@ -150,16 +147,15 @@ class Lane {
     bool reloaded = false;
     const void* q = nullptr;
     std::vector<double> o = {};
-    Sight sight = {};
+    LayerView view = {};
     std::unique_ptr<LayerDecision> decision = {};  // where the policy has asked about keys and has no answer yet
-    std::vector<Plan> plans = {};                  // of every head, once it is settled
+    std::vector<Plan> plans = {};                  // of every head, once they are made
   };
   struct LayerWork {                          // what a step leaves of a layer for finish() and what comes after it
     std::vector<HeadJob> heads;               // [n_kv_heads]
     Buffer q;                                 // [n_heads, head_dim], where caches want their queries rotated otherwise
     Buffer o_full;                            // output over the full history
     Buffer key_norms;                         // double [n_kv_heads] of the step's keys before rotation, where somebody asks
-    std::vector<const SlotNumbers*> numbers = {};  // of all heads, where they decide together
     std::optional<Compression> compression;   // under way
     std::vector<Changed> changed;             // by it
     double ms = 0;                            // of Lane::compress_ms, since the step began
@@ -174,16 +170,9 @@ class Lane {
   bool reads_steps() const { return setup_.record.captures || setup_.record.measures.prediction || policy_->every_step(); }
   bool reads_attention(int layer) const { return setup_.record.captures || (reads_steps() && policy_->needs(layer).reads_a()); }
   bool reads_logits() const { return reads_steps() && policy_->needs().reads_z(); }
-  /// How the backend keeps the statistics of a layer; nullptr: the host does.
-  const NumberPlan* numbers_of(int layer) const;
-  void plan_numbers();
   /// The step's keys and values, rows of all heads, come to their caches.
   void append_rows(Layer& layer, const void* k, const void* v);
-  /// The statistics of a layer go where the coming step wants them, or to the host. lane_numbers.cpp.
-  void place_numbers(int layer);
-  void bring_numbers(int layer, int n_rows);
-  std::span<const SlotNumbers* const> numbers_together(int layer);  // valid until the next layer
-  void take_key_norms(int layer);              // of the step's slots
+  void read_key_norms(int layer);              // of the step's slots
   void observe(int layer, int head);           // statistics
   void record_attention(int layer, int head);
   void measure(int layer_idx, std::span<const double> o);
@@ -192,13 +181,11 @@ class Lane {
   bool theta_applies() const;
   /// Nothing was removed before this step: it cannot have done any harm.
   void set_unharmed(HeadRecord& record) const;
-  /// Decides and carries out, or, where finish() of all layers comes at the end of the step, decides as far as settle() can go on.
+  /// Decides and carries out, or, where finish() of all layers comes at the end of the step, decides as far as merge() can go on.
   void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
-  void look_at(int layer, KeyLookups* lookups, Sight& sight);
+  void view_layer(int layer, KeyLookups* lookups, LayerView& view);
   void record_plans(int layer);
   void add_changes(int layer, CacheChanges& changes);
-  /// What the slots of a layer keep on the host: its heads have their statistics all there or all in the backend.
-  StatNeeds host_needs(int layer) const;
   /// Gives the room back that a whole prompt took in the caches of a layer.
   void fit(int layer);
   void keep_query(int layer, const void* q);
@@ -232,7 +219,6 @@ class Lane {
   Setup setup_;
   std::unique_ptr<Policy> policy_;
   std::vector<WhatIf> what_ifs_;        // those that are on
-  std::vector<std::optional<NumberPlan>> number_plans_;  // [n_layers]
   std::vector<Layer> layers_;
   std::shared_ptr<StepRecord> record_;
   QueryTape* tape_ = nullptr;

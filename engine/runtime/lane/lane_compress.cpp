@@ -21,19 +21,17 @@ const std::byte* at(const void* base, std::size_t offset) { return static_cast<c
 void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const double> o) {
   const bool reloaded = !after_prompt && reload(layer);
   LayerWork& work = this->work(layer);
-  const auto needs_all = [](const HeadJob& job) { return job.foresight.kind == Foresight::Kind::all_scores; };
-  if (!after_prompt && numbers_of(layer) && std::ranges::any_of(work.heads, needs_all)) bring_numbers(layer, record_->position + 1);
   Compression& c = work.compression.emplace(Compression{.reloaded = reloaded, .q = q, .o = {o.begin(), o.end()}});
   const bool later = finishes_at_the_end() && !after_prompt;
   KeyLookups lookups(backend_, config_.head_dim);
   {
     const Stopwatch watch(work.ms);
-    look_at(layer, later ? lookups_.get() : backend_.workers() > 0 ? nullptr : &lookups, c.sight);
+    view_layer(layer, later ? lookups_.get() : backend_.workers() > 0 ? nullptr : &lookups, c.view);
     if (later) {
-      c.decision = policy_->decide(c.sight.views, record_->step, reloaded);
+      c.decision = policy_->decide(c.view.heads, record_->step, reloaded);
       return;
     }
-    c.plans = policy_->plan(c.sight.views, record_->step, after_prompt || reloaded);
+    c.plans = policy_->plan(c.view.heads, record_->step, after_prompt || reloaded);
   }
   record_plans(layer);
   CacheChanges changes;
@@ -42,45 +40,34 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     const Stopwatch watch(work.ms);
     changes.make(backend_);
   }
-  keep_books(layer);
+  update_slots(layer);
   measure_changes();
   if (reloaded) fit(layer);
   work.compression.reset();
 }
 
-void Lane::look_at(int layer, KeyLookups* lookups, Sight& sight) {
+void Lane::view_layer(int layer, KeyLookups* lookups, LayerView& view) {
   std::vector<HeadCache>& heads = layers_[layer].heads;
-  sight.coming = hindsight(layer);
-  sight.pins.resize(heads.size());
-  sight.geometry.reserve(heads.size());
-  sight.numbers.reserve(heads.size());
+  view.coming = hindsight(layer);
+  view.pins.resize(heads.size());
+  view.geometry.reserve(heads.size());
   for (int h = 0; h < config_.n_kv_heads; ++h) {
-    sight.geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim, lookups);
-    sight.pins[h] = pinned(layer, h, record_->step);
-    const bool kept = heads[h].number_width > 0;
-    if (kept) {
-      const std::vector<HeadJob>& jobs = work(layer).heads;
-      const Foresight& foresight = jobs[h].foresight;
-      const void* const answer = jobs[foresight.whole_layer ? 0 : h].lowest.data();
-      const bool asked = foresight.kind == Foresight::Kind::lowest;
-      sight.numbers.emplace_back(backend_, heads[h], numbers_of(layer)->rules, config_.group(), asked ? answer : nullptr,
-                                 foresight.whole_layer, lookups);
-    }
-    sight.views.push_back({.slots = &heads[h].slots,
-                           .keys = &sight.geometry.back(),
+    view.geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim, lookups);
+    view.pins[h] = pinned(layer, h, record_->step);
+    view.heads.push_back({.slots = &heads[h].slots,
+                           .keys = &view.geometry.back(),
                            .layer = layer,
                            .kv_head = h,
-                           .pinned = sight.pins[h],
-                           .hindsight = sight.coming.empty() ? nullptr : sight.coming[h].get(),
-                           .numbers = kept ? &sight.numbers.back() : nullptr});
+                           .pinned = view.pins[h],
+                           .hindsight = view.coming.empty() ? nullptr : view.coming[h].get()});
   }
 }
 
-void Lane::settle(int layer) {
+void Lane::merge(int layer) {
   Compression& c = *work(layer).compression;
   {
     const Stopwatch watch(work(layer).ms);
-    c.plans = policy_->settle(*c.decision, record_->step);
+    c.plans = policy_->merge(*c.decision, record_->step);
   }
   record_plans(layer);
 }
@@ -97,7 +84,6 @@ void Lane::add_changes(int layer, CacheChanges& changes) {
     if (c.plans[h].removals.empty()) continue;
     HeadCache& head = layers_[layer].heads[h];
     if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
-    if (const HeadNumbers* const numbers = c.sight.views[h].numbers) change_numbers(head, *numbers_of(layer), c.plans[h], *numbers, changes);
     changes.add(head, c.plans[h]);
   }
 }
@@ -109,14 +95,9 @@ void Lane::change_caches() {
   changes.make(backend_);
 }
 
-StatNeeds Lane::host_needs(int layer) const {
-  const StatNeeds& needs = policy_->needs(layer);
-  return layers_[layer].heads.front().number_width > 0 ? without_numbers(needs) : needs;
-}
-
-void Lane::keep_books(int layer) {
+void Lane::update_slots(int layer) {
   Compression& c = *work(layer).compression;
-  const StatNeeds needs = host_needs(layer);
+  const StatNeeds& needs = policy_->needs(layer);
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layers_[layer].heads[h];

@@ -27,7 +27,6 @@ std::unique_ptr<Lane> Lane::fork(const std::string& spec) const {
   std::unique_ptr<Lane> copy = checkpoint();
   copy->setup_.spec = spec;
   copy->what_ifs_ = active_what_ifs(spec);
-  copy->plan_numbers();
   return copy->keeps_history() == keeps_history() ? std::move(copy) : nullptr;
 }
 

@@ -15,9 +15,7 @@ std::size_t least_device_bytes(const ModelFiles& files, DType precision) {
   const auto n = [](int x) { return static_cast<std::size_t>(std::max(x, 0)); };
   const std::size_t tokens = c.max_positions > 0 ? std::min(n(c.max_positions), kTokens) : kTokens;
   const std::size_t activations = kRows * (2 * n(c.dim) + 2 * n(c.q_dim()) + 2 * n(c.kv_dim()) + 2 * n(c.hidden_dim)) + n(c.vocab_size);
-  constexpr std::size_t kNumbers = 2 * sizeof(double);  // of a slot and head, where the device keeps statistics: a sum and over how many steps
-  const std::size_t numbers = kNumbers * tokens * n(c.n_layers) * n(c.n_kv_heads);
-  return files.weight_bytes + numbers + size_of(precision) * (activations + 2 * tokens * n(c.n_layers) * n(c.kv_dim()));
+  return files.weight_bytes + size_of(precision) * (activations + 2 * tokens * n(c.n_layers) * n(c.kv_dim()));
 }
 
 ChosenBackend choose_backend(const SessionOptions& options, const ModelFiles& files) {

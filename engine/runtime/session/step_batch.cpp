@@ -35,7 +35,6 @@ class StepSite final : public AttentionSite {
         const int i = longest_first_[place];
         prepare(i);
         backend_.attend(lane_jobs_[i]);
-        ask_numbers(rows.layer, {&lanes_[i], 1});
         lanes_[i]->append_value_norms({&rows, 1}, i);
         lanes_[i]->finish(rows, i);
       });
@@ -45,7 +44,6 @@ class StepSite final : public AttentionSite {
     jobs_.clear();
     for (const auto& lane_jobs : lane_jobs_) jobs_.insert(jobs_.end(), lane_jobs.begin(), lane_jobs.end());
     backend_.attend(jobs_);
-    ask_numbers(rows.layer, lanes_);
     unfinished_.push_back(rows);
     if (backend_.workers() > 0) finish();
   }
@@ -65,22 +63,14 @@ class StepSite final : public AttentionSite {
       };
       backend_.for_each(n, [&](int lane) { lanes_[lane]->append_value_norms(unfinished_, lane); });
       of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->finish(rows, lane); });
-      of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->settle(rows.layer); });
+      of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->merge(rows.layer); });
       backend_.for_each(n, [&](int lane) { lanes_[lane]->change_caches(); });
-      of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->keep_books(rows.layer); });
+      of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->update_slots(rows.layer); });
     }
     unfinished_.clear();
   }
 
  private:
-  void ask_numbers(int layer, std::span<Lane* const> lanes) {
-    std::vector<ObserveJob> observe;
-    std::vector<LowestJob> lowest;
-    for (Lane* lane : lanes) lane->ask_numbers(layer, observe, lowest);
-    if (!observe.empty()) backend_.observe(observe);
-    if (!lowest.empty()) backend_.lowest(lowest);
-  }
-
   Backend& backend_;
   std::span<Lane* const> lanes_;
   std::vector<int> longest_first_;  // lanes by the work of their policies so far: so the threads end together
