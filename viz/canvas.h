@@ -119,6 +119,14 @@ struct Option {
   std::string name;
   std::vector<std::string> choices;
   int current = 0;
+  bool kept = false;  // with a session; by the choice's words
+};
+
+/// What of a view is on or off: a line in the window's menus.
+struct Switch {
+  std::string text;  // "Sort the head &grid by its metric\tS": & marks its key in the menu, what is behind the tab the view's own key
+  std::string help;
+  bool on = false;
 };
 
 /// One canvas. draw() is called inside an ImGui frame with one borderless window of frame.size; it uses ImGui's draw list and input state only.
@@ -128,6 +136,8 @@ class View {
   virtual ~View() = default;
   virtual const char* id() const = 0;     // "atlas"
   virtual const char* title() const = 0;  // "Cache atlas"
+  /// The title over what is selected: "Head L2 H1".
+  virtual std::string heading(const Selection&) const { return title(); }
   /// Facts for the panel's header line: "step 2 · position 168 · 24 heads x 169 tokens".
   virtual std::string facts(const Frame& frame) const = 0;
   /// Draws and reacts; appends what the user did.
@@ -144,10 +154,12 @@ class View {
   /// Choices for the panel's header, and what the user chose there: index into `choices` of options()[option].
   virtual std::vector<Option> options() const { return {}; }
   virtual void choose(std::size_t option, int choice) { (void)option, (void)choice; }
+  virtual std::vector<Switch> switches() const { return {}; }
+  virtual void flip(std::size_t) {}
 };
 
-/// All canvases, in the order of the menu. Adding a view: one file in viz/views and one line in registry.cpp.
-/// `window`: the tokens that those with a token axis show, for the app to keep and restore.
+/// All canvases, in the order of the menu (views.h says what belongs to each).
+/// `window`: the tokens that those with a token axis show, for whoever keeps or restores it.
 std::vector<std::unique_ptr<View>> make_views(const std::shared_ptr<TokenWindow>& window = nullptr);
 
 }  // namespace kvscope::viz

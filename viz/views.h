@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 
 #include "viz/canvas.h"
 #include "viz/draw/draw.h"
+#include "viz/place.h"
 
 namespace kvscope::viz {
 
@@ -16,5 +19,28 @@ std::unique_ptr<View> make_head_strip(std::shared_ptr<TokenWindow> window);
 std::unique_ptr<View> make_inspector();
 std::unique_ptr<View> make_timeline();
 std::unique_ptr<View> make_compare(std::shared_ptr<TokenWindow> window = std::make_shared<TokenWindow>());
+
+/// What a window tells about the range of steps that a view's statistics count: nothing, "steps 3–9", or "3–9" where its header has no room.
+enum class RangeBadge : std::uint8_t { none, words, figures };
+
+/// The picture of a view in a written report.
+struct ReportPart {
+  const char* title = "";                 // "%1" stands for the run; empty: it is in no report
+  int order = 0;
+  int (*height)(int n_runs) = nullptr;    // px of a picture 1000 px wide
+  bool of_head = false;                   // only where a head is selected
+};
+
+/// One view and all that a window has to know of it: its menu entry, its key, its panel and its exports come from here.
+struct ViewEntry {
+  std::unique_ptr<View> (*make)(const std::shared_ptr<TokenWindow>& window);
+  Place place = {};
+  RangeBadge badge = RangeBadge::none;
+  bool edits_tokens = false;  // its tokens can be pinned, evicted, merged, restored
+  ReportPart report = {};
+};
+
+/// All views, in the order of the menus. A new view: its own folder in viz/views, and one line in registry.cpp. The first is the main one.
+std::span<const ViewEntry> view_entries();
 
 }  // namespace kvscope::viz

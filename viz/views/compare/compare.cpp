@@ -28,7 +28,7 @@ std::vector<Option> Compare::options() const {
     if (order_.kind == kSortKinds[i]) sorted = static_cast<int>(i) + 1;
   }
   return {{"view", {"fates", "difference to the reference", "pairwise"}, static_cast<int>(mode_)},
-          {"sort", {"as added", "KL", "mean KL", "top-1 same", "first differs", "slots", "KV bytes", "policy work"}, sorted},
+          {"sort", {"as added", "KL", "mean KL", "top-1 same", "first differs", "slots", "KV bytes", "policy work"}, sorted, true},
           {"numbers", {"all that fit", "quality", "memory and work"}, static_cast<int>(set_)}};
 }
 

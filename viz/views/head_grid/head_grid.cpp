@@ -103,6 +103,11 @@ std::vector<Option> HeadGrid::options() const {
   return {metric};
 }
 
+std::vector<Switch> HeadGrid::switches() const {
+  return {{"Sort the head &grid by its metric\tS",
+           "Layers and heads by the largest value they have, the largest first; again: the order of the model", sorted_}};
+}
+
 void HeadGrid::choose(std::size_t option, int choice) {
   if (option == 0 && choice >= 0 && choice < kHeadMetrics) metric_ = static_cast<HeadMetric>(choice);
 }

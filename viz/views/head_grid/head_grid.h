@@ -35,6 +35,8 @@ class HeadGrid : public View {
   float preferred_height(const Frame& frame) const override;
   std::vector<Option> options() const override;
   void choose(std::size_t option, int choice) override;
+  std::vector<Switch> switches() const override;
+  void flip(std::size_t) override { set_sorted(!sorted_); }
   /// Layers and heads by the metric, the largest first; false: in the order of the model.
   bool sorted() const { return sorted_; }
   void set_sorted(bool on) { sorted_ = on; }

@@ -30,6 +30,9 @@ class HeadStrip final : public View {
 
   const char* id() const override { return "head_strip"; }
   const char* title() const override { return "Head"; }
+  std::string heading(const Selection& s) const override {
+    return s.layer && s.kv_head ? "Head " + head_name(*s.layer, *s.kv_head) : title();
+  }
   const std::vector<Mark>& marks() const override { return marks_; }
   float preferred_height(const Frame& frame) const override { return 148 * frame.scale; }
 
