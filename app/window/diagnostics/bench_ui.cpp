@@ -104,8 +104,8 @@ BenchScript readBenchScript(const std::string& path) {
 }
 
 int runBenchUi(MainWindow& window, const BenchScript& script) {
-  if (!window.noPictures().isEmpty()) {
-    std::cerr << "kvscope: " << window.noPictures().toStdString() << "\n";
+  if (!window.views().noPictures().isEmpty()) {
+    std::cerr << "kvscope: " << window.views().noPictures().toStdString() << "\n";
     return 1;
   }
   BenchPlayer player(window);
@@ -126,15 +126,15 @@ int runBenchUi(MainWindow& window, const BenchScript& script) {
   }
   for (const QString& event : player.longest()) std::printf("long event, %s\n", qPrintable(event));
   Durations open, memory, stall = player.stalls();
-  open.add(window.latency().openMs().value_or(kNotAvailable));
+  open.add(window.timing().latency().openMs().value_or(kNotAvailable));
   // An engine holds more than what it publishes: only of a synthetic snapshot is it known what the window needs beside it.
   const double held = held_bytes(window.workspace().snapshot());
-  if (window.synthetic()) memory.add((player.mostResidentBytes() - held) / (1 << 20));
+  if (window.timing().synthetic()) memory.add((player.mostResidentBytes() - held) / (1 << 20));
   report.row("whole", "open", open, script.gates);
   report.row("whole", "stall", stall, script.gates);
   report.row("whole", "memory", memory, script.gates);
   report.unknown("whole", script.gates, {"open", "stall", "memory"});
-  if (window.synthetic()) std::printf("memory: MiB resident at most, less the %.0f MiB that the snapshot holds\n", held / (1 << 20));
+  if (window.timing().synthetic()) std::printf("memory: MiB resident at most, less the %.0f MiB that the snapshot holds\n", held / (1 << 20));
   return report.past() ? 1 : 0;
 }
 

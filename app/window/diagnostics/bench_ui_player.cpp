@@ -78,8 +78,8 @@ bool BenchPlayer::waitFor(const std::function<bool()>& done, int timeout_ms) {
 }
 
 bool BenchPlayer::settled() const {
-  const std::vector<CanvasWidget*>& all = m_window.canvases();
-  return !m_window.latency().inFrame() &&
+  const std::vector<CanvasWidget*>& all = m_window.views().all();
+  return !m_window.timing().latency().inFrame() &&
          std::all_of(all.begin(), all.end(), [](const CanvasWidget* c) { return !c->isVisible() || c->settled(); });
 }
 
@@ -90,9 +90,9 @@ void BenchPlayer::rest() {
 
 void BenchPlayer::remember() {
   m_most_resident = std::max(m_most_resident, residentBytes());
-  for (double ms : m_window.latency().of(Stage::event).values()) m_stalls.add(ms);
-  if (m_window.latency().of(Stage::event).quantile(1) > 50) m_longest << m_playing + ": " + m_window.latency().longestEvent();
-  m_window.latency().clear();
+  for (double ms : m_window.timing().latency().of(Stage::event).values()) m_stalls.add(ms);
+  if (m_window.timing().latency().of(Stage::event).quantile(1) > 50) m_longest << m_playing + ": " + m_window.timing().latency().longestEvent();
+  m_window.timing().latency().clear();
 }
 
 bool BenchPlayer::start(const QString& prompt) {
@@ -100,12 +100,12 @@ bool BenchPlayer::start(const QString& prompt) {
   const auto answered = [this] {
     const Snapshot& s = m_window.workspace().snapshot();
     if (s.phase == RunPhase::failed) return true;
-    if (m_window.synthetic()) return m_window.synthetic()->done() && m_window.latency().openMs().has_value();
-    return s.phase == RunPhase::idle && !m_window.workspace().stale() && m_window.latency().openMs().has_value();
+    if (m_window.timing().synthetic()) return m_window.timing().synthetic()->done() && m_window.timing().latency().openMs().has_value();
+    return s.phase == RunPhase::idle && !m_window.workspace().stale() && m_window.timing().latency().openMs().has_value();
   };
   if (!waitFor(answered, 600'000)) return false;
-  if (!prompt.isEmpty() && !m_window.synthetic()) {
-    m_window.promptPanel().editor().setExactText(prompt);
+  if (!prompt.isEmpty() && !m_window.timing().synthetic()) {
+    m_window.work().prompt().editor().setExactText(prompt);
     const std::string text = prompt.toStdString();
     if (!waitFor([&] { return answered() && m_window.workspace().snapshot().prompt == text; }, 600'000)) return false;
   }
@@ -143,25 +143,25 @@ BenchFigures BenchPlayer::play(const BenchAction& action) {
 CanvasWidget* BenchPlayer::target(const BenchAction& action) const {
   const QString name = action.words.value("canvas").toString("atlas");
   if (CanvasWidget* canvas = m_window.canvas(name.toStdString()); canvas && canvas->isVisible()) return canvas;
-  return m_window.exportedCanvas();
+  return m_window.exports().canvas();
 }
 
 BenchFigures BenchPlayer::frames(const BenchAction& action, const Once& once) {
   BenchFigures out = {{"submit", {}}, {"frame", {}}, {"turn", {}}};
   std::map<QString, Durations> canvases;
   for (int i = 0; i < action.warm_up + action.times; ++i) {
-    const quint64 before = m_window.latency().frames();
+    const quint64 before = m_window.timing().latency().frames();
     const auto begin = Latency::Clock::now();
     double turn = kNotAvailable;
-    const auto connection = QObject::connect(&m_window.latency(), &Latency::recorded, &m_window, [&] {
+    const auto connection = QObject::connect(&m_window.timing().latency(), &Latency::recorded, &m_window, [&] {
       if (turn != turn) turn = msSince(begin);
     });
     once(i);
-    waitFor([&] { return m_window.latency().frames() > before && settled(); }, 2000);
+    waitFor([&] { return m_window.timing().latency().frames() > before && settled(); }, 2000);
     QObject::disconnect(connection);
     if (i >= action.warm_up) {
-      for (double ms : m_window.latency().of(Stage::submit).values()) out[0].second.add(ms);
-      for (double ms : m_window.latency().of(Stage::frame).values()) out[1].second.add(ms);
+      for (double ms : m_window.timing().latency().of(Stage::submit).values()) out[0].second.add(ms);
+      for (double ms : m_window.timing().latency().of(Stage::frame).values()) out[1].second.add(ms);
       if (turn == turn) out[2].second.add(turn);
       addCanvases(canvases);
     }
@@ -172,7 +172,7 @@ BenchFigures BenchPlayer::frames(const BenchAction& action, const Once& once) {
 }
 
 void BenchPlayer::addCanvases(std::map<QString, Durations>& canvases) const {
-  for (const CanvasWidget* canvas : m_window.canvases())
+  for (const CanvasWidget* canvas : m_window.views().all())
     if (canvas->isVisible()) canvases[canvas->view().id()].add(canvas->times().submit_ms);
 }
 
@@ -183,19 +183,19 @@ BenchFigures BenchPlayer::answers(const BenchAction& action, const Once& once) {
   BenchFigures out;
   for (const auto& [name, stage] : kFigures) out.push_back({name, {}});
   for (int i = 0; i < action.warm_up + action.times; ++i) {
-    const quint64 before = m_window.latency().viewed();
+    const quint64 before = m_window.timing().latency().viewed();
     once(i);
-    waitFor([&] { return m_window.latency().viewed() > before && !m_window.workspace().stale() && settled(); }, kAnswerTimeoutMs);
+    waitFor([&] { return m_window.timing().latency().viewed() > before && !m_window.workspace().stale() && settled(); }, kAnswerTimeoutMs);
     waitFor([&] { return m_window.workspace().snapshot().phase == RunPhase::idle; }, kAnswerTimeoutMs);
     for (std::size_t f = 0; i >= action.warm_up && f < out.size(); ++f)
-      for (double ms : m_window.latency().of(kFigures[f].second).values()) out[f].second.add(ms);
+      for (double ms : m_window.timing().latency().of(kFigures[f].second).values()) out[f].second.add(ms);
     remember();
   }
   return out;
 }
 
 BenchFigures BenchPlayer::edit(const BenchAction& action) {
-  PromptEditor& editor = m_window.promptPanel().editor();
+  PromptEditor& editor = m_window.work().prompt().editor();
   editor.setFocus();
   const bool middle = action.words.value("at").toString() == "middle";
   return answers(action, [&](int i) {
@@ -208,7 +208,7 @@ BenchFigures BenchPlayer::edit(const BenchAction& action) {
 }
 
 BenchFigures BenchPlayer::budget(const BenchAction& action) {
-  QSlider* slider = m_window.tools().budgetSlider();
+  QSlider* slider = m_window.rows().tools().budgetSlider();
   return answers(action, [slider](int i) {
     // A drag over four places within one pause: what counts is the last one.
     for (int k = 0; k < 4; ++k) {
@@ -222,7 +222,7 @@ BenchFigures BenchPlayer::scrub(const BenchAction& action) {
   const LaneSnapshot* lane = m_window.workspace().lane();
   const int n = lane ? static_cast<int>(lane->steps.size()) : 0;
   const bool far = action.words.value("far").toBool();
-  return frames(action, [this, n, far](int i) { m_window.playback().goTo(n < 2 ? 0 : far ? (i % 2 ? n - 2 : 0) : i % (n - 1)); });
+  return frames(action, [this, n, far](int i) { m_window.model().playback.goTo(n < 2 ? 0 : far ? (i % 2 ? n - 2 : 0) : i % (n - 1)); });
 }
 
 BenchFigures BenchPlayer::pan(const BenchAction& action) {
@@ -265,13 +265,13 @@ BenchFigures BenchPlayer::hover(const BenchAction& action) {
     mouse(*canvas, QEvent::MouseMove, at, Qt::NoButton, Qt::NoButton);
     const bool changed = waitFor([&] { return !(m_window.workspace().hover() == before); }, 200);
     double shown = kNotAvailable;
-    const quint64 frames_before = m_window.latency().frames();
-    if (changed && waitFor([&] { return m_window.latency().frames() > frames_before || settled(); }, 2000)) shown = msSince(begin);
+    const quint64 frames_before = m_window.timing().latency().frames();
+    if (changed && waitFor([&] { return m_window.timing().latency().frames() > frames_before || settled(); }, 2000)) shown = msSince(begin);
     waitFor([&] { return settled(); }, 2000);
     if (i >= action.warm_up) {
       if (shown == shown) out[0].second.add(shown);
-      for (double ms : m_window.latency().of(Stage::submit).values()) out[1].second.add(ms);
-      for (double ms : m_window.latency().of(Stage::frame).values()) out[2].second.add(ms);
+      for (double ms : m_window.timing().latency().of(Stage::submit).values()) out[1].second.add(ms);
+      for (double ms : m_window.timing().latency().of(Stage::frame).values()) out[2].second.add(ms);
     }
     remember();
   }
@@ -303,7 +303,7 @@ BenchFigures BenchPlayer::page(const BenchAction& action) {
 }
 
 BenchFigures BenchPlayer::theme(const BenchAction& action) {
-  return frames(action, [this](int) { m_window.setThemeMode(m_window.workspace().theme().dark ? "light" : "dark"); });
+  return frames(action, [this](int) { m_window.theme().set(m_window.workspace().theme().dark ? "light" : "dark"); });
 }
 
 }  // namespace kvscope

@@ -46,7 +46,7 @@ void benchPage(MainWindow& window, MainWindow::Page page, const char* name) {
   window.showPage(page);
   turn(300);
   std::vector<CanvasWidget*> shown;
-  for (CanvasWidget* canvas : window.canvases())
+  for (CanvasWidget* canvas : window.views().all())
     if (canvas->isVisible()) shown.push_back(canvas);
   const auto hover = [&window](int token) {
     viz::Hover at;
@@ -101,7 +101,7 @@ int benchDraw(MainWindow& window) {
 
 /// The canvas of this page that is called so: the lecture has an atlas of its own.
 CanvasWidget* shownCanvas(MainWindow& window, const std::string& id) {
-  const auto& all = window.canvases();
+  const auto& all = window.views().all();
   const auto found = std::find_if(all.begin(), all.end(), [&](const CanvasWidget* c) { return c->isVisible() && id == c->view().id(); });
   return found == all.end() ? nullptr : *found;
 }
@@ -116,10 +116,10 @@ int writePicture(MainWindow& window, const Options& options) {
     return status;
   };
   if (!options.canvas.empty() || csv) {
-    CanvasWidget* const canvas = options.canvas.empty() ? window.exportedCanvas() : shownCanvas(window, options.canvas);
+    CanvasWidget* const canvas = options.canvas.empty() ? window.exports().canvas() : shownCanvas(window, options.canvas);
     if (!canvas) {
       std::string names;
-      for (const CanvasWidget* c : window.canvases())
+      for (const CanvasWidget* c : window.views().all())
         if (c->isVisible()) names += (names.empty() ? "" : ", ") + std::string(c->view().id());
       error = QString::fromStdString("--canvas: this page shows " + names + ", not \"" + options.canvas + "\"; --view chooses the page");
       return failed(2);
@@ -127,13 +127,13 @@ int writePicture(MainWindow& window, const Options& options) {
     return exportCanvas(*canvas, window, window.workspace(), path, options.scale, &error) ? 0 : failed(1);
   }
   std::vector<CanvasWidget*> shown;
-  for (CanvasWidget* canvas : window.canvases())
+  for (CanvasWidget* canvas : window.views().all())
     if (canvas->isVisible()) shown.push_back(canvas);
   if (path.endsWith(".json", Qt::CaseInsensitive)) return writeFile(path, sceneDump(shown).toStdString(), &error) ? 0 : failed(1);
   if (svg) {
     return writeFile(path, canvasesAsSvg(shown, window, window.workspace()), &error) ? 0 : failed(1);
   }
-  if (window.picture().save(path, "PNG")) return 0;
+  if (window.exports().picture().save(path, "PNG")) return 0;
   error = "the picture could not be written to " + path + ": choose a folder that is writable";
   return failed(1);
 }
@@ -145,11 +145,11 @@ bool waitUntilSettled(MainWindow& window, int timeout_ms) {
   timer.start();
   const auto answered = [&window] {
     const RunPhase phase = window.workspace().snapshot().phase;
-    return !window.workspace().stale() && !window.runs().busy() && (phase == RunPhase::idle || phase == RunPhase::failed);
+    return !window.workspace().stale() && !window.model().runs.busy() && (phase == RunPhase::idle || phase == RunPhase::failed);
   };
   const auto failed = [&window] { return window.workspace().snapshot().phase == RunPhase::failed; };
   const auto settled = [&window] {
-    return std::all_of(window.canvases().begin(), window.canvases().end(), [](const CanvasWidget* c) { return !c->isVisible() || c->settled(); });
+    return std::all_of(window.views().all().begin(), window.views().all().end(), [](const CanvasWidget* c) { return !c->isVisible() || c->settled(); });
   };
   do {
     while (!answered() && !failed()) {
@@ -163,8 +163,8 @@ bool waitUntilSettled(MainWindow& window, int timeout_ms) {
 }
 
 int runScript(MainWindow& window, const Options& options) {
-  if (!window.noPictures().isEmpty()) {
-    std::cerr << "kvscope: " << window.noPictures().toStdString() << "\n";
+  if (!window.views().noPictures().isEmpty()) {
+    std::cerr << "kvscope: " << window.views().noPictures().toStdString() << "\n";
     return 1;
   }
   window.setAttribute(Qt::WA_DontShowOnScreen, !options.bench_draw);
@@ -181,12 +181,12 @@ int runScript(MainWindow& window, const Options& options) {
   }
   if (options.bench_draw) return benchDraw(window);
   if (options.view == "sweep") {  // a picture of curves needs them measured
-    window.sweep().start();
+    window.runActions().sweep().start();
     waitUntilSettled(window, kComputeTimeoutMs);
   }
   if (!options.report.empty()) {
     QString error;
-    if (writeReport(window.report(), QString::fromStdString(options.report), options.report_sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &error)) return 0;
+    if (writeReport(window.exports().report(), QString::fromStdString(options.report), options.report_sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &error)) return 0;
     std::cerr << "kvscope: " << error.toStdString() << "\n";
     return 1;
   }

@@ -222,7 +222,7 @@ int runProgram(int argc, char** argv) {
   QApplication::setOrganizationName("kvscope");
   QApplication::setApplicationVersion(KVSCOPE_VERSION);
   MainWindow window(options, start);
-  QObject::connect(&app, &Application::eventDone, &window.latency(), &Latency::eventDone);
+  QObject::connect(&app, &Application::eventDone, &window.timing().latency(), &Latency::eventDone);
   if (!options.bench_ui.empty()) return runBenchUi(window, bench);
   if (options.scripted()) return runScript(window, options);
   window.show();

@@ -37,8 +37,8 @@ void ElidedLabel::paintEvent(QPaintEvent*) {
   painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter, shown());
 }
 
-Panel::Panel(const QString& id, const QString& title, QWidget* content, QObject* parent)
-    : QObject(parent), m_id(id), m_content(content), m_header(new QFrame), m_body(new QFrame) {
+Panel::Panel(const QString& id, const QString& title, QWidget* content, const viz::Place& place, QObject* parent)
+    : QObject(parent), m_id(id), m_place(place), m_content(content), m_header(new QFrame), m_body(new QFrame) {
   setObjectName("panel_" + id);
   m_header->setObjectName("panelHeader");
   m_header->setFixedHeight(kPanelHeader);

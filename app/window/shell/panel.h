@@ -9,6 +9,7 @@
 #include <QLabel>
 
 #include "app/window/look/style.h"
+#include "viz/place.h"
 
 class QBoxLayout;
 class QPushButton;
@@ -46,9 +47,10 @@ class Panel : public QObject {
   Q_OBJECT
 
  public:
-  Panel(const QString& id, const QString& title, QWidget* content, QObject* parent);
+  Panel(const QString& id, const QString& title, QWidget* content, const viz::Place& place, QObject* parent);
 
   const QString& id() const { return m_id; }
+  const viz::Place& place() const { return m_place; }
   QString title() const;
   QWidget* content() const { return m_content; }
   QFrame* header() const { return m_header; }
@@ -81,6 +83,7 @@ class Panel : public QObject {
 
  private:
   QString m_id;
+  viz::Place m_place;
   QWidget* m_content;
   QFrame* m_header;
   QFrame* m_body;

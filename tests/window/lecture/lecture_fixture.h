@@ -26,7 +26,7 @@ class LectureTest : public ::testing::Test {
     ASSERT_TRUE(settle());
   }
   void openSample() {
-    window->openSampleLecture();
+    window->document().openSampleLecture();
     ASSERT_TRUE(settle());
     ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
     ASSERT_TRUE(settle());
@@ -36,7 +36,7 @@ class LectureTest : public ::testing::Test {
   bool settle() { return waitUntilSettled(*window, 60000); }
   /// Where the row above says what the budget is.
   const QLabel& slotLabel() const {
-    const auto labels = window->lectureRow().findChildren<QLabel*>();
+    const auto labels = window->lectureMode().row().findChildren<QLabel*>();
     return **std::ranges::find_if(labels, [](const QLabel* label) { return label->text().contains(" slots"); });
   }
   QString slotWords() const { return slotLabel().text(); }

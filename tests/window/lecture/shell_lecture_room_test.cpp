@@ -31,7 +31,7 @@ TEST_F(LectureTest, ASmallWindowKeepsTypeThatCanBeRead) {
   for (const QSize& size : {QSize(1280, 780), QSize(960, 600)}) {
     window->resize(size);
     ASSERT_TRUE(settle());
-    const QList<QWidget*> controls = window->lectureRow().findChildren<QWidget*>(Qt::FindDirectChildrenOnly);
+    const QList<QWidget*> controls = window->lectureMode().row().findChildren<QWidget*>(Qt::FindDirectChildrenOnly);
     for (const QWidget* a : controls)
       for (const QWidget* b : controls) {
         if (a == b || !a->isVisible() || !b->isVisible()) continue;
@@ -43,7 +43,7 @@ TEST_F(LectureTest, ASmallWindowKeepsTypeThatCanBeRead) {
 
 TEST_F(LectureTest, TabGoesThroughTheRowInTheOrderOfItsControls) {
   openSample();
-  LectureRow& row = window->lectureRow();
+  LectureRow& row = window->lectureMode().row();
   int x = -1;
   for (const QWidget* w = row.budgetSlider(); w && row.isAncestorOf(w); w = w->nextInFocusChain()) {
     if (!w->isVisible() || !(w->focusPolicy() & Qt::TabFocus)) continue;
@@ -87,7 +87,7 @@ TEST_F(LectureTest, DialogsHaveTypeThatCanBeReadAndTheirUsualOneElsewhere) {
 
 TEST_F(LectureTest, TheTextIsCutBetweenLinesOnly) {
   openSample();
-  PromptEditor& editor = window->lecture().prompt().editor();
+  PromptEditor& editor = window->lectureMode().page().prompt().editor();
   for (int height = 780; height < 840; height += 7) {
     window->resize(1280, height);
     ASSERT_TRUE(settle());
@@ -100,7 +100,7 @@ TEST_F(LectureTest, TheTextIsCutBetweenLinesOnly) {
 
 TEST_F(LectureTest, TheAnswerSaysHowManyTokensGoOn) {
   openSample();
-  LectureAnswer& answer = *window->lecture().findChild<LectureAnswer*>();
+  LectureAnswer& answer = *window->lectureMode().page().findChild<LectureAnswer*>();
   const auto shown = [&] {
     int n = 0;
     for (int i = 0; i < 80; ++i) n += !answer.rectOf(i).isEmpty();
@@ -113,7 +113,7 @@ TEST_F(LectureTest, TheAnswerSaysHowManyTokensGoOn) {
   ASSERT_TRUE(settle());
   const int n = static_cast<int>(snapshot().lanes[1].steps.back()->position) - snapshot().n_prompt + 2;
   for (const int step : {-1, snapshot().n_prompt - 1, snapshot().n_prompt + 15}) {
-    window->playback().goTo(step);
+    window->model().playback.goTo(step);
     ASSERT_TRUE(settle());
     int first = 0;
     while (first < n && answer.rectOf(first).isEmpty()) ++first;

@@ -40,7 +40,7 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
     ASSERT_TRUE(settle());
     const QString folder = qEnvironmentVariable("KVSCOPE_STORY_PICTURES");
     if (folder.isEmpty()) return;
-    ASSERT_TRUE(window->picture().save(QDir(folder).filePath(QString("%1-%2.png").arg(name, GetParam()))));
+    ASSERT_TRUE(window->exports().picture().save(QDir(folder).filePath(QString("%1-%2.png").arg(name, GetParam()))));
   }
   bool idle() {
     return QTest::qWaitFor([this] { return snapshot().phase == RunPhase::idle && !window->workspace().stale(); }, 60000);
@@ -86,10 +86,10 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
   }
   void scenes() {
     for (const auto& [id, category] : {std::pair("sink", Category::sink), {"heavy", Category::kept}, {"recent", Category::recent}, {"evicted", Category::evicted}}) {
-      for (int i = 0; i < 9 && window->guide().scenes()[window->guide().scene()].id != id; ++i) press(Qt::Key_PageDown);
-      ASSERT_EQ(window->guide().scenes()[window->guide().scene()].id, QString(id));
+      for (int i = 0; i < 9 && window->lectureMode().guide().scenes()[window->lectureMode().guide().scene()].id != id; ++i) press(Qt::Key_PageDown);
+      ASSERT_EQ(window->lectureMode().guide().scenes()[window->lectureMode().guide().scene()].id, QString(id));
       EXPECT_EQ(window->workspace().emphasis(), category);
-      EXPECT_FALSE(window->caption().text().contains('{')) << window->caption().text().toStdString();
+      EXPECT_FALSE(window->lectureMode().caption().text().contains('{')) << window->lectureMode().caption().text().toStdString();
       picture(QString("s1-4-%1").arg(id));
     }
   }
@@ -130,43 +130,43 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
   }
   /// A command of the menu behind the button, by mouse from menu to menu.
   void choose(const QStringList& path) {
-    chooseByMouse(path, [this] { QTest::mouseClick(window->lectureRow().menuButton(), Qt::LeftButton); });
+    chooseByMouse(path, [this] { QTest::mouseClick(window->lectureMode().row().menuButton(), Qt::LeftButton); });
   }
 };
 
 TEST_P(StoryTest, ByKeyboardAlone) {
   // 1: three cards
   picture("s1-1-welcome");
-  EXPECT_EQ(QApplication::focusWidget(), &window->welcome().lectureCard());
+  EXPECT_EQ(QApplication::focusWidget(), &window->firstSteps().welcome().lectureCard());
   press(Qt::Key_Return);
   // 2: the sample
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->lecturing() && snapshot().lanes.size() == 4; }, 60000));
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->lectureMode().on() && snapshot().lanes.size() == 4; }, 60000));
   ASSERT_TRUE(idle());
   EXPECT_EQ(window->page(), MainWindow::Page::lecture);
   picture("s1-2-sample");
   // 3: typing
   press(Qt::Key_L, Qt::ControlModifier);
-  ASSERT_EQ(QApplication::focusWidget(), &window->lecture().prompt().editor());
+  ASSERT_EQ(QApplication::focusWidget(), &window->lectureMode().page().prompt().editor());
   typeTheText();
   picture("s1-3-typed");
   EXPECT_EQ(asked(), snapshot().n_prompt) << "a budget of 100 %";
   EXPECT_EQ(goneAt(snapshot().n_prompt - 1), 0) << "the whole text is there";
   // 4: the budget, slow motion, scenes
   press(Qt::Key_B, Qt::AltModifier);
-  ASSERT_EQ(QApplication::focusWidget(), window->lectureRow().budgetSlider());
+  ASSERT_EQ(QApplication::focusWidget(), window->lectureMode().row().budgetSlider());
   const int quarter = (snapshot().n_prompt + 3) / 4;
-  while (window->lectureRow().budgetSlider()->value() > quarter) press(Qt::Key_Left);
+  while (window->lectureMode().row().budgetSlider()->value() > quarter) press(Qt::Key_Left);
   ASSERT_TRUE(QTest::qWaitFor([&] { return asked() <= std::max(quarter, 5); }, 30000));
   ASSERT_TRUE(idle());
-  EXPECT_EQ(Playback::kSpeeds[static_cast<std::size_t>(window->playback().speed())], 2) << "steps a second, unless somebody wants it faster";
-  window->playback().setSpeed(5);
+  EXPECT_EQ(Playback::kSpeeds[static_cast<std::size_t>(window->model().playback.speed())], 2) << "steps a second, unless somebody wants it faster";
+  window->model().playback.setSpeed(5);
   press(Qt::Key_Space);
-  ASSERT_TRUE(window->playback().playing());
+  ASSERT_TRUE(window->model().playback.playing());
   std::vector<int> greys;
   ASSERT_TRUE(QTest::qWaitFor(
       [&] {
         if (greys.empty() || greys.back() != gone()) greys.push_back(gone());
-        return !window->playback().playing();
+        return !window->model().playback.playing();
       },
       30000));
   EXPECT_GT(greys.size(), 5u) << "cells turn grey step by step";
@@ -201,23 +201,23 @@ TEST_P(StoryTest, ByKeyboardAlone) {
     EXPECT_EQ(now[2], Category::evicted) << "in all heads, also in " << h;
     EXPECT_EQ(now[3], Category::evicted) << h;
   }
-  window->guide().goTo("missed");
+  window->lectureMode().guide().goTo("missed");
   picture("s1-5-evicted-by-hand");
-  EXPECT_TRUE(window->caption().text().contains("Evicted before it was needed")) << window->caption().text().toStdString();
-  EXPECT_EQ(window->lecture().textPanel().facts(), "by hand: «·cat» evicted in all heads");
-  EXPECT_TRUE(window->lecture().nextPanel().facts().contains(" → ")) << window->lecture().nextPanel().facts().toStdString();
-  EXPECT_TRUE(std::ranges::any_of(window->lecture().attention().shown(), [](const auto& row) { return row.state == viz::PairRow::State::gone; }))
+  EXPECT_TRUE(window->lectureMode().caption().text().contains("Evicted before it was needed")) << window->lectureMode().caption().text().toStdString();
+  EXPECT_EQ(window->lectureMode().page().textPanel().facts(), "by hand: «·cat» evicted in all heads");
+  EXPECT_TRUE(window->lectureMode().page().nextPanel().facts().contains(" → ")) << window->lectureMode().page().nextPanel().facts().toStdString();
+  EXPECT_TRUE(std::ranges::any_of(window->lectureMode().page().attention().shown(), [](const auto& row) { return row.state == viz::PairRow::State::gone; }))
       << "it would look where nothing is any more";
   press(Qt::Key_Z, Qt::ControlModifier);
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
   ASSERT_TRUE(idle());
-  EXPECT_EQ(window->lecture().textPanel().facts(), "") << "what was taken back is not said";
+  EXPECT_EQ(window->lectureMode().page().textPanel().facts(), "") << "what was taken back is not said";
   EXPECT_EQ(window->workspace().step(), made_at) << "and the picture is where it was";
   // 6: compare
   press(Qt::Key_5, Qt::AltModifier);
   press(Qt::Key_C);
   EXPECT_EQ(window->page(), MainWindow::Page::compare);
-  EXPECT_TRUE(window->lecturing()) << "still in large type";
+  EXPECT_TRUE(window->lectureMode().on()) << "still in large type";
   picture("s1-6-compare");
   press(Qt::Key_Escape);
   EXPECT_EQ(window->page(), MainWindow::Page::lecture);
@@ -226,14 +226,14 @@ TEST_P(StoryTest, ByKeyboardAlone) {
 
 TEST_P(StoryTest, ByMouse) {
   const auto click = [](QWidget* w) { QTest::mouseClick(w, Qt::LeftButton); };
-  click(&window->welcome().lectureCard());
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->lecturing() && snapshot().lanes.size() == 4; }, 60000));
+  click(&window->firstSteps().welcome().lectureCard());
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->lectureMode().on() && snapshot().lanes.size() == 4; }, 60000));
   ASSERT_TRUE(idle());
-  QTest::mouseClick(window->lecture().prompt().editor().viewport(), Qt::LeftButton, {}, QPoint(30, 12));
-  ASSERT_EQ(QApplication::focusWidget(), &window->lecture().prompt().editor());
+  QTest::mouseClick(window->lectureMode().page().prompt().editor().viewport(), Qt::LeftButton, {}, QPoint(30, 12));
+  ASSERT_EQ(QApplication::focusWidget(), &window->lectureMode().page().prompt().editor());
   typeTheText();
   // The handle of the slider, dragged to a quarter.
-  QSlider* slider = window->lectureRow().budgetSlider();
+  QSlider* slider = window->lectureMode().row().budgetSlider();
   const auto place = [slider](double part) { return QPoint(12 + static_cast<int>(part * (slider->width() - 24)), slider->height() / 2); };
   QTest::mousePress(slider, Qt::LeftButton, {}, place(1));
   for (double part = 1; part > 0.2; part -= 0.1) {
@@ -246,12 +246,12 @@ TEST_P(StoryTest, ByMouse) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return asked() <= 5; }, 30000)) << asked();
   ASSERT_TRUE(idle());
   EXPECT_GT(gone(), 0);
-  EXPECT_EQ(window->undoStack().count(), 1) << "one drag, one step back";
+  EXPECT_EQ(window->model().undo.count(), 1) << "one drag, one step back";
   // Scenes by their dots, play by its button.
-  click(window->lectureRow().findChildren<QToolButton*>()[1]);
-  EXPECT_TRUE(window->playback().playing());
-  window->playback().play(false);
-  SceneDots& dots = window->caption().dots();
+  click(window->lectureMode().row().findChildren<QToolButton*>()[1]);
+  EXPECT_TRUE(window->model().playback.playing());
+  window->model().playback.play(false);
+  SceneDots& dots = window->lectureMode().caption().dots();
   QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(2).center());
   EXPECT_EQ(window->workspace().emphasis(), Category::sink);
   // Two cells of the atlas, and E.
@@ -263,7 +263,7 @@ TEST_P(StoryTest, ByMouse) {
   window->workspace().setSelection(at);
   ASSERT_TRUE(settle());
   CanvasWidget* atlas = nullptr;
-  for (CanvasWidget* c : window->canvases())
+  for (CanvasWidget* c : window->views().all())
     if (c->objectName() == "canvas_lecture") atlas = c;
   ASSERT_NE(atlas, nullptr);
   const viz::Mark* row = nullptr;
@@ -285,9 +285,9 @@ TEST_P(StoryTest, ByMouse) {
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
   ASSERT_TRUE(idle());
   // The last scene compares.
-  QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(static_cast<int>(window->guide().scenes().size()) - 1).center());
+  QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(static_cast<int>(window->lectureMode().guide().scenes().size()) - 1).center());
   EXPECT_EQ(window->page(), MainWindow::Page::compare);
-  EXPECT_TRUE(window->lecturing()) << "still in large type";
+  EXPECT_TRUE(window->lectureMode().on()) << "still in large type";
   QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(0).center());
   EXPECT_EQ(window->page(), MainWindow::Page::lecture);
   handOut([this](bool save) { choose({"File", save ? "Save session" : "Export view"}); });

@@ -69,7 +69,7 @@ TEST(ScenesTest, ABrokenFileIsSaidWithItsPlace) {
 
 TEST_F(LectureTest, TheWelcomeOffersThreeCardsAndCoversNoMenu) {
   EXPECT_EQ(window->page(), MainWindow::Page::welcome);
-  WelcomePage& welcome = window->welcome();
+  WelcomePage& welcome = window->firstSteps().welcome();
   for (WelcomeCard* card : {&welcome.lectureCard(), &welcome.modelCard(), &welcome.recoverCard()}) EXPECT_TRUE(card->isVisible());
   EXPECT_FALSE(welcome.recoverCard().isEnabled()) << "nothing was lost";
   EXPECT_TRUE(window->findChild<QMenuBar*>()->isVisible());
@@ -79,9 +79,9 @@ TEST_F(LectureTest, TheWelcomeOffersThreeCardsAndCoversNoMenu) {
 }
 
 TEST_F(LectureTest, TheTourHasSixStopsOnPartsThatShow) {
-  window->startTour();
+  window->firstSteps().startTour();
   ASSERT_TRUE(settle());
-  Tour* tour = window->tour();
+  Tour* tour = window->firstSteps().tour();
   ASSERT_NE(tour, nullptr);
   EXPECT_EQ(tour->stops(), 6);
   QStringList said;
@@ -109,7 +109,7 @@ TEST_F(LectureTest, NothingOnTheScreenIsSmallerThanEighteenPixels) {
       if (!with_text) continue;
       EXPECT_GE(QFontInfo(w->font()).pixelSize(), 18) << w->metaObject()->className() << " " << w->objectName().toStdString();
     }
-    for (CanvasWidget* canvas : window->canvases()) {
+    for (CanvasWidget* canvas : window->views().all()) {
       if (!canvas->isVisible()) continue;
       const viz::Scene scene = canvas->scene();
       for (const viz::SceneCommand& c : scene.commands)
@@ -135,17 +135,17 @@ TEST_F(LectureTest, AQuarterOfAShortTextLeavesRoomForHeavyTokens) {
   openSample();
   window->controller().setPrompt("The cat sat on the mat because it");
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().n_prompt == 11 && snapshot().phase == RunPhase::idle; }, 30000));
-  window->lectureRow().budgetSlider()->setValue(3);
+  window->lectureMode().row().budgetSlider()->setValue(3);
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes[1].slots_asked == 3 && snapshot().phase == RunPhase::idle; }, 30000)) << "a quarter";
   ASSERT_TRUE(settle());
-  window->guide().goTo("heavy");
+  window->lectureMode().guide().goTo("heavy");
   int n_heavy = 0;
   for (int h = 0; h < viz::n_heads_total(snapshot()); ++h) {
     const auto now = viz::categories_of(snapshot(), *window->workspace().lane(), window->workspace().step(), h);
     n_heavy += std::ranges::count(now, Category::kept) > 0;
   }
   EXPECT_EQ(n_heavy, viz::n_heads_total(snapshot()));
-  EXPECT_TRUE(window->caption().text().contains("keeps the best: 1 of 11")) << window->caption().text().toStdString();
+  EXPECT_TRUE(window->lectureMode().caption().text().contains("keeps the best: 1 of 11")) << window->lectureMode().caption().text().toStdString();
 }
 
 TEST_F(LectureTest, PageDownGoesThroughTheScenesWithTheNumbersOfTheScreen) {
@@ -153,7 +153,7 @@ TEST_F(LectureTest, PageDownGoesThroughTheScenesWithTheNumbersOfTheScreen) {
   window->controller().setLaneSpec(1, "h2o:ratio=0.25,sinks=2");
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().phase == RunPhase::idle && snapshot().lanes[1].slots_asked == 13; }, 30000));
   ASSERT_TRUE(settle());
-  LectureGuide& guide = window->guide();
+  LectureGuide& guide = window->lectureMode().guide();
   const QStringList wanted = {"cache", "budget", "sink", "heavy", "recent", "evicted"};
   for (int i = 0; i < wanted.size(); ++i) {
     ASSERT_EQ(guide.scenes()[guide.scene()].id, wanted[i]);
@@ -166,24 +166,24 @@ TEST_F(LectureTest, PageDownGoesThroughTheScenesWithTheNumbersOfTheScreen) {
   const auto now = viz::categories_of(snapshot(), snapshot().lanes[1], window->workspace().step(), head);
   const auto n = std::count(now.begin(), now.end(), Category::evicted);
   ASSERT_GT(n, 0);
-  EXPECT_TRUE(window->caption().text().contains(QString("%1 of %2 tokens").arg(n).arg(window->workspace().stepRecord()->position + 1))) << window->caption().text().toStdString();
+  EXPECT_TRUE(window->lectureMode().caption().text().contains(QString("%1 of %2 tokens").arg(n).arg(window->workspace().stepRecord()->position + 1))) << window->lectureMode().caption().text().toStdString();
   // Another step, other numbers.
-  const QString before = window->caption().text();
+  const QString before = window->lectureMode().caption().text();
   viz::Selection earlier = selection();
   earlier.step = 20;
   window->workspace().setSelection(earlier);
-  EXPECT_NE(window->caption().text(), before);
+  EXPECT_NE(window->lectureMode().caption().text(), before);
 }
 
 TEST_F(LectureTest, ASceneThatLooksElsewhereComesBack) {
   openSample();
   const viz::Selection before = selection();
-  window->guide().goTo("merged");
+  window->lectureMode().guide().goTo("merged");
   EXPECT_NE(selection(), before) << "the run of the sample that merges is another one";
   const auto now = viz::categories_of(snapshot(), *window->workspace().lane(), window->workspace().step(),
                                       viz::head_index(snapshot(), *selection().layer, *selection().kv_head));
   EXPECT_GT(std::count(now.begin(), now.end(), Category::merged), 0);
-  window->guide().goTo("answer");
+  window->lectureMode().guide().goTo("answer");
   EXPECT_EQ(selection(), before);
 }
 
@@ -193,7 +193,7 @@ TEST_F(LectureTest, BarsWithoutHistoryOfferToCaptureIt) {
   s.lane = 1;
   s.step.reset();  // where tokens are missing
   window->workspace().setSelection(s);
-  LectureBars& bars = window->lecture().attention();
+  LectureBars& bars = window->lectureMode().page().attention();
   ASSERT_FALSE(bars.shown().empty());
   EXPECT_FALSE(bars.captureButton().isVisible()) << "the history is kept";
   window->controller().setShadow(false);
@@ -210,7 +210,7 @@ TEST_F(LectureTest, BarsWithoutHistoryOfferToCaptureIt) {
     EXPECT_GE(bars.captureButton().width(), bars.captureButton().fontMetrics().horizontalAdvance(text)) << "nothing is cut";
     EXPECT_LE(bars.captureButton().geometry().right(), bars.width() / 2 + 60) << "beside the name of the run";
     if (const QString folder = qEnvironmentVariable("KVSCOPE_STORY_PICTURES"); !folder.isEmpty())
-      window->picture().save(QString("%1/lecture-capture-%2.png").arg(folder).arg(size.width()));
+      window->exports().picture().save(QString("%1/lecture-capture-%2.png").arg(folder).arg(size.width()));
   }
   QTest::mouseClick(&bars.captureButton(), Qt::LeftButton);
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().shadow && snapshot().phase == RunPhase::idle; }, 30000));
@@ -221,33 +221,33 @@ TEST_F(LectureTest, BarsWithoutHistoryOfferToCaptureIt) {
 
 TEST_F(LectureTest, LeavingItLeavesNothingBehind) {
   openSample();
-  window->guide().goTo("sink");
+  window->lectureMode().guide().goTo("sink");
   EXPECT_TRUE(window->workspace().emphasis());
   const QSize size = window->size();
   press(Qt::Key_1, Qt::AltModifier);
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->page(), MainWindow::Page::inspect);
-  EXPECT_FALSE(window->lecturing());
+  EXPECT_FALSE(window->lectureMode().on());
   EXPECT_FALSE(window->workspace().emphasis());
-  EXPECT_TRUE(window->tools().isVisible());
+  EXPECT_TRUE(window->rows().tools().isVisible());
   EXPECT_EQ(window->size(), size);
-  EXPECT_EQ(QFontInfo(window->promptPanel().font()).pixelSize(), 13);
+  EXPECT_EQ(QFontInfo(window->work().prompt().font()).pixelSize(), 13);
   EXPECT_EQ(window->canvas("compare")->scale(), 1);
-  const int scene = window->guide().scene();
+  const int scene = window->lectureMode().guide().scene();
   press(Qt::Key_PageDown);
-  EXPECT_EQ(window->guide().scene(), scene) << "Page Down belongs to the panels again";
+  EXPECT_EQ(window->lectureMode().guide().scene(), scene) << "Page Down belongs to the panels again";
 }
 
 TEST_F(LectureTest, AllMenusAreBehindOneButton) {
   openSample();
-  const QList<QAction*> behind = window->lectureRow().menuButton()->menu()->actions();
+  const QList<QAction*> behind = window->lectureMode().row().menuButton()->menu()->actions();
   EXPECT_EQ(behind, window->findChild<QMenuBar*>()->actions());
   EXPECT_GE(behind.size(), 7);
 }
 
 TEST_F(LectureTest, AClickOnAWordSelectsItsTokensAndEvictsThemByHand) {
   openSample();
-  PromptEditor& editor = window->lecture().prompt().editor();
+  PromptEditor& editor = window->lectureMode().page().prompt().editor();
   const qsizetype at = editor.exactText().indexOf("cat");
   ASSERT_GT(at, 0);
   const auto [first, last] = editor.spans().tokens(static_cast<int>(at), static_cast<int>(at) + 3);
@@ -281,7 +281,7 @@ TEST_F(LectureTest, AClickOnAWordSelectsItsTokensAndEvictsThemByHand) {
   press(Qt::Key_E);
   ASSERT_TRUE(QTest::qWaitFor(forked, 30000));
   EXPECT_EQ(editor.exactText(), before);
-  EXPECT_EQ(window->lecture().textPanel().facts(), "by hand: «·cat» evicted in all heads");
+  EXPECT_EQ(window->lectureMode().page().textPanel().facts(), "by hand: «·cat» evicted in all heads");
   EXPECT_FALSE(evict->isVisible()) << "it is gone already";
   press(Qt::Key_Z, Qt::ControlModifier);
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
@@ -300,7 +300,7 @@ TEST_F(LectureTest, AClickOnAWordSelectsItsTokensAndEvictsThemByHand) {
 
 TEST_F(LectureTest, ABudgetMovedByKeyDoesNotJumpBack) {
   openSample();
-  QSlider* slider = window->lectureRow().budgetSlider();
+  QSlider* slider = window->lectureMode().row().budgetSlider();
   slider->setFocus();
   const int before = slider->value();
   for (int i = 0; i < 12; ++i) {
@@ -313,23 +313,23 @@ TEST_F(LectureTest, ABudgetMovedByKeyDoesNotJumpBack) {
 
 TEST_F(LectureTest, ABookmarkAndAnExportAreSaid) {
   openSample();
-  EXPECT_FALSE(window->passingWords().isVisible());
+  EXPECT_FALSE(window->rows().passing().isVisible());
   press(Qt::Key_B, Qt::ControlModifier);
-  EXPECT_TRUE(window->passingWords().isVisible());
-  EXPECT_TRUE(window->passingWords().text().startsWith("Bookmarked: step 51 · L4 · H1")) << window->passingWords().text().toStdString();
+  EXPECT_TRUE(window->rows().passing().isVisible());
+  EXPECT_TRUE(window->rows().passing().text().startsWith("Bookmarked: step 51 · L4 · H1")) << window->rows().passing().text().toStdString();
   QTemporaryDir folder;
   FileDialogAnswer answer(folder.filePath("a.png"), "whole window");
   press(Qt::Key_E, Qt::ControlModifier);
   ASSERT_TRUE(answer.answered());
-  EXPECT_TRUE(window->passingWords().text().startsWith("Exported to ")) << window->passingWords().text().toStdString();
-  EXPECT_GE(QFontInfo(window->passingWords().font()).pixelSize(), 18);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return !window->passingWords().isVisible(); }, 8000)) << "they go by themselves";
+  EXPECT_TRUE(window->rows().passing().text().startsWith("Exported to ")) << window->rows().passing().text().toStdString();
+  EXPECT_GE(QFontInfo(window->rows().passing().font()).pixelSize(), 18);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return !window->rows().passing().isVisible(); }, 8000)) << "they go by themselves";
 }
 
 TEST_F(LectureTest, EscapeLeavesTheBudget) {
   openSample();
   press(Qt::Key_B, Qt::AltModifier);
-  QSlider* slider = window->lectureRow().budgetSlider();
+  QSlider* slider = window->lectureMode().row().budgetSlider();
   ASSERT_TRUE(slider->hasFocus());
   const int before = slider->value();
   press(Qt::Key_Escape);
@@ -341,7 +341,7 @@ TEST_F(LectureTest, EscapeLeavesTheBudget) {
 
 TEST_F(LectureTest, ABudgetThatIsTooSmallIsShownAsTheOneThatRuns) {
   openSample();
-  QSlider* slider = window->lectureRow().budgetSlider();
+  QSlider* slider = window->lectureMode().row().budgetSlider();
   slider->setSliderDown(true);
   slider->setValue(1);
   const auto asked = [this] { return snapshot().lanes[static_cast<std::size_t>(selection().lane)].slots_asked; };
@@ -370,12 +370,12 @@ TEST_F(LectureTest, TheLeastIsSaidOnlyOfTheLeast) {
 
 TEST_F(LectureTest, TheBudgetOfTheLectureIsThatOfTheToolbar) {
   openSample();
-  QSlider* slider = window->lectureRow().budgetSlider();
+  QSlider* slider = window->lectureMode().row().budgetSlider();
   EXPECT_EQ(slider->value(), slider->maximum());
   slider->setValue(20);
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes[1].slots_asked == 20 && snapshot().phase == RunPhase::idle; }, 30000));
-  EXPECT_EQ(window->tools().budgetSlider()->value(), 20);
-  EXPECT_EQ(window->undoStack().count(), 1);
+  EXPECT_EQ(window->rows().tools().budgetSlider()->value(), 20);
+  EXPECT_EQ(window->model().undo.count(), 1);
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ class ScreensTest : public ::testing::TestWithParam<std::tuple<Layout, const cha
     QApplication::setCursorFlashTime(0);
     auto window = std::make_unique<MainWindow>(options, startState(options));
     window->setAttribute(Qt::WA_DontShowOnScreen);
-    if (options.view == "lecture") window->openSampleLecture();
+    if (options.view == "lecture") window->document().openSampleLecture();
     window->show();
     EXPECT_TRUE(waitUntilSettled(*window, 60000));
     EXPECT_EQ(window->workspace().snapshot().phase, RunPhase::idle) << window->workspace().snapshot().failure;
@@ -102,7 +102,7 @@ class ScreensTest : public ::testing::TestWithParam<std::tuple<Layout, const cha
 
   /// Half the window's picture; text is transparent in it.
   static QImage picture(MainWindow& window) {
-    const QImage whole = window.picture().toImage();
+    const QImage whole = window.exports().picture().toImage();
     testing::TextBoxes text(whole.size());
     window.render(&text);
     for (CanvasWidget* canvas : canvasesOf(window)) {

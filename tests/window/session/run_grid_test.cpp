@@ -38,7 +38,7 @@ class AddRunsTest : public WindowTest {
     ASSERT_TRUE(dialog().isVisible());
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&dialog()));
   }
-  AddRunsDialog& dialog() { return window->addRunsDialog(); }
+  AddRunsDialog& dialog() { return window->runActions().dialog(); }
   RunGridModel& model() { return dialog().grid().model(); }
   QPoint cell(const char* policy, int column) {
     QTableView& table = dialog().grid().table();
@@ -123,7 +123,7 @@ TEST_F(AddRunsTest, ARunCanBeWrittenAndWhatIsWrongWithItIsSaid) {
 }
 
 TEST_F(AddRunsTest, AnEstimateIsOfMeasuredRunsAsSoonAsThereAreSome) {
-  window->runs().add({"knorm:slots=9"}, QueuedRun::Purpose::point);
+  window->model().runs.add({"knorm:slots=9"}, QueuedRun::Purpose::point);
   ASSERT_TRUE(settle());
   openDialog();
   model().choose("knorm", true);

@@ -78,12 +78,12 @@ TEST_F(AccessTest, EverythingThatTakesTheFocusHasANameAndIsReachedByTab) {
 
 TEST_F(AccessTest, TheCaptionIsReadToWhoCannotSeeIt) {
   openSample();
-  window->guide().goTo("sink");
+  window->lectureMode().guide().goTo("sink");
   ASSERT_TRUE(settle());
   bool said = false;
-  for (const QWidget* w : window->caption().findChildren<QWidget*>()) said = said || w->accessibleName() == window->caption().text();
+  for (const QWidget* w : window->lectureMode().caption().findChildren<QWidget*>()) said = said || w->accessibleName() == window->lectureMode().caption().text();
   EXPECT_TRUE(said);
-  EXPECT_TRUE(window->caption().dots().accessibleName().contains("Sinks"));
+  EXPECT_TRUE(window->lectureMode().caption().dots().accessibleName().contains("Sinks"));
 }
 
 }  // namespace

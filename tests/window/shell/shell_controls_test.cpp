@@ -16,7 +16,7 @@ namespace {
 
 TEST_F(WindowTest, TheButtonsOfAFileDialogHaveTheirPictures) {
   for (const char* mode : {"dark", "light"}) {
-    window->setThemeMode(mode);
+    window->theme().set(mode);
     QFileDialog dialog(window.get());
     dialog.setOption(QFileDialog::DontUseNativeDialog);
     dialog.show();

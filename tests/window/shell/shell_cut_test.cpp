@@ -20,13 +20,13 @@ TEST_F(WindowTest, ATextThatIsTooLongIsCutByAButtonAndComesBackByUndo) {
   ASSERT_GT(limit, 0);
   QString text;
   for (int i = 0; i < limit; ++i) text += QString("word %1, 猫🙂; ").arg(i);
-  PromptEditor& editor = window->promptPanel().editor();
+  PromptEditor& editor = window->work().prompt().editor();
   editor.setExactText(text);
   ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().phase == RunPhase::failed; }, 10000));
   QPushButton* cut = buttonOf(window->messages(), "Cut to the first");
   ASSERT_NE(cut, nullptr) << window->messages().text().toStdString();
   EXPECT_TRUE(window->messages().text().contains("still those of the text before")) << window->messages().text().toStdString();
-  EXPECT_TRUE(window->promptPanel().facts().contains("text before: ")) << window->promptPanel().facts().toStdString();
+  EXPECT_TRUE(window->work().prompt().facts().contains("text before: ")) << window->work().prompt().facts().toStdString();
   ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().dimmed(); }, 3000));
   EXPECT_GT(window->workspace().dim(), 0.5) << "clearly more than while something is computed";
   QTest::mouseClick(cut, Qt::LeftButton);
@@ -85,7 +85,7 @@ TEST(StartTest, LinesOfThePromptEndWhereTheScrollBarBeginsWhenMessagesTakeItsRoo
   MainWindow window(options, startState(options));
   window.show();
   ASSERT_TRUE(waitUntilSettled(window, 60000));
-  PromptEditor& editor = window.promptPanel().editor();
+  PromptEditor& editor = window.work().prompt().editor();
   const auto expect_inside = [&](const char* when) {
     for (QTextBlock block = editor.document()->begin(); block.isValid(); block = block.next())
       for (int i = 0; i < block.layout()->lineCount(); ++i)

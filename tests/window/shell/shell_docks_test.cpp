@@ -32,7 +32,7 @@ class DocksTest : public WindowTest {
 };
 
 TEST_F(DocksTest, EveryPanelFloatsAndTheResetBringsItsPictureBack) {
-  window->resetLayout();
+  window->inspect().resetLayout();
   const std::map<QString, QImage> before = pictures();
   ASSERT_EQ(before.size(), 7u);
   for (QDockWidget* d : docks()) {
@@ -45,7 +45,7 @@ TEST_F(DocksTest, EveryPanelFloatsAndTheResetBringsItsPictureBack) {
       for (int x = 0; x < floating.width(); x += 3) colours << floating.pixel(x, y);
     EXPECT_GT(colours.size(), 8) << d->objectName().toStdString() << " is empty";
   }
-  window->resetLayout();
+  window->inspect().resetLayout();
   QTest::qWait(300);
   const std::map<QString, QImage> after = pictures();
   for (const auto& [name, picture] : before) {
@@ -58,7 +58,7 @@ TEST_F(DocksTest, EveryPanelFloatsAndTheResetBringsItsPictureBack) {
 TEST_F(DocksTest, PanelsThatStandOnEachOtherKeepTheirSharesOfTheHeight) {
   window->resize(1280, 800);
   window->showPage(MainWindow::Page::inspect);
-  window->resetLayout();
+  window->inspect().resetLayout();
   QTest::qWait(100);
   const char* const kColumn[] = {"atlas", "head_strip", "timeline"};
   const auto heights = [&] {
@@ -77,8 +77,8 @@ TEST_F(DocksTest, PanelsThatStandOnEachOtherKeepTheirSharesOfTheHeight) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return dock("atlas")->height() != before[0]; }));
   QTest::qWait(100);
   expectShares(before, "searching");
-  QTest::keyClick(&window->searchBar().line(), Qt::Key_Escape);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->searchBar().isVisible(); }));
+  QTest::keyClick(&window->rows().search().line(), Qt::Key_Escape);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->rows().search().isVisible(); }));
   QTest::qWait(100);
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(heights()[i], before[i], 3) << "as it was: " << kColumn[i];
   // Shares that somebody chose hold as well.
@@ -106,7 +106,7 @@ TEST_F(DocksBehindTheWelcomeTest, HaveTheirSharesWhenTheyAreFirstSeen) {
   window->showPage(MainWindow::Page::inspect);
   QTest::qWait(150);
   const std::vector<int> seen = {dock("atlas")->height(), dock("head_strip")->height(), dock("timeline")->height()};
-  window->resetLayout();
+  window->inspect().resetLayout();
   QTest::qWait(150);
   EXPECT_EQ(seen, (std::vector<int>{dock("atlas")->height(), dock("head_strip")->height(), dock("timeline")->height()}));
   EXPECT_GT(seen[0], seen[1] + seen[2]);
@@ -142,7 +142,7 @@ TEST_F(DocksTest, WhatIsOpenedNowAndThenHasACrossThatKeysReach) {
     QTest::keyClick(close, Qt::Key_Space);
     EXPECT_FALSE(dock(id)->isVisible()) << id;
   }
-  window->toggleMaximised(window->panel("table"));
+  window->inspect().toggleMaximised(window->panel("table"));
   Q_EMIT window->panel("table")->closeRequested();
   EXPECT_FALSE(dock("table")->isVisible());
   EXPECT_TRUE(dock("atlas")->isVisible()) << "a maximised one leaves the others as they were";
@@ -243,7 +243,7 @@ TEST_F(DocksTest, AFloatingPanelIsFramedAndStandsOffItsPlace) {
 TEST_F(DocksTest, AThemeChangeReachesAFloatingPanel) {
   dock("head_grid")->setFloating(true);
   QTest::qWait(150);
-  window->setThemeMode("light");
+  window->theme().set("light");
   ASSERT_TRUE(settle());
   QTest::qWait(100);
   const viz::Rgb panel = window->workspace().theme().panel;

@@ -54,15 +54,15 @@ TEST_F(ExportTest, ASweepIsWrittenAsNumbersOnceSomethingIsMeasured) {
   EXPECT_EQ(exported("sweep.csv", "Numbers"), "files: ");
   EXPECT_TRUE(window->messages().text().contains("sweep.csv was not written: nothing is measured yet")) << window->messages().text().toStdString();
   window->messages().dismiss();
-  window->sweep().grid().model().choose("knorm", true);
-  window->sweep().start();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->sweep().data().nMeasured() > 0; }, 20000));
+  window->runActions().sweep().grid().model().choose("knorm", true);
+  window->runActions().sweep().start();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->runActions().sweep().data().nMeasured() > 0; }, 20000));
   ASSERT_TRUE(settle());
-  EXPECT_EQ(exported("sweep", "Numbers"), "sweep.csv " + window->sweep().data().table().columns[0].substr(0, 5));
+  EXPECT_EQ(exported("sweep", "Numbers"), "sweep.csv " + window->runActions().sweep().data().table().columns[0].substr(0, 5));
   EXPECT_EQ(exported("sweep.csv", "whole window").substr(0, 9), "sweep.csv");
   for (QAction* a : window->findChildren<QAction*>())
     if (a->text().remove('&') == "Copy the numbers of the view") a->trigger();
-  EXPECT_EQ(QApplication::clipboard()->text().toStdString(), viz::to_csv(window->sweep().data().table()));
+  EXPECT_EQ(QApplication::clipboard()->text().toStdString(), viz::to_csv(window->runActions().sweep().data().table()));
   EXPECT_FALSE(window->messages().isVisible());
 }
 

@@ -118,7 +118,7 @@ TEST(FuzzyScoreTest, LettersInOrderWithBeginningsOfWordsFirst) {
 
 TEST_F(WindowTest, SearchSelectsPlaceAfterPlaceByKeyboard) {
   press(Qt::Key_F, Qt::ControlModifier);
-  SearchBar& bar = window->searchBar();
+  SearchBar& bar = window->rows().search();
   ASSERT_TRUE(bar.isVisible());
   ASSERT_TRUE(bar.line().hasFocus());
   QTest::keyClicks(&bar.line(), "Helen");
@@ -142,7 +142,7 @@ TEST_F(WindowTest, SearchSelectsPlaceAfterPlaceByKeyboard) {
 
 TEST_F(WindowTest, SearchForAHeadSelectsIt) {
   press(Qt::Key_F, Qt::ControlModifier);
-  SearchBar& bar = window->searchBar();
+  SearchBar& bar = window->rows().search();
   bar.scope().setCurrentIndex(1);
   QTest::keyClicks(&bar.line(), "L3 H2");
   ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().selection().layer == 3; }, 3000)) << "without Enter, after a pause";
@@ -235,7 +235,7 @@ TEST_F(WindowTest, ArrowsChooseInThePaletteAndEscapeDoesNothing) {
   EXPECT_EQ(current(), 1);
   QTest::keyClick(&palette.line(), Qt::Key_Escape);
   EXPECT_FALSE(palette.isVisible());
-  EXPECT_FALSE(window->playback().playing());
+  EXPECT_FALSE(window->model().playback.playing());
 }
 
 }  // namespace

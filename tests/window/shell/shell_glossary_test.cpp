@@ -32,7 +32,7 @@ TEST_F(WindowTest, EveryPanelAndEveryCategoryOfALegendSaysWhatItIs) {
   for (const MainWindow::Page page : {MainWindow::Page::inspect, MainWindow::Page::compare}) {
     window->showPage(page);
     ASSERT_TRUE(settle());
-    for (const CanvasWidget* canvas : window->canvases()) {
+    for (const CanvasWidget* canvas : window->views().all()) {
       if (!canvas->isVisible()) continue;
       EXPECT_FALSE(canvas->whatIsAt({2, 2}).isEmpty()) << canvas->view().id();
     }

@@ -41,7 +41,7 @@ TEST_F(WindowTest, AScrubIsOneStepOfTheHistory) {
   selection.layer = 2;
   selection.kv_head = 1;
   window->workspace().setSelection(selection);
-  for (const int step : {3, 2, 1, 0}) window->playback().goTo(step);
+  for (const int step : {3, 2, 1, 0}) window->model().playback.goTo(step);
   press(Qt::Key_Left, Qt::AltModifier);
   EXPECT_TRUE(window->workspace().atLatestStep()) << "one way back, not four";
   EXPECT_EQ(window->workspace().selection().layer, 2);

@@ -33,9 +33,9 @@ TEST(DurationsTest, QuantilesAreValuesThatOccurred) {
 }
 
 TEST_F(WindowTest, AKeyLeavesAStampAtEveryStage) {
-  Latency& latency = window->latency();
+  Latency& latency = window->timing().latency();
   latency.clear();
-  QTest::keyClick(&window->promptPanel().editor(), Qt::Key_X);
+  QTest::keyClick(&window->work().prompt().editor(), Qt::Key_X);
   ASSERT_TRUE(QTest::qWaitFor([&] { return latency.of(Stage::view).n() == 1; }, 30000));
   double sum = 0;
   for (const Stage stage : {Stage::command, Stage::waiting, Stage::engine, Stage::hand_over, Stage::paint}) {
@@ -67,16 +67,16 @@ TEST_F(WindowTest, TheFirstEditIsSentAtOnceAndThoseRightAfterItTogether) {
 }
 
 TEST_F(WindowTest, F12ShowsHowLongThingsTakeAndThenNothingIsPainted) {
-  LatencyHud& hud = window->latencyHud();
+  LatencyHud& hud = window->timing().hud();
   EXPECT_FALSE(hud.isVisible());
   press(Qt::Key_F12);
   ASSERT_TRUE(hud.isVisible());
   EXPECT_EQ(hud.lines().size(), Latency::kStages);
   EXPECT_TRUE(hud.lines().join('\n').contains("input to view"));
   QTest::qWait(500);
-  const quint64 frames = window->latency().frames();
+  const quint64 frames = window->timing().latency().frames();
   QTest::qWait(1000);
-  EXPECT_EQ(window->latency().frames(), frames) << "looking at it is no reason to draw";
+  EXPECT_EQ(window->timing().latency().frames(), frames) << "looking at it is no reason to draw";
   press(Qt::Key_F12);
   EXPECT_FALSE(hud.isVisible());
 }
@@ -87,7 +87,7 @@ TEST(SyntheticWindowTest, ShowsMadeUpRunsAndSaysSo) {
   options.synthetic_size = SyntheticSize{.n_layers = 3, .n_kv_heads = 2, .n_prompt = 700, .n_generated = 3};
   MainWindow window(options, startState(options));
   window.show();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.synthetic()->done(); }, 30000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.timing().synthetic()->done(); }, 30000));
   const Snapshot& s = window.workspace().snapshot();
   EXPECT_EQ(s.lanes.size(), 4u);
   EXPECT_EQ(s.model.n_layers, 3);
@@ -96,18 +96,18 @@ TEST(SyntheticWindowTest, ShowsMadeUpRunsAndSaysSo) {
   EXPECT_TRUE(window.notices().text().contains("no model has run")) << window.notices().text().toStdString();
   EXPECT_TRUE(window.windowTitle().contains("synthetic"));
   EXPECT_TRUE(window.findChild<QLabel*>("modelFacts")->text().contains("synthetic"));
-  EXPECT_EQ(window.promptPanel().editor().exactText().toStdString(), s.prompt);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.latency().openMs().has_value(); }, 30000));
+  EXPECT_EQ(window.work().prompt().editor().exactText().toStdString(), s.prompt);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.timing().latency().openMs().has_value(); }, 30000));
   const auto shown = window.workspace().snapshotPtr();
-  const std::vector<QWidget*> off = {buttonOf(window, "Generate"), window.tools().policyBox(), window.tools().budgetSlider(),
-                                     window.tools().budgetBox()};
+  const std::vector<QWidget*> off = {buttonOf(window, "Generate"), window.rows().tools().policyBox(), window.rows().tools().budgetSlider(),
+                                     window.rows().tools().budgetBox()};
   for (QWidget* w : off) {
     ASSERT_NE(w, nullptr);
     EXPECT_FALSE(w->isEnabled()) << w->accessibleName().toStdString();
   }
   EXPECT_TRUE(off[0]->toolTip().contains("made up")) << off[0]->toolTip().toStdString();
-  EXPECT_EQ(window.tools().policyBox()->placeholderText().toStdString(), window.workspace().lane()->title) << "not an empty list";
-  EXPECT_EQ(window.tools().budgetBox()->value(), window.workspace().lane()->slots_asked);
+  EXPECT_EQ(window.rows().tools().policyBox()->placeholderText().toStdString(), window.workspace().lane()->title) << "not an empty list";
+  EXPECT_EQ(window.rows().tools().budgetBox()->value(), window.workspace().lane()->slots_asked);
   for (const QLabel* label : window.findChildren<QLabel*>()) {
     EXPECT_FALSE(label->text().contains(", ,")) << label->text().toStdString();
     EXPECT_FALSE(label->text().endsWith(", 0 ms")) << label->text().toStdString();

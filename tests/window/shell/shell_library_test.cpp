@@ -24,11 +24,11 @@ class LibraryTest : public WindowTest {
  protected:
   void SetUp() override {
     WindowTest::SetUp();
-    ASSERT_TRUE(window->saveSession(session));
-    window->library().show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(&window->library()));
+    ASSERT_TRUE(window->document().save(session));
+    window->files().dialog().show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&window->files().dialog()));
   }
-  LibraryDialog& library() { return window->library(); }
+  LibraryDialog& library() { return window->files().dialog(); }
   QList<QTreeWidgetItem*> rows(Kind kind) {
     QApplication::processEvents();
     return library().rows(kind);
@@ -51,7 +51,7 @@ class LibraryTest : public WindowTest {
 };
 
 TEST_F(LibraryTest, ListsFilesRunsAndBookmarksWithTheirPictures) {
-  window->addBookmark();
+  window->bookmarkActions().add();
   EXPECT_EQ(rows(Kind::run).size(), static_cast<int>(snapshot().lanes.size()));
   ASSERT_EQ(rows(Kind::session).size(), 1);
   ASSERT_EQ(rows(Kind::bookmark).size(), 1);
@@ -64,7 +64,7 @@ TEST_F(LibraryTest, ListsFilesRunsAndBookmarksWithTheirPictures) {
 }
 
 TEST_F(LibraryTest, OpensWhatIsChosen) {
-  window->addBookmark();
+  window->bookmarkActions().add();
   window->showPage(MainWindow::Page::compare);
   choose({row(Kind::run, 1)});
   library().openButton()->click();
@@ -72,7 +72,7 @@ TEST_F(LibraryTest, OpensWhatIsChosen) {
   EXPECT_EQ(window->workspace().selection().lane, 1);
   choose({row(Kind::bookmark)});
   library().openButton()->click();
-  EXPECT_EQ(window->workspace().selection().lane, window->bookmarks().all()[0].selection.lane);
+  EXPECT_EQ(window->workspace().selection().lane, window->model().bookmarks.all()[0].selection.lane);
   window->controller().setPrompt("Another text.");
   ASSERT_TRUE(settle());
   choose({row(Kind::session)});
@@ -83,9 +83,9 @@ TEST_F(LibraryTest, OpensWhatIsChosen) {
 }
 
 TEST_F(LibraryTest, RenamesSessionsOnTheDiskAndBookmarks) {
-  window->addBookmark();
+  window->bookmarkActions().add();
   row(Kind::bookmark)->setText(0, "the needle");
-  EXPECT_EQ(window->bookmarks().all()[0].name, "the needle");
+  EXPECT_EQ(window->model().bookmarks.all()[0].name, "the needle");
   row(Kind::session)->setText(0, "second");
   const QString renamed = folder.filePath("second.kvscope");
   EXPECT_TRUE(QFileInfo::exists(renamed));
@@ -128,7 +128,7 @@ TEST_F(LibraryTest, GreysWhatIsMissingAndSaysSo) {
   QFile::remove(session);
   const QString bad = folder.filePath("bad.kvscope");
   std::ofstream(bad.toStdString()) << "{\"kvscope\": 7";
-  window->recentFiles().add(bad);
+  window->files().recent().add(bad);
   ASSERT_EQ(rows(Kind::session).size(), 2);
   QTreeWidgetItem* broken = row(Kind::session, 0);
   QTreeWidgetItem* missing = row(Kind::session, 1);

@@ -31,23 +31,23 @@ TEST(StageWordsTest, SayWhatIsKnown) {
 TEST_F(WindowTest, AHugeModelShowsItsStagesWhileTheWindowStaysUsableAndCancelKeepsTheOldOne) {
   QTemporaryDir folder;
   const QString huge = QString::fromStdString(test::write_sparse_model(folder.filePath("huge").toStdString(), 64));
-  EXPECT_FALSE(window->loading().isVisible());
+  EXPECT_FALSE(window->rows().loading().isVisible());
   window->openFile(huge);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->loading().isVisible(); }, 20000));
-  EXPECT_TRUE(window->loading().stageText(0).startsWith("read header"));
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->loading().stageText(1).contains(" of "); }, 20000));
-  EXPECT_EQ(window->loading().stageText(3), "warm up");
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->rows().loading().isVisible(); }, 20000));
+  EXPECT_TRUE(window->rows().loading().stageText(0).startsWith("read header"));
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->rows().loading().stageText(1).contains(" of "); }, 20000));
+  EXPECT_EQ(window->rows().loading().stageText(3), "warm up");
   EXPECT_EQ(snapshot().model.name, "kvmini") << "the old model's picture stays";
   // The window can be used: pages, typing, menus.
   window->showPage(MainWindow::Page::compare);
   window->showPage(MainWindow::Page::inspect);
-  PromptEditor& editor = window->promptPanel().editor();
+  PromptEditor& editor = window->work().prompt().editor();
   editor.setFocus();
   QTest::keyClicks(&editor, " now");
   EXPECT_TRUE(window->controller().request().prompt.ends_with(" now"));
-  ASSERT_TRUE(window->loading().isVisible()) << "typing does not end it";
-  window->loading().cancelButton()->click();
-  ASSERT_TRUE(QTest::qWaitFor([this] { return !window->loading().isVisible(); }, 5000));
+  ASSERT_TRUE(window->rows().loading().isVisible()) << "typing does not end it";
+  window->rows().loading().cancelButton()->click();
+  ASSERT_TRUE(QTest::qWaitFor([this] { return !window->rows().loading().isVisible(); }, 5000));
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().model.name, "kvmini");
   EXPECT_TRUE(QString::fromStdString(snapshot().prompt).endsWith(" now")) << "and what was typed is computed";
@@ -60,10 +60,10 @@ TEST(LoadingTest, CancelAtTheStartOffersTheWaysOut) {
   options.model = test::write_sparse_model(folder.filePath("huge").toStdString(), 64);
   MainWindow window(options, startState(options));
   window.show();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.loading().isVisible(); }, 20000));
-  QTest::mouseClick(window.loading().cancelButton(), Qt::LeftButton);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.rows().loading().isVisible(); }, 20000));
+  QTest::mouseClick(window.rows().loading().cancelButton(), Qt::LeftButton);
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.messages().isVisible(); }, 5000));
-  EXPECT_FALSE(window.loading().isVisible());
+  EXPECT_FALSE(window.rows().loading().isVisible());
   EXPECT_TRUE(window.messages().text().contains("was not opened: stopped")) << window.messages().text().toStdString();
   QPushButton* other = buttonOf(window.messages(), "built-in");
   ASSERT_NE(other, nullptr);
@@ -79,14 +79,14 @@ TEST(LoadingTest, CanBeClosedWhileItLoads) {
   options.model = test::write_sparse_model(folder.filePath("huge").toStdString(), 64);
   auto window = std::make_unique<MainWindow>(options, startState(options));
   window->show();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->loading().isVisible(); }, 20000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->rows().loading().isVisible(); }, 20000));
   window.reset();
 }
 
 TEST_F(WindowTest, ASmallModelLeavesNoRowBehind) {
   window->openFile(QString::fromStdString(builtInModel()));
   ASSERT_TRUE(settle());
-  EXPECT_FALSE(window->loading().isVisible());
+  EXPECT_FALSE(window->rows().loading().isVisible());
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST_F(OpenTest, WhatIsNoTextIsRefusedWithARemedyAndThePromptStays) {
       {file("numbers.json", R"({"rows": [1, 2]})"), "this is no session of kvscope; to use its text as a prompt, paste it"},
       {file("nothing.json", ""), "got an empty file; copy the file again"},
       {file("nothing.kvscope", ""), "got an empty file; copy the file again"},
-      {file("half.kvscope", sessionJson(window->session()).left(300)), "it is cut short or damaged; copy the file again"},
+      {file("half.kvscope", sessionJson(window->document().session()).left(300)), "it is cut short or damaged; copy the file again"},
       {file("picture.txt", png), "expected text in UTF-8, got other bytes: the prompt stays as it was; save the file as UTF-8 text"},
       {file("latin.txt", "caf\xE9 cr\xE8me"), "expected text in UTF-8"},
   };
@@ -50,14 +50,14 @@ TEST_F(OpenTest, WhatIsNoTextIsRefusedWithARemedyAndThePromptStays) {
 }
 
 TEST_F(OpenTest, ASessionIsOneUnderAnotherName) {
-  SavedSession session = window->session();
+  SavedSession session = window->document().session();
   session.request.prompt = "of a session";
   window->openFile(file("copy.json", sessionJson(session)));
   EXPECT_EQ(prompt(), "of a session");
 }
 
 TEST_F(OpenTest, TheEditorLeavesFilesThatAreNoTextToTheWindow) {
-  PromptEditor& editor = window->promptPanel().editor();
+  PromptEditor& editor = window->work().prompt().editor();
   const auto takes = [&](const QString& path) {
     auto* dropped = new QMimeData;
     dropped->setUrls({QUrl::fromLocalFile(path)});
@@ -71,7 +71,7 @@ TEST_F(OpenTest, TheEditorLeavesFilesThatAreNoTextToTheWindow) {
 
 TEST_F(OpenTest, OneRefusalStandsOnceAndAnOfferOfSomethingElseStays) {
   const QString picture = file("picture.txt", png);
-  window->controller().refused(window->promptPanel().editor().loadFile(picture));  // as after a drop on the editor
+  window->controller().refused(window->work().prompt().editor().loadFile(picture));  // as after a drop on the editor
   ASSERT_TRUE(window->messages().isVisible());
   window->openFile(picture);
   EXPECT_TRUE(noticeHas("picture.txt"));
@@ -98,7 +98,7 @@ TEST_F(OpenTest, AnOfferThatNobodyAnsweredComesBackWhenWhatWasSaidOverItIsRead) 
 
 TEST_F(OpenTest, AFileKeepsTheLettersOfItsName) {
   window->controller().setPrompt("unsaved");
-  SavedSession session = window->session();
+  SavedSession session = window->document().session();
   window->openFile(file("s1.kvscope", sessionJson(session)));
   EXPECT_TRUE(noticeHas("Opened s1.kvscope;")) << notice();
   window->notices().show("s1.kvscope is there", {});

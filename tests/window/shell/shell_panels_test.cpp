@@ -53,9 +53,9 @@ TEST_F(GoToPanelTest, ToAParameterOfTheRunAndOfOneHead) {
     go->trigger();
     QTest::qWait(20);
     EXPECT_EQ(at(), "policy");
-    EXPECT_TRUE(window->policyPanel().parametersShown());
+    EXPECT_TRUE(window->work().policy().parametersShown());
   }
-  EXPECT_TRUE(window->policyPanel().headKeys().isAncestorOf(QApplication::focusWidget()));
+  EXPECT_TRUE(window->work().policy().headKeys().isAncestorOf(QApplication::focusWidget()));
 }
 
 TEST_F(GoToPanelTest, TheTableHasTheKeysWhenItOpens) {
@@ -88,7 +88,7 @@ TEST_F(GoToPanelTest, WhatIsOpenedInALowWindowLeavesTheAtlasItsRows) {
     window->resize(size);
     QTest::qWait(50);
     const int before = window->panel("atlas")->body()->height();
-    window->showJobs();
+    Q_EMIT window->runActions().jobsRequested();
     QTest::qWait(50);
     QWidget* const dock = window->panel("jobs")->body()->window();
     EXPECT_EQ(dock != window.get(), floats) << size.height();

@@ -106,9 +106,9 @@ TEST_F(WindowTest, TheTransportShowsAndSetsTheSpeedAndLeadsToTheLatestStep) {
   auto* transport = window->panel("timeline")->header()->findChild<Transport*>();
   ASSERT_NE(transport, nullptr);
   EXPECT_EQ(transport->clock()->text(), "now");
-  const int before = window->playback().speed();
+  const int before = window->model().playback.speed();
   press(Qt::Key_Up, Qt::ControlModifier);
-  EXPECT_EQ(window->playback().speed(), before + 1);
+  EXPECT_EQ(window->model().playback.speed(), before + 1);
   EXPECT_EQ(transport->speedBox()->currentText(), "4 /s");
   press(Qt::Key_Left, Qt::ControlModifier);
   EXPECT_EQ(transport->clock()->text(), "step 3 of 4");
@@ -120,9 +120,9 @@ TEST_F(WindowTest, TheTransportShowsAndSetsTheSpeedAndLeadsToTheLatestStep) {
 TEST_F(WindowTest, SpacePlaysAndPauses) {
   window->setFocus();
   press(Qt::Key_Space);
-  EXPECT_TRUE(window->playback().playing());
+  EXPECT_TRUE(window->model().playback.playing());
   press(Qt::Key_Space);
-  EXPECT_FALSE(window->playback().playing());
+  EXPECT_FALSE(window->model().playback.playing());
   EXPECT_EQ(window->workspace().step(), 0);
 }
 

@@ -34,7 +34,7 @@ TEST_F(WindowTest, KeysLimitTheStepsAndEscapeCountsAllAgain) {
 
 TEST_F(WindowTest, ABadgeShowsTheRangeWhereItLimitsAndItsCrossTakesItAway) {
   EXPECT_EQ(badgeOf(*window, "head_grid"), "");
-  window->limitSteps(viz::StepRange{1, 3});
+  limitSteps(window->workspace(), viz::StepRange{1, 3});
   QApplication::processEvents();
   for (const char* panel : {"head_grid", "timeline", "effect"}) EXPECT_TRUE(badgeOf(*window, panel).contains("1–3")) << panel;
   QPushButton* badge = nullptr;
@@ -46,7 +46,7 @@ TEST_F(WindowTest, ABadgeShowsTheRangeWhereItLimitsAndItsCrossTakesItAway) {
 }
 
 TEST_F(WindowTest, PictureTableAndEffectCountTheSameSteps) {
-  window->limitSteps(viz::StepRange{1, 3});
+  limitSteps(window->workspace(), viz::StepRange{1, 3});
   QApplication::processEvents();
   const viz::RangeStatistics want = viz::range_statistics(*window->workspace().lane(), {1, 3});
   const QString mean = QString::fromStdString(viz::format_number(want.kl.mean()));

@@ -20,7 +20,7 @@ class ReportOnPaperTest : public WindowTest {
  protected:
   /// The report with a prompt of so many lines, which pushes all that follows down.
   Report withLines(int n) {
-    Report report = window->report();
+    Report report = window->exports().report();
     Snapshot s = *report.snapshot;
     s.prompt.clear();
     for (int i = 0; i < n; ++i) s.prompt += "line " + std::to_string(i) + "\n";
@@ -31,13 +31,13 @@ class ReportOnPaperTest : public WindowTest {
 };
 
 TEST_F(ReportOnPaperTest, CountsTheRunsThatItShows) {
-  const Report report = window->report();
+  const Report report = window->exports().report();
   EXPECT_EQ(report.runs.rows.size(), report.snapshot->lanes.size());
   EXPECT_TRUE(reportHtml(report).contains(QString("<h1>KV-cache compression: %1 runs on one prompt</h1>").arg(report.runs.rows.size())));
 }
 
 TEST_F(ReportOnPaperTest, NumbersHaveTheDigitsOfAReader) {
-  Report report = window->report();
+  Report report = window->exports().report();
   report.runs.columns = {"run", "specification", "answer", "mean KL, nats (steps 1–4)", "KV bytes (of the slots)"};
   report.runs.rows = {{"B", "h2o", "0.12345", "0.15233808755874634", "153600"}};
   const QString html = reportHtml(report);
@@ -118,7 +118,7 @@ TEST_F(ReportOnPaperTest, EveryPageIsDrawn) {
 
 TEST_F(ReportOnPaperTest, ARangeOfStepsStaysInOneLineAndIsCopiedAsItIsWritten) {
   for (const double width : {kWidth, 420.0}) {
-    const auto document = reportOnPaper(window->report(), {width, kHeight});
+    const auto document = reportOnPaper(window->exports().report(), {width, kHeight});
     EXPECT_FALSE(document->toPlainText().contains(QChar(0x2060)));
     int n = 0;
     for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {

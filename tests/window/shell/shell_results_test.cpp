@@ -35,7 +35,7 @@ std::string refusal(const PackedTrace& packed) {
 class ResultsTest : public WindowTest {
  protected:
   bool kept(const QString& path) {
-    return window->saveSession(path) && QTest::qWaitFor([&] { return !window->results().busy(); }, 20000);
+    return window->document().save(path) && QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000);
   }
   bool shown() {
     return QTest::qWaitFor([&] { return window->controller().viewOnly(); }, 20000);
@@ -50,7 +50,7 @@ class ResultsTest : public WindowTest {
     return path;
   }
   void expectPictures() const {
-    for (const CanvasWidget* canvas : window->canvases()) {
+    for (const CanvasWidget* canvas : window->views().all()) {
       if (!canvas->isVisible()) continue;
       EXPECT_FALSE(canvas->view().marks().empty()) << canvas->view().id();
     }
@@ -110,8 +110,8 @@ TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
       [&] { c.removeLane(1); },        [&] { c.generate(9); },                   [&] { c.setSeed(4); },
       [&] { c.setTemperature(0.5); },  [&] { c.setFollow(Follow::self); },       [&] { c.setPromptMode(PromptMode::stream); },
       [&] { c.setShadow(false); },     [&] { c.runGuest("h2o:slots=4"); },       [&] { c.want({viz::WantMeasure::What::theta, true}); },
-      [&] { c.replaceRequest({}); },   [&] { window->handEdits().setBudget(1, 0, 0, 5); }, [&] { window->openRun("h2o:slots=4"); },
-      [&] { QTest::keyClicks(&window->promptPanel().editor(), "x"); }};
+      [&] { c.replaceRequest({}); },   [&] { window->model().hand.setBudget(1, 0, 0, 5); }, [&] { window->runActions().open("h2o:slots=4"); },
+      [&] { QTest::keyClicks(&window->work().prompt().editor(), "x"); }};
   for (const auto& edit : edits) {
     window->notices().dismiss();
     edit();
@@ -122,16 +122,16 @@ TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
     EXPECT_EQ(c.request().prompt, prompt);
     EXPECT_TRUE(c.viewOnly());
   }
-  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), prompt) << "what was typed went back";
+  EXPECT_EQ(window->work().prompt().editor().toPlainText().toStdString(), prompt) << "what was typed went back";
   EXPECT_TRUE(asTrace() == before);
-  EXPECT_FALSE(window->undoStack().canUndo());
+  EXPECT_FALSE(window->model().undo.canUndo());
   // Changes by hand are not offered, and say why.
   viz::Selection selection = window->workspace().selection();
   selection.layer = 1, selection.kv_head = 1;
   selection.select({3, 3});
   window->workspace().setSelection(selection);
-  for (const WhatIf::Kind kind : {WhatIf::Kind::pin, WhatIf::Kind::evict, WhatIf::Kind::restore}) window->handEdits().edit(kind);
-  EXPECT_TRUE(window->handEdits().obstacle().contains("stored results"));
+  for (const WhatIf::Kind kind : {WhatIf::Kind::pin, WhatIf::Kind::evict, WhatIf::Kind::restore}) window->model().hand.edit(kind);
+  EXPECT_TRUE(window->model().hand.obstacle().contains("stored results"));
   QTest::qWait(100);
   EXPECT_EQ(c.request().lanes, lanes);
   EXPECT_TRUE(c.viewOnly());
@@ -143,7 +143,7 @@ TEST_F(ResultsTest, AForkIsShownBesideTheRunThatItCameFromAndIsSelectedAgain) {
   selection.lane = 2, selection.layer = 1, selection.kv_head = 1, selection.step = 0;
   selection.select({5, 5});
   window->workspace().setSelection(selection);
-  window->handEdits().edit(WhatIf::Kind::pin);
+  window->model().hand.edit(WhatIf::Kind::pin);
   ASSERT_TRUE(settle());
   const int fork = window->workspace().selection().lane;
   ASSERT_EQ(fork, static_cast<int>(snapshot().lanes.size()) - 1);
@@ -197,7 +197,7 @@ TEST_F(ResultsTest, ResultsWithoutTheWhyShowTheSameCaches) {  // of a session th
         ASSERT_EQ(is.pos, was.pos);
       }
   }
-  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), options.prompt);
+  EXPECT_EQ(window->work().prompt().editor().toPlainText().toStdString(), options.prompt);
 }
 
 TEST_F(ResultsTest, ATraceOfTheCommandLineSaysWhatItDoesNotHave) {
@@ -260,13 +260,13 @@ TEST_F(ResultsTest, WithItsModelASessionIsComputedAndNotShownFromTheFile) {
 
 TEST_F(ResultsTest, AFileThatWasRemovedOrReplacedMeanwhileStaysSo) {
   const QString path = folder.filePath("s.kvscope");
-  ASSERT_TRUE(window->saveSession(path));  // its results follow
+  ASSERT_TRUE(window->document().save(path));  // its results follow
   ASSERT_TRUE(QFile::remove(path));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->results().busy(); }, 20000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000));
   EXPECT_FALSE(QFile::exists(path));
-  ASSERT_TRUE(window->saveSession(path));
+  ASSERT_TRUE(window->document().save(path));
   write(path, "something of the user's own");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->results().busy(); }, 20000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000));
   EXPECT_EQ(bytesOf(path), "something of the user's own");
 }
 
@@ -279,7 +279,7 @@ TEST_F(ResultsTest, ATraceOpens) {
   window->openFile(path);
   ASSERT_TRUE(shown());
   EXPECT_TRUE(asTrace() == before);
-  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), options.prompt);
+  EXPECT_EQ(window->work().prompt().editor().toPlainText().toStdString(), options.prompt);
   EXPECT_EQ(window->controller().request().n_generate, 4);
   // It is of the model that comes with the program.
   QPushButton* here = buttonOf(window->notices(), "Compute it here");
@@ -310,7 +310,7 @@ TEST_F(ResultsTest, ADamagedFileSaysWhatIsWrongAndLosesNothing) {
   for (const qsizetype length : {whole.size() / 3, whole.size() - 2}) {
     write(path, whole.left(length));
     window->openFile(path);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !window->results().busy(); }, 20000));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000));
     QApplication::processEvents();
     EXPECT_TRUE(window->notices().text().contains("broken.json")) << window->notices().text().toStdString();
     EXPECT_FALSE(window->notices().text().endsWith("is being read"));

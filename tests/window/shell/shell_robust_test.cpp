@@ -66,10 +66,10 @@ TEST_F(WindowTest, AThousandRapidEditsNeverShowAnOlderAnswerAfterANewerOne) {
 TEST_F(WindowTest, TenSecondsOfRestPaintNothing) {
   QTest::qWait(500);
   std::vector<int> before;
-  for (const CanvasWidget* canvas : window->canvases()) before.push_back(canvas->paints());
+  for (const CanvasWidget* canvas : window->views().all()) before.push_back(canvas->paints());
   QTest::qWait(10000);
   for (std::size_t i = 0; i < before.size(); ++i)
-    EXPECT_EQ(window->canvases()[i]->paints(), before[i]) << window->canvases()[i]->view().id();
+    EXPECT_EQ(window->views().all()[i]->paints(), before[i]) << window->views().all()[i]->view().id();
 }
 
 /// Token-heads that have an own slot, live on merged, or are gone.
@@ -174,7 +174,7 @@ TEST_F(WindowTest, PictureTableCsvTraceAndFatesCountTheSameTokens) {
 TEST_F(WindowTest, EmojiCjkArabicAndByteTokensAreShownAndCopiedBackExactly) {
   const QString text =
       QString::fromUtf8("日本語 سلام 👩‍👩‍👧 e\u0301 \U0001F1EB\U0001F1F7 ❤️ ﬁ Ελλ жук\tend");
-  PromptEditor& editor = window->promptPanel().editor();
+  PromptEditor& editor = window->work().prompt().editor();
   editor.setExactText(text);
   ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().prompt == text.toStdString() && !window->workspace().stale(); }, 30000));
   editor.selectAll();

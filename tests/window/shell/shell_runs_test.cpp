@@ -28,7 +28,7 @@ class SweepTest : public WindowTest {
     ASSERT_EQ(window->page(), MainWindow::Page::sweep);
     sweep().grid().budgets().setText("25 %, 50 %");
   }
-  SweepPanel& sweep() { return window->sweep(); }
+  SweepPanel& sweep() { return window->runActions().sweep(); }
 };
 
 TEST_F(SweepTest, SuggestsThePoliciesOnScreenAndMeasuresThemWithoutTouchingIt) {
@@ -95,14 +95,14 @@ TEST_F(SweepTest, CancelKeepsWhatIsMeasuredAndAnotherTextForgetsIt) {
 }
 
 TEST_F(WindowTest, JobsCanBeCancelledInTheirListAndRefusalsAreLogged) {
-  window->runs().add({"headkv:slots=8,scores=missing.json", "knorm:slots=9", "knorm:slots=10"}, QueuedRun::Purpose::lane);
+  window->model().runs.add({"headkv:slots=8,scores=missing.json", "knorm:slots=9", "knorm:slots=10"}, QueuedRun::Purpose::lane);
   press(Qt::Key_J, Qt::ControlModifier);
-  JobsPanel& jobs = window->jobs();
+  JobsPanel& jobs = window->runActions().jobs();
   ASSERT_TRUE(jobs.isVisible());
   ASSERT_EQ(jobs.table().rowCount(), 3);
   jobs.table().selectRow(2);
   QTest::keyClick(&jobs.table(), Qt::Key_Delete);
-  EXPECT_EQ(window->runs().runs()[2].state, QueuedRun::State::cancelled);
+  EXPECT_EQ(window->model().runs.runs()[2].state, QueuedRun::State::cancelled);
   const std::size_t before = snapshot().lanes.size();
   ASSERT_TRUE(settle());
   EXPECT_LE(snapshot().lanes.size(), before + 1);
@@ -115,28 +115,28 @@ TEST_F(WindowTest, JobsCanBeCancelledInTheirListAndRefusalsAreLogged) {
 TEST_F(WindowTest, StopGivesUpTheRunBesideTheOthersAndTheQueueGoesOn) {
   ASSERT_TRUE(settle());
   const std::size_t before = snapshot().lanes.size();
-  window->runs().add({"best:slots=8,horizon=64", "knorm:slots=10"}, QueuedRun::Purpose::lane);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->runs().running() != nullptr; }, 5000));
-  ASSERT_EQ(window->runs().running()->spec, "best:slots=8,horizon=64");
+  window->model().runs.add({"best:slots=8,horizon=64", "knorm:slots=10"}, QueuedRun::Purpose::lane);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().runs.running() != nullptr; }, 5000));
+  ASSERT_EQ(window->model().runs.running()->spec, "best:slots=8,horizon=64");
   press(Qt::Key_Period, Qt::ControlModifier);
-  EXPECT_EQ(window->runs().runs()[0].state, QueuedRun::State::cancelled);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->runs().nOpen() == 0; }, 20000)) << "nothing waits for ever";
+  EXPECT_EQ(window->model().runs.runs()[0].state, QueuedRun::State::cancelled);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().runs.nOpen() == 0; }, 20000)) << "nothing waits for ever";
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window->runs().runs()[1].state, QueuedRun::State::done);
+  EXPECT_EQ(window->model().runs.runs()[1].state, QueuedRun::State::done);
   EXPECT_EQ(snapshot().lanes.size(), before + 1);
 }
 
 TEST_F(WindowTest, StopGivesUpAWholeSweep) {
   ASSERT_TRUE(settle());
-  window->runs().add({"best:slots=8,horizon=64", "knorm:slots=10", "knorm:slots=12"}, QueuedRun::Purpose::point);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->runs().running() != nullptr; }, 5000));
+  window->model().runs.add({"best:slots=8,horizon=64", "knorm:slots=10", "knorm:slots=12"}, QueuedRun::Purpose::point);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().runs.running() != nullptr; }, 5000));
   press(Qt::Key_Period, Qt::ControlModifier);
-  EXPECT_EQ(window->runs().nOpen(), 0);
-  for (const QueuedRun& run : window->runs().runs()) EXPECT_EQ(run.state, QueuedRun::State::cancelled) << run.spec;
+  EXPECT_EQ(window->model().runs.nOpen(), 0);
+  for (const QueuedRun& run : window->model().runs.runs()) EXPECT_EQ(run.state, QueuedRun::State::cancelled) << run.spec;
 }
 
 TEST_F(WindowTest, ABudgetDrawnForOneHeadHoldsForItAndCanBeTakenBack) {
-  AllocationCurve& curve = window->policyPanel().card().allocation();
+  AllocationCurve& curve = window->work().policy().card().allocation();
   ASSERT_TRUE(curve.isVisible());
   ASSERT_EQ(window->workspace().selection().lane, 4);
   const QRectF column = curve.columnRect(2, 1);
@@ -157,7 +157,7 @@ TEST_F(WindowTest, ABudgetDrawnForOneHeadHoldsForItAndCanBeTakenBack) {
 }
 
 TEST_F(WindowTest, ShiftDrawsTheWholeLayerAndKeysDoItToo) {
-  AllocationCurve& curve = window->policyPanel().card().allocation();
+  AllocationCurve& curve = window->work().policy().card().allocation();
   const QRectF column = curve.columnRect(1, 0);
   const QPoint low = QPointF(column.center().x(), column.bottom() - 0.3 * column.height()).toPoint();
   QTest::mousePress(&curve, Qt::LeftButton, Qt::ShiftModifier, column.center().toPoint());
@@ -173,7 +173,7 @@ TEST_F(WindowTest, ShiftDrawsTheWholeLayerAndKeysDoItToo) {
 }
 
 TEST_F(WindowTest, AReportBreaksALongSpecificationWhereAKeyEnds) {
-  Report report = window->report();
+  Report report = window->exports().report();
   ASSERT_GE(report.runs.rows.size(), 2u);
   report.runs.rows[1][1] = "h2o:ratio=0.3,sinks=2,recent=10@evict=17,20-23,step=3,layers=2,heads=1@slots=40,layers=0-1";
   const QString html = reportHtml(report);
@@ -182,7 +182,7 @@ TEST_F(WindowTest, AReportBreaksALongSpecificationWhereAKeyEnds) {
 }
 
 TEST_F(WindowTest, TheReportHoldsWhatIsOnScreen) {
-  const Report report = window->report();
+  const Report report = window->exports().report();
   EXPECT_EQ(report.runs.rows.size(), snapshot().lanes.size());
   EXPECT_GE(report.pictures.size(), 3u);
   for (const ReportPicture& p : report.pictures) EXPECT_FALSE(p.image.isNull()) << p.title.toStdString();

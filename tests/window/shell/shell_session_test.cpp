@@ -240,13 +240,13 @@ TEST_F(WindowTest, ASavedSessionComesBackWithEverything) {
   window->workspace().setSelection(selection);
   press(Qt::Key_B, Qt::ControlModifier);
   window->showPage(MainWindow::Page::compare);
-  ASSERT_TRUE(window->saveSession(path));
+  ASSERT_TRUE(window->document().save(path));
   EXPECT_EQ(window->windowTitle(), "mine – kvscope");
   const QByteArray saved = bytesOf(path);
 
   window->controller().removeLane(1);
   window->controller().setPrompt("something else");
-  window->bookmarks().remove(0);
+  window->model().bookmarks.remove(0);
   window->showPage(MainWindow::Page::inspect);
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->windowTitle(), "mine* – kvscope");
@@ -257,15 +257,15 @@ TEST_F(WindowTest, ASavedSessionComesBackWithEverything) {
   EXPECT_EQ(snapshot().lanes.size(), 5u);
   EXPECT_EQ(window->workspace().selection(), selection);
   EXPECT_EQ(window->page(), MainWindow::Page::compare);
-  ASSERT_EQ(window->bookmarks().size(), 1);
-  EXPECT_EQ(sessionJson(window->session()), saved);
-  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), *options.prompt);
+  ASSERT_EQ(window->model().bookmarks.size(), 1);
+  EXPECT_EQ(sessionJson(window->document().session()), saved);
+  EXPECT_EQ(window->work().prompt().editor().toPlainText().toStdString(), *options.prompt);
 }
 
 TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndTheOrderOfTheComparison) {
   QTemporaryDir folder;
   const QString path = folder.filePath("swept.kvscope");
-  SweepPanel& sweep = window->sweep();
+  SweepPanel& sweep = window->runActions().sweep();
   window->canvas("compare")->view().choose(1, 2);
   sweep.grid().budgets().setText("12, 25 %");
   sweep.grid().model().clear();
@@ -273,7 +273,7 @@ TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndTheOrderOfTheComparison) 
   SweepFigures figures;
   figures.mean_kl = 0.25;
   ASSERT_TRUE(sweep.data().set("h2o:slots=12", figures));
-  ASSERT_TRUE(window->saveSession(path));
+  ASSERT_TRUE(window->document().save(path));
   window->controller().setPrompt("something else");
   ASSERT_TRUE(settle());
   EXPECT_EQ(sweep.data().nMeasured(), 0) << "the figures held for the other text";
@@ -289,11 +289,11 @@ TEST_F(WindowTest, ADamagedSessionIsRefusedAndNothingIsLost) {
   QTemporaryDir folder;
   const QString path = folder.filePath("bad.kvscope");
   write(path, bytesOf(kVersion1).left(200));
-  const QByteArray before = sessionJson(window->session());
+  const QByteArray before = sessionJson(window->document().session());
   window->openFile(path);
   EXPECT_TRUE(window->notices().isVisible());
   EXPECT_TRUE(window->notices().text().contains("not readable as JSON")) << window->notices().text().toStdString();
-  EXPECT_EQ(sessionJson(window->session()), before);
+  EXPECT_EQ(sessionJson(window->document().session()), before);
 }
 
 TEST_F(WindowTest, ADroppedSessionOpensAndTheOneBeforeCanComeBack) {
@@ -324,9 +324,9 @@ TEST_F(WindowTest, BookmarksAreMadeListedFollowedAndTakenBack) {
   press(Qt::Key_End, Qt::ControlModifier);
   window->setFocus();
   press(Qt::Key_B);
-  ASSERT_EQ(window->bookmarks().size(), 2);
-  EXPECT_TRUE(window->bookmarks().all()[0].name.startsWith("step 0"));
-  EXPECT_EQ(window->bookmarks().all()[1].selection.step, 4) << "the step of now, whatever is generated later";
+  ASSERT_EQ(window->model().bookmarks.size(), 2);
+  EXPECT_TRUE(window->model().bookmarks.all()[0].name.startsWith("step 0"));
+  EXPECT_EQ(window->model().bookmarks.all()[1].selection.step, 4) << "the step of now, whatever is generated later";
   QTest::qWait(100);
   int flags = 0;
   for (const viz::Mark& mark : window->canvas("timeline")->view().marks()) flags += mark.kind == "bookmark";
@@ -334,9 +334,9 @@ TEST_F(WindowTest, BookmarksAreMadeListedFollowedAndTakenBack) {
   press(Qt::Key_Left, Qt::ControlModifier | Qt::ShiftModifier);
   EXPECT_EQ(window->workspace().step(), 0);
   press(Qt::Key_Z, Qt::ControlModifier);
-  EXPECT_EQ(window->bookmarks().size(), 1);
+  EXPECT_EQ(window->model().bookmarks.size(), 1);
   press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
-  EXPECT_EQ(window->bookmarks().size(), 2);
+  EXPECT_EQ(window->model().bookmarks.size(), 2);
 }
 
 TEST_F(WindowTest, ANoteIsTypedInTheListOfBookmarks) {
@@ -347,13 +347,13 @@ TEST_F(WindowTest, ANoteIsTypedInTheListOfBookmarks) {
   QTest::keyClicks(editor, "look here");
   QTest::keyClick(editor, Qt::Key_Return);
   QApplication::processEvents();
-  ASSERT_EQ(window->bookmarks().size(), 1);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->bookmarks().all()[0].note == "look here"; }, 3000));
+  ASSERT_EQ(window->model().bookmarks.size(), 1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().bookmarks.all()[0].note == "look here"; }, 3000));
   auto* panel = window->findChild<BookmarkPanel*>();
   ASSERT_NE(panel, nullptr);
   panel->table().selectRow(0);
   QTest::keyClick(&panel->table(), Qt::Key_Delete);
-  EXPECT_EQ(window->bookmarks().size(), 0);
+  EXPECT_EQ(window->model().bookmarks.size(), 0);
 }
 
 TEST_F(WindowTest, WhatWasLeftIsOfferedAndNeverInTheWay) {
@@ -370,7 +370,7 @@ TEST_F(WindowTest, WhatWasLeftIsOfferedAndNeverInTheWay) {
   for (QPushButton* button : window->notices().findChildren<QPushButton*>())
     if (button->text() == "Recover it") button->click();
   ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes.size() == 3 && !window->workspace().stale(); }, 30000));
-  EXPECT_EQ(window->bookmarks().size(), 1);
+  EXPECT_EQ(window->model().bookmarks.size(), 1);
   EXPECT_FALSE(QFile::exists(folder.filePath("1-1.kvscope")));
   EXPECT_EQ(QDir(folder.path()).entryList({"*.kvscope"}).size(), 1) << "it lives on in the journal of this window";
 }

@@ -40,11 +40,11 @@ TEST(NoModelTest, OffersBothWaysOutAndItsDetails) {
 
 TEST_F(LectureTest, WithoutATextItOffersThreePromptsAndNoNumbers) {
   openSample();
-  PromptEditor& editor = window->lecture().prompt().editor();
+  PromptEditor& editor = window->lectureMode().page().prompt().editor();
   editor.setExactText("");
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().prompt.empty() && snapshot().phase == RunPhase::idle; }, 30000));
   ASSERT_TRUE(settle());
-  auto* samples = window->lecture().prompt().findChild<PromptSamples*>();
+  auto* samples = window->lectureMode().page().prompt().findChild<PromptSamples*>();
   ASSERT_NE(samples, nullptr);
   EXPECT_TRUE(samples->isVisible());
   const QList<QPushButton*> prompts = samples->findChildren<QPushButton*>();
@@ -55,21 +55,21 @@ TEST_F(LectureTest, WithoutATextItOffersThreePromptsAndNoNumbers) {
   QTest::mouseClick(prompts[1], Qt::LeftButton);
   ASSERT_TRUE(
       QTest::qWaitFor([this] { return snapshot().prompt.find("cat") != std::string::npos && snapshot().phase == RunPhase::idle; }, 30000));
-  EXPECT_FALSE(window->lecture().next().shown().empty());
+  EXPECT_FALSE(window->lectureMode().page().next().shown().empty());
 }
 
 TEST_F(LectureTest, TheMenuOfSamplesPutsATextIntoTheEditorThatIsSeen) {
-  ASSERT_FALSE(window->promptPanel().isVisible()) << "the welcome page";
+  ASSERT_FALSE(window->work().prompt().isVisible()) << "the welcome page";
   QAction* sample = nullptr;
   for (QAction* a : window->actions())
     if (a->text() == samplePrompts()[3].title) sample = a;
   ASSERT_NE(sample, nullptr) << "a command like any other, so the palette has it";
   sample->trigger();
-  EXPECT_TRUE(window->promptPanel().isVisible());
-  EXPECT_EQ(window->promptPanel().editor().exactText(), samplePrompts()[3].text);
+  EXPECT_TRUE(window->work().prompt().isVisible());
+  EXPECT_EQ(window->work().prompt().editor().exactText(), samplePrompts()[3].text);
   openSample();
   sample->trigger();
-  EXPECT_EQ(window->lecture().prompt().editor().exactText(), samplePrompts()[3].text) << "the lecture stays where it is";
+  EXPECT_EQ(window->lectureMode().page().prompt().editor().exactText(), samplePrompts()[3].text) << "the lecture stays where it is";
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   picture("3-missed");
   // 4 Text is found and selected; all places are marked, and what else has the words is counted.
   QTest::keyClick(window.get(), Qt::Key_F, Qt::ControlModifier);
-  SearchBar& search = window->searchBar();
+  SearchBar& search = window->rows().search();
   QTest::keyClicks(&search.line(), "house");
   QTest::keyClick(&search.line(), Qt::Key_Return);
   EXPECT_TRUE(search.stateText().startsWith("1 of 3")) << search.stateText().toStdString();
@@ -242,12 +242,12 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   chooseInMenus(menus(), {"Tools", "Bookmark with a note"});
   auto* bookmarks = window->findChild<BookmarkPanel*>();
   ASSERT_TRUE(QTest::qWaitFor([&] { return bookmarks->isVisible(); }));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->bookmarks().size() == 1; }));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().bookmarks.size() == 1; }));
   QWidget* note = QApplication::focusWidget();  // its place in the list
   ASSERT_NE(note, nullptr);
   QTest::keyClicks(note, "here the table is lost");
   QTest::keyClick(note, Qt::Key_Return);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->bookmarks().all()[0].note == "here the table is lost"; }, 3000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().bookmarks.all()[0].note == "here the table is lost"; }, 3000));
   picture("6-bookmark");
   // The row of numbers of this head, as the grid and its table show it.
   const viz::Selection looked_at = selection();
@@ -319,7 +319,7 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
 
 TEST_F(HeadByKeys, IsLookedInto) {
   keys({"ctrl+f"});
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->searchBar().line().hasFocus(); }, 3000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->rows().search().line().hasFocus(); }, 3000));
   write("Helen");
   keys({"Return", "Return"});
   ASSERT_TRUE(selection().tokens);
@@ -336,7 +336,7 @@ TEST_F(HeadByKeys, IsLookedInto) {
   const int newest = snapshot().lanes[static_cast<std::size_t>(selection().lane)].steps.back()->position;
   EXPECT_EQ(selection().tokens, (viz::TokenRange{newest - 2, newest})) << "brushed by keys";
   keys({"Escape", "ctrl+b"});
-  EXPECT_EQ(window->bookmarks().size(), 1);
+  EXPECT_EQ(window->model().bookmarks.size(), 1);
   EXPECT_EQ(window->page(), MainWindow::Page::inspect);
 }
 

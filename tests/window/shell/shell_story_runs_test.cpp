@@ -25,7 +25,7 @@ TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
   // 1 Compare, Add runs: policies × budgets, with what they will take.
   QTest::keyClick(window.get(), Qt::Key_3, Qt::AltModifier);
   QTest::keyClick(window.get(), Qt::Key_R, Qt::ControlModifier);
-  AddRunsDialog& dialog = window->addRunsDialog();
+  AddRunsDialog& dialog = window->runActions().dialog();
   ASSERT_TRUE(QTest::qWaitForWindowExposed(&dialog));
   QTableView& table = dialog.grid().table();
   RunGridModel& model = dialog.grid().model();
@@ -44,15 +44,15 @@ TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
   ASSERT_EQ(window->workspace().waitingRuns().size(), 4u);
   CanvasWidget* compare = window->canvas("compare");
   ASSERT_TRUE(QTest::qWaitFor([&] {
-    return std::ranges::any_of(compare->view().marks(), [](const viz::Mark& m) { return m.kind == "waiting"; }) || !window->runs().busy();
+    return std::ranges::any_of(compare->view().marks(), [](const viz::Mark& m) { return m.kind == "waiting"; }) || !window->model().runs.busy();
   }, 5000));
   picture("2-waiting");
-  const int last = window->runs().runs().back().id;
+  const int last = window->model().runs.runs().back().id;
   for (const viz::Mark& mark : compare->view().marks())
     if (mark.label == "cancel run " + std::to_string(last)) click("compare", {static_cast<int>((mark.min.x + mark.max.x) / 2), static_cast<int>((mark.min.y + mark.max.y) / 2)});
-  if (window->runs().runs().back().open()) window->runs().cancel(last);  // its row was not among those shown
+  if (window->model().runs.runs().back().open()) window->model().runs.cancel(last);  // its row was not among those shown
   ASSERT_TRUE(settle());
-  const bool cancelled = window->runs().runs().back().state == QueuedRun::State::cancelled;
+  const bool cancelled = window->model().runs.runs().back().state == QueuedRun::State::cancelled;
   EXPECT_EQ(snapshot().lanes.size(), cancelled ? 8u : 9u) << "fast as it is, the last may have been done";
   // 3 Sort by KL; a token's fate in every run at once.
   click("compare", at("compare", "column", "mean KL"));
@@ -77,7 +77,7 @@ TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
   EXPECT_TRUE(both);
   // 5 The sweep; a click on a point opens that run.
   QTest::keyClick(window.get(), Qt::Key_4, Qt::AltModifier);
-  SweepPanel& sweep = window->sweep();
+  SweepPanel& sweep = window->runActions().sweep();
   sweep.grid().budgets().setText("12 %, 25 %, 50 %");
   picture("5-sweep-before");
   QTest::mouseClick(&sweep.startButton(), Qt::LeftButton);
@@ -106,14 +106,14 @@ TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
   QString why;
   const QString kept = qEnvironmentVariable("KVSCOPE_STORY_PICTURES");
   const QString path = (kept.isEmpty() ? folder.path() : kept) + "/" + name() + "-7-report.pdf";
-  ASSERT_TRUE(writeReport(window->report(), path, ReportPaper::one_page, &why)) << why.toStdString();
+  ASSERT_TRUE(writeReport(window->exports().report(), path, ReportPaper::one_page, &why)) << why.toStdString();
   // the pin needed one token more, which the sweep had not measured: the report has the runs, and no curves of another text
-  EXPECT_TRUE(reportHtml(window->report()).contains("tova:"));
+  EXPECT_TRUE(reportHtml(window->exports().report()).contains("tova:"));
 }
 
 TEST_F(RunsByKeys, AreComparedSweptAndPinned) {
   keys({"alt+3", "ctrl+r"});
-  AddRunsDialog& dialog = window->addRunsDialog();
+  AddRunsDialog& dialog = window->runActions().dialog();
   ASSERT_TRUE(QTest::qWaitFor([&] { return dialog.isVisible(); }, 3000));
   dialog.activateWindow();
   ASSERT_TRUE(QTest::qWaitFor([&] { return dialog.grid().table().hasFocus(); }, 3000));
@@ -130,12 +130,12 @@ TEST_F(RunsByKeys, AreComparedSweptAndPinned) {
   // The sweep, and the run of a point.
   keys({"alt+4"});
   ASSERT_EQ(window->page(), MainWindow::Page::sweep);
-  window->sweep().grid().budgets().setText("25 %, 50 %");
-  window->sweep().startButton().setFocus();
+  window->runActions().sweep().grid().budgets().setText("25 %, 50 %");
+  window->runActions().sweep().startButton().setFocus();
   keys({"space"});
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(window->sweep().data().missing().empty());
-  window->sweep().chart().setFocus();
+  EXPECT_TRUE(window->runActions().sweep().data().missing().empty());
+  window->runActions().sweep().chart().setFocus();
   keys({"Right", "Return"});
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->page(), MainWindow::Page::compare);

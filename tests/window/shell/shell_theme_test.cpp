@@ -46,7 +46,7 @@ class ThemeTest : public WindowTest {
 };
 
 TEST_F(ThemeTest, FollowsTheDesktopEachTimeItChanges) {
-  window->setThemeMode("system");
+  window->theme().set("system");
   EXPECT_FALSE(isDark());
   const QRgb light = window->grab().toImage().pixel(2, 2);
   turnDesktop(true);
@@ -59,17 +59,17 @@ TEST_F(ThemeTest, FollowsTheDesktopEachTimeItChanges) {
 }
 
 TEST_F(ThemeTest, AChoiceOfOnesOwnIsNotOverridden) {
-  window->setThemeMode("system");
+  window->theme().set("system");
   turnDesktop(true);
   ASSERT_TRUE(isDark());
-  window->setThemeMode("light");
+  window->theme().set("light");
   turnDesktop(false);
   turnDesktop(true);
   EXPECT_FALSE(isDark());
-  window->setThemeMode("dark");
+  window->theme().set("dark");
   turnDesktop(false);
   EXPECT_TRUE(isDark());
-  window->setThemeMode("system");
+  window->theme().set("system");
   EXPECT_FALSE(isDark()) << "what the desktop has become meanwhile";
 }
 

@@ -10,15 +10,15 @@ namespace {
 using TourTest = WindowTest;
 
 TEST_F(TourTest, GoesOnByEnterAndEndsByEscape) {
-  window->startTour();
+  window->firstSteps().startTour();
   ASSERT_TRUE(settle());
-  const QString first = window->tour()->text();
+  const QString first = window->firstSteps().tour()->text();
   ASSERT_NE(QApplication::focusWidget(), nullptr);
-  ASSERT_TRUE(window->tour()->isAncestorOf(QApplication::focusWidget()));
+  ASSERT_TRUE(window->firstSteps().tour()->isAncestorOf(QApplication::focusWidget()));
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
-  EXPECT_NE(window->tour()->text(), first);
+  EXPECT_NE(window->firstSteps().tour()->text(), first);
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
-  EXPECT_FALSE(window->tour()->isVisible());
+  EXPECT_FALSE(window->firstSteps().tour()->isVisible());
   EXPECT_TRUE(window->canvas("atlas")->hasFocus()) << "not the first button of the toolbar, which Space would press";
 }
 

@@ -163,16 +163,16 @@ TEST_F(WhatIfTest, WhatWouldChangeNothingIsRefusedWithAWordWhy) {
     for (int t = 0; t < snapshot().n_prompt && last < 1; ++t)
       if (has(t, step - 1) && !has(t, step)) token = t, last = step;
   ASSERT_GT(last, 0);
-  window->handEdits().setScope(HandEdits::Scope::head);
+  window->model().hand.setScope(HandEdits::Scope::head);
   select(token, token, last);
   QString words;
-  QObject::connect(&window->handEdits(), &HandEdits::said, window.get(), [&](const QString& said) { words = said; });
+  QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& said) { words = said; });
   for (const Qt::Key edit : {Qt::Key_P, Qt::Key_E, Qt::Key_M}) {
     words.clear();
     key("atlas", edit);
     EXPECT_EQ(snapshot().lanes.size(), 5u);
     EXPECT_TRUE(words.contains(QString("has no slot in L2 · H1 at step %1 any more: go to step %2, or restore it first (R)").arg(last).arg(last - 1))) << words.toStdString();
-    EXPECT_FALSE(window->handEdits().choosingTarget());
+    EXPECT_FALSE(window->model().hand.choosingTarget());
   }
   select(token, token, last - 1);
   key("atlas", Qt::Key_R);
@@ -203,7 +203,7 @@ TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
 TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
   const int token = keptEverywhere(1);
   select(token, token, 1);
-  window->handEdits().setScope(HandEdits::Scope::head);
+  window->model().hand.setScope(HandEdits::Scope::head);
   key("inspector", Qt::Key_P);
   ASSERT_EQ(snapshot().lanes.size(), 6u);
   EXPECT_EQ(head(5, 1).pinned, std::vector<int>{token});
@@ -231,7 +231,7 @@ TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
   EXPECT_FALSE(std::ranges::binary_search(head(5, 1).pos, gone));
   EXPECT_EQ(model.index(1, WhatIfModel::kDone).data().toString(), "off");
   EXPECT_NE(model.index(0, WhatIfModel::kKlLast).data().toString(), "n/a") << "alone now";
-  window->handEdits().dropFork();
+  window->model().hand.dropFork();
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().lanes.size(), 5u);
 }
@@ -240,9 +240,9 @@ TEST_F(WhatIfTest, MWaitsForTheTargetAndEscapeGivesUp) {
   const int token = keptEverywhere(1);
   select(token, token, 1);
   key("atlas", Qt::Key_M);
-  EXPECT_TRUE(window->handEdits().choosingTarget());
+  EXPECT_TRUE(window->model().hand.choosingTarget());
   key("atlas", Qt::Key_Escape);
-  EXPECT_FALSE(window->handEdits().choosingTarget());
+  EXPECT_FALSE(window->model().hand.choosingTarget());
   EXPECT_EQ(snapshot().lanes.size(), 5u);
   key("atlas", Qt::Key_M);
   window->canvas("atlas")->setFocus();
@@ -282,7 +282,7 @@ TEST_F(WhatIfTest, ALetterInTheEditorIsALetter) {
 
 TEST_F(WhatIfTest, EscapeLeavesTheTextAndThenTheKeysHold) {
   select(3, 3, 1);
-  PromptPanel& prompt = window->promptPanel();
+  PromptPanel& prompt = window->work().prompt();
   const QString before = prompt.editor().exactText();
   const auto evict = [this]() -> QAction* {
     for (QAction* a : window->findChildren<QAction*>())
@@ -347,7 +347,7 @@ TEST_F(WhatIfTest, TheCutoffLineIsTheBudgetOfItsHead) {
   EXPECT_TRUE(head(4, 0).overridden);
   EXPECT_LT(head(4, 0).budget, budget) << "a higher line keeps fewer";
   EXPECT_FALSE(head(4, 0, 0, 0).overridden);
-  window->handEdits().setBudget(4, 2, 1, std::nullopt);
+  window->model().hand.setBudget(4, 2, 1, std::nullopt);
   ASSERT_TRUE(settle());
   EXPECT_EQ(lane(4), base);
 }

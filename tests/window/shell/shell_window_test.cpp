@@ -30,7 +30,7 @@ TEST_F(WindowTest, StartsWithFiveRunsAndLooksAtTheLast) {
   EXPECT_EQ(snapshot().lanes.size(), 5u);
   EXPECT_EQ(window->workspace().selection().lane, 4);
   EXPECT_EQ(snapshot().lanes[4].steps.size(), 5u) << "the prompt and four tokens";
-  EXPECT_TRUE(window->noPictures().isEmpty()) << window->noPictures().toStdString();
+  EXPECT_TRUE(window->views().noPictures().isEmpty()) << window->views().noPictures().toStdString();
 }
 
 TEST_F(WindowTest, EveryWidgetThatTakesTheFocusHasAName) {
@@ -61,10 +61,10 @@ TEST_F(WindowTest, NoTwoCommandsShareAKey) {
 TEST_F(WindowTest, CanvasesRestWhenNothingHappens) {
   QTest::qWait(300);
   std::vector<int> before;
-  for (const CanvasWidget* canvas : window->canvases()) before.push_back(canvas->paints());
+  for (const CanvasWidget* canvas : window->views().all()) before.push_back(canvas->paints());
   QTest::qWait(1500);
   for (std::size_t i = 0; i < before.size(); ++i)
-    EXPECT_EQ(window->canvases()[i]->paints(), before[i]) << window->canvases()[i]->view().id();
+    EXPECT_EQ(window->views().all()[i]->paints(), before[i]) << window->views().all()[i]->view().id();
 }
 
 TEST_F(WindowTest, KeysMoveThroughSteps) {
@@ -81,7 +81,7 @@ TEST_F(WindowTest, KeysMoveThroughSteps) {
 }
 
 TEST_F(WindowTest, PlayRunsToTheLatestStepAndStops) {
-  window->playback().play(true);
+  window->model().playback.play(true);
   EXPECT_EQ(window->workspace().step(), 0);
   ASSERT_TRUE(QTest::qWaitFor([this] { return window->workspace().atLatestStep(); }, 10000));
   const int frames = window->canvas("atlas")->framesDrawn();
@@ -119,24 +119,24 @@ TEST_F(WindowTest, EnterInTheHeadGridOpensTheInspectorOfThatHead) {
 }
 
 TEST_F(WindowTest, TheThemeChangesEveryPixelOfThePanelsAndBack) {
-  const QColor dark = window->picture().toImage().pixelColor(400, 500);
+  const QColor dark = window->exports().picture().toImage().pixelColor(400, 500);
   press(Qt::Key_T, Qt::ControlModifier);
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window->workspace().theme().dark);
-  const QImage light = window->picture().toImage();
+  const QImage light = window->exports().picture().toImage();
   const viz::Rgb panel = window->workspace().theme().panel;
   const CanvasWidget* timeline = window->canvas("timeline");
   const QPoint corner = timeline->mapTo(window.get(), QPoint(2, 2));
   EXPECT_EQ(light.pixelColor(corner), QColor(panel.r(), panel.g(), panel.b()));
   press(Qt::Key_T, Qt::ControlModifier);
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window->picture().toImage().pixelColor(400, 500), dark);
+  EXPECT_EQ(window->exports().picture().toImage().pixelColor(400, 500), dark);
 }
 
 TEST_F(WindowTest, ABudgetIsChangedByItsSliderAndTakenBackByUndo) {
   const std::string before = lane(4);
   const int asked = snapshot().lanes[4].slots_asked;
-  window->tools().budgetSlider()->setValue(asked - 2);
+  window->rows().tools().budgetSlider()->setValue(asked - 2);
   ASSERT_TRUE(QTest::qWaitFor([&] { return lane(4) != before; }, 5000));
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().lanes[4].slots_asked, asked - 2);
@@ -150,21 +150,21 @@ TEST_F(WindowTest, ABudgetIsChangedByItsSliderAndTakenBackByUndo) {
 
 TEST_F(WindowTest, ADragOfTheBudgetIsOneStepOfUndo) {
   const std::string before = lane(4);
-  QSlider* slider = window->tools().budgetSlider();
+  QSlider* slider = window->rows().tools().budgetSlider();
   for (int i = 1; i < 6; ++i) {
     slider->setValue(snapshot().lanes[4].slots_asked - i);
     QTest::qWait(60);
   }
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window->undoStack().count(), 1);
-  window->undoStack().undo();
+  EXPECT_EQ(window->model().undo.count(), 1);
+  window->model().undo.undo();
   EXPECT_EQ(lane(4), before);
 }
 
 TEST_F(WindowTest, ADragThatRestsIsOneStepOfUndoToo) {
   const std::string before = lane(4);
   const int asked = snapshot().lanes[4].slots_asked;
-  QSlider* slider = window->tools().budgetSlider();
+  QSlider* slider = window->rows().tools().budgetSlider();
   slider->setSliderDown(true);
   slider->setSliderPosition(asked - 1);
   ASSERT_TRUE(settle());
@@ -173,11 +173,11 @@ TEST_F(WindowTest, ADragThatRestsIsOneStepOfUndoToo) {
   slider->setSliderDown(false);
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().lanes[4].slots_asked, asked + 3) << "the last place counts at once";
-  EXPECT_EQ(window->undoStack().count(), 1);
+  EXPECT_EQ(window->model().undo.count(), 1);
   slider->setSliderDown(true);
   slider->setSliderPosition(asked + 4);
   slider->setSliderDown(false);
-  EXPECT_EQ(window->undoStack().count(), 2) << "another drag is another step";
+  EXPECT_EQ(window->model().undo.count(), 2) << "another drag is another step";
   press(Qt::Key_Z, Qt::ControlModifier);
   press(Qt::Key_Z, Qt::ControlModifier);
   EXPECT_EQ(lane(4), before);
@@ -185,7 +185,7 @@ TEST_F(WindowTest, ADragThatRestsIsOneStepOfUndoToo) {
 
 TEST_F(WindowTest, UndoTakesBackABudgetThatIsStillOnItsWay) {
   const std::string before = lane(4);
-  QSlider* slider = window->tools().budgetSlider();
+  QSlider* slider = window->rows().tools().budgetSlider();
   slider->setValue(slider->value() + 2);
   ASSERT_TRUE(QTest::qWaitFor([&] { return lane(4) != before; }, 5000));
   slider->setValue(slider->value() + 2);
@@ -199,15 +199,15 @@ TEST_F(WindowTest, UndoTakesBackABudgetThatIsStillOnItsWay) {
   slider->setValue(slider->value() + 1);
   ASSERT_TRUE(QTest::qWaitFor([&] { return lane(4) != before; }, 5000));
   slider->setValue(slider->value() + 1);
-  window->undoStack().undo();
+  window->model().undo.undo();
   QTest::qWait(200);
   ASSERT_TRUE(settle());
   EXPECT_EQ(lane(4), before);
-  EXPECT_TRUE(window->undoStack().canRedo()) << "taking back is no new edit";
+  EXPECT_TRUE(window->model().undo.canRedo()) << "taking back is no new edit";
 }
 
 TEST_F(WindowTest, AnotherPolicyKeepsTheBudget) {
-  QComboBox* box = window->tools().policyBox();
+  QComboBox* box = window->rows().tools().policyBox();
   const int asked = snapshot().lanes[4].slots_asked;
   const int wanted = box->findData("streaming");
   ASSERT_GE(wanted, 0);
@@ -219,9 +219,9 @@ TEST_F(WindowTest, AnotherPolicyKeepsTheBudget) {
 }
 
 TEST_F(WindowTest, TypingInThePromptChangesEveryRun) {
-  window->promptPanel().editor().setFocus();
-  QTest::keyClick(&window->promptPanel().editor(), Qt::Key_End, Qt::ControlModifier);
-  QTest::keyClicks(&window->promptPanel().editor(), " not");
+  window->work().prompt().editor().setFocus();
+  QTest::keyClick(&window->work().prompt().editor(), Qt::Key_End, Qt::ControlModifier);
+  QTest::keyClicks(&window->work().prompt().editor(), " not");
   const std::string wanted = *options.prompt + " not";
   ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().prompt == wanted && snapshot().phase == RunPhase::idle; }, 30000));
   EXPECT_EQ(snapshot().lanes[4].steps.size(), 5u);
@@ -232,7 +232,7 @@ TEST_F(WindowTest, AFolderThatIsNoModelIsSaidUnderTheBreadcrumbAndHarmsNothing) 
   window->controller().loadModel(empty.path());
   ASSERT_TRUE(QTest::qWaitFor([this] { return window->messages().isVisible(); }, 10000));
   EXPECT_TRUE(window->messages().text().contains("config.json")) << window->messages().text().toStdString();
-  EXPECT_EQ(window->promptPanel().editor().toPlainText().toStdString(), *options.prompt);
+  EXPECT_EQ(window->work().prompt().editor().toPlainText().toStdString(), *options.prompt);
   EXPECT_EQ(snapshot().lanes.size(), 5u);
   window->messages().dismiss();
   EXPECT_FALSE(window->messages().isVisible());
@@ -248,7 +248,7 @@ TEST(WindowWithoutAModelTest, OffersTheBuiltInOneAndIsThenAsGoodAsNew) {
   window.show();
   ASSERT_TRUE(waitUntilSettled(window, 30000));
   EXPECT_EQ(window.workspace().snapshot().phase, RunPhase::failed);
-  EXPECT_EQ(window.status().stateText(), "failed") << "and not computing for ever";
+  EXPECT_EQ(window.rows().status().stateText(), "failed") << "and not computing for ever";
   QPushButton* remedy = nullptr;
   for (QPushButton* button : window.messages().findChildren<QPushButton*>())
     if (button->text().contains("built-in")) remedy = button;
@@ -297,7 +297,7 @@ TEST_F(WindowTest, AFloatingPanelShowsTheSamePictureAndReturns) {
 TEST_F(WindowTest, APanelIsMaximisedAndComesBackToItsPlace) {
   CanvasWidget* atlas = window->canvas("atlas");
   const QRect before(atlas->mapTo(window.get(), QPoint()), atlas->size());
-  window->toggleMaximised(window->panel("atlas"));
+  window->inspect().toggleMaximised(window->panel("atlas"));
   QTest::qWait(200);
   EXPECT_GT(atlas->width(), 1500);
   EXPECT_FALSE(window->canvas("head_grid")->isVisible());

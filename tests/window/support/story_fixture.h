@@ -32,7 +32,7 @@ class Story : public WindowTest {
     if (folder.isEmpty()) return;
     QDir().mkpath(folder);
     QTest::qWait(250);
-    (what ? what->grab() : window->picture()).save(folder + "/" + name() + "-" + step + ".png");
+    (what ? what->grab() : window->exports().picture()).save(folder + "/" + name() + "-" + step + ".png");
   }
   static QString name() {
     const ::testing::TestInfo* info = ::testing::UnitTest::GetInstance()->current_test_info();

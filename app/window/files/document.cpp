@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/files/document.h"
+
+#include <algorithm>
+
+#include <QDateTime>
+#include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QStandardPaths>
+
+#include "app/window/canvas/canvases.h"
+#include "app/window/files/library.h"
+#include "app/window/files/library_dialog.h"
+#include "app/window/files/prompt_file.h"
+#include "app/window/help/welcome_page.h"
+#include "app/window/panels/runs/jobs_panel.h"
+#include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/session/runs_undo.h"
+#include "app/window/session/start_place.h"
+#include "app/window/session/window_model.h"
+#include "app/window/shell/command_table.h"
+#include "app/window/shell/pages.h"
+#include "app/window/shell/rows.h"
+#include "app/window/shell/window_rows.h"
+#include "core/error.h"
+
+namespace kvscope {
+
+namespace {
+
+QString words(int n, const char* one) { return QString("%1 %2%3").arg(n).arg(one, n == 1 ? "" : "s"); }
+
+/// The choice that a session keeps: the order of the comparison.
+struct KeptChoice {
+  CanvasWidget* canvas = nullptr;
+  std::size_t option = 0;
+  viz::Option now;
+};
+KeptChoice keptChoice(const Canvases& canvases) {
+  for (CanvasWidget* canvas : canvases.all()) {
+    const std::vector<viz::Option> options = canvas->view().options();
+    const auto kept = std::ranges::find_if(options, &viz::Option::kept);
+    if (kept != options.end()) return {canvas, static_cast<std::size_t>(kept - options.begin()), *kept};
+  }
+  return {};
+}
+
+}  // namespace
+
+Document::Document(const Parts& parts) : m(parts), m_model(parts.model) {
+  connectResults();
+  connect(&m.library.recent(), &RecentFiles::openRequested, this, &Document::openFile);
+  connect(&m.library.dialog(), &LibraryDialog::fileRequested, this, [this](const QString& path) {
+    openFile(path);
+    if (m.pages.shows(Page::welcome)) m.pages.show(Page::inspect);
+  });
+  connect(&m.library.dialog(), &LibraryDialog::sessionRenamed, this, &Document::renamed);
+  connect(&m.rows.tools(), &ToolRow::openRequested, this, &Document::openModel);
+  connect(&m.rows.tools(), &ToolRow::saveRequested, this, &Document::saveNow);
+  connect(&m.welcome, &WelcomePage::lectureRequested, this, &Document::openSampleLecture);
+  connect(&m.welcome, &WelcomePage::modelRequested, this, &Document::openModel);
+  connect(&m_model.controller, &SessionController::refused, this, [this](const QString& why) {
+    if (m_say_view_only && why == m_model.controller.whyViewOnly()) return m_say_view_only("Nothing was changed. ");
+    m.rows.messages().show(why, why);
+  });
+}
+
+SavedSession Document::session() const {
+  SavedSession s;
+  const QString& folder = m_model.controller.modelFolder();
+  s.model = QFileInfo(folder) == QFileInfo(QString::fromStdString(builtInModel())) ? QString() : QFileInfo(folder).absoluteFilePath();
+  if (m_model.controller.viewOnly() && m_stored) {
+    s.model = m_stored->model;
+    s.results = m_stored->results;
+  }
+  s.request = m_model.controller.request();
+  s.selection = m.place.wanted().value_or(m_model.workspace.selection());
+  s.page = m.pages.name();
+  s.bookmarks = m_model.bookmarks.all();
+  s.sweep = m.sweep.saved();
+  const viz::Option sort = keptChoice(m.canvases).now;
+  if (sort.current > 0) s.sort = QString::fromStdString(sort.choices[static_cast<std::size_t>(sort.current)]);
+  return s;
+}
+
+void Document::openSession(const SavedSession& s, const QString& path) {
+  QString missing;
+  const QString folder = s.model.isEmpty() ? QString::fromStdString(builtInModel()) : s.model;
+  if (!QFileInfo(folder).isDir())
+    missing = QString("the model folder %1 is missing: the model before is still there; open the folder where it is now (Ctrl+O)").arg(folder);
+  m_model.undo.clear();
+  m_model.bookmarks.reset(s.bookmarks);
+  m_stored.reset();
+  if (!missing.isEmpty() && !s.results.zlib.isEmpty()) {
+    missing = QString("the results of %1 are being read").arg(QFileInfo(path).fileName());
+    m_stored = s;
+    m_results.read(s.results, path);
+  } else {
+    m.undo.without([&] { m_model.controller.openRequest(s.request); });
+  }
+  m.rows.tools().setGenerateCount(std::max(0, s.request.n_generate));
+  m.sweep.restore(s.sweep);
+  if (const KeptChoice sort = keptChoice(m.canvases); sort.canvas) {
+    const auto column = std::ranges::find(sort.now.choices, s.sort.toStdString());
+    sort.canvas->view().choose(sort.option, column == sort.now.choices.end() ? 0 : static_cast<int>(column - sort.now.choices.begin()));
+    sort.canvas->invalidate();
+    Q_EMIT sort.canvas->factsChanged();
+  }
+  m.place.want(s.selection);  // until there is something to select
+  m.pages.show(m.pages.of(s.page));
+  if (missing.isEmpty() && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder())) m_model.controller.loadModel(folder);
+  if (!missing.isEmpty()) m.rows.notices().show(missing, missing);
+  m_path = path;
+  m_modified = path.isEmpty();
+  m_journal->touch();
+  refreshTitle();
+}
+
+void Document::openSessionFile(const QString& path) {
+  try {
+    const ReadSession read = readSession(path);
+    const SavedSession before = session();
+    const QString before_path = m_path;
+    const bool lost = m_modified;
+    m.rows.notices().clear();
+    m_stored_notes = read.notes;
+    openSession(read.session, path);
+    m.library.use(path);
+    QString text = read.notes.join("; ");
+    if (lost && text.isEmpty()) text = QString("opened %1; what was there before was not saved").arg(QFileInfo(path).fileName());
+    if (text.isEmpty() || !m.rows.notices().isHidden()) return;
+    m.rows.notices().show(text, text, lost ? "Back to the session before" : QString(), [this, before, before_path] {
+      m.rows.notices().dismiss();
+      openSession(before, before_path);
+      m_modified = true;
+      refreshTitle();
+    });
+    if (read.notes.isEmpty()) m.rows.notices().markNews();
+  } catch (const Error& error) {
+    sayNotOpened(QString::fromUtf8(error.what()));
+  }
+}
+
+void Document::openFile(const QString& path) {
+  if (QFileInfo(path).isDir()) {
+    m_model.controller.loadModel(path);
+    m.rows.notices().takeBack(m_not_opened);
+    m.library.use(path);
+    return;
+  }
+  if (isTrace(path)) return openTrace(path);
+  if (!isPromptFile(path)) return openSessionFile(path);
+  try {
+    m_model.controller.setPrompt(readPromptFile(path));
+    m.rows.notices().takeBack(m_not_opened);
+    m.library.use(path);
+  } catch (const Error& error) {
+    sayNotOpened(QString::fromUtf8(error.what()));
+  }
+}
+
+void Document::sayNotOpened(const QString& why) {
+  m_not_opened = why;
+  m.rows.notices().show(why, why);
+}
+
+bool Document::save(const QString& path) {
+  try {
+    const SavedSession s = session();
+    writeSession(path, s);
+    keepResults(path, s);
+  } catch (const Error& error) {
+    m.rows.notices().show(error.what(), error.what());
+    return false;
+  }
+  m_path = path;
+  m.rows.say("Saved to " + path);
+  m_modified = false;
+  m_journal->discard();
+  m.library.use(path);
+  m.library.keepPicture();
+  refreshTitle();
+  return true;
+}
+
+void Document::saveNow() { m_path.isEmpty() ? askAndSave() : void(save(m_path)); }
+
+void Document::askAndSave() {
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
+  QString path = QFileDialog::getSaveFileName(&m.window, "Save session", m_path.isEmpty() ? folder + "/session.kvscope" : m_path,
+                                              "Sessions (*.kvscope)");
+  if (path.isEmpty()) return;
+  if (QFileInfo(path).suffix().isEmpty()) path += ".kvscope";
+  save(path);
+}
+
+void Document::openModel() {
+  const QString folder = QFileDialog::getExistingDirectory(&m.window, "Open model folder");
+  if (!folder.isEmpty()) openFile(folder);
+}
+
+void Document::openPrompt() {
+  const QString path = QFileDialog::getOpenFileName(&m.window, "Open prompt", {}, "Text (*.txt *.md);;All files (*)");
+  if (!path.isEmpty()) openFile(path);
+}
+
+void Document::openSampleLecture() {
+  openSessionFile(QString::fromStdString(sampleLecture()));
+  m_path.clear();  // saving must not write over the sample
+  m_modified = false;
+  refreshTitle();
+  m.pages.show(Page::lecture);
+}
+
+void Document::renamed(const QString& from, const QString& to) {
+  if (QFileInfo(m_path).absoluteFilePath() != from) return;
+  m_path = to;
+  refreshTitle();
+}
+
+void Document::fillOpenMenu(Commands& commands, QMenu* menu) {
+  commands.add(menu, {{"&Open model folder…", {QKeySequence::Open}, [this] { openModel(); }},
+                      {"Open the sample &lecture", {}, [this] { openSampleLecture(); }},
+                      {"Open &prompt…", {Qt::CTRL | Qt::SHIFT | Qt::Key_O}, [this] { openPrompt(); }}});
+}
+
+void Document::fillSessionMenu(Commands& commands, QMenu* menu) {
+  const auto open = [this] {
+    const QString path = QFileDialog::getOpenFileName(&m.window, "Open session", {}, "Sessions and traces (*.kvscope *.json);;All files (*)");
+    if (!path.isEmpty()) openFile(path);
+  };
+  commands.add(menu, {"Open &session or trace…", {Qt::CTRL | Qt::ALT | Qt::Key_O}, open,
+                      "Model, prompt, runs, seeds, selection and bookmarks as they were saved, or results that were computed elsewhere; a drop on the window does the same"});
+  m.library.fillMenu(commands, menu);
+  commands.add(menu, {{},
+                      {"Save sessi&on", {QKeySequence::Save}, [this] { saveNow(); }},
+                      {"Save session &as…", {Qt::CTRL | Qt::SHIFT | Qt::Key_S}, [this] { askAndSave(); }}});
+}
+
+void Document::changed() {
+  m_modified = true;
+  m_journal->touch();
+  refreshTitle();
+}
+
+void Document::keepJournal() {
+  m_journal = std::make_unique<SessionJournal>(m_model.options.journalFolder(), [this] { return sessionJson(session()); });
+  connect(m_journal.get(), &SessionJournal::failed, this, [this](const QString& why) { m.rows.notices().show(why, why); });
+  connect(&m_model.controller, &SessionController::requestChanged, this, [this] {
+    if (!m_model.controller.viewOnly()) changed();  // a refusal
+  });
+  connect(&m_model.bookmarks, &Bookmarks::changed, this, &Document::changed);
+  connect(&m.sweep, &SweepPanel::measured, this, &Document::changed);
+  connect(&m_model.workspace, &Workspace::selectionChanged, this, [this] {
+    if (m_modified) m_journal->touch();
+  });
+  offerRecovery();
+}
+
+void Document::offerRecovery() {
+  for (const QString& path : SessionJournal::left(m_model.options.journalFolder())) {
+    try {
+      const SavedSession s = readSession(path).session;
+      const QString text =
+          QString("The session of %1 was not saved: %2, %3, %4 characters of prompt.")
+              .arg(QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), words(static_cast<int>(s.request.lanes.size()), "run"),
+                   words(static_cast<int>(s.bookmarks.size()), "bookmark"))
+              .arg(QString::fromStdString(s.request.prompt).size());
+      const auto recover = [this, s, path] {
+        m.rows.notices().dismiss();
+        m.welcome.setRecovery({});
+        openSession(s, {});
+        m_journal->writeNow();
+        QFile::remove(path);  // it lives on in the journal of this window
+      };
+      if (m.pages.shows(Page::welcome)) {  // it has a card there
+        m.welcome.setRecovery(text);
+        connect(&m.welcome, &WelcomePage::recoveryRequested, this, recover, Qt::SingleShotConnection);
+      } else {
+        m.rows.notices().show(text, path, "Recover it", recover);
+      }
+      return;
+    } catch (const Error&) {
+      continue;  // damaged: the next one
+    }
+  }
+}
+
+void Document::leave() {
+  if (!m_journal) return;
+  m_modified && !m_model.options.scripted() ? m_journal->leave() : m_journal->discard();
+}
+
+void Document::forgetJournal() { m_journal.reset(); }
+
+void Document::refreshTitle() {
+  if (m_model.options.synthetic_size) return m.window.setWindowTitle("kvscope: synthetic cache");
+  const QString name = m_path.isEmpty() ? QString() : QFileInfo(m_path).completeBaseName();
+  m.window.setWindowTitle(name.isEmpty() ? QString("kvscope") : QString("%1%2 – kvscope").arg(name, m_modified ? "*" : ""));
+}
+
+}  // namespace kvscope

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <QObject>
+#include <QStringList>
+
+#include "app/window/session/session_file.h"
+#include "app/window/session/session_journal.h"
+#include "app/window/session/stored_results.h"
+
+class QMenu;
+class QWidget;
+
+namespace kvscope {
+
+class Canvases;
+class Commands;
+class JobsPanel;
+class Library;
+class Pages;
+class RunsUndo;
+class StartPlace;
+class SweepPanel;
+class WelcomePage;
+class WindowRows;
+struct WindowModel;
+
+/// The session as a file: opening, saving, what is kept against a crash, and results that are shown without the model that made them.
+class Document : public QObject {
+  Q_OBJECT
+
+ public:
+  /// What a session is read from and put back into.
+  struct Parts {
+    QWidget& window;
+    WindowModel& model;
+    WindowRows& rows;
+    Pages& pages;
+    Canvases& canvases;
+    Library& library;
+    SweepPanel& sweep;
+    JobsPanel& jobs;
+    WelcomePage& welcome;
+    RunsUndo& undo;
+    StartPlace& place;
+  };
+  explicit Document(const Parts& parts);
+
+  StoredResults& results() { return m_results; }
+  /// What a file of the session would hold now.
+  SavedSession session() const;
+  bool save(const QString& path);  // false: said in the notices
+  void takeSnapshot();
+  /// From now on what is not saved is kept for the next start; what an earlier one left is offered.
+  void keepJournal();
+  void leave();         // the window closes
+  void forgetJournal();  // what changes from now on is no change of the session
+  void fillOpenMenu(Commands& commands, QMenu* menu);
+  void fillSessionMenu(Commands& commands, QMenu* menu);
+
+ public Q_SLOTS:
+  void openFile(const QString& path);  // model folder, session, trace or prompt text
+  void openModel();
+  void openPrompt();
+  void openSampleLecture();
+  void saveNow();  // to its file, or asks for one
+  void refreshTitle();
+
+ private:
+  void openSession(const SavedSession& session, const QString& path);
+  void openSessionFile(const QString& path);
+  void sayNotOpened(const QString& why);  // until the next file opens
+  void changed();
+  void askAndSave();
+  void offerRecovery();
+  void renamed(const QString& from, const QString& to);
+  // document_results.cpp
+  void connectResults();
+  void keepResults(const QString& path, const SavedSession& written);
+  static bool isTrace(const QString& path);
+  void openTrace(const QString& path);
+  void showResults(const TracePtr& trace, const QString& name);
+  void takeTrace(const Trace& trace, const QString& name);
+  void sayViewOnly(const Trace& trace, QString text, bool ours);
+
+  Parts m;
+  WindowModel& m_model;
+  StoredResults m_results;
+  std::unique_ptr<SessionJournal> m_journal;
+  std::optional<SavedSession> m_stored;                        // whose results are shown or being read
+  QStringList m_stored_notes;                                  // of what could not be read of that session
+  std::function<void(const QString& before)> m_say_view_only;  // why nothing is computed, and the ways on
+  QString m_path;
+  QString m_not_opened;  // what was said last of a file that could not be opened
+  bool m_modified = false;
+};
+
+}  // namespace kvscope

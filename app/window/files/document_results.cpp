@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results that are shown without the model that made them: stored in a session, or as a trace.
+#include <algorithm>
+
+#include <QFile>
+#include <QFileInfo>
+
+#include "app/window/files/document.h"
+#include "app/window/files/library.h"
+#include "app/window/panels/runs/jobs_panel.h"
+#include "app/window/session/runs_undo.h"
+#include "app/window/session/start_place.h"
+#include "app/window/session/window_model.h"
+#include "app/window/shell/pages.h"
+#include "app/window/shell/panel_paint.h"
+#include "app/window/shell/rows.h"
+#include "app/window/shell/window_rows.h"
+
+namespace kvscope {
+
+namespace {
+
+/// What would compute a trace again, as far as it says.
+RunRequest requestOf(const Trace& trace) {
+  const Snapshot& s = trace.snapshot;
+  RunRequest r;
+  r.prompt = s.prompt;
+  const auto after_prompt = s.tokens.begin() + s.n_prompt;
+  if (s.prompt.empty())
+    for (auto t = s.tokens.begin(); t != after_prompt; ++t) r.prompt_ids.push_back(t->id);
+  for (const LaneSnapshot& lane : s.lanes) r.lanes.push_back(lane.spec);
+  r.mode = s.prefill_mode ? PromptMode::prefill : PromptMode::stream;
+  r.follow = follow_of(s.follow).value_or(Follow::reference);
+  if (r.follow == Follow::file)
+    for (auto t = after_prompt; t != s.tokens.end(); ++t) r.follow_ids.push_back(t->id);
+  if (!s.lanes.empty()) {
+    const int steps = static_cast<int>(s.lanes.front().steps.size());
+    r.n_generate = std::max(0, s.prefill_mode ? steps - 1 : steps - s.n_prompt);
+  }
+  r.seed = trace.seed;
+  r.shadow = s.shadow;
+  return r;
+}
+
+}  // namespace
+
+void Document::connectResults() {
+  connect(&m_results, &StoredResults::opened, this, &Document::showResults);
+  connect(&m_results, &StoredResults::failed, this, &Document::sayNotOpened);
+  connect(&m_results, &StoredResults::kept, this, [this](const QString& path, const QString& why) {
+    if (why.isEmpty()) return m.jobs.note(QString("%1: written with its results").arg(path));
+    const QString words = QString("%1 is saved, but without its results (%2): it can be opened only where its model is").arg(path, why);
+    m.rows.notices().show(words, words);
+  });
+}
+
+/// Words that nothing is computed go once a model is open.
+void Document::takeSnapshot() {
+  if (!m_say_view_only || m_model.controller.viewOnly()) return;
+  m_say_view_only = nullptr;
+  if (m.rows.notices().text().contains("View only: ")) m.rows.notices().dismiss();
+}
+
+/// What is still being computed is not stored.
+void Document::keepResults(const QString& path, const SavedSession& written) {
+  const Snapshot& s = m_model.workspace.snapshot();
+  const bool there = s.phase == RunPhase::idle && !s.lanes.empty() && m_model.controller.answersNewest(s) && !m_model.options.synthetic_size;
+  if (there && written.results.zlib.isEmpty()) m_results.keep(path, written, m_model.workspace.snapshotPtr());
+}
+
+bool Document::isTrace(const QString& path) {
+  QFile file(path);
+  return path.endsWith(".json", Qt::CaseInsensitive) && file.open(QIODevice::ReadOnly) && file.read(4096).contains("\"kvscope.trace/");
+}
+
+void Document::openTrace(const QString& path) {
+  m_stored.reset();
+  m.rows.notices().show(path + " is being read", path);
+  m_results.read(path);
+}
+
+void Document::showResults(const TracePtr& trace, const QString& name) {
+  const Snapshot& s = trace->snapshot;
+  const bool has_steps = std::ranges::any_of(s.lanes, [](const LaneSnapshot& lane) { return !lane.steps.empty(); });
+  if (has_steps && !trace->has_slots && !m_stored)
+    return sayNotOpened(QString("%1 does not say which tokens the caches hold, so there is nothing to show: write it with kvscope-cli trace --detail why").arg(name));
+  const QString model = qs(s.model.name), file = QFileInfo(name).fileName();
+  const bool ours = model == QFileInfo(qs(builtInModel())).fileName();
+  const bool of_session = m_stored.has_value();
+  if (of_session)
+    m.place.want(m_stored->selection);  // what was shown while it was read may have taken it
+  else
+    takeTrace(*trace, name);
+  if (!of_session) m_stored->model = ours ? QString() : model;
+  const QString what = of_session ? QString("the model of %1, %2, is not here: these are the results that it holds").arg(file, m_stored->model)
+                                  : QString("%1 is a trace of %2 (%3, %4)").arg(file, model, qs(s.device), qs(s.precision));
+  const QString why = QString("View only: %1. Nothing is computed until a model is open (Ctrl+O)").arg(what);
+  m.undo.without([&] { m_model.controller.showStored(std::shared_ptr<const Snapshot>(trace, &trace->snapshot), m_stored->request, why); });
+  m_modified = false;
+  QString text = QString("View only: %1.").arg(what);
+  if (of_session && !m_stored_notes.isEmpty()) text += QString(" %1.").arg(m_stored_notes.join("; "));
+  sayViewOnly(*trace, text, ours);
+  refreshTitle();
+}
+
+/// A trace is a session of its own, without a file to save it to.
+void Document::takeTrace(const Trace& trace, const QString& name) {
+  m_model.undo.clear();
+  m_model.bookmarks.reset({});
+  m.place.want({.lane = static_cast<int>(trace.snapshot.lanes.size()) - 1});
+  m_stored.emplace();
+  m_stored->request = requestOf(trace);
+  m_path.clear();
+  m.library.use(name);
+  if (m.pages.shows(Page::welcome)) m.pages.show(Page::inspect);
+}
+
+void Document::sayViewOnly(const Trace& trace, QString text, bool ours) {
+  for (const std::string& what_is : trace.missing) text += QString(" %1.").arg(qs(what_is));
+  QStringList words;
+  for (const std::string& warning : trace.warnings) words << qs(warning);
+  if (!trace.warnings.empty()) text += QString(" %1 in it: %2").arg(trace.warnings.size() == 1 ? "A warning" : "Warnings", words.join("; "));
+  const auto open_here = [this] {
+    m.rows.notices().dismiss();
+    m_model.controller.loadModel(qs(builtInModel()));
+  };
+  const auto open_other = [this] { openModel(); };
+  m_say_view_only = [=, this](const QString& before) {
+    const QString all = before + text;
+    MessageBar& notices = m.rows.notices();
+    ours ? notices.show(all, all, "Compute it here", open_here, "Open a model…", open_other) : notices.show(all, all, "Open a model…", open_other);
+  };
+  m_say_view_only({});
+}
+
+}  // namespace kvscope

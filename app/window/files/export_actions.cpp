@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/files/export_actions.h"
+
+#include <algorithm>
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QDateTime>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QStandardPaths>
+
+#include "app/window/canvas/canvases.h"
+#include "app/window/files/export.h"
+#include "app/window/lecture/lecture_mode.h"
+#include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/panels/runs/table_panel.h"
+#include "app/window/session/window_model.h"
+#include "app/window/shell/command_table.h"
+#include "app/window/shell/inspect_page.h"
+#include "app/window/shell/pages.h"
+#include "app/window/shell/panel.h"
+#include "app/window/shell/rows.h"
+#include "app/window/shell/window_rows.h"
+#include "viz/draw/format.h"
+#include "viz/draw/svg.h"
+#include "viz/draw/theme.h"
+#include "viz/reduce/compare.h"
+#include "viz/views.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kReportWidth = 1000;
+constexpr double kReportScale = 2;
+const char* const kTitleOfSweep = "Quality and budget";
+
+/// The ending of a file that a view can be written as; empty: none of them was typed.
+QString typedKind(const QString& path) {
+  for (const char* ending : {".svg", ".png", ".csv"})
+    if (path.endsWith(ending, Qt::CaseInsensitive)) return ending;
+  return {};
+}
+
+}  // namespace
+
+CanvasWidget* ExportActions::canvas() const {
+  const auto& all = m.canvases.all();
+  const auto focused = std::ranges::find_if(all, [](const CanvasWidget* c) { return c->isVisible() && c->hasFocus(); });
+  if (focused != all.end()) return *focused;
+  if (const Panel* maximised = m.inspect.maximised())
+    if (const auto found = std::ranges::find(all, maximised->content()); found != all.end()) return *found;
+  if (m.pages.shows(Page::inspect)) return &m.canvases.main();
+  if (m.pages.shows(Page::lecture)) return &m.lecture.atlas();
+  return m.pages.shows(Page::welcome) ? nullptr : m.canvases.of(m.pages.name().toStdString());
+}
+
+QPixmap ExportActions::picture() const { return m.window.grab(); }
+
+bool ExportActions::ofSweep(const CanvasWidget* chosen) const { return m.pages.shows(Page::sweep) && !chosen; }
+
+void ExportActions::savePicture() {
+  CanvasWidget* const chosen = canvas();
+  const bool sweep = ofSweep(chosen);
+  const QString name = chosen ? QString(chosen->view().title()) : sweep ? QString(kTitleOfSweep) : QString("window");
+  const QString svg = "SVG picture of " + name + " (*.svg)", csv = "Numbers of " + name + " (*.csv)", window = "PNG picture of the whole window (*.png)";
+  QStringList filters, kinds = {".png"};
+  const auto png = [&](int scale) { return QString("PNG picture of %1, %2 px a point (*.png)").arg(name).arg(scale); };
+  if (chosen) filters << svg << png(1) << png(2) << png(4), kinds << ".svg";
+  if (chosen || sweep) filters << csv, kinds << ".csv";
+  filters << window;
+  // Taken before the dialog covers or moves anything.
+  const QPixmap whole = picture();
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::PicturesLocation);
+  QString filter;
+  QString path = QFileDialog::getSaveFileName(&m.window, "Export view", folder + "/" + name.toLower().replace(' ', '-'), filters.join(";;"), &filter);
+  if (path.isEmpty()) return;
+  QString ending = filter == svg ? ".svg" : filter == csv ? ".csv" : ".png";
+  // Who writes an ending means it, whatever the list of kinds stands on; one that cannot be here gives way to the chosen kind.
+  if (const QString typed = typedKind(path); kinds.contains(typed)) {
+    ending = typed;
+  } else {
+    path = path.chopped(typed.size()) + ending;
+  }
+  const bool of_view = chosen && (ending != ".png" || filter != window);
+  const QString why = write(path, ending, of_view ? chosen : nullptr, filter == png(4) ? 4 : filter == png(2) ? 2 : 1, whole);
+  if (!why.isEmpty()) return m.rows.messages().show(why, why);
+  m.rows.say("Exported to " + path);
+}
+
+QString ExportActions::write(const QString& path, const QString& ending, CanvasWidget* of, double scale, const QPixmap& whole) const {
+  QString why;
+  if (ending == ".csv" && ofSweep(of)) {
+    if (m.sweep.data().nMeasured() == 0) return path + " was not written: nothing is measured yet; choose policies and budgets and press Measure";
+    writeFile(path, viz::to_csv(m.sweep.data().table()), &why);
+  } else if (of) {
+    exportCanvas(*of, m.window, m.model.workspace, path, scale, &why);
+  } else if (!whole.save(path, "PNG")) {
+    why = "the picture could not be written to " + path + ": choose a folder that is writable and has space";
+  }
+  return why;
+}
+
+void ExportActions::copyPicture() {
+  CanvasWidget* const chosen = canvas();
+  QApplication::clipboard()->setImage(chosen ? canvasAsImage(*chosen, m.model.workspace, std::max(2.0, m.window.devicePixelRatioF())) : picture().toImage());
+}
+
+void ExportActions::copyNumbers() {
+  CanvasWidget* const chosen = canvas();
+  if (chosen || ofSweep(chosen)) QApplication::clipboard()->setText(QString::fromStdString(viz::to_csv(chosen ? chosen->table() : m.sweep.data().table())));
+}
+
+void ExportActions::showNumbers() {
+  if (CanvasWidget* const chosen = canvas())
+    m.table.setSource(chosen->view().title(), [chosen] { return chosen->table(); });
+  else if (m.pages.shows(Page::sweep))
+    m.table.setSource(kTitleOfSweep, [this] { return m.sweep.data().table(); });
+  m.inspect.open("table");
+}
+
+void ExportActions::fillEditMenu(Commands& commands, QMenu* menu) {
+  const std::vector<QAction*> copies = {
+      commands.add(menu, {"Copy the p&icture of the view", {Qt::CTRL | Qt::SHIFT | Qt::Key_C}, [this] { copyPicture(); }}),
+      commands.add(menu, {"Copy the &numbers of the view", {Qt::CTRL | Qt::ALT | Qt::Key_C}, [this] { copyNumbers(); }}),
+      commands.add(menu, {"Numbers of the view as a &table", {}, [this] { showNumbers(); }})};
+  m_of_view.insert(m_of_view.begin(), copies.begin(), copies.end());
+}
+
+void ExportActions::fillFileMenu(Commands& commands, QMenu* menu) {
+  m_of_view.push_back(commands.add(menu, {"E&xport view…", {Qt::CTRL | Qt::Key_E}, [this] { savePicture(); }}));
+  commands.add(menu, {"&Write report…", {Qt::CTRL | Qt::SHIFT | Qt::Key_R}, [this] { writeReportAs(); },
+                      "One page, HTML or PDF: prompt, settings, all runs with their numbers, pictures, versions"});
+}
+
+Report ExportActions::report() const {
+  const Workspace& workspace = m.model.workspace;
+  const RunRequest& request = m.model.controller.request();
+  Report out;
+  out.snapshot = workspace.snapshotPtr();
+  out.n_generate = request.n_generate;
+  out.temperature = request.temperature;
+  out.seed = request.seed;
+  out.model_folder = m.model.controller.modelFolder();
+  out.bookmarks = m.model.bookmarks.all();
+  out.written = QDateTime::currentDateTime().toString("yyyy-MM-dd hh:mm");
+  if (CanvasWidget* compare = m.canvases.of("compare")) out.runs = compare->table();
+  const LaneSnapshot* const lane = workspace.lane();
+  const QString run = lane ? QString("%1 %2").arg(QString::fromStdString(viz::lane_letter(workspace.selection().lane))).arg(QString::fromStdString(lane->title)) : QString();
+  const int n_runs = static_cast<int>(out.snapshot->lanes.size());
+  const viz::Theme& paper = viz::light_theme();  // whatever the window wears
+  std::vector<std::pair<int, ReportPicture>> pictures;
+  const auto entries = viz::view_entries();
+  for (std::size_t i = 0; n_runs > 0 && i < entries.size(); ++i) {
+    const viz::ReportPart& part = entries[i].report;
+    if (!*part.title || (part.of_head && !workspace.selection().kv_head)) continue;
+    CanvasWidget* from = m.canvases.all()[i];  // the registered views come first
+    QImage image = from->picture(kReportScale, QSize(kReportWidth, part.height(n_runs)), paper);
+    if (image.isNull()) continue;
+    image.setDevicePixelRatio(kReportScale);
+    pictures.push_back({part.order, {QString(part.title).replace("%1", run), from->facts(), image}});
+  }
+  std::ranges::stable_sort(pictures, {}, [](const auto& p) { return p.first; });
+  for (auto& [order, picture] : pictures) out.pictures.push_back(std::move(picture));
+  if (m.sweep.data().nMeasured() > 0) {
+    out.sweep = m.sweep.data().table();
+    out.pictures.push_back({kTitleOfSweep, m.sweep.facts(), m.sweep.chart().picture(QSize(kReportWidth, 460), kReportScale, paper)});
+  }
+  return out;
+}
+
+void ExportActions::writeReportAs() {
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
+  const QString html = "Web page (*.html)", pdf = "PDF, one page (*.pdf)", sheets = "PDF, A4 sheets (*.pdf)";
+  QString filter;
+  QString path = QFileDialog::getSaveFileName(&m.window, "Write report", folder + "/kvscope-report", html + ";;" + pdf + ";;" + sheets, &filter);
+  if (path.isEmpty()) return;
+  if (QFileInfo(path).suffix().isEmpty()) path += filter == html ? ".html" : ".pdf";
+  QString why;
+  if (!writeReport(report(), path, filter == sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &why)) m.rows.notices().show(why, why);
+}
+
+}  // namespace kvscope

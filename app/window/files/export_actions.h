@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QObject>
+#include <QPixmap>
+
+#include "app/window/files/report.h"
+
+class QAction;
+class QMenu;
+
+namespace kvscope {
+
+class Canvases;
+class CanvasWidget;
+class Commands;
+class InspectPage;
+class LectureMode;
+class Pages;
+class SweepPanel;
+class TablePanel;
+class WindowRows;
+struct WindowModel;
+
+/// Pictures and numbers out of the window: into files, onto the clipboard, into the table beside it, and into a report.
+class ExportActions : public QObject {
+  Q_OBJECT
+
+ public:
+  /// Where pictures and numbers come from.
+  struct Parts {
+    QWidget& window;
+    WindowModel& model;
+    WindowRows& rows;
+    Pages& pages;
+    Canvases& canvases;
+    InspectPage& inspect;
+    LectureMode& lecture;
+    SweepPanel& sweep;
+    TablePanel& table;
+  };
+  explicit ExportActions(const Parts& parts) : m(parts) {}
+
+  /// The canvas that an export means: with the focus, else maximised, else the first of the page; nullptr: none.
+  CanvasWidget* canvas() const;
+  QPixmap picture() const;
+  /// Of everything that is on screen now, pictures in the light theme.
+  Report report() const;
+  /// Commands that are about one view: export, copies, table.
+  const std::vector<QAction*>& ofView() const { return m_of_view; }
+  void fillEditMenu(Commands& commands, QMenu* menu);
+  void fillFileMenu(Commands& commands, QMenu* menu);
+
+ private:
+  void savePicture();
+  void copyPicture();
+  void copyNumbers();
+  void showNumbers();
+  void writeReportAs();
+  /// Why it was not; empty: it was.
+  QString write(const QString& path, const QString& ending, CanvasWidget* of, double scale, const QPixmap& whole) const;
+  bool ofSweep(const CanvasWidget* chosen) const;
+
+  Parts m;
+  std::vector<QAction*> m_of_view;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/help/first_steps.h"
+
+#include <QApplication>
+#include <QStackedWidget>
+
+#include "app/window/help/tour.h"
+#include "app/window/help/welcome_page.h"
+#include "app/window/session/window_model.h"
+#include "app/window/shell/pages.h"
+#include "app/window/shell/panels.h"
+#include "app/window/shell/window_rows.h"
+
+namespace kvscope {
+
+namespace {
+const char* const kAtStart = "welcome";  // settings
+const char* const kTourSeen = "tourSeen";
+}
+
+FirstSteps::FirstSteps(WindowModel& model, WindowRows& rows, Pages& pages, const Panels& panels)
+    : m_model(model), m_rows(rows), m_pages(pages), m_panels(panels), m_welcome(new WelcomePage(model.workspace, &rows.pages())) {
+  pages.add(Page::welcome, m_welcome, {"welcome", m_welcome, {}, {}});
+  QSettings* settings = model.settings.get();
+  m_welcome->setShownAtStart(!settings || settings->value(kAtStart, true).toBool());
+  connect(m_welcome, &WelcomePage::inspectRequested, this, [this] {
+    m_pages.show(Page::inspect);
+    offerTour();
+  });
+  connect(m_welcome, &WelcomePage::tourRequested, this, &FirstSteps::startTour);
+  connect(m_welcome, &WelcomePage::shownAtStartChanged, this, [settings](bool on) {
+    if (settings) settings->setValue(kAtStart, on);
+  });
+}
+
+void FirstSteps::startTour() {
+  m_pages.show(Page::inspect);
+  if (!m_tour) {
+    const auto part = [this](const char* id) {
+      return [this, id]() -> QWidget* { return m_panels.of(id) ? m_panels.of(id)->body() : nullptr; };
+    };
+    const QList<TourStop> stops = {
+        {"Type here", "Every change of the text is computed at once. The colour behind a word is what became of it in the selected head.", part("prompt")},
+        {"The whole cache", "One row a head, one column a token. Click a cell: all other panels follow. The wheel zooms.", part("atlas")},
+        {"One head", "What this step's query reads. A hatched bar is attention that the full cache pays to a token which is gone here.", part("head_strip")},
+        {"Time", "One column a step. Space plays, the arrows step, and everything shows the chosen step.", part("timeline")},
+        {"Does it matter?", "The next token with the full cache and with this one. KL says how far apart both are.", part("effect")},
+        {"Less memory", "The policy and its budget: drag the budget in the toolbar and watch who stays. Compare shows all runs, Lecture shows it in large type.",
+         part("policy")}};
+    m_tour = new Tour(stops, m_rows.central());
+    connect(m_tour, &Tour::ended, this, [this] {
+      if (m_model.settings) m_model.settings->setValue(kTourSeen, true);
+      if (m_tour->isAncestorOf(QApplication::focusWidget())) Q_EMIT focusLeft();
+    });
+  }
+  m_tour->start();
+}
+
+/// The first time that somebody meets the layout Inspect, and never over a lecture or a file that was asked for.
+void FirstSteps::offerTour() {
+  QSettings* settings = m_model.settings.get();
+  if (!settings || !m_model.options.atStartOnly() || settings->value(kTourSeen, false).toBool()) return;
+  settings->setValue(kTourSeen, true);
+  startTour();
+}
+
+bool FirstSteps::welcomes() const {
+  const Options& options = m_model.options;
+  if (options.view == "welcome") return true;
+  return m_model.settings && options.atStartOnly() && m_model.settings->value(kAtStart, true).toBool();
+}
+
+bool FirstSteps::touring() const { return m_tour && m_tour->isVisible(); }
+
+void FirstSteps::endTour() {
+  if (m_tour) m_tour->end();
+}
+
+}  // namespace kvscope

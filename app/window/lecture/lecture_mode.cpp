@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/lecture/lecture_mode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <QAction>
+#include <QActionGroup>
+#include <QApplication>
+#include <QComboBox>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QToolTip>
+
+#include "app/window/canvas/canvases.h"
+#include "app/window/lecture/lecture_caption.h"
+#include "app/window/lecture/lecture_dialogs.h"
+#include "app/window/lecture/lecture_evict.h"
+#include "app/window/lecture/lecture_guide.h"
+#include "app/window/lecture/lecture_page.h"
+#include "app/window/lecture/lecture_row.h"
+#include "app/window/look/style.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/session/start_place.h"
+#include "app/window/session/window_model.h"
+#include "app/window/shell/command_table.h"
+#include "app/window/shell/pages.h"
+#include "app/window/shell/panels.h"
+#include "app/window/shell/passing_words.h"
+#include "app/window/shell/rows.h"
+#include "app/window/shell/search_bar.h"
+#include "app/window/shell/window_rows.h"
+#include "core/error.h"
+#include "viz/reduce/head.h"
+#include "viz/views.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kRowWidth = 880;                // px at 100 % of the row of controls
+constexpr double kLectureScale = 1.6;         // of all type, at the size that the design was drawn for
+constexpr QSize kLectureSize{1600, 1000};
+constexpr double kLeastScale = 1.0, kMostScale = 3.2;
+
+/// Type shrinks less than a small window does: it must still be read from the last row of seats. In steps, so that a window that is dragged
+/// larger does not rasterise fonts for every size on the way.
+double scaleFor(const QSize& size) {
+  const double fits = std::min(static_cast<double>(size.width()) / kLectureSize.width(), static_cast<double>(size.height()) / kLectureSize.height());
+  const double wanted = std::round(kLectureScale * (fits < 1 ? std::sqrt(fits) : fits) * 10) / 10;
+  const double row = std::floor(10.0 * size.width() / kRowWidth) / 10;
+  return std::clamp(std::min(wanted, row), kLeastScale, kMostScale);
+}
+
+}  // namespace
+
+LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvases, Pages& pages, const Panels& panels, const StartPlace& place)
+    : m_model(model), m_rows(rows), m_canvases(canvases), m_pages(pages), m_panels(panels), m_place(place),
+      m_guide(new LectureGuide(model.workspace, this)), m_dialogs(new LectureDialogs(this)) {
+  try {
+    m_guide->setScenes(readScenes(model.options.scenes.empty() ? builtInScenes() : QString::fromStdString(model.options.scenes)));
+  } catch (const Error& error) {
+    rows.notices().show(error.what(), error.what());
+  }
+  build();
+  m_enlarged = {m_row, m_page, m_caption, &rows.search(), &rows.notices(), &rows.messages(), &rows.passing(), pages.widget(Page::compare)};
+  connectGuide();
+  connect(m_row, &LectureRow::leaveRequested, this, [this] { m_pages.show(Page::inspect); });
+  connect(m_row, &LectureRow::ghostsToggled, this, [this](bool on) { m_model.workspace.setGhostSteps(on ? m_ghost_choice : 0); });
+  connect(&model.workspace, &Workspace::themeChanged, this, [this] {
+    if (m_on) applyScale(true);
+  });
+}
+
+void LectureMode::build() {
+  m_atlas = &m_canvases.add(viz::make_atlas(std::make_shared<viz::TokenWindow>()));
+  m_atlas->setObjectName("canvas_lecture");
+  m_atlas->setAccessibleName("All heads");
+  m_page = new LecturePage(m_model.workspace, m_model.controller, m_atlas, &m_rows.pages());
+  m_pages.add(Page::lecture, m_page, {"lecture", m_atlas, "&Lecture", "Alt+5"});
+  auto* evict = new LectureEvict(m_model.workspace, m_model.hand, m_page->prompt().editor(), m_page);
+  m_page->textPanel().addControl(evict);
+  QWidget::setTabOrder(&m_page->prompt().editor(), evict);
+  connect(evict, &QPushButton::clicked, m_atlas, [this] { m_atlas->setFocus(); });  // where Ctrl+Z is about the edit
+  m_row = new LectureRow(m_model.workspace, m_model.playback, m_rows.tools(), m_rows.central());
+  m_caption = new LectureCaption(*m_guide, m_model.workspace, m_rows.central());
+  m_row->hide();
+  m_caption->hide();
+  m_rows.insertAbovePages(m_row);
+  m_rows.insertBelowPages(m_caption);
+}
+
+void LectureMode::connectGuide() {
+  connect(m_guide, &LectureGuide::sceneChanged, this, [this] {
+    if (!m_on || m_guide->scene() >= m_guide->scenes().size()) return;
+    m_rows.messages().clear();  // what was said of the scene before
+    const bool compare = atCompareScene();
+    if (!compare) m_scene_before_compare = m_guide->scene();
+    if (compare != m_pages.shows(Page::compare)) m_pages.show(compare ? Page::compare : Page::lecture);
+  });
+}
+
+bool LectureMode::atCompareScene() const { return m_guide->scene() < m_guide->scenes().size() && m_guide->scenes()[m_guide->scene()].compare; }
+
+void LectureMode::takePage(Page page) {
+  if (page == Page::lecture && atCompareScene()) m_guide->goTo(m_scene_before_compare);  // the scene of the comparison belongs to its page
+  set(page == Page::lecture || (m_on && page == Page::compare));
+}
+
+void LectureMode::set(bool on) {
+  if (on == m_on) return;
+  m_on = on;
+  m_rows.replaceBy(on ? m_row : nullptr);
+  m_caption->setVisible(on);
+  for (QAction* a : m_actions) a->setEnabled(on);
+  applyScale(true);
+  m_model.hand.setShowsEffect(on);
+  m_model.playback.setRest(-1);
+  m_text.clear();
+  if (on) chooseHead();
+  if (on) restAtTextEnd();
+  m_guide->run(on);
+  if (on) Q_EMIT m_guide->captionChanged();
+}
+
+void LectureMode::takeSnapshot() {
+  if (!m_on || m_model.workspace.snapshot().phase != RunPhase::idle) return;
+  chooseHead();
+  restAtTextEnd();
+}
+
+void LectureMode::takeSize() {
+  if (m_on) applyScale(false);
+}
+
+void LectureMode::keepPlace() { m_text = m_model.workspace.snapshot().prompt; }
+
+/// Categories belong to a head: where none is chosen, the one that is most in error is looked at.
+void LectureMode::chooseHead() {
+  if (!m_on || !m_place.taken()) return;
+  viz::Selection selection = m_model.workspace.selection();
+  if (selection.layer && selection.kv_head) return;
+  const viz::HeadPick pick = viz::pick_head(m_model.workspace.snapshot(), selection);
+  if (!pick.values) return;
+  selection.layer = pick.values->layer;
+  selection.kv_head = pick.values->kv_head;
+  m_model.workspace.setSelection(selection);
+}
+
+/// A new text is shown as it has been read, before the answer: what a budget takes away then comes from the text, not from what was said after it.
+/// Where the whole text was compressed at once, by the first token that was answered from what is left: before it nothing can be missed.
+void LectureMode::restAtTextEnd() {
+  const Snapshot& snapshot = m_model.workspace.snapshot();
+  const LaneSnapshot* lane = m_model.workspace.lane();
+  if (!m_place.taken() || !lane || snapshot.phase != RunPhase::idle) return;
+  const auto end = std::ranges::find_if(lane->steps, [&](const StepPtr& step) { return step && step->position >= snapshot.n_prompt - 1; });
+  if (end == lane->steps.end()) return;
+  const bool later = snapshot.prefill_mode && end + 1 != lane->steps.end();
+  const int step = static_cast<int>(end - lane->steps.begin()) + (later ? 1 : 0);
+  m_model.playback.setRest(step);
+  if (std::exchange(m_text, snapshot.prompt) == snapshot.prompt) return;
+  if (!m_model.playback.playing()) m_model.playback.goTo(step);
+}
+
+bool LectureMode::leaveText() {
+  const bool in_row = m_pages.shows(Page::lecture) && m_row->isAncestorOf(QApplication::focusWidget());
+  if (!m_page->prompt().editor().hasFocus() && !in_row) return false;
+  m_atlas->setFocus(Qt::ShortcutFocusReason);
+  return true;
+}
+
+void LectureMode::applyScale(bool anew) {
+  const double scale = m_on ? scaleFor(m_rows.central()->window()->size()) : 1;
+  if (!anew && scale == m_scale) return;
+  m_scale = scale;
+  const auto px = [scale](int at_100) { return static_cast<int>(std::lround(at_100 * scale)); };
+  const QString sheet = m_on ? kvscope::styleSheet(m_model.workspace.theme(), scale) : QString();
+  for (QWidget* w : m_enlarged) w->setStyleSheet(sheet);
+  m_dialogs->setSheet(sheet, scale);
+  QApplication::setFont(uiFont(px(13)), "QMenu");
+  QToolTip::setFont(uiFont(px(12)));
+  m_atlas->setLook(scale, true);
+  if (CanvasWidget* compare = m_canvases.of("compare")) compare->setLook(scale, false);
+  if (Panel* compare = m_panels.of("compare")) {
+    compare->header()->setFixedHeight(px(kPanelHeader));
+    for (QComboBox* box : compare->header()->findChildren<QComboBox*>()) box->setFixedHeight(px(22));
+  }
+}
+
+void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
+  m_actions = {commands.add(menu, {"&Next scene", {Qt::Key_PageDown}, [this] { m_guide->next(); }}),
+               commands.add(menu, {"&Scene before", {Qt::Key_PageUp}, [this] { m_guide->previous(); }})};
+  for (QAction* a : m_actions) a->setEnabled(false);
+  menu->addSeparator();
+  QMenu* ghosts = menu->addMenu("&Hatch what leaves next");
+  QAction* toggle = commands.add(ghosts, {"Hatch what leaves within the next steps (G)", {}, [this] { toggleGhosts(); }});
+  toggle->setCheckable(true);
+  auto* group = new QActionGroup(&commands.window());
+  for (const int steps : {1, 4, 8, 32})
+    commands.choice(ghosts, group, {QString("look %1 step%2 ahead").arg(steps).arg(steps == 1 ? "" : "s"), {}, [this, steps] { setGhostSteps(steps); }},
+                    steps == m_ghost_choice);
+  connect(&m_model.workspace, &Workspace::teachingChanged, toggle, [this, toggle] { toggle->setChecked(m_model.workspace.ghostSteps() > 0); });
+  commands.add(menu, {"All &menus", {Qt::Key_F10}, [this] {
+                        if (m_on) return m_row->menuButton()->showMenu();
+                        m_rows.menus().setFocus();
+                        m_rows.menus().setActiveAction(m_rows.menus().actions().front());
+                      }});
+}
+
+void LectureMode::setGhostSteps(int steps) { m_model.workspace.setGhostSteps(m_ghost_choice = steps); }
+
+void LectureMode::toggleGhosts() { m_model.workspace.setGhostSteps(m_model.workspace.ghostSteps() > 0 ? 0 : m_ghost_choice); }
+
+void LectureMode::toggleCompare() {
+  if (m_pages.shows(Page::compare)) return m_pages.show(m_on ? Page::lecture : Page::inspect);
+  if (m_on) {
+    m_scene_before_compare = m_guide->scene();
+    m_guide->goTo("compare");
+  }
+  m_pages.show(Page::compare);
+}
+
+}  // namespace kvscope

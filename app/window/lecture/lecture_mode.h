@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <QObject>
+
+class QAction;
+class QMenu;
+
+namespace kvscope {
+
+class Canvases;
+class CanvasWidget;
+class Commands;
+class LectureCaption;
+class LectureDialogs;
+class LectureGuide;
+class LecturePage;
+class LectureRow;
+class Pages;
+class Panels;
+class StartPlace;
+class WindowRows;
+enum class Page;
+struct WindowModel;
+
+/// The layout Lecture: large type, four panels, captions. The rows of the other layouts give way to one row above and the caption below.
+class LectureMode : public QObject {
+  Q_OBJECT
+
+ public:
+  LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvases, Pages& pages, const Panels& panels, const StartPlace& place);
+
+  /// Also while it shows the comparison.
+  bool on() const { return m_on; }
+  LectureGuide& guide() { return *m_guide; }
+  LecturePage& page() { return *m_page; }
+  LectureRow& row() { return *m_row; }
+  LectureCaption& caption() { return *m_caption; }
+  CanvasWidget& atlas() { return *m_atlas; }
+  /// A widget over the pages that has the lecture's type while one is held.
+  void enlarge(QWidget* widget) { m_enlarged.push_back(widget); }
+  void fillMenu(Commands& commands, QMenu* menu);
+  /// Before another page is shown, or this one.
+  void takePage(Page page);
+  void takeSnapshot();
+  void takeSize();
+  /// The text that is shown is where it was left: nothing leads to its end.
+  void keepPlace();
+  /// From its text and its row to its picture, where keys act; false: neither has the focus.
+  bool leaveText();
+  void setGhostSteps(int steps);
+
+ public Q_SLOTS:
+  void toggleGhosts();
+  void toggleCompare();  // and back to where it was called
+
+ private:
+  void build();
+  void connectGuide();
+  void set(bool on);
+  void applyScale(bool anew);
+  void chooseHead();
+  void restAtTextEnd();
+  bool atCompareScene() const;
+
+  WindowModel& m_model;
+  WindowRows& m_rows;
+  Canvases& m_canvases;
+  Pages& m_pages;
+  const Panels& m_panels;
+  const StartPlace& m_place;
+  LectureGuide* m_guide;
+  LectureDialogs* m_dialogs;
+  CanvasWidget* m_atlas = nullptr;
+  LecturePage* m_page = nullptr;
+  LectureRow* m_row = nullptr;
+  LectureCaption* m_caption = nullptr;
+  std::vector<QWidget*> m_enlarged;
+  std::vector<QAction*> m_actions;  // enabled there only
+  std::string m_text;               // whose end has been shown
+  bool m_on = false;
+  double m_scale = 1;
+  int m_ghost_choice = 8, m_scene_before_compare = 0;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/runs/run_actions.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <QAction>
+#include <QActionGroup>
+#include <QInputDialog>
+#include <QMenu>
+
+#include "app/window/panels/runs/add_runs_dialog.h"
+#include "app/window/panels/runs/jobs_panel.h"
+#include "app/window/panels/runs/run_grid.h"
+#include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/session/window_model.h"
+#include "app/window/shell/command_table.h"
+#include "app/window/shell/pages.h"
+#include "app/window/shell/panels.h"
+#include "app/window/shell/rows.h"
+#include "app/window/shell/window_rows.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope {
+
+RunActions::RunActions(QWidget& window, WindowModel& model, WindowRows& rows, Pages& pages, Panels& panels)
+    : m_window(window), m_model(model), m_rows(rows), m_pages(pages), m_jobs(new JobsPanel(model.workspace, model.controller, model.runs)) {
+  panels.addTalking("jobs", "Jobs & log", m_jobs);
+  for (MessageBar* bar : {&rows.notices(), &rows.messages()}) connect(bar, &MessageBar::said, m_jobs, &JobsPanel::note);
+  connect(&rows.status(), &StatusRow::jobsClicked, this, &RunActions::jobsRequested);
+  connect(&model.runs, &RunQueue::changed, this, [this] {
+    m_rows.status().setQueued(m_model.runs.nOpen());
+    sayRefusals();
+  });
+  connect(&rows.tools(), &ToolRow::generateRequested, this, &RunActions::generate);
+  connect(&rows.tools(), &ToolRow::nextRequested, this, &RunActions::generateOneMore);
+  connect(&rows.tools(), &ToolRow::stopRequested, this, &RunActions::stop);
+}
+
+/// Where people look, not only in the list.
+void RunActions::sayRefusals() {
+  for (const QueuedRun& run : m_model.runs.runs()) {
+    if (run.state != QueuedRun::State::failed || run.purpose != QueuedRun::Purpose::lane || run.id <= m_failure_said) continue;
+    m_failure_said = run.id;
+    m_rows.notices().show(run.failure, run.failure);
+  }
+}
+
+void RunActions::addSweep(Panels& panels) {
+  m_sweep = new SweepPanel(m_model.workspace, m_model.controller, m_model.runs);
+  Panel& panel = panels.addTalking("sweep", "Quality and budget", m_sweep, {.kind = viz::Place::Kind::page, .menu = "Budget s&weep", .key = "Alt+4"});
+  for (QWidget* control : m_sweep->controls()) panel.addControl(control);
+  connect(m_sweep, &SweepPanel::openRequested, this, &RunActions::open);
+}
+
+void RunActions::makeDialog() { m_dialog = new AddRunsDialog(m_model.workspace, m_model.controller, m_model.runs, &m_window); }
+
+void RunActions::generate() { m_model.controller.generate(m_rows.tools().generateCount()); }
+
+void RunActions::generateOneMore() { m_model.controller.generate(m_model.controller.request().n_generate + 1); }
+
+void RunActions::add() {
+  m_dialog->show();
+  m_dialog->raise();
+  m_dialog->activateWindow();
+}
+
+void RunActions::open(const QString& spec) {
+  m_wanted = spec.toStdString();
+  const std::vector<std::string>& lanes = m_model.controller.request().lanes;
+  if (std::ranges::find(lanes, m_wanted) == lanes.end()) m_model.runs.add({m_wanted}, QueuedRun::Purpose::lane);
+  m_pages.show(Page::compare);
+  selectWanted();
+}
+
+void RunActions::selectWanted() {
+  const std::vector<LaneSnapshot>& lanes = m_model.workspace.snapshot().lanes;
+  for (int i = 0; !m_wanted.empty() && i < static_cast<int>(lanes.size()); ++i) {
+    if (lanes[static_cast<std::size_t>(i)].spec != m_wanted) continue;
+    m_wanted.clear();
+    lookAt(i);
+  }
+}
+
+void RunActions::lookAt(int run) {
+  viz::Selection selection = m_model.workspace.selection();
+  selection.lane = run;
+  m_model.workspace.setSelection(selection);
+}
+
+/// What runs beside the others is given up, too: it would only begin again. The points of a sweep are one thing, runs are not.
+void RunActions::stop() {
+  if (const QueuedRun* run = m_model.runs.running())  // it runs only while nothing else does
+    return run->purpose == QueuedRun::Purpose::point ? m_model.runs.cancelBatch(run->batch) : m_model.runs.cancel(run->id);
+  m_model.controller.stop();
+}
+
+void RunActions::fillRunMenu(Commands& commands, QMenu* menu) {
+  commands.add(menu, {{"&Generate", {Qt::Key_F5, Qt::CTRL | Qt::Key_Return, Qt::CTRL | Qt::Key_Enter}, [this] { generate(); }},
+                      {"One token &more", {Qt::Key_F6}, [this] { generateOneMore(); }},
+                      {"&Stop computing", {Qt::CTRL | Qt::Key_Period}, [this] { stop(); }}});
+}
+
+void RunActions::fillChoices(Commands& commands, QMenu* menu, const std::vector<Choice>& choices, const std::function<int()>& current) {
+  auto* group = new QActionGroup(&commands.window());
+  for (int i = 0; i < static_cast<int>(choices.size()); ++i) {
+    const Choice& choice = choices[static_cast<std::size_t>(i)];
+    QAction* a = commands.choice(menu, group, {choice.text, {}, choice.take}, current() == i);
+    connect(&m_model.controller, &SessionController::requestChanged, a, [a, current, i] { a->setChecked(current() == i); });
+  }
+}
+
+void RunActions::fillSamplingMenu(Commands& commands, QMenu* menu) {
+  SessionController& controller = m_model.controller;
+  fillChoices(commands, menu->addMenu("P&rompt mode"),
+              {{"&Prefill: compress once after the whole prompt", [&controller] { controller.setPromptMode(PromptMode::prefill); }},
+               {"&Stream: token by token", [&controller] { controller.setPromptMode(PromptMode::stream); }}},
+              [&controller] { return controller.request().mode == PromptMode::prefill ? 0 : 1; });
+  fillChoices(commands, menu->addMenu("Runs f&ollow"),
+              {{"the text of the &reference", [&controller] { controller.setFollow(Follow::reference); }},
+               {"their &own text", [&controller] { controller.setFollow(Follow::self); }}},
+              [&controller] { return controller.request().follow == Follow::self ? 1 : 0; });
+  const auto temperature = [this] {
+    bool ok = false;
+    const double now = m_model.controller.request().temperature;
+    const double t = QInputDialog::getDouble(&m_window, "Temperature", "0: always the most likely token", now, 0, 5, 2, &ok);
+    if (ok) m_model.controller.setTemperature(t);
+  };
+  const auto seed = [this] {
+    bool ok = false;
+    const int now = static_cast<int>(m_model.controller.request().seed);
+    const int chosen = QInputDialog::getInt(&m_window, "Seed", "of the sampling and of random policies", now, 0, std::numeric_limits<int>::max(), 1, &ok);
+    if (ok) m_model.controller.setSeed(static_cast<quint64>(chosen));
+  };
+  commands.add(menu, {{"&Temperature…", {}, temperature}, {"S&eed…", {}, seed}});
+}
+
+void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
+  commands.add(menu, {{"&Add runs…", {Qt::CTRL | Qt::Key_R}, [this] { add(); },
+                       "Policies × budgets × seeds, with what they will cost; they run one after the other"},
+                      {"&Cancel the runs that wait", {}, [this] { m_model.runs.cancelAll(); }}});
+  QMenu* remove = menu->addMenu("&Remove run");
+  connect(remove, &QMenu::aboutToShow, this, [this, remove] {
+    remove->clear();
+    const QStringList specs = m_model.controller.laneSpecs();
+    for (int i = 1; i < specs.size(); ++i)
+      remove->addAction(QString("%1 · %2").arg(QString::fromStdString(viz::lane_letter(i))).arg(specs[i]), this,
+                        [this, i] { m_model.controller.removeLane(i); });
+    if (remove->isEmpty()) remove->addAction("only the reference is left")->setEnabled(false);
+  });
+  const auto reset = [this] {
+    RunRequest request = m_model.controller.request();
+    request.lanes = m_model.start.request.lanes;
+    m_model.controller.replaceRequest(request);
+  };
+  commands.add(menu, {{"Re&set to the runs of the start", {}, reset}, {}});
+  QMenu* look = menu->addMenu("&Look at run");
+  for (int i = 0; i < 9; ++i)
+    commands.add(look, {QString("Run &%1").arg(QChar('A' + i)), {Qt::CTRL | Qt::Key(Qt::Key_1 + i)}, [this, i] {
+                          if (i < static_cast<int>(m_model.workspace.snapshot().lanes.size())) lookAt(i);
+                        }});
+}
+
+}  // namespace kvscope

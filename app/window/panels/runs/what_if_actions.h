@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QObject>
+
+class QAction;
+class QMenu;
+
+namespace kvscope {
+
+class AllocationCurve;
+class Commands;
+class Panels;
+class PromptEditor;
+struct WindowModel;
+
+/// Changes by hand: the What-if panel, its menu and its keys.
+class WhatIfActions : public QObject {
+  Q_OBJECT
+
+ public:
+  WhatIfActions(WindowModel& model, Panels& panels);
+
+  /// Bars of budgets that are dragged by hand.
+  void follow(AllocationCurve& curve);
+  /// editors: of the text, where letters are letters, and a right click offers the same.
+  void fillMenu(Commands& commands, QMenu* menu, const std::vector<PromptEditor*>& editors);
+  QMenu& menu() const { return *m_menu; }
+  /// A bare key of the window; false: not one of these.
+  bool key(int key);
+
+ Q_SIGNALS:
+  /// Something was done, or waits, that the panel tells.
+  void said(const QString& words, const QString& before);
+
+ private:
+  void fillScopes(Commands& commands);
+  void offerIn(PromptEditor& editor);
+
+  WindowModel& m_model;
+  QMenu* m_menu = nullptr;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include <QSettings>
+#include <QUndoStack>
+
+#include "app/window/session/bookmarks.h"
+#include "app/window/session/hand_edits.h"
+#include "app/window/session/run_queue.h"
+#include "app/window/session/session_controller.h"
+#include "app/window/session/workspace.h"
+#include "app/window/shell/options.h"
+#include "app/window/shell/playback.h"
+
+namespace kvscope {
+
+/// What a window shows and changes, without a widget of it: made before all of them, gone after them.
+struct WindowModel {
+  WindowModel(const Options& given, const StartState& begin)
+      : options(given), start(begin), settings(given.scripted() ? nullptr : std::make_unique<QSettings>()) {}
+
+  const Options options;
+  const StartState start;
+  std::unique_ptr<QSettings> settings;  // nullptr: nothing is remembered
+  Workspace workspace;
+  SessionController controller{workspace};
+  RunQueue runs{controller, workspace};
+  HandEdits hand{workspace, controller};
+  QUndoStack undo;
+  Bookmarks bookmarks{undo};
+  Playback playback{workspace};
+};
+
+}  // namespace kvscope

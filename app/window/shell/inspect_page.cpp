@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/shell/inspect_page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include <QAction>
+#include <QApplication>
+#include <QDockWidget>
+#include <QLayout>
+#include <QMainWindow>
+#include <QMenu>
+#include <QStackedWidget>
+
+#include "app/window/shell/command_table.h"
+#include "app/window/shell/dock_area.h"
+#include "app/window/shell/pages.h"
+#include "app/window/shell/panels.h"
+#include "app/window/shell/window_rows.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kLeastTab = 150;                           // px with the header
+constexpr int kColumnWidths[] = {392, 828, 348};         // of the design at 1600 x 1000, in proportion elsewhere
+constexpr int kColumnHeight = 840;                       // there
+constexpr double kTabShare = 0.27;                       // of the column's height
+using Kind = viz::Place::Kind;
+
+}  // namespace
+
+InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels) : m_rows(rows), m_pages(pages), m_panels(panels) {
+  auto* area = new DockArea;
+  m_area = area;
+  m_area->setWindowFlags(Qt::Widget);
+  m_area->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
+  for (Panel* panel : panels.all()) {
+    const viz::Place& place = panel->place();
+    if (place.kind == Kind::page) continue;
+    QDockWidget* dock = area->take(panel->makeDock(area));
+    m_docks.push_back(dock);
+    if (place.kind == Kind::dock) {
+      m_columns[static_cast<std::size_t>(place.column)].emplace_back(dock, place);
+      if (place.share_beside_tabs > 0) dock->setProperty(DockArea::kLeast, place.least_height);  // the first of a column gives way
+      continue;
+    }
+    m_tabs.push_back(dock);
+    dock->setProperty(DockArea::kLeast, kLeastTab);
+    panel->offerClose();
+    connect(panel, &Panel::closeRequested, this, [this, panel, dock] {
+      if (m_maximised == panel) toggleMaximised(panel);
+      dock->close();
+    });
+  }
+  for (auto& column : m_columns) std::ranges::stable_sort(column, {}, [](const auto& d) { return d.second.row; });
+  connect(&panels, &Panels::maximiseRequested, this, &InspectPage::toggleMaximised);
+  pages.add(Page::inspect, pageWithMargins(m_area, &rows.pages()), {"inspect", nullptr, "&Inspect", "Alt+1"});
+  arrange();
+}
+
+void InspectPage::arrange() {
+  if (QWidget* page = m_area->parentWidget(); !page->isVisible()) {  // behind another page it has had no size yet
+    page->resize(m_rows.pages().size());
+    page->layout()->setGeometry(page->rect());
+  }
+  for (QDockWidget* d : m_docks) {
+    d->setFloating(false);
+    m_area->removeDockWidget(d);
+  }
+  QList<QDockWidget*> heads;
+  QList<int> widths;
+  for (std::size_t c = 0; c < m_columns.size(); ++c) {
+    QDockWidget* head = m_columns[c].front().first;
+    heads.isEmpty() ? m_area->addDockWidget(Qt::LeftDockWidgetArea, head) : m_area->splitDockWidget(heads.back(), head, Qt::Horizontal);
+    heads << head;
+    widths << kColumnWidths[c];
+  }
+  for (const auto& column : m_columns)
+    for (std::size_t i = 1; i < column.size(); ++i) m_area->splitDockWidget(column[i - 1].first, column[i].first, Qt::Vertical);
+  // One place for what is opened now and then: a tab each, as wide as the column above.
+  m_area->splitDockWidget(m_columns[1].back().first, m_tabs.front(), Qt::Vertical);
+  for (std::size_t i = 1; i < m_tabs.size(); ++i) m_area->tabifyDockWidget(m_tabs.front(), m_tabs[i]);
+  for (QDockWidget* d : m_docks) d->show();
+  for (QDockWidget* d : m_tabs) d->hide();
+  m_area->resizeDocks(heads, widths, Qt::Horizontal);
+  for (const std::size_t c : {0U, 2U}) {
+    QList<QDockWidget*> docks;
+    QList<int> heights;
+    for (const auto& [dock, place] : m_columns[c]) docks << dock, heights << static_cast<int>(std::lround(place.share * kColumnHeight));
+    m_area->resizeDocks(docks, heights, Qt::Vertical);
+  }
+  shareHeights();
+}
+
+QDockWidget* InspectPage::dock(const QString& panel) const {
+  const auto found = std::ranges::find(m_docks, "dock_" + panel, &QDockWidget::objectName);
+  return found == m_docks.end() ? nullptr : *found;
+}
+
+bool InspectPage::isTab(const QDockWidget* dock) const { return std::ranges::find(m_tabs, dock) != m_tabs.end(); }
+
+/// Of the middle column. In a lower window its first panel, the atlas, gives way first: its rows can be thinner, words cannot.
+void InspectPage::shareHeights() {
+  const auto& column = m_columns[1];
+  QList<QDockWidget*> docks = {column.front().first};
+  QList<int> heights = {m_area->height()};
+  const auto take = [&](QDockWidget* d, double share, int least) {
+    docks << d;
+    heights << std::max(least, static_cast<int>(share * m_area->height()));
+    heights.front() -= heights.back() + kGutter;
+  };
+  const auto stands = [](const QDockWidget* d) { return !d->isHidden() && !d->isFloating(); };
+  const auto tab = std::ranges::find_if(m_tabs, stands);
+  const bool tabs = tab != m_tabs.end();
+  for (std::size_t i = 1; i < column.size(); ++i) {
+    const auto& [dock, place] = column[i];
+    if (stands(dock)) take(dock, tabs ? place.share_beside_tabs : place.share, place.least_height);
+  }
+  if (tabs) take(*tab, kTabShare, kLeastTab);
+  heights.front() = std::max(1, heights.front());
+  if (stands(docks.front())) m_area->resizeDocks(docks, heights, Qt::Vertical);
+}
+
+void InspectPage::open(const QString& panel) { open(*dock(panel)); }
+
+void InspectPage::open(QDockWidget& dock) {
+  const bool was_open = dock.isVisible();
+  // In a low window one row more would leave the atlas none of its own.
+  int least = kLeastTab + static_cast<int>(m_columns[1].size()) * kGutter;
+  for (const auto& [other, place] : m_columns[1]) least += place.least_height;
+  const bool crowded = isTab(&dock) && m_area->height() < least;
+  if ((!m_pages.shows(Page::inspect) || crowded) && !dock.isFloating()) {
+    const QWidget& over = m_rows.pages();
+    const QSize size(over.width() / 2, over.height() / 3);
+    m_visiting.push_back(&dock);
+    dock.setFloating(true);
+    dock.setGeometry(QRect(over.mapToGlobal(QPoint((over.width() - size.width()) / 2, over.height() - size.height() - kGutter)), size));
+  }
+  dock.show();
+  dock.raise();
+  if (dock.isFloating()) dock.activateWindow();
+  if (!was_open && !dock.isFloating()) shareHeights();
+}
+
+void InspectPage::goTo(Panel& panel) {
+  QDockWidget* const of_panel = dock(panel.id());
+  m_pages.show(of_panel ? Page::inspect : m_pages.of(panel.id()));
+  if (m_maximised && m_maximised != &panel) toggleMaximised(m_maximised);
+  if (of_panel) open(*of_panel);
+  focusFirst(*panel.content());
+}
+
+void InspectPage::focusFirst(QWidget& in) {
+  for (QWidget* w = &in; w; w = w->nextInFocusChain() == &in ? nullptr : w->nextInFocusChain()) {
+    if (w != &in && !in.isAncestorOf(w)) continue;
+    if ((w->focusPolicy() & Qt::TabFocus) == 0 || !w->isVisible() || !w->isEnabled()) continue;
+    return w->setFocus(Qt::ShortcutFocusReason);
+  }
+}
+
+void InspectPage::goToNext(int step) {
+  std::vector<Panel*> visible;
+  std::ranges::copy_if(m_panels.all(), std::back_inserter(visible), [](const Panel* p) { return p->body()->isVisible(); });
+  if (visible.empty()) return;
+  const auto n = static_cast<std::ptrdiff_t>(visible.size());
+  const auto at = std::ranges::find(visible, m_panels.withFocus()) - visible.begin();
+  const std::ptrdiff_t next = at == n ? (step > 0 ? 0 : n - 1) : (at + step + n) % n;
+  goTo(*visible[static_cast<std::size_t>(next)]);
+}
+
+void InspectPage::endVisits() {
+  for (QDockWidget* dock : std::exchange(m_visiting, {})) dock->setFloating(false);
+}
+
+QByteArray InspectPage::state() const { return m_area->saveState(); }
+
+void InspectPage::restore(const QByteArray& state) { m_area->restoreState(state); }
+
+void InspectPage::resetLayout() {
+  if (m_maximised) toggleMaximised(m_maximised);
+  m_pages.show(Page::inspect);
+  arrange();
+}
+
+void InspectPage::toggleMaximised(Panel* panel) {
+  if (!m_pages.shows(Page::inspect)) {  // those panels have the whole page already
+    m_pages.show(Page::inspect);
+    return;
+  }
+  if (m_maximised) {
+    m_area->restoreState(m_before_maximise);
+    m_maximised->setMaximised(false);
+    m_maximised->content()->setFocus();  // the panels that came back must not take it
+    m_maximised = nullptr;
+    return;
+  }
+  m_before_maximise = m_area->saveState();
+  for (QDockWidget* dock : m_docks) dock->setVisible(dock->objectName() == "dock_" + panel->id());
+  m_maximised = panel;
+  panel->setMaximised(true);
+  panel->content()->setFocus();
+}
+
+void InspectPage::fillPanelsMenu(Commands& commands, QMenu* panels, QMenu* go) {
+  for (Panel* panel : m_panels.all()) {
+    QDockWidget* dock = this->dock(panel->id());
+    if (!dock) continue;
+    QAction* toggle = dock->toggleViewAction();
+    panels->addAction(toggle);
+    const QKeySequence key(panel->place().key);
+    connect(toggle, &QAction::triggered, this, [this, dock, panel, has_key = !key.isEmpty()](bool on) {
+      if (!on) return;
+      open(*dock);
+      if (!dock->isFloating()) shareHeights();  // the action has shown it already
+      if (has_key) panel->content()->setFocus(Qt::ShortcutFocusReason);
+    });
+    if (key.isEmpty()) continue;
+    toggle->setShortcut(key);
+    commands.adopt({toggle});
+  }
+  for (Panel* p : m_panels.all()) commands.add(go, {p->title().replace("&", "&&"), {}, [this, p] { goTo(*p); }});
+}
+
+void InspectPage::fillLayoutMenu(Commands& commands, QMenu* menu) {
+  commands.add(menu, {{"&Maximise the panel with the focus", {Qt::Key_F11},
+                       [this] {
+                         if (m_maximised) return toggleMaximised(m_maximised);
+                         Panel* const with_focus = m_panels.withFocus();
+                         toggleMaximised(with_focus ? with_focus : m_panels.of(m_columns[1].front().first->objectName().mid(5)));
+                       }},
+                      {"&Detach the panel with the focus, or put it back", {Qt::CTRL | Qt::Key_F11}, [this] { detachWithFocus(); },
+                       "A double click on its header does the same; Reset the layout brings all back"},
+                      {"&Reset the layout", {}, [this] { resetLayout(); }}});
+}
+
+void InspectPage::detachWithFocus() {
+  QWidget* const focus = QApplication::focusWidget();
+  for (QDockWidget* dock : m_docks) {
+    if (!focus || !dock->isAncestorOf(focus)) continue;
+    dock->setFloating(!dock->isFloating());
+    dock->activateWindow();
+    return focus->setFocus();
+  }
+}
+
+}  // namespace kvscope

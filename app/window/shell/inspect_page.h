@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include <QByteArray>
+#include <QObject>
+
+#include "viz/place.h"
+
+class QDockWidget;
+class QMainWindow;
+class QMenu;
+
+namespace kvscope {
+
+class Commands;
+class Pages;
+class Panel;
+class Panels;
+class WindowRows;
+
+/// The layout Inspect: three columns of docks, tabs below the middle one for what is opened now and then, and one panel in place of all.
+class InspectPage : public QObject {
+  Q_OBJECT
+
+ public:
+  /// Takes all panels that want a dock.
+  InspectPage(WindowRows& rows, Pages& pages, Panels& panels);
+
+  Panel* maximised() const { return m_maximised; }
+  QDockWidget* dock(const QString& panel) const;  // nullptr: it has none
+  /// With room of its own; over a page that is not this one.
+  void open(const QString& panel);
+  /// Shows the panel, wherever it stands, and gives it the keyboard.
+  void goTo(Panel& panel);
+  void goToNext(int step);              // among those that are visible
+  static void focusFirst(QWidget& in);  // of its parts that takes keys
+  void arrange();                       // as the design has it
+  QByteArray state() const;
+  void restore(const QByteArray& state);
+  /// Those that were opened over another page go back to their places.
+  void endVisits();
+  void fillPanelsMenu(Commands& commands, QMenu* panels, QMenu* go);
+  void fillLayoutMenu(Commands& commands, QMenu* menu);
+
+ public Q_SLOTS:
+  void toggleMaximised(kvscope::Panel* panel);
+  void resetLayout();
+
+ private:
+  void open(QDockWidget& dock);
+  void detachWithFocus();
+  void shareHeights();
+  bool isTab(const QDockWidget* dock) const;
+
+  WindowRows& m_rows;
+  Pages& m_pages;
+  Panels& m_panels;
+  QMainWindow* m_area;
+  std::vector<QDockWidget*> m_docks, m_tabs, m_visiting;
+  std::array<std::vector<std::pair<QDockWidget*, viz::Place>>, 3> m_columns;
+  Panel* m_maximised = nullptr;
+  QByteArray m_before_maximise;
+};
+
+}  // namespace kvscope

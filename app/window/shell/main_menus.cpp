@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/shell/main_menus.h"
+
+#include <QAction>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QSlider>
+#include <QWhatsThis>
+#include <imgui.h>
+
+#include "app/window/help/help_dialog.h"
+#include "app/window/lecture/lecture_page.h"
+#include "app/window/lecture/lecture_row.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/panels/prompt/prompt_panel_samples.h"
+#include "app/window/panels/runs/table_panel.h"
+#include "app/window/shell/command_palette.h"
+#include "app/window/shell/main_window.h"
+#include "app/window/shell/rows.h"
+#include "app/window/shell/search_bar.h"
+#include "app/window/shell/time_menu.h"
+
+namespace kvscope {
+
+namespace {
+
+void fillFile(MainWindow& w, Commands& commands, QMenu* menu) {
+  w.document().fillOpenMenu(commands, menu);
+  QMenu* samples = menu->addMenu("Sample p&rompts");
+  fillWithSamples(*samples, [&w](const QString& text) { w.replacePrompt(text); });
+  commands.adopt(samples->actions());
+  w.document().fillSessionMenu(commands, menu);
+  menu->addSeparator();
+  w.exports().fillFileMenu(commands, menu);
+  commands.add(menu, {{}, {"&Quit", {Qt::CTRL | Qt::Key_Q}, [&w] { w.close(); }}});
+}
+
+void fillUndo(MainWindow& w, Commands& commands, QMenu* menu) {
+  QUndoStack& stack = w.model().undo;
+  QAction* undo = stack.createUndoAction(&w, "&Undo");
+  QAction* redo = stack.createRedoAction(&w, "&Redo");
+  undo->setShortcut(QKeySequence::Undo);
+  redo->setShortcuts({QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QKeySequence(Qt::CTRL | Qt::Key_Y)});
+  menu->addActions({undo, redo});
+  commands.adopt({undo, redo});
+  // A budget that is still on its way is the edit that is meant.
+  QObject::disconnect(undo, &QAction::triggered, nullptr, nullptr);
+  QObject::connect(undo, &QAction::triggered, &w, [&w, &stack] {
+    w.rows().tools().sendWaitingBudget();
+    stack.undo();
+  });
+}
+
+void fillEdit(MainWindow& w, Commands& commands, QMenu* menu) {
+  fillUndo(w, commands, menu);
+  menu->addSeparator();
+  w.exports().fillEditMenu(commands, menu);
+  CrumbRow& crumbs = w.rows().crumbs();
+  const auto edit_prompt = [&w] {
+    if (w.lectureMode().on()) {
+      w.showPage(Page::lecture);
+      return w.lectureMode().page().prompt().setFocus();
+    }
+    w.showPage(Page::inspect);
+    w.work().prompt().setFocus();
+  };
+  const auto change_budget = [&w] {
+    (w.lectureMode().on() ? w.lectureMode().row().budgetSlider() : w.rows().tools().budgetSlider())->setFocus(Qt::ShortcutFocusReason);
+  };
+  commands.add(menu, {{},
+                      {"&Clear the selection", {Qt::CTRL | Qt::SHIFT | Qt::Key_A}, [&crumbs] { crumbs.clearSelection(); }},
+                      {"&Back to the view before", {Qt::ALT | Qt::Key_Left}, [&crumbs] { crumbs.back(); }},
+                      {"&Forward to the view after", {Qt::ALT | Qt::Key_Right}, [&crumbs] { crumbs.forward(); }},
+                      {"Edit the &prompt", {Qt::CTRL | Qt::Key_L}, edit_prompt},
+                      {"Change the bud&get", {Qt::ALT | Qt::Key_B}, change_budget}});
+}
+
+void fillView(MainWindow& w, Commands& commands, QMenu* menu) {
+  InspectPage& inspect = w.inspect();
+  w.pages().fillMenu(commands, menu);
+  w.lectureMode().fillMenu(commands, menu->addMenu("Lect&ure and teaching"));
+  menu->addSeparator();
+  QMenu* panels = menu->addMenu("&Panels");
+  QMenu* go = menu->addMenu("&Go to panel");
+  inspect.fillPanelsMenu(commands, panels, go);
+  w.work().fillGoMenu(commands, go, inspect);
+  commands.add(go, {{},
+                    {"&Next panel", {Qt::Key_F7}, [&inspect] { inspect.goToNext(+1); }, "The keyboard goes to the panel after this one"},
+                    {"&Previous panel", {Qt::SHIFT | Qt::Key_F7}, [&inspect] { inspect.goToNext(-1); }}});
+  w.viewPanels().fillMenu(commands, menu);
+  inspect.fillLayoutMenu(commands, menu);
+  menu->addSeparator();
+  w.theme().fillMenu(commands, menu->addMenu("&Theme"));
+}
+
+void fillRun(MainWindow& w, Commands& commands, QMenu* menu) {
+  w.runActions().fillRunMenu(commands, menu);
+  w.whatIf().fillMenu(commands, menu->addMenu("Change by &hand"), {&w.work().prompt().editor(), &w.lectureMode().page().prompt().editor()});
+  menu->addSeparator();
+  fillTimeMenu(commands, menu, w.model());
+  menu->addSeparator();
+  w.runActions().fillSamplingMenu(commands, menu);
+}
+
+void fillTools(MainWindow& w, Commands& commands, QMenu* menu) {
+  SearchBar& search = w.rows().search();
+  commands.add(menu, {{"&Find tokens, heads, events…", {QKeySequence::Find}, [&search] { search.open(); },
+                       "In the text, among the heads, or in what every step removed; what is found is selected"},
+                      {"Find &next", {Qt::Key_F3}, [&search] { search.next(); }},
+                      {"Find &previous", {Qt::SHIFT | Qt::Key_F3}, [&search] { search.previous(); }},
+                      {}});
+  w.bookmarkActions().fillMenu(commands, menu);
+  commands.add(menu, {{},
+                      {"&Jobs and log", {Qt::CTRL | Qt::Key_J}, [&w] { Q_EMIT w.runActions().jobsRequested(); }, "What runs and waits, cancel, memory, warnings"},
+                      {"How &long things take", {Qt::Key_F12}, [&w] { w.timing().toggleHud(); }, "Time stamps from input to picture, over the window"},
+                      {"&Commands…", {Qt::CTRL | Qt::SHIFT | Qt::Key_P}, [&w] { w.palette().open(); }, "Every command by name"}});
+}
+
+void sayAbout(MainWindow& w) {
+  const QString drawing = w.views().drawnBy();
+  QMessageBox::about(&w, "About kvscope",
+                     QString("<b>kvscope %1</b><p>Explorer of KV-cache compression in language models.</p><p>Engine: %2<br/>%3<br/>Qt %4, Dear ImGui %5</p>")
+                         .arg(KVSCOPE_VERSION, QString::fromStdString(w.workspace().snapshot().device).toHtmlEscaped(), drawing.toHtmlEscaped(),
+                              qVersion(), IMGUI_VERSION));
+}
+
+void fillHelp(MainWindow& w, Commands& commands, QMenu* menu) {
+  const auto keys = [&w] {
+    w.help().show();
+    w.help().raise();
+  };
+  commands.add(menu, {{"&Keys and how to read the pictures", {Qt::Key_F1}, keys},
+                      {"&What is this?", {Qt::SHIFT | Qt::Key_F1}, [] { QWhatsThis::enterWhatsThisMode(); },
+                       "Now click any legend, column or panel to see its meaning, unit and equation"},
+                      {"&Tour in six steps", {}, [&w] { w.firstSteps().startTour(); }},
+                      {"&Welcome", {}, [&w] { w.showPage(Page::welcome); }},
+                      {"&About kvscope", {}, [&w] { sayAbout(w); }}});
+}
+
+}  // namespace
+
+void fillMenus(MainWindow& window) {
+  auto* commands = new Commands(window);
+  QMenuBar& bar = window.rows().menus();
+  fillFile(window, *commands, bar.addMenu("&File"));
+  fillEdit(window, *commands, bar.addMenu("&Edit"));
+  fillView(window, *commands, bar.addMenu("&View"));
+  fillRun(window, *commands, bar.addMenu("&Run"));
+  window.runActions().fillCompareMenu(*commands, bar.addMenu("&Compare"));
+  fillTools(window, *commands, bar.addMenu("&Tools"));
+  window.viewPanels().offerMenus(window.whatIf().menu(), window.exports().ofView());
+  fillHelp(window, *commands, bar.addMenu("&Help"));
+}
+
+}  // namespace kvscope

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/shell/view_panels.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <QAction>
+#include <QMenu>
+#include <QToolButton>
+
+#include "app/window/canvas/canvases.h"
+#include "app/window/session/window_model.h"
+#include "app/window/shell/command_table.h"
+#include "app/window/shell/header_controls.h"
+#include "app/window/shell/panels.h"
+#include "app/window/shell/transport.h"
+#include "viz/reduce/range.h"
+#include "viz/views.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kRoomForBadge = 330;  // px of a header that has a list, too
+
+}  // namespace
+
+ViewPanels::ViewPanels(WindowModel& model, Canvases& canvases, Panels& panels) : m_model(model), m_canvases(canvases), m_panels(panels) {
+  for (const viz::ViewEntry& entry : viz::view_entries()) add(entry);
+  addCommands();
+  connect(&model.workspace, &Workspace::selectionChanged, this, &ViewPanels::refreshHeaders);
+}
+
+void ViewPanels::add(const viz::ViewEntry& entry) {
+  CanvasWidget* canvas = &m_canvases.add(entry.make(m_canvases.zoom()));
+  Panel& panel = m_panels.add(canvas->view().id(), canvas->view().title(), canvas, entry.place);
+  m_entries.push_back({entry, canvas, &panel});
+  connect(canvas, &CanvasWidget::factsChanged, this, &ViewPanels::refreshHeaders);
+  connect(canvas, &CanvasWidget::openInspectorRequested, this, &ViewPanels::inspectorRequested);
+  connect(canvas, &CanvasWidget::removeLaneRequested, &m_model.controller, &SessionController::removeLane);
+  connect(canvas, &CanvasWidget::cancelRunRequested, &m_model.runs, &RunQueue::cancel);
+  HandEdits& hand = m_model.hand;
+  connect(canvas, &CanvasWidget::editRequested, &hand, [&hand](viz::EditTokens::What what) {
+    using What = viz::EditTokens::What;
+    using Kind = WhatIf::Kind;
+    hand.edit(what == What::pin ? Kind::pin : what == What::evict ? Kind::evict : what == What::merge ? Kind::merge : Kind::restore);
+  });
+  connect(canvas, &CanvasWidget::measureWanted, &m_model.controller, &SessionController::want);
+  connect(canvas, &CanvasWidget::budgetRequested, &hand, [&hand](int lane, int layer, int kv_head, int n) { hand.setBudget(lane, layer, kv_head, n); });
+  addOptionBoxes(panel, *canvas);
+}
+
+/// What the window adds to the headers of some views: commands of its own that belong there.
+void ViewPanels::addCommands() {
+  const auto button = [this](const char* id, const QString& text, const QString& help, void (ViewPanels::*request)()) {
+    auto* const made = headerButton(text, help);
+    connect(made, &QToolButton::clicked, this, request);
+    m_panels.of(id)->addControl(made);
+  };
+  Panel& timeline = *m_panels.of("timeline");
+  new Transport(timeline, m_model.workspace, m_model.playback);  // its panel owns it
+  connect(timeline.addButton(Icon::bookmark, "Bookmark this view (B, Ctrl+B)"), &QToolButton::clicked, this, &ViewPanels::bookmarkRequested);
+  button("head_strip", "Inspector", "Open the inspector of this head (Enter)", &ViewPanels::inspectorRequested);
+  button("compare", "Add runs…", "Policies × budgets × seeds (Ctrl+R)", &ViewPanels::addRunsRequested);
+}
+
+void ViewPanels::offerMenus(const QMenu& hand, const std::vector<QAction*>& take_out) {
+  for (CanvasWidget* of : m_canvases.all()) {
+    const auto entry = std::ranges::find_if(m_entries, [of](const Entry& e) { return std::string_view(e.canvas->view().id()) == of->view().id(); });
+    const bool has_tokens = entry != m_entries.end() && entry->entry.edits_tokens;
+    connect(of, &CanvasWidget::contextMenuRequested, this, [of, has_tokens, &hand, take_out](const QPoint& at) {
+      of->setFocus(Qt::MouseFocusReason);
+      auto* menu = new QMenu(of);
+      menu->setAttribute(Qt::WA_DeleteOnClose);
+      if (has_tokens) {
+        menu->addActions(hand.actions());
+        menu->addSeparator();
+      }
+      for (QAction* a : take_out) menu->addAction(a);
+      menu->popup(at);
+    });
+  }
+}
+
+void ViewPanels::fillMenu(Commands& commands, QMenu* menu) {
+  for (const Entry& e : m_entries) {
+    CanvasWidget* canvas = e.canvas;
+    const std::vector<viz::Switch> switches = canvas->view().switches();
+    for (std::size_t i = 0; i < switches.size(); ++i) {
+      const auto flip = [this, canvas, i] {
+        canvas->view().flip(i);
+        canvas->invalidate();
+        Q_EMIT switched();
+      };
+      QAction* a = commands.add(menu, {QString::fromStdString(switches[i].text), {}, flip, QString::fromStdString(switches[i].help)});
+      a->setCheckable(true);
+      connect(canvas, &CanvasWidget::factsChanged, a, [this, canvas, a, i] {  // its own keys switch, too
+        const bool on = canvas->view().switches()[i].on;
+        if (on == a->isChecked()) return;
+        a->setChecked(on);
+        Q_EMIT switched();
+      });
+    }
+  }
+}
+
+void ViewPanels::refreshHeaders() {
+  const viz::Selection& selection = m_model.workspace.selection();
+  // Wherever the range of steps changes a number, the header says so.
+  const QString range = selection.steps ? QString::fromStdString(viz::range_text(*selection.steps)) : QString();
+  const QString help = "Statistics count " + range + " only: click for all (Esc)";
+  for (const auto& [entry, canvas, panel] : m_entries) {
+    if (entry.badge == viz::RangeBadge::words) panel->setBadge(range, help);
+    if (entry.badge == viz::RangeBadge::figures) {  // the list needs the room; the legend says it
+      const bool narrow = panel->header()->width() < kRoomForBadge;
+      panel->setBadge(narrow ? QString() : range.mid(range.indexOf(' ') + 1), help);
+    }
+    QString facts = canvas->facts();
+    // What the header says elsewhere is not said twice.
+    const auto drop = [&facts](const QString& said) {
+      if (facts.startsWith(said + " · ")) facts.remove(0, said.size() + 3);
+    };
+    for (const viz::Option& option : canvas->view().options()) {
+      if (option.current < 0 || option.current >= static_cast<int>(option.choices.size())) continue;
+      const QString chosen = QString::fromStdString(option.choices[static_cast<std::size_t>(option.current)]);
+      if (facts == chosen) facts.clear();
+      drop(chosen);
+    }
+    const QString heading = QString::fromStdString(canvas->view().heading(selection)), title = canvas->view().title();
+    panel->setTitle(heading);
+    if (heading.startsWith(title + ' ')) drop(heading.mid(title.size() + 1));
+    panel->setFacts(facts);
+  }
+}
+
+}  // namespace kvscope

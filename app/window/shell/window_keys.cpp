@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/shell/window_keys.h"
+
+#include <QKeyEvent>
+
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/shell/main_window.h"
+
+namespace kvscope {
+
+namespace {
+
+/// From the text, where letters are letters, and in a lecture from the row above, whose controls have the arrows, to the picture, where keys act.
+bool leaveText(MainWindow& w) {
+  if (w.lectureMode().leaveText()) return true;
+  if (!w.work().prompt().editor().hasFocus()) return false;
+  CanvasWidget& atlas = w.views().main();
+  QWidget* picture = atlas.isVisible() ? static_cast<QWidget*>(&atlas) : &w;  // it may be closed, or behind a maximised text
+  picture->setFocus(Qt::ShortcutFocusReason);
+  return true;
+}
+
+/// Esc: text, maximised panel, range of steps, page, play, computing.
+void back(MainWindow& w) {
+  if (leaveText(w)) return;
+  Playback& playback = w.model().playback;
+  if (w.inspect().maximised())
+    w.inspect().toggleMaximised(w.inspect().maximised());
+  else if (w.workspace().selection().steps)
+    limitSteps(w.workspace(), std::nullopt);
+  else if (w.lectureMode().on() && w.page() == Page::compare)
+    w.lectureMode().toggleCompare();
+  else if (w.firstSteps().touring())
+    w.firstSteps().endTour();
+  else if (w.page() != Page::inspect && w.page() != Page::lecture)  // a key too many must not end a lecture
+    w.showPage(Page::inspect);
+  else if (playback.playing())
+    playback.play(false);
+  else
+    w.runActions().stop();
+}
+
+}  // namespace
+
+bool takeKey(MainWindow& w, const QKeyEvent& event) {
+  const Qt::KeyboardModifiers modifiers = event.modifiers() & ~Qt::KeypadModifier;
+  const int key = event.key(), far = modifiers == Qt::ShiftModifier ? 10 : 1;
+  if (modifiers != Qt::NoModifier && (modifiers != Qt::ShiftModifier || (key != Qt::Key_Left && key != Qt::Key_Right))) return false;
+  if (w.whatIf().key(key)) return true;
+  Playback& playback = w.model().playback;
+  switch (key) {
+    case Qt::Key_Space: playback.toggle(); return true;
+    case Qt::Key_Left: playback.stepBy(-far); return true;
+    case Qt::Key_Right: playback.stepBy(far); return true;
+    case Qt::Key_Home: playback.goTo(0); return true;
+    case Qt::Key_End: playback.goTo(-1); return true;
+    case Qt::Key_B: w.bookmarkActions().add(); return true;
+    case Qt::Key_C: w.lectureMode().toggleCompare(); return true;
+    case Qt::Key_G: w.lectureMode().toggleGhosts(); return true;
+    case Qt::Key_Escape: back(w); return true;
+    default: return false;
+  }
+}
+
+}  // namespace kvscope

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/shell/window_placement.h"
+
+#include <QMainWindow>
+#include <QScreen>
+#include <QSettings>
+
+#include "app/window/shell/inspect_page.h"
+
+namespace kvscope {
+
+namespace {
+constexpr int kFrameWidth = 8, kFrameHeight = 48;  // px that the frame of a window takes at most
+}  // namespace
+
+void restoreGeometryOf(QMainWindow& window, const QSettings& settings) {
+  const QByteArray geometry = settings.value("geometry").toByteArray();
+  if (!geometry.isEmpty()) {
+    window.restoreGeometry(geometry);
+  } else if (const QScreen* const on = window.screen()) {
+    // Where the window with its frame would not fit, it fills the screen: nothing of it may lie outside.
+    const QSize room = on->availableGeometry().size() - QSize(kFrameWidth, kFrameHeight);
+    if (window.size() == window.size().boundedTo(room)) return;
+    window.resize(window.size().boundedTo(room));
+    window.setWindowState(window.windowState() | Qt::WindowMaximized);
+  }
+}
+
+void restoreDocks(InspectPage& inspect, const QSettings& settings) {
+  const QByteArray docks = settings.value("docks").toByteArray();
+  if (!docks.isEmpty()) inspect.restore(docks);
+}
+
+void keepPlacement(const QMainWindow& window, InspectPage& inspect, QSettings& settings) {
+  if (inspect.maximised()) inspect.toggleMaximised(inspect.maximised());
+  settings.setValue("geometry", window.saveGeometry());
+  inspect.endVisits();
+  settings.setValue("docks", inspect.state());
+}
+
+}  // namespace kvscope

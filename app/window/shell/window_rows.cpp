@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/shell/window_rows.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMainWindow>
+#include <QMenuBar>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include "app/window/look/style.h"
+#include "app/window/session/window_model.h"
+#include "app/window/shell/loading_row.h"
+#include "app/window/shell/passing_words.h"
+#include "app/window/shell/rows.h"
+#include "app/window/shell/search_bar.h"
+
+namespace kvscope {
+
+namespace {
+
+QString modelFacts(const Snapshot& snapshot) {
+  const ModelConfig& m = snapshot.model;
+  if (m.n_layers == 0) return snapshot.phase == RunPhase::loading ? "loading the model" : "no model";
+  return QString("model <b style='color:palette(window-text)'>%1</b>&nbsp; %2 layers · %3 query heads · %4 KV heads · %5")
+      .arg(QString::fromStdString(m.name).toHtmlEscaped())
+      .arg(m.n_layers)
+      .arg(m.n_heads)
+      .arg(m.n_kv_heads)
+      .arg(QString::fromStdString(snapshot.device).toHtmlEscaped());
+}
+
+}  // namespace
+
+WindowRows::WindowRows(QMainWindow& window, WindowModel& model, const std::shared_ptr<viz::TokenWindow>& zoom)
+    : m_model(model), m_central(new QWidget(&window)) {
+  auto* rows = new QVBoxLayout(m_central);
+  m_rows = rows;
+  rows->setContentsMargins(0, 0, 0, 0);
+  rows->setSpacing(0);
+  window.setCentralWidget(m_central);
+
+  m_menu_row = new QWidget(m_central);
+  m_menu_row->setObjectName("menuRow");
+  m_menu_row->setFixedHeight(kMenuRow);
+  auto* menu_line = new QHBoxLayout(m_menu_row);
+  menu_line->setContentsMargins(14, 0, 14, 0);
+  menu_line->setSpacing(8);
+  auto* name = new QLabel("<b>kvscope</b>", m_menu_row);
+  m_menus = new QMenuBar(m_menu_row);
+  m_model_facts = new QLabel(m_menu_row);
+  m_model_facts->setObjectName("modelFacts");
+  m_model_facts->setFont(uiFont(12));
+  menu_line->addWidget(name);
+  menu_line->addWidget(m_menus, 1);
+  menu_line->addWidget(m_model_facts);
+
+  m_tools = new ToolRow(model.workspace, model.controller, m_central);
+  m_tools->setGenerateCount(model.options.generate);
+  m_crumbs = new CrumbRow(model.workspace, m_central);
+  m_crumbs->followZoom(zoom);
+  m_search = new SearchBar(model.workspace, m_central);
+  m_notices = new MessageBar(model.workspace, m_central);
+  m_messages = new MessageBar(model.workspace, m_central);
+  m_loading = new LoadingRow(model.workspace, model.controller, m_central);
+  m_pages = new QStackedWidget(m_central);
+  m_status = new StatusRow(model.workspace, model.controller, m_central);
+  m_passing = new PassingWords(m_central);
+  for (QWidget* row : {m_menu_row, static_cast<QWidget*>(m_tools), static_cast<QWidget*>(m_crumbs), static_cast<QWidget*>(m_search),
+                       static_cast<QWidget*>(m_notices), static_cast<QWidget*>(m_messages), static_cast<QWidget*>(m_loading)})
+    rows->addWidget(row);
+  rows->addWidget(m_pages, 1);
+  rows->addWidget(m_status);
+  m_progress = new ProgressLine(model.workspace, m_central);
+
+  // What both bars would say stands once.
+  connect(m_messages, &MessageBar::said, m_notices, &MessageBar::takeBack);
+  connect(m_notices, &MessageBar::said, m_messages, &MessageBar::takeBack);
+  connect(&model.workspace, &Workspace::snapshotChanged, this, [this] { m_model_facts->setText(modelFacts(m_model.workspace.snapshot())); });
+}
+
+void WindowRows::say(const QString& passing_words) { m_passing->say(passing_words, *m_pages); }
+
+void WindowRows::insertAbovePages(QWidget* row) { m_rows->insertWidget(m_rows->indexOf(m_pages), row); }
+
+void WindowRows::insertBelowPages(QWidget* row) { m_rows->insertWidget(m_rows->indexOf(m_pages) + 1, row); }
+
+void WindowRows::replaceBy(QWidget* row) {
+  for (QWidget* own : {m_menu_row, static_cast<QWidget*>(m_tools), static_cast<QWidget*>(m_crumbs), static_cast<QWidget*>(m_status)}) own->setVisible(!row);
+  if (m_instead) m_instead->hide();
+  if (row) row->show();
+  m_instead = row;
+}
+
+void WindowRows::placeOverlays() {
+  m_rows->activate();
+  const QWidget* above = m_instead ? m_instead : m_crumbs;
+  if (m_overlay) m_overlay->move(m_central->width() - m_overlay->width() - kGutter, above->geometry().bottom() + kGutter);
+  m_progress->setGeometry(0, above->geometry().bottom() - 1, m_central->width(), 2);
+  m_progress->raise();
+}
+
+}  // namespace kvscope
