@@ -159,7 +159,7 @@ class View {
 };
 
 /// All canvases, in the order of the menu (views.h says what belongs to each).
-/// `window`: the tokens that those with a token axis show, for whoever keeps or restores it.
+/// `window`: the tokens that those with a token axis show, for the app to keep and restore.
 std::vector<std::unique_ptr<View>> make_views(const std::shared_ptr<TokenWindow>& window = nullptr);
 
 }  // namespace kvscope::viz

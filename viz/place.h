@@ -7,7 +7,7 @@ namespace kvscope::viz {
 
 enum class Column : std::uint8_t { left, middle, right };
 
-/// Where a panel stands, for whoever has a window. Views say it where they are registered (views.h).
+/// Where a panel stands in a window. Views say it where they are registered (views.h).
 struct Place {
   enum class Kind : std::uint8_t {
     dock,  // in a column, always there
