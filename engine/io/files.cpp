@@ -3,9 +3,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/file.h>
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -23,6 +26,23 @@ void write_all(const FileHandle& file, std::string_view text, const std::string&
     if (written < 0) throw Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+/// The modes that a new file does not get. Asked once: to ask is to change it for a moment.
+mode_t mask_of_user() {
+  static const mode_t mask = [] {
+    const mode_t old = ::umask(077);
+    ::umask(old);
+    return old;
+  }();
+  return mask;
+}
+
+/// A file that was renamed is there after a power cut only once its folder is written. Some file systems cannot, and need not.
+void sync_folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const FileHandle handle(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (handle) ::fsync(handle.get());
 }
 
 /// Removes the unfinished file unless it was renamed into place.
@@ -43,12 +63,16 @@ class Leftover {
 
 }  // namespace
 
-std::string read_text(const std::string& path, std::size_t max_bytes) {
-  const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+std::string read_text(const std::string& path, std::size_t max_bytes, ReadFrom from) {
+  const int no_waiting = from == ReadFrom::file ? O_NONBLOCK : 0;
+  const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | no_waiting));
   if (!file) throw Error(fmt::format("{}: cannot be opened for reading: {}", path, std::strerror(errno)));
   std::string text;
   struct stat info {};
-  if (::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
+  if (::fstat(file.get(), &info) != 0) throw Error(fmt::format("{}: cannot be examined: {}", path, std::strerror(errno)));
+  if (S_ISDIR(info.st_mode) || (from == ReadFrom::file && !S_ISREG(info.st_mode)))
+    throw Error(fmt::format("{}: cannot be read: expected a regular file, got {}", path, kind_of_file(info.st_mode)));
+  if (S_ISREG(info.st_mode) && info.st_size > 0) {
     if (static_cast<std::size_t>(info.st_size) > max_bytes) {
       throw Error(fmt::format("{}: expected at most {} bytes, got {}", path, max_bytes, info.st_size));
     }
@@ -66,12 +90,39 @@ std::string read_text(const std::string& path, std::size_t max_bytes) {
   }
 }
 
-void write_atomically(const std::string& path, std::string_view text) {
+void report_file_size_limit() { ::signal(SIGXFSZ, SIG_IGN); }
+
+void remove_unfinished(const std::string& target) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path whole(target);
+  const std::string begin = whole.filename().string() + ".", end = ".part";
+  fs::path folder = whole.parent_path();
+  if (folder.empty()) folder = ".";
+  for (fs::directory_iterator entry(folder, error), last; !error && entry != last; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(begin) || !name.ends_with(end) || name.size() < begin.size() + end.size()) continue;
+    const std::string_view middle = std::string_view(name).substr(begin.size(), name.size() - begin.size() - end.size());
+    int process = 0;
+    unsigned number = 0;
+    const auto [dash, bad] = std::from_chars(middle.data(), middle.data() + middle.size(), process);
+    if (bad != std::errc() || process <= 0 || dash == middle.data() + middle.size() || *dash != '-') continue;
+    const auto [stop, worse] = std::from_chars(dash + 1, middle.data() + middle.size(), number);
+    if (worse != std::errc() || stop != middle.data() + middle.size()) continue;
+    if (::kill(process, 0) == 0 || errno != ESRCH) continue;
+    // Of a living writer on another machine that shares the folder, or in another space of process numbers, it is locked.
+    const FileHandle part(::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (part && ::flock(part.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+  }
+}
+
+void write_atomically(const std::string& path, std::string_view text, Readable readable) {
   std::error_code ignored;
   std::string target = path;
   if (std::filesystem::is_symlink(path, ignored)) {  // replace what the link points to, not the link
-    const auto resolved = std::filesystem::weakly_canonical(path, ignored);
-    if (!ignored) target = resolved.string();
+    const auto resolved = std::filesystem::canonical(path, ignored);
+    if (ignored) throw Error(fmt::format("{}: expected a file to write, got a link that leads nowhere: remove it or choose another name", path));
+    target = resolved.string();
   }
   struct stat old {};
   const bool exists = ::stat(target.c_str(), &old) == 0;
@@ -85,14 +136,17 @@ void write_atomically(const std::string& path, std::string_view text) {
 
   static std::atomic<unsigned> counter = 0;  // several threads may write the same target
   const std::string beside = fmt::format("{}.{}-{}.part", target, ::getpid(), counter.fetch_add(1));
-  const FileHandle file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  remove_unfinished(target);
+  const FileHandle file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) throw Error(fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
   Leftover leftover(beside);
+  ::flock(file.get(), LOCK_EX | LOCK_NB);
   write_all(file, text, path);
-  if (exists) ::fchmod(file.get(), old.st_mode & 07777);
+  if (readable == Readable::as_usual) ::fchmod(file.get(), exists ? old.st_mode & 07777 : 0666 & ~mask_of_user());
   if (::fsync(file.get()) != 0) throw Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
   if (std::rename(beside.c_str(), target.c_str()) != 0) throw Error(fmt::format("{}: cannot be replaced: {}", path, std::strerror(errno)));
   leftover.keep();
+  sync_folder_of(target);
 }
 
 }  // namespace kvscope

@@ -7,10 +7,27 @@
 
 namespace kvscope {
 
-/// Whole text of a file. Throws Error if it cannot be read or is larger than max_bytes.
-std::string read_text(const std::string& path, std::size_t max_bytes = std::size_t(1) << 30);
+enum class ReadFrom {
+  file,          // what is no regular file is refused at once: a pipe without a writer would be waited for without end
+  file_or_pipe,  // the user's own text: `<(command)`, /dev/stdin
+};
 
-/// Writes beside the target and renames, so that readers see the old file or the whole new one. Throws Error.
-void write_atomically(const std::string& path, std::string_view text);
+/// Whole text of a file. Throws Error if it cannot be read or is larger than max_bytes.
+std::string read_text(const std::string& path, std::size_t max_bytes = std::size_t(1) << 30, ReadFrom from = ReadFrom::file);
+
+enum class Readable {
+  as_usual,      // of an old file as it was, of a new one as the user's mask has it
+  by_user_only,  // what was not meant for a file that others see
+};
+
+/// Writes beside the target and renames, so that readers see the old file or the whole new one, also after a power cut; until then nobody
+/// else can read it. What an earlier program that was killed left there of the same target goes. Throws Error.
+void write_atomically(const std::string& path, std::string_view text, Readable readable = Readable::as_usual);
+
+/// Removes `TARGET.PID-N.part` of writers that live no more.
+void remove_unfinished(const std::string& target);
+
+/// A write beyond the size that a user may have is an error from here on, not the end of the process. At the start of a program.
+void report_file_size_limit();
 
 }  // namespace kvscope

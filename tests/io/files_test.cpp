@@ -3,13 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "core/error.h"
-#include "io/json_file.h"
-#include "io/mapped_file.h"
 #include "io/temp_folder.h"
 
 namespace kvscope {
@@ -38,7 +41,7 @@ TEST(ReadText, NamesTheFileThatIsMissingAFolderOrTooLarge) {
   const std::string five = folder.write("f", "12345");
   EXPECT_EQ(read_text(five, 5), "12345");
   EXPECT_THAT(message_of<Error>([&] { read_text(five, 4); }), HasSubstr("expected at most 4 bytes, got 5"));
-  EXPECT_THAT(message_of<Error>([&] { read_text("/dev/zero", 1000); }), HasSubstr("expected at most 1000 bytes, got more"));
+  EXPECT_THAT(message_of<Error>([&] { read_text("/dev/zero", 1000, ReadFrom::file_or_pipe); }), HasSubstr("expected at most 1000 bytes, got more"));
 }
 
 TEST(WriteAtomically, ReplacesTheWholeFileKeepsItsModeAndLeavesNothingBeside) {
@@ -70,39 +73,69 @@ TEST(WriteAtomically, FailsWithoutTouchingAnything) {
   EXPECT_EQ(n_files(folder), 1u);
 }
 
-TEST(MappedFile, ShowsTheBytesOfAFileAndNothingOfAnEmptyOne) {
+TEST(ReadText, RefusesAPipeWithoutWaitingUnlessOneMakesSense) {
   const TempFolder folder;
-  MappedFile file(folder.write("f", "xyz"));
-  ASSERT_EQ(file.bytes().size(), 3u);
-  EXPECT_EQ(std::to_integer<char>(file.bytes()[2]), 'z');
-  EXPECT_TRUE(MappedFile(folder.write("empty", "")).bytes().empty());
-  MappedFile moved = std::move(file);
-  EXPECT_EQ(std::to_integer<char>(moved.bytes()[0]), 'x');
-  moved = MappedFile(folder.write("g", "longer"));
-  EXPECT_EQ(moved.bytes().size(), 6u);
-}
-
-TEST(MappedFile, RefusesWhatIsNoRegularFileWithoutWaiting) {
-  const TempFolder folder;
-  EXPECT_THAT(message_of<Error>([&] { MappedFile(folder.path()); }), HasSubstr("expected a regular file, got a folder"));
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  EXPECT_THAT(message_of<Error>([&] { MappedFile(folder / "pipe"); }), HasSubstr("got a pipe"));
-  EXPECT_THAT(message_of<Error>([&] { MappedFile(folder / "none"); }), HasSubstr("cannot be opened"));
+  EXPECT_THAT(message_of<Error>([&] { read_text(folder / "pipe"); }), HasSubstr("expected a regular file, got a pipe"));
+  std::thread writer([&] { std::ofstream(folder / "pipe") << "through the pipe"; });
+  EXPECT_EQ(read_text(folder / "pipe", 100, ReadFrom::file_or_pipe), "through the pipe");
+  writer.join();
 }
 
-TEST(ParseJson, SaysWhereTheTextStopsBeingJson) {
-  EXPECT_EQ(parse_json("{\"a\": [1, 2]}", "f")["a"][1], 2);
-  EXPECT_THAT(message_of<Error>([] { parse_json("{\"a\": }", "f.json"); }),
-              HasSubstr("f.json: expected JSON, got something else at byte 7 of 7"));
-  EXPECT_THAT(message_of<Error>([] { parse_json("", "f.json"); }), HasSubstr("f.json: expected JSON"));
-  EXPECT_THAT(message_of<Error>([] { parse_json("\"\xff\"", "f.json"); }), HasSubstr("expected JSON"));
-  EXPECT_THAT(message_of<Error>([] { parse_json("[1e999]", "f.json"); }), HasSubstr("range of a double"));
+mode_t mode_of(const std::string& path) {
+  struct stat info {};
+  EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
+  return info.st_mode & 0777;
 }
 
-TEST(ParseJson, RefusesDepthBeyond64AndSurvivesAMillion) {
-  EXPECT_NO_THROW(parse_json(std::string(64, '[') + std::string(64, ']'), "f"));
-  EXPECT_THAT(message_of<Error>([] { parse_json(std::string(65, '[') + std::string(65, ']'), "f"); }), HasSubstr("deeper than 64"));
-  EXPECT_THAT(message_of<Error>([] { parse_json(std::string(1'000'000, '['), "f"); }), HasSubstr("deeper than 64"));
+TEST(WriteAtomically, NobodyElseReadsWhatIsUnfinishedOrPrivate) {
+  const TempFolder folder;
+  write_atomically(folder / "private", "secret", Readable::by_user_only);
+  EXPECT_EQ(mode_of(folder / "private"), 0600u);
+  write_atomically(folder / "usual", "all may see");
+  std::ofstream(folder / "other") << "x";
+  EXPECT_EQ(mode_of(folder / "usual"), mode_of(folder / "other")) << "as the user's mask has it";
+  ::chmod((folder / "usual").c_str(), 0640);
+  write_atomically(folder / "usual", "again");
+  EXPECT_EQ(mode_of(folder / "usual"), 0640u);
+}
+
+TEST(WriteAtomically, WhatAKilledWriterLeftGoesWithTheNextWriteAndNothingElse) {
+  const TempFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);  // its number is free now
+  const std::string dead = folder.write("f." + std::to_string(child) + "-0.part", "half"), alive = folder.write("f." + std::to_string(::getppid()) + "-0.part", "half"),
+                    other = folder.write("g." + std::to_string(child) + "-0.part", "half"), mine = folder.write("f.notes.part", "mine");
+  write_atomically(folder / "f", "whole");
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  for (const std::string& stays : {alive, other, mine}) EXPECT_TRUE(std::filesystem::exists(stays)) << stays;
+}
+
+TEST(WriteAtomically, AFullDiskALimitAndALinkToNowhereAreSentences) {
+  const TempFolder folder;
+  EXPECT_THAT(message_of<Error>([] { write_atomically("/dev/full", "x"); }), HasSubstr("/dev/full: cannot be written: No space left on device"));
+  std::filesystem::create_symlink(folder / "nowhere", folder / "link");
+  EXPECT_THAT(message_of<Error>([&] { write_atomically(folder / "link", "x"); }), HasSubstr("a link that leads nowhere"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "nowhere"));
+  folder.write("old", "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    report_file_size_limit();
+    const struct rlimit limit {10, 10};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      write_atomically(folder / "old", std::string(100, 'x'));
+    } catch (const Error& e) {
+      ::_exit(std::string(e.what()).find("File too large") != std::string::npos ? 7 : 8);
+    }
+    ::_exit(9);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(read_text(folder / "old"), "old");
 }
 
 }  // namespace
