@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
 namespace kvscope {
 
-/// A file mapped read-only into memory. Move-only.
+/// A file mapped read-only into memory. Move-only. Where another program cuts the file short or its disk fails, reading gives zeros from the
+/// first page on that cannot be had (the process lives), and check() says so: whoever copied bytes asks it before he uses them.
 class MappedFile {
  public:
   /// Throws Error if the path is not a readable regular file. An empty file gives an empty span.
@@ -17,8 +19,13 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  /// Throws Error naming the file if a byte of it could not be read, or it was changed since it was opened.
+  void check() const;
 
  private:
+  std::string path_;
+  std::uint64_t device_ = 0, file_ = 0;
+  std::int64_t seconds_ = 0, nanoseconds_ = 0;  // when it was changed last
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };

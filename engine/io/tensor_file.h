@@ -31,6 +31,11 @@ class TensorFile {
   /// The same checks on bytes in memory; `name` is for messages. The bytes must outlive the result.
   static TensorFile parse(std::span<const std::byte> bytes, const std::string& name);
 
+  /// MappedFile::check of the file, if it is one.
+  void check() const {
+    if (file_) file_->check();
+  }
+
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
   /// Names and dtypes of the tensors that have no view.
   const std::map<std::string, std::string>& others() const { return others_; }

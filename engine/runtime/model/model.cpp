@@ -19,6 +19,7 @@ Model load_model(ModelFiles files, Backend& backend, const std::function<void(st
     model.layers.push_back({take(t.attn_norm), take(t.wq), take(t.wk), take(t.wv), take(t.wo), take(t.ffn_norm), take(t.w_gate),
                             take(t.w_up), take(t.w_down)});
   }
+  for (const TensorFile& file : files.files) file.check();
   model.files = std::move(files);
   return model;
 }

@@ -269,6 +269,7 @@ void Session::Impl::save_checkpoint(Lane& lane) {
 }
 
 Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
+  for (const TensorFile& file : model.files.files) file.check();  // what is told was computed from what was opened
   Snapshot out;
   out.phase = RunPhase::idle;
   out.progress = 1;
