@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/inputs.h"
 
+#include <algorithm>
 #include <charconv>
+#include <string_view>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "app/assets.h"
 #include "app/cli/session_input.h"
 #include "core/error.h"
 #include "io/files.h"
-#include "io/json_file.h"
+#include "io/json_cursor.h"
 
 namespace kvscope::cli {
 
@@ -27,7 +28,7 @@ std::string need_text(const ModelFiles& model, const std::string& path_or_text, 
   if (!model.has_tokenizer) {
     throw UsageError(fmt::format("{}: {} has no tokenizer.model, so text cannot become tokens; use {}", option, model.folder, instead));
   }
-  return is_path ? read_text(path_or_text, kMaxTextBytes) : path_or_text;
+  return is_path ? read_text(path_or_text, kMaxTextBytes, ReadFrom::file_or_pipe) : path_or_text;
 }
 
 }  // namespace
@@ -50,14 +51,23 @@ ModelFiles open_model_of(const Arguments& arguments) {
   return open_model(folder.empty() ? embedded_model() : folder);
 }
 
-std::vector<int> parse_ids(const std::string& text, int vocab_size) {
+std::vector<int> parse_ids(const std::string& given, int vocab_size) {
   std::vector<int> ids;
+  // As Python prints a list: in brackets, with spaces.
+  const auto trimmed = [](std::string_view part) {
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    return part;
+  };
+  std::string_view text = trimmed(given);
+  if (text.size() > 1 && text.front() == '[' && text.back() == ']') text = text.substr(1, text.size() - 2);
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     int id = -1;
-    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, id);
-    if (error != std::errc() || stop != text.data() + end || id < 0 || id >= vocab_size) {
-      bad_id("--prompt-ids", ids.size() + 1, vocab_size, text.substr(begin, end - begin));
+    const std::string_view part = trimmed(text.substr(begin, end - begin));
+    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), id);
+    if (error != std::errc() || stop != part.data() + part.size() || id < 0 || id >= vocab_size) {
+      bad_id("--prompt-ids", ids.size() + 1, vocab_size, std::string(part));
     }
     ids.push_back(id);
     begin = end + 1;
@@ -66,16 +76,16 @@ std::vector<int> parse_ids(const std::string& text, int vocab_size) {
 }
 
 std::vector<int> read_ids(const std::string& path, int vocab_size) {
-  const nlohmann::json document = read_json(path, kMaxTextBytes);
-  const nlohmann::json* list = &document;
-  if (document.is_object() && document.contains("tokens")) list = &document["tokens"];
-  if (!list->is_array())
+  const JsonDocument document = JsonDocument::read(path);
+  const JsonCursor root(document), list = root.has("tokens") ? root.at("tokens") : root;
+  if (!list.is_array())
     throw UsageError(fmt::format("{}: expected a JSON list of token ids, or an object with the list under \"tokens\", got neither", path));
   std::vector<int> ids;
-  for (const nlohmann::json& item : *list) {
-    const bool fits = item.is_number_integer() && item >= 0 && item < vocab_size;
-    if (!fits) bad_id(path, ids.size() + 1, vocab_size, item.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-    ids.push_back(item.get<int>());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonCursor item = list.at(i);
+    const bool fits = item.is_whole() && item.real() >= 0 && item.real() < vocab_size;
+    if (!fits) bad_id(path, ids.size() + 1, vocab_size, item.shown());
+    ids.push_back(static_cast<int>(item.real()));
   }
   return ids;
 }

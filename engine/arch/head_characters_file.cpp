@@ -6,12 +6,10 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "io/json_file.h"
+#include "io/json_cursor.h"
 
 namespace kvscope {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kMaxBytes = 16u << 20;
 constexpr const char* kSchema = "kvscope.head_characters/1";
@@ -19,34 +17,35 @@ constexpr double kRounding = 1e-5;  // sums of shares were rounded to six digits
 
 class Reader {
  public:
-  Reader(const Json& json, const std::string& path, const ModelConfig& config) : json_(json), path_(path), config_(config) {
+  Reader(const JsonCursor& json, const std::string& path, const ModelConfig& config) : json_(json), path_(path), config_(config) {
     if (!json.is_object()) refuse("an object", "something else");
-    const auto schema = json.find("schema");
-    if (schema == json.end() || !schema->is_string() || *schema != kSchema)
-      refuse(fmt::format("schema \"{}\"", kSchema), schema == json.end() ? "none" : schema->dump());
+    const bool known = json.has("schema") && json.at("schema").is_string() && json.at("schema").view() == kSchema;
+    if (!known) refuse(fmt::format("schema \"{}\"", kSchema), json.has("schema") ? json.at("schema").shown() : "none");
   }
 
   int count(const char* name) const {
-    const Json& value = member(name);
-    if (!value.is_number_integer() || value < 1 || value > 1'000'000) refuse(fmt::format("{}: a number of tokens", name), value.dump());
-    return value.get<int>();
+    const JsonCursor value = member(name);
+    if (!value.is_whole() || value.real() < 1 || value.real() > 1'000'000) refuse(fmt::format("{}: a number of tokens", name), value.shown());
+    return static_cast<int>(value.real());
   }
 
   /// [n_layers][n_heads], each in [0, highest]
   std::vector<double> numbers(const char* name, double highest) const {
-    const Json& rows = member(name);
+    const JsonCursor rows = member(name);
     const auto n_layers = static_cast<std::size_t>(config_.n_layers), n_heads = static_cast<std::size_t>(config_.n_heads);
     const std::string shape = fmt::format("{}: numbers [{} layers][{} query heads]", name, n_layers, n_heads);
     if (!rows.is_array() || rows.size() != n_layers) refuse(shape, rows.is_array() ? fmt::format("{} layers", rows.size()) : "no list");
     std::vector<double> out;
-    for (const Json& row : rows) {
+    for (std::size_t l = 0; l < n_layers; ++l) {
+      const JsonCursor row = rows.at(l);
       if (!row.is_array() || row.size() != n_heads)
         refuse(shape, row.is_array() ? fmt::format("{} heads in layer {}", row.size(), out.size() / n_heads) : "a layer that is no list");
-      for (const Json& value : row) {
-        const double x = value.is_number() ? value.get<double>() : std::nan("");
+      for (std::size_t h = 0; h < n_heads; ++h) {
+        const JsonCursor value = row.at(h);
+        const double x = value.is_number() ? value.real() : std::nan("");
         if (!(x >= 0 && x <= highest + kRounding))
           refuse(fmt::format("{}: numbers from 0 to {:.3g}", name, highest),
-                 fmt::format("{:.20} in layer {}, query head {}", value.dump(), out.size() / n_heads, out.size() % n_heads));
+                 fmt::format("{:.20} in layer {}, query head {}", value.shown(), out.size() / n_heads, out.size() % n_heads));
         out.push_back(std::min(x, highest));
       }
     }
@@ -57,13 +56,12 @@ class Reader {
   [[noreturn]] void refuse(const std::string& expected, const std::string& got) const {
     throw Error(fmt::format("{}: expected {}, got {:.60}; kvscope-cli heads --out-characters writes it anew", path_, expected, got));
   }
-  const Json& member(const char* name) const {
-    const auto found = json_.find(name);
-    if (found == json_.end()) refuse(name, "none");
-    return *found;
+  JsonCursor member(const char* name) const {
+    if (!json_.has(name)) refuse(name, "none");
+    return json_.at(name);
   }
 
-  const Json& json_;
+  const JsonCursor& json_;
   const std::string& path_;
   const ModelConfig& config_;
 };
@@ -71,7 +69,8 @@ class Reader {
 }  // namespace
 
 HeadCharacters read_head_characters(const std::string& path, const ModelConfig& config) {
-  const Json json = read_json(path, kMaxBytes);
+  const JsonDocument document = JsonDocument::read(path, {.bytes = kMaxBytes, .values = kJsonLimits.values});
+  const JsonCursor json(document);
   const Reader reader(json, path, config);
   constexpr double kMostNats = 64;  // no text has e^64 tokens
   HeadCharacters out;

@@ -9,7 +9,7 @@
 #include "arch/head_characters_file.h"
 #include "arch/weights.h"
 #include "core/error.h"
-#include "io/json_file.h"
+#include "io/json_document.h"
 
 namespace kvscope {
 namespace {
@@ -72,8 +72,8 @@ ModelFiles open_model(const std::string& folder) {
   const std::string config_path = (fs::path(folder) / "config.json").string();
   if (!fs::exists(config_path, error))
     throw Error(fmt::format("{}: expected a model folder with config.json, got a folder without it; {}", folder, kWhatOpens));
-  const nlohmann::json json = read_json(config_path, kMaxConfigBytes);
-  const ConfigReader config(json, config_path);
+  const JsonDocument json = JsonDocument::read(config_path, {.bytes = kMaxConfigBytes, .values = kJsonLimits.values});
+  const ConfigReader config(json);
   if (!config.has("model_type")) throw Error(fmt::format("{}: model_type: is missing, so it is no model's; {}", config_path, kWhatOpens));
   const Family& family = find_family(config.text("model_type"), config_path);
 

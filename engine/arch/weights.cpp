@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "io/json_file.h"
+#include "io/json_cursor.h"
 #include "io/quote_name.h"
 
 namespace kvscope {
@@ -45,13 +45,17 @@ bool is_there(const fs::path& path) {
 
 /// Tensor name to shard name. A shard is a plain file name: an index must not reach outside its folder.
 std::map<std::string, std::string> read_index(const std::string& path) {
-  const nlohmann::json index = read_json(path, kMaxIndexBytes);
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
+  const JsonDocument document = JsonDocument::read(path, {.bytes = kMaxIndexBytes, .values = kJsonLimits.values});
+  const JsonCursor index(document);
+  if (!index.has("weight_map") || !index.at("weight_map").is_object()) {
     throw Error(fmt::format("{}: expected an object \"weight_map\" from tensor names to files, got none", path));
   }
   std::map<std::string, std::string> map;
-  for (const auto& [tensor, shard] : index["weight_map"].items()) {
-    const std::string name = shard.is_string() ? shard.get<std::string>() : "";
+  const JsonCursor shards = index.at("weight_map");
+  for (std::size_t i = 0; i < shards.n_members(); ++i) {
+    const std::string tensor(shards.member_name(i));
+    const JsonCursor shard = shards.member(i);
+    const std::string name = shard.is_string() ? shard.text() : "";
     if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos || !name.ends_with(".safetensors")) {
       throw Error(fmt::format("{}: weight_map: expected the name of a .safetensors file in the same folder for tensor {}, got {}", path,
                               quote_name(tensor), shard.is_string() ? quote_name(name) : "no text"));

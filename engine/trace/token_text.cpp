@@ -14,7 +14,7 @@ std::string from_hex(const JsonCursor& text) {
     if (at == std::string_view::npos) text.fail("pairs of hexadecimal digits");
     return static_cast<char>(at);
   };
-  const std::string& hex = text.text();
+  const std::string_view hex = text.view();
   if (hex.size() % 2 != 0) text.fail("pairs of hexadecimal digits");
   std::string bytes;
   for (std::size_t i = 0; i < hex.size(); i += 2) bytes += static_cast<char>(digit(hex[i]) << 4 | digit(hex[i + 1]));

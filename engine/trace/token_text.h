@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "io/json_cursor.h"
 #include "snapshot/snapshot.h"
-#include "trace/json_cursor.h"
 #include "trace/json_text.h"
 
 namespace kvscope {

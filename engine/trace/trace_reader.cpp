@@ -11,9 +11,8 @@
 
 #include "core/error.h"
 #include "io/files.h"
-#include "io/json_file.h"
+#include "io/json_cursor.h"
 #include "runtime/session/snapshot_builder.h"
-#include "trace/json_cursor.h"
 #include "trace/token_text.h"
 
 namespace kvscope {
@@ -53,7 +52,7 @@ class Reader {
 };
 
 void Reader::read() {
-  if (!root_.has("schema") || root_.at("schema").raw() != "kvscope.trace/1") {
+  if (!root_.has("schema") || !root_.at("schema").is_string() || root_.at("schema").view() != "kvscope.trace/1") {
     throw Error(fmt::format("{}: expected a trace of schema kvscope.trace/1, got {}", root_.where(),
                             root_.has("schema") && root_.at("schema").is_string() ? root_.at("schema").text() : "another kind of file"));
   }
@@ -151,14 +150,15 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
   lane.title = l.has("title") ? l.at("title").text() : lane.policy;
   if (l.has("params")) {
     const JsonCursor params = l.at("params");
-    if (!params.raw().is_object()) params.fail("an object");
-    for (const auto& [key, value] : params.raw().items())
-      lane.params.push_back({key, value.is_string() ? value.get<std::string>() : value.dump()});
+    for (std::size_t i = 0; i < params.n_members(); ++i) {
+      const JsonCursor value = params.member(i);
+      lane.params.push_back({std::string(params.member_name(i)), value.is_string() ? value.text() : value.written()});
+    }
   }
   if (l.has("sinks")) lane.sinks = l.at("sinks").whole(0, kMaxInt);
   if (l.has("slots_asked")) {
     lane.slots_asked = l.at("slots_asked").whole(-1, kMaxInt);
-  } else if (l.has("params") && l.at("params").given("slots") && l.at("params").at("slots").raw().is_number_integer()) {
+  } else if (l.has("params") && l.at("params").given("slots") && l.at("params").at("slots").is_whole()) {
     lane.slots_asked = l.at("params").at("slots").whole(-1, kMaxInt);
   }
   if (l.has("sees_question")) lane.sees_question = l.at("sees_question").flag();
@@ -413,9 +413,9 @@ MergeDetail Reader::merge(const JsonCursor& m, int position) {
 }  // namespace
 
 Trace read_trace(std::string_view json, const std::string& name) {
-  const nlohmann::json document = parse_json(json, name);
+  const JsonDocument document = JsonDocument::parse(json, name, kTraceLimits);
   Trace trace;
-  const JsonCursor root(document, name);
+  const JsonCursor root(document);
   Reader(root, trace).read();
   return trace;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/json_document.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
@@ -21,6 +22,8 @@ struct Trace {
 };
 
 inline constexpr std::size_t kMaxTraceBytes = std::size_t(512) << 20;
+/// A trace has most of its values in lists of slots: 2^27 of them are some 2.7 GB while it is read.
+inline constexpr JsonLimits kTraceLimits{kMaxTraceBytes, std::size_t(1) << 27};
 
 /// Reads a trace of schema kvscope.trace/1. Unknown keys are ignored, missing optional ones are "not available". Everything that is used
 /// as an index later is checked: shapes of the model, ids, positions, order of slots, heads layer-major. `name` (a file's name) begins

@@ -100,8 +100,8 @@ class SessionOfTheWindow(CliTest):
         self.refuses(2, ["trace", "--session", path, "--prompt", "a", "--out", self.path("x.json")], "exactly one")
 
     def test_what_is_wrong_in_it_is_named(self):
-        for change, word in (({"lanes": ["h20:slots=4"]}, "h20"), ({"seed": "x"}, "session.seed"), ({"version": 99}, "newer"), ({"kvscope": "other"}, "no session"),
-                             ({"prompt_ids": [-1]}, "session.prompt_ids"), ({"follow": "me"}, "session.follow")):
+        for change, word in (({"lanes": ["h20:slots=4"]}, "h20"), ({"seed": "x"}, "s.kvscope: seed: expected digits"), ({"version": 99}, "newer"), ({"kvscope": "other"}, "no session"),
+                             ({"prompt_ids": [-1]}, "s.kvscope: prompt_ids[0]: expected"), ({"follow": "me"}, "s.kvscope: follow: expected")):
             r = cli("trace", "--session", self.session(**change), "--out", self.path("x.json"))
             self.assertIn(r.returncode, (1, 2), change)
             self.assertIn(word, r.stderr)

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "io/json_file.h"
+#include "io/files.h"
 #include "runtime/forward.h"
 #include "runtime/prompt/prompt_run.h"
 #include "tests/runtime/runs.h"
@@ -21,7 +21,7 @@ struct Reference {
 
 /// Computed by the oracle in float64 (tests/oracle/make_logits.py): the embedded model after 40 tokens.
 Reference kvmini_reference() {
-  const auto json = read_json(in_checkout("tests/golden/kvmini-logits.json"), 1 << 20);
+  const auto json = nlohmann::json::parse(read_text(in_checkout("tests/golden/kvmini-logits.json")));
   return {json.at("tokens").get<std::vector<int>>(), json.at("logits").get<std::vector<double>>()};
 }
 

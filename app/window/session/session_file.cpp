@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/session/session_file.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -11,6 +15,7 @@
 
 #include "core/error.h"
 #include "io/files.h"
+#include "io/json_cursor.h"
 #include "policy/catalog.h"
 
 namespace kvscope {
@@ -18,115 +23,112 @@ namespace kvscope {
 namespace {
 
 constexpr int kMostLanes = 64, kMostBookmarks = 10000, kMostPoints = 10000, kMostTokens = 1 << 20, kLongestName = 1000;
+constexpr qsizetype kMostNotes = 20;
 constexpr const char *kResultsSchema = "kvscope.trace/1", *kResultsPacking = "zlib, base64";
 constexpr const char* kCopyAgain = "copy the file again from where it was saved";
 constexpr int kLargest = std::numeric_limits<int>::max();
 
-QString typeName(const QJsonValue& value) {
-  switch (value.type()) {
-    case QJsonValue::Bool: return "true or false";
-    case QJsonValue::Double: return "a number";
-    case QJsonValue::String: return "a text";
-    case QJsonValue::Array: return "a list";
-    case QJsonValue::Object: return "an object";
-    default: return "null";
-  }
+QString typeName(const JsonCursor& value) {
+  return value.is_null() ? "null" : value.is_number() ? "a number" : value.is_string() ? "a text" : value.is_array() ? "a list" : value.is_object() ? "an object" : "true or false";
 }
 
 [[noreturn]] void refuse(const QString& where, const QString& expected, const QString& got) {
   throw Error((where + ": expected " + expected + ", got " + got).toStdString());
 }
 
+QString textOf(const JsonCursor& value) {
+  const std::string_view text = value.view();
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
 /// One object of the file: what is there must have its type and range, what is missing keeps its default, what is unknown is noted.
 class Fields {
  public:
-  Fields(const QJsonValue& value, QString where) : m_where(std::move(where)) {
-    if (!value.isObject()) refuse(m_where, "an object", typeName(value));
-    m_object = value.toObject();
+  Fields(const JsonCursor& object, QString where) : m_object(object), m_where(std::move(where)) {
+    if (!object.is_object()) refuse(m_where, "an object", typeName(object));
   }
-  QJsonValue get(const QString& key) {
+  /// nullopt: missing or null.
+  std::optional<JsonCursor> get(const char* key) {
     m_asked.insert(key);
-    return m_object.value(key);
+    return m_object.given(key) ? std::optional(m_object.at(key)) : std::nullopt;
   }
-  bool has(const QString& key) const { return m_object.contains(key) && !m_object.value(key).isNull(); }
   QString at(const QString& key) const { return m_where + "." + key; }
 
-  QString text(const QString& key, const QString& otherwise = {}, qsizetype longest = kLongestName) {
-    const QJsonValue value = get(key);
-    if (value.isUndefined() || value.isNull()) return otherwise;
-    if (!value.isString()) refuse(at(key), "a text", typeName(value));
-    if (value.toString().size() > longest)
-      refuse(at(key), QString("at most %1 characters").arg(longest), QString::number(value.toString().size()));
-    return value.toString();
+  QString text(const char* key, const QString& otherwise = {}, qsizetype longest = kLongestName) {
+    const auto value = get(key);
+    if (!value) return otherwise;
+    if (!value->is_string()) refuse(at(key), "a text", typeName(*value));
+    if (static_cast<qsizetype>(value->view().size()) > 4 * longest) refuse(at(key), QString("at most %1 characters").arg(longest), QString("%1 bytes").arg(value->view().size()));
+    const QString text = textOf(*value);
+    if (text.size() > longest) refuse(at(key), QString("at most %1 characters").arg(longest), QString::number(text.size()));
+    return text;
   }
-  bool boolean(const QString& key, bool otherwise) {
-    const QJsonValue value = get(key);
-    if (value.isUndefined()) return otherwise;
-    if (!value.isBool()) refuse(at(key), "true or false", typeName(value));
-    return value.toBool();
+  bool boolean(const char* key, bool otherwise) {
+    const auto value = get(key);
+    if (!value) return otherwise;
+    if (value->is_number() || value->is_string() || value->is_array() || value->is_object()) refuse(at(key), "true or false", typeName(*value));
+    return value->flag();
   }
-  double number(const QString& key, double otherwise, double least, double most) {
-    const QJsonValue value = get(key);
-    if (value.isUndefined() || value.isNull()) return otherwise;
-    if (!value.isDouble()) refuse(at(key), "a number", typeName(value));
-    const double v = value.toDouble();
+  double number(const char* key, double otherwise, double least, double most) {
+    const auto value = get(key);
+    if (!value) return otherwise;
+    if (!value->is_number()) refuse(at(key), "a number", typeName(*value));
+    const double v = value->real();
     if (!(v >= least && v <= most)) refuse(at(key), QString("a number from %1 to %2").arg(least).arg(most), QString::number(v));
     return v;
   }
-  int integer(const QString& key, int otherwise, int least, int most) {
+  int integer(const char* key, int otherwise, int least, int most) {
     const double v = number(key, otherwise, least, most);
     if (v != std::floor(v)) refuse(at(key), "a whole number", QString::number(v));
     return static_cast<int>(v);
   }
-  std::optional<int> index(const QString& key) {
-    if (!has(key)) {
-      get(key);
-      return std::nullopt;
-    }
-    return integer(key, 0, 0, kLargest);
+  std::optional<int> index(const char* key) { return get(key) ? std::optional(integer(key, 0, 0, kLargest)) : std::nullopt; }
+  /// nullopt: empty.
+  std::optional<JsonCursor> list(const char* key, int longest) {
+    const auto value = get(key);
+    if (!value) return std::nullopt;
+    if (!value->is_array()) refuse(at(key), "a list", typeName(*value));
+    if (value->size() > static_cast<std::size_t>(longest)) refuse(at(key), QString("at most %1 entries").arg(longest), QString::number(value->size()));
+    return value;
   }
-  QJsonArray list(const QString& key, int longest) {
-    const QJsonValue value = get(key);
-    if (value.isUndefined() || value.isNull()) return {};
-    if (!value.isArray()) refuse(at(key), "a list", typeName(value));
-    if (value.toArray().size() > longest) refuse(at(key), QString("at most %1 entries").arg(longest), QString::number(value.toArray().size()));
-    return value.toArray();
-  }
-  std::vector<int> integers(const QString& key) {
+  std::vector<int> integers(const char* key) {
     std::vector<int> out;
-    for (const QJsonValue& value : list(key, kMostTokens)) {
-      if (!value.isDouble() || value.toDouble() != std::floor(value.toDouble()) || value.toDouble() < 0 || value.toDouble() > kLargest)
-        refuse(at(key), "whole numbers from 0", value.isDouble() ? QString::number(value.toDouble()) : typeName(value));
-      out.push_back(static_cast<int>(value.toDouble()));
+    const auto values = list(key, kMostTokens);
+    for (std::size_t i = 0; values && i < values->size(); ++i) {
+      const JsonCursor value = values->at(i);
+      const double v = value.is_number() ? value.real() : -1;
+      if (v != std::floor(v) || v < 0 || v > kLargest) refuse(at(key), "whole numbers from 0", value.is_number() ? QString::number(v) : typeName(value));
+      out.push_back(static_cast<int>(v));
     }
     return out;
   }
   /// One of the words; another one is noted and the default stays.
-  QString word(const QString& key, const QStringList& words, QStringList& notes) {
+  QString word(const char* key, const QStringList& words, QStringList& notes) {
     const QString got = text(key, words.front());
     if (words.contains(got)) return got;
     notes << QString("%1 \"%2\" is not known here: %3 is used").arg(at(key), got, words.front());
     return words.front();
   }
   /// [first, last]
-  std::optional<std::pair<int, int>> range(const QString& key) {
-    if (!has(key)) {
-      get(key);
-      return std::nullopt;
-    }
+  std::optional<std::pair<int, int>> range(const char* key) {
+    if (!get(key)) return std::nullopt;
     const std::vector<int> ends = integers(key);
     if (ends.size() != 2 || ends[0] > ends[1]) refuse(at(key), "[first, last]", QString("%1 numbers").arg(ends.size()));
     return std::pair(ends[0], ends[1]);
   }
   void noteOthers(QStringList& notes) const {
-    for (const QString& key : m_object.keys())
-      if (!m_asked.contains(key)) notes << at(key) + " is not known here and was left out";
+    for (std::size_t i = 0; i < m_object.n_members(); ++i) {
+      const std::string_view key = m_object.member_name(i);
+      if (m_asked.contains(key)) continue;
+      if (notes.size() >= kMostNotes) return;
+      notes << at(QString::fromUtf8(key.data(), static_cast<qsizetype>(std::min<std::size_t>(key.size(), 100)))) + " is not known here and was left out";
+    }
   }
 
  private:
+  const JsonCursor m_object;
   QString m_where;
-  QJsonObject m_object;
-  std::set<QString> m_asked;
+  std::set<std::string, std::less<>> m_asked;
 };
 
 const QStringList kPages = {"inspect", "inspector", "compare", "sweep", "lecture"};
@@ -149,10 +151,10 @@ QJsonObject selectionJson(const viz::Selection& s) {
   return out;
 }
 
-viz::Selection selectionOf(const QJsonValue& value, const QString& where, QStringList& notes) {
+viz::Selection selectionOf(const std::optional<JsonCursor>& value, const QString& where, QStringList& notes) {
   viz::Selection s;
-  if (value.isUndefined()) return s;
-  Fields f(value, where);
+  if (!value) return s;
+  Fields f(*value, where);
   s.lane = f.integer("lane", 0, 0, kLargest);
   s.layer = f.index("layer");
   s.kv_head = f.index("kv_head");
@@ -178,7 +180,7 @@ QJsonArray array(const Values& values) {
   return out;
 }
 
-Bookmark bookmarkOf(const QJsonValue& value, const QString& where, QStringList& notes) {
+Bookmark bookmarkOf(const JsonCursor& value, const QString& where, QStringList& notes) {
   Fields f(value, where);
   Bookmark b;
   b.name = f.text("name");
@@ -191,18 +193,20 @@ Bookmark bookmarkOf(const QJsonValue& value, const QString& where, QStringList& 
 }
 
 /// Of another schema or packing: left out, with a note.
-PackedTrace resultsOf(const QJsonValue& value, QStringList& notes) {
+PackedTrace resultsOf(const JsonCursor& value, QStringList& notes) {
   const QString where = "session.results";
   Fields f(value, where);
   const QString schema = f.text("schema"), packing = f.text("packed");
   const double bytes = f.number("bytes", 0, 0, 1e12);
-  const QString data = f.text("data", {}, kSessionBytes);
+  const auto data = f.get("data");
+  if (data && !data->is_string()) refuse(f.at("data"), "a text", typeName(*data));
   f.noteOthers(notes);
   if (schema != kResultsSchema || packing != kResultsPacking) {
     notes << QString("%1: schema \"%2\", packed as \"%3\", is not known here and was left out").arg(where, schema, packing);
     return {};
   }
-  const auto read = QByteArray::fromBase64Encoding(data.toLatin1(), QByteArray::Base64Encoding | QByteArray::AbortOnBase64DecodingErrors);
+  const std::string_view base64 = data ? data->view() : std::string_view();
+  const auto read = QByteArray::fromBase64Encoding(QByteArray::fromRawData(base64.data(), static_cast<qsizetype>(base64.size())), QByteArray::Base64Encoding | QByteArray::AbortOnBase64DecodingErrors);
   if (!read) refuse(f.at("data"), "base64", "something else");
   return {*read, static_cast<std::size_t>(bytes)};
 }
@@ -225,15 +229,15 @@ QJsonObject sweepJson(const SavedSweep& sweep) {
   return {{"text", sweep.text}, {"budgets", sweep.budgets}, {"seeds", sweep.seeds}, {"runs", runs}};
 }
 
-SavedSweep sweepOf(const QJsonValue& value, QStringList& notes) {
+SavedSweep sweepOf(const JsonCursor& value, QStringList& notes) {
   SavedSweep out;
   Fields f(value, "session.sweep");
   out.text = f.text("text");
   out.budgets = f.text("budgets");
   out.seeds = f.text("seeds");
-  int i = 0;
-  for (const QJsonValue& one : f.list("runs", kMostPoints)) {
-    Fields run(one, QString("session.sweep.runs[%1]").arg(i++));
+  const auto runs = f.list("runs", kMostPoints);
+  for (std::size_t i = 0; runs && i < runs->size(); ++i) {
+    Fields run(runs->at(i), QString("session.sweep.runs[%1]").arg(i));
     SweepPoint point;
     point.spec = run.text("run").toStdString();
     point.figures.emplace();
@@ -246,14 +250,16 @@ SavedSweep sweepOf(const QJsonValue& value, QStringList& notes) {
 }
 
 void readLanes(Fields& f, RunRequest& request, QStringList& notes) {
-  for (const QJsonValue& value : f.list("lanes", kMostLanes)) {
-    if (!value.isString()) refuse(f.at("lanes"), "texts", typeName(value));
-    const std::string spec = value.toString().toStdString();
+  const auto lanes = f.list("lanes", kMostLanes);
+  for (std::size_t i = 0; lanes && i < lanes->size(); ++i) {
+    const JsonCursor value = lanes->at(i);
+    if (!value.is_string()) refuse(f.at("lanes"), "texts", typeName(value));
+    const std::string spec = value.text();
     try {
       parse_lane_spec(spec);
       request.lanes.push_back(spec);
     } catch (const Error& error) {  // a policy of a newer program
-      notes << QString("run \"%1\" was left out: %2").arg(value.toString(), QString::fromUtf8(error.what()));
+      notes << QString("run \"%1\" was left out: %2").arg(textOf(value), QString::fromUtf8(error.what()));
     }
   }
 }
@@ -299,25 +305,24 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
   try {
     if (json.size() > kSessionBytes) refuse("session", QString("at most %1 bytes").arg(kSessionBytes), QString::number(json.size()));
     if (json.trimmed().isEmpty()) throw Error(std::string("expected a session, got an empty file; ") + kCopyAgain);
-    QJsonParseError error;
-    const QJsonDocument document = QJsonDocument::fromJson(json, &error);
-    if (error.error != QJsonParseError::NoError)
-      throw Error(QString("expected a session, got text that is not readable as JSON at byte %1 of %2 (%3): it is cut short or damaged; %4")
-                      .arg(error.offset).arg(json.size()).arg(error.errorString(), kCopyAgain).toStdString());
+    const JsonDocument document = JsonDocument::parse(std::string_view(json.constData(), static_cast<std::size_t>(json.size())), "session");
     ReadSession out;
-    Fields f(document.isObject() ? QJsonValue(document.object()) : QJsonValue(document.array()), "session");
-    if (!f.has("kvscope"))
+    const JsonCursor root(document);
+    Fields f(root, "session");
+    if (!f.get("kvscope"))
       refuse("session", "\"kvscope\": \"session\"", "none: this is no session of kvscope; to use its text as a prompt, paste it");
     if (f.text("kvscope") != "session") refuse("session.kvscope", "\"session\"", "\"" + f.text("kvscope") + "\": this is no session of kvscope; to use its text as a prompt, paste it");
-    if (!f.has("version")) refuse("session.version", QString("a number from 1"), "nothing");
+    if (!f.get("version")) refuse("session.version", QString("a number from 1"), "nothing");
     const int version = f.integer("version", 0, 1, kLargest);
     if (version > kSessionVersion)
       out.notes << QString("written by a newer kvscope (version %1 of the file, %2 is known here): what is known was opened").arg(version).arg(kSessionVersion);
     SavedSession& s = out.session;
     RunRequest& r = s.request;
-    Fields model(f.has("model") ? f.get("model") : QJsonValue(QJsonObject{}), "session.model");
-    s.model = model.boolean("built_in", false) ? QString() : model.text("folder", {}, 1 << 16);
-    model.noteOthers(out.notes);
+    if (const auto where = f.get("model")) {
+      Fields model(*where, "session.model");
+      s.model = model.boolean("built_in", false) ? QString() : model.text("folder", {}, 1 << 16);
+      model.noteOthers(out.notes);
+    }
     r.prompt = f.text("prompt", {}, 16 << 20).toStdString();
     r.prompt_ids = f.integers("prompt_ids");
     r.follow_ids = f.integers("follow_ids");
@@ -329,11 +334,11 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     r.n_generate = f.integer("generate", 0, -1, 1 << 20);
     r.temperature = f.number("temperature", 0, 0, 100);
     bool digits = true;
-    r.seed = f.has("seed") ? f.text("seed").toULongLong(&digits) : 0;
+    r.seed = f.get("seed") ? f.text("seed").toULongLong(&digits) : 0;
     if (!digits) refuse("session.seed", "digits", "\"" + f.text("seed") + "\"");
     r.shadow = f.boolean("shadow", true);
-    if (f.has("measures")) {
-      Fields measures(f.get("measures"), "session.measures");
+    if (const auto asked = f.get("measures")) {
+      Fields measures(*asked, "session.measures");
       r.measures.local = measures.boolean("local_error", r.measures.local);
       r.measures.theta = measures.boolean("theta", r.measures.theta);
       r.measures.hidden = measures.boolean("hidden", r.measures.hidden);
@@ -342,12 +347,12 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     }
     s.selection = selectionOf(f.get("selection"), "session.selection", out.notes);
     s.page = f.word("page", kPages, out.notes);
-    if (f.has("sweep")) s.sweep = sweepOf(f.get("sweep"), out.notes);
+    if (const auto sweep = f.get("sweep")) s.sweep = sweepOf(*sweep, out.notes);
     s.sort = f.text("sort");
-    if (f.has("results")) s.results = resultsOf(f.get("results"), out.notes);
-    int i = 0;
-    for (const QJsonValue& value : f.list("bookmarks", kMostBookmarks))
-      s.bookmarks.push_back(bookmarkOf(value, QString("session.bookmarks[%1]").arg(i++), out.notes));
+    if (const auto results = f.get("results")) s.results = resultsOf(*results, out.notes);
+    const auto bookmarks = f.list("bookmarks", kMostBookmarks);
+    for (std::size_t i = 0; bookmarks && i < bookmarks->size(); ++i)
+      s.bookmarks.push_back(bookmarkOf(bookmarks->at(i), QString("session.bookmarks[%1]").arg(i), out.notes));
     f.noteOthers(out.notes);
     return out;
   } catch (const Error& error) {

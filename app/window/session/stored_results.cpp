@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostPacked = 24u << 20;  // a file to hand out; the text of a file has a third more
 constexpr int kFast = 3;                        // levels above take many times as long for some percent less
-constexpr std::size_t kMostRatio = 1032;        // of zlib
+constexpr std::size_t kMostRatio = 64;          // real ones have 3 to 10; some hundred bytes must not become a gigabyte
 
 QByteArray compressed(const std::string& text) {
   uLongf size = compressBound(text.size());

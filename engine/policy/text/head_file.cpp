@@ -44,7 +44,15 @@ Json read_json(const std::string& key, const std::string& path) {
   if (error || size > kLargest)
     throw UsageError(fmt::format("{}: {}: expected a file of at most {} MiB, got {} bytes", key, kvscope::quoted(path), kLargest >> 20, size));
   std::ifstream in(path, std::ios::binary);
-  Json data = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  constexpr int kDeepest = 64;
+  constexpr std::size_t kMostValues = std::size_t(1) << 20;  // some hundred MB at most
+  std::size_t n_values = 0;
+  const auto limit = [&](int depth, Json::parse_event_t, const Json&) {
+    if (depth > kDeepest) throw UsageError(fmt::format("{}: {}: expected JSON of at most {} levels, got more", key, kvscope::quoted(path), kDeepest));
+    if (++n_values > kMostValues) throw UsageError(fmt::format("{}: {}: expected JSON of at most {} values, got more", key, kvscope::quoted(path), kMostValues));
+    return true;
+  };
+  Json data = Json::parse(in, limit, /*allow_exceptions=*/false);
   if (data.is_discarded()) throw UsageError(fmt::format("{}: {}: expected JSON, got something else", key, kvscope::quoted(path)));
   return data;
 }
