@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/tokenizer.h"
 
+#include <algorithm>
+
 namespace kvscope {
 
 std::string Tokenizer::decode(const std::vector<int>& ids) const {
@@ -8,6 +10,19 @@ std::string Tokenizer::decode(const std::vector<int>& ids) const {
   for (const int id : ids) text += bytes_of(id);
   if (adds_leading_space() && text.starts_with(' ')) text.erase(0, 1);
   return text;
+}
+
+std::vector<int> Tokenizer::encode_up_to(std::string_view text, std::size_t most, bool* whole) const {
+  if (whole) *whole = false;
+  constexpr std::size_t kBytesPerToken = 16, kAtCut = 64;  // ids that may come out differently where a beginning ends
+  for (std::size_t bytes = std::max<std::size_t>(4096, kBytesPerToken * most); bytes < text.size(); bytes *= 2) {
+    std::size_t end = bytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80 && bytes - end < 4) --end;  // no half characters
+    std::vector<int> ids = encode(text.substr(0, end));
+    if (ids.size() > most + kAtCut) return ids;
+  }
+  if (whole) *whole = true;
+  return encode(text);
 }
 
 }  // namespace kvscope

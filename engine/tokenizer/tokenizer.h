@@ -16,6 +16,9 @@ class Tokenizer {
   virtual int vocab_size() const = 0;
   /// Ids of the whole text, without BOS. Never throws; invalid UTF-8 becomes U+FFFD.
   virtual std::vector<int> encode(std::string_view text) const = 0;
+  /// The same as encode() where these are at most `most` ids; else ids of a beginning of the text, more than `most`: the time and memory
+  /// are those of what can be used, however long the text is. `whole`: set to whether they are of the whole text.
+  std::vector<int> encode_up_to(std::string_view text, std::size_t most, bool* whole = nullptr) const;
   /// Raw bytes one token stands for inside a text (a leading space included; one byte for byte pieces; empty for control tokens). id in [0, vocab_size).
   virtual std::string bytes_of(int id) const = 0;
   /// True for control and unknown pieces (<s>, </s>, <unk>): shown as a pill, never part of the text.

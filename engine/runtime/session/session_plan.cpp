@@ -35,9 +35,11 @@ bool same_continuation(const RunRequest& a, const RunRequest& b) {
 std::vector<int> Session::Impl::prompt_ids(const RunRequest& request) const {
   const ModelConfig& c = model.config();
   std::vector<int> out = request.prompt_ids;
+  bool whole = true;
   if (out.empty()) {
     if (c.bos_id >= 0) out.push_back(c.bos_id);
-    const std::vector<int> text = model.files.tokenizer->encode(request.prompt);
+    const std::size_t most = c.max_positions > 0 ? static_cast<std::size_t>(c.max_positions) : request.prompt.size();
+    const std::vector<int> text = model.files.tokenizer->encode_up_to(request.prompt, most, &whole);
     out.insert(out.end(), text.begin(), text.end());
   }
   if (out.empty()) throw UsageError("prompt: it is empty and the model has no start token; expected at least one token");
@@ -47,7 +49,8 @@ std::vector<int> Session::Impl::prompt_ids(const RunRequest& request) const {
     }
   }
   if (c.max_positions > 0 && static_cast<int>(out.size()) > c.max_positions) {
-    throw PromptTooLong(fmt::format("prompt: {} tokens, but {} was made for {}; shorten the text", out.size(), c.name, c.max_positions),
+    throw PromptTooLong(fmt::format("prompt: {}{} tokens, but {} was made for {}; shorten the text", whole ? "" : "more than ", whole ? out.size() : static_cast<std::size_t>(c.max_positions), c.name,
+                                    c.max_positions),
                         request.prompt_ids.empty() ? cut_prompt(request, out) : PromptCut{});
   }
   return out;
