@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -43,11 +44,17 @@ RopeScaling read_rope_scaling(const ConfigReader& config, int max_positions) {
 
 double read_rope_theta(const ConfigReader& config) {
   constexpr double low = 1, high = 1e12, usual = 10000;
-  if (config.has("rope_theta")) return config.number("rope_theta", low, high);
+  std::optional<double> theta;
+  if (config.has("rope_theta")) theta = config.number("rope_theta", low, high);
   for (const char* key : {"rope_parameters", "rope_scaling"}) {
-    if (const auto rope = config.object(key); rope && rope->has("rope_theta")) return rope->number("rope_theta", low, high);
+    const auto rope = config.object(key);
+    if (!rope || !rope->has("rope_theta")) continue;
+    const double inner = rope->number("rope_theta", low, high);
+    // Programs differ in which of them they take, and the logits with them.
+    if (theta && *theta != inner) rope->fail("rope_theta", fmt::format("expected {} as elsewhere in the file, got {}; keep the one the model was trained with", *theta, inner));
+    theta = inner;
   }
-  return usual;
+  return theta.value_or(usual);
 }
 
 /// What the forward pass has no code for must not run as if it were not there.
