@@ -49,7 +49,7 @@ struct Arguments {
   bool question_in_prompt = false;
 
   // ppl; lanes, prompt_mode, text, seed as above and below
-  int window = 1024, stride = 512;
+  int window = 0, stride = 0;  // 0: as the model allows
   int tokens = 0;  // of the text at most; 0: all
 
   // bench; lanes as above

@@ -20,6 +20,8 @@ int bench(const Arguments& arguments);
 
 /// Says early that a result cannot be written there, before minutes of work. Throws UsageError naming the option.
 void check_target(const std::string& path, const char* option = "--out");
+/// Throws UsageError if the path is one of the files that the command reads: of the model's folder, or the session.
+void check_not_read(const Arguments& a, const std::string& path, const char* option = "--out");
 
 /// Writes text to stdout and makes sure that it got there. Returns 0; throws Error (disk full, closed pipe).
 int print(std::string_view text);

@@ -2,6 +2,8 @@
 // Figures over many runs: budgets, hidden numbers, the perplexity of a text.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <random>
 
 #include <fmt/core.h>
@@ -55,7 +57,7 @@ const StepRecord& step_before(const Snapshot& snapshot, const LaneSnapshot& lane
 std::string text_of(const Arguments& a, const ModelFiles& model, const char* command) {
   if (!model.has_tokenizer)
     throw UsageError(fmt::format("{}: {} has no tokenizer.model, so text cannot become tokens", command, model.folder));
-  return read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes);
+  return read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes, ReadFrom::file_or_pipe);
 }
 
 // ---- sweep
@@ -189,7 +191,7 @@ bool recalled(const Snapshot& snapshot, const LaneSnapshot& lane, const NeedleSa
 
 int sweep(const Arguments& a) {
   const bool to_stdout = a.out.empty() || a.out == "-";
-  if (!to_stdout) check_target(a.out);
+  if (!to_stdout) check_target(a.out), check_not_read(a, a.out);
   const std::vector<std::string> lanes = sweep_lanes(a);
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
@@ -293,18 +295,24 @@ int needle(const Arguments& a) {
   return print(text);
 }
 
+constexpr int kWindow = 1024;  // of ppl, and half of it counts; less where the model was made for less
+
 int ppl(const Arguments& a) {
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
   const std::string text = text_of(a, model, "ppl"), name = model.config.name;
   const int bos = model.config.bos_id;
-  std::vector<int> ids = model.tokenizer->encode(text);
+  const int most = model.config.max_positions > 0 ? model.config.max_positions : std::numeric_limits<int>::max();
+  const int window = a.window > 0 ? a.window : std::min(kWindow, most), stride = a.stride > 0 ? a.stride : window / 2;
+  if (window > most) throw UsageError(fmt::format("ppl: --window {}: {} was made for {} positions; take a window of at most {}", window, name, most, most));
+  if (stride >= window) throw UsageError(fmt::format("ppl: expected a --stride below the --window of {} tokens, got {}", window, stride));
+  std::vector<int> ids = a.tokens > 0 ? model.tokenizer->encode_up_to(text, static_cast<std::size_t>(a.tokens)) : model.tokenizer->encode(text);
   if (a.tokens > 0 && ids.size() > static_cast<std::size_t>(a.tokens)) ids.resize(static_cast<std::size_t>(a.tokens));
   const int n_ids = static_cast<int>(ids.size()), n_first = bos >= 0 ? 1 : 0;
-  const int n_prompt = a.window - a.stride - n_first;  // tokens of the text in the prompt
-  const int windows = n_prompt > 0 ? (n_ids - n_prompt) / a.stride : n_ids / a.stride;
+  const int n_prompt = window - stride - n_first;  // tokens of the text in the prompt
+  const int windows = n_prompt > 0 ? (n_ids - n_prompt) / stride : n_ids / stride;
   if (windows < 1)
-    throw UsageError(fmt::format("ppl: expected a text of at least one window of {} tokens, got {} tokens", a.window, n_ids));
+    throw UsageError(fmt::format("ppl: expected a text of at least one window of {} tokens, got {} tokens; take a longer text or a smaller --window", window, n_ids));
   if (n_prompt + n_first < 1) throw UsageError("ppl: expected a prompt of at least one token, got none; make --stride smaller");
   Session session(std::move(model), options_of(a));
   RunRequest request = teacher_forcing(a);
@@ -313,10 +321,10 @@ int ppl(const Arguments& a) {
   {
     Progress progress(a.quiet);
     for (int w = 0; w < windows; ++w) {
-      const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(w) * a.stride, middle = begin + std::max(n_prompt, 0);
+      const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(w) * stride, middle = begin + std::max(n_prompt, 0);
       request.prompt_ids.assign(begin, middle);
       if (bos >= 0) request.prompt_ids.insert(request.prompt_ids.begin(), bos);
-      request.follow_ids.assign(middle, middle + a.stride);
+      request.follow_ids.assign(middle, middle + stride);
       const Snapshot snapshot = session.run(request, interrupt.token(), [&](const std::string&, double fraction) {
         progress.show(fmt::format("window {} of {}", w + 1, windows), (w + fraction) / windows);
       });
@@ -326,24 +334,24 @@ int ppl(const Arguments& a) {
       for (std::size_t l = 0; l < snapshot.lanes.size(); ++l) {
         specs.push_back(snapshot.lanes[l].spec);
         policies.push_back(snapshot.lanes[l].policy);
-        for (int i = 0; i < a.stride; ++i) nll[l] += step_before(snapshot, snapshot.lanes[l], i).nll;
+        for (int i = 0; i < stride; ++i) nll[l] += step_before(snapshot, snapshot.lanes[l], i).nll;
       }
     }
   }
-  const double tokens = static_cast<double>(windows) * a.stride;
+  const double tokens = static_cast<double>(windows) * stride;
   for (double& x : nll) x /= tokens;
   if (a.json) {
     Json list = Json::array();
     for (std::size_t l = 0; l < specs.size(); ++l)
       list.push_back(
-          {{"spec", specs[l]}, {"policy", policies[l]}, {"tokens", tokens}, {"nll", number(nll[l])}, {"ppl", number(std::exp(nll[l]))}});
+          {{"spec", specs[l]}, {"policy", policies[l]}, {"tokens", std::int64_t(windows) * stride}, {"nll", number(nll[l])}, {"ppl", number(std::exp(nll[l]))}});
     return print(Json{{"schema", "kvscope.ppl/1"}, {"lanes", std::move(list)}}.dump() + "\n");
   }
   std::vector<std::vector<std::string>> rows = {{"lane", "tokens", "nll", "ppl"}};
   for (std::size_t l = 0; l < specs.size(); ++l)
     rows.push_back({specs[l], fmt::format("{:.0f}", tokens), figure(nll[l], 4), figure(std::exp(nll[l]), 4)});
   std::string out = aligned(rows, 1);
-  if (!a.quiet) out = fmt::format("{}, windows of {} tokens, of which {} count\n", name, a.window, a.stride) + out;
+  if (!a.quiet) out = fmt::format("{}, windows of {} tokens, of which {} count\n", name, window, stride) + out;
   return print(out);
 }
 

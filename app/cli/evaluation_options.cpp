@@ -54,9 +54,9 @@ void add_needle(CLI::App& app, Arguments& a) {
 void add_ppl(CLI::App& app, Arguments& a) {
   add_lanes(app, a.lanes);
   app.add_option("--text", a.text, "file to read; default: the beginning of a novel")->type_name("FILE");
-  checked(app.add_option("--window", a.window, "tokens that a lane sees at a time; default 1024"), "N",
+  checked(app.add_option("--window", a.window, "tokens that a lane sees at a time; default 1024, or what the model was made for"), "N",
           number_in(2, 1 << 24, "a whole number from 2"));
-  checked(app.add_option("--stride", a.stride, "of them, those that count: each is fed after the others were compressed; default 512"), "N",
+  checked(app.add_option("--stride", a.stride, "of them, those that count: each is fed after the others were compressed; default half a window"), "N",
           number_in(1, 1 << 24, "a whole number from 1"));
   checked(app.add_option("--tokens", a.tokens, "of the text at most; default 0: all"), "N", number_in(0, 1 << 30, "a whole number from 0"));
 }
@@ -65,7 +65,7 @@ void check_evaluation(const Arguments& a) {
   for (const std::string& lane : a.lanes) parse_lane_spec(lane);
   if (a.command == Command::sweep && (a.policies.empty() || a.ratios.empty()))
     throw UsageError(fmt::format("sweep: expected --policies and --ratios, got no {}", a.policies.empty() ? "policies" : "ratios"));
-  if (a.command == Command::ppl && a.stride >= a.window)
+  if (a.command == Command::ppl && a.window > 0 && a.stride >= a.window)
     throw UsageError(fmt::format("ppl: expected a stride below the window of {} tokens, got {}", a.window, a.stride));
 }
 

@@ -27,7 +27,7 @@ std::vector<std::string> haystack(const Arguments& a, const ModelFiles& model) {
   const std::string path = a.text.empty() ? embedded_prose() : a.text;
   std::vector<std::string> out;
   std::size_t tokens = 0;
-  for (std::string& sentence : sentences_of(read_text(path, kMaxProseBytes))) {
+  for (std::string& sentence : sentences_of(read_text(path, kMaxProseBytes, ReadFrom::file_or_pipe))) {
     tokens += model.tokenizer->encode(sentence).size();
     if (tokens > static_cast<std::size_t>(a.context)) break;
     out.push_back(std::move(sentence));
@@ -103,7 +103,7 @@ struct CharacterTexts {
 };
 
 CharacterTexts character_texts(const Arguments& a, const ModelFiles& model) {
-  const std::vector<int> all = model.tokenizer->encode(read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes));
+  const std::vector<int> all = model.tokenizer->encode(read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes, ReadFrom::file_or_pipe));
   const std::vector<int> start = encode(model, "");
   const int most = model.config.max_positions > 0 ? model.config.max_positions : kProseTokens;
   const auto length = static_cast<std::size_t>(std::min(kProseTokens, most)) - start.size();
@@ -152,9 +152,9 @@ std::string characters_text(const HeadCharacters& c, const std::string& model) {
 }  // namespace
 
 int heads(const Arguments& a) {
-  if (!a.out_characters.empty()) check_target(a.out_characters, "--out-characters");
-  if (!a.out_retrieval.empty()) check_target(a.out_retrieval, "--out-retrieval");
-  if (!a.out_distant.empty()) check_target(a.out_distant, "--out-distant");
+  if (!a.out_characters.empty()) check_target(a.out_characters, "--out-characters"), check_not_read(a, a.out_characters, "--out-characters");
+  if (!a.out_retrieval.empty()) check_target(a.out_retrieval, "--out-retrieval"), check_not_read(a, a.out_retrieval, "--out-retrieval");
+  if (!a.out_distant.empty()) check_target(a.out_distant, "--out-distant"), check_not_read(a, a.out_distant, "--out-distant");
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
   const ModelConfig config = model.config;

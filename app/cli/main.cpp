@@ -8,6 +8,8 @@
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
 #include "core/error.h"
+#include "io/files.h"
+#include "io/terminal_text.h"
 
 namespace {
 
@@ -18,7 +20,7 @@ void complain(std::string message) {
   for (char& c : message) {
     if (c == '\n' || c == '\r') c = ' ';
   }
-  std::fprintf(stderr, "kvscope-cli: %s\n", message.c_str());
+  std::fprintf(stderr, "kvscope-cli: %s\n", for_terminal(message).c_str());
 }
 
 int run(int argc, char** argv) {
@@ -49,6 +51,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  report_file_size_limit();
   try {
     return run(argc, argv);
   } catch (const UsageError& e) {

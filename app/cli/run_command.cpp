@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 
@@ -12,9 +13,11 @@
 #include "app/cli/inputs.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/progress.h"
+#include "app/cli/session_input.h"
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
+#include "io/terminal_text.h"
 #include "runtime/session/session.h"
 #include "trace/lane_summary.h"
 #include "trace/trace_writer.h"
@@ -47,6 +50,11 @@ Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet&
   return {std::move(snapshot), request.seed, tokenizer};
 }
 
+/// A count is written as one; a mean of counts that is none stays what it is.
+Json count(double value) {
+  return std::isfinite(value) && value == std::floor(value) && std::abs(value) < 0x1p53 ? Json(static_cast<std::int64_t>(value)) : std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 std::string run_json(const Result& r) {
@@ -62,11 +70,12 @@ std::string run_json(const Result& r) {
                      {"nll", number(s.nll)},
                      {"kl", number(s.kl)},
                      {"top1_same", number(s.top1_same)},
-                     {"bytes", number(lane.bytes)},
-                     {"slots", number(lane.slots)},
+                     {"bytes", count(lane.bytes)},
+                     {"slots", count(lane.slots)},
                      {"tokens_per_s", number(s.tokens_per_s)}});
   }
-  const Json document{{"schema", "kvscope.run/1"}, {"prompt_tokens", r.snapshot.n_prompt}, {"lanes", std::move(lanes)}};
+  Json document{{"schema", "kvscope.run/1"}, {"prompt_tokens", r.snapshot.n_prompt}, {"lanes", std::move(lanes)}};
+  if (!r.snapshot.notice.empty()) document["notice"] = r.snapshot.notice;  // generation that ended early, say
   return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -106,7 +115,7 @@ int run(const Arguments& a) {
 
 int trace(const Arguments& a) {
   const bool to_stdout = a.out.empty() || a.out == "-";
-  if (!to_stdout) check_target(a.out);
+  if (!to_stdout) check_target(a.out), check_not_read(a, a.out);
   const Interrupt interrupt;
   const Result result = compute(a, a.detail, /*shadow=*/true, MeasureSet::all(), interrupt.token());
   const std::string text = trace_text(result.snapshot, {.detail = a.detail, .seed = result.seed, .cancel = &interrupt.token()});
@@ -123,6 +132,8 @@ int trace(const Arguments& a) {
 void check_target(const std::string& path, const char* option) {
   namespace fs = std::filesystem;
   std::error_code error;
+  if (fs::is_symlink(path, error) && !fs::exists(path, error))
+    throw UsageError(fmt::format("{} {}: expected a file, got a link that leads nowhere; remove it or choose another name", option, path));
   if (fs::is_directory(path, error)) throw UsageError(fmt::format("{} {}: expected a file, got a folder", option, path));
   fs::path folder = fs::path(path).parent_path();
   if (folder.empty()) folder = ".";
@@ -131,7 +142,28 @@ void check_target(const std::string& path, const char* option) {
   if (access(folder.c_str(), W_OK) != 0) throw UsageError(fmt::format("{} {}: the folder {} cannot be written", option, path, folder.string()));
 }
 
+void check_not_read(const Arguments& a, const std::string& path, const char* option) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::exists(path, error)) return;
+  const auto same = [&](const fs::path& other) {
+    if (fs::equivalent(path, other, error))
+      throw UsageError(fmt::format("{} {}: this file is read for the result; writing would destroy it; choose another name", option, path));
+  };
+  for (const auto* read : {&a.session, &a.prompt_file, &a.tokens_file})
+    if (*read) same(**read);
+  std::string folder = a.model.empty() && a.session ? read_session_input(*a.session).model : a.model;
+  if (folder.empty()) folder = embedded_model();
+  const auto of_model = [](const std::string& name) {
+    return name.ends_with(".safetensors") || name == "config.json" || name.ends_with(".index.json") || name.starts_with("tokenizer");
+  };
+  for (fs::directory_iterator entry(folder, error), last; !error && entry != last; entry.increment(error))
+    if (of_model(entry->path().filename().string())) same(entry->path());
+}
+
 int print(std::string_view text) {
+  const std::string shown = isatty(STDOUT_FILENO) ? for_terminal(text) : std::string();
+  if (isatty(STDOUT_FILENO)) text = shown;
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!written || std::fflush(stdout) != 0)
     throw Error("stdout: expected to write the whole result, got an error; is the disk full or the pipe closed?");

@@ -1,9 +1,14 @@
 """Every kind of bad argument is one sentence on stderr: what, where, expected, got. Status 2: unusable arguments; 1: it failed."""
 import json
 import os
+import pathlib
+import pty
+import shutil
+import subprocess
+import time
 import unittest
 
-from program import TINY, CliTest
+from program import CLI, TINY, CliTest
 
 RUN = ["run", "--model", TINY, "--prompt-ids", "1,2,3"]
 
@@ -135,6 +140,105 @@ class Models(CliTest):
         self.refuses(1, ["info", "--model", self.folder], "model.safetensors")
 
 
+class Windows(CliTest):
+    def test_ppl_beyond_the_model_says_so_and_its_defaults_fit(self):
+        text = self.write("t.txt", "Once upon a time there was a little house by the sea, and in it a light. " * 60)
+        self.refuses(2, ["ppl", "--text", text, "--window", "2049"], "--window 2049", "was made for 2048 positions")
+        self.refuses(2, ["ppl", "--text", text, "--window", "64", "--stride", "64"], "stride below the window")
+        short = self.write("s.txt", "Once upon a time.")
+        self.refuses(2, ["ppl", "--text", short], "at least one window of 1024 tokens", "--window")
+        lanes = json.loads(self.succeeds("ppl", "--text", text, "--tokens", "96", "--window", "64", "--quiet", "--json"))["lanes"]
+        self.assertIsInstance(lanes[0]["tokens"], int)
+        self.assertEqual(lanes[0]["tokens"] % 32, 0)
+        self.assertIsNotNone(lanes[0]["nll"])
+
+    def test_ids_as_python_prints_them(self):
+        given = [json.loads(self.succeeds("run", "--model", TINY, "--prompt-ids", ids, "--generate", "2", "--quiet", "--json"))
+                 for ids in ("1,2,3", "1, 2, 3", "[1, 2, 3]", " [1,2,3] ")]
+        for one in given:
+            self.assertEqual(one["lanes"][0]["tokens"], given[0]["lanes"][0]["tokens"])
+            for count in ("bytes", "slots"):
+                self.assertIsInstance(one["lanes"][0][count], int)
+        self.refuses(2, ["run", "--model", TINY, "--prompt-ids", "[1,2"], "token 1: expected a token id")
+
+    def test_a_text_that_is_cut_is_said_as_json_too(self):
+        short = self.path("short")
+        shutil.copytree(TINY, short)
+        with open(os.path.join(TINY, "config.json"), encoding="utf-8") as f:
+            self.write("short/config.json", json.dumps({**json.load(f), "max_position_embeddings": 16}))
+        cut = json.loads(self.succeeds("run", "--model", short, "--prompt-ids", "1,2,3", "--generate", "90", "--quiet", "--json"))
+        self.assertIn("generation ends after", cut["notice"])
+
+
+class Hostile(CliTest):
+    """Files and arguments that nobody who means well would make."""
+
+    def test_a_pipe_is_refused_without_waiting(self):
+        for name in ("config.json", "heads.json", "session.kvscope"):
+            folder = self.path("of-" + name)
+            shutil.copytree(TINY, folder)
+            path = os.path.join(folder, name)
+            if os.path.exists(path):
+                os.remove(path)
+            os.mkfifo(path)
+            started = time.monotonic()
+            if name == "config.json":
+                self.refuses(1, ["info", "--model", folder], "config.json", "expected a regular file, got a pipe")
+            elif name == "heads.json":
+                self.succeeds("run", "--model", folder, "--prompt-ids", "1,2", "--generate", "0", "--quiet")
+            else:
+                self.refuses(1, ["run", "--session", path], "expected a regular file, got a pipe")
+            self.assertLess(time.monotonic() - started, 20)
+
+    def test_a_prompt_may_come_through_a_pipe(self):
+        r = subprocess.run(["bash", "-c", '"$0" run --prompt-file <(echo Once upon a time) --generate 1 --json', CLI], capture_output=True, text=True, timeout=120)
+        self.assertEqual((r.returncode, r.stderr), (0, ""), r)
+        self.assertGreater(json.loads(r.stdout)["prompt_tokens"], 2)
+
+    def test_a_session_of_hostile_size_or_depth_takes_little(self):
+        for name, text in (("many", b"[" + b"[]," * (20 << 20) + b"1]"), ("deep", b"[" * 1000000), ("objects", b'{"kvscope":"session","x":[' + b'{"":0},' * (8 << 20) + b"0]}")):
+            path = self.write(name + ".kvscope", text)
+            limited = ["bash", "-c", 'ulimit -v 700000; exec "$0" "$@"', CLI, "run", "--session", path]
+            r = subprocess.run(limited, capture_output=True, text=True, timeout=120)
+            self.assertEqual(r.returncode, 1, (name, r))
+            self.assertRegex(r.stderr, "at most .* values|nested deeper", name)
+
+    def test_control_characters_never_reach_a_terminal(self):
+        bell = "\x1b]0;owned\x07\x9b31m"
+        r = subprocess.run([CLI, "run", "--model", TINY, "--prompt-ids", "1,2", "--lane", bell], capture_output=True, timeout=120)
+        self.assertEqual(r.returncode, 2)
+        self.assertNotIn(b"\x1b", r.stderr)
+        self.assertNotIn(b"\x07", r.stderr)
+        self.assertIn(b"\\xc2\\x9b31m", r.stderr)
+        model = self.path("named")
+        shutil.copytree(TINY, model)
+        with open(os.path.join(TINY, "config.json"), encoding="utf-8") as f:
+            config = json.load(f)
+        config["name"] = "nice\x1b[31m name\x07"
+        self.write("named/config.json", json.dumps(config))
+        ours, theirs = pty.openpty()
+        r = subprocess.run([CLI, "run", "--model", model, "--prompt-ids", "1,2", "--generate", "1"], stdout=theirs, stderr=subprocess.PIPE, timeout=120)
+        os.close(theirs)
+        shown = b""
+        try:
+            while block := os.read(ours, 65536):
+                shown += block
+        except OSError:
+            pass
+        self.assertEqual(r.returncode, 0)
+        self.assertNotIn(b"\x1b", shown)
+        self.assertIn(b"nice\\x1b[31m name", shown)
+
+    def test_a_prompt_of_ten_megabytes_is_refused_soon(self):
+        path = self.write("long.txt", "the quick brown fox jumps over the lazy dog " * (10 * (1 << 20) // 44))
+        started = time.monotonic()
+        limited = ["bash", "-c", 'ulimit -v 1500000; exec "$0" "$@"', CLI, "run", "--prompt-file", path]
+        r = subprocess.run(limited, capture_output=True, text=True, timeout=120)
+        self.assertEqual(r.returncode, 1, r)
+        self.assertIn("more than 2048 tokens", r.stderr)
+        self.assertLess(time.monotonic() - started, 20)
+
+
 class Outputs(CliTest):
     def test_trace_needs_a_place_for_the_trace(self):
         self.refuses(2, ["trace"] + RUN[1:], "expected --out FILE")
@@ -148,6 +252,28 @@ class Outputs(CliTest):
             self.refuses(2, trace + ["--out", self.path("t.json")], "cannot be written")
         if os.path.isdir("/proc/1"):
             self.refuses(1 if os.geteuid() == 0 else 2, trace + ["--out", "/proc/kvscope-trace.json"], "/proc")
+
+    def test_what_is_read_is_not_written_over(self):
+        model = self.path("model")
+        shutil.copytree(TINY, model)
+        weights = pathlib.Path(model, "model.safetensors")
+        before = weights.read_bytes()
+        trace = ["trace", "--model", model, "--prompt-ids", "1,2,3"]
+        self.refuses(2, trace + ["--out", os.path.join(model, "model.safetensors")], "this file is read for the result")
+        os.symlink(os.path.join(model, "config.json"), self.path("link"))
+        self.refuses(2, trace + ["--out", self.path("link")], "this file is read for the result")
+        self.assertEqual(weights.read_bytes(), before)
+        os.symlink(self.path("nowhere"), self.path("dangling"))
+        self.refuses(2, trace + ["--out", self.path("dangling")], "a link that leads nowhere")
+        self.assertFalse(os.path.exists(self.path("nowhere")))
+
+    def test_a_limit_on_the_size_of_files_is_a_sentence(self):
+        limited = ["bash", "-c", 'ulimit -f 1; exec "$0" "$@"', CLI, "trace", "--model", TINY, "--prompt-ids", ",".join(["1", "2", "3"] * 15), "--detail", "why",
+                   "--out", self.path("t.json")]
+        r = subprocess.run(limited, capture_output=True, text=True, timeout=120)
+        self.assertEqual(r.returncode, 1, r)
+        self.assertIn("File too large", r.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_nothing_is_left_behind(self):
         self.refuses(2, ["trace"] + RUN[1:] + ["--out", self.path("trace.json"), "--lane", "nonsense"])
