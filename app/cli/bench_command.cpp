@@ -14,6 +14,7 @@
 #include "runtime/model/devices.h"
 #include "runtime/session/session.h"
 #include "runtime/speed.h"
+#include "snapshot/number_text.h"
 #include "runtime/model/synthetic_model.h"
 
 namespace kvscope::cli {
@@ -72,7 +73,7 @@ std::vector<int> prompt_of(int n, int vocab_size) {
   return ids;
 }
 
-std::string name_of_lanes(std::size_t n) { return n == 1 ? "1 lane" : fmt::format("{} lanes", n); }
+std::string name_of_lanes(std::size_t n) { return n == 1 ? "1 run" : fmt::format("{} runs", n); }
 
 /// Prompt and steps as a run has them: policies, their statistics, the records of a summary; then the steps with all that the window shows
 /// of them (attention, statistics, scores, merges; no uncompressed history).
@@ -127,18 +128,18 @@ Json to_json(const std::vector<Row>& rows) {
 }
 
 std::string to_text(const Json& j, const std::vector<Row>& rows) {
-  std::vector<std::vector<std::string>> cells = {{"measured", "lanes", "batch", "context", "ms", "tokens/s", "bytes/token", "of limit"}};
+  std::vector<std::vector<std::string>> cells = {{"measured", "runs", "batch", "context", "ms", "tokens/s", "bytes/token", "of limit"}};
   for (const Row& r : rows)
-    cells.push_back({r.name, r.lane, std::to_string(r.batch), std::to_string(r.context), figure(r.ms), figure(r.tokens_per_s),
-                     r.bytes_per_token > 0 ? bytes_text(r.bytes_per_token) : "",
-                     r.of_limit > 0 ? fmt::format("{:.0f} %", 100 * r.of_limit) : ""});
+    cells.push_back({r.name, r.lane, std::to_string(r.batch), std::to_string(r.context), format_number(r.ms), format_number(r.tokens_per_s),
+                     r.bytes_per_token > 0 ? format_bytes(r.bytes_per_token) : "",
+                     r.of_limit > 0 ? format_percent(r.of_limit) : ""});
   return fmt::format(
       "{}, {}, weights {}, computed in {}\nlimits: copy {} GB/s (read and written), matrix products {} TFLOP/s\n{}"
-      "decode: a step of a full cache alone, of the copy's bytes per second; prefill, run: with lanes as kvscope-cli run has them,\n"
-      "of the rate of matrix products; ms of run: one step of all lanes, with a summary of it or with all that the window shows (recorded)\n",
+      "decode: a step of a full cache alone, of the copy's bytes per second; prefill, run: with runs as kvscope-cli run has them,\n"
+      "of the rate of matrix products; ms of run: one step of all runs, with a summary of it or with all that the window shows (recorded)\n",
       j.at("shape").get<std::string>(), j.at("device").get<std::string>(), j.at("weights").get<std::string>(),
-      j.at("precision").get<std::string>(), figure(j.at("limits").at("copy_GBps").get<double>()),
-      figure(j.at("limits").at("gemm_TFLOPs").get<double>()), aligned(cells, 2));
+      j.at("precision").get<std::string>(), format_number(j.at("limits").at("copy_GBps").get<double>()),
+      format_number(j.at("limits").at("gemm_TFLOPs").get<double>()), aligned(cells, 2));
 }
 
 }  // namespace
@@ -174,10 +175,10 @@ int bench(const Arguments& a) {
   // with lanes: the middle context, or the only one
   const int context = std::min(contexts[contexts.size() / 2], 4096), steps = 16;
   Session session(std::move(s.backend), std::move(s.model));
-  progress.show("one lane", 0.5);
+  progress.show("one run", 0.5);
   measure_run(session, {reference_policy()}, context, steps, limits.products_tflops, c, interrupt.token(), rows);
   if (!a.lanes.empty()) {
-    progress.show("all lanes", 0.7);
+    progress.show("all runs", 0.7);
     measure_run(session, a.lanes, context, steps, limits.products_tflops, c, interrupt.token(), rows);
   }
   document["rows"] = to_json(rows);

@@ -19,8 +19,9 @@
 #include "io/files.h"
 #include "policy/catalog.h"
 #include "runtime/session/session.h"
+#include "snapshot/figures.h"
+#include "snapshot/number_text.h"
 #include "trace/csv.h"
-#include "trace/lane_summary.h"
 
 namespace kvscope::cli {
 
@@ -91,10 +92,10 @@ std::vector<std::string> sweep_lanes(const Arguments& a) {
 
 std::string sweep_row(const Snapshot& snapshot, std::size_t l, double ratio) {
   const LaneSnapshot& lane = snapshot.lanes[l];
-  const LaneSummary s = summarize(snapshot, l);
+  const RunFigures f = run_figures(snapshot, lane);
   std::vector<std::string> cells = {lane.policy, lane.spec};
-  for (const double x :
-       {ratio, lane.slots, s.kl, s.nll, s.top1_same, s.local_rel_l2, s.local_l1_wo, s.attention_loss, lane.bytes, s.tokens_per_s})
+  for (const double x : {ratio, f.slots, f.kl.mean(), f.nll.mean(), f.top1_share(), f.local_rel_l2.mean(), f.local_l1_wo.mean(),
+                         f.attention_loss.mean(), f.allocated, f.tokens_per_s(), f.bytes})
     cells.push_back(std::isfinite(x) ? fmt::format("{}", x) : "");
   return csv_line(cells);
 }
@@ -199,7 +200,7 @@ int sweep(const Arguments& a) {
   request.detail = Detail::summary;
   Session session(std::move(model), options_of(a));
   std::string text = csv_line(std::vector<std::string>{"policy", "spec", "ratio", "slots", "kl", "nll", "top1_same", "local_rel_l2",
-                                                       "local_l1_wo", "attention_loss", "bytes", "tokens_per_s"});
+                                                       "local_l1_wo", "attention_loss", "bytes", "tokens_per_s", "kv_bytes"});
   {
     Progress progress(a.quiet);
     for (std::size_t i = 0; i <= lanes.size(); ++i) {  // one after the other: each has its own speed
@@ -275,7 +276,7 @@ int needle(const Arguments& a) {
                         {"recall", static_cast<double>(cell.recalled[l]) / a.samples}});
     return print(Json{{"schema", "kvscope.needle/1"}, {"cells", std::move(list)}}.dump() + "\n");
   }
-  std::vector<std::vector<std::string>> rows = {{"lane", "context"}};
+  std::vector<std::vector<std::string>> rows = {{"run", "context"}};
   for (const double depth : a.depths) rows[0].push_back(fmt::format("depth {:g}", depth));
   rows[0].push_back("all");
   for (std::size_t l = 0; l < specs.size(); ++l) {
@@ -285,9 +286,9 @@ int needle(const Arguments& a) {
       for (std::size_t d = 0; d < a.depths.size(); ++d) {
         const int n = cells[c * a.depths.size() + d].recalled[l];
         total += n;
-        rows.back().push_back(fmt::format("{:.0f} %", 100.0 * n / a.samples));
+        rows.back().push_back(format_percent(static_cast<double>(n) / a.samples));
       }
-      rows.back().push_back(fmt::format("{:.0f} %", 100.0 * total / (a.samples * static_cast<double>(a.depths.size()))));
+      rows.back().push_back(format_percent(total / (a.samples * static_cast<double>(a.depths.size()))));
     }
   }
   std::string text = aligned(rows, 1);
@@ -347,9 +348,9 @@ int ppl(const Arguments& a) {
           {{"spec", specs[l]}, {"policy", policies[l]}, {"tokens", std::int64_t(windows) * stride}, {"nll", number(nll[l])}, {"ppl", number(std::exp(nll[l]))}});
     return print(Json{{"schema", "kvscope.ppl/1"}, {"lanes", std::move(list)}}.dump() + "\n");
   }
-  std::vector<std::vector<std::string>> rows = {{"lane", "tokens", "nll", "ppl"}};
+  std::vector<std::vector<std::string>> rows = {{"run", "tokens", "nll", "ppl"}};
   for (std::size_t l = 0; l < specs.size(); ++l)
-    rows.push_back({specs[l], fmt::format("{:.0f}", tokens), figure(nll[l], 4), figure(std::exp(nll[l]), 4)});
+    rows.push_back({specs[l], format_count(static_cast<std::int64_t>(tokens)), format_number(nll[l]), format_number(std::exp(nll[l]))});
   std::string out = aligned(rows, 1);
   if (!a.quiet) out = fmt::format("{}, windows of {} tokens, of which {} count\n", name, window, stride) + out;
   return print(out);

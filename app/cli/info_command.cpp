@@ -10,6 +10,7 @@
 #include "app/cli/table.h"
 #include "backend/backend.h"
 #include "policy/catalog.h"
+#include "snapshot/number_text.h"
 
 namespace kvscope::cli {
 
@@ -114,8 +115,8 @@ Json cuda_json() {
 std::string cuda_text() {
   const CudaStatus s = cuda_status();
   if (!s.usable) return fmt::format("cuda cannot be used: {}", s.why_not);
-  return fmt::format("cuda: {}, {} of {} free, driver for CUDA {}.{}", s.device, bytes_text(static_cast<double>(s.free_bytes)),
-                     bytes_text(static_cast<double>(s.total_bytes)), s.driver / 1000, s.driver % 1000 / 10);
+  return fmt::format("cuda: {}, {} of {} free, driver for CUDA {}.{}", s.device, format_bytes(static_cast<double>(s.free_bytes)),
+                     format_bytes(static_cast<double>(s.total_bytes)), s.driver / 1000, s.driver % 1000 / 10);
 }
 
 Json model_json(const Arguments& a, const ModelFiles& model) {
@@ -151,7 +152,7 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
   const ModelConfig& c = model.config;
   std::vector<std::string> weights;
   for (const auto& [dtype, bytes] : weights_by_dtype(model))
-    weights.push_back(fmt::format("{} {}", dtype, bytes_text(static_cast<double>(bytes))));
+    weights.push_back(fmt::format("{} {}", dtype, format_bytes(static_cast<double>(bytes))));
   const double kv = kv_bytes_per_token(c, a.precision);
   const auto id = [](int i) { return i < 0 ? std::string("none") : std::to_string(i); };
   return aligned({{"model", fmt::format("{} ({})", c.name, c.arch)},
@@ -167,10 +168,10 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
                                                 : fmt::format(", llama3 scaling by {}", c.rope_scaling.factor))},
                   {"vocabulary", fmt::format("{} tokens, BOS {}, EOS {}; {}", c.vocab_size, id(c.bos_id), id(c.eos_id),
                                              model.has_tokenizer ? "tokenizer.model" : "no tokenizer: token ids only")},
-                  {"weights", fmt::format("{}: {}{}", bytes_text(static_cast<double>(model.weight_bytes)), fmt::join(weights, ", "),
+                  {"weights", fmt::format("{}: {}{}", format_bytes(static_cast<double>(model.weight_bytes)), fmt::join(weights, ", "),
                                           c.tied_embeddings ? "; embedding and output layer shared" : "")},
-                  {"KV cache", fmt::format("{} per token in {}: {} for {} tokens", bytes_text(kv), name_of(a.precision),
-                                           bytes_text(kv * c.max_positions), c.max_positions)},
+                  {"KV cache", fmt::format("{} per token in {}: {} for {} tokens", format_bytes(kv), name_of(a.precision),
+                                           format_bytes(kv * c.max_positions), c.max_positions)},
                   {"backends", KVSCOPE_BACKENDS},
                   {"device", "cpu"},
                   {"", cuda_text()}},

@@ -19,7 +19,8 @@
 #include "io/files.h"
 #include "io/terminal_text.h"
 #include "runtime/session/session.h"
-#include "trace/lane_summary.h"
+#include "snapshot/figures.h"
+#include "snapshot/number_text.h"
 #include "trace/trace_writer.h"
 
 namespace kvscope::cli {
@@ -59,38 +60,41 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 
 std::string run_json(const Result& r) {
   Json lanes = Json::array();
-  for (std::size_t l = 0; l < r.snapshot.lanes.size(); ++l) {
-    const LaneSnapshot& lane = r.snapshot.lanes[l];
-    const LaneSummary s = summarize(r.snapshot, l);
+  for (const LaneSnapshot& lane : r.snapshot.lanes) {
+    const RunFigures f = run_figures(r.snapshot, lane);
     const std::vector<int> ids = lane_tokens(r.snapshot, lane);
     lanes.push_back({{"spec", lane.spec},
                      {"policy", lane.policy},
                      {"text", r.tokenizer->decode(ids)},
                      {"tokens", ids},
-                     {"nll", number(s.nll)},
-                     {"kl", number(s.kl)},
-                     {"top1_same", number(s.top1_same)},
-                     {"bytes", count(lane.bytes)},
-                     {"slots", count(lane.slots)},
-                     {"tokens_per_s", number(s.tokens_per_s)}});
+                     {"nll", number(f.nll.mean())},
+                     {"kl", number(f.kl.mean())},
+                     {"top1_same", number(f.top1_share())},
+                     {"bytes", count(f.allocated)},
+                     {"kv_bytes", count(f.bytes)},
+                     {"slots", count(f.slots)},
+                     {"tokens_per_s", number(f.tokens_per_s())}});
   }
   Json document{{"schema", "kvscope.run/1"}, {"prompt_tokens", r.snapshot.n_prompt}, {"lanes", std::move(lanes)}};
   if (!r.snapshot.notice.empty()) document["notice"] = r.snapshot.notice;  // generation that ended early, say
   return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string steps_that_count(const Snapshot& snapshot) {
+  return snapshot.prefill_mode ? "means over the steps after the prompt" : "means over all steps, those that read the prompt included";
+}
+
 std::string summary_table(const Snapshot& snapshot) {
-  std::vector<std::vector<std::string>> rows = {{"policy", "lane", "slots", "KV bytes", "mean KL", "top-1 same", "nll", "tokens/s"}};
+  std::vector<std::vector<std::string>> rows = {{"policy", "run", "slots", "KV bytes", "mean KL", "top-1 same", "nll", "tokens/s"}};
   bool parted = false;
-  for (std::size_t l = 0; l < snapshot.lanes.size(); ++l) {
-    const LaneSnapshot& lane = snapshot.lanes[l];
-    const LaneSummary s = summarize(snapshot, l);
-    parted = parted || s.compared < static_cast<int>(lane.steps.size());
-    rows.push_back({lane.policy, lane.spec, figure(lane.slots, 4), bytes_text(lane.bytes), figure(s.kl),
-                    std::isnan(s.top1_same) ? "n/a" : fmt::format("{:.0f} %", 100 * s.top1_same), figure(s.nll), figure(s.tokens_per_s)});
+  for (const LaneSnapshot& lane : snapshot.lanes) {
+    const RunFigures f = run_figures(snapshot, lane);
+    parted = parted || f.compared < f.n_steps;
+    rows.push_back({lane.policy, lane.spec, format_mean(f.slots), format_bytes(f.bytes), format_number(f.kl.mean()),
+                    format_percent(f.top1_share()), format_number(f.nll.mean()), format_number(f.tokens_per_s())});
   }
-  return aligned(rows, 2) + fmt::format("means over all steps, the prompt's included{}\n",
-                                        parted ? "; KL and top-1 same: only before a lane's text parts from the full cache's" : "");
+  return aligned(rows, 2) + fmt::format("{}{}\n", steps_that_count(snapshot),
+                                        parted ? "; KL and top-1 same: only before a run's text parts from the full cache's" : "");
 }
 
 std::string run_text(const Result& r, bool quiet) {

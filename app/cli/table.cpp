@@ -2,9 +2,6 @@
 #include "app/cli/table.h"
 
 #include <algorithm>
-#include <cmath>
-
-#include <fmt/core.h>
 
 namespace kvscope::cli {
 
@@ -35,17 +32,5 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size
   }
   return out;
 }
-
-std::string bytes_text(double bytes) {
-  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
-  int unit = 0;
-  while (bytes >= 999.5 && unit < 4) {
-    bytes /= 1000;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.3g} {}", bytes, kUnits[unit]);
-}
-
-std::string figure(double value, int digits) { return std::isnan(value) ? "n/a" : fmt::format("{:.{}g}", value, digits); }
 
 }  // namespace kvscope::cli

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "snapshot/figures.h"
 #include "trace/json_text.h"
-#include "trace/lane_summary.h"
 
 namespace kvscope {
 
@@ -34,13 +34,14 @@ std::string csv_line(std::span<const std::string> cells) {
 
 std::string lanes_csv(const Snapshot& snapshot) {
   std::string out =
-      "policy,spec,slots,kl,nll,top1_same,local_rel_l2,local_l1_wo,attention_loss,bytes,tokens_per_s,theta,predictor_error,hidden_rel_l2\n";
-  for (std::size_t l = 0; l < snapshot.lanes.size(); ++l) {
-    const LaneSnapshot& lane = snapshot.lanes[l];
-    const LaneSummary s = summarize(snapshot, l);
-    out += csv_line(Row{lane.policy, lane.spec, cell(lane.slots), cell(s.kl), cell(s.nll), cell(s.top1_same), cell(s.local_rel_l2),
-                        cell(s.local_l1_wo), cell(s.attention_loss), cell(lane.bytes), cell(s.tokens_per_s), cell(s.theta),
-                        cell(s.predictor_error), cell(s.hidden_rel_l2)});
+      "policy,spec,slots,kl,nll,top1_same,local_rel_l2,local_l1_wo,attention_loss,bytes,tokens_per_s,theta,predictor_error,hidden_rel_l2,"
+      "kv_bytes\n";
+  for (const LaneSnapshot& lane : snapshot.lanes) {
+    const RunFigures f = run_figures(snapshot, lane);
+    out += csv_line(Row{lane.policy, lane.spec, cell(f.slots), cell(f.kl.mean()), cell(f.nll.mean()), cell(f.top1_share()),
+                        cell(f.local_rel_l2.mean()), cell(f.local_l1_wo.mean()), cell(f.attention_loss.mean()), cell(f.allocated),
+                        cell(f.tokens_per_s()), cell(f.theta.mean()), cell(f.predictor_error.mean()), cell(f.hidden_rel_l2.mean()),
+                        cell(f.bytes)});
   }
   return out;
 }
@@ -50,18 +51,9 @@ std::string steps_csv(const Snapshot& snapshot) {
   for (int l = 0; l < snapshot.model.n_layers; ++l) out += ",hidden_rel_l2_" + std::to_string(l);
   out += "\n";
   for (const LaneSnapshot& lane : snapshot.lanes) {
-    for (const StepPtr& step : lane.steps) {
-      double slots = 0, rel_l2 = 0, loss = 0, theta = 0, predictor = 0;
-      std::size_t events = 0;
-      for (const HeadRecord& head : step->heads) {
-        slots += static_cast<double>(head.n_slots);
-        rel_l2 += head.local_rel_l2;
-        loss += head.attention_loss;
-        theta += head.theta;
-        predictor += head.predictor_error;
-        events += head.events.size();
-      }
-      const double n = static_cast<double>(step->heads.size());  // 0 gives NaN: empty cells
+    for (std::size_t i = 0; i < lane.steps.size(); ++i) {
+      const StepPtr& step = lane.steps[i];
+      const RunFigures f = run_figures(snapshot, lane, static_cast<int>(i), static_cast<int>(i));
       Row row{lane.spec,
               std::to_string(step->step),
               std::to_string(step->position),
@@ -69,12 +61,12 @@ std::string steps_csv(const Snapshot& snapshot) {
               cell(step->nll),
               cell(step->kl),
               step->top1_same ? "true" : "false",
-              cell(slots / n),
-              n > 0 ? std::to_string(events) : "",
-              cell(rel_l2 / n),
-              cell(loss / n),
-              cell(theta / n),
-              cell(predictor / n)};
+              cell(f.held.mean()),
+              step->heads.empty() ? "" : std::to_string(f.evicted + f.merged + f.restored),
+              cell(f.local_rel_l2.mean()),
+              cell(f.attention_loss.mean()),
+              cell(f.theta.mean()),
+              cell(f.predictor_error.mean())};
       for (int l = 0; l < snapshot.model.n_layers; ++l) {
         row.push_back(static_cast<std::size_t>(l) < step->hidden_rel_l2.size() ? cell(step->hidden_rel_l2[static_cast<std::size_t>(l)])
                                                                                : "");

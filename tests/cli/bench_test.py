@@ -17,8 +17,8 @@ class Bench(CliTest):
         self.assertGreater(result["limits"]["copy_GBps"], 0)
         self.assertGreater(result["limits"]["gemm_TFLOPs"], 0)
         rows = [(row["name"], row["lane"], row["batch"], row["context"]) for row in result["rows"]]
-        self.assertEqual(rows, [("decode", "full", 2, 32), ("prefill", "1 lane", 1, 32), ("run", "1 lane", 1, 32), ("recorded run", "1 lane", 1, 32),
-                                ("prefill", "2 lanes", 1, 32), ("run", "2 lanes", 2, 32), ("recorded run", "2 lanes", 2, 32)])
+        self.assertEqual(rows, [("decode", "full", 2, 32), ("prefill", "1 run", 1, 32), ("run", "1 run", 1, 32), ("recorded run", "1 run", 1, 32),
+                                ("prefill", "2 runs", 1, 32), ("run", "2 runs", 2, 32), ("recorded run", "2 runs", 2, 32)])
         for row in result["rows"]:
             self.assertGreater(row["tokens_per_s"], 0, row)
             self.assertGreater(row["ms"], 0, row)

@@ -13,7 +13,7 @@ from program import CLI, CliTest
 
 ASSETS = os.path.join(os.path.dirname(__file__), "..", "..", "assets")
 PROMPT = os.path.join(ASSETS, "prompts", "needle.txt")
-COLUMNS = "policy,spec,ratio,slots,kl,nll,top1_same,local_rel_l2,local_l1_wo,attention_loss,bytes,tokens_per_s".split(",")
+COLUMNS = "policy,spec,ratio,slots,kl,nll,top1_same,local_rel_l2,local_l1_wo,attention_loss,bytes,tokens_per_s,kv_bytes".split(",")
 
 
 def rows_of(text):
@@ -32,7 +32,7 @@ class Sweep(CliTest):
         together = json.loads(self.succeeds("run", "--prompt-file", PROMPT, "--generate", "8", "--follow", "reference", "--json", *lanes))["lanes"]
         for row, lane in zip(rows, together):
             self.assertEqual(row["policy"], lane["policy"])
-            for key in ("kl", "nll", "top1_same", "bytes", "slots"):
+            for key in ("kl", "nll", "top1_same", "bytes", "kv_bytes", "slots"):
                 self.assertAlmostEqual(float(row[key]), lane[key], delta=1e-6 * max(1, abs(lane[key])), msg=row["spec"] + " " + key)
             self.assertGreater(float(row["tokens_per_s"]), 0)
         self.assertEqual(float(rows[0]["local_rel_l2"]), 0)

@@ -162,9 +162,9 @@ class Run(CliTest):
         text = self.succeeds("run", "--prompt", "Once upon a time", "--generate", "5", "--lane", "local:slots=4", "--follow", "reference")
         self.assertIn("--- full\nOnce upon a time", text)
         self.assertIn("--- local:slots=4\nOnce upon a time", text)
-        self.assertEqual(text.splitlines()[-1], "means over all steps, the prompt's included")
+        self.assertEqual(text.splitlines()[-1], "means over the steps after the prompt")
         rows = [x.split() for x in text.splitlines()[-4:-1]]
-        self.assertEqual(rows[0], "policy lane slots KV bytes mean KL top-1 same nll tokens/s".split())
+        self.assertEqual(rows[0], "policy run slots KV bytes mean KL top-1 same nll tokens/s".split())
         self.assertEqual([r[0] for r in rows[1:]], ["full", "local"])
         self.assertEqual(rows[2][2], "4", "slots of the local lane")
 
@@ -173,7 +173,7 @@ class Run(CliTest):
         self.assertEqual((r["schema"], r["prompt_tokens"]), ("kvscope.run/1", 6))
         self.assertEqual([x["spec"] for x in r["lanes"]], ["full", "local:slots=4"])
         for lane in r["lanes"]:
-            self.assertEqual(list(lane), ["spec", "policy", "text", "tokens", "nll", "kl", "top1_same", "bytes", "slots", "tokens_per_s"])
+            self.assertEqual(list(lane), ["spec", "policy", "text", "tokens", "nll", "kl", "top1_same", "bytes", "kv_bytes", "slots", "tokens_per_s"])
             self.assertEqual(len(lane["tokens"]), 11)
             self.assertTrue(lane["text"].startswith("Once upon a time"))
         self.assertEqual(r["lanes"][0]["kl"], 0)
@@ -187,7 +187,7 @@ class Run(CliTest):
         own = tokens()
         self.assertNotEqual(own[0], own[1])
         self.assertEqual(own, tokens("--follow", "self"))
-        self.assertIn("before a lane's text parts", self.succeeds("run", "--prompt", "Once upon a time, the king", "--generate", "24", "--lane", "local:slots=3"))
+        self.assertIn("before a run's text parts", self.succeeds("run", "--prompt", "Once upon a time, the king", "--generate", "24", "--lane", "local:slots=3"))
         same = tokens("--follow", "reference")
         self.assertEqual(same[0], same[1])
 

@@ -22,9 +22,10 @@ TEST(Csv, LanesAreRowsWithEmptyCellsWhereANumberIsMissing) {
   s.lanes[0].steps.clear();
   EXPECT_EQ(
       lanes_csv(s),
-      "policy,spec,slots,kl,nll,top1_same,local_rel_l2,local_l1_wo,attention_loss,bytes,tokens_per_s,theta,predictor_error,hidden_rel_l2\n"
-      "full,full,4.0,,,,,,,4096.0,,,,\n"
-      "pairs,\"pairs:slots=2,form=zip\",2.0,0.1,2.31,0.0,0.013,0.4,0.02,1024.0,250.0,0.5,0.25,0.0625\n");
+      "policy,spec,slots,kl,nll,top1_same,local_rel_l2,local_l1_wo,attention_loss,bytes,tokens_per_s,theta,predictor_error,hidden_rel_l2,kv_bytes\n"
+      "full,full,,,,,,,,,,,,,\n"
+      "pairs,\"pairs:slots=2,form=zip\",2.0,,,,0.013,0.4,0.02,1024.0,250.0,0.5,0.25,0.0625,768.0\n");
+  EXPECT_THAT(lanes_csv(sample_run()), HasSubstr("\npairs,\"pairs:slots=2,form=zip\",2.0,1.1,,0.0,0.013,"));
 }
 
 TEST(Csv, StepsAreRowsWithMeansOverHeads) {

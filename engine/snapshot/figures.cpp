@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "snapshot/figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kvscope {
+
+namespace {
+
+/// Of at least one value.
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return values.size() % 2 != 0 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+/// Steps before which the run has read what the full cache has.
+int steps_of_one_text(const Snapshot& snapshot, const LaneSnapshot& lane) {
+  const int n = static_cast<int>(lane.steps.size());
+  if (snapshot.lanes.empty()) return n;
+  const std::vector<StepPtr>& reference = snapshot.lanes.front().steps;
+  for (int s = 0; s < n; ++s) {
+    const auto i = static_cast<std::size_t>(s);
+    if (i >= reference.size() || reference[i] == nullptr || lane.steps[i] == nullptr) return s + 1;
+    if (reference[i]->next_token != lane.steps[i]->next_token) return s + 1;
+  }
+  return n;
+}
+
+void add_heads(const StepRecord& step, RunFigures& out) {
+  Statistics loss, rel_l2, l1_wo, theta, predictor, slots;
+  for (const HeadRecord& head : step.heads) {
+    loss.add(head.attention_loss);
+    rel_l2.add(head.local_rel_l2);
+    l1_wo.add(head.local_l1_wo);
+    theta.add(head.theta);
+    predictor.add(head.predictor_error);
+    slots.add(head.n_slots);
+    for (const Event& event : head.events) {
+      out.evicted += event.kind == Event::Kind::evict;
+      out.merged += event.kind == Event::Kind::merge;
+      out.restored += event.kind == Event::Kind::restore;
+    }
+  }
+  out.attention_loss.add(loss.mean());
+  out.local_rel_l2.add(rel_l2.mean());
+  out.local_l1_wo.add(l1_wo.mean());
+  out.theta.add(theta.mean());
+  out.predictor_error.add(predictor.mean());
+  out.held.add(slots.mean());
+}
+
+void add_cache(const LaneSnapshot& lane, int step, RunFigures& out) {
+  Statistics slots;
+  if (const StepPtr& record = lane.steps[static_cast<std::size_t>(step)])
+    for (const HeadRecord& head : record->heads) slots.add(head.n_slots);
+  const bool last = step + 1 == static_cast<int>(lane.steps.size());
+  out.slots = slots.n > 0 ? slots.mean() : last ? lane.slots : kNotAvailable;
+  // A slot has as many bytes in every head and step.
+  if (lane.kv_bytes > 0 && lane.slots > 0) out.bytes = out.slots == lane.slots ? lane.kv_bytes : lane.kv_bytes / lane.slots * out.slots;
+  if (lane.bytes > 0) out.allocated = lane.bytes;
+}
+
+}  // namespace
+
+void Statistics::add(double value) {
+  if (std::isnan(value)) return;
+  min = n == 0 ? value : std::min(min, value);
+  max = n == 0 ? value : std::max(max, value);
+  sum += value;
+  ++n;
+}
+
+int first_counted_step(const Snapshot& snapshot, const LaneSnapshot& lane) {
+  if (!snapshot.prefill_mode) return 0;
+  const auto counts = [&](const StepPtr& step) { return step != nullptr && step->position >= snapshot.n_prompt; };
+  return static_cast<int>(std::ranges::find_if(lane.steps, counts) - lane.steps.begin());
+}
+
+RunFigures run_figures(const Snapshot& snapshot, const LaneSnapshot& lane, bool heads) {
+  const int n = static_cast<int>(lane.steps.size());
+  RunFigures out = run_figures(snapshot, lane, first_counted_step(snapshot, lane), n - 1, heads);
+  if (n > 0) add_cache(lane, n - 1, out);  // after the prompt there is a cache, if no step that counts
+  return out;
+}
+
+RunFigures run_figures(const Snapshot& snapshot, const LaneSnapshot& lane, int first, int last, bool heads) {
+  RunFigures out;
+  first = std::max(first, 0);
+  last = std::min(last, static_cast<int>(lane.steps.size()) - 1);
+  if (first > last) return out;
+  out.first = first;
+  const int same_text = steps_of_one_text(snapshot, lane);
+  for (int s = first; s <= last; ++s) {
+    const StepRecord* step = lane.steps[static_cast<std::size_t>(s)].get();
+    if (step == nullptr) continue;
+    ++out.n_steps;
+    if (s < same_text) {
+      ++out.compared;
+      out.kl.add(step->kl);
+      out.top1_same += step->top1_same ? 1 : 0;
+    }
+    out.nll.add(step->nll);
+    if (step->ms > 0) out.ms.add(step->ms);
+    if (!step->hidden_rel_l2.empty()) out.hidden_rel_l2.add(step->hidden_rel_l2.back());
+    if (heads) add_heads(*step, out);
+  }
+  add_cache(lane, last, out);
+  return out;
+}
+
+PolicyWork policy_work(const Snapshot& snapshot, const LaneSnapshot& lane) {
+  PolicyWork out;
+  if (lane.slots_asked < 0) return out;
+  out.prompt_ms = lane.prompt_compress_ms;
+  const int first = first_counted_step(snapshot, lane), n = static_cast<int>(lane.steps.size());
+  double ms = 0;
+  std::vector<double> own, shares;
+  for (int s = first; s < n; ++s) {
+    const StepRecord* step = lane.steps[static_cast<std::size_t>(s)].get();
+    if (step == nullptr) continue;
+    ms += step->ms;
+    if (std::isnan(step->policy_ms)) continue;
+    own.push_back(step->policy_ms);
+    if (step->ms > 0) shares.push_back(step->policy_ms / step->ms);
+  }
+  // One step that other work on the machine disturbed must not stand for all: the median, where steps have a time of their own.
+  const double work = lane.compress_ms - (std::isfinite(lane.prompt_compress_ms) ? lane.prompt_compress_ms : 0);
+  if (n > first) out.ms = own.empty() ? work / (n - first) : median(own);
+  if (ms > 0) out.share = shares.empty() ? work / ms : median(shares);
+  out.n_steps = static_cast<int>(own.size());
+  return out;
+}
+
+std::vector<int> lane_tokens(const Snapshot& snapshot, const LaneSnapshot& lane) {
+  std::vector<int> ids;
+  const std::size_t n_prompt = static_cast<std::size_t>(snapshot.n_prompt);
+  for (std::size_t i = 0; i < snapshot.tokens.size() && i < n_prompt; ++i) ids.push_back(snapshot.tokens[i].id);
+  for (const StepPtr& step : lane.steps) {
+    if (step->position + 1 >= snapshot.n_prompt && step->next_token >= 0) ids.push_back(step->next_token);
+  }
+  return ids;
+}
+
+}  // namespace kvscope

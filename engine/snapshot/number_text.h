@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kvscope {
+
+// How a number is written for people, on the command line as in the window: thin-space thousands, a true minus, "n/a" for what is not a
+// number. One figure, one function: KL, nll and errors format_number, shares format_percent, p format_probability, bytes format_bytes, mean
+// slots format_mean.
+
+/// 33554432 -> "33 554 432", 4056 -> "4 056", with thin spaces.
+std::string format_count(std::int64_t n);
+/// "1 token", "2 tokens"
+std::string count_of(int n, std::string_view one, std::string_view many);
+/// Three significant digits by default, trailing zeros kept: 24 -> "24.0", 729.4 -> "729", 0.00144, 12345.6 -> "12 346", 1e-7 -> "1.00e−7".
+/// 0 -> "0"; infinity -> "∞".
+std::string format_number(double v, int digits = 3);
+/// Of a fraction: 0.251 -> "25.1 %", 0.0003 -> "<0.1 %", 0.9997 -> ">99.9 %", 0 -> "0 %", 1 -> "100 %", 1.135 -> "113.5 %".
+std::string format_percent(double fraction);
+/// Three decimals: 0.0336 -> "0.034", 0.00004 -> "<.001", 0.99996 -> ">.999", 0 -> "0", 1 -> "1".
+std::string format_probability(double p);
+/// Two characters and a point for narrow cells: 0.94 -> ".94", 0.996 -> ">.99", 0.001 -> "<.01", 0 -> "0", 1 -> "1".
+std::string format_probability_short(double p);
+/// With sign: "+0.622", "−0.965"; 0 -> "0". `decimals` after the point; what they cannot show: "−4e−5".
+std::string format_delta(double v, int decimals = 3);
+/// With sign, three significant digits: "+0.622", "−0.000457"; 0 -> "0".
+std::string format_change(double v);
+/// Mean of whole numbers: "42" where it is whole, else one decimal "42.3".
+std::string format_mean(double v);
+/// "512 B", "252.0 KiB", "1014.0 KiB", "24.0 MiB".
+std::string format_bytes(double bytes);
+/// Of milliseconds, three significant digits: "850 µs", "12.3 ms", "1.79 s".
+std::string format_ms(double ms);
+
+}  // namespace kvscope
