@@ -52,7 +52,7 @@ void add_prompt(CLI::App& app, Arguments& a, Words& w) {
           "N", number_in(0, 1 << 24, "a whole number from 0"));
   app.add_option(
          "--follow", w.follow,
-         "what lanes are fed after the prompt: reference (tokens of the full cache; default of trace and sweep), self (each its own; "
+         "what runs are fed after the prompt: reference (tokens of the full cache; default of trace and sweep), self (each its own; "
          "run's default) or FILE (its text; its ids when it ends in .json)")
       ->type_name("WHAT");
   checked(app.add_option("--temperature", a.temperature, "sampling temperature; default 0: the most likely token"), "T",
@@ -70,14 +70,14 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
   add_lanes(app, a.lanes);
   app.add_option(
          "--budget", w.budgets,
-         "budget of single heads of a lane, beside its policy: lane=1,layers=2,heads=1,slots=40 or factor=0.5; may be given several times")
+         "budget of single heads of a run, beside its policy: lane=1,layers=2,heads=1,slots=40 or factor=0.5; may be given several times")
       ->type_name("EDIT")
       ->take_all()
       ->allow_extra_args(false);
   app.add_option(
          "--what-if", w.what_ifs,
-         "a fork of a lane with tokens changed by hand: lane=1,step=12,layers=2,heads=1,evict=17,23 (pin, evict, merge with into=N, "
-         "restore); may be given several times, all of a lane make one fork")
+         "a fork of a run with tokens changed by hand: lane=1,step=12,layers=2,heads=1,evict=17,23 (pin, evict, merge with into=N, "
+         "restore); may be given several times, all of a run make one fork")
       ->type_name("EDIT")
       ->take_all()
       ->allow_extra_args(false);
@@ -85,7 +85,7 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
   add_seed(app, a);
   CLI::Option* session =
       app.add_option("--session", a.session,
-                     "a session of the window (*.kvscope): its model, prompt, lanes, modes, seed and tokens after the prompt")
+                     "a session of the window (*.kvscope): its model, prompt, runs, modes, seed and tokens after the prompt")
           ->type_name("FILE.kvscope");
   for (const char* said_there : {"--lane", "--budget", "--what-if", "--prompt-mode", "--follow", "--temperature", "--seed"})
     session->excludes(said_there);
@@ -191,7 +191,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   CLI::App* info = app.add_subcommand("info", "facts of a model, or the list of policies");
   add_common(*info, a, w);
   info->add_flag("--policies", a.list_policies, "list the policies of this build with their keys");
-  CLI::App* run = app.add_subcommand("run", "print the text of each lane and a summary table");
+  CLI::App* run = app.add_subcommand("run", "print the text of each run and a summary table");
   CLI::App* trace = app.add_subcommand("trace", "the same run as a trace file (JSON, schema kvscope.trace/1)");
   for (CLI::App* command : {run, trace}) {
     add_run(*command, a, w);
@@ -207,7 +207,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   add_sweep(*sweep, a);
   CLI::App* needle = app.add_subcommand("needle", "hide a number in prose, ask for it, count the whole answers");
   add_needle(*needle, a);
-  CLI::App* ppl = app.add_subcommand("ppl", "nll and perplexity of a text under each lane");
+  CLI::App* ppl = app.add_subcommand("ppl", "nll and perplexity of a text under each run");
   add_ppl(*ppl, a);
   for (CLI::App* command : {sweep, needle, ppl}) {
     add_prompt_mode(*command, w);

@@ -11,7 +11,7 @@ namespace kvscope::cli {
 
 void add_lanes(CLI::App& app, std::vector<std::string>& lanes) {
   app.add_option("--lane", lanes,
-                 "policy and budget, NAME[:key=value[,key=value]...]; may be given several times. the full cache is lane 0 in any case")
+                 "policy and budget, NAME[:key=value[,key=value]...]; may be given several times. the full cache is run 0 in any case")
       ->type_name("SPEC")
       ->take_all()
       ->allow_extra_args(false);
@@ -54,7 +54,7 @@ void add_needle(CLI::App& app, Arguments& a) {
 void add_ppl(CLI::App& app, Arguments& a) {
   add_lanes(app, a.lanes);
   app.add_option("--text", a.text, "file to read; default: the beginning of a novel")->type_name("FILE");
-  checked(app.add_option("--window", a.window, "tokens that a lane sees at a time; default 1024, or what the model was made for"), "N",
+  checked(app.add_option("--window", a.window, "tokens that a run sees at a time; default 1024, or what the model was made for"), "N",
           number_in(2, 1 << 24, "a whole number from 2"));
   checked(app.add_option("--stride", a.stride, "of them, those that count: each is fed after the others were compressed; default half a window"), "N",
           number_in(1, 1 << 24, "a whole number from 1"));

@@ -42,17 +42,17 @@ std::string run_help(const std::string& command) {
   const std::string lane = example_policy();
   const std::string out = command == "trace" ? " --out trace.json" : "";
   return fmt::format(
-      "A lane is NAME[:key=value[,key=value]...]; slots=N or ratio=R (of the prompt's tokens) is its budget per head, the other keys are "
+      "A run is given as NAME[:key=value[,key=value]...]; slots=N or ratio=R (of the prompt's tokens) is its budget per head, the other keys are "
       "the\n"
       "policy's own (kvscope-cli info --policies). A value with a decimal point where a count is meant is a fraction of the budget.\n"
       "Keys that only the merge of one head reads may be given for a head or a layer: threshold[L2H1]=0.6, threshold[L2]=0.6.\n"
-      "\nEdits by hand follow the lane in its own text, each after an '@', or come as options: --budget changes a lane, --what-if adds a "
+      "\nEdits by hand follow the run in its own text, each after an '@', or come as options: --budget changes a run, --what-if adds a "
       "fork of\n"
       "it beside it. An edit has one of pin=, evict=, merge= (with into=), restore= (token positions, 17,20-23) and step=N, after whose own\n"
       "compression it is done (pin: it holds from then on; without step from the start); or slots=N or factor=X of the allocated budget.\n"
       "layers= and heads= (KV heads) choose where; without them everywhere. Pins and restored tokens may exceed the budget.\n"
-      "  --lane {1}:slots=12@slots=20,layers=0@evict=7,step=1     the lane with both edits\n"
-      "  --lane {1}:slots=12 --what-if evict=7,step=1             the lane, and beside it the same with the token evicted\n"
+      "  --lane {1}:slots=12@slots=20,layers=0@evict=7,step=1     the run with both edits\n"
+      "  --lane {1}:slots=12 --what-if evict=7,step=1             the run, and beside it the same with the token evicted\n"
       "\nExamples:\n"
       "  kvscope-cli {0} --prompt \"Once upon a time\" --generate 40 --lane {1}:ratio=0.25 --lane {1}:slots=12{2}\n"
       "  kvscope-cli {0} --prompt-ids 1,300,17,5 --generate 4 --precision f64 --lane {1}:slots=3{2}\n"
@@ -64,15 +64,15 @@ std::string evaluation_help(const std::string& command) {
   const std::string lane = example_policy();
   if (command == "sweep")
     return fmt::format(
-        "Every policy runs at every ratio, alone beside the full cache, which comes first. What the figures mean, and over\n"
-        "which steps: engine/policy/POLICIES.md, section 6. tokens_per_s is the run's own speed.\n"
+        "Every policy runs at every ratio, alone beside the full cache, which comes first. Figures are means over the steps after the\n"
+        "prompt (over all steps with --prompt-mode stream); tokens_per_s is the run's own speed, bytes are allocated, kv_bytes used.\n"
         "\nExamples:\n"
         "  kvscope-cli sweep --prompt \"Once upon a time there was a king\" --policies {0} --ratios 0.3,0.6\n"
         "  kvscope-cli sweep --prompt-file text.txt --policies {0},{0}:sinks=8 --ratios 0.1,0.2,0.4 --out sweep.csv",
         lane);
   if (command == "needle")
     return fmt::format(
-        "A house number is hidden in prose at a relative depth, and asked for. A sample counts if every token of the answer is the lane's most\n"
+        "A house number is hidden in prose at a relative depth, and asked for. A sample counts if every token of the answer is the run's most\n"
         "likely one. --question after is the honest setting: the context is compressed first, question and answer are fed token by token.\n"
         "With in-prompt the selection sees the question, and the first token of the answer comes from the uncompressed prefill.\n"
         "\nExamples:\n"
@@ -81,7 +81,7 @@ std::string evaluation_help(const std::string& command) {
         lane);
   return fmt::format(
       "The text is read in windows. Of each, all but the last --stride tokens are the prompt, which is compressed; then the rest is fed token by\n"
-      "token, whatever the lane would have said. nll is the mean -ln p of these tokens in nats, ppl its exponential.\n"
+      "token, whatever the run would have said. nll is the mean -ln p of these tokens in nats, ppl its exponential.\n"
       "\nExamples:\n"
       "  kvscope-cli ppl --tokens 300 --window 128 --stride 64 --lane {0}:ratio=0.5\n"
       "  kvscope-cli ppl --text novel.txt --window 1024 --stride 512 --lane {0}:ratio=0.2 --json",
@@ -103,7 +103,7 @@ std::string bench_help() {
   const std::string lane = example_policy();
   return fmt::format(
       "decode is a step of the full cache alone, held against the bytes per second of a copy inside the same memory; prefill and run go\n"
-      "the way of kvscope-cli run, first with the full cache, then with all lanes, prefill held against the rate of large matrix products.\n"
+      "the way of kvscope-cli run, first with the full cache, then with all runs, prefill held against the rate of large matrix products.\n"
       "Both limits are measured in the same run. Weights of a shape are made in place, in bf16 (f16 with --precision f16).\n"
       "\nExamples:\n"
       "  kvscope-cli bench --shape kvmini --context 128\n"

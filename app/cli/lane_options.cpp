@@ -50,7 +50,7 @@ std::vector<std::string> lanes_of(std::vector<std::string> lanes, const std::vec
   const std::size_t n_lanes = lanes.size();
   for (const auto& [lane, added] : edits_by_lane(budgets, n_lanes, "--budget")) {
     if (!added.what_ifs.empty()) throw UsageError("--budget: expected slots=N or factor=X, got what --what-if takes");
-    if (lane == 0) throw UsageError("--budget: lane: expected a lane with a budget (1 is the first --lane), got 0, the full cache");
+    if (lane == 0) throw UsageError("--budget: lane: expected a run with a budget (1 is the first --lane), got 0, the full cache");
     LaneEdits edits = edits_of(lanes[lane]);
     edits.budgets.insert(edits.budgets.end(), added.budgets.begin(), added.budgets.end());
     lanes[lane] = with_edits(lanes[lane], edits);

@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
     complain("stopped");
     return cli::Interrupt::kExitStatus;
   } catch (const std::bad_alloc&) {
-    complain("out of memory; use fewer lanes, a shorter prompt or a smaller model");
+    complain("out of memory; use fewer runs, a shorter prompt or a smaller model");
     return 1;
   } catch (const std::exception& e) {
     complain(e.what());

@@ -49,7 +49,7 @@ CompositePolicy::CompositePolicy(const Setup& setup)
   selection_ = (row.selection ? row.selection : selecting.selection)(parts);
   allocation_ = selecting.allocation(parts);
   const auto merger_with = [&](const Params& params) { return row.merger(parts_with(params)); };
-  merger_.emplace(lane_, *setup.model, merger_with, "lane " + quoted(setup.spec));
+  merger_.emplace(lane_, *setup.model, merger_with, "run " + quoted(setup.spec));
   needs_.group = group_reduce(lane_.params.text("group"));
   ranking_->require(needs_);
   selection_->require(needs_);
@@ -58,7 +58,7 @@ CompositePolicy::CompositePolicy(const Setup& setup)
 
   if (setup.mode == PromptMode::stream && allocation_->needs_prompt())
     throw UsageError(
-        fmt::format("lane {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec)));
+        fmt::format("run {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec)));
   shape_ = {setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};
   allocated_ = nothing_to_distribute() ? UniformAllocation().budgets(shape_) : raised(allocation_->budgets(shape_));
   budgets_ = allocated_;
@@ -96,11 +96,11 @@ int CompositePolicy::with_minimum(int c) const {
 
 void CompositePolicy::read_edits(const Setup& setup) {
   const LaneEdits edits = edits_of(setup.spec);
-  check_edits(edits, *setup.model, "lane " + quoted(setup.spec));
+  check_edits(edits, *setup.model, "run " + quoted(setup.spec));
   for (const BudgetOverride& b : edits.budgets)
     if (b.on) overrides_.push_back(b);
   if (!overrides_.empty() && !compresses())
-    throw UsageError(fmt::format("lane {}: expected a policy with a budget, got {}, which never compresses", quoted(setup.spec), name()));
+    throw UsageError(fmt::format("run {}: expected a policy with a budget, got {}, which never compresses", quoted(setup.spec), name()));
 }
 
 const BudgetOverride* CompositePolicy::override_of(int layer, int kv_head) const {

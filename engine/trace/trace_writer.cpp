@@ -86,7 +86,7 @@ std::string Writer::write() {
   json_.end_array();
   if (!s.notice.empty()) warnings_.insert(s.notice);
   for (std::size_t l = 0; l < s.lanes.size(); ++l) {
-    for (const LaneWarning& w : s.lanes[l].warnings) warnings_.insert(fmt::format("lane {} ({}): {}", l, s.lanes[l].spec, text_of(w)));
+    for (const LaneWarning& w : s.lanes[l].warnings) warnings_.insert(fmt::format("run {} ({}): {}", l, s.lanes[l].spec, text_of(w)));
   }
   if (!warnings_.empty()) {
     json_.key("warnings").begin_array();

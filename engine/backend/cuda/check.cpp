@@ -13,7 +13,7 @@ void check(cudaError_t status, const char* what) {
   if (status == cudaErrorMemoryAllocation) {
     std::size_t available = 0, total = 0;
     const bool known = cudaMemGetInfo(&available, &total) == cudaSuccess;
-    throw Error(fmt::format("cuda memory: no room for {}{}; use fewer lanes, a shorter text, a smaller model or --device cpu", what,
+    throw Error(fmt::format("cuda memory: no room for {}{}; use fewer runs, a shorter text, a smaller model or --device cpu", what,
                             known ? fmt::format(" ({:.2f} of {:.2f} GiB are free)", static_cast<double>(available) / 0x1p30,
                                                 static_cast<double>(total) / 0x1p30)
                                   : ""));

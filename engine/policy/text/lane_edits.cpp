@@ -135,7 +135,7 @@ std::string policy_part(std::string_view spec) { return std::string(spec.substr(
 
 LaneEdits edits_of(std::string_view spec) {
   LaneEdits edits;
-  const std::string where = "lane " + quoted(spec);
+  const std::string where = "run " + quoted(spec);
   for (std::size_t at = edits_begin(spec); at < spec.size();) {
     const std::size_t end = std::min(spec.find('@', at + 1), spec.size());
     parse_edit(spec.substr(at + 1, end - at - 1), edits, where);

@@ -33,10 +33,10 @@ std::size_t end_of_item(std::string_view rest, std::string_view spec) {
   if (equals >= comma || equals + 1 == rest.size() || rest[equals + 1] != kQuote) return comma;
   const std::size_t close = rest.find(kQuote, equals + 2);
   if (close == std::string_view::npos)
-    throw UsageError(fmt::format("lane {}: expected a closing quote after {}, got none", quoted(spec), quoted(rest.substr(0, equals + 2))));
+    throw UsageError(fmt::format("run {}: expected a closing quote after {}, got none", quoted(spec), quoted(rest.substr(0, equals + 2))));
   if (close + 1 < rest.size() && rest[close + 1] != ',')
     throw UsageError(
-        fmt::format("lane {}: expected a comma or the end after the closing quote, got {}", quoted(spec), quoted(rest.substr(close + 1))));
+        fmt::format("run {}: expected a comma or the end after the closing quote, got {}", quoted(spec), quoted(rest.substr(close + 1))));
   return close + 1;
 }
 
@@ -107,22 +107,22 @@ LaneSpec split_lane_spec(std::string_view text) {
   const std::size_t colon = spec.find(':');
   out.name = spec.substr(0, colon);
   if (out.name.empty())
-    throw UsageError(fmt::format("lane {}: expected name[:key=value[,key=value]...], got no policy name", quoted(spec)));
+    throw UsageError(fmt::format("run {}: expected name[:key=value[,key=value]...], got no policy name", quoted(spec)));
   std::string_view rest = colon == std::string_view::npos ? std::string_view{} : spec.substr(colon + 1);
   while (!rest.empty()) {
     const std::size_t end = end_of_item(rest, spec), equals = rest.find('=');
     const bool last = end == rest.size();
     const std::string_view item = rest.substr(0, end);
     if (equals >= end || equals == 0 || equals + 1 == end || (!last && end + 1 == rest.size()))
-      throw UsageError(fmt::format("lane {}: expected key=value between commas, got {}", quoted(spec), quoted(item)));
+      throw UsageError(fmt::format("run {}: expected key=value between commas, got {}", quoted(spec), quoted(item)));
     const std::string_view key = item.substr(0, equals);
     std::string_view value = item.substr(equals + 1);
     if (value.front() == kQuote) value = value.substr(1, value.size() - 2);
     if (value.empty())
-      throw UsageError(fmt::format("lane {}: {}: expected a value between the quotes, got none", quoted(spec), quoted(key)));
+      throw UsageError(fmt::format("run {}: {}: expected a value between the quotes, got none", quoted(spec), quoted(key)));
     if (std::ranges::any_of(out.given, [&](const auto& g) { return g.first == key; }))
-      throw UsageError(fmt::format("lane {}: key {} comes twice, expected once", quoted(spec), quoted(key)));
-    if (out.given.size() == 64) throw UsageError(fmt::format("lane {}: expected at most 64 keys, got more", quoted(spec)));
+      throw UsageError(fmt::format("run {}: key {} comes twice, expected once", quoted(spec), quoted(key)));
+    if (out.given.size() == 64) throw UsageError(fmt::format("run {}: expected at most 64 keys, got more", quoted(spec)));
     out.given.emplace_back(key, value);
     rest = last ? std::string_view{} : rest.substr(end + 1);
   }

@@ -80,7 +80,7 @@ void drop_unknown_keys(LaneSpec& spec, std::string_view except, const std::strin
   std::erase_if(spec.given, [&](const auto& g) { return g.first != except && !find_param(parts, g.first); });
 }
 
-std::string where_of(std::string_view spec) { return "lane " + quoted(spec); }
+std::string where_of(std::string_view spec) { return "run " + quoted(spec); }
 
 }  // namespace
 

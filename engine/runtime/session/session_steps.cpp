@@ -38,7 +38,7 @@ void check_finite(const Lane& lane, const StepRecord& record) {
     }
   }
   throw Error(fmt::format(
-      "lane {}, position {}: the model computes numbers that are not finite, {}; expected finite logits: the weights are damaged or "
+      "run {}, position {}: the model computes numbers that are not finite, {}; expected finite logits: the weights are damaged or "
       "overflow, try another checkpoint or --precision f64",
       lane.setup().spec, record.position, where));
 }
