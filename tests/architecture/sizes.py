@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 CLASS = re.compile(r"^(?:template\s*<.*>\s*)?(?:class|struct)\s+(?:alignas\([^)]*\)\s*)?([A-Za-z_][\w:]*)(?:\s+final)?\b[^;()]*\{\s*$")
 MEMBER = re.compile(r"(?:^|[\s*&(])((?:[A-Za-z_]\w*::)+)(~?[A-Za-z_]\w*|operator\s*\S+?)\s*\($")
 NAME = re.compile(r"(~?[A-Za-z_]\w*|operator\s*[^\s(]+)\s*\($")
+NAMESPACE = {"viz": "viz::"}  # folders whose names may stand elsewhere, too
 ATTRIBUTE = re.compile(r"__launch_bounds__\([^)]*\)\s*")
 NO_FUNCTION = re.compile(r"^\s*(?:namespace|class|struct|enum|union|extern\s+\"C\"|using|typedef|if|for|while|switch|do|else|return|case|default|#|//|[{}])\b")
 
@@ -45,7 +46,7 @@ def definitions(text):
         if found := CLASS.match(line):
             end = next((j for j in range(i, len(lines)) if lines[j].startswith("}")), len(lines) - 1)
             depth_class = (found[1], end)
-            yield "class", found[1].split("::")[0], end - i + 1, None
+            yield "class", found[1], end - i + 1, None
             continue
         inside = depth_class is not None and i < depth_class[1]
         indent = 2 if inside else 0
@@ -74,13 +75,14 @@ def measure(files):
     """files: (path, text). (classes by name, [(path, function, lines)])."""
     classes, functions = defaultdict(Class), []
     found = [(path, *definition) for path, text in files for definition in definitions(text)]
-    shared = {name for path, kind, name, _, _ in found if kind == "class" and not path.endswith((".cpp", ".cu"))}
+    # Two sources may have a class of their own with one name; a part that is nested (Session::Impl) is not one's own.
+    own = {(path, name) for path, kind, name, _, _ in found if kind == "class" and "::" not in name and path.endswith((".cpp", ".cu"))}
     for path, kind, name, n_lines, scope in found:
         if kind == "function":
             functions.append((path, name, n_lines))
         owner = name if kind == "class" else scope
         if owner:
-            known = classes[owner if owner in shared else f"{path}: {owner}"]  # two files may have a class of their own with one name
+            known = classes[f"{path}: {owner}" if (path, owner) in own else NAMESPACE.get(path.split("/")[0], "") + owner.split("::")[0]]
             known.n_lines += n_lines
             known.files.add(path)
     return classes, functions

@@ -13,6 +13,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 
+#include "app/window/session/page_names.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
@@ -131,8 +132,6 @@ class Fields {
   std::set<std::string, std::less<>> m_asked;
 };
 
-const QStringList kPages = {"inspect", "inspector", "compare", "sweep", "lecture"};
-
 QJsonArray pair(int first, int last) { return {first, last}; }
 
 QJsonObject selectionJson(const viz::Selection& s) {
@@ -186,7 +185,7 @@ Bookmark bookmarkOf(const JsonCursor& value, const QString& where, QStringList& 
   b.name = f.text("name");
   b.note = f.text("note", {}, 1 << 16);
   b.colour = f.integer("colour", 0, 0, 1000);
-  b.page = f.word("page", kPages, notes);
+  b.page = f.word("page", pageNames(), notes);
   b.selection = selectionOf(f.get("selection"), where + ".selection", notes);
   f.noteOthers(notes);
   return b;
@@ -346,7 +345,7 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
       measures.noteOthers(out.notes);
     }
     s.selection = selectionOf(f.get("selection"), "session.selection", out.notes);
-    s.page = f.word("page", kPages, out.notes);
+    s.page = f.word("page", pageNames(), out.notes);
     if (const auto sweep = f.get("sweep")) s.sweep = sweepOf(*sweep, out.notes);
     s.sort = f.text("sort");
     if (const auto results = f.get("results")) s.results = resultsOf(*results, out.notes);

@@ -17,6 +17,7 @@
 #include "app/window/shell/main_window.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/diagnostics/script.h"
+#include "app/window/session/page_names.h"
 #include "app/window/session/session_journal.h"
 #include "app/window/look/style.h"
 #include "core/error.h"
@@ -56,6 +57,14 @@ std::vector<std::string> shippedLanes() {
   for (std::string line; std::getline(lines, line);)
     if (!line.empty() && line[0] != '#') lanes.push_back(line);
   return lanes;
+}
+
+/// What --view may name.
+std::vector<std::string> viewNames() {
+  std::vector<std::string> names;
+  for (const QString& name : pageNames()) names.push_back(name.toStdString());
+  names.emplace_back("welcome");
+  return names;
 }
 
 }  // namespace
@@ -150,8 +159,8 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--prompt-mode", options.prompt_mode, "prefill or stream")
       ->check(CLI::IsMember({"prefill", "stream"}))
       ->capture_default_str();
-  const CLI::Option* const view = cli.add_option("--view", options.view, "inspect, inspector, compare, sweep, lecture or welcome")
-                                      ->check(CLI::IsMember({"inspect", "inspector", "compare", "sweep", "lecture", "welcome"}))
+  const CLI::Option* const view = cli.add_option("--view", options.view, (pageNames().join(", ") + " or welcome").toStdString())
+                                      ->check(CLI::IsMember(viewNames()))
                                       ->capture_default_str();
   cli.add_option("--scene", options.scene, "with --view lecture: scene to begin with, e.g. sink")->type_name("NAME");
   cli.add_option("--scenes", options.scenes, "file with other scenes for the lecture")->type_name("FILE");
