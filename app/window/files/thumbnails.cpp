@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include <QBuffer>
 #include <QCryptographicHash>
 #include <QDir>
 #include <QSet>
 
+#include "core/error.h"
+#include "io/files.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/theme.h"
 
@@ -49,7 +52,14 @@ void Thumbnails::keep(const QString& path, const QImage& image, const QStringLis
   if (image.isNull()) return;
   m_images[path] = image;
   if (m_folder.isEmpty() || !QDir().mkpath(m_folder)) return;
-  image.save(fileOf(path));
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  if (!buffer.open(QIODevice::WriteOnly) || !image.save(&buffer, "PNG")) return;
+  try {  // pictures of private texts
+    write_atomically(fileOf(path).toStdString(), std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())), Readable::by_user_only);
+  } catch (const Error&) {
+    return;  // the picture of this run stays in memory
+  }
   QSet<QString> kept = {QFileInfo(fileOf(path)).fileName()};
   for (const QString& file : known) kept.insert(QFileInfo(fileOf(file)).fileName());
   for (const QString& file : QDir(m_folder).entryList({"*.png"}, QDir::Files))

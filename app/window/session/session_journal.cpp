@@ -8,14 +8,23 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
-#include <QSaveFile>
+#include <QRegularExpression>
 #include <QStandardPaths>
+
+#include "core/error.h"
+#include "io/files.h"
 
 namespace kvscope {
 
 namespace {
 
 constexpr int kKept = 20;  // abandoned files that are kept; older ones are deleted
+
+/// What a journal calls its files. Others in the folder are somebody's work.
+bool isOurs(const QString& name) {
+  static const QRegularExpression form(R"(^unsaved-\d{13,16}-\d{1,10}\.kvscope$)");
+  return form.match(name).hasMatch();
+}
 
 }  // namespace
 
@@ -37,14 +46,15 @@ QStringList SessionJournal::left(const QString& folder) {
   QStringList out;
   if (folder.isEmpty()) return out;
   for (const QFileInfo& file : QDir(folder).entryInfoList({"*.kvscope"}, QDir::Files, QDir::Time)) {
+    if (!isOurs(file.fileName())) continue;
     QLockFile lock(file.absoluteFilePath() + ".lock");
     lock.setStaleLockTime(0);  // an owner that lives is never taken for dead, however long it is idle
     if (!lock.tryLock(0)) continue;
-    lock.unlock();
+    remove_unfinished(file.absoluteFilePath().toStdString());
     if (out.size() < kKept)
       out << file.absoluteFilePath();
     else
-      QFile::remove(file.absoluteFilePath());
+      QFile::remove(file.absoluteFilePath());  // while nobody else can take it up
   }
   return out;
 }
@@ -57,19 +67,20 @@ void SessionJournal::writeNow() {
   m_pause.stop();
   if (m_folder.isEmpty()) return;
   if (m_path.isEmpty()) {
-    QDir().mkpath(m_folder);
-    QFile::setPermissions(m_folder, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);  // prompts are private
-    const QString name = QString("%1-%2").arg(QDateTime::currentMSecsSinceEpoch()).arg(QCoreApplication::applicationPid());
+    // Prompts are private. A folder that was there has the modes that its owner gave it.
+    if (!QFileInfo::exists(m_folder) && QDir().mkpath(m_folder)) QFile::setPermissions(m_folder, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    const QString name = QString("unsaved-%1-%2").arg(QDateTime::currentMSecsSinceEpoch()).arg(QCoreApplication::applicationPid());
     m_path = m_folder + '/' + name + ".kvscope";
     m_lock = std::make_unique<QLockFile>(m_path + ".lock");
     m_lock->setStaleLockTime(0);
     m_lock->tryLock(0);
   }
-  QSaveFile file(m_path);  // a crash while writing leaves the file before
   const QByteArray bytes = m_source();
-  if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return;
-  if (!std::exchange(m_failed, true))
-    Q_EMIT failed(QString("kvscope cannot back up your work (%1: %2). Save with Ctrl+S.").arg(m_path, file.errorString()));
+  try {  // a crash while writing leaves the file before
+    write_atomically(m_path.toStdString(), std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())), Readable::by_user_only);
+  } catch (const Error& error) {
+    if (!std::exchange(m_failed, true)) Q_EMIT failed(QString("kvscope cannot back up your work (%1). Save with Ctrl+S.").arg(QString::fromUtf8(error.what())));
+  }
 }
 
 void SessionJournal::discard() {

@@ -14,7 +14,8 @@
 namespace kvscope {
 
 /// Writes what is not saved to a file of its own, at most kJournalPauseMs after a change, so that a crash loses no more than that. Each running
-/// program holds a lock on its file; a file without a living owner is what an earlier one left. UI thread only.
+/// program holds a lock on its file; a file without a living owner is what an earlier one left. The files are called
+/// unsaved-TIME-PROCESS.kvscope; others in the folder are never touched. UI thread only.
 class SessionJournal : public QObject {
   Q_OBJECT
 

@@ -178,6 +178,31 @@ TEST(SessionJournalTest, AFolderThatCannotBeWrittenIsSaidOnce) {
   EXPECT_EQ(failures, 1);
 }
 
+TEST(SessionJournalTest, SavedSessionsInItsFolderAndTheFolderItselfStayAsTheyAre) {
+  QTemporaryDir home;
+  const QString folder = home.filePath("sessions");
+  ASSERT_TRUE(QDir().mkpath(folder));
+  const auto open_to_all = QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner | QFile::ReadGroup | QFile::ExeGroup | QFile::ReadOther | QFile::ExeOther;
+  ASSERT_TRUE(QFile::setPermissions(folder, open_to_all));
+  const auto modes = QFileInfo(folder).permissions();
+  for (int i = 0; i < 25; ++i) write(QString("%1/mine-%2.kvscope").arg(folder).arg(i), bytesOf(kVersion1));
+  write(folder + "/1700000000000-5.kvscope.old", "x");
+  for (int i = 0; i < 25; ++i) write(QString("%1/unsaved-%2-%3.kvscope").arg(folder).arg(1700000000000 + i).arg(100 + i), bytesOf(kVersion1));
+  EXPECT_EQ(SessionJournal::left(folder).size(), 20) << "the newest of its own";
+  for (const QString& path : SessionJournal::left(folder)) EXPECT_TRUE(QFileInfo(path).fileName().startsWith("unsaved-")) << path.toStdString();
+  EXPECT_EQ(QDir(folder).entryList({"mine-*.kvscope"}).size(), 25);
+  EXPECT_EQ(QDir(folder).entryList({"unsaved-*.kvscope"}).size(), 20);
+  EXPECT_TRUE(QFile::exists(folder + "/1700000000000-5.kvscope.old"));
+  EXPECT_TRUE(QDir(folder).entryList({"mine-*.lock"}).isEmpty()) << "nothing beside the files of others";
+  SessionJournal journal(folder, [] { return QByteArray("{}"); });
+  journal.writeNow();
+  EXPECT_EQ(QFileInfo(folder).permissions(), modes);
+  EXPECT_FALSE(QFileInfo(journal.path()).permissions() & (QFile::ReadGroup | QFile::ReadOther)) << "prompts are private";
+  SessionJournal elsewhere(home.filePath("made/here"), [] { return QByteArray("{}"); });
+  elsewhere.writeNow();
+  EXPECT_FALSE(QFileInfo(home.filePath("made/here")).permissions() & (QFile::ReadGroup | QFile::ReadOther | QFile::ExeOther));
+}
+
 TEST(SessionJournalTest, AKilledProgramLeavesItsPrompt) {
   QTemporaryDir home;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
@@ -359,7 +384,7 @@ TEST_F(WindowTest, ANoteIsTypedInTheListOfBookmarks) {
 TEST_F(WindowTest, WhatWasLeftIsOfferedAndNeverInTheWay) {
   window.reset();
   QTemporaryDir folder;
-  write(folder.filePath("1-1.kvscope"), bytesOf(kVersion1));
+  write(folder.filePath("unsaved-1700000000000-1.kvscope"), bytesOf(kVersion1));
   options.journal = folder.path().toStdString();
   window = std::make_unique<MainWindow>(options, startState(options));
   window->show();
@@ -371,7 +396,7 @@ TEST_F(WindowTest, WhatWasLeftIsOfferedAndNeverInTheWay) {
     if (button->text() == "Recover it") button->click();
   ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes.size() == 3 && !window->workspace().stale(); }, 30000));
   EXPECT_EQ(window->model().bookmarks.size(), 1);
-  EXPECT_FALSE(QFile::exists(folder.filePath("1-1.kvscope")));
+  EXPECT_FALSE(QFile::exists(folder.filePath("unsaved-1700000000000-1.kvscope")));
   EXPECT_EQ(QDir(folder.path()).entryList({"*.kvscope"}).size(), 1) << "it lives on in the journal of this window";
 }
 
