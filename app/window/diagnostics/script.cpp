@@ -11,6 +11,8 @@
 
 #include "app/window/canvas/canvas_widget.h"
 #include "app/window/files/export.h"
+#include "app/window/files/document.h"
+#include "io/terminal_text.h"
 #include "app/window/shell/main_window.h"
 #include "app/window/files/report.h"
 #include "app/window/diagnostics/scene_dump.h"
@@ -112,7 +114,7 @@ int writePicture(MainWindow& window, const Options& options) {
   const bool svg = path.endsWith(".svg", Qt::CaseInsensitive), csv = path.endsWith(".csv", Qt::CaseInsensitive);
   QString error;
   const auto failed = [&error](int status) {
-    std::cerr << "kvscope: " << error.toStdString() << "\n";
+    std::cerr << "kvscope: " << for_terminal(error.toStdString()) << "\n";
     return status;
   };
   if (!options.canvas.empty() || csv) {
@@ -133,9 +135,7 @@ int writePicture(MainWindow& window, const Options& options) {
   if (svg) {
     return writeFile(path, canvasesAsSvg(shown, window, window.workspace()), &error) ? 0 : failed(1);
   }
-  if (window.exports().picture().save(path, "PNG")) return 0;
-  error = "the picture could not be written to " + path + ": choose a folder that is writable";
-  return failed(1);
+  return writePng(path, window.exports().picture().toImage(), &error) ? 0 : failed(1);
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ bool waitUntilSettled(MainWindow& window, int timeout_ms) {
   timer.start();
   const auto answered = [&window] {
     const RunPhase phase = window.workspace().snapshot().phase;
-    return !window.workspace().stale() && !window.model().runs.busy() && (phase == RunPhase::idle || phase == RunPhase::failed);
+    return !window.workspace().stale() && !window.model().runs.busy() && !window.document().results().busy() && (phase == RunPhase::idle || phase == RunPhase::failed);
   };
   const auto failed = [&window] { return window.workspace().snapshot().phase == RunPhase::failed; };
   const auto settled = [&window] {
@@ -167,6 +167,10 @@ int runScript(MainWindow& window, const Options& options) {
     std::cerr << "kvscope: " << window.views().noPictures().toStdString() << "\n";
     return 1;
   }
+  if (!window.document().notOpened().isEmpty()) {  // nothing to wait for: what is computed is not what was asked for
+    std::cerr << "kvscope: " << for_terminal(window.document().notOpened().toStdString()) << "\n";
+    return 1;
+  }
   window.setAttribute(Qt::WA_DontShowOnScreen, !options.bench_draw);
   QApplication::setCursorFlashTime(0);  // a picture does not depend on when the text cursor blinks
   window.show();
@@ -174,9 +178,13 @@ int runScript(MainWindow& window, const Options& options) {
     std::cerr << "kvscope: no result after 10 minutes: take a shorter prompt or fewer runs\n";
     return 1;
   }
+  if (!window.document().notOpened().isEmpty()) {
+    std::cerr << "kvscope: " << for_terminal(window.document().notOpened().toStdString()) << "\n";
+    return 1;
+  }
   const Snapshot& snapshot = window.workspace().snapshot();
   if (snapshot.phase == RunPhase::failed) {
-    std::cerr << "kvscope: " << snapshot.failure << "\n";
+    std::cerr << "kvscope: " << for_terminal(snapshot.failure) << "\n";
     return 1;
   }
   if (options.bench_draw) return benchDraw(window);
@@ -187,7 +195,7 @@ int runScript(MainWindow& window, const Options& options) {
   if (!options.report.empty()) {
     QString error;
     if (writeReport(window.exports().report(), QString::fromStdString(options.report), options.report_sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &error)) return 0;
-    std::cerr << "kvscope: " << error.toStdString() << "\n";
+    std::cerr << "kvscope: " << for_terminal(error.toStdString()) << "\n";
     return 1;
   }
   return writePicture(window, options);

@@ -32,12 +32,16 @@ namespace {
 
 QString words(int n, const char* one) { return QString("%1 %2%3").arg(n).arg(one, n == 1 ? "" : "s"); }
 
+/// Where the model of a session is.
+QString folderOf(const SavedSession& s) { return s.model.isEmpty() ? QString::fromStdString(builtInModel()) : s.model; }
+
 /// The choice that a session keeps: the order of the comparison.
 struct KeptChoice {
   CanvasWidget* canvas = nullptr;
   std::size_t option = 0;
   viz::Option now;
 };
+
 KeptChoice keptChoice(const Canvases& canvases) {
   for (CanvasWidget* canvas : canvases.all()) {
     const std::vector<viz::Option> options = canvas->view().options();
@@ -87,7 +91,7 @@ SavedSession Document::session() const {
 
 void Document::openSession(const SavedSession& s, const QString& path) {
   QString missing;
-  const QString folder = s.model.isEmpty() ? QString::fromStdString(builtInModel()) : s.model;
+  const QString folder = folderOf(s);
   if (!QFileInfo(folder).isDir())
     missing = QString("the model folder %1 is missing: the model before is still there; open the folder where it is now (Ctrl+O)").arg(folder);
   m_model.undo.clear();
@@ -121,6 +125,8 @@ void Document::openSession(const SavedSession& s, const QString& path) {
 void Document::openSessionFile(const QString& path) {
   try {
     const ReadSession read = readSession(path);
+    if (!QFileInfo(folderOf(read.session)).isDir() && (read.session.results.zlib.isEmpty() || m_model.options.scripted()))
+      return offerWithoutModel(read.session, path);
     const SavedSession before = session();
     const QString before_path = m_path;
     const bool lost = m_modified;
@@ -141,6 +147,25 @@ void Document::openSessionFile(const QString& path) {
   } catch (const Error& error) {
     sayNotOpened(QString::fromUtf8(error.what()));
   }
+}
+
+/// There is nothing to show of it, and another model gives another result: nobody gets that unasked.
+void Document::offerWithoutModel(const SavedSession& s, const QString& path) {
+  const QString now = m_model.controller.modelFolder();
+  sayNotOpened(QString("%1 was not opened: its model folder %2 is missing; put it back, or open the session with another model").arg(path, folderOf(s)));
+  m.rows.notices().show(m_not_opened, m_not_opened, QString("Open it with %1").arg(QFileInfo(now).fileName()), [this, s, now] {
+    m.rows.notices().dismiss();
+    SavedSession with = s;
+    with.model = now;
+    openSession(with, {});  // the file stays that of the other model
+  });
+}
+
+void Document::openGivenSession(const QString& path) {
+  const QFileInfo info(path);
+  if (info.isDir() || (info.exists() && isPromptFile(path)))
+    return sayNotOpened(QString("%1: expected a session (*.kvscope) or a trace (*.json), got %2").arg(path, info.isDir() ? "a folder: --model opens one" : "another kind of file: --prompt-file reads a text"));
+  openFile(path);
 }
 
 void Document::openFile(const QString& path) {

@@ -54,6 +54,8 @@ class Document : public QObject {
   /// What a file of the session would hold now.
   SavedSession session() const;
   bool save(const QString& path);  // false: said in the notices
+  /// Why the last file that could not be opened was not; empty: all were.
+  const QString& notOpened() const { return m_not_opened; }
   void takeSnapshot();
   /// From now on what is not saved is kept for the next start; what an earlier one left is offered.
   void keepJournal();
@@ -64,6 +66,7 @@ class Document : public QObject {
 
  public Q_SLOTS:
   void openFile(const QString& path);  // model folder, session, trace or prompt text
+  void openGivenSession(const QString& path);  // of the command line: nothing but a session or a trace
   void openModel();
   void openPrompt();
   void openSampleLecture();
@@ -73,6 +76,7 @@ class Document : public QObject {
  private:
   void openSession(const SavedSession& session, const QString& path);
   void openSessionFile(const QString& path);
+  void offerWithoutModel(const SavedSession& session, const QString& path);
   void sayNotOpened(const QString& why);  // until the next file opens
   void changed();
   void askAndSave();

@@ -4,14 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QBuffer>
 #include <QFontMetricsF>
 #include <QPainter>
-#include <QSaveFile>
 
 #include "app/window/canvas/canvas_widget.h"
 #include "app/window/shell/panel_paint.h"
 #include "app/window/look/style.h"
 #include "app/window/session/workspace.h"
+#include "core/error.h"
+#include "io/files.h"
 #include "viz/draw/svg.h"
 
 namespace kvscope {
@@ -88,19 +90,30 @@ QImage canvasAsImage(CanvasWidget& canvas, const Workspace& workspace, qreal sca
 }
 
 bool writeFile(const QString& path, const std::string& bytes, QString* error) {
-  QSaveFile file(path);
-  if (file.open(QIODevice::WriteOnly) && file.write(bytes.data(), static_cast<qint64>(bytes.size())) == static_cast<qint64>(bytes.size()) && file.commit())
+  try {
+    write_atomically(path.toStdString(), bytes);
     return true;
-  *error = path + " could not be written (" + file.errorString() + "): choose a folder that is writable and has space";
-  return false;
+  } catch (const Error& failure) {
+    *error = QString::fromUtf8(failure.what()) + ": choose a folder that is writable and has space";
+    return false;
+  }
+}
+
+bool writePng(const QString& path, const QImage& image, QString* error) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  if (!image.save(&buffer, "PNG")) {
+    *error = path + " could not be written: there is no picture, or too little memory for it";
+    return false;
+  }
+  return writeFile(path, bytes.toStdString(), error);
 }
 
 bool exportCanvas(CanvasWidget& canvas, const QWidget& window, const Workspace& workspace, const QString& path, qreal scale, QString* error) {
   if (path.endsWith(".svg", Qt::CaseInsensitive)) return writeFile(path, canvasesAsSvg({&canvas}, window, workspace), error);
   if (path.endsWith(".csv", Qt::CaseInsensitive)) return writeFile(path, viz::to_csv(canvas.table()), error);
-  if (canvasAsImage(canvas, workspace, scale).save(path, "PNG")) return true;
-  *error = "the picture could not be written to " + path + ": choose a folder that is writable and has space";
-  return false;
+  return writePng(path, canvasAsImage(canvas, workspace, scale), error);
 }
 
 }  // namespace kvscope

@@ -24,5 +24,6 @@ bool exportCanvas(CanvasWidget& canvas, const QWidget& window, const Workspace& 
 
 /// Writes bytes to a file, all or nothing.
 bool writeFile(const QString& path, const std::string& bytes, QString* error);
+bool writePng(const QString& path, const QImage& image, QString* error);
 
 }  // namespace kvscope

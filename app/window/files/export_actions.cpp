@@ -98,8 +98,8 @@ QString ExportActions::write(const QString& path, const QString& ending, CanvasW
     writeFile(path, viz::to_csv(m.sweep.data().table()), &why);
   } else if (of) {
     exportCanvas(*of, m.window, m.model.workspace, path, scale, &why);
-  } else if (!whole.save(path, "PNG")) {
-    why = "the picture could not be written to " + path + ": choose a folder that is writable and has space";
+  } else {
+    writePng(path, whole.toImage(), &why);
   }
   return why;
 }

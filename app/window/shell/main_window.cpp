@@ -137,7 +137,7 @@ void MainWindow::begin() {
     controller().loadModel(QString::fromStdString(m_model.start.model_folder));
   }
   m_document->keepJournal();
-  if (!options.session.empty()) openFile(QString::fromStdString(options.session));
+  if (!options.session.empty()) m_document->openGivenSession(QString::fromStdString(options.session));
   if (!options.scene.empty()) m_lecture->guide().goTo(QString::fromStdString(options.scene));
 }
 

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <QApplication>
+#include <QFileInfo>
 
 #include "app/assets.h"
 #include "app/window/shell/application.h"
@@ -22,6 +23,7 @@
 #include "app/window/look/style.h"
 #include "core/error.h"
 #include "io/files.h"
+#include "io/terminal_text.h"
 #include "policy/catalog.h"
 
 namespace kvscope {
@@ -65,6 +67,17 @@ std::vector<std::string> viewNames() {
   for (const QString& name : pageNames()) names.push_back(name.toStdString());
   names.emplace_back("welcome");
   return names;
+}
+
+/// A file's ending says what is written; one that says something else is a mistake. Without any, it is the first.
+void checkEnding(const std::string& option, const std::string& path, const std::vector<std::string>& known) {
+  const QString ending = QFileInfo(QString::fromStdString(path)).suffix().toLower();
+  std::string words;
+  for (const std::string& one : known) {
+    if (ending.isEmpty() || "." + ending.toStdString() == one) return;
+    words += (words.empty() ? "" : ", ") + one;
+  }
+  throw UsageError(option + ": expected a file that ends in " + words + ", got \"" + path + "\"");
 }
 
 }  // namespace
@@ -146,6 +159,7 @@ StartState startState(const Options& options) {
 }
 
 int runProgram(int argc, char** argv) {
+  report_file_size_limit();
   Options options;
   CLI::App cli{"Explorer of KV-cache compression in language models.", "kvscope"};
   std::string select, tokens, steps, size;
@@ -200,11 +214,13 @@ int runProgram(int argc, char** argv) {
     options.size_given = !size.empty();
     if (options.size_given) options.size = parseSize(size);
     if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);
+    checkEnding("--picture", options.picture, {".png", ".svg", ".csv", ".json"});
+    checkEnding("--report", options.report, {".html", ".pdf"});
   } catch (const CLI::ParseError& error) {
     const int status = cli.exit(error);
     return status == 0 ? 0 : 2;
   } catch (const UsageError& error) {
-    std::cerr << "kvscope: " << error.what() << "\n";
+    std::cerr << "kvscope: " << for_terminal(error.what()) << "\n";
     return 2;
   }
 
@@ -214,10 +230,10 @@ int runProgram(int argc, char** argv) {
     start = startState(options);
     if (!options.bench_ui.empty()) bench = readBenchScript(options.bench_ui);
   } catch (const UsageError& error) {
-    std::cerr << "kvscope: " << error.what() << "\n";
+    std::cerr << "kvscope: " << for_terminal(error.what()) << "\n";
     return 2;
   } catch (const Error& error) {
-    std::cerr << "kvscope: " << error.what() << "\n";
+    std::cerr << "kvscope: " << for_terminal(error.what()) << "\n";
     return 1;
   }
   if (qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") &&

@@ -2,6 +2,7 @@
 // The program as a process: what it writes and how it leaves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <QDir>
 #include <QFile>
 #include <QImage>
 #include <QProcess>
@@ -105,6 +106,39 @@ TEST(ProgramTest, AMissingModelOrFileLeavesWithOneAndASentence) {
   const Result no_file = run({"--prompt-file", "/no/such/prompt.txt", "--picture", "/tmp/never.png"});
   EXPECT_EQ(no_file.status, 1);
   EXPECT_TRUE(no_file.err.contains("/no/such/prompt.txt")) << no_file.err.toStdString();
+}
+
+TEST_F(PictureTest, OfASessionThatCannotBeOpenedIsNotOfSomethingElse) {
+  const auto written = [this](const char* name, const QByteArray& bytes) {
+    QFile f(file(name));
+    EXPECT_TRUE(f.open(QIODevice::WriteOnly));
+    f.write(bytes);
+    return file(name);
+  };
+  const QByteArray session = R"({"kvscope": "session", "version": 1, "model": {"built_in": true}, "prompt": "Once", "lanes": ["full"], "generate": 1})";
+  ASSERT_TRUE(QDir().mkpath(file("empty")));
+  const std::pair<QString, const char*> cases[] = {
+      {written("cut.kvscope", session.left(60)), "cut short"},
+      {file("missing.kvscope"), "missing.kvscope"},
+      {written("type.kvscope", QByteArray(session).replace("\"Once\"", "7")), "session.prompt: expected a text"},
+      {written("model.kvscope", QByteArray(session).replace("\"built_in\": true", "\"folder\": \"/no/such/model\"")), "/no/such/model"},
+      {written("broken.kvscope", QByteArray(session).replace("\"built_in\": true", "\"folder\": \"" + file("empty").toUtf8() + "\"")), "config.json"},
+      {written("numbers.json", "[1, 2]"), "session"},
+      {written("text.txt", "Once upon a time"), "expected a session"},
+      {file("empty"), "expected a session"},
+      {written("trace.json", "{\"schema\": \"kvscope.trace/1\", \"lanes\": 7}"), "trace.json"},
+  };
+  for (const auto& [path, why] : cases)
+    for (const QStringList& wanted : {QStringList{"--report", file("r.html")}, {"--picture", file("p.svg")}}) {
+      const Result result = run(QStringList{"--generate", "0", "--session", path} + wanted);
+      EXPECT_EQ(result.status, 1) << path.toStdString();
+      EXPECT_TRUE(result.err.contains(why)) << path.toStdString() << ": " << result.err.toStdString();
+      EXPECT_FALSE(QFile::exists(wanted.back())) << path.toStdString();
+      QFile::remove(wanted.back());
+    }
+  const Result good = run({"--session", written("good.kvscope", session), "--report", file("good.html")});
+  EXPECT_EQ(good.status, 0) << good.err.toStdString();
+  EXPECT_TRUE(QFile::exists(file("good.html")));
 }
 
 TEST(ProgramTest, HelpAndVersionNeedNoDisplay) {

@@ -11,7 +11,6 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
-#include <QSaveFile>
 #include <QTableView>
 #include <QTimer>
 #include <QToolButton>
@@ -20,6 +19,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "app/window/panels/runs/table_panel_model.h"
 #include "app/window/session/workspace.h"
+#include "app/window/files/export.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -183,11 +183,7 @@ QString TablePanel::tsv() const {
 }
 
 bool TablePanel::writeCsv(const QString& path, QString* error) const {
-  QSaveFile file(path);
-  const QByteArray bytes = csv().toUtf8();
-  if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return true;
-  *error = QString("cannot write %1: %2").arg(path, file.errorString());
-  return false;
+  return writeFile(path, csv().toStdString(), error);
 }
 
 void TablePanel::exportCsv() {
