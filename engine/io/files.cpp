@@ -19,15 +19,6 @@
 namespace kvscope {
 namespace {
 
-void write_all(const FileHandle& file, std::string_view text, const std::string& path) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 /// The modes that a new file does not get. Asked once: to ask is to change it for a moment.
 mode_t mask_of_user() {
   static const mode_t mask = [] {
@@ -62,6 +53,15 @@ class Leftover {
 };
 
 }  // namespace
+
+void write_all(const FileHandle& file, std::string_view text, const std::string& path) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
 
 std::string read_text(const std::string& path, std::size_t max_bytes, ReadFrom from) {
   const int no_waiting = from == ReadFrom::file ? O_NONBLOCK : 0;
@@ -117,6 +117,10 @@ void remove_unfinished(const std::string& target) {
 }
 
 void write_atomically(const std::string& path, std::string_view text, Readable readable) {
+  write_atomically(path, [text](const TakesText& take) { take(text); }, readable);
+}
+
+void write_atomically(const std::string& path, const std::function<void(const TakesText& take)>& write, Readable readable) {
   std::error_code ignored;
   std::string target = path;
   if (std::filesystem::is_symlink(path, ignored)) {  // replace what the link points to, not the link
@@ -130,7 +134,7 @@ void write_atomically(const std::string& path, std::string_view text, Readable r
   if (exists && !S_ISREG(old.st_mode)) {  // /dev/stdout, a pipe: nothing to rename over
     const FileHandle sink(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
     if (!sink) throw Error(fmt::format("{}: cannot be opened for writing: {}", path, std::strerror(errno)));
-    write_all(sink, text, path);
+    write([&](std::string_view piece) { write_all(sink, piece, path); });
     return;
   }
 
@@ -141,7 +145,7 @@ void write_atomically(const std::string& path, std::string_view text, Readable r
   if (!file) throw Error(fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
   Leftover leftover(beside);
   ::flock(file.get(), LOCK_EX | LOCK_NB);
-  write_all(file, text, path);
+  write([&](std::string_view piece) { write_all(file, piece, path); });
   if (readable == Readable::as_usual) ::fchmod(file.get(), exists ? old.st_mode & 07777 : 0666 & ~mask_of_user());
   if (::fsync(file.get()) != 0) throw Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
   if (std::rename(beside.c_str(), target.c_str()) != 0) throw Error(fmt::format("{}: cannot be replaced: {}", path, std::strerror(errno)));

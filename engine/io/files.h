@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
 namespace kvscope {
+
+class FileHandle;
 
 enum class ReadFrom {
   file,          // what is no regular file is refused at once: a pipe without a writer would be waited for without end
@@ -23,6 +26,13 @@ enum class Readable {
 /// Writes beside the target and renames, so that readers see the old file or the whole new one, also after a power cut; until then nobody
 /// else can read it. What an earlier program that was killed left there of the same target goes. Throws Error.
 void write_atomically(const std::string& path, std::string_view text, Readable readable = Readable::as_usual);
+
+/// The same for text that comes in pieces: `write` is handed what takes them. Where it throws, the target stays as it was.
+using TakesText = std::function<void(std::string_view piece)>;
+void write_atomically(const std::string& path, const std::function<void(const TakesText& take)>& write, Readable readable = Readable::as_usual);
+
+/// path: for messages. Throws Error.
+void write_all(const FileHandle& file, std::string_view text, const std::string& path);
 
 /// Removes `TARGET.PID-N.part` of writers that live no more.
 void remove_unfinished(const std::string& target);
