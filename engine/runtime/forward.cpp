@@ -64,6 +64,13 @@ void Forward::project(int first, int n) {
   backend_.linear(h_.data(), model_.lm_head, n, logits_.data(), /*add=*/false);
 }
 
+void Forward::logits_of(std::span<const std::byte> residual_row, std::span<double> out) {
+  reserve(/*rows=*/1, /*layers=*/1);
+  backend_.upload(x_.data(), residual_row.data(), residual_row.size());
+  project(0, 1);
+  logits({&out, 1});
+}
+
 void Forward::logits(std::span<const std::span<double>> out) {
   const std::size_t row = size_of(backend_.dtype()) * model_.config().vocab_size;
   backend_.for_each(static_cast<int>(out.size()),

@@ -14,7 +14,8 @@ Session::Impl::Impl(ChosenBackend chosen, Model loaded)
       forward(*backend, model),
       prompt(*backend, model),
       tape(*backend, model.config()),
-      vocabulary(make_vocabulary(*model.files.tokenizer)) {}
+      vocabulary(make_vocabulary(*model.files.tokenizer)),
+      reference(*backend, forward, model.config()) {}
 
 Session::Session(ModelFiles files, const SessionOptions& options) {
   ChosenBackend chosen = choose_backend(options, files);
@@ -29,8 +30,9 @@ const ModelConfig& Session::config() const { return impl_->model.config(); }
 const Tokenizer& Session::tokenizer() const { return *impl_->model.files.tokenizer; }
 std::string Session::device_name() const { return impl_->backend->name(); }
 
-Snapshot Session::run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish) {
-  return impl_->run(request, cancel, progress, publish);
+Snapshot Session::run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish,
+                      RecordSink* sink) {
+  return impl_->run(request, cancel, progress, publish, sink);
 }
 
 }  // namespace kvscope

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "runtime/model/devices.h"
 #include "runtime/model/model.h"
+#include "runtime/session/record_sink.h"
 #include "runtime/session/run_request.h"
 #include "snapshot/snapshot.h"
 
@@ -43,8 +44,10 @@ class Session {
   std::string device_name() const;
 
   /// Brings the run to the requested state and returns it. Throws Error or UsageError on bad requests (too long prompt, bad lane), Cancelled
-  /// when cancelled; the session then stays usable and continues from what was finished.
-  Snapshot run(const RunRequest& request, const CancelToken& cancel, const Progress& progress = {}, const Publish& publish = {});
+  /// when cancelled; the session then stays usable and continues from what was finished. sink: takes every record when it is final; the run
+  /// starts anew, the snapshot's records then have no heads and no fates, and the next request starts anew too.
+  Snapshot run(const RunRequest& request, const CancelToken& cancel, const Progress& progress = {}, const Publish& publish = {},
+               RecordSink* sink = nullptr);
 
  private:
   struct Impl;

@@ -11,6 +11,7 @@
 #include "runtime/lane/lane.h"
 #include "runtime/prompt/prompt_run.h"
 #include "runtime/lane/query_tape.h"
+#include "runtime/session/reference_steps.h"
 #include "runtime/session/session.h"
 #include "runtime/session/snapshot_builder.h"
 
@@ -20,7 +21,7 @@ namespace kvscope {
 struct Session::Impl {
   Impl(ChosenBackend chosen, Model loaded);
 
-  Snapshot run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish);
+  Snapshot run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish, RecordSink* sink);
 
   // ---- what has to be done (session_plan.cpp)
   /// Ids of the request's prompt. Throws Error or UsageError.
@@ -46,11 +47,12 @@ struct Session::Impl {
   /// Step s of these lanes, which have done s steps.
   void run_lanes(std::span<Lane* const> active, int s, const RunRequest& request, const CancelToken& cancel);
   /// Ends the newest step of lanes: distributions, agreement with the reference. Lane 0 is among them or has ended the same step before.
-  void close_steps(std::span<Lane* const> done, double ms);
-  void close_step(Lane& lane, double ms);
+  /// last_rows: their residual rows after the last layer are still in `forward`.
+  void close_steps(std::span<Lane* const> done, double ms, bool last_rows);
+  void close_step(Lane& lane, const ReferenceSteps::Distribution& expected, double ms);
   /// The token that follows step `s` of a lane is known now.
   void set_next(Lane& lane, int s, int token);
-  int token_at(const RunRequest& request, const Lane& lane, int s) const;
+  int token_at(const RunRequest& request, const Lane& lane, int s);
   void save_checkpoint(Lane& lane);
 
   Snapshot snapshot(const RunRequest& request, int n_steps);
@@ -69,17 +71,11 @@ struct Session::Impl {
   PromptMode mode = PromptMode::prefill;
   RunRequest last;                                         // request that the state below answers
   std::vector<std::unique_ptr<Lane>> lanes;                // lane 0: full cache
-  std::vector<std::vector<double>> reference_log_p;        // of lane 0, per step [vocab_size]
-  std::vector<std::vector<double>> reference_logits;
-  std::vector<std::vector<double>> reference_hidden;       // residual streams [n_layers, dim], where they are measured
-  struct {                                                 // of lane 0 at the step in work: what all lanes are held against
-    int step = -1;
-    std::vector<double> p;
-    int top1 = 0;
-  } reference;
+  ReferenceSteps reference;                                // of lane 0: what all lanes are held against
   /// Per layer, the newest step of a lane against the reference's. Lane 0 has ended that step before.
   std::vector<double> hidden_error(const Lane& lane, int step) const;
-  void cut_reference(std::size_t n_steps);
+  /// Where somebody takes the records: step s of a lane is final.
+  void hand_out(Lane& lane, int s);
   std::map<std::string, double> prompt_cost;               // of every policy, ms: what load_prompt() of its newest lane took
   int horizon = 0;                                         // so many steps lane 0 runs ahead of the others
   std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> checkpoints;  // stream mode: by number of steps
@@ -89,6 +85,8 @@ struct Session::Impl {
   double decode_ms = 0;
   int decode_rows = 0;
   std::chrono::steady_clock::time_point started, published;
+  RecordSink* sink_ = nullptr;                             // of the request in work
+  bool handed_out = false;                                 // the records of the state above are somewhere else
   Progress progress_;
   Publish publish_;
 };

@@ -178,11 +178,9 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
   tape.forget_from(horizon > 0 && kept[0] ? first_position + n_done : 0);
   tape.set_text(n_prompt, n_tokens);
   // every lane is measured against lane 0: without its distributions nothing can stay
-  if (kept[0] && kept[0]->steps.size() < reference_log_p.size()) {
-    cut_reference(kept[0]->steps.size());
-  }
+  if (kept[0]) reference.cut(static_cast<int>(kept[0]->steps.size()));
   if (!kept[0]) {
-    cut_reference(0);
+    reference.cut(0);
     for (auto& lane : kept) lane.reset();
     kept_checkpoints.clear();
   }

@@ -45,7 +45,8 @@ void check_finite(const Lane& lane, const StepRecord& record) {
 
 }  // namespace
 
-Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish) {
+Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish,
+                            RecordSink* sink) {
   started = published = Clock::now();
   progress_ = progress;
   publish_ = publish;
@@ -56,6 +57,12 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   const std::vector<std::string> specs = lane_specs(request, n_prompt);
   const int n_decode = n_decode_steps(request, n_prompt);
   cancel.check();
+  if (handed_out || sink != nullptr) {  // nothing that is here can be handed out again
+    lanes.clear();
+    checkpoints.clear();
+  }
+  sink_ = sink;
+  handed_out = sink != nullptr;
   reuse(request, new_ids, specs, n_decode);
   const bool prefill = request.mode == PromptMode::prefill;
   const int n_steps = (prefill ? 1 : n_prompt) + n_decode;
@@ -71,6 +78,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
     publish_partial(request, n_steps, /*now=*/true);  // what was finished stays to be seen
     throw;
   }
+  for (auto& lane : lanes) hand_out(*lane, n_steps - 1);
   return snapshot(request, n_steps);
 }
 
@@ -133,7 +141,7 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const C
   });
   for (Lane* lane : order) lane->broken = false;
   for (std::size_t i = 0; i < order.size(); ++i) prompt_cost[order[i]->policy().name()] = took[i];
-  close_steps(fresh, ms);
+  close_steps(fresh, ms, /*last_rows=*/false);
 }
 
 void Session::Impl::step_until(int n_steps, const RunRequest& request, const CancelToken& cancel) {
@@ -146,6 +154,7 @@ void Session::Impl::step_until(int n_steps, const RunRequest& request, const Can
       if (static_cast<int>(lane->steps.size()) == s) active.push_back(lane.get());
     }
     if (active.empty()) continue;
+    if (sink_ != nullptr) reference.forget_before(s - 1);
     run_lanes(active, s, request, cancel);
     report(fmt::format("step {} of {}", s + 1, n_steps), prompt_share + (1 - prompt_share) * (s + 1) / n_steps);
     publish_partial(request, n_steps, /*now=*/false);
@@ -173,22 +182,22 @@ void Session::Impl::run_lanes(std::span<Lane* const> active, int s, const RunReq
   const double ms = ms_since(start);
   decode_ms += ms;
   decode_rows += static_cast<int>(active.size());
-  close_steps(active, ms);
+  close_steps(active, ms, /*last_rows=*/true);
   for (Lane* lane : active) {
     const int done = static_cast<int>(lane->steps.size());
     const bool edit_may_follow = mode == PromptMode::stream && done == static_cast<int>(ids.size()) - 1;
     const bool fork_may_follow = done % kCheckpointEvery == 0 && (mode == PromptMode::stream || lane->policy().compresses());
-    if (lane->setup().record.slots && (edit_may_follow || fork_may_follow)) save_checkpoint(*lane);  // else nobody looks at what could be edited
+    if (sink_ == nullptr && lane->setup().record.slots && (edit_may_follow || fork_may_follow)) save_checkpoint(*lane);  // else nobody looks at what could be edited
   }
 }
 
-int Session::Impl::token_at(const RunRequest& request, const Lane& lane, int s) const {
+int Session::Impl::token_at(const RunRequest& request, const Lane& lane, int s) {
   const bool prefill = mode == PromptMode::prefill;
   const int n_prompt_steps = prefill ? 1 : static_cast<int>(ids.size());
   if (s < n_prompt_steps - 1) return ids[s + 1];
   if (request.follow == Follow::file) return request.follow_ids[s - (n_prompt_steps - 1)];
   const bool own = request.follow == Follow::self;
-  return pick_token(own ? std::span<const double>(lane.logits) : std::span<const double>(reference_logits[s]), request.temperature,
+  return pick_token(own ? std::span<const double>(lane.logits) : std::span<const double>(reference.at(s).logits), request.temperature,
                     request.seed, s);
 }
 
@@ -202,50 +211,56 @@ void Session::Impl::set_next(Lane& lane, int s, int token) {
   step = std::move(record);
   lane.fed.resize(s + 1);
   lane.fed[s] = token;
+  hand_out(lane, s);
 }
 
-void Session::Impl::close_steps(std::span<Lane* const> done, double ms) {
+void Session::Impl::hand_out(Lane& lane, int s) {
+  if (sink_ == nullptr) return;
+  const auto place = std::ranges::find(lanes, &lane, &std::unique_ptr<Lane>::get) - lanes.begin();
+  StepPtr& step = lane.steps[s];
+  sink_->take(static_cast<int>(place), *step);
+  StepRecord rest = *step;
+  rest.heads.clear();
+  rest.top_tokens.clear();
+  step = std::make_shared<StepRecord>(std::move(rest));
+}
+
+void Session::Impl::close_steps(std::span<Lane* const> done, double ms, bool last_rows) {
   if (done.empty()) return;
   const int s = done.front()->record().step;
-  for (Lane* lane : done) {
-    if (lane != lanes[0].get()) continue;
-    cut_reference(s);
-    reference_hidden.push_back(lane->hidden);
-    reference_logits.push_back(lane->logits);
-    reference_log_p.push_back(lane->logits);
-    log_softmax(reference_log_p.back());
-    reference.step = -1;
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    if (done[i] != lanes[0].get()) continue;
+    reference.cut(s);
+    reference.add(done[i]->logits, last_rows ? forward.residual(static_cast<int>(i)) : nullptr, done[i]->hidden);
   }
-  if (reference.step != s) reference = {s, probabilities(reference_log_p[s]), argmax(reference_logits[s])};
-  backend->for_each(static_cast<int>(done.size()), [&](int i) { close_step(*done[i], ms); });
+  const ReferenceSteps::Distribution& expected = reference.at(s);
+  backend->for_each(static_cast<int>(done.size()), [&](int i) { close_step(*done[i], expected, ms); });
 }
 
-void Session::Impl::close_step(Lane& lane, double ms) {
+void Session::Impl::close_step(Lane& lane, const ReferenceSteps::Distribution& expected, double ms) {
   StepRecord& record = lane.record();
   check_finite(lane, record);
   const int s = record.step;
   if (&lane == lanes[0].get()) {
-    lane.log_p = reference_log_p[s];
+    lane.log_p = expected.log_p;
   } else {
     lane.log_p = lane.logits;
     log_softmax(lane.log_p);
   }
   if (lane.setup().record.measures.hidden) record.hidden_rel_l2 = hidden_error(lane, s);
-  record.kl = kl_divergence(reference.p, reference_log_p[s], lane.log_p);
+  record.kl = kl_divergence(expected.p, expected.log_p, lane.log_p);
   record.logits_top = top(lane.logits, 5);
   record.top1 = record.logits_top.front().first;
-  record.top1_reference = reference.top1;
+  record.top1_reference = expected.top1;
   record.top1_same = record.top1 == record.top1_reference;
   if (lane.setup().record.captures) {
-    record.top_tokens = top_tokens(lane.log_p, lane.logits, reference_log_p[s], reference_logits[s], kTopTokens);
+    record.top_tokens = top_tokens(lane.log_p, lane.logits, expected.log_p, expected.logits, kTopTokens);
   }
   record.ms = ms;
   record.policy_ms = lane.compress_ms - lane.compress_ms_before;
   lane.steps.push_back(lane.take_record());
-}
-
-void Session::Impl::cut_reference(std::size_t n_steps) {
-  for (auto* kept : {&reference_log_p, &reference_logits, &reference_hidden}) kept->resize(n_steps);
+  // at once: the record may not stay whole
+  if (lane.warning_watch.n_steps() + 1 == static_cast<int>(lane.steps.size())) lane.warning_watch.add(*lane.steps.back());
 }
 
 std::vector<double> Session::Impl::hidden_error(const Lane& lane, int step) const {
@@ -256,9 +271,10 @@ std::vector<double> Session::Impl::hidden_error(const Lane& lane, int step) cons
   if (lane.hidden.empty()) return out;
   const bool same_tokens = std::ranges::equal(std::span(lane.fed).first(std::min<std::size_t>(lane.fed.size(), step)),
                                               std::span(lanes[0]->fed).first(std::min<std::size_t>(lanes[0]->fed.size(), step)));
+  const std::vector<double> expected = same_tokens ? reference.hidden(step) : std::vector<double>{};
   for (int l = 0; l < n_layers; ++l) {
     const auto layer = [&](const std::vector<double>& hidden) { return std::span(hidden).subspan(dim * l, dim); };
-    out[l] = same_tokens ? rel_l2(layer(lane.hidden), layer(reference_hidden[step])) : kNotAvailable;
+    out[l] = same_tokens ? rel_l2(layer(lane.hidden), layer(expected)) : kNotAvailable;
   }
   return out;
 }
