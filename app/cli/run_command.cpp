@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <optional>
 
 #include <unistd.h>
 
@@ -32,11 +34,14 @@ using Json = nlohmann::ordered_json;
 /// A finished run and what is needed to speak about it.
 struct Result {
   Snapshot snapshot;
-  std::uint64_t seed = 0;
   std::shared_ptr<const Tokenizer> tokenizer;
 };
 
-Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel) {
+/// make_sink: what takes the records while the run goes on; nullptr: they stay in the snapshot.
+using MakeSink = std::function<RecordSink*(const RunRequest&)>;
+
+Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel,
+               const MakeSink& make_sink = {}) {
   ModelFiles model = open_model_of(a);
   RunRequest request = make_request(a, model);
   request.detail = detail;
@@ -46,9 +51,19 @@ Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet&
   cancel.check();
   Session session(std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device});
   Progress progress(a.quiet);
-  Snapshot snapshot =
-      session.run(request, cancel, [&](const std::string& activity, double fraction) { progress.show(activity, fraction); });
-  return {std::move(snapshot), request.seed, tokenizer};
+  Snapshot snapshot = session.run(
+      request, cancel, [&](const std::string& activity, double fraction) { progress.show(activity, fraction); }, {},
+      make_sink ? make_sink(request) : nullptr);
+  return {std::move(snapshot), tokenizer};
+}
+
+/// Where the file `path` has its room; empty: it is none that takes any (a pipe, a device).
+std::string folder_of(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return "";
+  const fs::path folder = fs::weakly_canonical(path, error).parent_path();
+  return folder.empty() ? "." : folder.string();
 }
 
 /// A count is written as one; a mean of counts that is none stays what it is.
@@ -121,13 +136,20 @@ int trace(const Arguments& a) {
   const bool to_stdout = a.out.empty() || a.out == "-";
   if (!to_stdout) check_target(a.out), check_not_read(a, a.out);
   const Interrupt interrupt;
-  const Result result = compute(a, a.detail, /*shadow=*/true, MeasureSet::all(), interrupt.token());
-  const std::string text = trace_text(result.snapshot, {.detail = a.detail, .seed = result.seed, .cancel = &interrupt.token()});
-  if (to_stdout) return print(text);
+  const std::string folder = to_stdout ? "" : folder_of(a.out);
+  std::optional<TraceStream> stream;
+  const Result result = compute(a, a.detail, /*shadow=*/true, MeasureSet::all(), interrupt.token(), [&](const RunRequest& request) {
+    const TraceOptions options{.detail = a.detail, .seed = request.seed, .cancel = &interrupt.token()};
+    return &stream.emplace(options, request.measures, folder.empty() ? std::filesystem::temp_directory_path().string() : folder);
+  });
+  if (to_stdout) {
+    stream->finish(result.snapshot, [](std::string_view piece) { print(piece); });
+    return 0;
+  }
   interrupt.token().check();
   {
     const Interrupt::Critical writing;
-    write_atomically(a.out, text);
+    write_atomically(a.out, [&](const TakesText& take) { stream->finish(result.snapshot, take); });
   }
   if (a.json) return print(run_json(result));
   return a.quiet ? 0 : print(summary_table(result.snapshot));

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace kvscope {
 
@@ -41,8 +42,12 @@ class JsonText {
     return key(name).value(v);
   }
 
+  /// A value that is written past this one, right here.
+  JsonText& elsewhere() { return raw({}); }
+
   const std::string& text() const { return text_; }
-  std::string take() { return std::move(text_); }
+  /// What has come since the last time.
+  std::string take() { return std::exchange(text_, {}); }
 
  private:
   JsonText& open(char bracket);

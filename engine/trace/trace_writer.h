@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/cancel.h"
+#include "io/files.h"
+#include "runtime/session/record_sink.h"
 #include "runtime/session/run_request.h"
 #include "snapshot/snapshot.h"
 
@@ -22,6 +25,22 @@ struct TraceOptions {
 /// recorded floats as floats); a number that is not there or not finite is null, and `warnings` says why where the schema promises one.
 /// Detail::why adds what the window shows beyond that, so that read_trace() gives the whole snapshot back. Throws Cancelled.
 std::string trace_text(const Snapshot& snapshot, const TraceOptions& options = {});
+
+/// The same bytes while the run goes on: every step is written as soon as it is final and put aside on disk, so that no record has to stay in
+/// memory. One run for each.
+class TraceStream final : public RecordSink {
+ public:
+  /// measures: of the request. folder: where there is room for the text of the steps.
+  TraceStream(const TraceOptions& options, const MeasureSet& measures, std::string folder);
+  ~TraceStream() override;
+  void take(int lane, const StepRecord& step) override;
+  /// snapshot: the finished run, whose records were all taken. Throws Error (disk), Cancelled.
+  void finish(const Snapshot& snapshot, const TakesText& take);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 /// Name of a detail as in the command line, "slots".
 std::string name_of(Detail detail);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <set>
+#include <string>
+
+#include "runtime/session/run_request.h"
+#include "snapshot/step_record.h"
+#include "trace/json_text.h"
+
+namespace kvscope {
+
+/// JSON of a trace: numbers that may not be there, and sentences about those that had to be null.
+class TraceJson : public JsonText {
+ public:
+  /// A number that must be there: null and a warning if it is not finite.
+  void number(double value, const char* what);
+  /// A number that may be missing (NaN): then null and no word about it.
+  void optional_number(double value, const char* what);
+  void numbers(std::span<const double> values, const char* what);
+
+  std::set<std::string> warnings;
+};
+
+/// Writes the records of steps, one object each.
+class StepWriter {
+ public:
+  /// shown: with what the window shows of steps. theta: that measure was asked for.
+  StepWriter(TraceJson& json, Detail detail, bool shown, bool theta) : json_(json), detail_(detail), shown_(shown), why_(detail == Detail::why), theta_(theta) {}
+  void write(const StepRecord& step);
+
+ private:
+  void logits(const StepRecord& step);
+  void head(const HeadRecord& head);
+  void head_why(const HeadRecord& head);
+  void event(const Event& event);
+  void merge(const MergeDetail& merge);
+
+  TraceJson& json_;
+  Detail detail_;
+  bool shown_;  // what read_trace() needs to give back what the window shows of steps
+  bool why_;    // and of single slots
+  bool theta_;
+};
+
+}  // namespace kvscope
