@@ -39,6 +39,7 @@ LaneSnapshot lane_of_four() {
     for (int h = 0; h < 2; ++h) {
       HeadRecord head;
       head.pos.assign(static_cast<std::size_t>(3 + h), 0);
+      head.n_slots = 3 + h;
       head.attention_loss = h == 0 ? 0.4 : kNotAvailable;
       r->heads.push_back(head);
     }
@@ -50,6 +51,14 @@ LaneSnapshot lane_of_four() {
   return lane;
 }
 
+/// A run with that lane alone, in prefill mode.
+Snapshot run_of_four() {
+  Snapshot s;
+  s.n_prompt = 3;
+  s.lanes = {lane_of_four()};
+  return s;
+}
+
 TEST(RunColours, NoOtherRunLooksLikeTheReference) {
   for (int lane = 1; lane < 20; ++lane) EXPECT_NE(run_of_lane(lane), run_of_lane(0)) << lane;
   for (int lane = 1; lane <= 5; ++lane)
@@ -57,17 +66,17 @@ TEST(RunColours, NoOtherRunLooksLikeTheReference) {
 }
 
 TEST(LaneMetrics, MeanKlLeavesOutThePromptsStep) {
-  const LaneMetrics m = lane_metrics(lane_of_four(), -1, 3, 3);
+  const LaneMetrics m = lane_metrics(run_of_four(), lane_of_four(), -1, 3);
   EXPECT_EQ(m.step, 3);
-  EXPECT_EQ(m.decode_steps, 3);
-  EXPECT_EQ(m.first_decode, 1);
-  EXPECT_DOUBLE_EQ(m.mean_kl, 2);  // (0.5 + 1.5 + 4) / 3
+  EXPECT_EQ(m.means.n_steps, 3);
+  EXPECT_EQ(m.means.first, 1);
+  EXPECT_DOUBLE_EQ(m.means.kl.mean(), 2);  // (0.5 + 1.5 + 4) / 3
   EXPECT_DOUBLE_EQ(m.kl, 4);
-  EXPECT_EQ(m.top1_same, 2);
+  EXPECT_EQ(m.means.top1_same, 2);
 }
 
 TEST(LaneMetrics, TheAnswerStartsAtTheLastPromptTokenAndMarksWhatDiffers) {
-  const LaneMetrics m = lane_metrics(lane_of_four(), 0, 3, 3);
+  const LaneMetrics m = lane_metrics(run_of_four(), lane_of_four(), 0, 3);
   ASSERT_EQ(m.answer.size(), 3u);
   EXPECT_EQ(m.answer[0].id, 10);
   EXPECT_TRUE(m.answer[0].same);
@@ -100,18 +109,18 @@ TEST(LaneMetrics, AnswersBeginBehindABlankThatAllLanesAgreeOn) {
 }
 
 TEST(LaneMetrics, MeansAreOverWhatWasMeasured) {
-  const LaneMetrics m = lane_metrics(lane_of_four(), 3, 3, 3);
+  const LaneMetrics m = lane_metrics(run_of_four(), lane_of_four(), 3, 3);
   EXPECT_DOUBLE_EQ(m.attention_loss, 0.4);
   EXPECT_DOUBLE_EQ(m.slots, 3.5);
   EXPECT_TRUE(std::isnan(m.nll));
   EXPECT_DOUBLE_EQ(m.bytes, 350) << "of the slots after the step shown";
-  EXPECT_DOUBLE_EQ(m.allocated, 2048);
+  EXPECT_DOUBLE_EQ(m.means.allocated, 2048);
 }
 
 TEST(LaneMetrics, ALaneWithoutStepsHasNoNumbers) {
-  const LaneMetrics m = lane_metrics(LaneSnapshot{}, -1, 3, 3);
+  const LaneMetrics m = lane_metrics(run_of_four(), LaneSnapshot{}, -1, 3);
   EXPECT_EQ(m.step, -1);
-  EXPECT_TRUE(std::isnan(m.kl) && std::isnan(m.mean_kl) && std::isnan(m.slots) && std::isnan(m.bytes));
+  EXPECT_TRUE(std::isnan(m.kl) && std::isnan(m.means.kl.mean()) && std::isnan(m.slots) && std::isnan(m.bytes));
   EXPECT_EQ(metric_text(Snapshot{}, m, MetricColumn::Kind::kl), "–");
 }
 
@@ -119,11 +128,11 @@ TEST(MetricText, PrintsNatsAndGapsNeverAZeroForWhatIsMissing) {
   LaneMetrics m;
   m.step = 1;
   m.kl = 2.8284;
-  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "2.828");
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "2.83");
   m.kl = 0.0001;
-  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "1.00e\u22124");
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "0.000100");
   m.kl = 0.000923;
-  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "9.23e\u22124") << "as the other views, which print its digits";
+  EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::kl), "0.000923") << "as the other views, which print its digits";
   m.kl = 0.00023456789012;
   EXPECT_EQ(std::stod(metric_plain({}, m, MetricColumn::Kind::kl)), m.kl) << "a file has all of them";
   m.bytes = 1048576;
@@ -143,7 +152,7 @@ TEST(MetricText, PrintsNatsAndGapsNeverAZeroForWhatIsMissing) {
 TEST(MetricLines, SayThatTheFirstNextTokenIsNotCounted) {
   const Snapshot snapshot = synthetic::make_snapshot();
   const auto said = [&](const std::optional<StepRange>& range) {
-    const LaneMetrics m = lane_metrics(snapshot.lanes[1], -1, snapshot.n_prompt, 3, range);
+    const LaneMetrics m = lane_metrics(snapshot, snapshot.lanes[1], -1, 3, range);
     return metric_lines(snapshot, 1, m, {MetricColumn::Kind::top1, "", "", 0}).back();
   };
   EXPECT_NE(said({}).find("first next token"), std::string::npos) << said({});
@@ -152,7 +161,7 @@ TEST(MetricLines, SayThatTheFirstNextTokenIsNotCounted) {
 
 TEST(MetricColumns, GiveWayInOrderAndKeepTheDivergence) {
   const Snapshot snapshot = synthetic::make_snapshot();
-  const std::vector<LaneMetrics> lanes = {lane_metrics(snapshot.lanes[0], -1, 167, 3)};
+  const std::vector<LaneMetrics> lanes = {lane_metrics(snapshot, snapshot.lanes[0], -1, 3)};
   EXPECT_EQ(metric_columns(snapshot, lanes, 2000, 1).size(), 10u);
   const auto few = metric_columns(snapshot, lanes, 260, 1);
   EXPECT_LE(total_width(few, 1), 260);
@@ -176,10 +185,10 @@ TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
     step = copy;
   }
   lane.compress_ms = 0.5 * static_cast<double>(lane.steps.size());
-  const LaneMetrics m = lane_metrics(lane, -1, 167, 3);
-  EXPECT_DOUBLE_EQ(m.policy_ms, 0.5);
-  EXPECT_DOUBLE_EQ(m.policy_share, 0.125);
-  EXPECT_TRUE(std::isnan(m.policy_prompt_ms));
+  const LaneMetrics m = lane_metrics(snapshot, lane, -1, 3);
+  EXPECT_DOUBLE_EQ(m.work.ms, 0.5);
+  EXPECT_DOUBLE_EQ(m.work.share, 0.125);
+  EXPECT_TRUE(std::isnan(m.work.prompt_ms));
   // one disturbed step is no reason to say otherwise
   LaneSnapshot disturbed = lane;
   for (StepPtr& step : disturbed.steps) {
@@ -188,22 +197,22 @@ TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
     step = copy;
   }
   disturbed.compress_ms += 79.5;
-  EXPECT_DOUBLE_EQ(lane_metrics(disturbed, -1, 167, 3).policy_ms, 0.5);
-  EXPECT_DOUBLE_EQ(lane_metrics(disturbed, -1, 167, 3).policy_share, 0.125);
-  EXPECT_EQ(lane_metrics(disturbed, -1, 167, 3).policy_steps, static_cast<int>(disturbed.steps.size()));
+  EXPECT_DOUBLE_EQ(lane_metrics(snapshot, disturbed, -1, 3).work.ms, 0.5);
+  EXPECT_DOUBLE_EQ(lane_metrics(snapshot, disturbed, -1, 3).work.share, 0.125);
+  EXPECT_EQ(lane_metrics(snapshot, disturbed, -1, 3).work.n_steps, static_cast<int>(disturbed.steps.size()));
   // a prefill's one compression is no step's
   const double steps = static_cast<double>(lane.steps.size()) - 1;
   lane.prompt_compress_ms = 7;
   lane.compress_ms = 7 + 0.5 * steps;
-  const LaneMetrics after_prompt = lane_metrics(lane, -1, 167, 3);
-  EXPECT_DOUBLE_EQ(after_prompt.policy_ms, 0.5);
-  EXPECT_DOUBLE_EQ(after_prompt.policy_share, 0.125);
-  EXPECT_EQ(after_prompt.policy_prompt_ms, 7);
+  const LaneMetrics after_prompt = lane_metrics(snapshot, lane, -1, 3);
+  EXPECT_DOUBLE_EQ(after_prompt.work.ms, 0.5);
+  EXPECT_DOUBLE_EQ(after_prompt.work.share, 0.125);
+  EXPECT_EQ(after_prompt.work.prompt_ms, 7);
   lane.prompt_compress_ms = kNotAvailable;
   lane.compress_ms = 0.5 * (steps + 1);
   EXPECT_EQ(metric_text(snapshot, m, MetricColumn::Kind::policy), "0.5") << "a clock knows no third digit";
   lane.slots_asked = -1;
-  EXPECT_EQ(metric_text(snapshot, lane_metrics(lane, -1, 167, 3), MetricColumn::Kind::policy), "n/a") << "nothing to decide is no zero";
+  EXPECT_EQ(metric_text(snapshot, lane_metrics(snapshot, lane, -1, 3), MetricColumn::Kind::policy), "n/a") << "nothing to decide is no zero";
 }
 
 TEST(LaneDifference, CountsWhatASlotRepresents) {

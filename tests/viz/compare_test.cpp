@@ -76,11 +76,11 @@ TEST_F(CompareTest, AllStripsShareOneAxis) {
 TEST_F(CompareTest, PrintsTheMetricsOfTheRecords) {
   canvas.draw(*view);
   for (int lane = 0; lane < 4; ++lane) {
-    const LaneMetrics m = lane_metrics(snapshot.lanes[static_cast<std::size_t>(lane)], 2, 167, 3);
+    const LaneMetrics m = lane_metrics(snapshot, snapshot.lanes[static_cast<std::size_t>(lane)], 2, 3);
     const std::string name = "lane " + std::to_string(lane) + " ";
     EXPECT_EQ(mark("metric", name + "KL, nats").value, metric_text(snapshot, m, MetricColumn::Kind::kl));
     EXPECT_EQ(mark("metric", name + "mean KL").value, metric_text(snapshot, m, MetricColumn::Kind::mean_kl));
-    EXPECT_EQ(mark("metric", name + "top-1 same").value, std::to_string(m.top1_same));
+    EXPECT_EQ(mark("metric", name + "top-1 same").value, std::to_string(m.means.top1_same));
     EXPECT_EQ(mark("metric", name + "attention lost").value, format_percent(m.attention_loss));
     EXPECT_EQ(mark("metric", name + "KV bytes").value, format_bytes(m.bytes));
     EXPECT_GT(m.bytes, 0);
@@ -325,7 +325,7 @@ TEST_F(CompareTest, TableHasOneRowPerRun) {
   const auto mean = std::ranges::find_if(table.columns, [](const std::string& c) { return c.starts_with("mean KL, nats"); });
   ASSERT_NE(mean, table.columns.end());
   const Snapshot& s = *canvas.frame.snapshot;
-  EXPECT_EQ(std::stod(table.rows[3][static_cast<std::size_t>(mean - table.columns.begin())]), lane_metrics(s.lanes[3], -1, s.n_prompt, 0).mean_kl) << "all its digits";
+  EXPECT_EQ(std::stod(table.rows[3][static_cast<std::size_t>(mean - table.columns.begin())]), run_figures(s, s.lanes[3]).kl.mean()) << "all its digits";
 }
 
 TEST_F(CompareTest, KeysMoveThroughRunsAndTokens) {

@@ -59,6 +59,8 @@ TEST(Format, ProbabilitiesNeverRoundToCertainty) {
   EXPECT_EQ(format_probability_short(0.0301), ".03");
   EXPECT_EQ(format_probability_short(0.0001), "<.01") << "little is not nothing";
   EXPECT_EQ(format_probability_short(0), "0");
+  EXPECT_EQ(format_probability_short(0.996), ">.99") << "almost all is not all";
+  EXPECT_EQ(format_probability_short(1), "1");
 }
 
 TEST(Format, DifferencesCarryTheirSign) {

@@ -56,7 +56,7 @@ TEST(LectureFactsTest, CountTheBytesOfTheStepThatIsShown) {
   Snapshot s = streamed();
   constexpr double kSlotBytes = 512;  // of a slot in all heads
   for (LaneSnapshot& lane : s.lanes) {
-    lane.slots = lane_metrics(lane, -1, s.n_prompt, 0).slots;
+    lane.slots = lane_metrics(s, lane, -1, 0).slots;
     lane.kv_bytes = kSlotBytes * lane.slots;
   }
   const Facts early = lecture_facts(s, at(3, 4)), late = lecture_facts(s, at(3, 40));
@@ -86,12 +86,12 @@ TEST(LectureFactsTest, RankOnlyRunsWithOneBudget) {
   const auto hold = [&s](std::size_t lane, int slots) {
     for (StepPtr& step : s.lanes[lane].steps) {
       auto copy = std::make_shared<StepRecord>(*step);
-      for (HeadRecord& head : copy->heads) head.pos.resize(static_cast<std::size_t>(slots));
+      for (HeadRecord& head : copy->heads) head.n_slots = slots;
       step = copy;
     }
   };
   const auto facts = [&s] { return lecture_facts(s, at(1, 2)); };
-  const auto kl = [&s](std::size_t lane) { return lane_metrics(s.lanes[lane], -1, s.n_prompt, 0).mean_kl; };
+  const auto kl = [&s](std::size_t lane) { return run_figures(s, s.lanes[lane]).kl.mean(); };
   for (const std::size_t lane : {1u, 2u, 3u}) hold(lane, 20);
   EXPECT_FALSE(holds(facts(), "unlike"));
   EXPECT_EQ(facts().at("alike").text, "20 slots");

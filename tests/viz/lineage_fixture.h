@@ -99,6 +99,7 @@ inline Snapshot small_snapshot() {
     h.attention_loss = 0.2;
     h.local_rel_l2 = 1.135;
     h.local_l1_wo = 729;
+    h.n_slots = static_cast<int>(h.pos.size());
     r->heads.push_back(h);
     lane.steps.push_back(r);
     auto reference = std::make_shared<StepRecord>(*r);

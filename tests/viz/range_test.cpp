@@ -59,7 +59,7 @@ TEST(StepsWithinTest, ClipsToTheStepsThereAre) {
   EXPECT_EQ(steps_within(LaneSnapshot{}, std::nullopt), std::nullopt);
 }
 
-TEST(RangeStatisticsTest, EqualAPlainLoopForEveryRange) {
+TEST(RunFiguresTest, EqualAPlainLoopForEveryRange) {
   const Snapshot snapshot = streamed();
   for (const LaneSnapshot& whole : snapshot.lanes) {
     const LaneSnapshot lane = with_gaps(whole);
@@ -82,7 +82,7 @@ TEST(RangeStatisticsTest, EqualAPlainLoopForEveryRange) {
           slots += slots_here / (last - first + 1);
           if (measured > 0) loss += loss_here / measured, ++n_loss;
         }
-        const RangeStatistics got = range_statistics(lane, {first, last});
+        const RunFigures got = run_figures(snapshot, lane, first, last);
         ASSERT_EQ(got.n_steps, last - first + 1);
         ASSERT_EQ(got.kl.n, n_kl);
         if (n_kl > 0) {
@@ -93,7 +93,7 @@ TEST(RangeStatisticsTest, EqualAPlainLoopForEveryRange) {
         }
         ASSERT_EQ(got.top1_same, same);
         ASSERT_EQ(got.evicted + got.merged, removed);
-        ASSERT_NEAR(got.slots.mean(), slots, 1e-9);
+        ASSERT_NEAR(got.held.mean(), slots, 1e-9);
         ASSERT_EQ(got.attention_loss.n, n_loss);
         if (n_loss > 0) {
           ASSERT_NEAR(got.attention_loss.mean(), loss / n_loss, 1e-12);
@@ -103,7 +103,7 @@ TEST(RangeStatisticsTest, EqualAPlainLoopForEveryRange) {
   }
 }
 
-TEST(RangeStatisticsTest, OfOneHeadEqualAPlainLoop) {
+TEST(RunFiguresTest, OfOneHeadEqualAPlainLoop) {
   const Snapshot snapshot = streamed();
   const LaneSnapshot lane = with_gaps(snapshot.lanes[3]);
   const StepRange steps{9, 33};
@@ -127,20 +127,20 @@ TEST(RangeStatisticsTest, OfOneHeadEqualAPlainLoop) {
   EXPECT_TRUE(std::isnan(votes_lost_within(lane, steps, -1)));
 }
 
-TEST(RangeStatisticsTest, TheComparisonTakesItsMeansFromThem) {
+TEST(RunFiguresTest, TheComparisonTakesItsMeansFromThem) {
   const Snapshot snapshot = streamed();
   const LaneSnapshot& lane = snapshot.lanes[2];
   const StepRange steps{20, 65};
-  const RangeStatistics want = range_statistics(lane, steps);
-  const LaneMetrics got = lane_metrics(lane, 3, snapshot.n_prompt, 3, steps);
-  EXPECT_EQ(got.mean_kl, want.kl.mean());
-  EXPECT_EQ(got.top1_same, want.top1_same);
-  EXPECT_EQ(got.decode_steps, want.n_steps);
+  const RunFigures want = run_figures(snapshot, lane, steps.first, steps.last);
+  const LaneMetrics got = lane_metrics(snapshot, lane, 3, 3, steps);
+  EXPECT_EQ(got.means.kl.mean(), want.kl.mean());
+  EXPECT_EQ(got.means.top1_same, want.top1_same);
+  EXPECT_EQ(got.means.n_steps, want.n_steps);
   EXPECT_EQ(got.attention_loss, want.attention_loss.mean());
   EXPECT_EQ(got.nll, want.nll.mean());
   EXPECT_EQ(got.kl, lane.steps[3]->kl) << "the shown step's own number stays";
-  const LaneMetrics without = lane_metrics(lane, 3, snapshot.n_prompt, 3);
-  EXPECT_EQ(without.decode_steps, 12) << "steps after the prompt";
+  const LaneMetrics without = lane_metrics(snapshot, lane, 3, 3);
+  EXPECT_EQ(without.means.n_steps, static_cast<int>(lane.steps.size())) << "a streamed prompt is the run's own work";
   EXPECT_EQ(without.slots, static_cast<double>(lane.steps[3]->heads[0].pos.size()));
 }
 
@@ -178,7 +178,7 @@ TEST_F(RangeViewsTest, DraggingAlongTheStepNumbersLimitsTheSteps) {
 TEST_F(RangeViewsTest, TheTimelineCountsAndListsTheRangeOnly) {
   Timeline view;
   canvas.frame.selection.steps = StepRange{4, 9};
-  const RangeStatistics want = range_statistics(snapshot.lanes[3], {4, 9});
+  const RunFigures want = run_figures(snapshot, snapshot.lanes[3], 4, 9);
   EXPECT_NE(view.facts(canvas.frame).find("of 6 · mean KL " + format_number(want.kl.mean())), std::string::npos) << view.facts(canvas.frame);
   const Table table = view.table(canvas.frame);
   ASSERT_EQ(table.rows.size(), 6u);

@@ -81,6 +81,7 @@ inline LaneSnapshot lane(const Shape& shape, LaneKind kind, int index) {
     for (Head& head : heads) {
       for (int t = 0; t < n_new; ++t) head.add(n_tokens + t);
       record->heads.push_back(head.step(s, record->position));
+      record->heads.back().n_slots = static_cast<int>(record->heads.back().pos.size());
       loss += record->heads.back().attention_loss / static_cast<double>(heads.size());
     }
     n_tokens += n_new;

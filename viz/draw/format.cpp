@@ -6,28 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "snapshot/number_text.h"
+
 namespace kvscope::viz {
 namespace {
 
 constexpr char32_t kBroken = 0xFFFD;
-
-std::string signed_text(std::string digits, bool negative) { return negative ? std::string(kMinus) + digits : digits; }
-
-std::string grouped(std::string digits) {
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, kThinSpace);
-  }
-  return digits;
-}
-
-// With an exponent: 0.000457 -> "4.57e−4".
-std::string tiny(double v, int digits) {
-  const std::string text = fmt::format("{:.{}e}", v, digits - 1);
-  const std::size_t e = text.find('e');
-  const int exponent = std::stoi(text.substr(e + 1));
-  return fmt::format("{}e{}{}", text.substr(0, e), exponent < 0 ? kMinus : std::string_view(), std::abs(exponent));
-}
 
 // Characters that draw nothing or turn the text around: shown by their number, so that no text can hide or scramble what stands beside it.
 bool is_invisible(char32_t c) {
@@ -88,105 +72,27 @@ std::string visible(std::string_view bytes) {
 
 }  // namespace
 
-std::string format_count(std::int64_t n) {
-  const bool negative = n < 0;
-  const std::string digits = fmt::format("{}", negative ? 0 - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n));
-  return signed_text(grouped(digits), negative);
-}
+std::string format_count(std::int64_t n) { return kvscope::format_count(n); }
 
-std::string count_of(int n, std::string_view one, std::string_view many) { return fmt::format("{} {}", format_count(n), n == 1 ? one : many); }
+std::string count_of(int n, std::string_view one, std::string_view many) { return kvscope::count_of(n, one, many); }
 
-std::string format_number(double v, int digits) {
-  if (std::isnan(v)) return std::string(kNotAvailableText);
-  if (std::isinf(v)) return signed_text("∞", v < 0);
-  if (v == 0) return "0";
-  const bool negative = v < 0;
-  // Rounded first: 9.996 has one digit before the point and 10.0 two.
-  const std::string rounded = fmt::format("{:.{}e}", std::abs(v), digits - 1);
-  const std::size_t e = rounded.find('e');
-  const int exponent = std::stoi(rounded.substr(e + 1));
-  if (exponent < -4 || exponent > 11) {
-    const std::string power = fmt::format("{}", std::abs(exponent));
-    return signed_text(rounded.substr(0, e) + "e" + (exponent < 0 ? std::string(kMinus) : std::string()) + power, negative);
-  }
-  if (exponent >= digits - 1) return signed_text(grouped(fmt::format("{:.0f}", std::abs(v))), negative);
-  return signed_text(fmt::format("{:.{}f}", std::abs(v), digits - 1 - exponent), negative);
-}
+std::string format_number(double v, int digits) { return kvscope::format_number(v, digits); }
 
-std::string format_percent(double fraction) {
-  if (std::isnan(fraction)) return std::string(kNotAvailableText);
-  if (std::isinf(fraction)) return signed_text("∞ %", fraction < 0);
-  if (fraction == 0) return "0 %";
-  if (fraction == 1) return "100 %";
-  const double size = std::abs(fraction);
-  if (size < 0.001) return signed_text("<0.1 %", fraction < 0);
-  if (size < 1 && size > 0.999) return signed_text(">99.9 %", fraction < 0);
-  return signed_text(fmt::format("{:.1f} %", 100 * size), fraction < 0);
-}
+std::string format_percent(double fraction) { return kvscope::format_percent(fraction); }
 
-std::string format_probability(double p) {
-  if (std::isnan(p)) return std::string(kNotAvailableText);
-  if (p == 0) return "0";
-  if (p == 1) return "1";
-  if (p < 0.0005) return "<.001";
-  if (p > 0.9995) return ">.999";
-  return fmt::format("{:.3f}", p);
-}
+std::string format_probability(double p) { return kvscope::format_probability(p); }
 
-std::string format_probability_short(double p) {
-  if (std::isnan(p)) return std::string(kNotAvailableText);
-  if (p == 0) return "0";
-  if (p >= 0.995) return "1";
-  if (p < 0.005) return "<.01";
-  return fmt::format("{:.2f}", p).substr(1);
-}
+std::string format_probability_short(double p) { return kvscope::format_probability_short(p); }
 
-std::string format_delta(double v, int decimals) {
-  if (std::isnan(v)) return std::string(kNotAvailableText);
-  const std::string size = std::isinf(v) ? std::string("∞") : fmt::format("{:.{}f}", std::abs(v), decimals);
-  if (v == 0) return "0";
-  if (size.find_first_not_of("0.") == std::string::npos) return (v < 0 ? std::string(kMinus) : std::string("+")) + tiny(std::abs(v), 1);
-  return (v < 0 ? std::string(kMinus) : std::string("+")) + size;
-}
+std::string format_delta(double v, int decimals) { return kvscope::format_delta(v, decimals); }
 
-std::string format_change(double v) {
-  if (std::isnan(v) || v == 0) return format_number(v);
-  return (v < 0 ? std::string(kMinus) : std::string("+")) + format_number(std::abs(v));
-}
+std::string format_change(double v) { return kvscope::format_change(v); }
 
-std::string format_nats(double v) {
-  if (std::isnan(v) || v == 0 || std::abs(v) >= 100) return format_number(v);
-  const std::string size = std::abs(v) < 0.001 ? tiny(std::abs(v), 3) : fmt::format("{:.3f}", std::abs(v));
-  return signed_text(size, v < 0);
-}
+std::string format_mean(double v) { return kvscope::format_mean(v); }
 
-std::string format_mean(double v) {
-  if (std::isnan(v)) return std::string(kNotAvailableText);
-  const double whole = std::round(v);
-  if (std::abs(v - whole) < 0.05) return format_count(static_cast<std::int64_t>(whole));
-  return v < 0 ? signed_text(fmt::format("{:.1f}", -v), true) : fmt::format("{:.1f}", v);
-}
+std::string format_bytes(double bytes) { return kvscope::format_bytes(bytes); }
 
-std::string format_bytes(double bytes) {
-  if (std::isnan(bytes)) return std::string(kNotAvailableText);
-  if (bytes < 1024) return fmt::format("{:.0f} B", bytes);
-  static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
-  double v = bytes / 1024;
-  int unit = 0;
-  while (v >= 1023.95 && unit < 3) {
-    v /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.{}f} {}", v, v < 999.95 ? 1 : 0, kUnits[unit]);
-}
-
-std::string format_ms(double ms) {
-  if (std::isnan(ms)) return std::string(kNotAvailableText);
-  if (ms == 0) return "0 ms";
-  if (ms < 0.9995) return format_number(1000 * ms) + " µs";
-  if (ms < 999.5) return format_number(ms) + " ms";
-  return format_number(ms / 1000) + " s";
-}
+std::string format_ms(double ms) { return kvscope::format_ms(ms); }
 
 std::string format_plain(double v) { return std::isfinite(v) ? fmt::format("{}", v) : std::string(kNotAvailableText); }
 

@@ -18,13 +18,6 @@ const StepRecord* record_at(const LaneSnapshot& lane, int step) {
   return step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)].get() : nullptr;
 }
 
-/// Of at least one value.
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return values.size() % 2 != 0 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 }  // namespace
 
 void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most) {
@@ -45,62 +38,30 @@ int run_of_lane(int lane) {
   return lane <= 0 ? kReference : kOthers[static_cast<std::size_t>(lane - 1) % std::size(kOthers)];
 }
 
-LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int max_answer, const std::optional<StepRange>& range) {
+LaneMetrics lane_metrics(const Snapshot& snapshot, const LaneSnapshot& lane, int wanted, int max_answer, const std::optional<StepRange>& range) {
   LaneMetrics out;
   const int n = static_cast<int>(lane.steps.size());
   if (n == 0) return out;
-  int decode = n;  // first step after the prompt
   for (int s = 0; s < n; ++s) {
     const StepRecord* record = record_at(lane, s);
-    if (record == nullptr) continue;
-    if (record->position >= n_prompt - 1 && static_cast<int>(out.answer.size()) < max_answer) {
-      out.answer.push_back({s, record->top1, record->top1 == record->top1_reference});
-    }
-    if (record->position >= n_prompt) decode = std::min(decode, s);
+    if (record == nullptr || record->position < snapshot.n_prompt - 1) continue;
+    if (static_cast<int>(out.answer.size()) >= max_answer) break;
+    out.answer.push_back({s, record->top1, record->top1 == record->top1_reference});
   }
-  // Without a range: the steps after the prompt. With one: its steps, whatever they read.
-  const std::optional<StepRange> within = steps_within(lane, range ? range : std::optional(StepRange{decode, n - 1}));
-  const RangeStatistics means = within ? range_statistics(lane, *within, range.has_value()) : RangeStatistics{};
-  out.decode_steps = means.n_steps;
-  if (within) out.first_decode = within->first;
-  out.mean_kl = means.kl.mean();
-  out.top1_same = means.top1_same;
-  out.allocated = lane.bytes > 0 ? lane.bytes : kNotAvailable;
-  if (lane.slots_asked >= 0) {  // the full cache has no policy to work
-    const bool prefill = std::isfinite(lane.prompt_compress_ms);
-    const int first = prefill ? 1 : 0;  // the prompt's own compression is no step's
-    double ms = 0;
-    for (int s = first; s < n; ++s)
-      if (const StepRecord* step = record_at(lane, s)) ms += step->ms;
-    const double work = lane.compress_ms - (prefill ? lane.prompt_compress_ms : 0);
-    if (n > first) out.policy_ms = work / (n - first);
-    if (ms > 0) out.policy_share = work / ms;
-    // One step that other work on the machine disturbed must not stand for all: the median, where steps have a time of their own.
-    std::vector<double> own, shares;
-    for (int s = first; s < n; ++s) {
-      const StepRecord* step = record_at(lane, s);
-      if (step == nullptr || std::isnan(step->policy_ms)) continue;
-      own.push_back(step->policy_ms);
-      if (step->ms > 0) shares.push_back(step->policy_ms / step->ms);
-    }
-    out.policy_steps = static_cast<int>(own.size());
-    if (!own.empty()) out.policy_ms = median(own);
-    if (!shares.empty()) out.policy_share = median(shares);
-    out.policy_prompt_ms = lane.prompt_compress_ms;
-  }
+  out.means = range ? run_figures(snapshot, lane, range->first, range->last) : run_figures(snapshot, lane, false);
+  if (range) out.range = steps_within(lane, range);
+  out.work = policy_work(snapshot, lane);
   out.step = wanted < 0 ? n - 1 : std::min(wanted, n - 1);
   const StepRecord* record = record_at(lane, out.step);
   if (record == nullptr) return out;
   out.position = record->position;
   out.kl = record->kl;
   out.next_token = record->next_token;
-  if (range) out.range = within;
-  const RangeStatistics here = range_statistics(lane, {out.step, out.step});
-  out.nll = (range ? means : here).nll.mean();
-  out.attention_loss = (range ? means : here).attention_loss.mean();
-  out.slots = here.slots.mean();
-  // A slot has as many bytes in every head and step.
-  if (lane.kv_bytes > 0 && lane.slots > 0) out.bytes = lane.kv_bytes / lane.slots * out.slots;
+  const RunFigures here = run_figures(snapshot, lane, out.step, out.step);
+  out.nll = (out.range ? out.means : here).nll.mean();
+  out.attention_loss = (out.range ? out.means : here).attention_loss.mean();
+  out.slots = here.slots;
+  out.bytes = here.bytes;
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "snapshot/figures.h"
 #include "snapshot/snapshot.h"
 #include "viz/selection.h"
 
@@ -31,26 +32,19 @@ struct LaneMetrics {
   int position = -1;                // of its query
   std::vector<AnswerToken> answer;  // top choices from the last prompt token on
   double kl = kNotAvailable;        // nats, this step
-  double mean_kl = kNotAvailable;   // over the decode steps (queries after the prompt), or over the steps of a range
-  int decode_steps = 0;        // how many steps these are
-  int first_decode = -1;       // the first of them
-  int top1_same = 0;           // of these, with the full cache's choice
-  std::optional<StepRange> range;  // nll and attention_loss are means over these steps; nullopt: this step's
-  double nll = kNotAvailable;  // -ln p of the token fed next
+  RunFigures means;                 // over the steps that count, or over those of a range
+  std::optional<StepRange> range;   // nll and attention_loss are means over these steps; nullopt: this step's
+  double nll = kNotAvailable;       // -ln p of the token fed next
   int next_token = -1;
   double attention_loss = kNotAvailable;  // mean over the heads that have one
   double slots = kNotAvailable;           // mean per head after this step
-  double bytes = kNotAvailable;           // of keys and values after this step
-  double allocated = kNotAvailable;       // for them now, rows to grow in reserve
-  double policy_prompt_ms = kNotAvailable;  // statistics, decisions and merges of a prefill
-  double policy_ms = kNotAvailable;       // the same, a step after it: the median of policy_steps, or the mean where these have no times
-  int policy_steps = 0;
-  double policy_share = kNotAvailable;    // of the wall time of these steps
+  double bytes = kNotAvailable;           // used by their keys and values
+  PolicyWork work;
   TextSplit split;                        // against the reference lane; filled where several lanes are at hand
 };
 
-/// Metrics at the step `wanted` (clamped; negative: the latest). n_prompt: tokens of the prompt. `range` limits what is averaged.
-LaneMetrics lane_metrics(const LaneSnapshot& lane, int wanted, int n_prompt, int max_answer, const std::optional<StepRange>& range = {});
+/// Metrics at the step `wanted` (clamped; negative: the latest). `range` limits what is averaged. lane: of the snapshot.
+LaneMetrics lane_metrics(const Snapshot& snapshot, const LaneSnapshot& lane, int wanted, int max_answer, const std::optional<StepRange>& range = {});
 
 /// Where the full cache's answer begins with a blank and all lanes agree on it, every answer begins behind it; at most `most` tokens stay.
 void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most);

@@ -65,6 +65,7 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
     f[std::string(name) + "_attention"] = share(attention_of(columns, attention, captured, category));
     f[std::string(name) + "_wanted"] = share(attention_of(columns, reference, whole, category));
   }
+  f["evicted_wanted"] = share(whole ? head.attention_loss : kNotAvailable);  // of those whose slot this query missed, not of one that left after it
   f["first_attention"] = share(captured && n > 0 ? attention.front() : kNotAvailable);
   std::vector<double> by_hand = columns.lost;
   const std::vector<char> own = evicted_by_hand(*pick.run, n);
@@ -89,7 +90,7 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
 }
 
 void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int lane_idx, int step) {
-  const auto bytes = [&](const LaneSnapshot& of) { return word(format_bytes(lane_metrics(of, step, s.n_prompt, 0).bytes)); };
+  const auto bytes = [&](const LaneSnapshot& of) { return word(format_bytes(lane_metrics(s, of, step, 0).bytes)); };
 
   f["policy"] = word(lane.title);
   f["asked"] = lane.slots_asked < 0 ? Fact{"all", 0} : count(lane.slots_asked);
@@ -112,14 +113,9 @@ void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const 
     if (t.id == step.top1_reference) f["reference_p"] = share(t.p_reference), f["reference_p_here"] = share(t.p);
     if (t.id == step.top1) f["choice_p"] = share(t.p);
   }
-  int differ = 0, after = 0;
-  for (const StepPtr& record : lane.steps) {
-    if (record->position < s.n_prompt - 1) continue;
-    ++after;
-    if (!record->top1_same) ++differ;
-  }
-  f["after"] = count(after);
-  f["differ"] = count(differ);
+  const RunFigures figures = run_figures(s, lane, false);
+  f["after"] = count(figures.compared);
+  f["differ"] = count(figures.compared - figures.top1_same);
 }
 
 struct ComparedRun {
@@ -135,8 +131,9 @@ std::vector<ComparedRun> compared_runs(const Snapshot& s, int step) {
   for (std::size_t i = 1; i < s.lanes.size(); ++i) {
     const LaneSnapshot& lane = s.lanes[i];
     const auto end = std::ranges::find_if(lane.steps, [&s](const StepPtr& record) { return record && record->position >= s.n_prompt - 1; });
-    const LaneMetrics m = lane_metrics(lane, std::max(step, static_cast<int>(end - lane.steps.begin())), s.n_prompt, 0);
-    if (!std::isnan(m.mean_kl)) runs.push_back({lane.title, m.mean_kl, m.slots});
+    const LaneMetrics m = lane_metrics(s, lane, std::max(step, static_cast<int>(end - lane.steps.begin())), 0);
+    const double kl = m.means.kl.mean();
+    if (!std::isnan(kl)) runs.push_back({lane.title, kl, m.slots});
   }
   return runs;
 }

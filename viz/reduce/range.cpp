@@ -21,14 +21,6 @@ const HeadRecord* head_at(const LaneSnapshot& lane, int step, int head) {
 
 }  // namespace
 
-void Statistics::add(double value) {
-  if (std::isnan(value)) return;
-  min = n == 0 ? value : std::min(min, value);
-  max = n == 0 ? value : std::max(max, value);
-  sum += value;
-  ++n;
-}
-
 std::optional<StepRange> steps_within(const LaneSnapshot& lane, const std::optional<StepRange>& range) {
   const int last = static_cast<int>(lane.steps.size()) - 1;
   const StepRange steps{range ? std::max(range->first, 0) : 0, range ? std::min(range->last, last) : last};
@@ -39,30 +31,6 @@ std::optional<StepRange> steps_within(const LaneSnapshot& lane, const std::optio
 std::string range_text(const StepRange& range) {
   if (range.first == range.last) return "step " + format_count(range.first);
   return fmt::format("steps {}–{}", format_count(range.first), format_count(range.last));
-}
-
-RangeStatistics range_statistics(const LaneSnapshot& lane, const StepRange& steps, bool heads) {
-  RangeStatistics out;
-  const std::optional<StepRange> within = steps_within(lane, steps);
-  for (int s = within ? within->first : 0; within && s <= within->last; ++s) {
-    const StepRecord* record = lane.steps[static_cast<std::size_t>(s)].get();
-    if (record == nullptr) continue;
-    ++out.n_steps;
-    out.kl.add(record->kl);
-    out.nll.add(record->nll);
-    if (record->ms > 0) out.ms.add(record->ms);
-    out.top1_same += record->top1_same ? 1 : 0;
-    if (!heads) continue;
-    Statistics loss, slots;
-    for (const HeadRecord& head : record->heads) {
-      loss.add(head.attention_loss);
-      slots.add(static_cast<double>(head.pos.size()));
-      for (const Event& event : head.events) ++(event.kind == Event::Kind::evict ? out.evicted : out.merged);
-    }
-    out.attention_loss.add(loss.mean());
-    out.slots.add(slots.mean());
-  }
-  return out;
 }
 
 Statistics head_statistics(const LaneSnapshot& lane, const StepRange& steps, int head, const HeadValue& value) {

@@ -80,7 +80,7 @@ Table Compare::table(const Frame& frame) const {
     const auto i = static_cast<std::size_t>(lane);
     std::vector<std::string> row = {lane_name(s, lane), s.lanes[i].spec};
     for (const MetricColumn& c : columns) row.push_back(metric_plain(s, metrics[i], c.kind));
-    row.push_back(format_plain(metrics[i].policy_share));
+    row.push_back(format_plain(metrics[i].work.share));
     out.rows.push_back(std::move(row));
   }
   out.note = "* beside a token of the answer: the full cache chooses another one";
@@ -177,7 +177,7 @@ std::string Compare::cursor_text(const Frame& frame) const {
   const LaneMetrics& m = metrics[static_cast<std::size_t>(frame.selection.lane)];
   std::string out =
       fmt::format("run {}, KL {} nats, mean KL {}, top-1 same {} of {}", lane_name(s, frame.selection.lane),
-                  metric_text(s, m, MetricColumn::Kind::kl), metric_text(s, m, MetricColumn::Kind::mean_kl), m.top1_same, m.decode_steps);
+                  metric_text(s, m, MetricColumn::Kind::kl), metric_text(s, m, MetricColumn::Kind::mean_kl), m.means.top1_same, m.means.compared);
   if (frame.selection.tokens) out += ", " + count_text(frame, frame.selection.lane, m.step, frame.selection.tokens->first);
   return out;
 }
@@ -196,7 +196,7 @@ const std::vector<LaneMetrics>& Compare::metrics_of(const Frame& frame) const {
   known_of_ = std::move(of);
   known_.clear();
   for (const LaneSnapshot& lane : s.lanes) {
-    known_.push_back(lane_metrics(lane, step_of(lane, frame.selection), s.n_prompt, kAnswerTokens + 1, frame.selection.steps));
+    known_.push_back(lane_metrics(s, lane, step_of(lane, frame.selection), kAnswerTokens + 1, frame.selection.steps));
     known_.back().split = first_text_difference(s, static_cast<int>(known_.size()) - 1);
   }
   begin_at_word(known_, s, kAnswerTokens);

@@ -41,12 +41,13 @@ int common(const std::vector<LaneMetrics>& lanes, Get get) {
 std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale, MetricSet set,
                                          std::vector<std::string>* left_out) {
   const int step = common(lanes, [](const LaneMetrics& m) { return m.step; });
-  const int decode = common(lanes, [](const LaneMetrics& m) { return m.decode_steps; });
+  const int decode = common(lanes, [](const LaneMetrics& m) { return m.means.n_steps; });
+  const int compared = common(lanes, [](const LaneMetrics& m) { return m.means.compared; });
   const int fed = common(lanes, [](const LaneMetrics& m) { return m.next_token; });
   std::string mean_unit = "no step yet";
-  const int first = common(lanes, [](const LaneMetrics& m) { return m.first_decode; });
+  const int first = common(lanes, [](const LaneMetrics& m) { return m.means.first; });
   if (decode > 0) mean_unit = decode == 1 ? fmt::format("step {}", first) : fmt::format("steps {}–{}", first, first + decode - 1);
-  if (decode < 0) mean_unit = "decode steps";
+  if (decode < 0) mean_unit = snapshot.prefill_mode ? "after prompt" : "all steps";
   const bool ranged = std::any_of(lanes.begin(), lanes.end(), [](const LaneMetrics& m) { return m.range.has_value(); });
   std::string fed_unit = "next token";
   if (fed >= 0) {
@@ -60,9 +61,9 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::kl, "KL, nats", step >= 0 ? fmt::format("step {}", step) : "this step", 58},
       {Kind::mean_kl, "mean KL", mean_unit, 78},
       {Kind::top1, "top-1 same",
-       decode >= 0 ? fmt::format("of {}", decode)
-       : ranged    ? "of range"
-                   : "of decoded",
+       compared >= 0 ? fmt::format("of {}", compared)
+       : ranged      ? "of range"
+                     : "of its steps",
        70},
       {Kind::nll, "−ln p", fed_unit, 66},
       {Kind::attention, "attention lost", ranged ? "range mean" : "mean of heads", 92},
@@ -106,13 +107,13 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricCo
       if (m.split.compared == 0) return std::string(kNotAvailableText);
       return m.split.position < 0 ? "none" : format_count(m.split.position);
     case Kind::kl:
-      return format_nats(m.kl);
+      return format_number(m.kl);
     case Kind::mean_kl:
-      return format_nats(m.mean_kl);
+      return format_number(m.means.kl.mean());
     case Kind::top1:
-      return m.decode_steps > 0 ? format_count(m.top1_same) : std::string(kNotAvailableText);
+      return m.means.compared > 0 ? format_count(m.means.top1_same) : std::string(kNotAvailableText);
     case Kind::nll:
-      return format_nats(m.nll);
+      return format_number(m.nll);
     case Kind::attention:
       return format_percent(m.attention_loss);
     case Kind::slots:
@@ -120,7 +121,7 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricCo
     case Kind::bytes:
       return format_bytes(m.bytes);
     case Kind::policy:
-      return format_number(m.policy_ms, 1);  // the clock of a shared machine knows no more
+      return format_number(m.work.ms, 1);  // the clock of a shared machine knows no more
   }
   return {};
 }
@@ -128,8 +129,11 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricCo
 std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const LaneMetrics& m, const MetricColumn& column) {
   std::vector<std::string> out = {lane_name(snapshot, lane)};
   const auto number = [](double v) { return std::isfinite(v) ? fmt::format("{}", v) : std::string(kNotAvailableText); };
-  const std::string steps = m.range ? fmt::format("{} steps of the range ({})", m.decode_steps, range_text(*m.range))
-                                    : fmt::format("{} decode steps", m.decode_steps);
+  const auto steps_of = [&](int n) {
+    if (m.range) return fmt::format("{} of the range ({})", count_of(n, "step", "steps"), range_text(*m.range));
+    return count_of(n, "step", "steps") + (snapshot.prefill_mode ? " after the prompt" : ", those that read the prompt included");
+  };
+  const std::string steps = steps_of(m.means.n_steps), compared = steps_of(m.means.compared);
   switch (column.kind) {
     case Kind::answer:
       for (const AnswerToken& token : m.answer) {
@@ -151,11 +155,11 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       out.push_back(fmt::format("KL(full ‖ this run) after step {}: {} nats", m.step, number(m.kl)));
       break;
     case Kind::mean_kl:
-      out.push_back(fmt::format("mean KL over {}: {} nats", steps, number(m.mean_kl)));
+      out.push_back(fmt::format("mean KL over {}: {} nats", compared, number(m.means.kl.mean())));
       break;
     case Kind::top1:
-      out.push_back(fmt::format("the full cache's top choice in {} of {}{}", m.top1_same, steps,
-                                m.range ? "" : "; the first next token, that of the prompt's last step, is not counted"));
+      out.push_back(fmt::format("the full cache's top choice in {} of {}{}", m.means.top1_same, compared,
+                                m.range || !snapshot.prefill_mode ? "" : "; the first next token, that of the prompt's own step, is not counted"));
       break;
     case Kind::nll:
       if (m.range) {
@@ -177,15 +181,15 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
     }
     case Kind::bytes:
       out.push_back(fmt::format("bytes of the keys and values after step {}: {}", m.step, number(m.bytes)));
-      out.push_back(fmt::format("allocated for them now: {}", number(m.allocated)));
+      out.push_back(fmt::format("allocated for them now: {}", number(m.means.allocated)));
       break;
     case Kind::policy:
       out.push_back(fmt::format(
-          "statistics, decisions and merges: about {} ms a step, {}{}", format_number(m.policy_ms, 1),
-          m.policy_steps > 0 ? fmt::format("the median of {}", count_of(m.policy_steps, "step", "steps")) : std::string("their mean"),
-          std::isfinite(m.policy_prompt_ms) ? fmt::format(", after {} ms for the whole prompt", format_number(m.policy_prompt_ms, 1)) : ""));
+          "statistics, decisions and merges: about {} ms a step, {}{}", format_number(m.work.ms, 1),
+          m.work.n_steps > 0 ? fmt::format("the median of {}", count_of(m.work.n_steps, "step", "steps")) : std::string("their mean"),
+          std::isfinite(m.work.prompt_ms) ? fmt::format(", after {} ms for the whole prompt", format_number(m.work.prompt_ms, 1)) : ""));
       out.push_back("measured on this machine in this run: the next one differs by as much as other work disturbs it");
-      out.push_back(fmt::format("{} of the wall time of its steps, in which other runs may take part", rough_percent(m.policy_share)));
+      out.push_back(fmt::format("{} of the wall time of its steps, in which other runs may take part", rough_percent(m.work.share)));
       break;
   }
   return out;
@@ -217,9 +221,9 @@ double sort_value(const LaneMetrics& m, MetricColumn::Kind kind) {
     case Kind::kl:
       return m.kl;
     case Kind::mean_kl:
-      return m.mean_kl;
+      return m.means.kl.mean();
     case Kind::top1:
-      return m.decode_steps > 0 ? static_cast<double>(m.top1_same) / m.decode_steps : kNotAvailable;
+      return m.means.top1_share();
     case Kind::nll:
       return m.nll;
     case Kind::attention:
@@ -229,7 +233,7 @@ double sort_value(const LaneMetrics& m, MetricColumn::Kind kind) {
     case Kind::bytes:
       return m.bytes;
     case Kind::policy:
-      return m.policy_ms;
+      return m.work.ms;
   }
   return kNotAvailable;
 }
@@ -315,8 +319,8 @@ void draw_metrics(Painter& p, float right, float y, float row, const std::vector
       if (c.kind == Kind::slots && asked >= 0 && std::isfinite(metrics.slots) && std::abs(metrics.slots - asked) >= 0.05 && below) {
         p.text({end, y + p.px(14)}, fmt::format("asked {}", format_count(asked)), Face::caption, t.disabled, Align::right);
       }
-      if (c.kind == Kind::policy && std::isfinite(metrics.policy_share) && below) {
-        p.text({end, y + p.px(14)}, rough_percent(metrics.policy_share), Face::caption, t.disabled, Align::right);
+      if (c.kind == Kind::policy && std::isfinite(metrics.work.share) && below) {
+        p.text({end, y + p.px(14)}, rough_percent(metrics.work.share), Face::caption, t.disabled, Align::right);
       }
       p.mark("metric", fmt::format("lane {} {}", lane, c.title), {x, y - 9, end, y + 9}, text);
     }

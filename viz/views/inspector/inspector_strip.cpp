@@ -236,7 +236,7 @@ class Strip {
         scene_.dragged_slots ? fmt::format("{} slots in this head · preview, not re-run", format_count(*scene_.dragged_slots))
         : scene_.pick.values->overridden
             ? fmt::format("cut-off {}, budget {} by hand{}", format_number(score), format_count(scene_.pick.values->budget), way)
-            : fmt::format("cut-off {}{}", format_number(score), way);
+            : fmt::format("cut-off of step {}: {}{}", scene_.pick.step, format_number(score), way);
     const float width = p_.width_of(Face::body, label) + p_.px(20), height = p_.px(20);
     const float x = tag_x(width);
     const float above = y - p_.px(10) - height;

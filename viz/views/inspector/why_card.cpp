@@ -241,7 +241,7 @@ float draw_cost(Painter& p, const Rect& foot, const Why& why) {
 
 std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
   if (std::isfinite(slot.score) && std::isfinite(pick.values->cutoff)) {
-    return fmt::format("It stays: score {}, cut-off {}. Nothing was merged into it.", format_number(slot.score), format_number(pick.values->cutoff));
+    return fmt::format("It stays in step {}: score {}, cut-off {}. Nothing was merged into it.", pick.step, format_number(slot.score), format_number(pick.values->cutoff));
   }
   if (pick.lane == 0 && pick.values->budget < 0) return "No budget: every token keeps its slot.";
   return "Nothing was merged into this slot, and it has not been removed.";

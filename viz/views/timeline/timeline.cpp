@@ -51,17 +51,18 @@ std::string Timeline::facts(const Frame& frame) const {
   const std::optional<StepRange> steps = steps_within(*lane, frame.selection.steps);
   if (!steps) return lane->title + " · no step in the range";
   if (!frame.selection.steps) {
-    const RangeStatistics s = range_statistics(*lane, *steps, false);
+    const RunFigures f = run_figures(*frame.snapshot, *lane, false);
     const bool legend = frame.size.y >= kLegendFrom * frame.scale;
-    return fmt::format("{} · top choice differs in {} of {} steps{}", lane->title, format_count(s.n_steps - s.top1_same),
-                       format_count(s.n_steps), legend ? "" : " · colours as in the atlas");
+    const char* which = frame.snapshot->prefill_mode ? " after the prompt" : "";
+    return fmt::format("{} · top choice differs in {} of {} steps{}{}", lane->title, format_count(f.compared - f.top1_same),
+                       format_count(f.compared), which, legend ? "" : " · colours as in the atlas");
   }
   if (of_range_ != steps) {
-    range_ = range_statistics(*lane, *steps);
+    range_ = run_figures(*frame.snapshot, *lane, steps->first, steps->last);
     of_range_ = steps;
   }
   return fmt::format("{} · top choice differs in {} of {} · mean KL {} · evicted {} · merged {}", lane->title,
-                     format_count(range_.n_steps - range_.top1_same), format_count(range_.n_steps), format_number(range_.kl.mean()),
+                     format_count(range_.compared - range_.top1_same), format_count(range_.compared), format_number(range_.kl.mean()),
                      format_count(range_.evicted), format_count(range_.merged));
 }
 
@@ -233,7 +234,7 @@ std::vector<std::string> Timeline::tooltip(const Frame& frame, int step) const {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("step {} · position {} {}", is_prefill_step(*frame.snapshot, step) ? "0 (prefill)" : format_count(step),
                               format_count(r.position), quoted(token_text(*frame.snapshot, r.position))));
-  lines.push_back("KL(full ‖ lane) " + format_number(r.kl) + " nats");
+  lines.push_back("KL(full ‖ this run) " + format_number(r.kl) + " nats");
   lines.push_back(r.top1_same ? "top choice " + token_of_id(*frame.snapshot, r.top1) + ", as in the reference"
                               : "top choice " + token_of_id(*frame.snapshot, r.top1) + ", the reference has " +
                                     token_of_id(*frame.snapshot, r.top1_reference));

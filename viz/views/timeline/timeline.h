@@ -65,7 +65,7 @@ class Timeline : public View {
   mutable int of_lane_ = -1;
   mutable std::size_t of_n_steps_ = 0;
   mutable std::optional<StepRange> of_range_;
-  mutable RangeStatistics range_;
+  mutable RunFigures range_;
   bool scrubbing_ = false;
   int brush_from_ = -1;  // step where a range began to be dragged; -1: none is
   int brush_to_ = -1;
