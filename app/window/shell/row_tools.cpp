@@ -241,8 +241,10 @@ void ToolRow::refresh() {
                                   ? viz::format_percent(static_cast<double>(lane->slots_asked) / snapshot.n_prompt) + " of " + tokens
                                   : "all of " + tokens;
     const bool other = std::abs(lane->slots - lane->slots_asked) >= 0.05;  // a cache that was cut once has grown since
+    const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
+    const std::string asked = raised != lane->warnings.end() ? viz::format_mean(raised->asked) + " asked, raised · " : std::string();
     const std::string now = other ? "now " + viz::format_mean(lane->slots) + " slots, " : std::string();
-    facts = QString::fromStdString(share + " · " + now + viz::format_bytes(lane->kv_bytes));
+    facts = QString::fromStdString(share + " · " + asked + now + viz::format_bytes(lane->kv_bytes));
   } else if (lane) {
     facts = QString("no limit · %1").arg(QString::fromStdString(viz::format_bytes(lane->kv_bytes)));
   }

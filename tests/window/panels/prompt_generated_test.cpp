@@ -43,7 +43,7 @@ TEST_F(PromptGeneratedTest, SaysWhichOfTheTokensAreShownAndNoMoreThanThereAre) {
   selectStep(0);
   EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::ContainsRegex("12 tokens, first [0-9]+ shown"));
   selectStep(n);
-  EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::ContainsRegex("12 tokens, [0-9]+–12 shown"));
+  EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::ContainsRegex("12 tokens, [0-9]+–12 and the next shown"));
 }
 
 TEST_F(PromptGeneratedTest, SkipsTheStepsOfAStreamedPrompt) {

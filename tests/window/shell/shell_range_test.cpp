@@ -48,7 +48,7 @@ TEST_F(WindowTest, ABadgeShowsTheRangeWhereItLimitsAndItsCrossTakesItAway) {
 TEST_F(WindowTest, PictureTableAndEffectCountTheSameSteps) {
   limitSteps(window->workspace(), viz::StepRange{1, 3});
   QApplication::processEvents();
-  const viz::RangeStatistics want = viz::range_statistics(*window->workspace().lane(), {1, 3});
+  const RunFigures want = run_figures(window->workspace().snapshot(), *window->workspace().lane(), 1, 3);
   const QString mean = QString::fromStdString(viz::format_number(want.kl.mean()));
   EXPECT_TRUE(window->canvas("timeline")->facts().contains("mean KL " + mean)) << window->canvas("timeline")->facts().toStdString();
   EXPECT_EQ(window->canvas("timeline")->table().rows.size(), 3u);

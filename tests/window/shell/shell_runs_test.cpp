@@ -46,7 +46,7 @@ TEST_F(SweepTest, SuggestsThePoliciesOnScreenAndMeasuresThemWithoutTouchingIt) {
     for (const SweepPoint& p : sweep().data().points()) {
       if (p.spec != snapshot().lanes[i].spec) continue;
       ASSERT_TRUE(p.figures);
-      EXPECT_EQ(p.figures->mean_kl, viz::lane_metrics(snapshot().lanes[i], -1, snapshot().n_prompt, 1).mean_kl) << p.spec;
+      EXPECT_EQ(p.figures->mean_kl, run_figures(snapshot(), snapshot().lanes[i]).kl.mean()) << p.spec;
     }
   }
 }

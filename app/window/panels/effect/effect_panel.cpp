@@ -10,6 +10,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
 #include "viz/draw/format.h"
+#include "snapshot/figures.h"
 #include "viz/reduce/range.h"
 
 namespace kvscope {
@@ -57,10 +58,10 @@ void EffectPanel::refreshRange() {
     m_range->setText("no step in the range");
     return;
   }
-  const viz::RangeStatistics s = viz::range_statistics(*lane, *steps);
+  const RunFigures s = run_figures(m_workspace.snapshot(), *lane, steps->first, steps->last, false);
   m_range->setText(QString("%1: mean KL %2, at most %3 · top choice same in %4 of %5 · mean −ln p %6")
                        .arg(qs(viz::range_text(*steps)), qs(viz::format_number(s.kl.mean())), qs(viz::format_number(s.kl.max)),
-                            qs(viz::format_count(s.top1_same)), qs(viz::format_count(s.n_steps)), qs(viz::format_number(s.nll.mean()))));
+                            qs(viz::format_count(s.top1_same)), qs(viz::format_count(s.compared)), qs(viz::format_number(s.nll.mean()))));
 }
 
 QString EffectPanel::tsv() const { return m_table->tsv(false); }

@@ -82,7 +82,7 @@ QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int r
     if (section < kBaseline) return Glossary::builtIn().about(kTerms[section]);
   }
   if ((role == Qt::ToolTipRole || role == Qt::WhatsThisRole) && section == kBaseline) return "probability in the run without the changes by hand; n/a: not among its candidates";
-  if (role == Qt::ToolTipRole && section == kRank) return "rank in the reference → rank in the lane";
+  if (role == Qt::ToolTipRole && section == kRank) return "rank with the full cache → rank in this run";
   const bool brief = role == kBrief;
   if (role != Qt::DisplayRole && !brief) return {};
   switch (section) {

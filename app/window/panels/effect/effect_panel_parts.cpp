@@ -13,6 +13,7 @@
 #include "app/window/panels/effect/effect_panel_model.h"
 #include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -23,17 +24,9 @@ namespace {
 constexpr int kLowRow = 28, kHighRow = 34;  // px: text, two bars, a line; as high as there is room
 constexpr int kTextHeight = 19;
 
-/// Surprise in nats: small ones are told apart to four decimals.
-QString nats(double v) {
-  if (std::isnan(v)) return qs(viz::kNotAvailableText);
-  if (v >= 1) return qs(viz::format_number(v, 4));
-  return v > 0 && v < 0.0001 ? QString("<0.0001") : QString::number(v, 'f', 4);
-}
+QString nats(double v) { return qs(viz::format_number(v)); }
 
-/// The one number of the panel: three digits, four from 1 nat on.
-QString headlineNumber(double kl) { return qs(viz::format_number(kl, kl >= 1 ? 4 : 3)); }
-
-QString laneTitle(const Workspace& workspace) { return workspace.lane() ? qs(workspace.lane()->title) : QString("lane"); }
+QString laneTitle(const Workspace& workspace) { return workspace.lane() ? qs(workspace.lane()->title) : QString("run"); }
 
 /// Ends of the diverging ramp that are legible as text on the panel.
 QColor deltaColour(const viz::Theme& theme, double delta) {
@@ -103,7 +96,7 @@ EffectHeadline::EffectHeadline(Workspace& workspace, QWidget* parent) : QWidget(
   setAccessibleName("effect on the output");
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::dimmedChanged}) {
     connect(&workspace, signal, this, [this] {
-      if (const StepRecord* step = m_workspace.stepRecord()) setAccessibleDescription(QString("KL %1 nats").arg(headlineNumber(step->kl)));
+      if (const StepRecord* step = m_workspace.stepRecord()) setAccessibleDescription(QString("KL %1 nats").arg(nats(step->kl)));
       update();
     });
   }
@@ -129,7 +122,7 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   const QString was = qs(viz::text_of_id(snapshot, step->top1_reference)), is = qs(viz::text_of_id(snapshot, step->top1));
   const bool same = step->top1_same;
   const QFont number = typeFont(*this, Type::headline, true, TypeFace::tabular);
-  const QString kl = headlineNumber(step->kl), words = same ? is : was + " → " + is;
+  const QString kl = nats(step->kl), words = same ? is : was + " → " + is;
   const int after = QFontMetrics(number).horizontalAdvance(kl) + u(9), half = width() / 2, room = width() - after;
   // Smaller rather than cut: what it says now is the point.
   QFont choice;
@@ -324,8 +317,10 @@ void EffectFooter::paintEvent(QPaintEvent*) {
   const int lane_index = m_workspace.selection().lane;
   if (lane_index > 0) {
     QString words = qs(lane->title);
-    if (lane->slots_asked >= 0)
-      words = fitting(metrics, width() - x - u(15), {words + QString(", %1 slots").arg(qs(viz::format_count(lane->slots_asked))), words});
+    // What it holds after this step, as the toolbar says; what was asked for is the slider's.
+    const double n_slots = run_figures(snapshot, *lane, step->step, step->step).slots;
+    if (lane->slots_asked >= 0 && !std::isnan(n_slots))
+      words = fitting(metrics, width() - x - u(15), {words + QString(", %1 slots").arg(qs(viz::format_mean(n_slots))), words});
     entry(std::max(x, std::min(width() * 45 / 100, width() - u(15) - painter.fontMetrics().horizontalAdvance(words))), lane_index, words);
   }
   paintHorizontalLine(painter, theme, 0, width(), u(28));

@@ -75,8 +75,9 @@ QString GeneratedStrip::heading() const {
   if (shown < static_cast<int>(m_cells.size())) {
     // The last cell is the choice after the last token, no token yet.
     const int first = m_first + 1, last = std::min(m_first + shown, m_n_generated);
-    text += m_first == 0    ? QString(", first %1 shown").arg(last)
-            : first <= last ? QString(", %1–%2 shown").arg(first).arg(last)
+    const QString next = m_first + shown > m_n_generated ? " and the next" : "";
+    text += m_first == 0    ? QString(", first %1%2 shown").arg(last).arg(next)
+            : first <= last ? QString(", %1–%2%3 shown").arg(first).arg(last).arg(next)
                             : QString(", the next shown");
   }
   text += m_n_differ == 0   ? QString(" · same top choices")

@@ -13,7 +13,7 @@
 #include "policy/text/head_keys.h"
 #include "policy/text/lane_edits.h"
 #include "viz/draw/format.h"
-#include "viz/reduce/compare.h"
+#include "snapshot/figures.h"
 
 namespace kvscope {
 
@@ -80,9 +80,9 @@ QString HeadEffect::words() const { return isHidden() ? QString() : text(); }
 std::optional<HeadEffect::Figures> HeadEffect::figures(int lane, const std::string& spec) const {
   const Snapshot& s = m_workspace.snapshot();
   if (s.phase != RunPhase::idle || lane >= static_cast<int>(s.lanes.size()) || s.lanes[static_cast<std::size_t>(lane)].spec != spec) return {};
-  const viz::LaneMetrics m = viz::lane_metrics(s.lanes[static_cast<std::size_t>(lane)], -1, s.n_prompt, 0);
-  if (m.decode_steps == 0) return {};
-  return Figures{m.mean_kl, m.top1_same, m.decode_steps};
+  const RunFigures f = run_figures(s, s.lanes[static_cast<std::size_t>(lane)], false);
+  if (f.compared == 0) return {};
+  return Figures{f.kl.mean(), f.top1_same, f.compared};
 }
 
 void HeadEffect::takeRequest() {

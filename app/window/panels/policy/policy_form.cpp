@@ -27,7 +27,6 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kSliderSteps = 1000;
 constexpr double kFirstBudget = 0.25;  // ratio of a lane that is added from nothing
 
 std::string given(const LaneSpec& spec, std::string_view key) {
@@ -100,10 +99,8 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   m_grid->addWidget(m_policies, 1, 1, 1, 2);
 
   m_budget = new QSlider(Qt::Horizontal, this);
-  m_budget->setRange(0, kSliderSteps);
-  m_budget->setPageStep(kSliderSteps / 20);
   m_budget->setAccessibleName("budget");
-  m_budget->setToolTip("Budget on a logarithmic scale: small budgets have more room than on the linear scale above the panels");
+  m_budget->setToolTip("Budget of this run, in slots per head, on the linear scale of the slider above the panels");
   m_unit = new QComboBox(this);
   m_unit->setAccessibleName("unit of the budget");
   m_unit->addItem("slots", "slots");
@@ -143,7 +140,7 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   connect(m_remove, &QToolButton::clicked, this, &PolicyForm::removeLane);
   connect(m_policies, &QComboBox::activated, this, [this](int index) { setPolicy(m_policies->itemData(index).toString()); });
   connect(m_budget, &QSlider::valueChanged, this, [this](int value) {
-    if (!m_refreshing) setSlots(slotsAt(value));
+    if (!m_refreshing) setSlots(value);
   });
   connect(m_budget, &QSlider::sliderPressed, &controller, &SessionController::beginDrag);
   connect(m_budget, &QSlider::sliderReleased, &controller, &SessionController::endDrag);
@@ -278,7 +275,9 @@ void PolicyForm::rebuildFields(const std::string& policy, const std::vector<Para
 void PolicyForm::refreshBudget() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const int n_slots = slotsOfSpec();
-  m_budget->setValue(n_slots < 0 ? kSliderSteps : sliderAt(n_slots));
+  m_budget->setRange(1, std::max({1, snapshot.n_prompt, n_slots}));
+  m_budget->setPageStep(std::max(1, m_budget->maximum() / 20));
+  m_budget->setValue(n_slots < 0 ? m_budget->maximum() : n_slots);
   if (n_slots < 0) {
     m_budget_words->setText(m_lane == 0 ? "the reference keeps everything" : "no budget given");
     return;
@@ -305,17 +304,6 @@ int PolicyForm::slotsOfSpec() const {
   } catch (const std::exception&) {
   }
   return -1;
-}
-
-/// Equal steps of the slider are equal factors of the budget: small budgets differ more.
-int PolicyForm::slotsAt(int slider) const {
-  const double most = std::max(2, m_workspace.snapshot().n_prompt);
-  return static_cast<int>(std::lround(std::pow(most, static_cast<double>(slider) / kSliderSteps)));
-}
-
-int PolicyForm::sliderAt(int slots_per_head) const {
-  const double most = std::max(2, m_workspace.snapshot().n_prompt);
-  return static_cast<int>(std::lround(kSliderSteps * std::log(std::max(1, slots_per_head)) / std::log(most)));
 }
 
 // ---- changing

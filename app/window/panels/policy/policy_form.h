@@ -62,8 +62,6 @@ class PolicyForm : public QWidget {
   void refreshBudget();
   void send(const std::string& key, const std::string& value);
   int slotsOfSpec() const;
-  int slotsAt(int slider) const;
-  int sliderAt(int slots_per_head) const;
 
   Workspace& m_workspace;
   SessionController& m_controller;

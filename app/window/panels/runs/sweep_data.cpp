@@ -11,10 +11,9 @@
 #include "app/window/session/run_queue.h"
 #include "core/error.h"
 #include "policy/catalog.h"
+#include "snapshot/figures.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
-#include "viz/reduce/compare.h"
-#include "viz/reduce/range.h"
 
 namespace kvscope {
 
@@ -32,17 +31,13 @@ SweepFigures figuresOf(const Snapshot& result) {
   SweepFigures out;
   if (result.lanes.empty() || result.lanes.back().steps.empty()) return out;
   const LaneSnapshot& lane = result.lanes.back();
-  const viz::LaneMetrics m = viz::lane_metrics(lane, -1, result.n_prompt, 1);
-  out.mean_kl = m.mean_kl;
-  if (m.decode_steps > 0) out.top1 = static_cast<double>(m.top1_same) / m.decode_steps;
-  out.bytes = m.bytes;
-  out.slots = out.held = m.slots;
-  const int last = static_cast<int>(lane.steps.size()) - 1;
-  if (m.decode_steps > 0) out.held = viz::range_statistics(lane, {m.first_decode, last}).slots.mean();
-  double ms = 0;
-  int n = 0;
-  for (std::size_t s = result.prefill_mode ? 1 : 0; s < lane.steps.size(); ++s, ++n) ms += lane.steps[s]->ms;
-  if (n > 0) out.ms = ms / n;
+  const RunFigures f = run_figures(result, lane);
+  out.mean_kl = f.kl.mean();
+  out.top1 = f.top1_share();
+  out.bytes = f.bytes;
+  out.slots = f.slots;
+  out.held = f.held.n > 0 ? f.held.mean() : f.slots;
+  out.ms = f.ms.mean();
   return out;
 }
 
@@ -183,7 +178,7 @@ const char* nameOf(SweepMetric metric) {
 }
 
 const char* unitOf(SweepMetric metric) {
-  constexpr const char* kUnits[kSweepMetrics] = {"nats, less is better", "share of steps, more is better", "allocated, less is better", "of the run alone, less is better"};
+  constexpr const char* kUnits[kSweepMetrics] = {"nats, less is better", "share of steps, more is better", "used by the slots, less is better", "of the run alone, less is better"};
   return kUnits[static_cast<int>(metric)];
 }
 

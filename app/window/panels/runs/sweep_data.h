@@ -18,9 +18,9 @@ inline constexpr int kSweepMetrics = 4;
 
 /// The figures of one measured run; NaN: not available.
 struct SweepFigures {
-  double mean_kl = kNotAvailable;  // nats, over the decode steps
-  double top1 = kNotAvailable;     // share of the decode steps
-  double bytes = kNotAvailable;    // KV bytes allocated at the end
+  double mean_kl = kNotAvailable;  // nats; over which steps: RunFigures
+  double top1 = kNotAvailable;     // share of the compared steps
+  double bytes = kNotAvailable;    // KV bytes used at the end
   double ms = kNotAvailable;       // wall time of a decode step of this run alone
   double held = kNotAvailable;     // slots, mean per head over the steps after the prompt
   double slots = kNotAvailable;    // the same at the end

@@ -8,17 +8,12 @@
 #include "app/window/session/hand_edits.h"
 #include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
 
 namespace {
-
-double meanKl(const LaneSnapshot& lane, std::size_t n_steps, std::size_t from) {
-  double sum = 0;
-  for (std::size_t s = from; s < n_steps; ++s) sum += lane.steps[s]->kl;
-  return n_steps > from ? sum / static_cast<double>(n_steps - from) : kNotAvailable;
-}
 
 double meanLocal(const LaneSnapshot& lane, std::size_t n_steps, int after, const HeadChoice& heads) {
   double sum = 0;
@@ -85,9 +80,11 @@ WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if
   const HeadChoice& heads = what_if ? what_if->heads : everywhere;
   out.local_l1_wo = meanLocal(lane, n, after, heads) - meanLocal(base, n, after, heads);
   if (!alone) return out;
-  const std::size_t from = snapshot.prefill_mode ? 1 : 0;
+  const auto mean_kl = [&](const LaneSnapshot& of) {
+    return run_figures(snapshot, of, first_counted_step(snapshot, of), static_cast<int>(n) - 1, false).kl.mean();
+  };
   out.kl_last = lane.steps[n - 1]->kl - base.steps[n - 1]->kl;
-  out.kl_mean = meanKl(lane, n, from) - meanKl(base, n, from);
+  out.kl_mean = mean_kl(lane) - mean_kl(base);
   for (std::size_t s = 0; s < n && out.first_change < 0; ++s)
     if (lane.steps[s]->top1 != base.steps[s]->top1) out.first_change = static_cast<int>(s);
   return out;
