@@ -9,7 +9,7 @@
 #include "cache/key_lookups.h"
 #include "cache/value_norms.h"
 #include "core/slot_runs.h"
-#include "policy/statistics/statistics.h"
+#include "policy/apply_plan.h"
 
 namespace kvscope {
 

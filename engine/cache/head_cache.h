@@ -6,7 +6,7 @@
 
 #include "backend/backend.h"
 #include "policy/policy.h"
-#include "policy/statistics/slot_state.h"
+#include "slots/slot_state.h"
 
 namespace kvscope {
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "policy/mergers/keepkv_merge.h"
-#include "policy/statistics/statistics.h"
+#include "slots/log_scores.h"
 
 namespace kvscope {
 namespace {

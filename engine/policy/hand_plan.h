@@ -4,7 +4,7 @@
 #include <span>
 
 #include "policy/plan.h"
-#include "policy/statistics/slot_state.h"
+#include "slots/slot_state.h"
 
 namespace kvscope {
 

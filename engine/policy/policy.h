@@ -10,7 +10,7 @@
 
 #include "core/config.h"
 #include "policy/plan.h"
-#include "policy/statistics/slot_state.h"
+#include "slots/slot_state.h"
 
 namespace kvscope {
 

@@ -19,12 +19,13 @@ ENGINE = {  # folder of engine/ -> folders of engine/ it may include besides its
     "io": ["core"],
     "tokenizer": ["core"],
     "arch": ["io", "tokenizer", "core"],
-    "policy": ["core"],
+    "slots": ["core"],
+    "policy": ["slots", "core"],
     "backend": ["core"],
-    "cache": ["policy", "backend", "core"],
+    "cache": ["policy", "slots", "backend", "core"],
     "snapshot": ["core"],
     "measure": ["cache", "backend", "snapshot", "core"],
-    "runtime": ["arch", "backend", "cache", "core", "io", "measure", "policy", "snapshot", "tokenizer"],
+    "runtime": ["arch", "backend", "cache", "core", "io", "measure", "policy", "slots", "snapshot", "tokenizer"],
     "trace": ["runtime", "snapshot", "policy", "arch", "tokenizer", "io", "core"],
 }
 VIZ = ["snapshot", "core"]

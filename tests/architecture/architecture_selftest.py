@@ -29,6 +29,10 @@ class Arrows(unittest.TestCase):
     def test_engine_folders_see_what_is_below_them(self):
         self.accepts("engine/io/a.cpp", '"core/error.h"')
         self.accepts("engine/arch/a.cpp", '"tokenizer/tokenizer.h"')
+        self.accepts("engine/slots/a.cpp", '"core/error.h"')
+        self.accepts("engine/policy/a.h", '"slots/slot_state.h"')
+        self.accepts("engine/cache/a.h", '"slots/slot_state.h"')
+        self.accepts("engine/runtime/lane/a.cpp", '"slots/slot_updates.h"')
         self.accepts("engine/cache/a.cpp", '"policy/plan.h"')
         self.accepts("engine/runtime/a.cpp", '"measure/m.h"')
         self.accepts("engine/trace/a.cpp", '"runtime/session.h"')
@@ -39,6 +43,8 @@ class Arrows(unittest.TestCase):
 
     def test_engine_folders_see_nothing_above_or_beside_them(self):
         self.refuses("engine/core/a.h", '"io/files.h"')
+        self.refuses("engine/slots/a.h", '"policy/plan.h"')
+        self.refuses("engine/slots/a.h", '"backend/backend.h"')
         self.refuses("engine/policy/a.h", '"backend/backend.h"')
         self.refuses("engine/policy/a.h", '"runtime/session.h"')
         self.refuses("engine/backend/cpu/a.cpp", '"policy/plan.h"')

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "policy/statistics/statistics.h"
+#include "policy/apply_plan.h"
 
 namespace kvscope {
 namespace {

@@ -5,7 +5,7 @@
 #include "backend/reference.h"
 #include "cache/head_cache.h"
 #include "cache/value_norms.h"
-#include "policy/statistics/statistics.h"
+#include "policy/apply_plan.h"
 
 namespace kvscope::test {
 namespace {

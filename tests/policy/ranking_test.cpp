@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/selections/selection.h"
-#include "policy/statistics/statistics.h"
+#include "policy/apply_plan.h"
 
 namespace kvscope {
 namespace {
@@ -29,7 +29,7 @@ SlotState observed(const std::vector<std::vector<double>>& rows, const Ranking& 
 HeadView view_of(const SlotState& slots) { return {&slots, nullptr, 0, 0}; }
 
 TEST(Ranking, SumAddsUpWhatEveryQueryGave) {
-  const SumRanking ranking;
+  const ColumnRanking<statistics::Sum> ranking;
   const SlotState slots = observed({{1}, {.6, .4}, {.2, .3, .5}}, ranking);
   EXPECT_THAT(ranking.score(view_of(slots)), Pointwise(DoubleNear(1e-15), {1.8, 0.7, 0.5}));
 }

@@ -142,7 +142,7 @@ TEST(DecayedSum, OldRowsCountLess) {
   observe_step(s, needs, 1, std::vector{.5, .25, .25}, {});
   EXPECT_THAT(s.decayed, ElementsAre(.25 + .375 + .5, .125 + .25, .25));
   SlotState loaded;
-  load_prompt(loaded, needs, 1, {.n = 3, .sum = {}, .sum_sq = {}, .last_rows = {}, .last_z = {}, .decayed = s.decayed});
+  load_prompt(loaded, needs, 1, {.n = 3, .sums = {{{.power = 1, .decay = needs.lambda}, s.decayed}}});
   EXPECT_EQ(loaded.decayed, s.decayed);
 }
 

@@ -153,10 +153,10 @@ TEST(PyramidInfer, AShareBelowItsMinimumIsRaised) {
 
 TEST(KNorm, TheLongestKeyGoes) {
   StatNeeds needs;
-  KeyNormRanking().require(needs);
+  ColumnRanking<statistics::KeyNorm>().require(needs);
   SlotState slots;
   for (int i = 0; i < 3; ++i) append_slot(slots, needs, 1, i, std::vector{2.0, 5.0, 3.0}[at(i)]);
-  HeadDecision head = decision(slots, KeyNormRanking(), 2);
+  HeadDecision head = decision(slots, ColumnRanking<statistics::KeyNorm>(), 2);
   EXPECT_THAT(head.score, ElementsAre(-2, -5, -3));
   TopSelection(RemovalOrder::by_pos).select(head, 0);
   EXPECT_THAT(head.gone, ElementsAre(1));

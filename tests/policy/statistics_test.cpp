@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/slot_runs.h"
-#include "policy/statistics/statistics.h"
+#include "policy/apply_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST(Statistics, APromptLeavesWhatItsStepsWouldHaveLeft) {
         for (int i = 0; i < n; ++i) z_rows.push_back(i <= t ? z[static_cast<std::size_t>(g * (t + 1) + i)] : -kInf);
   }
   SlotState loaded;
-  load_prompt(loaded, needs, group, {n, sum, sum_sq, rows, z_rows});
+  load_prompt(loaded, needs, group, {.n = n, .sums = {{{.power = 1}, sum}, {{.power = 2}, sum_sq}}, .last_rows = rows, .last_z = z_rows});
   EXPECT_EQ(loaded.pos, stepped.pos);
   EXPECT_EQ(loaded.times, stepped.times);
   EXPECT_THAT(loaded.sum, Pointwise(DoubleNear(1e-14), stepped.sum));

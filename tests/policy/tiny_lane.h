@@ -14,7 +14,7 @@
 #include "core/slot_runs.h"
 #include "io/temp_folder.h"
 #include "policy/policy.h"
-#include "policy/statistics/statistics.h"
+#include "policy/apply_plan.h"
 
 namespace kvscope::test {
 
@@ -208,7 +208,7 @@ class TinyLane {
       HitHistory hits(std::max(1, needs.hits));
       for (int i = 0; i < n; ++i) hits.append_slot();
       double outside = 0;
-      const int group = model_.group(), w = std::min(needs.rows, n), wz = std::min(needs.z_rows, n);
+      const int group = model_.group(), w = std::min(needs.prompt_rows(), n), wz = std::min(needs.z_rows, n);
       std::vector<double> sum(N(n), 0.0), sum_sq(N(n), 0.0), decayed(N(n), 0.0), rows(N(w * n), 0.0),
           z(N(wz * group * n), -std::numeric_limits<double>::infinity());
       for (int t = 0; t < n; ++t) {
@@ -233,12 +233,14 @@ class TinyLane {
         if (t >= n - needs.hits) hits.push(abar, 1.0 / (t + 1));
         if (t >= n - w) std::copy(abar.begin(), abar.end(), rows.begin() + (t - (n - w)) * n);
       }
-      const auto wanted = [](bool yes, const std::vector<double>& x) {
-        return yes ? std::span<const double>(x) : std::span<const double>{};
-      };
       load_prompt(head.slots, needs, group,
-                  {n, wanted(needs.sum, sum), wanted(needs.sum_sq, sum_sq), rows, z, wanted(needs.decayed, decayed), &hits,
-                   wanted(needs.key_norm, key_norm), outside / (n * group)});
+                  {.n = n,
+                   .sums = {{{.power = 1}, sum}, {{.power = 2}, sum_sq}, {{.power = 1, .decay = needs.lambda}, decayed}},
+                   .last_rows = rows,
+                   .last_z = z,
+                   .hits = &hits,
+                   .key_norm = key_norm,
+                   .outside = outside / (n * group)});
       views.push_back({&head.slots, nullptr, layer, static_cast<int>(place) % model_.n_kv_heads});
     }
     policy->after_prompt(views);

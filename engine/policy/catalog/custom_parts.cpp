@@ -22,8 +22,19 @@ std::unique_ptr<Ranking> by_mean_with_or_without_deviating(const PartSetup& s) {
 
 ParamInfo ema_alpha_key() { return number("ema_alpha", "0.9", 0, 0.999999, "weight of the past in the EMA of exp(logit)"); }
 
-PartKey statistics() {
-  return {
+/// A statistic of the list that is offered as it is.
+template <class S>
+PartChoice choice_of() {
+  return {S::kText.key, S::kText.about, [](PolicyRow& r) {
+            if (FoldsSteps<S>) return ranks(r, by_column<S>, S::kText.title);
+            r.ranking = by_column<S>;
+            r.reads_attention = false;
+            r.info.statistic = S::kText.title;
+          }};
+}
+
+PartKey stats() {
+  PartKey key{
       "stat",
       "what ranks the slots",
       {{"sum", "attention accumulated over all queries so far", [](PolicyRow& r) { ranks(r, by_sum, "accumulated attention"); }},
@@ -60,18 +71,16 @@ PartKey statistics() {
           ranks(r, by_ema_share, "EMA share", true);
           r.takes_group = false;
         },
-        {ema_alpha_key(), window("32", "last queries of the prompt that start the EMA", 1)}},
-       {"knorm", "minus the norm of the key, before rotation",
-        [](PolicyRow& r) {
-          r.ranking = by_key_norm;
-          r.info.statistic = "minus the key's norm";
-          r.reads_attention = false;
-        }},
-       {"keydiff", "how much the key differs from the mean of all keys of the head", [](PolicyRow& r) {
-          r.ranking = by_key_difference;
-          r.reads_attention = false;
-        }},
-       {"score", "your own score", [](PolicyRow& r) { r.ranking = by_expression; }}}};
+        {ema_alpha_key(), window("32", "last queries of the prompt that start the EMA", 1)}}}};
+  for_each_statistic([&]<class S>(S) {
+    if constexpr (requires { S::kText; }) key.choices.push_back(choice_of<S>());
+  });
+  key.choices.push_back({"keydiff", "how much the key differs from the mean of all keys of the head", [](PolicyRow& r) {
+                           r.ranking = by_key_difference;
+                           r.reads_attention = false;
+                         }});
+  key.choices.push_back({"score", "your own score", [](PolicyRow& r) { r.ranking = by_expression; }});
+  return key;
 }
 
 PartKey reweights() {
@@ -232,7 +241,7 @@ PartKey cadences() {
 }  // namespace
 
 std::span<const PartKey> part_keys() {
-  static const std::vector<PartKey> keys = {statistics(), reweights(), units(),  allocations(), selections(),
+  static const std::vector<PartKey> keys = {stats(), reweights(), units(),  allocations(), selections(),
                                             merges(),     biases(),    places(), cadences()};
   return keys;
 }

@@ -18,10 +18,11 @@ std::unique_ptr<Base> plain(const PartSetup&) {
 
 // ---- rankings
 inline constexpr auto by_position = plain<PositionRanking, Ranking>;
-inline constexpr auto by_sum = plain<SumRanking, Ranking>;
+template <class S>
+inline constexpr auto by_column = plain<ColumnRanking<S>, Ranking>;
+inline constexpr auto by_sum = by_column<statistics::Sum>;
 inline constexpr auto by_mean = plain<MeanRanking, Ranking>;
 inline constexpr auto by_recent_rows = plain<RecentRowsRanking, Ranking>;
-inline constexpr auto by_key_norm = plain<KeyNormRanking, Ranking>;
 inline constexpr auto by_key_difference = plain<KeyDifferenceRanking, Ranking>;
 inline constexpr auto by_nothing = plain<NoRanking, Ranking>;
 std::unique_ptr<Ranking> by_decayed(const PartSetup& s);      // lambda

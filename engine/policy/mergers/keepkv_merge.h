@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "policy/mergers/merger.h"
-#include "policy/statistics/statistics.h"
+#include "slots/log_scores.h"
 
 namespace kvscope {
 

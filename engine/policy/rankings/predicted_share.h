@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "policy/statistics/statistics.h"
+#include "slots/log_scores.h"
 
 namespace kvscope {
 

@@ -24,12 +24,6 @@ std::vector<double> MeanRanking::statistic(const SlotState& slots) const {
   return w;
 }
 
-std::vector<double> KeyNormRanking::statistic(const SlotState& slots) const {
-  std::vector<double> score(slots.key_norm);
-  for (double& s : score) s = -s;
-  return score;
-}
-
 void HitRanking::require(StatNeeds& needs) const {
   needs.hits = std::max(needs.hits, window_);
   needs.sum = true;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "policy/policy.h"
-#include "policy/statistics/slot_state.h"
+#include "slots/slot_state.h"
 
 namespace kvscope {
 
@@ -37,24 +37,27 @@ class PositionRanking final : public Ranking {
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 };
 
-/// A_i = sum of abar_i over all queries so far; no normalisation by age.
-class SumRanking final : public Ranking {
+/// By a statistic of the slots that has a score (slots/statistics).
+template <class S>
+class ColumnRanking : public Ranking {
  public:
-  void require(StatNeeds& needs) const override { needs.sum = true; }
-  std::vector<double> score(const HeadView& head) const override { return head.slots->sum; }
-  std::vector<double> statistic(const SlotState& slots) const override { return slots.sum; }
+  void require(StatNeeds& needs) const override { needs.*ColumnOf<S>::needs = true; }
+  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::vector<double> statistic(const SlotState& slots) const override {
+    const auto& cells = column<S>(slots);
+    std::vector<double> score(cells.size());
+    for (std::size_t i = 0; i < cells.size(); ++i) score[i] = S::score(cells[i]);
+    return score;
+  }
 };
 
-/// S_i <- lambda S_i + abar_i: recent attention counts more.
-class DecayedRanking final : public Ranking {
+class DecayedRanking final : public ColumnRanking<statistics::Decayed> {
  public:
   explicit DecayedRanking(double lambda) : lambda_(lambda) {}
   void require(StatNeeds& needs) const override {
-    needs.decayed = true;
+    ColumnRanking::require(needs);
     needs.lambda = lambda_;
   }
-  std::vector<double> score(const HeadView& head) const override { return head.slots->decayed; }
-  std::vector<double> statistic(const SlotState& slots) const override { return slots.decayed; }
 
  private:
   double lambda_;
@@ -73,14 +76,6 @@ class NoRanking final : public Ranking {
  public:
   std::vector<double> score(const HeadView&) const override { return {}; }
   std::vector<double> statistic(const SlotState&) const override { return {}; }
-};
-
-/// -||k_i|| of the key before rotation: keys of small norm stay.
-class KeyNormRanking final : public Ranking {
- public:
-  void require(StatNeeds& needs) const override { needs.key_norm = true; }
-  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
-  std::vector<double> statistic(const SlotState& slots) const override;
 };
 
 /// Number of the last `window` rows with abar_i >= 1/n, n the slots of that row; equal ones by accumulated abar.

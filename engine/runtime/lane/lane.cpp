@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "policy/statistics/slot_prefetch.h"
-#include "policy/statistics/statistics.h"
+#include "slots/slot_prefetch.h"
+#include "policy/apply_plan.h"
 #include "runtime/stopwatch.h"
 
 namespace kvscope {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "measure/perturbation.h"
-#include "policy/statistics/statistics.h"
+#include "policy/apply_plan.h"
 #include "runtime/lane/lane.h"
 
 namespace kvscope {

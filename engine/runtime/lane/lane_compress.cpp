@@ -6,7 +6,7 @@
 
 #include "core/slot_runs.h"
 #include "measure/perturbation.h"
-#include "policy/statistics/statistics.h"
+#include "policy/apply_plan.h"
 #include "runtime/lane/lane.h"
 #include "runtime/stopwatch.h"
 

@@ -2,7 +2,7 @@
 // What the coming queries of the full-cache lane see in this lane's caches and in its full history.
 #include <limits>
 
-#include "policy/statistics/statistics.h"
+#include "policy/apply_plan.h"
 #include "runtime/lane/lane.h"
 
 namespace kvscope {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeepKV's periodic lossless compression: from time to time the cache is made anew from the full copy outside.
-#include "policy/statistics/statistics.h"
+#include "slots/slot_updates.h"
 #include "runtime/lane/lane.h"
 #include "runtime/stopwatch.h"
 

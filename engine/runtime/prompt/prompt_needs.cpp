@@ -7,23 +7,23 @@ namespace kvscope {
 
 void PromptNeeds::add(const StatNeeds& needs) {
   Columns& c = columns[static_cast<int>(needs.group)];
-  c.sum |= needs.sum;
-  c.sum_sq |= needs.sum_sq;
-  c.rows = std::max(c.rows, needs.rows);
+  for_each_statistic([&]<class S>(S) {
+    if constexpr (requires { S::prompt_sum(StatParams()); }) {
+      if (!wants<S>(needs)) return;
+      const PromptSum sum = S::prompt_sum(needs.params());
+      const auto place = std::ranges::lower_bound(c.sums, sum);
+      if (place == c.sums.end() || *place != sum) c.sums.insert(place, sum);
+    }
+  });
+  c.rows = std::max(c.rows, needs.prompt_rows());
   c.hits = std::max(c.hits, needs.hits);
   key_norm |= needs.key_norm;
   queries = std::max(queries, needs.coming_queries);
   if (needs.outside && std::ranges::find(outside, *needs.outside) == outside.end()) outside.push_back(*needs.outside);
-  if (needs.decayed) {
-    const auto place = std::ranges::lower_bound(c.lambdas, needs.lambda);
-    if (place == c.lambdas.end() || *place != needs.lambda) c.lambdas.insert(place, needs.lambda);
-  }
   z_rows = std::max(z_rows, std::max(needs.z_rows, needs.z_now ? 1 : 0));
 }
 
-bool PromptNeeds::Columns::covers_sums(const Columns& other) const {
-  return sum >= other.sum && sum_sq >= other.sum_sq && std::ranges::includes(lambdas, other.lambdas);
-}
+bool PromptNeeds::Columns::covers_sums(const Columns& other) const { return std::ranges::includes(sums, other.sums); }
 
 bool PromptNeeds::covers_sums(const PromptNeeds& other) const {
   for (std::size_t i = 0; i < columns.size(); ++i)

@@ -97,9 +97,7 @@ void PromptRun::clear(Layer& layer, int n_total) {
   for (std::size_t i = 0; i < layer.by_reduce.size(); ++i) {
     const PromptNeeds::Columns& want = needs_.columns[i];
     Columns& columns = layer.by_reduce[i];
-    columns.sum.assign(want.sum ? all : 0, 0.0);
-    columns.sum_sq.assign(want.sum_sq ? all : 0, 0.0);
-    columns.decayed.assign(want.lambdas.size(), std::vector<double>(all, 0.0));
+    columns.sums.assign(want.sums.size(), std::vector<double>(all, 0.0));
     columns.hits.assign(config_.n_kv_heads, want.hits > 0 ? HitHistory(want.hits, n_total) : HitHistory());
     columns.rows.resize(config_.n_kv_heads);
     for (std::vector<double>& rows : columns.rows) {
@@ -135,11 +133,8 @@ void PromptRun::replay(int layer, const History& history, std::span<const std::s
 template <class Layers, class Body>
 void PromptRun::for_each_sum(Layers& layers, const Body& body) {
   for (auto& layer : layers) {
-    for (auto& columns : layer.by_reduce) {
-      for (auto* x : {&columns.sum, &columns.sum_sq})
-        if (!x->empty()) body(*x);
-      for (auto& x : columns.decayed) body(x);
-    }
+    for (auto& columns : layer.by_reduce)
+      for (auto& x : columns.sums) body(x);
   }
 }
 
@@ -187,12 +182,8 @@ PromptStats PromptRun::stats(int layer, int kv_head, const StatNeeds& needs) con
   const auto of_head = [&](const std::vector<double>& x) { return std::span<const double>(x).subspan(static_cast<std::size_t>(kv_head) * n, n); };
   PromptStats out;
   out.n = n;
-  if (needs.sum) out.sum = of_head(columns.sum);
-  if (needs.sum_sq) out.sum_sq = of_head(columns.sum_sq);
-  if (needs.decayed) {
-    const std::vector<double>& lambdas = needs_.columns[static_cast<int>(needs.group)].lambdas;
-    out.decayed = of_head(columns.decayed[static_cast<std::size_t>(std::ranges::find(lambdas, needs.lambda) - lambdas.begin())]);
-  }
+  const std::vector<PromptSum>& sums = needs_.columns[static_cast<int>(needs.group)].sums;
+  for (std::size_t i = 0; i < sums.size(); ++i) out.sums.push_back({sums[i], of_head(columns.sums[i])});
   if (needs.hits > 0) out.hits = &columns.hits[kv_head];
   if (needs.key_norm) out.key_norm = head.key_norm;
   if (needs.outside) {
@@ -203,7 +194,7 @@ PromptStats PromptRun::stats(int layer, int kv_head, const StatNeeds& needs) con
     const std::size_t held = row_size > 0 ? rows.size() / row_size : 0, w = std::min<std::size_t>(std::min(wanted, n), held);
     return std::span<const double>(rows).subspan((held - w) * row_size);
   };
-  if (needs.rows > 0) out.last_rows = tail(columns.rows[kv_head], needs.rows, n);
+  if (needs.prompt_rows() > 0) out.last_rows = tail(columns.rows[kv_head], needs.prompt_rows(), n);
   const int z_rows = std::max(needs.z_rows, needs.z_now ? 1 : 0);
   if (z_rows > 0) out.last_z = tail(head.z, z_rows, static_cast<std::size_t>(group) * n);
   return out;

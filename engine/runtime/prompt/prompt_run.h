@@ -10,7 +10,7 @@
 
 #include "cache/history.h"
 #include "policy/policy.h"
-#include "policy/statistics/statistics.h"
+#include "slots/slot_updates.h"
 #include "runtime/forward.h"
 
 namespace kvscope {
@@ -18,12 +18,10 @@ namespace kvscope {
 /// What the lanes of a run want to know about the prompt's attention matrix, together.
 struct PromptNeeds {
   struct Columns {
-    bool sum = false, sum_sq = false;
+    std::vector<PromptSum> sums;  // over all rows, ascending
     int rows = 0;  // last rows of abar
     int hits = 0;  // last rows of which hits are counted
     int last_rows() const { return std::max(rows, hits); }
-    std::vector<double> lambdas;  // of decayed column sums, ascending
-    bool any_sums() const { return sum || sum_sq || !lambdas.empty(); }
     bool covers_sums(const Columns& other) const;
     bool operator==(const Columns&) const = default;
   };
@@ -74,8 +72,7 @@ class PromptRun {
 
  private:
   struct Columns {                            // of all heads of a layer
-    std::vector<double> sum, sum_sq;          // [n_kv_heads, n]
-    std::vector<std::vector<double>> decayed; // [lambdas][n_kv_heads, n]
+    std::vector<std::vector<double>> sums;    // as needs.columns lists them: [n_kv_heads, n]
     std::vector<std::vector<double>> rows;    // [n_kv_heads][w, n], the last w rows of the prompt
     std::vector<HitHistory> hits;             // [n_kv_heads], of the last rows
   };

@@ -68,14 +68,18 @@ void PromptRun::Site::gather(const LayerRows& rows, std::span<const std::vector<
     const PromptNeeds::Columns& want = run_.needs_.columns[how];
     Columns& out = layer.by_reduce[how];
     const int hit_rows = of_chunk(want.hits);
-    if (!want.any_sums() && hit_rows == 0) continue;
-    for (std::size_t x = 0; x < want.lambdas.size(); ++x) decayed[how].push_back({want.lambdas[x], out.decayed[x].data()});
-    columns.push_back({.reduce = static_cast<GroupReduce>(how),
-                       .stride = static_cast<std::size_t>(n_total_),
-                       .sum = want.sum ? out.sum.data() : nullptr,
-                       .sum_sq = want.sum_sq ? out.sum_sq.data() : nullptr,
-                       .decayed = decayed[how],
-                       .hit_rows = hit_rows});
+    if (want.sums.empty() && hit_rows == 0) continue;
+    ColumnSums sums{.reduce = static_cast<GroupReduce>(how), .stride = static_cast<std::size_t>(n_total_), .hit_rows = hit_rows};
+    for (std::size_t x = 0; x < want.sums.size(); ++x) {
+      const auto& [power, decay] = want.sums[x];
+      KVSCOPE_ASSERT(power == 1 || (power == 2 && decay == 1));
+      if (decay != 1)
+        decayed[how].push_back({decay, out.sums[x].data()});
+      else
+        (power == 2 ? sums.sum_sq : sums.sum) = out.sums[x].data();
+    }
+    sums.decayed = decayed[how];
+    columns.push_back(sums);
     if (hit_rows > 0) n_hits += static_cast<std::size_t>(c.n_kv_heads) * n_total_;
   }
   run_.hits_.resize(std::max(run_.hits_.size(), n_hits));

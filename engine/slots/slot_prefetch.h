@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "policy/statistics/slot_state.h"
+#include "slots/slot_state.h"
 
 namespace kvscope {
 

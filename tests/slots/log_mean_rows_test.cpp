@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/slot_runs.h"
-#include "policy/rankings/log_mean_rows.h"
+#include "slots/log_mean_rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

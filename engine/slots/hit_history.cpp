@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/rankings/hit_history.h"
+#include "slots/hit_history.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/rankings/row_ring.h"
+#include "slots/row_ring.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/rankings/log_mean_rows.h"
+#include "slots/log_mean_rows.h"
 
 #include <algorithm>
 #include <cmath>

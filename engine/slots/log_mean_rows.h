@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "policy/rankings/row_ring.h"
+#include "slots/row_ring.h"
 
 namespace kvscope {
 

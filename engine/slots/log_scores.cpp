@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <utility>
 
 #include "core/vector_math.h"
-#include "policy/statistics/statistics.h"
+#include "slots/log_scores.h"
 
 namespace kvscope {
 namespace {
@@ -17,23 +15,6 @@ constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
-
-double EmaStart::at(int n) const { return std::log(1.0 - std::pow(alpha_, n)); }
-
-double EmaStart::operator()(int n) const {
-  constexpr int kMost = 4096;         // of one alpha
-  constexpr std::size_t kAlphas = 16;  // more than a run has, as a rule
-  if (n >= kMost) return at(n);
-  thread_local std::map<double, std::vector<double>> known;
-  thread_local std::pair<const double, std::vector<double>>* newest = nullptr;
-  if (!newest || newest->first != alpha_) {
-    if (known.size() > kAlphas) known.clear();
-    newest = &*known.try_emplace(alpha_).first;
-  }
-  std::vector<double>& values = newest->second;
-  while (static_cast<int>(values.size()) <= n) values.push_back(at(static_cast<int>(values.size())));
-  return values[kvscope::at(n)];
-}
 
 void log_scores(const SlotState& state, Predict predict, int group, const EmaStart& start, std::vector<double>& lshat) {
   if (predict == Predict::current) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/statistics/slot_prefetch.h"
+#include "slots/slot_prefetch.h"
 
 #include <span>
 
@@ -24,8 +24,10 @@ template <class T>
 
 void prefetch(const SlotState& s) {
   const auto all = [](const auto&... arrays) __attribute__((always_inline)) { (prefetch(std::span(arrays)), ...); };
-  all(s.pos, s.votes, s.extra, s.united, s.times, s.sum, s.sum_sq, s.decayed, s.residual, s.key_norm, s.ema, s.ema_n, s.z_now,
-      s.hits.counts());
+#define KVSCOPE_ALL(name, Type) all(s.name);
+  KVSCOPE_STATISTICS(KVSCOPE_ALL)
+#undef KVSCOPE_ALL
+  all(s.pos, s.votes, s.extra, s.united, s.times, s.ema, s.ema_n, s.z_now, s.hits.counts());
   prefetch(s.rows);
   __builtin_prefetch(s.evicted.data() + s.evicted.size());  // where the next one is added
 }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/apply_plan.h"
+
+#include <algorithm>
+
+namespace kvscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan) {
+  std::vector<int> gone;
+  gone.reserve(plan.removals.size());
+  for (const Removal& r : plan.removals) {
+    if (r.target >= 0)
+      unite(state, r.target, r.slot);
+    else
+      lose(state, r.slot);
+    gone.push_back(r.slot);
+  }
+  for (const Merge& m : plan.merges) {
+    if (m.extra) state.extra[at(m.target)] = *m.extra;
+    if (!m.log_score.empty()) set_log_score(state, needs, m.target, m.log_score);
+    if (m.decayed && needs.decayed) state.decayed[at(m.target)] = *m.decayed;
+  }
+  for (const int i : plan.to_residual) state.residual[at(i)] = 1;
+  std::ranges::sort(gone);
+  remove_slots(state, gone);
+  return gone;
+}
+
+std::vector<double> bias_of(const SlotState& state, Bias bias) {
+  if (bias.vote_factor == 0) return {};
+  const auto is = [](auto value) { return [value](auto x) { return x == value; }; };
+  if (std::ranges::all_of(state.votes, is(1)) && std::ranges::all_of(state.extra, is(0.0))) return {};
+  bool zero = true;
+  std::vector<double> b(at(state.size()));
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    b[i] = bias_of_slot(state.votes[i], state.extra[i], bias);
+    zero = zero && b[i] == 0.0;
+  }
+  if (zero) b.clear();
+  return b;
+}
+
+}  // namespace kvscope

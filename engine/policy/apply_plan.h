@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "policy/plan.h"
+#include "policy/policy.h"
+#include "slots/slot_updates.h"
+
+namespace kvscope {
+
+/// All host-side effects of a plan: members, votes, extra, log-scores, lost tokens; then the removed slots go.
+/// Returns the indices (before the removal) of those that went, ascending.
+std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan);
+
+/// b_i = factor ln p_i + extra_i of a slot.
+inline double bias_of_slot(double votes, double extra, Bias bias) { return votes == 1 ? extra : extra + bias.vote_factor * std::log(votes); }
+/// The same of every slot. Empty where it is zero everywhere (Bias::none, or one vote per slot and no extra).
+std::vector<double> bias_of(const SlotState& state, Bias bias);
+
+}  // namespace kvscope
