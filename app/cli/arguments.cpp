@@ -13,6 +13,7 @@
 #include "app/cli/help.h"
 #include "app/cli/lane_options.h"
 #include "app/cli/option_checks.h"
+#include "core/byte_size.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "runtime/model/synthetic_model.h"
@@ -26,6 +27,7 @@ namespace {
 struct Words {
   std::string precision = "f32", prompt_mode = "prefill", follow, detail = "slots";
   std::vector<std::string> budgets, what_ifs;
+  std::string memory;
 };
 
 void add_common(CLI::App& app, Arguments& a, Words& w) {
@@ -83,6 +85,10 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
       ->allow_extra_args(false);
   add_prompt_mode(app, w);
   add_seed(app, a);
+  checked(app.add_option("--memory", w.memory,
+                         "memory for recorded results, 2G or 800M; default: a quarter of the machine's, at least 1G. Past it the oldest steps "
+                         "keep only figures; a trace is written while it runs and needs none"),
+          "SIZE", [](std::string& got) { return parse_size(got) ? std::string() : expected_got("a size like 2G or 800M", got); });
   CLI::Option* session =
       app.add_option("--session", a.session,
                      "a session of the window (*.kvscope): its model, prompt, runs, modes, seed and tokens after the prompt")
@@ -162,6 +168,7 @@ void resolve(Arguments& a, const Words& w) {
   if (a.command == Command::sweep || a.command == Command::needle || a.command == Command::ppl) check_evaluation(a);
   const bool one_run = a.command == Command::run || a.command == Command::trace;
   if (!one_run && a.command != Command::sweep) return;
+  a.memory = parse_size(w.memory).value_or(0);
   check_prompt(a);
   const std::string follow = !w.follow.empty() ? w.follow : a.command == Command::run ? "self" : "reference";
   a.follow = follow_of(follow).value_or(Follow::file);

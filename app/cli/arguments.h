@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct Arguments {
   std::string device = "auto";  // auto | cpu | cuda
   DType precision = DType::f32;
   int threads = 0;  // 0: one per core
+  std::size_t memory = 0;  // run, trace: bytes of recorded results; 0: a quarter of the machine's
   bool json = false;
   bool quiet = false;
 

@@ -49,7 +49,7 @@ Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet&
   request.measures = measures;
   const std::shared_ptr<const Tokenizer> tokenizer = model.tokenizer;
   cancel.check();
-  Session session(std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device});
+  Session session(std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device, .record_limit = a.memory});
   Progress progress(a.quiet);
   Snapshot snapshot = session.run(
       request, cancel, [&](const std::string& activity, double fraction) { progress.show(activity, fraction); }, {},

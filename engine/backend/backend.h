@@ -177,6 +177,9 @@ class Backend {
   /// does it best in few large calls.
   virtual int workers() const = 0;
 
+  /// Rows of a prompt that it does best in one go; a run can be stopped between them, and between their layers.
+  virtual int prompt_rows() const = 0;
+
   // ---- rows: x [M, width]
   virtual void embed(const Weight& table, std::span<const int> ids, void* x) = 0;                          // x [M, table.in]
   virtual void rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) = 0;           // y = x / rms(x) * weight

@@ -14,11 +14,13 @@
 namespace kvscope {
 
 HeadCache clone(Backend& backend, const HeadCache& cache) {
-  return {.kv = backend.clone_kv(cache.kv),
-          .slots = cache.slots,
-          .unrotated = cache.unrotated,
-          .ever_removed = cache.ever_removed,
-          .value_norm = cache.value_norm};
+  HeadCache copy = clone_without_rows(cache);
+  copy.kv = backend.clone_kv(cache.kv);
+  return copy;
+}
+
+HeadCache clone_without_rows(const HeadCache& cache) {
+  return {.kv = {}, .slots = cache.slots, .unrotated = cache.unrotated, .ever_removed = cache.ever_removed, .value_norm = cache.value_norm};
 }
 
 std::vector<double> CacheGeometry::cosines(std::span<const int> from, std::span<const int> to) const {

@@ -23,6 +23,8 @@ struct HeadCache {
 
 /// Deep copy (checkpoints, forks).
 HeadCache clone(Backend& backend, const HeadCache& cache);
+/// The same without keys and values.
+HeadCache clone_without_rows(const HeadCache& cache);
 
 /// Keys and values of one head for a policy's decision.
 class CacheGeometry final : public KeyGeometry {

@@ -37,6 +37,22 @@ double bytes_of(const std::vector<TokenInfo>& tokens) {
 
 }  // namespace
 
+double held_bytes(const StepRecord& step) { return bytes_of(step); }
+
+StepRecord figures_of(const StepRecord& step) {
+  StepRecord out = step;
+  for (HeadRecord& head : out.heads) {
+    for (auto* whole : {&head.pos, &head.votes, &head.attended}) *whole = {};
+    for (auto* real : {&head.score, &head.statistic, &head.bias}) *real = {};
+    head.attention = {};
+    head.reference_attention = {};
+    head.agreement = {};
+    head.merges = {};
+    for (Event& event : head.events) event.runner_ups = {};
+  }
+  return out;
+}
+
 double held_bytes(const Snapshot& snapshot) {
   std::unordered_set<const void*> counted;
   const auto first_time = [&counted](const void* what) { return counted.insert(what).second; };

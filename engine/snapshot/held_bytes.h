@@ -8,5 +8,10 @@ namespace kvscope {
 /// Memory that a snapshot keeps alive: its records, fates, tokens and texts; what is shared counts once. Without the allocator's own share
 /// and without strings short enough to need no memory of their own.
 double held_bytes(const Snapshot& snapshot);
+/// The same of one step.
+double held_bytes(const StepRecord& step);
+
+/// A copy that keeps figures and events: no slots, nothing by token or by slot.
+StepRecord figures_of(const StepRecord& step);
 
 }  // namespace kvscope

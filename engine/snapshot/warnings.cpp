@@ -8,12 +8,15 @@
 #include <span>
 #include <string_view>
 
+#include "core/byte_size.h"
+
 namespace kvscope {
 
 namespace {
 
 constexpr std::string_view kNames[] = {"nothing_removed", "only_newest_left", "frozen",        "not_finite",
-                                       "nan_scores",      "fallback",         "budget_raised", "budget_missed"};
+                                       "nan_scores",      "fallback",         "budget_raised", "budget_missed",
+                                       "figures_only"};
 
 std::string counted(double n, std::string_view one, std::string_view many) { return fmt::format("{:.0f} {}", n, n == 1 ? one : many); }
 
@@ -49,6 +52,8 @@ std::string text_of(const LaneWarning& w) {
       return fmt::format("budget raised from {:.0f} to {:.0f} slots, to hold what is protected", w.asked, w.got);
     case Kind::budget_missed:
       return fmt::format("{:.1f} slots per head on average, {:.0f} asked", w.got, w.asked);
+    case Kind::figures_only:
+      return fmt::format("steps 0-{:.0f} keep only figures: recorded results reached {}", w.count - 1, size_text(w.got));
   }
   return {};
 }

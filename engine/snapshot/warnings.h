@@ -20,6 +20,7 @@ struct LaneWarning {
     fallback,          // `count` merges done in another form than the one asked for
     budget_raised,     // `asked` slots were too few for what is protected: `got` slots
     budget_missed,     // `asked` slots per head, `got` slots per head on average
+    figures_only,      // the first `count` steps keep no slots: recorded results reached `got` bytes
   };
   Kind kind = Kind::nothing_removed;
   double count = 0, asked = 0, got = 0;

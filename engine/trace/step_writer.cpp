@@ -100,6 +100,7 @@ void StepWriter::head(const HeadRecord& head) {
       json_.end_array();
     }
     json_.end_array();
+    if (head.pos.empty() && head.n_slots > 0) json_.member("n_slots", head.n_slots);  // a record that keeps only figures
   }
   json_.key("events").begin_array();
   for (const Event& e : head.events) event(e);

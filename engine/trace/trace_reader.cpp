@@ -267,6 +267,7 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   record.kv_head = h.at("kv_head").whole(index % n_kv_heads, index % n_kv_heads);
   if (h.given("budget")) record.budget = h.at("budget").whole(0, kMaxInt);
   if (h.has("slots")) slots(h.at("slots"), position, record);
+  if (h.has("n_slots")) record.n_slots = h.at("n_slots").whole(0, kMaxInt);  // which they were was not kept
   has_slots_ = has_slots_ || !record.pos.empty();
   says_recent_ = says_recent_ && h.has("recent");
   if (h.has("events")) events(h.at("events"), position, record);

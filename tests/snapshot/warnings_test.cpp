@@ -99,8 +99,13 @@ TEST(Warnings, NumbersThatAreNone) {
   EXPECT_EQ(text_of(w[2]), "2 scores or merge weights are not finite");
 }
 
+TEST(Warnings, SaysWhatWasDroppedForWantOfMemory) {
+  EXPECT_EQ(text_of({.kind = Kind::figures_only, .count = 311, .got = 2147483648.0}),
+            "steps 0-310 keep only figures: recorded results reached 2.0 GiB");
+}
+
 TEST(Warnings, KindsHaveNamesThatReadBack) {
-  for (int k = 0; k <= static_cast<int>(Kind::budget_missed); ++k) {
+  for (int k = 0; k <= static_cast<int>(Kind::figures_only); ++k) {
     Kind read = Kind::nothing_removed;
     EXPECT_TRUE(parse_kind(name_of(static_cast<Kind>(k)), read));
     EXPECT_EQ(read, static_cast<Kind>(k));

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "snapshot/held_bytes.h"
 #include "tests/trace/sample_run.h"
 #include "trace/trace_writer.h"
 #include "paths.h"
@@ -80,6 +81,19 @@ TEST(TraceReader, DetailWhyGivesBackWhatTheWindowShows) {
   EXPECT_EQ(head.merges[0].members, std::vector<int>({1, 0}));
   EXPECT_TRUE(lane.steps[1]->heads[1].events[0].fallback);
   EXPECT_EQ(lane.steps[0]->top_tokens[1].rank_reference, 1);
+}
+
+TEST(TraceReader, KnowsHowManySlotsThereWereWhereOnlyFiguresAreKept) {
+  Snapshot was = sample_run();
+  StepPtr& step = was.lanes[1].steps[0];
+  const int n_slots = step->heads[0].n_slots;
+  step = std::make_shared<StepRecord>(figures_of(*step));
+  for (const Detail detail : {Detail::slots, Detail::why}) {
+    const HeadRecord& head = read_trace(trace_text(was, {.detail = detail}), "t.json").snapshot.lanes[1].steps[0]->heads[0];
+    EXPECT_GT(n_slots, 0);
+    EXPECT_EQ(head.n_slots, n_slots);
+    EXPECT_TRUE(head.pos.empty());
+  }
 }
 
 TEST(TraceReader, KnowsTheTextsOfCandidatesWithoutTheTokenizer) {

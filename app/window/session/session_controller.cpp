@@ -155,7 +155,7 @@ void SessionController::loadModel(const QString& folder) {
     submit();
   }
   m_model_folder = folder;
-  d->newest = d->generation = d->runner->load_model(folder.toStdString(), SessionOptions{});
+  d->newest = d->generation = d->runner->load_model(folder.toStdString(), SessionOptions{.record_limit = m_record_limit});
   Q_EMIT submitted(d->generation);
   m_workspace.setStale(true);
   if (std::exchange(d->guest, false)) Q_EMIT guestEnded();

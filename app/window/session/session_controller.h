@@ -40,6 +40,8 @@ class SessionController : public QObject {
   bool refuses();
   /// A guest runs.
   bool hasGuest() const;
+  /// Memory for recorded results, of models loaded from now on; 0: the engine's choice.
+  void setRecordLimit(std::size_t bytes) { m_record_limit = bytes; }
   /// Edits of the runs between beginDrag() and endDrag() are one, however long they take: its number, 0 where none goes on.
   int drag() const { return m_dragging ? m_drags : 0; }
 
@@ -95,6 +97,7 @@ class SessionController : public QObject {
   Workspace& m_workspace;
   RunRequest m_request;
   QString m_model_folder;
+  std::size_t m_record_limit = 0;
   QString m_view_only;  // why nothing is computed; empty: it is
   int m_drags = 0;
   bool m_dragging = false;

@@ -133,6 +133,9 @@ void MainWindow::begin() {
   if (options.synthetic_size) {
     m_latency->startSynthetic();
   } else {
+    QSettings* const settings = m_model.settings.get();
+    if (settings != nullptr && options.memory > 0) settings->setValue("memory", QVariant::fromValue(static_cast<qulonglong>(options.memory)));
+    controller().setRecordLimit(options.memory > 0 || settings == nullptr ? options.memory : settings->value("memory").toULongLong());
     controller().openRequest(m_model.start.request);
     controller().loadModel(QString::fromStdString(m_model.start.model_folder));
   }

@@ -21,6 +21,7 @@
 #include "app/window/session/page_names.h"
 #include "app/window/session/session_journal.h"
 #include "app/window/look/style.h"
+#include "core/byte_size.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "io/terminal_text.h"
@@ -162,7 +163,7 @@ int runProgram(int argc, char** argv) {
   report_file_size_limit();
   Options options;
   CLI::App cli{"Explorer of KV-cache compression in language models.", "kvscope"};
-  std::string select, tokens, steps, size;
+  std::string select, tokens, steps, size, memory;
   cli.footer(kHelp);
   cli.set_version_flag("--version", "kvscope " KVSCOPE_VERSION);
   cli.add_option("--model", options.model, "model folder: config.json, model.safetensors, tokenizer.model")->type_name("DIR");
@@ -187,6 +188,7 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--step", options.step, "step to look at")->check(CLI::NonNegativeNumber);
   cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(CLI::NonNegativeNumber);
   cli.add_option("--session", options.session, "session to open (*.kvscope)")->type_name("FILE");
+  cli.add_option("--memory", memory, "memory for recorded results, 2G or 800M, and remembered; a quarter of the machine's by default")->type_name("SIZE");
   cli.add_option("--journal", options.journal, "folder where unsaved work is kept")->type_name("DIR");
   cli.add_option("--picture", options.picture, "compute, write a picture to this file and exit: .png the window, .svg its canvases, .csv the numbers of one, .json what the "
                  "canvases show, as marks and hashes")
@@ -209,6 +211,11 @@ int runProgram(int argc, char** argv) {
     if (!steps.empty()) {
       const viz::TokenRange range = parseRange("--steps", steps);
       options.steps = viz::StepRange{range.first, range.last};
+    }
+    if (!memory.empty()) {
+      const std::optional<std::size_t> bytes = parse_size(memory);
+      if (!bytes) throw UsageError("--memory: expected a size like 2G or 800M, got \"" + memory + "\"");
+      options.memory = *bytes;
     }
     options.view_given = view->count() > 0;
     options.size_given = !size.empty();

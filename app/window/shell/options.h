@@ -36,6 +36,7 @@ struct Options {
   std::optional<viz::StepRange> steps;
   std::optional<int> lane;           // shown; the last one by default
   std::string session;               // file to open at the start
+  std::size_t memory = 0;            // bytes of recorded results; 0: what is set, else a quarter of the machine's
   std::string journal;               // folder of unsaved sessions; the user's by default
   std::string picture;               // file to write, then leave: .png, .svg, .csv or .json
   std::string report;                // file to write, then leave: .html or .pdf

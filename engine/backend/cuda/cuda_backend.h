@@ -38,6 +38,7 @@ class CudaBackend final : public Backend {
   void from_double(void* to, std::span<const double> host) override;
   void to_double(std::span<double> host, const void* from) override;
   int workers() const override { return 0; }
+  int prompt_rows() const override { return 512; }  // fewer rows leave matrix products waiting for their weights
   void for_each(int n, const std::function<void(int)>& body) override;
 
   void embed(const Weight& table, std::span<const int> ids, void* x) override;

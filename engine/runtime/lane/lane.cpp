@@ -246,28 +246,6 @@ void Lane::record_attention(int layer, int h) {
   }
 }
 
-std::unique_ptr<Lane> Lane::checkpoint() const {
-  auto copy = std::make_unique<Lane>(backend_, model_, setup_);
-  copy->policy_ = policy_->clone();
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
-    copy->layers_[l].shadow = layers_[l].shadow;
-    copy->layers_[l].queries = layers_[l].queries;
-    copy->layers_[l].value_l1 = layers_[l].value_l1;
-    for (std::size_t h = 0; h < layers_[l].heads.size(); ++h) copy->layers_[l].heads[h] = clone(backend_, layers_[l].heads[h]);
-  }
-  copy->steps = steps;
-  copy->fates = fates;
-  copy->n_fates_steps = n_fates_steps;
-  copy->warning_watch = warning_watch;
-  copy->fed = fed;
-  copy->logits = logits;
-  copy->log_p = log_p;
-  copy->compress_ms = compress_ms;
-  copy->prompt_compress_ms = prompt_compress_ms;
-  copy->set_tape(tape_, writes_tape_);
-  return copy;
-}
-
 double Lane::kv_bytes() const {
   return mean_slots() * config_.n_layers * config_.n_kv_heads * static_cast<double>(2 * bytes(static_cast<std::size_t>(config_.head_dim)));
 }

@@ -16,6 +16,7 @@
 #include "policy/policy.h"
 #include "runtime/forward.h"
 #include "runtime/prompt/prompt_run.h"
+#include "runtime/lane/lane_checkpoint.h"
 #include "runtime/lane/query_tape.h"
 #include "snapshot/snapshot.h"
 
@@ -86,18 +87,21 @@ class Lane {
   /// True if the norms of all values after W_O are wanted, those of the prompt included.
   bool wants_value_norms() const;
 
-  /// Deep copy: caches, history (shared copy-on-write), statistics, records so far.
-  std::unique_ptr<Lane> checkpoint() const;
-
-  /// The same state as a lane of another specification: same policy and budgets, its what-ifs of steps that have not run may differ.
+  /// What it takes, beside this lane, to make it again as it is now. lane_checkpoint.cpp.
+  std::unique_ptr<LaneCheckpoint> checkpoint() const;
+  /// As it was at one of its own checkpoints. The history is shared, copy on write.
+  std::unique_ptr<Lane> restored(const LaneCheckpoint& saved) const;
+  /// The same as a lane of another specification: same policy and budgets, its what-ifs of steps that have not run may differ.
   /// nullptr where the other one keeps a history that this one does not have.
-  std::unique_ptr<Lane> fork(const std::string& spec) const;
+  std::unique_ptr<Lane> fork(const LaneCheckpoint& saved, const std::string& spec) const;
 
   double kv_bytes() const;     // of the keys and values of all slots
   double cache_bytes() const;  // allocated for them
   double mean_slots() const;   // per head
 
   std::vector<StepPtr> steps;
+  int n_figures_only = 0;               // the first of them: their heads hold no slots any more
+  double record_bytes = 0;              // of the records that this lane made itself
   std::shared_ptr<const LaneFates> fates;
   WarningWatch warning_watch;           // of `steps`
   int n_fates_steps = 0;                // steps that `fates` covers

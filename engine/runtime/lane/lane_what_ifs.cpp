@@ -23,13 +23,6 @@ bool Lane::keeps_history() const {
   return brings_back || policy_->needs().coming_queries > 0 || policy_->reload() > 0 || (setup_.record.shadow && (policy_->compresses() || !what_ifs_.empty()));
 }
 
-std::unique_ptr<Lane> Lane::fork(const std::string& spec) const {
-  std::unique_ptr<Lane> copy = checkpoint();
-  copy->setup_.spec = spec;
-  copy->what_ifs_ = active_what_ifs(spec);
-  return copy->keeps_history() == keeps_history() ? std::move(copy) : nullptr;
-}
-
 std::vector<int> Lane::pinned(int layer, int kv_head, int step) const {
   std::vector<int> out;
   for (const WhatIf& w : what_ifs_) {

@@ -13,6 +13,7 @@ struct SessionOptions {
   DType precision = DType::f32;
   int n_threads = 0;            // 0: one per core
   std::string device = "auto";  // auto, cpu, cuda
+  std::size_t record_limit = 0;  // bytes of recorded results; 0: a quarter of the machine's memory
 };
 
 /// Models with fewer weights than this run on the CPU unless CUDA is asked for: there a step is over before a device has been told what to

@@ -98,7 +98,9 @@ std::unique_ptr<Session> load_session(const std::string& folder, const SessionOp
   Model model = load_model(std::move(files), *chosen.backend, [&watch](std::size_t n) { watch.add(static_cast<double>(n)); });
   watch.begin(LoadWatch::warm_up);
   run_once(*chosen.backend, model, watch.cancel());
-  return std::make_unique<Session>(std::move(chosen.backend), std::move(model), std::move(chosen.notice));
+  auto session = std::make_unique<Session>(std::move(chosen.backend), std::move(model), std::move(chosen.notice));
+  session->set_record_limit(options.record_limit);
+  return session;
 }
 
 }  // namespace kvscope

@@ -4,14 +4,9 @@
 #include <algorithm>
 
 #include "runtime/prompt/prompt_site.h"
+#include "runtime/restart_points.h"
 
 namespace kvscope {
-
-namespace {
-
-constexpr int kChunk = History::kPage;
-
-}  // namespace
 
 PromptRun::PromptRun(Backend& backend, const Model& model) : backend_(backend), model_(model), config_(model.config()) {
   for (int l = 0; l < config_.n_layers; ++l) {
@@ -37,7 +32,8 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
     int rows = 1;
     for (const auto& columns : needs.columns) rows = std::max(rows, columns.last_rows());
     rows = std::max({rows, needs.z_rows, needs.queries});
-    restart = std::max(0, std::min(common, n_total - rows)) / kChunk * kChunk;
+    const auto after = saved_.upper_bound(std::max(0, std::min(common, n_total - rows)));
+    if (after != saved_.begin()) restart = std::prev(after)->first;
   }
   if (restart == 0) {  // sums gathered anew: drop what nobody asks for any more
     needs_ = needs;
@@ -52,9 +48,10 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
   tokens_.assign(tokens.begin(), tokens.end());
   restart_at(restart, n_total);
 
-  std::vector<int> positions(kChunk);
-  for (int first = restart; first < n_total; first += kChunk) {
-    const int rows = std::min(kChunk, n_total - first);
+  const int chunk = backend_.prompt_rows();
+  std::vector<int> positions;
+  for (int first = restart; first < n_total; first += chunk) {
+    const int rows = std::min(chunk, n_total - first);
     positions.resize(rows);
     for (int r = 0; r < rows; ++r) positions[r] = first + r;
     Site site(*this, first, n_total);
@@ -65,9 +62,9 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
       throw;
     }
     done_ = first + rows;
-    if (done_ % kChunk == 0) {
-      saved_.resize(done_ / kChunk + 1);
-      saved_[done_ / kChunk] = save_sums();
+    if (rows == chunk) {
+      saved_[done_] = save_sums();
+      thin_restart_points(saved_, chunk);
     }
     if (done_ == n_total) {
       logits_.resize(config_.vocab_size);
@@ -88,8 +85,8 @@ void PromptRun::restart_at(int n, int n_total) {
     layer.queries = n_queries > 0 ? backend_.allocate(size_of(backend_.dtype()) * config_.q_dim() * n_queries) : Buffer();
     clear(layer, n_total);
   }
-  saved_.resize(n / kChunk + 1);
-  if (n > 0) load_sums(saved_[n / kChunk], n, n_total);
+  saved_.erase(saved_.upper_bound(n), saved_.end());
+  if (n > 0) load_sums(saved_.at(n), n, n_total);
 }
 
 void PromptRun::clear(Layer& layer, int n_total) {
@@ -120,9 +117,11 @@ void PromptRun::replay(int layer, const History& history, std::span<const std::s
   done_ = 0;
   clear(layers_[layer], n_total);
   const std::size_t row_bytes = size_of(backend_.dtype()) * config_.q_dim();
-  Buffer q = backend_.allocate(row_bytes * kChunk), out = backend_.allocate(row_bytes * kChunk);
-  for (int first = 0; first < n_total; first += kChunk) {
-    const int rows = std::min(kChunk, n_total - first);
+  const int chunk = backend_.prompt_rows();
+  const std::size_t most = row_bytes * static_cast<std::size_t>(std::min(chunk, n_total));
+  Buffer q = backend_.allocate(most), out = backend_.allocate(most);
+  for (int first = 0; first < n_total; first += chunk) {
+    const int rows = std::min(chunk, n_total - first);
     for (int r = 0; r < rows; ++r) backend_.copy(static_cast<std::byte*>(q.data()) + row_bytes * r, queries[first + r]->data(), row_bytes);
     std::vector<std::vector<KvSegment>> slots;
     for (int h = 0; h < config_.n_kv_heads; ++h) slots.push_back(history.segments(h, first + rows));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -38,8 +39,8 @@ struct PromptNeeds {
   bool covers_sums(const PromptNeeds& other) const;
 };
 
-/// Prefill mode: the whole prompt with full causal attention, computed once for all lanes, in chunks of History::kPage tokens. Keeps what is needed to
-/// go on from any chunk boundary, so that an edit in the middle runs only what follows it.
+/// Prefill mode: the whole prompt with full causal attention, computed once for all lanes, in pieces as large as the backend
+/// does best. Keeps what is needed to go on from some of their ends, so that an edit in the middle runs little but what follows it.
 class PromptRun {
  public:
   PromptRun(Backend& backend, const Model& model);
@@ -109,7 +110,7 @@ class PromptRun {
   std::vector<int> tokens_;
   int done_ = 0;                              // tokens whose rows are in the sums and histories
   std::vector<Layer> layers_;
-  std::vector<std::vector<double>> saved_;    // saved_[i]: sums after i * kPage tokens
+  std::map<int, std::vector<double>> saved_;  // sums after so many tokens
   std::vector<double> logits_;
   Buffer probabilities_, z_;
   std::vector<double> host_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/session/session.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "runtime/session/session_impl.h"
@@ -21,10 +24,18 @@ Session::Session(ModelFiles files, const SessionOptions& options) {
   ChosenBackend chosen = choose_backend(options, files);
   Model model = load_model(std::move(files), *chosen.backend);
   impl_ = std::make_unique<Impl>(std::move(chosen), std::move(model));
+  set_record_limit(options.record_limit);
 }
 Session::Session(std::unique_ptr<Backend> backend, Model model, std::string notice)
     : impl_(std::make_unique<Impl>(ChosenBackend{std::move(backend), std::move(notice)}, std::move(model))) {}
 Session::~Session() = default;
+
+std::size_t default_record_limit() {
+  const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES)), page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return static_cast<std::size_t>(std::max(pages * page / 4, static_cast<double>(std::size_t{1} << 30)));
+}
+
+void Session::set_record_limit(std::size_t bytes) { impl_->record_limit = static_cast<double>(bytes > 0 ? bytes : default_record_limit()); }
 
 const ModelConfig& Session::config() const { return impl_->model.config(); }
 const Tokenizer& Session::tokenizer() const { return *impl_->model.files.tokenizer; }

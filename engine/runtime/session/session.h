@@ -24,6 +24,9 @@ class PromptTooLong : public Error {
   PromptCut cut;
 };
 
+/// A quarter of the machine's memory, at least 1 GiB.
+std::size_t default_record_limit();
+
 /// One model and one run over it: lanes side by side on one prompt. Synchronous and single-threaded to its caller; keeps what it computed,
 /// so that the next request re-runs only what changed (longest common prefix of the tokens, lanes added, generation continued).
 class Session {
@@ -38,6 +41,9 @@ class Session {
   /// On a backend that the caller has made, with the weights that it holds. notice: of every run, ChosenBackend.
   Session(std::unique_ptr<Backend> backend, Model model, std::string notice = "");
   ~Session();
+
+  /// Memory for recorded results, in bytes; 0: default_record_limit(). Past it the oldest steps keep only figures, and the lanes say so.
+  void set_record_limit(std::size_t bytes);
 
   const ModelConfig& config() const;
   const Tokenizer& tokenizer() const;

@@ -54,6 +54,10 @@ struct Session::Impl {
   void set_next(Lane& lane, int s, int token);
   int token_at(const RunRequest& request, const Lane& lane, int s);
   void save_checkpoint(Lane& lane);
+  /// Takes the slots out of the oldest records until what all lanes hold is within the limit. session_memory.cpp.
+  void keep_to_limit();
+  /// Bytes that the records of the request are going to take, from the shapes of model and text.
+  double record_estimate(const RunRequest& request, int n_prompt, int n_decode) const;
 
   Snapshot snapshot(const RunRequest& request, int n_steps);
   void report(const std::string& activity, double fraction);
@@ -78,8 +82,9 @@ struct Session::Impl {
   void hand_out(Lane& lane, int s);
   std::map<std::string, double> prompt_cost;               // of every policy, ms: what load_prompt() of its newest lane took
   int horizon = 0;                                         // so many steps lane 0 runs ahead of the others
-  std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> checkpoints;  // stream mode: by number of steps
+  std::map<const Lane*, std::map<int, std::unique_ptr<LaneCheckpoint>>> checkpoints;  // stream mode: by number of steps
 
+  double record_limit = static_cast<double>(default_record_limit());
   std::string notice;
   double prompt_share = 0;                                 // of the request's work, for progress
   double decode_ms = 0;

@@ -108,7 +108,7 @@ std::unique_ptr<Lane> Session::Impl::forked(const std::string& spec) {
     if (saved == checkpoints.end()) continue;
     const auto after = saved->second.upper_bound(common_steps(lane->setup().spec, spec));
     if (after == saved->second.begin()) continue;
-    if (auto fork = std::prev(after)->second->fork(spec)) {
+    if (auto fork = lane->fork(*std::prev(after)->second, spec)) {
       fork->set_prompt_length(static_cast<int>(ids.size()));
       return fork;
     }
@@ -141,7 +141,7 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
   };
 
   std::vector<std::unique_ptr<Lane>> kept;
-  std::map<const Lane*, std::map<int, std::unique_ptr<Lane>>> kept_checkpoints;
+  std::map<const Lane*, std::map<int, std::unique_ptr<LaneCheckpoint>>> kept_checkpoints;
   for (const std::string& spec : specs) {
     std::unique_ptr<Lane> lane;
     for (auto& old : lanes) {
@@ -159,7 +159,7 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
       const int keep = steps_to_keep(old->policy());
       for (auto it = saved.begin(); it != saved.end();) it = it->first > keep ? saved.erase(it) : std::next(it);
       if (old->broken || static_cast<int>(old->steps.size()) > keep) {
-        lane = saved.empty() ? nullptr : std::prev(saved.end())->second->checkpoint();
+        lane = saved.empty() ? nullptr : old->restored(*std::prev(saved.end())->second);
         if (lane && !same_prompt) lane->set_prompt_length(n_prompt);
         old.reset();
       } else {

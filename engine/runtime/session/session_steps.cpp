@@ -7,12 +7,15 @@
 #include <limits>
 #include <mutex>
 
+#include "core/byte_size.h"
 #include "measure/distribution.h"
 #include "measure/perturbation.h"
+#include "runtime/restart_points.h"
 #include "runtime/session/sampler.h"
 #include "runtime/session/session_impl.h"
 #include "runtime/session/step_batch.h"
 #include "runtime/stopwatch.h"
+#include "snapshot/held_bytes.h"
 
 namespace kvscope {
 
@@ -23,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
 constexpr int kTopTokens = 10;
-constexpr int kCheckpointEvery = 64;  // steps
+constexpr int kCheckpointEvery = 64;  // steps, at least
 constexpr double kReadingShare = 0.5;  // of what the prompt costs; the rest is its compression, which no one knows before
 constexpr double kPublishEveryMs = 60;
 
@@ -64,6 +67,12 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   sink_ = sink;
   handed_out = sink != nullptr;
   reuse(request, new_ids, specs, n_decode);
+  if (const double needed = record_estimate(request, n_prompt, n_decode); sink_ == nullptr && needed > record_limit) {
+    const std::string words = fmt::format("recorded results of this run would take about {}, the limit is {}: older steps will keep only figures",
+                                          size_text(needed), size_text(record_limit));
+    notice += (notice.empty() ? "" : "; ") + words;
+    report(words, 0);
+  }
   const bool prefill = request.mode == PromptMode::prefill;
   const int n_steps = (prefill ? 1 : n_prompt) + n_decode;
   // a token costs about a sixteenth in the prompt's batch of what it costs as a step
@@ -95,7 +104,7 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   prompt.update(ids, needs, forward, cancel, [&](int layer) {
     ++layers_done;
     report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers),
-           kReadingShare * prompt_share * layers_done / (n_layers * (ids.size() / History::kPage + 1.0)));
+           kReadingShare * prompt_share * layers_done / (n_layers * (ids.size() / backend->prompt_rows() + 1.0)));
   });
   for (int l = 0; l < n_layers && horizon > 0; ++l) {
     for (int p = std::max(0, n_prompt - horizon); p < n_prompt; ++p) tape.put(l, p, prompt.query(l, p));
@@ -183,10 +192,11 @@ void Session::Impl::run_lanes(std::span<Lane* const> active, int s, const RunReq
   decode_ms += ms;
   decode_rows += static_cast<int>(active.size());
   close_steps(active, ms, /*last_rows=*/true);
+  if (sink_ == nullptr) keep_to_limit();
   for (Lane* lane : active) {
     const int done = static_cast<int>(lane->steps.size());
     const bool edit_may_follow = mode == PromptMode::stream && done == static_cast<int>(ids.size()) - 1;
-    const bool fork_may_follow = done % kCheckpointEvery == 0 && (mode == PromptMode::stream || lane->policy().compresses());
+    const bool fork_may_follow = done % restart_spacing(done, kCheckpointEvery) == 0 && (mode == PromptMode::stream || lane->policy().compresses());
     if (sink_ == nullptr && lane->setup().record.slots && (edit_may_follow || fork_may_follow)) save_checkpoint(*lane);  // else nobody looks at what could be edited
   }
 }
@@ -259,6 +269,7 @@ void Session::Impl::close_step(Lane& lane, const ReferenceSteps::Distribution& e
   record.ms = ms;
   record.policy_ms = lane.compress_ms - lane.compress_ms_before;
   lane.steps.push_back(lane.take_record());
+  lane.record_bytes += held_bytes(*lane.steps.back());
   // at once: the record may not stay whole
   if (lane.warning_watch.n_steps() + 1 == static_cast<int>(lane.steps.size())) lane.warning_watch.add(*lane.steps.back());
 }
@@ -282,6 +293,7 @@ std::vector<double> Session::Impl::hidden_error(const Lane& lane, int step) cons
 void Session::Impl::save_checkpoint(Lane& lane) {
   auto& saved = checkpoints[&lane];
   saved[static_cast<int>(lane.steps.size())] = lane.checkpoint();
+  thin_restart_points(saved, kCheckpointEvery);
 }
 
 Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
@@ -303,7 +315,11 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   out.n_prompt = static_cast<int>(ids.size());
   out.vocabulary = vocabulary;
   std::vector<int> all = ids;
-  for (auto& lane : lanes) out.lanes.push_back(describe_lane(*lane, n_steps));
+  for (auto& lane : lanes) {
+    LaneSnapshot& described = out.lanes.emplace_back(describe_lane(*lane, n_steps));
+    const int cut = std::min(lane->n_figures_only, n_steps);
+    if (cut > 0) described.warnings.push_back({.kind = LaneWarning::Kind::figures_only, .count = static_cast<double>(cut), .got = record_limit});
+  }
   name_forks(out.lanes);
   if (!lanes.empty()) {
     const int n_prompt_steps = out.prefill_mode ? 1 : out.n_prompt;

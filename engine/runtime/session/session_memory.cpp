@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorded results within the memory that they may take.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/session/record_shape.h"
+#include "runtime/session/session_impl.h"
+#include "snapshot/held_bytes.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr double kSome = 15.0 / 16;  // of the limit: records are looked through again only when as much more has come
+
+}  // namespace
+
+void Session::Impl::keep_to_limit() {
+  const auto held = [this] {
+    double sum = 0;
+    for (const auto& lane : lanes) sum += lane->record_bytes;
+    return sum;
+  };
+  if (held() <= record_limit) return;
+  while (held() > kSome * record_limit) {
+    // the oldest step that is whole, in all lanes, so that what is compared was cut alike; the newest is not final yet
+    int oldest = -1;
+    for (const auto& lane : lanes) {
+      if (lane->n_figures_only + 1 < static_cast<int>(lane->steps.size()) && (oldest < 0 || lane->n_figures_only < oldest)) oldest = lane->n_figures_only;
+    }
+    if (oldest < 0) return;
+    std::vector<std::pair<StepPtr, StepPtr>> cut;  // forks share records
+    for (auto& lane : lanes) {
+      if (lane->n_figures_only != oldest || oldest + 1 >= static_cast<int>(lane->steps.size())) continue;
+      StepPtr& step = lane->steps[static_cast<std::size_t>(oldest)];
+      ++lane->n_figures_only;
+      const auto known = std::ranges::find(cut, step, &std::pair<StepPtr, StepPtr>::first);
+      if (known != cut.end()) {
+        step = known->second;
+        continue;
+      }
+      auto figures = std::make_shared<const StepRecord>(figures_of(*step));
+      lane->record_bytes = std::max(0.0, lane->record_bytes - held_bytes(*step) + held_bytes(*figures));
+      cut.emplace_back(std::exchange(step, figures), figures);
+    }
+  }
+}
+
+double record_bytes(const RecordShape& s) {
+  const double n_steps = s.last - s.first + 1.0, seen = n_steps * (s.first + s.last) / 2;  // tokens, summed over the steps
+  double slots = seen;
+  if (s.slots >= 0) {
+    const double full_at = std::clamp(s.slots, static_cast<double>(s.first), static_cast<double>(s.last));
+    slots = s.slots < s.first ? n_steps * s.slots : (full_at - s.first) * (s.first + full_at) / 2 + (s.last - full_at + 1) * s.slots;
+  }
+  double a_head = n_steps * static_cast<double>(sizeof(HeadRecord) + (s.compresses ? sizeof(Event) : 0));
+  if (s.detail >= Detail::slots) a_head += slots * static_cast<double>(2 * sizeof(int) + (s.compresses ? sizeof(double) : 0));
+  if (s.detail == Detail::why) {
+    a_head += slots * static_cast<double>(sizeof(int) + sizeof(float) + (s.statistic ? sizeof(double) : 0));
+    if (s.compresses) a_head += seen * static_cast<double>(sizeof(float) + (s.agreement ? 1 : 0));
+  }
+  return a_head * s.n_heads;
+}
+
+double Session::Impl::record_estimate(const RunRequest& request, int n_prompt, int n_decode) const {
+  const ModelConfig& c = model.config();
+  const int n_heads = c.n_layers * c.n_kv_heads, last = n_prompt + n_decode;
+  double sum = 0;
+  for (const auto& lane : lanes) {
+    double slots = 0;
+    for (int l = 0; l < c.n_layers; ++l)
+      for (int h = 0; h < c.n_kv_heads; ++h) slots += lane->policy().budget(l, h).value_or(last);
+    sum += record_bytes({.n_heads = n_heads,
+                         .first = request.mode == PromptMode::stream ? 1 : n_prompt,
+                         .last = last,
+                         .slots = slots / n_heads,
+                         .compresses = lane->policy().compresses(),
+                         .statistic = !lane->policy().info().statistic.empty(),
+                         .agreement = request.measures.agreement,
+                         .detail = request.detail});
+  }
+  return sum;
+}
+
+}  // namespace kvscope
