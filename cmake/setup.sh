@@ -6,7 +6,7 @@
 build_packages=(
   g++ cmake ninja-build pkg-config
   qt6-base-dev libqt6opengl6-dev libgl-dev libgl1-mesa-dri
-  libimgui-dev libfreetype-dev libsentencepiece-dev nlohmann-json3-dev libfmt-dev libcli11-dev zlib1g-dev
+  libimgui-dev libfreetype-dev libsentencepiece-dev libpcre2-dev libutf8proc-dev nlohmann-json3-dev libfmt-dev libcli11-dev zlib1g-dev
   fonts-noto-core fonts-noto-mono fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core
 )
 test_packages=(

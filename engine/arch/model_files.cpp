@@ -35,18 +35,49 @@ std::size_t bytes_of_weights(const ModelFiles& model) {
 }
 
 void open_tokenizer(ModelFiles& model) {
-  const fs::path path = fs::path(model.folder) / "tokenizer.model";
   std::error_code ignored;
-  model.has_tokenizer = fs::exists(path, ignored);
+  for (const char* name : {"tokenizer.json", "tokenizer.model"}) {  // in transformers' order
+    if (!fs::exists(fs::path(model.folder) / name, ignored)) continue;
+    model.tokenizer_file = name;
+    break;
+  }
+  model.has_tokenizer = !model.tokenizer_file.empty();
   if (!model.has_tokenizer) {
     model.tokenizer = Tokenizer::ids_only(model.config.vocab_size);
     return;
   }
-  model.tokenizer = Tokenizer::open_sentencepiece(path.string());
+  const std::string path = (fs::path(model.folder) / model.tokenizer_file).string();
+  model.tokenizer = model.tokenizer_file == "tokenizer.json" ? Tokenizer::open_json(path) : Tokenizer::open_sentencepiece(path);
   if (model.tokenizer->vocab_size() > model.config.vocab_size) {
-    throw Error(fmt::format("{}: expected at most vocab_size = {} pieces (config.json), got {}; is this tokenizer for another model?",
-                            path.string(), model.config.vocab_size, model.tokenizer->vocab_size()));
+    throw Error(fmt::format("{}: expected at most vocab_size = {} pieces (config.json), got {}; is this tokenizer for another model?", path,
+                            model.config.vocab_size, model.tokenizer->vocab_size()));
   }
+  model.config.bos_id = model.tokenizer->first_id().value_or(model.config.bos_id);
+}
+
+/// One id or a list of them under eos_token_id; without the key nothing.
+std::vector<int> read_end_ids(const ConfigReader& config, const nlohmann::json& json, int vocab_size) {
+  const auto found = json.find("eos_token_id");
+  if (found == json.end() || found->is_null()) return {};
+  if (!found->is_array()) return {config.token_id("eos_token_id", vocab_size).value()};
+  std::vector<int> out;
+  for (const nlohmann::json& id : *found) {
+    if (!id.is_number_integer() || id < 0 || id >= vocab_size)
+      config.fail("eos_token_id", fmt::format("expected token ids below vocab_size = {}", vocab_size));
+    out.push_back(id.get<int>());
+  }
+  return out;
+}
+
+void read_ends(ModelFiles& model, const ConfigReader& config, const nlohmann::json& json) {
+  const std::string path = (fs::path(model.folder) / "generation_config.json").string();
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) {
+    const nlohmann::json generation = read_json(path, kMaxConfigBytes);
+    model.end_ids = read_end_ids(ConfigReader(generation, path), generation, model.config.vocab_size);
+  }
+  if (model.end_ids.empty()) model.end_ids = read_end_ids(config, json, model.config.vocab_size);
+  if (model.end_ids.empty() && model.config.eos_id >= 0) model.end_ids = {model.config.eos_id};
 }
 
 void open_characters(ModelFiles& model) {
@@ -86,6 +117,7 @@ ModelFiles open_model(const std::string& folder) {
   family.bind(weights, model);
   model.files = weights.take_files();
   model.weight_bytes = bytes_of_weights(model);
+  read_ends(model, config, json);
   open_tokenizer(model);
   open_characters(model);
   return model;

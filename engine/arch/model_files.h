@@ -34,6 +34,8 @@ struct ModelFiles {
   std::vector<LayerTensors> layers;
   std::shared_ptr<const Tokenizer> tokenizer;
   bool has_tokenizer = false;
+  std::string tokenizer_file;  // name of the file it was read from
+  std::vector<int> end_ids;    // tokens that end a text, of generation_config.json or else config.json
   std::string folder;
   std::size_t weight_bytes = 0;
   std::shared_ptr<const HeadCharacters> characters;  // of heads.json; null: there is none, or it is of no use
@@ -41,8 +43,9 @@ struct ModelFiles {
   std::vector<TensorFile> files;  // keeps the maps alive
 };
 
-/// Reads config.json, model.safetensors or the sharded model.safetensors.index.json, tokenizer.model and heads.json
-/// (both optional; a bad heads.json is said in characters_problem).
+/// Reads config.json, model.safetensors or the sharded model.safetensors.index.json, the tokenizer (tokenizer.json, or tokenizer.model where there is
+/// none) and heads.json (both optional; a bad heads.json is said in characters_problem). The start token is the one that a tokenizer.json puts before
+/// a text, if it puts one; with a tokenizer.model it is config.json's.
 /// Throws Error naming the missing or misshapen file, key or tensor, what was expected and what is there.
 ModelFiles open_model(const std::string& folder);
 

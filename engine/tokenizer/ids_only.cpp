@@ -12,9 +12,10 @@ class IdsOnly : public Tokenizer {
   explicit IdsOnly(int vocab_size) : vocab_size_(vocab_size) {}
 
   int vocab_size() const override { return vocab_size_; }
-  std::vector<int> encode(std::string_view) const override {
+  std::vector<TextToken> tokens_of(std::string_view, SpecialNames) const override {
     throw Error(
-        "the model folder has no tokenizer.model, so text cannot be turned into tokens; give token ids instead, or add the tokenizer");
+        "the model folder has no tokenizer.model or tokenizer.json, so text cannot be turned into tokens; give token ids instead, or add the "
+        "tokenizer");
   }
   std::string bytes_of(int id) const override { return piece(id); }
   bool is_special(int) const override { return false; }

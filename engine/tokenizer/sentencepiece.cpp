@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -55,11 +56,21 @@ class SentencePiece : public Tokenizer {
 
   int vocab_size() const override { return static_cast<int>(tokens_.size()); }
 
-  std::vector<int> encode(std::string_view text) const override {
+  /// Names of special tokens are always text. Ranges are those of the tokens' own bytes.
+  std::vector<TextToken> tokens_of(std::string_view text, SpecialNames) const override {
     std::vector<int> ids;
     const auto status = processor_->Encode(absl::string_view(text.data(), text.size()), &ids);
     KVSCOPE_ASSERT(status.ok());  // only an unloaded model fails
-    return ids;
+    std::vector<TextToken> out;
+    std::size_t at = 0;
+    for (const int id : ids) {
+      std::size_t bytes = bytes_of(id).size();
+      if (out.empty() && adds_leading_space_ && bytes_of(id).starts_with(' ')) --bytes;  // its own, not the text's
+      const std::size_t end = std::min(at + bytes, text.size());
+      out.push_back({id, at, end});
+      at = end;
+    }
+    return out;
   }
 
   std::string bytes_of(int id) const override { return known(id) ? tokens_[static_cast<std::size_t>(id)].bytes : ""; }

@@ -5,9 +5,15 @@
 
 namespace kvscope {
 
-std::string Tokenizer::decode(const std::vector<int>& ids) const {
+std::vector<int> Tokenizer::encode(std::string_view text, SpecialNames names) const {
+  std::vector<int> ids;
+  for (const TextToken& token : tokens_of(text, names)) ids.push_back(token.id);
+  return ids;
+}
+
+std::string Tokenizer::decode(const std::vector<int>& ids, SpecialNames names) const {
   std::string text;
-  for (const int id : ids) text += bytes_of(id);
+  for (const int id : ids) text += names == SpecialNames::tokens && is_special(id) ? piece(id) : bytes_of(id);
   if (adds_leading_space() && text.starts_with(' ')) text.erase(0, 1);
   return text;
 }

@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace kvscope {
+
+struct TokenizerParts;
+
+/// What a name of a special token (<|end|>) inside a text is: the text that it looks like, or the token.
+enum class SpecialNames { text, tokens };
+
+/// A token of a text and the bytes [begin, end) of the text that it stands for. Of a character that was changed on the way to its tokens (a normal
+/// form) the first token has all bytes. The ranges of all tokens follow one another and cover the text, but for what the tokenizer drops.
+struct TextToken {
+  int id = 0;
+  std::size_t begin = 0, end = 0;
+};
 
 /// Text to token ids and back. Thread-safe after construction.
 class Tokenizer {
@@ -14,8 +28,10 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   virtual int vocab_size() const = 0;
-  /// Ids of the whole text, without BOS. Never throws; invalid UTF-8 becomes U+FFFD.
-  virtual std::vector<int> encode(std::string_view text) const = 0;
+  /// The whole text, without BOS; invalid UTF-8 becomes U+FFFD. Throws Error where there is no tokenizer, or its pattern does not end.
+  virtual std::vector<TextToken> tokens_of(std::string_view text, SpecialNames names = SpecialNames::text) const = 0;
+  /// Their ids.
+  std::vector<int> encode(std::string_view text, SpecialNames names = SpecialNames::text) const;
   /// The same as encode() where these are at most `most` ids; else ids of a beginning of the text, more than `most`: the time and memory
   /// are those of what can be used, however long the text is. `whole`: set to whether they are of the whole text.
   std::vector<int> encode_up_to(std::string_view text, std::size_t most, bool* whole = nullptr) const;
@@ -28,11 +44,21 @@ class Tokenizer {
   /// True if encode() puts a space before the text that decode() takes away again (sentencepiece add_dummy_prefix).
   virtual bool adds_leading_space() const = 0;
 
-  /// Text of ids: bytes joined, the tokenizer's own leading space removed once, incomplete UTF-8 at the end kept as it is.
-  std::string decode(const std::vector<int>& ids) const;
+  /// Token that the tokenizer itself puts before a text, -1: none; nullopt: it does not say, and the model's config does.
+  virtual std::optional<int> first_id() const { return std::nullopt; }
+
+  /// Text of ids: bytes joined, the tokenizer's own leading space removed once, incomplete UTF-8 at the end kept as it is. With SpecialNames::tokens
+  /// the names of special tokens are part of the text.
+  std::string decode(const std::vector<int>& ids, SpecialNames names = SpecialNames::text) const;
 
   /// Reads a sentencepiece model. Throws Error.
   static std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path);
+  /// Reads a tokenizer.json (byte-pair encoding of bytes, or of characters with bytes as a fallback). Throws Error naming the part that it cannot do.
+  static std::unique_ptr<Tokenizer> open_json(const std::string& path);
+  /// The same from its text; `name` is for messages.
+  static std::unique_ptr<Tokenizer> parse_json(std::string_view text, const std::string& name);
+  /// From parts that are already in memory (a vocabulary inside another file). Throws Error where they do not fit together.
+  static std::unique_ptr<Tokenizer> from_parts(TokenizerParts parts);
   /// For model folders without a tokenizer: pieces are "⟨id⟩"; encode() throws Error and says so.
   static std::unique_ptr<Tokenizer> ids_only(int vocab_size);
 };

@@ -17,7 +17,7 @@ import sizes
 ENGINE = {  # folder of engine/ -> folders of engine/ it may include besides itself
     "core": [],
     "io": ["core"],
-    "tokenizer": ["core"],
+    "tokenizer": ["io", "core"],
     "arch": ["io", "tokenizer", "core"],
     "slots": ["core"],
     "policy": ["slots", "core"],
@@ -42,6 +42,8 @@ LIBRARIES = [
     ("Dear ImGui", re.compile(r"(^|/)(imgui|imconfig|imstb)[a-z0-9_]*\.h$"), ("viz/", "app/window/")),
     ("CLI11", re.compile(r"^CLI/"), ("app/",)),
     ("sentencepiece", re.compile(r"^sentencepiece"), ("engine/tokenizer/",)),
+    ("PCRE2", re.compile(r"^pcre2"), ("engine/tokenizer/",)),
+    ("utf8proc", re.compile(r"^utf8proc"), ("engine/tokenizer/",)),
     ("CUDA", re.compile(r"^(cuda|cublas)"), ("engine/backend/",)),
 ]
 

@@ -51,7 +51,7 @@ class Arrows(unittest.TestCase):
         self.refuses("engine/cache/a.cpp", '"snapshot/snapshot.h"')
         self.refuses("engine/snapshot/a.cpp", '"policy/plan.h"')
         self.refuses("engine/runtime/a.cpp", '"trace/trace_writer.h"')
-        self.refuses("engine/tokenizer/a.cpp", '"io/files.h"')
+        self.refuses("engine/core/a.cpp", '"io/files.h"')
         self.refuses("engine/core/a.h", '"engine/io/files.h"')
         self.refuses("engine/core/a.h", "<io/files.h>")
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tokenizer/added_tokens.h"
+
+#include <algorithm>
+
+namespace kvscope {
+namespace {
+
+std::size_t begin_of_last_character(std::string_view text, std::size_t end) {
+  do --end;
+  while (end > 0 && (text[end] & 0xc0) == 0x80);
+  return end;
+}
+
+bool stands_alone(std::string_view text, Span span) {
+  if (span.begin > 0) {
+    std::size_t at = begin_of_last_character(text, span.begin);
+    if (is_word(next_character(text, at))) return false;
+  }
+  std::size_t at = span.end;
+  return at == text.size() || !is_word(next_character(text, at));
+}
+
+/// The span with the white space before and after it, as the token wants.
+Span stretched(std::string_view text, Span span, const AddedToken& token, std::size_t from) {
+  while (token.lstrip && span.begin > from) {
+    const std::size_t begin = begin_of_last_character(text, span.begin);
+    std::size_t at = begin;
+    if (!is_white_space(next_character(text, at))) break;
+    span.begin = begin;
+  }
+  span.begin = std::max(span.begin, from);
+  while (token.rstrip && span.end < text.size()) {
+    std::size_t at = span.end;
+    if (!is_white_space(next_character(text, at))) break;
+    span.end = at;
+  }
+  return span;
+}
+
+}  // namespace
+
+AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens, const std::vector<std::string>& names)
+    : tokens_(tokens), token_of_node_(1, -1) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) continue;
+    std::size_t node = 0;
+    for (const char c : names[i]) {
+      const auto [found, made] = next_.try_emplace(node << 8 | static_cast<unsigned char>(c), static_cast<int>(token_of_node_.size()));
+      if (made) token_of_node_.push_back(-1);
+      node = static_cast<std::size_t>(found->second);
+    }
+    if (token_of_node_[node] < 0) token_of_node_[node] = static_cast<int>(i);
+    starts_[static_cast<unsigned char>(names[i][0])] = true;
+  }
+}
+
+int AddedTokenFinder::longest_at(std::string_view text, std::size_t at, std::size_t& end) const {
+  int longest = -1;
+  std::size_t node = 0;
+  for (; at < text.size(); ++at) {
+    const auto found = next_.find(node << 8 | static_cast<unsigned char>(text[at]));
+    if (found == next_.end()) break;
+    node = static_cast<std::size_t>(found->second);
+    if (token_of_node_[node] >= 0) {
+      longest = token_of_node_[node];
+      end = at + 1;
+    }
+  }
+  return longest;
+}
+
+std::vector<Stretch> AddedTokenFinder::find(std::string_view text, bool with_special) const {
+  std::vector<Stretch> out;
+  std::size_t done = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    const int index = starts_[static_cast<unsigned char>(text[at])] ? longest_at(text, at, end) : -1;
+    if (index < 0) {
+      ++at;
+      continue;
+    }
+    const AddedToken& token = tokens_[static_cast<std::size_t>(index)];
+    const Span found{at, end};
+    at = end;  // what is found and not wanted is passed over whole, with all names inside it
+    if ((token.special && !with_special) || (token.single_word && !stands_alone(text, found)) || found.begin < done) continue;
+    const Span span = stretched(text, found, token, done);
+    if (done < span.begin) out.push_back({{done, span.begin}});
+    out.push_back({span, index});
+    done = span.end;
+  }
+  if (done < text.size()) out.push_back({{done, text.size()}});
+  return out;
+}
+
+}  // namespace kvscope

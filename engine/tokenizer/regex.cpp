@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tokenizer/regex.h"
+
+#include <fmt/format.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "core/error.h"
+#include "io/quote_name.h"
+
+namespace kvscope {
+namespace {
+
+constexpr std::size_t kMaxPatternBytes = 64 << 10;
+constexpr std::uint32_t kMaxSteps = 10'000'000;  // of one match: a pattern out of a file may be made to never end
+constexpr std::uint32_t kMaxHeapKiB = 64 << 10;
+constexpr std::size_t kMaxJitStack = 1 << 20;
+
+template <auto free>
+struct Free {
+  void operator()(auto* p) const { free(p); }
+};
+
+/// What one thread needs for matching, whichever the expression.
+struct Workspace {
+  std::unique_ptr<pcre2_match_data, Free<pcre2_match_data_free>> data{pcre2_match_data_create(1, nullptr)};
+  std::unique_ptr<pcre2_match_context, Free<pcre2_match_context_free>> context{pcre2_match_context_create(nullptr)};
+  std::unique_ptr<pcre2_jit_stack, Free<pcre2_jit_stack_free>> stack{pcre2_jit_stack_create(32 << 10, kMaxJitStack, nullptr)};
+
+  Workspace() {
+    if (!data || !context) throw std::bad_alloc();
+    pcre2_set_match_limit(context.get(), kMaxSteps);
+    pcre2_set_heap_limit(context.get(), kMaxHeapKiB);
+    pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+  }
+};
+
+[[noreturn]] void refuse(const std::string& pattern, const std::string& where, const std::string& why) {
+  throw Error(fmt::format("{}: regular expression {}: {}", where, quote_name(pattern), why));
+}
+
+// The property White_Space: PCRE2's \s has U+180E as well, which is none since Unicode 6.3.
+constexpr std::string_view kWhiteSpace = R"(\x09-\x0d\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
+
+/// The pattern as PCRE2 reads it. The files are written for another library: what it would read as something else is refused.
+class Translation {
+ public:
+  Translation(const std::string& pattern, const std::string& where) : pattern_(pattern), where_(where) {
+    while (at_ < pattern_.size()) {
+      if (pattern_[at_] == '\\' && at_ + 1 < pattern_.size())
+        escape();
+      else if (in_class_)
+        class_member();
+      else
+        plain();
+    }
+  }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string_view rest() const { return std::string_view(pattern_).substr(at_); }
+
+  void copy(std::size_t bytes) {
+    out_ += rest().substr(0, bytes);
+    at_ += bytes;
+  }
+
+  void escape() {
+    const char letter = pattern_[at_ + 1];
+    if (letter == 's' || letter == 'S') {
+      if (in_class_)
+        out_ += letter == 's' ? kWhiteSpace : R"(\S\x{180e})";
+      else
+        out_ += fmt::format("[{}{}]", letter == 's' ? "" : "^", kWhiteSpace);
+      at_ += 2;
+      return;
+    }
+    if (std::string_view("QEChHKGRXy").find(letter) != std::string_view::npos)
+      refuse(pattern_, where_, fmt::format("\\{} is not supported", letter));
+    copy(2);
+  }
+
+  void class_member() {
+    if (rest().starts_with("&&")) refuse(pattern_, where_, "intersections of sets (&&) are not supported");
+    if (rest().starts_with("[:")) {
+      const std::size_t close = rest().find(":]");
+      if (close != std::string_view::npos) return copy(close + 2);
+    }
+    if (pattern_[at_] == '[') refuse(pattern_, where_, "sets within sets are not supported");
+    if (pattern_[at_] == ']') in_class_ = false;
+    copy(1);
+  }
+
+  void plain() {
+    for (const char* word : {"(*", "(?C", "(?R", "(?m", "(?P>", "(?&", "(?("})
+      if (rest().starts_with(word)) refuse(pattern_, where_, fmt::format("{} is not supported", word));
+    if (pattern_[at_] == '[') {
+      in_class_ = true;
+      copy(rest().starts_with("[^") ? 2 : 1);
+      if (rest().starts_with(']')) copy(1);  // a bracket that comes first is a plain one
+      return;
+    }
+    copy(1);
+  }
+
+  const std::string& pattern_;
+  const std::string& where_;
+  std::size_t at_ = 0;
+  bool in_class_ = false;
+  std::string out_;
+};
+
+}  // namespace
+
+struct Regex::Compiled {
+  std::unique_ptr<pcre2_code, Free<pcre2_code_free>> code;
+  bool jit = false;
+  std::string pattern, where;
+};
+
+Regex::Regex(const std::string& pattern, const std::string& where) : compiled_(std::make_unique<Compiled>()) {
+  if (pattern.size() > kMaxPatternBytes)
+    throw Error(fmt::format("{}: expected a regular expression of at most {} bytes, got {}", where, kMaxPatternBytes, pattern.size()));
+  const std::string translated = Translation(pattern, where).take();
+  const std::unique_ptr<pcre2_compile_context, Free<pcre2_compile_context_free>> context(pcre2_compile_context_create(nullptr));
+  if (!context) throw std::bad_alloc();
+  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
+  int error = 0;
+  PCRE2_SIZE at = 0;
+  compiled_->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                                      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &at, context.get()));
+  if (!compiled_->code) {
+    PCRE2_UCHAR message[256] = {};
+    pcre2_get_error_message(error, message, sizeof message);
+    refuse(pattern, where, fmt::format("at byte {}: {}", at, reinterpret_cast<const char*>(message)));
+  }
+  compiled_->jit = pcre2_jit_compile(compiled_->code.get(), PCRE2_JIT_COMPLETE) == 0;
+  compiled_->pattern = pattern;
+  compiled_->where = where;
+}
+
+Regex::~Regex() = default;
+Regex::Regex(Regex&& other) noexcept = default;
+Regex& Regex::operator=(Regex&& other) noexcept = default;
+
+std::optional<Span> Regex::find(std::string_view text, std::size_t from) const {
+  thread_local Workspace workspace;
+  const auto subject = reinterpret_cast<PCRE2_SPTR>(text.data());
+  int result = PCRE2_ERROR_JIT_STACKLIMIT;
+  if (compiled_->jit) {
+    result = pcre2_jit_match(compiled_->code.get(), subject, text.size(), from, 0, workspace.data.get(), workspace.context.get());
+  }
+  if (result == PCRE2_ERROR_JIT_STACKLIMIT) {
+    result = pcre2_match(compiled_->code.get(), subject, text.size(), from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, workspace.data.get(),
+                         workspace.context.get());
+  }
+  if (result == PCRE2_ERROR_NOMATCH) return std::nullopt;
+  if (result < 0) refuse(compiled_->pattern, compiled_->where, fmt::format("needs too many steps for this text (error {})", result));
+  const PCRE2_SIZE* found = pcre2_get_ovector_pointer(workspace.data.get());
+  return Span{found[0], found[1]};
+}
+
+}  // namespace kvscope
