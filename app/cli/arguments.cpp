@@ -31,7 +31,7 @@ struct Words {
 };
 
 void add_common(CLI::App& app, Arguments& a, Words& w) {
-  app.add_option("--model", a.model, "model folder (config.json, model.safetensors, tokenizer.model); default: the embedded model")
+  app.add_option("--model", a.model, "model folder (config.json, model.safetensors, tokenizer.json or tokenizer.model); default: the embedded model")
       ->type_name("FOLDER");
   checked(app.add_option("--device", a.device, "auto (default: cuda where there is a device and the model is large, else cpu), cpu or cuda"),
           "DEVICE", one_of({"auto", "cpu", "cuda"}));
@@ -49,6 +49,9 @@ void add_prompt(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--prompt-ids", a.prompt_ids, "prompt as token ids, 1,300,17 (nothing is put before them)")->type_name("IDS");
   app.add_option("--tokens-file", a.tokens_file, "prompt as token ids: a JSON list, or an object with the list under \"tokens\"")
       ->type_name("FILE.json");
+  app.add_flag("--special-tokens", a.special_names, "names of special tokens (<|end|>) in the prompt are those tokens; default: text like any other");
+  CLI::Option* chat = app.add_flag("--chat", a.chat, "the prompt is a user's message: it is written as the model's chat template wants");
+  app.add_option("--system", a.system, "with --chat: the system's message before it")->type_name("TEXT")->needs(chat);
   checked(app.add_option("--generate", a.generate,
                          "tokens after the prompt; default: run and sweep 32, trace 0, with --follow FILE all of its tokens"),
           "N", number_in(0, 1 << 24, "a whole number from 0"));
@@ -123,6 +126,16 @@ void add_heads(CLI::App& app, Arguments& a) {
   add_seed(app, a);
 }
 
+void add_tokens(CLI::App& app, Arguments& a) {
+  app.add_option("--model", a.model, "folder with tokenizer.json or tokenizer.model; default: the embedded model")->type_name("FOLDER");
+  app.add_option("--text", a.prompt, "the text")->type_name("TEXT");
+  app.add_option("--text-file", a.prompt_file, "file with the text")->type_name("FILE");
+  CLI::Option* chat = app.add_flag("--chat", a.chat, "the text is a user's message: it is written as the model's chat template wants");
+  app.add_option("--system", a.system, "with --chat: the system's message before it")->type_name("TEXT")->needs(chat);
+  app.add_flag("--special-tokens", a.special_names, "names of special tokens (<|end|>) in the text are those tokens; default: text like any other");
+  app.add_flag("--json", a.json, "machine-readable result on stdout");
+}
+
 void add_bench(CLI::App& app, Arguments& a) {
   checked(app.add_option("--shape", a.shape, "measure a published model's shape with synthetic weights instead of --model"), "SHAPE",
           one_of(known_shapes()));
@@ -164,6 +177,8 @@ void resolve(Arguments& a, const Words& w) {
     if (!a.shape.empty() && !a.model.empty()) throw UsageError("bench: expected --shape or --model, got both");
     for (const std::string& lane : a.lanes) parse_lane_spec(lane);
   }
+  if (a.command == Command::tokens && a.prompt.has_value() == a.prompt_file.has_value())
+    throw UsageError(fmt::format("tokens: expected exactly one of --text, --text-file, got {}", a.prompt ? "both" : "none"));
   a.prompt_mode = w.prompt_mode == "stream" ? PromptMode::stream : PromptMode::prefill;
   if (a.command == Command::sweep || a.command == Command::needle || a.command == Command::ppl) check_evaluation(a);
   const bool one_run = a.command == Command::run || a.command == Command::trace;
@@ -233,6 +248,9 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   add_common(*bench, a, w);
   bench->footer(bench_help());
 
+  CLI::App* tokens = app.add_subcommand("tokens", "the tokens of a text: ids, names, bytes of the text");
+  add_tokens(*tokens, a);
+
   const auto known_commands = [&] { return fmt::format("{}", fmt::join(command_names(app), ", ")); };
   if (argc < 2) throw UsageError(fmt::format("expected a command ({}), got nothing; kvscope-cli --help explains", known_commands()));
   const std::string first = argv[1];
@@ -269,7 +287,8 @@ Arguments parse_arguments(int argc, const char* const* argv) {
                                         {needle, Command::needle},
                                         {ppl, Command::ppl},
                                         {heads, Command::heads},
-                                        {bench, Command::bench}}) {
+                                        {bench, Command::bench},
+                                        {tokens, Command::tokens}}) {
     if (chosen.front() == app_of) a.command = command;
   }
   resolve(a, w);

@@ -12,7 +12,7 @@
 
 namespace kvscope::cli {
 
-enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads, bench };
+enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads, bench, tokens };
 
 /// What the command line says, checked as far as that is possible without files.
 struct Arguments {
@@ -32,6 +32,9 @@ struct Arguments {
   // run, trace; exactly one of the five
   std::optional<std::string> prompt, prompt_file, prompt_ids, tokens_file;
   std::optional<std::string> session;  // file of the window: prompt, lanes, modes, seed; --model and --generate come before what it says
+  bool special_names = false;  // in the text of the prompt are the tokens, not text; tokens too
+  bool chat = false;                 // the prompt is what the user says, written as the model's chat template wants
+  std::optional<std::string> system;  // with it: the system's message
   std::optional<int> generate;
   std::vector<std::string> lanes;
   PromptMode prompt_mode = PromptMode::prefill;

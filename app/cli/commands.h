@@ -17,6 +17,7 @@ int needle(const Arguments& arguments);
 int ppl(const Arguments& arguments);
 int heads(const Arguments& arguments);
 int bench(const Arguments& arguments);
+int tokens(const Arguments& arguments);
 
 /// Says early that a result cannot be written there, before minutes of work. Throws UsageError naming the option.
 void check_target(const std::string& path, const char* option = "--out");

@@ -57,7 +57,7 @@ const StepRecord& step_before(const Snapshot& snapshot, const LaneSnapshot& lane
 
 std::string text_of(const Arguments& a, const ModelFiles& model, const char* command) {
   if (!model.has_tokenizer)
-    throw UsageError(fmt::format("{}: {} has no tokenizer.model, so text cannot become tokens", command, model.folder));
+    throw UsageError(fmt::format("{}: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens", command, model.folder));
   return read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes, ReadFrom::file_or_pipe);
 }
 

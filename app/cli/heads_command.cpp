@@ -51,7 +51,7 @@ HeadProbe probe_of(const ModelFiles& model, const NeedleText& needle) {
 }
 
 std::vector<HeadProbe> probes_of(const Arguments& a, const ModelFiles& model) {
-  if (!model.has_tokenizer) throw UsageError(fmt::format("heads: {} has no tokenizer.model, so text cannot become tokens", model.folder));
+  if (!model.has_tokenizer) throw UsageError(fmt::format("heads: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens", model.folder));
   const std::vector<std::string> sentences = haystack(a, model);
   std::vector<HeadProbe> out;
   for (int sample = 0; sample < a.samples; ++sample) {

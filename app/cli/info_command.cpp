@@ -138,7 +138,8 @@ Json model_json(const Arguments& a, const ModelFiles& model) {
             {"rope_theta", c.rope_theta},
             {"tied_embeddings", c.tied_embeddings},
             {"bos_id", c.bos_id},
-            {"eos_id", c.eos_id}}},
+            {"eos_id", c.eos_id},
+            {"end_ids", model.end_ids}}},
           {"tokenizer", model.has_tokenizer ? Json(model.tokenizer->vocab_size()) : Json(nullptr)},
           {"weight_bytes", model.weight_bytes},
           {"weight_bytes_by_dtype", weights_by_dtype(model)},
@@ -166,8 +167,8 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
                                             : c.rope_scaling.kind == RopeScaling::Kind::linear
                                                 ? fmt::format(", scaled by {}", c.rope_scaling.factor)
                                                 : fmt::format(", llama3 scaling by {}", c.rope_scaling.factor))},
-                  {"vocabulary", fmt::format("{} tokens, BOS {}, EOS {}; {}", c.vocab_size, id(c.bos_id), id(c.eos_id),
-                                             model.has_tokenizer ? "tokenizer.model" : "no tokenizer: token ids only")},
+                  {"vocabulary", fmt::format("{} tokens, BOS {}, EOS {}; {}", c.vocab_size, id(c.bos_id), fmt::join(model.end_ids, " "),
+                                             model.has_tokenizer ? model.tokenizer_file : "no tokenizer: token ids only")},
                   {"weights", fmt::format("{}: {}{}", format_bytes(static_cast<double>(model.weight_bytes)), fmt::join(weights, ", "),
                                           c.tied_embeddings ? "; embedding and output layer shared" : "")},
                   {"KV cache", fmt::format("{} per token in {}: {} for {} tokens", format_bytes(kv), name_of(a.precision),

@@ -9,6 +9,7 @@
 
 #include "app/assets.h"
 #include "app/cli/session_input.h"
+#include "arch/chat_files.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
@@ -26,7 +27,7 @@ constexpr int kDefaultGenerate = 32;  // of `run`; a trace has no tokens after t
 
 std::string need_text(const ModelFiles& model, const std::string& path_or_text, const char* option, const char* instead, bool is_path) {
   if (!model.has_tokenizer) {
-    throw UsageError(fmt::format("{}: {} has no tokenizer.model, so text cannot become tokens; use {}", option, model.folder, instead));
+    throw UsageError(fmt::format("{}: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens; use {}", option, model.folder, instead));
   }
   return is_path ? read_text(path_or_text, kMaxTextBytes, ReadFrom::file_or_pipe) : path_or_text;
 }
@@ -37,12 +38,21 @@ std::string embedded_model() { return asset("models/kvmini"); }
 std::string embedded_prose() { return asset("prompts/prose.txt"); }
 std::string embedded_novel() { return asset("text/dracula-excerpt.txt"); }
 
-std::vector<int> encode(const ModelFiles& model, const std::string& text) {
+std::vector<int> encode(const ModelFiles& model, const std::string& text, SpecialNames names) {
   std::vector<int> ids;
   if (model.config.bos_id >= 0) ids.push_back(model.config.bos_id);
-  const std::vector<int> rest = model.tokenizer->encode(text);
+  const std::vector<int> rest = model.tokenizer->encode(text, names);
   ids.insert(ids.end(), rest.begin(), rest.end());
   return ids;
+}
+
+std::string as_chat(const Arguments& a, const std::string& folder, const std::string& text) {
+  const std::optional<ChatTemplate> chat = open_chat_template(folder);
+  if (!chat) throw UsageError(fmt::format("--chat: {} has no chat template (chat_template.jinja, or in tokenizer_config.json)", folder));
+  std::vector<ChatMessage> messages;
+  if (a.system) messages.push_back({"system", *a.system});
+  messages.push_back({"user", text});
+  return chat->render(messages, true);
 }
 
 ModelFiles open_model_of(const Arguments& arguments) {
@@ -104,6 +114,14 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model) {
   if (a.tokens_file) {
     request.prompt_ids = read_ids(*a.tokens_file, model.config.vocab_size);
     if (request.prompt_ids.empty()) throw UsageError(*a.tokens_file + ": expected at least one token id, got none");
+  }
+  if (a.special_names || a.chat) {
+    if (!a.prompt && !a.prompt_file)
+      throw UsageError(fmt::format("{}: expected a prompt as text (--prompt or --prompt-file), got ids", a.chat ? "--chat" : "--special-tokens"));
+    // a chat template writes the start token itself
+    request.prompt_ids = a.chat ? model.tokenizer->encode(as_chat(a, model.folder, request.prompt), SpecialNames::tokens)
+                                : encode(model, request.prompt, SpecialNames::tokens);
+    request.prompt.clear();
   }
   request.lanes = a.lanes;
   request.mode = a.prompt_mode;

@@ -19,7 +19,10 @@ std::string embedded_prose();
 std::string embedded_novel();
 
 /// Token ids of a text as a prompt has them, BOS first where the model has one.
-std::vector<int> encode(const ModelFiles& model, const std::string& text);
+std::vector<int> encode(const ModelFiles& model, const std::string& text, SpecialNames names = SpecialNames::text);
+
+/// What a user says as the chat template of a model folder writes it. Throws UsageError where it has none.
+std::string as_chat(const Arguments& arguments, const std::string& folder, const std::string& text);
 
 /// The model that --model names, else that of the session, opened. Throws Error.
 ModelFiles open_model_of(const Arguments& arguments);

@@ -42,6 +42,8 @@ int run(int argc, char** argv) {
       return cli::ppl(arguments);
     case cli::Command::heads:
       return cli::heads(arguments);
+    case cli::Command::tokens:
+      return cli::tokens(arguments);
     case cli::Command::bench:
       return cli::bench(arguments);
   }

@@ -35,22 +35,17 @@ std::size_t bytes_of_weights(const ModelFiles& model) {
 }
 
 void open_tokenizer(ModelFiles& model) {
-  std::error_code ignored;
-  for (const char* name : {"tokenizer.json", "tokenizer.model"}) {  // in transformers' order
-    if (!fs::exists(fs::path(model.folder) / name, ignored)) continue;
-    model.tokenizer_file = name;
-    break;
-  }
-  model.has_tokenizer = !model.tokenizer_file.empty();
+  const TokenizerFile file = open_tokenizer_file(model.folder);
+  model.has_tokenizer = file.tokenizer != nullptr;
   if (!model.has_tokenizer) {
     model.tokenizer = Tokenizer::ids_only(model.config.vocab_size);
     return;
   }
-  const std::string path = (fs::path(model.folder) / model.tokenizer_file).string();
-  model.tokenizer = model.tokenizer_file == "tokenizer.json" ? Tokenizer::open_json(path) : Tokenizer::open_sentencepiece(path);
+  model.tokenizer = file.tokenizer;
+  model.tokenizer_file = fs::path(file.path).filename().string();
   if (model.tokenizer->vocab_size() > model.config.vocab_size) {
-    throw Error(fmt::format("{}: expected at most vocab_size = {} pieces (config.json), got {}; is this tokenizer for another model?", path,
-                            model.config.vocab_size, model.tokenizer->vocab_size()));
+    throw Error(fmt::format("{}: expected at most vocab_size = {} pieces (config.json), got {}; is this tokenizer for another model?",
+                            file.path, model.config.vocab_size, model.tokenizer->vocab_size()));
   }
   model.config.bos_id = model.tokenizer->first_id().value_or(model.config.bos_id);
 }
@@ -92,6 +87,14 @@ void open_characters(ModelFiles& model) {
 }
 
 }  // namespace
+
+TokenizerFile open_tokenizer_file(const std::string& folder) {
+  const fs::path json = fs::path(folder) / "tokenizer.json", model = fs::path(folder) / "tokenizer.model";
+  std::error_code ignored;
+  if (fs::exists(json, ignored)) return {Tokenizer::open_json(json.string()), json.string()};  // as transformers: also beside the other
+  if (fs::exists(model, ignored)) return {Tokenizer::open_sentencepiece(model.string()), model.string()};
+  return {};
+}
 
 ModelFiles open_model(const std::string& folder) {
   std::error_code error;

@@ -34,7 +34,7 @@ struct ModelFiles {
   std::vector<LayerTensors> layers;
   std::shared_ptr<const Tokenizer> tokenizer;
   bool has_tokenizer = false;
-  std::string tokenizer_file;  // name of the file it was read from
+  std::string tokenizer_file;  // name of the file that it was read from; empty: none
   std::vector<int> end_ids;    // tokens that end a text, of generation_config.json or else config.json
   std::string folder;
   std::size_t weight_bytes = 0;
@@ -42,6 +42,15 @@ struct ModelFiles {
   std::string characters_problem;                    // why not, one sentence; a model runs without it
   std::vector<TensorFile> files;  // keeps the maps alive
 };
+
+/// The tokenizer of a folder.
+struct TokenizerFile {
+  std::shared_ptr<const Tokenizer> tokenizer;  // null: the folder has none
+  std::string path;
+};
+
+/// Opens tokenizer.json, or tokenizer.model where there is none, and nothing else of a folder. Throws Error.
+TokenizerFile open_tokenizer_file(const std::string& folder);
 
 /// Reads config.json, model.safetensors or the sharded model.safetensors.index.json, the tokenizer (tokenizer.json, or tokenizer.model where there is
 /// none) and heads.json (both optional; a bad heads.json is said in characters_problem). The start token is the one that a tokenizer.json puts before

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/error.h"
 
 namespace kvscope {
 namespace {
@@ -37,6 +38,9 @@ void Rewriter::keep(Span span) {
 }
 
 void Rewriter::put(std::string_view text, Span instead_of) {
+  constexpr std::size_t kMostTimes = 64, kAtLeast = 64 << 10;  // steps out of a file may let a text grow without end
+  if (out_.text.size() + text.size() > kMostTimes * source_.text.size() + kAtLeast)
+    throw Error("the tokenizer's steps make the text more than 64 times as long; its file is damaged");
   out_.text += text;
   for (std::size_t i = 0; i < text.size(); ++i)
     out_.origin.push_back(static_cast<std::uint32_t>(source_.place(i == 0 ? instead_of.begin : instead_of.end)));

@@ -94,7 +94,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
 def sources(root):
     for part in ("engine", "viz", "app"):
         for path in sorted((root / part).rglob("*")):
-            if path.suffix in SUFFIXES and path.is_file():
+            if path.suffix in SUFFIXES and path.is_file() and "third_party" not in path.parts:
                 yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8", errors="replace")
 
 

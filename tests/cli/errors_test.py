@@ -15,7 +15,7 @@ RUN = ["run", "--model", TINY, "--prompt-ids", "1,2,3"]
 
 class Commands(CliTest):
     def test_no_command_lists_the_commands(self):
-        self.refuses(2, [], "expected a command (info, run, trace, sweep, needle, ppl, heads, bench), got nothing")
+        self.refuses(2, [], "expected a command (info, run, trace, sweep, needle, ppl, heads, bench, tokens), got nothing")
 
     def test_an_unknown_command_lists_the_commands(self):
         self.refuses(2, ["explode"], "unknown command 'explode'", "info, run, trace")
@@ -116,8 +116,8 @@ class Prompts(CliTest):
         self.refuses(1, ["run", "--prompt-file", self.folder], self.folder)
 
     def test_text_needs_a_tokenizer(self):
-        self.refuses(2, ["run", "--model", TINY, "--prompt", "x"], "no tokenizer.model", "--prompt-ids")
-        self.refuses(2, RUN + ["--follow", self.write("f.txt", "x")], "no tokenizer.model", ".json")
+        self.refuses(2, ["run", "--model", TINY, "--prompt", "x"], "no tokenizer.json or tokenizer.model", "--prompt-ids")
+        self.refuses(2, RUN + ["--follow", self.write("f.txt", "x")], "no tokenizer.json or tokenizer.model", ".json")
 
     def test_a_prompt_longer_than_the_model_is_refused_with_both_lengths(self):
         ids = self.write("long.json", str([1] * 4097))

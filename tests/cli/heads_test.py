@@ -84,7 +84,7 @@ class Heads(CliTest):
         self.refuses(2, ["heads", "--samples", "0"], "expected 1..100000, got '0'")
         self.refuses(2, ["heads", "--lane", "full"], "unexpected '--lane'")
         self.refuses(2, ["heads", "--out-distant", "/nowhere/d.json"], "--out-distant /nowhere/d.json", "does not exist")
-        self.refuses(2, ["heads", "--model", TINY], "no tokenizer.model")
+        self.refuses(2, ["heads", "--model", TINY], "no tokenizer.json or tokenizer.model")
         self.refuses(2, ["heads", "--text", self.write("empty.txt", "no sentence")], "expected sentences of prose", "got none")
         self.refuses(1, ["heads", "--text", self.path("nowhere.txt")], "nowhere.txt")
         self.refuses(2, ["heads", "--context", "5000", "--text", self.write("long.txt", "The king went to the sea. " * 700)], "shorten it")

@@ -140,7 +140,7 @@ TEST(IdsOnly, ShowsIdsAndSaysThatTextNeedsATokenizer) {
   EXPECT_EQ(tokenizer->piece(17), "⟨17⟩");
   EXPECT_EQ(tokenizer->decode({1, 17}), "⟨1⟩⟨17⟩");
   EXPECT_FALSE(tokenizer->is_special(1));
-  EXPECT_THAT(message_of<Error>([&] { tokenizer->encode("text"); }), HasSubstr("no tokenizer.model"));
+  EXPECT_THAT(message_of<Error>([&] { tokenizer->encode("text"); }), HasSubstr("no tokenizer.model or tokenizer.json"));
 }
 
 }  // namespace

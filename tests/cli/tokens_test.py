@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kvscope-cli tokens, and prompts with special tokens."""
+import json
+import os
+import shutil
+import unittest
+
+from program import HERE, TINY, CliTest
+
+VOCABULARIES = os.path.join(HERE, "..", "tokenizer", "data")
+
+
+class Tokens(CliTest):
+    def vocabulary(self, name):
+        shutil.copy(os.path.join(VOCABULARIES, name + ".json"), self.path("tokenizer.json"))
+        return self.folder
+
+    def tokens(self, *arguments):
+        return json.loads(self.succeeds("tokens", "--model", self.folder, "--json", *arguments))
+
+    def test_ids_pieces_and_bytes_of_the_text(self):
+        self.vocabulary("byte_words")
+        with open(os.path.join(VOCABULARIES, "byte_words.cases.json"), encoding="utf-8") as f:
+            case = next(c for c in json.load(f) if c["text"] == "I'M don't we'LL 'twas")
+        result = self.tokens("--text-file", self.write("text.txt", case["text"]))
+        self.assertEqual([t["id"] for t in result["tokens"]], case["ids"])
+        self.assertEqual("".join(case["text"][t["begin"]:t["end"]] for t in result["tokens"]), case["text"])
+        self.assertEqual((result["first_id"], result["bytes"]), (0, len(case["text"])))
+
+    def test_names_of_special_tokens_are_text_unless_asked(self):
+        self.vocabulary("byte_words")
+        self.assertNotIn(1, [t["id"] for t in self.tokens("--text", "<|end|>")["tokens"]])
+        self.assertEqual(self.tokens("--text", "<|end|>", "--special-tokens")["tokens"],
+                         [{"id": 1, "piece": "<|end|>", "begin": 0, "end": 7, "special": True}])
+
+    def test_chat_is_written_by_the_models_template(self):
+        self.vocabulary("byte_words")
+        self.refuses(2, ["tokens", "--model", self.folder, "--chat", "--text", "Hi"], "has no chat template")
+        self.write("chat_template.jinja", "{% for m in messages %}{{ m.role }}:{{ m.content }}<|end|>{% endfor %}")
+        result = self.tokens("--chat", "--system", "S", "--text", "Hi")
+        self.assertEqual(result["bytes"], len("system:S<|end|>user:Hi<|end|>"))
+        self.assertEqual([t["id"] for t in result["tokens"]].count(1), 2)
+
+    def test_needs_one_text_and_a_tokenizer(self):
+        self.refuses(2, ["tokens"], "expected exactly one of --text, --text-file, got none")
+        self.refuses(2, ["tokens", "--model", TINY, "--text", "x"], "no tokenizer.json or tokenizer.model")
+
+
+if __name__ == "__main__":
+    unittest.main()

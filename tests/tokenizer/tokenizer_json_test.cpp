@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "io/files.h"
+#include "io/temp_folder.h"
+#include "paths.h"
+#include "tokenizer/chat_template.h"
+#include "tokenizer/mapped_text.h"
+#include "tokenizer/tokenizer.h"
+
+namespace kvscope {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using test::message_of;
+using test::TempFolder;
+using testing::HasSubstr;
+
+constexpr const char* kOwn[] = {"byte_words", "byte_digits", "fallback", "marks"};
+
+std::string own(const std::string& name) { return in_checkout("tests/tokenizer/data/" + name); }
+
+fs::path shared(const std::string& path) {
+  const char* set = std::getenv("KVSCOPE_SHARED");
+  return fs::path(set ? std::string(set) : in_checkout("../shared")) / path;
+}
+
+/// Every case: ids with special tokens found and as text, the text of the ids, and ranges that follow one another.
+void expect_cases(const std::string& tokenizer_file, const std::string& cases_file) {
+  const auto tokenizer = Tokenizer::open_json(tokenizer_file);
+  const json cases = json::parse(read_text(cases_file));
+  ASSERT_GT(cases.size(), 50u);
+  for (const json& c : cases) {
+    const auto text = c["text"].get<std::string>();
+    const auto ids = c["ids"].get<std::vector<int>>();
+    EXPECT_EQ(tokenizer->encode(text, SpecialNames::tokens), ids) << text;
+    EXPECT_EQ(tokenizer->encode(text), c.value("ids_specials_as_text", ids)) << text;
+    EXPECT_EQ(valid_utf8(tokenizer->decode(ids, SpecialNames::tokens)).text, c.value("decoded", text)) << text;
+    std::size_t at = 0;
+    for (const TextToken& token : tokenizer->tokens_of(text)) {
+      ASSERT_GE(token.begin, at) << text;
+      ASSERT_GE(token.end, token.begin) << text;
+      at = token.end;
+    }
+    ASSERT_LE(at, text.size());
+    if (testing::Test::HasFailure()) return;  // one is enough to see
+  }
+}
+
+TEST(TokenizerJson, EncodesAndDecodesAsTheReferenceDoes) {
+  for (const char* name : kOwn) {
+    SCOPED_TRACE(name);
+    expect_cases(own(name + std::string(".json")), own(name + std::string(".cases.json")));
+  }
+}
+
+TEST(TokenizerJson, EncodesAndDecodesRealVocabularies) {
+  if (!fs::exists(shared("tokenizers"))) GTEST_SKIP() << "no vocabularies; set KVSCOPE_SHARED to the folder above tokenizers/";
+  int n = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(shared("tokenizers"))) {
+    const fs::path archive = entry.path() / (entry.path().filename().string() + ".tar.xz");
+    if (!fs::exists(archive)) continue;
+    SCOPED_TRACE(archive.string());
+    const TempFolder folder;
+    ASSERT_EQ(std::system(("cd '" + folder.path() + "' && cmake -E tar xf '" + fs::absolute(archive).string() + "'").c_str()), 0);
+    expect_cases(folder / "tokenizer.json", folder / "cases.json");
+    ++n;
+  }
+  EXPECT_GT(n, 0);
+}
+
+TEST(TokenizerJson, TheStartTokenIsThePostProcessors) {
+  EXPECT_EQ(Tokenizer::open_json(own("byte_words.json"))->first_id(), 0);
+  EXPECT_EQ(Tokenizer::open_json(own("fallback.json"))->first_id(), 1);
+  EXPECT_EQ(Tokenizer::open_json(own("marks.json"))->first_id(), -1);
+}
+
+TEST(TokenizerJson, SpecialTokensAreNoPartOfTheText) {
+  const auto tokenizer = Tokenizer::open_json(own("byte_words.json"));
+  EXPECT_TRUE(tokenizer->is_special(1));
+  EXPECT_EQ(tokenizer->piece(1), "<|end|>");
+  EXPECT_EQ(tokenizer->bytes_of(1), "");
+  EXPECT_EQ(tokenizer->decode({1, tokenizer->encode("a").front()}), "a");
+  for (const int id : tokenizer->encode("<|end|>")) EXPECT_FALSE(tokenizer->is_special(id));
+  EXPECT_EQ(tokenizer->encode("<|end|>", SpecialNames::tokens), std::vector<int>{1});
+}
+
+TEST(TokenizerJson, RangesAreThoseOfTheTextBeforeItWasChanged) {
+  const auto tokenizer = Tokenizer::open_json(own("fallback.json"));
+  const std::string text = "a \xff\xf0\x9f\x99\x82 b";  // a byte that is no text, a character of four byte pieces
+  std::string joined;
+  for (const TextToken& token : tokenizer->tokens_of(text)) joined += text.substr(token.begin, token.end - token.begin);
+  EXPECT_EQ(joined, text);
+  const auto nfc = Tokenizer::open_json(own("byte_digits.json"));
+  const std::string decomposed = "xe\xcc\x81y";
+  const std::vector<TextToken> tokens = nfc->tokens_of(decomposed);
+  EXPECT_EQ(tokens.front().begin, 0u);
+  EXPECT_EQ(tokens.back().end, decomposed.size());
+  EXPECT_EQ(nfc->encode(decomposed), nfc->encode("x\xc3\xa9y"));
+}
+
+/// The file with one part changed.
+std::string error_with(const std::string& pointer, const json& value) {
+  json document = json::parse(read_text(own("byte_words.json")));
+  document[json::json_pointer(pointer)] = value;
+  return message_of<Error>([&] { Tokenizer::parse_json(document.dump(), "tokenizer.json"); });
+}
+
+TEST(TokenizerJson, RefusesWhatItDoesNotKnowByItsName) {
+  EXPECT_THAT(error_with("/model/type", "Unigram"), HasSubstr("tokenizer.json.model: 'Unigram' is not supported (known: BPE)"));
+  EXPECT_THAT(error_with("/normalizer", {{"type", "Lowercase"}}), HasSubstr("normalizer: 'Lowercase' is not supported"));
+  EXPECT_THAT(error_with("/pre_tokenizer", {{"type", "BertPreTokenizer"}}), HasSubstr("pre_tokenizer: 'BertPreTokenizer' is not supported"));
+  EXPECT_THAT(error_with("/post_processor", {{"type", "RobertaProcessing"}}), HasSubstr("post_processor: 'RobertaProcessing' is not supported"));
+  EXPECT_THAT(error_with("/decoder", {{"type", "WordPiece"}}), HasSubstr("decoder: 'WordPiece' is not supported"));
+  EXPECT_THAT(error_with("/decoder", nullptr), HasSubstr("expected a decoder, got none"));
+  EXPECT_THAT(error_with("/model/dropout", 0.1), HasSubstr("dropout is not supported"));
+  EXPECT_THAT(error_with("/model/end_of_word_suffix", "</w>"), HasSubstr("end_of_word_suffix is not supported"));
+  const auto split = [](const char* regex) { return json{{"type", "Split"}, {"pattern", {{"Regex", regex}}}, {"behavior", "Isolated"}}; };
+  EXPECT_THAT(error_with("/pre_tokenizer", split("[a-z&&[^b]]")), HasSubstr("intersections of sets"));
+  EXPECT_THAT(error_with("/pre_tokenizer", split("(a")), HasSubstr("missing closing parenthesis"));
+}
+
+TEST(TokenizerJson, RefusesDamage) {
+  EXPECT_THAT(error_with("/model/merges/0", "onlyone"), HasSubstr("expected two names with a space between them"));
+  EXPECT_THAT(error_with("/model/merges/0", json{"a", "nosuch"}), HasSubstr("is no token of the vocabulary"));
+  EXPECT_THAT(error_with("/model/vocab/a", -5), HasSubstr("token 'a': expected an id below"));
+  EXPECT_THAT(error_with("/model/vocab/a", 1 << 30), HasSubstr("token 'a': expected an id below"));
+  EXPECT_THAT(error_with("/model/vocab", json::array()), HasSubstr("expected vocab"));
+  EXPECT_THAT(error_with("/added_tokens/0/id", 1 << 20), HasSubstr("expected a whole number"));
+  EXPECT_THAT(error_with("/added_tokens/0/content", 7), HasSubstr("expected a text"));
+  const std::string whole = read_text(own("byte_words.json"));
+  EXPECT_THAT(message_of<Error>([&] { Tokenizer::parse_json(whole.substr(0, 3000), "t"); }), HasSubstr("it is cut short or damaged"));
+  EXPECT_THAT(message_of<Error>([&] { Tokenizer::parse_json("[]", "t"); }), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(message_of<Error>([&] { Tokenizer::parse_json(std::string(100, '['), "t"); }), HasSubstr("nested deeper"));
+}
+
+TEST(TokenizerJson, APatternThatNeverEndsIsAnError) {
+  json document = json::parse(read_text(own("byte_words.json")));
+  document["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"Regex", "(?:a|aa|aaa)+[bc]"}}}, {"behavior", "Isolated"}};
+  const auto tokenizer = Tokenizer::parse_json(document.dump(), "t");
+  EXPECT_THAT(message_of<Error>([&] { tokenizer->encode(std::string(200, 'a')); }), HasSubstr("needs too many steps"));
+}
+
+TEST(ChatTemplate, WritesConversations) {
+  const ChatTemplate chat(
+      "{{ bos_token }}{% for m in messages %}{% if m['role'] not in ['user', 'system'] %}{{ raise_exception('no ' + m['role']) }}{% endif %}"
+      "<|{{ m['role'] }}|>{{ m['content'] | trim }}<|end|>\n{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
+      "t", "<s>", "</s>");
+  EXPECT_EQ(chat.render({{"system", "Be short. "}, {"user", " Hi"}}, true), "<s><|system|>Be short.<|end|>\n<|user|>Hi<|end|>\n<|assistant|>");
+  EXPECT_THAT(message_of<Error>([&] { chat.render({{"tool", "x"}}, false); }), HasSubstr("no tool"));
+  EXPECT_THAT(message_of<Error>([] { ChatTemplate("{% for %}", "t", "", ""); }), HasSubstr("t: expected a Jinja template"));
+  EXPECT_THAT(message_of<Error>([] { ChatTemplate(std::string(1000, '('), "t", "", ""); }), HasSubstr("brackets in each other"));
+}
+
+std::string name_of(const json& token) { return token.is_string() ? token.get<std::string>() : ""; }  // null: the model has none
+
+TEST(ChatTemplate, WritesTheConversationsOfPublishedModels) {
+  if (!fs::exists(shared("tokenizers/chat_templates"))) GTEST_SKIP() << "no chat templates; set KVSCOPE_SHARED to the folder above tokenizers/";
+  int n = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(shared("tokenizers/chat_templates"))) {
+    if (entry.path().extension() != ".json") continue;
+    const json file = json::parse(read_text(entry.path().string()));
+    const ChatTemplate chat(read_text((entry.path().parent_path() / file["template"].get<std::string>()).string()), "template",
+                            name_of(file["bos_token"]), name_of(file["eos_token"]));
+    for (const json& c : file["conversations"]) {
+      SCOPED_TRACE(entry.path().filename().string() + ": " + c["name"].get<std::string>());
+      std::vector<ChatMessage> messages;
+      for (const json& m : c["messages"]) messages.push_back({m["role"], m["content"]});
+      const auto render = [&] { return chat.render(messages, c["add_generation_prompt"], c.value("kwargs", json::object()).dump()); };
+      if (c.contains("error")) {
+        EXPECT_THROW(render(), Error);
+      } else {
+        EXPECT_EQ(render(), c["expected"].get<std::string>());
+      }
+      ++n;
+    }
+  }
+  EXPECT_GT(n, 0);
+}
+
+}  // namespace
+}  // namespace kvscope
