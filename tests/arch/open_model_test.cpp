@@ -179,6 +179,24 @@ TEST(OpenModel, ATokenizerMustFitTheVocabulary) {
   EXPECT_THAT(error_of(folder.path()), HasSubstr("expected at most vocab_size = 10 pieces (config.json), got 2048"));
 }
 
+TEST(OpenModel, TheTokenizerJsonComesFirstAndSaysTheStartToken) {
+  ModelFolder folder;
+  folder.config["bos_token_id"] = 7;
+  folder.config["eos_token_id"] = 8;
+  folder.write();
+  folder.folder().write("tokenizer.model", "no tokenizer");
+  folder.folder().write("tokenizer.json", R"({"decoder":{"type":"ByteLevel"},"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false},
+    "model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}})");
+  folder.folder().write("generation_config.json", R"({"eos_token_id":[3,5]})");
+  const ModelFiles model = open_model(folder.path());
+  EXPECT_EQ(model.tokenizer_file, "tokenizer.json");
+  EXPECT_EQ(model.tokenizer->encode("aba"), (std::vector<int>{2, 0}));
+  EXPECT_EQ(model.config.bos_id, -1);
+  EXPECT_EQ(model.end_ids, (std::vector<int>{3, 5}));
+  folder.folder().write("generation_config.json", "{}");
+  EXPECT_EQ(open_model(folder.path()).end_ids, std::vector<int>{8});
+}
+
 TEST(OpenModel, OpensTheModelsOfThisRepository) {
   const ModelFiles kvmini = open_model(in_checkout("assets/models/kvmini/"));
   EXPECT_EQ(kvmini.config.name, "kvmini");
