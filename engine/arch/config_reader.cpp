@@ -18,7 +18,11 @@ JsonCursor ConfigReader::value(const char* key) const {
   return json_.at(key);
 }
 
-int ConfigReader::whole(const char* key, int low, int high) const { return value(key).whole(low, high); }
+int ConfigReader::whole(const char* key, int low, int high) const {
+  const JsonCursor found = value(key);
+  if (!found.is_whole() || !(found.real() >= low && found.real() <= high)) found.fail(fmt::format("a whole number from {} to {}", low, high));
+  return static_cast<int>(found.real());
+}
 
 double ConfigReader::number(const char* key, double low, double high) const { return value(key).real(low, high); }
 

@@ -97,7 +97,7 @@ TEST(RopeConfig, RefusesUnknownKindsAndBadFactors) {
   EXPECT_THAT(error_with({{"rope_scaling", {{"type", "linear"}, {"factor", 0.5}}}}), HasSubstr("from 1"));
   EXPECT_THAT(error_with({{"rope_scaling", {{"type", "llama3"}, {"factor", 8}, {"low_freq_factor", 4}, {"high_freq_factor", 4}}}}),
               HasSubstr("expected more than low_freq_factor = 4, got 4"));
-  EXPECT_THAT(error_with({{"rope_scaling", "linear"}}), HasSubstr("expected a JSON object under \"rope_scaling\", got 'linear'"));
+  EXPECT_THAT(error_with({{"rope_scaling", "linear"}}), HasSubstr("rope_scaling: expected a JSON object, got \"linear\""));
 }
 
 TEST(Mistral, HasLlamasTensorsAndMayNotSlideItsWindow) {
