@@ -53,9 +53,8 @@ std::string Timeline::facts(const Frame& frame) const {
   if (!frame.selection.steps) {
     const RunFigures f = run_figures(*frame.snapshot, *lane, false);
     const bool legend = frame.size.y >= kLegendFrom * frame.scale;
-    const char* which = frame.snapshot->prefill_mode ? " after the prompt" : "";
-    return fmt::format("{} · top choice differs in {} of {} steps{}{}", lane->title, format_count(f.compared - f.top1_same),
-                       format_count(f.compared), which, legend ? "" : " · colours as in the atlas");
+    return fmt::format("{} · top choice differs in {} of {} steps{}{}", lane->title, format_count(f.compared - f.top1_same), format_count(f.compared),
+                       frame.snapshot->prefill_mode ? " after the prompt" : "", legend ? "" : " · colours as in the atlas");
   }
   if (of_range_ != steps) {
     range_ = run_figures(*frame.snapshot, *lane, steps->first, steps->last);
