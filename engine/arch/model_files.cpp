@@ -9,6 +9,7 @@
 #include "arch/head_characters_file.h"
 #include "arch/weights.h"
 #include "core/error.h"
+#include "io/json_cursor.h"
 #include "io/json_document.h"
 
 namespace kvscope {
@@ -51,27 +52,20 @@ void open_tokenizer(ModelFiles& model) {
 }
 
 /// One id or a list of them under eos_token_id; without the key nothing.
-std::vector<int> read_end_ids(const ConfigReader& config, const nlohmann::json& json, int vocab_size) {
-  const auto found = json.find("eos_token_id");
-  if (found == json.end() || found->is_null()) return {};
-  if (!found->is_array()) return {config.token_id("eos_token_id", vocab_size).value()};
-  std::vector<int> out;
-  for (const nlohmann::json& id : *found) {
-    if (!id.is_number_integer() || id < 0 || id >= vocab_size)
-      config.fail("eos_token_id", fmt::format("expected token ids below vocab_size = {}", vocab_size));
-    out.push_back(id.get<int>());
-  }
-  return out;
+std::vector<int> read_end_ids(const JsonCursor& json, int vocab_size) {
+  if (!json.is_object() || !json.given("eos_token_id")) return {};
+  const JsonCursor ids = json.at("eos_token_id");
+  return ids.is_array() ? ids.wholes(0, vocab_size - 1) : std::vector<int>{ids.whole(0, vocab_size - 1)};
 }
 
-void read_ends(ModelFiles& model, const ConfigReader& config, const nlohmann::json& json) {
+void read_ends(ModelFiles& model, const JsonDocument& config) {
   const std::string path = (fs::path(model.folder) / "generation_config.json").string();
   std::error_code ignored;
   if (fs::exists(path, ignored)) {
-    const nlohmann::json generation = read_json(path, kMaxConfigBytes);
-    model.end_ids = read_end_ids(ConfigReader(generation, path), generation, model.config.vocab_size);
+    const JsonDocument generation = JsonDocument::read(path, {.bytes = kMaxConfigBytes, .values = kJsonLimits.values});
+    model.end_ids = read_end_ids(JsonCursor(generation), model.config.vocab_size);
   }
-  if (model.end_ids.empty()) model.end_ids = read_end_ids(config, json, model.config.vocab_size);
+  if (model.end_ids.empty()) model.end_ids = read_end_ids(JsonCursor(config), model.config.vocab_size);
   if (model.end_ids.empty() && model.config.eos_id >= 0) model.end_ids = {model.config.eos_id};
 }
 
@@ -120,7 +114,7 @@ ModelFiles open_model(const std::string& folder) {
   family.bind(weights, model);
   model.files = weights.take_files();
   model.weight_bytes = bytes_of_weights(model);
-  read_ends(model, config, json);
+  read_ends(model, json);
   open_tokenizer(model);
   open_characters(model);
   return model;

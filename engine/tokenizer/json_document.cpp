@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "io/json_file.h"
+#include "io/json_document.h"
 #include "io/quote_name.h"
 
 namespace kvscope {
