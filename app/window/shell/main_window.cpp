@@ -4,6 +4,8 @@
 #include <QCloseEvent>
 #include <QKeyEvent>
 #include <QMimeData>
+#include <QSettings>
+#include <QVariant>
 
 #include "app/window/files/library_dialog.h"
 #include "app/window/help/help_dialog.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "policy/catalog.h"
 #include "runtime/session/record_shape.h"
 #include "runtime/session/session_impl.h"
 #include "snapshot/held_bytes.h"
@@ -64,15 +65,15 @@ double record_bytes(const RecordShape& s) {
 
 double Session::Impl::record_estimate(const RunRequest& request, int n_prompt, int n_decode) const {
   const ModelConfig& c = model.config();
-  const int n_heads = c.n_layers * c.n_kv_heads, last = n_prompt + n_decode;
+  const int n_heads = c.n_layers * c.n_kv_heads, n_tokens = n_prompt + n_decode;
   double sum = 0;
   for (const auto& lane : lanes) {
     double slots = 0;
     for (int l = 0; l < c.n_layers; ++l)
-      for (int h = 0; h < c.n_kv_heads; ++h) slots += lane->policy().budget(l, h).value_or(last);
+      for (int h = 0; h < c.n_kv_heads; ++h) slots += lane->policy().budget(l, h).value_or(n_tokens);
     sum += record_bytes({.n_heads = n_heads,
                          .first = request.mode == PromptMode::stream ? 1 : n_prompt,
-                         .last = last,
+                         .last = n_tokens,
                          .slots = slots / n_heads,
                          .compresses = lane->policy().compresses(),
                          .statistic = !lane->policy().info().statistic.empty(),
