@@ -174,7 +174,7 @@ TEST(Composition, SenselessOnesAreRefusedWithReasonAndRemedy) {
   refused("stat=knorm,reweight=critical", "this one may be negative", "choose another statistic");
   refused("stat=sum,positions=ceiling", "positions=ceiling and stat=sum", "leave stat out");
   refused("positions=cache,merge=keepkv", "keys are averaged as they were rotated", "positions=original");
-  refused("select=random,stat=sum", "lots are drawn", "leave stat out");
+  refused("select=random,stat=sum", "random draws look at no statistic", "leave stat out");
   refused("cadence=once,merge=zeromerge", "in every step", "leave cadence out");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/slot_runs.h"
 #include "policy/apply_plan.h"
+#include "slots/log_scores.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
