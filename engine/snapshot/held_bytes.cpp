@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "snapshot/held_bytes.h"
 
+#include <type_traits>
 #include <unordered_set>
 
 namespace kvscope {
@@ -40,15 +41,11 @@ double bytes_of(const std::vector<TokenInfo>& tokens) {
 double held_bytes(const StepRecord& step) { return bytes_of(step); }
 
 StepRecord figures_of(const StepRecord& step) {
+  const auto drop = [](auto&... lists) { (std::decay_t<decltype(lists)>().swap(lists), ...); };  // `= {}` would keep their memory
   StepRecord out = step;
   for (HeadRecord& head : out.heads) {
-    for (auto* whole : {&head.pos, &head.votes, &head.attended}) *whole = {};
-    for (auto* real : {&head.score, &head.statistic, &head.bias}) *real = {};
-    head.attention = {};
-    head.reference_attention = {};
-    head.agreement = {};
-    head.merges = {};
-    for (Event& event : head.events) event.runner_ups = {};
+    drop(head.pos, head.votes, head.attended, head.score, head.statistic, head.bias, head.attention, head.reference_attention, head.agreement, head.merges);
+    for (Event& event : head.events) drop(event.runner_ups);
   }
   return out;
 }

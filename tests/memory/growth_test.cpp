@@ -69,7 +69,9 @@ TEST(RestartPoints, StayFewAndNearTheEnd) {
     thin_restart_points(points, 64);
     ASSERT_LE(points.size(), kRestartPoints + 3u) << n;
     ASSERT_EQ(points.rbegin()->first, n);
-    if (n > 64) ASSERT_EQ(std::prev(points.end(), 2)->first, n - 64);
+    if (n > 64) {
+      ASSERT_EQ(std::prev(points.end(), 2)->first, n - 64);
+    }
     int before = 0;
     for (const auto& [at, state] : points) {
       ASSERT_LE(at - before, std::max(64, n / 4)) << n;
