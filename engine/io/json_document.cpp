@@ -63,7 +63,7 @@ class JsonTable : public nlohmann::json_sax<nlohmann::json> {
     constexpr int kOutOfRange = 406;
     if (error.id == kOutOfRange) throw Error(fmt::format("{}: expected JSON with numbers in the range of a double", document_.name()));
     throw Error(fmt::format("{}: expected JSON, got something else at byte {} of {}: it is cut short or damaged; copy the file again from where it was saved",
-                            document_.name(), position, n_bytes_));
+                            document_.name(), std::min(position, n_bytes_), n_bytes_));
   }
 
  private:

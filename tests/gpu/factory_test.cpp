@@ -49,7 +49,7 @@ TEST(CudaFactory, RefusesWhatIsTooLargeBeforeItTakesAnything) {
 TEST(CudaFactory, AnAllocationThatDoesNotFitIsASentenceAndTheBackendLivesOn) {
   const auto b = cuda::make(DType::f32, config_of(1, 1, 8), {});
   EXPECT_THAT(error_of([&] { b->allocate(std::size_t{5} << 30); }),
-              HasSubstr("no room for activations and caches (4.00 of 4.00 GiB are free); use fewer lanes"));
+              HasSubstr("no room for activations and caches (4.00 of 4.00 GiB are free); use fewer runs"));
   Device x(*b, Numbers(8, 1.0));
   EXPECT_EQ(x.values(), Numbers(8, 1.0));
 }

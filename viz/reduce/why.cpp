@@ -56,8 +56,8 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
                                          format_count(why.n_ranked));
     if (std::isfinite(why.next_score)) {
       line += why.next_pos >= 0
-                  ? fmt::format("  ·  lowest that stayed in step {}, {}: {}", why.step, slot_name(snapshot, why.next_pos), format_number(why.next_score))
-                  : fmt::format("  ·  lowest that stayed in step {}: {}", why.step, format_number(why.next_score));
+                  ? fmt::format("  ·  lowest kept in step {}, {}: {}", why.step, slot_name(snapshot, why.next_pos), format_number(why.next_score))
+                  : fmt::format("  ·  lowest kept in step {}: {}", why.step, format_number(why.next_score));
     }
     step.lines.push_back(std::move(line));
   } else {

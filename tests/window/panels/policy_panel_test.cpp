@@ -324,14 +324,14 @@ TEST_F(PolicyPanelTest, TakesACountOrAFractionAndRefusesAnythingElseWithAReason)
   EXPECT_EQ(panel.form().message(), "");
 }
 
-TEST_F(PolicyPanelTest, SetsTheBudgetByTheSliderInEqualFactors) {
+TEST_F(PolicyPanelTest, SetsTheBudgetByTheSliderInSlots) {
   PolicyForm& form = panel.form();
-  form.budget().setValue(0);
+  form.budget().setValue(form.budget().minimum());
   EXPECT_EQ(requested(3), "keepkv:slots=1");
-  form.budget().setValue(1000);
+  form.budget().setValue(form.budget().maximum());
   EXPECT_EQ(requested(3), "keepkv:slots=167") << "the whole prompt";
-  form.budget().setValue(500);
-  EXPECT_EQ(requested(3), "keepkv:slots=13") << "half way is the square root of 167";
+  form.budget().setValue(84);
+  EXPECT_EQ(requested(3), "keepkv:slots=84") << "the scale is linear, as that of the slider above the panels";
 }
 
 TEST_F(PolicyPanelTest, StatesTheBudgetInSlotsPercentAndBytes) {

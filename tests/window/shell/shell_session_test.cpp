@@ -113,7 +113,7 @@ TEST(SessionFileTest, WhatIsNoSessionIsRefusedWithThePlaceAndTheReason) {
   const std::pair<QByteArray, const char*> cases[] = {
       {"", "got an empty file; copy the file again"},
       {" \n", "got an empty file"},
-      {"\x89PNG\r\n", "not readable as JSON"},
+      {"\x89PNG\r\n", "expected JSON, got something else at byte 1 of 6"},
       {"[]", "session: expected an object, got a list"},
       {"{}", "got none: this is no session of kvscope"},
       {R"({"kvscope": "song"})", "session.kvscope: expected \"session\", got \"song\""},
@@ -317,7 +317,7 @@ TEST_F(WindowTest, ADamagedSessionIsRefusedAndNothingIsLost) {
   const QByteArray before = sessionJson(window->document().session());
   window->openFile(path);
   EXPECT_TRUE(window->notices().isVisible());
-  EXPECT_TRUE(window->notices().text().contains("not readable as JSON")) << window->notices().text().toStdString();
+  EXPECT_TRUE(window->notices().text().contains("expected JSON, got something else at byte")) << window->notices().text().toStdString();
   EXPECT_EQ(sessionJson(window->document().session()), before);
 }
 
