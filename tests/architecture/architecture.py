@@ -79,7 +79,7 @@ LONG_FUNCTIONS = {
     "app/window/panels/policy/policy_panel_allocation.cpp: AllocationCurve::paintEvent": 92,
     "app/window/panels/prompt/prompt_editor_paint.cpp: PromptEditor::paintBlock": 106,
     "app/window/shell/options.cpp: runProgram": 101,
-    "app/window/shell/row_tools.cpp: ToolRow::ToolRow": 95,
+    "app/window/rows/row_tools.cpp: ToolRow::ToolRow": 95,
     "engine/backend/cuda/attention.cu: decode_chunk": 122,
     "engine/backend/cuda/cuda_attention.cpp: CudaBackend::attend": 94,
     "engine/backend/cuda/cuda_columns.cpp: CudaBackend::sum_columns": 97,

@@ -16,7 +16,7 @@
 #include "app/window/shell/main_window.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 
 namespace kvscope {
 

@@ -4,8 +4,8 @@
 #include "app/window/canvas/canvases.h"
 #include "app/window/diagnostics/latency_hud.h"
 #include "app/window/session/window_model.h"
-#include "app/window/shell/rows.h"
-#include "app/window/shell/window_rows.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 #include "policy/catalog.h"
 #include "viz/draw/format.h"
 

@@ -20,10 +20,10 @@
 #include "app/window/session/runs_undo.h"
 #include "app/window/session/start_place.h"
 #include "app/window/session/window_model.h"
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/shell/pages.h"
-#include "app/window/shell/rows.h"
-#include "app/window/shell/window_rows.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 #include "core/error.h"
 
 namespace kvscope {

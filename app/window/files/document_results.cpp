@@ -13,8 +13,8 @@
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panel_paint.h"
-#include "app/window/shell/rows.h"
-#include "app/window/shell/window_rows.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 
 namespace kvscope {
 

@@ -7,7 +7,7 @@
 
 #include "app/window/files/library_dialog.h"
 #include "app/window/session/window_model.h"
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 
 namespace kvscope {
 

@@ -9,7 +9,7 @@
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panels.h"
-#include "app/window/shell/window_rows.h"
+#include "app/window/rows/window_rows.h"
 
 namespace kvscope {
 

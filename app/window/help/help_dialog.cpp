@@ -15,10 +15,10 @@
 #include <QTableWidget>
 #include <QVBoxLayout>
 
-#include "app/window/shell/commands.h"
+#include "app/window/commands/commands.h"
 #include "app/window/help/help_dialog_guide.h"
 #include "app/window/help/help_dialog_keys.h"
-#include "app/window/shell/key_map.h"
+#include "app/window/commands/key_map.h"
 #include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
 

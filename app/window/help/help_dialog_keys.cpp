@@ -9,8 +9,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "app/window/shell/commands.h"
-#include "app/window/shell/key_map.h"
+#include "app/window/commands/commands.h"
+#include "app/window/commands/key_map.h"
 
 namespace kvscope {
 

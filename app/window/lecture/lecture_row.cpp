@@ -19,8 +19,8 @@
 #include <QToolButton>
 
 #include "app/window/shell/panel_paint.h"
-#include "app/window/shell/playback.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/playback.h"
+#include "app/window/rows/rows.h"
 #include "app/window/session/workspace.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/head.h"

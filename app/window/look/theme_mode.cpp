@@ -11,7 +11,7 @@
 #include "app/window/look/desktop_scheme.h"
 #include "app/window/look/style.h"
 #include "app/window/session/window_model.h"
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 
 namespace kvscope {
 

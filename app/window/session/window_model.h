@@ -12,7 +12,7 @@
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/options.h"
-#include "app/window/shell/playback.h"
+#include "app/window/rows/playback.h"
 
 namespace kvscope {
 

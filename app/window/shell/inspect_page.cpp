@@ -14,11 +14,11 @@
 #include <QMenu>
 #include <QStackedWidget>
 
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/shell/dock_area.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panels.h"
-#include "app/window/shell/window_rows.h"
+#include "app/window/rows/window_rows.h"
 
 namespace kvscope {
 

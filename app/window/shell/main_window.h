@@ -20,13 +20,13 @@
 #include "app/window/session/runs_undo.h"
 #include "app/window/session/start_place.h"
 #include "app/window/session/window_model.h"
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/shell/inspect_page.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panels.h"
-#include "app/window/shell/run_messages.h"
+#include "app/window/rows/run_messages.h"
 #include "app/window/shell/view_panels.h"
-#include "app/window/shell/window_rows.h"
+#include "app/window/rows/window_rows.h"
 #include "app/window/shell/work_panels.h"
 
 namespace kvscope {

@@ -13,10 +13,10 @@
 #include <QVBoxLayout>
 
 #include "app/window/look/style.h"
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/shell/panels.h"
-#include "app/window/shell/rows.h"
-#include "app/window/shell/window_rows.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 
 namespace kvscope {
 

@@ -10,10 +10,10 @@
 
 #include "app/window/canvas/canvases.h"
 #include "app/window/session/window_model.h"
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/shell/header_controls.h"
 #include "app/window/shell/panels.h"
-#include "app/window/shell/transport.h"
+#include "app/window/rows/transport.h"
 #include "viz/reduce/range.h"
 #include "viz/views.h"
 

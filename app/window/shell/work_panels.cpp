@@ -13,7 +13,7 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/panels/runs/table_panel.h"
 #include "app/window/session/window_model.h"
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/shell/header_controls.h"
 #include "app/window/shell/inspect_page.h"
 #include "app/window/shell/panels.h"

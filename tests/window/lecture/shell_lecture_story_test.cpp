@@ -16,7 +16,7 @@
 #include "app/window/lecture/lecture_caption.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "app/window/session/session_file.h"
 #include "app/window/help/welcome_page.h"
 #include "viz/draw/draw.h"

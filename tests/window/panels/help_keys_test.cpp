@@ -19,7 +19,7 @@
 
 #include "app/window/help/help_dialog.h"
 #include "app/window/help/help_dialog_keys.h"
-#include "app/window/shell/key_map.h"
+#include "app/window/commands/key_map.h"
 
 namespace kvscope {
 namespace {

@@ -8,7 +8,7 @@
 #include <QSpinBox>
 #include <QToolButton>
 
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {

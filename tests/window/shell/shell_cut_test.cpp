@@ -7,7 +7,7 @@
 
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "core/error.h"
 #include "window/support/window_fixture.h"
 #include "paths.h"

@@ -8,7 +8,7 @@
 #include <QTabBar>
 #include <QToolButton>
 
-#include "app/window/shell/search_bar.h"
+#include "app/window/rows/search_bar.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {

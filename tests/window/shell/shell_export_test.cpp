@@ -8,7 +8,7 @@
 #include <QTemporaryDir>
 
 #include "app/window/canvas/canvas_widget.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
 #include "viz/draw/svg.h"

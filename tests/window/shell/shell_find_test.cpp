@@ -8,11 +8,11 @@
 #include <QToolButton>
 #include <QTreeWidget>
 
-#include "app/window/shell/command_palette.h"
-#include "app/window/shell/commands.h"
-#include "app/window/shell/rows.h"
-#include "app/window/shell/search.h"
-#include "app/window/shell/search_bar.h"
+#include "app/window/commands/command_palette.h"
+#include "app/window/commands/commands.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/search.h"
+#include "app/window/rows/search_bar.h"
 #include "viz/synthetic.h"
 #include "window/support/window_fixture.h"
 

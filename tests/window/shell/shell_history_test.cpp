@@ -2,7 +2,7 @@
 // The history of what was looked at.
 #include <QWheelEvent>
 
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {

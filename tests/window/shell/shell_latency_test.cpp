@@ -10,7 +10,7 @@
 #include "app/window/diagnostics/latency_hud.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {

@@ -5,10 +5,10 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 
-#include "app/window/shell/loading_row.h"
+#include "app/window/rows/loading_row.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "arch/sparse_model.h"
 #include "window/support/window_fixture.h"
 

@@ -6,7 +6,7 @@
 
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "app/window/session/session_file.h"
 #include "window/support/file_bytes.h"
 #include "window/support/window_fixture.h"

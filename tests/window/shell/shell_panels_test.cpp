@@ -6,7 +6,7 @@
 
 #include <QDockWidget>
 
-#include "app/window/shell/commands.h"
+#include "app/window/commands/commands.h"
 #include "app/window/panels/policy/head_keys_form.h"
 #include "app/window/shell/panel.h"
 #include "app/window/panels/policy/policy_panel.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/playback.h"
+#include "app/window/rows/playback.h"
 
 #include <QElapsedTimer>
 #include <QComboBox>
@@ -8,7 +8,7 @@
 #include <QTest>
 #include <gtest/gtest.h>
 
-#include "app/window/shell/transport.h"
+#include "app/window/rows/transport.h"
 #include "app/window/session/workspace.h"
 #include "viz/synthetic.h"
 #include "window/support/window_fixture.h"

@@ -9,7 +9,7 @@
 
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "app/window/session/session_file.h"
 #include "app/window/session/stored_results.h"
 #include "core/error.h"

@@ -12,7 +12,7 @@
 #include "app/window/panels/policy/policy_panel_allocation.h"
 #include "app/window/panels/policy/policy_panel_card.h"
 #include "app/window/files/report.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
 #include "viz/reduce/compare.h"

@@ -20,7 +20,7 @@
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/files/recent_files.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/session/session_journal.h"
 #include "app/window/panels/runs/sweep_panel.h"

@@ -25,7 +25,7 @@
 #include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_form_field.h"
 #include "app/window/panels/policy/policy_panel_allocation.h"
-#include "app/window/shell/search_bar.h"
+#include "app/window/rows/search_bar.h"
 #include "app/window/session/session_file.h"
 #include "app/window/panels/runs/table_panel.h"
 #include "app/window/panels/runs/what_if_panel.h"

@@ -18,7 +18,7 @@
 #include "app/window/session/hand_edits.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "app/window/panels/runs/what_if_panel.h"
 #include "app/window/panels/runs/what_if_panel_model.h"
 #include "window/support/window_fixture.h"

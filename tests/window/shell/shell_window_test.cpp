@@ -19,7 +19,7 @@
 #include "app/window/help/help_dialog.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "app/window/diagnostics/script.h"
 #include "window/support/window_fixture.h"
 

@@ -6,10 +6,10 @@
 
 #include "app/window/panels/runs/bookmark_panel.h"
 #include "app/window/session/window_model.h"
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panels.h"
-#include "app/window/shell/window_rows.h"
+#include "app/window/rows/window_rows.h"
 
 namespace kvscope {
 

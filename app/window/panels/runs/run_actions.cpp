@@ -14,11 +14,11 @@
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/session/window_model.h"
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panels.h"
-#include "app/window/shell/rows.h"
-#include "app/window/shell/window_rows.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 #include "viz/reduce/compare.h"
 
 namespace kvscope {

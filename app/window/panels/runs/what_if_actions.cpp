@@ -12,7 +12,7 @@
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/runs/what_if_panel.h"
 #include "app/window/session/window_model.h"
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/shell/panels.h"
 
 namespace kvscope {

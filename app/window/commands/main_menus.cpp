@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/main_menus.h"
+#include "app/window/commands/main_menus.h"
 
 #include <QAction>
 #include <QMenu>
@@ -16,11 +16,11 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/panels/prompt/prompt_panel_samples.h"
 #include "app/window/panels/runs/table_panel.h"
-#include "app/window/shell/command_palette.h"
+#include "app/window/commands/command_palette.h"
 #include "app/window/shell/main_window.h"
-#include "app/window/shell/rows.h"
-#include "app/window/shell/search_bar.h"
-#include "app/window/shell/time_menu.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/search_bar.h"
+#include "app/window/commands/time_menu.h"
 
 namespace kvscope {
 

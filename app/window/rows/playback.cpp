@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/playback.h"
+#include "app/window/rows/playback.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/window_keys.h"
+#include "app/window/commands/window_keys.h"
 
 #include <QKeyEvent>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/search.h"
+#include "app/window/rows/search.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/command_palette.h"
+#include "app/window/commands/command_palette.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
-#include "app/window/shell/commands.h"
+#include "app/window/commands/commands.h"
 
 namespace kvscope {
 

@@ -5,7 +5,7 @@
 #include <QPointer>
 #include <QTimer>
 
-#include "app/window/shell/search.h"
+#include "app/window/rows/search.h"
 
 class QComboBox;
 class QLabel;

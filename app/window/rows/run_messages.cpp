@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/run_messages.h"
+#include "app/window/rows/run_messages.h"
 
 #include "app/window/session/window_model.h"
-#include "app/window/shell/rows.h"
-#include "app/window/shell/window_rows.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 
 namespace kvscope {
 

@@ -15,7 +15,7 @@
 
 #include "app/window/shell/panel_paint.h"
 #include "app/window/panels/policy/policy_items.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/look/style.h"
 #include "app/window/session/workspace.h"

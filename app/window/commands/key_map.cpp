@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/key_map.h"
+#include "app/window/commands/key_map.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 #include <QToolTip>
 #include <QWidget>
 
-#include "app/window/shell/commands.h"
+#include "app/window/commands/commands.h"
 
 namespace kvscope {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/commands.h"
+#include "app/window/commands/commands.h"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/window_rows.h"
+#include "app/window/rows/window_rows.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -10,10 +10,10 @@
 
 #include "app/window/look/style.h"
 #include "app/window/session/window_model.h"
-#include "app/window/shell/loading_row.h"
-#include "app/window/shell/passing_words.h"
-#include "app/window/shell/rows.h"
-#include "app/window/shell/search_bar.h"
+#include "app/window/rows/loading_row.h"
+#include "app/window/rows/passing_words.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/search_bar.h"
 
 namespace kvscope {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/passing_words.h"
+#include "app/window/rows/passing_words.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 
 #include <QAction>
 #include <QActionGroup>

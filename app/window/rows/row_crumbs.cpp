@@ -8,7 +8,7 @@
 #include <QToolButton>
 
 #include "app/window/shell/panel.h"
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "app/window/look/style.h"
 #include "app/window/session/workspace.h"
 #include "viz/draw/format.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/transport.h"
+#include "app/window/rows/transport.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -8,7 +8,7 @@
 #include <QToolButton>
 
 #include "app/window/shell/panel.h"
-#include "app/window/shell/playback.h"
+#include "app/window/rows/playback.h"
 #include "app/window/session/workspace.h"
 
 namespace kvscope {

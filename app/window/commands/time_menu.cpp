@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/time_menu.h"
+#include "app/window/commands/time_menu.h"
 
 #include <QAction>
 #include <QActionGroup>
 #include <QMenu>
 
 #include "app/window/session/window_model.h"
-#include "app/window/shell/command_table.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/shell/panels.h"
 
 namespace kvscope {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/shell/loading_row.h"
+#include "app/window/rows/loading_row.h"
 
 #include <algorithm>
 

@@ -14,7 +14,7 @@
 
 #include <unistd.h>
 
-#include "app/window/shell/rows.h"
+#include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/look/style.h"
 #include "app/window/session/workspace.h"
