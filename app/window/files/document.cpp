@@ -125,7 +125,9 @@ void Document::openSession(const SavedSession& s, const QString& path) {
 void Document::openSessionFile(const QString& path) {
   try {
     const ReadSession read = readSession(path);
-    if (!QFileInfo(folderOf(read.session)).isDir() && (read.session.results.zlib.isEmpty() || m_model.options.scripted()))
+    // a script that names a session must not report on what cannot be computed again
+    const bool of_script = m_model.options.scripted() && !m_model.options.session.empty();
+    if (!QFileInfo(folderOf(read.session)).isDir() && (read.session.results.zlib.isEmpty() || of_script))
       return offerWithoutModel(read.session, path);
     const SavedSession before = session();
     const QString before_path = m_path;

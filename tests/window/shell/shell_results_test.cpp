@@ -76,7 +76,7 @@ TEST_F(ResultsTest, ASessionOpensWithoutItsModelAndShowsTheSameNumbers) {
   window->controller().setPrompt("Something else was typed in between.");
   ASSERT_TRUE(settle());
   window->openFile(path);
-  ASSERT_TRUE(shown());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   EXPECT_TRUE(asTrace() == before) << "every slot, event, score and figure";
   EXPECT_EQ(window->workspace().selection().layer, 2);
   EXPECT_EQ(window->workspace().step(), 2);
@@ -88,7 +88,7 @@ TEST_F(ResultsTest, ASessionOpensWithoutItsModelAndShowsTheSameNumbers) {
 
 TEST_F(ResultsTest, AnInspectorThatOpensOnThemIsNoEditToRefuse) {
   window->openFile(handedOut());
-  ASSERT_TRUE(shown());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   window->messages().dismiss();
   window->showPage(MainWindow::Page::inspector);
   CanvasWidget* inspector = window->canvas("inspector");
@@ -100,7 +100,7 @@ TEST_F(ResultsTest, AnInspectorThatOpensOnThemIsNoEditToRefuse) {
 
 TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
   window->openFile(handedOut());
-  ASSERT_TRUE(shown());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   const std::string before = asTrace();
   SessionController& c = window->controller();
   const std::vector<std::string> lanes = c.request().lanes;
@@ -153,7 +153,7 @@ TEST_F(ResultsTest, AForkIsShownBesideTheRunThatItCameFromAndIsSelectedAgain) {
   window->controller().removeLane(fork);
   ASSERT_TRUE(settle());
   window->openFile(path);
-  ASSERT_TRUE(shown());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   EXPECT_EQ(snapshot().lanes.back().fork_of, base);
   EXPECT_EQ(window->workspace().selection().lane, fork);
 }
@@ -164,13 +164,13 @@ TEST_F(ResultsTest, WhatANewerProgramWroteIsSaidHereToo) {
   o["version"] = 99;
   write(path, QJsonDocument(o).toJson());
   window->openFile(path);
-  ASSERT_TRUE(shown());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   EXPECT_TRUE(window->notices().text().contains("newer kvscope (version 99")) << window->notices().text().toStdString();
 }
 
 TEST_F(ResultsTest, WhatWasSaidOfThemGoesWithThem) {
   window->openFile(handedOut());
-  ASSERT_TRUE(shown());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   ASSERT_TRUE(window->notices().text().contains("View only"));
   window->openFile(QString::fromStdString(builtInModel()));
   ASSERT_TRUE(settle());
@@ -183,7 +183,7 @@ TEST_F(ResultsTest, ResultsWithoutTheWhyShowTheSameCaches) {  // of a session th
   const QString path = folder.filePath("slots.json");
   write(path, QByteArray::fromStdString(trace_text(computed, {.detail = Detail::slots, .for_window = true})));
   window->openFile(path);
-  ASSERT_TRUE(shown());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   EXPECT_FALSE(window->notices().text().contains("is not in it")) << window->notices().text().toStdString();
   ASSERT_EQ(snapshot().lanes.size(), computed.lanes.size());
   for (std::size_t l = 0; l < computed.lanes.size(); ++l) {
@@ -205,7 +205,7 @@ TEST_F(ResultsTest, ATraceOfTheCommandLineSaysWhatItDoesNotHave) {
   const QString path = folder.filePath("default.json");
   write(path, QByteArray::fromStdString(trace_text(computed)));
   window->openFile(path);
-  ASSERT_TRUE(shown());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   for (const char* words : {"The texts of the tokens", "shown as heavy", "--detail why"})
     EXPECT_TRUE(window->notices().text().contains(words)) << words << ": " << window->notices().text().toStdString();
   for (std::size_t l = 0; l < computed.lanes.size(); ++l)
@@ -229,7 +229,7 @@ TEST_F(ResultsTest, ATraceWithoutCachesIsRefusedWithWhatToDo) {
 
 TEST_F(ResultsTest, TheyAreSavedAgainAndComputedAgainWhereThereIsAModel) {
   window->openFile(handedOut());
-  ASSERT_TRUE(shown());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   const std::string before = asTrace();
   const QString again = folder.filePath("again.kvscope");
   ASSERT_TRUE(kept(again));
@@ -277,7 +277,7 @@ TEST_F(ResultsTest, ATraceOpens) {
   window->controller().setPrompt("Something else.");
   ASSERT_TRUE(settle());
   window->openFile(path);
-  ASSERT_TRUE(shown());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   EXPECT_TRUE(asTrace() == before);
   EXPECT_EQ(window->work().prompt().editor().toPlainText().toStdString(), options.prompt);
   EXPECT_EQ(window->controller().request().n_generate, 4);
@@ -292,7 +292,7 @@ TEST_F(ResultsTest, ATraceOpens) {
 
 TEST_F(ResultsTest, ATraceOfAnotherProgramOpensOnEveryPage) {
   window->openFile(QString::fromStdString(in_checkout("tests/golden/tiny-gqa-prefill-keepkv1.json")));
-  ASSERT_TRUE(shown());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   EXPECT_EQ(snapshot().model.name, "tiny-gqa");
   EXPECT_EQ(buttonOf(window->notices(), "Compute it here"), nullptr) << "another model";
   EXPECT_TRUE(window->notices().text().contains("shown as heavy")) << "what it does not say is not made up";
