@@ -33,8 +33,6 @@ std::string format_probability_short(double p);
 std::string format_delta(double v, int decimals = 3);
 /// With sign, three significant digits: "+0.622", "−0.000457"; 0 -> "0".
 std::string format_change(double v);
-/// For columns that line up at the point: "2.828", "0.024"; below .001 three digits and an exponent, "4.57e−4"; 0 -> "0".
-std::string format_nats(double v);
 /// Mean of whole numbers: "42" where it is whole, else one decimal "42.3".
 std::string format_mean(double v);
 /// "512 B", "252.0 KiB", "1014.0 KiB", "24.0 MiB".
