@@ -5,7 +5,8 @@
 
 namespace kvscope {
 
-/// A file or folder of this checkout by its path from the root. Only paths.cpp knows where the checkout stands, so that a compiler cache serves every one.
+/// A file or folder of this checkout by its path from the root. Only paths.cpp knows where the checkout stands, so that a compiler cache
+/// serves every one.
 std::string in_checkout(const std::string& path);
 
 }  // namespace kvscope

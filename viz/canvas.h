@@ -12,8 +12,8 @@
 #include <imgui.h>
 
 #include "snapshot/snapshot.h"
-#include "viz/selection.h"
 #include "viz/draw/theme.h"
+#include "viz/selection.h"
 
 namespace kvscope::viz {
 
@@ -21,7 +21,8 @@ namespace kvscope::viz {
 class TextureStore {
  public:
   virtual ~TextureStore() = default;
-  /// Creates or replaces the texture of `key`; nearest filtering. `version` unchanged: the pixels are not read and the old texture is returned.
+  /// Creates or replaces the texture of `key`; nearest filtering. `version` unchanged: the pixels are not read and the old texture is
+  /// returned.
   virtual ImTextureID texture(std::string_view key, std::uint64_t version, int width, int height, std::span<const std::uint32_t> rgba) = 0;
 };
 
@@ -30,7 +31,7 @@ class TextPainter {
  public:
   struct Sprite {
     ImTextureID texture = nullptr;
-    ImVec2 size;      // logical pixels
+    ImVec2 size;  // logical pixels
     ImVec2 uv0, uv1;
     bool coloured = false;  // holds colour glyphs (emoji): tint with white
   };
@@ -41,11 +42,11 @@ class TextPainter {
 
 /// Fonts of the canvas (ASCII, digits, Latin, arrows), rasterised for the device pixel ratio. Sizes in logical pixels.
 struct Fonts {
-  ImFont* small = nullptr;    // 11
-  ImFont* normal = nullptr;   // 12
-  ImFont* bold = nullptr;     // 12 bold
-  ImFont* mono = nullptr;     // 12 tabular figures
-  ImFont* headline = nullptr; // 20 bold; bold is enlarged where it is missing
+  ImFont* small = nullptr;     // 11
+  ImFont* normal = nullptr;    // 12
+  ImFont* bold = nullptr;      // 12 bold
+  ImFont* mono = nullptr;      // 12 tabular figures
+  ImFont* headline = nullptr;  // 20 bold; bold is enlarged where it is missing
 };
 
 /// The window of tokens that atlas, head strip and comparison show together; count 0: all.
@@ -67,10 +68,10 @@ struct StepMark {
 /// A run that is asked for and not there yet.
 struct WaitingRun {
   int id = 0;
-  std::string title;    // "H2O"
-  std::string budget;   // "64 slots", "25 %", with what else was given
-  bool running = false; // else it waits for its turn
-  double progress = 0;  // 0..1
+  std::string title;     // "H2O"
+  std::string budget;    // "64 slots", "25 %", with what else was given
+  bool running = false;  // else it waits for its turn
+  double progress = 0;   // 0..1
 };
 
 /// What a view may read during one frame. All views of one frame see the same snapshot and selection.
@@ -80,22 +81,22 @@ struct Frame {
   Hover hover;
   std::span<const StepMark> step_marks;
   std::span<const WaitingRun> waiting;
-  std::span<const TokenRange> found;   // places of the search, all of them
+  std::span<const TokenRange> found;  // places of the search, all of them
   const Theme* theme = nullptr;
   Fonts fonts;
   TextureStore* textures = nullptr;
   TextPainter* text = nullptr;
-  ImVec2 size;                         // logical pixels of the canvas
-  float scale = 1;                     // of type and hit targets (lecture 1.6)
-  bool plain = false;                  // one thought per picture (lecture): what only experts read is left out
-  std::optional<Category> emphasis;    // the other categories step back; nullopt: all are equal
-  bool alone = false;                  // drawn for a file or the clipboard: what the page explains beside the canvas must be in the picture
-  int ghost_steps = 0;                 // hatch what will have left within so many steps; 0: nothing
+  ImVec2 size;                       // logical pixels of the canvas
+  float scale = 1;                   // of type and hit targets (lecture 1.6)
+  bool plain = false;                // one thought per picture (lecture): what only experts read is left out
+  std::optional<Category> emphasis;  // the other categories step back; nullopt: all are equal
+  bool alone = false;                // drawn for a file or the clipboard: what the page explains beside the canvas must be in the picture
+  int ghost_steps = 0;               // hatch what will have left within so many steps; 0: nothing
   std::string_view edit_scope = "all heads";  // which heads an edit by hand would change, in words
-  bool has_focus = false;              // keyboard focus: draw the cell cursor
-  double dim = 0;                      // 0..1: the picture is of an older generation and is dimmed by this much
-  bool fine_marks = true;              // false: no marks of single tokens or heads where there are more than a reader would go through
-  Scene* scene = nullptr;              // records what is drawn (viz/draw/scene.h); needs `textures` to be these
+  bool has_focus = false;                     // keyboard focus: draw the cell cursor
+  double dim = 0;                             // 0..1: the picture is of an older generation and is dimmed by this much
+  bool fine_marks = true;  // false: no marks of single tokens or heads where there are more than a reader would go through
+  Scene* scene = nullptr;  // records what is drawn (viz/draw/scene.h); needs `textures` to be these
   const SceneTextures* scene_textures = nullptr;
 };
 
@@ -129,8 +130,8 @@ struct Switch {
   bool on = false;
 };
 
-/// One canvas. draw() is called inside an ImGui frame with one borderless window of frame.size; it uses ImGui's draw list and input state only.
-/// A view keeps its zoom and drag state, nothing of the snapshot.
+/// One canvas. draw() is called inside an ImGui frame with one borderless window of frame.size; it uses ImGui's draw list and input state
+/// only. A view keeps its zoom and drag state, nothing of the snapshot.
 class View {
  public:
   virtual ~View() = default;

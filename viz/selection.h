@@ -22,13 +22,13 @@ struct StepRange {
 
 /// What all views look at together. Published by the app, the same for every view of a frame.
 struct Selection {
-  int lane = 0;                     // index into Snapshot::lanes
-  std::optional<int> layer;         // nullopt: all heads
-  std::optional<int> kv_head;       // set only together with layer
-  std::optional<TokenRange> tokens; // the range looked at last
-  std::vector<TokenRange> more_tokens = {};  // selected besides; ascending, none overlaps another or `tokens`
-  std::optional<int> slot;          // pos of the slot looked at (inspector, lineage)
-  std::optional<int> step;          // nullopt: the latest step
+  int lane = 0;                                   // index into Snapshot::lanes
+  std::optional<int> layer;                       // nullopt: all heads
+  std::optional<int> kv_head;                     // set only together with layer
+  std::optional<TokenRange> tokens;               // the range looked at last
+  std::vector<TokenRange> more_tokens = {};       // selected besides; ascending, none overlaps another or `tokens`
+  std::optional<int> slot;                        // pos of the slot looked at (inspector, lineage)
+  std::optional<int> step;                        // nullopt: the latest step
   std::optional<StepRange> steps = std::nullopt;  // statistics count these only; nullopt: all
   bool operator==(const Selection&) const = default;
   /// This range and nothing besides.
@@ -52,16 +52,34 @@ struct Hover {
 };
 
 // ---- what the user did in a canvas; the app decides what follows
-struct Select { Selection selection; };
-struct HoverAt { Hover hover; std::vector<std::string> tooltip; };  // tooltip lines: what, value, rank, context; empty: none
-struct SetStep { std::optional<int> step; };                         // nullopt: follow the latest
+struct Select {
+  Selection selection;
+};
+struct HoverAt {
+  Hover hover;
+  std::vector<std::string> tooltip;
+};  // tooltip lines: what, value, rank, context; empty: none
+struct SetStep {
+  std::optional<int> step;
+};  // nullopt: follow the latest
 struct OpenInspector {};
-struct SetBudget { int lane = 0; int slots = 0, layer = 0, kv_head = 0; };  // the cut-off of a head was dragged and let go
-struct RemoveLane { int lane = 0; };
-struct CancelRun { int id = 0; };  // of a WaitingRun
+struct SetBudget {
+  int lane = 0;
+  int slots = 0, layer = 0, kv_head = 0;
+};  // the cut-off of a head was dragged and let go
+struct RemoveLane {
+  int lane = 0;
+};
+struct CancelRun {
+  int id = 0;
+};  // of a WaitingRun
 /// What is shown now needs a measure that costs something, or needs it no longer. Asked again in every frame until the snapshot agrees.
 struct WantMeasure {
-  enum class What { theta, of_one_head, shadow };  // of_one_head: MeasureSet::of_one_head(); shadow: the uncompressed history, for local figures; once, it stays on
+  enum class What {
+    theta,
+    of_one_head,
+    shadow
+  };  // of_one_head: MeasureSet::of_one_head(); shadow: the uncompressed history, for local figures; once, it stays on
   What what = What::theta;
   bool on = false;
 };

@@ -20,15 +20,16 @@ std::unique_ptr<View> make_inspector();
 std::unique_ptr<View> make_timeline();
 std::unique_ptr<View> make_compare(std::shared_ptr<TokenWindow> window = std::make_shared<TokenWindow>());
 
-/// What a window tells about the range of steps that a view's statistics count: nothing, "steps 3–9", or "3–9" where its header has no room.
+/// What a window tells about the range of steps that a view's statistics count: nothing, "steps 3–9", or "3–9" where its header has no
+/// room.
 enum class RangeBadge : std::uint8_t { none, words, figures };
 
 /// The picture of a view in a written report.
 struct ReportPart {
-  const char* title = "";                 // "%1" stands for the run; empty: it is in no report
+  const char* title = "";  // "%1" stands for the run; empty: it is in no report
   int order = 0;
-  int (*height)(int n_runs) = nullptr;    // px of a picture 1000 px wide
-  bool of_head = false;                   // only where a head is selected
+  int (*height)(int n_runs) = nullptr;  // px of a picture 1000 px wide
+  bool of_head = false;                 // only where a head is selected
 };
 
 /// One view and all that a window has to know of it: its menu entry, its key, its panel and its exports come from here.

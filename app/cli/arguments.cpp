@@ -31,10 +31,12 @@ struct Words {
 };
 
 void add_common(CLI::App& app, Arguments& a, Words& w) {
-  app.add_option("--model", a.model, "model folder (config.json, model.safetensors, tokenizer.json or tokenizer.model); default: the embedded model")
+  app.add_option("--model", a.model,
+                 "model folder (config.json, model.safetensors, tokenizer.json or tokenizer.model); default: the embedded model")
       ->type_name("FOLDER");
-  checked(app.add_option("--device", a.device, "auto (default: cuda where there is a device and the model is large, else cpu), cpu or cuda"),
-          "DEVICE", one_of({"auto", "cpu", "cuda"}));
+  checked(
+      app.add_option("--device", a.device, "auto (default: cuda where there is a device and the model is large, else cpu), cpu or cuda"),
+      "DEVICE", one_of({"auto", "cpu", "cuda"}));
   checked(app.add_option("--precision", w.precision,
                          "f32 (default), f64 (cpu only), f16 or bf16 (cuda only); numbers of the computation and the cache"),
           "TYPE", one_of({"f32", "f64", "f16", "bf16"}));
@@ -49,7 +51,8 @@ void add_prompt(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--prompt-ids", a.prompt_ids, "prompt as token ids, 1,300,17 (nothing is put before them)")->type_name("IDS");
   app.add_option("--tokens-file", a.tokens_file, "prompt as token ids: a JSON list, or an object with the list under \"tokens\"")
       ->type_name("FILE.json");
-  app.add_flag("--special-tokens", a.special_names, "names of special tokens (<|end|>) in the prompt are those tokens; default: text like any other");
+  app.add_flag("--special-tokens", a.special_names,
+               "names of special tokens (<|end|>) in the prompt are those tokens; default: text like any other");
   CLI::Option* chat = app.add_flag("--chat", a.chat, "the prompt is a user's message: it is written as the model's chat template wants");
   app.add_option("--system", a.system, "with --chat: the system's message before it")->type_name("TEXT")->needs(chat);
   checked(app.add_option("--generate", a.generate,
@@ -79,19 +82,19 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
       ->type_name("EDIT")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option(
-         "--what-if", w.what_ifs,
-         "a fork of a run with tokens changed by hand: lane=1,step=12,layers=2,heads=1,evict=17,23 (pin, evict, merge with into=N, "
-         "restore); may be given several times, all of a run make one fork")
+  app.add_option("--what-if", w.what_ifs,
+                 "a fork of a run with tokens changed by hand: lane=1,step=12,layers=2,heads=1,evict=17,23 (pin, evict, merge with into=N, "
+                 "restore); may be given several times, all of a run make one fork")
       ->type_name("EDIT")
       ->take_all()
       ->allow_extra_args(false);
   add_prompt_mode(app, w);
   add_seed(app, a);
-  checked(app.add_option("--memory", w.memory,
-                         "memory for recorded results, 2G or 800M; default: a quarter of the machine's, at least 1G. Past it the oldest steps "
-                         "keep only figures; a trace is written while it runs and needs none"),
-          "SIZE", [](std::string& got) { return parse_size(got) ? std::string() : expected_got("a size like 2G or 800M", got); });
+  checked(
+      app.add_option("--memory", w.memory,
+                     "memory for recorded results, 2G or 800M; default: a quarter of the machine's, at least 1G. Past it the oldest steps "
+                     "keep only figures; a trace is written while it runs and needs none"),
+      "SIZE", [](std::string& got) { return parse_size(got) ? std::string() : expected_got("a size like 2G or 800M", got); });
   CLI::Option* session =
       app.add_option("--session", a.session,
                      "a session of the window (*.kvscope): its model, prompt, runs, modes, seed and tokens after the prompt")
@@ -108,8 +111,9 @@ void add_heads(CLI::App& app, Arguments& a) {
          "--out-distant", a.out_distant,
          "write the attention outside sinks and recent [layers][KV heads]; as distant_heads.json in a model's folder they are its default")
       ->type_name("FILE.json");
-  app.add_option("--out-characters", a.out_characters,
-                 "write what the query heads look at in prose: sinks, neighbours, the token before, copies; as heads.json in a model's folder the window shows it")
+  app.add_option(
+         "--out-characters", a.out_characters,
+         "write what the query heads look at in prose: sinks, neighbours, the token before, copies; as heads.json in a model's folder the window shows it")
       ->type_name("FILE.json");
   app.add_option("--text", a.text, "file with the prose in which a number is hidden; default: a page of a novel")->type_name("FILE");
   checked(app.add_option("--context", a.context, "tokens of prose at most, whole sentences; default 256"), "N",
@@ -132,7 +136,8 @@ void add_tokens(CLI::App& app, Arguments& a) {
   app.add_option("--text-file", a.prompt_file, "file with the text")->type_name("FILE");
   CLI::Option* chat = app.add_flag("--chat", a.chat, "the text is a user's message: it is written as the model's chat template wants");
   app.add_option("--system", a.system, "with --chat: the system's message before it")->type_name("TEXT")->needs(chat);
-  app.add_flag("--special-tokens", a.special_names, "names of special tokens (<|end|>) in the text are those tokens; default: text like any other");
+  app.add_flag("--special-tokens", a.special_names,
+               "names of special tokens (<|end|>) in the text are those tokens; default: text like any other");
   app.add_flag("--json", a.json, "machine-readable result on stdout");
 }
 

@@ -22,7 +22,7 @@ struct Arguments {
   std::string model;            // folder; empty: the embedded model
   std::string device = "auto";  // auto | cpu | cuda
   DType precision = DType::f32;
-  int threads = 0;  // 0: one per core
+  int threads = 0;         // 0: one per core
   std::size_t memory = 0;  // run, trace: bytes of recorded results; 0: a quarter of the machine's
   bool json = false;
   bool quiet = false;
@@ -32,9 +32,9 @@ struct Arguments {
   // run, trace; exactly one of the five
   std::optional<std::string> prompt, prompt_file, prompt_ids, tokens_file;
   std::optional<std::string> session;  // file of the window: prompt, lanes, modes, seed; --model and --generate come before what it says
-  bool special_names = false;  // in the text of the prompt are the tokens, not text; tokens too
-  bool chat = false;                 // the prompt is what the user says, written as the model's chat template wants
-  std::optional<std::string> system;  // with it: the system's message
+  bool special_names = false;          // in the text of the prompt are the tokens, not text; tokens too
+  bool chat = false;                   // the prompt is what the user says, written as the model's chat template wants
+  std::optional<std::string> system;   // with it: the system's message
   std::optional<int> generate;
   std::vector<std::string> lanes;
   PromptMode prompt_mode = PromptMode::prefill;
@@ -55,17 +55,17 @@ struct Arguments {
 
   // ppl; lanes, prompt_mode, text, seed as above and below
   int window = 0, stride = 0;  // 0: as the model allows
-  int tokens = 0;  // of the text at most; 0: all
+  int tokens = 0;              // of the text at most; 0: all
 
   // bench; lanes as above
-  std::string shape;          // of a published model, with synthetic weights; empty: --model
+  std::string shape;             // of a published model, with synthetic weights; empty: --model
   std::vector<int> cache_sizes;  // tokens; empty: 128, 4096 and 32768 as far as the model goes
   int batch = 1;
 
   // heads; seed as above
   std::string out_retrieval, out_distant, out_characters;  // files to write; empty: none
-  std::string text;                    // file with prose; empty: the embedded one
-  int context = 256;                   // tokens of prose around the fact
+  std::string text;                                        // file with prose; empty: the embedded one
+  int context = 256;                                       // tokens of prose around the fact
   std::vector<double> depths = {0, 0.25, 0.5, 0.75, 1};
   int samples = 4;  // per depth
   int sinks = 4, recent = 64;

@@ -12,10 +12,10 @@
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "runtime/model/devices.h"
+#include "runtime/model/synthetic_model.h"
 #include "runtime/session/session.h"
 #include "runtime/speed.h"
 #include "snapshot/number_text.h"
-#include "runtime/model/synthetic_model.h"
 
 namespace kvscope::cli {
 
@@ -131,8 +131,7 @@ std::string to_text(const Json& j, const std::vector<Row>& rows) {
   std::vector<std::vector<std::string>> cells = {{"measured", "runs", "batch", "context", "ms", "tokens/s", "bytes/token", "of limit"}};
   for (const Row& r : rows)
     cells.push_back({r.name, r.lane, std::to_string(r.batch), std::to_string(r.context), format_number(r.ms), format_number(r.tokens_per_s),
-                     r.bytes_per_token > 0 ? format_bytes(r.bytes_per_token) : "",
-                     r.of_limit > 0 ? format_percent(r.of_limit) : ""});
+                     r.bytes_per_token > 0 ? format_bytes(r.bytes_per_token) : "", r.of_limit > 0 ? format_percent(r.of_limit) : ""});
   return fmt::format(
       "{}, {}, weights {}, computed in {}\nlimits: copy {} GB/s (read and written), matrix products {} TFLOP/s\n{}"
       "decode: a step of a full cache alone, of the copy's bytes per second; prefill, run: with runs as kvscope-cli run has them,\n"

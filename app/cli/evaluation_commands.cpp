@@ -305,15 +305,19 @@ int ppl(const Arguments& a) {
   const int bos = model.config.bos_id;
   const int most = model.config.max_positions > 0 ? model.config.max_positions : std::numeric_limits<int>::max();
   const int window = a.window > 0 ? a.window : std::min(kWindow, most), stride = a.stride > 0 ? a.stride : window / 2;
-  if (window > most) throw UsageError(fmt::format("ppl: --window {}: {} was made for {} positions; take a window of at most {}", window, name, most, most));
+  if (window > most)
+    throw UsageError(fmt::format("ppl: --window {}: {} was made for {} positions; take a window of at most {}", window, name, most, most));
   if (stride >= window) throw UsageError(fmt::format("ppl: expected a --stride below the --window of {} tokens, got {}", window, stride));
-  std::vector<int> ids = a.tokens > 0 ? model.tokenizer->encode_up_to(text, static_cast<std::size_t>(a.tokens)) : model.tokenizer->encode(text);
+  std::vector<int> ids =
+      a.tokens > 0 ? model.tokenizer->encode_up_to(text, static_cast<std::size_t>(a.tokens)) : model.tokenizer->encode(text);
   if (a.tokens > 0 && ids.size() > static_cast<std::size_t>(a.tokens)) ids.resize(static_cast<std::size_t>(a.tokens));
   const int n_ids = static_cast<int>(ids.size()), n_first = bos >= 0 ? 1 : 0;
   const int n_prompt = window - stride - n_first;  // tokens of the text in the prompt
   const int windows = n_prompt > 0 ? (n_ids - n_prompt) / stride : n_ids / stride;
   if (windows < 1)
-    throw UsageError(fmt::format("ppl: expected a text of at least one window of {} tokens, got {} tokens; take a longer text or a smaller --window", window, n_ids));
+    throw UsageError(
+        fmt::format("ppl: expected a text of at least one window of {} tokens, got {} tokens; take a longer text or a smaller --window",
+                    window, n_ids));
   if (n_prompt + n_first < 1) throw UsageError("ppl: expected a prompt of at least one token, got none; make --stride smaller");
   Session session(std::move(model), options_of(a));
   RunRequest request = teacher_forcing(a);
@@ -344,8 +348,11 @@ int ppl(const Arguments& a) {
   if (a.json) {
     Json list = Json::array();
     for (std::size_t l = 0; l < specs.size(); ++l)
-      list.push_back(
-          {{"spec", specs[l]}, {"policy", policies[l]}, {"tokens", std::int64_t(windows) * stride}, {"nll", number(nll[l])}, {"ppl", number(std::exp(nll[l]))}});
+      list.push_back({{"spec", specs[l]},
+                      {"policy", policies[l]},
+                      {"tokens", std::int64_t(windows) * stride},
+                      {"nll", number(nll[l])},
+                      {"ppl", number(std::exp(nll[l]))}});
     return print(Json{{"schema", "kvscope.ppl/1"}, {"lanes", std::move(list)}}.dump() + "\n");
   }
   std::vector<std::vector<std::string>> rows = {{"run", "tokens", "nll", "ppl"}};

@@ -56,8 +56,9 @@ void add_ppl(CLI::App& app, Arguments& a) {
   app.add_option("--text", a.text, "file to read; default: the beginning of a novel")->type_name("FILE");
   checked(app.add_option("--window", a.window, "tokens that a run sees at a time; default 1024, or what the model was made for"), "N",
           number_in(2, 1 << 24, "a whole number from 2"));
-  checked(app.add_option("--stride", a.stride, "of them, those that count: each is fed after the others were compressed; default half a window"), "N",
-          number_in(1, 1 << 24, "a whole number from 1"));
+  checked(app.add_option("--stride", a.stride,
+                         "of them, those that count: each is fed after the others were compressed; default half a window"),
+          "N", number_in(1, 1 << 24, "a whole number from 1"));
   checked(app.add_option("--tokens", a.tokens, "of the text at most; default 0: all"), "N", number_in(0, 1 << 30, "a whole number from 0"));
 }
 

@@ -51,7 +51,8 @@ HeadProbe probe_of(const ModelFiles& model, const NeedleText& needle) {
 }
 
 std::vector<HeadProbe> probes_of(const Arguments& a, const ModelFiles& model) {
-  if (!model.has_tokenizer) throw UsageError(fmt::format("heads: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens", model.folder));
+  if (!model.has_tokenizer)
+    throw UsageError(fmt::format("heads: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens", model.folder));
   const std::vector<std::string> sentences = haystack(a, model);
   std::vector<HeadProbe> out;
   for (int sample = 0; sample < a.samples; ++sample) {
@@ -103,7 +104,8 @@ struct CharacterTexts {
 };
 
 CharacterTexts character_texts(const Arguments& a, const ModelFiles& model) {
-  const std::vector<int> all = model.tokenizer->encode(read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes, ReadFrom::file_or_pipe));
+  const std::vector<int> all =
+      model.tokenizer->encode(read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes, ReadFrom::file_or_pipe));
   const std::vector<int> start = encode(model, "");
   const int most = model.config.max_positions > 0 ? model.config.max_positions : kProseTokens;
   const auto length = static_cast<std::size_t>(std::min(kProseTokens, most)) - start.size();
@@ -152,7 +154,8 @@ std::string characters_text(const HeadCharacters& c, const std::string& model) {
 }  // namespace
 
 int heads(const Arguments& a) {
-  if (!a.out_characters.empty()) check_target(a.out_characters, "--out-characters"), check_not_read(a, a.out_characters, "--out-characters");
+  if (!a.out_characters.empty())
+    check_target(a.out_characters, "--out-characters"), check_not_read(a, a.out_characters, "--out-characters");
   if (!a.out_retrieval.empty()) check_target(a.out_retrieval, "--out-retrieval"), check_not_read(a, a.out_retrieval, "--out-retrieval");
   if (!a.out_distant.empty()) check_target(a.out_distant, "--out-distant"), check_not_read(a, a.out_distant, "--out-distant");
   const Interrupt interrupt;
@@ -173,9 +176,9 @@ int heads(const Arguments& a) {
     const CharacterTexts texts = character_texts(a, again);
     const HeadCharacterOptions options;
     Progress progress(a.quiet);
-    HeadCharacters measured = head_characters(
-        std::move(again), {.precision = a.precision, .n_threads = a.threads, .device = a.device}, texts.prose, texts.repeated, options,
-        interrupt.token(), [&](double fraction) { progress.show("prose and repeated texts", fraction); });
+    HeadCharacters measured = head_characters(std::move(again), {.precision = a.precision, .n_threads = a.threads, .device = a.device},
+                                              texts.prose, texts.repeated, options, interrupt.token(),
+                                              [&](double fraction) { progress.show("prose and repeated texts", fraction); });
     measured.retrieval = scores.retrieval;
     characters = characters_text(measured, config.name);
   }

@@ -89,14 +89,13 @@ std::string evaluation_help(const std::string& command) {
 }
 
 std::string heads_help() {
-  return
-      "A number is hidden in prose and asked for at the end. retrieval: how much attention the query before each token of the answer pays to\n"
-      "that token in the hidden fact, per query head. distant: how much attention falls outside the first and the newest tokens, mean over all\n"
-      "queries and the query heads of a KV head. Both with the full cache, means over all texts.\n"
-      "\nExamples:\n"
-      "  kvscope-cli heads\n"
-      "  kvscope-cli heads --model FOLDER --out-retrieval FOLDER/retrieval_heads.json --out-distant FOLDER/distant_heads.json\n"
-      "  kvscope-cli heads --depths 0.5 --samples 20 --context 500 --text novel.txt --json";
+  return "A number is hidden in prose and asked for at the end. retrieval: how much attention the query before each token of the answer pays to\n"
+         "that token in the hidden fact, per query head. distant: how much attention falls outside the first and the newest tokens, mean over all\n"
+         "queries and the query heads of a KV head. Both with the full cache, means over all texts.\n"
+         "\nExamples:\n"
+         "  kvscope-cli heads\n"
+         "  kvscope-cli heads --model FOLDER --out-retrieval FOLDER/retrieval_heads.json --out-distant FOLDER/distant_heads.json\n"
+         "  kvscope-cli heads --depths 0.5 --samples 20 --context 500 --text novel.txt --json";
 }
 
 std::string bench_help() {

@@ -82,7 +82,8 @@ std::string policies_text() {
     for (const ParamInfo& k : p.params) {
       const std::string with = k.only_with.empty() ? "" : fmt::format("; with {}", k.only_with);
       const bool is_list = k.kind == ParamInfo::Kind::choice && !k.described.empty();
-      rows.push_back({"   ", k.key, k.default_text.empty() ? "" : "[" + k.default_text + "]", is_list ? "one of" : range_text(k), k.help + with});
+      rows.push_back(
+          {"   ", k.key, k.default_text.empty() ? "" : "[" + k.default_text + "]", is_list ? "one of" : range_text(k), k.help + with});
       for (const auto& [word, help] : k.described) rows.push_back({"   ", "", "", "  " + word, help});
     }
     if (!rows.empty()) out += aligned(rows, 5);
@@ -108,8 +109,8 @@ double kv_bytes_per_token(const ModelConfig& c, DType precision) {
 Json cuda_json() {
   const CudaStatus s = cuda_status();
   if (!s.usable) return {{"usable", false}, {"why_not", s.why_not}};
-  return {{"usable", true},         {"device", s.device},           {"capability", s.capability / 10.0}, {"driver", s.driver},
-          {"runtime", s.runtime},   {"total_bytes", s.total_bytes}, {"free_bytes", s.free_bytes}};
+  return {{"usable", true},       {"device", s.device},           {"capability", s.capability / 10.0}, {"driver", s.driver},
+          {"runtime", s.runtime}, {"total_bytes", s.total_bytes}, {"free_bytes", s.free_bytes}};
 }
 
 std::string cuda_text() {

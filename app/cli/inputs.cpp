@@ -27,7 +27,8 @@ constexpr int kDefaultGenerate = 32;  // of `run`; a trace has no tokens after t
 
 std::string need_text(const ModelFiles& model, const std::string& path_or_text, const char* option, const char* instead, bool is_path) {
   if (!model.has_tokenizer) {
-    throw UsageError(fmt::format("{}: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens; use {}", option, model.folder, instead));
+    throw UsageError(fmt::format("{}: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens; use {}", option,
+                                 model.folder, instead));
   }
   return is_path ? read_text(path_or_text, kMaxTextBytes, ReadFrom::file_or_pipe) : path_or_text;
 }
@@ -117,7 +118,8 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model) {
   }
   if (a.special_names || a.chat) {
     if (!a.prompt && !a.prompt_file)
-      throw UsageError(fmt::format("{}: expected a prompt as text (--prompt or --prompt-file), got ids", a.chat ? "--chat" : "--special-tokens"));
+      throw UsageError(
+          fmt::format("{}: expected a prompt as text (--prompt or --prompt-file), got ids", a.chat ? "--chat" : "--special-tokens"));
     // a chat template writes the start token itself
     request.prompt_ids = a.chat ? model.tokenizer->encode(as_chat(a, model.folder, request.prompt), SpecialNames::tokens)
                                 : encode(model, request.prompt, SpecialNames::tokens);

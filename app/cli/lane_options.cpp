@@ -25,7 +25,8 @@ std::size_t take_lane(std::string& text, std::size_t n_lanes, const std::string&
   const std::size_t end = std::min(text.find(',', from), text.size());
   const auto [stop, error] = std::from_chars(text.data() + from, text.data() + end, lane);
   if (error != std::errc() || stop != text.data() + end || lane >= n_lanes)
-    throw UsageError(fmt::format("{}: lane: expected 0 (the full cache) to {}, got '{}'", where, n_lanes - 1, text.substr(from, end - from)));
+    throw UsageError(
+        fmt::format("{}: lane: expected 0 (the full cache) to {}, got '{}'", where, n_lanes - 1, text.substr(from, end - from)));
   text.erase(begin, begin == 0 && end < text.size() ? end + 1 : end - begin);
   return lane;
 }
@@ -43,7 +44,8 @@ std::map<std::size_t, LaneEdits> edits_by_lane(const std::vector<std::string>& t
 
 }  // namespace
 
-std::vector<std::string> lanes_of(std::vector<std::string> lanes, const std::vector<std::string>& budgets, const std::vector<std::string>& what_ifs) {
+std::vector<std::string> lanes_of(std::vector<std::string> lanes, const std::vector<std::string>& budgets,
+                                  const std::vector<std::string>& what_ifs) {
   if (budgets.empty() && what_ifs.empty()) return lanes;
   const std::string& reference = reference_policy();
   if (lanes.empty() || lanes.front() != reference) lanes.insert(lanes.begin(), reference);

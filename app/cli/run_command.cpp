@@ -68,7 +68,9 @@ std::string folder_of(const std::string& path) {
 
 /// A count is written as one; a mean of counts that is none stays what it is.
 Json count(double value) {
-  return std::isfinite(value) && value == std::floor(value) && std::abs(value) < 0x1p53 ? Json(static_cast<std::int64_t>(value)) : std::isfinite(value) ? Json(value) : Json(nullptr);
+  return std::isfinite(value) && value == std::floor(value) && std::abs(value) < 0x1p53 ? Json(static_cast<std::int64_t>(value))
+         : std::isfinite(value)                                                         ? Json(value)
+                                                                                        : Json(nullptr);
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -165,7 +167,8 @@ void check_target(const std::string& path, const char* option) {
   if (folder.empty()) folder = ".";
   if (!fs::is_directory(folder, error))
     throw UsageError(fmt::format("{} {}: the folder {} does not exist; make it first", option, path, folder.string()));
-  if (access(folder.c_str(), W_OK) != 0) throw UsageError(fmt::format("{} {}: the folder {} cannot be written", option, path, folder.string()));
+  if (access(folder.c_str(), W_OK) != 0)
+    throw UsageError(fmt::format("{} {}: the folder {} cannot be written", option, path, folder.string()));
 }
 
 void check_not_read(const Arguments& a, const std::string& path, const char* option) {

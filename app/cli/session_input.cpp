@@ -43,7 +43,8 @@ SessionInput read_session_input(const std::string& path) {
   const JsonDocument document = JsonDocument::read(path);
   const JsonCursor f(document);
   if (!f.is_object()) f.fail("a session of kvscope");
-  if (f.text_or("kvscope", "") != "session") refuse(f, "kvscope", "\"session\"", quoted(f.text_or("kvscope", "")) + ": this is no session of kvscope");
+  if (f.text_or("kvscope", "") != "session")
+    refuse(f, "kvscope", "\"session\"", quoted(f.text_or("kvscope", "")) + ": this is no session of kvscope");
   if (const int version = f.whole_or("version", 0, std::numeric_limits<int>::max(), 0); version > kVersion)
     refuse(f, "version", fmt::format("at most {}", kVersion), fmt::format("{}: a newer kvscope wrote it; take that one", version));
   SessionInput out;

@@ -13,8 +13,8 @@ struct SessionInput {
   RunRequest request;
 };
 
-/// Throws Error: not readable, no session, a value of the wrong type or out of range (which, expected, got), or a file of a newer version, whose
-/// result could be another one.
+/// Throws Error: not readable, no session, a value of the wrong type or out of range (which, expected, got), or a file of a newer version,
+/// whose result could be another one.
 SessionInput read_session_input(const std::string& path);
 
 }  // namespace kvscope::cli

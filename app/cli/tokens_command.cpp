@@ -39,9 +39,10 @@ std::string tokens_text(const TokenizerFile& file, const std::string& text, cons
                     quoted(text.substr(token.begin, token.end - token.begin)), quoted(file.tokenizer->piece(token.id))});
   }
   const auto first = file.tokenizer->first_id();
-  return aligned(rows, 3) +
-         fmt::format("{} tokens for {} bytes{}\n", tokens.size(), text.size(),
-                     first && *first >= 0 ? fmt::format("; a prompt begins with {} {}", *first, quoted(file.tokenizer->piece(*first))) : "");
+  return aligned(rows, 3) + fmt::format("{} tokens for {} bytes{}\n", tokens.size(), text.size(),
+                                        first && *first >= 0
+                                            ? fmt::format("; a prompt begins with {} {}", *first, quoted(file.tokenizer->piece(*first)))
+                                            : "");
 }
 
 }  // namespace
@@ -52,8 +53,10 @@ int tokens(const Arguments& a) {
   if (!file.tokenizer) throw UsageError(fmt::format("tokens: {} has no tokenizer.json or tokenizer.model", folder));
   std::string text = a.prompt ? *a.prompt : read_text(*a.prompt_file, kMaxProseBytes);
   if (a.chat) text = as_chat(a, folder, text);
-  const std::vector<TextToken> found = file.tokenizer->tokens_of(text, a.special_names || a.chat ? SpecialNames::tokens : SpecialNames::text);
-  return print(a.json ? tokens_json(file, text, found).dump(1, ' ', false, Json::error_handler_t::replace) + "\n" : tokens_text(file, text, found));
+  const std::vector<TextToken> found =
+      file.tokenizer->tokens_of(text, a.special_names || a.chat ? SpecialNames::tokens : SpecialNames::text);
+  return print(a.json ? tokens_json(file, text, found).dump(1, ' ', false, Json::error_handler_t::replace) + "\n"
+                      : tokens_text(file, text, found));
 }
 
 }  // namespace kvscope::cli

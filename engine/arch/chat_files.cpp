@@ -33,7 +33,8 @@ std::optional<std::string> template_of(const JsonCursor& config) {
 }  // namespace
 
 std::optional<ChatTemplate> open_chat_template(const std::string& folder) {
-  const std::string config_path = (fs::path(folder) / "tokenizer_config.json").string(), jinja = (fs::path(folder) / "chat_template.jinja").string();
+  const std::string config_path = (fs::path(folder) / "tokenizer_config.json").string(),
+                    jinja = (fs::path(folder) / "chat_template.jinja").string();
   std::error_code ignored;
   const JsonDocument document = fs::exists(config_path, ignored)
                                     ? JsonDocument::read(config_path, {.bytes = kMaxConfigBytes, .values = kJsonLimits.values})

@@ -8,8 +8,8 @@
 
 namespace kvscope {
 
-/// The chat template of a model folder (chat_template.jinja, else chat_template of tokenizer_config.json, of several the one named default);
-/// nullopt: it has none. Throws Error naming the file.
+/// The chat template of a model folder (chat_template.jinja, else chat_template of tokenizer_config.json, of several the one named
+/// default); nullopt: it has none. Throws Error naming the file.
 std::optional<ChatTemplate> open_chat_template(const std::string& folder);
 
 }  // namespace kvscope

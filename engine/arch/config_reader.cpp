@@ -20,7 +20,8 @@ JsonCursor ConfigReader::value(const char* key) const {
 
 int ConfigReader::whole(const char* key, int low, int high) const {
   const JsonCursor found = value(key);
-  if (!found.is_whole() || !(found.real() >= low && found.real() <= high)) found.fail(fmt::format("a whole number from {} to {}", low, high));
+  if (!found.is_whole() || !(found.real() >= low && found.real() <= high))
+    found.fail(fmt::format("a whole number from {} to {}", low, high));
   return static_cast<int>(found.real());
 }
 

@@ -25,7 +25,8 @@ class Reader {
 
   int count(const char* name) const {
     const JsonCursor value = member(name);
-    if (!value.is_whole() || value.real() < 1 || value.real() > 1'000'000) refuse(fmt::format("{}: a number of tokens", name), value.shown());
+    if (!value.is_whole() || value.real() < 1 || value.real() > 1'000'000)
+      refuse(fmt::format("{}: a number of tokens", name), value.shown());
     return static_cast<int>(value.real());
   }
 

@@ -51,7 +51,9 @@ double read_rope_theta(const ConfigReader& config) {
     if (!rope || !rope->has("rope_theta")) continue;
     const double inner = rope->number("rope_theta", low, high);
     // Programs differ in which of them they take, and the logits with them.
-    if (theta && *theta != inner) rope->fail("rope_theta", fmt::format("expected {} as elsewhere in the file, got {}; keep the one the model was trained with", *theta, inner));
+    if (theta && *theta != inner)
+      rope->fail("rope_theta",
+                 fmt::format("expected {} as elsewhere in the file, got {}; keep the one the model was trained with", *theta, inner));
     theta = inner;
   }
   return theta.value_or(usual);

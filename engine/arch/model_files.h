@@ -40,7 +40,7 @@ struct ModelFiles {
   std::size_t weight_bytes = 0;
   std::shared_ptr<const HeadCharacters> characters;  // of heads.json; null: there is none, or it is of no use
   std::string characters_problem;                    // why not, one sentence; a model runs without it
-  std::vector<TensorFile> files;  // keeps the maps alive
+  std::vector<TensorFile> files;                     // keeps the maps alive
 };
 
 /// The tokenizer of a folder.
@@ -52,10 +52,10 @@ struct TokenizerFile {
 /// Opens tokenizer.json, or tokenizer.model where there is none, and nothing else of a folder. Throws Error.
 TokenizerFile open_tokenizer_file(const std::string& folder);
 
-/// Reads config.json, model.safetensors or the sharded model.safetensors.index.json, the tokenizer (tokenizer.json, or tokenizer.model where there is
-/// none) and heads.json (both optional; a bad heads.json is said in characters_problem). The start token is the one that a tokenizer.json puts before
-/// a text, if it puts one; with a tokenizer.model it is config.json's.
-/// Throws Error naming the missing or misshapen file, key or tensor, what was expected and what is there.
+/// Reads config.json, model.safetensors or the sharded model.safetensors.index.json, the tokenizer (tokenizer.json, or tokenizer.model
+/// where there is none) and heads.json (both optional; a bad heads.json is said in characters_problem). The start token is the one that a
+/// tokenizer.json puts before a text, if it puts one; with a tokenizer.model it is config.json's. Throws Error naming the missing or
+/// misshapen file, key or tensor, what was expected and what is there.
 ModelFiles open_model(const std::string& folder);
 
 /// Model families this build knows (model_type of config.json), for messages and help.

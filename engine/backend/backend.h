@@ -29,14 +29,15 @@ struct Weight {
 /// Keys and values of one (lane, layer, KV head): backend memory, `dtype()` of the backend, one row of head_dim per slot.
 /// A plain value: whoever owns it hands it to Backend's kv functions.
 struct HeadKv {
-  Buffer k;          // [capacity, head_dim]
-  Buffer v;          // [capacity, head_dim]
+  Buffer k;  // [capacity, head_dim]
+  Buffer v;  // [capacity, head_dim]
   int n_slots = 0;
   int capacity = 0;
-  /// L2 norms of the first keys, as far as they have been asked for and where the backend keeps them. Code that writes to k itself clears them.
+  /// L2 norms of the first keys, as far as they have been asked for and where the backend keeps them. Code that writes to k itself clears
+  /// them.
   mutable std::vector<double> key_norms = {};
-  /// Where a backend leaves rows in place when others go (a device): slot i is row order[i] of k and v, and order[n_slots], ... are the rows that slots
-  /// to come will take. [capacity]; empty: slot i is row i.
+  /// Where a backend leaves rows in place when others go (a device): slot i is row order[i] of k and v, and order[n_slots], ... are the
+  /// rows that slots to come will take. [capacity]; empty: slot i is row i.
   std::vector<int> order = {};
   Buffer order_in_backend = {};  // the same, int [capacity]
 
@@ -51,7 +52,8 @@ struct KvSegment {
   const int* rows = nullptr;  // [n] backend memory: slot i is row rows[i] of k and v, which have more then; nullptr: row i
 };
 
-/// Slots for which there is room when n have to find it: an eighth more, so that a cache that grows by one slot a step stays near what it needs.
+/// Slots for which there is room when n have to find it: an eighth more, so that a cache that grows by one slot a step stays near what it
+/// needs.
 inline int grown_capacity(int capacity, int n) { return std::max({n, capacity + std::max(capacity / 8, 16), 1}); }
 
 /// All slots of a cache, until something is done to it.
@@ -59,60 +61,61 @@ inline KvSegment slots_of(const HeadKv& kv) { return {kv.k.data(), kv.v.data(), 
 
 /// One query row over the slots of one KV head: softmax(q . k / sqrt(head_dim) + bias) v for the `group` query heads that share it.
 struct AttentionJob {
-  std::span<const KvSegment> slots;       // in order of pos
-  const void* q = nullptr;                // [group, head_dim]
-  const double* bias = nullptr;           // [n] host; nullptr: all zero
-  void* out = nullptr;                    // [group, head_dim]
-  void* probabilities = nullptr;          // [group, n] of dtype(), or nullptr: not written
-  void* logits = nullptr;                 // [group, n] of dtype(), q . k / sqrt(head_dim) without bias; or nullptr
-  bool rotate_by_index = false;           // keys are stored unrotated: rotate the key in cache index j to j before use (q is already rotated)
-  bool reads_out = false;                 // a hint: the host is going to download `out`, as it does probabilities and logits
+  std::span<const KvSegment> slots;  // in order of pos
+  const void* q = nullptr;           // [group, head_dim]
+  const double* bias = nullptr;      // [n] host; nullptr: all zero
+  void* out = nullptr;               // [group, head_dim]
+  void* probabilities = nullptr;     // [group, n] of dtype(), or nullptr: not written
+  void* logits = nullptr;            // [group, n] of dtype(), q . k / sqrt(head_dim) without bias; or nullptr
+  bool rotate_by_index = false;      // keys are stored unrotated: rotate the key in cache index j to j before use (q is already rotated)
+  bool reads_out = false;            // a hint: the host is going to download `out`, as it does probabilities and logits
 };
 
-/// Sums over the M query rows of one prompt attention, for every slot j of every KV head. abar_r[j] is row r's probability of slot j, its group of
-/// query heads reduced to one; 0 where row r does not see j. Host arrays [n_kv_heads, stride], stride >= first + M; a sum goes on from what is there.
+/// Sums over the M query rows of one prompt attention, for every slot j of every KV head. abar_r[j] is row r's probability of slot j, its
+/// group of query heads reduced to one; 0 where row r does not see j. Host arrays [n_kv_heads, stride], stride >= first + M; a sum goes on
+/// from what is there.
 struct ColumnSums {
   GroupReduce reduce = GroupReduce::mean;
   std::size_t stride = 0;
-  double* sum = nullptr;                   // sum_j += sum over r of abar_r[j]; nullptr: not wanted
-  double* sum_sq = nullptr;                // the same of abar_r[j]^2
+  double* sum = nullptr;     // sum_j += sum over r of abar_r[j]; nullptr: not wanted
+  double* sum_sq = nullptr;  // the same of abar_r[j]^2
   struct Decayed {
     double lambda = 1;
-    double* sum = nullptr;                 // d_j = lambda^M d_j + sum over r of lambda^(M - 1 - r) abar_r[j]
+    double* sum = nullptr;  // d_j = lambda^M d_j + sum over r of lambda^(M - 1 - r) abar_r[j]
   };
   std::span<const Decayed> decayed = {};
-  int hit_rows = 0;                        // the last so many rows are looked at for hits: abar_r[j] >= 1 / (slots that row r sees)
-  std::uint64_t* hits = nullptr;           // [n_kv_heads, ceil(hit_rows / 64), stride], written: bit b of word w is row M - hit_rows + 64 w + b
+  int hit_rows = 0;               // the last so many rows are looked at for hits: abar_r[j] >= 1 / (slots that row r sees)
+  std::uint64_t* hits = nullptr;  // [n_kv_heads, ceil(hit_rows / 64), stride], written: bit b of word w is row M - hit_rows + 64 w + b
 };
 
 /// Probability outside a row's first `sinks` and last `recent` slots, summed over the rows and the group.
 struct OutsideSum {
   int sinks = 0, recent = 0;
-  double* sum = nullptr;                   // [n_kv_heads] host, goes on from what is there
+  double* sum = nullptr;  // [n_kv_heads] host, goes on from what is there
 };
 
 /// Causal attention of M consecutive query rows of one layer, all heads, over the keys seen so far (their own included).
 struct PromptAttentionJob {
   std::span<const std::vector<KvSegment>> slots;  // [n_kv_heads], each at least first + M slots long
-  int first = 0;                           // position of the first query row; row r sees slots [0, first + r]
-  int rows = 0;                            // M
-  const void* q = nullptr;                 // [M, n_heads, head_dim], rotated
-  void* out = nullptr;                     // [M, n_heads, head_dim]
-  int probability_rows = 0;                // how many of the last rows get their probabilities written
-  void* probabilities = nullptr;           // [n_heads, probability_rows, first + M] of dtype(), zero above the diagonal
+  int first = 0;                                  // position of the first query row; row r sees slots [0, first + r]
+  int rows = 0;                                   // M
+  const void* q = nullptr;                        // [M, n_heads, head_dim], rotated
+  void* out = nullptr;                            // [M, n_heads, head_dim]
+  int probability_rows = 0;                       // how many of the last rows get their probabilities written
+  void* probabilities = nullptr;                  // [n_heads, probability_rows, first + M] of dtype(), zero above the diagonal
   int logit_rows = 0;
-  void* logits = nullptr;                  // [n_heads, logit_rows, first + M] of dtype(), -inf above the diagonal
+  void* logits = nullptr;  // [n_heads, logit_rows, first + M] of dtype(), -inf above the diagonal
   std::span<const ColumnSums> columns = {};
   std::span<const OutsideSum> outside = {};
 };
 
-/// For every i in `from` the place in `to` of the j with the largest cos(k_i, k_j), of equal ones the first, and that cosine: made in double,
-/// 0 where a vector is zero. by_product: the same with k_i . k_j.
+/// For every i in `from` the place in `to` of the j with the largest cos(k_i, k_j), of equal ones the first, and that cosine: made in
+/// double, 0 where a vector is zero. by_product: the same with k_i . k_j.
 struct NearestJob {
   const HeadKv* kv = nullptr;
   std::span<const int> from, to;  // to: empty: all slots that are not in `from` (there are some); places are slots then
-  std::span<int> places;      // [from] host
-  std::span<double> cosines;  // [from] host; or products
+  std::span<int> places;          // [from] host
+  std::span<double> cosines;      // [from] host; or products
   bool by_product = false;
 };
 
@@ -128,7 +131,7 @@ struct CombineJob {
   HeadKv* kv = nullptr;
   int target = 0;
   std::span<const int> members;
-  std::span<const double> key_weights;    // empty: keys stay
+  std::span<const double> key_weights;  // empty: keys stay
   double key_scale = 1.0;
   std::span<const double> value_weights;  // empty: values stay
 };
@@ -141,22 +144,22 @@ struct RemovalJob {
 
 /// sum over the output dimension of |x[g] W_O^(g)|, per query head.
 struct WoNormJob {
-  const void* x = nullptr;      // [rows, n_heads, head_dim]
-  const Weight* wo = nullptr;   // [dim, n_heads * head_dim]
+  const void* x = nullptr;     // [rows, n_heads, head_dim]
+  const Weight* wo = nullptr;  // [dim, n_heads * head_dim]
   int rows = 0;
-  std::span<double> out = {};   // [rows, n_heads] host
+  std::span<double> out = {};  // [rows, n_heads] host
 };
 
 /// The primitives the runtime is made of. Policy-free: kernels know bias, coefficients and slot lists, never why.
-/// Activations are row-major arrays of dtype() in backend memory. Functions may return before the work is done (devices) but keep their order;
-/// download() waits. Every function is deterministic for any number of threads. A row's result never depends on the other rows of a call, but
-/// for linear() of more than 32 rows on a CUDA device: there it may depend, in its last bits, on how many they are.
+/// Activations are row-major arrays of dtype() in backend memory. Functions may return before the work is done (devices) but keep their
+/// order; download() waits. Every function is deterministic for any number of threads. A row's result never depends on the other rows of a
+/// call, but for linear() of more than 32 rows on a CUDA device: there it may depend, in its last bits, on how many they are.
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  virtual std::string name() const = 0;         // for people: "cpu, AVX-512, 2 threads"
-  virtual DType dtype() const = 0;              // of activations and caches
+  virtual std::string name() const = 0;  // for people: "cpu, AVX-512, 2 threads"
+  virtual DType dtype() const = 0;       // of activations and caches
   virtual Buffer allocate(std::size_t bytes) = 0;
   virtual void upload(void* to, const void* from_host, std::size_t bytes) = 0;
   virtual void download(void* to_host, const void* from, std::size_t bytes) = 0;
@@ -164,14 +167,15 @@ class Backend {
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Weights as the file has them: F32, F16 and BF16 stay so in memory. `host` must outlive the result where the backend keeps a view.
   virtual Weight weight(DType dtype, int out, int in, const void* host) = 0;
-  /// A weight for measuring speed: numbers that look random (synthetic.h), about 0.018 in size, the same on every backend; f32, f16 or bf16.
+  /// A weight for measuring speed: numbers that look random (synthetic.h), about 0.018 in size, the same on every backend; f32, f16 or
+  /// bf16.
   virtual Weight synthetic_weight(DType dtype, int out, int in, std::uint64_t seed) = 0;
   /// Values given in host doubles to backend dtype and back (n numbers).
   virtual void from_double(void* to, std::span<const double> host) = 0;
   virtual void to_double(std::span<double> host, const void* from) = 0;
 
-  /// body(i) for every i in [0, n), perhaps at the same time on several host threads. Backend functions may be called inside, on memory that no other
-  /// body touches.
+  /// body(i) for every i in [0, n), perhaps at the same time on several host threads. Backend functions may be called inside, on memory
+  /// that no other body touches.
   virtual void for_each(int n, const std::function<void(int)>& body) = 0;
   /// Threads of for_each() that do the work of what is called inside themselves, each on what its own caches hold; 0: a device does it, and
   /// does it best in few large calls.
@@ -181,11 +185,12 @@ class Backend {
   virtual int prompt_rows() const = 0;
 
   // ---- rows: x [M, width]
-  virtual void embed(const Weight& table, std::span<const int> ids, void* x) = 0;                          // x [M, table.in]
-  virtual void rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) = 0;           // y = x / rms(x) * weight
-  virtual void linear(const void* x, const Weight& w, int rows, void* y, bool add) = 0;                    // y (+)= x w^T
-  virtual void silu_mul(const void* gate, const void* up, int rows, int width, void* y) = 0;               // y = silu(gate) * up
-  /// ||x||_2 of every row [rows, width], made in double, into backend memory [rows]. reads_out: a hint, the host is going to download them now.
+  virtual void embed(const Weight& table, std::span<const int> ids, void* x) = 0;                 // x [M, table.in]
+  virtual void rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) = 0;  // y = x / rms(x) * weight
+  virtual void linear(const void* x, const Weight& w, int rows, void* y, bool add) = 0;           // y (+)= x w^T
+  virtual void silu_mul(const void* gate, const void* up, int rows, int width, void* y) = 0;      // y = silu(gate) * up
+  /// ||x||_2 of every row [rows, width], made in double, into backend memory [rows]. reads_out: a hint, the host is going to download them
+  /// now.
   virtual void row_norms(const void* x, int rows, int width, double* out, bool reads_out) = 0;
   /// Rotary embedding, half-split layout (Hugging Face), in place: x [M, n_heads, head_dim]; row r by positions[r] (negative: back).
   virtual void rope(void* x, int rows, int n_heads, std::span<const int> positions) = 0;
@@ -203,7 +208,7 @@ class Backend {
   void in_order(HeadKv& kv) {
     if (!kv.order.empty()) kv = copy_kv(kv, kv.capacity);
   }
-  virtual void append_kv(HeadKv& kv, const void* k, const void* v, int n) = 0;                             // n rows [n, head_dim], grows if needed
+  virtual void append_kv(HeadKv& kv, const void* k, const void* v, int n) = 0;  // n rows [n, head_dim], grows if needed
   /// The token of a step: row h of k and v [heads, head_dim], which are no cache's rows, comes to the end of each cache.
   virtual void append_rows(std::span<HeadKv* const> heads, const void* k, const void* v) = 0;
   virtual void remove_slots(std::span<const RemovalJob> jobs) = 0;
@@ -211,7 +216,7 @@ class Backend {
     const RemovalJob job{.kv = &kv, .gone = gone};
     remove_slots({&job, 1});
   }
-  virtual void combine(std::span<const CombineJob> jobs) = 0;                                              // in order
+  virtual void combine(std::span<const CombineJob> jobs) = 0;  // in order
   /// cos(k_i, k_j) for i in from, j in to, result [from, to] in host doubles; 0 where a vector is zero.
   virtual void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) = 0;
   /// A device does best with the questions of many heads in one call.
@@ -234,7 +239,8 @@ struct CpuOptions {
   int n_threads = 0;  // 0: one per core
 };
 
-/// float32 (SIMD picked at run time) or float64, the same code. Throws Error for other dtypes. The config gives head counts and rope tables.
+/// float32 (SIMD picked at run time) or float64, the same code. Throws Error for other dtypes. The config gives head counts and rope
+/// tables.
 std::unique_ptr<Backend> make_cpu_backend(DType dtype, const ModelConfig& config, const CpuOptions& options = {});
 
 /// What this machine and this program have of CUDA.
@@ -258,8 +264,8 @@ struct CudaOptions {
   bool graphs = true;
 };
 
-/// One CUDA device; dtype f32, f16 or bf16 of activations and caches, sums in f32 or more. Throws Error with the reason where that cannot be:
-/// no module, no driver, no device, shapes or too little memory ("needs X GiB, Y free: ...").
+/// One CUDA device; dtype f32, f16 or bf16 of activations and caches, sums in f32 or more. Throws Error with the reason where that cannot
+/// be: no module, no driver, no device, shapes or too little memory ("needs X GiB, Y free: ...").
 std::unique_ptr<Backend> make_cuda_backend(DType dtype, const ModelConfig& config, const CudaOptions& options = {});
 
 }  // namespace kvscope

@@ -19,9 +19,13 @@ class Buffer {
   explicit operator bool() const { return data_ != nullptr; }
 
   template <class T>
-  T* as() { return static_cast<T*>(data_.get()); }
+  T* as() {
+    return static_cast<T*>(data_.get());
+  }
   template <class T>
-  const T* as() const { return static_cast<const T*>(data_.get()); }
+  const T* as() const {
+    return static_cast<const T*>(data_.get());
+  }
 
  private:
   std::unique_ptr<void, std::function<void(void*)>> data_{nullptr, [](void*) {}};

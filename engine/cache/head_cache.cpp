@@ -81,7 +81,8 @@ std::vector<int> apply_to_slots(HeadCache& cache, const StatNeeds& needs, const 
   std::vector<int> gone = apply_plan(cache.slots, needs, plan);
   const auto spreads = [](const Removal& r) { return !r.spread.empty(); };
   if (!plan.merges.empty() || std::ranges::any_of(plan.removals, spreads)) cache.value_norm.clear();
-  const auto known = std::ranges::lower_bound(gone, static_cast<int>(cache.value_norm.size()));  // it may have norms of the first slots only
+  const auto known =
+      std::ranges::lower_bound(gone, static_cast<int>(cache.value_norm.size()));  // it may have norms of the first slots only
   remove_entries(cache.value_norm, std::span(gone.begin(), known));
   cache.ever_removed |= !plan.removals.empty();
   return gone;

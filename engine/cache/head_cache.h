@@ -16,8 +16,8 @@ class KeyLookups;
 struct HeadCache {
   HeadKv kv;
   SlotState slots;
-  bool unrotated = false;     // positions=cache after the first removal: keys are stored without rotation
-  bool ever_removed = false;  // before the first removal the cache is the full history
+  bool unrotated = false;               // positions=cache after the first removal: keys are stored without rotation
+  bool ever_removed = false;            // before the first removal the cache is the full history
   std::vector<double> value_norm = {};  // of the first slots, as far as somebody has asked for it (value_norms.h)
 };
 
@@ -71,7 +71,8 @@ std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& need
 /// Returns its place among the slots.
 int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int group, int head_dim, int pos, const void* k, const void* v);
 
-/// positions=cache: from the first removal on keys are kept unrotated, because their index, and so their rotation, changes with every removal.
+/// positions=cache: from the first removal on keys are kept unrotated, because their index, and so their rotation, changes with every
+/// removal.
 void unrotate_keys(Backend& backend, HeadCache& cache);
 
 }  // namespace kvscope

@@ -8,8 +8,8 @@
 
 namespace kvscope {
 
-/// The uncompressed keys (rotated) and values of one layer: what a lane would hold without a policy. Pages of kPage tokens; a copy shares them and
-/// writes to its own (copy-on-write), so lanes that saw the same prompt hold it once.
+/// The uncompressed keys (rotated) and values of one layer: what a lane would hold without a policy. Pages of kPage tokens; a copy shares
+/// them and writes to its own (copy-on-write), so lanes that saw the same prompt hold it once.
 class History {
  public:
   static constexpr int kPage = 64;

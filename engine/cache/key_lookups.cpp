@@ -66,12 +66,8 @@ std::vector<Nearest> KeyLookups::nearest(const HeadCache& head, std::span<const 
       if (!n.places.empty()) continue;
       n.places.resize(n.from.size());
       n.cosines.resize(n.from.size());
-      jobs.push_back({.kv = &n.head->kv,
-                      .from = n.from,
-                      .to = n.to,
-                      .places = n.places,
-                      .cosines = n.cosines,
-                      .by_product = n.by == By::product});
+      jobs.push_back(
+          {.kv = &n.head->kv, .from = n.from, .to = n.to, .places = n.places, .cosines = n.cosines, .by_product = n.by == By::product});
     }
     backend_.nearest(jobs);
   }

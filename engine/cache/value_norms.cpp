@@ -21,8 +21,10 @@ void complete_value_norms(Backend& backend, const Weight& wo, int head_dim, std:
       for (int g = 0; g < n_heads; ++g) {
         const HeadCache& head = heads[static_cast<std::size_t>(g / group)];
         const int slot = std::clamp(static_cast<int>(head.value_norm.size()) + r, 0, head.kv.n_slots - 1);
-        backend.copy(static_cast<std::byte*>(x.data()) + (static_cast<std::size_t>(r) * static_cast<std::size_t>(n_heads) + static_cast<std::size_t>(g)) * head_bytes,
-                     static_cast<const std::byte*>(head.kv.v.data()) + static_cast<std::size_t>(head.kv.row(slot)) * head_bytes, head_bytes);
+        backend.copy(static_cast<std::byte*>(x.data()) +
+                         (static_cast<std::size_t>(r) * static_cast<std::size_t>(n_heads) + static_cast<std::size_t>(g)) * head_bytes,
+                     static_cast<const std::byte*>(head.kv.v.data()) + static_cast<std::size_t>(head.kv.row(slot)) * head_bytes,
+                     head_bytes);
       }
     }
     norms.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(n_heads));

@@ -230,7 +230,7 @@ KVSCOPE_EVERY_WIDTH void add_to_sums(std::span<double> high, std::span<double> l
                                      std::span<const double> minus) {
   const std::size_t n = high.size();
   KVSCOPE_ASSERT(low.size() == n && plus.size() == n && minus.size() == n);
-  double *__restrict const h = high.data(), *__restrict const l = low.data();
+  double* __restrict const h = high.data(), * __restrict const l = low.data();
   const double *const p = plus.data(), *const m = minus.data();
   for (std::size_t i = 0; i < n; ++i) {
     Pair sum{h[i], l[i]};
@@ -245,7 +245,7 @@ KVSCOPE_EVERY_WIDTH void add_to_sums(std::span<double> high, std::span<double> l
 KVSCOPE_EVERY_WIDTH void add_times_to_sums(std::span<double> high, std::span<double> low, int times, std::span<const double> plus) {
   const std::size_t n = high.size();
   KVSCOPE_ASSERT(low.size() == n && plus.size() == n && std::abs(times) < 1 << 26);
-  double *__restrict const h = high.data(), *__restrict const l = low.data();
+  double* __restrict const h = high.data(), * __restrict const l = low.data();
   const double* const p = plus.data();
   const double factor = times;
   for (std::size_t i = 0; i < n; ++i) {

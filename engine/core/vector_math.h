@@ -23,8 +23,8 @@ void exp_all(std::span<double> x);
 void log_all(std::span<double> x);
 /// x = ln(e^x + e^y), where e^-infinity is 0; NaN in either gives NaN.
 void log_add_exp_all(std::span<double> x, std::span<const double> y);
-/// high[i] + low[i] += plus[i] - minus[i], all of the same length. Each pair is one number of twice the digits (Dekker 1971, by Knuth's exact
-/// sum of two), its high part that number as a double: what a sum is made of in another order gives the same high part.
+/// high[i] + low[i] += plus[i] - minus[i], all of the same length. Each pair is one number of twice the digits (Dekker 1971, by Knuth's
+/// exact sum of two), its high part that number as a double: what a sum is made of in another order gives the same high part.
 void add_to_sums(std::span<double> high, std::span<double> low, std::span<const double> plus, std::span<const double> minus);
 /// high[i] + low[i] += times plus[i], |times| below 2^26.
 void add_times_to_sums(std::span<double> high, std::span<double> low, int times, std::span<const double> plus);

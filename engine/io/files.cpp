@@ -117,7 +117,8 @@ void remove_unfinished(const std::string& target) {
 }
 
 void write_atomically(const std::string& path, std::string_view text, Readable readable) {
-  write_atomically(path, [text](const TakesText& take) { take(text); }, readable);
+  write_atomically(
+      path, [text](const TakesText& take) { take(text); }, readable);
 }
 
 void write_atomically(const std::string& path, const std::function<void(const TakesText& take)>& write, Readable readable) {
@@ -125,7 +126,8 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
   std::string target = path;
   if (std::filesystem::is_symlink(path, ignored)) {  // replace what the link points to, not the link
     const auto resolved = std::filesystem::canonical(path, ignored);
-    if (ignored) throw Error(fmt::format("{}: expected a file to write, got a link that leads nowhere: remove it or choose another name", path));
+    if (ignored)
+      throw Error(fmt::format("{}: expected a file to write, got a link that leads nowhere: remove it or choose another name", path));
     target = resolved.string();
   }
   struct stat old {};

@@ -29,7 +29,8 @@ void write_atomically(const std::string& path, std::string_view text, Readable r
 
 /// The same for text that comes in pieces: `write` is handed what takes them. Where it throws, the target stays as it was.
 using TakesText = std::function<void(std::string_view piece)>;
-void write_atomically(const std::string& path, const std::function<void(const TakesText& take)>& write, Readable readable = Readable::as_usual);
+void write_atomically(const std::string& path, const std::function<void(const TakesText& take)>& write,
+                      Readable readable = Readable::as_usual);
 
 /// path: for messages. Throws Error.
 void write_all(const FileHandle& file, std::string_view text, const std::string& path);

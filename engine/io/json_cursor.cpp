@@ -57,7 +57,8 @@ JsonCursor JsonCursor::member(std::size_t i) const { return {place(2 * i + 1), *
 
 std::string_view JsonCursor::view(std::size_t max_bytes) const {
   if (!is_string()) fail("a text");
-  if (value_->count > max_bytes) throw Error(fmt::format("{}: expected a text of at most {} bytes, got {}", where(), max_bytes, value_->count));
+  if (value_->count > max_bytes)
+    throw Error(fmt::format("{}: expected a text of at most {} bytes, got {}", where(), max_bytes, value_->count));
   return document_->text_of(*value_);
 }
 
@@ -114,18 +115,28 @@ double JsonCursor::real_or(std::string_view key, double min, double max, double 
   return given(key) ? at(key).real(min, max) : otherwise;
 }
 
-int JsonCursor::whole_or(std::string_view key, int min, int max, int otherwise) const { return given(key) ? at(key).whole(min, max) : otherwise; }
+int JsonCursor::whole_or(std::string_view key, int min, int max, int otherwise) const {
+  return given(key) ? at(key).whole(min, max) : otherwise;
+}
 
 std::string JsonCursor::written() const {
   switch (value_->kind) {
-    case Kind::null: return "null";
-    case Kind::flag: return flag() ? "true" : "false";
-    case Kind::integer: return nlohmann::json(value_->integer).dump();
-    case Kind::unsigned_integer: return nlohmann::json(value_->unsigned_integer).dump();
-    case Kind::real: return nlohmann::json(value_->real).dump();
-    case Kind::text: return nlohmann::json(view()).dump();
-    case Kind::list: break;
-    case Kind::object: break;
+    case Kind::null:
+      return "null";
+    case Kind::flag:
+      return flag() ? "true" : "false";
+    case Kind::integer:
+      return nlohmann::json(value_->integer).dump();
+    case Kind::unsigned_integer:
+      return nlohmann::json(value_->unsigned_integer).dump();
+    case Kind::real:
+      return nlohmann::json(value_->real).dump();
+    case Kind::text:
+      return nlohmann::json(view()).dump();
+    case Kind::list:
+      break;
+    case Kind::object:
+      break;
   }
   std::string out = is_array() ? "[" : "{";
   for (std::size_t i = 0; i < value_->count; ++i) {
@@ -138,7 +149,8 @@ std::string JsonCursor::written() const {
 std::string JsonCursor::shown() const {
   if (is_object()) return "an object";
   if (is_array()) return fmt::format("a list of {}", value_->count);
-  std::string out = is_string() ? nlohmann::json(view().substr(0, 240)).dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore) : written();
+  std::string out =
+      is_string() ? nlohmann::json(view().substr(0, 240)).dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore) : written();
   if (out.size() <= 60) return out;
   out.resize(57);
   while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xc0) == 0x80) out.pop_back();  // no half characters

@@ -16,8 +16,7 @@ namespace kvscope {
 /// ...`. Cheap to copy down, lives no longer than its parent and the document. All getters throw Error.
 class JsonCursor {
  public:
-  explicit JsonCursor(const JsonDocument& document)
-      : document_(&document), value_(&document.values_.back()) {}
+  explicit JsonCursor(const JsonDocument& document) : document_(&document), value_(&document.values_.back()) {}
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
   /// True where the key exists and is not null.

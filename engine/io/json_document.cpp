@@ -33,7 +33,8 @@ class JsonTable : public nlohmann::json_sax<nlohmann::json> {
 
   bool end_array() override {
     const std::size_t first = close();
-    const Document::Value list{.kind = Kind::list, .count = static_cast<std::uint32_t>(waiting_.size() - first), .unsigned_integer = document_.places_.size()};
+    const Document::Value list{
+        .kind = Kind::list, .count = static_cast<std::uint32_t>(waiting_.size() - first), .unsigned_integer = document_.places_.size()};
     document_.places_.insert(document_.places_.end(), waiting_.begin() + static_cast<std::ptrdiff_t>(first), waiting_.end());
     waiting_.resize(first);
     return add(list);
@@ -62,8 +63,9 @@ class JsonTable : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
     constexpr int kOutOfRange = 406;
     if (error.id == kOutOfRange) throw Error(fmt::format("{}: expected JSON with numbers in the range of a double", document_.name()));
-    throw Error(fmt::format("{}: expected JSON, got something else at byte {} of {}: it is cut short or damaged; copy the file again from where it was saved",
-                            document_.name(), std::min(position, n_bytes_), n_bytes_));
+    throw Error(fmt::format(
+        "{}: expected JSON, got something else at byte {} of {}: it is cut short or damaged; copy the file again from where it was saved",
+        document_.name(), std::min(position, n_bytes_), n_bytes_));
   }
 
  private:
@@ -75,12 +77,14 @@ class JsonTable : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   Document::Value text_value(const string_t& text) {
-    const Document::Value value{.kind = Kind::text, .count = static_cast<std::uint32_t>(text.size()), .unsigned_integer = document_.texts_.size()};
+    const Document::Value value{
+        .kind = Kind::text, .count = static_cast<std::uint32_t>(text.size()), .unsigned_integer = document_.texts_.size()};
     document_.texts_ += text;
     return value;
   }
   bool open() {
-    if (firsts_.size() >= kMaxJsonDepth) throw Error(fmt::format("{}: JSON is nested deeper than {} levels", document_.name(), kMaxJsonDepth));
+    if (firsts_.size() >= kMaxJsonDepth)
+      throw Error(fmt::format("{}: JSON is nested deeper than {} levels", document_.name(), kMaxJsonDepth));
     firsts_.push_back(waiting_.size());
     return true;
   }
@@ -106,6 +110,8 @@ JsonDocument JsonDocument::parse(std::string_view text, const std::string& name,
   return document;
 }
 
-JsonDocument JsonDocument::read(const std::string& path, const JsonLimits& limits) { return parse(read_text(path, limits.bytes), path, limits); }
+JsonDocument JsonDocument::read(const std::string& path, const JsonLimits& limits) {
+  return parse(read_text(path, limits.bytes), path, limits);
+}
 
 }  // namespace kvscope

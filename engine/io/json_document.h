@@ -18,8 +18,8 @@ inline constexpr int kMaxJsonDepth = 64;
 /// Settings, indices, sessions, heads, ids: 2^22 values, some 80 MB however they are put.
 inline constexpr JsonLimits kJsonLimits{std::size_t(64) << 20, std::size_t(1) << 22};
 
-/// A JSON text as one flat table, filled event by event: a value takes 16 bytes, 4 more in its list, and texts their bytes. Nothing is built
-/// for what exceeds a limit, and nothing of it is recursive or can fail when it goes. JsonCursor reads it. Move-only.
+/// A JSON text as one flat table, filled event by event: a value takes 16 bytes, 4 more in its list, and texts their bytes. Nothing is
+/// built for what exceeds a limit, and nothing of it is recursive or can fail when it goes. JsonCursor reads it. Move-only.
 class JsonDocument {
  public:
   /// `name` is for messages. Throws Error: not JSON (at which byte), or over a limit (which).
@@ -51,8 +51,8 @@ class JsonDocument {
   std::string_view text_of(const Value& value) const { return std::string_view(texts_).substr(value.unsigned_integer, value.count); }
 
   std::string name_;
-  std::vector<Value> values_;            // the last one is the root
-  std::vector<std::uint32_t> places_;    // of elements; of members by name: name, value, name, value, ...
+  std::vector<Value> values_;          // the last one is the root
+  std::vector<std::uint32_t> places_;  // of elements; of members by name: name, value, name, value, ...
   std::string texts_;
 };
 

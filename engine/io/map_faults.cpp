@@ -23,7 +23,8 @@ std::mutex changes;  // of who adds and removes; the handler takes none
 std::uintptr_t page = 0;
 struct sigaction before;
 
-/// Only calls that a handler may make (mmap is a bare system call here), and errno is put back by the kernel's return to the same instruction.
+/// Only calls that a handler may make (mmap is a bare system call here), and errno is put back by the kernel's return to the same
+/// instruction.
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
   for (WatchedMap& map : maps) {

@@ -45,7 +45,9 @@ MappedFile::~MappedFile() {
 
 void MappedFile::check() const {
   if (data_ && map_has_faults(data_))
-    throw Error(fmt::format("{}: {} bytes were expected, but it was cut short or its disk failed while it was read: write it again and open it anew", path_, size_));
+    throw Error(fmt::format(
+        "{}: {} bytes were expected, but it was cut short or its disk failed while it was read: write it again and open it anew", path_,
+        size_));
   struct stat now {};
   const bool same = data_ && ::stat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == file_;
   if (!same) return;  // removed or replaced: the map still has what was opened

@@ -8,8 +8,8 @@
 
 namespace kvscope {
 
-/// A file mapped read-only into memory. Move-only. Where another program cuts the file short or its disk fails, reading gives zeros from the
-/// first page on that cannot be had (the process lives), and check() says so: whoever copied bytes asks it before he uses them.
+/// A file mapped read-only into memory. Move-only. Where another program cuts the file short or its disk fails, reading gives zeros from
+/// the first page on that cannot be had (the process lives), and check() says so: whoever copied bytes asks it before he uses them.
 class MappedFile {
  public:
   /// Throws Error if the path is not a readable regular file. An empty file gives an empty span.

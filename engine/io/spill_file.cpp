@@ -21,7 +21,8 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;
 int open_without_name(const std::string& folder) {
   std::string name = folder + "/kvscope-XXXXXX";
   const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor < 0) throw Error(fmt::format("{}: no file can be made there for what does not fit into memory: {}", folder, std::strerror(errno)));
+  if (descriptor < 0)
+    throw Error(fmt::format("{}: no file can be made there for what does not fit into memory: {}", folder, std::strerror(errno)));
   ::unlink(name.c_str());
   return descriptor;
 }

@@ -13,7 +13,11 @@ namespace {
 std::size_t character_of(std::string_view text, std::uint32_t& number) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
-  const std::size_t n = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  const std::size_t n = first < 0x80                    ? 1
+                        : first >= 0xc2 && first < 0xe0 ? 2
+                        : first >= 0xe0 && first < 0xf0 ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
   if (n == 0 || text.size() < n) return 0;
   number = n == 1 ? first : first & (0x7fu >> n);
   for (std::size_t i = 1; i < n; ++i) {
@@ -38,7 +42,8 @@ std::string for_terminal(std::string_view text) {
     if (n > 0 && !control && !turns) {
       out += text.substr(0, n);
     } else {
-      for (const char c : text.substr(0, n == 0 ? 1 : n)) fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
+      for (const char c : text.substr(0, n == 0 ? 1 : n))
+        fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
     }
     text.remove_prefix(n == 0 ? 1 : n);
   }

@@ -13,12 +13,12 @@ double rel_l2(std::span<const double> a, std::span<const double> b);
 /// Mean of rel_l2 over the query heads of a group: a, b [group, head_dim]. NaN if one of them is.
 double mean_rel_l2(std::span<const double> a, std::span<const double> b, int group);
 
-/// 1 - share of the full history's attention that falls on represented tokens, mean over the group: attention [group, n] over original positions,
-/// evicted: positions that no slot stands for.
+/// 1 - share of the full history's attention that falls on represented tokens, mean over the group: attention [group, n] over original
+/// positions, evicted: positions that no slot stands for.
 double attention_loss(std::span<const double> attention, int group, std::span<const int> evicted);
 
-/// Agreement: how many query heads of a group rank each token among the `budget` tokens to which they pay most attention (>= 1; of equal ones
-/// the lower position first). attention [group, n] over original positions, group at most 255 -> [n].
+/// Agreement: how many query heads of a group rank each token among the `budget` tokens to which they pay most attention (>= 1; of equal
+/// ones the lower position first). attention [group, n] over original positions, group at most 255 -> [n].
 std::vector<std::uint8_t> agreement(std::span<const double> attention, int group, int budget);
 
 /// Upper bound of local_l1_wo where tokens are only evicted (CriticalKV, Theorem 3.3): sum over the group's query heads g and all tokens i

@@ -50,8 +50,8 @@ const PolicyInfo& find_policy(std::string_view name);
 /// Specification of the uncompressed cache, against which every lane is measured ("full").
 const std::string& reference_policy();
 
-/// A parsed lane specification `name[:key=value[,key=value]...][@edit]...`; keys checked against the catalog, values against their ranges. A value
-/// with commas stands in double quotes: `key="a, b"`.
+/// A parsed lane specification `name[:key=value[,key=value]...][@edit]...`; keys checked against the catalog, values against their ranges.
+/// A value with commas stands in double quotes: `key="a, b"`.
 struct LaneSpec {
   std::string name;
   std::vector<std::pair<std::string, std::string>> given;  // in the order of the text

@@ -20,8 +20,7 @@ GroupReduce group_reduce(std::string_view text) {
 
 }  // namespace
 
-CompositePolicy::CompositePolicy(const Setup& setup)
-    : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads) {
+CompositePolicy::CompositePolicy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads) {
   const PolicyRow& row = *lane_.parts.row;
   const PolicyRow& selecting = *lane_.parts.selecting;
   resolve_budget(setup.n_prompt);
@@ -124,7 +123,9 @@ void CompositePolicy::override_budgets() {
 std::vector<std::optional<int>> CompositePolicy::raised(std::vector<std::optional<int>> budgets) const {
   if (!allocation_->raises_small_shares()) return budgets;
   const auto least_free = lane_.parts.row->least_free;
-  const auto least = [&](int c) { return protection(c).sinks + protection(c).recent + (least_free ? least_free(lane_.params, slots_) : 1); };
+  const auto least = [&](int c) {
+    return protection(c).sinks + protection(c).recent + (least_free ? least_free(lane_.params, slots_) : 1);
+  };
   for (std::optional<int>& c : budgets) {
     if (!c) continue;
     c = std::max(*c, least(*c));

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "policy/mergers/head_mergers.h"
-#include "policy/text/lane_edits.h"
 #include "policy/policy.h"
 #include "policy/policy_row.h"
+#include "policy/text/lane_edits.h"
 
 namespace kvscope {
 
@@ -34,7 +34,9 @@ class CompositePolicy final : public Policy {
   }
   const StatNeeds& needs() const override { return needs_; }
   const StatNeeds& needs(int layer) const override { return layer_needs_[static_cast<std::size_t>(layer)]; }
-  std::optional<int> budget(int layer, int kv_head) const override { return budgets_[static_cast<std::size_t>(layer * n_kv_heads_ + kv_head)]; }
+  std::optional<int> budget(int layer, int kv_head) const override {
+    return budgets_[static_cast<std::size_t>(layer * n_kv_heads_ + kv_head)];
+  }
   int slots_requested() const override { return requested_; }
   bool overridden(int layer, int kv_head) const override { return override_of(layer, kv_head) != nullptr; }
   int sinks() const override { return compresses() ? protection(slots_).sinks : 0; }
@@ -90,10 +92,10 @@ class CompositePolicy final : public Policy {
   ResolvedLane lane_;
   int n_kv_heads_;
   BudgetShape shape_;
-  int slots_ = 0;     // C
+  int slots_ = 0;       // C
   int requested_ = -1;  // before it was raised
-  int observed_ = 0;  // w
-  int refresh_ = 0;   // R; 0: never again
+  int observed_ = 0;    // w
+  int refresh_ = 0;     // R; 0: never again
   Positions positions_ = Positions::original;
   std::uint64_t seed_ = 0;
   std::shared_ptr<const Ranking> ranking_;  // these three never change: copies share them

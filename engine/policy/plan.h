@@ -40,8 +40,8 @@ struct Merge {
   std::optional<double> decayed;      // new decayed sum of the target
   // what the "why" panel shows (POLICIES.md section 5), per query head
   std::vector<double> member_log_scores;  // lshat_{g,i}, [members, group]
-  std::vector<double> mean_log_score;  // m_g
-  std::vector<double> mu;              // per member
+  std::vector<double> mean_log_score;     // m_g
+  std::vector<double> mu;                 // per member
 };
 
 /// What one compression of one (layer, KV head) does. The runtime applies it; policies change nothing themselves.

@@ -28,8 +28,8 @@ class KeyGeometry {
   virtual ~KeyGeometry() = default;
   /// cos(k_i, k_j), [from, to]; 0 with a zero vector.
   virtual std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const = 0;
-  /// Of every slot in `gone` the slot of most similar key among those that are not in it (there are some), of equal ones the first, and that
-  /// cosine; 0 with a zero vector.
+  /// Of every slot in `gone` the slot of most similar key among those that are not in it (there are some), of equal ones the first, and
+  /// that cosine; 0 with a zero vector.
   virtual std::vector<Nearest> nearest_kept(std::span<const int> gone) const = 0;
   /// The slot of `to` with the largest k_from . k_to, of equal ones the first, and that product.
   virtual Nearest largest_product(int from, std::span<const int> to) const;
@@ -68,8 +68,8 @@ struct HeadView {
   const KeyGeometry* keys = nullptr;
   int layer = 0;
   int kv_head = 0;
-  int slots_at_most = 0;             // budget of the head, where it has one
-  std::span<const int> pinned = {};  // original positions that must not be selected for removal (ascending); slots or not
+  int slots_at_most = 0;                 // budget of the head, where it has one
+  std::span<const int> pinned = {};      // original positions that must not be selected for removal (ascending); slots or not
   const Hindsight* hindsight = nullptr;  // where the policy needs coming queries
 };
 
@@ -122,9 +122,9 @@ class Policy {
   virtual const StatNeeds& needs() const = 0;                           // of all layers together: what the prompt has to be asked for
   virtual const StatNeeds& needs(int layer) const = 0;                  // what the slots of this layer keep
   virtual std::optional<int> budget(int layer, int kv_head) const = 0;  // slots, overrides applied; nullopt: unlimited
-  virtual int slots_requested() const = 0;  // C as asked for, before it was raised to its minimum; -1: no budget
-  virtual bool overridden(int layer, int kv_head) const = 0;            // the budget was set by hand
-  virtual int sinks() const = 0;                                        // slots with pos < sinks are protected (0 where none)
+  virtual int slots_requested() const = 0;                    // C as asked for, before it was raised to its minimum; -1: no budget
+  virtual bool overridden(int layer, int kv_head) const = 0;  // the budget was set by hand
+  virtual int sinks() const = 0;                              // slots with pos < sinks are protected (0 where none)
   virtual int recent(int layer,
                      int kv_head) const = 0;  // this many slots of highest pos are protected; by-position policies: what they keep
   virtual std::vector<ResolvedParam> params() const = 0;  // as resolved: slots, sinks, recent, window as counts
@@ -141,7 +141,8 @@ class Policy {
   virtual void after_prompt(std::span<const HeadView> heads) = 0;
 
   /// Decides for all KV heads of one layer after a step (statistics are up to date). step: the trace's step number (randomness);
-  /// after_prompt: this is the one compression after a prefill, or after the cache was rebuilt. One plan per head; an empty plan where nothing is due.
+  /// after_prompt: this is the one compression after a prefill, or after the cache was rebuilt. One plan per head; an empty plan where
+  /// nothing is due.
   virtual std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt) = 0;
   /// plan() in two halves, for several layers at once and each on any thread: decide() ranks, selects and tells the keys what merge() is
   /// going to ask them. All that the views point to must last until then.

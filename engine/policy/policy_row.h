@@ -11,11 +11,11 @@
 
 #include "policy/allocations/allocation.h"
 #include "policy/catalog.h"
-#include "policy/text/head_keys.h"
 #include "policy/mergers/merger.h"
-#include "policy/text/params.h"
 #include "policy/rankings/ranking.h"
 #include "policy/selections/selection.h"
+#include "policy/text/head_keys.h"
+#include "policy/text/params.h"
 
 namespace kvscope {
 
@@ -51,11 +51,11 @@ struct PolicyRow {
   bool has_budget = true;                                 // takes slots or ratio
   std::string_view default_ratio = {};                    // budget where neither is given; empty: one of them must be
   bool takes_group = true;                                // has the key group, with all its choices
-  bool reads_attention = true;             // false: the key group is taken, but nothing changes with it, so nobody is asked for it
-  bool whole_layer = false;                // one decision for all heads of a layer, by the mean of their scores
-  bool listed = true;                      // false: exists as a base of other rows only
-  std::vector<std::string_view> bases;     // what `base` may name, the default first
-  std::vector<std::string_view> own_keys;  // keys that are not taken over from a base
+  bool reads_attention = true;                   // false: the key group is taken, but nothing changes with it, so nobody is asked for it
+  bool whole_layer = false;                      // one decision for all heads of a layer, by the mean of their scores
+  bool listed = true;                            // false: exists as a base of other rows only
+  std::vector<std::string_view> bases;           // what `base` may name, the default first
+  std::vector<std::string_view> own_keys;        // keys that are not taken over from a base
   std::vector<std::string_view> head_keys = {};  // keys that only the merger reads, where it merges one head: they may differ between heads
   std::vector<std::pair<std::string_view, std::string_view>> renamed_keys = {};  // a base's key and its name here
   /// Rows whose keys choose the parts: the row of these keys, without bases. Throws UsageError where the parts do not go together.
@@ -82,7 +82,7 @@ ResolvedRow resolve_row(const PolicyRow& row, std::string_view base);
 /// A checked lane specification with all its values.
 struct ResolvedLane {
   ResolvedRow parts;
-  Params params;  // slots or ratio included
+  Params params;                   // slots or ratio included
   std::vector<HeadKey> head_keys;  // in the order of the text
 };
 /// Throws UsageError.

@@ -46,7 +46,8 @@ class Forward {
   /// each.
   void project(int first, int n);
   void logits(std::span<const std::span<double>> out);
-  /// Logits [vocab_size] of a residual row that residual() gave after the last layer, from host memory. Overwrites the rows of the last run.
+  /// Logits [vocab_size] of a residual row that residual() gave after the last layer, from host memory. Overwrites the rows of the last
+  /// run.
   void logits_of(std::span<const std::byte> residual_row, std::span<double> out);
   /// Residual stream of a row after the newest layer that is done: backend memory [dim].
   const void* residual(int row) const;

@@ -6,8 +6,9 @@
 
 namespace kvscope {
 
-/// How many states of a long text are kept to begin again from, spread evenly: what they take grows with the text and not with its square. An
-/// edit in the middle has to go back at most 1 / kRestartPoints of what came before it, beside the half of the text that follows it anyway.
+/// How many states of a long text are kept to begin again from, spread evenly: what they take grows with the text and not with its square.
+/// An edit in the middle has to go back at most 1 / kRestartPoints of what came before it, beside the half of the text that follows it
+/// anyway.
 inline constexpr int kRestartPoints = 16;
 
 /// Distance between those of a text of n tokens: `least`, doubled until they are few enough.

@@ -48,7 +48,8 @@ class RowRing {
   void move_last_slot(int to);
   /// Slots [0, n_kept) remain.
   void keep(std::span<const SlotRun> runs, int n_kept);
-  /// body(std::span<const double>) for all memory that the next push() and the next look at all rows will read, for whoever wants it to be near.
+  /// body(std::span<const double>) for all memory that the next push() and the next look at all rows will read, for whoever wants it to be
+  /// near.
   template <class Body>
   void for_memory(const Body& body) const {
     if (keeps_ == RowSums::none) {

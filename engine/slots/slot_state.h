@@ -19,9 +19,13 @@ namespace kvscope {
 
 /// A statistic that steps change, and one that begins with the last queries of a prompt (statistics/statistic.h).
 template <class S>
-concept FoldsSteps = requires(typename S::Cell& cell, const StatParams& params) { S::fold(cell, 0.0, params); };
+concept FoldsSteps = requires(typename S::Cell& cell, const StatParams& params) {
+  S::fold(cell, 0.0, params);
+};
 template <class S>
-concept FoldsPromptRows = requires { S::kPromptRows; };
+concept FoldsPromptRows = requires {
+  S::kPromptRows;
+};
 
 /// Which statistics are kept. What nobody asked for is not.
 struct StatNeeds {
@@ -29,21 +33,21 @@ struct StatNeeds {
 #define KVSCOPE_FLAG(name, Type) bool name = false;
   KVSCOPE_STATISTICS(KVSCOPE_FLAG)
 #undef KVSCOPE_FLAG
-  double lambda = 0.98;      // of decayed sums
-  int hits = 0;              // last rows of which it is counted per slot how many gave it abar >= 1 / n, n the slots of that row; 0: none
+  double lambda = 0.98;  // of decayed sums
+  int hits = 0;          // last rows of which it is counted per slot how many gave it abar >= 1 / n, n the slots of that row; 0: none
   struct Outside {
     int sinks = 0, recent = 0;
     bool operator==(const Outside&) const = default;
   };
   std::optional<Outside> outside;  // how much attention of the prompt falls outside these
-  int rows = 0;              // last rows of abar (and times scored)
+  int rows = 0;                    // last rows of abar (and times scored)
   RowSums row_sums = RowSums::none;
   int z_rows = 0;            // rows of z + extra of the prompt that load_prompt reads; 0: z is never read
   bool keep_z_rows = false;  // the last z_rows rows of z + extra are kept, per query head
   bool ema = false;          // log-domain EMA of exp(z + extra); after a prefill built from the last z_rows rows (statistics/log_ema.h)
   double ema_alpha = 0.9;
-  bool z_now = false;        // this step's z + extra
-  int coming_queries = 0;    // queries of the full cache at so many coming positions, beside the lane's own full history
+  bool z_now = false;      // this step's z + extra
+  int coming_queries = 0;  // queries of the full cache at so many coming positions, beside the lane's own full history
 
   StatParams params() const { return {.lambda = lambda}; }
   bool reads_a() const {  // observe_step needs a
@@ -58,27 +62,27 @@ struct StatNeeds {
   int prompt_rows() const;
 };
 
-/// The host side of the cache of one (lane, layer, KV head): named columns with one entry per slot, in order of pos. Keys and values live in the
-/// backend. Columns that are not needed have size 0. Kept up to date by the functions of slot_updates.h.
+/// The host side of the cache of one (lane, layer, KV head): named columns with one entry per slot, in order of pos. Keys and values live
+/// in the backend. Columns that are not needed have size 0. Kept up to date by the functions of slot_updates.h.
 struct SlotState {
-  std::vector<int> pos;                   // original position of the surviving key
-  std::vector<int> votes;                 // p_i: original tokens the slot stands for in attention
-  std::vector<double> extra;              // added to ln p_i in the bias
-  std::vector<int> times;                 // rows that scored the slot
+  std::vector<int> pos;       // original position of the surviving key
+  std::vector<int> votes;     // p_i: original tokens the slot stands for in attention
+  std::vector<double> extra;  // added to ln p_i in the bias
+  std::vector<int> times;     // rows that scored the slot
 #define KVSCOPE_COLUMN(name, Type) std::vector<statistics::Type::Cell> name;
   KVSCOPE_STATISTICS(KVSCOPE_COLUMN)
 #undef KVSCOPE_COLUMN
-  HitHistory hits;                        // rows with abar >= 1 / n
+  HitHistory hits;                                            // rows with abar >= 1 / n
   double outside = std::numeric_limits<double>::quiet_NaN();  // mean share of the prompt's attention outside sinks and recent
-  RowRing rows;                           // last rows of abar, [n]; 0 where a row was before the slot
+  RowRing rows;                                               // last rows of abar, [n]; 0 where a row was before the slot
   // per query head of the group, slot outermost: entry of (slot i, query head g) is [i * group + g]
-  LogMeanRows z_rows;                     // last rows of z + extra, [n, group]; -inf where not scored
-  std::vector<double> ema;                // lS_{g,i} of statistics/log_ema.h; -inf: never scored
-  std::vector<int> ema_n;                 // n_i: times the EMA scored the slot
-  std::vector<double> z_now;              // z + extra of this step
+  LogMeanRows z_rows;         // last rows of z + extra, [n, group]; -inf where not scored
+  std::vector<double> ema;    // lS_{g,i} of statistics/log_ema.h; -inf: never scored
+  std::vector<int> ema_n;     // n_i: times the EMA scored the slot
+  std::vector<double> z_now;  // z + extra of this step
 
-  int evicted_votes = 0;                  // votes lost to eviction so far
-  std::vector<int> evicted;               // original positions no slot stands for, in order of loss
+  int evicted_votes = 0;     // votes lost to eviction so far
+  std::vector<int> evicted;  // original positions no slot stands for, in order of loss
 
   // what members() gives, where a slot stands for more than its own token; else empty. No entries at all until slots are merged.
   std::vector<std::vector<int>> united;
@@ -94,11 +98,11 @@ struct SlotState {
 /// Flag and column of a statistic.
 template <class S>
 struct ColumnOf;
-#define KVSCOPE_COLUMN_OF(name, Type)                                                                             \
-  template <>                                                                                                     \
-  struct ColumnOf<statistics::Type> {                                                                             \
-    static constexpr bool StatNeeds::*needs = &StatNeeds::name;                                                   \
-    static constexpr std::vector<statistics::Type::Cell> SlotState::*column = &SlotState::name;                   \
+#define KVSCOPE_COLUMN_OF(name, Type)                                                           \
+  template <>                                                                                   \
+  struct ColumnOf<statistics::Type> {                                                           \
+    static constexpr bool StatNeeds::*needs = &StatNeeds::name;                                 \
+    static constexpr std::vector<statistics::Type::Cell> SlotState::*column = &SlotState::name; \
   };
 KVSCOPE_STATISTICS(KVSCOPE_COLUMN_OF)
 #undef KVSCOPE_COLUMN_OF

@@ -150,7 +150,8 @@ void load_prompt(SlotState& state, const StatNeeds& needs, int group, const Prom
     KVSCOPE_ASSERT(prompt.last_z.size() == at(rows) * size);
     if (needs.keep_z_rows) {
       std::vector<double> z(prompt.last_z.size());
-      for (int r = 0; r < rows; ++r) slot_outermost(prompt.last_z.subspan(at(r) * size, size), group, n, std::span(z).subspan(at(r) * size, size));
+      for (int r = 0; r < rows; ++r)
+        slot_outermost(prompt.last_z.subspan(at(r) * size, size), group, n, std::span(z).subspan(at(r) * size, size));
       state.z_rows.load(z, rows);
     }
     if (needs.ema) log_ema::fold_prompt(state.ema, state.ema_n, needs.ema_alpha, group, rows, prompt.last_z);

@@ -18,11 +18,12 @@ struct PromptStats {
     std::span<const double> of_slots;  // [n]
   };
   int n = 0;
-  std::vector<Sums> sums = {};        // over its columns; abar is already reduced over the group
-  std::span<const double> last_rows = {};  // [at least min(needs.prompt_rows(), n), n] last rows of abar, newest last; 0 where a token was not visible
-  std::span<const double> last_z = {};     // [min(needs.z_rows, n), group, n] last rows of z, newest last; -inf where not visible
-  const HitHistory* hits = nullptr;   // over at least the last needs.hits rows
-  std::span<const double> key_norm = {};   // [n] norms of the keys before rotation
+  std::vector<Sums> sums = {};  // over its columns; abar is already reduced over the group
+  std::span<const double> last_rows =
+      {};  // [at least min(needs.prompt_rows(), n), n] last rows of abar, newest last; 0 where a token was not visible
+  std::span<const double> last_z = {};    // [min(needs.z_rows, n), group, n] last rows of z, newest last; -inf where not visible
+  const HitHistory* hits = nullptr;       // over at least the last needs.hits rows
+  std::span<const double> key_norm = {};  // [n] norms of the keys before rotation
   double outside = std::numeric_limits<double>::quiet_NaN();  // mean over queries and group of the attention outside needs.outside
 };
 

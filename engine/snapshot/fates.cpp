@@ -136,7 +136,8 @@ HeadFates::Chunk& FateWriter::own(int token) {
 
 Fate fate_at(const HeadFates& fates, int token, int step) {
   if (!fates.past.empty()) {
-    for (auto life = std::ranges::lower_bound(fates.past, token, {}, &PastLife::token); life != fates.past.end() && life->token == token; ++life)
+    for (auto life = std::ranges::lower_bound(fates.past, token, {}, &PastLife::token); life != fates.past.end() && life->token == token;
+         ++life)
       if (step < life->until) return life->fate;
   }
   return {fates.left(token), fates.into(token), fates.lost(token)};

@@ -117,7 +117,8 @@ LaneFates extend_fates(LaneFates before, int n_steps_before, const std::vector<S
 std::vector<Category> categories(const LaneFates& fates, const StepRecord& step, int head, int sinks, bool prefill_step);
 
 /// The same for tokens [first, last] only.
-std::vector<Category> categories(const LaneFates& fates, const StepRecord& step, int head, int sinks, bool prefill_step, int first, int last);
+std::vector<Category> categories(const LaneFates& fates, const StepRecord& step, int head, int sinks, bool prefill_step, int first,
+                                 int last);
 
 /// Pos of the slot that stands for a token after `step`: its own, or the one it was merged into. -1: evicted or not seen yet.
 int slot_of(const LaneFates& fates, const StepRecord& step, int head, int token);

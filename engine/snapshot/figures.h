@@ -10,11 +10,11 @@ namespace kvscope {
 // The one definition of a run's figures: the command line's table, JSON and CSV, the window's views, panels, lecture, report and sweep read
 // them here. It stands beside the records, where viz may look, not in trace/, which viz may not see.
 //
-// Steps: means count the steps after the prompt. In prefill mode the prompt is one step whose query still sees every token, so that it equals
-// the full cache's by construction: it does not count. In stream mode the steps of the prompt are the run's own work: all count.
-// Tokens: what compares with the full cache (kl, top1_same) ends where the two have read different tokens (follow=self), because after that it
-// would compare two texts. nll is of the tokens that the run itself was fed.
-// n/a: a number that a step or a head lacks is left out and not counted, never taken as 0; a mean of none is n/a.
+// Steps: means count the steps after the prompt. In prefill mode the prompt is one step whose query still sees every token, so that it
+// equals the full cache's by construction: it does not count. In stream mode the steps of the prompt are the run's own work: all count.
+// Tokens: what compares with the full cache (kl, top1_same) ends where the two have read different tokens (follow=self), because after that
+// it would compare two texts. nll is of the tokens that the run itself was fed. n/a: a number that a step or a head lacks is left out and
+// not counted, never taken as 0; a mean of none is n/a.
 
 /// What a series of numbers comes to.
 struct Statistics {
@@ -28,24 +28,24 @@ struct Statistics {
 
 /// A run over some of its steps. What heads have becomes one number a step first, the mean of the heads that have it.
 struct RunFigures {
-  int first = -1;              // of these steps; -1: there is none
+  int first = -1;  // of these steps; -1: there is none
   int n_steps = 0;
-  int compared = 0;            // of these, before the run's text parts from the full cache's
-  int top1_same = 0;           // of the compared, with the full cache's most likely token
-  Statistics kl;               // KL(full || run), nats, of the compared
-  Statistics nll;              // -ln p of the token fed next, nats
-  Statistics attention_loss;   // share of the attention that went to tokens which no slot represents
-  Statistics local_rel_l2;     // local error
-  Statistics local_l1_wo;      // the same after W_O
-  Statistics theta;            // its bound
-  Statistics predictor_error;  // nats
-  Statistics hidden_rel_l2;    // residual stream after the last layer
-  Statistics held;             // slots per head
-  Statistics ms;               // wall time
+  int compared = 0;                           // of these, before the run's text parts from the full cache's
+  int top1_same = 0;                          // of the compared, with the full cache's most likely token
+  Statistics kl;                              // KL(full || run), nats, of the compared
+  Statistics nll;                             // -ln p of the token fed next, nats
+  Statistics attention_loss;                  // share of the attention that went to tokens which no slot represents
+  Statistics local_rel_l2;                    // local error
+  Statistics local_l1_wo;                     // the same after W_O
+  Statistics theta;                           // its bound
+  Statistics predictor_error;                 // nats
+  Statistics hidden_rel_l2;                   // residual stream after the last layer
+  Statistics held;                            // slots per head
+  Statistics ms;                              // wall time
   int evicted = 0, merged = 0, restored = 0;  // slots that went or came back, all heads
-  double slots = kNotAvailable;      // per head after the last of the steps, mean
-  double bytes = kNotAvailable;      // used by the keys and values of these slots
-  double allocated = kNotAvailable;  // for the run now, rows to grow in reserve
+  double slots = kNotAvailable;               // per head after the last of the steps, mean
+  double bytes = kNotAvailable;               // used by the keys and values of these slots
+  double allocated = kNotAvailable;           // for the run now, rows to grow in reserve
 
   /// Share of the compared steps with the full cache's choice.
   double top1_share() const { return compared > 0 ? static_cast<double>(top1_same) / compared : kNotAvailable; }
@@ -56,8 +56,8 @@ struct RunFigures {
 /// First step that counts; the number of steps where none does.
 int first_counted_step(const Snapshot& snapshot, const LaneSnapshot& lane);
 
-/// Figures of a run over the steps that count. lane: one of snapshot.lanes, or another version of one. heads false: the figures of heads stay
-/// n/a, and the work does not grow with their number.
+/// Figures of a run over the steps that count. lane: one of snapshot.lanes, or another version of one. heads false: the figures of heads
+/// stay n/a, and the work does not grow with their number.
 RunFigures run_figures(const Snapshot& snapshot, const LaneSnapshot& lane, bool heads = true);
 /// Over the steps first to last, whatever they read.
 RunFigures run_figures(const Snapshot& snapshot, const LaneSnapshot& lane, int first, int last, bool heads = true);

@@ -44,7 +44,8 @@ StepRecord figures_of(const StepRecord& step) {
   const auto drop = [](auto&... lists) { (std::decay_t<decltype(lists)>().swap(lists), ...); };  // `= {}` would keep their memory
   StepRecord out = step;
   for (HeadRecord& head : out.heads) {
-    drop(head.pos, head.votes, head.attended, head.score, head.statistic, head.bias, head.attention, head.reference_attention, head.agreement, head.merges);
+    drop(head.pos, head.votes, head.attended, head.score, head.statistic, head.bias, head.attention, head.reference_attention,
+         head.agreement, head.merges);
     for (Event& event : head.events) drop(event.runner_ups);
   }
   return out;

@@ -17,7 +17,9 @@ struct MeasureSet {
   /// What a look at one head needs besides.
   static constexpr MeasureSet of_one_head() { return {.local = false, .runner_ups = true, .agreement = true}; }
   static constexpr MeasureSet none() { return {.local = false}; }
-  static constexpr MeasureSet all() { return {.local = true, .theta = true, .hidden = true, .prediction = true, .runner_ups = true, .agreement = true}; }
+  static constexpr MeasureSet all() {
+    return {.local = true, .theta = true, .hidden = true, .prediction = true, .runner_ups = true, .agreement = true};
+  }
   /// True if records with these measures answer a request for `other`.
   constexpr bool covers(const MeasureSet& other) const {
     return local >= other.local && theta >= other.theta && hidden >= other.hidden && prediction >= other.prediction &&

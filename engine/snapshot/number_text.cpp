@@ -38,7 +38,9 @@ std::string format_count(std::int64_t n) {
   return signed_text(grouped(digits), negative);
 }
 
-std::string count_of(int n, std::string_view one, std::string_view many) { return fmt::format("{} {}", format_count(n), n == 1 ? one : many); }
+std::string count_of(int n, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", format_count(n), n == 1 ? one : many);
+}
 
 std::string format_number(double v, int digits) {
   if (std::isnan(v)) return std::string(kNotAvailableText);

@@ -20,8 +20,8 @@ namespace kvscope {
 /// One token of the run, as text.
 struct TokenInfo {
   int id = 0;
-  std::string bytes;    // raw bytes it stands for (may be part of a code point); empty for special tokens
-  std::string piece;    // name in the tokenizer, for special tokens
+  std::string bytes;  // raw bytes it stands for (may be part of a code point); empty for special tokens
+  std::string piece;  // name in the tokenizer, for special tokens
   bool special = false;
   int text_begin = -1;  // byte range in the prompt text; -1: not from the prompt
   int text_end = -1;
@@ -41,25 +41,25 @@ struct HeadParam {
 
 /// One lane: a policy with its budget, over the common prompt.
 struct LaneSnapshot {
-  std::string spec;                  // policy, parameters and what was done by hand, as one text
-  std::string policy;                // its name in the catalog
-  std::string title;                 // for people
-  int fork_of = -1;                  // lane of the same policy and budgets with fewer what-ifs, from which this one was forked by hand; -1: none
-  std::vector<ParamText> params;     // as resolved
-  std::vector<HeadParam> head_params; // where single heads differ; of several for one head the last one holds
-  int sinks = 0;                     // protected sinks
-  int slots_asked = -1;              // slots per head asked for; -1: unlimited
-  bool sees_question = false;        // policy AND prompt mode: the selection saw the end of the prompt
-  std::string statistic;             // name of HeadRecord::statistic; empty: the policy has none
-  double half_life = kNotAvailable;  // of the statistic, in queries, where it has one
-  std::vector<StepPtr> steps;        // step s of the trace is steps[s]
+  std::string spec;    // policy, parameters and what was done by hand, as one text
+  std::string policy;  // its name in the catalog
+  std::string title;   // for people
+  int fork_of = -1;    // lane of the same policy and budgets with fewer what-ifs, from which this one was forked by hand; -1: none
+  std::vector<ParamText> params;       // as resolved
+  std::vector<HeadParam> head_params;  // where single heads differ; of several for one head the last one holds
+  int sinks = 0;                       // protected sinks
+  int slots_asked = -1;                // slots per head asked for; -1: unlimited
+  bool sees_question = false;          // policy AND prompt mode: the selection saw the end of the prompt
+  std::string statistic;               // name of HeadRecord::statistic; empty: the policy has none
+  double half_life = kNotAvailable;    // of the statistic, in queries, where it has one
+  std::vector<StepPtr> steps;          // step s of the trace is steps[s]
   std::shared_ptr<const LaneFates> fates;
-  std::vector<int> fed;              // tokens fed after the prompt, per step (differs from the reference only with follow=self)
-  std::vector<LaneWarning> warnings; // of the steps so far
-  double kv_bytes = 0;               // of the keys and values of its slots now
-  double bytes = 0;                  // allocated for them: rows to grow are in reserve, so it depends on what ran before
-  double slots = 0;                  // logical slots now, mean per head
-  double compress_ms = 0;            // policy work of the last run: statistics, plan, merges
+  std::vector<int> fed;                       // tokens fed after the prompt, per step (differs from the reference only with follow=self)
+  std::vector<LaneWarning> warnings;          // of the steps so far
+  double kv_bytes = 0;                        // of the keys and values of its slots now
+  double bytes = 0;                           // allocated for them: rows to grow are in reserve, so it depends on what ran before
+  double slots = 0;                           // logical slots now, mean per head
+  double compress_ms = 0;                     // policy work of the last run: statistics, plan, merges
   double prompt_compress_ms = kNotAvailable;  // of it, step 0: the compression of the whole prompt; not available in stream mode
 };
 
@@ -73,34 +73,35 @@ enum class RunPhase : std::uint8_t { empty, loading, computing, idle, failed };
 
 /// Everything the window shows, in one immutable value. Published through Mailbox; newest wins.
 struct Snapshot {
-  std::uint64_t generation = 0;      // of the request it answers
-  std::uint64_t sequence = 0;        // grows with every snapshot
+  std::uint64_t generation = 0;  // of the request it answers
+  std::uint64_t sequence = 0;    // grows with every snapshot
   RunPhase phase = RunPhase::empty;
-  std::string activity;              // "layer 3 of 6", "step 4 of 12"; for the thin progress line
-  double progress = 0;               // 0..1
-  std::vector<LoadStage> loading;    // while phase is loading: how far the opening of a model is
-  std::string failure;               // one sentence with remedy; the rest of the snapshot is then the last good state
-  PromptCut cut;                     // of a failure for the length of the prompt: what would fit
-  std::string notice;                // e.g. "prompt cut to 1024 of 1500 tokens", "ran on the CPU because ..."
+  std::string activity;            // "layer 3 of 6", "step 4 of 12"; for the thin progress line
+  double progress = 0;             // 0..1
+  std::vector<LoadStage> loading;  // while phase is loading: how far the opening of a model is
+  std::string failure;             // one sentence with remedy; the rest of the snapshot is then the last good state
+  PromptCut cut;                   // of a failure for the length of the prompt: what would fit
+  std::string notice;              // e.g. "prompt cut to 1024 of 1500 tokens", "ran on the CPU because ..."
   ModelConfig model;
   std::shared_ptr<const HeadCharacters> characters;  // what its heads habitually look at; null: not measured, or of no use
   std::string characters_problem;                    // why its file of them is of no use; empty: it is, or there is none
-  std::string device;                // "cpu, AVX-512, 2 threads"
-  std::string precision;             // "f32"
+  std::string device;                                // "cpu, AVX-512, 2 threads"
+  std::string precision;                             // "f32"
   double weight_bytes = 0;
   bool prefill_mode = true;
-  std::string follow = "reference";                          // reference | self | file
-  bool shadow = true;                                        // false: local figures are not available
-  MeasureSet measures;                                       // that were asked for
-  std::string prompt;                                        // text of this result
-  int n_prompt = 0;                                          // tokens, BOS included
-  std::vector<TokenInfo> tokens;                             // prompt and what followed in the reference lane
-  std::shared_ptr<const std::vector<TokenInfo>> vocabulary;  // by id, for candidates that are not in the text; null: unknown; an entry with another id: not known
-  std::vector<LaneSnapshot> lanes;   // lane 0: full cache
-  double total_ms = 0;               // request to result
-  std::int64_t started_us = 0;       // steady clock: the engine began on the request
-  std::int64_t published_us = 0;     // and gave this out; 0: not by an engine
-  double tokens_per_s = 0;           // decode, lanes x tokens
+  std::string follow = "reference";  // reference | self | file
+  bool shadow = true;                // false: local figures are not available
+  MeasureSet measures;               // that were asked for
+  std::string prompt;                // text of this result
+  int n_prompt = 0;                  // tokens, BOS included
+  std::vector<TokenInfo> tokens;     // prompt and what followed in the reference lane
+  std::shared_ptr<const std::vector<TokenInfo>>
+      vocabulary;                   // by id, for candidates that are not in the text; null: unknown; an entry with another id: not known
+  std::vector<LaneSnapshot> lanes;  // lane 0: full cache
+  double total_ms = 0;              // request to result
+  std::int64_t started_us = 0;      // steady clock: the engine began on the request
+  std::int64_t published_us = 0;    // and gave this out; 0: not by an engine
+  double tokens_per_s = 0;          // decode, lanes x tokens
 };
 
 using SnapshotPtr = std::shared_ptr<const Snapshot>;

@@ -17,58 +17,59 @@ inline constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN()
 struct Event {
   enum class Kind : std::uint8_t { evict, merge, restore };
   Kind kind = Kind::evict;
-  int pos = 0;                        // of the slot that went, or came back
-  int into = -1;                      // merge: pos of the slot that stands for it now
-  double w_removed = kNotAvailable;   // merge weights
+  int pos = 0;                       // of the slot that went, or came back
+  int into = -1;                     // merge: pos of the slot that stands for it now
+  double w_removed = kNotAvailable;  // merge weights
   double w_target = kNotAvailable;
-  double score = kNotAvailable;       // ranking score of the removed slot
-  double cos = kNotAvailable;         // cosine of its key to the nearest kept key
-  double gamma = kNotAvailable;       // length factor, form=zip
-  std::string form;                   // "bias", "zip", "code"; empty where the policy has one form
-  bool fallback = false;              // zip done as bias
-  std::vector<std::pair<int, double>> runner_ups;  // kept slots besides `into` whose keys were most like its own: (pos, cosine), best first; usually empty
-  bool by_hand = false;               // a what-if, after the policy's own compression
-  std::vector<int> spread;            // evict: pos of the slots that took equal parts of its value before it went; usually empty
+  double score = kNotAvailable;  // ranking score of the removed slot
+  double cos = kNotAvailable;    // cosine of its key to the nearest kept key
+  double gamma = kNotAvailable;  // length factor, form=zip
+  std::string form;              // "bias", "zip", "code"; empty where the policy has one form
+  bool fallback = false;         // zip done as bias
+  std::vector<std::pair<int, double>>
+      runner_ups;           // kept slots besides `into` whose keys were most like its own: (pos, cosine), best first; usually empty
+  bool by_hand = false;     // a what-if, after the policy's own compression
+  std::vector<int> spread;  // evict: pos of the slots that took equal parts of its value before it went; usually empty
 };
 
 /// The numbers behind one merged slot (POLICIES.md section 5): what the "why" panel puts into the equation.
 struct MergeDetail {
-  int into = 0;                       // pos of the target
-  std::vector<int> members;           // pos of the slots that became one, target first
-  std::vector<int> votes;             // p_i before, as members
-  std::vector<double> mu;             // as members
-  std::vector<double> weights;        // w_i, as members
-  std::vector<double> T;              // per query head of the group
-  std::vector<double> m;              // per query head of the group
-  double extra = 0;                   // of the merged slot
+  int into = 0;                 // pos of the target
+  std::vector<int> members;     // pos of the slots that became one, target first
+  std::vector<int> votes;       // p_i before, as members
+  std::vector<double> mu;       // as members
+  std::vector<double> weights;  // w_i, as members
+  std::vector<double> T;        // per query head of the group
+  std::vector<double> m;        // per query head of the group
+  double extra = 0;             // of the merged slot
   double gamma = kNotAvailable;
-  std::vector<double> log_scores;     // lshat_{g,i}, [members, group]
+  std::vector<double> log_scores;  // lshat_{g,i}, [members, group]
 };
 
 /// One (layer, KV head) after one step. Per-slot vectors are in order of pos.
 struct HeadRecord {
   int layer = 0;
   int kv_head = 0;
-  int budget = -1;                    // slots; -1: unlimited
-  bool overridden = false;            // the budget was set by hand
-  std::vector<int> pinned;            // pos of the tokens that the policy must keep from now on, slots or not; ascending
-  int recent = 0;                     // slots of highest pos that are protected as recent
-  int n_slots = 0;                    // AFTER the step's compression
-  std::vector<int> pos;               // of these slots; empty: the record says only how many they are (then score and votes are empty too)
+  int budget = -1;          // slots; -1: unlimited
+  bool overridden = false;  // the budget was set by hand
+  std::vector<int> pinned;  // pos of the tokens that the policy must keep from now on, slots or not; ascending
+  int recent = 0;           // slots of highest pos that are protected as recent
+  int n_slots = 0;          // AFTER the step's compression
+  std::vector<int> pos;     // of these slots; empty: the record says only how many they are (then score and votes are empty too)
   std::vector<int> votes;
-  std::vector<double> score;          // ranking score; NaN: not ranked (protected); empty: no ranking in this step
-  std::vector<double> statistic;      // the policy's own statistic (PolicyInfo::statistic); empty: none
-  std::vector<double> bias;           // logit bias b_i; empty: all zero
-  std::vector<int> attended;          // pos of the slots that this step's query saw (before compression)
-  std::vector<float> attention;       // mean over the group's query heads, as attended; empty: not captured
+  std::vector<double> score;               // ranking score; NaN: not ranked (protected); empty: no ranking in this step
+  std::vector<double> statistic;           // the policy's own statistic (PolicyInfo::statistic); empty: none
+  std::vector<double> bias;                // logit bias b_i; empty: all zero
+  std::vector<int> attended;               // pos of the slots that this step's query saw (before compression)
+  std::vector<float> attention;            // mean over the group's query heads, as attended; empty: not captured
   std::vector<float> reference_attention;  // [position + 1], this lane's query over its full history; empty: not captured
-  std::vector<std::uint8_t> agreement;     // [position + 1], of the group's query heads: how many rank the token inside the head's budget by
-                                           // this lane's query over its full history; empty: not measured, or no limit
-  std::vector<Event> events;          // in the order of application
-  std::vector<MergeDetail> merges;    // one per merged target of this step
-  int evicted_votes = 0;              // votes lost up to and including this step
-  double merge_theta = kNotAvailable; // cosine above which keys went together in this step, where the policy finds it anew each time
-  double cutoff = kNotAvailable;      // lowest score that was kept by rank in this step's compression
+  std::vector<std::uint8_t> agreement;  // [position + 1], of the group's query heads: how many rank the token inside the head's budget by
+                                        // this lane's query over its full history; empty: not measured, or no limit
+  std::vector<Event> events;            // in the order of application
+  std::vector<MergeDetail> merges;      // one per merged target of this step
+  int evicted_votes = 0;                // votes lost up to and including this step
+  double merge_theta = kNotAvailable;   // cosine above which keys went together in this step, where the policy finds it anew each time
+  double cutoff = kNotAvailable;        // lowest score that was kept by rank in this step's compression
   // POLICIES.md section 6
   double compress_rel_l2 = 0;
   double local_rel_l2 = kNotAvailable;
@@ -86,18 +87,18 @@ struct TopToken {
   int id = 0;
   double p = 0, p_reference = 0;
   double logit = 0, logit_reference = 0;
-  int rank = 0, rank_reference = 0;   // 1 = most likely
+  int rank = 0, rank_reference = 0;  // 1 = most likely
 };
 
 /// One lane after one step: what the trace writes and what the window shows.
 struct StepRecord {
   int step = 0;
-  int position = 0;                   // of the step's (last) query
-  int next_token = -1;                // token fed next; -1: none yet
-  double nll = kNotAvailable;         // -ln p(next_token), nats
-  double kl = 0;                      // KL(full || lane), nats
+  int position = 0;            // of the step's (last) query
+  int next_token = -1;         // token fed next; -1: none yet
+  double nll = kNotAvailable;  // -ln p(next_token), nats
+  double kl = 0;               // KL(full || lane), nats
   bool top1_same = true;
-  int top1 = 0;                       // the lane's own most likely next token
+  int top1 = 0;  // the lane's own most likely next token
   int top1_reference = 0;
   std::vector<std::pair<int, double>> logits_top;  // five highest (token, logit)
   std::vector<TopToken> top_tokens;                // up to ten: best of the reference and of the lane, by reference probability

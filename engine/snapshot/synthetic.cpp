@@ -128,9 +128,7 @@ class LongHead {
 
 }  // namespace
 
-double uniform(std::uint64_t seed, int a, int b, int c) {
-  return uniform_after(mixed(mixed(seed) + static_cast<std::uint64_t>(a)), b, c);
-}
+double uniform(std::uint64_t seed, int a, int b, int c) { return uniform_after(mixed(mixed(seed) + static_cast<std::uint64_t>(a)), b, c); }
 
 namespace {
 

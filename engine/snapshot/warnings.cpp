@@ -14,9 +14,8 @@ namespace kvscope {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"nothing_removed", "only_newest_left", "frozen",        "not_finite",
-                                       "nan_scores",      "fallback",         "budget_raised", "budget_missed",
-                                       "figures_only"};
+constexpr std::string_view kNames[] = {"nothing_removed", "only_newest_left", "frozen",        "not_finite",  "nan_scores",
+                                       "fallback",        "budget_raised",    "budget_missed", "figures_only"};
 
 std::string counted(double n, std::string_view one, std::string_view many) { return fmt::format("{:.0f} {}", n, n == 1 ? one : many); }
 

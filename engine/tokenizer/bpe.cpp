@@ -14,7 +14,9 @@ constexpr std::size_t kLongestCached = 256;  // bytes of a word
 constexpr std::size_t kMostCached = 1 << 16;
 constexpr std::uint64_t kFree = ~std::uint64_t(0);
 
-std::uint64_t key_of(int left, int right) { return std::uint64_t(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right); }
+std::uint64_t key_of(int left, int right) {
+  return std::uint64_t(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
+}
 
 std::size_t place_of(std::uint64_t key, std::size_t mask) { return (key * 0x9e3779b97f4a7c15u >> 20) & mask; }
 

@@ -32,7 +32,8 @@ void check_size(const std::string& source, const std::string& name) {
     if (std::string_view(")]}").find(source[i]) != std::string_view::npos) depth = std::max(0, depth - 1);
   }
   if (tags > kMaxTags || deepest > kMaxBrackets)
-    throw Error(fmt::format("{}: expected a chat template of at most {} tags and {} brackets in each other, got more", name, kMaxTags, kMaxBrackets));
+    throw Error(fmt::format("{}: expected a chat template of at most {} tags and {} brackets in each other, got more", name, kMaxTags,
+                            kMaxBrackets));
 }
 
 /// One line, as all messages are.

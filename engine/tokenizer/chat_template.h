@@ -20,8 +20,8 @@ class ChatTemplate {
   ~ChatTemplate();
   ChatTemplate(ChatTemplate&& other) noexcept;
 
-  /// The text that the model sees; its special tokens by their names. answer_follows: with the beginning of the assistant's turn. `variables` as JSON:
-  /// what else the template asks for. Throws Error with the template's own words where it refuses a conversation.
+  /// The text that the model sees; its special tokens by their names. answer_follows: with the beginning of the assistant's turn.
+  /// `variables` as JSON: what else the template asks for. Throws Error with the template's own words where it refuses a conversation.
   std::string render(const std::vector<ChatMessage>& messages, bool answer_follows, const std::string& variables = "{}") const;
 
  private:

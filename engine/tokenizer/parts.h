@@ -15,18 +15,35 @@ struct Pattern {
   bool regex = false;
 };
 
-struct Normalize { NormalForm form; };
-struct Prepend { std::string text; };
-struct Replace { Pattern pattern; std::string text; };
+struct Normalize {
+  NormalForm form;
+};
+struct Prepend {
+  std::string text;
+};
+struct Replace {
+  Pattern pattern;
+  std::string text;
+};
 using Normalizer = std::variant<Normalize, Prepend, Replace>;
 
 enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
-struct SplitBy { Pattern pattern; SplitBehavior behavior = SplitBehavior::isolated; bool invert = false; };
-struct SplitDigits { bool each = false; };
-struct SplitPunctuation { SplitBehavior behavior = SplitBehavior::isolated; };
+struct SplitBy {
+  Pattern pattern;
+  SplitBehavior behavior = SplitBehavior::isolated;
+  bool invert = false;
+};
+struct SplitDigits {
+  bool each = false;
+};
+struct SplitPunctuation {
+  SplitBehavior behavior = SplitBehavior::isolated;
+};
 struct SplitWhiteSpace {};
-struct ByteLevel { bool add_prefix_space = true, use_regex = true; };
+struct ByteLevel {
+  bool add_prefix_space = true, use_regex = true;
+};
 struct Metaspace {
   enum class Scheme { always, first, never };
   std::string mark;
@@ -41,14 +58,16 @@ struct AddedToken {
   bool single_word = false, lstrip = false, rstrip = false, normalized = false, special = false;
 };
 
-struct Merge { int left = 0, right = 0, whole = 0; };
+struct Merge {
+  int left = 0, right = 0, whole = 0;
+};
 
 /// How the text of a token comes from its name.
 struct Decoding {
   bool byte_letters = false;   // each letter is a byte
   bool byte_fallback = false;  // "<0x0A>" is a byte
   std::vector<std::pair<std::string, std::string>> replacements;
-  bool strip_space = false;    // of the whole text, one space at its start
+  bool strip_space = false;  // of the whole text, one space at its start
 };
 
 /// A BPE tokenizer as its file describes it.

@@ -101,7 +101,8 @@ Finder finder_of_characters(bool (*is)(char32_t)) {
 }
 
 /// Every word rewritten: what stands before it, and itself with each `from` as `to`.
-void rewrite(Words& words, const std::function<bool(std::string_view, std::size_t)>& needs_prefix, std::string_view prefix, std::string_view from, std::string_view to) {
+void rewrite(Words& words, const std::function<bool(std::string_view, std::size_t)>& needs_prefix, std::string_view prefix,
+             std::string_view from, std::string_view to) {
   Rewriter out(words.text);
   std::vector<Span> spans;
   std::size_t size = 0;
@@ -160,7 +161,8 @@ struct Ready {
     };
   }
   Step operator()(const SplitPunctuation& s) const {
-    return [find = finder_of_characters(is_punctuation), behavior = s.behavior](Words& words, bool) { split(words, find, behavior, false); };
+    return
+        [find = finder_of_characters(is_punctuation), behavior = s.behavior](Words& words, bool) { split(words, find, behavior, false); };
   }
   Step operator()(const SplitWhiteSpace&) const {
     return [find = finder_of_characters(is_white_space)](Words& words, bool) { split(words, find, SplitBehavior::removed, false); };
@@ -168,7 +170,9 @@ struct Ready {
   Step operator()(const ByteLevel& b) const {
     const Finder find = b.use_regex ? finder_of({kByteLevelWords, true}, where) : Finder();
     return [find, prefix = b.add_prefix_space, in_letters = more_steps](Words& words, bool) {
-      if (prefix) rewrite(words, [](std::string_view word, std::size_t) { return !word.starts_with(' '); }, " ", "", "");
+      if (prefix)
+        rewrite(
+            words, [](std::string_view word, std::size_t) { return !word.starts_with(' '); }, " ", "", "");
       if (find) split(words, find, SplitBehavior::isolated, false);
       if (in_letters) write_in_letters(words);
     };

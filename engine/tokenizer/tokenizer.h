@@ -15,8 +15,9 @@ struct TokenizerParts;
 /// What a name of a special token (<|end|>) inside a text is: the text that it looks like, or the token.
 enum class SpecialNames { text, tokens };
 
-/// A token of a text and the bytes [begin, end) of the text that it stands for. Of a character that was changed on the way to its tokens (a normal
-/// form) the first token has all bytes. The ranges of all tokens follow one another and cover the text, but for what the tokenizer drops.
+/// A token of a text and the bytes [begin, end) of the text that it stands for. Of a character that was changed on the way to its tokens (a
+/// normal form) the first token has all bytes. The ranges of all tokens follow one another and cover the text, but for what the tokenizer
+/// drops.
 struct TextToken {
   int id = 0;
   std::size_t begin = 0, end = 0;
@@ -35,7 +36,8 @@ class Tokenizer {
   /// The same as encode() where these are at most `most` ids; else ids of a beginning of the text, more than `most`: the time and memory
   /// are those of what can be used, however long the text is. `whole`: set to whether they are of the whole text.
   std::vector<int> encode_up_to(std::string_view text, std::size_t most, bool* whole = nullptr) const;
-  /// Raw bytes one token stands for inside a text (a leading space included; one byte for byte pieces; empty for control tokens). id in [0, vocab_size).
+  /// Raw bytes one token stands for inside a text (a leading space included; one byte for byte pieces; empty for control tokens). id in [0,
+  /// vocab_size).
   virtual std::string bytes_of(int id) const = 0;
   /// True for control and unknown pieces (<s>, </s>, <unk>): shown as a pill, never part of the text.
   virtual bool is_special(int id) const = 0;
@@ -47,13 +49,14 @@ class Tokenizer {
   /// Token that the tokenizer itself puts before a text, -1: none; nullopt: it does not say, and the model's config does.
   virtual std::optional<int> first_id() const { return std::nullopt; }
 
-  /// Text of ids: bytes joined, the tokenizer's own leading space removed once, incomplete UTF-8 at the end kept as it is. With SpecialNames::tokens
-  /// the names of special tokens are part of the text.
+  /// Text of ids: bytes joined, the tokenizer's own leading space removed once, incomplete UTF-8 at the end kept as it is. With
+  /// SpecialNames::tokens the names of special tokens are part of the text.
   std::string decode(const std::vector<int>& ids, SpecialNames names = SpecialNames::text) const;
 
   /// Reads a sentencepiece model. Throws Error.
   static std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path);
-  /// Reads a tokenizer.json (byte-pair encoding of bytes, or of characters with bytes as a fallback). Throws Error naming the part that it cannot do.
+  /// Reads a tokenizer.json (byte-pair encoding of bytes, or of characters with bytes as a fallback). Throws Error naming the part that it
+  /// cannot do.
   static std::unique_ptr<Tokenizer> open_json(const std::string& path);
   /// The same from its text; `name` is for messages.
   static std::unique_ptr<Tokenizer> parse_json(std::string_view text, const std::string& name);

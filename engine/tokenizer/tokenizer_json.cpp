@@ -108,7 +108,8 @@ SplitBehavior read_behavior(const Node& node) {
 Metaspace read_metaspace(const Node& node) {
   Metaspace out{.mark = node.text_or("replacement", "\xe2\x96\x81"), .split = node.flag_or("split", true)};
   const std::string scheme = node.text_or("prepend_scheme", node.flag_or("add_prefix_space", true) ? "always" : "never");
-  if (scheme != "always" && scheme != "first" && scheme != "never") node.fail(fmt::format("prepend_scheme {} is not supported", quote_name(scheme)));
+  if (scheme != "always" && scheme != "first" && scheme != "never")
+    node.fail(fmt::format("prepend_scheme {} is not supported", quote_name(scheme)));
   out.prepend = scheme == "always" ? Metaspace::Scheme::always : scheme == "first" ? Metaspace::Scheme::first : Metaspace::Scheme::never;
   if (out.mark.empty()) node.fail("replacement: expected a character, got nothing");
   return out;
@@ -187,7 +188,8 @@ void read_model(const Node& model, const TokenizerDocument& document, TokenizerP
 
   std::unordered_map<std::string_view, int> ids(document.vocabulary.size() * 2);
   for (const auto& [name, id] : document.vocabulary) {
-    if (name.empty() || name.size() > kMaxNameBytes) model.fail(fmt::format("vocab: expected names of 1 to {} bytes, got {}", kMaxNameBytes, name.size()));
+    if (name.empty() || name.size() > kMaxNameBytes)
+      model.fail(fmt::format("vocab: expected names of 1 to {} bytes, got {}", kMaxNameBytes, name.size()));
     place(out, id, name, model.where + ".vocab");
     ids[name] = id;
   }
@@ -238,7 +240,8 @@ std::unique_ptr<Tokenizer> Tokenizer::parse_json(std::string_view text, const st
   if (root.has("normalizer"))
     read_steps(root.at("normalizer"), "normalizers", [&](const Node& node) { parts.normalizers.push_back(read_normalizer(node)); });
   if (root.has("pre_tokenizer"))
-    read_steps(root.at("pre_tokenizer"), "pretokenizers", [&](const Node& node) { parts.pre_tokenizers.push_back(read_pre_tokenizer(node)); });
+    read_steps(root.at("pre_tokenizer"), "pretokenizers",
+               [&](const Node& node) { parts.pre_tokenizers.push_back(read_pre_tokenizer(node)); });
   if (root.has("post_processor"))
     read_steps(root.at("post_processor"), "processors", [&](const Node& node) { read_post_processor(node, parts); });
   if (!root.has("decoder")) root.fail("expected a decoder, got none");

@@ -4,9 +4,9 @@
 #include <utf8proc.h>
 
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <new>
-#include <cstdlib>
 
 namespace kvscope {
 namespace {

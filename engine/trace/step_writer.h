@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
 #include <set>
+#include <span>
 #include <string>
 
 #include "runtime/session/run_request.h"
@@ -27,7 +27,8 @@ class TraceJson : public JsonText {
 class StepWriter {
  public:
   /// shown: with what the window shows of steps. theta: that measure was asked for.
-  StepWriter(TraceJson& json, Detail detail, bool shown, bool theta) : json_(json), detail_(detail), shown_(shown), why_(detail == Detail::why), theta_(theta) {}
+  StepWriter(TraceJson& json, Detail detail, bool shown, bool theta)
+      : json_(json), detail_(detail), shown_(shown), why_(detail == Detail::why), theta_(theta) {}
   void write(const StepRecord& step);
 
  private:

@@ -75,8 +75,10 @@ void Reader::read() {
   } catch (const Error&) {  // a specification that this build does not know: shown as it is
   }
   trace_.has_slots = has_slots_;
-  if (!root_.has("token_texts")) trace_.missing.push_back("The texts of the tokens are not in it (kvscope-cli trace --detail why has them): they are shown by number");
-  if (has_slots_ && !says_recent_) trace_.missing.push_back("Which slots are protected as the newest is not in it: they are shown as heavy");
+  if (!root_.has("token_texts"))
+    trace_.missing.push_back("The texts of the tokens are not in it (kvscope-cli trace --detail why has them): they are shown by number");
+  if (has_slots_ && !says_recent_)
+    trace_.missing.push_back("Which slots are protected as the newest is not in it: they are shown as heavy");
   if (root_.has("warnings")) {
     const JsonCursor warnings = root_.at("warnings");
     for (std::size_t i = 0; i < warnings.size(); ++i) trace_.warnings.push_back(warnings.at(i).text());
@@ -168,7 +170,8 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
     const JsonCursor list = l.at("head_params");
     for (std::size_t i = 0; i < list.size(); ++i) {
       const JsonCursor p = list.at(i);
-      lane.head_params.push_back({p.at("layer").whole(0, kMaxInt), p.at("kv_head").whole(-1, kMaxInt), p.at("key").text(), p.at("value").text()});
+      lane.head_params.push_back(
+          {p.at("layer").whole(0, kMaxInt), p.at("kv_head").whole(-1, kMaxInt), p.at("key").text(), p.at("value").text()});
     }
   }
   if (l.given("bytes")) lane.bytes = lane.kv_bytes = l.at("bytes").real();
@@ -178,7 +181,10 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
     const JsonCursor list = l.at("warnings");
     for (std::size_t i = 0; i < list.size(); ++i) {
       const JsonCursor w = list.at(i);
-      LaneWarning warning{.count = w.at("count").real(), .asked = w.at("asked").real(), .got = w.at("got").real(), .n_heads = w.at("n_heads").whole(0, kMaxInt)};
+      LaneWarning warning{.count = w.at("count").real(),
+                          .asked = w.at("asked").real(),
+                          .got = w.at("got").real(),
+                          .n_heads = w.at("n_heads").whole(0, kMaxInt)};
       if (!parse_kind(w.at("kind").text(), warning.kind)) continue;  // a kind that this build does not know
       lane.warnings.push_back(warning);
     }

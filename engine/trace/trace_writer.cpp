@@ -32,7 +32,11 @@ class Writer {
  public:
   /// steps: nullptr: the snapshot has them.
   Writer(const Snapshot& snapshot, const TraceOptions& options, const WrittenSteps* steps, const TakesText& take)
-      : snapshot_(snapshot), options_(options), written_(steps), take_(take), shown_(options.for_window || options.detail == Detail::why),
+      : snapshot_(snapshot),
+        options_(options),
+        written_(steps),
+        take_(take),
+        shown_(options.for_window || options.detail == Detail::why),
         why_(options.detail == Detail::why) {
     if (steps != nullptr) json_.warnings = steps->warnings;
   }
@@ -170,7 +174,12 @@ void Writer::lane(std::size_t index) {
     if (!lane.head_params.empty()) {
       json_.key("head_params").begin_array();
       for (const HeadParam& p : lane.head_params)
-        json_.begin_object().member("layer", p.layer).member("kv_head", p.kv_head).member("key", p.key).member("value", p.value).end_object();
+        json_.begin_object()
+            .member("layer", p.layer)
+            .member("kv_head", p.kv_head)
+            .member("key", p.key)
+            .member("value", p.value)
+            .end_object();
       json_.end_array();
     }
     json_.key("kv_bytes");

@@ -15,8 +15,8 @@ namespace kvscope {
 
 struct TraceOptions {
   Detail detail = Detail::slots;
-  std::uint64_t seed = 0;               // of the request; a snapshot does not know it
-  bool for_window = false;              // texts, lanes and steps as the window shows them, whatever the detail of the heads; Detail::why has them
+  std::uint64_t seed = 0;   // of the request; a snapshot does not know it
+  bool for_window = false;  // texts, lanes and steps as the window shows them, whatever the detail of the heads; Detail::why has them
   const CancelToken* cancel = nullptr;  // asked once per step
 };
 
@@ -26,8 +26,8 @@ struct TraceOptions {
 /// Detail::why adds what the window shows beyond that, so that read_trace() gives the whole snapshot back. Throws Cancelled.
 std::string trace_text(const Snapshot& snapshot, const TraceOptions& options = {});
 
-/// The same bytes while the run goes on: every step is written as soon as it is final and put aside on disk, so that no record has to stay in
-/// memory. One run for each.
+/// The same bytes while the run goes on: every step is written as soon as it is final and put aside on disk, so that no record has to stay
+/// in memory. One run for each.
 class TraceStream final : public RecordSink {
  public:
   /// measures: of the request. folder: where there is room for the text of the steps.

@@ -65,7 +65,8 @@ TEST(RopeConfig, ThetaStandsAtTheTopOrInRopeParameters) {
   EXPECT_DOUBLE_EQ(config_with({{"rope_parameters", {{"rope_theta", 1e6}, {"rope_type", "default"}}}}).rope_theta, 1e6);
   EXPECT_THAT(error_with({{"rope_theta", 0}}), HasSubstr("rope_theta: expected a number from 1"));
   EXPECT_DOUBLE_EQ(config_with({{"rope_theta", 5000}, {"rope_parameters", {{"rope_theta", 5000}}}}).rope_theta, 5000);
-  EXPECT_THAT(error_with({{"rope_theta", 5000}, {"rope_parameters", {{"rope_theta", 1e6}}}}), HasSubstr("rope_parameters.rope_theta: expected 5000 as elsewhere in the file, got 1000000"));
+  EXPECT_THAT(error_with({{"rope_theta", 5000}, {"rope_parameters", {{"rope_theta", 1e6}}}}),
+              HasSubstr("rope_parameters.rope_theta: expected 5000 as elsewhere in the file, got 1000000"));
 }
 
 TEST(RopeConfig, ReadsLinearAndLlama3ScalingInOldAndNewSpelling) {

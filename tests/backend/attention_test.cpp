@@ -14,9 +14,7 @@ std::span<const double> part(const Numbers& x, std::size_t from, std::size_t n) 
 
 class Attention : public OfVariant {
  protected:
-  std::unique_ptr<Backend> backend(const ModelConfig& c, int threads = 2) const {
-    return make(c, threads);
-  }
+  std::unique_ptr<Backend> backend(const ModelConfig& c, int threads = 2) const { return make(c, threads); }
 };
 
 /// Slots [0, n) cut into runs of the given lengths, the last one takes the rest.
@@ -146,15 +144,9 @@ PromptResult run_prompt(Backend& b, const Prompt& p, const PromptData& data, con
     s.push_back({k.at(size(h * all + at, p.d)), v.at(size(h * all + at, p.d)), all - at});
     slots.push_back(s);
   }
-  PromptAttentionJob job{slots,
-                         p.first,
-                         p.rows,
-                         q.at(size(p.first, p.n_heads, p.d)),
-                         out.data(),
-                         matrices ? p.rows : 0,
-                         a.data(),
-                         matrices ? p.rows : 0,
-                         z.data()};
+  PromptAttentionJob job{
+      slots,   p.first, p.rows, q.at(size(p.first, p.n_heads, p.d)), out.data(), matrices ? p.rows : 0, a.data(), matrices ? p.rows : 0,
+      z.data()};
   b.attend_prompt(job);
   return {out.values(), a.values(), z.values()};
 }

@@ -8,9 +8,7 @@ namespace {
 
 class Linear : public OfVariant {
  protected:
-  std::unique_ptr<Backend> backend(int threads) const {
-    return make(config_of(2, 1, 8), threads);
-  }
+  std::unique_ptr<Backend> backend(int threads) const { return make(config_of(2, 1, 8), threads); }
 };
 
 struct Shape {

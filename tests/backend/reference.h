@@ -182,9 +182,9 @@ struct Variant {
   std::string name;  // letters, digits and _
   DType dtype = DType::f32;
   std::function<std::unique_ptr<Backend>(const ModelConfig& config, int n_threads)> make;
-  int rows_alike = INT_MAX;      // up to here the number of rows does not change a row's bits in linear()
+  int rows_alike = INT_MAX;        // up to here the number of rows does not change a row's bits in linear()
   bool steps_like_prompts = true;  // attend() makes the bits of attend_prompt()
-  std::string why_not = {};      // not empty: cannot run here
+  std::string why_not = {};        // not empty: cannot run here
 };
 
 /// Those of this test program: every arithmetic of the CPU backend (cpu_variants_test.cpp), or CUDA's (gpu/variants_test.cpp).

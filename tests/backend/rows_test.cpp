@@ -15,9 +15,7 @@ std::size_t size(int a, int b = 1, int c = 1) {
 
 class Rows : public OfVariant {
  protected:
-  std::unique_ptr<Backend> backend(const ModelConfig& c = config_of(2, 1, 8), int threads = 2) const {
-    return make(c, threads);
-  }
+  std::unique_ptr<Backend> backend(const ModelConfig& c = config_of(2, 1, 8), int threads = 2) const { return make(c, threads); }
 };
 
 TEST_P(Rows, EmbedWidensTheRowOfEachId) {

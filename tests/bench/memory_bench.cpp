@@ -41,8 +41,14 @@ void measure(Detail detail, const char* name, int n_tokens) {
   double records = 0;
   for (const LaneSnapshot& lane : out.lanes) {
     const bool full = lane.slots_asked < 0;
-    const double computed = record_bytes({.n_heads = n_heads, .first = 1, .last = n_tokens, .slots = full ? -1 : kRatio * n_tokens, .compresses = !full,
-                                          .statistic = !full, .agreement = request.measures.agreement, .detail = detail});
+    const double computed = record_bytes({.n_heads = n_heads,
+                                          .first = 1,
+                                          .last = n_tokens,
+                                          .slots = full ? -1 : kRatio * n_tokens,
+                                          .compresses = !full,
+                                          .statistic = !full,
+                                          .agreement = request.measures.agreement,
+                                          .detail = detail});
     fmt::print("| {} | {} | {} | {:.2f} | {:.2f} |\n", name, n_tokens, lane.policy, records_of(lane) / seen, computed / seen);
     records += records_of(lane);
   }
@@ -58,13 +64,19 @@ void compute(const Shape& shape) {
   const int n_heads = shape.n_layers * shape.n_kv_heads;
   for (const int n : {2048, 8192, 32768}) {
     const auto of = [&](bool compresses, Detail detail, int first) {
-      return record_bytes({.n_heads = n_heads, .first = first, .last = n, .slots = compresses ? kRatio * n : -1, .compresses = compresses,
-                           .statistic = compresses, .agreement = false, .detail = detail});
+      return record_bytes({.n_heads = n_heads,
+                           .first = first,
+                           .last = n,
+                           .slots = compresses ? kRatio * n : -1,
+                           .compresses = compresses,
+                           .statistic = compresses,
+                           .agreement = false,
+                           .detail = detail});
     };
     const auto both = [&](Detail detail, int first) { return of(false, detail, first) + of(true, detail, first); };
     const double cache = 2.0 * 2 * n * n_heads * shape.head_dim;
-    fmt::print("| {} | {}K | {} | {} | {} | {} |\n", shape.name, n / 1024, size_text((1 + kRatio) * cache), size_text(both(Detail::why, n - 255)),
-               size_text(both(Detail::why, 1)), size_text(both(Detail::events, 1)));
+    fmt::print("| {} | {}K | {} | {} | {} | {} |\n", shape.name, n / 1024, size_text((1 + kRatio) * cache),
+               size_text(both(Detail::why, n - 255)), size_text(both(Detail::why, 1)), size_text(both(Detail::events, 1)));
   }
 }
 
@@ -76,8 +88,10 @@ int main() {
   measure(Detail::slots, "slots", 400);
   measure(Detail::events, "events", 400);
   fmt::print("\nThe full cache beside h2o at ratio {}; keys and values of 16 bits.\n\n", kRatio);
-  fmt::print("| shape | text | keys and values | records, 256 steps after a prompt | records of every step | of these, figures only |\n"
-             "|---|---:|---:|---:|---:|---:|\n");
-  for (const Shape& shape : {Shape{"TinyLlama 1.1B", 22, 4, 64}, Shape{"Llama 3.2 1B", 16, 8, 64}, Shape{"Llama 3.1 8B", 32, 8, 128}}) compute(shape);
+  fmt::print(
+      "| shape | text | keys and values | records, 256 steps after a prompt | records of every step | of these, figures only |\n"
+      "|---|---:|---:|---:|---:|---:|\n");
+  for (const Shape& shape : {Shape{"TinyLlama 1.1B", 22, 4, 64}, Shape{"Llama 3.2 1B", 16, 8, 64}, Shape{"Llama 3.1 8B", 32, 8, 128}})
+    compute(shape);
   return 0;
 }

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "core/error.h"
+#include "paths.h"
 #include "policy/catalog.h"
 #include "runtime/session/session.h"
-#include "paths.h"
 
 namespace {
 

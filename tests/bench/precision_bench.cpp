@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
 #include "policy/catalog.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/decisions.h"
-#include "paths.h"
 
 namespace {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
 #include "policy/catalog.h"
 #include "runtime/lane/lane.h"
 #include "runtime/session/runner.h"
 #include "runtime/session/session.h"
 #include "runtime/session/step_batch.h"
-#include "paths.h"
 
 namespace {
 

@@ -38,8 +38,8 @@ int main(int argc, char** argv) try {
   for (int i = 0; i < 4; ++i) again = std::min(again, encode());
   text.insert(text.size() / 2, " edit ");
   const double edited = encode();
-  fmt::print("{}: opened in {:.0f} ms; {} bytes, {} tokens: first {:.1f} ms, again {:.1f} ms, after an edit {:.1f} ms\n", argv[1], open, text.size(), n,
-             first, again, edited);
+  fmt::print("{}: opened in {:.0f} ms; {} bytes, {} tokens: first {:.1f} ms, again {:.1f} ms, after an edit {:.1f} ms\n", argv[1], open,
+             text.size(), n, first, again, edited);
 } catch (const std::exception& error) {
   fmt::print(stderr, "{}\n", error.what());
   return 1;

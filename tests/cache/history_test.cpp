@@ -9,7 +9,14 @@ namespace {
 constexpr int kHeads = 2, kDim = 4;
 
 struct HistoryTest : ::testing::Test {
-  ModelConfig config{.n_layers = 1, .n_heads = kHeads, .n_kv_heads = kHeads, .head_dim = kDim, .dim = 8, .hidden_dim = 8, .vocab_size = 8, .max_positions = 512};
+  ModelConfig config{.n_layers = 1,
+                     .n_heads = kHeads,
+                     .n_kv_heads = kHeads,
+                     .head_dim = kDim,
+                     .dim = 8,
+                     .hidden_dim = 8,
+                     .vocab_size = 8,
+                     .max_positions = 512};
   std::unique_ptr<Backend> backend = make_cpu_backend(DType::f64, config, {.n_threads = 1});
 
   void add(History& history, double value) {

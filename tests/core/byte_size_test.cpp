@@ -16,7 +16,8 @@ TEST(ByteSize, ReadsUnitsOf1024) {
 }
 
 TEST(ByteSize, RefusesWhatIsNoSize) {
-  for (const char* text : {"", "G", "-1G", "1e9", "1.2.3M", "2X", "2GX", "0", "0.5", "2 G B", "99999999999999999999"}) EXPECT_FALSE(parse_size(text)) << text;
+  for (const char* text : {"", "G", "-1G", "1e9", "1.2.3M", "2X", "2GX", "0", "0.5", "2 G B", "99999999999999999999"})
+    EXPECT_FALSE(parse_size(text)) << text;
 }
 
 TEST(ByteSize, WritesThemShort) {

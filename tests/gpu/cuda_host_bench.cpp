@@ -12,8 +12,8 @@
 
 #include "backend/cuda/factory.h"
 #include "emulator.h"
-#include "runtime/session/session.h"
 #include "runtime/model/synthetic_model.h"
+#include "runtime/session/session.h"
 
 namespace {
 
@@ -90,5 +90,6 @@ int main(int argc, char** argv) {
   const Cost full = cost_of({}, config, n_prompt, n_steps, n_threads);
   report("full", full, {});
   fmt::print("what a lane adds to that:\n");
-  for (const std::string& policy : policies) report(policy, cost_of({fmt::format("{}:slots={}", policy, slots)}, config, n_prompt, n_steps, n_threads), full);
+  for (const std::string& policy : policies)
+    report(policy, cost_of({fmt::format("{}:slots={}", policy, slots)}, config, n_prompt, n_steps, n_threads), full);
 }

@@ -10,11 +10,11 @@
 #include "backend/reference.h"
 #include "core/error.h"
 #include "emulator.h"
+#include "paths.h"
 #include "policy/catalog.h"
+#include "runtime/model/synthetic_model.h"
 #include "runtime/session/session.h"
 #include "runtime/session/step_batch.h"
-#include "runtime/model/synthetic_model.h"
-#include "paths.h"
 
 namespace kvscope::test {
 namespace {

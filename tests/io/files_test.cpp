@@ -41,7 +41,8 @@ TEST(ReadText, NamesTheFileThatIsMissingAFolderOrTooLarge) {
   const std::string five = folder.write("f", "12345");
   EXPECT_EQ(read_text(five, 5), "12345");
   EXPECT_THAT(message_of<Error>([&] { read_text(five, 4); }), HasSubstr("expected at most 4 bytes, got 5"));
-  EXPECT_THAT(message_of<Error>([&] { read_text("/dev/zero", 1000, ReadFrom::file_or_pipe); }), HasSubstr("expected at most 1000 bytes, got more"));
+  EXPECT_THAT(message_of<Error>([&] { read_text("/dev/zero", 1000, ReadFrom::file_or_pipe); }),
+              HasSubstr("expected at most 1000 bytes, got more"));
 }
 
 TEST(WriteAtomically, ReplacesTheWholeFileKeepsItsModeAndLeavesNothingBeside) {
@@ -105,7 +106,8 @@ TEST(WriteAtomically, WhatAKilledWriterLeftGoesWithTheNextWriteAndNothingElse) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   ::waitpid(child, nullptr, 0);  // its number is free now
-  const std::string dead = folder.write("f." + std::to_string(child) + "-0.part", "half"), alive = folder.write("f." + std::to_string(::getppid()) + "-0.part", "half"),
+  const std::string dead = folder.write("f." + std::to_string(child) + "-0.part", "half"),
+                    alive = folder.write("f." + std::to_string(::getppid()) + "-0.part", "half"),
                     other = folder.write("g." + std::to_string(child) + "-0.part", "half"), mine = folder.write("f.notes.part", "mine");
   write_atomically(folder / "f", "whole");
   EXPECT_FALSE(std::filesystem::exists(dead));
@@ -114,7 +116,8 @@ TEST(WriteAtomically, WhatAKilledWriterLeftGoesWithTheNextWriteAndNothingElse) {
 
 TEST(WriteAtomically, AFullDiskALimitAndALinkToNowhereAreSentences) {
   const TempFolder folder;
-  EXPECT_THAT(message_of<Error>([] { write_atomically("/dev/full", "x"); }), HasSubstr("/dev/full: cannot be written: No space left on device"));
+  EXPECT_THAT(message_of<Error>([] { write_atomically("/dev/full", "x"); }),
+              HasSubstr("/dev/full: cannot be written: No space left on device"));
   std::filesystem::create_symlink(folder / "nowhere", folder / "link");
   EXPECT_THAT(message_of<Error>([&] { write_atomically(folder / "link", "x"); }), HasSubstr("a link that leads nowhere"));
   EXPECT_FALSE(std::filesystem::exists(folder / "nowhere"));
@@ -122,7 +125,7 @@ TEST(WriteAtomically, AFullDiskALimitAndALinkToNowhereAreSentences) {
   const pid_t child = ::fork();
   if (child == 0) {
     report_file_size_limit();
-    const struct rlimit limit {10, 10};
+    const struct rlimit limit { 10, 10 };
     ::setrlimit(RLIMIT_FSIZE, &limit);
     try {
       write_atomically(folder / "old", std::string(100, 'x'));

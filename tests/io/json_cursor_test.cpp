@@ -46,7 +46,8 @@ TEST(Json, SixtyFourMegabytesOfEmptyListsTakeLittleMemory) {
   std::string text = "[";
   for (std::size_t i = 0; i < (std::size_t(64) << 20) / 3 - 1; ++i) text += "[],";
   text += "1]";
-  struct rusage before {}, after {};
+  struct rusage before {
+  }, after{};
   ::getrusage(RUSAGE_SELF, &before);
   EXPECT_THAT(why_refused(text), HasSubstr("values"));
   ::getrusage(RUSAGE_SELF, &after);
@@ -55,7 +56,8 @@ TEST(Json, SixtyFourMegabytesOfEmptyListsTakeLittleMemory) {
 
 TEST(Json, TellsEveryKindOfValueAndWhereItStands) {
   const JsonDocument document = JsonDocument::parse(
-      R"({"n": null, "yes": true, "minus": -3, "huge": 18446744073709551615, "half": 0.5, "text": "a\u00e9\n", "list": [1, [2]], "in": {"b": 1, "a": 2, "b": 3}})", "f");
+      R"({"n": null, "yes": true, "minus": -3, "huge": 18446744073709551615, "half": 0.5, "text": "a\u00e9\n", "list": [1, [2]], "in": {"b": 1, "a": 2, "b": 3}})",
+      "f");
   const JsonCursor root(document);
   EXPECT_TRUE(root.has("n") && !root.given("n") && !root.has("none"));
   EXPECT_TRUE(root.at("yes").flag());
@@ -68,8 +70,10 @@ TEST(Json, TellsEveryKindOfValueAndWhereItStands) {
   EXPECT_EQ(root.at("in").member_name(0), "a");
   EXPECT_EQ(root.at("in").written(), R"({"a":2,"b":3})");
   EXPECT_EQ(root.at("list").written(), "[1,[2]]");
-  EXPECT_THAT(message_of<Error>([&] { root.at("list").at(std::size_t(1)).at(std::size_t(0)).text(); }), HasSubstr("f: list[1][0]: expected a text, got 2"));
-  EXPECT_THAT(message_of<Error>([&] { root.at("huge").whole(0, 9); }), HasSubstr("f: huge: expected a whole number in 0..9, got 18446744073709551615"));
+  EXPECT_THAT(message_of<Error>([&] { root.at("list").at(std::size_t(1)).at(std::size_t(0)).text(); }),
+              HasSubstr("f: list[1][0]: expected a text, got 2"));
+  EXPECT_THAT(message_of<Error>([&] { root.at("huge").whole(0, 9); }),
+              HasSubstr("f: huge: expected a whole number in 0..9, got 18446744073709551615"));
   EXPECT_THAT(message_of<Error>([&] { root.at("in").at("c"); }), HasSubstr("f: in: the key 'c' is missing"));
 }
 

@@ -43,7 +43,8 @@ long long held_after(const RunRequest& request, RecordSink* sink, std::size_t li
 
 TEST(MemoryGrowth, OfARunWhoseRecordsAreTakenIsLinear) {
   Nobody sink;
-  const long long one = held_after(request_of(300, PromptMode::stream), &sink), two = held_after(request_of(600, PromptMode::stream), &sink);
+  const long long one = held_after(request_of(300, PromptMode::stream), &sink),
+                  two = held_after(request_of(600, PromptMode::stream), &sink);
   EXPECT_GT(one, 0);
   EXPECT_LE(static_cast<double>(two), 2.2 * static_cast<double>(one)) << one << " bytes, then " << two;
 }
@@ -58,7 +59,8 @@ TEST(MemoryGrowth, OfCheckpointsAndReferenceIsLinear) {
 
 TEST(MemoryGrowth, OfAPromptsRestartPointsIsLinear) {
   Nobody sink;  // what stays of a prompt is not a lane's
-  const long long one = held_after(request_of(1100, PromptMode::prefill), &sink), two = held_after(request_of(2200, PromptMode::prefill), &sink);
+  const long long one = held_after(request_of(1100, PromptMode::prefill), &sink),
+                  two = held_after(request_of(2200, PromptMode::prefill), &sink);
   EXPECT_LE(static_cast<double>(two), 2.2 * static_cast<double>(one)) << one << " bytes, then " << two;
 }
 

@@ -151,7 +151,8 @@ TEST_F(HeadFiles, TheModelsOwnFileIsLookedForInItsFolderOnly) {
     ImportanceAllocation(elsewhere, 1.5, 1).budgets(shape);
     FAIL() << "found";
   } catch (const UsageError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("scores: expected " + name + " in the model's folder '/nowhere', got none; kvscope-cli heads makes one"));
+    EXPECT_THAT(e.what(),
+                HasSubstr("scores: expected " + name + " in the model's folder '/nowhere', got none; kvscope-cli heads makes one"));
   }
 }
 

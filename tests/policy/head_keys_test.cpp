@@ -38,7 +38,8 @@ TEST(HeadKeys, TheyAreKeysOfTheSpecificationLikeOthers) {
   ASSERT_EQ(given.size(), 2u);
   EXPECT_EQ(given[0], (HeadKey{.key = "threshold", .value = "0.7", .layer = 0, .kv_head = -1}));
   EXPECT_EQ(given[1].value, "0.6");
-  EXPECT_EQ(with_param(spec, "threshold[L0H1]", "0.5"), "keepkv:slots=8,threshold=0.8,threshold[L0]=0.7,threshold[L0H1]=0.5@evict=3,step=2");
+  EXPECT_EQ(with_param(spec, "threshold[L0H1]", "0.5"),
+            "keepkv:slots=8,threshold=0.8,threshold[L0]=0.7,threshold[L0H1]=0.5@evict=3,step=2");
   EXPECT_EQ(with_param(spec, "threshold[L0]", ""), "keepkv:slots=8,threshold=0.8,threshold[L0H1]=0.6@evict=3,step=2");
   EXPECT_EQ(with_param(spec, "slots", "9"), "keepkv:slots=9,threshold=0.8,threshold[L0]=0.7,threshold[L0H1]=0.6@evict=3,step=2");
   EXPECT_EQ(head_keys_of(spec), (std::vector<std::string>{"threshold"}));

@@ -167,7 +167,8 @@ TEST(KeepKv, TheoremThreeAChainOfMergesLeavesTheCurrentOutputAlone) {
       norm += before[d] * before[d];
     }
     EXPECT_LE(std::sqrt(error / norm), 1e-12);
-    test::report_margin(form == MergeForm::bias ? "relative error after 60 merges, bias" : "relative error after 60 merges, zip", std::sqrt(error / norm));
+    test::report_margin(form == MergeForm::bias ? "relative error after 60 merges, bias" : "relative error after 60 merges, zip",
+                        std::sqrt(error / norm));
     int votes = 0;
     for (const int p : head.slots.votes) votes += p;
     EXPECT_EQ(votes, 64);

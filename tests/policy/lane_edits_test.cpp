@@ -12,8 +12,8 @@
 namespace kvscope {
 namespace {
 
-using ::testing::ElementsAre;
 using test::TinyHead;
+using ::testing::ElementsAre;
 
 std::string refusal(const std::string& spec) {
   try {
@@ -25,7 +25,8 @@ std::string refusal(const std::string& spec) {
 }
 
 TEST(LaneEdits, ATextBecomesEditsAndTheSameTextAgain) {
-  const std::string spec = "h2o:slots=24@slots=40,layers=0-2,heads=1@evict=17,20-23,step=12,layers=2,heads=0,1@merge=4,into=7,step=3@pin=5,on=0";
+  const std::string spec =
+      "h2o:slots=24@slots=40,layers=0-2,heads=1@evict=17,20-23,step=12,layers=2,heads=0,1@merge=4,into=7,step=3@pin=5,on=0";
   const LaneEdits edits = edits_of(spec);
   ASSERT_EQ(edits.budgets.size(), 1u);
   EXPECT_EQ(edits.budgets[0].slots, 40);

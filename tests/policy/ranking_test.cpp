@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "policy/selections/selection.h"
 #include "policy/apply_plan.h"
+#include "policy/selections/selection.h"
 
 namespace kvscope {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/margin.h"
 #include "policy/mergers/residual_merge.h"
+#include "policy/margin.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -195,10 +195,11 @@ void follow_sums(int rows, RowSums keeps) {
     }
     std::vector<double> row(at(n));
     for (double& x : row) x = random() % 4 == 0 ? 0 : draw();
-    if (step % 20 >= 3 && n > 1) row[1] = row[0];        // the same for a while, after other numbers
+    if (step % 20 >= 3 && n > 1) row[1] = row[0];  // the same for a while, after other numbers
     if (step % 300 == 17 && n > 2) row[2] = NAN;
     ring.push(row);
-    const std::vector<double> sums = ring.sums(), by_place = keeps == RowSums::by_place ? ring.sums_by_place() : std::vector<double>(sums.size());
+    const std::vector<double> sums = ring.sums(),
+                              by_place = keeps == RowSums::by_place ? ring.sums_by_place() : std::vector<double>(sums.size());
     for (int i = 0; i < n; ++i) {
       long double sum = 0, of_places = 0;
       for (int r = 0; r < ring.rows(); ++r) sum += ring.number(r, i, 0);

@@ -13,8 +13,8 @@
 
 #include "core/slot_runs.h"
 #include "io/temp_folder.h"
-#include "policy/policy.h"
 #include "policy/apply_plan.h"
+#include "policy/policy.h"
 
 namespace kvscope::test {
 
@@ -169,7 +169,8 @@ inline const std::string& head_file_folder() {
       std::string text;
       for (int l = 0; l < 4; ++l)
         for (int h = 0; h < 12; ++h)
-          text += (text.empty() ? "{\"" : ", \"") + std::to_string(l) + '-' + std::to_string(h) + "\": [" + std::to_string((h * 7 + l * 5) % 11) + ", 1.5]";
+          text += (text.empty() ? "{\"" : ", \"") + std::to_string(l) + '-' + std::to_string(h) + "\": [" +
+                  std::to_string((h * 7 + l * 5) % 11) + ", 1.5]";
       folder.write(name, text + "}");
     }
     return folder.path();
@@ -286,7 +287,8 @@ class TinyLane {
   Hindsight::View coming_queries(const TinyHead& head, int n_queries, unsigned seed) const {
     std::mt19937 random(seed);
     std::normal_distribution<double> normal;
-    Hindsight::View view{.n_queries = n_queries, .group = model_.group(), .dim = model_.head_dim, .logits = {}, .outputs = {}, .values = {}};
+    Hindsight::View view{
+        .n_queries = n_queries, .group = model_.group(), .dim = model_.head_dim, .logits = {}, .outputs = {}, .values = {}};
     for (int x = 0; x < n_queries * model_.group(); ++x) {
       std::vector<double> q;
       for (int d = 0; d < model_.head_dim; ++d) q.push_back(2 * normal(random));

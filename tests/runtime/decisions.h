@@ -39,7 +39,8 @@ inline bool same_decision(const HeadRecord& a, const HeadRecord& b) {
   const auto same_event = [](const Event& x, const Event& y) {
     return x.kind == y.kind && x.pos == y.pos && x.into == y.into && x.form == y.form && x.spread == y.spread;
   };
-  return a.n_slots == b.n_slots && a.evicted_votes == b.evicted_votes && a.pos == b.pos && a.votes == b.votes && std::ranges::equal(a.events, b.events, same_event);
+  return a.n_slots == b.n_slots && a.evicted_votes == b.evicted_votes && a.pos == b.pos && a.votes == b.votes &&
+         std::ranges::equal(a.events, b.events, same_event);
 }
 
 /// By how much, relative to the larger, the nearest alternative to float64's decision missed it: lowest score kept against highest removed

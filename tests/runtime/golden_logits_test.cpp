@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "io/files.h"
+#include "paths.h"
 #include "runtime/forward.h"
 #include "runtime/prompt/prompt_run.h"
 #include "tests/runtime/runs.h"
-#include "paths.h"
 
 namespace kvscope {
 namespace {

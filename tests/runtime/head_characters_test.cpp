@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "runs.h"
 #include "paths.h"
+#include "runs.h"
 
 namespace kvscope {
 namespace {
@@ -15,8 +15,10 @@ using namespace kvscope::testing;
 
 std::string model_without_groups() { return in_checkout("tests/golden/tiny-mha"); }
 
-HeadCharacters characters_of(const std::vector<std::vector<int>>& prose, const std::vector<RepeatedText>& repeated, const HeadCharacterOptions& options) {
-  return head_characters(open_model(model_without_groups()), {.precision = DType::f64, .n_threads = 2}, prose, repeated, options, CancelToken());
+HeadCharacters characters_of(const std::vector<std::vector<int>>& prose, const std::vector<RepeatedText>& repeated,
+                             const HeadCharacterOptions& options) {
+  return head_characters(open_model(model_without_groups()), {.precision = DType::f64, .n_threads = 2}, prose, repeated, options,
+                         CancelToken());
 }
 
 /// Attention of the token at `position`, as a run with the full cache shows it: [layer * n_heads + head][token].

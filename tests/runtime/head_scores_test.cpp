@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runs.h"
 #include "paths.h"
+#include "runs.h"
 
 namespace kvscope {
 namespace {

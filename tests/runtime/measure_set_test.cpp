@@ -92,7 +92,8 @@ TEST_P(Measures, AgreementIsCountedOverTheFullHistoryInsideTheHeadsBudget) {
         const auto [least, most] = std::ranges::minmax(head.agreement);
         EXPECT_LE(most, group);
         // each query head ranks as many tokens inside the budget as it has slots
-        EXPECT_EQ(std::accumulate(head.agreement.begin(), head.agreement.end(), 0), group * static_cast<int>(std::min<std::size_t>(seen, head.budget)));
+        EXPECT_EQ(std::accumulate(head.agreement.begin(), head.agreement.end(), 0),
+                  group * static_cast<int>(std::min<std::size_t>(seen, head.budget)));
         n_split += std::ranges::count_if(head.agreement, [&](int n) { return n > 0 && n < group; }) > 0 ? 1 : 0;
         // what the query heads like best together is inside for at least one of them
         const auto best = std::ranges::max_element(head.reference_attention) - head.reference_attention.begin();

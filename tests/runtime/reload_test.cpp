@@ -30,14 +30,14 @@ INSTANTIATE_TEST_SUITE_P(Bases, Reload,
                                            "base=window,form=zip", "base=window,predict=current"),
                          [](const auto& base) { return std::to_string(base.index); });
 
-// Queries, keys and values of layer 0 do not depend on any cache, so that there a reload after step s must equal a prefill of the same tokens.
+// Queries, keys and values of layer 0 do not depend on any cache, so that there a reload after step s must equal a prefill of the same
+// tokens.
 TEST_P(Reload, EqualsAPrefillOfTheSameTokens) {
   const std::vector<int> ids = random_ids(100, 64, 21), more = random_ids(31, 64, 22);
   constexpr int kEvery = 30;
   const std::string lane = std::string("keepkv:slots=24,threshold=0.3,") + GetParam();
   Session session = open_session(tiny_model());
-  const Snapshot reloaded =
-      run(session, request_of(ids, {lane + ",reload=" + std::to_string(kEvery)}, PromptMode::prefill, more));
+  const Snapshot reloaded = run(session, request_of(ids, {lane + ",reload=" + std::to_string(kEvery)}, PromptMode::prefill, more));
   const Snapshot without = run(session, request_of(ids, {lane}, PromptMode::prefill, more));
   std::vector<int> whole = ids;  // after step s the cache has seen the prompt and s tokens
   whole.insert(whole.end(), more.begin(), more.begin() + kEvery);
@@ -64,8 +64,9 @@ TEST_P(Reload, EqualsAPrefillOfTheSameTokens) {
 TEST_P(Reload, TheRecordsReplayToTheSameCaches) {
   for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
     Session session = open_session(tiny_model());
-    const Snapshot out = run(session, request_of(random_ids(60, 64, 23), {std::string("keepkv:slots=16,threshold=0.2,reload=7,") + GetParam()}, mode,
-                                                 random_ids(20, 64, 24)));
+    const Snapshot out =
+        run(session, request_of(random_ids(60, 64, 23), {std::string("keepkv:slots=16,threshold=0.2,reload=7,") + GetParam()}, mode,
+                                random_ids(20, 64, 24)));
     const LaneSnapshot& lane = out.lanes[1];
     const LaneFates fates = derive_fates(lane.steps, static_cast<int>(lane.steps[0]->heads.size()));
     int restored = 0;
@@ -86,7 +87,8 @@ TEST_P(Reload, TheRecordsReplayToTheSameCaches) {
 
 TEST(Reload, WithRoomForEverythingNothingChanges) {
   Session session = open_session(tiny_model());
-  const Snapshot out = run(session, request_of(random_ids(70, 64, 25), {"keepkv:slots=500,reload=3"}, PromptMode::prefill, random_ids(10, 64, 26)));
+  const Snapshot out =
+      run(session, request_of(random_ids(70, 64, 25), {"keepkv:slots=500,reload=3"}, PromptMode::prefill, random_ids(10, 64, 26)));
   for (const StepPtr& step : out.lanes[1].steps) {
     EXPECT_EQ(step->kl, 0);
     for (const HeadRecord& head : step->heads) EXPECT_TRUE(head.events.empty());

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/session/session.h"
 #include "paths.h"
+#include "runtime/session/session.h"
 
 namespace kvscope::testing {
 

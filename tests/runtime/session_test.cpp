@@ -14,7 +14,8 @@ namespace {
 
 using namespace kvscope::testing;
 
-/// Every policy of the catalog with a budget of `slots` (by name alone where it takes none). Keys that want a file get the tiny model's own.
+/// Every policy of the catalog with a budget of `slots` (by name alone where it takes none). Keys that want a file get the tiny model's
+/// own.
 std::vector<std::string> all_lanes(const std::string& slots) {
   std::vector<std::string> out;
   for (const PolicyInfo& info : policies()) {
@@ -202,7 +203,8 @@ TEST_P(Session_, ACacheTakesTheMemoryOfItsBudgetAndOneSlotMore) {
   for (const LaneSnapshot& lane : out.lanes) {
     bool holds_budget = true;
     for (const StepPtr& step : lane.steps) {
-      for (const HeadRecord& head : step->heads) holds_budget &= head.budget == 12 && (step->position < 12 || static_cast<int>(head.pos.size()) == 12);
+      for (const HeadRecord& head : step->heads)
+        holds_budget &= head.budget == 12 && (step->position < 12 || static_cast<int>(head.pos.size()) == 12);
     }
     if (holds_budget) {
       ++checked;

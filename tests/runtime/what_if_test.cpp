@@ -132,7 +132,8 @@ TEST(WhatIf, MergingByHandAsKeepkvDoesIsKeepkv) {
 
 TEST(WhatIf, RestoringEverythingThatWasEvictedIsTheFullCacheAgain) {
   Session session = open_session(tiny_model());
-  RunRequest request = request_of({"snapkv:slots=12", "full@evict=1-30,step=0", "streaming:slots=900@evict=1-30,step=0"}, PromptMode::prefill, 40, 6);
+  RunRequest request =
+      request_of({"snapkv:slots=12", "full@evict=1-30,step=0", "streaming:slots=900@evict=1-30,step=0"}, PromptMode::prefill, 40, 6);
   const Snapshot evicted = run(session, request);
   for (std::string& lane : request.lanes) lane += "@restore=0-39,step=0";
   const Snapshot restored = run(session, request);
@@ -140,7 +141,8 @@ TEST(WhatIf, RestoringEverythingThatWasEvictedIsTheFullCacheAgain) {
     EXPECT_GT(evicted.lanes[l].steps.back()->kl, 0) << evicted.lanes[l].spec;
     for (std::size_t s = 0; s < restored.lanes[l].steps.size(); ++s) {
       if (l < 3) {  // positions=cache turns keys back and forth, which rounds
-        EXPECT_EQ(restored.lanes[l].steps[s]->logits_top, restored.lanes[0].steps[s]->logits_top) << restored.lanes[l].spec << " step " << s;
+        EXPECT_EQ(restored.lanes[l].steps[s]->logits_top, restored.lanes[0].steps[s]->logits_top)
+            << restored.lanes[l].spec << " step " << s;
       }
       EXPECT_LT(std::abs(restored.lanes[l].steps[s]->kl), 1e-12);
       for (const HeadRecord& head : restored.lanes[l].steps[s]->heads) {
@@ -183,7 +185,8 @@ TEST_P(WhatIf_, BookkeepingHoldsUnderEveryPolicyAndAnyEdit) {
       "@merge=7,into=8,step=53@restore=7,step=54,heads=0@evict=8,step=54@restore=40-44,step=55,layers=1,heads=0@pin=40,step=55";
   std::string early;
   if (GetParam() == PromptMode::prefill) {
-    early = "@restore=2-30,step=1@merge=20-22,into=23,step=1@evict=45-47,step=2,layers=1@restore=21,step=3,layers=0@evict=23,step=3@pin=21,step=3";
+    early =
+        "@restore=2-30,step=1@merge=20-22,into=23,step=1@evict=45-47,step=2,layers=1@restore=21,step=3,layers=0@evict=23,step=3@pin=21,step=3";
   } else {
     early = edits;
   }

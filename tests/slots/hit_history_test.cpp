@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/slot_runs.h"
 #include "slots/hit_history.h"
+#include "core/slot_runs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -56,7 +56,7 @@ Event restore(int pos) { return {.kind = Event::Kind::restore, .pos = pos, .by_h
 TEST(Fates, ATokenThatCameBackKeepsItsPast) {
   // 1 joins 2, 2 joins 3; 2 comes back and leaves 1 with 3; 3 goes with 1; 3 and 1 come back, 1 goes again.
   const std::vector<StepPtr> steps = {step(0, 4, {merge(1, 2), merge(2, 3)}), step(1, 5, {restore(2)}), step(2, 6, {evict(3)}),
-                                      step(3, 7, {restore(3), restore(1)}),  step(4, 8, {evict(1)})};
+                                      step(3, 7, {restore(3), restore(1)}), step(4, 8, {evict(1)})};
   const LaneFates f = derive_fates(steps, 1);
   std::vector<std::vector<int>> slot;  // by step, of tokens 1, 2, 3
   for (const StepPtr& s : steps) slot.push_back({slot_of(f, *s, 0, 1), slot_of(f, *s, 0, 2), slot_of(f, *s, 0, 3)});

@@ -116,8 +116,10 @@ std::string error_with(const std::string& pointer, const json& value) {
 TEST(TokenizerJson, RefusesWhatItDoesNotKnowByItsName) {
   EXPECT_THAT(error_with("/model/type", "Unigram"), HasSubstr("tokenizer.json.model: 'Unigram' is not supported (known: BPE)"));
   EXPECT_THAT(error_with("/normalizer", {{"type", "Lowercase"}}), HasSubstr("normalizer: 'Lowercase' is not supported"));
-  EXPECT_THAT(error_with("/pre_tokenizer", {{"type", "BertPreTokenizer"}}), HasSubstr("pre_tokenizer: 'BertPreTokenizer' is not supported"));
-  EXPECT_THAT(error_with("/post_processor", {{"type", "RobertaProcessing"}}), HasSubstr("post_processor: 'RobertaProcessing' is not supported"));
+  EXPECT_THAT(error_with("/pre_tokenizer", {{"type", "BertPreTokenizer"}}),
+              HasSubstr("pre_tokenizer: 'BertPreTokenizer' is not supported"));
+  EXPECT_THAT(error_with("/post_processor", {{"type", "RobertaProcessing"}}),
+              HasSubstr("post_processor: 'RobertaProcessing' is not supported"));
   EXPECT_THAT(error_with("/decoder", {{"type", "WordPiece"}}), HasSubstr("decoder: 'WordPiece' is not supported"));
   EXPECT_THAT(error_with("/decoder", nullptr), HasSubstr("expected a decoder, got none"));
   EXPECT_THAT(error_with("/model/dropout", 0.1), HasSubstr("dropout is not supported"));
@@ -153,7 +155,8 @@ TEST(ChatTemplate, WritesConversations) {
       "{{ bos_token }}{% for m in messages %}{% if m['role'] not in ['user', 'system'] %}{{ raise_exception('no ' + m['role']) }}{% endif %}"
       "<|{{ m['role'] }}|>{{ m['content'] | trim }}<|end|>\n{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
       "t", "<s>", "</s>");
-  EXPECT_EQ(chat.render({{"system", "Be short. "}, {"user", " Hi"}}, true), "<s><|system|>Be short.<|end|>\n<|user|>Hi<|end|>\n<|assistant|>");
+  EXPECT_EQ(chat.render({{"system", "Be short. "}, {"user", " Hi"}}, true),
+            "<s><|system|>Be short.<|end|>\n<|user|>Hi<|end|>\n<|assistant|>");
   EXPECT_THAT(message_of<Error>([&] { chat.render({{"tool", "x"}}, false); }), HasSubstr("no tool"));
   EXPECT_THAT(message_of<Error>([] { ChatTemplate("{% for %}", "t", "", ""); }), HasSubstr("t: expected a Jinja template"));
   EXPECT_THAT(message_of<Error>([] { ChatTemplate(std::string(1000, '('), "t", "", ""); }), HasSubstr("brackets in each other"));
@@ -162,7 +165,8 @@ TEST(ChatTemplate, WritesConversations) {
 std::string name_of(const json& token) { return token.is_string() ? token.get<std::string>() : ""; }  // null: the model has none
 
 TEST(ChatTemplate, WritesTheConversationsOfPublishedModels) {
-  if (!fs::exists(shared("tokenizers/chat_templates"))) GTEST_SKIP() << "no chat templates; set KVSCOPE_SHARED to the folder above tokenizers/";
+  if (!fs::exists(shared("tokenizers/chat_templates")))
+    GTEST_SKIP() << "no chat templates; set KVSCOPE_SHARED to the folder above tokenizers/";
   int n = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(shared("tokenizers/chat_templates"))) {
     if (entry.path().extension() != ".json") continue;

@@ -86,7 +86,8 @@ TEST_P(CustomLane, ThePartsOfANamedPolicyDecideExactlyLikeIt) {
   ASSERT_EQ(result.lanes.size(), request.lanes.size() + 1) << "the full cache comes first";
   for (std::size_t i = 1; i + 1 < result.lanes.size(); i += 2) {
     const std::string named = trace_of(result, i), parts = trace_of(result, i + 1);
-    const std::size_t differ = static_cast<std::size_t>(std::mismatch(named.begin(), named.end(), parts.begin(), parts.end()).first - named.begin());
+    const std::size_t differ =
+        static_cast<std::size_t>(std::mismatch(named.begin(), named.end(), parts.begin(), parts.end()).first - named.begin());
     EXPECT_TRUE(named == parts) << result.lanes[i].spec << " and " << result.lanes[i + 1].spec << "\n"
                                 << named.substr(differ > 60 ? differ - 60 : 0, 120) << "\n"
                                 << parts.substr(differ > 60 ? differ - 60 : 0, 120);

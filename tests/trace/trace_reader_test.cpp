@@ -13,10 +13,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "paths.h"
 #include "snapshot/held_bytes.h"
 #include "tests/trace/sample_run.h"
 #include "trace/trace_writer.h"
-#include "paths.h"
 
 namespace kvscope {
 namespace {

@@ -93,8 +93,7 @@ TEST_F(HabitTest, TheCaptionNamesTheHabitWithItsFigureAndHowItWasMeasured) {
   measured();
   const HabitCaption both = habit_caption(snapshot, 4, 1);
   EXPECT_EQ(both.name, "Retrieval head");
-  EXPECT_EQ(both.words,
-            "looks back at the token to copy next, however far away: 65.9 % of its attention (query head 3)");
+  EXPECT_EQ(both.words, "looks back at the token to copy next, however far away: 65.9 % of its attention (query head 3)");
   EXPECT_EQ(both.besides, "also previous-token head 50.0 % (query head 2), sink head 92.8 % (query head 3)")
       << "the token before is a near one";
   EXPECT_EQ(both.measured, "full cache, mean on hidden-number texts");

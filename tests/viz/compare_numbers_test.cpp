@@ -212,7 +212,8 @@ TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
   lane.compress_ms = 0.5 * (steps + 1);
   EXPECT_EQ(metric_text(snapshot, m, MetricColumn::Kind::policy), "0.5") << "a clock knows no third digit";
   lane.slots_asked = -1;
-  EXPECT_EQ(metric_text(snapshot, lane_metrics(snapshot, lane, -1, 3), MetricColumn::Kind::policy), "n/a") << "nothing to decide is no zero";
+  EXPECT_EQ(metric_text(snapshot, lane_metrics(snapshot, lane, -1, 3), MetricColumn::Kind::policy), "n/a")
+      << "nothing to decide is no zero";
 }
 
 TEST(LaneDifference, CountsWhatASlotRepresents) {
@@ -275,7 +276,8 @@ TEST(TokenCounts, AreThoseOfEveryTokenAndStepWhateverWasAskedBefore) {
   for (const int token : {0, 60, 87, 166, 3, 178})
     for (int step = 0; step < static_cast<int>(s.lanes[1].steps.size()); step += 3)
       for (int lane = 0; lane < static_cast<int>(s.lanes.size()); ++lane)
-        ASSERT_EQ(counts.of(s, lane, step, token), token_count(s.lanes[static_cast<std::size_t>(lane)], step, token)) << token << " " << step << " " << lane;
+        ASSERT_EQ(counts.of(s, lane, step, token), token_count(s.lanes[static_cast<std::size_t>(lane)], step, token))
+            << token << " " << step << " " << lane;
   EXPECT_EQ(counts.of(s, 1, 3, -1), TokenCount{});
   EXPECT_EQ(counts.of(s, 1, 3, 100000), TokenCount{});
   // Other fates of the same token: a run that was computed anew.
@@ -349,7 +351,8 @@ TEST(LaneParams, NameWhatThePolicyTakesButNotTheBudget) {
 TEST(LaneParams, WhatTellsARunFromItsTwinsComesFirst) {
   Snapshot snapshot;
   snapshot.lanes.resize(4);
-  for (LaneSnapshot& lane : snapshot.lanes) lane = {.policy = "one", .params = {{"slots", "8"}, {"sinks", "4"}, {"seed", "0"}}, .slots_asked = 8};
+  for (LaneSnapshot& lane : snapshot.lanes)
+    lane = {.policy = "one", .params = {{"slots", "8"}, {"sinks", "4"}, {"seed", "0"}}, .slots_asked = 8};
   snapshot.lanes[0].policy = "full";
   std::size_t n_differ = 9;
   snapshot.lanes[3].policy = "another";

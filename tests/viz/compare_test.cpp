@@ -56,8 +56,8 @@ TEST_F(CompareTest, AShortBarHasShorterWordsRatherThanCutOnes) {
     canvas.draw(*view);
     const Mark& bar = mark("strip", "lane 0");
     for (const SceneCommand& c : scene.commands) {
-      const bool inside = c.kind == SceneCommand::Kind::text && !c.points.empty() && c.points[0].y > bar.min.y && c.points[0].y < bar.max.y &&
-                          c.points[0].x > bar.min.x && c.points[0].x < bar.max.x;
+      const bool inside = c.kind == SceneCommand::Kind::text && !c.points.empty() && c.points[0].y > bar.min.y &&
+                          c.points[0].y < bar.max.y && c.points[0].x > bar.min.x && c.points[0].x < bar.max.x;
       if (!inside) continue;
       EXPECT_THAT(c.text, Not(HasSubstr("..."))) << step;
       said += c.text + "|";
@@ -325,7 +325,8 @@ TEST_F(CompareTest, TableHasOneRowPerRun) {
   const auto mean = std::ranges::find_if(table.columns, [](const std::string& c) { return c.starts_with("mean KL, nats"); });
   ASSERT_NE(mean, table.columns.end());
   const Snapshot& s = *canvas.frame.snapshot;
-  EXPECT_EQ(std::stod(table.rows[3][static_cast<std::size_t>(mean - table.columns.begin())]), run_figures(s, s.lanes[3]).kl.mean()) << "all its digits";
+  EXPECT_EQ(std::stod(table.rows[3][static_cast<std::size_t>(mean - table.columns.begin())]), run_figures(s, s.lanes[3]).kl.mean())
+      << "all its digits";
 }
 
 TEST_F(CompareTest, KeysMoveThroughRunsAndTokens) {

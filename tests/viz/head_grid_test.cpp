@@ -9,8 +9,8 @@
 
 #include "snapshot/synthetic.h"
 #include "viz/draw/format.h"
-#include "viz/reduce/disagreement.h"
 #include "viz/headless.h"
+#include "viz/reduce/disagreement.h"
 #include "viz/synthetic.h"
 
 namespace kvscope::viz {
@@ -86,7 +86,9 @@ TEST_F(HeadGridTest, EveryCellPrintsTheValueOfItsRecord) {
 }
 
 TEST_F(HeadGridTest, KeysOneToNineChooseTheMetric) {
-  const char* const names[] = {"local error after Wₒ", "local error", "retained", "votes lost", "attention lost", "slots", "bound of the error after Wₒ", "disagreement in its layer"};
+  const char* const names[] = {
+      "local error after Wₒ",     "local error", "retained", "votes lost", "attention lost", "slots", "bound of the error after Wₒ",
+      "disagreement in its layer"};
   for (int m = 0; m < kRecordMetrics; ++m) {
     EXPECT_TRUE(view.key(canvas.frame, std::string(1, static_cast<char>('1' + m)), canvas.intents));
     EXPECT_EQ(view.facts(canvas.frame), names[m]);
@@ -250,8 +252,8 @@ TEST_F(HeadGridTest, TheTableHasARowPerHeadAndAllMetrics) {
 TEST_F(HeadGridTest, SortedTheLargestValueStandsFirstUnderItsOwnNames) {
   StepRecord& r = edit();
   for (HeadRecord& h : r.heads) h.local_l1_wo = 10 + h.layer + 0.1 * h.kv_head;
-  r.heads[2 * 4 + 3].local_l1_wo = 729;            // L2 H3: the largest
-  r.heads[4 * 4 + 1].local_l1_wo = 300;            // L4 H1: the next
+  r.heads[2 * 4 + 3].local_l1_wo = 729;                                                          // L2 H3: the largest
+  r.heads[4 * 4 + 1].local_l1_wo = 300;                                                          // L4 H1: the next
   for (int h = 0; h < 4; ++h) r.heads[static_cast<std::size_t>(h)].local_l1_wo = kNotAvailable;  // L0: nothing is known
   EXPECT_TRUE(view.key(canvas.frame, "S", canvas.intents));
   EXPECT_EQ(view.facts(canvas.frame), "local error after Wₒ · sorted");

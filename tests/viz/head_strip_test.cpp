@@ -44,7 +44,8 @@ TEST(PickHead, WithoutSelectionTakesTheLargestErrorAndSaysSo) {
   EXPECT_FALSE(pick.chosen);
   EXPECT_THAT(head_facts(pick), HasSubstr("largest error, none selected"));
   step->heads[0].local_l1_wo = step->heads[1].local_l1_wo = 0;
-  EXPECT_THAT(head_facts(pick), ::testing::AllOf(HasSubstr("(none selected)"), ::testing::Not(HasSubstr("largest")))) << "no error, none of them the largest";
+  EXPECT_THAT(head_facts(pick), ::testing::AllOf(HasSubstr("(none selected)"), ::testing::Not(HasSubstr("largest"))))
+      << "no error, none of them the largest";
   selection.layer = 0;
   selection.kv_head = 0;
   EXPECT_EQ(pick_head(snapshot, selection).head, 0);

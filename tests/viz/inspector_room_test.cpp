@@ -38,7 +38,8 @@ TEST_F(InspectorTest, AWindowOf1280By800HasItsCardsWithTheirButtons) {
     canvas.draw(*view);
     for (const char* card : {"Lineage", "Why"}) EXPECT_NE(find_mark(*view, "card", card), nullptr) << card;
     for (const char* button : {"Pin", "Evict", "Merge…"}) EXPECT_NE(find_mark(*view, "button", button), nullptr) << slot << button;
-    for (const char* name : {"votes", "ranking score", "rank", "attention now", "born · last merge"}) EXPECT_FALSE(row(name).empty()) << slot << name;
+    for (const char* name : {"votes", "ranking score", "rank", "attention now", "born · last merge"})
+      EXPECT_FALSE(row(name).empty()) << slot << name;
     EXPECT_GT(mark("cutoff", "L0 H0").max.y, 0);
   }
   auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps.back());  // with one row more

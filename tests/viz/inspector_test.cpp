@@ -47,7 +47,8 @@ TEST_F(InspectorTest, AgreementHasARowWhereItWasMeasured) {
   EXPECT_LT(mark("attention", "L0 H0 t3").max.y, mark("agreement", "L0 H0 t3").min.y);
   EXPECT_EQ(row("agreement"), "2 of 2 query heads");
   const HeadPick pick = pick_head(snapshot, canvas.frame.selection);
-  EXPECT_THAT(token_lines(snapshot, pick, head_columns(snapshot, pick), 4), ::testing::Contains("inside the budget for 1 of 2 query heads"));
+  EXPECT_THAT(token_lines(snapshot, pick, head_columns(snapshot, pick), 4),
+              ::testing::Contains("inside the budget for 1 of 2 query heads"));
   const Table table = head_table(snapshot, pick);
   const auto column = static_cast<std::size_t>(std::ranges::find(table.columns, "agreement") - table.columns.begin());
   ASSERT_LT(column, table.columns.size());

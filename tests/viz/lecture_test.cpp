@@ -104,7 +104,8 @@ TEST(LectureFactsTest, RankOnlyRunsWithOneBudget) {
   EXPECT_EQ(facts().at("alike").text, "20 to 21 slots") << "a slot more or less is no other budget";
   hold(3, 30);
   EXPECT_FALSE(holds(facts(), "several")) << "nobody is compared with nobody";
-  EXPECT_EQ(facts().at("unlike").text, fmt::format("{} holds 40, {} 20, {} 30 slots", s.lanes[1].title, s.lanes[2].title, s.lanes[3].title));
+  EXPECT_EQ(facts().at("unlike").text,
+            fmt::format("{} holds 40, {} 20, {} 30 slots", s.lanes[1].title, s.lanes[2].title, s.lanes[3].title));
 }
 
 TEST(LectureFactsTest, AreFilledInWithTheFittingWord) {
@@ -160,8 +161,7 @@ TEST(AttentionPairsTest, ATokenWhoseTextStandsThereTwiceHasItsPosition) {
   EXPECT_EQ(attention_pairs(s, pick, 2)[0].label, fmt::format("{} #{}", alone, token));
   for (TokenInfo& t : s.tokens) t.bytes = "at";
   const Facts f = lecture_facts(s, at(3, 3));
-  for (const char* name : {"votes_token", "member_token"})
-    EXPECT_THAT(f.at(name).text, ::testing::StartsWith("«at» #")) << name;
+  for (const char* name : {"votes_token", "member_token"}) EXPECT_THAT(f.at(name).text, ::testing::StartsWith("«at» #")) << name;
   EXPECT_NE(f.at("votes_token").text, f.at("member_token").text);
 }
 
@@ -171,7 +171,8 @@ TEST(LargestLossTest, IsAttentionThatNothingStandsFor) {
     const Loss loss = largest_loss(s, lane);
     if (loss.step < 0) continue;
     EXPECT_GE(s.lanes[0].steps[static_cast<std::size_t>(loss.step)]->position, s.n_prompt - 1);
-    EXPECT_LT(slot_of(*lane.fates, *lane.steps[static_cast<std::size_t>(loss.step)], head_index(s, loss.layer, loss.kv_head), loss.token), 0);
+    EXPECT_LT(slot_of(*lane.fates, *lane.steps[static_cast<std::size_t>(loss.step)], head_index(s, loss.layer, loss.kv_head), loss.token),
+              0);
     EXPECT_GT(loss.attention, 0);
   }
   EXPECT_EQ(largest_loss(s, s.lanes[0]).step, -1) << "the full cache misses nothing";

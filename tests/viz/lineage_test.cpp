@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -262,7 +262,8 @@ TEST_F(SmallRun, AHeadsOwnThresholdGoesBeforeThatOfTheRun) {
   EXPECT_DOUBLE_EQ(said({{0, 0, "threshold", "0.6"}}), 0.6);
   EXPECT_DOUBLE_EQ(said({{0, -1, "threshold", "0.5"}}), 0.5) << "all heads of the layer";
   EXPECT_DOUBLE_EQ(said({{0, 0, "threshold", "0.6"}, {0, -1, "threshold", "0.5"}}), 0.5) << "the last one holds";
-  EXPECT_DOUBLE_EQ(said({{0, 1, "threshold", "0.6"}, {1, -1, "threshold", "0.5"}, {0, 0, "recent", "0.2"}}), 0.8) << "none is for this head";
+  EXPECT_DOUBLE_EQ(said({{0, 1, "threshold", "0.6"}, {1, -1, "threshold", "0.5"}, {0, 0, "recent", "0.2"}}), 0.8)
+      << "none is for this head";
 }
 
 TEST_F(SmallRun, ASlotThatNothingHappenedToHasNoReasons) {

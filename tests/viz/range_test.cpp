@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "viz/reduce/compare.h"
 #include "viz/draw/format.h"
 #include "viz/headless.h"
+#include "viz/reduce/compare.h"
 #include "viz/synthetic.h"
 #include "viz/views/compare/compare.h"
 #include "viz/views/head_grid/head_grid.h"
@@ -179,7 +179,8 @@ TEST_F(RangeViewsTest, TheTimelineCountsAndListsTheRangeOnly) {
   Timeline view;
   canvas.frame.selection.steps = StepRange{4, 9};
   const RunFigures want = run_figures(snapshot, snapshot.lanes[3], 4, 9);
-  EXPECT_NE(view.facts(canvas.frame).find("of 6 · mean KL " + format_number(want.kl.mean())), std::string::npos) << view.facts(canvas.frame);
+  EXPECT_NE(view.facts(canvas.frame).find("of 6 · mean KL " + format_number(want.kl.mean())), std::string::npos)
+      << view.facts(canvas.frame);
   const Table table = view.table(canvas.frame);
   ASSERT_EQ(table.rows.size(), 6u);
   EXPECT_EQ(table.rows.front()[0], "4");
@@ -201,7 +202,8 @@ TEST_F(RangeViewsTest, TheHeadGridShowsMeansOfTheRangeAndSaysSo) {
   EXPECT_NE(view.table(canvas.frame).note.find("steps 4–9"), std::string::npos);
   canvas.frame.selection.steps.reset();
   canvas.draw(view);
-  EXPECT_EQ(testing::find_mark(view, "cell", "L0 H0")->value, format_metric(HeadMetric::local_l1_wo, snapshot.lanes[3].steps.back()->heads[0].local_l1_wo));
+  EXPECT_EQ(testing::find_mark(view, "cell", "L0 H0")->value,
+            format_metric(HeadMetric::local_l1_wo, snapshot.lanes[3].steps.back()->heads[0].local_l1_wo));
 }
 
 TEST_F(RangeViewsTest, TheComparisonNamesTheRange) {

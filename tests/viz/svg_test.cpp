@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/draw/format.h"
 #include "viz/draw/svg.h"
+#include "viz/draw/format.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -139,7 +139,9 @@ TEST(Scene, ADrawnFrameIsTheSameWithAndWithoutARecording) {
 
 TEST(Stamp, BreaksBetweenFactsAndNeverCutsOne) {
   const std::vector<std::string> stamp = {"model m · prompt of 11 tokens · step 10 of 22", "runs: A full"};
-  const auto lines = [&](std::size_t most) { return stamp_lines(stamp, [most](const std::string& line) { return utf8_length(line) <= most; }); };
+  const auto lines = [&](std::size_t most) {
+    return stamp_lines(stamp, [most](const std::string& line) { return utf8_length(line) <= most; });
+  };
   EXPECT_EQ(lines(100), stamp);
   EXPECT_EQ(lines(32), (std::vector<std::string>{"model m · prompt of 11 tokens ·", "  step 10 of 22", "runs: A full"}));
   EXPECT_EQ(lines(3), (std::vector<std::string>{"model m ·", "  prompt of 11 tokens ·", "  step 10 of 22", "runs: A full"}));

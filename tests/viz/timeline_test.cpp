@@ -99,7 +99,9 @@ TEST(StepBins, AChangedTopChoiceIsNeverLost) {
 }
 
 TEST(StackPixels, EdgesAreRoundedAndNothingRareIsLost) {
-  const auto pixels = [](std::vector<double> parts, double whole, int height, int least) { return stack_pixels(parts, whole, height, least); };
+  const auto pixels = [](std::vector<double> parts, double whole, int height, int least) {
+    return stack_pixels(parts, whole, height, least);
+  };
   EXPECT_EQ(pixels({10, 20, 0, 30}, 100, 50, 2), (std::vector<int>{5, 10, 0, 15}));
   EXPECT_EQ(pixels({30, 0.1}, 100, 50, 2), (std::vector<int>{15, 2})) << "less than a pixel is drawn as two";
   EXPECT_EQ(pixels({0.1, 99.8, 0.1}, 100, 50, 2), (std::vector<int>{2, 46, 2})) << "and takes them from its neighbour, not from the frame";
@@ -189,7 +191,9 @@ TEST_F(TimelineTest, TheNewTokenIsSeenInEveryStepAfterThePrompt) {
       float top = 1e9f, bottom = -1e9f;
       for (int list = 0; list < data->CmdListsCount; ++list)
         for (const ImDrawVert& v : data->CmdLists[list]->VtxBuffer) {
-          if (v.col != wanted || v.pos.x < column->min.x || v.pos.x > column->max.x || v.pos.y > find_mark(view, "kl number", column->label)->min.y - 25) continue;
+          if (v.col != wanted || v.pos.x < column->min.x || v.pos.x > column->max.x ||
+              v.pos.y > find_mark(view, "kl number", column->label)->min.y - 25)
+            continue;
           top = std::min(top, v.pos.y), bottom = std::max(bottom, v.pos.y);
         }
       EXPECT_GE(bottom - top, 2) << "step " << s << " at " << size.y;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "viz/draw/format.h"
-#include "viz/headless.h"
 #include "viz/draw/scene.h"
+#include "viz/headless.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
 

@@ -11,7 +11,7 @@ namespace {
 using Kind = SceneCommand::Kind;
 
 constexpr double kBesideEmphasis = 0.3;  // of the colour that stays to categories which are not meant
-constexpr float kDragThreshold = 4;  // pixels that a press may move and still be a click
+constexpr float kDragThreshold = 4;      // pixels that a press may move and still be a click
 
 // Relative luminance of WCAG 2.
 double luminance(Rgb c) {

@@ -16,7 +16,7 @@ namespace kvscope::viz {
 namespace {
 
 constexpr float kMargin = 12;
-constexpr float kStampLetter = 6;  // a letter of the stamp, generously
+constexpr float kStampLetter = 6;   // a letter of the stamp, generously
 constexpr float kBaseline = 0.36f;  // of the em, from the middle of a line to its baseline
 const char* const kSans = "'Noto Sans','DejaVu Sans',sans-serif";
 const char* const kMono = "'Noto Sans Mono','DejaVu Sans Mono',monospace";
@@ -238,8 +238,8 @@ std::string to_svg(std::span<const PicturePart> parts, const Theme& theme, std::
     height = std::max(height, part.at.y + part.scene->size.y);
   }
   // Whatever draws this has its own font: about as wide as most at this size.
-  const std::vector<std::string> lines =
-      stamp_lines(stamp, [&](const std::string& line) { return kMargin + kStampLetter * static_cast<float>(utf8_length(line)) <= width - kMargin; });
+  const std::vector<std::string> lines = stamp_lines(
+      stamp, [&](const std::string& line) { return kMargin + kStampLetter * static_cast<float>(utf8_length(line)) <= width - kMargin; });
   const float stamps = lines.empty() ? 0 : kPictureStampLine * static_cast<float>(lines.size()) + kMargin;
   std::string out = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"{0}\" height=\"{1}\" "

@@ -21,15 +21,15 @@ struct Rgb {
 struct Theme {
   bool dark = true;
   Rgb window, panel, raised, line, text, secondary, disabled, accent;
-  Rgb on_accent;                           // text on a filled accent button
-  Rgb changed;                             // the output changed
-  std::array<Rgb, kCategories> category;   // by Category; unseen: panel
+  Rgb on_accent;                          // text on a filled accent button
+  Rgb changed;                            // the output changed
+  std::array<Rgb, kCategories> category;  // by Category; unseen: panel
   Rgb evicted_outline;
-  std::span<const Rgb> sequential;         // scores, kept fraction; low to high
-  std::span<const Rgb> damage;             // perturbation; low to high
-  std::span<const Rgb> diverging;          // negative to positive
-  std::array<Rgb, 6> runs;                 // lines and markers of lanes
-  double text_tint = 0.36;                 // opacity of category fills behind text
+  std::span<const Rgb> sequential;  // scores, kept fraction; low to high
+  std::span<const Rgb> damage;      // perturbation; low to high
+  std::span<const Rgb> diverging;   // negative to positive
+  std::array<Rgb, 6> runs;          // lines and markers of lanes
+  double text_tint = 0.36;          // opacity of category fills behind text
 };
 
 const Theme& dark_theme();

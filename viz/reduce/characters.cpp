@@ -37,8 +37,7 @@ struct Words {
   const char *name, *plain, *measured;
 };
 constexpr std::array<Words, 5> kWords = {{
-    {Habit::retrieval, "Retrieval head", "looks back at the token to copy next, however far away",
-     "on hidden-number texts"},
+    {Habit::retrieval, "Retrieval head", "looks back at the token to copy next, however far away", "on hidden-number texts"},
     {Habit::induction, "Induction head", "finds the last time this token came up and looks at what followed it there",
      "in shuffled text that comes twice"},
     {Habit::previous, "Previous-token head", "looks at the token just before", "in prose"},
@@ -116,7 +115,8 @@ HabitCaption habit_caption(const Snapshot& s, int layer, int kv_head) {
     if (out.name.empty()) {
       out.name = w.name;
       const bool half = w.habit == Habit::near && habit_of(s, w.habit, layer, kv_head) >= 0.5;
-      out.words = fmt::format("{}: {}", half ? "looks mostly at the newest tokens" : w.plain, figure(s, w.habit, layer, kv_head, " of its attention"));
+      out.words = fmt::format("{}: {}", half ? "looks mostly at the newest tokens" : w.plain,
+                              figure(s, w.habit, layer, kv_head, " of its attention"));
       out.measured = fmt::format("full cache, mean {}", w.measured);
     } else if (w.habit != Habit::near || !(habit_of(s, Habit::previous, layer, kv_head) >= kHabitFrom)) {  // the token before is a near one
       out.besides += fmt::format("{}{} {}", out.besides.empty() ? "also " : ", ", lower(w.name), figure(s, w.habit, layer, kv_head));

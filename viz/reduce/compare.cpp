@@ -38,7 +38,8 @@ int run_of_lane(int lane) {
   return lane <= 0 ? kReference : kOthers[static_cast<std::size_t>(lane - 1) % std::size(kOthers)];
 }
 
-LaneMetrics lane_metrics(const Snapshot& snapshot, const LaneSnapshot& lane, int wanted, int max_answer, const std::optional<StepRange>& range) {
+LaneMetrics lane_metrics(const Snapshot& snapshot, const LaneSnapshot& lane, int wanted, int max_answer,
+                         const std::optional<StepRange>& range) {
   LaneMetrics out;
   const int n = static_cast<int>(lane.steps.size());
   if (n == 0) return out;
@@ -115,7 +116,8 @@ std::vector<std::string> telling_params(const Snapshot& snapshot, const LaneSnap
     budget = budget || twin.slots_asked != lane.slots_asked;
     const std::vector<std::string> other = lane_params(twin);
     const auto own = [&](const std::string& param) { return std::find(other.begin(), other.end(), param) == other.end(); };
-    differ = static_cast<std::size_t>(std::stable_partition(out.begin() + static_cast<std::ptrdiff_t>(differ), out.end(), own) - out.begin());
+    differ =
+        static_cast<std::size_t>(std::stable_partition(out.begin() + static_cast<std::ptrdiff_t>(differ), out.end(), own) - out.begin());
   }
   if (budget && lane.slots_asked >= 0) {
     out.insert(out.begin(), fmt::format("{} slots", format_count(lane.slots_asked)));

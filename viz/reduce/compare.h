@@ -40,11 +40,12 @@ struct LaneMetrics {
   double slots = kNotAvailable;           // mean per head after this step
   double bytes = kNotAvailable;           // used by their keys and values
   PolicyWork work;
-  TextSplit split;                        // against the reference lane; filled where several lanes are at hand
+  TextSplit split;  // against the reference lane; filled where several lanes are at hand
 };
 
 /// Metrics at the step `wanted` (clamped; negative: the latest). `range` limits what is averaged. lane: of the snapshot.
-LaneMetrics lane_metrics(const Snapshot& snapshot, const LaneSnapshot& lane, int wanted, int max_answer, const std::optional<StepRange>& range = {});
+LaneMetrics lane_metrics(const Snapshot& snapshot, const LaneSnapshot& lane, int wanted, int max_answer,
+                         const std::optional<StepRange>& range = {});
 
 /// Where the full cache's answer begins with a blank and all lanes agree on it, every answer begins behind it; at most `most` tokens stay.
 void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most);

@@ -68,7 +68,8 @@ std::string range_summary(const HeadColumns& columns, std::span<const TokenRange
     n += r.last - r.first + 1;
     if (seen.size() > 3) continue;
     names += names.empty() ? "" : ", ";
-    names += ranges.size() == 1 || r.first != r.last ? fmt::format("{}–{}", format_count(r.first), format_count(r.last)) : format_count(r.first);
+    names +=
+        ranges.size() == 1 || r.first != r.last ? fmt::format("{}–{}", format_count(r.first), format_count(r.last)) : format_count(r.first);
   }
   if (seen.empty()) return {};
   if (seen.size() > 3) names += fmt::format(" and {} more places", seen.size() - 3);
@@ -85,8 +86,8 @@ std::string range_summary(const HeadColumns& columns, std::span<const TokenRange
     if (all.n == 0)
       text += fmt::format(" · {} {}", name, kNotAvailableText);
     else
-      text += fmt::format(" · {} of {}: sum {}, mean {}, max {}", name, format_count(all.n), format_number(all.sum), format_number(all.sum / all.n),
-                          format_number(all.max));
+      text += fmt::format(" · {} of {}: sum {}, mean {}, max {}", name, format_count(all.n), format_number(all.sum),
+                          format_number(all.sum / all.n), format_number(all.max));
   };
   add("score", columns.score);
   add("attention", columns.attention);

@@ -101,7 +101,8 @@ void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departur
   out.votes.assign(count, 0);
   out.score = gone.score;
   out.score_gone.resize(count);
-  std::transform(gone.step.begin(), gone.step.end(), out.score_gone.begin(), [&](int step) { return step >= 0 && step < pick.step ? 1 : 0; });
+  std::transform(gone.step.begin(), gone.step.end(), out.score_gone.begin(),
+                 [&](int step) { return step >= 0 && step < pick.step ? 1 : 0; });
   out.attention.assign(count, kNotAvailable);
   out.lost.assign(count, kNotAvailable);
   out.statistic.assign(head.statistic.empty() ? 0 : count, kNotAvailable);
@@ -118,7 +119,8 @@ void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departur
       out.lost[t] = static_cast<double>(head.reference_attention[t]);
     }
   }
-  out.agreement.assign(head.agreement.begin(), head.agreement.begin() + static_cast<std::ptrdiff_t>(std::min(count, head.agreement.size())));
+  out.agreement.assign(head.agreement.begin(),
+                       head.agreement.begin() + static_cast<std::ptrdiff_t>(std::min(count, head.agreement.size())));
   if (!out.agreement.empty()) out.agreement.resize(count, kNotAvailable);
   for (std::size_t i = 0; i < head.attended.size(); ++i) {
     if (!within(head.attended[i], n)) continue;

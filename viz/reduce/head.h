@@ -58,7 +58,8 @@ struct HeadColumns {
 /// pick.values must not be null.
 HeadColumns head_columns(const Snapshot& snapshot, const HeadPick& pick);
 
-/// When the slots of one head went and with which score, apart from all else that a removal says: two numbers a token are read in every step.
+/// When the slots of one head went and with which score, apart from all else that a removal says: two numbers a token are read in every
+/// step.
 struct Departures {
   std::vector<int> step;  // -1: it has not
   std::vector<double> score;

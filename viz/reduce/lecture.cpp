@@ -53,8 +53,9 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   f["head"] = word("layer " + std::to_string(head.layer) + ", head " + std::to_string(head.kv_head));
   f["slots"] = count(static_cast<std::int64_t>(head.pos.size()));
   const auto number = [&](Category c) { return std::count(columns.category.begin(), columns.category.end(), c); };
-  const std::pair<const char*, Category> kinds[] = {{"sinks", Category::sink},     {"heavy", Category::kept},     {"recent", Category::recent},
-                                                    {"merged", Category::merged}, {"evicted", Category::evicted}, {"new", Category::fresh}};
+  const std::pair<const char*, Category> kinds[] = {{"sinks", Category::sink},      {"heavy", Category::kept},
+                                                    {"recent", Category::recent},   {"merged", Category::merged},
+                                                    {"evicted", Category::evicted}, {"new", Category::fresh}};
   const bool captured = !head.attention.empty(), whole = !head.reference_attention.empty();
   const std::vector<double> attention = paid(head, n);
   std::vector<double> reference(static_cast<std::size_t>(n), 0);
@@ -65,12 +66,14 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
     f[std::string(name) + "_attention"] = share(attention_of(columns, attention, captured, category));
     f[std::string(name) + "_wanted"] = share(attention_of(columns, reference, whole, category));
   }
-  f["evicted_wanted"] = share(whole ? head.attention_loss : kNotAvailable);  // of those whose slot this query missed, not of one that left after it
+  f["evicted_wanted"] =
+      share(whole ? head.attention_loss : kNotAvailable);  // of those whose slot this query missed, not of one that left after it
   f["first_attention"] = share(captured && n > 0 ? attention.front() : kNotAvailable);
   std::vector<double> by_hand = columns.lost;
   const std::vector<char> own = evicted_by_hand(*pick.run, n);
   for (int t = 0; t < n; ++t)
-    if (!own[static_cast<std::size_t>(t)] || !(or_zero(by_hand[static_cast<std::size_t>(t)]) >= kMissed)) by_hand[static_cast<std::size_t>(t)] = kNotAvailable;
+    if (!own[static_cast<std::size_t>(t)] || !(or_zero(by_hand[static_cast<std::size_t>(t)]) >= kMissed))
+      by_hand[static_cast<std::size_t>(t)] = kNotAvailable;
   const int lost = largest(by_hand) >= 0 ? largest(by_hand) : largest(columns.lost);  // what a hand took away before what the policy did
   const double missed = lost < 0 ? 0 : or_zero(columns.lost[static_cast<std::size_t>(lost)]);
   f["lost"] = missed >= kMissed ? share(missed) : Fact{"", 0};
@@ -123,7 +126,9 @@ struct ComparedRun {
   double kl = 0, slots = 0;
 };
 
-bool same_budget(const ComparedRun& a, const ComparedRun& b) { return std::abs(a.slots - b.slots) <= std::max(1.0, 0.05 * std::max(a.slots, b.slots)); }
+bool same_budget(const ComparedRun& a, const ComparedRun& b) {
+  return std::abs(a.slots - b.slots) <= std::max(1.0, 0.05 * std::max(a.slots, b.slots));
+}
 
 /// Runs with a mean KL after the prompt; their slots are those at `step`, or at the end of the prompt where that comes later.
 std::vector<ComparedRun> compared_runs(const Snapshot& s, int step) {
@@ -138,15 +143,16 @@ std::vector<ComparedRun> compared_runs(const Snapshot& s, int step) {
   return runs;
 }
 
-/// Of the largest group of runs with one budget: which stays closest to the full cache, and which goes farthest, over the steps after the prompt.
-/// The others are named with what they hold: with more slots it is no feat to stay close.
+/// Of the largest group of runs with one budget: which stays closest to the full cache, and which goes farthest, over the steps after the
+/// prompt. The others are named with what they hold: with more slots it is no feat to stay close.
 void comparison_facts_of(Facts& f, const Snapshot& s, int step) {
   f["runs"] = count(static_cast<std::int64_t>(s.lanes.size()) - 1);
   const std::vector<ComparedRun> runs = compared_runs(s, step);
   std::vector<ComparedRun> group, others;
   for (const ComparedRun& middle : runs) {
     std::vector<ComparedRun> alike, rest;
-    std::ranges::partition_copy(runs, std::back_inserter(alike), std::back_inserter(rest), [&](const ComparedRun& run) { return same_budget(run, middle); });
+    std::ranges::partition_copy(runs, std::back_inserter(alike), std::back_inserter(rest),
+                                [&](const ComparedRun& run) { return same_budget(run, middle); });
     if (alike.size() > group.size()) group = alike, others = rest;
   }
   if (group.empty()) return;
@@ -169,12 +175,62 @@ void comparison_facts_of(Facts& f, const Snapshot& s, int step) {
 
 Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   Facts f;
-  for (const char* name :
-       {"head", "slots", "sinks", "heavy", "recent", "merged", "evicted", "new", "sinks_attention", "heavy_attention", "recent_attention",
-        "merged_attention", "evicted_attention", "new_attention", "sinks_wanted", "heavy_wanted", "recent_wanted", "merged_wanted", "evicted_wanted",
-        "new_wanted", "first_attention", "lost", "lost_token", "votes", "votes_token", "member_token", "policy", "asked", "bytes", "full_bytes",
-        "compared", "tokens", "prompt", "ratio", "limited", "kl", "changed", "choice", "choice_p", "reference_choice", "reference_p",
-        "reference_p_here", "after", "differ", "runs", "closest", "worst", "best_kl", "worst_kl", "several", "alike", "unlike", "heads", "layers", "kv_heads", "model"})
+  for (const char* name : {"head",
+                           "slots",
+                           "sinks",
+                           "heavy",
+                           "recent",
+                           "merged",
+                           "evicted",
+                           "new",
+                           "sinks_attention",
+                           "heavy_attention",
+                           "recent_attention",
+                           "merged_attention",
+                           "evicted_attention",
+                           "new_attention",
+                           "sinks_wanted",
+                           "heavy_wanted",
+                           "recent_wanted",
+                           "merged_wanted",
+                           "evicted_wanted",
+                           "new_wanted",
+                           "first_attention",
+                           "lost",
+                           "lost_token",
+                           "votes",
+                           "votes_token",
+                           "member_token",
+                           "policy",
+                           "asked",
+                           "bytes",
+                           "full_bytes",
+                           "compared",
+                           "tokens",
+                           "prompt",
+                           "ratio",
+                           "limited",
+                           "kl",
+                           "changed",
+                           "choice",
+                           "choice_p",
+                           "reference_choice",
+                           "reference_p",
+                           "reference_p_here",
+                           "after",
+                           "differ",
+                           "runs",
+                           "closest",
+                           "worst",
+                           "best_kl",
+                           "worst_kl",
+                           "several",
+                           "alike",
+                           "unlike",
+                           "heads",
+                           "layers",
+                           "kv_heads",
+                           "model"})
     f[name] = {};
   const ModelConfig& m = s.model;
   f["model"] = word(m.name);
@@ -229,14 +285,17 @@ std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, in
   const HeadRecord& head = *pick.values;
   const HeadColumns columns = head_columns(s, pick);
   const std::vector<double> here = paid(head, columns.size());
-  const auto wanted = [&](std::size_t t) { return t < head.reference_attention.size() ? static_cast<double>(head.reference_attention[t]) : kNotAvailable; };
+  const auto wanted = [&](std::size_t t) {
+    return t < head.reference_attention.size() ? static_cast<double>(head.reference_attention[t]) : kNotAvailable;
+  };
   std::vector<std::size_t> order(here.size());
   std::iota(order.begin(), order.end(), 0);
   const auto most = [&](std::size_t t) { return std::max(here[t], or_zero(wanted(t))); };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return most(a) > most(b); });
   order.resize(std::min(order.size(), static_cast<std::size_t>(std::max(0, n))));
   const auto asked = static_cast<std::size_t>(also.value_or(-1));
-  if (asked < here.size() && most(asked) >= kMissed && !order.empty() && std::ranges::find(order, asked) == order.end()) order.back() = asked;
+  if (asked < here.size() && most(asked) >= kMissed && !order.empty() && std::ranges::find(order, asked) == order.end())
+    order.back() = asked;
   for (const std::size_t t : order) {
     PairRow row;
     row.label = numbered(s, token_text(s, static_cast<int>(t)), static_cast<int>(t), columns.size());
@@ -253,7 +312,8 @@ std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, in
 
 std::vector<PairRow> next_token_pairs(const Snapshot& s, const StepRecord& step, int n) {
   std::vector<TopToken> top = step.top_tokens;
-  std::stable_sort(top.begin(), top.end(), [](const TopToken& a, const TopToken& b) { return std::max(a.p, a.p_reference) > std::max(b.p, b.p_reference); });
+  std::stable_sort(top.begin(), top.end(),
+                   [](const TopToken& a, const TopToken& b) { return std::max(a.p, a.p_reference) > std::max(b.p, b.p_reference); });
   top.resize(std::min(top.size(), static_cast<std::size_t>(std::max(0, n))));
   std::vector<PairRow> rows;
   for (const TopToken& t : top) {

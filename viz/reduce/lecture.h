@@ -40,8 +40,8 @@ struct PairRow {
 };
 
 /// Where the head of `pick` looks: the `n` tokens that get most of the attention, with every token in place or in the lane's cache.
-/// Tokens whose text stands there more than once have their position behind it. `also`: a token that is meant; it takes the last place where
-/// it gets a share worth speaking of. Empty where attention was not captured.
+/// Tokens whose text stands there more than once have their position behind it. `also`: a token that is meant; it takes the last place
+/// where it gets a share worth speaking of. Empty where attention was not captured.
 std::vector<PairRow> attention_pairs(const Snapshot& snapshot, const HeadPick& pick, int n, const std::optional<int>& also = {});
 
 /// The `n` likeliest next tokens of the step, by the larger of both probabilities.

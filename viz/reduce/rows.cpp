@@ -12,7 +12,7 @@ namespace kvscope::viz {
 namespace {
 constexpr int kWordTokens = 64;     // of a change
 constexpr std::size_t kAhead = 12;  // changes
-}
+}  // namespace
 
 void RepresentedRows::count(const Represented& shown, std::span<const Row> rows, const Bins& bins, bool spread) {
   const bool same = version_ != 0 && bins == bins_ && spread == spread_ && std::ranges::equal(rows, rows_);

@@ -80,15 +80,16 @@ struct Why {
   double threshold = kNotAvailable;  // of the cosine, where the policy has one
   std::vector<double> other_cos;     // cosines of the other removals of this step
   std::optional<MergeDetail> detail;
-  std::string protection;       // of the removed slot before this step, as protection_of() says it
+  std::string protection;                         // of the removed slot before this step, as protection_of() says it
   int protected_sinks = 0, protected_recent = 0;  // how many slots were protected as such
-  double cost = kNotAvailable;  // change of the head's output by this step's compression, relative L2
+  double cost = kNotAvailable;                    // change of the head's output by this step's compression, relative L2
 };
 
 /// The removal of the token's own slot if it is gone, else the last merge into it.
 Why why_of(const HeadPick& pick, int token);
 
-/// Why the policy may not remove the slot of `pos`: "sink", "recent", "pinned by hand"; empty: it may. slots: pos of all that stand, ascending.
+/// Why the policy may not remove the slot of `pos`: "sink", "recent", "pinned by hand"; empty: it may. slots: pos of all that stand,
+/// ascending.
 std::string protection_of(const LaneSnapshot& run, const HeadRecord& head, std::span<const int> slots, int pos);
 
 /// ln P + extra of a merge, with P the sum of the members' votes.

@@ -53,8 +53,8 @@ std::string head_facts(const HeadPick& pick) {
   if (pick.values == nullptr) return {};
   const HeadRecord& head = *pick.values;
   return fmt::format("{}{} · attention lost {} · local error {} · after Wₒ {} · compression {}", head_name(head.layer, head.kv_head),
-                     choice_text(pick), format_percent(head.attention_loss),
-                     format_percent(head.local_rel_l2), format_number(head.local_l1_wo), format_percent(head.compress_rel_l2));
+                     choice_text(pick), format_percent(head.attention_loss), format_percent(head.local_rel_l2),
+                     format_number(head.local_l1_wo), format_percent(head.compress_rel_l2));
 }
 
 std::string fate_text(const HeadColumns& columns, int token) {
@@ -85,7 +85,8 @@ std::string fate_text(const HeadColumns& columns, int token) {
 /// "1 of 4 query heads": those that rank the token inside the budget; empty: not measured.
 std::string agreement_text(const Snapshot& snapshot, const HeadRecord& head, int token) {
   if (token < 0 || static_cast<std::size_t>(token) >= head.agreement.size()) return {};
-  return fmt::format("{} of {}", head.agreement[static_cast<std::size_t>(token)], count_of(snapshot.model.group(), "query head", "query heads"));
+  return fmt::format("{} of {}", head.agreement[static_cast<std::size_t>(token)],
+                     count_of(snapshot.model.group(), "query head", "query heads"));
 }
 
 std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& pick, const HeadColumns& columns, int token) {
@@ -102,7 +103,8 @@ std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& p
   } else {
     out.push_back("attention n/a");
   }
-  if (const std::string heads = agreement_text(snapshot, *pick.values, token); !heads.empty()) out.push_back("inside the budget for " + heads);
+  if (const std::string heads = agreement_text(snapshot, *pick.values, token); !heads.empty())
+    out.push_back("inside the budget for " + heads);
   const bool stands = columns.votes[t] > 0;
   if (std::isfinite(columns.score[t])) {
     out.push_back(stands ? fmt::format("ranking score {}", format_number(columns.score[t]))

@@ -26,8 +26,8 @@ struct StepSummary {
 /// All steps of a lane; counts follow from the fates, so they agree with the atlas.
 std::vector<StepSummary> summarise_steps(const LaneSnapshot& lane, bool prefill_mode);
 
-/// Pixels of each part of a bar, from the bottom up, of `height` for `whole`. Edges lie where rounding puts them, but no part that is there is
-/// lower than `least` while there is room: what is rare is seen.
+/// Pixels of each part of a bar, from the bottom up, of `height` for `whole`. Edges lie where rounding puts them, but no part that is there
+/// is lower than `least` while there is room: what is rare is seen.
 std::vector<int> stack_pixels(std::span<const double> parts, double whole, int height, int least);
 
 /// Several steps that share a pixel: nothing rare is lost.

@@ -32,8 +32,8 @@ class TokenCounts {
   struct Column {
     std::weak_ptr<const LaneFates> fates;
     int token = -1;
-    std::vector<int> left, lost;   // as they are now, of the heads below n_tokens
-    std::vector<int> with_past;    // heads to be asked themselves: something of theirs came back by hand
+    std::vector<int> left, lost;  // as they are now, of the heads below n_tokens
+    std::vector<int> with_past;   // heads to be asked themselves: something of theirs came back by hand
   };
   std::vector<Column> lanes_;
 };

@@ -46,18 +46,19 @@ std::string sum_text(const std::vector<std::size_t>& order, Term term) {
 WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
   WhyStep step;
   step.title = why.event.by_hand ? fmt::format("Removed by hand: {} slots before, budget {}", format_count(why.slots_before),
-                                                why.budget >= 0 ? format_count(why.budget) : std::string("none"))
-               : why.budget >= 0 ? fmt::format("Over budget: {} slots, {} allowed", format_count(why.slots_before), format_count(why.budget))
-                               : fmt::format("Removed: {} slots before this step's compression", format_count(why.slots_before));
+                                               why.budget >= 0 ? format_count(why.budget) : std::string("none"))
+               : why.budget >= 0
+                   ? fmt::format("Over budget: {} slots, {} allowed", format_count(why.slots_before), format_count(why.budget))
+                   : fmt::format("Removed: {} slots before this step's compression", format_count(why.slots_before));
   if (std::isfinite(why.event.score)) {
     std::string line = why.rank == why.n_ranked
                            ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), format_number(why.event.score))
                            : fmt::format("score {}, rank {} of {} unprotected", format_number(why.event.score), format_count(why.rank),
                                          format_count(why.n_ranked));
     if (std::isfinite(why.next_score)) {
-      line += why.next_pos >= 0
-                  ? fmt::format("  ·  lowest kept in step {}, {}: {}", why.step, slot_name(snapshot, why.next_pos), format_number(why.next_score))
-                  : fmt::format("  ·  lowest kept in step {}: {}", why.step, format_number(why.next_score));
+      line += why.next_pos >= 0 ? fmt::format("  ·  lowest kept in step {}, {}: {}", why.step, slot_name(snapshot, why.next_pos),
+                                              format_number(why.next_score))
+                                : fmt::format("  ·  lowest kept in step {}: {}", why.step, format_number(why.next_score));
     }
     step.lines.push_back(std::move(line));
   } else {
@@ -66,8 +67,11 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
   if (!why.protection.empty()) {
     step.lines.push_back(fmt::format("it was protected ({}){}", why.protection, why.event.by_hand ? " and was removed by hand" : ""));
   } else {
-    step.lines.push_back(fmt::format("not protected: {}, {}, not pinned{}", why.protected_sinks > 0 ? fmt::format("none of the {} sinks", why.protected_sinks) : "no sinks",
-                                     why.protected_recent > 1 ? fmt::format("not among the {} newest", why.protected_recent) : why.protected_recent == 1 ? "not the newest" : "no newest are kept",
+    step.lines.push_back(fmt::format("not protected: {}, {}, not pinned{}",
+                                     why.protected_sinks > 0 ? fmt::format("none of the {} sinks", why.protected_sinks) : "no sinks",
+                                     why.protected_recent > 1    ? fmt::format("not among the {} newest", why.protected_recent)
+                                     : why.protected_recent == 1 ? "not the newest"
+                                                                 : "no newest are kept",
                                      why.event.by_hand ? "; removed by hand" : ""));
   }
   return step;
@@ -158,14 +162,15 @@ WhyStep bias_step(const HeadPick& pick, const Snapshot& snapshot, const Why& why
     if (pair) {
       for (const std::size_t i : order) row.push_back(signed_fixed(detail.log_scores[i * n_heads + g], 3));
     }
-    for (const std::string& cell : {signed_fixed(detail.T[g], 3), signed_fixed(detail.m[g], 3), format_delta(gap, 3), format_delta(gap - detail.extra, 3)})
+    for (const std::string& cell :
+         {signed_fixed(detail.T[g], 3), signed_fixed(detail.m[g], 3), format_delta(gap, 3), format_delta(gap - detail.extra, 3)})
       row.push_back(cell);
     step.rows.push_back(std::move(row));
   }
   if (votes > 0 && detail.votes.size() == n && !detail.log_scores.empty()) {
-    step.lines.push_back(fmt::format("T = ln(({})/{})", sum_text(order, [&](std::size_t i) {
-                                       return fmt::format("{} e^ŝ{}", detail.votes[i], subscript(detail.members[i]));
-                                     }), votes));
+    step.lines.push_back(fmt::format(
+        "T = ln(({})/{})",
+        sum_text(order, [&](std::size_t i) { return fmt::format("{} e^ŝ{}", detail.votes[i], subscript(detail.members[i])); }), votes));
   }
   return step;
 }

@@ -17,20 +17,36 @@ QString keyName(const QKeyEvent& event) {
     case Qt::Key_AltGr:
     case Qt::Key_CapsLock:
     case Qt::Key_unknown:
-    case 0: return {};
-    default: break;
+    case 0:
+      return {};
+    default:
+      break;
   }
   QString name;
   switch (event.key()) {
     case Qt::Key_Return:
-    case Qt::Key_Enter: name = "Enter"; break;
-    case Qt::Key_Escape: name = "Escape"; break;
-    case Qt::Key_PageUp: name = "PageUp"; break;
-    case Qt::Key_PageDown: name = "PageDown"; break;
-    case Qt::Key_Space: name = "Space"; break;
-    case Qt::Key_Plus: return "+";  // with whatever modifiers the keyboard needs for it
-    case Qt::Key_Minus: return "-";
-    default: name = QKeySequence(event.key()).toString(QKeySequence::PortableText); break;
+    case Qt::Key_Enter:
+      name = "Enter";
+      break;
+    case Qt::Key_Escape:
+      name = "Escape";
+      break;
+    case Qt::Key_PageUp:
+      name = "PageUp";
+      break;
+    case Qt::Key_PageDown:
+      name = "PageDown";
+      break;
+    case Qt::Key_Space:
+      name = "Space";
+      break;
+    case Qt::Key_Plus:
+      return "+";  // with whatever modifiers the keyboard needs for it
+    case Qt::Key_Minus:
+      return "-";
+    default:
+      name = QKeySequence(event.key()).toString(QKeySequence::PortableText);
+      break;
   }
   QString modifiers;
   if (event.modifiers() & Qt::ControlModifier) modifiers += "Ctrl+";

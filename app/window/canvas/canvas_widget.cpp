@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <QContextMenuEvent>
 #include <QAccessible>
 #include <QAccessibleWidget>
+#include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -24,7 +24,8 @@ namespace {
 
 constexpr int kSettlingFrames = 2;
 
-/// The cell under the keyboard cursor, spoken as the canvas's value; also its description, since AT-SPI hands on only values that are numbers.
+/// The cell under the keyboard cursor, spoken as the canvas's value; also its description, since AT-SPI hands on only values that are
+/// numbers.
 class CanvasAccessible : public QAccessibleWidget {
  public:
   explicit CanvasAccessible(CanvasWidget* canvas) : QAccessibleWidget(canvas, QAccessible::Canvas), m_canvas(canvas) {}
@@ -43,11 +44,16 @@ QAccessibleInterface* accessibleOf(const QString&, QObject* object) {
 
 Qt::CursorShape shapeOf(ImGuiMouseCursor cursor) {
   switch (cursor) {
-    case ImGuiMouseCursor_ResizeNS: return Qt::SizeVerCursor;
-    case ImGuiMouseCursor_ResizeEW: return Qt::SizeHorCursor;
-    case ImGuiMouseCursor_Hand: return Qt::PointingHandCursor;
-    case ImGuiMouseCursor_ResizeAll: return Qt::SizeAllCursor;
-    default: return Qt::ArrowCursor;
+    case ImGuiMouseCursor_ResizeNS:
+      return Qt::SizeVerCursor;
+    case ImGuiMouseCursor_ResizeEW:
+      return Qt::SizeHorCursor;
+    case ImGuiMouseCursor_Hand:
+      return Qt::PointingHandCursor;
+    case ImGuiMouseCursor_ResizeAll:
+      return Qt::SizeAllCursor;
+    default:
+      return Qt::ArrowCursor;
   }
 }
 
@@ -159,9 +165,12 @@ void CanvasWidget::draw() {
   for (const viz::Option& option : m_view.options()) now += QString(" %1").arg(option.current);  // what the header's lists show
   if (now != m_drawn_facts) {
     m_drawn_facts = std::move(now);
-    QMetaObject::invokeMethod(this, [this] { Q_EMIT factsChanged(); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        this, [this] { Q_EMIT factsChanged(); }, Qt::QueuedConnection);
   }
-  if (!intents.empty()) QMetaObject::invokeMethod(this, [this, intents] { handle(intents); }, Qt::QueuedConnection);
+  if (!intents.empty())
+    QMetaObject::invokeMethod(
+        this, [this, intents] { handle(intents); }, Qt::QueuedConnection);
 }
 
 QImage CanvasWidget::still(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme, bool alone) {
@@ -231,7 +240,10 @@ void CanvasWidget::paintEvent(QPaintEvent*) {
 }
 
 void CanvasWidget::mouseButton(QMouseEvent* event, bool down) {
-  const int button = event->button() == Qt::LeftButton ? 0 : event->button() == Qt::RightButton ? 1 : event->button() == Qt::MiddleButton ? 2 : -1;
+  const int button = event->button() == Qt::LeftButton     ? 0
+                     : event->button() == Qt::RightButton  ? 1
+                     : event->button() == Qt::MiddleButton ? 2
+                                                           : -1;
   if (button < 0) {
     event->ignore();
     return;

@@ -12,7 +12,8 @@
 
 namespace kvscope {
 
-/// The views of a window and the canvases that show them, with what they draw with. Widgets hold OpenGL objects and views: they have to go first.
+/// The views of a window and the canvases that show them, with what they draw with. Widgets hold OpenGL objects and views: they have to go
+/// first.
 class Canvases {
  public:
   Canvases(Workspace& workspace, const std::shared_ptr<viz::TokenWindow>& zoom);

@@ -12,8 +12,8 @@ class QOffscreenSurface;
 
 namespace kvscope {
 
-/// The one OpenGL context of the window, on a surface that is never shown. Canvases draw into framebuffers of it and the result is read back:
-/// on software OpenGL that costs a tenth of composing a QOpenGLWidget into the window.
+/// The one OpenGL context of the window, on a surface that is never shown. Canvases draw into framebuffers of it and the result is read
+/// back: on software OpenGL that costs a tenth of composing a QOpenGLWidget into the window.
 class GlDevice {
  public:
   /// nullptr when there is no OpenGL 3.3; `reason` then says why and what to do, in one or two sentences.

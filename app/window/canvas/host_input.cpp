@@ -22,8 +22,12 @@ bool CanvasInput::apply(ImGuiIO& io) {
     if (event.kind == Event::Kind::button && changed[event.button]) break;
     if (event.kind != Event::Kind::button && button_seen) break;
     switch (event.kind) {
-      case Event::Kind::move: m_mouse = event.at; break;
-      case Event::Kind::leave: m_mouse = ImVec2(-FLT_MAX, -FLT_MAX); break;
+      case Event::Kind::move:
+        m_mouse = event.at;
+        break;
+      case Event::Kind::leave:
+        m_mouse = ImVec2(-FLT_MAX, -FLT_MAX);
+        break;
       case Event::Kind::button:
         m_mouse = event.at;
         m_down[event.button] = event.down;

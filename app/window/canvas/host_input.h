@@ -14,10 +14,10 @@ class CanvasInput {
  public:
   struct Event {
     enum class Kind { move, leave, button, wheel } kind = Kind::move;
-    ImVec2 at = {0, 0};     // move; logical pixels
-    int button = 0;         // button: 0 left, 1 right, 2 middle
-    bool down = false;      // button
-    float dx = 0, dy = 0;   // wheel, notches
+    ImVec2 at = {0, 0};    // move; logical pixels
+    int button = 0;        // button: 0 left, 1 right, 2 middle
+    bool down = false;     // button
+    float dx = 0, dy = 0;  // wheel, notches
     bool shift = false, ctrl = false, alt = false;
   };
 

@@ -14,9 +14,9 @@
 
 namespace kvscope {
 
-/// Token text, laid out by Qt (any script, emoji) and kept as pictures in textures of 2048 x 512 pixels, higher for a text that needs it. When
-/// there are no more pages, the one that has not been used for the longest time is emptied. Shared by all canvases; the device must be current
-/// in every call.
+/// Token text, laid out by Qt (any script, emoji) and kept as pictures in textures of 2048 x 512 pixels, higher for a text that needs it.
+/// When there are no more pages, the one that has not been used for the longest time is emptied. Shared by all canvases; the device must be
+/// current in every call.
 class TextAtlas final : public viz::TextPainter {
  public:
   explicit TextAtlas(GlDevice& device);

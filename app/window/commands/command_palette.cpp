@@ -105,10 +105,11 @@ void CommandPalette::filter() {
   }
   // Letters strewn over other words help only where nothing has them as they were typed.
   if (any_literal) {
-    std::erase_if(found, [typed](const Found& f) { return !(commandArea(*f.action) + ' ' + commandText(f.action->text())).contains(typed, Qt::CaseInsensitive); });
+    std::erase_if(found, [typed](const Found& f) {
+      return !(commandArea(*f.action) + ' ' + commandText(f.action->text())).contains(typed, Qt::CaseInsensitive);
+    });
   }
-  if (!typed.isEmpty())
-    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score > b.score; });
+  if (!typed.isEmpty()) std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score > b.score; });
   m_list->clear();
   for (const Found& f : found) {
     auto* item = new QTreeWidgetItem(m_list, {commandArea(*f.action), wordsOf(*f.action), commandKeys(*f.action)});
@@ -148,16 +149,26 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
       return true;
     };
     switch (key) {
-      case Qt::Key_Down: return go(at + 1);
-      case Qt::Key_Up: return go(at - 1);
-      case Qt::Key_PageDown: return go(at + 10);
-      case Qt::Key_PageUp: return go(at - 10);
+      case Qt::Key_Down:
+        return go(at + 1);
+      case Qt::Key_Up:
+        return go(at - 1);
+      case Qt::Key_PageDown:
+        return go(at + 10);
+      case Qt::Key_PageUp:
+        return go(at - 10);
       case Qt::Key_Return:
-      case Qt::Key_Enter: run(); return true;
-      case Qt::Key_Escape: dismiss(); return true;
+      case Qt::Key_Enter:
+        run();
+        return true;
+      case Qt::Key_Escape:
+        dismiss();
+        return true;
       case Qt::Key_Tab:
-      case Qt::Key_Backtab: return true;  // there is only one thing to focus
-      default: break;
+      case Qt::Key_Backtab:
+        return true;  // there is only one thing to focus
+      default:
+        break;
     }
   }
   return QFrame::eventFilter(watched, event);

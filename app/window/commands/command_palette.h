@@ -12,8 +12,8 @@ class QTreeWidget;
 
 namespace kvscope {
 
-/// Every command by name: type some of its letters, arrows choose, Enter does it, Esc goes back to where the focus was. A part of its window
-/// and no dialog, so that it can neither block nor get lost behind something.
+/// Every command by name: type some of its letters, arrows choose, Enter does it, Esc goes back to where the focus was. A part of its
+/// window and no dialog, so that it can neither block nor get lost behind something.
 class CommandPalette : public QFrame {
   Q_OBJECT
 

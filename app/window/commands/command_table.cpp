@@ -21,7 +21,8 @@ QAction* Commands::add(QMenu* menu, const Command& command) {
 }
 
 void Commands::add(QMenu* menu, std::initializer_list<Command> table) {
-  for (const Command& command : table) command.text.isEmpty() ? static_cast<void>(menu->addSeparator()) : static_cast<void>(add(menu, command));
+  for (const Command& command : table)
+    command.text.isEmpty() ? static_cast<void>(menu->addSeparator()) : static_cast<void>(add(menu, command));
 }
 
 void Commands::adopt(const QList<QAction*>& actions) { m_window.addActions(actions); }

@@ -39,7 +39,8 @@ std::vector<QAction*> commandsOf(QWidget& window) {
     // Actions of a widget (copy in a table, clear in a line) mean nothing without it.
     const auto* owner = qobject_cast<const QWidget*>(action->parent());
     const QObjectList objects = action->associatedObjects();  // a copy: its ends must be of the same list
-    const bool in_menu = std::any_of(objects.begin(), objects.end(), [](const QObject* o) { return qobject_cast<const QMenu*>(o) != nullptr; });
+    const bool in_menu =
+        std::any_of(objects.begin(), objects.end(), [](const QObject* o) { return qobject_cast<const QMenu*>(o) != nullptr; });
     if (!in_menu && owner != &window) continue;
     out.push_back(action);
   }

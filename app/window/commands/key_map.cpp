@@ -68,7 +68,8 @@ QString KeyMap::refusal(const QKeySequence& key) const {
   if (key.isEmpty()) return {};
   const QKeyCombination first = key[0];
   if (!isFunctionKey(first.key()) && !(first.keyboardModifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)))
-    return QString("%1 alone is for the text and the pictures: add Ctrl or Alt, or take a function key").arg(key.toString(QKeySequence::NativeText));
+    return QString("%1 alone is for the text and the pictures: add Ctrl or Alt, or take a function key")
+        .arg(key.toString(QKeySequence::NativeText));
   // Help and the list of commands can always be found: the line at the bottom of the window names their keys.
   for (const QKeySequence& kept : {QKeySequence(Qt::Key_F1), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)})
     if (key == kept) return QString("%1 stays as it is, so that help can always be found").arg(key.toString(QKeySequence::NativeText));

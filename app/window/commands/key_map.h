@@ -15,8 +15,8 @@ class QWidget;
 
 namespace kvscope {
 
-/// Which keys the commands of a window have: those they are made with, or those the user gave them. Changes hold at once, are written to the
-/// settings, and are named in tooltips.
+/// Which keys the commands of a window have: those they are made with, or those the user gave them. Changes hold at once, are written to
+/// the settings, and are named in tooltips.
 class KeyMap : public QObject {
   Q_OBJECT
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/commands/main_menus.h"
 
+#include <imgui.h>
 #include <QAction>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSlider>
 #include <QWhatsThis>
-#include <imgui.h>
 
+#include "app/window/commands/command_palette.h"
+#include "app/window/commands/time_menu.h"
 #include "app/window/help/help_dialog.h"
 #include "app/window/lecture/lecture_page.h"
 #include "app/window/lecture/lecture_row.h"
@@ -16,11 +18,9 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/panels/prompt/prompt_panel_samples.h"
 #include "app/window/panels/runs/table_panel.h"
-#include "app/window/commands/command_palette.h"
-#include "app/window/shell/main_window.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
-#include "app/window/commands/time_menu.h"
+#include "app/window/shell/main_window.h"
 
 namespace kvscope {
 
@@ -106,24 +106,33 @@ void fillRun(MainWindow& w, Commands& commands, QMenu* menu) {
 
 void fillTools(MainWindow& w, Commands& commands, QMenu* menu) {
   SearchBar& search = w.rows().search();
-  commands.add(menu, {{"&Find tokens, heads, events…", {QKeySequence::Find}, [&search] { search.open(); },
+  commands.add(menu, {{"&Find tokens, heads, events…",
+                       {QKeySequence::Find},
+                       [&search] { search.open(); },
                        "In the text, among the heads, or in what every step removed; what is found is selected"},
                       {"Find &next", {Qt::Key_F3}, [&search] { search.next(); }},
                       {"Find &previous", {Qt::SHIFT | Qt::Key_F3}, [&search] { search.previous(); }},
                       {}});
   w.bookmarkActions().fillMenu(commands, menu);
-  commands.add(menu, {{},
-                      {"&Jobs and log", {Qt::CTRL | Qt::Key_J}, [&w] { Q_EMIT w.runActions().jobsRequested(); }, "What runs and waits, cancel, memory, warnings"},
-                      {"How &long things take", {Qt::Key_F12}, [&w] { w.timing().toggleHud(); }, "Time stamps from input to picture, over the window"},
-                      {"&Commands…", {Qt::CTRL | Qt::SHIFT | Qt::Key_P}, [&w] { w.palette().open(); }, "Every command by name"}});
+  commands.add(
+      menu,
+      {{},
+       {"&Jobs and log",
+        {Qt::CTRL | Qt::Key_J},
+        [&w] { Q_EMIT w.runActions().jobsRequested(); },
+        "What runs and waits, cancel, memory, warnings"},
+       {"How &long things take", {Qt::Key_F12}, [&w] { w.timing().toggleHud(); }, "Time stamps from input to picture, over the window"},
+       {"&Commands…", {Qt::CTRL | Qt::SHIFT | Qt::Key_P}, [&w] { w.palette().open(); }, "Every command by name"}});
 }
 
 void sayAbout(MainWindow& w) {
   const QString drawing = w.views().drawnBy();
-  QMessageBox::about(&w, "About kvscope",
-                     QString("<b>kvscope %1</b><p>Explorer of KV-cache compression in language models.</p><p>Engine: %2<br/>%3<br/>Qt %4, Dear ImGui %5</p>")
-                         .arg(KVSCOPE_VERSION, QString::fromStdString(w.workspace().snapshot().device).toHtmlEscaped(), drawing.toHtmlEscaped(),
-                              qVersion(), IMGUI_VERSION));
+  QMessageBox::about(
+      &w, "About kvscope",
+      QString(
+          "<b>kvscope %1</b><p>Explorer of KV-cache compression in language models.</p><p>Engine: %2<br/>%3<br/>Qt %4, Dear ImGui %5</p>")
+          .arg(KVSCOPE_VERSION, QString::fromStdString(w.workspace().snapshot().device).toHtmlEscaped(), drawing.toHtmlEscaped(),
+               qVersion(), IMGUI_VERSION));
 }
 
 void fillHelp(MainWindow& w, Commands& commands, QMenu* menu) {
@@ -132,7 +141,9 @@ void fillHelp(MainWindow& w, Commands& commands, QMenu* menu) {
     w.help().raise();
   };
   commands.add(menu, {{"&Keys and how to read the pictures", {Qt::Key_F1}, keys},
-                      {"&What is this?", {Qt::SHIFT | Qt::Key_F1}, [] { QWhatsThis::enterWhatsThisMode(); },
+                      {"&What is this?",
+                       {Qt::SHIFT | Qt::Key_F1},
+                       [] { QWhatsThis::enterWhatsThisMode(); },
                        "Now click any legend, column or panel to see its meaning, unit and equation"},
                       {"&Tour in six steps", {}, [&w] { w.firstSteps().startTour(); }},
                       {"&Welcome", {}, [&w] { w.showPage(Page::welcome); }},

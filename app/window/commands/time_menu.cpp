@@ -5,8 +5,8 @@
 #include <QActionGroup>
 #include <QMenu>
 
-#include "app/window/session/window_model.h"
 #include "app/window/commands/command_table.h"
+#include "app/window/session/window_model.h"
 #include "app/window/shell/panels.h"
 
 namespace kvscope {
@@ -46,17 +46,19 @@ void fillTimeMenu(Commands& commands, QMenu* menu, WindowModel& model) {
   const auto by = [&playback](int steps) { return [&playback, steps] { playback.stepBy(steps); }; };
   const auto to = [&playback](int step) { return [&playback, step] { playback.goTo(step); }; };
   const auto edge = [&workspace](bool first) { return [&workspace, first] { setEdge(workspace, first); }; };
-  const QString brush = "All statistics count the steps of the range only; or drag along the step numbers of the timeline, or drag with Shift";
-  commands.add(menu, {{"Step &back", {Qt::CTRL | Qt::Key_Left}, by(-1), "Also the left arrow, where no cell cursor takes it"},
-                      {"Step &forward", {Qt::CTRL | Qt::Key_Right}, by(1), "Also the right arrow, where no cell cursor takes it"},
-                      {"&Ten steps back", {Qt::CTRL | Qt::Key_PageUp}, by(-10), "Also Shift with the left arrow"},
-                      {"Te&n steps forward", {Qt::CTRL | Qt::Key_PageDown}, by(10), "Also Shift with the right arrow"},
-                      {"F&irst step", {Qt::CTRL | Qt::Key_Home}, to(0), "Also Home"},
-                      {"&Latest step", {Qt::CTRL | Qt::Key_End}, to(-1), "Also End; new steps are followed"},
-                      {},
-                      {"Co&unt from this step on", {Qt::CTRL | Qt::Key_BracketLeft}, edge(true), brush},
-                      {"Count up t&o this step", {Qt::CTRL | Qt::Key_BracketRight}, edge(false), brush},
-                      {"Count &all steps", {Qt::CTRL | Qt::Key_Backslash}, [&workspace] { limitSteps(workspace, std::nullopt); }, "Also Esc"}});
+  const QString brush =
+      "All statistics count the steps of the range only; or drag along the step numbers of the timeline, or drag with Shift";
+  commands.add(menu,
+               {{"Step &back", {Qt::CTRL | Qt::Key_Left}, by(-1), "Also the left arrow, where no cell cursor takes it"},
+                {"Step &forward", {Qt::CTRL | Qt::Key_Right}, by(1), "Also the right arrow, where no cell cursor takes it"},
+                {"&Ten steps back", {Qt::CTRL | Qt::Key_PageUp}, by(-10), "Also Shift with the left arrow"},
+                {"Te&n steps forward", {Qt::CTRL | Qt::Key_PageDown}, by(10), "Also Shift with the right arrow"},
+                {"F&irst step", {Qt::CTRL | Qt::Key_Home}, to(0), "Also Home"},
+                {"&Latest step", {Qt::CTRL | Qt::Key_End}, to(-1), "Also End; new steps are followed"},
+                {},
+                {"Co&unt from this step on", {Qt::CTRL | Qt::Key_BracketLeft}, edge(true), brush},
+                {"Count up t&o this step", {Qt::CTRL | Qt::Key_BracketRight}, edge(false), brush},
+                {"Count &all steps", {Qt::CTRL | Qt::Key_Backslash}, [&workspace] { limitSteps(workspace, std::nullopt); }, "Also Esc"}});
 }
 
 }  // namespace kvscope

@@ -11,7 +11,8 @@ namespace kvscope {
 
 namespace {
 
-/// From the text, where letters are letters, and in a lecture from the row above, whose controls have the arrows, to the picture, where keys act.
+/// From the text, where letters are letters, and in a lecture from the row above, whose controls have the arrows, to the picture, where
+/// keys act.
 bool leaveText(MainWindow& w) {
   if (w.lectureMode().leaveText()) return true;
   if (!w.work().prompt().editor().hasFocus()) return false;
@@ -50,16 +51,35 @@ bool takeKey(MainWindow& w, const QKeyEvent& event) {
   if (w.whatIf().key(key)) return true;
   Playback& playback = w.model().playback;
   switch (key) {
-    case Qt::Key_Space: playback.toggle(); return true;
-    case Qt::Key_Left: playback.stepBy(-far); return true;
-    case Qt::Key_Right: playback.stepBy(far); return true;
-    case Qt::Key_Home: playback.goTo(0); return true;
-    case Qt::Key_End: playback.goTo(-1); return true;
-    case Qt::Key_B: w.bookmarkActions().add(); return true;
-    case Qt::Key_C: w.lectureMode().toggleCompare(); return true;
-    case Qt::Key_G: w.lectureMode().toggleGhosts(); return true;
-    case Qt::Key_Escape: back(w); return true;
-    default: return false;
+    case Qt::Key_Space:
+      playback.toggle();
+      return true;
+    case Qt::Key_Left:
+      playback.stepBy(-far);
+      return true;
+    case Qt::Key_Right:
+      playback.stepBy(far);
+      return true;
+    case Qt::Key_Home:
+      playback.goTo(0);
+      return true;
+    case Qt::Key_End:
+      playback.goTo(-1);
+      return true;
+    case Qt::Key_B:
+      w.bookmarkActions().add();
+      return true;
+    case Qt::Key_C:
+      w.lectureMode().toggleCompare();
+      return true;
+    case Qt::Key_G:
+      w.lectureMode().toggleGhosts();
+      return true;
+    case Qt::Key_Escape:
+      back(w);
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -10,8 +10,8 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 
-#include "app/window/diagnostics/bench_ui_player.h"
 #include "app/window/canvas/gl_device.h"
+#include "app/window/diagnostics/bench_ui_player.h"
 #include "app/window/shell/main_window.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -134,7 +134,8 @@ int runBenchUi(MainWindow& window, const BenchScript& script) {
   report.row("whole", "stall", stall, script.gates);
   report.row("whole", "memory", memory, script.gates);
   report.unknown("whole", script.gates, {"open", "stall", "memory"});
-  if (window.timing().synthetic()) std::printf("memory: MiB resident at most, less the %.0f MiB that the snapshot holds\n", held / (1 << 20));
+  if (window.timing().synthetic())
+    std::printf("memory: MiB resident at most, less the %.0f MiB that the snapshot holds\n", held / (1 << 20));
   return report.past() ? 1 : 0;
 }
 

@@ -13,10 +13,10 @@
 
 #include <unistd.h>
 
-#include "app/window/shell/main_window.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
+#include "app/window/shell/main_window.h"
 
 namespace kvscope {
 
@@ -91,7 +91,8 @@ void BenchPlayer::rest() {
 void BenchPlayer::remember() {
   m_most_resident = std::max(m_most_resident, residentBytes());
   for (double ms : m_window.timing().latency().of(Stage::event).values()) m_stalls.add(ms);
-  if (m_window.timing().latency().of(Stage::event).quantile(1) > 50) m_longest << m_playing + ": " + m_window.timing().latency().longestEvent();
+  if (m_window.timing().latency().of(Stage::event).quantile(1) > 50)
+    m_longest << m_playing + ": " + m_window.timing().latency().longestEvent();
   m_window.timing().latency().clear();
 }
 

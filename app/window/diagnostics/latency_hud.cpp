@@ -8,8 +8,8 @@
 #include <QPainter>
 
 #include "app/window/diagnostics/latency.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 

@@ -10,13 +10,13 @@
 #include <QEventLoop>
 
 #include "app/window/canvas/canvas_widget.h"
-#include "app/window/files/export.h"
-#include "app/window/files/document.h"
-#include "io/terminal_text.h"
-#include "app/window/shell/main_window.h"
-#include "app/window/files/report.h"
 #include "app/window/diagnostics/scene_dump.h"
+#include "app/window/files/document.h"
+#include "app/window/files/export.h"
+#include "app/window/files/report.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/shell/main_window.h"
+#include "io/terminal_text.h"
 
 namespace kvscope {
 
@@ -145,11 +145,13 @@ bool waitUntilSettled(MainWindow& window, int timeout_ms) {
   timer.start();
   const auto answered = [&window] {
     const RunPhase phase = window.workspace().snapshot().phase;
-    return !window.workspace().stale() && !window.model().runs.busy() && !window.document().results().busy() && (phase == RunPhase::idle || phase == RunPhase::failed);
+    return !window.workspace().stale() && !window.model().runs.busy() && !window.document().results().busy() &&
+           (phase == RunPhase::idle || phase == RunPhase::failed);
   };
   const auto failed = [&window] { return window.workspace().snapshot().phase == RunPhase::failed; };
   const auto settled = [&window] {
-    return std::all_of(window.views().all().begin(), window.views().all().end(), [](const CanvasWidget* c) { return !c->isVisible() || c->settled(); });
+    return std::all_of(window.views().all().begin(), window.views().all().end(),
+                       [](const CanvasWidget* c) { return !c->isVisible() || c->settled(); });
   };
   do {
     while (!answered() && !failed()) {
@@ -194,7 +196,9 @@ int runScript(MainWindow& window, const Options& options) {
   }
   if (!options.report.empty()) {
     QString error;
-    if (writeReport(window.exports().report(), QString::fromStdString(options.report), options.report_sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &error)) return 0;
+    if (writeReport(window.exports().report(), QString::fromStdString(options.report),
+                    options.report_sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &error))
+      return 0;
     std::cerr << "kvscope: " << for_terminal(error.toStdString()) << "\n";
     return 1;
   }

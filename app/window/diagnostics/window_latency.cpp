@@ -3,16 +3,19 @@
 
 #include "app/window/canvas/canvases.h"
 #include "app/window/diagnostics/latency_hud.h"
-#include "app/window/session/window_model.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
+#include "app/window/session/window_model.h"
 #include "policy/catalog.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
 
 WindowLatency::WindowLatency(WindowModel& model, WindowRows& rows, Canvases& canvases)
-    : m_model(model), m_rows(rows), m_latency(model.options.program_start), m_hud(new LatencyHud(m_latency, model.workspace, rows.central())) {
+    : m_model(model),
+      m_rows(rows),
+      m_latency(model.options.program_start),
+      m_hud(new LatencyHud(m_latency, model.workspace, rows.central())) {
   connect(&model.controller, &SessionController::requestChanged, &m_latency, &Latency::requestChanged);
   connect(&model.controller, &SessionController::submitted, &m_latency, &Latency::submitted);
   connect(&model.workspace, &Workspace::snapshotChanged, &m_latency, [this] { m_latency.snapshotTaken(m_model.workspace.snapshot()); });

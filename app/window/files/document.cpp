@@ -11,19 +11,19 @@
 #include <QStandardPaths>
 
 #include "app/window/canvas/canvases.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/files/library.h"
 #include "app/window/files/library_dialog.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/help/welcome_page.h"
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 #include "app/window/session/runs_undo.h"
 #include "app/window/session/start_place.h"
 #include "app/window/session/window_model.h"
-#include "app/window/commands/command_table.h"
 #include "app/window/shell/pages.h"
-#include "app/window/rows/rows.h"
-#include "app/window/rows/window_rows.h"
 #include "core/error.h"
 
 namespace kvscope {
@@ -93,7 +93,8 @@ void Document::openSession(const SavedSession& s, const QString& path) {
   QString missing;
   const QString folder = folderOf(s);
   if (!QFileInfo(folder).isDir())
-    missing = QString("the model folder %1 is missing: the model before is still there; open the folder where it is now (Ctrl+O)").arg(folder);
+    missing =
+        QString("the model folder %1 is missing: the model before is still there; open the folder where it is now (Ctrl+O)").arg(folder);
   m_model.undo.clear();
   m_model.bookmarks.reset(s.bookmarks);
   m_stored.reset();
@@ -154,7 +155,8 @@ void Document::openSessionFile(const QString& path) {
 /// There is nothing to show of it, and another model gives another result: nobody gets that unasked.
 void Document::offerWithoutModel(const SavedSession& s, const QString& path) {
   const QString now = m_model.controller.modelFolder();
-  sayNotOpened(QString("%1 was not opened: its model folder %2 is missing; put it back, or open the session with another model").arg(path, folderOf(s)));
+  sayNotOpened(QString("%1 was not opened: its model folder %2 is missing; put it back, or open the session with another model")
+                   .arg(path, folderOf(s)));
   m.rows.notices().show(m_not_opened, m_not_opened, QString("Open it with %1").arg(QFileInfo(now).fileName()), [this, s, now] {
     m.rows.notices().dismiss();
     SavedSession with = s;
@@ -166,7 +168,8 @@ void Document::offerWithoutModel(const SavedSession& s, const QString& path) {
 void Document::openGivenSession(const QString& path) {
   const QFileInfo info(path);
   if (info.isDir() || (info.exists() && isPromptFile(path)))
-    return sayNotOpened(QString("%1: expected a session (*.kvscope) or a trace (*.json), got %2").arg(path, info.isDir() ? "a folder: --model opens one" : "another kind of file: --prompt-file reads a text"));
+    return sayNotOpened(QString("%1: expected a session (*.kvscope) or a trace (*.json), got %2")
+                            .arg(path, info.isDir() ? "a folder: --model opens one" : "another kind of file: --prompt-file reads a text"));
   openFile(path);
 }
 
@@ -255,11 +258,16 @@ void Document::fillOpenMenu(Commands& commands, QMenu* menu) {
 
 void Document::fillSessionMenu(Commands& commands, QMenu* menu) {
   const auto open = [this] {
-    const QString path = QFileDialog::getOpenFileName(&m.window, "Open session", {}, "Sessions and traces (*.kvscope *.json);;All files (*)");
+    const QString path =
+        QFileDialog::getOpenFileName(&m.window, "Open session", {}, "Sessions and traces (*.kvscope *.json);;All files (*)");
     if (!path.isEmpty()) openFile(path);
   };
-  commands.add(menu, {"Open &session or trace…", {Qt::CTRL | Qt::ALT | Qt::Key_O}, open,
-                      "Model, prompt, runs, seeds, selection and bookmarks as they were saved, or results that were computed elsewhere; a drop on the window does the same"});
+  commands.add(
+      menu,
+      {"Open &session or trace…",
+       {Qt::CTRL | Qt::ALT | Qt::Key_O},
+       open,
+       "Model, prompt, runs, seeds, selection and bookmarks as they were saved, or results that were computed elsewhere; a drop on the window does the same"});
   m.library.fillMenu(commands, menu);
   commands.add(menu, {{},
                       {"Save sessi&on", {QKeySequence::Save}, [this] { saveNow(); }},

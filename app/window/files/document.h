@@ -59,13 +59,13 @@ class Document : public QObject {
   void takeSnapshot();
   /// From now on what is not saved is kept for the next start; what an earlier one left is offered.
   void keepJournal();
-  void leave();         // the window closes
+  void leave();          // the window closes
   void forgetJournal();  // what changes from now on is no change of the session
   void fillOpenMenu(Commands& commands, QMenu* menu);
   void fillSessionMenu(Commands& commands, QMenu* menu);
 
  public Q_SLOTS:
-  void openFile(const QString& path);  // model folder, session, trace or prompt text
+  void openFile(const QString& path);          // model folder, session, trace or prompt text
   void openGivenSession(const QString& path);  // of the command line: nothing but a session or a trace
   void openModel();
   void openPrompt();

@@ -8,13 +8,13 @@
 #include "app/window/files/document.h"
 #include "app/window/files/library.h"
 #include "app/window/panels/runs/jobs_panel.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 #include "app/window/session/runs_undo.h"
 #include "app/window/session/start_place.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panel_paint.h"
-#include "app/window/rows/rows.h"
-#include "app/window/rows/window_rows.h"
 
 namespace kvscope {
 
@@ -64,7 +64,8 @@ void Document::takeSnapshot() {
 /// What is still being computed is not stored.
 void Document::keepResults(const QString& path, const SavedSession& written) {
   const Snapshot& s = m_model.workspace.snapshot();
-  const bool there = s.phase == RunPhase::idle && !s.lanes.empty() && m_model.controller.answersNewest(s) && !m_model.options.synthetic_size;
+  const bool there =
+      s.phase == RunPhase::idle && !s.lanes.empty() && m_model.controller.answersNewest(s) && !m_model.options.synthetic_size;
   if (there && written.results.zlib.isEmpty()) m_results.keep(path, written, m_model.workspace.snapshotPtr());
 }
 
@@ -83,7 +84,9 @@ void Document::showResults(const TracePtr& trace, const QString& name) {
   const Snapshot& s = trace->snapshot;
   const bool has_steps = std::ranges::any_of(s.lanes, [](const LaneSnapshot& lane) { return !lane.steps.empty(); });
   if (has_steps && !trace->has_slots && !m_stored)
-    return sayNotOpened(QString("%1 does not say which tokens the caches hold, so there is nothing to show: write it with kvscope-cli trace --detail why").arg(name));
+    return sayNotOpened(
+        QString("%1 does not say which tokens the caches hold, so there is nothing to show: write it with kvscope-cli trace --detail why")
+            .arg(name));
   const QString model = qs(s.model.name), file = QFileInfo(name).fileName();
   const bool ours = model == QFileInfo(qs(builtInModel())).fileName();
   const bool of_session = m_stored.has_value();
@@ -92,8 +95,9 @@ void Document::showResults(const TracePtr& trace, const QString& name) {
   else
     takeTrace(*trace, name);
   if (!of_session) m_stored->model = ours ? QString() : model;
-  const QString what = of_session ? QString("the model of %1, %2, is not here: these are the results that it holds").arg(file, m_stored->model)
-                                  : QString("%1 is a trace of %2 (%3, %4)").arg(file, model, qs(s.device), qs(s.precision));
+  const QString what = of_session
+                           ? QString("the model of %1, %2, is not here: these are the results that it holds").arg(file, m_stored->model)
+                           : QString("%1 is a trace of %2 (%3, %4)").arg(file, model, qs(s.device), qs(s.precision));
   const QString why = QString("View only: %1. Nothing is computed until a model is open (Ctrl+O)").arg(what);
   m.undo.without([&] { m_model.controller.showStored(std::shared_ptr<const Snapshot>(trace, &trace->snapshot), m_stored->request, why); });
   m_modified = false;
@@ -119,7 +123,8 @@ void Document::sayViewOnly(const Trace& trace, QString text, bool ours) {
   for (const std::string& what_is : trace.missing) text += QString(" %1.").arg(qs(what_is));
   QStringList words;
   for (const std::string& warning : trace.warnings) words << qs(warning);
-  if (!trace.warnings.empty()) text += QString(" %1 in it: %2").arg(trace.warnings.size() == 1 ? "A warning" : "Warnings", words.join("; "));
+  if (!trace.warnings.empty())
+    text += QString(" %1 in it: %2").arg(trace.warnings.size() == 1 ? "A warning" : "Warnings", words.join("; "));
   const auto open_here = [this] {
     m.rows.notices().dismiss();
     m_model.controller.loadModel(qs(builtInModel()));
@@ -128,7 +133,8 @@ void Document::sayViewOnly(const Trace& trace, QString text, bool ours) {
   m_say_view_only = [=, this](const QString& before) {
     const QString all = before + text;
     MessageBar& notices = m.rows.notices();
-    ours ? notices.show(all, all, "Compute it here", open_here, "Open a model…", open_other) : notices.show(all, all, "Open a model…", open_other);
+    ours ? notices.show(all, all, "Compute it here", open_here, "Open a model…", open_other)
+         : notices.show(all, all, "Open a model…", open_other);
   };
   m_say_view_only({});
 }

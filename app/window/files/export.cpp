@@ -9,9 +9,9 @@
 #include <QPainter>
 
 #include "app/window/canvas/canvas_widget.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/look/style.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "viz/draw/svg.h"
@@ -110,7 +110,8 @@ bool writePng(const QString& path, const QImage& image, QString* error) {
   return writeFile(path, bytes.toStdString(), error);
 }
 
-bool exportCanvas(CanvasWidget& canvas, const QWidget& window, const Workspace& workspace, const QString& path, qreal scale, QString* error) {
+bool exportCanvas(CanvasWidget& canvas, const QWidget& window, const Workspace& workspace, const QString& path, qreal scale,
+                  QString* error) {
   if (path.endsWith(".svg", Qt::CaseInsensitive)) return writeFile(path, canvasesAsSvg({&canvas}, window, workspace), error);
   if (path.endsWith(".csv", Qt::CaseInsensitive)) return writeFile(path, viz::to_csv(canvas.table()), error);
   return writePng(path, canvasAsImage(canvas, workspace, scale), error);

@@ -18,9 +18,10 @@ std::string canvasesAsSvg(const std::vector<CanvasWidget*>& canvases, const QWid
 /// One canvas with title, facts and settings, `scale` pixels per logical pixel.
 QImage canvasAsImage(CanvasWidget& canvas, const Workspace& workspace, qreal scale);
 
-/// Writes one canvas as its name's ending says: .svg, .png (at `scale`) or .csv (the numbers behind it). False: `error` says why and what to
-/// do.
-bool exportCanvas(CanvasWidget& canvas, const QWidget& window, const Workspace& workspace, const QString& path, qreal scale, QString* error);
+/// Writes one canvas as its name's ending says: .svg, .png (at `scale`) or .csv (the numbers behind it). False: `error` says why and what
+/// to do.
+bool exportCanvas(CanvasWidget& canvas, const QWidget& window, const Workspace& workspace, const QString& path, qreal scale,
+                  QString* error);
 
 /// Writes bytes to a file, all or nothing.
 bool writeFile(const QString& path, const std::string& bytes, QString* error);

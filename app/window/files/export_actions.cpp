@@ -13,17 +13,17 @@
 #include <QStandardPaths>
 
 #include "app/window/canvas/canvases.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/files/export.h"
 #include "app/window/lecture/lecture_mode.h"
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/panels/runs/table_panel.h"
+#include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 #include "app/window/session/window_model.h"
-#include "app/window/commands/command_table.h"
 #include "app/window/shell/inspect_page.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panel.h"
-#include "app/window/rows/rows.h"
-#include "app/window/rows/window_rows.h"
 #include "viz/draw/format.h"
 #include "viz/draw/svg.h"
 #include "viz/draw/theme.h"
@@ -66,7 +66,8 @@ void ExportActions::savePicture() {
   CanvasWidget* const chosen = canvas();
   const bool sweep = ofSweep(chosen);
   const QString name = chosen ? QString(chosen->view().title()) : sweep ? QString(kTitleOfSweep) : QString("window");
-  const QString svg = "SVG picture of " + name + " (*.svg)", csv = "Numbers of " + name + " (*.csv)", window = "PNG picture of the whole window (*.png)";
+  const QString svg = "SVG picture of " + name + " (*.svg)", csv = "Numbers of " + name + " (*.csv)",
+                window = "PNG picture of the whole window (*.png)";
   QStringList filters, kinds = {".png"};
   const auto png = [&](int scale) { return QString("PNG picture of %1, %2 px a point (*.png)").arg(name).arg(scale); };
   if (chosen) filters << svg << png(1) << png(2) << png(4), kinds << ".svg";
@@ -76,7 +77,8 @@ void ExportActions::savePicture() {
   const QPixmap whole = picture();
   const QString folder = QStandardPaths::writableLocation(QStandardPaths::PicturesLocation);
   QString filter;
-  QString path = QFileDialog::getSaveFileName(&m.window, "Export view", folder + "/" + name.toLower().replace(' ', '-'), filters.join(";;"), &filter);
+  QString path =
+      QFileDialog::getSaveFileName(&m.window, "Export view", folder + "/" + name.toLower().replace(' ', '-'), filters.join(";;"), &filter);
   if (path.isEmpty()) return;
   QString ending = filter == svg ? ".svg" : filter == csv ? ".csv" : ".png";
   // Who writes an ending means it, whatever the list of kinds stands on; one that cannot be here gives way to the chosen kind.
@@ -94,7 +96,8 @@ void ExportActions::savePicture() {
 QString ExportActions::write(const QString& path, const QString& ending, CanvasWidget* of, double scale, const QPixmap& whole) const {
   QString why;
   if (ending == ".csv" && ofSweep(of)) {
-    if (m.sweep.data().nMeasured() == 0) return path + " was not written: nothing is measured yet; choose policies and budgets and press Measure";
+    if (m.sweep.data().nMeasured() == 0)
+      return path + " was not written: nothing is measured yet; choose policies and budgets and press Measure";
     writeFile(path, viz::to_csv(m.sweep.data().table()), &why);
   } else if (of) {
     exportCanvas(*of, m.window, m.model.workspace, path, scale, &why);
@@ -106,12 +109,14 @@ QString ExportActions::write(const QString& path, const QString& ending, CanvasW
 
 void ExportActions::copyPicture() {
   CanvasWidget* const chosen = canvas();
-  QApplication::clipboard()->setImage(chosen ? canvasAsImage(*chosen, m.model.workspace, std::max(2.0, m.window.devicePixelRatioF())) : picture().toImage());
+  QApplication::clipboard()->setImage(chosen ? canvasAsImage(*chosen, m.model.workspace, std::max(2.0, m.window.devicePixelRatioF()))
+                                             : picture().toImage());
 }
 
 void ExportActions::copyNumbers() {
   CanvasWidget* const chosen = canvas();
-  if (chosen || ofSweep(chosen)) QApplication::clipboard()->setText(QString::fromStdString(viz::to_csv(chosen ? chosen->table() : m.sweep.data().table())));
+  if (chosen || ofSweep(chosen))
+    QApplication::clipboard()->setText(QString::fromStdString(viz::to_csv(chosen ? chosen->table() : m.sweep.data().table())));
 }
 
 void ExportActions::showNumbers() {
@@ -132,7 +137,9 @@ void ExportActions::fillEditMenu(Commands& commands, QMenu* menu) {
 
 void ExportActions::fillFileMenu(Commands& commands, QMenu* menu) {
   m_of_view.push_back(commands.add(menu, {"E&xport view…", {Qt::CTRL | Qt::Key_E}, [this] { savePicture(); }}));
-  commands.add(menu, {"&Write report…", {Qt::CTRL | Qt::SHIFT | Qt::Key_R}, [this] { writeReportAs(); },
+  commands.add(menu, {"&Write report…",
+                      {Qt::CTRL | Qt::SHIFT | Qt::Key_R},
+                      [this] { writeReportAs(); },
                       "One page, HTML or PDF: prompt, settings, all runs with their numbers, pictures, versions"});
 }
 
@@ -149,7 +156,10 @@ Report ExportActions::report() const {
   out.written = QDateTime::currentDateTime().toString("yyyy-MM-dd hh:mm");
   if (CanvasWidget* compare = m.canvases.of("compare")) out.runs = compare->table();
   const LaneSnapshot* const lane = workspace.lane();
-  const QString run = lane ? QString("%1 %2").arg(QString::fromStdString(viz::lane_letter(workspace.selection().lane))).arg(QString::fromStdString(lane->title)) : QString();
+  const QString run = lane ? QString("%1 %2")
+                                 .arg(QString::fromStdString(viz::lane_letter(workspace.selection().lane)))
+                                 .arg(QString::fromStdString(lane->title))
+                           : QString();
   const int n_runs = static_cast<int>(out.snapshot->lanes.size());
   const viz::Theme& paper = viz::light_theme();  // whatever the window wears
   std::vector<std::pair<int, ReportPicture>> pictures;
@@ -176,11 +186,13 @@ void ExportActions::writeReportAs() {
   const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
   const QString html = "Web page (*.html)", pdf = "PDF, one page (*.pdf)", sheets = "PDF, A4 sheets (*.pdf)";
   QString filter;
-  QString path = QFileDialog::getSaveFileName(&m.window, "Write report", folder + "/kvscope-report", html + ";;" + pdf + ";;" + sheets, &filter);
+  QString path =
+      QFileDialog::getSaveFileName(&m.window, "Write report", folder + "/kvscope-report", html + ";;" + pdf + ";;" + sheets, &filter);
   if (path.isEmpty()) return;
   if (QFileInfo(path).suffix().isEmpty()) path += filter == html ? ".html" : ".pdf";
   QString why;
-  if (!writeReport(report(), path, filter == sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &why)) m.rows.notices().show(why, why);
+  if (!writeReport(report(), path, filter == sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &why))
+    m.rows.notices().show(why, why);
 }
 
 }  // namespace kvscope

@@ -12,13 +12,13 @@
 #include <QPushButton>
 #include <QTreeWidget>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/files/recent_files.h"
+#include "app/window/files/thumbnails.h"
+#include "app/window/look/style.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/session_file.h"
-#include "app/window/look/style.h"
-#include "app/window/files/thumbnails.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"

@@ -12,14 +12,18 @@ namespace {
 constexpr std::size_t kMostBytes = 8u << 20;  // larger ones are surely no prompt
 }
 
-bool isPromptFile(const QString& path) { return !path.endsWith(".kvscope", Qt::CaseInsensitive) && !path.endsWith(".json", Qt::CaseInsensitive); }
+bool isPromptFile(const QString& path) {
+  return !path.endsWith(".kvscope", Qt::CaseInsensitive) && !path.endsWith(".json", Qt::CaseInsensitive);
+}
 
 QString readPromptFile(const QString& path) {
   const std::string bytes = read_text(path.toStdString(), kMostBytes);
   QStringDecoder decode(QStringDecoder::Utf8);
   const QString text = decode(QByteArrayView(bytes.data(), static_cast<qsizetype>(bytes.size())));
   if (decode.hasError() || bytes.find('\0') != std::string::npos)
-    throw Error(path.toStdString() + ": expected text in UTF-8, got other bytes: the prompt stays as it was; save the file as UTF-8 text, or choose another one");
+    throw Error(
+        path.toStdString() +
+        ": expected text in UTF-8, got other bytes: the prompt stays as it was; save the file as UTF-8 text, or choose another one");
   return text;
 }
 

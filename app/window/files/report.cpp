@@ -26,8 +26,8 @@ namespace {
 
 constexpr int kPromptShown = 6000;  // characters
 constexpr int kTextTokens = 40;
-constexpr std::size_t kShort = 20;  // characters of a cell in one line
-constexpr int kPageWidth = 1000;    // points of the widest picture
+constexpr std::size_t kShort = 20;      // characters of a cell in one line
+constexpr int kPageWidth = 1000;        // points of the widest picture
 constexpr double kPictureHeight = 600;  // of the highest: title and caption fit on the page too
 constexpr double kMargin = 32;          // of the single page
 constexpr double kTallestPage = 14400;  // 1/72 inch: what readers of PDF files show
@@ -54,7 +54,8 @@ QString cell(const QString& html, bool left, bool head = false, const QString& a
   return QString("<%1 align=\"%2\"%3%4>%5</%1>").arg(tag, left ? "left" : "right", left ? " class=\"left\"" : "", attributes, html);
 }
 
-/// A long specification in lines, each up to the end of a key or an edit: a word that the page would have to break anywhere pushes all columns.
+/// A long specification in lines, each up to the end of a key or an edit: a word that the page would have to break anywhere pushes all
+/// columns.
 QStringList linesOf(const std::string& text) {
   constexpr qsizetype kLine = 34;
   const QString whole = qs(text);
@@ -101,9 +102,10 @@ QString tableHtml(const viz::Table& table, int n_left) {
     const bool left = static_cast<int>(c) < n_left;
     const QString unit = at < 0 ? QString() : whole.mid(at + 2).chopped(1);
     const bool together = unit.contains(QChar(0x2013));  // a line could end after the dash of "1–12"
-    const QString below = at < 0     ? QString()
-                          : together ? QString("<div align=\"%1\" style=\"white-space: nowrap\">%2</div>").arg(left ? "left" : "right", unit)
-                                     : "<br/>" + unit;
+    const QString below = at < 0 ? QString()
+                          : together
+                              ? QString("<div align=\"%1\" style=\"white-space: nowrap\">%2</div>").arg(left ? "left" : "right", unit)
+                              : "<br/>" + unit;
     out += cell(whole.left(at) + below, left, true, left ? roomFor(table, c) : QString());
   }
   out += "</tr>";
@@ -125,7 +127,8 @@ QString tableHtml(const viz::Table& table, int n_left) {
 QString pairsHtml(const std::vector<std::pair<QString, QString>>& pairs, bool mono) {
   QString out = "<table cellspacing=\"0\" cellpadding=\"3\">";
   for (const auto& [name, value] : pairs)
-    out += "<tr>" + cell(esc(name), true) + QString("<td align=\"left\" class=\"left%1\">%2</td></tr>").arg(mono ? " mono" : "", esc(value));
+    out +=
+        "<tr>" + cell(esc(name), true) + QString("<td align=\"left\" class=\"left%1\">%2</td></tr>").arg(mono ? " mono" : "", esc(value));
   return out + "</table>";
 }
 
@@ -134,12 +137,22 @@ std::vector<std::pair<QString, QString>> settings(const Report& r) {
   const ModelConfig& m = s.model;
   std::vector<std::pair<QString, QString>> out;
   out.emplace_back("model", QString("%1: %2 layers, %3 query heads, %4 KV heads, head size %5, weights %6")
-                                .arg(qs(m.name)).arg(m.n_layers).arg(m.n_heads).arg(m.n_kv_heads).arg(m.head_dim).arg(qs(viz::format_bytes(s.weight_bytes))));
-  out.emplace_back("prompt", QString("%1 tokens, %2").arg(qs(viz::format_count(s.n_prompt)), s.prefill_mode ? "compressed once after the prefill" : "streamed token by token"));
+                                .arg(qs(m.name))
+                                .arg(m.n_layers)
+                                .arg(m.n_heads)
+                                .arg(m.n_kv_heads)
+                                .arg(m.head_dim)
+                                .arg(qs(viz::format_bytes(s.weight_bytes))));
+  out.emplace_back("prompt", QString("%1 tokens, %2")
+                                 .arg(qs(viz::format_count(s.n_prompt)),
+                                      s.prefill_mode ? "compressed once after the prefill" : "streamed token by token"));
   out.emplace_back("steps", QString("%1 tokens generated after the prompt; runs follow %2")
-                                .arg(std::max(0, r.n_generate)).arg(s.follow == "self" ? "their own text" : s.follow == "file" ? "a given text" : "the text of the reference"));
+                                .arg(std::max(0, r.n_generate))
+                                .arg(s.follow == "self"   ? "their own text"
+                                     : s.follow == "file" ? "a given text"
+                                                          : "the text of the reference"));
   out.emplace_back("sampling", r.temperature > 0 ? QString("temperature %1, seed %2").arg(r.temperature).arg(r.seed)
-                                                         : QString("greedy, seed %1 (of policies that draw lots)").arg(r.seed));
+                                                 : QString("greedy, seed %1 (of policies that draw lots)").arg(r.seed));
   if (!s.shadow) out.emplace_back("history", "the uncompressed history is not kept: local figures are not available");
   if (!s.notice.empty()) out.emplace_back("notice", qs(s.notice));
   return out;
@@ -157,7 +170,8 @@ QString texts(const Snapshot& s) {
       text += step->top1_same ? token : "<b><font color=\"#c2410c\">" + token + "</font></b>";
     }
     if (n > kTextTokens) text += QString(" … %1 more").arg(n - kTextTokens);
-    out += "<tr>" + cell(esc(viz::lane_letter(static_cast<int>(i)) + " " + lane.title), true, false, " width=\"20%\"") + "<td align=\"left\" class=\"left mono\">" + text + "</td></tr>";
+    out += "<tr>" + cell(esc(viz::lane_letter(static_cast<int>(i)) + " " + lane.title), true, false, " width=\"20%\"") +
+           "<td align=\"left\" class=\"left mono\">" + text + "</td></tr>";
   }
   return out + "</table><p class=\"note\">Each run's most likely token after every step; coloured: the full cache chooses another one.</p>";
 }
@@ -165,7 +179,8 @@ QString texts(const Snapshot& s) {
 QString warnings(const Snapshot& s) {
   QString out;
   for (std::size_t i = 0; i < s.lanes.size(); ++i)
-    for (const LaneWarning& w : s.lanes[i].warnings) out += "<li>" + esc(viz::lane_letter(static_cast<int>(i))) + ": " + esc(text_of(w)) + "</li>";
+    for (const LaneWarning& w : s.lanes[i].warnings)
+      out += "<li>" + esc(viz::lane_letter(static_cast<int>(i))) + ": " + esc(text_of(w)) + "</li>";
   return out.isEmpty() ? QString() : "<h2>Warnings</h2><ul>" + out + "</ul>";
 }
 
@@ -185,13 +200,18 @@ template <class Source>
 QString page(const Report& r, Source source, Target target) {
   const Snapshot& s = *r.snapshot;
   const QString prompt = qs(s.prompt);
-  QString out = QString("<!DOCTYPE html><html><head><meta charset=\"utf-8\"/><title>kvscope report</title><style>%1</style></head><body>").arg(QString(kStyle) + (target == Target::web ? kWebStyle : ""));
-  out += QString("<h1>KV-cache compression: %1 on one prompt</h1>").arg(s.lanes.size() == 1 ? QString("one run") : QString("%1 runs").arg(s.lanes.size()));
-  out += QString("<p class=\"note\">kvscope %1 · %2 · every number was computed by these runs; n/a means not measured</p>").arg(KVSCOPE_VERSION, esc(r.written));
-  out += "<h2>Prompt</h2><table width=\"100%\" cellpadding=\"8\" cellspacing=\"0\" bgcolor=\"#f5f7f9\"><tr><td align=\"left\" class=\"left prompt\">" +
-         esc(prompt.left(kPromptShown)).replace('\n', "<br/>") + "</td></tr></table>";
+  QString out = QString("<!DOCTYPE html><html><head><meta charset=\"utf-8\"/><title>kvscope report</title><style>%1</style></head><body>")
+                    .arg(QString(kStyle) + (target == Target::web ? kWebStyle : ""));
+  out += QString("<h1>KV-cache compression: %1 on one prompt</h1>")
+             .arg(s.lanes.size() == 1 ? QString("one run") : QString("%1 runs").arg(s.lanes.size()));
+  out += QString("<p class=\"note\">kvscope %1 · %2 · every number was computed by these runs; n/a means not measured</p>")
+             .arg(KVSCOPE_VERSION, esc(r.written));
+  out +=
+      "<h2>Prompt</h2><table width=\"100%\" cellpadding=\"8\" cellspacing=\"0\" bgcolor=\"#f5f7f9\"><tr><td align=\"left\" class=\"left prompt\">" +
+      esc(prompt.left(kPromptShown)).replace('\n', "<br/>") + "</td></tr></table>";
   if (prompt.size() > kPromptShown)
-    out += QString("<p class=\"note\">first %1 of %2 characters</p>").arg(qs(viz::format_count(kPromptShown)), qs(viz::format_count(prompt.size())));
+    out += QString("<p class=\"note\">first %1 of %2 characters</p>")
+               .arg(qs(viz::format_count(kPromptShown)), qs(viz::format_count(prompt.size())));
   out += "<h2>Settings</h2>" + pairsHtml(settings(r), false);
   out += "<h2>Runs</h2>" + tableHtml(r.runs, 3);
   out += "<h2>Texts</h2>" + texts(s);
@@ -202,7 +222,10 @@ QString page(const Report& r, Source source, Target target) {
     const int width = static_cast<int>(std::lround(scale * wide));
     // On sheets a picture is not cut in two, nor parted from its title and caption; a page of the web may be printed.
     const bool tall = target != Target::one_page && scale * high > kPictureHeight / 5;
-    out += QString("<h2%4>%1</h2><p><img src=\"%2\" width=\"%3\"/></p>").arg(esc(p.title), source(i)).arg(width).arg(tall ? " style=\"page-break-before: always\"" : "");
+    out += QString("<h2%4>%1</h2><p><img src=\"%2\" width=\"%3\"/></p>")
+               .arg(esc(p.title), source(i))
+               .arg(width)
+               .arg(tall ? " style=\"page-break-before: always\"" : "");
     if (!p.caption.isEmpty()) out += "<p class=\"note\">" + esc(p.caption) + "</p>";
   }
   if (!r.sweep.rows.empty()) out += "<h2>Budget sweep</h2>" + tableHtml(r.sweep, 2);
@@ -220,7 +243,8 @@ QString page(const Report& r, Source source, Target target) {
 /// Where the line is by which a reader knows what follows a heading: the first one, of a table that of the row below its names.
 double endOfFirstLine(const QTextBlock& first) {
   QTextBlock block = first;
-  if (const QTextTable* table = QTextCursor(first).currentTable()) block = table->cellAt(std::min(1, table->rows() - 1), 0).firstCursorPosition().block();
+  if (const QTextTable* table = QTextCursor(first).currentTable())
+    block = table->cellAt(std::min(1, table->rows() - 1), 0).firstCursorPosition().block();
   const QRectF all = block.document()->documentLayout()->blockBoundingRect(block);
   const QTextLine line = block.layout()->lineCount() > 0 ? block.layout()->lineAt(0) : QTextLine();
   return line.isValid() ? all.top() + line.y() + line.height() : all.bottom();
@@ -242,13 +266,16 @@ void keepHeadings(QTextDocument& document) {
 }  // namespace
 
 QString reportHtml(const Report& report) {
-  return page(report, [&](std::size_t i) {
-    QByteArray bytes;
-    QBuffer buffer(&bytes);
-    buffer.open(QIODevice::WriteOnly);
-    report.pictures[i].image.save(&buffer, "PNG");
-    return QString("data:image/png;base64,") + bytes.toBase64();
-  }, Target::web);
+  return page(
+      report,
+      [&](std::size_t i) {
+        QByteArray bytes;
+        QBuffer buffer(&bytes);
+        buffer.open(QIODevice::WriteOnly);
+        report.pictures[i].image.save(&buffer, "PNG");
+        return QString("data:image/png;base64,") + bytes.toBase64();
+      },
+      Target::web);
 }
 
 namespace {
@@ -263,7 +290,8 @@ std::unique_ptr<QTextDocument> documentOf(const Report& report, double margin, T
   document->setDefaultStyleSheet(kStyle);
   for (std::size_t i = 0; i < report.pictures.size(); ++i)
     document->addResource(QTextDocument::ImageResource, QUrl(QString("picture%1").arg(i)), report.pictures[i].image);
-  document->setHtml(page(report, [](std::size_t i) { return QString("picture%1").arg(i); }, target));
+  document->setHtml(page(
+      report, [](std::size_t i) { return QString("picture%1").arg(i); }, target));
   return document;
 }
 
@@ -301,7 +329,8 @@ bool writeReport(const Report& report, const QString& path, ReportPaper paper, Q
     if (paper == ReportPaper::one_page) {
       const auto document = reportOnOnePage(report);
       const double scale = std::min(72.0 / 96, kTallestPage / document->pageSize().height());
-      pdf.setPageLayout(QPageLayout(QPageSize(scale * document->pageSize(), QPageSize::Point, "report", QPageSize::ExactMatch), QPageLayout::Portrait, QMarginsF()));
+      pdf.setPageLayout(QPageLayout(QPageSize(scale * document->pageSize(), QPageSize::Point, "report", QPageSize::ExactMatch),
+                                    QPageLayout::Portrait, QMarginsF()));
       document->print(&pdf);
     } else {
       pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Landscape, QMarginsF(12, 12, 12, 12), QPageLayout::Millimeter));

@@ -26,15 +26,15 @@ struct ReportPicture {
 /// What a report says. Every number of it is read from the same tables that the window shows.
 struct Report {
   SnapshotPtr snapshot;
-  int n_generate = 0;          // tokens asked for after the prompt
+  int n_generate = 0;  // tokens asked for after the prompt
   double temperature = 0;
   std::uint64_t seed = 0;
   QString model_folder;
-  viz::Table runs;             // of the comparison
-  viz::Table sweep;            // empty: none was measured
+  viz::Table runs;   // of the comparison
+  viz::Table sweep;  // empty: none was measured
   std::vector<ReportPicture> pictures;
   std::vector<Bookmark> bookmarks;
-  QString written;             // when, as text
+  QString written;  // when, as text
 };
 
 /// One page that stands for itself: pictures inside, no links to anything outside.
@@ -48,8 +48,8 @@ enum class ReportPaper { one_page, a4_sheets };
 /// Writes the page as .html or .pdf. False: `error` says why and what to do.
 bool writeReport(const Report& report, const QString& path, ReportPaper paper, QString* error);
 
-/// Names and SHA-256 of what the numbers depend on: program, model files, prompt. A file of more than 256 MiB is hashed by its first 16 MiB and its
-/// size, and says so.
+/// Names and SHA-256 of what the numbers depend on: program, model files, prompt. A file of more than 256 MiB is hashed by its first 16 MiB
+/// and its size, and says so.
 std::vector<std::pair<QString, QString>> reportVersions(const Report& report);
 
 }  // namespace kvscope

@@ -23,19 +23,23 @@ QString hashOf(const QString& path) {
   }
   hash.addData(file.read(kPart));
   hash.addData(QByteArray::number(file.size()));
-  return hash.result().toHex() + QString(" (of the first 16 MiB and the size, %1)").arg(QString::fromStdString(viz::format_bytes(static_cast<double>(file.size()))));
+  return hash.result().toHex() + QString(" (of the first 16 MiB and the size, %1)")
+                                     .arg(QString::fromStdString(viz::format_bytes(static_cast<double>(file.size()))));
 }
 
 QString hashOf(const std::string& bytes) {
-  return QCryptographicHash::hash(QByteArray::fromRawData(bytes.data(), static_cast<qsizetype>(bytes.size())), QCryptographicHash::Sha256).toHex();
+  return QCryptographicHash::hash(QByteArray::fromRawData(bytes.data(), static_cast<qsizetype>(bytes.size())), QCryptographicHash::Sha256)
+      .toHex();
 }
 
 }  // namespace
 
 std::vector<std::pair<QString, QString>> reportVersions(const Report& report) {
   std::vector<std::pair<QString, QString>> out;
-  out.emplace_back("kvscope", QString(KVSCOPE_VERSION) + (QString(KVSCOPE_COMMIT).isEmpty() ? QString() : QString(", commit ") + KVSCOPE_COMMIT));
-  out.emplace_back("computed on", QString::fromStdString(report.snapshot->device) + ", " + QString::fromStdString(report.snapshot->precision));
+  out.emplace_back("kvscope",
+                   QString(KVSCOPE_VERSION) + (QString(KVSCOPE_COMMIT).isEmpty() ? QString() : QString(", commit ") + KVSCOPE_COMMIT));
+  out.emplace_back("computed on",
+                   QString::fromStdString(report.snapshot->device) + ", " + QString::fromStdString(report.snapshot->precision));
   out.emplace_back("system", QSysInfo::prettyProductName() + ", Qt " + qVersion());
   const QDir folder(report.model_folder);
   for (const QString& name : folder.entryList({"*.safetensors", "config.json", "tokenizer.model", "*_heads.json"}, QDir::Files, QDir::Name))

@@ -56,7 +56,8 @@ void Thumbnails::keep(const QString& path, const QImage& image, const QStringLis
   QBuffer buffer(&bytes);
   if (!buffer.open(QIODevice::WriteOnly) || !image.save(&buffer, "PNG")) return;
   try {  // pictures of private texts
-    write_atomically(fileOf(path).toStdString(), std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())), Readable::by_user_only);
+    write_atomically(fileOf(path).toStdString(), std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())),
+                     Readable::by_user_only);
   } catch (const Error&) {
     return;  // the picture of this run stays in memory
   }

@@ -6,17 +6,17 @@
 
 #include "app/window/help/tour.h"
 #include "app/window/help/welcome_page.h"
+#include "app/window/rows/window_rows.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panels.h"
-#include "app/window/rows/window_rows.h"
 
 namespace kvscope {
 
 namespace {
 const char* const kAtStart = "welcome";  // settings
 const char* const kTourSeen = "tourSeen";
-}
+}  // namespace
 
 FirstSteps::FirstSteps(WindowModel& model, WindowRows& rows, Pages& pages, const Panels& panels)
     : m_model(model), m_rows(rows), m_pages(pages), m_panels(panels), m_welcome(new WelcomePage(model.workspace, &rows.pages())) {
@@ -40,12 +40,15 @@ void FirstSteps::startTour() {
       return [this, id]() -> QWidget* { return m_panels.of(id) ? m_panels.of(id)->body() : nullptr; };
     };
     const QList<TourStop> stops = {
-        {"Type here", "Every change of the text is computed at once. The colour behind a word is what became of it in the selected head.", part("prompt")},
+        {"Type here", "Every change of the text is computed at once. The colour behind a word is what became of it in the selected head.",
+         part("prompt")},
         {"The whole cache", "One row a head, one column a token. Click a cell: all other panels follow. The wheel zooms.", part("atlas")},
-        {"One head", "What this step's query reads. A hatched bar is attention that the full cache pays to a token which is gone here.", part("head_strip")},
+        {"One head", "What this step's query reads. A hatched bar is attention that the full cache pays to a token which is gone here.",
+         part("head_strip")},
         {"Time", "One column a step. Space plays, the arrows step, and everything shows the chosen step.", part("timeline")},
         {"Does it matter?", "The next token with the full cache and with this one. KL says how far apart both are.", part("effect")},
-        {"Less memory", "The policy and its budget: drag the budget in the toolbar and watch who stays. Compare shows all runs, Lecture shows it in large type.",
+        {"Less memory",
+         "The policy and its budget: drag the budget in the toolbar and watch who stays. Compare shows all runs, Lecture shows it in large type.",
          part("policy")}};
     m_tour = new Tour(stops, m_rows.central());
     connect(m_tour, &Tour::ended, this, [this] {

@@ -26,7 +26,8 @@ Glossary Glossary::read(const QString& path) {
   Glossary out;
   for (const QJsonValue& value : o["terms"].toArray()) {
     const QJsonObject t = value.toObject();
-    out.m_terms << Term{t["name"].toString(), strings(t["aliases"]), t["text"].toString(), t["unit"].toString(), t["equation"].toString(), t["source"].toString()};
+    out.m_terms << Term{t["name"].toString(), strings(t["aliases"]),    t["text"].toString(),
+                        t["unit"].toString(), t["equation"].toString(), t["source"].toString()};
   }
   const QJsonObject views = o["views"].toObject();
   for (const QString& id : views.keys()) out.m_views[id] = strings(views[id]);

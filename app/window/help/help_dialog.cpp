@@ -16,11 +16,11 @@
 #include <QVBoxLayout>
 
 #include "app/window/commands/commands.h"
+#include "app/window/commands/key_map.h"
 #include "app/window/help/help_dialog_guide.h"
 #include "app/window/help/help_dialog_keys.h"
-#include "app/window/commands/key_map.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 
@@ -139,7 +139,8 @@ void HelpDialog::readKeys() {
       if (owner && owner->window() == this) continue;
       const bool may_change = m_key_map && m_key_map->has(action);
       if (action->shortcut().isEmpty() && !may_change) continue;
-      const KeyHelp key{commandArea(*action), commandText(action->text()), commandKeys(*action), may_change ? const_cast<QAction*>(action) : nullptr};
+      const KeyHelp key{commandArea(*action), commandText(action->text()), commandKeys(*action),
+                        may_change ? const_cast<QAction*>(action) : nullptr};
       if (!key.what.isEmpty() && seen.emplace(key.what, key.keys).second) m_keys.push_back(key);
     }
   }
@@ -155,7 +156,8 @@ std::vector<KeyHelp> HelpDialog::shownKeys() const {
   for (const KeyHelp& key : m_keys) {
     if (words.isEmpty() && key.keys.isEmpty()) continue;  // commands without a key: there are many
     const QString line = key.area + ' ' + key.what + ' ' + key.keys;
-    if (std::all_of(words.begin(), words.end(), [&](const QString& w) { return line.contains(w, Qt::CaseInsensitive); })) shown.push_back(key);
+    if (std::all_of(words.begin(), words.end(), [&](const QString& w) { return line.contains(w, Qt::CaseInsensitive); }))
+      shown.push_back(key);
   }
   return shown;
 }

@@ -84,7 +84,8 @@ void KeyEditor::refresh() {
     m_note->setText(QString("%1 is the key of “%2” in %3: Set takes it from there.")
                         .arg(key.toString(QKeySequence::NativeText), commandText(holder->text()), commandArea(*holder)));
   } else {
-    m_note->setText(key.isEmpty() ? QString("Set leaves it without a key.") : QString("%1 is free.").arg(key.toString(QKeySequence::NativeText)));
+    m_note->setText(key.isEmpty() ? QString("Set leaves it without a key.")
+                                  : QString("%1 is free.").arg(key.toString(QKeySequence::NativeText)));
   }
   m_field->setEnabled(m_action != nullptr);
   m_set->setEnabled(m_action && !same && refusal.isEmpty());

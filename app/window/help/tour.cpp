@@ -18,8 +18,15 @@ constexpr int kWidth = 340, kGap = 12;  // px at 100 %
 }
 
 Tour::Tour(const QList<TourStop>& stops, QWidget* window)
-    : QFrame(window), m_stops(stops), m_title(new QLabel(this)), m_text(new QLabel(this)), m_where(new QLabel(this)), m_back(new QPushButton("Back", this)),
-      m_next(new QPushButton("Next", this)), m_close(new QPushButton("End the tour", this)), m_frame(new QFrame(window)) {
+    : QFrame(window),
+      m_stops(stops),
+      m_title(new QLabel(this)),
+      m_text(new QLabel(this)),
+      m_where(new QLabel(this)),
+      m_back(new QPushButton("Back", this)),
+      m_next(new QPushButton("Next", this)),
+      m_close(new QPushButton("End the tour", this)),
+      m_frame(new QFrame(window)) {
   setObjectName("tourBubble");
   setAccessibleName("Tour");
   m_frame->setObjectName("tourFrame");

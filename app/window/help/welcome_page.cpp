@@ -9,8 +9,8 @@
 #include <QLabel>
 #include <QPainter>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 
@@ -71,7 +71,8 @@ void WelcomeCard::keyPressEvent(QKeyEvent* event) {
 void WelcomeCard::paintPicture(QPainter& painter, const QRectF& area) const {
   const viz::Theme& theme = m_workspace.theme();
   const auto fill = [&theme](Category c) { return toColor(theme.category[static_cast<std::size_t>(c)]); };
-  const QColor line = toColor(theme.line), faint = mix(toColor(theme.panel), toColor(theme.category[static_cast<std::size_t>(Category::evicted)]), 0.6);
+  const QColor line = toColor(theme.line),
+               faint = mix(toColor(theme.panel), toColor(theme.category[static_cast<std::size_t>(Category::evicted)]), 0.6);
   painter.setPen(Qt::NoPen);
   if (m_picture == Picture::lecture) {  // an atlas of a few heads
     constexpr int kColumns = 20, kRows = 6;
@@ -117,14 +118,17 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   setAttribute(Qt::WA_StyledBackground);
   setAccessibleName("Welcome");
   m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open sample lecture",
-                              "A short text, three policies and ten scenes in large type: for a projector, or to learn what a cache keeps.", workspace);
+                              "A short text, three policies and ten scenes in large type: for a projector, or to learn what a cache keeps.",
+                              workspace);
   m_model = new WelcomeCard(WelcomeCard::Picture::model, "Open model",
-                            "A folder with config.json, safetensors and a tokenizer: Llama and Mistral families. Or drop it on the window.", workspace);
+                            "A folder with config.json, safetensors and a tokenizer: Llama and Mistral families. Or drop it on the window.",
+                            workspace);
   m_recover = new WelcomeCard(WelcomeCard::Picture::recover, "Recover session", {}, workspace);
   setRecovery({});
   auto* title = new QLabel("What does a model remember?", this);
   title->setFont(uiFont(26, true));
-  auto* below = new QLabel("kvscope shows, token by token and head by head, what a smaller key-value cache keeps, merges and forgets.", this);
+  auto* below =
+      new QLabel("kvscope shows, token by token and head by head, what a smaller key-value cache keeps, merges and forgets.", this);
   below->setObjectName("secondary");
   below->setFont(uiFont(14));
   auto* cards = new QHBoxLayout;

@@ -6,8 +6,8 @@
 
 #include <QMouseEvent>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 

@@ -7,8 +7,8 @@
 #include <QEvent>
 #include <QPushButton>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/views/parts/capture_offer.h"
 
@@ -120,7 +120,9 @@ void LectureBars::paintEvent(QPaintEvent*) {
   const int label = labelWidth();
   const int number = numbers.horizontalAdvance(">99.9 %") + px(*this, 4), gap = px(*this, 8);
   const int half = (width() - label) / (two ? 2 : 1), bar = std::max(px(*this, 20), half - number - gap - (two ? px(*this, 8) : 0));
-  const auto header = [&](int x, const QString& words) { paintLine(painter, QRect(x, 0, half - gap, px(*this, 17)), Qt::AlignLeft, words); };
+  const auto header = [&](int x, const QString& words) {
+    paintLine(painter, QRect(x, 0, half - gap, px(*this, 17)), Qt::AlignLeft, words);
+  };
   painter.setFont(typeFont(*this, Type::body));
   painter.setPen(secondary);
   if (m_capture->isHidden()) header(label, m_whole);

@@ -10,8 +10,8 @@
 #include <QStyle>
 
 #include "app/window/lecture/lecture_guide.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 
@@ -35,7 +35,8 @@ SceneDots::SceneDots(LectureGuide& guide, Workspace& workspace, QWidget* parent)
   setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
   const auto refresh = [this] {
     const int i = m_guide.scene();
-    if (i < m_guide.scenes().size()) setAccessibleName(QString("scene %1 of %2: %3").arg(i + 1).arg(m_guide.scenes().size()).arg(m_guide.scenes()[i].name));
+    if (i < m_guide.scenes().size())
+      setAccessibleName(QString("scene %1 of %2: %3").arg(i + 1).arg(m_guide.scenes().size()).arg(m_guide.scenes()[i].name));
     updateGeometry();
     update();
   };
@@ -86,11 +87,16 @@ void SceneDots::mousePressEvent(QMouseEvent* event) {
 
 void SceneDots::keyPressEvent(QKeyEvent* event) {
   switch (event->key()) {
-    case Qt::Key_Left: return m_guide.previous();
-    case Qt::Key_Right: return m_guide.next();
-    case Qt::Key_Home: return m_guide.goTo(0);
-    case Qt::Key_End: return m_guide.goTo(static_cast<int>(m_guide.scenes().size()) - 1);
-    default: QWidget::keyPressEvent(event);
+    case Qt::Key_Left:
+      return m_guide.previous();
+    case Qt::Key_Right:
+      return m_guide.next();
+    case Qt::Key_Home:
+      return m_guide.goTo(0);
+    case Qt::Key_End:
+      return m_guide.goTo(static_cast<int>(m_guide.scenes().size()) - 1);
+    default:
+      QWidget::keyPressEvent(event);
   }
 }
 
@@ -100,7 +106,12 @@ void SceneDots::changeEvent(QEvent* event) {
 }
 
 LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidget* parent)
-    : QFrame(parent), m_guide(guide), m_workspace(workspace), m_words(new QLabel(this)), m_where(new QLabel(this)), m_keys(new QLabel(this)),
+    : QFrame(parent),
+      m_guide(guide),
+      m_workspace(workspace),
+      m_words(new QLabel(this)),
+      m_where(new QLabel(this)),
+      m_keys(new QLabel(this)),
       m_dots(new SceneDots(guide, workspace, this)) {
   setObjectName("lectureCaption");
   m_words->setWordWrap(true);

@@ -12,7 +12,7 @@ namespace kvscope {
 namespace {
 constexpr const char* kScale = "lectureScale";  // property of a dialog: that of its sheet
 constexpr double kMostOfWindow = 0.9;
-}
+}  // namespace
 
 LectureDialogs::LectureDialogs(QObject* parent) : QObject(parent) { qApp->installEventFilter(this); }
 

@@ -3,10 +3,10 @@
 
 #include <QApplication>
 
-#include "app/window/session/hand_edits.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/session/hand_edits.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {

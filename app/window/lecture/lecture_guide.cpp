@@ -9,12 +9,17 @@
 namespace kvscope {
 
 LectureGuide::LectureGuide(Workspace& workspace, QObject* parent) : QObject(parent), m_workspace(workspace) {
-  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, &LectureGuide::captionChanged);
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged})
+    connect(&workspace, signal, this, &LectureGuide::captionChanged);
   // A scene that was begun before there was a run looks as soon as there is one; after whatever else the result brings with it.
-  connect(&workspace, &Workspace::snapshotChanged, this, [this] {
-    if (m_running && !m_shown && m_scene < m_scenes.size() && m_scenes[m_scene].look != Scene::Look::stay && m_workspace.snapshot().phase == RunPhase::idle)
-      look();
-  }, Qt::QueuedConnection);
+  connect(
+      &workspace, &Workspace::snapshotChanged, this,
+      [this] {
+        if (m_running && !m_shown && m_scene < m_scenes.size() && m_scenes[m_scene].look != Scene::Look::stay &&
+            m_workspace.snapshot().phase == RunPhase::idle)
+          look();
+      },
+      Qt::QueuedConnection);
 }
 
 void LectureGuide::setScenes(const QList<Scene>& scenes) {

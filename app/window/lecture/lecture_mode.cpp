@@ -17,6 +17,7 @@
 #include <QToolTip>
 
 #include "app/window/canvas/canvases.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/lecture/lecture_caption.h"
 #include "app/window/lecture/lecture_dialogs.h"
 #include "app/window/lecture/lecture_evict.h"
@@ -26,15 +27,14 @@
 #include "app/window/look/style.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/session/start_place.h"
-#include "app/window/session/window_model.h"
-#include "app/window/commands/command_table.h"
-#include "app/window/shell/pages.h"
-#include "app/window/shell/panels.h"
 #include "app/window/rows/passing_words.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
 #include "app/window/rows/window_rows.h"
+#include "app/window/session/start_place.h"
+#include "app/window/session/window_model.h"
+#include "app/window/shell/pages.h"
+#include "app/window/shell/panels.h"
 #include "core/error.h"
 #include "viz/reduce/head.h"
 #include "viz/views.h"
@@ -43,15 +43,16 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kRowWidth = 880;                // px at 100 % of the row of controls
-constexpr double kLectureScale = 1.6;         // of all type, at the size that the design was drawn for
+constexpr int kRowWidth = 880;         // px at 100 % of the row of controls
+constexpr double kLectureScale = 1.6;  // of all type, at the size that the design was drawn for
 constexpr QSize kLectureSize{1600, 1000};
 constexpr double kLeastScale = 1.0, kMostScale = 3.2;
 
 /// Type shrinks less than a small window does: it must still be read from the last row of seats. In steps, so that a window that is dragged
 /// larger does not rasterise fonts for every size on the way.
 double scaleFor(const QSize& size) {
-  const double fits = std::min(static_cast<double>(size.width()) / kLectureSize.width(), static_cast<double>(size.height()) / kLectureSize.height());
+  const double fits =
+      std::min(static_cast<double>(size.width()) / kLectureSize.width(), static_cast<double>(size.height()) / kLectureSize.height());
   const double wanted = std::round(kLectureScale * (fits < 1 ? std::sqrt(fits) : fits) * 10) / 10;
   const double row = std::floor(10.0 * size.width() / kRowWidth) / 10;
   return std::clamp(std::min(wanted, row), kLeastScale, kMostScale);
@@ -59,9 +60,16 @@ double scaleFor(const QSize& size) {
 
 }  // namespace
 
-LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvases, Pages& pages, const Panels& panels, const StartPlace& place)
-    : m_model(model), m_rows(rows), m_canvases(canvases), m_pages(pages), m_panels(panels), m_place(place),
-      m_guide(new LectureGuide(model.workspace, this)), m_dialogs(new LectureDialogs(this)) {
+LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvases, Pages& pages, const Panels& panels,
+                         const StartPlace& place)
+    : m_model(model),
+      m_rows(rows),
+      m_canvases(canvases),
+      m_pages(pages),
+      m_panels(panels),
+      m_place(place),
+      m_guide(new LectureGuide(model.workspace, this)),
+      m_dialogs(new LectureDialogs(this)) {
   try {
     m_guide->setScenes(readScenes(model.options.scenes.empty() ? builtInScenes() : QString::fromStdString(model.options.scenes)));
   } catch (const Error& error) {
@@ -105,7 +113,9 @@ void LectureMode::connectGuide() {
   });
 }
 
-bool LectureMode::atCompareScene() const { return m_guide->scene() < m_guide->scenes().size() && m_guide->scenes()[m_guide->scene()].compare; }
+bool LectureMode::atCompareScene() const {
+  return m_guide->scene() < m_guide->scenes().size() && m_guide->scenes()[m_guide->scene()].compare;
+}
 
 void LectureMode::takePage(Page page) {
   if (page == Page::lecture && atCompareScene()) m_guide->goTo(m_scene_before_compare);  // the scene of the comparison belongs to its page
@@ -152,8 +162,9 @@ void LectureMode::chooseHead() {
   m_model.workspace.setSelection(selection);
 }
 
-/// A new text is shown as it has been read, before the answer: what a budget takes away then comes from the text, not from what was said after it.
-/// Where the whole text was compressed at once, by the first token that was answered from what is left: before it nothing can be missed.
+/// A new text is shown as it has been read, before the answer: what a budget takes away then comes from the text, not from what was said
+/// after it. Where the whole text was compressed at once, by the first token that was answered from what is left: before it nothing can be
+/// missed.
 void LectureMode::restAtTextEnd() {
   const Snapshot& snapshot = m_model.workspace.snapshot();
   const LaneSnapshot* lane = m_model.workspace.lane();
@@ -202,9 +213,11 @@ void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
   toggle->setCheckable(true);
   auto* group = new QActionGroup(&commands.window());
   for (const int steps : {1, 4, 8, 32})
-    commands.choice(ghosts, group, {QString("look %1 step%2 ahead").arg(steps).arg(steps == 1 ? "" : "s"), {}, [this, steps] { setGhostSteps(steps); }},
+    commands.choice(ghosts, group,
+                    {QString("look %1 step%2 ahead").arg(steps).arg(steps == 1 ? "" : "s"), {}, [this, steps] { setGhostSteps(steps); }},
                     steps == m_ghost_choice);
-  connect(&m_model.workspace, &Workspace::teachingChanged, toggle, [this, toggle] { toggle->setChecked(m_model.workspace.ghostSteps() > 0); });
+  connect(&m_model.workspace, &Workspace::teachingChanged, toggle,
+          [this, toggle] { toggle->setChecked(m_model.workspace.ghostSteps() > 0); });
   commands.add(menu, {"All &menus", {Qt::Key_F10}, [this] {
                         if (m_on) return m_row->menuButton()->showMenu();
                         m_rows.menus().setFocus();

@@ -9,13 +9,13 @@
 
 #include "app/window/canvas/canvas_widget.h"
 #include "app/window/help/glossary.h"
-#include "app/window/session/hand_edits.h"
 #include "app/window/lecture/lecture_bars.h"
-#include "app/window/shell/panel.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/session/hand_edits.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/lecture.h"
 
@@ -76,19 +76,21 @@ LecturePage::LecturePage(Workspace& workspace, SessionController& controller, Ca
   setObjectName("inspectArea");
   setAttribute(Qt::WA_StyledBackground);
   m_prompt->setPlain();
-  m_attention = new LectureBars(
-      workspace, "where this head looks", "every token in place", "Attention of one head: the tokens that this step's query reads.",
-      [](const Workspace& w, int n) {
-        const viz::Selection& at = w.selection();
-        return viz::attention_pairs(w.snapshot(), viz::pick_head(w.snapshot(), at), n, at.tokens ? std::optional(at.tokens->first) : at.slot);
-      });
-  m_next = new LectureBars(workspace, "the next token", "full cache", "What may come next, and how likely, with the full cache and with less.",
-                           [](const Workspace& w, int n) {
+  m_attention = new LectureBars(workspace, "where this head looks", "every token in place",
+                                "Attention of one head: the tokens that this step's query reads.", [](const Workspace& w, int n) {
+                                  const viz::Selection& at = w.selection();
+                                  return viz::attention_pairs(w.snapshot(), viz::pick_head(w.snapshot(), at), n,
+                                                              at.tokens ? std::optional(at.tokens->first) : at.slot);
+                                });
+  m_next = new LectureBars(workspace, "the next token", "full cache",
+                           "What may come next, and how likely, with the full cache and with less.", [](const Workspace& w, int n) {
                              const StepRecord* step = w.stepRecord();
                              return step ? viz::next_token_pairs(w.snapshot(), *step, n) : std::vector<viz::PairRow>();
                            });
   m_attention->offerCapture();
-  connect(m_attention, &LectureBars::captureWanted, &controller, [&controller] { controller.want({viz::WantMeasure::What::shadow, true}); });
+  connect(m_attention, &LectureBars::captureWanted, &controller, [&controller] {
+    controller.want({viz::WantMeasure::What::shadow, true});
+  });
   m_attention->setWhatsThis(Glossary::builtIn().aboutView("attention"));
   m_next->setWhatsThis(Glossary::builtIn().aboutView("next"));
   m_prompt->setWhatsThis(Glossary::builtIn().aboutView("prompt"));
@@ -105,7 +107,8 @@ LecturePage::LecturePage(Workspace& workspace, SessionController& controller, Ca
   m_grid->setColumnStretch(1, 100);
   m_grid->setRowStretch(0, 23);
   m_grid->setRowStretch(1, 10);
-  for (QWidget* panel : {m_text_panel, m_atlas_panel, m_attention_panel, m_next_panel}) panel->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
+  for (QWidget* panel : {m_text_panel, m_atlas_panel, m_attention_panel, m_next_panel})
+    panel->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, [this] { refresh(); });
   applyType();
   refresh();

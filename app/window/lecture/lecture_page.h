@@ -45,7 +45,8 @@ class LecturePanel : public QFrame {
   bool m_applying = false, m_roomy = false;
 };
 
-/// Layout Lecture: the text, all heads, where one head looks, the next token. Everything follows its own font, which is 1.6 times the usual.
+/// Layout Lecture: the text, all heads, where one head looks, the next token. Everything follows its own font, which is 1.6 times the
+/// usual.
 class LecturePage : public QWidget {
   Q_OBJECT
 

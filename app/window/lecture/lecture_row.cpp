@@ -18,18 +18,26 @@
 #include <QStyle>
 #include <QToolButton>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/rows/playback.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/head.h"
 
 namespace kvscope {
 
 LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools, QWidget* parent)
-    : QFrame(parent), m_workspace(workspace), m_playback(playback), m_tools(tools), m_name(new QLabel("<b>kvscope</b>", this)), m_slots(new QLabel(this)),
-      m_head(new QLabel(this)), m_policy(new QComboBox(this)), m_slider(new QSlider(Qt::Horizontal, this)), m_step(new QPushButton(this)) {
+    : QFrame(parent),
+      m_workspace(workspace),
+      m_playback(playback),
+      m_tools(tools),
+      m_name(new QLabel("<b>kvscope</b>", this)),
+      m_slots(new QLabel(this)),
+      m_head(new QLabel(this)),
+      m_policy(new QComboBox(this)),
+      m_slider(new QSlider(Qt::Horizontal, this)),
+      m_step(new QPushButton(this)) {
   setObjectName("lectureRow");
   m_slots->setObjectName("lectureFacts");
   m_head->setObjectName("lectureFacts");
@@ -52,11 +60,13 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
   m_menu->setPopupMode(QToolButton::InstantPopup);
 
   auto* row = new QHBoxLayout(this);
-  for (QWidget* w : {static_cast<QWidget*>(m_name), static_cast<QWidget*>(m_policy), static_cast<QWidget*>(m_slider), static_cast<QWidget*>(m_slots)})
+  for (QWidget* w :
+       {static_cast<QWidget*>(m_name), static_cast<QWidget*>(m_policy), static_cast<QWidget*>(m_slider), static_cast<QWidget*>(m_slots)})
     row->addWidget(w);
   row->addStretch(1);
-  for (QWidget* w : {static_cast<QWidget*>(m_head), static_cast<QWidget*>(m_step), static_cast<QWidget*>(m_back), static_cast<QWidget*>(m_play),
-                     static_cast<QWidget*>(m_forward), static_cast<QWidget*>(m_ghosts), static_cast<QWidget*>(m_menu), static_cast<QWidget*>(m_leave)})
+  for (QWidget* w :
+       {static_cast<QWidget*>(m_head), static_cast<QWidget*>(m_step), static_cast<QWidget*>(m_back), static_cast<QWidget*>(m_play),
+        static_cast<QWidget*>(m_forward), static_cast<QWidget*>(m_ghosts), static_cast<QWidget*>(m_menu), static_cast<QWidget*>(m_leave)})
     row->addWidget(w);
 
   follow(tools);
@@ -169,7 +179,8 @@ QString LectureRow::clockWords(const StepRecord& step) const {
   const int n_prompt = m_workspace.snapshot().n_prompt, after = step.position - (n_prompt - 1);
   if (after < 0) return QString("token %1 of %2").arg(qs(viz::format_count(step.position + 1)), qs(viz::format_count(n_prompt)));
   const int n_after = m_workspace.lane()->steps.back()->position - (n_prompt - 1);
-  return after == 0 ? QString("end of the text") : QString("answer, token %1 of %2").arg(qs(viz::format_count(after)), qs(viz::format_count(n_after)));
+  return after == 0 ? QString("end of the text")
+                    : QString("answer, token %1 of %2").arg(qs(viz::format_count(after)), qs(viz::format_count(n_after)));
 }
 
 void LectureRow::refresh() {

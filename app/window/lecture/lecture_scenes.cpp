@@ -49,7 +49,8 @@ Scene sceneOf(const QJsonObject& o, const QString& where) {
     if (variant.message.isEmpty()) wrong(where, "every variant needs a \"message\"");
     s.variants << variant;
   }
-  if (s.variants.isEmpty() || !s.variants.back().conditions.isEmpty()) wrong(where, "the last variant must hold always: expected one without \"if\"");
+  if (s.variants.isEmpty() || !s.variants.back().conditions.isEmpty())
+    wrong(where, "the last variant must hold always: expected one without \"if\"");
   return s;
 }
 
@@ -68,7 +69,8 @@ QList<Scene> readScenes(const QString& path) {
 
 Caption captionOf(const Scene& scene, const viz::Facts& facts) {
   const auto fits = [&facts](const Scene::Variant& v) {
-    return std::all_of(v.conditions.begin(), v.conditions.end(), [&](const QString& name) { return viz::holds(facts, name.toStdString()); });
+    return std::all_of(v.conditions.begin(), v.conditions.end(),
+                       [&](const QString& name) { return viz::holds(facts, name.toStdString()); });
   };
   const auto it = std::find_if(scene.variants.begin(), scene.variants.end(), fits);
   if (it == scene.variants.end()) return {};

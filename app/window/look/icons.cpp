@@ -23,7 +23,9 @@ QPainterPath shape(Icon which, bool& solid) {
   QPainterPath p;
   solid = false;
   switch (which) {
-    case Icon::open: polygon(p, {{2, 12.5}, {2, 3.5}, {6, 3.5}, {7.5, 5.5}, {14, 5.5}, {14, 12.5}}, true); break;
+    case Icon::open:
+      polygon(p, {{2, 12.5}, {2, 3.5}, {6, 3.5}, {7.5, 5.5}, {14, 5.5}, {14, 12.5}}, true);
+      break;
     case Icon::save:
       polygon(p, {{2.5, 2.5}, {11.5, 2.5}, {13.5, 4.5}, {13.5, 13.5}, {2.5, 13.5}}, true);
       polygon(p, {{5, 13.5}, {5, 9}, {11, 9}, {11, 13.5}}, false);
@@ -61,8 +63,12 @@ QPainterPath shape(Icon which, bool& solid) {
       p.addEllipse(QPointF(7, 7), 4.2, 4.2);
       polygon(p, {{10.2, 10.2}, {13.5, 13.5}}, false);
       break;
-    case Icon::left: polygon(p, {{10, 3.5}, {5.5, 8}, {10, 12.5}}, false); break;
-    case Icon::right: polygon(p, {{6, 3.5}, {10.5, 8}, {6, 12.5}}, false); break;
+    case Icon::left:
+      polygon(p, {{10, 3.5}, {5.5, 8}, {10, 12.5}}, false);
+      break;
+    case Icon::right:
+      polygon(p, {{6, 3.5}, {10.5, 8}, {6, 12.5}}, false);
+      break;
     case Icon::first:
       polygon(p, {{11.5, 4}, {7.5, 8}, {11.5, 12}}, false);
       polygon(p, {{4.5, 4}, {4.5, 12}}, false);
@@ -71,7 +77,9 @@ QPainterPath shape(Icon which, bool& solid) {
       polygon(p, {{4.5, 4}, {8.5, 8}, {4.5, 12}}, false);
       polygon(p, {{11.5, 4}, {11.5, 12}}, false);
       break;
-    case Icon::playLine: polygon(p, {{5, 3.5}, {12, 8}, {5, 12.5}}, true); break;
+    case Icon::playLine:
+      polygon(p, {{5, 3.5}, {12, 8}, {5, 12.5}}, true);
+      break;
     case Icon::bookmark:
       polygon(p, {{4, 2.5}, {4, 13.5}}, false);
       polygon(p, {{4, 3}, {12.5, 6}, {4, 9}}, false);

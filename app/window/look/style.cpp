@@ -17,9 +17,9 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kBodyType = 13;  // px: type of controls
+constexpr int kBodyType = 13;   // px: type of controls
 constexpr int kListFrame = 28;  // px: border, padding and scroll bar of a list of choices
-constexpr int kThinLine = 2;  // px: borders stay as thin as they are at every scale
+constexpr int kThinLine = 2;    // px: borders stay as thin as they are at every scale
 
 QFont family(const QStringList& wanted, int px, bool bold) {
   QFont font;

@@ -34,7 +34,27 @@ QString styleSheet(const viz::Theme& theme, double scale = 1);
 /// Palette, fonts and style sheet of the whole program.
 void applyTheme(QApplication& app, const viz::Theme& theme);
 
-enum class Icon { open, save, play, stop, next, compare, maximise, restore, close, left, right, first, last, playLine, pause, bookmark, menu, ghosts, find };
+enum class Icon {
+  open,
+  save,
+  play,
+  stop,
+  next,
+  compare,
+  maximise,
+  restore,
+  close,
+  left,
+  right,
+  first,
+  last,
+  playLine,
+  pause,
+  bookmark,
+  menu,
+  ghosts,
+  find
+};
 /// Line icon of 16 x 16, drawn for every pixel ratio.
 QIcon icon(Icon which, const QColor& colour, const QColor& disabled);
 

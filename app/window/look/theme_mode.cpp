@@ -8,10 +8,10 @@
 #include <QApplication>
 #include <QMenu>
 
+#include "app/window/commands/command_table.h"
 #include "app/window/look/desktop_scheme.h"
 #include "app/window/look/style.h"
 #include "app/window/session/window_model.h"
-#include "app/window/commands/command_table.h"
 
 namespace kvscope {
 

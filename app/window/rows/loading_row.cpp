@@ -9,10 +9,10 @@
 #include <QProgressBar>
 #include <QPushButton>
 
-#include "app/window/shell/panel_paint.h"
-#include "app/window/session/session_controller.h"
 #include "app/window/look/style.h"
+#include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {

@@ -7,10 +7,10 @@
 #include <QPushButton>
 #include <QToolButton>
 
-#include "app/window/shell/panel.h"
-#include "app/window/rows/rows.h"
 #include "app/window/look/style.h"
+#include "app/window/rows/rows.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 #include "viz/reduce/range.h"
@@ -31,7 +31,6 @@ QString tokensText(const Snapshot& snapshot, const viz::Selection& selection) {
   const std::string words = viz::token_range_text(snapshot.tokens, range.first, range.last, 14);
   return what + "  «" + QString::fromStdString(words) + "»";
 }
-
 
 /// Canvases of other widths put the window on other whole pixels: that is no new place.
 bool sameZoom(const viz::TokenWindow& a, const viz::TokenWindow& b) {
@@ -135,7 +134,9 @@ void CrumbRow::refresh() {
        s.steps ? QString::fromStdString(viz::range_text(*s.steps)) + QString(" (%1)").arg(s.steps->last - s.steps->first + 1) : QString());
   const int n_steps = lane ? static_cast<int>(lane->steps.size()) : 0;
   show(m_step, lane && !m_workspace.atLatestStep(), QString("step %1 of %2 (not latest)").arg(m_workspace.step()).arg(n_steps - 1));
-  show(m_lane, lane && s.lane > 0, lane ? QString("run %1 · %2").arg(QString::fromStdString(viz::lane_letter(s.lane))).arg(QString::fromStdString(lane->spec)) : QString());
+  show(m_lane, lane && s.lane > 0,
+       lane ? QString("run %1 · %2").arg(QString::fromStdString(viz::lane_letter(s.lane))).arg(QString::fromStdString(lane->spec))
+            : QString());
   QString sentence;
   if (!lane) {
     if (snapshot.model.n_layers == 0)

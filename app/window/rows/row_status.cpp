@@ -14,9 +14,9 @@
 
 #include <unistd.h>
 
+#include "app/window/look/style.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
-#include "app/window/look/style.h"
 #include "app/window/session/workspace.h"
 #include "viz/draw/format.h"
 
@@ -86,8 +86,8 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   hide();
 }
 
-void MessageBar::show(const QString& text, const QString& details, const QString& remedy, const std::function<void()>& run, const QString& other,
-                      const std::function<void()>& run_other) {
+void MessageBar::show(const QString& text, const QString& details, const QString& remedy, const std::function<void()>& run,
+                      const QString& other, const std::function<void()>& run_other) {
   const QString sentence = sentenceOf(text);
   if (!isHidden() && !m_now.remedy.isEmpty() && remedy.isEmpty()) m_below = m_now;
   if (!remedy.isEmpty()) m_below.reset();  // another offer takes its place
@@ -172,7 +172,8 @@ StatusRow::StatusRow(Workspace& workspace, SessionController& controller, QWidge
   m_jobs->setToolTip("What runs and waits, and the log");
   connect(m_jobs, &QLabel::linkActivated, this, &StatusRow::jobsClicked);
   const auto theme = [this, keys] {
-    keys->setText(keyCap(m_workspace.theme(), "F1", "keys") + "&nbsp;&nbsp;&nbsp;&nbsp;" + keyCap(m_workspace.theme(), "Ctrl Shift P", "commands"));
+    keys->setText(keyCap(m_workspace.theme(), "F1", "keys") + "&nbsp;&nbsp;&nbsp;&nbsp;" +
+                  keyCap(m_workspace.theme(), "Ctrl Shift P", "commands"));
     refresh();
   };
   connect(&workspace, &Workspace::themeChanged, this, theme);
@@ -206,12 +207,15 @@ void StatusRow::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const viz::Theme& theme = m_workspace.theme();
   const bool working = busy(m_workspace);
-  const viz::Rgb dot = working || m_queued > 0 ? theme.accent : snapshot.phase == RunPhase::failed ? theme.changed : theme.category[int(Category::recent)];
+  const viz::Rgb dot = working || m_queued > 0              ? theme.accent
+                       : snapshot.phase == RunPhase::failed ? theme.changed
+                                                            : theme.category[int(Category::recent)];
   m_state->setText(QString("<span style='color:%1'>●</span> %2").arg(toColor(dot).name(), stateText().toHtmlEscaped()));
   // The run in work of the queue is the job that computes, unless something else comes first.
   const int n = std::max(m_queued, working ? 1 : 0);
   const QString words = n == 1 ? QString("1 job") : QString("%1 jobs").arg(n);
-  m_jobs->setText(QString("<a href='jobs' style='color:%1;text-decoration:none'>%2</a>").arg(toColor(n > 0 ? theme.text : theme.secondary).name(), words));
+  m_jobs->setText(QString("<a href='jobs' style='color:%1;text-decoration:none'>%2</a>")
+                      .arg(toColor(n > 0 ? theme.text : theme.secondary).name(), words));
   QString run;
   if (const LaneSnapshot* lane = m_workspace.lane(); lane && snapshot.phase != RunPhase::empty) {
     run = QString("%1 runs, %2 steps each").arg(snapshot.lanes.size()).arg(lane->steps.size());

@@ -13,12 +13,12 @@
 #include <QSpinBox>
 #include <QToolButton>
 
-#include "app/window/shell/panel_paint.h"
+#include "app/window/look/style.h"
 #include "app/window/panels/policy/policy_items.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
-#include "app/window/look/style.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "viz/draw/format.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <memory>
+#include <optional>
 
 #include <QElapsedTimer>
 #include <QFrame>
@@ -138,10 +138,10 @@ class MessageBar : public QFrame {
 
  public:
   explicit MessageBar(Workspace& workspace, QWidget* parent = nullptr);
-  /// `details` is what Copy details puts on the clipboard; `remedy` names a button that does `run`, `other` a second one. An offer (a message with
-  /// a remedy) that was not answered comes back when what was said over it is dismissed.
-  void show(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {}, const QString& other = {},
-            const std::function<void()>& run_other = {});
+  /// `details` is what Copy details puts on the clipboard; `remedy` names a button that does `run`, `other` a second one. An offer (a
+  /// message with a remedy) that was not answered comes back when what was said over it is dismissed.
+  void show(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {},
+            const QString& other = {}, const std::function<void()>& run_other = {});
   /// What it says went well: without the colour of a failure, until the next message.
   void markNews();
   void dismiss();

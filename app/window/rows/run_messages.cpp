@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/rows/run_messages.h"
 
-#include "app/window/session/window_model.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
+#include "app/window/session/window_model.h"
 
 namespace kvscope {
 
@@ -14,13 +14,17 @@ void RunMessages::takeSnapshot() {
   if (snapshot.phase != RunPhase::failed) return;
   // What is still shown must not pass for the answer to what was refused.
   const bool other_text = snapshot.prompt != m_model.controller.request().prompt;
-  const QString still = snapshot.lanes.empty() ? QString() : other_text ? QString(". All pictures and numbers are still those of the text before") : QString(". All pictures and numbers are still those of before");
+  const QString still = snapshot.lanes.empty() ? QString()
+                        : other_text           ? QString(". All pictures and numbers are still those of the text before")
+                                               : QString(". All pictures and numbers are still those of before");
   const QString what = QString::fromStdString(snapshot.failure) + still;
-  const QString details = QString("kvscope %1\nmodel: %2\ndevice: %3\n%4")
-                              .arg(KVSCOPE_VERSION, QString::fromStdString(snapshot.model.name), QString::fromStdString(snapshot.device), what);
+  const QString details =
+      QString("kvscope %1\nmodel: %2\ndevice: %3\n%4")
+          .arg(KVSCOPE_VERSION, QString::fromStdString(snapshot.model.name), QString::fromStdString(snapshot.device), what);
   if (snapshot.model.n_layers == 0)  // nothing to fall back to
-    bar.show(what, details, "Use the built-in model", [this] { m_model.controller.loadModel(QString::fromStdString(builtInModel())); }, "Open model…",
-             [this] { Q_EMIT modelRequested(); });
+    bar.show(
+        what, details, "Use the built-in model", [this] { m_model.controller.loadModel(QString::fromStdString(builtInModel())); },
+        "Open model…", [this] { Q_EMIT modelRequested(); });
   else if (!snapshot.cut.text.empty())
     bar.show(what, details, QString("Cut to the first %1 tokens").arg(snapshot.cut.n_tokens),
              [this, text = QString::fromStdString(snapshot.cut.text)] { Q_EMIT promptRequested(text); });

@@ -95,7 +95,8 @@ void searchTokens(const SearchQuery& query, const Matcher& matcher, const Snapsh
     return;
   }
   const Qt::CaseSensitivity sensitivity = query.match_case ? Qt::CaseSensitive : Qt::CaseInsensitive;
-  for (qsizetype at = text.indexOf(query.text, 0, sensitivity); at >= 0 && !full(out); at = text.indexOf(query.text, at + query.text.size(), sensitivity))
+  for (qsizetype at = text.indexOf(query.text, 0, sensitivity); at >= 0 && !full(out);
+       at = text.indexOf(query.text, at + query.text.size(), sensitivity))
     add(at, query.text.size());
 }
 
@@ -113,9 +114,7 @@ void searchHeads(const SearchQuery& query, const Matcher& matcher, const Snapsho
   for (int l = 0; l < snapshot.model.n_layers; ++l) {
     for (int h = 0; h < snapshot.model.n_kv_heads; ++h) {
       const QString name = QString("L%1 H%2").arg(l).arg(h);
-      if (query.regex ? !matcher(name)
-                      : !is(parts.captured(1), l) || !is(parts.captured(2), h))
-        continue;
+      if (query.regex ? !matcher(name) : !is(parts.captured(1), l) || !is(parts.captured(2), h)) continue;
       if (full(out)) return;
       SearchHit hit;
       hit.layer = l;
@@ -187,9 +186,15 @@ SearchResult searchFor(const SearchQuery& query, const Snapshot& snapshot, const
     return out;
   }
   switch (query.in) {
-    case SearchIn::tokens: searchTokens(query, matcher, snapshot, out); break;
-    case SearchIn::heads: searchHeads(query, matcher, snapshot, out); break;
-    case SearchIn::events: searchEvents(matcher, snapshot, selection, out); break;
+    case SearchIn::tokens:
+      searchTokens(query, matcher, snapshot, out);
+      break;
+    case SearchIn::heads:
+      searchHeads(query, matcher, snapshot, out);
+      break;
+    case SearchIn::events:
+      searchEvents(matcher, snapshot, selection, out);
+      break;
   }
   return out;
 }

@@ -25,7 +25,12 @@ QString count(std::size_t n) { return QString::fromStdString(viz::format_count(s
 }  // namespace
 
 SearchBar::SearchBar(Workspace& workspace, QWidget* parent)
-    : QFrame(parent), m_workspace(workspace), m_scope(new QComboBox(this)), m_line(new QLineEdit(this)), m_state(new QLabel(this)), m_elsewhere(new QLabel(this)) {
+    : QFrame(parent),
+      m_workspace(workspace),
+      m_scope(new QComboBox(this)),
+      m_line(new QLineEdit(this)),
+      m_state(new QLabel(this)),
+      m_elsewhere(new QLabel(this)) {
   setObjectName("searchBar");
   const auto button = [this](const QString& text, const QString& help, const char* look) {
     auto* b = new QToolButton(this);
@@ -73,7 +78,9 @@ SearchBar::SearchBar(Workspace& workspace, QWidget* parent)
   connect(&m_pause, &QTimer::timeout, this, [this] { search(true); });
   connect(m_line, &QLineEdit::textChanged, &m_pause, qOverload<>(&QTimer::start));
   connect(m_scope, &QComboBox::currentIndexChanged, this, [this](int index) {
-    m_line->setPlaceholderText(index == 0 ? "text of the prompt and what followed" : index == 1 ? "L2, H5 or L2 H5" : "evict, merge, a token, L2 H5, step 40");
+    m_line->setPlaceholderText(index == 0   ? "text of the prompt and what followed"
+                               : index == 1 ? "L2, H5 or L2 H5"
+                                            : "evict, merge, a token, L2 H5, step 40");
     m_pause.start();
   });
   for (QToolButton* b : {m_regex, m_case}) connect(b, &QToolButton::toggled, &m_pause, qOverload<>(&QTimer::start));
@@ -146,8 +153,11 @@ void SearchBar::countElsewhere() {
   if (m_result.error.isEmpty() && !m_line->text().trimmed().isEmpty()) {
     for (int i = 0; i < m_scope->count(); ++i) {
       if (i == m_scope->currentIndex()) continue;
-      const SearchResult other = searchFor({static_cast<SearchIn>(i), m_line->text(), m_regex->isChecked(), m_case->isChecked()}, m_workspace.snapshot(), m_workspace.selection());
-      if (!other.hits.empty()) counts << QString("%1%2 %3").arg(count(other.hits.size()), other.note.isEmpty() ? "" : "+", other.hits.size() == 1 ? m_scope->itemText(i).chopped(1) : m_scope->itemText(i));
+      const SearchResult other = searchFor({static_cast<SearchIn>(i), m_line->text(), m_regex->isChecked(), m_case->isChecked()},
+                                           m_workspace.snapshot(), m_workspace.selection());
+      if (!other.hits.empty())
+        counts << QString("%1%2 %3").arg(count(other.hits.size()), other.note.isEmpty() ? "" : "+",
+                                         other.hits.size() == 1 ? m_scope->itemText(i).chopped(1) : m_scope->itemText(i));
     }
   }
   m_elsewhere->setText(counts.isEmpty() ? QString() : "also " + counts.join(", "));

@@ -7,9 +7,9 @@
 #include <QStyle>
 #include <QToolButton>
 
-#include "app/window/shell/panel.h"
 #include "app/window/rows/playback.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel.h"
 
 namespace kvscope {
 
@@ -59,7 +59,8 @@ void Transport::refresh() {
   const bool now = m_workspace.atLatestStep();
   m_clock->setVisible(!clock.isEmpty());
   m_clock->setText(clock);
-  m_clock->setToolTip(now ? "All views show the latest step and follow new ones" : "All views show an older step: click for the latest (End)");
+  m_clock->setToolTip(now ? "All views show the latest step and follow new ones"
+                          : "All views show an older step: click for the latest (End)");
   m_clock->setAccessibleName(clock);
   const QString look = now ? "chipNow" : "chipActive";
   if (m_clock->objectName() == look) return;

@@ -9,11 +9,11 @@
 #include <QVBoxLayout>
 
 #include "app/window/look/style.h"
-#include "app/window/session/window_model.h"
 #include "app/window/rows/loading_row.h"
 #include "app/window/rows/passing_words.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
+#include "app/window/session/window_model.h"
 
 namespace kvscope {
 
@@ -76,7 +76,8 @@ WindowRows::WindowRows(QMainWindow& window, WindowModel& model, const std::share
   // What both bars would say stands once.
   connect(m_messages, &MessageBar::said, m_notices, &MessageBar::takeBack);
   connect(m_notices, &MessageBar::said, m_messages, &MessageBar::takeBack);
-  connect(&model.workspace, &Workspace::snapshotChanged, this, [this] { m_model_facts->setText(modelFacts(m_model.workspace.snapshot())); });
+  connect(&model.workspace, &Workspace::snapshotChanged, this,
+          [this] { m_model_facts->setText(modelFacts(m_model.workspace.snapshot())); });
 }
 
 void WindowRows::say(const QString& passing_words) { m_passing->say(passing_words, *m_pages); }
@@ -86,7 +87,8 @@ void WindowRows::insertAbovePages(QWidget* row) { m_rows->insertWidget(m_rows->i
 void WindowRows::insertBelowPages(QWidget* row) { m_rows->insertWidget(m_rows->indexOf(m_pages) + 1, row); }
 
 void WindowRows::replaceBy(QWidget* row) {
-  for (QWidget* own : {m_menu_row, static_cast<QWidget*>(m_tools), static_cast<QWidget*>(m_crumbs), static_cast<QWidget*>(m_status)}) own->setVisible(!row);
+  for (QWidget* own : {m_menu_row, static_cast<QWidget*>(m_tools), static_cast<QWidget*>(m_crumbs), static_cast<QWidget*>(m_status)})
+    own->setVisible(!row);
   if (m_instead) m_instead->hide();
   if (row) row->show();
   m_instead = row;

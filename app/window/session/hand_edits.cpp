@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -125,7 +125,8 @@ QString HandEdits::obstacleOf(WhatIf::Kind kind) const {
   if (const QString why = obstacle(); !why.isEmpty()) return why;
   const WhatIf what_if = selected(kind);
   if (what_if.positions.empty()) return "the token has not been read at this step";
-  if (kind == WhatIf::Kind::restore && !m_workspace.snapshot().shadow) return "restoring needs the uncompressed history, which is switched off";
+  if (kind == WhatIf::Kind::restore && !m_workspace.snapshot().shadow)
+    return "restoring needs the uncompressed history, which is switched off";
   return emptyEdit(what_if);
 }
 
@@ -138,7 +139,8 @@ void HandEdits::edit(WhatIf::Kind kind) {
   if (kind == WhatIf::Kind::merge) {
     m_merging = std::move(what_if);
     Q_EMIT changed();
-    Q_EMIT said(QString("Merge %1: select the token whose slot takes it over (Esc: do not merge).").arg(tokenWords(m_workspace.snapshot(), m_merging->positions)));
+    Q_EMIT said(QString("Merge %1: select the token whose slot takes it over (Esc: do not merge).")
+                    .arg(tokenWords(m_workspace.snapshot(), m_merging->positions)));
     return;
   }
   add(std::move(what_if));
@@ -157,7 +159,8 @@ QString HandEdits::emptyEdit(const WhatIf& what_if) const {
     }
   }
   const QString what = tokenWords(m_workspace.snapshot(), what_if.positions), are = what_if.positions.size() == 1 ? "has" : "have";
-  if (what_if.kind == WhatIf::Kind::restore) return n_gone > 0 ? QString() : QString("%1 %2 a slot in %3 already").arg(what, are, scopeWords());
+  if (what_if.kind == WhatIf::Kind::restore)
+    return n_gone > 0 ? QString() : QString("%1 %2 a slot in %3 already").arg(what, are, scopeWords());
   if (n_there > 0) return {};
   const QString go = last_there < 0 ? QString() : QString("go to step %1, or ").arg(last_there);
   return QString("%1 %2 no slot in %3 at step %4 any more: %5restore it first (R)").arg(what, are, scopeWords()).arg(what_if.step).arg(go);
@@ -215,7 +218,9 @@ void HandEdits::add(WhatIf what_if) {
   const bool is_fork = !now.what_ifs.empty();
   const int n_steps = static_cast<int>(m_workspace.lane()->steps.size());
   const int step = what_if.step;
-  QString words = QString("%1 %2 by hand in %3 after step %4").arg(tokenWords(m_workspace.snapshot(), what_if.positions), pastOf(what_if.kind), scopeWords()).arg(step);
+  QString words = QString("%1 %2 by hand in %3 after step %4")
+                      .arg(tokenWords(m_workspace.snapshot(), what_if.positions), pastOf(what_if.kind), scopeWords())
+                      .arg(step);
   now.what_ifs.push_back(std::move(what_if));
   const std::string spec = with_edits(request.lanes[static_cast<std::size_t>(selected)], now);
   const int lane = is_fork ? selected : static_cast<int>(request.lanes.size());
@@ -223,7 +228,8 @@ void HandEdits::add(WhatIf what_if) {
     request.lanes[static_cast<std::size_t>(selected)] = spec;
   else
     request.lanes.push_back(spec);
-  words += is_fork ? QString(", in run %1.").arg(qs(viz::lane_letter(lane))) : QString(", in run %1 beside run %2.").arg(qs(viz::lane_letter(lane)), qs(viz::lane_letter(selected)));
+  words += is_fork ? QString(", in run %1.").arg(qs(viz::lane_letter(lane)))
+                   : QString(", in run %1 beside run %2.").arg(qs(viz::lane_letter(lane)), qs(viz::lane_letter(selected)));
   // The step's own output is not changed by what is done after it: the next one shows it.
   if (step + 1 >= n_steps && request.follow != Follow::file) {
     ++request.n_generate;
@@ -278,7 +284,8 @@ void HandEdits::setBudget(int lane, int layer, int kvHead, std::optional<int> sl
   LaneEdits now = edits(lane);
   // What was set for this head alone goes; sets of heads stay below the new one. A layer takes the place of its heads.
   const HeadChoice head{{layer}, kvHead < 0 ? std::vector<int>{} : std::vector<int>{kvHead}};
-  const auto gone = std::erase_if(now.budgets, [&](const BudgetOverride& b) { return b.heads == head || (kvHead < 0 && b.heads.layers == head.layers); });
+  const auto gone =
+      std::erase_if(now.budgets, [&](const BudgetOverride& b) { return b.heads == head || (kvHead < 0 && b.heads.layers == head.layers); });
   // A head that has its budget from its layer gives up that one.
   if (!slots && gone == 0) std::erase_if(now.budgets, [&](const BudgetOverride& b) { return b.heads.has(layer, std::max(0, kvHead)); });
   if (slots) now.budgets.push_back({.heads = head, .slots = slots});

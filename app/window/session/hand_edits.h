@@ -16,11 +16,13 @@ class SessionController;
 class Workspace;
 struct Snapshot;
 
-/// What was done by hand to a run, for a heading: "«·cat» evicted in all heads · «·mat» pinned in L2 · H1". What is switched off is left out.
+/// What was done by hand to a run, for a heading: "«·cat» evicted in all heads · «·mat» pinned in L2 · H1". What is switched off is left
+/// out.
 QString handWords(const Snapshot& snapshot, const LaneEdits& edits);
 
-/// What the user changes by hand in the selected run: tokens (in a fork beside the run, which itself is never changed) and budgets of single
-/// heads (in the run, like its other parameters). Everything ends as an edit in the text of a lane, so it is undone as any edit of the runs.
+/// What the user changes by hand in the selected run: tokens (in a fork beside the run, which itself is never changed) and budgets of
+/// single heads (in the run, like its other parameters). Everything ends as an edit in the text of a lane, so it is undone as any edit of
+/// the runs.
 class HandEdits : public QObject {
   Q_OBJECT
 
@@ -60,8 +62,8 @@ class HandEdits : public QObject {
   void resetBudgets(int lane);
 
  Q_SIGNALS:
-  void changed();                    // scope, waiting for a target
-  void said(const QString& words);   // what was done, or what is waited for; empty: that is no longer so
+  void changed();                   // scope, waiting for a target
+  void said(const QString& words);  // what was done, or what is waited for; empty: that is no longer so
 
  private:
   HeadChoice heads() const;

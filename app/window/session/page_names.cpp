@@ -12,7 +12,8 @@ const QStringList& pageNames() {
     QStringList out = {"inspect"};
     for (const viz::ViewEntry& entry : viz::view_entries())
       if (entry.place.kind == viz::Place::Kind::page) out << entry.make(std::make_shared<viz::TokenWindow>())->id();
-    return out << "sweep" << "lecture";
+    return out << "sweep"
+               << "lecture";
   }();
   return names;
 }

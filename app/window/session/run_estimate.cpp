@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/run_queue.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "viz/draw/format.h"
@@ -21,15 +21,17 @@ double sizeOf(const std::vector<T>& v) {
 }
 
 double sizeOf(const HeadRecord& h) {
-  double out = sizeof(HeadRecord) + sizeOf(h.pinned) + sizeOf(h.pos) + sizeOf(h.votes) + sizeOf(h.score) + sizeOf(h.statistic) + sizeOf(h.bias) +
-               sizeOf(h.attended) + sizeOf(h.attention) + sizeOf(h.reference_attention) + sizeOf(h.agreement) + sizeOf(h.events) + sizeOf(h.merges);
+  double out = sizeof(HeadRecord) + sizeOf(h.pinned) + sizeOf(h.pos) + sizeOf(h.votes) + sizeOf(h.score) + sizeOf(h.statistic) +
+               sizeOf(h.bias) + sizeOf(h.attended) + sizeOf(h.attention) + sizeOf(h.reference_attention) + sizeOf(h.agreement) +
+               sizeOf(h.events) + sizeOf(h.merges);
   for (const Event& e : h.events) out += sizeOf(e.runner_ups) + sizeOf(e.spread);
-  for (const MergeDetail& m : h.merges) out += sizeOf(m.members) + sizeOf(m.votes) + sizeOf(m.mu) + sizeOf(m.weights) + sizeOf(m.T) + sizeOf(m.m) + sizeOf(m.log_scores);
+  for (const MergeDetail& m : h.merges)
+    out += sizeOf(m.members) + sizeOf(m.votes) + sizeOf(m.mu) + sizeOf(m.weights) + sizeOf(m.T) + sizeOf(m.m) + sizeOf(m.log_scores);
   return out;
 }
 
-/// What a run of this policy would take beside those on screen, from theirs; NaN: none of them has it. A step of all runs is at least as long as
-/// one of a single run. The prompt itself has been computed already, its compression has not.
+/// What a run of this policy would take beside those on screen, from theirs; NaN: none of them has it. A step of all runs is at least as
+/// long as one of a single run. The prompt itself has been computed already, its compression has not.
 double onScreen(const Snapshot& s, const std::string& policy) {
   const auto same = std::ranges::find(s.lanes, policy, &LaneSnapshot::policy);
   if (same == s.lanes.end()) return kNotAvailable;
@@ -69,7 +71,8 @@ int slotsAsked(const std::string& spec, int n_prompt) {
   return -1;
 }
 
-RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, const std::map<std::string, RunTime>& times, bool keep) {
+RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, const std::map<std::string, RunTime>& times,
+                         bool keep) {
   RunEstimate out;
   if (snapshot.lanes.empty() || snapshot.lanes.front().steps.empty()) return out;
   const LaneSnapshot& full = snapshot.lanes.front();
@@ -113,7 +116,8 @@ QString estimateWords(std::size_t n_runs, const RunEstimate& e, bool keep) {
   if (std::isnan(e.cache_bytes)) return words + " · time and memory: n/a before the first result";
   words += QString(" · %1 %2, %3").arg(e.unknown.isEmpty() ? "about" : "at least", qs(viz::format_ms(e.ms)), e.basis);
   if (!e.unknown.isEmpty()) words += QString("; %1 %2 not run on it yet").arg(listed(e.unknown), e.unknown.size() == 1 ? "has" : "have");
-  words += QString(" · %1caches %2, records %3").arg(keep ? "" : "one at a time, ", qs(viz::format_bytes(e.cache_bytes)), qs(viz::format_bytes(e.record_bytes)));
+  words += QString(" · %1caches %2, records %3")
+               .arg(keep ? "" : "one at a time, ", qs(viz::format_bytes(e.cache_bytes)), qs(viz::format_bytes(e.record_bytes)));
   return words;
 }
 

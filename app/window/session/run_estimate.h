@@ -27,10 +27,10 @@ struct RunTime {
   int n = 0;
 };
 
-/// times: of runs of this text, by policy; of others the steps on screen tell, where the policy has a run there; of the rest those of the full
-/// cache, which say the least that they take. keep: the runs become lanes;
-/// else each one's memory is given back before the next.
-RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, const std::map<std::string, RunTime>& times, bool keep);
+/// times: of runs of this text, by policy; of others the steps on screen tell, where the policy has a run there; of the rest those of the
+/// full cache, which say the least that they take. keep: the runs become lanes; else each one's memory is given back before the next.
+RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, const std::map<std::string, RunTime>& times,
+                         bool keep);
 
 /// Bytes that the records of a lane hold.
 double recordBytes(const LaneSnapshot& lane);

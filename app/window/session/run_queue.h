@@ -26,14 +26,14 @@ struct QueuedRun {
   };
   enum class State : std::uint8_t { waiting, running, done, failed, cancelled };
   int id = 0;
-  int batch = 0;               // runs asked for together
+  int batch = 0;  // runs asked for together
   std::string spec;
   Purpose purpose = Purpose::lane;
   State state = State::waiting;
-  double progress = 0;         // 0..1, while it runs
-  double ms = kNotAvailable;   // wall time, when it is done
-  QString text;                // what it ran on: runs of another one say nothing about the time of this one
-  QString failure;             // one sentence
+  double progress = 0;        // 0..1, while it runs
+  double ms = kNotAvailable;  // wall time, when it is done
+  QString text;               // what it ran on: runs of another one say nothing about the time of this one
+  QString failure;            // one sentence
   bool open() const { return state == State::waiting || state == State::running; }
 };
 

@@ -8,7 +8,8 @@
 
 namespace kvscope {
 
-RunsUndo::RunsUndo(WindowModel& model) : m_model(model), m_lanes_before(model.start.request.lanes), m_generate_before(model.start.request.n_generate) {
+RunsUndo::RunsUndo(WindowModel& model)
+    : m_model(model), m_lanes_before(model.start.request.lanes), m_generate_before(model.start.request.n_generate) {
   connect(&model.controller, &SessionController::requestChanged, this, &RunsUndo::requestChanged);
 }
 

@@ -31,11 +31,11 @@ SnapshotPtr firstLanes(const Snapshot& result, std::size_t n) {
 
 struct SessionController::Private {
   Mailbox mailbox;
-  std::atomic<bool> wake_pending = false;  // at most one wake-up event in the queue, however fast the engine is
-  std::uint64_t generation = 0;            // of the newest request; older results are dropped
-  std::uint64_t newest = 0;                // of the newest command, guests included
+  std::atomic<bool> wake_pending = false;       // at most one wake-up event in the queue, however fast the engine is
+  std::uint64_t generation = 0;                 // of the newest request; older results are dropped
+  std::uint64_t newest = 0;                     // of the newest command, guests included
   std::map<std::uint64_t, std::size_t> guests;  // generations that may have a guest behind so many lanes
-  bool guest = false;                      // the newest of them runs
+  bool guest = false;                           // the newest of them runs
   bool has_model = false;
   bool unsent = false;  // an edit waits for the end of the pause
   QTimer typing_pause;
@@ -52,7 +52,9 @@ SessionController::SessionController(Workspace& workspace, QObject* parent)
     if (d->unsent) submit();
   });
   d->runner = std::make_unique<Runner>(d->mailbox, [this] {
-    if (!d->wake_pending.exchange(true)) QMetaObject::invokeMethod(this, [this] { deliver(); }, Qt::QueuedConnection);
+    if (!d->wake_pending.exchange(true))
+      QMetaObject::invokeMethod(
+          this, [this] { deliver(); }, Qt::QueuedConnection);
   });
 }
 
@@ -70,7 +72,8 @@ void SessionController::deliver() {
   // Older than the request: only the progress over what is on screen anyway, and how far a model is open.
   if (!newest && !of_guest && snapshot->generation != m_workspace.snapshot().generation && snapshot->phase != RunPhase::loading) return;
   m_workspace.setSnapshot(of_guest ? firstLanes(*snapshot, guest->second) : snapshot);
-  const bool old_content = snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && snapshot->prompt != m_request.prompt);
+  const bool old_content =
+      snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && snapshot->prompt != m_request.prompt);
   m_workspace.setStale(!newest || old_content || d->unsent);
 }
 
@@ -91,7 +94,12 @@ QString SessionController::refusalOf(const std::string& spec) const {
   const Snapshot& s = m_workspace.snapshot();
   if (s.model.n_layers == 0 || s.n_prompt == 0) return {};
   try {
-    Policy::make({.spec = spec, .model = &s.model, .n_prompt = s.n_prompt, .mode = m_request.mode, .seed = m_request.seed, .folder = m_model_folder.toStdString()});
+    Policy::make({.spec = spec,
+                  .model = &s.model,
+                  .n_prompt = s.n_prompt,
+                  .mode = m_request.mode,
+                  .seed = m_request.seed,
+                  .folder = m_model_folder.toStdString()});
     return {};
   } catch (const Error& error) {
     return QString::fromUtf8(error.what());

@@ -16,7 +16,8 @@ namespace kvscope {
 class Workspace;
 
 /// The only place that talks to the engine: holds the wanted state (RunRequest), submits it when it changes (an edit within
-/// 40 ms of another one after a pause of as long, everything else at once) and hands finished snapshots to the workspace. UI thread only; the engine's thread only wakes it.
+/// 40 ms of another one after a pause of as long, everything else at once) and hands finished snapshots to the workspace. UI thread only;
+/// the engine's thread only wakes it.
 class SessionController : public QObject {
   Q_OBJECT
 
@@ -48,22 +49,22 @@ class SessionController : public QObject {
  public Q_SLOTS:
   void loadModel(const QString& folder);
   void setPrompt(const QString& text);
-  void setLaneSpec(int lane, const QString& spec);   // lane >= 1
+  void setLaneSpec(int lane, const QString& spec);  // lane >= 1
   void addLane(const QString& spec);
-  void removeLane(int lane);                         // lane >= 1
+  void removeLane(int lane);  // lane >= 1
   void setPromptMode(kvscope::PromptMode mode);
   void setFollow(kvscope::Follow follow);
   void setTemperature(double temperature);
   void setSeed(quint64 seed);
   void setShadow(bool on);
   void want(const kvscope::viz::WantMeasure& wanted);
-  void generate(int nTokens);                        // so many tokens after the prompt in all
+  void generate(int nTokens);  // so many tokens after the prompt in all
   void stop();
-  void stopLoading();  // what was typed meanwhile is computed on the model that stays
+  void stopLoading();                                       // what was typed meanwhile is computed on the model that stays
   void replaceRequest(const kvscope::RunRequest& request);  // undo, edits by hand: everything at once
   void openRequest(const kvscope::RunRequest& request);     // start-up, a session: the same, in place of stored results too
-  /// Shows results that were computed elsewhere, for `request`. Until a model is loaded or a request is opened every command is refused with
-  /// `why`.
+  /// Shows results that were computed elsewhere, for `request`. Until a model is loaded or a request is opened every command is refused
+  /// with `why`.
   void showStored(const kvscope::SnapshotPtr& results, const kvscope::RunRequest& request, const QString& why);
   void beginDrag();
   void endDrag();

@@ -30,7 +30,12 @@ constexpr const char* kCopyAgain = "copy the file again from where it was saved"
 constexpr int kLargest = std::numeric_limits<int>::max();
 
 QString typeName(const JsonCursor& value) {
-  return value.is_null() ? "null" : value.is_number() ? "a number" : value.is_string() ? "a text" : value.is_array() ? "a list" : value.is_object() ? "an object" : "true or false";
+  return value.is_null()     ? "null"
+         : value.is_number() ? "a number"
+         : value.is_string() ? "a text"
+         : value.is_array()  ? "a list"
+         : value.is_object() ? "an object"
+                             : "true or false";
 }
 
 [[noreturn]] void refuse(const QString& where, const QString& expected, const QString& got) {
@@ -59,7 +64,8 @@ class Fields {
     const auto value = get(key);
     if (!value) return otherwise;
     if (!value->is_string()) refuse(at(key), "a text", typeName(*value));
-    if (static_cast<qsizetype>(value->view().size()) > 4 * longest) refuse(at(key), QString("at most %1 characters").arg(longest), QString("%1 bytes").arg(value->view().size()));
+    if (static_cast<qsizetype>(value->view().size()) > 4 * longest)
+      refuse(at(key), QString("at most %1 characters").arg(longest), QString("%1 bytes").arg(value->view().size()));
     const QString text = textOf(*value);
     if (text.size() > longest) refuse(at(key), QString("at most %1 characters").arg(longest), QString::number(text.size()));
     return text;
@@ -67,7 +73,8 @@ class Fields {
   bool boolean(const char* key, bool otherwise) {
     const auto value = get(key);
     if (!value) return otherwise;
-    if (value->is_number() || value->is_string() || value->is_array() || value->is_object()) refuse(at(key), "true or false", typeName(*value));
+    if (value->is_number() || value->is_string() || value->is_array() || value->is_object())
+      refuse(at(key), "true or false", typeName(*value));
     return value->flag();
   }
   double number(const char* key, double otherwise, double least, double most) {
@@ -89,7 +96,8 @@ class Fields {
     const auto value = get(key);
     if (!value) return std::nullopt;
     if (!value->is_array()) refuse(at(key), "a list", typeName(*value));
-    if (value->size() > static_cast<std::size_t>(longest)) refuse(at(key), QString("at most %1 entries").arg(longest), QString::number(value->size()));
+    if (value->size() > static_cast<std::size_t>(longest))
+      refuse(at(key), QString("at most %1 entries").arg(longest), QString::number(value->size()));
     return value;
   }
   std::vector<int> integers(const char* key) {
@@ -98,7 +106,8 @@ class Fields {
     for (std::size_t i = 0; values && i < values->size(); ++i) {
       const JsonCursor value = values->at(i);
       const double v = value.is_number() ? value.real() : -1;
-      if (v != std::floor(v) || v < 0 || v > kLargest) refuse(at(key), "whole numbers from 0", value.is_number() ? QString::number(v) : typeName(value));
+      if (v != std::floor(v) || v < 0 || v > kLargest)
+        refuse(at(key), "whole numbers from 0", value.is_number() ? QString::number(v) : typeName(value));
       out.push_back(static_cast<int>(v));
     }
     return out;
@@ -122,7 +131,8 @@ class Fields {
       const std::string_view key = m_object.member_name(i);
       if (m_asked.contains(key)) continue;
       if (notes.size() >= kMostNotes) return;
-      notes << at(QString::fromUtf8(key.data(), static_cast<qsizetype>(std::min<std::size_t>(key.size(), 100)))) + " is not known here and was left out";
+      notes << at(QString::fromUtf8(key.data(), static_cast<qsizetype>(std::min<std::size_t>(key.size(), 100)))) +
+                   " is not known here and was left out";
     }
   }
 
@@ -162,7 +172,8 @@ viz::Selection selectionOf(const std::optional<JsonCursor>& value, const QString
   if (more.size() % 2 != 0) refuse(f.at("more_tokens"), "pairs of first and last", QString("%1 numbers").arg(more.size()));
   for (std::size_t i = 0; s.tokens && i < more.size(); i += 2) {
     const viz::TokenRange range{more[i], more[i + 1]};
-    if (range.last < range.first || viz::has_token(s, range.first) || viz::has_token(s, range.last)) refuse(f.at("more_tokens"), "ranges apart from each other", QString("%1–%2").arg(range.first).arg(range.last));
+    if (range.last < range.first || viz::has_token(s, range.first) || viz::has_token(s, range.last))
+      refuse(f.at("more_tokens"), "ranges apart from each other", QString("%1–%2").arg(range.first).arg(range.last));
     s.more_tokens.push_back(range);
   }
   s.slot = f.index("slot");
@@ -205,7 +216,8 @@ PackedTrace resultsOf(const JsonCursor& value, QStringList& notes) {
     return {};
   }
   const std::string_view base64 = data ? data->view() : std::string_view();
-  const auto read = QByteArray::fromBase64Encoding(QByteArray::fromRawData(base64.data(), static_cast<qsizetype>(base64.size())), QByteArray::Base64Encoding | QByteArray::AbortOnBase64DecodingErrors);
+  const auto read = QByteArray::fromBase64Encoding(QByteArray::fromRawData(base64.data(), static_cast<qsizetype>(base64.size())),
+                                                   QByteArray::Base64Encoding | QByteArray::AbortOnBase64DecodingErrors);
   if (!read) refuse(f.at("data"), "base64", "something else");
   return {*read, static_cast<std::size_t>(bytes)};
 }
@@ -214,8 +226,9 @@ struct FigureName {
   const char* name;
   double SweepFigures::*figure;
 };
-constexpr FigureName kFigures[] = {{"mean_kl", &SweepFigures::mean_kl}, {"top1_same", &SweepFigures::top1}, {"kv_bytes", &SweepFigures::bytes},
-                                   {"ms_per_step", &SweepFigures::ms},  {"slots_held", &SweepFigures::held}, {"slots_at_end", &SweepFigures::slots}};
+constexpr FigureName kFigures[] = {{"mean_kl", &SweepFigures::mean_kl}, {"top1_same", &SweepFigures::top1},
+                                   {"kv_bytes", &SweepFigures::bytes},  {"ms_per_step", &SweepFigures::ms},
+                                   {"slots_held", &SweepFigures::held}, {"slots_at_end", &SweepFigures::slots}};
 
 QJsonObject sweepJson(const SavedSweep& sweep) {
   QJsonArray runs;
@@ -270,7 +283,8 @@ QByteArray sessionJson(const SavedSession& session) {
   QJsonArray lanes, bookmarks;
   for (const std::string& lane : r.lanes) lanes.append(QString::fromStdString(lane));
   for (const Bookmark& b : session.bookmarks)
-    bookmarks.append(QJsonObject{{"name", b.name}, {"note", b.note}, {"colour", b.colour}, {"page", b.page}, {"selection", selectionJson(b.selection)}});
+    bookmarks.append(
+        QJsonObject{{"name", b.name}, {"note", b.note}, {"colour", b.colour}, {"page", b.page}, {"selection", selectionJson(b.selection)}});
   QJsonObject out{
       {"kvscope", "session"},
       {"version", kSessionVersion},
@@ -283,7 +297,10 @@ QByteArray sessionJson(const SavedSession& session) {
       {"temperature", r.temperature},
       {"seed", QString::number(r.seed)},  // a JSON number would lose digits
       {"shadow", r.shadow},
-      {"measures", QJsonObject{{"local_error", r.measures.local}, {"theta", r.measures.theta}, {"hidden", r.measures.hidden}, {"prediction", r.measures.prediction}}},
+      {"measures", QJsonObject{{"local_error", r.measures.local},
+                               {"theta", r.measures.theta},
+                               {"hidden", r.measures.hidden},
+                               {"prediction", r.measures.prediction}}},
       {"selection", selectionJson(session.selection)},
       {"page", session.page},
       {"bookmarks", bookmarks},
@@ -310,11 +327,15 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     Fields f(root, "session");
     if (!f.get("kvscope"))
       refuse("session", "\"kvscope\": \"session\"", "none: this is no session of kvscope; to use its text as a prompt, paste it");
-    if (f.text("kvscope") != "session") refuse("session.kvscope", "\"session\"", "\"" + f.text("kvscope") + "\": this is no session of kvscope; to use its text as a prompt, paste it");
+    if (f.text("kvscope") != "session")
+      refuse("session.kvscope", "\"session\"",
+             "\"" + f.text("kvscope") + "\": this is no session of kvscope; to use its text as a prompt, paste it");
     if (!f.get("version")) refuse("session.version", QString("a number from 1"), "nothing");
     const int version = f.integer("version", 0, 1, kLargest);
     if (version > kSessionVersion)
-      out.notes << QString("written by a newer kvscope (version %1 of the file, %2 is known here): what is known was opened").arg(version).arg(kSessionVersion);
+      out.notes << QString("written by a newer kvscope (version %1 of the file, %2 is known here): what is known was opened")
+                       .arg(version)
+                       .arg(kSessionVersion);
     SavedSession& s = out.session;
     RunRequest& r = s.request;
     if (const auto where = f.get("model")) {

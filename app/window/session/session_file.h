@@ -7,8 +7,8 @@
 #include <QString>
 #include <QStringList>
 
-#include "app/window/session/bookmarks.h"
 #include "app/window/panels/runs/sweep_data.h"
+#include "app/window/session/bookmarks.h"
 #include "runtime/session/run_request.h"
 #include "viz/selection.h"
 
@@ -22,8 +22,8 @@ struct PackedTrace {
 
 /// What a budget sweep measured, and what was chosen for it.
 struct SavedSweep {
-  QString text;            // textDigest() of the text that the figures hold for; empty: nothing was measured
-  QString budgets, seeds;  // as typed
+  QString text;                    // textDigest() of the text that the figures hold for; empty: nothing was measured
+  QString budgets, seeds;          // as typed
   std::vector<SweepPoint> points;  // measured ones
 };
 

@@ -68,7 +68,8 @@ void SessionJournal::writeNow() {
   if (m_folder.isEmpty()) return;
   if (m_path.isEmpty()) {
     // Prompts are private. A folder that was there has the modes that its owner gave it.
-    if (!QFileInfo::exists(m_folder) && QDir().mkpath(m_folder)) QFile::setPermissions(m_folder, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    if (!QFileInfo::exists(m_folder) && QDir().mkpath(m_folder))
+      QFile::setPermissions(m_folder, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
     const QString name = QString("unsaved-%1-%2").arg(QDateTime::currentMSecsSinceEpoch()).arg(QCoreApplication::applicationPid());
     m_path = m_folder + '/' + name + ".kvscope";
     m_lock = std::make_unique<QLockFile>(m_path + ".lock");
@@ -77,9 +78,11 @@ void SessionJournal::writeNow() {
   }
   const QByteArray bytes = m_source();
   try {  // a crash while writing leaves the file before
-    write_atomically(m_path.toStdString(), std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())), Readable::by_user_only);
+    write_atomically(m_path.toStdString(), std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())),
+                     Readable::by_user_only);
   } catch (const Error& error) {
-    if (!std::exchange(m_failed, true)) Q_EMIT failed(QString("kvscope cannot back up your work (%1). Save with Ctrl+S.").arg(QString::fromUtf8(error.what())));
+    if (!std::exchange(m_failed, true))
+      Q_EMIT failed(QString("kvscope cannot back up your work (%1). Save with Ctrl+S.").arg(QString::fromUtf8(error.what())));
   }
 }
 

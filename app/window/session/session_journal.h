@@ -13,8 +13,8 @@
 
 namespace kvscope {
 
-/// Writes what is not saved to a file of its own, at most kJournalPauseMs after a change, so that a crash loses no more than that. Each running
-/// program holds a lock on its file; a file without a living owner is what an earlier one left. The files are called
+/// Writes what is not saved to a file of its own, at most kJournalPauseMs after a change, so that a crash loses no more than that. Each
+/// running program holds a lock on its file; a file without a living owner is what an earlier one left. The files are called
 /// unsaved-TIME-PROCESS.kvscope; others in the folder are never touched. UI thread only.
 class SessionJournal : public QObject {
   Q_OBJECT
@@ -33,10 +33,10 @@ class SessionJournal : public QObject {
   static QString defaultFolder();
 
  public Q_SLOTS:
-  void touch();     // something changed
+  void touch();  // something changed
   void writeNow();
-  void discard();   // saved or not worth keeping: no file stays
-  void leave();     // writes a last time and leaves the file for the next start
+  void discard();  // saved or not worth keeping: no file stays
+  void leave();    // writes a last time and leaves the file for the next start
 
  Q_SIGNALS:
   /// Once, when the first write fails: one sentence.

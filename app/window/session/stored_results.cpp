@@ -51,7 +51,8 @@ Trace unpackTrace(const PackedTrace& packed, const QString& name) {
   uLongf size = text.size();
   const int status = uncompress(reinterpret_cast<Bytef*>(text.data()), &size, reinterpret_cast<const Bytef*>(packed.zlib.constData()),
                                 static_cast<uLong>(packed.zlib.size()));
-  if (status != Z_OK || size != text.size()) throw refuse("not readable by zlib as the " + QString::number(packed.bytes) + " bytes they should be: the file is damaged");
+  if (status != Z_OK || size != text.size())
+    throw refuse("not readable by zlib as the " + QString::number(packed.bytes) + " bytes they should be: the file is damaged");
   return read_trace(text, name.toStdString() + ": results");
 }
 

@@ -15,8 +15,8 @@
 
 namespace kvscope {
 
-/// Results beside what computes them: the trace that kvscope-cli writes with --detail why (of long runs, where that would be too large for a
-/// file to hand out, with --detail slots), compressed by zlib. Throws Cancelled.
+/// Results beside what computes them: the trace that kvscope-cli writes with --detail why (of long runs, where that would be too large for
+/// a file to hand out, with --detail slots), compressed by zlib. Throws Cancelled.
 PackedTrace packTrace(const Snapshot& results, std::uint64_t seed, const CancelToken* cancel = nullptr);
 /// Throws Error (damaged, too large, no trace); `name` begins its message.
 Trace unpackTrace(const PackedTrace& packed, const QString& name);

@@ -14,8 +14,8 @@
 
 namespace kvscope {
 
-/// An edit of the runs (budget, policy, added, removed). One step back are: the edits of one drag; edits of the same run within a second, or
-/// before the one before them was answered; runs of one batch.
+/// An edit of the runs (budget, policy, added, removed). One step back are: the edits of one drag; edits of the same run within a second,
+/// or before the one before them was answered; runs of one batch.
 class LanesEdit : public QUndoCommand {
  public:
   struct Occasion {
@@ -29,8 +29,13 @@ class LanesEdit : public QUndoCommand {
   };
   /// takingBack: true while this changes the request itself.
   LanesEdit(SessionController& controller, bool& takingBack, Runs before, Runs after, Occasion occasion)
-      : m_controller(controller), m_taking_back(takingBack), m_before(std::move(before.lanes)), m_after(std::move(after.lanes)),
-        m_generate_before(before.n_generate), m_generate_after(after.n_generate), m_occasion(occasion) {
+      : m_controller(controller),
+        m_taking_back(takingBack),
+        m_before(std::move(before.lanes)),
+        m_after(std::move(after.lanes)),
+        m_generate_before(before.n_generate),
+        m_generate_after(after.n_generate),
+        m_occasion(occasion) {
     setText(m_before.size() < m_after.size() ? "add run" : m_before.size() > m_after.size() ? "remove run" : "edit of " + lane());
     m_age.start();
   }

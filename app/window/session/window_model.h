@@ -6,13 +6,13 @@
 #include <QSettings>
 #include <QUndoStack>
 
+#include "app/window/rows/playback.h"
 #include "app/window/session/bookmarks.h"
 #include "app/window/session/hand_edits.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/options.h"
-#include "app/window/rows/playback.h"
 
 namespace kvscope {
 

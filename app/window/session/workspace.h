@@ -10,8 +10,8 @@
 #include "app/window/panels/effect/step_votes.h"
 #include "snapshot/snapshot.h"
 #include "viz/canvas.h"
-#include "viz/selection.h"
 #include "viz/draw/theme.h"
+#include "viz/selection.h"
 
 namespace kvscope {
 
@@ -57,7 +57,7 @@ class Workspace : public QObject {
   static constexpr int kDimAfterMs = 150;
 
  public Q_SLOTS:
-  void setSnapshot(kvscope::SnapshotPtr snapshot);        // clamps the selection to what exists; keeps tokens by identity of the common prefix
+  void setSnapshot(kvscope::SnapshotPtr snapshot);  // clamps the selection to what exists; keeps tokens by identity of the common prefix
   void setSelection(const kvscope::viz::Selection& selection);
   void setHover(const kvscope::viz::Hover& hover);
   void setTheme(const kvscope::viz::Theme& theme);

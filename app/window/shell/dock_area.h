@@ -10,9 +10,9 @@ class QDockWidget;
 
 namespace kvscope {
 
-/// Where the panels stand. Qt gives what a window loses in height to whichever panel it likes, down to nothing; here panels that stand on each
-/// other keep their shares, those that the user or the program gave them last. A panel may have a least height, below which the others give way:
-/// the dynamic property kLeast of its dock.
+/// Where the panels stand. Qt gives what a window loses in height to whichever panel it likes, down to nothing; here panels that stand on
+/// each other keep their shares, those that the user or the program gave them last. A panel may have a least height, below which the others
+/// give way: the dynamic property kLeast of its dock.
 class DockArea final : public QMainWindow {
  public:
   static constexpr const char* kLeast = "leastHeight";
@@ -31,11 +31,11 @@ class DockArea final : public QMainWindow {
   void remember();
   void showFloating(QDockWidget* dock, bool floating);
 
-  std::map<QDockWidget*, int> m_heights;  // as they were last set: the shares
-  std::map<QDockWidget*, int> m_given;    // by the area to keep them
+  std::map<QDockWidget*, int> m_heights;    // as they were last set: the shares
+  std::map<QDockWidget*, int> m_given;      // by the area to keep them
   std::map<QDockWidget*, QPoint> m_places;  // where each stood last
   QDockWidget* m_double_clicked = nullptr;
-  int m_height = -1;                      // of the area when the docks were last laid out
+  int m_height = -1;  // of the area when the docks were last laid out
   QTimer m_settled;
 };
 

@@ -15,19 +15,19 @@
 #include <QStackedWidget>
 
 #include "app/window/commands/command_table.h"
+#include "app/window/rows/window_rows.h"
 #include "app/window/shell/dock_area.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panels.h"
-#include "app/window/rows/window_rows.h"
 
 namespace kvscope {
 
 namespace {
 
-constexpr int kLeastTab = 150;                           // px with the header
-constexpr int kColumnWidths[] = {392, 828, 348};         // of the design at 1600 x 1000, in proportion elsewhere
-constexpr int kColumnHeight = 840;                       // there
-constexpr double kTabShare = 0.27;                       // of the column's height
+constexpr int kLeastTab = 150;                    // px with the header
+constexpr int kColumnWidths[] = {392, 828, 348};  // of the design at 1600 x 1000, in proportion elsewhere
+constexpr int kColumnHeight = 840;                // there
+constexpr double kTabShare = 0.27;                // of the column's height
 using Kind = viz::Place::Kind;
 
 }  // namespace
@@ -225,13 +225,16 @@ void InspectPage::fillPanelsMenu(Commands& commands, QMenu* panels, QMenu* go) {
 }
 
 void InspectPage::fillLayoutMenu(Commands& commands, QMenu* menu) {
-  commands.add(menu, {{"&Maximise the panel with the focus", {Qt::Key_F11},
+  commands.add(menu, {{"&Maximise the panel with the focus",
+                       {Qt::Key_F11},
                        [this] {
                          if (m_maximised) return toggleMaximised(m_maximised);
                          Panel* const with_focus = m_panels.withFocus();
                          toggleMaximised(with_focus ? with_focus : m_panels.of(m_columns[1].front().first->objectName().mid(5)));
                        }},
-                      {"&Detach the panel with the focus, or put it back", {Qt::CTRL | Qt::Key_F11}, [this] { detachWithFocus(); },
+                      {"&Detach the panel with the focus, or put it back",
+                       {Qt::CTRL | Qt::Key_F11},
+                       [this] { detachWithFocus(); },
                        "A double click on its header does the same; Reset the layout brings all back"},
                       {"&Reset the layout", {}, [this] { resetLayout(); }}});
 }

@@ -7,6 +7,10 @@
 #include <QSettings>
 #include <QVariant>
 
+#include "app/window/commands/command_palette.h"
+#include "app/window/commands/key_map.h"
+#include "app/window/commands/main_menus.h"
+#include "app/window/commands/window_keys.h"
 #include "app/window/files/library_dialog.h"
 #include "app/window/help/help_dialog.h"
 #include "app/window/help/welcome_page.h"
@@ -20,13 +24,9 @@
 #include "app/window/panels/runs/add_runs_dialog.h"
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/table_panel.h"
-#include "app/window/commands/command_palette.h"
-#include "app/window/commands/key_map.h"
 #include "app/window/rows/loading_row.h"
-#include "app/window/commands/main_menus.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
-#include "app/window/commands/window_keys.h"
 #include "app/window/shell/window_placement.h"
 
 namespace kvscope {
@@ -88,7 +88,8 @@ void MainWindow::connectParts() {
     if (page != Page::inspect) m_first_steps->endTour();
     if (page == Page::inspect) m_inspect->endVisits();
   });
-  for (CanvasWidget* canvas : m_canvases.all()) connect(canvas, &CanvasWidget::focused, this, [this, canvas] { m_work->tabulate(*canvas); });
+  for (CanvasWidget* canvas : m_canvases.all())
+    connect(canvas, &CanvasWidget::focused, this, [this, canvas] { m_work->tabulate(*canvas); });
   connect(m_view_panels.get(), &ViewPanels::inspectorRequested, this, [this] { showPage(Page::inspector); });
   connect(m_view_panels.get(), &ViewPanels::bookmarkRequested, m_bookmark_actions.get(), &BookmarkActions::add);
   connect(m_view_panels.get(), &ViewPanels::addRunsRequested, m_run_actions.get(), &RunActions::add);
@@ -136,7 +137,8 @@ void MainWindow::begin() {
     m_latency->startSynthetic();
   } else {
     QSettings* const settings = m_model.settings.get();
-    if (settings != nullptr && options.memory > 0) settings->setValue("memory", QVariant::fromValue(static_cast<qulonglong>(options.memory)));
+    if (settings != nullptr && options.memory > 0)
+      settings->setValue("memory", QVariant::fromValue(static_cast<qulonglong>(options.memory)));
     controller().setRecordLimit(options.memory > 0 || settings == nullptr ? options.memory : settings->value("memory").toULongLong());
     controller().openRequest(m_model.start.request);
     controller().loadModel(QString::fromStdString(m_model.start.model_folder));
@@ -153,7 +155,8 @@ MainWindow::~MainWindow() {
   m_document->leave();
   // What canvases give up when they are hidden is no change of the session, whose journal is gone by then.
   for (CanvasWidget* canvas : m_canvases.all()) canvas->disconnect(&controller());
-  for (QObject* hearer : std::initializer_list<QObject*>{m_document.get(), m_runs_undo.get(), &m_model.runs}) controller().disconnect(hearer);
+  for (QObject* hearer : std::initializer_list<QObject*>{m_document.get(), m_runs_undo.get(), &m_model.runs})
+    controller().disconnect(hearer);
   m_document->forgetJournal();
   delete m_help;
   delete &m_run_actions->dialog();

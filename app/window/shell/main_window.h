@@ -7,6 +7,7 @@
 #include <QMainWindow>
 
 #include "app/window/canvas/canvases.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/diagnostics/window_latency.h"
 #include "app/window/files/document.h"
 #include "app/window/files/export_actions.h"
@@ -17,16 +18,15 @@
 #include "app/window/panels/runs/bookmark_actions.h"
 #include "app/window/panels/runs/run_actions.h"
 #include "app/window/panels/runs/what_if_actions.h"
+#include "app/window/rows/run_messages.h"
+#include "app/window/rows/window_rows.h"
 #include "app/window/session/runs_undo.h"
 #include "app/window/session/start_place.h"
 #include "app/window/session/window_model.h"
-#include "app/window/commands/command_table.h"
 #include "app/window/shell/inspect_page.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panels.h"
-#include "app/window/rows/run_messages.h"
 #include "app/window/shell/view_panels.h"
-#include "app/window/rows/window_rows.h"
 #include "app/window/shell/work_panels.h"
 
 namespace kvscope {

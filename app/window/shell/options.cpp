@@ -12,15 +12,15 @@
 #include <QFileInfo>
 
 #include "app/assets.h"
-#include "app/window/shell/application.h"
 #include "app/window/diagnostics/bench_ui.h"
 #include "app/window/diagnostics/latency.h"
-#include "app/window/shell/main_window.h"
-#include "app/window/files/prompt_file.h"
 #include "app/window/diagnostics/script.h"
+#include "app/window/files/prompt_file.h"
+#include "app/window/look/style.h"
 #include "app/window/session/page_names.h"
 #include "app/window/session/session_journal.h"
-#include "app/window/look/style.h"
+#include "app/window/shell/application.h"
+#include "app/window/shell/main_window.h"
 #include "core/byte_size.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -123,7 +123,8 @@ SyntheticSize parseSynthetic(const std::string& text) {
   std::istringstream words(text);
   std::vector<int> sizes;
   for (std::string word; std::getline(words, word, 'x');) sizes.push_back(number(word).value_or(0));
-  const bool good = sizes.size() == 3 && sizes[0] >= 1 && sizes[0] <= 256 && sizes[1] >= 1 && sizes[1] <= 256 && sizes[2] >= 128 && sizes[2] <= 1 << 20;
+  const bool good =
+      sizes.size() == 3 && sizes[0] >= 1 && sizes[0] <= 256 && sizes[1] >= 1 && sizes[1] <= 256 && sizes[2] >= 128 && sizes[2] <= 1 << 20;
   if (!good || text.back() == 'x')
     throw UsageError("--synthetic: expected <layers>x<KV heads>x<tokens>, up to 256 x 256 and 128 to 1048576 tokens, got \"" + text + "\"");
   return {.n_layers = sizes[0], .n_kv_heads = sizes[1], .n_prompt = sizes[2]};
@@ -188,20 +189,29 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--step", options.step, "step to look at")->check(CLI::NonNegativeNumber);
   cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(CLI::NonNegativeNumber);
   cli.add_option("--session", options.session, "session to open (*.kvscope)")->type_name("FILE");
-  cli.add_option("--memory", memory, "memory for recorded results, 2G or 800M, and remembered; a quarter of the machine's by default")->type_name("SIZE");
+  cli.add_option("--memory", memory, "memory for recorded results, 2G or 800M, and remembered; a quarter of the machine's by default")
+      ->type_name("SIZE");
   cli.add_option("--journal", options.journal, "folder where unsaved work is kept")->type_name("DIR");
-  cli.add_option("--picture", options.picture, "compute, write a picture to this file and exit: .png the window, .svg its canvases, .csv the numbers of one, .json what the "
-                 "canvases show, as marks and hashes")
+  cli.add_option(
+         "--picture", options.picture,
+         "compute, write a picture to this file and exit: .png the window, .svg its canvases, .csv the numbers of one, .json what the "
+         "canvases show, as marks and hashes")
       ->type_name("FILE");
   cli.add_flag("--report-sheets", options.report_sheets, "a .pdf report on A4 sheets for a printer, instead of one page for the screen");
-  cli.add_option("--report", options.report, "compute, write a report (.html or .pdf) and exit: prompt, settings, numbers, pictures, versions")
+  cli.add_option("--report", options.report,
+                 "compute, write a report (.html or .pdf) and exit: prompt, settings, numbers, pictures, versions")
       ->type_name("FILE")
       ->excludes("--picture");
-  cli.add_option("--canvas", options.canvas, "with --picture: only atlas, head_grid, head_strip, inspector, timeline or compare")->type_name("NAME");
-  cli.add_option("--scale", options.scale, "with --canvas and a .png: pixels per point")->check(CLI::Range(0.5, 8.0))->capture_default_str();
-  cli.add_option("--synthetic", options.synthetic, "show a made-up cache of this size, 32x32x32768: layers x KV heads x tokens; no model runs")
+  cli.add_option("--canvas", options.canvas, "with --picture: only atlas, head_grid, head_strip, inspector, timeline or compare")
+      ->type_name("NAME");
+  cli.add_option("--scale", options.scale, "with --canvas and a .png: pixels per point")
+      ->check(CLI::Range(0.5, 8.0))
+      ->capture_default_str();
+  cli.add_option("--synthetic", options.synthetic,
+                 "show a made-up cache of this size, 32x32x32768: layers x KV heads x tokens; no model runs")
       ->type_name("LxHxT");
-  cli.add_option("--bench-ui", options.bench_ui, "play a script of inputs, print how long each took and exit, with status 1 if a limit is exceeded")
+  cli.add_option("--bench-ui", options.bench_ui,
+                 "play a script of inputs, print how long each took and exit, with status 1 if a limit is exceeded")
       ->type_name("FILE");
   cli.add_flag("--bench-draw", options.bench_draw, "measure drawing, print the medians and exit");
   try {

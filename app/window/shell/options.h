@@ -17,35 +17,35 @@ namespace kvscope {
 
 /// What the command line asks for.
 struct Options {
-  std::string model;                 // folder; the embedded model by default
-  std::optional<std::string> prompt; // text; the sample by default
+  std::string model;                  // folder; the embedded model by default
+  std::optional<std::string> prompt;  // text; the sample by default
   std::string prompt_file;
-  std::vector<std::string> lanes;    // specifications; the shipped list by default
+  std::vector<std::string> lanes;  // specifications; the shipped list by default
   int generate = 12;
   std::string prompt_mode = "prefill";
-  std::string view = "inspect";      // inspect | inspector | compare | sweep | lecture | welcome
+  std::string view = "inspect";  // inspect | inspector | compare | sweep | lecture | welcome
   bool view_given = false, size_given = false;
   std::string scene;                 // of the lecture, by its id
   std::string scenes;                // file with other scenes
   int ghosts = 0;                    // steps that pictures look ahead; 0: they do not
   std::optional<std::string> theme;  // dark | light
   QSize size{1600, 1000};
-  std::optional<int> layer, kv_head; // --select
+  std::optional<int> layer, kv_head;  // --select
   std::optional<viz::TokenRange> tokens;
   std::optional<int> step;
   std::optional<viz::StepRange> steps;
-  std::optional<int> lane;           // shown; the last one by default
-  std::string session;               // file to open at the start
-  std::size_t memory = 0;            // bytes of recorded results; 0: what is set, else a quarter of the machine's
-  std::string journal;               // folder of unsaved sessions; the user's by default
-  std::string picture;               // file to write, then leave: .png, .svg, .csv or .json
-  std::string report;                // file to write, then leave: .html or .pdf
-  bool report_sheets = false;        // a .pdf on A4 sheets instead of one page
-  std::string canvas;                // --canvas: only this one; empty: the page
-  double scale = 1;                  // of a PNG of one canvas
+  std::optional<int> lane;     // shown; the last one by default
+  std::string session;         // file to open at the start
+  std::size_t memory = 0;      // bytes of recorded results; 0: what is set, else a quarter of the machine's
+  std::string journal;         // folder of unsaved sessions; the user's by default
+  std::string picture;         // file to write, then leave: .png, .svg, .csv or .json
+  std::string report;          // file to write, then leave: .html or .pdf
+  bool report_sheets = false;  // a .pdf on A4 sheets instead of one page
+  std::string canvas;          // --canvas: only this one; empty: the page
+  double scale = 1;            // of a PNG of one canvas
   bool bench_draw = false;
-  std::string bench_ui;              // script to play, then leave
-  std::string synthetic;             // --synthetic LxHxT
+  std::string bench_ui;   // script to play, then leave
+  std::string synthetic;  // --synthetic LxHxT
   std::optional<SyntheticSize> synthetic_size;
   std::chrono::steady_clock::time_point program_start = std::chrono::steady_clock::now();
 

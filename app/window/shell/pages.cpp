@@ -12,11 +12,11 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "app/window/look/style.h"
 #include "app/window/commands/command_table.h"
-#include "app/window/shell/panels.h"
+#include "app/window/look/style.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
+#include "app/window/shell/panels.h"
 
 namespace kvscope {
 
@@ -53,7 +53,8 @@ void Pages::addPanels(const Panels& panels) {
     const qsizetype named = kNames.indexOf(panel->id());
     const auto number = named < 0 ? kNames.size() + static_cast<qsizetype>(m_known.size()) : named;
     add(static_cast<Page>(number), pageWithMargins(panel->makePage(&m_rows.pages()), &m_rows.pages()),
-        {panel->id(), panel->content()->focusProxy() ? panel->content()->focusProxy() : panel->content(), panel->place().menu, panel->place().key});
+        {panel->id(), panel->content()->focusProxy() ? panel->content()->focusProxy() : panel->content(), panel->place().menu,
+         panel->place().key});
   }
 }
 

@@ -7,8 +7,8 @@
 #include <QStyleOption>
 #include <QToolButton>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/look/style.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/theme.h"
 
 namespace kvscope {

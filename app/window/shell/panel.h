@@ -21,7 +21,8 @@ namespace viz {
 struct Theme;
 }
 
-/// One line of facts, "a · b · c", that gives way to its neighbours: it shows as many as fit (factsThatFit), all of them stand in the tooltip.
+/// One line of facts, "a · b · c", that gives way to its neighbours: it shows as many as fit (factsThatFit), all of them stand in the
+/// tooltip.
 class ElidedLabel : public QWidget {
   Q_OBJECT
 
@@ -41,8 +42,8 @@ class ElidedLabel : public QWidget {
   QString m_text;
 };
 
-/// Frame of a panel: 34 px header (title, facts, controls, maximise) over the content. In the Inspect layout header and body are the parts of
-/// a dock; on the pages of one panel they stand in a column.
+/// Frame of a panel: 34 px header (title, facts, controls, maximise) over the content. In the Inspect layout header and body are the parts
+/// of a dock; on the pages of one panel they stand in a column.
 class Panel : public QObject {
   Q_OBJECT
 

@@ -23,7 +23,8 @@ double luminance(const QColor& c) {
 }  // namespace
 
 QColor mix(const QColor& a, const QColor& b, double t) {
-  return QColor::fromRgbF(static_cast<float>(a.redF() + (b.redF() - a.redF()) * t), static_cast<float>(a.greenF() + (b.greenF() - a.greenF()) * t),
+  return QColor::fromRgbF(static_cast<float>(a.redF() + (b.redF() - a.redF()) * t),
+                          static_cast<float>(a.greenF() + (b.greenF() - a.greenF()) * t),
                           static_cast<float>(a.blueF() + (b.blueF() - a.blueF()) * t));
 }
 

@@ -50,8 +50,8 @@ void paintSwatch(QPainter& painter, const QRectF& square, const viz::Theme& them
 void paintHorizontalLine(QPainter& painter, const viz::Theme& theme, int x1, int x2, int y);
 /// The first of `words` that is at most `width` pixels wide; else the last, the briefest.
 QString fitting(const QFontMetrics& metrics, int width, std::initializer_list<QString> words);
-/// Of facts "a · b · c" as many of the first as fit, whole; where even one is too long, its first words and "…". Nothing is ever cut within a word
-/// or number.
+/// Of facts "a · b · c" as many of the first as fit, whole; where even one is too long, its first words and "…". Nothing is ever cut within
+/// a word or number.
 QString factsThatFit(const QFontMetrics& metrics, int width, QString facts);
 /// Text in one line inside `rect`, cut with … at the end if it is too long.
 void paintLine(QPainter& painter, const QRect& rect, Qt::Alignment alignment, const QString& text);

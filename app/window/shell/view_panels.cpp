@@ -9,11 +9,11 @@
 #include <QToolButton>
 
 #include "app/window/canvas/canvases.h"
-#include "app/window/session/window_model.h"
 #include "app/window/commands/command_table.h"
+#include "app/window/rows/transport.h"
+#include "app/window/session/window_model.h"
 #include "app/window/shell/header_controls.h"
 #include "app/window/shell/panels.h"
-#include "app/window/rows/transport.h"
 #include "viz/reduce/range.h"
 #include "viz/views.h"
 
@@ -46,7 +46,8 @@ void ViewPanels::add(const viz::ViewEntry& entry) {
     hand.edit(what == What::pin ? Kind::pin : what == What::evict ? Kind::evict : what == What::merge ? Kind::merge : Kind::restore);
   });
   connect(canvas, &CanvasWidget::measureWanted, &m_model.controller, &SessionController::want);
-  connect(canvas, &CanvasWidget::budgetRequested, &hand, [&hand](int lane, int layer, int kv_head, int n) { hand.setBudget(lane, layer, kv_head, n); });
+  connect(canvas, &CanvasWidget::budgetRequested, &hand,
+          [&hand](int lane, int layer, int kv_head, int n) { hand.setBudget(lane, layer, kv_head, n); });
   addOptionBoxes(panel, *canvas);
 }
 
@@ -59,14 +60,16 @@ void ViewPanels::addCommands() {
   };
   Panel& timeline = *m_panels.of("timeline");
   new Transport(timeline, m_model.workspace, m_model.playback);  // its panel owns it
-  connect(timeline.addButton(Icon::bookmark, "Bookmark this view (B, Ctrl+B)"), &QToolButton::clicked, this, &ViewPanels::bookmarkRequested);
+  connect(timeline.addButton(Icon::bookmark, "Bookmark this view (B, Ctrl+B)"), &QToolButton::clicked, this,
+          &ViewPanels::bookmarkRequested);
   button("head_strip", "Inspector", "Open the inspector of this head (Enter)", &ViewPanels::inspectorRequested);
   button("compare", "Add runs…", "Policies × budgets × seeds (Ctrl+R)", &ViewPanels::addRunsRequested);
 }
 
 void ViewPanels::offerMenus(const QMenu& hand, const std::vector<QAction*>& take_out) {
   for (CanvasWidget* of : m_canvases.all()) {
-    const auto entry = std::ranges::find_if(m_entries, [of](const Entry& e) { return std::string_view(e.canvas->view().id()) == of->view().id(); });
+    const auto entry =
+        std::ranges::find_if(m_entries, [of](const Entry& e) { return std::string_view(e.canvas->view().id()) == of->view().id(); });
     const bool has_tokens = entry != m_entries.end() && entry->entry.edits_tokens;
     connect(of, &CanvasWidget::contextMenuRequested, this, [of, has_tokens, &hand, take_out](const QPoint& at) {
       of->setFocus(Qt::MouseFocusReason);

@@ -28,7 +28,8 @@ class ViewPanels : public QObject {
  public:
   ViewPanels(WindowModel& model, Canvases& canvases, Panels& panels);
 
-  /// A right click on a view: what can be changed in it by hand, and its picture and numbers. The click gives it the focus, so it is the one meant.
+  /// A right click on a view: what can be changed in it by hand, and its picture and numbers. The click gives it the focus, so it is the
+  /// one meant.
   void offerMenus(const QMenu& hand, const std::vector<QAction*>& take_out);
   /// What views have to switch.
   void fillMenu(Commands& commands, QMenu* menu);

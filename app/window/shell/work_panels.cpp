@@ -4,6 +4,7 @@
 #include <QMenu>
 
 #include "app/window/canvas/canvas_widget.h"
+#include "app/window/commands/command_table.h"
 #include "app/window/help/glossary.h"
 #include "app/window/panels/effect/effect_panel.h"
 #include "app/window/panels/policy/head_keys_form.h"
@@ -13,7 +14,6 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/panels/runs/table_panel.h"
 #include "app/window/session/window_model.h"
-#include "app/window/commands/command_table.h"
 #include "app/window/shell/header_controls.h"
 #include "app/window/shell/inspect_page.h"
 #include "app/window/shell/panels.h"
@@ -25,12 +25,16 @@ namespace {
 
 constexpr double kColumn = 840;  // px of a column in the window that the design was drawn for
 
-constexpr viz::Place dockAt(viz::Column column, int row, double share) { return {.kind = viz::Place::Kind::dock, .column = column, .row = row, .share = share}; }
+constexpr viz::Place dockAt(viz::Column column, int row, double share) {
+  return {.kind = viz::Place::Kind::dock, .column = column, .row = row, .share = share};
+}
 
 }  // namespace
 
 WorkPanels::WorkPanels(WindowModel& model, Panels& panels)
-    : m_model(model), m_panels(panels), m_prompt(new PromptPanel(model.workspace, model.controller)),
+    : m_model(model),
+      m_panels(panels),
+      m_prompt(new PromptPanel(model.workspace, model.controller)),
       m_policy(new PolicyPanel(model.workspace, model.controller)) {
   m_policy->presets().setSettings(model.settings.get());
   auto* effect = new EffectPanel(model.workspace, model.controller);
@@ -63,9 +67,13 @@ void WorkPanels::fillGoMenu(Commands& commands, QMenu* menu, InspectPage& inspec
     m_policy->setParametersShown(true);
     InspectPage::focusFirst(form);
   };
-  commands.add(menu, {{"Parameters of the p&olicy", {}, [this, parameters] { parameters(m_policy->form()); },
+  commands.add(menu, {{"Parameters of the p&olicy",
+                       {},
+                       [this, parameters] { parameters(m_policy->form()); },
                        "Window, threshold, sinks and what else its policy has"},
-                      {"Parameters for the selected &head only", {}, [this, parameters] { parameters(m_policy->headKeys()); },
+                      {"Parameters for the selected &head only",
+                       {},
+                       [this, parameters] { parameters(m_policy->headKeys()); },
                        "A threshold of its own, where the policy has one"}});
 }
 

@@ -225,36 +225,39 @@ void CpuBackend<T>::wo_l1_of(const void* x, const Weight& wo, int rows, std::spa
   constexpr int kRows = kDirectRows, kCols = 32, kLine = 64;
   const auto* const weights = static_cast<const char*>(wo.data);
   const std::size_t element = size_of(wo.dtype), row_bytes = element * static_cast<std::size_t>(wo.in);
-  pool_.parallel_for(up(rows, kRows) * heads, grain_for(static_cast<double>(kRows) * wo.out * config_.head_dim, 1), [&](int begin, int end) {
-    Dots<T> d;
-    T y[kRows * kCols];
-    d.ldx = d.ldw = wo.in;
-    d.w_type = wo.dtype;
-    d.k = config_.head_dim;
-    d.y = y;
-    d.ldy = kCols;
-    for (int i = begin, n_heads = 0; i < end; i += n_heads) {
-      const int first_head = i % heads, r = i / heads * kRows;
-      n_heads = std::min(end - i, heads - first_head);
-      d.rows = std::min(kRows, rows - r);
-      double* const sums = out.data() + static_cast<std::size_t>(r) * static_cast<std::size_t>(heads) + first_head;
-      for (int m = 0; m < d.rows; ++m) std::fill_n(sums + m * heads, n_heads, 0.0);
-      for (int c = 0; c < wo.out; c += kCols) {
-        d.cols = std::min(kCols, wo.out - c);
-        const char* const piece = weights + static_cast<std::size_t>(c) * row_bytes + static_cast<std::size_t>(first_head * d.k) * element;
-        for (int j = 0; j < std::min(kCols, wo.out - c - kCols); ++j) {
-          const char* const row = piece + static_cast<std::size_t>(kCols + j) * row_bytes;
-          for (std::size_t byte = 0; byte < static_cast<std::size_t>(n_heads * d.k) * element; byte += kLine) __builtin_prefetch(row + byte);
-        }
-        for (int h = 0; h < n_heads; ++h) {
-          d.x = static_cast<const T*>(x) + static_cast<long>(r) * d.ldx + static_cast<long>(first_head + h) * d.k;
-          d.w = piece + static_cast<std::size_t>(h * d.k) * element;
-          kernels_.dots(d);
-          for (int m = 0; m < d.rows; ++m) sums[m * heads + h] += kernels_.sum_of_sizes(y + m * kCols, d.cols);
-        }
-      }
-    }
-  });
+  pool_.parallel_for(up(rows, kRows) * heads, grain_for(static_cast<double>(kRows) * wo.out * config_.head_dim, 1),
+                     [&](int begin, int end) {
+                       Dots<T> d;
+                       T y[kRows * kCols];
+                       d.ldx = d.ldw = wo.in;
+                       d.w_type = wo.dtype;
+                       d.k = config_.head_dim;
+                       d.y = y;
+                       d.ldy = kCols;
+                       for (int i = begin, n_heads = 0; i < end; i += n_heads) {
+                         const int first_head = i % heads, r = i / heads * kRows;
+                         n_heads = std::min(end - i, heads - first_head);
+                         d.rows = std::min(kRows, rows - r);
+                         double* const sums = out.data() + static_cast<std::size_t>(r) * static_cast<std::size_t>(heads) + first_head;
+                         for (int m = 0; m < d.rows; ++m) std::fill_n(sums + m * heads, n_heads, 0.0);
+                         for (int c = 0; c < wo.out; c += kCols) {
+                           d.cols = std::min(kCols, wo.out - c);
+                           const char* const piece =
+                               weights + static_cast<std::size_t>(c) * row_bytes + static_cast<std::size_t>(first_head * d.k) * element;
+                           for (int j = 0; j < std::min(kCols, wo.out - c - kCols); ++j) {
+                             const char* const row = piece + static_cast<std::size_t>(kCols + j) * row_bytes;
+                             for (std::size_t byte = 0; byte < static_cast<std::size_t>(n_heads * d.k) * element; byte += kLine)
+                               __builtin_prefetch(row + byte);
+                           }
+                           for (int h = 0; h < n_heads; ++h) {
+                             d.x = static_cast<const T*>(x) + static_cast<long>(r) * d.ldx + static_cast<long>(first_head + h) * d.k;
+                             d.w = piece + static_cast<std::size_t>(h * d.k) * element;
+                             kernels_.dots(d);
+                             for (int m = 0; m < d.rows; ++m) sums[m * heads + h] += kernels_.sum_of_sizes(y + m * kCols, d.cols);
+                           }
+                         }
+                       }
+                     });
 }
 
 template <class T>

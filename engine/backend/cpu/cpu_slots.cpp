@@ -90,7 +90,8 @@ void CpuBackend<T>::remove_rows(HeadKv& kv, std::span<const int> gone) {
   const std::vector<SlotRun> runs = runs_without(gone, kv.n_slots);
   for (char* const rows : {kv.k.as<char>(), kv.v.as<char>()})
     for (const SlotRun& r : runs)
-      std::memmove(rows + row * static_cast<std::size_t>(r.to), rows + row * static_cast<std::size_t>(r.from), row * static_cast<std::size_t>(r.n));
+      std::memmove(rows + row * static_cast<std::size_t>(r.to), rows + row * static_cast<std::size_t>(r.from),
+                   row * static_cast<std::size_t>(r.n));
   const auto known = std::ranges::lower_bound(gone, static_cast<int>(kv.key_norms.size()));
   remove_entries(kv.key_norms, std::span(gone.begin(), known));
   kv.n_slots -= static_cast<int>(gone.size());

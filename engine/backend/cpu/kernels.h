@@ -34,26 +34,26 @@ struct Dots {
 inline constexpr int kDirectRows = 12;  // up to here weights are converted in registers, beyond in a panel that stays in the L1 cache
 inline constexpr std::size_t kDotsScratch = 512 * 1024;
 
-/// Column sums of a tile of query rows. abar_r[j] = share * (sum or, where `largest`, maximum over g of factors[g][r] * x[g][r][j]), everything
-/// in double. Sums are made over the rows in order and overwrite their array of n numbers; nullptr: not wanted.
+/// Column sums of a tile of query rows. abar_r[j] = share * (sum or, where `largest`, maximum over g of factors[g][r] * x[g][r][j]),
+/// everything in double. Sums are made over the rows in order and overwrite their array of n numbers; nullptr: not wanted.
 template <class T>
 struct ColumnTile {
-  const T* x = nullptr;               // [group, rows, ldx]
+  const T* x = nullptr;  // [group, rows, ldx]
   long ldx = 0;
   int group = 0;
-  int rows = 0;                       // at most kColumnRows
-  int n = 0;                          // columns, a multiple of kColumnStep
-  const double* factors = nullptr;    // [group, rows]
+  int rows = 0;                     // at most kColumnRows
+  int n = 0;                        // columns, a multiple of kColumnStep
+  const double* factors = nullptr;  // [group, rows]
   double share = 1;
   bool largest = false;
-  double* sum = nullptr;              // of abar_r[j]
-  double* sum_sq = nullptr;           // of abar_r[j]^2
+  double* sum = nullptr;     // of abar_r[j]
+  double* sum_sq = nullptr;  // of abar_r[j]^2
   int n_decayed = 0;
-  const double* lambdas = nullptr;    // [n_decayed]
-  double* decayed = nullptr;          // [n_decayed, ld_decayed], of lambda^(rows - 1 - r) abar_r[j]
+  const double* lambdas = nullptr;  // [n_decayed]
+  double* decayed = nullptr;        // [n_decayed, ld_decayed], of lambda^(rows - 1 - r) abar_r[j]
   long ld_decayed = 0;
-  double* hits = nullptr;             // of 2^r where abar_r[j] >= thresholds[r]
-  const double* thresholds = nullptr; // [rows]
+  double* hits = nullptr;              // of 2^r where abar_r[j] >= thresholds[r]
+  const double* thresholds = nullptr;  // [rows]
 };
 
 inline constexpr int kColumnRows = 12;
@@ -87,7 +87,8 @@ struct Kernels {
   double (*sum)(const T* x, int n);
   double (*sum_of_sizes)(const T* x, int n);
   void (*column_sums)(const ColumnTile<T>& args);
-  /// Largest x[i] y[i], NaN left out; -inf where there is none. And the first i from `begin` on with x[i] y[i] >= bound, n where there is none.
+  /// Largest x[i] y[i], NaN left out; -inf where there is none. And the first i from `begin` on with x[i] y[i] >= bound, n where there is
+  /// none.
   double (*largest_product)(const double* x, const double* y, int n);
   int (*next_product)(const double* x, const double* y, int begin, int n, double bound);
   /// y = x * scale * w; scale in double, the products rounded to T once each.

@@ -200,7 +200,8 @@ void CudaBackend::rope(void* x, int rows, int n_heads, std::span<const int> posi
 void CudaBackend::wo_l1(std::span<const WoNormJob> jobs) {
   std::size_t n = 0;
   for (const WoNormJob& job : jobs) {
-    KVSCOPE_ASSERT(job.wo->in == config_.q_dim() && job.out.size() == static_cast<std::size_t>(job.rows) * static_cast<std::size_t>(config_.n_heads));
+    KVSCOPE_ASSERT(job.wo->in == config_.q_dim() &&
+                   job.out.size() == static_cast<std::size_t>(job.rows) * static_cast<std::size_t>(config_.n_heads));
     n += job.out.size();
   }
   if (n == 0) return;

@@ -144,7 +144,8 @@ void CudaBackend::add_steps(HeadKv& kv, std::span<const CombineJob* const> jobs,
     const auto add = [&](void* rows, std::span<const double> of_members, double scale) {
       if (of_members.empty()) return;
       KVSCOPE_ASSERT(of_members.size() == job->members.size());
-      steps.push_back({rows, kv.row(job->target), first_member, static_cast<int>(job->members.size()), static_cast<int>(weights.size()), scale});
+      steps.push_back(
+          {rows, kv.row(job->target), first_member, static_cast<int>(job->members.size()), static_cast<int>(weights.size()), scale});
       weights.insert(weights.end(), of_members.begin(), of_members.end());
     };
     add(kv.k.data(), job->key_weights, job->key_scale);

@@ -70,11 +70,11 @@ struct Segment {
   int begin = 0;  // its first slot
 };
 struct DecodeJob {
-  const void* q = nullptr;            // [group, d]
-  const float* bias = nullptr;        // [n] or nullptr
-  void* out = nullptr;                // [group, d]
-  void* probabilities = nullptr;      // [group, n] or nullptr
-  void* logits = nullptr;             // [group, n] or nullptr
+  const void* q = nullptr;        // [group, d]
+  const float* bias = nullptr;    // [n] or nullptr
+  void* out = nullptr;            // [group, d]
+  void* probabilities = nullptr;  // [group, n] or nullptr
+  void* logits = nullptr;         // [group, n] or nullptr
   int n = 0;
   int first_segment = 0, n_segments = 0;
   int first_item = 0, n_items = 0;  // chunks of slots
@@ -137,7 +137,7 @@ struct ColumnArgs {
   int n_outside = 0;
   double* outside_sums = nullptr;  // [n_kv_heads, column tiles, n_outside]
   void* probabilities = nullptr;   // [n_heads, probability_rows, all]
-  void* logits = nullptr;  // [n_heads, logit_rows, all]
+  void* logits = nullptr;          // [n_heads, logit_rows, all]
 };
 void prompt_columns(Work& work, DType type, const ColumnArgs& args);
 
@@ -183,11 +183,11 @@ struct PairJob {
   const int* rows = nullptr;  // [n] row of each slot in k; nullptr: in order
   int n = 0, n_from = 0, n_to = 0;
   const int *from = nullptr, *to = nullptr;  // to: nullptr: all slots but from[0]
-  double* norms = nullptr;   // [n], made by key_norms(); nearest() of single rows finds them by itself
-  double* values = nullptr;  // cosines [n_from, n_to], or the largest of each row [n_from]
-  int* places = nullptr;     // where that is
-  bool places_are_slots = false;  // else in `to`
-  bool by_product = false;        // not divided by the norms
+  double* norms = nullptr;                   // [n], made by key_norms(); nearest() of single rows finds them by itself
+  double* values = nullptr;                  // cosines [n_from, n_to], or the largest of each row [n_from]
+  int* places = nullptr;                     // where that is
+  bool places_are_slots = false;             // else in `to`
+  bool by_product = false;                   // not divided by the norms
 };
 /// jobs in device memory; most_*: of the largest of them.
 void key_norms(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_n, int d);

@@ -145,8 +145,7 @@ void silu_mul(Work& work, DType type, const void* gate, const void* up, long n, 
 void row_norms(Work& work, DType type, const void* x, int rows, int width, double* out) {
   with_type(type, [&](auto t) {
     using T = decltype(t);
-    launch("row norms", norms_of_rows<T>, blocks_for(rows, kThreads / 32), kThreads, 0, work, static_cast<const T*>(x), rows, width,
-           out);
+    launch("row norms", norms_of_rows<T>, blocks_for(rows, kThreads / 32), kThreads, 0, work, static_cast<const T*>(x), rows, width, out);
   });
 }
 

@@ -11,8 +11,8 @@ namespace kvscope::cuda {
 
 class Device;
 
-/// What changes in the slots of many caches at once: one launch for all of them instead of one for each. They may neither overlap nor depend
-/// on each other.
+/// What changes in the slots of many caches at once: one launch for all of them instead of one for each. They may neither overlap nor
+/// depend on each other.
 class SlotChanges {
  public:
   /// Memory gets what the host has.

@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kMoveThreads = 256, kMovePer = 4;
 
-/// Rows of so many words leave a matrix, in place; n stay. One block for all of it: what it writes lies before everything that it has yet to
-/// read.
+/// Rows of so many words leave a matrix, in place; n stay. One block for all of it: what it writes lies before everything that it has yet
+/// to read.
 template <class Word>
 __device__ inline void close_up(Word* rows, int words, int n, const int* gone, int n_gone) {
   const long count = static_cast<long>(n) * words;
@@ -114,8 +114,8 @@ __global__ void norms_of_rows(const PairJob* jobs, int d) {
 
 constexpr int kFrom = 8, kPairWarps = 4;
 
-/// visit(i, j, cosine) for the kRows rows `from` of this block and every j of `to`, warp w taking j = w, w + 4, ...; on lane 0 only. A single
-/// row is the usual step: then norms are made on the way instead of reading all keys once more.
+/// visit(i, j, cosine) for the kRows rows `from` of this block and every j of `to`, warp w taking j = w, w + 4, ...; on lane 0 only. A
+/// single row is the usual step: then norms are made on the way instead of reading all keys once more.
 template <class T, int kRows, class Visit>
 __device__ inline void for_each_cosine(const PairJob& job, int d, float* tile, const Visit& visit) {
   constexpr bool kAlone = kRows == 1;
@@ -156,8 +156,9 @@ __global__ void __launch_bounds__(kPairWarps * 32) all_cosines(const PairJob* jo
   KVSCOPE_DYNAMIC_SHARED(shared);
   const PairJob& job = jobs[blockIdx.y];
   if (static_cast<int>(blockIdx.x) * kFrom >= job.n_from) return;
-  for_each_cosine<T, kFrom>(job, d, reinterpret_cast<float*>(shared),
-                            [&](int i, int j, double cosine) { job.values[(static_cast<long>(blockIdx.x) * kFrom + i) * job.n_to + j] = cosine; });
+  for_each_cosine<T, kFrom>(job, d, reinterpret_cast<float*>(shared), [&](int i, int j, double cosine) {
+    job.values[(static_cast<long>(blockIdx.x) * kFrom + i) * job.n_to + j] = cosine;
+  });
 }
 
 template <class T, int kRows>

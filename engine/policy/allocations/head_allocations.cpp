@@ -10,8 +10,8 @@
 
 #include "core/error.h"
 #include "core/vector_math.h"
-#include "policy/text/params.h"
 #include "policy/rules.h"
+#include "policy/text/params.h"
 
 namespace kvscope {
 namespace {

@@ -99,9 +99,10 @@ ParamInfo retrieval_file() {
               "model's folder");
 }
 ParamInfo duo_file() {
-  return file("heads", std::string(kOfModel),
-              "scores of the KV heads: JSON file [layers][KV heads]; auto: attention of the prompt (prefill); model: distant_heads.json in the "
-              "model's folder, else auto");
+  return file(
+      "heads", std::string(kOfModel),
+      "scores of the KV heads: JSON file [layers][KV heads]; auto: attention of the prompt (prefill); model: distant_heads.json in the "
+      "model's folder, else auto");
 }
 
 }  // namespace kvscope

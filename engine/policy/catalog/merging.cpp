@@ -16,21 +16,23 @@ std::unique_ptr<Allocation> uniform_or_by_variance(const PartSetup& s) {
 
 std::vector<PolicyRow> merging_rows() {
   std::vector<PolicyRow> rows;
-  rows.push_back(preset({.name = "cam",
-                         .title = "CaM",
-                         .paper = "CaM: Cache Merging for Memory-efficient LLMs Inference, ICML 2024",
-                         .idea = "Before a token goes, chance decides by its attention whether its value is spread over the tokens after it.",
-                         .ranking = "as its base"},
-                        "stat=none,merge=cam", "base m seed", {choice("base", {"streaming", "h2o"}, "whose ranking and protection are used")}));
+  rows.push_back(
+      preset({.name = "cam",
+              .title = "CaM",
+              .paper = "CaM: Cache Merging for Memory-efficient LLMs Inference, ICML 2024",
+              .idea = "Before a token goes, chance decides by its attention whether its value is spread over the tokens after it.",
+              .ranking = "as its base"},
+             "stat=none,merge=cam", "base m seed", {choice("base", {"streaming", "h2o"}, "whose ranking and protection are used")}));
   rows.back().bases = {"streaming", "h2o"};
   rows.back().own_keys = {"alpha", "refresh"};
-  rows.push_back(preset({.name = "d2o",
-                         .title = "D2O",
-                         .paper = "D2O: Dynamic Discriminative Operations, arXiv:2406.13035",
-                         .idea = "Merges a removed token into the most similar key, if it is as similar as removed tokens of the layer were so far."},
-                        "stat=sum,merge=d2o", "sinks recent beta<d2o_beta form alloc",
-                        {choice("alloc", {"uniform", "variance"},
-                                "slots of the layers: equal, or by the variance of the prompt's attention (prefill only)")}));
+  rows.push_back(
+      preset({.name = "d2o",
+              .title = "D2O",
+              .paper = "D2O: Dynamic Discriminative Operations, arXiv:2406.13035",
+              .idea = "Merges a removed token into the most similar key, if it is as similar as removed tokens of the layer were so far."},
+             "stat=sum,merge=d2o", "sinks recent beta<d2o_beta form alloc",
+             {choice("alloc", {"uniform", "variance"},
+                     "slots of the layers: equal, or by the variance of the prompt's attention (prefill only)")}));
   rows.back().allocation = uniform_or_by_variance;
   rows.push_back(
       preset({.name = "kvmerger",

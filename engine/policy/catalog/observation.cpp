@@ -14,14 +14,13 @@ std::vector<PolicyRow> observation_rows() {
                          .idea = "The last queries of the prompt tell which earlier tokens matter: compresses once, after the prompt.",
                          .ranking = pooled},
                         "stat=pooled", "sinks=0 window kernel pool refresh"));
-  rows.push_back(
-      preset({.name = "pyramidkv",
-              .title = "PyramidKV",
-              .paper = "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling, arXiv:2406.02069",
-              .idea = "SnapKV with larger budgets in lower layers, where attention is spread widely.",
-              .ranking = pooled},
-             "stat=pooled,alloc=pyramid", "sinks=0 window kernel pool refresh beta",
-             {number("beta", "20", 1, 1e6, "how steep: the last layer gets 1/beta of the mean (beside the window)")}));
+  rows.push_back(preset({.name = "pyramidkv",
+                         .title = "PyramidKV",
+                         .paper = "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling, arXiv:2406.02069",
+                         .idea = "SnapKV with larger budgets in lower layers, where attention is spread widely.",
+                         .ranking = pooled},
+                        "stat=pooled,alloc=pyramid", "sinks=0 window kernel pool refresh beta",
+                        {number("beta", "20", 1, 1e6, "how steep: the last layer gets 1/beta of the mean (beside the window)")}));
   rows.push_back(preset({.name = "adakv",
                          .title = "Ada-KV",
                          .paper = "Ada-KV: Optimizing KV Cache Eviction by Adaptive Budget Allocation, arXiv:2407.11550",

@@ -6,9 +6,7 @@
 #include "policy/allocations/head_allocations.h"
 #include "policy/allocations/layer_allocations.h"
 #include "policy/allocations/variance_allocation.h"
-#include "policy/selections/area_selection.h"
 #include "policy/catalog/keys.h"
-#include "policy/text/head_file.h"
 #include "policy/mergers/gated_merge.h"
 #include "policy/mergers/keepkv_merge.h"
 #include "policy/mergers/neighbour_sets.h"
@@ -16,6 +14,8 @@
 #include "policy/mergers/value_spread.h"
 #include "policy/mergers/weighted_neighbour.h"
 #include "policy/rankings/expression_ranking.h"
+#include "policy/selections/area_selection.h"
+#include "policy/text/head_file.h"
 
 namespace kvscope {
 namespace {

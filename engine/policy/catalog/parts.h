@@ -25,9 +25,9 @@ inline constexpr auto by_mean = plain<MeanRanking, Ranking>;
 inline constexpr auto by_recent_rows = plain<RecentRowsRanking, Ranking>;
 inline constexpr auto by_key_difference = plain<KeyDifferenceRanking, Ranking>;
 inline constexpr auto by_nothing = plain<NoRanking, Ranking>;
-std::unique_ptr<Ranking> by_decayed(const PartSetup& s);      // lambda
+std::unique_ptr<Ranking> by_decayed(const PartSetup& s);              // lambda
 std::unique_ptr<Ranking> by_mean_with_deviating(const PartSetup& s);  // spread
-std::unique_ptr<Ranking> by_hits(const PartSetup& s);         // window
+std::unique_ptr<Ranking> by_hits(const PartSetup& s);                 // window
 std::unique_ptr<Ranking> by_last_row(const PartSetup& s);
 std::unique_ptr<Ranking> by_weighted_rows(const PartSetup& s);  // window
 std::unique_ptr<Ranking> by_pooled_window(const PartSetup& s);  // kernel, pool

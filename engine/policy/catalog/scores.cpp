@@ -17,13 +17,13 @@ std::vector<PolicyRow> score_rows() {
                          .paper = "Scissorhands: Exploiting the Persistence of Importance Hypothesis, arXiv:2305.17118",
                          .idea = "What was important stays important: keeps tokens that often got more than an equal share."},
                         "stat=count", "sinks=0 recent=10 window drop group"));
-  rows.push_back(preset(
-      {.name = "roco",
-       .title = "RoCo",
-       .paper = "On the Efficacy of Eviction Policy for Key-Value Constrained Generative Language Model Inference, arXiv:2402.06262",
-       .idea = "Removes what is little attended on average, but spares tokens whose attention varies most.",
-       .ranking = "mean attention; the tokens with the largest standard deviation are kept besides"},
-      "stat=mean", "sinks=0 recent=10 spread=0.3"));
+  rows.push_back(
+      preset({.name = "roco",
+              .title = "RoCo",
+              .paper = "On the Efficacy of Eviction Policy for Key-Value Constrained Generative Language Model Inference, arXiv:2402.06262",
+              .idea = "Removes what is little attended on average, but spares tokens whose attention varies most.",
+              .ranking = "mean attention; the tokens with the largest standard deviation are kept besides"},
+             "stat=mean", "sinks=0 recent=10 spread=0.3"));
   rows.push_back(preset({.name = "tova",
                          .title = "TOVA",
                          .paper = "Transformers are Multi-State RNNs, arXiv:2401.06104",

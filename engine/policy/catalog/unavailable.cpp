@@ -9,8 +9,9 @@ std::vector<PolicyInfo> unavailable_infos() {
                    .title = "LESS",
                    .paper = "Get More with LESS: Synthesizing Recurrence with KV Cache Compression for Efficient LLM Inference, ICML 2024",
                    .idea = "What is removed from the cache lives on in a small recurrent state, read through learned feature maps.",
-                   .unavailable = "its feature maps are trained for one model and one budget, and no such kernels are loaded; without them it "
-                                  "would be another method under its name"});
+                   .unavailable =
+                       "its feature maps are trained for one model and one budget, and no such kernels are loaded; without them it "
+                       "would be another method under its name"});
   return infos;
 }
 

@@ -29,7 +29,8 @@ void ValueSpreadMerger::spread(HeadDecision& head, int step) const {
     for (auto t = first; t != last; ++t) mean += sum[static_cast<std::size_t>(*t)];
     mean /= n_targets;
     const double probability = first == last ? 0.0 : spread_probability(sum[static_cast<std::size_t>(i)], mean);
-    if (uniform_draw(seed_, step, head.view.layer, head.view.kv_head, static_cast<int>(e)) < probability) removal.spread.assign(first, last);
+    if (uniform_draw(seed_, step, head.view.layer, head.view.kv_head, static_cast<int>(e)) < probability)
+      removal.spread.assign(first, last);
     head.plan.removals.push_back(std::move(removal));
   }
 }

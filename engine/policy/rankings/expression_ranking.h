@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "policy/text/expression.h"
-#include "policy/rankings/ranking.h"
 #include "policy/rankings/ema_share_ranking.h"
+#include "policy/rankings/ranking.h"
+#include "policy/text/expression.h"
 
 namespace kvscope {
 

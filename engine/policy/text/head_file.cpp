@@ -42,14 +42,17 @@ Json read_json(const std::string& key, const std::string& path) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
   if (error || size > kLargest)
-    throw UsageError(fmt::format("{}: {}: expected a file of at most {} MiB, got {} bytes", key, kvscope::quoted(path), kLargest >> 20, size));
+    throw UsageError(
+        fmt::format("{}: {}: expected a file of at most {} MiB, got {} bytes", key, kvscope::quoted(path), kLargest >> 20, size));
   std::ifstream in(path, std::ios::binary);
   constexpr int kDeepest = 64;
   constexpr std::size_t kMostValues = std::size_t(1) << 20;  // some hundred MB at most
   std::size_t n_values = 0;
   const auto limit = [&](int depth, Json::parse_event_t, const Json&) {
-    if (depth > kDeepest) throw UsageError(fmt::format("{}: {}: expected JSON of at most {} levels, got more", key, kvscope::quoted(path), kDeepest));
-    if (++n_values > kMostValues) throw UsageError(fmt::format("{}: {}: expected JSON of at most {} values, got more", key, kvscope::quoted(path), kMostValues));
+    if (depth > kDeepest)
+      throw UsageError(fmt::format("{}: {}: expected JSON of at most {} levels, got more", key, kvscope::quoted(path), kDeepest));
+    if (++n_values > kMostValues)
+      throw UsageError(fmt::format("{}: {}: expected JSON of at most {} values, got more", key, kvscope::quoted(path), kMostValues));
     return true;
   };
   Json data = Json::parse(in, limit, /*allow_exceptions=*/false);
@@ -75,7 +78,8 @@ std::vector<double> read_head_file(const HeadFile& file, int n_layers, int n_col
   const std::string path = need_file(file);
   const Json data = read_json(key, path);
   const auto refuse = [&](const std::string& got) {
-    throw UsageError(fmt::format("{}: {}: expected numbers [{} layers][{} heads], got {}", key, kvscope::quoted(path), n_layers, n_columns, got));
+    throw UsageError(
+        fmt::format("{}: {}: expected numbers [{} layers][{} heads], got {}", key, kvscope::quoted(path), n_layers, n_columns, got));
   };
   std::vector<double> out;
   if (data.is_array()) {

@@ -82,7 +82,8 @@ std::vector<int> list_of(const Field& field, const std::string& where) {
 int one_number(const Field& field, int min, int max, const std::string& where) {
   const auto value = field.values.size() == 1 ? number_in<int>(field.values.front()) : std::nullopt;
   if (!value || *value < min || *value > max)
-    throw UsageError(fmt::format("{}: {}: expected a number from {} to {}, got {}", where, field.key, min, max, quoted(fmt::format("{}", fmt::join(field.values, ",")))));
+    throw UsageError(fmt::format("{}: {}: expected a number from {} to {}, got {}", where, field.key, min, max,
+                                 quoted(fmt::format("{}", fmt::join(field.values, ",")))));
   return *value;
 }
 
@@ -92,7 +93,9 @@ std::string list_text(const std::vector<int>& list) {
     std::size_t j = i;
     while (j + 1 < list.size() && list[j + 1] == list[j] + 1) ++j;
     if (!out.empty()) out += ',';
-    out += j == i ? fmt::format("{}", list[i]) : j == i + 1 ? fmt::format("{},{}", list[i], list[j]) : fmt::format("{}-{}", list[i], list[j]);
+    out += j == i       ? fmt::format("{}", list[i])
+           : j == i + 1 ? fmt::format("{},{}", list[i], list[j])
+                        : fmt::format("{}-{}", list[i], list[j]);
     i = j + 1;
   }
   return out;
@@ -200,7 +203,9 @@ void parse_edit(std::string_view text, LaneEdits& edits, const std::string& wher
   }
   if (kind.empty()) throw UsageError(fmt::format("{}: expected what to change, got {}; known: {}", where, quoted(text), kKnown));
   if (budget.slots || budget.factor) {
-    if (step || into) throw UsageError(fmt::format("{}: {}: a budget holds for the whole run; it takes layers, heads and on, got {}", where, kind, step ? "step" : "into"));
+    if (step || into)
+      throw UsageError(fmt::format("{}: {}: a budget holds for the whole run; it takes layers, heads and on, got {}", where, kind,
+                                   step ? "step" : "into"));
     budget.heads = what_if.heads;
     budget.on = what_if.on;
     edits.budgets.push_back(budget);
@@ -209,7 +214,8 @@ void parse_edit(std::string_view text, LaneEdits& edits, const std::string& wher
   if (!step && what_if.kind != WhatIf::Kind::pin)
     throw UsageError(fmt::format("{}: {}: expected step=N, the step after whose compression it is done, got none", where, kind));
   if (into.has_value() != (what_if.kind == WhatIf::Kind::merge))
-    throw UsageError(fmt::format("{}: {}: {}", where, kind, into ? "only a merge has a target, got into" : "expected into=POSITION, the target, got none"));
+    throw UsageError(fmt::format("{}: {}: {}", where, kind,
+                                 into ? "only a merge has a target, got into" : "expected into=POSITION, the target, got none"));
   if (into && std::ranges::binary_search(what_if.positions, *into))
     throw UsageError(fmt::format("{}: merge: expected tokens other than the target, got {} as both", where, *into));
   what_if.step = step.value_or(-1);
@@ -242,7 +248,8 @@ std::string text_of(const LaneEdits& edits) {
 
 void check_edits(const LaneEdits& edits, const ModelConfig& model, const std::string& where) {
   const auto check = [&](const std::vector<int>& list, const char* key, int n) {
-    if (!list.empty() && list.back() >= n) throw UsageError(fmt::format("{}: {}: expected 0 to {}, got {}", where, key, n - 1, list.back()));
+    if (!list.empty() && list.back() >= n)
+      throw UsageError(fmt::format("{}: {}: expected 0 to {}, got {}", where, key, n - 1, list.back()));
   };
   const auto check_heads = [&](const HeadChoice& heads) {
     check(heads.layers, "layers", model.n_layers);

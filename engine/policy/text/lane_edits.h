@@ -28,7 +28,7 @@ struct WhatIf {
     restore,  // key and value come back from the uncompressed history as a slot of their own with one vote
   };
   Kind kind = Kind::pin;
-  int step = -1;               // of the trace: happens after that step's own compression. -1 (pin only): before the first one
+  int step = -1;  // of the trace: happens after that step's own compression. -1 (pin only): before the first one
   HeadChoice heads;
   std::vector<int> positions;  // original positions, ascending
   int into = -1;               // merge: original position of the target's slot
@@ -50,7 +50,7 @@ struct BudgetOverride {
 /// What is done by hand to a lane, beside its policy. In a lane's specification the edits follow the policy, each after an '@':
 /// `h2o:slots=24@evict=17,20-23,step=12,layers=2,heads=1@slots=40,layers=0-1`.
 struct LaneEdits {
-  std::vector<WhatIf> what_ifs;  // in order of the text, which is also the order of application within a step
+  std::vector<WhatIf> what_ifs;         // in order of the text, which is also the order of application within a step
   std::vector<BudgetOverride> budgets;  // of several for one head the last one holds
   bool empty() const { return what_ifs.empty() && budgets.empty(); }
   bool operator==(const LaneEdits&) const = default;

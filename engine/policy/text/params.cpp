@@ -106,8 +106,7 @@ LaneSpec split_lane_spec(std::string_view text) {
   const std::string_view spec = text.substr(0, edits_begin(text));
   const std::size_t colon = spec.find(':');
   out.name = spec.substr(0, colon);
-  if (out.name.empty())
-    throw UsageError(fmt::format("run {}: expected name[:key=value[,key=value]...], got no policy name", quoted(spec)));
+  if (out.name.empty()) throw UsageError(fmt::format("run {}: expected name[:key=value[,key=value]...], got no policy name", quoted(spec)));
   std::string_view rest = colon == std::string_view::npos ? std::string_view{} : spec.substr(colon + 1);
   while (!rest.empty()) {
     const std::size_t end = end_of_item(rest, spec), equals = rest.find('=');

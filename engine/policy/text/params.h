@@ -34,8 +34,8 @@ class Params {
   std::vector<std::pair<std::string, std::string>> values_;
 };
 
-/// Splits `name:key=value,...@edit...` without looking at the catalog. A value in double quotes may hold commas; it comes without the quotes.
-/// Throws UsageError on a broken text or a key that comes twice.
+/// Splits `name:key=value,...@edit...` without looking at the catalog. A value in double quotes may hold commas; it comes without the
+/// quotes. Throws UsageError on a broken text or a key that comes twice.
 LaneSpec split_lane_spec(std::string_view spec);
 /// The text that split_lane_spec reads back to the same: values with commas in quotes.
 std::string join_lane_spec(const LaneSpec& spec);

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "policy/text/params.h"
 #include "policy/policy_row.h"
+#include "policy/text/params.h"
 
 namespace kvscope {
 namespace {
@@ -67,8 +67,9 @@ void check_key(const ResolvedRow& parts, std::string_view key, std::string_view 
   if (const auto own = split_head_key(key, where)) {
     const auto& keys = parts.row->head_keys;
     if (std::ranges::find(keys, own->key) == keys.end())
-      throw UsageError(fmt::format("{}: {}: expected a key that {} takes for single heads ({}), got {}", where, quoted(key), parts.row->info.name,
-                                   keys.empty() ? "it takes none" : fmt::format("{}", fmt::join(keys, " ")), quoted(own->key)));
+      throw UsageError(fmt::format("{}: {}: expected a key that {} takes for single heads ({}), got {}", where, quoted(key),
+                                   parts.row->info.name, keys.empty() ? "it takes none" : fmt::format("{}", fmt::join(keys, " ")),
+                                   quoted(own->key)));
   }
   check_value(*param, value, where);
 }

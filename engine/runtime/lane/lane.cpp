@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "slots/slot_prefetch.h"
 #include "policy/apply_plan.h"
 #include "runtime/stopwatch.h"
+#include "slots/slot_prefetch.h"
 
 namespace kvscope {
 
@@ -123,7 +123,8 @@ void Lane::before_rotation(const LayerRows& rows, int row) {
   if (!policy_->needs(rows.layer).key_norm) return;
   Buffer& norms = work(rows.layer).key_norms;
   if (!norms) norms = backend_.allocate(sizeof(double) * static_cast<std::size_t>(config_.n_kv_heads));
-  backend_.row_norms(at(rows.k, bytes(config_.kv_dim()) * row), config_.n_kv_heads, config_.head_dim, norms.as<double>(), /*reads_out=*/true);
+  backend_.row_norms(at(rows.k, bytes(config_.kv_dim()) * row), config_.n_kv_heads, config_.head_dim, norms.as<double>(),
+                     /*reads_out=*/true);
 }
 
 void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs) {

@@ -7,17 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "cache/head_cache.h"
 #include "cache/cache_changes.h"
-#include "cache/key_lookups.h"
+#include "cache/head_cache.h"
 #include "cache/history.h"
+#include "cache/key_lookups.h"
 #include "policy/decision.h"
-#include "policy/text/lane_edits.h"
 #include "policy/policy.h"
+#include "policy/text/lane_edits.h"
 #include "runtime/forward.h"
-#include "runtime/prompt/prompt_run.h"
 #include "runtime/lane/lane_checkpoint.h"
 #include "runtime/lane/query_tape.h"
+#include "runtime/prompt/prompt_run.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
@@ -26,15 +26,16 @@ namespace kvscope {
 struct RecordOptions {
   bool captures = true;  // attention, reference attention, statistic, bias, merge details
   MeasureSet measures = {};
-  bool slots = true;     // which there are, with votes and scores, in every step; else how many
-  bool shadow = true;    // keep the uncompressed history beside the cache
+  bool slots = true;   // which there are, with votes and scores, in every step; else how many
+  bool shadow = true;  // keep the uncompressed history beside the cache
   /// True if records made so answer a request for `other`.
   bool covers(const RecordOptions& other) const {
     return captures == other.captures && slots == other.slots && shadow == other.shadow && measures.covers(other.measures);
   }
 };
 
-/// One policy with its budget over the prompt: caches of all heads, beside them the lane's own uncompressed history, and the record of every step.
+/// One policy with its budget over the prompt: caches of all heads, beside them the lane's own uncompressed history, and the record of
+/// every step.
 class Lane {
  public:
   struct Setup {
@@ -55,7 +56,8 @@ class Lane {
   StepRecord& record() { return *record_; }
   /// The open record, finished: no step is open afterwards.
   StepPtr take_record() { return std::move(record_); }
-  /// tape: where coming queries are read from, for lanes whose policy needs them. writes: this is the full-cache lane that fills it. Null: none.
+  /// tape: where coming queries are read from, for lanes whose policy needs them. writes: this is the full-cache lane that fills it. Null:
+  /// none.
   void set_tape(QueryTape* tape, bool writes) {
     tape_ = tape;
     writes_tape_ = tape && writes;
@@ -100,19 +102,19 @@ class Lane {
   double mean_slots() const;   // per head
 
   std::vector<StepPtr> steps;
-  int n_figures_only = 0;               // the first of them: their heads hold no slots any more
-  double record_bytes = 0;              // of the records that this lane made itself
+  int n_figures_only = 0;   // the first of them: their heads hold no slots any more
+  double record_bytes = 0;  // of the records that this lane made itself
   std::shared_ptr<const LaneFates> fates;
-  WarningWatch warning_watch;           // of `steps`
-  int n_fates_steps = 0;                // steps that `fates` covers
-  std::vector<int> fed;                 // token fed after each step
-  std::vector<double> logits;           // [vocab_size] after the newest step
-  std::vector<double> log_p;            // ln softmax of them, once the step is closed
-  std::vector<double> hidden;           // [n_layers, dim] residual stream of the newest step; empty: not measured, or the prompt's
-  double compress_ms = 0;               // statistics, decisions and merges so far, of all threads together
-  double compress_ms_before = 0;        // the same when the newest step began
+  WarningWatch warning_watch;                 // of `steps`
+  int n_fates_steps = 0;                      // steps that `fates` covers
+  std::vector<int> fed;                       // token fed after each step
+  std::vector<double> logits;                 // [vocab_size] after the newest step
+  std::vector<double> log_p;                  // ln softmax of them, once the step is closed
+  std::vector<double> hidden;                 // [n_layers, dim] residual stream of the newest step; empty: not measured, or the prompt's
+  double compress_ms = 0;                     // statistics, decisions and merges so far, of all threads together
+  double compress_ms_before = 0;              // the same when the newest step began
   double prompt_compress_ms = kNotAvailable;  // of it, the one compression of a prefill
-  bool broken = false;                  // a cancelled step left layers at different positions: must not be used again
+  bool broken = false;                        // a cancelled step left layers at different positions: must not be used again
 
  private:
   struct Layer {
@@ -121,18 +123,18 @@ class Lane {
     std::vector<std::shared_ptr<const Buffer>> queries;  // of every token, rotated: [n_heads, head_dim]; empty: the policy never reloads
     std::vector<double> value_l1;  // [tokens, n_heads] norms of the full history's values after W_O; empty: not wanted
   };
-  struct SlotSegments {                 // of one cache: sinks that are seen nearer than they are, where there are such, and the others
+  struct SlotSegments {  // of one cache: sinks that are seen nearer than they are, where there are such, and the others
     KvSegment parts[2];
     std::size_t n = 0;
     operator std::span<const KvSegment>() const { return {parts, n}; }
   };
-  struct HeadJob {                      // attention of one head: buffers and results of the layer in work
+  struct HeadJob {  // attention of one head: buffers and results of the layer in work
     SlotSegments cache;
     std::vector<KvSegment> shadow;
     std::vector<double> bias;
     Buffer q, p, z, p_full, sinks, after_o;
     std::vector<double> host_p, host_z, host_p_full;
-    std::span<const double> p_seen;        // this step's attention to the full history, [group, tokens]; empty: not had
+    std::span<const double> p_seen;  // this step's attention to the full history, [group, tokens]; empty: not had
     bool removed_before = false;
   };
   struct Changed {  // a head that a step's compression changed, and its output before that
@@ -155,20 +157,22 @@ class Lane {
     std::unique_ptr<LayerDecision> decision = {};  // where the policy has asked about keys and has no answer yet
     std::vector<Plan> plans = {};                  // of every head, once they are made
   };
-  struct LayerWork {                          // what a step leaves of a layer for finish() and what comes after it
-    std::vector<HeadJob> heads;               // [n_kv_heads]
-    Buffer q;                                 // [n_heads, head_dim], where caches want their queries rotated otherwise
-    Buffer o_full;                            // output over the full history
-    Buffer key_norms;                         // double [n_kv_heads] of the step's keys before rotation, where somebody asks
-    std::optional<Compression> compression;   // under way
-    std::vector<Changed> changed;             // by it
-    double ms = 0;                            // of Lane::compress_ms, since the step began
+  struct LayerWork {                         // what a step leaves of a layer for finish() and what comes after it
+    std::vector<HeadJob> heads;              // [n_kv_heads]
+    Buffer q;                                // [n_heads, head_dim], where caches want their queries rotated otherwise
+    Buffer o_full;                           // output over the full history
+    Buffer key_norms;                        // double [n_kv_heads] of the step's keys before rotation, where somebody asks
+    std::optional<Compression> compression;  // under way
+    std::vector<Changed> changed;            // by it
+    double ms = 0;                           // of Lane::compress_ms, since the step began
   };
 
   class HeadHindsight;
 
   /// The uncompressed history is there to be measured against, not only because the policy needs it.
-  bool compares() const { return setup_.record.shadow && policy_->compresses() && (setup_.record.measures.local || setup_.record.captures); }
+  bool compares() const {
+    return setup_.record.shadow && policy_->compresses() && (setup_.record.measures.local || setup_.record.captures);
+  }
   std::vector<std::unique_ptr<Hindsight>> hindsight(int layer) const;
   /// A step's rows are of use: somebody sees them, or a later compression reads what comes of them.
   bool reads_steps() const { return setup_.record.captures || setup_.record.measures.prediction || policy_->every_step(); }
@@ -176,8 +180,8 @@ class Lane {
   bool reads_logits() const { return reads_steps() && policy_->needs().reads_z(); }
   /// The step's keys and values, rows of all heads, come to their caches.
   void append_rows(Layer& layer, const void* k, const void* v);
-  void read_key_norms(int layer);              // of the step's slots
-  void observe(int layer, int head);           // statistics
+  void read_key_norms(int layer);     // of the step's slots
+  void observe(int layer, int head);  // statistics
   void record_attention(int layer, int head);
   void measure(int layer_idx, std::span<const double> o);
   void measure_differences();
@@ -222,14 +226,15 @@ class Lane {
   const ModelConfig& config_;
   Setup setup_;
   std::unique_ptr<Policy> policy_;
-  std::vector<WhatIf> what_ifs_;        // those that are on
+  std::vector<WhatIf> what_ifs_;  // those that are on
   std::vector<Layer> layers_;
   std::shared_ptr<StepRecord> record_;
   QueryTape* tape_ = nullptr;
   bool writes_tape_ = false;
-  std::vector<LayerWork> work_;  // of every layer where all are finished after the whole pass, else of the one in work
+  std::vector<LayerWork> work_;          // of every layer where all are finished after the whole pass, else of the one in work
   std::unique_ptr<KeyLookups> lookups_;  // of the step in work, where layers are finished after the whole pass
-  std::vector<std::vector<double>> differences_;  // [n_layers] of a step's output to that over the full history, [q_dim]; empty: not measured
+  std::vector<std::vector<double>>
+      differences_;  // [n_layers] of a step's output to that over the full history, [q_dim]; empty: not measured
   Buffer key_, residuals_, difference_rows_;
 };
 

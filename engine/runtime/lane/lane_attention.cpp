@@ -76,8 +76,9 @@ void* Lane::reserve(Buffer& buffer, std::size_t elements) const {
   return buffer.data();
 }
 
-/// The slots of a head as attention sees them. positions=ceiling: sinks that are farther away than the ceiling are seen at that distance; a key rotated
-/// to (position - ceiling) gives the same logits as the unrotated key against the query rotated to the ceiling, because only the distance counts.
+/// The slots of a head as attention sees them. positions=ceiling: sinks that are farther away than the ceiling are seen at that distance; a
+/// key rotated to (position - ceiling) gives the same logits as the unrotated key against the query rotated to the ceiling, because only
+/// the distance counts.
 Lane::SlotSegments Lane::segments_of(int layer, int kv_head, Buffer& buffer) const {
   const HeadCache& head = layers_[layer].heads[kv_head];
   const std::vector<int>& pos = head.slots.pos;

@@ -45,7 +45,8 @@ std::unique_ptr<Lane> Lane::restored(const LaneCheckpoint& saved) const {
     if (to.shadow) to.shadow->truncate(saved.n_tokens);
     if (!from.queries.empty()) to.queries.assign(from.queries.begin(), from.queries.begin() + saved.n_tokens);
     if (!from.value_l1.empty())
-      to.value_l1.assign(from.value_l1.begin(), from.value_l1.begin() + static_cast<std::ptrdiff_t>(n_tokens * static_cast<std::size_t>(config_.n_heads)));
+      to.value_l1.assign(from.value_l1.begin(),
+                         from.value_l1.begin() + static_cast<std::ptrdiff_t>(n_tokens * static_cast<std::size_t>(config_.n_heads)));
     for (std::size_t h = 0; h < from.heads.size(); ++h) {
       const HeadCache& kept = saved.layers[l].heads[h];
       to.heads[h] = clone_without_rows(kept);

@@ -12,8 +12,9 @@
 
 namespace kvscope {
 
-/// What it takes to make a lane again as it was after some of its steps, beside the lane itself: records, tokens, the uncompressed history and
-/// caches from which nothing has gone only ever grow, so that their beginning is read in the lane. Copied is what a compression has changed.
+/// What it takes to make a lane again as it was after some of its steps, beside the lane itself: records, tokens, the uncompressed history
+/// and caches from which nothing has gone only ever grow, so that their beginning is read in the lane. Copied is what a compression has
+/// changed.
 struct LaneCheckpoint {
   struct Layer {
     std::vector<HeadCache> heads;  // kv: empty where the lane or its history holds the rows

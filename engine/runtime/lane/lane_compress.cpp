@@ -55,11 +55,11 @@ void Lane::view_layer(int layer, KeyLookups* lookups, LayerView& view) {
     view.geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim, lookups);
     view.pins[h] = pinned(layer, h, record_->step);
     view.heads.push_back({.slots = &heads[h].slots,
-                           .keys = &view.geometry.back(),
-                           .layer = layer,
-                           .kv_head = h,
-                           .pinned = view.pins[h],
-                           .hindsight = view.coming.empty() ? nullptr : view.coming[h].get()});
+                          .keys = &view.geometry.back(),
+                          .layer = layer,
+                          .kv_head = h,
+                          .pinned = view.pins[h],
+                          .hindsight = view.coming.empty() ? nullptr : view.coming[h].get()});
   }
 }
 
@@ -105,7 +105,8 @@ void Lane::update_slots(int layer) {
     HeadRecord& record = head_record(layer, h);
     record.layer = layer;
     record.kv_head = h;
-    record.budget = policy_->budget(layer, h).value_or(policy_->compresses() ? head.slots.size() : -1);  // without a limit beside limited ones: the outcome
+    record.budget = policy_->budget(layer, h).value_or(policy_->compresses() ? head.slots.size()
+                                                                             : -1);  // without a limit beside limited ones: the outcome
     if (setup_.record.measures.agreement && record.budget > 0 && !work(layer).heads[h].p_seen.empty())
       record.agreement = agreement(work(layer).heads[h].p_seen, config_.group(), record.budget);
     record.overridden = policy_->overridden(layer, h);
@@ -159,7 +160,13 @@ void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& reco
   if (!setup_.record.captures) return;
   if (setup_.record.measures.runner_ups) record_runner_ups(head, plan, record);
   for (const Merge& m : plan.merges) {
-    MergeDetail detail{.into = pos[m.target], .mu = m.mu, .weights = m.value_weights, .T = m.log_score, .m = m.mean_log_score, .extra = m.extra.value_or(0), .log_scores = m.member_log_scores};
+    MergeDetail detail{.into = pos[m.target],
+                       .mu = m.mu,
+                       .weights = m.value_weights,
+                       .T = m.log_score,
+                       .m = m.mean_log_score,
+                       .extra = m.extra.value_or(0),
+                       .log_scores = m.member_log_scores};
     if (m.key_scale != 1) detail.gamma = m.key_scale;
     for (const int i : m.members) {
       detail.members.push_back(pos[i]);

@@ -11,7 +11,8 @@
 namespace kvscope {
 
 bool Lane::theta_applies() const {
-  const bool merged_by_hand = std::any_of(what_ifs_.begin(), what_ifs_.end(), [](const WhatIf& w) { return w.kind == WhatIf::Kind::merge; });
+  const bool merged_by_hand =
+      std::any_of(what_ifs_.begin(), what_ifs_.end(), [](const WhatIf& w) { return w.kind == WhatIf::Kind::merge; });
   return setup_.record.measures.local && setup_.record.measures.theta && policy_->evict_only() && !merged_by_hand &&
          policy_->positions() == Positions::original;
 }
@@ -98,7 +99,10 @@ void Lane::measure_differences() {
   std::vector<double> l1(layers.size() * n_heads);
   std::vector<WoNormJob> jobs;
   for (std::size_t i = 0; i < layers.size(); ++i)
-    jobs.push_back({.x = rows + bytes(config_.q_dim()) * i, .wo = &model_.layers[layers[i]].wo, .rows = 1, .out = std::span(l1).subspan(i * n_heads, n_heads)});
+    jobs.push_back({.x = rows + bytes(config_.q_dim()) * i,
+                    .wo = &model_.layers[layers[i]].wo,
+                    .rows = 1,
+                    .out = std::span(l1).subspan(i * n_heads, n_heads)});
   backend_.wo_l1(jobs);
   const std::size_t group = config_.group();
   for (std::size_t i = 0; i < layers.size(); ++i)

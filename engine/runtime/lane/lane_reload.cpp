@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeepKV's periodic lossless compression: from time to time the cache is made anew from the full copy outside.
-#include "slots/slot_updates.h"
 #include "runtime/lane/lane.h"
 #include "runtime/stopwatch.h"
+#include "slots/slot_updates.h"
 
 namespace kvscope {
 

@@ -20,13 +20,15 @@ int slot_at(const SlotState& slots, int pos) {
 
 bool Lane::keeps_history() const {
   const bool brings_back = std::any_of(what_ifs_.begin(), what_ifs_.end(), [](const WhatIf& w) { return w.kind == WhatIf::Kind::restore; });
-  return brings_back || policy_->needs().coming_queries > 0 || policy_->reload() > 0 || (setup_.record.shadow && (policy_->compresses() || !what_ifs_.empty()));
+  return brings_back || policy_->needs().coming_queries > 0 || policy_->reload() > 0 ||
+         (setup_.record.shadow && (policy_->compresses() || !what_ifs_.empty()));
 }
 
 std::vector<int> Lane::pinned(int layer, int kv_head, int step) const {
   std::vector<int> out;
   for (const WhatIf& w : what_ifs_) {
-    if (w.kind == WhatIf::Kind::pin && w.step < step && w.heads.has(layer, kv_head)) out.insert(out.end(), w.positions.begin(), w.positions.end());
+    if (w.kind == WhatIf::Kind::pin && w.step < step && w.heads.has(layer, kv_head))
+      out.insert(out.end(), w.positions.begin(), w.positions.end());
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -82,7 +84,8 @@ bool Lane::remove_by_hand(HeadCache& head, int layer, const Plan& plan, HeadReco
   if (plan.removals.empty()) return false;
   const std::size_t first = record.events.size();
   record_plan(head, plan, record, /*by_hand=*/true);
-  for (std::size_t e = first; e < record.events.size() && !record.score.empty(); ++e) record.events[e].score = record.score[plan.removals[e - first].slot];
+  for (std::size_t e = first; e < record.events.size() && !record.score.empty(); ++e)
+    record.events[e].score = record.score[plan.removals[e - first].slot];
   if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
   const std::vector<int> gone = apply(backend_, head, policy_->needs(layer), plan);
   if (!record.score.empty()) remove_entries(record.score, gone);

@@ -10,8 +10,8 @@ namespace kvscope {
 
 /// Values of one layer.
 struct ValueRows {
-  const Weight* wo = nullptr;          // [dim, n_heads * head_dim]
-  const void* v = nullptr;             // [rows, n_kv_heads, head_dim] in backend memory
+  const Weight* wo = nullptr;  // [dim, n_heads * head_dim]
+  const void* v = nullptr;     // [rows, n_kv_heads, head_dim] in backend memory
   int rows = 0;
   std::vector<double>* out = nullptr;  // [.., n_heads]
 };

@@ -11,8 +11,8 @@ namespace kvscope {
 
 struct SessionOptions {
   DType precision = DType::f32;
-  int n_threads = 0;            // 0: one per core
-  std::string device = "auto";  // auto, cpu, cuda
+  int n_threads = 0;             // 0: one per core
+  std::string device = "auto";   // auto, cpu, cuda
   std::size_t record_limit = 0;  // bytes of recorded results; 0: a quarter of the machine's memory
 };
 
@@ -20,8 +20,8 @@ struct SessionOptions {
 /// do.
 inline constexpr std::size_t kWorthADevice = std::size_t{256} << 20;
 
-/// Device memory without which a run of this model cannot begin: weights, the activations of a piece of prompt, one cache of 1,024 tokens with
-/// the statistics of its slots.
+/// Device memory without which a run of this model cannot begin: weights, the activations of a piece of prompt, one cache of 1,024 tokens
+/// with the statistics of its slots.
 std::size_t least_device_bytes(const ModelFiles& files, DType precision);
 
 struct ChosenBackend {

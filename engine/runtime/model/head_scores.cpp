@@ -15,11 +15,13 @@ void check(const HeadProbe& probe, const ModelConfig& config) {
   const int n = static_cast<int>(probe.ids.size());
   if (probe.copies.empty()) throw UsageError("head scores: expected texts in which something is repeated, got one without");
   if (config.max_positions > 0 && n > config.max_positions)
-    throw UsageError(fmt::format("head scores: a text of {} tokens, but {} was made for {}; shorten it", n, config.name, config.max_positions));
+    throw UsageError(
+        fmt::format("head scores: a text of {} tokens, but {} was made for {}; shorten it", n, config.name, config.max_positions));
   int last = -1;
   for (const auto& [query, target] : probe.copies) {
     if (query <= last || query >= n || target < 0 || target > query)
-      throw UsageError(fmt::format("head scores: expected positions in ascending order inside {} tokens, got {} looking at {}", n, query, target));
+      throw UsageError(
+          fmt::format("head scores: expected positions in ascending order inside {} tokens, got {} looking at {}", n, query, target));
     last = query;
   }
 }

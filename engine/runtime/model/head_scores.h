@@ -12,7 +12,8 @@
 
 namespace kvscope {
 
-/// A text in which something is said twice: for each pair, the query at the first position predicts the token that stands at the second one.
+/// A text in which something is said twice: for each pair, the query at the first position predicts the token that stands at the second
+/// one.
 struct HeadProbe {
   std::vector<int> ids;
   std::vector<std::pair<int, int>> copies;  // (position of the query, earlier position of the token that follows it), ascending

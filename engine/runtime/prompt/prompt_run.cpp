@@ -109,7 +109,8 @@ void PromptRun::clear(Layer& layer, int n_total) {
   }
 }
 
-void PromptRun::replay(int layer, const History& history, std::span<const std::shared_ptr<const Buffer>> queries, const PromptNeeds& needs) {
+void PromptRun::replay(int layer, const History& history, std::span<const std::shared_ptr<const Buffer>> queries,
+                       const PromptNeeds& needs) {
   const int n_total = history.size();
   KVSCOPE_ASSERT(static_cast<int>(queries.size()) == n_total && !needs.key_norm && !needs.value_norms && needs.queries == 0);
   needs_ = needs;
@@ -156,7 +157,8 @@ void PromptRun::load_sums(const std::vector<double>& saved, int n_saved, int n_t
   KVSCOPE_ASSERT(n_saved <= n_total);
   const double* from = saved.data();
   for_each_sum(layers_, [&](std::vector<double>& x) {
-    for (int h = 0; h < config_.n_kv_heads; ++h, from += n_saved) std::copy_n(from, n_saved, x.data() + static_cast<std::size_t>(h) * n_total);
+    for (int h = 0; h < config_.n_kv_heads; ++h, from += n_saved)
+      std::copy_n(from, n_saved, x.data() + static_cast<std::size_t>(h) * n_total);
   });
   for (Layer& layer : layers_) {
     for (std::vector<double>& x : layer.outside) {
@@ -178,7 +180,9 @@ PromptStats PromptRun::stats(int layer, int kv_head, const StatNeeds& needs) con
   const Head& head = all.heads[kv_head];
   const Columns& columns = all.by_reduce[static_cast<int>(needs.group)];
   const int n = size(), group = config_.group();
-  const auto of_head = [&](const std::vector<double>& x) { return std::span<const double>(x).subspan(static_cast<std::size_t>(kv_head) * n, n); };
+  const auto of_head = [&](const std::vector<double>& x) {
+    return std::span<const double>(x).subspan(static_cast<std::size_t>(kv_head) * n, n);
+  };
   PromptStats out;
   out.n = n;
   const std::vector<PromptSum>& sums = needs_.columns[static_cast<int>(needs.group)].sums;

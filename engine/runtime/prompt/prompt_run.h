@@ -11,8 +11,8 @@
 
 #include "cache/history.h"
 #include "policy/policy.h"
-#include "slots/slot_updates.h"
 #include "runtime/forward.h"
+#include "slots/slot_updates.h"
 
 namespace kvscope {
 
@@ -20,8 +20,8 @@ namespace kvscope {
 struct PromptNeeds {
   struct Columns {
     std::vector<PromptSum> sums;  // over all rows, ascending
-    int rows = 0;  // last rows of abar
-    int hits = 0;  // last rows of which hits are counted
+    int rows = 0;                 // last rows of abar
+    int hits = 0;                 // last rows of which hits are counted
     int last_rows() const { return std::max(rows, hits); }
     bool covers_sums(const Columns& other) const;
     bool operator==(const Columns&) const = default;
@@ -47,7 +47,8 @@ class PromptRun {
 
   /// Brings the run to `tokens` with statistics for `needs`. Returns the number of tokens that had to be run.
   /// If it throws (Cancelled), finished chunks stay.
-  int update(std::span<const int> tokens, const PromptNeeds& needs, Forward& forward, const CancelToken& cancel, const Forward::LayerDone& layer_done);
+  int update(std::span<const int> tokens, const PromptNeeds& needs, Forward& forward, const CancelToken& cancel,
+             const Forward::LayerDone& layer_done);
 
   /// What update() gathers of one layer, from queries, keys and values that are there already: as if their tokens had been a prompt. Only
   /// stats() of this layer may be asked for afterwards. queries: rotated, one [n_heads, head_dim] in backend memory per token of `history`.
@@ -72,23 +73,23 @@ class PromptRun {
   const std::vector<double>& value_norms(int layer) const { return layers_[layer].value_norms; }
 
  private:
-  struct Columns {                            // of all heads of a layer
-    std::vector<std::vector<double>> sums;    // as needs.columns lists them: [n_kv_heads, n]
-    std::vector<std::vector<double>> rows;    // [n_kv_heads][w, n], the last w rows of the prompt
-    std::vector<HitHistory> hits;             // [n_kv_heads], of the last rows
+  struct Columns {                          // of all heads of a layer
+    std::vector<std::vector<double>> sums;  // as needs.columns lists them: [n_kv_heads, n]
+    std::vector<std::vector<double>> rows;  // [n_kv_heads][w, n], the last w rows of the prompt
+    std::vector<HitHistory> hits;           // [n_kv_heads], of the last rows
   };
   struct Head {
-    std::vector<double> z;                    // [z_rows, group, n]
-    std::vector<double> key_norm;             // [n]
+    std::vector<double> z;         // [z_rows, group, n]
+    std::vector<double> key_norm;  // [n]
   };
   struct Layer {
     explicit Layer(History h) : history(std::move(h)) {}
     History history;
     std::array<Columns, 3> by_reduce;
-    std::vector<std::vector<double>> outside; // as needs.outside lists them: [n_kv_heads], sums over queries and group
+    std::vector<std::vector<double>> outside;  // as needs.outside lists them: [n_kv_heads], sums over queries and group
     std::vector<Head> heads;
     Buffer last_q, last_o;
-    Buffer queries;                           // [min(needs.queries, n), n_heads, head_dim], the last of the prompt
+    Buffer queries;                      // [min(needs.queries, n), n_heads, head_dim], the last of the prompt
     std::vector<double> last_attention;  // [n_heads, n]
     std::vector<double> value_norms;     // [n, n_heads]
   };
@@ -108,13 +109,13 @@ class PromptRun {
   const ModelConfig& config_;
   PromptNeeds needs_;
   std::vector<int> tokens_;
-  int done_ = 0;                              // tokens whose rows are in the sums and histories
+  int done_ = 0;  // tokens whose rows are in the sums and histories
   std::vector<Layer> layers_;
   std::map<int, std::vector<double>> saved_;  // sums after so many tokens
   std::vector<double> logits_;
   Buffer probabilities_, z_;
   std::vector<double> host_;
-  std::vector<std::uint64_t> hits_;           // of one chunk
+  std::vector<std::uint64_t> hits_;  // of one chunk
 };
 
 }  // namespace kvscope

@@ -30,7 +30,8 @@ void PromptRun::Site::attend(const LayerRows& rows) {
   const std::size_t element = size_of(b.dtype());
   for (int r = 0; r < rows.rows; ++r) {
     const std::size_t offset = element * r * c.kv_dim();
-    layer.history.append(static_cast<const std::byte*>(rows.k) + offset, static_cast<const std::byte*>(rows.v) + offset, element * c.head_dim);
+    layer.history.append(static_cast<const std::byte*>(rows.k) + offset, static_cast<const std::byte*>(rows.v) + offset,
+                         element * c.head_dim);
   }
   if (run_.needs_.value_norms) {
     layer.value_norms.resize(static_cast<std::size_t>(first_) * c.n_heads);
@@ -164,8 +165,8 @@ void PromptRun::Site::keep_queries(Layer& layer, const LayerRows& rows) {
   const int from = n_total_ - std::min(run_.needs_.queries, n_total_);
   const std::size_t bytes = size_of(run_.backend_.dtype()) * run_.config_.q_dim();
   for (int r = std::max(0, from - first_); r < rows.rows; ++r) {
-    run_.backend_.copy(static_cast<std::byte*>(layer.queries.data()) + bytes * (first_ + r - from), static_cast<const std::byte*>(rows.q) + bytes * r,
-                       bytes);
+    run_.backend_.copy(static_cast<std::byte*>(layer.queries.data()) + bytes * (first_ + r - from),
+                       static_cast<const std::byte*>(rows.q) + bytes * r, bytes);
   }
 }
 
@@ -177,7 +178,8 @@ void PromptRun::Site::keep_last(Layer& layer, const LayerRows& rows, std::span<c
   b.copy(layer.last_o.data(), static_cast<const std::byte*>(rows.out) + offset, bytes);
   layer.last_attention.resize(static_cast<std::size_t>(c.n_heads) * n);
   for (int g = 0; g < c.n_heads; ++g) {
-    std::copy_n(p.data() + (static_cast<std::size_t>(g) * p_rows + p_rows - 1) * n, n, layer.last_attention.data() + static_cast<std::size_t>(g) * n);
+    std::copy_n(p.data() + (static_cast<std::size_t>(g) * p_rows + p_rows - 1) * n, n,
+                layer.last_attention.data() + static_cast<std::size_t>(g) * n);
   }
 }
 

@@ -31,7 +31,8 @@ void ReferenceSteps::cut(int n_steps) {
 }
 
 void ReferenceSteps::forget_before(int step) {
-  for (int s = std::min(step, size()) - 1; s >= 0 && !(steps_[static_cast<std::size_t>(s)].residual.empty() && steps_[static_cast<std::size_t>(s)].logits.empty()); --s)
+  for (int s = std::min(step, size()) - 1;
+       s >= 0 && !(steps_[static_cast<std::size_t>(s)].residual.empty() && steps_[static_cast<std::size_t>(s)].logits.empty()); --s)
     steps_[static_cast<std::size_t>(s)] = {};
 }
 

@@ -21,8 +21,8 @@ class ReferenceSteps {
   };
 
   int size() const { return static_cast<int>(steps_.size()); }
-  /// residual: backend memory [dim] after the last layer; nullptr: it is not known, and the logits stay. hidden: residual stream after every
-  /// layer [n_layers, dim]; empty: not measured.
+  /// residual: backend memory [dim] after the last layer; nullptr: it is not known, and the logits stay. hidden: residual stream after
+  /// every layer [n_layers, dim]; empty: not measured.
   void add(std::span<const double> logits, const void* residual, std::span<const double> hidden);
   /// Only the first n_steps stay.
   void cut(int n_steps);

@@ -30,14 +30,14 @@ enum class Detail : std::uint8_t { summary, events, slots, why };
 
 /// The whole state a user wants. A session finds out what has to be computed again; a newer request replaces an older one.
 struct RunRequest {
-  std::string prompt;                  // text; BOS is put before it
-  std::vector<int> prompt_ids;         // used instead of the text when not empty (nothing is put before)
-  std::vector<std::string> lanes;      // specifications; `full` is put first when missing
+  std::string prompt;              // text; BOS is put before it
+  std::vector<int> prompt_ids;     // used instead of the text when not empty (nothing is put before)
+  std::vector<std::string> lanes;  // specifications; `full` is put first when missing
   PromptMode mode = PromptMode::prefill;
   Follow follow = Follow::reference;
-  std::vector<int> follow_ids;         // follow=file: tokens after the prompt
-  int n_generate = 0;                  // tokens after the prompt (follow=file: at most so many of follow_ids; -1: all)
-  double temperature = 0;              // 0: greedy, ties to the lowest id
+  std::vector<int> follow_ids;  // follow=file: tokens after the prompt
+  int n_generate = 0;           // tokens after the prompt (follow=file: at most so many of follow_ids; -1: all)
+  double temperature = 0;       // 0: greedy, ties to the lowest id
   std::uint64_t seed = 0;
   Detail detail = Detail::why;  // what the records hold
   bool shadow = true;           // keep the uncompressed history (local figures, edits in mid-text)

@@ -184,7 +184,7 @@ struct Runner::Impl {
   SnapshotPtr good;
   std::uint64_t sequence = 0;
   std::int64_t started_us = 0;  // steady clock, of the request that runs
-  std::uint64_t shown = 0;  // generation that the newest snapshot answers; progress of a newer request does not change it
+  std::uint64_t shown = 0;      // generation that the newest snapshot answers; progress of a newer request does not change it
   std::chrono::steady_clock::time_point reported;
 
   std::thread thread;  // last: starts when everything above is there

@@ -49,9 +49,9 @@ class Session {
   const Tokenizer& tokenizer() const;
   std::string device_name() const;
 
-  /// Brings the run to the requested state and returns it. Throws Error or UsageError on bad requests (too long prompt, bad lane), Cancelled
-  /// when cancelled; the session then stays usable and continues from what was finished. sink: takes every record when it is final; the run
-  /// starts anew, the snapshot's records then have no heads and no fates, and the next request starts anew too.
+  /// Brings the run to the requested state and returns it. Throws Error or UsageError on bad requests (too long prompt, bad lane),
+  /// Cancelled when cancelled; the session then stays usable and continues from what was finished. sink: takes every record when it is
+  /// final; the run starts anew, the snapshot's records then have no heads and no fates, and the next request starts anew too.
   Snapshot run(const RunRequest& request, const CancelToken& cancel, const Progress& progress = {}, const Publish& publish = {},
                RecordSink* sink = nullptr);
 

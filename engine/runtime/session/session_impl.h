@@ -9,8 +9,8 @@
 
 #include "runtime/forward.h"
 #include "runtime/lane/lane.h"
-#include "runtime/prompt/prompt_run.h"
 #include "runtime/lane/query_tape.h"
+#include "runtime/prompt/prompt_run.h"
 #include "runtime/session/reference_steps.h"
 #include "runtime/session/session.h"
 #include "runtime/session/snapshot_builder.h"
@@ -29,7 +29,8 @@ struct Session::Impl {
   std::unique_ptr<Policy> make_policy(const std::string& spec, const RunRequest& request, int n_prompt) const;
   /// The lanes' specifications with the full cache first, all checked. Throws UsageError.
   std::vector<std::string> lane_specs(const RunRequest& request, int n_prompt) const;
-  /// Throws away what the new request makes wrong, takes over what stays right, restores checkpoints after an edit. Sets `lanes` (null: to be made).
+  /// Throws away what the new request makes wrong, takes over what stays right, restores checkpoints after an edit. Sets `lanes` (null: to
+  /// be made).
   void reuse(const RunRequest& request, const std::vector<int>& ids, const std::vector<std::string>& specs, int n_decode);
   /// A lane made of the state of one that begins like it, up to where their what-ifs part; nullptr: none is known.
   std::unique_ptr<Lane> forked(const std::string& spec);
@@ -38,7 +39,8 @@ struct Session::Impl {
 
   // ---- doing it (session_steps.cpp)
   void run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel);
-  /// The longest beginning of the prompt that the model takes, with room for what is to be generated (at most half of all). long_ids: of the prompt.
+  /// The longest beginning of the prompt that the model takes, with room for what is to be generated (at most half of all). long_ids: of
+  /// the prompt.
   PromptCut cut_prompt(const RunRequest& request, const std::vector<int>& long_ids) const;
   void load_prompt(std::span<Lane* const> fresh, double ms, const CancelToken& cancel);
   void step_until(int n_steps, const RunRequest& request, const CancelToken& cancel);
@@ -64,34 +66,34 @@ struct Session::Impl {
   void publish_partial(const RunRequest& request, int n_steps, bool now);
 
   std::unique_ptr<Backend> backend;
-  std::string device_notice;                               // of every run
+  std::string device_notice;  // of every run
   Model model;
   Forward forward;
-  PromptRun prompt;                                        // prefill mode
-  QueryTape tape;                                          // queries of lane 0, as far as some lane needs them
+  PromptRun prompt;  // prefill mode
+  QueryTape tape;    // queries of lane 0, as far as some lane needs them
   std::shared_ptr<const std::vector<TokenInfo>> vocabulary;
 
-  std::vector<int> ids;                                    // prompt of the state below
+  std::vector<int> ids;  // prompt of the state below
   PromptMode mode = PromptMode::prefill;
-  RunRequest last;                                         // request that the state below answers
-  std::vector<std::unique_ptr<Lane>> lanes;                // lane 0: full cache
-  ReferenceSteps reference;                                // of lane 0: what all lanes are held against
+  RunRequest last;                           // request that the state below answers
+  std::vector<std::unique_ptr<Lane>> lanes;  // lane 0: full cache
+  ReferenceSteps reference;                  // of lane 0: what all lanes are held against
   /// Per layer, the newest step of a lane against the reference's. Lane 0 has ended that step before.
   std::vector<double> hidden_error(const Lane& lane, int step) const;
   /// Where somebody takes the records: step s of a lane is final.
   void hand_out(Lane& lane, int s);
-  std::map<std::string, double> prompt_cost;               // of every policy, ms: what load_prompt() of its newest lane took
-  int horizon = 0;                                         // so many steps lane 0 runs ahead of the others
+  std::map<std::string, double> prompt_cost;  // of every policy, ms: what load_prompt() of its newest lane took
+  int horizon = 0;                            // so many steps lane 0 runs ahead of the others
   std::map<const Lane*, std::map<int, std::unique_ptr<LaneCheckpoint>>> checkpoints;  // stream mode: by number of steps
 
   double record_limit = static_cast<double>(default_record_limit());
   std::string notice;
-  double prompt_share = 0;                                 // of the request's work, for progress
+  double prompt_share = 0;  // of the request's work, for progress
   double decode_ms = 0;
   int decode_rows = 0;
   std::chrono::steady_clock::time_point started, published;
-  RecordSink* sink_ = nullptr;                             // of the request in work
-  bool handed_out = false;                                 // the records of the state above are somewhere else
+  RecordSink* sink_ = nullptr;  // of the request in work
+  bool handed_out = false;      // the records of the state above are somewhere else
   Progress progress_;
   Publish publish_;
 };

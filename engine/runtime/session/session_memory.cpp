@@ -27,7 +27,8 @@ void Session::Impl::keep_to_limit() {
     // the oldest step that is whole, in all lanes, so that what is compared was cut alike; the newest is not final yet
     int oldest = -1;
     for (const auto& lane : lanes) {
-      if (lane->n_figures_only + 1 < static_cast<int>(lane->steps.size()) && (oldest < 0 || lane->n_figures_only < oldest)) oldest = lane->n_figures_only;
+      if (lane->n_figures_only + 1 < static_cast<int>(lane->steps.size()) && (oldest < 0 || lane->n_figures_only < oldest))
+        oldest = lane->n_figures_only;
     }
     if (oldest < 0) return;
     std::vector<std::pair<StepPtr, StepPtr>> cut;  // forks share records

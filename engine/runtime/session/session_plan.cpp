@@ -49,8 +49,8 @@ std::vector<int> Session::Impl::prompt_ids(const RunRequest& request) const {
     }
   }
   if (c.max_positions > 0 && static_cast<int>(out.size()) > c.max_positions) {
-    throw PromptTooLong(fmt::format("prompt: {}{} tokens, but {} was made for {}; shorten the text", whole ? "" : "more than ", whole ? out.size() : static_cast<std::size_t>(c.max_positions), c.name,
-                                    c.max_positions),
+    throw PromptTooLong(fmt::format("prompt: {}{} tokens, but {} was made for {}; shorten the text", whole ? "" : "more than ",
+                                    whole ? out.size() : static_cast<std::size_t>(c.max_positions), c.name, c.max_positions),
                         request.prompt_ids.empty() ? cut_prompt(request, out) : PromptCut{});
   }
   return out;

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
 constexpr int kTopTokens = 10;
-constexpr int kCheckpointEvery = 64;  // steps, at least
+constexpr int kCheckpointEvery = 64;   // steps, at least
 constexpr double kReadingShare = 0.5;  // of what the prompt costs; the rest is its compression, which no one knows before
 constexpr double kPublishEveryMs = 60;
 
@@ -68,8 +68,9 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   handed_out = sink != nullptr;
   reuse(request, new_ids, specs, n_decode);
   if (const double needed = record_estimate(request, n_prompt, n_decode); sink_ == nullptr && needed > record_limit) {
-    const std::string words = fmt::format("recorded results of this run would take about {}, the limit is {}: older steps will keep only figures",
-                                          size_text(needed), size_text(record_limit));
+    const std::string words =
+        fmt::format("recorded results of this run would take about {}, the limit is {}: older steps will keep only figures",
+                    size_text(needed), size_text(record_limit));
     notice += (notice.empty() ? "" : "; ") + words;
     report(words, 0);
   }
@@ -196,8 +197,10 @@ void Session::Impl::run_lanes(std::span<Lane* const> active, int s, const RunReq
   for (Lane* lane : active) {
     const int done = static_cast<int>(lane->steps.size());
     const bool edit_may_follow = mode == PromptMode::stream && done == static_cast<int>(ids.size()) - 1;
-    const bool fork_may_follow = done % restart_spacing(done, kCheckpointEvery) == 0 && (mode == PromptMode::stream || lane->policy().compresses());
-    if (sink_ == nullptr && lane->setup().record.slots && (edit_may_follow || fork_may_follow)) save_checkpoint(*lane);  // else nobody looks at what could be edited
+    const bool fork_may_follow =
+        done % restart_spacing(done, kCheckpointEvery) == 0 && (mode == PromptMode::stream || lane->policy().compresses());
+    if (sink_ == nullptr && lane->setup().record.slots && (edit_may_follow || fork_may_follow))
+      save_checkpoint(*lane);  // else nobody looks at what could be edited
   }
 }
 
@@ -318,7 +321,8 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   for (auto& lane : lanes) {
     LaneSnapshot& described = out.lanes.emplace_back(describe_lane(*lane, n_steps));
     const int cut = std::min(lane->n_figures_only, n_steps);
-    if (cut > 0) described.warnings.push_back({.kind = LaneWarning::Kind::figures_only, .count = static_cast<double>(cut), .got = record_limit});
+    if (cut > 0)
+      described.warnings.push_back({.kind = LaneWarning::Kind::figures_only, .count = static_cast<double>(cut), .got = record_limit});
   }
   name_forks(out.lanes);
   if (!lanes.empty()) {

@@ -21,8 +21,8 @@ std::shared_ptr<const std::vector<TokenInfo>> make_vocabulary(const Tokenizer& t
   return out;
 }
 
-std::vector<TokenInfo> describe_tokens(std::span<const int> ids, int n_prompt, const std::string& prompt, const std::vector<TokenInfo>& vocabulary,
-                                       bool leading_space_added) {
+std::vector<TokenInfo> describe_tokens(std::span<const int> ids, int n_prompt, const std::string& prompt,
+                                       const std::vector<TokenInfo>& vocabulary, bool leading_space_added) {
   std::vector<TokenInfo> out;
   out.reserve(ids.size());
   int offset = 0;
@@ -89,7 +89,8 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   if (n_steps == static_cast<int>(lane.steps.size())) {
     if (lane.n_fates_steps != n_steps || !lane.fates) {
       const bool extend = lane.fates && lane.n_fates_steps < n_steps;
-      lane.fates = std::make_shared<LaneFates>(extend ? extend_fates(*lane.fates, lane.n_fates_steps, lane.steps) : derive_fates(lane.steps, n_heads));
+      lane.fates = std::make_shared<LaneFates>(extend ? extend_fates(*lane.fates, lane.n_fates_steps, lane.steps)
+                                                      : derive_fates(lane.steps, n_heads));
       lane.n_fates_steps = n_steps;
     }
     out.fates = lane.fates;
@@ -97,9 +98,11 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
     out.fates = std::make_shared<LaneFates>(derive_fates(out.steps, n_heads));
   }
   WarningWatch cut;  // of a prefix only: watched anew
-  WarningWatch& watch = n_steps == static_cast<int>(lane.steps.size()) && lane.warning_watch.n_steps() <= n_steps ? lane.warning_watch : cut;
+  WarningWatch& watch =
+      n_steps == static_cast<int>(lane.steps.size()) && lane.warning_watch.n_steps() <= n_steps ? lane.warning_watch : cut;
   while (watch.n_steps() < n_steps) watch.add(*lane.steps[watch.n_steps()]);
-  out.warnings = watch.warnings({.slots_requested = policy.slots_requested(), .slots_asked = out.slots_asked, .nan_scores = policy.nan_scores()});
+  out.warnings =
+      watch.warnings({.slots_requested = policy.slots_requested(), .slots_asked = out.slots_asked, .nan_scores = policy.nan_scores()});
   out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
   out.kv_bytes = lane.kv_bytes();
   out.bytes = lane.cache_bytes();

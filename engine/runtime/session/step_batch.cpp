@@ -81,7 +81,8 @@ class StepSite final : public AttentionSite {
 
 }  // namespace
 
-void run_step(Backend& backend, Forward& forward, std::span<Lane* const> lanes, std::span<const int> tokens, int position, const CancelToken& cancel) {
+void run_step(Backend& backend, Forward& forward, std::span<Lane* const> lanes, std::span<const int> tokens, int position,
+              const CancelToken& cancel) {
   for (Lane* lane : lanes) {
     lane->begin_step(position);
     lane->broken = true;  // until every layer has been through

@@ -62,7 +62,8 @@ void log_ema::fold_prompt(std::span<double> lS, std::span<int> n, double alpha, 
     });
     std::fill_n(total, width, 0.0);
     newest_first([&](const double* row, double ln_weight) {
-      for (std::size_t x = 0; x < width; ++x) share[x] = ln_weight + row[x] - top[x];  // every slot is seen by the newest row: no top is -inf
+      for (std::size_t x = 0; x < width; ++x)
+        share[x] = ln_weight + row[x] - top[x];  // every slot is seen by the newest row: no top is -inf
       exp_all(std::span(share, width));
       for (std::size_t x = 0; x < width; ++x) total[x] += share[x];
     });
@@ -76,7 +77,7 @@ void log_ema::fold_prompt(std::span<double> lS, std::span<int> n, double alpha, 
 double EmaStart::at(int n) const { return std::log(1.0 - std::pow(alpha_, n)); }
 
 double EmaStart::operator()(int n) const {
-  constexpr int kMost = 4096;         // of one alpha
+  constexpr int kMost = 4096;          // of one alpha
   constexpr std::size_t kAlphas = 16;  // more than a run has, as a rule
   if (n >= kMost) return at(n);
   thread_local std::map<double, std::vector<double>> known;

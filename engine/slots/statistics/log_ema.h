@@ -5,14 +5,14 @@
 
 namespace kvscope::log_ema {
 
-// Log-domain EMA of exp(z), per slot and query head of the group: lS <- ln(alpha exp(lS) + (1 - alpha) exp(z)), z the slot's logit plus its extra;
-// a query that does not score the slot (z = -inf) changes nothing. n: how many queries scored it. Predicted: lshat = lS - ln(1 - alpha^n)
-// (POLICIES.md section 5). For all slots at once, several numbers at a time: exponentials are what it costs.
+// Log-domain EMA of exp(z), per slot and query head of the group: lS <- ln(alpha exp(lS) + (1 - alpha) exp(z)), z the slot's logit plus its
+// extra; a query that does not score the slot (z = -inf) changes nothing. n: how many queries scored it. Predicted: lshat = lS - ln(1 -
+// alpha^n) (POLICIES.md section 5). For all slots at once, several numbers at a time: exponentials are what it costs.
 
 /// One step: lS, z [slots, group], n [slots].
 void fold(std::span<double> lS, std::span<int> n, double alpha, int group, std::span<const double> z);
-/// After the last `rows` queries of a prompt at once, the same sum that fold() makes query by query. z [rows, group, slots], newest last; lS and n
-/// are written and added to.
+/// After the last `rows` queries of a prompt at once, the same sum that fold() makes query by query. z [rows, group, slots], newest last;
+/// lS and n are written and added to.
 void fold_prompt(std::span<double> lS, std::span<int> n, double alpha, int group, int rows, std::span<const double> z);
 
 }  // namespace kvscope::log_ema

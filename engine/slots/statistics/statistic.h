@@ -17,8 +17,9 @@ struct NewSlot {
   double key_norm = 0;  // L2 norm of the key before rotation; NaN: nobody asked for it
 };
 
-/// A sum over the queries r of a prompt of n tokens: sum_r decay^(n - 1 - r) abar_r^power. abar_r: attention of query r to the slot, its group of
-/// query heads reduced to one; 0 where r does not see it. Backends make a plain sum, one of squares, and a plain one with any decay.
+/// A sum over the queries r of a prompt of n tokens: sum_r decay^(n - 1 - r) abar_r^power. abar_r: attention of query r to the slot, its
+/// group of query heads reduced to one; 0 where r does not see it. Backends make a plain sum, one of squares, and a plain one with any
+/// decay.
 struct PromptSum {
   int power = 1;
   double decay = 1;

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include <gtest/gtest.h>
 #include <QAccessible>
 #include <QApplication>
 #include <QLineEdit>
@@ -11,7 +12,6 @@
 #include <QSignalSpy>
 #include <QTest>
 #include <QVBoxLayout>
-#include <gtest/gtest.h>
 
 #include "app/window/session/workspace.h"
 #include "viz/synthetic.h"

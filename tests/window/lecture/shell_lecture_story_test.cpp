@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Story S1, a teacher in a lecture: every step of it by key, and again by mouse, on the embedded model. KVSCOPE_STORY_PICTURES names a folder for
-// a picture of every step.
+// Story S1, a teacher in a lecture: every step of it by key, and again by mouse, on the embedded model. KVSCOPE_STORY_PICTURES names a
+// folder for a picture of every step.
 #include <functional>
 
 #include <QDir>
@@ -12,17 +12,17 @@
 #include <QTimer>
 #include <QToolButton>
 
+#include "app/window/help/welcome_page.h"
 #include "app/window/lecture/lecture_bars.h"
 #include "app/window/lecture/lecture_caption.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_file.h"
-#include "app/window/help/welcome_page.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
-#include "window/support/file_dialog.h"
 #include "window/lecture/lecture_fixture.h"
+#include "window/support/file_dialog.h"
 
 namespace kvscope {
 namespace {
@@ -85,8 +85,10 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
     EXPECT_EQ(now[static_cast<std::size_t>(snapshot().n_prompt) - 1], Category::fresh) << "the newest column is the white one";
   }
   void scenes() {
-    for (const auto& [id, category] : {std::pair("sink", Category::sink), {"heavy", Category::kept}, {"recent", Category::recent}, {"evicted", Category::evicted}}) {
-      for (int i = 0; i < 9 && window->lectureMode().guide().scenes()[window->lectureMode().guide().scene()].id != id; ++i) press(Qt::Key_PageDown);
+    for (const auto& [id, category] :
+         {std::pair("sink", Category::sink), {"heavy", Category::kept}, {"recent", Category::recent}, {"evicted", Category::evicted}}) {
+      for (int i = 0; i < 9 && window->lectureMode().guide().scenes()[window->lectureMode().guide().scene()].id != id; ++i)
+        press(Qt::Key_PageDown);
       ASSERT_EQ(window->lectureMode().guide().scenes()[window->lectureMode().guide().scene()].id, QString(id));
       EXPECT_EQ(window->workspace().emphasis(), category);
       EXPECT_FALSE(window->lectureMode().caption().text().contains('{')) << window->lectureMode().caption().text().toStdString();
@@ -158,7 +160,8 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   while (window->lectureMode().row().budgetSlider()->value() > quarter) press(Qt::Key_Left);
   ASSERT_TRUE(QTest::qWaitFor([&] { return asked() <= std::max(quarter, 5); }, 30000));
   ASSERT_TRUE(idle());
-  EXPECT_EQ(Playback::kSpeeds[static_cast<std::size_t>(window->model().playback.speed())], 2) << "steps a second, unless somebody wants it faster";
+  EXPECT_EQ(Playback::kSpeeds[static_cast<std::size_t>(window->model().playback.speed())], 2)
+      << "steps a second, unless somebody wants it faster";
   window->model().playback.setSpeed(5);
   press(Qt::Key_Space);
   ASSERT_TRUE(window->model().playback.playing());
@@ -189,7 +192,8 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   const std::vector<double> before = klAfterTheText();
   const int made_at = window->workspace().step();
   press(Qt::Key_E);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 5 && selection().lane >= 1 && window->workspace().lane()->fork_of >= 0; }, 30000));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [this] { return snapshot().lanes.size() == 5 && selection().lane >= 1 && window->workspace().lane()->fork_of >= 0; }, 30000));
   ASSERT_TRUE(idle());
   EXPECT_EQ(window->workspace().step(), made_at + 1) << "the first step that it changes";
   const std::vector<double> after = klAfterTheText();
@@ -203,11 +207,14 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   }
   window->lectureMode().guide().goTo("missed");
   picture("s1-5-evicted-by-hand");
-  EXPECT_TRUE(window->lectureMode().caption().text().contains("Evicted before it was needed")) << window->lectureMode().caption().text().toStdString();
+  EXPECT_TRUE(window->lectureMode().caption().text().contains("Evicted before it was needed"))
+      << window->lectureMode().caption().text().toStdString();
   EXPECT_EQ(window->lectureMode().page().textPanel().facts(), "by hand: «·cat» evicted in all heads");
-  EXPECT_TRUE(window->lectureMode().page().nextPanel().facts().contains(" → ")) << window->lectureMode().page().nextPanel().facts().toStdString();
-  EXPECT_TRUE(std::ranges::any_of(window->lectureMode().page().attention().shown(), [](const auto& row) { return row.state == viz::PairRow::State::gone; }))
-      << "it would look where nothing is any more";
+  EXPECT_TRUE(window->lectureMode().page().nextPanel().facts().contains(" → "))
+      << window->lectureMode().page().nextPanel().facts().toStdString();
+  EXPECT_TRUE(std::ranges::any_of(window->lectureMode().page().attention().shown(), [](const auto& row) {
+    return row.state == viz::PairRow::State::gone;
+  })) << "it would look where nothing is any more";
   press(Qt::Key_Z, Qt::ControlModifier);
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
   ASSERT_TRUE(idle());
@@ -271,7 +278,9 @@ TEST_P(StoryTest, ByMouse) {
     if (m.kind == "row" && m.label == "L2 H1") row = &m;
   ASSERT_NE(row, nullptr);
   const float px = (row->max.x - row->min.x) / static_cast<float>(snapshot().lanes[1].fates->n_tokens);
-  const auto cell = [&](int token) { return QPoint(static_cast<int>(row->min.x + px * (static_cast<float>(token) + 0.5f)), static_cast<int>((row->min.y + row->max.y) / 2)); };
+  const auto cell = [&](int token) {
+    return QPoint(static_cast<int>(row->min.x + px * (static_cast<float>(token) + 0.5f)), static_cast<int>((row->min.y + row->max.y) / 2));
+  };
   const QPoint first = cell(2), second = cell(3);
   QTest::mouseClick(atlas, Qt::LeftButton, {}, first);
   ASSERT_TRUE(QTest::qWaitFor([this] { return selection().tokens && selection().tokens->first == 2; }, 5000));

@@ -9,19 +9,19 @@
 #include <QSlider>
 #include <QToolButton>
 
-#include "app/window/lecture/lecture_bars.h"
-#include "app/window/lecture/lecture_caption.h"
-#include "app/window/shell/panel_paint.h"
-#include "app/window/rows/passing_words.h"
-#include "app/window/panels/prompt/prompt_editor.h"
-#include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/rows/rows.h"
 #include "app/window/help/tour.h"
 #include "app/window/help/welcome_page.h"
+#include "app/window/lecture/lecture_bars.h"
+#include "app/window/lecture/lecture_caption.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/rows/passing_words.h"
+#include "app/window/rows/rows.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "viz/draw/draw.h"
-#include "window/support/file_dialog.h"
 #include "window/lecture/lecture_fixture.h"
+#include "window/support/file_dialog.h"
 
 namespace kvscope {
 namespace {
@@ -63,7 +63,8 @@ TEST(ScenesTest, ABrokenFileIsSaidWithItsPlace) {
   };
   EXPECT_TRUE(read("{").contains("s.json"));
   EXPECT_TRUE(read(R"({"kvscope":"session","version":1})").contains("expected a file of scenes"));
-  EXPECT_TRUE(read(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","emphasis":"blue","variants":[{"message":"m"}]}]})").contains("emphasis"));
+  EXPECT_TRUE(read(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","emphasis":"blue","variants":[{"message":"m"}]}]})")
+                  .contains("emphasis"));
   EXPECT_TRUE(read(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"if":["x"],"message":"m"}]}]})").contains("always"));
 }
 
@@ -104,8 +105,9 @@ TEST_F(LectureTest, NothingOnTheScreenIsSmallerThanEighteenPixels) {
     ASSERT_TRUE(settle());
     for (const QWidget* w : window->findChildren<QWidget*>()) {
       if (!w->isVisible() || w->visibleRegion().isEmpty()) continue;
-      const bool with_text = qobject_cast<const QLabel*>(w) || qobject_cast<const QAbstractButton*>(w) || qobject_cast<const QComboBox*>(w) ||
-                             qobject_cast<const PromptEditor*>(w) || qobject_cast<const LectureBars*>(w);
+      const bool with_text = qobject_cast<const QLabel*>(w) || qobject_cast<const QAbstractButton*>(w) ||
+                             qobject_cast<const QComboBox*>(w) || qobject_cast<const PromptEditor*>(w) ||
+                             qobject_cast<const LectureBars*>(w);
       if (!with_text) continue;
       EXPECT_GE(QFontInfo(w->font()).pixelSize(), 18) << w->metaObject()->className() << " " << w->objectName().toStdString();
     }
@@ -136,7 +138,8 @@ TEST_F(LectureTest, AQuarterOfAShortTextLeavesRoomForHeavyTokens) {
   window->controller().setPrompt("The cat sat on the mat because it");
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().n_prompt == 11 && snapshot().phase == RunPhase::idle; }, 30000));
   window->lectureMode().row().budgetSlider()->setValue(3);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes[1].slots_asked == 3 && snapshot().phase == RunPhase::idle; }, 30000)) << "a quarter";
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes[1].slots_asked == 3 && snapshot().phase == RunPhase::idle; }, 30000))
+      << "a quarter";
   ASSERT_TRUE(settle());
   window->lectureMode().guide().goTo("heavy");
   int n_heavy = 0;
@@ -145,7 +148,8 @@ TEST_F(LectureTest, AQuarterOfAShortTextLeavesRoomForHeavyTokens) {
     n_heavy += std::ranges::count(now, Category::kept) > 0;
   }
   EXPECT_EQ(n_heavy, viz::n_heads_total(snapshot()));
-  EXPECT_TRUE(window->lectureMode().caption().text().contains("keeps the best: 1 of 11")) << window->lectureMode().caption().text().toStdString();
+  EXPECT_TRUE(window->lectureMode().caption().text().contains("keeps the best: 1 of 11"))
+      << window->lectureMode().caption().text().toStdString();
 }
 
 TEST_F(LectureTest, PageDownGoesThroughTheScenesWithTheNumbersOfTheScreen) {
@@ -166,7 +170,9 @@ TEST_F(LectureTest, PageDownGoesThroughTheScenesWithTheNumbersOfTheScreen) {
   const auto now = viz::categories_of(snapshot(), snapshot().lanes[1], window->workspace().step(), head);
   const auto n = std::count(now.begin(), now.end(), Category::evicted);
   ASSERT_GT(n, 0);
-  EXPECT_TRUE(window->lectureMode().caption().text().contains(QString("%1 of %2 tokens").arg(n).arg(window->workspace().stepRecord()->position + 1))) << window->lectureMode().caption().text().toStdString();
+  EXPECT_TRUE(window->lectureMode().caption().text().contains(
+      QString("%1 of %2 tokens").arg(n).arg(window->workspace().stepRecord()->position + 1)))
+      << window->lectureMode().caption().text().toStdString();
   // Another step, other numbers.
   const QString before = window->lectureMode().caption().text();
   viz::Selection earlier = selection();
@@ -359,7 +365,8 @@ TEST_F(LectureTest, TheLeastIsSaidOnlyOfTheLeast) {
   openSample();
   const auto ask = [this](const char* spec, int got) {
     window->controller().setLaneSpec(1, spec);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes[1].slots_asked == got && snapshot().phase == RunPhase::idle; }, 30000)) << spec;
+    ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes[1].slots_asked == got && snapshot().phase == RunPhase::idle; }, 30000))
+        << spec;
     ASSERT_TRUE(settle());
   };
   ask("h2o:slots=3,sinks=2", 5);  // half of what is asked for is protected as recent

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "window/panels/panel_fixture.h"
 
+#include <gmock/gmock.h>
 #include <QAbstractItemModelTester>
 #include <QClipboard>
-#include <gmock/gmock.h>
 
 #include "app/window/panels/effect/effect_panel.h"
 #include "app/window/panels/effect/effect_panel_model.h"
@@ -47,7 +47,8 @@ TEST_F(EffectPanelTest, OrdersByWhatEitherCacheBelieves) {
 }
 
 TEST_F(EffectPanelTest, PrintsProbabilitiesRanksAndDifferencesAsTheGuideSays) {
-  publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1}, {.id = 0, .p = 0.030, .p_reference = 0.00001, .rank = 6, .rank_reference = 6}});
+  publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1},
+              {.id = 0, .p = 0.030, .p_reference = 0.00001, .rank = 6, .rank_reference = 6}});
   EXPECT_EQ(cell(0, EffectModel::kRank), "1 → 5");
   EXPECT_EQ(cell(0, EffectModel::kReference), ">.999");
   EXPECT_EQ(cell(0, EffectModel::kLane), "0.034");
@@ -108,7 +109,8 @@ TEST_F(EffectPanelTest, AForkHasItsBaselineBesideIt) {
 }
 
 TEST_F(EffectPanelTest, CopiesTheTableAsItIsShown) {
-  publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1}, {.id = 4, .p = 0.622, .p_reference = 0.0002, .rank = 1, .rank_reference = 3}});
+  publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1},
+              {.id = 4, .p = 0.622, .p_reference = 0.0002, .rank = 1, .rank_reference = 3}});
   const QString expected = "token\trank\treference\tKeepKV\tΔp\n8\t1 → 5\t>.999\t0.034\t−0.966\n4\t3 → 1\t<.001\t0.622\t+0.622\n";
   EXPECT_EQ(panel.tsv(), expected);
   auto* table = panel.findChild<EffectTable*>();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "window/panels/panel_fixture.h"
 
+#include <gmock/gmock.h>
 #include <QAction>
 #include <QLineEdit>
 #include <QMainWindow>
 #include <QMenu>
 #include <QMenuBar>
-#include <gmock/gmock.h>
 
 #include "app/window/help/help_dialog.h"
 

@@ -17,9 +17,9 @@
 #include <QToolButton>
 #include <QToolTip>
 
+#include "app/window/commands/key_map.h"
 #include "app/window/help/help_dialog.h"
 #include "app/window/help/help_dialog_keys.h"
-#include "app/window/commands/key_map.h"
 
 namespace kvscope {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Facts in a narrow place: fewer of them, never a word or number cut in two.
+#include <gtest/gtest.h>
 #include <QFontMetrics>
 #include <QStringList>
-#include <gtest/gtest.h>
 
 #include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"

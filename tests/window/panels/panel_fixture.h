@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
 #include <QApplication>
 #include <QTest>
-#include <gtest/gtest.h>
 
-#include "app/window/session/session_controller.h"
 #include "app/window/look/style.h"
+#include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "viz/synthetic.h"
 
@@ -76,7 +76,9 @@ class PanelTest : public ::testing::Test {
   static std::vector<std::string> unnamed(QWidget& root) {
     std::vector<std::string> found;
     for (const QWidget* w : root.findChildren<QWidget*>()) {
-      if (w->focusPolicy() == Qt::NoFocus || !w->accessibleName().isEmpty() || w->objectName().startsWith("qt_") || w->inherits("QComboBoxListView")) continue;
+      if (w->focusPolicy() == Qt::NoFocus || !w->accessibleName().isEmpty() || w->objectName().startsWith("qt_") ||
+          w->inherits("QComboBoxListView"))
+        continue;
       const QWidget* parent = w->parentWidget();  // the inner line of a spin box speaks with its box
       if (parent && parent != &root && !parent->accessibleName().isEmpty() && parent->inherits("QAbstractSpinBox")) continue;
       if (!w->property("text").toString().isEmpty()) continue;  // a button or label reads itself

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The panels are plain widgets: their tests need no display.
-#include <QApplication>
 #include <gmock/gmock.h>
+#include <QApplication>
 
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");

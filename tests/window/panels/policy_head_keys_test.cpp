@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of one head alone.
+#include <gmock/gmock.h>
 #include <QDoubleSpinBox>
 #include <QLabel>
 #include <QToolButton>
-#include <gmock/gmock.h>
 
 #include "app/window/panels/effect/head_effect.h"
 #include "app/window/panels/policy/head_keys_form.h"
-#include "app/window/panels/policy/policy_panel_facts.h"
 #include "app/window/panels/policy/policy_form_field.h"
+#include "app/window/panels/policy/policy_panel_facts.h"
 #include "window/panels/panel_fixture.h"
 
 namespace kvscope {

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include <gmock/gmock.h>
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QLineEdit>
@@ -10,13 +11,12 @@
 #include <QSpinBox>
 #include <QToolButton>
 #include <QWheelEvent>
-#include <gmock/gmock.h>
 
+#include "app/window/panels/effect/step_votes.h"
 #include "app/window/panels/policy/policy_form.h"
 #include "app/window/panels/policy/policy_form_field.h"
 #include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_panel_facts.h"
-#include "app/window/panels/effect/step_votes.h"
 #include "policy/catalog.h"
 #include "viz/draw/format.h"
 
@@ -53,7 +53,8 @@ TEST_F(PolicyPanelTest, SplitsTheSlotsOfAHead) {
 TEST_F(PolicyPanelTest, WarningsAreOneLineWithAllOfThemOnHover) {
   EXPECT_EQ(fact("1 warning"), "(none)");
   Snapshot s = synthetic::make_snapshot();
-  s.lanes[3].warnings = {{.kind = LaneWarning::Kind::fallback, .count = 7}, {.kind = LaneWarning::Kind::budget_missed, .asked = 42, .got = 54}};
+  s.lanes[3].warnings = {{.kind = LaneWarning::Kind::fallback, .count = 7},
+                         {.kind = LaneWarning::Kind::budget_missed, .asked = 42, .got = 54}};
   publish(std::move(s));
   EXPECT_EQ(fact("2 warnings"), "7 merges fell back to another form  (+1)");
   for (const CardFact& f : cardFacts(workspace)) {
@@ -358,7 +359,8 @@ TEST_F(PolicyPanelTest, AddsDuplicatesAndRemovesRuns) {
   EXPECT_EQ(form.lane(), 4) << "the new one is edited";
   form.addLane();
   ASSERT_EQ(controller.request().lanes.size(), 6u);
-  EXPECT_EQ(parse_lane_spec(requested(5)).given, (std::vector<std::pair<std::string, std::string>>{{"slots", "42"}})) << "at the same budget";
+  EXPECT_EQ(parse_lane_spec(requested(5)).given, (std::vector<std::pair<std::string, std::string>>{{"slots", "42"}}))
+      << "at the same budget";
   form.removeLane();
   EXPECT_EQ(controller.request().lanes.size(), 5u);
 }
@@ -380,7 +382,8 @@ TEST_F(PolicyPanelTest, ScrollsInsteadOfChangingAFieldThatTheWheelRunsOver) {
   QWidget* field = panel.form().field("threshold")->widget();
   field->clearFocus();
   const auto turn = [&] {
-    QWheelEvent wheel(QPointF(5, 5), field->mapToGlobal(QPointF(5, 5)), {}, QPoint(0, 120), Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QWheelEvent wheel(QPointF(5, 5), field->mapToGlobal(QPointF(5, 5)), {}, QPoint(0, 120), Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase,
+                      false);
     QApplication::sendEvent(field, &wheel);
   };
   turn();

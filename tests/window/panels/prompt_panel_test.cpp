@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <gmock/gmock.h>
 #include <QClipboard>
 #include <QInputMethodEvent>
 #include <QMimeData>
@@ -13,12 +14,11 @@
 #include <QTextBlock>
 #include <QTextLayout>
 #include <QUrl>
-#include <gmock/gmock.h>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/panels/prompt/prompt_panel_legend.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 namespace {
@@ -39,7 +39,8 @@ class PromptPanelTest : public PanelTest {
   PromptPanel panel{workspace, controller};
 };
 
-const char* const kHardText = "a\u00A0b\u2028c \u200D👩‍👩‍👧 日本語 سلام e\u0301 ﬁ \U0001F1EB\U0001F1F7\tend\nline two\n";
+const char* const kHardText =
+    "a\u00A0b\u2028c \u200D👩‍👩‍👧 日本語 سلام e\u0301 ﬁ \U0001F1EB\U0001F1F7\tend\nline two\n";
 
 TEST_F(PromptPanelTest, KeepsEveryCharacterOfThePrompt) {
   const QString text = QString::fromUtf8(kHardText);
@@ -118,7 +119,8 @@ TEST_F(PromptPanelTest, RefusesAFileThatIsNoText) {
   file.write(QByteArray("\x00\xff\xfe\x80junk", 8));
   file.close();
   EXPECT_THAT(panel.editor().loadFile(file.fileName()).toStdString(), ::testing::HasSubstr("model.bin: expected text in UTF-8"));
-  EXPECT_THAT(panel.editor().loadFile(folder.filePath("absent.txt")).toStdString(), ::testing::HasSubstr("absent.txt: cannot be opened for reading"));
+  EXPECT_THAT(panel.editor().loadFile(folder.filePath("absent.txt")).toStdString(),
+              ::testing::HasSubstr("absent.txt: cannot be opened for reading"));
   EXPECT_EQ(requested(), "before");
 }
 
@@ -178,7 +180,8 @@ TEST_F(PromptPanelTest, FillsEachTokenByItsFateInTheSelectedHead) {
     if (rects.empty() || rects[0].width() < 8 || rects[0].bottom() > panel.editor().viewport()->height()) continue;
     const Category c = fate[static_cast<std::size_t>(t)];
     const QColor tint = categoryTint(workspace.theme(), c);
-    ASSERT_EQ(fillOf(t).name().toStdString(), (tint.isValid() ? tint : toColor(workspace.theme().panel)).name().toStdString()) << "token " << t;
+    ASSERT_EQ(fillOf(t).name().toStdString(), (tint.isValid() ? tint : toColor(workspace.theme().panel)).name().toStdString())
+        << "token " << t;
     ++seen[static_cast<std::size_t>(c)];
   }
   EXPECT_GT(seen[static_cast<std::size_t>(Category::kept)], 0);
@@ -264,7 +267,8 @@ TEST_F(PromptPanelTest, ACtrlClickedTokenJoinsTheSelectionOrLeavesIt) {
   QTest::mouseClick(viewport, Qt::LeftButton, Qt::ControlModifier, panel.editor().rectsOf(2)[0].center().toPoint());
   EXPECT_EQ(*workspace.selection().tokens, (viz::TokenRange{2, 2}));
   QTest::mouseClick(viewport, Qt::LeftButton, Qt::ControlModifier, panel.editor().rectsOf(4)[0].center().toPoint());
-  EXPECT_EQ(viz::all_tokens(workspace.selection()), (std::vector<viz::TokenRange>{{2, 2}, {4, 4}})) << "what is between them is not selected";
+  EXPECT_EQ(viz::all_tokens(workspace.selection()), (std::vector<viz::TokenRange>{{2, 2}, {4, 4}}))
+      << "what is between them is not selected";
   QTest::mouseClick(viewport, Qt::LeftButton, Qt::ControlModifier, panel.editor().rectsOf(2)[0].center().toPoint());
   EXPECT_EQ(viz::all_tokens(workspace.selection()), (std::vector<viz::TokenRange>{{4, 4}}));
 }
@@ -348,7 +352,7 @@ TEST_F(PromptPanelTest, BringsTheFirstTokenThatIsSpokenOfIntoSightUnlessOneIs) {
   Snapshot run = synthetic::make_snapshot();
   publish(run);
   selectHead(1, 1);
-  selectStep(0);  // the newest are those of the prompt
+  selectStep(0);           // the newest are those of the prompt
   panel.resize(200, 300);  // a few lines
   QApplication::processEvents();
   PromptEditor& editor = panel.editor();

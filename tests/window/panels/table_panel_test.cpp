@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "window/panels/panel_fixture.h"
 
+#include <gmock/gmock.h>
 #include <QAbstractItemModelTester>
 #include <QClipboard>
 #include <QLineEdit>
 #include <QTableView>
 #include <QTemporaryDir>
-#include <gmock/gmock.h>
 
 #include "app/window/panels/runs/table_panel.h"
 #include "app/window/panels/runs/table_panel_model.h"
@@ -32,7 +32,8 @@ class TablePanelTest : public PanelTest {
   }
   std::vector<std::string> column(int c) {
     std::vector<std::string> cells;
-    for (int r = 0; r < panel.view().model()->rowCount(); ++r) cells.push_back(panel.view().model()->index(r, c).data().toString().toStdString());
+    for (int r = 0; r < panel.view().model()->rowCount(); ++r)
+      cells.push_back(panel.view().model()->index(r, c).data().toString().toStdString());
     return cells;
   }
 
@@ -130,7 +131,7 @@ TEST_F(TablePanelTest, KeepsThePromisesOfAModel) {
   QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
   model.setTable(example());
   viz::Table ragged = example();
-  ragged.rows.push_back({"11"});                         // too short
+  ragged.rows.push_back({"11"});  // too short
   ragged.rows.push_back({"12", "x", "1", "too long"});
   model.setTable(ragged);
   EXPECT_EQ(model.index(4, 2).data().toString(), "");

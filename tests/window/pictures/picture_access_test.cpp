@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program as a screen reader meets it: over AT-SPI, from another process, on buses of its own.
+#include <gtest/gtest.h>
 #include <QDBusArgument>
 #include <QDBusConnection>
 #include <QDBusMessage>
@@ -12,7 +13,6 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QThread>
-#include <gtest/gtest.h>
 
 namespace kvscope {
 namespace {
@@ -53,7 +53,9 @@ QList<Place> children(const QDBusConnection& bus, const Place& at) {
   return out;
 }
 
-QString roleOf(const QDBusConnection& bus, const Place& at) { return ask(bus, at, "org.a11y.atspi.Accessible", "GetRoleName").value(0).toString(); }
+QString roleOf(const QDBusConnection& bus, const Place& at) {
+  return ask(bus, at, "org.a11y.atspi.Accessible", "GetRoleName").value(0).toString();
+}
 
 /// Depth first; empty path: there is none. `role` empty: any.
 Place find(const QDBusConnection& bus, const Place& from, const QString& name, const QString& role, int depth) {
@@ -77,12 +79,15 @@ class Started : public QProcess {
 TEST(ScreenReaderTest, FindsTheCanvasOfTheRunningProgramWithItsWords) {
   QString launcher;
   for (const char* folder : {"/usr/libexec/", "/usr/lib/at-spi2-core/", "/usr/lib/at-spi2/"})
-    if (launcher.isEmpty() && QFileInfo::exists(QString(folder) + "at-spi-bus-launcher")) launcher = QString(folder) + "at-spi-bus-launcher";
-  if (launcher.isEmpty() || QStandardPaths::findExecutable("dbus-daemon").isEmpty()) GTEST_SKIP() << "needs dbus-daemon and at-spi-bus-launcher";
+    if (launcher.isEmpty() && QFileInfo::exists(QString(folder) + "at-spi-bus-launcher"))
+      launcher = QString(folder) + "at-spi-bus-launcher";
+  if (launcher.isEmpty() || QStandardPaths::findExecutable("dbus-daemon").isEmpty())
+    GTEST_SKIP() << "needs dbus-daemon and at-spi-bus-launcher";
 
   const QTemporaryDir home;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-  for (const char* name : {"HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"}) environment.insert(name, home.path());
+  for (const char* name : {"HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"})
+    environment.insert(name, home.path());
   environment.remove("AT_SPI_BUS_ADDRESS");
   Started session;
   session.start("dbus-daemon", {"--session", "--nofork", "--print-address"});
@@ -104,20 +109,23 @@ TEST(ScreenReaderTest, FindsTheCanvasOfTheRunningProgramWithItsWords) {
     if (!reader_address.startsWith("unix:")) reader_address.clear();
   }
   if (reader_address.isEmpty()) GTEST_SKIP() << "the accessibility bus does not start here";
-  program.start(KVSCOPE_PROGRAM, {"--prompt", "Once upon a time there was a cat.", "--generate", "2", "--lane", "h2o:ratio=0.5", "--select", "L1.H1"});
+  program.start(KVSCOPE_PROGRAM,
+                {"--prompt", "Once upon a time there was a cat.", "--generate", "2", "--lane", "h2o:ratio=0.5", "--select", "L1.H1"});
   ASSERT_TRUE(program.waitForStarted());
 
   const QDBusConnection reader = QDBusConnection::connectToBus(reader_address, "reader");
   ASSERT_TRUE(reader.isConnected());
   Place application, canvas;
   for (timer.restart(); canvas.path.isEmpty() && timer.elapsed() < 40000; QThread::msleep(300)) {
-    if (application.path.isEmpty()) application = find(reader, {"org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root"}, "kvscope", "", 0);
+    if (application.path.isEmpty())
+      application = find(reader, {"org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root"}, "kvscope", "", 0);
     if (!application.path.isEmpty()) canvas = find(reader, application, "Head grid", "canvas", 12);
   }
   ASSERT_FALSE(application.path.isEmpty()) << "the program is not on the bus of screen readers";
   ASSERT_FALSE(canvas.path.isEmpty()) << "no head grid among what it shows";
   QString words;
-  for (timer.restart(); !words.contains("L1") && timer.elapsed() < 20000; QThread::msleep(200)) words = property(reader, canvas, "Description");
+  for (timer.restart(); !words.contains("L1") && timer.elapsed() < 20000; QThread::msleep(200))
+    words = property(reader, canvas, "Description");
   EXPECT_TRUE(words.contains("L1 · H1")) << words.toStdString();
   EXPECT_NE(program.state(), QProcess::NotRunning);
   QDBusConnection::disconnectFromBus("reader");

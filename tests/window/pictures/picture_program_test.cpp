@@ -29,7 +29,8 @@ Result run(const QStringList& words, bool display = true) {
     process.kill();
     return {};
   }
-  return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -2, process.readAllStandardOutput(), process.readAllStandardError()};
+  return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -2, process.readAllStandardOutput(),
+          process.readAllStandardError()};
 }
 
 class PictureTest : public ::testing::Test {
@@ -39,7 +40,8 @@ class PictureTest : public ::testing::Test {
 };
 
 TEST_F(PictureTest, IsWrittenInTheWantedSize) {
-  const Result result = run({"--prompt", "Once upon a time there was a cat.", "--generate", "3", "--size", "1200x800", "--picture", file("a.png")});
+  const Result result =
+      run({"--prompt", "Once upon a time there was a cat.", "--generate", "3", "--size", "1200x800", "--picture", file("a.png")});
   EXPECT_EQ(result.status, 0) << result.err.toStdString();
   EXPECT_EQ(result.err, "");
   const QImage image(file("a.png"));
@@ -56,7 +58,8 @@ TEST_F(PictureTest, IsTheSameForTheSameWords) {
   for (int y = 0; y < a.height(); ++y)
     for (int x = 0; x < a.width(); ++x)
       if (a.pixel(x, y) != b.pixel(x, y)) different |= QRect(x, y, 1, 1);
-  EXPECT_TRUE(different.isEmpty()) << different.width() << " x " << different.height() << " pixels at " << different.x() << ", " << different.y();
+  EXPECT_TRUE(different.isEmpty()) << different.width() << " x " << different.height() << " pixels at " << different.x() << ", "
+                                   << different.y();
 }
 
 // The inspector asks for more to be measured once it is shown: the run is computed twice.
@@ -88,10 +91,9 @@ TEST_F(PictureTest, CannotBeWrittenIntoAFolderThatDoesNotExist) {
 }
 
 TEST(ProgramTest, BadWordsLeaveWithTwoAndSayWhatWasExpected) {
-  const QStringList cases[] = {{"--no-such-word"},       {"--select", "4.1"},        {"--select", "L4H1"}, {"--tokens", "9-3"},
-                               {"--size", "10x10"},      {"--size", "big"},          {"--theme", "green"}, {"--view", "everything"},
-                               {"--generate", "-1"},     {"--prompt-mode", "magic"}, {"--lane", "nobody:slots=3"},
-                               {"--lane", "full:slots="}};
+  const QStringList cases[] = {{"--no-such-word"},   {"--select", "4.1"},        {"--select", "L4H1"},         {"--tokens", "9-3"},
+                               {"--size", "10x10"},  {"--size", "big"},          {"--theme", "green"},         {"--view", "everything"},
+                               {"--generate", "-1"}, {"--prompt-mode", "magic"}, {"--lane", "nobody:slots=3"}, {"--lane", "full:slots="}};
   for (const QStringList& words : cases) {
     const Result result = run(words);
     EXPECT_EQ(result.status, 2) << words.join(' ').toStdString() << ": " << result.err.toStdString();
@@ -115,14 +117,16 @@ TEST_F(PictureTest, OfASessionThatCannotBeOpenedIsNotOfSomethingElse) {
     f.write(bytes);
     return file(name);
   };
-  const QByteArray session = R"({"kvscope": "session", "version": 1, "model": {"built_in": true}, "prompt": "Once", "lanes": ["full"], "generate": 1})";
+  const QByteArray session =
+      R"({"kvscope": "session", "version": 1, "model": {"built_in": true}, "prompt": "Once", "lanes": ["full"], "generate": 1})";
   ASSERT_TRUE(QDir().mkpath(file("empty")));
   const std::pair<QString, const char*> cases[] = {
       {written("cut.kvscope", session.left(60)), "cut short"},
       {file("missing.kvscope"), "missing.kvscope"},
       {written("type.kvscope", QByteArray(session).replace("\"Once\"", "7")), "session.prompt: expected a text"},
       {written("model.kvscope", QByteArray(session).replace("\"built_in\": true", "\"folder\": \"/no/such/model\"")), "/no/such/model"},
-      {written("broken.kvscope", QByteArray(session).replace("\"built_in\": true", "\"folder\": \"" + file("empty").toUtf8() + "\"")), "config.json"},
+      {written("broken.kvscope", QByteArray(session).replace("\"built_in\": true", "\"folder\": \"" + file("empty").toUtf8() + "\"")),
+       "config.json"},
       {written("numbers.json", "[1, 2]"), "session"},
       {written("text.txt", "Once upon a time"), "expected a session"},
       {file("empty"), "expected a session"},

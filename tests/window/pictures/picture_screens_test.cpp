@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main layouts in both themes against pictures that somebody has looked at (screens/README.md says how to make them anew). What canvases
-// drew is compared first; pixels after it, without text.
+// The main layouts in both themes against pictures that somebody has looked at (screens/README.md says how to make them anew). What
+// canvases drew is compared first; pixels after it, without text.
 #include <QDir>
 #include <QFile>
 #include <QFontDatabase>
@@ -12,12 +12,12 @@
 #include <QLabel>
 #include <QRegularExpression>
 
-#include "app/window/lecture/lecture_guide.h"
 #include "app/window/diagnostics/scene_dump.h"
+#include "app/window/lecture/lecture_guide.h"
 #include "app/window/look/style.h"
+#include "paths.h"
 #include "window/support/screens.h"
 #include "window/support/window_fixture.h"
-#include "paths.h"
 
 namespace kvscope {
 namespace {
@@ -31,7 +31,9 @@ bool blessing() { return qEnvironmentVariableIntValue("KVSCOPE_BLESS") == 1; }
 QString fonts() {
   QStringList out;
   for (const QFont& font : {uiFont(13), uiFont(12, true), monoFont(12)})
-    out << QString("%1 %2").arg(QFontInfo(font).family()).arg(QFontMetricsF(font).horizontalAdvance("Head inspector 0123456789"), 0, 'f', 1);
+    out << QString("%1 %2")
+               .arg(QFontInfo(font).family())
+               .arg(QFontMetricsF(font).horizontalAdvance("Head inspector 0123456789"), 0, 'f', 1);
   for (const char* file : {"NotoSans-Regular.ttf", "NotoSans-Bold.ttf", "NotoSansMono-Regular.ttf"})
     out << QString("%1 %2").arg(file, findFontFile(file).isEmpty() ? "is missing" : "is there");
   return out.join('\n') + '\n';
@@ -47,7 +49,9 @@ QString marks(const std::vector<CanvasWidget*>& canvases) {
       QString value = m["value"].toString();
       QStringList rect;
       for (const QJsonValue& edge : m["rect"].toArray()) rect << QString::number(2 * qRound(edge.toDouble() / 2));
-      out << QString(" %1 '%2' %3 %4").arg(m["kind"].toString(), m["label"].toString(), rect.join(' '), value.replace(number, "0")).trimmed();
+      out << QString(" %1 '%2' %3 %4")
+                 .arg(m["kind"].toString(), m["label"].toString(), rect.join(' '), value.replace(number, "0"))
+                 .trimmed();
     }
   }
   return out.join('\n') + '\n';
@@ -143,8 +147,10 @@ TEST_P(ScreensTest, LooksAsItDid) {
     if (!got_set.contains(line)) missing << line;
   for (const QString& line : got_marks)
     if (!want_set.contains(line)) added << line;
-  EXPECT_TRUE(missing.isEmpty() && added.isEmpty()) << missing.size() << " marks gone, e.g.\n" << missing.mid(0, 5).join('\n').toStdString() << "\n"
-                                                    << added.size() << " new, e.g.\n" << added.mid(0, 5).join('\n').toStdString();
+  EXPECT_TRUE(missing.isEmpty() && added.isEmpty()) << missing.size() << " marks gone, e.g.\n"
+                                                    << missing.mid(0, 5).join('\n').toStdString() << "\n"
+                                                    << added.size() << " new, e.g.\n"
+                                                    << added.mid(0, 5).join('\n').toStdString();
   const QImage want(kFolder + name() + ".png");
   const testing::ScreenDifference d = testing::compare(got, want.convertToFormat(QImage::Format_ARGB32));
   EXPECT_GT(d.counted, 0.4) << "most of the picture is compared";
@@ -154,13 +160,15 @@ TEST_P(ScreensTest, LooksAsItDid) {
     got.save(out + name() + "-got.png");
     want.save(out + name() + "-want.png");
     d.picture.save(out + name() + "-diff.png");
-    ADD_FAILURE() << "mean Delta E " << d.mean << " (0.5), over 10: " << 100 * d.far << " % (0.1 %); want, got and diff are in " << out.toStdString();
+    ADD_FAILURE() << "mean Delta E " << d.mean << " (0.5), over 10: " << 100 * d.far << " % (0.1 %); want, got and diff are in "
+                  << out.toStdString();
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, ScreensTest,
-                         ::testing::Combine(::testing::Values(Layout{"inspect", "inspect"}, Layout{"inspector", "inspector"}, Layout{"compare", "compare"},
-                                                              Layout{"lecture", "lecture"}, Layout{"welcome", "welcome"}),
+                         ::testing::Combine(::testing::Values(Layout{"inspect", "inspect"}, Layout{"inspector", "inspector"},
+                                                              Layout{"compare", "compare"}, Layout{"lecture", "lecture"},
+                                                              Layout{"welcome", "welcome"}),
                                             ::testing::Values("dark", "light")),
                          [](const auto& layout) { return std::string(std::get<0>(layout.param).name) + "_" + std::get<1>(layout.param); });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
 #include <QSignalSpy>
 #include <QTest>
-#include <gtest/gtest.h>
 
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
@@ -114,7 +114,8 @@ TEST_F(RunQueueTest, BesideARunThatWasStoppedItGoesAsFarAsThatOne) {
   const std::size_t n = workspace.snapshot().lanes[0].steps.size();
   ASSERT_LT(n, 401u);
   std::size_t measured = 0;
-  QObject::connect(&queue, &RunQueue::measured, &queue, [&](const QueuedRun&, const SnapshotPtr& result) { measured = result->lanes.back().steps.size(); });
+  QObject::connect(&queue, &RunQueue::measured, &queue,
+                   [&](const QueuedRun&, const SnapshotPtr& result) { measured = result->lanes.back().steps.size(); });
   queue.add({"h2o:slots=8"}, Purpose::point);
   ASSERT_TRUE(waitIdle());
   EXPECT_EQ(measured, n);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/session/session_controller.h"
 
+#include <gtest/gtest.h>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
-#include <gtest/gtest.h>
 
 #include "app/window/session/workspace.h"
-#include "policy/catalog.h"
 #include "paths.h"
+#include "policy/catalog.h"
 
 namespace kvscope {
 namespace {
@@ -73,7 +73,8 @@ TEST_F(ControllerTest, TypingWaitsForAPauseAndOnlyTheLastTextIsAnswered) {
   }
   ASSERT_TRUE(QTest::qWaitFor([&] { return idle() && workspace.snapshot().prompt == text.toStdString(); }, 60000));
   const std::string final_text = text.toStdString();
-  for (const std::string& prompt : shown) EXPECT_EQ(final_text.rfind(prompt, 0) == 0 || prompt == "The house number of Helen is 482.", true) << prompt;
+  for (const std::string& prompt : shown)
+    EXPECT_EQ(final_text.rfind(prompt, 0) == 0 || prompt == "The house number of Helen is 482.", true) << prompt;
   EXPECT_LT(published.count(), 300) << "not every letter is computed";
 }
 

@@ -5,13 +5,13 @@
 #include <map>
 #include <memory>
 
+#include <gtest/gtest.h>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QProcess>
 #include <QRegularExpression>
 #include <QTemporaryDir>
-#include <gtest/gtest.h>
 
 #include "app/window/files/report.h"
 #include "app/window/panels/runs/sweep_data.h"
@@ -30,7 +30,8 @@ namespace {
 
 using viz::testing::Headless;
 
-const char* const kSpecs[] = {"full", "streaming:ratio=0.2", "h2o:ratio=0.2", "snapkv:ratio=0.2", "keepkv:ratio=0.2"};  // as in a sweep of ratio 0.2
+const char* const kSpecs[] = {"full", "streaming:ratio=0.2", "h2o:ratio=0.2", "snapkv:ratio=0.2",
+                              "keepkv:ratio=0.2"};  // as in a sweep of ratio 0.2
 
 struct Expected {
   double kl = 0, nll = 0, top1 = 0, attention_loss = 0, local = 0, slots = 0, used = 0, allocated = 0;
@@ -88,7 +89,8 @@ std::vector<std::map<std::string, std::string>> rows_of(const std::string& csv) 
   for (int i = 1; i < lines.size(); ++i) {
     const QStringList names = lines[0].split(','), cells = lines[i].split(between);
     EXPECT_EQ(names.size(), cells.size()) << lines[i].toStdString();
-    for (int c = 0; c < std::min(names.size(), cells.size()); ++c) out.resize(static_cast<std::size_t>(i)), out.back()[names[c].toStdString()] = QString(cells[c]).remove('"').toStdString();
+    for (int c = 0; c < std::min(names.size(), cells.size()); ++c)
+      out.resize(static_cast<std::size_t>(i)), out.back()[names[c].toStdString()] = QString(cells[c]).remove('"').toStdString();
   }
   return out;
 }
@@ -104,8 +106,10 @@ class RunFiguresEverywhere : public ::testing::TestWithParam<std::tuple<const ch
  protected:
   void SetUp() override {
     const auto& [prompt, mode] = GetParam();
-    common = {"--prompt-file", QString::fromStdString(in_checkout(std::string("assets/prompts/") + prompt)), "--prompt-mode", mode,
-              "--generate", "6", "--follow", "reference"};
+    common = {"--prompt-file", QString::fromStdString(in_checkout(std::string("assets/prompts/") + prompt)),
+              "--prompt-mode", mode,
+              "--generate",    "6",
+              "--follow",      "reference"};
     for (const char* spec : kSpecs)
       if (std::string(spec) != "full") lanes << "--lane" << spec;
     const QString path = folder.filePath("t.json");
@@ -118,9 +122,7 @@ class RunFiguresEverywhere : public ::testing::TestWithParam<std::tuple<const ch
     EXPECT_GT(want[1].kl, 0) << "a case in which nothing differs would prove nothing";
   }
   const Snapshot& snapshot() const { return trace.snapshot; }
-  viz::StepRange counted() const {
-    return {snapshot().prefill_mode ? 1 : 0, static_cast<int>(snapshot().lanes[0].steps.size()) - 1};
-  }
+  viz::StepRange counted() const { return {snapshot().prefill_mode ? 1 : 0, static_cast<int>(snapshot().lanes[0].steps.size()) - 1}; }
 
   QTemporaryDir folder;
   QStringList common, lanes;
@@ -155,7 +157,8 @@ TEST_P(RunFiguresEverywhere, TheCommandLinesJsonAndTableSayWhatTheTraceComesTo) 
 }
 
 TEST_P(RunFiguresEverywhere, SoDoTheRowsOfASweepAndOfTheCsv) {
-  const auto sweep = rows_of(cli(QStringList{"sweep", "--policies", "streaming,h2o,snapkv,keepkv", "--ratios", "0.2"} + common).toStdString());
+  const auto sweep =
+      rows_of(cli(QStringList{"sweep", "--policies", "streaming,h2o,snapkv,keepkv", "--ratios", "0.2"} + common).toStdString());
   const auto csv = rows_of(lanes_csv(snapshot()));
   ASSERT_EQ(sweep.size(), want.size());
   ASSERT_EQ(csv.size(), want.size());
@@ -239,11 +242,12 @@ TEST_P(RunFiguresEverywhere, SoDoTheTimelineTheLectureAndTheSweepsFigures) {
       << facts.at("best_kl").text << " " << facts.at("worst_kl").text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Prompts, RunFiguresEverywhere,
-                         ::testing::Combine(::testing::Values("needle.txt", "count.txt", "cat.txt"), ::testing::Values("prefill", "stream")),
-                         [](const auto& test) {
-                           return QString("%1_%2").arg(QString(std::get<0>(test.param)).section('.', 0, 0), std::get<1>(test.param)).toStdString();
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Prompts, RunFiguresEverywhere,
+    ::testing::Combine(::testing::Values("needle.txt", "count.txt", "cat.txt"), ::testing::Values("prefill", "stream")),
+    [](const auto& test) {
+      return QString("%1_%2").arg(QString(std::get<0>(test.param)).section('.', 0, 0), std::get<1>(test.param)).toStdString();
+    });
 
 }  // namespace
 }  // namespace kvscope

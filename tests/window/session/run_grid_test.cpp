@@ -5,8 +5,8 @@
 #include <QTableView>
 
 #include "app/window/panels/runs/add_runs_dialog.h"
-#include "app/window/session/run_estimate.h"
 #include "app/window/panels/runs/run_grid.h"
+#include "app/window/session/run_estimate.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -137,14 +137,16 @@ TEST_F(AddRunsTest, AnEstimateIsOfMeasuredRunsAsSoonAsThereAreSome) {
 TEST_F(AddRunsTest, ATimeIsOfRunsOfTheSamePolicy) {
   const LaneSnapshot& lane = snapshot().lanes[3];
   ASSERT_NE(lane.policy, "h2o");
-  const RunEstimate e = estimateRuns(snapshot(), {"knorm:slots=10", lane.policy + ":slots=10", "h2o:slots=9,recent=2", "h2o:slots=8,recent=2"},
-                                     {{"h2o", {.ms = 7, .n = 3}}}, true);
+  const RunEstimate e =
+      estimateRuns(snapshot(), {"knorm:slots=10", lane.policy + ":slots=10", "h2o:slots=9,recent=2", "h2o:slots=8,recent=2"},
+                   {{"h2o", {.ms = 7, .n = 3}}}, true);
   double steps = 0, full = snapshot().lanes[0].prompt_compress_ms;
   for (std::size_t s = 1; s < lane.steps.size(); ++s) steps += lane.steps[s]->ms;
   for (std::size_t s = 1; s < snapshot().lanes[0].steps.size(); ++s) full += snapshot().lanes[0].steps[s]->ms;
   EXPECT_DOUBLE_EQ(e.ms, lane.prompt_compress_ms + steps + 14 + full) << "the steps of the full cache, where no run tells more";
   EXPECT_EQ(e.unknown, QStringList{"Key norm"});
-  EXPECT_TRUE(estimateWords(4, e, true).contains(", measured on 3 runs of this text; Key norm has not run on it yet · ")) << estimateWords(4, e, true).toStdString();
+  EXPECT_TRUE(estimateWords(4, e, true).contains(", measured on 3 runs of this text; Key norm has not run on it yet · "))
+      << estimateWords(4, e, true).toStdString();
 }
 
 }  // namespace

@@ -106,7 +106,9 @@ TEST(SweepData, TheSlotsHeldAreThoseOfTheStepsAfterThePromptAndNotThoseAsked) {
   data.set("h2o:slots=8", f);
   EXPECT_DOUBLE_EQ(data.series()[0].marks[0].held(), f.held);
   const viz::Table table = data.table();
-  const auto column = [&](const char* title) { return static_cast<std::size_t>(std::ranges::find(table.columns, title) - table.columns.begin()); };
+  const auto column = [&](const char* title) {
+    return static_cast<std::size_t>(std::ranges::find(table.columns, title) - table.columns.begin());
+  };
   EXPECT_EQ(table.rows[0][column("slots asked")], "8");
   EXPECT_EQ(std::stod(table.rows[0][column("slots held (mean per head after the prompt)")]), f.held) << "a plain number, exactly";
   EXPECT_EQ(std::stod(table.rows[0][column("mean KL (nats)")]), f.mean_kl);

@@ -20,14 +20,17 @@ void walk(QAccessibleInterface* at, const QString& way, QStringList& nameless, i
   const QString here = way + "/" + (name.isEmpty() ? QString("role %1").arg(at->role()) : name.left(24));
   const QWidget* widget = qobject_cast<QWidget*>(at->object());
   // Parts of a list or a spin box speak for the whole.
-  const bool part = widget && widget->parentWidget() && (widget->parentWidget()->inherits("QAbstractSpinBox") || widget->parentWidget()->inherits("QComboBox"));
+  const bool part = widget && widget->parentWidget() &&
+                    (widget->parentWidget()->inherits("QAbstractSpinBox") || widget->parentWidget()->inherits("QComboBox"));
   if (state.focusable && widget && widget->isVisible() && widget->focusPolicy() != Qt::NoFocus && !part) {
     ++n_focusable;
     const auto* tabs = qobject_cast<const QTabBar*>(widget);
     if (tabs && tabs->count() == 0) return;  // Qt keeps one for docks to come; it is named by its tabs
     if (name.trimmed().isEmpty()) nameless << here + " " + widget->metaObject()->className();
   }
-  if (at->role() == QAccessible::Table || at->role() == QAccessible::List || at->role() == QAccessible::Tree || at->role() == QAccessible::MenuBar) return;
+  if (at->role() == QAccessible::Table || at->role() == QAccessible::List || at->role() == QAccessible::Tree ||
+      at->role() == QAccessible::MenuBar)
+    return;
   for (int i = 0; i < at->childCount(); ++i) walk(at->child(i), here, nameless, n_focusable);
 }
 
@@ -67,7 +70,8 @@ class AccessTest : public LectureTest {
 };
 
 TEST_F(AccessTest, EverythingThatTakesTheFocusHasANameAndIsReachedByTab) {
-  for (const MainWindow::Page page : {MainWindow::Page::welcome, MainWindow::Page::inspect, MainWindow::Page::inspector, MainWindow::Page::compare}) {
+  for (const MainWindow::Page page :
+       {MainWindow::Page::welcome, MainWindow::Page::inspect, MainWindow::Page::inspector, MainWindow::Page::compare}) {
     SCOPED_TRACE(static_cast<int>(page));
     expectAllReached(page);
   }
@@ -81,7 +85,8 @@ TEST_F(AccessTest, TheCaptionIsReadToWhoCannotSeeIt) {
   window->lectureMode().guide().goTo("sink");
   ASSERT_TRUE(settle());
   bool said = false;
-  for (const QWidget* w : window->lectureMode().caption().findChildren<QWidget*>()) said = said || w->accessibleName() == window->lectureMode().caption().text();
+  for (const QWidget* w : window->lectureMode().caption().findChildren<QWidget*>())
+    said = said || w->accessibleName() == window->lectureMode().caption().text();
   EXPECT_TRUE(said);
   EXPECT_TRUE(window->lectureMode().caption().dots().accessibleName().contains("Sinks"));
 }

@@ -67,7 +67,8 @@ TEST_F(WindowTest, NothingInTheToolbarIsCutHoweverNarrowTheWindow) {
       if (!part->isVisible()) continue;
       ++shown;
       if (part->minimumWidth() == part->maximumWidth()) continue;  // made for what it shows
-      EXPECT_GE(part->width(), part->minimumSizeHint().width()) << width << ": " << part->accessibleName().toStdString() << part->objectName().toStdString();
+      EXPECT_GE(part->width(), part->minimumSizeHint().width())
+          << width << ": " << part->accessibleName().toStdString() << part->objectName().toStdString();
     }
     EXPECT_GE(shown, shown_last) << "a wider window shows no less";
     shown_last = shown;

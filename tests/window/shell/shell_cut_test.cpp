@@ -9,8 +9,8 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
 #include "core/error.h"
-#include "window/support/window_fixture.h"
 #include "paths.h"
+#include "window/support/window_fixture.h"
 
 namespace kvscope {
 namespace {
@@ -66,7 +66,10 @@ TEST(StartTest, APromptFileThatIsNoTextIsRefused) {
   const QString path = folder.filePath("program");
   QFile file(path);
   ASSERT_TRUE(file.open(QIODevice::WriteOnly));
-  file.write("\x7f" "ELF\x02\0\0\xff", 8);
+  file.write(
+      "\x7f"
+      "ELF\x02\0\0\xff",
+      8);
   file.close();
   Options options;
   options.prompt_file = path.toStdString();

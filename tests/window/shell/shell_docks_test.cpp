@@ -82,7 +82,8 @@ TEST_F(DocksTest, PanelsThatStandOnEachOtherKeepTheirSharesOfTheHeight) {
   QTest::qWait(100);
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(heights()[i], before[i], 3) << "as it was: " << kColumn[i];
   // Shares that somebody chose hold as well.
-  static_cast<QMainWindow*>(dock("atlas")->parentWidget())->resizeDocks({dock("atlas"), dock("head_strip"), dock("timeline")}, {220, 250, 170}, Qt::Vertical);
+  static_cast<QMainWindow*>(dock("atlas")->parentWidget())
+      ->resizeDocks({dock("atlas"), dock("head_strip"), dock("timeline")}, {220, 250, 170}, Qt::Vertical);
   QTest::qWait(100);
   before = heights();
   ASSERT_GT(before[1], before[0]);
@@ -113,7 +114,9 @@ TEST_F(DocksBehindTheWelcomeTest, HaveTheirSharesWhenTheyAreFirstSeen) {
 }
 
 TEST_F(DocksTest, TheMenuAndTheTabsNameEveryPanelAsItsHeaderDoes) {
-  const auto onScreen = [](QString text) { return text.replace("&&", "\x01").remove('&').replace('\x01', '&').toStdString(); };  // one is none
+  const auto onScreen = [](QString text) {
+    return text.replace("&&", "\x01").remove('&').replace('\x01', '&').toStdString();
+  };  // one is none
   QStringList names;
   for (const QDockWidget* d : window->findChildren<QDockWidget*>()) {
     names << window->panel(d->objectName().mid(5))->title();

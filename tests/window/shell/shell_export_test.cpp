@@ -8,9 +8,9 @@
 #include <QTemporaryDir>
 
 #include "app/window/canvas/canvas_widget.h"
-#include "app/window/rows/rows.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/rows/rows.h"
 #include "viz/draw/svg.h"
 #include "window/support/file_dialog.h"
 #include "window/support/window_fixture.h"
@@ -52,7 +52,8 @@ TEST_F(ExportTest, ATypedEndingDecidesTheKind) {
 TEST_F(ExportTest, ASweepIsWrittenAsNumbersOnceSomethingIsMeasured) {
   window->showPage(MainWindow::Page::sweep);
   EXPECT_EQ(exported("sweep.csv", "Numbers"), "files: ");
-  EXPECT_TRUE(window->messages().text().contains("sweep.csv was not written: nothing is measured yet")) << window->messages().text().toStdString();
+  EXPECT_TRUE(window->messages().text().contains("sweep.csv was not written: nothing is measured yet"))
+      << window->messages().text().toStdString();
   window->messages().dismiss();
   window->runActions().sweep().grid().model().choose("knorm", true);
   window->runActions().sweep().start();

@@ -196,7 +196,8 @@ TEST_F(WindowTest, ThePaletteHasEveryCommandOnceAndTypedWordsFirst) {
   for (int i = 0; i < list.topLevelItemCount(); ++i) {
     const QString area = list.topLevelItem(i)->text(0), text = list.topLevelItem(i)->text(1);
     if (area != "Sample prompts" && area != "Window") continue;
-    EXPECT_TRUE(areas.emplace(text, area).second) << text.toStdString() << " in " << area.toStdString() << " and in " << areas[text].toStdString();
+    EXPECT_TRUE(areas.emplace(text, area).second)
+        << text.toStdString() << " in " << area.toStdString() << " and in " << areas[text].toStdString();
   }
   QTest::keyClicks(&window->palette().line(), "what");
   EXPECT_EQ(list.topLevelItem(0)->text(1).toStdString(), "What is this?");

@@ -50,7 +50,8 @@ TEST_F(WindowTest, EveryPanelAndEveryCategoryOfALegendSaysWhatItIs) {
   }
   EXPECT_GE(n, 6);
   EffectModel model(window->workspace());
-  for (int c = 0; c < EffectModel::kColumns; ++c) EXPECT_FALSE(model.headerData(c, Qt::Horizontal, Qt::WhatsThisRole).toString().isEmpty()) << c;
+  for (int c = 0; c < EffectModel::kColumns; ++c)
+    EXPECT_FALSE(model.headerData(c, Qt::Horizontal, Qt::WhatsThisRole).toString().isEmpty()) << c;
 }
 
 }  // namespace

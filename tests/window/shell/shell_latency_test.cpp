@@ -2,9 +2,9 @@
 // Time stamps on the way from an input to its picture, the window over made-up runs, and scripts of inputs.
 #include "app/window/diagnostics/latency.h"
 
-#include <QSignalSpy>
 #include <QLabel>
 #include <QProcess>
+#include <QSignalSpy>
 #include <QTemporaryDir>
 
 #include "app/window/diagnostics/latency_hud.h"

@@ -10,8 +10,8 @@
 #include <QTemporaryDir>
 #include <QTreeWidget>
 
-#include "app/window/session/bookmarks.h"
 #include "app/window/files/library_dialog.h"
+#include "app/window/session/bookmarks.h"
 #include "app/window/session/session_file.h"
 #include "window/support/window_fixture.h"
 

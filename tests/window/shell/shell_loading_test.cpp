@@ -5,9 +5,9 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 
-#include "app/window/rows/loading_row.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/rows/loading_row.h"
 #include "app/window/rows/rows.h"
 #include "arch/sparse_model.h"
 #include "window/support/window_fixture.h"
@@ -68,7 +68,9 @@ TEST(LoadingTest, CancelAtTheStartOffersTheWaysOut) {
   QPushButton* other = buttonOf(window.messages(), "built-in");
   ASSERT_NE(other, nullptr);
   other->click();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.workspace().snapshot().model.name == "kvmini" && window.workspace().snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] { return window.workspace().snapshot().model.name == "kvmini" && window.workspace().snapshot().phase == RunPhase::idle; },
+      30000));
   EXPECT_FALSE(window.messages().isVisible());
 }
 

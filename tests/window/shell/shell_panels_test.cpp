@@ -8,8 +8,8 @@
 
 #include "app/window/commands/commands.h"
 #include "app/window/panels/policy/head_keys_form.h"
-#include "app/window/shell/panel.h"
 #include "app/window/panels/policy/policy_panel.h"
+#include "app/window/shell/panel.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -20,7 +20,8 @@ class GoToPanelTest : public WindowTest {
   /// The panel in which the keyboard is.
   QString at() const {
     const QWidget* focus = QApplication::focusWidget();
-    for (const char* id : {"prompt", "policy", "atlas", "head_strip", "timeline", "head_grid", "effect", "table", "inspector", "compare", "sweep"})
+    for (const char* id :
+         {"prompt", "policy", "atlas", "head_strip", "timeline", "head_grid", "effect", "table", "inspector", "compare", "sweep"})
       if (const Panel* p = window->panel(id); p && focus && p->body()->isAncestorOf(focus)) return id;
     return {};
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/rows/playback.h"
 
-#include <QElapsedTimer>
+#include <gtest/gtest.h>
 #include <QComboBox>
+#include <QElapsedTimer>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
-#include <gtest/gtest.h>
 
 #include "app/window/rows/transport.h"
 #include "app/window/session/workspace.h"

@@ -12,7 +12,8 @@ namespace {
 
 QString badgeOf(MainWindow& window, const char* panel) {
   for (QPushButton* button : window.panel(panel)->header()->findChildren<QPushButton*>())
-    if (button->objectName() == "chipActive" && button->isVisible() && button->accessibleName().contains("1–3")) return button->accessibleName();
+    if (button->objectName() == "chipActive" && button->isVisible() && button->accessibleName().contains("1–3"))
+      return button->accessibleName();
   return {};
 }
 
@@ -63,7 +64,8 @@ TEST_F(WindowTest, ADragAlongTheStepNumbersIsARange) {
   CanvasWidget* timeline = window->canvas("timeline");
   const auto below = [&](const char* step) {
     for (const viz::Mark& mark : timeline->view().marks())
-      if (mark.kind == "column" && mark.label == step) return QPoint(static_cast<int>((mark.min.x + mark.max.x) / 2), timeline->height() - 31);
+      if (mark.kind == "column" && mark.label == step)
+        return QPoint(static_cast<int>((mark.min.x + mark.max.x) / 2), timeline->height() - 31);
     return QPoint();
   };
   QTest::mousePress(timeline, Qt::LeftButton, {}, below("step 1"));

@@ -62,7 +62,8 @@ TEST_F(ReportOnPaperTest, NoHeadingStandsAloneAtTheFootOfAPage) {
       ++n_headings;
       EXPECT_EQ(page_of(block), page_of(block.next())) << block.text().toStdString() << " after " << n << " lines";
       if (const QTextTable* table = QTextCursor(block.next()).currentTable(); table && table->rows() > 1) {
-        EXPECT_EQ(page_of(block), page_of(table->cellAt(1, 0).firstCursorPosition().block())) << block.text().toStdString() << " and its first row";
+        EXPECT_EQ(page_of(block), page_of(table->cellAt(1, 0).firstCursorPosition().block()))
+            << block.text().toStdString() << " and its first row";
       }
       n_moved += block.text() == "Texts" && block.blockFormat().pageBreakPolicy() == QTextFormat::PageBreak_AlwaysBefore;
     }

@@ -13,10 +13,10 @@
 #include "app/window/session/session_file.h"
 #include "app/window/session/stored_results.h"
 #include "core/error.h"
+#include "paths.h"
 #include "trace/trace_writer.h"
 #include "window/support/file_bytes.h"
 #include "window/support/window_fixture.h"
-#include "paths.h"
 
 namespace kvscope {
 namespace {
@@ -105,13 +105,24 @@ TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
   SessionController& c = window->controller();
   const std::vector<std::string> lanes = c.request().lanes;
   const std::string prompt = c.request().prompt;
-  const std::function<void()> edits[] = {
-      [&] { c.setPrompt("typed"); },   [&] { c.setLaneSpec(1, "h2o:slots=4"); }, [&] { c.addLane("h2o:slots=4"); },
-      [&] { c.removeLane(1); },        [&] { c.generate(9); },                   [&] { c.setSeed(4); },
-      [&] { c.setTemperature(0.5); },  [&] { c.setFollow(Follow::self); },       [&] { c.setPromptMode(PromptMode::stream); },
-      [&] { c.setShadow(false); },     [&] { c.runGuest("h2o:slots=4"); },       [&] { c.want({viz::WantMeasure::What::theta, true}); },
-      [&] { c.replaceRequest({}); },   [&] { window->model().hand.setBudget(1, 0, 0, 5); }, [&] { window->runActions().open("h2o:slots=4"); },
-      [&] { QTest::keyClicks(&window->work().prompt().editor(), "x"); }};
+  const std::function<void()> edits[] = {[&] { c.setPrompt("typed"); },
+                                         [&] { c.setLaneSpec(1, "h2o:slots=4"); },
+                                         [&] { c.addLane("h2o:slots=4"); },
+                                         [&] { c.removeLane(1); },
+                                         [&] { c.generate(9); },
+                                         [&] { c.setSeed(4); },
+                                         [&] { c.setTemperature(0.5); },
+                                         [&] { c.setFollow(Follow::self); },
+                                         [&] { c.setPromptMode(PromptMode::stream); },
+                                         [&] { c.setShadow(false); },
+                                         [&] { c.runGuest("h2o:slots=4"); },
+                                         [&] {
+                                           c.want({viz::WantMeasure::What::theta, true});
+                                         },
+                                         [&] { c.replaceRequest({}); },
+                                         [&] { window->model().hand.setBudget(1, 0, 0, 5); },
+                                         [&] { window->runActions().open("h2o:slots=4"); },
+                                         [&] { QTest::keyClicks(&window->work().prompt().editor(), "x"); }};
   for (const auto& edit : edits) {
     window->notices().dismiss();
     edit();
@@ -211,7 +222,8 @@ TEST_F(ResultsTest, ATraceOfTheCommandLineSaysWhatItDoesNotHave) {
   for (std::size_t l = 0; l < computed.lanes.size(); ++l)
     for (std::size_t i = 0; i < computed.lanes[l].steps.size(); ++i)
       for (std::size_t h = 0; h < computed.lanes[l].steps[i]->heads.size(); ++h)
-        ASSERT_EQ(snapshot().lanes[l].steps[i]->heads[h].evicted_votes, computed.lanes[l].steps[i]->heads[h].evicted_votes) << computed.lanes[l].spec;
+        ASSERT_EQ(snapshot().lanes[l].steps[i]->heads[h].evicted_votes, computed.lanes[l].steps[i]->heads[h].evicted_votes)
+            << computed.lanes[l].spec;
 }
 
 TEST_F(ResultsTest, ATraceWithoutCachesIsRefusedWithWhatToDo) {
@@ -220,7 +232,8 @@ TEST_F(ResultsTest, ATraceWithoutCachesIsRefusedWithWhatToDo) {
     const QString path = folder.filePath("short.json");
     write(path, QByteArray::fromStdString(trace_text(snapshot(), {.detail = detail})));
     window->openFile(path);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return window->notices().text().contains("--detail why"); }, 20000)) << window->notices().text().toStdString();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window->notices().text().contains("--detail why"); }, 20000))
+        << window->notices().text().toStdString();
     EXPECT_TRUE(window->notices().text().contains("short.json"));
     EXPECT_FALSE(window->controller().viewOnly());
     EXPECT_TRUE(asTrace() == before);

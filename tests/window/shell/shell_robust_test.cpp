@@ -12,10 +12,10 @@
 #include <QRandomGenerator>
 #include <QTemporaryDir>
 
+#include "app/window/diagnostics/scene_dump.h"
 #include "app/window/files/export.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/diagnostics/scene_dump.h"
 #include "app/window/session/session_file.h"
 #include "app/window/session/session_journal.h"
 #include "policy/catalog.h"
@@ -115,9 +115,8 @@ TEST_F(WindowTest, PictureTableCsvTraceAndFatesCountTheSameTokens) {
 
     Counts picture;
     const viz::Scene scene = atlas->scene();
-    const auto cells = std::find_if(scene.images.begin(), scene.images.end(), [&](const viz::SceneImage& image) {
-      return image.width == n_tokens && image.height == 24;
-    });
+    const auto cells = std::find_if(scene.images.begin(), scene.images.end(),
+                                    [&](const viz::SceneImage& image) { return image.width == n_tokens && image.height == 24; });
     ASSERT_NE(cells, scene.images.end()) << "one texel per head and token seen";
     std::map<std::uint32_t, QString> names;
     for (int c = 1; c < kCategories; ++c)

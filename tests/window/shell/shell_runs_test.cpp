@@ -7,14 +7,14 @@
 #include <QTableWidget>
 #include <QTemporaryDir>
 
-#include "app/window/panels/runs/jobs_panel.h"
+#include "app/window/files/report.h"
 #include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_panel_allocation.h"
 #include "app/window/panels/policy/policy_panel_card.h"
-#include "app/window/files/report.h"
-#include "app/window/rows/rows.h"
+#include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/rows/rows.h"
 #include "viz/reduce/compare.h"
 #include "window/support/window_fixture.h"
 

@@ -16,18 +16,18 @@
 #include <QTableWidget>
 #include <QTemporaryDir>
 
-#include "app/window/panels/runs/bookmark_panel.h"
+#include "app/window/files/recent_files.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/files/recent_files.h"
-#include "app/window/rows/rows.h"
+#include "app/window/panels/runs/bookmark_panel.h"
 #include "app/window/panels/runs/run_grid.h"
-#include "app/window/session/session_journal.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/rows/rows.h"
+#include "app/window/session/session_journal.h"
 #include "core/error.h"
+#include "paths.h"
 #include "window/support/file_bytes.h"
 #include "window/support/window_fixture.h"
-#include "paths.h"
 
 namespace kvscope {
 namespace {
@@ -105,11 +105,14 @@ TEST(SessionFileTest, OfANewerVersionWhatIsKnownIsOpenedAndTheRestIsNamed) {
   EXPECT_EQ(read.session.request.lanes.size(), 2u);
   EXPECT_EQ(read.session.page, "inspect");
   const std::string notes = read.notes.join("; ").toStdString();
-  for (const char* part : {"version 7", "colour_of_the_sky", "policy_of_tomorrow", "orbit"}) EXPECT_NE(notes.find(part), std::string::npos) << part;
+  for (const char* part : {"version 7", "colour_of_the_sky", "policy_of_tomorrow", "orbit"})
+    EXPECT_NE(notes.find(part), std::string::npos) << part;
 }
 
 TEST(SessionFileTest, WhatIsNoSessionIsRefusedWithThePlaceAndTheReason) {
-  const auto has = [](const std::string& text, const std::string& part) { return text.find("s.kvscope: ") == 0 && text.find(part) != std::string::npos; };
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find("s.kvscope: ") == 0 && text.find(part) != std::string::npos;
+  };
   const std::pair<QByteArray, const char*> cases[] = {
       {"", "got an empty file; copy the file again"},
       {" \n", "got an empty file"},
@@ -130,7 +133,8 @@ TEST(SessionFileTest, WhatIsNoSessionIsRefusedWithThePlaceAndTheReason) {
       {with("{ \"built_in\": true }", "\"kvmini\""), "session.model: expected an object, got a text"},
       {with("The house", "\xFF\xFE"), "JSON"},
       {with("\"version\": 1", "\"version\": 1, \"sweep\": []"), "session.sweep: expected an object, got a list"},
-      {with("\"version\": 1", "\"version\": 1, \"sweep\": {\"runs\": [{\"mean_kl\": \"low\"}]}"), "session.sweep.runs[0].mean_kl: expected a number, got a text"},
+      {with("\"version\": 1", "\"version\": 1, \"sweep\": {\"runs\": [{\"mean_kl\": \"low\"}]}"),
+       "session.sweep.runs[0].mean_kl: expected a number, got a text"},
   };
   for (const auto& [json, part] : cases) EXPECT_TRUE(has(refusal(json), part)) << part << " in " << refusal(json);
 }
@@ -182,14 +186,17 @@ TEST(SessionJournalTest, SavedSessionsInItsFolderAndTheFolderItselfStayAsTheyAre
   QTemporaryDir home;
   const QString folder = home.filePath("sessions");
   ASSERT_TRUE(QDir().mkpath(folder));
-  const auto open_to_all = QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner | QFile::ReadGroup | QFile::ExeGroup | QFile::ReadOther | QFile::ExeOther;
+  const auto open_to_all =
+      QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner | QFile::ReadGroup | QFile::ExeGroup | QFile::ReadOther | QFile::ExeOther;
   ASSERT_TRUE(QFile::setPermissions(folder, open_to_all));
   const auto modes = QFileInfo(folder).permissions();
   for (int i = 0; i < 25; ++i) write(QString("%1/mine-%2.kvscope").arg(folder).arg(i), bytesOf(kVersion1));
   write(folder + "/1700000000000-5.kvscope.old", "x");
-  for (int i = 0; i < 25; ++i) write(QString("%1/unsaved-%2-%3.kvscope").arg(folder).arg(1700000000000 + i).arg(100 + i), bytesOf(kVersion1));
+  for (int i = 0; i < 25; ++i)
+    write(QString("%1/unsaved-%2-%3.kvscope").arg(folder).arg(1700000000000 + i).arg(100 + i), bytesOf(kVersion1));
   EXPECT_EQ(SessionJournal::left(folder).size(), 20) << "the newest of its own";
-  for (const QString& path : SessionJournal::left(folder)) EXPECT_TRUE(QFileInfo(path).fileName().startsWith("unsaved-")) << path.toStdString();
+  for (const QString& path : SessionJournal::left(folder))
+    EXPECT_TRUE(QFileInfo(path).fileName().startsWith("unsaved-")) << path.toStdString();
   EXPECT_EQ(QDir(folder).entryList({"mine-*.kvscope"}).size(), 25);
   EXPECT_EQ(QDir(folder).entryList({"unsaved-*.kvscope"}).size(), 20);
   EXPECT_TRUE(QFile::exists(folder + "/1700000000000-5.kvscope.old"));
@@ -210,7 +217,8 @@ TEST(SessionJournalTest, AKilledProgramLeavesItsPrompt) {
   QProcess program;
   program.setProcessEnvironment(environment);
   // A run is added by its lane: the start itself is nothing that could be lost.
-  program.start(KVSCOPE_PROGRAM, {"--prompt", "Once upon a killed time", "--generate", "0", "--session", kVersion1, "--journal", home.filePath("journal")});
+  program.start(KVSCOPE_PROGRAM,
+                {"--prompt", "Once upon a killed time", "--generate", "0", "--session", kVersion1, "--journal", home.filePath("journal")});
   ASSERT_TRUE(program.waitForStarted(20000));
   const auto files = [&] { return QDir(home.filePath("journal")).entryList({"*.kvscope"}); };
   ASSERT_TRUE(QTest::qWaitFor([&] { return !files().isEmpty(); }, 60000));

@@ -9,8 +9,8 @@
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/panels/prompt/prompt_panel_samples.h"
-#include "app/window/rows/rows.h"
 #include "app/window/panels/prompt/sample_prompts.h"
+#include "app/window/rows/rows.h"
 #include "window/lecture/lecture_fixture.h"
 
 namespace kvscope {

@@ -18,17 +18,17 @@
 #include <QTemporaryDir>
 #include <QToolButton>
 
-#include "app/window/panels/runs/bookmark_panel.h"
 #include "app/window/files/export.h"
 #include "app/window/panels/effect/head_effect.h"
 #include "app/window/panels/policy/head_keys_form.h"
-#include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_form_field.h"
+#include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_panel_allocation.h"
-#include "app/window/rows/search_bar.h"
-#include "app/window/session/session_file.h"
+#include "app/window/panels/runs/bookmark_panel.h"
 #include "app/window/panels/runs/table_panel.h"
 #include "app/window/panels/runs/what_if_panel.h"
+#include "app/window/rows/search_bar.h"
+#include "app/window/session/session_file.h"
 #include "viz/draw/format.h"
 #include "viz/draw/svg.h"
 #include "window/support/file_dialog.h"
@@ -108,15 +108,15 @@ class HeadByMouse : public StoryByMouse {
 };
 class HeadByKeys : public StoryByKeys {};
 
-INSTANTIATE_TEST_SUITE_P(Looks, HeadByMouse, ::testing::ValuesIn(kLooks),
-                         nameOfLook);
+INSTANTIATE_TEST_SUITE_P(Looks, HeadByMouse, ::testing::ValuesIn(kLooks), nameOfLook);
 
 TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   // 1 A prompt dropped on the window.
   QTemporaryDir folder;
   QFile text(folder.filePath("prompt.txt"));
   ASSERT_TRUE(text.open(QIODevice::WriteOnly));
-  text.write("The old man told them of Table 2 and of the ship. The number of the house is 731. What is the number of the house? The number of the house is");
+  text.write(
+      "The old man told them of Table 2 and of the ship. The number of the house is 731. What is the number of the house? The number of the house is");
   text.close();
   QMimeData mime;
   mime.setUrls({QUrl::fromLocalFile(text.fileName())});
@@ -130,7 +130,8 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   // 2 The head with the largest local error.
   const StepPtr kept = snapshot().lanes[4].steps.back();
   const StepRecord& step = *kept;
-  const auto worst = std::ranges::max_element(step.heads, {}, [](const HeadRecord& h) { return std::isnan(h.local_l1_wo) ? -1 : h.local_l1_wo; });
+  const auto worst =
+      std::ranges::max_element(step.heads, {}, [](const HeadRecord& h) { return std::isnan(h.local_l1_wo) ? -1 : h.local_l1_wo; });
   const int worst_layer = worst->layer, worst_head = worst->kv_head;
   const std::string label = "L" + std::to_string(worst_layer) + " H" + std::to_string(worst_head);
   click("head_grid", at("head_grid", "sort", "order of the model"));
@@ -151,7 +152,9 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   clickOn(*window->panel("head_strip")->header(), "Inspector");
   ASSERT_EQ(window->page(), MainWindow::Page::inspector);
   CanvasWidget* inspector = window->canvas("inspector");
-  const auto head = [&]() -> const HeadRecord& { return shown().steps.back()->heads[static_cast<std::size_t>(worst_layer * 4 + worst_head)]; };
+  const auto head = [&]() -> const HeadRecord& {
+    return shown().steps.back()->heads[static_cast<std::size_t>(worst_layer * 4 + worst_head)];
+  };
   ASSERT_TRUE(QTest::qWaitFor([&] { return !head().agreement.empty(); }, 20000)) << "the inspector asks for it";
   ASSERT_TRUE(settle());
   // The token that the head misses most: the reference would look at it, and no slot stands for it (of a merged one the card tells of the
@@ -160,17 +163,22 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   const std::vector<Category> fate = categories(*shown().fates, *shown().steps.back(), row_of_head, shown().sinks, false);
   int missed = -1;
   for (int t = 0; t < static_cast<int>(head().agreement.size()); ++t)
-    if (fate[static_cast<std::size_t>(t)] == Category::evicted && (missed < 0 || head().reference_attention[static_cast<std::size_t>(t)] > head().reference_attention[static_cast<std::size_t>(missed)])) missed = t;
+    if (fate[static_cast<std::size_t>(t)] == Category::evicted &&
+        (missed < 0 ||
+         head().reference_attention[static_cast<std::size_t>(t)] > head().reference_attention[static_cast<std::size_t>(missed)]))
+      missed = t;
   ASSERT_GE(missed, 1);
   const std::string place_of = "L" + std::to_string(worst_layer) + " H" + std::to_string(worst_head) + " t";
   const int agreeing = head().agreement[static_cast<std::size_t>(missed)];
   ASSERT_TRUE(QTest::qWaitFor([&] { return inspector->settled(); }, 5000));
   if (GetParam().height >= 1000) {  // lower windows say it in the card alone
-    EXPECT_EQ(valueOf("inspector", "agreement.reference", place_of + std::to_string(missed)), agreeing > 0 ? viz::format_number(agreeing) : "");
+    EXPECT_EQ(valueOf("inspector", "agreement.reference", place_of + std::to_string(missed)),
+              agreeing > 0 ? viz::format_number(agreeing) : "");
   }
   picture("3-inspector");
   // It and its neighbours are brushed; the strip sums them up, the cards tell of the token itself.
-  const QPoint from = at("inspector", "fate", place_of + std::to_string(missed - 1)), to = at("inspector", "fate", place_of + std::to_string(missed + 1));
+  const QPoint from = at("inspector", "fate", place_of + std::to_string(missed - 1)),
+               to = at("inspector", "fate", place_of + std::to_string(missed + 1));
   QTest::mousePress(inspector, Qt::LeftButton, Qt::ControlModifier, from);
   QTest::mouseMove(inspector, (from + to) / 2);
   QTest::qWait(50);
@@ -205,7 +213,9 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   picture("4-several-tokens");
   // 5 A larger budget for this head only, and what it changes.
   const int lane = selection().lane;
-  const auto freed_in = [&](const StepPtr& s) -> const HeadRecord& { return s->heads[static_cast<std::size_t>(worst_layer * 4 + worst_head)]; };
+  const auto freed_in = [&](const StepPtr& s) -> const HeadRecord& {
+    return s->heads[static_cast<std::size_t>(worst_layer * 4 + worst_head)];
+  };
   const auto error = [&] {  // of all steps: a single query may look at what neither cache lost
     double sum = 0;
     for (const StepPtr& s : snapshot().lanes[static_cast<std::size_t>(lane)].steps) sum += freed_in(s).local_rel_l2;
@@ -253,7 +263,8 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   const viz::Selection looked_at = selection();
   chooseOn("head_grid", at("head_grid", "cell", label), {"Numbers of the view as a table"});
   auto* table_panel = window->findChild<TablePanel*>();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return table_panel->isVisible() && table_panel->facts().startsWith("Head grid"); }, 3000)) << table_panel->facts().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return table_panel->isVisible() && table_panel->facts().startsWith("Head grid"); }, 3000))
+      << table_panel->facts().toStdString();
   QTableView& rows = table_panel->view();
   int row = -1;
   for (int r = 0; r < rows.model()->rowCount(); ++r)
@@ -263,7 +274,8 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   const QRect place = rows.visualRect(rows.model()->index(row, 0));
   ASSERT_TRUE(rows.viewport()->rect().contains(place)) << "a row can be read and clicked";
   for (QWidget* tool : table_panel->tools()->findChildren<QWidget*>(Qt::FindDirectChildrenOnly))
-    EXPECT_TRUE(window->panel("table")->header()->rect().contains(QRect(tool->mapTo(window->panel("table")->header(), QPoint()), tool->size())));
+    EXPECT_TRUE(
+        window->panel("table")->header()->rect().contains(QRect(tool->mapTo(window->panel("table")->header(), QPoint()), tool->size())));
   QTest::mouseClick(rows.viewport(), Qt::LeftButton, {}, place.center());
   clickOn(*window->panel("table")->header(), "copy rows");
   const QStringList copied = QApplication::clipboard()->text().split('\n', Qt::SkipEmptyParts);

@@ -6,8 +6,8 @@
 #include <QTableView>
 #include <QTemporaryDir>
 
-#include "app/window/panels/runs/add_runs_dialog.h"
 #include "app/window/files/report.h"
+#include "app/window/panels/runs/add_runs_dialog.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
 #include "window/support/story_fixture.h"
@@ -18,8 +18,7 @@ namespace {
 class RunsByMouse : public StoryByMouse {};
 class RunsByKeys : public StoryByKeys {};
 
-INSTANTIATE_TEST_SUITE_P(Looks, RunsByMouse, ::testing::ValuesIn(kLooks),
-                         nameOfLook);
+INSTANTIATE_TEST_SUITE_P(Looks, RunsByMouse, ::testing::ValuesIn(kLooks), nameOfLook);
 
 TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
   // 1 Compare, Add runs: policies × budgets, with what they will take.
@@ -43,13 +42,17 @@ TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
   QTest::mouseClick(&dialog.addButton(), Qt::LeftButton);
   ASSERT_EQ(window->workspace().waitingRuns().size(), 4u);
   CanvasWidget* compare = window->canvas("compare");
-  ASSERT_TRUE(QTest::qWaitFor([&] {
-    return std::ranges::any_of(compare->view().marks(), [](const viz::Mark& m) { return m.kind == "waiting"; }) || !window->model().runs.busy();
-  }, 5000));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] {
+        return std::ranges::any_of(compare->view().marks(), [](const viz::Mark& m) { return m.kind == "waiting"; }) ||
+               !window->model().runs.busy();
+      },
+      5000));
   picture("2-waiting");
   const int last = window->model().runs.runs().back().id;
   for (const viz::Mark& mark : compare->view().marks())
-    if (mark.label == "cancel run " + std::to_string(last)) click("compare", {static_cast<int>((mark.min.x + mark.max.x) / 2), static_cast<int>((mark.min.y + mark.max.y) / 2)});
+    if (mark.label == "cancel run " + std::to_string(last))
+      click("compare", {static_cast<int>((mark.min.x + mark.max.x) / 2), static_cast<int>((mark.min.y + mark.max.y) / 2)});
   if (window->model().runs.runs().back().open()) window->model().runs.cancel(last);  // its row was not among those shown
   ASSERT_TRUE(settle());
   const bool cancelled = window->model().runs.runs().back().state == QueuedRun::State::cancelled;
@@ -73,7 +76,8 @@ TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
       }
     }
   bool both = false;
-  for (const viz::Mark& mark : compare->view().marks()) both = both || (mark.kind == "difference" && mark.label.find("both") != std::string::npos);
+  for (const viz::Mark& mark : compare->view().marks())
+    both = both || (mark.kind == "difference" && mark.label.find("both") != std::string::npos);
   EXPECT_TRUE(both);
   // 5 The sweep; a click on a point opens that run.
   QTest::keyClick(window.get(), Qt::Key_4, Qt::AltModifier);

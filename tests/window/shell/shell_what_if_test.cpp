@@ -2,6 +2,8 @@
 // Changes by hand through the whole window, with the embedded model.
 #include <algorithm>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <QApplication>
 #include <QCursor>
 #include <QDockWidget>
@@ -12,15 +14,13 @@
 #include <QTableView>
 #include <QTest>
 #include <QToolButton>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "app/window/session/hand_edits.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/rows/rows.h"
 #include "app/window/panels/runs/what_if_panel.h"
 #include "app/window/panels/runs/what_if_panel_model.h"
+#include "app/window/rows/rows.h"
+#include "app/window/session/hand_edits.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -47,7 +47,9 @@ class WhatIfTest : public WindowTest {
   }
   const HeadRecord& head(int lane, int step, int layer = 2, int kv_head = 1) const {
     const Snapshot& s = snapshot();
-    return s.lanes[static_cast<std::size_t>(lane)].steps[static_cast<std::size_t>(step)]->heads[static_cast<std::size_t>(layer * s.model.n_kv_heads + kv_head)];
+    return s.lanes[static_cast<std::size_t>(lane)]
+        .steps[static_cast<std::size_t>(step)]
+        ->heads[static_cast<std::size_t>(layer * s.model.n_kv_heads + kv_head)];
   }
   /// A token with its own slot in every head of the run after a step, besides sinks and the newest.
   int keptEverywhere(int step) const {
@@ -171,7 +173,9 @@ TEST_F(WhatIfTest, WhatWouldChangeNothingIsRefusedWithAWordWhy) {
     words.clear();
     key("atlas", edit);
     EXPECT_EQ(snapshot().lanes.size(), 5u);
-    EXPECT_TRUE(words.contains(QString("has no slot in L2 · H1 at step %1 any more: go to step %2, or restore it first (R)").arg(last).arg(last - 1))) << words.toStdString();
+    EXPECT_TRUE(words.contains(
+        QString("has no slot in L2 · H1 at step %1 any more: go to step %2, or restore it first (R)").arg(last).arg(last - 1)))
+        << words.toStdString();
     EXPECT_FALSE(window->model().hand.choosingTarget());
   }
   select(token, token, last - 1);
@@ -190,11 +194,15 @@ TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
   window->showPage(MainWindow::Page::inspector);
   ASSERT_TRUE(settle());
   CanvasWidget* canvas = window->canvas("inspector");
-  ASSERT_TRUE(QTest::qWaitFor([&] {
-    return std::ranges::any_of(canvas->view().marks(), [](const viz::Mark& m) { return m.kind == "button" && m.label == "Evict"; });
-  }, 3000));
-  const auto button = std::ranges::find_if(canvas->view().marks(), [](const viz::Mark& m) { return m.kind == "button" && m.label == "Evict"; });
-  QTest::mouseClick(canvas, Qt::LeftButton, {}, {static_cast<int>((button->min.x + button->max.x) / 2), static_cast<int>((button->min.y + button->max.y) / 2)});
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] {
+        return std::ranges::any_of(canvas->view().marks(), [](const viz::Mark& m) { return m.kind == "button" && m.label == "Evict"; });
+      },
+      3000));
+  const auto button =
+      std::ranges::find_if(canvas->view().marks(), [](const viz::Mark& m) { return m.kind == "button" && m.label == "Evict"; });
+  QTest::mouseClick(canvas, Qt::LeftButton, {},
+                    {static_cast<int>((button->min.x + button->max.x) / 2), static_cast<int>((button->min.y + button->max.y) / 2)});
   ASSERT_TRUE(QTest::qWaitFor([&] { return window->controller().request().lanes.size() == 6; }, 3000));
   ASSERT_TRUE(settle());
   EXPECT_EQ(lane(5), base + "@evict=" + std::to_string(token) + ",step=1");
@@ -217,7 +225,8 @@ TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
   window->workspace().setSelection(s);
   key("inspector", Qt::Key_R);
   ASSERT_EQ(snapshot().lanes.size(), 6u) << "the same fork";
-  EXPECT_TRUE(std::ranges::binary_search(head(5, 1).pos, gone)) << lane(5) << " after " << panel()->model().index(1, WhatIfModel::kDone).data().toString().toStdString();
+  EXPECT_TRUE(std::ranges::binary_search(head(5, 1).pos, gone))
+      << lane(5) << " after " << panel()->model().index(1, WhatIfModel::kDone).data().toString().toStdString();
   WhatIfModel& model = panel()->model();
   ASSERT_EQ(model.rowCount(), 3);
   EXPECT_EQ(model.index(1, WhatIfModel::kKlLast).data().toString(), "n/a") << "two act together";

@@ -2,6 +2,7 @@
 // Flows through the whole window, with the embedded model.
 #include "app/window/shell/main_window.h"
 
+#include <gtest/gtest.h>
 #include <QApplication>
 #include <QComboBox>
 #include <QDropEvent>
@@ -14,13 +15,12 @@
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <QTest>
-#include <gtest/gtest.h>
 
+#include "app/window/diagnostics/script.h"
 #include "app/window/help/help_dialog.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
-#include "app/window/diagnostics/script.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -37,9 +37,11 @@ TEST_F(WindowTest, EveryWidgetThatTakesTheFocusHasAName) {
   for (const QWidget* w : window->findChildren<QWidget*>()) {
     if (w->focusPolicy() == Qt::NoFocus || w->objectName().startsWith("qt_") || w->isWindow()) continue;
     if (w->inherits("QAbstractScrollArea") && !w->accessibleName().isEmpty()) continue;
-    bool named = !w->accessibleName().isEmpty() || !w->property("text").toString().isEmpty() || w->inherits("QMenuBar") || w->inherits("QMenu");
+    bool named =
+        !w->accessibleName().isEmpty() || !w->property("text").toString().isEmpty() || w->inherits("QMenuBar") || w->inherits("QMenu");
     for (const QWidget* p = w->parentWidget(); p && !named; p = p->parentWidget())
-      named = (p->inherits("QAbstractSpinBox") || p->inherits("QComboBox") || p->inherits("QAbstractItemView")) && !p->accessibleName().isEmpty();
+      named = (p->inherits("QAbstractSpinBox") || p->inherits("QComboBox") || p->inherits("QAbstractItemView")) &&
+              !p->accessibleName().isEmpty();
     EXPECT_TRUE(named) << w->metaObject()->className() << " " << w->objectName().toStdString() << " in "
                        << w->parentWidget()->metaObject()->className() << " " << w->parentWidget()->objectName().toStdString();
   }
@@ -51,8 +53,8 @@ TEST_F(WindowTest, NoTwoCommandsShareAKey) {
     for (const QKeySequence& key : action->shortcuts()) {
       const QString name = key.toString();
       if (name.isEmpty()) continue;
-      EXPECT_TRUE(!keys.contains(name) || keys[name] == action->text()) << name.toStdString() << ": " << keys[name].toStdString() << " and "
-                                                                        << action->text().toStdString();
+      EXPECT_TRUE(!keys.contains(name) || keys[name] == action->text())
+          << name.toStdString() << ": " << keys[name].toStdString() << " and " << action->text().toStdString();
       keys[name] = action->text();
     }
   EXPECT_GT(keys.size(), 25u);

@@ -14,8 +14,9 @@
 
 namespace kvscope {
 
-/// Answers the next file dialog as a user does: the kind of file whose name has `kind` in it, a path, Return (by mouse: the list of kinds and the
-/// button are clicked on). Dialogs run a loop of their own, so this is called before the one is opened. answered() afterwards: there was one, with such a kind.
+/// Answers the next file dialog as a user does: the kind of file whose name has `kind` in it, a path, Return (by mouse: the list of kinds
+/// and the button are clicked on). Dialogs run a loop of their own, so this is called before the one is opened. answered() afterwards:
+/// there was one, with such a kind.
 class FileDialogAnswer : public QObject {
  public:
   enum class By { keys, mouse };

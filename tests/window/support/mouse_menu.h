@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include <gtest/gtest.h>
 #include <QApplication>
 #include <QComboBox>
 #include <QListView>
@@ -10,12 +11,11 @@
 #include <QMenuBar>
 #include <QTest>
 #include <QTimer>
-#include <gtest/gtest.h>
 
 namespace kvscope {
 
-/// Goes by mouse from menu to menu to an entry; `open` clicks on what opens the first one. What the entry opens (a dialog has a loop of its own)
-/// has been answered when this returns.
+/// Goes by mouse from menu to menu to an entry; `open` clicks on what opens the first one. What the entry opens (a dialog has a loop of its
+/// own) has been answered when this returns.
 inline void chooseByMouse(const QStringList& path, const std::function<void()>& open) {
   qsizetype chosen = 0;
   QTimer hand;
@@ -32,7 +32,8 @@ inline void chooseByMouse(const QStringList& path, const std::function<void()>& 
   });
   hand.start(60);
   open();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return chosen == path.size() && !QApplication::activePopupWidget(); }, 5000)) << path.join(" / ").toStdString();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return chosen == path.size() && !QApplication::activePopupWidget(); }, 5000))
+      << path.join(" / ").toStdString();
 }
 
 /// The same from the menu bar: its first entry, then on.

@@ -2,8 +2,8 @@
 // Canvases and the whole window need a display. Without one every test leaves with 77, which ctest shows as skipped.
 #include <cstdio>
 
-#include <QApplication>
 #include <gmock/gmock.h>
+#include <QApplication>
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Stories of use from their first to their last step, by mouse in both themes and by keys of the X server. KVSCOPE_STORY_PICTURES names a folder
-// for a picture of every step.
+// Stories of use from their first to their last step, by mouse in both themes and by keys of the X server. KVSCOPE_STORY_PICTURES names a
+// folder for a picture of every step.
 
 #include <algorithm>
 #include <string>
 
+#include <gtest/gtest.h>
 #include <QApplication>
 #include <QDir>
 #include <QProcess>
 #include <QStandardPaths>
 #include <QTest>
-#include <gtest/gtest.h>
 
 #include "app/window/canvas/canvas_widget.h"
 #include "window/support/mouse_menu.h"
@@ -43,7 +43,8 @@ class Story : public WindowTest {
     CanvasWidget* canvas = window->canvas(view);
     (void)QTest::qWaitFor([&] { return canvas->settled(); }, 5000);
     for (const viz::Mark& mark : canvas->view().marks())
-      if (mark.kind == kind && mark.label == label) return {static_cast<int>((mark.min.x + mark.max.x) / 2), static_cast<int>((mark.min.y + mark.max.y) / 2)};
+      if (mark.kind == kind && mark.label == label)
+        return {static_cast<int>((mark.min.x + mark.max.x) / 2), static_cast<int>((mark.min.y + mark.max.y) / 2)};
     ADD_FAILURE() << view << " shows no " << kind << " " << label;
     return {};
   }
@@ -78,7 +79,9 @@ class StoryByMouse : public Story, public ::testing::WithParamInterface<Look> {
 };
 
 inline constexpr Look kLooks[] = {{"dark", 1600, 1000}, {"light", 1280, 800}};
-inline std::string nameOfLook(const ::testing::TestParamInfo<Look>& look) { return std::string(look.param.theme) + std::to_string(look.param.width); }
+inline std::string nameOfLook(const ::testing::TestParamInfo<Look>& look) {
+  return std::string(look.param.theme) + std::to_string(look.param.width);
+}
 
 /// Keys as the X server delivers them, whatever has the focus.
 class StoryByKeys : public Story {

@@ -4,13 +4,13 @@
 #include <memory>
 #include <string>
 
+#include <gtest/gtest.h>
 #include <QApplication>
 #include <QPushButton>
 #include <QTest>
-#include <gtest/gtest.h>
 
-#include "app/window/shell/main_window.h"
 #include "app/window/diagnostics/script.h"
+#include "app/window/shell/main_window.h"
 
 namespace kvscope {
 

@@ -135,7 +135,10 @@ void Atlas::draw_rows(Painter& p, const Scene& s) {
     if (split < row.y1) p.image({x0, split, x1, row.y1}, image, {0, (line + 1) / n_lines}, {1, (line + 2) / n_lines});
     p.mark(row.kv_head < 0 ? "layer" : "row",
            row.kv_head < 0 ? fmt::format("L{}", row.layer) : fmt::format("L{} H{}", row.layer, row.kv_head),
-           {std::max(s.axis.x0, s.axis.x_of(0)), row.y0, s.axis.x_end(), row.y1}, by_score() ? "score" : s.binned ? "represented" : "category");
+           {std::max(s.axis.x0, s.axis.x_of(0)), row.y0, s.axis.x_end(), row.y1},
+           by_score() ? "score"
+           : s.binned ? "represented"
+                      : "category");
   }
   if (!s.binned && !by_score()) draw_glyphs(p, s);
   // Tokens that this step has not seen yet: a dashed frame.

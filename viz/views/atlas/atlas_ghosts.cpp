@@ -24,8 +24,9 @@ void Atlas::draw_ghosts(Painter& p, const Scene& s) {
   if (width < 1 || height < 1) return;
   // One texture of the size of the map: lines over every cell would be more marks than a canvas may have.
   std::uint64_t version = scene_key(p.frame(), s);
-  for (const double v : {static_cast<double>(until), static_cast<double>(width), static_cast<double>(height), static_cast<double>(s.axis.px),
-                         s.axis.first, static_cast<double>(s.rows.rows.front().y0), static_cast<double>(s.rows.cell)})
+  for (const double v :
+       {static_cast<double>(until), static_cast<double>(width), static_cast<double>(height), static_cast<double>(s.axis.px), s.axis.first,
+        static_cast<double>(s.rows.rows.front().y0), static_cast<double>(s.rows.cell)})
     version = (version ^ std::bit_cast<std::uint64_t>(v)) * 0x100000001B3ull;
   version |= 1;
   const int first = s.axis.first_visible(), last = std::min(s.axis.last_visible(), s.seen - 1);
@@ -35,7 +36,8 @@ void Atlas::draw_ghosts(Painter& p, const Scene& s) {
     ghosts_.height = height;
     ghosts_.rgba.assign(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), 0);
     const std::uint32_t stripe = colour(cell_fill(p.theme(), Category::evicted));
-    const int period = std::max(3, static_cast<int>(std::lround(p.px(kPeriod)))), thick = std::max(1, static_cast<int>(std::lround(p.px(kStripe))));
+    const int period = std::max(3, static_cast<int>(std::lround(p.px(kPeriod)))),
+              thick = std::max(1, static_cast<int>(std::lround(p.px(kStripe))));
     for (const AtlasRow& row : s.rows.rows) {
       const int head = head_index(*s.snapshot, row.layer, row.kv_head);
       const std::vector<char> goes = leaving(s.lane->fates->heads[static_cast<std::size_t>(head)], s.step, until, first, last);
@@ -47,7 +49,8 @@ void Atlas::draw_ghosts(Painter& p, const Scene& s) {
         const int x1 = std::min(width, static_cast<int>(s.axis.x_of(token + 1) - s.axis.x0));
         for (int y = y0; y < y1; ++y)
           for (int x = x0; x < x1; ++x)
-            if ((x + y) % period < thick) ghosts_.rgba[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)] = stripe;
+            if ((x + y) % period < thick)
+              ghosts_.rgba[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)] = stripe;
       }
     }
   }
@@ -63,7 +66,8 @@ float Atlas::ghost_legend(Painter& p, const Scene& s, float x, float y) const {
   if (ahead < 1 || s.binned) return x;
   const Theme& t = p.theme();
   const bool known = ghosts_until(*s.lane, s.step, ahead) > s.step;
-  const std::string words = known ? fmt::format("leaves within {} step{}", format_count(ahead), ahead == 1 ? "" : "s") : "no later step is known";
+  const std::string words =
+      known ? fmt::format("leaves within {} step{}", format_count(ahead), ahead == 1 ? "" : "s") : "no later step is known";
   const float side = p.px(10), swatch = p.px(16);
   const Rect r{x, y - side / 2, x + side, y + side / 2};
   p.fill(r, t.category[static_cast<std::size_t>(Category::kept)]);

@@ -127,7 +127,8 @@ void Atlas::react(Painter& p, const Scene& s, std::vector<Intent>& intents) {
     next.kv_head = row->kv_head >= 0 ? std::optional<int>(row->kv_head) : std::nullopt;
     const int first = s.binned ? token / s.bin * s.bin : token;
     const TokenRange clicked{first, s.binned ? std::min(first + s.bin, s.seen) - 1 : token};
-    next.select(m.shift && next.tokens ? TokenRange{std::min(next.tokens->first, clicked.first), std::max(next.tokens->last, clicked.last)} : clicked);
+    next.select(m.shift && next.tokens ? TokenRange{std::min(next.tokens->first, clicked.first), std::max(next.tokens->last, clicked.last)}
+                                       : clicked);
     next.slot.reset();
     if (row->kv_head >= 0) {
       const int slot = slot_of(*s.lane->fates, *s.record, head_index(*s.snapshot, row->layer, row->kv_head), token);
@@ -222,7 +223,8 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
     next.layer = c.layer;
     next.kv_head = c.kv_head;
     const bool extend = key == "Shift+Enter" && next.tokens;
-    next.tokens = extend ? TokenRange{std::min(next.tokens->first, c.token), std::max(next.tokens->last, c.token)} : TokenRange{c.token, c.token};
+    next.tokens =
+        extend ? TokenRange{std::min(next.tokens->first, c.token), std::max(next.tokens->last, c.token)} : TokenRange{c.token, c.token};
     next.slot.reset();
     intents.push_back(Select{next});
     return true;

@@ -88,7 +88,8 @@ void Atlas::draw_pins(Painter& p, const Scene& s) const {
         const float x0 = s.axis.x_of(done[i]), x1 = s.axis.x_of(done[end - 1] + 1) - 1;
         if (!outlined || ++n > kMostPins) {
           for (std::size_t k = i; k < end; ++k)
-            if (const float x = s.axis.x_of(done[k]); x >= s.axis.x0 && x < s.axis.x1) ++heads[static_cast<std::size_t>((x - s.axis.x0) / kPinTick)];
+            if (const float x = s.axis.x_of(done[k]); x >= s.axis.x0 && x < s.axis.x1)
+              ++heads[static_cast<std::size_t>((x - s.axis.x0) / kPinTick)];
           continue;
         }
         const Rect around{x0 - 1, row.y0 - 1, x1 + 1, row.y1 + 1};

@@ -42,8 +42,7 @@ std::string fate_text(const Snapshot& s, const LaneSnapshot& lane, int step, int
       }
       return "evicted at " + step_text(f.lost);
     case Category::merged: {
-      std::string text =
-          fmt::format("merged into {} {} at {}", format_count(f.into), quoted(token_text(s, f.into)), step_text(f.left));
+      std::string text = fmt::format("merged into {} {} at {}", format_count(f.into), quoted(token_text(s, f.into)), step_text(f.left));
       const int slot = slot_of(*lane.fates, record, head, token);
       if (slot != f.into) text += ", now in slot " + format_count(slot);
       return text;

@@ -23,7 +23,8 @@ void Atlas::draw_plain(Painter& p, const Scene& s) const {
     const float y1 = s.rows.rows[i++].y1, y = (y0 + y1) / 2;
     const bool chosen = f.selection.layer == layer;
     if (y - line / 2 >= free_from || chosen) {
-      p.text({s.axis.x0 - p.px(8), y}, fmt::format("L{}", layer), chosen ? Face::strong : Face::body, chosen ? t.text : t.secondary, Align::right);
+      p.text({s.axis.x0 - p.px(8), y}, fmt::format("L{}", layer), chosen ? Face::strong : Face::body, chosen ? t.text : t.secondary,
+             Align::right);
       free_from = y + line / 2;
     }
     p.mark("label", fmt::format("L{}", layer), {0, y0, s.axis.x0, y1});
@@ -52,7 +53,8 @@ void Atlas::draw_plain(Painter& p, const Scene& s) const {
     const Rect r = rows_of(*f.selection.layer, f.selection.kv_head);
     if (r.y1 > r.y0) {
       p.selection(r, thick, p.px(3));
-      p.mark("selected head", fmt::format("L{}", *f.selection.layer) + (f.selection.kv_head ? fmt::format(" H{}", *f.selection.kv_head) : ""), r);
+      p.mark("selected head",
+             fmt::format("L{}", *f.selection.layer) + (f.selection.kv_head ? fmt::format(" H{}", *f.selection.kv_head) : ""), r);
     }
   }
   if (f.selection.tokens && f.selection.tokens->first < s.n_tokens) {

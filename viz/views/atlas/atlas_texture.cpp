@@ -48,7 +48,8 @@ void Atlas::fill_categories(const Frame& frame, const Scene& s) {
   cells_.height = std::max<int>(1, static_cast<int>(s.rows.rows.size()));
   cells_.rgba.assign(static_cast<std::size_t>(cells_.width) * static_cast<std::size_t>(cells_.height), 0);
   std::array<std::uint32_t, kCategories> texel{};
-  for (int c = 1; c < kCategories; ++c) texel[static_cast<std::size_t>(c)] = colour(cell_fill(*frame.theme, static_cast<Category>(c), frame.emphasis));
+  for (int c = 1; c < kCategories; ++c)
+    texel[static_cast<std::size_t>(c)] = colour(cell_fill(*frame.theme, static_cast<Category>(c), frame.emphasis));
   auto* out = cells_.rgba.data();
   for (const AtlasRow& row : s.rows.rows) {
     const int head = head_index(*s.snapshot, row.layer, row.kv_head);

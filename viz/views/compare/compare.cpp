@@ -16,9 +16,9 @@ namespace {
 using namespace compare;
 constexpr float kDifferenceLeast = 190;
 constexpr int kAnswerTokens = 3;
-constexpr std::array<MetricColumn::Kind, 7> kSortKinds = {MetricColumn::Kind::kl,    MetricColumn::Kind::mean_kl, MetricColumn::Kind::top1,
-                                                          MetricColumn::Kind::differs, MetricColumn::Kind::slots, MetricColumn::Kind::bytes,
-                                                          MetricColumn::Kind::policy};
+constexpr std::array<MetricColumn::Kind, 7> kSortKinds = {
+    MetricColumn::Kind::kl,    MetricColumn::Kind::mean_kl, MetricColumn::Kind::top1,  MetricColumn::Kind::differs,
+    MetricColumn::Kind::slots, MetricColumn::Kind::bytes,   MetricColumn::Kind::policy};
 
 }  // namespace
 
@@ -51,7 +51,8 @@ std::string Compare::facts(const Frame& frame) const {
   if (record != nullptr)
     out += fmt::format(" · step {} · query {} {}", step_of(*lane, frame.selection), record->position,
                        quoted(token_text(*frame.snapshot, record->position)));
-  if (mode_ == Mode::pair && n > 1 && !plan_.difference && plan_.row > 0) out += " · no room for the difference: fewer runs or a higher window";
+  if (mode_ == Mode::pair && n > 1 && !plan_.difference && plan_.row > 0)
+    out += " · no room for the difference: fewer runs or a higher window";
   if (mode_ == Mode::fates && n > 2 && !plan_.difference && plan_.row > 0) out += " · no room for the difference: view pairwise";
   return out;
 }
@@ -118,7 +119,8 @@ void Compare::draw(const Frame& frame, std::vector<Intent>& intents) {
   Rect below;
   if (plan_.difference) below = area.cut_bottom(std::max(p.px(kDifferenceLeast), area.height() - rows_height(p) - waiting));
   const Rect legend = area.cut_bottom(p.px(kLegend));
-  const Rect coming = plan_.difference ? area.cut_bottom(waiting) : Rect{area.x0, area.y0 + rows_height(p) - p.px(kLegend), area.x1, area.y1};
+  const Rect coming =
+      plan_.difference ? area.cut_bottom(waiting) : Rect{area.x0, area.y0 + rows_height(p) - p.px(kLegend), area.x1, area.y1};
   draw_header(p, header, axis);
   draw_rows(p, area, axis);
   draw_waiting(p, coming, axis);
@@ -175,9 +177,9 @@ std::string Compare::cursor_text(const Frame& frame) const {
   const Snapshot& s = *frame.snapshot;
   const std::vector<LaneMetrics>& metrics = metrics_of(frame);
   const LaneMetrics& m = metrics[static_cast<std::size_t>(frame.selection.lane)];
-  std::string out =
-      fmt::format("run {}, KL {} nats, mean KL {}, top-1 same {} of {}", lane_name(s, frame.selection.lane),
-                  metric_text(s, m, MetricColumn::Kind::kl), metric_text(s, m, MetricColumn::Kind::mean_kl), m.means.top1_same, m.means.compared);
+  std::string out = fmt::format("run {}, KL {} nats, mean KL {}, top-1 same {} of {}", lane_name(s, frame.selection.lane),
+                                metric_text(s, m, MetricColumn::Kind::kl), metric_text(s, m, MetricColumn::Kind::mean_kl),
+                                m.means.top1_same, m.means.compared);
   if (frame.selection.tokens) out += ", " + count_text(frame, frame.selection.lane, m.step, frame.selection.tokens->first);
   return out;
 }

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "viz/views.h"
-#include "viz/views/parts/capture_offer.h"
 #include "viz/views/compare/compare_difference.h"
 #include "viz/views/compare/compare_metrics.h"
 #include "viz/views/compare/compare_strips.h"
 #include "viz/views/inspector/inspector_bars.h"
+#include "viz/views/parts/capture_offer.h"
 
 namespace kvscope::viz {
 

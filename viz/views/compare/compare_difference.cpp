@@ -159,7 +159,8 @@ DifferenceHits draw_difference(Painter& p, Rect area, const TokenAxis& axis, con
   x += p.px(12);
   const std::string_view rule = "a token counts when a slot represents it", way = " · a click on a name takes the next run";
   const bool paper = p.frame().alone;  // an exported picture has no buttons
-  p.text_fit({x, head.middle_y()}, paper ? std::string(rule) : fmt::format("{}{}", rule, way), Face::body, t.secondary, hits.swap.x0 - x - 8);
+  p.text_fit({x, head.middle_y()}, paper ? std::string(rule) : fmt::format("{}{}", rule, way), Face::body, t.secondary,
+             hits.swap.x0 - x - 8);
   const bool hot = p.pointer().inside && hits.swap.contains(p.pointer().at);
   if (hot) p.fill(hits.swap, t.raised, 1, 4);
   if (!paper) p.text({hits.swap.middle_x(), hits.swap.middle_y()}, "Swap", Face::body, hot ? t.text : t.secondary, Align::centre);

@@ -27,8 +27,8 @@ struct DifferenceScene {
   int step_a = -1, step_b = -1;
   const LaneDifference* cells = nullptr;
   std::array<std::int64_t, 4> counts{};  // token-heads by Difference
-  int token = -1;                         // whose counts are listed; -1: none
-  std::vector<TokenCount> token_counts;   // of it, per lane at its shown step
+  int token = -1;                        // whose counts are listed; -1: none
+  std::vector<TokenCount> token_counts;  // of it, per lane at its shown step
 };
 
 /// Heading, axis, four states per head and token, counts, and the fate of one token in every run. `axis`: that of the strips above.

@@ -12,8 +12,8 @@
 namespace kvscope::viz {
 
 namespace {
-constexpr std::size_t kLines = 12;   // of a tooltip
-constexpr std::size_t kAcross = 3;   // runs in one of them
+constexpr std::size_t kLines = 12;  // of a tooltip
+constexpr std::size_t kAcross = 3;  // runs in one of them
 }  // namespace
 
 void Compare::add_every_run(const Frame& frame, int token, std::vector<std::string>& lines) const {
@@ -131,7 +131,10 @@ void Compare::react(const Painter& p, const TokenAxis& axis, const DifferenceHit
   }
   if (capture_.react(mouse, intents)) return hover_.none(intents);
   if (!left_out_.empty() && left_out_at_.contains(mouse.at)) {
-    hover_.at(Hover{}, {"No room for: " + fmt::format("{}", fmt::join(left_out_, ", ")), "Widen the window, choose numbers above, or open the data table"}, intents);
+    hover_.at(
+        Hover{},
+        {"No room for: " + fmt::format("{}", fmt::join(left_out_, ", ")), "Widen the window, choose numbers above, or open the data table"},
+        intents);
     return;
   }
   if (mouse.at.y < p.px(compare::kHeader)) {

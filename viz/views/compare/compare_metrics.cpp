@@ -38,8 +38,8 @@ int common(const std::vector<LaneMetrics>& lanes, Get get) {
 
 }  // namespace
 
-std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale, MetricSet set,
-                                         std::vector<std::string>* left_out) {
+std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale,
+                                         MetricSet set, std::vector<std::string>* left_out) {
   const int step = common(lanes, [](const LaneMetrics& m) { return m.step; });
   const int decode = common(lanes, [](const LaneMetrics& m) { return m.means.n_steps; });
   const int compared = common(lanes, [](const LaneMetrics& m) { return m.means.compared; });
@@ -158,8 +158,9 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       out.push_back(fmt::format("mean KL over {}: {} nats", compared, number(m.means.kl.mean())));
       break;
     case Kind::top1:
-      out.push_back(fmt::format("the full cache's top choice in {} of {}{}", m.means.top1_same, compared,
-                                m.range || !snapshot.prefill_mode ? "" : "; the first next token, that of the prompt's own step, is not counted"));
+      out.push_back(
+          fmt::format("the full cache's top choice in {} of {}{}", m.means.top1_same, compared,
+                      m.range || !snapshot.prefill_mode ? "" : "; the first next token, that of the prompt's own step, is not counted"));
       break;
     case Kind::nll:
       if (m.range) {
@@ -202,10 +203,14 @@ std::string metric_plain(const Snapshot& snapshot, const LaneMetrics& m, MetricC
 
 std::string metric_title(const MetricColumn& column) {
   switch (column.kind) {
-    case Kind::mean_kl: return fmt::format("mean KL, nats ({})", column.unit);
-    case Kind::nll: return fmt::format("−ln p, nats ({})", column.unit);
-    case Kind::attention: return fmt::format("attention lost, share ({})", column.unit);
-    default: return fmt::format("{} ({})", column.title, column.unit);
+    case Kind::mean_kl:
+      return fmt::format("mean KL, nats ({})", column.unit);
+    case Kind::nll:
+      return fmt::format("−ln p, nats ({})", column.unit);
+    case Kind::attention:
+      return fmt::format("attention lost, share ({})", column.unit);
+    default:
+      return fmt::format("{} ({})", column.title, column.unit);
   }
 }
 
@@ -301,8 +306,8 @@ void draw_answer(Painter& p, float x, float width, float y, float row, int lane,
 
 }  // namespace
 
-void draw_metrics(Painter& p, float right, float y, float row, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics,
-                  int asked, bool below) {
+void draw_metrics(Painter& p, float right, float y, float row, const std::vector<MetricColumn>& columns, int lane,
+                  const LaneMetrics& metrics, int asked, bool below) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
   float x = right - total_width(columns, p.frame().scale);

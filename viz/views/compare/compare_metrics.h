@@ -51,9 +51,10 @@ std::vector<int> sorted_lanes(const std::vector<LaneMetrics>& lanes, const Metri
 
 /// Header of the columns; right edges are where the numbers end.
 void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricColumn>& columns, const MetricOrder& order);
-/// One run's numbers around y, in a row of this height. `asked`: slots asked for, printed where the real number differs. `below`: there is room for a second line.
-void draw_metrics(Painter& p, float right, float y, float row, const std::vector<MetricColumn>& columns, int lane, const LaneMetrics& metrics,
-                  int asked, bool below = true);
+/// One run's numbers around y, in a row of this height. `asked`: slots asked for, printed where the real number differs. `below`: there is
+/// room for a second line.
+void draw_metrics(Painter& p, float right, float y, float row, const std::vector<MetricColumn>& columns, int lane,
+                  const LaneMetrics& metrics, int asked, bool below = true);
 
 /// Column under x in a row that ends at `right`; -1: none.
 int metric_at(float x, float right, const std::vector<MetricColumn>& columns, float scale);

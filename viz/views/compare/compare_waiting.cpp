@@ -38,7 +38,9 @@ void Compare::draw_waiting(Painter& p, Rect area, const TokenAxis& axis) {
     if (title + p.px(40) < room) p.text_fit({x + title + p.px(8), y}, run.budget, Face::caption, t.disabled, room - title - p.px(8));
     const Rect strip{axis.x0, y - p.px(5), std::max(axis.x0 + 40, axis.x_end()), y + p.px(5)};
     p.frame_rect(strip, t.line, 1, 2);
-    if (run.running) p.fill({strip.x0 + 1, strip.y0 + 1, strip.x0 + 1 + static_cast<float>(run.progress) * (strip.width() - 2), strip.y1 - 1}, t.accent, 0.75, 1);
+    if (run.running)
+      p.fill({strip.x0 + 1, strip.y0 + 1, strip.x0 + 1 + static_cast<float>(run.progress) * (strip.width() - 2), strip.y1 - 1}, t.accent,
+             0.75, 1);
     const std::string state = run.running ? "running, " + format_percent(run.progress) : i == 0 ? "waiting: next" : "waiting";
     p.text({strip.x1 + p.px(14), y}, state, Face::caption, run.running ? t.text : t.disabled);
     const float side = p.px(18);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kLabelWidth = 41, kHeaderHeight = 28, kLegendHeight = 36;
 constexpr float kCellWidth = 70, kCellHeight = 35, kGap = 3;
-constexpr int kManyHeads = 256;  // beyond, no reader goes through the marks of all cells
+constexpr int kManyHeads = 256;                         // beyond, no reader goes through the marks of all cells
 constexpr float kNumberWidth = 34, kNumberHeight = 14;  // least cell that holds a number
 
 /// A head whose budget was set by hand, or in which tokens are pinned or were evicted, merged or restored by hand up to this step.
@@ -312,7 +312,8 @@ void HeadGrid::draw_legend(Painter& p, const Rect& strip, const Scale& scale) {
   const float right = p.canvas().x1 - 12, room = right - 12;
   if (p.ramp_legend_width(legend) > room) legend.width = 72;
   if (habit_in(metric_) && p.ramp_legend_width(legend) > room) legend.note = legend.note.substr(0, legend.note.rfind(','));
-  if (p.ramp_legend_width(legend) > room) legend.note = p.frame().selection.steps ? "mean of " + range_text(*p.frame().selection.steps) : scale.root ? "√ scale" : "";
+  if (p.ramp_legend_width(legend) > room)
+    legend.note = p.frame().selection.steps ? "mean of " + range_text(*p.frame().selection.steps) : scale.root ? "√ scale" : "";
   if (p.ramp_legend_width(legend) > room) legend.width = 40;
   p.ramp_legend(std::max(12.0f, std::min(p.px(30), right - p.ramp_legend_width(legend))), y, legend);
 }

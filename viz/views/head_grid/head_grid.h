@@ -2,13 +2,13 @@
 #pragma once
 
 #include <optional>
-#include <tuple>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "viz/draw/draw.h"
-#include "viz/views/parts/capture_offer.h"
 #include "viz/views/head_grid/head_metric.h"
+#include "viz/views/parts/capture_offer.h"
 
 namespace kvscope::viz {
 

@@ -202,7 +202,8 @@ std::string HeadGrid::cursor_text(const Frame& frame) const {
 
 Table HeadGrid::table(const Frame& frame) const {
   Table table;
-  table.columns = {"layer", "KV head", "local_l1_wo", "local_rel_l2", "retained", "votes lost", "attention_loss", "slots", "theta", "disagreement"};
+  table.columns = {"layer",      "KV head",        "local_l1_wo", "local_rel_l2", "retained",
+                   "votes lost", "attention_loss", "slots",       "theta",        "disagreement"};
   for (int m = kRecordMetrics; m < kHeadMetrics; ++m) table.columns.emplace_back(metric_name(static_cast<HeadMetric>(m)));
   const StepRecord* record = record_of(frame);
   if (record == nullptr) return table;
@@ -218,7 +219,9 @@ Table HeadGrid::table(const Frame& frame) const {
   }
   if (const std::string missing = habits_missing(*frame.snapshot); !missing.empty()) table.note = "habits " + missing;
   if (frame.selection.steps)
-    table.note += (table.note.empty() ? "" : "; ") + fmt::format("means over {}; votes lost: in these steps; disagreement: in the step shown", range_text(*frame.selection.steps));
+    table.note +=
+        (table.note.empty() ? "" : "; ") +
+        fmt::format("means over {}; votes lost: in these steps; disagreement: in the step shown", range_text(*frame.selection.steps));
   return table;
 }
 

@@ -14,7 +14,9 @@ std::optional<Habit> habit_in(HeadMetric metric) {
   return i >= 0 && i < kHabits ? std::optional(static_cast<Habit>(i)) : std::nullopt;
 }
 
-bool is_damage(HeadMetric m) { return m != HeadMetric::retained && m != HeadMetric::slots && m != HeadMetric::disagreement && !habit_in(m); }
+bool is_damage(HeadMetric m) {
+  return m != HeadMetric::retained && m != HeadMetric::slots && m != HeadMetric::disagreement && !habit_in(m);
+}
 
 bool is_of_one_step(HeadMetric m) { return m == HeadMetric::disagreement; }
 

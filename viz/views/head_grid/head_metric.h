@@ -12,7 +12,17 @@ namespace kvscope::viz {
 
 /// What a cell of the head grid shows. Names are those of the records.
 /// Behind them the habits, in their order: properties of the model, the same in every lane and step.
-enum class HeadMetric : std::uint8_t { local_l1_wo, local_rel_l2, retained, votes_lost, attention_loss, slots, theta, disagreement, first_habit };
+enum class HeadMetric : std::uint8_t {
+  local_l1_wo,
+  local_rel_l2,
+  retained,
+  votes_lost,
+  attention_loss,
+  slots,
+  theta,
+  disagreement,
+  first_habit
+};
 inline constexpr int kRecordMetrics = static_cast<int>(HeadMetric::first_habit), kHeadMetrics = kRecordMetrics + kHabits;
 
 std::optional<Habit> habit_in(HeadMetric metric);
@@ -24,7 +34,8 @@ bool needs_history(HeadMetric metric);
 std::string metric_unit(const Snapshot& snapshot, HeadMetric metric);
 /// True for what one step says of all heads together: of a range of steps the shown one counts.
 bool is_of_one_step(HeadMetric metric);
-/// Value of a metric of the record for a head, NaN: not available (always for habits and what needs other heads). retained is slots over tokens seen.
+/// Value of a metric of the record for a head, NaN: not available (always for habits and what needs other heads). retained is slots over
+/// tokens seen.
 double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen);
 /// As printed in a cell: "729", "25.1 %".
 std::string format_metric(HeadMetric metric, double value);

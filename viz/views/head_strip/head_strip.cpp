@@ -10,8 +10,8 @@
 #include "viz/reduce/filter.h"
 #include "viz/reduce/text.h"
 #include "viz/views.h"
-#include "viz/views/parts/capture_offer.h"
 #include "viz/views/inspector/inspector_bars.h"
+#include "viz/views/parts/capture_offer.h"
 
 namespace kvscope::viz {
 

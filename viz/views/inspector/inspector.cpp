@@ -12,26 +12,26 @@
 #include "viz/reduce/characters.h"
 #include "viz/reduce/text.h"
 #include "viz/views.h"
-#include "viz/views/parts/capture_offer.h"
-#include "viz/views/parts/filter_bar.h"
 #include "viz/views/inspector/inspector_cards.h"
 #include "viz/views/inspector/inspector_strip.h"
 #include "viz/views/inspector/inspector_zoom.h"
 #include "viz/views/inspector/lineage.h"
 #include "viz/views/inspector/members.h"
-#include "viz/views/parts/room_hint.h"
 #include "viz/views/inspector/slot_buttons.h"
-#include "viz/views/parts/token_brush.h"
 #include "viz/views/inspector/why_card.h"
+#include "viz/views/parts/capture_offer.h"
+#include "viz/views/parts/filter_bar.h"
+#include "viz/views/parts/room_hint.h"
+#include "viz/views/parts/token_brush.h"
 
 namespace kvscope::viz {
 
 namespace {
 
-constexpr float kStripHeight = 436;  // beside the cards
-constexpr float kCardsLeast = 250, kCards = 280;           // least and good height of the cards
-constexpr float kStripLeast = 290, kStrip = 360;           // and of the strip above them
-constexpr float kHintFrom = 220;                           // height from which that one of both is missing has room to be said
+constexpr float kStripHeight = 436;                       // beside the cards
+constexpr float kCardsLeast = 250, kCards = 280;          // least and good height of the cards
+constexpr float kStripLeast = 290, kStrip = 360;          // and of the strip above them
+constexpr float kHintFrom = 220;                          // height from which that one of both is missing has room to be said
 constexpr float kFilterFrom = 300;                        // height from which the filters have room
 constexpr float kCaptionFrom = 420, kCaptionHeight = 24;  // what the head habitually does
 constexpr int kNewest = 63;                               // greatest age of "the newest 64"
@@ -90,11 +90,11 @@ class Inspector final : public View {
     return fmt::format(
         "{}{} · slots {} of {} tokens ({}) · merged away {} · evicted {} · votes {} + {} lost = {} · attention lost {} · local error {} · "
         "effective tokens {} · top {} hold {} of the attention",
-        head_name(head.layer, head.kv_head), choice_text(pick), format_count(slots),
-        format_count(columns.size()), format_percent(static_cast<double>(slots) / std::max(1, columns.size())),
-        format_count(count(Category::merged)), format_count(count(Category::evicted)), format_count(votes),
-        format_count(head.evicted_votes), format_count(votes + head.evicted_votes), format_percent(head.attention_loss),
-        format_percent(head.local_rel_l2), format_number(effective_tokens(head)), kTopSlots, format_percent(top_mass(head, kTopSlots)));
+        head_name(head.layer, head.kv_head), choice_text(pick), format_count(slots), format_count(columns.size()),
+        format_percent(static_cast<double>(slots) / std::max(1, columns.size())), format_count(count(Category::merged)),
+        format_count(count(Category::evicted)), format_count(votes), format_count(head.evicted_votes),
+        format_count(votes + head.evicted_votes), format_percent(head.attention_loss), format_percent(head.local_rel_l2),
+        format_number(effective_tokens(head)), kTopSlots, format_percent(top_mass(head, kTopSlots)));
   }
 
   Table table(const Frame& frame) const override {
@@ -157,7 +157,8 @@ class Inspector final : public View {
     }
     const bool has_score = largest(columns.score) >= 0;
     const bool has_agreement = !columns.agreement.empty();
-    const StripRows rows = with_strip ? strip_rows(p, area, has_score, !columns.statistic.empty(), has_agreement, agreement_first_) : StripRows{};
+    const StripRows rows =
+        with_strip ? strip_rows(p, area, has_score, !columns.statistic.empty(), has_agreement, agreement_first_) : StripRows{};
     const TokenAxis axis = zoom_.axis(p, columns.size());
     StripScene scene{*frame.snapshot, pick, columns, slot, focus.token, zoom_.on(), std::nullopt, kNotAvailable};
     if (drag_.active) {
@@ -377,9 +378,9 @@ class Inspector final : public View {
 
   StripZoom zoom_;
   TokenBrush brush_;
-  int beside_ = 0;  // 0: lineage where there is one, else why; 1: lineage; 2: why; 3: the lineage as a list
+  int beside_ = 0;                // 0: lineage where there is one, else why; 1: lineage; 2: why; 3: the lineage as a list
   bool agreement_first_ = false;  // where there is room for one of statistic and agreement
-  bool cards_first_ = false;  // where there is no room for the strip and the cards
+  bool cards_first_ = false;      // where there is no room for the strip and the cards
   CutoffDrag drag_;
   FilterBar filter_;
   mutable HeadColumnsCache columns_;

@@ -64,7 +64,8 @@ float TokenRows::value_axis(const Rect& row, const ValueScale& scale, float min_
     // In a low row the name of the row needs the room.
     // The zero of a brief axis stands on its line: right below it is the name of the next row.
     const float above = brief && tick == 0 ? p.px(5) : 0;
-    if (tick == 0 || row.height() >= p.px(kTicksFrom)) p.text({axis.x0 - p.px(8), y - above}, label, Face::caption, t.disabled, Align::right);
+    if (tick == 0 || row.height() >= p.px(kTicksFrom))
+      p.text({axis.x0 - p.px(8), y - above}, label, Face::caption, t.disabled, Align::right);
     if (below - y > widest + 1) {
       widest = below - y;
       middle = (below + y) / 2;
@@ -286,11 +287,12 @@ TokenBars attention_bars(const Theme& theme, const HeadColumns& columns) {
 }
 
 TokenBars agreement_bars(const Theme& theme, const HeadColumns& columns) {
-  return {columns.agreement, [&theme, &columns](int token) -> TokenBar {
-            const auto t = static_cast<std::size_t>(token);
-            if (columns.agreement[t] <= 0) return {};
-            return {columns.votes[t] > 0 ? TokenBar::Style::filled : TokenBar::Style::hatched, columns.agreement[t], theme.secondary, false};
-          }};
+  return {
+      columns.agreement, [&theme, &columns](int token) -> TokenBar {
+        const auto t = static_cast<std::size_t>(token);
+        if (columns.agreement[t] <= 0) return {};
+        return {columns.votes[t] > 0 ? TokenBar::Style::filled : TokenBar::Style::hatched, columns.agreement[t], theme.secondary, false};
+      }};
 }
 
 TokenBars score_bars(const Theme& theme, const HeadColumns& columns) {

@@ -93,17 +93,21 @@ void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadP
   // A low card has its first words beside the name, less air, and no row that only repeats its title and these words, or says nothing.
   const bool low = area.height() < needed(members ? 90 : 65);
   const float around = (members ? 25 : 0) + (low ? 4 + 24 + 4 : 65);
-  if (area.height() < needed(around)) std::erase_if(rows, [](const CardRow& row) { return row.name == "position" || row.name == "members" || row.value == kNotMeasured; });
+  if (area.height() < needed(around))
+    std::erase_if(rows, [](const CardRow& row) { return row.name == "position" || row.name == "members" || row.value == kNotMeasured; });
   if (area.height() < needed(around)) std::erase_if(rows, [](const CardRow& row) { return row.name == "protected" && row.value == "no"; });
   if (pick.lane > 0 && area.height() >= needed(around)) buttons.draw(p, area.cut_bottom(buttons_height), facts.pos >= 0);
   area.cut_top(p.px(low ? 4 : 10));
   const int shown = facts.pos >= 0 ? facts.pos : facts.token;
   const Rect name = area.cut_top(p.px(24));
   const std::string text = p.elide(quoted(token_text(snapshot, shown)), Face::headline, name.width() * (low ? 0.4f : 0.9f));
-  const float name_end = name.x0 + p.token({name.x0, name.middle_y()}, text, p.size_of(Face::headline), facts.pos >= 0 ? t.text : t.secondary).x;
+  const float name_end =
+      name.x0 + p.token({name.x0, name.middle_y()}, text, p.size_of(Face::headline), facts.pos >= 0 ? t.text : t.secondary).x;
   p.mark("headline", fmt::format("slot {}", shown), name, text);
   const Rect caption = low ? Rect{name_end + p.px(8), name.y0, name.x1, name.y1} : area.cut_top(p.px(17));
-  const std::string stands = facts.pos < 0 ? "no slot stands for it in this head" : members ? fmt::format("stands for {} tokens", facts.members.size()) : "stands for itself alone";
+  const std::string stands = facts.pos < 0 ? "no slot stands for it in this head"
+                             : members     ? fmt::format("stands for {} tokens", facts.members.size())
+                                           : "stands for itself alone";
   p.text_fit({caption.x0, caption.middle_y()}, stands, Face::caption, t.secondary, caption.width());
   if (members) {
     area.cut_top(p.px(3));

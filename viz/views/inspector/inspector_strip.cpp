@@ -15,8 +15,8 @@ namespace kvscope::viz {
 
 namespace {
 
-constexpr float kTextFrom = 9;     // column width from which every token's text is legible
-constexpr float kLabelPitch = 12;  // distance of single labels below that
+constexpr float kTextFrom = 9;         // column width from which every token's text is legible
+constexpr float kLabelPitch = 12;      // distance of single labels below that
 constexpr float kAgreementFrom = 125;  // height of the rows of values from which agreement has one, too
 constexpr float kOneRowFrom = 80;      // the same without the statistic's
 
@@ -128,7 +128,8 @@ class Strip {
     const bool member = is_member(token);
     const Rgb c = own ? t_.accent : member ? t_.text : columns_.votes[i] > 0 ? t_.secondary : t_.disabled;
     const float x = axis_.x_of(token) + axis_.px / 2 - (axis_.px >= 6 ? 0.5f : 0.0f);
-    const std::string text = p_.elide(token_text(scene_.snapshot, token), Face::mono, (at_.text.height() - 4) * p_.size_of(Face::mono) / p_.size_of(Face::caption));
+    const std::string text = p_.elide(token_text(scene_.snapshot, token), Face::mono,
+                                      (at_.text.height() - 4) * p_.size_of(Face::mono) / p_.size_of(Face::caption));
     p_.token({x, at_.text.y0}, text, p_.size_of(Face::caption), c, own, true);
     if (rows_.fine_marks()) p_.mark("text", fmt::format("{} t{}", rows_.place, token), {x - 6, at_.text.y0, x + 6, at_.text.y1}, text);
   }
@@ -309,7 +310,8 @@ class Strip {
     x = item(x, room ? hatched : brief, limit, [](Painter& p, const Rect& s) { p.reference_only(s); });
     x = item(x, "outline: score at its removal", limit,
              [](Painter& p, const Rect& s) { p.frame_rect(s, p.theme().category[static_cast<std::size_t>(Category::merged)]); });
-    x = item(x, "not ranked in this step", limit, [](Painter& p, const Rect& s) { p.hline(s.x0, s.x1, s.middle_y(), p.theme().secondary); });
+    x = item(x, "not ranked in this step", limit,
+             [](Painter& p, const Rect& s) { p.hline(s.x0, s.x1, s.middle_y(), p.theme().secondary); });
     for (const std::string& note : notes) {
       const float wide = p_.width_of(Face::caption, note);
       if (x + wide >= end) continue;

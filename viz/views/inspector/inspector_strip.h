@@ -34,7 +34,8 @@ struct StripHits {
   Rect previous, next;  // head
 };
 
-/// Splits `area`; rows without content are dropped and their height goes to the others. A low area has room for one of statistic and agreement.
+/// Splits `area`; rows without content are dropped and their height goes to the others. A low area has room for one of statistic and
+/// agreement.
 StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_statistic, bool has_agreement, bool agreement_first);
 
 /// Draws axis, value rows, fates, votes, token text and legend.

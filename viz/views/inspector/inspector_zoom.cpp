@@ -38,7 +38,8 @@ void StripZoom::count(int n_tokens, float notches) {
 }
 
 void StripZoom::keep_in_view(int token) {
-  if (window_.count > 0) window_.first = std::clamp(window_.first, std::max(0.0, token - window_.count + 1), std::max(0.0, static_cast<double>(token)));
+  if (window_.count > 0)
+    window_.first = std::clamp(window_.first, std::max(0.0, token - window_.count + 1), std::max(0.0, static_cast<double>(token)));
 }
 
 void StripZoom::around(int token, int n_tokens, float notches) {

@@ -13,10 +13,14 @@ using What = EditTokens::What;
 
 const char* label(What what) {
   switch (what) {
-    case What::pin: return "Pin";
-    case What::evict: return "Evict";
-    case What::merge: return "Merge…";
-    case What::restore: return "Restore";
+    case What::pin:
+      return "Pin";
+    case What::evict:
+      return "Evict";
+    case What::merge:
+      return "Merge…";
+    case What::restore:
+      return "Restore";
   }
   return "";
 }
@@ -25,10 +29,14 @@ const char* label(What what) {
 
 std::string SlotButtons::help(What what, std::string_view scope) {
   switch (what) {
-    case What::pin: return fmt::format("Keep the slot whatever its score, {}, in a run beside this one (P)", scope);
-    case What::evict: return fmt::format("Evict the slot, {}, in a run beside this one (E)", scope);
-    case What::merge: return fmt::format("Merge the slot into the one that is clicked next, {}, in a run beside this one (M)", scope);
-    case What::restore: return fmt::format("Give the token its slot back, {}, in a run beside this one (R)", scope);
+    case What::pin:
+      return fmt::format("Keep the slot whatever its score, {}, in a run beside this one (P)", scope);
+    case What::evict:
+      return fmt::format("Evict the slot, {}, in a run beside this one (E)", scope);
+    case What::merge:
+      return fmt::format("Merge the slot into the one that is clicked next, {}, in a run beside this one (M)", scope);
+    case What::restore:
+      return fmt::format("Give the token its slot back, {}, in a run beside this one (R)", scope);
   }
   return {};
 }

@@ -22,10 +22,10 @@ namespace kvscope::viz {
 namespace {
 
 // Logical pixels.
-constexpr float kIndent = 30;   // of a reason under its number
-constexpr float kLine = 17;     // a line of words
-constexpr float kRow = 15;      // a candidate of the cosines
-constexpr float kHeadRow = 16;  // a query head of the bias
+constexpr float kIndent = 30;          // of a reason under its number
+constexpr float kLine = 17;            // a line of words
+constexpr float kRow = 15;             // a candidate of the cosines
+constexpr float kHeadRow = 16;         // a query head of the bias
 constexpr std::size_t kKeysLeast = 3;  // candidates shown however little room there is
 
 void number_badge(Painter& p, ImVec2 at, int number) {
@@ -34,8 +34,8 @@ void number_badge(Painter& p, ImVec2 at, int number) {
   p.text(at, std::to_string(number), Face::caption, t.accent, Align::centre);
 }
 
-/// Cosines of this step's removals on one axis: the one looked at in accent, the others grey, the threshold dashed; where they are recorded, the
-/// best candidates by name, a line each.
+/// Cosines of this step's removals on one axis: the one looked at in accent, the others grey, the threshold dashed; where they are
+/// recorded, the best candidates by name, a line each.
 class Cosines {
  public:
   /// `width`: of the rectangle that draw() will get.
@@ -45,13 +45,15 @@ class Cosines {
     names_ = by_name() ? p.px(108) : p.px(4);
     length_ = std::min(width - p.px(20), p.px(520)) - names_;
     float labels_end = 0;
-    for (const double tick : nice_ticks(low_, high_, 6)) labels_end = std::max(labels_end, along(tick) + p.width_of(Face::caption, tick_text(tick)) / 2);
+    for (const double tick : nice_ticks(low_, high_, 6))
+      labels_end = std::max(labels_end, along(tick) + p.width_of(Face::caption, tick_text(tick)) / 2);
     if (std::isfinite(why.threshold)) note_ = fmt::format("threshold {:.2f}", why.threshold);
     if (by_name()) {
       note_ += note_.empty() ? "cosine" : ", cosine";
     } else if (!why.other_cos.empty()) {
-      note_ += fmt::format("{}grey: {} other {} of this step", note_.empty() ? "" : " · ", format_count(static_cast<std::int64_t>(why.other_cos.size())),
-                           why.other_cos.size() == 1 ? "removal" : "removals");
+      note_ +=
+          fmt::format("{}grey: {} other {} of this step", note_.empty() ? "" : " · ",
+                      format_count(static_cast<std::int64_t>(why.other_cos.size())), why.other_cos.size() == 1 ? "removal" : "removals");
     }
     // Behind the numbers of the axis where there is room, else on a line of its own.
     beside_ = length_ + p.px(16) - p.width_of(Face::caption, note_) > labels_end + p.px(8);
@@ -112,12 +114,14 @@ class Cosines {
       const float line = area.y0 + p_.px(kRow) * (static_cast<float>(i) + 0.5f), x = x0 + along(cos);
       const bool target = pos == why_.event.into;
       p_.text({area.x0 + p_.px(24), line}, format_count(pos), Face::caption, t.disabled, Align::right);
-      p_.token({area.x0 + p_.px(32), line}, p_.elide(token_text(snapshot_, pos), Face::mono, p_.px(70)), p_.size_of(Face::mono), target ? t.text : t.secondary);
+      p_.token({area.x0 + p_.px(32), line}, p_.elide(token_text(snapshot_, pos), Face::mono, p_.px(70)), p_.size_of(Face::mono),
+               target ? t.text : t.secondary);
       p_.hline(x0, x1, line, t.line, 0.5);
       p_.disc({x, line}, p_.px(target ? 4.2f : 3.0f), target ? t.accent : t.disabled);
       const std::string number = fmt::format("{:.3f}", cos);
       const bool left = x + p_.px(10) + p_.width_of(Face::caption, number) > x1 + p_.px(18);
-      p_.text({x + (left ? -p_.px(8) : p_.px(8)), line}, number, Face::caption, target ? t.text : t.secondary, left ? Align::right : Align::left);
+      p_.text({x + (left ? -p_.px(8) : p_.px(8)), line}, number, Face::caption, target ? t.text : t.secondary,
+              left ? Align::right : Align::left);
       p_.mark("candidate", fmt::format("t{}", pos), {area.x0, line - p_.px(kRow) / 2, x1, line + p_.px(kRow) / 2}, number);
     }
     const float end = x1 + p_.px(16), y = bottom + (beside_ ? -p_.px(6) : p_.px(7));
@@ -157,7 +161,8 @@ void draw_head_rows(Painter& p, const Rect& area, const WhyStep& step) {
       p.text({x, y}, step.rows[r][c], r == 0 ? Face::caption : Face::mono, r == 0 ? t.disabled : t.text, Align::right);
     }
     if (r > 0)
-      p.mark("head.row", "query head " + step.rows[r][0], {area.x0, y - 8, area.x1, y + 8}, fmt::format("{}", fmt::join(step.rows[r], " ")));
+      p.mark("head.row", "query head " + step.rows[r][0], {area.x0, y - 8, area.x1, y + 8},
+             fmt::format("{}", fmt::join(step.rows[r], " ")));
   }
 }
 
@@ -186,7 +191,8 @@ float total(const std::vector<Piece>& pieces) {
 }
 
 /// `fewer`: candidates of the cosines to leave out, as far as kKeysLeast stay.
-std::vector<Piece> pieces_of(Painter& p, float width, const Snapshot& snapshot, const Why& why, const std::vector<WhyStep>& steps, std::size_t fewer) {
+std::vector<Piece> pieces_of(Painter& p, float width, const Snapshot& snapshot, const Why& why, const std::vector<WhyStep>& steps,
+                             std::size_t fewer) {
   const Theme& t = p.theme();
   const float indent = p.px(kIndent), room = width - indent;
   std::vector<Piece> out;
@@ -210,15 +216,19 @@ std::vector<Piece> pieces_of(Painter& p, float width, const Snapshot& snapshot, 
       if (low.keys.size() > kKeysLeast) low.keys.resize(std::max(kKeysLeast, low.keys.size() - std::min(fewer, low.keys.size())));
       Cosines cosines(p, room, snapshot, why, low);
       const float height = cosines.height();
-      out.push_back({i, height, [cosines = std::move(cosines), indent](const Rect& r) { cosines.draw({r.x0 + indent, r.y0, r.x1, r.y1}); }});
+      out.push_back({i, height, [cosines = std::move(cosines), indent](const Rect& r) {
+                       cosines.draw({r.x0 + indent, r.y0, r.x1, r.y1});
+                     }});
     }
     for (const std::string& line : step.lines) {
       std::string whole = line;
-      for (const std::string& part : broken(p, line, Face::body, room)) write(part, Face::body, i == 0 ? t.secondary : t.text, std::exchange(whole, {}));
+      for (const std::string& part : broken(p, line, Face::body, room))
+        write(part, Face::body, i == 0 ? t.secondary : t.text, std::exchange(whole, {}));
     }
     if (step.kind == WhyStep::Kind::heads) {
-      out.push_back({i, p.px(kHeadRow) * static_cast<float>(step.rows.size()),
-                     [&p, &step, indent](const Rect& r) { draw_head_rows(p, {r.x0 + indent, r.y0, r.x1, r.y1}, step); }});
+      out.push_back({i, p.px(kHeadRow) * static_cast<float>(step.rows.size()), [&p, &step, indent](const Rect& r) {
+                       draw_head_rows(p, {r.x0 + indent, r.y0, r.x1, r.y1}, step);
+                     }});
       if (step.rows.size() > 2) write("“left over”: the query heads share one bias", Face::caption, t.disabled);
     }
     out.push_back({i, p.px(6), {}});
@@ -232,8 +242,9 @@ float draw_cost(Painter& p, const Rect& foot, const Why& why) {
   const Theme& t = p.theme();
   p.hline(foot.x0 - p.px(12), foot.x1 + p.px(12), foot.y0, t.line);
   float x = foot.x0 + p.text({foot.x0, foot.middle_y()}, "Cost, same query", Face::body, t.secondary) + p.px(12);
-  const std::string cost = std::isfinite(why.cost) ? fmt::format("this head's output changed by {} at step {}", format_percent(why.cost), why.step)
-                                                   : std::string("not measured");
+  const std::string cost = std::isfinite(why.cost)
+                               ? fmt::format("this head's output changed by {} at step {}", format_percent(why.cost), why.step)
+                               : std::string("not measured");
   x += p.text_fit({x, foot.middle_y()}, cost, Face::strong, t.text, std::max(0.0f, foot.x1 - x));
   p.mark("cost", "compress_rel_l2", foot, cost);
   return x;
@@ -241,7 +252,8 @@ float draw_cost(Painter& p, const Rect& foot, const Why& why) {
 
 std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
   if (std::isfinite(slot.score) && std::isfinite(pick.values->cutoff)) {
-    return fmt::format("It stays in step {}: score {}, cut-off {}. Nothing was merged into it.", pick.step, format_number(slot.score), format_number(pick.values->cutoff));
+    return fmt::format("It stays in step {}: score {}, cut-off {}. Nothing was merged into it.", pick.step, format_number(slot.score),
+                       format_number(pick.values->cutoff));
   }
   if (pick.lane == 0 && pick.values->budget < 0) return "No budget: every token keeps its slot.";
   return "Nothing was merged into this slot, and it has not been removed.";
@@ -287,7 +299,8 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
   }
   p.unclip();
   if (hidden_ <= 0) return;
-  const float thumb = body_.height() * body_.height() / (body_.height() + hidden_), top = body_.y0 + (body_.height() - thumb) * offset_ / hidden_;
+  const float thumb = body_.height() * body_.height() / (body_.height() + hidden_),
+              top = body_.y0 + (body_.height() - thumb) * offset_ / hidden_;
   p.fill({body_.x1 + p.px(4), top, body_.x1 + p.px(8), top + thumb}, t.disabled, 0.8, 2);
   p.mark("why.scroll", "reasons", {body_.x1 + p.px(4), top, body_.x1 + p.px(8), top + thumb});
   std::string note = below ? fmt::format("more of step {}", *below) : "begins above";

@@ -8,8 +8,8 @@
 
 namespace kvscope::viz {
 
-/// The numbered reasons with the numbers put into the equation, and the cost of the step's compression at the bottom; without reasons, why the
-/// slot stays. Reasons that have no room are scrolled to, by wheel or Page Up and Page Down.
+/// The numbered reasons with the numbers put into the equation, and the cost of the step's compression at the bottom; without reasons, why
+/// the slot stays. Reasons that have no room are scrolled to, by wheel or Page Up and Page Down.
 class WhyCard {
  public:
   void draw(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot);
@@ -23,9 +23,9 @@ class WhyCard {
  private:
   void scroll(float by);
 
-  Rect body_;         // where the reasons are
-  float hidden_ = 0;  // height of the reasons that has no room
-  float offset_ = 0;  // of it above the body
+  Rect body_;                         // where the reasons are
+  float hidden_ = 0;                  // height of the reasons that has no room
+  float offset_ = 0;                  // of it above the body
   int of_step_ = -1, of_token_ = -1;  // the removal that it was scrolled for
 };
 

@@ -20,7 +20,8 @@ std::string capture_words(const Snapshot& s) { return fmt::format("capture now (
 
 float CaptureOffer::draw(Painter& p, ImVec2 at, std::string_view what, float room) {
   const Theme& t = p.theme();
-  if (p.frame().alone) return at.x + p.text_fit(at, missing_words(what), Face::caption, t.secondary, room);  // an exported picture has no buttons
+  if (p.frame().alone)
+    return at.x + p.text_fit(at, missing_words(what), Face::caption, t.secondary, room);  // an exported picture has no buttons
   const std::string missing = missing_words(what) + " –", offer = capture_words(*p.frame().snapshot);
   const float x = at.x + p.text_fit(at, missing, Face::caption, t.secondary, room) + p.px(4);
   const float w = p.text_fit({x, at.y}, offer, Face::caption, t.accent, std::max(0.0f, at.x + room - x));

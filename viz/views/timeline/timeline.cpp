@@ -18,7 +18,7 @@ namespace {
 constexpr float kWideColumn = 40;  // pixels that a step needs for its numbers
 constexpr float kLabelX = 12;
 constexpr float kLegendFrom = 116, kLegendHigh = 132, kStacksFrom = 100, kLeastKl = 14;  // pixels of height
-constexpr float kNumberRow = 14;                                      // distance of the rows of numbers
+constexpr float kNumberRow = 14;                                                         // distance of the rows of numbers
 
 // From the bottom up.
 constexpr std::array<Category, 5> kStack = {Category::sink, Category::kept, Category::merged, Category::recent, Category::fresh};
@@ -53,8 +53,9 @@ std::string Timeline::facts(const Frame& frame) const {
   if (!frame.selection.steps) {
     const RunFigures f = run_figures(*frame.snapshot, *lane, false);
     const bool legend = frame.size.y >= kLegendFrom * frame.scale;
-    return fmt::format("{} · top choice differs in {} of {} steps{}{}", lane->title, format_count(f.compared - f.top1_same), format_count(f.compared),
-                       frame.snapshot->prefill_mode ? " after the prompt" : "", legend ? "" : " · colours as in the atlas");
+    return fmt::format("{} · top choice differs in {} of {} steps{}{}", lane->title, format_count(f.compared - f.top1_same),
+                       format_count(f.compared), frame.snapshot->prefill_mode ? " after the prompt" : "",
+                       legend ? "" : " · colours as in the atlas");
   }
   if (of_range_ != steps) {
     range_ = run_figures(*frame.snapshot, *lane, steps->first, steps->last);

@@ -75,8 +75,8 @@ void Timeline::draw_slots(Painter& p, const Layout& l, const std::vector<StepBin
   const bool beside = !label.empty() && l.top.height() < p.px(kPlateFrom);
   p.text({kLabelX, l.top.y0 + half - 4}, "slots", Face::caption, t.secondary);
   if (l.top.height() >= 4 * half - 4)
-    p.text({kLabelX, l.top.y0 + 3 * half - 4}, beside ? label : fmt::format("mean of {}", format_count(static_cast<std::int64_t>(n_heads))), Face::caption,
-           t.disabled);
+    p.text({kLabelX, l.top.y0 + 3 * half - 4}, beside ? label : fmt::format("mean of {}", format_count(static_cast<std::int64_t>(n_heads))),
+           Face::caption, t.disabled);
   for (const StepBin& b : bins) {
     const Rect column{l.x0 + static_cast<float>(b.first) * l.pitch, l.top.y0, l.x0 + static_cast<float>(b.last + 1) * l.pitch, l.top.y1};
     std::array<double, kSlots.size()> parts{};

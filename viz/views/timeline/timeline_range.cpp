@@ -18,7 +18,8 @@ void Timeline::draw_range(Painter& p, const Layout& l) {
   const Theme& t = p.theme();
   const float end = l.x0 + l.pitch * static_cast<float>(steps_.size()), bottom = l.legend.y0 - 2;
   const float x0 = steps ? std::round(l.x0 + l.pitch * static_cast<float>(steps->first)) : end;
-  const float x1 = steps ? std::max(x0 + 2, std::round(l.x0 + l.pitch * static_cast<float>(steps->last + 1)) - (l.pitch > 20 ? p.px(4) : 0)) : end;
+  const float x1 =
+      steps ? std::max(x0 + 2, std::round(l.x0 + l.pitch * static_cast<float>(steps->last + 1)) - (l.pitch > 20 ? p.px(4) : 0)) : end;
   // What does not count recedes; nothing is hidden.
   for (const Rect& outside : {Rect{l.x0 - 1, l.top.y0 - 2, x0, l.kl.y1 + 1}, Rect{x1, l.top.y0 - 2, end, l.kl.y1 + 1}})
     if (outside.x1 > outside.x0) p.fill(outside, t.panel, 0.66);

@@ -7,10 +7,10 @@
 #include "app/window/panels/effect/effect_panel_layers.h"
 #include "app/window/panels/effect/effect_panel_model.h"
 #include "app/window/panels/effect/effect_panel_parts.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
-#include "viz/draw/format.h"
+#include "app/window/shell/panel_paint.h"
 #include "snapshot/figures.h"
+#include "viz/draw/format.h"
 #include "viz/reduce/range.h"
 
 namespace kvscope {
@@ -37,7 +37,8 @@ EffectPanel::EffectPanel(Workspace& workspace, SessionController&, QWidget* pare
   column->addWidget(new EffectLayers(workspace, this));
   column->addWidget(m_footer);
   setFocusProxy(m_table);
-  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, &EffectPanel::refreshRange);
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged})
+    connect(&workspace, signal, this, &EffectPanel::refreshRange);
   refreshRange();
   connect(&workspace, &Workspace::snapshotChanged, this, &EffectPanel::factsChanged);
   connect(&workspace, &Workspace::selectionChanged, this, &EffectPanel::factsChanged);

@@ -9,8 +9,8 @@
 #include <QStringList>
 #include <QToolTip>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {

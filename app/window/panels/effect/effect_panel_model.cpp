@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "app/window/help/glossary.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -21,7 +21,8 @@ void EffectModel::refresh() {
   m_snapshot = m_workspace.snapshotPtr();
   m_rows.clear();
   if (const StepRecord* step = m_workspace.stepRecord()) m_rows = step->top_tokens;
-  std::stable_sort(m_rows.begin(), m_rows.end(), [](const TopToken& a, const TopToken& b) { return std::max(a.p, a.p_reference) > std::max(b.p, b.p_reference); });
+  std::stable_sort(m_rows.begin(), m_rows.end(),
+                   [](const TopToken& a, const TopToken& b) { return std::max(a.p, a.p_reference) > std::max(b.p, b.p_reference); });
   m_lane_title = m_workspace.lane() ? qs(m_workspace.lane()->title) : QString();
   m_baseline = m_workspace.lane() ? m_workspace.lane()->fork_of : -1;
   if (m_baseline >= static_cast<int>(m_snapshot->lanes.size())) m_baseline = -1;
@@ -49,12 +50,18 @@ QVariant EffectModel::data(const QModelIndex& index, int role) const {
   const TopToken& t = top(index.row());
   if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) {
     switch (index.column()) {
-      case kToken: return qs(viz::text_of_id(*m_snapshot, t.id));
-      case kRank: return t.rank == t.rank_reference ? QString::number(t.rank) : QString("%1 → %2").arg(t.rank_reference).arg(t.rank);
-      case kReference: return qs(viz::format_probability(t.p_reference));
-      case kLane: return qs(viz::format_probability(t.p));
-      case kBaseline: return qs(viz::format_probability(baseline(index.row())));
-      default: return qs(viz::format_delta(t.p - t.p_reference));
+      case kToken:
+        return qs(viz::text_of_id(*m_snapshot, t.id));
+      case kRank:
+        return t.rank == t.rank_reference ? QString::number(t.rank) : QString("%1 → %2").arg(t.rank_reference).arg(t.rank);
+      case kReference:
+        return qs(viz::format_probability(t.p_reference));
+      case kLane:
+        return qs(viz::format_probability(t.p));
+      case kBaseline:
+        return qs(viz::format_probability(baseline(index.row())));
+      default:
+        return qs(viz::format_delta(t.p - t.p_reference));
     }
   }
   if (role == Qt::TextAlignmentRole) {
@@ -81,20 +88,25 @@ QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int r
     constexpr const char* kTerms[] = {"token", "rank", "reference", "lane", "Δp"};
     if (section < kBaseline) return Glossary::builtIn().about(kTerms[section]);
   }
-  if ((role == Qt::ToolTipRole || role == Qt::WhatsThisRole) && section == kBaseline) return "probability in the run without the changes by hand; n/a: not among its candidates";
+  if ((role == Qt::ToolTipRole || role == Qt::WhatsThisRole) && section == kBaseline)
+    return "probability in the run without the changes by hand; n/a: not among its candidates";
   if (role == Qt::ToolTipRole && section == kRank) return "rank with the full cache → rank in this run";
   const bool brief = role == kBrief;
   if (role != Qt::DisplayRole && !brief) return {};
   switch (section) {
-    case kToken: return "token";
-    case kRank: return "rank";
+    case kToken:
+      return "token";
+    case kRank:
+      return "rank";
     case kReference:
       return brief ? "full" : "reference";
     case kLane:
       if (brief) return "run " + qs(viz::lane_letter(m_workspace.selection().lane));
       return m_lane_title.isEmpty() ? QString("lane") : m_lane_title;
-    case kBaseline: return "run " + qs(viz::lane_letter(m_baseline));
-    default: return "Δp";
+    case kBaseline:
+      return "run " + qs(viz::lane_letter(m_baseline));
+    default:
+      return "Δp";
   }
 }
 

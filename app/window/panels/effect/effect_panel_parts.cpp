@@ -11,8 +11,8 @@
 #include <QStyledItemDelegate>
 
 #include "app/window/panels/effect/effect_panel_model.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
@@ -36,12 +36,17 @@ QColor deltaColour(const viz::Theme& theme, double delta) {
 
 class EffectDelegate : public QStyledItemDelegate {
  public:
-  EffectDelegate(Workspace& workspace, EffectModel& model, QWidget& view) : QStyledItemDelegate(&view), m_workspace(workspace), m_model(model), m_view(view) {}
+  EffectDelegate(Workspace& workspace, EffectModel& model, QWidget& view)
+      : QStyledItemDelegate(&view), m_workspace(workspace), m_model(model), m_view(view) {}
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const viz::Theme& theme = m_workspace.theme();
     const bool token = index.column() == EffectModel::kToken, rank = index.column() == EffectModel::kRank;
-    painter->setFont(typeFont(m_view, token ? Type::control : rank ? Type::body : Type::control, token && m_model.isChoice(index.row()), TypeFace::tabular));
+    painter->setFont(typeFont(m_view,
+                              token  ? Type::control
+                              : rank ? Type::body
+                                     : Type::control,
+                              token && m_model.isChoice(index.row()), TypeFace::tabular));
     QColor ink = rank ? toColor(theme.disabled) : toColor(theme.text);
     if (index.column() == EffectModel::kDelta) {
       const TopToken& t = m_model.top(index.row());
@@ -158,7 +163,8 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
 
 // ---- table
 
-EffectTable::EffectTable(Workspace& workspace, EffectModel& model, QWidget* parent) : QTableView(parent), m_workspace(workspace), m_model(model) {
+EffectTable::EffectTable(Workspace& workspace, EffectModel& model, QWidget* parent)
+    : QTableView(parent), m_workspace(workspace), m_model(model) {
   setHorizontalHeader(new EffectHeader(workspace, this));
   setModel(&model);
   setItemDelegate(new EffectDelegate(workspace, model, *this));
@@ -327,11 +333,13 @@ void EffectFooter::paintEvent(QPaintEvent*) {
 
   // The surprise at what followed. Both caches are asked about the same token only while the lane follows the reference.
   const LaneSnapshot& full = snapshot.lanes.front();
-  const StepRecord* reference = step->step < static_cast<int>(full.steps.size()) ? full.steps[static_cast<std::size_t>(step->step)].get() : nullptr;
+  const StepRecord* reference =
+      step->step < static_cast<int>(full.steps.size()) ? full.steps[static_cast<std::size_t>(step->step)].get() : nullptr;
   const bool common = reference && reference->next_token == step->next_token;
   QString what = "−ln p of the next token", brief = "−ln p", numbers = "not generated yet";
   if (step->next_token >= 0) {
-    what = QString("−ln p of the %1 token %2").arg(snapshot.follow == "reference" ? "reference" : "fed", qs(viz::quoted(viz::text_of_id(snapshot, step->next_token))));
+    what = QString("−ln p of the %1 token %2")
+               .arg(snapshot.follow == "reference" ? "reference" : "fed", qs(viz::quoted(viz::text_of_id(snapshot, step->next_token))));
     brief = QString("−ln p of %1").arg(qs(viz::quoted(viz::text_of_id(snapshot, step->next_token))));
     numbers = nats(step->nll);
     if (common && lane_index > 0) numbers = nats(reference->nll) + " → " + numbers;

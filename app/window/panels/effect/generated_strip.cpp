@@ -10,8 +10,8 @@
 #include <QToolTip>
 #include <QWheelEvent>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -70,7 +70,8 @@ void GeneratedStrip::keepCurrentVisible() {
 
 QString GeneratedStrip::heading() const {
   if (m_cells.empty()) return m_workspace.lane() ? "no step after the prompt yet" : "";
-  QString text = m_n_generated == 0 ? QString("nothing yet · next token") : QString("%1 token%2").arg(m_n_generated).arg(m_n_generated == 1 ? "" : "s");
+  QString text = m_n_generated == 0 ? QString("nothing yet · next token")
+                                    : QString("%1 token%2").arg(m_n_generated).arg(m_n_generated == 1 ? "" : "s");
   const int n = visibleCells(), shown = std::min(n, static_cast<int>(m_cells.size()) - m_first);
   if (shown < static_cast<int>(m_cells.size())) {
     // The last cell is the choice after the last token, no token yet.
@@ -249,11 +250,20 @@ void GeneratedStrip::wheelEvent(QWheelEvent* event) {
 void GeneratedStrip::keyPressEvent(QKeyEvent* event) {
   const int current = currentCell(), last = static_cast<int>(m_cells.size()) - 1;
   switch (event->key()) {
-    case Qt::Key_Left: goTo(std::max(0, current - 1)); break;
-    case Qt::Key_Right: goTo(std::min(last, current + 1)); break;
-    case Qt::Key_Home: goTo(0); break;
-    case Qt::Key_End: goTo(last); break;
-    default: QWidget::keyPressEvent(event);
+    case Qt::Key_Left:
+      goTo(std::max(0, current - 1));
+      break;
+    case Qt::Key_Right:
+      goTo(std::min(last, current + 1));
+      break;
+    case Qt::Key_Home:
+      goTo(0);
+      break;
+    case Qt::Key_End:
+      goTo(last);
+      break;
+    default:
+      QWidget::keyPressEvent(event);
   }
 }
 

@@ -58,8 +58,8 @@ class GeneratedStrip : public QWidget {
   int m_lane = 0;
   int m_n_generated = 0;
   int m_n_differ = 0;
-  int m_first = 0;  // leftmost cell shown
-  int m_wheel = 0;  // part of a notch
+  int m_first = 0;          // leftmost cell shown
+  int m_wheel = 0;          // part of a notch
   bool m_own_step = false;  // the step is being changed by this widget: the cells stay under the mouse
 };
 

@@ -5,15 +5,15 @@
 #include <cmath>
 #include <utility>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/text/head_keys.h"
 #include "policy/text/lane_edits.h"
-#include "viz/draw/format.h"
 #include "snapshot/figures.h"
+#include "viz/draw/format.h"
 
 namespace kvscope {
 
@@ -33,7 +33,8 @@ QString placeWords(const HeadKey& k) { return k.kv_head < 0 ? QString("L%1").arg
 
 QString placeWords(const HeadChoice& heads) {
   const bool one = heads.layers.size() == 1 && heads.kv_heads.size() <= 1;
-  return one ? placeWords(HeadKey{{}, {}, heads.layers.front(), heads.kv_heads.empty() ? -1 : heads.kv_heads.front()}) : QString("some heads");
+  return one ? placeWords(HeadKey{{}, {}, heads.layers.front(), heads.kv_heads.empty() ? -1 : heads.kv_heads.front()})
+             : QString("some heads");
 }
 
 template <class T>
@@ -56,9 +57,12 @@ QString headChangeWords(const std::string& before, const std::string& after) {
     }
     const std::vector<BudgetOverride> had = edits_of(before).budgets, got = edits_of(after).budgets;
     for (const BudgetOverride& b : got)
-      if (!has(had, b)) words << QString("%1 only in %2").arg(b.slots ? QString("%1 slots").arg(*b.slots) : QString("a budget of their own"), placeWords(b.heads));
+      if (!has(had, b))
+        words << QString("%1 only in %2")
+                     .arg(b.slots ? QString("%1 slots").arg(*b.slots) : QString("a budget of their own"), placeWords(b.heads));
     for (const BudgetOverride& b : had)
-      if (std::ranges::find(got, b.heads, &BudgetOverride::heads) == got.end()) words << QString("budget as allocated in %1").arg(placeWords(b.heads));
+      if (std::ranges::find(got, b.heads, &BudgetOverride::heads) == got.end())
+        words << QString("budget as allocated in %1").arg(placeWords(b.heads));
   } catch (const Error&) {
     return {};  // a policy that this build does not know
   }
@@ -79,7 +83,8 @@ QString HeadEffect::words() const { return isHidden() ? QString() : text(); }
 
 std::optional<HeadEffect::Figures> HeadEffect::figures(int lane, const std::string& spec) const {
   const Snapshot& s = m_workspace.snapshot();
-  if (s.phase != RunPhase::idle || lane >= static_cast<int>(s.lanes.size()) || s.lanes[static_cast<std::size_t>(lane)].spec != spec) return {};
+  if (s.phase != RunPhase::idle || lane >= static_cast<int>(s.lanes.size()) || s.lanes[static_cast<std::size_t>(lane)].spec != spec)
+    return {};
   const RunFigures f = run_figures(s, s.lanes[static_cast<std::size_t>(lane)], false);
   if (f.compared == 0) return {};
   return Figures{f.kl.mean(), f.top1_same, f.compared};
@@ -123,8 +128,9 @@ void HeadEffect::refresh() {
     else
       kl += QString(" (%1%2)").arg(part < 0 ? "−" : "+", qs(viz::format_percent(std::abs(part))));
   }
-  const QString top1 = before.n_steps == now->n_steps ? QString("top-1 same %1 → %2 of %3").arg(before.top1_same).arg(now->top1_same).arg(now->n_steps)
-                                                      : QString("top-1 same %1 of %2").arg(now->top1_same).arg(now->n_steps);
+  const QString top1 = before.n_steps == now->n_steps
+                           ? QString("top-1 same %1 → %2 of %3").arg(before.top1_same).arg(now->top1_same).arg(now->n_steps)
+                           : QString("top-1 same %1 of %2").arg(now->top1_same).arg(now->n_steps);
   setText(QString("%1: %2, %3").arg(m_change->what, kl, top1));
 }
 

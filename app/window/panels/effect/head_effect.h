@@ -13,8 +13,8 @@ namespace kvscope {
 class SessionController;
 class Workspace;
 
-/// What the last change of single heads (a value or a budget of their own, or taken back) did to the selected run, against the run as it was
-/// before: mean KL and top-1 of the decode steps. Hidden unless the run is as that change made it.
+/// What the last change of single heads (a value or a budget of their own, or taken back) did to the selected run, against the run as it
+/// was before: mean KL and top-1 of the decode steps. Hidden unless the run is as that change made it.
 class HeadEffect : public QLabel {
   Q_OBJECT
 

@@ -6,9 +6,7 @@
 
 namespace kvscope {
 
-StepVotes countVotes(const HeadRecord& head) {
-  return {std::accumulate(head.votes.begin(), head.votes.end(), 0LL), head.evicted_votes};
-}
+StepVotes countVotes(const HeadRecord& head) { return {std::accumulate(head.votes.begin(), head.votes.end(), 0LL), head.evicted_votes}; }
 
 StepVotes countVotes(const StepRecord& step) {
   StepVotes all;

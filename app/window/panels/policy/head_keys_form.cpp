@@ -10,10 +10,10 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/policy/policy_form_field.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/text/head_keys.h"
@@ -36,8 +36,13 @@ std::string valueIn(const std::vector<HeadKey>& given, const std::string& key, i
 }  // namespace
 
 HeadKeysForm::HeadKeysForm(Workspace& workspace, SessionController& controller, QWidget* parent)
-    : QWidget(parent), m_workspace(workspace), m_controller(controller), m_heading(new QLabel(this)), m_list(new QLabel(this)),
-      m_grid(new QGridLayout), m_reset(new QToolButton(this)) {
+    : QWidget(parent),
+      m_workspace(workspace),
+      m_controller(controller),
+      m_heading(new QLabel(this)),
+      m_list(new QLabel(this)),
+      m_grid(new QGridLayout),
+      m_reset(new QToolButton(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 6, 0, 0);
   column->setSpacing(6);
@@ -147,7 +152,8 @@ void HeadKeysForm::set(const QString& key, const QString& value) {
   try {
     std::string wanted = with_param(spec(), place, value.toStdString());
     // In a layer that has a value of its own, a head is as the run again by having the run's written.
-    if (const ParamEditor* editor = field(name); value.isEmpty() && editor && !valueIn(given_head_keys(wanted), name, *s.layer, *s.kv_head).empty())
+    if (const ParamEditor* editor = field(name);
+        value.isEmpty() && editor && !valueIn(given_head_keys(wanted), name, *s.layer, *s.kv_head).empty())
       wanted = with_param(wanted, place, editor->info().default_text);
     send(wanted);
   } catch (const Error& error) {

@@ -13,11 +13,11 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/policy/policy_form_field.h"
 #include "app/window/panels/policy/policy_items.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "viz/draw/format.h"
@@ -155,11 +155,11 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
     }
     refresh();
   });
-  connect(&workspace, &Workspace::themeChanged, this, [this] {
-    m_message->setStyleSheet(QString("color: %1;").arg(toColor(m_workspace.theme().changed).name()));
-  });
+  connect(&workspace, &Workspace::themeChanged, this,
+          [this] { m_message->setStyleSheet(QString("color: %1;").arg(toColor(m_workspace.theme().changed).name())); });
   m_message->setStyleSheet(QString("color: %1;").arg(toColor(workspace.theme().changed).name()));
-  for (QWidget* widget : {static_cast<QWidget*>(m_lanes), static_cast<QWidget*>(m_policies), static_cast<QWidget*>(m_budget), static_cast<QWidget*>(m_unit)}) {
+  for (QWidget* widget : {static_cast<QWidget*>(m_lanes), static_cast<QWidget*>(m_policies), static_cast<QWidget*>(m_budget),
+                          static_cast<QWidget*>(m_unit)}) {
     guardWheel(*widget, *this);
   }
   refresh();
@@ -219,7 +219,8 @@ void PolicyForm::refresh() {
     editor->widget()->setEnabled(editable && takes);
   }
   m_policies->setCurrentIndex(m_policies->findData(qs(parsed.name)));
-  for (QWidget* widget : {static_cast<QWidget*>(m_policies), static_cast<QWidget*>(m_budget), static_cast<QWidget*>(m_unit)}) widget->setEnabled(editable);
+  for (QWidget* widget : {static_cast<QWidget*>(m_policies), static_cast<QWidget*>(m_budget), static_cast<QWidget*>(m_unit)})
+    widget->setEnabled(editable);
   m_duplicate->setEnabled(editable);
   m_remove->setEnabled(m_lane > 0);
   m_unit->setCurrentIndex(given(parsed, "ratio").empty() ? 0 : 1);
@@ -250,7 +251,8 @@ void PolicyForm::rebuildFields(const std::string& policy, const std::vector<Para
   QWidget* last = m_unit;
   for (const ParamInfo& param : wanted) {
     const int row = 4 + static_cast<int>(m_fields.size());
-    const auto known = std::find_if(before.begin(), before.end(), [&](const ParamEditor* e) { return policy == m_policy && same(e, param); });
+    const auto known =
+        std::find_if(before.begin(), before.end(), [&](const ParamEditor* e) { return policy == m_policy && same(e, param); });
     ParamEditor* editor = nullptr;
     if (known != before.end()) {
       editor = std::exchange(*known, nullptr);
@@ -284,7 +286,8 @@ void PolicyForm::refreshBudget() {
   }
   QString words = QString("%1 slots").arg(qs(viz::format_count(n_slots)));
   if (snapshot.n_prompt > 0) {
-    words += QString(" · %1 of %2").arg(qs(viz::format_percent(static_cast<double>(n_slots) / snapshot.n_prompt)), qs(viz::format_count(snapshot.n_prompt)));
+    words += QString(" · %1 of %2")
+                 .arg(qs(viz::format_percent(static_cast<double>(n_slots) / snapshot.n_prompt)), qs(viz::format_count(snapshot.n_prompt)));
   }
   for (const LaneSnapshot& lane : snapshot.lanes) {
     if (lane.slots <= 0 || lane.kv_bytes <= 0) continue;

@@ -66,8 +66,8 @@ class PolicyForm : public QWidget {
   Workspace& m_workspace;
   SessionController& m_controller;
   int m_lane = 0;
-  int m_wanted_lane = -1;        // to be selected as soon as a snapshot has it
-  std::string m_policy;          // whose fields are shown
+  int m_wanted_lane = -1;  // to be selected as soon as a snapshot has it
+  std::string m_policy;    // whose fields are shown
   bool m_refreshing = false;
   QComboBox* m_lanes;
   QToolButton* m_add;

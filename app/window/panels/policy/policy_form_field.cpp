@@ -85,7 +85,8 @@ QString ParamEditor::toolTip() const {
   if (m_info.kind == Kind::count || m_info.kind == Kind::number) {
     lines << QString("%1 to %2%3").arg(numberText(m_info.min), numberText(m_info.max), m_info.odd ? ", odd" : "");
   } else if (m_info.kind == Kind::count_or_fraction) {
-    lines << QString("%1 to %2 slots, or a fraction of the budget with a decimal point").arg(numberText(m_info.min), numberText(m_info.max));
+    lines
+        << QString("%1 to %2 slots, or a fraction of the budget with a decimal point").arg(numberText(m_info.min), numberText(m_info.max));
   }
   for (const auto& [word, help] : m_info.described) lines << QString("%1: %2").arg(text(word), text(help));
   if (m_info.kind == Kind::text && !m_info.choices.empty()) {
@@ -135,7 +136,8 @@ QWidget* ParamEditor::makeWidget(QWidget* form) {
       return box;
     }
     case Kind::count_or_fraction:
-    case Kind::text: break;
+    case Kind::text:
+      break;
   }
   auto* line = new QLineEdit(form);
   line->setPlaceholderText(m_info.default_text.empty() ? "not set" : text(m_info.default_text));

@@ -9,11 +9,11 @@
 
 #include "app/window/panels/effect/head_effect.h"
 #include "app/window/panels/policy/head_keys_form.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/policy/policy_form.h"
 #include "app/window/panels/policy/policy_panel_card.h"
 #include "app/window/panels/policy/policy_presets.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 

@@ -9,8 +9,8 @@
 #include <QMouseEvent>
 #include <QToolTip>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 
@@ -129,8 +129,10 @@ int AllocationCurve::slotsAt(double y) const {
 QString AllocationCurve::words(const AllocationColumn& c) const {
   const QString place = c.kv_head < 0 ? QString("layer %1, mean of its heads").arg(c.layer) : qs(viz::head_name(c.layer, c.kv_head));
   const QString budget = c.budget < 0 ? QString("no limit") : QString("budget %1 slots").arg(qs(viz::format_mean(c.budget)));
-  QString out = QString("%1\n%2%3\n%4 used after this step").arg(place, budget, c.overridden ? ", set by hand" : "", qs(viz::format_mean(c.slots)));
-  if (editable()) out += "\ndrag: budget of this head · Shift: of its layer" + QString(c.overridden ? "\ndouble click: as the policy allocates it" : "");
+  QString out =
+      QString("%1\n%2%3\n%4 used after this step").arg(place, budget, c.overridden ? ", set by hand" : "", qs(viz::format_mean(c.slots)));
+  if (editable())
+    out += "\ndrag: budget of this head · Shift: of its layer" + QString(c.overridden ? "\ndouble click: as the policy allocates it" : "");
   return out;
 }
 
@@ -173,7 +175,9 @@ void AllocationCurve::paintEvent(QPaintEvent*) {
   for (std::size_t i = 0; i < m_columns.size(); ++i) {
     const AllocationColumn& c = m_columns[i];
     const QRectF r = columnRect(c.layer, c.kv_head);
-    const bool dragged = m_drag && m_drag->moved && (m_drag->column == static_cast<int>(i) || (m_drag->layer && m_columns[static_cast<std::size_t>(m_drag->column)].layer == c.layer));
+    const bool dragged =
+        m_drag && m_drag->moved &&
+        (m_drag->column == static_cast<int>(i) || (m_drag->layer && m_columns[static_cast<std::size_t>(m_drag->column)].layer == c.layer));
     const double budget = dragged ? m_drag->slots : c.budget;
     const auto bar = [&](double v) {
       const double h = std::clamp(v / most, 0.0, 1.0) * r.height();
@@ -240,7 +244,9 @@ void AllocationCurve::mousePressEvent(QMouseEvent* event) {
 
 void AllocationCurve::mouseMoveEvent(QMouseEvent* event) {
   m_hovered = columnAt(event->position());
-  setCursor(resetRect().contains(event->position()) ? Qt::PointingHandCursor : m_hovered >= 0 && editable() ? Qt::SizeVerCursor : Qt::ArrowCursor);
+  setCursor(resetRect().contains(event->position()) ? Qt::PointingHandCursor
+            : m_hovered >= 0 && editable()          ? Qt::SizeVerCursor
+                                                    : Qt::ArrowCursor);
   if (m_drag && editable()) {
     const int slots = slotsAt(event->position().y());
     m_drag->moved = m_drag->moved || slots != static_cast<int>(std::lround(m_columns[static_cast<std::size_t>(m_drag->column)].budget));
@@ -275,8 +281,12 @@ void AllocationCurve::keyPressEvent(QKeyEvent* event) {
   const AllocationColumn c = m_columns[static_cast<std::size_t>(m_cursor)];
   const int now = static_cast<int>(std::lround(c.budget));
   switch (event->key()) {
-    case Qt::Key_Left: m_cursor = std::max(0, m_cursor - step); break;
-    case Qt::Key_Right: m_cursor = std::min(n - 1, m_cursor + step); break;
+    case Qt::Key_Left:
+      m_cursor = std::max(0, m_cursor - step);
+      break;
+    case Qt::Key_Right:
+      m_cursor = std::min(n - 1, m_cursor + step);
+      break;
     case Qt::Key_Up:
     case Qt::Key_Down:
       if (!editable() || c.budget < 0) return;
@@ -286,8 +296,11 @@ void AllocationCurve::keyPressEvent(QKeyEvent* event) {
       if (c.overridden) Q_EMIT budgetRequested(c.layer, c.kv_head, -1);
       return;
     case Qt::Key_Return:
-    case Qt::Key_Enter: Q_EMIT headSelected(c.layer, c.kv_head); return;
-    default: return QWidget::keyPressEvent(event);
+    case Qt::Key_Enter:
+      Q_EMIT headSelected(c.layer, c.kv_head);
+      return;
+    default:
+      return QWidget::keyPressEvent(event);
   }
   setAccessibleDescription(words(m_columns[static_cast<std::size_t>(m_cursor)]));
   update();

@@ -8,10 +8,10 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/policy/policy_panel_allocation.h"
 #include "app/window/panels/policy/policy_panel_facts.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -95,7 +95,8 @@ void BudgetBars::paintEvent(QPaintEvent*) {
     double n;
     Category category;
     const char* name;
-  } parts[] = {{budget.sinks, Category::sink, "sinks"}, {budget.heavy, Category::kept, "heavy"}, {budget.recent, Category::recent, "recent"}};
+  } parts[] = {
+      {budget.sinks, Category::sink, "sinks"}, {budget.heavy, Category::kept, "heavy"}, {budget.recent, Category::recent, "recent"}};
   for (const auto& part : parts) {
     if (part.n <= 0) continue;
     const double w = width() * part.n / whole;
@@ -127,7 +128,8 @@ void BudgetBars::paintEvent(QPaintEvent*) {
 
 // ---- card
 
-PolicyCard::PolicyCard(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace), m_bars(new BudgetBars(workspace, this)), m_allocation(new AllocationCurve(workspace, this)) {
+PolicyCard::PolicyCard(Workspace& workspace, QWidget* parent)
+    : QWidget(parent), m_workspace(workspace), m_bars(new BudgetBars(workspace, this)), m_allocation(new AllocationCurve(workspace, this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(7);

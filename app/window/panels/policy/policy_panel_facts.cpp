@@ -8,9 +8,9 @@
 
 #include <QStringList>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/effect/step_votes.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/text/head_keys.h"
@@ -109,7 +109,8 @@ QString allocation(const StepRecord& step) {
   if (budgets.size() == 1) return QString("uniform · %1 × %2 = %3 slots").arg(count(*budgets.begin()), heads, count(total));
   if (*budgets.begin() < 0) {
     const auto free = std::count_if(step.heads.begin(), step.heads.end(), [](const HeadRecord& h) { return h.budget < 0; });
-    return QString("%1 of %2 without limit, the others %3–%4 slots").arg(count(free), heads, count(*std::next(budgets.begin())), count(*budgets.rbegin()));
+    return QString("%1 of %2 without limit, the others %3–%4 slots")
+        .arg(count(free), heads, count(*std::next(budgets.begin())), count(*budgets.rbegin()));
   }
   return QString("%1, %2–%3 · %4 = %5 slots")
       .arg(same_in_layer ? "by layer" : "by head", count(*budgets.begin()), count(*budgets.rbegin()), heads, count(total));
@@ -167,7 +168,8 @@ VotesFacts votesFacts(const Workspace& workspace) {
   facts.lost = votes.lost;
   facts.title = heads.size() == 1 ? QString("Votes, %1").arg(qs(viz::head_name(heads.front()->layer, heads.front()->kv_head)))
                                   : QString("Votes, %1 heads").arg(count(static_cast<long long>(heads.size())));
-  facts.words = QString("%1 in slots + %2 lost = %3 seen").arg(count(facts.in_slots), count(facts.lost), count(facts.in_slots + facts.lost));
+  facts.words =
+      QString("%1 in slots + %2 lost = %3 seen").arg(count(facts.in_slots), count(facts.lost), count(facts.in_slots + facts.lost));
   facts.brief = QString("%1 + %2 lost = %3").arg(count(facts.in_slots), count(facts.lost), count(facts.in_slots + facts.lost));
   return facts;
 }
@@ -198,7 +200,8 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
     QStringList all;
     for (const LaneWarning& w : lane->warnings) all << qs(text_of(w));
     const QString more = all.size() > 1 ? QString("  (+%1)").arg(all.size() - 1) : QString();
-    facts.push_back({all.size() == 1 ? QString("1 warning") : QString("%1 warnings").arg(all.size()), all.front() + more, all.join("\n"), true});
+    facts.push_back(
+        {all.size() == 1 ? QString("1 warning") : QString("%1 warnings").arg(all.size()), all.front() + more, all.join("\n"), true});
   }
   if (const QString set = givenParams(*lane); !set.isEmpty()) facts.push_back({"set to", set});
   // Without a selected head the votes bar says this already.

@@ -16,26 +16,26 @@ class Workspace;
 
 /// How the slots of a head are used after the step.
 struct BudgetFacts {
-  bool known = false;      // there is a step
+  bool known = false;  // there is a step
   double sinks = 0, heavy = 0, recent = 0;
-  double asked = -1;       // budget; -1: unlimited
+  double asked = -1;  // budget; -1: unlimited
   double used() const { return sinks + heavy + recent; }
-  QString words;           // "4 + 30 + 8 = 42 slots"
+  QString words;  // "4 + 30 + 8 = 42 slots"
 };
 
 /// Tokens seen = votes in slots + votes lost to eviction.
 struct VotesFacts {
   bool known = false;
   long long in_slots = 0, lost = 0;
-  QString title;           // "Votes, L4 · H1"
-  QString words;           // "46 in slots + 123 lost = 169 seen"
-  QString brief;           // "46 + 123 lost = 169"
+  QString title;  // "Votes, L4 · H1"
+  QString words;  // "46 in slots + 123 lost = 169 seen"
+  QString brief;  // "46 + 123 lost = 169"
 };
 
 struct CardFact {
   QString name, value;
-  QString details;         // shown on hover; empty: none
-  bool alert = false;      // to be looked at
+  QString details;     // shown on hover; empty: none
+  bool alert = false;  // to be looked at
 };
 
 BudgetFacts budgetFacts(const Workspace& workspace);

@@ -8,9 +8,9 @@
 #include <QSettings>
 
 #include "app/assets.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/policy/policy_form.h"
 #include "app/window/session/session_controller.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "policy/catalog.h"
@@ -36,7 +36,8 @@ QList<Preset> readPresets(const QString& path) {
     if (line.empty() || line[0] == '#') continue;
     const std::size_t colon = line.find(": ");
     const std::string where = path.toStdString() + ":" + std::to_string(number);
-    if (colon == 0 || colon == std::string::npos) throw Error(where + ": expected \"name: specification\", got \"" + line.substr(0, 80) + "\"");
+    if (colon == 0 || colon == std::string::npos)
+      throw Error(where + ": expected \"name: specification\", got \"" + line.substr(0, 80) + "\"");
     const std::string spec = line.substr(colon + 2);
     try {
       parse_lane_spec(spec);
@@ -87,12 +88,14 @@ void PresetButton::fill() {
   const QString view_only = m_controller.whyViewOnly();
   const bool can = m_form.lane() > 0 && !now.empty() && view_only.isEmpty();
   const auto add = [&](const Preset& preset) {
-    QAction* action = m_menu->addAction(QString(preset.name).replace("&", "&&") + '\t' + preset.spec, this, [this, spec = preset.spec] { apply(spec); });
+    QAction* action =
+        m_menu->addAction(QString(preset.name).replace("&", "&&") + '\t' + preset.spec, this, [this, spec = preset.spec] { apply(spec); });
     action->setCheckable(true);
     action->setChecked(preset.spec.toStdString() == now);
     action->setEnabled(can);
   };
-  if (!can) m_menu->addAction(view_only.isEmpty() ? QString("The reference keeps everything: select another run") : view_only)->setEnabled(false);
+  if (!can)
+    m_menu->addAction(view_only.isEmpty() ? QString("The reference keeps everything: select another run") : view_only)->setEnabled(false);
   if (!m_problem.isEmpty()) m_menu->addAction(m_problem)->setEnabled(false);
   for (const Preset& preset : m_shipped) add(preset);
   if (!m_kept.isEmpty()) m_menu->addSection("Yours");
@@ -101,12 +104,14 @@ void PresetButton::fill() {
   m_menu->addAction("Keep these settings…", this, &PresetButton::ask)->setEnabled(can);
   QMenu* forget_menu = m_menu->addMenu("Forget");
   forget_menu->setEnabled(!m_kept.isEmpty());
-  for (const Preset& preset : m_kept) forget_menu->addAction(QString(preset.name).replace("&", "&&"), this, [this, name = preset.name] { forget(name); });
+  for (const Preset& preset : m_kept)
+    forget_menu->addAction(QString(preset.name).replace("&", "&&"), this, [this, name = preset.name] { forget(name); });
 }
 
 void PresetButton::ask() {
   bool accepted = false;
-  const QString name = QInputDialog::getText(window(), "Keep these settings", "Name of " + qs(m_form.spec()), QLineEdit::Normal, {}, &accepted);
+  const QString name =
+      QInputDialog::getText(window(), "Keep these settings", "Name of " + qs(m_form.spec()), QLineEdit::Normal, {}, &accepted);
   if (accepted) keep(name);
 }
 

@@ -20,8 +20,8 @@ struct Preset {
 };
 
 QString builtInPresets();  // path of the list that is shipped
-/// "name: specification" a line, # begins a comment. Throws Error: a file that cannot be read, a line without a name or with a specification
-/// that is none.
+/// "name: specification" a line, # begins a comment. Throws Error: a file that cannot be read, a line without a name or with a
+/// specification that is none.
 QList<Preset> readPresets(const QString& path);
 
 /// Settings by name for the selected run: those that are shipped, and those the user kept.

@@ -13,10 +13,10 @@
 #include <QToolTip>
 #include <QUrl>
 
-#include "app/window/shell/panel_paint.h"
-#include "app/window/panels/prompt/prompt_editor_layout.h"
 #include "app/window/files/prompt_file.h"
+#include "app/window/panels/prompt/prompt_editor_layout.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "viz/draw/format.h"
 
@@ -245,7 +245,8 @@ void PromptEditor::mousePressEvent(QMouseEvent* event) {
   m_selecting = event->button() == Qt::LeftButton;
   m_pressed.reset();
   if (m_selecting && event->modifiers() == Qt::NoModifier) m_pressed = event->position().toPoint();
-  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(), event->modifiers());
+  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(),
+                    event->modifiers());
   QPlainTextEdit::mousePressEvent(&moved);
 }
 
@@ -259,7 +260,8 @@ void PromptEditor::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void PromptEditor::mouseReleaseEvent(QMouseEvent* event) {
-  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(), event->modifiers());
+  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(),
+                    event->modifiers());
   QPlainTextEdit::mouseReleaseEvent(&moved);
   publishSelection();
   m_selecting = false;
@@ -271,7 +273,8 @@ void PromptEditor::mouseReleaseEvent(QMouseEvent* event) {
 void PromptEditor::mouseDoubleClickEvent(QMouseEvent* event) {
   m_selecting = true;
   m_pressed.reset();
-  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(), event->modifiers());
+  QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(),
+                    event->modifiers());
   QPlainTextEdit::mouseDoubleClickEvent(&moved);
 }
 

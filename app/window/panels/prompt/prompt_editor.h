@@ -82,7 +82,8 @@ class PromptEditor : public QPlainTextEdit {
   void bringIntoSight(int token);
   void setHoveredToken(int token);
   std::vector<Piece> pieces(const QTextBlock& block, const QPointF& offset) const;  // of the lines in the viewport
-  void paintBlock(QPainter& painter, const QTextBlock& block, const QPointF& offset, const QAbstractTextDocumentLayout::PaintContext& context);
+  void paintBlock(QPainter& painter, const QTextBlock& block, const QPointF& offset,
+                  const QAbstractTextDocumentLayout::PaintContext& context);
   QPointF onLine(const QPointF& point) const;
 
   Workspace& m_workspace;
@@ -90,11 +91,11 @@ class PromptEditor : public QPlainTextEdit {
   double m_pitch = 25;
   TokenSpans m_spans;
   TokenColours m_colours;
-  SnapshotPtr m_spans_of;        // the snapshot m_spans was read from
-  bool m_selecting = false;      // the user selects text right now
+  SnapshotPtr m_spans_of;    // the snapshot m_spans was read from
+  bool m_selecting = false;  // the user selects text right now
   bool m_click_selects = false;
   std::optional<QPoint> m_pressed;  // where the left button went down; nothing once it was moved away, or pressed twice
-  bool m_hovering = false;       // the workspace's hover is ours
+  bool m_hovering = false;          // the workspace's hover is ours
 };
 
 }  // namespace kvscope

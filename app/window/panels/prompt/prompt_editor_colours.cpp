@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/ghosts.h"
@@ -18,10 +18,11 @@ QColor fillOf(const viz::Theme& theme, Category category, const std::optional<Ca
   const QColor tint = categoryTint(theme, category);
   if (!emphasis) return tint;
   const QColor panel = toColor(theme.panel);
-  if (category == *emphasis) return mix(panel, toColor(theme.category[static_cast<std::size_t>(category)]), std::min(1.0, theme.text_tint * 1.3));
+  if (category == *emphasis)
+    return mix(panel, toColor(theme.category[static_cast<std::size_t>(category)]), std::min(1.0, theme.text_tint * 1.3));
   return tint.isValid() ? mix(tint, panel, kBesideEmphasis) : tint;
 }
-}
+}  // namespace
 
 QColor TokenColours::unreadInk(const Workspace& workspace) {
   const viz::Theme& theme = workspace.theme();

@@ -4,14 +4,14 @@
 #include <cmath>
 
 #include <QGlyphRun>
-#include <QPainter>
 #include <QPaintEvent>
+#include <QPainter>
 #include <QTextBlock>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_editor_layout.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 
@@ -38,11 +38,13 @@ double xOf(const QTextLine& line, const QString& text, const QTextLayout& layout
 }
 
 bool rightToLeft(const QString& text, int begin, int end) {
-  return std::any_of(text.begin() + begin, text.begin() + end, [](QChar c) { return c.direction() == QChar::DirR || c.direction() == QChar::DirAL; });
+  return std::any_of(text.begin() + begin, text.begin() + end,
+                     [](QChar c) { return c.direction() == QChar::DirR || c.direction() == QChar::DirAL; });
 }
 
 /// Left and right of a token on one line.
-std::pair<double, double> extent(const QTextLine& line, const QString& text, const QTextLayout& layout, const TextBorder& from, const TextBorder& to) {
+std::pair<double, double> extent(const QTextLine& line, const QString& text, const QTextLayout& layout, const TextBorder& from,
+                                 const TextBorder& to) {
   const int n = static_cast<int>(text.size());
   if (from.part <= 0 && to.part <= 0 && rightToLeft(text, std::min(from.at, n), std::min(to.at, n))) {
     // A space before a word of the other direction stands apart from it: only the drawn characters count.
@@ -211,7 +213,8 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
     painter.setFont(typeFont(*this, Type::body));
     if (line.isValid()) {
       const double y = offset.y() + line.lineNumber() * m_layout->pitch();
-      painter.drawText(QRectF(offset.x() + line.naturalTextRect().right() + 1, y, 24, m_layout->pitch()), Qt::AlignLeft | Qt::AlignVCenter, "↵");
+      painter.drawText(QRectF(offset.x() + line.naturalTextRect().right() + 1, y, 24, m_layout->pitch()), Qt::AlignLeft | Qt::AlignVCenter,
+                       "↵");
     }
   }
   for (const Piece& piece : all) {
@@ -249,7 +252,8 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
   if ((cursor >= start && cursor <= start + n) || composing) {
     painter.setPen(plain);
     painter.setRenderHint(QPainter::Antialiasing, false);
-    layout.drawCursor(&painter, offset, composing ? layout.preeditAreaPosition() - (cursor + 2) : inLayout(layout, cursor - start), cursorWidth());
+    layout.drawCursor(&painter, offset, composing ? layout.preeditAreaPosition() - (cursor + 2) : inLayout(layout, cursor - start),
+                      cursorWidth());
   }
 }
 

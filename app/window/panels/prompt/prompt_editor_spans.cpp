@@ -8,8 +8,8 @@ namespace kvscope {
 
 namespace {
 
-/// Places of bytes of a text in UTF-16, asked for in (nearly) ascending order. Broken bytes count as one unit each, as QString::fromUtf8 makes
-/// of them.
+/// Places of bytes of a text in UTF-16, asked for in (nearly) ascending order. Broken bytes count as one unit each, as QString::fromUtf8
+/// makes of them.
 class Borders {
  public:
   explicit Borders(std::string_view utf8) : m_utf8(utf8) {}

@@ -45,9 +45,9 @@ class TokenSpans {
 
   std::vector<Span> m_spans;  // in the text that was tokenised
   QString m_tokenised;
-  int m_prefix = 0;           // UTF-16 units both texts begin with
-  int m_suffix = 0;           // UTF-16 units both texts end with, not overlapping the prefix
-  int m_shift = 0;            // of the common end
+  int m_prefix = 0;  // UTF-16 units both texts begin with
+  int m_suffix = 0;  // UTF-16 units both texts end with, not overlapping the prefix
+  int m_shift = 0;   // of the common end
   int m_unread = 0;
 };
 

@@ -7,15 +7,15 @@
 #include <QPainter>
 #include <QVBoxLayout>
 
-#include "app/window/panels/effect/generated_strip.h"
 #include "app/window/lecture/lecture_answer.h"
-#include "app/window/shell/panel_paint.h"
+#include "app/window/panels/effect/generated_strip.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel_legend.h"
 #include "app/window/panels/prompt/prompt_panel_samples.h"
 #include "app/window/panels/prompt/sample_prompts.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -118,7 +118,8 @@ QString PromptPanel::facts() const {
   if (const int unread = m_editor->spans().unread(); unread > 0) {
     facts += QString(" · last %1 characters not read").arg(qs(viz::format_count(unread)));
   }
-  if (snapshot.phase == RunPhase::failed && !snapshot.lanes.empty() && qs(snapshot.prompt) != m_editor->exactText()) facts = "text before: " + facts;
+  if (snapshot.phase == RunPhase::failed && !snapshot.lanes.empty() && qs(snapshot.prompt) != m_editor->exactText())
+    facts = "text before: " + facts;
   if (!m_editor->hasFocus()) return facts;
   return (m_controller.viewOnly() ? "view only, Esc leaves · " : "writing, Esc leaves · ") + facts;
 }

@@ -3,9 +3,9 @@
 
 #include <QLinearGradient>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/prompt/prompt_editor_colours.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
 
 namespace kvscope {
@@ -43,7 +43,8 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
     int after_swatch = px(*this, 6);
     const auto total = [&] {
       int sum = painter.fontMetrics().horizontalAdvance(unread);
-      for (const Category category : kShown) sum += side + after_swatch + painter.fontMetrics().horizontalAdvance(viz::category_name(category));
+      for (const Category category : kShown)
+        sum += side + after_swatch + painter.fontMetrics().horizontalAdvance(viz::category_name(category));
       return sum;
     };
     if (total() + n_gaps * px(*this, 5) > width()) {  // a narrow panel: smaller type rather than a cut legend
@@ -77,8 +78,9 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
   const int zero = painter.fontMetrics().horizontalAdvance("0");
   x -= space + zero;
   painter.drawText(QRect(x, 0, zero, height()), Qt::AlignVCenter, "0");
-  paintLine(painter, QRect(0, 0, x - space, height()), Qt::AlignLeft,
-            fitting(painter.fontMetrics(), x - space, {"heads that still represent the token", "heads that represent it", "heads with it"}));
+  paintLine(
+      painter, QRect(0, 0, x - space, height()), Qt::AlignLeft,
+      fitting(painter.fontMetrics(), x - space, {"heads that still represent the token", "heads that represent it", "heads with it"}));
 }
 
 }  // namespace kvscope

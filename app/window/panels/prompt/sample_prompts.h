@@ -15,8 +15,8 @@ struct SamplePrompt {
   QString text;
 };
 
-/// The prompts of a list: { "kvscope": "prompts", "version": 1, "prompts": [{ "file", "title", "look_for", "about" }…] }; the texts stand beside it.
-/// Throws Error (what, where, expected).
+/// The prompts of a list: { "kvscope": "prompts", "version": 1, "prompts": [{ "file", "title", "look_for", "about" }…] }; the texts stand
+/// beside it. Throws Error (what, where, expected).
 QList<SamplePrompt> readSamplePrompts(const QString& path);
 QString builtInPrompts();
 

@@ -8,19 +8,25 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
-#include "app/window/shell/panel_paint.h"
-#include "app/window/session/run_estimate.h"
 #include "app/window/panels/runs/run_grid.h"
+#include "app/window/session/run_estimate.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 
 namespace kvscope {
 
 AddRunsDialog::AddRunsDialog(Workspace& workspace, SessionController& controller, RunQueue& queue, QWidget* parent)
-    : QDialog(parent), m_workspace(workspace), m_queue(queue), m_grid(new RunGrid(workspace, controller, "12.5 %, 25 %, 50 %", this)),
-      m_text(new QLineEdit(this)), m_estimate(new QLabel(this)), m_wrong(new QLabel(this)), m_add(new QPushButton("Add run", this)) {
+    : QDialog(parent),
+      m_workspace(workspace),
+      m_queue(queue),
+      m_grid(new RunGrid(workspace, controller, "12.5 %, 25 %, 50 %", this)),
+      m_text(new QLineEdit(this)),
+      m_estimate(new QLabel(this)),
+      m_wrong(new QLabel(this)),
+      m_add(new QPushButton("Add run", this)) {
   setWindowTitle("Add runs");
   setModal(false);
   auto* column = new QVBoxLayout(this);

@@ -4,12 +4,12 @@
 #include <QMenu>
 #include <QStringList>
 
-#include "app/window/panels/runs/bookmark_panel.h"
-#include "app/window/session/window_model.h"
 #include "app/window/commands/command_table.h"
+#include "app/window/panels/runs/bookmark_panel.h"
+#include "app/window/rows/window_rows.h"
+#include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panels.h"
-#include "app/window/rows/window_rows.h"
 
 namespace kvscope {
 
@@ -25,14 +25,19 @@ BookmarkActions::BookmarkActions(WindowModel& model, WindowRows& rows, Pages& pa
 void BookmarkActions::add() {
   Bookmark b;
   b.selection = m_model.workspace.selection();
-  if (!b.selection.step && m_model.workspace.step() >= 0) b.selection.step = m_model.workspace.step();  // this step, not the latest of some later day
+  if (!b.selection.step && m_model.workspace.step() >= 0)
+    b.selection.step = m_model.workspace.step();  // this step, not the latest of some later day
   b.page = m_pages.name();
   b.colour = m_model.bookmarks.size() % static_cast<int>(m_model.workspace.theme().runs.size());
   QStringList parts;
   if (b.selection.step) parts << QString("step %1").arg(*b.selection.step);
-  if (b.selection.layer) parts << (b.selection.kv_head ? QString("L%1 · H%2").arg(*b.selection.layer).arg(*b.selection.kv_head) : QString("L%1").arg(*b.selection.layer));
-  if (b.selection.tokens) parts << (b.selection.tokens->first == b.selection.tokens->last ? QString("token %1").arg(b.selection.tokens->first)
-                                                                                          : QString("tokens %1–%2").arg(b.selection.tokens->first).arg(b.selection.tokens->last));
+  if (b.selection.layer)
+    parts << (b.selection.kv_head ? QString("L%1 · H%2").arg(*b.selection.layer).arg(*b.selection.kv_head)
+                                  : QString("L%1").arg(*b.selection.layer));
+  if (b.selection.tokens)
+    parts << (b.selection.tokens->first == b.selection.tokens->last
+                  ? QString("token %1").arg(b.selection.tokens->first)
+                  : QString("tokens %1–%2").arg(b.selection.tokens->first).arg(b.selection.tokens->last));
   if (const LaneSnapshot* lane = m_model.workspace.lane()) parts << QString::fromStdString(lane->title);
   b.name = parts.isEmpty() ? QString("bookmark %1").arg(m_model.bookmarks.size() + 1) : parts.join(" · ");
   m_model.bookmarks.add(b);
@@ -64,10 +69,11 @@ void BookmarkActions::fillMenu(Commands& commands, QMenu* menu) {
     Q_EMIT panelRequested();
     m_panel->editNote(m_model.bookmarks.size() - 1);
   };
-  commands.add(menu, {{"&Bookmark this view", {Qt::CTRL | Qt::Key_B}, [this] { add(); }, "Selection, step and page; also B, where no text is typed"},
-                      {"Bookmark with a &note…", {Qt::CTRL | Qt::SHIFT | Qt::Key_B}, with_note},
-                      {"Ne&xt bookmark", {Qt::CTRL | Qt::SHIFT | Qt::Key_Right}, [this] { goToBeside(1); }, "By step, from the shown one"},
-                      {"Previo&us bookmark", {Qt::CTRL | Qt::SHIFT | Qt::Key_Left}, [this] { goToBeside(-1); }, "By step, from the shown one"}});
+  commands.add(
+      menu, {{"&Bookmark this view", {Qt::CTRL | Qt::Key_B}, [this] { add(); }, "Selection, step and page; also B, where no text is typed"},
+             {"Bookmark with a &note…", {Qt::CTRL | Qt::SHIFT | Qt::Key_B}, with_note},
+             {"Ne&xt bookmark", {Qt::CTRL | Qt::SHIFT | Qt::Key_Right}, [this] { goToBeside(1); }, "By step, from the shown one"},
+             {"Previo&us bookmark", {Qt::CTRL | Qt::SHIFT | Qt::Key_Left}, [this] { goToBeside(-1); }, "By step, from the shown one"}});
 }
 
 }  // namespace kvscope

@@ -11,8 +11,8 @@
 #include <QVBoxLayout>
 
 #include "app/window/session/bookmarks.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 
@@ -92,7 +92,8 @@ BookmarkPanel::BookmarkPanel(Workspace& workspace, Bookmarks& bookmarks, QWidget
   connect(m_table, &QTableWidget::cellChanged, this, [this](int row, int cell) {
     // Queued: the change replaces the items, the edited one among them. What was written is taken now.
     const QString words = m_table->item(row, cell)->text();
-    QMetaObject::invokeMethod(this, [this, row, cell, words] { write(row, cell, words); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        this, [this, row, cell, words] { write(row, cell, words); }, Qt::QueuedConnection);
   });
   connect(&bookmarks, &Bookmarks::changed, this, &BookmarkPanel::refresh);
   connect(&workspace, &Workspace::themeChanged, this, &BookmarkPanel::refresh);
@@ -137,7 +138,8 @@ void BookmarkPanel::refresh() {
       auto* item = new QTableWidgetItem(texts[c]);
       item->setToolTip(texts[c]);
       if (c == kStep) item->setFlags(item->flags() & ~Qt::ItemIsEditable);
-      if (c == kName) item->setIcon(flag(toColor(m_workspace.theme().runs[static_cast<std::size_t>(b.colour) % m_workspace.theme().runs.size()])));
+      if (c == kName)
+        item->setIcon(flag(toColor(m_workspace.theme().runs[static_cast<std::size_t>(b.colour) % m_workspace.theme().runs.size()])));
       m_table->setItem(i, c, item);
     }
   }

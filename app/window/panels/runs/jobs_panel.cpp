@@ -12,11 +12,11 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/run_estimate.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -27,11 +27,16 @@ constexpr int kLogLines = 2000;
 
 QString stateWords(const QueuedRun& run) {
   switch (run.state) {
-    case QueuedRun::State::waiting: return "waiting";
-    case QueuedRun::State::running: return "running, " + qs(viz::format_percent(run.progress));
-    case QueuedRun::State::done: return "done";
-    case QueuedRun::State::failed: return "refused";
-    case QueuedRun::State::cancelled: return "cancelled";
+    case QueuedRun::State::waiting:
+      return "waiting";
+    case QueuedRun::State::running:
+      return "running, " + qs(viz::format_percent(run.progress));
+    case QueuedRun::State::done:
+      return "done";
+    case QueuedRun::State::failed:
+      return "refused";
+    case QueuedRun::State::cancelled:
+      return "cancelled";
   }
   return {};
 }
@@ -49,7 +54,12 @@ QToolButton* button(const QString& text, const QString& help, QWidget* parent) {
 }  // namespace
 
 JobsPanel::JobsPanel(Workspace& workspace, SessionController& controller, RunQueue& queue, QWidget* parent)
-    : QWidget(parent), m_workspace(workspace), m_controller(controller), m_queue(queue), m_table(new QTableWidget(0, 5, this)), m_memory(new QLabel(this)),
+    : QWidget(parent),
+      m_workspace(workspace),
+      m_controller(controller),
+      m_queue(queue),
+      m_table(new QTableWidget(0, 5, this)),
+      m_memory(new QLabel(this)),
       m_log(new QPlainTextEdit(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(10, 6, 10, 8);
@@ -118,7 +128,8 @@ void JobsPanel::note(const QString& text) { m_log->appendPlainText(QTime::curren
 
 void JobsPanel::cancelSelected() {
   QList<int> ids;
-  for (const QModelIndex& row : m_table->selectionModel()->selectedRows()) ids.prepend(m_table->item(row.row(), 0)->data(Qt::UserRole).toInt());
+  for (const QModelIndex& row : m_table->selectionModel()->selectedRows())
+    ids.prepend(m_table->item(row.row(), 0)->data(Qt::UserRole).toInt());
   for (const int id : ids) m_queue.cancel(id);  // from the end: else each would start before it goes
 }
 
@@ -147,8 +158,8 @@ void JobsPanel::refresh() {
   for (int row = 0; row < m_table->rowCount(); ++row) {
     const QueuedRun& run = runs[static_cast<std::size_t>(row)];
     const RunWords words = wordsOf(run.spec);
-    const QString cells[] = {qs(words.title), qs(words.budget), run.purpose == QueuedRun::Purpose::lane ? "a run" : "a curve", stateWords(run),
-                             std::isnan(run.ms) ? QString() : qs(viz::format_ms(run.ms))};
+    const QString cells[] = {qs(words.title), qs(words.budget), run.purpose == QueuedRun::Purpose::lane ? "a run" : "a curve",
+                             stateWords(run), std::isnan(run.ms) ? QString() : qs(viz::format_ms(run.ms))};
     for (int c = 0; c < 5; ++c) {
       QTableWidgetItem* item = m_table->item(row, c);
       if (!item) m_table->setItem(row, c, item = new QTableWidgetItem);
@@ -166,7 +177,8 @@ void JobsPanel::refresh() {
   double caches = 0, records = 0;
   const Snapshot& s = m_workspace.snapshot();
   for (const LaneSnapshot& lane : s.lanes) caches += lane.bytes, records += recordBytes(lane);
-  m_memory->setText(QString("weights %1 · caches %2 · records %3").arg(qs(viz::format_bytes(s.weight_bytes)), qs(viz::format_bytes(caches)), qs(viz::format_bytes(records))));
+  m_memory->setText(QString("weights %1 · caches %2 · records %3")
+                        .arg(qs(viz::format_bytes(s.weight_bytes)), qs(viz::format_bytes(caches)), qs(viz::format_bytes(records))));
   m_memory->setToolTip("Held by the engine: the model's weights, keys and values of all runs, and what the pictures read");
   m_cancel_all->setEnabled(m_queue.busy());
   m_cancel->setEnabled(m_queue.busy());

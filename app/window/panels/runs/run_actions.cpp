@@ -9,16 +9,16 @@
 #include <QInputDialog>
 #include <QMenu>
 
+#include "app/window/commands/command_table.h"
 #include "app/window/panels/runs/add_runs_dialog.h"
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
-#include "app/window/session/window_model.h"
-#include "app/window/commands/command_table.h"
-#include "app/window/shell/pages.h"
-#include "app/window/shell/panels.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
+#include "app/window/session/window_model.h"
+#include "app/window/shell/pages.h"
+#include "app/window/shell/panels.h"
 #include "viz/reduce/compare.h"
 
 namespace kvscope {
@@ -48,7 +48,8 @@ void RunActions::sayRefusals() {
 
 void RunActions::addSweep(Panels& panels) {
   m_sweep = new SweepPanel(m_model.workspace, m_model.controller, m_model.runs);
-  Panel& panel = panels.addTalking("sweep", "Quality and budget", m_sweep, {.kind = viz::Place::Kind::page, .menu = "Budget s&weep", .key = "Alt+4"});
+  Panel& panel =
+      panels.addTalking("sweep", "Quality and budget", m_sweep, {.kind = viz::Place::Kind::page, .menu = "Budget s&weep", .key = "Alt+4"});
   for (QWidget* control : m_sweep->controls()) panel.addControl(control);
   connect(m_sweep, &SweepPanel::openRequested, this, &RunActions::open);
 }
@@ -129,14 +130,17 @@ void RunActions::fillSamplingMenu(Commands& commands, QMenu* menu) {
   const auto seed = [this] {
     bool ok = false;
     const int now = static_cast<int>(m_model.controller.request().seed);
-    const int chosen = QInputDialog::getInt(&m_window, "Seed", "of the sampling and of random policies", now, 0, std::numeric_limits<int>::max(), 1, &ok);
+    const int chosen =
+        QInputDialog::getInt(&m_window, "Seed", "of the sampling and of random policies", now, 0, std::numeric_limits<int>::max(), 1, &ok);
     if (ok) m_model.controller.setSeed(static_cast<quint64>(chosen));
   };
   commands.add(menu, {{"&Temperature…", {}, temperature}, {"S&eed…", {}, seed}});
 }
 
 void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
-  commands.add(menu, {{"&Add runs…", {Qt::CTRL | Qt::Key_R}, [this] { add(); },
+  commands.add(menu, {{"&Add runs…",
+                       {Qt::CTRL | Qt::Key_R},
+                       [this] { add(); },
                        "Policies × budgets × seeds, with what they will cost; they run one after the other"},
                       {"&Cancel the runs that wait", {}, [this] { m_model.runs.cancelAll(); }}});
   QMenu* remove = menu->addMenu("&Remove run");

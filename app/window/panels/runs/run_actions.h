@@ -21,8 +21,8 @@ class SweepPanel;
 class WindowRows;
 struct WindowModel;
 
-/// What is computed: the commands of the menus Run and Compare, runs beside those on screen (added by the grid, measured by the sweep, opened
-/// from a curve), and what of them runs and waits.
+/// What is computed: the commands of the menus Run and Compare, runs beside those on screen (added by the grid, measured by the sweep,
+/// opened from a curve), and what of them runs and waits.
 class RunActions : public QObject {
   Q_OBJECT
 
@@ -45,9 +45,9 @@ class RunActions : public QObject {
  public Q_SLOTS:
   void generate();
   void generateOneMore();
-  void stop();                        // the request, and the run beside the others
-  void add();                         // opens the dialog
-  void open(const QString& spec);     // looks at it in the comparison; runs it first where it is no lane yet
+  void stop();                     // the request, and the run beside the others
+  void add();                      // opens the dialog
+  void open(const QString& spec);  // looks at it in the comparison; runs it first where it is no lane yet
 
  Q_SIGNALS:
   void jobsRequested();

@@ -11,8 +11,8 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -70,8 +70,13 @@ class CellPainter : public QStyledItemDelegate {
 }  // namespace
 
 RunGrid::RunGrid(Workspace& workspace, SessionController& controller, const QString& budgets, QWidget* parent)
-    : QWidget(parent), m_workspace(workspace), m_model(new RunGridModel(workspace, controller, this)), m_budgets(new QLineEdit(budgets, this)),
-      m_seeds(new QLineEdit("0", this)), m_words(new QLabel(this)), m_table(new QTableView(this)) {
+    : QWidget(parent),
+      m_workspace(workspace),
+      m_model(new RunGridModel(workspace, controller, this)),
+      m_budgets(new QLineEdit(budgets, this)),
+      m_seeds(new QLineEdit("0", this)),
+      m_words(new QLabel(this)),
+      m_table(new QTableView(this)) {
   auto* rows = new QGridLayout(this);
   rows->setContentsMargins(0, 0, 0, 0);
   rows->setHorizontalSpacing(8);
@@ -119,10 +124,13 @@ RunGrid::RunGrid(Workspace& workspace, SessionController& controller, const QStr
   m_table->viewport()->installEventFilter(this);
   const auto theme = [this] {
     const viz::Theme& t = m_workspace.theme();
-    m_table->setStyleSheet(QString("QTableView { background: %1; border: 1px solid %2; border-radius: 4px; selection-background-color: %3; }"
-                                   "QHeaderView { background: %1; border: none; } QHeaderView::section { color: %4; font-size: 12px; border: none; padding: 2px 6px; }"
-                                   "QHeaderView::section:horizontal { border-bottom: 1px solid %2; color: %5; font-size: 11px; }")
-                               .arg(toColor(t.panel).name(), toColor(t.line).name(), toColor(t.raised).name(), toColor(t.text).name(), toColor(t.secondary).name()));
+    m_table->setStyleSheet(
+        QString(
+            "QTableView { background: %1; border: 1px solid %2; border-radius: 4px; selection-background-color: %3; }"
+            "QHeaderView { background: %1; border: none; } QHeaderView::section { color: %4; font-size: 12px; border: none; padding: 2px 6px; }"
+            "QHeaderView::section:horizontal { border-bottom: 1px solid %2; color: %5; font-size: 11px; }")
+            .arg(toColor(t.panel).name(), toColor(t.line).name(), toColor(t.raised).name(), toColor(t.text).name(),
+                 toColor(t.secondary).name()));
   };
   connect(&workspace, &Workspace::themeChanged, this, theme);
   theme();
@@ -177,8 +185,10 @@ void RunGrid::readSeeds() {
 void RunGrid::say() {
   QString words = QString("Per head, of %1 prompt tokens, or as slots. A click on a name takes its row or column.")
                       .arg(qs(viz::format_count(m_workspace.snapshot().n_prompt)));
-  if (!m_wrong_budget.isEmpty()) words = QString("“%1” is not a budget. Use 25 % or a number of slots, at most 24 budgets.").arg(m_wrong_budget);
-  if (!m_wrong_seed.isEmpty()) words = QString("“%1” is not a seed. Use numbers such as 0, 1, 2 or 0-4, at most 16 seeds.").arg(m_wrong_seed);
+  if (!m_wrong_budget.isEmpty())
+    words = QString("“%1” is not a budget. Use 25 % or a number of slots, at most 24 budgets.").arg(m_wrong_budget);
+  if (!m_wrong_seed.isEmpty())
+    words = QString("“%1” is not a seed. Use numbers such as 0, 1, 2 or 0-4, at most 16 seeds.").arg(m_wrong_seed);
   const bool wrong = !m_wrong_budget.isEmpty() || !m_wrong_seed.isEmpty();
   m_words->setStyleSheet(QString("color: %1").arg(toColor(wrong ? m_workspace.theme().changed : m_workspace.theme().secondary).name()));
   m_words->setText(words);

@@ -120,7 +120,8 @@ RunGridModel::Cell RunGridModel::cell(int row, int column) const {
   if (!m_known_allowed) {
     const std::vector<std::string>& lanes = m_controller.request().lanes;
     const std::vector<std::string> specs = specsOf(row, column);
-    if (std::ranges::all_of(specs, [&](const std::string& spec) { return std::ranges::find(lanes, spec) != lanes.end(); })) return Cell::there;
+    if (std::ranges::all_of(specs, [&](const std::string& spec) { return std::ranges::find(lanes, spec) != lanes.end(); }))
+      return Cell::there;
   }
   return m_chosen.contains({policy(row).name, m_budgets[static_cast<std::size_t>(column)].text}) ? Cell::chosen : Cell::free;
 }
@@ -204,10 +205,14 @@ QVariant RunGridModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::UserRole) return static_cast<int>(now);
   if (role == Qt::AccessibleTextRole || role == Qt::ToolTipRole) {
     switch (now) {
-      case Cell::free: return name + (role == Qt::ToolTipRole ? "" : ", not chosen");
-      case Cell::chosen: return name + ", chosen";
-      case Cell::there: return name + ": is among the runs already";
-      case Cell::refused: return name + ": " + reason(index.row(), index.column());
+      case Cell::free:
+        return name + (role == Qt::ToolTipRole ? "" : ", not chosen");
+      case Cell::chosen:
+        return name + ", chosen";
+      case Cell::there:
+        return name + ": is among the runs already";
+      case Cell::refused:
+        return name + ": " + reason(index.row(), index.column());
     }
   }
   return {};
@@ -216,7 +221,8 @@ QVariant RunGridModel::data(const QModelIndex& index, int role) const {
 QVariant RunGridModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation == Qt::Horizontal) {
     if (role == Qt::DisplayRole) return m_budgets[static_cast<std::size_t>(section)].text;
-    if (role == Qt::ToolTipRole) return QString("All policies with %1: click to choose or to leave out").arg(m_budgets[static_cast<std::size_t>(section)].text);
+    if (role == Qt::ToolTipRole)
+      return QString("All policies with %1: click to choose or to leave out").arg(m_budgets[static_cast<std::size_t>(section)].text);
     return {};
   }
   if (role == Qt::DisplayRole) return QString::fromStdString(policy(section).title);

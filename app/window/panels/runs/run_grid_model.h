@@ -22,7 +22,8 @@ struct GridBudget {
   std::string key, value;  // of a specification: ratio 0.25, slots 64
 };
 
-/// Budgets from words like "12.5 %, 25 %, 64": with a percent sign of the prompt's tokens, else slots per head. `wrong`: the first word that is none.
+/// Budgets from words like "12.5 %, 25 %, 64": with a percent sign of the prompt's tokens, else slots per head. `wrong`: the first word
+/// that is none.
 std::vector<GridBudget> parseBudgets(const QString& text, QString* wrong);
 /// Seeds from words like "0, 1, 7" or "0-4".
 std::vector<int> parseSeeds(const QString& text, QString* wrong);
@@ -44,7 +45,7 @@ class RunGridModel : public QAbstractTableModel {
   Cell cell(int row, int column) const;
   /// Turns these cells on, or all off if all that can be are on.
   void toggle(const QModelIndexList& cells);
-  void choose(const std::string& policy, bool on);  // the whole row
+  void choose(const std::string& policy, bool on);         // the whole row
   void chooseRuns(const std::vector<std::string>& specs);  // cells with one of these
   void clear();
   int rowOf(const std::string& policy) const;

@@ -10,8 +10,8 @@
 #include <QMouseEvent>
 #include <QToolTip>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
@@ -24,11 +24,13 @@ constexpr double kReach = 11;  // pixels around a marker that take a click
 
 }  // namespace
 
-SweepChart::SweepChart(Workspace& workspace, const SweepData& sweep, QWidget* parent) : QWidget(parent), m_workspace(workspace), m_data(sweep), m_theme(&workspace.theme()) {
+SweepChart::SweepChart(Workspace& workspace, const SweepData& sweep, QWidget* parent)
+    : QWidget(parent), m_workspace(workspace), m_data(sweep), m_theme(&workspace.theme()) {
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
   setAccessibleName("Quality and budget");
-  for (auto signal : {&Workspace::themeChanged, &Workspace::selectionChanged, &Workspace::snapshotChanged}) connect(&workspace, signal, this, [this] { update(); });
+  for (auto signal : {&Workspace::themeChanged, &Workspace::selectionChanged, &Workspace::snapshotChanged})
+    connect(&workspace, signal, this, [this] { update(); });
 }
 
 void SweepChart::setMetric(SweepMetric metric) {
@@ -53,8 +55,10 @@ void SweepChart::setLogY(bool on) {
 
 void SweepChart::refresh() {
   const auto& points = m_data.points();
-  if (std::ranges::find(points, m_current, &SweepPoint::spec) == points.end()) m_current = points.empty() ? std::string() : points.front().spec;
-  setAccessibleDescription(QString("%1, %2; %3 of %4 runs measured").arg(nameOf(m_metric), unitOf(m_metric)).arg(m_data.nMeasured()).arg(points.size()));
+  if (std::ranges::find(points, m_current, &SweepPoint::spec) == points.end())
+    m_current = points.empty() ? std::string() : points.front().spec;
+  setAccessibleDescription(
+      QString("%1, %2; %3 of %4 runs measured").arg(nameOf(m_metric), unitOf(m_metric)).arg(m_data.nMeasured()).arg(points.size()));
   update();
 }
 
@@ -66,7 +70,9 @@ double SweepChart::x(const SweepMark& mark) const {
 
 QStringList SweepChart::budgetLines(const SweepMark& mark) const {
   const double n = m_data.nPrompt();
-  QStringList out{QString("%1 slots asked, %2 of %3").arg(mark.slots).arg(qs(viz::format_percent(n > 0 ? mark.slots / n : kNotAvailable)), qs(viz::format_count(m_data.nPrompt())))};
+  QStringList out{QString("%1 slots asked, %2 of %3")
+                      .arg(mark.slots)
+                      .arg(qs(viz::format_percent(n > 0 ? mark.slots / n : kNotAvailable)), qs(viz::format_count(m_data.nPrompt())))};
   if (std::isfinite(mark.held())) out << QString("%1 slots held, mean per head after the prompt").arg(qs(viz::format_mean(mark.held())));
   return out;
 }
@@ -123,7 +129,8 @@ SweepChart::Layout SweepChart::layout(const QRect& area) const {
       while (before > 0 && !row[before].measured) --before;
       while (after + 1 < row.size() && !row[after].measured) ++after;
       if (row[before].measured && row[after].measured)
-        row[k].at.setY(row[before].at.y() + (row[after].at.y() - row[before].at.y()) * (row[k].at.x() - row[before].at.x()) / std::max(1e-9, row[after].at.x() - row[before].at.x()));
+        row[k].at.setY(row[before].at.y() + (row[after].at.y() - row[before].at.y()) * (row[k].at.x() - row[before].at.x()) /
+                                                std::max(1e-9, row[after].at.x() - row[before].at.x()));
       else
         row[k].at.setY(out.plot.bottom());
     }
@@ -169,7 +176,8 @@ QString SweepChart::describe(const SweepSeries& series, const SweepMark& mark) c
   for (int m = 0; m < kSweepMetrics; ++m) {
     const auto metric = static_cast<SweepMetric>(m);
     QString line = QString("%1 %2").arg(nameOf(metric), valueText(metric, mark.mean(metric)));
-    if (n > 1) line += QString(" (%1 seeds: %2 to %3)").arg(n).arg(valueText(metric, mark.least(metric)), valueText(metric, mark.most(metric)));
+    if (n > 1)
+      line += QString(" (%1 seeds: %2 to %3)").arg(n).arg(valueText(metric, mark.least(metric)), valueText(metric, mark.most(metric)));
     lines << line;
   }
   lines << "click or Enter: open this run";
@@ -193,7 +201,8 @@ void SweepChart::mouseMoveEvent(QMouseEvent* event) {
   setCursor(i < 0 ? Qt::ArrowCursor : Qt::PointingHandCursor);
   std::string hovered;
   for (const auto& row : shown.places) {
-    if (i >= 0 && i < static_cast<int>(row.size())) hovered = shown.series[static_cast<std::size_t>(row[static_cast<std::size_t>(i)].series)].policy;
+    if (i >= 0 && i < static_cast<int>(row.size()))
+      hovered = shown.series[static_cast<std::size_t>(row[static_cast<std::size_t>(i)].series)].policy;
     i -= static_cast<int>(row.size());
   }
   if (hovered == m_hovered) return;
@@ -229,13 +238,24 @@ void SweepChart::keyPressEvent(QKeyEvent* event) {
         if (p->spec == m_current) series = s, mark = m;
   if (shown.series.empty()) return QWidget::keyPressEvent(event);
   switch (event->key()) {
-    case Qt::Key_Left: mark = mark == 0 ? 0 : mark - 1; break;
-    case Qt::Key_Right: ++mark; break;
-    case Qt::Key_Up: series = series == 0 ? 0 : series - 1; break;
-    case Qt::Key_Down: series = std::min(series + 1, shown.series.size() - 1); break;
+    case Qt::Key_Left:
+      mark = mark == 0 ? 0 : mark - 1;
+      break;
+    case Qt::Key_Right:
+      ++mark;
+      break;
+    case Qt::Key_Up:
+      series = series == 0 ? 0 : series - 1;
+      break;
+    case Qt::Key_Down:
+      series = std::min(series + 1, shown.series.size() - 1);
+      break;
     case Qt::Key_Return:
-    case Qt::Key_Enter: Q_EMIT opened(qs(m_current)); return;
-    default: return QWidget::keyPressEvent(event);
+    case Qt::Key_Enter:
+      Q_EMIT opened(qs(m_current));
+      return;
+    default:
+      return QWidget::keyPressEvent(event);
   }
   const std::vector<SweepMark>& marks = shown.series[series].marks;
   const SweepMark& to = marks[std::min(mark, marks.size() - 1)];

@@ -14,8 +14,8 @@ namespace kvscope {
 
 class Workspace;
 
-/// Quality against budget: a curve per policy. Solid markers are measured, hollow ones are not yet; their place is on the line between measured
-/// neighbours or at the foot, and says nothing.
+/// Quality against budget: a curve per policy. Solid markers are measured, hollow ones are not yet; their place is on the line between
+/// measured neighbours or at the foot, and says nothing.
 class SweepChart : public QWidget {
   Q_OBJECT
 
@@ -61,7 +61,7 @@ class SweepChart : public QWidget {
   struct Layout {
     QRectF plot;
     std::vector<SweepSeries> series;
-    std::vector<int> runs;  // by series: whose colour and marker it has; from kColours on: it shares them
+    std::vector<int> runs;                   // by series: whose colour and marker it has; from kColours on: it shares them
     std::vector<std::vector<Place>> places;  // by series
     AxisScale x{{}, false, false}, y{{}, false, false};
     bool measured() const;  // one at least

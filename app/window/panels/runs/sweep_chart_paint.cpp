@@ -5,16 +5,15 @@
 
 #include <QPainterPath>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/runs/sweep_chart.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
 
 namespace {
-
 
 QString tickText(double v, bool percent) {
   if (v == 0) return "0";
@@ -25,10 +24,14 @@ QString tickText(double v, bool percent) {
 QString valueTick(SweepMetric metric, double v) {
   if (v == 0) return "0";
   switch (metric) {
-    case SweepMetric::top1: return QString("%1 %").arg(std::lround(100 * v));
-    case SweepMetric::bytes: return qs(viz::format_bytes(v));
-    case SweepMetric::ms: return qs(viz::format_ms(v));
-    default: return v < 1e-4 ? QString::number(v, 'e', 0) : QString::number(v, 'g', 3);
+    case SweepMetric::top1:
+      return QString("%1 %").arg(std::lround(100 * v));
+    case SweepMetric::bytes:
+      return qs(viz::format_bytes(v));
+    case SweepMetric::ms:
+      return qs(viz::format_ms(v));
+    default:
+      return v < 1e-4 ? QString::number(v, 'e', 0) : QString::number(v, 'g', 3);
   }
 }
 
@@ -38,24 +41,37 @@ void paintRunMarker(QPainter& painter, const QPointF& c, double r, int run, cons
   painter.setPen(QPen(colour, 1.5, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
   painter.setBrush(hollow.isValid() ? hollow : colour);
   switch (run % 6) {
-    case 0: painter.drawEllipse(c, r, r); break;
-    case 1: painter.drawRect(QRectF(c.x() - 0.9 * r, c.y() - 0.9 * r, 1.8 * r, 1.8 * r)); break;
-    case 2: painter.drawPolygon(QPolygonF{c + QPointF(0, -1.1 * r), c + QPointF(1.1 * r, 0.9 * r), c + QPointF(-1.1 * r, 0.9 * r)}); break;
-    case 3: painter.drawPolygon(QPolygonF{c + QPointF(0, -1.25 * r), c + QPointF(1.25 * r, 0), c + QPointF(0, 1.25 * r), c + QPointF(-1.25 * r, 0)}); break;
+    case 0:
+      painter.drawEllipse(c, r, r);
+      break;
+    case 1:
+      painter.drawRect(QRectF(c.x() - 0.9 * r, c.y() - 0.9 * r, 1.8 * r, 1.8 * r));
+      break;
+    case 2:
+      painter.drawPolygon(QPolygonF{c + QPointF(0, -1.1 * r), c + QPointF(1.1 * r, 0.9 * r), c + QPointF(-1.1 * r, 0.9 * r)});
+      break;
+    case 3:
+      painter.drawPolygon(
+          QPolygonF{c + QPointF(0, -1.25 * r), c + QPointF(1.25 * r, 0), c + QPointF(0, 1.25 * r), c + QPointF(-1.25 * r, 0)});
+      break;
     case 4: {
       const double a = 1.15 * r, b = 0.4 * r;
-      painter.drawPolygon(QPolygonF{c + QPointF(-b, -a), c + QPointF(b, -a), c + QPointF(b, -b), c + QPointF(a, -b), c + QPointF(a, b), c + QPointF(b, b), c + QPointF(b, a),
-                                    c + QPointF(-b, a), c + QPointF(-b, b), c + QPointF(-a, b), c + QPointF(-a, -b), c + QPointF(-b, -b)});
+      painter.drawPolygon(QPolygonF{c + QPointF(-b, -a), c + QPointF(b, -a), c + QPointF(b, -b), c + QPointF(a, -b), c + QPointF(a, b),
+                                    c + QPointF(b, b), c + QPointF(b, a), c + QPointF(-b, a), c + QPointF(-b, b), c + QPointF(-a, b),
+                                    c + QPointF(-a, -b), c + QPointF(-b, -b)});
       break;
     }
-    default: painter.drawPolygon(QPolygonF{c + QPointF(0, 1.1 * r), c + QPointF(1.1 * r, -0.9 * r), c + QPointF(-1.1 * r, -0.9 * r)}); break;
+    default:
+      painter.drawPolygon(QPolygonF{c + QPointF(0, 1.1 * r), c + QPointF(1.1 * r, -0.9 * r), c + QPointF(-1.1 * r, -0.9 * r)});
+      break;
   }
 }
 
 QColor SweepChart::colourOf(const Layout& shown, std::size_t series) const {
   const viz::Theme& theme = *m_theme;
   // More than six cannot be told apart by colour: those are grey until the mouse or the keyboard points at one.
-  if (shown.runs[series] >= kColours && shown.series[series].policy != m_hovered && !m_current.starts_with(shown.series[series].policy + ":"))
+  if (shown.runs[series] >= kColours && shown.series[series].policy != m_hovered &&
+      !m_current.starts_with(shown.series[series].policy + ":"))
     return toColor(theme.disabled);
   return toColor(theme.runs[static_cast<std::size_t>(shown.runs[series] % kColours)]);
 }
@@ -78,7 +94,8 @@ void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
   if (shown.series.empty()) {
     painter.setFont(uiFont(13));
     painter.setPen(toColor(theme.secondary));
-    painter.drawText(area.adjusted(40, 0, -40, 0), Qt::AlignCenter | Qt::TextWordWrap, "Choose policies and budgets on the left: each policy becomes a curve of its quality over its budget.");
+    painter.drawText(area.adjusted(40, 0, -40, 0), Qt::AlignCenter | Qt::TextWordWrap,
+                     "Choose policies and budgets on the left: each policy becomes a curve of its quality over its budget.");
     return;
   }
   paintAxes(painter, shown);
@@ -93,7 +110,8 @@ void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
   const QString nothing = "Nothing is measured yet: the button on the left runs what is chosen, each marker one run.";
   constexpr int kHow = Qt::AlignCenter | Qt::TextWordWrap;
   painter.setFont(uiFont(13));
-  painter.fillRect(painter.boundingRect(shown.plot, kHow, nothing).adjusted(-8, -4, 8, 4), toColor(theme.panel));  // the line of the budget ends there
+  painter.fillRect(painter.boundingRect(shown.plot, kHow, nothing).adjusted(-8, -4, 8, 4),
+                   toColor(theme.panel));  // the line of the budget ends there
   painter.setPen(toColor(theme.secondary));
   painter.drawText(shown.plot, kHow, nothing);
 }
@@ -146,7 +164,8 @@ void SweepChart::paintHeld(QPainter& painter, const Layout& shown) const {
   }
   painter.setPen(toColor(theme.secondary));
   const double end = plot.right() + 14;
-  painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, QString("slots held") + (m_log_x ? ", log" : ""));
+  painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter,
+                   QString("slots held") + (m_log_x ? ", log" : ""));
   painter.drawText(QRectF(end, plot.bottom() + 21, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, "mean per head");
 }
 
@@ -188,7 +207,8 @@ void SweepChart::paintBudgets(QPainter& painter, const Layout& shown) const {
   painter.setFont(caption);
   const QString of = QString("of %1").arg(qs(viz::format_count(m_data.nPrompt())));
   const double end = plot.right() + 14;
-  painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, (percent ? of : QString("slots asked")) + (m_log_x ? ", log" : ""));
+  painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter,
+                   (percent ? of : QString("slots asked")) + (m_log_x ? ", log" : ""));
   painter.drawText(QRectF(end, plot.bottom() + 21, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, percent ? QString("slots asked") : of);
   if (selected > 0 && !budgets.empty() && selected >= budgets.front() && selected <= budgets.back()) {
     const double x = std::round(plot.left() + shown.x.at(SweepChart::x(SweepMark{selected, {}})) * plot.width()) + 0.5;
@@ -252,8 +272,10 @@ void SweepChart::paintLabels(QPainter& painter, const Layout& shown) const {
   for (std::size_t s = 0; s < shown.series.size(); ++s) {
     const auto& row = shown.places[s];
     const auto last = std::find_if(row.rbegin(), row.rend(), [](const Place& p) { return p.measured; });
-    if (last != row.rend()) labels.push_back({s, last->at.y(), last->at.x()});
-    else if (!row.empty()) labels.push_back({s, row.back().at.y(), row.back().at.x()});
+    if (last != row.rend())
+      labels.push_back({s, last->at.y(), last->at.x()});
+    else if (!row.empty())
+      labels.push_back({s, row.back().at.y(), row.back().at.x()});
   }
   std::ranges::sort(labels, {}, &Label::y);
   // Pushed apart from the top, then back from the foot.

@@ -6,9 +6,9 @@
 
 #include <QCryptographicHash>
 
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/run_estimate.h"
 #include "app/window/session/run_queue.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "snapshot/figures.h"
@@ -19,10 +19,14 @@ namespace kvscope {
 
 double SweepFigures::of(SweepMetric metric) const {
   switch (metric) {
-    case SweepMetric::mean_kl: return mean_kl;
-    case SweepMetric::top1: return top1;
-    case SweepMetric::bytes: return bytes;
-    case SweepMetric::ms: return ms;
+    case SweepMetric::mean_kl:
+      return mean_kl;
+    case SweepMetric::top1:
+      return top1;
+    case SweepMetric::bytes:
+      return bytes;
+    case SweepMetric::ms:
+      return ms;
   }
   return kNotAvailable;
 }
@@ -157,10 +161,19 @@ int SweepData::nMeasured() const {
 
 viz::Table SweepData::table() const {
   viz::Table out;
-  out.columns = {"policy", "run", "slots asked", "slots asked (share of the prompt)", "mean KL (nats)", "top-1 same (share of the steps)",
-                 "KV bytes (at the end)", "time per step (ms)", "slots held (mean per head after the prompt)", "slots held at the end (mean per head)"};
+  out.columns = {"policy",
+                 "run",
+                 "slots asked",
+                 "slots asked (share of the prompt)",
+                 "mean KL (nats)",
+                 "top-1 same (share of the steps)",
+                 "KV bytes (at the end)",
+                 "time per step (ms)",
+                 "slots held (mean per head after the prompt)",
+                 "slots held at the end (mean per head)"};
   for (const SweepPoint& p : m_points) {
-    std::vector<std::string> row = {wordsOf(p.spec).title, p.spec, std::to_string(p.slots), viz::format_plain(m_n_prompt > 0 ? static_cast<double>(p.slots) / m_n_prompt : kNotAvailable)};
+    std::vector<std::string> row = {wordsOf(p.spec).title, p.spec, std::to_string(p.slots),
+                                    viz::format_plain(m_n_prompt > 0 ? static_cast<double>(p.slots) / m_n_prompt : kNotAvailable)};
     const auto cell = [&p](double v) { return p.figures ? viz::format_plain(v) : !p.failure.isEmpty() ? "refused" : "not yet"; };
     const SweepFigures f = p.figures.value_or(SweepFigures{});
     for (int m = 0; m < kSweepMetrics; ++m) row.push_back(cell(f.of(static_cast<SweepMetric>(m))));
@@ -178,27 +191,35 @@ const char* nameOf(SweepMetric metric) {
 }
 
 const char* unitOf(SweepMetric metric) {
-  constexpr const char* kUnits[kSweepMetrics] = {"nats, less is better", "share of steps, more is better", "used by the slots, less is better", "of the run alone, less is better"};
+  constexpr const char* kUnits[kSweepMetrics] = {"nats, less is better", "share of steps, more is better",
+                                                 "used by the slots, less is better", "of the run alone, less is better"};
   return kUnits[static_cast<int>(metric)];
 }
 
 QString valueText(SweepMetric metric, double value) {
   if (std::isnan(value)) return "n/a";
   switch (metric) {
-    case SweepMetric::mean_kl: return qs(viz::format_number(value));
-    case SweepMetric::top1: return qs(viz::format_percent(value));
-    case SweepMetric::bytes: return qs(viz::format_bytes(value));
-    case SweepMetric::ms: return qs(viz::format_ms(value));
+    case SweepMetric::mean_kl:
+      return qs(viz::format_number(value));
+    case SweepMetric::top1:
+      return qs(viz::format_percent(value));
+    case SweepMetric::bytes:
+      return qs(viz::format_bytes(value));
+    case SweepMetric::ms:
+      return qs(viz::format_ms(value));
   }
   return {};
 }
 
 QString textIdentity(const Snapshot& s) {
   QString ids;
-  for (const TokenInfo& t : s.tokens) ids += QString::number(t.id) + ' ';  // what was generated, too: another seed or temperature gives another text
+  for (const TokenInfo& t : s.tokens)
+    ids += QString::number(t.id) + ' ';  // what was generated, too: another seed or temperature gives another text
   return QString("%1|%2|%3|%4|%5|%6").arg(qs(s.model.name), qs(s.precision), qs(s.follow)).arg(s.prefill_mode).arg(s.n_prompt).arg(ids);
 }
 
-QString textDigest(const Snapshot& s) { return QString::fromLatin1(QCryptographicHash::hash(textIdentity(s).toUtf8(), QCryptographicHash::Sha256).toHex()); }
+QString textDigest(const Snapshot& s) {
+  return QString::fromLatin1(QCryptographicHash::hash(textIdentity(s).toUtf8(), QCryptographicHash::Sha256).toHex());
+}
 
 }  // namespace kvscope

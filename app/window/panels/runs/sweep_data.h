@@ -32,9 +32,9 @@ SweepFigures figuresOf(const Snapshot& result);
 /// One run of a sweep.
 struct SweepPoint {
   std::string spec;
-  int slots = 0;                         // asked for, per head
-  std::optional<SweepFigures> figures;   // nullopt: not measured yet
-  QString failure;                       // why it cannot be; empty: it can
+  int slots = 0;                        // asked for, per head
+  std::optional<SweepFigures> figures;  // nullopt: not measured yet
+  QString failure;                      // why it cannot be; empty: it can
 };
 
 /// The runs of one policy with one marker each: those of several seeds at one budget together.

@@ -12,11 +12,11 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "app/window/shell/panel_paint.h"
-#include "app/window/session/run_estimate.h"
 #include "app/window/panels/runs/run_grid.h"
+#include "app/window/session/run_estimate.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -26,7 +26,9 @@ namespace {
 /// How much of the sweep is measured: a thin bar.
 class ShareBar : public QWidget {
  public:
-  ShareBar(Workspace& workspace, const SweepData& sweep, QWidget* parent) : QWidget(parent), m_workspace(workspace), m_data(sweep) { setFixedHeight(4); }
+  ShareBar(Workspace& workspace, const SweepData& sweep, QWidget* parent) : QWidget(parent), m_workspace(workspace), m_data(sweep) {
+    setFixedHeight(4);
+  }
 
  protected:
   void paintEvent(QPaintEvent*) override {
@@ -69,9 +71,16 @@ QComboBox* box(const QString& name, const QStringList& items) {
 }  // namespace
 
 SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQueue& queue, QWidget* parent)
-    : QWidget(parent), m_workspace(workspace), m_controller(controller), m_queue(queue),
-      m_grid(new RunGrid(workspace, controller, "8 %, 12 %, 18 %, 25 %, 35 %, 50 %, 70 %", this)), m_chart(new SweepChart(workspace, m_data, this)),
-      m_start(new QPushButton("Measure", this)), m_cancel(new QPushButton("Cancel", this)), m_progress(new QLabel(this)), m_lost(new QLabel(this)) {
+    : QWidget(parent),
+      m_workspace(workspace),
+      m_controller(controller),
+      m_queue(queue),
+      m_grid(new RunGrid(workspace, controller, "8 %, 12 %, 18 %, 25 %, 35 %, 50 %, 70 %", this)),
+      m_chart(new SweepChart(workspace, m_data, this)),
+      m_start(new QPushButton("Measure", this)),
+      m_cancel(new QPushButton("Cancel", this)),
+      m_progress(new QLabel(this)),
+      m_lost(new QLabel(this)) {
   QStringList metrics;
   for (int m = 0; m < kSweepMetrics; ++m) metrics << nameOf(static_cast<SweepMetric>(m));
   m_metric = box("What the curves show", metrics);
@@ -238,15 +247,21 @@ void SweepPanel::refresh() {
   const bool running = open();
   if (running) {
     const QueuedRun* run = m_queue.running();
-    QString now = run && run->purpose == QueuedRun::Purpose::point ? " · running " + qs(wordsOf(run->spec).title) + ", " + qs(wordsOf(run->spec).budget) : QString();
-    const QString left = estimate.ms > 0 ? QString(" · %1 %2 left").arg(estimate.unknown.isEmpty() ? "about" : "at least", qs(viz::format_ms(estimate.ms))) : QString();
+    QString now = run && run->purpose == QueuedRun::Purpose::point
+                      ? " · running " + qs(wordsOf(run->spec).title) + ", " + qs(wordsOf(run->spec).budget)
+                      : QString();
+    const QString left =
+        estimate.ms > 0 ? QString(" · %1 %2 left").arg(estimate.unknown.isEmpty() ? "about" : "at least", qs(viz::format_ms(estimate.ms)))
+                        : QString();
     m_progress->setText(QString("%1 of %2 measured%3%4").arg(m_data.nMeasured()).arg(m_data.points().size()).arg(now, left));
   } else if (missing.empty() && !m_data.points().empty()) {
     m_progress->setText(QString("all %1 measured").arg(m_data.nMeasured()));
   } else {
     m_progress->setText(estimateWords(missing.size(), estimate, false));
   }
-  m_start->setText(missing.empty() ? QString("Measure") : missing.size() == 1 ? QString("Measure 1 run") : QString("Measure %1 runs").arg(missing.size()));
+  m_start->setText(missing.empty()       ? QString("Measure")
+                   : missing.size() == 1 ? QString("Measure 1 run")
+                                         : QString("Measure %1 runs").arg(missing.size()));
   m_start->setEnabled(!missing.empty() && !running);
   m_cancel->setEnabled(running);
   m_bar->update();

@@ -5,10 +5,10 @@
 
 #include <QWidget>
 
-#include "app/window/session/run_queue.h"
 #include "app/window/panels/runs/sweep_chart.h"
-#include "app/window/session/session_file.h"
 #include "app/window/panels/runs/sweep_data.h"
+#include "app/window/session/run_queue.h"
+#include "app/window/session/session_file.h"
 
 class QComboBox;
 class QLabel;
@@ -21,8 +21,8 @@ class RunGrid;
 class SessionController;
 class Workspace;
 
-/// Budget sweep: which runs, how far they are, and the curves. A run of a sweep is measured and given up; the one whose point is opened becomes a
-/// lane.
+/// Budget sweep: which runs, how far they are, and the curves. A run of a sweep is measured and given up; the one whose point is opened
+/// becomes a lane.
 class SweepPanel : public QWidget {
   Q_OBJECT
 

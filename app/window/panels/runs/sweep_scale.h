@@ -5,7 +5,8 @@
 
 namespace kvscope {
 
-/// One axis of a chart: values to 0..1, linear from zero or logarithmic. A zero on a logarithmic axis lies on a line of its own at the low end.
+/// One axis of a chart: values to 0..1, linear from zero or logarithmic. A zero on a logarithmic axis lies on a line of its own at the low
+/// end.
 class AxisScale {
  public:
   /// values: all that will be shown; NaN and infinities are left out. `logarithmic`: where some are positive.

@@ -16,10 +16,10 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "app/window/shell/panel_paint.h"
+#include "app/window/files/export.h"
 #include "app/window/panels/runs/table_panel_model.h"
 #include "app/window/session/workspace.h"
-#include "app/window/files/export.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -40,8 +40,13 @@ QString tsvCell(const QString& text) { return QString(text).replace('\t', "⇥")
 }  // namespace
 
 TablePanel::TablePanel(Workspace& workspace, SessionController&, QWidget* parent)
-    : QWidget(parent), m_workspace(workspace), m_model(new VizTableModel(this)), m_sorted(new TableSorter(this)), m_view(new QTableView(this)),
-      m_filter(new QLineEdit(this)), m_note(new QLabel(this)) {
+    : QWidget(parent),
+      m_workspace(workspace),
+      m_model(new VizTableModel(this)),
+      m_sorted(new TableSorter(this)),
+      m_view(new QTableView(this)),
+      m_filter(new QLineEdit(this)),
+      m_note(new QLabel(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(8, 6, 8, 6);
   column->setSpacing(6);
@@ -90,7 +95,8 @@ TablePanel::TablePanel(Workspace& workspace, SessionController&, QWidget* parent
   m_view->setAccessibleName("data table");
   column->addWidget(m_view, 1);
   const auto style_header = [this] {
-    m_view->horizontalHeader()->setStyleSheet(QString("QHeaderView { background: %1; border: none; }").arg(toColor(m_workspace.theme().panel).name()));
+    m_view->horizontalHeader()->setStyleSheet(
+        QString("QHeaderView { background: %1; border: none; }").arg(toColor(m_workspace.theme().panel).name()));
   };
   connect(&workspace, &Workspace::themeChanged, this, style_header);
   style_header();
@@ -117,7 +123,8 @@ TablePanel::TablePanel(Workspace& workspace, SessionController&, QWidget* parent
   pause->setSingleShot(true);
   pause->setInterval(kRefreshPauseMs);
   connect(pause, &QTimer::timeout, this, &TablePanel::refresh);
-  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, pause, qOverload<>(&QTimer::start));
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged})
+    connect(&workspace, signal, pause, qOverload<>(&QTimer::start));
 }
 
 void TablePanel::setSource(const QString& title, Source source) {
@@ -149,8 +156,9 @@ void TablePanel::refresh() {
 
 QString TablePanel::facts() const {
   const auto all = qs(viz::format_count(m_model->rowCount()));
-  const QString rows = m_sorted->rowCount() == m_model->rowCount() ? QString("%1 rows").arg(all)
-                                                                  : QString("%1 of %2 rows").arg(qs(viz::format_count(m_sorted->rowCount())), all);
+  const QString rows = m_sorted->rowCount() == m_model->rowCount()
+                           ? QString("%1 rows").arg(all)
+                           : QString("%1 of %2 rows").arg(qs(viz::format_count(m_sorted->rowCount())), all);
   return m_title.isEmpty() ? rows : m_title + " · " + rows;
 }
 
@@ -182,13 +190,11 @@ QString TablePanel::tsv() const {
   return lines.join('\n') + '\n';
 }
 
-bool TablePanel::writeCsv(const QString& path, QString* error) const {
-  return writeFile(path, csv().toStdString(), error);
-}
+bool TablePanel::writeCsv(const QString& path, QString* error) const { return writeFile(path, csv().toStdString(), error); }
 
 void TablePanel::exportCsv() {
-  const QString path = QFileDialog::getSaveFileName(this, "Export CSV", m_title.isEmpty() ? "table.csv" : m_title.toLower().replace(' ', '-') + ".csv",
-                                                    "Comma-separated values (*.csv)");
+  const QString path = QFileDialog::getSaveFileName(
+      this, "Export CSV", m_title.isEmpty() ? "table.csv" : m_title.toLower().replace(' ', '-') + ".csv", "Comma-separated values (*.csv)");
   if (path.isEmpty()) return;
   QString error;
   if (writeCsv(path, &error)) return;

@@ -23,8 +23,15 @@ std::optional<double> printedNumber(const QString& text) {
     s += c == QChar(0x2212) ? QChar('-') : c;
   }
   if (s.startsWith('<') || s.startsWith('>')) s.remove(0, 1);
-  static const std::pair<const char*, double> kUnits[] = {{"GiB", 1024.0 * 1024 * 1024}, {"MiB", 1024.0 * 1024}, {"KiB", 1024}, {"B", 1}, {"µs", 1e-6},
-                                                          {"ms", 1e-3}, {"s", 1}, {"%", 0.01}, {"nats", 1}};
+  static const std::pair<const char*, double> kUnits[] = {{"GiB", 1024.0 * 1024 * 1024},
+                                                          {"MiB", 1024.0 * 1024},
+                                                          {"KiB", 1024},
+                                                          {"B", 1},
+                                                          {"µs", 1e-6},
+                                                          {"ms", 1e-3},
+                                                          {"s", 1},
+                                                          {"%", 0.01},
+                                                          {"nats", 1}};
   double factor = 1;
   for (const auto& [unit, f] : kUnits) {
     if (s.endsWith(QString::fromUtf8(unit))) {
@@ -52,8 +59,10 @@ void VizTableModel::setTable(viz::Table table) {
     for (std::size_t r = 0; r < m_table.rows.size() && r < kLookAtRows; ++r) {
       const QString cell = qs(m_table.rows[r][c]);
       if (notAvailable(cell)) continue;
-      if (printedNumber(cell)) ++n_numbers;
-      else words = true;
+      if (printedNumber(cell))
+        ++n_numbers;
+      else
+        words = true;
     }
     m_numeric[c] = n_numbers > 0 && !words;
   }
@@ -74,7 +83,8 @@ int VizTableModel::columnCount(const QModelIndex& parent) const { return parent.
 QVariant VizTableModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount() || index.column() >= columnCount()) return {};
   if (role == Qt::DisplayRole) return qs(m_table.rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())]);
-  if (role == Qt::TextAlignmentRole) return static_cast<int>((isNumeric(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole)
+    return static_cast<int>((isNumeric(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   return {};
 }
 

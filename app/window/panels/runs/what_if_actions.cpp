@@ -8,11 +8,11 @@
 #include <QActionGroup>
 #include <QMenu>
 
+#include "app/window/commands/command_table.h"
 #include "app/window/panels/policy/policy_panel_allocation.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/runs/what_if_panel.h"
 #include "app/window/session/window_model.h"
-#include "app/window/commands/command_table.h"
 #include "app/window/shell/panels.h"
 
 namespace kvscope {
@@ -56,8 +56,9 @@ void WhatIfActions::fillMenu(Commands& commands, QMenu* menu, const std::vector<
                                         const viz::Selection& s = m_model.workspace.selection();
                                         if (s.layer && s.kv_head) m_model.hand.setBudget(s.lane, *s.layer, *s.kv_head, std::nullopt);
                                       }});
-  QAction* all = commands.add(menu, {"Give all heads of the run their allocated budgets again", {},
-                                     [this] { m_model.hand.resetBudgets(m_model.workspace.selection().lane); }});
+  QAction* all = commands.add(menu, {"Give all heads of the run their allocated budgets again", {}, [this] {
+                                       m_model.hand.resetBudgets(m_model.workspace.selection().lane);
+                                     }});
   const auto refresh = [this, needing, head, all, editors] {
     const bool can = m_model.hand.obstacle().isEmpty();
     const bool writing = std::ranges::any_of(editors, &PromptEditor::hasFocus);
@@ -117,11 +118,20 @@ bool WhatIfActions::key(int key) {
     return true;
   }
   switch (key) {
-    case Qt::Key_P: hand.edit(WhatIf::Kind::pin); return true;
-    case Qt::Key_E: hand.edit(WhatIf::Kind::evict); return true;
-    case Qt::Key_M: hand.edit(WhatIf::Kind::merge); return true;
-    case Qt::Key_R: hand.edit(WhatIf::Kind::restore); return true;
-    default: return false;
+    case Qt::Key_P:
+      hand.edit(WhatIf::Kind::pin);
+      return true;
+    case Qt::Key_E:
+      hand.edit(WhatIf::Kind::evict);
+      return true;
+    case Qt::Key_M:
+      hand.edit(WhatIf::Kind::merge);
+      return true;
+    case Qt::Key_R:
+      hand.edit(WhatIf::Kind::restore);
+      return true;
+    default:
+      return false;
   }
 }
 

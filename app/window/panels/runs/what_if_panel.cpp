@@ -13,10 +13,10 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "app/window/session/hand_edits.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/panels/runs/what_if_panel_model.h"
+#include "app/window/session/hand_edits.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -36,8 +36,15 @@ QString choice(const Snapshot& snapshot, const StepRecord& step, bool reference)
 }  // namespace
 
 WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent)
-    : QWidget(parent), m_workspace(workspace), m_edits(edits), m_model(new WhatIfModel(workspace, edits, this)), m_table(new QTableView(this)),
-      m_scope(new QComboBox(this)), m_said(new QLabel(this)), m_answer(new QLabel(this)), m_empty(new QLabel(this)) {
+    : QWidget(parent),
+      m_workspace(workspace),
+      m_edits(edits),
+      m_model(new WhatIfModel(workspace, edits, this)),
+      m_table(new QTableView(this)),
+      m_scope(new QComboBox(this)),
+      m_said(new QLabel(this)),
+      m_answer(new QLabel(this)),
+      m_empty(new QLabel(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(10, 6, 10, 6);
   column->setSpacing(4);
@@ -67,8 +74,9 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   m_said->setObjectName("secondary");
   m_said->hide();
   column->addWidget(m_said);
-  m_empty->setText("No token was changed by hand. Select tokens in the text, the atlas or the inspector, then pin (P), evict (E), merge (M) or restore (R) them. "
-                   "While you edit text, letters type: press Esc to use P, E, M, R. Edits run as a copy; the original stays.");
+  m_empty->setText(
+      "No token was changed by hand. Select tokens in the text, the atlas or the inspector, then pin (P), evict (E), merge (M) or restore (R) them. "
+      "While you edit text, letters type: press Esc to use P, E, M, R. Edits run as a copy; the original stays.");
   m_empty->setWordWrap(true);
   m_empty->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   m_empty->setObjectName("secondary");
@@ -95,7 +103,8 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   column->addWidget(m_answer);
   setFocusProxy(m_table);
   const auto style_header = [this] {
-    m_table->horizontalHeader()->setStyleSheet(QString("QHeaderView { background: %1; border: none; }").arg(toColor(m_workspace.theme().panel).name()));
+    m_table->horizontalHeader()->setStyleSheet(
+        QString("QHeaderView { background: %1; border: none; }").arg(toColor(m_workspace.theme().panel).name()));
   };
   connect(&workspace, &Workspace::themeChanged, this, style_header);
   style_header();
@@ -127,7 +136,8 @@ QToolButton* WhatIfPanel::button(const QString& text, const QString& help) {
 /// Left and right go on to the window, where they are steps: a button would move the focus to whatever control lies beside it.
 bool WhatIfPanel::eventFilter(QObject* watched, QEvent* event) {
   const auto* key = event->type() == QEvent::KeyPress ? static_cast<QKeyEvent*>(event) : nullptr;
-  if (!key || (key->key() != Qt::Key_Left && key->key() != Qt::Key_Right) || !qobject_cast<QToolButton*>(watched)) return QWidget::eventFilter(watched, event);
+  if (!key || (key->key() != Qt::Key_Left && key->key() != Qt::Key_Right) || !qobject_cast<QToolButton*>(watched))
+    return QWidget::eventFilter(watched, event);
   event->ignore();
   return true;
 }
@@ -137,7 +147,8 @@ QString WhatIfPanel::facts() const {
   const Snapshot& s = m_workspace.snapshot();
   if (fork < 0) return "nothing was done by hand";
   const int base = fork < static_cast<int>(s.lanes.size()) ? s.lanes[static_cast<std::size_t>(fork)].fork_of : -1;
-  return base < 0 ? QString("run %1").arg(qs(viz::lane_letter(fork))) : QString("run %1, forked from run %2").arg(qs(viz::lane_letter(fork)), qs(viz::lane_letter(base)));
+  return base < 0 ? QString("run %1").arg(qs(viz::lane_letter(fork)))
+                  : QString("run %1, forked from run %2").arg(qs(viz::lane_letter(fork)), qs(viz::lane_letter(base)));
 }
 
 QString WhatIfPanel::answer() const {
@@ -152,8 +163,8 @@ QString WhatIfPanel::answer() const {
   const StepRecord &with = *lane.steps[static_cast<std::size_t>(step)], &without = *base.steps[static_cast<std::size_t>(step)];
   return QString("Next token at step %1: full cache %2 · run %3 %4, KL %5 · run %6, by hand, %7, KL %8 nats")
       .arg(step)
-      .arg(choice(s, without, true), qs(viz::lane_letter(lane.fork_of)), choice(s, without, false), qs(viz::format_number(without.kl)), qs(viz::lane_letter(fork)),
-           choice(s, with, false), qs(viz::format_number(with.kl)));
+      .arg(choice(s, without, true), qs(viz::lane_letter(lane.fork_of)), choice(s, without, false), qs(viz::format_number(without.kl)),
+           qs(viz::lane_letter(fork)), choice(s, with, false), qs(viz::format_number(with.kl)));
 }
 
 void WhatIfPanel::refresh() {

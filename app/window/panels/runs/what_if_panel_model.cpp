@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "app/window/session/hand_edits.h"
-#include "app/window/shell/panel_paint.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "snapshot/figures.h"
 #include "viz/draw/format.h"
 
@@ -122,11 +122,18 @@ int WhatIfModel::columnCount(const QModelIndex& parent) const { return parent.is
 QString WhatIfModel::text(int row, int column) const {
   const WhatIfEffect& effect = m_effects[static_cast<std::size_t>(row)];
   switch (column) {
-    case kKlLast: return change(effect.kl_last);
-    case kKlMean: return change(effect.kl_mean);
-    case kLocal: return change(effect.local_l1_wo);
-    case kText: return std::isnan(effect.kl_last) ? QString("n/a") : effect.first_change < 0 ? QString("same") : QString("from step %1").arg(effect.first_change);
-    default: break;
+    case kKlLast:
+      return change(effect.kl_last);
+    case kKlMean:
+      return change(effect.kl_mean);
+    case kLocal:
+      return change(effect.local_l1_wo);
+    case kText:
+      return std::isnan(effect.kl_last) ? QString("n/a")
+             : effect.first_change < 0  ? QString("same")
+                                        : QString("from step %1").arg(effect.first_change);
+    default:
+      break;
   }
   if (isTotal(row)) return column == kEdit ? QString("all that are on") : QString();
   const WhatIf& w = m_what_ifs[static_cast<std::size_t>(row)];
@@ -140,9 +147,12 @@ QString WhatIfModel::text(int row, int column) const {
       if (w.into >= 0) out += QString(" into %1 %2").arg(w.into).arg(qs(viz::quoted(viz::token_text(*m_snapshot, w.into))));
       return out;
     }
-    case kHeads: return headsText(w.heads);
-    case kStep: return w.step < 0 ? QString("start") : QString::number(w.step);
-    default: return effect.asked == 0 ? QString(w.on ? "n/a" : "off") : QString("%1 of %2").arg(effect.done).arg(effect.asked);
+    case kHeads:
+      return headsText(w.heads);
+    case kStep:
+      return w.step < 0 ? QString("start") : QString::number(w.step);
+    default:
+      return effect.asked == 0 ? QString(w.on ? "n/a" : "off") : QString("%1 of %2").arg(effect.done).arg(effect.asked);
   }
 }
 
@@ -150,14 +160,17 @@ QVariant WhatIfModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount() || index.column() >= kColumns) return {};
   const int row = index.row();
   if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) return text(row, index.column());
-  if (role == Qt::TextAlignmentRole) return static_cast<int>((index.column() <= kHeads ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole)
+    return static_cast<int>((index.column() <= kHeads ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::CheckStateRole && index.column() == kEdit && !isTotal(row))
     return static_cast<int>(m_what_ifs[static_cast<std::size_t>(row)].on ? Qt::Checked : Qt::Unchecked);
-  if (role == Qt::ForegroundRole && !isTotal(row) && !m_what_ifs[static_cast<std::size_t>(row)].on) return toColor(m_workspace.theme().disabled);
+  if (role == Qt::ForegroundRole && !isTotal(row) && !m_what_ifs[static_cast<std::size_t>(row)].on)
+    return toColor(m_workspace.theme().disabled);
   if (role == Qt::ForegroundRole && index.column() == kText && m_effects[static_cast<std::size_t>(row)].first_change >= 0)
     return toColor(m_workspace.theme().changed);
   if (role == Qt::ToolTipRole) {
-    const bool shared = index.column() >= kKlLast && index.column() != kLocal && !isTotal(row) && std::isnan(m_effects[static_cast<std::size_t>(row)].kl_last);
+    const bool shared = index.column() >= kKlLast && index.column() != kLocal && !isTotal(row) &&
+                        std::isnan(m_effects[static_cast<std::size_t>(row)].kl_last);
     if (shared) return "Several edits act together: switch the others off to measure this one alone.";
     return text(row, index.column());
   }

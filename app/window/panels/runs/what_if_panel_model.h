@@ -15,11 +15,11 @@ class Workspace;
 
 /// What one what-if, or all of a fork together, did to the run, measured against the run it was forked from.
 struct WhatIfEffect {
-  int done = 0, asked = 0;               // (head, token) pairs that it changed (pin: that have a slot at the end) of those it named
-  double kl_last = kNotAvailable;        // KL(full || fork) - KL(full || baseline), nats, at the last step both have
-  double kl_mean = kNotAvailable;        // of the means over the steps after the prompt
-  double local_l1_wo = kNotAvailable;    // of the means over the chosen heads and the steps after the what-if
-  int first_change = -1;                 // first step at which the most likely next token differs from the baseline's; -1: none
+  int done = 0, asked = 0;             // (head, token) pairs that it changed (pin: that have a slot at the end) of those it named
+  double kl_last = kNotAvailable;      // KL(full || fork) - KL(full || baseline), nats, at the last step both have
+  double kl_mean = kNotAvailable;      // of the means over the steps after the prompt
+  double local_l1_wo = kNotAvailable;  // of the means over the chosen heads and the steps after the what-if
+  int first_change = -1;               // first step at which the most likely next token differs from the baseline's; -1: none
 };
 
 /// Effect of `what_if` alone: KL and text are known only where no other one is on. nullptr: of the whole fork.

@@ -118,7 +118,8 @@ inline void product(float* out, const Bf16* left0, const Bf16* left1, long strid
       for (int half = 0; half < 2; ++half) sum[i][half] = add ? _mm512_load_ps(out + (r + i) * 32 + half * 16) : _mm512_setzero_ps();
 #pragma GCC unroll 4
     for (int p = 0; p < 16; ++p) {
-      const auto a = reinterpret_cast<__m512bh>(_mm512_load_si512(right0 + p * 32)), b = reinterpret_cast<__m512bh>(_mm512_load_si512(right1 + p * 32));
+      const auto a = reinterpret_cast<__m512bh>(_mm512_load_si512(right0 + p * 32)),
+                 b = reinterpret_cast<__m512bh>(_mm512_load_si512(right1 + p * 32));
 #pragma GCC unroll 8
       for (int i = 0; i < rows; ++i) {
         const __m512bh x = pair_of(left + i * stride + p * 2);
