@@ -152,6 +152,18 @@ class Windows(CliTest):
         self.assertEqual(lanes[0]["tokens"] % 32, 0)
         self.assertIsNotNone(lanes[0]["nll"])
 
+    def test_a_run_that_does_not_fit_the_memory_is_refused_before_it_starts(self):
+        shutil.copytree(TINY, self.path("endless"))
+        config = self.read_json("endless/config.json")
+        config["max_position_embeddings"] = 2**30 - 1
+        self.write("endless/config.json", json.dumps(config))
+        n_tokens = 1 << 24
+        a_lane = 256 * n_tokens  # bytes of keys and values
+        n_lanes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // a_lane + 1
+        lanes = [word for seed in range(n_lanes) for word in ("--lane", f"random:slots={n_tokens},seed={seed}")]
+        self.refuses(1, ["run", "--model", self.path("endless"), "--prompt-ids", "1,2", "--generate", str(n_tokens - 2), "--device", "cpu", *lanes],
+                     "expected a run that fits into the", f"{n_tokens} tokens", "take a shorter text, fewer runs or smaller budgets")
+
     def test_ids_as_python_prints_them(self):
         given = [json.loads(self.succeeds("run", "--model", TINY, "--prompt-ids", ids, "--generate", "2", "--quiet", "--json"))
                  for ids in ("1,2,3", "1, 2, 3", "[1, 2, 3]", " [1,2,3] ")]

@@ -9,6 +9,7 @@
 
 #include "arch/sparse_model.h"
 #include "core/error.h"
+#include "core/machine_memory.h"
 #include "io/temp_folder.h"
 #include "runs.h"
 #include "runtime/session/runner.h"
@@ -71,6 +72,30 @@ TEST(Loading, EndsWithinAStage) {
   EXPECT_THROW(load_session(folder.path(), {}, watch), Cancelled);
   EXPECT_EQ(last[1].state, State::running);
   EXPECT_LT(last[1].bytes, last[1].of_bytes / 2) << "the rest was not read";
+}
+
+TEST(Loading, AModelLargerThanTheMemoryIsRefusedBeforeItIsRead) {
+  const test::TempFolder folder;
+  test::write_sparse_model(folder.path(), static_cast<int>(machine_memory() / 122e6) + 1);
+  CancelToken cancel;
+  double read = 0;
+  LoadWatch watch(cancel, [&](const std::vector<LoadStage>& stages) { read += stages[1].bytes; });
+  try {
+    load_session(folder.path(), {.device = "cpu"}, watch);
+    FAIL() << "opened";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), ::testing::HasSubstr(folder.path() + ": expected a model that fits into the "));
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("take a smaller model"));
+  }
+  EXPECT_EQ(read, 0);
+}
+
+TEST(Loading, TheMemoryThatAModelNeedsIsItsWeightsAndAShortText) {
+  const ModelFiles files = open_model(tiny_model());
+  const double needed = static_cast<double>(least_bytes(files, DType::f32));
+  EXPECT_GT(needed, static_cast<double>(files.weight_bytes));
+  EXPECT_NO_THROW(check_memory(files, DType::f32, needed));
+  EXPECT_THROW(check_memory(files, DType::f32, needed - 1), Error);
 }
 
 TEST(Loading, ARequestMeanwhileWaitsForTheModelAndStopEndsIt) {

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 
+#include "core/byte_size.h"
 #include "core/error.h"
+#include "core/machine_memory.h"
 
 namespace kvscope {
 
-std::size_t least_device_bytes(const ModelFiles& files, DType precision) {
+std::size_t least_bytes(const ModelFiles& files, DType precision) {
   constexpr std::size_t kRows = 64, kTokens = 1024;
   const ModelConfig& c = files.config;
   const auto n = [](int x) { return static_cast<std::size_t>(std::max(x, 0)); };
@@ -18,13 +20,24 @@ std::size_t least_device_bytes(const ModelFiles& files, DType precision) {
   return files.weight_bytes + size_of(precision) * (activations + 2 * tokens * n(c.n_layers) * n(c.kv_dim()));
 }
 
+void check_memory(const ModelFiles& files, DType precision, double memory) {
+  const double needed = static_cast<double>(least_bytes(files, precision));
+  if (needed <= memory) return;
+  throw Error(
+      fmt::format("{}: expected a model that fits into the {} of memory of this machine, got one of {} of weights that needs {} for a "
+                  "short text; take a smaller model or one with fewer bits per weight",
+                  files.folder.empty() ? files.config.name : files.folder, size_text(memory),
+                  size_text(static_cast<double>(files.weight_bytes)), size_text(needed)));
+}
+
 ChosenBackend choose_backend(const SessionOptions& options, const ModelFiles& files) {
   const auto cpu = [&](std::string notice = {}) {
+    check_memory(files, options.precision, machine_memory());
     return ChosenBackend{make_cpu_backend(options.precision, files.config, {.n_threads = options.n_threads}), std::move(notice)};
   };
   const auto cuda = [&] {
     return make_cuda_backend(options.precision, files.config,
-                             {.n_threads = options.n_threads, .needed_bytes = least_device_bytes(files, options.precision)});
+                             {.n_threads = options.n_threads, .needed_bytes = least_bytes(files, options.precision)});
   };
   const bool narrow = options.precision == DType::f16 || options.precision == DType::bf16;
   if (options.device != "auto" && options.device != "cpu" && options.device != "cuda")

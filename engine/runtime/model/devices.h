@@ -20,9 +20,13 @@ struct SessionOptions {
 /// do.
 inline constexpr std::size_t kWorthADevice = std::size_t{256} << 20;
 
-/// Device memory without which a run of this model cannot begin: weights, the activations of a piece of prompt, one cache of 1,024 tokens
+/// Memory without which a run of this model cannot begin: weights, the activations of a piece of prompt, one cache of 1,024 tokens
 /// with the statistics of its slots.
-std::size_t least_device_bytes(const ModelFiles& files, DType precision);
+std::size_t least_bytes(const ModelFiles& files, DType precision);
+
+/// Throws Error where a run of this model cannot begin in `memory` bytes of the machine. Weights are mapped, not copied, so the system may
+/// throw them out and read them again: a model that is larger than the memory would do that at every token.
+void check_memory(const ModelFiles& files, DType precision, double memory);
 
 struct ChosenBackend {
   std::unique_ptr<Backend> backend;
@@ -30,7 +34,7 @@ struct ChosenBackend {
 };
 
 /// auto: CUDA where it is there, knows the precision, has the memory and the model is worth it (kWorthADevice, or a precision that only it
-/// has); else the CPU. Throws Error or UsageError where what was asked for cannot be had.
+/// has); else the CPU. Throws Error or UsageError where what was asked for cannot be had, or the model does not fit into the memory.
 ChosenBackend choose_backend(const SessionOptions& options, const ModelFiles& files);
 
 }  // namespace kvscope

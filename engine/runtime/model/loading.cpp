@@ -91,10 +91,10 @@ std::unique_ptr<Session> load_session(const std::string& folder, const SessionOp
   watch.begin(LoadWatch::read_header);
   ModelFiles files = open_model(folder);
   const double bytes = static_cast<double>(files.weight_bytes);
+  ChosenBackend chosen = choose_backend(options, files);  // before anything large is read: it knows whether the model fits
   watch.begin(LoadWatch::map_weights, bytes);
   read_weights(files, watch);
   watch.begin(LoadWatch::build, bytes);
-  ChosenBackend chosen = choose_backend(options, files);
   Model model = load_model(std::move(files), *chosen.backend, [&watch](std::size_t n) { watch.add(static_cast<double>(n)); });
   watch.begin(LoadWatch::warm_up);
   run_once(*chosen.backend, model, watch.cancel());

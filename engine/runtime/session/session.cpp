@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/session/session.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "core/machine_memory.h"
 #include "runtime/session/session_impl.h"
 
 namespace kvscope {
@@ -31,8 +30,7 @@ Session::Session(std::unique_ptr<Backend> backend, Model model, std::string noti
 Session::~Session() = default;
 
 std::size_t default_record_limit() {
-  const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES)), page = static_cast<double>(::sysconf(_SC_PAGESIZE));
-  return static_cast<std::size_t>(std::max(pages * page / 4, static_cast<double>(std::size_t{1} << 30)));
+  return static_cast<std::size_t>(std::max(machine_memory() / 4, static_cast<double>(std::size_t{1} << 30)));
 }
 
 void Session::set_record_limit(std::size_t bytes) { impl_->record_limit = static_cast<double>(bytes > 0 ? bytes : default_record_limit()); }

@@ -58,6 +58,10 @@ struct Session::Impl {
   void save_checkpoint(Lane& lane);
   /// Takes the slots out of the oldest records until what all lanes hold is within the limit. session_memory.cpp.
   void keep_to_limit();
+  /// Slots that a lane has at most with so many tokens, over all KV heads.
+  double slots_of(const Lane& lane, int n_tokens) const;
+  /// Throws Error where weights and caches of all lanes do not fit into `memory` bytes.
+  void check_memory(int n_tokens, double memory) const;
   /// Bytes that the records of the request are going to take, from the shapes of model and text.
   double record_estimate(const RunRequest& request, int n_prompt, int n_decode) const;
 

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "core/byte_size.h"
+#include "core/machine_memory.h"
 #include "measure/distribution.h"
 #include "measure/perturbation.h"
 #include "runtime/restart_points.h"
@@ -67,6 +68,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   sink_ = sink;
   handed_out = sink != nullptr;
   reuse(request, new_ids, specs, n_decode);
+  check_memory(n_prompt + n_decode, machine_memory());
   if (const double needed = record_estimate(request, n_prompt, n_decode); sink_ == nullptr && needed > record_limit) {
     const std::string words =
         fmt::format("recorded results of this run would take about {}, the limit is {}: older steps will keep only figures",

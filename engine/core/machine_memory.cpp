@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/machine_memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+namespace kvscope {
+
+namespace {
+
+/// A limit of a control group in bytes; none where the file is not there or says "max".
+double limit_in(const char* path) {
+  std::ifstream file(path);
+  double bytes = 0;
+  return file >> bytes && bytes > 0 ? bytes : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+double machine_memory() {
+  const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES)), page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return std::min({pages * page, limit_in("/sys/fs/cgroup/memory.max"), limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
+}
+
+}  // namespace kvscope
