@@ -27,7 +27,7 @@ namespace {
 struct Words {
   std::string precision = "f32", prompt_mode = "prefill", follow, detail = "slots";
   std::vector<std::string> budgets, what_ifs;
-  std::string memory;
+  std::string memory, logits;
 };
 
 void add_common(CLI::App& app, Arguments& a, Words& w) {
@@ -43,6 +43,14 @@ void add_common(CLI::App& app, Arguments& a, Words& w) {
   checked(app.add_option("--threads", a.threads, "threads; default: one per core"), "N", number_in(0, 1024, "0..1024"));
   app.add_flag("--json", a.json, "machine-readable result on stdout");
   app.add_flag("--quiet", a.quiet, "no progress line, no summary");
+}
+
+void add_trace(CLI::App& app, Arguments& a, Words& w) {
+  app.add_option("--out", a.out, "file to write; - or (with --json) nothing: stdout")->type_name("FILE.json");
+  checked(app.add_option("--detail", w.detail, "summary, events, slots (default) or why: how much the trace holds"), "DETAIL",
+          one_of({"summary", "events", "slots", "why"}));
+  checked(app.add_option("--logits", w.logits, "so many of the highest logits of every step, or all; default: 5"), "N|all",
+          [](std::string& got) { return got == "all" ? std::string() : number_in(1, 1 << 24, "all or a whole number from 1")(got); });
 }
 
 void add_prompt(CLI::App& app, Arguments& a, Words& w) {
@@ -115,6 +123,7 @@ void add_heads(CLI::App& app, Arguments& a) {
          "--out-characters", a.out_characters,
          "write what the query heads look at in prose: sinks, neighbours, the token before, copies; as heads.json in a model's folder the window shows it")
       ->type_name("FILE.json");
+  app.add_option("--out-texts", a.out_texts, "write the texts that were asked, and their token ids")->type_name("FILE.json");
   app.add_option("--text", a.text, "file with the prose in which a number is hidden; default: a page of a novel")->type_name("FILE");
   checked(app.add_option("--context", a.context, "tokens of prose at most, whole sentences; default 256"), "N",
           number_in(1, 1 << 24, "a whole number from 1"));
@@ -189,6 +198,7 @@ void resolve(Arguments& a, const Words& w) {
   const bool one_run = a.command == Command::run || a.command == Command::trace;
   if (!one_run && a.command != Command::sweep) return;
   a.memory = parse_size(w.memory).value_or(0);
+  if (!w.logits.empty()) a.logits = w.logits == "all" ? std::numeric_limits<int>::max() : std::stoi(w.logits);
   check_prompt(a);
   const std::string follow = !w.follow.empty() ? w.follow : a.command == Command::run ? "self" : "reference";
   a.follow = follow_of(follow).value_or(Follow::file);
@@ -225,9 +235,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
     add_common(*command, a, w);
     command->footer(run_help(command->get_name()));
   }
-  trace->add_option("--out", a.out, "file to write; - or (with --json) nothing: stdout")->type_name("FILE.json");
-  checked(trace->add_option("--detail", w.detail, "summary, events, slots (default) or why: how much the trace holds"), "DETAIL",
-          one_of({"summary", "events", "slots", "why"}));
+  add_trace(*trace, a, w);
 
   CLI::App* sweep = app.add_subcommand("sweep", "figures of policies at several budgets, as CSV");
   add_prompt(*sweep, a, w);

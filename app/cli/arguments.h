@@ -23,6 +23,7 @@ struct Arguments {
   std::string device = "auto";  // auto | cpu | cuda
   DType precision = DType::f32;
   int threads = 0;         // 0: one per core
+  int logits = 5;          // trace: so many of the highest of every step
   std::size_t memory = 0;  // run, trace: bytes of recorded results; 0: a quarter of the machine's
   bool json = false;
   bool quiet = false;
@@ -58,6 +59,7 @@ struct Arguments {
   int tokens = 0;              // of the text at most; 0: all
 
   // bench; lanes as above
+  std::string out_texts;         // needle, heads: where the texts go that were asked; empty: nowhere
   std::string shape;             // of a published model, with synthetic weights; empty: --model
   std::vector<int> cache_sizes;  // tokens; empty: 128, 4096 and 32768 as far as the model goes
   int batch = 1;

@@ -102,11 +102,6 @@ std::string sweep_row(const Snapshot& snapshot, std::size_t l, double ratio) {
 
 // ---- needle
 
-struct NeedleSample {
-  std::vector<int> prompt, follow;
-  int n_answer = 0;  // last tokens of follow
-};
-
 std::vector<int> from(const std::vector<int>& ids, std::size_t first) {
   return {ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end()};
 }
@@ -121,7 +116,7 @@ class Haystack {
  public:
   Haystack(const ModelFiles& model, const std::string& text) : model_(model), sentences_(sentences_of(text)) {}
 
-  NeedleSample sample(int context, double depth, std::uint64_t seed, bool question_in_prompt) const {
+  AskedText sample(int context, double depth, std::uint64_t seed, bool question_in_prompt) const {
     std::mt19937_64 random(seed);
     const auto start = static_cast<std::size_t>(random() % std::max<std::size_t>(sentences_.size(), 1));
     std::vector<std::string> words;                             // of the prose from there on
@@ -160,8 +155,12 @@ class Haystack {
     const std::vector<int> all = encode(model_, text.context + text.question + text.answer);
     const std::size_t n_prompt = common_prefix(all, prompt_of(text)),
                       n_before = common_prefix(all, encode(model_, text.context + text.question));
-    NeedleSample out{
-        {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n_prompt)}, from(all, n_prompt), static_cast<int>(all.size() - n_before)};
+    AskedText out{.text = text,
+                  .depth = depth,
+                  .seed = seed,
+                  .prompt_ids = {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n_prompt)},
+                  .follow_ids = from(all, n_prompt),
+                  .n_answer = static_cast<int>(all.size() - n_before)};
     if (std::abs(static_cast<double>(n_prompt) - context) > 0.05 * context) {
       throw UsageError(fmt::format(
           "needle: expected prose for a prompt of {} tokens, got {} tokens out of {} sentences, and {} was made for {} positions; "
@@ -181,10 +180,10 @@ class Haystack {
   std::vector<std::string> sentences_;
 };
 
-bool recalled(const Snapshot& snapshot, const LaneSnapshot& lane, const NeedleSample& sample) {
-  const int n = static_cast<int>(sample.follow.size());
+bool recalled(const Snapshot& snapshot, const LaneSnapshot& lane, const AskedText& sample) {
+  const int n = static_cast<int>(sample.follow_ids.size());
   for (int i = n - sample.n_answer; i < n; ++i)
-    if (step_before(snapshot, lane, i).top1 != sample.follow[static_cast<std::size_t>(i)]) return false;
+    if (step_before(snapshot, lane, i).top1 != sample.follow_ids[static_cast<std::size_t>(i)]) return false;
   return true;
 }
 
@@ -220,6 +219,7 @@ int sweep(const Arguments& a) {
 }
 
 int needle(const Arguments& a) {
+  if (!a.out_texts.empty()) check_target(a.out_texts, "--out-texts"), check_not_read(a, a.out_texts, "--out-texts");
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
   const std::string name = model.config.name;
@@ -230,7 +230,7 @@ int needle(const Arguments& a) {
     std::vector<int> recalled = {};  // by lane
   };
   std::vector<Cell> cells;
-  std::vector<NeedleSample> samples;  // cell by cell
+  std::vector<AskedText> samples;  // cell by cell
   for (const int context : a.contexts) {
     for (const double depth : a.depths) {
       cells.push_back({context, depth});
@@ -240,14 +240,18 @@ int needle(const Arguments& a) {
       }
     }
   }
+  if (!a.out_texts.empty()) {
+    const Interrupt::Critical writing;
+    write_atomically(a.out_texts, asked_texts_json(name, samples));
+  }
   Session session(open_model_of(a), options_of(a));
   RunRequest request = teacher_forcing(a);
   std::vector<std::string> specs, policies;
   {
     Progress progress(a.quiet);
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      request.prompt_ids = samples[i].prompt;
-      request.follow_ids = samples[i].follow;
+      request.prompt_ids = samples[i].prompt_ids;
+      request.follow_ids = samples[i].follow_ids;
       const Snapshot snapshot = session.run(request, interrupt.token(), [&](const std::string&, double fraction) {
         progress.show("texts with a hidden number", (static_cast<double>(i) + fraction) / static_cast<double>(samples.size()));
       });

@@ -49,6 +49,7 @@ void add_needle(CLI::App& app, Arguments& a) {
               "after (default: the prompt is compressed before it is known) or in-prompt (it ends the prompt)"),
           "WHERE", one_of({"after", "in-prompt"}));
   app.add_option("--text", a.text, "file with the prose; default: the beginning of a novel")->type_name("FILE");
+  app.add_option("--out-texts", a.out_texts, "write the texts that were asked, and their token ids")->type_name("FILE.json");
 }
 
 void add_ppl(CLI::App& app, Arguments& a) {

@@ -50,18 +50,31 @@ HeadProbe probe_of(const ModelFiles& model, const NeedleText& needle) {
   return probe;
 }
 
-std::vector<HeadProbe> probes_of(const Arguments& a, const ModelFiles& model) {
+struct Probes {
+  std::vector<HeadProbe> probes;
+  std::vector<AskedText> texts;  // of them
+};
+
+Probes probes_of(const Arguments& a, const ModelFiles& model) {
   if (!model.has_tokenizer)
     throw UsageError(fmt::format("heads: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens", model.folder));
   const std::vector<std::string> sentences = haystack(a, model);
-  std::vector<HeadProbe> out;
+  Probes out;
   for (int sample = 0; sample < a.samples; ++sample) {
     for (const double depth : a.depths) {
-      HeadProbe probe = probe_of(model, hide_number(sentences, depth, a.seed + out.size()));
-      if (!probe.copies.empty()) out.push_back(std::move(probe));
+      const std::uint64_t seed = a.seed + out.probes.size();
+      NeedleText text = hide_number(sentences, depth, seed);
+      HeadProbe probe = probe_of(model, text);
+      if (probe.copies.empty()) continue;
+      out.texts.push_back({.text = std::move(text),
+                           .depth = depth,
+                           .seed = seed,
+                           .prompt_ids = probe.ids,
+                           .n_answer = static_cast<int>(probe.copies.size())});
+      out.probes.push_back(std::move(probe));
     }
   }
-  if (out.empty())
+  if (out.probes.empty())
     throw Error(
         fmt::format("heads: {}'s tokenizer writes an answer in other tokens than the fact; nothing can be measured", model.config.name));
   return out;
@@ -158,10 +171,11 @@ int heads(const Arguments& a) {
     check_target(a.out_characters, "--out-characters"), check_not_read(a, a.out_characters, "--out-characters");
   if (!a.out_retrieval.empty()) check_target(a.out_retrieval, "--out-retrieval"), check_not_read(a, a.out_retrieval, "--out-retrieval");
   if (!a.out_distant.empty()) check_target(a.out_distant, "--out-distant"), check_not_read(a, a.out_distant, "--out-distant");
+  if (!a.out_texts.empty()) check_target(a.out_texts, "--out-texts"), check_not_read(a, a.out_texts, "--out-texts");
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
   const ModelConfig config = model.config;
-  const std::vector<HeadProbe> probes = probes_of(a, model);
+  const auto [probes, texts] = probes_of(a, model);
   interrupt.token().check();
   HeadScores scores;
   {
@@ -173,11 +187,11 @@ int heads(const Arguments& a) {
   std::string characters;
   if (!a.out_characters.empty()) {
     ModelFiles again = open_model_of(a);
-    const CharacterTexts texts = character_texts(a, again);
+    const CharacterTexts character = character_texts(a, again);
     const HeadCharacterOptions options;
     Progress progress(a.quiet);
     HeadCharacters measured = head_characters(std::move(again), {.precision = a.precision, .n_threads = a.threads, .device = a.device},
-                                              texts.prose, texts.repeated, options, interrupt.token(),
+                                              character.prose, character.repeated, options, interrupt.token(),
                                               [&](double fraction) { progress.show("prose and repeated texts", fraction); });
     measured.retrieval = scores.retrieval;
     characters = characters_text(measured, config.name);
@@ -189,6 +203,7 @@ int heads(const Arguments& a) {
     if (!a.out_retrieval.empty()) write_atomically(a.out_retrieval, file_text(retrieval));
     if (!a.out_distant.empty()) write_atomically(a.out_distant, file_text(distant));
     if (!a.out_characters.empty()) write_atomically(a.out_characters, characters);
+    if (!a.out_texts.empty()) write_atomically(a.out_texts, asked_texts_json(config.name, texts));
   }
   if (a.json) {
     const nlohmann::ordered_json document{

@@ -66,6 +66,8 @@ std::string evaluation_help(const std::string& command) {
     return fmt::format(
         "Every policy runs at every ratio, alone beside the full cache, which comes first. Figures are means over the steps after the\n"
         "prompt (over all steps with --prompt-mode stream); tokens_per_s is the run's own speed, bytes are allocated, kv_bytes used.\n"
+        "slots is the mean at the end: a policy that compresses once has the generated tokens beside its budget, one that compresses in\n"
+        "every step has not, so rows of one ratio need not be of one memory.\n"
         "\nExamples:\n"
         "  kvscope-cli sweep --prompt \"Once upon a time there was a king\" --policies {0} --ratios 0.3,0.6\n"
         "  kvscope-cli sweep --prompt-file text.txt --policies {0},{0}:sinks=8 --ratios 0.1,0.2,0.4 --out sweep.csv",
@@ -82,6 +84,8 @@ std::string evaluation_help(const std::string& command) {
   return fmt::format(
       "The text is read in windows. Of each, all but the last --stride tokens are the prompt, which is compressed; then the rest is fed token by\n"
       "token, whatever the run would have said. nll is the mean -ln p of these tokens in nats, ppl its exponential.\n"
+      "Every window begins with the model's start token. The first token that counts is said by the prompt's own, uncompressed step; what\n"
+      "is left of the text after the last whole window is not read.\n"
       "\nExamples:\n"
       "  kvscope-cli ppl --tokens 300 --window 128 --stride 64 --lane {0}:ratio=0.5\n"
       "  kvscope-cli ppl --text novel.txt --window 1024 --stride 512 --lane {0}:ratio=0.2 --json",

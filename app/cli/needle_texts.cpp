@@ -7,6 +7,7 @@
 #include <random>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 namespace kvscope::cli {
 
@@ -37,6 +38,21 @@ NeedleText hide_number(const std::vector<std::string>& sentences, double depth, 
     if (i < sentences.size()) add(sentences[i]);
   }
   return {std::move(text), fmt::format("\nWhat is the house number of {}? The house number of {} is", name, name), answer};
+}
+
+std::string asked_texts_json(const std::string& model, const std::vector<AskedText>& texts) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const AskedText& t : texts)
+    list.push_back({{"depth", t.depth},
+                    {"seed", t.seed},
+                    {"context", t.text.context},
+                    {"question", t.text.question},
+                    {"answer", t.text.answer},
+                    {"prompt_ids", t.prompt_ids},
+                    {"follow_ids", t.follow_ids},
+                    {"answer_tokens", t.n_answer}});
+  const nlohmann::ordered_json document{{"schema", "kvscope.texts/1"}, {"model", model}, {"texts", std::move(list)}};
+  return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace kvscope::cli

@@ -47,6 +47,7 @@ Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet&
   request.detail = detail;
   request.shadow = shadow && (!a.session || request.shadow);  // a session may have switched it off
   request.measures = measures;
+  request.n_logits = a.logits;
   const std::shared_ptr<const Tokenizer> tokenizer = model.tokenizer;
   cancel.check();
   Session session(std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device, .record_limit = a.memory});
@@ -80,6 +81,8 @@ std::string run_json(const Result& r) {
   for (const LaneSnapshot& lane : r.snapshot.lanes) {
     const RunFigures f = run_figures(r.snapshot, lane);
     const std::vector<int> ids = lane_tokens(r.snapshot, lane);
+    Json warnings = Json::array();
+    for (const LaneWarning& w : lane.warnings) warnings.push_back(text_of(w));
     lanes.push_back({{"spec", lane.spec},
                      {"policy", lane.policy},
                      {"text", r.tokenizer->decode(ids)},
@@ -90,7 +93,8 @@ std::string run_json(const Result& r) {
                      {"bytes", count(f.allocated)},
                      {"kv_bytes", count(f.bytes)},
                      {"slots", count(f.slots)},
-                     {"tokens_per_s", number(f.tokens_per_s())}});
+                     {"tokens_per_s", number(f.tokens_per_s())},
+                     {"warnings", std::move(warnings)}});
   }
   Json document{{"schema", "kvscope.run/1"}, {"prompt_tokens", r.snapshot.n_prompt}, {"lanes", std::move(lanes)}};
   if (!r.snapshot.notice.empty()) document["notice"] = r.snapshot.notice;  // generation that ended early, say
@@ -110,8 +114,12 @@ std::string summary_table(const Snapshot& snapshot) {
     rows.push_back({lane.policy, lane.spec, format_mean(f.slots), format_bytes(f.bytes), format_number(f.kl.mean()),
                     format_percent(f.top1_share()), format_number(f.nll.mean()), format_number(f.tokens_per_s())});
   }
-  return aligned(rows, 2) + fmt::format("{}{}\n", steps_that_count(snapshot),
-                                        parted ? "; KL and top-1 same: only before a run's text parts from the full cache's" : "");
+  std::string warnings;
+  for (const LaneSnapshot& lane : snapshot.lanes)
+    for (const LaneWarning& w : lane.warnings) warnings += fmt::format("{}: {}\n", lane.spec, text_of(w));
+  return aligned(rows, 2) + warnings +
+         fmt::format("{}{}\n", steps_that_count(snapshot),
+                     parted ? "; KL and top-1 same: only before a run's text parts from the full cache's" : "");
 }
 
 std::string run_text(const Result& r, bool quiet) {

@@ -30,7 +30,9 @@ std::vector<std::string> candidates() {
   if (const char* wanted = std::getenv("KVSCOPE_CUDA_MODULE_FILE")) return {wanted};
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  return {(folder / kFile).string(), (folder / "../lib/kvscope" / kFile).string(), KVSCOPE_CUDA_MODULE};
+  std::vector<std::string> files = {(folder / kFile).string(), (folder / "../lib/kvscope" / kFile).string()};
+  if (files.front() != KVSCOPE_CUDA_MODULE) files.emplace_back(KVSCOPE_CUDA_MODULE);
+  return files;
 }
 
 Loaded open_module() {

@@ -100,7 +100,7 @@ struct StepRecord {
   bool top1_same = true;
   int top1 = 0;  // the lane's own most likely next token
   int top1_reference = 0;
-  std::vector<std::pair<int, double>> logits_top;  // five highest (token, logit)
+  std::vector<std::pair<int, double>> logits_top;  // the highest, five or as many as were asked for (token, logit)
   std::vector<TopToken> top_tokens;                // up to ten: best of the reference and of the lane, by reference probability
   std::vector<HeadRecord> heads;                   // layer-major
   std::vector<double> hidden_rel_l2;  // [n_layers] residual stream after each layer, against the full cache fed the same tokens; NaN: other

@@ -114,10 +114,11 @@ void Writer::tokens() {
   json_.key("tokens").begin_array();
   for (const TokenInfo& t : snapshot_.tokens) json_.value(t.id);
   json_.end_array().member("n_prompt", snapshot_.n_prompt);
-  if (!shown_) return;
   json_.key("token_texts").begin_array();
   for (const TokenInfo& t : snapshot_.tokens) write_token_text(json_, t);
-  json_.end_array().key("token_ranges").begin_array();
+  json_.end_array();
+  if (!shown_) return;
+  json_.key("token_ranges").begin_array();
   for (const TokenInfo& t : snapshot_.tokens) json_.begin_array().value(t.text_begin).value(t.text_end).end_array();
   json_.end_array();
   candidates();

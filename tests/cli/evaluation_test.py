@@ -53,6 +53,18 @@ class Sweep(CliTest):
 
 
 class Needle(CliTest):
+    def test_the_texts_that_were_asked_can_be_written(self):
+        out = os.path.join(self.folder, "t.json")
+        self.cells("--context", "64", "--depths", "0.5", "--samples", "2", "--out-texts", out)
+        with open(out, encoding="utf-8") as f:
+            asked = json.load(f)
+        self.assertEqual((asked["schema"], [t["seed"] for t in asked["texts"]]), ("kvscope.texts/1", [0, 1]))
+        for text in asked["texts"]:
+            self.assertIn(text["answer"].strip(), text["context"])
+            self.assertGreaterEqual(text["answer_tokens"], 3)
+            run = json.loads(self.succeeds("run", "--prompt-ids", ",".join(map(str, text["prompt_ids"])), "--generate", "0", "--json"))
+            self.assertEqual(run["prompt_tokens"], len(text["prompt_ids"]))
+
     def cells(self, *more):
         document = json.loads(self.succeeds("needle", "--json", *more))
         self.assertEqual(document["schema"], "kvscope.needle/1")

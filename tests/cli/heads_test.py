@@ -46,6 +46,16 @@ class Heads(CliTest):
         self.assertGreater(max(sum(got["induction"], [])), 0.2, "some head copies")
         self.assertGreater(max(sum(got["previous"], [])), 0.2, "some head looks at the token before")
 
+    def test_the_texts_that_were_asked_can_be_written(self):
+        self.succeeds("heads", *FEW, "--quiet", "--out-texts", self.path("t.json"))
+        asked = self.read_json("t.json")
+        self.assertEqual((asked["schema"], asked["model"], len(asked["texts"])), ("kvscope.texts/1", "kvmini", 2))
+        for text in asked["texts"]:
+            whole = text["context"] + text["question"] + text["answer"]
+            self.assertIn(text["answer"].strip(), text["context"], "it can be copied")
+            tokens = json.loads(self.succeeds("tokens", "--text-file", self.write("whole.txt", whole), "--json"))["tokens"]
+            self.assertEqual(text["prompt_ids"], [1] + [t["id"] for t in tokens])
+
     def test_lanes_take_the_files(self):
         self.succeeds("heads", *FEW, "--quiet", "--out-retrieval", self.path("r.json"), "--out-distant", self.path("d.json"))
         prompt = "Once upon a time there was a king who had three sons and a castle by the sea"

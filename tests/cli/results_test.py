@@ -39,6 +39,47 @@ class Help(CliTest):
         self.assertRegex(self.succeeds("--version"), r"^kvscope-cli \d+\.\d+\.\d+\n$")
 
 
+class Said(CliTest):
+    def test_a_budget_that_is_no_share_says_what_came_of_it(self):
+        run = ["run", "--prompt", "Once upon a time there was a king", "--generate", "2", "--lane", "h2o:ratio=30", "--lane", "h2o:ratio=0.0003",
+               "--lane", "h2o:ratio=0.5"]
+        lanes = json.loads(self.succeeds(*run, "--json"))["lanes"]
+        self.assertEqual([lane["warnings"] for lane in lanes], [[], ["nothing was removed: 12 tokens, 300 slots"],
+                                                                ["budget raised from 0 to 2 slots, to hold what is protected"], []])
+        text = self.succeeds(*run)
+        self.assertIn("h2o:ratio=30: nothing was removed: 12 tokens, 300 slots\n", text)
+        self.assertIn("h2o:ratio=0.0003: budget raised from 0 to 2 slots", text)
+
+    def test_all_logits_come_where_they_are_asked_for(self):
+        def logits(*more):
+            return [step["logits_top"] for step in json.loads(self.succeeds(*TRACE, "--json", "--generate", "2", *more))["lanes"][0]["steps"]]
+
+        five, all_of_them = logits(), logits("--logits", "all")
+        self.assertEqual({len(step) for step in five}, {5})
+        for few, step in zip(five, all_of_them, strict=True):
+            self.assertEqual((step[:5], sorted(i for i, _ in step)), (few, list(range(64))))
+            self.assertEqual([x for _, x in step], sorted((x for _, x in step), reverse=True))
+        self.assertEqual({len(step) for step in logits("--logits", "7")}, {7})
+        self.refuses(2, [*TRACE, "--logits", "0"], "--logits", "all or a whole number from 1", "'0'")
+
+    def test_a_trace_has_the_texts_of_its_tokens_at_every_detail(self):
+        for detail in ("summary", "events", "slots", "why"):
+            trace = json.loads(self.succeeds("trace", "--prompt", "Once upon", "--json", "--detail", detail))
+            self.assertEqual(trace["token_texts"], [{"special": "<s>"}, " On", "ce", " upon"], detail)
+
+    def test_what_a_trace_says_of_a_run_can_be_given_back(self):
+        policies = json.loads(self.succeeds("info", "--policies", "--json"))["policies"]
+        needs_file = {"headkv": ",scores=headkv.json", "duo": ":heads=duo.json"}
+        lanes = [word for p in policies for word in ("--lane", p["name"] + ("" if p["name"] in ("full", "duo") else ":slots=20") +
+                                                     needs_file.get(p["name"], ""))]
+        trace = ["trace", "--model", TINY, "--prompt-ids", ",".join(str(i * 7 % 64) for i in range(40)), "--json", "--generate", "3"]
+        first = json.loads(self.succeeds(*trace, *lanes))["lanes"]
+        again = [f"{lane['policy']}:" + ",".join(f"{k}={v}" for k, v in lane["params"].items() if v != "") for lane in first[1:]]
+        second = json.loads(self.succeeds(*trace, *(w for spec in again for w in ("--lane", spec))))["lanes"]
+        for one, other in zip(first[1:], second[1:], strict=True):
+            self.assertEqual(one["steps"], other["steps"], other["spec"])
+
+
 class EditsByHand(CliTest):
     def trace(self, *more):
         out = os.path.join(self.folder, "t.json")
@@ -173,7 +214,7 @@ class Run(CliTest):
         self.assertEqual((r["schema"], r["prompt_tokens"]), ("kvscope.run/1", 6))
         self.assertEqual([x["spec"] for x in r["lanes"]], ["full", "local:slots=4"])
         for lane in r["lanes"]:
-            self.assertEqual(list(lane), ["spec", "policy", "text", "tokens", "nll", "kl", "top1_same", "bytes", "kv_bytes", "slots", "tokens_per_s"])
+            self.assertEqual(list(lane), ["spec", "policy", "text", "tokens", "nll", "kl", "top1_same", "bytes", "kv_bytes", "slots", "tokens_per_s", "warnings"])
             self.assertEqual(len(lane["tokens"]), 11)
             self.assertTrue(lane["text"].startswith("Once upon a time"))
         self.assertEqual(r["lanes"][0]["kl"], 0)

@@ -92,6 +92,7 @@ struct Session::Impl {
 
   double record_limit = static_cast<double>(default_record_limit());
   std::string notice;
+  int n_logits = 5;         // RunRequest
   double prompt_share = 0;  // of the request's work, for progress
   double decode_ms = 0;
   int decode_rows = 0;

@@ -52,6 +52,7 @@ void check_finite(const Lane& lane, const StepRecord& record) {
 Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish,
                             RecordSink* sink) {
   started = published = Clock::now();
+  n_logits = request.n_logits;
   progress_ = progress;
   publish_ = publish;
   notice = device_notice;
@@ -264,7 +265,7 @@ void Session::Impl::close_step(Lane& lane, const ReferenceSteps::Distribution& e
   }
   if (lane.setup().record.measures.hidden) record.hidden_rel_l2 = hidden_error(lane, s);
   record.kl = kl_divergence(expected.p, expected.log_p, lane.log_p);
-  record.logits_top = top(lane.logits, 5);
+  record.logits_top = top(lane.logits, n_logits);
   record.top1 = record.logits_top.front().first;
   record.top1_reference = expected.top1;
   record.top1_same = record.top1 == record.top1_reference;
