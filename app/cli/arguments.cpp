@@ -98,6 +98,7 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
       ->allow_extra_args(false);
   add_prompt_mode(app, w);
   add_seed(app, a);
+  app.add_flag("--ignore-eos", a.ignore_eos, "go on where the texts of all runs have ended (the model's end tokens)");
   checked(
       app.add_option("--memory", w.memory,
                      "memory for recorded results, 2G or 800M; default: a quarter of the machine's, at least 1G. Past it the oldest steps "

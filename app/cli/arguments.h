@@ -22,9 +22,10 @@ struct Arguments {
   std::string model;            // folder; empty: the embedded model
   std::string device = "auto";  // auto | cpu | cuda
   DType precision = DType::f32;
-  int threads = 0;         // 0: one per core
-  int logits = 5;          // trace: so many of the highest of every step
-  std::size_t memory = 0;  // run, trace: bytes of recorded results; 0: a quarter of the machine's
+  int threads = 0;          // 0: one per core
+  bool ignore_eos = false;  // run, trace: go on after a token that ends the text
+  int logits = 5;           // trace: so many of the highest of every step
+  std::size_t memory = 0;   // run, trace: bytes of recorded results; 0: a quarter of the machine's
   bool json = false;
   bool quiet = false;
 

@@ -218,6 +218,16 @@ int sweep(const Arguments& a) {
   return 0;
 }
 
+namespace {
+
+void write_texts(const std::string& path, const std::string& model, const std::vector<AskedText>& texts) {
+  if (path.empty()) return;
+  const Interrupt::Critical writing;
+  write_atomically(path, asked_texts_json(model, texts));
+}
+
+}  // namespace
+
 int needle(const Arguments& a) {
   if (!a.out_texts.empty()) check_target(a.out_texts, "--out-texts"), check_not_read(a, a.out_texts, "--out-texts");
   const Interrupt interrupt;
@@ -240,10 +250,7 @@ int needle(const Arguments& a) {
       }
     }
   }
-  if (!a.out_texts.empty()) {
-    const Interrupt::Critical writing;
-    write_atomically(a.out_texts, asked_texts_json(name, samples));
-  }
+  write_texts(a.out_texts, name, samples);
   Session session(open_model_of(a), options_of(a));
   RunRequest request = teacher_forcing(a);
   std::vector<std::string> specs, policies;

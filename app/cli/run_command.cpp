@@ -48,6 +48,7 @@ Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet&
   request.shadow = shadow && (!a.session || request.shadow);  // a session may have switched it off
   request.measures = measures;
   request.n_logits = a.logits;
+  request.ignore_end = a.ignore_eos;
   const std::shared_ptr<const Tokenizer> tokenizer = model.tokenizer;
   cancel.check();
   Session session(std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device, .record_limit = a.memory});
@@ -94,6 +95,7 @@ std::string run_json(const Result& r) {
                      {"kv_bytes", count(f.bytes)},
                      {"slots", count(f.slots)},
                      {"tokens_per_s", number(f.tokens_per_s())},
+                     {"ended_after", lane.text_end < 0 ? Json(nullptr) : Json(lane.text_end)},
                      {"warnings", std::move(warnings)}});
   }
   Json document{{"schema", "kvscope.run/1"}, {"prompt_tokens", r.snapshot.n_prompt}, {"lanes", std::move(lanes)}};
@@ -122,10 +124,20 @@ std::string summary_table(const Snapshot& snapshot) {
                      parted ? "; KL and top-1 same: only before a run's text parts from the full cache's" : "");
 }
 
+/// A run's text; where it has ended and the run was fed more, the rest is marked as such.
+std::string shown_text(const Result& r, const LaneSnapshot& lane) {
+  const std::vector<int> ids = lane_tokens(r.snapshot, lane);
+  const auto n = static_cast<std::size_t>(r.snapshot.n_prompt + lane.text_end);
+  if (lane.text_end < 0 || n >= ids.size()) return r.tokenizer->decode(ids);
+  const auto end = ids.begin() + static_cast<std::ptrdiff_t>(n);
+  return fmt::format("{}\n[here the text has ended; it was continued by:]\n{}", r.tokenizer->decode({ids.begin(), end}),
+                     r.tokenizer->decode({end, ids.end()}));
+}
+
 std::string run_text(const Result& r, bool quiet) {
   const Snapshot& s = r.snapshot;
   std::string out;
-  for (const LaneSnapshot& lane : s.lanes) out += fmt::format("--- {}\n{}\n\n", lane.spec, r.tokenizer->decode(lane_tokens(s, lane)));
+  for (const LaneSnapshot& lane : s.lanes) out += fmt::format("--- {}\n{}\n\n", lane.spec, shown_text(r, lane));
   if (quiet) return out;
   const std::size_t n_after = s.tokens.size() - static_cast<std::size_t>(s.n_prompt);
   out += fmt::format("{}, {}, {}; {} prompt tokens ({}), {} after it (follow: {})\n", s.model.name, s.device, s.precision, s.n_prompt,

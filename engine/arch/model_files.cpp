@@ -66,7 +66,6 @@ void read_ends(ModelFiles& model, const JsonDocument& config) {
     model.end_ids = read_end_ids(JsonCursor(generation), model.config.vocab_size);
   }
   if (model.end_ids.empty()) model.end_ids = read_end_ids(JsonCursor(config), model.config.vocab_size);
-  if (model.end_ids.empty() && model.config.eos_id >= 0) model.end_ids = {model.config.eos_id};
 }
 
 void open_characters(ModelFiles& model) {

@@ -35,7 +35,7 @@ struct ModelFiles {
   std::shared_ptr<const Tokenizer> tokenizer;
   bool has_tokenizer = false;
   std::string tokenizer_file;  // name of the file that it was read from; empty: none
-  std::vector<int> end_ids;    // tokens that end a text, of generation_config.json or else config.json
+  std::vector<int> end_ids;    // tokens that end a text, of generation_config.json or else config.json; empty: neither says
   std::string folder;
   std::size_t weight_bytes = 0;
   std::shared_ptr<const HeadCharacters> characters;  // of heads.json; null: there is none, or it is of no use

@@ -11,7 +11,7 @@
 #include "memory/counted_new.h"
 #include "paths.h"
 #include "runtime/runs.h"
-#include "runtime/session/record_shape.h"
+#include "runtime/session/run_memory.h"
 #include "snapshot/held_bytes.h"
 
 namespace {

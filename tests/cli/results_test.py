@@ -50,6 +50,25 @@ class Said(CliTest):
         self.assertIn("h2o:ratio=30: nothing was removed: 12 tokens, 300 slots\n", text)
         self.assertIn("h2o:ratio=0.0003: budget raised from 0 to 2 slots", text)
 
+    def test_a_text_ends_where_the_model_ends_it(self):
+        shutil.copytree(TINY, self.path("ending"))
+        config = self.read_json("ending/config.json")
+        run = ["run", "--model", self.path("ending"), "--prompt-ids", "1,2,3,4,5", "--generate", "12", "--json"]
+        whole = json.loads(self.succeeds(*run))["lanes"][0]
+        said = whole["tokens"][5:]
+        self.assertEqual((len(said), whole["ended_after"]), (12, None), "its config names no end")
+        n = next(i for i in range(3, 12) if said[i] not in said[:i]) + 1  # a token that comes for the first time
+        config["eos_token_id"] = said[n - 1]
+        self.write("ending/config.json", json.dumps(config))
+        result = json.loads(self.succeeds(*run, "--lane", "h2o:slots=64"))
+        self.assertEqual(result["notice"], f"the text ended after {n} of 12 tokens")
+        for lane in result["lanes"]:
+            self.assertEqual((lane["tokens"][5:], lane["ended_after"]), (said[:n], n))
+        on = json.loads(self.succeeds(*run, "--ignore-eos"))
+        self.assertEqual((on["lanes"][0]["tokens"][5:], on["lanes"][0]["ended_after"], on.get("notice")), (said, n, None))
+        steps = json.loads(self.succeeds("trace", *run[1:]))["lanes"][0]["steps"]
+        self.assertEqual((len(steps), steps[-1]["next_token"]), (n, said[n - 1]))
+
     def test_all_logits_come_where_they_are_asked_for(self):
         def logits(*more):
             return [step["logits_top"] for step in json.loads(self.succeeds(*TRACE, "--json", "--generate", "2", *more))["lanes"][0]["steps"]]
@@ -214,7 +233,7 @@ class Run(CliTest):
         self.assertEqual((r["schema"], r["prompt_tokens"]), ("kvscope.run/1", 6))
         self.assertEqual([x["spec"] for x in r["lanes"]], ["full", "local:slots=4"])
         for lane in r["lanes"]:
-            self.assertEqual(list(lane), ["spec", "policy", "text", "tokens", "nll", "kl", "top1_same", "bytes", "kv_bytes", "slots", "tokens_per_s", "warnings"])
+            self.assertEqual(list(lane), ["spec", "policy", "text", "tokens", "nll", "kl", "top1_same", "bytes", "kv_bytes", "slots", "tokens_per_s", "ended_after", "warnings"])
             self.assertEqual(len(lane["tokens"]), 11)
             self.assertTrue(lane["text"].startswith("Once upon a time"))
         self.assertEqual(r["lanes"][0]["kl"], 0)

@@ -37,7 +37,8 @@ struct RunRequest {
   Follow follow = Follow::reference;
   std::vector<int> follow_ids;  // follow=file: tokens after the prompt
   int n_generate = 0;           // tokens after the prompt (follow=file: at most so many of follow_ids; -1: all)
-  double temperature = 0;       // 0: greedy, ties to the lowest id
+  bool ignore_end = false;  // go on where the texts of all runs have ended (ModelFiles::end_ids); a given text is always read to its end
+  double temperature = 0;   // 0: greedy, ties to the lowest id
   std::uint64_t seed = 0;
   Detail detail = Detail::why;  // what the records hold
   int n_logits = 5;             // of every step the highest so many go into the record; steps that stay from the request before keep theirs

@@ -43,7 +43,10 @@ struct Session::Impl {
   /// the prompt.
   PromptCut cut_prompt(const RunRequest& request, const std::vector<int>& long_ids) const;
   void load_prompt(std::span<Lane* const> fresh, double ms, const CancelToken& cancel);
-  void step_until(int n_steps, const RunRequest& request, const CancelToken& cancel);
+  /// Returns the number of steps: n_steps, or fewer where the texts end before.
+  int step_until(int n_steps, const RunRequest& request, const CancelToken& cancel);
+  /// Whether what follows step s - 1 ends the text of every lane. Never where coming queries have been promised (horizon).
+  bool ends_before(int s, const RunRequest& request);
   /// Runs lane 0 so far ahead of step s that every lane knows the coming queries that it asks for.
   void run_ahead(int s, int n_steps, const RunRequest& request, const CancelToken& cancel);
   /// Step s of these lanes, which have done s steps.
@@ -58,15 +61,10 @@ struct Session::Impl {
   void save_checkpoint(Lane& lane);
   /// Takes the slots out of the oldest records until what all lanes hold is within the limit. session_memory.cpp.
   void keep_to_limit();
-  /// Slots that a lane has at most with so many tokens, over all KV heads.
-  double slots_of(const Lane& lane, int n_tokens) const;
-  /// Throws Error where weights and caches of all lanes do not fit into `memory` bytes.
-  void check_memory(int n_tokens, double memory) const;
-  /// Bytes that the records of the request are going to take, from the shapes of model and text.
-  double record_estimate(const RunRequest& request, int n_prompt, int n_decode) const;
 
   Snapshot snapshot(const RunRequest& request, int n_steps);
   void report(const std::string& activity, double fraction);
+  const std::string& add_notice(const std::string& words) { return notice += (notice.empty() ? "" : "; ") + words; }
   void publish_partial(const RunRequest& request, int n_steps, bool now);
 
   std::unique_ptr<Backend> backend;

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorded results within the memory that they may take.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "core/byte_size.h"
-#include "core/error.h"
-#include "policy/catalog.h"
-#include "runtime/session/record_shape.h"
 #include "runtime/session/session_impl.h"
 #include "snapshot/held_bytes.h"
 
@@ -50,61 +44,6 @@ void Session::Impl::keep_to_limit() {
       cut.emplace_back(std::exchange(step, figures), figures);
     }
   }
-}
-
-double record_bytes(const RecordShape& s) {
-  const double n_steps = s.last - s.first + 1.0, seen = n_steps * (s.first + s.last) / 2;  // tokens, summed over the steps
-  double slots = seen;
-  if (s.slots >= 0) {
-    const double full_at = std::clamp(s.slots, static_cast<double>(s.first), static_cast<double>(s.last));
-    slots = s.slots < s.first ? n_steps * s.slots : (full_at - s.first) * (s.first + full_at) / 2 + (s.last - full_at + 1) * s.slots;
-  }
-  double a_head = n_steps * static_cast<double>(sizeof(HeadRecord) + (s.compresses ? sizeof(Event) : 0));
-  if (s.detail >= Detail::slots) a_head += slots * static_cast<double>(2 * sizeof(int) + (s.compresses ? sizeof(double) : 0));
-  if (s.detail == Detail::why) {
-    a_head += slots * static_cast<double>(sizeof(int) + sizeof(float) + (s.statistic ? sizeof(double) : 0));
-    if (s.compresses) a_head += seen * static_cast<double>(sizeof(float) + (s.agreement ? 1 : 0));
-  }
-  return a_head * s.n_heads;
-}
-
-double Session::Impl::slots_of(const Lane& lane, int n_tokens) const {
-  const ModelConfig& c = model.config();
-  double slots = 0;
-  for (int l = 0; l < c.n_layers; ++l)
-    for (int h = 0; h < c.n_kv_heads; ++h) slots += std::min(lane.policy().budget(l, h).value_or(n_tokens), n_tokens);
-  return slots;
-}
-
-void Session::Impl::check_memory(int n_tokens, double memory) const {
-  const ModelConfig& c = model.config();
-  const double a_slot = 2.0 * c.head_dim * static_cast<double>(size_of(backend->dtype()));
-  const double weights = static_cast<double>(model.files.weight_bytes);
-  double caches = 0;
-  for (const auto& lane : lanes) caches += a_slot * slots_of(*lane, n_tokens);
-  if (weights + caches <= memory) return;
-  throw Error(
-      fmt::format("expected a run that fits into the {} of memory of this machine, got {} tokens whose keys and values take about {} "
-                  "in all runs together, beside {} of weights; take a shorter text, fewer runs or smaller budgets",
-                  size_text(memory), n_tokens, size_text(caches), size_text(weights)));
-}
-
-double Session::Impl::record_estimate(const RunRequest& request, int n_prompt, int n_decode) const {
-  const ModelConfig& c = model.config();
-  const int n_heads = c.n_layers * c.n_kv_heads, n_tokens = n_prompt + n_decode;
-  double sum = 0;
-  for (const auto& lane : lanes) {
-    const double slots = slots_of(*lane, n_tokens);
-    sum += record_bytes({.n_heads = n_heads,
-                         .first = request.mode == PromptMode::stream ? 1 : n_prompt,
-                         .last = n_tokens,
-                         .slots = slots / n_heads,
-                         .compresses = lane->policy().compresses(),
-                         .statistic = !lane->policy().info().statistic.empty(),
-                         .agreement = request.measures.agreement,
-                         .detail = request.detail});
-  }
-  return sum;
 }
 
 }  // namespace kvscope

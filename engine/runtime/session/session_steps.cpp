@@ -12,6 +12,7 @@
 #include "measure/distribution.h"
 #include "measure/perturbation.h"
 #include "runtime/restart_points.h"
+#include "runtime/session/run_memory.h"
 #include "runtime/session/sampler.h"
 #include "runtime/session/session_impl.h"
 #include "runtime/session/step_batch.h"
@@ -47,6 +48,18 @@ void check_finite(const Lane& lane, const StepRecord& record) {
       lane.setup().spec, record.position, where));
 }
 
+std::string records_notice(double needed, double limit) {
+  return fmt::format("recorded results of this run would take about {}, the limit is {}: older steps will keep only figures",
+                     size_text(needed), size_text(limit));
+}
+
+/// LaneSnapshot::text_end of the first n_steps tokens that were fed.
+int end_of_text(std::span<const int> fed, int n_steps, int n_prompt_steps, const std::vector<int>& ends) {
+  for (int s = n_prompt_steps - 1; s < std::min(n_steps, static_cast<int>(fed.size())); ++s)
+    if (std::ranges::find(ends, fed[static_cast<std::size_t>(s)]) != ends.end()) return s - n_prompt_steps + 2;
+  return -1;
+}
+
 }  // namespace
 
 Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish,
@@ -69,16 +82,11 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   sink_ = sink;
   handed_out = sink != nullptr;
   reuse(request, new_ids, specs, n_decode);
-  check_memory(n_prompt + n_decode, machine_memory());
-  if (const double needed = record_estimate(request, n_prompt, n_decode); sink_ == nullptr && needed > record_limit) {
-    const std::string words =
-        fmt::format("recorded results of this run would take about {}, the limit is {}: older steps will keep only figures",
-                    size_text(needed), size_text(record_limit));
-    notice += (notice.empty() ? "" : "; ") + words;
-    report(words, 0);
-  }
+  check_memory(lanes, model, backend->dtype(), n_prompt + n_decode, machine_memory());
+  if (const double needed = record_estimate(lanes, model.config(), request, n_prompt, n_decode); !sink_ && needed > record_limit)
+    report(add_notice(records_notice(needed, record_limit)), 0);
   const bool prefill = request.mode == PromptMode::prefill;
-  const int n_steps = (prefill ? 1 : n_prompt) + n_decode;
+  int n_steps = (prefill ? 1 : n_prompt) + n_decode;
   // a token costs about a sixteenth in the prompt's batch of what it costs as a step
   prompt_share = prefill ? n_prompt / (n_prompt + 16.0 * n_decode) : 0;
   if (prefill) {
@@ -86,12 +94,13 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
     publish_partial(request, n_steps, /*now=*/true);
   }
   try {
-    step_until(n_steps, request, cancel);
+    n_steps = step_until(n_steps, request, cancel);
   } catch (const Cancelled&) {
     publish_partial(request, n_steps, /*now=*/true);  // what was finished stays to be seen
     throw;
   }
-  for (auto& lane : lanes) hand_out(*lane, n_steps - 1);
+  for (auto& lane : lanes)
+    if (lane->steps[static_cast<std::size_t>(n_steps - 1)]->next_token < 0) hand_out(*lane, n_steps - 1);  // else it is out already
   return snapshot(request, n_steps);
 }
 
@@ -157,10 +166,27 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const C
   close_steps(fresh, ms, /*last_rows=*/false);
 }
 
-void Session::Impl::step_until(int n_steps, const RunRequest& request, const CancelToken& cancel) {
+bool Session::Impl::ends_before(int s, const RunRequest& request) {
+  const int n_prompt_steps = mode == PromptMode::prefill ? 1 : static_cast<int>(ids.size());
+  const std::vector<int>& ends = model.files.end_ids;
+  if (request.ignore_end || request.follow == Follow::file || ends.empty() || horizon > 0 || s < n_prompt_steps) return false;
+  const auto token = [&](const Lane& lane) {
+    return static_cast<int>(lane.steps.size()) > s ? lane.fed[static_cast<std::size_t>(s - 1)] : token_at(request, lane, s - 1);
+  };
+  if (!std::ranges::all_of(lanes, [&](const auto& lane) { return std::ranges::find(ends, token(*lane)) != ends.end(); })) return false;
+  for (const auto& lane : lanes) set_next(*lane, s - 1, token(*lane));
+  return true;
+}
+
+int Session::Impl::step_until(int n_steps, const RunRequest& request, const CancelToken& cancel) {
   int from = n_steps;
   for (const auto& lane : lanes) from = std::min(from, static_cast<int>(lane->steps.size()));
   for (int s = from; s < n_steps; ++s) {
+    if (ends_before(s, request)) {
+      const int n_prompt_steps = mode == PromptMode::prefill ? 1 : static_cast<int>(ids.size());
+      add_notice(fmt::format("the text ended after {} of {} tokens", s - n_prompt_steps + 1, n_steps - n_prompt_steps));
+      return s;
+    }
     run_ahead(s, n_steps, request, cancel);
     std::vector<Lane*> active;
     for (const auto& lane : lanes) {
@@ -172,6 +198,7 @@ void Session::Impl::step_until(int n_steps, const RunRequest& request, const Can
     report(fmt::format("step {} of {}", s + 1, n_steps), prompt_share + (1 - prompt_share) * (s + 1) / n_steps);
     publish_partial(request, n_steps, /*now=*/false);
   }
+  return n_steps;
 }
 
 void Session::Impl::run_ahead(int s, int n_steps, const RunRequest& request, const CancelToken& cancel) {
@@ -324,6 +351,7 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   for (auto& lane : lanes) {
     LaneSnapshot& described = out.lanes.emplace_back(describe_lane(*lane, n_steps));
     const int cut = std::min(lane->n_figures_only, n_steps);
+    described.text_end = end_of_text(lane->fed, n_steps, out.prefill_mode ? 1 : out.n_prompt, model.files.end_ids);
     if (cut > 0)
       described.warnings.push_back({.kind = LaneWarning::Kind::figures_only, .count = static_cast<double>(cut), .got = record_limit});
   }

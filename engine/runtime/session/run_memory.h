@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <span>
+
+#include "runtime/lane/lane.h"
+#include "runtime/model/model.h"
 #include "runtime/session/run_request.h"
 
 namespace kvscope {
@@ -16,5 +21,12 @@ struct RecordShape {
 
 /// Bytes of the records, computed. It leaves out merges and the allocator's own share.
 double record_bytes(const RecordShape& shape);
+
+using Lanes = std::span<const std::unique_ptr<Lane>>;
+
+/// Bytes that the records of a request are going to take, from the shapes of model and text.
+double record_estimate(Lanes lanes, const ModelConfig& model, const RunRequest& request, int n_prompt, int n_decode);
+/// Throws Error where weights and the caches of all lanes, after n_tokens tokens, do not fit into `memory` bytes.
+void check_memory(Lanes lanes, const Model& model, DType dtype, int n_tokens, double memory);
 
 }  // namespace kvscope
