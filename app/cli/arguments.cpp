@@ -214,6 +214,39 @@ void resolve(Arguments& a, const Words& w) {
     throw UsageError("trace: expected --out FILE (or --json: the trace on stdout), got neither");
 }
 
+/// False: there is nothing to do but to print the message (help, version). Throws UsageError.
+bool parse_words(CLI::App& app, int argc, const char* const* argv, std::string& message) {
+  const auto known_commands = [&] { return fmt::format("{}", fmt::join(command_names(app), ", ")); };
+  if (argc < 2) throw UsageError(fmt::format("expected a command ({}), got nothing; kvscope-cli --help explains", known_commands()));
+  const std::string first = argv[1];
+  if (first.empty() || first[0] != '-') {
+    const auto names = command_names(app);
+    if (std::find(names.begin(), names.end(), first) == names.end()) {
+      throw UsageError(fmt::format("unknown command '{}' (known: {})", first, known_commands()));
+    }
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    message = chosen.empty() ? app.help() : chosen.front()->help("kvscope-cli");
+    return false;
+  } catch (const CLI::CallForVersion&) {
+    message = app.version() + "\n";
+    return false;
+  } catch (const CLI::ExtrasError& e) {
+    const auto chosen = app.get_subcommands();
+    const CLI::App& at = chosen.empty() ? app : *chosen.front();
+    const auto extra = app.remaining(true);
+    throw UsageError(fmt::format("{}unexpected '{}' (known: {})", chosen.empty() ? "" : at.get_name() + ": ",
+                                 extra.empty() ? "" : extra.front(), fmt::join(option_names(at), ", ")));
+  } catch (const CLI::ParseError& e) {
+    throw UsageError(e.what());
+  }
+  if (app.get_subcommands().empty()) throw UsageError(fmt::format("expected a command ({}), got options only", known_commands()));
+  return true;
+}
+
 }  // namespace
 
 Arguments parse_arguments(int argc, const char* const* argv) {
@@ -265,35 +298,8 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   CLI::App* tokens = app.add_subcommand("tokens", "the tokens of a text: ids, names, bytes of the text");
   add_tokens(*tokens, a);
 
-  const auto known_commands = [&] { return fmt::format("{}", fmt::join(command_names(app), ", ")); };
-  if (argc < 2) throw UsageError(fmt::format("expected a command ({}), got nothing; kvscope-cli --help explains", known_commands()));
-  const std::string first = argv[1];
-  if (first.empty() || first[0] != '-') {
-    const auto names = command_names(app);
-    if (std::find(names.begin(), names.end(), first) == names.end()) {
-      throw UsageError(fmt::format("unknown command '{}' (known: {})", first, known_commands()));
-    }
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    const auto chosen = app.get_subcommands();
-    a.message = chosen.empty() ? app.help() : chosen.front()->help("kvscope-cli");
-    return a;
-  } catch (const CLI::CallForVersion&) {
-    a.message = app.version() + "\n";
-    return a;
-  } catch (const CLI::ExtrasError& e) {
-    const auto chosen = app.get_subcommands();
-    const CLI::App& at = chosen.empty() ? app : *chosen.front();
-    const auto extra = app.remaining(true);
-    throw UsageError(fmt::format("{}unexpected '{}' (known: {})", chosen.empty() ? "" : at.get_name() + ": ",
-                                 extra.empty() ? "" : extra.front(), fmt::join(option_names(at), ", ")));
-  } catch (const CLI::ParseError& e) {
-    throw UsageError(e.what());
-  }
+  if (!parse_words(app, argc, argv, a.message)) return a;
   const auto chosen = app.get_subcommands();
-  if (chosen.empty()) throw UsageError(fmt::format("expected a command ({}), got options only", known_commands()));
   for (const auto& [app_of, command] : {std::pair{info, Command::info},
                                         {run, Command::run},
                                         {trace, Command::trace},

@@ -73,18 +73,7 @@ LONG_CLASSES = {
     "viz::Timeline": (506, 4),
 }
 LONG_FUNCTIONS = {
-    "app/cli/arguments.cpp: parse_arguments": 94,
     "app/window/panels/effect/generated_strip.cpp: GeneratedStrip::paintEvent": 81,
-    "app/window/panels/policy/policy_form.cpp: PolicyForm::PolicyForm": 99,
-    "app/window/panels/policy/policy_panel_allocation.cpp: AllocationCurve::paintEvent": 94,
-    "app/window/panels/prompt/prompt_editor_paint.cpp: PromptEditor::paintBlock": 108,
-    "app/window/look/icons.cpp: shape": 82,
-    "app/window/panels/runs/run_grid.cpp: RunGrid::RunGrid": 82,
-    "app/window/panels/runs/sweep_panel.cpp: SweepPanel::SweepPanel": 81,
-    "app/window/panels/runs/table_panel.cpp: TablePanel::TablePanel": 87,
-    "app/window/panels/runs/what_if_panel.cpp: WhatIfPanel::WhatIfPanel": 86,
-    "app/window/shell/options.cpp: runProgram": 110,
-    "app/window/rows/row_tools.cpp: ToolRow::ToolRow": 95,
     "engine/backend/cuda/attention.cu: decode_chunk": 122,
     "engine/backend/cuda/cuda_attention.cpp: CudaBackend::attend": 94,
     "engine/backend/cuda/cuda_columns.cpp: CudaBackend::sum_columns": 97,

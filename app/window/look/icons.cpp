@@ -19,6 +19,14 @@ void polygon(QPainterPath& path, std::initializer_list<QPointF> points, bool clo
 }
 
 /// Strokes of 1.4 px on a grid of 16 x 16; `solid` shapes are filled instead.
+void hatchedSquare(QPainterPath& p) {
+  p.addRect(3, 3, 10, 10);
+  for (const double at : {0.0, 5.0}) {
+    polygon(p, {{3, 8 + at}, {8 + at, 3}}, false);
+    polygon(p, {{3 + at, 13}, {13, 3 + at}}, false);
+  }
+}
+
 QPainterPath shape(Icon which, bool& solid) {
   QPainterPath p;
   solid = false;
@@ -88,11 +96,7 @@ QPainterPath shape(Icon which, bool& solid) {
       for (const double y : {4.0, 8.0, 12.0}) polygon(p, {{3, y}, {13, y}}, false);
       break;
     case Icon::ghosts:
-      p.addRect(3, 3, 10, 10);
-      for (const double at : {0.0, 5.0}) {
-        polygon(p, {{3, 8 + at}, {8 + at, 3}}, false);
-        polygon(p, {{3 + at, 13}, {13, 3 + at}}, false);
-      }
+      hatchedSquare(p);
       break;
     case Icon::pause:
       polygon(p, {{6, 4}, {6, 12}}, false);

@@ -155,6 +155,12 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   row->addStretch(1);
   row->addWidget(m_find);
 
+  listen();
+  applyTheme();
+  refresh();
+}
+
+void ToolRow::listen() {
   connect(m_open, &QToolButton::clicked, this, &ToolRow::openRequested);
   connect(m_save, &QToolButton::clicked, this, &ToolRow::saveRequested);
   connect(m_generate, &QPushButton::clicked, this, &ToolRow::generateRequested);
@@ -168,22 +174,20 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_coalesce.setSingleShot(true);
   m_coalesce.setInterval(30);
   connect(&m_coalesce, &QTimer::timeout, this, [this] { sendBudget(); });
-  connect(m_slider, &QSlider::sliderPressed, &controller, &SessionController::beginDrag);
-  connect(&controller, &SessionController::guestProgress, this, &ToolRow::refresh);
-  connect(&controller, &SessionController::guestDone, this, &ToolRow::refresh);
-  connect(&controller, &SessionController::guestFailed, this, &ToolRow::refresh);
-  connect(&controller, &SessionController::guestEnded, this, &ToolRow::refresh);
+  connect(m_slider, &QSlider::sliderPressed, &m_controller, &SessionController::beginDrag);
+  connect(&m_controller, &SessionController::guestProgress, this, &ToolRow::refresh);
+  connect(&m_controller, &SessionController::guestDone, this, &ToolRow::refresh);
+  connect(&m_controller, &SessionController::guestFailed, this, &ToolRow::refresh);
+  connect(&m_controller, &SessionController::guestEnded, this, &ToolRow::refresh);
   connect(m_slider, &QSlider::sliderReleased, this, [this] {
     sendWaitingBudget();
     m_controller.endDrag();
     refresh();  // the answer may have come before: a policy may need more slots than were asked for
   });
-  connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
-  connect(&workspace, &Workspace::selectionChanged, this, [this] { refresh(); });
-  connect(&workspace, &Workspace::staleChanged, this, [this] { refresh(); });
-  connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
-  applyTheme();
-  refresh();
+  connect(&m_workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
+  connect(&m_workspace, &Workspace::selectionChanged, this, [this] { refresh(); });
+  connect(&m_workspace, &Workspace::staleChanged, this, [this] { refresh(); });
+  connect(&m_workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
 }
 
 void ToolRow::resizeEvent(QResizeEvent* event) {

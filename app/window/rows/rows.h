@@ -56,6 +56,7 @@ class ToolRow : public QFrame {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  void listen();
   void refresh();
   void sayWhyNot(const QString& why);
   void fit();

@@ -160,11 +160,14 @@ StartState startState(const Options& options) {
   return state;
 }
 
-int runProgram(int argc, char** argv) {
-  report_file_size_limit();
-  Options options;
-  CLI::App cli{"Explorer of KV-cache compression in language models.", "kvscope"};
+namespace {
+
+/// Options of more than one value, as they were written.
+struct Written {
   std::string select, tokens, steps, size, memory;
+};
+
+void addOptions(CLI::App& cli, Options& options, Written& written) {
   cli.footer(kHelp);
   cli.set_version_flag("--version", "kvscope " KVSCOPE_VERSION);
   cli.add_option("--model", options.model, "model folder: config.json, model.safetensors, tokenizer.model")->type_name("DIR");
@@ -175,21 +178,22 @@ int runProgram(int argc, char** argv) {
   cli.add_option("--prompt-mode", options.prompt_mode, "prefill or stream")
       ->check(CLI::IsMember({"prefill", "stream"}))
       ->capture_default_str();
-  const CLI::Option* const view = cli.add_option("--view", options.view, (pageNames().join(", ") + " or welcome").toStdString())
-                                      ->check(CLI::IsMember(viewNames()))
-                                      ->capture_default_str();
+  cli.add_option("--view", options.view, (pageNames().join(", ") + " or welcome").toStdString())
+      ->check(CLI::IsMember(viewNames()))
+      ->capture_default_str();
   cli.add_option("--scene", options.scene, "with --view lecture: scene to begin with, e.g. sink")->type_name("NAME");
   cli.add_option("--scenes", options.scenes, "file with other scenes for the lecture")->type_name("FILE");
   cli.add_option("--ghosts", options.ghosts, "hatch what leaves within so many steps")->check(CLI::Range(0, 1 << 20))->type_name("STEPS");
   cli.add_option("--theme", options.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
-  cli.add_option("--size", size, "size of the window, 1600x1000")->type_name("WxH");
-  cli.add_option("--select", select, "head to look at, L4.H1")->type_name("HEAD");
-  cli.add_option("--tokens", tokens, "tokens to look at, 85-88")->type_name("RANGE");
-  cli.add_option("--steps", steps, "steps that statistics count, 10-40; all by default")->type_name("RANGE");
+  cli.add_option("--size", written.size, "size of the window, 1600x1000")->type_name("WxH");
+  cli.add_option("--select", written.select, "head to look at, L4.H1")->type_name("HEAD");
+  cli.add_option("--tokens", written.tokens, "tokens to look at, 85-88")->type_name("RANGE");
+  cli.add_option("--steps", written.steps, "steps that statistics count, 10-40; all by default")->type_name("RANGE");
   cli.add_option("--step", options.step, "step to look at")->check(CLI::NonNegativeNumber);
   cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(CLI::NonNegativeNumber);
   cli.add_option("--session", options.session, "session to open (*.kvscope)")->type_name("FILE");
-  cli.add_option("--memory", memory, "memory for recorded results, 2G or 800M, and remembered; a quarter of the machine's by default")
+  cli.add_option("--memory", written.memory,
+                 "memory for recorded results, 2G or 800M, and remembered; a quarter of the machine's by default")
       ->type_name("SIZE");
   cli.add_option("--journal", options.journal, "folder where unsaved work is kept")->type_name("DIR");
   cli.add_option(
@@ -214,25 +218,40 @@ int runProgram(int argc, char** argv) {
                  "play a script of inputs, print how long each took and exit, with status 1 if a limit is exceeded")
       ->type_name("FILE");
   cli.add_flag("--bench-draw", options.bench_draw, "measure drawing, print the medians and exit");
+}
+
+/// Throws UsageError.
+void readWritten(const CLI::App& cli, const Written& written, Options& options) {
+  if (!written.select.empty()) parseSelect(written.select, options);
+  if (!written.tokens.empty()) options.tokens = parseTokens(written.tokens);
+  if (!written.steps.empty()) {
+    const viz::TokenRange range = parseRange("--steps", written.steps);
+    options.steps = viz::StepRange{range.first, range.last};
+  }
+  if (!written.memory.empty()) {
+    const std::optional<std::size_t> bytes = parse_size(written.memory);
+    if (!bytes) throw UsageError("--memory: expected a size like 2G or 800M, got \"" + written.memory + "\"");
+    options.memory = *bytes;
+  }
+  options.view_given = cli.count("--view") > 0;
+  options.size_given = !written.size.empty();
+  if (options.size_given) options.size = parseSize(written.size);
+  if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);
+  checkEnding("--picture", options.picture, {".png", ".svg", ".csv", ".json"});
+  checkEnding("--report", options.report, {".html", ".pdf"});
+}
+
+}  // namespace
+
+int runProgram(int argc, char** argv) {
+  report_file_size_limit();
+  Options options;
+  CLI::App cli{"Explorer of KV-cache compression in language models.", "kvscope"};
+  Written written;
+  addOptions(cli, options, written);
   try {
     cli.parse(argc, argv);
-    if (!select.empty()) parseSelect(select, options);
-    if (!tokens.empty()) options.tokens = parseTokens(tokens);
-    if (!steps.empty()) {
-      const viz::TokenRange range = parseRange("--steps", steps);
-      options.steps = viz::StepRange{range.first, range.last};
-    }
-    if (!memory.empty()) {
-      const std::optional<std::size_t> bytes = parse_size(memory);
-      if (!bytes) throw UsageError("--memory: expected a size like 2G or 800M, got \"" + memory + "\"");
-      options.memory = *bytes;
-    }
-    options.view_given = view->count() > 0;
-    options.size_given = !size.empty();
-    if (options.size_given) options.size = parseSize(size);
-    if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);
-    checkEnding("--picture", options.picture, {".png", ".svg", ".csv", ".json"});
-    checkEnding("--report", options.report, {".html", ".pdf"});
+    readWritten(cli, written, options);
   } catch (const CLI::ParseError& error) {
     const int status = cli.exit(error);
     return status == 0 ? 0 : 2;

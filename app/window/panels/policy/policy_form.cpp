@@ -129,6 +129,16 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   column->addWidget(m_paper);
   column->addStretch(1);
 
+  listen();
+  m_message->setStyleSheet(QString("color: %1;").arg(toColor(workspace.theme().changed).name()));
+  for (QWidget* widget : {static_cast<QWidget*>(m_lanes), static_cast<QWidget*>(m_policies), static_cast<QWidget*>(m_budget),
+                          static_cast<QWidget*>(m_unit)}) {
+    guardWheel(*widget, *this);
+  }
+  refresh();
+}
+
+void PolicyForm::listen() {
   connect(m_lanes, &QComboBox::activated, this, [this](int index) {
     m_wanted_lane = -1;
     viz::Selection selection = m_workspace.selection();
@@ -142,12 +152,12 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   connect(m_budget, &QSlider::valueChanged, this, [this](int value) {
     if (!m_refreshing) setSlots(value);
   });
-  connect(m_budget, &QSlider::sliderPressed, &controller, &SessionController::beginDrag);
-  connect(m_budget, &QSlider::sliderReleased, &controller, &SessionController::endDrag);
+  connect(m_budget, &QSlider::sliderPressed, &m_controller, &SessionController::beginDrag);
+  connect(m_budget, &QSlider::sliderReleased, &m_controller, &SessionController::endDrag);
   connect(m_unit, &QComboBox::activated, this, [this] { setSlots(slotsOfSpec()); });
-  connect(&controller, &SessionController::requestChanged, this, [this] { refresh(); });
-  connect(&workspace, &Workspace::selectionChanged, this, [this] { refresh(); });
-  connect(&workspace, &Workspace::snapshotChanged, this, [this] {
+  connect(&m_controller, &SessionController::requestChanged, this, [this] { refresh(); });
+  connect(&m_workspace, &Workspace::selectionChanged, this, [this] { refresh(); });
+  connect(&m_workspace, &Workspace::snapshotChanged, this, [this] {
     if (m_wanted_lane >= 0 && m_wanted_lane < static_cast<int>(m_workspace.snapshot().lanes.size())) {
       viz::Selection selection = m_workspace.selection();
       selection.lane = std::exchange(m_wanted_lane, -1);
@@ -155,14 +165,8 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
     }
     refresh();
   });
-  connect(&workspace, &Workspace::themeChanged, this,
+  connect(&m_workspace, &Workspace::themeChanged, this,
           [this] { m_message->setStyleSheet(QString("color: %1;").arg(toColor(m_workspace.theme().changed).name())); });
-  m_message->setStyleSheet(QString("color: %1;").arg(toColor(workspace.theme().changed).name()));
-  for (QWidget* widget : {static_cast<QWidget*>(m_lanes), static_cast<QWidget*>(m_policies), static_cast<QWidget*>(m_budget),
-                          static_cast<QWidget*>(m_unit)}) {
-    guardWheel(*widget, *this);
-  }
-  refresh();
 }
 
 /// The wheel scrolls the panel; it changes a field only where the user has gone into it.

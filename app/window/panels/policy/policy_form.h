@@ -56,6 +56,7 @@ class PolicyForm : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void listen();
   void refresh();
   void refreshLanes();
   void rebuildFields(const std::string& policy, const std::vector<ParamInfo>& wanted);

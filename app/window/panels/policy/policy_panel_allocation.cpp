@@ -136,6 +136,43 @@ QString AllocationCurve::words(const AllocationColumn& c) const {
   return out;
 }
 
+void AllocationCurve::paintColumn(QPainter& painter, int i, double most) const {
+  const viz::Theme& theme = m_workspace.theme();
+  const QColor accent = toColor(theme.accent), fill = toColor(theme.category[static_cast<std::size_t>(Category::kept)]);
+  const AllocationColumn& c = m_columns[static_cast<std::size_t>(i)];
+  const QRectF r = columnRect(c.layer, c.kv_head);
+  const bool dragged = m_drag && m_drag->moved &&
+                       (m_drag->column == i || (m_drag->layer && m_columns[static_cast<std::size_t>(m_drag->column)].layer == c.layer));
+  const double budget = dragged ? m_drag->slots : c.budget;
+  const auto bar = [&](double v) {
+    const double h = std::clamp(v / most, 0.0, 1.0) * r.height();
+    return QRectF(r.left() + 0.5, r.bottom() - h, std::max(1.0, r.width() - 1.5), h);
+  };
+  // Filled: slots that are used; outlined: what may be used.
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(mix(toColor(theme.panel), fill, m_workspace.stale() ? 0.55 : 0.75));
+  painter.drawRect(bar(budget < 0 ? c.slots : std::min(c.slots, budget)));
+  if (c.slots > budget && budget >= 0) {  // grew since it was compressed once
+    painter.setBrush(mix(toColor(theme.panel), fill, 0.3));
+    painter.drawRect(QRectF(bar(c.slots).left(), bar(c.slots).top(), bar(c.slots).width(), bar(c.slots).height() - bar(budget).height()));
+  }
+  if (budget >= 0) {
+    painter.setPen(QPen(dragged || c.overridden ? accent : toColor(theme.text), dragged || c.overridden ? 2 : 1.4));
+    painter.drawLine(bar(budget).topLeft(), bar(budget).topRight());
+  }
+  if (c.overridden) {
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(accent);
+    painter.drawEllipse(QPointF(r.center().x(), bar(budget).top() - 5), 2.2, 2.2);
+  }
+  const bool selected = i == selectedColumn(), cursor = hasFocus() && i == m_cursor;
+  if (selected || cursor || i == m_hovered) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(selected || cursor ? accent : toColor(theme.disabled), 1));
+    painter.drawRect(r.adjusted(-0.5, 0, 0, 0));
+  }
+}
+
 void AllocationCurve::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
@@ -170,42 +207,11 @@ void AllocationCurve::paintEvent(QPaintEvent*) {
     painter.setPen(secondary);
     painter.drawText(QRectF(0, y - 8, area.left() - 5, 16), Qt::AlignRight | Qt::AlignVCenter, QString::number(v));
   }
-  const QColor fill = toColor(theme.category[static_cast<std::size_t>(Category::kept)]);
   int labelled = -1;
   for (std::size_t i = 0; i < m_columns.size(); ++i) {
     const AllocationColumn& c = m_columns[i];
     const QRectF r = columnRect(c.layer, c.kv_head);
-    const bool dragged =
-        m_drag && m_drag->moved &&
-        (m_drag->column == static_cast<int>(i) || (m_drag->layer && m_columns[static_cast<std::size_t>(m_drag->column)].layer == c.layer));
-    const double budget = dragged ? m_drag->slots : c.budget;
-    const auto bar = [&](double v) {
-      const double h = std::clamp(v / most, 0.0, 1.0) * r.height();
-      return QRectF(r.left() + 0.5, r.bottom() - h, std::max(1.0, r.width() - 1.5), h);
-    };
-    // Filled: slots that are used; outlined: what may be used.
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(mix(toColor(theme.panel), fill, m_workspace.stale() ? 0.55 : 0.75));
-    painter.drawRect(bar(budget < 0 ? c.slots : std::min(c.slots, budget)));
-    if (c.slots > budget && budget >= 0) {  // grew since it was compressed once
-      painter.setBrush(mix(toColor(theme.panel), fill, 0.3));
-      painter.drawRect(QRectF(bar(c.slots).left(), bar(c.slots).top(), bar(c.slots).width(), bar(c.slots).height() - bar(budget).height()));
-    }
-    if (budget >= 0) {
-      painter.setPen(QPen(dragged || c.overridden ? accent : toColor(theme.text), dragged || c.overridden ? 2 : 1.4));
-      painter.drawLine(bar(budget).topLeft(), bar(budget).topRight());
-    }
-    if (c.overridden) {
-      painter.setPen(Qt::NoPen);
-      painter.setBrush(accent);
-      painter.drawEllipse(QPointF(r.center().x(), bar(budget).top() - 5), 2.2, 2.2);
-    }
-    const bool selected = static_cast<int>(i) == selectedColumn(), cursor = hasFocus() && static_cast<int>(i) == m_cursor;
-    if (selected || cursor || static_cast<int>(i) == m_hovered) {
-      painter.setBrush(Qt::NoBrush);
-      painter.setPen(QPen(selected || cursor ? accent : toColor(theme.disabled), 1));
-      painter.drawRect(r.adjusted(-0.5, 0, 0, 0));
-    }
+    paintColumn(painter, static_cast<int>(i), most);
     if (c.layer != labelled) {
       labelled = c.layer;
       const int n_kv = m_by_layer ? 1 : std::max(1, m_workspace.snapshot().model.n_kv_heads);

@@ -62,6 +62,8 @@ class AllocationCurve : public QWidget {
   int columnAt(const QPointF& at) const;
   int slotsAt(double y) const;
   double top() const;  // slots at the upper edge
+  /// One layer's or head's slots and budget; most: slots at the upper edge.
+  void paintColumn(QPainter& painter, int i, double most) const;
   bool editable() const;
   int selectedColumn() const;
   QString words(const AllocationColumn& c) const;

@@ -82,6 +82,8 @@ class PromptEditor : public QPlainTextEdit {
   void bringIntoSight(int token);
   void setHoveredToken(int token);
   std::vector<Piece> pieces(const QTextBlock& block, const QPointF& offset) const;  // of the lines in the viewport
+  /// Found, selected, pinned, pointed at: what is drawn over one token.
+  void paintMarks(QPainter& painter, const Piece& piece) const;
   void paintBlock(QPainter& painter, const QTextBlock& block, const QPointF& offset,
                   const QAbstractTextDocumentLayout::PaintContext& context);
   QPointF onLine(const QPointF& point) const;

@@ -148,16 +148,45 @@ void PromptEditor::paintEvent(QPaintEvent* event) {
   }
 }
 
+void PromptEditor::paintMarks(QPainter& painter, const Piece& piece) const {
+  const viz::Theme& theme = m_workspace.theme();
+  const double radius = px(*this, 2);
+  const auto hovered = m_workspace.hover().token;
+  if (std::ranges::any_of(m_workspace.found(), [&](const viz::TokenRange& r) { return piece.token >= r.first && piece.token <= r.last; })) {
+    painter.setPen(QPen(toColor(theme.accent), 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRoundedRect(piece.rect.adjusted(0, 0.5, -0.5, 0.5), radius, radius);
+  }
+  if (viz::has_token(m_workspace.selection(), piece.token)) {
+    painter.fillRect(QRectF(piece.rect.left(), piece.rect.bottom(), piece.rect.width(), 2), toColor(theme.accent));
+  }
+  if (m_colours.pinned(piece.token)) {
+    painter.setPen(QPen(toColor(theme.accent), 2, Qt::DotLine));
+    painter.drawLine(QPointF(piece.rect.left() + 1, piece.rect.top()), QPointF(piece.rect.right() - 1, piece.rect.top()));
+  }
+  if (hovered && piece.token == *hovered) {
+    painter.setPen(QPen(toColor(theme.text), 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRoundedRect(piece.rect.adjusted(-0.5, 0.5, 0.5, 0.5), radius, radius);
+    const QString index = QString::number(piece.token);
+    QFont tiny = typeFont(*this, Type::caption);
+    tiny.setPixelSize(px(*this, 9));
+    painter.setFont(tiny);
+    const int width = painter.fontMetrics().horizontalAdvance(index) + 4;
+    // On the frame's upper edge; over the first line there is no room, and the lower edge has it.
+    const int height = painter.fontMetrics().height();
+    const double above = piece.rect.top() - height + px(*this, 3);
+    const QRectF tag(piece.rect.left(), above >= 0 ? above : piece.rect.bottom() - px(*this, 1), width, height);
+    painter.fillRect(tag, toColor(theme.raised));
+    painter.drawText(tag, Qt::AlignCenter, index);
+  }
+}
+
 void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const QPointF& offset,
                               const QAbstractTextDocumentLayout::PaintContext& context) {
   const viz::Theme& theme = m_workspace.theme();
   const QTextLayout& layout = *block.layout();
   const int start = block.position(), n = block.length() - 1;
-  const viz::Selection& selected = m_workspace.selection();
-  const auto is_found = [this](int token) {
-    return std::ranges::any_of(m_workspace.found(), [token](const viz::TokenRange& r) { return token >= r.first && token <= r.last; });
-  };
-  const auto hovered = m_workspace.hover().token;
   const std::vector<Piece> all = pieces(block, offset);
 
   painter.setRenderHint(QPainter::Antialiasing);
@@ -217,36 +246,7 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
                        "↵");
     }
   }
-  for (const Piece& piece : all) {
-    if (is_found(piece.token)) {
-      painter.setPen(QPen(toColor(theme.accent), 1));
-      painter.setBrush(Qt::NoBrush);
-      painter.drawRoundedRect(piece.rect.adjusted(0, 0.5, -0.5, 0.5), radius, radius);
-    }
-    if (viz::has_token(selected, piece.token)) {
-      painter.fillRect(QRectF(piece.rect.left(), piece.rect.bottom(), piece.rect.width(), 2), toColor(theme.accent));
-    }
-    if (m_colours.pinned(piece.token)) {
-      painter.setPen(QPen(toColor(theme.accent), 2, Qt::DotLine));
-      painter.drawLine(QPointF(piece.rect.left() + 1, piece.rect.top()), QPointF(piece.rect.right() - 1, piece.rect.top()));
-    }
-    if (hovered && piece.token == *hovered) {
-      painter.setPen(QPen(plain, 1));
-      painter.setBrush(Qt::NoBrush);
-      painter.drawRoundedRect(piece.rect.adjusted(-0.5, 0.5, 0.5, 0.5), radius, radius);
-      const QString index = QString::number(piece.token);
-      QFont tiny = typeFont(*this, Type::caption);
-      tiny.setPixelSize(px(*this, 9));
-      painter.setFont(tiny);
-      const int width = painter.fontMetrics().horizontalAdvance(index) + 4;
-      // On the frame's upper edge; over the first line there is no room, and the lower edge has it.
-      const int height = painter.fontMetrics().height();
-      const double above = piece.rect.top() - height + px(*this, 3);
-      const QRectF tag(piece.rect.left(), above >= 0 ? above : piece.rect.bottom() - px(*this, 1), width, height);
-      painter.fillRect(tag, toColor(theme.raised));
-      painter.drawText(tag, Qt::AlignCenter, index);
-    }
-  }
+  for (const Piece& piece : all) paintMarks(painter, piece);
   const int cursor = context.cursorPosition;
   const bool composing = cursor < -1 && !layout.preeditAreaText().isEmpty();
   if ((cursor >= start && cursor <= start + n) || composing) {

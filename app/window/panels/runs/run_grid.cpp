@@ -102,8 +102,28 @@ RunGrid::RunGrid(Workspace& workspace, SessionController& controller, const QStr
   m_words->setWordWrap(true);
   m_words->setFont(uiFont(11));
 
+  layOutTable();
+
+  const auto all = [this](int row, int column) {
+    QModelIndexList cells;
+    for (int r = 0; r < m_model->rowCount(); ++r)
+      for (int c = 0; c < m_model->columnCount(); ++c)
+        if ((row < 0 || r == row) && (column < 0 || c == column)) cells << m_model->index(r, c);
+    m_model->toggle(cells);
+  };
+  connect(m_table->verticalHeader(), &QHeaderView::sectionClicked, this, [all](int row) { all(row, -1); });
+  connect(m_table->horizontalHeader(), &QHeaderView::sectionClicked, this, [all](int column) { all(-1, column); });
+  connect(m_budgets, &QLineEdit::textChanged, this, [this] { readBudgets(); });
+  connect(m_seeds, &QLineEdit::textChanged, this, [this] { readSeeds(); });
+  connect(m_model, &RunGridModel::changed, this, [this] { say(); });
+  connect(m_model, &RunGridModel::changed, this, &RunGrid::changed);
+  readBudgets();
+  m_table->setCurrentIndex(m_model->index(0, 0));
+}
+
+void RunGrid::layOutTable() {
   m_table->setModel(m_model);
-  m_table->setItemDelegate(new CellPainter(workspace, m_table));
+  m_table->setItemDelegate(new CellPainter(m_workspace, m_table));
   m_table->setAccessibleName("Policies and budgets");
   m_table->setShowGrid(false);
   m_table->setFrameShape(QFrame::NoFrame);
@@ -132,24 +152,8 @@ RunGrid::RunGrid(Workspace& workspace, SessionController& controller, const QStr
             .arg(toColor(t.panel).name(), toColor(t.line).name(), toColor(t.raised).name(), toColor(t.text).name(),
                  toColor(t.secondary).name()));
   };
-  connect(&workspace, &Workspace::themeChanged, this, theme);
+  connect(&m_workspace, &Workspace::themeChanged, this, theme);
   theme();
-
-  const auto all = [this](int row, int column) {
-    QModelIndexList cells;
-    for (int r = 0; r < m_model->rowCount(); ++r)
-      for (int c = 0; c < m_model->columnCount(); ++c)
-        if ((row < 0 || r == row) && (column < 0 || c == column)) cells << m_model->index(r, c);
-    m_model->toggle(cells);
-  };
-  connect(m_table->verticalHeader(), &QHeaderView::sectionClicked, this, [all](int row) { all(row, -1); });
-  connect(m_table->horizontalHeader(), &QHeaderView::sectionClicked, this, [all](int column) { all(-1, column); });
-  connect(m_budgets, &QLineEdit::textChanged, this, [this] { readBudgets(); });
-  connect(m_seeds, &QLineEdit::textChanged, this, [this] { readSeeds(); });
-  connect(m_model, &RunGridModel::changed, this, [this] { say(); });
-  connect(m_model, &RunGridModel::changed, this, &RunGrid::changed);
-  readBudgets();
-  m_table->setCurrentIndex(m_model->index(0, 0));
 }
 
 bool RunGrid::eventFilter(QObject* watched, QEvent* event) {

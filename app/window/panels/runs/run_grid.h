@@ -30,6 +30,7 @@ class RunGrid : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void layOutTable();
   void readBudgets();
   void readSeeds();
   void say();

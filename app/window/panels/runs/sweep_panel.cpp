@@ -121,6 +121,11 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
   right->addWidget(m_chart, 1);
   row->addLayout(right, 1);
 
+  listen();
+  setFocusProxy(m_chart);
+}
+
+void SweepPanel::listen() {
   connect(m_grid, &RunGrid::changed, this, [this] {
     m_data.setRuns(m_grid->model().chosen(), m_workspace.snapshot().n_prompt);
     refresh();
@@ -135,13 +140,13 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
   connect(m_log_x, &QToolButton::toggled, m_chart, &SweepChart::setLogX);
   connect(m_log_y, &QToolButton::toggled, m_chart, &SweepChart::setLogY);
   connect(m_chart, &SweepChart::opened, this, &SweepPanel::openRequested);
-  connect(&workspace, &Workspace::snapshotChanged, this, [this] { takeText(); });
-  connect(&queue, &RunQueue::changed, this, [this] {
+  connect(&m_workspace, &Workspace::snapshotChanged, this, [this] { takeText(); });
+  connect(&m_queue, &RunQueue::changed, this, [this] {
     for (const QueuedRun& run : m_queue.runs())
       if (run.state == QueuedRun::State::failed && run.purpose == QueuedRun::Purpose::point) m_data.fail(run.spec, run.failure);
     refresh();
   });
-  connect(&queue, &RunQueue::measured, this, [this](const QueuedRun& run, const SnapshotPtr& result) {
+  connect(&m_queue, &RunQueue::measured, this, [this](const QueuedRun& run, const SnapshotPtr& result) {
     const bool same = textIdentity(*result) == textIdentity(m_workspace.snapshot());
     if (!same && run.purpose == QueuedRun::Purpose::point)
       m_data.fail(run.spec, "The text on screen is incomplete, because computing was stopped. Generate it again (F5), then measure");
@@ -149,7 +154,6 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
     refresh();
     if (known) Q_EMIT measured();
   });
-  setFocusProxy(m_chart);
 }
 
 std::vector<QWidget*> SweepPanel::controls() const { return {m_metric, m_axis, m_log_x, m_log_y}; }

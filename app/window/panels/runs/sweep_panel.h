@@ -58,6 +58,7 @@ class SweepPanel : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
+  void listen();
   void takeText();
   void takeSaved();
   void refresh();

@@ -17,6 +17,7 @@
 #include <QVBoxLayout>
 
 #include "app/window/files/export.h"
+#include "app/window/panels/runs/row_table.h"
 #include "app/window/panels/runs/table_panel_model.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -79,27 +80,9 @@ TablePanel::TablePanel(Workspace& workspace, SessionController&, QWidget* parent
   m_view->setModel(m_sorted);
   m_view->setSortingEnabled(true);
   m_view->sortByColumn(-1, Qt::AscendingOrder);
-  m_view->setSelectionBehavior(QAbstractItemView::SelectRows);
-  m_view->setAlternatingRowColors(true);
-  m_view->setShowGrid(false);
-  m_view->setFrameShape(QFrame::NoFrame);
-  m_view->setTabKeyNavigation(false);
-  m_view->setWordWrap(false);
+  makeRowTable(*m_view, m_workspace, "data table");
   m_view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-  m_view->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-  m_view->verticalHeader()->hide();
-  m_view->verticalHeader()->setMinimumSectionSize(1);
-  m_view->verticalHeader()->setDefaultSectionSize(px(*this, 22));
-  m_view->horizontalHeader()->setHighlightSections(false);
-  m_view->setFont(typeFont(*this, Type::body, false, TypeFace::tabular));
-  m_view->setAccessibleName("data table");
   column->addWidget(m_view, 1);
-  const auto style_header = [this] {
-    m_view->horizontalHeader()->setStyleSheet(
-        QString("QHeaderView { background: %1; border: none; }").arg(toColor(m_workspace.theme().panel).name()));
-  };
-  connect(&workspace, &Workspace::themeChanged, this, style_header);
-  style_header();
   m_note->setObjectName("secondary");
   m_note->setWordWrap(true);
   m_note->setTextFormat(Qt::PlainText);

@@ -13,6 +13,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/window/panels/runs/row_table.h"
 #include "app/window/panels/runs/what_if_panel_model.h"
 #include "app/window/session/hand_edits.h"
 #include "app/window/session/workspace.h"
@@ -83,31 +84,13 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   column->addWidget(m_empty, 1);
 
   m_table->setModel(m_model);
-  m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+  makeRowTable(*m_table, m_workspace, "what was done by hand, with its effect");
   m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-  m_table->setAlternatingRowColors(true);
-  m_table->setShowGrid(false);
-  m_table->setFrameShape(QFrame::NoFrame);
-  m_table->setTabKeyNavigation(false);
-  m_table->setWordWrap(false);
-  m_table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-  m_table->verticalHeader()->hide();
-  m_table->verticalHeader()->setMinimumSectionSize(1);
-  m_table->verticalHeader()->setDefaultSectionSize(px(*this, 22));
-  m_table->horizontalHeader()->setHighlightSections(false);
-  m_table->setFont(typeFont(*this, Type::body, false, TypeFace::tabular));
-  m_table->setAccessibleName("what was done by hand, with its effect");
   column->addWidget(m_table, 1);
   m_answer->setTextFormat(Qt::PlainText);
   m_answer->setWordWrap(true);
   column->addWidget(m_answer);
   setFocusProxy(m_table);
-  const auto style_header = [this] {
-    m_table->horizontalHeader()->setStyleSheet(
-        QString("QHeaderView { background: %1; border: none; }").arg(toColor(m_workspace.theme().panel).name()));
-  };
-  connect(&workspace, &Workspace::themeChanged, this, style_header);
-  style_header();
 
   connect(m_scope, &QComboBox::activated, this, [this](int i) { m_edits.setScope(static_cast<HandEdits::Scope>(i)); });
   connect(m_remove, &QToolButton::clicked, this, [this] { m_edits.remove(m_table->currentIndex().row()); });
