@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
@@ -30,6 +31,8 @@ struct Row {
   double ms = 0, tokens_per_s = 0, bytes_per_token = 0, of_limit = 0;
 };
 
+constexpr int kSteps = 16;  // after the prompt
+
 struct Subject {
   std::unique_ptr<Backend> backend;
   Model model;
@@ -57,13 +60,17 @@ Subject subject_of(const Arguments& a) {
   return s;
 }
 
+struct Contexts {
+  std::vector<int> measured, left_out;
+};
+
 /// Contexts that the shape has positions for: those asked for, or a short, a middle and a long one.
-std::vector<int> contexts_of(const Arguments& a, const ModelConfig& c) {
-  std::vector<int> out;
+Contexts contexts_of(const Arguments& a, const ModelConfig& c) {
+  Contexts out;
   for (const int n : a.cache_sizes.empty() ? std::vector<int>{128, 4096, 32768} : a.cache_sizes) {
-    if (c.max_positions <= 0 || n < c.max_positions) out.push_back(n);
+    (c.max_positions <= 0 || n < c.max_positions ? out.measured : out.left_out).push_back(n);
   }
-  if (out.empty()) throw UsageError(fmt::format("--context: expected fewer than the {} positions of {}", c.max_positions, c.name));
+  if (out.measured.empty()) throw UsageError(fmt::format("--context: expected fewer than the {} positions of {}", c.max_positions, c.name));
   return out;
 }
 
@@ -132,13 +139,16 @@ std::string to_text(const Json& j, const std::vector<Row>& rows) {
   for (const Row& r : rows)
     cells.push_back({r.name, r.lane, std::to_string(r.batch), std::to_string(r.context), format_number(r.ms), format_number(r.tokens_per_s),
                      r.bytes_per_token > 0 ? format_bytes(r.bytes_per_token) : "", r.of_limit > 0 ? format_percent(r.of_limit) : ""});
+  const auto left_out = j.at("contexts_left_out").get<std::vector<int>>();
+  const std::string too_long =
+      left_out.empty() ? "" : fmt::format("left out, because there are fewer positions: contexts of {}\n", fmt::join(left_out, ", "));
   return fmt::format(
-      "{}, {}, weights {}, computed in {}\nlimits: copy {} GB/s (read and written), matrix products {} TFLOP/s\n{}"
+      "{}, {}, weights {}, computed in {}\nlimits: copy {} GB/s (read and written), matrix products {} TFLOP/s\n{}{}"
       "decode: a step of a full cache alone, of the copy's bytes per second; prefill, run: with runs as kvscope-cli run has them,\n"
       "of the rate of matrix products; ms of run: one step of all runs, with a summary of it or with all that the window shows (recorded)\n",
       j.at("shape").get<std::string>(), j.at("device").get<std::string>(), j.at("weights").get<std::string>(),
       j.at("precision").get<std::string>(), format_number(j.at("limits").at("copy_GBps").get<double>()),
-      format_number(j.at("limits").at("gemm_TFLOPs").get<double>()), aligned(cells, 2));
+      format_number(j.at("limits").at("gemm_TFLOPs").get<double>()), aligned(cells, 2), too_long);
 }
 
 }  // namespace
@@ -149,7 +159,7 @@ int bench(const Arguments& a) {
   progress.show("weights", 0);
   Subject s = subject_of(a);
   const ModelConfig c = s.model.config();
-  const std::vector<int> contexts = contexts_of(a, c);
+  const auto [contexts, left_out] = contexts_of(a, c);
   progress.show("limits", 0.1);
   const SpeedLimits limits = measure_limits(*s.backend, s.weights);
   std::vector<Row> rows;
@@ -171,8 +181,10 @@ int bench(const Arguments& a) {
                 {"precision", name_of(s.backend->dtype())},
                 {"weights", name_of(s.weights)},
                 {"limits", {{"copy_GBps", limits.copy_gb_per_s}, {"gemm_TFLOPs", limits.products_tflops}}}};
-  // with lanes: the middle context, or the only one
-  const int context = std::min(contexts[contexts.size() / 2], 4096), steps = 16;
+  document["contexts_left_out"] = left_out;
+  // with lanes: the middle context, or the only one; as many steps as there are positions for
+  const int context = std::min(contexts[contexts.size() / 2], 4096);
+  const int steps = c.max_positions > 0 ? std::min(kSteps, c.max_positions - context) : kSteps;
   Session session(std::move(s.backend), std::move(s.model));
   progress.show("one run", 0.5);
   measure_run(session, {reference_policy()}, context, steps, limits.products_tflops, c, interrupt.token(), rows);

@@ -108,6 +108,7 @@ std::string bench_help() {
       "decode is a step of the full cache alone, held against the bytes per second of a copy inside the same memory; prefill and run go\n"
       "the way of kvscope-cli run, first with the full cache, then with all runs, prefill held against the rate of large matrix products.\n"
       "Both limits are measured in the same run. Weights of a shape are made in place, in bf16 (f16 with --precision f16).\n"
+      "The CPU computes in f32 (default) or f64 with weights of either; f16 and bf16 as --precision are for cuda.\n"
       "\nExamples:\n"
       "  kvscope-cli bench --shape kvmini --context 128\n"
       "  kvscope-cli bench --shape llama2-7b --device cuda --precision bf16 --lane {0}:ratio=0.2\n"

@@ -31,6 +31,12 @@ class Bench(CliTest):
         for word in ("limits: copy", "matrix products", "decode", "prefill", "tokens/s"):
             self.assertIn(word, text)
 
+    def test_contexts_without_positions_are_named_and_steps_end_at_the_last(self):
+        result = json.loads(self.succeeds("bench", "--model", TINY, "--context", "4094,8192", "--device", "cpu", "--json"))
+        self.assertEqual((result["contexts_left_out"], {row["context"] for row in result["rows"]}), ([8192], {4094}))
+        self.assertIn("left out, because there are fewer positions: contexts of 8192\n",
+                      self.succeeds("bench", "--model", TINY, "--context", "16,8192", "--device", "cpu"))
+
     def test_unusable_words_are_refused(self):
         self.refuses(2, ["bench", "--shape", "gpt-5"], "--shape: expected kvmini or llama2-7b", "got 'gpt-5'")
         self.refuses(2, ["bench", "--shape", "kvmini", "--model", TINY], "expected --shape or --model, got both")

@@ -48,7 +48,7 @@ ParamInfo kernel() {
           .odd = true,
           .help = "width of the pooling over neighbouring tokens (odd)"};
 }
-ParamInfo pool() { return choice("pool", {"max", "avg"}, "pooling over neighbouring tokens"); }
+ParamInfo pool() { return choice("pool", {"max", "avg"}, "pooling over neighbouring tokens; max makes plateaus of equal scores"); }
 ParamInfo spread_width() {
   return {.key = "m",
           .kind = Kind::count,

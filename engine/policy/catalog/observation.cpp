@@ -6,7 +6,8 @@
 namespace kvscope {
 
 std::vector<PolicyRow> observation_rows() {
-  const std::string pooled = "mean attention of the last queries, pooled over neighbouring tokens";
+  const std::string pooled =
+      "mean attention of the last queries, pooled over neighbouring tokens; of equal scores, which max pooling makes, the lower positions stay";
   std::vector<PolicyRow> rows;
   rows.push_back(preset({.name = "snapkv",
                          .title = "SnapKV",
