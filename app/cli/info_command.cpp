@@ -120,6 +120,51 @@ std::string cuda_text() {
                      format_bytes(static_cast<double>(s.total_bytes)), s.driver / 1000, s.driver % 1000 / 10);
 }
 
+std::string rotation(const Rope& rope) {
+  const RopeScaling& s = rope.scaling;
+  const std::string base =
+      fmt::format("rotary base {}{}", rope.theta, rope.dims > 0 ? fmt::format(" for {} dimensions of a head", rope.dims) : "");
+  switch (s.kind) {
+    case RopeScaling::Kind::none:
+      return base;
+    case RopeScaling::Kind::linear:
+      return fmt::format("{}, scaled by {}", base, s.factor);
+    case RopeScaling::Kind::llama3:
+      return fmt::format("{}, llama3 scaling by {}", base, s.factor);
+    case RopeScaling::Kind::yarn:
+      return fmt::format("{}, yarn scaling by {}", base, s.factor);
+    case RopeScaling::Kind::longrope:
+      return rope.up_to > 0 ? fmt::format("{}, longrope for prompts of up to {} tokens", base, rope.up_to)
+                            : fmt::format("{}, longrope for longer ones", base);
+  }
+  return base;
+}
+
+std::string rotations(const ModelConfig& c) {
+  std::vector<std::string> all;
+  for (const Rope& rope : c.ropes) all.push_back(rotation(rope));
+  int plain = 0;
+  for (int l = 0; l < c.n_layers; ++l) plain += c.layer(l).rope < 0;
+  if (plain > 0) all.push_back(fmt::format("{} layers without rotation", plain));
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
+/// [n_layers], tokens that a query sees; null: all before it.
+Json windows_json(const ModelConfig& c) {
+  Json out = Json::array();
+  for (int l = 0; l < c.n_layers; ++l) out.push_back(c.window(l) > 0 ? Json(c.window(l)) : Json(nullptr));
+  return out;
+}
+
+std::string windows(const ModelConfig& c) {
+  int n = 0, window = 0;
+  for (int l = 0; l < c.n_layers; ++l) {
+    n += c.window(l) > 0;
+    window = std::max(window, c.window(l));
+  }
+  return n > 0 ? fmt::format(", of which {} see the newest {} tokens only", n == c.n_layers ? "all" : std::to_string(n), window) : "";
+}
+
 Json model_json(const Arguments& a, const ModelFiles& model) {
   const ModelConfig& c = model.config;
   return {{"schema", "kvscope.info/1"},
@@ -136,7 +181,8 @@ Json model_json(const Arguments& a, const ModelFiles& model) {
             {"vocab_size", c.vocab_size},
             {"max_positions", c.max_positions},
             {"norm_eps", c.norm_eps},
-            {"rope_theta", c.rope_theta},
+            {"windows", windows_json(c)},
+            {"rope_theta", c.ropes.front().theta},
             {"tied_embeddings", c.tied_embeddings},
             {"bos_id", c.bos_id},
             {"eos_id", c.eos_id},
@@ -159,15 +205,11 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
   const auto id = [](int i) { return i < 0 ? std::string("none") : std::to_string(i); };
   return aligned({{"model", fmt::format("{} ({})", c.name, c.arch)},
                   {"folder", model.folder},
-                  {"layers", std::to_string(c.n_layers)},
+                  {"layers", fmt::format("{}{}", c.n_layers, windows(c))},
                   {"heads", fmt::format("{} query heads, {} KV heads of {} dimensions ({} query heads share one)", c.n_heads, c.n_kv_heads,
                                         c.head_dim, c.group())},
                   {"width", fmt::format("{}, feed-forward {}", c.dim, c.hidden_dim)},
-                  {"positions", fmt::format("{} tokens, rotary base {}{}", c.max_positions, c.rope_theta,
-                                            c.rope_scaling.kind == RopeScaling::Kind::none ? ""
-                                            : c.rope_scaling.kind == RopeScaling::Kind::linear
-                                                ? fmt::format(", scaled by {}", c.rope_scaling.factor)
-                                                : fmt::format(", llama3 scaling by {}", c.rope_scaling.factor))},
+                  {"positions", fmt::format("{} tokens, {}", c.max_positions, rotations(c))},
                   {"vocabulary", fmt::format("{} tokens, BOS {}, EOS {}; {}", c.vocab_size, id(c.bos_id), fmt::join(model.end_ids, " "),
                                              model.has_tokenizer ? model.tokenizer_file : "no tokenizer: token ids only")},
                   {"weights", fmt::format("{}: {}{}", format_bytes(static_cast<double>(model.weight_bytes)), fmt::join(weights, ", "),

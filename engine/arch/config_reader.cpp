@@ -34,6 +34,26 @@ std::optional<ConfigReader> ConfigReader::object(const char* key) const {
   return ConfigReader(json_.at(key));
 }
 
+JsonCursor ConfigReader::list(const char* key, std::size_t size) const {
+  const JsonCursor found = value(key);
+  if (!found.is_array() || found.size() != size) found.fail(fmt::format("a list of {}", size));
+  return found;
+}
+
+std::vector<double> ConfigReader::numbers(const char* key, std::size_t size, double low, double high) const {
+  const JsonCursor found = list(key, size);
+  std::vector<double> out;
+  for (std::size_t i = 0; i < size; ++i) out.push_back(found.at(i).real(low, high));
+  return out;
+}
+
+std::vector<std::string> ConfigReader::texts(const char* key, std::size_t size) const {
+  const JsonCursor found = list(key, size);
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < size; ++i) out.push_back(found.at(i).text());
+  return out;
+}
+
 std::optional<int> ConfigReader::token_id(const char* key, int vocab_size) const {
   if (!has(key)) return std::nullopt;
   const JsonCursor found = json_.at(key);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/json_cursor.h"
 
@@ -27,6 +28,9 @@ class ConfigReader {
   std::string text_or(const char* key, const std::string& fallback) const { return has(key) ? text(key) : fallback; }
   /// The object under the key, which lives no longer than this one; nullopt if not given.
   std::optional<ConfigReader> object(const char* key) const;
+  /// A list of `size` numbers in [low, high], or of words.
+  std::vector<double> numbers(const char* key, std::size_t size, double low, double high) const;
+  std::vector<std::string> texts(const char* key, std::size_t size) const;
   /// A token id; of a list of ids the first. nullopt if not given.
   std::optional<int> token_id(const char* key, int vocab_size) const;
   /// True if the key is there and null.
@@ -38,6 +42,7 @@ class ConfigReader {
  private:
   explicit ConfigReader(const JsonCursor& json);
   JsonCursor value(const char* key) const;
+  JsonCursor list(const char* key, std::size_t size) const;
 
   JsonCursor json_;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
 #include <string_view>
 
 #include "arch/config_reader.h"
@@ -20,9 +19,9 @@ struct Family {
   void (*bind)(const Weights& weights, ModelFiles& model);
 };
 
-/// The families of this build, in the order of messages.
-std::span<const Family> families();
-/// Throws Error listing the known families; `path` of the config.json is for the message.
+bool is_known(std::string_view model_type);
+/// Throws Error with the reason why such models do not open, where it is known, and the families that do; `path` of the config.json is for
+/// the message.
 const Family& find_family(std::string_view model_type, const std::string& path);
 
 }  // namespace kvscope

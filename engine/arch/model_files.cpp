@@ -28,10 +28,7 @@ std::string name_of_folder(const std::string& folder) {
 std::size_t bytes_of_weights(const ModelFiles& model) {
   std::size_t bytes = model.embedding.bytes.size() + model.final_norm.bytes.size();
   if (!model.config.tied_embeddings) bytes += model.lm_head.bytes.size();
-  for (const LayerTensors& l : model.layers) {
-    for (const TensorView* t : {&l.attn_norm, &l.wq, &l.wk, &l.wv, &l.wo, &l.ffn_norm, &l.w_gate, &l.w_up, &l.w_down})
-      bytes += t->bytes.size();
-  }
+  for (const LayerTensors& layer : model.layers) layer.for_each([&](const TensorView& t) { bytes += t.bytes.size(); });
   return bytes;
 }
 
@@ -100,14 +97,18 @@ ModelFiles open_model(const std::string& folder) {
   if (!fs::exists(config_path, error))
     throw Error(fmt::format("{}: expected a model folder with config.json, got a folder without it; {}", folder, kWhatOpens));
   const JsonDocument json = JsonDocument::read(config_path, {.bytes = kMaxConfigBytes, .values = kJsonLimits.values});
-  const ConfigReader config(json);
+  const ConfigReader whole(json);
+  // of a multimodal model the text part
+  const std::optional<ConfigReader> text =
+      whole.has("model_type") && is_known(whole.text("model_type")) ? std::nullopt : whole.object("text_config");
+  const ConfigReader& config = text && text->has("model_type") ? *text : whole;
   if (!config.has("model_type")) throw Error(fmt::format("{}: model_type: is missing, so it is no model's; {}", config_path, kWhatOpens));
   const Family& family = find_family(config.text("model_type"), config_path);
 
   ModelFiles model;
   model.folder = folder;
   model.config = family.read_config(config);
-  model.config.name = config.text_or("name", name_of_folder(folder));
+  model.config.name = whole.text_or("name", name_of_folder(folder));
   model.config.arch = family.model_type;
   Weights weights = Weights::open(folder);
   family.bind(weights, model);

@@ -12,17 +12,33 @@
 
 namespace kvscope {
 
-/// What the forward pass calls the weights of one layer. Matrices are [out, in], row-major.
+/// What the forward pass calls the weights of one layer. Matrices are [out, in], row-major. Those that not every family has are empty
+/// where this one has not. Norms multiply by what stands here: a family whose files hold less (the 1 of 1 + w) has it added when it is
+/// bound.
 struct LayerTensors {
-  TensorView attn_norm;  // [dim]
+  TensorView attn_norm;  // [dim], before attention; empty: none
   TensorView wq;         // [n_heads * head_dim, dim], half-split rotary layout (Hugging Face)
   TensorView wk;         // [n_kv_heads * head_dim, dim]
   TensorView wv;         // [n_kv_heads * head_dim, dim]
   TensorView wo;         // [dim, n_heads * head_dim]
-  TensorView ffn_norm;   // [dim]
+  TensorView ffn_norm;   // [dim], before the feed-forward part; empty: none
   TensorView w_gate;     // [hidden_dim, dim]
   TensorView w_up;       // [hidden_dim, dim]
   TensorView w_down;     // [dim, hidden_dim]
+  TensorView q_norm;     // [head_dim]: every query head is normalised before it is rotated; [n_heads * head_dim]: all of them as one row
+  TensorView k_norm;     // the same of keys
+  TensorView attn_after_norm, ffn_after_norm;       // [dim], of what attention and the feed-forward part add to the residual stream
+  TensorView bq, bk, bv, bo, b_gate, b_up, b_down;  // [out] of the matrix of that letter
+
+  /// body(tensor), of all that are there, in the order of use.
+  template <class Body>
+  void for_each(const Body& body) const {
+    const LayerTensors& l = *this;
+    for (auto* t :
+         {&l.attn_norm,       &l.wq,       &l.bq,     &l.wk,     &l.bk,   &l.wv,   &l.bv,     &l.q_norm, &l.k_norm,        &l.wo, &l.bo,
+          &l.attn_after_norm, &l.ffn_norm, &l.w_gate, &l.b_gate, &l.w_up, &l.b_up, &l.w_down, &l.b_down, &l.ffn_after_norm})
+      if (!t->shape.empty()) body(*t);
+  }
 };
 
 /// A model folder, opened and checked: views into mapped files, nothing copied.
@@ -38,9 +54,10 @@ struct ModelFiles {
   std::vector<int> end_ids;    // tokens that end a text, of generation_config.json or else config.json; empty: neither says
   std::string folder;
   std::size_t weight_bytes = 0;
-  std::shared_ptr<const HeadCharacters> characters;  // of heads.json; null: there is none, or it is of no use
-  std::string characters_problem;                    // why not, one sentence; a model runs without it
-  std::vector<TensorFile> files;                     // keeps the maps alive
+  std::shared_ptr<const HeadCharacters> characters;        // of heads.json; null: there is none, or it is of no use
+  std::string characters_problem;                          // why not, one sentence; a model runs without it
+  std::vector<TensorFile> files;                           // keeps the maps alive
+  std::vector<std::shared_ptr<std::vector<double>>> made;  // what tensors point to that are not in a file as the forward pass wants them
 };
 
 /// The tokenizer of a folder.

@@ -4,33 +4,48 @@
 #include <array>
 
 #include "arch/family.h"
-#include "arch/llama.h"
+#include "arch/refused.h"
 #include "core/error.h"
 #include "io/quote_name.h"
 
+// A family is a file that defines NAME_family, and its line here.
+#define KVSCOPE_FAMILIES(X) \
+  X(llama)                 \
+  X(mistral)
+
 namespace kvscope {
+
+#define KVSCOPE_DECLARE(name) extern const Family name##_family;
+KVSCOPE_FAMILIES(KVSCOPE_DECLARE)
+#undef KVSCOPE_DECLARE
+
 namespace {
 
-constexpr std::array kFamilies = {
-    Family{"llama", read_llama_config, bind_llama_tensors},
-    Family{"mistral", read_mistral_config, bind_llama_tensors},
-};
+#define KVSCOPE_ADDRESS(name) &name##_family,
+constexpr std::array kFamilies = {KVSCOPE_FAMILIES(KVSCOPE_ADDRESS)};
+#undef KVSCOPE_ADDRESS
 
 }  // namespace
 
-std::span<const Family> families() { return kFamilies; }
+bool is_known(std::string_view model_type) {
+  for (const Family* family : kFamilies)
+    if (family->model_type == model_type) return true;
+  return false;
+}
 
 const Family& find_family(std::string_view model_type, const std::string& path) {
-  for (const Family& family : kFamilies) {
-    if (family.model_type == model_type) return family;
-  }
-  throw Error(fmt::format("{}: model_type: unknown model family {} (known: {})", path, quote_name(model_type),
+  for (const Family* family : kFamilies)
+    if (family->model_type == model_type) return *family;
+  const std::string_view why_not = why_refused(model_type);
+  throw Error(fmt::format("{}: model_type: {} {} (known: {})", path, why_not.empty() ? "unknown model family" : "models of the family",
+                          why_not.empty() ? quote_name(std::string(model_type))
+                                          : fmt::format("{} do not open: {}", quote_name(std::string(model_type)), why_not),
                           fmt::join(known_architectures(), ", ")));
 }
 
 std::vector<std::string> known_architectures() {
   std::vector<std::string> names;
-  for (const Family& family : kFamilies) names.emplace_back(family.model_type);
+  for (const Family* family : kFamilies) names.emplace_back(family->model_type);
   return names;
 }
 

@@ -13,6 +13,7 @@
 #include "backend/buffer.h"
 #include "core/config.h"
 #include "core/dtype.h"
+#include "core/error.h"
 #include "core/group_reduce.h"
 
 namespace kvscope {
@@ -59,16 +60,18 @@ inline int grown_capacity(int capacity, int n) { return std::max({n, capacity + 
 /// All slots of a cache, until something is done to it.
 inline KvSegment slots_of(const HeadKv& kv) { return {kv.k.data(), kv.v.data(), kv.n_slots, kv.order_in_backend.as<int>()}; }
 
-/// One query row over the slots of one KV head: softmax(q . k / sqrt(head_dim) + bias) v for the `group` query heads that share it.
+/// One query row over the slots of one KV head: softmax(z + bias) v for the `group` query heads that share it, z as LogitRule says.
 struct AttentionJob {
   std::span<const KvSegment> slots;  // in order of pos
   const void* q = nullptr;           // [group, head_dim]
   const double* bias = nullptr;      // [n] host; nullptr: all zero
   void* out = nullptr;               // [group, head_dim]
   void* probabilities = nullptr;     // [group, n] of dtype(), or nullptr: not written
-  void* logits = nullptr;            // [group, n] of dtype(), q . k / sqrt(head_dim) without bias; or nullptr
+  void* logits = nullptr;            // [group, n] of dtype(), z without bias; or nullptr
   bool rotate_by_index = false;      // keys are stored unrotated: rotate the key in cache index j to j before use (q is already rotated)
   bool reads_out = false;            // a hint: the host is going to download `out`, as it does probabilities and logits
+  LogitRule rule = {};
+  int rope = 0;  // the table that rotate_by_index means
 };
 
 /// Sums over the M query rows of one prompt attention, for every slot j of every KV head. abar_r[j] is row r's probability of slot j, its
@@ -97,16 +100,19 @@ struct OutsideSum {
 /// Causal attention of M consecutive query rows of one layer, all heads, over the keys seen so far (their own included).
 struct PromptAttentionJob {
   std::span<const std::vector<KvSegment>> slots;  // [n_kv_heads], each at least first + M slots long
-  int first = 0;                                  // position of the first query row; row r sees slots [0, first + r]
+  int first = 0;  // position of the first query row; row r sees slots [0, first + r], of them the last `window`
   int rows = 0;                                   // M
   const void* q = nullptr;                        // [M, n_heads, head_dim], rotated
   void* out = nullptr;                            // [M, n_heads, head_dim]
   int probability_rows = 0;                       // how many of the last rows get their probabilities written
-  void* probabilities = nullptr;                  // [n_heads, probability_rows, first + M] of dtype(), zero above the diagonal
+  void* probabilities = nullptr;                  // [n_heads, probability_rows, first + M] of dtype(), zero for what a row does not see
   int logit_rows = 0;
-  void* logits = nullptr;  // [n_heads, logit_rows, first + M] of dtype(), -inf above the diagonal
+  void* logits = nullptr;  // [n_heads, logit_rows, first + M] of dtype(), -inf for what a row does not see
   std::span<const ColumnSums> columns = {};
   std::span<const OutsideSum> outside = {};
+  LogitRule rule = {};
+  int window = 0;  // slots that a row sees at most; 0: no limit
+  int first_slot(int row) const { return window > 0 ? std::max(0, first + row + 1 - window) : 0; }
 };
 
 /// For every i in `from` the place in `to` of the j with the largest cos(k_i, k_j), of equal ones the first, and that cosine: made in
@@ -192,8 +198,19 @@ class Backend {
   /// ||x||_2 of every row [rows, width], made in double, into backend memory [rows]. reads_out: a hint, the host is going to download them
   /// now.
   virtual void row_norms(const void* x, int rows, int width, double* out, bool reads_out) = 0;
-  /// Rotary embedding, half-split layout (Hugging Face), in place: x [M, n_heads, head_dim]; row r by positions[r] (negative: back).
-  virtual void rope(void* x, int rows, int n_heads, std::span<const int> positions) = 0;
+  /// Rotary embedding, half-split layout (Hugging Face), in place: x [M, n_heads, head_dim]; row r by positions[r] (negative: back), with
+  /// a table of ModelConfig::ropes (without its gain).
+  virtual void rope(void* x, int rows, int n_heads, std::span<const int> positions, int table = 0) = 0;
+
+  // ---- rows of models that not every backend runs: Error where this one does not
+  /// y = gelu(gate) * up, gelu in its tanh form: gelu(x) = x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))).
+  virtual void gelu_mul(const void* /*gate*/, const void* /*up*/, int /*rows*/, int /*width*/, void* /*y*/) { lacks("GELU"); }
+  /// x [M, row.in] += row
+  virtual void add_to_rows(void* /*x*/, const Weight& /*row*/, int /*rows*/) { lacks("biases"); }
+  /// The first numbers of every row: x [M, width], x[r][i] *= factor for i < first.
+  virtual void scale(void* /*x*/, int /*rows*/, int /*width*/, int /*first*/, double /*factor*/) { lacks("scales"); }
+  /// y += factor x
+  virtual void add_scaled(void* /*y*/, const void* /*x*/, std::size_t /*n*/, double /*factor*/) { lacks("norms after a sum"); }
 
   // ---- attention
   virtual void attend(std::span<const AttentionJob> jobs) = 0;
@@ -233,6 +250,10 @@ class Backend {
   }
   /// x W_O^(g) of one query head g: x rows of head_dim, `stride` elements apart, wo [dim, n_heads * head_dim] -> host [rows, dim].
   virtual void wo_rows(const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out) = 0;
+
+ private:
+  /// The second line of defence: who opens a model says so before (devices.h).
+  [[noreturn]] void lacks(const char* what) const { throw Error(name() + ": it has no " + what + "; use --device cpu"); }
 };
 
 struct CpuOptions {

@@ -20,7 +20,12 @@ HeadCache clone(Backend& backend, const HeadCache& cache) {
 }
 
 HeadCache clone_without_rows(const HeadCache& cache) {
-  return {.kv = {}, .slots = cache.slots, .unrotated = cache.unrotated, .ever_removed = cache.ever_removed, .value_norm = cache.value_norm};
+  return {.kv = {},
+          .slots = cache.slots,
+          .unrotated = cache.unrotated,
+          .ever_removed = cache.ever_removed,
+          .value_norm = cache.value_norm,
+          .rope = cache.rope};
 }
 
 std::vector<double> CacheGeometry::cosines(std::span<const int> from, std::span<const int> to) const {
@@ -101,7 +106,7 @@ int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int grou
   backend.copy(key.data(), k, row);
   if (cache.unrotated) {
     const int back[] = {-pos};
-    backend.rope(key.data(), 1, /*n_heads=*/1, back);
+    backend.rope(key.data(), 1, /*n_heads=*/1, back, cache.rope);
   }
   double norm = kNone;
   if (needs.key_norm) {  // a rotation does not change it
@@ -124,12 +129,12 @@ int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int grou
 }
 
 void unrotate_keys(Backend& backend, HeadCache& cache) {
-  if (cache.unrotated) return;
+  if (cache.unrotated || cache.rope < 0) return;
   std::vector<int> back;
   back.reserve(cache.slots.pos.size());
   for (const int pos : cache.slots.pos) back.push_back(-pos);
   backend.in_order(cache.kv);
-  backend.rope(cache.kv.k.data(), cache.kv.n_slots, /*n_heads=*/1, back);
+  backend.rope(cache.kv.k.data(), cache.kv.n_slots, /*n_heads=*/1, back, cache.rope);
   cache.kv.key_norms.clear();
   cache.unrotated = true;
 }

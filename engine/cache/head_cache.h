@@ -19,6 +19,7 @@ struct HeadCache {
   bool unrotated = false;               // positions=cache after the first removal: keys are stored without rotation
   bool ever_removed = false;            // before the first removal the cache is the full history
   std::vector<double> value_norm = {};  // of the first slots, as far as somebody has asked for it (value_norms.h)
+  int rope = 0;                         // table by which its keys are rotated; -1: they are not
 };
 
 /// Deep copy (checkpoints, forks).
@@ -72,7 +73,7 @@ std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& need
 int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int group, int head_dim, int pos, const void* k, const void* v);
 
 /// positions=cache: from the first removal on keys are kept unrotated, because their index, and so their rotation, changes with every
-/// removal.
+/// removal. Does nothing where keys are never rotated.
 void unrotate_keys(Backend& backend, HeadCache& cache);
 
 }  // namespace kvscope

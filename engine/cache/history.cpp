@@ -33,14 +33,15 @@ void History::truncate(int n) {
   n_ = n;
 }
 
-std::vector<KvSegment> History::segments(int kv_head, int n) const {
+std::vector<KvSegment> History::segments(int kv_head, int n, int first) const {
   if (n < 0) n = n_;
   KVSCOPE_ASSERT(n <= n_);
   std::vector<KvSegment> out;
   out.reserve(pages_.size());
-  for (int begin = 0; begin < n; begin += kPage) {
-    const HeadKv& kv = pages_[begin / kPage]->heads[kv_head];
-    out.push_back({kv.k.data(), kv.v.data(), std::min(kPage, n - begin)});
+  for (int begin = first; begin < n; begin = (begin / kPage + 1) * kPage) {
+    KvSegment segment = token(kv_head, begin);
+    segment.n = std::min(kPage - begin % kPage, n - begin);
+    out.push_back(segment);
   }
   return out;
 }

@@ -21,8 +21,8 @@ class History {
   void append(const void* k, const void* v, std::size_t head_bytes);
   /// Forgets every token from position n on.
   void truncate(int n);
-  /// The first n tokens (all when n < 0) of one KV head, in order.
-  std::vector<KvSegment> segments(int kv_head, int n = -1) const;
+  /// Tokens [first, n) of one KV head (n < 0: all), in order.
+  std::vector<KvSegment> segments(int kv_head, int n = -1, int first = 0) const;
   /// Key (rotated) and value of one token in one KV head: a segment of one slot.
   KvSegment token(int kv_head, int pos) const;
   /// Bytes of pages that nobody else holds, and of all pages.

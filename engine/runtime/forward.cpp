@@ -2,8 +2,20 @@
 #include "runtime/forward.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kvscope {
+
+namespace {
+
+void finish_logits(const ModelConfig& c, std::span<double> logits) {
+  if (c.logit_scale != 1)
+    for (double& x : logits) x *= c.logit_scale;
+  if (c.logit_cap != 0)
+    for (double& x : logits) x = c.logit_cap * std::tanh(x / c.logit_cap);
+}
+
+}  // namespace
 
 void Forward::reserve(int rows, int layers) {
   if (rows <= capacity_ && layers * rows <= layers_ * capacity_) return;
@@ -24,30 +36,75 @@ void Forward::run(std::span<const int> tokens, std::span<const int> positions, A
   reserve(rows, keep == Keep::all_layers ? c.n_layers : 1);
   Backend& b = backend_;
   b.embed(model_.embedding, tokens, x_.data());
+  if (c.embedding_scale != 1) b.scale(x_.data(), rows, c.dim, c.dim, c.embedding_scale);
   for (int l = 0; l < c.n_layers; ++l) {
     cancel.check();
     const LayerWeights& w = model_.layers[l];
-    b.rms_norm(x_.data(), w.attn_norm, c.norm_eps, rows, h_.data());
     const std::size_t place =
         keep == Keep::all_layers ? size_of(b.dtype()) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(l) : 0;
     const auto part = [place](Buffer& of_layers, int width) { return of_layers.as<std::byte>() + place * static_cast<std::size_t>(width); };
     void *const q = part(q_, c.q_dim()), *const k = part(k_, c.kv_dim()), *const v = part(v_, c.kv_dim()), *const o = part(o_, c.q_dim());
-    b.linear(h_.data(), w.wq, rows, q, /*add=*/false);
-    b.linear(h_.data(), w.wk, rows, k, /*add=*/false);
-    b.linear(h_.data(), w.wv, rows, v, /*add=*/false);
+    project_heads(l, rows, q, k, v);
     const LayerRows layer{.layer = l, .rows = rows, .q = q, .k = k, .v = v, .out = o};
     site.before_rotation(layer);
-    b.rope(q, rows, c.n_heads, positions);
-    b.rope(k, rows, c.n_kv_heads, positions);
+    if (const int table = c.rope_of(l, n_prompt_); table >= 0) {
+      b.rope(q, rows, c.n_heads, positions, table);
+      b.rope(k, rows, c.n_kv_heads, positions, table);
+    }
     site.attend(layer);
-    b.linear(o, w.wo, rows, x_.data(), /*add=*/true);
-    b.rms_norm(x_.data(), w.ffn_norm, c.norm_eps, rows, h_.data());
-    b.linear(h_.data(), w.w_gate, rows, gate_.data(), /*add=*/false);
-    b.linear(h_.data(), w.w_up, rows, up_.data(), /*add=*/false);
-    b.silu_mul(gate_.data(), up_.data(), rows, c.hidden_dim, gate_.data());
-    b.linear(gate_.data(), w.w_down, rows, x_.data(), /*add=*/true);
+    add_to_residual(o, w.wo, w.bo, w.attn_after_norm, rows);
+    feed_forward(w, rows);
     if (layer_done) layer_done(l);
   }
+}
+
+void Forward::linear(const void* x, const Weight& w, const Weight& bias, int rows, void* y) {
+  backend_.linear(x, w, rows, y, /*add=*/false);
+  if (bias.in > 0) backend_.add_to_rows(y, bias, rows);
+}
+
+void Forward::project_heads(int layer, int rows, void* q, void* k, void* v) {
+  const ModelConfig& c = model_.config();
+  const LayerWeights& w = model_.layers[static_cast<std::size_t>(layer)];
+  const void* const x = w.attn_norm.in > 0 ? h_.data() : x_.data();
+  if (w.attn_norm.in > 0) backend_.rms_norm(x_.data(), w.attn_norm, c.norm_eps, rows, h_.data());
+  linear(x, w.wq, w.bq, rows, q);
+  linear(x, w.wk, w.bk, rows, k);
+  linear(x, w.wv, w.bv, rows, v);
+  // as many rows as the weight makes of it: one per head, or one of all heads
+  if (w.q_norm.in > 0) backend_.rms_norm(q, w.q_norm, c.norm_eps, rows * (c.q_dim() / w.q_norm.in), q);
+  if (w.k_norm.in > 0) backend_.rms_norm(k, w.k_norm, c.norm_eps, rows * (c.kv_dim() / w.k_norm.in), k);
+  const int table = c.rope_of(layer, n_prompt_);
+  const Rope& rope = c.ropes[static_cast<std::size_t>(std::max(table, 0))];
+  if (table < 0 || rope.gain == 1) return;
+  const int rotated = rope.dims > 0 ? rope.dims : c.head_dim;
+  backend_.scale(q, rows * c.n_heads, c.head_dim, rotated, rope.gain);
+  backend_.scale(k, rows * c.n_kv_heads, c.head_dim, rotated, rope.gain);
+}
+
+void Forward::feed_forward(const LayerWeights& w, int rows) {
+  const ModelConfig& c = model_.config();
+  const void* const x = w.ffn_norm.in > 0 ? h_.data() : x_.data();
+  if (w.ffn_norm.in > 0) backend_.rms_norm(x_.data(), w.ffn_norm, c.norm_eps, rows, h_.data());
+  linear(x, w.w_gate, w.b_gate, rows, gate_.data());
+  linear(x, w.w_up, w.b_up, rows, up_.data());
+  if (c.activation == Activation::gelu_tanh)
+    backend_.gelu_mul(gate_.data(), up_.data(), rows, c.hidden_dim, gate_.data());
+  else
+    backend_.silu_mul(gate_.data(), up_.data(), rows, c.hidden_dim, gate_.data());
+  add_to_residual(gate_.data(), w.w_down, w.b_down, w.ffn_after_norm, rows);
+}
+
+void Forward::add_to_residual(const void* y, const Weight& w, const Weight& bias, const Weight& norm, int rows) {
+  const ModelConfig& c = model_.config();
+  if (norm.in == 0 && c.residual_scale == 1) {
+    backend_.linear(y, w, rows, x_.data(), /*add=*/true);
+    if (bias.in > 0) backend_.add_to_rows(x_.data(), bias, rows);
+    return;
+  }
+  linear(y, w, bias, rows, h_.data());
+  if (norm.in > 0) backend_.rms_norm(h_.data(), norm, c.norm_eps, rows, h_.data());
+  backend_.add_scaled(x_.data(), h_.data(), static_cast<std::size_t>(rows) * static_cast<std::size_t>(c.dim), c.residual_scale);
 }
 
 const void* Forward::residual(int row) const {
@@ -73,8 +130,10 @@ void Forward::logits_of(std::span<const std::byte> residual_row, std::span<doubl
 
 void Forward::logits(std::span<const std::span<double>> out) {
   const std::size_t row = size_of(backend_.dtype()) * model_.config().vocab_size;
-  backend_.for_each(static_cast<int>(out.size()),
-                    [&](int r) { backend_.to_double(out[r], static_cast<const std::byte*>(logits_.data()) + row * r); });
+  backend_.for_each(static_cast<int>(out.size()), [&](int r) {
+    backend_.to_double(out[r], static_cast<const std::byte*>(logits_.data()) + row * r);
+    finish_logits(model_.config(), out[r]);
+  });
 }
 
 }  // namespace kvscope

@@ -42,6 +42,8 @@ class Forward {
   /// Runs rows (token, position) through all layers. Checks `cancel` before every layer: throws Cancelled. keep: how long LayerRows last.
   void run(std::span<const int> tokens, std::span<const int> positions, AttentionSite& site, const CancelToken& cancel,
            const LayerDone& layer_done = {}, Keep keep = Keep::newest_layer);
+  /// Tokens of the prompt that the rows to come belong to: some models rotate long texts otherwise.
+  void set_prompt_length(int n_prompt) { n_prompt_ = n_prompt; }
   /// Makes the next-token logits of row `first` and the n - 1 after it of the last run; logits() brings them: a host array [vocab_size] for
   /// each.
   void project(int first, int n);
@@ -55,11 +57,19 @@ class Forward {
 
  private:
   void reserve(int rows, int layers);
+  /// Queries, keys and values of x_ as the layer's attention wants them, but for the rotation.
+  void project_heads(int layer, int rows, void* q, void* k, void* v);
+  void feed_forward(const LayerWeights& w, int rows);
+  /// x_ += what a half of a layer leaves: y [rows, w.in] w^T, its bias and its norm.
+  void add_to_residual(const void* y, const Weight& w, const Weight& bias, const Weight& norm, int rows);
+  /// y = x w^T + bias
+  void linear(const void* x, const Weight& w, const Weight& bias, int rows, void* y);
 
   Backend& backend_;
   const Model& model_;
   int capacity_ = 0;  // rows
   int layers_ = 0;    // of q_, k_, v_, o_
+  int n_prompt_ = 1;
   Buffer x_, h_, q_, k_, v_, o_, gate_, up_, logits_;
 };
 

@@ -61,7 +61,10 @@ class FullCaches final : public AttentionSite {
       for (int h = 0; h < c_.n_kv_heads; ++h) {
         const std::size_t at = group_bytes * static_cast<std::size_t>(r * c_.n_kv_heads + h);
         const KvSegment& slots = segments_[static_cast<std::size_t>((r * c_.n_layers + rows.layer) * c_.n_kv_heads + h)];
-        jobs_.push_back({.slots = {&slots, 1}, .q = static_cast<std::byte*>(rows.q) + at, .out = static_cast<std::byte*>(rows.out) + at});
+        jobs_.push_back({.slots = {&slots, 1},
+                         .q = static_cast<std::byte*>(rows.q) + at,
+                         .out = static_cast<std::byte*>(rows.out) + at,
+                         .rule = c_.layer(rows.layer).logits});
       }
     }
     backend_.attend(jobs_);

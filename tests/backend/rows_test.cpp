@@ -202,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(On, Rows, testing::ValuesIn(variants()), [](const auto&
 
 TEST(RopeFrequencies, AreThetaToTheMinusTwoIOverD) {
   ModelConfig c = config_of(1, 1, 8);
-  c.rope_theta = 10000;
+  c.ropes[0].theta = 10000;
   const std::vector<double> f = cpu::rope_frequencies(c);
   ASSERT_EQ(f.size(), 4u);
   EXPECT_DOUBLE_EQ(f[0], 1.0);
@@ -213,17 +213,18 @@ TEST(RopeFrequencies, AreThetaToTheMinusTwoIOverD) {
 
 TEST(RopeFrequencies, LinearScalingDividesAllOfThem) {
   ModelConfig c = config_of(1, 1, 8);
-  c.rope_scaling.kind = RopeScaling::Kind::linear;
-  c.rope_scaling.factor = 4;
+  c.ropes[0].scaling.kind = RopeScaling::Kind::linear;
+  c.ropes[0].scaling.factor = 4;
   EXPECT_DOUBLE_EQ(cpu::rope_frequencies(c)[0], 0.25);
   EXPECT_DOUBLE_EQ(cpu::rope_frequencies(c)[3], 0.00025);
 }
 
 TEST(RopeFrequencies, Llama3KeepsShortWavesDividesLongOnesAndMixesBetween) {
   ModelConfig c = config_of(1, 1, 128);
-  c.rope_theta = 500000;
+  c.ropes[0].theta = 500000;
   const std::vector<double> plain = cpu::rope_frequencies(c);
-  c.rope_scaling = {RopeScaling::Kind::llama3, 8.0, 1.0, 4.0, 8192};
+  c.ropes[0].scaling = {
+      .kind = RopeScaling::Kind::llama3, .factor = 8.0, .low_freq_factor = 1.0, .high_freq_factor = 4.0, .original_max_position = 8192};
   const std::vector<double> scaled = cpu::rope_frequencies(c);
   int kept = 0, divided = 0, mixed = 0;
   for (std::size_t i = 0; i < plain.size(); ++i) {

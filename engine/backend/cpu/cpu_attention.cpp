@@ -26,18 +26,25 @@ void finish_row(const Kernels<T>& kernels, T* out, int width, T sum, const T* we
 
 }  // namespace
 
+/// q . k in z becomes z of LogitRule, which goes to `logits` where asked, then the bias comes to it. Returns the largest.
+template <class T>
+T CpuBackend<T>::logits_of(const LogitRule& rule, T* z, int n, const double* bias, T* logits) const {
+  const T scale = static_cast<T>(rule.scale != 0 ? rule.scale : 1.0 / std::sqrt(static_cast<double>(config_.head_dim)));
+  if (rule.cap == 0) return kernels_.scale_bias_max(z, n, scale, bias, logits);
+  kernels_.soft_cap(z, n, scale, static_cast<T>(rule.cap));
+  return kernels_.scale_bias_max(z, n, T(1), bias, logits);
+}
+
 template <class T>
 void CpuBackend<T>::attend(std::span<const AttentionJob> jobs) {
-  int longest = 0;
   double work = 0;
   for (const AttentionJob& job : jobs) {
     int n = 0;
     for (const KvSegment& s : job.slots) n += s.n;
-    if (job.rotate_by_index) longest = std::max(longest, n);
+    if (job.rotate_by_index) ropes_[static_cast<std::size_t>(job.rope)].reserve(n);
     work += 4.0 * n * config_.group() * config_.head_dim;
   }
   if (jobs.empty()) return;
-  rope_.reserve(longest);
   const int n_jobs = static_cast<int>(jobs.size());
   pool_.parallel_for_worker(n_jobs, grain_for(work / n_jobs, 1), [&](int begin, int end, int worker) {
     for (int i = begin; i < end; ++i) attend_one(jobs[static_cast<std::size_t>(i)], scratch_[static_cast<std::size_t>(worker)]);
@@ -72,9 +79,11 @@ void CpuBackend<T>::attend_one(const AttentionJob& job, Scratch& scratch) {
         d.cols = std::min(step, s.n - j);
         d.w = k + static_cast<long>(j) * width;
         if (job.rotate_by_index) {
+          const RopeTable<T>& rope = ropes_[static_cast<std::size_t>(job.rope)];
           for (int i = 0; i < d.cols; ++i) {
-            kernels_.rotate(k + static_cast<long>(j + i) * width, width / 2, rope_.cosines(at + j + i), rope_.sines(at + j + i),
-                            rotated + i * width);
+            const T* key = k + static_cast<long>(j + i) * width;
+            kernels_.rotate(key, rope.half(), rope.cosines(at + j + i), rope.sines(at + j + i), rotated + i * width);
+            std::copy(key + 2 * rope.half(), key + width, rotated + i * width + 2 * rope.half());
           }
           d.w = rotated;
         }
@@ -85,12 +94,11 @@ void CpuBackend<T>::attend_one(const AttentionJob& job, Scratch& scratch) {
     }
   }
 
-  const T scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(width)));
   std::vector<T> sums(static_cast<std::size_t>(group));
   for (int g = 0; g < group; ++g) {
     T* zg = z + static_cast<std::size_t>(g) * row;
     T* logits = job.logits ? static_cast<T*>(job.logits) + static_cast<std::size_t>(g) * static_cast<std::size_t>(n) : nullptr;
-    const T top = kernels_.scale_bias_max(zg, n, scale, job.bias, logits);
+    const T top = logits_of(job.rule, zg, n, job.bias, logits);
     sums[static_cast<std::size_t>(g)] = kernels_.exp_sum(zg, n, top);
   }
   int at = 0;
@@ -156,16 +164,18 @@ void CpuBackend<T>::attend_prompt(const PromptAttentionJob& job) {
   if (sums_columns) sum_columns(job);
 }
 
-/// z [rows, ldz] = q . k, not scaled, for every slot that the last of the rows sees (and perhaps some more).
+/// z [rows, ldz] = q . k, not scaled, for every slot that one of the rows sees (and perhaps some more).
 template <class T>
 void CpuBackend<T>::prompt_logits(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long ldz) {
   const int d = config_.head_dim, seen = job.first + first_row + rows, kv_head = head / config_.group(), lanes = kernels_.lanes;
+  const int from = job.first_slot(first_row), first_block = from / lanes;
   const long stride = static_cast<long>(config_.n_heads) * d;
   const T* q = static_cast<const T*>(job.q) + first_row * stride + static_cast<long>(head) * d;
   if (packed) {
     const int all_blocks = (job.first + job.rows + lanes - 1) / lanes;
     const T* keys = packed_keys_.of<T>(0) + static_cast<std::size_t>(kv_head) * static_cast<std::size_t>(all_blocks * lanes) * width();
-    return kernels_.dots_packed(q, stride, rows, keys, (seen + lanes - 1) / lanes, d, z, ldz);
+    return kernels_.dots_packed(q, stride, rows, keys + static_cast<std::size_t>(first_block * lanes) * width(),
+                                (seen + lanes - 1) / lanes - first_block, d, z + first_block * lanes, ldz);
   }
   Dots<T> dots;
   dots.x = q;
@@ -176,28 +186,25 @@ void CpuBackend<T>::prompt_logits(const PromptAttentionJob& job, int head, int f
   dots.ldy = ldz;
   int at = 0;
   for (const KvSegment& s : job.slots[static_cast<std::size_t>(kv_head)]) {
-    dots.cols = std::min(s.n, seen - at);
-    if (dots.cols <= 0) break;
-    dots.w = s.k;
-    dots.y = z + at;
-    kernels_.dots(dots);
-    at += dots.cols;
+    const int begin = std::clamp(from - at, 0, s.n), end = std::min(s.n, seen - at);
+    if (end <= 0) break;
+    dots.cols = end - begin;
+    dots.w = static_cast<const T*>(s.k) + static_cast<long>(begin) * d;
+    dots.y = z + at + begin;
+    if (dots.cols > 0) kernels_.dots(dots);
+    at += end;
   }
   KVSCOPE_ASSERT(at == seen);
 }
 
-/// z [rows, row] becomes exp(logit - its row's maximum), 0 above the diagonal; sums [rows] what that adds up to.
+/// z [rows, row] becomes exp(logit - its row's maximum), 0 for what a row does not see; sums [rows] what that adds up to.
 template <class T>
 void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long row, T* sums) {
   const int width = config_.head_dim, all = job.first + job.rows;
-  const int seen = job.first + first_row + rows;  // by the last row
   const long stride = static_cast<long>(config_.n_heads) * width;
   T* out = static_cast<T*>(job.out) + first_row * stride + static_cast<long>(head) * width;
-  const std::vector<KvSegment>& segments = job.slots[static_cast<std::size_t>(head / config_.group())];
-
   prompt_logits(job, head, first_row, rows, packed, z, row);
 
-  const T scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(width)));
   const auto matrix_row = [&](void* matrix, int matrix_rows, int r) -> T* {  // of a matrix of the last rows
     const int at = first_row + r - (job.rows - matrix_rows);
     if (!matrix || at < 0) return nullptr;
@@ -206,22 +213,44 @@ void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int fir
                static_cast<std::size_t>(all);
   };
   for (int r = 0; r < rows; ++r) {
-    const int n = job.first + first_row + r + 1;
-    T* logits = matrix_row(job.logits, job.logit_rows, r);
-    const T top = kernels_.scale_bias_max(z + r * row, n, scale, nullptr, logits);
-    if (logits) std::fill(logits + n, logits + all, -std::numeric_limits<T>::infinity());
-    sums[r] = kernels_.exp_sum(z + r * row, n, top);
+    const int n = job.first + first_row + r + 1, from = job.first_slot(first_row + r);
+    T *const seen = z + r * row + from, *const logits = matrix_row(job.logits, job.logit_rows, r);
+    const T top = logits_of(job.rule, seen, n - from, nullptr, logits ? logits + from : nullptr);
+    if (logits) {
+      std::fill_n(logits, from, -std::numeric_limits<T>::infinity());
+      std::fill(logits + n, logits + all, -std::numeric_limits<T>::infinity());
+    }
+    sums[r] = kernels_.exp_sum(seen, n - from, top);
+    std::fill_n(z + r * row, from, T(0));
     std::fill(z + r * row + n, z + (r + 1) * row, T(0));
     std::fill_n(out + r * stride, width, T(0));
   }
-  // What all rows see in one pass, then each row's own rest (at most rows - 1 slots).
-  const int common = job.first + first_row + 1;
+  weigh_values(job, head, first_row, rows, z, row, out);
+  for (int r = 0; r < rows; ++r) {
+    const int n = job.first + first_row + r + 1;
+    T* p = matrix_row(job.probabilities, job.probability_rows, r);
+    finish_row(kernels_, out + r * stride, width, sums[r], z + r * row, n, p);
+    if (p) std::fill(p + n, p + all, T(0));
+  }
+}
+
+/// Adds the values to out, weighted by z: what the first row sees for all rows in one pass (others that no longer see it have a weight of
+/// 0 there), then each row's own rest (at most rows - 1 slots).
+template <class T>
+void CpuBackend<T>::weigh_values(const PromptAttentionJob& job, int head, int first_row, int rows, const T* z, long row, T* out) const {
+  const int width = config_.head_dim, seen = job.first + first_row + rows;  // by the last row
+  const long stride = static_cast<long>(config_.n_heads) * width;
+  const std::vector<KvSegment>& segments = job.slots[static_cast<std::size_t>(head / config_.group())];
+  const int from = job.first_slot(first_row), common = job.first + first_row + 1;
   int at = 0;
   for (const KvSegment& s : segments) {
-    const int n = std::min(s.n, common - at);
-    if (n <= 0) break;
-    kernels_.add_weighted_rows(z + at, row, rows, static_cast<const T*>(s.v), n, width, out, stride);
-    at += n;
+    const int begin = std::clamp(from - at, 0, s.n), end = std::min(s.n, common - at);
+    if (end <= 0) break;
+    if (begin < end) {
+      const T* v = static_cast<const T*>(s.v) + static_cast<long>(begin) * width;
+      kernels_.add_weighted_rows(z + at + begin, row, rows, v, end - begin, width, out, stride);
+    }
+    at += end;
   }
   at = 0;
   for (const KvSegment& s : segments) {
@@ -233,12 +262,6 @@ void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int fir
     }
     at += s.n;
     if (at >= seen) break;
-  }
-  for (int r = 0; r < rows; ++r) {
-    const int n = job.first + first_row + r + 1;
-    T* p = matrix_row(job.probabilities, job.probability_rows, r);
-    finish_row(kernels_, out + r * stride, width, sums[r], z + r * row, n, p);
-    if (p) std::fill(p + n, p + all, T(0));
   }
 }
 

@@ -32,11 +32,9 @@ int grain_for(double work_per_item, int tile) {
 
 template <class T>
 CpuBackend<T>::CpuBackend(const ModelConfig& config, const CpuOptions& options, Isa isa)
-    : config_(config),
-      kernels_(kernels<T>(isa)),
-      rope_(config),
-      pool_(options.n_threads),
-      scratch_(static_cast<std::size_t>(pool_.n_threads())) {}
+    : config_(config), kernels_(kernels<T>(isa)), pool_(options.n_threads), scratch_(static_cast<std::size_t>(pool_.n_threads())) {
+  for (std::size_t i = 0; i < config.ropes.size(); ++i) ropes_.emplace_back(config, static_cast<int>(i));
+}
 
 template <class T>
 std::string CpuBackend<T>::name() const {
@@ -191,23 +189,60 @@ void CpuBackend<T>::silu_mul(const void* gate, const void* up_rows, int rows, in
 }
 
 template <class T>
-void CpuBackend<T>::rope(void* x, int rows, int n_heads, std::span<const int> positions) {
+void CpuBackend<T>::gelu_mul(const void* gate, const void* up_rows, int rows, int width, void* y) {
+  pool_.parallel_for(rows, grain_for(8.0 * width, 1), [&](int begin, int end) {
+    for (int r = begin; r < end; ++r) {
+      const std::size_t i = static_cast<std::size_t>(r) * static_cast<std::size_t>(width);
+      kernels_.gelu_mul(static_cast<const T*>(gate) + i, static_cast<const T*>(up_rows) + i, width, static_cast<T*>(y) + i);
+    }
+  });
+}
+
+template <class T>
+void CpuBackend<T>::add_to_rows(void* x, const Weight& row, int rows) {
+  std::vector<T> numbers(static_cast<std::size_t>(row.in));
+  kernels_.convert(row.data, row.dtype, row.in, numbers.data());
+  pool_.parallel_for(rows, grain_for(row.in, 1), [&](int begin, int end) {
+    for (int r = begin; r < end; ++r) {
+      T* to = static_cast<T*>(x) + static_cast<std::size_t>(r) * numbers.size();
+      for (std::size_t i = 0; i < numbers.size(); ++i) to[i] += numbers[i];
+    }
+  });
+}
+
+template <class T>
+void CpuBackend<T>::scale(void* x, int rows, int width, int first, double factor) {
+  T* row = static_cast<T*>(x);
+  for (int r = 0; r < rows; ++r, row += width)
+    for (int i = 0; i < first; ++i) row[i] = static_cast<T>(row[i] * factor);
+}
+
+template <class T>
+void CpuBackend<T>::add_scaled(void* y, const void* x, std::size_t n, double factor) {
+  T* const to = static_cast<T*>(y);
+  const T *const from = static_cast<const T*>(x), by = static_cast<T>(factor);
+  for (std::size_t i = 0; i < n; ++i) to[i] += from[i] * by;
+}
+
+template <class T>
+void CpuBackend<T>::rope(void* x, int rows, int n_heads, std::span<const int> positions, int table_of_model) {
   KVSCOPE_ASSERT(positions.size() == static_cast<std::size_t>(rows));
+  RopeTable<T>& table = ropes_[static_cast<std::size_t>(table_of_model)];
   int most = 0;
   for (int p : positions) most = std::max(most, std::abs(p));
-  rope_.reserve(most + 1);
-  const int half = rope_.half();
+  table.reserve(most + 1);
+  const int half = table.half();
   pool_.parallel_for(rows, grain_for(4.0 * n_heads * half, 1), [&](int begin, int end) {
     std::vector<T> back(static_cast<std::size_t>(half));
     for (int r = begin; r < end; ++r) {
       const int p = positions[static_cast<std::size_t>(r)];
-      const T* sines = rope_.sines(std::abs(p));
+      const T* sines = table.sines(std::abs(p));
       if (p < 0) {
         std::transform(sines, sines + half, back.begin(), [](T s) { return -s; });
         sines = back.data();
       }
       T* row = static_cast<T*>(x) + static_cast<std::size_t>(r) * static_cast<std::size_t>(n_heads) * width();
-      for (int h = 0; h < n_heads; ++h, row += width()) kernels_.rotate(row, half, rope_.cosines(std::abs(p)), sines, row);
+      for (int h = 0; h < n_heads; ++h, row += width()) kernels_.rotate(row, half, table.cosines(std::abs(p)), sines, row);
     }
   });
 }

@@ -44,7 +44,11 @@ class CpuBackend final : public Backend {
   void linear(const void* x, const Weight& w, int rows, void* y, bool add) override;
   void silu_mul(const void* gate, const void* up, int rows, int width, void* y) override;
   void row_norms(const void* x, int rows, int width, double* out, bool reads_out) override;
-  void rope(void* x, int rows, int n_heads, std::span<const int> positions) override;
+  void rope(void* x, int rows, int n_heads, std::span<const int> positions, int table) override;
+  void gelu_mul(const void* gate, const void* up, int rows, int width, void* y) override;
+  void add_to_rows(void* x, const Weight& row, int rows) override;
+  void scale(void* x, int rows, int width, int first, double factor) override;
+  void add_scaled(void* y, const void* x, std::size_t n, double factor) override;
 
   void attend(std::span<const AttentionJob> jobs) override;
   void attend_prompt(const PromptAttentionJob& job) override;
@@ -72,6 +76,8 @@ class CpuBackend final : public Backend {
   void nearest_of(const NearestJob& job);
   bool pack_keys(const PromptAttentionJob& job);
   void prompt_logits(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long ldz);
+  T logits_of(const LogitRule& rule, T* z, int n, const double* bias, T* logits) const;
+  void weigh_values(const PromptAttentionJob& job, int head, int first_row, int rows, const T* z, long row, T* out) const;
   void attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long row, T* sums);
   void prepare_column_sums(const PromptAttentionJob& job);
   void sum_columns_of_tile(const PromptAttentionJob& job, int kv_head, int tile, int rows, const T* z, long ldz, const T* sums);
@@ -81,7 +87,7 @@ class CpuBackend final : public Backend {
 
   ModelConfig config_;
   const Kernels<T>& kernels_;
-  RopeTable<T> rope_;
+  std::vector<RopeTable<T>> ropes_;
   ThreadPool pool_;
   std::vector<Scratch> scratch_;  // one per worker
   Scratch packed_keys_;           // of one attend_prompt call: [n_kv_heads, blocks, head_dim, lanes]

@@ -102,7 +102,7 @@ void CpuBackend<T>::sum_columns_of_tile(const PromptAttentionJob& job, int kv_he
       const int first_hit = job.rows - c.hit_rows;
       for (int r = 0; r < rows; ++r) {
         const int row = first_row + r;
-        thresholds[r] = row < first_hit ? std::numeric_limits<double>::infinity() : 1.0 / (job.first + row + 1);
+        thresholds[r] = row < first_hit ? std::numeric_limits<double>::infinity() : 1.0 / (job.first + row + 1 - job.first_slot(row));
       }
       t.thresholds = thresholds;
       if (first_row + rows > first_hit) t.hits = hits;

@@ -76,6 +76,8 @@ struct Kernels {
 
   /// z = z * scale, stored to `logits` where asked; then z += bias where given (host doubles). Returns max z.
   T (*scale_bias_max)(T* z, int n, T scale, const double* bias, T* logits);
+  /// z = cap * tanh(z * scale / cap).
+  void (*soft_cap)(T* z, int n, T scale, T cap);
   /// z = exp(z - top). Returns the sum, made in lanes. The float exp is within 2 units in the last place where the result is normal.
   T (*exp_sum)(T* z, int n, T top);
   void (*divide)(const T* x, int n, T divisor, T* y);
@@ -95,6 +97,8 @@ struct Kernels {
   void (*scale_by_weight)(const T* x, double scale, const void* w, DType w_type, int n, T* y);
   /// y = gate / (1 + exp(-gate)) * up.
   void (*silu_mul)(const T* gate, const T* up, int n, T* y);
+  /// y = gate / (1 + exp(-2 sqrt(2 / pi) (gate + 0.044715 gate^3))) * up.
+  void (*gelu_mul)(const T* gate, const T* up, int n, T* y);
   /// Half-split rotation of one row: (a, b) -> (a c - b s, b c + a s), a = x[i], b = x[half + i]. In place allowed.
   void (*rotate)(const T* x, int half, const T* cosines, const T* sines, T* y);
 };

@@ -105,6 +105,20 @@ typename S::T scale_bias_max(typename S::T* z, int n, typename S::T scale, const
 }
 
 template <class S>
+void soft_cap(typename S::T* z, int n, typename S::T scale, typename S::T cap) {
+  if constexpr (kFloat<S>) {  // tanh(x) = 1 - 2 / (exp(2 x) + 1)
+    using V = typename S::V;
+    const V factor = S::set1(2 * scale / cap), size = S::set1(cap), one = S::set1(1), two = S::set1(2);
+    const auto capped = [&](V x) { return size * (one - two / (S::exp(x * factor) + one)); };
+    int i = 0;
+    for (; i + S::kLanes <= n; i += S::kLanes) S::store(z + i, capped(S::load(z + i)));
+    if (i < n) S::store_part(z + i, capped(S::load_part(z + i, n - i)), n - i);
+  } else {
+    for (int i = 0; i < n; ++i) z[i] = cap * __builtin_tanh(z[i] * scale / cap);
+  }
+}
+
+template <class S>
 typename S::T exp_sum(typename S::T* z, int n, typename S::T top) {
   using V = typename S::V;
   using T = typename S::T;
@@ -235,6 +249,22 @@ void silu_mul(const typename S::T* gate, const typename S::T* up, int n, typenam
 }
 
 template <class S>
+void gelu_mul(const typename S::T* gate, const typename S::T* up, int n, typename S::T* y) {
+  using V = typename S::V;
+  using T = typename S::T;
+  constexpr T a = static_cast<T>(-1.5957691216057307117597842397375), b = static_cast<T>(0.044715);  // a = -2 sqrt(2 / pi)
+  if constexpr (kFloat<S>) {
+    const V one = S::set1(1), slope = S::set1(a), bend = S::set1(b);
+    const auto gelu = [&](V g) { return g / (one + S::exp(slope * (g + bend * g * g * g))); };
+    int i = 0;
+    for (; i + S::kLanes <= n; i += S::kLanes) S::store(y + i, gelu(S::load(gate + i)) * S::load(up + i));
+    if (i < n) S::store_part(y + i, gelu(S::load_part(gate + i, n - i)) * S::load_part(up + i, n - i), n - i);
+  } else {
+    for (int i = 0; i < n; ++i) y[i] = gate[i] / (1.0 + __builtin_exp(a * (gate[i] + b * gate[i] * gate[i] * gate[i]))) * up[i];
+  }
+}
+
+template <class S>
 void rotate(const typename S::T* x, int half, const typename S::T* cosines, const typename S::T* sines, typename S::T* y) {
   using V = typename S::V;
   int i = 0;
@@ -260,6 +290,7 @@ constexpr Kernels<typename S::T> table(Isa isa, const char* name) {
           packs<S>,
           add_weighted_rows<S>,
           scale_bias_max<S>,
+          soft_cap<S>,
           exp_sum<S>,
           divide<S>,
           convert<S>,
@@ -271,6 +302,7 @@ constexpr Kernels<typename S::T> table(Isa isa, const char* name) {
           next_product<Double>,
           scale_by_weight<S>,
           silu_mul<S>,
+          gelu_mul<S>,
           rotate<S>};
 }
 

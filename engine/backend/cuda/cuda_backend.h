@@ -46,7 +46,7 @@ class CudaBackend final : public Backend {
   void linear(const void* x, const Weight& w, int rows, void* y, bool add) override;
   void silu_mul(const void* gate, const void* up, int rows, int width, void* y) override;
   void row_norms(const void* x, int rows, int width, double* out, bool reads_out) override;
-  void rope(void* x, int rows, int n_heads, std::span<const int> positions) override;
+  void rope(void* x, int rows, int n_heads, std::span<const int> positions, int table) override;
 
   void attend(std::span<const AttentionJob> jobs) override;
   void attend_prompt(const PromptAttentionJob& job) override;

@@ -47,8 +47,8 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
     Layer& layer = layers_[l];
     for (int h = 0; h < config_.n_kv_heads; ++h) {
       // a budget is held from the first token on: one slot more than it for the step's own token
-      const int room = setup.mode == PromptMode::stream ? std::min(policy_->budget(l, h).value_or(-1), setup.n_prompt) + 1 : 0;
-      layer.heads.push_back({.kv = backend.make_kv(room), .slots = {}});
+      const int n = setup.mode == PromptMode::stream ? std::min(room(l, h).value_or(-1), setup.n_prompt) + 1 : 0;
+      layer.heads.push_back({.kv = backend.make_kv(n), .slots = {}, .rope = config_.rope_of(l, setup.n_prompt)});
     }
     if (keeps_history()) layer.shadow.emplace(backend, config_.n_kv_heads);
   }
@@ -114,8 +114,8 @@ void Lane::load_prompt(PromptRun& prompt, const std::function<void()>& layer_don
 void Lane::fit(int layer) {
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layers_[layer].heads[h];
-    if (!head.ever_removed) continue;
-    head.kv = backend_.copy_kv(head.kv, std::max(head.kv.n_slots, policy_->budget(layer, h).value_or(0)) + 1);
+    if (!head.ever_removed && config_.window(layer) == 0) continue;
+    head.kv = backend_.copy_kv(head.kv, std::max(head.kv.n_slots, room(layer, h).value_or(0)) + 1);
   }
 }
 
@@ -161,14 +161,18 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
                     .probabilities = reads_attention(rows.layer) ? reserve(job.p, static_cast<std::size_t>(group) * n) : nullptr,
                     .logits = reads_logits() ? reserve(job.z, static_cast<std::size_t>(group) * n) : nullptr,
                     .rotate_by_index = head.unrotated,
-                    .reads_out = setup_.record.measures.local});
+                    .reads_out = setup_.record.measures.local,
+                    .rule = config_.layer(rows.layer).logits,
+                    .rope = head.rope});
     if (compares() && head.ever_removed) {
-      job.shadow = layer.shadow->segments(h);
+      const int first = first_seen(rows.layer, position);
+      job.shadow = layer.shadow->segments(h, position + 1, first);
       jobs.push_back({.slots = job.shadow,
                       .q = at(q, group_bytes * h),
                       .out = at(work.o_full.data(), group_bytes * h),
-                      .probabilities = reserve(job.p_full, static_cast<std::size_t>(group) * (position + 1)),
-                      .reads_out = setup_.record.measures.local});
+                      .probabilities = reserve(job.p_full, static_cast<std::size_t>(group) * (position + 1 - first)),
+                      .reads_out = setup_.record.measures.local,
+                      .rule = config_.layer(rows.layer).logits});
     }
   }
 }
@@ -180,7 +184,7 @@ void Lane::append_rows(Layer& layer, const void* k, const void* v) {
     k = key_.data();
     std::vector<int> back;
     for (const HeadCache& head : layer.heads) back.push_back(head.unrotated ? -record_->position : 0);
-    backend_.rope(key_.data(), config_.n_kv_heads, /*n_heads=*/1, back);
+    backend_.rope(key_.data(), config_.n_kv_heads, /*n_heads=*/1, back, layer.heads.front().rope);
   }
   std::vector<HeadKv*> caches;
   for (HeadCache& head : layer.heads) caches.push_back(&head.kv);
@@ -235,12 +239,16 @@ void Lane::record_attention(int layer, int h) {
   if (setup_.record.captures) record.attended = head.slots.pos;
   if (setup_.record.captures) record.attention = mean_over_group(job.host_p, config_.group());
   if (compares() && job.removed_before) {
-    job.host_p_full.resize(static_cast<std::size_t>(config_.group()) * (record_->position + 1));
+    job.host_p_full.resize(static_cast<std::size_t>(config_.group()) * (record_->position + 1 - first_seen(layer, record_->position)));
     backend_.to_double(job.host_p_full, job.p_full.data());
+    if (config_.window(layer) > 0) job.host_p_full = over_all_tokens(layer, job.host_p_full);
     if (setup_.record.captures) {
       record.reference_attention = mean_over_group(job.host_p_full, config_.group());
       job.p_seen = job.host_p_full;
     }
+  } else if (setup_.record.captures && !job.removed_before && policy_->compresses() && config_.window(layer) > 0) {
+    job.host_p_full = over_all_tokens(layer, job.host_p);
+    record.reference_attention = mean_over_group(job.host_p_full, config_.group());
   } else if (setup_.record.captures && !job.removed_before && policy_->compresses()) {
     record.reference_attention = record.attention;  // nothing removed yet: the cache is the full history
     job.p_seen = job.host_p;

@@ -42,7 +42,9 @@ void Lane::measure_changes() {
                     .bias = job.bias.empty() ? nullptr : job.bias.data(),
                     .out = reserve(job.after_o, group_size),
                     .rotate_by_index = head.unrotated,
-                    .reads_out = true});
+                    .reads_out = true,
+                    .rule = config_.layer(c.layer).logits,
+                    .rope = head.rope});
   }
   backend_.attend(jobs);
   std::vector<double> after(group_size);
@@ -58,7 +60,7 @@ const void* Lane::query_for(const HeadCache& head, const void* q, Buffer& buffer
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
   backend_.copy(reserve(buffer, group_size), q, bytes(group_size));
   const std::vector<int> shift(config_.group(), head.kv.n_slots - 1 - record_->position);
-  backend_.rope(buffer.data(), config_.group(), 1, shift);
+  backend_.rope(buffer.data(), config_.group(), 1, shift, head.rope);
   return buffer.data();
 }
 
@@ -85,7 +87,7 @@ Lane::SlotSegments Lane::segments_of(int layer, int kv_head, Buffer& buffer) con
   const int n = head.kv.n_slots;
   const std::size_t row = bytes(config_.head_dim);
   std::vector<int> shift;
-  if (policy_->positions() == Positions::ceiling && head.ever_removed) {
+  if (policy_->positions() == Positions::ceiling && head.ever_removed && head.rope >= 0 && config_.window(layer) == 0) {
     const int place = pos.back() - policy_->ceiling(layer, kv_head);
     for (int i = 0; i < n && pos[i] < policy_->sinks() && pos[i] < place; ++i) shift.push_back(place - pos[i]);
   }
@@ -98,7 +100,7 @@ Lane::SlotSegments Lane::segments_of(int layer, int kv_head, Buffer& buffer) con
     backend_.copy(keys + to, static_cast<const std::byte*>(head.kv.k.data()) + from, row);
     backend_.copy(values + to, static_cast<const std::byte*>(head.kv.v.data()) + from, row);
   }
-  backend_.rope(keys, n_far, /*n_heads=*/1, shift);
+  backend_.rope(keys, n_far, /*n_heads=*/1, shift, head.rope);
   SlotSegments out{{{keys, values, n_far}, behind(slots_of(head.kv), n_far, row)}, 2};
   if (n == n_far) out.n = 1;
   return out;

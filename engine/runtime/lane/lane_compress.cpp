@@ -24,7 +24,10 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
   Compression& c = work.compression.emplace(Compression{.reloaded = reloaded, .q = q, .o = {o.begin(), o.end()}});
   const bool later = finishes_at_the_end() && !after_prompt;
   KeyLookups lookups(backend_, config_.head_dim);
-  {
+  if (config_.window(layer) > 0) {
+    c.plans = leave_window(layer);
+    if (later) return;
+  } else {
     const Stopwatch watch(work.ms);
     view_layer(layer, later ? lookups_.get() : backend_.workers() > 0 ? nullptr : &lookups, c.view);
     if (later) {
@@ -65,7 +68,7 @@ void Lane::view_layer(int layer, KeyLookups* lookups, LayerView& view) {
 
 void Lane::merge(int layer) {
   Compression& c = *work(layer).compression;
-  {
+  if (c.decision) {
     const Stopwatch watch(work(layer).ms);
     c.plans = policy_->merge(*c.decision, record_->step);
   }
@@ -83,7 +86,7 @@ void Lane::add_changes(int layer, CacheChanges& changes) {
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     if (c.plans[h].removals.empty()) continue;
     HeadCache& head = layers_[layer].heads[h];
-    if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
+    if (policy_->positions() == Positions::cache && config_.window(layer) == 0) unrotate_keys(backend_, head);
     changes.add(head, c.plans[h]);
   }
 }
@@ -99,33 +102,36 @@ void Lane::update_slots(int layer) {
   Compression& c = *work(layer).compression;
   const StatNeeds& needs = policy_->needs(layer);
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
+  const int window = config_.window(layer);
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layers_[layer].heads[h];
     Plan& plan = c.plans[h];
     HeadRecord& record = head_record(layer, h);
     record.layer = layer;
     record.kv_head = h;
-    record.budget = policy_->budget(layer, h).value_or(policy_->compresses() ? head.slots.size()
-                                                                             : -1);  // without a limit beside limited ones: the outcome
+    const std::optional<int> budget = window > 0 ? std::nullopt : policy_->budget(layer, h);
+    record.budget = budget.value_or(policy_->compresses() ? head.slots.size() : -1);  // without a limit beside limited ones: the outcome
     if (setup_.record.measures.agreement && record.budget > 0 && !work(layer).heads[h].p_seen.empty())
       record.agreement = agreement(work(layer).heads[h].p_seen, config_.group(), record.budget);
-    record.overridden = policy_->overridden(layer, h);
+    record.overridden = window == 0 && policy_->overridden(layer, h);
     record.pinned = pinned(layer, h, record_->step + 1);
-    record.recent = policy_->recent(layer, h);
+    record.recent = window > 0 ? window : policy_->recent(layer, h);
     record.score = std::move(plan.score);
     record.merge_theta = plan.theta;
     if (plan.changes_slots()) {  // marks alone are the host's
       std::vector<int> gone;
       {
         const Stopwatch watch(work(layer).ms);
+        const bool removed_before = head.ever_removed;
         gone = apply_to_slots(head, needs, plan);
+        if (window > 0) head.ever_removed = removed_before;
       }
       if (!record.score.empty()) remove_entries(record.score, gone);
       for (std::size_t i = 0; i < record.score.size() && !gone.empty(); ++i)
         if (const double s = record.score[i]; !std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
     }
     const bool by_hand = do_what_ifs(layer, h, record);
-    const bool changed = by_hand || c.reloaded || !plan.removals.empty();
+    const bool changed = by_hand || c.reloaded || (window == 0 && !plan.removals.empty());
     if (changed && setup_.record.measures.local) {
       const auto before = std::span(c.o).subspan(h * group_size, group_size);
       work(layer).changed.push_back({layer, h, at(c.q, bytes(group_size) * h), {before.begin(), before.end()}});

@@ -53,9 +53,14 @@ class Lane::HeadHindsight final : public Hindsight {
                       .q = lane_.query_for(head, q, rotated[i]),
                       .out = static_cast<std::byte*>(unused.data()) + group_bytes * i,
                       .logits = static_cast<std::byte*>(z.data()) + lane_.bytes(row * i),
-                      .rotate_by_index = head.unrotated});
+                      .rotate_by_index = head.unrotated,
+                      .rule = lane_.config_.layer(layer_).logits,
+                      .rope = head.rope});
       history[i] = layer().shadow->segments(head_, std::min(n_seen, positions[i] + 1));
-      jobs.push_back({.slots = history[i], .q = q, .out = static_cast<std::byte*>(full.data()) + group_bytes * i});
+      jobs.push_back({.slots = history[i],
+                      .q = q,
+                      .out = static_cast<std::byte*>(full.data()) + group_bytes * i,
+                      .rule = lane_.config_.layer(layer_).logits});
     }
     backend.attend(jobs);
     view.logits.resize(n_queries * row);

@@ -15,7 +15,7 @@ void Lane::keep_query(int layer, const void* q) {
 
 bool Lane::reload(int layer_idx) {
   const int every = policy_->reload(), step = record_->step;
-  if (every == 0 || step == 0 || step % every != 0) return false;
+  if (every == 0 || step == 0 || step % every != 0 || config_.window(layer_idx) > 0) return false;
   const Stopwatch watch(work(layer_idx).ms);
   Layer& layer = layers_[layer_idx];
   const StatNeeds& needs = policy_->needs(layer_idx);
@@ -34,7 +34,7 @@ bool Lane::reload(int layer_idx) {
       else
         record.events.push_back({.kind = Event::Kind::restore, .pos = pos});
     }
-    HeadCache full{.kv = backend_.make_kv(n + 1), .slots = {}, .ever_removed = head.ever_removed};
+    HeadCache full{.kv = backend_.make_kv(n + 1), .slots = {}, .ever_removed = head.ever_removed, .rope = head.rope};
     for (const KvSegment& s : layer.shadow->segments(h)) backend_.append_kv(full.kv, s.k, s.v, s.n);
     kvscope::load_prompt(full.slots, needs, config_.group(), again.stats(layer_idx, h, needs));
     head = std::move(full);

@@ -68,7 +68,7 @@ bool Lane::do_what_if(const WhatIf& what_if, int layer, int kv_head, HeadRecord&
       return changed;
     case WhatIf::Kind::restore:
       for (const int pos : what_if.positions) {
-        if (pos > record_->position || slot_at(head.slots, pos) >= 0) continue;
+        if (pos > record_->position || pos < first_kept(layer) || slot_at(head.slots, pos) >= 0) continue;
         const KvSegment kv = layers_[layer].shadow->token(kv_head, pos);
         const int place = restore(backend_, head, needs, config_.group(), config_.head_dim, pos, kv.k, kv.v);
         if (!record.score.empty()) record.score.insert(record.score.begin() + place, kNotAvailable);
@@ -86,7 +86,7 @@ bool Lane::remove_by_hand(HeadCache& head, int layer, const Plan& plan, HeadReco
   record_plan(head, plan, record, /*by_hand=*/true);
   for (std::size_t e = first; e < record.events.size() && !record.score.empty(); ++e)
     record.events[e].score = record.score[plan.removals[e - first].slot];
-  if (policy_->positions() == Positions::cache) unrotate_keys(backend_, head);
+  if (policy_->positions() == Positions::cache && config_.window(layer) == 0) unrotate_keys(backend_, head);
   const std::vector<int> gone = apply(backend_, head, policy_->needs(layer), plan);
   if (!record.score.empty()) remove_entries(record.score, gone);
   return true;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/model/devices.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "core/byte_size.h"
 #include "core/error.h"
@@ -30,12 +32,40 @@ void check_memory(const ModelFiles& files, DType precision, double memory) {
                   size_text(static_cast<double>(files.weight_bytes)), size_text(needed)));
 }
 
+std::string beyond_cuda(const ModelFiles& files) {
+  const ModelConfig& c = files.config;
+  std::vector<std::string_view> out;
+  const auto any = [&](const auto& of_layer) {
+    for (int l = 0; l < c.n_layers; ++l)
+      if (of_layer(c.layer(l))) return true;
+    return false;
+  };
+  const auto need = [&](bool needed, std::string_view what) {
+    if (needed) out.push_back(what);
+  };
+  const Rope& rope = c.ropes.front();
+  need(any([](const LayerConfig& l) { return l.window > 0; }), "layers with windows");
+  need(any([](const LayerConfig& l) { return l.logits.cap != 0; }), "capped attention logits");
+  need(any([](const LayerConfig& l) { return l.logits.scale != 0; }), "a scale of attention of its own");
+  need(c.ropes.size() > 1, "several tables of rotations");
+  need(rope.dims > 0 || rope.gain != 1, "heads that are rotated in part or scaled");
+  need(c.activation != Activation::silu, "GELU");
+  need(c.qkv_bias || c.out_bias || c.mlp_bias, "biases");
+  need(c.embedding_scale != 1, "a scale of the embedding");
+  need(c.residual_scale != 1 || (!files.layers.empty() && !files.layers.front().attn_after_norm.shape.empty()),
+       "norms or scales of what a layer adds");
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
 ChosenBackend choose_backend(const SessionOptions& options, const ModelFiles& files) {
   const auto cpu = [&](std::string notice = {}) {
     check_memory(files, options.precision, machine_memory());
     return ChosenBackend{make_cpu_backend(options.precision, files.config, {.n_threads = options.n_threads}), std::move(notice)};
   };
   const auto cuda = [&] {
+    if (const std::string more = beyond_cuda(files); !more.empty())
+      throw Error(fmt::format("device cuda: {} needs what the CUDA backend does not have ({}); use --device cpu",
+                              files.config.name.empty() ? "the model" : files.config.name, more));
     return make_cuda_backend(options.precision, files.config,
                              {.n_threads = options.n_threads, .needed_bytes = least_bytes(files, options.precision)});
   };

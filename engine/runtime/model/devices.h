@@ -28,13 +28,17 @@ std::size_t least_bytes(const ModelFiles& files, DType precision);
 /// throw them out and read them again: a model that is larger than the memory would do that at every token.
 void check_memory(const ModelFiles& files, DType precision, double memory);
 
+/// What the model needs that the CUDA backend does not have, as a list for a sentence; empty: it has everything.
+std::string beyond_cuda(const ModelFiles& files);
+
 struct ChosenBackend {
   std::unique_ptr<Backend> backend;
   std::string notice;  // why it is not the device that `auto` would have liked; usually empty
 };
 
-/// auto: CUDA where it is there, knows the precision, has the memory and the model is worth it (kWorthADevice, or a precision that only it
-/// has); else the CPU. Throws Error or UsageError where what was asked for cannot be had, or the model does not fit into the memory.
+/// auto: CUDA where it is there, knows the precision, has the memory and everything that the model needs, and the model is worth it
+/// (kWorthADevice, or a precision that only it has); else the CPU. Throws Error or UsageError where what was asked for cannot be had, or the
+/// model does not fit into the memory.
 ChosenBackend choose_backend(const SessionOptions& options, const ModelFiles& files);
 
 }  // namespace kvscope

@@ -36,8 +36,14 @@ class AllRows final : public AttentionSite {
     for (int h = 0; h < config_.n_kv_heads; ++h) slots.push_back(history.segments(h));
     const std::size_t square = at(n) * at(n), count = at(config_.n_heads) * square;
     if (probabilities_.bytes() < count * element) probabilities_ = backend_.allocate(count * element);
-    backend_.attend_prompt(
-        {.slots = slots, .rows = n, .q = rows.q, .out = rows.out, .probability_rows = n, .probabilities = probabilities_.data()});
+    backend_.attend_prompt({.slots = slots,
+                            .rows = n,
+                            .q = rows.q,
+                            .out = rows.out,
+                            .probability_rows = n,
+                            .probabilities = probabilities_.data(),
+                            .rule = config_.layer(rows.layer).logits,
+                            .window = config_.window(rows.layer)});
     host_.resize(count);
     backend_.to_double(host_, probabilities_.data());
     for (int g = 0; g < config_.n_heads; ++g)
@@ -105,6 +111,7 @@ HeadCharacters head_characters(ModelFiles files, const SessionOptions& session, 
     std::vector<int> positions(ids.size());
     std::iota(positions.begin(), positions.end(), 0);
     AllRows site(*backend, c, look);
+    forward.set_prompt_length(static_cast<int>(ids.size()));
     forward.run(ids, positions, site, cancel);
     if (progress) progress(static_cast<double>(++n_done) / static_cast<double>(prose.size() + repeated.size()));
   };

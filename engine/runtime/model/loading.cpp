@@ -26,8 +26,7 @@ void read_weights(const ModelFiles& files, LoadWatch& watch) {
   touch(files.embedding);
   touch(files.final_norm);
   if (!files.config.tied_embeddings) touch(files.lm_head);
-  for (const LayerTensors& l : files.layers)
-    for (const TensorView* t : {&l.attn_norm, &l.wq, &l.wk, &l.wv, &l.wo, &l.ffn_norm, &l.w_gate, &l.w_up, &l.w_down}) touch(*t);
+  for (const LayerTensors& layer : files.layers) layer.for_each(touch);
 }
 
 /// A token that sees only itself.
@@ -41,7 +40,7 @@ class OneToken final : public AttentionSite {
                    size_of(backend_.dtype()) * static_cast<std::size_t>(config_.head_dim));
     std::vector<std::vector<KvSegment>> slots;
     for (int h = 0; h < config_.n_kv_heads; ++h) slots.push_back(history.segments(h));
-    backend_.attend_prompt({.slots = slots, .rows = 1, .q = rows.q, .out = rows.out});
+    backend_.attend_prompt({.slots = slots, .rows = 1, .q = rows.q, .out = rows.out, .rule = config_.layer(rows.layer).logits});
   }
 
  private:

@@ -46,7 +46,7 @@ ModelConfig shape_of(const std::string& name) {
     c.vocab_size = s.vocab_size;
     c.max_positions = s.max_positions;
     c.norm_eps = 1e-5;
-    c.rope_theta = s.rope_theta;
+    c.ropes.front().theta = s.rope_theta;
     return c;
   }
   throw UsageError(fmt::format("unknown shape '{}' (known: {})", name, fmt::join(known_shapes(), ", ")));
@@ -91,8 +91,7 @@ Model synthetic_model(const ModelConfig& c, DType type, Backend& backend) {
 double bytes_read_per_step(const Model& model) {
   const auto bytes = [](const Weight& w) { return static_cast<double>(size_of(w.dtype)) * w.out * w.in; };
   double total = bytes(model.lm_head) + bytes(model.final_norm);
-  for (const LayerWeights& w : model.layers)
-    for (const Weight* x : {&w.attn_norm, &w.wq, &w.wk, &w.wv, &w.wo, &w.ffn_norm, &w.w_gate, &w.w_up, &w.w_down}) total += bytes(*x);
+  for (const LayerWeights& layer : model.layers) layer.for_each([&](const Weight& w) { total += bytes(w); });
   return total;
 }
 

@@ -26,6 +26,8 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
 
   int common = 0;
   while (common < std::min(n_total, done_) && tokens[common] == tokens_[common]) ++common;
+  if (!config_.rotates_alike(size(), n_total)) common = 0;
+  forward.set_prompt_length(n_total);
   int restart = 0;
   if (needs_.covers_sums(needs)) {
     // the last rows and the last query are not kept at chunk boundaries: go back far enough to see them all again

@@ -101,7 +101,9 @@ void PromptRun::Site::gather(const LayerRows& rows, std::span<const std::vector<
                    .logit_rows = z_rows,
                    .logits = run_.z_.data(),
                    .columns = columns,
-                   .outside = outside});
+                   .outside = outside,
+                   .rule = c.layer(rows.layer).logits,
+                   .window = c.window(rows.layer)});
   run_.host_.resize(std::max(run_.host_.size(), std::max(p_rows, z_rows) * row));
   keep_hits(layer, columns, n);
   if (p_rows > 0) {

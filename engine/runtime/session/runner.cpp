@@ -128,7 +128,8 @@ struct Runner::Impl {
 
   // The last good state with another phase: old content stays on screen.
   void put_changed(std::uint64_t of, const std::function<void(Snapshot&)>& change) {
-    Snapshot next = good ? *good : Snapshot{};
+    Snapshot next;
+    if (good) next = *good;
     change(next);
     next.generation = shown = of;
     next.sequence = ++sequence;

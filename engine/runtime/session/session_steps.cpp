@@ -81,6 +81,11 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   }
   sink_ = sink;
   handed_out = sink != nullptr;
+  if (!model.config().rotates_alike(static_cast<int>(ids.size()), n_prompt)) {  // no key of the last text is of use
+    lanes.clear();
+    checkpoints.clear();
+  }
+  forward.set_prompt_length(n_prompt);
   reuse(request, new_ids, specs, n_decode);
   check_memory(lanes, model, backend->dtype(), n_prompt + n_decode, machine_memory());
   if (const double needed = record_estimate(lanes, model.config(), request, n_prompt, n_decode); !sink_ && needed > record_limit)
