@@ -11,7 +11,9 @@
 // A family is a file that defines NAME_family, and its line here.
 #define KVSCOPE_FAMILIES(X) \
   X(llama)                 \
-  X(mistral)
+  X(mistral)               \
+  X(qwen2)                 \
+  X(qwen3)
 
 namespace kvscope {
 
