@@ -13,7 +13,9 @@
   X(llama)                 \
   X(mistral)               \
   X(qwen2)                 \
-  X(qwen3)
+  X(qwen3)                 \
+  X(granite)               \
+  X(phi3)
 
 namespace kvscope {
 
