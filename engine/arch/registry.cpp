@@ -15,7 +15,10 @@
   X(qwen2)                 \
   X(qwen3)                 \
   X(granite)               \
-  X(phi3)
+  X(phi3)                  \
+  X(gemma)                 \
+  X(gemma2)                \
+  X(gemma3_text)
 
 namespace kvscope {
 
