@@ -18,7 +18,8 @@
   X(phi3)                  \
   X(gemma)                 \
   X(gemma2)                \
-  X(gemma3_text)
+  X(gemma3_text)           \
+  X(smollm3)
 
 namespace kvscope {
 
