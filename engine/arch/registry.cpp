@@ -10,15 +10,15 @@
 
 // A family is a file that defines NAME_family, and its line here.
 #define KVSCOPE_FAMILIES(X) \
-  X(llama)                 \
-  X(mistral)               \
-  X(qwen2)                 \
-  X(qwen3)                 \
-  X(granite)               \
-  X(phi3)                  \
-  X(gemma)                 \
-  X(gemma2)                \
-  X(gemma3_text)           \
+  X(llama)                  \
+  X(mistral)                \
+  X(qwen2)                  \
+  X(qwen3)                  \
+  X(granite)                \
+  X(phi3)                   \
+  X(gemma)                  \
+  X(gemma2)                 \
+  X(gemma3_text)            \
   X(smollm3)
 
 namespace kvscope {

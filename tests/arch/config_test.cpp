@@ -45,8 +45,8 @@ TEST(ModelConfigFile, GivesEveryFieldAndTheFolderForAName) {
   EXPECT_EQ(c.vocab_size, 10);
   EXPECT_EQ(c.max_positions, 128);
   EXPECT_DOUBLE_EQ(c.norm_eps, 1e-5);
-  EXPECT_DOUBLE_EQ(c.rope_theta, 10000);
-  EXPECT_EQ(c.rope_scaling.kind, RopeScaling::Kind::none);
+  EXPECT_DOUBLE_EQ(c.ropes[0].theta, 10000);
+  EXPECT_EQ(c.ropes[0].scaling.kind, RopeScaling::Kind::none);
   EXPECT_FALSE(c.tied_embeddings);
   EXPECT_EQ(c.bos_id, 1);
   EXPECT_EQ(c.eos_id, 2);
@@ -61,10 +61,10 @@ TEST(ModelConfigFile, TokenIdsMayBeNullOrAList) {
 }
 
 TEST(RopeConfig, ThetaStandsAtTheTopOrInRopeParameters) {
-  EXPECT_DOUBLE_EQ(config_with({{"rope_theta", 500000}}).rope_theta, 500000);
-  EXPECT_DOUBLE_EQ(config_with({{"rope_parameters", {{"rope_theta", 1e6}, {"rope_type", "default"}}}}).rope_theta, 1e6);
+  EXPECT_DOUBLE_EQ(config_with({{"rope_theta", 500000}}).ropes[0].theta, 500000);
+  EXPECT_DOUBLE_EQ(config_with({{"rope_parameters", {{"rope_theta", 1e6}, {"rope_type", "default"}}}}).ropes[0].theta, 1e6);
   EXPECT_THAT(error_with({{"rope_theta", 0}}), HasSubstr("rope_theta: expected a number from 1"));
-  EXPECT_DOUBLE_EQ(config_with({{"rope_theta", 5000}, {"rope_parameters", {{"rope_theta", 5000}}}}).rope_theta, 5000);
+  EXPECT_DOUBLE_EQ(config_with({{"rope_theta", 5000}, {"rope_parameters", {{"rope_theta", 5000}}}}).ropes[0].theta, 5000);
   EXPECT_THAT(error_with({{"rope_theta", 5000}, {"rope_parameters", {{"rope_theta", 1e6}}}}),
               HasSubstr("rope_parameters.rope_theta: expected 5000 as elsewhere in the file, got 1000000"));
 }
@@ -73,8 +73,8 @@ TEST(RopeConfig, ReadsLinearAndLlama3ScalingInOldAndNewSpelling) {
   for (const char* place : {"rope_scaling", "rope_parameters"}) {
     for (const char* kind : {"rope_type", "type"}) {
       const ModelConfig linear = config_with({{place, {{kind, "linear"}, {"factor", 4.0}}}});
-      EXPECT_EQ(linear.rope_scaling.kind, RopeScaling::Kind::linear);
-      EXPECT_DOUBLE_EQ(linear.rope_scaling.factor, 4);
+      EXPECT_EQ(linear.ropes[0].scaling.kind, RopeScaling::Kind::linear);
+      EXPECT_DOUBLE_EQ(linear.ropes[0].scaling.factor, 4);
     }
   }
   const RopeScaling s = config_with({{"rope_scaling",
@@ -83,7 +83,8 @@ TEST(RopeConfig, ReadsLinearAndLlama3ScalingInOldAndNewSpelling) {
                                        {"low_freq_factor", 1.0},
                                        {"high_freq_factor", 4.0},
                                        {"original_max_position_embeddings", 8192}}}})
-                            .rope_scaling;
+                            .ropes[0]
+                            .scaling;
   EXPECT_EQ(s.kind, RopeScaling::Kind::llama3);
   EXPECT_DOUBLE_EQ(s.factor, 8);
   EXPECT_DOUBLE_EQ(s.low_freq_factor, 1);
@@ -92,8 +93,8 @@ TEST(RopeConfig, ReadsLinearAndLlama3ScalingInOldAndNewSpelling) {
 }
 
 TEST(RopeConfig, RefusesUnknownKindsAndBadFactors) {
-  EXPECT_THAT(error_with({{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 2.0}}}}),
-              HasSubstr("rope_scaling.rope_type: unknown kind of scaling 'yarn' (known: default, linear, llama3)"));
+  EXPECT_THAT(error_with({{"rope_scaling", {{"rope_type", "dynamic"}, {"factor", 2.0}}}}),
+              HasSubstr("rope_scaling.rope_type: unknown kind of scaling 'dynamic' (known: default, linear, llama3, yarn, longrope)"));
   EXPECT_THAT(error_with({{"rope_scaling", {{"type", "linear"}}}}), HasSubstr("rope_scaling.factor: is missing"));
   EXPECT_THAT(error_with({{"rope_scaling", {{"type", "linear"}, {"factor", 0.5}}}}), HasSubstr("from 1"));
   EXPECT_THAT(error_with({{"rope_scaling", {{"type", "llama3"}, {"factor", 8}, {"low_freq_factor", 4}, {"high_freq_factor", 4}}}}),
@@ -101,26 +102,64 @@ TEST(RopeConfig, RefusesUnknownKindsAndBadFactors) {
   EXPECT_THAT(error_with({{"rope_scaling", "linear"}}), HasSubstr("rope_scaling: expected a JSON object, got \"linear\""));
 }
 
-TEST(Mistral, HasLlamasTensorsAndMayNotSlideItsWindow) {
+TEST(Mistral, HasLlamasTensorsAndAWindowInEveryLayer) {
   const json mistral = {{"model_type", "mistral"}};
   const auto with = [&](json changes) { return changes.update(mistral), changes; };
   EXPECT_EQ(config_with(with({{"sliding_window", nullptr}})).arch, "mistral");
-  EXPECT_NO_THROW(config_with(with({{"sliding_window", 128}})));
-  EXPECT_THAT(error_with(with({{"sliding_window", 127}})),
-              HasSubstr("sliding windows are not supported: expected null or at least max_position_embeddings = 128, got 127"));
-  EXPECT_NO_THROW(config_with(mistral));  // the family's 4096 covers 128 positions
-  EXPECT_THAT(error_with(with({{"max_position_embeddings", 8192}})), HasSubstr("got 4096 (the family's default, the key is absent)"));
+  EXPECT_EQ(config_with(with({{"sliding_window", nullptr}})).window(0), 0);
+  EXPECT_EQ(config_with(with({{"sliding_window", 128}})).window(1), 0) << "a window of all positions is none";
+  EXPECT_EQ(config_with(with({{"sliding_window", 127}})).window(1), 127);
+  EXPECT_EQ(config_with(mistral).window(0), 0) << "the family's 4096 covers 128 positions";
+  EXPECT_EQ(config_with(with({{"max_position_embeddings", 8192}})).window(0), 4096) << "the key is absent";
+  EXPECT_THAT(error_with(with({{"sliding_window", 0}})), HasSubstr("sliding_window: expected a whole number from 1"));
+}
+
+TEST(Windows, StandInTheLayersThatTheFileSays) {
+  const json gemma = {{"model_type", "qwen2"}, {"use_sliding_window", true}, {"sliding_window", 16}};
+  const auto with = [&](json changes) { return changes.update(gemma), changes; };
+  const auto windows = [&](const json& changes) {
+    ModelFolder folder;
+    folder.config.update(with(changes));
+    folder.add_biases();
+    const ModelConfig c = config_of(folder);
+    return std::pair(c.window(0), c.window(1));
+  };
+  EXPECT_EQ(windows({{"max_window_layers", 1}}), std::pair(0, 16));
+  EXPECT_EQ(windows({{"layer_types", {"sliding_attention", "full_attention"}}}), std::pair(16, 0));
+  EXPECT_THAT(error_with(with({{"layer_types", {"sliding_attention"}}})), HasSubstr("layer_types: expected a list of 2"));
+  EXPECT_THAT(error_with(with({{"layer_types", {"full_attention", "linear_attention"}}})),
+              HasSubstr("layer_types: expected full_attention or sliding_attention, got 'linear_attention'"));
 }
 
 TEST(ModelConfigFile, RefusesWhatTheForwardPassDoesNotDo) {
-  EXPECT_THAT(error_with({{"model_type", "gpt2"}}),
-              HasSubstr("config.json: model_type: unknown model family 'gpt2' (known: llama, mistral)"));
-  EXPECT_THAT(error_with({{"attention_bias", true}}), HasSubstr("attention_bias: expected false, got true"));
-  EXPECT_THAT(error_with({{"mlp_bias", true}}), HasSubstr("projection biases are not supported"));
-  EXPECT_THAT(error_with({{"hidden_act", "gelu"}}), HasSubstr("expected silu, got 'gelu'"));
+  EXPECT_THAT(error_with({{"model_type", "grande"}}),
+              HasSubstr("config.json: model_type: unknown model family 'grande' (known: llama, mistral,"));
+  EXPECT_THAT(error_with({{"model_type", "deepseek_v3"}}),
+              HasSubstr("'deepseek_v3' do not open: they cache one compressed vector per token"));
+  EXPECT_THAT(error_with({{"model_type", "gpt_oss"}}), HasSubstr("a learned sink beside the tokens"));
+  EXPECT_THAT(error_with({{"model_type", "mixtral"}}), HasSubstr("experts (MoE)"));
+  EXPECT_THAT(error_with({{"model_type", "qwen3_next"}}), HasSubstr("a state of fixed size"));
+  EXPECT_THAT(error_with({{"model_type", "falcon"}}), HasSubstr("LayerNorm"));
+  EXPECT_THAT(error_with({{"num_local_experts", 8}}), HasSubstr("num_local_experts: expected none"));
+  EXPECT_THAT(error_with({{"hidden_act", "gelu"}}), HasSubstr("expected silu or gelu_pytorch_tanh, got 'gelu'"));
   EXPECT_THAT(error_with({{"quantization_config", {{"bits", 4}}}}), HasSubstr("quantized weights are not read"));
   EXPECT_THAT(error_with({{"partial_rotary_factor", 0.5}}), HasSubstr("partial rotation"));
   EXPECT_THAT(error_with({{"rope_parameters", {{"partial_rotary_factor", 0.5}}}}), HasSubstr("partial rotation"));
+}
+
+TEST(ModelConfigFile, AMultimodalFolderGivesItsTextPart) {
+  ModelFolder folder;
+  folder.config = {{"model_type", "llava"}, {"vision_config", {{"hidden_size", 3}}}, {"text_config", folder.config}};
+  EXPECT_EQ(config_of(folder).arch, "llama");
+  for (const char* prefix : {"language_model.model.", "model.language_model."}) {
+    ModelFolder moved;
+    moved.config = folder.config;
+    moved.shapes.clear();
+    for (const auto& [name, shape] : folder.shapes) moved.shapes[name.starts_with("model.") ? prefix + name.substr(6) : name] = shape;
+    EXPECT_EQ(open_model(moved.write()).layers.size(), 2u) << prefix;
+  }
+  folder.config["text_config"]["model_type"] = "qwen2_vl_text";
+  EXPECT_THAT(message_of<Error>([&] { open_model(folder.write()); }), HasSubstr("M-RoPE"));
 }
 
 TEST(ModelConfigFile, BoundsEveryDimension) {

@@ -45,6 +45,15 @@ class ModelFolder {
     }
   }
 
+  /// Of queries, keys and values.
+  void add_biases() {
+    for (int l = 0; l < 2; ++l) {
+      const std::string p = "model.layers." + std::to_string(l) + ".self_attn.";
+      shapes[p + "q_proj.bias"] = {24};
+      shapes[p + "k_proj.bias"] = shapes[p + "v_proj.bias"] = {12};
+    }
+  }
+
   std::string path() const { return folder_.path(); }
   const TempFolder& folder() const { return folder_; }
   void write_config() const { folder_.write("config.json", config.dump()); }

@@ -91,10 +91,16 @@ TEST(OpenModel, ReadsEveryFloatTypeAndRefusesIntegers) {
               HasSubstr("tensor 'model.norm.weight' is U8, expected F32, F16, BF16 or F64; quantized weights are not read"));
 }
 
-TEST(OpenModel, RefusesBiasesAndLayersBeyondTheConfig) {
+TEST(OpenModel, RefusesBiasesNormsAndLayersBeyondTheConfig) {
   ModelFolder biased;
   biased.shapes["model.layers.0.self_attn.q_proj.bias"] = {24};
-  EXPECT_THAT(error_of(biased.write()), HasSubstr("projection biases are not supported"));
+  EXPECT_THAT(error_of(biased.write()),
+              HasSubstr("'model.layers.0.self_attn.q_proj.bias': llama layers of this config.json have no such bias or norm"));
+  biased.config["attention_bias"] = true;
+  EXPECT_THAT(error_of(biased.write()), HasSubstr("'model.layers.0.self_attn.k_proj.bias' is missing"));
+  ModelFolder normed;
+  normed.shapes["model.layers.1.self_attn.q_norm.weight"] = {6};
+  EXPECT_THAT(error_of(normed.write()), HasSubstr("no such bias or norm"));
   ModelFolder deeper;
   deeper.config["num_hidden_layers"] = 1;
   EXPECT_THAT(error_of(deeper.write()), HasSubstr("belongs to a layer beyond num_hidden_layers = 1"));
