@@ -19,7 +19,8 @@
   X(gemma)                  \
   X(gemma2)                 \
   X(gemma3_text)            \
-  X(smollm3)
+  X(smollm3)                \
+  X(olmo2)
 
 namespace kvscope {
 
