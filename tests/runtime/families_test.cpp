@@ -126,6 +126,16 @@ std::string shared(const std::string& path) {
   return (fs::path(set ? std::string(set) : in_checkout("../shared")) / path).string();
 }
 
+TEST(Families, LogitsAndTokensAreTheOracles) {
+  std::vector<std::string> covered;
+  for (const auto& entry : fs::directory_iterator(in_checkout("tests/golden/families"))) {
+    expect_family(entry.path().string());
+    covered.push_back(open_model(entry.path().string()).config.arch);
+  }
+  for (const std::string& family : known_architectures())
+    EXPECT_TRUE(std::ranges::find(covered, family) != covered.end()) << "no checkpoint of " << family << " here";
+}
+
 TEST(Families, LogitsAndTokensAreTransformers) {
   const std::string archive = shared("models/families/families.tar.xz");
   if (!fs::exists(archive)) GTEST_SKIP() << "no families.tar.xz; set KVSCOPE_SHARED to the folder above models/";
