@@ -13,7 +13,7 @@ namespace kvscope {
 
 /// What to do where a folder holds no model.
 inline constexpr std::string_view kWhatOpens =
-    "choose the folder of a Llama or Mistral model in the Hugging Face layout: config.json, model.safetensors, tokenizer.model";
+    "choose the folder of a model in the Hugging Face layout: config.json, model.safetensors, tokenizer.json or tokenizer.model";
 
 /// One dimension a tensor should have, with the words of config.json it comes from.
 struct ExpectedDim {

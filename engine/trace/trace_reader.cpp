@@ -98,6 +98,12 @@ void Reader::model(const JsonCursor& m) {
   if (c.n_heads % c.n_kv_heads != 0) m.at("n_kv_heads").fail(fmt::format("a divisor of n_heads = {}", c.n_heads));
   c.head_dim = m.at("head_dim").whole(1, kMaxWidth);
   c.vocab_size = m.at("vocab_size").whole(1, kMaxInt);
+  if (m.has("windows")) {
+    const std::vector<int> windows = m.at("windows").wholes(0, kMaxInt);
+    if (windows.size() != static_cast<std::size_t>(c.n_layers))
+      m.at("windows").fail(fmt::format("a window for each of {} layers", c.n_layers));
+    for (const int window : windows) c.layers.push_back({.window = window});
+  }
   if (m.has("dim")) c.dim = m.at("dim").whole(0, kMaxWidth);
   if (m.has("hidden_dim")) c.hidden_dim = m.at("hidden_dim").whole(0, kMaxWidth);
   if (m.has("max_positions")) c.max_positions = m.at("max_positions").whole(0, kMaxInt);

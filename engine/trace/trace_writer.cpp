@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/trace_writer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <deque>
@@ -101,6 +102,11 @@ void Writer::model() {
       .member("n_layers", m.n_layers)
       .member("n_heads", m.n_heads);
   json_.member("n_kv_heads", m.n_kv_heads).member("head_dim", m.head_dim).member("vocab_size", m.vocab_size);
+  if (std::ranges::any_of(m.layers, [](const LayerConfig& l) { return l.window > 0; })) {
+    json_.key("windows").begin_array();
+    for (const LayerConfig& layer : m.layers) json_.value(layer.window);
+    json_.end_array();
+  }
   if (shown_) {
     json_.member("dim", m.dim).member("hidden_dim", m.hidden_dim).member("max_positions", m.max_positions).member("bos_id", m.bos_id);
     json_.member("eos_id", m.eos_id);

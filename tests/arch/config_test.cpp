@@ -180,7 +180,7 @@ TEST(ModelConfigFile, BoundsEveryDimension) {
 TEST(ModelConfigFile, SaysWhatToChooseWhereItIsNoModels) {
   ModelFolder folder;
   folder.config.erase("model_type");
-  EXPECT_THAT(message_of<Error>([&] { open_model(folder.write()); }), HasSubstr("choose the folder of a Llama or Mistral model"));
+  EXPECT_THAT(message_of<Error>([&] { open_model(folder.write()); }), HasSubstr("choose the folder of a model in the Hugging Face layout"));
 }
 
 TEST(ModelConfigFile, ChecksThatTheHeadsFitTogether) {

@@ -83,6 +83,21 @@ TEST(TraceReader, DetailWhyGivesBackWhatTheWindowShows) {
   EXPECT_EQ(lane.steps[0]->top_tokens[1].rank_reference, 1);
 }
 
+TEST(TraceReader, KnowsTheWindowsOfLayers) {
+  Snapshot was = sample_run();
+  EXPECT_EQ(trace_text(was, {.detail = Detail::slots}).find("windows"), std::string::npos) << "a model without any";
+  was.model.layers.resize(static_cast<std::size_t>(was.model.n_layers));
+  was.model.layers.front().window = 7;
+  const std::string text = trace_text(was, {.detail = Detail::slots});
+  const Snapshot is = read_trace(text, "t.json").snapshot;
+  for (int l = 0; l < was.model.n_layers; ++l) EXPECT_EQ(is.model.window(l), l == 0 ? 7 : 0);
+  json more = json::parse(text), negative = more;
+  more["model"]["windows"].push_back(3);
+  EXPECT_THAT(message_of(more.dump()), HasSubstr("model.windows: expected a window for each of"));
+  negative["model"]["windows"][0] = -1;
+  EXPECT_THAT(message_of(negative.dump()), HasSubstr("model.windows"));
+}
+
 TEST(TraceReader, KnowsHowManySlotsThereWereWhereOnlyFiguresAreKept) {
   Snapshot was = sample_run();
   StepPtr& step = was.lanes[1].steps[0];
