@@ -100,7 +100,7 @@ struct OutsideSum {
 /// Causal attention of M consecutive query rows of one layer, all heads, over the keys seen so far (their own included).
 struct PromptAttentionJob {
   std::span<const std::vector<KvSegment>> slots;  // [n_kv_heads], each at least first + M slots long
-  int first = 0;  // position of the first query row; row r sees slots [0, first + r], of them the last `window`
+  int first = 0;  // position of the first query row; row r sees slots [0, first + r], of them those of the layer's window
   int rows = 0;                                   // M
   const void* q = nullptr;                        // [M, n_heads, head_dim], rotated
   void* out = nullptr;                            // [M, n_heads, head_dim]
@@ -110,9 +110,8 @@ struct PromptAttentionJob {
   void* logits = nullptr;  // [n_heads, logit_rows, first + M] of dtype(), -inf for what a row does not see
   std::span<const ColumnSums> columns = {};
   std::span<const OutsideSum> outside = {};
-  LogitRule rule = {};
-  int window = 0;  // slots that a row sees at most; 0: no limit
-  int first_slot(int row) const { return window > 0 ? std::max(0, first + row + 1 - window) : 0; }
+  LayerConfig layer = {};  // its rule of logits and its window
+  int first_slot(int row) const { return layer.first_seen(first + row); }
 };
 
 /// For every i in `from` the place in `to` of the j with the largest cos(k_i, k_j), of equal ones the first, and that cosine: made in

@@ -44,6 +44,8 @@ struct LayerConfig {
   int window = 0;  // a query sees so many tokens, itself included; 0: all before it
   int rope = 0;    // table of the model; -1: queries and keys are not rotated
   LogitRule logits;
+  /// The first token that the one at `position` sees.
+  int first_seen(int position) const { return window > 0 && position >= window ? position + 1 - window : 0; }
 };
 
 enum class Activation : std::uint8_t { silu, gelu_tanh };
@@ -89,9 +91,9 @@ struct ModelConfig {
     return rope.up_to > 0 && n_prompt > rope.up_to ? rope.beyond : table;
   }
   /// True if a key of one text means the same in the other.
-  bool rotates_alike(int n_prompt, int other_prompt) const {
+  bool rotates_alike(std::size_t n_prompt, std::size_t other_prompt) const {
     for (int l = 0; l < n_layers; ++l)
-      if (rope_of(l, n_prompt) != rope_of(l, other_prompt)) return false;
+      if (rope_of(l, static_cast<int>(n_prompt)) != rope_of(l, static_cast<int>(other_prompt))) return false;
     return true;
   }
 };

@@ -131,8 +131,7 @@ void expect_window(Backend& b, int window, bool sums) {
                          .probabilities = p.data(),
                          .logit_rows = rows,
                          .logits = z.data(),
-                         .rule = rule,
-                         .window = window};
+                         .layer = {.window = window, .logits = rule}};
   if (sums) job.columns = {&wanted, 1};
   b.attend_prompt(job);
   Numbers expected_p(heads * rows * all, 0.0), expected_z(heads * rows * all, -INFINITY), expected_out(q.size(), 0.0),

@@ -215,7 +215,7 @@ void CpuBackend<T>::attend_rows(const PromptAttentionJob& job, int head, int fir
   for (int r = 0; r < rows; ++r) {
     const int n = job.first + first_row + r + 1, from = job.first_slot(first_row + r);
     T *const seen = z + r * row + from, *const logits = matrix_row(job.logits, job.logit_rows, r);
-    const T top = logits_of(job.rule, seen, n - from, nullptr, logits ? logits + from : nullptr);
+    const T top = logits_of(job.layer.logits, seen, n - from, nullptr, logits ? logits + from : nullptr);
     if (logits) {
       std::fill_n(logits, from, -std::numeric_limits<T>::infinity());
       std::fill(logits + n, logits + all, -std::numeric_limits<T>::infinity());

@@ -183,8 +183,7 @@ void CudaBackend::reserve_rotations(int n) {
 }
 
 void CudaBackend::rope(void* x, int rows, int n_heads, std::span<const int> positions, int table) {
-  KVSCOPE_ASSERT(positions.size() == static_cast<std::size_t>(rows));
-  KVSCOPE_ASSERT(table == 0);  // models with more are not opened on a device
+  KVSCOPE_ASSERT(positions.size() == static_cast<std::size_t>(rows) && table == 0);  // models with more tables are not opened on a device
   if (rows == 0) return;
   int most = 0;
   for (const int p : positions) most = std::max(most, std::abs(p));

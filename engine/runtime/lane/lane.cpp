@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "policy/apply_plan.h"
+#include "runtime/lane/layer_window.h"
 #include "runtime/stopwatch.h"
 #include "slots/slot_prefetch.h"
 
@@ -47,7 +48,7 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
     Layer& layer = layers_[l];
     for (int h = 0; h < config_.n_kv_heads; ++h) {
       // a budget is held from the first token on: one slot more than it for the step's own token
-      const int n = setup.mode == PromptMode::stream ? std::min(room(l, h).value_or(-1), setup.n_prompt) + 1 : 0;
+      const int n = setup.mode == PromptMode::stream ? std::min(room_of(config_, *policy_, l, h).value_or(-1), setup.n_prompt) + 1 : 0;
       layer.heads.push_back({.kv = backend.make_kv(n), .slots = {}, .rope = config_.rope_of(l, setup.n_prompt)});
     }
     if (keeps_history()) layer.shadow.emplace(backend, config_.n_kv_heads);
@@ -115,7 +116,7 @@ void Lane::fit(int layer) {
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layers_[layer].heads[h];
     if (!head.ever_removed && config_.window(layer) == 0) continue;
-    head.kv = backend_.copy_kv(head.kv, std::max(head.kv.n_slots, room(layer, h).value_or(0)) + 1);
+    head.kv = backend_.copy_kv(head.kv, std::max(head.kv.n_slots, room_of(config_, *policy_, layer, h).value_or(0)) + 1);
   }
 }
 
@@ -165,7 +166,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
                     .rule = config_.layer(rows.layer).logits,
                     .rope = head.rope});
     if (compares() && head.ever_removed) {
-      const int first = first_seen(rows.layer, position);
+      const int first = first_seen(rows.layer);
       job.shadow = layer.shadow->segments(h, position + 1, first);
       jobs.push_back({.slots = job.shadow,
                       .q = at(q, group_bytes * h),
@@ -239,15 +240,15 @@ void Lane::record_attention(int layer, int h) {
   if (setup_.record.captures) record.attended = head.slots.pos;
   if (setup_.record.captures) record.attention = mean_over_group(job.host_p, config_.group());
   if (compares() && job.removed_before) {
-    job.host_p_full.resize(static_cast<std::size_t>(config_.group()) * (record_->position + 1 - first_seen(layer, record_->position)));
+    job.host_p_full.resize(static_cast<std::size_t>(config_.group()) * (record_->position + 1 - first_seen(layer)));
     backend_.to_double(job.host_p_full, job.p_full.data());
-    if (config_.window(layer) > 0) job.host_p_full = over_all_tokens(layer, job.host_p_full);
+    if (config_.window(layer) > 0) job.host_p_full = over_all_tokens(job.host_p_full, config_.group(), first_seen(layer));
     if (setup_.record.captures) {
       record.reference_attention = mean_over_group(job.host_p_full, config_.group());
       job.p_seen = job.host_p_full;
     }
   } else if (setup_.record.captures && !job.removed_before && policy_->compresses() && config_.window(layer) > 0) {
-    job.host_p_full = over_all_tokens(layer, job.host_p);
+    job.host_p_full = over_all_tokens(job.host_p, config_.group(), first_seen(layer));
     record.reference_attention = mean_over_group(job.host_p_full, config_.group());
   } else if (setup_.record.captures && !job.removed_before && policy_->compresses()) {
     record.reference_attention = record.attention;  // nothing removed yet: the cache is the full history

@@ -192,15 +192,9 @@ class Lane {
   /// Decides and carries out, or, where finish() of all layers comes at the end of the step, decides as far as merge() can go on.
   void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
   void view_layer(int layer, KeyLookups* lookups, LayerView& view);
-  /// A layer with a window of its own is no policy's: its heads lose what the next token no longer sees, and nothing else. Such losses
-  /// change no output, so nothing is measured of them, and HeadCache::ever_removed does not count them. lane_window.cpp.
-  std::vector<Plan> leave_window(int layer) const;
-  /// First token that the query at `position` sees in this layer, and that the next one sees.
-  int first_seen(int layer, int position) const;
-  int first_kept(int layer) const { return first_seen(layer, record_->position + 1); }
-  /// Attention [group, n] to the tokens from first_seen(layer) on, as attention to all of them.
-  std::vector<double> over_all_tokens(int layer, std::span<const double> p) const;
-  std::optional<int> room(int layer, int kv_head) const;  // slots that a head may hold; nullopt: no limit
+  /// First token that the step's query sees in a layer, and that the next one's sees.
+  int first_seen(int layer) const { return config_.layer(layer).first_seen(record_->position); }
+  int first_kept(int layer) const { return config_.layer(layer).first_seen(record_->position + 1); }
   void record_plans(int layer);
   void add_changes(int layer, CacheChanges& changes);
   /// Gives the room back that a whole prompt took in the caches of a layer.
@@ -209,7 +203,6 @@ class Lane {
   /// True if the caches of this layer were rebuilt from the uncompressed history in this step. lane_reload.cpp.
   bool reload(int layer);
   void record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record, bool by_hand = false) const;
-  void record_runner_ups(const HeadCache& head, const Plan& plan, HeadRecord& record) const;
   bool keeps_history() const;
   /// Tokens that what-ifs of steps before `step` pinned in a head, ascending.
   std::vector<int> pinned(int layer, int kv_head, int step) const;

@@ -8,6 +8,8 @@
 #include "measure/perturbation.h"
 #include "policy/apply_plan.h"
 #include "runtime/lane/lane.h"
+#include "runtime/lane/layer_window.h"
+#include "runtime/lane/runner_ups.h"
 #include "runtime/stopwatch.h"
 
 namespace kvscope {
@@ -25,7 +27,7 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
   const bool later = finishes_at_the_end() && !after_prompt;
   KeyLookups lookups(backend_, config_.head_dim);
   if (config_.window(layer) > 0) {
-    c.plans = leave_window(layer);
+    c.plans = leave_window(layers_[layer].heads, first_kept(layer));
     if (later) return;
   } else {
     const Stopwatch watch(work.ms);
@@ -122,9 +124,7 @@ void Lane::update_slots(int layer) {
       std::vector<int> gone;
       {
         const Stopwatch watch(work(layer).ms);
-        const bool removed_before = head.ever_removed;
-        gone = apply_to_slots(head, needs, plan);
-        if (window > 0) head.ever_removed = removed_before;
+        gone = apply_in_layer(config_.layer(layer), head, needs, plan);
       }
       if (!record.score.empty()) remove_entries(record.score, gone);
       for (std::size_t i = 0; i < record.score.size() && !gone.empty(); ++i)
@@ -164,7 +164,7 @@ void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& reco
     for (const int i : r.spread) record.events.back().spread.push_back(pos[i]);
   }
   if (!setup_.record.captures) return;
-  if (setup_.record.measures.runner_ups) record_runner_ups(head, plan, record);
+  if (setup_.record.measures.runner_ups) record_runner_ups(backend_, head, plan, record);
   for (const Merge& m : plan.merges) {
     MergeDetail detail{.into = pos[m.target],
                        .mu = m.mu,

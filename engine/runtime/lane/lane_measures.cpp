@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a lane measures of its own steps (POLICIES.md section 6): its cache against its own full history, its predictions against what came.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "measure/perturbation.h"
@@ -121,39 +120,6 @@ void Lane::append_value_norms(std::span<const LayerRows> layers, int row) {
                       .rows = 1,
                       .out = &layers_[rows.layer].value_l1});
   append_value_l1(backend_, config_, values);
-}
-
-void Lane::record_runner_ups(const HeadCache& head, const Plan& plan, HeadRecord& record) const {
-  constexpr std::size_t kRunnerUps = 3;
-  std::vector<char> gone(head.slots.pos.size(), 0);
-  std::vector<int> from, kept;
-  std::vector<std::size_t> event_of;
-  for (std::size_t i = 0; i < plan.removals.size(); ++i) {
-    const Removal& r = plan.removals[i];
-    gone[r.slot] = 1;
-    if (std::isnan(r.cos)) continue;  // nobody looked for a similar key
-    from.push_back(r.slot);
-    event_of.push_back(i);
-  }
-  for (int i = 0; i < head.slots.size(); ++i) {
-    if (!gone[i]) kept.push_back(i);
-  }
-  if (from.empty() || kept.empty()) return;
-  std::vector<double> cosines(from.size() * kept.size());
-  backend_.cosines(head.kv, from, kept, cosines);
-  std::vector<std::pair<int, double>> others;
-  for (std::size_t e = 0; e < from.size(); ++e) {
-    Event& event = record.events[event_of[e]];
-    others.clear();
-    for (std::size_t c = 0; c < kept.size(); ++c) {
-      const int pos = head.slots.pos[kept[c]];
-      if (pos != event.into) others.emplace_back(pos, cosines[e * kept.size() + c]);
-    }
-    const auto n = std::min(kRunnerUps, others.size());
-    std::partial_sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(n), others.end(),
-                      [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
-    event.runner_ups.assign(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(n));
-  }
 }
 
 }  // namespace kvscope

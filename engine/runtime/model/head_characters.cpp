@@ -42,8 +42,7 @@ class AllRows final : public AttentionSite {
                             .out = rows.out,
                             .probability_rows = n,
                             .probabilities = probabilities_.data(),
-                            .rule = config_.layer(rows.layer).logits,
-                            .window = config_.window(rows.layer)});
+                            .layer = config_.layer(rows.layer)});
     host_.resize(count);
     backend_.to_double(host_, probabilities_.data());
     for (int g = 0; g < config_.n_heads; ++g)

@@ -32,6 +32,15 @@ bool PromptNeeds::covers_sums(const PromptNeeds& other) const {
   return key_norm >= other.key_norm && value_norms >= other.value_norms && std::ranges::all_of(other.outside, known);
 }
 
+void PromptNeeds::take_last_rows(const PromptNeeds& other) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    columns[i].rows = other.columns[i].rows;
+    columns[i].hits = other.columns[i].hits;
+  }
+  z_rows = other.z_rows;
+  queries = other.queries;
+}
+
 bool PromptNeeds::covers(const PromptNeeds& other) const {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Columns &a = columns[i], &b = other.columns[i];

@@ -40,12 +40,7 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
   if (restart == 0) {  // sums gathered anew: drop what nobody asks for any more
     needs_ = needs;
   } else {
-    for (std::size_t i = 0; i < needs.columns.size(); ++i) {
-      needs_.columns[i].rows = needs.columns[i].rows;
-      needs_.columns[i].hits = needs.columns[i].hits;
-    }
-    needs_.z_rows = needs.z_rows;
-    needs_.queries = needs.queries;
+    needs_.take_last_rows(needs);
   }
   tokens_.assign(tokens.begin(), tokens.end());
   restart_at(restart, n_total);

@@ -37,6 +37,8 @@ struct PromptNeeds {
   bool covers(const PromptNeeds& other) const;
   /// What is summed over all rows, or kept of all tokens: an edit in the text does not have to go back for it.
   bool covers_sums(const PromptNeeds& other) const;
+  /// What is of the last rows alone becomes what the other one wants.
+  void take_last_rows(const PromptNeeds& other);
 };
 
 /// Prefill mode: the whole prompt with full causal attention, computed once for all lanes, in pieces as large as the backend

@@ -102,8 +102,7 @@ void PromptRun::Site::gather(const LayerRows& rows, std::span<const std::vector<
                    .logits = run_.z_.data(),
                    .columns = columns,
                    .outside = outside,
-                   .rule = c.layer(rows.layer).logits,
-                   .window = c.window(rows.layer)});
+                   .layer = c.layer(rows.layer)});
   run_.host_.resize(std::max(run_.host_.size(), std::max(p_rows, z_rows) * row));
   keep_hits(layer, columns, n);
   if (p_rows > 0) {

@@ -8,6 +8,7 @@
 #include "core/byte_size.h"
 #include "core/error.h"
 #include "policy/catalog.h"
+#include "runtime/lane/layer_window.h"
 
 namespace kvscope {
 
@@ -17,7 +18,7 @@ namespace {
 double slots_of(const Lane& lane, const ModelConfig& c, int n_tokens) {
   double slots = 0;
   for (int l = 0; l < c.n_layers; ++l)
-    for (int h = 0; h < c.n_kv_heads; ++h) slots += std::min(c.window(l) > 0 ? c.window(l) : lane.policy().budget(l, h).value_or(n_tokens), n_tokens);
+    for (int h = 0; h < c.n_kv_heads; ++h) slots += std::min(room_of(c, lane.policy(), l, h).value_or(n_tokens), n_tokens);
   return slots;
 }
 

@@ -75,17 +75,12 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   const std::vector<std::string> specs = lane_specs(request, n_prompt);
   const int n_decode = n_decode_steps(request, n_prompt);
   cancel.check();
-  if (handed_out || sink != nullptr) {  // nothing that is here can be handed out again
+  if (handed_out || sink != nullptr || !model.config().rotates_alike(ids.size(), n_prompt)) {  // nothing that is here is of use again
     lanes.clear();
     checkpoints.clear();
   }
   sink_ = sink;
   handed_out = sink != nullptr;
-  if (!model.config().rotates_alike(static_cast<int>(ids.size()), n_prompt)) {  // no key of the last text is of use
-    lanes.clear();
-    checkpoints.clear();
-  }
-  forward.set_prompt_length(n_prompt);
   reuse(request, new_ids, specs, n_decode);
   check_memory(lanes, model, backend->dtype(), n_prompt + n_decode, machine_memory());
   if (const double needed = record_estimate(lanes, model.config(), request, n_prompt, n_decode); !sink_ && needed > record_limit)

@@ -89,6 +89,7 @@ void run_step(Backend& backend, Forward& forward, std::span<Lane* const> lanes, 
   }
   StepSite site(backend, lanes);
   const std::vector<int> positions(lanes.size(), position);
+  forward.set_prompt_length(lanes.front()->setup().n_prompt);
   forward.run(
       tokens, positions, site, cancel,
       [&](int layer) {
