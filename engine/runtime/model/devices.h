@@ -37,8 +37,8 @@ struct ChosenBackend {
 };
 
 /// auto: CUDA where it is there, knows the precision, has the memory and everything that the model needs, and the model is worth it
-/// (kWorthADevice, or a precision that only it has); else the CPU. Throws Error or UsageError where what was asked for cannot be had, or the
-/// model does not fit into the memory.
+/// (kWorthADevice, or a precision that only it has); else the CPU. Throws Error or UsageError where what was asked for cannot be had, or
+/// the model does not fit into the memory.
 ChosenBackend choose_backend(const SessionOptions& options, const ModelFiles& files);
 
 }  // namespace kvscope
