@@ -75,10 +75,10 @@ void Reader::read() {
   } catch (const Error&) {  // a specification that this build does not know: shown as it is
   }
   trace_.has_slots = has_slots_;
-  if (!root_.has("token_texts"))
-    trace_.missing.push_back("The texts of the tokens are not in it: they are shown by number");
+  if (!root_.has("token_texts")) trace_.missing.push_back("The texts of the tokens are not in it: they are shown by number");
   if (has_slots_ && !says_recent_)
-    trace_.missing.push_back("Which slots are protected as the newest is not in it (kvscope-cli trace --detail why has it): they are shown as heavy");
+    trace_.missing.push_back(
+        "Which slots are protected as the newest is not in it (kvscope-cli trace --detail why has it): they are shown as heavy");
   if (root_.has("warnings")) {
     const JsonCursor warnings = root_.at("warnings");
     for (std::size_t i = 0; i < warnings.size(); ++i) trace_.warnings.push_back(warnings.at(i).text());
