@@ -18,7 +18,8 @@
 
 namespace kvscope {
 
-/// A weight matrix [out, in] or a vector [in] (out = 1), row-major, in its own dtype. A view or owned by `storage`.
+/// A weight matrix [out, in] or a vector [in] (out = 1), row-major, in its own dtype, of whole blocks in each row. A view or owned by
+/// `storage`.
 struct Weight {
   DType dtype = DType::f32;
   int out = 0;
@@ -170,7 +171,8 @@ class Backend {
   virtual void download(void* to_host, const void* from, std::size_t bytes) = 0;
   /// Between two places of backend memory that do not overlap.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
-  /// Weights as the file has them: F32, F16 and BF16 stay so in memory. `host` must outlive the result where the backend keeps a view.
+  /// Weights as the file has them: F32, F16, BF16 and, on the CPU, quantised ones stay so in memory. `host` must outlive the result where
+  /// the backend keeps a view.
   virtual Weight weight(DType dtype, int out, int in, const void* host) = 0;
   /// A weight for measuring speed: numbers that look random (synthetic.h), about 0.018 in size, the same on every backend; f32, f16 or
   /// bf16.

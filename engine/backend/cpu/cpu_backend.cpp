@@ -23,6 +23,27 @@ constexpr int kLinearRows = 96, kLinearCols = 48;
 
 int up(int a, int b) { return (a + b - 1) / b; }
 
+/// Part of a weight matrix as dots() takes it.
+struct Piece {
+  const char* w = nullptr;
+  DType type = DType::f32;
+  long ldw = 0;
+};
+
+/// Columns [first, first + n) of `rows` rows from `row` on. Blocks, in which they may begin anywhere, are decoded into `decoded`.
+template <class T>
+Piece piece_of(const Kernels<T>& kernels, const Weight& w, int row, int rows, long first, long n, std::vector<T>& decoded) {
+  const auto place = [&](int r, long column) {
+    return static_cast<const char*>(w.data) + bytes_of(w.dtype, static_cast<std::size_t>(static_cast<long>(r) * w.in + column));
+  };
+  if (!is_quantised(w.dtype)) return {place(row, first), w.dtype, w.in};
+  const long block = static_cast<long>(block_of(w.dtype).numbers), begin = first / block * block;
+  const long width = (first + n + block - 1) / block * block - begin;
+  decoded.resize(static_cast<std::size_t>(rows * width));
+  for (int r = 0; r < rows; ++r) kernels.convert(place(row + r, begin), w.dtype, static_cast<int>(width), decoded.data() + r * width);
+  return {reinterpret_cast<const char*>(decoded.data() + (first - begin)), sizeof(T) == 4 ? DType::f32 : DType::f64, width};
+}
+
 }  // namespace
 
 int grain_for(double work_per_item, int tile) {
@@ -60,7 +81,8 @@ template <class T>
 Weight CpuBackend<T>::weight(DType type, int out, int in, const void* host) {
   KVSCOPE_ASSERT(out >= 0 && in >= 0);
   Weight w{type, out, in, host, {}};
-  if (reinterpret_cast<std::uintptr_t>(host) % size_of(type) != 0) {  // a file may place its tensors anywhere
+  // A file may place its tensors anywhere; blocks are read byte by byte.
+  if (!is_quantised(type) && reinterpret_cast<std::uintptr_t>(host) % size_of(type) != 0) {
     const std::size_t bytes = static_cast<std::size_t>(out) * static_cast<std::size_t>(in) * size_of(type);
     w.storage = allocate(bytes);
     std::memcpy(w.storage.data(), host, bytes);
@@ -71,7 +93,7 @@ Weight CpuBackend<T>::weight(DType type, int out, int in, const void* host) {
 
 template <class T>
 Weight CpuBackend<T>::synthetic_weight(DType type, int out, int in, std::uint64_t seed) {
-  KVSCOPE_ASSERT(out >= 0 && in >= 0 && type != DType::f64);
+  KVSCOPE_ASSERT(out >= 0 && in >= 0 && type != DType::f64 && !is_quantised(type));
   const std::size_t width = static_cast<std::size_t>(in), size = size_of(type);
   Weight w{type, out, in, nullptr, allocate(static_cast<std::size_t>(out) * width * size)};
   w.data = w.storage.data();
@@ -106,7 +128,7 @@ void CpuBackend<T>::embed(const Weight& table, std::span<const int> ids, void* x
   const std::size_t in = static_cast<std::size_t>(table.in);
   for (std::size_t r = 0; r < ids.size(); ++r) {
     KVSCOPE_ASSERT(ids[r] >= 0 && ids[r] < table.out);
-    const char* row = static_cast<const char*>(table.data) + static_cast<std::size_t>(ids[r]) * in * size_of(table.dtype);
+    const char* row = static_cast<const char*>(table.data) + bytes_of(table.dtype, static_cast<std::size_t>(ids[r]) * in);
     kernels_.convert(row, table.dtype, table.in, static_cast<T*>(x) + r * in);
   }
 }
@@ -151,7 +173,7 @@ void CpuBackend<T>::linear(const void* x, const Weight& w, int rows, void* y, bo
     d.x = static_cast<const T*>(x) + r * in;
     d.ldx = in;
     d.rows = std::min(tile_rows, rows - static_cast<int>(r));
-    d.w = static_cast<const char*>(w.data) + static_cast<std::size_t>(first_col * in) * size_of(w.dtype);
+    d.w = static_cast<const char*>(w.data) + bytes_of(w.dtype, static_cast<std::size_t>(first_col * in));
     d.w_type = w.dtype;
     d.ldw = in;
     d.cols = last_col - first_col;
@@ -159,7 +181,7 @@ void CpuBackend<T>::linear(const void* x, const Weight& w, int rows, void* y, bo
     d.y = static_cast<T*>(y) + r * out + first_col;
     d.ldy = out;
     d.add = add;
-    if (rows > kDirectRows) d.scratch = scratch_[static_cast<std::size_t>(worker)].bytes(kDotsScratch);
+    if (rows > kDirectRows || is_quantised(w.dtype)) d.scratch = scratch_[static_cast<std::size_t>(worker)].bytes(kDotsScratch);
     kernels_.dots(d);
   };
   const double work = static_cast<double>(std::min(tile_rows, rows)) * tile_cols * static_cast<double>(in);
@@ -258,14 +280,12 @@ void CpuBackend<T>::wo_l1_of(const void* x, const Weight& wo, int rows, std::spa
   const int heads = config_.n_heads;
   KVSCOPE_ASSERT(wo.in == config_.q_dim() && out.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(heads));
   constexpr int kRows = kDirectRows, kCols = 32, kLine = 64;
-  const auto* const weights = static_cast<const char*>(wo.data);
-  const std::size_t element = size_of(wo.dtype), row_bytes = element * static_cast<std::size_t>(wo.in);
   pool_.parallel_for(up(rows, kRows) * heads, grain_for(static_cast<double>(kRows) * wo.out * config_.head_dim, 1),
                      [&](int begin, int end) {
                        Dots<T> d;
                        T y[kRows * kCols];
-                       d.ldx = d.ldw = wo.in;
-                       d.w_type = wo.dtype;
+                       std::vector<T> decoded;
+                       d.ldx = wo.in;
                        d.k = config_.head_dim;
                        d.y = y;
                        d.ldy = kCols;
@@ -277,16 +297,18 @@ void CpuBackend<T>::wo_l1_of(const void* x, const Weight& wo, int rows, std::spa
                          for (int m = 0; m < d.rows; ++m) std::fill_n(sums + m * heads, n_heads, 0.0);
                          for (int c = 0; c < wo.out; c += kCols) {
                            d.cols = std::min(kCols, wo.out - c);
-                           const char* const piece =
-                               weights + static_cast<std::size_t>(c) * row_bytes + static_cast<std::size_t>(first_head * d.k) * element;
-                           for (int j = 0; j < std::min(kCols, wo.out - c - kCols); ++j) {
-                             const char* const row = piece + static_cast<std::size_t>(kCols + j) * row_bytes;
+                           const Piece piece = piece_of(kernels_, wo, c, d.cols, first_head * d.k, n_heads * d.k, decoded);
+                           const std::size_t element = size_of(piece.type);
+                           d.w_type = piece.type;
+                           d.ldw = piece.ldw;
+                           for (int j = 0; j < (decoded.empty() ? std::min(kCols, wo.out - c - kCols) : 0); ++j) {
+                             const char* const row = piece.w + static_cast<std::size_t>((kCols + j) * piece.ldw) * element;
                              for (std::size_t byte = 0; byte < static_cast<std::size_t>(n_heads * d.k) * element; byte += kLine)
                                __builtin_prefetch(row + byte);
                            }
                            for (int h = 0; h < n_heads; ++h) {
                              d.x = static_cast<const T*>(x) + static_cast<long>(r) * d.ldx + static_cast<long>(first_head + h) * d.k;
-                             d.w = piece + static_cast<std::size_t>(h * d.k) * element;
+                             d.w = piece.w + static_cast<std::size_t>(h * d.k) * element;
                              kernels_.dots(d);
                              for (int m = 0; m < d.rows; ++m) sums[m * heads + h] += kernels_.sum_of_sizes(y + m * kCols, d.cols);
                            }
@@ -303,18 +325,19 @@ void CpuBackend<T>::wo_rows(const void* x, int stride, const Weight& wo, int hea
     for (int r = begin * kRows; r < std::min(rows, end * kRows); r += kRows) {
       Dots<T> d;
       T y[kRows * kCols];
+      std::vector<T> decoded;
       d.ldx = stride;
-      d.ldw = wo.in;
       d.rows = std::min(kRows, rows - r);
       d.x = static_cast<const T*>(x) + static_cast<long>(r) * stride;
-      d.w_type = wo.dtype;
       d.k = config_.head_dim;
       d.y = y;
       d.ldy = kCols;
       for (int c = 0; c < wo.out; c += kCols) {
-        const long at = static_cast<long>(c) * d.ldw + static_cast<long>(head) * config_.head_dim;
-        d.w = static_cast<const char*>(wo.data) + static_cast<std::size_t>(at) * size_of(wo.dtype);
         d.cols = std::min(kCols, wo.out - c);
+        const Piece piece = piece_of(kernels_, wo, c, d.cols, static_cast<long>(head) * config_.head_dim, config_.head_dim, decoded);
+        d.w = piece.w;
+        d.w_type = piece.type;
+        d.ldw = piece.ldw;
         kernels_.dots(d);
         for (int m = 0; m < d.rows; ++m) std::copy_n(y + m * kCols, d.cols, out.data() + static_cast<std::ptrdiff_t>(r + m) * wo.out + c);
       }

@@ -8,6 +8,7 @@
 //   direct   few rows: every weight is loaded (and widened) once per tile, straight from where it lies
 //   panels   many rows: four rows of w at a time are widened into the L1 cache and meet all rows of x
 //   blocks   many rows and long k: k in pieces, the accumulators of a block of y wait in memory between the pieces
+// Quantised weights go the same ways; what is direct there decodes pieces of its rows of w into the L1 cache once per tile.
 
 #include <cstdint>
 
@@ -19,6 +20,7 @@ namespace {
 inline constexpr int kPieceOfK = 512;  // elements; a panel of four rows of w and a tile of x fit the L1 cache
 inline constexpr int kLongK = 1024;    // beyond: blocks
 inline constexpr int kBlockRows = 48, kBlockCols = 48;
+inline constexpr int kLongestBlock = 256;  // numbers; the lengths of all blocks divide it, and it divides kPieceOfK
 
 template <class S, int M, int N, class W>
 [[gnu::always_inline]] inline void accumulate(const typename S::T* x, long ldx, const W* w, long ldw, int k, typename S::V (&acc)[M][N]) {
@@ -162,18 +164,43 @@ void convert_row(const W* from, int n, typename S::T* to) {
   if (i < n) S::store_part(to + i, S::load_part(from + i, n - i), n - i);
 }
 
+/// Rows of w that are numbers.
 template <class S, class W>
-void dots_panels(const Dots<typename S::T>& d) {
+struct PlainRows {
+  const W* w;
+  long ldw;
+
+  /// Numbers [first, first + n) of a row.
+  void widened(int row, int first, int n, typename S::T* out) const { convert_row<S>(w + row * ldw + first, n, out); }
+};
+
+/// Rows of w that are blocks.
+template <class S, class Q>
+struct DecodedRows : BlockRows<Q> {
+  void widened(int row, int first, int n, typename S::T* out) const {
+    if constexpr (sizeof(typename S::T) == 4) {
+      this->floats(row, first, n, out);
+    } else {
+      float piece[kLongestBlock];
+      for (int i = 0; i < n; i += Q::kNumbers) {
+        this->floats(row, first + i, Q::kNumbers, piece);
+        convert_row<S>(piece, Q::kNumbers, out + i);
+      }
+    }
+  }
+};
+
+template <class S, class Rows>
+void dots_panels(const Dots<typename S::T>& d, const Rows& w) {
   using T = typename S::T;
   T* panel = static_cast<T*>(d.scratch);
-  const W* w = static_cast<const W*>(d.w);
   int c = 0;
   for (; c + 4 <= d.cols; c += 4) {
-    for (int n = 0; n < 4; ++n) convert_row<S>(w + (c + n) * d.ldw, d.k, panel + n * d.k);
+    for (int n = 0; n < 4; ++n) w.widened(c + n, 0, d.k, panel + n * d.k);
     strip<S, 4>(d, panel, d.k, c);
   }
   for (; c < d.cols; ++c) {
-    convert_row<S>(w + c * d.ldw, d.k, panel);
+    w.widened(c, 0, d.k, panel);
     strip<S, 1>(d, panel, d.k, c);
   }
 }
@@ -201,14 +228,13 @@ void piece_tile(const typename S::T* x, const typename S::T* w, int k, bool firs
   }
 }
 
-template <class S, class W>
-void dots_blocks(const Dots<typename S::T>& d) {
+template <class S, class Rows>
+void dots_blocks(const Dots<typename S::T>& d, const Rows& w) {
   using T = typename S::T;
   T* x_piece = static_cast<T*>(d.scratch);      // [kBlockRows, kPieceOfK]
   T* panel = x_piece + kBlockRows * kPieceOfK;  // [4, kPieceOfK]
   T* waiting = panel + 4 * kPieceOfK;           // [kBlockRows * kBlockCols, kLanes]
   static_assert(sizeof(T) * (kBlockRows * kPieceOfK + 4 * kPieceOfK + kBlockRows * kBlockCols * S::kLanes) <= kDotsScratch);
-  const W* w = static_cast<const W*>(d.w);
   for (int c0 = 0; c0 < d.cols; c0 += kBlockCols) {
     const int cols = d.cols - c0 < kBlockCols ? d.cols - c0 : kBlockCols;
     for (int r0 = 0; r0 < d.rows; r0 += kBlockRows) {
@@ -219,7 +245,7 @@ void dots_blocks(const Dots<typename S::T>& d) {
         for (int r = 0; r < rows; ++r) convert_row<S>(d.x + (r0 + r) * d.ldx + i, k, x_piece + r * kPieceOfK);
         T* wait = waiting;
         const auto all_rows = [&]<int N>(int c) {
-          for (int n = 0; n < N; ++n) convert_row<S>(w + (c0 + c + n) * d.ldw + i, k, panel + n * kPieceOfK);
+          for (int n = 0; n < N; ++n) w.widened(c0 + c + n, i, k, panel + n * kPieceOfK);
           for (int r = 0; r < rows;) {
             const int m = next_rows<S>(rows - r);
             with_rows<S::kTileRows>(m, [&]<int M>() {
@@ -240,8 +266,43 @@ void dots_blocks(const Dots<typename S::T>& d) {
 template <class S, class W>
 void dots_of(const Dots<typename S::T>& d) {
   if (d.rows <= kDirectRows) return dots_direct<S, W>(d);
-  if (d.k <= kLongK) return dots_panels<S, W>(d);
-  dots_blocks<S, W>(d);
+  const PlainRows<S, W> w{static_cast<const W*>(d.w), d.ldw};
+  if (d.k <= kLongK) return dots_panels<S>(d, w);
+  dots_blocks<S>(d, w);
+}
+
+/// All rows of x against N rows of blocks.
+template <class S, int N, class Q>
+void decoded_strip(const Dots<typename S::T>& d, const BlockRows<Q>& w, int col) {
+  alignas(64) float panel[N * kLongestBlock];
+  for (int r = 0; r < d.rows;) {
+    const int m = next_rows<S>(d.rows - r);
+    with_rows<(N > 4 ? 1 : S::kTileRows)>(m, [&]<int M>() {
+      typename S::V acc[M][N];
+      clear<S>(acc);
+      for (int i = 0; i < d.k; i += kLongestBlock) {
+        const int k = d.k - i < kLongestBlock ? d.k - i : kLongestBlock;
+        for (int n = 0; n < N; ++n) w.floats(col + n, i, k, panel + n * kLongestBlock);
+        accumulate<S>(d.x + r * d.ldx + i, d.ldx, panel, kLongestBlock, k, acc);
+      }
+      finish<S>(acc, d.y + r * d.ldy + col, d.ldy, d.add);
+    });
+    r += m;
+  }
+}
+
+template <class S, class Q>
+void dots_of_blocks(const Dots<typename S::T>& d) {
+  const DecodedRows<S, Q> w{{static_cast<const std::uint8_t*>(d.w), d.ldw}};
+  if (d.rows > S::kTileRows) {  // each row of w is decoded once
+    if (d.k <= kLongK) return dots_panels<S>(d, w);
+    return dots_blocks<S>(d, w);
+  }
+  int c = 0;
+  if (d.rows == 1)
+    for (; c + 8 <= d.cols; c += 8) decoded_strip<S, 8, Q>(d, w, c);
+  for (; c + 4 <= d.cols; c += 4) decoded_strip<S, 4, Q>(d, w, c);
+  for (; c < d.cols; ++c) decoded_strip<S, 1, Q>(d, w, c);
 }
 
 template <class S>
@@ -255,6 +316,8 @@ void dots(const Dots<typename S::T>& d) {
       return dots_of<S, Half>(d);
     case DType::bf16:
       return dots_of<S, Bfloat>(d);
+    default:
+      with_block(d.w_type, [&]<class Q>(Q) { dots_of_blocks<S, Q>(d); });
   }
 }
 

@@ -14,7 +14,8 @@ namespace kvscope::cpu {
 enum class Isa { portable, avx2, avx512 };
 
 /// y[r][c] (+)= sum_i x[r][i] w[c][i]. Strides count elements. The sum of one (r, c) pair is always made in the same order: `lanes`
-/// partial sums, lane l taking i = l, l + lanes, ...; then lanes are added in halves. So it depends on neither `rows` nor `cols`.
+/// partial sums, lane l taking i = l, l + lanes, ...; then lanes are added in halves. So it depends on neither `rows` nor `cols`. Quantised
+/// weights are decoded on the way, k in whole blocks: the sums have the bits of those over dequantised weights.
 template <class T>
 struct Dots {
   const T* x = nullptr;  // [rows, k]
@@ -28,7 +29,7 @@ struct Dots {
   T* y = nullptr;  // [rows, cols]
   long ldy = 0;
   bool add = false;
-  void* scratch = nullptr;  // kDotsScratch bytes, aligned to 64; only read where rows > kDirectRows
+  void* scratch = nullptr;  // kDotsScratch bytes, aligned to 64; only used where rows > kDirectRows or w is quantised
 };
 
 inline constexpr int kDirectRows = 12;  // up to here weights are converted in registers, beyond in a panel that stays in the L1 cache

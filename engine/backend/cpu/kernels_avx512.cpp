@@ -3,6 +3,7 @@
 #define KVSCOPE_ISA avx512
 #include "backend/cpu/simd_avx512.h"
 // the loops need the instruction set above
+#include "backend/cpu/blocks_body.h"
 #include "backend/cpu/columns_body.h"
 #include "backend/cpu/dots_body.h"
 #include "backend/cpu/packed_body.h"

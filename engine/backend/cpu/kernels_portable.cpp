@@ -2,6 +2,7 @@
 #define KVSCOPE_ISA portable
 #include "backend/cpu/simd_portable.h"
 // the loops need the instruction set above
+#include "backend/cpu/blocks_body.h"
 #include "backend/cpu/columns_body.h"
 #include "backend/cpu/dots_body.h"
 #include "backend/cpu/packed_body.h"

@@ -165,6 +165,8 @@ void convert(const void* from, DType type, int n, typename S::T* to) {
       return convert_row<S>(static_cast<const Half*>(from), n, to);
     case DType::bf16:
       return convert_row<S>(static_cast<const Bfloat*>(from), n, to);
+    default:
+      with_block(type, [&]<class Q>(Q) { DecodedRows<S, Q>{{static_cast<const std::uint8_t*>(from), n}}.widened(0, 0, n, to); });
   }
 }
 
@@ -224,7 +226,9 @@ void scale_by_weight(const typename S::T* x, double scale, const void* w, DType 
   T weight[kPiece];
   for (int i = 0; i < n; i += kPiece) {
     const int here = n - i < kPiece ? n - i : kPiece;
-    convert<S>(static_cast<const char*>(w) + i * (w_type == DType::f64 ? 8 : w_type == DType::f32 ? 4 : 2), w_type, here, weight);
+    int bytes = i * (w_type == DType::f64 ? 8 : w_type == DType::f32 ? 4 : 2);
+    with_block(w_type, [&]<class Q>(Q) { bytes = i / Q::kNumbers * Q::kBytes; });
+    convert<S>(static_cast<const char*>(w) + bytes, w_type, here, weight);
     for (int j = 0; j < here; ++j) y[i + j] = static_cast<T>(x[i + j] * scale) * weight[j];
   }
 }

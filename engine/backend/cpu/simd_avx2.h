@@ -31,6 +31,9 @@ struct F {
   static V set1(float x) { return _mm256_set1_ps(x); }
 
   static V load(const float* p) { return _mm256_loadu_ps(p); }
+  static V load(const std::int8_t* p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+  }
   static V load(const Half* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
   static V load(const Bfloat* p) { return widen(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
   static V load(const double* p) { return _mm256_set_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(p + 4)), _mm256_cvtpd_ps(_mm256_loadu_pd(p))); }

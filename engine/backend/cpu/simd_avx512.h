@@ -21,6 +21,9 @@ struct F {
   static __mmask16 mask(int n) { return static_cast<__mmask16>((1u << n) - 1u); }
 
   static V load(const float* p) { return _mm512_loadu_ps(p); }
+  static V load(const std::int8_t* p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
   static V load(const Half* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
   static V load(const Bfloat* p) { return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
   static V load(const double* p) { return join(_mm512_cvtpd_ps(_mm512_loadu_pd(p)), _mm512_cvtpd_ps(_mm512_loadu_pd(p + 8))); }

@@ -11,6 +11,7 @@ namespace {
 
 inline float to_float(float x) { return x; }
 inline double to_float(double x) { return x; }
+inline float to_float(std::int8_t x) { return x; }
 inline float to_float(Half x) { return half_to_float(x.bits); }
 inline float to_float(Bfloat x) { return bfloat_to_float(x.bits); }
 

@@ -4,7 +4,7 @@
 // What the three instruction sets have in common. Each simd_*.h defines, in an unnamed namespace (so that no function compiled for a
 // newer processor can be merged with one of the same name elsewhere), two structs F (float) and D (double) with
 //   T, V, kLanes, kTileRows, kTileVectors, kPackedRows (0: dots_packed does not pay): tile sizes that just fit the registers
-//   zero, set1, load (of float, double, Half, Bfloat), load_part (n < kLanes values, zero beyond), store, store_part
+//   zero, set1, load (of float, double, Half, Bfloat; F also of int8), load_part (n < kLanes values, zero beyond), store, store_part
 //   fma(a, b, c) = a b + c, max, sum (lanes added in halves), sum4 (four of them at once, the same order), for F: exp, for D: add_where.
 
 #include <cstdint>

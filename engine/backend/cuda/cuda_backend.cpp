@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/cuda/check.h"
+#include "backend/cuda/host_numbers.h"
 #include "backend/cuda/types.h"
 #include "core/error.h"
 
@@ -17,14 +18,6 @@ namespace kvscope::cuda {
 namespace {
 
 Numbers numbers(const Weight& w) { return {w.data, w.dtype}; }
-
-/// body(number type) for host loops over numbers of a dtype.
-template <class Body>
-void with_host_type(DType type, const Body& body) {
-  if (type == DType::f32) return body(float{});
-  if (type == DType::f16) return body(Half{});
-  body(Bfloat{});
-}
 
 std::string name_of_device(int index) {
   cudaDeviceProp p = {};
@@ -69,19 +62,13 @@ void CudaBackend::copy(void* to, const void* from, std::size_t n) {
 
 Weight CudaBackend::weight(DType type, int out, int in, const void* host) {
   KVSCOPE_ASSERT(out >= 0 && in >= 0);
-  const std::size_t n = static_cast<std::size_t>(out) * static_cast<std::size_t>(in), size = n * size_of(type);
-  Weight w{type, out, in, nullptr, {}};
-  if (type == DType::f64) {  // no kernel has it
-    std::vector<double> wide(n);
-    std::memcpy(wide.data(), host, size);
-    const std::vector<float> narrow(wide.begin(), wide.end());
-    w.dtype = DType::f32;
-    w.storage = device_->allocate(n * 4, "the model's weights");
-    upload(w.storage.data(), narrow.data(), n * 4);
-  } else {
-    w.storage = device_->allocate(size, "the model's weights");
-    upload(w.storage.data(), host, size);
+  const std::size_t n = static_cast<std::size_t>(out) * static_cast<std::size_t>(in);
+  if (type == DType::f64 || is_quantised(type)) {
+    const HostNumbers numbers = numbers_for_kernels(type, host, n, dtype_);
+    return weight(numbers.type, out, in, numbers.bytes.data());
   }
+  Weight w{type, out, in, nullptr, device_->allocate(n * size_of(type), "the model's weights")};
+  upload(w.storage.data(), host, n * size_of(type));
   w.data = w.storage.data();
   return w;
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/dtype.h"
 #include "core/half.h"
 
 namespace kvscope::cuda {
@@ -83,6 +84,14 @@ __host__ __device__ inline Half from_float<Half>(float x) {
   const std::uint32_t rounded = size + 0xfffu + ((size >> 13) & 1u);
   return {static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13))};
 #endif
+}
+
+/// body(number type) for host loops over numbers of a dtype.
+template <class Body>
+void with_host_type(DType type, const Body& body) {
+  if (type == DType::f32) return body(float{});
+  if (type == DType::f16) return body(Half{});
+  body(Bfloat{});
 }
 
 }  // namespace kvscope::cuda

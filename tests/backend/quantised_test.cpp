@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantised weights: every primitive gives what it gives for the same weights as plain numbers, bit by bit on the CPU.
+#include <gtest/gtest.h>
+
+#include "backend/reference.h"
+#include "core/dequantise.h"
+
+namespace kvscope::test {
+namespace {
+
+constexpr DType kTypes[] = {DType::q8_0, DType::q4_0, DType::q5_0, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl};
+
+/// Random blocks with scales around 0.01, and their numbers.
+struct Blocks {
+  Blocks(DType of, int rows, int columns, unsigned seed) : type(of), out(rows), in(columns) {
+    const std::size_t n = static_cast<std::size_t>(out) * static_cast<std::size_t>(in);
+    bytes.resize(bytes_of(type, n));
+    std::mt19937 random(seed);
+    for (std::uint8_t& b : bytes) b = static_cast<std::uint8_t>(random());
+    const Block block = block_of(type);
+    for (std::size_t at = 0; at < bytes.size(); at += block.bytes) {
+      const auto scale = [&](std::size_t place) {
+        const auto bits = static_cast<std::uint16_t>((random() & 0x8000) | (0x1400 + random() % 0x1000));
+        std::memcpy(bytes.data() + at + place, &bits, 2);
+      };
+      scale(type == DType::q6_k ? 208 : 0);
+      if (type == DType::q4_k || type == DType::q5_k) scale(2);
+    }
+    numbers.resize(n);
+    dequantise(type, bytes.data(), n, numbers.data());
+  }
+  Weight blocks(Backend& b) const { return b.weight(type, out, in, bytes.data()); }
+  Weight plain(Backend& b) const { return b.weight(DType::f32, out, in, numbers.data()); }
+
+  DType type;
+  int out, in;
+  std::vector<std::uint8_t> bytes;
+  std::vector<float> numbers;
+};
+
+class Quantised : public OfVariant {
+ protected:
+  std::unique_ptr<Backend> backend(int threads) const { return make(config_of(8, 4, 64), threads); }
+};
+
+TEST_P(Quantised, MultipliesAsTheNumbersDo) {
+  const auto b = backend(2);
+  for (const DType type : kTypes) {
+    for (const int in : {256, 512, 1280}) {
+      const int out = 53;
+      const Blocks w(type, out, in, 3);
+      for (const int rows : {1, 2, 3, 5, 6, 7, 12, 13, 65}) {
+        const Numbers x = random_numbers(static_cast<std::size_t>(rows * in), 1);
+        Device dx(*b, x), y(*b, static_cast<std::size_t>(rows * out), 1.0), expected(*b, static_cast<std::size_t>(rows * out), 1.0);
+        b->linear(dx.data(), w.blocks(*b), rows, y.data(), rows == 5);
+        b->linear(dx.data(), w.plain(*b), rows, expected.data(), rows == 5);
+        const Numbers got = y.values(), wanted = expected.values();
+        for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], wanted[i]) << name_of(type) << " " << rows << " x " << in;
+      }
+    }
+  }
+}
+
+TEST_P(Quantised, MultipliesRowsOfWholeSmallBlocks) {
+  const auto b = backend(1);
+  for (const DType type : {DType::q8_0, DType::q4_0, DType::q5_0, DType::iq4_nl}) {
+    const int in = 288 + 32, out = 11;
+    const Blocks w(type, out, in, 4);
+    for (const int rows : {1, 4, 20}) {
+      const Numbers x = random_numbers(static_cast<std::size_t>(rows * in), 2);
+      Device dx(*b, x), y(*b, static_cast<std::size_t>(rows * out)), expected(*b, static_cast<std::size_t>(rows * out));
+      b->linear(dx.data(), w.blocks(*b), rows, y.data(), false);
+      b->linear(dx.data(), w.plain(*b), rows, expected.data(), false);
+      EXPECT_EQ(y.values(), expected.values()) << name_of(type) << " " << rows;
+    }
+  }
+}
+
+TEST_P(Quantised, GivesRowsAndNormsOfTheNumbers) {
+  const auto b = backend(1);
+  const int in = 512, out = 5;
+  const std::vector<int> ids = {4, 0, 3};
+  for (const DType type : kTypes) {
+    const Blocks w(type, out, in, 5), norm(type, 1, in, 6);
+    Device x(*b, ids.size() * in), expected(*b, ids.size() * in);
+    b->embed(w.blocks(*b), ids, x.data());
+    b->embed(w.plain(*b), ids, expected.data());
+    EXPECT_EQ(x.values(), expected.values()) << name_of(type);
+    Device y(*b, ids.size() * in), wanted(*b, ids.size() * in);
+    b->rms_norm(x.data(), norm.blocks(*b), 1e-5, static_cast<int>(ids.size()), y.data());
+    b->rms_norm(x.data(), norm.plain(*b), 1e-5, static_cast<int>(ids.size()), wanted.data());
+    EXPECT_EQ(y.values(), wanted.values()) << name_of(type);
+  }
+}
+
+TEST_P(Quantised, GivesTheOutputOfSingleHeads) {
+  const auto b = backend(3);
+  const int rows = 14, dim = 70, heads = 8, in = heads * 64;  // heads begin inside the blocks of 256
+  const Numbers x = random_numbers(static_cast<std::size_t>(rows * in), 7);
+  Device dx(*b, x);
+  for (const DType type : kTypes) {
+    const Blocks w(type, dim, in, 8);
+    const Weight blocks = w.blocks(*b), plain = w.plain(*b);
+    Numbers norms(static_cast<std::size_t>(rows * heads)), wanted_norms(norms.size());
+    b->wo_l1(dx.data(), blocks, rows, norms);
+    b->wo_l1(dx.data(), plain, rows, wanted_norms);
+    EXPECT_EQ(norms, wanted_norms) << name_of(type);
+    Numbers out(static_cast<std::size_t>(rows * dim)), wanted(out.size());
+    for (const int head : {0, 3, 7}) {
+      b->wo_rows(dx.at(static_cast<std::size_t>(head * 64)), in, blocks, head, rows, out);
+      b->wo_rows(dx.at(static_cast<std::size_t>(head * 64)), in, plain, head, rows, wanted);
+      EXPECT_EQ(out, wanted) << name_of(type) << " head " << head;
+    }
+  }
+}
+
+TEST_P(Quantised, KeepsInfiniteAndSubnormalScales) {
+  const auto b = backend(1);
+  for (const std::uint16_t scale : {0x7c00, 0xfc00, 0x0001, 0x83ff, 0x0000}) {
+    std::vector<std::uint8_t> block(34, 3);
+    std::memcpy(block.data(), &scale, 2);
+    Device x(*b, 32);
+    const std::vector<int> ids = {0};
+    b->embed(b->weight(DType::q8_0, 1, 32, block.data()), ids, x.data());
+    for (const double got : x.values()) EXPECT_EQ(got, 3.0 * half_to_float(scale)) << scale;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(On, Quantised, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
+
+}  // namespace
+}  // namespace kvscope::test
