@@ -14,7 +14,8 @@
 
 namespace kvscope {
 
-/// One tensor inside a mapped file: row-major, little-endian, valid as long as its TensorFile lives. The bytes need not be aligned.
+/// One tensor inside a mapped file: row-major, little-endian, valid as long as its TensorFile lives. The bytes need not be aligned. Rows of
+/// a quantised dtype are whole blocks.
 struct TensorView {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
@@ -41,6 +42,8 @@ class TensorFile {
   const std::map<std::string, std::string>& others() const { return others_; }
 
  private:
+  friend class GgufReader;  // the tensors of another format
+
   std::shared_ptr<MappedFile> file_;
   std::map<std::string, TensorView> tensors_;
   std::map<std::string, std::string> others_;
