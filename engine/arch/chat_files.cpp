@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "arch/gguf_tokenizer.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
 
@@ -33,6 +34,7 @@ std::optional<std::string> template_of(const JsonCursor& config) {
 }  // namespace
 
 std::optional<ChatTemplate> open_chat_template(const std::string& folder) {
+  if (GgufFile::is_one(folder)) return open_gguf_chat_template(GgufFile::open(folder));
   const std::string config_path = (fs::path(folder) / "tokenizer_config.json").string(),
                     jinja = (fs::path(folder) / "chat_template.jinja").string();
   std::error_code ignored;

@@ -9,7 +9,7 @@
 namespace kvscope {
 
 /// The chat template of a model folder (chat_template.jinja, else chat_template of tokenizer_config.json, of several the one named
-/// default); nullopt: it has none. Throws Error naming the file.
+/// default), or of a GGUF file; nullopt: it has none. Throws Error naming the file.
 std::optional<ChatTemplate> open_chat_template(const std::string& folder);
 
 }  // namespace kvscope

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "arch/family.h"
+#include "arch/gguf_source.h"
+#include "arch/gguf_tokenizer.h"
 #include "arch/head_characters_file.h"
 #include "arch/weights.h"
 #include "core/error.h"
@@ -32,8 +35,7 @@ std::size_t bytes_of_weights(const ModelFiles& model) {
   return bytes;
 }
 
-void open_tokenizer(ModelFiles& model) {
-  const TokenizerFile file = open_tokenizer_file(model.folder);
+void take_tokenizer(ModelFiles& model, const TokenizerFile& file) {
   model.has_tokenizer = file.tokenizer != nullptr;
   if (!model.has_tokenizer) {
     model.tokenizer = Tokenizer::ids_only(model.config.vocab_size);
@@ -42,8 +44,8 @@ void open_tokenizer(ModelFiles& model) {
   model.tokenizer = file.tokenizer;
   model.tokenizer_file = fs::path(file.path).filename().string();
   if (model.tokenizer->vocab_size() > model.config.vocab_size) {
-    throw Error(fmt::format("{}: expected at most vocab_size = {} pieces (config.json), got {}; is this tokenizer for another model?",
-                            file.path, model.config.vocab_size, model.tokenizer->vocab_size()));
+    throw Error(fmt::format("{}: expected at most vocab_size = {} pieces, got {}; is this tokenizer for another model?", file.path,
+                            model.config.vocab_size, model.tokenizer->vocab_size()));
   }
   model.config.bos_id = model.tokenizer->first_id().value_or(model.config.bos_id);
 }
@@ -76,9 +78,35 @@ void open_characters(ModelFiles& model) {
   }
 }
 
+/// What a config.json says, with the weights and the tokenizer that are opened when it is known what they must be.
+ModelFiles model_of(const std::string& path, const JsonDocument& json, const std::function<Weights()>& open_weights,
+                    const std::function<TokenizerFile()>& open_tokenizer) {
+  const ConfigReader whole(json);
+  // of a multimodal model the text part
+  const std::optional<ConfigReader> text =
+      whole.has("model_type") && is_known(whole.text("model_type")) ? std::nullopt : whole.object("text_config");
+  const ConfigReader& config = text && text->has("model_type") ? *text : whole;
+  if (!config.has("model_type")) throw Error(fmt::format("{}: model_type: is missing, so it is no model's; {}", json.name(), kWhatOpens));
+  const Family& family = find_family(config.text("model_type"), json.name());
+  ModelFiles model;
+  model.folder = path;
+  model.config = family.read_config(config);
+  model.config.name = whole.text_or("name", name_of_folder(path));
+  model.config.arch = family.model_type;
+  Weights weights = open_weights();
+  family.bind(weights, model);
+  model.files = weights.take_files();
+  model.weight_bytes = bytes_of_weights(model);
+  read_ends(model, json);
+  take_tokenizer(model, open_tokenizer());
+  open_characters(model);
+  return model;
+}
+
 }  // namespace
 
 TokenizerFile open_tokenizer_file(const std::string& folder) {
+  if (GgufFile::is_one(folder)) return {open_gguf_tokenizer(GgufFile::open(folder)), folder};
   const fs::path json = fs::path(folder) / "tokenizer.json", model = fs::path(folder) / "tokenizer.model";
   std::error_code ignored;
   if (fs::exists(json, ignored)) return {Tokenizer::open_json(json.string()), json.string()};  // as transformers: also beside the other
@@ -87,37 +115,26 @@ TokenizerFile open_tokenizer_file(const std::string& folder) {
 }
 
 ModelFiles open_model(const std::string& folder) {
+  if (GgufFile::is_one(folder)) {
+    GgufSource source = open_gguf_source(folder);
+    return model_of(
+        folder, source.config, [&] { return std::move(source.weights); },
+        [&] {
+          return TokenizerFile{source.tokenizer, folder};
+        });
+  }
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     const bool something = fs::exists(folder, error);
     throw Error(fmt::format("{}: expected a model folder with config.json, got {}; {}", folder,
-                            something ? "something that is no folder" : "nothing there", kWhatOpens));
+                            something ? "something that is neither a folder nor a GGUF file" : "nothing there", kWhatOpens));
   }
   const std::string config_path = (fs::path(folder) / "config.json").string();
   if (!fs::exists(config_path, error))
     throw Error(fmt::format("{}: expected a model folder with config.json, got a folder without it; {}", folder, kWhatOpens));
   const JsonDocument json = JsonDocument::read(config_path, {.bytes = kMaxConfigBytes, .values = kJsonLimits.values});
-  const ConfigReader whole(json);
-  // of a multimodal model the text part
-  const std::optional<ConfigReader> text =
-      whole.has("model_type") && is_known(whole.text("model_type")) ? std::nullopt : whole.object("text_config");
-  const ConfigReader& config = text && text->has("model_type") ? *text : whole;
-  if (!config.has("model_type")) throw Error(fmt::format("{}: model_type: is missing, so it is no model's; {}", config_path, kWhatOpens));
-  const Family& family = find_family(config.text("model_type"), config_path);
-
-  ModelFiles model;
-  model.folder = folder;
-  model.config = family.read_config(config);
-  model.config.name = whole.text_or("name", name_of_folder(folder));
-  model.config.arch = family.model_type;
-  Weights weights = Weights::open(folder);
-  family.bind(weights, model);
-  model.files = weights.take_files();
-  model.weight_bytes = bytes_of_weights(model);
-  read_ends(model, json);
-  open_tokenizer(model);
-  open_characters(model);
-  return model;
+  return model_of(
+      folder, json, [&] { return Weights::open(folder); }, [&] { return open_tokenizer_file(folder); });
 }
 
 }  // namespace kvscope

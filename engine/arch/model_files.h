@@ -41,7 +41,7 @@ struct LayerTensors {
   }
 };
 
-/// A model folder, opened and checked: views into mapped files, nothing copied.
+/// A model, opened and checked: views into mapped files, nothing copied but the rows that a GGUF has in another order.
 struct ModelFiles {
   ModelConfig config;
   TensorView embedding;   // [vocab_size, dim]
@@ -52,7 +52,7 @@ struct ModelFiles {
   bool has_tokenizer = false;
   std::string tokenizer_file;  // name of the file that it was read from; empty: none
   std::vector<int> end_ids;    // tokens that end a text, of generation_config.json or else config.json; empty: neither says
-  std::string folder;
+  std::string folder;          // or GGUF file
   std::size_t weight_bytes = 0;
   std::shared_ptr<const HeadCharacters> characters;        // of heads.json; null: there is none, or it is of no use
   std::string characters_problem;                          // why not, one sentence; a model runs without it
@@ -66,13 +66,14 @@ struct TokenizerFile {
   std::string path;
 };
 
-/// Opens tokenizer.json, or tokenizer.model where there is none, and nothing else of a folder. Throws Error.
+/// Opens tokenizer.json, or tokenizer.model where there is none, and nothing else of a folder; of a GGUF file the tokenizer inside. Throws
+/// Error.
 TokenizerFile open_tokenizer_file(const std::string& folder);
 
 /// Reads config.json, model.safetensors or the sharded model.safetensors.index.json, the tokenizer (tokenizer.json, or tokenizer.model
 /// where there is none) and heads.json (both optional; a bad heads.json is said in characters_problem). The start token is the one that a
 /// tokenizer.json puts before a text, if it puts one; with a tokenizer.model it is config.json's. Throws Error naming the missing or
-/// misshapen file, key or tensor, what was expected and what is there.
+/// misshapen file, key or tensor, what was expected and what is there. Of a GGUF file all that is inside it.
 ModelFiles open_model(const std::string& folder);
 
 /// Model families this build knows (model_type of config.json), for messages and help.

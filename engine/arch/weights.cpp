@@ -27,13 +27,17 @@ bool is_there(const fs::path& path) {
 /// Why there are no weights: names what lies there instead.
 [[noreturn]] void fail_without_safetensors(const fs::path& folder) {
   std::error_code ignored;
-  std::string other;
+  std::string other, gguf;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string(), suffix = entry.path().extension().string();
     const bool pickled = suffix == ".bin" || suffix == ".pth" || suffix == ".pt" || suffix == ".ckpt" || suffix == ".pkl" ||
                          name.ends_with(".bin.index.json");
-    if ((pickled || suffix == ".gguf") && (other.empty() || name < other)) other = name;
+    if (pickled && (other.empty() || name < other)) other = name;
+    if (suffix == ".gguf" && (gguf.empty() || name < gguf)) gguf = name;
   }
+  if (!gguf.empty())
+    throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got only {}; open that file itself",
+                            folder.string(), quote_name(gguf)));
   if (!other.empty()) {
     throw Error(fmt::format(
         "{}: expected model.safetensors or model.safetensors.index.json, got only {}, which is not read; convert it, e.g. in Python "
@@ -113,6 +117,20 @@ void Weights::add_all(std::size_t file) {
   for (const auto& [name, dtype] : files_[file].others()) places_[name] = {file, nullptr};
 }
 
+void Weights::add(const std::string& path, TensorFile file, Naming ours) {
+  const std::size_t place = files_.size();
+  files_.push_back(std::move(file));
+  paths_.push_back(path);
+  const auto put = [&](const std::string& name, const TensorView* view) {
+    if (!places_.try_emplace(ours(name), Place{place, view}).second)
+      throw Error(fmt::format("{}: tensor {} is in another part of the model, too", path, quote_name(name)));
+  };
+  for (const auto& [name, view] : files_[place].tensors()) put(name, &view);
+  for (const auto& [name, dtype] : files_[place].others()) put(name, nullptr);
+}
+
+std::string Weights::shown(const std::string& name) const { return quote_name(in_file_ ? in_file_(name) : name); }
+
 const TensorView& Weights::get(const std::string& name, const std::vector<ExpectedDim>& shape) const {
   std::vector<std::int64_t> sizes;
   std::vector<std::string_view> words;
@@ -122,17 +140,19 @@ const TensorView& Weights::get(const std::string& name, const std::vector<Expect
   }
   const auto found = places_.find(name);
   if (found == places_.end()) {
-    throw Error(fmt::format("{}: tensor {} is missing, expected [{}] = {}; is this another kind of model?", folder_, quote_name(name),
+    throw Error(fmt::format("{}: tensor {} is missing, expected [{}] = {}; is this another kind of model?", folder_, shown(name),
                             fmt::join(words, ", "), join(sizes)));
   }
   const Place& place = found->second;
   if (!place.view) {
-    throw Error(fmt::format("{}: tensor {} is {}, expected F32, F16, BF16 or F64; quantized weights are not read", paths_[place.file],
-                            quote_name(name), files_[place.file].others().at(name)));
+    throw Error(fmt::format("{}: tensor {} is {}, expected F32, F16, BF16 or F64{}", paths_[place.file], shown(name),
+                            files_[place.file].others().at(in_file_ ? in_file_(name) : name),
+                            in_file_ ? ", or Q8_0, Q4_0, Q5_0, Q4_K, Q5_K, Q6_K or IQ4_NL; take the model in another of these"
+                                     : "; quantised weights are read from GGUF files only"));
   }
   if (place.view->shape != sizes) {
-    throw Error(fmt::format("{}: tensor {} is {}, config.json says [{}] = {}; is this checkpoint for another model?", paths_[place.file],
-                            quote_name(name), join(place.view->shape), fmt::join(words, ", "), join(sizes)));
+    throw Error(fmt::format("{}: tensor {} is {}, {} says [{}] = {}; is this checkpoint for another model?", paths_[place.file],
+                            shown(name), join(place.view->shape), config_, fmt::join(words, ", "), join(sizes)));
   }
   return *place.view;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -76,6 +77,8 @@ GgufFile GgufFile::open(const std::string& path) {
 GgufFile GgufFile::parse(std::span<const std::byte> bytes, const std::string& name) { return GgufReader(bytes, name).read(); }
 
 bool GgufFile::is_one(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe would wait for its writer
   std::ifstream file(path, std::ios::binary);
   char magic[4] = {};
   return file.read(magic, sizeof magic) && std::string_view(magic, sizeof magic) == "GGUF";

@@ -85,6 +85,13 @@ TensorFile TensorFile::open(const std::string& path) {
   return result;
 }
 
+void TensorFile::replace(const std::string& name, std::vector<std::byte> bytes) {
+  TensorView& tensor = tensors_.at(name);
+  KVSCOPE_ASSERT(bytes.size() == tensor.bytes.size());
+  replaced_.push_back(std::make_shared<const std::vector<std::byte>>(std::move(bytes)));
+  tensor.bytes = *replaced_.back();
+}
+
 TensorFile TensorFile::parse(std::span<const std::byte> bytes, const std::string& name) {
   if (bytes.size() < 8)
     throw Error(fmt::format("{}: expected a safetensors file, got {} bytes (8 are needed for the header's length)", name, bytes.size()));

@@ -37,6 +37,9 @@ class TensorFile {
     if (file_) file_->check();
   }
 
+  /// Other bytes for a tensor that is there, as many as it has.
+  void replace(const std::string& name, std::vector<std::byte> bytes);
+
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
   /// Names and dtypes of the tensors that have no view.
   const std::map<std::string, std::string>& others() const { return others_; }
@@ -45,6 +48,7 @@ class TensorFile {
   friend class GgufReader;  // the tensors of another format
 
   std::shared_ptr<MappedFile> file_;
+  std::vector<std::shared_ptr<const std::vector<std::byte>>> replaced_;
   std::map<std::string, TensorView> tensors_;
   std::map<std::string, std::string> others_;
 };

@@ -88,7 +88,7 @@ TEST(OpenModel, ReadsEveryFloatTypeAndRefusesIntegers) {
   ModelFolder folder;
   folder.dtypes["model.norm.weight"] = "U8";
   EXPECT_THAT(error_of(folder.write()),
-              HasSubstr("tensor 'model.norm.weight' is U8, expected F32, F16, BF16 or F64; quantized weights are not read"));
+              HasSubstr("tensor 'model.norm.weight' is U8, expected F32, F16, BF16 or F64; quantised weights are read from GGUF files only"));
 }
 
 TEST(OpenModel, RefusesBiasesNormsAndLayersBeyondTheConfig) {
@@ -168,7 +168,7 @@ TEST(OpenModel, NeverReadsPickleAndSaysToConvert) {
 TEST(OpenModel, NamesWhatIsMissingFromAFolder) {
   const TempFolder empty;
   EXPECT_THAT(error_of(empty / "none"), HasSubstr("expected a model folder with config.json, got nothing there"));
-  EXPECT_THAT(error_of(empty.write("file", "x")), HasSubstr("something that is no folder"));
+  EXPECT_THAT(error_of(empty.write("file", "x")), HasSubstr("something that is neither a folder nor a GGUF file"));
   EXPECT_THAT(error_of(empty.path()), AllOf(HasSubstr("got a folder without it"), HasSubstr("Hugging Face layout")));
   const ModelFolder folder;
   folder.write_config();
@@ -182,7 +182,7 @@ TEST(OpenModel, ATokenizerMustFitTheVocabulary) {
   EXPECT_THAT(error_of(folder.path()), HasSubstr("tokenizer.model: expected a sentencepiece model"));
   fs::copy_file(in_checkout("assets/models/kvmini/tokenizer.model"), folder.folder() / "tokenizer.model",
                 fs::copy_options::overwrite_existing);
-  EXPECT_THAT(error_of(folder.path()), HasSubstr("expected at most vocab_size = 10 pieces (config.json), got 2048"));
+  EXPECT_THAT(error_of(folder.path()), HasSubstr("expected at most vocab_size = 10 pieces, got 2048"));
 }
 
 TEST(OpenModel, TheTokenizerJsonComesFirstAndSaysTheStartToken) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "io/files.h"
 #include "io/gguf_file.h"
 #include "paths.h"
+#include "shared_files.h"
 
 namespace kvscope {
 namespace {
@@ -59,15 +59,13 @@ TEST(Dequantise, HasTheBitsOfTheReferenceForEveryType) {
 }
 
 TEST(Dequantise, HasTheReferencesNumbersOfRealFiles) {
-  const char* set = std::getenv("KVSCOPE_SHARED");
-  const fs::path archive = fs::path(set ? std::string(set) : in_checkout("../shared")) / "models/gguf/gguf.tar.xz";
+  const fs::path archive = test::shared_file("models/gguf/gguf.tar.xz");
   if (!fs::exists(archive)) GTEST_SKIP() << "no GGUF files; set KVSCOPE_SHARED to the folder above models/";
-  const fs::path folder = fs::path(testing::TempDir()) / "kvscope-dequantise";
-  fs::create_directories(folder);
-  ASSERT_EQ(std::system(("cd '" + folder.string() + "' && cmake -E tar xf '" + fs::absolute(archive).string() + "'").c_str()), 0);
+  const test::TempFolder folder;
+  ASSERT_TRUE(test::unpack(archive, folder));
   int n = 0;
   for (const char* model : {"qwen2-256", "kvmini"}) {
-    const json types = json::parse(read_text((folder / (std::string(model) + ".reference.json")).string()))["types"];
+    const json types = json::parse(read_text(folder / (std::string(model) + ".reference.json")))["types"];
     for (const auto& [type, reference] : types.items()) {
       const fs::path path = folder / reference["file"].get<std::string>();
       if (!fs::exists(path)) continue;
@@ -83,7 +81,6 @@ TEST(Dequantise, HasTheReferencesNumbersOfRealFiles) {
       ++n;
     }
   }
-  fs::remove_all(folder);
   EXPECT_GE(n, 11);
 }
 

@@ -4,14 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "core/error.h"
 #include "io/gguf_builder.h"
 #include "io/safetensors_builder.h"
 #include "io/temp_folder.h"
-#include "paths.h"
+#include "shared_files.h"
 
 namespace kvscope {
 namespace {
@@ -166,8 +165,7 @@ TEST(GgufFile, OpensAFileAndKnowsOneByItsBeginning) {
 
 /// Broken files of another hand: none is a model, and none may be more than a sentence.
 TEST(GgufFile, RefusesHostileFiles) {
-  const char* set = std::getenv("KVSCOPE_SHARED");
-  const fs::path hostile = fs::path(set ? std::string(set) : in_checkout("../shared")) / "models/gguf/hostile";
+  const fs::path hostile = test::shared_file("models/gguf/hostile");
   if (!fs::exists(hostile)) GTEST_SKIP() << "no hostile files; set KVSCOPE_SHARED to the folder above models/";
   int n = 0;
   for (const auto& entry : fs::directory_iterator(hostile)) {

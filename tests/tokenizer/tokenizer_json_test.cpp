@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -10,8 +9,9 @@
 #include "io/files.h"
 #include "io/temp_folder.h"
 #include "paths.h"
+#include "shared_files.h"
+#include "tokenizer/cases.h"
 #include "tokenizer/chat_template.h"
-#include "tokenizer/mapped_text.h"
 #include "tokenizer/tokenizer.h"
 
 namespace kvscope {
@@ -27,50 +27,23 @@ constexpr const char* kOwn[] = {"byte_words", "byte_digits", "fallback", "marks"
 
 std::string own(const std::string& name) { return in_checkout("tests/tokenizer/data/" + name); }
 
-fs::path shared(const std::string& path) {
-  const char* set = std::getenv("KVSCOPE_SHARED");
-  return fs::path(set ? std::string(set) : in_checkout("../shared")) / path;
-}
-
-/// Every case: ids with special tokens found and as text, the text of the ids, and ranges that follow one another.
-void expect_cases(const std::string& tokenizer_file, const std::string& cases_file) {
-  const auto tokenizer = Tokenizer::open_json(tokenizer_file);
-  const json cases = json::parse(read_text(cases_file));
-  ASSERT_GT(cases.size(), 50u);
-  for (const json& c : cases) {
-    const auto text = c["text"].get<std::string>();
-    const auto ids = c["ids"].get<std::vector<int>>();
-    EXPECT_EQ(tokenizer->encode(text, SpecialNames::tokens), ids) << text;
-    EXPECT_EQ(tokenizer->encode(text), c.value("ids_specials_as_text", ids)) << text;
-    EXPECT_EQ(valid_utf8(tokenizer->decode(ids, SpecialNames::tokens)).text, c.value("decoded", text)) << text;
-    std::size_t at = 0;
-    for (const TextToken& token : tokenizer->tokens_of(text)) {
-      ASSERT_GE(token.begin, at) << text;
-      ASSERT_GE(token.end, token.begin) << text;
-      at = token.end;
-    }
-    ASSERT_LE(at, text.size());
-    if (testing::Test::HasFailure()) return;  // one is enough to see
-  }
-}
-
 TEST(TokenizerJson, EncodesAndDecodesAsTheReferenceDoes) {
   for (const char* name : kOwn) {
     SCOPED_TRACE(name);
-    expect_cases(own(name + std::string(".json")), own(name + std::string(".cases.json")));
+    test::expect_cases(*Tokenizer::open_json(own(name + std::string(".json"))), own(name + std::string(".cases.json")));
   }
 }
 
 TEST(TokenizerJson, EncodesAndDecodesRealVocabularies) {
-  if (!fs::exists(shared("tokenizers"))) GTEST_SKIP() << "no vocabularies; set KVSCOPE_SHARED to the folder above tokenizers/";
+  if (!fs::exists(test::shared_file("tokenizers"))) GTEST_SKIP() << "no vocabularies; set KVSCOPE_SHARED to the folder above tokenizers/";
   int n = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(shared("tokenizers"))) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(test::shared_file("tokenizers"))) {
     const fs::path archive = entry.path() / (entry.path().filename().string() + ".tar.xz");
     if (!fs::exists(archive)) continue;
     SCOPED_TRACE(archive.string());
     const TempFolder folder;
-    ASSERT_EQ(std::system(("cd '" + folder.path() + "' && cmake -E tar xf '" + fs::absolute(archive).string() + "'").c_str()), 0);
-    expect_cases(folder / "tokenizer.json", folder / "cases.json");
+    ASSERT_TRUE(test::unpack(archive, folder));
+    test::expect_cases(*Tokenizer::open_json(folder / "tokenizer.json"), folder / "cases.json");
     ++n;
   }
   EXPECT_GT(n, 0);
@@ -165,10 +138,10 @@ TEST(ChatTemplate, WritesConversations) {
 std::string name_of(const json& token) { return token.is_string() ? token.get<std::string>() : ""; }  // null: the model has none
 
 TEST(ChatTemplate, WritesTheConversationsOfPublishedModels) {
-  if (!fs::exists(shared("tokenizers/chat_templates")))
+  if (!fs::exists(test::shared_file("tokenizers/chat_templates")))
     GTEST_SKIP() << "no chat templates; set KVSCOPE_SHARED to the folder above tokenizers/";
   int n = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(shared("tokenizers/chat_templates"))) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(test::shared_file("tokenizers/chat_templates"))) {
     if (entry.path().extension() != ".json") continue;
     const json file = json::parse(read_text(entry.path().string()));
     const ChatTemplate chat(read_text((entry.path().parent_path() / file["template"].get<std::string>()).string()), "template",

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "io/gguf_file.h"
+
+namespace kvscope {
+
+/// What general.architecture of a GGUF means (llama.cpp's convert_hf_to_gguf.py writes it).
+struct GgufArchitecture {
+  std::string_view name;
+  std::string_view model_type;  // of the config.json
+  /// Rows of queries and keys are in the order of rotated neighbours: of each head first the first of every pair.
+  bool pairs_neighbours = false;
+};
+
+/// Throws Error: the architecture is not known, or is given by no text.
+const GgufArchitecture& gguf_architecture(const GgufFile& file);
+
+/// The config.json of the model, of which `parts` are all files, the one with the metadata first. Ranges are left to who reads it. Throws
+/// Error for what no key of it says.
+std::string config_of_gguf(std::span<const GgufFile> parts, const GgufArchitecture& architecture);
+
+/// The name of a tensor in the model's safetensors; the same name where it has none there.
+std::string name_in_safetensors(std::string_view gguf_name);
+/// And back, for messages.
+std::string name_in_gguf(std::string_view safetensors_name);
+
+}  // namespace kvscope

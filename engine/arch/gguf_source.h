@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "arch/weights.h"
+#include "io/gguf_file.h"
+#include "io/json_document.h"
+#include "tokenizer/tokenizer.h"
+
+namespace kvscope {
+
+/// A GGUF in the words that families know: its metadata as the config.json that the same model has, its tensors under the names of its
+/// safetensors, the rows of queries and keys in their order (half-split rotation), and the tokenizer.
+struct GgufSource {
+  JsonDocument config;
+  Weights weights;
+  std::shared_ptr<const Tokenizer> tokenizer;  // null: the file has none
+};
+
+/// `path`: the file, of several (-00001-of-00003) the first. Throws Error naming file and key or tensor.
+GgufSource open_gguf_source(const std::string& path);
+
+}  // namespace kvscope
