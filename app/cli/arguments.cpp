@@ -31,8 +31,9 @@ struct Words {
 };
 
 void add_common(CLI::App& app, Arguments& a, Words& w) {
-  app.add_option("--model", a.model,
-                 "model folder (config.json, model.safetensors, tokenizer.json or tokenizer.model); default: the embedded model")
+  app.add_option(
+         "--model", a.model,
+         "model folder (config.json, model.safetensors, tokenizer.json or tokenizer.model) or GGUF file; default: the embedded model")
       ->type_name("FOLDER");
   checked(
       app.add_option("--device", a.device, "auto (default: cuda where there is a device and the model is large, else cpu), cpu or cuda"),

@@ -49,7 +49,10 @@ std::vector<int> encode(const ModelFiles& model, const std::string& text, Specia
 
 std::string as_chat(const Arguments& a, const std::string& folder, const std::string& text) {
   const std::optional<ChatTemplate> chat = open_chat_template(folder);
-  if (!chat) throw UsageError(fmt::format("--chat: {} has no chat template (chat_template.jinja, or in tokenizer_config.json)", folder));
+  if (!chat)
+    throw UsageError(fmt::format(
+        "--chat: {} has no chat template (chat_template.jinja, or in tokenizer_config.json; of a GGUF file tokenizer.chat_template)",
+        folder));
   std::vector<ChatMessage> messages;
   if (a.system) messages.push_back({"system", *a.system});
   messages.push_back({"user", text});

@@ -204,8 +204,14 @@ void check_not_read(const Arguments& a, const std::string& path, const char* opt
   std::string folder = a.model.empty() && a.session ? read_session_input(*a.session).model : a.model;
   if (folder.empty()) folder = embedded_model();
   const auto of_model = [](const std::string& name) {
-    return name.ends_with(".safetensors") || name == "config.json" || name.ends_with(".index.json") || name.starts_with("tokenizer");
+    return name.ends_with(".safetensors") || name.ends_with(".gguf") || name == "config.json" || name.ends_with(".index.json") ||
+           name.starts_with("tokenizer");
   };
+  if (fs::is_regular_file(folder, error)) {
+    same(folder);  // a GGUF
+    folder = fs::path(folder).parent_path().string();
+    if (folder.empty()) folder = ".";
+  }
   for (fs::directory_iterator entry(folder, error), last; !error && entry != last; entry.increment(error))
     if (of_model(entry->path().filename().string())) same(entry->path());
 }

@@ -35,6 +35,12 @@ QString words(int n, const char* one) { return QString("%1 %2%3").arg(n).arg(one
 /// Where the model of a session is.
 QString folderOf(const SavedSession& s) { return s.model.isEmpty() ? QString::fromStdString(builtInModel()) : s.model; }
 
+/// A folder, or a file that holds a whole model.
+bool isModel(const QString& path) {
+  const QFileInfo info(path);
+  return info.isDir() || (info.isFile() && info.suffix().compare("gguf", Qt::CaseInsensitive) == 0);
+}
+
 /// The choice that a session keeps: the order of the comparison.
 struct KeptChoice {
   CanvasWidget* canvas = nullptr;
@@ -92,7 +98,7 @@ SavedSession Document::session() const {
 void Document::openSession(const SavedSession& s, const QString& path) {
   QString missing;
   const QString folder = folderOf(s);
-  if (!QFileInfo(folder).isDir())
+  if (!isModel(folder))
     missing =
         QString("the model folder %1 is missing: the model before is still there; open the folder where it is now (Ctrl+O)").arg(folder);
   m_model.undo.clear();
@@ -128,7 +134,7 @@ void Document::openSessionFile(const QString& path) {
     const ReadSession read = readSession(path);
     // a script that names a session must not report on what cannot be computed again
     const bool of_script = m_model.options.scripted() && !m_model.options.session.empty();
-    if (!QFileInfo(folderOf(read.session)).isDir() && (read.session.results.zlib.isEmpty() || of_script))
+    if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || of_script))
       return offerWithoutModel(read.session, path);
     const SavedSession before = session();
     const QString before_path = m_path;
@@ -174,7 +180,7 @@ void Document::openGivenSession(const QString& path) {
 }
 
 void Document::openFile(const QString& path) {
-  if (QFileInfo(path).isDir()) {
+  if (isModel(path)) {
     m_model.controller.loadModel(path);
     m.rows.notices().takeBack(m_not_opened);
     m.library.use(path);
@@ -231,6 +237,11 @@ void Document::openModel() {
   if (!folder.isEmpty()) openFile(folder);
 }
 
+void Document::openModelFile() {
+  const QString path = QFileDialog::getOpenFileName(&m.window, "Open model file", {}, "GGUF models (*.gguf);;All files (*)");
+  if (!path.isEmpty()) openFile(path);
+}
+
 void Document::openPrompt() {
   const QString path = QFileDialog::getOpenFileName(&m.window, "Open prompt", {}, "Text (*.txt *.md);;All files (*)");
   if (!path.isEmpty()) openFile(path);
@@ -252,6 +263,7 @@ void Document::renamed(const QString& from, const QString& to) {
 
 void Document::fillOpenMenu(Commands& commands, QMenu* menu) {
   commands.add(menu, {{"&Open model folder…", {QKeySequence::Open}, [this] { openModel(); }},
+                      {"Open model &file…", {}, [this] { openModelFile(); }},
                       {"Open the sample &lecture", {}, [this] { openSampleLecture(); }},
                       {"Open &prompt…", {Qt::CTRL | Qt::SHIFT | Qt::Key_O}, [this] { openPrompt(); }}});
 }

@@ -68,6 +68,7 @@ class Document : public QObject {
   void openFile(const QString& path);          // model folder, session, trace or prompt text
   void openGivenSession(const QString& path);  // of the command line: nothing but a session or a trace
   void openModel();
+  void openModelFile();
   void openPrompt();
   void openSampleLecture();
   void saveNow();  // to its file, or asks for one

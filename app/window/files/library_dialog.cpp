@@ -162,7 +162,9 @@ void LibraryDialog::addFiles() {
   for (const QString& path : m_recent.all()) {
     const QFileInfo file(path);
     const bool session = path.endsWith(".kvscope", Qt::CaseInsensitive);
-    const Kind kind = session ? Kind::session : file.isDir() || file.suffix().isEmpty() ? Kind::model : Kind::prompt;
+    const Kind kind = session                                                              ? Kind::session
+                      : file.isDir() || file.suffix().isEmpty() || file.suffix() == "gguf" ? Kind::model
+                                                                                           : Kind::prompt;
     QString facts = file.exists() ? whenAndWhere(file) : QString("missing · ") + QDir::toNativeSeparators(file.path());
     if (session && file.exists()) facts = sessionFacts(path) + " · " + facts;
     QTreeWidgetItem* item = addRow(kind, session ? file.completeBaseName() : file.fileName(), facts, m_thumbnails.of(path));

@@ -170,7 +170,8 @@ struct Written {
 void addOptions(CLI::App& cli, Options& options, Written& written) {
   cli.footer(kHelp);
   cli.set_version_flag("--version", "kvscope " KVSCOPE_VERSION);
-  cli.add_option("--model", options.model, "model folder: config.json, model.safetensors, tokenizer.model")->type_name("DIR");
+  cli.add_option("--model", options.model, "model folder (config.json, model.safetensors, tokenizer.model) or GGUF file")
+      ->type_name("PATH");
   cli.add_option("--prompt", options.prompt, "prompt text")->type_name("TEXT");
   cli.add_option("--prompt-file", options.prompt_file, "file with the prompt")->type_name("FILE")->excludes("--prompt");
   cli.add_option("--lane", options.lanes, "policy with its budget, name:key=value,...; repeat for more runs")->type_name("SPEC");

@@ -22,6 +22,22 @@ std::size_t least_bytes(const ModelFiles& files, DType precision) {
   return files.weight_bytes + size_of(precision) * (activations + 2 * tokens * n(c.n_layers) * n(c.kv_dim()));
 }
 
+namespace {
+
+/// What blocks take more as numbers: a device decodes them.
+std::size_t added_by_decoding(const ModelFiles& files, DType precision) {
+  std::size_t added = 0;
+  for (const TensorFile& file : files.files) {
+    for (const auto& [name, tensor] : file.tensors()) {
+      const Block block = block_of(tensor.dtype);
+      if (is_quantised(tensor.dtype)) added += tensor.bytes.size() / block.bytes * block.numbers * size_of(precision) - tensor.bytes.size();
+    }
+  }
+  return added;
+}
+
+}  // namespace
+
 void check_memory(const ModelFiles& files, DType precision, double memory) {
   const double needed = static_cast<double>(least_bytes(files, precision));
   if (needed <= memory) return;
@@ -67,7 +83,8 @@ ChosenBackend choose_backend(const SessionOptions& options, const ModelFiles& fi
       throw Error(fmt::format("device cuda: {} needs what the CUDA backend does not have ({}); use --device cpu",
                               files.config.name.empty() ? "the model" : files.config.name, more));
     return make_cuda_backend(options.precision, files.config,
-                             {.n_threads = options.n_threads, .needed_bytes = least_bytes(files, options.precision)});
+                             {.n_threads = options.n_threads,
+                              .needed_bytes = least_bytes(files, options.precision) + added_by_decoding(files, options.precision)});
   };
   const bool narrow = options.precision == DType::f16 || options.precision == DType::bf16;
   if (options.device != "auto" && options.device != "cpu" && options.device != "cuda")

@@ -89,7 +89,7 @@ Model synthetic_model(const ModelConfig& c, DType type, Backend& backend) {
 }
 
 double bytes_read_per_step(const Model& model) {
-  const auto bytes = [](const Weight& w) { return static_cast<double>(size_of(w.dtype)) * w.out * w.in; };
+  const auto bytes = [](const Weight& w) { return static_cast<double>(bytes_of(w.dtype, static_cast<std::size_t>(w.in))) * w.out; };
   double total = bytes(model.lm_head) + bytes(model.final_norm);
   for (const LayerWeights& layer : model.layers) layer.for_each([&](const Weight& w) { total += bytes(w); });
   return total;
