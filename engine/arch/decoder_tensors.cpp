@@ -6,6 +6,7 @@
 #include <string>
 
 #include "arch/decoder.h"
+#include "core/dequantise.h"
 #include "core/error.h"
 #include "core/half.h"
 #include "io/quote_name.h"
@@ -36,8 +37,14 @@ double number_at(const TensorView& tensor, std::size_t i) {
       return static_cast<double>(half_to_float(read(std::uint16_t{})));
     case DType::bf16:
       return static_cast<double>(bfloat_to_float(read(std::uint16_t{})));
+    default:
+      break;
   }
-  return 0;
+  constexpr std::size_t kLongestBlock = 256;
+  float numbers[kLongestBlock];
+  const Block block = block_of(tensor.dtype);
+  dequantise(tensor.dtype, tensor.bytes.data() + i / block.numbers * block.bytes, block.numbers, numbers);
+  return static_cast<double>(numbers[i % block.numbers]);
 }
 
 /// Binds one model, and keeps what it has taken.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
@@ -16,24 +17,50 @@ namespace {
 
 using nlohmann::json;
 
+using Name = GgufArchitecture::Name;
+
+constexpr std::array kCaps = {Name{"attn_logit_softcapping", "attn_logit_softcapping"},
+                              Name{"final_logit_softcapping", "final_logit_softcapping"}};
+constexpr std::array kLocalTheta = {Name{"rope.freq_base_swa", "rope_local_base_freq"},
+                                    Name{"final_logit_softcapping", "final_logit_softcapping"}};
+constexpr std::array kFourScalars = {Name{"embedding_scale", "embedding_multiplier"}, Name{"residual_scale", "residual_multiplier"},
+                                     Name{"attention.scale", "attention_multiplier"}, Name{"logit_scale", "logits_scaling"}};
+constexpr std::array kNormsOnBothSides = {Name{"ffn_norm", "pre_feedforward_layernorm"},
+                                          Name{"post_attention_norm", "post_attention_layernorm"},
+                                          Name{"post_ffw_norm", "post_feedforward_layernorm"}};
+constexpr std::array kFused = {Name{"attn_qkv", "self_attn.qkv_proj"}, Name{"ffn_up", "mlp.gate_up_proj"}};
+
 constexpr std::array kArchitectures = {
-    GgufArchitecture{"llama", "llama", true},
-    GgufArchitecture{"qwen2", "qwen2"},
-    GgufArchitecture{"qwen3", "qwen3"},
+    GgufArchitecture{.name = "llama", .model_type = "llama", .pairs_neighbours = true, .has_windows = true},
+    GgufArchitecture{.name = "qwen2", .model_type = "qwen2"},
+    GgufArchitecture{.name = "qwen3", .model_type = "qwen3"},
+    GgufArchitecture{.name = "granite", .model_type = "granite", .pairs_neighbours = true, .numbers = kFourScalars},
+    GgufArchitecture{.name = "phi3", .model_type = "phi3", .has_windows = true, .parts = kFused},
+    GgufArchitecture{.name = "gemma", .model_type = "gemma", .norms_hold_one = true},
+    GgufArchitecture{.name = "gemma2",
+                     .model_type = "gemma2",
+                     .norms_hold_one = true,
+                     .has_windows = true,
+                     .numbers = kCaps,
+                     .parts = kNormsOnBothSides},
+    GgufArchitecture{.name = "gemma3",
+                     .model_type = "gemma3_text",
+                     .norms_hold_one = true,
+                     .has_windows = true,
+                     .numbers = kLocalTheta,
+                     .parts = kNormsOnBothSides},
+    GgufArchitecture{.name = "smollm3", .model_type = "smollm3", .pairs_neighbours = true},
+    GgufArchitecture{.name = "olmo2", .model_type = "olmo2", .parts = kNormsOnBothSides},
 };
 
-struct Renamed {
-  std::string_view gguf, safetensors;
-};
-constexpr std::array kOfModel = {Renamed{"token_embd", "model.embed_tokens"}, Renamed{"output_norm", "model.norm"},
-                                 Renamed{"output", "lm_head"}};
+constexpr std::array kOfModel = {Name{"token_embd", "model.embed_tokens"}, Name{"output_norm", "model.norm"}, Name{"output", "lm_head"}};
 constexpr std::array kOfLayer = {
-    Renamed{"attn_norm", "input_layernorm"},    Renamed{"attn_q", "self_attn.q_proj"},
-    Renamed{"attn_k", "self_attn.k_proj"},      Renamed{"attn_v", "self_attn.v_proj"},
-    Renamed{"attn_output", "self_attn.o_proj"}, Renamed{"attn_q_norm", "self_attn.q_norm"},
-    Renamed{"attn_k_norm", "self_attn.k_norm"}, Renamed{"ffn_norm", "post_attention_layernorm"},
-    Renamed{"ffn_gate", "mlp.gate_proj"},       Renamed{"ffn_up", "mlp.up_proj"},
-    Renamed{"ffn_down", "mlp.down_proj"},
+    Name{"attn_norm", "input_layernorm"},    Name{"attn_q", "self_attn.q_proj"},
+    Name{"attn_k", "self_attn.k_proj"},      Name{"attn_v", "self_attn.v_proj"},
+    Name{"attn_output", "self_attn.o_proj"}, Name{"attn_q_norm", "self_attn.q_norm"},
+    Name{"attn_k_norm", "self_attn.k_norm"}, Name{"ffn_norm", "post_attention_layernorm"},
+    Name{"ffn_gate", "mlp.gate_proj"},       Name{"ffn_up", "mlp.up_proj"},
+    Name{"ffn_down", "mlp.down_proj"},
 };
 constexpr std::string_view kLayer = "blk.", kOurLayer = "model.layers.";
 
@@ -55,16 +82,23 @@ Parts parts_of(std::string_view name, std::string_view prefix) {
   return out;
 }
 
-std::string renamed(std::string_view name, std::string_view prefix, std::string_view other_prefix, std::string_view Renamed::*from,
-                    std::string_view Renamed::*to) {
+std::string renamed(const GgufArchitecture& architecture, std::string_view name, std::string_view prefix, std::string_view other_prefix,
+                    std::string_view Name::*from, std::string_view Name::*to) {
   const Parts parts = parts_of(name, prefix);
-  const std::span<const Renamed> names = parts.layer.empty() ? std::span<const Renamed>(kOfModel) : std::span<const Renamed>(kOfLayer);
-  for (const Renamed& one : names) {
-    if (one.*from != parts.part) continue;
-    const std::string begin = parts.layer.empty() ? "" : fmt::format("{}{}.", other_prefix, parts.layer);
-    return fmt::format("{}{}.{}", begin, one.*to, parts.kind);
+  const auto in = [&](std::span<const Name> names) -> const Name* {
+    const auto found = std::ranges::find(names, parts.part, from);
+    return found == names.end() ? nullptr : &*found;
+  };
+  const Name* found = nullptr;
+  if (parts.layer.empty()) {
+    found = in(kOfModel);
+  } else {
+    found = in(architecture.parts);
+    if (!found) found = in(kOfLayer);
   }
-  return std::string(name);
+  if (!found) return std::string(name);
+  const std::string begin = parts.layer.empty() ? "" : fmt::format("{}{}.", other_prefix, parts.layer);
+  return fmt::format("{}{}.{}", begin, found->*to, parts.kind);
 }
 
 /// Reads the keys of one architecture.
@@ -108,11 +142,12 @@ class Keys {
   std::string prefix_;
 };
 
-/// What the forward pass has no code for must not run as if it were not there.
-void refuse_unsupported(const Keys& keys) {
+/// What the forward pass has no code for, or the architecture no meaning, must not run as if it were not there.
+void refuse_unsupported(const Keys& keys, const GgufArchitecture& architecture) {
   for (const char* part : {"logit_scale", "embedding_scale", "residual_scale", "attention.scale", "attn_logit_softcapping",
                            "final_logit_softcapping", "attention.layer_norm_epsilon", "attention.max_alibi_bias", "attention.clamp_kqv"}) {
-    if (keys.find(part)) keys.file().fail(keys.key(part), "is not supported: expected no such key");
+    const bool read = std::ranges::find(architecture.numbers, std::string_view(part), &Name::gguf) != architecture.numbers.end();
+    if (!read && keys.find(part)) keys.file().fail(keys.key(part), "is not supported: expected no such key");
   }
   if (keys.find("expert_count") && keys.whole("expert_count") != 0)
     keys.file().fail(keys.key("expert_count"),
@@ -120,6 +155,9 @@ void refuse_unsupported(const Keys& keys) {
   if (keys.find("attention.value_length") && keys.find("attention.key_length") &&
       keys.whole("attention.value_length") != keys.whole("attention.key_length"))
     keys.file().fail(keys.key("attention.value_length"), "expected as many dimensions as keys have");
+  constexpr const char* kWindow = "attention.sliding_window";
+  if (!architecture.has_windows && keys.find(kWindow) && keys.whole(kWindow) != 0 && keys.whole(kWindow) < keys.whole("context_length"))
+    keys.file().fail(keys.key(kWindow), fmt::format("expected no window, models of {} have none here", architecture.name));
 }
 
 /// Divisors of the rotary frequencies by the formula of Llama 3.1 (transformers' modeling_rope_utils, _compute_llama3_parameters).
@@ -132,12 +170,17 @@ double llama3_divisor(double frequency, double factor, double original) {
   return 1 / ((1 - mix) / factor + mix);
 }
 
+std::vector<float> floats_of(const GgufFile& file, std::string_view name, const TensorView& tensor) {
+  if (tensor.dtype != DType::f32 || tensor.shape.size() != 1) file.fail(name, "expected a list of F32");
+  std::vector<float> out(tensor.bytes.size() / sizeof(float));
+  std::memcpy(out.data(), tensor.bytes.data(), out.size() * sizeof(float));
+  return out;
+}
+
 /// A file has the divisors as they come out (rope_freqs.weight), a config.json the numbers that they are made of. These are found again,
 /// and checked against every divisor.
 json scaling_of_divisors(const GgufFile& file, const TensorView& tensor, double theta) {
-  std::vector<float> divisors(tensor.bytes.size() / sizeof(float));
-  std::copy_n(tensor.bytes.data(), divisors.size() * sizeof(float), reinterpret_cast<std::byte*>(divisors.data()));
-  if (tensor.dtype != DType::f32 || divisors.empty()) file.fail("rope_freqs.weight", "expected a list of F32");
+  const std::vector<float> divisors = floats_of(file, "rope_freqs.weight", tensor);
   constexpr double kRounding = 1e-5;
   const double factor = divisors.back(), dims = 2.0 * static_cast<double>(divisors.size());
   constexpr int kMostBits = 24;  // of the original length
@@ -158,9 +201,21 @@ json scaling_of_divisors(const GgufFile& file, const TensorView& tensor, double 
   file.fail("rope_freqs.weight", "expected divisors of the frequencies as Llama 3.1 has them, got others");
 }
 
+/// Divisors for short and for long texts, as they are.
+json scaling_of_lengths(const Keys& keys, const TensorView& short_ones, const TensorView& long_ones) {
+  json out = {{"rope_type", "longrope"},
+              {"short_factor", floats_of(keys.file(), "rope_factors_short.weight", short_ones)},
+              {"long_factor", floats_of(keys.file(), "rope_factors_long.weight", long_ones)}};
+  keys.copy_real("rope.scaling.attn_factor", "attention_factor", out);
+  keys.copy_whole("rope.scaling.original_context_length", "original_max_position_embeddings", out);
+  return out;
+}
+
 /// null: none.
 json scaling_of(const Keys& keys, double theta) {
   if (const TensorView* divisors = keys.tensor("rope_freqs.weight")) return scaling_of_divisors(keys.file(), *divisors, theta);
+  const TensorView *short_ones = keys.tensor("rope_factors_short.weight"), *long_ones = keys.tensor("rope_factors_long.weight");
+  if (short_ones && long_ones) return scaling_of_lengths(keys, *short_ones, *long_ones);
   const std::string kind(keys.file().text_or(keys.key("rope.scaling.type"), "none"));
   if (kind == "none") return nullptr;
   json out = {{"rope_type", kind}};
@@ -176,6 +231,29 @@ std::int64_t vocab_size(const Keys& keys) {
   if (const TensorView* embedding = keys.tensor("token_embd.weight")) return embedding->shape[0];
   const GgufValue* tokens = keys.file().texts("tokenizer.ggml.tokens");
   return tokens ? static_cast<std::int64_t>(tokens->size()) : 0;
+}
+
+/// What other keys say only together.
+void add_what_follows(const Keys& keys, const GgufArchitecture& architecture, json& out) {
+  const std::int64_t heads = keys.whole("attention.head_count"), dim = keys.whole("embedding_length");
+  const bool has_length = keys.find("attention.key_length") != nullptr;
+  const std::int64_t head_dim = has_length ? keys.whole("attention.key_length") : heads > 0 ? dim / heads : 0;
+  if (!has_length && head_dim > 0) out["head_dim"] = head_dim;
+  if (keys.find("rope.dimension_count") && keys.whole("rope.dimension_count") != head_dim && head_dim > 0)
+    out["partial_rotary_factor"] = static_cast<double>(keys.whole("rope.dimension_count")) / static_cast<double>(head_dim);
+  for (const Name& number : architecture.numbers) keys.copy_real(number.gguf, std::string(number.config).c_str(), out);
+  if (architecture.has_windows && keys.find("attention.sliding_window") && keys.whole("attention.sliding_window") != 0) {
+    keys.copy_whole("attention.sliding_window", "sliding_window", out);
+    if (architecture.model_type == "llama") out["model_type"] = "mistral";
+  } else if (architecture.has_windows) {
+    out["sliding_window"] = nullptr;
+  }
+  // Not in the file: llama.cpp takes these for the largest model of each kind, which it tells by its layers.
+  if (architecture.parts.data() == kNormsOnBothSides.data() && architecture.norms_hold_one) {
+    constexpr std::int64_t layers_of_27b[] = {46, 62};
+    const bool largest = keys.whole("block_count") == layers_of_27b[architecture.name == "gemma3"];
+    out["query_pre_attn_scalar"] = largest && heads > 0 ? dim / heads : head_dim;
+  }
 }
 
 /// An id under a key of the tokenizer; null: none.
@@ -196,8 +274,9 @@ const GgufArchitecture& gguf_architecture(const GgufFile& file) {
 std::string config_of_gguf(std::span<const GgufFile> parts, const GgufArchitecture& architecture) {
   const Keys keys(parts, architecture.name);
   const GgufFile& file = keys.file();
-  refuse_unsupported(keys);
-  const double theta = keys.find("rope.freq_base") ? keys.real("rope.freq_base") : 10000;
+  refuse_unsupported(keys, architecture);
+  const double usual_theta = architecture.name == "gemma3" ? 1e6 : 10000;
+  const double theta = keys.find("rope.freq_base") ? keys.real("rope.freq_base") : usual_theta;
   json out = {{"model_type", architecture.model_type},
               {"hidden_size", keys.whole("embedding_length")},
               {"intermediate_size", keys.whole("feed_forward_length")},
@@ -218,21 +297,16 @@ std::string config_of_gguf(std::span<const GgufFile> parts, const GgufArchitectu
       !turn.is_null() && !out["eos_token_id"].is_null() && turn != out["eos_token_id"])
     out["eos_token_id"] = {out["eos_token_id"], turn};
   if (const std::string_view name = file.text_or("general.name", ""); !name.empty()) out["name"] = name;
-  const std::int64_t heads = keys.whole("attention.head_count");
-  const std::int64_t head_dim = keys.find("attention.key_length") ? keys.whole("attention.key_length")
-                                : heads > 0                       ? keys.whole("embedding_length") / heads
-                                                                  : 0;
-  if (keys.find("rope.dimension_count") && keys.whole("rope.dimension_count") != head_dim && head_dim > 0)
-    out["partial_rotary_factor"] = static_cast<double>(keys.whole("rope.dimension_count")) / static_cast<double>(head_dim);
-  keys.copy_whole("attention.sliding_window", "sliding_window", out);
-  if (out.contains("sliding_window") && architecture.model_type == "llama") out["model_type"] = "mistral";
+  add_what_follows(keys, architecture, out);
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::string name_in_safetensors(std::string_view gguf_name) {
-  return renamed(gguf_name, kLayer, kOurLayer, &Renamed::gguf, &Renamed::safetensors);
+std::string name_in_safetensors(const GgufArchitecture& architecture, std::string_view name) {
+  return renamed(architecture, name, kLayer, kOurLayer, &Name::gguf, &Name::config);
 }
 
-std::string name_in_gguf(std::string_view name) { return renamed(name, kOurLayer, kLayer, &Renamed::safetensors, &Renamed::gguf); }
+std::string name_in_gguf(const GgufArchitecture& architecture, std::string_view name) {
+  return renamed(architecture, name, kOurLayer, kLayer, &Name::config, &Name::gguf);
+}
 
 }  // namespace kvscope

@@ -13,8 +13,19 @@ namespace kvscope {
 struct GgufArchitecture {
   std::string_view name;
   std::string_view model_type;  // of the config.json
-  /// Rows of queries and keys are in the order of rotated neighbours: of each head first the first of every pair.
+  /// Rows of queries and keys are in the order of rotated neighbours.
   bool pairs_neighbours = false;
+  /// Norms hold the 1 of 1 + w.
+  bool norms_hold_one = false;
+  /// Its keys of windows mean something.
+  bool has_windows = false;
+  struct Name {
+    std::string_view gguf, config;
+  };
+  /// Real numbers under keys of its own, and their names in the config.json.
+  std::span<const Name> numbers = {};
+  /// Parts of a layer that have other names than elsewhere.
+  std::span<const Name> parts = {};
 };
 
 /// Throws Error: the architecture is not known, or is given by no text.
@@ -25,8 +36,8 @@ const GgufArchitecture& gguf_architecture(const GgufFile& file);
 std::string config_of_gguf(std::span<const GgufFile> parts, const GgufArchitecture& architecture);
 
 /// The name of a tensor in the model's safetensors; the same name where it has none there.
-std::string name_in_safetensors(std::string_view gguf_name);
+std::string name_in_safetensors(const GgufArchitecture& architecture, std::string_view gguf_name);
 /// And back, for messages.
-std::string name_in_gguf(std::string_view safetensors_name);
+std::string name_in_gguf(const GgufArchitecture& architecture, std::string_view safetensors_name);
 
 }  // namespace kvscope

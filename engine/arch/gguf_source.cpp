@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -80,7 +81,24 @@ void split_halves_of_heads(TensorFile& file, std::int64_t query_heads, std::int6
     if (heads <= 0 || tensor.shape[0] % (2 * heads) != 0) continue;  // who binds the tensor says what is wrong
     changed.emplace_back(name, split_halves(tensor, static_cast<std::size_t>(heads)));
   }
-  for (auto& [name, bytes] : changed) file.replace(name, std::move(bytes));
+  for (auto& [name, bytes] : changed) file.replace(name, file.tensors().at(name).dtype, std::move(bytes));
+}
+
+/// Norms as the model's own files have them, exactly: in doubles.
+void take_one_from_norms(TensorFile& file) {
+  std::vector<std::pair<std::string, std::vector<std::byte>>> changed;
+  for (const auto& [name, tensor] : file.tensors()) {
+    if (!name.ends_with("norm.weight") || tensor.dtype != DType::f32) continue;
+    std::vector<std::byte> bytes(tensor.bytes.size() * 2);
+    for (std::size_t i = 0; i < tensor.bytes.size() / sizeof(float); ++i) {
+      float with_one = 0;
+      std::memcpy(&with_one, tensor.bytes.data() + i * sizeof(float), sizeof(float));
+      const double without = static_cast<double>(with_one) - 1;
+      std::memcpy(bytes.data() + i * sizeof(double), &without, sizeof(double));
+    }
+    changed.emplace_back(name, std::move(bytes));
+  }
+  for (auto& [name, bytes] : changed) file.replace(name, DType::f64, std::move(bytes));
 }
 
 }  // namespace
@@ -89,14 +107,17 @@ GgufSource open_gguf_source(const std::string& path) {
   std::vector<GgufFile> files = open_parts(path);
   const GgufFile& first = files[0];
   const GgufArchitecture& architecture = gguf_architecture(first);
-  GgufSource out{JsonDocument::parse(config_of_gguf(files, architecture), path), Weights(path, name_in_gguf), open_gguf_tokenizer(first)};
+  GgufSource out{JsonDocument::parse(config_of_gguf(files, architecture), path),
+                 Weights(path, [&architecture](std::string_view name) { return name_in_gguf(architecture, name); }),
+                 open_gguf_tokenizer(first)};
   const std::string prefix = std::string(architecture.name) + ".attention.";
   const std::int64_t heads = first.whole(prefix + "head_count"), key_heads = first.whole_or(prefix + "head_count_kv", heads);
   for (GgufFile& file : files) {
     const std::string name = file.name();
     TensorFile tensors = file.take_tensors();
     if (architecture.pairs_neighbours) split_halves_of_heads(tensors, heads, key_heads);
-    out.weights.add(name, std::move(tensors), name_in_safetensors);
+    if (architecture.norms_hold_one) take_one_from_norms(tensors);
+    out.weights.add(name, std::move(tensors), [&](std::string_view own) { return name_in_safetensors(architecture, own); });
   }
   return out;
 }

@@ -117,7 +117,7 @@ void Weights::add_all(std::size_t file) {
   for (const auto& [name, dtype] : files_[file].others()) places_[name] = {file, nullptr};
 }
 
-void Weights::add(const std::string& path, TensorFile file, Naming ours) {
+void Weights::add(const std::string& path, TensorFile file, const Naming& ours) {
   const std::size_t place = files_.size();
   files_.push_back(std::move(file));
   paths_.push_back(path);

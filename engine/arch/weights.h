@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,15 +28,15 @@ struct ExpectedDim {
 class Weights {
  public:
   /// A name of a tensor in another format's words.
-  using Naming = std::string (*)(std::string_view name);
+  using Naming = std::function<std::string(std::string_view name)>;
 
   /// Throws Error naming the missing, damaged or contradicting file. Pickled weights are never read: they get a sentence on converting.
   static Weights open(const std::string& folder);
 
   /// Of no file yet. `path` and the names that `in_file` makes of ours are for messages.
-  Weights(const std::string& path, Naming in_file) : folder_(path), config_("its metadata"), in_file_(in_file) {}
+  Weights(const std::string& path, Naming in_file) : folder_(path), config_("its metadata"), in_file_(std::move(in_file)) {}
   /// The tensors of a file under the names that `ours` makes of its. Throws Error where two have the same.
-  void add(const std::string& path, TensorFile file, Naming ours);
+  void add(const std::string& path, TensorFile file, const Naming& ours);
 
   bool has(const std::string& name) const { return places_.contains(name); }
   /// Throws Error if the tensor is missing, has another shape or is no floating-point tensor.
@@ -56,7 +57,7 @@ class Weights {
   std::string shown(const std::string& name) const;
 
   std::string folder_, config_ = "config.json";  // where shapes come from, for messages
-  Naming in_file_ = nullptr;                     // null: names are the files' own
+  Naming in_file_;                               // none: names are the files' own
   std::vector<std::string> paths_;
   std::vector<TensorFile> files_;
   std::map<std::string, Place> places_;

@@ -85,9 +85,11 @@ TensorFile TensorFile::open(const std::string& path) {
   return result;
 }
 
-void TensorFile::replace(const std::string& name, std::vector<std::byte> bytes) {
+void TensorFile::replace(const std::string& name, DType dtype, std::vector<std::byte> bytes) {
   TensorView& tensor = tensors_.at(name);
-  KVSCOPE_ASSERT(bytes.size() == tensor.bytes.size());
+  const auto numbers = [](DType type, std::size_t n) { return n / block_of(type).bytes * block_of(type).numbers; };
+  KVSCOPE_ASSERT(numbers(dtype, bytes.size()) == numbers(tensor.dtype, tensor.bytes.size()));
+  tensor.dtype = dtype;
   replaced_.push_back(std::make_shared<const std::vector<std::byte>>(std::move(bytes)));
   tensor.bytes = *replaced_.back();
 }

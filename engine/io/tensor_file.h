@@ -37,8 +37,8 @@ class TensorFile {
     if (file_) file_->check();
   }
 
-  /// Other bytes for a tensor that is there, as many as it has.
-  void replace(const std::string& name, std::vector<std::byte> bytes);
+  /// Other bytes, perhaps of another type, for a tensor that is there.
+  void replace(const std::string& name, DType dtype, std::vector<std::byte> bytes);
 
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
   /// Names and dtypes of the tensors that have no view.

@@ -144,6 +144,7 @@ TEST(GgufModel, RefusesWhatItCannotRun) {
   EXPECT_THAT(with("llama.block_count", 0xffffffffu), HasSubstr("num_hidden_layers: expected a whole number from 1"));
   EXPECT_THAT(with("llama.expert_count", 8), HasSubstr("mixtures of experts are not supported"));
   EXPECT_THAT(with("llama.logit_scale", 8), HasSubstr("llama.logit_scale: is not supported"));
+  EXPECT_THAT(with("llama.attention.sliding_window", 16), "");
   EXPECT_THAT(with("llama.attention.value_length", 4), HasSubstr("expected as many dimensions as keys have"));
   EXPECT_THAT(with("llama.rope.dimension_count", 4), HasSubstr("partial_rotary_factor"));
   SmallModel small;
@@ -165,8 +166,8 @@ TEST(GgufModel, FindsTheScalingThatDivisorsOfFrequenciesComeFrom) {
   }
   small.tensors["rope_freqs.weight"] = {kF32, {4}, bytes};
   const ModelFiles model = open_model(small.write());
-  EXPECT_EQ(model.config.rope_scaling.kind, RopeScaling::Kind::llama3);
-  EXPECT_EQ(model.config.rope_scaling.factor, 32);
+  EXPECT_EQ(model.config.ropes[0].scaling.kind, RopeScaling::Kind::llama3);
+  EXPECT_EQ(model.config.ropes[0].scaling.factor, 32);
   const float other = 3;
   std::memcpy(small.tensors["rope_freqs.weight"].bytes.data(), &other, 4);
   EXPECT_THAT(error_of(small.write()), HasSubstr("expected divisors of the frequencies as Llama 3.1 has them"));

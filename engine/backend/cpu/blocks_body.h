@@ -13,6 +13,26 @@ namespace {
 
 using Codes = std::int8_t;
 
+/// Sixteen bytes in the compiler's own vector extension: loops over so few are unrolled into single bytes before they become vectors.
+typedef std::uint8_t Bytes __attribute__((vector_size(16)));
+typedef std::uint64_t Words __attribute__((vector_size(16)));
+
+[[gnu::always_inline]] inline Bytes bytes_at(const std::uint8_t* p) {
+  Bytes v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+[[gnu::always_inline]] inline void put(Codes* to, Bytes v) { __builtin_memcpy(to, &v, sizeof v); }
+
+/// 16 where the bit of the place in sixteen bits is set, else 0.
+[[gnu::always_inline]] inline Bytes fifth_bits(const std::uint8_t* p) {
+  constexpr std::uint64_t kEach = 0x0101010101010101u;
+  const Words words = {p[0] * kEach, p[1] * kEach};
+  const Bytes v = reinterpret_cast<Bytes>(words);
+  const Bytes bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  return reinterpret_cast<Bytes>((v & bit) == bit) & 16;
+}
+
 /// half_to_float of core/half.h, without its branches: 2^112 moves the exponent, and is exact for subnormals too.
 [[gnu::always_inline]] inline float float_of_half(const std::uint8_t* p) {
   const std::uint32_t bits = static_cast<std::uint32_t>(p[0] | p[1] << 8);
@@ -46,8 +66,9 @@ struct Q4Block {
   static constexpr int kNumbers = 32, kBytes = 18;
   static void decode(const std::uint8_t* p, float* out) {
     alignas(32) Codes codes[32];
-    for (int i = 0; i < 16; ++i) codes[i] = static_cast<Codes>((p[2 + i] & 15) - 8);
-    for (int i = 0; i < 16; ++i) codes[16 + i] = static_cast<Codes>((p[2 + i] >> 4) - 8);
+    const Bytes pairs = bytes_at(p + 2);
+    put(codes, (pairs & 15) - 8);
+    put(codes + 16, (pairs >> 4) - 8);
     scaled<32>(codes, float_of_half(p), out);
   }
 };
@@ -57,8 +78,15 @@ struct Iq4Block {
   static void decode(const std::uint8_t* p, float* out) {
     static constexpr Codes kValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
     alignas(32) Codes codes[32];
+#if defined(__SSSE3__)
+    const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kValues));
+    const Bytes pairs = bytes_at(p + 2);
+    put(codes, reinterpret_cast<Bytes>(_mm_shuffle_epi8(values, reinterpret_cast<__m128i>(pairs & 15))));
+    put(codes + 16, reinterpret_cast<Bytes>(_mm_shuffle_epi8(values, reinterpret_cast<__m128i>(pairs >> 4))));
+#else
     for (int i = 0; i < 16; ++i) codes[i] = kValues[p[2 + i] & 15];
     for (int i = 0; i < 16; ++i) codes[16 + i] = kValues[p[2 + i] >> 4];
+#endif
     scaled<32>(codes, float_of_half(p), out);
   }
 };
@@ -66,11 +94,10 @@ struct Iq4Block {
 struct Q5Block {
   static constexpr int kNumbers = 32, kBytes = 22;
   static void decode(const std::uint8_t* p, float* out) {
-    std::uint32_t fifth;
-    __builtin_memcpy(&fifth, p + 2, 4);
     alignas(32) Codes codes[32];
-    for (unsigned i = 0; i < 16; ++i) codes[i] = static_cast<Codes>(((p[6 + i] & 15) | (fifth >> i & 1) << 4) - 16);
-    for (unsigned i = 0; i < 16; ++i) codes[16 + i] = static_cast<Codes>(((p[6 + i] >> 4) | (fifth >> (16 + i) & 1) << 4) - 16);
+    const Bytes pairs = bytes_at(p + 6);
+    put(codes, ((pairs & 15) | fifth_bits(p + 2)) - 16);
+    put(codes + 16, ((pairs >> 4) | fifth_bits(p + 4)) - 16);
     scaled<32>(codes, float_of_half(p), out);
   }
 };
