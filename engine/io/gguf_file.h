@@ -47,7 +47,7 @@ class GgufValue {
   std::vector<std::string_view> texts_;
 };
 
-/// One GGUF file of version 2 or 3, little-endian (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), read through a memory map:
+/// One GGUF file of version 2 or 3, little-endian (https://github.com/ggml-org/ggml describes the format), read through a memory map:
 /// metadata, and tensors with their dimensions in our order (rows first). As strict as TensorFile: every count and length is checked
 /// against the bytes that are there before it is used; keys and tensors have names of their own, known types, whole blocks in each row,
 /// offsets that are multiples of the alignment, and bytes that are theirs alone.

@@ -127,12 +127,12 @@ class SharedModels : public ::testing::Test {
     ASSERT_TRUE(test::unpack(archive, folder));
   }
   /// In float64 as exact as the reference is written, in float32 within what that rounds.
-  void expect_logits(const std::string& file, const json& reference, const json& prompts) {
+  void expect_logits(const std::string& file, const json& reference, const json& prompts, double exact_within = 1e-6) {
     for (std::size_t p = 0; p < prompts.size(); ++p) {
       const auto ids = prompts[p].get<std::vector<int>>();
       const auto exact = reference["logits_exact"][p].get<std::vector<double>>();
       const std::vector<double> wide = logits_after(folder / file, ids, DType::f64), narrow = logits_after(folder / file, ids, DType::f32);
-      EXPECT_LT(largest_difference(wide, exact), 1e-6) << file << " prompt " << p;
+      EXPECT_LT(largest_difference(wide, exact), exact_within) << file << " prompt " << p;
       EXPECT_LT(largest_difference(narrow, exact), 2e-4) << file << " prompt " << p;
       const auto most_likely = [](const std::vector<double>& logits) { return std::ranges::max_element(logits) - logits.begin(); };
       EXPECT_EQ(most_likely(wide), most_likely(exact)) << file << " prompt " << p;
@@ -140,7 +140,7 @@ class SharedModels : public ::testing::Test {
       // and its most likely token is ours wherever the second one is further away than that.
       const auto others = reference["logits_llamacpp"][p].get<std::vector<double>>();
       const double apart = largest_difference(exact, others);
-      EXPECT_NEAR(largest_difference(wide, others), apart, 1e-6);
+      EXPECT_NEAR(largest_difference(wide, others), apart, exact_within);
       std::vector<double> sorted = exact;
       std::ranges::partial_sort(sorted, sorted.begin() + 2, std::greater());
       if (sorted[0] - sorted[1] <= 2 * apart) continue;
@@ -170,7 +170,8 @@ TEST_F(SharedModels, OfEveryArchitectureHaveTheReferencesLogits) {
   for (const std::string model : {"llama3", "llama-yarn", "mistral-swa", "qwen2", "qwen3", "granite", "smollm3", "olmo2", "phi3",
                                   "phi3-partial", "gemma", "gemma2", "gemma3_text", "gemma3_text-linear"}) {
     const json file = json::parse(read_text(folder / ("arch/" + model + ".reference.json")));
-    expect_logits("arch/" + model + "-F16.gguf", file, file["prompts"]);
+    const bool has_rounded_divisors = model.starts_with("phi3");  // a GGUF has them in float32
+    expect_logits("arch/" + model + "-F16.gguf", file, file["prompts"], has_rounded_divisors ? 1e-5 : 1e-6);
   }
   EXPECT_GE(n_alike, 4);
 }
