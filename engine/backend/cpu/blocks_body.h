@@ -52,6 +52,7 @@ typedef std::uint64_t Words __attribute__((vector_size(16)));
 /// out = codes * scale.
 template <int n>
 [[gnu::always_inline]] inline void scaled(const Codes* codes, float scale, float* out) {
+  __asm__("" ::"r"(codes) : "memory");  // else the compiler takes codes that were just made apart byte by byte
   const F::V d = F::set1(scale);
 #pragma GCC unroll 8
   for (int i = 0; i < n; i += F::kLanes) F::store(out + i, F::load(codes + i) * d);
