@@ -66,6 +66,25 @@ void CacheGeometry::keys(std::span<const int> slots, std::vector<double>& rows) 
   backend_->key_rows({&job, 1});
 }
 
+std::vector<double> CacheGeometry::values() const {
+  const HeadKv ordered = backend_->clone_kv(*kv_);
+  std::vector<double> rows(static_cast<std::size_t>(kv_->n_slots) * static_cast<std::size_t>(head_dim_));
+  backend_->to_double(rows, ordered.v.data());
+  return rows;
+}
+
+std::vector<double> CacheGeometry::unrotated_keys() const {
+  HeadKv ordered = backend_->clone_kv(*kv_);
+  if (!cache().unrotated && cache().rope >= 0) {
+    std::vector<int> back(cache().slots.pos);
+    for (int& pos : back) pos = -pos;
+    backend_->rope(ordered.k.data(), ordered.n_slots, /*n_heads=*/1, back, cache().rope);
+  }
+  std::vector<double> rows(static_cast<std::size_t>(kv_->n_slots) * static_cast<std::size_t>(head_dim_));
+  backend_->to_double(rows, ordered.k.data());
+  return rows;
+}
+
 std::vector<double> CacheGeometry::value_l2() const {
   const auto width = static_cast<std::size_t>(head_dim_), row_bytes = width * size_of(backend_->dtype());
   std::vector<double> out(static_cast<std::size_t>(kv_->n_slots)), v(width);

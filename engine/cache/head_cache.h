@@ -47,6 +47,8 @@ class CacheGeometry final : public KeyGeometry {
   void expect_largest_product(int from, std::span<const int> to) const override;
   void expect_keys(std::span<const int> slots) const override;
   void keys(std::span<const int> slots, std::vector<double>& rows) const override;
+  std::vector<double> values() const override;
+  std::vector<double> unrotated_keys() const override;
   std::vector<double> value_l2() const override;
   std::vector<double> value_norms() const override;
 

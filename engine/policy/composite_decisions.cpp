@@ -48,6 +48,10 @@ void CompositePolicy::decide(std::span<const HeadView> heads, int step, bool aft
     layer_is_due = is_due(n / static_cast<double>(heads.size()), slots_, after_prompt);
   }
   for (std::size_t h = 0; h < heads.size(); ++h) rank(decisions[h], heads[h], layer_is_due, after_prompt);
+  std::vector<HeadDecision*> ranked;
+  for (HeadDecision& d : decisions)
+    if (!d.score.empty()) ranked.push_back(&d);
+  if (!ranked.empty()) ranking_->finish_layer(ranked);
   if (lane_.parts.selecting->whole_layer) share_scores(decisions);
   for (HeadDecision& d : decisions) show_scores(d);
   const auto place = [this](const HeadDecision& d) { return at(d.view.layer * n_kv_heads_ + d.view.kv_head); };

@@ -55,7 +55,7 @@ CompositePolicy::CompositePolicy(const Setup& setup) : lane_(resolve_lane(setup.
   merger_->run().require(needs_);
   allocation_->require(needs_);
 
-  if (setup.mode == PromptMode::stream && allocation_->needs_prompt())
+  if (setup.mode == PromptMode::stream && (allocation_->needs_prompt() || ranking_->needs_prompt()))
     throw UsageError(
         fmt::format("run {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec)));
   shape_ = {setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};

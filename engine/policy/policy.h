@@ -40,6 +40,10 @@ class KeyGeometry {
   virtual void expect_keys(std::span<const int> /*slots*/) const {}
   /// Key rows of these slots, [slots, head_dim], into `rows`, whose memory a caller may use again.
   virtual void keys(std::span<const int> slots, std::vector<double>& rows) const = 0;
+  /// Value rows of all slots, [n, head_dim].
+  virtual std::vector<double> values() const = 0;
+  /// Key rows of all slots as they were before rotation, [n, head_dim].
+  virtual std::vector<double> unrotated_keys() const = 0;
   /// Of every slot: ||v_i||_2.
   virtual std::vector<double> value_l2() const = 0;
   /// Of every slot: mean over the group's query heads g of ||v_i W_O^(g)||_1.
@@ -62,6 +66,17 @@ class Hindsight {
   virtual View look() const = 0;
 };
 
+/// The prompt's queries of one KV head's group, for policies that look at all of them (StatNeeds::prompt_queries). Implemented by the
+/// runtime.
+class PromptQueries {
+ public:
+  virtual ~PromptQueries() = default;
+  /// Of every token of the prompt, [n, group, head_dim]: rotated to its position, or as it was before.
+  virtual std::vector<double> rows(bool rotated) const = 0;
+  /// Mean over the positions first .. first + n - 1 of the rotation to them, [head_dim]: cosine of every frequency, then sine of every one.
+  virtual std::vector<double> mean_rotation(int first, int n) const = 0;
+};
+
 /// What a policy sees of one (layer, KV head) when it decides. Nothing else.
 struct HeadView {
   const SlotState* slots = nullptr;
@@ -71,6 +86,7 @@ struct HeadView {
   int slots_at_most = 0;                 // budget of the head, where it has one
   std::span<const int> pinned = {};      // original positions that must not be selected for removal (ascending); slots or not
   const Hindsight* hindsight = nullptr;  // where the policy needs coming queries
+  const PromptQueries* queries = nullptr;  // right after the prompt, where the policy needs its queries
 };
 
 /// How keys meet positions (POLICIES.md section 3).

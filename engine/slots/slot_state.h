@@ -48,6 +48,7 @@ struct StatNeeds {
   double ema_alpha = 0.9;
   bool z_now = false;      // this step's z + extra
   int coming_queries = 0;  // queries of the full cache at so many coming positions, beside the lane's own full history
+  bool prompt_queries = false;  // all queries of the prompt, when its one compression is decided
 
   StatParams params() const { return {.lambda = lambda}; }
   bool reads_a() const {  // observe_step needs a

@@ -84,7 +84,7 @@ class Lots {
 };
 
 TEST(Composition, WhateverGoesTogetherKeepsThePromises) {
-  constexpr int kCases = 400;
+  constexpr int kCases = 800;
   Lots lots(1);
   std::map<std::string, int> tried;  // by key=value
   int taken = 0;

@@ -44,10 +44,12 @@ inline bool leaves_the_hull(const std::string& spec) {
 /// The budget is the most, not the exact number of slots.
 inline bool may_keep_fewer(const std::string& spec) {
   return spec.find("kvmerger") != std::string::npos || spec.find("select=heavy") != std::string::npos ||
-         spec.find("drop=") != std::string::npos;
+         spec.find("drop=") != std::string::npos || spec.starts_with("pages") || spec.find("select=pages") != std::string::npos;
 }
 /// The number of slots is an outcome.
-inline bool may_keep_more(const std::string& spec) { return spec.find("fit=threshold") != std::string::npos; }
+inline bool may_keep_more(const std::string& spec) {
+  return spec.find("fit=threshold") != std::string::npos || spec.starts_with("chunkkv") || spec.find("select=chunks") != std::string::npos;
+}
 
 /// Slots of areas beside the protected ones: heavy hitters and one run of similar neighbours, or residual slots; 0 where there are none.
 inline int room_for_areas(const Policy& policy) {

@@ -58,6 +58,18 @@ class RowGeometry final : public KeyGeometry {
       rows.insert(rows.end(), (*keys_)[static_cast<std::size_t>(i)].begin(), (*keys_)[static_cast<std::size_t>(i)].end());
   }
 
+  /// Something beside the keys: each row the other way round.
+  std::vector<double> values() const override {
+    std::vector<double> out;
+    for (const auto& key : *keys_) out.insert(out.end(), key.rbegin(), key.rend());
+    return out;
+  }
+  std::vector<double> unrotated_keys() const override {
+    std::vector<double> out;
+    for (const auto& key : *keys_) out.insert(out.end(), key.begin(), key.end());
+    return out;
+  }
+
   std::vector<double> value_l2() const override {
     std::vector<double> out;
     for (const auto& key : *keys_) out.push_back(1 + std::abs(key.front()));
@@ -86,11 +98,29 @@ class GivenNorms final : public KeyGeometry {
   std::vector<double> cosines(std::span<const int>, std::span<const int>) const override { return {}; }
   std::vector<Nearest> nearest_kept(std::span<const int>) const override { return {}; }
   void keys(std::span<const int>, std::vector<double>&) const override {}
+  std::vector<double> values() const override { return {}; }
+  std::vector<double> unrotated_keys() const override { return {}; }
   std::vector<double> value_l2() const override { return {}; }
   std::vector<double> value_norms() const override { return norms_; }
 
  private:
   std::vector<double> norms_;
+};
+
+/// Queries of a prompt, one head of width `width` after the other; the rotation is none at all.
+class RowQueries final : public PromptQueries {
+ public:
+  RowQueries(std::vector<double> rows, int width) : rows_(std::move(rows)), width_(width) {}
+  std::vector<double> rows(bool) const override { return rows_; }
+  std::vector<double> mean_rotation(int, int) const override {
+    std::vector<double> none(static_cast<std::size_t>(width_), 0.0);
+    std::fill_n(none.begin(), none.size() / 2, 1.0);
+    return none;
+  }
+
+ private:
+  std::vector<double> rows_;
+  int width_;
 };
 
 /// softmax(z + b) over the slots.
@@ -272,15 +302,32 @@ class TinyLane {
   std::vector<Plan> plan_layer(int layer, int at_step, bool after_prompt, Policy* other = nullptr) {
     std::vector<RowGeometry> keys;
     std::vector<RowHindsight> coming;
+    std::vector<RowQueries> asked;
     std::vector<HeadView> views;
+    asked.reserve(N(model_.n_kv_heads));
     keys.reserve(N(model_.n_kv_heads));
     coming.reserve(N(model_.n_kv_heads));
     for (int h = 0; h < model_.n_kv_heads; ++h) {
       keys.emplace_back(head(layer, h).k);
       coming.emplace_back(coming_queries(head(layer, h), policy->needs().coming_queries, static_cast<unsigned>(at_step)));
-      views.push_back({.slots = &head(layer, h).slots, .keys = &keys.back(), .layer = layer, .kv_head = h, .hindsight = &coming.back()});
+      asked.emplace_back(prompt_queries(head(layer, h), static_cast<unsigned>(layer)), model_.head_dim);
+      views.push_back({.slots = &head(layer, h).slots,
+                       .keys = &keys.back(),
+                       .layer = layer,
+                       .kv_head = h,
+                       .hindsight = &coming.back(),
+                       .queries = after_prompt ? &asked.back() : nullptr});
     }
     return (other ? other : policy.get())->plan(views, at_step, after_prompt);
+  }
+
+  /// Random numbers, one query per slot and query head.
+  std::vector<double> prompt_queries(const TinyHead& head, unsigned seed) const {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    std::vector<double> rows(head.k.size() * N(model_.group()) * N(model_.head_dim));
+    for (double& x : rows) x = 2 * normal(random);
+    return rows;
   }
 
   /// Random queries over the head; what the full cache would answer is taken from the head as it is.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "policy/catalog/geometry_parts.h"
 #include "policy/catalog/keys.h"
 #include "policy/catalog/rows.h"
 #include "policy/rankings/expression_ranking.h"
@@ -124,7 +125,7 @@ Composition::Composition(const LaneSpec& given, std::string_view except) : spec_
   const bool by_place = this->given("alloc") == "duo" || this->given("select") == "random" || this->given("positions") == "ceiling";
   fill("stat", !this->given("score").empty() ? "score" : by_place ? "none" : "sum");
   fill("reweight", "none");
-  fill("unit", "head");
+  fill("unit", this->given("select") == "chunks" || this->given("select") == "pages" ? "layer" : "head");
   fill("alloc", "uniform");
   fill("merge", this->given("select") == "context" ? "zeromerge" : this->given("select") == "heavy" ? "kvmerger" : "none");
   fill("select", is("reweight", "critical")  ? "top"
@@ -134,7 +135,7 @@ Composition::Composition(const LaneSpec& given, std::string_view except) : spec_
                                              : "top");
   fill("bias", is("merge", "keepkv") ? "votes" : is("merge", "zeromerge") ? "scaled" : "none");
   fill("positions", "original");
-  fill("cadence", is("stat", "pooled") || is("select", "heavy") ? "once" : "every_step");
+  fill("cadence", is_any("stat", kRankedOnce) || is_any("select", "heavy chunks") ? "once" : "every_step");
 }
 
 const std::string& Composition::at(std::string_view key) const { return values_[place_of(key)]; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts that a policy of a user's own is made of, in words: what every value of every key does, and which keys it brings.
 #include "policy/catalog/custom.h"
+#include "policy/catalog/geometry_parts.h"
 #include "policy/catalog/keys.h"
 #include "policy/catalog/parts.h"
 
@@ -78,6 +79,7 @@ PartKey stats() {
                            r.ranking = by_key_difference;
                            r.reads_attention = false;
                          }});
+  for (PartChoice& c : geometry_rankings()) key.choices.push_back(std::move(c));
   key.choices.push_back({"score", "your own score", [](PolicyRow& r) { r.ranking = by_expression; }});
   return key;
 }
@@ -132,34 +134,36 @@ PartKey allocations() {
 }
 
 PartKey selections() {
-  return {"select",
-          "which slots go",
-          {{"top",
-            "the lowest scores, all at once",
-            [](PolicyRow& r) { r.selection = r.selection ? r.selection : top; },  // unless a reweighting selects
-            {share_or_count("drop", "1", "tokens that go at once when the budget is exceeded", 1)}},
-           {"in_turn", "the lowest scores, one after the other", [](PolicyRow& r) { r.selection = one_by_one; }},
-           {"random",
-            "drawn at random",
-            [](PolicyRow& r) {
-              r.ranking = by_nothing;
-              r.selection = drawn;
-            },
-            {seed()}},
-           {"context",
-            "the lowest scores of a context beside the residual slots, in every step",
-            [](PolicyRow& r) {
-              r.selection = context_share;
-              r.least_free = room_for_residual;
-            },
-            {share_or_count("residual", "0.1", "slots that collect removed tokens (0.1 = a tenth of the budget, at least 1)", 1)}},
-           {"heavy",
-            "all but the highest scores, whatever the budget: the merge makes them fit",
-            [](PolicyRow& r) {
-              r.selection = heavy_hitters;
-              r.least_free = room_for_heavy;
-            },
-            {share_or_count("heavy", "0.24", "slots of the highest score that are never merged (0.24 = share of the budget)")}}}};
+  PartKey key{"select",
+              "which slots go",
+              {{"top",
+                "the lowest scores, all at once",
+                [](PolicyRow& r) { r.selection = r.selection ? r.selection : top; },  // unless a reweighting selects
+                {share_or_count("drop", "1", "tokens that go at once when the budget is exceeded", 1)}},
+               {"in_turn", "the lowest scores, one after the other", [](PolicyRow& r) { r.selection = one_by_one; }},
+               {"random",
+                "drawn at random",
+                [](PolicyRow& r) {
+                  r.ranking = by_nothing;
+                  r.selection = drawn;
+                },
+                {seed()}},
+               {"context",
+                "the lowest scores of a context beside the residual slots, in every step",
+                [](PolicyRow& r) {
+                  r.selection = context_share;
+                  r.least_free = room_for_residual;
+                },
+                {share_or_count("residual", "0.1", "slots that collect removed tokens (0.1 = a tenth of the budget, at least 1)", 1)}},
+               {"heavy",
+                "all but the highest scores, whatever the budget: the merge makes them fit",
+                [](PolicyRow& r) {
+                  r.selection = heavy_hitters;
+                  r.least_free = room_for_heavy;
+                },
+                {share_or_count("heavy", "0.24", "slots of the highest score that are never merged (0.24 = share of the budget)")}}}};
+  for (PartChoice& c : chunk_selections()) key.choices.push_back(std::move(c));
+  return key;
 }
 
 PartKey merges() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "policy/catalog/custom.h"
+#include "policy/catalog/geometry_parts.h"
 
 namespace kvscope {
 namespace {
@@ -36,6 +37,8 @@ constexpr Rule kRules[] = {
      "leave stat out"},
     {[](const Parts& p) { return p.is("stat", "none") && p.is("reweight", "critical"); }, "stat reweight",
      "there is no score that the values could weigh", "choose a statistic, or leave reweight out"},
+    {[](const Parts& p) { return p.is("stat", "none") && p.is_any("select", "chunks pages"); }, "stat select",
+     "without a score no chunk is worth more than another", "choose a statistic"},
     {[](const Parts& p) { return p.is("stat", "none") && p.is("unit", "layer"); }, "stat unit",
      "there are no scores that the heads of a layer could share", "choose a statistic, or leave unit out"},
     {[](const Parts& p) { return p.is("stat", "none") && p.is("alloc", "ada"); }, "stat alloc",
@@ -49,11 +52,16 @@ constexpr Rule kRules[] = {
     // two-stage choice
     {[](const Parts& p) { return p.is("reweight", "critical") && !p.is("select", "top"); }, "reweight select",
      "it chooses in two stages itself", "leave select out"},
-    {[](const Parts& p) { return p.is("reweight", "critical") && p.is_any("stat", "knorm keydiff"); }, "reweight stat",
-     "it multiplies a score of 0 or more with the value's norm, and this one may be negative",
+    {[](const Parts& p) { return p.is("reweight", "critical") && p.is_any("stat", "knorm keydiff leverage noncausal compactor"); },
+     "reweight stat", "it multiplies a score of 0 or more with the value's norm, and this one may be negative",
      "choose another statistic, or leave reweight out"},
     {[](const Parts& p) { return p.is("reweight", "critical") && p.is("unit", "layer"); }, "reweight unit",
      "the values of every head weigh differently, so the heads cannot decide as one", "leave out unit or reweight"},
+    // chunks of tokens
+    {[](const Parts& p) { return p.is("select", "pages") && p.is("unit", "head"); }, "select unit",
+     "a page holds the same tokens of all heads of a layer", "leave unit out, or take select=chunks"},
+    {[](const Parts& p) { return p.is("alloc", "ada") && p.is_any("select", "chunks pages"); }, "alloc select",
+     "the heads' shares are counted in best slots, not in chunks", "choose another alloc, or leave select out"},
     // one decision for a layer
     {[](const Parts& p) { return p.is("unit", "layer") && p.is_any("alloc", "ada head"); }, "unit alloc",
      "one decision for all heads of a layer gives them the same slots, this split gives them different numbers", "leave out unit or alloc"},
@@ -79,6 +87,12 @@ constexpr Rule kRules[] = {
     {[](const Parts& p) { return !p.is("bias", "none") && p.is_any("merge", "none cam"); }, "bias merge",
      "every slot stands for one token, there is no vote to count", "choose a merge, or leave bias out"},
     // when
+    {[](const Parts& p) { return p.is_any("stat", kOfWholePrompt) && !p.is("cadence", "once"); }, "stat cadence",
+     "it looks at the queries of the whole prompt, which there are only right after it", "leave cadence out"},
+    {[](const Parts& p) { return p.is_any("stat", kOfWholePrompt) && !p.given("refresh").empty() && p.given("refresh") != "0"; },
+     "stat refresh", "it looks at the queries of the whole prompt, which there are only right after it", "leave refresh out"},
+    {[](const Parts& p) { return p.is_any("stat", kOfWholePrompt) && p.is("select", "context"); }, "stat select",
+     "it ranks once after the prompt, the context ranks in every step", "take stat=window"},
     {[](const Parts& p) { return p.is("stat", "pooled") && p.is("select", "context"); }, "stat select",
      "pooled scores are made only when something is removed, the context ranks in every step", "take stat=window"},
     {[](const Parts& p) { return p.is("cadence", "once") && p.is("select", "context"); }, "cadence select",

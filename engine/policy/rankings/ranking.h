@@ -2,12 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "policy/policy.h"
 #include "slots/slot_state.h"
 
 namespace kvscope {
+
+struct HeadDecision;
 
 /// The part that says how much every slot of a head is worth. Higher stays. Ties fall to tie_break, then to the lower pos.
 class Ranking {
@@ -19,6 +22,11 @@ class Ranking {
   virtual std::vector<double> score(const HeadView& head) const = 0;
   /// Adds what it reads of a layer in which the `recent` newest slots are protected.
   virtual void require_in_layer(StatNeeds&, int /*recent*/) const {}
+  /// True: scores need the whole prompt at once, and there are none afterwards.
+  virtual bool needs_prompt() const { return false; }
+  /// After all heads of a layer have their scores: makes them comparable, or adds what only the layer as a whole tells. heads: those that
+  /// are ranked in this step.
+  virtual void finish_layer(std::span<HeadDecision* const> /*heads*/) const {}
   /// Adds slots that it protects besides sinks and recent.
   virtual void protect(const HeadView&, std::vector<char>& /*is_protected*/) const {}
   /// [n], or empty: equal scores are decided by pos alone.

@@ -103,7 +103,7 @@ void Lane::load_prompt(PromptRun& prompt, const std::function<void()>& layer_don
       }
     }
     backend_.to_double(o, prompt.last_output(l));
-    compress(l, /*after_prompt=*/true, prompt.last_query(l), o);
+    compress(l, &prompt, prompt.last_query(l), o);
     fit(l);
     layer_done();
   }
@@ -205,7 +205,7 @@ void Lane::finish(const LayerRows& rows, int row) {
   }
   for (int h = 0; h < config_.n_kv_heads; ++h) record_attention(rows.layer, h);
   if (setup_.record.measures.local) measure(rows.layer, o);
-  compress(rows.layer, /*after_prompt=*/false, at(rows.q, bytes(config_.q_dim()) * row), o);
+  compress(rows.layer, /*prompt=*/nullptr, at(rows.q, bytes(config_.q_dim()) * row), o);
 }
 
 void Lane::read_key_norms(int layer) {

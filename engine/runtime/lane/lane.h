@@ -147,6 +147,7 @@ class Lane {
     std::vector<CacheGeometry> geometry;
     std::vector<HeadView> heads;
     std::vector<std::unique_ptr<Hindsight>> coming;
+    std::vector<std::unique_ptr<PromptQueries>> asked;
     std::vector<std::vector<int>> pins;
   };
   struct Compression {  // of a layer in a step
@@ -190,8 +191,8 @@ class Lane {
   /// Nothing was removed before this step: it cannot have done any harm.
   void set_unharmed(HeadRecord& record) const;
   /// Decides and carries out, or, where finish() of all layers comes at the end of the step, decides as far as merge() can go on.
-  void compress(int layer, bool after_prompt, const void* q, std::span<const double> o);
-  void view_layer(int layer, KeyLookups* lookups, LayerView& view);
+  void compress(int layer, const PromptRun* prompt, const void* q, std::span<const double> o);
+  void view_layer(int layer, const PromptRun* prompt, KeyLookups* lookups, LayerView& view);
   /// First token that the step's query sees in a layer, and that the next one's sees.
   int first_seen(int layer) const { return config_.layer(layer).first_seen(record_->position); }
   int first_kept(int layer) const { return config_.layer(layer).first_seen(record_->position + 1); }

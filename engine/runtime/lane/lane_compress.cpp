@@ -7,6 +7,7 @@
 #include "core/slot_runs.h"
 #include "measure/perturbation.h"
 #include "policy/apply_plan.h"
+#include "runtime/lane/group_queries.h"
 #include "runtime/lane/lane.h"
 #include "runtime/lane/layer_window.h"
 #include "runtime/lane/runner_ups.h"
@@ -15,13 +16,11 @@
 namespace kvscope {
 
 namespace {
-
 const std::byte* at(const void* base, std::size_t offset) { return static_cast<const std::byte*>(base) + offset; }
-
 }  // namespace
 
-void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const double> o) {
-  const bool reloaded = !after_prompt && reload(layer);
+void Lane::compress(int layer, const PromptRun* prompt, const void* q, std::span<const double> o) {
+  const bool after_prompt = prompt, reloaded = !after_prompt && reload(layer);
   LayerWork& work = this->work(layer);
   Compression& c = work.compression.emplace(Compression{.reloaded = reloaded, .q = q, .o = {o.begin(), o.end()}});
   const bool later = finishes_at_the_end() && !after_prompt;
@@ -31,7 +30,7 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
     if (later) return;
   } else {
     const Stopwatch watch(work.ms);
-    view_layer(layer, later ? lookups_.get() : backend_.workers() > 0 ? nullptr : &lookups, c.view);
+    view_layer(layer, prompt, later ? lookups_.get() : backend_.workers() > 0 ? nullptr : &lookups, c.view);
     if (later) {
       c.decision = policy_->decide(c.view.heads, record_->step, reloaded);
       return;
@@ -51,10 +50,11 @@ void Lane::compress(int layer, bool after_prompt, const void* q, std::span<const
   work.compression.reset();
 }
 
-void Lane::view_layer(int layer, KeyLookups* lookups, LayerView& view) {
+void Lane::view_layer(int layer, const PromptRun* prompt, KeyLookups* lookups, LayerView& view) {
   std::vector<HeadCache>& heads = layers_[layer].heads;
   view.coming = hindsight(layer);
   view.pins.resize(heads.size());
+  view.asked = group_queries(backend_, config_, prompt, policy_->needs(layer), layer);
   view.geometry.reserve(heads.size());
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     view.geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim, lookups);
@@ -64,7 +64,8 @@ void Lane::view_layer(int layer, KeyLookups* lookups, LayerView& view) {
                           .layer = layer,
                           .kv_head = h,
                           .pinned = view.pins[h],
-                          .hindsight = view.coming.empty() ? nullptr : view.coming[h].get()});
+                          .hindsight = view.coming.empty() ? nullptr : view.coming[h].get(),
+                          .queries = view.asked[h].get()});
   }
 }
 
@@ -102,7 +103,6 @@ void Lane::change_caches() {
 
 void Lane::update_slots(int layer) {
   Compression& c = *work(layer).compression;
-  const StatNeeds& needs = policy_->needs(layer);
   const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
   const int window = config_.window(layer);
   for (int h = 0; h < config_.n_kv_heads; ++h) {
@@ -124,14 +124,13 @@ void Lane::update_slots(int layer) {
       std::vector<int> gone;
       {
         const Stopwatch watch(work(layer).ms);
-        gone = apply_in_layer(config_.layer(layer), head, needs, plan);
+        gone = apply_in_layer(config_.layer(layer), head, policy_->needs(layer), plan);
       }
       if (!record.score.empty()) remove_entries(record.score, gone);
       for (std::size_t i = 0; i < record.score.size() && !gone.empty(); ++i)
         if (const double s = record.score[i]; !std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
     }
-    const bool by_hand = do_what_ifs(layer, h, record);
-    const bool changed = by_hand || c.reloaded || (window == 0 && !plan.removals.empty());
+    const bool changed = do_what_ifs(layer, h, record) || c.reloaded || (window == 0 && !plan.removals.empty());
     if (changed && setup_.record.measures.local) {
       const auto before = std::span(c.o).subspan(h * group_size, group_size);
       work(layer).changed.push_back({layer, h, at(c.q, bytes(group_size) * h), {before.begin(), before.end()}});
@@ -184,11 +183,10 @@ void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& reco
 
 void Lane::describe(const HeadCache& head, HeadRecord& record) const {
   record.n_slots = head.slots.size();
+  if (!setup_.record.slots) record.score.clear();
   if (setup_.record.slots) {
     record.pos = head.slots.pos;
     record.votes = head.slots.votes;
-  } else {
-    record.score.clear();
   }
   record.evicted_votes = head.slots.evicted_votes;
   if (!setup_.record.captures) return;

@@ -18,7 +18,7 @@ void PromptNeeds::add(const StatNeeds& needs) {
   c.rows = std::max(c.rows, needs.prompt_rows());
   c.hits = std::max(c.hits, needs.hits);
   key_norm |= needs.key_norm;
-  queries = std::max(queries, needs.coming_queries);
+  queries = std::max(queries, needs.prompt_queries ? kAllQueries : needs.coming_queries);
   if (needs.outside && std::ranges::find(outside, *needs.outside) == outside.end()) outside.push_back(*needs.outside);
   z_rows = std::max(z_rows, std::max(needs.z_rows, needs.z_now ? 1 : 0));
 }

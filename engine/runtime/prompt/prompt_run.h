@@ -28,7 +28,8 @@ struct PromptNeeds {
   };
   std::array<Columns, 3> columns;  // by GroupReduce
   int z_rows = 0;                  // last rows of z, per query head
-  int queries = 0;                 // last queries
+  static constexpr int kAllQueries = 1 << 30;
+  int queries = 0;  // last queries
   bool key_norm = false;
   bool value_norms = false;  // after W_O, per query head
   std::vector<StatNeeds::Outside> outside;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/catalog/keys.h"
+#include "policy/catalog/preset.h"
+#include "policy/catalog/rows.h"
+
+namespace kvscope {
+
+std::vector<PolicyRow> geometry_rows() {
+  std::vector<PolicyRow> rows;
+  rows.push_back(preset({.name = "lagkv",
+                         .title = "LagKV",
+                         .paper = "LagKV: Lag-Relative Information of the KV Cache Tells Which Tokens Are Important, arXiv:2504.04704",
+                         .idea = "Keeps what stands out against the text that follows it."},
+                        "stat=lagkv", "sinks=4 lag cross refresh recent=0"));
+  rows.push_back(
+      preset({.name = "leverage",
+              .title = "Leverage scores",
+              .paper = "Compactor: Calibrated Query-Agnostic KV Cache Compression with Approximate Leverage Scores, arXiv:2507.08143",
+              .idea = "Keeps keys that no mix of others replaces."},
+             "stat=leverage", "sinks=0 recent=0 sketch seed refresh"));
+  rows.push_back(
+      preset({.name = "noncausal",
+              .title = "Non-causal attention",
+              .paper = "Compactor: Calibrated Query-Agnostic KV Cache Compression with Approximate Leverage Scores, arXiv:2507.08143",
+              .idea = "Neighbours on both sides vote by attention."},
+             "stat=noncausal", "sinks=0 recent=0 chunk<attention_chunk"));
+  rows.push_back(
+      preset({.name = "compactor",
+              .title = "Compactor",
+              .paper = "Compactor: Calibrated Query-Agnostic KV Cache Compression with Approximate Leverage Scores, arXiv:2507.08143",
+              .idea = "Leverage and non-causal attention, blended."},
+             "stat=compactor", "sinks=8 recent=4 blend sketch chunk<attention_chunk seed"));
+  rows.push_back(preset({.name = "cur",
+                         .title = "CurDKV",
+                         .paper = "Value-Guided KV Compression for LLMs via Approximated CUR Decomposition, arXiv:2509.15038",
+                         .idea = "Keeps large keys with large values."},
+                        "stat=cur", "sinks=4 recent=0 window refresh"));
+  rows.push_back(preset({.name = "expected",
+                         .title = "Expected Attention",
+                         .paper = "Expected Attention: KV Cache Compression by Estimating Attention from Future Queries Distribution, "
+                                  "arXiv:2510.00636",
+                         .idea = "Expects later queries to be like the prompt's."},
+                        "stat=expected", "sinks=4 recent=0 future cov vnorm eps<expected_eps"));
+  rows.push_back(
+      preset({.name = "chunkkv",
+              .title = "ChunkKV",
+              .paper = "ChunkKV: Semantic-Preserving KV Cache Compression for Efficient Long-Context LLM Inference, arXiv:2502.00299",
+              .idea = "SnapKV by whole chunks of text."},
+             "stat=pooled,select=chunks", "sinks=0 chunk window kernel pool refresh"));
+  rows.push_back(preset({.name = "pages", .title = "Pages", .idea = "H2O by whole pages: what paging costs."}, "stat=sum,select=pages",
+                        "sinks=0 recent block"));
+  return rows;
+}
+
+}  // namespace kvscope

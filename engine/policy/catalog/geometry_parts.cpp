@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/catalog/geometry_parts.h"
+
+#include "policy/catalog/keys.h"
+#include "policy/rankings/expected_ranking.h"
+#include "policy/rankings/lag_ranking.h"
+#include "policy/rankings/non_causal_ranking.h"
+#include "policy/rankings/norm_product_ranking.h"
+#include "policy/selections/chunk_selection.h"
+
+namespace kvscope {
+namespace {
+
+ParamInfo count(std::string key, std::string default_text, int min, int max, std::string help) {
+  return {.key = std::move(key),
+          .kind = ParamInfo::Kind::count,
+          .default_text = std::move(default_text),
+          .min = 1.0 * min,
+          .max = 1.0 * max,
+          .help = std::move(help)};
+}
+ParamInfo sketch() { return count("sketch", "48", 0, 4096, "columns of the random matrix that keys are multiplied with (0: none, exact)"); }
+ParamInfo attention_chunk() { return count("attention_chunk", "256", 1, 65536, "tokens of the prompt that attend to each other"); }
+
+int chunk_of(const PartSetup& s, std::string_view key) { return static_cast<int>(s.params.first_number({key, "chunk"})); }
+
+template <auto Make>
+void ranks_by(PolicyRow& row) {
+  row.ranking = Make;
+  row.reads_attention = false;
+}
+
+std::unique_ptr<Ranking> by_lag(const PartSetup& s) {
+  return std::make_unique<LagRanking>(s.params.count("sinks", s.slots), s.params.count("lag", s.slots), s.params.text("cross") == "1");
+}
+std::unique_ptr<Ranking> by_norm_product(const PartSetup& s) {
+  return std::make_unique<NormProductRanking>(std::max(1, s.params.count("window", s.slots)));
+}
+LeverageRanking leverage(const PartSetup& s) { return {s.params.count("sketch", s.slots), s.seed}; }
+std::unique_ptr<Ranking> by_leverage(const PartSetup& s) { return std::make_unique<LeverageRanking>(leverage(s)); }
+std::unique_ptr<Ranking> by_non_causal(const PartSetup& s) { return std::make_unique<NonCausalRanking>(chunk_of(s, "attention_chunk")); }
+std::unique_ptr<Ranking> by_compactor(const PartSetup& s) {
+  const double blend = s.params.text("blend") == "removed" ? kNone : s.params.number("blend");
+  return std::make_unique<BlendedRanking>(leverage(s), NonCausalRanking(chunk_of(s, "attention_chunk")), s.params.count("sinks", s.slots),
+                                          s.params.count("recent", s.slots), blend, s.slots);
+}
+std::unique_ptr<Ranking> by_expected(const PartSetup& s) {
+  return std::make_unique<ExpectedRanking>(ExpectedRanking::Options{.sinks = s.params.count("sinks", s.slots),
+                                                                    .future = s.params.count("future", s.slots),
+                                                                    .covariance = s.params.text("cov") == "1",
+                                                                    .value_norm = s.params.text("vnorm") == "1",
+                                                                    .eps = s.params.first_number({"expected_eps", "eps"})});
+}
+
+template <ChunkSelection::Keeps Keeps>
+std::unique_ptr<Selection> chunks(const PartSetup& s) {
+  const int size = s.params.count(Keeps == ChunkSelection::Keeps::fits ? "block" : "chunk", s.slots);
+  return std::make_unique<ChunkSelection>(size, Keeps, s.params.has("ratio") ? s.params.number("ratio") : 0.0);
+}
+
+ParamInfo blend() {
+  return {.key = "blend",
+          .kind = ParamInfo::Kind::text,
+          .default_text = "removed",
+          .min = 0,
+          .max = 1e6,
+          .choices = {"removed"},
+          .help = "weight of the leverage beside the attention: removed, the share of slots that go, or a number"};
+}
+
+}  // namespace
+
+std::vector<PartChoice> geometry_rankings() {
+  return {{"lagkv",
+           "how much key and value stand out against the stretch of text that follows: rank of softmax(std((x - min)/(max - min)))",
+           ranks_by<by_lag>,
+           {count("lag", "128", 2, 65536, "tokens of a stretch; fewer than two of them after the sinks: the newest stay"),
+            choice("cross", {"0", "1"}, "1: scores themselves, which can be compared between stretches and heads")}},
+          {"leverage",
+           "leverage of the key before rotation: x (X'X + 0.01)^-1 x' of the centred keys, normalised over the layer",
+           ranks_by<by_leverage>,
+           {sketch(), seed()}},
+          {"cur",
+           "squared norms of key and value, each as its share of a window, multiplied",
+           ranks_by<by_norm_product>,
+           {window("16", "neighbouring slots whose norms make one share together", 1)}},
+          {"noncausal",
+           "attention inside a chunk of the prompt, later queries included, times the norm of the value, mean of 3 neighbours",
+           ranks_by<by_non_causal>,
+           {attention_chunk()}},
+          {"compactor",
+           "blend x leverage of the key + attention inside a chunk of the prompt, both normalised over the layer",
+           ranks_by<by_compactor>,
+           {blend(), sketch(), attention_chunk(), seed()}},
+          {"expected",
+           "attention expected of the queries to come: softmax(mu.k/sqrt(d) + k'Sigma k/2d) times the norm of the value",
+           ranks_by<by_expected>,
+           {count("future", "512", 1, 1'000'000, "positions after the prompt whose queries are expected"),
+            choice("cov", {"1", "0"}, "0: only the mean of the queries counts"),
+            choice("vnorm", {"1", "0"}, "0: without the norm of the value"),
+            number("expected_eps", "0", 0, 1, "added to the expected attention before it meets the norm")}}};
+}
+
+std::vector<PartChoice> chunk_selections() {
+  using Keeps = ChunkSelection::Keeps;
+  return {{"chunks",
+           "whole chunks of neighbouring tokens by their mean score: max(1, floor(chunks x share kept)) of them stay",
+           [](PolicyRow& r) { r.selection = chunks<Keeps::share>; },
+           {count("chunk", "20", 1, 65536, "tokens of a chunk")}},
+          {"pages",
+           "whole pages by their mean score, as many as fit into the budget; the heads of a layer alike",
+           [](PolicyRow& r) { r.selection = chunks<Keeps::fits>; },
+           {count("block", "16", 1, 65536, "tokens of a page")}}};
+}
+
+}  // namespace kvscope

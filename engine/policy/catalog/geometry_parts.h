@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "policy/catalog/custom.h"
+
+namespace kvscope {
+
+/// Rankings by what keys, values and the prompt's queries are like, without a look at attention: choices of the key `stat`.
+std::vector<PartChoice> geometry_rankings();
+/// Selections of neighbouring tokens: choices of the key `select`.
+std::vector<PartChoice> chunk_selections();
+
+/// Choices of `stat` that look at the whole prompt at once, and those that rank once after it unless told otherwise; separated by spaces.
+inline constexpr std::string_view kOfWholePrompt = "noncausal compactor expected";
+inline constexpr std::string_view kRankedOnce = "pooled lagkv leverage cur noncausal compactor expected";
+
+}  // namespace kvscope

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/rankings/expected_ranking.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "policy/rankings/rows.h"
+
+namespace kvscope {
+namespace {
+
+/// R x for the mean R of rotations, which mix number f and number f + dims/2 of the first dims. rotation [dims]: cosines, then sines.
+void rotate(std::span<double> x, std::span<const double> rotation, std::size_t stride) {
+  const std::size_t half = rotation.size() / 2;
+  for (std::size_t f = 0; f < half; ++f) {
+    double &a = x[f * stride], &b = x[(f + half) * stride];
+    const double c = rotation[f], s = rotation[f + half], was = a;
+    a = c * a - s * b;
+    b = c * b + s * was;
+  }
+}
+
+/// Mean and covariance of one query head's queries, rotated on. queries [n, group, width].
+void query_moments(std::span<const double> queries, std::size_t group, std::size_t g, std::size_t first, std::span<const double> rotation,
+                   std::vector<double>& mean, std::vector<double>& covariance) {
+  const std::size_t width = mean.size(), n = queries.size() / (group * width);
+  const auto count = static_cast<double>(n - first);
+  std::ranges::fill(mean, 0.0);
+  const auto row = [&](std::size_t t) { return queries.subspan((t * group + g) * width, width); };
+  for (std::size_t t = first; t < n; ++t)
+    for (std::size_t i = 0; i < width; ++i) mean[i] += row(t)[i];
+  for (double& x : mean) x /= count;
+  std::vector<double> centred(width);
+  for (std::size_t t = first; t < n && !covariance.empty(); ++t) {
+    for (std::size_t i = 0; i < width; ++i) centred[i] = row(t)[i] - mean[i];
+    for (std::size_t i = 0; i < width; ++i)
+      for (std::size_t j = 0; j < width; ++j) covariance[i * width + j] += centred[i] * centred[j] / count;
+  }
+  rotate(mean, rotation, 1);
+  for (std::size_t i = 0; i < width && !covariance.empty(); ++i) rotate(std::span(covariance).subspan(i * width, width), rotation, 1);
+  for (std::size_t j = 0; j < width && !covariance.empty(); ++j) rotate(std::span(covariance).subspan(j), rotation, width);
+}
+
+}  // namespace
+
+std::vector<double> expected_logits(std::span<const double> mean, std::span<const double> covariance, std::span<const double> keys) {
+  const std::size_t width = mean.size(), n = keys.size() / width;
+  const auto d = static_cast<double>(width);
+  std::vector<double> z(n, 0.0);
+  for (std::size_t r = 0; r < n; ++r) {
+    const auto k = keys.subspan(r * width, width);
+    double linear = 0, quadratic = 0;
+    for (std::size_t i = 0; i < width; ++i) {
+      linear += mean[i] * k[i];
+      double spread = 0;
+      for (std::size_t j = 0; j < width && !covariance.empty(); ++j) spread += covariance[i * width + j] * k[j];
+      quadratic += spread * k[i];
+    }
+    z[r] = linear / std::sqrt(d) + quadratic / (2 * d);
+  }
+  return z;
+}
+
+std::vector<double> ExpectedRanking::score(const HeadView& head) const {
+  KVSCOPE_ASSERT(head.queries);
+  const std::size_t n = head.slots->pos.size(), first = std::min(n, static_cast<std::size_t>(o_.sinks));
+  std::vector<double> score(n, kNone);
+  if (first == n) return score;
+  const std::vector<double> keys = all_keys(head), queries = head.queries->rows(/*rotated=*/false);
+  const std::vector<double> rotation = head.queries->mean_rotation(static_cast<int>(n), o_.future);
+  const std::size_t width = keys.size() / n, group = queries.size() / keys.size();
+  std::vector<double> mean(width), covariance, sum(n - first, 0.0);
+  for (std::size_t g = 0; g < group; ++g) {
+    covariance.assign(o_.covariance ? width * width : 0, 0.0);
+    query_moments(queries, group, g, first, rotation, mean, covariance);
+    std::vector<double> share = expected_logits(mean, covariance, std::span(keys).subspan(first * width));
+    softmax(share);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += share[i] / static_cast<double>(group);
+  }
+  const std::vector<double> norms = o_.value_norm ? head.keys->value_l2() : std::vector<double>(n, 1.0);
+  for (std::size_t i = 0; i < sum.size(); ++i) score[first + i] = (sum[i] + (o_.value_norm ? o_.eps : 0.0)) * norms[first + i];
+  return score;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/rankings/non_causal_ranking.h"
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/vector_math.h"
+#include "policy/decision.h"
+#include "policy/rankings/rows.h"
+
+namespace kvscope {
+
+void add_chunk_attention(std::span<const double> queries, std::span<const double> keys, std::size_t n, std::size_t chunk,
+                         std::span<double> sums) {
+  const std::size_t width = n > 0 ? keys.size() / n : 0;
+  std::vector<double> row(chunk);
+  for (std::size_t first = 0; first < n; first += chunk) {
+    const std::size_t size = std::min(chunk, n - first);
+    const auto filled = static_cast<double>(chunk - size);
+    const auto logits = std::span(row).first(size);
+    for (std::size_t q = 0; q < size; ++q) {
+      row_products(keys.data() + first * width, queries.subspan((first + q) * width, width), logits);
+      double top = filled > 0 ? 0.0 : logits[0], sum = 0;
+      for (const double z : logits) top = std::max(top, z);
+      for (double& z : logits) sum += z = std::exp(z - top);
+      if (filled > 0) sum += filled * std::exp(-top);
+      for (std::size_t k = 0; k < size; ++k) sums[first + k] += logits[k] / sum;
+    }
+    for (std::size_t k = 0; k < size; ++k) sums[first + k] += filled / static_cast<double>(chunk);
+  }
+}
+
+std::vector<double> NonCausalRanking::attention(const HeadView& head, std::size_t first, std::size_t end) const {
+  KVSCOPE_ASSERT(head.queries);
+  const std::size_t n = head.slots->pos.size(), count = end - first;
+  const std::vector<double> keys = all_keys(head), norms = head.keys->value_l2(), asked = head.queries->rows(/*rotated=*/true);
+  const std::size_t width = keys.size() / n, group = asked.size() / keys.size();
+  std::vector<double> queries(count * width), sums(count, 0.0), score(count);
+  for (std::size_t g = 0; g < group; ++g) {
+    for (std::size_t i = 0; i < count; ++i)
+      std::copy_n(asked.begin() + static_cast<std::ptrdiff_t>(((first + i) * group + g) * width), width,
+                  queries.begin() + static_cast<std::ptrdiff_t>(i * width));
+    add_chunk_attention(queries, std::span(keys).subspan(first * width, count * width), count, static_cast<std::size_t>(chunk_), sums);
+  }
+  for (std::size_t i = 0; i < count; ++i) sums[i] *= norms[first + i] / static_cast<double>(group);
+  for (std::size_t i = 0; i < count; ++i)  // beyond the ends there are zeros
+    score[i] = ((i > 0 ? sums[i - 1] : 0.0) + sums[i] + (i + 1 < count ? sums[i + 1] : 0.0)) / 3;
+  return score;
+}
+
+std::vector<double> NonCausalRanking::score(const HeadView& head) const { return attention(head, 0, head.slots->pos.size()); }
+
+void NonCausalRanking::finish_layer(std::span<HeadDecision* const> heads) const {
+  std::vector<std::span<double>> scores;
+  for (HeadDecision* head : heads) scores.emplace_back(head->score);
+  normalise_layer(scores);
+}
+
+BlendedRanking::Middle BlendedRanking::middle(std::size_t n) const {
+  const std::size_t first = std::min(n, static_cast<std::size_t>(sinks_));
+  return {first, n - std::min(n - first, static_cast<std::size_t>(recent_))};
+}
+
+std::vector<double> BlendedRanking::score(const HeadView& head) const {
+  const Middle m = middle(head.slots->pos.size());
+  std::vector<double> score(head.slots->pos.size(), kNone);
+  std::ranges::copy(leverage_.leverage(head, m.first, m.end), score.begin() + static_cast<std::ptrdiff_t>(m.first));
+  return score;
+}
+
+void BlendedRanking::finish_layer(std::span<HeadDecision* const> heads) const {
+  std::vector<std::vector<double>> attention;
+  std::vector<std::span<double>> scores, attended;
+  for (HeadDecision* head : heads) {
+    const Middle m = middle(head->score.size());
+    attention.push_back(attention_.attention(head->view, m.first, m.end));
+    scores.push_back(std::span(head->score).subspan(m.first, m.end - m.first));
+  }
+  for (std::vector<double>& a : attention) attended.emplace_back(a);
+  normalise_layer(scores);
+  normalise_layer(attended);
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    const double removed = 1 - static_cast<double>(slots_) / static_cast<double>(heads[h]->score.size());
+    const double blend = std::isnan(blend_) ? removed : blend_;
+    for (std::size_t i = 0; i < scores[h].size(); ++i) scores[h][i] = blend * scores[h][i] + attended[h][i];
+  }
+}
+
+}  // namespace kvscope

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/rankings/norm_product_ranking.h"
+
+namespace kvscope {
+namespace {
+
+/// Squares as shares of the sum over their window; 0 where that is 0.
+std::vector<double> window_shares(std::span<const double> norms, std::size_t window) {
+  std::vector<double> shares(norms.size());
+  for (std::size_t first = 0; first < norms.size(); first += window) {
+    const std::size_t end = std::min(first + window, norms.size());
+    double sum = 0;
+    for (std::size_t i = first; i < end; ++i) sum += shares[i] = norms[i] * norms[i];
+    for (std::size_t i = first; i < end; ++i) shares[i] = sum > 0 ? shares[i] / sum : 0.0;
+  }
+  return shares;
+}
+
+}  // namespace
+
+std::vector<double> norm_products(std::span<const double> key_norms, std::span<const double> value_norms, int window) {
+  std::vector<double> score = window_shares(key_norms, static_cast<std::size_t>(window));
+  const std::vector<double> values = window_shares(value_norms, static_cast<std::size_t>(window));
+  double sum = 0;
+  for (std::size_t i = 0; i < score.size(); ++i) sum += score[i] *= values[i];
+  for (double& x : score) x = sum > 0 ? x / sum : 0.0;
+  return score;
+}
+
+std::vector<double> NormProductRanking::score(const HeadView& head) const {
+  return norm_products(head.slots->key_norm, head.keys->value_l2(), window_);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/rankings/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "slots/slot_state.h"
+
+namespace kvscope {
+
+std::vector<double> all_keys(const HeadView& head) {
+  std::vector<int> slots(head.slots->pos.size());
+  std::iota(slots.begin(), slots.end(), 0);
+  std::vector<double> rows;
+  head.keys->keys(slots, rows);
+  return rows;
+}
+
+void softmax(std::span<double> x) {
+  if (x.empty()) return;
+  const double top = *std::ranges::max_element(x);
+  double sum = 0;
+  for (double& v : x) sum += v = std::exp(v - top);
+  for (double& v : x) v /= sum;
+}
+
+Moments moments(std::span<const double> x) {
+  Moments m;
+  if (x.empty()) return m;
+  const auto n = static_cast<double>(x.size());
+  for (const double v : x) m.mean += v;
+  m.mean /= n;
+  if (x.size() == 1) return m;
+  for (const double v : x) m.deviation += (v - m.mean) * (v - m.mean);
+  m.deviation = std::sqrt(m.deviation / (n - 1));
+  return m;
+}
+
+void normalise_layer(std::span<const std::span<double>> heads) {
+  constexpr double kGrid = 1e9;
+  std::vector<double> all;
+  for (const std::span<double> scores : heads)
+    for (const double x : scores)
+      if (std::isfinite(x)) all.push_back(x);
+  const Moments m = moments(all);
+  for (const std::span<double> scores : heads)
+    for (double& x : scores) x = std::round((x - m.mean) / std::max(m.deviation, 1e-6) * kGrid) / kGrid;
+}
+
+}  // namespace kvscope

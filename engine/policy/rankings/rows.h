@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "policy/policy.h"
+
+namespace kvscope {
+
+// What several rankings do with the rows and scores of a head.
+
+/// Key rows of all slots as they stand in the cache, [n, head_dim].
+std::vector<double> all_keys(const HeadView& head);
+/// x = softmax(x).
+void softmax(std::span<double> x);
+
+struct Moments {
+  double mean = 0, deviation = 0;  // deviation: with n - 1; 0 for one number
+};
+Moments moments(std::span<const double> x);
+
+/// The finite scores of all heads of a layer become (score - mean)/max(deviation, 1e-6), both over all of them together. Multiples of 1e-9,
+/// so that the last bits decide nothing between equal tokens.
+void normalise_layer(std::span<const std::span<double>> heads);
+
+}  // namespace kvscope

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scores from keys, values and queries on examples that can be done by hand, and what they refuse.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "policy/catalog.h"
+#include "policy/contract.h"
+#include "policy/rankings/expected_ranking.h"
+#include "policy/rankings/lag_ranking.h"
+#include "policy/rankings/non_causal_ranking.h"
+#include "policy/rankings/norm_product_ranking.h"
+#include "policy/selections/chunk_selection.h"
+
+namespace kvscope {
+namespace {
+
+using Numbers = std::vector<double>;
+
+TEST(LagRanking, WhatStandsOutAgainstTheNextPartitionRanksHigher) {
+  // next partition: both channels from 0 to 1; (0, 0) deviates by 0, (0, 4) by 4/sqrt(2)
+  const Numbers rows = {0, 0, 0, 4, 0, 0, 1, 1};
+  EXPECT_EQ(lag_scores(rows, rows, 4, 0, 2, false), (Numbers{0, 0.5, 1, 1})) << "the last partition stays";
+  const Numbers scores = lag_scores(rows, rows, 4, 0, 2, true);
+  EXPECT_NEAR(scores[1], 1 / (1 + std::exp(-4 / std::sqrt(2))), 1e-12);
+}
+
+TEST(LagRanking, AShortTextKeepsTheNewest) {
+  const Numbers rows(12, 1.0);
+  EXPECT_EQ(lag_scores(rows, rows, 6, 2, 3, false), (Numbers{1, 1, 0, 0.25, 0.5, 0.75}));
+}
+
+TEST(LagRanking, AChannelWithoutRangeCountsNothing) {
+  const Numbers rows(8, 3.0);
+  for (const double x : lag_scores(rows, rows, 4, 0, 2, true)) EXPECT_TRUE(std::isfinite(x));
+}
+
+TEST(NormProductRanking, SharesOfAWindowAreMultiplied) {
+  // keys 1:3 and 1:1, values 1:1 and 1:1: shares .5 .5 | .5 .5 of values, .1 .9 | .5 .5 of keys; products sum to 1
+  const Numbers score = norm_products(Numbers{1, 3, 2, 2}, Numbers{1, 1, 5, 5}, 2);
+  for (const auto& [i, expected] : {std::pair{0, 0.05}, {1, 0.45}, {2, 0.25}, {3, 0.25}})
+    EXPECT_NEAR(score[static_cast<std::size_t>(i)], expected, 1e-12);
+  EXPECT_EQ(norm_products(Numbers{0, 0}, Numbers{1, 1}, 16), (Numbers{0, 0})) << "no keys, no score";
+}
+
+TEST(LeverageRanking, AKeyOfItsOwnDirectionHasLeverageOne) {
+  // centred: three rows (-.25, ...) and one that leaves: the fourth alone spans the second channel
+  const Numbers score = leverage_scores({100, 0, -100, 0, 0, 100, 0, -100}, 2);
+  for (const double x : score) EXPECT_NEAR(x, 0.5, 1e-5);
+  const Numbers alone = leverage_scores({0, 0, 0, 0, 0, 0, 400, 0}, 2);
+  EXPECT_NEAR(alone[3], 0.75, 1e-5);
+  EXPECT_NEAR(alone[0], 0.25 / 3, 1e-5);
+}
+
+TEST(NonCausalRanking, LaterQueriesCountAndAnIncompleteChunkIsFilledUp) {
+  const Numbers q = {1, 1}, k = {0, std::log(3)};
+  Numbers sums(2, 0.0);
+  add_chunk_attention(q, k, 2, 2, sums);
+  EXPECT_NEAR(sums[0], 0.5, 1e-12);
+  EXPECT_NEAR(sums[1], 1.5, 1e-12);
+  Numbers filled(2, 0.0);
+  add_chunk_attention(q, k, 2, 3, filled);  // a third key of logit 0, a third query that sees all alike
+  EXPECT_NEAR(filled[0], 2.0 / 5 + 1.0 / 3, 1e-12);
+  EXPECT_NEAR(filled[1], 6.0 / 5 + 1.0 / 3, 1e-12);
+}
+
+TEST(ExpectedRanking, TheSpreadOfTheQueriesCounts) {
+  const Numbers mean = {2, 0}, covariance = {0, 0, 0, 8}, keys = {1, 0, 0, 1};
+  EXPECT_NEAR(expected_logits(mean, {}, keys)[0], std::sqrt(2), 1e-12);
+  EXPECT_NEAR(expected_logits(mean, covariance, keys)[1], 2, 1e-12);
+}
+
+HeadDecision decision(const SlotState& slots, Numbers score, int budget) {
+  HeadDecision d;
+  d.begin({&slots, nullptr, 0, 0});
+  d.budget = budget;
+  d.is_protected.assign(score.size(), 0);
+  d.plan.score = d.score = std::move(score);
+  return d;
+}
+
+TEST(ChunkSelection, WholeChunksStayByTheirMean) {
+  const SlotState slots = test::slots_of(7);
+  HeadDecision d = decision(slots, {1, 1, 9, 0, 2, 2, 3}, 5);  // means 1, 4.5, 2, 3
+  ChunkSelection(2, ChunkSelection::Keeps::share, 0).select(d, 0);
+  EXPECT_EQ(d.keep, (std::vector<int>{2, 3, 6})) << "floor(4 x 5/7) = 2 chunks, the shorter one counts as one";
+  EXPECT_EQ(d.plan.score[3], 4.5) << "the score shown is the chunk's";
+}
+
+TEST(ChunkSelection, PagesFitIntoTheBudgetAndSpareWhatIsProtected) {
+  const SlotState slots = test::slots_of(7);
+  HeadDecision d = decision(slots, {1, 1, 9, 0, 2, 2, 3}, 3);
+  d.is_protected[0] = 1;
+  ChunkSelection(2, ChunkSelection::Keeps::fits, 0).select(d, 0);
+  EXPECT_EQ(d.keep, (std::vector<int>{0, 1})) << "the page of a protected slot goes last; the next best of two does not fit beside it";
+  d = decision(slots, {1, 1, 9, 0, 2, 2, 3}, 1);
+  d.is_protected[0] = 1;
+  ChunkSelection(2, ChunkSelection::Keeps::fits, 0).select(d, 0);
+  EXPECT_EQ(d.keep, (std::vector<int>{0}));
+}
+
+void expect_refused(const std::string& spec, PromptMode mode, const char* reason) {
+  const ModelConfig model = test::tiny_model(2, 2, 1);
+  try {
+    Policy::make({.spec = spec, .model = &model, .n_prompt = 24, .mode = mode});
+    ADD_FAILURE() << spec << " was accepted";
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string_view(e.what()).find(reason), std::string_view::npos) << e.what();
+  }
+}
+
+TEST(GeometryRankings, WhatDoesNotGoTogetherIsRefused) {
+  for (const char* spec : {"noncausal:slots=9", "compactor:slots=14", "expected:slots=9"})
+    expect_refused(spec, PromptMode::stream, "expected prompt mode prefill");
+  expect_refused("custom:stat=expected,slots=9,cadence=every_step", PromptMode::prefill, "only right after it");
+  expect_refused("custom:stat=noncausal,slots=9,refresh=2", PromptMode::prefill, "only right after it");
+  expect_refused("custom:stat=leverage,slots=9,reweight=critical", PromptMode::prefill, "may be negative");
+  expect_refused("custom:select=pages,slots=9,unit=head", PromptMode::prefill, "a page holds the same tokens");
+  expect_refused("custom:select=chunks,stat=none,slots=9", PromptMode::prefill, "no chunk is worth more");
+  expect_refused("custom:select=chunks,alloc=ada,unit=head,slots=9", PromptMode::prefill, "not in chunks");
+  expect_refused("lagkv:lag=1,slots=9", PromptMode::prefill, "lag");
+  expect_refused("compactor:blend=x,slots=14", PromptMode::prefill, "blend");
+  expect_refused("pages:block=0,slots=9", PromptMode::prefill, "block");
+}
+
+}  // namespace
+}  // namespace kvscope
