@@ -87,8 +87,9 @@ TEST(OpenModel, ReadsEveryFloatTypeAndRefusesIntegers) {
   }
   ModelFolder folder;
   folder.dtypes["model.norm.weight"] = "U8";
-  EXPECT_THAT(error_of(folder.write()),
-              HasSubstr("tensor 'model.norm.weight' is U8, expected F32, F16, BF16 or F64; quantised weights are read from GGUF files only"));
+  EXPECT_THAT(
+      error_of(folder.write()),
+      HasSubstr("tensor 'model.norm.weight' is U8, expected F32, F16, BF16 or F64; quantised weights are read from GGUF files only"));
 }
 
 TEST(OpenModel, RefusesBiasesNormsAndLayersBeyondTheConfig) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "policies_with.h"
 #include "policy/catalog.h"
 #include "runs.h"
 
@@ -14,29 +15,16 @@ namespace {
 
 using namespace kvscope::testing;
 
-/// Every policy of the catalog with a budget of `slots` (by name alone where it takes none). Keys that want a file get the tiny model's
-/// own.
-std::vector<std::string> all_lanes(const std::string& slots) {
-  std::vector<std::string> out;
-  for (const PolicyInfo& info : policies()) {
-    if (info.name == reference_policy()) {
-      out.push_back(info.name);
-      continue;
-    }
-    std::string spec = info.name + ":" + slots;
-    for (const ParamInfo& param : info.keys_follow_choices ? params_of(parse_lane_spec(spec)) : info.params) {
-      if (param.key == "scores") spec += info.name == "headkv" ? ",scores=headkv.json" : ",base=headkv,scores=headkv.json";
-      if (param.key == "heads") spec += ",heads=duo.json";
-    }
-    out.push_back(spec);
-  }
+std::vector<std::string> all_lanes(const std::string& slots, PromptMode mode) {
+  std::vector<std::string> out = policies_with(slots, mode);
+  out.insert(out.begin(), reference_policy());
   return out;
 }
 
 RunRequest request_of(std::vector<int> ids, PromptMode mode, int n_generate) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
-  request.lanes = all_lanes("slots=12");
+  request.lanes = all_lanes("12", mode);
   request.mode = mode;
   request.n_generate = n_generate;
   request.measures = MeasureSet::all();
@@ -85,7 +73,7 @@ TEST_P(Session_, ALaneAddedLaterEqualsALaneFromTheStart) {
 TEST_P(Session_, WithRoomForEveryTokenALaneIsBitIdenticalToTheFullCache) {
   Session session = open_session(tiny_model(), DType::f32, 2);
   RunRequest request = request_of(random_ids(30, 64, 4), GetParam(), 5);
-  request.lanes = all_lanes("slots=64");
+  request.lanes = all_lanes("64", GetParam());
   const Snapshot out = run(session, request);
   for (const LaneSnapshot& lane : out.lanes) {
     for (std::size_t s = 0; s < lane.steps.size(); ++s) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "policies_with.h"
 #include "policy/catalog.h"
 #include "policy/text/lane_edits.h"
 #include "runs.h"
@@ -22,21 +23,6 @@ RunRequest request_of(std::vector<std::string> lanes, PromptMode mode, int n_pro
   request.mode = mode;
   request.n_generate = n_generate;
   return request;
-}
-
-/// Every policy that compresses, with `slots` slots.
-std::vector<std::string> policies_with(const std::string& slots) {
-  std::vector<std::string> out;
-  for (const PolicyInfo& info : policies()) {
-    if (info.name == reference_policy()) continue;
-    std::string spec = info.name + ":slots=" + slots;
-    for (const ParamInfo& param : info.keys_follow_choices ? params_of(parse_lane_spec(spec)) : info.params) {
-      if (param.key == "scores") spec += info.name == "headkv" ? ",scores=headkv.json" : ",base=headkv,scores=headkv.json";
-      if (param.key == "heads") spec += ",heads=duo.json";
-    }
-    out.push_back(spec);
-  }
-  return out;
 }
 
 /// The removals of every step of a lane as what-ifs, head by head.
@@ -156,7 +142,7 @@ TEST(WhatIf, RestoringEverythingThatWasEvictedIsTheFullCacheAgain) {
 TEST_P(WhatIf_, WhatWasPinnedFromTheStartNeverGoesUnderAnyPolicy) {
   Session session = open_session(tiny_model());
   const std::string pins = "@pin=5,6,17@pin=9,layers=0,heads=1@pin=30,step=30";
-  std::vector<std::string> lanes = policies_with("12");
+  std::vector<std::string> lanes = policies_with("12", GetParam());
   for (std::string& lane : lanes) lane += pins;
   const Snapshot out = run(session, request_of(lanes, GetParam(), 50, 8));
   for (std::size_t l = 1; l < out.lanes.size(); ++l) {
@@ -177,7 +163,7 @@ TEST_P(WhatIf_, WhatWasPinnedFromTheStartNeverGoesUnderAnyPolicy) {
 
 TEST_P(WhatIf_, BookkeepingHoldsUnderEveryPolicyAndAnyEdit) {
   Session session = open_session(tiny_model());
-  std::vector<std::string> lanes = policies_with("12");
+  std::vector<std::string> lanes = policies_with("12", GetParam());
   lanes.push_back("full");
   // Step 2 is early in stream mode; the others follow the prompt in both.
   const std::string edits =
@@ -233,7 +219,7 @@ TEST_P(WhatIf_, AForkFromACheckpointEqualsAForkFromTheStart) {
 }
 
 TEST_P(WhatIf_, ThreadsChangeNothing) {
-  std::vector<std::string> lanes = policies_with("12");
+  std::vector<std::string> lanes = policies_with("12", GetParam());
   for (std::string& lane : lanes) lane += "@restore=3-9,step=1@merge=20,into=30,step=1,heads=0@pin=4@slots=20,layers=1";
   const RunRequest request = request_of(lanes, GetParam(), 40, 4);
   Session one = open_session(tiny_model(), DType::f32, 1), many = open_session(tiny_model(), DType::f32, 3);
@@ -257,7 +243,7 @@ TEST_P(WhatIf_, ABudgetForEveryHeadIsTheBudgetOfTheLane) {
 
 TEST_P(WhatIf_, ABudgetOfOneHeadHoldsThereAndTheOthersKeepTheirs) {
   Session session = open_session(tiny_model());
-  std::vector<std::string> plain = policies_with("16"), edited = plain;
+  std::vector<std::string> plain = policies_with("16", GetParam()), edited = plain;
   for (std::string& lane : edited) lane += "@slots=11,layers=1,heads=0@slots=24,layers=0,heads=1";
   const Snapshot a = run(session, request_of(plain, GetParam(), 60, 8)), b = run(session, request_of(edited, GetParam(), 60, 8));
   for (std::size_t l = 1; l < b.lanes.size(); ++l) {

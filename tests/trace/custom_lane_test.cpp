@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A named policy is a row over parts: the same parts chosen one by one decide exactly alike, to the byte of the trace.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "policy/catalog.h"
 #include "runtime/runs.h"
 #include "trace/trace_writer.h"
@@ -16,6 +18,7 @@ using namespace kvscope::testing;
 struct Pair {
   const char* named;
   const char* parts;
+  bool whole_prompt = false;  // it looks at the whole prompt at once: no stream
 };
 constexpr Pair kPairs[] = {
     {"local", "stat=none,sinks=0"},
@@ -24,10 +27,10 @@ constexpr Pair kPairs[] = {
     {"keydiff", "stat=keydiff,sinks=0,recent=0"},
     {"lagkv:lag=4", "stat=lagkv,lag=4,recent=0"},
     {"leverage:sketch=3", "stat=leverage,sketch=3,sinks=0,recent=0"},
-    {"noncausal:chunk=9", "stat=noncausal,attention_chunk=9,sinks=0,recent=0"},
-    {"compactor:sinks=2,recent=1", "stat=compactor,sinks=2,recent=1"},
+    {"noncausal:chunk=9", "stat=noncausal,attention_chunk=9,sinks=0,recent=0", true},
+    {"compactor:sinks=2,recent=1", "stat=compactor,sinks=2,recent=1", true},
     {"cur:window=5", "stat=cur,window=5,recent=0"},
-    {"expected:eps=0.1", "stat=expected,expected_eps=0.1,recent=0"},
+    {"expected:eps=0.1", "stat=expected,expected_eps=0.1,recent=0", true},
     {"chunkkv:chunk=5,window=6", "stat=pooled,select=chunks,chunk=5,window=6,sinks=0"},
     {"pages:block=4", "stat=sum,select=pages,block=4,sinks=0"},
     {"streaming", "stat=none,positions=cache"},
@@ -86,6 +89,7 @@ TEST_P(CustomLane, ThePartsOfANamedPolicyDecideExactlyLikeIt) {
   request.mode = GetParam();
   request.n_generate = 12;
   for (const Pair& pair : kPairs) {
+    if (pair.whole_prompt && GetParam() == PromptMode::stream) continue;
     request.lanes.push_back(with_budget(pair.named));
     request.lanes.push_back(with_budget(std::string("custom:") + pair.parts));
   }
@@ -100,6 +104,22 @@ TEST_P(CustomLane, ThePartsOfANamedPolicyDecideExactlyLikeIt) {
                                 << named.substr(differ > 60 ? differ - 60 : 0, 120) << "\n"
                                 << parts.substr(differ > 60 ? differ - 60 : 0, 120);
     EXPECT_NE(named.find("\"events\""), std::string::npos);
+  }
+}
+
+TEST(CustomParts, PartsThatLookAtTheWholePromptRefuseToStream) {
+  Session session = open_session(tiny_model());
+  RunRequest request;
+  request.prompt_ids = random_ids(20, 64, 3);
+  request.mode = PromptMode::stream;
+  for (const Pair& pair : kPairs) {
+    if (!pair.whole_prompt) continue;
+    for (const std::string& spec : {with_budget(pair.named), with_budget(std::string("custom:") + pair.parts)}) {
+      request.lanes = {spec};
+      EXPECT_THAT([&] { run(session, request); },
+                  ::testing::ThrowsMessage<UsageError>(::testing::HasSubstr("expected prompt mode prefill")))
+          << spec;
+    }
   }
 }
 
