@@ -336,10 +336,10 @@ std::vector<char> evicted_by_hand(const LaneSnapshot& lane, int n_tokens) {
 namespace {
 
 /// Of the tokens that `counts` says only; nullptr: of all.
-Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vector<char>* counts) {
+Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vector<char>* counts, std::size_t first, std::size_t end) {
   Loss best;
   bool best_changed = false;
-  for (std::size_t i = 0; i < lane.steps.size(); ++i) {
+  for (std::size_t i = first; i < std::min(end, lane.steps.size()); ++i) {
     const StepRecord& step = *lane.steps[i];
     if (step.position < s.n_prompt - 1 || (step.top1_same && best_changed)) continue;
     for (const HeadRecord& head : step.heads) {
@@ -367,8 +367,13 @@ Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vec
 Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
   // What was just removed by hand is what the audience looks for.
   const std::vector<char> by_hand = evicted_by_hand(lane, static_cast<int>(s.tokens.size()));
-  const Loss own = std::ranges::count(by_hand, 1) > 0 ? largest_loss_of(s, lane, &by_hand) : Loss{};
-  return own.step >= 0 ? own : largest_loss_of(s, lane, nullptr);
+  const Loss own = std::ranges::count(by_hand, 1) > 0 ? largest_loss_of(s, lane, &by_hand, 0, lane.steps.size()) : Loss{};
+  return own.step >= 0 ? own : largest_loss_of(s, lane, nullptr, 0, lane.steps.size());
+}
+
+Loss largest_loss_at(const Snapshot& s, const LaneSnapshot& lane, int step) {
+  if (step < 0) return {};
+  return largest_loss_of(s, lane, nullptr, static_cast<std::size_t>(step), static_cast<std::size_t>(step) + 1);
 }
 
 }  // namespace kvscope::viz

@@ -146,16 +146,20 @@ void Document::openSessionFile(const QString& path) {
     QString text = read.notes.join("; ");
     if (lost && text.isEmpty()) text = QString("opened %1; what was there before was not saved").arg(QFileInfo(path).fileName());
     if (text.isEmpty() || !m.rows.notices().isHidden()) return;
-    m.rows.notices().show(text, text, lost ? "Back to the session before" : QString(), [this, before, before_path] {
-      m.rows.notices().dismiss();
-      openSession(before, before_path);
-      m_modified = true;
-      refreshTitle();
-    });
+    lost ? offerBack(text, before, before_path) : m.rows.notices().show(text, text);
     if (read.notes.isEmpty()) m.rows.notices().markNews();
   } catch (const Error& error) {
     sayNotOpened(QString::fromUtf8(error.what()));
   }
+}
+
+void Document::offerBack(const QString& text, const SavedSession& before, const QString& before_path) {
+  m.rows.notices().show(text, text, "Back to the session before", [this, before, before_path] {
+    m.rows.notices().dismiss();
+    openSession(before, before_path);
+    m_modified = true;
+    refreshTitle();
+  });
 }
 
 /// There is nothing to show of it, and another model gives another result: nobody gets that unasked.
@@ -253,6 +257,28 @@ void Document::openSampleLecture() {
   m_modified = false;
   refreshTitle();
   m.pages.show(Page::lecture);
+}
+
+void Document::openSample() {
+  SavedSession sample;
+  sample.request = startState({}).request;
+  sample.selection.lane = static_cast<int>(sample.request.lanes.size()) - 1;
+  sample.page = "inspect";
+  const SavedSession before = session();
+  const QString before_path = m_path;
+  const bool lost = m_modified;
+  m_model.difference.beginAnew();
+  openSession(sample, {});
+  m_modified = false;
+  refreshTitle();
+  if (!lost) return;
+  offerBack("opened the sample text; what was there before was not saved", before, before_path);
+  m.rows.notices().markNews();
+}
+
+void Document::openLast() {
+  for (const QString& path : m.library.recent().all())
+    if (path.endsWith(".kvscope") && QFileInfo(path).isFile()) return openGivenSession(path);
 }
 
 void Document::renamed(const QString& from, const QString& to) {

@@ -71,12 +71,17 @@ class Document : public QObject {
   void openModelFile();
   void openPrompt();
   void openSampleLecture();
+  /// The sample text with the runs of a fresh start, shown where it goes wrong.
+  void openSample();
+  /// The session that was opened or saved last, if it is still there.
+  void openLast();
   void saveNow();  // to its file, or asks for one
   void refreshTitle();
 
  private:
   void openSession(const SavedSession& session, const QString& path);
   void openSessionFile(const QString& path);
+  void offerBack(const QString& text, const SavedSession& before, const QString& before_path);
   void offerWithoutModel(const SavedSession& session, const QString& path);
   void sayNotOpened(const QString& why);  // until the next file opens
   void changed();

@@ -22,7 +22,8 @@ FirstSteps::FirstSteps(WindowModel& model, WindowRows& rows, Pages& pages, const
     : m_model(model), m_rows(rows), m_pages(pages), m_panels(panels), m_welcome(new WelcomePage(model.workspace, &rows.pages())) {
   pages.add(Page::welcome, m_welcome, {"welcome", m_welcome, {}, {}});
   QSettings* settings = model.settings.get();
-  m_welcome->setShownAtStart(!settings || settings->value(kAtStart, true).toBool());
+  // Once; from then on the last session, unless it was asked for.
+  m_welcome->setShownAtStart(settings && settings->value(kAtStart, false).toBool());
   connect(m_welcome, &WelcomePage::inspectRequested, this, [this] {
     m_pages.show(Page::inspect);
     offerTour();
@@ -70,7 +71,10 @@ void FirstSteps::offerTour() {
 bool FirstSteps::welcomes() const {
   const Options& options = m_model.options;
   if (options.view == "welcome") return true;
-  return m_model.settings && options.atStartOnly() && m_model.settings->value(kAtStart, true).toBool();
+  if (!m_model.settings || !options.atStartOnly()) return false;
+  const bool wanted = m_model.settings->value(kAtStart, true).toBool();
+  if (!m_model.settings->contains(kAtStart)) m_model.settings->setValue(kAtStart, false);
+  return wanted;
 }
 
 bool FirstSteps::touring() const { return m_tour && m_tour->isVisible(); }

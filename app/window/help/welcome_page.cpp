@@ -16,7 +16,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kCardWidth = 300, kCardHeight = 292, kPictureHeight = 120;  // px at 100 %
+constexpr int kCardWidth = 272, kCardHeight = 292, kPictureHeight = 120;  // px at 100 %
 
 QPushButton* link(const QString& text, QWidget* parent) {
   auto* button = new QPushButton(text, parent);
@@ -92,6 +92,7 @@ void WelcomeCard::paintPicture(QPainter& painter, const QRectF& area) const {
       }
     return;
   }
+  if (m_picture == Picture::sample) return paintSample(painter, area);
   if (m_picture == Picture::model) {  // layers over each other
     for (int i = 0; i < 4; ++i) {
       const QRectF layer(area.center().x() - 74 + i * 8, area.top() + 8 + i * 24, 132, 18);
@@ -113,10 +114,31 @@ void WelcomeCard::paintPicture(QPainter& painter, const QRectF& area) const {
   painter.drawLine(tip, tip + QPointF(-16, 0));
 }
 
+/// An answer, and the same with one digit wrong.
+void WelcomeCard::paintSample(QPainter& painter, const QRectF& area) const {
+  const viz::Theme& theme = m_workspace.theme();
+  const QColor changed = toColor(theme.changed), raised = toColor(theme.raised);
+  const QString rows[] = {"482", "422"};
+  painter.setFont(monoFont(22, true));
+  for (int r = 0; r < 2; ++r)
+    for (int c = 0; c < 3; ++c) {
+      const bool wrong = rows[r][c] != rows[0][c];
+      const QRectF box(area.center().x() - 75 + c * 52, area.top() + 10 + r * 48, 46, 40);
+      painter.setPen(Qt::NoPen);
+      painter.setBrush(wrong ? changed : raised);
+      painter.drawRoundedRect(box, 5, 5);
+      painter.setPen(wrong ? inkOn(theme, changed) : toColor(theme.text));
+      painter.drawText(box, Qt::AlignCenter, rows[r].mid(c, 1));
+    }
+}
+
 WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent) {
   setObjectName("inspectArea");
   setAttribute(Qt::WA_StyledBackground);
   setAccessibleName("Welcome");
+  m_sample = new WelcomeCard(WelcomeCard::Picture::sample, "See where it breaks",
+                             "A text hides a house number. With a tenth of the cache one digit comes out wrong: find the head that lost it.",
+                             workspace);
   m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open sample lecture",
                               "A short text, three policies and ten scenes in large type: for a projector, or to learn what a cache keeps.",
                               workspace);
@@ -132,9 +154,9 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   below->setObjectName("secondary");
   below->setFont(uiFont(14));
   auto* cards = new QHBoxLayout;
-  cards->setSpacing(20);
+  cards->setSpacing(18);
   cards->addStretch(1);
-  for (WelcomeCard* card : {m_lecture, m_model, m_recover}) cards->addWidget(card);
+  for (WelcomeCard* card : {m_sample, m_lecture, m_model, m_recover}) cards->addWidget(card);
   cards->addStretch(1);
   auto* inspect = link("Go on with the sample text (Esc)", this);
   auto* tour = link("A tour in six steps", this);
@@ -157,15 +179,16 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   column->addSpacing(14);
   column->addLayout(links);
   column->addStretch(4);
+  connect(m_sample, &QPushButton::clicked, this, &WelcomePage::sampleRequested);
   connect(m_lecture, &QPushButton::clicked, this, &WelcomePage::lectureRequested);
   connect(m_model, &QPushButton::clicked, this, &WelcomePage::modelRequested);
   connect(m_recover, &QPushButton::clicked, this, &WelcomePage::recoveryRequested);
   connect(inspect, &QPushButton::clicked, this, &WelcomePage::inspectRequested);
   connect(tour, &QPushButton::clicked, this, &WelcomePage::tourRequested);
   connect(m_at_start, &QCheckBox::toggled, this, &WelcomePage::shownAtStartChanged);
-  QWidget* const order[] = {m_lecture, m_model, m_recover, inspect, tour, m_at_start};
+  QWidget* const order[] = {m_sample, m_lecture, m_model, m_recover, inspect, tour, m_at_start};
   for (std::size_t i = 1; i < std::size(order); ++i) setTabOrder(order[i - 1], order[i]);
-  setFocusProxy(m_lecture);
+  setFocusProxy(m_sample);
 }
 
 void WelcomePage::setRecovery(const QString& sentence) {

@@ -16,7 +16,7 @@ class WelcomeCard : public QPushButton {
   Q_OBJECT
 
  public:
-  enum class Picture { lecture, model, recover };
+  enum class Picture { sample, lecture, model, recover };
   WelcomeCard(Picture picture, const QString& title, const QString& text, Workspace& workspace, QWidget* parent = nullptr);
   void setSentence(const QString& text);
   QString sentence() const;
@@ -28,13 +28,14 @@ class WelcomeCard : public QPushButton {
 
  private:
   void paintPicture(QPainter& painter, const QRectF& area) const;
+  void paintSample(QPainter& painter, const QRectF& area) const;
 
   Picture m_picture;
   Workspace& m_workspace;
   QLabel *m_title, *m_text;
 };
 
-/// What a start without files shows: three ways to begin. It covers no menu, and any of them, or Escape, leads on.
+/// What a start without files shows: four ways to begin. It covers no menu, and any of them, or Escape, leads on.
 class WelcomePage : public QWidget {
   Q_OBJECT
 
@@ -43,11 +44,13 @@ class WelcomePage : public QWidget {
   /// What was not saved, in words; empty: there is nothing to recover.
   void setRecovery(const QString& sentence);
   void setShownAtStart(bool on);
+  WelcomeCard& sampleCard() { return *m_sample; }
   WelcomeCard& lectureCard() { return *m_lecture; }
   WelcomeCard& modelCard() { return *m_model; }
   WelcomeCard& recoverCard() { return *m_recover; }
 
  Q_SIGNALS:
+  void sampleRequested();
   void lectureRequested();
   void modelRequested();
   void recoveryRequested();
@@ -56,7 +59,7 @@ class WelcomePage : public QWidget {
   void shownAtStartChanged(bool on);
 
  private:
-  WelcomeCard *m_lecture, *m_model, *m_recover;
+  WelcomeCard *m_sample, *m_lecture, *m_model, *m_recover;
   QCheckBox* m_at_start;
 };
 

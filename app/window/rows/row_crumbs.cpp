@@ -59,6 +59,8 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   m_lane = chip({}, "Go to the full cache", false);
   m_sentence = new ElidedLabel(this);
   m_sentence->setObjectName("facts");
+  m_why = new QPushButton("Why did it leave?", this);
+  m_why->setObjectName("chip");
   m_clear = new QPushButton("Clear", this);
   m_clear->setObjectName("flat");
   m_clear->setToolTip("Select nothing: all heads, no tokens, all steps, the latest step");
@@ -71,6 +73,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   for (QPushButton* b : {m_head, m_tokens, m_steps, m_step, m_lane}) row->addWidget(b);
   row->addSpacing(8);
   row->addWidget(m_sentence, 1);
+  row->addWidget(m_why);
   row->addWidget(m_clear);
 
   const auto edit = [this](auto change) {
@@ -87,6 +90,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   connect(m_steps, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.steps.reset(); }));
   connect(m_step, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.step.reset(); }));
   connect(m_lane, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.lane = 0; }));
+  connect(m_why, &QPushButton::clicked, this, &CrumbRow::askWhy);
   connect(m_clear, &QPushButton::clicked, this, &CrumbRow::clearSelection);
   connect(&workspace, &Workspace::selectionChanged, this, [this] {
     remember();
@@ -139,6 +143,7 @@ void CrumbRow::refresh() {
             : QString());
   QString sentence;
   if (!lane) {
+    m_why->hide();
     if (snapshot.model.n_layers == 0)
       sentence =
           snapshot.phase == RunPhase::loading ? QString() : QString("no model yet: open one, or use the one that comes with the program");
@@ -151,6 +156,14 @@ void CrumbRow::refresh() {
                   : snapshot.follow == "file" ? " Every run is fed the given text."
                                               : " Every run is fed the full cache's text.";
     }
+    const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step());
+    if (finding.step >= 0) sentence = QString::fromStdString(viz::finding_sentence(snapshot, *lane, finding));
+    const viz::Loss& loss = finding.loss;
+    m_why->setVisible(finding.step >= 0 && loss.step >= 0);
+    if (loss.step >= 0)
+      m_why->setToolTip(QString("Opens %1 with token %2: its rank, the cut-off, and what became of it")
+                            .arg(QString::fromStdString(viz::head_name(loss.layer, loss.kv_head)))
+                            .arg(loss.token));
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
   m_sentence->setText(sentence);
@@ -219,6 +232,20 @@ void CrumbRow::lookAtZoom() {
 void CrumbRow::back() { go(m_at - 1); }
 
 void CrumbRow::forward() { go(m_at + 1); }
+
+void CrumbRow::askWhy() {
+  const LaneSnapshot* lane = m_workspace.lane();
+  if (!lane) return;
+  const viz::Loss loss = m_finding.of(m_workspace.snapshot(), *lane, m_workspace.step()).loss;
+  if (loss.step < 0) return;
+  viz::Selection selection = m_workspace.selection();
+  selection.layer = loss.layer;
+  selection.kv_head = loss.kv_head;
+  selection.select({loss.token, loss.token});
+  selection.slot = loss.token;
+  m_workspace.setSelection(selection);
+  Q_EMIT whyRequested();
+}
 
 void CrumbRow::clearSelection() {
   viz::Selection selection;

@@ -10,6 +10,7 @@
 #include <QTimer>
 
 #include "viz/canvas.h"
+#include "viz/reduce/finding.h"
 #include "viz/selection.h"
 
 class QAction;
@@ -106,6 +107,8 @@ class CrumbRow : public QFrame {
  Q_SIGNALS:
   void pageRequested(int page);
   void zoomRestored();
+  /// The token that the sentence speaks of is selected: why did it leave?
+  void whyRequested();
 
  private:
   struct Place {
@@ -117,13 +120,15 @@ class CrumbRow : public QFrame {
   void refresh();
   void remember();
   void go(qsizetype to);
+  void askWhy();
   QPushButton* chip(const QString& text, const QString& help, bool active);
   void applyTheme();
 
   Workspace& m_workspace;
   QToolButton *m_back, *m_forward;
-  QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_clear;
+  QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_why, *m_clear;
   ElidedLabel* m_sentence;
+  viz::FindingOnce m_finding;
   std::shared_ptr<viz::TokenWindow> m_zoom = std::make_shared<viz::TokenWindow>();
   QList<Place> m_history;
   QElapsedTimer m_remembered;

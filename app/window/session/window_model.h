@@ -8,6 +8,7 @@
 
 #include "app/window/rows/playback.h"
 #include "app/window/session/bookmarks.h"
+#include "app/window/session/first_difference.h"
 #include "app/window/session/hand_edits.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
@@ -31,6 +32,7 @@ struct WindowModel {
   QUndoStack undo;
   Bookmarks bookmarks{undo};
   Playback playback{workspace};
+  FirstDifference difference{workspace, controller};
 };
 
 }  // namespace kvscope

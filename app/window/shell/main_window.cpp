@@ -109,8 +109,12 @@ void MainWindow::connectParts() {
   connect(m_run_messages.get(), &RunMessages::promptRequested, this, &MainWindow::replacePrompt);
   connect(&m_place, &StartPlace::reached, this, [this](bool at_step) {
     if (at_step) m_lecture->keepPlace();
+    if (at_step) m_model.difference.keepStep();
     m_rows->crumbs().beginHere();
   });
+  connect(&m_model.difference, &FirstDifference::begun, &m_rows->crumbs(), &CrumbRow::beginHere);
+  connect(&m_rows->crumbs(), &CrumbRow::whyRequested, this, [this] { showPage(Page::inspector); });
+  connect(&m_first_steps->welcome(), &WelcomePage::sampleRequested, m_document.get(), &Document::openSample);
   LibraryDialog& library = m_library->dialog();
   connect(&library, &LibraryDialog::bookmarkRequested, m_bookmark_actions.get(), &BookmarkActions::goTo);
   connect(&library, &LibraryDialog::runRequested, this, [this](int run) {
@@ -144,7 +148,10 @@ void MainWindow::begin() {
     controller().loadModel(QString::fromStdString(m_model.start.model_folder));
   }
   m_document->keepJournal();
-  if (!options.session.empty()) m_document->openGivenSession(QString::fromStdString(options.session));
+  if (!options.session.empty())
+    m_document->openGivenSession(QString::fromStdString(options.session));
+  else if (m_model.settings && options.atStartOnly() && !m_pages->shows(Page::welcome))
+    m_document->openLast();
   if (!options.scene.empty()) m_lecture->guide().goTo(QString::fromStdString(options.scene));
 }
 
@@ -168,6 +175,7 @@ void MainWindow::takeSnapshot() {
   m_document->takeSnapshot();
   m_run_messages->takeSnapshot();
   m_place.takeSnapshot();
+  m_model.difference.takeSnapshot();
   m_lecture->takeSnapshot();
   m_run_actions->selectWanted();
   m_library->keepPicture();

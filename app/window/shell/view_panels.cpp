@@ -14,6 +14,7 @@
 #include "app/window/session/window_model.h"
 #include "app/window/shell/header_controls.h"
 #include "app/window/shell/panels.h"
+#include "viz/reduce/finding.h"
 #include "viz/reduce/range.h"
 #include "viz/views.h"
 
@@ -62,6 +63,15 @@ void ViewPanels::addCommands() {
   new Transport(timeline, m_model.workspace, m_model.playback);  // its panel owns it
   connect(timeline.addButton(Icon::bookmark, "Bookmark this view (B, Ctrl+B)"), &QToolButton::clicked, this,
           &ViewPanels::bookmarkRequested);
+  auto* const next = headerButton("Next difference", "The next step whose top choice is not the full cache's (F4)");
+  connect(next, &QToolButton::clicked, &m_model.difference, &FirstDifference::next);
+  timeline.addControl(next);
+  const auto offer = [this, next] {
+    const LaneSnapshot* lane = m_model.workspace.lane();
+    next->setVisible(lane != nullptr && viz::next_changed_step(m_model.workspace.snapshot(), *lane, -1) >= 0);
+  };
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&m_model.workspace, signal, next, offer);
+  offer();
   button("head_strip", "Inspector", "Open the inspector of this head (Enter)", &ViewPanels::inspectorRequested);
   button("compare", "Add runs…", "Policies × budgets × seeds (Ctrl+R)", &ViewPanels::addRunsRequested);
 }

@@ -28,6 +28,7 @@ class WindowTest : public ::testing::Test {
     options.picture = "unused.png";  // no settings are read or written
     options.prompt = "The house number of Helen is 482. What is the house number of Helen? The house number of Helen is";
     options.generate = 4;
+    if (options.lanes.empty()) options.lanes = {"streaming:ratio=0.25", "h2o:ratio=0.25", "snapkv:ratio=0.25", "keepkv:ratio=0.25"};
     window = std::make_unique<MainWindow>(options, startState(options));
     window->show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));

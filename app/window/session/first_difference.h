@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <QObject>
+
+namespace kvscope {
+
+class SessionController;
+class Workspace;
+
+/// Where a run first answers differently from the full cache. After every run the view goes there, unless the user has chosen a step; what
+/// is only generated further, measured or forked by hand moves nothing.
+class FirstDifference : public QObject {
+  Q_OBJECT
+
+ public:
+  FirstDifference(Workspace& workspace, SessionController& controller, QObject* parent = nullptr);
+
+  /// The next result is shown as the program's first one is: at the first difference, and at the head that lost most there.
+  void beginAnew() { m_begins = m_anew = true, m_chosen = false; }
+  /// The step that is shown was asked for.
+  void keepStep() { m_chosen = !m_anew; }
+  void takeSnapshot();
+
+ public Q_SLOTS:
+  /// To the next step of the selected run whose top choice differs, round at the end; nothing where there is none.
+  void next() { go(true); }
+  void previous() { go(false); }
+
+ Q_SIGNALS:
+  /// The first result is shown where it goes wrong, which has no history.
+  void begun();
+
+ private:
+  void go(bool forward);
+  void show(int step, bool with_head);
+
+  Workspace& m_workspace;
+  SessionController& m_controller;
+  std::string m_shown;           // what the result answered that was looked at last
+  std::optional<int> m_step;     // of the selection, as far as it was seen
+  bool m_begins = true, m_anew = false, m_chosen = false, m_placing = false;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first picture of a fresh start is the failure, and the way from one difference to the next.
+#include <QToolButton>
+
+#include "app/window/help/welcome_page.h"
+#include "app/window/rows/rows.h"
+#include "app/window/shell/panel.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/finding.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+/// As ./run opens it: nothing is asked for.
+class FreshStart : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    options.picture = "unused.png";  // no settings are read or written
+    open();
+  }
+  void open() {
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+    ASSERT_TRUE(settle());
+    ASSERT_EQ(snapshot().phase, RunPhase::idle) << snapshot().failure;
+  }
+  const Snapshot& snapshot() const { return window->workspace().snapshot(); }
+  const viz::Selection& selection() const { return window->workspace().selection(); }
+  const LaneSnapshot& shown() const { return *window->workspace().lane(); }
+  bool settle() { return waitUntilSettled(*window, 60000); }
+  void press(int key, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::keyClick(window.get(), Qt::Key(key), modifiers);
+    QApplication::processEvents();
+  }
+
+  Options options;
+  std::unique_ptr<MainWindow> window;
+};
+
+TEST_F(FreshStart, IsShownAtTheStepWhereTheAnswerBreaksAndTheHeadThatLostIt) {
+  ASSERT_EQ(shown().policy, "keepkv");
+  ASSERT_TRUE(selection().step.has_value());
+  const int step = *selection().step;
+  EXPECT_EQ(step, viz::next_changed_step(snapshot(), shown(), -1));
+  const viz::Finding finding = viz::finding_of(snapshot(), shown(), step);
+  EXPECT_EQ(finding.reference, "8");
+  EXPECT_EQ(finding.says, "2");
+  ASSERT_GT(finding.loss.attention, 0.5);
+  EXPECT_EQ(selection().layer, finding.loss.layer);
+  EXPECT_EQ(selection().kv_head, finding.loss.kv_head);
+  const QString sentence = QString::fromStdString(viz::finding_sentence(snapshot(), shown(), finding));
+  EXPECT_TRUE(sentence.contains("says «2», not «8»")) << sentence.toStdString();
+  bool said = false;
+  for (const QWidget* w : window->rows().crumbs().findChildren<QWidget*>())
+    if (const auto* label = dynamic_cast<const ElidedLabel*>(w)) said |= label->text() == sentence;
+  EXPECT_TRUE(said);
+}
+
+TEST_F(FreshStart, LeadsToTheReasonByOneClick) {
+  QPushButton* why = buttonOf(window->rows().crumbs(), "Why");
+  ASSERT_NE(why, nullptr);
+  QTest::mouseClick(why, Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->page(), Page::inspector);
+  ASSERT_TRUE(selection().tokens.has_value());
+  EXPECT_EQ(viz::token_text(snapshot(), selection().tokens->first), "8");
+}
+
+TEST_F(FreshStart, MovesToTheFirstDifferenceOfARunUnlessAStepWasChosen) {
+  window->controller().setLaneSpec(selection().lane, "keepkv:ratio=0.08");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->workspace().step(), viz::next_changed_step(snapshot(), shown(), -1));
+  window->model().playback.goTo(5);
+  window->controller().setLaneSpec(selection().lane, "keepkv:ratio=0.1");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(selection().step, 5);
+}
+
+TEST_F(FreshStart, StaysWhereItIsWhenMoreIsGeneratedOrNothingDiffers) {
+  const int step = window->workspace().step();
+  window->controller().setLaneSpec(selection().lane, "keepkv:ratio=0.9");
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(viz::next_changed_step(snapshot(), shown(), -1), -1);
+  EXPECT_EQ(window->workspace().step(), step);
+  EXPECT_EQ(buttonOf(window->rows().crumbs(), "Why"), nullptr) << "nothing left that matters";
+  window->model().playback.goTo(-1);
+  window->controller().generate(14);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->workspace().atLatestStep());
+}
+
+TEST_F(FreshStart, GoesRoundTheDifferencesByKeyAndButton) {
+  window->controller().setLaneSpec(selection().lane, "streaming:ratio=0.04");
+  ASSERT_TRUE(settle());
+  std::vector<int> all;
+  for (int s = viz::next_changed_step(snapshot(), shown(), -1); s >= 0; s = viz::next_changed_step(snapshot(), shown(), s)) all.push_back(s);
+  ASSERT_GE(all.size(), 2u);
+  window->model().playback.goTo(all.front());
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    press(Qt::Key_F4);
+    EXPECT_EQ(window->workspace().step(), all[i]);
+  }
+  QToolButton* next = nullptr;
+  for (QToolButton* b : window->panel("timeline")->findChildren<QToolButton*>())
+    if (b->text() == "Next difference") next = b;
+  ASSERT_NE(next, nullptr);
+  ASSERT_TRUE(next->isVisible());
+  QTest::mouseClick(next, Qt::LeftButton);
+  EXPECT_EQ(window->workspace().step(), all.front()) << "behind the last the first again";
+  press(Qt::Key_F4, Qt::ShiftModifier);
+  EXPECT_EQ(window->workspace().step(), all.back());
+}
+
+TEST_F(FreshStart, ComesBackByTheFirstCardOfTheWelcome) {
+  window->controller().setPrompt("Another text altogether.");
+  ASSERT_TRUE(settle());
+  window->showPage(Page::welcome);
+  QTest::mouseClick(&window->firstSteps().welcome().sampleCard(), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->page(), Page::inspect);
+  EXPECT_EQ(window->workspace().step(), viz::next_changed_step(snapshot(), shown(), -1));
+  EXPECT_TRUE(selection().kv_head.has_value());
+}
+
+}  // namespace
+}  // namespace kvscope

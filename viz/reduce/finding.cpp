@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/reduce/finding.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+bool changed(const Snapshot& snapshot, const StepRecord& step) {
+  return step.position >= snapshot.n_prompt - 1 && !step.top1_same && step.top1 >= 0 && step.top1_reference >= 0;
+}
+
+}  // namespace
+
+int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int after) {
+  for (int s = std::max(0, after + 1); s < static_cast<int>(lane.steps.size()); ++s)
+    if (changed(snapshot, *lane.steps[static_cast<std::size_t>(s)])) return s;
+  return -1;
+}
+
+Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
+  Finding out;
+  if (step < 0 || step >= static_cast<int>(lane.steps.size())) return out;
+  const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
+  if (!changed(snapshot, record)) return out;
+  out.step = step;
+  out.reference = text_of_id(snapshot, record.top1_reference);
+  out.says = text_of_id(snapshot, record.top1);
+  out.kl = record.kl;
+  out.loss = largest_loss_at(snapshot, lane, step);
+  if (out.loss.step < 0 || lane.fates == nullptr) return out;
+  const auto head = static_cast<std::size_t>(out.loss.layer * snapshot.model.n_kv_heads + out.loss.kv_head);
+  if (head < lane.fates->heads.size()) {
+    const Fate fate = fate_at(lane.fates->heads[head], out.loss.token, step);
+    if (fate.lost != kNever) out.lost_at = fate.lost;
+  }
+  return out;
+}
+
+const Finding& FindingOnce::of(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
+  const StepPtr record =
+      step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)] : StepPtr{};
+  if (record && record_.lock() == record && fates_.lock() == lane.fates) return finding_;
+  record_ = record;
+  fates_ = lane.fates;
+  finding_ = finding_of(snapshot, lane, step);
+  return finding_;
+}
+
+std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding) {
+  if (finding.step < 0) return {};
+  const std::string what = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
+  const Loss& loss = finding.loss;
+  if (loss.step < 0) return fmt::format("{}: KL {} nats.", what, format_number(finding.kl));
+  return fmt::format("{}: L{} H{} evicted token {} {}, {} of its attention.", what, loss.layer, loss.kv_head, loss.token,
+                     quoted(token_text(snapshot, loss.token)), format_percent(loss.attention));
+}
+
+}  // namespace kvscope::viz

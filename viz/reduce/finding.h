@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "snapshot/snapshot.h"
+#include "viz/reduce/lecture.h"
+
+namespace kvscope::viz {
+
+// What a run answers differently from the full cache, and which lost token explains it.
+
+/// The first step after `after` that predicts a token after the prompt and whose most likely one is not the full cache's; -1: none.
+int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int after);
+
+/// What one step of a run says instead, and what it misses most there.
+struct Finding {
+  int step = -1;                // -1: the choice is the full cache's, or the step predicts a token of the prompt
+  std::string reference, says;  // token texts
+  double kl = kNotAvailable;    // KL(full || run) of the step, nats
+  Loss loss;                    // step -1: no lost token would get attention worth speaking of, or attention was not captured
+  int lost_at = -1;             // step in which the slot that stood for the token was evicted
+};
+Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+
+/// The finding asked for last: it reads the attention of all heads.
+class FindingOnce {
+ public:
+  const Finding& of(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+
+ private:
+  std::weak_ptr<const StepRecord> record_;
+  std::weak_ptr<const LaneFates> fates_;
+  Finding finding_;
+};
+
+/// "KeepKV says «2», not «8»: L4 H3 evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what that head pays to
+/// the token there. Empty without a finding.
+std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding);
+
+}  // namespace kvscope::viz
