@@ -44,8 +44,7 @@ Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step)
 }
 
 const Finding& FindingOnce::of(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
-  const StepPtr record =
-      step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)] : StepPtr{};
+  const StepPtr record = step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)] : StepPtr{};
   if (record && record_.lock() == record && fates_.lock() == lane.fates) return finding_;
   record_ = record;
   fates_ = lane.fates;

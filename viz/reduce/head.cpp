@@ -26,7 +26,9 @@ double at(const std::vector<double>& values, std::size_t i) { return i < values.
 
 bool within(int token, int n) { return token >= 0 && token < n; }
 
-Removal removal_of(int step, const Event& event) { return {step, {event.kind, event.into, event.w_removed, event.score, event.cos}}; }
+Removal removal_of(int step, const Event& event) {
+  return {step, {event.kind, event.into, event.w_removed, event.score, event.cos, event.by_hand}};
+}
 
 /// The token has a slot of its own again; what had been merged into it stays with the slot it went into, or lost.
 void come_back(std::vector<Removal>& removal, int token) {
@@ -94,8 +96,12 @@ void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departur
   const int n = pick.record->position + 1;
   const auto count = static_cast<std::size_t>(std::max(0, n));
   out.category.clear();
+  out.past.clear();
+  out.pinned = head.pinned;
   if (pick.run->fates != nullptr && pick.head < static_cast<int>(pick.run->fates->heads.size())) {
     out.category = categories(*pick.run->fates, *pick.record, pick.head, pick.run->sinks, snapshot.prefill_mode && pick.step == 0);
+    for (const PastLife& life : pick.run->fates->heads[static_cast<std::size_t>(pick.head)].past)
+      if (life.until <= pick.step) out.past.push_back(life);
   }
   out.category.resize(count, Category::unseen);
   out.votes.assign(count, 0);

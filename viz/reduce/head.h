@@ -32,6 +32,7 @@ struct Removal {
     Event::Kind kind = Event::Kind::evict;
     int into = -1;
     double w_removed = kNotAvailable, score = kNotAvailable, cos = kNotAvailable;
+    bool by_hand = false;
   };
   int step = -1;
   What event;
@@ -51,6 +52,8 @@ struct HeadColumns {
   std::vector<double> lost;       // what the reference pays to a token without a slot of its own; NaN where it has one
   std::vector<double> agreement;  // query heads of the group that rank the token inside the budget, by the reference; empty: not measured
   std::vector<Removal> removal;   // of the token's own slot
+  std::vector<PastLife> past;     // of tokens that were brought back by hand, as far as the step; by token, then by step
+  std::vector<int> pinned;        // by hand, ascending
 
   int size() const { return static_cast<int>(category.size()); }
 };

@@ -57,25 +57,41 @@ std::string head_facts(const HeadPick& pick) {
                      format_number(head.local_l1_wo), format_percent(head.compress_rel_l2));
 }
 
+std::string restored_text(std::span<const PastLife> past, int token, int step) {
+  const PastLife* last = nullptr;
+  for (const PastLife& life : past)
+    if (life.token == token && life.until <= step) last = &life;
+  if (last == nullptr) return {};
+  const Fate& before = last->fate;
+  const bool merged = before.into >= 0 && before.left < before.lost;
+  return fmt::format("restored by hand at step {}, {} at step {}", last->until, merged ? "merged" : "evicted",
+                     merged ? before.left : before.lost);
+}
+
 std::string fate_text(const HeadColumns& columns, int token) {
   if (token < 0 || token >= columns.size()) return "not seen yet";
   const auto t = static_cast<std::size_t>(token);
   const Removal& removal = columns.removal[t];
+  const std::string back = restored_text(columns.past, token, kNever);
+  const char* const hand = removal.event.by_hand ? " by hand" : "";
+  const std::string again = back.empty() ? std::string() : "; " + back;
   switch (columns.category[t]) {
     case Category::fresh:
       return "new in this step";
     case Category::sink:
-      return "sink, protected";
+      return "sink, protected" + again;
     case Category::recent:
-      return "recent, protected";
+      return "recent, protected" + again;
     case Category::kept:
-      return "kept by rank";
+      if (std::ranges::binary_search(columns.pinned, token)) return "pinned by hand" + again;
+      return back.empty() ? "kept by rank" : back;
     case Category::merged:
-      return removal.step < 0 ? "merged" : fmt::format("merged into slot {} at step {}", removal.event.into, removal.step);
+      return (removal.step < 0 ? "merged" : fmt::format("merged{} into slot {} at step {}", hand, removal.event.into, removal.step)) +
+             again;
     case Category::evicted:
-      if (removal.step < 0) return "evicted";
-      if (removal.event.kind == Event::Kind::evict) return fmt::format("evicted at step {}", removal.step);
-      return fmt::format("merged into slot {} at step {}, evicted with it", removal.event.into, removal.step);
+      if (removal.step < 0) return "evicted" + again;
+      if (removal.event.kind == Event::Kind::evict) return fmt::format("evicted{} at step {}", hand, removal.step) + again;
+      return fmt::format("merged{} into slot {} at step {}, evicted with it", hand, removal.event.into, removal.step) + again;
     case Category::unseen:
       break;
   }

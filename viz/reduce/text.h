@@ -17,6 +17,8 @@ std::string head_facts(const HeadPick& pick);
 
 /// What became of a token in a head: "evicted at step 0", "merged into slot 58 at step 101", "sink, protected", ...
 std::string fate_text(const HeadColumns& columns, int token);
+/// "restored by hand at step 1, evicted at step 0": the last of the past lives of the token that ended by `step`; empty: there is none.
+std::string restored_text(std::span<const PastLife> past, int token, int step);
 
 /// Tooltip of one token of one head: what, values, ranks, context. At most 12 lines.
 std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& pick, const HeadColumns& columns, int token);

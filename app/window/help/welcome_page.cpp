@@ -136,9 +136,9 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   setObjectName("inspectArea");
   setAttribute(Qt::WA_StyledBackground);
   setAccessibleName("Welcome");
-  m_sample = new WelcomeCard(WelcomeCard::Picture::sample, "See where it breaks",
-                             "A text hides a house number. With a tenth of the cache one digit comes out wrong: find the head that lost it.",
-                             workspace);
+  m_sample = new WelcomeCard(
+      WelcomeCard::Picture::sample, "See where it breaks",
+      "A text hides a house number. With a tenth of the cache one digit comes out wrong: find the head that lost it.", workspace);
   m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open sample lecture",
                               "A short text, three policies and ten scenes in large type: for a projector, or to learn what a cache keeps.",
                               workspace);

@@ -129,7 +129,6 @@ void LectureMode::set(bool on) {
   m_caption->setVisible(on);
   for (QAction* a : m_actions) a->setEnabled(on);
   applyScale(true);
-  m_model.hand.setShowsEffect(on);
   m_model.playback.setRest(-1);
   m_text.clear();
   if (on) chooseHead();

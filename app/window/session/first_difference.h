@@ -40,8 +40,8 @@ class FirstDifference : public QObject {
 
   Workspace& m_workspace;
   SessionController& m_controller;
-  std::string m_shown;           // what the result answered that was looked at last
-  std::optional<int> m_step;     // of the selection, as far as it was seen
+  std::string m_shown;        // what the result answered that was looked at last
+  std::optional<int> m_step;  // of the selection, as far as it was seen
   bool m_begins = true, m_anew = false, m_chosen = false, m_placing = false;
 };
 

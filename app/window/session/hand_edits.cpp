@@ -31,6 +31,21 @@ QString headsWords(const HeadChoice& chosen) {
   return "some heads";
 }
 
+/// "With %1 back in %2": how a sentence about the result begins.
+QString editWords(const WhatIf& what_if) {
+  switch (what_if.kind) {
+    case WhatIf::Kind::pin:
+      return "With %1 pinned in %2";
+    case WhatIf::Kind::evict:
+      return "Without %1 in %2";
+    case WhatIf::Kind::merge:
+      return "With %1 merged in %2";
+    case WhatIf::Kind::restore:
+      return "With %1 back in %2";
+  }
+  return {};
+}
+
 /// Neighbours as one piece of text.
 QString quotedTokens(const Snapshot& snapshot, const std::vector<int>& positions) {
   QStringList words;
@@ -60,7 +75,10 @@ HandEdits::HandEdits(Workspace& workspace, SessionController& controller, QObjec
   connect(&workspace, &Workspace::selectionChanged, this, &HandEdits::selectionChanged);
   connect(&workspace, &Workspace::snapshotChanged, this, &HandEdits::snapshotChanged);
   connect(&controller, &SessionController::requestChanged, this, &HandEdits::requestChanged);
-  const auto tell = [this] { m_workspace.setEditScope(scopeWords().toStdString()); };
+  const auto tell = [this] {
+    const HeadChoice chosen = heads();
+    m_workspace.setEditScope(chosen.layers.empty() ? "all heads" : chosen.kv_heads.empty() ? "this layer" : "this head");
+  };
   connect(this, &HandEdits::changed, this, tell);
   connect(&workspace, &Workspace::selectionChanged, this, tell);
 }
@@ -112,18 +130,28 @@ int HandEdits::fork() const {
   return -1;
 }
 
-WhatIf HandEdits::selected(WhatIf::Kind kind) const {
-  WhatIf what_if{.kind = kind, .step = m_workspace.step(), .heads = heads()};
+WhatIf HandEdits::selected(WhatIf::Kind kind, int step) const {
+  WhatIf what_if{.kind = kind, .step = step, .heads = heads()};
+  const StepRecord& read = *m_workspace.lane()->steps[static_cast<std::size_t>(std::max(0, step))];
   for (const viz::TokenRange& range : viz::all_tokens(m_workspace.selection())) {
-    const int last = std::min(range.last, m_workspace.stepRecord()->position);
+    const int last = std::min(range.last, read.position);
     for (int t = range.first; t <= last; ++t) what_if.positions.push_back(t);
   }
   return what_if;
 }
 
+WhatIf HandEdits::early(WhatIf::Kind kind) const {
+  const int shown = m_workspace.step();
+  // Nothing but a pin comes before the first compression.
+  const WhatIf before = selected(kind, kind == WhatIf::Kind::pin ? shown - 1 : std::max(0, shown - 1));
+  if (!before.positions.empty() && emptyEdit(before).isEmpty()) return before;
+  WhatIf after = selected(kind, shown);
+  return !after.positions.empty() && emptyEdit(after).isEmpty() ? after : before;
+}
+
 QString HandEdits::obstacleOf(WhatIf::Kind kind) const {
   if (const QString why = obstacle(); !why.isEmpty()) return why;
-  const WhatIf what_if = selected(kind);
+  const WhatIf what_if = early(kind);
   if (what_if.positions.empty()) return "the token has not been read at this step";
   if (kind == WhatIf::Kind::restore && !m_workspace.snapshot().shadow)
     return "restoring needs the uncompressed history, which is switched off";
@@ -135,7 +163,7 @@ void HandEdits::edit(WhatIf::Kind kind) {
     Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
     return;
   }
-  WhatIf what_if = selected(kind);
+  WhatIf what_if = early(kind);
   if (kind == WhatIf::Kind::merge) {
     m_merging = std::move(what_if);
     Q_EMIT changed();
@@ -148,7 +176,8 @@ void HandEdits::edit(WhatIf::Kind kind) {
 
 QString HandEdits::emptyEdit(const WhatIf& what_if) const {
   const LaneSnapshot& lane = *m_workspace.lane();
-  const std::vector<HeadRecord>& heads = m_workspace.stepRecord()->heads;
+  if (what_if.step < 0) return {};  // before the first compression every token of the prompt has its slot
+  const std::vector<HeadRecord>& heads = lane.steps[static_cast<std::size_t>(what_if.step)]->heads;
   int n_there = 0, n_gone = 0, last_there = -1;
   for (std::size_t h = 0; h < heads.size() && h < lane.fates->heads.size(); ++h) {
     if (!what_if.heads.has(heads[h].layer, heads[h].kv_head)) continue;
@@ -162,8 +191,11 @@ QString HandEdits::emptyEdit(const WhatIf& what_if) const {
   if (what_if.kind == WhatIf::Kind::restore)
     return n_gone > 0 ? QString() : QString("%1 %2 a slot in %3 already").arg(what, are, scopeWords());
   if (n_there > 0) return {};
-  const QString go = last_there < 0 ? QString() : QString("go to step %1, or ").arg(last_there);
-  return QString("%1 %2 no slot in %3 at step %4 any more: %5restore it first (R)").arg(what, are, scopeWords()).arg(what_if.step).arg(go);
+  const QString go = last_there < 0 ? QString() : QString("go to step %1, or ").arg(last_there + 1);
+  return QString("%1 %2 no slot in %3 at step %4 any more: %5restore it first (R)")
+      .arg(what, are, scopeWords())
+      .arg(m_workspace.step())
+      .arg(go);
 }
 
 void HandEdits::cancel() {
@@ -198,16 +230,31 @@ void HandEdits::snapshotChanged() {
     m_wanted.clear();
     viz::Selection selection = m_workspace.selection();
     selection.lane = i;
-    if (m_effect && selection.step) selection.step = m_effect->made_at + 1;
+    if (m_done && selection.step && m_done->from > *selection.step) selection.step = m_done->from;
     m_workspace.setSelection(selection);
   }
-  const auto is_effect = [this](const LaneSnapshot& lane) { return lane.spec == m_effect->spec; };
-  if (m_effect && m_wanted.empty() && snapshot.phase == RunPhase::idle && std::ranges::none_of(snapshot.lanes, is_effect)) {
-    viz::Selection selection = m_workspace.selection();
-    selection.step = std::exchange(m_effect, std::nullopt)->made_at;
-    m_workspace.setSelection(selection);
+  const LaneSnapshot* lane = m_workspace.lane();
+  if (m_done && m_wanted.empty() && lane && lane->spec == m_done->spec && snapshot.phase == RunPhase::idle) {
+    const QString result = resultWords(*lane);
+    const Done done = *std::exchange(m_done, std::nullopt);
+    if (!result.isEmpty()) Q_EMIT said(QString("%1, from step %2 on: %3").arg(done.edit).arg(done.from).arg(result));
   }
   Q_EMIT changed();
+}
+
+/// "the next token is «8» again, as with the full cache; KL 4.50 → 0.02 nats."
+QString HandEdits::resultWords(const LaneSnapshot& fork) const {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const int step = m_workspace.step();
+  if (fork.fork_of < 0 || fork.fork_of >= static_cast<int>(snapshot.lanes.size()) || step < 0) return {};
+  const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(fork.fork_of)];
+  if (step >= static_cast<int>(std::min(base.steps.size(), fork.steps.size()))) return {};
+  const StepRecord &with = *fork.steps[static_cast<std::size_t>(step)], &without = *base.steps[static_cast<std::size_t>(step)];
+  const QString is = qs(viz::quoted(viz::text_of_id(snapshot, with.top1)));
+  const QString answer = with.top1 == without.top1 ? QString("the next token stays %1").arg(is)
+                         : with.top1_same          ? QString("the next token is %1 again, as with the full cache").arg(is)
+                                                   : QString("the next token becomes %1").arg(is);
+  return QString("%1; KL %2 → %3 nats.").arg(answer, qs(viz::format_number(without.kl)), qs(viz::format_number(with.kl)));
 }
 
 void HandEdits::add(WhatIf what_if) {
@@ -217,10 +264,12 @@ void HandEdits::add(WhatIf what_if) {
   LaneEdits now = edits(selected);
   const bool is_fork = !now.what_ifs.empty();
   const int n_steps = static_cast<int>(m_workspace.lane()->steps.size());
-  const int step = what_if.step;
-  QString words = QString("%1 %2 by hand in %3 after step %4")
-                      .arg(tokenWords(m_workspace.snapshot(), what_if.positions), pastOf(what_if.kind), scopeWords())
-                      .arg(step);
+  const int shown = m_workspace.step(), from = what_if.step + 1;
+  const Snapshot& snapshot = m_workspace.snapshot();
+  QString words = QString("%1 %2 by hand in %3, from step %4 on")
+                      .arg(tokenWords(snapshot, what_if.positions), pastOf(what_if.kind), scopeWords())
+                      .arg(from);
+  const QString edit = editWords(what_if).arg(quotedTokens(snapshot, what_if.positions), scopeWords());
   now.what_ifs.push_back(std::move(what_if));
   const std::string spec = with_edits(request.lanes[static_cast<std::size_t>(selected)], now);
   const int lane = is_fork ? selected : static_cast<int>(request.lanes.size());
@@ -230,15 +279,14 @@ void HandEdits::add(WhatIf what_if) {
     request.lanes.push_back(spec);
   words += is_fork ? QString(", in run %1.").arg(qs(viz::lane_letter(lane)))
                    : QString(", in run %1 beside run %2.").arg(qs(viz::lane_letter(lane)), qs(viz::lane_letter(selected)));
-  // The step's own output is not changed by what is done after it: the next one shows it.
-  if (step + 1 >= n_steps && request.follow != Follow::file) {
+  if (from >= n_steps && request.follow != Follow::file) {
     ++request.n_generate;
     words += " One more token is generated, because the next step shows the effect.";
-  } else {
-    words += QString(" Its output changes from step %1 on.").arg(step + 1);
+  } else if (from > shown) {
+    words += QString(" Step %1 was computed before that: step %2 is the first to see it.").arg(shown).arg(from);
   }
   m_wanted = spec;
-  if (m_shows_effect) m_effect = {spec, step};
+  m_done = Done{spec, edit, from};
   m_controller.replaceRequest(request);
   m_told = spec;
   Q_EMIT changed();

@@ -14,6 +14,7 @@ namespace kvscope {
 
 class SessionController;
 class Workspace;
+struct LaneSnapshot;
 struct Snapshot;
 
 /// What was done by hand to a run, for a heading: "«·cat» evicted in all heads · «·mat» pinned in L2 · H1". What is switched off is left
@@ -46,11 +47,10 @@ class HandEdits : public QObject {
   /// The run whose what-ifs are looked at: the selected one if it has some, else its newest fork; -1: none.
   int fork() const;
   LaneEdits edits(int lane) const;
-  /// An edit changes what comes after its step: true goes on to that step, and back to where it was made once it is taken back.
-  void setShowsEffect(bool on) { m_shows_effect = on; }
 
  public Q_SLOTS:
-  /// Applies to the selected tokens at the step shown. A merge waits for the next token to be selected, its target.
+  /// Applies to the selected tokens so that the step shown already sees it, where that can be. A merge waits for the next token to be
+  /// selected, its target.
   void edit(kvscope::WhatIf::Kind kind);
   /// Gives up a merge that waits for its target.
   void cancel();
@@ -67,9 +67,13 @@ class HandEdits : public QObject {
 
  private:
   HeadChoice heads() const;
-  WhatIf selected(WhatIf::Kind kind) const;
+  /// Of the selected tokens, done after this step; a token that has not been read by then is left out.
+  WhatIf selected(WhatIf::Kind kind, int step) const;
+  /// The same before the step shown; after it, where it could not be done earlier.
+  WhatIf early(WhatIf::Kind kind) const;
   /// Why an edit would change nothing in any of its heads; empty: it changes something.
   QString emptyEdit(const WhatIf& what_if) const;
+  QString resultWords(const LaneSnapshot& fork) const;
   void add(WhatIf what_if);
   void change(int lane, const LaneEdits& edits);
   void requestChanged();
@@ -82,12 +86,12 @@ class HandEdits : public QObject {
   std::optional<WhatIf> m_merging;
   std::string m_told;    // specification of the fork that was spoken of last
   std::string m_wanted;  // specification of the fork to be looked at as soon as it is there
-  bool m_shows_effect = false;
-  struct Effect {
-    std::string spec;  // of the fork that is shown one step later than it was made
-    int made_at = 0;
+  struct Done {
+    std::string spec;  // of the fork
+    QString edit;      // "With «8» back in L4 · H3"
+    int from = 0;      // the first step that sees it
   };
-  std::optional<Effect> m_effect;
+  std::optional<Done> m_done;  // whose result has not been told yet
 };
 
 }  // namespace kvscope

@@ -95,7 +95,8 @@ TEST_F(FreshStart, GoesRoundTheDifferencesByKeyAndButton) {
   window->controller().setLaneSpec(selection().lane, "streaming:ratio=0.04");
   ASSERT_TRUE(settle());
   std::vector<int> all;
-  for (int s = viz::next_changed_step(snapshot(), shown(), -1); s >= 0; s = viz::next_changed_step(snapshot(), shown(), s)) all.push_back(s);
+  for (int s = viz::next_changed_step(snapshot(), shown(), -1); s >= 0; s = viz::next_changed_step(snapshot(), shown(), s))
+    all.push_back(s);
   ASSERT_GE(all.size(), 2u);
   window->model().playback.goTo(all.front());
   for (std::size_t i = 1; i < all.size(); ++i) {

@@ -40,6 +40,7 @@ TEST_F(WindowTest, AScrubIsOneStepOfTheHistory) {
   viz::Selection selection = window->workspace().selection();
   selection.layer = 2;
   selection.kv_head = 1;
+  selection.step.reset();  // not where the run differs first
   window->workspace().setSelection(selection);
   for (const int step : {3, 2, 1, 0}) window->model().playback.goTo(step);
   press(Qt::Key_Left, Qt::AltModifier);

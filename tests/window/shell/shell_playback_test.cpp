@@ -105,6 +105,7 @@ TEST_F(WindowTest, BareKeysMoveThroughTheStepsByOneAndByTen) {
 TEST_F(WindowTest, TheTransportShowsAndSetsTheSpeedAndLeadsToTheLatestStep) {
   auto* transport = window->panel("timeline")->header()->findChild<Transport*>();
   ASSERT_NE(transport, nullptr);
+  press(Qt::Key_End);
   EXPECT_EQ(transport->clock()->text(), "now");
   const int before = window->model().playback.speed();
   press(Qt::Key_Up, Qt::ControlModifier);
@@ -119,6 +120,7 @@ TEST_F(WindowTest, TheTransportShowsAndSetsTheSpeedAndLeadsToTheLatestStep) {
 
 TEST_F(WindowTest, SpacePlaysAndPauses) {
   window->setFocus();
+  press(Qt::Key_End);
   press(Qt::Key_Space);
   EXPECT_TRUE(window->model().playback.playing());
   press(Qt::Key_Space);

@@ -21,6 +21,7 @@
 #include "app/window/panels/runs/what_if_panel_model.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/hand_edits.h"
+#include "viz/draw/format.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -92,11 +93,12 @@ TEST_F(WhatIfTest, EEvictsTheSelectedTokenInAForkBesideTheRunAndUndoDropsTheFork
   const int token = keptEverywhere(1);
   ASSERT_GT(token, 0);
   const std::string base = lane(4);
-  select(token, token, 1);
+  select(token, token, 2);
   key("atlas", Qt::Key_E);
   ASSERT_EQ(snapshot().lanes.size(), 6u);
   EXPECT_EQ(lane(4), base) << "the run itself stays";
-  EXPECT_EQ(lane(5), base + "@evict=" + std::to_string(token) + ",step=1");
+  EXPECT_EQ(lane(5), base + "@evict=" + std::to_string(token) + ",step=1") << "so that step 2 already sees it";
+  EXPECT_EQ(window->workspace().step(), 2);
   EXPECT_EQ(snapshot().lanes[5].fork_of, 4);
   EXPECT_EQ(window->workspace().selection().lane, 5) << "the fork is looked at";
   EXPECT_TRUE(std::ranges::binary_search(head(4, 1).pos, token));
@@ -133,23 +135,23 @@ TEST_F(WhatIfTest, AnUndoLeavesEverythingAsItWas) {
   const viz::Selection before = window->workspace().selection();
   key("atlas", Qt::Key_E);
   ASSERT_EQ(snapshot().lanes.size(), 6u);
-  ASSERT_EQ(static_cast<int>(snapshot().lanes[4].steps.size()), last + 2) << "one more shows the effect";
+  ASSERT_EQ(static_cast<int>(snapshot().lanes[4].steps.size()), last + 1) << "the step shown shows the effect";
   const auto says = [&](const char* words) {
     for (const QLabel* label : panel()->findChildren<QLabel*>())
       if (label->isVisible() && label->text().contains(words)) return true;
     return window->messages().isVisible() && window->messages().text().contains(words);
   };
-  EXPECT_TRUE(says("evicted by hand"));
+  EXPECT_TRUE(says("Without"));
   press(Qt::Key_Z, Qt::ControlModifier);
   ASSERT_TRUE(settle());
   EXPECT_EQ(static_cast<int>(snapshot().lanes[4].steps.size()), last + 1);
-  EXPECT_FALSE(says("evicted by hand"));
+  EXPECT_FALSE(says("Without"));
   EXPECT_EQ(window->workspace().lane(), &snapshot().lanes[4]);
   EXPECT_EQ(window->workspace().step(), before.step);
   EXPECT_EQ(window->workspace().selection(), before);
   press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
   ASSERT_TRUE(settle());
-  EXPECT_EQ(static_cast<int>(snapshot().lanes[5].steps.size()), last + 2);
+  EXPECT_EQ(static_cast<int>(snapshot().lanes[5].steps.size()), last + 1);
   // What was generated since then is nobody's to take back.
   window->controller().generate(options.generate + 3);
   press(Qt::Key_Z, Qt::ControlModifier);
@@ -161,20 +163,20 @@ TEST_F(WhatIfTest, WhatWouldChangeNothingIsRefusedWithAWordWhy) {
   const int n_steps = static_cast<int>(snapshot().lanes[4].steps.size());
   const auto has = [&](int token, int step) { return std::ranges::binary_search(head(4, step).pos, token); };
   int token = 0, last = 0;  // that leaves the head in a step after the first
-  for (int step = 1; step < n_steps && last < 1; ++step)
+  for (int step = 1; step + 1 < n_steps && last < 1; ++step)
     for (int t = 0; t < snapshot().n_prompt && last < 1; ++t)
       if (has(t, step - 1) && !has(t, step)) token = t, last = step;
   ASSERT_GT(last, 0);
   window->model().hand.setScope(HandEdits::Scope::head);
-  select(token, token, last);
   QString words;
   QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& said) { words = said; });
+  select(token, token, last + 1);
   for (const Qt::Key edit : {Qt::Key_P, Qt::Key_E, Qt::Key_M}) {
     words.clear();
     key("atlas", edit);
     EXPECT_EQ(snapshot().lanes.size(), 5u);
     EXPECT_TRUE(words.contains(
-        QString("has no slot in L2 · H1 at step %1 any more: go to step %2, or restore it first (R)").arg(last).arg(last - 1)))
+        QString("has no slot in L2 · H1 at step %1 any more: go to step %2, or restore it first (R)").arg(last + 1).arg(last)))
         << words.toStdString();
     EXPECT_FALSE(window->model().hand.choosingTarget());
   }
@@ -190,7 +192,7 @@ TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
   const int token = keptEverywhere(1);
   ASSERT_GT(token, 0);
   const std::string base = lane(4);
-  select(token, token, 1);
+  select(token, token, 2);
   window->showPage(MainWindow::Page::inspector);
   ASSERT_TRUE(settle());
   CanvasWidget* canvas = window->canvas("inspector");
@@ -210,7 +212,7 @@ TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
 
 TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
   const int token = keptEverywhere(1);
-  select(token, token, 1);
+  select(token, token, 2);
   window->model().hand.setScope(HandEdits::Scope::head);
   key("inspector", Qt::Key_P);
   ASSERT_EQ(snapshot().lanes.size(), 6u);
@@ -221,7 +223,7 @@ TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
   while (std::ranges::binary_search(before.pos, gone)) ++gone;
   viz::Selection s = window->workspace().selection();
   s.tokens = viz::TokenRange{gone, gone};
-  s.step = 1;  // the first edit led to the latest step
+  s.step = 2;
   window->workspace().setSelection(s);
   key("inspector", Qt::Key_R);
   ASSERT_EQ(snapshot().lanes.size(), 6u) << "the same fork";
@@ -247,7 +249,7 @@ TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
 
 TEST_F(WhatIfTest, MWaitsForTheTargetAndEscapeGivesUp) {
   const int token = keptEverywhere(1);
-  select(token, token, 1);
+  select(token, token, 2);
   key("atlas", Qt::Key_M);
   EXPECT_TRUE(window->model().hand.choosingTarget());
   key("atlas", Qt::Key_Escape);
@@ -255,7 +257,7 @@ TEST_F(WhatIfTest, MWaitsForTheTargetAndEscapeGivesUp) {
   EXPECT_EQ(snapshot().lanes.size(), 5u);
   key("atlas", Qt::Key_M);
   window->canvas("atlas")->setFocus();
-  select(0, 0, 1);  // as a click on a token does
+  select(0, 0, 2);  // as a click on a token does
   ASSERT_TRUE(settle());
   ASSERT_EQ(snapshot().lanes.size(), 6u);
   const auto& events = head(5, 1).events;
@@ -266,16 +268,36 @@ TEST_F(WhatIfTest, MWaitsForTheTargetAndEscapeGivesUp) {
   EXPECT_EQ(merged->into, 0);
 }
 
-TEST_F(WhatIfTest, AtTheLatestStepOneMoreTokenShowsTheEffect) {
+TEST_F(WhatIfTest, TheStepShownSeesTheEditAndTheSentenceTellsWhatItDid) {
   const int last = static_cast<int>(snapshot().lanes[4].steps.size()) - 1;
-  const int token = keptEverywhere(last);
+  const int token = keptEverywhere(last - 1);
+  QString words;
+  QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& said) { words = said; });
   viz::Selection s = window->workspace().selection();
   s.tokens = viz::TokenRange{token, token};
   s.step.reset();
   window->workspace().setSelection(s);
   key("atlas", Qt::Key_E);
-  EXPECT_EQ(static_cast<int>(snapshot().lanes[5].steps.size()), last + 2);
-  EXPECT_NE(snapshot().lanes[5].steps.back()->kl, snapshot().lanes[4].steps.back()->kl);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  EXPECT_EQ(static_cast<int>(snapshot().lanes[5].steps.size()), last + 1);
+  const StepRecord &with = *snapshot().lanes[5].steps.back(), &without = *snapshot().lanes[4].steps.back();
+  EXPECT_NE(with.kl, without.kl);
+  EXPECT_THAT(words.toStdString(), ::testing::HasSubstr("from step " + std::to_string(last) + " on"));
+  EXPECT_THAT(words.toStdString(),
+              ::testing::HasSubstr("KL " + viz::format_number(without.kl) + " → " + viz::format_number(with.kl) + " nats."));
+  EXPECT_THAT(words.toStdString(), ::testing::HasSubstr(with.top1 == without.top1 ? "stays" : with.top1_same ? "again" : "becomes"));
+}
+
+TEST_F(WhatIfTest, WhereTheStepShownCannotSeeAnEditTheNextOneIsShown) {
+  const int token = keptEverywhere(0);
+  QString words;
+  QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& said) { words += said; });
+  select(token, token, 0);
+  key("atlas", Qt::Key_E);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  EXPECT_TRUE(lane(5).ends_with(",step=0")) << lane(5);
+  EXPECT_EQ(window->workspace().step(), 1);
+  EXPECT_TRUE(words.contains("Step 0 was computed before that: step 1 is the first to see it.")) << words.toStdString();
 }
 
 TEST_F(WhatIfTest, ALetterInTheEditorIsALetter) {

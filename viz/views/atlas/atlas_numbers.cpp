@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "viz/draw/format.h"
+#include "viz/reduce/text.h"
 #include "viz/views/atlas/atlas.h"
 
 namespace kvscope::viz {
@@ -26,11 +27,22 @@ int rank_of(const HeadRecord& h, std::size_t slot, int& ranked) {
   return rank;
 }
 
+/// True where a hand removed the token's slot in that step.
+bool by_hand(const LaneSnapshot& lane, int head, int token, int step) {
+  if (step < 0 || step >= static_cast<int>(lane.steps.size())) return false;
+  const std::vector<HeadRecord>& heads = lane.steps[static_cast<std::size_t>(step)]->heads;
+  if (head >= static_cast<int>(heads.size())) return false;
+  return std::ranges::any_of(heads[static_cast<std::size_t>(head)].events, [token](const Event& e) { return e.by_hand && e.pos == token; });
+}
+
 }  // namespace
 
 std::string fate_text(const Snapshot& s, const LaneSnapshot& lane, int step, int head, int token) {
   const Fate f = fate_at(lane.fates->heads[static_cast<std::size_t>(head)], token, step);
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
+  const std::string back = restored_text(lane.fates->heads[static_cast<std::size_t>(head)].past, token, step);
+  const std::string again = back.empty() ? std::string() : "; " + back;
+  const HeadRecord& values = record.heads[static_cast<std::size_t>(head)];
   const Category c = categories(*lane.fates, record, head, lane.sinks, is_prefill_step(s, step), token, token).at(0);
   switch (c) {
     case Category::unseen:
@@ -38,22 +50,26 @@ std::string fate_text(const Snapshot& s, const LaneSnapshot& lane, int step, int
     case Category::evicted:
       if (f.into >= 0 && f.left < f.lost) {
         return fmt::format("merged into {} {} at {}, evicted with it at {}", format_count(f.into), quoted(token_text(s, f.into)),
-                           step_text(f.left), step_text(f.lost));
+                           step_text(f.left), step_text(f.lost)) +
+               again;
       }
-      return "evicted at " + step_text(f.lost);
+      return (by_hand(lane, head, token, f.lost) ? "evicted by hand at " : "evicted at ") + step_text(f.lost) + again;
     case Category::merged: {
-      std::string text = fmt::format("merged into {} {} at {}", format_count(f.into), quoted(token_text(s, f.into)), step_text(f.left));
+      std::string text = fmt::format("merged{} into {} {} at {}", by_hand(lane, head, token, f.left) ? " by hand" : "",
+                                     format_count(f.into), quoted(token_text(s, f.into)), step_text(f.left));
       const int slot = slot_of(*lane.fates, record, head, token);
       if (slot != f.into) text += ", now in slot " + format_count(slot);
-      return text;
+      return text + again;
     }
     case Category::fresh:
       return "new in this step";
     case Category::sink:
-      return "sink, always kept";
+      return "sink, always kept" + again;
     case Category::recent:
-      return "recent, kept for now";
+      return "recent, kept for now" + again;
     case Category::kept:
+      if (std::ranges::binary_search(values.pinned, token)) return "pinned by hand" + again;
+      if (!back.empty()) return back;
       return lane.slots_asked < 0 ? "kept, the cache is unlimited" : "heavy, has its own slot";
   }
   return {};

@@ -11,7 +11,7 @@ namespace {
 
 using What = EditTokens::What;
 
-const char* label(What what) {
+const char* name_of(What what) {
   switch (what) {
     case What::pin:
       return "Pin";
@@ -25,7 +25,16 @@ const char* label(What what) {
   return "";
 }
 
+/// "all heads" -> "all", "this head" -> "head".
+std::string_view brief_scope(std::string_view scope) {
+  const std::size_t space = scope.find(' ');
+  if (space == std::string_view::npos) return scope;
+  return scope.starts_with("this ") ? scope.substr(space + 1) : scope.substr(0, space);
+}
+
 }  // namespace
+
+std::string SlotButtons::label(What what, std::string_view scope) { return fmt::format("{} · {}", name_of(what), scope); }
 
 std::string SlotButtons::help(What what, std::string_view scope) {
   switch (what) {
@@ -52,8 +61,15 @@ void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot) {
     const bool under = p.pointer().inside && r.contains(p.pointer().at);
     p.fill(r, t.raised, 1, p.px(4));
     p.frame_rect(r, under ? t.accent : t.line, 1, p.px(4));
-    p.text_fit({r.middle_x(), r.middle_y()}, label(what), Face::body, t.text, r.width() - p.px(6), Align::centre);
-    p.mark("button", label(what), r);
+    const std::string words = label(what, p.frame().edit_scope);
+    const std::string brief = fmt::format("{} · {}", name_of(what), brief_scope(p.frame().edit_scope));
+    const auto fits = [&](const std::string& text) { return p.width_of(Face::body, text) <= r.width() - p.px(4); };
+    p.text_fit({r.middle_x(), r.middle_y()},
+               fits(words)   ? words
+               : fits(brief) ? brief
+                             : name_of(what),
+               Face::body, t.text, r.width() - p.px(4), Align::centre);
+    p.mark("button", name_of(what), r, words);
     buttons_.push_back({what, r});
     x += width + gap;
   }

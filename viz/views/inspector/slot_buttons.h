@@ -19,6 +19,8 @@ class SlotButtons {
   void clear() { buttons_.clear(); }
   /// has_slot false: of a token that has none any more, which can come back.
   void draw(Painter& p, const Rect& area, bool has_slot);
+  /// "Evict · this head"; `scope`: Frame::edit_scope.
+  static std::string label(EditTokens::What what, std::string_view scope);
   /// What is under the mouse; nullopt: nothing.
   std::optional<EditTokens> at(const Pointer& mouse) const;
   /// "Evict the slot, all heads, in a run beside this one (E)"; `scope`: Frame::edit_scope.

@@ -251,6 +251,11 @@ float draw_cost(Painter& p, const Rect& foot, const Why& why) {
 }
 
 std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
+  if (pick.run->fates != nullptr && slot.pos == slot.token) {
+    const std::string back = restored_text(pick.run->fates->heads[static_cast<std::size_t>(pick.head)].past, slot.token, pick.step);
+    if (!back.empty()) return "It was " + back + ".";
+  }
+  if (std::ranges::binary_search(pick.values->pinned, slot.pos)) return "It is pinned by hand: the policy may not remove it.";
   if (std::isfinite(slot.score) && std::isfinite(pick.values->cutoff)) {
     return fmt::format("It stays in step {}: score {}, cut-off {}. Nothing was merged into it.", pick.step, format_number(slot.score),
                        format_number(pick.values->cutoff));
