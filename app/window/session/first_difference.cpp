@@ -27,7 +27,10 @@ FirstDifference::FirstDifference(Workspace& workspace, SessionController& contro
     : QObject(parent), m_workspace(workspace), m_controller(controller) {
   connect(&workspace, &Workspace::selectionChanged, this, [this] {
     const std::optional<int> now = m_workspace.selection().step;
-    if (now != m_step && !m_placing) m_chosen = now.has_value();  // the latest step is where nobody has chosen one
+    // A step that a shorter run has no more was given up by nobody.
+    const LaneSnapshot* lane = m_workspace.lane();
+    const bool there = m_step && lane != nullptr && *m_step < static_cast<int>(lane->steps.size());
+    if (now != m_step && !m_placing) m_chosen = now.has_value() || there;
     m_step = now;
   });
 }

@@ -137,8 +137,10 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
 };
 
 TEST_P(StoryTest, ByKeyboardAlone) {
-  // 1: three cards
+  // 1: the cards
   picture("s1-1-welcome");
+  EXPECT_EQ(QApplication::focusWidget(), &window->firstSteps().welcome().sampleCard());
+  press(Qt::Key_Tab);
   EXPECT_EQ(QApplication::focusWidget(), &window->firstSteps().welcome().lectureCard());
   press(Qt::Key_Return);
   // 2: the sample
@@ -205,6 +207,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
     EXPECT_EQ(now[2], Category::evicted) << "in all heads, also in " << h;
     EXPECT_EQ(now[3], Category::evicted) << h;
   }
+  const int scene = window->lectureMode().guide().scene();
   window->lectureMode().guide().goTo("missed");
   picture("s1-5-evicted-by-hand");
   EXPECT_TRUE(window->lectureMode().caption().text().contains("Evicted before it was needed"))
@@ -215,6 +218,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   EXPECT_TRUE(std::ranges::any_of(window->lectureMode().page().attention().shown(), [](const auto& row) {
     return row.state == viz::PairRow::State::gone;
   })) << "it would look where nothing is any more";
+  window->lectureMode().guide().goTo(scene);
   press(Qt::Key_Z, Qt::ControlModifier);
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
   ASSERT_TRUE(idle());

@@ -23,6 +23,7 @@ class FreshStart : public ::testing::Test {
     window = std::make_unique<MainWindow>(options, startState(options));
     window->show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+    window->activateWindow();
     ASSERT_TRUE(settle());
     ASSERT_EQ(snapshot().phase, RunPhase::idle) << snapshot().failure;
   }
@@ -78,6 +79,17 @@ TEST_F(FreshStart, MovesToTheFirstDifferenceOfARunUnlessAStepWasChosen) {
   EXPECT_EQ(selection().step, 5);
 }
 
+TEST_F(FreshStart, StaysAtTheLatestStepWhereThatWasChosen) {
+  press(Qt::Key_End, Qt::ControlModifier);
+  ASSERT_TRUE(window->workspace().atLatestStep());
+  window->controller().setLaneSpec(selection().lane, "keepkv:ratio=0.12");
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->workspace().atLatestStep());
+  window->controller().setPrompt("A shorter text.");
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->workspace().atLatestStep());
+}
+
 TEST_F(FreshStart, StaysWhereItIsWhenMoreIsGeneratedOrNothingDiffers) {
   const int step = window->workspace().step();
   window->controller().setLaneSpec(selection().lane, "keepkv:ratio=0.9");
@@ -104,7 +116,7 @@ TEST_F(FreshStart, GoesRoundTheDifferencesByKeyAndButton) {
     EXPECT_EQ(window->workspace().step(), all[i]);
   }
   QToolButton* next = nullptr;
-  for (QToolButton* b : window->panel("timeline")->findChildren<QToolButton*>())
+  for (QToolButton* b : window->panel("timeline")->header()->findChildren<QToolButton*>())
     if (b->text() == "Next difference") next = b;
   ASSERT_NE(next, nullptr);
   ASSERT_TRUE(next->isVisible());

@@ -127,7 +127,8 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   QApplication::sendEvent(window.get(), &drop);
   ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().prompt.find("Table 2") != std::string::npos; }, 20000));
   ASSERT_TRUE(settle());
-  // 2 The head with the largest local error.
+  // 2 The head with the largest local error, at the latest step.
+  QTest::keyClick(window.get(), Qt::Key_End, Qt::ControlModifier);
   const StepPtr kept = snapshot().lanes[4].steps.back();
   const StepRecord& step = *kept;
   const auto worst =
@@ -338,7 +339,7 @@ TEST_F(HeadByKeys, IsLookedInto) {
   EXPECT_EQ(window->workspace().found().size(), 3u);
   keys({"Escape"});
   window->canvas("head_grid")->setFocus();
-  keys({"Down", "Down", "Right", "Return"});
+  keys({"ctrl+End", "Home", "Down", "Down", "Right", "Return"});
   ASSERT_EQ(window->page(), MainWindow::Page::inspector);
   ASSERT_TRUE(selection().kv_head);
   const auto head = selection().kv_head;

@@ -145,7 +145,7 @@ TEST_F(RunsByKeys, AreComparedSweptAndPinned) {
   EXPECT_EQ(window->page(), MainWindow::Page::compare);
   // A pin by hand.
   window->canvas("compare")->setFocus();
-  keys({"Left", "Left", "p"});
+  keys({"ctrl+End", "Left", "Left", "p"});
   ASSERT_TRUE(settle());
   EXPECT_NE(shown().spec.find("@pin="), std::string::npos) << shown().spec;
   keys({"ctrl+z"});

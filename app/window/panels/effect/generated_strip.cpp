@@ -28,14 +28,7 @@ GeneratedStrip::GeneratedStrip(Workspace& workspace, QWidget* parent) : QWidget(
   setMouseTracking(true);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName("generated tokens");
-  connect(&workspace, &Workspace::snapshotChanged, this, [this] {
-    refresh();
-    // The answer is at the beginning: a finished run is read from there, unless a step was chosen.
-    if (m_workspace.selection().step || m_workspace.snapshot().phase != RunPhase::idle) return;
-    m_first = 0;
-    setAccessibleDescription(heading());
-  });
-  for (auto signal : {&Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::dimmedChanged}) {
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::dimmedChanged}) {
     connect(&workspace, signal, this, [this] { refresh(); });
   }
   connect(&workspace, &Workspace::hoverChanged, this, qOverload<>(&QWidget::update));

@@ -63,7 +63,10 @@ void AllocationCurve::refresh() {
   m_by_layer = n > 0 && plot().width() / n < kNarrowest;
   m_columns = allocationColumns(m_workspace, m_by_layer);
   m_cursor = std::clamp(m_cursor, 0, std::max(0, static_cast<int>(m_columns.size()) - 1));
-  if (selectedColumn() >= 0) m_cursor = selectedColumn();
+  // The keys go to a head that is selected; a result that comes takes them from no other.
+  const int selected = selectedColumn();
+  if (selected >= 0 && selected != m_selected) m_cursor = selected;
+  m_selected = selected;
   update();
 }
 

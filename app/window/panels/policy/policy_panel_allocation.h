@@ -71,7 +71,7 @@ class AllocationCurve : public QWidget {
   Workspace& m_workspace;
   std::vector<AllocationColumn> m_columns;
   bool m_by_layer = false;
-  int m_hovered = -1, m_cursor = 0;
+  int m_hovered = -1, m_cursor = 0, m_selected = -1;
   std::optional<Drag> m_drag;
 };
 
