@@ -9,7 +9,7 @@
 
 #include "backend/backend.h"
 #include "cache/head_cache.h"
-#include "policy/policy.h"
+#include "policy/head_view.h"
 
 namespace kvscope {
 

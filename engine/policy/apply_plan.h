@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "policy/head_view.h"
 #include "policy/plan.h"
-#include "policy/policy.h"
 #include "slots/slot_updates.h"
 
 namespace kvscope {

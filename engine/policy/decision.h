@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "policy/head_view.h"
 #include "policy/plan.h"
-#include "policy/policy.h"
 
 namespace kvscope {
 

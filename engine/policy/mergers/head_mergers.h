@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/config.h"
 #include "policy/mergers/merger.h"
 #include "policy/policy_row.h"
 

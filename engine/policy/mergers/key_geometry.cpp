@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/vector_math.h"
-#include "policy/policy.h"
+#include "policy/head_view.h"
 
 namespace kvscope {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "policy/policy.h"
+#include "policy/head_view.h"
 #include "slots/slot_state.h"
 
 namespace kvscope {

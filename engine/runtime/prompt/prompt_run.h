@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cache/history.h"
-#include "policy/policy.h"
+#include "policy/head_view.h"
 #include "runtime/forward.h"
 #include "slots/slot_updates.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "policy/policy.h"
+#include "policy/prompt_mode.h"
 #include "snapshot/measure_set.h"
 
 namespace kvscope {

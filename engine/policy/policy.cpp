@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a policy is made of for one model, prompt and budget.
-#include "policy/composite_policy.h"
+#include "policy/policy.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ GroupReduce group_reduce(std::string_view text) {
 
 }  // namespace
 
-CompositePolicy::CompositePolicy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads) {
+Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads) {
   const PolicyRow& row = *lane_.parts.row;
   const PolicyRow& selecting = *lane_.parts.selecting;
   resolve_budget(setup.n_prompt);
@@ -72,7 +72,7 @@ CompositePolicy::CompositePolicy(const Setup& setup) : lane_(resolve_lane(setup.
 }
 
 /// C and w (POLICIES.md sections 2 and 8): fractions are taken of C first, then C is raised to its minimum.
-void CompositePolicy::resolve_budget(int n_prompt) {
+void Policy::resolve_budget(int n_prompt) {
   if (!lane_.parts.row->has_budget) return;
   const Params& params = lane_.params;
   int c = params.has("slots") ? params.count("slots", 0) : round_half_up(std::min(params.number("ratio") * n_prompt, 1e8));
@@ -86,14 +86,14 @@ void CompositePolicy::resolve_budget(int n_prompt) {
 }
 
 /// The protected slots, and those that the policy needs beside them, must have room.
-int CompositePolicy::with_minimum(int c) const {
+int Policy::with_minimum(int c) const {
   const Protection p = protection(c);
   c = std::max(c, p.sinks + p.recent + 1);
   if (lane_.parts.row->least_free) c = std::max(c, p.sinks + p.recent + lane_.parts.row->least_free(lane_.params, c));
   return c;
 }
 
-void CompositePolicy::read_edits(const Setup& setup) {
+void Policy::read_edits(const Setup& setup) {
   const LaneEdits edits = edits_of(setup.spec);
   check_edits(edits, *setup.model, "run " + quoted(setup.spec));
   for (const BudgetOverride& b : edits.budgets)
@@ -102,25 +102,25 @@ void CompositePolicy::read_edits(const Setup& setup) {
     throw UsageError(fmt::format("run {}: expected a policy with a budget, got {}, which never compresses", quoted(setup.spec), name()));
 }
 
-const BudgetOverride* CompositePolicy::override_of(int layer, int kv_head) const {
+const BudgetOverride* Policy::override_of(int layer, int kv_head) const {
   for (auto it = overrides_.rbegin(); it != overrides_.rend(); ++it)
     if (it->heads.has(layer, kv_head)) return &*it;
   return nullptr;
 }
 
-std::optional<int> CompositePolicy::overriding(int layer, int kv_head, std::optional<int> allocated) const {
+std::optional<int> Policy::overriding(int layer, int kv_head, std::optional<int> allocated) const {
   const BudgetOverride* by_hand = override_of(layer, kv_head);
   const std::optional<int> c = by_hand ? by_hand->of(allocated) : allocated;
   return by_hand && c ? with_minimum(*c) : c;
 }
 
-void CompositePolicy::override_budgets() {
+void Policy::override_budgets() {
   for (int l = 0; l < shape_.n_layers; ++l)
     for (int h = 0; h < n_kv_heads_; ++h) budgets_[at(l * n_kv_heads_ + h)] = overriding(l, h, allocated_[at(l * n_kv_heads_ + h)]);
 }
 
 /// A share below its minimum is raised to it; the sum then exceeds the total.
-std::vector<std::optional<int>> CompositePolicy::raised(std::vector<std::optional<int>> budgets) const {
+std::vector<std::optional<int>> Policy::raised(std::vector<std::optional<int>> budgets) const {
   if (!allocation_->raises_small_shares()) return budgets;
   const auto least_free = lane_.parts.row->least_free;
   const auto least = [&](int c) {
@@ -135,7 +135,7 @@ std::vector<std::optional<int>> CompositePolicy::raised(std::vector<std::optiona
   return budgets;
 }
 
-void CompositePolicy::after_prompt(std::span<const HeadView> heads) {
+void Policy::after_prompt(std::span<const HeadView> heads) {
   if (!compresses() || nothing_to_distribute()) return;
   std::vector<std::optional<int>> budgets = allocation_->after_prompt(shape_, heads);
   if (budgets.empty()) return;
@@ -144,7 +144,7 @@ void CompositePolicy::after_prompt(std::span<const HeadView> heads) {
   override_budgets();
 }
 
-std::vector<ResolvedParam> CompositePolicy::params() const {
+std::vector<ResolvedParam> Policy::params() const {
   std::vector<ResolvedParam> out;
   const auto add_count = [&](const std::string& key, int n) {
     out.push_back({.key = key, .number = static_cast<double>(n), .is_count = true});
@@ -177,9 +177,8 @@ std::vector<ResolvedParam> CompositePolicy::params() const {
   return out;
 }
 
-bool CompositePolicy::decides_like(const Policy& other) const {
-  const auto* twin = dynamic_cast<const CompositePolicy*>(&other);
-  if (!twin || first_budgets_ != twin->first_budgets_ || name() != twin->name() || !merger_->alike(*twin->merger_)) return false;
+bool Policy::decides_like(const Policy& other) const {
+  if (first_budgets_ != other.first_budgets_ || name() != other.name() || !merger_->alike(*other.merger_)) return false;
   const std::vector<ResolvedParam> a = params(), b = other.params();
   return std::ranges::equal(
       a, b, [](const ResolvedParam& x, const ResolvedParam& y) { return x.key == y.key && x.text == y.text && x.number == y.number; });
@@ -187,7 +186,7 @@ bool CompositePolicy::decides_like(const Policy& other) const {
 
 std::unique_ptr<Policy> Policy::make(const Setup& setup) {
   KVSCOPE_ASSERT(setup.model && setup.model->n_kv_heads > 0);
-  return std::make_unique<CompositePolicy>(setup);
+  return std::unique_ptr<Policy>(new Policy(setup));
 }
 
 }  // namespace kvscope

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "policy/composite_policy.h"
+#include "policy/policy.h"
 #include "policy/rules.h"
 
 namespace kvscope {
@@ -14,14 +14,14 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-std::vector<Plan> CompositePolicy::plan(std::span<const HeadView> heads, int step, bool after_prompt) {
+std::vector<Plan> Policy::plan(std::span<const HeadView> heads, int step, bool after_prompt) {
   if (!compresses()) return std::vector<Plan>(heads.size());
   thread_local LayerDecision decision;  // kept by its thread: in a step allocations would cost as much as the work
   decide(heads, step, after_prompt, decision.heads);
   return merge(decision, step);
 }
 
-std::unique_ptr<LayerDecision> CompositePolicy::decide(std::span<const HeadView> heads, int step, bool after_prompt) {
+std::unique_ptr<LayerDecision> Policy::decide(std::span<const HeadView> heads, int step, bool after_prompt) {
   auto decision = std::make_unique<LayerDecision>();
   if (compresses()) {
     decide(heads, step, after_prompt, decision->heads);
@@ -31,7 +31,7 @@ std::unique_ptr<LayerDecision> CompositePolicy::decide(std::span<const HeadView>
   return decision;
 }
 
-std::vector<Plan> CompositePolicy::merge(LayerDecision& decision, int step) {
+std::vector<Plan> Policy::merge(LayerDecision& decision, int step) {
   std::vector<Plan> plans(decision.heads.size());
   if (!compresses()) return plans;
   merger_->merge_layer(decision.heads, step);
@@ -39,7 +39,7 @@ std::vector<Plan> CompositePolicy::merge(LayerDecision& decision, int step) {
   return plans;
 }
 
-void CompositePolicy::decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions) {
+void Policy::decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions) {
   decisions.resize(heads.size());
   std::optional<bool> layer_is_due;
   if (allocation_->by_layer()) {
@@ -66,7 +66,7 @@ void CompositePolicy::decide(std::span<const HeadView> heads, int step, bool aft
   merger_->expect(decisions);
 }
 
-void CompositePolicy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const {
+void Policy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const {
   d.begin(head);
   d.budget = budget(head.layer, head.kv_head);
   if (!d.budget) return;
@@ -88,7 +88,7 @@ void CompositePolicy::rank(HeadDecision& d, const HeadView& head, std::optional<
 }
 
 /// The usual step where position alone decides: the oldest slot that may go goes, without a look at the others.
-bool CompositePolicy::select_oldest(HeadDecision& d) const {
+bool Policy::select_oldest(HeadDecision& d) const {
   if (!d.due || !ranking_->by_position() || !merger_->run().evicts_only() || !d.view.pinned.empty()) return false;
   const std::vector<int>& pos = d.slots().pos;
   const int n = d.slots().size(), c = *d.budget;
@@ -101,7 +101,7 @@ bool CompositePolicy::select_oldest(HeadDecision& d) const {
 }
 
 /// One decision for all heads: each gets the mean of their scores.
-void CompositePolicy::share_scores(std::span<HeadDecision> heads) const {
+void Policy::share_scores(std::span<HeadDecision> heads) const {
   const auto same_slots = [&](const HeadDecision& d) { return d.slots().pos == heads.front().slots().pos && !d.score.empty(); };
   const bool alike = std::ranges::all_of(heads, same_slots);
   for (std::vector<double> HeadDecision::*numbers : {&HeadDecision::score, &HeadDecision::tie_break}) {
@@ -129,7 +129,7 @@ void CompositePolicy::share_scores(std::span<HeadDecision> heads) const {
   }
 }
 
-void CompositePolicy::show_scores(HeadDecision& d) {
+void Policy::show_scores(HeadDecision& d) {
   if (ranking_->by_position()) return;
   d.plan.score = d.score;
   int n_nan = 0;
@@ -142,7 +142,7 @@ void CompositePolicy::show_scores(HeadDecision& d) {
 }
 
 /// Layers may be decided by several threads. (A builtin of both compilers: libc++ has no std::atomic_ref.)
-void CompositePolicy::count_nan_scores(int n) {
+void Policy::count_nan_scores(int n) {
   if (n > 0) __atomic_fetch_add(&nan_scores_, n, __ATOMIC_RELAXED);
 }
 
