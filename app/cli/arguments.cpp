@@ -84,7 +84,7 @@ void add_prompt_mode(CLI::App& app, Words& w) {
 
 void add_run(CLI::App& app, Arguments& a, Words& w) {
   add_prompt(app, a, w);
-  add_lanes(app, a.lanes);
+  add_lanes(app, a.lane_texts);
   app.add_option(
          "--budget", w.budgets,
          "budget of single heads of a run, beside its policy: lane=1,layers=2,heads=1,slots=40 or factor=0.5; may be given several times")
@@ -160,7 +160,7 @@ void add_bench(CLI::App& app, Arguments& a) {
       ->delimiter(',')
       ->expected(1, 100);
   checked(app.add_option("--batch", a.batch, "rows of a step, each with its own cache; default 1"), "N", number_in(1, 1024, "1..1024"));
-  add_lanes(app, a.lanes);
+  add_lanes(app, a.lane_texts);
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {
@@ -191,12 +191,15 @@ void resolve(Arguments& a, const Words& w) {
   }
   if (a.command == Command::bench) {
     if (!a.shape.empty() && !a.model.empty()) throw UsageError("bench: expected --shape or --model, got both");
-    for (const std::string& lane : a.lanes) parse_lane_spec(lane);
+    a.lanes = parse_lane_specs(a.lane_texts);
   }
   if (a.command == Command::tokens && a.prompt.has_value() == a.prompt_file.has_value())
     throw UsageError(fmt::format("tokens: expected exactly one of --text, --text-file, got {}", a.prompt ? "both" : "none"));
   a.prompt_mode = w.prompt_mode == "stream" ? PromptMode::stream : PromptMode::prefill;
-  if (a.command == Command::sweep || a.command == Command::needle || a.command == Command::ppl) check_evaluation(a);
+  if (a.command == Command::sweep || a.command == Command::needle || a.command == Command::ppl) {
+    a.lanes = parse_lane_specs(a.lane_texts);
+    check_evaluation(a);
+  }
   const bool one_run = a.command == Command::run || a.command == Command::trace;
   if (!one_run && a.command != Command::sweep) return;
   a.memory = parse_size(w.memory).value_or(0);
@@ -209,8 +212,7 @@ void resolve(Arguments& a, const Words& w) {
     if (name_of(d) == w.detail) a.detail = d;
   }
   if (!one_run) return;
-  a.lanes = lanes_of(std::move(a.lanes), w.budgets, w.what_ifs);
-  for (const std::string& lane : a.lanes) parse_lane_spec(lane);  // says what is wrong before a model is opened
+  a.lanes = lanes_of(a.lane_texts, w.budgets, w.what_ifs);  // says what is wrong before a model is opened
   if (a.command == Command::trace && a.out.empty() && !a.json)
     throw UsageError("trace: expected --out FILE (or --json: the trace on stdout), got neither");
 }

@@ -38,7 +38,8 @@ struct Arguments {
   bool chat = false;                   // the prompt is what the user says, written as the model's chat template wants
   std::optional<std::string> system;   // with it: the system's message
   std::optional<int> generate;
-  std::vector<std::string> lanes;
+  std::vector<std::string> lane_texts;  // as --lane gives them
+  std::vector<LaneSpec> lanes;          // with what --budget and --what-if add
   PromptMode prompt_mode = PromptMode::prefill;
   Follow follow = Follow::reference;
   std::string follow_file;  // follow == file

@@ -84,7 +84,7 @@ std::string name_of_lanes(std::size_t n) { return n == 1 ? "1 run" : fmt::format
 
 /// Prompt and steps as a run has them: policies, their statistics, the records of a summary; then the steps with all that the window shows
 /// of them (attention, statistics, scores, merges; no uncompressed history).
-void measure_run(Session& session, std::vector<std::string> lanes, int context, int steps, double limit_tflops, const ModelConfig& c,
+void measure_run(Session& session, std::vector<LaneSpec> lanes, int context, int steps, double limit_tflops, const ModelConfig& c,
                  const CancelToken& cancel, std::vector<Row>& rows) {
   RunRequest request{.prompt_ids = prompt_of(context, c.vocab_size),
                      .lanes = std::move(lanes),
@@ -187,7 +187,7 @@ int bench(const Arguments& a) {
   const int steps = c.max_positions > 0 ? std::min(kSteps, c.max_positions - context) : kSteps;
   Session session(std::move(s.backend), std::move(s.model));
   progress.show("one run", 0.5);
-  measure_run(session, {reference_policy()}, context, steps, limits.products_tflops, c, interrupt.token(), rows);
+  measure_run(session, parse_lane_specs({reference_policy()}), context, steps, limits.products_tflops, c, interrupt.token(), rows);
   if (!a.lanes.empty()) {
     progress.show("all runs", 0.7);
     measure_run(session, a.lanes, context, steps, limits.products_tflops, c, interrupt.token(), rows);

@@ -76,15 +76,14 @@ std::vector<std::string> joined_policies(const std::vector<std::string>& parts) 
   return out;
 }
 
-std::vector<std::string> sweep_lanes(const Arguments& a) {
-  std::vector<std::string> out;
+std::vector<LaneSpec> sweep_lanes(const Arguments& a) {
+  std::vector<LaneSpec> out;
   for (const std::string& policy : joined_policies(a.policies)) {
     for (const char* key : {":slots=", ",slots=", ":ratio=", ",ratio="})
       if (policy.find(key) != std::string::npos)
         throw UsageError(fmt::format("--policies {}: expected no budget, got slots or ratio; the budgets are those of --ratios", policy));
     for (const double ratio : a.ratios) {
-      out.push_back(with_param(policy, "ratio", fmt::format("{:g}", ratio)));
-      parse_lane_spec(out.back());
+      out.push_back(parse_lane_spec(with_param(policy, "ratio", fmt::format("{:g}", ratio))));
     }
   }
   return out;
@@ -192,7 +191,7 @@ bool recalled(const Snapshot& snapshot, const LaneSnapshot& lane, const AskedTex
 int sweep(const Arguments& a) {
   const bool to_stdout = a.out.empty() || a.out == "-";
   if (!to_stdout) check_target(a.out), check_not_read(a, a.out);
-  const std::vector<std::string> lanes = sweep_lanes(a);
+  const std::vector<LaneSpec> lanes = sweep_lanes(a);
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
   RunRequest request = make_request(a, model);
@@ -206,7 +205,7 @@ int sweep(const Arguments& a) {
       request.lanes.clear();
       if (i > 0) request.lanes.push_back(lanes[i - 1]);
       const Snapshot snapshot = session.run(request, interrupt.token(), [&](const std::string&, double fraction) {
-        progress.show(i > 0 ? lanes[i - 1] : reference_policy(),
+        progress.show(i > 0 ? lanes[i - 1].text : reference_policy(),
                       (static_cast<double>(i) + fraction) / static_cast<double>(lanes.size() + 1));
       });
       text += sweep_row(snapshot, i > 0 ? 1 : 0, i > 0 ? a.ratios[(i - 1) % a.ratios.size()] : 1.0);

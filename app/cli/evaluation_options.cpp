@@ -34,7 +34,7 @@ void add_sweep(CLI::App& app, Arguments& a) {
 }
 
 void add_needle(CLI::App& app, Arguments& a) {
-  add_lanes(app, a.lanes);
+  add_lanes(app, a.lane_texts);
   checked(app.add_option("--context", a.contexts, "tokens of the prompt, within 5 %; default 256,512,1024"), "N,...",
           number_in(32, 1 << 24, "a whole number from 32"))
       ->delimiter(',')
@@ -53,7 +53,7 @@ void add_needle(CLI::App& app, Arguments& a) {
 }
 
 void add_ppl(CLI::App& app, Arguments& a) {
-  add_lanes(app, a.lanes);
+  add_lanes(app, a.lane_texts);
   app.add_option("--text", a.text, "file to read; default: the beginning of a novel")->type_name("FILE");
   checked(app.add_option("--window", a.window, "tokens that a run sees at a time; default 1024, or what the model was made for"), "N",
           number_in(2, 1 << 24, "a whole number from 2"));
@@ -64,7 +64,6 @@ void add_ppl(CLI::App& app, Arguments& a) {
 }
 
 void check_evaluation(const Arguments& a) {
-  for (const std::string& lane : a.lanes) parse_lane_spec(lane);
   if (a.command == Command::sweep && (a.policies.empty() || a.ratios.empty()))
     throw UsageError(fmt::format("sweep: expected --policies and --ratios, got no {}", a.policies.empty() ? "policies" : "ratios"));
   if (a.command == Command::ppl && a.window > 0 && a.stride >= a.window)

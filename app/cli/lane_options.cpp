@@ -44,22 +44,22 @@ std::map<std::size_t, LaneEdits> edits_by_lane(const std::vector<std::string>& t
 
 }  // namespace
 
-std::vector<std::string> lanes_of(std::vector<std::string> lanes, const std::vector<std::string>& budgets,
-                                  const std::vector<std::string>& what_ifs) {
+std::vector<LaneSpec> lanes_of(const std::vector<std::string>& texts, const std::vector<std::string>& budgets,
+                               const std::vector<std::string>& what_ifs) {
+  std::vector<LaneSpec> lanes = parse_lane_specs(texts);
   if (budgets.empty() && what_ifs.empty()) return lanes;
-  const std::string& reference = reference_policy();
-  if (lanes.empty() || lanes.front() != reference) lanes.insert(lanes.begin(), reference);
+  if (lanes.empty() || lanes.front().text != reference_policy()) lanes.insert(lanes.begin(), parse_lane_spec(reference_policy()));
   const std::size_t n_lanes = lanes.size();
   for (const auto& [lane, added] : edits_by_lane(budgets, n_lanes, "--budget")) {
     if (!added.what_ifs.empty()) throw UsageError("--budget: expected slots=N or factor=X, got what --what-if takes");
     if (lane == 0) throw UsageError("--budget: lane: expected a run with a budget (1 is the first --lane), got 0, the full cache");
-    LaneEdits edits = edits_of(lanes[lane]);
+    LaneEdits edits = lanes[lane].edits;
     edits.budgets.insert(edits.budgets.end(), added.budgets.begin(), added.budgets.end());
     lanes[lane] = with_edits(lanes[lane], edits);
   }
   for (const auto& [lane, added] : edits_by_lane(what_ifs, n_lanes, "--what-if")) {
     if (!added.budgets.empty()) throw UsageError("--what-if: expected pin, evict, merge or restore, got what --budget takes");
-    LaneEdits edits = edits_of(lanes[lane]);
+    LaneEdits edits = lanes[lane].edits;
     edits.what_ifs.insert(edits.what_ifs.end(), added.what_ifs.begin(), added.what_ifs.end());
     lanes.push_back(with_edits(lanes[lane], edits));
   }

@@ -54,8 +54,7 @@ SessionInput read_session_input(const std::string& path) {
   r.prompt_ids = ids_of(f, "prompt_ids");
   r.follow_ids = ids_of(f, "follow_ids");
   for (std::size_t i = 0; f.given("lanes") && i < f.at("lanes").size(); ++i) {
-    r.lanes.push_back(f.at("lanes").at(i).text());
-    parse_lane_spec(r.lanes.back());  // says what is wrong before a model is opened
+    r.lanes.push_back(parse_lane_spec(f.at("lanes").at(i).view()));  // says what is wrong before a model is opened
   }
   const std::string mode = f.text_or("prompt_mode", "prefill"), follow = f.text_or("follow", "reference");
   if (mode != "prefill" && mode != "stream") refuse(f, "prompt_mode", "prefill or stream", quoted(mode));

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/lane_spec.h"
+
 namespace kvscope {
 
 /// One key of a policy, as the parser checks it, the help prints it and the window's form draws it.
@@ -50,21 +52,21 @@ const PolicyInfo& find_policy(std::string_view name);
 /// Specification of the uncompressed cache, against which every lane is measured ("full").
 const std::string& reference_policy();
 
-/// A parsed lane specification `name[:key=value[,key=value]...][@edit]...`; keys checked against the catalog, values against their ranges.
-/// A value with commas stands in double quotes: `key="a, b"`.
-struct LaneSpec {
-  std::string name;
-  std::vector<std::pair<std::string, std::string>> given;  // in the order of the text
-  std::string edits = {};                                  // what is done by hand (lane_edits.h), each with its '@'
-};
-/// Throws UsageError (what, where, expected, got).
-LaneSpec parse_lane_spec(std::string_view spec);
+/// Keys checked against the catalog, values against their ranges. Throws UsageError (what, where, expected, got).
+LaneSpec parse_lane_spec(std::string_view text);
+std::vector<LaneSpec> parse_lane_specs(const std::vector<std::string>& texts);
+/// The same check of a value that with_param() made. Throws UsageError.
+void check_lane_spec(const LaneSpec& spec);
+/// Of a stored result, which another build may have made: where this one cannot read it, its text without a name.
+LaneSpec lane_spec_of_result(std::string_view text);
 /// The keys that a lane takes, slots and ratio excluded: where a policy selects like a base, those of the base it was given.
 std::vector<ParamInfo> params_of(const LaneSpec& spec);
 /// Words and keys of the policy of a specification; where its keys choose the parts, those of this choice.
 PolicyInfo info_of(const LaneSpec& spec);
-/// The text of a specification with one key set (or removed when value is empty); slots and ratio replace each other. Where keys choose
-/// parts, the keys of a part that is not chosen any more go.
+/// A specification with one key set (or removed when value is empty); slots and ratio replace each other. Where keys choose parts, the keys
+/// of a part that is not chosen any more go. Only this key is checked. Throws UsageError.
+LaneSpec with_param(const LaneSpec& spec, std::string_view key, std::string_view value);
+/// The same of a text, of which only the name need be there.
 std::string with_param(std::string_view spec, std::string_view key, std::string_view value);
 
 }  // namespace kvscope

@@ -48,7 +48,7 @@ Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads
   selection_ = (row.selection ? row.selection : selecting.selection)(parts);
   allocation_ = selecting.allocation(parts);
   const auto merger_with = [&](const Params& params) { return row.merger(parts_with(params)); };
-  merger_.emplace(lane_, *setup.model, merger_with, "run " + quoted(setup.spec));
+  merger_.emplace(lane_, *setup.model, merger_with, "run " + quoted(setup.spec.text));
   needs_.group = group_reduce(lane_.params.text("group"));
   ranking_->require(needs_);
   selection_->require(needs_);
@@ -57,7 +57,7 @@ Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads
 
   if (setup.mode == PromptMode::stream && (allocation_->needs_prompt() || ranking_->needs_prompt()))
     throw UsageError(
-        fmt::format("run {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec)));
+        fmt::format("run {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec.text)));
   shape_ = {setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};
   allocated_ = nothing_to_distribute() ? UniformAllocation().budgets(shape_) : raised(allocation_->budgets(shape_));
   budgets_ = allocated_;
@@ -94,12 +94,13 @@ int Policy::with_minimum(int c) const {
 }
 
 void Policy::read_edits(const Setup& setup) {
-  const LaneEdits edits = edits_of(setup.spec);
-  check_edits(edits, *setup.model, "run " + quoted(setup.spec));
+  const LaneEdits& edits = setup.spec.edits;
+  check_edits(edits, *setup.model, "run " + quoted(setup.spec.text));
   for (const BudgetOverride& b : edits.budgets)
     if (b.on) overrides_.push_back(b);
   if (!overrides_.empty() && !compresses())
-    throw UsageError(fmt::format("run {}: expected a policy with a budget, got {}, which never compresses", quoted(setup.spec), name()));
+    throw UsageError(
+        fmt::format("run {}: expected a policy with a budget, got {}, which never compresses", quoted(setup.spec.text), name()));
 }
 
 const BudgetOverride* Policy::override_of(int layer, int kv_head) const {

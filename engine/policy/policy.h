@@ -10,11 +10,11 @@
 
 #include "core/config.h"
 #include "policy/head_view.h"
+#include "policy/lane_spec.h"
 #include "policy/mergers/head_mergers.h"
 #include "policy/plan.h"
 #include "policy/policy_row.h"
 #include "policy/prompt_mode.h"
-#include "policy/text/lane_edits.h"
 
 namespace kvscope {
 
@@ -32,7 +32,7 @@ struct ResolvedParam {
 class Policy {
  public:
   struct Setup {
-    std::string spec;  // name:key=value,...@edit...: its budget overrides hold, its what-ifs are the runtime's work
+    LaneSpec spec;  // its budget overrides hold, its what-ifs are the runtime's work
     const ModelConfig* model = nullptr;
     int n_prompt = 0;  // L
     PromptMode mode = PromptMode::prefill;
@@ -112,6 +112,9 @@ class Policy {
 
   /// NaN scores met so far; they rank as -inf.
   int nan_scores() const { return nan_scores_; }
+
+  /// What the specification gives to single heads.
+  const std::vector<HeadKey>& head_keys() const { return lane_.head_keys; }
 
   /// True if a run under `other` would have made every decision this one made: the same parameters, and the same budgets at the start
   /// (a ratio may give the same slots for a longer prompt). Both of the same specification.

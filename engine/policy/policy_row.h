@@ -86,6 +86,6 @@ struct ResolvedLane {
   std::vector<HeadKey> head_keys;  // in the order of the text
 };
 /// Throws UsageError.
-ResolvedLane resolve_lane(std::string_view spec);
+ResolvedLane resolve_lane(const LaneSpec& spec);
 
 }  // namespace kvscope

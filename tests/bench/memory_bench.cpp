@@ -30,7 +30,7 @@ void measure(Detail detail, const char* name, int n_tokens) {
   Session session = kvscope::testing::open_session(kvscope::testing::embedded_model(), DType::f32, 0);
   RunRequest request;
   request.prompt_ids = kvscope::testing::random_ids(n_tokens, session.config().vocab_size, 1);
-  request.lanes = {fmt::format("h2o:ratio={}", kRatio)};
+  request.lanes = parse_lane_specs({fmt::format("h2o:ratio={}", kRatio)});
   request.mode = PromptMode::stream;
   request.detail = detail;
   const long long before = kvscope::testing::live_bytes;

@@ -57,7 +57,7 @@ Session open(const Options& options) {
 RunRequest request(std::vector<int> ids, const std::string& lane) {
   RunRequest out;
   out.prompt_ids = std::move(ids);
-  if (!lane.empty()) out.lanes = {lane};
+  if (!lane.empty()) out.lanes = {parse_lane_spec(lane)};
   out.detail = Detail::summary;
   out.shadow = false;
   out.measures = MeasureSet::none();  // what is left is the policy's own work
@@ -134,7 +134,7 @@ std::vector<std::string> lanes(const Options& options, const Session& session) {
 }
 
 bool looks_ahead(const Session& session, const std::string& lane) {
-  return Policy::make({.spec = lane, .model = &session.config(), .n_prompt = 512})->needs().coming_queries > 0;
+  return Policy::make({.spec = parse_lane_spec(lane), .model = &session.config(), .n_prompt = 512})->needs().coming_queries > 0;
 }
 
 void print(const Cost& cost, double limit) {

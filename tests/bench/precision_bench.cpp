@@ -49,9 +49,9 @@ int main(int argc, char** argv) try {
   Session exact(open_model(model), {.precision = DType::f64}), single(open_model(model), {.precision = DType::f32});
   RunRequest request;
   for (const PolicyInfo& p : policies()) {
-    if (p.name != reference_policy()) request.lanes.push_back(fmt::format("{}:ratio={:g}", p.name, ratio));
+    if (p.name != reference_policy()) request.lanes.push_back(parse_lane_spec(fmt::format("{}:ratio={:g}", p.name, ratio)));
   }
-  std::erase_if(request.lanes, [&](const std::string& spec) {
+  std::erase_if(request.lanes, [&](const LaneSpec& spec) {
     RunRequest alone = request;
     alone.lanes = {spec};
     alone.prompt_ids = {1, 2, 3};
@@ -77,7 +77,7 @@ int main(int argc, char** argv) try {
       request.follow_ids.assign(ids.begin() + std::ssize(request.prompt_ids), ids.end());
       RunRequest usable = request;
       if (mode == PromptMode::stream) {  // allocators that look at the whole prompt
-        std::erase_if(usable.lanes, [&](const std::string& spec) { return spec.starts_with("duo:"); });
+        std::erase_if(usable.lanes, [&](const LaneSpec& spec) { return spec.name == "duo"; });
       }
       const Snapshot a = exact.run(usable, CancelToken()), b = single.run(usable, CancelToken());
       for (std::size_t lane = 1; lane < a.lanes.size(); ++lane)

@@ -54,7 +54,7 @@ std::vector<std::string> lanes(int n, const std::string& ratio) {
 /// Keystrokes in a 512-token prompt, the full cache and these lanes, shadow on, everything recorded.
 void bench_edits(Session& session, const std::vector<std::string>& specs) {
   RunRequest request;
-  request.lanes = specs;
+  request.lanes = parse_lane_specs(specs);
   const std::string text = text_of(session.tokenizer(), 505);
   request.prompt = text;
   const CancelToken never;
@@ -97,7 +97,7 @@ void time_session(const std::string& folder, const std::vector<std::string>& spe
   Session fresh(open_model(folder), {.precision = DType::f32});
   RunRequest request;
   request.prompt = text_of(fresh.tokenizer(), kTokens);
-  request.lanes = specs;
+  request.lanes = parse_lane_specs(specs);
   request.detail = Detail::slots;
   request.measures = MeasureSet::none();
   fresh.run(request, never);
@@ -119,7 +119,7 @@ void time_lanes(const std::string& folder, const std::vector<std::string>& specs
   std::vector<std::unique_ptr<Lane>> lanes;
   std::vector<Lane*> batch;
   for (const std::string& spec : specs) {
-    const Lane::Setup setup{.spec = spec,
+    const Lane::Setup setup{.spec = parse_lane_spec(spec),
                             .mode = PromptMode::prefill,
                             .n_prompt = static_cast<int>(ids.size()),
                             .record = {.captures = false, .measures = MeasureSet::none(), .shadow = true}};

@@ -46,7 +46,7 @@ Cost cost_of(const std::vector<std::string>& lanes, const ModelConfig& config, i
   Session session(std::move(backend), std::move(model));
   RunRequest request;
   for (int i = 0; i < n_prompt; ++i) request.prompt_ids.push_back(i % 60);
-  request.lanes = lanes;
+  request.lanes = parse_lane_specs(lanes);
   request.detail = Detail::summary;
   request.shadow = false;
   request.measures = MeasureSet::none();

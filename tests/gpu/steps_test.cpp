@@ -24,7 +24,7 @@ class Steps : public OfVariant {};
 RunRequest request_for(std::vector<std::string> lanes, PromptMode mode, int n_prompt, int n_generate) {
   RunRequest request;
   for (int i = 0; i < n_prompt; ++i) request.prompt_ids.push_back(1 + (i * i + 3 * i) % 60);
-  request.lanes = std::move(lanes);
+  request.lanes = parse_lane_specs(lanes);
   request.mode = mode;
   request.n_generate = n_generate;
   request.measures = MeasureSet::all();
@@ -128,7 +128,7 @@ StepCounts counts_of_a_step(const Variant& variant, const std::string& policy, i
   const Model model = synthetic_model(config, DType::f32, *backend);
   Forward forward(*backend, model);
   Lane lane(*backend, model,
-            {.spec = policy + ":slots=4",
+            {.spec = parse_lane_spec(policy + ":slots=4"),
              .mode = PromptMode::stream,
              .n_prompt = 16,
              .seed = 0,

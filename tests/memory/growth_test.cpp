@@ -22,7 +22,7 @@ class Nobody final : public RecordSink {
 RunRequest request_of(int n_tokens, PromptMode mode) {
   RunRequest request;
   request.prompt_ids = random_ids(n_tokens, 64, 3);
-  request.lanes = {"h2o:ratio=0.2"};
+  request.lanes = parse_lane_specs({"h2o:ratio=0.2"});
   request.mode = mode;
   request.measures = MeasureSet::all();
   return request;

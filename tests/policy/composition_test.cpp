@@ -99,7 +99,7 @@ TEST(Composition, WhateverGoesTogetherKeepsThePromises) {
     test::expect_promises({spec, group, mode}, static_cast<unsigned>(taken));
     if (HasFailure()) return;
     ++taken;
-    const std::unique_ptr<Policy> policy = Policy::make({.spec = spec,
+    const std::unique_ptr<Policy> policy = Policy::make({.spec = parse_lane_spec(spec),
                                                          .model = std::make_unique<ModelConfig>(test::tiny_model(2, 2, group)).get(),
                                                          .n_prompt = 24,
                                                          .folder = test::head_file_folder()});
@@ -237,7 +237,7 @@ TEST(Composition, AUsersScoreReadsOnlyWhatItNames) {
   const ModelConfig model = test::tiny_model(2, 2, 1);
   const auto needs = [&](const char* score) {
     const std::string spec = std::string("custom:slots=9,score=\"") + score + '"';
-    return Policy::make({.spec = spec, .model = &model, .n_prompt = 24})->needs();
+    return Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 24})->needs();
   };
   const StatNeeds none = needs("age * votes + position - similarity + wo_norm * vnorm");
   EXPECT_FALSE(none.reads_a() || none.reads_z() || none.key_norm);

@@ -144,7 +144,8 @@ TEST(VarianceAllocation, BudgetsAreSetOnceThePromptWasSeen) {
 TEST(VarianceAllocation, NeedsThePromptAtOnce) {
   const ModelConfig model = test::tiny_model(1, 1, 1);
   EXPECT_THROW(
-      Policy::make({.spec = "d2o:slots=12,alloc=variance", .model = &model, .n_prompt = 40, .mode = PromptMode::stream, .seed = 0}),
+      Policy::make(
+          {.spec = parse_lane_spec("d2o:slots=12,alloc=variance"), .model = &model, .n_prompt = 40, .mode = PromptMode::stream, .seed = 0}),
       UsageError);
 }
 

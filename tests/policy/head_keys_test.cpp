@@ -17,7 +17,7 @@ std::string refusal(const std::string& spec) {
     return m;
   }();
   try {
-    (void)Policy::make({.spec = spec, .model = &model, .n_prompt = 40});
+    (void)Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 40});
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -34,7 +34,7 @@ TEST(HeadKeys, AKeyNamesItsHeadOrItsLayer) {
 
 TEST(HeadKeys, TheyAreKeysOfTheSpecificationLikeOthers) {
   const std::string spec = "keepkv:slots=8,threshold=0.8,threshold[L0]=0.7,threshold[L0H1]=0.6@evict=3,step=2";
-  const std::vector<HeadKey> given = given_head_keys(spec);
+  const std::vector<HeadKey> given = given_head_keys(parse_lane_spec(spec));
   ASSERT_EQ(given.size(), 2u);
   EXPECT_EQ(given[0], (HeadKey{.key = "threshold", .value = "0.7", .layer = 0, .kv_head = -1}));
   EXPECT_EQ(given[1].value, "0.6");
@@ -42,7 +42,7 @@ TEST(HeadKeys, TheyAreKeysOfTheSpecificationLikeOthers) {
             "keepkv:slots=8,threshold=0.8,threshold[L0]=0.7,threshold[L0H1]=0.5@evict=3,step=2");
   EXPECT_EQ(with_param(spec, "threshold[L0]", ""), "keepkv:slots=8,threshold=0.8,threshold[L0H1]=0.6@evict=3,step=2");
   EXPECT_EQ(with_param(spec, "slots", "9"), "keepkv:slots=9,threshold=0.8,threshold[L0]=0.7,threshold[L0H1]=0.6@evict=3,step=2");
-  EXPECT_EQ(head_keys_of(spec), (std::vector<std::string>{"threshold"}));
+  EXPECT_EQ(head_keys_of(parse_lane_spec(spec)), (std::vector<std::string>{"threshold"}));
   EXPECT_EQ(refusal(spec), "accepted");
 }
 
@@ -69,7 +69,7 @@ TEST(HeadKeys, WhatIsWrongIsSaid) {
 TEST(HeadKeys, DecisionsAreAlikeOnlyWithTheSameValuesInTheSameHeads) {
   ModelConfig model;
   model.n_layers = 2, model.n_heads = 4, model.n_kv_heads = 2, model.head_dim = 4;
-  const auto make = [&](const std::string& spec) { return Policy::make({.spec = spec, .model = &model, .n_prompt = 40}); };
+  const auto make = [&](const std::string& spec) { return Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 40}); };
   const auto own = make("keepkv:slots=8,threshold[L1H0]=0.6");
   EXPECT_TRUE(own->decides_like(*own->clone()));
   EXPECT_TRUE(own->decides_like(*make("keepkv:slots=8,threshold[L1H0]=0.6")));

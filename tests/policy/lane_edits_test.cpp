@@ -43,7 +43,7 @@ TEST(LaneEdits, ATextBecomesEditsAndTheSameTextAgain) {
   EXPECT_FALSE(edits.what_ifs[2].on);
   EXPECT_EQ(with_edits(spec, edits), spec);
   EXPECT_EQ(policy_part(spec), "h2o:slots=24");
-  EXPECT_EQ(active_what_ifs(spec).size(), 2u);
+  EXPECT_EQ(active_what_ifs(edits).size(), 2u);
 }
 
 TEST(LaneEdits, KeysMayStandInAnyOrderAndBeSingular) {
@@ -83,12 +83,12 @@ TEST(LaneEdits, WhatIsWrongIsSaid) {
 }
 
 TEST(LaneEdits, StepsAreCommonUntilTheFirstDifference) {
-  EXPECT_EQ(common_steps("h2o:slots=4", "h2o:slots=4@evict=3,step=7@pin=2,step=9"), 7);
-  EXPECT_EQ(common_steps("h2o:slots=4@evict=3,step=7", "h2o:slots=4@evict=3,step=7@pin=2,step=9"), 9);
-  EXPECT_EQ(common_steps("h2o:slots=4@evict=3,step=7", "h2o:slots=4@evict=4,step=7"), 7);
-  EXPECT_EQ(common_steps("h2o:slots=4", "h2o:slots=4@pin=2"), 0);
-  EXPECT_EQ(common_steps("h2o:slots=4", "h2o:slots=5@evict=3,step=7"), 0);
-  EXPECT_EQ(common_steps("h2o:slots=4@slots=9", "h2o:slots=4@evict=3,step=7"), 0);
+  EXPECT_EQ(common_steps(parse_lane_spec("h2o:slots=4"), parse_lane_spec("h2o:slots=4@evict=3,step=7@pin=2,step=9")), 7);
+  EXPECT_EQ(common_steps(parse_lane_spec("h2o:slots=4@evict=3,step=7"), parse_lane_spec("h2o:slots=4@evict=3,step=7@pin=2,step=9")), 9);
+  EXPECT_EQ(common_steps(parse_lane_spec("h2o:slots=4@evict=3,step=7"), parse_lane_spec("h2o:slots=4@evict=4,step=7")), 7);
+  EXPECT_EQ(common_steps(parse_lane_spec("h2o:slots=4"), parse_lane_spec("h2o:slots=4@pin=2")), 0);
+  EXPECT_EQ(common_steps(parse_lane_spec("h2o:slots=4"), parse_lane_spec("h2o:slots=5@evict=3,step=7")), 0);
+  EXPECT_EQ(common_steps(parse_lane_spec("h2o:slots=4@slots=9"), parse_lane_spec("h2o:slots=4@evict=3,step=7")), 0);
 }
 
 TinyHead tiny_head(const StatNeeds& needs, int group) {

@@ -17,7 +17,7 @@ using testing::IsEmpty;
 const ModelConfig kModel = test::tiny_model(2, 2, 2);
 
 std::unique_ptr<Policy> make(const std::string& spec, int n_prompt = 100, PromptMode mode = PromptMode::prefill) {
-  return Policy::make({.spec = spec, .model = &kModel, .n_prompt = n_prompt, .mode = mode});
+  return Policy::make({.spec = parse_lane_spec(spec), .model = &kModel, .n_prompt = n_prompt, .mode = mode});
 }
 
 /// key=value of all resolved parameters, blank-separated.

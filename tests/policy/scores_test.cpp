@@ -102,7 +102,7 @@ TEST(Roco, SparedTokensShowNoScore) {
 }
 
 TEST(Tova, OneDecisionForAllHeadsByTheMeanOfTheirRows) {
-  const auto policy = Policy::make({.spec = "tova:slots=2",
+  const auto policy = Policy::make({.spec = parse_lane_spec("tova:slots=2"),
                                     .model =
                                         [] {
                                           static const ModelConfig model = test::tiny_model(1, 2, 1);
@@ -147,7 +147,8 @@ TEST(PyramidInfer, DeeperLayersHoldLessAndLookAtFewerRows) {
 
 TEST(PyramidInfer, AShareBelowItsMinimumIsRaised) {
   const ModelConfig model = test::tiny_model(4, 1, 1);
-  const auto policy = Policy::make({.spec = "pyramidinfer:slots=8,sinks=4,recent=3,decay=0", .model = &model, .n_prompt = 100});
+  const auto policy =
+      Policy::make({.spec = parse_lane_spec("pyramidinfer:slots=8,sinks=4,recent=3,decay=0"), .model = &model, .n_prompt = 100});
   for (int l = 1; l < 4; ++l) EXPECT_GE(*policy->budget(l, 0), 8) << "sinks + recent + 1";
 }
 
@@ -187,7 +188,7 @@ TEST(Random, RemovalsAreTheDrawsOfTheCounter) {
 TEST(Random, TheRunsSeedHoldsUnlessTheLaneHasItsOwn) {
   const ModelConfig model = test::tiny_model(1, 1, 1);
   const auto seed_of = [&](const char* spec) {
-    for (const ResolvedParam& p : Policy::make({.spec = spec, .model = &model, .n_prompt = 9, .seed = 5})->params())
+    for (const ResolvedParam& p : Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 9, .seed = 5})->params())
       if (p.key == "seed") return p.number;
     return -1.0;
   };
@@ -249,7 +250,9 @@ TEST(AdaKv, HeadBudgetsOfALayerKeepTheirSumAndFollowTheScores) {
 
 TEST(Policy, DecidesLikeAnotherOnlyWithTheSameBudgetsAndParameters) {
   const ModelConfig model = test::tiny_model(3, 2, 1);
-  const auto policy = [&](const char* spec, int n_prompt) { return Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt}); };
+  const auto policy = [&](const char* spec, int n_prompt) {
+    return Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = n_prompt});
+  };
   EXPECT_TRUE(policy("h2o:slots=20", 50)->decides_like(*policy("h2o:slots=20", 60)));
   EXPECT_FALSE(policy("h2o:ratio=0.5", 50)->decides_like(*policy("h2o:ratio=0.5", 60)));
   EXPECT_FALSE(policy("h2o:slots=20", 50)->decides_like(*policy("tova:slots=20", 50)));

@@ -199,7 +199,7 @@ TEST(Spec, RandomBytesNeverDoMoreThanBeRefused) {
       if (spec.empty()) spec.assign(1, 'x');
     }
     try {
-      Policy::make({.spec = spec, .model = &model, .n_prompt = 20});  // what the parser takes, a policy can be made of
+      Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 20});  // what the parser takes, a policy can be made of
       ++taken;
     } catch (const UsageError&) {
     }
@@ -243,11 +243,11 @@ TEST(Spec, TheCatalogSaysWhatTheParserTakes) {
           return false;  // parts that do not go together
         }
       };
-      if ((base == info.params.end() && !info.keys_follow_choices) || p.key == "base" || takes({info.name, {}})) return std::string();
+      if ((base == info.params.end() && !info.keys_follow_choices) || p.key == "base" || takes({.text = info.name, .name = info.name})) return std::string();
       for (const ParamInfo& chooses : info.params)
         if (chooses.key == "base" || (info.keys_follow_choices && !chooses.described.empty()))
           for (const std::string& choice : chooses.choices)
-            if (takes({info.name, {{chooses.key, choice}}})) return chooses.key + '=' + choice + ',';
+            if (takes({.text = info.name, .name = info.name, .given = {{chooses.key, choice}}})) return chooses.key + '=' + choice + ',';
       return std::string("nothing takes it");
     };
     // a choice of parts may need another one beside it
@@ -294,7 +294,7 @@ TEST(Spec, WhatCannotRunIsKnownButRefusedWithTheReason) {
 TEST(Spec, AModelsOwnScoresAreTheDefaultAndNoNeedToNameThem) {
   const ModelConfig model = test::tiny_model(2, 2, 2);
   const auto make = [&](const std::string& spec, const std::string& folder) {
-    return Policy::make({.spec = spec, .model = &model, .n_prompt = 40, .mode = PromptMode::prefill, .folder = folder});
+    return Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 40, .mode = PromptMode::prefill, .folder = folder});
   };
   const std::string& folder = test::head_file_folder();
   const auto by_default = make("headkv:slots=10,window=2", folder), named = make("headkv:slots=10,window=2,scores=heads.json", folder);

@@ -214,7 +214,8 @@ class TinyLane {
   TinyLane(const std::string& spec, const ModelConfig& model, int n_prompt, PromptMode mode, unsigned seed)
       : model_(model),
         random_(seed),
-        policy(Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .seed = 0, .folder = head_file_folder()})),
+        policy(Policy::make(
+            {.spec = parse_lane_spec(spec), .model = &model, .n_prompt = n_prompt, .mode = mode, .seed = 0, .folder = head_file_folder()})),
         heads(static_cast<std::size_t>(model.n_layers * model.n_kv_heads)) {}
 
   std::vector<double> row(double scale = 1.0) {

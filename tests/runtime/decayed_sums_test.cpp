@@ -11,7 +11,7 @@ using namespace kvscope::testing;
 RunRequest request_of(std::vector<int> ids, std::vector<std::string> lanes) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
-  request.lanes = std::move(lanes);
+  request.lanes = parse_lane_specs(lanes);
   request.n_generate = 3;
   return request;
 }

@@ -32,7 +32,7 @@ TEST(HeadKeys, AHeadIsAsInARunWithItsValueAndTheOthersAsWithout) {
       request.prompt_ids = random_ids(48, 64, 5);
       request.mode = mode;
       request.n_generate = 4;
-      request.lanes = {base + ",threshold=0.9", base + ",threshold=-1", base + ",threshold=0.9,threshold[L0H1]=-1"};
+      request.lanes = parse_lane_specs({base + ",threshold=0.9", base + ",threshold=-1", base + ",threshold=0.9,threshold[L0H1]=-1"});
       const Snapshot out = run(session, request);
       const LaneSnapshot &strict = out.lanes[1], &loose = out.lanes[2], &mixed = out.lanes[3];
       bool differ = false, reached = false;
@@ -45,7 +45,7 @@ TEST(HeadKeys, AHeadIsAsInARunWithItsValueAndTheOthersAsWithout) {
       }
       EXPECT_TRUE(differ) << "the two values decide differently";
       EXPECT_TRUE(reached) << "the answer hears of one head";
-      EXPECT_EQ(mixed.spec, request.lanes[2]);
+      EXPECT_EQ(mixed.spec, request.lanes[2].text);
       ASSERT_EQ(mixed.head_params.size(), 1u);
       const HeadParam& own = mixed.head_params[0];
       EXPECT_EQ(std::tie(own.layer, own.kv_head, own.key, own.value), std::make_tuple(0, 1, "threshold", "-1"));
@@ -59,9 +59,9 @@ TEST(HeadKeys, TheRunsOwnValueWrittenForAHeadChangesNothing) {
   request.prompt_ids = random_ids(40, 64, 9);
   request.n_generate = 3;
   for (const std::string base : {"keepkv:slots=12,threshold=0.3", "kvmerger:slots=16,fit=threshold,threshold=0.5"}) {
-    request.lanes = {base};
+    request.lanes = parse_lane_specs({base});
     const Snapshot plain = run(session, request);
-    request.lanes = {base + (base.starts_with("keepkv") ? ",threshold[L1]=0.3" : ",threshold[L1]=0.5")};
+    request.lanes = parse_lane_specs({base + (base.starts_with("keepkv") ? ",threshold[L1]=0.3" : ",threshold[L1]=0.5")});
     const Snapshot written = run(session, request);
     expect_same_run(plain, written);
   }

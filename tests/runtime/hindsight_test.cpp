@@ -17,7 +17,7 @@ const char* const kLane = "best:slots=10,sinks=1,horizon=4";
 RunRequest request_of(std::vector<int> ids, PromptMode mode, int n_generate, std::vector<std::string> lanes = {kLane}) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
-  request.lanes = std::move(lanes);
+  request.lanes = parse_lane_specs(lanes);
   request.mode = mode;
   request.n_generate = n_generate;
   return request;
@@ -107,7 +107,8 @@ TEST_P(Hindsight_, PerturbsTheEmbeddedModelLessThanPoliciesThatCannotLookAhead) 
       "Once upon a time there was a little fox who lived near a river. One day the fox saw a red boat and wanted to sail in it.";
   request.mode = GetParam();
   request.n_generate = 16;
-  request.lanes = {"best:ratio=0.4", "random:ratio=0.4,sinks=4", "h2o:ratio=0.4,sinks=4", "streaming:ratio=0.4,positions=original"};
+  request.lanes =
+      parse_lane_specs({"best:ratio=0.4", "random:ratio=0.4,sinks=4", "h2o:ratio=0.4,sinks=4", "streaming:ratio=0.4,positions=original"});
   const Snapshot out = run(session, request);
   const int n_prompt_steps = GetParam() == PromptMode::prefill ? 1 : out.n_prompt;
   const double best = mean_perturbation(out.lanes[1], n_prompt_steps);

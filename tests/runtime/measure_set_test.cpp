@@ -18,7 +18,7 @@ constexpr std::size_t kH2o = 1, kCachePositions = 2, kOriginalPositions = 3, kMe
 RunRequest request_of(PromptMode mode, const MeasureSet& measures) {
   RunRequest request;
   request.prompt_ids = random_ids(80, 64, 3);
-  request.lanes = kLanes;
+  request.lanes = parse_lane_specs(kLanes);
   request.mode = mode;
   request.n_generate = 6;
   request.measures = measures;
@@ -78,7 +78,7 @@ TEST_P(Measures, AgreementIsCountedOverTheFullHistoryInsideTheHeadsBudget) {
   MeasureSet measures = MeasureSet::none();
   measures.agreement = true;
   RunRequest request = request_of(GetParam(), measures);
-  request.lanes.push_back("adakv:slots=12");  // budgets of its own in every head
+  request.lanes.push_back(parse_lane_spec("adakv:slots=12"));  // budgets of its own in every head
   request.detail = Detail::why;
   const Snapshot s = run(session, request);
   const int group = s.model.group();

@@ -26,7 +26,7 @@ inline std::vector<std::string> policies_with(const std::string& slots, PromptMo
     try {
       RunRequest request;
       request.prompt_ids = {1, 2};
-      request.lanes = {spec};
+      request.lanes = {parse_lane_spec(spec)};
       request.mode = mode;
       run(session, request);
     } catch (const UsageError& e) {

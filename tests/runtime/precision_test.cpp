@@ -17,8 +17,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, Precision, ::testing::Values(PromptMode::prefill
 TEST_P(Precision, DecisionsAreThoseOfFloat64WhereScoresAreApart) {
   Session exact = open_session(embedded_model()), single = open_session(embedded_model(), DType::f32);
   RunRequest request;
-  request.lanes = {"h2o:slots=20",   "tova:slots=20",       "snapkv:slots=20", "pyramidinfer:slots=20",
-                   "knorm:slots=20", "weightedkv:slots=20", "keepkv:slots=20"};
+  request.lanes = parse_lane_specs({"h2o:slots=20", "tova:slots=20", "snapkv:slots=20", "pyramidinfer:slots=20", "knorm:slots=20",
+                                    "weightedkv:slots=20", "keepkv:slots=20"});
   request.mode = GetParam();
   request.follow = Follow::file;
   request.follow_ids = random_ids(8, 2048, 77);

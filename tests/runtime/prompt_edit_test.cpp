@@ -10,7 +10,7 @@ using namespace kvscope::testing;
 RunRequest request_of(std::vector<int> ids, std::vector<std::string> lanes, PromptMode mode) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
-  request.lanes = std::move(lanes);
+  request.lanes = parse_lane_specs(lanes);
   request.mode = mode;
   request.n_generate = 3;
   request.measures = MeasureSet::all();

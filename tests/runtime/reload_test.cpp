@@ -16,7 +16,7 @@ using namespace kvscope::testing;
 RunRequest request_of(std::vector<int> ids, std::vector<std::string> lanes, PromptMode mode, std::vector<int> follow) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
-  request.lanes = std::move(lanes);
+  request.lanes = parse_lane_specs(lanes);
   request.mode = mode;
   request.follow = Follow::file;
   request.follow_ids = std::move(follow);

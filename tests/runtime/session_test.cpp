@@ -24,7 +24,7 @@ std::vector<std::string> all_lanes(const std::string& slots, PromptMode mode) {
 RunRequest request_of(std::vector<int> ids, PromptMode mode, int n_generate) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
-  request.lanes = all_lanes("12", mode);
+  request.lanes = parse_lane_specs(all_lanes("12", mode));
   request.mode = mode;
   request.n_generate = n_generate;
   request.measures = MeasureSet::all();
@@ -73,7 +73,7 @@ TEST_P(Session_, ALaneAddedLaterEqualsALaneFromTheStart) {
 TEST_P(Session_, WithRoomForEveryTokenALaneIsBitIdenticalToTheFullCache) {
   Session session = open_session(tiny_model(), DType::f32, 2);
   RunRequest request = request_of(random_ids(30, 64, 4), GetParam(), 5);
-  request.lanes = all_lanes("64", GetParam());
+  request.lanes = parse_lane_specs(all_lanes("64", GetParam()));
   const Snapshot out = run(session, request);
   for (const LaneSnapshot& lane : out.lanes) {
     for (std::size_t s = 0; s < lane.steps.size(); ++s) {
@@ -155,10 +155,10 @@ TEST(SessionProgress, ACompressionStopsAtTheNextLayerAndIsDoneAgain) {
 
 TEST(SessionProgress, RisesWithEveryLayerThatARunCompressesBesideTheOthers) {
   RunRequest request = request_of(random_ids(140, 64, 6), PromptMode::prefill, 2);
-  const std::vector<std::string> lanes = std::exchange(request.lanes, {reference_policy()});
+  const std::vector<LaneSpec> lanes = std::exchange(request.lanes, parse_lane_specs({reference_policy()}));
   Session session = open_session(tiny_model(), DType::f32, 2);
   run(session, request);
-  request.lanes = {reference_policy(), lanes[2], lanes[3]};
+  request.lanes = {parse_lane_spec(reference_policy()), lanes[2], lanes[3]};
   std::vector<double> told;
   std::set<double> compressing;
   session.run(request, {}, [&](const std::string& activity, double fraction) {
@@ -219,7 +219,7 @@ TEST(Session, BadRequestsLeaveTheSessionUsable) {
   RunRequest good = request_of(random_ids(20, 64, 9), PromptMode::prefill, 2);
   const Snapshot want = run(session, good);
   RunRequest bad = good;
-  bad.lanes = {"no_such_policy:slots=3"};
+  bad.lanes = parse_lane_specs({"keepkv:slots=3,threshold[L99]=0.5"});  // reads well, but the model has no such layer
   EXPECT_THROW(run(session, bad), UsageError);
   bad = good;
   bad.prompt_ids[3] = 64;  // the vocabulary ends at 63

@@ -19,7 +19,7 @@ using namespace kvscope::testing;
 RunRequest request_of(std::vector<std::string> lanes, PromptMode mode, int n_prompt, int n_generate, unsigned seed = 11) {
   RunRequest request;
   request.prompt_ids = random_ids(n_prompt, 64, seed);
-  request.lanes = std::move(lanes);
+  request.lanes = parse_lane_specs(lanes);
   request.mode = mode;
   request.n_generate = n_generate;
   return request;
@@ -75,7 +75,7 @@ TEST_P(WhatIf_, EvictingByHandWhatAPolicyEvictsIsThatPolicy) {
   for (const std::string policy : {"local", "h2o", "tova", "streaming"}) {
     RunRequest request = request_of({policy + ":slots=12"}, GetParam(), 40, 6);
     const Snapshot by_policy = run(session, request);
-    request.lanes = {with_edits(policy + ":slots=900", removals_by_hand(by_policy.lanes[1]))};
+    request.lanes = parse_lane_specs({with_edits(policy + ":slots=900", removals_by_hand(by_policy.lanes[1]))});
     const Snapshot by_hand = run(session, request);
     const LaneSnapshot &want = by_policy.lanes[1], &got = by_hand.lanes[1];
     ASSERT_EQ(got.steps.size(), want.steps.size());
@@ -99,7 +99,7 @@ TEST(WhatIf, MergingByHandAsKeepkvDoesIsKeepkv) {
   const std::string keys = ",threshold=-1,sinks=2,recent=3";
   RunRequest request = request_of({"keepkv:slots=12" + keys}, PromptMode::stream, 40, 3);
   const Snapshot by_policy = run(session, request);
-  request.lanes = {with_edits("keepkv:slots=900" + keys, removals_by_hand(by_policy.lanes[1]))};
+  request.lanes = parse_lane_specs({with_edits("keepkv:slots=900" + keys, removals_by_hand(by_policy.lanes[1]))});
   const Snapshot by_hand = run(session, request);
   int merges = 0;
   for (std::size_t s = 0; s < by_policy.lanes[1].steps.size(); ++s) {
@@ -121,7 +121,7 @@ TEST(WhatIf, RestoringEverythingThatWasEvictedIsTheFullCacheAgain) {
   RunRequest request =
       request_of({"snapkv:slots=12", "full@evict=1-30,step=0", "streaming:slots=900@evict=1-30,step=0"}, PromptMode::prefill, 40, 6);
   const Snapshot evicted = run(session, request);
-  for (std::string& lane : request.lanes) lane += "@restore=0-39,step=0";
+  for (LaneSpec& lane : request.lanes) lane = parse_lane_spec(lane.text + "@restore=0-39,step=0");
   const Snapshot restored = run(session, request);
   for (const std::size_t l : {1u, 2u, 3u}) {
     EXPECT_GT(evicted.lanes[l].steps.back()->kl, 0) << evicted.lanes[l].spec;
@@ -195,7 +195,7 @@ TEST_P(WhatIf_, AForkLeavesItsBaselineAndUndoLeavesNothing) {
   Session session = open_session(tiny_model());
   run(session, plain);
   RunRequest forked = plain;
-  forked.lanes.push_back("h2o:slots=12@evict=39,step=0@evict=40,step=2");
+  forked.lanes.push_back(parse_lane_spec("h2o:slots=12@evict=39,step=0@evict=40,step=2"));
   const Snapshot out = run(session, forked);
   Snapshot baseline = out;
   baseline.lanes.resize(3);
@@ -211,8 +211,8 @@ TEST_P(WhatIf_, AForkFromACheckpointEqualsAForkFromTheStart) {
   run(session, request);
   const int late = GetParam() == PromptMode::prefill ? 70 : 130;
   for (const int step : {late, 64, 63, 2}) {
-    request.lanes.push_back("h2o:slots=12@evict=" + std::to_string(step - 1) + ",step=" + std::to_string(step));
-    request.lanes.push_back("weightedkv:slots=12@restore=3,step=" + std::to_string(step));
+    request.lanes.push_back(parse_lane_spec("h2o:slots=12@evict=" + std::to_string(step - 1) + ",step=" + std::to_string(step)));
+    request.lanes.push_back(parse_lane_spec("weightedkv:slots=12@restore=3,step=" + std::to_string(step)));
   }
   Session fresh = open_session(tiny_model());
   expect_same_run(run(session, request), run(fresh, request));

@@ -19,7 +19,7 @@ Snapshot run_of(const std::vector<std::string>& lanes, int n_prompt, PromptMode 
   Session session = open_session(tiny_model());
   RunRequest request;
   request.prompt_ids = random_ids(n_prompt, 64, 9);
-  request.lanes = lanes;
+  request.lanes = parse_lane_specs(lanes);
   request.mode = mode;
   request.n_generate = n_generate;
   return run(session, request);
@@ -83,7 +83,7 @@ TEST(WorkedExamples, LmInfiniteSeesAllFarSinksAtOneDistance) {
   const auto late_attention = [&](const std::string& lane) {
     RunRequest request;
     request.prompt_ids = ids;
-    request.lanes = {lane};
+    request.lanes = parse_lane_specs({lane});
     request.mode = PromptMode::stream;
     const Snapshot s = run(session, request);
     std::vector<std::vector<float>> out;

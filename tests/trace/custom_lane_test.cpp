@@ -90,8 +90,8 @@ TEST_P(CustomLane, ThePartsOfANamedPolicyDecideExactlyLikeIt) {
   request.n_generate = 12;
   for (const Pair& pair : kPairs) {
     if (pair.whole_prompt && GetParam() == PromptMode::stream) continue;
-    request.lanes.push_back(with_budget(pair.named));
-    request.lanes.push_back(with_budget(std::string("custom:") + pair.parts));
+    request.lanes.push_back(parse_lane_spec(with_budget(pair.named)));
+    request.lanes.push_back(parse_lane_spec(with_budget(std::string("custom:") + pair.parts)));
   }
   Session session = open_session(tiny_model());
   const Snapshot result = run(session, request);
@@ -115,7 +115,7 @@ TEST(CustomParts, PartsThatLookAtTheWholePromptRefuseToStream) {
   for (const Pair& pair : kPairs) {
     if (!pair.whole_prompt) continue;
     for (const std::string& spec : {with_budget(pair.named), with_budget(std::string("custom:") + pair.parts)}) {
-      request.lanes = {spec};
+      request.lanes = {parse_lane_spec(spec)};
       EXPECT_THAT([&] { run(session, request); },
                   ::testing::ThrowsMessage<UsageError>(::testing::HasSubstr("expected prompt mode prefill")))
           << spec;

@@ -50,7 +50,7 @@ TEST_P(FiguresOfATrace, AreThoseOfItsStepsAfterThePrompt) {
     request.prompt_ids = random_ids(30, 64, seed);
     request.mode = GetParam();
     request.n_generate = 8;
-    request.lanes = {"streaming:slots=8", "h2o:slots=8", "snapkv:slots=8", "keepkv:slots=8"};
+    request.lanes = parse_lane_specs({"streaming:slots=8", "h2o:slots=8", "snapkv:slots=8", "keepkv:slots=8"});
     const Snapshot result = run(session, request);
     const std::string text = trace_text(result, {.detail = Detail::why});
     const Json json = Json::parse(text);

@@ -16,7 +16,7 @@ using namespace kvscope::testing;
 RunRequest request_of(PromptMode mode, Follow follow, int n_generate) {
   RunRequest request;
   request.prompt_ids = random_ids(70, 64, 11);
-  request.lanes = {"h2o:slots=12", "keepkv:slots=12,threshold=0.2", "streaming:slots=9"};
+  request.lanes = parse_lane_specs({"h2o:slots=12", "keepkv:slots=12,threshold=0.2", "streaming:slots=9"});
   request.mode = mode;
   request.follow = follow;
   request.n_generate = n_generate;

@@ -36,7 +36,7 @@ void WindowLatency::toggleHud() {
 void WindowLatency::startSynthetic() {
   const SyntheticSize size = *m_model.options.synthetic_size;
   RunRequest nothing;
-  nothing.lanes = {policies().front().name};
+  nothing.lanes = parse_lane_specs({policies().front().name});
   m_model.controller.openRequest(nothing);
   const QString words =
       QString(

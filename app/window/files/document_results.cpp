@@ -28,7 +28,7 @@ RunRequest requestOf(const Trace& trace) {
   const auto after_prompt = s.tokens.begin() + s.n_prompt;
   if (s.prompt.empty())
     for (auto t = s.tokens.begin(); t != after_prompt; ++t) r.prompt_ids.push_back(t->id);
-  for (const LaneSnapshot& lane : s.lanes) r.lanes.push_back(lane.spec);
+  for (const LaneSnapshot& lane : s.lanes) r.lanes.push_back(lane_spec_of_result(lane.spec));
   r.mode = s.prefill_mode ? PromptMode::prefill : PromptMode::stream;
   r.follow = follow_of(s.follow).value_or(Follow::reference);
   if (r.follow == Follow::file)

@@ -290,9 +290,9 @@ void LibraryDialog::compare() {
       continue;
     }
     try {
-      for (const std::string& spec : readSession(item->data(kName, kPathRole).toString()).session.request.lanes) {
-        if (m_controller.laneSpecs().contains(qs(spec))) continue;
-        m_controller.addLane(qs(spec));
+      for (const LaneSpec& spec : readSession(item->data(kName, kPathRole).toString()).session.request.lanes) {
+        if (m_controller.laneSpecs().contains(qs(spec.text))) continue;
+        m_controller.addLane(spec);
         ++added;
       }
     } catch (const Error& error) {

@@ -157,9 +157,11 @@ QString LecturePage::nextFacts() const {
   if (!lane || !step || m_workspace.selection().lane == 0 || std::isnan(step->kl)) return "probability";
   const QString kl = qs(viz::format_number(step->kl));
   const auto i = static_cast<std::size_t>(m_workspace.step());
-  if (lane->fork_of >= 0 && m_workspace.step() > common_steps(lane->spec, snapshot.lanes[static_cast<std::size_t>(lane->fork_of)].spec)) {
+  if (lane->fork_of >= 0) {
     const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(lane->fork_of)];
-    if (i < base.steps.size()) return QString("probability · KL %1 → %2 nats, by hand").arg(qs(viz::format_number(base.steps[i]->kl)), kl);
+    const bool differs = m_workspace.step() > common_steps(edits_of(lane->spec), edits_of(base.spec));
+    if (differs && i < base.steps.size())
+      return QString("probability · KL %1 → %2 nats, by hand").arg(qs(viz::format_number(base.steps[i]->kl)), kl);
   }
   return QString("probability · KL %1 nats").arg(kl);
 }

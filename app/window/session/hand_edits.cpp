@@ -112,7 +112,7 @@ bool HandEdits::changeable() const { return !m_controller.viewOnly(); }
 
 LaneEdits HandEdits::edits(int lane) const {
   const auto& lanes = m_controller.request().lanes;
-  return lane >= 0 && lane < static_cast<int>(lanes.size()) ? edits_of(lanes[static_cast<std::size_t>(lane)]) : LaneEdits{};
+  return lane >= 0 && lane < static_cast<int>(lanes.size()) ? lanes[static_cast<std::size_t>(lane)].edits : LaneEdits{};
 }
 
 int HandEdits::fork() const {
@@ -123,8 +123,8 @@ int HandEdits::fork() const {
   const LaneEdits own = edits(selected);
   for (int i = static_cast<int>(lanes.size()) - 1; i > 0; --i) {
     const LaneEdits other = edits(i);
-    const bool same = policy_part(lanes[static_cast<std::size_t>(i)]) == policy_part(lanes[static_cast<std::size_t>(selected)]) &&
-                      other.budgets == own.budgets;
+    const bool same =
+        same_policy(lanes[static_cast<std::size_t>(i)], lanes[static_cast<std::size_t>(selected)]) && other.budgets == own.budgets;
     if (same && !other.what_ifs.empty()) return i;
   }
   return -1;
@@ -207,7 +207,7 @@ void HandEdits::cancel() {
 
 void HandEdits::requestChanged() {
   const auto& lanes = m_controller.request().lanes;
-  if (m_told.empty() || std::ranges::find(lanes, m_told) != lanes.end()) return;
+  if (m_told.empty() || std::ranges::find(lanes, m_told, &LaneSpec::text) != lanes.end()) return;
   m_told.clear();
   Q_EMIT said({});
 }
@@ -271,7 +271,7 @@ void HandEdits::add(WhatIf what_if) {
                       .arg(from);
   const QString edit = editWords(what_if).arg(quotedTokens(snapshot, what_if.positions), scopeWords());
   now.what_ifs.push_back(std::move(what_if));
-  const std::string spec = with_edits(request.lanes[static_cast<std::size_t>(selected)], now);
+  const LaneSpec spec = with_edits(request.lanes[static_cast<std::size_t>(selected)], now);
   const int lane = is_fork ? selected : static_cast<int>(request.lanes.size());
   if (is_fork)
     request.lanes[static_cast<std::size_t>(selected)] = spec;
@@ -285,10 +285,10 @@ void HandEdits::add(WhatIf what_if) {
   } else if (from > shown) {
     words += QString(" Step %1 was computed before that: step %2 is the first to see it.").arg(shown).arg(from);
   }
-  m_wanted = spec;
-  m_done = Done{spec, edit, from};
+  m_wanted = spec.text;
+  m_done = Done{spec.text, edit, from};
   m_controller.replaceRequest(request);
-  m_told = spec;
+  m_told = spec.text;
   Q_EMIT changed();
   Q_EMIT said(words);
 }
@@ -296,8 +296,8 @@ void HandEdits::add(WhatIf what_if) {
 void HandEdits::change(int lane, const LaneEdits& edits) {
   RunRequest request = m_controller.request();
   if (lane < 1 || lane >= static_cast<int>(request.lanes.size())) return;
-  std::string& spec = request.lanes[static_cast<std::size_t>(lane)];
-  const std::string next = with_edits(spec, edits);
+  LaneSpec& spec = request.lanes[static_cast<std::size_t>(lane)];
+  const LaneSpec next = with_edits(spec, edits);
   if (next == spec) return;
   spec = next;
   m_controller.replaceRequest(request);

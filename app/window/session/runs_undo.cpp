@@ -21,7 +21,7 @@ void RunsUndo::without(const std::function<void()>& change) {
 
 void RunsUndo::requestChanged() {
   const SessionController& controller = m_model.controller;
-  const std::vector<std::string>& lanes = controller.request().lanes;
+  const std::vector<LaneSpec>& lanes = controller.request().lanes;
   const int n_generate = controller.request().n_generate, n_before = std::exchange(m_generate_before, n_generate);
   if (n_generate != n_before && n_generate >= 0) Q_EMIT generateChanged(n_generate);
   if (lanes == m_lanes_before) return;

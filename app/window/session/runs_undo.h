@@ -28,7 +28,7 @@ class RunsUndo : public QObject {
   void requestChanged();
 
   WindowModel& m_model;
-  std::vector<std::string> m_lanes_before;
+  std::vector<LaneSpec> m_lanes_before;
   int m_generate_before;
   bool m_undoing = false;
 };

@@ -19,7 +19,10 @@ namespace {
 constexpr int kTypingPauseMs = 40;
 
 /// Lane 0 is always the uncompressed reference, the first policy of the catalog.
-const std::string& referenceSpec() { return policies().front().name; }
+const LaneSpec& referenceSpec() {
+  static const LaneSpec spec = parse_lane_spec(policies().front().name);
+  return spec;
+}
 
 /// The lanes that were not a guest's.
 SnapshotPtr firstLanes(const Snapshot& result, std::size_t n) {
@@ -34,7 +37,11 @@ struct SessionController::Private {
   std::atomic<bool> wake_pending = false;       // at most one wake-up event in the queue, however fast the engine is
   std::uint64_t generation = 0;                 // of the newest request; older results are dropped
   std::uint64_t newest = 0;                     // of the newest command, guests included
-  std::map<std::uint64_t, std::size_t> guests;  // generations that may have a guest behind so many lanes
+  struct Guest {
+    std::size_t n_before = 0;  // lanes
+    LaneSpec spec;
+  };
+  std::map<std::uint64_t, Guest> guests;        // by the generation that may have one behind its lanes
   bool guest = false;                           // the newest of them runs
   bool has_model = false;
   bool unsent = false;  // an edit waits for the end of the pause
@@ -71,7 +78,7 @@ void SessionController::deliver() {
   const bool newest = !of_guest && snapshot->generation >= d->generation;
   // Older than the request: only the progress over what is on screen anyway, and how far a model is open.
   if (!newest && !of_guest && snapshot->generation != m_workspace.snapshot().generation && snapshot->phase != RunPhase::loading) return;
-  m_workspace.setSnapshot(of_guest ? firstLanes(*snapshot, guest->second) : snapshot);
+  m_workspace.setSnapshot(of_guest ? firstLanes(*snapshot, guest->second.n_before) : snapshot);
   const bool old_content =
       snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && snapshot->prompt != m_request.prompt);
   m_workspace.setStale(!newest || old_content || d->unsent);
@@ -90,7 +97,7 @@ void SessionController::deliverGuest(const SnapshotPtr& snapshot) {
   }
 }
 
-QString SessionController::refusalOf(const std::string& spec) const {
+QString SessionController::refusalOf(const LaneSpec& spec) const {
   const Snapshot& s = m_workspace.snapshot();
   if (s.model.n_layers == 0 || s.n_prompt == 0) return {};
   try {
@@ -108,10 +115,12 @@ QString SessionController::refusalOf(const std::string& spec) const {
 
 bool SessionController::hasGuest() const { return d->guest; }
 
-void SessionController::runGuest(const QString& spec) {
+void SessionController::runGuest(const QString& text) {
   if (!d->has_model || d->unsent || refuses()) return;
+  const std::optional<LaneSpec> spec = parsed(text);
+  if (!spec) return Q_EMIT guestFailed("the run cannot be read: " + text);
   RunRequest request = m_request;
-  request.lanes.push_back(spec.toStdString());
+  request.lanes.push_back(*spec);
   // Beside runs that were stopped before their end it goes as far as they do, and is comparable with them.
   const Snapshot& shown = m_workspace.snapshot();
   if (!shown.lanes.empty()) {
@@ -120,7 +129,7 @@ void SessionController::runGuest(const QString& spec) {
   }
   d->guest = true;
   d->newest = d->runner->submit(std::move(request));
-  d->guests[d->newest] = m_request.lanes.size();
+  d->guests[d->newest] = {m_request.lanes.size(), *spec};
 }
 
 void SessionController::endGuest() {
@@ -130,9 +139,10 @@ void SessionController::endGuest() {
 }
 
 void SessionController::adoptGuest(const SnapshotPtr& result) {
-  if (!d->guests.contains(result->generation) || result->lanes.size() != m_request.lanes.size() + 1) return;
-  m_request.lanes.push_back(result->lanes.back().spec);
-  d->guests.erase(result->generation);
+  const auto guest = d->guests.find(result->generation);
+  if (guest == d->guests.end() || result->lanes.size() != m_request.lanes.size() + 1) return;
+  m_request.lanes.push_back(guest->second.spec);
+  d->guests.erase(guest);
   d->generation = result->generation;
   m_workspace.setSnapshot(result);
   Q_EMIT requestChanged();
@@ -152,7 +162,7 @@ void SessionController::submit() {
 
 QStringList SessionController::laneSpecs() const {
   QStringList specs;
-  for (const std::string& lane : m_request.lanes) specs << QString::fromStdString(lane);
+  for (const LaneSpec& lane : m_request.lanes) specs << QString::fromStdString(lane.text);
   return specs;
 }
 
@@ -190,29 +200,49 @@ bool SessionController::refuses() {
   return true;
 }
 
-bool SessionController::accepts(const QString& spec) {
+std::optional<LaneSpec> SessionController::parsed(const QString& text) {
   try {
-    parse_lane_spec(spec.toStdString());
+    return parse_lane_spec(text.toStdString());
+  } catch (const Error& error) {
+    Q_EMIT refused(QString::fromUtf8(error.what()));
+    return std::nullopt;
+  }
+}
+
+void SessionController::setLaneSpec(int lane, const QString& text) {
+  if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size())) return;
+  if (m_request.lanes[lane].text == text.toStdString() || refuses()) return;
+  if (const std::optional<LaneSpec> spec = parsed(text)) setLaneSpec(lane, *spec);
+}
+
+void SessionController::setLaneSpec(int lane, const LaneSpec& spec) {
+  if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size())) return;
+  if (m_request.lanes[lane] == spec || refuses() || !accepts(spec)) return;
+  m_request.lanes[lane] = spec;
+  Q_EMIT requestChanged();
+  submit();
+}
+
+void SessionController::addLane(const QString& text) {
+  if (refuses()) return;
+  if (const std::optional<LaneSpec> spec = parsed(text)) addLane(*spec);
+}
+
+void SessionController::addLane(const LaneSpec& spec) {
+  if (refuses() || !accepts(spec)) return;
+  m_request.lanes.push_back(spec);
+  Q_EMIT requestChanged();
+  submit();
+}
+
+bool SessionController::accepts(const LaneSpec& spec) {
+  try {
+    check_lane_spec(spec);
     return true;
   } catch (const Error& error) {
     Q_EMIT refused(QString::fromUtf8(error.what()));
     return false;
   }
-}
-
-void SessionController::setLaneSpec(int lane, const QString& spec) {
-  if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size())) return;
-  if (m_request.lanes[lane] == spec.toStdString() || refuses() || !accepts(spec)) return;
-  m_request.lanes[lane] = spec.toStdString();
-  Q_EMIT requestChanged();
-  submit();
-}
-
-void SessionController::addLane(const QString& spec) {
-  if (refuses() || !accepts(spec)) return;
-  m_request.lanes.push_back(spec.toStdString());
-  Q_EMIT requestChanged();
-  submit();
 }
 
 void SessionController::removeLane(int lane) {

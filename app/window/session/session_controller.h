@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include <QObject>
 #include <QString>
@@ -32,7 +33,7 @@ class SessionController : public QObject {
   /// True for the result of what is wanted now.
   bool answersNewest(const Snapshot& snapshot) const;
   /// Why a lane of this specification cannot run on the present model and prompt; empty: it can, or nothing is known yet.
-  QString refusalOf(const std::string& spec) const;
+  QString refusalOf(const LaneSpec& spec) const;
   /// Stored results are shown.
   bool viewOnly() const { return !m_view_only.isEmpty(); }
   /// Why nothing can be computed from what is shown; empty: it can.
@@ -49,8 +50,10 @@ class SessionController : public QObject {
  public Q_SLOTS:
   void loadModel(const QString& folder);
   void setPrompt(const QString& text);
-  void setLaneSpec(int lane, const QString& spec);  // lane >= 1
-  void addLane(const QString& spec);
+  void setLaneSpec(int lane, const kvscope::LaneSpec& spec);  // lane >= 1; checked here, like a text
+  void setLaneSpec(int lane, const QString& text);
+  void addLane(const kvscope::LaneSpec& spec);
+  void addLane(const QString& text);
   void removeLane(int lane);  // lane >= 1
   void setPromptMode(kvscope::PromptMode mode);
   void setFollow(kvscope::Follow follow);
@@ -70,7 +73,7 @@ class SessionController : public QObject {
   void endDrag();
 
   /// Runs one lane more than the request has, beside what is on screen and without touching it. Any other command ends it (guestEnded).
-  void runGuest(const QString& spec);
+  void runGuest(const QString& text);
   void endGuest();
   /// Takes the guest of this result into the request; nothing is computed again. Only from within guestDone.
   void adoptGuest(const kvscope::SnapshotPtr& result);
@@ -92,7 +95,9 @@ class SessionController : public QObject {
   void submit();
   void deliver();
   void deliverGuest(const SnapshotPtr& snapshot);
-  bool accepts(const QString& spec);
+  /// What somebody wrote; refused() says what is wrong with it.
+  bool accepts(const LaneSpec& spec);
+  std::optional<LaneSpec> parsed(const QString& text);
   void take(const RunRequest& request);
 
   Workspace& m_workspace;

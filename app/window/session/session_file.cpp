@@ -266,10 +266,8 @@ void readLanes(Fields& f, RunRequest& request, QStringList& notes) {
   for (std::size_t i = 0; lanes && i < lanes->size(); ++i) {
     const JsonCursor value = lanes->at(i);
     if (!value.is_string()) refuse(f.at("lanes"), "texts", typeName(value));
-    const std::string spec = value.text();
     try {
-      parse_lane_spec(spec);
-      request.lanes.push_back(spec);
+      request.lanes.push_back(parse_lane_spec(value.view()));
     } catch (const Error& error) {  // a policy of a newer program
       notes << QString("run \"%1\" was left out: %2").arg(textOf(value), QString::fromUtf8(error.what()));
     }
@@ -281,7 +279,7 @@ void readLanes(Fields& f, RunRequest& request, QStringList& notes) {
 QByteArray sessionJson(const SavedSession& session) {
   const RunRequest& r = session.request;
   QJsonArray lanes, bookmarks;
-  for (const std::string& lane : r.lanes) lanes.append(QString::fromStdString(lane));
+  for (const LaneSpec& lane : r.lanes) lanes.append(QString::fromStdString(lane.text));
   for (const Bookmark& b : session.bookmarks)
     bookmarks.append(
         QJsonObject{{"name", b.name}, {"note", b.note}, {"colour", b.colour}, {"page", b.page}, {"selection", selectionJson(b.selection)}});

@@ -9,7 +9,7 @@
 #include <QUndoCommand>
 
 #include "app/window/session/session_controller.h"
-#include "policy/text/lane_edits.h"
+#include "policy/lane_spec.h"
 #include "viz/reduce/compare.h"
 
 namespace kvscope {
@@ -24,7 +24,7 @@ class LanesEdit : public QUndoCommand {
     bool unanswered = false;  // the effect of the edit before it was not shown yet
   };
   struct Runs {
-    std::vector<std::string> lanes;
+    std::vector<LaneSpec> lanes;
     int n_generate = 0;
   };
   /// takingBack: true while this changes the request itself.
@@ -59,7 +59,7 @@ class LanesEdit : public QUndoCommand {
       return false;
     // Every change of a token by hand is a step back of its own.
     const auto edited = static_cast<std::size_t>(editedLane(m_before, m_after));
-    if (edits_of(m_before[edited]).what_ifs != edits_of(next->m_after[edited]).what_ifs) return false;
+    if (m_before[edited].edits.what_ifs != next->m_after[edited].edits.what_ifs) return false;
     take(*next);
     m_age.restart();
     return true;
@@ -71,7 +71,7 @@ class LanesEdit : public QUndoCommand {
     m_generate_after = next.m_generate_after;
   }
   /// The step that an edit asked for, to show its effect, goes with it; what was generated since then stays.
-  void apply(const std::vector<std::string>& lanes, int generate_from, int generate_to) {
+  void apply(const std::vector<LaneSpec>& lanes, int generate_from, int generate_to) {
     RunRequest request = m_controller.request();
     request.lanes = lanes;
     if (request.n_generate == generate_from) request.n_generate = generate_to;
@@ -80,7 +80,7 @@ class LanesEdit : public QUndoCommand {
     m_taking_back = outer;
   }
   /// The only lane that differs; -1 if there are none or several.
-  static int editedLane(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  static int editedLane(const std::vector<LaneSpec>& a, const std::vector<LaneSpec>& b) {
     int edited = -1;
     for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
       if (a[i] == b[i]) continue;
@@ -96,7 +96,7 @@ class LanesEdit : public QUndoCommand {
 
   SessionController& m_controller;
   bool& m_taking_back;
-  std::vector<std::string> m_before, m_after;
+  std::vector<LaneSpec> m_before, m_after;
   int m_generate_before, m_generate_after;
   Occasion m_occasion;
   bool m_applied = false;

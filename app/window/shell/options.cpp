@@ -151,10 +151,9 @@ StartState startState(const Options& options) {
     const std::string sample = asset("prompts/needle.txt");
     request.prompt = std::filesystem::exists(sample) ? read_text(sample, kPromptLimit) : kPlainPrompt;
   }
-  request.lanes = options.lanes.empty() ? shippedLanes() : options.lanes;
-  if (request.lanes.empty() || request.lanes.front() != policies().front().name)
-    request.lanes.insert(request.lanes.begin(), policies().front().name);
-  for (const std::string& lane : request.lanes) parse_lane_spec(lane);
+  std::vector<std::string> lanes = options.lanes.empty() ? shippedLanes() : options.lanes;
+  if (lanes.empty() || lanes.front() != policies().front().name) lanes.insert(lanes.begin(), policies().front().name);
+  request.lanes = parse_lane_specs(lanes);
   request.mode = options.prompt_mode == "stream" ? PromptMode::stream : PromptMode::prefill;
   request.n_generate = options.generate;
   return state;

@@ -37,11 +37,11 @@ std::string head_key(std::string_view key, int layer, int kv_head) {
   return kv_head < 0 ? fmt::format("{}[L{}]", key, layer) : fmt::format("{}[L{}H{}]", key, layer, kv_head);
 }
 
-std::vector<std::string> head_keys_of(std::string_view spec) {
+std::vector<std::string> head_keys_of(const LaneSpec& spec) {
   const ResolvedLane lane = resolve_lane(spec);
   return {lane.parts.row->head_keys.begin(), lane.parts.row->head_keys.end()};
 }
 
-std::vector<HeadKey> given_head_keys(std::string_view spec) { return resolve_lane(spec).head_keys; }
+std::vector<HeadKey> given_head_keys(const LaneSpec& spec) { return resolve_lane(spec).head_keys; }
 
 }  // namespace kvscope

@@ -8,6 +8,8 @@
 
 namespace kvscope {
 
+struct LaneSpec;
+
 /// A key of a policy with another value in one head, or in all heads of a layer. In a lane's specification it stands among the other keys:
 /// `keepkv:slots=24,threshold=0.8,threshold[L2H1]=0.6,threshold[L3]=0.7`; of several for one head the last one holds. Only keys that are
 /// read where one head merges can differ from head to head; of budgets see lane_edits.h.
@@ -26,8 +28,8 @@ std::optional<HeadKey> split_head_key(std::string_view key, const std::string& w
 std::string head_key(std::string_view key, int layer, int kv_head);
 
 /// The keys that a policy takes for single heads; empty: none. Throws UsageError.
-std::vector<std::string> head_keys_of(std::string_view spec);
+std::vector<std::string> head_keys_of(const LaneSpec& spec);
 /// What a specification gives to single heads. Throws UsageError.
-std::vector<HeadKey> given_head_keys(std::string_view spec);
+std::vector<HeadKey> given_head_keys(const LaneSpec& spec);
 
 }  // namespace kvscope

@@ -147,20 +147,20 @@ LaneEdits edits_of(std::string_view spec) {
   return edits;
 }
 
-std::vector<WhatIf> active_what_ifs(std::string_view spec) {
-  std::vector<WhatIf> out = edits_of(spec).what_ifs;
+std::vector<WhatIf> active_what_ifs(const LaneEdits& edits) {
+  std::vector<WhatIf> out = edits.what_ifs;
   std::erase_if(out, [](const WhatIf& w) { return !w.on; });
   std::ranges::stable_sort(out, {}, &WhatIf::step);
   return out;
 }
 
-int common_steps(std::string_view spec_a, std::string_view spec_b) {
-  if (policy_part(spec_a) != policy_part(spec_b) || edits_of(spec_a).budgets != edits_of(spec_b).budgets) return 0;
-  const std::vector<WhatIf> a = active_what_ifs(spec_a), b = active_what_ifs(spec_b);
-  const auto [x, y] = std::ranges::mismatch(a, b);
+int common_steps(const LaneEdits& a, const LaneEdits& b) {
+  if (a.budgets != b.budgets) return 0;
+  const std::vector<WhatIf> of_a = active_what_ifs(a), of_b = active_what_ifs(b);
+  const auto [x, y] = std::ranges::mismatch(of_a, of_b);
   int step = std::numeric_limits<int>::max();
-  if (x != a.end()) step = std::min(step, x->step);
-  if (y != b.end()) step = std::min(step, y->step);
+  if (x != of_a.end()) step = std::min(step, x->step);
+  if (y != of_b.end()) step = std::min(step, y->step);
   return std::max(step, 0);
 }
 

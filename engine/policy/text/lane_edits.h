@@ -62,11 +62,11 @@ std::size_t edits_begin(std::string_view spec);
 std::string policy_part(std::string_view spec);
 /// The edits of a specification. Throws UsageError (what, where, expected, got).
 LaneEdits edits_of(std::string_view spec);
-/// Those of its what-ifs that are on, ordered by step.
-std::vector<WhatIf> active_what_ifs(std::string_view spec);
-/// Steps [0, result) of both lanes are the same, as far as their specifications say; 0 where policies or budgets differ.
-int common_steps(std::string_view spec_a, std::string_view spec_b);
-/// The same policy with other edits.
+/// The what-ifs that are on, ordered by step.
+std::vector<WhatIf> active_what_ifs(const LaneEdits& edits);
+/// Steps [0, result) of two runs of one policy are the same, as far as their edits say; 0 where budgets differ.
+int common_steps(const LaneEdits& a, const LaneEdits& b);
+/// The text of the same policy with other edits.
 std::string with_edits(std::string_view spec, const LaneEdits& edits);
 
 /// One edit without its '@' ("evict=17,step=12"), keys in any order; what it is follows from its keys. Appends to `edits`. where: for

@@ -102,7 +102,8 @@ std::string quoted(std::string_view words) {
 
 LaneSpec split_lane_spec(std::string_view text) {
   LaneSpec out;
-  out.edits = text_of(edits_of(text));
+  out.text = text;
+  out.edits = edits_of(text);
   const std::string_view spec = text.substr(0, edits_begin(text));
   const std::size_t colon = spec.find(':');
   out.name = spec.substr(0, colon);
@@ -135,7 +136,7 @@ std::string join_lane_spec(const LaneSpec& spec) {
     const std::string_view around = value.find(',') == std::string::npos ? "" : "\"";
     text += fmt::format("{}{}={}{}{}", i == 0 ? ':' : ',', key, around, value, around);
   }
-  return text + spec.edits;
+  return text + text_of(spec.edits);
 }
 
 void check_value(const ParamInfo& param, std::string_view value, const std::string& where) {

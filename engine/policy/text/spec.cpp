@@ -107,9 +107,8 @@ ResolvedRow resolve_row(const PolicyRow& row, std::string_view base) {
   return out;
 }
 
-ResolvedLane resolve_lane(std::string_view text) {
-  const LaneSpec spec = split_lane_spec(text);
-  const std::string where = where_of(text);
+ResolvedLane resolve_lane(const LaneSpec& spec) {
+  const std::string where = where_of(spec.text);
   ResolvedLane lane;
   lane.parts = parts_of(spec, where);
   for (const ParamInfo& p : lane.parts.params) lane.params.set(p.key, p.default_text);
@@ -137,44 +136,74 @@ ResolvedLane resolve_lane(std::string_view text) {
   return lane;
 }
 
-LaneSpec parse_lane_spec(std::string_view spec) {
-  resolve_lane(spec);
-  return split_lane_spec(spec);
+LaneSpec parse_lane_spec(std::string_view text) {
+  LaneSpec spec = split_lane_spec(text);
+  check_lane_spec(spec);
+  return spec;
 }
 
-std::vector<ParamInfo> params_of(const LaneSpec& spec) { return parts_of(spec, where_of(join_lane_spec(spec))).params; }
+std::vector<LaneSpec> parse_lane_specs(const std::vector<std::string>& texts) {
+  std::vector<LaneSpec> out;
+  for (const std::string& text : texts) out.push_back(parse_lane_spec(text));
+  return out;
+}
+
+void check_lane_spec(const LaneSpec& spec) { resolve_lane(spec); }
+
+LaneSpec lane_spec_of_result(std::string_view text) {
+  try {
+    return parse_lane_spec(text);
+  } catch (const UsageError&) {  // a policy, key or edit of another build
+    return {.text = std::string(text), .name = {}};
+  }
+}
+
+LaneSpec with_edits(const LaneSpec& spec, const LaneEdits& edits) {
+  LaneSpec out = spec;
+  out.edits = edits;
+  out.text = with_edits(std::string_view(spec.text), edits);
+  return out;
+}
+
+std::vector<ParamInfo> params_of(const LaneSpec& spec) { return parts_of(spec, where_of(spec.text)).params; }
 
 PolicyInfo info_of(const LaneSpec& spec) {
   PolicyInfo info = find_policy(spec.name);
   if (info.keys_follow_choices) {
-    const ResolvedRow parts = parts_of(spec, where_of(join_lane_spec(spec)));
+    const ResolvedRow parts = parts_of(spec, where_of(spec.text));
     info = parts.row->info;
     info.params = parts.params;
   }
   return info;
 }
 
-std::string with_param(std::string_view text, std::string_view key, std::string_view value) {
-  LaneSpec spec = split_lane_spec(text);
+LaneSpec with_param(const LaneSpec& before, std::string_view key, std::string_view value) {
+  LaneSpec spec = before;
+  const std::string where = where_of(before.text);
   if (value.find('"') != std::string_view::npos)
-    throw UsageError(fmt::format("{}: {}: expected a value without a quote, got {}", where_of(text), quoted(key), quoted(value)));
+    throw UsageError(fmt::format("{}: {}: expected a value without a quote, got {}", where, quoted(key), quoted(value)));
   const auto same_place = [&](std::string_view k) {
     return k == key || (!value.empty() && ((k == kSlots && key == kRatio) || (k == kRatio && key == kSlots)));
   };
   const auto place = std::ranges::find_if(spec.given, [&](const auto& g) { return same_place(g.first); });
   if (value.empty()) {
     if (place != spec.given.end()) spec.given.erase(place);
-    drop_unknown_keys(spec, {}, where_of(text));
-    return join_lane_spec(spec);
+    drop_unknown_keys(spec, {}, where);
+    spec.text = join_lane_spec(spec);
+    return spec;
   }
   if (place == spec.given.end())
     spec.given.emplace_back(key, value);
   else
     *place = {std::string(key), std::string(value)};
-  const std::string where = where_of(text);
   drop_unknown_keys(spec, key, where);
   check_key(parts_of(spec, where), key, value, where);
-  return join_lane_spec(spec);
+  spec.text = join_lane_spec(spec);
+  return spec;
+}
+
+std::string with_param(std::string_view text, std::string_view key, std::string_view value) {
+  return with_param(split_lane_spec(text), key, value).text;
 }
 
 }  // namespace kvscope

@@ -43,7 +43,7 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
       work_(backend.workers() > 0 ? 1 : config_.n_layers),
       differences_(config_.n_layers) {
   for (LayerWork& w : work_) w.heads.resize(config_.n_kv_heads);
-  what_ifs_ = active_what_ifs(setup.spec);
+  what_ifs_ = active_what_ifs(setup.spec.edits);
   for (int l = 0; l < config_.n_layers; ++l) {
     Layer& layer = layers_[l];
     for (int h = 0; h < config_.n_kv_heads; ++h) {

@@ -39,7 +39,7 @@ struct RecordOptions {
 class Lane {
  public:
   struct Setup {
-    std::string spec;
+    LaneSpec spec;
     PromptMode mode = PromptMode::prefill;
     int n_prompt = 0;
     std::uint64_t seed = 0;
@@ -95,7 +95,7 @@ class Lane {
   std::unique_ptr<Lane> restored(const LaneCheckpoint& saved) const;
   /// The same as a lane of another specification: same policy and budgets, its what-ifs of steps that have not run may differ.
   /// nullptr where the other one keeps a history that this one does not have.
-  std::unique_ptr<Lane> fork(const LaneCheckpoint& saved, const std::string& spec) const;
+  std::unique_ptr<Lane> fork(const LaneCheckpoint& saved, const LaneSpec& spec) const;
 
   double kv_bytes() const;     // of the keys and values of all slots
   double cache_bytes() const;  // allocated for them

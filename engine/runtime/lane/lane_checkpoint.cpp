@@ -87,10 +87,10 @@ std::unique_ptr<Lane> Lane::restored(const LaneCheckpoint& saved) const {
   return copy;
 }
 
-std::unique_ptr<Lane> Lane::fork(const LaneCheckpoint& saved, const std::string& spec) const {
+std::unique_ptr<Lane> Lane::fork(const LaneCheckpoint& saved, const LaneSpec& spec) const {
   std::unique_ptr<Lane> copy = restored(saved);
   copy->setup_.spec = spec;
-  copy->what_ifs_ = active_what_ifs(spec);
+  copy->what_ifs_ = active_what_ifs(spec.edits);
   copy->record_bytes = 0;  // those it begins with are this lane's
   return copy->keeps_history() == keeps_history() ? std::move(copy) : nullptr;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/dtype.h"
+#include "policy/lane_spec.h"
 #include "policy/prompt_mode.h"
 #include "snapshot/measure_set.h"
 
@@ -32,7 +33,7 @@ enum class Detail : std::uint8_t { summary, events, slots, why };
 struct RunRequest {
   std::string prompt;              // text; BOS is put before it
   std::vector<int> prompt_ids;     // used instead of the text when not empty (nothing is put before)
-  std::vector<std::string> lanes;  // specifications; `full` is put first when missing
+  std::vector<LaneSpec> lanes;     // `full` is put first when missing
   PromptMode mode = PromptMode::prefill;
   Follow follow = Follow::reference;
   std::vector<int> follow_ids;  // follow=file: tokens after the prompt

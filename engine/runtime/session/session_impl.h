@@ -26,14 +26,14 @@ struct Session::Impl {
   // ---- what has to be done (session_plan.cpp)
   /// Ids of the request's prompt. Throws Error or UsageError.
   std::vector<int> prompt_ids(const RunRequest& request) const;
-  std::unique_ptr<Policy> make_policy(const std::string& spec, const RunRequest& request, int n_prompt) const;
+  std::unique_ptr<Policy> make_policy(const LaneSpec& spec, const RunRequest& request, int n_prompt) const;
   /// The lanes' specifications with the full cache first, all checked. Throws UsageError.
-  std::vector<std::string> lane_specs(const RunRequest& request, int n_prompt) const;
+  std::vector<LaneSpec> lane_specs(const RunRequest& request, int n_prompt) const;
   /// Throws away what the new request makes wrong, takes over what stays right, restores checkpoints after an edit. Sets `lanes` (null: to
   /// be made).
-  void reuse(const RunRequest& request, const std::vector<int>& ids, const std::vector<std::string>& specs, int n_decode);
+  void reuse(const RunRequest& request, const std::vector<int>& ids, const std::vector<LaneSpec>& specs, int n_decode);
   /// A lane made of the state of one that begins like it, up to where their what-ifs part; nullptr: none is known.
-  std::unique_ptr<Lane> forked(const std::string& spec);
+  std::unique_ptr<Lane> forked(const LaneSpec& spec);
   /// Steps after the last prompt token that the request asks for, cut to the model's positions.
   int n_decode_steps(const RunRequest& request, int n_prompt);
 

@@ -69,7 +69,7 @@ PromptCut Session::Impl::cut_prompt(const RunRequest& request, const std::vector
   return {};
 }
 
-std::unique_ptr<Policy> Session::Impl::make_policy(const std::string& spec, const RunRequest& request, int n_prompt) const {
+std::unique_ptr<Policy> Session::Impl::make_policy(const LaneSpec& spec, const RunRequest& request, int n_prompt) const {
   return Policy::make({.spec = spec,
                        .model = &model.config(),
                        .n_prompt = n_prompt,
@@ -78,11 +78,10 @@ std::unique_ptr<Policy> Session::Impl::make_policy(const std::string& spec, cons
                        .folder = model.files.folder});
 }
 
-std::vector<std::string> Session::Impl::lane_specs(const RunRequest& request, int n_prompt) const {
-  std::vector<std::string> out = request.lanes;
-  const std::string& full = reference_policy();
-  if (out.empty() || out.front() != full) out.insert(out.begin(), full);
-  for (const std::string& spec : out) {
+std::vector<LaneSpec> Session::Impl::lane_specs(const RunRequest& request, int n_prompt) const {
+  std::vector<LaneSpec> out = request.lanes;
+  if (out.empty() || out.front().text != reference_policy()) out.insert(out.begin(), parse_lane_spec(reference_policy()));
+  for (const LaneSpec& spec : out) {
     make_policy(spec, request, n_prompt);  // throws where a lane cannot be
   }
   return out;
@@ -102,7 +101,7 @@ int Session::Impl::n_decode_steps(const RunRequest& request, int n_prompt) {
   return n;
 }
 
-std::unique_ptr<Lane> Session::Impl::forked(const std::string& spec) {
+std::unique_ptr<Lane> Session::Impl::forked(const LaneSpec& spec) {
   for (const auto& lane : lanes) {
     const auto saved = lane ? checkpoints.find(lane.get()) : checkpoints.end();
     if (saved == checkpoints.end()) continue;
@@ -116,7 +115,7 @@ std::unique_ptr<Lane> Session::Impl::forked(const std::string& spec) {
   return nullptr;
 }
 
-void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new_ids, const std::vector<std::string>& specs, int n_decode) {
+void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new_ids, const std::vector<LaneSpec>& specs, int n_decode) {
   const int n_prompt = static_cast<int>(new_ids.size());
   const bool same_prompt = new_ids == ids && request.mode == mode;
   const bool stream = request.mode == PromptMode::stream;
@@ -142,7 +141,7 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
 
   std::vector<std::unique_ptr<Lane>> kept;
   std::map<const Lane*, std::map<int, std::unique_ptr<LaneCheckpoint>>> kept_checkpoints;
-  for (const std::string& spec : specs) {
+  for (const LaneSpec& spec : specs) {
     std::unique_ptr<Lane> lane;
     for (auto& old : lanes) {
       if (!old || old->setup().spec != spec || old->setup().seed != request.seed || !old->setup().record.covers(record_options(request)))
@@ -172,7 +171,7 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
     kept.push_back(std::move(lane));
   }
   horizon = 0;
-  for (const std::string& spec : specs) horizon = std::max(horizon, make_policy(spec, request, n_prompt)->needs().coming_queries);
+  for (const LaneSpec& spec : specs) horizon = std::max(horizon, make_policy(spec, request, n_prompt)->needs().coming_queries);
   const int n_done = kept[0] ? static_cast<int>(kept[0]->steps.size()) : 0;
   if (horizon > 0 && !tape.knows(stream ? 0 : n_prompt, first_position + n_done - 1)) kept[0].reset();  // nobody wrote its queries down
   tape.forget_from(horizon > 0 && kept[0] ? first_position + n_done : 0);

@@ -45,7 +45,7 @@ void check_finite(const Lane& lane, const StepRecord& record) {
   throw Error(fmt::format(
       "run {}, position {}: the model computes numbers that are not finite, {}; expected finite logits: the weights are damaged or "
       "overflow, try another checkpoint or --precision f64",
-      lane.setup().spec, record.position, where));
+      lane.setup().spec.text, record.position, where));
 }
 
 std::string records_notice(double needed, double limit) {
@@ -72,7 +72,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   decode_ms = decode_rows = 0;
   const std::vector<int> new_ids = prompt_ids(request);
   const int n_prompt = static_cast<int>(new_ids.size());
-  const std::vector<std::string> specs = lane_specs(request, n_prompt);
+  const std::vector<LaneSpec> specs = lane_specs(request, n_prompt);
   const int n_decode = n_decode_steps(request, n_prompt);
   cancel.check();
   if (handed_out || sink != nullptr || !model.config().rotates_alike(ids.size(), n_prompt)) {  // nothing that is here is of use again

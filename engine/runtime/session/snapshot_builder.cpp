@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "policy/catalog.h"
-#include "policy/text/head_keys.h"
 #include "policy/text/lane_edits.h"
 
 namespace kvscope {
@@ -71,14 +70,14 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   const Policy& policy = lane.policy();
   const PolicyInfo& info = policy.info();
   LaneSnapshot out;
-  out.spec = lane.setup().spec;
+  out.spec = lane.setup().spec.text;
   out.policy = policy.name();
   out.title = info.title;
   for (const ResolvedParam& p : policy.params()) {
     out.params.push_back({p.key, p.is_text ? p.text : p.is_count ? fmt::format("{:.0f}", p.number) : fmt::format("{}", p.number)});
     if (p.key == "slots" && !p.is_text) out.slots_asked = static_cast<int>(p.number);
   }
-  for (const HeadKey& own : given_head_keys(out.spec)) out.head_params.push_back({own.layer, own.kv_head, own.key, own.value});
+  for (const HeadKey& own : policy.head_keys()) out.head_params.push_back({own.layer, own.kv_head, own.key, own.value});
   out.sinks = policy.sinks();
   out.sees_question = info.sees_question_in_prefill && lane.setup().mode == PromptMode::prefill;
   out.statistic = info.statistic;

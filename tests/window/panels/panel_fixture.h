@@ -30,7 +30,7 @@ class PanelTest : public ::testing::Test {
   void publish(Snapshot snapshot) {
     RunRequest request;
     request.prompt = snapshot.prompt;
-    for (const LaneSnapshot& lane : snapshot.lanes) request.lanes.push_back(lane.spec);
+    for (const LaneSnapshot& lane : snapshot.lanes) request.lanes.push_back(lane_spec_of_result(lane.spec));
     controller.replaceRequest(request);
     workspace.setSnapshot(std::make_shared<const Snapshot>(std::move(snapshot)));
     viz::Selection selection;

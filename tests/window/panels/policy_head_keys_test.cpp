@@ -20,7 +20,7 @@ class HeadKeysFormTest : public PanelTest {
     publish(synthetic::make_snapshot());
     show(form, 300, 200);
   }
-  std::string lane(int i) const { return controller.request().lanes[static_cast<std::size_t>(i)]; }
+  std::string lane(int i) const { return controller.request().lanes[static_cast<std::size_t>(i)].text; }
   HeadKeysForm form;
 };
 
@@ -114,12 +114,17 @@ TEST_F(HeadKeysFormTest, TheCardSaysTheValueOfTheSelectedHead) {
 }
 
 TEST(HeadChange, IsToldFromTheSpecifications) {
-  EXPECT_EQ(headChangeWords("keepkv:slots=8", "keepkv:slots=8,threshold[L2H1]=0.6"), "threshold 0.6 only in L2 · H1");
-  EXPECT_EQ(headChangeWords("keepkv:slots=8,threshold[L2]=0.6", "keepkv:slots=8"), "threshold as the run in L2");
-  EXPECT_EQ(headChangeWords("h2o:slots=8", "h2o:slots=8@slots=12,layers=1,heads=0"), "12 slots only in L1 · H0");
-  EXPECT_EQ(headChangeWords("h2o:slots=8@slots=12,layers=1,heads=0", "h2o:slots=8"), "budget as allocated in L1 · H0");
-  EXPECT_EQ(headChangeWords("h2o:slots=8", "h2o:slots=9"), "") << "all heads";
-  EXPECT_EQ(headChangeWords("h2o:slots=8", "h2o:slots=9@slots=12,layers=1,heads=0"), "") << "all heads, too";
+  EXPECT_EQ(headChangeWords(parse_lane_spec("keepkv:slots=8"), parse_lane_spec("keepkv:slots=8,threshold[L2H1]=0.6")),
+            "threshold 0.6 only in L2 · H1");
+  EXPECT_EQ(headChangeWords(parse_lane_spec("keepkv:slots=8,threshold[L2]=0.6"), parse_lane_spec("keepkv:slots=8")),
+            "threshold as the run in L2");
+  EXPECT_EQ(headChangeWords(parse_lane_spec("h2o:slots=8"), parse_lane_spec("h2o:slots=8@slots=12,layers=1,heads=0")),
+            "12 slots only in L1 · H0");
+  EXPECT_EQ(headChangeWords(parse_lane_spec("h2o:slots=8@slots=12,layers=1,heads=0"), parse_lane_spec("h2o:slots=8")),
+            "budget as allocated in L1 · H0");
+  EXPECT_EQ(headChangeWords(parse_lane_spec("h2o:slots=8"), parse_lane_spec("h2o:slots=9")), "") << "all heads";
+  EXPECT_EQ(headChangeWords(parse_lane_spec("h2o:slots=8"), parse_lane_spec("h2o:slots=9@slots=12,layers=1,heads=0")), "")
+      << "all heads, too";
 }
 
 TEST_F(HeadKeysFormTest, ABudgetOfOneHeadIsSaidWithWhatItDidToTheRunAsItWas) {

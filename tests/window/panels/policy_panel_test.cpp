@@ -30,7 +30,7 @@ class PolicyPanelTest : public PanelTest {
     show(panel, 392, 700);
     panel.setParametersShown(true);
   }
-  std::string requested(int lane) { return controller.request().lanes[static_cast<std::size_t>(lane)]; }
+  std::string requested(int lane) { return controller.request().lanes[static_cast<std::size_t>(lane)].text; }
   QString fact(const QString& name) {
     for (const CardFact& f : cardFacts(workspace)) {
       if (f.name == name) return f.value;

@@ -21,7 +21,7 @@ class PresetsTest : public PanelTest {
     publish(synthetic::make_snapshot());
     show(form, 300, 400);
   }
-  std::string lane(int i) const { return controller.request().lanes[static_cast<std::size_t>(i)]; }
+  std::string lane(int i) const { return controller.request().lanes[static_cast<std::size_t>(i)].text; }
   PolicyForm form;
   PresetButton button;
   QTemporaryDir folder;
@@ -31,8 +31,12 @@ TEST_F(PresetsTest, EveryShippedOneIsAPolicyThatRuns) {
   ASSERT_GE(button.shipped().size(), 10);
   ModelConfig config{.n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8, .dim = 32};
   for (const Preset& preset : button.shipped())
-    EXPECT_NO_THROW(Policy::make(
-        {.spec = preset.spec.toStdString(), .model = &config, .n_prompt = 100, .mode = PromptMode::prefill, .seed = 0, .folder = {}}))
+    EXPECT_NO_THROW(Policy::make({.spec = parse_lane_spec(preset.spec.toStdString()),
+                                  .model = &config,
+                                  .n_prompt = 100,
+                                  .mode = PromptMode::prefill,
+                                  .seed = 0,
+                                  .folder = {}}))
         << preset.spec.toStdString();
 }
 

@@ -19,7 +19,7 @@ class RunQueueTest : public ::testing::Test {
   void SetUp() override {
     RunRequest request;
     request.prompt = "The house number of Helen is 482.";
-    request.lanes = {"full", "streaming:slots=8,sinks=2"};
+    request.lanes = parse_lane_specs({"full", "streaming:slots=8,sinks=2"});
     request.n_generate = 4;
     controller.replaceRequest(request);
     controller.loadModel(QString::fromStdString(in_checkout("assets/models/kvmini")));
@@ -54,7 +54,7 @@ TEST_F(RunQueueTest, RunsJoinOneAfterTheOtherAndNothingOnScreenGoesStale) {
   EXPECT_EQ(lanes, (std::vector<std::size_t>{3, 4, 5})) << "each as it is ready";
   EXPECT_FALSE(stale);
   EXPECT_TRUE(workspace.waitingRuns().empty());
-  EXPECT_EQ(controller.request().lanes, specs());
+  EXPECT_EQ(controller.request().lanes, parse_lane_specs(specs()));
   for (const QueuedRun& run : queue.runs()) {
     EXPECT_EQ(run.state, State::done);
     EXPECT_GT(run.ms, 0);

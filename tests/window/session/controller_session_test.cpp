@@ -24,7 +24,7 @@ class ControllerTest : public ::testing::Test {
   void start(const char* prompt = "The house number of Helen is 482.") {
     RunRequest request;
     request.prompt = prompt;
-    request.lanes = {"full", "streaming:slots=8,sinks=2"};
+    request.lanes = parse_lane_specs({"full", "streaming:slots=8,sinks=2"});
     request.n_generate = 2;
     controller.replaceRequest(request);
     controller.loadModel(kModel);
@@ -45,7 +45,7 @@ TEST_F(ControllerTest, ARequestBecomesASnapshotOfTheSameText) {
 
 TEST_F(ControllerTest, PutsTheReferenceFirst) {
   RunRequest request;
-  request.lanes = {"streaming:slots=8"};
+  request.lanes = parse_lane_specs({"streaming:slots=8"});
   controller.replaceRequest(request);
   ASSERT_EQ(controller.laneSpecs().size(), 2);
   EXPECT_EQ(controller.laneSpecs()[0].toStdString(), policies().front().name);

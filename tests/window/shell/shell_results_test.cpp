@@ -103,7 +103,7 @@ TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
   ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   const std::string before = asTrace();
   SessionController& c = window->controller();
-  const std::vector<std::string> lanes = c.request().lanes;
+  const std::vector<LaneSpec> lanes = c.request().lanes;
   const std::string prompt = c.request().prompt;
   const std::function<void()> edits[] = {[&] { c.setPrompt("typed"); },
                                          [&] { c.setLaneSpec(1, "h2o:slots=4"); },
@@ -346,7 +346,7 @@ TEST(PackedTraceTest, HostileSizesAndBytesAreRefused) {
 
 TEST(PackedTraceTest, ResultsOfAnotherSchemaAreLeftOutWithANote) {
   SavedSession session;
-  session.request.lanes = {"full"};
+  session.request.lanes = parse_lane_specs({"full"});
   session.results = {QByteArray("abc"), 3};
   QByteArray json = sessionJson(session);
   EXPECT_EQ(parseSession(json, "s").session.results.zlib, "abc");

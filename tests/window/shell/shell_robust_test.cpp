@@ -41,7 +41,7 @@ TEST_F(WindowTest, AThousandRapidEditsNeverShowAnOlderAnswerAfterANewerOne) {
     const auto request = asked.find(s.generation);
     if (s.lanes.size() != 5 || request == asked.end()) return;
     // The picture is of the text and the budget that its generation was asked for.
-    if (s.prompt != request->second.prompt || s.lanes[4].spec != request->second.lanes[4]) ++wrong;
+    if (s.prompt != request->second.prompt || s.lanes[4].spec != request->second.lanes[4].text) ++wrong;
   });
   const std::string lane4 = lane(4);
   for (int i = 0; i < 1000; ++i) {
@@ -197,7 +197,7 @@ TEST(KilledProgramTest, LeavesWhatItsJournalHeldWheneverItIsKilled) {
   QTemporaryDir home;
   SavedSession asked;
   asked.request.prompt = "Once upon a killed time there was a light at the end of the shore.";
-  asked.request.lanes = {"full", "streaming:slots=12"};
+  asked.request.lanes = parse_lane_specs({"full", "streaming:slots=12"});
   asked.request.n_generate = 900;  // so that it is at work when it goes
   Bookmark here;
   here.name = "here";

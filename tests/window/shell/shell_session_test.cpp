@@ -54,7 +54,7 @@ TEST(SessionFileTest, AFileOfVersionOneOpensForEver) {
   EXPECT_TRUE(read.notes.isEmpty()) << read.notes.join("; ").toStdString();
   const SavedSession& s = read.session;
   EXPECT_EQ(s.model, "");
-  EXPECT_EQ(s.request.lanes, (std::vector<std::string>{"full", "streaming:slots=12", "keepkv:ratio=0.5"}));
+  EXPECT_EQ(s.request.lanes, parse_lane_specs({"full", "streaming:slots=12", "keepkv:ratio=0.5"}));
   EXPECT_EQ(s.request.mode, PromptMode::stream);
   EXPECT_EQ(s.request.follow, Follow::self);
   EXPECT_EQ(s.request.n_generate, 3);

@@ -42,7 +42,7 @@ class WindowTest : public ::testing::Test {
     QTest::keyClick(window.get(), Qt::Key(key), modifiers);
     QApplication::processEvents();
   }
-  std::string lane(int i) const { return window->controller().request().lanes[static_cast<std::size_t>(i)]; }
+  std::string lane(int i) const { return window->controller().request().lanes[static_cast<std::size_t>(i)].text; }
 
   Options options;
   std::unique_ptr<MainWindow> window;

@@ -22,9 +22,9 @@ namespace {
 constexpr int kOneChangeMs = 1000;
 
 /// The same for all heads, without anything of single ones.
-std::string withoutHeads(std::string spec) {
+LaneSpec withoutHeads(LaneSpec spec) {
   for (const HeadKey& k : given_head_keys(spec)) spec = with_param(spec, head_key(k.key, k.layer, k.kv_head), {});
-  LaneEdits edits = edits_of(spec);
+  LaneEdits edits = spec.edits;
   edits.budgets.clear();
   return with_edits(spec, edits);
 }
@@ -44,8 +44,9 @@ bool has(const std::vector<T>& of, const T& one) {
 
 }  // namespace
 
-QString headChangeWords(const std::string& before, const std::string& after) {
+QString headChangeWords(const LaneSpec& before, const LaneSpec& after) {
   QStringList words;
+  if (before.name.empty() || after.name.empty()) return {};  // a policy that this build does not know
   try {
     if (withoutHeads(before) != withoutHeads(after)) return {};
     const std::vector<HeadKey> was = given_head_keys(before), is = given_head_keys(after);
@@ -55,7 +56,7 @@ QString headChangeWords(const std::string& before, const std::string& after) {
       const auto same_place = [&k](const HeadKey& o) { return o.key == k.key && o.layer == k.layer && o.kv_head == k.kv_head; };
       if (std::ranges::none_of(is, same_place)) words << QString("%1 as the run in %2").arg(qs(k.key), placeWords(k));
     }
-    const std::vector<BudgetOverride> had = edits_of(before).budgets, got = edits_of(after).budgets;
+    const std::vector<BudgetOverride> had = before.edits.budgets, got = after.edits.budgets;
     for (const BudgetOverride& b : got)
       if (!has(had, b))
         words << QString("%1 only in %2")
@@ -91,7 +92,7 @@ std::optional<HeadEffect::Figures> HeadEffect::figures(int lane, const std::stri
 }
 
 void HeadEffect::takeRequest() {
-  const std::vector<std::string> before = std::exchange(m_lanes, m_controller.request().lanes);
+  const std::vector<LaneSpec> before = std::exchange(m_lanes, m_controller.request().lanes);
   if (before == m_lanes) return;
   int lane = -1, n_changed = 0;
   for (std::size_t i = 0; i < before.size() && i < m_lanes.size(); ++i)
@@ -99,7 +100,7 @@ void HeadEffect::takeRequest() {
   const std::optional<Change> last = std::exchange(m_change, std::nullopt);
   if (before.size() != m_lanes.size() || n_changed != 1) return refresh();
   Change next{lane, before[static_cast<std::size_t>(lane)], m_lanes[static_cast<std::size_t>(lane)], {}, {}};
-  next.before = figures(lane, next.base);
+  next.before = figures(lane, next.base.text);
   // A key that is held and half a number are one change, as they are one step back.
   const bool together = last && last->lane == lane && last->spec == next.base && (!next.before || m_age.elapsed() <= kOneChangeMs);
   if (together) {
@@ -114,7 +115,7 @@ void HeadEffect::takeRequest() {
 
 void HeadEffect::refresh() {
   const bool selected = m_change && m_change->before && m_change->lane == m_workspace.selection().lane;
-  const std::optional<Figures> now = selected ? figures(m_change->lane, m_change->spec) : std::nullopt;
+  const std::optional<Figures> now = selected ? figures(m_change->lane, m_change->spec.text) : std::nullopt;
   setVisible(now.has_value());
   if (!now) return;
   const Figures& before = *m_change->before;

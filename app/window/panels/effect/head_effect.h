@@ -35,10 +35,10 @@ class HeadEffect : public QLabel {
 
   Workspace& m_workspace;
   SessionController& m_controller;
-  std::vector<std::string> m_lanes;  // of the request before
+  std::vector<LaneSpec> m_lanes;  // of the request before
   struct Change {
     int lane = -1;
-    std::string base, spec;  // without and with it
+    LaneSpec base, spec;  // without and with it
     QString what;
     std::optional<Figures> before;
   };
@@ -47,6 +47,6 @@ class HeadEffect : public QLabel {
 };
 
 /// What differs between two specifications in single heads: "threshold 0.6 only in L4 · H1"; empty: nothing, or more than that differs.
-QString headChangeWords(const std::string& before, const std::string& after);
+QString headChangeWords(const LaneSpec& before, const LaneSpec& after);
 
 }  // namespace kvscope

@@ -74,10 +74,11 @@ HeadKeysForm::HeadKeysForm(Workspace& workspace, SessionController& controller, 
   refresh();
 }
 
-std::string HeadKeysForm::spec() const {
+const LaneSpec& HeadKeysForm::spec() const {
+  static const LaneSpec none;
   const auto& lanes = m_controller.request().lanes;
   const int lane = m_workspace.selection().lane;
-  return lane >= 1 && lane < static_cast<int>(lanes.size()) ? lanes[static_cast<std::size_t>(lane)] : std::string();
+  return lane >= 1 && lane < static_cast<int>(lanes.size()) ? lanes[static_cast<std::size_t>(lane)] : none;
 }
 
 ParamEditor* HeadKeysForm::field(const std::string& key) const {
@@ -94,13 +95,9 @@ void HeadKeysForm::refresh() {
   const auto head = selectedHead(m_workspace.snapshot(), s.layer, s.kv_head);
   std::vector<std::string> keys;
   std::vector<HeadKey> given;
-  try {
-    if (!spec().empty()) {
-      keys = head_keys_of(spec());
-      given = given_head_keys(spec());
-    }
-  } catch (const Error&) {
-    keys.clear();  // a policy that this build does not know has nothing to set
+  if (!spec().name.empty()) {  // a policy that this build does not know has nothing to set
+    keys = head_keys_of(spec());
+    given = given_head_keys(spec());
   }
   rebuildFields(keys);
   setVisible(!m_fields.empty());
@@ -122,7 +119,7 @@ void HeadKeysForm::rebuildFields(const std::vector<std::string>& keys) {
   std::vector<ParamInfo> wanted;
   std::string of;
   if (!keys.empty()) {
-    const LaneSpec parsed = parse_lane_spec(spec());
+    const LaneSpec& parsed = spec();
     of = parsed.name;
     for (ParamInfo info : params_of(parsed)) {
       if (std::ranges::find(keys, info.key) == keys.end()) continue;
@@ -147,10 +144,10 @@ void HeadKeysForm::rebuildFields(const std::vector<std::string>& keys) {
 
 void HeadKeysForm::set(const QString& key, const QString& value) {
   const viz::Selection& s = m_workspace.selection();
-  if (spec().empty() || !selectedHead(m_workspace.snapshot(), s.layer, s.kv_head)) return;
+  if (spec().name.empty() || !selectedHead(m_workspace.snapshot(), s.layer, s.kv_head)) return;
   const std::string name = key.toStdString(), place = head_key(name, *s.layer, *s.kv_head);
   try {
-    std::string wanted = with_param(spec(), place, value.toStdString());
+    LaneSpec wanted = with_param(spec(), place, value.toStdString());
     // In a layer that has a value of its own, a head is as the run again by having the run's written.
     if (const ParamEditor* editor = field(name);
         value.isEmpty() && editor && !valueIn(given_head_keys(wanted), name, *s.layer, *s.kv_head).empty())
@@ -162,14 +159,14 @@ void HeadKeysForm::set(const QString& key, const QString& value) {
 }
 
 void HeadKeysForm::resetAll() {
-  if (spec().empty()) return;
-  std::string wanted = spec();
+  if (spec().name.empty()) return;
+  LaneSpec wanted = spec();
   for (const HeadKey& k : given_head_keys(wanted)) wanted = with_param(wanted, head_key(k.key, k.layer, k.kv_head), {});
   send(wanted);
 }
 
-void HeadKeysForm::send(const std::string& wanted) {
-  if (wanted != spec()) m_controller.setLaneSpec(m_workspace.selection().lane, qs(wanted));
+void HeadKeysForm::send(const LaneSpec& wanted) {
+  if (wanted != spec()) m_controller.setLaneSpec(m_workspace.selection().lane, wanted);
 }
 
 }  // namespace kvscope

@@ -14,6 +14,7 @@ namespace kvscope {
 
 class ParamEditor;
 class SessionController;
+struct LaneSpec;
 class Workspace;
 
 /// The keys of the selected run's policy that may differ from head to head, for the selected head alone, and which heads have values of
@@ -39,8 +40,9 @@ class HeadKeysForm : public QWidget {
  private:
   void refresh();
   void rebuildFields(const std::vector<std::string>& keys);
-  void send(const std::string& wanted);
-  std::string spec() const;
+  void send(const LaneSpec& wanted);
+  /// Empty: no run that could have such keys.
+  const LaneSpec& spec() const;
 
   Workspace& m_workspace;
   SessionController& m_controller;

@@ -37,15 +37,11 @@ std::string given(const LaneSpec& spec, std::string_view key) {
 }
 
 /// Words of a lane for the selector: "D  KeepKV · 42 slots".
-QString laneWords(int lane, const std::string& spec) {
+QString laneWords(int lane, const LaneSpec& spec) {
   QString words = qs(viz::lane_letter(lane)) + "  ";
-  try {
-    const LaneSpec parsed = parse_lane_spec(spec);
-    words += qs(find_policy(parsed.name).title);
-    for (const auto& [key, value] : parsed.given) words += " · " + qs(key) + " " + qs(value);
-  } catch (const Error&) {
-    words += qs(spec);
-  }
+  if (spec.name.empty()) return words + qs(spec.text);
+  words += qs(find_policy(spec.name).title);
+  for (const auto& [key, value] : spec.given) words += " · " + qs(key) + " " + qs(value);
   return words;
 }
 
@@ -178,9 +174,10 @@ bool PolicyForm::eventFilter(QObject* watched, QEvent* event) {
   return QWidget::eventFilter(watched, event);
 }
 
-std::string PolicyForm::spec() const {
+const LaneSpec& PolicyForm::spec() const {
+  static const LaneSpec none;
   const auto& lanes = m_controller.request().lanes;
-  return m_lane >= 0 && m_lane < static_cast<int>(lanes.size()) ? lanes[static_cast<std::size_t>(m_lane)] : std::string();
+  return m_lane >= 0 && m_lane < static_cast<int>(lanes.size()) ? lanes[static_cast<std::size_t>(m_lane)] : none;
 }
 
 ParamEditor* PolicyForm::field(const std::string& key) const {
@@ -206,12 +203,7 @@ void PolicyForm::refresh() {
   if (m_lane != before)
     for (ParamEditor* editor : m_fields) editor->endTyping();
   refreshLanes();
-  LaneSpec parsed;
-  try {
-    parsed = parse_lane_spec(spec());
-  } catch (const Error&) {
-    parsed = {};  // a lane of a policy that this build does not know: nothing to edit
-  }
+  const LaneSpec& parsed = spec();  // without a name: a lane of a policy that this build does not know, nothing to edit
   const bool editable = m_lane > 0 && !parsed.name.empty();
   const std::vector<ParamInfo> taken = parsed.name.empty() ? std::vector<ParamInfo>{} : params_of(parsed);
   // the fields of all bases are there, those of the chosen one can be edited; where keys choose parts, only theirs are there
@@ -303,9 +295,8 @@ void PolicyForm::refreshBudget() {
 
 int PolicyForm::slotsOfSpec() const {
   try {
-    const LaneSpec parsed = parse_lane_spec(spec());
-    if (const std::string fixed = given(parsed, "slots"); !fixed.empty()) return std::stoi(fixed);
-    if (const std::string ratio = given(parsed, "ratio"); !ratio.empty()) {
+    if (const std::string fixed = given(spec(), "slots"); !fixed.empty()) return std::stoi(fixed);
+    if (const std::string ratio = given(spec(), "ratio"); !ratio.empty()) {
       return static_cast<int>(std::floor(std::stod(ratio) * m_workspace.snapshot().n_prompt + 0.5));
     }
   } catch (const std::exception&) {
@@ -317,10 +308,10 @@ int PolicyForm::slotsOfSpec() const {
 
 void PolicyForm::send(const std::string& key, const std::string& value) {
   try {
-    const std::string wanted = with_param(spec(), key, value);
-    parse_lane_spec(wanted);
+    const LaneSpec wanted = with_param(spec(), key, value);
+    check_lane_spec(wanted);
     m_message->hide();
-    m_controller.setLaneSpec(m_lane, qs(wanted));
+    m_controller.setLaneSpec(m_lane, wanted);
   } catch (const Error& error) {
     m_message->setText(QString::fromUtf8(error.what()));
     m_message->show();
@@ -343,9 +334,8 @@ void PolicyForm::setPolicy(const QString& name) {
   if (m_lane < 1) return;
   std::string wanted = name.toStdString();
   try {
-    const LaneSpec before = parse_lane_spec(spec());
     for (const char* key : {"slots", "ratio"}) {
-      if (const std::string value = given(before, key); !value.empty()) wanted = with_param(wanted, key, value);
+      if (const std::string value = given(spec(), key); !value.empty()) wanted = with_param(wanted, key, value);
     }
     parse_lane_spec(wanted);
   } catch (const Error&) {
@@ -356,7 +346,7 @@ void PolicyForm::setPolicy(const QString& name) {
 }
 
 void PolicyForm::addLane() {
-  std::string wanted = spec();
+  std::string wanted;
   if (m_lane == 0) {
     const auto all = policies();
     const auto it = std::find_if(all.begin(), all.end(), [](const PolicyInfo& p) { return p.name != reference_policy(); });
@@ -367,10 +357,9 @@ void PolicyForm::addLane() {
     const auto* items = m_policies->model();
     do next = (next + 1) % std::max(1, m_policies->count());
     while (!items->flags(items->index(next, 0)).testFlag(Qt::ItemIsEnabled));
-    const LaneSpec before = parse_lane_spec(spec());
     wanted = m_policies->itemData(next).toString().toStdString();
     for (const char* key : {"slots", "ratio"}) {
-      if (const std::string value = given(before, key); !value.empty()) wanted = with_param(wanted, key, value);
+      if (const std::string value = given(spec(), key); !value.empty()) wanted = with_param(wanted, key, value);
     }
   }
   m_wanted_lane = static_cast<int>(m_controller.request().lanes.size());
@@ -380,7 +369,7 @@ void PolicyForm::addLane() {
 void PolicyForm::duplicateLane() {
   if (m_lane < 1) return;
   m_wanted_lane = static_cast<int>(m_controller.request().lanes.size());
-  m_controller.addLane(qs(spec()));
+  m_controller.addLane(LaneSpec(spec()));  // a copy: the list grows
 }
 
 void PolicyForm::removeLane() {

@@ -30,7 +30,7 @@ class PolicyForm : public QWidget {
   /// Lane that the form edits.
   int lane() const { return m_lane; }
   /// Its specification as requested now; "" where there is no such lane.
-  std::string spec() const;
+  const LaneSpec& spec() const;
   /// Field of a parameter; nullptr if the policy has none of that name.
   ParamEditor* field(const std::string& key) const;
   QComboBox& laneChoice() { return *m_lanes; }

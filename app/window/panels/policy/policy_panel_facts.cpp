@@ -59,7 +59,7 @@ std::vector<ParamText> paramsInScope(const Workspace& workspace, const LaneSnaps
   std::vector<ParamText> params = lane.params;
   std::vector<HeadKey> own;
   try {
-    own = given_head_keys(lane.spec);
+    own = given_head_keys(parse_lane_spec(lane.spec));
   } catch (const Error&) {  // a specification that this build cannot read
   }
   const viz::Selection& s = workspace.selection();

@@ -68,8 +68,8 @@ void RunActions::add() {
 
 void RunActions::open(const QString& spec) {
   m_wanted = spec.toStdString();
-  const std::vector<std::string>& lanes = m_model.controller.request().lanes;
-  if (std::ranges::find(lanes, m_wanted) == lanes.end()) m_model.runs.add({m_wanted}, QueuedRun::Purpose::lane);
+  const std::vector<LaneSpec>& lanes = m_model.controller.request().lanes;
+  if (std::ranges::find(lanes, m_wanted, &LaneSpec::text) == lanes.end()) m_model.runs.add({m_wanted}, QueuedRun::Purpose::lane);
   m_pages.show(Page::compare);
   selectWanted();
 }

@@ -109,18 +109,26 @@ std::vector<std::string> RunGridModel::specsOf(int row, int column) const {
   return out;
 }
 
+QString RunGridModel::refusalOf(const std::string& spec) const {
+  try {
+    return m_controller.refusalOf(parse_lane_spec(spec));
+  } catch (const Error& error) {
+    return QString::fromUtf8(error.what());
+  }
+}
+
 QString RunGridModel::reason(int row, int column) const {
   const std::string spec = specsOf(row, column).front();
   const auto known = m_reasons.find(spec);
-  return known != m_reasons.end() ? known->second : m_reasons[spec] = m_controller.refusalOf(spec);
+  return known != m_reasons.end() ? known->second : m_reasons[spec] = refusalOf(spec);
 }
 
 RunGridModel::Cell RunGridModel::cell(int row, int column) const {
   if (!reason(row, column).isEmpty()) return Cell::refused;
   if (!m_known_allowed) {
-    const std::vector<std::string>& lanes = m_controller.request().lanes;
+    const std::vector<LaneSpec>& lanes = m_controller.request().lanes;
     const std::vector<std::string> specs = specsOf(row, column);
-    if (std::ranges::all_of(specs, [&](const std::string& spec) { return std::ranges::find(lanes, spec) != lanes.end(); }))
+    if (std::ranges::all_of(specs, [&](const std::string& spec) { return std::ranges::find(lanes, spec, &LaneSpec::text) != lanes.end(); }))
       return Cell::there;
   }
   return m_chosen.contains({policy(row).name, m_budgets[static_cast<std::size_t>(column)].text}) ? Cell::chosen : Cell::free;
@@ -183,12 +191,12 @@ int RunGridModel::nSeeded() const {
 
 std::vector<std::string> RunGridModel::chosen() const {
   std::vector<std::string> out;
-  const std::vector<std::string>& lanes = m_controller.request().lanes;
+  const std::vector<LaneSpec>& lanes = m_controller.request().lanes;
   for (int row = 0; row < rowCount(); ++row) {
     for (int c = 0; c < columnCount(); ++c) {
       if (cell(row, c) != Cell::chosen) continue;
       for (const std::string& spec : specsOf(row, c))
-        if (m_known_allowed || std::ranges::find(lanes, spec) == lanes.end()) out.push_back(spec);
+        if (m_known_allowed || std::ranges::find(lanes, spec, &LaneSpec::text) == lanes.end()) out.push_back(spec);
     }
   }
   return out;

@@ -77,6 +77,8 @@ class RunGridModel : public QAbstractTableModel {
   std::vector<int> m_seeds{0};
   std::set<std::pair<std::string, QString>> m_chosen;  // policy, budget
   bool m_known_allowed = false;
+  QString refusalOf(const std::string& spec) const;
+
   mutable std::map<std::string, QString> m_reasons;  // by specification: why it is refused, empty: it is not
   QString m_reasons_of;                              // model, prompt length and mode that they hold for
 };
