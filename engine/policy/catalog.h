@@ -22,6 +22,8 @@ struct ParamInfo {
   std::string help;                  // one line, with unit
   std::string why = {};              // said with a refused value: why there are no more
   std::vector<std::pair<std::string, std::string>> described = {};  // choices, or words a text may hold, with one line each
+  std::string file_of_model = {};  // text: names a file with numbers of heads (text/head_file.h); the one that a model may bring
+  std::string without_file = {};   // the value that needs none, and what holds where the model brings none; empty: there is no such value
   std::string only_with = {};  // "stat=mean, merge=none": the choices that bring this key; empty: always there
   bool operator==(const ParamInfo&) const = default;
 };

@@ -41,7 +41,7 @@ Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads
                      .group = setup.model->group(),
                      .observes = selecting.observes,
                      .seed = seed_,
-                     .folder = setup.folder};
+                     .head_tables = setup.head_tables};
   };
   const PartSetup parts = parts_with(lane_.params);
   ranking_ = selecting.ranking(parts);

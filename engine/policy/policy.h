@@ -37,7 +37,7 @@ class Policy {
     int n_prompt = 0;  // L
     PromptMode mode = PromptMode::prefill;
     std::uint64_t seed = 0;
-    std::string folder = {};  // the model's: files that keys name are looked up in the working directory, then here
+    HeadTables head_tables = {};  // what is in the files that keys name (head_files_of)
   };
   /// Throws UsageError: unknown policy or key (lists the known ones), value out of range, budget missing or double, mode not possible.
   static std::unique_ptr<Policy> make(const Setup& setup);

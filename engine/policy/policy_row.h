@@ -14,6 +14,7 @@
 #include "policy/mergers/merger.h"
 #include "policy/rankings/ranking.h"
 #include "policy/selections/selection.h"
+#include "policy/text/head_file.h"
 #include "policy/text/head_keys.h"
 #include "policy/text/params.h"
 
@@ -27,7 +28,7 @@ struct PartSetup {
   int group = 1;          // query heads per KV head
   bool observes = false;  // as of the row
   std::uint64_t seed = 0;
-  std::string folder = {};  // second place for files that keys name
+  const HeadTables& head_tables;  // what is in the files that keys name
 };
 
 /// When a policy compresses: in every step that is over the budget, or only after the prefill (again with refresh=R).
@@ -66,6 +67,9 @@ struct PolicyRow {
 std::span<const PolicyRow> policy_rows();
 /// Throws UsageError listing the known names, or saying why a policy cannot run. With bases: unlisted rows too.
 const PolicyRow& find_row(std::string_view name, bool with_bases = false);
+
+/// What a key that wants a file says by default: the file that `kvscope-cli heads` writes for a model, in the model's own folder.
+inline constexpr std::string_view kOfModel = "model";
 
 /// The key group, which rows that decide per KV head take.
 ParamInfo group_param();

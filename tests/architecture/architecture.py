@@ -63,9 +63,9 @@ CLASS_LINES, CLASS_FILES, FUNCTION_LINES = 600, 3, 80
 # What is longer today: (lines, files) of a class, lines of a function. Ceilings: these can only shrink, and nothing comes to them.
 LONG_CLASSES = {
     "CudaBackend": (762, 6),
-    "Lane": (1040, 9),
+    "Lane": (1003, 9),
     "PromptRun": (447, 4),
-    "Session": (614, 6),
+    "Session": (553, 5),
     "Tokenizer": (118, 6),
     "viz::Atlas": (1146, 8),
     "viz::Compare": (931, 5),
@@ -80,7 +80,6 @@ LONG_FUNCTIONS = {
     "engine/backend/cuda/prompt.cu: attend_tile": 90,
     "engine/backend/cuda/prompt.cu: sum_tile_columns": 84,
     "engine/policy/text/expression.cpp: Expression::evaluate": 89,
-    "engine/runtime/session/session_plan.cpp: Session::Impl::reuse": 82,
     "viz/views/atlas/atlas_input.cpp: Atlas::key": 86,
 }
 SUFFIXES = {".h", ".hpp", ".cpp", ".cu", ".cuh"}

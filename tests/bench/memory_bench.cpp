@@ -10,6 +10,7 @@
 #include "core/byte_size.h"
 #include "memory/counted_new.h"
 #include "paths.h"
+#include "policy/catalog.h"
 #include "runtime/runs.h"
 #include "runtime/session/run_memory.h"
 #include "snapshot/held_bytes.h"

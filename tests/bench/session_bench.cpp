@@ -123,7 +123,8 @@ void time_lanes(const std::string& folder, const std::vector<std::string>& specs
                             .mode = PromptMode::prefill,
                             .n_prompt = static_cast<int>(ids.size()),
                             .record = {.captures = false, .measures = MeasureSet::none(), .shadow = true}};
-    lanes.push_back(std::make_unique<Lane>(*backend, model, setup));
+    lanes.push_back(std::make_unique<Lane>(*backend, model, setup,
+                                           Policy::make({.spec = setup.spec, .model = &model.config(), .n_prompt = setup.n_prompt})));
     batch.push_back(lanes.back().get());
     needs.add(batch.back()->policy().needs());
     needs.value_norms |= batch.back()->wants_value_norms();

@@ -12,6 +12,7 @@
 
 #include "backend/cuda/factory.h"
 #include "emulator.h"
+#include "policy/catalog.h"
 #include "runtime/model/synthetic_model.h"
 #include "runtime/session/session.h"
 

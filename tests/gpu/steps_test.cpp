@@ -132,7 +132,8 @@ StepCounts counts_of_a_step(const Variant& variant, const std::string& policy, i
              .mode = PromptMode::stream,
              .n_prompt = 16,
              .seed = 0,
-             .record = {.captures = captures, .measures = MeasureSet::none(), .slots = captures, .shadow = captures}});
+             .record = {.captures = captures, .measures = MeasureSet::none(), .slots = captures, .shadow = captures}},
+            Policy::make({.spec = parse_lane_spec(policy + ":slots=4"), .model = &config, .n_prompt = 16, .mode = PromptMode::stream}));
   StepCounts counts;
   for (int position = 0; position < 16; ++position) {
     const StepCounts before{emulator::waits(), emulator::launches(), emulator::graph_launches()};

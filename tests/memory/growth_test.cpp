@@ -5,6 +5,7 @@
 #include <map>
 
 #include "memory/counted_new.h"
+#include "policy/catalog.h"
 #include "runtime/restart_points.h"
 #include "runtime/runs.h"
 #include "snapshot/held_bytes.h"

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <map>
 #include <numeric>
 
 #include "core/error.h"
@@ -79,96 +82,63 @@ TEST(Allocation, OfEqualScoresTheLowerPositionThenTheLowerHeadCounts) {
 
 // ---- files
 
-class HeadFiles : public testing::Test {
- protected:
-  std::string write(const std::string& text) {
-    const std::string name = "heads-" + std::to_string(getpid()) + "-" + std::to_string(count_++) + ".json";
-    std::ofstream(testing::TempDir() + name) << text;
-    return name;
-  }
-  std::vector<std::optional<int>> by_importance(const std::string& text, const BudgetShape& shape, double beta, int group) {
-    return ImportanceAllocation({"scores", write(text), testing::TempDir()}, beta, group).budgets(shape);
-  }
-  std::string refusal(const std::string& text) {
-    try {
-      by_importance(text, {.n_layers = 1, .n_kv_heads = 2, .slots = 8, .observed = 2, .n_prompt = 100}, 1.5, 1);
-    } catch (const UsageError& e) {
-      return e.what();
-    }
-    return "";
-  }
-  int count_ = 0;
-};
+using Row = std::optional<std::vector<double>>;
 
-TEST_F(HeadFiles, ImportanceOfTheGroupSplitsAShareOfTheBudget) {
+std::shared_ptr<const HeadTable> rows(std::vector<Row> numbers) {
+  return std::make_shared<const HeadTable>(HeadTable{.path = "f.json", .kind = HeadTable::Kind::list, .rows = std::move(numbers)});
+}
+
+std::shared_ptr<const HeadTable> entries(std::map<std::string, double> numbers) {
+  return std::make_shared<const HeadTable>(HeadTable{.path = "f.json", .kind = HeadTable::Kind::object, .entries = std::move(numbers)});
+}
+
+std::string refusal(std::shared_ptr<const HeadTable> table) {
+  try {
+    ImportanceAllocation(std::move(table), 1.5, 1).budgets({.n_layers = 1, .n_kv_heads = 2, .slots = 8, .observed = 2, .n_prompt = 100});
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(HeadTables, ImportanceOfTheGroupSplitsAShareOfTheBudget) {
   // B = 6, P = 6 / 1.5 = 4; importances 3 : 1 of a sum of 4, so 2 * 4 * 3/4 + 2 = 8 and 2 * 4 * 1/4 + 2 = 4; the window of 2 on top
   const BudgetShape shape{.n_layers = 1, .n_kv_heads = 2, .slots = 8, .observed = 2, .n_prompt = 100};
-  EXPECT_THAT(by_importance("[[1, 2, 1, 0]]", shape, 1.5, 2), ElementsAre(10, 6));
-  EXPECT_THAT(by_importance(R"({"0-0": [3, 3], "0-1": [0.5, 1.5], "7-7": []})", shape, 1.5, 1), ElementsAre(10, 6)) << "the published form";
+  EXPECT_THAT(ImportanceAllocation(rows({Row{{1, 2, 1, 0}}}), 1.5, 2).budgets(shape), ElementsAre(10, 6));
+  EXPECT_THAT(ImportanceAllocation(entries({{"0-0", 3}, {"0-1", 1}, {"7-7", NAN}}), 1.5, 1).budgets(shape), ElementsAre(10, 6));
 }
 
-TEST_F(HeadFiles, NoHeadGetsMoreThanTheTextHas) {
-  EXPECT_THAT(by_importance("[[1, 0]]", {.n_layers = 1, .n_kv_heads = 2, .slots = 8, .observed = 2, .n_prompt = 11}, 1, 1),
-              ElementsAre(11, 5));
+TEST(HeadTables, NoHeadGetsMoreThanTheTextHas) {
+  const BudgetShape shape{.n_layers = 1, .n_kv_heads = 2, .slots = 8, .observed = 2, .n_prompt = 11};
+  EXPECT_THAT(ImportanceAllocation(rows({Row{{1, 0}}}), 1, 1).budgets(shape), ElementsAre(11, 5));
 }
 
-TEST_F(HeadFiles, WrongFilesAreRefusedInOneLine) {
-  for (const char* text : {"", "[", "3", "\"x\"", "[]", "[[1]]", "[[1, 2, 3]]", "[[1, null]]", "[[1, \"2\"]]", "[1, 2]", "{}",
-                           R"({"0-0": [1]})", R"({"0-0": [1], "0-1": []})", "[[1, 1e999]]", "[[-1, 2]]", "[[0, 0]]", "[[[[[[[[[[[[[["}) {
-    const std::string sentence = refusal(text);
-    EXPECT_THAT(sentence, HasSubstr("scores: ")) << text;
-    EXPECT_THAT(sentence, HasSubstr("expected")) << text;
+TEST(HeadTables, WrongNumbersAreRefusedInOneLine) {
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  const auto neither = std::make_shared<const HeadTable>(HeadTable{.path = "f.json"});
+  for (const auto& table : {neither, rows({}), rows({Row{{1}}}), rows({Row{{1, 2, 3}}}), rows({Row{{1, nan}}}), rows({std::nullopt}),
+                            rows({Row{{1, 2}}, Row{{1, 2}}}), entries({}), entries({{"0-0", 1}}), entries({{"0-0", 1}, {"0-1", nan}}),
+                            rows({Row{{1, inf}}}), rows({Row{{-1, 2}}}), rows({Row{{0, 0}}})}) {
+    const std::string sentence = refusal(table);
+    EXPECT_THAT(sentence, HasSubstr("scores: 'f.json': expected"));
     EXPECT_EQ(sentence.find('\n'), std::string::npos);
   }
-  const std::string deep(1 << 20, '[');
-  EXPECT_NE(refusal(deep), "");
-  EXPECT_EQ(refusal("[[1, 2]]"), "");
+  EXPECT_EQ(refusal(rows({Row{{1, 2}}})), "");
 }
 
-TEST_F(HeadFiles, AMissingFileSaysWhereItWasLookedFor) {
-  EXPECT_THROW(
-      {
-        try {
-          ImportanceAllocation({"scores", "nowhere.json", testing::TempDir()}, 1.5, 1)
-              .budgets({.n_layers = 1, .n_kv_heads = 1, .slots = 4, .n_prompt = 9});
-        } catch (const UsageError& e) {
-          EXPECT_THAT(e.what(), HasSubstr("'nowhere.json' is neither in the working directory nor in the model's folder"));
-          throw;
-        }
-      },
-      UsageError);
-}
-
-TEST_F(HeadFiles, TheModelsOwnFileIsLookedForInItsFolderOnly) {
-  const std::string name = write("[[3, 1]]");
-  const BudgetShape shape{.n_layers = 1, .n_kv_heads = 2, .slots = 8, .observed = 2, .n_prompt = 100};
-  const HeadFile own{.key = "scores", .name = name, .folder = testing::TempDir(), .of_model = true};
-  EXPECT_TRUE(has_file(own));
-  EXPECT_THAT(ImportanceAllocation(own, 1.5, 1).budgets(shape), ElementsAre(10, 6));
-  const HeadFile elsewhere{.key = "scores", .name = name, .folder = "/nowhere", .of_model = true};
-  EXPECT_FALSE(has_file(elsewhere));
-  try {
-    ImportanceAllocation(elsewhere, 1.5, 1).budgets(shape);
-    FAIL() << "found";
-  } catch (const UsageError& e) {
-    EXPECT_THAT(e.what(),
-                HasSubstr("scores: expected " + name + " in the model's folder '/nowhere', got none; kvscope-cli heads makes one"));
-  }
-}
-
-TEST_F(HeadFiles, TheLowestScoredHeadsStreamAndTheOthersKeepEverything) {
+TEST(HeadTables, TheLowestScoredHeadsStreamAndTheOthersKeepEverything) {
   const BudgetShape shape{.n_layers = 2, .n_kv_heads = 2, .slots = 20, .n_prompt = 10};
-  const auto split = [&](const std::string& text, double sparsity) {
-    return StreamingHeadsAllocation({"heads", write(text), testing::TempDir()}, sparsity, 2, 5).budgets(shape);
+  const auto split = [&](const std::vector<Row>& numbers, double sparsity) {
+    return StreamingHeadsAllocation(rows(numbers), sparsity, 2, 5).budgets(shape);
   };
-  EXPECT_THAT(split("[[0.1, 0.9], [0.8, 0.2]]", .5), ElementsAre(7, std::nullopt, std::nullopt, 7));
-  EXPECT_THAT(split("[[1, 1], [1, 1]]", .5), ElementsAre(7, 7, std::nullopt, std::nullopt)) << "ties: the lower index";
-  EXPECT_THAT(split("[[1, 2], [3, 4]]", .1), Each(std::nullopt)) << "0.4 of a head rounds to none";
-  EXPECT_THAT(split("[[1, 2], [3, 4]]", 1), Each(7));
+  EXPECT_THAT(split({Row{{0.1, 0.9}}, Row{{0.8, 0.2}}}, .5), ElementsAre(7, std::nullopt, std::nullopt, 7));
+  EXPECT_THAT(split({Row{{1, 1}}, Row{{1, 1}}}, .5), ElementsAre(7, 7, std::nullopt, std::nullopt)) << "ties: the lower index";
+  EXPECT_THAT(split({Row{{1, 2}}, Row{{3, 4}}}, .1), Each(std::nullopt)) << "0.4 of a head rounds to none";
+  EXPECT_THAT(split({Row{{1, 2}}, Row{{3, 4}}}, 1), Each(7));
 }
 
-TEST_F(HeadFiles, ScoresOfTheWholePromptTakeTheFilesPlace) {
-  const StreamingHeadsAllocation allocation({"heads", "", ""}, .5, 2, 5);
+TEST(HeadTables, ScoresOfTheWholePromptTakeTheFilesPlace) {
+  const StreamingHeadsAllocation allocation(nullptr, .5, 2, 5);
   StatNeeds needs;
   allocation.require(needs);
   EXPECT_EQ(needs.outside, (StatNeeds::Outside{2, 5}));

@@ -99,10 +99,7 @@ TEST(Composition, WhateverGoesTogetherKeepsThePromises) {
     test::expect_promises({spec, group, mode}, static_cast<unsigned>(taken));
     if (HasFailure()) return;
     ++taken;
-    const std::unique_ptr<Policy> policy = Policy::make({.spec = parse_lane_spec(spec),
-                                                         .model = std::make_unique<ModelConfig>(test::tiny_model(2, 2, group)).get(),
-                                                         .n_prompt = 24,
-                                                         .folder = test::head_file_folder()});
+    const std::unique_ptr<Policy> policy = test::make_policy(spec, test::tiny_model(2, 2, group), 24);
     for (const ResolvedParam& p : policy->params())
       if (p.is_text) ++tried[p.key + '=' + p.text];
   }

@@ -191,8 +191,7 @@ inline void expect_promises(const Case& c, unsigned seed) {
 inline bool works_in_stream(const std::string& spec) {
   const ModelConfig model = tiny_model(2, 2, 1);
   try {
-    Policy::make(
-        {.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 24, .mode = PromptMode::stream, .folder = head_file_folder()});
+    make_policy(spec, model, 24, PromptMode::stream);
   } catch (const UsageError& e) {
     if (std::string_view(e.what()).find("expected prompt mode prefill") == std::string_view::npos) throw;
     return false;

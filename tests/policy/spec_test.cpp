@@ -293,16 +293,23 @@ TEST(Spec, WhatCannotRunIsKnownButRefusedWithTheReason) {
 
 TEST(Spec, AModelsOwnScoresAreTheDefaultAndNoNeedToNameThem) {
   const ModelConfig model = test::tiny_model(2, 2, 2);
-  const auto make = [&](const std::string& spec, const std::string& folder) {
-    return Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 40, .mode = PromptMode::prefill, .folder = folder});
+  const auto make = [&](const std::string& text, HeadTables tables) {
+    return Policy::make({.spec = parse_lane_spec(text), .model = &model, .n_prompt = 40, .head_tables = std::move(tables)});
   };
-  const std::string& folder = test::head_file_folder();
-  const auto by_default = make("headkv:slots=10,window=2", folder), named = make("headkv:slots=10,window=2,scores=heads.json", folder);
+  const LaneSpec plain = parse_lane_spec("headkv:slots=10"), named = parse_lane_spec("headkv:slots=10,scores=mine.json");
+  EXPECT_EQ(head_files_of(plain), (std::vector<HeadFile>{{.key = "scores", .name = "retrieval_heads.json", .of_model = true}}));
+  EXPECT_EQ(head_files_of(named), (std::vector<HeadFile>{{.key = "scores", .name = "mine.json"}}));
+  EXPECT_EQ(head_files_of(parse_lane_spec("duo")),
+            (std::vector<HeadFile>{{.key = "heads", .name = "distant_heads.json", .of_model = true, .may_lack = true}}));
+  EXPECT_TRUE(head_files_of(parse_lane_spec("duo:heads=auto")).empty());
+  EXPECT_TRUE(head_files_of(parse_lane_spec("h2o:slots=10")).empty());
+  const HeadTables scores = test::head_tables(plain);
+  const auto by_default = make("headkv:slots=10,window=2", scores), by_name = make("headkv:slots=10,window=2,scores=heads.json", scores);
   for (int l = 0; l < 2; ++l)
-    for (int h = 0; h < 2; ++h) EXPECT_EQ(by_default->budget(l, h), named->budget(l, h));
-  EXPECT_THROW(make("headkv:slots=10", "/nowhere"), UsageError);
-  EXPECT_NO_THROW(make("duo", "/nowhere")) << "without a file the prompt's attention decides";
-  EXPECT_THROW(make("headkv", folder), UsageError) << "a budget is needed";
+    for (int h = 0; h < 2; ++h) EXPECT_EQ(by_default->budget(l, h), by_name->budget(l, h));
+  EXPECT_THROW(make("headkv:slots=10", {}), UsageError);
+  EXPECT_NO_THROW(make("duo", {})) << "without a file the prompt's attention decides";
+  EXPECT_THROW(make("headkv", scores), UsageError) << "a budget is needed";
 }
 
 }  // namespace

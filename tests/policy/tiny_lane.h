@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/slot_runs.h"
-#include "io/temp_folder.h"
 #include "policy/apply_plan.h"
 #include "policy/policy.h"
 
@@ -191,21 +190,26 @@ struct TinyHead {
   }
 };
 
-/// A folder with a number for every (layer, head) of a tiny model: heads.json, and as a model's own retrieval_heads.json.
-inline const std::string& head_file_folder() {
-  static const TempFolder folder;
-  static const std::string path = [] {
-    for (const char* name : {"heads.json", "retrieval_heads.json"}) {
-      std::string text;
-      for (int l = 0; l < 4; ++l)
-        for (int h = 0; h < 12; ++h)
-          text += (text.empty() ? "{\"" : ", \"") + std::to_string(l) + '-' + std::to_string(h) + "\": [" +
-                  std::to_string((h * 7 + l * 5) % 11) + ", 1.5]";
-      folder.write(name, text + "}");
-    }
-    return folder.path();
+/// A number for every (layer, head) of a tiny model, for the keys of this specification that name a file; a model of its own brings only
+/// the scores of query heads.
+inline HeadTables head_tables(const LaneSpec& spec) {
+  static const std::shared_ptr<const HeadTable> table = [] {
+    HeadTable out{.path = "heads.json", .kind = HeadTable::Kind::object};
+    for (int l = 0; l < 4; ++l)
+      for (int h = 0; h < 12; ++h) out.entries[std::to_string(l) + '-' + std::to_string(h)] = ((h * 7 + l * 5) % 11 + 1.5) / 2;
+    return std::make_shared<const HeadTable>(out);
   }();
-  return path;
+  HeadTables out;
+  for (const HeadFile& file : head_files_of(spec))
+    if (!file.may_lack) out[file.key] = table;
+  return out;
+}
+
+/// A policy of this specification for a tiny model.
+inline std::unique_ptr<Policy> make_policy(const std::string& text, const ModelConfig& model, int n_prompt,
+                                           PromptMode mode = PromptMode::prefill) {
+  const LaneSpec spec = parse_lane_spec(text);
+  return Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .head_tables = head_tables(spec)});
 }
 
 /// All heads of a small model under one policy, fed with random queries, keys and values.
@@ -214,8 +218,7 @@ class TinyLane {
   TinyLane(const std::string& spec, const ModelConfig& model, int n_prompt, PromptMode mode, unsigned seed)
       : model_(model),
         random_(seed),
-        policy(Policy::make(
-            {.spec = parse_lane_spec(spec), .model = &model, .n_prompt = n_prompt, .mode = mode, .seed = 0, .folder = head_file_folder()})),
+        policy(make_policy(spec, model, n_prompt, mode)),
         heads(static_cast<std::size_t>(model.n_layers * model.n_kv_heads)) {}
 
   std::vector<double> row(double scale = 1.0) {

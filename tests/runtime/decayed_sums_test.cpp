@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "policy/catalog.h"
 #include "runs.h"
 
 namespace kvscope {

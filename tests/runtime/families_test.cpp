@@ -14,6 +14,7 @@
 #include "io/files.h"
 #include "io/temp_folder.h"
 #include "paths.h"
+#include "policy/catalog.h"
 #include "runtime/forward.h"
 #include "runtime/prompt/prompt_run.h"
 #include "tests/runtime/runs.h"
@@ -97,8 +98,8 @@ void expect_logits(const std::string& folder, DType precision, double tolerance)
 void expect_greedy(const std::string& folder, DType precision, PromptMode mode) {
   Session session = testing::open_session(folder, precision, 2);
   for (const Text& text : texts_of(folder)) {
-    const Snapshot s =
-        testing::run(session, {.prompt_ids = text.ids, .lanes = {"full"}, .mode = mode, .n_generate = 16, .ignore_end = true});
+    const Snapshot s = testing::run(
+        session, {.prompt_ids = text.ids, .lanes = parse_lane_specs({"full"}), .mode = mode, .n_generate = 16, .ignore_end = true});
     const auto& tokens = s.tokens;
     ASSERT_EQ(tokens.size(), text.ids.size() + 16) << folder;
     for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(tokens[text.ids.size() + i].id, text.greedy[i]) << folder << ", token " << i;

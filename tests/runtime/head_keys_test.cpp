@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "policy/catalog.h"
 #include "runs.h"
 #include "runtime/session/session.h"
 

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "policy/catalog.h"
 #include "runs.h"
 #include "runtime/lane/query_tape.h"
 

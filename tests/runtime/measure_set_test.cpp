@@ -4,6 +4,7 @@
 #include <iostream>
 #include <numeric>
 
+#include "policy/catalog.h"
 #include "runs.h"
 
 namespace kvscope {

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "decisions.h"
+#include "policy/catalog.h"
 #include "runs.h"
 
 namespace kvscope {

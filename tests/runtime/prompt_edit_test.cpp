@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lanes ask about the prompt besides sums of attention, after edits: kept, gone back for, or gathered anew.
+#include "policy/catalog.h"
 #include "runs.h"
 
 namespace kvscope {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "policy/catalog.h"
 #include "runs.h"
 #include "snapshot/fates.h"
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "policy/catalog.h"
 #include "runs.h"
 
 namespace kvscope {

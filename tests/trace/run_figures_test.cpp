@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "policy/catalog.h"
 #include "runtime/runs.h"
 #include "snapshot/figures.h"
 #include "trace/trace_reader.h"

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "policy/catalog.h"
 #include "runtime/runs.h"
 #include "trace/trace_writer.h"
 

@@ -7,6 +7,8 @@
 
 #include <QObject>
 
+#include "policy/catalog.h"
+
 namespace kvscope {
 
 struct WindowModel;

@@ -6,12 +6,16 @@
 #include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include <QThreadPool>
 #include <QTimer>
 
 #include "app/window/session/workspace.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/policy.h"
+#include "runtime/model/head_table_files.h"
 
 namespace kvscope {
 
@@ -46,6 +50,8 @@ struct SessionController::Private {
   bool has_model = false;
   bool unsent = false;  // an edit waits for the end of the pause
   QTimer typing_pause;
+  std::map<std::string, QString> refusals;  // of runs whose files were read; empty: none, or they are being read
+  QThreadPool file_reader;                  // one thread; ends before the rest goes
   std::unique_ptr<Runner> runner;  // last: joins its thread before the rest goes
 };
 
@@ -53,6 +59,7 @@ SessionController::SessionController(Workspace& workspace, QObject* parent)
     : QObject(parent), m_workspace(workspace), d(std::make_unique<Private>()) {
   m_request.lanes = {referenceSpec()};
   m_request.measures.hidden = true;
+  d->file_reader.setMaxThreadCount(1);
   d->typing_pause.setSingleShot(true);
   d->typing_pause.setInterval(kTypingPauseMs);
   connect(&d->typing_pause, &QTimer::timeout, this, [this] {
@@ -65,7 +72,10 @@ SessionController::SessionController(Workspace& workspace, QObject* parent)
   });
 }
 
-SessionController::~SessionController() { d->runner.reset(); }
+SessionController::~SessionController() {
+  d->file_reader.waitForDone();
+  d->runner.reset();
+}
 
 void SessionController::deliver() {
   d->wake_pending.store(false);  // before the read: a put after this line wakes us again
@@ -97,20 +107,35 @@ void SessionController::deliverGuest(const SnapshotPtr& snapshot) {
   }
 }
 
-QString SessionController::refusalOf(const LaneSpec& spec) const {
+QString SessionController::refusalOf(const LaneSpec& spec) {
   const Snapshot& s = m_workspace.snapshot();
   if (s.model.n_layers == 0 || s.n_prompt == 0) return {};
-  try {
-    Policy::make({.spec = spec,
-                  .model = &s.model,
-                  .n_prompt = s.n_prompt,
-                  .mode = m_request.mode,
-                  .seed = m_request.seed,
-                  .folder = m_model_folder.toStdString()});
-    return {};
-  } catch (const Error& error) {
-    return QString::fromUtf8(error.what());
-  }
+  const std::string folder = m_model_folder.toStdString();
+  const auto refusal = [spec, folder, model = s.model, n_prompt = s.n_prompt, mode = m_request.mode, seed = m_request.seed]() -> QString {
+    try {
+      Policy::make({.spec = spec,
+                    .model = &model,
+                    .n_prompt = n_prompt,
+                    .mode = mode,
+                    .seed = seed,
+                    .head_tables = HeadTableFiles(folder).of(spec)});
+      return {};
+    } catch (const Error& error) {
+      return QString::fromUtf8(error.what());
+    }
+  };
+  if (head_files_of(spec).empty()) return refusal();
+  const std::string key = fmt::format("{} {} {} {} {}", s.model.name, folder, s.n_prompt, static_cast<int>(m_request.mode), spec.text);
+  const auto [known, is_new] = d->refusals.try_emplace(key);
+  if (!is_new) return known->second;
+  d->file_reader.start([this, key, refusal] {
+    const auto tell = [this, key, why = refusal()] {
+      d->refusals[key] = why;
+      if (!why.isEmpty()) Q_EMIT refusalsChanged();
+    };
+    QMetaObject::invokeMethod(this, tell, Qt::QueuedConnection);
+  });
+  return {};
 }
 
 bool SessionController::hasGuest() const { return d->guest; }

@@ -32,8 +32,9 @@ class SessionController : public QObject {
   const QString& modelFolder() const { return m_model_folder; }
   /// True for the result of what is wanted now.
   bool answersNewest(const Snapshot& snapshot) const;
-  /// Why a lane of this specification cannot run on the present model and prompt; empty: it can, or nothing is known yet.
-  QString refusalOf(const LaneSpec& spec) const;
+  /// Why a lane of this specification cannot run on the present model and prompt; empty: it can, or nothing is known yet. Files that it
+  /// names are read by a thread of their own: what comes of that is known later (refusalsChanged).
+  QString refusalOf(const LaneSpec& spec);
   /// Stored results are shown.
   bool viewOnly() const { return !m_view_only.isEmpty(); }
   /// Why nothing can be computed from what is shown; empty: it can.
@@ -80,6 +81,8 @@ class SessionController : public QObject {
 
  Q_SIGNALS:
   void requestChanged();
+  /// refusalOf() knows more now.
+  void refusalsChanged();
   /// The engine has a command; its answers carry this generation.
   void submitted(quint64 generation);
   /// A command was refused before it reached the engine (bad specification): one sentence with remedy.

@@ -9,7 +9,6 @@
 #include <QUndoCommand>
 
 #include "app/window/session/session_controller.h"
-#include "policy/lane_spec.h"
 #include "viz/reduce/compare.h"
 
 namespace kvscope {

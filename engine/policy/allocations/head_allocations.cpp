@@ -94,18 +94,16 @@ void AdaptiveAllocation::revise(std::span<HeadDecision> heads) const {
 
 std::vector<std::optional<int>> ImportanceAllocation::budgets(const BudgetShape& shape) const {
   const int n_heads = shape.n_layers * shape.n_kv_heads, b = shape.slots - shape.observed;
-  const std::vector<double> file = read_head_file(scores_, shape.n_layers, shape.n_kv_heads * group_);
+  const std::vector<double> file = head_numbers("scores", *scores_, shape.n_layers, shape.n_kv_heads * group_);
   std::vector<double> importance(at(n_heads), 0.0);
   for (std::size_t i = 0; i < file.size(); ++i) {
     if (file[i] < 0)
-      throw UsageError(
-          fmt::format("{}: {}: expected importances of 0 or more, got {}", scores_.key, kvscope::quoted(scores_.name), file[i]));
+      throw UsageError(fmt::format("scores: {}: expected importances of 0 or more, got {}", kvscope::quoted(scores_->path), file[i]));
     importance[i / at(group_)] += file[i];
   }
   const double sum = std::accumulate(importance.begin(), importance.end(), 0.0);
   if (!(sum > 0) || !std::isfinite(sum))
-    throw UsageError(
-        fmt::format("{}: {}: expected importances with a sum above 0, got {}", scores_.key, kvscope::quoted(scores_.name), sum));
+    throw UsageError(fmt::format("scores: {}: expected importances with a sum above 0, got {}", kvscope::quoted(scores_->path), sum));
   const double by_importance = b / beta_;
   std::vector<double> shares;
   for (const double s : importance) shares.push_back(s / sum * by_importance * n_heads + (b - by_importance));
@@ -116,19 +114,19 @@ std::vector<std::optional<int>> ImportanceAllocation::budgets(const BudgetShape&
 }
 
 std::vector<std::optional<int>> StreamingHeadsAllocation::budgets(const BudgetShape& shape) const {
-  if (scores_.name.empty()) return UniformAllocation().budgets(shape);  // until the prompt was seen
-  return split(read_head_file(scores_, shape.n_layers, shape.n_kv_heads));
+  if (!scores_) return UniformAllocation().budgets(shape);  // until the prompt was seen
+  return split(head_numbers("heads", *scores_, shape.n_layers, shape.n_kv_heads));
 }
 
 std::vector<std::optional<int>> StreamingHeadsAllocation::after_prompt(const BudgetShape&, std::span<const HeadView> heads) const {
-  if (!scores_.name.empty()) return {};
+  if (scores_) return {};
   std::vector<double> scores;
   for (const HeadView& head : heads) scores.push_back(head.slots->outside);
   return split(scores);
 }
 
 void StreamingHeadsAllocation::require(StatNeeds& needs) const {
-  if (scores_.name.empty()) needs.outside = {.sinks = sinks_, .recent = recent_};
+  if (!scores_) needs.outside = {.sinks = sinks_, .recent = recent_};
 }
 
 std::vector<std::optional<int>> StreamingHeadsAllocation::split(std::span<const double> scores) const {

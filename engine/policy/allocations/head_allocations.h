@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
+#include <memory>
 #include <vector>
 
 #include "policy/allocations/allocation.h"
@@ -35,36 +35,36 @@ class AdaptiveAllocation final : public Allocation {
 /// importance.
 class ImportanceAllocation final : public Allocation {
  public:
-  /// group: query heads per KV head; observes: as PyramidAllocation.
-  ImportanceAllocation(HeadFile scores, double beta, int group, bool observes = true)
+  /// scores: of every query head; group: query heads per KV head; observes: as PyramidAllocation.
+  ImportanceAllocation(std::shared_ptr<const HeadTable> scores, double beta, int group, bool observes = true)
       : scores_(std::move(scores)), beta_(beta), group_(group), observes_(observes) {}
   std::vector<std::optional<int>> budgets(const BudgetShape& shape) const override;
   bool raises_small_shares() const override { return !observes_; }
 
  private:
-  HeadFile scores_;
+  std::shared_ptr<const HeadTable> scores_;
   double beta_;
   int group_;
   bool observes_;
 };
 
 /// The `sparsity` share of heads with the lowest scores keeps only sinks and recent, the others keep everything (DuoAttention). Scores from
-/// a file, or (without a name) the prompt's attention outside sinks and recent.
+/// a file, or (null) the prompt's attention outside sinks and recent.
 class StreamingHeadsAllocation final : public Allocation {
  public:
-  StreamingHeadsAllocation(HeadFile scores, double sparsity, int sinks, int recent)
+  StreamingHeadsAllocation(std::shared_ptr<const HeadTable> scores, double sparsity, int sinks, int recent)
       : scores_(std::move(scores)), sparsity_(sparsity), sinks_(sinks), recent_(recent) {}
   std::vector<std::optional<int>> budgets(const BudgetShape& shape) const override;
   std::vector<std::optional<int>> after_prompt(const BudgetShape& shape, std::span<const HeadView> heads) const override;
   void require(StatNeeds& needs) const override;
-  bool needs_prompt() const override { return scores_.name.empty(); }
+  bool needs_prompt() const override { return !scores_; }
   bool distributes_always() const override { return true; }
   bool raises_small_shares() const override { return false; }
 
  private:
   std::vector<std::optional<int>> split(std::span<const double> scores) const;
 
-  HeadFile scores_;
+  std::shared_ptr<const HeadTable> scores_;
   double sparsity_;
   int sinks_, recent_;
 };

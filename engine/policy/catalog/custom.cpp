@@ -31,8 +31,8 @@ ParamInfo info_of(const PartKey& part) {
 }
 
 ParamInfo score_key() {
-  ParamInfo score = file("score", "mean * wo_norm",
-                         fmt::format("+ - * / ^ ( ), comparisons and {} over these quantities, higher stays", Expression::functions()));
+  ParamInfo score{.key = "score", .kind = ParamInfo::Kind::text, .default_text = "mean * wo_norm"};
+  score.help = fmt::format("+ - * / ^ ( ), comparisons and {} over these quantities, higher stays", Expression::functions());
   for (const QuantityInfo& q : quantities()) score.described.emplace_back(std::string(q.name), std::string(q.help));
   return score;
 }

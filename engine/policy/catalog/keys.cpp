@@ -66,8 +66,13 @@ ParamInfo gauss_width() {
           .choices = {"mean", "eq7"},
           .help = "width of the Gaussian: mean distance to the pivot, the paper's Eq. 7, or a number"};
 }
-ParamInfo file(std::string key, std::string default_text, std::string help) {
-  return {.key = std::move(key), .kind = Kind::text, .default_text = std::move(default_text), .help = std::move(help)};
+ParamInfo file(std::string key, std::string of_model, std::string without, std::string help) {
+  return {.key = std::move(key),
+          .kind = Kind::text,
+          .default_text = std::string(kOfModel),
+          .help = std::move(help),
+          .file_of_model = std::move(of_model),
+          .without_file = std::move(without)};
 }
 ParamInfo refresh() {
   return {.key = "refresh",
@@ -94,13 +99,13 @@ ParamInfo seed() {
 }
 
 ParamInfo retrieval_file() {
-  return file("scores", std::string(kOfModel),
+  return file("scores", "retrieval_heads.json", "",
               "importance of the query heads: JSON file [layers][heads] or {\"layer-head\": [numbers]}; model: retrieval_heads.json in the "
               "model's folder");
 }
 ParamInfo duo_file() {
   return file(
-      "heads", std::string(kOfModel),
+      "heads", "distant_heads.json", "auto",
       "scores of the KV heads: JSON file [layers][KV heads]; auto: attention of the prompt (prefill); model: distant_heads.json in the "
       "model's folder, else auto");
 }

@@ -25,10 +25,9 @@ ParamInfo pool();
 ParamInfo spread_width();
 /// Of Gaussian weights.
 ParamInfo gauss_width();
-/// What a key that wants a file says by default: the file that `kvscope-cli heads` writes for a model, in the model's own folder.
-inline constexpr std::string_view kOfModel = "model";
 /// Name of a file.
-ParamInfo file(std::string key, std::string default_text, std::string help);
+/// of_model: in the model's folder, the default. without: the value that needs no file, where there is one.
+ParamInfo file(std::string key, std::string of_model, std::string without, std::string help);
 /// The files that say which heads look back: scores of HeadKV, heads of DuoAttention.
 ParamInfo retrieval_file();
 ParamInfo duo_file();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "policy/allocations/head_allocations.h"
 #include "policy/allocations/layer_allocations.h"
 #include "policy/allocations/variance_allocation.h"
@@ -15,17 +16,14 @@
 #include "policy/mergers/weighted_neighbour.h"
 #include "policy/rankings/expression_ranking.h"
 #include "policy/selections/area_selection.h"
-#include "policy/text/head_file.h"
 
 namespace kvscope {
 namespace {
 
-/// The file that a key names; where it says kOfModel: the one of this name in the model's folder.
-HeadFile head_file(const std::string& key, const PartSetup& s, const std::string& of_model) {
-  HeadFile file{.key = key, .name = s.params.text(key), .folder = s.folder};
-  file.of_model = file.name == kOfModel;
-  if (file.of_model) file.name = of_model;
-  return file;
+/// Null: none was handed in.
+std::shared_ptr<const HeadTable> table_of(std::string_view key, const PartSetup& s) {
+  const auto found = s.head_tables.find(key);
+  return found == s.head_tables.end() ? nullptr : found->second;
 }
 
 int window(const PartSetup& s) { return std::max(1, s.params.count("window", s.slots)); }
@@ -86,14 +84,13 @@ std::unique_ptr<Allocation> adaptive(const PartSetup& s) {
   return std::make_unique<AdaptiveAllocation>(s.params.first_number({"ada_alpha", "base_alpha", "alpha"}), s.slots);
 }
 std::unique_ptr<Allocation> by_importance(const PartSetup& s) {
-  const HeadFile scores = head_file("scores", s, "retrieval_heads.json");
+  const std::shared_ptr<const HeadTable> scores = table_of("scores", s);
+  if (!scores) throw UsageError("scores: expected a file with the importance of every query head, got none");
   return std::make_unique<ImportanceAllocation>(scores, s.params.first_number({"head_beta", "beta"}), s.group, s.observes);
 }
 std::unique_ptr<Allocation> by_variance(const PartSetup&) { return std::make_unique<VarianceAllocation>(); }
 std::unique_ptr<Allocation> streaming_heads(const PartSetup& s) {
-  HeadFile scores = head_file("heads", s, "distant_heads.json");
-  if (s.params.text("heads") == "auto" || (scores.of_model && !has_file(scores))) scores.name.clear();
-  return std::make_unique<StreamingHeadsAllocation>(scores, s.params.number("sparsity"), s.params.count("sinks", s.slots),
+  return std::make_unique<StreamingHeadsAllocation>(table_of("heads", s), s.params.number("sparsity"), s.params.count("sinks", s.slots),
                                                     s.params.count("recent", s.slots));
 }
 

@@ -1,25 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/head_table.h"
+
 namespace kvscope {
 
-/// A file that gives a number per (layer, head), and where it is looked for.
+struct LaneSpec;
+
+/// A file with a number per head that a key of a run names. Policies are handed what is in it; whoever makes them reads it
+/// (runtime/model/head_table_files.h).
 struct HeadFile {
-  std::string key;  // of the lane, for messages
-  std::string name;
-  std::string folder;     // the model's: second place to look, after the working directory
-  bool of_model = false;  // the only place to look
+  std::string key;
+  std::string name;       // as given, or the model's own
+  bool of_model = false;  // the model's folder is the only place to look
+  bool may_lack = false;  // the key means something else where there is none
+  bool operator==(const HeadFile&) const = default;
 };
 
-/// True if there is such a file.
-bool has_file(const HeadFile& file);
+/// Those that the keys of a specification name. Throws UsageError.
+std::vector<HeadFile> head_files_of(const LaneSpec& spec);
 
-/// One number per (layer, column) from a JSON file that a key of a lane names: a list [n_layers][n_columns], or an object
-/// {"layer-column": [numbers]} of which the mean counts. Layer-major.
-/// Throws UsageError: not found, not JSON, larger than 16 MiB, another shape, a value that is no finite number.
-std::vector<double> read_head_file(const HeadFile& file, int n_layers, int n_columns);
+/// What is in them, by key; none of a file that may lack and does.
+using HeadTables = std::map<std::string, std::shared_ptr<const HeadTable>, std::less<>>;
+
+/// One number per (layer, column) of the table that `key` named: a list [n_layers][n_columns], or the entries "layer-column". Layer-major.
+/// Throws UsageError: another shape, a value that is no finite number.
+std::vector<double> head_numbers(const std::string& key, const HeadTable& table, int n_layers, int n_columns);
 
 }  // namespace kvscope

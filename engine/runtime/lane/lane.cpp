@@ -2,6 +2,7 @@
 #include "runtime/lane/lane.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "policy/apply_plan.h"
 #include "runtime/lane/layer_window.h"
@@ -28,17 +29,12 @@ std::byte* at(void* base, std::size_t offset) { return static_cast<std::byte*>(b
 
 }  // namespace
 
-Lane::Lane(Backend& backend, const Model& model, const Setup& setup)
+Lane::Lane(Backend& backend, const Model& model, const Setup& setup, std::unique_ptr<Policy> policy)
     : backend_(backend),
       model_(model),
       config_(model.config()),
       setup_(setup),
-      policy_(Policy::make({.spec = setup.spec,
-                            .model = &config_,
-                            .n_prompt = setup.n_prompt,
-                            .mode = setup.mode,
-                            .seed = setup.seed,
-                            .folder = model.files.folder})),
+      policy_(std::move(policy)),
       layers_(config_.n_layers),
       work_(backend.workers() > 0 ? 1 : config_.n_layers),
       differences_(config_.n_layers) {
@@ -143,7 +139,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
   if (layer.shadow) reserve(work.o_full, config_.q_dim());
   const StatNeeds& needs = policy_->needs(rows.layer);
   append_rows(layer, k, v);
-  const void* const queries = queries_for(layer, q, work.q);
+  const void* const queries = queries_for(backend_, config_, layer.heads, q, position, work.q);
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layer.heads[h];
     append_slot(head.slots, needs, group, position);
@@ -153,7 +149,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
     HeadJob& job = work.heads[h];
     const int n = head.slots.size();
     job.removed_before = head.ever_removed;
-    job.cache = segments_of(rows.layer, h, job.sinks);
+    job.cache = slots_seen(rows.layer, h, job.sinks);
     job.bias = bias_of(head.slots, policy_->bias());
     jobs.push_back({.slots = job.cache,
                     .q = at(queries, group_bytes * h),

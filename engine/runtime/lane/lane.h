@@ -17,22 +17,12 @@
 #include "runtime/forward.h"
 #include "runtime/lane/lane_checkpoint.h"
 #include "runtime/lane/query_tape.h"
+#include "runtime/lane/record_options.h"
+#include "runtime/lane/slot_segments.h"
 #include "runtime/prompt/prompt_run.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
-
-/// What the records of a run hold, and what is measured on the way.
-struct RecordOptions {
-  bool captures = true;  // attention, reference attention, statistic, bias, merge details
-  MeasureSet measures = {};
-  bool slots = true;   // which there are, with votes and scores, in every step; else how many
-  bool shadow = true;  // keep the uncompressed history beside the cache
-  /// True if records made so answer a request for `other`.
-  bool covers(const RecordOptions& other) const {
-    return captures == other.captures && slots == other.slots && shadow == other.shadow && measures.covers(other.measures);
-  }
-};
 
 /// One policy with its budget over the prompt: caches of all heads, beside them the lane's own uncompressed history, and the record of
 /// every step.
@@ -45,8 +35,8 @@ class Lane {
     std::uint64_t seed = 0;
     RecordOptions record;
   };
-  /// Throws UsageError on a bad specification.
-  Lane(Backend& backend, const Model& model, const Setup& setup);
+  /// policy: of this specification, text and mode, and of nobody else.
+  Lane(Backend& backend, const Model& model, const Setup& setup, std::unique_ptr<Policy> policy);
 
   const Policy& policy() const { return *policy_; }
   const Setup& setup() const { return setup_; }
@@ -123,11 +113,6 @@ class Lane {
     std::vector<std::shared_ptr<const Buffer>> queries;  // of every token, rotated: [n_heads, head_dim]; empty: the policy never reloads
     std::vector<double> value_l1;  // [tokens, n_heads] norms of the full history's values after W_O; empty: not wanted
   };
-  struct SlotSegments {  // of one cache: sinks that are seen nearer than they are, where there are such, and the others
-    KvSegment parts[2];
-    std::size_t n = 0;
-    operator std::span<const KvSegment>() const { return {parts, n}; }
-  };
   struct HeadJob {  // attention of one head: buffers and results of the layer in work
     SlotSegments cache;
     std::vector<KvSegment> shadow;
@@ -203,7 +188,6 @@ class Lane {
   void keep_query(int layer, const void* q);
   /// True if the caches of this layer were rebuilt from the uncompressed history in this step. lane_reload.cpp.
   bool reload(int layer);
-  void record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record, bool by_hand = false) const;
   bool keeps_history() const;
   /// Tokens that what-ifs of steps before `step` pinned in a head, ascending.
   std::vector<int> pinned(int layer, int kv_head, int step) const;
@@ -214,11 +198,9 @@ class Lane {
   void describe(const HeadCache& head, HeadRecord& record) const;
   /// Fills in how far the output would move if the step's query saw what its compression left of the heads that it changed.
   void measure_changes();
-  SlotSegments segments_of(int layer, int kv_head, Buffer& buffer) const;
-  const void* query_for(const HeadCache& head, const void* q, Buffer& buffer) const;
-  const void* queries_for(const Layer& layer, const void* q, Buffer& buffer) const;  // of all heads
+  SlotSegments slots_seen(int layer, int kv_head, Buffer& buffer) const;
   void count_time();
-  void* reserve(Buffer& buffer, std::size_t elements) const;
+  void* reserve(Buffer& buffer, std::size_t elements) const { return kvscope::reserve(backend_, buffer, elements); }
   bool finishes_at_the_end() const { return backend_.workers() == 0; }
   LayerWork& work(int layer) { return finishes_at_the_end() ? work_[static_cast<std::size_t>(layer)] : work_.front(); }
   HeadRecord& head_record(int layer, int head) { return record_->heads[static_cast<std::size_t>(layer) * config_.n_kv_heads + head]; }

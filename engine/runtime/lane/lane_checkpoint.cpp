@@ -36,9 +36,8 @@ std::unique_ptr<LaneCheckpoint> Lane::checkpoint() const {
 }
 
 std::unique_ptr<Lane> Lane::restored(const LaneCheckpoint& saved) const {
-  auto copy = std::make_unique<Lane>(backend_, model_, setup_);
+  auto copy = std::make_unique<Lane>(backend_, model_, setup_, saved.policy->clone());
   const auto n_tokens = static_cast<std::size_t>(saved.n_tokens), n_steps = static_cast<std::size_t>(saved.n_steps);
-  copy->policy_ = saved.policy->clone();
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const Layer& from = layers_[l];
     Layer& to = copy->layers_[l];

@@ -10,7 +10,7 @@
 #include "runtime/lane/group_queries.h"
 #include "runtime/lane/lane.h"
 #include "runtime/lane/layer_window.h"
-#include "runtime/lane/runner_ups.h"
+#include "runtime/lane/plan_records.h"
 #include "runtime/stopwatch.h"
 
 namespace kvscope {
@@ -81,7 +81,7 @@ void Lane::merge(int layer) {
 void Lane::record_plans(int layer) {
   const std::vector<Plan>& plans = work(layer).compression->plans;
   for (int h = 0; h < config_.n_kv_heads; ++h)
-    if (!plans[h].removals.empty()) record_plan(layers_[layer].heads[h], plans[h], head_record(layer, h));
+    if (!plans[h].removals.empty()) record_plan(backend_, layers_[layer].heads[h], plans[h], setup_.record, head_record(layer, h));
 }
 
 void Lane::add_changes(int layer, CacheChanges& changes) {
@@ -143,42 +143,6 @@ void Lane::update_slots(int layer) {
 
 void Lane::count_time() {
   for (LayerWork& w : work_) compress_ms += std::exchange(w.ms, 0.0);
-}
-
-void Lane::record_plan(const HeadCache& head, const Plan& plan, HeadRecord& record, bool by_hand) const {
-  const std::vector<int>& pos = head.slots.pos;
-  constexpr const char* kForms[] = {"", "bias", "zip", "code", "paper"};
-  for (const Removal& r : plan.removals) {
-    record.events.push_back({.kind = r.target < 0 ? Event::Kind::evict : Event::Kind::merge,
-                             .pos = pos[r.slot],
-                             .into = r.target < 0 ? -1 : pos[r.target],
-                             .w_removed = r.target < 0 ? kNotAvailable : r.w_removed,
-                             .w_target = r.target < 0 ? kNotAvailable : r.w_target,
-                             .score = r.score,
-                             .cos = r.cos,
-                             .gamma = r.gamma,
-                             .form = kForms[static_cast<int>(r.form)],
-                             .fallback = r.fallback,
-                             .by_hand = by_hand});
-    for (const int i : r.spread) record.events.back().spread.push_back(pos[i]);
-  }
-  if (!setup_.record.captures) return;
-  if (setup_.record.measures.runner_ups) record_runner_ups(backend_, head, plan, record);
-  for (const Merge& m : plan.merges) {
-    MergeDetail detail{.into = pos[m.target],
-                       .mu = m.mu,
-                       .weights = m.value_weights,
-                       .T = m.log_score,
-                       .m = m.mean_log_score,
-                       .extra = m.extra.value_or(0),
-                       .log_scores = m.member_log_scores};
-    if (m.key_scale != 1) detail.gamma = m.key_scale;
-    for (const int i : m.members) {
-      detail.members.push_back(pos[i]);
-      detail.votes.push_back(head.slots.votes[i]);
-    }
-    record.merges.push_back(std::move(detail));
-  }
 }
 
 void Lane::describe(const HeadCache& head, HeadRecord& record) const {

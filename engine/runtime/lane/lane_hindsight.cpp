@@ -41,7 +41,7 @@ class Lane::HeadHindsight final : public Hindsight {
     const std::size_t group_bytes = lane_.bytes(group * width), n_queries = positions.size(), row = group * static_cast<std::size_t>(n);
     Buffer sinks, z = backend.allocate(lane_.bytes(n_queries * row)), unused = backend.allocate(group_bytes * n_queries),
                   full = backend.allocate(group_bytes * n_queries);
-    const SlotSegments slots = lane_.segments_of(layer_, head_, sinks);
+    const SlotSegments slots = lane_.slots_seen(layer_, head_, sinks);
     const std::vector<double> bias = bias_of(head.slots, lane_.policy_->bias());
     std::vector<Buffer> rotated(n_queries);
     std::vector<std::vector<KvSegment>> history(n_queries);
@@ -50,7 +50,7 @@ class Lane::HeadHindsight final : public Hindsight {
       const auto* q =
           static_cast<const std::byte*>(lane_.tape_->query(layer_, positions[i])) + group_bytes * static_cast<std::size_t>(head_);
       jobs.push_back({.slots = slots,
-                      .q = lane_.query_for(head, q, rotated[i]),
+                      .q = query_for(backend, lane_.config_, head, q, lane_.record_->position, rotated[i]),
                       .out = static_cast<std::byte*>(unused.data()) + group_bytes * i,
                       .logits = static_cast<std::byte*>(z.data()) + lane_.bytes(row * i),
                       .rotate_by_index = head.unrotated,

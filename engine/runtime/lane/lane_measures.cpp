@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a lane measures of its own steps (POLICIES.md section 6): its cache against its own full history, its predictions against what came.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "measure/perturbation.h"
+#include "policy/apply_plan.h"
 #include "runtime/lane/lane.h"
 #include "runtime/lane/value_l1.h"
 
@@ -79,6 +82,41 @@ void Lane::measure(int layer_idx, std::span<const double> o) {
       record.theta = theta_bound(work(layer_idx).heads[h].host_p_full, group, layer.heads[h].slots.pos, nu, config_.n_heads);
     }
     for (std::size_t i = 0; i < group_size; ++i) difference[h * group_size + i] = o_c[i] - o_f[i];
+  }
+}
+
+SlotSegments Lane::slots_seen(int layer, int kv_head, Buffer& buffer) const {
+  SinkView sinks;
+  if (policy_->positions() == Positions::ceiling && config_.window(layer) == 0)
+    sinks = {policy_->ceiling(layer, kv_head), policy_->sinks()};
+  return segments_of(backend_, config_, layers_[static_cast<std::size_t>(layer)].heads[static_cast<std::size_t>(kv_head)], sinks, buffer);
+}
+
+void Lane::measure_changes() {
+  std::vector<Changed> changed;
+  for (LayerWork& w : work_) std::ranges::move(std::exchange(w.changed, {}), std::back_inserter(changed));
+  if (changed.empty()) return;
+  const std::size_t group_size = static_cast<std::size_t>(config_.group()) * config_.head_dim;
+  std::vector<AttentionJob> jobs;
+  for (const Changed& c : changed) {
+    const HeadCache& head = layers_[c.layer].heads[c.kv_head];
+    HeadJob& job = work(c.layer).heads[c.kv_head];
+    job.cache = slots_seen(c.layer, c.kv_head, job.sinks);
+    job.bias = bias_of(head.slots, policy_->bias());
+    jobs.push_back({.slots = job.cache,
+                    .q = query_for(backend_, config_, head, c.q, record_->position, job.q),
+                    .bias = job.bias.empty() ? nullptr : job.bias.data(),
+                    .out = reserve(job.after_o, group_size),
+                    .rotate_by_index = head.unrotated,
+                    .reads_out = true,
+                    .rule = config_.layer(c.layer).logits,
+                    .rope = head.rope});
+  }
+  backend_.attend(jobs);
+  std::vector<double> after(group_size);
+  for (const Changed& c : changed) {
+    backend_.to_double(after, work(c.layer).heads[c.kv_head].after_o.data());
+    head_record(c.layer, c.kv_head).compress_rel_l2 = mean_rel_l2(after, c.before, config_.group());
   }
 }
 

@@ -5,6 +5,7 @@
 #include "core/slot_runs.h"
 #include "policy/hand_plan.h"
 #include "runtime/lane/lane.h"
+#include "runtime/lane/plan_records.h"
 
 namespace kvscope {
 
@@ -83,7 +84,7 @@ bool Lane::do_what_if(const WhatIf& what_if, int layer, int kv_head, HeadRecord&
 bool Lane::remove_by_hand(HeadCache& head, int layer, const Plan& plan, HeadRecord& record) {
   if (plan.removals.empty()) return false;
   const std::size_t first = record.events.size();
-  record_plan(head, plan, record, /*by_hand=*/true);
+  record_plan(backend_, head, plan, setup_.record, record, /*by_hand=*/true);
   for (std::size_t e = first; e < record.events.size() && !record.score.empty(); ++e)
     record.events[e].score = record.score[plan.removals[e - first].slot];
   if (policy_->positions() == Positions::cache && config_.window(layer) == 0) unrotate_keys(backend_, head);

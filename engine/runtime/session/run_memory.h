@@ -29,4 +29,7 @@ double record_estimate(Lanes lanes, const ModelConfig& model, const RunRequest& 
 /// Throws Error where weights and the caches of all lanes, after n_tokens tokens, do not fit into `memory` bytes.
 void check_memory(Lanes lanes, const Model& model, DType dtype, int n_tokens, double memory);
 
+/// Takes the slots out of the oldest records until what all lanes hold is within record_limit (bytes).
+void keep_to_limit(Lanes lanes, double record_limit);
+
 }  // namespace kvscope

@@ -13,6 +13,7 @@ Session::Impl::Impl(ChosenBackend chosen, Model loaded)
     : backend(std::move(chosen.backend)),
       device_notice(std::move(chosen.notice)),
       model(std::move(loaded)),
+      policy_cache(model.config(), model.files.folder),
       forward(*backend, model),
       prompt(*backend, model),
       tape(*backend, model.config()),

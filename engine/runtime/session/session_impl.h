@@ -11,6 +11,7 @@
 #include "runtime/lane/lane.h"
 #include "runtime/lane/query_tape.h"
 #include "runtime/prompt/prompt_run.h"
+#include "runtime/session/policy_cache.h"
 #include "runtime/session/reference_steps.h"
 #include "runtime/session/session.h"
 #include "runtime/session/snapshot_builder.h"
@@ -24,14 +25,27 @@ struct Session::Impl {
   Snapshot run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish, RecordSink* sink);
 
   // ---- what has to be done (session_plan.cpp)
-  /// Ids of the request's prompt. Throws Error or UsageError.
-  std::vector<int> prompt_ids(const RunRequest& request) const;
-  std::unique_ptr<Policy> make_policy(const LaneSpec& spec, const RunRequest& request, int n_prompt) const;
-  /// The lanes' specifications with the full cache first, all checked. Throws UsageError.
-  std::vector<LaneSpec> lane_specs(const RunRequest& request, int n_prompt) const;
+  struct WantedLane {
+    LaneSpec spec;
+    std::shared_ptr<const Policy> policy;
+  };
+  /// The lanes of a request, the full cache first. Throws UsageError.
+  std::vector<WantedLane> wanted_lanes(const RunRequest& request, int n_prompt);
   /// Throws away what the new request makes wrong, takes over what stays right, restores checkpoints after an edit. Sets `lanes` (null: to
   /// be made).
-  void reuse(const RunRequest& request, const std::vector<int>& ids, const std::vector<LaneSpec>& specs, int n_decode);
+  void reuse(const RunRequest& request, const std::vector<int>& ids, const std::vector<WantedLane>& wanted, int n_decode);
+  using Checkpoints = std::map<int, std::unique_ptr<LaneCheckpoint>>;  // by number of steps
+  /// What a request makes of the state before it.
+  struct Change {
+    bool same_prompt = false, stream = false;
+    int n_prompt = 0, n_tokens = 0, first_position = 0;
+    int keep_steps = 0;  // of lanes that do not look ahead: so many stay right
+  };
+  Change change_to(const RunRequest& request, const std::vector<int>& new_ids, int n_decode) const;
+  /// Steps of a lane under this policy that stay right.
+  int steps_kept(const Policy& policy, const Change& change) const;
+  /// The lane of the state before that answers `wanted`, as far as it stays right, with its checkpoints; nullptr: none does.
+  std::unique_ptr<Lane> taken_over(const WantedLane& wanted, const RunRequest& request, const Change& change, Checkpoints& saved);
   /// A lane made of the state of one that begins like it, up to where their what-ifs part; nullptr: none is known.
   std::unique_ptr<Lane> forked(const LaneSpec& spec);
   /// Steps after the last prompt token that the request asks for, cut to the model's positions.
@@ -39,9 +53,6 @@ struct Session::Impl {
 
   // ---- doing it (session_steps.cpp)
   void run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel);
-  /// The longest beginning of the prompt that the model takes, with room for what is to be generated (at most half of all). long_ids: of
-  /// the prompt.
-  PromptCut cut_prompt(const RunRequest& request, const std::vector<int>& long_ids) const;
   void load_prompt(std::span<Lane* const> fresh, double ms, const CancelToken& cancel);
   /// Returns the number of steps: n_steps, or fewer where the texts end before.
   int step_until(int n_steps, const RunRequest& request, const CancelToken& cancel);
@@ -59,8 +70,6 @@ struct Session::Impl {
   void set_next(Lane& lane, int s, int token);
   int token_at(const RunRequest& request, const Lane& lane, int s);
   void save_checkpoint(Lane& lane);
-  /// Takes the slots out of the oldest records until what all lanes hold is within the limit. session_memory.cpp.
-  void keep_to_limit();
 
   Snapshot snapshot(const RunRequest& request, int n_steps);
   void report(const std::string& activity, double fraction);
@@ -70,6 +79,7 @@ struct Session::Impl {
   std::unique_ptr<Backend> backend;
   std::string device_notice;  // of every run
   Model model;
+  PolicyCache policy_cache;
   Forward forward;
   PromptRun prompt;  // prefill mode
   QueryTape tape;    // queries of lane 0, as far as some lane needs them
@@ -86,7 +96,7 @@ struct Session::Impl {
   void hand_out(Lane& lane, int s);
   std::map<std::string, double> prompt_cost;  // of every policy, ms: what load_prompt() of its newest lane took
   int horizon = 0;                            // so many steps lane 0 runs ahead of the others
-  std::map<const Lane*, std::map<int, std::unique_ptr<LaneCheckpoint>>> checkpoints;  // stream mode: by number of steps
+  std::map<const Lane*, Checkpoints> checkpoints;  // stream mode
 
   double record_limit = static_cast<double>(default_record_limit());
   std::string notice;

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "policy/catalog.h"
@@ -11,6 +12,8 @@
 namespace kvscope {
 
 namespace {
+
+constexpr int kAll = 1 << 30;  // steps
 
 int common_prefix(std::span<const int> a, std::span<const int> b) {
   const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
@@ -32,58 +35,14 @@ bool same_continuation(const RunRequest& a, const RunRequest& b) {
 
 }  // namespace
 
-std::vector<int> Session::Impl::prompt_ids(const RunRequest& request) const {
-  const ModelConfig& c = model.config();
-  std::vector<int> out = request.prompt_ids;
-  bool whole = true;
-  if (out.empty()) {
-    if (c.bos_id >= 0) out.push_back(c.bos_id);
-    const std::size_t most = c.max_positions > 0 ? static_cast<std::size_t>(c.max_positions) : request.prompt.size();
-    const std::vector<int> text = model.files.tokenizer->encode_up_to(request.prompt, most, &whole);
-    out.insert(out.end(), text.begin(), text.end());
-  }
-  if (out.empty()) throw UsageError("prompt: it is empty and the model has no start token; expected at least one token");
-  for (const std::vector<int>* list : {&std::as_const(out), &request.follow_ids}) {
-    for (const int id : *list) {
-      if (id < 0 || id >= c.vocab_size) throw UsageError(fmt::format("token ids: expected 0 to {}, got {}", c.vocab_size - 1, id));
-    }
-  }
-  if (c.max_positions > 0 && static_cast<int>(out.size()) > c.max_positions) {
-    throw PromptTooLong(fmt::format("prompt: {}{} tokens, but {} was made for {}; shorten the text", whole ? "" : "more than ",
-                                    whole ? out.size() : static_cast<std::size_t>(c.max_positions), c.name, c.max_positions),
-                        request.prompt_ids.empty() ? cut_prompt(request, out) : PromptCut{});
-  }
-  return out;
-}
-
-PromptCut Session::Impl::cut_prompt(const RunRequest& request, const std::vector<int>& long_ids) const {
-  constexpr int kTries = 16;  // a token may end within a character, and the shorter text may be split into other tokens
-  const int limit = model.config().max_positions, most = limit - std::clamp(request.n_generate, 0, limit / 2);
-  for (int n = most; n > std::max(0, most - kTries); --n) {
-    const std::string text = model.files.tokenizer->decode({long_ids.begin(), long_ids.begin() + n});
-    const bool begins = !text.empty() && text.size() < request.prompt.size() && request.prompt.starts_with(text);
-    if (!begins || (request.prompt[text.size()] & 0xC0) == 0x80) continue;
-    const int n_tokens = static_cast<int>(model.files.tokenizer->encode(text).size()) + (model.config().bos_id >= 0 ? 1 : 0);
-    if (n_tokens <= most) return {n_tokens, text};
-  }
-  return {};
-}
-
-std::unique_ptr<Policy> Session::Impl::make_policy(const LaneSpec& spec, const RunRequest& request, int n_prompt) const {
-  return Policy::make({.spec = spec,
-                       .model = &model.config(),
-                       .n_prompt = n_prompt,
-                       .mode = request.mode,
-                       .seed = request.seed,
-                       .folder = model.files.folder});
-}
-
-std::vector<LaneSpec> Session::Impl::lane_specs(const RunRequest& request, int n_prompt) const {
-  std::vector<LaneSpec> out = request.lanes;
-  if (out.empty() || out.front().text != reference_policy()) out.insert(out.begin(), parse_lane_spec(reference_policy()));
-  for (const LaneSpec& spec : out) {
-    make_policy(spec, request, n_prompt);  // throws where a lane cannot be
-  }
+std::vector<Session::Impl::WantedLane> Session::Impl::wanted_lanes(const RunRequest& request, int n_prompt) {
+  std::vector<WantedLane> out;
+  const auto add = [&](const LaneSpec& spec) {
+    out.push_back({spec, policy_cache.of(spec, {.n_prompt = n_prompt, .mode = request.mode, .seed = request.seed})});
+  };
+  if (request.lanes.empty() || request.lanes.front().text != reference_policy()) add(parse_lane_spec(reference_policy()));
+  for (const LaneSpec& spec : request.lanes) add(spec);
+  policy_cache.forget_unused();
   return out;
 }
 
@@ -115,67 +74,68 @@ std::unique_ptr<Lane> Session::Impl::forked(const LaneSpec& spec) {
   return nullptr;
 }
 
-void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new_ids, const std::vector<LaneSpec>& specs, int n_decode) {
-  const int n_prompt = static_cast<int>(new_ids.size());
-  const bool same_prompt = new_ids == ids && request.mode == mode;
-  const bool stream = request.mode == PromptMode::stream;
+Session::Impl::Change Session::Impl::change_to(const RunRequest& request, const std::vector<int>& new_ids, int n_decode) const {
+  Change out;
+  out.n_prompt = static_cast<int>(new_ids.size());
+  out.same_prompt = new_ids == ids && request.mode == mode;
+  out.stream = request.mode == PromptMode::stream;
+  out.first_position = out.stream ? 0 : out.n_prompt - 1;
+  out.n_tokens = out.n_prompt + n_decode;
   // steps that stay right for every lane: all of them, those before the continuation, or (stream) those before the edit
-  int keep_steps = 0;
-  if (request.mode == mode) {
-    if (same_prompt) {
-      keep_steps = same_continuation(request, last) ? 1 << 30 : stream ? n_prompt - 1 : 1;
-    } else if (stream) {
-      keep_steps = std::max(0, common_prefix(ids, new_ids) - 1);  // the step of the last common token is followed by another one now
-    }
+  if (out.same_prompt) {
+    out.keep_steps = same_continuation(request, last) ? kAll : out.stream ? out.n_prompt - 1 : 1;
+  } else if (request.mode == mode && out.stream) {
+    out.keep_steps = std::max(0, common_prefix(ids, new_ids) - 1);  // the step of the last common token is followed by another one now
   }
-  const int first_position = stream ? 0 : n_prompt - 1;
-  const int n_tokens = n_prompt + n_decode;
-  // of a lane that looks ahead: those whose coming queries are as many, and the same
-  const auto steps_to_keep = [&](const Policy& policy) {
-    const int ahead = policy.needs().coming_queries;
-    if (ahead == 0) return keep_steps;
-    int n = keep_steps < 1 << 30 ? keep_steps - ahead : keep_steps;
-    if (n_tokens != tape.n_tokens()) n = std::min(n, std::min(n_tokens, tape.n_tokens()) - ahead - first_position);
-    return std::max(0, n);
-  };
+  return out;
+}
 
-  std::vector<std::unique_ptr<Lane>> kept;
-  std::map<const Lane*, std::map<int, std::unique_ptr<LaneCheckpoint>>> kept_checkpoints;
-  for (const LaneSpec& spec : specs) {
-    std::unique_ptr<Lane> lane;
-    for (auto& old : lanes) {
-      if (!old || old->setup().spec != spec || old->setup().seed != request.seed || !old->setup().record.covers(record_options(request)))
-        continue;
-      auto saved = std::move(checkpoints[old.get()]);
-      checkpoints.erase(old.get());
-      if (!same_prompt) {
-        const auto fresh = make_policy(spec, request, n_prompt);
-        if (!stream || !old->policy().decides_like(*fresh)) {
-          old.reset();
-          break;
-        }
-      }
-      const int keep = steps_to_keep(old->policy());
-      for (auto it = saved.begin(); it != saved.end();) it = it->first > keep ? saved.erase(it) : std::next(it);
-      if (old->broken || static_cast<int>(old->steps.size()) > keep) {
-        lane = saved.empty() ? nullptr : old->restored(*std::prev(saved.end())->second);
-        if (lane && !same_prompt) lane->set_prompt_length(n_prompt);
-        old.reset();
-      } else {
-        lane = std::move(old);
-        if (!same_prompt) lane->set_prompt_length(n_prompt);
-      }
-      if (lane) kept_checkpoints[lane.get()] = std::move(saved);
-      break;
-    }
-    kept.push_back(std::move(lane));
+int Session::Impl::steps_kept(const Policy& policy, const Change& change) const {
+  // of a lane that looks ahead: those whose coming queries are as many, and the same
+  const int ahead = policy.needs().coming_queries;
+  if (ahead == 0) return change.keep_steps;
+  int n = change.keep_steps < kAll ? change.keep_steps - ahead : kAll;
+  if (change.n_tokens != tape.n_tokens()) n = std::min(n, std::min(change.n_tokens, tape.n_tokens()) - ahead - change.first_position);
+  return std::max(0, n);
+}
+
+std::unique_ptr<Lane> Session::Impl::taken_over(const WantedLane& wanted, const RunRequest& request, const Change& change,
+                                                Checkpoints& saved) {
+  const auto answers = [&](const std::unique_ptr<Lane>& lane) {
+    return lane && lane->setup().spec == wanted.spec && lane->setup().seed == request.seed &&
+           lane->setup().record.covers(record_options(request));
+  };
+  const auto found = std::ranges::find_if(lanes, answers);
+  if (found == lanes.end()) return nullptr;
+  std::unique_ptr<Lane> old = std::move(*found);
+  if (const auto its = checkpoints.find(old.get()); its != checkpoints.end()) saved = std::move(checkpoints.extract(its).mapped());
+  if (!change.same_prompt && (!change.stream || !old->policy().decides_like(*wanted.policy))) return nullptr;
+  const int keep = steps_kept(old->policy(), change);
+  saved.erase(saved.upper_bound(keep), saved.end());
+  if (old->broken || static_cast<int>(old->steps.size()) > keep) {
+    if (saved.empty()) return nullptr;
+    old = old->restored(*std::prev(saved.end())->second);
   }
+  if (!change.same_prompt) old->set_prompt_length(change.n_prompt);
+  return old;
+}
+
+void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new_ids, const std::vector<WantedLane>& wanted, int n_decode) {
+  const Change change = change_to(request, new_ids, n_decode);
+  std::vector<std::unique_ptr<Lane>> kept;
+  std::map<const Lane*, Checkpoints> kept_checkpoints;
   horizon = 0;
-  for (const LaneSpec& spec : specs) horizon = std::max(horizon, make_policy(spec, request, n_prompt)->needs().coming_queries);
+  for (const WantedLane& w : wanted) {
+    Checkpoints saved;
+    kept.push_back(taken_over(w, request, change, saved));
+    if (kept.back()) kept_checkpoints[kept.back().get()] = std::move(saved);
+    horizon = std::max(horizon, w.policy->needs().coming_queries);
+  }
   const int n_done = kept[0] ? static_cast<int>(kept[0]->steps.size()) : 0;
-  if (horizon > 0 && !tape.knows(stream ? 0 : n_prompt, first_position + n_done - 1)) kept[0].reset();  // nobody wrote its queries down
-  tape.forget_from(horizon > 0 && kept[0] ? first_position + n_done : 0);
-  tape.set_text(n_prompt, n_tokens);
+  if (horizon > 0 && !tape.knows(change.stream ? 0 : change.n_prompt, change.first_position + n_done - 1))
+    kept[0].reset();  // nobody wrote its queries down
+  tape.forget_from(horizon > 0 && kept[0] ? change.first_position + n_done : 0);
+  tape.set_text(change.n_prompt, change.n_tokens);
   // every lane is measured against lane 0: without its distributions nothing can stay
   if (kept[0]) reference.cut(static_cast<int>(kept[0]->steps.size()));
   if (!kept[0]) {
@@ -189,11 +149,11 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
   mode = request.mode;
   last = request;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    if (!lanes[i]) lanes[i] = forked(specs[i]);
+    if (!lanes[i]) lanes[i] = forked(wanted[i].spec);
     if (lanes[i]) continue;
-    lanes[i] = std::make_unique<Lane>(
-        *backend, model,
-        Lane::Setup{.spec = specs[i], .mode = mode, .n_prompt = n_prompt, .seed = request.seed, .record = record_options(request)});
+    const Lane::Setup setup{
+        .spec = wanted[i].spec, .mode = mode, .n_prompt = change.n_prompt, .seed = request.seed, .record = record_options(request)};
+    lanes[i] = std::make_unique<Lane>(*backend, model, setup, wanted[i].policy->clone());
   }
   for (auto& lane : lanes) lane->set_tape(horizon > 0 ? &tape : nullptr, /*writes=*/lane == lanes.front());
 }

@@ -12,6 +12,7 @@
 #include "measure/distribution.h"
 #include "measure/perturbation.h"
 #include "runtime/restart_points.h"
+#include "runtime/session/prompt_ids.h"
 #include "runtime/session/run_memory.h"
 #include "runtime/session/sampler.h"
 #include "runtime/session/session_impl.h"
@@ -70,9 +71,9 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   publish_ = publish;
   notice = device_notice;
   decode_ms = decode_rows = 0;
-  const std::vector<int> new_ids = prompt_ids(request);
+  const std::vector<int> new_ids = prompt_ids(request, model.files);
   const int n_prompt = static_cast<int>(new_ids.size());
-  const std::vector<LaneSpec> specs = lane_specs(request, n_prompt);
+  const std::vector<WantedLane> wanted = wanted_lanes(request, n_prompt);
   const int n_decode = n_decode_steps(request, n_prompt);
   cancel.check();
   if (handed_out || sink != nullptr || !model.config().rotates_alike(ids.size(), n_prompt)) {  // nothing that is here is of use again
@@ -81,7 +82,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   }
   sink_ = sink;
   handed_out = sink != nullptr;
-  reuse(request, new_ids, specs, n_decode);
+  reuse(request, new_ids, wanted, n_decode);
   check_memory(lanes, model, backend->dtype(), n_prompt + n_decode, machine_memory());
   if (const double needed = record_estimate(lanes, model.config(), request, n_prompt, n_decode); !sink_ && needed > record_limit)
     report(add_notice(records_notice(needed, record_limit)), 0);
@@ -223,7 +224,7 @@ void Session::Impl::run_lanes(std::span<Lane* const> active, int s, const RunReq
   decode_ms += ms;
   decode_rows += static_cast<int>(active.size());
   close_steps(active, ms, /*last_rows=*/true);
-  if (sink_ == nullptr) keep_to_limit();
+  if (sink_ == nullptr) keep_to_limit(lanes, record_limit);
   for (Lane* lane : active) {
     const int done = static_cast<int>(lane->steps.size());
     const bool edit_may_follow = mode == PromptMode::stream && done == static_cast<int>(ids.size()) - 1;

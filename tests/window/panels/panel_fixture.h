@@ -13,6 +13,7 @@
 #include "app/window/look/style.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "policy/catalog.h"
 #include "viz/synthetic.h"
 
 /// Failures show the text, not its code units.

@@ -31,12 +31,8 @@ TEST_F(PresetsTest, EveryShippedOneIsAPolicyThatRuns) {
   ASSERT_GE(button.shipped().size(), 10);
   ModelConfig config{.n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8, .dim = 32};
   for (const Preset& preset : button.shipped())
-    EXPECT_NO_THROW(Policy::make({.spec = parse_lane_spec(preset.spec.toStdString()),
-                                  .model = &config,
-                                  .n_prompt = 100,
-                                  .mode = PromptMode::prefill,
-                                  .seed = 0,
-                                  .folder = {}}))
+    EXPECT_NO_THROW(Policy::make(
+        {.spec = parse_lane_spec(preset.spec.toStdString()), .model = &config, .n_prompt = 100, .mode = PromptMode::prefill, .seed = 0}))
         << preset.spec.toStdString();
 }
 

@@ -7,6 +7,7 @@
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "paths.h"
+#include "policy/catalog.h"
 
 namespace kvscope {
 namespace {

@@ -14,6 +14,7 @@
 #include "app/window/session/stored_results.h"
 #include "core/error.h"
 #include "paths.h"
+#include "policy/catalog.h"
 #include "trace/trace_writer.h"
 #include "window/support/file_bytes.h"
 #include "window/support/window_fixture.h"

@@ -26,6 +26,7 @@
 #include "app/window/session/session_journal.h"
 #include "core/error.h"
 #include "paths.h"
+#include "policy/catalog.h"
 #include "window/support/file_bytes.h"
 #include "window/support/window_fixture.h"
 

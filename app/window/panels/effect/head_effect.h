@@ -8,6 +8,8 @@
 #include <QElapsedTimer>
 #include <QLabel>
 
+#include "policy/catalog.h"
+
 namespace kvscope {
 
 class SessionController;

@@ -17,6 +17,7 @@ namespace kvscope {
 class ParamEditor;
 struct ParamInfo;
 class SessionController;
+struct LaneSpec;
 class Workspace;
 
 /// The form behind the policy card: which lane, which policy, how large a budget, and one field per parameter of the catalog. Every change

@@ -74,6 +74,10 @@ RunGridModel::RunGridModel(Workspace& workspace, SessionController& controller, 
     if (policy.name != reference_policy()) m_policies.push_back(&policy);
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
   connect(&controller, &SessionController::requestChanged, this, [this] { refresh(); });
+  connect(&controller, &SessionController::refusalsChanged, this, [this] {
+    m_reasons.clear();
+    refresh();
+  });
 }
 
 void RunGridModel::refresh() {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/backend.h"
+#include "cache/head_cache.h"
+#include "policy/plan.h"
+#include "runtime/lane/record_options.h"
+#include "snapshot/step_record.h"
+
+namespace kvscope {
+
+/// What a plan is going to do to a head, before it is carried out: an event per removal, and with captures the details of its merges and
+/// the keys that came next. by_hand: it was no policy's.
+void record_plan(Backend& backend, const HeadCache& head, const Plan& plan, const RecordOptions& options, HeadRecord& record,
+                 bool by_hand = false);
+
+}  // namespace kvscope

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/model/head_table_files.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "io/head_table_file.h"
+#include "policy/text/params.h"
+
+namespace kvscope {
+
+namespace fs = std::filesystem;
+
+HeadTables HeadTableFiles::of(const LaneSpec& spec) {
+  HeadTables out;
+  for (const HeadFile& file : head_files_of(spec)) {
+    const std::string path = path_of(file);
+    if (path.empty()) continue;
+    try {
+      out[file.key] = table_at(path);
+    } catch (const Error& error) {
+      throw UsageError(fmt::format("{}: {}", file.key, error.what()));
+    }
+  }
+  return out;
+}
+
+std::string HeadTableFiles::path_of(const HeadFile& file) const {
+  std::error_code error;
+  if (!file.of_model && fs::is_regular_file(file.name, error)) return file.name;
+  const fs::path in_folder = fs::path(folder_) / file.name;
+  if (fs::is_regular_file(in_folder, error)) return in_folder.string();
+  if (file.may_lack) return {};
+  if (file.of_model)
+    throw UsageError(fmt::format("{}: expected {} in the model's folder {}, got none; kvscope-cli heads makes one, or name another file",
+                                 file.key, file.name, kvscope::quoted(folder_)));
+  throw UsageError(
+      fmt::format("{}: file {} is neither in the working directory nor in the model's folder", file.key, kvscope::quoted(file.name)));
+}
+
+std::shared_ptr<const HeadTable> HeadTableFiles::table_at(const std::string& path) {
+  Read& known = read_[path];
+  std::error_code no_time, no_size;
+  const fs::file_time_type time = fs::last_write_time(path, no_time);
+  const std::uintmax_t size = fs::file_size(path, no_size);
+  const bool same = !no_time && !no_size && known.table && known.time == time && known.size == size;
+  if (!same) known = {time, size, std::make_shared<const HeadTable>(read_head_table(path))};
+  return known.table;
+}
+
+}  // namespace kvscope

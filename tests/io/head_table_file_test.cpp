@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/head_table_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "io/temp_folder.h"
+
+namespace kvscope {
+namespace {
+
+using testing::HasSubstr;
+
+class HeadTableFile : public testing::Test {
+ protected:
+  HeadTable read(std::string_view text) { return read_head_table(folder_.write("f.json", text)); }
+  std::string refusal(std::string_view text) {
+    try {
+      read(text);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  }
+  test::TempFolder folder_;
+};
+
+TEST_F(HeadTableFile, AListHasRowsAndAnObjectHasNames) {
+  const HeadTable list = read("[[1, 2.5], 7, [null, \"2\", []]]");
+  EXPECT_EQ(list.kind, HeadTable::Kind::list);
+  ASSERT_EQ(list.rows.size(), 3u);
+  EXPECT_EQ(list.rows[0], (std::vector<double>{1, 2.5}));
+  EXPECT_EQ(list.rows[1], std::nullopt);
+  ASSERT_EQ(list.rows[2]->size(), 3u);
+  for (const double x : *list.rows[2]) EXPECT_TRUE(std::isnan(x));
+  const HeadTable object = read(R"({"0-0": [3, 3], "0-1": [0.5, 1.5], "1-0": 4, "1-1": [], "2-0": [1, "x"]})");
+  EXPECT_EQ(object.kind, HeadTable::Kind::object);
+  EXPECT_EQ(object.entries.at("0-0"), 3) << "the mean, which is the published form";
+  EXPECT_EQ(object.entries.at("0-1"), 1);
+  EXPECT_EQ(object.entries.at("1-0"), 4);
+  EXPECT_TRUE(std::isnan(object.entries.at("1-1")));
+  EXPECT_TRUE(std::isnan(object.entries.at("2-0")));
+  EXPECT_EQ(read("3").kind, HeadTable::Kind::neither);
+}
+
+TEST_F(HeadTableFile, WhatIsNoJsonOrTooMuchIsRefusedInOneLine) {
+  const std::string deep(1 << 20, '[');
+  std::string values = "[1";
+  for (int i = 0; i < 1 << 20; ++i) values += ",1";
+  for (const std::string& text : {std::string(), std::string("["), std::string("[[1, 1e999]]"), std::string("{\"0-0\": "), deep,
+                                  values + "]", std::string((16 << 20) + 1, ' ')}) {
+    const std::string sentence = refusal(text);
+    EXPECT_THAT(sentence, HasSubstr("f.json"));
+    EXPECT_EQ(sentence.find('\n'), std::string::npos);
+  }
+  EXPECT_THROW(read_head_table("/nowhere/f.json"), Error);
+}
+
+}  // namespace
+}  // namespace kvscope

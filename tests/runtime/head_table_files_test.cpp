@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/model/head_table_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "io/temp_folder.h"
+
+namespace kvscope {
+namespace {
+
+using testing::HasSubstr;
+
+std::string refusal(HeadTableFiles& files, const std::string& text) {
+  try {
+    files.of(parse_lane_spec(text));
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(HeadTableFiles, AModelsOwnFileIsLookedForInItsFolderAndAnyOtherThereToo) {
+  const test::TempFolder folder;
+  folder.write("retrieval_heads.json", "[[3, 1]]");
+  folder.write("mine.json", "[[5, 1]]");
+  HeadTableFiles files(folder.path());
+  const auto first = [&](const std::string& text, const char* key) { return files.of(parse_lane_spec(text)).at(key)->rows.at(0)->at(0); };
+  EXPECT_EQ(first("headkv:slots=10", "scores"), 3);
+  EXPECT_EQ(first("headkv:slots=10,scores=mine.json", "scores"), 5);
+  EXPECT_EQ(first("headkv:slots=10,scores=" + folder.path() + "/mine.json", "scores"), 5);
+  EXPECT_EQ(first("duo:heads=mine.json", "heads"), 5);
+  EXPECT_TRUE(files.of(parse_lane_spec("duo")).empty()) << "without one the prompt decides";
+  EXPECT_TRUE(files.of(parse_lane_spec("h2o:slots=10")).empty());
+}
+
+TEST(HeadTableFiles, AFileIsReadAgainWhenItChanges) {
+  const test::TempFolder folder;
+  folder.write("f.json", "[[3, 1]]");
+  HeadTableFiles files(folder.path());
+  const LaneSpec spec = parse_lane_spec("headkv:slots=10,scores=f.json");
+  const auto before = files.of(spec).at("scores");
+  EXPECT_EQ(files.of(spec).at("scores"), before);
+  folder.write("f.json", "[[4.5, 1]]");
+  EXPECT_EQ(files.of(spec).at("scores")->rows.at(0)->at(0), 4.5);
+}
+
+TEST(HeadTableFiles, WhatIsWrongNamesTheKeyAndThePlace) {
+  const test::TempFolder folder;
+  folder.write("broken.json", "[[1, 2");
+  HeadTableFiles files(folder.path());
+  EXPECT_THAT(refusal(files, "headkv:slots=10"), HasSubstr("scores: expected retrieval_heads.json in the model's folder '" + folder.path() +
+                                                           "', got none; kvscope-cli heads"));
+  EXPECT_THAT(refusal(files, "headkv:slots=10,scores=nowhere.json"),
+              HasSubstr("scores: file 'nowhere.json' is neither in the working directory nor in the model's folder"));
+  EXPECT_THAT(refusal(files, "duo:heads=nowhere.json"), HasSubstr("heads: file 'nowhere.json' is neither"));
+  const std::string sentence = refusal(files, "headkv:slots=10,scores=broken.json");
+  EXPECT_THAT(sentence, HasSubstr("scores: "));
+  EXPECT_THAT(sentence, HasSubstr("broken.json"));
+  EXPECT_THAT(sentence, HasSubstr("expected JSON"));
+}
+
+}  // namespace
+}  // namespace kvscope
