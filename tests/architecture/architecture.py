@@ -79,7 +79,6 @@ LONG_FUNCTIONS = {
     "engine/backend/cuda/cuda_columns.cpp: CudaBackend::sum_columns": 97,
     "engine/backend/cuda/prompt.cu: attend_tile": 90,
     "engine/backend/cuda/prompt.cu: sum_tile_columns": 84,
-    "engine/policy/text/expression.cpp: Expression::evaluate": 89,
     "viz/views/atlas/atlas_input.cpp: Atlas::key": 86,
 }
 SUFFIXES = {".h", ".hpp", ".cpp", ".cu", ".cuh"}

@@ -214,92 +214,127 @@ Expression::Expression(std::string_view text, std::span<const std::string_view> 
   ExpressionParser(*this, names).parse();
 }
 
+namespace {
+
+/// The values of some slots, one block of memory each: few enough that they stay in the cache, enough for loops with vectors.
+class BlockStack {
+ public:
+  static constexpr std::size_t kBlock = 64;  // slots
+
+  explicit BlockStack(std::size_t deepest) : values_(deepest * kBlock) {}
+
+  void begin(std::size_t n_slots) {
+    n_ = n_slots;
+    depth_ = 0;
+  }
+  template <class F>
+  void push(F value_of) {
+    double* top = values_.data() + depth_++ * kBlock;
+    for (std::size_t i = 0; i < n_; ++i) top[i] = value_of(i);
+  }
+  template <class F>
+  void replace(F f) {
+    double* top = values_.data() + (depth_ - 1) * kBlock;
+    for (std::size_t i = 0; i < n_; ++i) top[i] = f(top[i]);
+  }
+  template <class F>
+  void combine(F f) {
+    const double* right = values_.data() + --depth_ * kBlock;
+    double* left = values_.data() + (depth_ - 1) * kBlock;
+    for (std::size_t i = 0; i < n_; ++i) left[i] = f(left[i], right[i]);
+  }
+  const double* bottom() const { return values_.data(); }
+
+ private:
+  std::vector<double> values_;
+  std::size_t n_ = 0, depth_ = 0;
+};
+
+double smaller(double a, double b) { return std::isnan(a) ? a : std::isnan(b) ? b : std::min(a, b); }
+double larger(double a, double b) { return std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b); }
+
+/// An operator or a function on what is on top.
+template <class Code>
+void apply(Code code, BlockStack& stack) {
+  switch (code) {
+    case Code::number:
+    case Code::column:
+      break;
+    case Code::add:
+      stack.combine([](double a, double b) { return a + b; });
+      break;
+    case Code::subtract:
+      stack.combine([](double a, double b) { return a - b; });
+      break;
+    case Code::multiply:
+      stack.combine([](double a, double b) { return a * b; });
+      break;
+    case Code::divide:
+      stack.combine([](double a, double b) { return a / b; });
+      break;
+    case Code::power:
+      stack.combine([](double a, double b) { return std::pow(a, b); });
+      break;
+    case Code::negate:
+      stack.replace([](double a) { return -a; });
+      break;
+    case Code::less:
+      stack.combine([](double a, double b) { return a < b ? 1.0 : 0.0; });
+      break;
+    case Code::less_equal:
+      stack.combine([](double a, double b) { return a <= b ? 1.0 : 0.0; });
+      break;
+    case Code::greater:
+      stack.combine([](double a, double b) { return a > b ? 1.0 : 0.0; });
+      break;
+    case Code::greater_equal:
+      stack.combine([](double a, double b) { return a >= b ? 1.0 : 0.0; });
+      break;
+    case Code::equal:
+      stack.combine([](double a, double b) { return a == b ? 1.0 : 0.0; });
+      break;
+    case Code::not_equal:
+      stack.combine([](double a, double b) { return a != b ? 1.0 : 0.0; });
+      break;
+    case Code::min:
+      stack.combine([](double a, double b) { return smaller(a, b); });
+      break;
+    case Code::max:
+      stack.combine([](double a, double b) { return larger(a, b); });
+      break;
+    case Code::log:
+      stack.replace([](double a) { return std::log(a); });
+      break;
+    case Code::exp:
+      stack.replace([](double a) { return std::exp(a); });
+      break;
+    case Code::sqrt:
+      stack.replace([](double a) { return std::sqrt(a); });
+      break;
+    case Code::abs:
+      stack.replace([](double a) { return std::abs(a); });
+      break;
+  }
+}
+
+}  // namespace
+
 std::vector<double> Expression::evaluate(std::span<const std::span<const double>> columns, std::size_t n) const {
-  constexpr std::size_t kBlock = 64;  // slots at a time: the stack stays in the cache, the loops are long enough for vectors
-  std::vector<double> out(n), stack(deepest_ * kBlock);
-  for (std::size_t first = 0; first < n; first += kBlock) {
-    const std::size_t m = std::min(kBlock, n - first);
-    std::size_t depth = 0;  // blocks on the stack
-    const auto push = [&](auto value_of) {
-      double* top = stack.data() + depth++ * kBlock;
-      for (std::size_t i = 0; i < m; ++i) top[i] = value_of(i);
-    };
-    const auto replace = [&](auto f) {
-      double* top = stack.data() + (depth - 1) * kBlock;
-      for (std::size_t i = 0; i < m; ++i) top[i] = f(top[i]);
-    };
-    const auto combine = [&](auto f) {
-      const double* right = stack.data() + --depth * kBlock;
-      double* left = stack.data() + (depth - 1) * kBlock;
-      for (std::size_t i = 0; i < m; ++i) left[i] = f(left[i], right[i]);
-    };
-    const auto smaller = [](double a, double b) { return std::isnan(a) ? a : std::isnan(b) ? b : std::min(a, b); };
-    const auto larger = [](double a, double b) { return std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b); };
+  std::vector<double> out(n);
+  BlockStack stack(deepest_);
+  for (std::size_t first = 0; first < n; first += BlockStack::kBlock) {
+    const std::size_t m = std::min(BlockStack::kBlock, n - first);
+    stack.begin(m);
     for (const Step& step : steps_) {
-      switch (step.code) {
-        case Code::number:
-          push([&](std::size_t) { return step.number; });
-          break;
-        case Code::column:
-          push([&](std::size_t i) { return columns[step.column][first + i]; });
-          break;
-        case Code::add:
-          combine([](double a, double b) { return a + b; });
-          break;
-        case Code::subtract:
-          combine([](double a, double b) { return a - b; });
-          break;
-        case Code::multiply:
-          combine([](double a, double b) { return a * b; });
-          break;
-        case Code::divide:
-          combine([](double a, double b) { return a / b; });
-          break;
-        case Code::power:
-          combine([](double a, double b) { return std::pow(a, b); });
-          break;
-        case Code::negate:
-          replace([](double a) { return -a; });
-          break;
-        case Code::less:
-          combine([](double a, double b) { return a < b ? 1.0 : 0.0; });
-          break;
-        case Code::less_equal:
-          combine([](double a, double b) { return a <= b ? 1.0 : 0.0; });
-          break;
-        case Code::greater:
-          combine([](double a, double b) { return a > b ? 1.0 : 0.0; });
-          break;
-        case Code::greater_equal:
-          combine([](double a, double b) { return a >= b ? 1.0 : 0.0; });
-          break;
-        case Code::equal:
-          combine([](double a, double b) { return a == b ? 1.0 : 0.0; });
-          break;
-        case Code::not_equal:
-          combine([](double a, double b) { return a != b ? 1.0 : 0.0; });
-          break;
-        case Code::min:
-          combine(smaller);
-          break;
-        case Code::max:
-          combine(larger);
-          break;
-        case Code::log:
-          replace([](double a) { return std::log(a); });
-          break;
-        case Code::exp:
-          replace([](double a) { return std::exp(a); });
-          break;
-        case Code::sqrt:
-          replace([](double a) { return std::sqrt(a); });
-          break;
-        case Code::abs:
-          replace([](double a) { return std::abs(a); });
-          break;
+      if (step.code == Code::number) {
+        stack.push([&](std::size_t) { return step.number; });
+      } else if (step.code == Code::column) {
+        stack.push([&](std::size_t i) { return columns[step.column][first + i]; });
+      } else {
+        apply(step.code, stack);
       }
     }
-    std::copy_n(stack.data(), m, out.begin() + static_cast<std::ptrdiff_t>(first));
+    std::copy_n(stack.bottom(), m, out.begin() + static_cast<std::ptrdiff_t>(first));
   }
   return out;
 }
