@@ -84,7 +84,7 @@ class JsonTable : public nlohmann::json_sax<nlohmann::json> {
   }
   bool open() {
     if (firsts_.size() >= kMaxJsonDepth)
-      throw Error(fmt::format("{}: JSON is nested deeper than {} levels", document_.name(), kMaxJsonDepth));
+      throw Error(fmt::format("{}: expected JSON of at most {} levels, got one that is nested deeper", document_.name(), kMaxJsonDepth));
     firsts_.push_back(waiting_.size());
     return true;
   }

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "paths.h"
 #include "policy/catalog.h"
+#include "policy/policy.h"
 #include "runtime/session/session.h"
 
 namespace {

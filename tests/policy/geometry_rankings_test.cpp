@@ -102,7 +102,7 @@ TEST(ChunkSelection, PagesFitIntoTheBudgetAndSpareWhatIsProtected) {
 void expect_refused(const std::string& spec, PromptMode mode, const char* reason) {
   const ModelConfig model = test::tiny_model(2, 2, 1);
   try {
-    Policy::make({.spec = spec, .model = &model, .n_prompt = 24, .mode = mode});
+    Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 24, .mode = mode});
     ADD_FAILURE() << spec << " was accepted";
   } catch (const UsageError& e) {
     EXPECT_NE(std::string_view(e.what()).find(reason), std::string_view::npos) << e.what();

@@ -10,6 +10,7 @@
 #include "core/dequantise.h"
 #include "core/half.h"
 #include "io/files.h"
+#include "policy/catalog.h"
 #include "runtime/forward.h"
 #include "runtime/prompt/prompt_run.h"
 #include "shared_files.h"
@@ -112,7 +113,7 @@ TEST(GgufLogits, AQuantisedModelIsCompressedAsTheDequantisedOne) {
   RunRequest request;
   request.prompt_ids = testing::random_ids(50, 264, 6);
   request.n_generate = 8;
-  request.lanes = {"full", "h2o:slots=16", "criticalkv:slots=16", "keepkv:slots=16"};
+  request.lanes = parse_lane_specs({"full", "h2o:slots=16", "criticalkv:slots=16", "keepkv:slots=16"});
   Session quantised(open_model(tiny()), {.precision = DType::f64, .n_threads = 2});
   Session plain(open_model(folder.path()), {.precision = DType::f64, .n_threads = 2});
   testing::expect_same_run(testing::run(quantised, request), testing::run(plain, request));

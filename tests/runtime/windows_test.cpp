@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "policy/catalog.h"
 #include "runtime/model/devices.h"
 #include "tests/runtime/runs.h"
 
@@ -18,9 +19,9 @@ std::string folder_of(const std::string& family) { return in_checkout("tests/gol
 
 class Windows : public ::testing::TestWithParam<PromptMode> {
  protected:
-  static RunRequest request(std::vector<std::string> lanes, int n_prompt = 30) {
+  static RunRequest request(const std::vector<std::string>& lanes, int n_prompt = 30) {
     return {.prompt_ids = testing::random_ids(n_prompt, 32, 7),
-            .lanes = std::move(lanes),
+            .lanes = parse_lane_specs(lanes),
             .mode = GetParam(),
             .n_generate = 12,
             .measures = MeasureSet()};

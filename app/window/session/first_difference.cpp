@@ -16,7 +16,7 @@ namespace {
 std::string askedFor(const RunRequest& request) {
   std::string out = request.prompt;
   for (const int id : request.prompt_ids) out += ' ' + std::to_string(id);
-  for (const std::string& lane : request.lanes) out += '\n' + lane;
+  for (const LaneSpec& lane : request.lanes) out += '\n' + lane.text;
   return out + '\n' + std::to_string(static_cast<int>(request.mode)) + ' ' + std::to_string(static_cast<int>(request.follow)) + ' ' +
          std::to_string(request.seed) + ' ' + std::to_string(request.temperature);
 }

@@ -84,7 +84,7 @@ void PresetButton::setSettings(QSettings* settings) {
 
 void PresetButton::fill() {
   m_menu->clear();
-  const std::string now = m_form.spec();
+  const std::string now = m_form.spec().text;
   const QString view_only = m_controller.whyViewOnly();
   const bool can = m_form.lane() > 0 && !now.empty() && view_only.isEmpty();
   const auto add = [&](const Preset& preset) {
@@ -111,7 +111,7 @@ void PresetButton::fill() {
 void PresetButton::ask() {
   bool accepted = false;
   const QString name =
-      QInputDialog::getText(window(), "Keep these settings", "Name of " + qs(m_form.spec()), QLineEdit::Normal, {}, &accepted);
+      QInputDialog::getText(window(), "Keep these settings", "Name of " + qs(m_form.spec().text), QLineEdit::Normal, {}, &accepted);
   if (accepted) keep(name);
 }
 
@@ -120,7 +120,7 @@ void PresetButton::apply(const QString& spec) {
 }
 
 void PresetButton::keep(const QString& name) {
-  const QString spec = qs(m_form.spec()).section('@', 0, 0);
+  const QString spec = qs(m_form.spec().text).section('@', 0, 0);
   const QString plain = name.simplified().left(80);
   if (plain.isEmpty() || spec.isEmpty() || m_form.lane() < 1) return;
   m_kept.removeIf([&](const Preset& p) { return p.name == plain; });
