@@ -77,9 +77,9 @@ struct HeadView {
   const KeyGeometry* keys = nullptr;
   int layer = 0;
   int kv_head = 0;
-  int slots_at_most = 0;                 // budget of the head, where it has one
-  std::span<const int> pinned = {};      // original positions that must not be selected for removal (ascending); slots or not
-  const Hindsight* hindsight = nullptr;  // where the policy needs coming queries
+  int slots_at_most = 0;                   // budget of the head, where it has one
+  std::span<const int> pinned = {};        // original positions that must not be selected for removal (ascending); slots or not
+  const Hindsight* hindsight = nullptr;    // where the policy needs coming queries
   const PromptQueries* queries = nullptr;  // right after the prompt, where the policy needs its queries
 };
 

@@ -243,7 +243,8 @@ TEST(Spec, TheCatalogSaysWhatTheParserTakes) {
           return false;  // parts that do not go together
         }
       };
-      if ((base == info.params.end() && !info.keys_follow_choices) || p.key == "base" || takes({.text = info.name, .name = info.name})) return std::string();
+      if ((base == info.params.end() && !info.keys_follow_choices) || p.key == "base" || takes({.text = info.name, .name = info.name}))
+        return std::string();
       for (const ParamInfo& chooses : info.params)
         if (chooses.key == "base" || (info.keys_follow_choices && !chooses.described.empty()))
           for (const std::string& choice : chooses.choices)
