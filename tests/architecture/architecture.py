@@ -62,10 +62,10 @@ TOP = {"app", "assets", "build", "cmake", "engine", "tests", "viz", "CITATION.cf
 CLASS_LINES, CLASS_FILES, FUNCTION_LINES = 600, 3, 80
 # What is longer today: (lines, files) of a class, lines of a function. Ceilings: these can only shrink, and nothing comes to them.
 LONG_CLASSES = {
-    "CudaBackend": (762, 6),
-    "Lane": (1003, 9),
-    "PromptRun": (447, 4),
-    "Session": (553, 5),
+    "CudaBackend": (756, 6),
+    "Lane": (969, 8),
+    "PromptRun": (445, 4),
+    "Session": (548, 5),
     "Tokenizer": (118, 6),
     "viz::Atlas": (1146, 8),
     "viz::Compare": (931, 5),

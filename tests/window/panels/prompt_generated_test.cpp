@@ -81,7 +81,9 @@ TEST_F(PromptGeneratedTest, GoesToTheStepOfAClickedCellAndFollowsTheLatestAtTheL
 
 TEST_F(PromptGeneratedTest, ShowsTheFirstCellsWhenTheStepIsAmongThem) {
   publish(synthetic::make_snapshot());  // the latest step is the last cell
+  const int last = static_cast<int>(panel.strip().cells().size()) - 1;
   EXPECT_TRUE(panel.strip().rectOf(0).isEmpty());
+  EXPECT_FALSE(panel.strip().rectOf(last).isEmpty());
   selectStep(2);
   EXPECT_FALSE(panel.strip().rectOf(0).isEmpty());
   EXPECT_FALSE(panel.strip().rectOf(2).isEmpty());
