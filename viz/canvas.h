@@ -56,6 +56,23 @@ struct TokenWindow {
   bool operator==(const TokenWindow&) const = default;
 };
 
+/// What every head of the shown run does to the answer of the shown step: the run again, once for each, with only this head keeping its
+/// full cache.
+struct HeadCauses {
+  int n_heads = 0, n_measured = 0;    // 0 heads: nothing was asked
+  bool running = false;               // more of them come
+  double kl_without = 0;              // KL(full || run) of the run as it is, nats
+  std::vector<double> kl;             // by head: of the run with this head in full; NaN: not measured
+  std::vector<std::uint8_t> returns;  // by head: 1 where the top choice is then the full cache's, and is not in the run as it is
+  bool operator==(const HeadCauses&) const = default;
+  double saved(int head) const {
+    return head >= 0 && head < static_cast<int>(kl.size()) ? kl_without - kl[static_cast<std::size_t>(head)] : kNotAvailable;
+  }
+  bool answer_returns(int head) const {
+    return head >= 0 && head < static_cast<int>(returns.size()) && returns[static_cast<std::size_t>(head)];
+  }
+};
+
 struct Scene;
 class SceneTextures;
 /// A step that the user marked. `colour`: index into Theme::runs.
@@ -93,6 +110,7 @@ struct Frame {
   bool alone = false;                // drawn for a file or the clipboard: what the page explains beside the canvas must be in the picture
   int ghost_steps = 0;               // hatch what will have left within so many steps; 0: nothing
   std::string_view edit_scope = "all heads";  // which heads an edit by hand would change, in words
+  const HeadCauses* causes = nullptr;         // nullptr: nobody measures them
   bool has_focus = false;                     // keyboard focus: draw the cell cursor
   double dim = 0;                             // 0..1: the picture is of an older generation and is dimmed by this much
   bool fine_marks = true;  // false: no marks of single tokens or heads where there are more than a reader would go through

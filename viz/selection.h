@@ -78,8 +78,9 @@ struct WantMeasure {
   enum class What {
     theta,
     of_one_head,
-    shadow
-  };  // of_one_head: MeasureSet::of_one_head(); shadow: the uncompressed history, for local figures; once, it stays on
+    shadow,
+    causes
+  };  // of_one_head: MeasureSet::of_one_head(); shadow: the uncompressed history, for local figures; once, it stays on; causes: HeadCauses
   What what = What::theta;
   bool on = false;
 };

@@ -86,9 +86,15 @@ TEST_F(HeadGridTest, EveryCellPrintsTheValueOfItsRecord) {
 }
 
 TEST_F(HeadGridTest, KeysOneToNineChooseTheMetric) {
-  const char* const names[] = {
-      "local error after Wₒ",     "local error", "retained", "votes lost", "attention lost", "slots", "bound of the error after Wₒ",
-      "disagreement in its layer"};
+  const char* const names[] = {"local error after Wₒ",
+                               "local error",
+                               "retained",
+                               "votes lost",
+                               "attention lost",
+                               "slots",
+                               "bound of the error after Wₒ",
+                               "disagreement in its layer",
+                               "KL saved if only it kept all"};
   for (int m = 0; m < kRecordMetrics; ++m) {
     EXPECT_TRUE(view.key(canvas.frame, std::string(1, static_cast<char>('1' + m)), canvas.intents));
     EXPECT_EQ(view.facts(canvas.frame), names[m]);
@@ -97,7 +103,7 @@ TEST_F(HeadGridTest, KeysOneToNineChooseTheMetric) {
     const double v = metric == HeadMetric::disagreement ? disagreement(record())[0] : head_metric(record().heads[0], metric, 169);
     EXPECT_EQ(find_mark(view, "cell", "L0 H0")->value, format_metric(static_cast<HeadMetric>(m), v));
   }
-  EXPECT_TRUE(view.key(canvas.frame, "9", canvas.intents));
+  view.choose(0, kRecordMetrics);
   EXPECT_EQ(view.facts(canvas.frame), "habit: first tokens");
   EXPECT_FALSE(view.key(canvas.frame, "0", canvas.intents));
   EXPECT_EQ(format_metric(HeadMetric::retained, 42.0 / 167), "25.1 %");
@@ -240,8 +246,10 @@ TEST_F(HeadGridTest, TheTooltipRanksTheHead) {
 TEST_F(HeadGridTest, TheTableHasARowPerHeadAndAllMetrics) {
   const Table table = view.table(canvas.frame);
   ASSERT_EQ(table.rows.size(), 24u);
-  ASSERT_EQ(table.columns.size(), 16u);
+  ASSERT_EQ(table.columns.size(), 17u);
   EXPECT_EQ(table.columns[9], "disagreement");
+  EXPECT_EQ(table.columns[10], "kl_saved");
+  EXPECT_EQ(table.rows[17][10], "n/a") << "nobody asked";
   EXPECT_EQ(table.rows[17][9], format_number(disagreement(record())[17], 6));
   EXPECT_EQ(table.note, "habits not measured: kvscope-cli heads --out-characters");
   EXPECT_EQ(table.rows[17][0], "4");

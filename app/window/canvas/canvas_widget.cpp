@@ -95,6 +95,7 @@ CanvasWidget::CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer
   connect(&m_workspace, &Workspace::waitingRunsChanged, this, redraw);
   connect(&m_workspace, &Workspace::teachingChanged, this, refresh);
   connect(&m_workspace, &Workspace::foundChanged, this, redraw);
+  connect(&m_workspace, &Workspace::causesChanged, this, redraw);
 }
 
 CanvasWidget::~CanvasWidget() = default;
@@ -120,6 +121,7 @@ viz::Frame CanvasWidget::frame() const {
   frame.plain = m_plain;
   frame.emphasis = m_workspace.emphasis();
   frame.ghost_steps = m_workspace.ghostSteps();
+  frame.causes = &m_workspace.causes();
   frame.edit_scope = m_workspace.editScope();
   if (m_renderer) {
     frame.fonts = m_renderer->fonts(devicePixelRatioF(), m_scale).fonts();

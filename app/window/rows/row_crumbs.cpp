@@ -59,6 +59,9 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   m_lane = chip({}, "Go to the full cache", false);
   m_sentence = new ElidedLabel(this);
   m_sentence->setObjectName("facts");
+  m_which = new QPushButton("Which head?", this);
+  m_which->setObjectName("chip");
+  m_which->setToolTip("The head grid shows by how much the answer gains if only this head keeps its full cache");
   m_why = new QPushButton("Why did it leave?", this);
   m_why->setObjectName("chip");
   m_clear = new QPushButton("Clear", this);
@@ -73,6 +76,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   for (QPushButton* b : {m_head, m_tokens, m_steps, m_step, m_lane}) row->addWidget(b);
   row->addSpacing(8);
   row->addWidget(m_sentence, 1);
+  row->addWidget(m_which);
   row->addWidget(m_why);
   row->addWidget(m_clear);
 
@@ -90,6 +94,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   connect(m_steps, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.steps.reset(); }));
   connect(m_step, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.step.reset(); }));
   connect(m_lane, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.lane = 0; }));
+  connect(m_which, &QPushButton::clicked, this, &CrumbRow::whichRequested);
   connect(m_why, &QPushButton::clicked, this, &CrumbRow::askWhy);
   connect(m_clear, &QPushButton::clicked, this, &CrumbRow::clearSelection);
   connect(&workspace, &Workspace::selectionChanged, this, [this] {
@@ -144,6 +149,7 @@ void CrumbRow::refresh() {
   QString sentence;
   if (!lane) {
     m_why->hide();
+    m_which->hide();
     if (snapshot.model.n_layers == 0)
       sentence =
           snapshot.phase == RunPhase::loading ? QString() : QString("no model yet: open one, or use the one that comes with the program");
@@ -159,6 +165,7 @@ void CrumbRow::refresh() {
     const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step());
     if (finding.step >= 0) sentence = QString::fromStdString(viz::finding_sentence(snapshot, *lane, finding));
     const viz::Loss& loss = finding.loss;
+    m_which->setVisible(finding.step >= 0);
     m_why->setVisible(finding.step >= 0 && loss.step >= 0);
     if (loss.step >= 0)
       m_why->setToolTip(QString("Opens %1 with token %2: its rank, the cut-off, and what became of it")

@@ -23,6 +23,7 @@ struct QueuedRun {
   enum class Purpose : std::uint8_t {
     lane,   // joins the comparison when it is ready
     point,  // is only measured, for a curve
+    head,   // is only measured, for one head
   };
   enum class State : std::uint8_t { waiting, running, done, failed, cancelled };
   int id = 0;

@@ -314,6 +314,7 @@ void SessionController::setShadow(bool on) {
 
 void SessionController::want(const viz::WantMeasure& wanted) {
   if (wanted.what == viz::WantMeasure::What::shadow) return setShadow(wanted.on);
+  if (wanted.what == viz::WantMeasure::What::causes) return;  // runs of the queue, no measure of these
   MeasureSet measures = m_request.measures;
   if (wanted.what == viz::WantMeasure::What::theta) {
     measures.theta = wanted.on;

@@ -8,6 +8,7 @@
 
 #include "app/window/rows/playback.h"
 #include "app/window/session/bookmarks.h"
+#include "app/window/session/causal_heads.h"
 #include "app/window/session/first_difference.h"
 #include "app/window/session/hand_edits.h"
 #include "app/window/session/run_queue.h"
@@ -29,6 +30,7 @@ struct WindowModel {
   SessionController controller{workspace};
   RunQueue runs{controller, workspace};
   HandEdits hand{workspace, controller};
+  CausalHeads causes{workspace, controller, runs};
   QUndoStack undo;
   Bookmarks bookmarks{undo};
   Playback playback{workspace};

@@ -166,6 +166,13 @@ void Workspace::setFound(const std::vector<viz::TokenRange>& places) {
   Q_EMIT foundChanged();
 }
 
+void Workspace::setCauses(const viz::HeadCauses& causes) {
+  // n/a differs from itself: without it in between, a change is a change
+  if (causes.n_heads == 0 && m_causes.n_heads == 0) return;
+  m_causes = causes;
+  Q_EMIT causesChanged();
+}
+
 double Workspace::dim() const {
   constexpr double kWhileComputing = 0.2, kRefused = 0.55;
   if (!m_dimmed) return 0;

@@ -42,6 +42,8 @@ class Workspace : public QObject {
   const std::vector<viz::WaitingRun>& waitingRuns() const { return m_waiting; }
   /// All places that the search found; views mark them.
   const std::vector<viz::TokenRange>& found() const { return m_found; }
+  /// What every head of the shown run does to the shown answer, as far as it was measured.
+  const viz::HeadCauses& causes() const { return m_causes; }
   /// True while the picture is of an older request than the newest one.
   bool stale() const { return m_stale; }
   /// For teaching: the category that is meant (the others step back; nullopt: all are equal), and over how many steps pictures look ahead
@@ -66,6 +68,7 @@ class Workspace : public QObject {
   void setGhostSteps(int steps);
   void setEditScope(const std::string& words) { m_edit_scope = words; }
   void setStepMarks(const std::vector<kvscope::viz::StepMark>& marks);
+  void setCauses(const kvscope::viz::HeadCauses& causes);
   void setFound(const std::vector<kvscope::viz::TokenRange>& places);
   void setWaitingRuns(const std::vector<kvscope::viz::WaitingRun>& runs);
 
@@ -80,6 +83,7 @@ class Workspace : public QObject {
   void waitingRunsChanged();
   void teachingChanged();  // emphasis, ghosts
   void foundChanged();
+  void causesChanged();
 
  private:
   SnapshotPtr m_snapshot;
@@ -94,6 +98,7 @@ class Workspace : public QObject {
   int m_ghost_steps = 0;
   std::string m_edit_scope = "all heads";
   std::vector<viz::TokenRange> m_found;
+  viz::HeadCauses m_causes;
   mutable StepVotesOnce m_votes;
 };
 

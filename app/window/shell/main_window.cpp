@@ -28,6 +28,7 @@
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
 #include "app/window/shell/window_placement.h"
+#include "viz/views/head_grid/head_metric.h"
 
 namespace kvscope {
 
@@ -113,6 +114,13 @@ void MainWindow::connectParts() {
     m_rows->crumbs().beginHere();
   });
   connect(&m_model.difference, &FirstDifference::begun, &m_rows->crumbs(), &CrumbRow::beginHere);
+  connect(&m_rows->crumbs(), &CrumbRow::whichRequested, this, [this] {
+    showPage(Page::inspect);
+    CanvasWidget& grid = *canvas("head_grid");
+    grid.view().choose(0, static_cast<int>(viz::HeadMetric::cause));
+    grid.invalidate();
+    Q_EMIT grid.factsChanged();
+  });
   connect(&m_rows->crumbs(), &CrumbRow::whyRequested, this, [this] { showPage(Page::inspector); });
   connect(&m_first_steps->welcome(), &WelcomePage::sampleRequested, m_document.get(), &Document::openSample);
   LibraryDialog& library = m_library->dialog();

@@ -47,6 +47,9 @@ void ViewPanels::add(const viz::ViewEntry& entry) {
     hand.edit(what == What::pin ? Kind::pin : what == What::evict ? Kind::evict : what == What::merge ? Kind::merge : Kind::restore);
   });
   connect(canvas, &CanvasWidget::measureWanted, &m_model.controller, &SessionController::want);
+  connect(canvas, &CanvasWidget::measureWanted, &m_model.causes, [this](const viz::WantMeasure& wanted) {
+    if (wanted.what == viz::WantMeasure::What::causes) m_model.causes.want(wanted.on);
+  });
   connect(canvas, &CanvasWidget::budgetRequested, &hand,
           [&hand](int lane, int layer, int kv_head, int n) { hand.setBudget(lane, layer, kv_head, n); });
   addOptionBoxes(panel, *canvas);

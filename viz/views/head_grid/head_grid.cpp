@@ -55,6 +55,7 @@ double HeadGrid::value_of(const Frame& frame, int head, HeadMetric metric) const
     const int n_kv_heads = std::max(1, frame.snapshot->model.n_kv_heads);
     return habit_of(*frame.snapshot, *habit, head / n_kv_heads, head % n_kv_heads);
   }
+  if (metric == HeadMetric::cause) return frame.causes != nullptr ? frame.causes->saved(head) : kNotAvailable;
   const LaneSnapshot* lane = lane_of(frame);
   const StepRecord* record = record_of(frame);
   if (lane == nullptr || record == nullptr || head < 0 || head >= static_cast<int>(record->heads.size())) return kNotAvailable;
@@ -82,7 +83,7 @@ const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
                 metric_};
   const StepRecord* record = record_of(frame);
   const std::size_t n = record ? record->heads.size() : 0;
-  if (frame.selection.steps && of_ == key && values_.size() == n) return values_;
+  if (frame.selection.steps && metric_ != HeadMetric::cause && of_ == key && values_.size() == n) return values_;
   values_.clear();
   for (std::size_t h = 0; h < n; ++h) values_.push_back(value_of(frame, static_cast<int>(h), metric_));
   of_ = key;
@@ -157,6 +158,10 @@ void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
   const bool wants_theta = metric_ == HeadMetric::theta;
   if (record != nullptr && frame.snapshot->measures.theta != wants_theta)
     intents.push_back(WantMeasure{WantMeasure::What::theta, wants_theta});
+  const bool wants_causes = metric_ == HeadMetric::cause;
+  if (wants_causes != wants_causes_ || (wants_causes && frame.causes != nullptr && frame.causes->n_heads == 0))
+    intents.push_back(WantMeasure{WantMeasure::What::causes, wants_causes});
+  wants_causes_ = wants_causes;
   if (record == nullptr || record->heads.empty()) {
     capture_.none();
     p.empty("0 tokens", "one cell per layer and KV head");
@@ -215,6 +220,10 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
         const Rgb fill = ramp(ramp_colours, scale.at(v));
         p.fill(r, fill, 1, rounding);
         if (numbers) p.text({r.middle_x(), r.middle_y()}, fitted(p, value, v, g.cell_w - 2), Face::mono, ink_on(fill, t), Align::centre);
+      }
+      if (metric_ == HeadMetric::cause && f.causes != nullptr && f.causes->answer_returns(static_cast<int>(index))) {
+        p.frame_rect(r, t.text, 2, rounding);
+        p.mark("answer returns", fmt::format("L{} H{}", l, h), r);
       }
       if (fine_marks) p.mark("cell", fmt::format("L{} H{}", l, h), r, value);
       if (by_hand(f, index) && std::min(r.width(), r.height()) >= 6) {
@@ -289,6 +298,17 @@ bool HeadGrid::draw_missing(Painter& p, const Rect& strip) {
   const Snapshot& s = *p.frame().snapshot;
   const float y = strip.y0 + p.px(17), room = strip.width() - 24;
   capture_.none();
+  if (metric_ == HeadMetric::cause && p.frame().causes != nullptr) {
+    const HeadCauses& causes = *p.frame().causes;
+    if (causes.n_heads > 0 && causes.n_measured == causes.n_heads) return false;
+    const std::string words = causes.n_heads == 0 ? std::string("a run with a budget has it, the full cache has not")
+                              : causes.running
+                                  ? fmt::format("measuring: {} of {} heads · Ctrl+J cancels", causes.n_measured, causes.n_heads)
+                                  : fmt::format("{} of {} heads measured", causes.n_measured, causes.n_heads);
+    p.text_fit({12, y}, words, Face::caption, t.secondary, room);
+    p.mark("not measured", "", strip, words);
+    return true;
+  }
   if (const std::string missing = habits_missing(s); habit_in(metric_) && !missing.empty()) {
     p.text_fit({12, y}, missing, Face::caption, t.secondary, room);
     p.mark("not measured", "", strip, missing);

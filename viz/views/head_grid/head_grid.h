@@ -73,7 +73,7 @@ class HeadGrid : public View {
   std::vector<std::string> tooltip(const Frame& frame, int layer, int head) const;
 
   HeadMetric metric_ = HeadMetric::local_l1_wo;
-  bool sorted_ = false;
+  bool sorted_ = false, wants_causes_ = false;
   std::vector<Mark> marks_;
   CaptureOffer capture_;
   Hover hovered_;

@@ -53,6 +53,9 @@ std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int he
   const std::vector<double>& values = values_of(frame);
   const double v = values[index];
   lines.push_back(fmt::format("{} {} ({})", metric_name(metric_), format_metric(metric_, v), unit_text(frame)));
+  if (metric_ == HeadMetric::cause && !std::isnan(v))
+    lines.push_back(fmt::format("KL {} → {} nats{}", format_number(frame.causes->kl_without), format_number(frame.causes->kl[index]),
+                                frame.causes->answer_returns(static_cast<int>(index)) ? ": the answer returns" : ""));
   if (!frame.snapshot->shadow && needs_history(metric_))
     lines.back() = std::string(metric_name(metric_)) + " not captured: M captures it now";
   if (frame.selection.steps && metric_ != HeadMetric::votes_lost && !habit_in(metric_) && !is_of_one_step(metric_)) {
@@ -80,7 +83,8 @@ std::vector<std::string> HeadGrid::metric_lines(const Frame& frame, int layer, i
   for (int m = 0; m < kRecordMetrics; ++m) {
     const auto metric = static_cast<HeadMetric>(m);
     const bool beside = metric == HeadMetric::slots && metric_ != HeadMetric::retained;  // slots and their share: one line
-    if (metric == metric_ || beside) continue;
+    const bool unasked = metric == HeadMetric::cause && (frame.causes == nullptr || frame.causes->n_heads == 0);
+    if (metric == metric_ || beside || unasked) continue;
     const auto text = [&](HeadMetric of) { return std::string(metric_name(of)) + " " + format_metric(of, value_of(frame, index, of)); };
     lines.push_back(text(metric));
     if (metric == HeadMetric::retained && metric_ != HeadMetric::slots) lines.back() += " · " + text(HeadMetric::slots);
@@ -203,8 +207,8 @@ std::string HeadGrid::cursor_text(const Frame& frame) const {
 
 Table HeadGrid::table(const Frame& frame) const {
   Table table;
-  table.columns = {"layer",      "KV head",        "local_l1_wo", "local_rel_l2", "retained",
-                   "votes lost", "attention_loss", "slots",       "theta",        "disagreement"};
+  table.columns = {"layer",          "KV head", "local_l1_wo", "local_rel_l2", "retained", "votes lost",
+                   "attention_loss", "slots",   "theta",       "disagreement", "kl_saved"};
   for (int m = kRecordMetrics; m < kHeadMetrics; ++m) table.columns.emplace_back(metric_name(static_cast<HeadMetric>(m)));
   const StepRecord* record = record_of(frame);
   if (record == nullptr) return table;

@@ -18,7 +18,7 @@ bool is_damage(HeadMetric m) {
   return m != HeadMetric::retained && m != HeadMetric::slots && m != HeadMetric::disagreement && !habit_in(m);
 }
 
-bool is_of_one_step(HeadMetric m) { return m == HeadMetric::disagreement; }
+bool is_of_one_step(HeadMetric m) { return m == HeadMetric::disagreement || m == HeadMetric::cause; }
 
 bool needs_history(HeadMetric m) {
   return m == HeadMetric::local_l1_wo || m == HeadMetric::local_rel_l2 || m == HeadMetric::attention_loss || m == HeadMetric::theta;
@@ -42,6 +42,8 @@ std::string metric_unit(const Snapshot& snapshot, HeadMetric m) {
       return "L1 at most, eviction only";
     case HeadMetric::disagreement:
       return "share of the other heads without its tokens, this step";
+    case HeadMetric::cause:
+      return "nats, framed: the answer returns, this step";
     default:
       break;
   }
@@ -78,6 +80,7 @@ std::string format_metric(HeadMetric metric, double value) {
   switch (metric) {
     case HeadMetric::local_l1_wo:
     case HeadMetric::theta:
+    case HeadMetric::cause:
       return format_number(value);
     case HeadMetric::votes_lost:
     case HeadMetric::slots:
@@ -105,6 +108,8 @@ const char* metric_name(HeadMetric metric) {
       return "bound of the error after Wₒ";
     case HeadMetric::disagreement:
       return "disagreement in its layer";
+    case HeadMetric::cause:
+      return "KL saved if only it kept all";
     default:
       break;
   }

@@ -21,6 +21,7 @@ enum class HeadMetric : std::uint8_t {
   slots,
   theta,
   disagreement,
+  cause,
   first_habit
 };
 inline constexpr int kRecordMetrics = static_cast<int>(HeadMetric::first_habit), kHeadMetrics = kRecordMetrics + kHabits;

@@ -92,7 +92,7 @@ void RunActions::lookAt(int run) {
 /// What runs beside the others is given up, too: it would only begin again. The points of a sweep are one thing, runs are not.
 void RunActions::stop() {
   if (const QueuedRun* run = m_model.runs.running())  // it runs only while nothing else does
-    return run->purpose == QueuedRun::Purpose::point ? m_model.runs.cancelBatch(run->batch) : m_model.runs.cancel(run->id);
+    return run->purpose != QueuedRun::Purpose::lane ? m_model.runs.cancelBatch(run->batch) : m_model.runs.cancel(run->id);
   m_model.controller.stop();
 }
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/session/causal_heads.h"
+
+#include <algorithm>
+
+#include "app/window/session/run_queue.h"
+#include "app/window/session/session_controller.h"
+#include "app/window/session/workspace.h"
+#include "policy/text/lane_edits.h"
+
+namespace kvscope {
+
+CausalHeads::CausalHeads(Workspace& workspace, SessionController& controller, RunQueue& queue, QObject* parent)
+    : QObject(parent), m_workspace(workspace), m_controller(controller), m_queue(queue) {
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::staleChanged})
+    connect(&workspace, signal, this, &CausalHeads::refresh);
+  connect(&queue, &RunQueue::measured, this, &CausalHeads::take);
+  connect(&queue, &RunQueue::changed, this, &CausalHeads::publish);
+}
+
+void CausalHeads::want(bool on) {
+  if (on == m_wanted) return;
+  m_wanted = on;
+  if (!on) {
+    m_queue.cancelBatch(m_batch);
+    if (std::ranges::any_of(m_answers, [](const auto& steps) { return steps.empty(); })) m_of.clear();  // begins again when it is shown
+  }
+  refresh();
+}
+
+void CausalHeads::refresh() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const LaneSnapshot* lane = m_workspace.lane();
+  const bool ready = snapshot.phase == RunPhase::idle && !m_workspace.stale() && m_controller.answersNewest(snapshot);
+  if (!m_wanted || lane == nullptr || !ready) return publish();
+  const RunRequest& r = m_controller.request();
+  std::string of = snapshot.prompt + '\n' + lane->spec + '\n' + std::to_string(lane->steps.size()) + ' ' + std::to_string(r.seed) + ' ' +
+                   std::to_string(static_cast<int>(r.mode)) + ' ' + std::to_string(static_cast<int>(r.follow)) + ' ' + snapshot.model.name;
+  if (of != m_of) {
+    m_of = std::move(of);
+    start(*lane);
+  }
+  publish();
+}
+
+void CausalHeads::start(const LaneSnapshot& lane) {
+  m_queue.cancelBatch(m_batch);
+  m_batch = 0;
+  m_heads.clear();
+  m_answers.clear();
+  const Snapshot& snapshot = m_workspace.snapshot();
+  if (m_workspace.selection().lane == 0 || m_controller.viewOnly()) return;
+  std::vector<std::string> specs;
+  for (int l = 0; l < snapshot.model.n_layers; ++l)
+    for (int h = 0; h < snapshot.model.n_kv_heads; ++h) {
+      LaneEdits edits = edits_of(lane.spec);
+      edits.budgets.push_back({.heads = {{l}, {h}}, .slots = static_cast<int>(snapshot.tokens.size()) + 1, .factor = {}});
+      specs.push_back(with_edits(lane.spec, edits));
+      m_heads[specs.back()] = specs.size() - 1;
+    }
+  m_answers.resize(specs.size());
+  m_queue.add(specs, QueuedRun::Purpose::head);
+  if (!m_queue.runs().empty()) m_batch = m_queue.runs().back().batch;
+}
+
+void CausalHeads::take(const QueuedRun& run, const SnapshotPtr& result) {
+  const auto head = m_heads.find(run.spec);
+  if (run.purpose != QueuedRun::Purpose::head || run.batch != m_batch || head == m_heads.end() || result->lanes.empty()) return;
+  const LaneSnapshot& lane = result->lanes.back();
+  std::vector<Answer>& answers = m_answers[head->second];
+  answers.clear();
+  for (const StepPtr& step : lane.steps) {
+    // A policy that removes whatever the budget is has no such run.
+    const bool whole = head->second < step->heads.size() && step->heads[head->second].n_slots == step->position + 1;
+    answers.push_back(whole ? Answer{step->kl, step->top1_same} : Answer{});
+  }
+  publish();
+}
+
+void CausalHeads::publish() {
+  viz::HeadCauses out;
+  const LaneSnapshot* lane = m_workspace.lane();
+  const StepRecord* record = m_workspace.stepRecord();
+  const auto step = static_cast<std::size_t>(std::max(0, m_workspace.step()));
+  const bool of_this = m_wanted && lane != nullptr && record != nullptr && m_of.find('\n' + lane->spec + '\n') != std::string::npos;
+  if (of_this && !m_answers.empty()) {
+    out.kl_without = record->kl;
+    out.n_heads = static_cast<int>(m_answers.size());
+    for (const QueuedRun& run : m_queue.runs()) out.running |= run.batch == m_batch && run.open();
+    for (const std::vector<Answer>& answers : m_answers) {
+      const Answer answer = step < answers.size() ? answers[step] : Answer{};
+      out.n_measured += answers.empty() ? 0 : 1;
+      out.kl.push_back(answer.kl);
+      out.returns.push_back(!record->top1_same && answer.same ? 1 : 0);
+    }
+  }
+  m_workspace.setCauses(out);
+}
+
+}  // namespace kvscope

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <QObject>
+
+#include "snapshot/snapshot.h"
+
+namespace kvscope {
+
+class RunQueue;
+class SessionController;
+class Workspace;
+struct QueuedRun;
+
+/// Which head breaks the answer: the selected run again, once for every head, in which only this head keeps its full cache. What a head
+/// gets wrong by itself (its local error) only correlates with that. The runs go through the queue: anything that the user does comes
+/// first, and they can be cancelled there. Nothing is computed unless somebody shows it.
+class CausalHeads : public QObject {
+  Q_OBJECT
+
+ public:
+  CausalHeads(Workspace& workspace, SessionController& controller, RunQueue& queue, QObject* parent = nullptr);
+
+  /// While a view shows it.
+  void want(bool on);
+
+ private:
+  struct Answer {
+    double kl = kNotAvailable;  // KL(full || run), nats
+    bool same = false;          // with the full cache's most likely token
+  };
+
+  void refresh();
+  void start(const LaneSnapshot& lane);
+  void take(const QueuedRun& run, const SnapshotPtr& result);
+  void publish();
+
+  Workspace& m_workspace;
+  SessionController& m_controller;
+  RunQueue& m_queue;
+  bool m_wanted = false;
+  std::string m_of;                            // run and text that were asked about last
+  std::map<std::string, std::size_t> m_heads;  // head by the specification of its run
+  std::vector<std::vector<Answer>> m_answers;  // by head, by step; empty: not measured
+  int m_batch = 0;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which head breaks the answer: the sample's failure, asked head by head.
+#include <QElapsedTimer>
+
+#include "app/window/canvas/canvas_widget.h"
+#include "app/window/rows/rows.h"
+#include "policy/catalog.h"
+#include "viz/draw/format.h"
+#include "viz/views/head_grid/head_metric.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class CausesTest : public WindowTest {
+ protected:
+  void SetUp() override {
+    options.lanes = {"keepkv:ratio=0.1"};
+    WindowTest::SetUp();
+    window->controller().replaceRequest([] {
+      RunRequest request = startState({}).request;
+      request.lanes = parse_lane_specs({"full", "keepkv:ratio=0.1"});
+      return request;
+    }());
+    ASSERT_TRUE(settle());
+    ASSERT_FALSE(window->workspace().stepRecord()->top1_same) << "the view stands where the answer breaks";
+  }
+  const viz::HeadCauses& causes() const { return window->workspace().causes(); }
+  void ask() {
+    QPushButton* which = buttonOf(window->rows().crumbs(), "Which head?");
+    ASSERT_NE(which, nullptr);
+    QTest::mouseClick(which, Qt::LeftButton);
+  }
+  bool measured() {
+    return QTest::qWaitFor([this] { return causes().n_heads > 0 && causes().n_measured == causes().n_heads; }, 30000);
+  }
+};
+
+TEST_F(CausesTest, MeasuresEveryHeadByARunInWhichOnlyItKeepsAll) {
+  ask();
+  ASSERT_TRUE(measured());
+  ASSERT_EQ(causes().n_heads, 24);
+  const int step = window->workspace().step();
+  int n_return = 0, best = 0;
+  for (int h = 0; h < 24; ++h) {
+    n_return += causes().answer_returns(h);
+    if (causes().saved(h) > causes().saved(best)) best = h;
+  }
+  EXPECT_GE(n_return, 1);
+  EXPECT_LT(n_return, 24) << "not every head matters";
+  EXPECT_TRUE(causes().answer_returns(best));
+  // The same as that run beside the others.
+  window->controller().addLane(
+      QString("keepkv:ratio=0.1@slots=%1,layers=%2,heads=%3").arg(snapshot().tokens.size() + 1).arg(best / 4).arg(best % 4));
+  ASSERT_TRUE(settle());
+  const StepRecord& with = *snapshot().lanes[2].steps[static_cast<std::size_t>(step)];
+  EXPECT_NEAR(causes().kl[static_cast<std::size_t>(best)], with.kl, 1e-9);
+  EXPECT_TRUE(with.top1_same);
+}
+
+TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
+  ask();
+  ASSERT_TRUE(measured());
+  CanvasWidget* grid = window->canvas("head_grid");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return grid->settled(); }, 5000));
+  int framed = 0;
+  for (const viz::Mark& m : grid->view().marks()) {
+    framed += m.kind == "answer returns";
+    if (m.kind != "cell") continue;
+    const int layer = m.label[1] - '0', head = m.label[4] - '0';
+    EXPECT_EQ(m.value, viz::format_number(causes().saved(layer * 4 + head))) << m.label;
+  }
+  int n_return = 0;
+  for (int h = 0; h < 24; ++h) n_return += causes().answer_returns(h);
+  EXPECT_EQ(framed, n_return);
+}
+
+TEST_F(CausesTest, IsAskedOnceForAllSteps) {
+  QElapsedTimer clock;
+  clock.start();
+  ask();
+  ASSERT_TRUE(measured());
+  std::printf("all heads in %lld ms\n", static_cast<long long>(clock.elapsed()));
+  const auto n = window->model().runs.runs().size();
+  window->model().playback.goTo(1);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(causes().n_measured, 24) << "every step has its own figures";
+  EXPECT_EQ(window->model().runs.runs().size(), n);
+}
+
+TEST_F(CausesTest, IsGivenUpWhenAnotherMetricIsChosenOrTheQueueIsCancelled) {
+  ask();
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->model().runs.busy(); }, 5000));
+  window->model().runs.cancelAll();
+  QApplication::processEvents();
+  EXPECT_FALSE(causes().running);
+  EXPECT_LT(causes().n_measured, 24);
+  CanvasWidget* grid = window->canvas("head_grid");
+  grid->view().choose(0, 0);
+  grid->invalidate();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return grid->settled() && causes().n_heads == 0; }, 5000));
+  ask();
+  EXPECT_TRUE(measured()) << "from the beginning";
+}
+
+TEST_F(CausesTest, AnEditOfTheRunIsMeasuredAnew) {
+  ask();
+  ASSERT_TRUE(measured());
+  const double before = causes().kl_without;
+  window->controller().setLaneSpec(1, "keepkv:ratio=0.08");
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(measured());
+  EXPECT_NE(causes().kl_without, before);
+  window->workspace().setSelection([this] {
+    viz::Selection s = window->workspace().selection();
+    s.lane = 0;
+    return s;
+  }());
+  QApplication::processEvents();
+  EXPECT_EQ(causes().n_heads, 0) << "the full cache has nothing to ask";
+}
+
+}  // namespace
+}  // namespace kvscope
