@@ -142,9 +142,8 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open sample lecture",
                               "A short text, three policies and ten scenes in large type: for a projector, or to learn what a cache keeps.",
                               workspace);
-  m_model =
-      new WelcomeCard(WelcomeCard::Picture::model, "Open model",
-                      "A folder with config.json, safetensors and a tokenizer: most dense families. Or drop it on the window.", workspace);
+  m_model = new WelcomeCard(WelcomeCard::Picture::model, "Open model",
+                            "A GGUF file, or a folder with config.json, safetensors and a tokenizer. Or drop it on the window.", workspace);
   m_recover = new WelcomeCard(WelcomeCard::Picture::recover, "Recover session", {}, workspace);
   setRecovery({});
   auto* title = new QLabel("What does a model remember?", this);

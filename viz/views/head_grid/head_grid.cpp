@@ -220,10 +220,10 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
         const Rgb fill = ramp(ramp_colours, scale.at(v));
         p.fill(r, fill, 1, rounding);
         if (numbers) p.text({r.middle_x(), r.middle_y()}, fitted(p, value, v, g.cell_w - 2), Face::mono, ink_on(fill, t), Align::centre);
-      }
-      if (metric_ == HeadMetric::cause && f.causes != nullptr && f.causes->answer_returns(static_cast<int>(index))) {
-        p.frame_rect(r, t.text, 2, rounding);
-        p.mark("answer returns", fmt::format("L{} H{}", l, h), r);
+        if (metric_ == HeadMetric::cause && f.causes != nullptr && f.causes->answer_returns(static_cast<int>(index))) {
+          p.frame_rect(r.inset(r.height() >= 14 ? 3 : 0), ink_on(fill, t), 2, rounding);
+          p.mark("answer returns", fmt::format("L{} H{}", l, h), r);
+        }
       }
       if (fine_marks) p.mark("cell", fmt::format("L{} H{}", l, h), r, value);
       if (by_hand(f, index) && std::min(r.width(), r.height()) >= 6) {

@@ -43,7 +43,7 @@ std::string metric_unit(const Snapshot& snapshot, HeadMetric m) {
     case HeadMetric::disagreement:
       return "share of the other heads without its tokens, this step";
     case HeadMetric::cause:
-      return "nats, framed: the answer returns, this step";
+      return "nats, framed: answer back";
     default:
       break;
   }
