@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "backend/cpu/kernels.h"
+#include "core/dequantise.h"
 
 namespace kvscope::cpu::KVSCOPE_ISA {
 namespace {
@@ -77,16 +78,15 @@ struct Q4Block {
 struct Iq4Block {
   static constexpr int kNumbers = 32, kBytes = 18;
   static void decode(const std::uint8_t* p, float* out) {
-    static constexpr Codes kValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
     alignas(32) Codes codes[32];
 #if defined(__SSSE3__)
-    const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kValues));
+    const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kIq4Values));
     const Bytes pairs = bytes_at(p + 2);
     put(codes, reinterpret_cast<Bytes>(_mm_shuffle_epi8(values, reinterpret_cast<__m128i>(pairs & 15))));
     put(codes + 16, reinterpret_cast<Bytes>(_mm_shuffle_epi8(values, reinterpret_cast<__m128i>(pairs >> 4))));
 #else
-    for (int i = 0; i < 16; ++i) codes[i] = kValues[p[2 + i] & 15];
-    for (int i = 0; i < 16; ++i) codes[16 + i] = kValues[p[2 + i] >> 4];
+    for (int i = 0; i < 16; ++i) codes[i] = kIq4Values[p[2 + i] & 15];
+    for (int i = 0; i < 16; ++i) codes[16 + i] = kIq4Values[p[2 + i] >> 4];
 #endif
     scaled<32>(codes, float_of_half(p), out);
   }
