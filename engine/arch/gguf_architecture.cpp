@@ -31,22 +31,26 @@ constexpr std::array kNormsOnBothSides = {Name{"ffn_norm", "pre_feedforward_laye
 constexpr std::array kFused = {Name{"attn_qkv", "self_attn.qkv_proj"}, Name{"ffn_up", "mlp.gate_up_proj"}};
 
 constexpr std::array kArchitectures = {
-    GgufArchitecture{.name = "llama", .model_type = "llama", .pairs_neighbours = true, .has_windows = true},
+    GgufArchitecture{
+        .name = "llama", .model_type = "llama", .pairs_neighbours = true, .has_windows = true, .model_type_with_windows = "mistral"},
     GgufArchitecture{.name = "qwen2", .model_type = "qwen2"},
     GgufArchitecture{.name = "qwen3", .model_type = "qwen3"},
     GgufArchitecture{.name = "granite", .model_type = "granite", .pairs_neighbours = true, .numbers = kFourScalars},
-    GgufArchitecture{.name = "phi3", .model_type = "phi3", .has_windows = true, .parts = kFused},
+    GgufArchitecture{.name = "phi3", .model_type = "phi3", .has_windows = true, .special_tokens_take_space = true, .parts = kFused},
     GgufArchitecture{.name = "gemma", .model_type = "gemma", .norms_hold_one = true},
     GgufArchitecture{.name = "gemma2",
                      .model_type = "gemma2",
                      .norms_hold_one = true,
                      .has_windows = true,
+                     .n_layers_of_largest = 46,
                      .numbers = kCaps,
                      .parts = kNormsOnBothSides},
     GgufArchitecture{.name = "gemma3",
                      .model_type = "gemma3_text",
                      .norms_hold_one = true,
                      .has_windows = true,
+                     .usual_theta = 1e6,
+                     .n_layers_of_largest = 62,
                      .numbers = kLocalTheta,
                      .parts = kNormsOnBothSides},
     GgufArchitecture{.name = "smollm3", .model_type = "smollm3", .pairs_neighbours = true},
@@ -62,6 +66,7 @@ constexpr std::array kOfLayer = {
     Name{"ffn_gate", "mlp.gate_proj"},       Name{"ffn_up", "mlp.up_proj"},
     Name{"ffn_down", "mlp.down_proj"},
 };
+constexpr const char* kArchitecture = "general.architecture";
 constexpr std::string_view kLayer = "blk.", kOurLayer = "model.layers.";
 
 /// "blk.3.attn_q.weight" -> "3", "attn_q", "weight" behind the prefix; no number where it has no layer.
@@ -244,14 +249,12 @@ void add_what_follows(const Keys& keys, const GgufArchitecture& architecture, js
   for (const Name& number : architecture.numbers) keys.copy_real(number.gguf, std::string(number.config).c_str(), out);
   if (architecture.has_windows && keys.find("attention.sliding_window") && keys.whole("attention.sliding_window") != 0) {
     keys.copy_whole("attention.sliding_window", "sliding_window", out);
-    if (architecture.model_type == "llama") out["model_type"] = "mistral";
+    if (!architecture.model_type_with_windows.empty()) out["model_type"] = architecture.model_type_with_windows;
   } else if (architecture.has_windows) {
     out["sliding_window"] = nullptr;
   }
-  // Not in the file: llama.cpp takes these for the largest model of each kind, which it tells by its layers.
-  if (architecture.parts.data() == kNormsOnBothSides.data() && architecture.norms_hold_one) {
-    constexpr std::int64_t layers_of_27b[] = {46, 62};
-    const bool largest = keys.whole("block_count") == layers_of_27b[architecture.name == "gemma3"];
+  if (architecture.n_layers_of_largest > 0) {
+    const bool largest = keys.whole("block_count") == architecture.n_layers_of_largest;
     out["query_pre_attn_scalar"] = largest && heads > 0 ? dim / heads : head_dim;
   }
 }
@@ -261,22 +264,24 @@ json id_or_null(const GgufFile& file, const char* key) { return file.find(key) ?
 
 }  // namespace
 
+const GgufArchitecture* known_gguf_architecture(const GgufFile& file) {
+  const auto found = std::ranges::find(kArchitectures, file.text_or(kArchitecture, ""), &GgufArchitecture::name);
+  return found == kArchitectures.end() ? nullptr : &*found;
+}
+
 const GgufArchitecture& gguf_architecture(const GgufFile& file) {
-  constexpr std::string_view kKey = "general.architecture";
-  const std::string_view name = file.text(kKey);
-  const auto found = std::ranges::find(kArchitectures, name, &GgufArchitecture::name);
-  if (found != kArchitectures.end()) return *found;
+  const std::string_view name = file.text(kArchitecture);
+  if (const GgufArchitecture* known = known_gguf_architecture(file)) return *known;
   std::string known;
   for (const GgufArchitecture& one : kArchitectures) known += fmt::format("{}{}", known.empty() ? "" : ", ", one.name);
-  file.fail(kKey, fmt::format("unknown architecture {} (known: {})", quote_name(name), known));
+  file.fail(kArchitecture, fmt::format("unknown architecture {} (known: {})", quote_name(name), known));
 }
 
 std::string config_of_gguf(std::span<const GgufFile> parts, const GgufArchitecture& architecture) {
   const Keys keys(parts, architecture.name);
   const GgufFile& file = keys.file();
   refuse_unsupported(keys, architecture);
-  const double usual_theta = architecture.name == "gemma3" ? 1e6 : 10000;
-  const double theta = keys.find("rope.freq_base") ? keys.real("rope.freq_base") : usual_theta;
+  const double theta = keys.find("rope.freq_base") ? keys.real("rope.freq_base") : architecture.usual_theta;
   json out = {{"model_type", architecture.model_type},
               {"hidden_size", keys.whole("embedding_length")},
               {"intermediate_size", keys.whole("feed_forward_length")},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,15 @@ struct GgufArchitecture {
   bool norms_hold_one = false;
   /// Its keys of windows mean something.
   bool has_windows = false;
+  /// Of the config.json where there is a window; empty: the same as without.
+  std::string_view model_type_with_windows = {};
+  /// Without a key of its own.
+  double usual_theta = 10000;
+  /// Layers of its largest model, whose queries are scaled by another number than head_dim; the file says it in no other way, and llama.cpp
+  /// tells it by these. 0: no model's are.
+  std::int64_t n_layers_of_largest = 0;
+  /// Its sentencepiece vocabularies take the space behind a special token, for which there is no key.
+  bool special_tokens_take_space = false;
   struct Name {
     std::string_view gguf, config;
   };
@@ -28,7 +38,9 @@ struct GgufArchitecture {
   std::span<const Name> parts = {};
 };
 
-/// Throws Error: the architecture is not known, or is given by no text.
+/// nullptr: the architecture is not known, or is given by no text.
+const GgufArchitecture* known_gguf_architecture(const GgufFile& file);
+/// The same; throws Error.
 const GgufArchitecture& gguf_architecture(const GgufFile& file);
 
 /// The config.json of the model, of which `parts` are all files, the one with the metadata first. Ranges are left to who reads it. Throws

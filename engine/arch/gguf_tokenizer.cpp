@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "arch/gguf_architecture.h"
 #include "arch/gguf_words.h"
 #include "io/quote_name.h"
 #include "tokenizer/parts.h"
@@ -50,8 +51,8 @@ void add_named_tokens(const GgufFile& file, TokenizerParts& out) {
   if (!kinds) return;
   if (kinds->size() != out.tokens.size())
     file.fail(kKinds, fmt::format("expected a kind for each of {} tokens, got {}", out.tokens.size(), kinds->size()));
-  // The file has no word for it, but the models of this architecture take the space behind such a token.
-  const bool strips = file.text_or("general.architecture", "") == "phi3" && !file.find(kMerges);
+  const GgufArchitecture* architecture = known_gguf_architecture(file);
+  const bool strips = architecture && architecture->special_tokens_take_space && !file.find(kMerges);
   for (std::size_t id = 0; id < out.tokens.size(); ++id) {
     const std::int64_t kind = kinds->whole(id);
     const bool special = kind == kControl || static_cast<int>(id) == out.unknown;
