@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "app/window/session/request_key.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
@@ -23,7 +24,7 @@ void CausalHeads::want(bool on) {
   m_wanted = on;
   if (!on) {
     m_queue.cancelBatch(m_batch);
-    if (std::ranges::any_of(m_answers, [](const auto& steps) { return steps.empty(); })) m_of.clear();  // begins again when it is shown
+    if (std::ranges::any_of(m_answers, [](const auto& steps) { return steps.empty(); })) m_of = {};  // begins again when it is shown
   }
   refresh();
 }
@@ -33,9 +34,7 @@ void CausalHeads::refresh() {
   const LaneSnapshot* lane = m_workspace.lane();
   const bool ready = snapshot.phase == RunPhase::idle && !m_workspace.stale() && m_controller.answersNewest(snapshot);
   if (!m_wanted || lane == nullptr || !ready) return publish();
-  const RunRequest& r = m_controller.request();
-  std::string of = snapshot.prompt + '\n' + lane->spec + '\n' + std::to_string(lane->steps.size()) + ' ' + std::to_string(r.seed) + ' ' +
-                   std::to_string(static_cast<int>(r.mode)) + ' ' + std::to_string(static_cast<int>(r.follow)) + ' ' + snapshot.model.name;
+  Question of{textKey(m_controller.request()), snapshot.model.name, lane->spec, lane->steps.size()};
   if (of != m_of) {
     m_of = std::move(of);
     start(*lane);
@@ -82,7 +81,7 @@ void CausalHeads::publish() {
   const LaneSnapshot* lane = m_workspace.lane();
   const StepRecord* record = m_workspace.stepRecord();
   const auto step = static_cast<std::size_t>(std::max(0, m_workspace.step()));
-  const bool of_this = m_wanted && lane != nullptr && record != nullptr && m_of.find('\n' + lane->spec + '\n') != std::string::npos;
+  const bool of_this = m_wanted && lane != nullptr && record != nullptr && m_of.spec == lane->spec;
   if (of_this && !m_answers.empty()) {
     out.kl_without = record->kl;
     out.n_heads = static_cast<int>(m_answers.size());

@@ -34,6 +34,12 @@ class CausalHeads : public QObject {
     bool same = false;          // with the full cache's most likely token
   };
 
+  struct Question {
+    std::string text, model, spec;
+    std::size_t n_steps = 0;
+    bool operator==(const Question&) const = default;
+  };
+
   void refresh();
   void start(const LaneSnapshot& lane);
   void take(const QueuedRun& run, const SnapshotPtr& result);
@@ -43,7 +49,7 @@ class CausalHeads : public QObject {
   SessionController& m_controller;
   RunQueue& m_queue;
   bool m_wanted = false;
-  std::string m_of;                            // run and text that were asked about last
+  Question m_of;                               // that was asked last
   std::map<std::string, std::size_t> m_heads;  // head by the specification of its run
   std::vector<std::vector<Answer>> m_answers;  // by head, by step; empty: not measured
   int m_batch = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/window/session/request_key.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "viz/reduce/finding.h"
@@ -12,13 +13,10 @@ namespace kvscope {
 
 namespace {
 
-/// What decides the steps that there are already: more tokens and more measures change none of them.
 std::string askedFor(const RunRequest& request) {
-  std::string out = request.prompt;
-  for (const int id : request.prompt_ids) out += ' ' + std::to_string(id);
+  std::string out = textKey(request);
   for (const LaneSpec& lane : request.lanes) out += '\n' + lane.text;
-  return out + '\n' + std::to_string(static_cast<int>(request.mode)) + ' ' + std::to_string(static_cast<int>(request.follow)) + ' ' +
-         std::to_string(request.seed) + ' ' + std::to_string(request.temperature);
+  return out;
 }
 
 }  // namespace

@@ -120,5 +120,17 @@ TEST_F(CausesTest, AnEditOfTheRunIsMeasuredAnew) {
   EXPECT_EQ(causes().n_heads, 0) << "the full cache has nothing to ask";
 }
 
+TEST_F(CausesTest, AnotherWayToChooseTokensIsAnotherQuestion) {
+  ask();
+  ASSERT_TRUE(measured());
+  const auto n = window->model().runs.runs().size();
+  RunRequest request = window->controller().request();
+  request.temperature = 1.5;
+  window->controller().replaceRequest(request);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(measured());
+  EXPECT_EQ(window->model().runs.runs().size(), n + 24);
+}
+
 }  // namespace
 }  // namespace kvscope

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/session/request_key.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace kvscope {
+
+std::string textKey(const RunRequest& r) {
+  return fmt::format("{}\n{} {} {} {} {} {} {} {}", r.prompt, fmt::join(r.prompt_ids, ","), fmt::join(r.follow_ids, ","), name_of(r.follow),
+                     static_cast<int>(r.mode), r.seed, r.temperature, r.ignore_end, r.prompt.size());
+}
+
+}  // namespace kvscope

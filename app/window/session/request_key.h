@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "runtime/session/run_request.h"
+
+namespace kvscope {
+
+/// Equal for two requests whose steps read the same tokens and choose the next in the same way, whatever runs are asked for. More tokens
+/// and more measures change no step that there is, and do not count.
+std::string textKey(const RunRequest& request);
+
+}  // namespace kvscope
