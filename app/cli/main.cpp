@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "io/files.h"
 #include "io/terminal_text.h"
+#include "policy/catalog.h"
 
 namespace {
 
@@ -25,6 +26,8 @@ void complain(std::string message) {
 
 int run(int argc, char** argv) {
   const cli::Arguments arguments = cli::parse_arguments(argc, argv);
+  for (const std::string& text : arguments.lane_texts)
+    if (const auto own = in_own_words(text)) complain(text + " is read as " + *own);
   switch (arguments.command) {
     case cli::Command::nothing:
       return cli::print(arguments.message);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,7 +55,13 @@ const PolicyInfo& find_policy(std::string_view name);
 /// Specification of the uncompressed cache, against which every lane is measured ("full").
 const std::string& reference_policy();
 
-/// Keys checked against the catalog, values against their ranges. Throws UsageError (what, where, expected, got).
+/// A run written in the words of kvpress 0.5.5, in our own (POLICIES.md section 9): the names of its presses, as its classes and as its
+/// evaluation call them, their arguments as keys, and `compression_ratio`, the share removed, which every policy takes. Edits stay as they
+/// are. Nothing where there is no such word in it. Throws UsageError: an argument that the press does not have or that has no counterpart.
+std::optional<std::string> in_own_words(std::string_view spec);
+
+/// In our own words or in kvpress's; the result has our own. Keys checked against the catalog, values against their ranges. Throws
+/// UsageError (what, where, expected, got).
 LaneSpec parse_lane_spec(std::string_view text);
 std::vector<LaneSpec> parse_lane_specs(const std::vector<std::string>& texts);
 /// The same check of a value that with_param() made. Throws UsageError.

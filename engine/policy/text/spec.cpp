@@ -137,7 +137,7 @@ ResolvedLane resolve_lane(const LaneSpec& spec) {
 }
 
 LaneSpec parse_lane_spec(std::string_view text) {
-  LaneSpec spec = split_lane_spec(text);
+  LaneSpec spec = split_lane_spec(in_own_words(text).value_or(std::string(text)));
   check_lane_spec(spec);
   return spec;
 }
@@ -203,7 +203,7 @@ LaneSpec with_param(const LaneSpec& before, std::string_view key, std::string_vi
 }
 
 std::string with_param(std::string_view text, std::string_view key, std::string_view value) {
-  return with_param(split_lane_spec(text), key, value).text;
+  return with_param(split_lane_spec(in_own_words(text).value_or(std::string(text))), key, value).text;
 }
 
 }  // namespace kvscope

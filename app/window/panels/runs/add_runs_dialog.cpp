@@ -25,7 +25,7 @@ AddRunsDialog::AddRunsDialog(Workspace& workspace, SessionController& controller
       m_grid(new RunGrid(workspace, controller, "12.5 %, 25 %, 50 %", this)),
       m_text(new QLineEdit(this)),
       m_estimate(new QLabel(this)),
-      m_wrong(new QLabel(this)),
+      m_note(new QLabel(this)),
       m_add(new QPushButton("Add run", this)) {
   setWindowTitle("Add runs");
   setModal(false);
@@ -41,9 +41,9 @@ AddRunsDialog::AddRunsDialog(Workspace& workspace, SessionController& controller
   by_text->addWidget(text_name);
   by_text->addWidget(m_text, 1);
   column->addLayout(by_text);
-  m_wrong->setWordWrap(true);
-  m_wrong->hide();
-  column->addWidget(m_wrong);
+  m_note->setWordWrap(true);
+  m_note->hide();
+  column->addWidget(m_note);
   m_estimate->setWordWrap(true);
   m_estimate->setAccessibleName("Estimate");
   column->addWidget(m_estimate);
@@ -74,8 +74,21 @@ QString AddRunsDialog::estimate() const { return m_estimate->text(); }
 
 std::vector<std::string> AddRunsDialog::chosen() const {
   std::vector<std::string> specs = m_grid->model().chosen();
-  if (const QString text = m_text->text().trimmed(); !text.isEmpty()) specs.push_back(text.toStdString());
+  if (const QString text = m_text->text().trimmed(); !text.isEmpty()) specs.push_back(typed().spec);
   return specs;
+}
+
+AddRunsDialog::Typed AddRunsDialog::typed() const {
+  Typed out{.spec = m_text->text().trimmed().toStdString(), .wrong = {}, .read_as = {}};
+  if (out.spec.empty()) return out;
+  try {
+    const std::string own = parse_lane_spec(out.spec).text;
+    if (own != out.spec) out.read_as = QString("Read as %1").arg(QString::fromStdString(own));
+    out.spec = own;
+  } catch (const Error& error) {
+    out.wrong = QString::fromUtf8(error.what());
+  }
+  return out;
 }
 
 void AddRunsDialog::showEvent(QShowEvent* event) {
@@ -86,17 +99,11 @@ void AddRunsDialog::showEvent(QShowEvent* event) {
 void AddRunsDialog::refresh() {
   if (!isVisible()) return;  // no estimates for a dialog that is closed
   const std::vector<std::string> specs = chosen();
-  QString wrong;
-  if (const QString text = m_text->text().trimmed(); !text.isEmpty()) {
-    try {
-      parse_lane_spec(text.toStdString());
-    } catch (const Error& error) {
-      wrong = QString::fromUtf8(error.what());
-    }
-  }
-  m_wrong->setVisible(!wrong.isEmpty());
-  m_wrong->setText(wrong);
-  m_wrong->setStyleSheet(QString("color: %1").arg(toColor(m_workspace.theme().changed).name()));
+  const auto [spec, wrong, read_as] = typed();
+  const QString note = wrong.isEmpty() ? read_as : wrong;
+  m_note->setVisible(!note.isEmpty());
+  m_note->setText(note);
+  m_note->setStyleSheet(wrong.isEmpty() ? QString() : QString("color: %1").arg(toColor(m_workspace.theme().changed).name()));
   m_estimate->setText(estimateWords(specs.size(), estimateRuns(m_workspace.snapshot(), specs, m_queue.times(), true), true));
   m_add->setEnabled(!specs.empty() && wrong.isEmpty());
   m_add->setText(specs.size() <= 1 ? QString("Add run") : QString("Add %1 runs").arg(specs.size()));

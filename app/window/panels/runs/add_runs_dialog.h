@@ -30,7 +30,13 @@ class AddRunsDialog : public QDialog {
   void showEvent(QShowEvent* event) override;
 
  private:
+  struct Typed {
+    std::string spec;  // in our own words, where it can be read
+    QString wrong, read_as;
+  };
+
   std::vector<std::string> chosen() const;
+  Typed typed() const;
   void refresh();
   void add();
 
@@ -38,7 +44,7 @@ class AddRunsDialog : public QDialog {
   RunQueue& m_queue;
   RunGrid* m_grid;
   QLineEdit* m_text;
-  QLabel *m_estimate, *m_wrong;
+  QLabel *m_estimate, *m_note;
   QPushButton* m_add;
 };
 

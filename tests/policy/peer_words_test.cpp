@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs in kvpress's words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <utility>
+
+#include "core/error.h"
+#include "policy/catalog.h"
+
+namespace kvscope {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(PeerWords, TheShareRemovedIsTakenByEveryPolicy) {
+  for (const PolicyInfo& policy : policies()) {
+    if (policy.name == reference_policy()) continue;
+    SCOPED_TRACE(policy.name);
+    LaneSpec plain;
+    try {
+      plain = parse_lane_spec(policy.name + ":ratio=0.25");
+    } catch (const UsageError&) {
+      continue;  // asks for more than a budget, or has none
+    }
+    EXPECT_EQ(parse_lane_spec(policy.name + ":compression_ratio=0.75"), plain);
+  }
+  EXPECT_EQ(parse_lane_spec("h2o:compression_ratio=0.9").text, "h2o:ratio=0.1") << "in decimals, not 0.09999999999999998";
+  EXPECT_EQ(parse_lane_spec("h2o:recent=4,compression_ratio=0,sinks=1").text, "h2o:recent=4,ratio=1,sinks=1");
+}
+
+TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
+  constexpr std::array<std::pair<const char*, const char*>, 12> cases = {{
+      {"SnapKVPress:compression_ratio=0.5", "snapkv:window=64,kernel=5,pool=avg,ratio=0.5"},
+      {"SnapKVPress:compression_ratio=0.5,window_size=32,kernel_size=7", "snapkv:window=32,kernel=7,pool=avg,ratio=0.5"},
+      {"StreamingLLMPress:n_sink=2,slots=40", "streaming:positions=original,sinks=2,slots=40"},
+      {"streaming_llm:ratio=0.5", "streaming:positions=original,ratio=0.5"},
+      {"KeyRerotationPress(StreamingLLMPress):ratio=0.5", "streaming:ratio=0.5"},
+      {"observed_attention:ratio=0.5", "custom:stat=mean,sinks=0,recent=0,ratio=0.5"},
+      {"LagKVPress:compression_ratio=0.8,lag_size=16,cross_scoring=True", "lagkv:ratio=0.2,lag=16,cross=1"},
+      {"ExpectedAttentionPress:compression_ratio=0.8,use_covariance=False,epsilon=0.01", "expected:ratio=0.2,cov=0,eps=0.01"},
+      {"CompactorPress:compression_ratio=0.8,sketch_dimension=0,blending=0.7", "compactor:ratio=0.2,sketch=0,blend=0.7"},
+      {"adakv_expected_attention:compression_ratio=0.8,alpha_safeguard=0.3",
+       "custom:stat=expected,alloc=ada,sinks=4,recent=0,ada_alpha=0.3,ratio=0.2"},
+      {"ChunkKVPress(KnormPress):compression_ratio=0.8,chunk_length=8",
+       "custom:stat=knorm,select=chunks,sinks=0,recent=0,ratio=0.2,chunk=8"},
+      {"KnormPress:compression_ratio=0.5@pin=3", "knorm:ratio=0.5@pin=3"},
+  }};
+  for (const auto& [theirs, ours] : cases) {
+    SCOPED_TRACE(theirs);
+    EXPECT_EQ(in_own_words(theirs), ours);
+    EXPECT_EQ(in_own_words(ours), std::nullopt);
+    if (std::string(ours).find('@') == std::string::npos) EXPECT_EQ(parse_lane_spec(theirs), parse_lane_spec(ours));
+  }
+}
+
+TEST(PeerWords, EveryPressMakesARunThatIsTaken) {
+  for (const char* press : {"KnormPress",
+                            "KeyDiffPress",
+                            "RandomPress",
+                            "StreamingLLMPress",
+                            "KeyRerotationPress(StreamingLLMPress)",
+                            "SnapKVPress",
+                            "PyramidKVPress",
+                            "AdaKVPress(SnapKVPress)",
+                            "CriticalKVPress(SnapKVPress)",
+                            "CriticalAdaKVPress(SnapKVPress)",
+                            "TOVAPress",
+                            "ObservedAttentionPress",
+                            "DuoAttentionPress",
+                            "LagKVPress",
+                            "LeverageScorePress",
+                            "NonCausalAttnPress",
+                            "CompactorPress",
+                            "CURPress",
+                            "ExpectedAttentionPress",
+                            "AdaKVPress(ExpectedAttentionPress)",
+                            "ChunkKVPress(SnapKVPress)",
+                            "ChunkKVPress(KnormPress)",
+                            "ChunkKVPress(KeyDiffPress)",
+                            "adakv_snapkv",
+                            "critical_snapkv",
+                            "critical_adakv_snapkv",
+                            "expected_attention",
+                            "duo_attention"})
+    EXPECT_NO_THROW(parse_lane_spec(std::string(press) + ":compression_ratio=0.5")) << press;
+}
+
+TEST(PeerWords, WhatHasNoCounterpartIsRefusedWithWhatHas) {
+  const auto refusal = [](const char* spec) -> std::string {
+    try {
+      parse_lane_spec(spec);
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal("SnapKVPress:ratio=0.5,hidden=3"), AllOf(HasSubstr("window_size, kernel_size"), HasSubstr("'hidden'")));
+  EXPECT_THAT(refusal("SnapKVPress:compression_ratio=0.5,ratio=0.5"), HasSubstr("expected one of compression_ratio, ratio and slots"));
+  for (const char* share : {"1", "-0.1", "1.5", "nan", "x", "0.5x"})
+    EXPECT_THAT(refusal((std::string("h2o:compression_ratio=") + share).c_str()), HasSubstr("expected the share that is removed")) << share;
+  EXPECT_THAT(refusal("KVzipPress:compression_ratio=0.5"), HasSubstr("KVzipPress"));
+  EXPECT_NE(refusal("SnapKVPress"), "") << "no budget";
+}
+
+}  // namespace
+}  // namespace kvscope
