@@ -114,7 +114,7 @@ Weights Weights::open(const std::string& folder) {
 
 void Weights::add_all(std::size_t file) {
   for (const auto& [name, view] : files_[file].tensors()) places_[name] = {file, &view};
-  for (const auto& [name, dtype] : files_[file].others()) places_[name] = {file, nullptr};
+  for (const auto& [name, tensor] : files_[file].others()) places_[name] = {file, nullptr};
 }
 
 void Weights::add(const std::string& path, TensorFile file, const Naming& ours) {
@@ -126,7 +126,7 @@ void Weights::add(const std::string& path, TensorFile file, const Naming& ours) 
       throw Error(fmt::format("{}: tensor {} is in another part of the model, too", path, quote_name(name)));
   };
   for (const auto& [name, view] : files_[place].tensors()) put(name, &view);
-  for (const auto& [name, dtype] : files_[place].others()) put(name, nullptr);
+  for (const auto& [name, tensor] : files_[place].others()) put(name, nullptr);
 }
 
 std::string Weights::shown(const std::string& name) const { return quote_name(in_file_ ? in_file_(name) : name); }
@@ -146,7 +146,7 @@ const TensorView& Weights::get(const std::string& name, const std::vector<Expect
   const Place& place = found->second;
   if (!place.view) {
     throw Error(fmt::format("{}: tensor {} is {}, expected F32, F16, BF16 or F64{}", paths_[place.file], shown(name),
-                            files_[place.file].others().at(in_file_ ? in_file_(name) : name),
+                            files_[place.file].others().at(in_file_ ? in_file_(name) : name).dtype,
                             in_file_ ? ", or Q8_0, Q4_0, Q5_0, Q4_K, Q5_K, Q6_K or IQ4_NL; take the model in another of these"
                                      : "; quantised weights are read from GGUF files only"));
   }

@@ -228,7 +228,7 @@ void GgufReader::place(std::vector<Entry>& entries, GgufFile& out) const {
     if (entry.has_view) {
       out.tensors_.tensors_[entry.name] = std::move(entry.view);
     } else {
-      out.tensors_.others_[entry.name] = entry.type;
+      out.tensors_.others_[entry.name] = OtherTensor{.dtype = std::string(entry.type)};
     }
   }
 }

@@ -134,11 +134,12 @@ TensorFile TensorFile::parse(std::span<const std::byte> bytes, const std::string
                               entry.dtype, fmt::join(entry.shape, ", "), expected ? fmt::format("{}", *expected) : "more than 2^63",
                               end - begin));
     }
-    if (dtype->view) {
-      file.tensors_[entry.name] = {*dtype->view, {entry.shape.begin(), entry.shape.end()}, data.subspan(begin, end - begin)};
-    } else {
-      file.others_[entry.name] = entry.dtype;
-    }
+    const std::vector<std::int64_t> shape(entry.shape.begin(), entry.shape.end());
+    const std::span<const std::byte> numbers = data.subspan(begin, end - begin);
+    if (dtype->view)
+      file.tensors_[entry.name] = {*dtype->view, shape, numbers};
+    else
+      file.others_[entry.name] = OtherTensor{entry.dtype, shape, numbers};
   }
   check_tiling(entries, data.size(), name);
   return file;

@@ -22,9 +22,16 @@ struct TensorView {
   std::span<const std::byte> bytes;
 };
 
+/// One of a dtype that weights do not have (I64, BOOL, U8, ...).
+struct OtherTensor {
+  std::string dtype;
+  std::vector<std::int64_t> shape = {};
+  std::span<const std::byte> bytes = {};
+};
+
 /// The tensors of one .safetensors file (https://github.com/huggingface/safetensors, format section), read through a memory map.
 /// Every number of the header is checked before it is used: header length <= 100 MB and <= file, known dtypes, shape product x size =
-/// offsets' length, offsets inside the data, no overlaps, no holes. Tensors of other dtypes (I64, BOOL, ...) are listed but have no view.
+/// offsets' length, offsets inside the data, no overlaps, no holes. Tensors of other dtypes (I64, BOOL, ...) are others().
 class TensorFile {
  public:
   /// Throws Error (what, where, expected, got).
@@ -41,8 +48,8 @@ class TensorFile {
   void replace(const std::string& name, DType dtype, std::vector<std::byte> bytes);
 
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
-  /// Names and dtypes of the tensors that have no view.
-  const std::map<std::string, std::string>& others() const { return others_; }
+  /// The tensors that have no view.
+  const std::map<std::string, OtherTensor>& others() const { return others_; }
 
  private:
   friend class GgufReader;  // the tensors of another format
@@ -50,7 +57,7 @@ class TensorFile {
   std::shared_ptr<MappedFile> file_;
   std::vector<std::shared_ptr<const std::vector<std::byte>>> replaced_;
   std::map<std::string, TensorView> tensors_;
-  std::map<std::string, std::string> others_;
+  std::map<std::string, OtherTensor> others_;
 };
 
 }  // namespace kvscope

@@ -67,7 +67,7 @@ TEST(GgufFile, GivesTensorsRowsFirst) {
     EXPECT_EQ(q.dtype, DType::q4_0);
     EXPECT_EQ(q.bytes.size(), 36u);
     EXPECT_EQ(std::to_integer<int>(q.bytes[35]), 2);
-    EXPECT_EQ(file.tensors().others().at("other"), "Q2_K");
+    EXPECT_EQ(file.tensors().others().at("other").dtype, "Q2_K");
   }
 }
 

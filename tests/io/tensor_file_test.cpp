@@ -45,7 +45,7 @@ TEST(TensorFile, ListsIntegerTensorsWithoutAView) {
   const std::string bytes = safetensors(
       R"({"ids":{"dtype":"I64","shape":[2],"data_offsets":[0,16]},"w":{"dtype":"BF16","shape":[],"data_offsets":[16,18]}})", 18);
   const TensorFile file = TensorFile::parse(as_bytes(bytes), "m");
-  EXPECT_EQ(file.others().at("ids"), "I64");
+  EXPECT_EQ(file.others().at("ids").dtype, "I64");
   EXPECT_EQ(file.tensors().size(), 1u);
   EXPECT_TRUE(file.tensors().at("w").shape.empty());  // a scalar
 }

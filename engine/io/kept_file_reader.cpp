@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/kept_file_reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/error.h"
+#include "io/json_cursor.h"
+#include "io/quote_name.h"
+#include "io/tensor_file.h"
+
+namespace kvscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSchema = "kvscope.kept/1";
+constexpr int kMaxLayers = 4096, kMaxHeads = 4096, kMaxTokens = 1 << 20, kMaxRuns = 64;
+constexpr std::size_t kMaxNameBytes = 4096, kMaxSafetensors = 64;
+
+class Reader {
+ public:
+  explicit Reader(const std::string& path) : document_(JsonDocument::read(path)) { out_.path = path; }
+
+  KeptFile read() {
+    const JsonCursor root(document_);
+    if (!root.is_object() || !root.has("schema") || root.at("schema").view() != kSchema)
+      throw Error(fmt::format("{}: expected an object with \"schema\": \"{}\"", out_.path, kSchema));
+    const JsonCursor model = root.at("model");
+    out_.model = model.text_or("name", "");
+    out_.n_layers = model.at("n_layers").whole(1, kMaxLayers);
+    out_.n_kv_heads = model.at("n_kv_heads").whole(1, kMaxHeads);
+    read_tokens(root);
+    const JsonCursor runs = root.at("runs");
+    const std::size_t n_runs = runs.size(kMaxRuns);
+    if (n_runs == 0) runs.fail("at least one run");
+    for (std::size_t r = 0; r < n_runs; ++r) read_run(runs.at(r));
+    find_prompt(root);
+    for (std::size_t r = 0; r < n_runs; ++r) check_positions(runs.at(r), out_.runs[r]);
+    return std::move(out_);
+  }
+
+ private:
+  std::size_t n_heads() const { return static_cast<std::size_t>(out_.n_layers) * static_cast<std::size_t>(out_.n_kv_heads); }
+
+  void read_tokens(const JsonCursor& root) {
+    const JsonCursor tokens = root.at("tokens");
+    const std::size_t n = tokens.size(kMaxTokens);
+    if (n == 0) tokens.fail("at least one token");
+    constexpr int kMaxId = std::numeric_limits<int>::max();
+    for (std::size_t i = 0; i < n; ++i) {
+      const JsonCursor token = tokens.at(i);
+      out_.tokens.push_back((token.is_object() ? token.at("id") : token).whole(0, kMaxId));
+    }
+  }
+
+  /// Its length is given, or the tokens after it were read one in each step, to the last of them.
+  void find_prompt(const JsonCursor& root) {
+    int last = 0;
+    for (const KeptFile::Run& run : out_.runs) last = std::max(last, run.steps.back().step);
+    const int n = static_cast<int>(out_.tokens.size());
+    if (last >= n) root.at("tokens").fail(fmt::format("the tokens of all steps, more than {}", last));
+    out_.n_prompt = root.whole_or("n_prompt", 1, n - last, n - last);
+  }
+
+  void read_run(const JsonCursor& from) {
+    KeptFile::Run& run = out_.runs.emplace_back();
+    run.name = from.text_or("name", fmt::format("run {}", out_.runs.size()));
+    if (run.name.size() > kMaxNameBytes) from.at("name").fail(fmt::format("a name of at most {} bytes", kMaxNameBytes));
+    if (std::ranges::count(out_.runs, run.name, &KeptFile::Run::name) > 1) from.at("name").fail("another name than the runs before");
+    run.ratio = from.real_or("ratio", 0, 1, run.ratio);
+    const JsonCursor steps = from.at("steps");
+    const std::size_t n_steps = steps.size(kMaxTokens);
+    if (n_steps == 0) steps.fail("at least one step");
+    for (std::size_t i = 0; i < n_steps; ++i) {
+      const JsonCursor step = steps.at(i);
+      const int least = run.steps.empty() ? 0 : run.steps.back().step + 1;
+      run.steps.push_back({.step = step.at("step").whole(least, kMaxTokens), .kept = {}, .scores = {}});
+      read_heads(step, run.steps.back());
+      if (step.given("merged")) run.n_merges += count_pairs(step.at("merged"));
+    }
+  }
+
+  /// Calls `each` with the value of every head, layer by layer.
+  template <class Each>
+  void for_heads(const JsonCursor& layers, Each each) const {
+    if (layers.size() != static_cast<std::size_t>(out_.n_layers)) layers.fail(fmt::format("a list for each of {} layers", out_.n_layers));
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      const JsonCursor heads = layers.at(l);
+      if (heads.size() != static_cast<std::size_t>(out_.n_kv_heads))
+        heads.fail(fmt::format("a list for each of {} KV heads", out_.n_kv_heads));
+      for (std::size_t h = 0; h < heads.size(); ++h) each(heads.at(h));
+    }
+  }
+
+  void read_heads(const JsonCursor& from, KeptFile::Step& step) {
+    const JsonCursor kept = from.at("kept");
+    if (kept.is_object())
+      read_mask(kept, step);
+    else
+      for_heads(kept, [&](const JsonCursor& head) { step.kept.push_back(head.wholes(0, kMaxTokens)); });
+    if (!from.given("scores")) return;
+    for_heads(from.at("scores"), [&](const JsonCursor& head) {
+      const std::size_t n = step.kept[step.scores.size()].size();
+      if (head.size() != n) head.fail(fmt::format("a score for each of {} kept positions", n));
+      step.scores.push_back(head.reals_or_null());
+    });
+  }
+
+  /// A mask of bytes [n_layers, n_kv_heads, tokens], 0: not kept.
+  void read_mask(const JsonCursor& from, KeptFile::Step& step) {
+    const std::string file = from.at("file").text(kMaxNameBytes), name = from.at("tensor").text(kMaxNameBytes);
+    if (fs::path(file).filename() != file || file == "..") from.at("file").fail("the name of a file in the same folder");
+    const std::string path = (fs::path(out_.path).parent_path() / file).string();
+    if (!masks_.contains(file) && masks_.size() == kMaxSafetensors) from.at("file").fail(fmt::format("at most {} files", kMaxSafetensors));
+    if (!masks_.contains(file)) masks_.emplace(file, TensorFile::open(path));
+    const TensorFile& tensors = masks_.at(file);
+    const auto found = tensors.others().find(name);
+    const std::string where = fmt::format("{}: tensor {}", path, quote_name(name));
+    if (found == tensors.others().end() || (found->second.dtype != "U8" && found->second.dtype != "BOOL"))
+      throw Error(fmt::format("{}: expected a mask of U8 or BOOL, got {}", where,
+                              found != tensors.others().end()    ? found->second.dtype
+                              : tensors.tensors().contains(name) ? "other numbers"
+                                                                 : "no such tensor"));
+    const auto& [dtype, shape, bytes] = found->second;
+    if (shape.size() != 3 || shape[0] != out_.n_layers || shape[1] != out_.n_kv_heads || shape[2] > kMaxTokens)
+      throw Error(fmt::format("{}: expected [{} layers, {} KV heads, tokens], got [{}]", where, out_.n_layers, out_.n_kv_heads,
+                              fmt::join(shape, ", ")));
+    const auto n = static_cast<std::size_t>(shape[2]);
+    for (std::size_t h = 0; h < n_heads(); ++h) {
+      std::vector<int>& kept = step.kept.emplace_back();
+      for (std::size_t i = 0; i < n; ++i)
+        if (bytes[h * n + i] != std::byte{0}) kept.push_back(static_cast<int>(i));
+    }
+    tensors.check();
+  }
+
+  int count_pairs(const JsonCursor& merged) const {
+    std::size_t n = 0;
+    for_heads(merged, [&](const JsonCursor& head) {
+      for (std::size_t i = 0; i < head.size(); ++i)
+        if (head.at(i).wholes(0, kMaxTokens).size() != 2) head.at(i).fail("two positions, from and into");
+      n += head.size();
+    });
+    return static_cast<int>(n);
+  }
+
+  /// Ascending, each once, each read by then.
+  void check_positions(const JsonCursor& from, KeptFile::Run& run) const {
+    for (KeptFile::Step& step : run.steps)
+      for (std::size_t h = 0; h < n_heads(); ++h) {
+        const auto fail = [&](int pos, std::string_view what) {
+          throw Error(fmt::format("{}: step {}, layer {}, KV head {}: position {} {}", from.where(), step.step,
+                                  h / static_cast<std::size_t>(out_.n_kv_heads), h % static_cast<std::size_t>(out_.n_kv_heads), pos, what));
+        };
+        sort_with_scores(step, h);
+        const std::vector<int>& kept = step.kept[h];
+        if (const auto twice = std::ranges::adjacent_find(kept); twice != kept.end()) fail(*twice, "comes twice, expected once");
+        const int n_read = out_.n_prompt + step.step;
+        if (!kept.empty() && kept.back() >= n_read)
+          fail(kept.back(), fmt::format("is kept, expected one of the {} tokens read by then", n_read));
+      }
+  }
+
+  static void sort_with_scores(KeptFile::Step& step, std::size_t h) {
+    std::vector<int>& kept = step.kept[h];
+    if (std::ranges::is_sorted(kept)) return;
+    if (step.scores.empty()) {
+      std::ranges::sort(kept);
+      return;
+    }
+    std::vector<std::pair<int, double>> both;
+    for (std::size_t i = 0; i < kept.size(); ++i) both.emplace_back(kept[i], step.scores[h][i]);
+    std::ranges::stable_sort(both, {}, &std::pair<int, double>::first);
+    for (std::size_t i = 0; i < kept.size(); ++i) std::tie(kept[i], step.scores[h][i]) = both[i];
+  }
+
+  JsonDocument document_;
+  KeptFile out_;
+  std::map<std::string, TensorFile> masks_;
+};
+
+}  // namespace
+
+KeptFile read_kept_file(const std::string& path) { return Reader(path).read(); }
+
+}  // namespace kvscope
