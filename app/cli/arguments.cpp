@@ -48,6 +48,7 @@ void add_common(CLI::App& app, Arguments& a, Words& w) {
 
 void add_trace(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--out", a.out, "file to write; - or (with --json) nothing: stdout")->type_name("FILE.json");
+  app.add_option("--out-kept", a.out_kept, "write which tokens every run kept (kvscope.kept/1), too")->type_name("FILE.json");
   checked(app.add_option("--detail", w.detail, "summary, events, slots (default) or why: how much the trace holds"), "DETAIL",
           one_of({"summary", "events", "slots", "why"}));
   checked(app.add_option("--logits", w.logits, "so many of the highest logits of every step, or all; default: 5"), "N|all",
@@ -105,6 +106,10 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
                      "memory for recorded results, 2G or 800M; default: a quarter of the machine's, at least 1G. Past it the oldest steps "
                      "keep only figures; a trace is written while it runs and needs none"),
       "SIZE", [](std::string& got) { return parse_size(got) ? std::string() : expected_got("a size like 2G or 800M", got); });
+  app.add_option(
+         "--kept", a.kept,
+         "tokens that another program kept (kvscope.kept/1): its prompt, the tokens it read then, and its runs beside those of --lane")
+      ->type_name("FILE.json");
   CLI::Option* session =
       app.add_option("--session", a.session,
                      "a session of the window (*.kvscope): its model, prompt, runs, modes, seed and tokens after the prompt")
@@ -176,11 +181,11 @@ std::vector<std::string> command_names(const CLI::App& app) {
 }
 
 void check_prompt(const Arguments& a) {
-  const int given =
-      a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value() + a.session.has_value();
+  const int given = a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value() +
+                    a.session.has_value() + a.kept.has_value();
   if (given != 1) {
     throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file{}, got {}",
-                                 a.command == Command::sweep ? "" : ", --session", given == 0 ? "none" : std::to_string(given)));
+                                 a.command == Command::sweep ? "" : ", --session, --kept", given == 0 ? "none" : std::to_string(given)));
   }
 }
 
@@ -208,11 +213,14 @@ void resolve(Arguments& a, const Words& w) {
   const std::string follow = !w.follow.empty() ? w.follow : a.command == Command::run ? "self" : "reference";
   a.follow = follow_of(follow).value_or(Follow::file);
   if (a.follow == Follow::file) a.follow_file = follow;
+  if (a.kept && w.follow.empty()) a.follow = Follow::file;
   for (const Detail d : {Detail::summary, Detail::events, Detail::slots, Detail::why}) {
     if (name_of(d) == w.detail) a.detail = d;
   }
   if (!one_run) return;
   a.lanes = lanes_of(a.lane_texts, w.budgets, w.what_ifs);  // says what is wrong before a model is opened
+  if (!a.out_kept.empty() && a.detail < Detail::slots)
+    throw UsageError(fmt::format("--out-kept: expected --detail slots or why, got {}; the others hold no slots", name_of(a.detail)));
   if (a.command == Command::trace && a.out.empty() && !a.json)
     throw UsageError("trace: expected --out FILE (or --json: the trace on stdout), got neither");
 }

@@ -31,9 +31,10 @@ struct Arguments {
 
   bool list_policies = false;  // info
 
-  // run, trace; exactly one of the five
+  // run, trace; exactly one of the six
   std::optional<std::string> prompt, prompt_file, prompt_ids, tokens_file;
   std::optional<std::string> session;  // file of the window: prompt, lanes, modes, seed; --model and --generate come before what it says
+  std::optional<std::string> kept;     // file of kept tokens: its prompt, what it read then, and its runs beside those of --lane
   bool special_names = false;          // in the text of the prompt are the tokens, not text; tokens too
   bool chat = false;                   // the prompt is what the user says, written as the model's chat template wants
   std::optional<std::string> system;   // with it: the system's message
@@ -42,11 +43,12 @@ struct Arguments {
   std::vector<LaneSpec> lanes;          // with what --budget and --what-if add
   PromptMode prompt_mode = PromptMode::prefill;
   Follow follow = Follow::reference;
-  std::string follow_file;  // follow == file
+  std::string follow_file;  // follow == file; empty: what the file of kept tokens has after its prompt
   double temperature = 0;
   std::uint64_t seed = 0;
   Detail detail = Detail::slots;  // trace
   std::string out;                // trace; empty or "-": stdout
+  std::string out_kept;           // trace: which tokens the runs kept; empty: nowhere
 
   // sweep; prompt, follow, generate, seed and out as above
   std::vector<std::string> policies;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/help.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "policy/catalog.h"
@@ -20,7 +22,9 @@ std::string example_policy() {
 
 std::string policy_list() {
   std::string text;
-  for (const PolicyInfo& p : policies()) text += fmt::format("  {:<15} {}\n", p.name, p.idea);
+  const auto add = [&](const PolicyInfo& p) { text += fmt::format("  {:<15} {}\n", p.name, p.idea); };
+  std::ranges::for_each(policies(), add);
+  add(given_policy());
   return text;
 }
 

@@ -40,9 +40,15 @@ std::string range_text(const ParamInfo& p) {
   return fmt::format("{}..{}", p.min, p.max);
 }
 
+std::vector<PolicyInfo> all_policies() {
+  std::vector<PolicyInfo> out(policies().begin(), policies().end());
+  out.push_back(given_policy());
+  return out;
+}
+
 Json policies_json() {
   Json list = Json::array();
-  for (const PolicyInfo& p : policies()) {
+  for (const PolicyInfo& p : all_policies()) {
     Json keys = Json::array();
     for (const ParamInfo& k : p.params) {
       Json key{{"key", k.key}, {"kind", kind_name(k.kind)}, {"default", k.default_text}};
@@ -75,8 +81,9 @@ Json policies_json() {
 
 std::string policies_text() {
   std::string out =
-      "Every policy but one that never compresses takes slots=N (per head) or ratio=R (of the prompt's tokens) as its budget.\n";
-  for (const PolicyInfo& p : policies()) {
+      "Every policy takes slots=N (per head) or ratio=R (of the prompt's tokens) as its budget, but for one that never compresses and one "
+      "whose decisions a file brings.\n";
+  for (const PolicyInfo& p : all_policies()) {
     out += fmt::format("\n{}  {}{}\n  {}\n", p.name, p.title, p.paper.empty() ? "" : " (" + p.paper + ")", p.idea);
     std::vector<std::vector<std::string>> rows;
     for (const ParamInfo& k : p.params) {

@@ -23,6 +23,7 @@
 #include "runtime/session/session.h"
 #include "snapshot/figures.h"
 #include "snapshot/number_text.h"
+#include "trace/kept_writer.h"
 #include "trace/trace_writer.h"
 
 namespace kvscope::cli {
@@ -76,6 +77,15 @@ Json count(double value) {
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+/// Hands every record on to several.
+class Sinks final : public RecordSink {
+ public:
+  void take(int lane, const StepRecord& step) override {
+    for (RecordSink* sink : sinks) sink->take(lane, step);
+  }
+  std::vector<RecordSink*> sinks;
+};
 
 std::string run_json(const Result& r) {
   Json lanes = Json::array();
@@ -157,13 +167,22 @@ int run(const Arguments& a) {
 int trace(const Arguments& a) {
   const bool to_stdout = a.out.empty() || a.out == "-";
   if (!to_stdout) check_target(a.out), check_not_read(a, a.out);
+  if (!a.out_kept.empty()) check_target(a.out_kept, "--out-kept"), check_not_read(a, a.out_kept, "--out-kept");
   const Interrupt interrupt;
   const std::string folder = to_stdout ? "" : folder_of(a.out);
   std::optional<TraceStream> stream;
+  KeptWriter kept;
+  Sinks sinks;
   const Result result = compute(a, a.detail, /*shadow=*/true, MeasureSet::all(), interrupt.token(), [&](const RunRequest& request) {
     const TraceOptions options{.detail = a.detail, .seed = request.seed, .cancel = &interrupt.token()};
-    return &stream.emplace(options, request.measures, folder.empty() ? std::filesystem::temp_directory_path().string() : folder);
+    sinks.sinks = {&stream.emplace(options, request.measures, folder.empty() ? std::filesystem::temp_directory_path().string() : folder)};
+    if (!a.out_kept.empty()) sinks.sinks.push_back(&kept);
+    return &sinks;
   });
+  if (!a.out_kept.empty()) {
+    const Interrupt::Critical writing;
+    write_atomically(a.out_kept, kept.text(result.snapshot));
+  }
   if (to_stdout) {
     stream->finish(result.snapshot, [](std::string_view piece) { print(piece); });
     return 0;
@@ -199,7 +218,7 @@ void check_not_read(const Arguments& a, const std::string& path, const char* opt
     if (fs::equivalent(path, other, error))
       throw UsageError(fmt::format("{} {}: this file is read for the result; writing would destroy it; choose another name", option, path));
   };
-  for (const auto* read : {&a.session, &a.prompt_file, &a.tokens_file})
+  for (const auto* read : {&a.session, &a.prompt_file, &a.tokens_file, &a.kept})
     if (*read) same(**read);
   std::string folder = a.model.empty() && a.session ? read_session_input(*a.session).model : a.model;
   if (folder.empty()) folder = embedded_model();

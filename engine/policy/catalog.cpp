@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "policy/catalog/keys.h"
 #include "policy/catalog/rows.h"
+#include "policy/text/params.h"
 
 namespace kvscope {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 std::vector<PolicyRow> make_rows() {
   std::vector<PolicyRow> rows;
   for (const auto family :
-       {position_rows, hindsight_rows, score_rows, geometry_rows, observation_rows, merging_rows, keepkv_rows, custom_rows})
+       {position_rows, hindsight_rows, score_rows, geometry_rows, observation_rows, merging_rows, keepkv_rows, given_rows, custom_rows})
     for (PolicyRow& row : family()) rows.push_back(std::move(row));
   std::ranges::stable_partition(rows, &PolicyRow::listed);
   return rows;
@@ -36,7 +37,7 @@ std::vector<ParamInfo> params_with_any_base(const PolicyRow& row) {
 std::vector<PolicyInfo> make_infos() {
   std::vector<PolicyInfo> infos;
   for (const PolicyRow& row : policy_rows()) {
-    if (!row.listed) continue;
+    if (!row.listed || row.from_file) continue;
     infos.push_back(row.info);
     infos.back().params = params_with_any_base(row);
     if (row.info.statistic.empty() || !row.reads_attention)
@@ -76,6 +77,14 @@ std::span<const PolicyInfo> unavailable_policies() {
   return infos;
 }
 
+const PolicyInfo& given_policy() { return std::ranges::find_if(policy_rows(), &PolicyRow::from_file)->info; }
+
+std::string given_spec(const std::string& file, const std::string& run) {
+  LaneSpec spec{.text = {}, .name = given_policy().name, .given = {{"file", file}}};
+  if (!run.empty()) spec.given.emplace_back("run", run);
+  return join_lane_spec(spec);
+}
+
 const std::string& reference_policy() {
   static const std::string name = [] {
     const auto unlimited_row = std::ranges::find_if(policy_rows(), [](const PolicyRow& row) { return row.listed && !row.has_budget; });
@@ -87,6 +96,7 @@ const std::string& reference_policy() {
 const PolicyInfo& find_policy(std::string_view name) {
   for (const PolicyInfo& info : policies())
     if (info.name == name) return info;
+  if (given_policy().name == name) return given_policy();
   find_row(name);  // throws, naming the known ones
   KVSCOPE_ASSERT(false);
 }

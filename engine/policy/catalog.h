@@ -23,8 +23,9 @@ struct ParamInfo {
   std::string help;                  // one line, with unit
   std::string why = {};              // said with a refused value: why there are no more
   std::vector<std::pair<std::string, std::string>> described = {};  // choices, or words a text may hold, with one line each
-  std::string file_of_model = {};  // text: names a file with numbers of heads (text/head_file.h); the one that a model may bring
+  std::string file_of_model = {};  // text: names a file with numbers of heads (text/named_files.h); the one that a model may bring
   std::string without_file = {};   // the value that needs none, and what holds where the model brings none; empty: there is no such value
+  bool names_kept = false;         // text: names a file of kept tokens (core/kept_file.h)
   std::string only_with = {};  // "stat=mean, merge=none": the choices that bring this key; empty: always there
   bool operator==(const ParamInfo&) const = default;
 };
@@ -45,8 +46,11 @@ struct PolicyInfo {
   std::string unavailable;                // why this build cannot run it; empty where it can
 };
 
-/// All named policies of this build, in the order of the README's table.
+/// All named policies of this build that can be chosen, in the order of the README's table.
 std::span<const PolicyInfo> policies();
+/// The one that comes with a file instead (core/kept_file.h), and its run of this name in a file.
+const PolicyInfo& given_policy();
+std::string given_spec(const std::string& file, const std::string& run);
 /// Policies that are known but cannot run, each with the reason: they are shown as such and never imitated.
 std::span<const PolicyInfo> unavailable_policies();
 /// Throws UsageError listing the known names, or saying why a policy cannot run.

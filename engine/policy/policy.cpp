@@ -20,7 +20,7 @@ GroupReduce group_reduce(std::string_view text) {
 
 }  // namespace
 
-Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads_(setup.model->n_kv_heads) {
+Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), files_(setup.files), n_kv_heads_(setup.model->n_kv_heads) {
   const PolicyRow& row = *lane_.parts.row;
   const PolicyRow& selecting = *lane_.parts.selecting;
   resolve_budget(setup.n_prompt);
@@ -41,7 +41,7 @@ Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), n_kv_heads
                      .group = setup.model->group(),
                      .observes = selecting.observes,
                      .seed = seed_,
-                     .head_tables = setup.head_tables};
+                     .files = setup.files};
   };
   const PartSetup parts = parts_with(lane_.params);
   ranking_ = selecting.ranking(parts);
@@ -179,7 +179,8 @@ std::vector<ResolvedParam> Policy::params() const {
 }
 
 bool Policy::decides_like(const Policy& other) const {
-  if (first_budgets_ != other.first_budgets_ || name() != other.name() || !merger_->alike(*other.merger_)) return false;
+  if (first_budgets_ != other.first_budgets_ || name() != other.name() || files_ != other.files_ || !merger_->alike(*other.merger_))
+    return false;
   const std::vector<ResolvedParam> a = params(), b = other.params();
   return std::ranges::equal(
       a, b, [](const ResolvedParam& x, const ResolvedParam& y) { return x.key == y.key && x.text == y.text && x.number == y.number; });

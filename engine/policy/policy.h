@@ -37,7 +37,7 @@ class Policy {
     int n_prompt = 0;  // L
     PromptMode mode = PromptMode::prefill;
     std::uint64_t seed = 0;
-    HeadTables head_tables = {};  // what is in the files that keys name (head_files_of)
+    GivenFiles files = {};  // that keys name (files_named_by)
   };
   /// Throws UsageError: unknown policy or key (lists the known ones), value out of range, budget missing or double, mode not possible.
   static std::unique_ptr<Policy> make(const Setup& setup);
@@ -152,6 +152,7 @@ class Policy {
   void count_nan_scores(int n);
 
   ResolvedLane lane_;
+  GivenFiles files_;
   int n_kv_heads_;
   BudgetShape shape_;
   int slots_ = 0;       // C

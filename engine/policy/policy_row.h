@@ -14,8 +14,8 @@
 #include "policy/mergers/merger.h"
 #include "policy/rankings/ranking.h"
 #include "policy/selections/selection.h"
-#include "policy/text/head_file.h"
 #include "policy/text/head_keys.h"
+#include "policy/text/named_files.h"
 #include "policy/text/params.h"
 
 namespace kvscope {
@@ -28,7 +28,7 @@ struct PartSetup {
   int group = 1;          // query heads per KV head
   bool observes = false;  // as of the row
   std::uint64_t seed = 0;
-  const HeadTables& head_tables;  // what is in the files that keys name
+  const GivenFiles& files;  // that keys name
 };
 
 /// When a policy compresses: in every step that is over the budget, or only after the prefill (again with refresh=R).
@@ -54,6 +54,7 @@ struct PolicyRow {
   bool takes_group = true;                                // has the key group, with all its choices
   bool reads_attention = true;                   // false: the key group is taken, but nothing changes with it, so nobody is asked for it
   bool whole_layer = false;                      // one decision for all heads of a layer, by the mean of their scores
+  bool from_file = false;                        // decides nothing itself: it comes with a file, and is offered nowhere
   bool listed = true;                            // false: exists as a base of other rows only
   std::vector<std::string_view> bases;           // what `base` may name, the default first
   std::vector<std::string_view> own_keys;        // keys that are not taken over from a base

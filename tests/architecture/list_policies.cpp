@@ -2,12 +2,15 @@
 // Prints the catalog as JSON, for the tests that compare other files with it.
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "policy/catalog.h"
 
 int main() {
   nlohmann::json list = nlohmann::json::array();
-  for (const kvscope::PolicyInfo& policy : kvscope::policies()) {
+  std::vector<kvscope::PolicyInfo> all(kvscope::policies().begin(), kvscope::policies().end());
+  all.push_back(kvscope::given_policy());
+  for (const kvscope::PolicyInfo& policy : all) {
     nlohmann::json keys = nlohmann::json::array();
     for (const kvscope::ParamInfo& param : policy.params) keys.push_back(param.key);
     list.push_back({{"name", policy.name},

@@ -294,17 +294,17 @@ TEST(Spec, WhatCannotRunIsKnownButRefusedWithTheReason) {
 
 TEST(Spec, AModelsOwnScoresAreTheDefaultAndNoNeedToNameThem) {
   const ModelConfig model = test::tiny_model(2, 2, 2);
-  const auto make = [&](const std::string& text, HeadTables tables) {
-    return Policy::make({.spec = parse_lane_spec(text), .model = &model, .n_prompt = 40, .head_tables = std::move(tables)});
+  const auto make = [&](const std::string& text, GivenFiles files) {
+    return Policy::make({.spec = parse_lane_spec(text), .model = &model, .n_prompt = 40, .files = std::move(files)});
   };
   const LaneSpec plain = parse_lane_spec("headkv:slots=10"), named = parse_lane_spec("headkv:slots=10,scores=mine.json");
-  EXPECT_EQ(head_files_of(plain), (std::vector<HeadFile>{{.key = "scores", .name = "retrieval_heads.json", .of_model = true}}));
-  EXPECT_EQ(head_files_of(named), (std::vector<HeadFile>{{.key = "scores", .name = "mine.json"}}));
-  EXPECT_EQ(head_files_of(parse_lane_spec("duo")),
-            (std::vector<HeadFile>{{.key = "heads", .name = "distant_heads.json", .of_model = true, .may_lack = true}}));
-  EXPECT_TRUE(head_files_of(parse_lane_spec("duo:heads=auto")).empty());
-  EXPECT_TRUE(head_files_of(parse_lane_spec("h2o:slots=10")).empty());
-  const HeadTables scores = test::head_tables(plain);
+  EXPECT_EQ(files_named_by(plain), (std::vector<NamedFile>{{.key = "scores", .name = "retrieval_heads.json", .of_model = true}}));
+  EXPECT_EQ(files_named_by(named), (std::vector<NamedFile>{{.key = "scores", .name = "mine.json"}}));
+  EXPECT_EQ(files_named_by(parse_lane_spec("duo")),
+            (std::vector<NamedFile>{{.key = "heads", .name = "distant_heads.json", .of_model = true, .may_lack = true}}));
+  EXPECT_TRUE(files_named_by(parse_lane_spec("duo:heads=auto")).empty());
+  EXPECT_TRUE(files_named_by(parse_lane_spec("h2o:slots=10")).empty());
+  const GivenFiles scores = test::given_files(plain);
   const auto by_default = make("headkv:slots=10,window=2", scores), by_name = make("headkv:slots=10,window=2,scores=heads.json", scores);
   for (int l = 0; l < 2; ++l)
     for (int h = 0; h < 2; ++h) EXPECT_EQ(by_default->budget(l, h), by_name->budget(l, h));

@@ -192,16 +192,16 @@ struct TinyHead {
 
 /// A number for every (layer, head) of a tiny model, for the keys of this specification that name a file; a model of its own brings only
 /// the scores of query heads.
-inline HeadTables head_tables(const LaneSpec& spec) {
+inline GivenFiles given_files(const LaneSpec& spec) {
   static const std::shared_ptr<const HeadTable> table = [] {
     HeadTable out{.path = "heads.json", .kind = HeadTable::Kind::object};
     for (int l = 0; l < 4; ++l)
       for (int h = 0; h < 12; ++h) out.entries[std::to_string(l) + '-' + std::to_string(h)] = ((h * 7 + l * 5) % 11 + 1.5) / 2;
     return std::make_shared<const HeadTable>(out);
   }();
-  HeadTables out;
-  for (const HeadFile& file : head_files_of(spec))
-    if (!file.may_lack) out[file.key] = table;
+  GivenFiles out;
+  for (const NamedFile& file : files_named_by(spec))
+    if (!file.may_lack) out.heads[file.key] = table;
   return out;
 }
 
@@ -209,7 +209,7 @@ inline HeadTables head_tables(const LaneSpec& spec) {
 inline std::unique_ptr<Policy> make_policy(const std::string& text, const ModelConfig& model, int n_prompt,
                                            PromptMode mode = PromptMode::prefill) {
   const LaneSpec spec = parse_lane_spec(text);
-  return Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .head_tables = head_tables(spec)});
+  return Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .files = given_files(spec)});
 }
 
 /// All heads of a small model under one policy, fed with random queries, keys and values.

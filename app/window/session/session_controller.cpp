@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/policy.h"
-#include "runtime/model/head_table_files.h"
+#include "runtime/model/run_files.h"
 
 namespace kvscope {
 
@@ -113,18 +113,13 @@ QString SessionController::refusalOf(const LaneSpec& spec) {
   const std::string folder = m_model_folder.toStdString();
   const auto refusal = [spec, folder, model = s.model, n_prompt = s.n_prompt, mode = m_request.mode, seed = m_request.seed]() -> QString {
     try {
-      Policy::make({.spec = spec,
-                    .model = &model,
-                    .n_prompt = n_prompt,
-                    .mode = mode,
-                    .seed = seed,
-                    .head_tables = HeadTableFiles(folder).of(spec)});
+      Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .seed = seed, .files = RunFiles(folder).of(spec)});
       return {};
     } catch (const Error& error) {
       return QString::fromUtf8(error.what());
     }
   };
-  if (head_files_of(spec).empty()) return refusal();
+  if (files_named_by(spec).empty()) return refusal();
   const std::string key = fmt::format("{} {} {} {} {}", s.model.name, folder, s.n_prompt, static_cast<int>(m_request.mode), spec.text);
   const auto [known, is_new] = d->refusals.try_emplace(key);
   if (!is_new) return known->second;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "policy/allocations/allocation.h"
-#include "policy/text/head_file.h"
+#include "policy/text/named_files.h"
 
 namespace kvscope {
 

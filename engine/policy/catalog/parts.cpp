@@ -22,8 +22,8 @@ namespace {
 
 /// Null: none was handed in.
 std::shared_ptr<const HeadTable> table_of(std::string_view key, const PartSetup& s) {
-  const auto found = s.head_tables.find(key);
-  return found == s.head_tables.end() ? nullptr : found->second;
+  const auto found = s.files.heads.find(key);
+  return found == s.files.heads.end() ? nullptr : found->second;
 }
 
 int window(const PartSetup& s) { return std::max(1, s.params.count("window", s.slots)); }

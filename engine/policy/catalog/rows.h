@@ -16,6 +16,7 @@ std::vector<PolicyRow> geometry_rows();     // keys, values and the prompt's que
 std::vector<PolicyRow> observation_rows();  // scores of the last queries, once after the prompt
 std::vector<PolicyRow> merging_rows();      // what is removed goes into other slots
 std::vector<PolicyRow> keepkv_rows();       // merging with votes, on several selections
+std::vector<PolicyRow> given_rows();        // decisions of other programs, from a file
 std::vector<PolicyRow> custom_rows();       // whose keys choose the parts
 
 /// Policies that people look for and that this build cannot run: identity and reason only.

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 
 #include "policy/policy.h"
-#include "runtime/model/head_table_files.h"
+#include "runtime/model/run_files.h"
 
 namespace kvscope {
 
@@ -20,7 +21,7 @@ class PolicyCache {
   PolicyCache(const ModelConfig& config, std::string folder) : config_(&config), files_(std::move(folder)) {}
 
   struct Text {
-    int n_prompt = 0;
+    std::span<const int> prompt;  // ids
     PromptMode mode = PromptMode::prefill;
     std::uint64_t seed = 0;
   };
@@ -33,12 +34,12 @@ class PolicyCache {
   using Key = std::tuple<std::string, int, PromptMode, std::uint64_t>;
   struct Known {
     std::shared_ptr<const Policy> policy;
-    HeadTables tables;  // it was made with
+    GivenFiles files;  // it was made with
     bool used = true;
   };
 
   const ModelConfig* config_;
-  HeadTableFiles files_;
+  RunFiles files_;
   std::map<Key, Known> known_;
 };
 

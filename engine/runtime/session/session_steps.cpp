@@ -73,7 +73,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   decode_ms = decode_rows = 0;
   const std::vector<int> new_ids = prompt_ids(request, model.files);
   const int n_prompt = static_cast<int>(new_ids.size());
-  const std::vector<WantedLane> wanted = wanted_lanes(request, n_prompt);
+  const std::vector<WantedLane> wanted = wanted_lanes(request, new_ids);
   const int n_decode = n_decode_steps(request, n_prompt);
   cancel.check();
   if (handed_out || sink != nullptr || !model.config().rotates_alike(ids.size(), n_prompt)) {  // nothing that is here is of use again

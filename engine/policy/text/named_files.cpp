@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/text/head_file.h"
+#include "policy/text/named_files.h"
 
 #include <fmt/format.h>
 
@@ -11,11 +11,16 @@
 
 namespace kvscope {
 
-std::vector<HeadFile> head_files_of(const LaneSpec& spec) {
+std::vector<NamedFile> files_named_by(const LaneSpec& spec) {
   const ResolvedLane lane = resolve_lane(spec);
-  std::vector<HeadFile> out;
+  std::vector<NamedFile> out;
   for (const ParamInfo& p : lane.parts.params) {
     const std::string& value = lane.params.text(p.key);
+    if (p.names_kept) {
+      if (value.empty())
+        throw UsageError(fmt::format("run {}: {}: expected a file of kept tokens (kvscope.kept/1), got none", quoted(spec.text), p.key));
+      out.push_back({.key = p.key, .name = value, .is_kept = true});
+    }
     if (p.file_of_model.empty() || value == p.without_file) continue;
     const bool of_model = value == kOfModel;
     out.push_back(

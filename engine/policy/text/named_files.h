@@ -7,26 +7,34 @@
 #include <vector>
 
 #include "core/head_table.h"
+#include "core/kept_file.h"
 
 namespace kvscope {
 
 struct LaneSpec;
 
-/// A file with a number per head that a key of a run names. Policies are handed what is in it; whoever makes them reads it
-/// (runtime/model/head_table_files.h).
-struct HeadFile {
+/// A file that a key of a run names. Policies are handed what is in it; whoever makes them reads it (runtime/model/run_files.h).
+struct NamedFile {
   std::string key;
   std::string name;       // as given, or the model's own
   bool of_model = false;  // the model's folder is the only place to look
   bool may_lack = false;  // the key means something else where there is none
-  bool operator==(const HeadFile&) const = default;
+  bool is_kept = false;   // kept tokens; else a number per head
+  bool operator==(const NamedFile&) const = default;
 };
 
 /// Those that the keys of a specification name. Throws UsageError.
-std::vector<HeadFile> head_files_of(const LaneSpec& spec);
+std::vector<NamedFile> files_named_by(const LaneSpec& spec);
 
-/// What is in them, by key; none of a file that may lack and does.
+/// Numbers of heads by key; none of a file that may lack and does.
 using HeadTables = std::map<std::string, std::shared_ptr<const HeadTable>, std::less<>>;
+
+/// What is in the files of one specification. Equal: the very same contents.
+struct GivenFiles {
+  HeadTables heads = {};
+  std::shared_ptr<const KeptFile> kept = {};
+  bool operator==(const GivenFiles&) const = default;
+};
 
 /// One number per (layer, column) of the table that `key` named: a list [n_layers][n_columns], or the entries "layer-column". Layer-major.
 /// Throws UsageError: another shape, a value that is no finite number.

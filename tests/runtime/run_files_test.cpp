@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/model/head_table_files.h"
+#include "runtime/model/run_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(HeadTableFiles& files, const std::string& text) {
+std::string refusal(RunFiles& files, const std::string& text) {
   try {
     files.of(parse_lane_spec(text));
   } catch (const UsageError& e) {
@@ -21,35 +21,37 @@ std::string refusal(HeadTableFiles& files, const std::string& text) {
   return "";
 }
 
-TEST(HeadTableFiles, AModelsOwnFileIsLookedForInItsFolderAndAnyOtherThereToo) {
+TEST(RunFiles, AModelsOwnFileIsLookedForInItsFolderAndAnyOtherThereToo) {
   const test::TempFolder folder;
   folder.write("retrieval_heads.json", "[[3, 1]]");
   folder.write("mine.json", "[[5, 1]]");
-  HeadTableFiles files(folder.path());
-  const auto first = [&](const std::string& text, const char* key) { return files.of(parse_lane_spec(text)).at(key)->rows.at(0)->at(0); };
+  RunFiles files(folder.path());
+  const auto first = [&](const std::string& text, const char* key) {
+    return files.of(parse_lane_spec(text)).heads.at(key)->rows.at(0)->at(0);
+  };
   EXPECT_EQ(first("headkv:slots=10", "scores"), 3);
   EXPECT_EQ(first("headkv:slots=10,scores=mine.json", "scores"), 5);
   EXPECT_EQ(first("headkv:slots=10,scores=" + folder.path() + "/mine.json", "scores"), 5);
   EXPECT_EQ(first("duo:heads=mine.json", "heads"), 5);
-  EXPECT_TRUE(files.of(parse_lane_spec("duo")).empty()) << "without one the prompt decides";
-  EXPECT_TRUE(files.of(parse_lane_spec("h2o:slots=10")).empty());
+  EXPECT_TRUE(files.of(parse_lane_spec("duo")).heads.empty()) << "without one the prompt decides";
+  EXPECT_TRUE(files.of(parse_lane_spec("h2o:slots=10")).heads.empty());
 }
 
-TEST(HeadTableFiles, AFileIsReadAgainWhenItChanges) {
+TEST(RunFiles, AFileIsReadAgainWhenItChanges) {
   const test::TempFolder folder;
   folder.write("f.json", "[[3, 1]]");
-  HeadTableFiles files(folder.path());
+  RunFiles files(folder.path());
   const LaneSpec spec = parse_lane_spec("headkv:slots=10,scores=f.json");
-  const auto before = files.of(spec).at("scores");
-  EXPECT_EQ(files.of(spec).at("scores"), before);
+  const auto before = files.of(spec).heads.at("scores");
+  EXPECT_EQ(files.of(spec).heads.at("scores"), before);
   folder.write("f.json", "[[4.5, 1]]");
-  EXPECT_EQ(files.of(spec).at("scores")->rows.at(0)->at(0), 4.5);
+  EXPECT_EQ(files.of(spec).heads.at("scores")->rows.at(0)->at(0), 4.5);
 }
 
-TEST(HeadTableFiles, WhatIsWrongNamesTheKeyAndThePlace) {
+TEST(RunFiles, WhatIsWrongNamesTheKeyAndThePlace) {
   const test::TempFolder folder;
   folder.write("broken.json", "[[1, 2");
-  HeadTableFiles files(folder.path());
+  RunFiles files(folder.path());
   EXPECT_THAT(refusal(files, "headkv:slots=10"), HasSubstr("scores: expected retrieval_heads.json in the model's folder '" + folder.path() +
                                                            "', got none; kvscope-cli heads"));
   EXPECT_THAT(refusal(files, "headkv:slots=10,scores=nowhere.json"),

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/model/head_table_files.h"
+#include "runtime/model/run_files.h"
 
 #include <fmt/format.h>
 
 #include "core/error.h"
 #include "io/head_table_file.h"
+#include "io/kept_file_reader.h"
 #include "policy/text/params.h"
 
 namespace kvscope {
 
 namespace fs = std::filesystem;
 
-HeadTables HeadTableFiles::of(const LaneSpec& spec) {
-  HeadTables out;
-  for (const HeadFile& file : head_files_of(spec)) {
+GivenFiles RunFiles::of(const LaneSpec& spec) {
+  GivenFiles out;
+  for (const NamedFile& file : files_named_by(spec)) {
     const std::string path = path_of(file);
     if (path.empty()) continue;
     try {
-      out[file.key] = table_at(path);
+      if (file.is_kept)
+        out.kept = read(kept_[path], path, read_kept_file);
+      else
+        out.heads[file.key] = read(tables_[path], path, read_head_table);
     } catch (const Error& error) {
       throw UsageError(fmt::format("{}: {}", file.key, error.what()));
     }
@@ -25,7 +29,7 @@ HeadTables HeadTableFiles::of(const LaneSpec& spec) {
   return out;
 }
 
-std::string HeadTableFiles::path_of(const HeadFile& file) const {
+std::string RunFiles::path_of(const NamedFile& file) const {
   std::error_code error;
   if (!file.of_model && fs::is_regular_file(file.name, error)) return file.name;
   const fs::path in_folder = fs::path(folder_) / file.name;
@@ -38,14 +42,14 @@ std::string HeadTableFiles::path_of(const HeadFile& file) const {
       fmt::format("{}: file {} is neither in the working directory nor in the model's folder", file.key, kvscope::quoted(file.name)));
 }
 
-std::shared_ptr<const HeadTable> HeadTableFiles::table_at(const std::string& path) {
-  Read& known = read_[path];
+template <class T>
+std::shared_ptr<const T> RunFiles::read(Read<T>& known, const std::string& path, T (*reader)(const std::string&)) {
   std::error_code no_time, no_size;
   const fs::file_time_type time = fs::last_write_time(path, no_time);
   const std::uintmax_t size = fs::file_size(path, no_size);
-  const bool same = !no_time && !no_size && known.table && known.time == time && known.size == size;
-  if (!same) known = {time, size, std::make_shared<const HeadTable>(read_head_table(path))};
-  return known.table;
+  const bool same = !no_time && !no_size && known.content && known.time == time && known.size == size;
+  if (!same) known = {time, size, std::make_shared<const T>(reader(path))};
+  return known.content;
 }
 
 }  // namespace kvscope

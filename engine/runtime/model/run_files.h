@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "policy/catalog.h"
+#include "policy/text/named_files.h"
+
+namespace kvscope {
+
+/// The files that keys of runs name. A file is read once for as long as its time and size on disk stay the same.
+class RunFiles {
+ public:
+  /// folder: the model's, the second place to look after the working directory, and the only one for a model's own file.
+  explicit RunFiles(std::string folder) : folder_(std::move(folder)) {}
+
+  /// What the files of a specification hold. Throws UsageError that names the key: not found (and where it was looked for), not JSON, too
+  /// large, not what the key wants.
+  GivenFiles of(const LaneSpec& spec);
+
+ private:
+  template <class T>
+  struct Read {
+    std::filesystem::file_time_type time;
+    std::uintmax_t size = 0;
+    std::shared_ptr<const T> content;
+  };
+  std::string path_of(const NamedFile& file) const;  // "": it may lack, and does
+  template <class T>
+  static std::shared_ptr<const T> read(Read<T>& known, const std::string& path, T (*reader)(const std::string&));
+
+  std::string folder_;
+  std::map<std::string, Read<HeadTable>> tables_;  // by path
+  std::map<std::string, Read<KeptFile>> kept_;
+};
+
+}  // namespace kvscope

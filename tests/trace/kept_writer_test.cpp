@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs kept goes into a file, and the policy that comes with a file repeats it: the same slots and the same figures, to the bit.
+#include "trace/kept_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "io/kept_file_reader.h"
+#include "io/temp_folder.h"
+#include "policy/catalog.h"
+#include "runtime/runs.h"
+
+namespace kvscope {
+namespace {
+
+using testing::HasSubstr;
+using testing::open_session;
+using testing::random_ids;
+using testing::run;
+using testing::tiny_model;
+
+class KeptWriterTest : public ::testing::Test {
+ protected:
+  KeptWriterTest() : session(open_session(tiny_model())) {}
+
+  RunRequest request(const std::vector<std::string>& lanes) {
+    RunRequest out;
+    out.prompt_ids = random_ids(40, 64, 5);
+    out.n_generate = 6;
+    out.detail = Detail::slots;
+    out.lanes = parse_lane_specs(lanes);
+    return out;
+  }
+  std::string refusal(const RunRequest& request) {
+    try {
+      run(session, request);
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+  Session session;
+  test::TempFolder folder;
+};
+
+TEST_F(KeptWriterTest, RunsAreRepeatedFromTheirFile) {
+  const std::vector<std::string> lanes = {
+      "full", "h2o:slots=12", "snapkv:ratio=0.4", "adakv:ratio=0.4", "streaming:slots=9,positions=original", "random:slots=8"};
+  const Snapshot first = run(session, request(lanes));
+  const std::string path = folder.write("kept.json", KeptWriter::text_of(first));
+  std::vector<std::string> given = {"full"};
+  for (std::size_t l = 1; l < lanes.size(); ++l) given.push_back(given_spec(path, lanes[l]));
+  const Snapshot again = run(session, request(given));
+  ASSERT_EQ(again.lanes.size(), first.lanes.size());
+  for (std::size_t l = 1; l < lanes.size(); ++l) {
+    SCOPED_TRACE(lanes[l]);
+    ASSERT_EQ(again.lanes[l].steps.size(), first.lanes[l].steps.size());
+    for (std::size_t s = 0; s < first.lanes[l].steps.size(); ++s) {
+      const StepRecord &a = *first.lanes[l].steps[s], &b = *again.lanes[l].steps[s];
+      EXPECT_EQ(a.kl, b.kl) << s;
+      EXPECT_EQ(a.nll, b.nll) << s;
+      for (std::size_t h = 0; h < a.heads.size(); ++h) {
+        EXPECT_EQ(a.heads[h].pos, b.heads[h].pos) << "step " << s << " head " << h;
+        EXPECT_EQ(a.heads[h].local_l1_wo, b.heads[h].local_l1_wo) << "step " << s << " head " << h;
+      }
+    }
+  }
+}
+
+TEST_F(KeptWriterTest, HoldsTextMergesAndOnlyStepsInWhichSomethingLeft) {
+  const Snapshot snapshot = run(session, request({"full", "keepkv:slots=12", "snapkv:slots=12"}));
+  const KeptFile file = read_kept_file(folder.write("kept.json", KeptWriter::text_of(snapshot)));
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(file.n_prompt, 40);
+  EXPECT_EQ(file.tokens.size(), snapshot.tokens.size());
+  EXPECT_EQ(file.model, snapshot.model.name);
+  EXPECT_EQ(file.runs[0].steps.size(), snapshot.lanes[1].steps.size()) << "in every step";
+  EXPECT_GT(file.runs[0].n_merges, 0);
+  EXPECT_EQ(file.runs[1].steps.size(), 1u) << "once, after the prompt";
+  EXPECT_EQ(file.runs[1].n_merges, 0);
+}
+
+TEST_F(KeptWriterTest, RecordsWithoutSlotsAreRefused) {
+  RunRequest wanted = request({"full", "h2o:slots=12"});
+  wanted.detail = Detail::summary;
+  const Snapshot snapshot = run(session, wanted);
+  EXPECT_THROW(KeptWriter::text_of(snapshot), Error);
+}
+
+TEST_F(KeptWriterTest, AFileOfAnotherTextOrModelIsRefusedInASentence) {
+  const std::string path = folder.write("kept.json", KeptWriter::text_of(run(session, request({"full", "h2o:slots=12"}))));
+  RunRequest other = request({"full", given_spec(path, "")});
+  EXPECT_EQ(refusal(other), "");
+  other.prompt_ids.pop_back();
+  EXPECT_THAT(refusal(other), HasSubstr("expected kept tokens of a prompt of 39 tokens, got 40"));
+  other.prompt_ids.push_back(63 - request({}).prompt_ids.back());
+  EXPECT_THAT(refusal(other), HasSubstr("token 39"));
+  EXPECT_THAT(refusal(request({"full", given_spec(path, "h3o")})),
+              HasSubstr("expected one of '" + path + "' has ('h2o:slots=12'), got 'h3o'"));
+  EXPECT_THAT(refusal(request({"full", "given"})), HasSubstr("expected a file of kept tokens"));
+  other = request({"full", given_spec(path, "")});
+  other.mode = PromptMode::stream;
+  EXPECT_THAT(refusal(other), HasSubstr("expected prompt mode prefill"));
+  const std::string model = folder.write(
+      "model.json", R"({"schema":"kvscope.kept/1","model":{"n_layers":1,"n_kv_heads":1},"n_prompt":40,"tokens":[)" + [] {
+        std::string ids = "1";
+        for (int i = 0; i < 39; ++i) ids += ",1";
+        return ids;
+      }() + R"(],"runs":[{"steps":[{"step":0,"kept":[[[0]]]}]}]})");
+  EXPECT_THAT(refusal(request({"full", given_spec(model, "")})), HasSubstr("KV heads, got 1 x 1"));
+}
+
+}  // namespace
+}  // namespace kvscope
