@@ -10,6 +10,7 @@
 #include "app/cli/table.h"
 #include "backend/backend.h"
 #include "policy/catalog.h"
+#include "runtime/model/devices.h"
 #include "snapshot/number_text.h"
 
 namespace kvscope::cli {
@@ -109,10 +110,6 @@ std::map<std::string, std::size_t> weights_by_dtype(const ModelFiles& model) {
   return bytes;
 }
 
-double kv_bytes_per_token(const ModelConfig& c, DType precision) {
-  return 2.0 * c.n_layers * c.n_kv_heads * c.head_dim * static_cast<double>(size_of(precision));
-}
-
 Json cuda_json() {
   const CudaStatus s = cuda_status();
   if (!s.usable) return {{"usable", false}, {"why_not", s.why_not}};
@@ -198,7 +195,7 @@ Json model_json(const Arguments& a, const ModelFiles& model) {
           {"weight_bytes", model.weight_bytes},
           {"weight_bytes_by_dtype", weights_by_dtype(model)},
           {"precision", name_of(a.precision)},
-          {"kv_bytes_per_token", kv_bytes_per_token(c, a.precision)},
+          {"kv_bytes_per_token", full_cache_bytes(c, a.precision, 1)},
           {"backends", KVSCOPE_BACKENDS},
           {"cuda", cuda_json()}};
 }
@@ -208,7 +205,7 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
   std::vector<std::string> weights;
   for (const auto& [dtype, bytes] : weights_by_dtype(model))
     weights.push_back(fmt::format("{} {}", dtype, format_bytes(static_cast<double>(bytes))));
-  const double kv = kv_bytes_per_token(c, a.precision);
+  const double kv = full_cache_bytes(c, a.precision, 1);
   const auto id = [](int i) { return i < 0 ? std::string("none") : std::to_string(i); };
   return aligned({{"model", fmt::format("{} ({})", c.name, c.arch)},
                   {"folder", model.folder},
@@ -222,7 +219,7 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
                   {"weights", fmt::format("{}: {}{}", format_bytes(static_cast<double>(model.weight_bytes)), fmt::join(weights, ", "),
                                           c.tied_embeddings ? "; embedding and output layer shared" : "")},
                   {"KV cache", fmt::format("{} per token in {}: {} for {} tokens", format_bytes(kv), name_of(a.precision),
-                                           format_bytes(kv * c.max_positions), c.max_positions)},
+                                           format_bytes(full_cache_bytes(c, a.precision, c.max_positions)), c.max_positions)},
                   {"backends", KVSCOPE_BACKENDS},
                   {"device", "cpu"},
                   {"", cuda_text()}},

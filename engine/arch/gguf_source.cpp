@@ -103,7 +103,7 @@ void take_one_from_norms(TensorFile& file) {
 
 }  // namespace
 
-GgufSource open_gguf_source(const std::string& path) {
+GgufSource open_gguf_source(const std::string& path, ReadWeights read) {
   std::vector<GgufFile> files = open_parts(path);
   const GgufFile& first = files[0];
   const GgufArchitecture& architecture = gguf_architecture(first);
@@ -115,8 +115,9 @@ GgufSource open_gguf_source(const std::string& path) {
   for (GgufFile& file : files) {
     const std::string name = file.name();
     TensorFile tensors = file.take_tensors();
-    if (architecture.pairs_neighbours) split_halves_of_heads(tensors, heads, key_heads);
-    if (architecture.norms_hold_one) take_one_from_norms(tensors);
+    const bool changes = read == ReadWeights::what_changes;
+    if (changes && architecture.pairs_neighbours) split_halves_of_heads(tensors, heads, key_heads);
+    if (changes && architecture.norms_hold_one) take_one_from_norms(tensors);
     out.weights.add(name, std::move(tensors), [&](std::string_view own) { return name_in_safetensors(architecture, own); });
   }
   return out;

@@ -19,7 +19,13 @@ struct GgufSource {
   std::shared_ptr<const Tokenizer> tokenizer;  // null: the file has none
 };
 
+/// What of the weights is read when a model opens.
+enum class ReadWeights {
+  what_changes,  // rows and norms that a GGUF has in another form than we
+  nothing,       // only shapes and types are right: for questions, not for computing
+};
+
 /// `path`: the file, of several (-00001-of-00003) the first. Throws Error naming file and key or tensor.
-GgufSource open_gguf_source(const std::string& path);
+GgufSource open_gguf_source(const std::string& path, ReadWeights read = ReadWeights::what_changes);
 
 }  // namespace kvscope

@@ -103,20 +103,9 @@ ModelFiles model_of(const std::string& path, const JsonDocument& json, const std
   return model;
 }
 
-}  // namespace
-
-TokenizerFile open_tokenizer_file(const std::string& folder) {
-  if (GgufFile::is_one(folder)) return {open_gguf_tokenizer(GgufFile::open(folder)), folder};
-  const fs::path json = fs::path(folder) / "tokenizer.json", model = fs::path(folder) / "tokenizer.model";
-  std::error_code ignored;
-  if (fs::exists(json, ignored)) return {Tokenizer::open_json(json.string()), json.string()};  // as transformers: also beside the other
-  if (fs::exists(model, ignored)) return {Tokenizer::open_sentencepiece(model.string()), model.string()};
-  return {};
-}
-
-ModelFiles open_model(const std::string& folder) {
+ModelFiles open_files(const std::string& folder, ReadWeights read) {
   if (GgufFile::is_one(folder)) {
-    GgufSource source = open_gguf_source(folder);
+    GgufSource source = open_gguf_source(folder, read);
     return model_of(
         folder, source.config, [&] { return std::move(source.weights); },
         [&] {
@@ -136,5 +125,20 @@ ModelFiles open_model(const std::string& folder) {
   return model_of(
       folder, json, [&] { return Weights::open(folder); }, [&] { return open_tokenizer_file(folder); });
 }
+
+}  // namespace
+
+TokenizerFile open_tokenizer_file(const std::string& folder) {
+  if (GgufFile::is_one(folder)) return {open_gguf_tokenizer(GgufFile::open(folder)), folder};
+  const fs::path json = fs::path(folder) / "tokenizer.json", model = fs::path(folder) / "tokenizer.model";
+  std::error_code ignored;
+  if (fs::exists(json, ignored)) return {Tokenizer::open_json(json.string()), json.string()};  // as transformers: also beside the other
+  if (fs::exists(model, ignored)) return {Tokenizer::open_sentencepiece(model.string()), model.string()};
+  return {};
+}
+
+ModelFiles open_model(const std::string& folder) { return open_files(folder, ReadWeights::what_changes); }
+
+ModelFiles check_model(const std::string& folder) { return open_files(folder, ReadWeights::nothing); }
 
 }  // namespace kvscope

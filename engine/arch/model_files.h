@@ -76,6 +76,10 @@ TokenizerFile open_tokenizer_file(const std::string& folder);
 /// misshapen file, key or tensor, what was expected and what is there. Of a GGUF file all that is inside it.
 ModelFiles open_model(const std::string& folder);
 
+/// The same checks and the same errors without reading the weights: what a model is and whether it opens. Its tensors have shapes and types
+/// and must not be computed with.
+ModelFiles check_model(const std::string& folder);
+
 /// Model families this build knows (model_type of config.json), for messages and help.
 std::vector<std::string> known_architectures();
 

@@ -22,6 +22,9 @@ using Kind = GgufValue::Kind;
 constexpr std::uint64_t kMaxKey = 65535, kMaxTensorName = 255;  // bytes
 constexpr std::uint64_t kMaxRank = 4;
 constexpr std::uint64_t kMaxAlignment = 1 << 16;
+/// Elements of all lists of the metadata. A vocabulary with its merges has some 2 million; a sparse file may promise any number of empty
+/// texts, each of which takes memory here.
+constexpr std::uint64_t kMaxElements = 1 << 24;
 constexpr std::uint64_t kLeastPair = 8 + 4 + 1, kLeastTensor = 8 + 4 + 8 + 4 + 8;  // bytes that one takes
 
 struct KnownType {
@@ -126,16 +129,24 @@ void GgufReader::read_header() {
   }
 }
 
+void GgufReader::count_elements(std::uint64_t count, const std::string& key) {
+  if (count > kMaxElements - n_elements_)
+    throw Error(fmt::format("{}: {} should have {} elements, expected at most {} in all lists", name_, key, count, kMaxElements));
+  n_elements_ += count;
+}
+
 void GgufReader::read_elements(GgufValue& value, std::uint64_t count, const std::string& key) {
   value.count_ = count;
   if (value.kind_ == Kind::text) {
     if (count > left() / 8) throw Error(fmt::format("{}: {} should have {} texts, {} bytes follow", name_, key, count, left()));
+    count_elements(count, key);
     value.texts_.reserve(count);
     for (std::uint64_t i = 0; i < count; ++i) value.texts_.push_back(text(left(), key));
     return;
   }
   const auto size = product(count, bytes_of_kind(value.kind_));
   value.bytes_ = take(size.value_or(std::numeric_limits<std::uint64_t>::max()), key);
+  count_elements(count, key);
   if (value.kind_ == Kind::flag) {
     const auto bad = std::ranges::find_if(value.bytes_, [](std::byte b) { return b > std::byte(1); });
     if (bad != value.bytes_.end())

@@ -37,13 +37,14 @@ class GgufReader {
   void read_pair(GgufFile& out);
   void read_value(GgufValue& value, const std::string& key);
   void read_elements(GgufValue& value, std::uint64_t count, const std::string& key);
+  void count_elements(std::uint64_t count, const std::string& key);
   Entry read_entry();
   void place(std::vector<Entry>& entries, GgufFile& out) const;
 
   std::span<const std::byte> bytes_;
   const std::string& name_;
   std::uint64_t at_ = 0;
-  std::uint64_t n_tensors_ = 0, n_pairs_ = 0, alignment_ = 32;
+  std::uint64_t n_tensors_ = 0, n_pairs_ = 0, n_elements_ = 0, alignment_ = 32;
 };
 
 }  // namespace kvscope

@@ -109,6 +109,18 @@ TEST(GgufModel, RowsOfQueriesAndKeysGoBackToTheirHalves) {
   }
 }
 
+TEST(GgufModel, IsCheckedWithoutReadingItsWeights) {
+  SmallModel small;
+  const ModelFiles model = check_model(small.write());
+  EXPECT_EQ(model.config.n_kv_heads, 1);
+  EXPECT_EQ(model.weight_bytes, open_model(small.write()).weight_bytes);
+  for (std::size_t r = 0; r < 16; ++r)
+    EXPECT_EQ(std::to_integer<int>(model.layers[0].wq.bytes[r * 34]), static_cast<int>(r)) << "as in the file";
+  small.tensors.erase("blk.0.ffn_up.weight");
+  const std::string path = small.write();
+  EXPECT_EQ(message_of<Error>([&] { check_model(path); }), error_of(path));
+}
+
 TEST(GgufModel, NamesWhatIsMissingOrOfAnotherShapeAsTheFileDoes) {
   for (const auto& [name, tensor] : SmallModel().tensors) {
     SmallModel small;

@@ -26,6 +26,7 @@ ENGINE = {  # folder of engine/ -> folders of engine/ it may include besides its
     "snapshot": ["core"],
     "measure": ["cache", "backend", "snapshot", "core"],
     "runtime": ["arch", "backend", "cache", "core", "io", "measure", "policy", "slots", "snapshot", "tokenizer"],
+    "found": ["runtime", "arch", "io", "core"],
     "trace": ["runtime", "snapshot", "policy", "arch", "tokenizer", "io", "core"],
 }
 VIZ = ["snapshot", "core"]

@@ -13,13 +13,20 @@
 
 namespace kvscope {
 
+double full_cache_bytes(const ModelConfig& c, DType precision, int n_tokens) {
+  double tokens = 0;
+  for (int l = 0; l < c.n_layers; ++l) tokens += c.window(l) > 0 ? std::min(c.window(l), n_tokens) : n_tokens;
+  return 2 * tokens * c.kv_dim() * static_cast<double>(size_of(precision));
+}
+
 std::size_t least_bytes(const ModelFiles& files, DType precision) {
-  constexpr std::size_t kRows = 64, kTokens = 1024;
+  constexpr std::size_t kRows = 64;
+  constexpr int kTokens = 1024;
   const ModelConfig& c = files.config;
   const auto n = [](int x) { return static_cast<std::size_t>(std::max(x, 0)); };
-  const std::size_t tokens = c.max_positions > 0 ? std::min(n(c.max_positions), kTokens) : kTokens;
+  const int tokens = c.max_positions > 0 ? std::min(c.max_positions, kTokens) : kTokens;
   const std::size_t activations = kRows * (2 * n(c.dim) + 2 * n(c.q_dim()) + 2 * n(c.kv_dim()) + 2 * n(c.hidden_dim)) + n(c.vocab_size);
-  return files.weight_bytes + size_of(precision) * (activations + 2 * tokens * n(c.n_layers) * n(c.kv_dim()));
+  return files.weight_bytes + size_of(precision) * activations + static_cast<std::size_t>(full_cache_bytes(c, precision, tokens));
 }
 
 namespace {
