@@ -157,6 +157,17 @@ void add_tokens(CLI::App& app, Arguments& a) {
   app.add_flag("--json", a.json, "machine-readable result on stdout");
 }
 
+void add_models(CLI::App& app, Arguments& a, Words& w) {
+  app.add_option("--dir", a.folders, "look into this folder, too; may be given several times")
+      ->type_name("DIR")
+      ->take_all()
+      ->allow_extra_args(false);
+  checked(app.add_option("--precision", w.precision, "f32 (default), f64, f16 or bf16: numbers of the cache whose memory is said"), "TYPE",
+          one_of({"f32", "f64", "f16", "bf16"}));
+  app.add_flag("--json", a.json, "machine-readable result on stdout");
+  app.add_flag("--quiet", a.quiet, "no progress line");
+}
+
 void add_bench(CLI::App& app, Arguments& a) {
   checked(app.add_option("--shape", a.shape, "measure a published model's shape with synthetic weights instead of --model"), "SHAPE",
           one_of(known_shapes()));
@@ -309,6 +320,10 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   CLI::App* tokens = app.add_subcommand("tokens", "the tokens of a text: ids, names, bytes of the text");
   add_tokens(*tokens, a);
 
+  CLI::App* models = app.add_subcommand("models", "models on this machine: what they take, and whether they open");
+  add_models(*models, a, w);
+  models->footer(models_help());
+
   if (!parse_words(app, argc, argv, a.message)) return a;
   const auto chosen = app.get_subcommands();
   for (const auto& [app_of, command] : {std::pair{info, Command::info},
@@ -319,7 +334,8 @@ Arguments parse_arguments(int argc, const char* const* argv) {
                                         {ppl, Command::ppl},
                                         {heads, Command::heads},
                                         {bench, Command::bench},
-                                        {tokens, Command::tokens}}) {
+                                        {tokens, Command::tokens},
+                                        {models, Command::models}}) {
     if (chosen.front() == app_of) a.command = command;
   }
   resolve(a, w);

@@ -12,7 +12,7 @@
 
 namespace kvscope::cli {
 
-enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads, bench, tokens };
+enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads, bench, tokens, models };
 
 /// What the command line says, checked as far as that is possible without files.
 struct Arguments {
@@ -30,6 +30,8 @@ struct Arguments {
   bool quiet = false;
 
   bool list_policies = false;  // info
+
+  std::vector<std::string> folders;  // models: where to look besides the usual places
 
   // run, trace; exactly one of the six
   std::optional<std::string> prompt, prompt_file, prompt_ids, tokens_file;

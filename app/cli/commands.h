@@ -18,6 +18,7 @@ int ppl(const Arguments& arguments);
 int heads(const Arguments& arguments);
 int bench(const Arguments& arguments);
 int tokens(const Arguments& arguments);
+int models(const Arguments& arguments);
 
 /// Says early that a result cannot be written there, before minutes of work. Throws UsageError naming the option.
 void check_target(const std::string& path, const char* option = "--out");

@@ -35,6 +35,7 @@ std::string main_help() {
   return fmt::format(
       "Examples:\n"
       "  kvscope-cli info\n"
+      "  kvscope-cli models\n"
       "  kvscope-cli run --prompt \"Once upon a time\" --generate 40 --lane {0}:ratio=0.25\n"
       "  kvscope-cli trace --prompt \"Once upon a time\" --lane {0}:slots=8 --out trace.json\n"
       "\nPolicies (kvscope-cli info --policies has their keys):\n{1}"
@@ -104,6 +105,15 @@ std::string heads_help() {
          "  kvscope-cli heads\n"
          "  kvscope-cli heads --model FOLDER --out-retrieval FOLDER/retrieval_heads.json --out-distant FOLDER/distant_heads.json\n"
          "  kvscope-cli heads --depths 0.5 --samples 20 --context 500 --text novel.txt --json";
+}
+
+std::string models_help() {
+  return "Looks where other programs keep models: the cache of Hugging Face (HF_HUB_CACHE, HF_HOME), Ollama (OLLAMA_MODELS), LM Studio, llama.cpp\n"
+         "(LLAMA_CACHE), and in every --dir. Nothing is loaded: configuration, tokenizer and headers of the weights decide whether a model opens,\n"
+         "and what does not says why. The path below a model is what --model takes.\n"
+         "\nExamples:\n"
+         "  kvscope-cli models\n"
+         "  kvscope-cli models --dir ~/models --dir /data/checkpoints --json";
 }
 
 std::string bench_help() {

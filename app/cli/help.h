@@ -15,5 +15,6 @@ std::string evaluation_help(const std::string& command);
 std::string heads_help();
 /// Text under the options of `kvscope-cli bench --help`: what is measured, examples.
 std::string bench_help();
+std::string models_help();
 
 }  // namespace kvscope::cli

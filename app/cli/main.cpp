@@ -47,6 +47,8 @@ int run(int argc, char** argv) {
       return cli::heads(arguments);
     case cli::Command::tokens:
       return cli::tokens(arguments);
+    case cli::Command::models:
+      return cli::models(arguments);
     case cli::Command::bench:
       return cli::bench(arguments);
   }

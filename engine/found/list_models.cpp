@@ -41,9 +41,9 @@ std::string numbers_of(const std::vector<TensorFile>& files) {
       bytes[upper(name_of(tensor.dtype))] += static_cast<double>(tensor.bytes.size());
       ++tensors[upper(name_of(tensor.dtype))];
     }
-    for (const auto& [name, type] : file.others()) {
+    for (const auto& [name, tensor] : file.others()) {
       all_have_views = false;
-      ++tensors[upper(type)];
+      ++tensors[upper(tensor.dtype)];
     }
   }
   const auto& shares = all_have_views ? bytes : tensors;
