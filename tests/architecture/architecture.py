@@ -31,10 +31,10 @@ ENGINE = {  # folder of engine/ -> folders of engine/ it may include besides its
 }
 VIZ = ["snapshot", "core"]
 # Panels and canvases of the window: data to show, names of policies, edits in a lane's text, files. No runtime.
-WINDOW = ["snapshot", "core", "io", "policy/catalog.h", "policy/text/lane_edits.h", "policy/text/head_keys.h"]
+WINDOW = ["snapshot", "core", "io", "found/found_model.h", "policy/catalog.h", "policy/text/lane_edits.h", "policy/text/head_keys.h"]
 # The only files of the window that may touch the runtime: the controller, the start of the program, which makes its first request, the
-# file of a session, which keeps requests, and the results in it, which are traces.
-CONTROLLERS = re.compile(r"app/window/(session/(session_controller[a-z_]*|session_file|stored_results)|shell/(options|main))\.(h|cpp)$")
+# file of a session, which keeps requests, the results in it, which are traces, and who looks for models.
+CONTROLLERS = re.compile(r"app/window/(session/(session_controller[a-z_]*|model_finder|session_file|stored_results)|shell/(options|main))\.(h|cpp)$")
 
 # Headers of libraries -> the folders that may see them.
 LIBRARIES = [

@@ -12,8 +12,10 @@
 
 #include "app/window/canvas/canvases.h"
 #include "app/window/commands/command_table.h"
+#include "app/window/files/found_models.h"
 #include "app/window/files/library.h"
 #include "app/window/files/library_dialog.h"
+#include "app/window/files/model_choice.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/help/welcome_page.h"
 #include "app/window/panels/runs/jobs_panel.h"
@@ -25,6 +27,7 @@
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
 #include "core/error.h"
+#include "io/gguf_file.h"
 
 namespace kvscope {
 
@@ -35,10 +38,11 @@ QString words(int n, const char* one) { return QString("%1 %2%3").arg(n).arg(one
 /// Where the model of a session is.
 QString folderOf(const SavedSession& s) { return s.model.isEmpty() ? QString::fromStdString(builtInModel()) : s.model; }
 
-/// A folder, or a file that holds a whole model.
+/// A folder, or a file that holds a whole model, whatever its name: Ollama names them by their hash.
 bool isModel(const QString& path) {
   const QFileInfo info(path);
-  return info.isDir() || (info.isFile() && info.suffix().compare("gguf", Qt::CaseInsensitive) == 0);
+  return info.isDir() ||
+         (info.isFile() && (info.suffix().compare("gguf", Qt::CaseInsensitive) == 0 || GgufFile::is_one(path.toStdString())));
 }
 
 /// The choice that a session keeps: the order of the comparison.
@@ -61,11 +65,9 @@ KeptChoice keptChoice(const Canvases& canvases) {
 
 Document::Document(const Parts& parts) : m(parts), m_model(parts.model) {
   connectResults();
+  connectModels();
   connect(&m.library.recent(), &RecentFiles::openRequested, this, &Document::openFile);
-  connect(&m.library.dialog(), &LibraryDialog::fileRequested, this, [this](const QString& path) {
-    openFile(path);
-    if (m.pages.shows(Page::welcome)) m.pages.show(Page::inspect);
-  });
+  connect(&m.library.dialog(), &LibraryDialog::fileRequested, this, &Document::openFromList);
   connect(&m.library.dialog(), &LibraryDialog::sessionRenamed, this, &Document::renamed);
   connect(&m.rows.tools(), &ToolRow::openRequested, this, &Document::openModel);
   connect(&m.rows.tools(), &ToolRow::saveRequested, this, &Document::saveNow);
@@ -75,6 +77,25 @@ Document::Document(const Parts& parts) : m(parts), m_model(parts.model) {
     if (m_say_view_only && why == m_model.controller.whyViewOnly()) return m_say_view_only("Nothing was changed. ");
     m.rows.messages().show(why, why);
   });
+}
+
+Document::~Document() = default;
+
+/// The welcome has the models on this machine below its cards, as they are when it is shown.
+void Document::connectModels() {
+  m_models = std::make_unique<ModelChoice>(m.library.recent(), !m_model.options.scripted(), m.window);
+  m.welcome.setModels(m_models->makeTable(&m.welcome));
+  connect(&m.pages, &Pages::aboutToShow, m_models.get(), [this](Page page) {
+    if (page == Page::welcome && !m_model.options.scripted()) m_models->look();
+  });
+  connect(m_models.get(), &ModelChoice::chosen, this, &Document::openFromList);
+  connect(m_models.get(), &ModelChoice::folderRequested, this, &Document::openModelFolder);
+  connect(m_models.get(), &ModelChoice::fileRequested, this, &Document::openModelFile);
+}
+
+void Document::openFromList(const QString& path) {
+  openFile(path);
+  if (m.pages.shows(Page::welcome)) m.pages.show(Page::inspect);
 }
 
 SavedSession Document::session() const {
@@ -236,7 +257,9 @@ void Document::askAndSave() {
   save(path);
 }
 
-void Document::openModel() {
+void Document::openModel() { m_models->ask(); }
+
+void Document::openModelFolder() {
   const QString folder = QFileDialog::getExistingDirectory(&m.window, "Open model folder");
   if (!folder.isEmpty()) openFile(folder);
 }
@@ -288,7 +311,8 @@ void Document::renamed(const QString& from, const QString& to) {
 }
 
 void Document::fillOpenMenu(Commands& commands, QMenu* menu) {
-  commands.add(menu, {{"&Open model folder…", {QKeySequence::Open}, [this] { openModel(); }},
+  commands.add(menu, {{"&Open model…", {QKeySequence::Open}, [this] { openModel(); }, "Those on this machine, another folder or a file"},
+                      {"Open model fol&der…", {}, [this] { openModelFolder(); }},
                       {"Open model &file…", {}, [this] { openModelFile(); }},
                       {"Open the sample &lecture", {}, [this] { openSampleLecture(); }},
                       {"Open &prompt…", {Qt::CTRL | Qt::SHIFT | Qt::Key_O}, [this] { openPrompt(); }}});

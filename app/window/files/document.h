@@ -21,6 +21,7 @@ class Canvases;
 class Commands;
 class JobsPanel;
 class Library;
+class ModelChoice;
 class Pages;
 class RunsUndo;
 class StartPlace;
@@ -49,8 +50,10 @@ class Document : public QObject {
     StartPlace& place;
   };
   explicit Document(const Parts& parts);
+  ~Document() override;
 
   StoredResults& results() { return m_results; }
+  ModelChoice& models() { return *m_models; }
   /// What a file of the session would hold now.
   SavedSession session() const;
   bool save(const QString& path);  // false: said in the notices
@@ -67,7 +70,8 @@ class Document : public QObject {
  public Q_SLOTS:
   void openFile(const QString& path);          // model folder, session, trace or prompt text
   void openGivenSession(const QString& path);  // of the command line: nothing but a session or a trace
-  void openModel();
+  void openModel();                            // asks which
+  void openModelFolder();
   void openModelFile();
   void openPrompt();
   void openSampleLecture();
@@ -79,6 +83,7 @@ class Document : public QObject {
   void refreshTitle();
 
  private:
+  void openFromList(const QString& path);  // leaves the welcome
   void openSession(const SavedSession& session, const QString& path);
   void openSessionFile(const QString& path);
   void offerBack(const QString& text, const SavedSession& before, const QString& before_path);
@@ -88,6 +93,7 @@ class Document : public QObject {
   void askAndSave();
   void offerRecovery();
   void renamed(const QString& from, const QString& to);
+  void connectModels();
   // document_results.cpp
   void connectResults();
   void keepResults(const QString& path, const SavedSession& written);
@@ -100,6 +106,7 @@ class Document : public QObject {
   Parts m;
   WindowModel& m_model;
   StoredResults m_results;
+  std::unique_ptr<ModelChoice> m_models;
   std::unique_ptr<SessionJournal> m_journal;
   std::optional<SavedSession> m_stored;                        // whose results are shown or being read
   QStringList m_stored_notes;                                  // of what could not be read of that session

@@ -16,7 +16,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kCardWidth = 272, kCardHeight = 292, kPictureHeight = 120;  // px at 100 %
+constexpr int kCardWidth = 272, kCardHeight = 292, kPictureHeight = 120, kCardSpacing = 18, kModelsHeight = 260;  // px at 100 %
 
 QPushButton* link(const QString& text, QWidget* parent) {
   auto* button = new QPushButton(text, parent);
@@ -153,7 +153,7 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   below->setObjectName("secondary");
   below->setFont(uiFont(14));
   auto* cards = new QHBoxLayout;
-  cards->setSpacing(18);
+  cards->setSpacing(kCardSpacing);
   cards->addStretch(1);
   for (WelcomeCard* card : {m_sample, m_lecture, m_model, m_recover}) cards->addWidget(card);
   cards->addStretch(1);
@@ -167,7 +167,7 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   links->addWidget(tour);
   links->addWidget(m_at_start);
   links->addStretch(1);
-  auto* column = new QVBoxLayout(this);
+  auto* column = m_column = new QVBoxLayout(this);
   column->setContentsMargins(24, 24, 24, 24);
   column->setSpacing(10);
   column->addStretch(3);
@@ -193,6 +193,13 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
 void WelcomePage::setRecovery(const QString& sentence) {
   m_recover->setEnabled(!sentence.isEmpty());
   m_recover->setSentence(sentence.isEmpty() ? QString("Every session was saved or closed: there is nothing to recover.") : sentence);
+}
+
+void WelcomePage::setModels(QWidget* models) {
+  constexpr int kCards = 4;
+  models->setMaximumSize(kCards * kCardWidth + (kCards - 1) * kCardSpacing, kModelsHeight);
+  m_column->insertWidget(m_column->count() - 1, models, 8);
+  setTabOrder(m_at_start, models);
 }
 
 void WelcomePage::setShownAtStart(bool on) { m_at_start->setChecked(on); }

@@ -6,6 +6,7 @@
 
 class QCheckBox;
 class QLabel;
+class QVBoxLayout;
 
 namespace kvscope {
 
@@ -44,6 +45,8 @@ class WelcomePage : public QWidget {
   /// What was not saved, in words; empty: there is nothing to recover.
   void setRecovery(const QString& sentence);
   void setShownAtStart(bool on);
+  /// A table below the cards.
+  void setModels(QWidget* models);
   WelcomeCard& sampleCard() { return *m_sample; }
   WelcomeCard& lectureCard() { return *m_lecture; }
   WelcomeCard& modelCard() { return *m_model; }
@@ -61,6 +64,7 @@ class WelcomePage : public QWidget {
  private:
   WelcomeCard *m_sample, *m_lecture, *m_model, *m_recover;
   QCheckBox* m_at_start;
+  QVBoxLayout* m_column;
 };
 
 }  // namespace kvscope

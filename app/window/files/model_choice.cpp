@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/files/model_choice.h"
+
+#include <QDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QPushButton>
+
+#include "app/window/files/found_models.h"
+#include "app/window/files/recent_files.h"
+
+namespace kvscope {
+
+ModelChoice::ModelChoice(const RecentFiles& recent, bool everywhere, QWidget& window)
+    : m_recent(recent), m_everywhere(everywhere), m_dialog(new QDialog(&window)), m_in_dialog(new FoundModels(m_finder, m_dialog)) {
+  makeDialog();
+}
+
+void ModelChoice::makeDialog() {
+  m_dialog->setWindowTitle("Open model");
+  m_dialog->resize(1040, 520);
+  const auto button = [this](const QString& text, const QString& help) {
+    auto* b = new QPushButton(text, m_dialog);
+    b->setAccessibleName(text);
+    b->setToolTip(help);
+    b->setAutoDefault(false);
+    return b;
+  };
+  QPushButton* folder = button("Choose a folder…", "A folder with config.json, safetensors and a tokenizer");
+  QPushButton* file = button("Choose a GGUF file…", "A model in one file, or the first of several");
+  QPushButton* open = button("Open", "The selected model (Enter)");
+  QPushButton* cancel = button("Cancel", "Esc");
+  auto* row = new QHBoxLayout;
+  row->setSpacing(8);
+  row->addWidget(folder);
+  row->addWidget(file);
+  row->addStretch(1);
+  row->addWidget(open);
+  row->addWidget(cancel);
+  auto* column = new QVBoxLayout(m_dialog);
+  column->setContentsMargins(12, 12, 12, 12);
+  column->setSpacing(10);
+  column->addWidget(m_in_dialog, 1);
+  column->addLayout(row);
+  connectTable(*m_in_dialog);
+  open->setEnabled(false);
+  connect(m_in_dialog, &FoundModels::chosenChanged, open, [this, open] { open->setEnabled(!m_in_dialog->chosen().isEmpty()); });
+  connect(open, &QPushButton::clicked, this, [this] { Q_EMIT m_in_dialog->openRequested(m_in_dialog->chosen()); });
+  connect(cancel, &QPushButton::clicked, m_dialog, &QDialog::reject);
+  connect(folder, &QPushButton::clicked, this, [this] {
+    m_dialog->reject();
+    Q_EMIT folderRequested();
+  });
+  connect(file, &QPushButton::clicked, this, [this] {
+    m_dialog->reject();
+    Q_EMIT fileRequested();
+  });
+}
+
+void ModelChoice::connectTable(FoundModels& table) {
+  connect(&table, &FoundModels::lookRequested, this, &ModelChoice::look);
+  connect(&table, &FoundModels::openRequested, this, [this](const QString& path) {
+    m_dialog->accept();
+    Q_EMIT chosen(path);
+  });
+}
+
+FoundModels* ModelChoice::makeTable(QWidget* parent) {
+  auto* table = new FoundModels(m_finder, parent);
+  connectTable(*table);
+  const auto show = [this, table] { table->setVisible(m_finder.busy() || !m_finder.models().empty()); };
+  connect(&m_finder, &ModelFinder::changed, table, show);
+  show();
+  return table;
+}
+
+void ModelChoice::look() {
+  QStringList models;
+  for (const QString& path : m_recent.all()) {
+    const QFileInfo file(path);
+    if (file.isDir() || file.suffix().compare("gguf", Qt::CaseInsensitive) == 0) models << path;
+  }
+  m_everywhere ? m_finder.look(models) : m_finder.look(std::vector<ModelPlace>());
+}
+
+void ModelChoice::ask() {
+  if (!m_finder.busy() && (m_everywhere || m_finder.models().empty())) look();
+  m_dialog->open();
+  m_in_dialog->setFocus();
+}
+
+}  // namespace kvscope

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models on this machine: below the cards of the welcome and in the dialog that opens one.
+#include <filesystem>
+
+#include <QDialog>
+#include <QDir>
+#include <QTemporaryDir>
+#include <QTreeWidget>
+
+#include "app/window/files/found_models.h"
+#include "app/window/files/model_choice.h"
+#include "app/window/help/welcome_page.h"
+#include "paths.h"
+#include "window/support/file_bytes.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class ModelsTest : public WindowTest {
+ protected:
+  void SetUp() override {
+    WindowTest::SetUp();
+    std::filesystem::copy(in_checkout("tests/golden/tiny-gqa"), folder.filePath("tiny").toStdString());
+    QDir(folder.path()).mkdir("experts");
+    write(folder.filePath("experts/config.json"), R"({"model_type":"mixtral"})");
+    write(folder.filePath("experts/model.safetensors"), "");
+    write(folder.filePath("broken.gguf"), "words");
+  }
+  ModelFinder& finder() { return window->document().models().finder(); }
+  bool look() {
+    finder().look(std::vector<ModelPlace>{{"folder", folder.path().toStdString()}});
+    return QTest::qWaitFor([&] { return !finder().busy(); }, 20000);
+  }
+  FoundModels& inDialog() { return window->document().models().inDialog(); }
+  FoundModels& onWelcome() { return *welcome().findChild<FoundModels*>(); }
+  WelcomePage& welcome() { return *window->findChild<WelcomePage*>(); }
+  static QTreeWidgetItem* row(const FoundModels& models, const QString& name) {
+    const QList<QTreeWidgetItem*> found = models.table().findItems(name, Qt::MatchExactly);
+    return found.size() == 1 ? found.front() : nullptr;
+  }
+  static void doubleClick(const FoundModels& models, QTreeWidgetItem* item) {
+    const QPoint at = models.table().visualItemRect(item).center();
+    QTest::mouseClick(models.table().viewport(), Qt::LeftButton, {}, at);
+    QTest::mouseDClick(models.table().viewport(), Qt::LeftButton, {}, at);
+  }
+  QString opened() const { return window->controller().modelFolder(); }
+
+  QTemporaryDir folder;
+};
+
+TEST_F(ModelsTest, PicturesDoNotDependOnWhatLiesOnTheMachine) {
+  window->showPage(Page::welcome);
+  EXPECT_FALSE(finder().busy());
+  EXPECT_TRUE(onWelcome().isHidden());
+}
+
+TEST_F(ModelsTest, TheWelcomeHasThemWithReasonsAndADoubleClickOpensOne) {
+  window->showPage(Page::welcome);
+  ASSERT_TRUE(look());
+  FoundModels& models = onWelcome();
+  ASSERT_TRUE(models.isVisible());
+  EXPECT_EQ(models.status(), "3 models, 1 of them opens");
+  ASSERT_EQ(models.table().topLevelItemCount(), 3);
+  EXPECT_EQ(models.table().topLevelItem(0)->text(0), "tiny") << "what opens comes first";
+  QTreeWidgetItem* experts = row(models, "experts");
+  ASSERT_NE(experts, nullptr);
+  const QString before = opened();
+  doubleClick(models, experts);
+  EXPECT_TRUE(models.details().contains("experts (MoE)")) << models.details().toStdString();
+  EXPECT_TRUE(models.chosen().isEmpty());
+  EXPECT_EQ(opened(), before);
+  EXPECT_EQ(window->page(), Page::welcome);
+  doubleClick(models, row(models, "tiny"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(opened(), folder.filePath("tiny"));
+  EXPECT_EQ(window->page(), Page::inspect);
+}
+
+TEST_F(ModelsTest, TheDialogOpensOneByKeysAndItsButtonOnlyWhatOpens) {
+  ASSERT_TRUE(look());
+  press(Qt::Key_O, Qt::ControlModifier);
+  QDialog& dialog = window->document().models().dialog();
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&dialog));
+  QPushButton* open = buttonOf(dialog, "Open");
+  ASSERT_NE(open, nullptr);
+  EXPECT_FALSE(open->isEnabled());
+  QTreeWidget& table = inDialog().table();
+  table.setCurrentItem(row(inDialog(), "broken"));
+  EXPECT_FALSE(open->isEnabled());
+  EXPECT_TRUE(inDialog().details().startsWith("Does not open: ")) << inDialog().details().toStdString();
+  QTest::keyClick(&table, Qt::Key_Return);
+  EXPECT_TRUE(dialog.isVisible());
+  table.setCurrentItem(row(inDialog(), "tiny"));
+  EXPECT_TRUE(open->isEnabled());
+  EXPECT_EQ(inDialog().details(), folder.filePath("tiny"));
+  QTest::keyClick(&table, Qt::Key_Return);
+  EXPECT_FALSE(dialog.isVisible());
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(opened(), folder.filePath("tiny"));
+}
+
+TEST_F(ModelsTest, LookingCanBeStoppedAndBegunAnew) {
+  for (int i = 0; i < 400; ++i) write(folder.filePath(QString("%1.gguf").arg(1000 + i)), "words");
+  finder().look(std::vector<ModelPlace>{{"folder", folder.path().toStdString()}});
+  EXPECT_EQ(inDialog().stopButton().text(), "Stop looking");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !finder().models().empty(); }, 20000));
+  if (finder().busy()) {
+    finder().stop();
+    EXPECT_TRUE(inDialog().status().startsWith("Stopped: ")) << inDialog().status().toStdString();
+  }
+  EXPECT_EQ(inDialog().stopButton().text(), "Look again");
+  const std::size_t n = finder().models().size();
+  QTest::qWait(200);
+  EXPECT_EQ(finder().models().size(), n) << "of what was stopped comes no more";
+  ASSERT_TRUE(look());
+  EXPECT_EQ(inDialog().table().topLevelItemCount(), 403);
+}
+
+TEST_F(ModelsTest, AWindowThatClosesWhileItLooksWaitsForNothingLong) {
+  finder().look(std::vector<ModelPlace>{{"folder", folder.path().toStdString()}});
+  window.reset();
+}
+
+}  // namespace
+}  // namespace kvscope
