@@ -21,9 +21,10 @@ class Workspace;
 /// One run that was asked for beside those on screen.
 struct QueuedRun {
   enum class Purpose : std::uint8_t {
-    lane,   // joins the comparison when it is ready
-    point,  // is only measured, for a curve
-    head,   // is only measured, for one head
+    lane,    // joins the comparison when it is ready
+    point,   // is only measured, for a curve
+    head,    // is only measured, for one head
+    budget,  // is only measured, to find the lowest budget that answers
   };
   enum class State : std::uint8_t { waiting, running, done, failed, cancelled };
   int id = 0;

@@ -8,6 +8,7 @@
 
 #include "app/window/rows/playback.h"
 #include "app/window/session/bookmarks.h"
+#include "app/window/session/break_points.h"
 #include "app/window/session/causal_heads.h"
 #include "app/window/session/first_difference.h"
 #include "app/window/session/hand_edits.h"
@@ -31,6 +32,7 @@ struct WindowModel {
   RunQueue runs{controller, workspace};
   HandEdits hand{workspace, controller};
   CausalHeads causes{workspace, controller, runs};
+  BreakPoints breaks{workspace, controller, runs};
   QUndoStack undo;
   Bookmarks bookmarks{undo};
   Playback playback{workspace};

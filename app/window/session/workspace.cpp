@@ -173,6 +173,16 @@ void Workspace::setCauses(const viz::HeadCauses& causes) {
   Q_EMIT causesChanged();
 }
 
+BreakPoint Workspace::breakPoint(int lane) const {
+  return lane >= 0 && lane < static_cast<int>(m_breaks.size()) ? m_breaks[static_cast<std::size_t>(lane)] : BreakPoint{};
+}
+
+void Workspace::setBreakPoints(const std::vector<BreakPoint>& breaks) {
+  if (breaks == m_breaks) return;
+  m_breaks = breaks;
+  Q_EMIT breakPointsChanged();
+}
+
 double Workspace::dim() const {
   constexpr double kWhileComputing = 0.2, kRefused = 0.55;
   if (!m_dimmed) return 0;

@@ -8,6 +8,7 @@
 #include <QTimer>
 
 #include "app/window/panels/effect/step_votes.h"
+#include "app/window/session/break_point.h"
 #include "snapshot/snapshot.h"
 #include "viz/canvas.h"
 #include "viz/draw/theme.h"
@@ -44,6 +45,9 @@ class Workspace : public QObject {
   const std::vector<viz::TokenRange>& found() const { return m_found; }
   /// What every head of the shown run does to the shown answer, as far as it was measured.
   const viz::HeadCauses& causes() const { return m_causes; }
+  /// By run of the request: its lowest budget that still answers, as far as somebody asked. Empty: nobody did.
+  const std::vector<BreakPoint>& breakPoints() const { return m_breaks; }
+  BreakPoint breakPoint(int lane) const;
   /// True while the picture is of an older request than the newest one.
   bool stale() const { return m_stale; }
   /// For teaching: the category that is meant (the others step back; nullopt: all are equal), and over how many steps pictures look ahead
@@ -69,6 +73,7 @@ class Workspace : public QObject {
   void setEditScope(const std::string& words) { m_edit_scope = words; }
   void setStepMarks(const std::vector<kvscope::viz::StepMark>& marks);
   void setCauses(const kvscope::viz::HeadCauses& causes);
+  void setBreakPoints(const std::vector<kvscope::BreakPoint>& breaks);
   void setFound(const std::vector<kvscope::viz::TokenRange>& places);
   void setWaitingRuns(const std::vector<kvscope::viz::WaitingRun>& runs);
 
@@ -84,6 +89,7 @@ class Workspace : public QObject {
   void teachingChanged();  // emphasis, ghosts
   void foundChanged();
   void causesChanged();
+  void breakPointsChanged();
 
  private:
   SnapshotPtr m_snapshot;
@@ -99,6 +105,7 @@ class Workspace : public QObject {
   std::string m_edit_scope = "all heads";
   std::vector<viz::TokenRange> m_found;
   viz::HeadCauses m_causes;
+  std::vector<BreakPoint> m_breaks;
   mutable StepVotesOnce m_votes;
 };
 

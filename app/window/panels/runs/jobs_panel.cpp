@@ -159,9 +159,10 @@ void JobsPanel::refresh() {
     const QueuedRun& run = runs[static_cast<std::size_t>(row)];
     const RunWords words = wordsOf(run.spec);
     const QString cells[] = {qs(words.title), qs(words.budget),
-                             run.purpose == QueuedRun::Purpose::lane   ? "a run"
-                             : run.purpose == QueuedRun::Purpose::head ? "a head"
-                                                                       : "a curve",
+                             run.purpose == QueuedRun::Purpose::lane     ? "a run"
+                             : run.purpose == QueuedRun::Purpose::head   ? "a head"
+                             : run.purpose == QueuedRun::Purpose::budget ? "a budget"
+                                                                         : "a curve",
                              stateWords(run), std::isnan(run.ms) ? QString() : qs(viz::format_ms(run.ms))};
     for (int c = 0; c < 5; ++c) {
       QTableWidgetItem* item = m_table->item(row, c);

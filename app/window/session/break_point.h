@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <QString>
+
+namespace kvscope {
+
+/// The lowest budget at which a run still answers as the full cache does, as far as it was asked for.
+struct BreakPoint {
+  enum class State : std::uint8_t {
+    unknown,    // nobody asked
+    no_budget,  // the policy has none
+    searching,
+    found,   // answers at `slots`, not at the lower budgets that were tried
+    always,  // answers even at the least that was tried: `slots`
+    never,   // does not even at the most
+    failed,
+  };
+  State state = State::unknown;
+  int slots = 0;    // per head, asked for
+  double held = 0;  // mean per head after the prompt, at that budget
+  QString words;    // "answers from 23.0 % (47 of 204 slots)"; empty where nobody asked
+  QString how;      // lines for who wants to know: how it was found, and what that does not say
+  /// There is a budget to mark.
+  bool marked() const { return state == State::found || state == State::always; }
+  QString both() const { return how.isEmpty() ? words : words + '\n' + how; }
+  bool operator==(const BreakPoint&) const = default;
+};
+
+}  // namespace kvscope
