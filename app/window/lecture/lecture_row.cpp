@@ -18,6 +18,7 @@
 #include <QStyle>
 #include <QToolButton>
 
+#include "app/window/panels/policy/budget_slider.h"
 #include "app/window/rows/playback.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/workspace.h"
@@ -36,7 +37,7 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
       m_slots(new QLabel(this)),
       m_head(new QLabel(this)),
       m_policy(new QComboBox(this)),
-      m_slider(new QSlider(Qt::Horizontal, this)),
+      m_slider(new BudgetSlider(workspace, this)),
       m_step(new QPushButton(this)) {
   setObjectName("lectureRow");
   m_slots->setObjectName("lectureFacts");

@@ -14,6 +14,7 @@
 #include <QToolButton>
 
 #include "app/window/look/style.h"
+#include "app/window/panels/policy/budget_slider.h"
 #include "app/window/panels/policy/policy_items.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
@@ -111,7 +112,7 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_policy->setAccessibleName("Policy of the selected run");
   addPolicies(*m_policy, /*with_reference=*/true);
   m_policy->setMaxVisibleItems(30);
-  m_slider = new QSlider(Qt::Horizontal, this);
+  m_slider = new BudgetSlider(workspace, this);
   m_slider->setFixedWidth(120);
   m_slider->setAccessibleName("Budget");
   m_slots = new BudgetBox([this] { return m_workspace.snapshot().n_prompt; }, this);

@@ -13,6 +13,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/window/panels/policy/budget_slider.h"
 #include "app/window/panels/policy/policy_form_field.h"
 #include "app/window/panels/policy/policy_items.h"
 #include "app/window/session/session_controller.h"
@@ -94,7 +95,7 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   m_grid->addWidget(new QLabel("policy", this), 1, 0);
   m_grid->addWidget(m_policies, 1, 1, 1, 2);
 
-  m_budget = new QSlider(Qt::Horizontal, this);
+  m_budget = new BudgetSlider(workspace, this);
   m_budget->setAccessibleName("budget");
   m_budget->setToolTip("Budget of this run, in slots per head, on the linear scale of the slider above the panels");
   m_unit = new QComboBox(this);
