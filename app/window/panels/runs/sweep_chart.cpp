@@ -31,6 +31,7 @@ SweepChart::SweepChart(Workspace& workspace, const SweepData& sweep, QWidget* pa
   setAccessibleName("Quality and budget");
   for (auto signal : {&Workspace::themeChanged, &Workspace::selectionChanged, &Workspace::snapshotChanged})
     connect(&workspace, signal, this, [this] { update(); });
+  connect(&workspace, &Workspace::breakPointsChanged, this, &SweepChart::refresh);
 }
 
 void SweepChart::setMetric(SweepMetric metric) {
@@ -57,8 +58,11 @@ void SweepChart::refresh() {
   const auto& points = m_data.points();
   if (std::ranges::find(points, m_current, &SweepPoint::spec) == points.end())
     m_current = points.empty() ? std::string() : points.front().spec;
-  setAccessibleDescription(
-      QString("%1, %2; %3 of %4 runs measured").arg(nameOf(m_metric), unitOf(m_metric)).arg(m_data.nMeasured()).arg(points.size()));
+  const QStringList words =
+      QStringList(
+          QString("%1, %2; %3 of %4 runs measured").arg(nameOf(m_metric), unitOf(m_metric)).arg(m_data.nMeasured()).arg(points.size())) +
+      sweepBreakWords(m_workspace);
+  setAccessibleDescription(words.join("; "));
   update();
 }
 
@@ -66,6 +70,11 @@ double SweepChart::x(const SweepMark& mark) const {
   if (m_budget == Budget::share && m_data.nPrompt() > 0) return 100.0 * mark.slots / m_data.nPrompt();
   const double held = mark.held();
   return m_budget == Budget::held && std::isfinite(held) ? held : mark.slots;
+}
+
+double SweepChart::x(const SweepBreak& at) const {
+  if (m_budget == Budget::share && m_data.nPrompt() > 0) return 100.0 * at.slots / m_data.nPrompt();
+  return m_budget == Budget::held && at.held > 0 ? at.held : at.slots;
 }
 
 QStringList SweepChart::budgetLines(const SweepMark& mark) const {
@@ -112,7 +121,10 @@ SweepChart::Layout SweepChart::layout(const QRect& area) const {
       for (const double v : {m.mean(m_metric), m.least(m_metric), m.most(m_metric)}) ys.push_back(v);
     }
   }
+  if (!out.series.empty()) out.breaks = sweepBreaks(m_workspace);
+  for (const SweepBreak& at : out.breaks) xs.push_back(x(at));
   out.x = AxisScale(xs, m_log_x, false);
+  for (SweepBreak& at : out.breaks) at.x = out.plot.left() + out.x.at(x(at)) * out.plot.width();
   out.y = AxisScale(ys, m_log_y && spansTwoDecades(out.series, m_metric), true);
   for (std::size_t i = 0; i < out.series.size(); ++i) {
     std::vector<Place> row;
@@ -277,7 +289,10 @@ bool SweepChart::event(QEvent* event) {
     }
     i -= static_cast<int>(row.size());
   }
-  QToolTip::hideText();
+  if (const SweepBreak* at = sweepBreakAt(QPointF(help->pos()), shown.plot, shown.breaks))
+    QToolTip::showText(help->globalPos(), at->words + '\n' + at->how, this);
+  else
+    QToolTip::hideText();
   return true;
 }
 

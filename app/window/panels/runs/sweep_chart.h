@@ -7,6 +7,7 @@
 
 #include <QWidget>
 
+#include "app/window/panels/runs/sweep_breaks.h"
 #include "app/window/panels/runs/sweep_data.h"
 #include "app/window/panels/runs/sweep_scale.h"
 
@@ -32,6 +33,8 @@ class SweepChart : public QWidget {
   void refresh();
   /// Where the marker of a run is; a null point: nowhere.
   QPointF markerOf(const std::string& spec) const;
+  /// The marks of where the runs on screen begin to answer, in the picture.
+  std::vector<SweepBreak> breaks() const { return layout(rect()).breaks; }
   /// Run of the keyboard's cursor; empty: none.
   const std::string& current() const { return m_current; }
   QImage picture(const QSize& size, double scale, const viz::Theme& theme) const;
@@ -63,12 +66,14 @@ class SweepChart : public QWidget {
     std::vector<SweepSeries> series;
     std::vector<int> runs;                   // by series: whose colour and marker it has; from kColours on: it shares them
     std::vector<std::vector<Place>> places;  // by series
+    std::vector<SweepBreak> breaks;
     AxisScale x{{}, false, false}, y{{}, false, false};
     bool measured() const;  // one at least
   };
   Layout layout(const QRect& area) const;
   void paintOn(QPainter& painter, const QRect& area) const;
   double x(const SweepMark& mark) const;
+  double x(const SweepBreak& at) const;
   QStringList budgetLines(const SweepMark& mark) const;
   int under(const QPointF& at, const Layout& shown) const;  // index in a flat list of places; -1: none
   QString describe(const SweepSeries& series, const SweepMark& mark) const;

@@ -99,6 +99,7 @@ void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
     return;
   }
   paintAxes(painter, shown);
+  paintSweepBreaks(painter, shown.plot, theme, shown.breaks);
   painter.setFont(uiFont(12));
   const bool pointed = !m_hovered.empty();
   for (std::size_t s = 0; s < shown.series.size(); ++s)

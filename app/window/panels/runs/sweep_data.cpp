@@ -182,6 +182,7 @@ viz::Table SweepData::table() const {
     out.rows.push_back(std::move(row));
   }
   out.note = "one prompt; every number is measured, none is interpolated";
+  for (const QString& remark : m_remarks) out.note += "; " + remark.toStdString();
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <QString>
+#include <QStringList>
 
 #include "snapshot/snapshot.h"
 #include "viz/canvas.h"
@@ -69,6 +70,8 @@ class SweepData {
   std::vector<std::string> missing() const;
   int nMeasured() const;
   int nPrompt() const { return m_n_prompt; }
+  /// What the picture says beside the points.
+  void setRemarks(const QStringList& remarks) { m_remarks = remarks; }
   /// Plain numbers, their units in the titles.
   viz::Table table() const;
 
@@ -77,6 +80,7 @@ class SweepData {
 
   std::vector<SweepPoint> m_points;
   QString m_text;
+  QStringList m_remarks;
   int m_n_prompt = 0;
 };
 

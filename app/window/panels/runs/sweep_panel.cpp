@@ -141,6 +141,7 @@ void SweepPanel::listen() {
   connect(m_log_y, &QToolButton::toggled, m_chart, &SweepChart::setLogY);
   connect(m_chart, &SweepChart::opened, this, &SweepPanel::openRequested);
   connect(&m_workspace, &Workspace::snapshotChanged, this, [this] { takeText(); });
+  connect(&m_workspace, &Workspace::breakPointsChanged, this, [this] { m_data.setRemarks(sweepBreakWords(m_workspace)); });
   connect(&m_queue, &RunQueue::changed, this, [this] {
     for (const QueuedRun& run : m_queue.runs())
       if (run.state == QueuedRun::State::failed && run.purpose == QueuedRun::Purpose::point) m_data.fail(run.spec, run.failure);

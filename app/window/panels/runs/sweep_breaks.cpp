@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/runs/sweep_breaks.h"
+
+#include <cmath>
+
+#include <QPainter>
+
+#include "app/window/panels/runs/sweep_chart.h"
+#include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
+#include "viz/draw/draw.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr double kReach = 4;  // pixels beside a mark that are taken for it
+
+QString nameOf(const Workspace& workspace, std::size_t lane) {
+  return qs(viz::lane_letter(static_cast<int>(lane))) + " · " + qs(workspace.snapshot().lanes[lane].title);
+}
+
+template <class Take>
+void forEach(const Workspace& workspace, const Take& take) {
+  for (std::size_t i = 1; i < workspace.snapshot().lanes.size(); ++i) {
+    const BreakPoint point = workspace.breakPoint(static_cast<int>(i));
+    if (point.state != BreakPoint::State::unknown) take(i, point);
+  }
+}
+
+}  // namespace
+
+std::vector<SweepBreak> sweepBreaks(const Workspace& workspace) {
+  std::vector<SweepBreak> out;
+  forEach(workspace, [&](std::size_t lane, const BreakPoint& point) {
+    if (point.marked())
+      out.push_back({static_cast<int>(lane), point.slots, point.held, 0, nameOf(workspace, lane) + " " + point.words, point.how});
+  });
+  return out;
+}
+
+QStringList sweepBreakWords(const Workspace& workspace) {
+  QStringList out;
+  forEach(workspace,
+          [&](std::size_t lane, const BreakPoint& point) { out << nameOf(workspace, lane) + (point.marked() ? " " : ": ") + point.words; });
+  return out;
+}
+
+void paintSweepBreaks(QPainter& painter, const QRectF& plot, const viz::Theme& theme, const std::vector<SweepBreak>& breaks) {
+  painter.setFont(uiFont(11, true));
+  for (const SweepBreak& one : breaks) {
+    const int run = viz::run_of_lane(one.lane) % SweepChart::kColours;
+    const QColor colour = toColor(theme.runs[static_cast<std::size_t>(run)]);
+    QPen pen(colour, 1.5);
+    QList<qreal> pattern;
+    for (const float d : viz::run_dash(run)) pattern << d / 1.5;  // in widths of the pen
+    if (!pattern.isEmpty()) pen.setDashPattern(pattern);
+    pen.setCapStyle(Qt::FlatCap);
+    painter.setPen(pen);
+    painter.drawLine(QPointF(one.x, plot.top()), QPointF(one.x, plot.bottom()));
+    // A flag to the right: from there on it answers.
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(colour);
+    painter.drawPolygon(QPolygonF{QPointF(one.x, plot.top() - 10), QPointF(one.x + 8, plot.top() - 5), QPointF(one.x, plot.top())});
+    painter.setPen(colour);
+    painter.drawText(QPointF(one.x + 10, plot.top() - 1), qs(viz::lane_letter(one.lane)));
+  }
+}
+
+const SweepBreak* sweepBreakAt(const QPointF& at, const QRectF& plot, const std::vector<SweepBreak>& breaks) {
+  if (at.y() < plot.top() - 10 || at.y() > plot.bottom()) return nullptr;
+  const SweepBreak* best = nullptr;
+  for (const SweepBreak& one : breaks)
+    if (std::abs(one.x - at.x()) <= kReach && (best == nullptr || std::abs(one.x - at.x()) < std::abs(best->x - at.x()))) best = &one;
+  return best;
+}
+
+}  // namespace kvscope

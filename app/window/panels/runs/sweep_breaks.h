@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QRectF>
+#include <QString>
+#include <QStringList>
+
+#include "viz/draw/theme.h"
+
+class QPainter;
+
+namespace kvscope {
+
+class Workspace;
+
+/// From which budget on a run on screen answers as the full cache does: a vertical mark over the curves.
+struct SweepBreak {
+  int lane = 0;
+  int slots = 0;
+  double held = 0;
+  double x = 0;        // in the picture
+  QString words, how;  // "B · KeepKV answers from 23.0 % (47 of 204 slots)"
+};
+
+/// Of the runs on screen, as far as they are known; x is the caller's.
+std::vector<SweepBreak> sweepBreaks(const Workspace& workspace);
+/// Those that were asked for and have no place in the picture, too, one a line: "B · Full cache: no budget to lower".
+QStringList sweepBreakWords(const Workspace& workspace);
+void paintSweepBreaks(QPainter& painter, const QRectF& plot, const viz::Theme& theme, const std::vector<SweepBreak>& breaks);
+/// Under the pointer; nullptr: none.
+const SweepBreak* sweepBreakAt(const QPointF& at, const QRectF& plot, const std::vector<SweepBreak>& breaks);
+
+}  // namespace kvscope
