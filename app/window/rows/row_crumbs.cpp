@@ -62,6 +62,8 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   m_which = new QPushButton("Which head?", this);
   m_which->setObjectName("chip");
   m_which->setToolTip("The head grid shows by how much the answer gains if only this head keeps its full cache");
+  m_saved = new QPushButton(this);
+  m_saved->setObjectName("chip");
   m_why = new QPushButton("Why did it leave?", this);
   m_why->setObjectName("chip");
   m_clear = new QPushButton("Clear", this);
@@ -76,6 +78,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   for (QPushButton* b : {m_head, m_tokens, m_steps, m_step, m_lane}) row->addWidget(b);
   row->addSpacing(8);
   row->addWidget(m_sentence, 1);
+  row->addWidget(m_saved);
   row->addWidget(m_which);
   row->addWidget(m_why);
   row->addWidget(m_clear);
@@ -95,6 +98,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   connect(m_step, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.step.reset(); }));
   connect(m_lane, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.lane = 0; }));
   connect(m_which, &QPushButton::clicked, this, &CrumbRow::whichRequested);
+  connect(m_saved, &QPushButton::clicked, this, &CrumbRow::savedRequested);
   connect(m_why, &QPushButton::clicked, this, &CrumbRow::askWhy);
   connect(m_clear, &QPushButton::clicked, this, &CrumbRow::clearSelection);
   connect(&workspace, &Workspace::selectionChanged, this, [this] {
@@ -102,6 +106,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
     refresh();
   });
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::breakPointsChanged, this, [this] { refreshSaved(); });
   connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
   remember();
   applyTheme();
@@ -173,10 +178,28 @@ void CrumbRow::refresh() {
                             .arg(loss.token));
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
+  refreshSaved();
   m_sentence->setText(sentence);
   m_clear->setEnabled(s.layer || s.tokens || s.slot || s.step || s.steps);
   m_back->setEnabled(canGoBack());
   m_forward->setEnabled(canGoForward());
+}
+
+/// A question where the run answers otherwise in any step, and in its place what came of it.
+void CrumbRow::refreshSaved() {
+  const LaneSnapshot* lane = m_workspace.lane();
+  const BreakPoint point = m_workspace.breakPoint(m_workspace.selection().lane);
+  const bool asked = point.state != BreakPoint::State::unknown;
+  const bool differs = lane && lane->slots_asked >= 0 && viz::next_changed_step(m_workspace.snapshot(), *lane, -1) >= 0;
+  m_saved->setVisible(lane && (asked ? m_workspace.selection().lane > 0 : differs));
+  m_saved->setText(asked ? point.words : QString("What would have saved it?"));
+  m_saved->setAccessibleDescription(point.how);
+  const QString click = point.state == BreakPoint::State::searching ? "Click: give up the search"
+                        : point.marked()                            ? "Click: give the run this budget"
+                        : asked                                     ? QString()
+                                                                    : "Searches the lowest budget at which each run still answers as the "
+                                                                      "full cache does, by runs beside those on screen";
+  m_saved->setToolTip(point.how.isEmpty() || click.isEmpty() ? point.how + click : point.how + '\n' + click);
 }
 
 void CrumbRow::remember() {

@@ -109,6 +109,8 @@ class CrumbRow : public QFrame {
   void zoomRestored();
   /// The token that the sentence speaks of is selected: why did it leave?
   void whyRequested();
+  /// What would have saved the answer, or what came of that question.
+  void savedRequested();
   /// Which head breaks the answer?
   void whichRequested();
 
@@ -120,6 +122,7 @@ class CrumbRow : public QFrame {
     bool operator==(const Place&) const = default;
   };
   void refresh();
+  void refreshSaved();
   void remember();
   void go(qsizetype to);
   void askWhy();
@@ -128,7 +131,7 @@ class CrumbRow : public QFrame {
 
   Workspace& m_workspace;
   QToolButton *m_back, *m_forward;
-  QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_which, *m_why, *m_clear;
+  QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_saved, *m_which, *m_why, *m_clear;
   ElidedLabel* m_sentence;
   viz::FindingOnce m_finding;
   std::shared_ptr<viz::TokenWindow> m_zoom = std::make_shared<viz::TokenWindow>();

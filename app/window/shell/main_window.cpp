@@ -121,6 +121,7 @@ void MainWindow::connectParts() {
     grid.invalidate();
     Q_EMIT grid.factsChanged();
   });
+  connect(&m_rows->crumbs(), &CrumbRow::savedRequested, &m_model.breaks, &BreakPoints::proceed);
   connect(&m_rows->crumbs(), &CrumbRow::whyRequested, this, [this] { showPage(Page::inspector); });
   connect(&m_first_steps->welcome(), &WelcomePage::sampleRequested, m_document.get(), &Document::openSample);
   LibraryDialog& library = m_library->dialog();

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// What would have saved the answer: the lowest budget at which a run answers as the full cache does, found by runs beside those on screen.
+#include <functional>
+
+#include <QImage>
+#include <QSlider>
+
+#include "app/window/panels/policy/budget_slider.h"
+#include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/rows/rows.h"
+#include "policy/catalog.h"
+#include "viz/reduce/finding.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+using State = BreakPoint::State;
+
+class BreaksTest : public WindowTest {
+ protected:
+  void SetUp() override {
+    options.lanes = {"keepkv:ratio=0.1", "h2o:slots=9"};
+    WindowTest::SetUp();
+    window->controller().replaceRequest([] {
+      RunRequest request = startState({}).request;
+      request.lanes = parse_lane_specs({"full", "keepkv:ratio=0.1", "h2o:slots=9"});
+      return request;
+    }());
+    ASSERT_TRUE(settle());
+    select(1);
+    ASSERT_FALSE(answers(1)) << "the run goes wrong, so that there is something to ask";
+  }
+  bool answers(int run) const { return viz::next_changed_step(snapshot(), snapshot().lanes[static_cast<std::size_t>(run)], -1) < 0; }
+  BreakPoint point(int run) const { return window->workspace().breakPoint(run); }
+  std::size_t nRuns() const { return window->model().runs.runs().size(); }
+  QPushButton* button(const QString& words) { return buttonOf(window->rows().crumbs(), words); }
+  void select(int run) {
+    viz::Selection selection = window->workspace().selection();
+    selection.lane = run;
+    window->workspace().setSelection(selection);
+    QApplication::processEvents();
+  }
+  void ask() {
+    QPushButton* what = button("What would have saved it?");
+    ASSERT_NE(what, nullptr);
+    QTest::mouseClick(what, Qt::LeftButton);
+  }
+  bool searched() {
+    const auto done = [this](int run) { return point(run).state != State::unknown && point(run).state != State::searching; };
+    return QTest::qWaitFor([&] { return done(1) && done(2); }, 120000) && settle();
+  }
+  /// The same run beside the others, computed as any other is.
+  bool answersWith(const std::string& spec) {
+    window->controller().addLane(QString::fromStdString(spec));
+    EXPECT_TRUE(settle());
+    const int last = static_cast<int>(snapshot().lanes.size()) - 1;
+    const bool out = answers(last);
+    window->controller().removeLane(last);
+    EXPECT_TRUE(settle());
+    return out;
+  }
+};
+
+TEST_F(BreaksTest, FindsABorderBetweenARunThatAnswersAndOneThatDoesNot) {
+  EXPECT_TRUE(window->workspace().breakPoints().empty()) << "nothing is computed unless somebody asks";
+  EXPECT_EQ(nRuns(), 0u);
+  ask();
+  EXPECT_EQ(point(1).state, State::searching) << "the selected run first";
+  ASSERT_TRUE(searched());
+  const BreakPoint found = point(1);
+  std::printf("%s | %s | %zu runs\n", found.words.toUtf8().data(), point(2).words.toUtf8().data(), nRuns());
+  ASSERT_EQ(found.state, State::found) << found.words.toStdString();
+  const int n = snapshot().n_prompt;
+  EXPECT_TRUE(answersWith("keepkv:slots=" + std::to_string(found.slots)));
+  ASSERT_LT(n, 400) << "to a slot";
+  EXPECT_FALSE(answersWith("keepkv:slots=" + std::to_string(found.slots - 1)));
+  EXPECT_TRUE(found.words.contains(QString("(%1 of %2 slots)").arg(found.slots).arg(n))) << found.words.toStdString();
+  EXPECT_TRUE(found.how.contains("By bisection, to 1 slot; below it the answer differs at the budgets tried")) << found.how.toStdString();
+  EXPECT_LE(nRuns(), 20u) << "two runs on screen, each by halves";
+  for (const QueuedRun& run : window->model().runs.runs()) EXPECT_EQ(run.purpose, QueuedRun::Purpose::budget);
+  EXPECT_EQ(snapshot().lanes.size(), 3u) << "none of them joins the comparison";
+}
+
+TEST_F(BreaksTest, IsMarkedOnEverySliderAndSaidInWords) {
+  const QImage before = window->rows().tools().budgetSlider()->grab().toImage();
+  ask();
+  ASSERT_TRUE(searched());
+  const BreakPoint found = point(1);
+  ASSERT_TRUE(found.marked());
+  QPushButton* words = button(found.words);
+  ASSERT_NE(words, nullptr) << "in place of the question";
+  EXPECT_EQ(words->accessibleDescription(), found.how);
+  EXPECT_EQ(button("What would have saved it?"), nullptr);
+  auto* slider = qobject_cast<BudgetSlider*>(window->rows().tools().budgetSlider());
+  ASSERT_NE(slider, nullptr);
+  EXPECT_EQ(slider->accessibleDescription(), found.both());
+  const QPoint tick = slider->tick();
+  ASSERT_FALSE(tick.isNull());
+  const QPoint above(tick.x(), tick.y() - 8);
+  EXPECT_NE(slider->grab().toImage().pixelColor(above), before.pixelColor(above)) << "drawn";
+  slider->setValue(found.slots);
+  EXPECT_EQ(slider->tick(), tick) << "it is no place of the handle";
+  ASSERT_TRUE(settle());
+  for (BudgetSlider* one : window->findChildren<BudgetSlider*>()) EXPECT_EQ(one->accessibleDescription(), point(1).both());
+  EXPECT_GE(window->findChildren<BudgetSlider*>().size(), 2);
+  select(0);
+  EXPECT_TRUE(slider->tick().isNull()) << "the full cache has no budget";
+  EXPECT_EQ(slider->accessibleDescription(), point(0).both());
+}
+
+TEST_F(BreaksTest, AMarkIsNeverOfSomethingElse) {
+  ask();
+  ASSERT_TRUE(searched());
+  const BreakPoint found = point(1);
+  const std::size_t n = nRuns();
+  SessionController& c = window->controller();
+  const RunRequest before = c.request();
+  const std::pair<const char*, std::function<void(RunRequest&)>> edits[] = {
+      {"text", [](RunRequest& r) { r.prompt += " now"; }},
+      {"ids", [](RunRequest& r) { r.prompt_ids = {1, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80}; }},
+      {"mode", [](RunRequest& r) { r.mode = PromptMode::stream; }},
+      {"follow", [](RunRequest& r) { r.follow = Follow::self; }},
+      {"seed", [](RunRequest& r) { r.seed = 7; }},
+      {"temperature", [](RunRequest& r) { r.temperature = 0.5; }},
+      {"length", [](RunRequest& r) { r.n_generate += 1; }},
+      {"another key", [](RunRequest& r) { r.lanes[1] = with_param(r.lanes[1], "threshold", "0.5"); }},
+      {"another policy", [](RunRequest& r) { r.lanes[1] = parse_lane_spec("tova:ratio=0.1"); }},
+      {"by hand", [](RunRequest& r) { r.lanes[1] = parse_lane_spec("keepkv:ratio=0.1@pin=5"); }},
+      {"unit", [](RunRequest& r) { r.lanes[1] = parse_lane_spec("keepkv:slots=9"); }},
+  };
+  for (const auto& [name, edit] : edits) {
+    RunRequest changed = before;
+    edit(changed);
+    c.replaceRequest(changed);
+    EXPECT_EQ(point(1).state, State::unknown) << name << ": at once, not when it is computed";
+    ASSERT_TRUE(settle()) << name;
+    EXPECT_EQ(point(1).state, State::unknown) << name;
+    EXPECT_EQ(nRuns(), n) << name << ": and nothing is asked by itself";
+    c.replaceRequest(before);
+    ASSERT_TRUE(settle()) << name;
+    EXPECT_EQ(point(1), found) << name << ": known still";
+  }
+  c.setLaneSpec(1, QString("keepkv:ratio=0.2"));
+  EXPECT_EQ(point(1).slots, found.slots) << "the budget is what was asked about";
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(point(1).slots, found.slots);
+}
+
+TEST_F(BreaksTest, SaysWhereThereIsNoBorder) {
+  window->controller().replaceRequest([this] {
+    RunRequest request = window->controller().request();
+    request.lanes = parse_lane_specs({"full", "keepkv:ratio=0.1", "full", "h2o:slots=9@slots=9"});
+    return request;
+  }());
+  ASSERT_TRUE(settle());
+  select(1);
+  window->model().breaks.ask();
+  ASSERT_TRUE(QTest::qWaitFor([this] { return point(1).marked() && point(3).state != State::searching; }, 120000));
+  EXPECT_EQ(point(0).state, State::no_budget);
+  EXPECT_EQ(point(2).state, State::no_budget) << "a second full cache";
+  EXPECT_TRUE(point(2).words.contains("no budget")) << point(2).words.toStdString();
+  EXPECT_EQ(point(3).state, State::never) << "its heads are held to nine by hand, whatever the run has";
+  EXPECT_TRUE(point(3).words.startsWith("differs even at 100")) << point(3).words.toStdString();
+  select(3);
+  EXPECT_TRUE(qobject_cast<BudgetSlider*>(window->rows().tools().budgetSlider())->tick().isNull());
+  EXPECT_NE(button("differs even at"), nullptr);
+}
+
+TEST_F(BreaksTest, SaysThatTheLeastBudgetAnswersToo) {
+  window->controller().replaceRequest([this] {
+    RunRequest request = window->controller().request();
+    request.lanes = parse_lane_specs({"full", "keepkv:ratio=0.5@slots=1000"});  // by hand every head keeps all
+    return request;
+  }());
+  ASSERT_TRUE(settle());
+  select(1);
+  window->model().breaks.ask();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(point(1).state, State::always);
+  EXPECT_TRUE(point(1).words.startsWith("answers even at")) << point(1).words.toStdString();
+  EXPECT_EQ(nRuns(), 2u) << "the most and the least";
+}
+
+TEST_F(BreaksTest, IsGivenUpByItsButtonAndByTheQueue) {
+  ask();
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->model().runs.busy(); }, 5000));
+  QPushButton* searching = button("searching");
+  ASSERT_NE(searching, nullptr);
+  QTest::mouseClick(searching, Qt::LeftButton);
+  EXPECT_EQ(point(1).state, State::unknown);
+  EXPECT_FALSE(window->model().runs.busy());
+  ask();
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->model().runs.busy(); }, 5000));
+  window->model().runs.cancelAll();
+  QApplication::processEvents();
+  EXPECT_EQ(point(1).state, State::unknown) << "and none of the runs that would have followed begins";
+  EXPECT_FALSE(window->model().runs.busy());
+  ask();
+  ASSERT_TRUE(searched());
+  EXPECT_TRUE(point(1).marked()) << "from the beginning";
+}
+
+TEST_F(BreaksTest, WhatTheUserDoesComesFirst) {
+  ask();
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->model().runs.busy(); }, 5000));
+  window->controller().addLane(QString("knorm:slots=12"));
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4 && !window->workspace().stale(); }, 60000));
+  EXPECT_EQ(point(1).state, State::searching) << "goes on: it is the same run of the same text";
+  ASSERT_TRUE(searched());
+  EXPECT_TRUE(point(1).marked());
+  EXPECT_EQ(point(3).state, State::unknown) << "nobody asked about the run that came later";
+  // An edit of what is asked about ends it.
+  window->model().breaks.ask();
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->model().runs.busy(); }, 5000));
+  window->controller().setPrompt("Helen lives at 482. Where does Helen live? Helen lives at");
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->model().runs.busy());
+  EXPECT_EQ(point(3).state, State::unknown);
+}
+
+TEST_F(BreaksTest, GivesTheRunWhatWouldHaveSavedIt) {
+  ask();
+  ASSERT_TRUE(searched());
+  const int n_slots = point(1).slots;
+  QTest::mouseClick(button(point(1).words), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(lane(1).starts_with("keepkv:ratio=")) << lane(1) << ": in the unit that it had";
+  EXPECT_EQ(snapshot().lanes[1].slots_asked, n_slots);
+  EXPECT_TRUE(answers(1));
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(1), "keepkv:ratio=0.1");
+}
+
+TEST_F(BreaksTest, StandsInTheSweepAndInItsTable) {
+  window->showPage(Page::sweep);
+  QApplication::processEvents();
+  SweepPanel& sweep = window->runActions().sweep();
+  EXPECT_TRUE(sweep.chart().breaks().empty());
+  window->model().breaks.ask();
+  ASSERT_TRUE(searched());
+  std::size_t n_marked = 0;
+  for (int run = 1; run <= 2; ++run) n_marked += point(run).marked();
+  const std::vector<SweepBreak> breaks = sweep.chart().breaks();
+  ASSERT_EQ(breaks.size(), n_marked);
+  ASSERT_GE(n_marked, 1u);
+  for (const SweepBreak& one : breaks) {
+    EXPECT_EQ(one.slots, point(one.lane).slots);
+    EXPECT_GT(one.x, 0);
+    EXPECT_LT(one.x, sweep.chart().width());
+    EXPECT_TRUE(sweep.chart().accessibleDescription().contains(one.words)) << one.words.toStdString();
+    EXPECT_NE(sweep.data().table().note.find(one.words.toStdString()), std::string::npos);
+  }
+  EXPECT_TRUE(breaks[0].words.startsWith("B · KeepKV answers from")) << breaks[0].words.toStdString();
+  EXPECT_GT(breaks[0].held, 0);
+  const double asked = breaks[0].x;
+  sweep.chart().setBudget(SweepChart::Budget::share);
+  sweep.chart().setLogX(false);
+  EXPECT_NE(sweep.chart().breaks()[0].x, asked);
+  window->controller().setPrompt("Helen lives at 482. Where does Helen live? Helen lives at");
+  EXPECT_TRUE(sweep.chart().breaks().empty());
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(sweep.chart().breaks().empty());
+}
+
+}  // namespace
+}  // namespace kvscope
