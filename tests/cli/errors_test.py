@@ -15,7 +15,7 @@ RUN = ["run", "--model", TINY, "--prompt-ids", "1,2,3"]
 
 class Commands(CliTest):
     def test_no_command_lists_the_commands(self):
-        self.refuses(2, [], "expected a command (info, run, trace, sweep, needle, ppl, heads, bench, tokens), got nothing")
+        self.refuses(2, [], "expected a command (info, run, trace, sweep, needle, ppl, heads, bench, tokens, models), got nothing")
 
     def test_an_unknown_command_lists_the_commands(self):
         self.refuses(2, ["explode"], "unknown command 'explode'", "info, run, trace")
@@ -85,7 +85,7 @@ class Lanes(CliTest):
 
 class Prompts(CliTest):
     def test_exactly_one_prompt_is_needed(self):
-        self.refuses(2, ["run"], "exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file, --session, got none")
+        self.refuses(2, ["run"], "exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file, --session, --kept, got none")
         self.refuses(2, RUN + ["--prompt", "x"], "exactly one of", "got 2")
 
     def test_ids_that_are_none_are_named_with_their_place(self):

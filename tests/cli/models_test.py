@@ -11,7 +11,7 @@ from program import CLI, HERE, TINY, CliTest
 GGUF = os.path.join(HERE, "..", "data", "gguf", "tiny.gguf")
 
 
-class Models(CliTest):
+class ModelsHere(CliTest):
     def run_models(self, *arguments):
         """With a home of its own: what this machine has is no test's."""
         known = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGINGFACE_", "OLLAMA_", "LLAMA_", "XDG_"))}

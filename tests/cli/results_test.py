@@ -89,6 +89,7 @@ class Said(CliTest):
     def test_what_a_trace_says_of_a_run_can_be_given_back(self):
         policies = json.loads(self.succeeds("info", "--policies", "--json"))["policies"]
         needs_file = {"headkv": ",scores=headkv.json", "duo": ":heads=duo.json"}
+        policies = [p for p in policies if p["name"] != "given"]  # class Kept repeats its runs
         lanes = [word for p in policies for word in ("--lane", p["name"] + ("" if p["name"] in ("full", "duo") else ":slots=20") +
                                                      needs_file.get(p["name"], ""))]
         trace = ["trace", "--model", TINY, "--prompt-ids", ",".join(str(i * 7 % 64) for i in range(40)), "--json", "--generate", "3"]
@@ -284,6 +285,44 @@ class Run(CliTest):
             r = subprocess.run([CLI, "info"], stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(r.returncode, 1)
         self.assertIn("stdout", r.stderr)
+
+
+class Kept(CliTest):
+    """What runs kept is written, and repeated from the file beside other runs."""
+
+    def written(self):
+        self.succeeds(*TRACE, "--lane", "h2o:slots=5", "--lane", "snapkv:slots=4", "--generate", "3", "--out", self.path("t.json"), "--out-kept",
+                      self.path("k.json"), "--quiet")
+        return self.path("k.json")
+
+    def test_a_file_brings_its_prompt_its_text_and_its_runs(self):
+        kept = self.written()
+        first = self.read_json("t.json")
+        model = TRACE[TRACE.index("--model"):TRACE.index("--model") + 2]
+        self.succeeds("trace", *model, "--precision", "f64", "--kept", kept, "--lane", "local:slots=3", "--out", self.path("again.json"), "--quiet")
+        again = self.read_json("again.json")
+        self.assertEqual((again["tokens"], again["n_prompt"], again["follow"]), (first["tokens"], first["n_prompt"], "file"))
+        self.assertEqual([x["policy"] for x in again["lanes"]], ["full", "local", "given", "given"])
+        self.assertEqual([x["params"]["run"] for x in again["lanes"][2:]], ["h2o:slots=5", "snapkv:slots=4"])
+        for ours, given in zip(first["lanes"][1:], again["lanes"][2:]):
+            for a, b in zip(ours["steps"], given["steps"]):
+                self.assertEqual([[slot[0] for slot in h["slots"]] for h in a["heads"]], [[slot[0] for slot in h["slots"]] for h in b["heads"]])
+
+    def test_what_does_not_fit_is_refused_in_a_sentence(self):
+        kept = self.written()
+        model = TRACE[TRACE.index("--model"):TRACE.index("--model") + 2]
+        self.refuses(2, ["run", *model, "--kept", kept, "--prompt-ids", "1"], "got 2")
+        self.refuses(2, ["run", "--kept", kept], "expected kept tokens of")
+        self.refuses(2, ["run", *model, "--prompt-ids", "1,2", "--lane", f"given:file={kept}"], "expected kept tokens of a prompt of 2 tokens, got 10")
+        self.refuses(2, ["run", *model, "--kept", kept, "--prompt-mode", "stream"], "expected prompt mode prefill")
+        self.refuses(1, ["run", *model, "--kept", self.write("x.json", "{}")], "kvscope.kept/1")
+        self.refuses(2, [*TRACE, "--detail", "summary", "--out", self.path("t.json"), "--out-kept", self.path("k.json")], "expected --detail slots or why")
+        self.refuses(2, [*TRACE, "--out", self.path("t.json"), "--out-kept", "/nowhere/k.json"], "the folder /nowhere does not exist")
+
+    def test_words_of_kvpress_are_understood_aloud(self):
+        r = cli(*TRACE, "--lane", "KnormPress:compression_ratio=0.75", "--out", self.path("t.json"), "--quiet")
+        self.assertEqual((r.returncode, r.stderr), (0, "kvscope-cli: KnormPress:compression_ratio=0.75 is read as knorm:ratio=0.25\n"))
+        self.assertEqual(self.read_json("t.json")["lanes"][1]["spec"], "knorm:ratio=0.25")
 
 
 class Trace(CliTest):

@@ -6,7 +6,11 @@ import sys
 import tempfile
 import unittest
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "app", "python"))
@@ -60,7 +64,7 @@ class Package(unittest.TestCase):
         with open(self.path("t.json"), "w") as f:
             json.dump(self.result.trace, f)
         again = kvscope.read(self.path("t.json"))
-        self.assertEqual(again.steps()["nll"].tolist()[:-1], self.result.steps()["nll"].tolist()[:-1])
+        np.testing.assert_array_equal(again.steps()["nll"], self.result.steps()["nll"])
         with self.assertRaisesRegex(ValueError, "kvscope.run"):
             again.figures()
         for other in ("[]", "{}", '{"schema":"kvscope.kept/1"}'):

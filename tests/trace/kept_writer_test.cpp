@@ -17,7 +17,8 @@
 namespace kvscope {
 namespace {
 
-using testing::HasSubstr;
+using testing::expect_same_number;
+using ::testing::HasSubstr;
 using testing::open_session;
 using testing::random_ids;
 using testing::run;
@@ -62,11 +63,11 @@ TEST_F(KeptWriterTest, RunsAreRepeatedFromTheirFile) {
     ASSERT_EQ(again.lanes[l].steps.size(), first.lanes[l].steps.size());
     for (std::size_t s = 0; s < first.lanes[l].steps.size(); ++s) {
       const StepRecord &a = *first.lanes[l].steps[s], &b = *again.lanes[l].steps[s];
-      EXPECT_EQ(a.kl, b.kl) << s;
-      EXPECT_EQ(a.nll, b.nll) << s;
+      expect_same_number(a.kl, b.kl, "KL of step " + std::to_string(s));
+      expect_same_number(a.nll, b.nll, "nll of step " + std::to_string(s));
       for (std::size_t h = 0; h < a.heads.size(); ++h) {
         EXPECT_EQ(a.heads[h].pos, b.heads[h].pos) << "step " << s << " head " << h;
-        EXPECT_EQ(a.heads[h].local_l1_wo, b.heads[h].local_l1_wo) << "step " << s << " head " << h;
+        expect_same_number(a.heads[h].local_l1_wo, b.heads[h].local_l1_wo, "head " + std::to_string(h));
       }
     }
   }
@@ -106,12 +107,10 @@ TEST_F(KeptWriterTest, AFileOfAnotherTextOrModelIsRefusedInASentence) {
   other = request({"full", given_spec(path, "")});
   other.mode = PromptMode::stream;
   EXPECT_THAT(refusal(other), HasSubstr("expected prompt mode prefill"));
-  const std::string model = folder.write(
-      "model.json", R"({"schema":"kvscope.kept/1","model":{"n_layers":1,"n_kv_heads":1},"n_prompt":40,"tokens":[)" + [] {
-        std::string ids = "1";
-        for (int i = 0; i < 39; ++i) ids += ",1";
-        return ids;
-      }() + R"(],"runs":[{"steps":[{"step":0,"kept":[[[0]]]}]}]})");
+  std::string ids;
+  for (const int id : request({}).prompt_ids) ids += (ids.empty() ? "" : ",") + std::to_string(id);
+  const std::string model = folder.write("model.json", R"({"schema":"kvscope.kept/1","model":{"n_layers":1,"n_kv_heads":1},"tokens":[)" +
+                                                           ids + R"(],"runs":[{"steps":[{"step":0,"kept":[[[0]]]}]}]})");
   EXPECT_THAT(refusal(request({"full", given_spec(model, "")})), HasSubstr("KV heads, got 1 x 1"));
 }
 

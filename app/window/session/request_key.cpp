@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/window/session/session_controller.h"
+
 namespace kvscope {
 
 std::string textKey(const RunRequest& r) {

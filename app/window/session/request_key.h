@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "runtime/session/run_request.h"
-
 namespace kvscope {
+
+struct RunRequest;
 
 /// Equal for two requests whose steps read the same tokens and choose the next in the same way, whatever runs are asked for. More tokens
 /// and more measures change no step that there is, and do not count.

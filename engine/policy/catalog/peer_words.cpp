@@ -70,7 +70,7 @@ constexpr std::array kPresses = {
     Press{"ExpectedAttentionPress", "expected_attention", "expected", kExpected},
     Press{"AdaKVPress(ExpectedAttentionPress)", "adakv_expected_attention", "custom:stat=expected,alloc=ada,sinks=4,recent=0,ada_alpha=0.2",
           kSharedExpected},
-    Press{"ChunkKVPress(SnapKVPress)", "", "custom:stat=pooled,select=chunks,sinks=0,recent=0,window=64,kernel=5,pool=avg", kChunk},
+    Press{"ChunkKVPress(SnapKVPress)", "", "chunkkv:window=64,kernel=5,pool=avg", kChunk},
     Press{"ChunkKVPress(KnormPress)", "", "custom:stat=knorm,select=chunks,sinks=0,recent=0", kChunk},
     Press{"ChunkKVPress(KeyDiffPress)", "", "custom:stat=keydiff,select=chunks,sinks=0,recent=0", kChunk},
 };

@@ -50,15 +50,16 @@ void GivenSelection::select(HeadDecision& head, int step) const {
   const std::size_t place = static_cast<std::size_t>(head.view.layer * run_.file().n_kv_heads + head.view.kv_head);
   const std::vector<int>& kept = said->kept[place];
   const std::vector<int>& pos = head.slots().pos;
-  if (!said->scores.empty()) head.plan.score.assign(pos.size(), kNone);
+  if (!said->scores.empty()) head.score.assign(pos.size(), kNone);
   for (int i = 0; i < head.slots().size(); ++i) {
     const auto found = std::ranges::lower_bound(kept, pos[static_cast<std::size_t>(i)]);
     const bool stays = found != kept.end() && *found == pos[static_cast<std::size_t>(i)];
     if (stays && !said->scores.empty())
-      head.plan.score[static_cast<std::size_t>(i)] = said->scores[place][static_cast<std::size_t>(found - kept.begin())];
+      head.score[static_cast<std::size_t>(i)] = said->scores[place][static_cast<std::size_t>(found - kept.begin())];
     const bool pinned = std::ranges::binary_search(head.view.pinned, pos[static_cast<std::size_t>(i)]);
     (stays || pinned ? head.keep : head.gone).push_back(i);
   }
+  head.plan.score = head.score;
   head.due = !head.gone.empty();
 }
 

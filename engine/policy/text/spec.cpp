@@ -115,7 +115,8 @@ ResolvedLane resolve_lane(const LaneSpec& spec) {
   bool slots = false, ratio = false;
   for (const auto& [key, value] : spec.given) {
     // what a trace says of a run that has no choice there can be given back
-    if (key == "group" && value == "mean" && std::ranges::find(lane.parts.params, key, &ParamInfo::key) == lane.parts.params.end())
+    const bool says_nothing = (key == "group" && value == "mean") || (key == "refresh" && value == "0");
+    if (says_nothing && std::ranges::find(lane.parts.params, key, &ParamInfo::key) == lane.parts.params.end())
       continue;
     check_key(lane.parts, key, value, where);
     if (std::optional<HeadKey> own = split_head_key(key, where)) {

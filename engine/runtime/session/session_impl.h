@@ -31,7 +31,7 @@ struct Session::Impl {
     std::shared_ptr<const Policy> policy;
   };
   /// The lanes of a request, the full cache first. Throws UsageError.
-  std::vector<WantedLane> wanted_lanes(const RunRequest& request, std::span<const int> prompt);
+  std::vector<WantedLane> wanted_lanes(const RunRequest& request, std::span<const int> text);
   /// Throws away what the new request makes wrong, takes over what stays right, restores checkpoints after an edit. Sets `lanes` (null: to
   /// be made).
   void reuse(const RunRequest& request, const std::vector<int>& ids, const std::vector<WantedLane>& wanted, int n_decode);

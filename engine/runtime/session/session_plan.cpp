@@ -35,10 +35,10 @@ bool same_continuation(const RunRequest& a, const RunRequest& b) {
 
 }  // namespace
 
-std::vector<Session::Impl::WantedLane> Session::Impl::wanted_lanes(const RunRequest& request, std::span<const int> prompt) {
+std::vector<Session::Impl::WantedLane> Session::Impl::wanted_lanes(const RunRequest& request, std::span<const int> text) {
   std::vector<WantedLane> out;
   const auto add = [&](const LaneSpec& spec) {
-    out.push_back({spec, policy_cache.of(spec, {.prompt = prompt, .mode = request.mode, .seed = request.seed})});
+    out.push_back({spec, policy_cache.of(spec, {.prompt = text, .mode = request.mode, .seed = request.seed})});
   };
   if (request.lanes.empty() || request.lanes.front().text != reference_policy()) add(parse_lane_spec(reference_policy()));
   for (const LaneSpec& spec : request.lanes) add(spec);
