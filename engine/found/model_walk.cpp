@@ -198,7 +198,7 @@ void ModelWalk::add_ggufs(const std::vector<Entry>& entries, const std::string& 
 void ModelWalk::look_into_hub(const Path& repository) {
   if (!is_new(repository)) return;
   std::string name = repository.filename().string().substr(kRepository.size());
-  for (std::size_t at = 0; (at = name.find("--", at)) != std::string::npos;) name.replace(at, 2, "/");
+  for (std::size_t at = 0; (at = name.find("--", at)) != std::string::npos;) name.replace(at, 2, 1, '/');
   const Path main = repository / "refs" / "main", snapshots = repository / "snapshots";
   std::error_code error;
   std::string revision;
