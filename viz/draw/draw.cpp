@@ -286,6 +286,13 @@ void Painter::hatch(const Rect& r, Rgb c, float spacing, double alpha) {
   }
 }
 
+void Painter::gradient(const Rect& r, Rgb left, Rgb right) {
+  ++n_primitives_;
+  if (recording()) record({.kind = Kind::gradient, .points = {{r.x0, r.y0}, {r.x1, r.y1}}, .colour = left, .second = right});
+  const ImU32 a = colour(left), b = colour(right);
+  list_->AddRectFilledMultiColor(at_origin({r.x0, r.y0}), at_origin({r.x1, r.y1}), a, b, b, a);
+}
+
 void Painter::image(const Rect& r, ImTextureID texture, ImVec2 uv0, ImVec2 uv1, double alpha) {
   ++n_primitives_;
   if (recording() && frame_.scene_textures != nullptr) {

@@ -63,22 +63,6 @@ inline constexpr float kDashPromptEnd[] = {2, 2};
 /// Dash of run i (viz/README.md section 4): solid, 6-3, 2-2, 8-3-2-3, 1-3, 12-4.
 Dash run_dash(int run);
 
-/// One entry of a category legend.
-struct LegendItem {
-  Category category = Category::kept;
-  std::string_view label;  // empty: category_name
-};
-
-/// A ramp legend: name, low end, ramp, high end, then a note ("√ scale · L1, this step").
-struct RampLegend {
-  std::string name;  // "bottom row: heads that represent it"; may be empty
-  std::span<const Rgb> colours;
-  std::string low, high;                           // printed ends of the range
-  bool clipped_low = false, clipped_high = false;  // values beyond: a mark at that end
-  std::string note;                                // unit, scale, level of detail
-  float width = 72;                                // of the ramp itself
-};
-
 /// Where things are drawn for one frame: an ImDrawList with the theme's fonts, a mark list for tests, and the mouse.
 /// All coordinates are logical pixels of the canvas; type sizes and px() grow with frame.scale.
 class Painter {
@@ -108,6 +92,7 @@ class Painter {
   void ring(ImVec2 centre, float radius, Rgb c, float thickness = 1.5f);
   void bezier(ImVec2 a, ImVec2 b, ImVec2 c, ImVec2 d, Rgb colour, float thickness);
   void hatch(const Rect& r, Rgb c, float spacing = 5, double alpha = 1);  // 45 degrees, clipped to r
+  void gradient(const Rect& r, Rgb left, Rgb right);
   /// `image` must come from the texture store.
   void image(const Rect& r, ImTextureID image, ImVec2 uv0 = {0, 0}, ImVec2 uv1 = {1, 1}, double alpha = 1);
   void clip(const Rect& r);
@@ -140,11 +125,6 @@ class Painter {
   /// Accent tag with a text in the on_accent ink ("85–88"), centred on x and kept inside `within`; its rect.
   Rect tag(float x, float y_middle, std::string_view text, const Rect& within);
 
-  // ---- legends: drawn from x on around y; return the x after them
-  float category_legend(float x, float y, std::span<const LegendItem> items);
-  float prompt_end_legend(float x, float y, std::string_view label = "prompt ends");
-  float ramp_legend(float x, float y, const RampLegend& legend);
-  float ramp_legend_width(const RampLegend& legend) const;
   /// One sentence in the middle of an empty canvas.
   void empty(std::string_view sentence, std::string_view second = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Axes and legends, the same on every canvas.
+// Axes, the same on every canvas.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,11 +9,6 @@
 #include "viz/draw/format.h"
 
 namespace kvscope::viz {
-namespace {
-
-constexpr float kSwatch = 10;
-
-}  // namespace
 
 int TokenAxis::index_at(float x) const {
   if (x < x0 || x >= x1) return -1;
@@ -135,69 +130,5 @@ std::vector<double> sqrt_ticks(double hi) {
 }
 
 bool spans_two_decades(double lowest_positive, double highest) { return lowest_positive > 0 && highest / lowest_positive > 100; }
-
-float Painter::category_legend(float x, float y, std::span<const LegendItem> items) {
-  for (const LegendItem& item : items) {
-    const float s = std::round(px(kSwatch));
-    const Rect swatch{x, std::round(y - s / 2), x + s, std::round(y - s / 2) + s};
-    category(swatch, item.category);
-    const std::string_view label = item.label.empty() ? category_name(item.category) : item.label;
-    const float end = x + s + px(6) + text({x + s + px(6), y}, label, Face::caption, theme().secondary);
-    mark("legend", std::string(label), {x, swatch.y0, end, swatch.y1});
-    x = std::round(end + px(14));
-  }
-  return x;
-}
-
-float Painter::prompt_end_legend(float x, float y, std::string_view label) {
-  dashed({std::round(x), y - px(6)}, {std::round(x), y + px(6)}, theme().text, kDashPromptEnd, 1, 0.7);
-  const float end = x + px(7) + text({x + px(7), y}, label, Face::caption, theme().secondary);
-  mark("legend", std::string(label), {x, y - px(6), end, y + px(6)});
-  return std::round(end + px(14));
-}
-
-float Painter::ramp_legend_width(const RampLegend& l) const {
-  float w = px(l.width) + 2 * px(6) + width_of(Face::caption, l.low) + width_of(Face::caption, l.high);
-  if (!l.name.empty()) w += width_of(Face::caption, l.name) + px(10);
-  if (!l.note.empty()) w += width_of(Face::caption, l.note) + px(10);
-  if (l.clipped_low) w += px(8);
-  if (l.clipped_high) w += px(8);
-  return std::ceil(w);
-}
-
-float Painter::ramp_legend(float x, float y, const RampLegend& l) {
-  const Theme& t = theme();
-  const float begin = x;
-  if (!l.name.empty()) x += text({x, y}, l.name, Face::caption, t.secondary) + px(10);
-  x += text({x, y}, l.low, Face::caption, t.secondary) + px(6);
-  const float h = px(10) / 2;
-  if (l.clipped_low) {
-    triangle({x, y}, {x + px(5), y - h}, {x + px(5), y + h}, l.colours.empty() ? t.line : l.colours.front());
-    x += px(8);
-  }
-  x = std::round(x);
-  const Rect bar{x, std::round(y - h), std::round(x + px(l.width)), std::round(y + h)};
-  for (std::size_t i = 0; i + 1 < l.colours.size(); ++i) {
-    const float n = static_cast<float>(l.colours.size() - 1);
-    const float a = bar.x0 + bar.width() * static_cast<float>(i) / n, b = bar.x0 + bar.width() * static_cast<float>(i + 1) / n;
-    const ImU32 ca = colour(l.colours[i]), cb = colour(l.colours[i + 1]);
-    ++n_primitives_;
-    if (recording()) {
-      record(
-          {.kind = SceneCommand::Kind::gradient, .points = {{a, bar.y0}, {b, bar.y1}}, .colour = l.colours[i], .second = l.colours[i + 1]});
-    }
-    list_->AddRectFilledMultiColor(at_origin({a, bar.y0}), at_origin({b, bar.y1}), ca, cb, cb, ca);
-  }
-  x = bar.x1;
-  if (l.clipped_high) {
-    triangle({x + px(8), y}, {x + px(3), y + h}, {x + px(3), y - h}, l.colours.empty() ? t.line : l.colours.back());
-    x += px(8);
-  }
-  x += px(6);
-  x += text({x, y}, l.high, Face::caption, t.secondary);
-  if (!l.note.empty()) x += px(10) + text({x + px(10), y}, l.note, Face::caption, t.disabled);
-  mark("legend", l.name, {begin, y - h, x, y + h}, l.low + " to " + l.high + (l.note.empty() ? "" : ", " + l.note));
-  return std::round(x + px(14));
-}
 
 }  // namespace kvscope::viz

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "viz/draw/format.h"
+#include "viz/draw/legend.h"
 #include "viz/views.h"
 
 namespace kvscope::viz {
@@ -19,13 +20,6 @@ constexpr int kMaxGlyphCells = 1200;  // each takes up to three shapes and a gap
 constexpr float kTick = 3;            // width of the marks of what is rare
 constexpr float kPlainLeastPx = 2;    // plain pictures speak of fates: columns this narrow show them still
 constexpr float kTextPixels = 36;     // columns of this width show the token
-
-constexpr std::array<LegendItem, 6> kLegend = {{{Category::sink, {}},
-                                                {Category::kept, {}},
-                                                {Category::merged, {}},
-                                                {Category::recent, {}},
-                                                {Category::fresh, {}},
-                                                {Category::evicted, {}}}};
 
 }  // namespace
 
@@ -106,7 +100,7 @@ void Atlas::draw(const Frame& frame, std::vector<Intent>& intents) {
   draw_ghosts(p, s);
   if (frame.plain) {
     draw_plain(p, s);
-    if (frame.alone && !s.binned) p.category_legend(s.axis.x0, s.categories.middle_y(), kLegend);
+    if (frame.alone && !s.binned) draw_category_legend(p, s.axis.x0, s.categories.middle_y(), kCategoryLegend);
   } else {
     draw_labels(p, s);
     draw_minimap(p, s);
@@ -351,17 +345,17 @@ void Atlas::draw_legend(Painter& p, const Scene& s) const {
   float x = 12;
   if (by_score()) {
     RampLegend rows = score_legend(t, s);
-    if (p.ramp_legend_width(rows) + x + 12 > p.canvas().x1) rows.note.clear();
-    x = p.ramp_legend(x, y, rows);
+    if (legend_width(p, rows) + x + 12 > p.canvas().x1) rows.note.clear();
+    x = draw_ramp_legend(p, x, y, rows);
     heads.name = "bottom row: heads";
   } else if (s.binned) {
     std::string unit = s.bin > 1 ? fmt::format("mean of {} tokens", format_count(s.bin)) : std::string();
     if (s.axis.px < 1) unit = fmt::format("1 px = {} tokens, {}", format_mean(1.0 / static_cast<double>(s.axis.px)), unit);
     const std::string name = s.rows.by_layer ? "rows: tokens represented, below it the spread of the heads" : "rows: tokens represented";
     RampLegend rows{name, t.sequential, "0", "100 %", false, false, unit, 72};
-    if (p.ramp_legend_width(rows) + x + 12 > p.canvas().x1) rows.name = "represented";
-    if (p.ramp_legend_width(rows) + x + 12 > p.canvas().x1) rows.note.clear();
-    x = p.ramp_legend(x, y, rows);
+    if (legend_width(p, rows) + x + 12 > p.canvas().x1) rows.name = "represented";
+    if (legend_width(p, rows) + x + 12 > p.canvas().x1) rows.note.clear();
+    x = draw_ramp_legend(p, x, y, rows);
     if (!is_prefill_step(*s.snapshot, s.step)) {
       const std::string_view left = "ticks: left in this step";
       if (x + p.px(16) + p.width_of(Face::caption, left) < p.canvas().x1 - 12) {
@@ -371,20 +365,20 @@ void Atlas::draw_legend(Painter& p, const Scene& s) const {
     }
     heads.name = "bottom row: heads";
   } else {
-    x = p.category_legend(x, y, kLegend);
+    x = draw_category_legend(p, x, y, kCategoryLegend);
     x = ghost_legend(p, s, x, y);
   }
   const bool prompt_end = s.snapshot->n_prompt > 0 && s.snapshot->n_prompt < s.seen;
   const float mark_width = prompt_end ? p.width_of(Face::caption, "prompt ends") + p.px(21) : 0;
   const float right = p.canvas().x1 - 12;
   for (const char* shorter : {"bottom row: heads", "heads"}) {
-    if (x + mark_width + p.ramp_legend_width(heads) > right) heads.name = shorter;
+    if (x + mark_width + legend_width(p, heads) > right) heads.name = shorter;
   }
-  const bool ramp_fits = x + p.ramp_legend_width(heads) <= right;
-  const bool mark_fits = prompt_end && x + mark_width + (ramp_fits ? p.ramp_legend_width(heads) : 0) <= right;
-  float at = right - (ramp_fits ? p.ramp_legend_width(heads) : 0) - (mark_fits ? mark_width : 0);
-  if (mark_fits) at = p.prompt_end_legend(at, y);
-  if (ramp_fits) p.ramp_legend(at, y, heads);
+  const bool ramp_fits = x + legend_width(p, heads) <= right;
+  const bool mark_fits = prompt_end && x + mark_width + (ramp_fits ? legend_width(p, heads) : 0) <= right;
+  float at = right - (ramp_fits ? legend_width(p, heads) : 0) - (mark_fits ? mark_width : 0);
+  if (mark_fits) at = draw_prompt_end_legend(p, at, y);
+  if (ramp_fits) draw_ramp_legend(p, at, y, heads);
 }
 
 std::unique_ptr<View> make_atlas(std::shared_ptr<TokenWindow> window) { return std::make_unique<Atlas>(std::move(window)); }

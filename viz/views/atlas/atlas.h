@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "viz/draw/draw.h"
+#include "viz/draw/legend.h"
 #include "viz/draw/ramp_texels.h"
 #include "viz/reduce/represented.h"
 #include "viz/reduce/rows.h"

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "viz/draw/format.h"
+#include "viz/draw/legend.h"
 #include "viz/views/atlas/atlas.h"
 
 namespace kvscope::viz {
@@ -75,7 +76,7 @@ void Atlas::draw_plain(Painter& p, const Scene& s) const {
   // Below: what the axes are. Shades need their ramp even here.
   const float y = s.legend.y0 + p.px(17);
   if (s.binned) {
-    p.ramp_legend(s.axis.x0, y, {"share that is represented", t.sequential, "0", "100 %", false, false, {}, p.px(72)});
+    draw_ramp_legend(p, s.axis.x0, y, {"share that is represented", t.sequential, "0", "100 %", false, false, {}, p.px(72)});
     return;
   }
   float x = s.axis.x0;

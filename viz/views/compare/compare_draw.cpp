@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "viz/draw/format.h"
+#include "viz/draw/legend.h"
 #include "viz/views/compare/compare.h"
 
 namespace kvscope::viz {
@@ -199,8 +200,8 @@ void Compare::draw_legend(Painter& p, const Rect& legend, const TokenAxis& axis)
   if (mode_ == Mode::reference) {
     const std::string other = lane_letter(reference(p.frame()));
     if (plan_.scale.shares()) {
-      x = p.ramp_legend(
-          x, y, {.name = "share of heads", .colours = t.diverging, .low = "only in " + other, .high = "only in the run", .note = {}});
+      x = draw_ramp_legend(
+          p, x, y, {.name = "share of heads", .colours = t.diverging, .low = "only in " + other, .high = "only in the run", .note = {}});
     } else {
       const std::pair<Difference, std::string> states[] = {{Difference::only_a, "only in " + other + ", the reference"},
                                                            {Difference::only_b, "only in this run"},
@@ -215,11 +216,9 @@ void Compare::draw_legend(Painter& p, const Rect& legend, const TokenAxis& axis)
       }
     }
   } else if (plan_.scale.shares()) {
-    x = p.ramp_legend(x, y, {.name = "kept or merged", .colours = t.sequential, .low = "0", .high = "all heads", .note = {}});
+    x = draw_ramp_legend(p, x, y, {.name = "kept or merged", .colours = t.sequential, .low = "0", .high = "all heads", .note = {}});
   } else {
-    static constexpr LegendItem kItems[] = {{Category::sink, ""},   {Category::kept, ""},  {Category::merged, ""},
-                                            {Category::recent, ""}, {Category::fresh, ""}, {Category::evicted, ""}};
-    x = p.category_legend(x, y, kItems);
+    x = draw_category_legend(p, x, y, kCategoryLegend);
   }
   if (plan_.scale.shares()) {
     note = axis.px >= 3 ? heads
@@ -229,7 +228,7 @@ void Compare::draw_legend(Painter& p, const Rect& legend, const TokenAxis& axis)
     note = fmt::format("{} rows a run: {} layers × {} KV heads, {} px each · {:.3g} px = 1 token", n_heads_total(s), s.model.n_layers,
                        s.model.n_kv_heads, plan_.scale.px, axis.px);
   }
-  if (prompt_end(s, axis) > 0) x = p.prompt_end_legend(x, y, fmt::format("prompt ends at {}", s.n_prompt));
+  if (prompt_end(s, axis) > 0) x = draw_prompt_end_legend(p, x, y, fmt::format("prompt ends at {}", s.n_prompt));
   capture_.none();
   if (!s.shadow && s.lanes.size() > 1) x = capture_.draw(p, {x, y}, "attention lost", legend.x1 - x) + p.px(14);
   const std::string_view answer = "outlined answer = differs from A";

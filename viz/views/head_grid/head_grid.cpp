@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "viz/draw/format.h"
+#include "viz/draw/legend.h"
 #include "viz/reduce/disagreement.h"
 #include "viz/reduce/range.h"
 #include "viz/views.h"
@@ -330,12 +331,12 @@ void HeadGrid::draw_legend(Painter& p, const Rect& strip, const Scale& scale) {
   legend.note = std::string(scale.root ? "√ scale · " : "") + unit_text(p.frame());
   legend.width = 120;
   const float right = p.canvas().x1 - 12, room = right - 12;
-  if (p.ramp_legend_width(legend) > room) legend.width = 72;
-  if (habit_in(metric_) && p.ramp_legend_width(legend) > room) legend.note = legend.note.substr(0, legend.note.rfind(','));
-  if (p.ramp_legend_width(legend) > room)
+  if (legend_width(p, legend) > room) legend.width = 72;
+  if (habit_in(metric_) && legend_width(p, legend) > room) legend.note = legend.note.substr(0, legend.note.rfind(','));
+  if (legend_width(p, legend) > room)
     legend.note = p.frame().selection.steps ? "mean of " + range_text(*p.frame().selection.steps) : scale.root ? "√ scale" : "";
-  if (p.ramp_legend_width(legend) > room) legend.width = 40;
-  p.ramp_legend(std::max(12.0f, std::min(p.px(30), right - p.ramp_legend_width(legend))), y, legend);
+  if (legend_width(p, legend) > room) legend.width = 40;
+  draw_ramp_legend(p, std::max(12.0f, std::min(p.px(30), right - legend_width(p, legend))), y, legend);
 }
 
 std::unique_ptr<View> make_head_grid() { return std::make_unique<HeadGrid>(); }

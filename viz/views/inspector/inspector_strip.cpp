@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "viz/draw/format.h"
+#include "viz/draw/legend.h"
 #include "viz/reduce/text.h"
 
 namespace kvscope::viz {
@@ -303,7 +304,7 @@ class Strip {
     for (const LegendItem& one : kItems) {
       const std::string_view label = one.label.empty() ? category_name(one.category) : one.label;
       if (x + p_.width_of(Face::caption, label) + p_.px(16) > limit) break;
-      x = p_.category_legend(x, y, {&one, 1});
+      x = draw_category_legend(p_, x, y, {&one, 1});
     }
     const std::string_view hatched = "hatched: reference only, not in this cache", brief = "hatched: not in this cache";
     const bool room = x + p_.width_of(Face::caption, hatched) + p_.px(20) < limit;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "viz/draw/format.h"
+#include "viz/draw/legend.h"
 #include "viz/reduce/text.h"
 
 namespace kvscope::viz {
@@ -210,13 +211,13 @@ class River {
     x += p_.text({x, y}, cos_.any() ? "width = votes · colour = cosine" : "width = votes · cosine n/a", Face::caption, theme_.secondary) +
          p_.px(14);
     if (cos_.any()) {
-      RampLegend ramp_legend;
+      RampLegend cosines;
       std::vector<Rgb> colours;
       for (int i = 0; i <= 8; ++i) colours.push_back(ramp(theme_.sequential, 0.25 + 0.75 * i / 8.0));
-      ramp_legend.colours = colours;
-      ramp_legend.low = fmt::format("{:.2f}", cos_.low);
-      ramp_legend.high = fmt::format("{:.2f}", cos_.high);
-      x = p_.ramp_legend(x, y, ramp_legend);
+      cosines.colours = colours;
+      cosines.low = fmt::format("{:.2f}", cos_.low);
+      cosines.high = fmt::format("{:.2f}", cos_.high);
+      x = draw_ramp_legend(p_, x, y, cosines);
     }
     std::string note = "w = weight of the removed slot";
     if (tree_.left_out > 0)

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "viz/draw/format.h"
+#include "viz/draw/legend.h"
 #include "viz/reduce/range.h"
 #include "viz/views.h"
 
@@ -22,13 +23,6 @@ constexpr float kNumberRow = 14;                                                
 
 // From the bottom up.
 constexpr std::array<Category, 5> kStack = {Category::sink, Category::kept, Category::merged, Category::recent, Category::fresh};
-constexpr std::array<LegendItem, 6> kLegend = {{{Category::sink, {}},
-                                                {Category::kept, {}},
-                                                {Category::merged, {}},
-                                                {Category::recent, {}},
-                                                {Category::fresh, {}},
-                                                {Category::evicted, {}}}};
-
 std::string token_of_id(const Snapshot& s, int id) {
   for (const TokenInfo& t : s.tokens) {
     if (t.id == id) return quoted(token_text(t));
@@ -217,7 +211,7 @@ void Timeline::draw_legend(Painter& p, const Layout& l, bool wide) {
   const float width = p.px(16) + p.width_of(Face::caption, label);
   const float right = p.canvas().x1 - 12;
   const float end = wide || right - width > l.x0 + p.px(330)
-                        ? p.category_legend(l.x0, y, std::span(kLegend).first(right - width > l.x0 + p.px(370) ? 6 : 5))
+                        ? draw_category_legend(p, l.x0, y, std::span(kCategoryLegend).first(right - width > l.x0 + p.px(370) ? 6 : 5))
                         : l.x0;
   if (end + width > right + 1) return;
   const float s = p.px(10), x = std::round(right - width);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/draw/legend.h"
+
+#include <cmath>
+
+namespace kvscope::viz {
+namespace {
+
+constexpr float kSwatch = 10;
+
+}  // namespace
+
+float draw_category_legend(Painter& p, float x, float y, std::span<const LegendItem> items) {
+  for (const LegendItem& item : items) {
+    const float s = std::round(p.px(kSwatch));
+    const Rect swatch{x, std::round(y - s / 2), x + s, std::round(y - s / 2) + s};
+    p.category(swatch, item.category);
+    const std::string_view label = item.label.empty() ? category_name(item.category) : item.label;
+    const float end = x + s + p.px(6) + p.text({x + s + p.px(6), y}, label, Face::caption, p.theme().secondary);
+    p.mark("legend", std::string(label), {x, swatch.y0, end, swatch.y1});
+    x = std::round(end + p.px(14));
+  }
+  return x;
+}
+
+float draw_prompt_end_legend(Painter& p, float x, float y, std::string_view label) {
+  p.dashed({std::round(x), y - p.px(6)}, {std::round(x), y + p.px(6)}, p.theme().text, kDashPromptEnd, 1, 0.7);
+  const float end = x + p.px(7) + p.text({x + p.px(7), y}, label, Face::caption, p.theme().secondary);
+  p.mark("legend", std::string(label), {x, y - p.px(6), end, y + p.px(6)});
+  return std::round(end + p.px(14));
+}
+
+float legend_width(const Painter& p, const RampLegend& l) {
+  float w = p.px(l.width) + 2 * p.px(6) + p.width_of(Face::caption, l.low) + p.width_of(Face::caption, l.high);
+  if (!l.name.empty()) w += p.width_of(Face::caption, l.name) + p.px(10);
+  if (!l.note.empty()) w += p.width_of(Face::caption, l.note) + p.px(10);
+  if (l.clipped_low) w += p.px(8);
+  if (l.clipped_high) w += p.px(8);
+  return std::ceil(w);
+}
+
+float draw_ramp_legend(Painter& p, float x, float y, const RampLegend& l) {
+  const Theme& t = p.theme();
+  const float begin = x;
+  if (!l.name.empty()) x += p.text({x, y}, l.name, Face::caption, t.secondary) + p.px(10);
+  x += p.text({x, y}, l.low, Face::caption, t.secondary) + p.px(6);
+  const float h = p.px(10) / 2;
+  if (l.clipped_low) {
+    p.triangle({x, y}, {x + p.px(5), y - h}, {x + p.px(5), y + h}, l.colours.empty() ? t.line : l.colours.front());
+    x += p.px(8);
+  }
+  x = std::round(x);
+  const Rect bar{x, std::round(y - h), std::round(x + p.px(l.width)), std::round(y + h)};
+  for (std::size_t i = 0; i + 1 < l.colours.size(); ++i) {
+    const float n = static_cast<float>(l.colours.size() - 1);
+    const float a = bar.x0 + bar.width() * static_cast<float>(i) / n, b = bar.x0 + bar.width() * static_cast<float>(i + 1) / n;
+    p.gradient({a, bar.y0, b, bar.y1}, l.colours[i], l.colours[i + 1]);
+  }
+  x = bar.x1;
+  if (l.clipped_high) {
+    p.triangle({x + p.px(8), y}, {x + p.px(3), y + h}, {x + p.px(3), y - h}, l.colours.empty() ? t.line : l.colours.back());
+    x += p.px(8);
+  }
+  x += p.px(6);
+  x += p.text({x, y}, l.high, Face::caption, t.secondary);
+  if (!l.note.empty()) x += p.px(10) + p.text({x + p.px(10), y}, l.note, Face::caption, t.disabled);
+  p.mark("legend", l.name, {begin, y - h, x, y + h}, l.low + " to " + l.high + (l.note.empty() ? "" : ", " + l.note));
+  return std::round(x + p.px(14));
+}
+
+}  // namespace kvscope::viz
