@@ -70,7 +70,6 @@ LONG_CLASSES = {
     "Tokenizer": (118, 6),
     "viz::Atlas": (1146, 8),
     "viz::Compare": (931, 5),
-    "viz::Timeline": (506, 4),
 }
 LONG_FUNCTIONS = {
     "app/window/panels/effect/generated_strip.cpp: GeneratedStrip::paintEvent": 81,

@@ -3,18 +3,31 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "viz/draw/draw.h"
 #include "viz/reduce/range.h"
 #include "viz/reduce/timeline.h"
+#include "viz/views/timeline/step_range.h"
 
 namespace kvscope::viz {
 
-/// A bar of categories from the bottom of its column up, as stack_pixels() divides it; `least` in pixels.
-void draw_stack(Painter& p, const Rect& column, std::span<const Category> kinds, std::span<const double> parts, double whole, float least);
+/// The steps of a run in numbers, kept from frame to frame: they change only with the snapshot.
+class StepSummaries {
+ public:
+  const std::vector<StepSummary>& of(const Frame& frame, const LaneSnapshot& lane);
+  /// Of the steps of a range.
+  const RunFigures& figures(const Frame& frame, const LaneSnapshot& lane, const StepRange& range);
+
+ private:
+  std::vector<StepSummary> steps_;
+  const LaneFates* fates_ = nullptr;  // what they are of, as is all below
+  std::uint64_t sequence_ = 0;
+  int lane_ = -1;
+  std::size_t n_steps_ = 0;
+  std::optional<StepRange> range_;
+  RunFigures figures_;
+};
 
 /// V5: what happened in every step of one lane. Few steps: one wide column a step with its numbers. Many: bands over the step axis.
 class Timeline : public View {
@@ -30,45 +43,13 @@ class Timeline : public View {
   float preferred_height(const Frame& frame) const override { return 174 * frame.scale; }
 
  private:
-  // Vertical layout, in logical pixels of the canvas.
-  struct Layout {
-    Rect top;          // fates, or slots
-    Rect counts;       // evicted and merged, or removed
-    Rect kl;           // bars; y1 is the base line
-    float kl_y = 0;    // middle of the row of KL numbers; columns only
-    float step_y = 0;  // middle of the step labels
-    Rect legend;
-    float x0 = 0, x1 = 0;
-    float pitch = 0;  // pixels per step
-  };
-
-  void update(const Frame& frame, const LaneSnapshot& lane) const;
-  Layout make_layout(const Painter& p, bool wide) const;
-  void draw_columns(Painter& p, const Layout& l, int step);
-  std::vector<std::string> kl_numbers(const Painter& p, float room) const;
-  void draw_bands(Painter& p, const Layout& l, int step);
-  void draw_slots(Painter& p, const Layout& l, const std::vector<StepBin>& bins);
-  void draw_removed(Painter& p, const Layout& l, const std::vector<StepBin>& bins);
-  void draw_kl(Painter& p, const Layout& l, const std::vector<StepBin>& bins);
-  void draw_legend(Painter& p, const Layout& l, bool wide);
-  void draw_range(Painter& p, const Layout& l);
-  void draw_marks(Painter& p, const Layout& l);
-  bool brush(const Painter& p, const Layout& l, int at, std::vector<Intent>& intents);
-  void react(Painter& p, const Layout& l, std::vector<Intent>& intents);
-  std::vector<std::string> tooltip(const Frame& frame, int step) const;
+  void react(Painter& p, const TimelineLayout& l, const LaneSnapshot& lane, const std::vector<StepSummary>& steps,
+             std::vector<Intent>& intents);
 
   std::vector<Mark> marks_;
-  // Summaries of the lane last shown; they only change with the snapshot.
-  mutable std::vector<StepSummary> steps_;
-  mutable const LaneFates* of_fates_ = nullptr;
-  mutable std::uint64_t of_sequence_ = 0;
-  mutable int of_lane_ = -1;
-  mutable std::size_t of_n_steps_ = 0;
-  mutable std::optional<StepRange> of_range_;
-  mutable RunFigures range_;
+  mutable StepSummaries summaries_;
+  StepBrush brush_;
   bool scrubbing_ = false;
-  int brush_from_ = -1;  // step where a range began to be dragged; -1: none is
-  int brush_to_ = -1;
   int hovered_ = -1;
 };
 
