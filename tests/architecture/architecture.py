@@ -69,7 +69,6 @@ LONG_CLASSES = {
     "Session": (548, 5),
     "Tokenizer": (118, 6),
     "viz::Atlas": (1146, 8),
-    "viz::Compare": (931, 5),
 }
 LONG_FUNCTIONS = {
     "app/window/panels/effect/generated_strip.cpp: GeneratedStrip::paintEvent": 81,

@@ -8,17 +8,25 @@
 #include <fmt/format.h>
 
 #include "viz/draw/format.h"
+#include "viz/views/compare/compare_text.h"
 
 namespace kvscope::viz {
 
 namespace {
 
 using namespace compare;
-constexpr float kDifferenceLeast = 190;
-constexpr int kAnswerTokens = 3;
 constexpr std::array<MetricColumn::Kind, 7> kSortKinds = {
     MetricColumn::Kind::kl,    MetricColumn::Kind::mean_kl, MetricColumn::Kind::top1,  MetricColumn::Kind::differs,
     MetricColumn::Kind::slots, MetricColumn::Kind::bytes,   MetricColumn::Kind::policy};
+
+void draw_header(Painter& p, const Rect& header, const CompareScene& s) {
+  const TokenAxis& axis = s.axis;
+  const Theme& t = p.theme();
+  p.text({header.x0, header.y0 + p.px(14)}, "run", Face::caption, t.disabled);
+  p.text({axis.x0 - p.px(24), header.y0 + p.px(14)}, "key (past)", Face::caption, t.disabled, Align::right);
+  draw_token_axis(p, {header.x0, header.y0 + p.px(4), header.x1, header.y1 - p.px(2)}, axis, "", p.frame().selection.tokens);
+  draw_metric_header(p, {header.x0, header.y0, s.right, header.y1}, s.columns, s.order);
+}
 
 }  // namespace
 
@@ -33,7 +41,7 @@ std::vector<Option> Compare::options() const {
 }
 
 void Compare::choose(std::size_t option, int choice) {
-  if (option == 0) mode_ = static_cast<Mode>(std::clamp(choice, 0, 2));
+  if (option == 0) mode_ = static_cast<CompareMode>(std::clamp(choice, 0, 2));
   if (option == 2) set_ = static_cast<MetricSet>(std::clamp(choice, 0, 2));
   if (option != 1) return;
   order_ = {};
@@ -51,9 +59,9 @@ std::string Compare::facts(const Frame& frame) const {
   if (record != nullptr)
     out += fmt::format(" · step {} · query {} {}", step_of(*lane, frame.selection), record->position,
                        quoted(token_text(*frame.snapshot, record->position)));
-  if (mode_ == Mode::pair && n > 1 && !plan_.difference && plan_.row > 0)
+  if (mode_ == CompareMode::pair && n > 1 && !plan_.difference && plan_.row > 0)
     out += " · no room for the difference: fewer runs or a higher window";
-  if (mode_ == Mode::fates && n > 2 && !plan_.difference && plan_.row > 0) out += " · no room for the difference: view pairwise";
+  if (mode_ == CompareMode::fates && n > 2 && !plan_.difference && plan_.row > 0) out += " · no room for the difference: view pairwise";
   return out;
 }
 
@@ -72,7 +80,7 @@ Table Compare::table(const Frame& frame) const {
   Table out;
   if (frame.snapshot == nullptr) return out;
   const Snapshot& s = *frame.snapshot;
-  const std::vector<LaneMetrics>& metrics = metrics_of(frame);
+  const std::vector<LaneMetrics>& metrics = metrics_.of(frame);
   out.columns = {"run", "specification"};
   const std::vector<MetricColumn> columns = metric_columns(s, metrics, 1e6f, 1);
   for (const MetricColumn& c : columns) out.columns.push_back(metric_title(c));
@@ -88,6 +96,27 @@ Table Compare::table(const Frame& frame) const {
   return out;
 }
 
+CompareScene Compare::make_scene(const Painter& p, const Rect& area) {
+  const Snapshot& snapshot = *p.frame().snapshot;
+  CompareScene s;
+  s.mode = mode_;
+  s.metrics = &metrics_.of(p.frame());
+  s.order = order_;
+  s.right = area.x1;
+  s.reference = pair_.reference();
+  // About half for the tokens; what whole pixels a token leave of it goes to the numbers.
+  const auto n_tokens = static_cast<float>(snapshot.tokens.size());
+  float strips = std::max(p.px(220), 0.48f * (area.width() - p.px(kNames)));
+  if (window_->count <= 0 && n_tokens > 0 && strips / n_tokens >= 3)
+    strips = std::max(p.px(220), std::floor(std::min(strips / n_tokens, p.px(14))) * n_tokens);
+  const float room = area.width() - p.px(kNames) - strips - p.px(24);
+  s.columns = metric_columns(snapshot, *s.metrics, room, p.frame().scale, set_, &s.left_out);
+  s.axis = token_axis(p, area, s);
+  if (pan_and_zoom(p, s.axis)) s.axis = token_axis(p, area, s);
+  s.plan = plan_compare(p, mode_, s.axis.px, area.height() - WaitingRows::height(p));
+  return s;
+}
+
 void Compare::draw(const Frame& frame, std::vector<Intent>& intents) {
   Painter p(frame, marks_);
   if (frame.snapshot == nullptr || frame.snapshot->lanes.empty()) {
@@ -96,45 +125,54 @@ void Compare::draw(const Frame& frame, std::vector<Intent>& intents) {
     p.finish();
     return;
   }
-  const Snapshot& snapshot = *frame.snapshot;
-  follow(frame);
-  metrics_ = metrics_of(frame);
+  const std::size_t n_lanes = frame.snapshot->lanes.size();
+  if (!pair_.follow(frame)) tokens_.reset(n_lanes);
   Rect area = p.canvas();
   area = area.inset(p.px(12), 0);
   area.cut_right(p.px(kRemove));
-  const int n_tokens = static_cast<int>(snapshot.tokens.size());
-  // About half for the tokens; what whole pixels a token leave of it goes to the numbers.
-  float strips = std::max(p.px(220), 0.48f * (area.width() - p.px(kNames)));
-  if (window_->count <= 0 && n_tokens > 0 && strips / static_cast<float>(n_tokens) >= 3)
-    strips = std::max(p.px(220), std::floor(std::min(strips / static_cast<float>(n_tokens), p.px(14))) * static_cast<float>(n_tokens));
-  const float room = area.width() - p.px(kNames) - strips - p.px(24);
-  left_out_.clear();
-  columns_ = metric_columns(snapshot, metrics_, room, frame.scale, set_, &left_out_);
-  right_ = area.x1;
-  TokenAxis axis = token_axis(p, area, n_tokens);
-  if (pan_and_zoom(p, axis)) axis = token_axis(p, area, n_tokens);
-  const float waiting = waiting_height(p);
-  plan_ = plan(p, axis, area.height() - waiting);
+  const CompareScene s = make_scene(p, area);
+  plan_ = s.plan;
+  const float waiting = WaitingRows::height(p), rows = s.plan.rows_height(n_lanes);
   const Rect header = area.cut_top(p.px(kHeader));
   Rect below;
-  if (plan_.difference) below = area.cut_bottom(std::max(p.px(kDifferenceLeast), area.height() - rows_height(p) - waiting));
+  if (s.plan.difference) below = area.cut_bottom(std::max(p.px(kDifferenceLeast), area.height() - (rows + p.px(kLegend)) - waiting));
   const Rect legend = area.cut_bottom(p.px(kLegend));
-  const Rect coming =
-      plan_.difference ? area.cut_bottom(waiting) : Rect{area.x0, area.y0 + rows_height(p) - p.px(kLegend), area.x1, area.y1};
-  draw_header(p, header, axis);
-  draw_rows(p, area, axis);
-  draw_waiting(p, coming, axis);
-  draw_legend(p, legend, axis);
-  const Selection& selection = frame.selection;
-  DifferenceHits difference;
-  DifferenceScene scene;
-  if (plan_.difference) {
-    scene = difference_scene(frame);
-    difference = draw_difference(p, {0, below.y0, p.canvas().x1, below.y1}, axis, scene, textures_);
+  const Rect coming = s.plan.difference ? area.cut_bottom(waiting) : Rect{area.x0, area.y0 + rows, area.x1, area.y1};
+  draw_header(p, header, s);
+  rows_.draw(p, s, area, tokens_, textures_);
+  waiting_.draw(p, s, coming);
+  legend_.draw(p, legend, s);
+  DrawnDifference difference;
+  if (s.plan.difference) {
+    const int token = frame.hover.token ? *frame.hover.token : frame.selection.tokens ? frame.selection.tokens->first : -1;
+    difference.scene = tokens_.difference(*frame.snapshot, pair_.lanes(frame.selection), *s.metrics, token);
+    difference.hits = draw_difference(p, {0, below.y0, p.canvas().x1, below.y1}, s.axis, difference.scene, textures_);
   }
-  draw_cursors(p, axis, difference, selection);
-  react(p, axis, difference, scene, intents);
+  draw_cursors(p, s, difference.hits.strip);
+  react(p, s, difference, intents);
   p.finish();
+}
+
+void Compare::draw_cursors(Painter& p, const CompareScene& s, const Rect& difference) const {
+  if (rows_.drawn().empty()) return;
+  const TokenAxis& axis = s.axis;
+  const float y0 = rows_.drawn().front().row.y0, y1 = rows_.drawn().back().row.y1;
+  const TokenRows lines{p, axis, ""};
+  const auto both = [&](auto draw) {
+    draw(y0, y1);
+    if (difference.height() > 0) draw(difference.y0 - p.px(6), difference.y1 + p.px(4));
+  };
+  if (const float x = prompt_end(*p.frame().snapshot, axis); x > 0) p.dashed({x, y0}, {x, y1}, p.theme().text, kDashPromptEnd, 1, 0.55);
+  if (p.frame().hover.token && *p.frame().hover.token < axis.n_tokens) {
+    p.clip({axis.x0 - 1, 0, axis.x1 + 1, p.canvas().y1});
+    both([&](float a, float b) { p.fill(lines.column(*p.frame().hover.token, {0, a, 0, b}), p.theme().text, 0.16); });
+    p.unclip();
+  }
+  for (const TokenRange& range : all_tokens(p.frame().selection)) {
+    if (range.last < axis.first_visible() || range.first > axis.last_visible()) continue;
+    both([&](float a, float b) { lines.range(a - (a == y0 ? p.px(6) : 0), b, range); });
+  }
+  lines.found(y0 - p.px(4), p.frame().found);
 }
 
 bool Compare::key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) {
@@ -144,7 +182,7 @@ bool Compare::key(const Frame& frame, std::string_view key, std::vector<Intent>&
   const int lane = std::clamp(frame.selection.lane, 0, n - 1);
   Selection next = frame.selection;
   if (key == "Up" || key == "Down") {
-    const std::vector<int> rows = sorted_lanes(metrics_of(frame), order_);
+    const std::vector<int> rows = sorted_lanes(metrics_.of(frame), order_);
     const auto at = std::find(rows.begin(), rows.end(), lane) - rows.begin() + (key == "Up" ? -1 : 1);
     next.lane = rows[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, n - 1))];
   } else if ((key == "Left" || key == "Right") && n_tokens > 0) {
@@ -155,7 +193,7 @@ bool Compare::key(const Frame& frame, std::string_view key, std::vector<Intent>&
     intents.push_back(RemoveLane{lane});
     return true;
   } else if (key == "R") {
-    pinned_ = lane;
+    pair_.choose(lane);
     return true;
   } else if (key == "+" || key == "=" || key == "-" || key == "0") {
     const double shown = window_->count > 0 ? window_->count : n_tokens, count = key == "-" ? shown * 1.25 : std::max(8.0, shown / 1.25);
@@ -175,40 +213,20 @@ bool Compare::key(const Frame& frame, std::string_view key, std::vector<Intent>&
 std::string Compare::cursor_text(const Frame& frame) const {
   if (lane_of(frame) == nullptr) return {};
   const Snapshot& s = *frame.snapshot;
-  const std::vector<LaneMetrics>& metrics = metrics_of(frame);
+  const std::vector<LaneMetrics>& metrics = metrics_.of(frame);
   const LaneMetrics& m = metrics[static_cast<std::size_t>(frame.selection.lane)];
   std::string out = fmt::format("run {}, KL {} nats, mean KL {}, top-1 same {} of {}", lane_name(s, frame.selection.lane),
                                 metric_text(s, m, MetricColumn::Kind::kl), metric_text(s, m, MetricColumn::Kind::mean_kl),
                                 m.means.top1_same, m.means.compared);
-  if (frame.selection.tokens) out += ", " + count_text(frame, frame.selection.lane, m.step, frame.selection.tokens->first);
+  if (frame.selection.tokens) out += ", " + count_text(s, frame.selection.lane, m.step, frame.selection.tokens->first, tokens_);
   return out;
 }
 
-const std::vector<LaneMetrics>& Compare::metrics_of(const Frame& frame) const {
-  const Snapshot& s = *frame.snapshot;
-  std::vector<StepPtr> of;
-  for (const LaneSnapshot& lane : s.lanes) {
-    const int step = step_of(lane, frame.selection);
-    of.push_back(lane.steps.empty() ? nullptr : lane.steps.back());
-    of.push_back(step < 0 ? nullptr : lane.steps[static_cast<std::size_t>(step)]);
-  }
-  if (known_sequence_ == s.sequence && known_range_ == frame.selection.steps && known_of_ == of) return known_;
-  known_sequence_ = s.sequence;
-  known_range_ = frame.selection.steps;
-  known_of_ = std::move(of);
-  known_.clear();
-  for (const LaneSnapshot& lane : s.lanes) {
-    known_.push_back(lane_metrics(s, lane, step_of(lane, frame.selection), kAnswerTokens + 1, frame.selection.steps));
-    known_.back().split = first_text_difference(s, static_cast<int>(known_.size()) - 1);
-  }
-  begin_at_word(known_, s, kAnswerTokens);
-  return known_;
-}
-
-TokenAxis Compare::token_axis(const Painter& p, const Rect& area, int n_tokens) {
+TokenAxis Compare::token_axis(const Painter& p, const Rect& area, const CompareScene& s) {
+  const int n_tokens = static_cast<int>(p.frame().snapshot->tokens.size());
   TokenAxis axis;
   axis.x0 = std::round(area.x0 + p.px(kNames));
-  axis.x1 = std::max(axis.x0 + 16, std::floor(right_ - total_width(columns_, p.frame().scale) - p.px(24)));
+  axis.x1 = std::max(axis.x0 + 16, std::floor(s.right - total_width(s.columns, p.frame().scale) - p.px(24)));
   axis.n_tokens = n_tokens;
   if (window_->count >= n_tokens) *window_ = {};
   const double width = static_cast<double>(axis.x1 - axis.x0), shown = window_->count > 0 ? window_->count : std::max(1, n_tokens);
@@ -217,125 +235,6 @@ TokenAxis Compare::token_axis(const Painter& p, const Rect& area, int n_tokens) 
   window_->first = std::clamp(window_->first, 0.0, std::max(0.0, n_tokens - width / static_cast<double>(axis.px)));
   axis.first = window_->first;
   return axis;
-}
-
-Compare::Plan Compare::plan(const Painter& p, const TokenAxis& axis, float height) const {
-  using Rows = StripScale::Rows;
-  const Snapshot& s = *p.frame().snapshot;
-  const auto others = static_cast<float>(s.lanes.size() - 1);
-  const float fixed = p.px(kHeader + kLegend);
-  const float ideal = p.px(80) + StripScale{Rows::heads, 7, 4}.height(s.model.n_layers, s.model.n_kv_heads);
-  const auto make = [&](const StripScale& scale, float pad, float text, bool difference) {
-    Plan out{scale, p.px(pad), 0, 0, difference};
-    out.row = std::max(p.px(text), scale.height(s.model.n_layers, s.model.n_kv_heads)) + 2 * out.pad;
-    out.reference_row = std::max(p.px(kReference) + 2 * out.pad, p.px(text + 8));
-    return out;
-  };
-  const auto fits = [&](const Plan& one) {
-    return fixed + one.reference_row + others * one.row +
-               (one.difference ? std::max(p.px(kDifferenceLeast), one.scale.rows == Rows::heads && one.scale.px > 3 ? ideal : 0) : 0) <=
-           height;
-  };
-  if (mode_ == Mode::pair && others > 0) {  // one line a run: the picture of the two has the room
-    // Of many runs each line is lower, so that the difference that was asked for is there.
-    for (const float text : {18.0f, 15.0f, 12.0f}) {
-      Plan thin = make({Rows::all, p.px(text - 6), 0}, text > 15 ? 4 : 1, text, true);
-      thin.reference_row = thin.row;
-      if (fits(thin)) return thin;
-    }
-  }
-  const std::vector<StripScale> scales = strip_scales(axis.px);
-  // Rows of heads say more than the difference: layers only where no row of a head fits.
-  const bool heads =
-      std::any_of(scales.begin(), scales.end(), [&](const StripScale& one) { return !one.shares() && fits(make(one, 4, kName, false)); });
-  for (const StripScale& scale : scales) {
-    if (others == 0 || scale.shares() == heads || scale.px < 2 || mode_ == Mode::reference) continue;
-    for (const float pad : {8.0f, 5.0f}) {
-      const Plan one = make(scale, pad, kName, true);
-      if (fits(one)) return one;
-    }
-  }
-  for (const StripScale& scale : scales) {
-    if (!scale.shares() && scale.px > 3 && others > 0 && mode_ != Mode::reference) continue;
-    for (const float pad : {8.0f, 4.0f}) {
-      Plan one = make(scale, pad, kName, false);
-      if (!fits(one)) continue;
-      // What is left over sets the runs apart.
-      if (others > 0) one.row += std::min(p.px(14), std::floor((height - fixed - one.reference_row - others * one.row) / others));
-      return one;
-    }
-  }
-  // Less than the least: one line of text a run, and one row for all of its heads.
-  Plan last = make({Rows::all, 1, 0}, 2, 18, false);
-  last.reference_row = last.row = std::max(p.px(16), (height - fixed) / (others + 1));
-  last.scale.px = std::max(1.0f, last.row - 2 * last.pad);
-  return last;
-}
-
-const Represented& Compare::shown(const Frame& frame, int lane) {
-  const LaneSnapshot& run = frame.snapshot->lanes[static_cast<std::size_t>(lane)];
-  const int step = metrics_[static_cast<std::size_t>(lane)].step;
-  Represented& state = shown_[static_cast<std::size_t>(lane)];
-  if (step < 0 || run.fates == nullptr)
-    state = {};
-  else
-    state.show(run, step);
-  counts_.follow(state);
-  return state;
-}
-
-int Compare::reference(const Frame& frame) const {
-  return pinned_ >= 0 && pinned_ < static_cast<int>(frame.snapshot->lanes.size()) ? pinned_ : 0;
-}
-
-float Compare::rows_height(const Painter& p) const {
-  return plan_.reference_row + static_cast<float>(metrics_.size() - 1) * plan_.row + p.px(kLegend);
-}
-
-void Compare::follow(const Frame& frame) {
-  if (n_lanes_ != frame.snapshot->lanes.size()) {
-    n_lanes_ = frame.snapshot->lanes.size();
-    pinned_ = previous_ = -1;
-    selected_ = frame.selection.lane;
-    shown_.assign(n_lanes_, {});
-    counts_ = {};
-  }
-  if (selected_ != frame.selection.lane) previous_ = selected_ > 0 ? selected_ : previous_;
-  selected_ = frame.selection.lane;
-}
-
-int Compare::against(const Frame& frame) const {
-  const int n = static_cast<int>(frame.snapshot->lanes.size()), lane = std::clamp(frame.selection.lane, 0, n - 1);
-  for (const int chosen : {pinned_, previous_}) {
-    if (chosen >= 0 && chosen < n && chosen != lane) return chosen;
-  }
-  return lane > 1 ? lane - 1 : lane == 1 ? (n > 2 ? 2 : 0) : std::min(1, n - 1);
-}
-
-DifferenceScene Compare::difference_scene(const Frame& frame) {
-  DifferenceScene scene;
-  const int n = static_cast<int>(frame.snapshot->lanes.size());
-  scene.a = against(frame);
-  scene.b = std::clamp(frame.selection.lane, 0, n - 1);
-  if (swapped_) std::swap(scene.a, scene.b);
-  scene.step_a = metrics_[static_cast<std::size_t>(scene.a)].step;
-  scene.step_b = metrics_[static_cast<std::size_t>(scene.b)].step;
-  const Represented &a = shown(frame, scene.a), &b = shown(frame, scene.b);
-  cells_ = LaneDifference(a, b);
-  scene.cells = &cells_;
-  scene.counts = counts_.of(cells_);
-  scene.token = frame.hover.token ? *frame.hover.token : frame.selection.tokens ? frame.selection.tokens->first : -1;
-  for (int lane = 0; scene.token >= 0 && lane < n; ++lane)
-    scene.token_counts.push_back(token_counts_.of(*frame.snapshot, lane, metrics_[static_cast<std::size_t>(lane)].step, scene.token));
-  return scene;
-}
-
-std::string Compare::count_text(const Frame& frame, int lane, int step, int token) const {
-  const TokenCount count = token_counts_.of(*frame.snapshot, lane, step, token);
-  std::string text = fmt::format("token {} {}: kept in {} of {} heads, merged in {}", token, quoted(token_text(*frame.snapshot, token)),
-                                 count.kept, count.heads, count.merged);
-  if (count.evicted > 0) text += ", " + evicted_text(count);
-  return text;
 }
 
 std::unique_ptr<View> make_compare(std::shared_ptr<TokenWindow> window) { return std::make_unique<Compare>(std::move(window)); }

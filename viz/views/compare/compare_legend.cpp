@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/compare/compare_legend.h"
+
+#include <fmt/format.h>
+
+#include "viz/draw/format.h"
+#include "viz/draw/legend.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+/// What a row and a pixel of the strips are.
+std::string rows_text(const Snapshot& snapshot, const CompareScene& s) {
+  const ModelConfig& model = snapshot.model;
+  const float px = s.axis.px;
+  if (!s.plan.scale.shares())
+    return fmt::format("{} rows a run: {} layers × {} KV heads, {} px each · {:.3g} px = 1 token", n_heads_total(snapshot), model.n_layers,
+                       model.n_kv_heads, s.plan.scale.px, px);
+  const std::string heads = s.plan.scale.rows == StripScale::Rows::all
+                                ? fmt::format("one row per run: mean of {} heads", n_heads_total(snapshot))
+                                : fmt::format("one row per layer: mean of {} heads", model.n_kv_heads);
+  if (px >= 3) return heads;
+  return fmt::format("{} · 1 px = {} tokens, bins of {}", heads, format_number(static_cast<double>(1 / px)), tokens_per_bin(px));
+}
+
+/// What the colours of the strips are, from x on; returns the x after it.
+float draw_colours(Painter& p, float x, float y, const CompareScene& s) {
+  const Theme& t = p.theme();
+  const bool shares = s.plan.scale.shares();
+  const std::string other = lane_letter(s.reference);
+  if (s.mode != CompareMode::reference) {
+    if (!shares) return draw_category_legend(p, x, y, kCategoryLegend);
+    return draw_ramp_legend(p, x, y, {.name = "kept or merged", .colours = t.sequential, .low = "0", .high = "all heads", .note = {}});
+  }
+  if (shares)
+    return draw_ramp_legend(
+        p, x, y, {.name = "share of heads", .colours = t.diverging, .low = "only in " + other, .high = "only in the run", .note = {}});
+  const std::pair<Difference, std::string> states[] = {{Difference::only_a, "only in " + other + ", the reference"},
+                                                       {Difference::only_b, "only in this run"},
+                                                       {Difference::both, "in both"},
+                                                       {Difference::neither, "in neither"}};
+  for (const auto& [state, name] : states) {
+    const Rect swatch{x, y - p.px(5), x + p.px(10), y + p.px(5)};
+    p.fill(swatch, difference_fill(t, state));
+    if (state == Difference::neither) p.frame_rect(swatch, t.line);
+    x += p.px(15) + p.text({x + p.px(15), y}, name, Face::caption, t.secondary) + p.px(14);
+    p.mark("legend", name, swatch);
+  }
+  return x;
+}
+
+}  // namespace
+
+void CompareLegend::draw(Painter& p, const Rect& legend, const CompareScene& s) {
+  const Theme& t = p.theme();
+  const Snapshot& snapshot = *p.frame().snapshot;
+  p.hline(0, p.canvas().x1, legend.y0, t.line);
+  const float y = legend.middle_y();
+  float x = draw_colours(p, legend.x0, y, s);
+  if (prompt_end(snapshot, s.axis) > 0) x = draw_prompt_end_legend(p, x, y, fmt::format("prompt ends at {}", snapshot.n_prompt));
+  capture_.none();
+  if (!snapshot.shadow && snapshot.lanes.size() > 1) x = capture_.draw(p, {x, y}, "attention lost", legend.x1 - x) + p.px(14);
+  const float end = legend.x1 + p.px(compare::kRemove), room = end - x - p.px(10);
+  left_out_ = fmt::format("{}", fmt::join(s.left_out, ", "));
+  left_out_at_ = {};
+  if (!s.left_out.empty()) {
+    const std::string hidden = count_of(static_cast<int>(s.left_out.size()), "column", "columns") + " hidden";
+    // In short where there is no room to say what helps; the tooltip says it.
+    float w = p.width_of(Face::caption, hidden + ": widen, or choose numbers");
+    const bool whole = w <= room && !p.frame().alone;  // a picture cannot be widened
+    if (!whole) w = p.width_of(Face::caption, hidden);
+    p.text({end, y}, hidden + (whole ? ": widen, or choose numbers" : ""), Face::caption, t.accent, Align::right);
+    left_out_at_ = {end - w - p.px(4), legend.y0, end + p.px(4), legend.y1};
+    p.mark("columns hidden", left_out_, left_out_at_, hidden);
+    return;
+  }
+  // The whole note, else one half of it: a cut text would be worse.
+  const std::string note = rows_text(snapshot, s), answer = "outlined answer = differs from A";
+  for (const std::string& text : {note + " · " + answer, note, answer}) {
+    if (p.width_of(Face::caption, text) > room) continue;
+    p.text({end, y}, text, Face::caption, t.disabled, Align::right);
+    break;
+  }
+}
+
+bool CompareLegend::react(const Pointer& mouse, HoverPublisher& hover, std::vector<Intent>& intents) const {
+  if (capture_.react(mouse, intents)) {
+    hover.none(intents);
+    return true;
+  }
+  if (left_out_.empty() || !left_out_at_.contains(mouse.at)) return false;
+  hover.at(Hover{}, {"No room for: " + left_out_, "Widen the window, choose numbers above, or open the data table"}, intents);
+  return true;
+}
+
+}  // namespace kvscope::viz

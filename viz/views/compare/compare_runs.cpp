@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/views/compare/compare_runs.h"
+
+#include <algorithm>
+
+namespace kvscope::viz {
+namespace {
+
+constexpr int kAnswerTokens = 3;
+
+}  // namespace
+
+const std::vector<LaneMetrics>& RunMetrics::of(const Frame& frame) {
+  const Snapshot& s = *frame.snapshot;
+  std::vector<StepPtr> now;
+  for (const LaneSnapshot& lane : s.lanes) {
+    const int step = step_of(lane, frame.selection);
+    now.push_back(lane.steps.empty() ? nullptr : lane.steps.back());
+    now.push_back(step < 0 ? nullptr : lane.steps[static_cast<std::size_t>(step)]);
+  }
+  if (sequence_ == s.sequence && range_ == frame.selection.steps && of_ == now) return metrics_;
+  sequence_ = s.sequence;
+  range_ = frame.selection.steps;
+  of_ = std::move(now);
+  metrics_.clear();
+  for (const LaneSnapshot& lane : s.lanes) {
+    metrics_.push_back(lane_metrics(s, lane, step_of(lane, frame.selection), kAnswerTokens + 1, frame.selection.steps));
+    metrics_.back().split = first_text_difference(s, static_cast<int>(metrics_.size()) - 1);
+  }
+  begin_at_word(metrics_, s, kAnswerTokens);
+  return metrics_;
+}
+
+bool RunPair::follow(const Frame& frame) {
+  const int lane = frame.selection.lane;
+  const bool same = n_lanes_ == frame.snapshot->lanes.size();
+  if (!same) {
+    n_lanes_ = frame.snapshot->lanes.size();
+    pinned_ = previous_ = -1;
+    selected_ = lane;
+  }
+  if (selected_ != lane) previous_ = selected_ > 0 ? selected_ : previous_;
+  selected_ = lane;
+  return same;
+}
+
+int RunPair::selected(const Selection& selection) const { return std::clamp(selection.lane, 0, static_cast<int>(n_lanes_) - 1); }
+
+int RunPair::against(int lane) const {
+  const int n = static_cast<int>(n_lanes_);
+  for (const int chosen : {pinned_, previous_}) {
+    if (chosen >= 0 && chosen < n && chosen != lane) return chosen;
+  }
+  return lane > 1 ? lane - 1 : lane == 1 ? (n > 2 ? 2 : 0) : std::min(1, n - 1);
+}
+
+std::pair<int, int> RunPair::lanes(const Selection& selection) const {
+  const int lane = selected(selection), other = against(lane);
+  return swapped_ ? std::pair(lane, other) : std::pair(other, lane);
+}
+
+void RunPair::next(const Selection& selection, bool first, std::vector<Intent>& intents) {
+  const int n = static_cast<int>(n_lanes_);
+  if (n < 3) return;
+  const auto [a, b] = lanes(selection);
+  const int now = first ? a : b, other = first ? b : a;
+  int next = (now + 1) % n;
+  if (next == other) next = (next + 1) % n;
+  // One of the two is the selected run, the other the pinned one.
+  if (now == selected(selection)) {
+    pinned_ = other;
+    Selection chosen = selection;
+    chosen.lane = next;
+    intents.push_back(Select{chosen});
+  } else {
+    pinned_ = next;
+  }
+}
+
+void RunTokens::reset(std::size_t n_lanes) {
+  shown_.assign(n_lanes, {});
+  counts_ = {};
+}
+
+const Represented& RunTokens::of(const Snapshot& snapshot, int lane, int step) {
+  const LaneSnapshot& run = snapshot.lanes[static_cast<std::size_t>(lane)];
+  Represented& state = shown_[static_cast<std::size_t>(lane)];
+  if (step < 0 || run.fates == nullptr)
+    state = {};
+  else
+    state.show(run, step);
+  counts_.follow(state);
+  return state;
+}
+
+DifferenceScene RunTokens::difference(const Snapshot& snapshot, std::pair<int, int> lanes, const std::vector<LaneMetrics>& metrics,
+                                      int token) {
+  DifferenceScene scene;
+  scene.a = lanes.first;
+  scene.b = lanes.second;
+  scene.step_a = metrics[static_cast<std::size_t>(scene.a)].step;
+  scene.step_b = metrics[static_cast<std::size_t>(scene.b)].step;
+  const Represented &a = of(snapshot, scene.a, scene.step_a), &b = of(snapshot, scene.b, scene.step_b);
+  cells_ = LaneDifference(a, b);
+  scene.cells = &cells_;
+  scene.counts = counts_.of(cells_);
+  scene.token = token;
+  for (std::size_t lane = 0; token >= 0 && lane < metrics.size(); ++lane)
+    scene.token_counts.push_back(count(snapshot, static_cast<int>(lane), metrics[lane].step, token));
+  return scene;
+}
+
+}  // namespace kvscope::viz

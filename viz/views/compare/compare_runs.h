@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "viz/reduce/compare.h"
+#include "viz/views/compare/compare_difference.h"
+
+namespace kvscope::viz {
+
+/// Numbers of every run; computed anew only when the runs, their shown steps or the range of steps changed.
+class RunMetrics {
+ public:
+  const std::vector<LaneMetrics>& of(const Frame& frame);
+
+ private:
+  std::vector<LaneMetrics> metrics_;
+  std::vector<StepPtr> of_;  // newest and shown step of each run; kept: their addresses then name the runs
+  std::optional<StepRange> range_;
+  std::uint64_t sequence_ = 0;
+};
+
+/// Which two runs are looked at: the one that is selected, and another.
+class RunPair {
+ public:
+  /// Once a frame: notices which run was selected before; runs that come or go make old indices meaningless. False: they did.
+  bool follow(const Frame& frame);
+  /// The run that all are compared with: the one chosen, else the full cache.
+  int reference() const { return pinned_ >= 0 && pinned_ < static_cast<int>(n_lanes_) ? pinned_ : 0; }
+  /// Both, in the order they are shown in. The other one: the one chosen, else the one looked at before, else a neighbour.
+  std::pair<int, int> lanes(const Selection& selection) const;
+  void choose(int lane) { pinned_ = lane; }
+  void swap() { swapped_ = !swapped_; }
+  /// What the buttons of the pair do: the next run that is not the other one of the pair.
+  void next(const Selection& selection, bool first, std::vector<Intent>& intents);
+
+ private:
+  int selected(const Selection& selection) const;
+  int against(int lane) const;
+
+  int pinned_ = -1;    // run chosen for the difference; -1: none
+  int previous_ = -1;  // run selected before the present one
+  int selected_ = -1;  // in the last frame
+  std::size_t n_lanes_ = 0;
+  bool swapped_ = false;
+};
+
+/// Which tokens the runs represent at their shown steps; counted when first asked for, then followed.
+class RunTokens {
+ public:
+  void reset(std::size_t n_lanes);
+  const Represented& of(const Snapshot& snapshot, int lane, int step);
+  /// One token in all heads of a run.
+  TokenCount count(const Snapshot& snapshot, int lane, int step, int token) { return token_counts_.of(snapshot, lane, step, token); }
+  /// Of two lanes, with the counts of a token in all of them; -1: of none.
+  DifferenceScene difference(const Snapshot& snapshot, std::pair<int, int> lanes, const std::vector<LaneMetrics>& metrics, int token);
+
+ private:
+  std::vector<Represented> shown_;  // by lane
+  LaneDifference cells_;
+  DifferenceCounts counts_;  // of the pair looked at
+  TokenCounts token_counts_;
+};
+
+}  // namespace kvscope::viz
