@@ -68,16 +68,13 @@ LONG_CLASSES = {
     "PromptRun": (445, 4),
     "Session": (548, 5),
     "Tokenizer": (118, 6),
-    "viz::Atlas": (1146, 8),
 }
 LONG_FUNCTIONS = {
-    "app/window/panels/effect/generated_strip.cpp: GeneratedStrip::paintEvent": 81,
     "engine/backend/cuda/attention.cu: decode_chunk": 122,
     "engine/backend/cuda/cuda_attention.cpp: CudaBackend::attend": 94,
     "engine/backend/cuda/cuda_columns.cpp: CudaBackend::sum_columns": 97,
     "engine/backend/cuda/prompt.cu: attend_tile": 90,
     "engine/backend/cuda/prompt.cu: sum_tile_columns": 84,
-    "viz/views/atlas/atlas_input.cpp: Atlas::key": 86,
 }
 SUFFIXES = {".h", ".hpp", ".cpp", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')

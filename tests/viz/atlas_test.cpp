@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/views/atlas/atlas.h"
+#include "viz/views/atlas/atlas_text.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include "viz/reduce/head.h"
 #include "viz/reduce/text.h"
-#include "viz/views/atlas/atlas.h"
+#include "viz/views/atlas/atlas_text.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The atlas as one thought: layers are named, heads are not, and only what is selected is framed.
+// The atlas as one thought.
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "viz/draw/format.h"
 #include "viz/draw/legend.h"
-#include "viz/views/atlas/atlas.h"
+#include "viz/views/atlas/atlas_frames.h"
+#include "viz/views/atlas/atlas_ghosts.h"
 
 namespace kvscope::viz {
 
-void Atlas::draw_plain(Painter& p, const Scene& s) const {
+void draw_plain_atlas(Painter& p, const AtlasScene& s, const AtlasCell& cursor) {
   const Theme& t = p.theme();
   const Frame& f = p.frame();
   if (s.rows.rows.empty()) return;
@@ -32,18 +31,12 @@ void Atlas::draw_plain(Painter& p, const Scene& s) const {
   }
   // Two frames are the only emphasis: this head, these tokens.
   const float thick = p.px(1.6f), out = p.px(2);
-  const float x1 = std::min(s.axis.x_of(s.seen), s.axis.x1);
-  const auto rows_of = [&](int layer, std::optional<int> head) {
-    Rect r{s.axis.x0 - out, 1e9f, x1 + out, -1e9f};
-    for (const AtlasRow& row : s.rows.rows) {
-      if (row.layer != layer || (head && row.kv_head >= 0 && row.kv_head != *head)) continue;
-      r.y0 = std::min(r.y0, row.y0 - out);
-      r.y1 = std::max(r.y1, row.y1 + out);
-    }
-    return r;
+  const auto around = [&](int layer, std::optional<int> head) {
+    const Rect r = s.rows_of(layer, head);
+    return Rect{r.x0 - out, r.y0 - out, r.x1 + out, r.y1 + out};
   };
   if (f.hover.layer) {
-    const Rect r = rows_of(*f.hover.layer, f.hover.kv_head);
+    const Rect r = around(*f.hover.layer, f.hover.kv_head);
     if (r.y1 > r.y0) p.frame_rect(r, t.text, 1, 0, 0.45);
   }
   if (f.hover.token && *f.hover.token < s.n_tokens) {
@@ -51,7 +44,7 @@ void Atlas::draw_plain(Painter& p, const Scene& s) const {
     if (r.x0 >= s.axis.x0 - 1 && r.x1 <= s.axis.x1 + 1) p.frame_rect(r, t.text, 1, 0, 0.45);
   }
   if (f.selection.layer) {
-    const Rect r = rows_of(*f.selection.layer, f.selection.kv_head);
+    const Rect r = around(*f.selection.layer, f.selection.kv_head);
     if (r.y1 > r.y0) {
       p.selection(r, thick, p.px(3));
       p.mark("selected head",
@@ -68,7 +61,7 @@ void Atlas::draw_plain(Painter& p, const Scene& s) const {
     }
   }
   if (f.has_focus) {
-    const Cell c = cursor_of(f);
+    const AtlasCell& c = cursor;
     for (const AtlasRow& row : s.rows.rows)
       if (row.layer == c.layer && (row.kv_head < 0 || row.kv_head == c.kv_head))
         p.focus_cursor({s.axis.x_of(c.token), row.y0, std::max(s.axis.x_of(c.token + 1), s.axis.x_of(c.token) + 3), row.y1});
@@ -80,7 +73,7 @@ void Atlas::draw_plain(Painter& p, const Scene& s) const {
     return;
   }
   float x = s.axis.x0;
-  if (f.ghost_steps > 0) x = ghost_legend(p, s, x, y);
+  if (f.ghost_steps > 0) x = draw_ghost_legend(p, s, x, y);
   const std::string rows = fmt::format("rows: {} layers × {} heads", s.snapshot->model.n_layers, s.snapshot->model.n_kv_heads);
   const std::string_view columns = "columns: tokens of the text";
   const float room = s.axis.x1 - x;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the atlas says about a cell, a bin or all of them, in words and numbers.
+#include "viz/views/atlas/atlas_text.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 
 #include "viz/draw/format.h"
 #include "viz/reduce/text.h"
-#include "viz/views/atlas/atlas.h"
 
 namespace kvscope::viz {
 namespace {
@@ -107,18 +107,13 @@ std::vector<std::string> token_tooltip(const Snapshot& s, const LaneSnapshot& la
   return lines;
 }
 
-std::vector<std::string> Atlas::tooltip(const Scene& s, int layer, int kv_head, int token) const {
-  return token_tooltip(*s.snapshot, *s.lane, s.step, head_index(*s.snapshot, layer, kv_head), token);
-}
-
-std::vector<std::string> Atlas::tooltip_bin(const Scene& s, const AtlasRow& row, int first, int last) const {
-  const int n_kv = s.snapshot->model.n_kv_heads;
-  const int from = row.kv_head < 0 ? 0 : row.kv_head, to = row.kv_head < 0 ? n_kv - 1 : row.kv_head;
+std::vector<std::string> bin_tooltip(const AtlasScene& s, const AtlasRow& row, const TokenRange& tokens) {
+  const int first = tokens.first, last = tokens.last;
+  const auto [from, to] = s.heads_of(row);
   int merged = 0, own = 0, removed = 0, top_token = -1, n_scores = 0;
   int low = last - first + 1, high = 0;
   double least = 0, most = 0, sum = 0;
-  for (int h = from; h <= to; ++h) {
-    const int head = head_index(*s.snapshot, row.layer, h);
+  for (int head = from; head <= to; ++head) {
     const HeadFates& f = s.lane->fates->heads[static_cast<std::size_t>(head)];
     int here = 0;
     for (int t = first; t <= last; ++t) {
@@ -147,7 +142,7 @@ std::vector<std::string> Atlas::tooltip_bin(const Scene& s, const AtlasRow& row,
   }
   const int n = (last - first + 1) * (to - from + 1);
   std::vector<std::string> lines;
-  const std::string where = row.kv_head < 0 ? fmt::format("L{} · {} heads", row.layer, n_kv) : head_name(row.layer, row.kv_head);
+  const std::string where = row.kv_head < 0 ? fmt::format("L{} · {} heads", row.layer, to - from + 1) : head_name(row.layer, row.kv_head);
   lines.push_back(fmt::format("{} · tokens {}–{} ({})", where, format_count(first), format_count(last), format_count(last - first + 1)));
   lines.push_back(fmt::format("represented {}: {} of {}", format_percent(static_cast<double>(own + merged) / n), format_count(own + merged),
                               format_count(n)));
@@ -171,7 +166,7 @@ std::vector<std::string> Atlas::tooltip_bin(const Scene& s, const AtlasRow& row,
   return lines;
 }
 
-Table Atlas::table(const Frame& frame) const {
+Table atlas_table(const Frame& frame) {
   Table table;
   table.columns = {"layer", "KV head", "token", "text", "category", "left at step", "merged into", "lost at step", "votes", "score"};
   const LaneSnapshot* lane = lane_of(frame);
