@@ -19,7 +19,9 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kCellWidth = 31;  // px at 100 %, with the gap
+// px at 100 %
+constexpr int kCellWidth = 31;       // with the gap
+constexpr int kBox = 20, kBar = 24;  // heights of a token's box and of a bar of p = 1
 
 }  // namespace
 
@@ -127,85 +129,101 @@ int GeneratedStrip::cellAt(const QPoint& point) const {
   return cell < std::min(static_cast<int>(m_cells.size()), m_first + visibleCells()) ? cell : -1;
 }
 
+// ---- painting
+
 void GeneratedStrip::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
+  paintHorizontalLine(painter, m_workspace.theme(), 0, width(), 0);
+  paintHeading(painter);
+  if (m_cells.empty()) return;
+  painter.setOpacity(1 - m_workspace.dim());
+  const Rows r = rows();
+  paintLabels(painter, r);
+  const int current = currentCell(), end = std::min(static_cast<int>(m_cells.size()), m_first + visibleCells());
+  for (int i = m_first; i < end; ++i) paintCell(painter, r, i, current);
+  paintFrames(painter, current, end);
+}
+
+void GeneratedStrip::paintHeading(QPainter& painter) const {
   const viz::Theme& theme = m_workspace.theme();
-  const QColor text = toColor(theme.text), secondary = toColor(theme.secondary), panel = toColor(theme.panel);
-  const auto u = [this](double v) { return px(*this, v); };
-  paintHorizontalLine(painter, theme, 0, width(), 0);
   painter.setFont(typeFont(*this, Type::body, true));
-  painter.setPen(text);
-  const QRect head(0, u(8), width(), u(20));
+  painter.setPen(toColor(theme.text));
+  const QRect head(0, px(*this, 8), width(), px(*this, 20));
   painter.drawText(head, Qt::AlignVCenter, "Generated");
-  const int after = painter.fontMetrics().horizontalAdvance("Generated") + u(10);
+  const int after = painter.fontMetrics().horizontalAdvance("Generated") + px(*this, 10);
   painter.setFont(typeFont(*this, Type::body));
-  painter.setPen(secondary);
+  painter.setPen(toColor(theme.secondary));
   const QRect facts = head.adjusted(after, 0, 0, 0);
   const QString all = heading(), brief = QString(all).replace(" top choices differ", " differ");
   const QFontMetrics metrics = painter.fontMetrics();
   paintLine(painter, facts, Qt::AlignLeft, fitting(metrics, facts.width(), {all, brief, factsThatFit(metrics, facts.width(), brief)}));
-  if (m_cells.empty()) return;
+}
 
-  painter.setOpacity(1 - m_workspace.dim());
-  const Rows r = rows();
-  const int box = u(20), bar_height = u(24);
-  const auto label = [&](int y, int h, const QString& words) { paintLine(painter, QRect(0, y, r.left - u(4), h), Qt::AlignLeft, words); };
-  label(r.reference, box, "reference");
-  label(r.says, box, fitting(metrics, r.left - u(4), {m_lane_title + " says", m_lane_title}));
-  label(r.bar, bar_height + u(4), fitting(metrics, r.left - u(4), {"p, " + m_lane_title, "p"}));
-  const int current = currentCell();
-  const int end = std::min(static_cast<int>(m_cells.size()), m_first + visibleCells());
+void GeneratedStrip::paintLabels(QPainter& painter, const Rows& r) const {
+  painter.setFont(typeFont(*this, Type::body));
+  painter.setPen(toColor(m_workspace.theme().secondary));
+  const int room = r.left - px(*this, 4);
+  const auto label = [&](int y, int height, std::initializer_list<QString> words) {
+    paintLine(painter, QRect(0, y, room, height), Qt::AlignLeft, fitting(painter.fontMetrics(), room, words));
+  };
+  label(r.reference, px(*this, kBox), {"reference"});
+  label(r.says, px(*this, kBox), {m_lane_title + " says", m_lane_title});
+  label(r.bar, px(*this, kBar) + px(*this, 4), {"p, " + m_lane_title, "p"});
+}
+
+void GeneratedStrip::paintCell(QPainter& painter, const Rows& r, int i, int current) const {
+  const Cell& cell = m_cells[static_cast<std::size_t>(i)];
+  const viz::Theme& theme = m_workspace.theme();
+  const QColor text = toColor(theme.text), secondary = toColor(theme.secondary), changed = toColor(theme.changed);
   const QFont plain = typeFont(*this, Type::body), bold = typeFont(*this, Type::body, true);
-  const QColor bar = mix(toColor(theme.category[static_cast<std::size_t>(Category::kept)]), panel, theme.dark ? 0.1 : 0.05);
-  for (int i = m_first; i < end; ++i) {
-    const Cell& cell = m_cells[static_cast<std::size_t>(i)];
-    const QRectF place = QRectF(rectOf(i)).adjusted(1, 0, -1, 0);
-    const bool now = i == current, before = current >= 0 && i <= current;
-    const auto tokenBox = [&](double y, const QString& token, const QColor& fill, const QColor& ink, const QFont& font) {
-      const QRectF area(place.left(), y, place.width(), box);
-      if (fill.isValid()) {
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(fill);
-        painter.drawRoundedRect(area, u(3), u(3));
-      }
-      painter.setPen(ink);
-      painter.setFont(font);
-      painter.drawText(area, Qt::AlignCenter | Qt::TextSingleLine,
-                       painter.fontMetrics().elidedText(token, Qt::ElideRight, static_cast<int>(area.width()) - 1));
-    };
-    const QColor ink = before ? text : toColor(theme.disabled);
-    tokenBox(r.reference, cell.reference, toColor(theme.raised), ink, plain);
-    const QColor changed = toColor(theme.changed);
-    const QColor on_changed = inkOn(theme, changed);
-    tokenBox(r.says, cell.says, cell.same ? QColor() : changed, cell.same ? secondary : on_changed, cell.same ? plain : bold);
-    painter.fillRect(QRectF(place.left(), r.bar, place.width(), bar_height), toColor(theme.raised));
-    if (!std::isnan(cell.p)) {
-      const double h = std::max(1.0, bar_height * std::clamp(cell.p, 0.0, 1.0));
-      painter.fillRect(QRectF(place.left(), r.bar + bar_height - h, place.width(), h), bar);
+  const QRectF place = QRectF(rectOf(i)).adjusted(1, 0, -1, 0);
+  const auto tokenBox = [&](double y, const QString& token, const QColor& fill, const QColor& ink, const QFont& font) {
+    const QRectF area(place.left(), y, place.width(), px(*this, kBox));
+    if (fill.isValid()) {
+      painter.setPen(Qt::NoPen);
+      painter.setBrush(fill);
+      painter.drawRoundedRect(area, px(*this, 3), px(*this, 3));
     }
-    painter.setPen(now ? text : secondary);
-    painter.setFont(typeFont(*this, Type::body));
-    painter.drawText(QRectF(place.left(), r.p + u(2), place.width(), u(16)), Qt::AlignCenter, qs(viz::format_probability_short(cell.p)));
+    painter.setPen(ink);
+    painter.setFont(font);
+    painter.drawText(area, Qt::AlignCenter | Qt::TextSingleLine,
+                     painter.fontMetrics().elidedText(token, Qt::ElideRight, static_cast<int>(area.width()) - 1));
+  };
+  tokenBox(r.reference, cell.reference, toColor(theme.raised), current >= 0 && i <= current ? text : toColor(theme.disabled), plain);
+  tokenBox(r.says, cell.says, cell.same ? QColor() : changed, cell.same ? secondary : inkOn(theme, changed), cell.same ? plain : bold);
+  const int full = px(*this, kBar);
+  painter.fillRect(QRectF(place.left(), r.bar, place.width(), full), toColor(theme.raised));
+  if (!std::isnan(cell.p)) {
+    const QColor kept = toColor(theme.category[static_cast<std::size_t>(Category::kept)]);
+    const double height = std::max(1.0, full * std::clamp(cell.p, 0.0, 1.0));
+    painter.fillRect(QRectF(place.left(), r.bar + full - height, place.width(), height),
+                     mix(kept, toColor(theme.panel), theme.dark ? 0.1 : 0.05));
   }
+  painter.setPen(i == current ? text : secondary);
+  painter.setFont(plain);
+  painter.drawText(QRectF(place.left(), r.p + px(*this, 2), place.width(), px(*this, 16)), Qt::AlignCenter,
+                   qs(viz::format_probability_short(cell.p)));
+}
+
+void GeneratedStrip::paintFrames(QPainter& painter, int current, int end) const {
+  const viz::Theme& theme = m_workspace.theme();
+  const int out = px(*this, 3), radius = px(*this, 4);
+  painter.setBrush(Qt::NoBrush);
   if (current >= m_first && current < end) {
-    painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(toColor(theme.accent), 1.5));
-    const QRectF frame = QRectF(rectOf(current)).adjusted(-0.5, -u(3), 0.5, u(1));
-    painter.drawRoundedRect(frame, u(4), u(4));
+    painter.drawRoundedRect(QRectF(rectOf(current)).adjusted(-0.5, -out, 0.5, px(*this, 1)), radius, radius);
   }
   const auto hovered = m_workspace.hover().step;
   for (int i = m_first; hovered && i < end; ++i) {
     if (m_cells[static_cast<std::size_t>(i)].step != *hovered || i == current) continue;
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(secondary, 1));
-    painter.drawRoundedRect(QRectF(rectOf(i)).adjusted(0, -u(3), 0, u(1)), u(4), u(4));
+    painter.setPen(QPen(toColor(theme.secondary), 1));
+    painter.drawRoundedRect(QRectF(rectOf(i)).adjusted(0, -out, 0, px(*this, 1)), radius, radius);
   }
   if (hasFocus()) {
     painter.setOpacity(1);
-    painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(toColor(theme.accent), 1, Qt::DotLine));
-    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, u(6), -0.5, -0.5), u(4), u(4));
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, px(*this, 6), -0.5, -0.5), radius, radius);
   }
 }
 

@@ -8,6 +8,8 @@
 
 #include "app/window/panels/effect/generated_cells.h"
 
+class QPainter;
+
 namespace kvscope {
 
 class Workspace;
@@ -51,6 +53,10 @@ class GeneratedStrip : public QWidget {
   int cellAt(const QPoint& point) const;
   int currentCell() const;
   void goTo(int cell);
+  void paintHeading(QPainter& painter) const;
+  void paintLabels(QPainter& painter, const Rows& rows) const;
+  void paintCell(QPainter& painter, const Rows& rows, int cell, int current) const;
+  void paintFrames(QPainter& painter, int current, int end) const;  // around the current cell, the one under the mouse, and the focus
 
   Workspace& m_workspace;
   std::vector<Cell> m_cells;
