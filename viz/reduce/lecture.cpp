@@ -5,9 +5,11 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <sstream>
 
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
+#include "viz/reduce/characters.h"
 #include "viz/reduce/compare.h"
 
 namespace kvscope::viz {
@@ -18,6 +20,15 @@ constexpr double kMissed = 0.01;  // attention that a loss must have had to be s
 Fact count(std::int64_t n) { return {format_count(n), static_cast<double>(n)}; }
 Fact word(std::string text) { return {std::move(text), kNotAvailable}; }
 Fact share(double v) { return std::isnan(v) ? Fact{std::string(kNotAvailableText), 0} : Fact{format_percent(v), v}; }
+
+/// What captions may name beside the sizes of known models.
+constexpr std::string_view kNames =
+    "head slots sinks heavy recent merged evicted new sinks_attention heavy_attention recent_attention merged_attention "
+    "evicted_attention new_attention sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
+    "first_attention lost lost_token votes votes_token member_token policy asked bytes full_bytes compared tokens prompt "
+    "ratio limited kl apart mean_apart says reference_says fewest_slots most_slots habit habit_words changed choice "
+    "choice_p reference_choice reference_p reference_p_here after differ runs closest worst best_kl worst_kl several alike "
+    "unlike heads layers kv_heads model";
 
 double or_zero(double v) { return std::isnan(v) ? 0 : v; }
 
@@ -51,6 +62,9 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   const HeadColumns columns = head_columns(s, pick);
   const int n = columns.size();
   f["head"] = word("layer " + std::to_string(head.layer) + ", head " + std::to_string(head.kv_head));
+  const HabitCaption habit = habit_caption(s, head.layer, head.kv_head);
+  f["habit"] = word(habit.name);
+  f["habit_words"] = word(habit.name.empty() ? std::string() : habit.words);
   f["slots"] = count(static_cast<std::int64_t>(head.pos.size()));
   const auto number = [&](Category c) { return std::count(columns.category.begin(), columns.category.end(), c); };
   const std::pair<const char*, Category> kinds[] = {{"sinks", Category::sink},      {"heavy", Category::kept},
@@ -102,6 +116,37 @@ void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int la
   f["compared"] = count(lane_idx > 0 ? 1 : 0);
 }
 
+/// A distance for people who have not met nats: what is too small to matter is not spelled out in powers of ten.
+std::string apart_words(double kl) {
+  constexpr double kSame = 0.001;
+  if (std::isnan(kl)) return std::string(kNotAvailableText);
+  return kl < kSame ? "practically the same (less than 0.001 nats apart)" : format_number(kl) + " nats apart";
+}
+
+/// What follows the text, as far as a short answer is long.
+std::string answer_text(const Snapshot& s, const LaneSnapshot& lane) {
+  constexpr int kTokens = 3;
+  std::string out;
+  for (const AnswerToken& token : lane_metrics(s, lane, -1, kTokens).answer) out += text_of_id(s, token.id);
+  const auto first = out.find_first_not_of(' ');
+  return first == std::string::npos ? std::string() : quoted(out.substr(first));
+}
+
+/// A cache of keys and values in 16 bits: of models that people know, at lengths that they use.
+void known_models_of(Facts& f) {
+  struct Shape {
+    const char* name;
+    std::int64_t n_layers, n_kv_heads, head_dim;
+  };
+  // as their config.json says
+  constexpr Shape kShapes[] = {{"llama_1b", 16, 8, 64}, {"llama_8b", 32, 8, 128}, {"llama_70b", 80, 8, 128}};
+  for (const Shape& m : kShapes)
+    for (const std::int64_t thousands : {8, 32, 128}) {
+      const std::int64_t bytes = 2 * m.n_layers * m.n_kv_heads * m.head_dim * 2 * thousands * 1024;
+      f[std::string(m.name) + "_" + std::to_string(thousands) + "k"] = word(format_bytes(static_cast<double>(bytes)));
+    }
+}
+
 void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const StepRecord& step) {
   const int seen = tokens_seen(step);
   f["tokens"] = count(seen);
@@ -109,6 +154,7 @@ void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const 
   f["ratio"] = lane.slots_asked < 0 ? share(1) : share(std::min(1.0, static_cast<double>(lane.slots_asked) / std::max(1, s.n_prompt)));
   f["limited"] = count(lane.slots_asked >= 0 && lane.slots_asked < seen ? 1 : 0);
   f["kl"] = {format_number(step.kl), step.kl};
+  f["apart"] = word(apart_words(step.kl));
   f["changed"] = count(step.top1_same ? 0 : 1);
   f["choice"] = word(quoted(text_of_id(s, step.top1)));
   f["reference_choice"] = word(quoted(text_of_id(s, step.top1_reference)));
@@ -119,6 +165,17 @@ void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const 
   const RunFigures figures = run_figures(s, lane, false);
   f["after"] = count(figures.compared);
   f["differ"] = count(figures.compared - figures.top1_same);
+  f["mean_apart"] = word(apart_words(figures.kl.mean()));
+  f["says"] = word(answer_text(s, lane));
+  f["reference_says"] = word(answer_text(s, s.lanes.front()));
+  std::size_t fewest = 0, most = 0;
+  for (const HeadRecord& head : step.heads) {
+    const std::size_t n = head.pos.size();
+    fewest = fewest == 0 ? n : std::min(fewest, n);
+    most = std::max(most, n);
+  }
+  f["fewest_slots"] = count(static_cast<std::int64_t>(fewest));
+  f["most_slots"] = count(static_cast<std::int64_t>(most));
 }
 
 struct ComparedRun {
@@ -175,63 +232,9 @@ void comparison_facts_of(Facts& f, const Snapshot& s, int step) {
 
 Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   Facts f;
-  for (const char* name : {"head",
-                           "slots",
-                           "sinks",
-                           "heavy",
-                           "recent",
-                           "merged",
-                           "evicted",
-                           "new",
-                           "sinks_attention",
-                           "heavy_attention",
-                           "recent_attention",
-                           "merged_attention",
-                           "evicted_attention",
-                           "new_attention",
-                           "sinks_wanted",
-                           "heavy_wanted",
-                           "recent_wanted",
-                           "merged_wanted",
-                           "evicted_wanted",
-                           "new_wanted",
-                           "first_attention",
-                           "lost",
-                           "lost_token",
-                           "votes",
-                           "votes_token",
-                           "member_token",
-                           "policy",
-                           "asked",
-                           "bytes",
-                           "full_bytes",
-                           "compared",
-                           "tokens",
-                           "prompt",
-                           "ratio",
-                           "limited",
-                           "kl",
-                           "changed",
-                           "choice",
-                           "choice_p",
-                           "reference_choice",
-                           "reference_p",
-                           "reference_p_here",
-                           "after",
-                           "differ",
-                           "runs",
-                           "closest",
-                           "worst",
-                           "best_kl",
-                           "worst_kl",
-                           "several",
-                           "alike",
-                           "unlike",
-                           "heads",
-                           "layers",
-                           "kv_heads",
-                           "model"})
-    f[name] = {};
+  std::istringstream names{std::string(kNames)};
+  for (std::string name; names >> name;) f[name] = {};
+  known_models_of(f);
   const ModelConfig& m = s.model;
   f["model"] = word(m.name);
   f["layers"] = count(m.n_layers);

@@ -61,7 +61,7 @@ void fillEdit(MainWindow& w, Commands& commands, QMenu* menu) {
   const auto edit_prompt = [&w] {
     if (w.lectureMode().on()) {
       w.showPage(Page::lecture);
-      return w.lectureMode().page().prompt().setFocus();
+      return w.lectureMode().page().prompt().editor().beginWriting();
     }
     w.showPage(Page::inspect);
     w.work().prompt().setFocus();

@@ -2,6 +2,7 @@
 #include "app/window/files/document.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QDateTime>
 #include <QFile>
@@ -18,6 +19,7 @@
 #include "app/window/files/model_choice.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/help/welcome_page.h"
+#include "app/window/lecture/lecture_scenes.h"
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/rows/rows.h"
@@ -71,7 +73,6 @@ Document::Document(const Parts& parts) : m(parts), m_model(parts.model) {
   connect(&m.library.dialog(), &LibraryDialog::sessionRenamed, this, &Document::renamed);
   connect(&m.rows.tools(), &ToolRow::openRequested, this, &Document::openModel);
   connect(&m.rows.tools(), &ToolRow::saveRequested, this, &Document::saveNow);
-  connect(&m.welcome, &WelcomePage::lectureRequested, this, &Document::openSampleLecture);
   connect(&m.welcome, &WelcomePage::modelRequested, this, &Document::openModel);
   connect(&m_model.controller, &SessionController::refused, this, [this](const QString& why) {
     if (m_say_view_only && why == m_model.controller.whyViewOnly()) return m_say_view_only("Nothing was changed. ");
@@ -116,7 +117,38 @@ SavedSession Document::session() const {
   return s;
 }
 
+void Document::putAside() {
+  if (m_aside) return;
+  m_aside = {session(), m_path};
+  m_path.clear();
+  refreshTitle();
+  Q_EMIT asideChanged(true);
+}
+
+void Document::stage(const RunRequest& request) {
+  putAside();
+  m.undo.without([&] { m_model.controller.openRequest(request); });
+  m_model.undo.clear();  // of runs that are not there
+}
+
+void Document::giveBack() {
+  if (!m_aside) return;
+  const Aside back = *m_aside;
+  const bool modified = m_modified;
+  m.rows.notices().clear();
+  openSession(back.session, back.path);
+  m_modified = modified;
+  refreshTitle();
+}
+
+/// Another session takes the place of what was put aside.
+void Document::endAside() {
+  if (!std::exchange(m_aside, std::nullopt)) return;
+  Q_EMIT asideChanged(false);
+}
+
 void Document::openSession(const SavedSession& s, const QString& path) {
+  endAside();
   QString missing;
   const QString folder = folderOf(s);
   if (!isModel(folder))
@@ -157,8 +189,8 @@ void Document::openSessionFile(const QString& path) {
     const bool of_script = m_model.options.scripted() && !m_model.options.session.empty();
     if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || of_script))
       return offerWithoutModel(read.session, path);
-    const SavedSession before = session();
-    const QString before_path = m_path;
+    const SavedSession before = own();
+    const QString before_path = m_aside ? m_aside->path : m_path;
     const bool lost = m_modified;
     m.rows.notices().clear();
     m_stored_notes = read.notes;
@@ -212,6 +244,7 @@ void Document::openFile(const QString& path) {
     return;
   }
   if (isTrace(path)) return openTrace(path);
+  if (isLesson(path)) return Q_EMIT lessonRequested(path);
   if (!isPromptFile(path)) return openSessionFile(path);
   try {
     m_model.controller.setPrompt(readPromptFile(path));
@@ -236,8 +269,9 @@ bool Document::save(const QString& path) {
     m.rows.notices().show(error.what(), error.what());
     return false;
   }
-  m_path = path;
   m.rows.say("Saved to " + path);
+  if (m_aside) return true;  // what was put aside is still to be saved, and goes to its own file
+  m_path = path;
   m_modified = false;
   m_journal->discard();
   m.library.use(path);
@@ -287,8 +321,8 @@ void Document::openSample() {
   sample.request = startState({}).request;
   sample.selection.lane = static_cast<int>(sample.request.lanes.size()) - 1;
   sample.page = "inspect";
-  const SavedSession before = session();
-  const QString before_path = m_path;
+  const SavedSession before = own();
+  const QString before_path = m_aside ? m_aside->path : m_path;
   const bool lost = m_modified;
   m_model.difference.beginAnew();
   openSession(sample, {});
@@ -337,13 +371,14 @@ void Document::fillSessionMenu(Commands& commands, QMenu* menu) {
 }
 
 void Document::changed() {
+  if (m_aside) return;  // the lesson's
   m_modified = true;
   m_journal->touch();
   refreshTitle();
 }
 
 void Document::keepJournal() {
-  m_journal = std::make_unique<SessionJournal>(m_model.options.journalFolder(), [this] { return sessionJson(session()); });
+  m_journal = std::make_unique<SessionJournal>(m_model.options.journalFolder(), [this] { return sessionJson(own()); });
   connect(m_journal.get(), &SessionJournal::failed, this, [this](const QString& why) { m.rows.notices().show(why, why); });
   connect(&m_model.controller, &SessionController::requestChanged, this, [this] {
     if (!m_model.controller.viewOnly()) changed();  // a refusal

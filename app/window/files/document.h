@@ -75,6 +75,11 @@ class Document : public QObject {
   void openModelFile();
   void openPrompt();
   void openSampleLecture();
+  /// A lesson takes the place of the session, which waits: it is what is kept against a crash, and comes back whole.
+  void putAside();
+  void stage(const kvscope::RunRequest& request);
+  /// Ends that; nothing where nothing was put aside.
+  void giveBack();
   /// The sample text with the runs of a fresh start, shown where it goes wrong.
   void openSample();
   /// The session that was opened or saved last, if it is still there.
@@ -82,7 +87,16 @@ class Document : public QObject {
   void saveNow();  // to its file, or asks for one
   void refreshTitle();
 
+ Q_SIGNALS:
+  /// The user's session waits, or is back.
+  void asideChanged(bool on);
+  /// A file that is one was opened.
+  void lessonRequested(const QString& path);
+
  private:
+  /// The user's own session: what is on screen, or what was put aside for a lesson.
+  SavedSession own() const { return m_aside ? m_aside->session : session(); }
+  void endAside();
   void openFromList(const QString& path);  // leaves the welcome
   void openSession(const SavedSession& session, const QString& path);
   void openSessionFile(const QString& path);
@@ -111,6 +125,11 @@ class Document : public QObject {
   std::optional<SavedSession> m_stored;                        // whose results are shown or being read
   QStringList m_stored_notes;                                  // of what could not be read of that session
   std::function<void(const QString& before)> m_say_view_only;  // why nothing is computed, and the ways on
+  struct Aside {
+    SavedSession session;
+    QString path;
+  };
+  std::optional<Aside> m_aside;
   QString m_path;
   QString m_not_opened;  // what was said last of a file that could not be opened
   bool m_modified = false;

@@ -139,8 +139,9 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   m_sample = new WelcomeCard(
       WelcomeCard::Picture::sample, "See where it breaks",
       "A text hides a house number. With a tenth of the cache one digit comes out wrong: find the head that lost it.", workspace);
-  m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open sample lecture",
-                              "A short text, three policies and ten scenes in large type: for a projector, or to learn what a cache keeps.",
+  m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
+                              "What a small cache costs, scene by scene in large type: for a projector, or to learn. Page Down goes on; "
+                              "more lessons in the menu Lecture and teaching.",
                               workspace);
   m_model = new WelcomeCard(WelcomeCard::Picture::model, "Open model",
                             "A GGUF file, or a folder with config.json, safetensors and a tokenizer. Or drop it on the window.", workspace);

@@ -7,7 +7,12 @@
 #include <QLabel>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QPushButton>
 #include <QStyle>
+#include <QTextBlock>
+#include <QTextDocument>
+#include <QTextLayout>
+#include <QToolButton>
 
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/session/workspace.h"
@@ -110,8 +115,9 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
       m_guide(guide),
       m_workspace(workspace),
       m_words(new QLabel(this)),
-      m_where(new QLabel(this)),
       m_keys(new QLabel(this)),
+      m_where(new QToolButton(this)),
+      m_back(new QPushButton("Back to mine", this)),
       m_dots(new SceneDots(guide, workspace, this)) {
   setObjectName("lectureCaption");
   m_words->setWordWrap(true);
@@ -120,13 +126,23 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   m_words->setAccessibleName("Caption");
   m_words->setTextInteractionFlags(Qt::TextSelectableByMouse);
   m_where->setObjectName("lectureSmall");
+  m_where->setPopupMode(QToolButton::InstantPopup);
+  m_where->setToolTip("Lessons");
+  m_back->setObjectName("chipActive");
+  m_back->setToolTip("End the lesson: your own text, runs and place come back");
+  m_back->hide();
+  connect(m_back, &QPushButton::clicked, this, &LectureCaption::backRequested);
   m_keys->setObjectName("lectureSmall");
   m_keys->setTextFormat(Qt::RichText);
   auto* right = new QVBoxLayout;
   right->addStretch(1);
   right->addWidget(m_dots, 0, Qt::AlignLeft);
   right->addWidget(m_where);
-  right->addWidget(m_keys);
+  auto* below = new QHBoxLayout;
+  below->addWidget(m_keys);
+  below->addWidget(m_back);
+  below->addStretch(1);
+  right->addLayout(below);
   right->addStretch(1);
   auto* row = new QHBoxLayout(this);
   row->addWidget(m_words, 1);
@@ -135,6 +151,19 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   connect(&workspace, &Workspace::themeChanged, this, [this] { refresh(); });
   applyType();
 }
+
+int LectureCaption::lines() const {
+  QTextDocument set;
+  set.setDefaultFont(m_words->font());
+  set.setDocumentMargin(0);
+  set.setHtml(m_words->text());
+  set.setTextWidth(m_words->width());
+  return set.firstBlock().layout()->lineCount();
+}
+
+void LectureCaption::setLessons(QMenu* menu) { m_where->setMenu(menu); }
+
+void LectureCaption::setAside(bool on) { m_back->setVisible(on); }
 
 QString LectureCaption::text() const {
   const Caption caption = m_guide.caption();
@@ -177,7 +206,9 @@ void LectureCaption::refresh() {
     QAccessible::updateAccessibility(&said);
   }
   const int small = px(*this, 11.5);
-  m_where->setText(QString("Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.scenes().size()));
+  const QString where = QString("Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.scenes().size());
+  m_where->setText(where);
+  m_where->setAccessibleName(QString("%1, %2").arg(m_guide.lesson().name, where));
   const bool last = m_guide.scene() + 1 >= m_guide.scenes().size();
   m_keys->setText(keyCap(theme, last ? "Page Up" : "Page Down", small) + (last ? " back" : " next"));
 }

@@ -4,6 +4,8 @@
 #include <QFrame>
 
 class QLabel;
+class QMenu;
+class QPushButton;
 class QToolButton;
 
 namespace kvscope {
@@ -39,6 +41,15 @@ class LectureCaption : public QFrame {
   LectureCaption(LectureGuide& guide, Workspace& workspace, QWidget* parent = nullptr);
   QString text() const;  // message and text, without mark-up
   SceneDots& dots() { return *m_dots; }
+  QPushButton& backButton() { return *m_back; }
+  int lines() const;  // of the words, as they are set
+  /// The lessons to choose from, behind the name of this one.
+  void setLessons(QMenu* menu);
+  /// What the user had waits: a button brings it back.
+  void setAside(bool on);
+
+ Q_SIGNALS:
+  void backRequested();
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -50,7 +61,9 @@ class LectureCaption : public QFrame {
 
   LectureGuide& m_guide;
   Workspace& m_workspace;
-  QLabel *m_words, *m_where, *m_keys;
+  QLabel *m_words, *m_keys;
+  QToolButton* m_where;
+  QPushButton* m_back;
   SceneDots* m_dots;
   bool m_applying = false;
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/lecture/lecture_evict.h"
 
-#include <QApplication>
-
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/session/hand_edits.h"
 #include "app/window/session/workspace.h"
@@ -18,7 +16,7 @@ LectureEvict::LectureEvict(Workspace& workspace, HandEdits& hand, PromptEditor& 
   setCursor(Qt::PointingHandCursor);
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, [this] { refresh(); });
   connect(&hand, &HandEdits::changed, this, [this] { refresh(); });
-  connect(qApp, &QApplication::focusChanged, this, [this] { refresh(); });
+  connect(&editor, &PromptEditor::focusChanged, this, [this] { refresh(); });
   connect(this, &QPushButton::clicked, &hand, [&hand] { hand.edit(WhatIf::Kind::evict); });
   hide();
 }
@@ -27,7 +25,7 @@ void LectureEvict::refresh() {
   const bool offered = m_hand.obstacleOf(WhatIf::Kind::evict).isEmpty();
   setVisible(offered);
   if (!offered) return;
-  const bool writing = m_editor.hasFocus();
+  const bool writing = m_editor.writing();
   setText(writing ? "Evict by hand (Esc, E)" : "Evict by hand (E)");
   const viz::TokenRange& range = *m_workspace.selection().tokens;
   const QString which = qs(viz::quoted(viz::token_range_text(m_workspace.snapshot().tokens, range.first, range.last, 16)));

@@ -4,57 +4,99 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/window/lecture/lesson_stage.h"
+#include "app/window/lecture/scene_look.h"
 #include "app/window/session/workspace.h"
 
 namespace kvscope {
 
-LectureGuide::LectureGuide(Workspace& workspace, QObject* parent) : QObject(parent), m_workspace(workspace) {
+LectureGuide::LectureGuide(Workspace& workspace, LessonStage& stage, QObject* parent)
+    : QObject(parent), m_workspace(workspace), m_stage(stage) {
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged})
     connect(&workspace, signal, this, &LectureGuide::captionChanged);
-  // A scene that was begun before there was a run looks as soon as there is one; after whatever else the result brings with it.
-  connect(
-      &workspace, &Workspace::snapshotChanged, this,
-      [this] {
-        if (m_running && !m_shown && m_scene < m_scenes.size() && m_scenes[m_scene].look != Scene::Look::stay &&
-            m_workspace.snapshot().phase == RunPhase::idle)
-          look();
-      },
-      Qt::QueuedConnection);
+  connect(&stage, &LessonStage::ready, this, &LectureGuide::arrive);
+  // A scene that was begun before there was a run, or that found nothing to look at, looks as soon as there is something; after whatever
+  // else the result brings with it.
+  connect(&workspace, &Workspace::snapshotChanged, this, &LectureGuide::takeSnapshot, Qt::QueuedConnection);
 }
 
-void LectureGuide::setScenes(const QList<Scene>& scenes) {
-  m_scenes = scenes;
+void LectureGuide::takeSnapshot() {
+  if (!m_running || m_stage.waiting() || m_scene >= scenes().size()) return;
+  if (!m_arrived) return arrive();
+  if (!m_shown && scenes()[m_scene].look != Scene::Look::stay && m_workspace.snapshot().phase == RunPhase::idle) look();
+}
+
+void LectureGuide::setLesson(const Lesson& lesson) {
+  comeBack();
+  m_lesson = lesson;
+  Q_EMIT lessonChanged();
   goTo(0);
 }
 
 Caption LectureGuide::caption() const {
-  if (m_scene < 0 || m_scene >= m_scenes.size()) return {};
-  return captionOf(m_scenes[m_scene], viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection()));
+  if (m_scene < 0 || m_scene >= scenes().size()) return {};
+  return captionOf(scenes()[m_scene], viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection()));
 }
 
 void LectureGuide::run(bool on) {
   if (on == m_running) return;
   m_running = on;
   if (on) {
-    look();
+    enter(m_scene, 0);
   } else {
+    m_stage.set({});
     comeBack();
     m_workspace.setEmphasis(std::nullopt);
   }
 }
 
 void LectureGuide::goTo(int scene) {
-  scene = std::clamp(scene, 0, std::max(0, static_cast<int>(m_scenes.size()) - 1));
-  comeBack();
-  m_scene = scene;
-  look();
-  Q_EMIT sceneChanged();
-  Q_EMIT captionChanged();
+  m_left_out.clear();
+  enter(scene, 0);
 }
 
 void LectureGuide::goTo(const QString& id) {
-  for (int i = 0; i < m_scenes.size(); ++i)
-    if (m_scenes[i].id == id) return goTo(i);
+  for (int i = 0; i < scenes().size(); ++i)
+    if (scenes()[i].id == id) return goTo(i);
+}
+
+void LectureGuide::page(int by) {
+  m_left_out.clear();
+  if (m_scene + by >= 0 && m_scene + by < scenes().size()) enter(m_scene + by, by);
+}
+
+/// direction: of paging, which passes by what has no point; 0: this scene is meant.
+void LectureGuide::enter(int scene, int direction) {
+  comeBack();
+  m_scene = std::clamp(scene, 0, std::max(0, static_cast<int>(scenes().size()) - 1));
+  m_direction = direction;
+  m_arrived = false;
+  if (m_running && m_scene < scenes().size()) {
+    m_workspace.setEmphasis(scenes()[m_scene].emphasis);
+    m_stage.set(scenes()[m_scene].stage);
+  }
+  Q_EMIT sceneChanged();
+  Q_EMIT captionChanged();
+  if (m_running && !m_stage.waiting()) arrive();
+}
+
+void LectureGuide::arrive() {
+  if (!m_running || m_arrived || m_scene >= scenes().size() || m_workspace.snapshot().phase != RunPhase::idle) return;
+  m_arrived = true;
+  look();
+  const int next = m_scene + m_direction;
+  if (m_direction != 0 && !hasPoint() && next >= 0 && next < scenes().size()) {
+    m_left_out << scenes()[m_scene].name;
+    return enter(next, m_direction);
+  }
+  Q_EMIT captionChanged();
+  if (!m_left_out.isEmpty())
+    Q_EMIT leftOut(QString("left out, there is nothing of it here: %1").arg(std::exchange(m_left_out, {}).join(", ")));
+}
+
+bool LectureGuide::hasPoint() const {
+  const viz::Facts facts = viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection());
+  return std::ranges::all_of(scenes()[m_scene].needs, [&](const QString& need) { return viz::holds(facts, need.toStdString()); });
 }
 
 /// Only where the user has not looked elsewhere since.
@@ -64,53 +106,12 @@ void LectureGuide::comeBack() {
 }
 
 void LectureGuide::look() {
-  if (!m_running || m_scene >= m_scenes.size()) return;
-  const Scene& scene = m_scenes[m_scene];
-  m_workspace.setEmphasis(scene.emphasis);
-  std::optional<viz::Selection> wanted;
-  if (scene.look == Scene::Look::merging) wanted = merging();
-  if (const LaneSnapshot* lane = m_workspace.lane(); scene.look == Scene::Look::loss && lane) {
-    if (const viz::Loss loss = viz::largest_loss(m_workspace.snapshot(), *lane); loss.step >= 0) {
-      wanted = m_workspace.selection();
-      wanted->step = loss.step;
-      wanted->layer = loss.layer;
-      wanted->kv_head = loss.kv_head;
-      wanted->tokens = viz::TokenRange{loss.token, loss.token};
-      wanted->slot.reset();
-    }
-  }
+  const std::optional<viz::Selection> wanted = lookOf(scenes()[m_scene], m_workspace.snapshot(), m_workspace.selection());
   if (!wanted) return;
   const viz::Selection before = m_workspace.selection();
   m_workspace.setSelection(*wanted);
   m_before = before;
   m_shown = m_workspace.selection();
-}
-
-/// The head with the most merged tokens: in the selected run, else in the first run that merges.
-std::optional<viz::Selection> LectureGuide::merging() const {
-  const Snapshot& snapshot = m_workspace.snapshot();
-  const int n_kv = std::max(1, snapshot.model.n_kv_heads);
-  const int selected = m_workspace.selection().lane, n_lanes = static_cast<int>(snapshot.lanes.size());
-  for (int i = -1; i < n_lanes; ++i) {
-    const int lane_idx = i < 0 ? selected : i;
-    if (lane_idx < 0 || lane_idx >= n_lanes) continue;
-    const LaneSnapshot& lane = snapshot.lanes[static_cast<std::size_t>(lane_idx)];
-    if (!lane.fates || lane.steps.empty()) continue;
-    const int step = m_workspace.selection().step.value_or(static_cast<int>(lane.steps.size()) - 1);
-    const StepRecord& record = *lane.steps[static_cast<std::size_t>(std::min(step, static_cast<int>(lane.steps.size()) - 1))];
-    int most = 0, head = -1;
-    for (int h = 0; h < static_cast<int>(lane.fates->heads.size()); ++h) {
-      const std::vector<Category> now = categories(*lane.fates, record, h, lane.sinks, snapshot.prefill_mode && record.step == 0);
-      if (const int n = static_cast<int>(std::count(now.begin(), now.end(), Category::merged)); n > most) most = n, head = h;
-    }
-    if (head < 0) continue;
-    viz::Selection wanted = m_workspace.selection();
-    wanted.lane = lane_idx;
-    wanted.layer = head / n_kv;
-    wanted.kv_head = head % n_kv;
-    return wanted;
-  }
-  return std::nullopt;
 }
 
 }  // namespace kvscope

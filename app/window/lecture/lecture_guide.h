@@ -4,48 +4,64 @@
 #include <optional>
 
 #include <QObject>
+#include <QString>
+#include <QStringList>
 
 #include "app/window/lecture/lecture_scenes.h"
 #include "viz/selection.h"
 
 namespace kvscope {
 
+class LessonStage;
 class Workspace;
 
-/// Leads through the scenes: emphasis, where to look, and the caption with the numbers of what is on the screen. UI thread only.
+/// Leads through the scenes of a lesson: what is on stage, emphasis, where to look, and the caption with the numbers of what is on the
+/// screen. UI thread only.
 class LectureGuide : public QObject {
   Q_OBJECT
 
  public:
-  explicit LectureGuide(Workspace& workspace, QObject* parent = nullptr);
+  LectureGuide(Workspace& workspace, LessonStage& stage, QObject* parent = nullptr);
 
-  const QList<Scene>& scenes() const { return m_scenes; }
-  void setScenes(const QList<Scene>& scenes);
+  const Lesson& lesson() const { return m_lesson; }
+  const QList<Scene>& scenes() const { return m_lesson.scenes; }
+  void setLesson(const Lesson& lesson);  // at its first scene
   bool running() const { return m_running; }
   int scene() const { return m_scene; }
   Caption caption() const;
+  /// The scene is not on the screen yet.
+  bool waiting() const { return m_running && !m_arrived; }
 
  public Q_SLOTS:
   /// Only a running guide emphasises anything; it takes back what it changed when it stops.
   void run(bool on);
-  void goTo(int scene);  // clamped
+  void goTo(int scene);  // clamped; the scene that was asked for, whether it has a point or not
   void goTo(const QString& id);
-  void next() { goTo(m_scene + 1); }
-  void previous() { goTo(m_scene - 1); }
+  void next() { page(1); }
+  void previous() { page(-1); }
 
  Q_SIGNALS:
+  void lessonChanged();
   void sceneChanged();
   void captionChanged();
+  /// Paging passed scenes by that have nothing to show here: which, and what is missing.
+  void leftOut(const QString& words);
 
  private:
+  void takeSnapshot();
+  void page(int by);
+  void enter(int scene, int direction);
+  void arrive();
   void look();
   void comeBack();
-  std::optional<viz::Selection> merging() const;
+  bool hasPoint() const;
 
   Workspace& m_workspace;
-  QList<Scene> m_scenes;
-  int m_scene = 0;
-  bool m_running = false;
+  LessonStage& m_stage;
+  Lesson m_lesson;
+  int m_scene = 0, m_direction = 0;
+  bool m_running = false, m_arrived = false;
+  QStringList m_left_out;
   std::optional<viz::Selection> m_before, m_shown;  // what was looked at before this scene led elsewhere, and where it led
 };
 

@@ -9,6 +9,7 @@
 #include <QActionGroup>
 #include <QApplication>
 #include <QComboBox>
+#include <QFileDialog>
 #include <QMenu>
 #include <QMenuBar>
 #include <QPushButton>
@@ -24,6 +25,8 @@
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/lecture/lecture_page.h"
 #include "app/window/lecture/lecture_row.h"
+#include "app/window/lecture/lesson_stage.h"
+#include "app/window/lecture/speaker_notes.h"
 #include "app/window/look/style.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
@@ -68,14 +71,11 @@ LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvase
       m_pages(pages),
       m_panels(panels),
       m_place(place),
-      m_guide(new LectureGuide(model.workspace, this)),
+      m_stage(new LessonStage(model.workspace, model.controller, this)),
+      m_guide(new LectureGuide(model.workspace, *m_stage, this)),
       m_dialogs(new LectureDialogs(this)) {
-  try {
-    m_guide->setScenes(readScenes(model.options.scenes.empty() ? builtInScenes() : QString::fromStdString(model.options.scenes)));
-  } catch (const Error& error) {
-    rows.notices().show(error.what(), error.what());
-  }
   build();
+  takeLesson(model.options.scenes.empty() ? builtInLessons().value(0) : QString::fromStdString(model.options.scenes));
   m_enlarged = {m_row, m_page, m_caption, &rows.search(), &rows.notices(), &rows.messages(), &rows.passing(), pages.widget(Page::compare)};
   connectGuide();
   connect(m_row, &LectureRow::leaveRequested, this, [this] { m_pages.show(Page::inspect); });
@@ -103,7 +103,37 @@ void LectureMode::build() {
   m_rows.insertBelowPages(m_caption);
 }
 
+void LectureMode::takeLesson(const QString& path) {
+  try {
+    m_guide->setLesson(readLesson(path));
+  } catch (const Error& error) {
+    m_rows.notices().show(error.what(), error.what());
+  }
+}
+
+void LectureMode::openLesson(const QString& path) {
+  try {
+    const Lesson lesson = readLesson(path);
+    m_rows.notices().clear();
+    if (lesson.staged()) Q_EMIT lessonBegins();  // while the page is still the user's
+    m_pages.show(Page::lecture);
+    m_guide->setLesson(lesson);
+  } catch (const Error& error) {
+    m_rows.notices().show(error.what(), error.what());
+  }
+}
+
+void LectureMode::openFirstLesson() { openLesson(builtInLessons().value(1)); }
+
+void LectureMode::setAside(bool on) {
+  m_aside = on;
+  m_caption->setAside(on);
+  if (!on && m_guide->lesson().staged()) takeLesson(builtInLessons().value(0));
+}
+
 void LectureMode::connectGuide() {
+  connect(m_caption, &LectureCaption::backRequested, this, &LectureMode::backRequested);
+  connect(m_guide, &LectureGuide::leftOut, this, [this](const QString& words) { m_rows.say(words); });
   connect(m_guide, &LectureGuide::sceneChanged, this, [this] {
     if (!m_on || m_guide->scene() >= m_guide->scenes().size()) return;
     m_rows.messages().clear();  // what was said of the scene before
@@ -135,6 +165,14 @@ void LectureMode::set(bool on) {
   if (on) restAtTextEnd();
   m_guide->run(on);
   if (on) Q_EMIT m_guide->captionChanged();
+  if (!on && m_aside) sayAside();
+}
+
+/// A question of the audience leads to another page and back: the lesson's runs stay until they are sent away.
+void LectureMode::sayAside() {
+  const QString words = "The text and the runs are those of the lesson; what you had is kept.";
+  m_rows.notices().show(words, words, "Back to mine", [this] { Q_EMIT backRequested(); });
+  m_rows.notices().markNews();
 }
 
 void LectureMode::takeSnapshot() {
@@ -206,6 +244,9 @@ void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
   m_actions = {commands.add(menu, {"&Next scene", {Qt::Key_PageDown}, [this] { m_guide->next(); }}),
                commands.add(menu, {"&Scene before", {Qt::Key_PageUp}, [this] { m_guide->previous(); }})};
   for (QAction* a : m_actions) a->setEnabled(false);
+  m_actions.push_back(
+      commands.add(menu, {"Speaker &notes", {}, [this] { showNotes(); }, "In a window of their own, for the screen that only you see"}));
+  fillLessonMenu(commands, menu->addMenu("L&essons"));
   menu->addSeparator();
   QMenu* ghosts = menu->addMenu("&Hatch what leaves next");
   QAction* toggle = commands.add(ghosts, {"Hatch what leaves within the next steps (G)", {}, [this] { toggleGhosts(); }});
@@ -222,6 +263,33 @@ void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
                         m_rows.menus().setFocus();
                         m_rows.menus().setActiveAction(m_rows.menus().actions().front());
                       }});
+}
+
+void LectureMode::fillLessonMenu(Commands& commands, QMenu* menu) {
+  for (const QString& path : builtInLessons()) {
+    try {
+      const Lesson lesson = readLesson(path);
+      commands.add(menu, {lesson.name, {}, [this, path] { openLesson(path); }, lesson.about});
+    } catch (const Error& error) {
+      qWarning("%s", error.what());
+    }
+  }
+  menu->addSeparator();
+  commands.add(menu, {"&Open lesson…",
+                      {},
+                      [this] {
+                        const QString path =
+                            QFileDialog::getOpenFileName(m_rows.central()->window(), "Open lesson", {}, "Lessons (*.json);;All files (*)");
+                        if (!path.isEmpty()) openLesson(path);
+                      },
+                      "A text file with scenes, as app/README.md describes it; a drop on the window does the same"});
+  m_caption->setLessons(menu);
+}
+
+void LectureMode::showNotes() {
+  if (m_notes == nullptr) m_notes = new SpeakerNotes(*m_guide, m_rows.central()->window());
+  m_notes->show();
+  m_notes->raise();
 }
 
 void LectureMode::setGhostSteps(int steps) { m_model.workspace.setGhostSteps(m_ghost_choice = steps); }

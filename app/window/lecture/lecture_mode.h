@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <QObject>
+#include <QString>
 
 class QAction;
 class QMenu;
@@ -19,6 +20,8 @@ class LectureDialogs;
 class LectureGuide;
 class LecturePage;
 class LectureRow;
+class LessonStage;
+class SpeakerNotes;
 class Pages;
 class Panels;
 class StartPlace;
@@ -36,6 +39,7 @@ class LectureMode : public QObject {
   /// Also while it shows the comparison.
   bool on() const { return m_on; }
   LectureGuide& guide() { return *m_guide; }
+  LessonStage& stage() { return *m_stage; }
   LecturePage& page() { return *m_page; }
   LectureRow& row() { return *m_row; }
   LectureCaption& caption() { return *m_caption; }
@@ -52,14 +56,29 @@ class LectureMode : public QObject {
   /// From its text and its row to its picture, where keys act; false: neither has the focus.
   bool leaveText();
   void setGhostSteps(int steps);
+  /// What the user had waits while a lesson is on stage, and is back afterwards.
+  void setAside(bool on);
 
  public Q_SLOTS:
+  /// The file of a lesson; shows the lecture at its first scene. What is wrong with it is said.
+  void openLesson(const QString& path);
+  /// The first lesson with text and runs of its own.
+  void openFirstLesson();
   void toggleGhosts();
   void toggleCompare();  // and back to where it was called
+
+ Q_SIGNALS:
+  /// A lesson is about to be shown that brings text or runs.
+  void lessonBegins();
+  void backRequested();
 
  private:
   void build();
   void connectGuide();
+  void takeLesson(const QString& path);
+  void fillLessonMenu(Commands& commands, QMenu* menu);
+  void showNotes();
+  void sayAside();
   void set(bool on);
   void applyScale(bool anew);
   void chooseHead();
@@ -72,16 +91,18 @@ class LectureMode : public QObject {
   Pages& m_pages;
   const Panels& m_panels;
   const StartPlace& m_place;
+  LessonStage* m_stage;
   LectureGuide* m_guide;
   LectureDialogs* m_dialogs;
   CanvasWidget* m_atlas = nullptr;
   LecturePage* m_page = nullptr;
   LectureRow* m_row = nullptr;
   LectureCaption* m_caption = nullptr;
+  SpeakerNotes* m_notes = nullptr;  // made when they are first asked for
   std::vector<QWidget*> m_enlarged;
   std::vector<QAction*> m_actions;  // enabled there only
   std::string m_text;               // whose end has been shown
-  bool m_on = false;
+  bool m_on = false, m_aside = false;
   double m_scale = 1;
   int m_ghost_choice = 8, m_scene_before_compare = 0;
 };

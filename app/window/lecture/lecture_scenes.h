@@ -8,29 +8,57 @@
 #include <QStringList>
 
 #include "snapshot/fates.h"
+#include "viz/reduce/characters.h"
 #include "viz/reduce/lecture.h"
 
 namespace kvscope {
 
-/// One thought of the lecture: what is emphasised, where to look, and what is said. Read from a file, so that a teacher can write others.
+/// What is on stage while a scene is shown: the text and the runs over it. What is not given stays as it is.
+struct Stage {
+  std::optional<QString> text;  // of the prompt
+  QStringList runs;             // beside the full cache, as on the command line; empty: those that are there
+  std::optional<bool> streamed;
+  std::optional<int> n_generate;
+  bool empty() const { return !text && runs.isEmpty() && !streamed && !n_generate; }
+};
+
+/// One thought of the lecture: what is on stage, what is emphasised, where to look, and what is said.
 struct Scene {
-  enum class Look { stay, loss, merging };  // loss: where the run misses most; merging: the run and head that merged most
+  /// Which head and token. loss: where the run misses most; changed: what explains the first answer that differs; merging: the run and head
+  /// that merged most; sink: the head that pays most to the first tokens; habit: the head in which `habit` is strongest.
+  enum class Look { stay, loss, changed, merging, sink, habit };
   struct Variant {
     QStringList conditions;  // names of facts that must hold; empty: always
     QString message, text;   // the first words, and the rest; {names} stand for facts
   };
 
   QString id, name;
+  Stage stage;
+  std::optional<int> run;     // that is looked at, 0: the full cache
+  std::optional<int> answer;  // the step shown predicts this token of the answer, counted from 1
   std::optional<Category> emphasis;
   Look look = Look::stay;
+  viz::Habit habit = viz::Habit::sink;
   bool compare = false;  // on the page of the comparison
+  QStringList needs;     // facts without which there is nothing to show: paging leaves the scene out
   QList<Variant> variants;
+  QString notes;  // for the speaker
 };
 
-/// The scenes of a file: { "kvscope": "scenes", "version": 1, "scenes": […] }. Throws Error (what, where, expected).
-QList<Scene> readScenes(const QString& path);
-/// Those that come with the program.
-QString builtInScenes();
+/// Scenes that belong together. Read from a file, so that a teacher can write others (app/README.md, "Lessons").
+struct Lesson {
+  QString path, name, about;
+  QList<Scene> scenes;
+  /// It brings text or runs of its own. Others are about whatever is on screen.
+  bool staged() const;
+};
+
+/// A file { "kvscope": "scenes", "version": 1, "name": …, "scenes": […] }. Throws Error (what, where, expected).
+Lesson readLesson(const QString& path);
+/// True for a file that says it is one.
+bool isLesson(const QString& path);
+/// Those that come with the program, in the order in which they are taught; the first one is about whatever is on screen.
+QStringList builtInLessons();
 
 struct Caption {
   QString message, text;

@@ -148,6 +148,9 @@ QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: 
 #lectureTitle { font-size: 12.5px; font-weight: bold; }
 #lectureFacts { font-size: 12px; color: %secondary%; }
 #lectureSmall { font-size: 11.5px; color: %secondary%; }
+QToolButton#lectureSmall { background: transparent; border: none; padding: 0 16px 0 0; text-align: left; }
+QToolButton#lectureSmall:hover, QToolButton#lectureSmall:focus { color: %text%; }
+QToolButton#lectureSmall::menu-indicator { subcontrol-position: right center; }
 QToolButton#lectureButton { background: transparent; padding: 0; min-width: 24px; max-width: 24px; min-height: 24px; max-height: 24px; }
 QToolButton#lectureButton:hover { background: %raised%; }
 QToolButton#lectureButton:checked { background: %accent10%; border-color: %accent%; }

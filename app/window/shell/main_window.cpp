@@ -17,6 +17,7 @@
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/lecture/lecture_page.h"
 #include "app/window/lecture/lecture_row.h"
+#include "app/window/lecture/lesson_stage.h"
 #include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_panel_card.h"
 #include "app/window/panels/prompt/prompt_editor.h"
@@ -124,6 +125,12 @@ void MainWindow::connectParts() {
   connect(&m_rows->crumbs(), &CrumbRow::savedRequested, &m_model.breaks, &BreakPoints::proceed);
   connect(&m_rows->crumbs(), &CrumbRow::whyRequested, this, [this] { showPage(Page::inspector); });
   connect(&m_first_steps->welcome(), &WelcomePage::sampleRequested, m_document.get(), &Document::openSample);
+  m_lecture->stage().applyBy([this](const RunRequest& request) { m_document->stage(request); });
+  connect(m_lecture.get(), &LectureMode::lessonBegins, m_document.get(), &Document::putAside);
+  connect(m_document.get(), &Document::asideChanged, m_lecture.get(), &LectureMode::setAside);
+  connect(m_document.get(), &Document::lessonRequested, m_lecture.get(), &LectureMode::openLesson);
+  connect(m_lecture.get(), &LectureMode::backRequested, m_document.get(), &Document::giveBack);
+  connect(&m_first_steps->welcome(), &WelcomePage::lectureRequested, m_lecture.get(), &LectureMode::openFirstLesson);
   LibraryDialog& library = m_library->dialog();
   connect(&library, &LibraryDialog::bookmarkRequested, m_bookmark_actions.get(), &BookmarkActions::goTo);
   connect(&library, &LibraryDialog::runRequested, this, [this](int run) {
@@ -195,7 +202,7 @@ void MainWindow::replacePrompt(const QString& text) {
   if (page() == Page::welcome) showPage(Page::inspect);
   PromptPanel& prompt = m_lecture->on() ? m_lecture->page().prompt() : m_work->prompt();
   prompt.editor().setExactText(text);
-  prompt.setFocus();
+  prompt.editor().beginWriting();
 }
 
 bool MainWindow::event(QEvent* event) {

@@ -142,8 +142,8 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   EXPECT_EQ(QApplication::focusWidget(), &window->firstSteps().welcome().sampleCard());
   press(Qt::Key_Tab);
   EXPECT_EQ(QApplication::focusWidget(), &window->firstSteps().welcome().lectureCard());
-  press(Qt::Key_Return);
   // 2: the sample
+  window->document().openSampleLecture();
   ASSERT_TRUE(QTest::qWaitFor([this] { return window->lectureMode().on() && snapshot().lanes.size() == 4; }, 60000));
   ASSERT_TRUE(idle());
   EXPECT_EQ(window->page(), MainWindow::Page::lecture);
@@ -237,10 +237,10 @@ TEST_P(StoryTest, ByKeyboardAlone) {
 
 TEST_P(StoryTest, ByMouse) {
   const auto click = [](QWidget* w) { QTest::mouseClick(w, Qt::LeftButton); };
-  click(&window->firstSteps().welcome().lectureCard());
+  window->document().openSampleLecture();
   ASSERT_TRUE(QTest::qWaitFor([this] { return window->lectureMode().on() && snapshot().lanes.size() == 4; }, 60000));
   ASSERT_TRUE(idle());
-  QTest::mouseClick(window->lectureMode().page().prompt().editor().viewport(), Qt::LeftButton, {}, QPoint(30, 12));
+  QTest::mouseDClick(window->lectureMode().page().prompt().editor().viewport(), Qt::LeftButton, {}, QPoint(30, 12));
   ASSERT_EQ(QApplication::focusWidget(), &window->lectureMode().page().prompt().editor());
   typeTheText();
   // The handle of the slider, dragged to a quarter.

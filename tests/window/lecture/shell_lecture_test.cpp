@@ -26,48 +26,6 @@
 namespace kvscope {
 namespace {
 
-TEST(ScenesTest, OfTheProgramUseKnownFactsOnly) {
-  const QList<Scene> scenes = readScenes(builtInScenes());
-  EXPECT_GE(scenes.size(), 6);
-  const viz::Facts facts = viz::lecture_facts(Snapshot{}, {});
-  QStringList ids;
-  for (const Scene& scene : scenes) {
-    EXPECT_FALSE(ids.contains(scene.id)) << scene.id.toStdString();
-    ids << scene.id;
-    EXPECT_FALSE(captionOf(scene, facts).message.isEmpty()) << scene.id.toStdString() << " says something without a run, too";
-    for (const Scene::Variant& v : scene.variants) {
-      for (const QString& condition : v.conditions)
-        EXPECT_TRUE(facts.contains((condition.startsWith('!') ? condition.mid(1) : condition).toStdString())) << condition.toStdString();
-      for (const QString& text : {v.message, v.text}) {
-        const QString filled = qs(viz::fill_in(text.toStdString(), facts));
-        EXPECT_FALSE(filled.contains('{')) << filled.toStdString();
-      }
-    }
-  }
-  for (const char* id : {"sink", "heavy", "recent", "evicted", "merged"}) EXPECT_TRUE(ids.contains(id)) << id;
-}
-
-TEST(ScenesTest, ABrokenFileIsSaidWithItsPlace) {
-  QTemporaryDir folder;
-  const auto read = [&](const QByteArray& text) {
-    QFile file(folder.filePath("s.json"));
-    EXPECT_TRUE(file.open(QIODevice::WriteOnly));
-    file.write(text);
-    file.close();
-    try {
-      readScenes(file.fileName());
-    } catch (const Error& error) {
-      return QString(error.what());
-    }
-    return QString();
-  };
-  EXPECT_TRUE(read("{").contains("s.json"));
-  EXPECT_TRUE(read(R"({"kvscope":"session","version":1})").contains("expected a file of scenes"));
-  EXPECT_TRUE(read(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","emphasis":"blue","variants":[{"message":"m"}]}]})")
-                  .contains("emphasis"));
-  EXPECT_TRUE(read(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"if":["x"],"message":"m"}]}]})").contains("always"));
-}
-
 TEST_F(LectureTest, TheWelcomeOffersThreeCardsAndCoversNoMenu) {
   EXPECT_EQ(window->page(), MainWindow::Page::welcome);
   WelcomePage& welcome = window->firstSteps().welcome();
@@ -273,9 +231,11 @@ TEST_F(LectureTest, AClickOnAWordSelectsItsTokensAndEvictsThemByHand) {
     EXPECT_EQ(*selection().tokens, (viz::TokenRange{first, last}));
   }
   EXPECT_FALSE(editor.textCursor().hasSelection()) << "it is still a click that places the caret";
-  EXPECT_EQ(QApplication::focusWidget(), &editor);
   QPushButton* evict = buttonOf(*window, "Evict");
   ASSERT_NE(evict, nullptr);
+  EXPECT_EQ(evict->text(), "Evict by hand (E)") << "a click does not begin to write";
+  QTest::mouseDClick(editor.viewport(), Qt::LeftButton, {}, editor.rectsOf(first).front().center().toPoint());
+  EXPECT_EQ(QApplication::focusWidget(), &editor);
   EXPECT_EQ(evict->text(), "Evict by hand (Esc, E)") << "E is a letter here";
   const QString before = editor.exactText();
   press(Qt::Key_Escape);

@@ -96,6 +96,17 @@ QString PromptEditor::loadFile(const QString& path) {
   }
 }
 
+void PromptEditor::setClickSelects(bool on) {
+  m_click_selects = on;
+  setReadOnly(on);
+}
+
+void PromptEditor::beginWriting() {
+  setReadOnly(false);
+  setFocus();
+  Q_EMIT focusChanged();
+}
+
 void PromptEditor::applyType() {
   QFont font = typeFont(*this, Type::text);
   document()->setDefaultFont(font);
@@ -245,6 +256,7 @@ void PromptEditor::mousePressEvent(QMouseEvent* event) {
   m_selecting = event->button() == Qt::LeftButton;
   m_pressed.reset();
   if (m_selecting && event->modifiers() == Qt::NoModifier) m_pressed = event->position().toPoint();
+  if (m_selecting && isReadOnly() && document()->isEmpty()) beginWriting();  // there is no word to select
   QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(),
                     event->modifiers());
   QPlainTextEdit::mousePressEvent(&moved);
@@ -275,10 +287,18 @@ void PromptEditor::mouseDoubleClickEvent(QMouseEvent* event) {
   m_pressed.reset();
   QMouseEvent moved(event->type(), onLine(event->position()), event->globalPosition(), event->button(), event->buttons(),
                     event->modifiers());
+  if (isReadOnly()) {  // the first click has put the caret there
+    m_selecting = false;
+    return beginWriting();
+  }
   QPlainTextEdit::mouseDoubleClickEvent(&moved);
 }
 
 void PromptEditor::keyPressEvent(QKeyEvent* event) {
+  if (isReadOnly()) {
+    if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) return beginWriting();
+    return event->ignore();  // the window's
+  }
   m_selecting = true;  // Shift+arrows and Ctrl+A select tokens as the mouse does
   QPlainTextEdit::keyPressEvent(event);
   m_selecting = false;
@@ -291,6 +311,7 @@ void PromptEditor::focusInEvent(QFocusEvent* event) {
 
 void PromptEditor::focusOutEvent(QFocusEvent* event) {
   QPlainTextEdit::focusOutEvent(event);
+  if (m_click_selects && event->reason() != Qt::PopupFocusReason && event->reason() != Qt::ActiveWindowFocusReason) setReadOnly(true);
   Q_EMIT focusChanged();
 }
 

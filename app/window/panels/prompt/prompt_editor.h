@@ -32,8 +32,12 @@ class PromptEditor : public QPlainTextEdit {
 
   /// From line to line, px at 14 px text.
   void setLinePitch(double pitch);
-  /// True: a click on a word selects its tokens, too, and one beside the text selects none. The caret goes there either way.
-  void setClickSelects(bool on) { m_click_selects = on; }
+  /// For an audience: a click on a word selects its tokens, one beside the text selects none, and letters stay keys of the window until
+  /// writing begins, by a double click, Enter or beginWriting(). It ends with the focus.
+  void setClickSelects(bool on);
+  void beginWriting();
+  /// Letters are letters here, and no keys of the window.
+  bool writing() const { return hasFocus() && !isReadOnly(); }
   /// Token under a point of the viewport; -1: none.
   int tokenAt(const QPoint& point) const;
   /// Where a visible token is drawn, one rectangle a line, in the viewport's coordinates.
@@ -45,7 +49,7 @@ class PromptEditor : public QPlainTextEdit {
   void edited();
   /// A dropped file could not be taken: one sentence.
   void refused(const QString& message);
-  /// The text got the focus, or lost it.
+  /// The text got the focus or lost it, or writing began.
   void focusChanged();
 
  protected:

@@ -93,7 +93,7 @@ void PromptPanel::resizeEvent(QResizeEvent* event) {
 /// A frame around the text that has the focus: there, letters are letters, and no keys of the window.
 void PromptPanel::paintEvent(QPaintEvent* event) {
   QWidget::paintEvent(event);
-  if (!m_editor->hasFocus()) return;
+  if (!m_editor->writing()) return;
   QPainter painter(this);
   const QRect frame = m_editor->geometry().adjusted(-6, -3, 6, 3) & rect();
   if (m_plain)  // its text begins at the edge: a line below it
@@ -120,7 +120,7 @@ QString PromptPanel::facts() const {
   }
   if (snapshot.phase == RunPhase::failed && !snapshot.lanes.empty() && qs(snapshot.prompt) != m_editor->exactText())
     facts = "text before: " + facts;
-  if (!m_editor->hasFocus()) return facts;
+  if (!m_editor->writing()) return facts;
   return (m_controller.viewOnly() ? "view only, Esc leaves · " : "writing, Esc leaves · ") + facts;
 }
 

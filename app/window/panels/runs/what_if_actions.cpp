@@ -61,7 +61,7 @@ void WhatIfActions::fillMenu(Commands& commands, QMenu* menu, const std::vector<
                                      }});
   const auto refresh = [this, needing, head, all, editors] {
     const bool can = m_model.hand.obstacle().isEmpty();
-    const bool writing = std::ranges::any_of(editors, &PromptEditor::hasFocus);
+    const bool writing = std::ranges::any_of(editors, &PromptEditor::writing);
     for (QAction* a : needing) {
       a->setEnabled(can);
       a->setText(a->text().section('\t', 0, 0) + (writing ? "\tEsc, " : "\t") + a->text().right(1));

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/lecture/scene_look.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "viz/draw/draw.h"
+#include "viz/reduce/finding.h"
+#include "viz/reduce/head.h"
+
+namespace kvscope {
+
+namespace {
+
+const LaneSnapshot* laneOf(const Snapshot& snapshot, const viz::Selection& at) {
+  const auto i = static_cast<std::size_t>(at.lane);
+  return at.lane >= 0 && i < snapshot.lanes.size() ? &snapshot.lanes[i] : nullptr;
+}
+
+/// The step that predicts the n-th token of the answer, as far as there is one. The end of a prompt that was read at once predicts the
+/// first.
+std::optional<int> answerStep(const Snapshot& snapshot, const LaneSnapshot& lane, int n) {
+  const auto end = std::ranges::find_if(lane.steps, [&](const StepPtr& step) { return step && step->position >= snapshot.n_prompt - 1; });
+  if (end == lane.steps.end()) return std::nullopt;
+  const auto first = static_cast<int>(end - lane.steps.begin());
+  return std::min(first + n - 1, static_cast<int>(lane.steps.size()) - 1);
+}
+
+void lookAt(viz::Selection& at, const viz::Loss& loss) {
+  at.layer = loss.layer;
+  at.kv_head = loss.kv_head;
+  at.select({loss.token, loss.token});
+  at.slot.reset();
+}
+
+bool toLoss(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
+  const viz::Loss loss = viz::largest_loss(snapshot, lane);
+  if (loss.step < 0) return false;
+  at.step = loss.step;
+  lookAt(at, loss);
+  return true;
+}
+
+bool toChange(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
+  const int step = viz::next_changed_step(snapshot, lane, -1);
+  if (step < 0) return false;
+  at.step = step;
+  if (const viz::Finding finding = viz::finding_of(snapshot, lane, step); finding.loss.step >= 0) lookAt(at, finding.loss);
+  return true;
+}
+
+/// The head with the most merged tokens: in the selected run, else in the first run that merges.
+bool toMerging(viz::Selection& at, const Snapshot& snapshot) {
+  const int n_kv = std::max(1, snapshot.model.n_kv_heads), n_lanes = static_cast<int>(snapshot.lanes.size());
+  for (int i = -1; i < n_lanes; ++i) {
+    const int lane_idx = i < 0 ? at.lane : i;
+    if (lane_idx < 0 || lane_idx >= n_lanes) continue;
+    const LaneSnapshot& lane = snapshot.lanes[static_cast<std::size_t>(lane_idx)];
+    if (!lane.fates || lane.steps.empty()) continue;
+    const int last = static_cast<int>(lane.steps.size()) - 1, step = std::min(at.step.value_or(last), last);
+    const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
+    int most = 0, head = -1;
+    for (int h = 0; h < static_cast<int>(lane.fates->heads.size()); ++h) {
+      const std::vector<Category> now = categories(*lane.fates, record, h, lane.sinks, snapshot.prefill_mode && record.step == 0);
+      if (const int n = static_cast<int>(std::count(now.begin(), now.end(), Category::merged)); n > most) most = n, head = h;
+    }
+    if (head < 0) continue;
+    at.lane = lane_idx;
+    at.layer = head / n_kv;
+    at.kv_head = head % n_kv;
+    return true;
+  }
+  return false;
+}
+
+/// The head that pays most to the first tokens, in this step's query.
+bool toSink(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
+  constexpr int kFirst = 4;  // where a policy protects none
+  const viz::HeadPick pick = viz::pick_head(snapshot, at);
+  if (pick.record == nullptr) return false;
+  const int n_first = lane.sinks > 0 ? lane.sinks : kFirst;
+  double most = 0;
+  for (const HeadRecord& head : pick.record->heads) {
+    double paid = 0;
+    for (std::size_t i = 0; i < head.attended.size() && i < head.attention.size(); ++i)
+      if (head.attended[i] < n_first) paid += static_cast<double>(head.attention[i]);
+    if (!(paid > most)) continue;
+    most = paid;
+    at.layer = head.layer;
+    at.kv_head = head.kv_head;
+  }
+  return most > 0;
+}
+
+bool toHabit(viz::Selection& at, const Snapshot& snapshot, viz::Habit habit) {
+  double most = 0;
+  for (int l = 0; l < snapshot.model.n_layers; ++l)
+    for (int h = 0; h < snapshot.model.n_kv_heads; ++h) {
+      const double value = viz::habit_of(snapshot, habit, l, h);
+      if (!(value > most)) continue;
+      most = value;
+      at.layer = l;
+      at.kv_head = h;
+    }
+  return most > 0;
+}
+
+}  // namespace
+
+std::optional<viz::Selection> lookOf(const Scene& scene, const Snapshot& snapshot, const viz::Selection& now) {
+  if (snapshot.lanes.empty()) return std::nullopt;
+  viz::Selection at = now;
+  bool elsewhere = scene.run || scene.answer;
+  if (scene.run) at.lane = std::min(*scene.run, static_cast<int>(snapshot.lanes.size()) - 1);
+  const LaneSnapshot* lane = laneOf(snapshot, at);
+  if (lane == nullptr || lane->steps.empty()) return std::nullopt;
+  if (scene.answer) at.step = answerStep(snapshot, *lane, *scene.answer);
+  switch (scene.look) {
+    case Scene::Look::stay:
+      break;
+    case Scene::Look::loss:
+      elsewhere |= toLoss(at, snapshot, *lane);
+      break;
+    case Scene::Look::changed:
+      elsewhere |= toChange(at, snapshot, *lane);
+      break;
+    case Scene::Look::merging:
+      elsewhere |= toMerging(at, snapshot);
+      break;
+    case Scene::Look::sink:
+      elsewhere |= toSink(at, snapshot, *lane);
+      break;
+    case Scene::Look::habit:
+      elsewhere |= toHabit(at, snapshot, scene.habit);
+      break;
+  }
+  return elsewhere ? std::optional(at) : std::nullopt;
+}
+
+}  // namespace kvscope

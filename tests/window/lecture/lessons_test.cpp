@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lessons: files of scenes that bring text and runs of their own, shown by paging alone, and what the user had comes back.
+// KVSCOPE_STORY_PICTURES names a folder for a picture of every scene.
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QLabel>
+#include <QPushButton>
+
+#include "app/window/help/welcome_page.h"
+#include "app/window/lecture/lecture_caption.h"
+#include "app/window/lecture/lesson_stage.h"
+#include "app/window/lecture/speaker_notes.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/rows/passing_words.h"
+#include "app/window/rows/rows.h"
+#include "app/window/session/session_file.h"
+#include "app/window/shell/panel_paint.h"
+#include "core/error.h"
+#include "viz/draw/draw.h"
+#include "window/lecture/lecture_fixture.h"
+
+namespace kvscope {
+namespace {
+
+QString readingFails(const QByteArray& text) {
+  QTemporaryDir folder;
+  QFile file(folder.filePath("s.json"));
+  EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(text);
+  file.close();
+  try {
+    (void)readLesson(file.fileName());
+  } catch (const Error& error) {
+    return QString(error.what());
+  }
+  return {};
+}
+
+QByteArray withScene(const QByteArray& inside) {
+  return R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a",)" + inside + R"("variants":[{"message":"m"}]}]})";
+}
+
+TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {
+  EXPECT_TRUE(readingFails("{").contains("s.json"));
+  EXPECT_TRUE(readingFails(R"({"kvscope":"session","version":1})").contains("expected a file of scenes"));
+  EXPECT_TRUE(readingFails(withScene(R"("emphasis":"blue",)")).contains("scene 1: emphasis"));
+  EXPECT_TRUE(readingFails(withScene(R"("look":"up",)")).contains("expected stay, loss, changed, merging, sink, got \"up\""));
+  EXPECT_TRUE(readingFails(withScene(R"("look":"habit:old",)")).contains("induction"));
+  EXPECT_TRUE(readingFails(withScene(R"("run":"Z",)")).contains("run: expected a letter"));
+  EXPECT_TRUE(readingFails(withScene(R"("answer":0,)")).contains("answer: expected a whole number"));
+  EXPECT_TRUE(readingFails(withScene(R"("answer":1e99,)")).contains("answer: expected a whole number"));
+  EXPECT_TRUE(readingFails(withScene(R"("needs":"sinks",)")).contains("needs: expected a list"));
+  EXPECT_TRUE(readingFails(withScene(R"("stage":{"runs":["nosuch:ratio=0.1"]},)")).contains("nosuch"));
+  EXPECT_TRUE(readingFails(withScene(R"("stage":{"runs":[1]},)")).contains("list of texts"));
+  EXPECT_TRUE(readingFails(withScene(R"("stage":{"mode":"later"},)")).contains("prefill, stream"));
+  EXPECT_TRUE(readingFails(withScene(R"("stage":{"generate":100000},)")).contains("from 0 to 256"));
+  EXPECT_TRUE(readingFails(withScene(R"("stage":{"text":"needle.txt","prompt":"x"},)")).contains("got both"));
+  for (const char* outside : {"../needle.txt", "/etc/passwd", ".profile"})
+    EXPECT_TRUE(readingFails(withScene(QByteArray(R"("stage":{"text":")") + outside + R"("},)")).contains("beside the lesson")) << outside;
+  EXPECT_TRUE(readingFails(withScene(R"("stage":{"text":"missing.txt"},)")).contains("missing.txt"));
+  EXPECT_TRUE(
+      readingFails(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"if":["x"],"message":"m"}]}]})").contains("always"));
+  EXPECT_EQ(
+      readingFails(withScene(R"("look":"habit:retrieval","run":"B","answer":2,"notes":"n","needs":["sinks"],"stage":{"prompt":"x"},)")),
+      "");
+}
+
+TEST(LessonFiles, ThoseOfTheProgramUseKnownFactsAndHaveNotes) {
+  const QStringList paths = builtInLessons();
+  ASSERT_GE(paths.size(), 9);
+  const viz::Facts facts = viz::lecture_facts(Snapshot{}, {});
+  const auto known = [&facts](const QString& name) { return facts.contains((name.startsWith('!') ? name.mid(1) : name).toStdString()); };
+  for (const QString& path : paths) {
+    const Lesson lesson = readLesson(path);
+    EXPECT_FALSE(lesson.about.isEmpty()) << path.toStdString();
+    QStringList ids;
+    for (const Scene& scene : lesson.scenes) {
+      const std::string where = QFileInfo(path).fileName().toStdString() + " " + scene.id.toStdString();
+      EXPECT_FALSE(ids.contains(scene.id)) << where;
+      ids << scene.id;
+      EXPECT_FALSE(captionOf(scene, facts).message.isEmpty()) << where << " says something without a run, too";
+      if (lesson.staged()) EXPECT_FALSE(scene.notes.isEmpty()) << where;
+      for (const QString& need : scene.needs) EXPECT_TRUE(known(need)) << where << " " << need.toStdString();
+      for (const Scene::Variant& v : scene.variants) {
+        for (const QString& condition : v.conditions) EXPECT_TRUE(known(condition)) << where << " " << condition.toStdString();
+        for (const QString& text : {v.message, v.text})
+          EXPECT_FALSE(qs(viz::fill_in(text.toStdString(), facts)).contains('{')) << where << " " << text.toStdString();
+      }
+    }
+  }
+  EXPECT_FALSE(readLesson(paths.front()).staged()) << "the first one is about the text on screen";
+  EXPECT_TRUE(readLesson(paths[1]).staged());
+}
+
+class LessonTest : public LectureTest {
+ protected:
+  LectureMode& mode() { return window->lectureMode(); }
+  LectureGuide& guide() { return mode().guide(); }
+  QString id() { return guide().scenes()[guide().scene()].id; }
+  bool arrived() {
+    return QTest::qWaitFor([this] { return !guide().waiting() && snapshot().phase == RunPhase::idle; }, 60000) && settle();
+  }
+  void open(const QString& path) {
+    mode().openLesson(path);
+    ASSERT_TRUE(arrived());
+  }
+  void picture(const QString& name) {
+    const QString folder = qEnvironmentVariable("KVSCOPE_STORY_PICTURES");
+    if (folder.isEmpty()) return;
+    QTest::qWait(150);
+    ASSERT_TRUE(window->exports().picture().save(QDir(folder).filePath(name + ".png")));
+  }
+};
+
+class BuiltInLesson : public LessonTest, public ::testing::WithParamInterface<int> {};
+
+/// Paged through without touching anything else, every scene has its point on the embedded model, and its caption fits.
+TEST_P(BuiltInLesson, PagedThroughShowsEveryScene) {
+  const QString path = builtInLessons().value(GetParam()), name = QFileInfo(path).completeBaseName();
+  ASSERT_FALSE(path.isEmpty());
+  QStringList left_out;
+  QObject::connect(&guide(), &LectureGuide::leftOut, [&](const QString& words) { left_out << words; });
+  window->resize(1280, 800);
+  open(path);
+  QStringList seen;
+  for (int i = 0; i < guide().scenes().size(); ++i) {
+    ASSERT_TRUE(arrived()) << i;
+    seen << id();
+    const Scene& scene = guide().scenes()[guide().scene()];
+    const std::string where = name.toStdString() + " " + scene.id.toStdString() + ": " + mode().caption().text().toStdString();
+    EXPECT_FALSE(mode().caption().text().contains('{')) << where;
+    EXPECT_FALSE(mode().caption().text().contains("n/a")) << where;
+    EXPECT_FALSE(mode().caption().text().contains("  ")) << where;
+    if (scene.run) EXPECT_EQ(selection().lane, *scene.run) << where;
+    EXPECT_EQ(window->page(), scene.compare ? MainWindow::Page::compare : MainWindow::Page::lecture) << where;
+    EXPECT_LE(mode().caption().lines(), 2) << where;
+    if (qEnvironmentVariableIsSet("KVSCOPE_STORY_PICTURES")) std::printf("%s\n", where.c_str());
+    picture(QString("%1-%2-%3").arg(name).arg(i + 1).arg(scene.id));
+    press(Qt::Key_PageDown);
+  }
+  QStringList all;
+  for (const Scene& scene : guide().scenes()) all << scene.id;
+  EXPECT_EQ(seen, all);
+  EXPECT_EQ(left_out, QStringList());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BuiltInLesson, ::testing::Range(1, 10));
+
+TEST_F(LessonTest, TheCardOpensTheFirstOneAndItsStoryHolds) {
+  QTest::mouseClick(&window->firstSteps().welcome().lectureCard(), Qt::LeftButton);
+  ASSERT_TRUE(arrived());
+  EXPECT_EQ(window->page(), MainWindow::Page::lecture);
+  EXPECT_EQ(id(), "cache");
+  EXPECT_EQ(selection().lane, 0) << "a caption about the full cache stands over the full cache";
+  while (id() != "budget") {
+    press(Qt::Key_PageDown);
+    ASSERT_TRUE(arrived());
+  }
+  EXPECT_EQ(snapshot().lanes[1].slots_asked, (snapshot().n_prompt + 5) / 10) << "a tenth";
+  while (id() != "missed") {
+    press(Qt::Key_PageDown);
+    ASSERT_TRUE(arrived());
+  }
+  EXPECT_FALSE(window->workspace().stepRecord()->top1_same);
+  EXPECT_TRUE(mode().caption().text().contains("wants «8»")) << mode().caption().text().toStdString();
+  const int step = window->workspace().step();
+  press(Qt::Key_PageDown);
+  ASSERT_TRUE(arrived());
+  EXPECT_EQ(window->workspace().step(), step) << "the answer is shown where it changes";
+  EXPECT_TRUE(mode().caption().text().contains("482")) << mode().caption().text().toStdString();
+  press(Qt::Key_PageDown);
+  ASSERT_TRUE(arrived());
+  EXPECT_TRUE(mode().caption().text().contains("the answer is back")) << mode().caption().text().toStdString();
+}
+
+TEST_F(LessonTest, TheBudgetFallsBeforeOnesEyes) {
+  open(builtInLessons().value(1));
+  std::vector<int> asked;
+  QObject::connect(&window->workspace(), &Workspace::snapshotChanged, [&] {
+    const int now = snapshot().lanes.size() > 1 ? snapshot().lanes[1].slots_asked : -1;
+    if (snapshot().phase == RunPhase::idle && (asked.empty() || asked.back() != now)) asked.push_back(now);
+  });
+  while (id() != "budget") {
+    press(Qt::Key_PageDown);
+    ASSERT_TRUE(arrived());
+  }
+  EXPECT_GE(asked.size(), 4u);
+  EXPECT_TRUE(std::is_sorted(asked.rbegin(), asked.rend()));
+  EXPECT_EQ(asked.back(), (snapshot().n_prompt + 5) / 10);
+}
+
+TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
+  window->showPage(MainWindow::Page::inspect);
+  window->controller().setPrompt("Alice lives in Paris. Tom lives in Oslo. Alice lives in");
+  window->controller().setLaneSpec(1, "h2o:ratio=0.5");
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().phase == RunPhase::idle && snapshot().prompt.starts_with("Alice"); }, 30000));
+  viz::Selection mine = selection();
+  mine.lane = 1;
+  mine.step = 1;
+  mine.layer = 2;
+  mine.kv_head = 3;
+  window->workspace().setSelection(mine);
+  ASSERT_TRUE(settle());
+  const RunRequest before = window->controller().request();
+  open(builtInLessons().value(1));
+  press(Qt::Key_PageDown);
+  ASSERT_TRUE(arrived());
+  ASSERT_NE(window->controller().request().prompt, before.prompt);
+  EXPECT_EQ(window->model().undo.count(), 0) << "no step of the lesson is an edit";
+  QTemporaryDir folder;
+  ASSERT_TRUE(window->document().save(folder.filePath("lesson.kvscope"))) << "what is on screen can be saved";
+  EXPECT_EQ(readSession(folder.filePath("lesson.kvscope")).session.request.prompt, window->controller().request().prompt);
+  // A look elsewhere, with a way back.
+  press(Qt::Key_1, Qt::AltModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_NE(window->controller().request().prompt, before.prompt) << "a question is answered on the lesson's runs";
+  ASSERT_NE(buttonOf(*window, "Back to mine"), nullptr);
+  press(Qt::Key_5, Qt::AltModifier);
+  ASSERT_TRUE(arrived());
+  EXPECT_TRUE(mode().caption().backButton().isVisible());
+  QTest::mouseClick(&mode().caption().backButton(), Qt::LeftButton);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().phase == RunPhase::idle && snapshot().prompt == before.prompt; }, 30000));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->controller().request().lanes, before.lanes);
+  EXPECT_EQ(window->controller().request().n_generate, before.n_generate);
+  EXPECT_EQ(selection(), mine);
+  EXPECT_EQ(window->page(), MainWindow::Page::inspect);
+  EXPECT_FALSE(guide().lesson().staged()) << "the lecture is about the text on screen again";
+  EXPECT_EQ(buttonOf(*window, "Back to mine"), nullptr);
+}
+
+TEST_F(LessonTest, PagingLeavesOutWhatIsNotThereAndSaysSo) {
+  openSample();  // at 100 %: nothing is evicted, merged or missed
+  while (id() != "recent") press(Qt::Key_PageDown);
+  press(Qt::Key_PageDown);
+  EXPECT_EQ(id(), "answer");
+  EXPECT_TRUE(window->rows().passing().text().contains("Evicted")) << window->rows().passing().text().toStdString();
+  press(Qt::Key_PageUp);
+  EXPECT_EQ(id(), "recent");
+  guide().goTo("evicted");
+  EXPECT_EQ(id(), "evicted") << "asked for, it is shown";
+}
+
+TEST_F(LessonTest, LettersAreKeysUntilTheTextIsEdited) {
+  open(builtInLessons().value(1));
+  PromptEditor& editor = mode().page().prompt().editor();
+  const QString before = editor.exactText();
+  const auto clickOn = [&](int token) {
+    QTest::mouseClick(editor.viewport(), Qt::LeftButton, {}, editor.rectsOf(token).front().center().toPoint());
+  };
+  clickOn(5);
+  ASSERT_TRUE(selection().tokens);
+  EXPECT_FALSE(editor.writing());
+  press(Qt::Key_G);
+  EXPECT_EQ(editor.exactText(), before);
+  EXPECT_GT(window->workspace().ghostSteps(), 0) << "G is a key of the window";
+  press(Qt::Key_G);
+  QTest::mouseDClick(editor.viewport(), Qt::LeftButton, {}, editor.rectsOf(5).front().center().toPoint());
+  EXPECT_TRUE(editor.writing());
+  press(Qt::Key_G);
+  EXPECT_NE(editor.exactText(), before) << "G is a letter";
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(editor.writing());
+  clickOn(5);
+  press(Qt::Key_Return);
+  EXPECT_TRUE(editor.writing());
+}
+
+TEST_F(LessonTest, ALessonOfOnesOwnOpensByFileWithItsNotes) {
+  QTemporaryDir folder;
+  const auto write = [&](const char* name, const QByteArray& text) {
+    QFile file(folder.filePath(name));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(text);
+  };
+  write("mine.txt", "The cat sat on the mat because it");
+  write("mine.json", R"({"kvscope":"scenes","version":1,"name":"Mine","stage":{"text":"mine.txt","runs":["h2o:slots=6"],"generate":2},
+    "scenes":[{"id":"one","name":"One","run":"B","notes":"say hello","variants":[{"message":"{policy} keeps {slots}."}]}]})");
+  window->openFile(folder.filePath("mine.json"));
+  ASSERT_TRUE(arrived());
+  EXPECT_EQ(snapshot().prompt, "The cat sat on the mat because it");
+  EXPECT_TRUE(mode().caption().text().contains("H2O keeps 6.")) << mode().caption().text().toStdString();
+  SpeakerNotes notes(guide());
+  EXPECT_EQ(notes.text(), "say hello");
+  write("bad.json", R"({"kvscope":"scenes","version":1,"scenes":[]})");
+  window->openFile(folder.filePath("bad.json"));
+  EXPECT_TRUE(window->notices().text().contains("no scene")) << window->notices().text().toStdString();
+  EXPECT_EQ(guide().lesson().name, "Mine") << "what was there stays";
+}
+
+}  // namespace
+}  // namespace kvscope
