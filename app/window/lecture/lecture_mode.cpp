@@ -10,15 +10,18 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QMenu>
 #include <QMenuBar>
 #include <QPushButton>
 #include <QStackedWidget>
+#include <QStandardPaths>
 #include <QToolButton>
 #include <QToolTip>
 
 #include "app/window/canvas/canvases.h"
 #include "app/window/commands/command_table.h"
+#include "app/window/lecture/handout.h"
 #include "app/window/lecture/lecture_caption.h"
 #include "app/window/lecture/lecture_dialogs.h"
 #include "app/window/lecture/lecture_evict.h"
@@ -73,7 +76,9 @@ LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvase
       m_place(place),
       m_stage(new LessonStage(model.workspace, model.controller, this)),
       m_guide(new LectureGuide(model.workspace, *m_stage, this)),
-      m_dialogs(new LectureDialogs(this)) {
+      m_dialogs(new LectureDialogs(this)),
+      m_handout(new Handout(
+          *m_guide, [this] { return picture(); }, this)) {
   build();
   takeLesson(model.options.scenes.empty() ? builtInLessons().value(0) : QString::fromStdString(model.options.scenes));
   m_enlarged = {m_row, m_page, m_caption, &rows.search(), &rows.notices(), &rows.messages(), &rows.passing(), pages.widget(Page::compare)};
@@ -133,6 +138,9 @@ void LectureMode::setAside(bool on) {
 
 void LectureMode::connectGuide() {
   connect(m_caption, &LectureCaption::backRequested, this, &LectureMode::backRequested);
+  connect(m_handout, &Handout::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });
+  connect(m_handout, &Handout::written, this,
+          [this](const QString& path, int n) { m_rows.say(QString("%1 scenes written to %2").arg(n).arg(path)); });
   connect(m_guide, &LectureGuide::leftOut, this, [this](const QString& words) { m_rows.say(words); });
   connect(m_guide, &LectureGuide::sceneChanged, this, [this] {
     if (!m_on || m_guide->scene() >= m_guide->scenes().size()) return;
@@ -243,9 +251,11 @@ void LectureMode::applyScale(bool anew) {
 void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
   m_actions = {commands.add(menu, {"&Next scene", {Qt::Key_PageDown}, [this] { m_guide->next(); }}),
                commands.add(menu, {"&Scene before", {Qt::Key_PageUp}, [this] { m_guide->previous(); }})};
-  for (QAction* a : m_actions) a->setEnabled(false);
   m_actions.push_back(
       commands.add(menu, {"Speaker &notes", {}, [this] { showNotes(); }, "In a window of their own, for the screen that only you see"}));
+  m_actions.push_back(commands.add(
+      menu, {"Write hand&out…", {}, [this] { writeHandout(); }, "Every scene of the lesson on A4 sheets: picture, caption, notes"}));
+  for (QAction* a : m_actions) a->setEnabled(false);
   fillLessonMenu(commands, menu->addMenu("L&essons"));
   menu->addSeparator();
   QMenu* ghosts = menu->addMenu("&Hatch what leaves next");
@@ -290,6 +300,22 @@ void LectureMode::showNotes() {
   if (m_notes == nullptr) m_notes = new SpeakerNotes(*m_guide, m_rows.central()->window());
   m_notes->show();
   m_notes->raise();
+}
+
+void LectureMode::writeHandout() {
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
+  QString path =
+      QFileDialog::getSaveFileName(m_rows.central()->window(), "Write handout", folder + "/handout.pdf", "PDF, A4 sheets (*.pdf)");
+  if (path.isEmpty()) return;
+  if (QFileInfo(path).suffix().isEmpty()) path += ".pdf";
+  m_handout->write(path);
+}
+
+/// Null while something is still being drawn.
+QImage LectureMode::picture() const {
+  for (CanvasWidget* canvas : m_canvases.all())
+    if (canvas->isVisible() && !canvas->settled()) return {};
+  return m_rows.central()->window()->grab().toImage();
 }
 
 void LectureMode::setGhostSteps(int steps) { m_model.workspace.setGhostSteps(m_ghost_choice = steps); }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <QImage>
 #include <QObject>
 #include <QString>
 
@@ -15,6 +16,7 @@ namespace kvscope {
 class Canvases;
 class CanvasWidget;
 class Commands;
+class Handout;
 class LectureCaption;
 class LectureDialogs;
 class LectureGuide;
@@ -43,6 +45,7 @@ class LectureMode : public QObject {
   LecturePage& page() { return *m_page; }
   LectureRow& row() { return *m_row; }
   LectureCaption& caption() { return *m_caption; }
+  Handout& handout() { return *m_handout; }
   CanvasWidget& atlas() { return *m_atlas; }
   /// A widget over the pages that has the lecture's type while one is held.
   void enlarge(QWidget* widget) { m_enlarged.push_back(widget); }
@@ -78,6 +81,8 @@ class LectureMode : public QObject {
   void takeLesson(const QString& path);
   void fillLessonMenu(Commands& commands, QMenu* menu);
   void showNotes();
+  void writeHandout();
+  QImage picture() const;
   void sayAside();
   void set(bool on);
   void applyScale(bool anew);
@@ -94,6 +99,7 @@ class LectureMode : public QObject {
   LessonStage* m_stage;
   LectureGuide* m_guide;
   LectureDialogs* m_dialogs;
+  Handout* m_handout;
   CanvasWidget* m_atlas = nullptr;
   LecturePage* m_page = nullptr;
   LectureRow* m_row = nullptr;

@@ -8,6 +8,7 @@
 #include <QPushButton>
 
 #include "app/window/help/welcome_page.h"
+#include "app/window/lecture/handout.h"
 #include "app/window/lecture/lecture_caption.h"
 #include "app/window/lecture/lesson_stage.h"
 #include "app/window/lecture/speaker_notes.h"
@@ -266,6 +267,28 @@ TEST_F(LessonTest, LettersAreKeysUntilTheTextIsEdited) {
   clickOn(5);
   press(Qt::Key_Return);
   EXPECT_TRUE(editor.writing());
+}
+
+TEST_F(LessonTest, AHandoutHasEveryScene) {
+  open(builtInLessons().value(8));
+  QTemporaryDir folder;
+  const QString path = folder.filePath("h.pdf");
+  int n_scenes = 0;
+  QObject::connect(&mode().handout(), &Handout::written, [&](const QString&, int n) { n_scenes = n; });
+  mode().handout().write(path);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return n_scenes > 0; }, 60000));
+  EXPECT_EQ(n_scenes, guide().scenes().size());
+  EXPECT_EQ(guide().scene(), 0) << "where it was";
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  const QByteArray pdf = file.readAll();
+  EXPECT_TRUE(pdf.startsWith("%PDF"));
+  EXPECT_EQ(pdf.count("/Type /Page\n"), (n_scenes + 1) / 2) << "two scenes a sheet";
+  QString why;
+  QObject::connect(&mode().handout(), &Handout::failed, [&](const QString& words) { why = words; });
+  mode().handout().write(folder.filePath("nowhere/h.pdf"));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !why.isEmpty(); }, 60000));
+  EXPECT_TRUE(why.contains("nowhere")) << why.toStdString();
 }
 
 TEST_F(LessonTest, ALessonOfOnesOwnOpensByFileWithItsNotes) {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/lecture/handout.h"
+
+#include <QBuffer>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QTextDocument>
+
+#include "app/window/files/export.h"
+#include "app/window/lecture/lecture_guide.h"
+#include "app/window/look/style.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kLookMs = 120, kScenesOnSheet = 2, kDots = 150;  // dots an inch
+constexpr double kPictureShare = 0.58;                         // of a scene's part of the sheet, at most
+
+QString scenesText(const HandoutScene& scene, int number) {
+  return QString(
+             "<p style='margin:0 0 4px 0;color:#666666'>%1 · %2</p><p style='margin:0 0 4px 0'><b>%3</b> %4</p><p style='margin:0'>%5</p>")
+      .arg(number)
+      .arg(scene.name.toHtmlEscaped(), scene.message.toHtmlEscaped(), scene.text.toHtmlEscaped(), scene.notes.toHtmlEscaped());
+}
+
+}  // namespace
+
+bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  {
+    QPdfWriter pdf(&buffer);
+    pdf.setTitle(lesson);
+    pdf.setCreator("kvscope " KVSCOPE_VERSION);
+    pdf.setResolution(kDots);
+    pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Portrait, QMarginsF(15, 15, 15, 15), QPageLayout::Millimeter));
+    QPainter painter(&pdf);
+    const double width = pdf.width(), title = 0.3 * kDots, part = (pdf.height() - title) / kScenesOnSheet;
+    for (std::size_t i = 0; i < scenes.size(); ++i) {
+      const auto row = i % kScenesOnSheet;
+      if (i > 0 && row == 0) pdf.newPage();
+      if (row == 0) {
+        painter.setFont(uiFont(kDots * 12 / 96));
+        painter.drawText(QRectF(0, 0, width, title), Qt::AlignLeft | Qt::AlignTop, lesson);
+      }
+      const double top = title + part * static_cast<double>(row);
+      const QImage& picture = scenes[i].picture;
+      const QSizeF size = QSizeF(picture.size()).scaled(width, kPictureShare * part, Qt::KeepAspectRatio);
+      painter.drawImage(QRectF(QPointF((width - size.width()) / 2, top), size), picture);
+      QTextDocument words;
+      words.setDefaultFont(uiFont(kDots * 13 / 96));
+      words.setDocumentMargin(0);
+      words.setHtml(scenesText(scenes[i], static_cast<int>(i) + 1));
+      words.setTextWidth(width);
+      painter.save();
+      painter.translate(0, top + size.height() + 0.1 * kDots);
+      words.drawContents(&painter, QRectF(0, 0, width, part - size.height() - 0.2 * kDots));
+      painter.restore();
+    }
+  }
+  return writeFile(path, bytes.toStdString(), error);
+}
+
+Handout::Handout(LectureGuide& guide, std::function<QImage()> picture, QObject* parent)
+    : QObject(parent), m_guide(guide), m_picture(std::move(picture)) {
+  m_timer.setInterval(kLookMs);
+  connect(&m_timer, &QTimer::timeout, this, &Handout::take);
+}
+
+void Handout::write(const QString& path) {
+  if (running() || m_guide.scenes().isEmpty()) return;
+  m_path = path;
+  m_scenes.clear();
+  m_before = m_guide.scene();
+  m_guide.goTo(0);
+  m_timer.start();
+}
+
+void Handout::take() {
+  if (!m_guide.running()) {  // the lecture was left
+    m_timer.stop();
+    Q_EMIT failed("The handout was not written: the lecture was left before its last scene. Open it and write the handout again.");
+    return;
+  }
+  if (m_guide.waiting()) return;
+  const QImage picture = m_picture();
+  if (picture.isNull()) return;
+  const int scene = m_guide.scene();
+  const Caption caption = m_guide.caption();
+  m_scenes.push_back({m_guide.scenes()[scene].name, caption.message, caption.text, m_guide.scenes()[scene].notes, picture});
+  if (scene + 1 >= m_guide.scenes().size()) return finish();
+  m_guide.next();
+}
+
+void Handout::finish() {
+  m_timer.stop();
+  m_guide.goTo(m_before);
+  QString why;
+  if (writeHandout(m_guide.lesson().name, m_scenes, m_path, &why))
+    Q_EMIT written(m_path, static_cast<int>(m_scenes.size()));
+  else
+    Q_EMIT failed(why);
+  m_scenes.clear();
+}
+
+}  // namespace kvscope
