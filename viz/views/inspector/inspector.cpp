@@ -35,6 +35,7 @@ constexpr float kHintFrom = 220;                          // height from which t
 constexpr float kFilterFrom = 300;                        // height from which the filters have room
 constexpr float kCaptionFrom = 420, kCaptionHeight = 24;  // what the head habitually does
 constexpr int kNewest = 63;                               // greatest age of "the newest 64"
+constexpr double kMissed = 0.01;                          // attention that a lost token must have had to be shown first
 constexpr int kTopSlots = 8;                              // whose share of the attention the head line says
 
 /// The token looked at, and why that one when none was chosen.
@@ -48,6 +49,15 @@ Focus focus_of(const Selection& selection, const HeadColumns& columns) {
   if (last < 0) return {};
   if (selection.slot) return {std::clamp(*selection.slot, 0, last), ""};
   if (selection.tokens) return {std::clamp(selection.tokens->first, 0, last), ""};
+  // The token that the sentence over the panels and the callouts speak of, if this head lost it.
+  int missed = -1;
+  for (int t = 0; t <= last; ++t) {
+    const auto i = static_cast<std::size_t>(t);
+    if (columns.category[i] == Category::evicted &&
+        columns.lost[i] >= (missed < 0 ? kMissed : columns.lost[static_cast<std::size_t>(missed)]))
+      missed = t;
+  }
+  if (missed >= 0) return {missed, "most missed, none selected"};
   const auto most = std::max_element(columns.votes.begin(), columns.votes.end());
   if (*most > 1) return {static_cast<int>(most - columns.votes.begin()), "most votes, none selected"};
   const int attended = largest(columns.attention);

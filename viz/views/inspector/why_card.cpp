@@ -15,6 +15,7 @@
 
 #include "viz/draw/format.h"
 #include "viz/reduce/text.h"
+#include "viz/reduce/why_kept.h"
 #include "viz/views/inspector/inspector_cards.h"
 
 namespace kvscope::viz {
@@ -250,18 +251,21 @@ float draw_cost(Painter& p, const Rect& foot, const Why& why) {
   return x;
 }
 
+/// It stands because somebody said so, not because the policy chose it.
+bool by_hand(const HeadPick& pick, const SlotFacts& slot) {
+  if (slot.pos < 0 || std::ranges::binary_search(pick.values->pinned, slot.pos)) return true;
+  return pick.run->fates != nullptr && slot.pos == slot.token &&
+         !restored_text(pick.run->fates->heads[static_cast<std::size_t>(pick.head)].past, slot.token, pick.step).empty();
+}
+
 std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
   if (pick.run->fates != nullptr && slot.pos == slot.token) {
     const std::string back = restored_text(pick.run->fates->heads[static_cast<std::size_t>(pick.head)].past, slot.token, pick.step);
     if (!back.empty()) return "It was " + back + ".";
   }
   if (std::ranges::binary_search(pick.values->pinned, slot.pos)) return "It is pinned by hand: the policy may not remove it.";
-  if (std::isfinite(slot.score) && std::isfinite(pick.values->cutoff)) {
-    return fmt::format("It stays in step {}: score {}, cut-off {}. Nothing was merged into it.", pick.step, format_number(slot.score),
-                       format_number(pick.values->cutoff));
-  }
   if (pick.lane == 0 && pick.values->budget < 0) return "No budget: every token keeps its slot.";
-  return "Nothing was merged into this slot, and it has not been removed.";
+  return "Nothing has had to go from this head yet.";
 }
 
 }  // namespace
@@ -269,11 +273,16 @@ std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
 void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
-  const std::vector<WhyStep> steps = why_steps(snapshot, pick, why);
-  body_ = draw_card_head(p, area, "Why", why_headline(snapshot, why));
-  if (of_step_ != why.step || of_token_ != why.event.pos) offset_ = 0;
+  std::vector<WhyStep> steps = why_steps(snapshot, pick, why);
+  const bool stays = steps.empty();
+  if (stays && !by_hand(pick, slot)) steps = why_kept_steps(snapshot, pick, slot.pos);
+  if (!steps.empty())
+    if (WhyStep others = other_runs_step(snapshot, pick, slot.token); !others.lines.empty()) steps.push_back(std::move(others));
+  body_ = draw_card_head(p, area, "Why", stays && !steps.empty() ? slot_name(snapshot, slot.pos) + " stays" : why_headline(snapshot, why));
+  const int of_token = stays ? slot.token : why.event.pos;
+  if (of_step_ != why.step || of_token_ != of_token) offset_ = 0;
   of_step_ = why.step;
-  of_token_ = why.event.pos;
+  of_token_ = of_token;
   hidden_ = 0;
   const Rect foot = body_.cut_bottom(p.px(28));
   if (steps.empty()) {
@@ -282,7 +291,7 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
     p.mark("why", "nothing", body_, nothing);
     return;
   }
-  const float words_end = draw_cost(p, foot, why);
+  const float words_end = stays ? foot.x0 : draw_cost(p, foot, why);
   body_.cut_top(p.px(8));
 
   // All that fits with fewer candidates is shown with fewer; else all is there, and is scrolled.

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a token is still there: the selection that it came through, also where later steps select nothing.
+#include "viz/reduce/why_kept.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "viz/synthetic.h"
+
+namespace kvscope::viz {
+namespace {
+
+Event gone(int pos, double score) {
+  Event event;
+  event.kind = Event::Kind::evict;
+  event.pos = pos;
+  event.score = score;
+  return event;
+}
+
+/// A head of one layer whose prompt of six tokens was cut to four once; the next token came in afterwards.
+class CutOnce : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (int t = 0; t < 7; ++t) snapshot_.tokens.push_back({t, "t" + std::to_string(t)});
+    snapshot_.n_prompt = 6;
+    auto prompt = std::make_shared<StepRecord>();
+    prompt->position = 5;
+    HeadRecord head;
+    head.budget = 4;
+    head.recent = 1;
+    head.n_slots = 4;
+    head.pos = {0, 2, 3, 5};
+    head.score = {kNotAvailable, 0.5, 0.3, kNotAvailable};
+    head.cutoff = 0.3;
+    head.events = {gone(1, 0.1), gone(4, 0.3)};
+    prompt->heads = {head};
+    auto next = std::make_shared<StepRecord>();
+    next->step = 1;
+    next->position = 6;
+    head.events.clear();
+    head.score.clear();
+    head.cutoff = kNotAvailable;
+    head.pos = {0, 2, 3, 5, 6};
+    head.n_slots = 5;
+    next->heads = {head};
+    lane_.sinks = 1;
+    lane_.steps = {prompt, next};
+    pick_.lane = 1;
+    pick_.step = 1;
+    pick_.head = 0;
+    pick_.run = &lane_;
+    pick_.record = lane_.steps[1].get();
+    pick_.values = &pick_.record->heads[0];
+  }
+  Snapshot snapshot_;
+  LaneSnapshot lane_;
+  HeadPick pick_;
+};
+
+TEST_F(CutOnce, TheSelectionOfAnEarlierStepStillExplains) {
+  const WhyKept kept = why_kept(pick_, 3);
+  EXPECT_EQ(kept.step, 0);
+  EXPECT_FALSE(kept.newer);
+  EXPECT_EQ(kept.slots_before, 6);
+  EXPECT_EQ(kept.slots_after, 4);
+  EXPECT_EQ(kept.budget, 4);
+  EXPECT_EQ(kept.n_ranked, 4) << "those that went are candidates, too";
+  EXPECT_EQ(kept.rank, 2) << "of equal scores the lower position comes first";
+  EXPECT_EQ(kept.score, 0.3);
+  EXPECT_EQ(kept.cutoff, 0.3);
+  EXPECT_EQ(kept.gone, 4);
+  EXPECT_EQ(kept.alike, (TokenRange{3, 4}));
+  const std::vector<WhyStep> steps = why_kept_steps(snapshot_, pick_, 3);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].title, "Chosen in step 0: 6 slots, 4 allowed");
+  EXPECT_EQ(steps[0].lines, (std::vector<std::string>{"4 stayed, 2 went"}));
+  EXPECT_EQ(steps[1].title, "It stays: rank 2 of 4, cut-off 0.300");
+  ASSERT_EQ(steps[1].lines.size(), 3u);
+  EXPECT_EQ(steps[1].lines[0], "its score: 0.300  ·  highest that went, slot 4 «t4»: 0.300");
+  EXPECT_EQ(steps[1].lines[1], "of equal scores the lower position stays");
+  EXPECT_EQ(steps[1].lines[2], "tokens 3 to 4 have this very score: a maximum over neighbours");
+}
+
+TEST_F(CutOnce, WhatWasProtectedHasNoRank) {
+  EXPECT_EQ(why_kept(pick_, 0).protection, "sink");
+  EXPECT_EQ(why_kept(pick_, 5).protection, "recent");
+  EXPECT_EQ(why_kept(pick_, 5).rank, -1);
+  EXPECT_EQ(why_kept_steps(snapshot_, pick_, 0)[1].title, "It was protected (sink) and not ranked");
+}
+
+TEST_F(CutOnce, WhatCameAfterwardsWasNotAsked) {
+  EXPECT_TRUE(why_kept(pick_, 6).newer);
+  EXPECT_EQ(why_kept_steps(snapshot_, pick_, 6)[1].title, "It came in after that: new slots stay until the next selection");
+}
+
+TEST_F(CutOnce, WithoutASelectionThereIsNoReason) {
+  lane_.steps.erase(lane_.steps.begin());
+  pick_.step = 0;
+  EXPECT_EQ(why_kept(pick_, 3).step, -1);
+  EXPECT_TRUE(why_kept_steps(snapshot_, pick_, 3).empty());
+}
+
+/// Whatever the run: a rank by the record's own numbers, counted another way, and a verdict that agrees with where the token is.
+TEST(WhyKeptTest, AgreesWithTheRecordForEverySlot) {
+  const Snapshot s = synthetic::make_snapshot();
+  int n_ranked = 0;
+  for (int lane = 1; lane < static_cast<int>(s.lanes.size()); ++lane) {
+    const int last = static_cast<int>(s.lanes[static_cast<std::size_t>(lane)].steps.size()) - 1;
+    Selection at;
+    at.lane = lane;
+    at.step = last;
+    at.layer = 1;
+    at.kv_head = 0;
+    const HeadPick pick = pick_head(s, at);
+    ASSERT_NE(pick.values, nullptr);
+    for (int t = 0; t <= pick.record->position; ++t) {
+      const bool stands = std::ranges::binary_search(pick.values->pos, t);
+      const std::string verdict = verdict_text(pick, t);
+      EXPECT_EQ(verdict.starts_with("stays"), stands) << lane << " " << t << " " << verdict;
+      if (!stands) continue;
+      const WhyKept kept = why_kept(pick, t);
+      if (kept.rank < 0) continue;
+      const Cutoff all = cutoff_of(pick.run->steps[static_cast<std::size_t>(kept.step)]->heads[static_cast<std::size_t>(pick.head)]);
+      EXPECT_EQ(kept.n_ranked, static_cast<int>(all.ranked.size()));
+      const auto higher = std::ranges::count_if(all.ranked, [&](double v) { return v > kept.score; });
+      const auto equal = std::ranges::count(all.ranked, kept.score);
+      EXPECT_GT(kept.rank, higher);
+      EXPECT_LE(kept.rank, higher + equal);
+      ++n_ranked;
+    }
+    const WhyStep others = other_runs_step(s, pick, 3);
+    EXPECT_EQ(others.lines.size(), std::min<std::size_t>(s.lanes.size() - 2, 5 + (s.lanes.size() > 7 ? 1 : 0)));
+  }
+  EXPECT_GT(n_ranked, 10);
+}
+
+}  // namespace
+}  // namespace kvscope::viz

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/reduce/why_kept.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+/// By position: the scores of all candidates of a selection, those that went included.
+std::map<int, double> candidates_of(const HeadRecord& head) {
+  std::map<int, double> out;
+  for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i)
+    if (std::isfinite(head.score[i])) out[head.pos[i]] = head.score[i];
+  for (const Event& event : head.events)
+    if (event.kind != Event::Kind::restore && std::isfinite(event.score)) out[event.pos] = event.score;
+  return out;
+}
+
+/// Something was chosen in this step: slots have a rank, or went by the policy's own choice.
+bool selected(const HeadRecord& head) {
+  return std::isfinite(head.cutoff) ||
+         std::ranges::any_of(head.events, [](const Event& e) { return e.kind != Event::Kind::restore && !e.by_hand; });
+}
+
+TokenRange plateau(const std::map<int, double>& scores, int pos) {
+  TokenRange out{pos, pos};
+  const auto own = scores.find(pos);
+  if (own == scores.end()) return out;
+  const auto alike = [&](int at) {
+    const auto it = scores.find(at);
+    return it != scores.end() && it->second == own->second;
+  };
+  while (alike(out.first - 1)) --out.first;
+  while (alike(out.last + 1)) ++out.last;
+  return out;
+}
+
+/// The same head of another run, at the step of the same query.
+HeadPick counterpart(const Snapshot& snapshot, const HeadPick& pick, int lane) {
+  HeadPick out;
+  const LaneSnapshot& run = snapshot.lanes[static_cast<std::size_t>(lane)];
+  const auto it = std::ranges::find_if(run.steps, [&](const StepPtr& s) { return s && s->position == pick.record->position; });
+  if (it == run.steps.end() || pick.head >= static_cast<int>((*it)->heads.size())) return out;
+  out.lane = lane;
+  out.step = static_cast<int>(it - run.steps.begin());
+  out.head = pick.head;
+  out.run = &run;
+  out.record = it->get();
+  out.values = &out.record->heads[static_cast<std::size_t>(pick.head)];
+  return out;
+}
+
+std::string place_text(const WhyKept& kept) {
+  return fmt::format("rank {} of {}, cut-off {}", format_count(kept.rank), format_count(kept.n_ranked), format_number(kept.cutoff));
+}
+
+WhyStep selection_step(const WhyKept& kept) {
+  WhyStep step;
+  step.title = fmt::format("Chosen in step {}: {} slots, {} allowed", kept.step, format_count(kept.slots_before),
+                           kept.budget >= 0 ? format_count(kept.budget) : std::string("no limit"));
+  if (kept.slots_after < kept.slots_before)
+    step.lines.push_back(
+        fmt::format("{} stayed, {} went", format_count(kept.slots_after), format_count(kept.slots_before - kept.slots_after)));
+  return step;
+}
+
+WhyStep rank_step(const Snapshot& snapshot, const WhyKept& kept) {
+  WhyStep step;
+  if (!std::isfinite(kept.score)) {
+    step.title = kept.protection.empty() ? "It stays without a score: the policy chose without one"
+                                         : fmt::format("It was protected ({}) and not ranked", kept.protection);
+    return step;
+  }
+  step.title = fmt::format("It stays: {}", place_text(kept));
+  std::string line = fmt::format("its score: {}", format_number(kept.score));
+  if (kept.gone >= 0) line += fmt::format("  ·  highest that went, {}: {}", slot_name(snapshot, kept.gone), format_number(kept.gone_score));
+  step.lines.push_back(std::move(line));
+  if (kept.gone >= 0 && kept.gone_score == kept.score) step.lines.emplace_back("of equal scores the lower position stays");
+  if (kept.alike.last > kept.alike.first)
+    step.lines.push_back(fmt::format("tokens {} to {} have this very score: a maximum over neighbours", kept.alike.first, kept.alike.last));
+  return step;
+}
+
+}  // namespace
+
+WhyKept why_kept(const HeadPick& pick, int pos) {
+  WhyKept out;
+  const HeadRecord* head = nullptr;
+  for (int s = pick.step; s >= 0 && head == nullptr; --s) {
+    const StepRecord& record = *pick.run->steps[static_cast<std::size_t>(s)];
+    if (pick.head >= static_cast<int>(record.heads.size()) || !selected(record.heads[static_cast<std::size_t>(pick.head)])) continue;
+    head = &record.heads[static_cast<std::size_t>(pick.head)];
+    out.step = s;
+    out.newer = pos > record.position;
+  }
+  if (head == nullptr) return out;
+  std::vector<int> slots = head->pos;
+  for (const Event& event : head->events)
+    if (event.kind != Event::Kind::restore) slots.push_back(event.pos);
+  std::ranges::sort(slots);
+  out.slots_before = static_cast<int>(slots.size());
+  out.slots_after = head->n_slots;
+  out.budget = head->budget;
+  out.cutoff = head->cutoff;
+  if (out.newer) return out;
+  out.protection = protection_of(*pick.run, *head, slots, pos);
+  const std::map<int, double> scores = candidates_of(*head);
+  out.n_ranked = static_cast<int>(scores.size());
+  for (const Event& event : head->events)
+    if (event.kind != Event::Kind::restore && std::isfinite(event.score) && (out.gone < 0 || event.score > out.gone_score)) {
+      out.gone = event.pos;
+      out.gone_score = event.score;
+    }
+  const auto own = scores.find(pos);
+  if (own == scores.end()) return out;
+  out.score = own->second;
+  out.rank = 1 + static_cast<int>(std::ranges::count_if(scores, [&](const auto& other) {
+               return other.second > out.score || (other.second == out.score && other.first < pos);
+             }));
+  out.alike = plateau(scores, pos);
+  return out;
+}
+
+std::string verdict_text(const HeadPick& pick, int token) {
+  const SlotFacts slot = slot_facts(pick, token);
+  if (slot.token < 0) return std::string(kNotAvailableText);
+  if (slot.pos != token) {
+    const Why why = why_of(pick, token);
+    if (why.step < 0 || why.event.pos != token) return "gone";
+    const std::string how =
+        why.event.kind == Event::Kind::merge ? fmt::format("merged into slot {}", why.event.into) : std::string("evicted");
+    if (why.event.by_hand) return fmt::format("{} by hand in step {}", how, why.step);
+    if (why.rank < 0) return fmt::format("{} in step {}, without a score", how, why.step);
+    return fmt::format("{} in step {}: rank {} of {}, cut-off {}", how, why.step, format_count(why.rank), format_count(why.n_ranked),
+                       format_number(why.next_score));
+  }
+  if (pick.lane == 0 && pick.values->budget < 0) return "stays: no budget";
+  const WhyKept kept = why_kept(pick, slot.pos);
+  if (kept.step < 0) return "stays: nothing had to go";
+  if (kept.newer) return fmt::format("stays: newer than the last selection, in step {}", kept.step);
+  if (std::isfinite(kept.score)) return "stays: " + place_text(kept);
+  return kept.protection.empty() ? std::string("stays") : fmt::format("stays: protected ({})", kept.protection);
+}
+
+WhyStep other_runs_step(const Snapshot& snapshot, const HeadPick& pick, int token) {
+  constexpr std::size_t kMost = 5;
+  WhyStep out;
+  out.title = fmt::format("{} in the other runs", slot_name(snapshot, token));
+  std::size_t left_out = 0;
+  for (int lane = 1; lane < static_cast<int>(snapshot.lanes.size()); ++lane) {
+    if (lane == pick.lane) continue;
+    const HeadPick other = counterpart(snapshot, pick, lane);
+    if (other.values == nullptr) continue;
+    if (out.lines.size() < kMost)
+      out.lines.push_back(fmt::format("{} {} {}", lane_letter(lane), other.run->title, verdict_text(other, token)));
+    else
+      ++left_out;
+  }
+  if (left_out > 0) out.lines.push_back(fmt::format("and {} more", left_out));
+  return out;
+}
+
+std::vector<WhyStep> why_kept_steps(const Snapshot& snapshot, const HeadPick& pick, int pos) {
+  std::vector<WhyStep> out;
+  const WhyKept kept = why_kept(pick, pos);
+  if (kept.step < 0) return out;
+  out.push_back(selection_step(kept));
+  if (kept.newer) {
+    WhyStep step;
+    step.title = fmt::format("It came in after that: new slots stay until the next selection");
+    out.push_back(std::move(step));
+  } else {
+    out.push_back(rank_step(snapshot, kept));
+  }
+  return out;
+}
+
+}  // namespace kvscope::viz

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "viz/reduce/slot.h"
+#include "viz/reduce/text.h"
+
+namespace kvscope::viz {
+
+/// How a slot came through the last selection of its head that ranked or removed anything: policies that compress once have none in later
+/// steps, and it still explains what stands.
+struct WhyKept {
+  int step = -1;       // of that selection; -1: there was none up to the step shown
+  bool newer = false;  // the slot came in after it
+  int slots_before = 0, slots_after = 0, budget = -1;
+  std::string protection;  // as protection_of() says it
+  double score = kNotAvailable;
+  int rank = -1, n_ranked = 0;    // 1 = the highest score of all candidates, those that went included
+  double cutoff = kNotAvailable;  // lowest score that stayed by rank
+  int gone = -1;                  // of those that went the one with the highest score; -1: none had one
+  double gone_score = kNotAvailable;
+  TokenRange alike;  // neighbours that have exactly this score: a maximum over neighbours makes such plateaus
+};
+
+/// pick.values must not be null; `pos` a slot that stands after the step.
+WhyKept why_kept(const HeadPick& pick, int pos);
+
+/// The reasons in order: what was chosen among how many; its rank. Empty: there was no selection.
+std::vector<WhyStep> why_kept_steps(const Snapshot& snapshot, const HeadPick& pick, int pos);
+
+/// What became of the same token, in the same head and at the same query, in the other runs that have a budget. No lines: there are none.
+WhyStep other_runs_step(const Snapshot& snapshot, const HeadPick& pick, int token);
+
+/// "stays: rank 18 of 146, cut-off 0.00837", "evicted in step 0: rank 43 of 146, 42 stayed", ... of a token in a head of any run.
+std::string verdict_text(const HeadPick& pick, int token);
+
+}  // namespace kvscope::viz
