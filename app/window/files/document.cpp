@@ -13,13 +13,13 @@
 
 #include "app/window/canvas/canvases.h"
 #include "app/window/commands/command_table.h"
+#include "app/window/files/file_kind.h"
 #include "app/window/files/found_models.h"
 #include "app/window/files/library.h"
 #include "app/window/files/library_dialog.h"
 #include "app/window/files/model_choice.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/help/welcome_page.h"
-#include "app/window/lecture/lecture_scenes.h"
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/rows/rows.h"
@@ -29,7 +29,6 @@
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
 #include "core/error.h"
-#include "io/gguf_file.h"
 
 namespace kvscope {
 
@@ -40,12 +39,7 @@ QString words(int n, const char* one) { return QString("%1 %2%3").arg(n).arg(one
 /// Where the model of a session is.
 QString folderOf(const SavedSession& s) { return s.model.isEmpty() ? QString::fromStdString(builtInModel()) : s.model; }
 
-/// A folder, or a file that holds a whole model, whatever its name: Ollama names them by their hash.
-bool isModel(const QString& path) {
-  const QFileInfo info(path);
-  return info.isDir() ||
-         (info.isFile() && (info.suffix().compare("gguf", Qt::CaseInsensitive) == 0 || GgufFile::is_one(path.toStdString())));
-}
+bool isModel(const QString& path) { return QFileInfo::exists(path) && kindOfFile(path) == FileKind::model; }
 
 /// The choice that a session keeps: the order of the comparison.
 struct KeptChoice {
@@ -229,23 +223,33 @@ void Document::offerWithoutModel(const SavedSession& s, const QString& path) {
 }
 
 void Document::openGivenSession(const QString& path) {
-  const QFileInfo info(path);
-  if (info.isDir() || (info.exists() && isPromptFile(path)))
-    return sayNotOpened(QString("%1: expected a session (*.kvscope) or a trace (*.json), got %2")
-                            .arg(path, info.isDir() ? "a folder: --model opens one" : "another kind of file: --prompt-file reads a text"));
+  const FileKind kind = kindOfFile(path);
+  if (QFileInfo::exists(path) && kind != FileKind::session && kind != FileKind::trace)
+    return sayNotOpened(
+        QString("%1: expected a session (*.kvscope) or a trace (*.json), got %2")
+            .arg(path, QFileInfo(path).isDir() ? "a folder: --model opens one" : "another kind of file: --prompt-file reads a text"));
   openFile(path);
 }
 
 void Document::openFile(const QString& path) {
-  if (isModel(path)) {
-    m_model.controller.loadModel(path);
-    m.rows.notices().takeBack(m_not_opened);
-    m.library.use(path);
-    return;
+  switch (kindOfFile(path)) {
+    case FileKind::model:
+      m_model.controller.loadModel(path);
+      m.rows.notices().takeBack(m_not_opened);
+      return m.library.use(path);
+    case FileKind::trace:
+      return openTrace(path);
+    case FileKind::lesson:
+      return Q_EMIT lessonRequested(path);
+    case FileKind::session:
+      return openSessionFile(path);
+    case FileKind::kept:
+      return sayNotOpened(QString("%1 holds what another program kept, of a text and a model of its own: kvscope-cli run --kept shows it; "
+                                  "over the same text here, add the run given:file=%1 (Ctrl+R)")
+                              .arg(path));
+    case FileKind::prompt:
+      break;
   }
-  if (isTrace(path)) return openTrace(path);
-  if (isLesson(path)) return Q_EMIT lessonRequested(path);
-  if (!isPromptFile(path)) return openSessionFile(path);
   try {
     m_model.controller.setPrompt(readPromptFile(path));
     m.rows.notices().takeBack(m_not_opened);

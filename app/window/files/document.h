@@ -111,7 +111,6 @@ class Document : public QObject {
   // document_results.cpp
   void connectResults();
   void keepResults(const QString& path, const SavedSession& written);
-  static bool isTrace(const QString& path);
   void openTrace(const QString& path);
   void showResults(const TracePtr& trace, const QString& name);
   void takeTrace(const Trace& trace, const QString& name);

@@ -69,11 +69,6 @@ void Document::keepResults(const QString& path, const SavedSession& written) {
   if (there && written.results.zlib.isEmpty()) m_results.keep(path, written, m_model.workspace.snapshotPtr());
 }
 
-bool Document::isTrace(const QString& path) {
-  QFile file(path);
-  return path.endsWith(".json", Qt::CaseInsensitive) && file.open(QIODevice::ReadOnly) && file.read(4096).contains("\"kvscope.trace/");
-}
-
 void Document::openTrace(const QString& path) {
   m_stored.reset();
   m.rows.notices().show(path + " is being read", path);

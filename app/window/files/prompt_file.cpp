@@ -12,10 +12,6 @@ namespace {
 constexpr std::size_t kMostBytes = 8u << 20;  // larger ones are surely no prompt
 }
 
-bool isPromptFile(const QString& path) {
-  return !path.endsWith(".kvscope", Qt::CaseInsensitive) && !path.endsWith(".json", Qt::CaseInsensitive);
-}
-
 QString readPromptFile(const QString& path) {
   const std::string bytes = read_text(path.toStdString(), kMostBytes);
   QStringDecoder decode(QStringDecoder::Utf8);

@@ -5,9 +5,6 @@
 
 namespace kvscope {
 
-/// False for what sessions and traces are called (*.kvscope, *.json).
-bool isPromptFile(const QString& path);
-
 /// Text of a file that is to be the prompt. Throws Error if it cannot be read, is larger than 8 MiB or is no text in UTF-8.
 QString readPromptFile(const QString& path);
 

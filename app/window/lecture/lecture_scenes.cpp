@@ -5,12 +5,12 @@
 #include <array>
 
 #include <QDir>
-#include <QFile>
 #include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonObject>
 
 #include "app/assets.h"
+#include "app/window/files/file_kind.h"
 #include "app/window/files/json_asset.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/panels/prompt/sample_prompts.h"
@@ -153,18 +153,11 @@ Lesson readLesson(const QString& path) {
   return lesson;
 }
 
-bool isLesson(const QString& path) {
-  QFile file(path);
-  if (!path.endsWith(".json", Qt::CaseInsensitive) || !QFileInfo(path).isFile() || !file.open(QIODevice::ReadOnly)) return false;
-  QByteArray head = file.read(4096);
-  return head.replace(" ", "").contains("\"kvscope\":\"scenes\"");
-}
-
 QStringList builtInLessons() {
   const QDir folder(QString::fromStdString(asset("lessons")));
   QStringList out;
   for (const QString& name : folder.entryList({"*.json"}, QDir::Files, QDir::Name))
-    if (isLesson(folder.filePath(name))) out << folder.filePath(name);
+    if (kindOfFile(folder.filePath(name)) == FileKind::lesson) out << folder.filePath(name);
   return out;
 }
 

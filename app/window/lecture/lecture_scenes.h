@@ -55,8 +55,6 @@ struct Lesson {
 
 /// A file { "kvscope": "scenes", "version": 1, "name": …, "scenes": […] }. Throws Error (what, where, expected).
 Lesson readLesson(const QString& path);
-/// True for a file that says it is one.
-bool isLesson(const QString& path);
 /// Those that come with the program, in the order in which they are taught; the first one is about whatever is on screen.
 QStringList builtInLessons();
 

@@ -66,8 +66,8 @@ void LessonStage::set(const Stage& stage) {
   m_timer.stop();
   m_moves = 0;
   m_waiting = false;
-  if (stage.empty()) return;
   m_from = m_controller.request();
+  if (stage.empty() || m_from.lanes.empty()) return;  // the window has not begun
   m_wanted = m_from;
   if (stage.text) {
     m_wanted.prompt = stage.text->toStdString();

@@ -168,6 +168,7 @@ void MainWindow::begin() {
     m_document->openGivenSession(QString::fromStdString(options.session));
   else if (m_model.settings && options.atStartOnly() && !m_pages->shows(Page::welcome))
     m_document->openLast();
+  if (const Lesson& lesson = m_lecture->guide().lesson(); m_lecture->on() && lesson.staged()) m_lecture->openLesson(lesson.path);
   if (!options.scene.empty()) m_lecture->guide().goTo(QString::fromStdString(options.scene));
 }
 

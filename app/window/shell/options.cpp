@@ -15,6 +15,7 @@
 #include "app/window/diagnostics/bench_ui.h"
 #include "app/window/diagnostics/latency.h"
 #include "app/window/diagnostics/script.h"
+#include "app/window/files/file_kind.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/look/style.h"
 #include "app/window/session/page_names.h"
@@ -169,6 +170,7 @@ struct Written {
 void addOptions(CLI::App& cli, Options& options, Written& written) {
   cli.footer(kHelp);
   cli.set_version_flag("--version", "kvscope " KVSCOPE_VERSION);
+  cli.add_option("FILE", options.file, "what to open: a session, a trace, a lesson, a text, a model folder or a GGUF file");
   cli.add_option("--model", options.model, "model folder (config.json, model.safetensors, tokenizer.model) or GGUF file")
       ->type_name("PATH");
   cli.add_option("--prompt", options.prompt, "prompt text")->type_name("TEXT");
@@ -220,6 +222,33 @@ void addOptions(CLI::App& cli, Options& options, Written& written) {
   cli.add_flag("--bench-draw", options.bench_draw, "measure drawing, print the medians and exit");
 }
 
+/// The file that stands by itself, as the option that reads it. Throws UsageError.
+void takeFile(Options& options) {
+  if (options.file.empty()) return;
+  const QString path = QString::fromStdString(options.file);
+  if (!QFileInfo::exists(path)) throw UsageError(options.file + ": there is no such file or folder");
+  const auto take = [&](std::string& option, const char* name) {
+    if (!option.empty()) throw UsageError(options.file + ": " + name + " is given already; open one of both");
+    option = options.file;
+  };
+  switch (kindOfFile(path)) {
+    case FileKind::model:
+      return take(options.model, "--model");
+    case FileKind::session:
+    case FileKind::trace:
+      return take(options.session, "--session");
+    case FileKind::lesson:
+      take(options.scenes, "--scenes");
+      if (!options.view_given) options.view = "lecture";
+      return;
+    case FileKind::kept:
+      throw UsageError(options.file + ": holds what another program kept; kvscope-cli run --kept FILE shows it");
+    case FileKind::prompt:
+      if (options.prompt) throw UsageError(options.file + ": --prompt is given already; open one of both");
+      return take(options.prompt_file, "--prompt-file");
+  }
+}
+
 /// Throws UsageError.
 void readWritten(const CLI::App& cli, const Written& written, Options& options) {
   if (!written.select.empty()) parseSelect(written.select, options);
@@ -234,6 +263,7 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
     options.memory = *bytes;
   }
   options.view_given = cli.count("--view") > 0;
+  takeFile(options);
   options.size_given = !written.size.empty();
   if (options.size_given) options.size = parseSize(written.size);
   if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);

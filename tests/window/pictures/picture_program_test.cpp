@@ -8,6 +8,8 @@
 #include <QProcess>
 #include <QTemporaryDir>
 
+#include "app/window/shell/options.h"
+
 namespace kvscope {
 namespace {
 
@@ -143,6 +145,40 @@ TEST_F(PictureTest, OfASessionThatCannotBeOpenedIsNotOfSomethingElse) {
   const Result good = run({"--session", written("good.kvscope", session), "--report", file("good.html")});
   EXPECT_EQ(good.status, 0) << good.err.toStdString();
   EXPECT_TRUE(QFile::exists(file("good.html")));
+}
+
+TEST_F(PictureTest, AFileByItselfIsOpenedForWhatItIs) {
+  const auto written = [this](const char* name, const QByteArray& bytes) {
+    QFile f(file(name));
+    EXPECT_TRUE(f.open(QIODevice::WriteOnly));
+    f.write(bytes);
+    return file(name);
+  };
+  const auto report = [this](const QStringList& words) {
+    const Result result = run(words + QStringList{"--generate", "0", "--report", file("r.html")});
+    EXPECT_EQ(result.status, 0) << result.err.toStdString();
+    QFile f(file("r.html"));
+    EXPECT_TRUE(f.open(QIODevice::ReadOnly));
+    return QString::fromUtf8(f.readAll());
+  };
+  const QByteArray session =
+      R"({"kvscope": "session", "version": 1, "model": {"built_in": true}, "prompt": "Tom lives in Oslo.", "lanes": ["full"], "generate": 1})";
+  EXPECT_TRUE(report({written("text", "Alice lives in Paris.")}).contains("Alice lives in Paris."));
+  EXPECT_TRUE(report({written("s.kvscope", session)}).contains("Tom lives in Oslo."));
+  EXPECT_TRUE(report({written("s.data", session)}).contains("Tom lives in Oslo.")) << "by its content";
+  EXPECT_TRUE(report({QString::fromStdString(builtInModel()), "--prompt", "Mary"}).contains("Mary")) << "a model folder";
+  const std::pair<QStringList, const char*> wrong[] = {
+      {{file("missing.kvscope")}, "no such file"},
+      {{written("text", "x"), "--prompt", "y"}, "--prompt is given already"},
+      {{file("s.kvscope"), "--session", file("s.data")}, "--session is given already"},
+      {{written("k.json", "{\"schema\": \"kvscope.kept/1\"}")}, "run --kept"},
+  };
+  for (const auto& [words, why] : wrong) {
+    const Result result = run(words + QStringList{"--picture", file("p.png")});
+    EXPECT_EQ(result.status, 2) << why;
+    EXPECT_TRUE(result.err.contains(why)) << result.err.toStdString();
+    EXPECT_FALSE(QFile::exists(file("p.png")));
+  }
 }
 
 TEST(ProgramTest, HelpAndVersionNeedNoDisplay) {

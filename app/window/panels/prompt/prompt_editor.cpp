@@ -13,6 +13,7 @@
 #include <QToolTip>
 #include <QUrl>
 
+#include "app/window/files/file_kind.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/panels/prompt/prompt_editor_layout.h"
 #include "app/window/session/workspace.h"
@@ -29,7 +30,7 @@ QString fileOf(const QMimeData* source) {
   const QList<QUrl> urls = source->urls();
   if (urls.size() != 1 || !urls.front().isLocalFile() || !QFileInfo(urls.front().toLocalFile()).isFile()) return {};
   const QString path = urls.front().toLocalFile();
-  return isPromptFile(path) ? path : QString();  // the window takes the others
+  return kindOfFile(path) == FileKind::prompt ? path : QString();  // the window takes the others
 }
 
 }  // namespace

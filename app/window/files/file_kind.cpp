@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/files/file_kind.h"
+
+#include <QByteArray>
+#include <QFile>
+#include <QFileInfo>
+
+#include "io/gguf_file.h"
+
+namespace kvscope {
+
+FileKind kindOfFile(const QString& path) {
+  constexpr qint64 kHead = 4096;  // our files say at their beginning what they are
+  const QFileInfo info(path);
+  if (info.isDir()) return FileKind::model;
+  const auto ends = [&path](const char* suffix) { return path.endsWith(suffix, Qt::CaseInsensitive); };
+  if (ends(".gguf")) return FileKind::model;
+  QByteArray head;
+  if (QFile file(path); info.isFile() && file.open(QIODevice::ReadOnly)) head = file.read(kHead);  // no pipe, which would be waited for
+  if (GgufFile::is_one(path.toStdString())) return FileKind::model;  // whatever its name: Ollama names them by their hash
+  head.replace(" ", "");
+  if (head.trimmed().startsWith('{')) {
+    if (head.contains("\"kvscope.trace/")) return FileKind::trace;
+    if (head.contains("\"kvscope.kept/")) return FileKind::kept;
+    if (head.contains("\"kvscope\":\"scenes\"")) return FileKind::lesson;
+    if (head.contains("\"kvscope\":\"session\"")) return FileKind::session;
+  }
+  return ends(".kvscope") || ends(".json") ? FileKind::session : FileKind::prompt;
+}
+
+}  // namespace kvscope

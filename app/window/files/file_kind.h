@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QString>
+
+namespace kvscope {
+
+/// What opens from a path: a drop, a list, a word of the command line.
+enum class FileKind { model, session, trace, lesson, kept, prompt };
+
+/// By what is in it; a name decides only where the content says nothing (*.kvscope and *.json are no texts).
+FileKind kindOfFile(const QString& path);
+
+}  // namespace kvscope
