@@ -12,7 +12,16 @@ namespace {
 using namespace testing;
 using ::testing::HasSubstr;
 
-TEST_F(InspectorTest, WithoutSelectionItTakesTheSlotWithTheMostVotesAndSaysSo) {
+TEST_F(InspectorTest, WithoutSelectionItTakesTheTokenThatIsMissedMost) {
+  canvas.frame.selection.slot.reset();
+  canvas.draw(*view);
+  EXPECT_EQ(mark("card", "Token 0").value, "most missed, none selected") << "evicted, and the full cache pays it an eighth";
+}
+
+TEST_F(InspectorTest, WhereNothingIsMissedItTakesTheSlotWithTheMostVotesAndSaysSo) {
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps.back());
+  for (HeadRecord& head : step->heads) head.reference_attention.clear();
+  snapshot.lanes[1].steps.back() = step;
   canvas.frame.selection.slot.reset();
   canvas.draw(*view);
   EXPECT_EQ(mark("card", "Slot 3").value, "most votes, none selected");

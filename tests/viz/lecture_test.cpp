@@ -133,6 +133,25 @@ TEST(AttentionPairsTest, AreSortedAndSayWhatIsGone) {
   }
 }
 
+TEST(AttentionPairsTest, TheFullCacheIsItsOwnReference) {
+  const Snapshot s = streamed();
+  const std::vector<PairRow> rows = attention_pairs(s, pick_head(s, at(0, 50)), 5);
+  ASSERT_FALSE(rows.empty());
+  for (const PairRow& row : rows) EXPECT_EQ(row.reference, row.lane);
+}
+
+TEST(LectureFactsTest, WhatIsPracticallyTheSameIsSaidInWords) {
+  Snapshot s = streamed();
+  auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[50]);
+  for (const auto& [kl, words] : {std::pair(3.71e-5, "practically the same (less than 0.001 nats apart)"), {0.26, "0.260 nats apart"}}) {
+    step->kl = kl;
+    s.lanes[3].steps[50] = std::make_shared<StepRecord>(*step);
+    EXPECT_EQ(lecture_facts(s, at(3, 50)).at("apart").text, words);
+  }
+  // 2 x 32 layers x 8 KV heads x 128 x 2 bytes x 131,072 tokens
+  EXPECT_EQ(lecture_facts(s, at(3, 50)).at("llama_8b_128k").text, format_bytes(17179869184.0));
+}
+
 TEST(AttentionPairsTest, TheTokenThatIsMeantIsAmongThem) {
   const Snapshot s = synthetic::make_snapshot();
   const HeadPick pick = pick_head(s, at(3, 3));

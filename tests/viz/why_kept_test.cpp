@@ -3,6 +3,7 @@
 #include "viz/reduce/why_kept.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -93,6 +94,19 @@ TEST_F(CutOnce, WhatWasProtectedHasNoRank) {
 TEST_F(CutOnce, WhatCameAfterwardsWasNotAsked) {
   EXPECT_TRUE(why_kept(pick_, 6).newer);
   EXPECT_EQ(why_kept_steps(snapshot_, pick_, 6)[1].title, "It came in after that: new slots stay until the next selection");
+}
+
+TEST_F(CutOnce, ScoresOfTheSelectionStayOnDisplay) {
+  const HeadColumns columns = head_columns(snapshot_, pick_);
+  EXPECT_EQ(columns.score[2], 0.5);
+  EXPECT_EQ(columns.score_gone[2], 1);
+  EXPECT_EQ(columns.score[4], 0.3) << "at its removal";
+  EXPECT_TRUE(std::isnan(columns.score[0])) << "protected";
+  EXPECT_TRUE(std::isnan(columns.score[6])) << "never ranked";
+  pick_.step = 0;
+  pick_.record = lane_.steps[0].get();
+  pick_.values = &pick_.record->heads[0];
+  EXPECT_EQ(head_columns(snapshot_, pick_).score_gone[2], 0) << "of this step";
 }
 
 TEST_F(CutOnce, WithoutASelectionThereIsNoReason) {

@@ -90,6 +90,24 @@ std::vector<Removal> removals_until(const LaneSnapshot& lane, int head, int step
 
 namespace {
 
+/// Scores of what stands that were given in the last step which ranked anything: a policy that chose once ranks no more.
+void take_earlier_scores(const HeadPick& pick, HeadColumns& out) {
+  for (int s = pick.step; s >= 0; --s) {
+    const StepPtr& record = pick.run->steps[static_cast<std::size_t>(s)];
+    if (record == nullptr || pick.head >= static_cast<int>(record->heads.size())) continue;
+    const HeadRecord& head = record->heads[static_cast<std::size_t>(pick.head)];
+    if (!head.events.empty() && s == pick.step) return;  // it chose in this step, with or without scores
+    if (std::ranges::none_of(head.score, [](double v) { return std::isfinite(v); })) continue;
+    for (std::size_t i = 0; s < pick.step && i < std::min(head.score.size(), head.pos.size()); ++i) {
+      const int pos = head.pos[i];
+      if (!within(pos, out.size()) || out.votes[static_cast<std::size_t>(pos)] == 0) continue;
+      out.score[static_cast<std::size_t>(pos)] = head.score[i];
+      out.score_gone[static_cast<std::size_t>(pos)] = std::isfinite(head.score[i]) ? 1 : 0;
+    }
+    return;
+  }
+}
+
 /// All but the removals, which are those of the pick already, as are `gone`.
 void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departures& gone, HeadColumns& out) {
   const HeadRecord& head = *pick.values;
@@ -120,6 +138,7 @@ void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departur
     out.score_gone[t] = 0;
     if (!out.statistic.empty()) out.statistic[t] = at(head.statistic, i);
   }
+  take_earlier_scores(pick, out);
   if (!head.reference_attention.empty()) {
     for (std::size_t t = 0; t < std::min(count, head.reference_attention.size()); ++t) {
       out.lost[t] = static_cast<double>(head.reference_attention[t]);

@@ -45,8 +45,8 @@ std::vector<Removal> removals_until(const LaneSnapshot& lane, int head, int step
 struct HeadColumns {
   std::vector<Category> category;
   std::vector<int> votes;         // of the token's own slot after the step; 0: it has none
-  std::vector<double> score;      // ranking score of a slot that stands, or the score it had when it went
-  std::vector<char> score_gone;   // 1: the score is that of a removal in an earlier step
+  std::vector<double> score;      // ranking score of a slot that stands, now or when its head ranked last, or what it had when it went
+  std::vector<char> score_gone;   // 1: the score is of an earlier step
   std::vector<double> statistic;  // the policy's own; empty: the policy has none
   std::vector<double> attention;  // of this step's query over the slots that it saw
   std::vector<double> lost;       // what the reference pays to a token without a slot of its own; NaN where it has one

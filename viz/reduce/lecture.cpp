@@ -26,7 +26,7 @@ constexpr std::string_view kNames =
     "head slots sinks heavy recent merged evicted new sinks_attention heavy_attention recent_attention merged_attention "
     "evicted_attention new_attention sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
     "first_attention lost lost_token votes votes_token member_token policy asked bytes full_bytes compared tokens prompt "
-    "ratio limited kl apart mean_apart says reference_says fewest_slots most_slots habit habit_words changed choice "
+    "ratio limited kl apart mean_apart says reference_says fewest_slots most_slots habit habit_words habit_besides changed choice "
     "choice_p reference_choice reference_p reference_p_here after differ runs closest worst best_kl worst_kl several alike "
     "unlike heads layers kv_heads model";
 
@@ -64,6 +64,7 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   f["head"] = word("layer " + std::to_string(head.layer) + ", head " + std::to_string(head.kv_head));
   const HabitCaption habit = habit_caption(s, head.layer, head.kv_head);
   f["habit"] = word(habit.name);
+  f["habit_besides"] = word(habit.besides);
   f["habit_words"] = word(habit.name.empty() ? std::string() : habit.words);
   f["slots"] = count(static_cast<std::int64_t>(head.pos.size()));
   const auto number = [&](Category c) { return std::count(columns.category.begin(), columns.category.end(), c); };
@@ -123,13 +124,20 @@ std::string apart_words(double kl) {
   return kl < kSame ? "practically the same (less than 0.001 nats apart)" : format_number(kl) + " nats apart";
 }
 
-/// What follows the text, as far as a short answer is long.
+/// What follows the text, without the blank before it: one word or number.
 std::string answer_text(const Snapshot& s, const LaneSnapshot& lane) {
-  constexpr int kTokens = 3;
+  constexpr int kTokens = 6;
+  constexpr std::string_view kBlank = "·";  // as token texts are shown
   std::string out;
-  for (const AnswerToken& token : lane_metrics(s, lane, -1, kTokens).answer) out += text_of_id(s, token.id);
-  const auto first = out.find_first_not_of(' ');
-  return first == std::string::npos ? std::string() : quoted(out.substr(first));
+  for (const AnswerToken& token : lane_metrics(s, lane, -1, kTokens).answer) {
+    std::string text = text_of_id(s, token.id);
+    const bool begins_word = text.starts_with(kBlank);
+    if (begins_word && out.empty()) text.erase(0, kBlank.size());
+    const bool ends = begins_word || text.find_first_of(".,;:?!") == 0 || text.starts_with("↵") || text.starts_with("⟨");
+    if (ends && !out.empty()) break;
+    out += text;
+  }
+  return out.empty() ? out : quoted(out);
 }
 
 /// A cache of keys and values in 16 bits: of models that people know, at lengths that they use.
@@ -289,6 +297,7 @@ std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, in
   const HeadColumns columns = head_columns(s, pick);
   const std::vector<double> here = paid(head, columns.size());
   const auto wanted = [&](std::size_t t) {
+    if (pick.lane == 0) return here[t];  // the full cache is its own reference
     return t < head.reference_attention.size() ? static_cast<double>(head.reference_attention[t]) : kNotAvailable;
   };
   std::vector<std::size_t> order(here.size());

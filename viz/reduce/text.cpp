@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "viz/draw/format.h"
+#include "viz/reduce/why_kept.h"
 
 namespace kvscope::viz {
 
@@ -123,8 +124,8 @@ std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& p
     out.push_back("inside the budget for " + heads);
   const bool stands = columns.votes[t] > 0;
   if (std::isfinite(columns.score[t])) {
-    out.push_back(stands ? fmt::format("ranking score {}", format_number(columns.score[t]))
-                         : fmt::format("ranking score at its removal {}", format_number(columns.score[t])));
+    const std::string_view when = !stands ? "at its removal " : columns.score_gone[t] != 0 ? "when it was last ranked " : "";
+    out.push_back(fmt::format("ranking score {}{}", when, format_number(columns.score[t])));
   } else if (stands) {
     out.push_back("ranking score n/a: not ranked in this step");
   }
@@ -155,8 +156,10 @@ Table head_table(const Snapshot& snapshot, const HeadPick& pick) {
     if (!columns.statistic.empty()) row.push_back(exact(columns.statistic[t]));
     out.rows.push_back(std::move(row));
   }
-  out.note = fmt::format("{} after step {} of run {}; the score of a token without slot is the one at its removal",
-                         head_name(pick.values->layer, pick.values->kv_head), pick.step, pick.run->spec);
+  out.note = fmt::format(
+      "{} after step {} of run {}; the score of a token without slot is the one at its removal, that of a "
+      "slot which is not ranked in this step the last one it had",
+      head_name(pick.values->layer, pick.values->kv_head), pick.step, pick.run->spec);
   return out;
 }
 
@@ -194,9 +197,15 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
   out.push_back({"protected", protection.empty() ? std::string("no") : protection});
   out.push_back({"votes", format_count(facts.votes)});
   out.push_back({"members", count_of(static_cast<int>(facts.members.size()), "token", "tokens")});
-  out.push_back({"ranking score", format_number(facts.score)});
-  out.push_back({"rank", facts.rank > 0 ? fmt::format("{} of {} ranked", format_count(facts.rank), format_count(facts.n_ranked))
-                                        : std::string("not ranked")});
+  const WhyKept then = facts.rank > 0 ? WhyKept{} : why_kept(pick, facts.pos);
+  if (then.rank > 0 && then.step < pick.step) {
+    out.push_back({"ranking score", fmt::format("{}, step {}", format_number(then.score), then.step)});
+    out.push_back({"rank", fmt::format("{} of {}, step {}", format_count(then.rank), format_count(then.n_ranked), then.step)});
+  } else {
+    out.push_back({"ranking score", format_number(facts.score)});
+    out.push_back({"rank", facts.rank > 0 ? fmt::format("{} of {} ranked", format_count(facts.rank), format_count(facts.n_ranked))
+                                          : std::string("not ranked")});
+  }
   if (!pick.run->statistic.empty()) out.push_back({pick.run->statistic, format_number(facts.statistic)});
   out.push_back({"attention now", format_number(facts.attention)});
   add_agreement(facts.pos);

@@ -90,6 +90,7 @@ void LectureGuide::arrive() {
     return enter(next, m_direction);
   }
   Q_EMIT captionChanged();
+  Q_EMIT arrived();
   if (!m_left_out.isEmpty())
     Q_EMIT leftOut(QString("left out, there is nothing of it here: %1").arg(std::exchange(m_left_out, {}).join(", ")));
 }

@@ -44,6 +44,8 @@ class LectureGuide : public QObject {
   void lessonChanged();
   void sceneChanged();
   void captionChanged();
+  /// The scene is on the screen.
+  void arrived();
   /// Paging passed scenes by that have nothing to show here: which, and what is missing.
   void leftOut(const QString& words);
 

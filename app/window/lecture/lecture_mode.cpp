@@ -141,6 +141,10 @@ void LectureMode::connectGuide() {
   connect(m_handout, &Handout::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });
   connect(m_handout, &Handout::written, this,
           [this](const QString& path, int n) { m_rows.say(QString("%1 scenes written to %2").arg(n).arg(path)); });
+  // Where no token is meant, the words that are answered are: a long text hides them below its edge.
+  connect(m_guide, &LectureGuide::arrived, this, [this] {
+    if (m_guide->scenes()[m_guide->scene()].answer && !m_model.workspace.selection().tokens) m_page->prompt().editor().showEnd();
+  });
   connect(m_guide, &LectureGuide::leftOut, this, [this](const QString& words) { m_rows.say(words); });
   connect(m_guide, &LectureGuide::sceneChanged, this, [this] {
     if (!m_on || m_guide->scene() >= m_guide->scenes().size()) return;

@@ -309,7 +309,7 @@ class Strip {
     const std::string_view hatched = "hatched: reference only, not in this cache", brief = "hatched: not in this cache";
     const bool room = x + p_.width_of(Face::caption, hatched) + p_.px(20) < limit;
     x = item(x, room ? hatched : brief, limit, [](Painter& p, const Rect& s) { p.reference_only(s); });
-    x = item(x, "outline: score at its removal", limit,
+    x = item(x, "outline: score of an earlier step", limit,
              [](Painter& p, const Rect& s) { p.frame_rect(s, p.theme().category[static_cast<std::size_t>(Category::merged)]); });
     x = item(x, "not ranked in this step", limit,
              [](Painter& p, const Rect& s) { p.hline(s.x0, s.x1, s.middle_y(), p.theme().secondary); });

@@ -108,6 +108,8 @@ void PromptEditor::beginWriting() {
   Q_EMIT focusChanged();
 }
 
+void PromptEditor::showEnd() { verticalScrollBar()->setValue(verticalScrollBar()->maximum()); }
+
 void PromptEditor::applyType() {
   QFont font = typeFont(*this, Type::text);
   document()->setDefaultFont(font);

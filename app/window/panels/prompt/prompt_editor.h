@@ -36,6 +36,8 @@ class PromptEditor : public QPlainTextEdit {
   /// writing begins, by a double click, Enter or beginWriting(). It ends with the focus.
   void setClickSelects(bool on);
   void beginWriting();
+  /// The last lines: where a question stands.
+  void showEnd();
   /// Letters are letters here, and no keys of the window.
   bool writing() const { return hasFocus() && !isReadOnly(); }
   /// Token under a point of the viewport; -1: none.
