@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/lecture/lecture_caption.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <QAccessible>
 #include <QHBoxLayout>
 #include <QKeyEvent>
@@ -9,9 +12,6 @@
 #include <QPainter>
 #include <QPushButton>
 #include <QStyle>
-#include <QTextBlock>
-#include <QTextDocument>
-#include <QTextLayout>
 #include <QToolButton>
 
 #include "app/window/lecture/lecture_guide.h"
@@ -153,12 +153,8 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
 }
 
 int LectureCaption::lines() const {
-  QTextDocument set;
-  set.setDefaultFont(m_words->font());
-  set.setDocumentMargin(0);
-  set.setHtml(m_words->text());
-  set.setTextWidth(m_words->width());
-  return set.firstBlock().layout()->lineCount();
+  constexpr int kOneLine = 100000;  // wide enough for any caption
+  return static_cast<int>(std::lround(1.0 * m_words->heightForWidth(m_words->width()) / std::max(1, m_words->heightForWidth(kOneLine))));
 }
 
 void LectureCaption::setLessons(QMenu* menu) { m_where->setMenu(menu); }

@@ -199,7 +199,7 @@ TEST_F(WindowTest, ThePaletteHasEveryCommandOnceAndTypedWordsFirst) {
     EXPECT_TRUE(areas.emplace(text, area).second)
         << text.toStdString() << " in " << area.toStdString() << " and in " << areas[text].toStdString();
   }
-  QTest::keyClicks(&window->palette().line(), "what");
+  QTest::keyClicks(&window->palette().line(), "what is");
   EXPECT_EQ(list.topLevelItem(0)->text(1).toStdString(), "What is this?");
   window->palette().line().setText("head grid");
   EXPECT_EQ(list.topLevelItem(0)->text(1).toStdString(), "Go to Head grid");
