@@ -128,6 +128,7 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   m_where->setObjectName("lectureSmall");
   m_where->setPopupMode(QToolButton::InstantPopup);
   m_where->setToolTip("Lessons");
+  m_where->setAccessibleName("Lessons");
   m_back->setObjectName("chipActive");
   m_back->setToolTip("End the lesson: your own text, runs and place come back");
   m_back->hide();

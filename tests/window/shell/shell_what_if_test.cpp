@@ -302,7 +302,7 @@ TEST_F(WhatIfTest, WhereTheStepShownCannotSeeAnEditTheNextOneIsShown) {
 
 TEST_F(WhatIfTest, ALetterInTheEditorIsALetter) {
   select(3, 3, 1);
-  auto* editor = window->findChild<QPlainTextEdit*>();
+  PromptEditor* editor = &window->work().prompt().editor();
   editor->setFocus();
   const QString before = editor->toPlainText();
   QTest::keyClick(editor, Qt::Key_E);
