@@ -10,22 +10,7 @@ namespace {
 
 using Kind = SceneCommand::Kind;
 
-constexpr double kBesideEmphasis = 0.3;  // of the colour that stays to categories which are not meant
-constexpr float kDragThreshold = 4;      // pixels that a press may move and still be a click
-
-// Relative luminance of WCAG 2.
-double luminance(Rgb c) {
-  const auto linear = [](int v) {
-    const double u = v / 255.0;
-    return u <= 0.04045 ? u / 12.92 : std::pow((u + 0.055) / 1.055, 2.4);
-  };
-  return 0.2126 * linear(c.r()) + 0.7152 * linear(c.g()) + 0.0722 * linear(c.b());
-}
-
-double contrast(Rgb a, Rgb b) {
-  const double x = luminance(a), y = luminance(b);
-  return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
-}
+constexpr float kDragThreshold = 4;  // pixels that a press may move and still be a click
 
 Pointer read_pointer(const Frame& frame, ImVec2 origin) {
   const ImGuiIO& io = ImGui::GetIO();
@@ -54,48 +39,6 @@ constexpr float kDashB[] = {6, 3}, kDashC[] = {2, 2}, kDashD[] = {8, 3, 2, 3}, k
 }  // namespace
 
 ImU32 colour(Rgb c, double alpha) { return IM_COL32(c.r(), c.g(), c.b(), std::lround(255 * std::clamp(alpha, 0.0, 1.0))); }
-
-Rgb mix(Rgb a, Rgb b, double t) {
-  const std::array<Rgb, 2> ends = {a, b};
-  return ramp(ends, t);
-}
-
-Rgb ink_on(Rgb fill, const Theme& theme) {
-  const Rgb dark = theme.dark ? theme.window : theme.text;
-  const Rgb light = theme.dark ? theme.text : theme.window;
-  return contrast(fill, dark) >= contrast(fill, light) ? dark : light;
-}
-
-Rgb cell_fill(const Theme& theme, Category c) {
-  const Rgb full = theme.category[static_cast<std::size_t>(c)];
-  return c == Category::evicted ? mix(theme.panel, full, theme.dark ? 0.54 : 0.80) : full;
-}
-
-Rgb cell_fill(const Theme& theme, Category c, const std::optional<Category>& emphasis) {
-  if (!emphasis) return cell_fill(theme, c);
-  if (c == *emphasis) return theme.category[static_cast<std::size_t>(c)];
-  return mix(theme.panel, cell_fill(theme, c), c == Category::evicted ? 0.5 : kBesideEmphasis);
-}
-
-const char* category_name(Category c) {
-  switch (c) {
-    case Category::unseen:
-      return "not yet";
-    case Category::fresh:
-      return "new";
-    case Category::sink:
-      return "sink";
-    case Category::recent:
-      return "recent";
-    case Category::merged:
-      return "merged";
-    case Category::kept:
-      return "heavy";
-    case Category::evicted:
-      return "evicted";
-  }
-  return "";
-}
 
 Rect Rect::cut_top(float h) {
   const Rect cut{x0, y0, x1, std::min(y0 + h, y1)};

@@ -129,6 +129,4 @@ std::vector<double> sqrt_ticks(double hi) {
   return ticks;
 }
 
-bool spans_two_decades(double lowest_positive, double highest) { return lowest_positive > 0 && highest / lowest_positive > 100; }
-
 }  // namespace kvscope::viz

@@ -6,29 +6,9 @@
 #include <vector>
 
 #include "viz/draw/draw.h"
-#include "viz/reduce/compare.h"
+#include "viz/reduce/metrics.h"
 
 namespace kvscope::viz {
-
-/// One column of numbers at the right of the runs.
-struct MetricColumn {
-  enum class Kind : std::uint8_t { answer, differs, kl, mean_kl, top1, nll, attention, slots, bytes, policy };
-  Kind kind;
-  std::string title, unit;  // two lines of the header
-  float width = 0;          // pixels at 100 %
-};
-
-/// Which columns are wanted: all, how good the answers are, or what they cost.
-enum class MetricSet : std::uint8_t { all, quality, cost };
-
-/// Columns of the set that fit into `room` pixels; the least important ones go first, their titles into `left_out`.
-std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale,
-                                         MetricSet set = MetricSet::all, std::vector<std::string>* left_out = nullptr);
-
-float total_width(const std::vector<MetricColumn>& columns, float scale);
-
-/// As printed: "2.828", "4.57e−4", "9", "36.2 %"; "n/a" where there is no number. The answer: its tokens.
-std::string metric_text(const Snapshot& snapshot, const LaneMetrics& lane, MetricColumn::Kind kind);
 
 /// For the table and files: a plain number with all its digits, as the trace has it; else as printed.
 std::string metric_plain(const Snapshot& snapshot, const LaneMetrics& lane, MetricColumn::Kind kind);

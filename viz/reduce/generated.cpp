@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/reduce/generated.h"
+
+#include <cmath>
+
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+/// Probability of the token that the reference goes on with, in the lane.
+double probability(const StepRecord& step, int token) {
+  if (token == step.next_token && !std::isnan(step.nll)) return std::exp(-step.nll);
+  for (const TopToken& top : step.top_tokens) {
+    if (top.id == token) return top.p;
+  }
+  return kNotAvailable;
+}
+
+}  // namespace
+
+std::vector<GeneratedToken> generated_tokens(const Snapshot& snapshot, const LaneSnapshot& lane) {
+  std::vector<GeneratedToken> out;
+  for (std::size_t s = 0; s < lane.steps.size(); ++s) {
+    const StepRecord& step = *lane.steps[s];
+    if (step.position < snapshot.n_prompt - 1) continue;
+    const int next = step.position + 1;  // the token that this step predicts
+    const bool known = next < static_cast<int>(snapshot.tokens.size());
+    const int reference = known ? snapshot.tokens[static_cast<std::size_t>(next)].id : step.top1_reference;
+    out.push_back({static_cast<int>(s), known ? token_text(snapshot, next) : text_of_id(snapshot, reference),
+                   text_of_id(snapshot, step.top1), step.top1_same, probability(step, reference)});
+  }
+  return out;
+}
+
+}  // namespace kvscope::viz

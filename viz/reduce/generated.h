@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "snapshot/snapshot.h"
+
+namespace kvscope::viz {
+
+/// What a step predicts after the prompt: the token that the full cache goes on with, and the run's own choice.
+struct GeneratedToken {
+  int step = 0;
+  std::string reference, says;  // token texts
+  bool same = true;             // the run's choice is the full cache's
+  double p = kNotAvailable;     // of the reference's token, in the run
+};
+
+/// One for each step of the lane from the last token of the prompt on.
+std::vector<GeneratedToken> generated_tokens(const Snapshot& snapshot, const LaneSnapshot& lane);
+
+}  // namespace kvscope::viz
