@@ -55,6 +55,12 @@ void add_trace(CLI::App& app, Arguments& a, Words& w) {
           [](std::string& got) { return got == "all" ? std::string() : number_in(1, 1 << 24, "all or a whole number from 1")(got); });
 }
 
+void add_share(CLI::App& app, Arguments& a) {
+  app.add_option("RUN", a.results, "a trace of kvscope (--detail why), or a session with results; without it a prompt is run")
+      ->type_name("FILE");
+  app.add_option("--out", a.out, "page to write")->type_name("FILE.html");
+}
+
 void add_prompt(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--prompt", a.prompt, "prompt text")->type_name("TEXT");
   app.add_option("--prompt-file", a.prompt_file, "file with the prompt text")->type_name("FILE");
@@ -66,11 +72,11 @@ void add_prompt(CLI::App& app, Arguments& a, Words& w) {
   CLI::Option* chat = app.add_flag("--chat", a.chat, "the prompt is a user's message: it is written as the model's chat template wants");
   app.add_option("--system", a.system, "with --chat: the system's message before it")->type_name("TEXT")->needs(chat);
   checked(app.add_option("--generate", a.generate,
-                         "tokens after the prompt; default: run and sweep 32, trace 0, with --follow FILE all of its tokens"),
+                         "tokens after the prompt; default: run and sweep 32, share 8, trace 0, with --follow FILE all of its tokens"),
           "N", number_in(0, 1 << 24, "a whole number from 0"));
   app.add_option(
          "--follow", w.follow,
-         "what runs are fed after the prompt: reference (tokens of the full cache; default of trace and sweep), self (each its own; "
+         "what runs are fed after the prompt: reference (tokens of the full cache; default of trace, share and sweep), self (each its own; "
          "run's default) or FILE (its text; its ids when it ends in .json)")
       ->type_name("WHAT");
   checked(app.add_option("--temperature", a.temperature, "sampling temperature; default 0: the most likely token"), "T",
@@ -193,10 +199,13 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 void check_prompt(const Arguments& a) {
   const int given = a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value() +
-                    a.session.has_value() + a.kept.has_value();
+                    a.session.has_value() + a.kept.has_value() + a.results.has_value();
   if (given != 1) {
-    throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file{}, got {}",
-                                 a.command == Command::sweep ? "" : ", --session, --kept", given == 0 ? "none" : std::to_string(given)));
+    const char* const more = a.command == Command::sweep   ? ""
+                             : a.command == Command::share ? ", --session, --kept, RUN"
+                                                           : ", --session, --kept";
+    throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file{}, got {}", more,
+                                 given == 0 ? "none" : std::to_string(given)));
   }
 }
 
@@ -216,7 +225,7 @@ void resolve(Arguments& a, const Words& w) {
     a.lanes = parse_lane_specs(a.lane_texts);
     check_evaluation(a);
   }
-  const bool one_run = a.command == Command::run || a.command == Command::trace;
+  const bool one_run = a.command == Command::run || a.command == Command::trace || a.command == Command::share;
   if (!one_run && a.command != Command::sweep) return;
   a.memory = parse_size(w.memory).value_or(0);
   if (!w.logits.empty()) a.logits = w.logits == "all" ? std::numeric_limits<int>::max() : std::stoi(w.logits);
@@ -232,6 +241,7 @@ void resolve(Arguments& a, const Words& w) {
   a.lanes = lanes_of(a.lane_texts, w.budgets, w.what_ifs);  // says what is wrong before a model is opened
   if (!a.out_kept.empty() && a.detail < Detail::slots)
     throw UsageError(fmt::format("--out-kept: expected --detail slots or why, got {}; the others hold no slots", name_of(a.detail)));
+  if (a.command == Command::share && (a.out.empty() || a.out == "-")) throw UsageError("share: expected --out FILE.html, got none");
   if (a.command == Command::trace && a.out.empty() && !a.json)
     throw UsageError("trace: expected --out FILE (or --json: the trace on stdout), got neither");
 }
@@ -286,12 +296,14 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   info->add_flag("--policies", a.list_policies, "list the policies of this build with their keys");
   CLI::App* run = app.add_subcommand("run", "print the text of each run and a summary table");
   CLI::App* trace = app.add_subcommand("trace", "the same run as a trace file (JSON, schema kvscope.trace/1)");
-  for (CLI::App* command : {run, trace}) {
+  CLI::App* share = app.add_subcommand("share", "the same run, or a stored one, as a web page that needs nothing else");
+  for (CLI::App* command : {run, trace, share}) {
     add_run(*command, a, w);
     add_common(*command, a, w);
     command->footer(run_help(command->get_name()));
   }
   add_trace(*trace, a, w);
+  add_share(*share, a);
 
   CLI::App* sweep = app.add_subcommand("sweep", "figures of policies at several budgets, as CSV");
   add_prompt(*sweep, a, w);
@@ -329,6 +341,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   for (const auto& [app_of, command] : {std::pair{info, Command::info},
                                         {run, Command::run},
                                         {trace, Command::trace},
+                                        {share, Command::share},
                                         {sweep, Command::sweep},
                                         {needle, Command::needle},
                                         {ppl, Command::ppl},

@@ -12,7 +12,7 @@
 
 namespace kvscope::cli {
 
-enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads, bench, tokens, models };
+enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads, bench, tokens, models, share };
 
 /// What the command line says, checked as far as that is possible without files.
 struct Arguments {
@@ -48,9 +48,10 @@ struct Arguments {
   std::string follow_file;  // follow == file; empty: what the file of kept tokens has after its prompt
   double temperature = 0;
   std::uint64_t seed = 0;
-  Detail detail = Detail::slots;  // trace
-  std::string out;                // trace; empty or "-": stdout
-  std::string out_kept;           // trace: which tokens the runs kept; empty: nowhere
+  Detail detail = Detail::slots;       // trace
+  std::string out;                     // trace; empty or "-": stdout
+  std::string out_kept;                // trace: which tokens the runs kept; empty: nowhere
+  std::optional<std::string> results;  // share: a trace or a session with results, instead of a prompt; out as above
 
   // sweep; prompt, follow, generate, seed and out as above
   std::vector<std::string> policies;

@@ -12,6 +12,7 @@ namespace kvscope::cli {
 int info(const Arguments& arguments);
 int run(const Arguments& arguments);
 int trace(const Arguments& arguments);
+int share(const Arguments& arguments);
 int sweep(const Arguments& arguments);
 int needle(const Arguments& arguments);
 int ppl(const Arguments& arguments);

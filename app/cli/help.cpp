@@ -45,7 +45,7 @@ std::string main_help() {
 
 std::string run_help(const std::string& command) {
   const std::string lane = example_policy();
-  const std::string out = command == "trace" ? " --out trace.json" : "";
+  const std::string out = command == "trace" ? " --out trace.json" : command == "share" ? " --out run.html" : "";
   return fmt::format(
       "A run is given as NAME[:key=value[,key=value]...]; slots=N or ratio=R (of the prompt's tokens) is its budget per head, the other keys are "
       "the\n"

@@ -21,7 +21,7 @@ namespace kvscope::cli {
 namespace {
 
 constexpr std::size_t kMaxTextBytes = std::size_t(64) << 20;
-constexpr int kDefaultGenerate = 32;  // of `run`; a trace has no tokens after the prompt unless asked
+constexpr int kDefaultGenerate = 32, kStepsOfPage = 8;  // of `run`; a trace has no tokens after the prompt unless asked
 
 [[noreturn]] void bad_id(const std::string& where, std::size_t place, int vocab_size, const std::string& got) {
   throw UsageError(fmt::format("{}: token {}: expected a token id in 0..{}, got '{}'", where, place, vocab_size - 1, got.substr(0, 40)));
@@ -151,7 +151,9 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model) {
     }
     request.n_generate = a.generate.value_or(-1);
   } else {
-    request.n_generate = a.generate.value_or(a.command == Command::trace ? 0 : kDefaultGenerate);
+    request.n_generate = a.generate.value_or(a.command == Command::trace   ? 0
+                                             : a.command == Command::share ? kStepsOfPage
+                                                                           : kDefaultGenerate);
   }
   request.temperature = a.temperature;
   request.seed = a.seed;

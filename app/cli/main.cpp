@@ -37,6 +37,8 @@ int run(int argc, char** argv) {
       return cli::run(arguments);
     case cli::Command::trace:
       return cli::trace(arguments);
+    case cli::Command::share:
+      return cli::share(arguments);
     case cli::Command::sweep:
       return cli::sweep(arguments);
     case cli::Command::needle:

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <optional>
 
 #include <unistd.h>
@@ -12,15 +11,15 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/compute.h"
 #include "app/cli/inputs.h"
 #include "app/cli/interrupt.h"
-#include "app/cli/progress.h"
 #include "app/cli/session_input.h"
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "io/terminal_text.h"
-#include "runtime/session/session.h"
+#include "runtime/session/record_sink.h"
 #include "snapshot/figures.h"
 #include "snapshot/number_text.h"
 #include "trace/kept_writer.h"
@@ -31,34 +30,6 @@ namespace kvscope::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// A finished run and what is needed to speak about it.
-struct Result {
-  Snapshot snapshot;
-  std::shared_ptr<const Tokenizer> tokenizer;
-};
-
-/// make_sink: what takes the records while the run goes on; nullptr: they stay in the snapshot.
-using MakeSink = std::function<RecordSink*(const RunRequest&)>;
-
-Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel,
-               const MakeSink& make_sink = {}) {
-  ModelFiles model = open_model_of(a);
-  RunRequest request = make_request(a, model);
-  request.detail = detail;
-  request.shadow = shadow && (!a.session || request.shadow);  // a session may have switched it off
-  request.measures = measures;
-  request.n_logits = a.logits;
-  request.ignore_end = a.ignore_eos;
-  const std::shared_ptr<const Tokenizer> tokenizer = model.tokenizer;
-  cancel.check();
-  Session session(std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device, .record_limit = a.memory});
-  Progress progress(a.quiet);
-  Snapshot snapshot = session.run(
-      request, cancel, [&](const std::string& activity, double fraction) { progress.show(activity, fraction); }, {},
-      make_sink ? make_sink(request) : nullptr);
-  return {std::move(snapshot), tokenizer};
-}
 
 /// Where the file `path` has its room; empty: it is none that takes any (a pipe, a device).
 std::string folder_of(const std::string& path) {
@@ -218,7 +189,7 @@ void check_not_read(const Arguments& a, const std::string& path, const char* opt
     if (fs::equivalent(path, other, error))
       throw UsageError(fmt::format("{} {}: this file is read for the result; writing would destroy it; choose another name", option, path));
   };
-  for (const auto* read : {&a.session, &a.prompt_file, &a.tokens_file, &a.kept})
+  for (const auto* read : {&a.session, &a.prompt_file, &a.tokens_file, &a.kept, &a.results})
     if (*read) same(**read);
   std::string folder = a.model.empty() && a.session ? read_session_input(*a.session).model : a.model;
   if (folder.empty()) folder = embedded_model();

@@ -30,6 +30,8 @@ ENGINE = {  # folder of engine/ -> folders of engine/ it may include besides its
     "trace": ["runtime", "snapshot", "policy", "arch", "tokenizer", "io", "core"],
 }
 VIZ = ["snapshot", "core"]
+# What both programs write of a run for people who have neither: everything of the engine, and what the views show as numbers, words and colours.
+SHARE = ("viz/reduce/", "viz/draw/draw.h", "viz/draw/format.h", "viz/draw/theme.h", "app/share/")
 # Panels and canvases of the window: data to show, names of policies, edits in a lane's text, files. No runtime.
 WINDOW = ["snapshot", "core", "io", "found/found_model.h", "policy/catalog.h", "policy/text/lane_edits.h", "policy/text/head_keys.h"]
 # The only files of the window that may touch the runtime: the controller, the start of the program, which makes its first request, the
@@ -116,11 +118,13 @@ def allowed(file, target):
         return target.startswith("viz/") or engine(VIZ)
     if file.startswith("app/") and target == "app/assets.h":
         return True
+    if file.startswith("app/share/"):
+        return target.startswith(("engine/", *SHARE))
     if file.startswith("app/cli/"):
-        return target.startswith("engine/") or target.startswith("app/cli/")
+        return target.startswith(("engine/", "app/cli/", "app/share/"))
     if CONTROLLERS.match(file):
         return True
-    return target.startswith(("app/window/", "viz/")) or engine(WINDOW)
+    return target.startswith(("app/window/", "viz/")) or target in ("app/share/page.h", "app/share/how_made.h") or engine(WINDOW)
 
 
 def include_errors(file, text):

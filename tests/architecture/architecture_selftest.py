@@ -55,6 +55,18 @@ class Arrows(unittest.TestCase):
         self.refuses("engine/core/a.h", '"engine/io/files.h"')
         self.refuses("engine/core/a.h", "<io/files.h>")
 
+    def test_pages_of_a_run_see_the_engine_and_what_views_show_as_words(self):
+        self.accepts("app/share/a.cpp", '"trace/trace_reader.h"')
+        self.accepts("app/share/a.cpp", '"viz/reduce/text.h"')
+        self.accepts("app/share/a.cpp", '"viz/draw/theme.h"')
+        self.accepts("app/cli/a.cpp", '"app/share/page.h"')
+        self.accepts("app/window/files/a.cpp", '"app/share/page.h"')
+        self.refuses("app/share/a.cpp", '"viz/views/atlas/atlas.h"')
+        self.refuses("app/share/a.cpp", '"app/cli/inputs.h"')
+        self.refuses("app/share/a.cpp", "<QString>")
+        self.refuses("app/window/files/a.cpp", '"app/share/stored_run.h"')
+        self.refuses("viz/reduce/a.cpp", '"app/share/page.h"')
+
     def test_the_root_holds_what_belongs_there(self):
         good = {"engine/core/a.h": "", "README.md": "", ".gitignore": "", "build/check/x": ""}
         self.assertEqual(errors(good), [])

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "snapshot/snapshot.h"
+
+namespace kvscope::share {
+
+/// What was asked for, as far as a snapshot does not say it.
+struct Asked {
+  int n_generate = 0;
+  std::optional<double> temperature;  // nullopt: not known
+  std::uint64_t seed = 0;
+};
+
+using Rows = std::vector<std::pair<std::string, std::string>>;  // name, value
+
+/// Model, prompt, steps, sampling, notices: for people.
+Rows settings(const Snapshot& snapshot, const Asked& asked);
+/// A command line that computes the same runs again from a file with the prompt; no names of files are in it. command: "run", "share".
+std::string command_line(const Snapshot& snapshot, const Asked& asked, std::string_view command);
+/// SHA-256 of the files of a model (a folder, or a GGUF file) by their names: weights, configuration, tokenizer, tables of heads. Of files
+/// above 256 MiB the first 16 MiB and the size.
+Rows model_hashes(const std::string& model);
+
+}  // namespace kvscope::share

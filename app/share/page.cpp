@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/share/page.h"
+
+#include <fmt/format.h>
+
+#include "app/share/packing.h"
+#include "app/share/page_data.h"
+#include "app/share/web_files.h"
+#include "io/sha256.h"
+#include "snapshot/number_text.h"
+#include "viz/draw/theme.h"
+
+namespace kvscope::share {
+
+namespace {
+
+/// The window's colours as properties of a style.
+std::string properties(const viz::Theme& t) {
+  const std::pair<const char*, viz::Rgb> named[] = {
+      {"window", t.window},       {"panel", t.panel},         {"raised", t.raised},          {"line", t.line},
+      {"text", t.text},           {"secondary", t.secondary}, {"disabled", t.disabled},      {"accent", t.accent},
+      {"on-accent", t.on_accent}, {"changed", t.changed},     {"outline", t.evicted_outline}};
+  std::string out = fmt::format("color-scheme:{};", t.dark ? "dark" : "light");
+  for (const auto& [name, colour] : named) out += fmt::format("--{}:#{:06x};", name, colour.value);
+  return out;
+}
+
+std::string style() {
+  const std::string light = properties(viz::light_theme()), dark = properties(viz::dark_theme());
+  return fmt::format(
+             ":root{{{}}}\n@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{}}}}}\n:root[data-theme=dark]{{{}}}\n",
+             light, dark, dark) +
+         std::string(web_file("page.css"));
+}
+
+std::string source_of(std::string_view text) {
+  const Sha256::Digest digest = sha256(text);
+  return "'sha256-" + base64({reinterpret_cast<const char*>(digest.data()), digest.size()}) + "'";
+}
+
+void put(std::string& page, std::string_view mark, std::string_view text) {
+  for (std::size_t at = page.find(mark); at != std::string::npos; at = page.find(mark, at + text.size()))
+    page.replace(at, mark.size(), text);
+}
+
+}  // namespace
+
+std::string replay_page(const Snapshot& snapshot, const PageFacts& facts) {
+  const std::string data = base64(deflated(page_data(snapshot, facts)));
+  const std::string css = style();
+  const std::string_view script = web_file("page.js");
+  std::string page(web_file("page.html"));
+  put(page, "%%POLICY%%",
+      fmt::format("default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'", source_of(script),
+                  source_of(css)));
+  put(page, "%%VERSION%%", KVSCOPE_VERSION);
+  put(page, "%%STYLE%%", css);
+  put(page, "%%SCRIPT%%", script);
+  put(page, "%%DATA%%", data);
+  return page;
+}
+
+std::string what_a_page_tells(const Snapshot& snapshot, const std::string& file) {
+  return fmt::format(
+      "{} will hold the text of the prompt ({} tokens), what {} {} made of it and how it was computed: whoever has the file can read it",
+      file, format_count(snapshot.n_prompt), snapshot.lanes.size(), snapshot.lanes.size() == 1 ? "run" : "runs");
+}
+
+}  // namespace kvscope::share

@@ -1,0 +1,181 @@
+"""Replay pages, opened in a real browser (Chromium without a window) where there is one."""
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+import zlib
+
+from program import TINY, CliTest, cli
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+NEEDLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "prompts", "needle.txt")
+TOLD = "will hold the text of the prompt"
+
+
+def data_of(page):
+    """Header of a page's data, as JSON."""
+    packed = re.search(r'id="data">([^<]*)</script>', page)[1]
+    raw = zlib.decompress(base64.b64decode(packed, validate=True))
+    n = int.from_bytes(raw[:4], "little")
+    return json.loads(raw[4:4 + n])
+
+
+def value_of(text):
+    """The number that people read: thin spaces, a true minus, a share."""
+    text = text.replace("\u2009", "").replace("\u2212", "-")
+    return float(text[:-2]) / 100 if text.endswith(" %") else float(text)
+
+
+class Pages(CliTest):
+    def makes(self, *arguments, name="run.html"):
+        r = cli("share", *arguments, "--out", self.path(name))
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn(TOLD, r.stderr)
+        with open(self.path(name), encoding="utf-8") as f:
+            return f.read()
+
+
+class Share(Pages):
+    def same(self, one, other):
+        """Both show the same; the keys of a policy come in another order from a file."""
+        for page in (one, other):
+            for run in page["runs"]:
+                run["policy"] = [row if row[0] != "keys" else sorted(row[1].split(" · ")) for row in run["policy"]]
+        for key in ("runs", "numbers", "fates", "figures", "tokens", "open"):
+            self.assertTrue(one[key] == other[key], key)
+
+    def test_a_run_and_its_trace_make_the_same_page(self):
+        asked = ["--model", TINY, "--prompt-ids", "1,2,3,4,5,6,7,8,9,10", "--generate", "3", "--lane", "h2o:slots=4"]
+        direct = data_of(self.makes(*asked))
+        self.succeeds("trace", *asked, "--detail", "why", "--out", self.path("t.json"), "--quiet")
+        stored = data_of(self.makes(self.path("t.json")))
+        self.same(direct, stored)
+        rows = dict(map(tuple, direct["made"]))
+        self.assertRegex(rows["model.safetensors"], r"^SHA-256 [0-9a-f]{64}$")
+        self.assertIn("--lane 'h2o:slots=4'", rows["computed again by"])
+        self.assertEqual(rows["sampling"], "greedy, seed 0 (of policies that draw lots)")
+        self.assertIn("n/a", dict(map(tuple, stored["made"]))["hash of the model"])
+
+    def test_the_results_of_a_session_are_shared(self):
+        asked = ["--model", TINY, "--prompt-ids", "1,2,3,4,5,6,7,8", "--generate", "2", "--lane", "h2o:slots=4"]
+        text = self.succeeds("trace", *asked, "--detail", "why", "--json").encode()
+        session = {"kvscope": "session", "version": 1, "temperature": 0,
+                   "results": {"schema": "kvscope.trace/1", "packed": "zlib, base64", "bytes": len(text), "data": base64.b64encode(zlib.compress(text)).decode()}}
+        self.same(data_of(self.makes(self.write("s.kvscope", json.dumps(session)))), data_of(self.makes(*asked)))
+        for change, words in (({"data": "%%%="}, "base64"), ({"bytes": len(text) + 1}, "damaged"), ({"packed": "rot13"}, "packed")):
+            broken = {**session, "results": {**session["results"], **change}}
+            self.refuses(1, ["share", self.write("b.kvscope", json.dumps(broken)), "--out", self.path("b.html")], words)
+        del session["results"]
+        self.refuses(1, ["share", self.write("e.kvscope", json.dumps(session)), "--out", self.path("b.html")], "expected a session with results")
+        self.assertFalse(os.path.exists(self.path("b.html")))
+
+    def test_what_cannot_be_shared_is_refused_in_a_sentence(self):
+        self.refuses(2, ["share", "--prompt", "x"], "--out FILE.html")
+        self.refuses(2, ["share", "--out", self.path("a.html")], "RUN", "none")
+        self.refuses(2, ["share", "t.json", "--prompt", "x", "--out", self.path("a.html")], "got 2")
+        trace = self.write("t.json", self.succeeds("trace", "--model", TINY, "--prompt-ids", "1,2,3", "--detail", "summary", "--json"))
+        self.refuses(1, ["share", trace, "--out", self.path("a.html")], "--detail why")
+        self.refuses(1, ["share", self.write("x.json", '{"schema":"else"}'), "--out", self.path("a.html")], "kvscope.trace/1")
+        self.refuses(2, ["share", trace, "--out", trace], "read for the result")
+
+    def test_the_prompts_text_is_told_before_anything_is_written(self):
+        asked = ["share", "--model", TINY, "--prompt-ids", "1,2,3,4", "--generate", "1", "--quiet", "--out"]
+        r = cli(*asked, self.path("p.html"))
+        self.assertEqual((r.returncode, r.stdout), (0, ""))
+        self.assertEqual(r.stderr.count("\n"), 1)
+        self.assertIn("(4 tokens)", r.stderr)
+
+
+@unittest.skipUnless(BROWSER, "no Chromium (apt-get install chromium): replay pages are not opened")
+class InTheBrowser(Pages):
+    def opens(self, name, fragment="", *flags):
+        """The page's elements once its script is done; fails on any complaint of the browser about it."""
+        done = subprocess.run([BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.path('profile')}", "--enable-logging=stderr",
+                               "--virtual-time-budget=20000", "--window-size=1280,800", *flags, "--dump-dom", f"file://{self.path(name)}{fragment}"],
+                              capture_output=True, text=True, timeout=200)
+        complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+        self.assertEqual(complaints, [])
+        self.assertTrue('data-ready="1"' in done.stdout, done.stderr[-2000:])
+        return done.stdout
+
+    @staticmethod
+    def shown(dom, node):
+        """Text of the element with this id; what is hidden for eyes counts too."""
+        found = re.search(rf'<(\w+)[^>]* id="{node}"[^>]*>(.*?)</\1>', dom, re.S)
+        return re.sub(r"<[^>]+>", "", found[2]).replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
+
+    @staticmethod
+    def cells(dom, node):
+        table = re.search(rf'<table id="{node}"[^>]*>(.*?)</table>', dom, re.S)[1]
+        plain = lambda cell: re.sub(r"<[^>]+>", "", cell).replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
+        return [[plain(c) for c in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S)] for row in re.findall(r"<tr[^>]*>(.*?)</tr>", table, re.S)]
+
+    def test_the_page_shows_the_numbers_of_the_trace_and_opens_on_the_failure(self):
+        asked = ["--prompt-file", NEEDLE, "--generate", "8", "--lane", "keepkv:ratio=0.12", "--lane", "h2o:ratio=0.3"]
+        self.succeeds("trace", *asked, "--detail", "why", "--out", self.path("t.json"), "--quiet")
+        self.makes(self.path("t.json"))
+        trace = self.read_json("t.json")
+        dom = self.opens("run.html")
+        run = trace["lanes"][1]
+        failed = next(s for s in run["steps"] if not s["top1_same"])
+        self.assertIn("says «", self.shown(dom, "finding"))
+        self.assertEqual(self.shown(dom, "step-name"), f"step {failed['step']} of 8")
+        kl = re.search(r"KL (\S+) nats", self.shown(dom, "next-facts"))[1]
+        self.assertAlmostEqual(value_of(kl), failed["kl"], delta=0.006 * failed["kl"])
+        heads = [value_of(text) for text in re.findall(r'<button[^>]*role="radio"[^>]*>([^<]*)</button>', dom)]
+        self.assertEqual(len(heads), 24)
+        for text, head in zip(heads, failed["heads"], strict=True):
+            self.assertAlmostEqual(text, head["local_l1_wo"], delta=0.006 * head["local_l1_wo"])
+        candidates = [row for row in self.cells(dom, "next")[1:] if len(row) == 5]
+        best = sorted(failed["top_tokens"], key=lambda t: -max(t["p"], t["p_reference"]))
+        self.assertEqual(len(candidates), len(best))
+        for row, token in zip(candidates, best, strict=True):
+            for text, p in ((row[2], token["p_reference"]), (row[3], token["p"])):
+                if text[0] not in "<>":
+                    self.assertAlmostEqual(value_of(text), p, delta=0.0006)
+
+    def test_the_address_brings_a_selection_back(self):
+        self.makes("--prompt-file", NEEDLE, "--generate", "6", "--lane", "keepkv:ratio=0.12", "--lane", "h2o:ratio=0.3")
+        dom = self.opens("run.html", "#run=2&step=3&head=L4H3&token=87")
+        self.assertEqual(self.shown(dom, "step-name"), "step 3 of 6")
+        self.assertRegex(dom, r'aria-checked="true"[^>]*aria-label="L4 · H3:|aria-label="L4 · H3:[^>]*aria-checked="true"')
+        self.assertIn("L4 · H3", self.shown(dom, "strip-title"))
+        self.assertIn("H2O", self.shown(dom, "time-facts"))
+        self.assertIn("in head L4 · H3", self.shown(dom, "why"))
+        self.assertRegex(dom, r'<span data-token="87"[^>]*class="[^"]*chosen')
+        for bad in ("#run=9&step=99&head=L77H3&token=-4", "#run=x&head=%3Cscript%3E", "#"):
+            self.assertRegex(self.shown(self.opens("run.html", bad), "step-name"), r"^step \d of 6$")
+
+    def test_a_browser_without_decompression_shows_the_same(self):
+        page = self.makes("--prompt-file", NEEDLE, "--generate", "2", "--lane", "h2o:ratio=0.2")
+        expected = self.cells(self.opens("run.html"), "figures")
+        old = re.sub(r"<meta http-equiv[^>]*>", "<script>delete window.DecompressionStream</script>", page)
+        self.write("old.html", old)
+        self.assertEqual(self.cells(self.opens("old.html"), "figures"), expected)
+
+    def test_a_hostile_text_is_shown_and_runs_nothing(self):
+        hostile = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> \u202Eesrever\u202C \u0000 \u2028 & &amp; <!-- "
+        text = json.loads(self.succeeds("trace", "--prompt", "The house number is 4. " * 3, "--generate", "2", "--lane", "h2o:ratio=0.5", "--detail", "why", "--json"))
+        text["token_texts"][3] = hostile
+        text["token_texts"][4] = "x" * (10 << 20)
+        text["token_texts"][5] = {"hex": "00ff0a0dc3"}
+        text["prompt"] = hostile
+        text["model"]["name"] = hostile
+        text["lanes"][1]["title"] = hostile
+        text.pop("token_ranges", None)
+        page = self.makes(self.write("t.json", json.dumps(text)))
+        self.assertFalse("owned" in page)
+        self.assertLess(len(page), 1 << 20)
+        dom = self.opens("run.html", "#run=1&step=1&head=L0H0&token=3")
+        self.assertFalse("<img" in dom or "<title>owned" in dom)
+        prompt = self.shown(dom, "prompt")
+        for shown in ("</script><script>document.title='owned'", "⟨U+202E⟩esrever", "⟨U+0000⟩", "⟨U+2028⟩", "⟨FF⟩", "10\u2009485\u2009760 bytes"):
+            self.assertIn(shown, prompt)
+        self.assertEqual([c for c in "\u202e\u202c\u2028\u0000" if c in dom], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
