@@ -89,6 +89,24 @@ class Share(Pages):
         self.assertIn("(4 tokens)", r.stderr)
 
 
+class Gallery(unittest.TestCase):
+    FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "gallery")
+
+    def test_it_has_eight_small_pages_that_open_on_a_failure_and_its_table_names_them(self):
+        pages = sorted(name for name in os.listdir(self.FOLDER) if name.endswith(".html"))
+        self.assertEqual(len(pages), 8)
+        with open(os.path.join(self.FOLDER, "README.md"), encoding="utf-8") as f:
+            self.assertEqual(sorted(re.findall(r"^\| \[([^]]+)\]", f.read(), re.M)), pages)
+        for name in pages:
+            with open(os.path.join(self.FOLDER, name), encoding="utf-8") as f:
+                page = f.read()
+            self.assertLessEqual(len(page.encode()), 500_000, name)
+            data = data_of(page)
+            opened = data["runs"][data["open"]["run"]]["steps"][data["open"]["step"]]
+            self.assertFalse(opened["same"], name)
+            self.assertIn("says «", opened["finding"], name)
+
+
 @unittest.skipUnless(BROWSER, "no Chromium (apt-get install chromium): replay pages are not opened")
 class InTheBrowser(Pages):
     def opens(self, name, fragment="", *flags):

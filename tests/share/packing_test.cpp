@@ -9,7 +9,7 @@
 namespace kvscope::share {
 namespace {
 
-TEST(Packing, WritesBase64AsItsStandardDoes) {  // RFC 4648 section 10
+TEST(Packing, WritesBase64AsItsStandardDoes) {  // RFC 4648, test vectors
   const std::pair<const char*, const char*> examples[] = {
       {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
   for (const auto& [bytes, text] : examples) {

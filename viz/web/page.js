@@ -550,7 +550,7 @@ function sayStrip(run, head, seen, value) {
   let worst = -1;
   for (let t = 0; t <= seen; ++t) if (run.attention(cell(run, head, t)) & 1 && value(t) >= 0.01 && (worst < 0 || value(t) > value(worst))) worst = t;
   const lost = worst < 0 ? "" : `Hatched: token ${worst} ${quoted(tokenText(run, worst))}, ${fateOf(run, head, worst)[1]}, would get ${page.numbers[run.attention(cell(run, head, worst)) >> 1]} of the attention. `;
-  const note = `${lost}Attention lost ${facts[0]} · local error ${facts[1]} · after Wₒ ${facts[2]} · compression ${facts[3]}`;
+  const note = `${lost}Attention lost ${facts[0]} · local error ${facts[1]} · after Wₒ ${facts[2]} · compression ${facts[3]}`.replace(/ %/g, "\u00a0%");
   $("strip-note").textContent = note;
   $("strip").setAttribute("aria-label", note);
 }
