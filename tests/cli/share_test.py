@@ -167,6 +167,49 @@ class InTheBrowser(Pages):
         for bad in ("#run=9&step=99&head=L77H3&token=-4", "#run=x&head=%3Cscript%3E", "#"):
             self.assertRegex(self.shown(self.opens("run.html", bad), "step-name"), r"^step \d of 6$")
 
+    def with_hands(self, page, name, deeds):
+        """The page without its policy, and with a second script that does what a reader would."""
+        hands = "<script>const look = setInterval(() => { if (document.documentElement.dataset.ready !== '1') return; clearInterval(look); " + deeds + " }, 20)</script>"
+        self.write(name, re.sub(r"<meta http-equiv[^>]*>", hands, page))
+
+    def test_the_table_and_the_hover_say_what_the_trace_holds(self):
+        asked = ["--prompt-file", NEEDLE, "--generate", "3", "--lane", "keepkv:ratio=0.12"]
+        self.succeeds("trace", *asked, "--detail", "why", "--out", self.path("t.json"), "--quiet")
+        self.with_hands(self.makes(self.path("t.json")), "hands.html",
+                        "document.getElementById('numbers-details').open = true;"
+                        "document.querySelector('#prompt span[data-token=\"87\"]').dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: 200, clientY: 300}));")
+        dom = self.opens("hands.html", "#run=1&step=2&head=L4H3")
+        head = self.read_json("t.json")["lanes"][1]["steps"][2]["heads"][4 * 4 + 3]
+        slots = {slot[0]: slot for slot in head["slots"]}
+        rows = [row for row in self.cells(dom, "numbers") if row and row[0].isdigit()]
+        self.assertEqual([int(row[0]) for row in rows], list(range(169)))
+        for token, _, fate, votes, attention, lost, score in rows:
+            slot = slots.get(int(token))
+            self.assertEqual(int(votes), slot[1] if slot else 0, token)
+            self.assertEqual("evicted" in fate or "merged" in fate, slot is None, token)
+            if slot and slot[2] is not None:
+                self.assertAlmostEqual(value_of(score), slot[2], delta=0.006 * abs(slot[2]))
+            if lost not in ("", "n/a"):
+                expected = head["reference_attention"][int(token)]
+                self.assertAlmostEqual(value_of(re.sub("e(.*)", "e\\1", lost)), expected, delta=0.006 * expected)
+        self.assertGreater(sum(1 for row in rows if row[5] not in ("", "n/a")), 100)
+        tip = re.sub(r"<[^>]+>", " ", dom[dom.index('id="tip"'):dom.index('id="said"')])
+        for words in ("token 87 «8» · L4 · H3", "evicted at step 0", "attention in the reference 0.9", "ranking score at its removal"):
+            self.assertIn(words, tip)
+
+    def test_its_controls_choose(self):
+        self.with_hands(self.makes("--prompt-file", NEEDLE, "--generate", "3", "--lane", "keepkv:ratio=0.12", "--lane", "h2o:ratio=0.2"), "hands.html",
+                        "const $ = id => document.getElementById(id), key = (node, key) => node.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));"
+                        "document.querySelectorAll('#runs input')[2].click(); $('back').click(); key(document.body, 'ArrowRight'); $('head').value = '5';"
+                        "$('head').dispatchEvent(new Event('change')); document.querySelector('#prompt span[data-token=\"20\"]').click();"
+                        "key($('atlas'), 'ArrowDown'); key($('atlas'), 'ArrowRight'); $('zoom-in').click(); $('theme').click();"
+                        "document.body.dataset.address = location.hash;")
+        dom = self.opens("hands.html", "#run=1&step=2&head=all")
+        self.assertIn('data-address="#run=2&amp;step=2&amp;head=L1H2&amp;token=21"', dom)
+        self.assertIn('data-theme="dark"', dom)
+        self.assertIn("token 21", self.shown(dom, "said"))
+        self.assertNotRegex(dom, r'id="zoom-all"[^>]* disabled')
+
     def test_a_browser_without_decompression_shows_the_same(self):
         page = self.makes("--prompt-file", NEEDLE, "--generate", "2", "--lane", "h2o:ratio=0.2")
         expected = self.cells(self.opens("run.html"), "figures")
