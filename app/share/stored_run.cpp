@@ -2,6 +2,7 @@
 #include "app/share/stored_run.h"
 
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,18 +32,22 @@ Trace results_of(const JsonCursor& session, const std::string& path) {
   return read_trace(inflated(from_base64(results.at("data").view(), name), n, name), name);
 }
 
+/// Nothing where the file is no session.
+std::optional<StoredRun> of_session(const std::string& text, const std::string& path) {
+  const JsonDocument document = JsonDocument::parse(text, path, kTraceLimits);
+  const JsonCursor root(document);
+  if (!root.is_object()) root.fail("a trace or a session of kvscope");
+  if (root.text_or("kvscope", "") != "session") return std::nullopt;
+  if (text.size() > kMostOfSession)
+    throw Error(fmt::format("{}: expected a session of at most {} bytes, got {}", path, kMostOfSession, text.size()));
+  return StoredRun{results_of(root, path), root.real_or("temperature", 0, 100, 0)};
+}
+
 }  // namespace
 
 StoredRun read_stored_run(const std::string& path) {
   const std::string text = read_text(path, kMaxTraceBytes);
-  const JsonDocument document = JsonDocument::parse(text, path, kTraceLimits);
-  const JsonCursor root(document);
-  if (!root.is_object()) root.fail("a trace or a session of kvscope");
-  if (root.text_or("kvscope", "") == "session") {
-    if (text.size() > kMostOfSession)
-      throw Error(fmt::format("{}: expected a session of at most {} bytes, got {}", path, kMostOfSession, text.size()));
-    return {results_of(root, path), root.real_or("temperature", 0, 100, 0)};
-  }
+  if (std::optional<StoredRun> run = of_session(text, path)) return std::move(*run);
   return {read_trace(text, path), std::nullopt};
 }
 

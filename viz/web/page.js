@@ -493,6 +493,27 @@ function drawAtlas(run) {
   $("zoom-all").disabled = $("zoom-out").disabled = view.count === nTokens;
 }
 
+/** Every run on one axis of tokens: fates in the chosen head, or in how many heads a slot stands for a token. */
+function drawCompare() {
+  const canvas = $("compare"), row = 15, {pen, width, ratio} = penOn(canvas, TOP + page.runs.length * row + 4), layout = atlasLayout(width), ramp = theme().sequential;
+  drawAxis(pen, layout, width);
+  for (const [i, run] of page.runs.entries()) {
+    const y = TOP + i * row;
+    pen.fillStyle = cssColour(i === chosen.run ? "text" : "secondary");
+    pen.textAlign = "right";
+    pen.fillText(run.letter, GUTTER - 8, y + 10);
+    if (chosen.head >= 0) drawRow(pen, run, chosen.head, layout, y, row - 2, ratio);
+    else representedBy(run).forEach((n, t) => {
+      if (n < 0 || t < view.first || t >= view.first + view.count) return;
+      pen.fillStyle = rampColour(ramp, n / nHeads);
+      pen.fillRect(layout.x(t), y, Math.max(layout.px, .5), row - 3);
+    });
+  }
+  const note = chosen.head >= 0 ? `What each run has made of the tokens in head ${headName(chosen.head)}` : "In how many heads a slot stands for a token, in each run";
+  $("compare-note").textContent = note;
+  canvas.setAttribute("aria-label", note + ". Choose a run and a head to read it as a table.");
+}
+
 /** Bars of the shown head's attention: hatched what the reference pays to a token that this cache has lost. */
 function drawStrip(run) {
   const head = shownHead(run), canvas = $("strip"), high = 104, chart = 84, {pen, width, ratio} = penOn(canvas, high);
@@ -559,8 +580,14 @@ function zoom(factor, around) {
   const count = Math.max(Math.min(nTokens, 8), Math.min(nTokens, Math.round(view.count * factor)));
   const middle = around ?? (chosen.token >= 0 ? chosen.token : view.first + view.count / 2), share = (middle - view.first) / view.count;
   view = {count, first: Math.max(0, Math.min(nTokens - count, Math.round(middle - share * count)))};
+  drawPictures();
+}
+
+/** All that stands on the axis of tokens. */
+function drawPictures() {
   drawAtlas(runOf());
   drawStrip(runOf());
+  drawCompare();
 }
 
 function watchAtlas() {
@@ -577,8 +604,7 @@ function watchAtlas() {
     if (by === 0 && !pressed.moved) return;
     pressed.moved = true;
     view.first = Math.max(0, Math.min(nTokens - view.count, pressed.first + by));
-    drawAtlas(runOf());
-    drawStrip(runOf());
+    drawPictures();
   });
   canvas.addEventListener("click", e => {
     if (pressed?.moved) return;
@@ -777,8 +803,7 @@ function show() {
   showControls(run);
   showPrompt(run);
   showAnswers(run);
-  drawAtlas(run);
-  drawStrip(run);
+  drawPictures();
   showNext(run, step);
   showWhy(run);
   showGrid(run);
@@ -876,10 +901,7 @@ async function start() {
     chosen = readAddress();
     show();
   });
-  new ResizeObserver(() => {
-    drawAtlas(runOf());
-    drawStrip(runOf());
-  }).observe($("main"));
+  new ResizeObserver(drawPictures).observe($("main"));
   document.documentElement.dataset.ready = "1";
 }
 
