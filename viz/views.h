@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "viz/canvas.h"
 #include "viz/draw/draw.h"
@@ -32,13 +33,28 @@ struct ReportPart {
   bool of_head = false;                 // only where a head is selected
 };
 
+/// What a window adds to the header of a view, of its own commands.
+enum class HeaderCommands : std::uint8_t { none, playback, inspector, add_runs };
+
+/// A stop of the tour over the panels of a window, which passes them in the order of the registry.
+struct TourText {
+  const char* title = "";  // empty: it passes by
+  const char* text = "";
+};
+
 /// One view and all that a window has to know of it: its menu entry, its key, its panel and its exports come from here.
 struct ViewEntry {
   std::unique_ptr<View> (*make)(const std::shared_ptr<TokenWindow>& window);
   Place place = {};
   RangeBadge badge = RangeBadge::none;
+  HeaderCommands commands = HeaderCommands::none;
   bool edits_tokens = false;  // its tokens can be pinned, evicted, merged, restored
+  bool sums_up_runs = false;  // its table has a row a run: what a report says of them
+  bool in_lecture = false;    // a page that a lecture shows in large type
+  TourText tour = {};
   ReportPart report = {};
+
+  std::string id() const { return make(std::make_shared<TokenWindow>())->id(); }
 };
 
 /// All views, in the order of the menus. A new view: its own folder in viz/views, and one line in registry.cpp. The first is the main one.

@@ -154,7 +154,6 @@ Report ExportActions::report() const {
   out.model_folder = m.model.controller.modelFolder();
   out.bookmarks = m.model.bookmarks.all();
   out.written = QDateTime::currentDateTime().toString("yyyy-MM-dd hh:mm");
-  if (CanvasWidget* compare = m.canvases.of("compare")) out.runs = compare->table();
   const LaneSnapshot* const lane = workspace.lane();
   const QString run = lane ? QString("%1 %2")
                                  .arg(QString::fromStdString(viz::lane_letter(workspace.selection().lane)))
@@ -164,10 +163,11 @@ Report ExportActions::report() const {
   const viz::Theme& paper = viz::light_theme();  // whatever the window wears
   std::vector<std::pair<int, ReportPicture>> pictures;
   const auto entries = viz::view_entries();
-  for (std::size_t i = 0; n_runs > 0 && i < entries.size(); ++i) {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
     const viz::ReportPart& part = entries[i].report;
-    if (!*part.title || (part.of_head && !workspace.selection().kv_head)) continue;
     CanvasWidget* from = m.canvases.all()[i];  // the registered views come first
+    if (entries[i].sums_up_runs) out.runs = from->table();
+    if (n_runs == 0 || !*part.title || (part.of_head && !workspace.selection().kv_head)) continue;
     QImage image = from->picture(kReportScale, QSize(kReportWidth, part.height(n_runs)), paper);
     if (image.isNull()) continue;
     image.setDevicePixelRatio(kReportScale);

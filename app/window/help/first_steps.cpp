@@ -10,6 +10,7 @@
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panels.h"
+#include "viz/views.h"
 
 namespace kvscope {
 
@@ -37,16 +38,15 @@ FirstSteps::FirstSteps(WindowModel& model, WindowRows& rows, Pages& pages, const
 void FirstSteps::startTour() {
   m_pages.show(Page::inspect);
   if (!m_tour) {
-    const auto part = [this](const char* id) {
+    const auto part = [this](const QString& id) {
       return [this, id]() -> QWidget* { return m_panels.of(id) ? m_panels.of(id)->body() : nullptr; };
     };
-    const QList<TourStop> stops = {
+    QList<TourStop> stops = {
         {"Type here", "Every change of the text is computed at once. The colour behind a word is what became of it in the selected head.",
-         part("prompt")},
-        {"The whole cache", "One row a head, one column a token. Click a cell: all other panels follow. The wheel zooms.", part("atlas")},
-        {"One head", "What this step's query reads. A hatched bar is attention that the full cache pays to a token which is gone here.",
-         part("head_strip")},
-        {"Time", "One column a step. Space plays, the arrows step, and everything shows the chosen step.", part("timeline")},
+         part("prompt")}};
+    for (const viz::ViewEntry& view : viz::view_entries())
+      if (*view.tour.title) stops.push_back({view.tour.title, view.tour.text, part(QString::fromStdString(view.id()))});
+    stops += QList<TourStop>{
         {"Does it matter?", "The next token with the full cache and with this one. KL says how far apart both are.", part("effect")},
         {"Less memory",
          "The policy and its budget: drag the budget in the toolbar and watch who stays. Compare shows all runs, Lecture shows it in large type.",

@@ -245,10 +245,13 @@ void LectureMode::applyScale(bool anew) {
   QApplication::setFont(uiFont(px(13)), "QMenu");
   QToolTip::setFont(uiFont(px(12)));
   m_atlas->setLook(scale, true);
-  if (CanvasWidget* compare = m_canvases.of("compare")) compare->setLook(scale, false);
-  if (Panel* compare = m_panels.of("compare")) {
-    compare->header()->setFixedHeight(px(kPanelHeader));
-    for (QComboBox* box : compare->header()->findChildren<QComboBox*>()) box->setFixedHeight(px(22));
+  for (const viz::ViewEntry& view : viz::view_entries()) {
+    if (!view.in_lecture) continue;
+    const std::string id = view.id();
+    m_canvases.of(id)->setLook(scale, false);
+    QWidget* const header = m_panels.of(QString::fromStdString(id))->header();
+    header->setFixedHeight(px(kPanelHeader));
+    for (QComboBox* box : header->findChildren<QComboBox*>()) box->setFixedHeight(px(22));
   }
 }
 

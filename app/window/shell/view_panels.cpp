@@ -28,7 +28,6 @@ constexpr int kRoomForBadge = 330;  // px of a header that has a list, too
 
 ViewPanels::ViewPanels(WindowModel& model, Canvases& canvases, Panels& panels) : m_model(model), m_canvases(canvases), m_panels(panels) {
   for (const viz::ViewEntry& entry : viz::view_entries()) add(entry);
-  addCommands();
   connect(&model.workspace, &Workspace::selectionChanged, this, &ViewPanels::refreshHeaders);
 }
 
@@ -53,30 +52,39 @@ void ViewPanels::add(const viz::ViewEntry& entry) {
   connect(canvas, &CanvasWidget::budgetRequested, &hand,
           [&hand](int lane, int layer, int kv_head, int n) { hand.setBudget(lane, layer, kv_head, n); });
   addOptionBoxes(panel, *canvas);
+  addCommands(entry.commands, panel);
 }
 
-/// What the window adds to the headers of some views: commands of its own that belong there.
-void ViewPanels::addCommands() {
-  const auto button = [this](const char* id, const QString& text, const QString& help, void (ViewPanels::*request)()) {
+void ViewPanels::addCommands(viz::HeaderCommands commands, Panel& panel) {
+  const auto button = [this, &panel](const QString& text, const QString& help, void (ViewPanels::*request)()) {
     auto* const made = headerButton(text, help);
     connect(made, &QToolButton::clicked, this, request);
-    m_panels.of(id)->addControl(made);
+    panel.addControl(made);
   };
-  Panel& timeline = *m_panels.of("timeline");
-  new Transport(timeline, m_model.workspace, m_model.playback);  // its panel owns it
-  connect(timeline.addButton(Icon::bookmark, "Bookmark this view (B, Ctrl+B)"), &QToolButton::clicked, this,
-          &ViewPanels::bookmarkRequested);
+  switch (commands) {
+    case viz::HeaderCommands::none:
+      return;
+    case viz::HeaderCommands::playback:
+      return addPlayback(panel);
+    case viz::HeaderCommands::inspector:
+      return button("Inspector", "Open the inspector of this head (Enter)", &ViewPanels::inspectorRequested);
+    case viz::HeaderCommands::add_runs:
+      return button("Add runs…", "Policies × budgets × seeds (Ctrl+R)", &ViewPanels::addRunsRequested);
+  }
+}
+
+void ViewPanels::addPlayback(Panel& panel) {
+  new Transport(panel, m_model.workspace, m_model.playback);  // its panel owns it
+  connect(panel.addButton(Icon::bookmark, "Bookmark this view (B, Ctrl+B)"), &QToolButton::clicked, this, &ViewPanels::bookmarkRequested);
   auto* const next = headerButton("Next difference", "The next step whose top choice is not the full cache's (F4)");
   connect(next, &QToolButton::clicked, &m_model.difference, &FirstDifference::next);
-  timeline.addControl(next);
+  panel.addControl(next);
   const auto offer = [this, next] {
     const LaneSnapshot* lane = m_model.workspace.lane();
     next->setVisible(lane != nullptr && viz::next_changed_step(m_model.workspace.snapshot(), *lane, -1) >= 0);
   };
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&m_model.workspace, signal, next, offer);
   offer();
-  button("head_strip", "Inspector", "Open the inspector of this head (Enter)", &ViewPanels::inspectorRequested);
-  button("compare", "Add runs…", "Policies × budgets × seeds (Ctrl+R)", &ViewPanels::addRunsRequested);
 }
 
 void ViewPanels::offerMenus(const QMenu& hand, const std::vector<QAction*>& take_out) {

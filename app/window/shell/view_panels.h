@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include <QObject>
@@ -12,7 +13,8 @@ namespace kvscope {
 
 namespace viz {
 struct ViewEntry;
-}
+enum class HeaderCommands : std::uint8_t;
+}  // namespace viz
 
 class Canvases;
 class CanvasWidget;
@@ -46,7 +48,8 @@ class ViewPanels : public QObject {
 
  private:
   void add(const viz::ViewEntry& entry);
-  void addCommands();
+  void addCommands(viz::HeaderCommands commands, Panel& panel);
+  void addPlayback(Panel& panel);
 
   struct Entry {
     const viz::ViewEntry& entry;
