@@ -170,7 +170,7 @@ std::unique_ptr<Tokenizer> open_gguf_tokenizer(const GgufFile& file) {
   parts.name = file.name();
   read_tokens(file, parts);
   model == "gpt2" ? read_byte_pairs(file, parts) : read_scored_pieces(file, parts);
-  return Tokenizer::from_parts(std::move(parts));
+  return make_tokenizer(std::move(parts));
 }
 
 std::optional<ChatTemplate> open_gguf_chat_template(const GgufFile& file) {

@@ -38,7 +38,7 @@ std::size_t bytes_of_weights(const ModelFiles& model) {
 void take_tokenizer(ModelFiles& model, const TokenizerFile& file) {
   model.has_tokenizer = file.tokenizer != nullptr;
   if (!model.has_tokenizer) {
-    model.tokenizer = Tokenizer::ids_only(model.config.vocab_size);
+    model.tokenizer = ids_only_tokenizer(model.config.vocab_size);
     return;
   }
   model.tokenizer = file.tokenizer;
@@ -132,8 +132,8 @@ TokenizerFile open_tokenizer_file(const std::string& folder) {
   if (GgufFile::is_one(folder)) return {open_gguf_tokenizer(GgufFile::open(folder)), folder};
   const fs::path json = fs::path(folder) / "tokenizer.json", model = fs::path(folder) / "tokenizer.model";
   std::error_code ignored;
-  if (fs::exists(json, ignored)) return {Tokenizer::open_json(json.string()), json.string()};  // as transformers: also beside the other
-  if (fs::exists(model, ignored)) return {Tokenizer::open_sentencepiece(model.string()), model.string()};
+  if (fs::exists(json, ignored)) return {open_tokenizer_json(json.string()), json.string()};  // as transformers: also beside the other
+  if (fs::exists(model, ignored)) return {open_sentencepiece(model.string()), model.string()};
   return {};
 }
 

@@ -156,7 +156,7 @@ class BpeTokenizer : public Tokenizer {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> Tokenizer::from_parts(TokenizerParts parts) {
+std::unique_ptr<Tokenizer> make_tokenizer(TokenizerParts parts) {
   const auto n = static_cast<int>(parts.tokens.size());
   const auto check = [&](int id, const char* what) {
     if (id < 0 || id >= n || parts.tokens[static_cast<std::size_t>(id)].empty())

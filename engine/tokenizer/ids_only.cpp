@@ -28,6 +28,6 @@ class IdsOnly : public Tokenizer {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> Tokenizer::ids_only(int vocab_size) { return std::make_unique<IdsOnly>(vocab_size); }
+std::unique_ptr<Tokenizer> ids_only_tokenizer(int vocab_size) { return std::make_unique<IdsOnly>(vocab_size); }
 
 }  // namespace kvscope

@@ -110,7 +110,7 @@ std::string read_model(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> Tokenizer::open_sentencepiece(const std::string& path) {
+std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path) {
   const std::string bytes = read_model(path);
   auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
   bool loaded = false;

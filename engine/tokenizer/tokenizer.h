@@ -52,18 +52,18 @@ class Tokenizer {
   /// Text of ids: bytes joined, the tokenizer's own leading space removed once, incomplete UTF-8 at the end kept as it is. With
   /// SpecialNames::tokens the names of special tokens are part of the text.
   std::string decode(const std::vector<int>& ids, SpecialNames names = SpecialNames::text) const;
-
-  /// Reads a sentencepiece model. Throws Error.
-  static std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path);
-  /// Reads a tokenizer.json (byte-pair encoding of bytes, or of characters with bytes as a fallback). Throws Error naming the part that it
-  /// cannot do.
-  static std::unique_ptr<Tokenizer> open_json(const std::string& path);
-  /// The same from its text; `name` is for messages.
-  static std::unique_ptr<Tokenizer> parse_json(std::string_view text, const std::string& name);
-  /// From parts that are already in memory (a vocabulary inside another file). Throws Error where they do not fit together.
-  static std::unique_ptr<Tokenizer> from_parts(TokenizerParts parts);
-  /// For model folders without a tokenizer: pieces are "⟨id⟩"; encode() throws Error and says so.
-  static std::unique_ptr<Tokenizer> ids_only(int vocab_size);
 };
+
+/// Reads a sentencepiece model. Throws Error.
+std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path);
+/// Reads a tokenizer.json (byte-pair encoding of bytes, or of characters with bytes as a fallback). Throws Error naming the part that it
+/// cannot do.
+std::unique_ptr<Tokenizer> open_tokenizer_json(const std::string& path);
+/// The same from its text; `name` is for messages.
+std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, const std::string& name);
+/// From parts that are already in memory (a vocabulary inside another file). Throws Error where they do not fit together.
+std::unique_ptr<Tokenizer> make_tokenizer(TokenizerParts parts);
+/// For model folders without a tokenizer: pieces are "⟨id⟩"; encode() throws Error and says so.
+std::unique_ptr<Tokenizer> ids_only_tokenizer(int vocab_size);
 
 }  // namespace kvscope

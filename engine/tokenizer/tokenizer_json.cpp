@@ -229,7 +229,7 @@ void read_added_tokens(const Node& root, TokenizerParts& out) {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> Tokenizer::parse_json(std::string_view text, const std::string& name) {
+std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, const std::string& name) {
   const TokenizerDocument document = read_tokenizer_document(text, name);
   const Node root{document.rest, name};
   TokenizerParts parts;
@@ -246,9 +246,11 @@ std::unique_ptr<Tokenizer> Tokenizer::parse_json(std::string_view text, const st
     read_steps(root.at("post_processor"), "processors", [&](const Node& node) { read_post_processor(node, parts); });
   if (!root.has("decoder")) root.fail("expected a decoder, got none");
   read_steps(root.at("decoder"), "decoders", [&](const Node& node) { read_decoder(node, parts.decoding); });
-  return from_parts(std::move(parts));
+  return make_tokenizer(std::move(parts));
 }
 
-std::unique_ptr<Tokenizer> Tokenizer::open_json(const std::string& path) { return parse_json(read_text(path, kMaxFileBytes), path); }
+std::unique_ptr<Tokenizer> open_tokenizer_json(const std::string& path) {
+  return parse_tokenizer_json(read_text(path, kMaxFileBytes), path);
+}
 
 }  // namespace kvscope

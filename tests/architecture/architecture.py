@@ -69,7 +69,6 @@ LONG_CLASSES = {
     "Lane": (969, 8),
     "PromptRun": (445, 4),
     "Session": (548, 5),
-    "Tokenizer": (118, 6),
 }
 LONG_FUNCTIONS = {
     "engine/backend/cuda/attention.cu: decode_chunk": 122,

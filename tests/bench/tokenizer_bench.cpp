@@ -29,7 +29,7 @@ int main(int argc, char** argv) try {
     return 2;
   }
   std::unique_ptr<kvscope::Tokenizer> tokenizer;
-  const double open = milliseconds([&] { tokenizer = kvscope::Tokenizer::open_json(argv[1]); });
+  const double open = milliseconds([&] { tokenizer = kvscope::open_tokenizer_json(argv[1]); });
   std::string text = kvscope::read_text(argv[2]).substr(0, argc > 3 ? std::stoul(argv[3]) : 200000);
   std::size_t n = 0;
   const auto encode = [&] { return milliseconds([&] { n = tokenizer->encode(text).size(); }); };

@@ -22,7 +22,7 @@ void feed(const std::string& text) { LLVMFuzzerTestOneInput(reinterpret_cast<con
 
 TEST(FuzzTokenizer, SeedsAreTokenizers) {
   ASSERT_GE(seeds().size(), 3u);
-  for (const std::string& seed : seeds()) EXPECT_NO_THROW(kvscope::Tokenizer::parse_json(seed, "seed")->encode("The house"));
+  for (const std::string& seed : seeds()) EXPECT_NO_THROW(kvscope::parse_tokenizer_json(seed, "seed")->encode("The house"));
 }
 
 TEST(FuzzTokenizer, SurvivesPrefixesOfTheSeeds) {
@@ -37,7 +37,7 @@ TEST(FuzzTokenizer, SurvivesRandomChangesOfTheSeeds) {
     const std::string text = kvscope::testing::changed_json(seeds()[static_cast<std::size_t>(i) % seeds().size()], random);
     feed(text);
     try {
-      (void)kvscope::Tokenizer::parse_json(text, "text");
+      (void)kvscope::parse_tokenizer_json(text, "text");
       ++accepted;
     } catch (const kvscope::Error&) {
       ++refused;

@@ -30,7 +30,7 @@ std::string own(const std::string& name) { return in_checkout("tests/tokenizer/d
 TEST(TokenizerJson, EncodesAndDecodesAsTheReferenceDoes) {
   for (const char* name : kOwn) {
     SCOPED_TRACE(name);
-    test::expect_cases(*Tokenizer::open_json(own(name + std::string(".json"))), own(name + std::string(".cases.json")));
+    test::expect_cases(*open_tokenizer_json(own(name + std::string(".json"))), own(name + std::string(".cases.json")));
   }
 }
 
@@ -43,20 +43,20 @@ TEST(TokenizerJson, EncodesAndDecodesRealVocabularies) {
     SCOPED_TRACE(archive.string());
     const TempFolder folder;
     ASSERT_TRUE(test::unpack(archive, folder));
-    test::expect_cases(*Tokenizer::open_json(folder / "tokenizer.json"), folder / "cases.json");
+    test::expect_cases(*open_tokenizer_json(folder / "tokenizer.json"), folder / "cases.json");
     ++n;
   }
   EXPECT_GT(n, 0);
 }
 
 TEST(TokenizerJson, TheStartTokenIsThePostProcessors) {
-  EXPECT_EQ(Tokenizer::open_json(own("byte_words.json"))->first_id(), 0);
-  EXPECT_EQ(Tokenizer::open_json(own("fallback.json"))->first_id(), 1);
-  EXPECT_EQ(Tokenizer::open_json(own("marks.json"))->first_id(), -1);
+  EXPECT_EQ(open_tokenizer_json(own("byte_words.json"))->first_id(), 0);
+  EXPECT_EQ(open_tokenizer_json(own("fallback.json"))->first_id(), 1);
+  EXPECT_EQ(open_tokenizer_json(own("marks.json"))->first_id(), -1);
 }
 
 TEST(TokenizerJson, SpecialTokensAreNoPartOfTheText) {
-  const auto tokenizer = Tokenizer::open_json(own("byte_words.json"));
+  const auto tokenizer = open_tokenizer_json(own("byte_words.json"));
   EXPECT_TRUE(tokenizer->is_special(1));
   EXPECT_EQ(tokenizer->piece(1), "<|end|>");
   EXPECT_EQ(tokenizer->bytes_of(1), "");
@@ -66,12 +66,12 @@ TEST(TokenizerJson, SpecialTokensAreNoPartOfTheText) {
 }
 
 TEST(TokenizerJson, RangesAreThoseOfTheTextBeforeItWasChanged) {
-  const auto tokenizer = Tokenizer::open_json(own("fallback.json"));
+  const auto tokenizer = open_tokenizer_json(own("fallback.json"));
   const std::string text = "a \xff\xf0\x9f\x99\x82 b";  // a byte that is no text, a character of four byte pieces
   std::string joined;
   for (const TextToken& token : tokenizer->tokens_of(text)) joined += text.substr(token.begin, token.end - token.begin);
   EXPECT_EQ(joined, text);
-  const auto nfc = Tokenizer::open_json(own("byte_digits.json"));
+  const auto nfc = open_tokenizer_json(own("byte_digits.json"));
   const std::string decomposed = "xe\xcc\x81y";
   const std::vector<TextToken> tokens = nfc->tokens_of(decomposed);
   EXPECT_EQ(tokens.front().begin, 0u);
@@ -83,7 +83,7 @@ TEST(TokenizerJson, RangesAreThoseOfTheTextBeforeItWasChanged) {
 std::string error_with(const std::string& pointer, const json& value) {
   json document = json::parse(read_text(own("byte_words.json")));
   document[json::json_pointer(pointer)] = value;
-  return message_of<Error>([&] { Tokenizer::parse_json(document.dump(), "tokenizer.json"); });
+  return message_of<Error>([&] { parse_tokenizer_json(document.dump(), "tokenizer.json"); });
 }
 
 TEST(TokenizerJson, RefusesWhatItDoesNotKnowByItsName) {
@@ -111,15 +111,15 @@ TEST(TokenizerJson, RefusesDamage) {
   EXPECT_THAT(error_with("/added_tokens/0/id", 1 << 20), HasSubstr("expected a whole number"));
   EXPECT_THAT(error_with("/added_tokens/0/content", 7), HasSubstr("expected a text"));
   const std::string whole = read_text(own("byte_words.json"));
-  EXPECT_THAT(message_of<Error>([&] { Tokenizer::parse_json(whole.substr(0, 3000), "t"); }), HasSubstr("it is cut short or damaged"));
-  EXPECT_THAT(message_of<Error>([&] { Tokenizer::parse_json("[]", "t"); }), HasSubstr("expected a JSON object"));
-  EXPECT_THAT(message_of<Error>([&] { Tokenizer::parse_json(std::string(100, '['), "t"); }), HasSubstr("nested deeper"));
+  EXPECT_THAT(message_of<Error>([&] { parse_tokenizer_json(whole.substr(0, 3000), "t"); }), HasSubstr("it is cut short or damaged"));
+  EXPECT_THAT(message_of<Error>([&] { parse_tokenizer_json("[]", "t"); }), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(message_of<Error>([&] { parse_tokenizer_json(std::string(100, '['), "t"); }), HasSubstr("nested deeper"));
 }
 
 TEST(TokenizerJson, APatternThatNeverEndsIsAnError) {
   json document = json::parse(read_text(own("byte_words.json")));
   document["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"Regex", "(?:a|aa|aaa)+[bc]"}}}, {"behavior", "Isolated"}};
-  const auto tokenizer = Tokenizer::parse_json(document.dump(), "t");
+  const auto tokenizer = parse_tokenizer_json(document.dump(), "t");
   EXPECT_THAT(message_of<Error>([&] { tokenizer->encode(std::string(200, 'a')); }), HasSubstr("needs too many steps"));
 }
 

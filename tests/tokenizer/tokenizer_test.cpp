@@ -26,7 +26,7 @@ std::string read(const std::string& path) {
 
 class SentencePiece : public testing::Test {
  protected:
-  std::unique_ptr<Tokenizer> tokenizer = Tokenizer::open_sentencepiece(kModel);
+  std::unique_ptr<Tokenizer> tokenizer = open_sentencepiece(kModel);
 };
 
 TEST_F(SentencePiece, RoundTripsEveryByteOfValidText) {
@@ -109,11 +109,11 @@ TEST_F(SentencePiece, GivesTheSameIdsFromManyThreads) {
 
 TEST(OpenSentencePiece, RefusesMissingEmptyForeignAndTruncatedFiles) {
   const TempFolder folder;
-  EXPECT_THAT(message_of<Error>([&] { Tokenizer::open_sentencepiece(folder / "none"); }),
+  EXPECT_THAT(message_of<Error>([&] { open_sentencepiece(folder / "none"); }),
               HasSubstr("none: expected a sentencepiece model, got no regular file"));
-  EXPECT_THAT(message_of<Error>([&] { Tokenizer::open_sentencepiece(folder.path()); }), HasSubstr("no regular file"));
-  EXPECT_THAT(message_of<Error>([&] { Tokenizer::open_sentencepiece(folder.write("empty", "")); }), HasSubstr("got 0"));
-  EXPECT_THAT(message_of<Error>([&] { Tokenizer::open_sentencepiece(folder.write("text", "{\"model\": \"bpe\"}")); }),
+  EXPECT_THAT(message_of<Error>([&] { open_sentencepiece(folder.path()); }), HasSubstr("no regular file"));
+  EXPECT_THAT(message_of<Error>([&] { open_sentencepiece(folder.write("empty", "")); }), HasSubstr("got 0"));
+  EXPECT_THAT(message_of<Error>([&] { open_sentencepiece(folder.write("text", "{\"model\": \"bpe\"}")); }),
               HasSubstr("expected a sentencepiece model"));
 }
 
@@ -124,7 +124,7 @@ TEST(OpenSentencePiece, AnyTruncatedModelIsRefusedOrWorks) {
   for (std::size_t length = 1; length < whole.size(); length += 487) {  // a cut between two fields leaves a valid, smaller model
     const std::string path = folder.write("cut", whole.substr(0, length));
     try {
-      const auto tokenizer = Tokenizer::open_sentencepiece(path);
+      const auto tokenizer = open_sentencepiece(path);
       for (const int id : tokenizer->encode("Some text 123")) tokenizer->bytes_of(id);
       ++opened;
     } catch (const Error&) {
@@ -135,7 +135,7 @@ TEST(OpenSentencePiece, AnyTruncatedModelIsRefusedOrWorks) {
 }
 
 TEST(IdsOnly, ShowsIdsAndSaysThatTextNeedsATokenizer) {
-  const auto tokenizer = Tokenizer::ids_only(64);
+  const auto tokenizer = ids_only_tokenizer(64);
   EXPECT_EQ(tokenizer->vocab_size(), 64);
   EXPECT_EQ(tokenizer->piece(17), "⟨17⟩");
   EXPECT_EQ(tokenizer->decode({1, 17}), "⟨1⟩⟨17⟩");

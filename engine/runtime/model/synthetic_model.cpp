@@ -67,7 +67,7 @@ Model synthetic_model(const ModelConfig& c, DType type, Backend& backend) {
   };
   Model model;
   model.files.config = c;
-  model.files.tokenizer = Tokenizer::ids_only(c.vocab_size);
+  model.files.tokenizer = ids_only_tokenizer(c.vocab_size);
   model.embedding = matrix(c.vocab_size, c.dim);
   model.final_norm = norm();
   model.lm_head = matrix(c.vocab_size, c.dim);
