@@ -2,6 +2,7 @@
 #include "app/window/files/export_actions.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <QAction>
 #include <QApplication>
@@ -10,6 +11,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
+#include <QMessageBox>
 #include <QStandardPaths>
 
 #include "app/window/canvas/canvases.h"
@@ -46,6 +48,12 @@ QString typedKind(const QString& path) {
 }
 
 }  // namespace
+
+ExportActions::ExportActions(const Parts& parts) : m(parts) {
+  connect(&m_page, &SharePage::written, this, [this](const QString& path, const QString& why) {
+    why.isEmpty() ? m.rows.say("Page written to " + path) : m.rows.notices().show(why, why);
+  });
+}
 
 CanvasWidget* ExportActions::canvas() const {
   const auto& all = m.canvases.all();
@@ -141,6 +149,10 @@ void ExportActions::fillFileMenu(Commands& commands, QMenu* menu) {
                       {Qt::CTRL | Qt::SHIFT | Qt::Key_R},
                       [this] { writeReportAs(); },
                       "One page, HTML or PDF: prompt, settings, all runs with their numbers, pictures, versions"});
+  commands.add(menu, {"Share as &web page…",
+                      {},
+                      [this] { shareAsPage(); },
+                      "One HTML file in which others step through these runs in their browser, without kvscope and without network"});
 }
 
 Report ExportActions::report() const {
@@ -180,6 +192,24 @@ Report ExportActions::report() const {
     out.pictures.push_back({kTitleOfSweep, m.sweep.facts(), m.sweep.chart().picture(QSize(kReportWidth, 460), kReportScale, paper)});
   }
   return out;
+}
+
+void ExportActions::shareAsPage() {
+  const SnapshotPtr snapshot = m.model.workspace.snapshotPtr();
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
+  QString path = QFileDialog::getSaveFileName(&m.window, "Share as web page", folder + "/run.html", "Web page (*.html)");
+  if (path.isEmpty()) return;
+  if (QFileInfo(path).suffix().isEmpty()) path += ".html";
+  const QString told = QString::fromStdString(share::what_a_page_tells(*snapshot, QFileInfo(path).fileName().toStdString()));
+  if (QMessageBox::question(&m.window, "Share as web page", told + ".", QMessageBox::Save | QMessageBox::Cancel) != QMessageBox::Save)
+    return;
+  const RunRequest& request = m.model.controller.request();
+  const bool known = !m.model.controller.viewOnly();  // an opened trace does not say how it was sampled, nor by which file
+  share::PageFacts facts;
+  facts.asked = {static_cast<int>(snapshot->tokens.size()) - snapshot->n_prompt, known ? std::optional(request.temperature) : std::nullopt,
+                 request.seed};
+  m_page.write(snapshot, facts, known ? m.model.controller.modelFolder() : QString(), path);
+  m.rows.say("Writing " + path + " …");
 }
 
 void ExportActions::writeReportAs() {

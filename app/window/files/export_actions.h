@@ -7,6 +7,7 @@
 #include <QPixmap>
 
 #include "app/window/files/report.h"
+#include "app/window/files/share_page.h"
 
 class QAction;
 class QMenu;
@@ -24,7 +25,7 @@ class TablePanel;
 class WindowRows;
 struct WindowModel;
 
-/// Pictures and numbers out of the window: into files, onto the clipboard, into the table beside it, and into a report.
+/// Pictures and numbers out of the window: into files, onto the clipboard, into the table beside it, into a report and a web page.
 class ExportActions : public QObject {
   Q_OBJECT
 
@@ -41,7 +42,7 @@ class ExportActions : public QObject {
     SweepPanel& sweep;
     TablePanel& table;
   };
-  explicit ExportActions(const Parts& parts) : m(parts) {}
+  explicit ExportActions(const Parts& parts);
 
   /// The canvas that an export means: with the focus, else maximised, else the first of the page; nullptr: none.
   CanvasWidget* canvas() const;
@@ -59,11 +60,13 @@ class ExportActions : public QObject {
   void copyNumbers();
   void showNumbers();
   void writeReportAs();
+  void shareAsPage();
   /// Why it was not; empty: it was.
   QString write(const QString& path, const QString& ending, CanvasWidget* of, double scale, const QPixmap& whole) const;
   bool ofSweep(const CanvasWidget* chosen) const;
 
   Parts m;
+  SharePage m_page;
   std::vector<QAction*> m_of_view;
 };
 

@@ -15,6 +15,7 @@
 #include <QTextTable>
 #include <QUrl>
 
+#include "app/share/how_made.h"
 #include "app/window/files/export.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
@@ -132,29 +133,11 @@ QString pairsHtml(const std::vector<std::pair<QString, QString>>& pairs, bool mo
   return out + "</table>";
 }
 
+share::Asked asked(const Report& r) { return {r.n_generate, r.temperature, r.seed}; }
+
 std::vector<std::pair<QString, QString>> settings(const Report& r) {
-  const Snapshot& s = *r.snapshot;
-  const ModelConfig& m = s.model;
   std::vector<std::pair<QString, QString>> out;
-  out.emplace_back("model", QString("%1: %2 layers, %3 query heads, %4 KV heads, head size %5, weights %6")
-                                .arg(qs(m.name))
-                                .arg(m.n_layers)
-                                .arg(m.n_heads)
-                                .arg(m.n_kv_heads)
-                                .arg(m.head_dim)
-                                .arg(qs(viz::format_bytes(s.weight_bytes))));
-  out.emplace_back("prompt", QString("%1 tokens, %2")
-                                 .arg(qs(viz::format_count(s.n_prompt)),
-                                      s.prefill_mode ? "compressed once after the prefill" : "streamed token by token"));
-  out.emplace_back("steps", QString("%1 tokens generated after the prompt; runs follow %2")
-                                .arg(std::max(0, r.n_generate))
-                                .arg(s.follow == "self"   ? "their own text"
-                                     : s.follow == "file" ? "a given text"
-                                                          : "the text of the reference"));
-  out.emplace_back("sampling", r.temperature > 0 ? QString("temperature %1, seed %2").arg(r.temperature).arg(r.seed)
-                                                 : QString("greedy, seed %1 (of policies that draw lots)").arg(r.seed));
-  if (!s.shadow) out.emplace_back("history", "the uncompressed history is not kept: local figures are not available");
-  if (!s.notice.empty()) out.emplace_back("notice", qs(s.notice));
+  for (const auto& [name, value] : share::settings(*r.snapshot, asked(r))) out.emplace_back(qs(name), qs(value));
   return out;
 }
 
@@ -182,17 +165,6 @@ QString warnings(const Snapshot& s) {
     for (const LaneWarning& w : s.lanes[i].warnings)
       out += "<li>" + esc(viz::lane_letter(static_cast<int>(i))) + ": " + esc(text_of(w)) + "</li>";
   return out.isEmpty() ? QString() : "<h2>Warnings</h2><ul>" + out + "</ul>";
-}
-
-QString commandLine(const Report& r) {
-  QString out = "kvscope-cli run --prompt-file PROMPT";
-  out += QString(" --generate %1").arg(std::max(0, r.n_generate));
-  if (!r.snapshot->prefill_mode) out += " --prompt-mode stream";
-  if (r.snapshot->follow == "self") out += " --follow self";
-  if (r.temperature > 0) out += QString(" --temperature %1").arg(r.temperature);
-  if (r.seed != 0) out += QString(" --seed %1").arg(r.seed);
-  for (std::size_t i = 1; i < r.snapshot->lanes.size(); ++i) out += " --lane '" + qs(r.snapshot->lanes[i].spec) + "'";
-  return out;
 }
 
 /// source: how the page names picture i.
@@ -235,7 +207,7 @@ QString page(const Report& r, Source source, Target target) {
     for (const Bookmark& b : r.bookmarks) out += "<li>" + esc(b.name) + (b.note.isEmpty() ? QString() : ": " + esc(b.note)) + "</li>";
     out += "</ul>";
   }
-  out += "<h2>To compute it again</h2><p class=\"mono\">" + esc(commandLine(r)) + "</p>";
+  out += "<h2>To compute it again</h2><p class=\"mono\">" + esc(share::command_line(s, asked(r), "run")) + "</p>";
   out += "<h2>Versions</h2>" + pairsHtml(reportVersions(r), true) + "</body></html>";
   return out;
 }
