@@ -19,7 +19,8 @@ constexpr double kPictureShare = 0.58;                         // of a scene's p
 
 QString scenesText(const HandoutScene& scene, int number) {
   return QString(
-             "<p style='margin:0 0 4px 0;color:#666666'>%1 · %2</p><p style='margin:0 0 4px 0'><b>%3</b> %4</p><p style='margin:0'>%5</p>")
+             "<p style='margin:0 0 4px 0;color:#666666'>%1 · %2</p><p style='margin:0 0 4px 0;color:#000000'><b>%3</b> %4</p>"
+             "<p style='margin:0;color:#000000'>%5</p>")
       .arg(number)
       .arg(scene.name.toHtmlEscaped(), scene.message.toHtmlEscaped(), scene.text.toHtmlEscaped(), scene.notes.toHtmlEscaped());
 }
@@ -43,6 +44,7 @@ bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes
       if (i > 0 && row == 0) pdf.newPage();
       if (row == 0) {
         painter.setFont(uiFont(kDots * 12 / 96));
+        painter.setPen(Qt::black);
         painter.drawText(QRectF(0, 0, width, title), Qt::AlignLeft | Qt::AlignTop, lesson);
       }
       const double top = title + part * static_cast<double>(row);
@@ -74,6 +76,7 @@ void Handout::write(const QString& path) {
   m_path = path;
   m_scenes.clear();
   m_before = m_guide.scene();
+  Q_EMIT begun();
   m_guide.goTo(0);
   m_timer.start();
 }
@@ -81,6 +84,7 @@ void Handout::write(const QString& path) {
 void Handout::take() {
   if (!m_guide.running()) {  // the lecture was left
     m_timer.stop();
+    Q_EMIT ended();
     Q_EMIT failed("The handout was not written: the lecture was left before its last scene. Open it and write the handout again.");
     return;
   }
@@ -97,6 +101,7 @@ void Handout::take() {
 void Handout::finish() {
   m_timer.stop();
   m_guide.goTo(m_before);
+  Q_EMIT ended();
   QString why;
   if (writeHandout(m_guide.lesson().name, m_scenes, m_path, &why))
     Q_EMIT written(m_path, static_cast<int>(m_scenes.size()));

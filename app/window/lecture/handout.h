@@ -34,6 +34,8 @@ class Handout : public QObject {
   bool running() const { return m_timer.isActive(); }
 
  Q_SIGNALS:
+  void begun();
+  void ended();  // before written() or failed()
   void written(const QString& path, int nScenes);
   void failed(const QString& why);
 

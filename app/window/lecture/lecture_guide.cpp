@@ -35,6 +35,11 @@ void LectureGuide::setLesson(const Lesson& lesson) {
 
 Caption LectureGuide::caption() const {
   if (m_scene < 0 || m_scene >= scenes().size()) return {};
+  // Numbers of what was there before would be said with authority.
+  if (m_running && m_stage.waiting()) return {scenes()[m_scene].name + " …", "What this scene shows is being computed."};
+  if (m_running && m_arrived && m_lesson.staged() && !hasPoint())
+    return {scenes()[m_scene].name + ": not any more.",
+            "What this scene showed has changed under your hands. Its dot brings it back as it was."};
   return captionOf(scenes()[m_scene], viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection()));
 }
 

@@ -133,11 +133,20 @@ void LectureMode::openFirstLesson() { openLesson(builtInLessons().value(1)); }
 void LectureMode::setAside(bool on) {
   m_aside = on;
   m_caption->setAside(on);
+  if (on)
+    m_ghosts_before = m_model.workspace.ghostSteps();
+  else
+    m_model.workspace.setGhostSteps(m_ghosts_before);
   if (!on && m_guide->lesson().staged()) takeLesson(builtInLessons().value(0));
 }
 
 void LectureMode::connectGuide() {
   connect(m_caption, &LectureCaption::backRequested, this, &LectureMode::backRequested);
+  connect(m_handout, &Handout::begun, this, [this] {  // paper is light
+    m_theme_before = &m_model.workspace.theme();
+    m_model.workspace.setTheme(viz::light_theme());
+  });
+  connect(m_handout, &Handout::ended, this, [this] { m_model.workspace.setTheme(*m_theme_before); });
   connect(m_handout, &Handout::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });
   connect(m_handout, &Handout::written, this,
           [this](const QString& path, int n) { m_rows.say(QString("%1 scenes written to %2").arg(n).arg(path)); });
@@ -173,6 +182,7 @@ void LectureMode::set(bool on) {
   applyScale(true);
   m_model.playback.setRest(-1);
   m_text.clear();
+  if (on && m_model.workspace.selection().step) keepPlace();  // a step that was chosen stays
   if (on) chooseHead();
   if (on) restAtTextEnd();
   m_guide->run(on);

@@ -8,6 +8,8 @@
 #include <QObject>
 #include <QString>
 
+#include "viz/draw/theme.h"
+
 class QAction;
 class QMenu;
 
@@ -110,7 +112,8 @@ class LectureMode : public QObject {
   std::string m_text;               // whose end has been shown
   bool m_on = false, m_aside = false;
   double m_scale = 1;
-  int m_ghost_choice = 8, m_scene_before_compare = 0;
+  int m_ghost_choice = 8, m_ghosts_before = 0, m_scene_before_compare = 0;
+  const viz::Theme* m_theme_before = nullptr;  // while a handout is written
 };
 
 }  // namespace kvscope

@@ -8,6 +8,7 @@
 #include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonObject>
+#include <QRegularExpression>
 
 #include "app/assets.h"
 #include "app/window/files/file_kind.h"
@@ -71,7 +72,7 @@ void takeLook(Scene& scene, const QString& name, const QString& where) {
     scene.habit = static_cast<viz::Habit>(placeOf(name.mid(6), kHabitNames, where, "look: habit"));
     return;
   }
-  constexpr std::array kLooks = {"stay", "loss", "changed", "merging", "sink"};
+  constexpr std::array kLooks = {"stay", "loss", "changed", "merging", "sink", "reads"};
   scene.look = static_cast<Scene::Look>(placeOf(name.isEmpty() ? "stay" : name, kLooks, where, "look"));
 }
 
@@ -112,6 +113,25 @@ std::optional<int> runOf(const QJsonObject& o, const QString& where) {
   return name[0].unicode() - 'A';
 }
 
+/// Every {fact} of a text, and every condition, is one that there is.
+void checkFacts(const Scene& scene, const QString& where) {
+  static const viz::Facts known = [] {
+    const Snapshot nothing;
+    return viz::lecture_facts(nothing, viz::Selection{});
+  }();
+  const auto check = [&where](QString name) {
+    if (name.startsWith('!')) name.remove(0, 1);
+    if (!known.contains(name.toStdString())) wrong(where, QString("there is no fact called \"%1\"").arg(name));
+  };
+  static const QRegularExpression kNamed("\\{([^{}|]*)[^{}]*\\}");
+  for (const QString& need : scene.needs) check(need);
+  for (const Scene::Variant& v : scene.variants) {
+    for (const QString& condition : v.conditions) check(condition);
+    for (const QString& text : {v.message, v.text})
+      for (auto it = kNamed.globalMatch(text); it.hasNext();) check(it.next().captured(1));
+  }
+}
+
 Scene sceneOf(const QJsonObject& o, const Stage& stage, const QString& lesson, const QString& where) {
   Scene s;
   s.id = o["id"].toString();
@@ -133,6 +153,7 @@ Scene sceneOf(const QJsonObject& o, const Stage& stage, const QString& lesson, c
   }
   if (s.variants.isEmpty() || !s.variants.back().conditions.isEmpty())
     wrong(where, "the last variant must hold always: expected one without \"if\"");
+  checkFacts(s, where);
   return s;
 }
 

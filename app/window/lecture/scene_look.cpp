@@ -92,6 +92,24 @@ bool toSink(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& la
   return most > 0;
 }
 
+/// The head that pays most to one token of the text which it holds, the first and the newest tokens aside: what it fetches from far back.
+bool toRead(viz::Selection& at, const Snapshot& snapshot) {
+  constexpr int kFirst = 4, kNewest = 32;
+  const viz::HeadPick pick = viz::pick_head(snapshot, at);
+  if (pick.record == nullptr) return false;
+  float most = 0;
+  for (const HeadRecord& head : pick.record->heads)
+    for (std::size_t i = 0; i < head.attended.size() && i < head.attention.size(); ++i) {
+      const int token = head.attended[i];
+      if (token < kFirst || token > pick.record->position - kNewest || !(head.attention[i] > most)) continue;
+      most = head.attention[i];
+      at.layer = head.layer;
+      at.kv_head = head.kv_head;
+      at.select({token, token});
+    }
+  return most > 0;
+}
+
 bool toHabit(viz::Selection& at, const Snapshot& snapshot, viz::Habit habit) {
   double most = 0;
   for (int l = 0; l < snapshot.model.n_layers; ++l)
@@ -111,6 +129,13 @@ std::optional<viz::Selection> lookOf(const Scene& scene, const Snapshot& snapsho
   if (snapshot.lanes.empty()) return std::nullopt;
   viz::Selection at = now;
   bool elsewhere = scene.run || scene.answer;
+  const bool staged = !scene.stage.empty();
+  if (staged) {  // the same for everybody, whatever was looked at before
+    const int lane_before = at.lane;
+    at = {};
+    at.lane = lane_before;
+    elsewhere = true;
+  }
   if (scene.run) at.lane = std::min(*scene.run, static_cast<int>(snapshot.lanes.size()) - 1);
   const LaneSnapshot* lane = laneOf(snapshot, at);
   if (lane == nullptr || lane->steps.empty()) return std::nullopt;
@@ -130,9 +155,16 @@ std::optional<viz::Selection> lookOf(const Scene& scene, const Snapshot& snapsho
     case Scene::Look::sink:
       elsewhere |= toSink(at, snapshot, *lane);
       break;
+    case Scene::Look::reads:
+      elsewhere |= toRead(at, snapshot);
+      break;
     case Scene::Look::habit:
       elsewhere |= toHabit(at, snapshot, scene.habit);
       break;
+  }
+  if (staged && !at.layer) {  // fates are those of a head
+    const viz::HeadPick pick = viz::pick_head(snapshot, at);
+    if (pick.values != nullptr) at.layer = pick.values->layer, at.kv_head = pick.values->kv_head;
   }
   return elsewhere ? std::optional(at) : std::nullopt;
 }

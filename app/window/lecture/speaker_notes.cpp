@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/lecture/speaker_notes.h"
 
+#include <QKeyEvent>
 #include <QLabel>
 #include <QVBoxLayout>
 
@@ -24,7 +25,7 @@ SpeakerNotes::SpeakerNotes(LectureGuide& guide, QWidget* parent)
   for (QLabel* label : {m_where, m_caption, m_notes, m_next}) {
     label->setWordWrap(true);
     label->setTextFormat(Qt::PlainText);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     column->addWidget(label);
   }
   m_where->setObjectName("secondary");
@@ -37,6 +38,22 @@ SpeakerNotes::SpeakerNotes(LectureGuide& guide, QWidget* parent)
   for (auto signal : {&LectureGuide::lessonChanged, &LectureGuide::sceneChanged, &LectureGuide::captionChanged})
     connect(&guide, signal, this, [this] { refresh(); });
   refresh();
+}
+
+void SpeakerNotes::keyPressEvent(QKeyEvent* event) {
+  switch (event->key()) {
+    case Qt::Key_PageDown:
+    case Qt::Key_Right:
+    case Qt::Key_Down:
+    case Qt::Key_Space:
+      return m_guide.next();
+    case Qt::Key_PageUp:
+    case Qt::Key_Left:
+    case Qt::Key_Up:
+      return m_guide.previous();
+    default:
+      QDialog::keyPressEvent(event);
+  }
 }
 
 QString SpeakerNotes::text() const { return m_notes->text(); }

@@ -17,6 +17,9 @@ class SpeakerNotes : public QDialog {
   SpeakerNotes(LectureGuide& guide, QWidget* parent = nullptr);
   QString text() const;
 
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;  // a clicker goes on, whichever window has the focus
+
  private:
   void refresh();
 

@@ -19,15 +19,15 @@ namespace kvscope {
 
 namespace {
 
-QString modelFacts(const Snapshot& snapshot) {
+QString modelFacts(const Snapshot& snapshot, const viz::Theme& theme) {
   const ModelConfig& m = snapshot.model;
   if (m.n_layers == 0) return snapshot.phase == RunPhase::loading ? "loading the model" : "no model";
-  return QString("model <b style='color:palette(window-text)'>%1</b>&nbsp; %2 layers · %3 query heads · %4 KV heads · %5")
+  return QString("model <b style='color:%6'>%1</b>&nbsp; %2 layers · %3 query heads · %4 KV heads · %5")
       .arg(QString::fromStdString(m.name).toHtmlEscaped())
       .arg(m.n_layers)
       .arg(m.n_heads)
       .arg(m.n_kv_heads)
-      .arg(QString::fromStdString(snapshot.device).toHtmlEscaped());
+      .arg(QString::fromStdString(snapshot.device).toHtmlEscaped(), toColor(theme.text).name());
 }
 
 }  // namespace
@@ -76,8 +76,9 @@ WindowRows::WindowRows(QMainWindow& window, WindowModel& model, const std::share
   // What both bars would say stands once.
   connect(m_messages, &MessageBar::said, m_notices, &MessageBar::takeBack);
   connect(m_notices, &MessageBar::said, m_messages, &MessageBar::takeBack);
-  connect(&model.workspace, &Workspace::snapshotChanged, this,
-          [this] { m_model_facts->setText(modelFacts(m_model.workspace.snapshot())); });
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::themeChanged})
+    connect(&model.workspace, signal, this,
+            [this] { m_model_facts->setText(modelFacts(m_model.workspace.snapshot(), m_model.workspace.theme())); });
 }
 
 void WindowRows::say(const QString& passing_words) { m_passing->say(passing_words, *m_pages); }

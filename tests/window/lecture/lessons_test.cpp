@@ -47,8 +47,12 @@ TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_TRUE(readingFails("{").contains("s.json"));
   EXPECT_TRUE(readingFails(R"({"kvscope":"session","version":1})").contains("expected a file of scenes"));
   EXPECT_TRUE(readingFails(withScene(R"("emphasis":"blue",)")).contains("scene 1: emphasis"));
-  EXPECT_TRUE(readingFails(withScene(R"("look":"up",)")).contains("expected stay, loss, changed, merging, sink, got \"up\""));
+  EXPECT_TRUE(readingFails(withScene(R"("look":"up",)")).contains("expected stay, loss, changed, merging, sink, reads, got \"up\""));
   EXPECT_TRUE(readingFails(withScene(R"("look":"habit:old",)")).contains("induction"));
+  EXPECT_TRUE(readingFails(withScene(R"("needs":["nonsense"],)")).contains("no fact called \"nonsense\""));
+  EXPECT_TRUE(
+      readingFails(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"message":"{tokens|a|b} {evictedd|a|b}"}]}]})")
+          .contains("no fact called \"evictedd\""));
   EXPECT_TRUE(readingFails(withScene(R"("run":"Z",)")).contains("run: expected a letter"));
   EXPECT_TRUE(readingFails(withScene(R"("answer":0,)")).contains("answer: expected a whole number"));
   EXPECT_TRUE(readingFails(withScene(R"("answer":1e99,)")).contains("answer: expected a whole number"));
@@ -61,8 +65,8 @@ TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {
   for (const char* outside : {"../needle.txt", "/etc/passwd", ".profile"})
     EXPECT_TRUE(readingFails(withScene(QByteArray(R"("stage":{"text":")") + outside + R"("},)")).contains("beside the lesson")) << outside;
   EXPECT_TRUE(readingFails(withScene(R"("stage":{"text":"missing.txt"},)")).contains("missing.txt"));
-  EXPECT_TRUE(
-      readingFails(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"if":["x"],"message":"m"}]}]})").contains("always"));
+  EXPECT_TRUE(readingFails(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"if":["sinks"],"message":"m"}]}]})")
+                  .contains("always"));
   EXPECT_EQ(
       readingFails(withScene(R"("look":"habit:retrieval","run":"B","answer":2,"notes":"n","needs":["sinks"],"stage":{"prompt":"x"},)")),
       "");
@@ -242,6 +246,56 @@ TEST_F(LessonTest, PagingLeavesOutWhatIsNotThereAndSaysSo) {
   EXPECT_EQ(id(), "recent") << "backwards, too";
   guide().goTo("evicted");
   EXPECT_EQ(id(), "evicted") << "asked for, it is shown";
+}
+
+TEST_F(LessonTest, WhatIsNotComputedYetOrNotTrueAnyMoreIsNotClaimed) {
+  mode().openLesson(builtInLessons().value(2));  // a text of 909 tokens, token by token
+  ASSERT_TRUE(guide().waiting());
+  EXPECT_TRUE(mode().caption().text().contains("being computed")) << mode().caption().text().toStdString();
+  open(builtInLessons().value(1));
+  while (id() != "missed") {
+    press(Qt::Key_PageDown);
+    ASSERT_TRUE(arrived());
+  }
+  window->controller().setLaneSpec(1, "keepkv:ratio=0.5");
+  ASSERT_TRUE(QTest::qWaitFor(
+      [this] {
+        return snapshot().phase == RunPhase::idle && !window->workspace().stale() && snapshot().lanes[1].spec == "keepkv:ratio=0.5";
+      },
+      30000));
+  EXPECT_TRUE(mode().caption().text().contains("not any more")) << mode().caption().text().toStdString();
+  SceneDots& dots = mode().caption().dots();
+  QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(guide().scene()).center());
+  ASSERT_TRUE(arrived());
+  EXPECT_TRUE(mode().caption().text().contains("wants «8»")) << mode().caption().text().toStdString();
+}
+
+TEST_F(LessonTest, ALessonIsTheSameWhateverWasLookedAtBefore) {
+  open(builtInLessons().value(1));
+  const auto shown = [&] {
+    guide().goTo(QString("question"));
+    EXPECT_TRUE(arrived());
+    return selection();
+  };
+  const viz::Selection first = shown();
+  ASSERT_TRUE(first.tokens);
+  viz::Selection other = first;
+  other.tokens = viz::TokenRange{20, 24};
+  other.layer = 0;
+  other.kv_head = 0;
+  other.steps = viz::StepRange{1, 2};
+  window->workspace().setSelection(other);
+  EXPECT_EQ(shown(), first);
+}
+
+TEST_F(LessonTest, NotesAreNoEndOfPaging) {
+  open(builtInLessons().value(1));
+  SpeakerNotes notes(guide());
+  notes.show();
+  QTest::keyClick(&notes, Qt::Key_PageDown);
+  EXPECT_EQ(guide().scene(), 1);
+  QTest::keyClick(&notes, Qt::Key_PageUp);
+  EXPECT_EQ(guide().scene(), 0);
 }
 
 TEST_F(LessonTest, LettersAreKeysUntilTheTextIsEdited) {
