@@ -224,7 +224,7 @@ void write_made(JsonText& json, const Snapshot& s, const PageFacts& facts) {
 }
 
 void write_heads(JsonText& json, const RunColumns& run) {
-  const std::pair<const char*, const std::vector<std::uint32_t>*> columns[] = {{"loss", &run.loss},     {"local", &run.local},
+  const std::pair<const char*, const std::vector<std::uint32_t>*> columns[] = {{"loss", &run.loss},     {"local_error", &run.local},
                                                                                {"error", &run.error},   {"compression", &run.compression},
                                                                                {"budget", &run.budget}, {"slots", &run.slots}};
   json.key("heads").begin_object();

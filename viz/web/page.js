@@ -566,7 +566,7 @@ function hatching(pen) {
 }
 
 function sayStrip(run, head, seen, value) {
-  const facts = ["loss", "local", "error", "compression"].map(name => numberOf(name, run, head).text);
+  const facts = ["loss", "local_error", "error", "compression"].map(name => numberOf(name, run, head).text);
   $("strip-title").textContent = `Where head ${headName(head)} looks${chosen.head >= 0 ? "" : " (largest error, none selected)"}`;
   let worst = -1;
   for (let t = 0; t <= seen; ++t) if (run.attention(cell(run, head, t)) & 1 && value(t) >= 0.01 && (worst < 0 || value(t) > value(worst))) worst = t;
