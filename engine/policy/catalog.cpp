@@ -16,8 +16,8 @@ namespace {
 
 std::vector<PolicyRow> make_rows() {
   std::vector<PolicyRow> rows;
-  for (const auto family :
-       {position_rows, hindsight_rows, score_rows, geometry_rows, observation_rows, merging_rows, keepkv_rows, given_rows, custom_rows})
+  for (const auto family : {position_rows, hindsight_rows, score_rows, geometry_rows, probing_rows, observation_rows, merging_rows,
+                            keepkv_rows, given_rows, custom_rows})
     for (PolicyRow& row : family()) rows.push_back(std::move(row));
   std::ranges::stable_partition(rows, &PolicyRow::listed);
   return rows;

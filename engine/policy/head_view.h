@@ -67,8 +67,9 @@ class PromptQueries {
   virtual ~PromptQueries() = default;
   /// Of every token of the prompt, [n, group, head_dim]: rotated to its position, or as it was before.
   virtual std::vector<double> rows(bool rotated) const = 0;
-  /// Mean over the positions first .. first + n - 1 of the rotation to them, [head_dim]: cosine of every frequency, then sine of every one.
-  virtual std::vector<double> mean_rotation(int first, int n) const = 0;
+  /// The rotation to each of the positions first .. first + n - 1, [n, rotated dimensions]: cosine of every frequency, then sine of every
+  /// one.
+  virtual std::vector<double> rotations(int first, int n) const = 0;
 };
 
 /// What a policy sees of one (layer, KV head) when it decides. Nothing else.

@@ -75,6 +75,10 @@ Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), files_(set
 void Policy::resolve_budget(int n_prompt) {
   if (!lane_.parts.row->has_budget) return;
   const Params& params = lane_.params;
+  if (lane_.parts.row->budget_may_lack && !params.has("slots") && !params.has("ratio")) {
+    slots_ = n_prompt;  // what shares are of
+    return;
+  }
   int c = params.has("slots") ? params.count("slots", 0) : round_half_up(std::min(params.number("ratio") * n_prompt, 1e8));
   requested_ = c;
   c = std::max(c, 1);
@@ -138,7 +142,10 @@ std::vector<std::optional<int>> Policy::raised(std::vector<std::optional<int>> b
 
 void Policy::after_prompt(std::span<const HeadView> heads) {
   if (!compresses() || nothing_to_distribute()) return;
-  std::vector<std::optional<int>> budgets = allocation_->after_prompt(shape_, heads);
+  allocate(allocation_->after_prompt(shape_, heads));
+}
+
+void Policy::allocate(std::vector<std::optional<int>> budgets) {
   if (budgets.empty()) return;
   KVSCOPE_ASSERT(budgets.size() == budgets_.size());
   allocated_ = raised(std::move(budgets));
@@ -173,7 +180,7 @@ std::vector<ResolvedParam> Policy::params() const {
       add_text(param.key, value);
   }
   add_text("group", lane_.parts.row->takes_group ? lane_.params.text("group") : "mean");
-  if (lane_.parts.row->has_budget) add_count("slots", slots_);
+  if (lane_.parts.row->has_budget && requested_ >= 0) add_count("slots", slots_);
   if (cadence() == Cadence::once) add_count("refresh", refresh_);
   return out;
 }

@@ -73,8 +73,8 @@ class Policy {
   /// This many slots of highest pos are protected; by-position policies: what they keep.
   int recent(int layer, int kv_head) const {
     const std::optional<int> c = budget(layer, kv_head);
-    if (!c) return 0;
-    return ranking_->by_position() ? *c - protection(*c).sinks : protection(allocation_->by_layer() ? slots_ : *c).recent;
+    if (!c) return selection_->sets_size() ? protection(slots_).recent : 0;
+    return ranking_->by_position() ? *c - protection(*c).sinks : protection(allocation_->protects_by_mean() ? slots_ : *c).recent;
   }
   std::vector<ResolvedParam> params() const;  // as resolved: slots, sinks, recent, window as counts
   /// Never merges: a kept slot is its token, unchanged.
@@ -89,6 +89,13 @@ class Policy {
   /// Called once after a prefill, before the first plan(): allocators that look at the whole prompt set all budgets here. heads: of all
   /// layers, layer-major, without keys.
   void after_prompt(std::span<const HeadView> heads);
+
+  /// True: after_prompt() wants survey() of every layer without a window of its own to follow, and then after_survey(), before the first
+  /// plan() or decide(). They have the scores of that survey then.
+  bool surveys() const { return allocation_->surveys() && !nothing_to_distribute(); }
+  /// heads: all KV heads of one layer, as plan() sees them after the prompt.
+  void survey(std::span<const HeadView> heads);
+  void after_survey();
 
   /// Decides for all KV heads of one layer after a step (statistics are up to date). step: the trace's step number (randomness);
   /// after_prompt: this is the one compression after a prefill, or after the cache was rebuilt. One plan per head; an empty plan where
@@ -139,13 +146,22 @@ class Policy {
   bool nothing_to_distribute() const { return allocation_->limits() && !allocation_->distributes_always() && slots_ >= shape_.n_prompt; }
   std::vector<std::optional<int>> raised(std::vector<std::optional<int>> budgets) const;
   void resolve_budget(int n_prompt);
+  void allocate(std::vector<std::optional<int>> budgets);
   int with_minimum(int c) const;
   void read_edits(const Setup& setup);
   const BudgetOverride* override_of(int layer, int kv_head) const;
   /// What the override makes of a budget; the budget itself where there is none.
   std::optional<int> overriding(int layer, int kv_head, std::optional<int> allocated) const;
   void override_budgets();
+  std::size_t place(const HeadView& head) const { return static_cast<std::size_t>(head.layer * n_kv_heads_ + head.kv_head); }
+  /// What is due in a head, and, where that is asked for, the scores of its slots.
   void rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const;
+  /// The same from the survey.
+  void recall(HeadDecision& d, const HeadView& head);
+  /// Which slots are protected, and their scores. shares_of: what sinks and recent may be fractions of.
+  void score(HeadDecision& d, int shares_of) const;
+  /// What the heads of a layer make of their scores together.
+  void finish_scores(std::span<HeadDecision> heads) const;
   bool select_oldest(HeadDecision& d) const;
   void share_scores(std::span<HeadDecision> heads) const;
   void show_scores(HeadDecision& head);
@@ -171,6 +187,12 @@ class Policy {
   std::vector<std::optional<int>> allocated_;      // by the policy
   std::vector<std::optional<int>> budgets_;        // overrides applied
   std::vector<std::optional<int>> first_budgets_;  // before any compression moved them
+  struct Surveyed {
+    std::vector<char> is_protected;
+    std::vector<double> score, tie_break;
+  };
+  std::vector<Surveyed> surveyed_;  // of every head, which its first plan takes; empty: there was no survey
+  std::vector<HeadNotes> notes_;    // the same, until after_survey()
   int nan_scores_ = 0;
 };
 

@@ -8,12 +8,6 @@
 #include "policy/rules.h"
 
 namespace kvscope {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 std::vector<Plan> Policy::plan(std::span<const HeadView> heads, int step, bool after_prompt) {
   if (!compresses()) return std::vector<Plan>(heads.size());
   thread_local LayerDecision decision;  // kept by its thread: in a step allocations would cost as much as the work
@@ -47,44 +41,94 @@ void Policy::decide(std::span<const HeadView> heads, int step, bool after_prompt
     for (const HeadView& head : heads) n += head.slots->size();
     layer_is_due = is_due(n / static_cast<double>(heads.size()), slots_, after_prompt);
   }
-  for (std::size_t h = 0; h < heads.size(); ++h) rank(decisions[h], heads[h], layer_is_due, after_prompt);
-  std::vector<HeadDecision*> ranked;
-  for (HeadDecision& d : decisions)
-    if (!d.score.empty()) ranked.push_back(&d);
-  if (!ranked.empty()) ranking_->finish_layer(ranked);
-  if (lane_.parts.selecting->whole_layer) share_scores(decisions);
+  if (after_prompt && !surveyed_.empty() && !surveyed_[place(heads.front())].score.empty()) {
+    for (std::size_t h = 0; h < heads.size(); ++h) recall(decisions[h], heads[h]);
+  } else {
+    for (std::size_t h = 0; h < heads.size(); ++h) rank(decisions[h], heads[h], layer_is_due, after_prompt);
+    finish_scores(decisions);
+  }
   for (HeadDecision& d : decisions) show_scores(d);
-  const auto place = [this](const HeadDecision& d) { return at(d.view.layer * n_kv_heads_ + d.view.kv_head); };
-  for (HeadDecision& d : decisions) d.budget = allocated_[place(d)];
+  for (HeadDecision& d : decisions) d.budget = allocated_[place(d.view)];
   if (layer_is_due.value_or(true)) allocation_->revise(decisions);
   for (HeadDecision& d : decisions) {
-    allocated_[place(d)] = d.budget;
+    allocated_[place(d.view)] = d.budget;
     d.budget = overriding(d.view.layer, d.view.kv_head, d.budget);
-    if (d.budget) budgets_[place(d)] = d.budget;
+    if (d.budget) budgets_[place(d.view)] = d.budget;
     if (d.due || (d.budget && selection_->works_below_budget())) selection_->select(d, step);
   }
   merger_->expect(decisions);
 }
 
+void Policy::survey(std::span<const HeadView> heads) {
+  notes_.resize(budgets_.size());
+  std::vector<HeadDecision> decisions(heads.size());
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    HeadDecision& d = decisions[h];
+    d.begin(heads[h]);
+    d.view.slots_at_most = slots_;
+    if (!ranking_->by_position()) score(d, slots_);
+  }
+  finish_scores(decisions);
+  for (HeadDecision& d : decisions) {
+    notes_[place(d.view)] = allocation_->note(d);
+    if (ranking_->by_position()) continue;
+    surveyed_.resize(budgets_.size());
+    surveyed_[place(d.view)] = {std::move(d.is_protected), std::move(d.score), std::move(d.tie_break)};
+  }
+}
+
+void Policy::after_survey() {
+  allocate(allocation_->after_survey(shape_, notes_));
+  notes_.clear();
+}
+
+void Policy::recall(HeadDecision& d, const HeadView& head) {
+  d.begin(head);
+  d.budget = budget(head.layer, head.kv_head);
+  d.view.slots_at_most = d.budget.value_or(0);
+  d.due = d.budget && is_due(head.slots->size(), *d.budget, /*after_prompt=*/true);
+  Surveyed& known = surveyed_[place(head)];
+  d.is_protected = std::move(known.is_protected);
+  d.score = std::move(known.score);
+  d.tie_break = std::move(known.tie_break);
+}
+
+void Policy::finish_scores(std::span<HeadDecision> heads) const {
+  std::vector<HeadDecision*> ranked;
+  for (HeadDecision& d : heads)
+    if (!d.score.empty()) ranked.push_back(&d);
+  if (!ranked.empty()) ranking_->finish_layer(ranked);
+  if (lane_.parts.selecting->whole_layer) share_scores(heads);
+}
+
 void Policy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const {
   d.begin(head);
   d.budget = budget(head.layer, head.kv_head);
-  if (!d.budget) return;
+  if (!d.budget && !selection_->sets_size()) return;
   const bool alone = !layer_is_due || overridden(head.layer, head.kv_head);
-  d.due = alone ? is_due(head.slots->size(), *d.budget, after_prompt) : *layer_is_due;
-  d.view.slots_at_most = *d.budget;
+  if (selection_->sets_size())
+    d.due = after_prompt || every_step();
+  else
+    d.due = alone ? is_due(head.slots->size(), *d.budget, after_prompt) : *layer_is_due;
+  d.view.slots_at_most = d.budget.value_or(0);
   if (alone && !after_prompt && select_oldest(d)) return;
   const bool ranks_always = cadence() == Cadence::every_step && !ranking_->by_position() && !lane_.parts.selecting->observes;
   const bool ranks_now = d.due || ranks_always || layer_is_due.value_or(false);
   if (!ranks_now) return;
-  d.is_protected = protected_mask(*head.slots, protection(layer_is_due ? slots_ : *d.budget));
+  const bool by_mean = layer_is_due || allocation_->protects_by_mean() || !d.budget;
+  score(d, by_mean ? slots_ : *d.budget);
+}
+
+void Policy::score(HeadDecision& d, int shares_of) const {
+  const SlotState& slots = d.slots();
+  d.is_protected = protected_mask(slots, protection(shares_of));
   ranking_->protect(d.view, d.is_protected);
-  for (const int pos : head.pinned) {
-    const auto place = std::ranges::lower_bound(head.slots->pos, pos);
-    if (place != head.slots->pos.end() && *place == pos) d.is_protected[static_cast<std::size_t>(place - head.slots->pos.begin())] = 1;
+  for (const int pos : d.view.pinned) {
+    const auto place = std::ranges::lower_bound(slots.pos, pos);
+    if (place != slots.pos.end() && *place == pos) d.is_protected[static_cast<std::size_t>(place - slots.pos.begin())] = 1;
   }
-  d.score = ranking_->score(head);
-  d.tie_break = ranking_->tie_break(head);
+  d.score = ranking_->score(d.view);
+  d.tie_break = ranking_->tie_break(d.view);
 }
 
 /// The usual step where position alone decides: the oldest slot that may go goes, without a look at the others.

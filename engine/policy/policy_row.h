@@ -51,6 +51,7 @@ struct PolicyRow {
   int (*least_free)(const Params&, int slots) = nullptr;  // slots besides sinks and recent that the budget must have room for; none: 1
   bool has_budget = true;                                 // takes slots or ratio
   std::string_view default_ratio = {};                    // budget where neither is given; empty: one of them must be
+  bool budget_may_lack = false;                           // neither need be given: what stays is an outcome
   bool takes_group = true;                                // has the key group, with all its choices
   bool reads_attention = true;                   // false: the key group is taken, but nothing changes with it, so nobody is asked for it
   bool whole_layer = false;                      // one decision for all heads of a layer, by the mean of their scores

@@ -44,8 +44,8 @@ void Forward::run(std::span<const int> tokens, std::span<const int> positions, A
         keep == Keep::all_layers ? size_of(b.dtype()) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(l) : 0;
     const auto part = [place](Buffer& of_layers, int width) { return of_layers.as<std::byte>() + place * static_cast<std::size_t>(width); };
     void *const q = part(q_, c.q_dim()), *const k = part(k_, c.kv_dim()), *const v = part(v_, c.kv_dim()), *const o = part(o_, c.q_dim());
-    project_heads(l, rows, q, k, v);
-    const LayerRows layer{.layer = l, .rows = rows, .q = q, .k = k, .v = v, .out = o};
+    const void* const in = project_heads(l, rows, q, k, v);
+    const LayerRows layer{.layer = l, .rows = rows, .in = in, .q = q, .k = k, .v = v, .out = o};
     site.before_rotation(layer);
     if (const int table = c.rope_of(l, n_prompt_); table >= 0) {
       b.rope(q, rows, c.n_heads, positions, table);
@@ -63,7 +63,7 @@ void Forward::linear(const void* x, const Weight& w, const Weight& bias, int row
   if (bias.in > 0) backend_.add_to_rows(y, bias, rows);
 }
 
-void Forward::project_heads(int layer, int rows, void* q, void* k, void* v) {
+const void* Forward::project_heads(int layer, int rows, void* q, void* k, void* v) {
   const ModelConfig& c = model_.config();
   const LayerWeights& w = model_.layers[static_cast<std::size_t>(layer)];
   const void* const x = w.attn_norm.in > 0 ? h_.data() : x_.data();
@@ -76,10 +76,11 @@ void Forward::project_heads(int layer, int rows, void* q, void* k, void* v) {
   if (w.k_norm.in > 0) backend_.rms_norm(k, w.k_norm, c.norm_eps, rows * (c.kv_dim() / w.k_norm.in), k);
   const int table = c.rope_of(layer, n_prompt_);
   const Rope& rope = c.ropes[static_cast<std::size_t>(std::max(table, 0))];
-  if (table < 0 || rope.gain == 1) return;
+  if (table < 0 || rope.gain == 1) return x;
   const int rotated = rope.dims > 0 ? rope.dims : c.head_dim;
   backend_.scale(q, rows * c.n_heads, c.head_dim, rotated, rope.gain);
   backend_.scale(k, rows * c.n_kv_heads, c.head_dim, rotated, rope.gain);
+  return x;
 }
 
 void Forward::feed_forward(const LayerWeights& w, int rows) {

@@ -16,10 +16,11 @@ namespace kvscope {
 struct LayerRows {
   int layer = 0;
   int rows = 0;
-  void* q = nullptr;        // [rows, n_heads, head_dim]
-  const void* k = nullptr;  // [rows, n_kv_heads, head_dim]
-  const void* v = nullptr;  // [rows, n_kv_heads, head_dim]
-  void* out = nullptr;      // [rows, n_heads, head_dim], to be written by the site
+  const void* in = nullptr;  // [rows, dim] what q, k and v were projected from: the residual stream after the layer's norm, if it has one
+  void* q = nullptr;         // [rows, n_heads, head_dim]
+  const void* k = nullptr;   // [rows, n_kv_heads, head_dim]
+  const void* v = nullptr;   // [rows, n_kv_heads, head_dim]
+  void* out = nullptr;       // [rows, n_heads, head_dim], to be written by the site
 };
 
 /// What surrounds the attention of one layer: caches, statistics, policies. The forward pass itself knows none of them.
@@ -57,8 +58,8 @@ class Forward {
 
  private:
   void reserve(int rows, int layers);
-  /// Queries, keys and values of x_ as the layer's attention wants them, but for the rotation.
-  void project_heads(int layer, int rows, void* q, void* k, void* v);
+  /// Queries, keys and values of x_ as the layer's attention wants them, but for the rotation. Returns LayerRows::in.
+  const void* project_heads(int layer, int rows, void* q, void* k, void* v);
   void feed_forward(const LayerWeights& w, int rows);
   /// x_ += what a half of a layer leaves: y [rows, w.in] w^T, its bias and its norm.
   void add_to_residual(const void* y, const Weight& w, const Weight& bias, const Weight& norm, int rows);

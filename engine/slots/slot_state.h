@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -46,9 +47,17 @@ struct StatNeeds {
   bool keep_z_rows = false;  // the last z_rows rows of z + extra are kept, per query head
   bool ema = false;          // log-domain EMA of exp(z + extra); after a prefill built from the last z_rows rows (statistics/log_ema.h)
   double ema_alpha = 0.9;
-  bool z_now = false;      // this step's z + extra
-  int coming_queries = 0;  // queries of the full cache at so many coming positions, beside the lane's own full history
+  bool z_now = false;           // this step's z + extra
+  int coming_queries = 0;       // queries of the full cache at so many coming positions, beside the lane's own full history
   bool prompt_queries = false;  // all queries of the prompt, when its one compression is decided
+  /// Tokens that run over the full cache of a prompt only to be observed: the prompt once more, in stretches (runtime/prompt/probe_run.h).
+  struct Probe {
+    int stretch = 2048;      // tokens of the prompt that one pass repeats
+    int sinks = 4;           // first tokens that share the attention of the later stretches
+    bool by_output = false;  // attention times ||v W_O||_2, over the norm of what the probe's token brings into the layer
+    auto operator<=>(const Probe&) const = default;
+  };
+  std::optional<Probe> probe;  // of which `probed` tells
 
   StatParams params() const { return {.lambda = lambda}; }
   bool reads_a() const {  // observe_step needs a

@@ -51,10 +51,10 @@ void fold_all(SlotState& state, const StatNeeds& needs, std::span<const double> 
 template <class S>
 void load_column(std::vector<typename S::Cell>& cells, const StatNeeds& needs, const PromptStats& prompt) {
   const std::size_t n = at(prompt.n);
-  const bool has_norms = !prompt.key_norm.empty();
+  const auto of_slot = [](std::span<const double> x, std::size_t i) { return x.empty() ? std::numeric_limits<double>::quiet_NaN() : x[i]; };
   cells.reserve(n);
   for (std::size_t i = 0; i < n; ++i)
-    cells.push_back(S::init({.key_norm = has_norms ? prompt.key_norm[i] : std::numeric_limits<double>::quiet_NaN()}));
+    cells.push_back(S::init({.key_norm = of_slot(prompt.key_norm, i), .probed = of_slot(prompt.probed, i)}));
   if constexpr (requires { S::prompt_sum(StatParams()); }) {
     const auto sums = std::ranges::find(prompt.sums, S::prompt_sum(needs.params()), &PromptStats::Sums::what);
     KVSCOPE_ASSERT(sums != prompt.sums.end() && sums->of_slots.size() == n);

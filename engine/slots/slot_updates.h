@@ -24,6 +24,7 @@ struct PromptStats {
   std::span<const double> last_z = {};    // [min(needs.z_rows, n), group, n] last rows of z, newest last; -inf where not visible
   const HitHistory* hits = nullptr;       // over at least the last needs.hits rows
   std::span<const double> key_norm = {};  // [n] norms of the keys before rotation
+  std::span<const double> probed = {};    // [n] where needs.probe
   double outside = std::numeric_limits<double>::quiet_NaN();  // mean over queries and group of the attention outside needs.outside
 };
 

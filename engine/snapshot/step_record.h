@@ -105,8 +105,9 @@ struct StepRecord {
   std::vector<HeadRecord> heads;                   // layer-major
   std::vector<double> hidden_rel_l2;  // [n_layers] residual stream after each layer, against the full cache fed the same tokens; NaN: other
                                       // tokens; empty: not measured
+  int probe_tokens = 0;               // that ran over the full cache only to be observed, before this step's compression
   double ms = 0;                      // wall time of the step, all lanes of the batch
-  double policy_ms = kNotAvailable;   // of it, statistics, decisions and merges of this lane; not in a trace
+  double policy_ms = kNotAvailable;   // of it, probes, statistics, decisions and merges of this lane; not in a trace
 };
 
 using StepPtr = std::shared_ptr<const StepRecord>;

@@ -39,6 +39,7 @@ void StepWriter::write(const StepRecord& step) {
   json_.key("kl");
   json_.number(step.kl, "kl");
   json_.member("top1_same", step.top1_same);
+  if (step.probe_tokens > 0) json_.member("probe_tokens", step.probe_tokens);
   logits(step);
   if (!step.hidden_rel_l2.empty()) {
     json_.key("hidden_rel_l2");

@@ -231,6 +231,7 @@ StepRecord Reader::step(const JsonCursor& s, int index, int previous_position) {
   if (s.has("nll")) record.nll = s.at("nll").real_or_null();
   record.kl = s.at("kl").real_or_null();
   record.top1_same = s.at("top1_same").flag();
+  if (s.has("probe_tokens")) record.probe_tokens = s.at("probe_tokens").whole(0, kMaxInt);
   if (s.has("logits_top")) {
     const JsonCursor top = s.at("logits_top");
     for (std::size_t i = 0; i < top.size(); ++i) {

@@ -135,7 +135,7 @@ void time_lanes(const std::string& folder, const std::vector<std::string>& specs
   };
   for (Lane* lane : batch) {
     lane->begin_step(prompt.size() - 1);
-    lane->load_prompt(prompt, [] {});
+    lane->load_prompt(prompt, ProbeRun(*backend, model), [] {});
   }
   record();
   for (int s = 0; s < steps; ++s) {

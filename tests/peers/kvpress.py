@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Which positions kvpress 0.5.5 and kvscope keep after a prompt, per layer and KV head, both in float64 on the same weights.
 
-kvpress.py CLI [--model FOLDER] [--write RESULTS.md]
+kvpress.py CLI [--model FOLDER] [--only TEXT] [--write RESULTS.md]
+
+A model without a tokenizer gets random ids, and is asked in no words where a press would put a question. --chat: the model gets a chat
+template of its own, in a copy of its folder.
 
 Needs kvpress==0.5.5, torch and transformers<5.3 (python3 -m venv V; V/bin/pip install torch 'transformers<5.3' kvpress==0.5.5); exit status 77
 without them. A difference is explained where every exchanged slot scores within 1e-9 of the one it was exchanged for, in kvpress itself.
@@ -9,8 +12,11 @@ without them. A difference is explained where every exchanged slot scores within
 import argparse
 import contextlib
 import json
+import logging
 import math
 import os
+import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,7 +32,10 @@ try:
     import transformers
     from transformers import AutoModelForCausalLM, DynamicCache
     from transformers.models.llama import modeling_llama as llama
-    from kvpress.presses import leverage_press, non_causal_attention_press
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+    from transformers.models.qwen3 import modeling_qwen3 as qwen3
+    from kvpress.attention_patch import attention_patch
+    from kvpress.presses import duo_attention_press, kvzip_press, leverage_press, non_causal_attention_press
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
@@ -44,10 +53,15 @@ def norm64(self, x):
 def rope64(self, x, position_ids):
     config = self.config
     rope = config.rope_parameters
-    if rope.get("rope_type", "default") != "default":
-        raise SystemExit(f"rope_type {rope['rope_type']}: only unscaled frequencies are written in float64 here")
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     frequency = 1.0 / (float(rope["rope_theta"]) ** (torch.arange(0, width, 2, dtype=torch.float64) / width))
+    if rope.get("rope_type", "default") == "llama3":
+        low, high, factor, length = (float(rope[k]) for k in ("low_freq_factor", "high_freq_factor", "factor", "original_max_position_embeddings"))
+        turns = length * frequency / (2 * math.pi)
+        share = ((turns - low) / (high - low)).clamp(0, 1)
+        frequency = (1 - share) * frequency / factor + share * frequency
+    elif rope.get("rope_type", "default") != "default":
+        raise SystemExit(f"rope_type {rope['rope_type']}: only unscaled frequencies and llama3 are written in float64 here")
     angle = position_ids[:, :, None].double() * frequency
     angle = torch.cat((angle, angle), -1)
     return angle.cos(), angle.sin()
@@ -61,6 +75,10 @@ def attention64(module, query, key, value, attention_mask, scaling, dropout=0.0,
     return (weights @ value).transpose(1, 2).contiguous(), None        # no press here reads recorded attention
 
 
+def masking64(module, query, key, value, attention_mask, dropout=0.0, scaling=None, **kwargs):
+    return attention64(module, query, key, value, attention_mask, scaling)
+
+
 class InDoubles:
     """torch as the presses see it: what they cast to float32 stays a double, and a random sketch is the identity."""
     float32 = torch.float64
@@ -71,21 +89,105 @@ class InDoubles:
     def randn(self, *shape, **kwargs):
         return torch.eye(shape[-2], dtype=torch.float64).expand(*shape) * math.sqrt(shape[-1])
 
+    def zeros(self, *shape, **kwargs):
+        return torch.zeros(*shape, dtype=torch.float64)
+
+    def full(self, size, value, device=None):
+        return torch.full(size, value, dtype=torch.float64)
+
+
+class Words:
+    """The model's tokenizer as kvpress asks it, by the command line; no words at all where there is none."""
+
+    def __init__(self, cli, folder):
+        self.cli, self.folder = cli, folder
+        template = os.path.join(folder, "chat_template.jinja")
+        self.chat_template = None
+        if os.path.exists(template):
+            with open(template, encoding="utf-8") as f:
+                self.chat_template = f.read()
+        self.silent = not any(os.path.exists(os.path.join(folder, name)) for name in ("tokenizer.json", "tokenizer.model"))
+        self.text_ids = []                                             # of the text that heads are measured on
+
+    def encode(self, text, return_tensors=None, add_special_tokens=False):
+        return torch.tensor([self.ids(text)], dtype=torch.long)
+
+    def ids(self, text):
+        if self.silent or not text:
+            return []
+        with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as f:
+            f.write(text)
+            f.flush()
+            return tokens_of(self.cli, self.folder, f.name)
+
+    def apply_chat_template(self, messages, add_generation_prompt, tokenize, enable_thinking):
+        import jinja2
+        return jinja2.Template(self.chat_template).render(messages=messages, add_generation_prompt=add_generation_prompt)
+
+    def __call__(self, text, return_tensors):
+        return Tensors(input_ids=torch.tensor([self.text_ids]))
+
+
+class Tensors(dict):
+    def to(self, device):
+        return self
+
+
+class OneText:
+    """The set of texts that kvpress draws from to measure heads: the prompt alone."""
+
+    def to_pandas(self):
+        return self
+
+    def sample(self, n, random_state):
+        return {"chapter": self}
+
+    def tolist(self):
+        return [""]
+
 
 def load(folder):
     transformers.utils.logging.disable_progress_bar()
-    llama.LlamaRMSNorm.forward, llama.LlamaRotaryEmbedding.forward = norm64, rope64
-    llama.eager_attention_forward = attention64
-    leverage_press.torch = non_causal_attention_press.torch = InDoubles()
+    logging.getLogger("kvpress").setLevel(logging.ERROR)
+    llama.LlamaRMSNorm.forward = qwen3.Qwen3RMSNorm.forward = norm64
+    llama.LlamaRotaryEmbedding.forward = qwen3.Qwen3RotaryEmbedding.forward = rope64
+    llama.eager_attention_forward = qwen3.eager_attention_forward = attention64
+    ALL_ATTENTION_FUNCTIONS["sdpa"] = attention_patch(masking64)
+    leverage_press.torch = non_causal_attention_press.torch = duo_attention_press.torch = kvzip_press.torch = InDoubles()
+    duo_attention_press.load_dataset = lambda *args, **kwargs: OneText()
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
     return model.double().eval()
 
 
+class SmallDuo(kvpress.DuoAttentionPress):
+    """With fewer slots in a streaming head than the 384 that kvpress has for it."""
+
+    def post_init_from_model(self, model):
+        duo_attention_press.cache.clear()
+        super().post_init_from_model(model)
+        self.sink_size, self.recent_size = 4, 16
+
+
 def cases(width):
-    """(name, press of a share removed, lane without its budget). Presses that score keys and values get no attention to read."""
+    """(name, press of a share removed, lane without its budget, or of the share kept with what it has of one). Presses that score keys and
+    values get no attention to read."""
     P = kvpress
     lev = dict(sketch_dimension=width)
+    zip_ = lambda **keys: lambda r: P.KVzipPress(compression_ratio=r, **keys)
+    norms = lambda kept: -5.0 if kept > 0.3 else -2.5                  # other shares, other thresholds
     return [
+        ("KVzipPress", zip_(), "kvzip"),
+        ("KVzipPress(kvzip_plus_normalization)", zip_(kvzip_plus_normalization=True), "kvzip:plus=1"),
+        ("KVzipPress(layerwise)", zip_(layerwise=True), "kvzip:layerwise=1"),
+        ("KVzipPress(chunk_size=50)", zip_(chunk_size=50), "kvzip:repeat=50"),
+        ("KVzipPress(plus, layerwise, 50, n_sink=2)", zip_(kvzip_plus_normalization=True, layerwise=True, chunk_size=50, n_sink=2),
+         "kvzip:plus=1,layerwise=1,repeat=50,sinks=2"),
+        ("DMSPress(KnormPress)", lambda r: P.DMSPress(P.KnormPress(), threshold=norms(1 - r), sliding_window_size=32),
+         lambda kept: f"dms:threshold={norms(kept)},recent=32"),
+        ("DMSPress(ExpectedAttentionPress)", lambda r: P.DMSPress(P.ExpectedAttentionPress(), threshold=0.004 * r, sliding_window_size=20),
+         lambda kept: f"custom:stat=expected,select=threshold,score_threshold={0.004 * (1 - kept)!r},recent=20,sinks=4"),
+        ("DuoAttentionPress(on_the_fly_scoring)", lambda r: SmallDuo(head_compression_ratio=0.8 * r, on_the_fly_scoring=True),
+         lambda kept: f"duo:fly=1,sinks=4,recent=16,slots=40,sparsity={0.8 * (1 - kept)!r}"),
         ("LagKVPress", lambda r: P.LagKVPress(compression_ratio=r, lag_size=16), "lagkv:lag=16"),
         ("LagKVPress(cross_scoring)", lambda r: P.LagKVPress(compression_ratio=r, lag_size=16, cross_scoring=True), "lagkv:lag=16,cross=1"),
         ("LagKVPress, short prompt", lambda r: P.LagKVPress(compression_ratio=r, lag_size=4096), "lagkv:lag=4096"),
@@ -107,7 +209,18 @@ def cases(width):
 def recording(press):
     """The press, and the scores [layer] that it made."""
     scorer = press.press if hasattr(press, "press") else press
-    scores, plain = {}, scorer.score
+    scores = {}
+    if isinstance(press, kvpress.KVzipPress):
+        plain_end = press.compress_post
+
+        def compress_post(model):
+            plain_end(model)
+            scores.update(enumerate(x[0].clone() for x in press.score_val))
+        object.__setattr__(press, "compress_post", compress_post)
+        return press, scores
+    if not hasattr(scorer, "score"):
+        return press, scores
+    plain = scorer.score
 
     def score(module, *args, **kwargs):
         out = plain(module, *args, **kwargs)
@@ -118,7 +231,9 @@ def recording(press):
 
 
 def kvpress_keeps(model, tokens, press):
-    """[layer][head] -> set of positions, by the rows of keys that are left; and the press's scores."""
+    """[layer][head] -> set of positions, by the rows of keys that are left or by what is masked; and the press's scores."""
+    masks = isinstance(press, (kvpress.KVzipPress, kvpress.DMSPress, kvpress.DuoAttentionPress))
+    model.config._attn_implementation = "sdpa" if masks else "eager"
     caches, scores = [], {}
     for one in (None, press):
         context = contextlib.nullcontext()
@@ -130,7 +245,13 @@ def kvpress_keeps(model, tokens, press):
             model(torch.tensor([tokens]), past_key_values=cache)
         caches.append([layer.keys[0] for layer in cache.layers])
     kept = []
-    for full, left in zip(*caches):
+    for l, layer in enumerate(model.model.layers if masks else []):
+        every = [set(range(caches[0][l].shape[1])) for _ in range(caches[0][l].shape[0])]
+        masked = layer.self_attn.masked_key_indices
+        for h, i in zip(masked[1].tolist(), masked[2].tolist()) if masked is not None else ():
+            every[h].discard(i)
+        kept.append(every)
+    for full, left in zip(*caches) if not masks else ():
         kept.append([])
         for h in range(full.shape[0]):
             distance = (left[h][:, None] - full[h][None]).abs().amax(-1)
@@ -162,6 +283,13 @@ def tied(score, ours, theirs):
     return len(a) == len(b) and all(abs(x - y) <= TIE * max(1.0, abs(x)) for x, y in zip(a, b))
 
 
+def exchanged_alike(scores, ours, theirs):
+    """True: over all heads together, what only one side keeps scores alike in kvpress, up to TIE."""
+    only = lambda a, b: sorted(float(scores[l][h][i]) for l in range(len(a)) for h in range(len(a[l])) for i in a[l][h] - b[l][h])
+    a, b = only(ours, theirs), only(theirs, ours)
+    return len(a) == len(b) and all(abs(x - y) <= TIE * max(1.0, abs(x)) for x, y in zip(a, b))
+
+
 def tokens_of(cli, folder, prompt):
     out = subprocess.run([cli, "tokens", "--model", folder, "--text-file", prompt, "--json"], capture_output=True, text=True)
     if out.returncode:
@@ -170,35 +298,69 @@ def tokens_of(cli, folder, prompt):
     return [t["id"] if isinstance(t, dict) else t for t in (answer["tokens"] if isinstance(answer, dict) else answer)]
 
 
+def prompts_of(o, words, vocabulary):
+    """(name, tokens)"""
+    for prompt in PROMPTS:
+        if words.silent:
+            yield f"random {prompt}", random.Random(prompt).sample(range(3, vocabulary), min(vocabulary - 3, 180))
+            continue
+        with open(os.path.join(ROOT, "assets", "prompts", prompt), encoding="utf-8") as f:
+            text = f.read()
+        if words.chat_template:
+            turn = words.apply_chat_template([{"role": "user", "content": text}], True, False, False)
+            opening, rest = turn[:turn.index(text)], turn[turn.index(text):]
+            yield prompt, words.ids(opening) + words.ids(rest)
+        else:
+            yield prompt, words.ids(text)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("cli")
     ap.add_argument("--model", default=os.path.join(ROOT, "assets", "models", "kvmini"))
+    ap.add_argument("--chat", action="store_true")
+    ap.add_argument("--only", default="", help="cases whose name contains this")
     ap.add_argument("--write", default="")
     o = ap.parse_args()
-    model = load(o.model)
+    if o.chat:
+        copy = tempfile.TemporaryDirectory()
+        o.model = shutil.copytree(o.model, os.path.join(copy.name, "with-chat"), ignore=shutil.ignore_patterns("train"))
+        with open(os.path.join(o.model, "chat_template.jinja"), "w", encoding="utf-8") as f:
+            f.write("Somebody says:\n{% for m in messages %}{{ m.content }}\nThat was {{ m.role }}.\n{% endfor %}"
+                    "{% if add_generation_prompt %}And the answer is:\n{% endif %}")
+    model, words = load(o.model), Words(o.cli, o.model)
+    kvzip_press.AutoTokenizer = duo_attention_press.AutoTokenizer = type("", (), {"from_pretrained": staticmethod(lambda name: words)})
     width = getattr(model.config, "head_dim", None) or model.config.hidden_size // model.config.num_attention_heads
     rows, bad = [], 0
     for name, press_of, lane in cases(width):
+        if o.only not in name:
+            continue
         equal = ties = different = 0
-        for prompt in PROMPTS:
-            tokens = tokens_of(o.cli, o.model, os.path.join(ROOT, "assets", "prompts", prompt))
+        for prompt, tokens in prompts_of(o, words, model.config.vocab_size):
+            words.text_ids = tokens
             for ratio in RATIOS:
                 n = int(len(tokens) * ratio)
                 removed = 1 - (n + 0.5) / len(tokens)                  # so that kvpress keeps int(n + 0.5)
-                theirs, scores = kvpress_keeps(model, tokens, press_of(removed))
-                ours = kvscope_keeps(o.cli, o.model, tokens, f"{lane}{',' if ':' in lane else ':'}slots={n}")
-                for l, (a, b) in enumerate(zip(ours, theirs)):
-                    for h in range(len(b)):
-                        if a[h] == b[h]:
-                            equal += 1
-                        elif tied(scores[l][h], a[h], b[h]):
-                            ties += 1
-                        else:
-                            different += 1
-                            print(f"{name} {prompt} {ratio} layer {l} head {h}: only kvscope {sorted(a[h] - b[h])[:6]}, only kvpress {sorted(b[h] - a[h])[:6]}")
+                if name.startswith("KVzip"):
+                    removed = 1 - n / len(tokens) + 1e-12              # it counts what goes, over all heads
+                press = press_of(removed if not callable(lane) else 1 - ratio)
+                theirs, scores = kvpress_keeps(model, tokens, press)
+                spec = lane(ratio) if callable(lane) else f"{lane}{',' if ':' in lane else ':'}slots={n}"
+                ours = kvscope_keeps(o.cli, o.model, tokens, spec)
+                heads = [(l, h) for l, layer in enumerate(theirs) for h in range(len(layer))]
+                alike = name.startswith("KVzip") and exchanged_alike(scores, ours, theirs)
+                for l, h in heads:
+                    a, b = ours[l][h], theirs[l][h]
+                    if a == b:
+                        equal += 1
+                    elif alike or (l in scores and tied(scores[l][h], a, b)):
+                        ties += 1
+                    else:
+                        different += 1
+                        print(f"{name} {prompt} {ratio} layer {l} head {h}: only kvscope {sorted(a - b)[:6]}, only kvpress {sorted(b - a)[:6]}")
         bad += different
-        rows.append(f"| `{name}` | `{lane}` | {equal} | {ties} | {different} |")
+        shown = lane(RATIOS[0]) if callable(lane) else lane
+        rows.append(f"| `{name}` | `{shown}` | {equal} | {ties} | {different} |")
         print(rows[-1], flush=True)
     if o.write:
         with open(o.write, "w", encoding="utf-8") as f:

@@ -18,6 +18,7 @@ using test::works_in_stream;
 
 void add_variants(std::string start, std::vector<std::string>& out) {
   const std::vector<ParamInfo> params = params_of(parse_lane_spec(start));
+  const std::string without_files = start;
   for (const ParamInfo& p : params) {
     if (p.key != "scores" && p.key != "heads") continue;
     if (!p.default_text.empty()) out.push_back(start);
@@ -26,7 +27,8 @@ void add_variants(std::string start, std::vector<std::string>& out) {
   out.push_back(start);
   for (const ParamInfo& p : params)
     if (p.key != "base")
-      for (const std::string& choice : p.choices) out.push_back(start + ',' + p.key + '=' + choice);
+      for (const std::string& choice : p.choices)
+        out.push_back((p.key == "fly" ? without_files : start) + ',' + p.key + '=' + choice);  // one source of head scores
   for (const char* more : {"sinks=2", "recent=0", "window=3", "threshold=-1", "refresh=2", "drop=3", "sparsity=0.3", "residual=3",
                            "heavy=0", "m=2", "sigma=0"}) {
     const std::string key(more, std::string_view(more).find('='));

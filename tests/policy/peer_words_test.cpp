@@ -32,7 +32,7 @@ TEST(PeerWords, TheShareRemovedIsTakenByEveryPolicy) {
 }
 
 TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
-  constexpr std::array<std::pair<const char*, const char*>, 12> cases = {{
+  constexpr std::array<std::pair<const char*, const char*>, 16> cases = {{
       {"SnapKVPress:compression_ratio=0.5", "snapkv:window=64,kernel=5,pool=avg,ratio=0.5"},
       {"SnapKVPress:compression_ratio=0.5,window_size=32,kernel_size=7", "snapkv:window=32,kernel=7,pool=avg,ratio=0.5"},
       {"StreamingLLMPress:n_sink=2,slots=40", "streaming:positions=original,sinks=2,slots=40"},
@@ -46,6 +46,11 @@ TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
        "custom:stat=expected,alloc=ada,sinks=4,recent=0,ada_alpha=0.3,ratio=0.2"},
       {"ChunkKVPress(KnormPress):compression_ratio=0.8,chunk_length=8",
        "custom:stat=knorm,select=chunks,sinks=0,recent=0,ratio=0.2,chunk=8"},
+      {"KVzipPress:compression_ratio=0.5,chunk_size=512,kvzip_plus_normalization=True,n_sink=2",
+       "kvzip:ratio=0.5,repeat=512,plus=1,sinks=2"},
+      {"kvzip_plus:compression_ratio=0.5,layerwise=True", "kvzip:plus=1,ratio=0.5,layerwise=1"},
+      {"DMSPress(KnormPress):threshold=-3,sliding_window_size=64", "dms:threshold=-3,recent=64"},
+      {"DMSPress(KeyDiffPress):threshold=-0.5", "custom:stat=keydiff,select=threshold,sinks=0,recent=128,score_threshold=-0.5"},
       {"KnormPress:compression_ratio=0.5@pin=3,step=0", "knorm:ratio=0.5@pin=3,step=0"},
   }};
   for (const auto& [theirs, ours] : cases) {
@@ -80,6 +85,14 @@ TEST(PeerWords, EveryPressMakesARunThatIsTaken) {
                             "ChunkKVPress(SnapKVPress)",
                             "ChunkKVPress(KnormPress)",
                             "ChunkKVPress(KeyDiffPress)",
+                            "KVzipPress",
+                            "KVzipPress(kvzip_plus_normalization)",
+                            "DMSPress(KnormPress)",
+                            "DMSPress(KeyDiffPress)",
+                            "DMSPress(ExpectedAttentionPress)",
+                            "DuoAttentionPress(on_the_fly_scoring)",
+                            "kvzip_plus",
+                            "duo_attention_on_the_fly",
                             "adakv_snapkv",
                             "critical_snapkv",
                             "critical_adakv_snapkv",
@@ -101,7 +114,7 @@ TEST(PeerWords, WhatHasNoCounterpartIsRefusedWithWhatHas) {
   EXPECT_THAT(refusal("SnapKVPress:compression_ratio=0.5,ratio=0.5"), HasSubstr("expected one of compression_ratio, ratio and slots"));
   for (const char* share : {"1", "-0.1", "1.5", "nan", "x", "0.5x"})
     EXPECT_THAT(refusal((std::string("h2o:compression_ratio=") + share).c_str()), HasSubstr("expected the share that is removed")) << share;
-  EXPECT_THAT(refusal("KVzipPress:compression_ratio=0.5"), HasSubstr("KVzipPress"));
+  EXPECT_THAT(refusal("KVzapPress:compression_ratio=0.5"), HasSubstr("KVzapPress"));
   EXPECT_NE(refusal("SnapKVPress"), "") << "no budget";
 }
 

@@ -111,9 +111,9 @@ class RowQueries final : public PromptQueries {
  public:
   RowQueries(std::vector<double> rows, int width) : rows_(std::move(rows)), width_(width) {}
   std::vector<double> rows(bool) const override { return rows_; }
-  std::vector<double> mean_rotation(int, int) const override {
-    std::vector<double> none(static_cast<std::size_t>(width_), 0.0);
-    std::fill_n(none.begin(), none.size() / 2, 1.0);
+  std::vector<double> rotations(int, int n) const override {
+    std::vector<double> none(static_cast<std::size_t>(n * width_), 0.0);
+    for (int r = 0; r < n; ++r) std::fill_n(none.begin() + r * width_, width_ / 2, 1.0);
     return none;
   }
 
@@ -233,11 +233,12 @@ class TinyLane {
     for (std::size_t place = 0; place < heads.size(); ++place) {
       TinyHead& head = heads[place];
       const int layer = static_cast<int>(place) / model_.n_kv_heads;
-      std::vector<double> key_norm;
+      std::vector<double> key_norm, probed;
       for (int i = 0; i < n; ++i) {
         head.k.push_back(row());
         head.v.push_back(row());
         key_norm.push_back(std::sqrt(dot(head.k.back(), head.k.back())));
+        probed.push_back(std::abs(head.k.back().front()));  // whatever a probe may find
       }
       const StatNeeds& needs = policy->needs(layer);
       HitHistory hits(std::max(1, needs.hits));
@@ -275,10 +276,16 @@ class TinyLane {
                    .last_z = z,
                    .hits = &hits,
                    .key_norm = key_norm,
+                   .probed = probed,
                    .outside = outside / (n * group)});
       views.push_back({&head.slots, nullptr, layer, static_cast<int>(place) % model_.n_kv_heads});
     }
     policy->after_prompt(views);
+    for (int l = 0; l < model_.n_layers && policy->surveys(); ++l) {
+      const ShownLayer shown(*this, l, /*at_step=*/0, /*after_prompt=*/true);
+      policy->survey(shown.views);
+    }
+    if (policy->surveys()) policy->after_survey();
     seen = n;
   }
 
@@ -304,25 +311,8 @@ class TinyLane {
   }
 
   std::vector<Plan> plan_layer(int layer, int at_step, bool after_prompt, Policy* other = nullptr) {
-    std::vector<RowGeometry> keys;
-    std::vector<RowHindsight> coming;
-    std::vector<RowQueries> asked;
-    std::vector<HeadView> views;
-    asked.reserve(N(model_.n_kv_heads));
-    keys.reserve(N(model_.n_kv_heads));
-    coming.reserve(N(model_.n_kv_heads));
-    for (int h = 0; h < model_.n_kv_heads; ++h) {
-      keys.emplace_back(head(layer, h).k);
-      coming.emplace_back(coming_queries(head(layer, h), policy->needs().coming_queries, static_cast<unsigned>(at_step)));
-      asked.emplace_back(prompt_queries(head(layer, h), static_cast<unsigned>(layer)), model_.head_dim);
-      views.push_back({.slots = &head(layer, h).slots,
-                       .keys = &keys.back(),
-                       .layer = layer,
-                       .kv_head = h,
-                       .hindsight = &coming.back(),
-                       .queries = after_prompt ? &asked.back() : nullptr});
-    }
-    return (other ? other : policy.get())->plan(views, at_step, after_prompt);
+    const ShownLayer shown(*this, layer, at_step, after_prompt);
+    return (other ? other : policy.get())->plan(shown.views, at_step, after_prompt);
   }
 
   /// Random numbers, one query per slot and query head.
@@ -351,6 +341,31 @@ class TinyLane {
       for (const auto& v : head.v) view.values.insert(view.values.end(), v.begin(), v.end());
     return view;
   }
+
+  /// What a policy sees of a layer.
+  struct ShownLayer {
+    ShownLayer(TinyLane& lane, int layer, int at_step, bool after_prompt) {
+      const ModelConfig& model = lane.model_;
+      asked.reserve(N(model.n_kv_heads));
+      keys.reserve(N(model.n_kv_heads));
+      coming.reserve(N(model.n_kv_heads));
+      for (int h = 0; h < model.n_kv_heads; ++h) {
+        keys.emplace_back(lane.head(layer, h).k);
+        coming.emplace_back(lane.coming_queries(lane.head(layer, h), lane.policy->needs().coming_queries, static_cast<unsigned>(at_step)));
+        asked.emplace_back(lane.prompt_queries(lane.head(layer, h), static_cast<unsigned>(layer)), model.head_dim);
+        views.push_back({.slots = &lane.head(layer, h).slots,
+                         .keys = &keys.back(),
+                         .layer = layer,
+                         .kv_head = h,
+                         .hindsight = &coming.back(),
+                         .queries = after_prompt ? &asked.back() : nullptr});
+      }
+    }
+    std::vector<RowGeometry> keys;
+    std::vector<RowHindsight> coming;
+    std::vector<RowQueries> asked;
+    std::vector<HeadView> views;
+  };
 
   TinyHead& head(int layer, int kv_head) { return heads[N(layer * model_.n_kv_heads + kv_head)]; }
 

@@ -18,6 +18,13 @@ struct BudgetShape {
   int n_prompt = 0;  // L
 };
 
+/// What an allocation that surveys all layers keeps in mind of one head.
+struct HeadNotes {
+  std::vector<double> numbers;
+  std::vector<int> pos;  // of the slots that these are of, where they are of slots
+  int n_protected = 0;
+};
+
 /// The part that says how many slots every (layer, KV head) gets.
 class Allocation {
  public:
@@ -27,14 +34,22 @@ class Allocation {
   virtual std::vector<std::optional<int>> budgets(const BudgetShape& shape) const = 0;
   /// New budgets of all heads once the prompt was seen (heads: layer-major); empty: they stay. Not asked when C >= L.
   virtual std::vector<std::optional<int>> after_prompt(const BudgetShape&, std::span<const HeadView>) const { return {}; }
+  /// True: after the prompt it sees every head, with keys, queries and scores, before the first layer is compressed. Heads of layers with a
+  /// window of their own are not among them: their notes stay empty.
+  virtual bool surveys() const { return false; }
+  virtual HeadNotes note(const HeadDecision&) const { return {}; }
+  /// Budgets of all heads (layer-major) from the notes. Not asked when C >= L, unless distributes_always().
+  virtual std::vector<std::optional<int>> after_survey(const BudgetShape&, std::span<const HeadNotes>) const { return {}; }
   /// True: works only where the whole prompt is seen at once (prefill).
   virtual bool needs_prompt() const { return false; }
   /// True: asked for budgets also when C >= L.
   virtual bool distributes_always() const { return false; }
   /// True: a share below sinks + recent + 1 is raised to it.
   virtual bool raises_small_shares() const { return true; }
-  /// True: a layer is due as a whole, when the mean slot count of its heads exceeds C; what is protected follows C as well.
+  /// True: a layer is due as a whole, when the mean slot count of its heads exceeds C.
   virtual bool by_layer() const { return false; }
+  /// True: what is protected follows C, not the head's own budget.
+  virtual bool protects_by_mean() const { return by_layer(); }
   /// Adds the statistics it reads.
   virtual void require(StatNeeds&) const {}
   /// False: nothing is ever compressed.

@@ -29,7 +29,8 @@ bool ranks_before(const Candidate& a, const Candidate& b) {
   return a.pos != b.pos ? a.pos < b.pos : a.head < b.head;
 }
 
-/// How many of the `best` candidates of all heads together lie in each.
+}  // namespace
+
 std::vector<int> best_of_heads(std::span<const std::vector<double>> scores, std::span<const std::vector<int>> pos, std::size_t best) {
   std::vector<int> counts(scores.size(), 0);
   thread_local std::vector<double> all;  // kept by its thread: in a step an allocation would cost as much as the work
@@ -51,8 +52,6 @@ std::vector<int> best_of_heads(std::span<const std::vector<double>> scores, std:
   for (std::size_t i = 0; i < best; ++i) ++counts[at(pool[i].head)];
   return counts;
 }
-
-}  // namespace
 
 JointBudgets joint_budgets(std::span<const std::vector<double>> scores, std::span<const std::vector<int>> pos, int b, double alpha,
                            std::span<const int> caps) {
@@ -89,7 +88,7 @@ void AdaptiveAllocation::revise(std::span<HeadDecision> heads) const {
   // slots that were pinned by hand in some heads come on top of the common share
   const int least_protected = *std::ranges::min_element(n_protected);
   const JointBudgets joint = joint_budgets(scores, pos, std::max(0, slots_ - least_protected), alpha_, caps);
-  for (std::size_t h = 0; h < heads.size(); ++h) heads[h].budget = joint.caps[h] + n_protected[h];
+  for (std::size_t h = 0; h < heads.size(); ++h) heads[h].budget = std::max(1, joint.caps[h] + n_protected[h]);
 }
 
 std::vector<std::optional<int>> ImportanceAllocation::budgets(const BudgetShape& shape) const {
@@ -115,27 +114,27 @@ std::vector<std::optional<int>> ImportanceAllocation::budgets(const BudgetShape&
 
 std::vector<std::optional<int>> StreamingHeadsAllocation::budgets(const BudgetShape& shape) const {
   if (!scores_) return UniformAllocation().budgets(shape);  // until the prompt was seen
-  return split(head_numbers("heads", *scores_, shape.n_layers, shape.n_kv_heads));
+  return streaming_budgets(head_numbers("heads", *scores_, shape.n_layers, shape.n_kv_heads), sparsity_, sinks_ + recent_);
 }
 
 std::vector<std::optional<int>> StreamingHeadsAllocation::after_prompt(const BudgetShape&, std::span<const HeadView> heads) const {
   if (scores_) return {};
   std::vector<double> scores;
   for (const HeadView& head : heads) scores.push_back(head.slots->outside);
-  return split(scores);
+  return streaming_budgets(scores, sparsity_, sinks_ + recent_);
 }
 
 void StreamingHeadsAllocation::require(StatNeeds& needs) const {
   if (!scores_) needs.outside = {.sinks = sinks_, .recent = recent_};
 }
 
-std::vector<std::optional<int>> StreamingHeadsAllocation::split(std::span<const double> scores) const {
+std::vector<std::optional<int>> streaming_budgets(std::span<const double> scores, double sparsity, int kept) {
   std::vector<int> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](int a, int b) { return scores[at(a)] < scores[at(b)]; });
   std::vector<std::optional<int>> out(scores.size());
-  const int n_streaming = std::clamp(round_half_up(sparsity_ * static_cast<double>(scores.size())), 0, static_cast<int>(scores.size()));
-  for (int i = 0; i < n_streaming; ++i) out[at(order[at(i)])] = sinks_ + recent_;
+  const int n_streaming = std::clamp(round_half_up(sparsity * static_cast<double>(scores.size())), 0, static_cast<int>(scores.size()));
+  for (int i = 0; i < n_streaming; ++i) out[at(order[at(i)])] = kept;
   return out;
 }
 

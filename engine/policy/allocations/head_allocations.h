@@ -9,6 +9,10 @@
 
 namespace kvscope {
 
+/// How many of the `best` candidates of all heads together lie in each. Equal scores: lower pos, then the head that comes first; what is
+/// not a number ranks last. scores, pos: per head.
+std::vector<int> best_of_heads(std::span<const std::vector<double>> scores, std::span<const std::vector<int>> pos, std::size_t best);
+
 /// Head budgets of one layer from the joint ranking: n_h = how many of the H * b best candidates of the layer lie in head h, share
 /// alpha * b + (1 - alpha) * n_h, sum H * b. Equal scores: lower pos, then lower head. scores, pos: per head; caps: most of each head.
 /// (Ada-KV, with the safeguard alpha.)
@@ -48,6 +52,9 @@ class ImportanceAllocation final : public Allocation {
   bool observes_;
 };
 
+/// The `sparsity` share of heads with the lowest scores gets `kept` slots, of equal ones the first; the others get all they want.
+std::vector<std::optional<int>> streaming_budgets(std::span<const double> scores, double sparsity, int kept);
+
 /// The `sparsity` share of heads with the lowest scores keeps only sinks and recent, the others keep everything (DuoAttention). Scores from
 /// a file, or (null) the prompt's attention outside sinks and recent.
 class StreamingHeadsAllocation final : public Allocation {
@@ -62,8 +69,6 @@ class StreamingHeadsAllocation final : public Allocation {
   bool raises_small_shares() const override { return false; }
 
  private:
-  std::vector<std::optional<int>> split(std::span<const double> scores) const;
-
   std::shared_ptr<const HeadTable> scores_;
   double sparsity_;
   int sinks_, recent_;

@@ -101,14 +101,14 @@ PolicyRow compose(const LaneSpec& given, const std::string& where) {
   params.push_back(sinks("4"));
   // positions keep the newest by themselves, exactly as many as there is room for; an observation window is kept anyway
   const bool by_position_alone = parts.is("stat", "none") && !parts.is("alloc", "duo") && !parts.is("select", "random");
-  if (!by_position_alone && !row.observes) params.push_back(recent("0.5"));
+  if (!by_position_alone && !row.observes) params.push_back(recent(parts.is("select", "threshold") ? "128" : "0.5"));
   if (parts.is("stat", "score")) {
     params.push_back(score_key());
     const std::string text(parts.given("score"));
     put_score(row, text.empty() ? params.back().default_text : text, where);
   }
   // by position exactly what there is room for stays; two stages have no such thing; heads that compete would not be filled up again
-  const bool drops = !parts.is("stat", "none") && !parts.is("reweight", "critical") && !parts.is("alloc", "ada");
+  const bool drops = !parts.is("stat", "none") && !parts.is("reweight", "critical") && !parts.is_any("alloc", "ada flat");
   for (const PartKey& key : part_keys())
     for (const ParamInfo& p : parts.choice(key).params)
       if (p.key != "drop" || drops) add(params, p);

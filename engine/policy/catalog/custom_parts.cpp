@@ -4,6 +4,7 @@
 #include "policy/catalog/geometry_parts.h"
 #include "policy/catalog/keys.h"
 #include "policy/catalog/parts.h"
+#include "policy/catalog/probing_parts.h"
 
 namespace kvscope {
 namespace {
@@ -80,6 +81,7 @@ PartKey stats() {
                            r.reads_attention = false;
                          }});
   for (PartChoice& c : geometry_rankings()) key.choices.push_back(std::move(c));
+  key.choices.push_back(probe_ranking());
   key.choices.push_back({"score", "your own score", [](PolicyRow& r) { r.ranking = by_expression; }});
   return key;
 }
@@ -103,34 +105,37 @@ PartKey units() {
 }
 
 PartKey allocations() {
-  return {"alloc",
-          "how slots are split over layers and heads",
-          {{"uniform", "equally", [](PolicyRow& r) { r.allocation = uniform; }},
-           {"pyramid",
-            "falling linearly with the layer",
-            [](PolicyRow& r) { r.allocation = pyramid; },
-            {number("pyramid_beta", "20", 1, 1e6, "how steep: the last layer gets 1/beta of the mean")}},
-           {"decay",
-            "falling with the layer, first slowly, then faster",
-            [](PolicyRow& r) { r.allocation = decaying; },
-            {number("decay", "0.9", 0, 1, "how slowly the budget falls with the layer (1: not at all)")}},
-           {"variance", "more for layers whose heads spread the prompt's attention evenly (prefill only)",
-            [](PolicyRow& r) {
-              r.allocation = by_variance;
-              r.takes_group = true;
-            }},
-           {"ada",
-            "heads of a layer compete: those with more high scores keep more",
-            [](PolicyRow& r) { r.allocation = adaptive; },
-            {number("ada_alpha", "0.2", 0, 1, "safeguard: share of the budget that is split evenly")}},
-           {"head",
-            "by the importance of each head, from a file",
-            [](PolicyRow& r) { r.allocation = by_importance; },
-            {number("head_beta", "1.5", 1, 1e6, "1/beta of the budget is split by importance"), retrieval_file()}},
-           {"duo",
-            "some heads keep everything, the others only the first and the newest slots",
-            [](PolicyRow& r) { r.allocation = streaming_heads; },
-            {duo_file(), number("sparsity", "0.5", 0, 1, "share of the heads, lowest scores first, that keep only those slots")}}}};
+  PartKey key{
+      "alloc",
+      "how slots are split over layers and heads",
+      {{"uniform", "equally", [](PolicyRow& r) { r.allocation = uniform; }},
+       {"pyramid",
+        "falling linearly with the layer",
+        [](PolicyRow& r) { r.allocation = pyramid; },
+        {number("pyramid_beta", "20", 1, 1e6, "how steep: the last layer gets 1/beta of the mean")}},
+       {"decay",
+        "falling with the layer, first slowly, then faster",
+        [](PolicyRow& r) { r.allocation = decaying; },
+        {number("decay", "0.9", 0, 1, "how slowly the budget falls with the layer (1: not at all)")}},
+       {"variance", "more for layers whose heads spread the prompt's attention evenly (prefill only)",
+        [](PolicyRow& r) {
+          r.allocation = by_variance;
+          r.takes_group = true;
+        }},
+       {"ada",
+        "heads of a layer compete: those with more high scores keep more",
+        [](PolicyRow& r) { r.allocation = adaptive; },
+        {number("ada_alpha", "0.2", 0, 1, "safeguard: share of the budget that is split evenly")}},
+       {"head",
+        "by the importance of each head, from a file",
+        [](PolicyRow& r) { r.allocation = by_importance; },
+        {number("head_beta", "1.5", 1, 1e6, "1/beta of the budget is split by importance"), retrieval_file()}},
+       {"duo",
+        "some heads keep everything, the others only the first and the newest slots",
+        [](PolicyRow& r) { r.allocation = streaming_heads; },
+        {duo_file(), number("sparsity", "0.5", 0, 1, "share of the heads, lowest scores first, that keep only those slots"), fly()}}}};
+  key.choices.push_back(flat_allocation());
+  return key;
 }
 
 PartKey selections() {
@@ -163,6 +168,7 @@ PartKey selections() {
                 },
                 {share_or_count("heavy", "0.24", "slots of the highest score that are never merged (0.24 = share of the budget)")}}}};
   for (PartChoice& c : chunk_selections()) key.choices.push_back(std::move(c));
+  key.choices.push_back(threshold_selection());
   return key;
 }
 

@@ -13,7 +13,7 @@ std::vector<PartChoice> geometry_rankings();
 std::vector<PartChoice> chunk_selections();
 
 /// Choices of `stat` that look at the whole prompt at once, and those that rank once after it unless told otherwise; separated by spaces.
-inline constexpr std::string_view kOfWholePrompt = "noncausal compactor expected";
-inline constexpr std::string_view kRankedOnce = "pooled lagkv leverage cur noncausal compactor expected";
+inline constexpr std::string_view kOfWholePrompt = "noncausal compactor expected probe";
+inline constexpr std::string_view kRankedOnce = "pooled lagkv leverage cur noncausal compactor expected probe";
 
 }  // namespace kvscope

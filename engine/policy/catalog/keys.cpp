@@ -109,5 +109,11 @@ ParamInfo duo_file() {
       "scores of the KV heads: JSON file [layers][KV heads]; auto: attention of the prompt (prefill); model: distant_heads.json in the "
       "model's folder, else auto");
 }
+ParamInfo fly() {
+  return choice(
+      "fly", {"0", "1"},
+      "1: scores from the mean query and key of every head in the prompt (prefill), whatever file the model has; as kvpress does on "
+      "the fly");
+}
 
 }  // namespace kvscope

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/catalog/parts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/error.h"
 #include "policy/allocations/head_allocations.h"
 #include "policy/allocations/layer_allocations.h"
+#include "policy/allocations/measured_heads_allocation.h"
 #include "policy/allocations/variance_allocation.h"
 #include "policy/catalog/keys.h"
 #include "policy/mergers/gated_merge.h"
@@ -90,8 +93,12 @@ std::unique_ptr<Allocation> by_importance(const PartSetup& s) {
 }
 std::unique_ptr<Allocation> by_variance(const PartSetup&) { return std::make_unique<VarianceAllocation>(); }
 std::unique_ptr<Allocation> streaming_heads(const PartSetup& s) {
-  return std::make_unique<StreamingHeadsAllocation>(table_of("heads", s), s.params.number("sparsity"), s.params.count("sinks", s.slots),
-                                                    s.params.count("recent", s.slots));
+  const double sparsity = s.params.number("sparsity");
+  const int sinks = s.params.count("sinks", s.slots), recent = s.params.count("recent", s.slots);
+  if (s.params.text("fly") != "1") return std::make_unique<StreamingHeadsAllocation>(table_of("heads", s), sparsity, sinks, recent);
+  if (const std::string& heads = s.params.text("heads"); heads != kOfModel)
+    throw UsageError(fmt::format("fly=1 and heads={}: expected one source of the heads' scores, got two; leave one of them out", heads));
+  return std::make_unique<MeasuredHeadsAllocation>(sparsity, sinks, recent);
 }
 
 // ---- mergers

@@ -45,6 +45,11 @@ constexpr std::array kExpected = {Argument{"n_future_positions", "future"}, Argu
 constexpr std::array kSharedExpected = {
     Argument{"alpha_safeguard", "ada_alpha"}, Argument{"n_future_positions", "future"}, Argument{"n_sink", "sinks"},
     Argument{"use_covariance", "cov"},        Argument{"use_vnorm", "vnorm"},           Argument{"epsilon", "expected_eps"}};
+constexpr std::array kProbe = {Argument{"layerwise", "layerwise"}, Argument{"n_sink", "sinks"},
+                               Argument{"kvzip_plus_normalization", "plus"}, Argument{"chunk_size", "repeat"}};
+constexpr std::array kThreshold = {Argument{"threshold", "threshold"}, Argument{"sliding_window_size", "recent"}};
+constexpr std::array kOwnThreshold = {Argument{"threshold", "score_threshold"}, Argument{"sliding_window_size", "recent"}};
+constexpr std::array kFly = {Argument{"head_compression_ratio", "sparsity"}};
 constexpr std::array kChunk = {Argument{"chunk_length", "chunk"}};
 
 constexpr std::array kPresses = {
@@ -70,6 +75,12 @@ constexpr std::array kPresses = {
     Press{"ExpectedAttentionPress", "expected_attention", "expected", kExpected},
     Press{"AdaKVPress(ExpectedAttentionPress)", "adakv_expected_attention", "custom:stat=expected,alloc=ada,sinks=4,recent=0,ada_alpha=0.2",
           kSharedExpected},
+    Press{"KVzipPress", "", "kvzip", kProbe},
+    Press{"KVzipPress(kvzip_plus_normalization)", "kvzip_plus", "kvzip:plus=1", kProbe},
+    Press{"DMSPress(KnormPress)", "", "dms", kThreshold},
+    Press{"DMSPress(KeyDiffPress)", "", "custom:stat=keydiff,select=threshold,sinks=0,recent=128", kOwnThreshold},
+    Press{"DMSPress(ExpectedAttentionPress)", "", "custom:stat=expected,select=threshold,sinks=4,recent=128", kOwnThreshold},
+    Press{"DuoAttentionPress(on_the_fly_scoring)", "duo_attention_on_the_fly", "duo:fly=1,sinks=128,recent=256", kFly},
     Press{"ChunkKVPress(SnapKVPress)", "", "chunkkv:window=64,kernel=5,pool=avg", kChunk},
     Press{"ChunkKVPress(KnormPress)", "", "custom:stat=knorm,select=chunks,sinks=0,recent=0", kChunk},
     Press{"ChunkKVPress(KeyDiffPress)", "", "custom:stat=keydiff,select=chunks,sinks=0,recent=0", kChunk},

@@ -62,7 +62,7 @@ std::vector<PolicyRow> position_rows() {
                          .paper = "DuoAttention: Efficient Long-Context LLM Inference with Retrieval and Streaming Heads, arXiv:2410.10819",
                          .idea = "Some heads look far back and keep everything; the others keep only the first and the newest tokens.",
                          .ranking = "position, in the heads that attend least outside the first and the newest tokens"},
-                        "alloc=duo", "sinks recent heads sparsity"));
+                        "alloc=duo", "sinks recent heads sparsity fly"));
   rows.back().default_ratio = "0.5";
   return rows;
 }

@@ -10,15 +10,12 @@
 namespace kvscope {
 namespace {
 
-/// R x for the mean R of rotations, which mix number f and number f + dims/2 of the first dims. rotation [dims]: cosines, then sines.
-void rotate(std::span<double> x, std::span<const double> rotation, std::size_t stride) {
-  const std::size_t half = rotation.size() / 2;
-  for (std::size_t f = 0; f < half; ++f) {
-    double &a = x[f * stride], &b = x[(f + half) * stride];
-    const double c = rotation[f], s = rotation[f + half], was = a;
-    a = c * a - s * b;
-    b = c * b + s * was;
-  }
+/// Mean of n rotations.
+std::vector<double> mean_rotation(std::span<const double> rotations, int n) {
+  std::vector<double> mean(rotations.size() / static_cast<std::size_t>(n), 0.0);
+  for (std::size_t i = 0; i < rotations.size(); ++i) mean[i % mean.size()] += rotations[i];
+  for (double& x : mean) x /= n;
+  return mean;
 }
 
 /// Mean and covariance of one query head's queries, rotated on. queries [n, group, width].
@@ -68,7 +65,7 @@ std::vector<double> ExpectedRanking::score(const HeadView& head) const {
   std::vector<double> score(n, kNone);
   if (first == n) return score;
   const std::vector<double> keys = all_keys(head), queries = head.queries->rows(/*rotated=*/false);
-  const std::vector<double> rotation = head.queries->mean_rotation(static_cast<int>(n), o_.future);
+  const std::vector<double> rotation = mean_rotation(head.queries->rotations(static_cast<int>(n), o_.future), o_.future);
   const std::size_t width = keys.size() / n, group = queries.size() / keys.size();
   std::vector<double> mean(width), covariance, sum(n - first, 0.0);
   for (std::size_t g = 0; g < group; ++g) {

@@ -17,6 +17,16 @@ std::vector<double> all_keys(const HeadView& head) {
   return rows;
 }
 
+void rotate(std::span<double> x, std::span<const double> rotation, std::size_t stride) {
+  const std::size_t half = rotation.size() / 2;
+  for (std::size_t f = 0; f < half; ++f) {
+    double &a = x[f * stride], &b = x[(f + half) * stride];
+    const double c = rotation[f], s = rotation[f + half], was = a;
+    a = c * a - s * b;
+    b = c * b + s * was;
+  }
+}
+
 void softmax(std::span<double> x) {
   if (x.empty()) return;
   const double top = *std::ranges::max_element(x);

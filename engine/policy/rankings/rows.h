@@ -12,6 +12,9 @@ namespace kvscope {
 
 /// Key rows of all slots as they stand in the cache, [n, head_dim].
 std::vector<double> all_keys(const HeadView& head);
+/// R x for a rotation R, or a mean of some: number f and number f + dims/2 of the first dims of x are mixed, `stride` numbers apart.
+/// rotation [dims]: cosines, then sines.
+void rotate(std::span<double> x, std::span<const double> rotation, std::size_t stride = 1);
 /// x = softmax(x).
 void softmax(std::span<double> x);
 

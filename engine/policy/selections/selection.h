@@ -32,6 +32,8 @@ class Selection {
   virtual int n_lowest(int /*n*/, int /*budget*/) const { return 0; }
   /// True: is asked in every step, also where nothing is due (slots change their area before the budget is full).
   virtual bool works_below_budget() const { return false; }
+  /// True: says how many stay, so that it is asked whenever the policy compresses, with or without a budget.
+  virtual bool sets_size() const { return false; }
 };
 
 /// In which order the removals of one compression are told and done.

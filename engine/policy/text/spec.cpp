@@ -116,8 +116,7 @@ ResolvedLane resolve_lane(const LaneSpec& spec) {
   for (const auto& [key, value] : spec.given) {
     // what a trace says of a run that has no choice there can be given back
     const bool says_nothing = (key == "group" && value == "mean") || (key == "refresh" && value == "0");
-    if (says_nothing && std::ranges::find(lane.parts.params, key, &ParamInfo::key) == lane.parts.params.end())
-      continue;
+    if (says_nothing && std::ranges::find(lane.parts.params, key, &ParamInfo::key) == lane.parts.params.end()) continue;
     check_key(lane.parts, key, value, where);
     if (std::optional<HeadKey> own = split_head_key(key, where)) {
       own->value = value;
@@ -132,7 +131,8 @@ ResolvedLane resolve_lane(const LaneSpec& spec) {
     lane.params.set(kRatio, lane.parts.row->default_ratio);
     ratio = true;
   }
-  if (lane.parts.row->has_budget && slots == ratio)
+  const bool may_lack = lane.parts.row->budget_may_lack && !slots && !ratio;
+  if (lane.parts.row->has_budget && slots == ratio && !may_lack)
     throw UsageError(fmt::format("{}: expected exactly one of slots=N and ratio=r, got {}", where, slots ? "both" : "none"));
   return lane;
 }

@@ -27,12 +27,12 @@ std::vector<double> GroupQueries::rows(bool rotated) const {
 }
 
 /// What a rotation makes of a vector whose first half is ones and whose second half is zeros: cosines, then sines.
-std::vector<double> GroupQueries::mean_rotation(int first, int n) const {
+std::vector<double> GroupQueries::rotations(int first, int n) const {
   const std::size_t width = static_cast<std::size_t>(config_.head_dim), count = static_cast<std::size_t>(n);
   const int table = config_.rope_of(layer_, prompt_.size());
   const int dims = table >= 0 ? config_.ropes[static_cast<std::size_t>(table)].dims : 0;
   const std::size_t rotated_dims = dims > 0 ? static_cast<std::size_t>(dims) : width;
-  std::vector<double> ones(count * width, 0.0), mean(width, 0.0);
+  std::vector<double> ones(count * width, 0.0), out;
   for (std::size_t r = 0; r < count; ++r) std::fill_n(ones.begin() + static_cast<std::ptrdiff_t>(r * width), rotated_dims / 2, 1.0);
   Buffer rotated = backend_.allocate(ones.size() * size_of(backend_.dtype()));
   backend_.from_double(rotated.data(), ones);
@@ -40,10 +40,9 @@ std::vector<double> GroupQueries::mean_rotation(int first, int n) const {
   std::iota(positions.begin(), positions.end(), first);
   if (table >= 0) backend_.rope(rotated.data(), n, /*n_heads=*/1, positions, table);
   backend_.to_double(ones, rotated.data());
-  for (std::size_t i = 0; i < ones.size(); ++i) mean[i % width] += ones[i];
-  for (double& x : mean) x /= n;
-  mean.resize(rotated_dims);
-  return mean;
+  for (auto row = ones.begin(); row != ones.end(); row += static_cast<std::ptrdiff_t>(width))
+    out.insert(out.end(), row, row + static_cast<std::ptrdiff_t>(rotated_dims));
+  return out;
 }
 
 std::vector<std::unique_ptr<PromptQueries>> group_queries(Backend& backend, const ModelConfig& config, const PromptRun* prompt,

@@ -17,7 +17,7 @@ class GroupQueries final : public PromptQueries {
       : backend_(backend), config_(config), prompt_(prompt), layer_(layer), kv_head_(kv_head) {}
 
   std::vector<double> rows(bool rotated) const override;
-  std::vector<double> mean_rotation(int first, int n) const override;
+  std::vector<double> rotations(int first, int n) const override;
 
  private:
   Backend& backend_;

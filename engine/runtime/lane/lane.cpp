@@ -61,7 +61,7 @@ void Lane::begin_step(int position) {
   if (finishes_at_the_end()) lookups_ = std::make_unique<KeyLookups>(backend_, config_.head_dim);
 }
 
-void Lane::load_prompt(PromptRun& prompt, const std::function<void()>& layer_done) {
+void Lane::load_prompt(PromptRun& prompt, const ProbeRun& probes, const std::function<void()>& layer_done) {
   const int n = prompt.size(), group = config_.group();
   std::vector<double> o(config_.q_dim());
   {
@@ -75,19 +75,25 @@ void Lane::load_prompt(PromptRun& prompt, const std::function<void()>& layer_don
     }
     backend_.for_each(static_cast<int>(views.size()), [&](int i) {
       const int l = i / config_.n_kv_heads, h = i % config_.n_kv_heads;
-      kvscope::load_prompt(layers_[l].heads[h].slots, policy_->needs(l), group, prompt.stats(l, h, policy_->needs(l)));
+      PromptStats stats = prompt.stats(l, h, policy_->needs(l));
+      stats.probed = probes.found(policy_->needs(), l, h);
+      kvscope::load_prompt(layers_[l].heads[h].slots, policy_->needs(l), group, stats);
     });
     policy_->after_prompt(views);
+    survey_prompt(
+        backend_, model_, prompt, *policy_, [this](int l) { return std::span(layers_[l].heads); },
+        [this](int l, int h) { return pinned(l, h, record_->step); });
   }
+  compress_ms += probes.ms(policy_->needs());
+  record_->probe_tokens = probes.tokens(policy_->needs());
   for (int l = 0; l < config_.n_layers; ++l) {
     Layer& layer = layers_[l];
     if (layer.shadow) layer.shadow = prompt.history(l);
     if (wants_value_norms()) layer.value_l1 = prompt.value_norms(l);
     for (int p = 0; p < n && policy_->reload() > 0; ++p) keep_query(l, prompt.query(l, p));
+    fill_caches(backend_, prompt, l, layer.heads);
     for (int h = 0; h < config_.n_kv_heads; ++h) {
-      HeadCache& head = layer.heads[h];
-      head.kv = backend_.make_kv(n);
-      for (const KvSegment& s : prompt.history(l).segments(h)) backend_.append_kv(head.kv, s.k, s.v, s.n);
+      const HeadCache& head = layer.heads[h];
       HeadRecord& record = head_record(l, h);
       if (setup_.record.captures) record.attended = head.slots.pos;
       if (setup_.record.measures.local) set_unharmed(record);  // the prompt itself ran uncompressed

@@ -16,9 +16,11 @@
 #include "policy/text/lane_edits.h"
 #include "runtime/forward.h"
 #include "runtime/lane/lane_checkpoint.h"
+#include "runtime/lane/layer_view.h"
 #include "runtime/lane/query_tape.h"
 #include "runtime/lane/record_options.h"
 #include "runtime/lane/slot_segments.h"
+#include "runtime/prompt/probe_run.h"
 #include "runtime/prompt/prompt_run.h"
 #include "snapshot/snapshot.h"
 
@@ -55,8 +57,9 @@ class Lane {
   /// After an edit that leaves every decision as it was: the prompt has another length now.
   void set_prompt_length(int n_prompt) { setup_.n_prompt = n_prompt; }
 
-  /// Prefill mode, step 0: takes over the prompt's keys, values and statistics, then compresses once. layer_done: called after each layer.
-  void load_prompt(PromptRun& prompt, const std::function<void()>& layer_done);
+  /// Prefill mode, step 0: takes over the prompt's keys, values and statistics, then compresses once. probes: what the policy needs is
+  /// known. layer_done: called after each layer.
+  void load_prompt(PromptRun& prompt, const ProbeRun& probes, const std::function<void()>& layer_done);
 
   /// Row `row` of the batch is this lane's token. before_rotation(): what is to be known of the unrotated key. prepare(): appends its slot
   /// in layer rows.layer and adds the attention of all heads to `jobs` (valid until finish()). finish(), after attention: statistics,
@@ -128,13 +131,6 @@ class Lane {
     std::vector<double> before;
   };
 
-  struct LayerView {  // what a policy sees of a layer
-    std::vector<CacheGeometry> geometry;
-    std::vector<HeadView> heads;
-    std::vector<std::unique_ptr<Hindsight>> coming;
-    std::vector<std::unique_ptr<PromptQueries>> asked;
-    std::vector<std::vector<int>> pins;
-  };
   struct Compression {  // of a layer in a step
     bool reloaded = false;
     const void* q = nullptr;

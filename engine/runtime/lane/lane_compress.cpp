@@ -7,7 +7,6 @@
 #include "core/slot_runs.h"
 #include "measure/perturbation.h"
 #include "policy/apply_plan.h"
-#include "runtime/lane/group_queries.h"
 #include "runtime/lane/lane.h"
 #include "runtime/lane/layer_window.h"
 #include "runtime/lane/plan_records.h"
@@ -51,22 +50,9 @@ void Lane::compress(int layer, const PromptRun* prompt, const void* q, std::span
 }
 
 void Lane::view_layer(int layer, const PromptRun* prompt, KeyLookups* lookups, LayerView& view) {
-  std::vector<HeadCache>& heads = layers_[layer].heads;
   view.coming = hindsight(layer);
-  view.pins.resize(heads.size());
-  view.asked = group_queries(backend_, config_, prompt, policy_->needs(layer), layer);
-  view.geometry.reserve(heads.size());
-  for (int h = 0; h < config_.n_kv_heads; ++h) {
-    view.geometry.emplace_back(backend_, heads, h, model_.layers[layer].wo, config_.head_dim, lookups);
-    view.pins[h] = pinned(layer, h, record_->step);
-    view.heads.push_back({.slots = &heads[h].slots,
-                          .keys = &view.geometry.back(),
-                          .layer = layer,
-                          .kv_head = h,
-                          .pinned = view.pins[h],
-                          .hindsight = view.coming.empty() ? nullptr : view.coming[h].get(),
-                          .queries = view.asked[h].get()});
-  }
+  for (int h = 0; h < config_.n_kv_heads; ++h) view.pins.push_back(pinned(layer, h, record_->step));
+  view.show(backend_, model_, layer, layers_[layer].heads, prompt, policy_->needs(layer), lookups);
 }
 
 void Lane::merge(int layer) {
@@ -112,7 +98,8 @@ void Lane::update_slots(int layer) {
     record.layer = layer;
     record.kv_head = h;
     const std::optional<int> budget = window > 0 ? std::nullopt : policy_->budget(layer, h);
-    record.budget = budget.value_or(policy_->compresses() ? head.slots.size() : -1);  // without a limit beside limited ones: the outcome
+    // without a limit beside limited ones, or with none at all where yet something goes: the outcome
+    record.budget = budget.value_or(policy_->compresses() ? head.slots.size() - static_cast<int>(plan.removals.size()) : -1);
     if (setup_.record.measures.agreement && record.budget > 0 && !work(layer).heads[h].p_seen.empty())
       record.agreement = agreement(work(layer).heads[h].p_seen, config_.group(), record.budget);
     record.overridden = window == 0 && policy_->overridden(layer, h);

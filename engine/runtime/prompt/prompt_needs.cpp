@@ -21,6 +21,7 @@ void PromptNeeds::add(const StatNeeds& needs) {
   queries = std::max(queries, needs.prompt_queries ? kAllQueries : needs.coming_queries);
   if (needs.outside && std::ranges::find(outside, *needs.outside) == outside.end()) outside.push_back(*needs.outside);
   z_rows = std::max(z_rows, std::max(needs.z_rows, needs.z_now ? 1 : 0));
+  if (needs.probe && std::ranges::find(probes, *needs.probe) == probes.end()) probes.push_back(*needs.probe);
 }
 
 bool PromptNeeds::Columns::covers_sums(const Columns& other) const { return std::ranges::includes(sums, other.sums); }

@@ -33,6 +33,7 @@ struct PromptNeeds {
   bool key_norm = false;
   bool value_norms = false;  // after W_O, per query head
   std::vector<StatNeeds::Outside> outside;
+  std::vector<StatNeeds::Probe> probes;  // which come after the prompt (ProbeRun): nothing of it is run again for them
 
   void add(const StatNeeds& needs);
   bool covers(const PromptNeeds& other) const;

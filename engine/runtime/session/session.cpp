@@ -16,6 +16,7 @@ Session::Impl::Impl(ChosenBackend chosen, Model loaded)
       policy_cache(model.config(), model.files.folder),
       forward(*backend, model),
       prompt(*backend, model),
+      probes(*backend, model),
       tape(*backend, model.config()),
       vocabulary(make_vocabulary(*model.files.tokenizer)),
       reference(*backend, forward, model.config()) {}

@@ -11,6 +11,7 @@
 #include "runtime/forward.h"
 #include "runtime/lane/lane.h"
 #include "runtime/lane/query_tape.h"
+#include "runtime/prompt/probe_run.h"
 #include "runtime/prompt/prompt_run.h"
 #include "runtime/session/policy_cache.h"
 #include "runtime/session/reference_steps.h"
@@ -83,6 +84,7 @@ struct Session::Impl {
   PolicyCache policy_cache;
   Forward forward;
   PromptRun prompt;  // prefill mode
+  ProbeRun probes;   // of this prompt
   QueryTape tape;    // queries of lane 0, as far as some lane needs them
   std::shared_ptr<const std::vector<TokenInfo>> vocabulary;
 
@@ -95,8 +97,8 @@ struct Session::Impl {
   std::vector<double> hidden_error(const Lane& lane, int step) const;
   /// Where somebody takes the records: step s of a lane is final.
   void hand_out(Lane& lane, int s);
-  std::map<std::string, double> prompt_cost;  // of every policy, ms: what load_prompt() of its newest lane took
-  int horizon = 0;                            // so many steps lane 0 runs ahead of the others
+  std::map<std::string, double> prompt_cost;       // of every policy, ms: what load_prompt() of its newest lane took
+  int horizon = 0;                                 // so many steps lane 0 runs ahead of the others
   std::map<const Lane*, Checkpoints> checkpoints;  // stream mode
 
   double record_limit = static_cast<double>(default_record_limit());

@@ -115,18 +115,18 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   int layers_done = 0;
   const int n_layers = model.config().n_layers, n_prompt = static_cast<int>(ids.size());
   const auto start = Clock::now();
-  prompt.update(ids, needs, forward, cancel, [&](int layer) {
-    ++layers_done;
-    report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers),
-           kReadingShare * prompt_share * layers_done / (n_layers * (ids.size() / backend->prompt_rows() + 1.0)));
-  });
-  for (int l = 0; l < n_layers && horizon > 0; ++l) {
+  const double all_layers = n_layers * (ids.size() / backend->prompt_rows() + 1.0) * (1.0 + static_cast<double>(needs.probes.size()));
+  const Forward::LayerDone layer_done = [&](int layer) {  // probes take about as long as the prompt
+    const double share = std::min(1.0, ++layers_done / all_layers);
+    report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers), kReadingShare * prompt_share * share);
+  };
+  prompt.update(ids, needs, forward, cancel, layer_done);
+  probes.update(prompt, needs.probes, forward, cancel, layer_done);
+  for (int l = 0; l < n_layers && horizon > 0; ++l)
     for (int p = std::max(0, n_prompt - horizon); p < n_prompt; ++p) tape.put(l, p, prompt.query(l, p));
-  }
   std::vector<Lane*> fresh;
-  for (auto& lane : lanes) {
+  for (auto& lane : lanes)
     if (lane->steps.empty()) fresh.push_back(lane.get());
-  }
   cancel.check();
   if (horizon > 0 && !fresh.empty() && fresh.front() == lanes.front().get()) {
     load_prompt({fresh.data(), 1}, ms_since(start), cancel);
@@ -160,7 +160,7 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const C
   backend->for_each(static_cast<int>(order.size()), [&](int i) {
     const Stopwatch watch(took[i]);
     order[i]->begin_step(static_cast<int>(ids.size()) - 1);
-    order[i]->load_prompt(prompt, [&, i] { layer_done(order[i]); });
+    order[i]->load_prompt(prompt, probes, [&, i] { layer_done(order[i]); });
   });
   for (Lane* lane : order) lane->broken = false;
   for (std::size_t i = 0; i < order.size(); ++i) prompt_cost[order[i]->policy().name()] = took[i];
@@ -190,9 +190,8 @@ int Session::Impl::step_until(int n_steps, const RunRequest& request, const Canc
     }
     run_ahead(s, n_steps, request, cancel);
     std::vector<Lane*> active;
-    for (const auto& lane : lanes) {
+    for (const auto& lane : lanes)
       if (static_cast<int>(lane->steps.size()) == s) active.push_back(lane.get());
-    }
     if (active.empty()) continue;
     if (sink_ != nullptr) reference.forget_before(s - 1);
     run_lanes(active, s, request, cancel);

@@ -3,6 +3,7 @@
 
 #include "slots/statistics/decayed.h"
 #include "slots/statistics/key_norm.h"
+#include "slots/statistics/probed.h"
 #include "slots/statistics/residual.h"
 #include "slots/statistics/sum.h"
 #include "slots/statistics/sum_of_squares.h"
@@ -13,4 +14,5 @@
   X(sum_sq, SumOfSquares)     \
   X(decayed, Decayed)         \
   X(key_norm, KeyNorm)        \
+  X(probed, Probed)           \
   X(residual, Residual)

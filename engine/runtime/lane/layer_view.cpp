@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/lane/layer_view.h"
+
+#include "runtime/lane/group_queries.h"
+
+namespace kvscope {
+
+void LayerView::show(Backend& backend, const Model& model, int layer, std::span<HeadCache> caches, const PromptRun* prompt,
+                     const StatNeeds& needs, KeyLookups* lookups) {
+  const ModelConfig& config = model.config();
+  asked = group_queries(backend, config, prompt, needs, layer);
+  geometry.reserve(caches.size());
+  for (std::size_t h = 0; h < caches.size(); ++h) {
+    geometry.emplace_back(backend, caches, static_cast<int>(h), model.layers[static_cast<std::size_t>(layer)].wo, config.head_dim, lookups);
+    heads.push_back({.slots = &caches[h].slots,
+                     .keys = &geometry.back(),
+                     .layer = layer,
+                     .kv_head = static_cast<int>(h),
+                     .pinned = pins[h],
+                     .hindsight = coming.empty() ? nullptr : coming[h].get(),
+                     .queries = asked[h].get()});
+  }
+}
+
+void fill_caches(Backend& backend, const PromptRun& prompt, int layer, std::span<HeadCache> caches) {
+  for (std::size_t h = 0; h < caches.size(); ++h) {
+    caches[h].kv = backend.make_kv(prompt.size());
+    for (const KvSegment& s : prompt.history(layer).segments(static_cast<int>(h))) backend.append_kv(caches[h].kv, s.k, s.v, s.n);
+  }
+}
+
+void survey_prompt(Backend& backend, const Model& model, const PromptRun& prompt, Policy& policy,
+                   const std::function<std::span<HeadCache>(int)>& caches, const std::function<std::vector<int>(int, int)>& pins) {
+  if (!policy.surveys()) return;
+  const ModelConfig& config = model.config();
+  for (int l = 0; l < config.n_layers; ++l) {
+    if (config.window(l) > 0) continue;
+    fill_caches(backend, prompt, l, caches(l));
+    KeyLookups lookups(backend, config.head_dim);
+    LayerView view;
+    for (int h = 0; h < config.n_kv_heads; ++h) view.pins.push_back(pins(l, h));
+    view.show(backend, model, l, caches(l), &prompt, policy.needs(l), backend.workers() > 0 ? nullptr : &lookups);
+    policy.survey(view.heads);
+    for (HeadCache& cache : caches(l)) cache.kv = backend.make_kv(0);  // the room of one layer at a time
+  }
+  policy.after_survey();
+}
+
+}  // namespace kvscope

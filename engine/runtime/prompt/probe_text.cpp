@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/prompt/probe_text.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "arch/chat_files.h"
+#include "core/error.h"
+
+namespace kvscope {
+namespace {
+
+constexpr int kOverlap = 8;  // tokens of the stretch before that a later question names
+
+/// What a chat template writes around a user's words: up to them, and from their end to where the answer begins.
+struct Turn {
+  std::string before, after;
+};
+
+Turn user_turn(const ChatTemplate& chat, const std::string& folder) {
+  const std::string words = "words of the user";
+  const std::string text = chat.render({{"user", words}}, /*answer_follows=*/true, R"({"enable_thinking": false})");
+  const std::size_t place = text.find(words);
+  if (place == text.npos) throw Error(folder + ": the chat template leaves a user's words out, so that it cannot ask to repeat a prompt");
+  return {text.substr(0, place), text.substr(place + words.size())};
+}
+
+}  // namespace
+
+ProbeText::ProbeText(const ModelFiles& model) {
+  if (!model.has_tokenizer) return;
+  const auto ids = [&](const std::string& text, SpecialNames names) { return model.tokenizer->encode(text, names); };
+  const std::optional<ChatTemplate> chat = open_chat_template(model.folder);
+  const Turn turn = chat ? user_turn(*chat, model.folder) : Turn{"", "\n"};
+  if (!turn.before.empty()) opening_ = ids(turn.before, SpecialNames::tokens);
+  question_ = ids("\n\nRepeat the previous context exactly.", SpecialNames::text);
+  next_question_ = ids("\n\nRepeat the part of the previous context exactly, starting with", SpecialNames::text);
+  answer_ = ids(turn.after, SpecialNames::tokens);
+}
+
+int ProbeText::start(std::span<const int> prompt) const {
+  const bool opens = opening_.size() < prompt.size() && std::ranges::equal(opening_, prompt.first(opening_.size()));
+  return opens ? static_cast<int>(opening_.size()) : 0;
+}
+
+std::vector<int> ProbeText::tokens(std::span<const int> prompt, int before, int first, int end) const {
+  std::vector<int> out = before == first ? question_ : next_question_;
+  const auto add = [&](int from, int to) { out.insert(out.end(), prompt.begin() + from, prompt.begin() + to); };
+  add(std::max(before, first - kOverlap), first);
+  out.insert(out.end(), answer_.begin(), answer_.end());
+  add(first, end);
+  return out;
+}
+
+}  // namespace kvscope
