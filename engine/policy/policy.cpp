@@ -32,6 +32,10 @@ Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), files_(set
   const std::string& refresh = lane_.params.text("refresh");
   refresh_ = refresh.empty() ? (setup.mode == PromptMode::stream ? 1 : 0) : count_or_fraction(refresh, slots_);
 
+  if (lane_.params.has("every")) every_ = lane_.params.count("every", slots_);
+  compresses_prompt_ = lane_.params.text("after_prompt") != "0";
+  first_step_ = setup.mode == PromptMode::stream ? 1 : 0;
+
   const std::string& seed = lane_.params.text("seed");
   seed_ = seed.empty() ? setup.seed : static_cast<std::uint64_t>(lane_.params.count("seed", 0));
   const auto parts_with = [&](const Params& params) {

@@ -80,7 +80,7 @@ class Policy {
   /// Never merges: a kept slot is its token, unchanged.
   bool evict_only() const { return merger_->run().evicts_only(); }
   /// True if a compression can happen at all in a step other than the prompt's.
-  bool every_step() const { return compresses() && (cadence() == Cadence::every_step || refresh_ > 0); }
+  bool every_step() const { return compresses() && (cadence() != Cadence::once || refresh_ > 0); }
 
   /// Every so many steps the cache is rebuilt from the uncompressed history, with the statistics that a prefill of these tokens would have
   /// left, and compressed again (KeepKV: periodic lossless compression); 0: never.
@@ -135,10 +135,13 @@ class Policy {
   /// Into `decisions`, whose memory is used again.
   void decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions);
   Cadence cadence() const { return lane_.parts.row->cadence; }
-  bool is_due(double n, int c, bool after_prompt) const {
-    if (after_prompt || cadence() == Cadence::every_step) return n > c;
-    return refresh_ > 0 && n > static_cast<double>(c) + refresh_ - 1;
-  }
+  /// Which compression this may be.
+  struct Moment {
+    int step = 0;
+    bool after_prompt = false;
+  };
+  /// With n slots in a head, or on average in a layer's.
+  bool is_due(double n, int c, Moment now) const;
   /// Fractions are taken of c.
   Protection protection(int c) const {
     return {lane_.params.count("sinks", c), lane_.parts.selecting->observes ? observed_ : lane_.params.count("recent", c)};
@@ -155,7 +158,7 @@ class Policy {
   void override_budgets();
   std::size_t place(const HeadView& head) const { return static_cast<std::size_t>(head.layer * n_kv_heads_ + head.kv_head); }
   /// What is due in a head, and, where that is asked for, the scores of its slots.
-  void rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const;
+  void rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, Moment now) const;
   /// The same from the survey.
   void recall(HeadDecision& d, const HeadView& head);
   /// Which slots are protected, and their scores. shares_of: what sinks and recent may be fractions of.
@@ -171,10 +174,13 @@ class Policy {
   GivenFiles files_;
   int n_kv_heads_;
   BudgetShape shape_;
-  int slots_ = 0;       // C
-  int requested_ = -1;  // before it was raised
-  int observed_ = 0;    // w
-  int refresh_ = 0;     // R; 0: never again
+  int slots_ = 0;                  // C
+  int requested_ = -1;             // before it was raised
+  int observed_ = 0;               // w
+  int refresh_ = 0;                // R; 0: never again
+  int every_ = 1;                  // tokens from one compression to the next, with that cadence
+  int first_step_ = 0;             // tokens that have come with step 0: none after a prefill, else one
+  bool compresses_prompt_ = true;  // with that cadence
   Positions positions_ = Positions::original;
   std::uint64_t seed_ = 0;
   std::shared_ptr<const Ranking> ranking_;  // these three never change: copies share them

@@ -8,6 +8,18 @@
 #include "policy/rules.h"
 
 namespace kvscope {
+bool Policy::is_due(double n, int c, Moment now) const {
+  switch (cadence()) {
+    case Cadence::every_step:
+      return n > c;
+    case Cadence::once:
+      return now.after_prompt ? n > c : refresh_ > 0 && n > static_cast<double>(c) + refresh_ - 1;
+    case Cadence::every:
+      return n > c && (now.after_prompt ? compresses_prompt_ : (now.step + first_step_) % every_ == 0);
+  }
+  return false;
+}
+
 std::vector<Plan> Policy::plan(std::span<const HeadView> heads, int step, bool after_prompt) {
   if (!compresses()) return std::vector<Plan>(heads.size());
   thread_local LayerDecision decision;  // kept by its thread: in a step allocations would cost as much as the work
@@ -34,17 +46,18 @@ std::vector<Plan> Policy::merge(LayerDecision& decision, int step) {
 }
 
 void Policy::decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions) {
+  const Moment now{step, after_prompt};
   decisions.resize(heads.size());
   std::optional<bool> layer_is_due;
   if (allocation_->by_layer()) {
     double n = 0;
     for (const HeadView& head : heads) n += head.slots->size();
-    layer_is_due = is_due(n / static_cast<double>(heads.size()), slots_, after_prompt);
+    layer_is_due = is_due(n / static_cast<double>(heads.size()), slots_, now);
   }
   if (after_prompt && !surveyed_.empty() && !surveyed_[place(heads.front())].score.empty()) {
     for (std::size_t h = 0; h < heads.size(); ++h) recall(decisions[h], heads[h]);
   } else {
-    for (std::size_t h = 0; h < heads.size(); ++h) rank(decisions[h], heads[h], layer_is_due, after_prompt);
+    for (std::size_t h = 0; h < heads.size(); ++h) rank(decisions[h], heads[h], layer_is_due, now);
     finish_scores(decisions);
   }
   for (HeadDecision& d : decisions) show_scores(d);
@@ -86,7 +99,7 @@ void Policy::recall(HeadDecision& d, const HeadView& head) {
   d.begin(head);
   d.budget = budget(head.layer, head.kv_head);
   d.view.slots_at_most = d.budget.value_or(0);
-  d.due = d.budget && is_due(head.slots->size(), *d.budget, /*after_prompt=*/true);
+  d.due = d.budget && is_due(head.slots->size(), *d.budget, Moment{.after_prompt = true});
   Surveyed& known = surveyed_[place(head)];
   d.is_protected = std::move(known.is_protected);
   d.score = std::move(known.score);
@@ -101,17 +114,17 @@ void Policy::finish_scores(std::span<HeadDecision> heads) const {
   if (lane_.parts.selecting->whole_layer) share_scores(heads);
 }
 
-void Policy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, bool after_prompt) const {
+void Policy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, Moment now) const {
   d.begin(head);
   d.budget = budget(head.layer, head.kv_head);
   if (!d.budget && !selection_->sets_size()) return;
   const bool alone = !layer_is_due || overridden(head.layer, head.kv_head);
   if (selection_->sets_size())
-    d.due = after_prompt || every_step();
+    d.due = cadence() == Cadence::every ? is_due(1, 0, now) : now.after_prompt || every_step();
   else
-    d.due = alone ? is_due(head.slots->size(), *d.budget, after_prompt) : *layer_is_due;
+    d.due = alone ? is_due(head.slots->size(), *d.budget, now) : *layer_is_due;
   d.view.slots_at_most = d.budget.value_or(0);
-  if (alone && !after_prompt && select_oldest(d)) return;
+  if (alone && !now.after_prompt && select_oldest(d)) return;
   const bool ranks_always = cadence() == Cadence::every_step && !ranking_->by_position() && !lane_.parts.selecting->observes;
   const bool ranks_now = d.due || ranks_always || layer_is_due.value_or(false);
   if (!ranks_now) return;

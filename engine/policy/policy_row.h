@@ -31,8 +31,9 @@ struct PartSetup {
   const GivenFiles& files;  // that keys name
 };
 
-/// When a policy compresses: in every step that is over the budget, or only after the prefill (again with refresh=R).
-enum class Cadence : std::uint8_t { every_step, once };
+/// When a policy compresses: in every step that is over the budget, only after the prefill (again with refresh=R), or whenever so many
+/// tokens have come (every=N; after_prompt=0: not right after the prefill).
+enum class Cadence : std::uint8_t { every_step, once, every };
 
 /// One row of the catalog: a named policy as a composition of parts, and the words that people see.
 /// A row with bases ranks, selects and allocates like the row that its key `base` names, and brings only the rest (its own selection, if it

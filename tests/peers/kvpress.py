@@ -168,12 +168,20 @@ class SmallDuo(kvpress.DuoAttentionPress):
         self.sink_size, self.recent_size = 4, 16
 
 
+EVERY = 8                                                              # generated tokens from one compression to the next
+
+
+def every(base, size):
+    return kvpress.DecodingPress(base, compression_interval=EVERY, target_size=size, hidden_states_buffer_size=0)
+
+
 def cases(width):
-    """(name, press of a share removed, lane without its budget, or of the share kept with what it has of one). Presses that score keys and
-    values get no attention to read."""
+    """(name, press of a share removed and of the slots left, lane without its budget, or of the share kept with what it has of one). Presses that
+    score keys and values get no attention to read; DecodingPress removes nothing of the prompt, but after EVERY further tokens."""
     P = kvpress
+    whole = f"cadence=every,every={EVERY},after_prompt=0"
     lev = dict(sketch_dimension=width)
-    zip_ = lambda **keys: lambda r: P.KVzipPress(compression_ratio=r, **keys)
+    zip_ = lambda **keys: lambda r, n: P.KVzipPress(compression_ratio=r, **keys)
     norms = lambda kept: -5.0 if kept > 0.3 else -2.5                  # other shares, other thresholds
     return [
         ("KVzipPress", zip_(), "kvzip"),
@@ -182,33 +190,37 @@ def cases(width):
         ("KVzipPress(chunk_size=50)", zip_(chunk_size=50), "kvzip:repeat=50"),
         ("KVzipPress(plus, layerwise, 50, n_sink=2)", zip_(kvzip_plus_normalization=True, layerwise=True, chunk_size=50, n_sink=2),
          "kvzip:plus=1,layerwise=1,repeat=50,sinks=2"),
-        ("DMSPress(KnormPress)", lambda r: P.DMSPress(P.KnormPress(), threshold=norms(1 - r), sliding_window_size=32),
+        ("DMSPress(KnormPress)", lambda r, n: P.DMSPress(P.KnormPress(), threshold=norms(1 - r), sliding_window_size=32),
          lambda kept: f"dms:threshold={norms(kept)},recent=32"),
-        ("DMSPress(ExpectedAttentionPress)", lambda r: P.DMSPress(P.ExpectedAttentionPress(), threshold=0.004 * r, sliding_window_size=20),
+        ("DMSPress(ExpectedAttentionPress)", lambda r, n: P.DMSPress(P.ExpectedAttentionPress(), threshold=0.004 * r, sliding_window_size=20),
          lambda kept: f"custom:stat=expected,select=threshold,score_threshold={0.004 * (1 - kept)!r},recent=20,sinks=4"),
-        ("DuoAttentionPress(on_the_fly_scoring)", lambda r: SmallDuo(head_compression_ratio=0.8 * r, on_the_fly_scoring=True),
+        ("DuoAttentionPress(on_the_fly_scoring)", lambda r, n: SmallDuo(head_compression_ratio=0.8 * r, on_the_fly_scoring=True),
          lambda kept: f"duo:fly=1,sinks=4,recent=16,slots=40,sparsity={0.8 * (1 - kept)!r}"),
-        ("LagKVPress", lambda r: P.LagKVPress(compression_ratio=r, lag_size=16), "lagkv:lag=16"),
-        ("LagKVPress(cross_scoring)", lambda r: P.LagKVPress(compression_ratio=r, lag_size=16, cross_scoring=True), "lagkv:lag=16,cross=1"),
-        ("LagKVPress, short prompt", lambda r: P.LagKVPress(compression_ratio=r, lag_size=4096), "lagkv:lag=4096"),
-        ("CURPress", lambda r: P.CURPress(compression_ratio=r), "cur"),
-        ("LeverageScorePress, exact", lambda r: P.LeverageScorePress(compression_ratio=r, **lev), "leverage:sketch=0"),
-        ("NonCausalAttnPress", lambda r: P.NonCausalAttnPress(compression_ratio=r), "noncausal"),
-        ("NonCausalAttnPress(chunk_size=32)", lambda r: P.NonCausalAttnPress(compression_ratio=r, chunk_size=32), "noncausal:chunk=32"),
-        ("CompactorPress, exact", lambda r: P.CompactorPress(compression_ratio=r, blending=0.7, **lev), "compactor:sketch=0,blend=0.7"),
-        ("ExpectedAttentionPress", lambda r: P.ExpectedAttentionPress(compression_ratio=r), "expected"),
-        ("ExpectedAttentionPress(mean only)", lambda r: P.ExpectedAttentionPress(compression_ratio=r, use_covariance=False, use_vnorm=False),
+        ("LagKVPress", lambda r, n: P.LagKVPress(compression_ratio=r, lag_size=16), "lagkv:lag=16"),
+        ("LagKVPress(cross_scoring)", lambda r, n: P.LagKVPress(compression_ratio=r, lag_size=16, cross_scoring=True), "lagkv:lag=16,cross=1"),
+        ("LagKVPress, short prompt", lambda r, n: P.LagKVPress(compression_ratio=r, lag_size=4096), "lagkv:lag=4096"),
+        ("CURPress", lambda r, n: P.CURPress(compression_ratio=r), "cur"),
+        ("LeverageScorePress, exact", lambda r, n: P.LeverageScorePress(compression_ratio=r, **lev), "leverage:sketch=0"),
+        ("NonCausalAttnPress", lambda r, n: P.NonCausalAttnPress(compression_ratio=r), "noncausal"),
+        ("NonCausalAttnPress(chunk_size=32)", lambda r, n: P.NonCausalAttnPress(compression_ratio=r, chunk_size=32), "noncausal:chunk=32"),
+        ("CompactorPress, exact", lambda r, n: P.CompactorPress(compression_ratio=r, blending=0.7, **lev), "compactor:sketch=0,blend=0.7"),
+        ("ExpectedAttentionPress", lambda r, n: P.ExpectedAttentionPress(compression_ratio=r), "expected"),
+        ("ExpectedAttentionPress(mean only)", lambda r, n: P.ExpectedAttentionPress(compression_ratio=r, use_covariance=False, use_vnorm=False),
          "expected:cov=0,vnorm=0"),
-        ("ChunkKVPress(KnormPress)", lambda r: P.ChunkKVPress(P.KnormPress(compression_ratio=r)),
+        ("ChunkKVPress(KnormPress)", lambda r, n: P.ChunkKVPress(P.KnormPress(compression_ratio=r)),
          "custom:stat=knorm,select=chunks,sinks=0,recent=0"),
-        ("ChunkKVPress(CURPress, 8)", lambda r: P.ChunkKVPress(P.CURPress(compression_ratio=r, num_sinks=0), chunk_length=8),
+        ("ChunkKVPress(CURPress, 8)", lambda r, n: P.ChunkKVPress(P.CURPress(compression_ratio=r, num_sinks=0), chunk_length=8),
          "custom:stat=cur,select=chunks,chunk=8,sinks=0,recent=0"),
+        ("DecodingPress(KnormPress)", lambda r, n: every(P.KnormPress(), n), f"custom:stat=knorm,{whole},sinks=0,recent=0"),
+        ("DecodingPress(KeyDiffPress)", lambda r, n: every(P.KeyDiffPress(), n), f"custom:stat=keydiff,{whole},sinks=0,recent=0"),
+        ("DecodingPress(LagKVPress)", lambda r, n: every(P.LagKVPress(lag_size=16, cross_scoring=True), n), f"custom:stat=lagkv,lag=16,cross=1,{whole},recent=0"),
+        ("DecodingPress(CURPress)", lambda r, n: every(P.CURPress(), n), f"custom:stat=cur,{whole},recent=0"),
     ]
 
 
 def recording(press):
     """The press, and the scores [layer] that it made."""
-    scorer = press.press if hasattr(press, "press") else press
+    scorer = getattr(press, "press", getattr(press, "base_press", press))
     scores = {}
     if isinstance(press, kvpress.KVzipPress):
         plain_end = press.compress_post
@@ -230,8 +242,8 @@ def recording(press):
     return press, scores
 
 
-def kvpress_keeps(model, tokens, press):
-    """[layer][head] -> set of positions, by the rows of keys that are left or by what is masked; and the press's scores."""
+def kvpress_keeps(model, tokens, more, press):
+    """[layer][head] -> set of positions after the prompt and these further tokens, by the rows of keys that are left or by what is masked; and the press's scores."""
     masks = isinstance(press, (kvpress.KVzipPress, kvpress.DMSPress, kvpress.DuoAttentionPress))
     model.config._attn_implementation = "sdpa" if masks else "eager"
     caches, scores = [], {}
@@ -243,6 +255,9 @@ def kvpress_keeps(model, tokens, press):
         cache = DynamicCache()
         with torch.no_grad(), context:
             model(torch.tensor([tokens]), past_key_values=cache)
+            for place, token in enumerate(more, len(tokens)):
+                place = torch.tensor([place])
+                model(torch.tensor([[token]]), past_key_values=cache, position_ids=place[None], cache_position=place)
         caches.append([layer.keys[0] for layer in cache.layers])
     kept = []
     for l, layer in enumerate(model.model.layers if masks else []):
@@ -261,18 +276,20 @@ def kvpress_keeps(model, tokens, press):
     return kept, scores
 
 
-def kvscope_keeps(cli, folder, tokens, lane):
+def kvscope_keeps(cli, folder, tokens, more, lane):
     with tempfile.TemporaryDirectory() as work:
-        out = os.path.join(work, "trace.json")
-        command = [cli, "trace", "--model", folder, "--prompt-ids", ",".join(map(str, tokens)), "--generate", "0", "--precision", "f64", "--device", "cpu",
-                   "--quiet", "--detail", "slots", "--lane", lane, "--out", out]
+        out, follow = os.path.join(work, "trace.json"), os.path.join(work, "follow.json")
+        with open(follow, "w", encoding="utf-8") as f:
+            json.dump(more, f)
+        command = [cli, "trace", "--model", folder, "--prompt-ids", ",".join(map(str, tokens)), "--precision", "f64", "--device", "cpu",
+                   "--quiet", "--detail", "slots", "--lane", lane, "--out", out, *(["--follow", follow] if more else ["--generate", "0"])]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"{lane}: {done.stderr.strip()}")
         with open(out, encoding="utf-8") as f:
             steps = json.load(f)["lanes"][-1]["steps"]
     kept = {}
-    for head in steps[0]["heads"]:
+    for head in steps[len(more)]["heads"]:
         kept.setdefault(head["layer"], []).append({slot[0] for slot in head["slots"]})
     return [kept[l] for l in sorted(kept)]
 
@@ -343,10 +360,11 @@ def main():
                 removed = 1 - (n + 0.5) / len(tokens)                  # so that kvpress keeps int(n + 0.5)
                 if name.startswith("KVzip"):
                     removed = 1 - n / len(tokens) + 1e-12              # it counts what goes, over all heads
-                press = press_of(removed if not callable(lane) else 1 - ratio)
-                theirs, scores = kvpress_keeps(model, tokens, press)
+                press = press_of(removed if not callable(lane) else 1 - ratio, n)
+                more = tokens[:EVERY] if not callable(lane) and "cadence=every" in lane else []
+                theirs, scores = kvpress_keeps(model, tokens, more, press)
                 spec = lane(ratio) if callable(lane) else f"{lane}{',' if ':' in lane else ':'}slots={n}"
-                ours = kvscope_keeps(o.cli, o.model, tokens, spec)
+                ours = kvscope_keeps(o.cli, o.model, tokens, more, spec)
                 heads = [(l, h) for l, layer in enumerate(theirs) for h in range(len(layer))]
                 alike = name.startswith("KVzip") and exchanged_alike(scores, ours, theirs)
                 for l, h in heads:
@@ -365,6 +383,7 @@ def main():
     if o.write:
         with open(o.write, "w", encoding="utf-8") as f:
             f.write("# kvscope beside kvpress 0.5.5\n\nWritten by kvpress.py: sets of positions that each (layer, KV head) keeps after the prompt, both sides in float64,\n"
+                    f"where `every` is given after {EVERY} further tokens;\n"
                     f"model {os.path.basename(os.path.abspath(o.model))}, prompts {' and '.join(PROMPTS)}, shares kept {' and '.join(map(str, RATIOS))}. A tie: what was exchanged scores alike, within 1e-9.\n\n"
                     "| kvpress | kvscope | equal | tie | different |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n")
     return 1 if bad else 0

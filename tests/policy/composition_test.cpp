@@ -64,14 +64,16 @@ class Lots {
   /// Some of the other keys that these parts take.
   std::string with_keys(std::string spec) {
     constexpr const char* kSmall[] = {
-        "sinks=1",          "sinks=0",         "recent=0",       "recent=3",      "recent=0.2",    "window=3",
-        "window=8",         "kernel=3",        "pool=avg",       "threshold=-1",  "threshold=0.3", "drop=3",
-        "sparsity=0.3",     "residual=3",      "heavy=2",        "heavy=0",       "m=2",           "seed=5",
-        "spread=2",         "lambda=0.5",      "form=code",      "fit=budget",    "group=max",     "group=sum",
-        "ema_alpha=0.5",    "decay=0.7",       "refresh=2",      "bias_alpha=1",  "d2o_beta=1",    "eps=0.1",
-        "critical_alpha=0", "predict=current", "predict=window", "pyramid_beta=3"};
-    for (const ParamInfo& p : params_of(parse_lane_spec(spec)))
+        "sinks=1",          "sinks=0",         "recent=0",       "recent=3",       "recent=0.2",    "window=3",
+        "window=8",         "kernel=3",        "pool=avg",       "threshold=-1",   "threshold=0.3", "drop=3",
+        "sparsity=0.3",     "residual=3",      "heavy=2",        "heavy=0",        "m=2",           "seed=5",
+        "spread=2",         "lambda=0.5",      "form=code",      "fit=budget",     "group=max",     "group=sum",
+        "ema_alpha=0.5",    "decay=0.7",       "refresh=2",      "bias_alpha=1",   "d2o_beta=1",    "eps=0.1",
+        "critical_alpha=0", "predict=current", "predict=window", "pyramid_beta=3", "every=2",       "after_prompt=0"};
+    for (const ParamInfo& p : params_of(parse_lane_spec(spec))) {
       if (p.key == "scores" || (p.key == "heads" && below(2) == 0)) spec += ',' + p.key + "=heads.json";
+      if (p.key == "every") spec += ",every=3";
+    }
     for (int i = 0; i < 4; ++i) {
       const std::string more = spec + ',' + one_of(kSmall);
       if (refusal(more).empty()) spec = more;

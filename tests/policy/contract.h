@@ -54,6 +54,15 @@ inline bool may_keep_more(const std::string& spec) {
   return spec.find("fit=threshold") != std::string::npos || spec.starts_with("chunkkv") || spec.find("select=chunks") != std::string::npos;
 }
 
+inline bool compresses_prompt(const std::string& spec) { return spec.find("after_prompt=0") == std::string::npos; }
+
+/// Tokens from one compression to the next; 1: any step may be one.
+inline int tokens_between(const Policy& policy) {
+  for (const ResolvedParam& p : policy.params())
+    if (p.key == "every") return static_cast<int>(p.number);
+  return 1;
+}
+
 /// Slots of areas beside the protected ones: heavy hitters and one run of similar neighbours, or residual slots; 0 where there are none.
 inline int room_for_areas(const Policy& policy) {
   for (const ResolvedParam& p : policy.params()) {
@@ -170,8 +179,8 @@ inline void expect_promises(const Case& c, unsigned seed) {
         }
         EXPECT_EQ(head.apply(policy.needs(l), plans[at(h)]).size(), plans[at(h)].removals.size());
         expect_consistent(head, policy.needs(l), model.group(), lane.seen);
-        const bool refreshes_late = c.spec.find("refresh") != std::string::npos;
-        if (budget && !may_keep_more(c.spec) && (after_prompt || (policy.every_step() && !refreshes_late))) {
+        const bool refreshes_late = c.spec.find("refresh") != std::string::npos || tokens_between(policy) > 1;
+        if (budget && !may_keep_more(c.spec) && ((after_prompt && compresses_prompt(c.spec)) || (policy.every_step() && !refreshes_late))) {
           // small shares of a split budget, and a budget that was raised to its minimum, of which fractions then take more
           const int n_protected = policy.sinks() + policy.recent(l, h) + room_for_areas(policy);
           EXPECT_LE(head.slots.size(), std::max(*budget, n_protected)) << "the budget is met";

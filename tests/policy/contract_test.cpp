@@ -24,6 +24,7 @@ void add_variants(std::string start, std::vector<std::string>& out) {
     if (!p.default_text.empty()) out.push_back(start);
     start += ',' + p.key + "=heads.json";
   }
+  if (std::ranges::find(params, "every", &ParamInfo::key) != params.end()) start += ",every=3";
   out.push_back(start);
   for (const ParamInfo& p : params)
     if (p.key != "base")

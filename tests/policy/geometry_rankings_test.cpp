@@ -70,6 +70,34 @@ TEST(ExpectedRanking, TheSpreadOfTheQueriesCounts) {
   EXPECT_NEAR(expected_logits(mean, covariance, keys)[1], 2, 1e-12);
 }
 
+/// Slots of a head after the prompt and after each of the following steps.
+std::vector<int> sizes(const std::string& spec, PromptMode mode, int n_prompt, int n_more) {
+  const ModelConfig model = test::tiny_model(1, 1, 2);
+  test::TinyLane lane(spec, model, n_prompt, mode, 1);
+  const bool prefill = mode == PromptMode::prefill;
+  if (prefill) lane.load(n_prompt);
+  std::vector<int> out;
+  for (int step = 0; step < n_more + (prefill ? 1 : n_prompt); ++step) {
+    if (!prefill || step > 0) lane.step();
+    const std::vector<Plan> plans = lane.plan_layer(0, step, prefill && step == 0);
+    lane.head(0, 0).apply(lane.policy->needs(0), plans[0]);
+    out.push_back(lane.head(0, 0).slots.size());
+  }
+  return out;
+}
+
+TEST(Cadence, EverySoManyTokens) {
+  using Sizes = std::vector<int>;
+  for (const char* stat : {"sum", "knorm", "none", "pooled"}) {
+    const std::string spec = std::string("custom:slots=9,sinks=0,every=3,stat=") + stat;
+    EXPECT_EQ(sizes(spec, PromptMode::prefill, 12, 7), (Sizes{9, 10, 11, 9, 10, 11, 9, 10})) << stat;
+    EXPECT_EQ(sizes(spec + ",after_prompt=0", PromptMode::prefill, 12, 4), (Sizes{12, 13, 14, 9, 10})) << stat;
+    EXPECT_EQ(sizes(spec, PromptMode::prefill, 5, 7), (Sizes{5, 6, 7, 8, 9, 10, 9, 10})) << stat << ": enough room for the first six";
+  }
+  EXPECT_EQ(sizes("custom:slots=5,sinks=0,every=4,stat=sum", PromptMode::stream, 9, 0), (Sizes{1, 2, 3, 4, 5, 6, 7, 5, 6}));
+  EXPECT_EQ(sizes("custom:slots=9,sinks=0,cadence=every", PromptMode::prefill, 12, 3), (Sizes{9, 10, 11, 12})) << "128 tokens are far away";
+}
+
 HeadDecision decision(const SlotState& slots, Numbers score, int budget) {
   HeadDecision d;
   d.begin({&slots, nullptr, 0, 0});
@@ -118,6 +146,10 @@ TEST(GeometryRankings, WhatDoesNotGoTogetherIsRefused) {
   expect_refused("custom:select=pages,slots=9,unit=head", PromptMode::prefill, "a page holds the same tokens");
   expect_refused("custom:select=chunks,stat=none,slots=9", PromptMode::prefill, "no chunk is worth more");
   expect_refused("custom:select=chunks,alloc=ada,unit=head,slots=9", PromptMode::prefill, "not in chunks");
+  expect_refused("custom:stat=expected,slots=9,every=4", PromptMode::prefill, "only right after it");
+  expect_refused("custom:merge=zeromerge,slots=9,every=4", PromptMode::prefill, "in every step");
+  expect_refused("custom:stat=sum,cadence=once,slots=9,every=4", PromptMode::prefill, "every");
+  expect_refused("custom:slots=9,every=0", PromptMode::prefill, "every");
   expect_refused("lagkv:lag=1,slots=9", PromptMode::prefill, "lag");
   expect_refused("compactor:blend=x,slots=14", PromptMode::prefill, "blend");
   expect_refused("pages:block=0,slots=9", PromptMode::prefill, "block");

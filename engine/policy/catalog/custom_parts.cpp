@@ -243,7 +243,11 @@ PartKey cadences() {
   return {"cadence",
           "when something goes",
           {{"every_step", "in every step that is over the budget", [](PolicyRow& r) { r.cadence = Cadence::every_step; }},
-           {"once", "once after the prompt", [](PolicyRow& r) { r.cadence = Cadence::once; }, {refresh()}}}};
+           {"once", "once after the prompt", [](PolicyRow& r) { r.cadence = Cadence::once; }, {refresh()}},
+           {"every",
+            "after the prompt and then whenever so many tokens have come",
+            [](PolicyRow& r) { r.cadence = Cadence::every; },
+            {every(), choice("after_prompt", {"1", "0"}, "0: the prompt stays whole until the first so many tokens have come")}}}};
 }
 
 }  // namespace

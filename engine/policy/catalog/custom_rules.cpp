@@ -107,7 +107,7 @@ constexpr Rule kRules[] = {
      "it ranks once after the prompt, the context ranks in every step", "take stat=window"},
     {[](const Parts& p) { return p.is("stat", "pooled") && p.is("select", "context"); }, "stat select",
      "pooled scores are made only when something is removed, the context ranks in every step", "take stat=window"},
-    {[](const Parts& p) { return p.is("cadence", "once") && p.is("select", "context"); }, "cadence select",
+    {[](const Parts& p) { return !p.is("cadence", "every_step") && p.is("select", "context"); }, "cadence select",
      "the context hands slots on in every step", "leave cadence out"},
 };
 

@@ -81,6 +81,14 @@ ParamInfo refresh() {
           .max = 100'000'000,
           .help = "compress again when this many tokens are over the budget (0: only after the prompt; stream mode: 1)"};
 }
+ParamInfo every() {
+  return {.key = "every",
+          .kind = Kind::count,
+          .default_text = "128",
+          .min = 1,
+          .max = 100'000'000,
+          .help = "tokens from one compression to the next, counted from the prompt; stream mode: from the first token"};
+}
 ParamInfo reload() {
   return {.key = "reload",
           .kind = Kind::count,

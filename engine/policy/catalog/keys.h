@@ -35,6 +35,8 @@ ParamInfo duo_file();
 ParamInfo fly();
 /// Seed of drawn numbers; without a default: the run's.
 ParamInfo seed();
+/// Of policies that compress whenever so many tokens have come.
+ParamInfo every();
 /// Of policies that rebuild their cache from the uncompressed history.
 ParamInfo reload();
 /// Key group of rows that count hits (POLICIES.md section 8).

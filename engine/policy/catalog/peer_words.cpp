@@ -51,6 +51,11 @@ constexpr std::array kThreshold = {Argument{"threshold", "threshold"}, Argument{
 constexpr std::array kOwnThreshold = {Argument{"threshold", "score_threshold"}, Argument{"sliding_window_size", "recent"}};
 constexpr std::array kFly = {Argument{"head_compression_ratio", "sparsity"}};
 constexpr std::array kChunk = {Argument{"chunk_length", "chunk"}};
+constexpr std::array kEvery = {Argument{"compression_interval", "every"}, Argument{"target_size", "slots"}};
+constexpr std::array kEveryLag = {Argument{"compression_interval", "every"}, Argument{"target_size", "slots"}, Argument{"n_sink", "sinks"},
+                                  Argument{"lag_size", "lag"}, Argument{"cross_scoring", "cross"}};
+constexpr std::array kEveryNorms = {Argument{"compression_interval", "every"}, Argument{"target_size", "slots"},
+                                    Argument{"num_sinks", "sinks"}, Argument{"local_window_size", "window"}};
 
 constexpr std::array kPresses = {
     Press{"KnormPress", "", "knorm"},
@@ -81,6 +86,12 @@ constexpr std::array kPresses = {
     Press{"DMSPress(KeyDiffPress)", "", "custom:stat=keydiff,select=threshold,sinks=0,recent=128", kOwnThreshold},
     Press{"DMSPress(ExpectedAttentionPress)", "", "custom:stat=expected,select=threshold,sinks=4,recent=128", kOwnThreshold},
     Press{"DuoAttentionPress(on_the_fly_scoring)", "duo_attention_on_the_fly", "duo:fly=1,sinks=128,recent=256", kFly},
+    Press{"DecodingPress(KnormPress)", "decoding_knorm",
+          "custom:stat=knorm,cadence=every,every=512,after_prompt=0,sinks=0,recent=0,slots=2048", kEvery},
+    Press{"DecodingPress(KeyDiffPress)", "decoding_keydiff",
+          "custom:stat=keydiff,cadence=every,every=512,after_prompt=0,sinks=0,recent=0,slots=2048", kEvery},
+    Press{"DecodingPress(LagKVPress)", "", "custom:stat=lagkv,cadence=every,every=512,after_prompt=0,recent=0,slots=2048", kEveryLag},
+    Press{"DecodingPress(CURPress)", "", "custom:stat=cur,cadence=every,every=512,after_prompt=0,recent=0,slots=2048", kEveryNorms},
     Press{"ChunkKVPress(SnapKVPress)", "", "chunkkv:window=64,kernel=5,pool=avg", kChunk},
     Press{"ChunkKVPress(KnormPress)", "", "custom:stat=knorm,select=chunks,sinks=0,recent=0", kChunk},
     Press{"ChunkKVPress(KeyDiffPress)", "", "custom:stat=keydiff,select=chunks,sinks=0,recent=0", kChunk},
