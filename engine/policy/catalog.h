@@ -23,10 +23,11 @@ struct ParamInfo {
   std::string help;                  // one line, with unit
   std::string why = {};              // said with a refused value: why there are no more
   std::vector<std::pair<std::string, std::string>> described = {};  // choices, or words a text may hold, with one line each
-  std::string file_of_model = {};  // text: names a file with numbers of heads (text/named_files.h); the one that a model may bring
+  std::string file_of_model = {};  // text: names a file about the heads (text/named_files.h); the one that a model may bring
+  bool names_vectors = false;      // it holds a vector of every KV head; else a number of every head
   std::string without_file = {};   // the value that needs none, and what holds where the model brings none; empty: there is no such value
   bool names_kept = false;         // text: names a file of kept tokens (core/kept_file.h)
-  std::string only_with = {};  // "stat=mean, merge=none": the choices that bring this key; empty: always there
+  std::string only_with = {};      // "stat=mean, merge=none": the choices that bring this key; empty: always there
   bool operator==(const ParamInfo&) const = default;
 };
 

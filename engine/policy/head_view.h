@@ -72,6 +72,14 @@ class PromptQueries {
   virtual std::vector<double> rotations(int first, int n) const = 0;
 };
 
+/// What stays of a prompt's queries of one KV head's group when the prompt is gone: where they point before rotation. Number f and number
+/// f + dims/2 of the first `dims` are one complex number, which a position turns by an angle of its own.
+struct QueryCenters {
+  std::vector<double> mean;    // [group, head_dim]
+  std::vector<double> length;  // [group, dims/2] mean absolute value of the complex numbers
+  std::vector<double> turn;    // [dims/2] radians per position
+};
+
 /// What a policy sees of one (layer, KV head) when it decides. Nothing else.
 struct HeadView {
   const SlotState* slots = nullptr;
@@ -82,6 +90,7 @@ struct HeadView {
   std::span<const int> pinned = {};        // original positions that must not be selected for removal (ascending); slots or not
   const Hindsight* hindsight = nullptr;    // where the policy needs coming queries
   const PromptQueries* queries = nullptr;  // right after the prompt, where the policy needs its queries
+  const QueryCenters* centers = nullptr;   // from then on, where its ranking reads them; the policy fills this in
 };
 
 /// How keys meet positions (POLICIES.md section 3).

@@ -20,7 +20,8 @@ GroupReduce group_reduce(std::string_view text) {
 
 }  // namespace
 
-Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), files_(setup.files), n_kv_heads_(setup.model->n_kv_heads) {
+Policy::Policy(const Setup& setup)
+    : lane_(resolve_lane(setup.spec)), files_(setup.files), n_kv_heads_(setup.model->n_kv_heads), group_(setup.model->group()) {
   const PolicyRow& row = *lane_.parts.row;
   const PolicyRow& selecting = *lane_.parts.selecting;
   resolve_budget(setup.n_prompt);
@@ -42,10 +43,11 @@ Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), files_(set
     return PartSetup{.params = params,
                      .slots = slots_,
                      .observed = observed_,
-                     .group = setup.model->group(),
+                     .group = group_,
                      .observes = selecting.observes,
                      .seed = seed_,
-                     .files = setup.files};
+                     .files = setup.files,
+                     .model = *setup.model};
   };
   const PartSetup parts = parts_with(lane_.params);
   ranking_ = selecting.ranking(parts);
@@ -73,6 +75,7 @@ Policy::Policy(const Setup& setup) : lane_(resolve_lane(setup.spec)), files_(set
   read_edits(setup);
   override_budgets();
   first_budgets_ = budgets_;
+  if (ranking_->reads_centers()) centers_.resize(budgets_.size());
 }
 
 /// C and w (POLICIES.md sections 2 and 8): fractions are taken of C first, then C is raised to its minimum.
@@ -88,7 +91,7 @@ void Policy::resolve_budget(int n_prompt) {
   c = std::max(c, 1);
   if (lane_.parts.selecting->observes) {
     c = std::max(c, 2);
-    observed_ = std::min(params.count("window", c), c / 2);
+    observed_ = std::min(params.count("window", c), lane_.parts.selecting->observes_more ? c - 1 : c / 2);
   }
   slots_ = with_minimum(c);
 }

@@ -166,13 +166,14 @@ class Policy {
   /// What the heads of a layer make of their scores together.
   void finish_scores(std::span<HeadDecision> heads) const;
   bool select_oldest(HeadDecision& d) const;
+  void keep_centers(std::span<const HeadView> heads);
   void share_scores(std::span<HeadDecision> heads) const;
   void show_scores(HeadDecision& head);
   void count_nan_scores(int n);
 
   ResolvedLane lane_;
   GivenFiles files_;
-  int n_kv_heads_;
+  int n_kv_heads_, group_;
   BudgetShape shape_;
   int slots_ = 0;                  // C
   int requested_ = -1;             // before it was raised
@@ -197,8 +198,9 @@ class Policy {
     std::vector<char> is_protected;
     std::vector<double> score, tie_break;
   };
-  std::vector<Surveyed> surveyed_;  // of every head, which its first plan takes; empty: there was no survey
-  std::vector<HeadNotes> notes_;    // the same, until after_survey()
+  std::vector<Surveyed> surveyed_;                            // of every head, which its first plan takes; empty: there was no survey
+  std::vector<HeadNotes> notes_;                              // the same, until after_survey()
+  std::vector<std::shared_ptr<const QueryCenters>> centers_;  // of every head's prompt, where the ranking reads them
   int nan_scores_ = 0;
 };
 

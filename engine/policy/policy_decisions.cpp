@@ -5,6 +5,7 @@
 #include <map>
 
 #include "policy/policy.h"
+#include "policy/query_centers.h"
 #include "policy/rules.h"
 
 namespace kvscope {
@@ -47,6 +48,7 @@ std::vector<Plan> Policy::merge(LayerDecision& decision, int step) {
 
 void Policy::decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions) {
   const Moment now{step, after_prompt};
+  keep_centers(heads);
   decisions.resize(heads.size());
   std::optional<bool> layer_is_due;
   if (allocation_->by_layer()) {
@@ -114,8 +116,17 @@ void Policy::finish_scores(std::span<HeadDecision> heads) const {
   if (lane_.parts.selecting->whole_layer) share_scores(heads);
 }
 
+void Policy::keep_centers(std::span<const HeadView> heads) {
+  if (centers_.empty()) return;
+  for (const HeadView& head : heads)
+    if (head.queries)
+      centers_[place(head)] =
+          std::make_shared<QueryCenters>(query_centers(*head.queries, head.slots->pos.size(), static_cast<std::size_t>(group_)));
+}
+
 void Policy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, Moment now) const {
   d.begin(head);
+  if (!centers_.empty()) d.view.centers = centers_[place(head)].get();
   d.budget = budget(head.layer, head.kv_head);
   if (!d.budget && !selection_->sets_size()) return;
   const bool alone = !layer_is_due || overridden(head.layer, head.kv_head);

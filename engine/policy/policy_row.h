@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/config.h"
 #include "policy/allocations/allocation.h"
 #include "policy/catalog.h"
 #include "policy/mergers/merger.h"
@@ -29,6 +30,7 @@ struct PartSetup {
   bool observes = false;  // as of the row
   std::uint64_t seed = 0;
   const GivenFiles& files;  // that keys name
+  const ModelConfig& model;
 };
 
 /// When a policy compresses: in every step that is over the budget, only after the prefill (again with refresh=R), or whenever so many
@@ -48,7 +50,8 @@ struct PolicyRow {
   std::string_view vote_factor_key;           // key whose value is the bias's factor; empty: as bias says
   Positions positions = Positions::original;  // unless the key `positions` says otherwise
   Cadence cadence = Cadence::every_step;
-  bool observes = false;  // the last w = min(window, floor(C/2)) queries are observed and their slots protected
+  bool observes = false;       // the last w = min(window, floor(C/2)) queries are observed and their slots protected
+  bool observes_more = false;  // the observed queries may be more: as long as one other slot has room in the budget
   int (*least_free)(const Params&, int slots) = nullptr;  // slots besides sinks and recent that the budget must have room for; none: 1
   bool has_budget = true;                                 // takes slots or ratio
   std::string_view default_ratio = {};                    // budget where neither is given; empty: one of them must be

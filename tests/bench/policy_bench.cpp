@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "core/error.h"
+#include "io/safetensors_builder.h"
 #include "paths.h"
 #include "policy/catalog.h"
 #include "policy/policy.h"
+#include "runtime/model/run_files.h"
 #include "runtime/session/session.h"
 
 namespace {
@@ -118,14 +120,23 @@ std::vector<std::string> lanes(const Options& options, const Session& session) {
     }
     return rows;
   }() << "]";
+  const auto filters = std::filesystem::temp_directory_path() / "kvscope_bench_filters.safetensors";
+  const std::size_t n_bytes = 4 * static_cast<std::size_t>(c.n_layers * c.n_kv_heads * c.head_dim);
+  std::ofstream(filters, std::ios::binary) << test::safetensors(
+                                                  fmt::format(
+                                                      R"({{"q_filters":{{"dtype":"F32","shape":[{},{},{}],"data_offsets":[0,{}]}}}})",
+                                                      c.n_layers, c.n_kv_heads, c.head_dim, n_bytes),
+                                                  0)
+                                           << std::string(n_bytes, '\x3d');
   const auto lane = [&](const std::string& name, const std::string& keys) {
     return fmt::format("{}:ratio={:g}{}", name, options.ratio, keys);
   };
   std::vector<std::string> out;
   for (const PolicyInfo& p : policies()) {
     if (p.name == reference_policy()) continue;
-    out.push_back(lane(p.name, p.name == "headkv" ? ",scores=" + scores.string() : ""));
+    out.push_back(lane(p.name, p.name == "headkv" ? ",scores=" + scores.string() : p.name == "qfilter" ? ",file=" + filters.string() : ""));
   }
+  for (const char* now_and_then : {"tri", "rkv"}) out.push_back(lane(now_and_then, ",every=1"));  // what one of its compressions costs
   for (const char* once : {"snapkv", "adakv", "criticalkv"}) out.push_back(lane(once, ",refresh=1"));
   out.push_back(lane("cam", ",base=h2o"));
   out.push_back(lane("keepkv", ",base=h2o"));
@@ -135,7 +146,9 @@ std::vector<std::string> lanes(const Options& options, const Session& session) {
 }
 
 bool looks_ahead(const Session& session, const std::string& lane) {
-  return Policy::make({.spec = parse_lane_spec(lane), .model = &session.config(), .n_prompt = 512})->needs().coming_queries > 0;
+  const LaneSpec spec = parse_lane_spec(lane);
+  return Policy::make({.spec = spec, .model = &session.config(), .n_prompt = 512, .files = RunFiles("").of(spec)})->needs().coming_queries >
+         0;
 }
 
 bool probes(const Session& session, const std::string& lane) {

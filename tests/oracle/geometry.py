@@ -100,6 +100,65 @@ def expected(q, k, v, model, sinks, future, cov, vnorm, eps):
     return score
 
 
+def rkv(zrows, k, w, kernel, lam, similar):
+    """R-KV (arXiv 2505.24133): lam * importance - (1 - lam) * redundancy. zrows [rows, G, n]: logits of the last queries. Importance: per
+    query the largest logit of the group, softmax over the slots before the window, mean over the queries, max-pooled. Redundancy: softmax over all
+    slots of the mean cosine to the others; of every row the newest cosine above `similar` counts as 0 (as the authors have it, the first slot's
+    where there is none above), so the newest of near-equal keys is spared."""
+    n, m = len(k), len(k) - w
+    score = np.full(n, np.nan)
+    importance = 0.0 if w == 0 else rules.pool1d(softmax(zrows[-w:, :, :m].max(1)).mean(0), kernel, "max")
+    length = np.sqrt((k * k).sum(1))
+    unit = k / np.where(length > 0, length, 1.0)[:, None]
+    cos = unit @ unit.T
+    np.fill_diagonal(cos, 0.0)
+    for i in range(n):
+        above = np.flatnonzero(cos[i] > similar)
+        cos[i, above[-1] if len(above) else 0] = 0.0
+    score[:m] = lam * importance - (1 - lam) * softmax(cos.mean(0))[:m]
+    return score
+
+
+def tri(q, kpre, pos, inv_freq, zscore):
+    """TriAttention (arXiv 2604.04921): q [G, L, d] the prompt's queries before rotation, kpre [n, d] keys before rotation. Number f and f + d/2 are one
+    complex number. Distances count from the token that comes next, plus D = 1, 2, 4, ..., 65536."""
+    half = q.shape[2] // 2
+    c = q[:, :, :half] + 1j * q[:, :, half:]
+    k = kpre[:, :half] + 1j * kpre[:, half:]
+    near = pos[-1] + 1 - pos
+    best = np.full(len(pos), -math.inf)
+    for one in c:
+        center, length = one.mean(0), np.abs(one).mean(0)
+        phase = np.angle(center * np.conj(k))                          # [n, half]
+        size = np.abs(center) * np.abs(k)
+        s = np.mean([(size * np.cos(inv_freq * (near + 2.0 ** e)[:, None] + phase)).sum(1) for e in range(17)], 0)
+        s = s + ((length - np.abs(center)) * np.abs(k)).sum(1)
+        best = np.maximum(best, np.round((s - s.mean()) / max(s.std(), 1e-6), ROUND) if zscore else s)
+    return best
+
+
+def dropkv(zrows, v, w, kernel, eps):
+    """DropKV: sum over the last w queries of the squared move of their output if slot j alone went, mean over the group, mean of `kernel` slots with
+    zeros beyond the ends. zrows [rows, G, n], -inf for slots that are younger than the query."""
+    n = len(v)
+    p = softmax(zrows[-w:]) if w else np.zeros((0, 1, n))
+    o = p @ v                                                          # [w, G, d]
+    moved = (p / (1 - p + eps)) ** 2 * ((v[None, None] - o[:, :, None]) ** 2).sum(-1)
+    total = np.concatenate([np.zeros(kernel // 2), moved.sum(0).mean(0), np.zeros(kernel // 2)])
+    score = np.array([math.fsum(total[i:i + kernel]) / kernel for i in range(n)])       # equal sums are equal
+    score[n - w:] = np.nan
+    return score
+
+
+def finch(rows, w, norm):
+    """rows [r, n] of the window's attention: mean, each times the number of slots before its own. The window stays."""
+    r, n = len(rows), rows.shape[1]
+    weight = n - r + np.arange(r) if norm else np.ones(r)
+    score = np.full(n, np.nan)
+    score[:n - w] = ((weight[:, None] * rows).sum(0) / r)[:n - w]
+    return score
+
+
 def chunk_keep(score, pos, prot, size, budget, share, fits):
     """(kept indices, score of every slot: the mean of its chunk). A chunk with a protected slot goes last, without it."""
     chunks, shown = [], np.array(score, float)
@@ -129,12 +188,16 @@ def scores(policy, l, heads, prompt):
     if sel in ("leverage", "compactor"):
         columns = int(par["sketch"])
         sketch = [gauss(policy.seed, l, h, m.d, columns) if columns else None for h in range(len(heads))]
+    if sel == "qfilter":
+        return [(-x.k @ f, None) for x, f in zip(heads, policy.filters[l])]
     if sel == "leverage":
         return [(x, None) for x in normalised([leverage(x.kpre, g) for x, g in zip(heads, sketch)])]
     layer = policy.lane.prefill.layers[l]
     group = [slice(h * m.group, (h + 1) * m.group) for h in range(len(heads))]
     if sel == "noncausal":
         return [(x, None) for x in normalised([noncausal(layer["qr"][g], x.k, x.v, int(par["chunk"])) for x, g in zip(heads, group)])]
+    if sel == "tri":
+        return [(tri(layer["q"][g], x.kpre, x.pos, m.inv_freq, par["zscore"] == "1"), None) for x, g in zip(heads, group)]
     if sel == "expected":
         return [(expected(layer["q"][g], x.k, x.v, m, s, int(par["future"]), par["cov"] == "1", par["vnorm"] == "1", float(par["eps"])), None)
                 for x, g in zip(heads, group)]

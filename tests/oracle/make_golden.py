@@ -14,7 +14,7 @@ import numpy as np
 import lanes
 import oracle
 import tracefile
-from make_tiny import make
+from make_tiny import make, make_filters
 from model import Model
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
@@ -51,6 +51,7 @@ def main():
             with open(os.path.join(path, file), "w", encoding="utf-8") as f:
                 json.dump(np.round(r.random((kw["layers"], cols)), 4).tolist(), f)
                 f.write("\n")
+        make_filters(path, np.random.default_rng(200 + i), kw["layers"], kw["kv_heads"], kw["head_dim"])
         model = Model(path)
         ids = [int(x) for x in r.permutation(kw["vocab"])]              # no token twice: no exact ties between equal keys
         for mode, (n, more) in LENGTHS.items():

@@ -15,7 +15,7 @@ import tempfile
 import numpy as np
 
 from catalog import read_catalog, supported
-from make_tiny import make
+from make_tiny import make, make_filters
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # (layers, KV heads, query heads per KV head)
@@ -35,6 +35,10 @@ OPTIONS = {
     "headkv": ["scores=headkv.json", "scores=headkv.json,beta=1,window=1", "scores=headkv.json,window=2,kernel=1,refresh=1"],
     "duo": ["heads=duo.json", "", "heads=duo.json,sparsity=0,sinks=0", "heads=duo.json,sparsity=1.0,recent=0,sinks=1", "sparsity=0.3,sinks=0.5"],
     "criticalkv": ["", "base=adakv,window=1,kernel=1,refresh=1", "base=headkv,scores=headkv.json,alpha=0", "alpha=1,eps=0,window=2,sinks=1"],
+    "rkv": ["every=1", "every=2,window=1,kernel=1,sinks=1", "every=3,window=0.5,similar=0,lambda=1"],
+    "tri": ["every=1", "every=2,zscore=0,sinks=1,recent=1"], "finch": ["", "window=1,norm=0", "window=9,refresh=1,positions=original,sinks=2"],
+    "qfilter": ["file=q_filters.safetensors", "file=q_filters.safetensors,sinks=1,recent=2,refresh=1"],
+    "dropkv": ["", "window=1,kernel=1,sinks=2", "window=0.5,kernel=9,refresh=1,eps=0.1"],
     "best": ["", "sinks=0,horizon=1", "sinks=1,recent=2,horizon=100"],
     "cam": ["", "base=h2o,recent=0,m=1"], "d2o": ["", "sinks=0,recent=0,beta=1", "sinks=1,form=code"],
     "kvmerger": ["", "recent=0,heavy=0", "recent=1,heavy=1,refresh=1"], "weightedkv": ["", "recent=0,sinks=0"],
@@ -44,7 +48,7 @@ OPTIONS = {
 }
 # Policies that compare keys or values. Those of one token repeated are equally long, and as near to the one before as to the one after: then the last bit
 # of a matrix product decides.
-BY_KEYS = {"d2o", "kvmerger", "zeromerge", "keepkv", "knorm", "criticalkv"}
+BY_KEYS = {"d2o", "kvmerger", "zeromerge", "keepkv", "knorm", "criticalkv", "rkv", "tri", "qfilter", "dropkv"}
 
 
 def cases(r, share, only):
@@ -90,6 +94,7 @@ def main():
             make(folders[-1], seed=i + 1, layers=layers, heads=kv * group, kv_heads=kv, head_dim=8, vocab=40, qk=2.0, tie=False, dtype="F32")
             write(folders[-1], "headkv.json", np.round(r.random((layers, kv * group)), 4).tolist())
             write(folders[-1], "duo.json", np.round(r.random((layers, kv)), 4).tolist())
+            make_filters(folders[-1], r, layers, kv, 8)
         for m, (words, prompt, follow), mode, spec in cases(r, o.share, only):
             if not supported(spec, catalog):
                 continue

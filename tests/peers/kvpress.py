@@ -35,7 +35,8 @@ try:
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
     from transformers.models.qwen3 import modeling_qwen3 as qwen3
     from kvpress.attention_patch import attention_patch
-    from kvpress.presses import duo_attention_press, kvzip_press, leverage_press, non_causal_attention_press
+    from kvpress.presses import duo_attention_press, kvzip_press, leverage_press, non_causal_attention_press, snapkv_press
+    from safetensors.torch import save_file
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
@@ -153,7 +154,7 @@ def load(folder):
     llama.LlamaRotaryEmbedding.forward = qwen3.Qwen3RotaryEmbedding.forward = rope64
     llama.eager_attention_forward = qwen3.eager_attention_forward = attention64
     ALL_ATTENTION_FUNCTIONS["sdpa"] = attention_patch(masking64)
-    leverage_press.torch = non_causal_attention_press.torch = duo_attention_press.torch = kvzip_press.torch = InDoubles()
+    leverage_press.torch = non_causal_attention_press.torch = snapkv_press.torch = duo_attention_press.torch = kvzip_press.torch = InDoubles()
     duo_attention_press.load_dataset = lambda *args, **kwargs: OneText()
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
     return model.double().eval()
@@ -168,14 +169,37 @@ class SmallDuo(kvpress.DuoAttentionPress):
         self.sink_size, self.recent_size = 4, 16
 
 
+QUESTION = 12                                                          # tokens at the end of the prompt
 EVERY = 8                                                              # generated tokens from one compression to the next
+
+
+def finch(ratio, normalize=True):
+    """As it is behind the delimiter that stands before the last tokens of the prompt."""
+    press = kvpress.FinchPress(compression_ratio=ratio, normalize_scores=normalize, rerotate_keys=False)
+    press.delimiter_token_id, press.window_size = -1, QUESTION
+    return press
+
+
+def filtering(ratio, filters):
+    """With these directions in the place of published ones."""
+    press = kvpress.QFilterPress(compression_ratio=ratio)
+    press.q_filters, press.post_init_from_model = filters.double(), lambda model: None
+    return press
 
 
 def every(base, size):
     return kvpress.DecodingPress(base, compression_interval=EVERY, target_size=size, hidden_states_buffer_size=0)
 
 
-def cases(width):
+def filter_file(config, width, folder):
+    """Random directions, and the file that has them."""
+    filters = torch.randn(config.num_hidden_layers, config.num_key_value_heads, width, generator=torch.Generator().manual_seed(1))
+    path = os.path.join(folder, "q_filters.safetensors")
+    save_file({"q_filters": filters}, path)
+    return filters, path
+
+
+def cases(width, filters, path):
     """(name, press of a share removed and of the slots left, lane without its budget, or of the share kept with what it has of one). Presses that
     score keys and values get no attention to read; DecodingPress removes nothing of the prompt, but after EVERY further tokens."""
     P = kvpress
@@ -211,6 +235,9 @@ def cases(width):
          "custom:stat=knorm,select=chunks,sinks=0,recent=0"),
         ("ChunkKVPress(CURPress, 8)", lambda r, n: P.ChunkKVPress(P.CURPress(compression_ratio=r, num_sinks=0), chunk_length=8),
          "custom:stat=cur,select=chunks,chunk=8,sinks=0,recent=0"),
+        ("QFilterPress", lambda r, n: filtering(r, filters), f"qfilter:file={path}"),
+        ("FinchPress", lambda r, n: finch(r), f"finch:window={QUESTION}"),
+        ("FinchPress(normalize_scores=False)", lambda r, n: finch(r, False), f"finch:window={QUESTION},norm=0"),
         ("DecodingPress(KnormPress)", lambda r, n: every(P.KnormPress(), n), f"custom:stat=knorm,{whole},sinks=0,recent=0"),
         ("DecodingPress(KeyDiffPress)", lambda r, n: every(P.KeyDiffPress(), n), f"custom:stat=keydiff,{whole},sinks=0,recent=0"),
         ("DecodingPress(LagKVPress)", lambda r, n: every(P.LagKVPress(lag_size=16, cross_scoring=True), n), f"custom:stat=lagkv,lag=16,cross=1,{whole},recent=0"),
@@ -349,7 +376,8 @@ def main():
     kvzip_press.AutoTokenizer = duo_attention_press.AutoTokenizer = type("", (), {"from_pretrained": staticmethod(lambda name: words)})
     width = getattr(model.config, "head_dim", None) or model.config.hidden_size // model.config.num_attention_heads
     rows, bad = [], 0
-    for name, press_of, lane in cases(width):
+    folder = tempfile.TemporaryDirectory()
+    for name, press_of, lane in cases(width, *filter_file(model.config, width, folder.name)):
         if o.only not in name:
             continue
         equal = ties = different = 0
@@ -377,13 +405,13 @@ def main():
                         different += 1
                         print(f"{name} {prompt} {ratio} layer {l} head {h}: only kvscope {sorted(a - b)[:6]}, only kvpress {sorted(b - a)[:6]}")
         bad += different
-        shown = lane(RATIOS[0]) if callable(lane) else lane
+        shown = (lane(RATIOS[0]) if callable(lane) else lane).replace(folder.name + os.sep, '')
         rows.append(f"| `{name}` | `{shown}` | {equal} | {ties} | {different} |")
         print(rows[-1], flush=True)
     if o.write:
         with open(o.write, "w", encoding="utf-8") as f:
             f.write("# kvscope beside kvpress 0.5.5\n\nWritten by kvpress.py: sets of positions that each (layer, KV head) keeps after the prompt, both sides in float64,\n"
-                    f"where `every` is given after {EVERY} further tokens;\n"
+                    f"where `every` is given after {EVERY} further tokens; filters drawn at random, a question of {QUESTION} tokens;\n"
                     f"model {os.path.basename(os.path.abspath(o.model))}, prompts {' and '.join(PROMPTS)}, shares kept {' and '.join(map(str, RATIOS))}. A tie: what was exchanged scores alike, within 1e-9.\n\n"
                     "| kvpress | kvscope | equal | tie | different |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n")
     return 1 if bad else 0

@@ -71,7 +71,7 @@ class Lots {
         "ema_alpha=0.5",    "decay=0.7",       "refresh=2",      "bias_alpha=1",   "d2o_beta=1",    "eps=0.1",
         "critical_alpha=0", "predict=current", "predict=window", "pyramid_beta=3", "every=2",       "after_prompt=0"};
     for (const ParamInfo& p : params_of(parse_lane_spec(spec))) {
-      if (p.key == "scores" || (p.key == "heads" && below(2) == 0)) spec += ',' + p.key + "=heads.json";
+      if (p.key == "scores" || p.key == "file" || (p.key == "heads" && below(2) == 0)) spec += ',' + p.key + "=heads.json";
       if (p.key == "every") spec += ",every=3";
     }
     for (int i = 0; i < 4; ++i) {

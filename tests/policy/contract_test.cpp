@@ -20,7 +20,7 @@ void add_variants(std::string start, std::vector<std::string>& out) {
   const std::vector<ParamInfo> params = params_of(parse_lane_spec(start));
   const std::string without_files = start;
   for (const ParamInfo& p : params) {
-    if (p.key != "scores" && p.key != "heads") continue;
+    if (p.key != "scores" && p.key != "heads" && p.key != "file") continue;
     if (!p.default_text.empty()) out.push_back(start);
     start += ',' + p.key + "=heads.json";
   }

@@ -6,10 +6,16 @@
 
 #include "policy/catalog.h"
 #include "policy/contract.h"
+#include "policy/query_centers.h"
 #include "policy/rankings/expected_ranking.h"
+#include "policy/rankings/filter_ranking.h"
 #include "policy/rankings/lag_ranking.h"
 #include "policy/rankings/non_causal_ranking.h"
 #include "policy/rankings/norm_product_ranking.h"
+#include "policy/rankings/question_ranking.h"
+#include "policy/rankings/redundancy_ranking.h"
+#include "policy/rankings/removal_ranking.h"
+#include "policy/rankings/trigonometric_ranking.h"
 #include "policy/selections/chunk_selection.h"
 
 namespace kvscope {
@@ -70,6 +76,95 @@ TEST(ExpectedRanking, TheSpreadOfTheQueriesCounts) {
   EXPECT_NEAR(expected_logits(mean, covariance, keys)[1], 2, 1e-12);
 }
 
+void expect_near(const Numbers& got, const Numbers& expected, double tolerance = 1e-12) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], tolerance) << i;
+}
+
+TEST(RedundancyRanking, OfKeysThatSayTheSameTheNewestIsSpared) {
+  const test::Rows same = {{1, 0}, {2, 0}, {3, 0}}, apart = {{1, 0}, {0.6, 0.8}};
+  // each slot's newest double does not count: columns 2, 1 and 0 of three
+  Numbers expected = {std::exp(2.0 / 3), std::exp(1.0 / 3), 1};
+  for (double& x : expected) x /= std::exp(2.0 / 3) + std::exp(1.0 / 3) + 1;
+  expect_near(key_redundancy(test::RowGeometry(same), 3, 0.5), expected);
+  // cosine 0.6; where none is above the first slot is spared, else the newest
+  expect_near(key_redundancy(test::RowGeometry(apart), 2, 0.9), {1 / (1 + std::exp(0.3)), 1 / (1 + std::exp(-0.3))});
+  expect_near(key_redundancy(test::RowGeometry(apart), 2, 0.5), {0.5, 0.5});
+}
+
+TEST(RedundancyRanking, ImportanceIsTheLargestLogitOfTheGroup) {
+  LogMeanRows z(2, 2);
+  const double l = std::log(3);
+  z.load(Numbers{0, l, 0, 0, 9, 9, 0, 0, 0, 0, 9, 9}, 2);  // two rows of three slots, of which the last is not ranked
+  expect_near(window_importance(z, 2, 2), {0.625, 0.375});
+  expect_near(window_importance(z, 1, 2), {0.5, 0.5});
+}
+
+TEST(RemovalRanking, TheScoreIsTheMoveOfTheOutput) {
+  // p = 3/4 and 1/4, values (0, 0) and (4, 0), output (1, 0): without the first it is (4, 0), without the second (0, 0)
+  Numbers sums(2, 0.5);
+  add_removal_effects(Numbers{std::log(3), 0}, Numbers{0, 0, 4, 0}, 0, sums);
+  expect_near(sums, {0.5 + 9, 0.5 + 1});
+  Numbers of_older(3, 0.0);  // a query that is older than the last slot
+  add_removal_effects(Numbers{std::log(3), 0, -std::numeric_limits<double>::infinity()}, Numbers{0, 0, 4, 0, 9, 9}, 0, of_older);
+  expect_near(of_older, {9, 1, 0});
+}
+
+TEST(RemovalRanking, NeighboursShareTheirScoresButTheWindow) {
+  SlotState slots = test::slots_of(4);
+  slots.z_rows = LogMeanRows(1, 1);
+  slots.z_rows.load(Numbers{std::log(3), 0, -1000, -1000}, 1);
+  const test::Rows keys = {{0, 0}, {0, 4}, {0, 0}, {0, 0}};  // values are keys the other way round
+  const test::RowGeometry geometry(keys);
+  const Numbers score = RemovalRanking({.window = 1, .kernel = 3, .eps = 0, .group = 1}).score({&slots, &geometry, 0, 0});
+  expect_near({score[0], score[1], score[2]}, {10.0 / 3, 10.0 / 3, 1.0 / 3});
+  EXPECT_TRUE(std::isnan(score[3]));
+}
+
+TEST(TrigonometricRanking, DistanceDecidesAsFarAsTheQueriesAgree) {
+  const double pi = std::acos(-1.0);
+  constexpr double kTurns = 1e-10;  // 65536 times pi as a double is not a whole number of turns
+  const Numbers keys = {1, 0, 0, 2};
+  const std::vector<int> pos = {3, 4};
+  expect_near(trigonometric_scores({.mean = {1, 0}, .length = {1.5}, .turn = {0}}, keys, pos, 5), {1 + 0.5, 0 + 1});
+  // half a turn per position: of the offsets only the first is odd, and slot 4 lies one position before the next token
+  expect_near(trigonometric_scores({.mean = {1, 0}, .length = {1}, .turn = {pi}}, keys, pos, 5), {15.0 / 17, 0}, kTurns);
+  expect_near(trigonometric_scores({.mean = {0, 1}, .length = {1}, .turn = {pi}}, keys, pos, 5), {0, -2 * 15.0 / 17}, kTurns);
+  expect_near(trigonometric_scores({.mean = {2}, .length = {}, .turn = {}}, Numbers{3, -1}, pos, 5), {6, -2});
+}
+
+TEST(TrigonometricRanking, CentersAreMeansOfTheQueriesAndOfTheirLengths) {
+  const QueryCenters c = query_centers(test::RowQueries({3, 4, 1, 0, -3, 4, 0, -2}, 2), 2, 2);
+  expect_near(c.mean, {0, 4, 0.5, -1});
+  expect_near(c.length, {5, 1.5});
+  expect_near(c.turn, {0});
+}
+
+TEST(QuestionRanking, AQueryThatSeesMoreSlotsCountsMore) {
+  SlotState slots = test::slots_of(4);
+  slots.rows = RowRing(2, 1, RowSums::by_place);
+  slots.rows.load(Numbers{0.6, 0.4, 0, 0, 0.2, 0.2, 0.6, 0}, 2);
+  const HeadView head{&slots, nullptr, 0, 0};
+  const Numbers weighted = QuestionRanking(2, true).score(head), plain = QuestionRanking(2, false).score(head);
+  expect_near({weighted[0], weighted[1]}, {(2 * 0.6 + 3 * 0.2) / 2, (2 * 0.4 + 3 * 0.2) / 2});
+  expect_near({plain[0], plain[1]}, {0.4, 0.3});
+  EXPECT_TRUE(std::isnan(weighted[2]) && std::isnan(plain[3])) << "the question is not ranked";
+}
+
+TEST(FilterRanking, AlongTheFilterIsWorthLess) {
+  const ModelConfig model = test::tiny_model(1, 1, 1, 2);
+  const auto filters =
+      std::make_shared<HeadVectors>(HeadVectors{.path = "f", .n_layers = 1, .n_kv_heads = 1, .width = 2, .numbers = {3, -1}});
+  const SlotState slots = test::slots_of(2);
+  const test::Rows keys = {{1, 2}, {-1, 0}};
+  const test::RowGeometry geometry(keys);
+  expect_near(FilterRanking(filters, model).score({&slots, &geometry, 0, 0}), {-1, 3});
+  EXPECT_THROW(FilterRanking(nullptr, model), UsageError);
+  EXPECT_THROW(FilterRanking(filters, test::tiny_model(2, 1, 1, 2)), UsageError);
+  EXPECT_THROW(FilterRanking(filters, test::tiny_model(1, 2, 1, 2)), UsageError);
+  EXPECT_THROW(FilterRanking(filters, test::tiny_model(1, 1, 1, 4)), UsageError);
+}
+
 /// Slots of a head after the prompt and after each of the following steps.
 std::vector<int> sizes(const std::string& spec, PromptMode mode, int n_prompt, int n_more) {
   const ModelConfig model = test::tiny_model(1, 1, 2);
@@ -88,14 +183,14 @@ std::vector<int> sizes(const std::string& spec, PromptMode mode, int n_prompt, i
 
 TEST(Cadence, EverySoManyTokens) {
   using Sizes = std::vector<int>;
-  for (const char* stat : {"sum", "knorm", "none", "pooled"}) {
+  for (const char* stat : {"sum", "knorm", "none", "pooled", "rkv", "dropkv", "question", "tri"}) {
     const std::string spec = std::string("custom:slots=9,sinks=0,every=3,stat=") + stat;
     EXPECT_EQ(sizes(spec, PromptMode::prefill, 12, 7), (Sizes{9, 10, 11, 9, 10, 11, 9, 10})) << stat;
     EXPECT_EQ(sizes(spec + ",after_prompt=0", PromptMode::prefill, 12, 4), (Sizes{12, 13, 14, 9, 10})) << stat;
     EXPECT_EQ(sizes(spec, PromptMode::prefill, 5, 7), (Sizes{5, 6, 7, 8, 9, 10, 9, 10})) << stat << ": enough room for the first six";
   }
   EXPECT_EQ(sizes("custom:slots=5,sinks=0,every=4,stat=sum", PromptMode::stream, 9, 0), (Sizes{1, 2, 3, 4, 5, 6, 7, 5, 6}));
-  EXPECT_EQ(sizes("custom:slots=9,sinks=0,cadence=every", PromptMode::prefill, 12, 3), (Sizes{9, 10, 11, 12})) << "128 tokens are far away";
+  EXPECT_EQ(sizes("rkv:slots=9", PromptMode::prefill, 12, 3), (Sizes{9, 10, 11, 12})) << "128 tokens are far away";
 }
 
 HeadDecision decision(const SlotState& slots, Numbers score, int budget) {
@@ -146,10 +241,15 @@ TEST(GeometryRankings, WhatDoesNotGoTogetherIsRefused) {
   expect_refused("custom:select=pages,slots=9,unit=head", PromptMode::prefill, "a page holds the same tokens");
   expect_refused("custom:select=chunks,stat=none,slots=9", PromptMode::prefill, "no chunk is worth more");
   expect_refused("custom:select=chunks,alloc=ada,unit=head,slots=9", PromptMode::prefill, "not in chunks");
+  expect_refused("tri:slots=9", PromptMode::stream, "expected prompt mode prefill");
   expect_refused("custom:stat=expected,slots=9,every=4", PromptMode::prefill, "only right after it");
   expect_refused("custom:merge=zeromerge,slots=9,every=4", PromptMode::prefill, "in every step");
+  expect_refused("custom:stat=rkv,select=context,cadence=every_step,slots=9", PromptMode::prefill, "only when something is removed");
+  expect_refused("custom:stat=tri,slots=9,reweight=critical", PromptMode::prefill, "may be negative");
   expect_refused("custom:stat=sum,cadence=once,slots=9,every=4", PromptMode::prefill, "every");
-  expect_refused("custom:slots=9,every=0", PromptMode::prefill, "every");
+  expect_refused("rkv:slots=9,every=0", PromptMode::prefill, "every");
+  expect_refused("rkv:slots=9,similar=2", PromptMode::prefill, "similar");
+  expect_refused("qfilter:slots=9", PromptMode::prefill, "got none");
   expect_refused("lagkv:lag=1,slots=9", PromptMode::prefill, "lag");
   expect_refused("compactor:blend=x,slots=14", PromptMode::prefill, "blend");
   expect_refused("pages:block=0,slots=9", PromptMode::prefill, "block");

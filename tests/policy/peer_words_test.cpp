@@ -32,7 +32,7 @@ TEST(PeerWords, TheShareRemovedIsTakenByEveryPolicy) {
 }
 
 TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
-  constexpr std::array<std::pair<const char*, const char*>, 17> cases = {{
+  constexpr std::array<std::pair<const char*, const char*>, 20> cases = {{
       {"SnapKVPress:compression_ratio=0.5", "snapkv:window=64,kernel=5,pool=avg,ratio=0.5"},
       {"SnapKVPress:compression_ratio=0.5,window_size=32,kernel_size=7", "snapkv:window=32,kernel=7,pool=avg,ratio=0.5"},
       {"StreamingLLMPress:n_sink=2,slots=40", "streaming:positions=original,sinks=2,slots=40"},
@@ -51,6 +51,9 @@ TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
       {"kvzip_plus:compression_ratio=0.5,layerwise=True", "kvzip:plus=1,ratio=0.5,layerwise=1"},
       {"DMSPress(KnormPress):threshold=-3,sliding_window_size=64", "dms:threshold=-3,recent=64"},
       {"DMSPress(KeyDiffPress):threshold=-0.5", "custom:stat=keydiff,select=threshold,sinks=0,recent=128,score_threshold=-0.5"},
+      {"QFilterPress:compression_ratio=0.5,file=f.safetensors", "qfilter:ratio=0.5,file=f.safetensors"},
+      {"FinchPress:compression_ratio=0.5,window_size=9,normalize_scores=False", "finch:ratio=0.5,window=9,norm=0"},
+      {"DropKVPress:compression_ratio=0.5,window_size=16,epsilon=0.001", "dropkv:ratio=0.5,window=16,eps=0.001"},
       {"DecodingPress(LagKVPress):compression_interval=16,target_size=40,lag_size=8",
        "custom:stat=lagkv,cadence=every,every=16,after_prompt=0,recent=0,slots=40,lag=8"},
       {"KnormPress:compression_ratio=0.5@pin=3,step=0", "knorm:ratio=0.5@pin=3,step=0"},

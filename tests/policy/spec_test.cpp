@@ -304,7 +304,7 @@ TEST(Spec, AModelsOwnScoresAreTheDefaultAndNoNeedToNameThem) {
             (std::vector<NamedFile>{{.key = "heads", .name = "distant_heads.json", .of_model = true, .may_lack = true}}));
   EXPECT_TRUE(files_named_by(parse_lane_spec("duo:heads=auto")).empty());
   EXPECT_TRUE(files_named_by(parse_lane_spec("h2o:slots=10")).empty());
-  const GivenFiles scores = test::given_files(plain);
+  const GivenFiles scores = test::given_files(plain, model);
   const auto by_default = make("headkv:slots=10,window=2", scores), by_name = make("headkv:slots=10,window=2,scores=heads.json", scores);
   for (int l = 0; l < 2; ++l)
     for (int h = 0; h < 2; ++h) EXPECT_EQ(by_default->budget(l, h), by_name->budget(l, h));

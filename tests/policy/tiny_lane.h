@@ -190,9 +190,17 @@ struct TinyHead {
   }
 };
 
+/// A vector for every KV head of a model.
+inline std::shared_ptr<const HeadVectors> vectors_for(const ModelConfig& model) {
+  HeadVectors out{
+      .path = "filters.safetensors", .n_layers = model.n_layers, .n_kv_heads = model.n_kv_heads, .width = model.head_dim, .numbers = {}};
+  for (int i = 0; i < model.n_layers * model.n_kv_heads * model.head_dim; ++i) out.numbers.push_back((i * 7 % 11 - 5) / 3.0);
+  return std::make_shared<const HeadVectors>(out);
+}
+
 /// A number for every (layer, head) of a tiny model, for the keys of this specification that name a file; a model of its own brings only
 /// the scores of query heads.
-inline GivenFiles given_files(const LaneSpec& spec) {
+inline GivenFiles given_files(const LaneSpec& spec, const ModelConfig& model) {
   static const std::shared_ptr<const HeadTable> table = [] {
     HeadTable out{.path = "heads.json", .kind = HeadTable::Kind::object};
     for (int l = 0; l < 4; ++l)
@@ -200,8 +208,12 @@ inline GivenFiles given_files(const LaneSpec& spec) {
     return std::make_shared<const HeadTable>(out);
   }();
   GivenFiles out;
-  for (const NamedFile& file : files_named_by(spec))
-    if (!file.may_lack) out.heads[file.key] = table;
+  for (const NamedFile& file : files_named_by(spec)) {
+    if (file.holds == NamedFile::Holds::vectors)
+      out.vectors = vectors_for(model);
+    else if (!file.may_lack)
+      out.heads[file.key] = table;
+  }
   return out;
 }
 
@@ -209,7 +221,7 @@ inline GivenFiles given_files(const LaneSpec& spec) {
 inline std::unique_ptr<Policy> make_policy(const std::string& text, const ModelConfig& model, int n_prompt,
                                            PromptMode mode = PromptMode::prefill) {
   const LaneSpec spec = parse_lane_spec(text);
-  return Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .files = given_files(spec)});
+  return Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .files = given_files(spec, model)});
 }
 
 /// All heads of a small model under one policy, fed with random queries, keys and values.

@@ -22,6 +22,8 @@ inline std::vector<std::string> policies_with(const std::string& slots, PromptMo
     for (const ParamInfo& param : info.keys_follow_choices ? params_of(parse_lane_spec(spec)) : info.params) {
       if (param.key == "scores") spec += info.name == "headkv" ? ",scores=headkv.json" : ",base=headkv,scores=headkv.json";
       if (param.key == "heads") spec += ",heads=duo.json";
+      if (param.key == "file") spec += ",file=q_filters.safetensors";
+      if (param.key == "norm") spec += ",window=4";  // a question that leaves room in a small budget
     }
     try {
       RunRequest request;

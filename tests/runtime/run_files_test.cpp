@@ -56,6 +56,9 @@ TEST(RunFiles, WhatIsWrongNamesTheKeyAndThePlace) {
                                                            "', got none; kvscope-cli heads"));
   EXPECT_THAT(refusal(files, "headkv:slots=10,scores=nowhere.json"),
               HasSubstr("scores: file 'nowhere.json' is neither in the working directory nor in the model's folder"));
+  EXPECT_THAT(refusal(files, "qfilter:slots=10"), HasSubstr("file: expected q_filters.safetensors in the model's folder '" + folder.path() +
+                                                            "', got none; the authors publish them for some models"));
+  EXPECT_THAT(refusal(files, "qfilter:slots=10,file=broken.json"), HasSubstr("file: "));
   EXPECT_THAT(refusal(files, "duo:heads=nowhere.json"), HasSubstr("heads: file 'nowhere.json' is neither"));
   const std::string sentence = refusal(files, "headkv:slots=10,scores=broken.json");
   EXPECT_THAT(sentence, HasSubstr("scores: "));

@@ -135,9 +135,9 @@ Composition::Composition(const LaneSpec& given, std::string_view except) : spec_
                                              : "top");
   fill("bias", is("merge", "keepkv") ? "votes" : is("merge", "zeromerge") ? "scaled" : "none");
   fill("positions", "original");
-  fill("cadence", !this->given("every").empty()                                     ? "every"
-                  : is_any("stat", kRankedOnce) || is_any("select", "heavy chunks") ? "once"
-                                                                                    : "every_step");
+  fill("cadence", !this->given("every").empty() || is_any("stat", kRankedNowAndThen) ? "every"
+                  : is_any("stat", kRankedOnce) || is_any("select", "heavy chunks")  ? "once"
+                                                                                     : "every_step");
 }
 
 const std::string& Composition::at(std::string_view key) const { return values_[place_of(key)]; }

@@ -5,6 +5,7 @@
 #include "policy/catalog/keys.h"
 #include "policy/catalog/parts.h"
 #include "policy/catalog/probing_parts.h"
+#include "policy/rankings/question_ranking.h"
 
 namespace kvscope {
 namespace {
@@ -20,6 +21,10 @@ void ranks(PolicyRow& row, std::unique_ptr<Ranking> (*ranking)(const PartSetup&)
 }
 std::unique_ptr<Ranking> by_mean_with_or_without_deviating(const PartSetup& s) {
   return s.params.count("spread", s.slots) > 0 ? by_mean_with_deviating(s) : by_mean(s);
+}
+
+std::unique_ptr<Ranking> by_question(const PartSetup& s) {
+  return std::make_unique<QuestionRanking>(s.observed, s.params.text("norm") == "1");
 }
 
 ParamInfo ema_alpha_key() { return number("ema_alpha", "0.9", 0, 0.999999, "weight of the past in the EMA of exp(logit)"); }
@@ -62,6 +67,14 @@ PartKey stats() {
                   r.observes = true;
                 },
                 {window("32", "last queries observed, their tokens are kept (at most half of the budget)", 0), kernel(), pool()}},
+               {"question",
+                "mean attention of the last queries, each by how many slots it sees; the tokens of these queries stay",
+                [](PolicyRow& r) {
+                  ranks(r, by_question, "attention of the question", true);
+                  r.observes = r.observes_more = true;
+                },
+                {window("32", "last queries observed, their tokens are kept (at most the budget without one slot)", 1),
+                 choice("norm", {"1", "0"}, "0: every query counts alike, however many slots it sees")}},
                {"count",
                 "how often among the last queries the attention was at least 1/n; equal ones by accumulated attention",
                 [](PolicyRow& r) { ranks(r, by_hits, "queries above an equal share"); },

@@ -52,7 +52,9 @@ constexpr Rule kRules[] = {
     // two-stage choice
     {[](const Parts& p) { return p.is("reweight", "critical") && !p.is("select", "top"); }, "reweight select",
      "it chooses in two stages itself", "leave select out"},
-    {[](const Parts& p) { return p.is("reweight", "critical") && p.is_any("stat", "knorm keydiff leverage noncausal compactor"); },
+    {[](const Parts& p) {
+       return p.is("reweight", "critical") && p.is_any("stat", "knorm keydiff leverage noncausal compactor rkv tri qfilter");
+     },
      "reweight stat", "it multiplies a score of 0 or more with the value's norm, and this one may be negative",
      "choose another statistic, or leave reweight out"},
     {[](const Parts& p) { return p.is("reweight", "critical") && p.is("unit", "layer"); }, "reweight unit",
@@ -105,8 +107,8 @@ constexpr Rule kRules[] = {
      "stat refresh", "it looks at the queries of the whole prompt, which there are only right after it", "leave refresh out"},
     {[](const Parts& p) { return p.is_any("stat", kOfWholePrompt) && p.is("select", "context"); }, "stat select",
      "it ranks once after the prompt, the context ranks in every step", "take stat=window"},
-    {[](const Parts& p) { return p.is("stat", "pooled") && p.is("select", "context"); }, "stat select",
-     "pooled scores are made only when something is removed, the context ranks in every step", "take stat=window"},
+    {[](const Parts& p) { return p.is_any("stat", kOfWindow) && p.is("select", "context"); }, "stat select",
+     "its scores are made only when something is removed, the context ranks in every step", "take stat=window"},
     {[](const Parts& p) { return !p.is("cadence", "every_step") && p.is("select", "context"); }, "cadence select",
      "the context hands slots on in every step", "leave cadence out"},
 };

@@ -41,6 +41,26 @@ std::vector<PolicyRow> geometry_rows() {
                                   "arXiv:2510.00636",
                          .idea = "Expects later queries to be like the prompt's."},
                         "stat=expected", "sinks=4 recent=0 future cov vnorm eps<expected_eps"));
+  rows.push_back(preset({.name = "qfilter",
+                         .title = "Q-Filters",
+                         .paper = "Q-Filters: Leveraging QK Geometry for Efficient KV Cache Compression, arXiv:2503.02812",
+                         .idea = "One direction per head, measured once, tells which keys are attended to."},
+                        "stat=qfilter", "sinks=0 recent=0 file refresh"));
+  rows.push_back(preset({.name = "dropkv",
+                         .title = "DropKV",
+                         .paper = "DropKV: KV Cache Eviction via Decoupled Residual-Output Perturbation, openreview MqfNzH3TVH",
+                         .idea = "Drops what changes the output least if it alone goes."},
+                        "stat=dropkv", "sinks=0 window kernel eps<removal_eps refresh"));
+  rows.push_back(preset({.name = "tri",
+                         .title = "TriAttention",
+                         .paper = "TriAttention: Efficient Long Reasoning with Trigonometric KV Compression, arXiv:2604.04921",
+                         .idea = "Each head likes some distances: keeps keys that come to lie there."},
+                        "stat=tri", "sinks=0 recent=0 zscore every"));
+  rows.push_back(preset({.name = "rkv",
+                         .title = "R-KV",
+                         .paper = "R-KV: Redundancy-aware KV Cache Compression for Reasoning Models, arXiv:2505.24133",
+                         .idea = "Drops what other keys say as well."},
+                        "stat=rkv", "sinks=0 window kernel lambda<mix similar every"));
   rows.push_back(
       preset({.name = "chunkkv",
               .title = "ChunkKV",

@@ -3,9 +3,13 @@
 
 #include "policy/catalog/keys.h"
 #include "policy/rankings/expected_ranking.h"
+#include "policy/rankings/filter_ranking.h"
 #include "policy/rankings/lag_ranking.h"
 #include "policy/rankings/non_causal_ranking.h"
 #include "policy/rankings/norm_product_ranking.h"
+#include "policy/rankings/redundancy_ranking.h"
+#include "policy/rankings/removal_ranking.h"
+#include "policy/rankings/trigonometric_ranking.h"
 #include "policy/selections/chunk_selection.h"
 
 namespace kvscope {
@@ -50,6 +54,29 @@ std::unique_ptr<Ranking> by_expected(const PartSetup& s) {
                                                                     .covariance = s.params.text("cov") == "1",
                                                                     .value_norm = s.params.text("vnorm") == "1",
                                                                     .eps = s.params.first_number({"expected_eps", "eps"})});
+}
+
+std::unique_ptr<Ranking> by_filter(const PartSetup& s) { return std::make_unique<FilterRanking>(s.files.vectors, s.model); }
+std::unique_ptr<Ranking> by_distance(const PartSetup& s) { return std::make_unique<TrigonometricRanking>(s.params.text("zscore") == "1"); }
+std::unique_ptr<Ranking> by_redundancy(const PartSetup& s) {
+  return std::make_unique<RedundancyRanking>(RedundancyRanking::Options{.window = s.observed,
+                                                                        .kernel = s.params.count("kernel", s.slots),
+                                                                        .lambda = s.params.first_number({"mix", "lambda"}),
+                                                                        .similar = s.params.number("similar")});
+}
+
+std::unique_ptr<Ranking> by_removal(const PartSetup& s) {
+  return std::make_unique<RemovalRanking>(RemovalRanking::Options{.window = s.observed,
+                                                                  .kernel = s.params.count("kernel", s.slots),
+                                                                  .eps = s.params.first_number({"removal_eps", "eps"}),
+                                                                  .group = s.group});
+}
+/// Looks at the last queries.
+template <auto Make>
+void observes_by(PolicyRow& row) {
+  ranks_by<Make>(row);
+  row.observes = true;
+  row.info.sees_question_in_prefill = true;
 }
 
 template <ChunkSelection::Keeps Keeps>
@@ -98,7 +125,26 @@ std::vector<PartChoice> geometry_rankings() {
            {count("future", "512", 1, 1'000'000, "positions after the prompt whose queries are expected"),
             choice("cov", {"1", "0"}, "0: only the mean of the queries counts"),
             choice("vnorm", {"1", "0"}, "0: without the norm of the value"),
-            number("expected_eps", "0", 0, 1, "added to the expected attention before it meets the norm")}}};
+            number("expected_eps", "0", 0, 1, "added to the expected attention before it meets the norm")}},
+          {"qfilter",
+           "how little the key points along the main direction of the head's queries, from a file",
+           ranks_by<by_filter>,
+           {filter_file()}},
+          {"tri",
+           "attention that queries around the prompt's center pay at the distances to come; of the group's query heads the largest",
+           ranks_by<by_distance>,
+           {choice("zscore", {"1", "0"}, "1: the scores of every query head are brought to mean 0 and deviation 1 first")}},
+          {"rkv",
+           "mix x attention of the last queries, pooled - (1 - mix) x how much other keys say the same; the tokens of these queries stay",
+           observes_by<by_redundancy>,
+           {window("8", "last queries observed, their tokens are kept (at most half of the budget)", 0), kernel(),
+            number("mix", "0.07", 0, 1, "weight of the attention beside the redundancy of the key"),
+            number("similar", "0.5", 0, 1, "cosine above which two keys say the same: the newest of them is spared")}},
+          {"dropkv",
+           "how far the last queries' outputs would move if the slot alone went, averaged over neighbouring tokens; their tokens stay",
+           observes_by<by_removal>,
+           {window("32", "last queries observed, their tokens are kept (at most half of the budget)", 0), kernel(),
+            number("removal_eps", "1e-6", 0, 1, "added to 1 - p, which p is divided by")}}};
 }
 
 std::vector<PartChoice> chunk_selections() {

@@ -111,6 +111,13 @@ ParamInfo retrieval_file() {
               "importance of the query heads: JSON file [layers][heads] or {\"layer-head\": [numbers]}; model: retrieval_heads.json in the "
               "model's folder");
 }
+ParamInfo filter_file() {
+  ParamInfo out = file("file", "q_filters.safetensors", "",
+                       "directions of the KV heads: safetensors with the tensor q_filters [layers, KV heads, head_dim]; model: "
+                       "q_filters.safetensors in the model's folder");
+  out.names_vectors = true;
+  return out;
+}
 ParamInfo duo_file() {
   return file(
       "heads", "distant_heads.json", "auto",

@@ -33,6 +33,8 @@ ParamInfo retrieval_file();
 ParamInfo duo_file();
 /// Scores of DuoAttention that are measured instead.
 ParamInfo fly();
+/// The directions of Q-Filters.
+ParamInfo filter_file();
 /// Seed of drawn numbers; without a default: the run's.
 ParamInfo seed();
 /// Of policies that compress whenever so many tokens have come.

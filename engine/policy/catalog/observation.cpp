@@ -15,6 +15,14 @@ std::vector<PolicyRow> observation_rows() {
                          .idea = "The last queries of the prompt tell which earlier tokens matter: compresses once, after the prompt.",
                          .ranking = pooled},
                         "stat=pooled", "sinks=0 window kernel pool refresh"));
+  rows.push_back(preset({.name = "finch",
+                         .title = "FINCH",
+                         .paper = "FINCH: Prompt-guided Key-Value Cache Compression for Large Language Models, TACL 2024",
+                         .idea = "What the question at the end of the prompt attends to stays, and moves together."},
+                        "stat=question", "sinks=0 window norm positions refresh",
+                        {window("32", "tokens of the question: the last ones of the prompt, which are kept", 1),
+                         choice("positions", {"cache", "original"},
+                                "position of a kept key: its index in the cache (as published), or its place in the text")}));
   rows.push_back(preset({.name = "pyramidkv",
                          .title = "PyramidKV",
                          .paper = "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling, arXiv:2406.02069",

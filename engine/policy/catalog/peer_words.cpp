@@ -51,6 +51,9 @@ constexpr std::array kThreshold = {Argument{"threshold", "threshold"}, Argument{
 constexpr std::array kOwnThreshold = {Argument{"threshold", "score_threshold"}, Argument{"sliding_window_size", "recent"}};
 constexpr std::array kFly = {Argument{"head_compression_ratio", "sparsity"}};
 constexpr std::array kChunk = {Argument{"chunk_length", "chunk"}};
+constexpr std::array kFilters = {Argument{"file", "file"}};  // kvpress loads them by the model's name
+constexpr std::array kQuestion = {Argument{"normalize_scores", "norm"}, Argument{"window_size", "window"}};
+constexpr std::array kRemoval = {Argument{"window_size", "window"}, Argument{"kernel_size", "kernel"}, Argument{"epsilon", "eps"}};
 constexpr std::array kEvery = {Argument{"compression_interval", "every"}, Argument{"target_size", "slots"}};
 constexpr std::array kEveryLag = {Argument{"compression_interval", "every"}, Argument{"target_size", "slots"}, Argument{"n_sink", "sinks"},
                                   Argument{"lag_size", "lag"}, Argument{"cross_scoring", "cross"}};
@@ -86,6 +89,9 @@ constexpr std::array kPresses = {
     Press{"DMSPress(KeyDiffPress)", "", "custom:stat=keydiff,select=threshold,sinks=0,recent=128", kOwnThreshold},
     Press{"DMSPress(ExpectedAttentionPress)", "", "custom:stat=expected,select=threshold,sinks=4,recent=128", kOwnThreshold},
     Press{"DuoAttentionPress(on_the_fly_scoring)", "duo_attention_on_the_fly", "duo:fly=1,sinks=128,recent=256", kFly},
+    Press{"QFilterPress", "", "qfilter", kFilters},
+    Press{"FinchPress", "", "finch", kQuestion},
+    Press{"DropKVPress", "", "dropkv", kRemoval},
     Press{"DecodingPress(KnormPress)", "decoding_knorm",
           "custom:stat=knorm,cadence=every,every=512,after_prompt=0,sinks=0,recent=0,slots=2048", kEvery},
     Press{"DecodingPress(KeyDiffPress)", "decoding_keydiff",

@@ -24,6 +24,8 @@ class Ranking {
   virtual void require_in_layer(StatNeeds&, int /*recent*/) const {}
   /// True: scores need the whole prompt at once, and there are none afterwards.
   virtual bool needs_prompt() const { return false; }
+  /// True: it reads HeadView::centers of the prompt's queries, also when the prompt is gone.
+  virtual bool reads_centers() const { return false; }
   /// After all heads of a layer have their scores: makes them comparable, or adds what only the layer as a whole tells. heads: those that
   /// are ranked in this step.
   virtual void finish_layer(std::span<HeadDecision* const> /*heads*/) const {}

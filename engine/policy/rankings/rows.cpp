@@ -47,15 +47,19 @@ Moments moments(std::span<const double> x) {
   return m;
 }
 
-void normalise_layer(std::span<const std::span<double>> heads) {
+double standardised(double x, const Moments& m) {
   constexpr double kGrid = 1e9;
+  return std::round((x - m.mean) / std::max(m.deviation, 1e-6) * kGrid) / kGrid;
+}
+
+void normalise_layer(std::span<const std::span<double>> heads) {
   std::vector<double> all;
   for (const std::span<double> scores : heads)
     for (const double x : scores)
       if (std::isfinite(x)) all.push_back(x);
   const Moments m = moments(all);
   for (const std::span<double> scores : heads)
-    for (double& x : scores) x = std::round((x - m.mean) / std::max(m.deviation, 1e-6) * kGrid) / kGrid;
+    for (double& x : scores) x = standardised(x, m);
 }
 
 }  // namespace kvscope

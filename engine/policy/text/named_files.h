@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/head_table.h"
+#include "core/head_vectors.h"
 #include "core/kept_file.h"
 
 namespace kvscope {
@@ -19,7 +21,8 @@ struct NamedFile {
   std::string name;       // as given, or the model's own
   bool of_model = false;  // the model's folder is the only place to look
   bool may_lack = false;  // the key means something else where there is none
-  bool is_kept = false;   // kept tokens; else a number per head
+  enum class Holds : std::uint8_t { numbers, vectors, kept };
+  Holds holds = Holds::numbers;  // a number per head, a vector per KV head, or kept tokens
   bool operator==(const NamedFile&) const = default;
 };
 
@@ -32,6 +35,7 @@ using HeadTables = std::map<std::string, std::shared_ptr<const HeadTable>, std::
 /// What is in the files of one specification. Equal: the very same contents.
 struct GivenFiles {
   HeadTables heads = {};
+  std::shared_ptr<const HeadVectors> vectors = {};
   std::shared_ptr<const KeptFile> kept = {};
   bool operator==(const GivenFiles&) const = default;
 };

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "io/head_table_file.h"
+#include "io/head_vectors_file.h"
 #include "io/kept_file_reader.h"
 #include "policy/text/params.h"
 
@@ -18,8 +19,10 @@ GivenFiles RunFiles::of(const LaneSpec& spec) {
     const std::string path = path_of(file);
     if (path.empty()) continue;
     try {
-      if (file.is_kept)
+      if (file.holds == NamedFile::Holds::kept)
         out.kept = read(kept_[path], path, read_kept_file);
+      else if (file.holds == NamedFile::Holds::vectors)
+        out.vectors = read(vectors_[path], path, read_head_vectors);
       else
         out.heads[file.key] = read(tables_[path], path, read_head_table);
     } catch (const Error& error) {
@@ -36,8 +39,10 @@ std::string RunFiles::path_of(const NamedFile& file) const {
   if (fs::is_regular_file(in_folder, error)) return in_folder.string();
   if (file.may_lack) return {};
   if (file.of_model)
-    throw UsageError(fmt::format("{}: expected {} in the model's folder {}, got none; kvscope-cli heads makes one, or name another file",
-                                 file.key, file.name, kvscope::quoted(folder_)));
+    throw UsageError(fmt::format("{}: expected {} in the model's folder {}, got none; {}", file.key, file.name, kvscope::quoted(folder_),
+                                 file.holds == NamedFile::Holds::vectors
+                                     ? "the authors publish them for some models: put it there, or name another file"
+                                     : "kvscope-cli heads makes one, or name another file"));
   throw UsageError(
       fmt::format("{}: file {} is neither in the working directory nor in the model's folder", file.key, kvscope::quoted(file.name)));
 }

@@ -18,8 +18,8 @@ class RunFiles {
   /// folder: the model's, the second place to look after the working directory, and the only one for a model's own file.
   explicit RunFiles(std::string folder) : folder_(std::move(folder)) {}
 
-  /// What the files of a specification hold. Throws UsageError that names the key: not found (and where it was looked for), not JSON, too
-  /// large, not what the key wants.
+  /// What the files of a specification hold. Throws UsageError that names the key: not found (and where it was looked for), not of the
+  /// format, too large, not what the key wants.
   GivenFiles of(const LaneSpec& spec);
 
  private:
@@ -35,6 +35,7 @@ class RunFiles {
 
   std::string folder_;
   std::map<std::string, Read<HeadTable>> tables_;  // by path
+  std::map<std::string, Read<HeadVectors>> vectors_;
   std::map<std::string, Read<KeptFile>> kept_;
 };
 
