@@ -50,6 +50,9 @@ struct Largest {
 std::optional<Largest> largest(std::span<const double> x, int k);
 /// out[r] = rows[r] . x, rows [out.size(), x.size()]: eight partial sums, number i in the sum i mod 8, added up in pairs at the end.
 void row_products(const double* rows, std::span<const double> x, std::span<double> out);
+/// out[q, k] = sum over i of a[q, i] b[i, k], i ascending from 0: a [m, width], b [width, n], out [m, n]. Where many rows meet the same
+/// others, several times as fast as row_products().
+void matrix_products(std::span<const double> a, std::span<const double> b, std::size_t n, std::span<double> out);
 /// out[i] = sqrt(max(sum_sq[i] / n[i] - (sum[i] / n[i])^2, 0)), NaN where that is none.
 void standard_deviations(std::span<const double> sum, std::span<const double> sum_sq, std::span<const int> n, std::span<double> out);
 

@@ -162,6 +162,24 @@ TEST(VectorMath, EqualRowsHaveEqualProductsWhereverTheyStand) {
   for (const double y : out) EXPECT_EQ(y, out.front());
 }
 
+TEST(VectorMath, MatrixProductsAreSumsInOrder) {
+  const std::vector<double> x = numbers(-3, 3);
+  for (const std::size_t m : {1u, 3u, 4u, 9u})
+    for (const std::size_t n : {1u, 7u, 8u, 21u})
+      for (const std::size_t width : {1u, 5u, 16u}) {
+        const auto a = std::span(x).first(m * width), b = std::span(x).subspan(1000, width * n);
+        std::vector<double> out(m * n + 1, 17.0);
+        matrix_products(a, b, n, std::span(out).first(m * n));
+        for (std::size_t q = 0; q < m; ++q)
+          for (std::size_t k = 0; k < n; ++k) {
+            double sum = 0;
+            for (std::size_t i = 0; i < width; ++i) sum += a[q * width + i] * b[i * n + k];
+            ASSERT_EQ(out[q * n + k], sum) << m << " " << n << " " << width;
+          }
+        EXPECT_EQ(out.back(), 17.0) << "nothing is written behind the end";
+      }
+}
+
 TEST(VectorMath, CombinedRowsAreSumsInOrder) {
   const std::vector<double> numbers_of_all = numbers(-2, 2);
   for (const std::size_t n : {1u, 7u, 8u, 32u, 45u}) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/non_causal_ranking.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/error.h"
 #include "core/vector_math.h"
@@ -10,21 +12,54 @@
 
 namespace kvscope {
 
+namespace {
+
+/// Of eight numbers at a time: one after the other each would wait for the one before.
+constexpr std::size_t kAtOnce = 8;
+
+double largest_of(std::span<const double> x) {
+  double top[kAtOnce];
+  std::fill_n(top, kAtOnce, x.front());
+  std::size_t i = 0;
+  for (; i + kAtOnce <= x.size(); i += kAtOnce)
+    for (std::size_t j = 0; j < kAtOnce; ++j) top[j] = top[j] < x[i + j] ? x[i + j] : top[j];
+  for (; i < x.size(); ++i) top[0] = std::max(top[0], x[i]);
+  return *std::max_element(top, top + kAtOnce);
+}
+
+double sum_of(std::span<const double> x) {
+  double sum[kAtOnce] = {};
+  std::size_t i = 0;
+  for (; i + kAtOnce <= x.size(); i += kAtOnce)
+    for (std::size_t j = 0; j < kAtOnce; ++j) sum[j] += x[i + j];
+  for (; i < x.size(); ++i) sum[0] += x[i];
+  return std::accumulate(sum, sum + kAtOnce, 0.0);
+}
+
+}  // namespace
+
 void add_chunk_attention(std::span<const double> queries, std::span<const double> keys, std::size_t n, std::size_t chunk,
                          std::span<double> sums) {
   const std::size_t width = n > 0 ? keys.size() / n : 0;
-  std::vector<double> row(chunk);
+  constexpr std::size_t kQueries = 16;  // whose logits are made together
+  std::vector<double> rows(kQueries * std::min(chunk, n)), transposed(width * std::min(chunk, n));
   for (std::size_t first = 0; first < n; first += chunk) {
     const std::size_t size = std::min(chunk, n - first);
     const auto filled = static_cast<double>(chunk - size);
-    const auto logits = std::span(row).first(size);
+    const auto by_channel = std::span(transposed).first(width * size);
+    for (std::size_t k = 0; k < size; ++k)
+      for (std::size_t i = 0; i < width; ++i) by_channel[i * size + k] = keys[(first + k) * width + i];
     for (std::size_t q = 0; q < size; ++q) {
-      row_products(keys.data() + first * width, queries.subspan((first + q) * width, width), logits);
-      double top = filled > 0 ? 0.0 : logits[0], sum = 0;
-      for (const double z : logits) top = std::max(top, z);
-      for (double& z : logits) sum += z = std::exp(z - top);
-      if (filled > 0) sum += filled * std::exp(-top);
-      for (std::size_t k = 0; k < size; ++k) sums[first + k] += logits[k] / sum;
+      if (q % kQueries == 0) {
+        const std::size_t count = std::min(kQueries, size - q);
+        matrix_products(queries.subspan((first + q) * width, count * width), by_channel, size, std::span(rows).first(count * size));
+      }
+      const auto logits = std::span(rows).subspan(q % kQueries * size, size);
+      const double largest = largest_of(logits), top = filled > 0 ? std::max(largest, 0.0) : largest;
+      for (double& z : logits) z -= top;
+      exp_all(logits);
+      const double sum = sum_of(logits) + (filled > 0 ? filled * std::exp(-top) : 0.0);
+      add_scaled(sums.subspan(first, size), 1 / sum, logits.data());
     }
     for (std::size_t k = 0; k < size; ++k) sums[first + k] += filled / static_cast<double>(chunk);
   }

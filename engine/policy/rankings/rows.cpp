@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/vector_math.h"
 #include "slots/slot_state.h"
 
 namespace kvscope {
@@ -31,7 +32,9 @@ void softmax(std::span<double> x) {
   if (x.empty()) return;
   const double top = *std::ranges::max_element(x);
   double sum = 0;
-  for (double& v : x) sum += v = std::exp(v - top);
+  for (double& v : x) v -= top;
+  exp_all(x);
+  for (const double v : x) sum += v;
   for (double& v : x) v /= sum;
 }
 
