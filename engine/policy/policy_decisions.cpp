@@ -75,6 +75,7 @@ void Policy::decide(std::span<const HeadView> heads, int step, bool after_prompt
 }
 
 void Policy::survey(std::span<const HeadView> heads) {
+  keep_centers(heads);
   notes_.resize(budgets_.size());
   std::vector<HeadDecision> decisions(heads.size());
   for (std::size_t h = 0; h < heads.size(); ++h) {
@@ -126,7 +127,6 @@ void Policy::keep_centers(std::span<const HeadView> heads) {
 
 void Policy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, Moment now) const {
   d.begin(head);
-  if (!centers_.empty()) d.view.centers = centers_[place(head)].get();
   d.budget = budget(head.layer, head.kv_head);
   if (!d.budget && !selection_->sets_size()) return;
   const bool alone = !layer_is_due || overridden(head.layer, head.kv_head);
@@ -145,6 +145,7 @@ void Policy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> lay
 
 void Policy::score(HeadDecision& d, int shares_of) const {
   const SlotState& slots = d.slots();
+  if (!centers_.empty()) d.view.centers = centers_[place(d.view)].get();
   d.is_protected = protected_mask(slots, protection(shares_of));
   ranking_->protect(d.view, d.is_protected);
   for (const int pos : d.view.pinned) {
