@@ -6,7 +6,7 @@
 namespace kvscope {
 
 QueryCenters query_centers(const PromptQueries& asked, std::size_t n, std::size_t group) {
-  const std::vector<double> one_position = asked.mean_rotation(1, 1), rows = asked.rows(/*rotated=*/false);
+  const std::vector<double> one_position = asked.rotations(1, 1), rows = asked.rows(/*rotated=*/false);
   const std::size_t half = one_position.size() / 2, width = rows.size() / (n * group);
   QueryCenters out{.mean = std::vector<double>(group * width, 0.0), .length = std::vector<double>(group * half, 0.0), .turn = {}};
   for (std::size_t f = 0; f < half; ++f) out.turn.push_back(std::atan2(one_position[f + half], one_position[f]));
