@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "policy/catalog.h"
 #include "policy/contract.h"
@@ -82,14 +83,40 @@ void expect_near(const Numbers& got, const Numbers& expected, double tolerance =
 }
 
 TEST(RedundancyRanking, OfKeysThatSayTheSameTheNewestIsSpared) {
-  const test::Rows same = {{1, 0}, {2, 0}, {3, 0}}, apart = {{1, 0}, {0.6, 0.8}};
+  const Numbers same = {1, 0, 2, 0, 3, 0}, apart = {1, 0, 0.6, 0.8};
   // each slot's newest double does not count: columns 2, 1 and 0 of three
   Numbers expected = {std::exp(2.0 / 3), std::exp(1.0 / 3), 1};
   for (double& x : expected) x /= std::exp(2.0 / 3) + std::exp(1.0 / 3) + 1;
-  expect_near(key_redundancy(test::RowGeometry(same), 3, 0.5), expected);
+  expect_near(key_redundancy(same, 3, 0.5), expected);
   // cosine 0.6; where none is above the first slot is spared, else the newest
-  expect_near(key_redundancy(test::RowGeometry(apart), 2, 0.9), {1 / (1 + std::exp(0.3)), 1 / (1 + std::exp(-0.3))});
-  expect_near(key_redundancy(test::RowGeometry(apart), 2, 0.5), {0.5, 0.5});
+  expect_near(key_redundancy(apart, 2, 0.9), {1 / (1 + std::exp(0.3)), 1 / (1 + std::exp(-0.3))});
+  expect_near(key_redundancy(apart, 2, 0.5), {0.5, 0.5});
+}
+
+TEST(RedundancyRanking, LongTextsAreLikeThePlainSum) {
+  constexpr std::size_t n = 201, width = 5;  // more than one block of columns, and not whole ones
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  Numbers keys(n * width);
+  for (double& x : keys) x = normal(random);
+  std::fill_n(keys.begin() + 40 * width, width, 0.0);  // a key without a direction
+  test::Rows rows;
+  std::vector<int> all;
+  for (std::size_t i = 0; i < n; ++i) {
+    rows.emplace_back(keys.begin() + static_cast<std::ptrdiff_t>(i * width), keys.begin() + static_cast<std::ptrdiff_t>((i + 1) * width));
+    all.push_back(static_cast<int>(i));
+  }
+  for (const double similar : {0.0, 0.5, 0.97, 1.0}) {
+    Numbers cosines = test::RowGeometry(rows).cosines(all, all), expected(n, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
+      std::size_t newest = 0;
+      for (std::size_t j = 0; j < n; ++j)
+        if (j != i && cosines[i * n + j] > similar) newest = j;
+      for (std::size_t j = 0; j < n; ++j)
+        if (j != i && j != newest) expected[j] += cosines[i * n + j] / n;
+    }
+    expect_near(key_redundancy(keys, n, similar), test::softmax(expected));
+  }
 }
 
 TEST(RedundancyRanking, ImportanceIsTheLargestLogitOfTheGroup) {

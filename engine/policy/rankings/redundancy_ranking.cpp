@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/redundancy_ranking.h"
 
+#include <cmath>
 #include <numeric>
 
+#include "core/vector_math.h"
 #include "policy/rankings/rows.h"
 
 namespace kvscope {
@@ -20,22 +22,59 @@ std::vector<double> window_importance(const LogMeanRows& z, int rows, std::size_
   return mean;
 }
 
-std::vector<double> key_redundancy(const KeyGeometry& keys, std::size_t n, double similar) {
-  constexpr std::size_t kRows = 64;  // at a time: all cosines of a long prompt would not fit into memory
-  std::vector<int> all(n);
-  std::iota(all.begin(), all.end(), 0);
-  std::vector<double> sum(n, 0.0);
-  for (std::size_t first = 0; first < n; first += kRows) {
-    const std::size_t count = std::min(kRows, n - first);
-    std::vector<double> cosines = keys.cosines(std::span(all).subspan(first, count), all);
-    for (std::size_t r = 0; r < count; ++r) {
-      const auto row = std::span(cosines).subspan(r * n, n);
-      row[first + r] = 0;
-      std::size_t newest = n;
-      while (newest > 0 && !(row[newest - 1] > similar)) --newest;
-      row[newest > 0 ? newest - 1 : 0] = 0;
-      for (std::size_t i = 0; i < n; ++i) sum[i] += row[i];
+namespace {
+
+/// Of every slot the newest other one whose direction is more alike than `similar`; 0 where there is none. unit [n, width]. Columns are
+/// looked at from the newest on, so that a slot is asked no further once it has found its own.
+std::vector<std::size_t> newest_alike(std::span<const double> unit, std::size_t n, double similar) {
+  constexpr std::size_t kColumns = 64, kRows = 16;
+  const std::size_t width = unit.size() / n;
+  std::vector<std::size_t> newest(n, 0), looking(n);
+  std::iota(looking.begin(), looking.end(), std::size_t{0});
+  std::vector<double> columns(width * kColumns), rows(kRows * width), cosines(kRows * kColumns);
+  for (std::size_t end = n; end > 0 && !looking.empty(); end -= std::min(end, kColumns)) {
+    const std::size_t count = std::min(end, kColumns), first = end - count;
+    for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t i = 0; i < width; ++i) columns[i * count + k] = unit[(first + k) * width + i];
+    std::size_t left = 0;  // of those that go on looking
+    for (std::size_t at = 0; at < looking.size(); at += kRows) {
+      const std::size_t asked = std::min(kRows, looking.size() - at);
+      for (std::size_t r = 0; r < asked; ++r) std::ranges::copy(unit.subspan(looking[at + r] * width, width), &rows[r * width]);
+      matrix_products(std::span(rows).first(asked * width), std::span(columns).first(width * count), count,
+                      std::span(cosines).first(asked * count));
+      for (std::size_t r = 0; r < asked; ++r) {
+        const std::size_t slot = looking[at + r];
+        std::size_t k = count;
+        while (k > 0 && (first + k - 1 == slot || !(cosines[r * count + k - 1] > similar))) --k;
+        if (k > 0)
+          newest[slot] = first + k - 1;
+        else
+          looking[left++] = slot;
+      }
     }
+    looking.resize(left);
+  }
+  return newest;
+}
+
+}  // namespace
+
+std::vector<double> key_redundancy(std::span<const double> keys, std::size_t n, double similar) {
+  const std::size_t width = keys.size() / n;
+  std::vector<double> unit(keys.begin(), keys.end()), sum(n), itself(n), all(width, 0.0);
+  row_squares(unit.data(), width, itself);
+  for (std::size_t x = 0; x < unit.size(); ++x)
+    if (itself[x / width] > 0) unit[x] /= std::sqrt(itself[x / width]);
+  const auto direction = [&](std::size_t slot) { return std::span(unit).subspan(slot * width, width); };
+  for (std::size_t i = 0; i < n; ++i) add_scaled(all, 1.0, direction(i).data());
+  row_products(unit.data(), all, sum);  // of all cosines to a slot
+  row_squares(unit.data(), width, itself);
+  for (std::size_t i = 0; i < n; ++i) sum[i] -= itself[i];
+  const std::vector<std::size_t> spared = newest_alike(unit, n, similar);
+  for (std::size_t i = 0; i < n; ++i) {
+    double cosine = 0;
+    if (spared[i] != i) row_products(direction(i).data(), direction(spared[i]), std::span(&cosine, 1));
+    sum[spared[i]] -= cosine;
   }
   for (double& x : sum) x /= static_cast<double>(n);
   softmax(sum);
@@ -47,7 +86,7 @@ std::vector<double> RedundancyRanking::score(const HeadView& head) const {
   std::vector<double> score(n, kNone);
   if (ranked == 0) return score;
   const std::vector<double> importance = pool_1d(window_importance(head.slots->z_rows, o_.window, ranked), o_.kernel, Pool::max);
-  const std::vector<double> redundancy = key_redundancy(*head.keys, n, o_.similar);
+  const std::vector<double> redundancy = key_redundancy(all_keys(head), n, o_.similar);
   for (std::size_t i = 0; i < ranked; ++i) score[i] = o_.lambda * importance[i] - (1 - o_.lambda) * redundancy[i];
   return score;
 }

@@ -11,7 +11,7 @@ namespace kvscope {
 
 /// What the last w queries look at, less what other keys say as well: lambda x importance - (1 - lambda) x redundancy (R-KV,
 /// arXiv:2505.24133, with the choices of the authors' code; POLICIES.md section 4.5). The last w slots are not ranked.
-/// O(n^2 head_dim) per head.
+/// O(n^2 head_dim) per head where no keys are alike, far less where most are.
 class RedundancyRanking final : public Ranking {
  public:
   struct Options {
@@ -37,6 +37,7 @@ std::vector<double> window_importance(const LogMeanRows& z, int rows, std::size_
 
 /// softmax over all n slots of the mean cosine of the others' keys to it, [n]. Of every slot's cosines the one to the newest slot above
 /// `similar` counts as 0, so that of keys that say the same the newest is spared; where there is none above, the one to the first slot.
-std::vector<double> key_redundancy(const KeyGeometry& keys, std::size_t n, double similar);
+/// keys [n, head_dim].
+std::vector<double> key_redundancy(std::span<const double> keys, std::size_t n, double similar);
 
 }  // namespace kvscope
