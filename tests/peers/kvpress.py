@@ -91,7 +91,7 @@ class InDoubles:
         return torch.eye(shape[-2], dtype=torch.float64).expand(*shape) * math.sqrt(shape[-1])
 
     def zeros(self, *shape, **kwargs):
-        return torch.zeros(*shape, dtype=torch.float64)
+        return torch.zeros(*shape, **{"dtype": torch.float64, **kwargs})
 
     def full(self, size, value, device=None):
         return torch.full(size, value, dtype=torch.float64)

@@ -63,7 +63,7 @@ PartChoice threshold_selection() {
             r.allocation = as_given;
             r.budget_may_lack = true;
           },
-          {number("score_threshold", "-4", -1e30, 1e30, "score below which a slot goes, once it is not recent any more")}};
+          {number("score_threshold", "-4", -1e9, 1e9, "score below which a slot goes, once it is not recent any more")}};
 }
 
 std::vector<PolicyRow> probing_rows() {

@@ -22,8 +22,8 @@ struct LayerView {
   std::vector<std::unique_ptr<PromptQueries>> asked;
   std::vector<std::vector<int>> pins;  // of every head
 
-  /// Fills in the rest when coming and pins are there. prompt: right after it, else null. caches: all KV heads of the layer; they stay where
-  /// they are. lookups: as of CacheGeometry.
+  /// Fills in the rest when coming and pins are there. prompt: right after it, else null. caches: all KV heads of the layer; they stay
+  /// where they are. lookups: as of CacheGeometry.
   void show(Backend& backend, const Model& model, int layer, std::span<HeadCache> caches, const PromptRun* prompt, const StatNeeds& needs,
             KeyLookups* lookups);
 };
@@ -31,8 +31,8 @@ struct LayerView {
 /// The whole prompt comes to the caches of a layer.
 void fill_caches(Backend& backend, const PromptRun& prompt, int layer, std::span<HeadCache> caches);
 
-/// Shows the policy all layers of the prompt, one after the other, where it asks for that (Policy::surveys). Their slots are loaded already;
-/// the caches are left empty. pins: as of LayerView, of one head.
+/// Shows the policy all layers of the prompt, one after the other, where it asks for that (Policy::surveys). Their slots are loaded
+/// already; the caches are left empty. pins: as of LayerView, of one head.
 void survey_prompt(Backend& backend, const Model& model, const PromptRun& prompt, Policy& policy,
                    const std::function<std::span<HeadCache>(int layer)>& caches,
                    const std::function<std::vector<int>(int layer, int kv_head)>& pins);
