@@ -76,6 +76,7 @@ TEST_P(Session_, WithRoomForEveryTokenALaneIsBitIdenticalToTheFullCache) {
   request.lanes = parse_lane_specs(all_lanes("64", GetParam()));
   const Snapshot out = run(session, request);
   for (const LaneSnapshot& lane : out.lanes) {
+    if (lane.policy == "dms") continue;  // a threshold removes whatever room there is (POLICIES.md section 7)
     for (std::size_t s = 0; s < lane.steps.size(); ++s) {
       EXPECT_EQ(lane.steps[s]->logits_top, out.lanes[0].steps[s]->logits_top) << lane.spec << " step " << s;
       EXPECT_EQ(lane.steps[s]->kl, 0) << lane.spec;

@@ -169,7 +169,7 @@ TEST(TraceReader, ReadsEveryTraceOfTheOracle) {
     EXPECT_FALSE(t.snapshot.prefill_mode && t.snapshot.lanes[1].steps.size() != 4u) << file.path();
     ++n;
   }
-  EXPECT_EQ(n, 44);
+  EXPECT_EQ(n, 52);
 }
 
 TEST(TraceReader, IgnoresUnknownKeysAndNamesUnknownEvents) {
