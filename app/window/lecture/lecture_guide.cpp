@@ -37,10 +37,11 @@ Caption LectureGuide::caption() const {
   if (m_scene < 0 || m_scene >= scenes().size()) return {};
   // Numbers of what was there before would be said with authority.
   if (m_running && m_stage.waiting()) return {scenes()[m_scene].name + " …", "What this scene shows is being computed."};
-  if (m_running && m_arrived && m_lesson.staged() && !hasPoint())
+  const viz::Facts facts = viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection());
+  if (m_running && m_arrived && m_lesson.staged() && !hasPoint(facts))
     return {scenes()[m_scene].name + ": not any more.",
             "What this scene showed has changed under your hands. Its dot brings it back as it was."};
-  return captionOf(scenes()[m_scene], viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection()));
+  return captionOf(scenes()[m_scene], facts);
 }
 
 void LectureGuide::run(bool on) {
@@ -90,7 +91,8 @@ void LectureGuide::arrive() {
   m_arrived = true;
   look();
   const int next = m_scene + m_direction;
-  if (m_direction != 0 && !hasPoint() && next >= 0 && next < scenes().size()) {
+  if (m_direction != 0 && next >= 0 && next < scenes().size() &&
+      !hasPoint(viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection()))) {
     m_left_out << scenes()[m_scene].name;
     return enter(next, m_direction);
   }
@@ -100,8 +102,7 @@ void LectureGuide::arrive() {
     Q_EMIT leftOut(QString("left out, there is nothing of it here: %1").arg(std::exchange(m_left_out, {}).join(", ")));
 }
 
-bool LectureGuide::hasPoint() const {
-  const viz::Facts facts = viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection());
+bool LectureGuide::hasPoint(const viz::Facts& facts) const {
   return std::ranges::all_of(scenes()[m_scene].needs, [&](const QString& need) { return viz::holds(facts, need.toStdString()); });
 }
 

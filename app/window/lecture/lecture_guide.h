@@ -56,7 +56,7 @@ class LectureGuide : public QObject {
   void arrive();
   void look();
   void comeBack();
-  bool hasPoint() const;
+  bool hasPoint(const viz::Facts& facts) const;
 
   Workspace& m_workspace;
   LessonStage& m_stage;

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
+#include "app/window/session/request_key.h"
 #include "app/window/session/workspace.h"
 #include "policy/catalog.h"
 
@@ -83,9 +83,7 @@ void LessonStage::set(const Stage& stage) {
   m_wanted.follow = Follow::reference;
   m_wanted.follow_ids.clear();
   m_wanted.temperature = 0;
-  const bool there = m_wanted.prompt == m_from.prompt && m_wanted.prompt_ids == m_from.prompt_ids && m_wanted.lanes == m_from.lanes &&
-                     m_wanted.mode == m_from.mode && m_wanted.n_generate == m_from.n_generate && m_wanted.follow == m_from.follow &&
-                     m_wanted.temperature == m_from.temperature;
+  const bool there = textKey(m_wanted) == textKey(m_from) && m_wanted.lanes == m_from.lanes && m_wanted.n_generate == m_from.n_generate;
   m_waiting = !there || !computed();
   if (there) return;
   m_moves = onlyBudgetsDiffer(m_from, m_wanted) && computed() ? kMoves : 1;
