@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "viz/canvas.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
 #include "viz/synthetic.h"
 
 namespace kvscope::viz {
@@ -68,6 +71,53 @@ TEST(FindingTest, NamesTheTokenThatNoSlotStandsForWithTheMostAttention) {
   EXPECT_EQ(f.loss.attention, most);
   const std::string words = finding_sentence(s, lane, f);
   EXPECT_NE(words.find("evicted token " + std::to_string(f.loss.token)), std::string::npos) << words;
+}
+
+TEST(FindingTest, SaysThatTheAnswerIsTheFullCachesWhereItIs) {
+  const Snapshot s = with_changed({2});
+  const LaneSnapshot& lane = s.lanes[3];
+  const std::string words = agreement_sentence(s, lane, 3);
+  EXPECT_EQ(words, lane.title + " says " + viz::quoted(text_of_id(s, lane.steps[3]->top1)) + ", as the full cache does: KL " +
+                       format_number(lane.steps[3]->kl) + " nats.");
+  EXPECT_EQ(agreement_sentence(s, lane, 2), "") << "there it says something else";
+  EXPECT_EQ(agreement_sentence(s, lane, -1), "");
+  EXPECT_EQ(agreement_sentence(s, lane, 1000), "");
+}
+
+HeadCauses causes_of(const Snapshot& s, std::vector<int> returning) {
+  HeadCauses out;
+  out.n_heads = out.n_measured = s.model.n_layers * s.model.n_kv_heads;
+  out.kl_without = 4.5;
+  out.kl.assign(static_cast<std::size_t>(out.n_heads), 4.0);
+  out.returns.assign(static_cast<std::size_t>(out.n_heads), 0);
+  for (std::size_t i = 0; i < returning.size(); ++i) {
+    out.returns[static_cast<std::size_t>(returning[i])] = 1;
+    out.kl[static_cast<std::size_t>(returning[i])] = 0.25 + 0.25 * static_cast<double>(i);
+  }
+  return out;
+}
+
+TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
+  const Snapshot s = with_changed({2});
+  const int per = s.model.n_kv_heads, n = s.model.n_layers * per;
+  EXPECT_EQ(cause_words(s, causes_of(s, {})).brief, "no head alone brings it back");
+  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1})).brief, head_name(1, 1) + " alone brings it back");
+  const CauseWords two = cause_words(s, causes_of(s, {per + 1, 0}));
+  EXPECT_EQ(two.brief, "any of 2 heads alone brings it back");
+  EXPECT_EQ(two.whole, "Each of these is enough, if only it keeps its full cache: " + head_name(1, 1) + ", " + head_name(0, 0) + ". " +
+                           head_name(1, 1) + " gains most: KL 4.50 → 0.250 nats. " + std::to_string(n - 2) + " of " + std::to_string(n) +
+                           " heads do not by themselves.");
+}
+
+TEST(FindingTest, SaysNothingOfHeadsBeforeAllAreMeasured) {
+  const Snapshot s = with_changed({2});
+  HeadCauses causes = causes_of(s, {0});
+  causes.n_measured -= 1;
+  EXPECT_EQ(cause_words(s, causes).brief, "");
+  EXPECT_EQ(cause_words(s, {}).brief, "");
+  causes = causes_of(s, {0});
+  causes.kl.back() = kNotAvailable;  // a policy that removes whatever the budget is
+  EXPECT_EQ(cause_words(s, causes).brief, "");
 }
 
 }  // namespace

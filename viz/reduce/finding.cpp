@@ -2,9 +2,14 @@
 #include "viz/reduce/finding.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "viz/canvas.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -59,6 +64,41 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
   if (loss.step < 0) return fmt::format("{}: KL {} nats.", what, format_number(finding.kl));
   return fmt::format("{}: L{} H{} evicted token {} {}, {} of its attention.", what, loss.layer, loss.kv_head, loss.token,
                      quoted(token_text(snapshot, loss.token)), format_percent(loss.attention));
+}
+
+std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
+  if (step < 0 || step >= static_cast<int>(lane.steps.size())) return {};
+  const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
+  if (record.position < snapshot.n_prompt - 1 || !record.top1_same || record.top1 < 0) return {};
+  return fmt::format("{} says {}, as the full cache does: KL {} nats.", lane.title, quoted(text_of_id(snapshot, record.top1)),
+                     format_number(record.kl));
+}
+
+CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
+  constexpr std::size_t kNamed = 6;
+  const bool measured = causes.n_heads > 0 && causes.n_measured == causes.n_heads;
+  if (!measured || std::ranges::any_of(causes.kl, [](double kl) { return std::isnan(kl); })) return {};
+  std::vector<int> heads(causes.kl.size());
+  std::iota(heads.begin(), heads.end(), 0);
+  std::ranges::stable_sort(heads, std::greater<>{}, [&](int h) { return causes.saved(h); });
+  const auto name = [&](int h) { return head_name(h / snapshot.model.n_kv_heads, h % snapshot.model.n_kv_heads); };
+  const int best = heads.front();
+  const std::string most = fmt::format("{} gains most: KL {} → {} nats.", name(best), format_number(causes.kl_without),
+                                       format_number(causes.kl[static_cast<std::size_t>(best)]));
+  std::erase_if(heads, [&](int h) { return !causes.answer_returns(h); });
+  if (heads.empty())
+    return {"no head alone brings it back",
+            fmt::format("With any one head in full and the others as they are, the answer stays wrong. {}", most)};
+  std::string names;
+  for (std::size_t i = 0; i < std::min(heads.size(), kNamed); ++i) names += (i == 0 ? "" : ", ") + name(heads[i]);
+  if (heads.size() > kNamed) names += fmt::format(" and {} more", heads.size() - kNamed);
+  const std::string others =
+      fmt::format("{} of {} heads do not by themselves.", causes.n_heads - static_cast<int>(heads.size()), causes.n_heads);
+  if (heads.size() == 1)
+    return {fmt::format("{} alone brings it back", name(best)),
+            fmt::format("If only {} keeps its full cache, the answer is the full cache's again. {} {}", names, most, others)};
+  return {fmt::format("any of {} heads alone brings it back", heads.size()),
+          fmt::format("Each of these is enough, if only it keeps its full cache: {}. {} {}", names, most, others)};
 }
 
 }  // namespace kvscope::viz

@@ -9,6 +9,8 @@
 
 namespace kvscope::viz {
 
+struct HeadCauses;
+
 // What a run answers differently from the full cache, and which lost token explains it.
 
 /// The first step after `after` that predicts a token after the prompt and whose most likely one is not the full cache's; -1: none.
@@ -38,5 +40,15 @@ class FindingOnce {
 /// "KeepKV says «2», not «8»: L4 H3 evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what that head pays to
 /// the token there. Empty without a finding.
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding);
+/// "KeepKV says «8», as the full cache does: KL 0.0201 nats." Empty where the choice differs, and for steps that predict the prompt.
+std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+
+/// What the question "which head?" came to, once every head is measured: in a few words, and the whole of it. Several heads may each be
+/// enough, and none of them has to be the one that misses most.
+struct CauseWords {
+  std::string brief;  // "any of 3 heads alone brings it back"; empty: not measured, or nothing is to be brought back
+  std::string whole;
+};
+CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes);
 
 }  // namespace kvscope::viz

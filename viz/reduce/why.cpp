@@ -180,8 +180,9 @@ WhyStep bias_step(const HeadPick& pick, const Snapshot& snapshot, const Why& why
 std::string why_headline(const Snapshot& snapshot, const Why& why) {
   if (why.step < 0) return {};
   const std::string who = fmt::format("{} ({})", slot_name(snapshot, why.event.pos), votes_text(why.removed_votes));
-  return why.event.kind == Event::Kind::merge ? fmt::format("{} merged into slot {} at step {}", who, why.event.into, why.step)
-                                              : fmt::format("{} evicted at step {}", who, why.step);
+  const std::string_view hand = why.event.by_hand ? " by hand" : "";
+  return why.event.kind == Event::Kind::merge ? fmt::format("{} merged{} into slot {} at step {}", who, hand, why.event.into, why.step)
+                                              : fmt::format("{} evicted{} at step {}", who, hand, why.step);
 }
 
 std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, const Why& why) {

@@ -61,7 +61,6 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   m_sentence->setObjectName("facts");
   m_which = new QPushButton("Which head?", this);
   m_which->setObjectName("chip");
-  m_which->setToolTip("The head grid shows by how much the answer gains if only this head keeps its full cache");
   m_saved = new QPushButton(this);
   m_saved->setObjectName("chip");
   m_why = new QPushButton("Why did it leave?", this);
@@ -107,6 +106,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   });
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::breakPointsChanged, this, [this] { refreshSaved(); });
+  connect(&workspace, &Workspace::causesChanged, this, [this] { refreshWhich(); });
   connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
   remember();
   applyTheme();
@@ -168,7 +168,10 @@ void CrumbRow::refresh() {
                                               : " Every run is fed the full cache's text.";
     }
     const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step());
-    if (finding.step >= 0) sentence = QString::fromStdString(viz::finding_sentence(snapshot, *lane, finding));
+    if (finding.step >= 0)
+      sentence = QString::fromStdString(viz::finding_sentence(snapshot, *lane, finding));
+    else if (const std::string same = viz::agreement_sentence(snapshot, *lane, m_workspace.step()); s.lane > 0 && !same.empty())
+      sentence = QString::fromStdString(same);  // what a change of the run came to stands where the failure stood
     const viz::Loss& loss = finding.loss;
     m_which->setVisible(finding.step >= 0);
     m_why->setVisible(finding.step >= 0 && loss.step >= 0);
@@ -179,6 +182,7 @@ void CrumbRow::refresh() {
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
   refreshSaved();
+  refreshWhich();
   m_sentence->setText(sentence);
   m_clear->setEnabled(s.layer || s.tokens || s.slot || s.step || s.steps);
   m_back->setEnabled(canGoBack());
@@ -200,6 +204,16 @@ void CrumbRow::refreshSaved() {
                                                                     : "Searches the lowest budget at which each run still answers as the "
                                                                       "full cache does, by runs beside those on screen";
   m_saved->setToolTip(point.how.isEmpty() || click.isEmpty() ? point.how + click : point.how + '\n' + click);
+}
+
+/// A question, and in its place what came of it: the head that misses most need not be the only one that is enough.
+void CrumbRow::refreshWhich() {
+  const viz::CauseWords words = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
+  m_which->setText(words.brief.empty() ? QString("Which head?") : QString::fromStdString(words.brief));
+  m_which->setToolTip(words.whole.empty()
+                          ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache")
+                          : QString::fromStdString(words.whole));
+  m_which->setAccessibleDescription(QString::fromStdString(words.whole));
 }
 
 void CrumbRow::remember() {

@@ -123,6 +123,7 @@ class CrumbRow : public QFrame {
   };
   void refresh();
   void refreshSaved();
+  void refreshWhich();
   void remember();
   void go(qsizetype to);
   void askWhy();

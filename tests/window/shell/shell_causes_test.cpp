@@ -4,8 +4,10 @@
 
 #include "app/window/canvas/canvas_widget.h"
 #include "app/window/rows/rows.h"
+#include "app/window/shell/panel.h"
 #include "policy/catalog.h"
 #include "viz/draw/format.h"
+#include "viz/reduce/finding.h"
 #include "viz/views/head_grid/head_metric.h"
 #include "window/support/window_fixture.h"
 
@@ -73,6 +75,24 @@ TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
   int n_return = 0;
   for (int h = 0; h < 24; ++h) n_return += causes().answer_returns(h);
   EXPECT_EQ(framed, n_return);
+  // The question has become its answer.
+  const viz::CauseWords words = viz::cause_words(snapshot(), causes());
+  ASSERT_FALSE(words.brief.empty());
+  QPushButton* answer = buttonOf(window->rows().crumbs(), QString::fromStdString(words.brief));
+  ASSERT_NE(answer, nullptr) << words.brief;
+  EXPECT_EQ(answer->toolTip().toStdString(), words.whole);
+}
+
+TEST_F(CausesTest, ABudgetThatSavesTheAnswerIsSaidToWhereTheFailureStood) {
+  const viz::Finding before = viz::finding_of(snapshot(), snapshot().lanes[1], window->workspace().step());
+  ASSERT_GE(before.step, 0);
+  const auto sentence = [this] { return window->rows().crumbs().findChild<ElidedLabel*>("facts")->text().toStdString(); };
+  EXPECT_EQ(sentence(), viz::finding_sentence(snapshot(), snapshot().lanes[1], before));
+  window->controller().setLaneSpec(1, "keepkv:ratio=0.9");
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(window->workspace().stepRecord()->top1_same);
+  EXPECT_EQ(sentence(), viz::agreement_sentence(snapshot(), snapshot().lanes[1], window->workspace().step()));
+  EXPECT_NE(sentence().find("as the full cache does"), std::string::npos) << sentence();
 }
 
 TEST_F(CausesTest, IsAskedOnceForAllSteps) {

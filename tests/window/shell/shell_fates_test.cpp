@@ -41,7 +41,7 @@ TEST_F(FatesTest, AllWaysOfSayingAgreeInEveryHeadStepAndEdit) {
       window->controller().addLane(QString::fromStdString(policy + edit));
   ASSERT_TRUE(settle());
   ASSERT_EQ(snapshot().phase, RunPhase::idle) << snapshot().failure;
-  int n_restored = 0, n_by_hand = 0, n_pinned = 0;
+  int n_restored = 0, n_by_hand = 0, n_pinned = 0, n_cards = 0;
   for (int l = 1; l < static_cast<int>(snapshot().lanes.size()); ++l) {
     const LaneSnapshot& run = snapshot().lanes[static_cast<std::size_t>(l)];
     for (int s = 0; s < static_cast<int>(run.steps.size()); ++s) {
@@ -82,6 +82,20 @@ TEST_F(FatesTest, AllWaysOfSayingAgreeInEveryHeadStepAndEdit) {
           if (columns.lost[static_cast<std::size_t>(t)] > 0.01) {
             EXPECT_TRUE(std::ranges::find(values.attended, t) == values.attended.end()) << where;
           }
+          // The card: which slot stands for it, and what it says of how it went.
+          if (t % 3 == 0) {
+            const viz::SlotFacts facts = viz::slot_facts(pick, t, columns.removal);
+            EXPECT_EQ(facts.pos == t, here) << where;
+            EXPECT_EQ(facts.pos < 0, facts.evicted >= 0) << where;
+            const viz::Why why = viz::why_of(pick, t);
+            if (!here) {
+              EXPECT_EQ(why.step, told.gone) << where;
+              const std::string headline = viz::why_headline(snapshot(), why);
+              EXPECT_EQ(headline.find("by hand") != std::string::npos, told.gone_by_hand) << where << " | " << headline;
+              EXPECT_EQ(headline.find(" merged") != std::string::npos, why.event.kind == Event::Kind::merge) << headline;
+            }
+            ++n_cards;
+          }
           if (HasFailure()) return;  // one is enough to see what is wrong
         }
       }
@@ -90,6 +104,7 @@ TEST_F(FatesTest, AllWaysOfSayingAgreeInEveryHeadStepAndEdit) {
   EXPECT_GT(n_restored, 0);
   EXPECT_GT(n_by_hand, 0);
   EXPECT_GT(n_pinned, 0);
+  EXPECT_GT(n_cards, 0);
 }
 
 }  // namespace
