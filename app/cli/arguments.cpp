@@ -67,8 +67,10 @@ void add_prompt(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--prompt-ids", a.prompt_ids, "prompt as token ids, 1,300,17 (nothing is put before them)")->type_name("IDS");
   app.add_option("--tokens-file", a.tokens_file, "prompt as token ids: a JSON list, or an object with the list under \"tokens\"")
       ->type_name("FILE.json");
-  app.add_flag("--special-tokens", a.special_names,
-               "names of special tokens (<|end|>) in the prompt are those tokens; default: text like any other");
+  CLI::Option* special = app.add_flag("--special-tokens", a.special_names,
+                                      "names of special tokens (<|end|>) in the prompt are those tokens; default: text like any other");
+  app.add_flag("--no-start-token", a.no_start, "with --special-tokens: the prompt begins itself, as a chat template's text does")
+      ->needs(special);
   CLI::Option* chat = app.add_flag("--chat", a.chat, "the prompt is a user's message: it is written as the model's chat template wants");
   app.add_option("--system", a.system, "with --chat: the system's message before it")->type_name("TEXT")->needs(chat);
   checked(app.add_option("--generate", a.generate,

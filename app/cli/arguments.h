@@ -37,6 +37,7 @@ struct Arguments {
   std::optional<std::string> prompt, prompt_file, prompt_ids, tokens_file;
   std::optional<std::string> session;  // file of the window: prompt, lanes, modes, seed; --model and --generate come before what it says
   std::optional<std::string> kept;     // file of kept tokens: its prompt, what it read then, and its runs beside those of --lane
+  bool no_start = false;               // no start token is put before the prompt
   bool special_names = false;          // in the text of the prompt are the tokens, not text; tokens too
   bool chat = false;                   // the prompt is what the user says, written as the model's chat template wants
   std::optional<std::string> system;   // with it: the system's message

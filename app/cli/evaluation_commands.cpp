@@ -319,7 +319,7 @@ int ppl(const Arguments& a) {
     throw UsageError(fmt::format("ppl: --window {}: {} was made for {} positions; take a window of at most {}", window, name, most, most));
   if (stride >= window) throw UsageError(fmt::format("ppl: expected a --stride below the --window of {} tokens, got {}", window, stride));
   std::vector<int> ids =
-      a.tokens > 0 ? model.tokenizer->encode_up_to(text, static_cast<std::size_t>(a.tokens)) : model.tokenizer->encode(text);
+      a.tokens > 0 ? ids_of(model.tokenizer->tokens_up_to(text, static_cast<std::size_t>(a.tokens))) : model.tokenizer->encode(text);
   if (a.tokens > 0 && ids.size() > static_cast<std::size_t>(a.tokens)) ids.resize(static_cast<std::size_t>(a.tokens));
   const int n_ids = static_cast<int>(ids.size()), n_first = bos >= 0 ? 1 : 0;
   const int n_prompt = window - stride - n_first;  // tokens of the text in the prompt

@@ -41,10 +41,10 @@ std::string embedded_model() { return asset("models/kvmini"); }
 std::string embedded_prose() { return asset("prompts/prose.txt"); }
 std::string embedded_novel() { return asset("text/dracula-excerpt.txt"); }
 
-std::vector<int> encode(const ModelFiles& model, const std::string& text, SpecialNames names) {
+std::vector<int> encode(const ModelFiles& model, const std::string& text) {
   std::vector<int> ids;
   if (model.config.bos_id >= 0) ids.push_back(model.config.bos_id);
-  const std::vector<int> rest = model.tokenizer->encode(text, names);
+  const std::vector<int> rest = model.tokenizer->encode(text);
   ids.insert(ids.end(), rest.begin(), rest.end());
   return ids;
 }
@@ -55,10 +55,7 @@ std::string as_chat(const Arguments& a, const std::string& folder, const std::st
     throw UsageError(fmt::format(
         "--chat: {} has no chat template (chat_template.jinja, or in tokenizer_config.json; of a GGUF file tokenizer.chat_template)",
         folder));
-  std::vector<ChatMessage> messages;
-  if (a.system) messages.push_back({"system", *a.system});
-  messages.push_back({"user", text});
-  return chat->render(messages, true);
+  return chat_text(*chat, {a.system, text});
 }
 
 ModelFiles open_model_of(const Arguments& arguments) {
@@ -132,10 +129,8 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model) {
     if (!a.prompt && !a.prompt_file)
       throw UsageError(
           fmt::format("{}: expected a prompt as text (--prompt or --prompt-file), got ids", a.chat ? "--chat" : "--special-tokens"));
-    // a chat template writes the start token itself
-    request.prompt_ids = a.chat ? model.tokenizer->encode(as_chat(a, model.folder, request.prompt), SpecialNames::tokens)
-                                : encode(model, request.prompt, SpecialNames::tokens);
-    request.prompt.clear();
+    if (a.chat) request.prompt = as_chat(a, model.folder, request.prompt);
+    request.prompt_text = a.chat || a.no_start ? PromptText::chat : PromptText::names;
   }
   request.lanes = a.lanes;
   for (const KeptFile::Run& run : kept.runs) request.lanes.push_back(parse_lane_spec(given_spec(*a.kept, run.name)));

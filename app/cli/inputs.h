@@ -19,7 +19,7 @@ std::string embedded_prose();
 std::string embedded_novel();
 
 /// Token ids of a text as a prompt has them, BOS first where the model has one.
-std::vector<int> encode(const ModelFiles& model, const std::string& text, SpecialNames names = SpecialNames::text);
+std::vector<int> encode(const ModelFiles& model, const std::string& text);
 
 /// What a user says as the chat template of a model folder writes it. Throws UsageError where it has none.
 std::string as_chat(const Arguments& arguments, const std::string& folder, const std::string& text);

@@ -51,6 +51,10 @@ SessionInput read_session_input(const std::string& path) {
   if (f.given("model") && !f.at("model").flag_or("built_in", false)) out.model = f.at("model").text_or("folder", "");
   RunRequest& r = out.request;
   r.prompt = f.text_or("prompt", "");
+  const std::string text = f.text_or("prompt_text", "plain");
+  const std::optional<PromptText> kind = prompt_text_of(text);
+  if (!kind) refuse(f, "prompt_text", "plain, names or chat", quoted(text));
+  r.prompt_text = *kind;
   r.prompt_ids = ids_of(f, "prompt_ids");
   r.follow_ids = ids_of(f, "follow_ids");
   for (std::size_t i = 0; f.given("lanes") && i < f.at("lanes").size(); ++i) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "io/sha256.h"
+#include "runtime/session/run_request.h"
 #include "snapshot/number_text.h"
 
 namespace kvscope::share {
@@ -66,6 +67,8 @@ Rows settings(const Snapshot& s, const Asked& asked) {
 std::string command_line(const Snapshot& s, const Asked& asked, std::string_view command) {
   std::string out = fmt::format("kvscope-cli {} --prompt-file PROMPT --generate {} --follow {}", command, std::max(0, asked.n_generate),
                                 s.follow == "file" ? "TEXT" : s.follow);
+  if (const PromptText text = prompt_text_of(s); text != PromptText::plain)
+    out += text == PromptText::names ? " --special-tokens" : " --special-tokens --no-start-token";
   if (!s.prefill_mode) out += " --prompt-mode stream";
   if (asked.temperature.value_or(0) > 0) out += fmt::format(" --temperature {:g}", *asked.temperature);
   if (asked.seed != 0) out += fmt::format(" --seed {}", asked.seed);

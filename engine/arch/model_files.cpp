@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "arch/chat_files.h"
 #include "arch/family.h"
 #include "arch/gguf_source.h"
 #include "arch/gguf_tokenizer.h"
@@ -78,6 +79,15 @@ void open_characters(ModelFiles& model) {
   }
 }
 
+void open_chat(ModelFiles& model) {
+  try {
+    if (std::optional<ChatTemplate> chat = open_chat_template(model.folder))
+      model.chat = std::make_shared<const ChatTemplate>(std::move(*chat));
+  } catch (const Error& error) {
+    model.chat_problem = error.what();
+  }
+}
+
 /// What a config.json says, with the weights and the tokenizer that are opened when it is known what they must be.
 ModelFiles model_of(const std::string& path, const JsonDocument& json, const std::function<Weights()>& open_weights,
                     const std::function<TokenizerFile()>& open_tokenizer) {
@@ -137,7 +147,11 @@ TokenizerFile open_tokenizer_file(const std::string& folder) {
   return {};
 }
 
-ModelFiles open_model(const std::string& folder) { return open_files(folder, ReadWeights::what_changes); }
+ModelFiles open_model(const std::string& folder) {
+  ModelFiles model = open_files(folder, ReadWeights::what_changes);
+  open_chat(model);
+  return model;
+}
 
 ModelFiles check_model(const std::string& folder) { return open_files(folder, ReadWeights::nothing); }
 

@@ -8,6 +8,7 @@
 #include "core/config.h"
 #include "core/head_characters.h"
 #include "io/tensor_file.h"
+#include "tokenizer/chat_template.h"
 #include "tokenizer/tokenizer.h"
 
 namespace kvscope {
@@ -56,6 +57,8 @@ struct ModelFiles {
   std::size_t weight_bytes = 0;
   std::shared_ptr<const HeadCharacters> characters;        // of heads.json; null: there is none, or it is of no use
   std::string characters_problem;                          // why not, one sentence; a model runs without it
+  std::shared_ptr<const ChatTemplate> chat;                // null: there is none, or it is of no use
+  std::string chat_problem;                                // why not, one sentence; a model runs without it
   std::vector<TensorFile> files;                           // keeps the maps alive
   std::vector<std::shared_ptr<std::vector<double>>> made;  // what tensors point to that are not in a file as the forward pass wants them
 };

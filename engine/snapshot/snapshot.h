@@ -17,6 +17,8 @@
 
 namespace kvscope {
 
+class ChatTemplate;
+
 /// One token of the run, as text.
 struct TokenInfo {
   int id = 0;
@@ -86,6 +88,8 @@ struct Snapshot {
   ModelConfig model;
   std::shared_ptr<const HeadCharacters> characters;  // what its heads habitually look at; null: not measured, or of no use
   std::string characters_problem;                    // why its file of them is of no use; empty: it is, or there is none
+  std::shared_ptr<const ChatTemplate> chat;          // how the model writes a conversation; null: it has no template, or none of use
+  std::string chat_problem;                          // why it is of no use; empty: it is, or there is none
   std::string device;                                // "cpu, AVX-512, 2 threads"
   std::string precision;                             // "f32"
   double weight_bytes = 0;

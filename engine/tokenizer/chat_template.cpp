@@ -86,4 +86,63 @@ std::string ChatTemplate::render(const std::vector<ChatMessage>& messages, bool 
   }
 }
 
+namespace {
+
+/// Words that no template writes by itself.
+constexpr std::string_view kSystem = "words of the system", kUser = "words of the user";
+
+/// What a template writes around the words, in order: three parts with a system's message, two without.
+std::vector<std::string> around(const ChatTemplate& chat, bool system) {
+  std::string_view rest;
+  std::string text;
+  try {
+    text = chat_text(chat, {system ? std::optional<std::string>(kSystem) : std::nullopt, std::string(kUser)});
+  } catch (const Error&) {
+    return {};
+  }
+  rest = text;
+  std::vector<std::string> out;
+  for (const std::string_view words : {kSystem, kUser}) {
+    if (words == kSystem && !system) continue;
+    const std::size_t place = rest.find(words);
+    if (place == rest.npos) return {};
+    out.emplace_back(rest.substr(0, place));
+    rest.remove_prefix(place + words.size());
+  }
+  out.emplace_back(rest);
+  return out;
+}
+
+}  // namespace
+
+std::string chat_text(const ChatTemplate& chat, const ChatWords& words) {
+  std::vector<ChatMessage> messages;
+  if (words.system) messages.push_back({"system", *words.system});
+  messages.push_back({"user", words.user});
+  return chat.render(messages, /*answer_follows=*/true);
+}
+
+std::optional<ChatWords> chat_words_of(const ChatTemplate& chat, std::string_view text) {
+  // Without a system's message first: what a template says by itself in its place is not a person's.
+  for (const bool system : {false, true}) {
+    const std::vector<std::string> parts = around(chat, system);
+    if (parts.empty() || !text.starts_with(parts.front())) continue;
+    const std::string_view rest = text.substr(parts.front().size());
+    if (!rest.ends_with(parts.back())) continue;
+    const std::string_view words = rest.substr(0, rest.size() - parts.back().size());
+    if (!system) return ChatWords{std::nullopt, std::string(words)};
+    const std::size_t between = words.find(parts[1]);
+    if (between == words.npos) continue;
+    return ChatWords{std::string(words.substr(0, between)), std::string(words.substr(between + parts[1].size()))};
+  }
+  return std::nullopt;
+}
+
+std::string chat_opening(const ChatTemplate& chat) {
+  const std::vector<std::string> without = around(chat, false), with = around(chat, true);
+  if (without.empty() || with.empty()) return without.empty() ? std::string() : without.front();
+  const auto [end, unused] = std::ranges::mismatch(without.front(), with.front());
+  return {without.front().begin(), end};
+}
+
 }  // namespace kvscope

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kvscope {
@@ -28,5 +30,20 @@ class ChatTemplate {
   struct Parsed;
   std::unique_ptr<Parsed> parsed_;
 };
+
+/// What a person puts into a chat template.
+struct ChatWords {
+  std::optional<std::string> system;  // the message before theirs; none: what the template says without one
+  std::string user;
+  bool operator==(const ChatWords&) const = default;
+};
+
+/// The text that the model sees, up to where its answer begins. Throws Error as render() does: some templates know no system's message.
+std::string chat_text(const ChatTemplate& chat, const ChatWords& words);
+/// The words in a text that chat_text() wrote, or that was written since between what the template writes around them; nullopt: another
+/// text.
+std::optional<ChatWords> chat_words_of(const ChatTemplate& chat, std::string_view text);
+/// What every text of the template begins with, whoever speaks first; may be empty.
+std::string chat_opening(const ChatTemplate& chat);
 
 }  // namespace kvscope

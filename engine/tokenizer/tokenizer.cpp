@@ -5,11 +5,13 @@
 
 namespace kvscope {
 
-std::vector<int> Tokenizer::encode(std::string_view text, SpecialNames names) const {
-  std::vector<int> ids;
-  for (const TextToken& token : tokens_of(text, names)) ids.push_back(token.id);
+std::vector<int> ids_of(std::span<const TextToken> tokens) {
+  std::vector<int> ids(tokens.size());
+  std::ranges::transform(tokens, ids.begin(), &TextToken::id);
   return ids;
 }
+
+std::vector<int> Tokenizer::encode(std::string_view text, SpecialNames names) const { return ids_of(tokens_of(text, names)); }
 
 std::string Tokenizer::decode(const std::vector<int>& ids, SpecialNames names) const {
   std::string text;
@@ -18,17 +20,17 @@ std::string Tokenizer::decode(const std::vector<int>& ids, SpecialNames names) c
   return text;
 }
 
-std::vector<int> Tokenizer::encode_up_to(std::string_view text, std::size_t most, bool* whole) const {
+std::vector<TextToken> Tokenizer::tokens_up_to(std::string_view text, std::size_t most, SpecialNames names, bool* whole) const {
   if (whole) *whole = false;
   constexpr std::size_t kBytesPerToken = 16, kAtCut = 64;  // ids that may come out differently where a beginning ends
   for (std::size_t bytes = std::max<std::size_t>(4096, kBytesPerToken * most); bytes < text.size(); bytes *= 2) {
     std::size_t end = bytes;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80 && bytes - end < 4) --end;  // no half characters
-    std::vector<int> ids = encode(text.substr(0, end));
-    if (ids.size() > most + kAtCut) return ids;
+    std::vector<TextToken> tokens = tokens_of(text.substr(0, end), names);
+    if (tokens.size() > most + kAtCut) return tokens;
   }
   if (whole) *whole = true;
-  return encode(text);
+  return tokens_of(text, names);
 }
 
 }  // namespace kvscope

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ struct TextToken {
   std::size_t begin = 0, end = 0;
 };
 
+std::vector<int> ids_of(std::span<const TextToken> tokens);
+
 /// Text to token ids and back. Thread-safe after construction.
 class Tokenizer {
  public:
@@ -33,9 +36,10 @@ class Tokenizer {
   virtual std::vector<TextToken> tokens_of(std::string_view text, SpecialNames names = SpecialNames::text) const = 0;
   /// Their ids.
   std::vector<int> encode(std::string_view text, SpecialNames names = SpecialNames::text) const;
-  /// The same as encode() where these are at most `most` ids; else ids of a beginning of the text, more than `most`: the time and memory
+  /// The same as tokens_of() where these are at most `most`; else those of a beginning of the text, more than `most`: the time and memory
   /// are those of what can be used, however long the text is. `whole`: set to whether they are of the whole text.
-  std::vector<int> encode_up_to(std::string_view text, std::size_t most, bool* whole = nullptr) const;
+  std::vector<TextToken> tokens_up_to(std::string_view text, std::size_t most, SpecialNames names = SpecialNames::text,
+                                      bool* whole = nullptr) const;
   /// Raw bytes one token stands for inside a text (a leading space included; one byte for byte pieces; empty for control tokens). id in [0,
   /// vocab_size).
   virtual std::string bytes_of(int id) const = 0;

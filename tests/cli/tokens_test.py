@@ -41,6 +41,18 @@ class Tokens(CliTest):
         self.assertEqual(result["bytes"], len("system:S<|end|>user:Hi<|end|>"))
         self.assertEqual([t["id"] for t in result["tokens"]].count(1), 2)
 
+    def test_a_run_reads_what_the_template_writes(self):
+        model = os.path.join(HERE, "..", "data", "gguf", "tiny.gguf")
+        chat = json.loads(self.succeeds("tokens", "--model", model, "--json", "--chat", "--text", "hi"))
+        ids = [t["id"] for t in chat["tokens"]]
+        run = ("run", "--model", model, "--generate", "4", "--lane", "h2o:slots=6", "--json")
+        text = self.write("prompt.txt", "<|begin|>user: hi<|end|>")
+        given = json.loads(self.succeeds(*run, "--prompt-ids", ",".join(map(str, ids))))
+        for same in (("--chat", "--prompt", "hi"), ("--special-tokens", "--no-start-token", "--prompt-file", text)):
+            got = json.loads(self.succeeds(*run, *same))
+            self.assertEqual([r["tokens"] for r in got["lanes"]], [r["tokens"] for r in given["lanes"]])
+            self.assertEqual([r["kl"] for r in got["lanes"]], [r["kl"] for r in given["lanes"]])
+
     def test_needs_one_text_and_a_tokenizer(self):
         self.refuses(2, ["tokens"], "expected exactly one of --text, --text-file, got none")
         self.refuses(2, ["tokens", "--model", TINY, "--text", "x"], "no tokenizer.json or tokenizer.model")

@@ -135,6 +135,31 @@ TEST(ChatTemplate, WritesConversations) {
   EXPECT_THAT(message_of<Error>([] { ChatTemplate(std::string(1000, '('), "t", "", ""); }), HasSubstr("brackets in each other"));
 }
 
+TEST(ChatTemplate, FindsThePersonsWordsInWhatItWrote) {
+  const std::string turns = "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}<|assistant|>";
+  const ChatTemplate plain("<s>" + turns, "t", "", "");
+  // Says something in the system's place by itself, as some do.
+  const ChatTemplate speaks("{% if messages[0]['role'] != 'system' %}<|system|>Be kind.<|end|>{% endif %}" + turns, "t", "", "");
+  const ChatTemplate refuses("{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}" + turns, "t", "", "");
+  for (const ChatTemplate* chat : {&plain, &speaks, &refuses})
+    for (const char* user : {"Hi", "", "two\nlines", "<|end|>", "words of the user"})
+      for (const char* system : {"", "Be short.", "<|user|>"}) {
+        const ChatWords words{*system ? std::optional<std::string>(system) : std::nullopt, user};
+        if (chat == &refuses && words.system) continue;
+        const std::optional<ChatWords> found = chat_words_of(*chat, chat_text(*chat, words));
+        ASSERT_TRUE(found) << chat_text(*chat, words);
+        if (words.system == "<|user|>") continue;  // a name where words should be: where they end is not to be told
+        EXPECT_EQ(found->user, words.user) << chat_text(*chat, words);
+        EXPECT_EQ(found->system, words.system) << chat_text(*chat, words);
+      }
+  EXPECT_EQ(chat_opening(plain), "<s><|");
+  EXPECT_EQ(chat_opening(speaks), "<|system|>");
+  EXPECT_EQ(chat_opening(refuses), "<|user|>");
+  EXPECT_FALSE(chat_words_of(plain, "Hi"));
+  EXPECT_FALSE(chat_words_of(plain, "<s><|user|>Hi"));
+  EXPECT_FALSE(chat_words_of(ChatTemplate("nothing of it", "t", "", ""), "nothing of it"));
+}
+
 std::string name_of(const json& token) { return token.is_string() ? token.get<std::string>() : ""; }  // null: the model has none
 
 TEST(ChatTemplate, WritesTheConversationsOfPublishedModels) {

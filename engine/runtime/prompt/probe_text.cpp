@@ -2,10 +2,8 @@
 #include "runtime/prompt/probe_text.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
-#include "arch/chat_files.h"
 #include "core/error.h"
 
 namespace kvscope {
@@ -31,8 +29,8 @@ Turn user_turn(const ChatTemplate& chat, const std::string& folder) {
 ProbeText::ProbeText(const ModelFiles& model) {
   if (!model.has_tokenizer) return;
   const auto ids = [&](const std::string& text, SpecialNames names) { return model.tokenizer->encode(text, names); };
-  const std::optional<ChatTemplate> chat = open_chat_template(model.folder);
-  const Turn turn = chat ? user_turn(*chat, model.folder) : Turn{"", "\n"};
+  if (!model.chat_problem.empty()) throw Error(model.chat_problem);
+  const Turn turn = model.chat ? user_turn(*model.chat, model.folder) : Turn{"", "\n"};
   if (!turn.before.empty()) opening_ = ids(turn.before, SpecialNames::tokens);
   question_ = ids("\n\nRepeat the previous context exactly.", SpecialNames::text);
   next_question_ = ids("\n\nRepeat the part of the previous context exactly, starting with", SpecialNames::text);

@@ -16,6 +16,8 @@
 
 namespace kvscope {
 
+struct Snapshot;
+
 /// Whose tokens all lanes are fed after the prompt.
 enum class Follow : std::uint8_t { reference, self, file };
 /// Its names in traces, sessions and snapshots, in the order of the values.
@@ -27,13 +29,29 @@ constexpr std::optional<Follow> follow_of(std::string_view name) {
   return static_cast<Follow>(found - kFollowNames.begin());
 }
 
+/// What a prompt's text is.
+enum class PromptText : std::uint8_t {
+  plain,  // names of special tokens are the text that they look like; the start token is put before it
+  names,  // they are tokens; the start token is put before it
+  chat    // what a chat template writes: names are tokens, and nothing is put before, because the template begins the text itself
+};
+/// Its names in sessions, in the order of the values.
+inline constexpr std::array<std::string_view, 3> kPromptTextNames = {"plain", "names", "chat"};
+constexpr std::string_view name_of(PromptText text) { return kPromptTextNames[static_cast<std::size_t>(text)]; }
+constexpr std::optional<PromptText> prompt_text_of(std::string_view name) {
+  const auto found = std::ranges::find(kPromptTextNames, name);
+  if (found == kPromptTextNames.end()) return std::nullopt;
+  return static_cast<PromptText>(found - kPromptTextNames.begin());
+}
+
 enum class Detail : std::uint8_t { summary, events, slots, why };
 
 /// The whole state a user wants. A session finds out what has to be computed again; a newer request replaces an older one.
 struct RunRequest {
-  std::string prompt;              // text; BOS is put before it
-  std::vector<int> prompt_ids;     // used instead of the text when not empty (nothing is put before)
-  std::vector<LaneSpec> lanes;     // `full` is put first when missing
+  std::string prompt;
+  PromptText prompt_text = PromptText::plain;
+  std::vector<int> prompt_ids;  // used instead of the text when not empty (nothing is put before)
+  std::vector<LaneSpec> lanes;  // `full` is put first when missing
   PromptMode mode = PromptMode::prefill;
   Follow follow = Follow::reference;
   std::vector<int> follow_ids;  // follow=file: tokens after the prompt
@@ -46,5 +64,8 @@ struct RunRequest {
   bool shadow = true;           // keep the uncompressed history (local figures, edits in mid-text)
   MeasureSet measures = {};     // of POLICIES.md section 6
 };
+
+/// What the prompt of a result was, told by its tokens: names of special tokens that stand in the text, and what is before them.
+PromptText prompt_text_of(const Snapshot& result);
 
 }  // namespace kvscope

@@ -14,6 +14,7 @@
 #include "runtime/prompt/probe_run.h"
 #include "runtime/prompt/prompt_run.h"
 #include "runtime/session/policy_cache.h"
+#include "runtime/session/prompt_tokens.h"
 #include "runtime/session/reference_steps.h"
 #include "runtime/session/session.h"
 #include "runtime/session/snapshot_builder.h"
@@ -89,6 +90,7 @@ struct Session::Impl {
   std::shared_ptr<const std::vector<TokenInfo>> vocabulary;
 
   std::vector<int> ids;  // prompt of the state below
+  PromptTokens spelled;  // the same with its text
   PromptMode mode = PromptMode::prefill;
   RunRequest last;                           // request that the state below answers
   std::vector<std::unique_ptr<Lane>> lanes;  // lane 0: full cache

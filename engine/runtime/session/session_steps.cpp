@@ -12,7 +12,7 @@
 #include "measure/distribution.h"
 #include "measure/perturbation.h"
 #include "runtime/restart_points.h"
-#include "runtime/session/prompt_ids.h"
+#include "runtime/session/prompt_tokens.h"
 #include "runtime/session/run_memory.h"
 #include "runtime/session/sampler.h"
 #include "runtime/session/session_impl.h"
@@ -71,7 +71,8 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   publish_ = publish;
   notice = device_notice;
   decode_ms = decode_rows = 0;
-  const std::vector<int> new_ids = prompt_ids(request, model.files);
+  PromptTokens asked = prompt_tokens(request, model.files);
+  const std::vector<int> new_ids = ids_of(asked.tokens);
   const int n_prompt = static_cast<int>(new_ids.size());
   const std::vector<WantedLane> wanted = wanted_lanes(request, new_ids);
   const int n_decode = n_decode_steps(request, n_prompt);
@@ -83,6 +84,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   sink_ = sink;
   handed_out = sink != nullptr;
   reuse(request, new_ids, wanted, n_decode);
+  spelled = std::move(asked);
   check_memory(lanes, model, backend->dtype(), n_prompt + n_decode, machine_memory());
   if (const double needed = record_estimate(lanes, model.config(), request, n_prompt, n_decode); !sink_ && needed > record_limit)
     report(add_notice(records_notice(needed, record_limit)), 0);
@@ -338,6 +340,8 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   out.model = model.config();
   out.characters = model.files.characters;
   out.characters_problem = model.files.characters_problem;
+  out.chat = model.files.chat;
+  out.chat_problem = model.files.chat_problem;
   out.device = backend->name();
   out.precision = name_of(backend->dtype());
   out.weight_bytes = static_cast<double>(model.files.weight_bytes);
@@ -361,8 +365,8 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
     const std::vector<int>& fed = out.lanes[0].fed;
     for (int s = n_prompt_steps - 1; s < static_cast<int>(fed.size()) && s < n_steps - 1; ++s) all.push_back(fed[s]);
   }
-  out.prompt = request.prompt_ids.empty() ? request.prompt : model.files.tokenizer->decode(ids);
-  out.tokens = describe_tokens(all, out.n_prompt, out.prompt, *vocabulary, model.files.tokenizer->adds_leading_space());
+  out.prompt = spelled.text;
+  out.tokens = describe_tokens(all, spelled.tokens, *vocabulary);
   out.total_ms = ms_since(started);
   out.tokens_per_s = decode_ms > 0 ? decode_rows * 1000 / decode_ms : 0;
   return out;

@@ -20,24 +20,15 @@ std::shared_ptr<const std::vector<TokenInfo>> make_vocabulary(const Tokenizer& t
   return out;
 }
 
-std::vector<TokenInfo> describe_tokens(std::span<const int> ids, int n_prompt, const std::string& prompt,
-                                       const std::vector<TokenInfo>& vocabulary, bool leading_space_added) {
+std::vector<TokenInfo> describe_tokens(std::span<const int> ids, std::span<const TextToken> prompt,
+                                       const std::vector<TokenInfo>& vocabulary) {
   std::vector<TokenInfo> out;
   out.reserve(ids.size());
-  int offset = 0;
-  bool first_text = true;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     TokenInfo token = ids[i] < static_cast<int>(vocabulary.size()) ? vocabulary[ids[i]] : TokenInfo{.id = ids[i]};
-    if (static_cast<int>(i) < n_prompt) {
-      token.text_begin = offset;
-      if (!token.special) {
-        int length = static_cast<int>(token.bytes.size());
-        // the tokenizer's own leading space is not in the prompt
-        if (first_text && leading_space_added && token.bytes.starts_with(' ')) --length;
-        first_text = false;
-        offset = std::min(offset + length, static_cast<int>(prompt.size()));
-      }
-      token.text_end = offset;
+    if (i < prompt.size()) {
+      token.text_begin = static_cast<int>(prompt[i].begin);
+      token.text_end = static_cast<int>(prompt[i].end);
     }
     out.push_back(std::move(token));
   }

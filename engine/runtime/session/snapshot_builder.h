@@ -15,10 +15,9 @@ namespace kvscope {
 /// Text of every id of a vocabulary, made once per model.
 std::shared_ptr<const std::vector<TokenInfo>> make_vocabulary(const Tokenizer& tokenizer);
 
-/// Tokens of a run as text. The first n_prompt get their byte range in `prompt` (BOS: empty range at its start); with ids instead of a
-/// text, ranges are those of the decoded text.
-std::vector<TokenInfo> describe_tokens(std::span<const int> ids, int n_prompt, const std::string& prompt,
-                                       const std::vector<TokenInfo>& vocabulary, bool leading_space_added);
+/// Tokens of a run as text. The first ones are those of the prompt, whose byte ranges they get.
+std::vector<TokenInfo> describe_tokens(std::span<const int> ids, std::span<const TextToken> prompt,
+                                       const std::vector<TokenInfo>& vocabulary);
 
 /// One lane as the window sees it, with its first n_steps steps.
 LaneSnapshot describe_lane(Lane& lane, int n_steps);
