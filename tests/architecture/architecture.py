@@ -34,9 +34,9 @@ VIZ = ["snapshot", "core"]
 SHARE = ("viz/reduce/", "viz/draw/draw.h", "viz/draw/format.h", "viz/draw/theme.h", "app/share/")
 # Panels and canvases of the window: data to show, names of policies, edits in a lane's text, files. No runtime.
 WINDOW = ["snapshot", "core", "io", "found/found_model.h", "policy/catalog.h", "policy/text/lane_edits.h", "policy/text/head_keys.h"]
-# The only files of the window that may touch the runtime: the controller, the start of the program, which makes its first request, the
+# The only files of the window that may touch the runtime: the controller, who writes a prompt as a model's chat template wants, the start of the program, which makes its first request, the
 # file of a session, which keeps requests, the results in it, which are traces, and who looks for models.
-CONTROLLERS = re.compile(r"app/window/(session/(session_controller[a-z_]*|model_finder|session_file|stored_results)|shell/(options|main))\.(h|cpp)$")
+CONTROLLERS = re.compile(r"app/window/(session/(session_controller[a-z_]*|chat_prompt|model_finder|session_file|stored_results)|shell/(options|main))\.(h|cpp)$")
 
 # Headers of libraries -> the folders that may see them.
 LIBRARIES = [

@@ -25,8 +25,12 @@ RunRequest requestOf(const Trace& trace) {
   const Snapshot& s = trace.snapshot;
   RunRequest r;
   r.prompt = s.prompt;
+  r.prompt_text = prompt_text_of(s);
   const auto after_prompt = s.tokens.begin() + s.n_prompt;
-  if (s.prompt.empty())
+  const auto names_a_token = [](const TokenInfo& token) { return token.special; };
+  const bool untold =
+      r.prompt_text == PromptText::plain && s.n_prompt > 1 && std::any_of(s.tokens.begin() + 1, after_prompt, names_a_token);
+  if (s.prompt.empty() || untold)
     for (auto t = s.tokens.begin(); t != after_prompt; ++t) r.prompt_ids.push_back(t->id);
   for (const LaneSnapshot& lane : s.lanes) r.lanes.push_back(lane_spec_of_result(lane.spec));
   r.mode = s.prefill_mode ? PromptMode::prefill : PromptMode::stream;

@@ -71,6 +71,7 @@ void LessonStage::set(const Stage& stage) {
   m_wanted = m_from;
   if (stage.text) {
     m_wanted.prompt = stage.text->toStdString();
+    m_wanted.prompt_text = PromptText::plain;
     m_wanted.prompt_ids.clear();
   }
   if (!stage.runs.isEmpty()) {

@@ -7,6 +7,7 @@
 #include <QCryptographicHash>
 #include <QStringList>
 
+#include "app/window/session/request_key.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
@@ -83,14 +84,8 @@ QByteArray BreakPoints::keyOf(const LaneSpec& spec) const {
   } catch (const Error&) {
     return {};
   }
-  of += '\n' + r.prompt + '\n';
-  for (const int id : r.prompt_ids) of += std::to_string(id) + ' ';
-  of += '\n';
-  for (const int id : r.follow_ids) of += std::to_string(id) + ' ';
-  of += '\n' + std::to_string(static_cast<int>(r.mode)) + ' ' + std::to_string(static_cast<int>(r.follow)) + ' ' + std::to_string(r.seed) +
-        ' ' + std::to_string(r.temperature) + ' ' + std::to_string(r.n_generate) + ' ' + std::to_string(r.ignore_end) + ' ' +
-        std::to_string(m_n_steps) + '\n' + m_workspace.snapshot().model.name + '\n' + m_workspace.snapshot().precision + '\n' +
-        m_controller.modelFolder().toStdString();
+  of += '\n' + textKey(r) + '\n' + std::to_string(r.n_generate) + ' ' + std::to_string(m_n_steps) + '\n' +
+        m_workspace.snapshot().model.name + '\n' + m_workspace.snapshot().precision + '\n' + m_controller.modelFolder().toStdString();
   return QCryptographicHash::hash(QByteArray::fromStdString(of), QCryptographicHash::Sha256);
 }
 

@@ -38,21 +38,21 @@ SnapshotPtr firstLanes(const Snapshot& result, std::size_t n) {
 
 struct SessionController::Private {
   Mailbox mailbox;
-  std::atomic<bool> wake_pending = false;       // at most one wake-up event in the queue, however fast the engine is
-  std::uint64_t generation = 0;                 // of the newest request; older results are dropped
-  std::uint64_t newest = 0;                     // of the newest command, guests included
+  std::atomic<bool> wake_pending = false;  // at most one wake-up event in the queue, however fast the engine is
+  std::uint64_t generation = 0;            // of the newest request; older results are dropped
+  std::uint64_t newest = 0;                // of the newest command, guests included
   struct Guest {
     std::size_t n_before = 0;  // lanes
     LaneSpec spec;
   };
-  std::map<std::uint64_t, Guest> guests;        // by the generation that may have one behind its lanes
-  bool guest = false;                           // the newest of them runs
+  std::map<std::uint64_t, Guest> guests;  // by the generation that may have one behind its lanes
+  bool guest = false;                     // the newest of them runs
   bool has_model = false;
   bool unsent = false;  // an edit waits for the end of the pause
   QTimer typing_pause;
   std::map<std::string, QString> refusals;  // of runs whose files were read; empty: none, or they are being read
   QThreadPool file_reader;                  // one thread; ends before the rest goes
-  std::unique_ptr<Runner> runner;  // last: joins its thread before the rest goes
+  std::unique_ptr<Runner> runner;           // last: joins its thread before the rest goes
 };
 
 SessionController::SessionController(Workspace& workspace, QObject* parent)
@@ -199,10 +199,12 @@ void SessionController::loadModel(const QString& folder) {
   if (std::exchange(d->guest, false)) Q_EMIT guestEnded();
 }
 
-void SessionController::setPrompt(const QString& text) {
+void SessionController::setPrompt(const QString& text, PromptText what) {
   const std::string utf8 = text.toStdString();
-  if ((utf8 == m_request.prompt && (m_request.prompt_ids.empty() || viewOnly())) || refuses()) return;
+  const bool same = utf8 == m_request.prompt && what == m_request.prompt_text;
+  if ((same && (m_request.prompt_ids.empty() || viewOnly())) || refuses()) return;
   m_request.prompt = utf8;
+  m_request.prompt_text = what;
   m_request.prompt_ids.clear();
   Q_EMIT requestChanged();
   endGuest();

@@ -50,7 +50,7 @@ class SessionController : public QObject {
 
  public Q_SLOTS:
   void loadModel(const QString& folder);
-  void setPrompt(const QString& text);
+  void setPrompt(const QString& text, kvscope::PromptText what = kvscope::PromptText::plain);
   void setLaneSpec(int lane, const kvscope::LaneSpec& spec);  // lane >= 1; checked here, like a text
   void setLaneSpec(int lane, const QString& text);
   void addLane(const kvscope::LaneSpec& spec);

@@ -29,6 +29,13 @@ constexpr const char *kResultsSchema = "kvscope.trace/1", *kResultsPacking = "zl
 constexpr const char* kCopyAgain = "copy the file again from where it was saved";
 constexpr int kLargest = std::numeric_limits<int>::max();
 
+template <std::size_t N>
+QStringList wordsOf(const std::array<std::string_view, N>& names) {
+  QStringList out;
+  for (const std::string_view name : names) out << QString::fromUtf8(name);
+  return out;
+}
+
 QString typeName(const JsonCursor& value) {
   return value.is_null()     ? "null"
          : value.is_number() ? "a number"
@@ -310,6 +317,7 @@ QByteArray sessionJson(const SavedSession& session) {
                                  {"packed", kResultsPacking},
                                  {"bytes", static_cast<qint64>(session.results.bytes)},
                                  {"data", QString::fromLatin1(session.results.zlib.toBase64())}};
+  if (r.prompt_text != PromptText::plain) out["prompt_text"] = QString::fromUtf8(name_of(r.prompt_text));
   if (!r.prompt_ids.empty()) out["prompt_ids"] = array(r.prompt_ids);
   if (!r.follow_ids.empty()) out["follow_ids"] = array(r.follow_ids);
   return QJsonDocument(out).toJson();
@@ -342,13 +350,12 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
       model.noteOthers(out.notes);
     }
     r.prompt = f.text("prompt", {}, 16 << 20).toStdString();
+    r.prompt_text = prompt_text_of(f.word("prompt_text", wordsOf(kPromptTextNames), out.notes).toStdString()).value_or(PromptText::plain);
     r.prompt_ids = f.integers("prompt_ids");
     r.follow_ids = f.integers("follow_ids");
     readLanes(f, r, out.notes);
     r.mode = f.word("prompt_mode", {"prefill", "stream"}, out.notes) == "stream" ? PromptMode::stream : PromptMode::prefill;
-    QStringList follow_names;
-    for (const std::string_view known : kFollowNames) follow_names << QString::fromUtf8(known);
-    r.follow = follow_of(f.word("follow", follow_names, out.notes).toStdString()).value_or(Follow::reference);
+    r.follow = follow_of(f.word("follow", wordsOf(kFollowNames), out.notes).toStdString()).value_or(Follow::reference);
     r.n_generate = f.integer("generate", 0, -1, 1 << 20);
     r.temperature = f.number("temperature", 0, 0, 100);
     bool digits = true;

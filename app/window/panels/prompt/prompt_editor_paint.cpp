@@ -151,6 +151,13 @@ void PromptEditor::paintEvent(QPaintEvent* event) {
 void PromptEditor::paintMarks(QPainter& painter, const Piece& piece) const {
   const viz::Theme& theme = m_workspace.theme();
   const double radius = px(*this, 2);
+  const std::vector<TokenInfo>& tokens = m_workspace.snapshot().tokens;
+  if (static_cast<std::size_t>(piece.token) < tokens.size() && tokens[static_cast<std::size_t>(piece.token)].special) {
+    // A pill: these characters are one token of the model's own, not text.
+    painter.setPen(QPen(toColor(theme.secondary), 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRoundedRect(piece.rect.adjusted(0.5, 0.5, -1.5, -0.5), piece.rect.height() / 2, piece.rect.height() / 2);
+  }
   const auto hovered = m_workspace.hover().token;
   if (std::ranges::any_of(m_workspace.found(), [&](const viz::TokenRange& r) { return piece.token >= r.first && piece.token <= r.last; })) {
     painter.setPen(QPen(toColor(theme.accent), 1));

@@ -9,10 +9,12 @@
 
 #include "app/window/lecture/lecture_answer.h"
 #include "app/window/panels/effect/generated_strip.h"
+#include "app/window/panels/prompt/chat_button.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel_legend.h"
 #include "app/window/panels/prompt/prompt_panel_samples.h"
 #include "app/window/panels/prompt/sample_prompts.h"
+#include "app/window/session/chat_prompt.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -25,6 +27,8 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
       m_workspace(workspace),
       m_controller(controller),
       m_legend(new CategoryLegend(workspace, this)),
+      m_chat(new ChatPrompt(workspace, controller, this)),
+      m_chat_button(new ChatButton(*m_chat, this)),
       m_editor(new PromptEditor(workspace, this)),
       m_strip(new GeneratedStrip(workspace, this)),
       m_samples(new PromptSamples(this)),
@@ -33,6 +37,7 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   column->setContentsMargins(12, 8, 12, 10);
   column->setSpacing(6);
   column->addWidget(m_legend);
+  column->addWidget(m_chat_button, 0, Qt::AlignLeft);
   column->addWidget(m_editor, 1);
   column->addWidget(m_look_for);
   column->addWidget(m_strip);
@@ -45,7 +50,13 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   });
   connect(m_editor, &PromptEditor::refused, &controller, &SessionController::refused);
   connect(&controller, &SessionController::requestChanged, this, [this] { takeRequestedPrompt(); });
-  connect(&workspace, &Workspace::snapshotChanged, this, &PromptPanel::factsChanged);
+  connect(&controller, &SessionController::requestChanged, this, [this] {
+    if (!m_plain) m_chat_button->refresh();
+  });
+  connect(&workspace, &Workspace::snapshotChanged, this, [this] {
+    if (!m_plain) m_chat_button->refresh();
+    Q_EMIT factsChanged();
+  });
   connect(m_editor->document(), &QTextDocument::contentsChanged, this, [this] {
     m_samples->setVisible(m_editor->document()->isEmpty());
     sayWhatToLookFor();
@@ -77,6 +88,8 @@ void PromptPanel::setPlain() {
   column->removeWidget(m_strip);
   column->removeWidget(m_legend);
   m_strip->hide();
+  column->removeWidget(m_chat_button);
+  m_chat_button->hide();
   m_plain = true;
   sayWhatToLookFor();
   m_editor->setLinePitch(23);
@@ -128,7 +141,7 @@ void PromptPanel::sendPrompt() {
   if (m_adopting) return;
   const QString text = m_editor->exactText();
   m_sent.push_back(text);
-  m_controller.setPrompt(text);
+  m_controller.setPrompt(text, m_chat->kindOf(text));
 }
 
 void PromptPanel::takeRequestedPrompt() {

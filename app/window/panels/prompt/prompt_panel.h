@@ -9,6 +9,8 @@ class QLabel;
 namespace kvscope {
 
 class CategoryLegend;
+class ChatButton;
+class ChatPrompt;
 class GeneratedStrip;
 class PromptEditor;
 class PromptSamples;
@@ -47,6 +49,8 @@ class PromptPanel : public QWidget {
   Workspace& m_workspace;
   SessionController& m_controller;
   CategoryLegend* m_legend;
+  ChatPrompt* m_chat;
+  ChatButton* m_chat_button;
   PromptEditor* m_editor;
   GeneratedStrip* m_strip;
   PromptSamples* m_samples;

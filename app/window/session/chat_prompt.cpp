@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/session/chat_prompt.h"
+
+#include "app/window/session/session_controller.h"
+#include "app/window/session/workspace.h"
+#include "core/error.h"
+#include "tokenizer/chat_template.h"
+
+namespace kvscope {
+
+namespace {
+
+std::optional<ChatWords> wordsOf(const Workspace& workspace, const RunRequest& request) {
+  const ChatTemplate* chat = workspace.snapshot().chat.get();
+  return chat && request.prompt_text == PromptText::chat ? chat_words_of(*chat, request.prompt) : std::nullopt;
+}
+
+}  // namespace
+
+ChatPrompt::ChatPrompt(Workspace& workspace, SessionController& controller, QObject* parent)
+    : QObject(parent), m_workspace(workspace), m_controller(controller) {}
+
+bool ChatPrompt::available() const { return m_workspace.snapshot().chat != nullptr; }
+
+QString ChatPrompt::problem() const { return QString::fromStdString(m_workspace.snapshot().chat_problem); }
+
+bool ChatPrompt::on() const { return m_controller.request().prompt_text == PromptText::chat; }
+
+std::optional<QString> ChatPrompt::system() const {
+  const std::optional<ChatWords> words = wordsOf(m_workspace, m_controller.request());
+  return words && words->system ? std::optional(QString::fromStdString(*words->system)) : std::nullopt;
+}
+
+PromptText ChatPrompt::kindOf(const QString& text) const {
+  const PromptText now = m_controller.request().prompt_text;
+  // Undo and redo go between the words and what was made of them.
+  if (!m_text.isEmpty() && text == m_text) return PromptText::chat;
+  if (now != PromptText::chat) return now;
+  const ChatTemplate* chat = m_workspace.snapshot().chat.get();
+  if (text.isEmpty() || text == m_words || chat == nullptr) return PromptText::plain;
+  return text.startsWith(QString::fromStdString(chat_opening(*chat))) ? PromptText::chat : PromptText::plain;
+}
+
+void ChatPrompt::setOn(bool on) {
+  const RunRequest& request = m_controller.request();
+  if (on == this->on() || (on && !available())) return;
+  // Of a prompt that was given as ids the text is the result's.
+  if (on) return write({}, QString::fromStdString(request.prompt_ids.empty() ? request.prompt : m_workspace.snapshot().prompt));
+  const std::optional<ChatWords> words = wordsOf(m_workspace, request);
+  RunRequest plain = request;
+  if (words) plain.prompt = words->user;
+  plain.prompt_text = PromptText::plain;
+  m_controller.replaceRequest(plain);
+}
+
+void ChatPrompt::setSystem(const std::optional<QString>& message) {
+  const RunRequest& request = m_controller.request();
+  const std::optional<ChatWords> words = wordsOf(m_workspace, request);
+  if (on() && !words) {
+    Q_EMIT m_controller.refused(
+        "The text is not as the chat template writes it any more, so there is no place for a system's message: write it into the text, "
+        "or switch Chat off and on.");
+    return;
+  }
+  write(message, QString::fromStdString(words ? words->user : request.prompt));
+}
+
+void ChatPrompt::write(const std::optional<QString>& system, const QString& words) {
+  const ChatTemplate* chat = m_workspace.snapshot().chat.get();
+  if (chat == nullptr) return;
+  RunRequest request = m_controller.request();
+  try {
+    request.prompt = chat_text(*chat, {system ? std::optional(system->toStdString()) : std::nullopt, words.toStdString()});
+  } catch (const Error& error) {
+    Q_EMIT m_controller.refused(QString::fromUtf8(error.what()));
+    return;
+  }
+  request.prompt_text = PromptText::chat;
+  request.prompt_ids.clear();
+  m_words = words;
+  m_text = QString::fromStdString(request.prompt);
+  m_controller.replaceRequest(request);
+}
+
+}  // namespace kvscope
