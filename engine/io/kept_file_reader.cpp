@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -24,6 +26,7 @@ namespace fs = std::filesystem;
 constexpr const char* kSchema = "kvscope.kept/1";
 constexpr int kMaxLayers = 4096, kMaxHeads = 4096, kMaxTokens = 1 << 20, kMaxRuns = 64;
 constexpr std::size_t kMaxNameBytes = 4096, kMaxSafetensors = 64;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 class Reader {
  public:
@@ -107,6 +110,7 @@ class Reader {
     else
       for_heads(kept, [&](const JsonCursor& head) { step.kept.push_back(head.wholes(0, kMaxTokens)); });
     if (!from.given("scores")) return;
+    if (from.at("scores").is_object()) return read_score_tensor(from.at("scores"), step);
     for_heads(from.at("scores"), [&](const JsonCursor& head) {
       const std::size_t n = step.kept[step.scores.size()].size();
       if (head.size() != n) head.fail(fmt::format("a score for each of {} kept positions", n));
@@ -114,32 +118,78 @@ class Reader {
     });
   }
 
+  /// The file beside this one that an object names.
+  const TensorFile& file_of(const JsonCursor& from) {
+    const std::string file = from.at("file").text(kMaxNameBytes);
+    if (fs::path(file).filename() != file || file == "..") from.at("file").fail("the name of a file in the same folder");
+    if (!tensors_.contains(file) && tensors_.size() == kMaxSafetensors)
+      from.at("file").fail(fmt::format("at most {} files", kMaxSafetensors));
+    if (!tensors_.contains(file)) tensors_.emplace(file, TensorFile::open(beside(file)));
+    return tensors_.at(file);
+  }
+
+  std::string beside(const std::string& file) const { return (fs::path(out_.path).parent_path() / file).string(); }
+
+  std::string where_of(const JsonCursor& from) const {
+    return fmt::format("{}: tensor {}", beside(from.at("file").text()), quote_name(from.at("tensor").text(kMaxNameBytes)));
+  }
+
+  std::size_t tokens_of(const std::vector<std::int64_t>& shape, const std::string& where) const {
+    if (shape.size() != 3 || shape[0] != out_.n_layers || shape[1] != out_.n_kv_heads || shape[2] > kMaxTokens)
+      throw Error(fmt::format("{}: expected [{} layers, {} KV heads, tokens], got [{}]", where, out_.n_layers, out_.n_kv_heads,
+                              fmt::join(shape, ", ")));
+    return static_cast<std::size_t>(shape[2]);
+  }
+
   /// A mask of bytes [n_layers, n_kv_heads, tokens], 0: not kept.
   void read_mask(const JsonCursor& from, KeptFile::Step& step) {
-    const std::string file = from.at("file").text(kMaxNameBytes), name = from.at("tensor").text(kMaxNameBytes);
-    if (fs::path(file).filename() != file || file == "..") from.at("file").fail("the name of a file in the same folder");
-    const std::string path = (fs::path(out_.path).parent_path() / file).string();
-    if (!masks_.contains(file) && masks_.size() == kMaxSafetensors) from.at("file").fail(fmt::format("at most {} files", kMaxSafetensors));
-    if (!masks_.contains(file)) masks_.emplace(file, TensorFile::open(path));
-    const TensorFile& tensors = masks_.at(file);
+    const TensorFile& tensors = file_of(from);
+    const std::string name = from.at("tensor").text(kMaxNameBytes), where = where_of(from);
     const auto found = tensors.others().find(name);
-    const std::string where = fmt::format("{}: tensor {}", path, quote_name(name));
     if (found == tensors.others().end() || (found->second.dtype != "U8" && found->second.dtype != "BOOL"))
       throw Error(fmt::format("{}: expected a mask of U8 or BOOL, got {}", where,
                               found != tensors.others().end()    ? found->second.dtype
                               : tensors.tensors().contains(name) ? "other numbers"
                                                                  : "no such tensor"));
     const auto& [dtype, shape, bytes] = found->second;
-    if (shape.size() != 3 || shape[0] != out_.n_layers || shape[1] != out_.n_kv_heads || shape[2] > kMaxTokens)
-      throw Error(fmt::format("{}: expected [{} layers, {} KV heads, tokens], got [{}]", where, out_.n_layers, out_.n_kv_heads,
-                              fmt::join(shape, ", ")));
-    const auto n = static_cast<std::size_t>(shape[2]);
+    const std::size_t n = tokens_of(shape, where);
     for (std::size_t h = 0; h < n_heads(); ++h) {
       std::vector<int>& kept = step.kept.emplace_back();
       for (std::size_t i = 0; i < n; ++i)
         if (bytes[h * n + i] != std::byte{0}) kept.push_back(static_cast<int>(i));
     }
     tensors.check();
+  }
+
+  /// Numbers [n_layers, n_kv_heads, tokens] of F32 or F64, of which those of the kept positions count; what is not finite is none.
+  void read_score_tensor(const JsonCursor& from, KeptFile::Step& step) {
+    const TensorFile& tensors = file_of(from);
+    const std::string name = from.at("tensor").text(kMaxNameBytes), where = where_of(from);
+    const auto found = tensors.tensors().find(name);
+    if (found == tensors.tensors().end() || (found->second.dtype != DType::f32 && found->second.dtype != DType::f64))
+      throw Error(fmt::format("{}: expected scores of F32 or F64, got {}", where,
+                              found != tensors.tensors().end() || tensors.others().contains(name) ? "other numbers" : "no such tensor"));
+    const TensorView& view = found->second;
+    const std::size_t n = tokens_of(view.shape, where);
+    for (std::size_t h = 0; h < n_heads(); ++h) {
+      std::vector<double>& scores = step.scores.emplace_back();
+      for (const int pos : step.kept[h]) {
+        const std::size_t i = h * n + static_cast<std::size_t>(pos);
+        const bool there = static_cast<std::size_t>(pos) < n;
+        const double score = !there                     ? kNone
+                             : view.dtype == DType::f32 ? static_cast<double>(number_at<float>(view, i))
+                                                        : number_at<double>(view, i);
+        scores.push_back(std::isfinite(score) ? score : kNone);
+      }
+    }
+    tensors.check();
+  }
+
+  template <class T>
+  static T number_at(const TensorView& view, std::size_t i) {
+    T value;
+    std::memcpy(&value, view.bytes.data() + i * sizeof(T), sizeof(T));
+    return value;
   }
 
   int count_pairs(const JsonCursor& merged) const {
@@ -184,7 +234,7 @@ class Reader {
 
   JsonDocument document_;
   KeptFile out_;
-  std::map<std::string, TensorFile> masks_;
+  std::map<std::string, TensorFile> tensors_;  // by name
 };
 
 }  // namespace

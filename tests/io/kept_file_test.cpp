@@ -90,6 +90,34 @@ TEST_F(KeptFileTest, MasksMayLieInAFileBesideIt) {
   EXPECT_THAT(refused_step(step("other.safetensors", "s0")), HasSubstr("expected [1 layers, 2 KV heads, tokens], got [2, 2, 1]"));
 }
 
+TEST_F(KeptFileTest, ScoresMayLieInAFileBesideIt) {
+  // [1, 2, 3]: of the first head 0.5, NaN, -2, of the second nothing but infinity and 1
+  std::string floats, doubles;
+  for (const double x : {0.5, std::nan(""), -2.0, HUGE_VAL, HUGE_VAL, 1.0}) {
+    const auto narrow = static_cast<float>(x);
+    floats.append(reinterpret_cast<const char*>(&narrow), sizeof narrow);
+    doubles.append(reinterpret_cast<const char*>(&x), sizeof x);
+  }
+  folder.write("n.safetensors",
+               test::safetensors(R"({"f":{"dtype":"F32","shape":[1,2,3],"data_offsets":[0,24]},"d":{"dtype":"F64","shape":[1,2,3],)"
+                                 R"("data_offsets":[24,72]},"i":{"dtype":"I64","shape":[1],"data_offsets":[72,80]},)"
+                                 R"("flat":{"dtype":"F32","shape":[2],"data_offsets":[80,88]}})",
+                                 0) +
+                   floats + doubles + std::string(16, '\0'));
+  const auto step = [](const std::string& tensor) {
+    return R"({"step":1,"kept":[[[2,0,1],[3,2,0]]],"scores":{"file":"n.safetensors","tensor":")" + tensor + R"("}})";
+  };
+  for (const char* tensor : {"f", "d"}) {
+    const KeptFile::Step read_step = read(kTokens, R"({"steps":[)" + step(tensor) + "]}").runs[0].steps[0];
+    EXPECT_THAT(read_step.kept, ElementsAre(ElementsAre(0, 1, 2), ElementsAre(0, 2, 3)));
+    EXPECT_THAT(read_step.scores[0], ElementsAre(0.5, testing::IsNan(), -2.0)) << tensor;
+    EXPECT_THAT(read_step.scores[1], ElementsAre(testing::IsNan(), 1.0, testing::IsNan())) << "not finite, given, beyond the tensor";
+  }
+  EXPECT_THAT(refused_step(step("i")), HasSubstr("expected scores of F32 or F64, got other numbers"));
+  EXPECT_THAT(refused_step(step("x")), HasSubstr("no such tensor"));
+  EXPECT_THAT(refused_step(step("flat")), HasSubstr("expected [1 layers, 2 KV heads, tokens], got [2]"));
+}
+
 TEST_F(KeptFileTest, WhatIsWrongSaysWhere) {
   EXPECT_THAT(refused_step(R"({"step":0,"kept":[[[0,0],[]]]})"),
               AllOf(HasSubstr("k.json"), HasSubstr("KV head 0: position 0 comes twice")));
