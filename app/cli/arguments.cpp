@@ -61,6 +61,11 @@ void add_share(CLI::App& app, Arguments& a) {
   app.add_option("--out", a.out, "page to write")->type_name("FILE.html");
 }
 
+void add_stored(CLI::App& app, Arguments& a) {
+  app.add_option("RUN", a.results, "a trace of kvscope, or a session with results: its texts and figures; without it a prompt is run")
+      ->type_name("FILE");
+}
+
 void add_prompt(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--prompt", a.prompt, "prompt text")->type_name("TEXT");
   app.add_option("--prompt-file", a.prompt_file, "file with the prompt text")->type_name("FILE");
@@ -204,8 +209,8 @@ void check_prompt(const Arguments& a) {
                     a.session.has_value() + a.kept.has_value() + a.results.has_value();
   if (given != 1) {
     const char* const more = a.command == Command::sweep   ? ""
-                             : a.command == Command::share ? ", --session, --kept, RUN"
-                                                           : ", --session, --kept";
+                             : a.command == Command::trace ? ", --session, --kept"
+                                                           : ", --session, --kept, RUN";
     throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file{}, got {}", more,
                                  given == 0 ? "none" : std::to_string(given)));
   }
@@ -306,6 +311,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   }
   add_trace(*trace, a, w);
   add_share(*share, a);
+  add_stored(*run, a);
 
   CLI::App* sweep = app.add_subcommand("sweep", "figures of policies at several budgets, as CSV");
   add_prompt(*sweep, a, w);

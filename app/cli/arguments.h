@@ -52,7 +52,7 @@ struct Arguments {
   Detail detail = Detail::slots;       // trace
   std::string out;                     // trace; empty or "-": stdout
   std::string out_kept;                // trace: which tokens the runs kept; empty: nowhere
-  std::optional<std::string> results;  // share: a trace or a session with results, instead of a prompt; out as above
+  std::optional<std::string> results;  // run, share: a trace or a session with results, instead of a prompt; out as above
 
   // sweep; prompt, follow, generate, seed and out as above
   std::vector<std::string> policies;

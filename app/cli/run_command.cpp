@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include <unistd.h>
@@ -24,6 +26,9 @@
 #include "snapshot/number_text.h"
 #include "trace/kept_writer.h"
 #include "trace/trace_writer.h"
+#ifdef KVSCOPE_SHARE
+#include "app/share/stored_run.h"
+#endif
 
 namespace kvscope::cli {
 
@@ -58,16 +63,46 @@ class Sinks final : public RecordSink {
   std::vector<RecordSink*> sinks;
 };
 
-std::string run_json(const Result& r) {
+/// Ids as text: by the model's tokenizer, or without a model by what a stored run says of its tokens.
+class Decoder {
+ public:
+  Decoder(const Snapshot& snapshot, std::shared_ptr<const Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {
+    if (tokenizer_) return;
+    begins_with_space_ = snapshot.prompt.empty() || snapshot.prompt.front() == ' ';
+    const auto learn = [this](const TokenInfo& token) {
+      if (token.id >= 0) known_.try_emplace(token.id, token.special ? "" : token.bytes);
+    };
+    std::ranges::for_each(snapshot.tokens, learn);
+    if (snapshot.vocabulary) std::ranges::for_each(*snapshot.vocabulary, learn);
+  }
+
+  std::string operator()(const std::vector<int>& ids) const {
+    if (tokenizer_) return tokenizer_->decode(ids);
+    std::string text;
+    for (const int id : ids) {
+      const auto found = known_.find(id);
+      text += found == known_.end() ? fmt::format("<{}>", id) : found->second;
+    }
+    if (!begins_with_space_ && text.starts_with(' ')) text.erase(0, 1);  // of tokenizers that put one before every text
+    return text;
+  }
+
+ private:
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::map<int, std::string> known_;
+  bool begins_with_space_ = true;
+};
+
+std::string run_json(const Snapshot& s, const Decoder& decode) {
   Json lanes = Json::array();
-  for (const LaneSnapshot& lane : r.snapshot.lanes) {
-    const RunFigures f = run_figures(r.snapshot, lane);
-    const std::vector<int> ids = lane_tokens(r.snapshot, lane);
+  for (const LaneSnapshot& lane : s.lanes) {
+    const RunFigures f = run_figures(s, lane);
+    const std::vector<int> ids = lane_tokens(s, lane);
     Json warnings = Json::array();
     for (const LaneWarning& w : lane.warnings) warnings.push_back(text_of(w));
     lanes.push_back({{"spec", lane.spec},
                      {"policy", lane.policy},
-                     {"text", r.tokenizer->decode(ids)},
+                     {"text", decode(ids)},
                      {"tokens", ids},
                      {"nll", number(f.nll.mean())},
                      {"kl", number(f.kl.mean())},
@@ -79,8 +114,8 @@ std::string run_json(const Result& r) {
                      {"ended_after", lane.text_end < 0 ? Json(nullptr) : Json(lane.text_end)},
                      {"warnings", std::move(warnings)}});
   }
-  Json document{{"schema", "kvscope.run/1"}, {"prompt_tokens", r.snapshot.n_prompt}, {"lanes", std::move(lanes)}};
-  if (!r.snapshot.notice.empty()) document["notice"] = r.snapshot.notice;  // generation that ended early, say
+  Json document{{"schema", "kvscope.run/1"}, {"prompt_tokens", s.n_prompt}, {"lanes", std::move(lanes)}};
+  if (!s.notice.empty()) document["notice"] = s.notice;  // generation that ended early, say
   return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -106,19 +141,17 @@ std::string summary_table(const Snapshot& snapshot) {
 }
 
 /// A run's text; where it has ended and the run was fed more, the rest is marked as such.
-std::string shown_text(const Result& r, const LaneSnapshot& lane) {
-  const std::vector<int> ids = lane_tokens(r.snapshot, lane);
-  const auto n = static_cast<std::size_t>(r.snapshot.n_prompt + lane.text_end);
-  if (lane.text_end < 0 || n >= ids.size()) return r.tokenizer->decode(ids);
+std::string shown_text(const Snapshot& s, const Decoder& decode, const LaneSnapshot& lane) {
+  const std::vector<int> ids = lane_tokens(s, lane);
+  const auto n = static_cast<std::size_t>(s.n_prompt + lane.text_end);
+  if (lane.text_end < 0 || n >= ids.size()) return decode(ids);
   const auto end = ids.begin() + static_cast<std::ptrdiff_t>(n);
-  return fmt::format("{}\n[here the text has ended; it was continued by:]\n{}", r.tokenizer->decode({ids.begin(), end}),
-                     r.tokenizer->decode({end, ids.end()}));
+  return fmt::format("{}\n[here the text has ended; it was continued by:]\n{}", decode({ids.begin(), end}), decode({end, ids.end()}));
 }
 
-std::string run_text(const Result& r, bool quiet) {
-  const Snapshot& s = r.snapshot;
+std::string run_text(const Snapshot& s, const Decoder& decode, bool quiet) {
   std::string out;
-  for (const LaneSnapshot& lane : s.lanes) out += fmt::format("--- {}\n{}\n\n", lane.spec, shown_text(r, lane));
+  for (const LaneSnapshot& lane : s.lanes) out += fmt::format("--- {}\n{}\n\n", lane.spec, shown_text(s, decode, lane));
   if (quiet) return out;
   const std::size_t n_after = s.tokens.size() - static_cast<std::size_t>(s.n_prompt);
   out += fmt::format("{}, {}, {}; {} prompt tokens ({}), {} after it (follow: {})\n", s.model.name, s.device, s.precision, s.n_prompt,
@@ -127,12 +160,23 @@ std::string run_text(const Result& r, bool quiet) {
   return out + summary_table(s);
 }
 
+/// Of a file: without a tokenizer.
+Result stored_result(const std::string& path) {
+#ifdef KVSCOPE_SHARE
+  return {share::read_stored_run(path).trace.snapshot, nullptr};
+#else
+  throw UsageError(fmt::format("run {}: expected a kvscope-cli with the views, got one without; build it with -DKVSCOPE_VIZ=ON", path));
+#endif
+}
+
 }  // namespace
 
 int run(const Arguments& a) {
   const Interrupt interrupt;
-  const Result result = compute(a, Detail::summary, /*shadow=*/false, MeasureSet::none(), interrupt.token());
-  return print(a.json ? run_json(result) : run_text(result, a.quiet));
+  const Result result =
+      a.results ? stored_result(*a.results) : compute(a, Detail::summary, /*shadow=*/false, MeasureSet::none(), interrupt.token());
+  const Decoder decode(result.snapshot, result.tokenizer);
+  return print(a.json ? run_json(result.snapshot, decode) : run_text(result.snapshot, decode, a.quiet));
 }
 
 int trace(const Arguments& a) {
@@ -163,7 +207,7 @@ int trace(const Arguments& a) {
     const Interrupt::Critical writing;
     write_atomically(a.out, [&](const TakesText& take) { stream->finish(result.snapshot, take); });
   }
-  if (a.json) return print(run_json(result));
+  if (a.json) return print(run_json(result.snapshot, Decoder(result.snapshot, result.tokenizer)));
   return a.quiet ? 0 : print(summary_table(result.snapshot));
 }
 

@@ -85,7 +85,7 @@ class Lanes(CliTest):
 
 class Prompts(CliTest):
     def test_exactly_one_prompt_is_needed(self):
-        self.refuses(2, ["run"], "exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file, --session, --kept, got none")
+        self.refuses(2, ["run"], "exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file, --session, --kept, RUN, got none")
         self.refuses(2, RUN + ["--prompt", "x"], "exactly one of", "got 2")
 
     def test_ids_that_are_none_are_named_with_their_place(self):

@@ -241,6 +241,20 @@ class Run(CliTest):
         self.assertEqual(r["lanes"][0]["slots"], 11)
         self.assertEqual(r["lanes"][1]["slots"], 4)
 
+    def test_a_stored_run_has_the_figures_of_its_computation(self):
+        computed = json.loads(self.succeeds("trace", "--json", "--prompt", "Once upon a time", "--generate", "5", "--lane", "local:slots=4", "--detail", "why", "--out", self.path("t.json")))
+        stored = json.loads(self.succeeds("run", "--json", self.path("t.json")))
+        for one in (computed, stored):
+            for lane in one["lanes"]:
+                del lane["ended_after"]  # a trace does not say it
+                if one is stored:
+                    self.assertIsNone(lane["tokens_per_s"], "nor how long it took")
+                del lane["tokens_per_s"]
+        self.assertEqual(stored, computed)
+        self.assertIn("--- local:slots=4\nOnce upon a time", self.succeeds("run", self.path("t.json")))
+        self.refuses(2, ["run", self.path("t.json"), "--prompt", "x"], "got 2")
+        self.refuses(1, ["run", self.write("x.json", '{"schema":"kvscope.kept/1"}')], "kvscope.trace/1")
+
     def test_lanes_follow_themselves_unless_told_otherwise(self):
         def tokens(*more):
             r = self.succeeds("run", "--json", "--prompt", "Once upon a time, the king", "--generate", "24", "--lane", "local:slots=3", *more)
