@@ -177,6 +177,9 @@ class Package(InFolder):
             self.result.steps().pandas()
         with self.assertRaisesRegex(kvscope.Error, "pip install matplotlib"):
             self.result.plot_atlas()
+        with self.assertRaisesRegex(kvscope.Error, "pip install torch"):
+            with kvscope.record(None):
+                pass
 
     def test_pandas_and_pictures_where_they_are(self):
         try:
