@@ -47,6 +47,8 @@ class Package(InFolder):
         with self.assertRaisesRegex(kvscope.Error, "steps: 0 to 4"):
             r.kept("h2o:slots=12", 99)
         self.assertIn("<td>full</td>", steps._repr_html_())
+        self.assertTrue(repr(steps).endswith("15 rows"))
+        self.assertIn("n/a", repr(heads.where(run="full")), "an unlimited budget")
         paid = r.slots().where(run="full", step=0, layer=0, kv_head=0)["attention"]
         self.assertAlmostEqual(paid.sum(), 1, places=5, msg="the last query's attention over all there is")
 
