@@ -15,6 +15,7 @@ class AttentionTap:
 
     def __init__(self, torch, model, layers):
         self._torch, self._model, self._layers, self._rows = torch, model, layers, {}
+        self._plain_softmax = False
 
     def attach(self, stack):
         for i, layer in enumerate(self._layers):
@@ -23,6 +24,7 @@ class AttentionTap:
         from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS as kernels
         if kernel in (None, "eager") or kernel not in kernels:
             return
+        self._plain_softmax = kernel == "sdpa"                         # torch's kernel knows neither caps nor learned sinks: transformers drops them
         plain, places = kernels[kernel], {id(layer): i for i, layer in enumerate(self._layers)}
 
         def listening(module, query, key, value, attention_mask, *args, **kwargs):
@@ -49,7 +51,7 @@ class AttentionTap:
         n_kv_heads, n = key.shape[1], key.shape[2]
         q = query[0, :, -1].detach().float().view(n_kv_heads, -1, query.shape[-1])
         scores = q @ key[0].detach().float().transpose(1, 2) * (options.get("scaling") or 1 / math.sqrt(query.shape[-1]))
-        if options.get("softcap"):
+        if options.get("softcap") and not self._plain_softmax:
             scores = options["softcap"] * torch.tanh(scores / options["softcap"])
         if mask is not None and mask.ndim == 4:
             row = mask[0, 0, -1, :n]
@@ -61,7 +63,7 @@ class AttentionTap:
             scores.transpose(1, 2)[masked[1], masked[2]] = -torch.inf
         else:
             masked = None
-        if options.get("s_aux") is not None:                           # a learned sink takes its share and is no token
+        if options.get("s_aux") is not None and not self._plain_softmax:  # a learned sink takes its share and is no token
             scores = torch.cat([scores, options["s_aux"].float().view(n_kv_heads, -1, 1)], -1)
         out = torch.softmax(scores, -1)[..., :n].mean(1).double().cpu().numpy()
         if masked is not None:
