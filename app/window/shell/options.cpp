@@ -40,13 +40,13 @@ const char* const kHelp =
     "belong to the policy (kvscope-cli info --policies). Edits by hand follow it, each after an '@': slots=20,layers=0-1 or factor=0.5;\n"
     "evict=17,20-23, pin=40, merge=17,into=20 or restore=5, with step=N; layers= and heads= choose where.\n"
     "\nKeys in the window (F1 lists all of them and changes them; Esc leaves the text):\n"
-    "  Alt+1 ... Alt+5    inspect, one head, compare, budget sweep, lecture\n"
-    "  Space, Left, Right play, a step back or forward; with Shift ten; Home and End the first and the latest\n"
-    "  P, E, M, R         pin, evict, merge, restore the selected tokens, in a copy of the run\n"
-    "  F5, F6, Ctrl+.     generate, one token more, stop\n"
-    "  Ctrl+R, Ctrl+F     add runs; find tokens, heads and events\n"
-    "  Ctrl+S, Ctrl+E     save the session; export the view\n"
-    "  Ctrl+Shift+P       all commands";
+    "  Alt+1 ... Alt+5     inspect, one head, compare, budget sweep, lecture\n"
+    "  Space, Left, Right  play, a step back or forward; with Shift ten; Home and End the first and the latest\n"
+    "  P, E, M, R          pin, evict, merge, restore the selected tokens, in a copy of the run\n"
+    "  F5, F6, Ctrl+.      generate, one token more, stop\n"
+    "  Ctrl+R, Ctrl+F      add runs; find tokens, heads and events\n"
+    "  Ctrl+S, Ctrl+E      save the session; export the view\n"
+    "  Ctrl+Shift+P        all commands";
 
 std::optional<int> number(std::string_view text) {
   int value = 0;
