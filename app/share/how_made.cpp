@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
-#include "io/sha256.h"
+#include "arch/model_parts.h"
+#include "core/error.h"
+#include "io/file_hash.h"
 #include "runtime/session/run_request.h"
 #include "snapshot/number_text.h"
 
@@ -15,32 +16,13 @@ namespace kvscope::share {
 
 namespace {
 
-namespace fs = std::filesystem;
-constexpr std::uintmax_t kWhole = std::uintmax_t(256) << 20, kPart = std::uintmax_t(16) << 20;
-
-std::string hash_of(const fs::path& path) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  if (error || !file) return "not readable";
-  Sha256 hash;
-  std::string piece(std::size_t(1) << 20, '\0');
-  for (std::uintmax_t left = size <= kWhole ? size : kPart; left > 0;) {
-    file.read(piece.data(), static_cast<std::streamsize>(std::min<std::uintmax_t>(left, piece.size())));
-    const auto n = static_cast<std::size_t>(file.gcount());
-    if (n == 0) return "not readable";
-    hash.add(std::string_view(piece).substr(0, n));
-    left -= n;
-  }
-  if (size <= kWhole) return "SHA-256 " + hexadecimal(hash.digest());
-  hash.add(std::to_string(size));
-  return fmt::format("SHA-256 {} (of the first 16 MiB and the size, {})", hexadecimal(hash.digest()),
-                     format_bytes(static_cast<double>(size)));
-}
-
-bool is_of_model(const std::string& name) {
-  return name.ends_with(".safetensors") || name == "config.json" || name == "tokenizer.model" || name == "tokenizer.json" ||
-         name.ends_with("_heads.json");
+std::string hash_of(const std::string& path) try {
+  const FileHash hash = hash_of_file(path);
+  if (hash.whole) return "SHA-256 " + hash.sha256;
+  return fmt::format("SHA-256 {} (of the first 16 MiB, 256 pieces of the rest and the size, {})", hash.sha256,
+                     format_bytes(static_cast<double>(hash.size)));
+} catch (const Error&) {
+  return "not readable";
 }
 
 }  // namespace
@@ -77,14 +59,8 @@ std::string command_line(const Snapshot& s, const Asked& asked, std::string_view
 }
 
 Rows model_hashes(const std::string& model) {
-  std::error_code error;
-  std::vector<fs::path> files;
-  if (fs::is_regular_file(model, error)) files.emplace_back(model);
-  for (fs::directory_iterator entry(model, error), last; !error && entry != last; entry.increment(error))
-    if (is_of_model(entry->path().filename().string()) && entry->is_regular_file()) files.push_back(entry->path());
-  std::sort(files.begin(), files.end());
   Rows out;
-  for (const fs::path& file : files) out.emplace_back(file.filename().string(), hash_of(file));
+  for (const std::string& file : parts_of_model(model)) out.emplace_back(std::filesystem::path(file).filename().string(), hash_of(file));
   return out;
 }
 

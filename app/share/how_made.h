@@ -25,8 +25,7 @@ using Rows = std::vector<std::pair<std::string, std::string>>;  // name, value
 Rows settings(const Snapshot& snapshot, const Asked& asked);
 /// A command line that computes the same runs again from a file with the prompt; no names of files are in it. command: "run", "share".
 std::string command_line(const Snapshot& snapshot, const Asked& asked, std::string_view command);
-/// SHA-256 of the files of a model (a folder, or a GGUF file) by their names: weights, configuration, tokenizer, tables of heads. Of files
-/// above 256 MiB the first 16 MiB and the size.
+/// SHA-256 of the files of a model (arch/model_parts.h) by their names; of large ones of parts, and it says so (io/file_hash.h).
 Rows model_hashes(const std::string& model);
 
 }  // namespace kvscope::share

@@ -48,8 +48,8 @@ enum class ReportPaper { one_page, a4_sheets };
 /// Writes the page as .html or .pdf. False: `error` says why and what to do.
 bool writeReport(const Report& report, const QString& path, ReportPaper paper, QString* error);
 
-/// Names and SHA-256 of what the numbers depend on: program, model files, prompt. A file of more than 256 MiB is hashed by its first 16 MiB
-/// and its size, and says so.
+/// Names and SHA-256 of what the numbers depend on: program, model files, prompt. Of a file of more than 256 MiB parts are
+/// hashed (io/file_hash.h), and it says so.
 std::vector<std::pair<QString, QString>> reportVersions(const Report& report);
 
 }  // namespace kvscope
