@@ -141,9 +141,15 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
   }
 
   static std::atomic<unsigned> counter = 0;  // several threads may write the same target
-  const std::string beside = fmt::format("{}.{}-{}.part", target, ::getpid(), counter.fetch_add(1));
   remove_unfinished(target);
-  const FileHandle file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  std::string beside;
+  int descriptor = -1;
+  // A name may be taken by a killed program that had our number, or by one on another machine or in a container that has it now.
+  for (int tries = 0; tries < 1000 && descriptor < 0 && (tries == 0 || errno == EEXIST); ++tries) {
+    beside = fmt::format("{}.{}-{}.part", target, ::getpid(), counter.fetch_add(1));
+    descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  }
+  const FileHandle file(descriptor);
   if (!file) throw Error(fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
   Leftover leftover(beside);
   ::flock(file.get(), LOCK_EX | LOCK_NB);

@@ -114,6 +114,16 @@ TEST(WriteAtomically, WhatAKilledWriterLeftGoesWithTheNextWriteAndNothingElse) {
   for (const std::string& stays : {alive, other, mine}) EXPECT_TRUE(std::filesystem::exists(stays)) << stays;
 }
 
+TEST(WriteAtomically, ANameThatAnotherWriterOfOurNumberHasTakenIsLeftToIt) {
+  const TempFolder folder;
+  std::vector<std::string> taken;
+  for (int i = 0; i < 40; ++i)
+    taken.push_back(folder.write("f." + std::to_string(::getpid()) + "-" + std::to_string(i) + ".part", "theirs"));
+  write_atomically(folder / "f", "whole");
+  EXPECT_EQ(read_text(folder / "f"), "whole");
+  for (const std::string& path : taken) EXPECT_EQ(read_text(path), "theirs");
+}
+
 TEST(WriteAtomically, AFullDiskALimitAndALinkToNowhereAreSentences) {
   const TempFolder folder;
   EXPECT_THAT(message_of<Error>([] { write_atomically("/dev/full", "x"); }),
