@@ -69,6 +69,7 @@ PromptTokens prompt_tokens(const RunRequest& request, const ModelFiles& model) {
   };
   check(request.prompt_ids);
   check(request.follow_ids);
+  check(request.given_ids);
   PromptTokens out;
   bool whole = true;
   if (!request.prompt_ids.empty()) {

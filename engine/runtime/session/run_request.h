@@ -55,6 +55,7 @@ struct RunRequest {
   PromptMode mode = PromptMode::prefill;
   Follow follow = Follow::reference;
   std::vector<int> follow_ids;  // follow=file: tokens after the prompt
+  std::vector<int> given_ids;   // follow=reference, self: the first tokens after the prompt, of all lanes; part of n_generate
   int n_generate = 0;           // tokens after the prompt (follow=file: at most so many of follow_ids; -1: all)
   bool ignore_end = false;  // go on where the texts of all runs have ended (ModelFiles::end_ids); a given text is always read to its end
   double temperature = 0;   // 0: greedy, ties to the lowest id

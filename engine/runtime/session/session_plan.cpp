@@ -30,7 +30,7 @@ RecordOptions record_options(const RunRequest& request) {
 /// What decides the tokens after the prompt.
 bool same_continuation(const RunRequest& a, const RunRequest& b) {
   return a.follow == b.follow && a.temperature == b.temperature && a.seed == b.seed &&
-         (a.follow != Follow::file || a.follow_ids == b.follow_ids);
+         (a.follow == Follow::file ? a.follow_ids == b.follow_ids : a.given_ids == b.given_ids);
 }
 
 }  // namespace

@@ -170,9 +170,9 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const C
 }
 
 bool Session::Impl::ends_before(int s, const RunRequest& request) {
-  const int n_prompt_steps = mode == PromptMode::prefill ? 1 : static_cast<int>(ids.size());
+  const int n_given = static_cast<int>((mode == PromptMode::prefill ? 1 : ids.size()) + request.given_ids.size());
   const std::vector<int>& ends = model.files.end_ids;
-  if (request.ignore_end || request.follow == Follow::file || ends.empty() || horizon > 0 || s < n_prompt_steps) return false;
+  if (request.ignore_end || request.follow == Follow::file || ends.empty() || horizon > 0 || s < n_given) return false;
   const auto token = [&](const Lane& lane) {
     return static_cast<int>(lane.steps.size()) > s ? lane.fed[static_cast<std::size_t>(s - 1)] : token_at(request, lane, s - 1);
   };
@@ -237,13 +237,12 @@ void Session::Impl::run_lanes(std::span<Lane* const> active, int s, const RunReq
 }
 
 int Session::Impl::token_at(const RunRequest& request, const Lane& lane, int s) {
-  const bool prefill = mode == PromptMode::prefill;
-  const int n_prompt_steps = prefill ? 1 : static_cast<int>(ids.size());
-  if (s < n_prompt_steps - 1) return ids[s + 1];
-  if (request.follow == Follow::file) return request.follow_ids[s - (n_prompt_steps - 1)];
-  const bool own = request.follow == Follow::self;
-  return pick_token(own ? std::span<const double>(lane.logits) : std::span<const double>(reference.at(s).logits), request.temperature,
-                    request.seed, s);
+  const int n_prompt_steps = mode == PromptMode::prefill ? 1 : static_cast<int>(ids.size()), place = s - (n_prompt_steps - 1);
+  if (place < 0) return ids[s + 1];
+  if (request.follow == Follow::file) return request.follow_ids[place];
+  if (place < static_cast<int>(request.given_ids.size())) return request.given_ids[place];
+  const std::vector<double>& logits = request.follow == Follow::self ? lane.logits : reference.at(s).logits;
+  return pick_token(logits, request.temperature, request.seed, s);
 }
 
 void Session::Impl::set_next(Lane& lane, int s, int token) {
