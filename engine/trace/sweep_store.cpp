@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/sweep_store.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "io/file_handle.h"
+#include "io/files.h"
+#include "io/json_cursor.h"
+#include "io/sha256.h"
+
+namespace kvscope {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kSchema = "kvscope.sweep-item/1";
+constexpr std::string_view kSumKey = ",\"sha256\":\"", kEnd = "\"}\n";
+constexpr std::size_t kDigits = 64, kMaxItemBytes = std::size_t(1) << 20;
+
+std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string SweepItem::key() const { return hexadecimal(sha256(dumped(Json{kSchema, model_hash, text_hash, run, seed, settings}))); }
+
+std::string sweep_item_json(const SweepItem& item, const SweepResult& result) {
+  Json out{{"schema", kSchema},   {"key", item.key()},           {"model", item.model},      {"model_hash", item.model_hash},
+           {"text", item.text},   {"text_hash", item.text_hash}, {"policy", item.policy},    {"spec", item.run},
+           {"ratio", item.ratio}, {"seed", item.seed},           {"settings", item.settings}};
+  for (std::size_t i = 0; i < kSweepFigures.size(); ++i)
+    out["figures"][std::string(kSweepFigures[i])] = std::isfinite(result.figures[i]) ? Json(result.figures[i]) : Json(nullptr);
+  out["said"] = result.said;
+  std::string text = dumped(out);
+  text.pop_back();  // the brace
+  const std::string sum = hexadecimal(sha256(text));
+  return fmt::format("{}{}{}{}", text, kSumKey, sum, kEnd);
+}
+
+SweepResult read_sweep_item(std::string_view json, const SweepItem& item, const std::string& name) {
+  const std::size_t tail = kSumKey.size() + kDigits + kEnd.size();
+  const std::string_view body = json.substr(0, json.size() - std::min(tail, json.size())), end = json.substr(body.size());
+  if (!end.starts_with(kSumKey) || !end.ends_with(kEnd))
+    throw Error(fmt::format("{}: expected a whole item of a sweep ({}), got something else or a part of one", name, kSchema));
+  if (end.substr(kSumKey.size(), kDigits) != hexadecimal(sha256(body)))
+    throw Error(fmt::format("{}: damaged: its contents are not those that its sha256 was made of", name));
+  const JsonDocument document = JsonDocument::parse(json, name, {.bytes = kMaxItemBytes, .values = 1024});
+  const JsonCursor root(document);
+  if (root.at("schema").view() != kSchema) root.at("schema").fail(std::string(kSchema));
+  if (root.at("key").view() != item.key()) root.at("key").fail("the key " + item.key());
+  SweepResult out;
+  for (std::size_t i = 0; i < kSweepFigures.size(); ++i) out.figures[i] = root.at("figures").at(kSweepFigures[i]).real_or_null();
+  out.said = root.at("said").text();
+  return out;
+}
+
+SweepStore::SweepStore(std::string folder) : folder_(std::move(folder)) {
+  if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST)
+    throw Error(fmt::format("--store {}: the folder cannot be made: {}", folder_, std::strerror(errno)));
+  struct stat info {};
+  if (::stat(folder_.c_str(), &info) != 0) throw Error(fmt::format("--store {}: cannot be examined: {}", folder_, std::strerror(errno)));
+  if (!S_ISDIR(info.st_mode)) throw Error(fmt::format("--store {}: expected a folder, got {}", folder_, kind_of_file(info.st_mode)));
+  if (::access(folder_.c_str(), R_OK | W_OK | X_OK) != 0)
+    throw Error(fmt::format("--store {}: expected a folder to write to: {}", folder_, std::strerror(errno)));
+}
+
+std::string SweepStore::path_of(const SweepItem& item) const {
+  return (std::filesystem::path(folder_) / (item.key().substr(0, 32) + ".json")).string();
+}
+
+std::optional<SweepResult> SweepStore::find(const SweepItem& item, std::string* problem) const {
+  const std::string path = path_of(item);
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 && errno == ENOENT) return std::nullopt;
+  if (S_ISLNK(info.st_mode))
+    throw Error(fmt::format("{}: expected an item of the sweep, got a link; remove it, to write there would change another file", path));
+  try {
+    return read_sweep_item(read_text(path, kMaxItemBytes), item, path);
+  } catch (const Error& error) {
+    *problem = error.what();
+    return std::nullopt;
+  }
+}
+
+void SweepStore::put(const SweepItem& item, const SweepResult& result) const {
+  write_atomically(path_of(item), sweep_item_json(item, result));
+}
+
+}  // namespace kvscope

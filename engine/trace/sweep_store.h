@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "trace/sweep_item.h"
+
+namespace kvscope {
+
+/// A folder in which every finished item of a sweep is a file, so that a sweep which was killed goes on where it stopped, and several
+/// programs fill one folder: `KEY.json` (the first 32 digits of the item's key), there whole or not at all. Other files are nobody's.
+class SweepStore {
+ public:
+  /// Makes the folder where it is missing. Throws Error: no folder, not writable.
+  explicit SweepStore(std::string folder);
+
+  const std::string& folder() const { return folder_; }
+  std::string path_of(const SweepItem& item) const;
+  /// Nothing: the item is not there, or what stands in its place is no use, and `problem` says why; it is to be computed. Throws Error: a
+  /// link stands in its place, and to write would change another file.
+  std::optional<SweepResult> find(const SweepItem& item, std::string* problem) const;
+  /// Throws Error.
+  void put(const SweepItem& item, const SweepResult& result) const;
+
+ private:
+  std::string folder_;
+};
+
+// Between programs that share one sweep, and in the files.
+std::string sweep_item_json(const SweepItem& item, const SweepResult& result);
+/// Throws Error: no such item, another item, another version, damaged. `name` begins the message.
+SweepResult read_sweep_item(std::string_view json, const SweepItem& item, const std::string& name);
+
+}  // namespace kvscope
