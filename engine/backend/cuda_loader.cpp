@@ -12,6 +12,7 @@
 
 #include "backend/cuda_module.h"
 #include "core/error.h"
+#include "core/module_files.h"
 
 namespace kvscope {
 
@@ -23,16 +24,9 @@ struct Loaded {
 };
 
 #if defined(KVSCOPE_CUDA_MODULE)
-constexpr const char* kFile = "kvscope_cuda.so";
-
-/// Beside the program, where an installation puts it, where it was built.
 std::vector<std::string> candidates() {
   if (const char* wanted = std::getenv("KVSCOPE_CUDA_MODULE_FILE")) return {wanted};
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  std::vector<std::string> files = {(folder / kFile).string(), (folder / "../lib/kvscope" / kFile).string()};
-  if (files.front() != KVSCOPE_CUDA_MODULE) files.emplace_back(KVSCOPE_CUDA_MODULE);
-  return files;
+  return module_files(KVSCOPE_CUDA_MODULE);
 }
 
 Loaded open_module() {
