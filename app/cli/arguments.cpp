@@ -206,9 +206,9 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 void check_prompt(const Arguments& a) {
   const int given = a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value() +
-                    a.session.has_value() + a.kept.has_value() + a.results.has_value();
+                    a.session.has_value() + a.kept.has_value() + a.results.has_value() + !a.texts.empty();
   if (given != 1) {
-    const char* const more = a.command == Command::sweep   ? ""
+    const char* const more = a.command == Command::sweep   ? ", --texts"
                              : a.command == Command::trace ? ", --session, --kept"
                                                            : ", --session, --kept, RUN";
     throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file{}, got {}", more,
@@ -237,6 +237,11 @@ void resolve(Arguments& a, const Words& w) {
   a.memory = parse_size(w.memory).value_or(0);
   if (!w.logits.empty()) a.logits = w.logits == "all" ? std::numeric_limits<int>::max() : std::stoi(w.logits);
   check_prompt(a);
+  if (!a.texts.empty() && (!w.follow.empty() || a.chat || a.special_names))
+    throw UsageError(fmt::format("--texts: every run goes on by itself after the question, as it stands there; expected no {}",
+                                 !w.follow.empty() ? "--follow"
+                                 : a.chat          ? "--chat"
+                                                   : "--special-tokens"));
   const std::string follow = !w.follow.empty() ? w.follow : a.command == Command::run ? "self" : "reference";
   a.follow = follow_of(follow).value_or(Follow::file);
   if (a.follow == Follow::file) a.follow_file = follow;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/dtype.h"
@@ -57,6 +58,12 @@ struct Arguments {
   // sweep; prompt, follow, generate, seed and out as above
   std::vector<std::string> policies;
   std::vector<double> ratios;
+  std::string texts;                                // file of texts with questions, instead of a prompt
+  int seeds = 1;                                    // so many, from `seed` on
+  std::string store;                                // folder of finished items; empty: none
+  std::pair<std::size_t, std::size_t> shard{1, 1};  // which part of how many
+  bool mpi = false;                                 // this is a process of an MPI job
+  bool table = false;
 
   // needle; lanes, prompt_mode, text, depths, samples, seed as above and below
   std::vector<int> contexts = {256, 512, 1024};  // tokens of the prompt

@@ -26,6 +26,9 @@ void check_target(const std::string& path, const char* option = "--out");
 /// Throws UsageError if the path is one of the files that the command reads: of the model's folder, or the session.
 void check_not_read(const Arguments& a, const std::string& path, const char* option = "--out");
 
+/// One line on stderr, whatever the message holds.
+void note(std::string message);
+
 /// Writes text to stdout and makes sure that it got there. Returns 0; throws Error (disk full, closed pipe).
 int print(std::string_view text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures over many runs: budgets, hidden numbers, the perplexity of a text.
+// Figures over many runs: hidden numbers, the perplexity of a text.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -17,11 +17,8 @@
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
-#include "policy/catalog.h"
 #include "runtime/session/session.h"
-#include "snapshot/figures.h"
 #include "snapshot/number_text.h"
-#include "trace/csv.h"
 
 namespace kvscope::cli {
 
@@ -61,52 +58,10 @@ std::string text_of(const Arguments& a, const ModelFiles& model, const char* com
   return read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes, ReadFrom::file_or_pipe);
 }
 
-// ---- sweep
-
-/// "a:x=1", "y=2", "b": a policy's further keys were split off with the commas between the policies.
-std::vector<std::string> joined_policies(const std::vector<std::string>& parts) {
-  std::vector<std::string> out;
-  for (const std::string& part : parts) {
-    const bool is_key = part.find('=') < part.find(':');
-    if (is_key && !out.empty())
-      out.back() += "," + part;
-    else
-      out.push_back(part);
-  }
-  return out;
-}
-
-std::vector<LaneSpec> sweep_lanes(const Arguments& a) {
-  std::vector<LaneSpec> out;
-  for (const std::string& policy : joined_policies(a.policies)) {
-    for (const char* key : {":slots=", ",slots=", ":ratio=", ",ratio="})
-      if (policy.find(key) != std::string::npos)
-        throw UsageError(fmt::format("--policies {}: expected no budget, got slots or ratio; the budgets are those of --ratios", policy));
-    for (const double ratio : a.ratios) {
-      out.push_back(parse_lane_spec(with_param(policy, "ratio", fmt::format("{:g}", ratio))));
-    }
-  }
-  return out;
-}
-
-std::string sweep_row(const Snapshot& snapshot, std::size_t l, double ratio) {
-  const LaneSnapshot& lane = snapshot.lanes[l];
-  const RunFigures f = run_figures(snapshot, lane);
-  std::vector<std::string> cells = {lane.policy, lane.spec};
-  for (const double x : {ratio, f.slots, f.kl.mean(), f.nll.mean(), f.top1_share(), f.local_rel_l2.mean(), f.local_l1_wo.mean(),
-                         f.attention_loss.mean(), f.allocated, f.tokens_per_s(), f.bytes})
-    cells.push_back(std::isfinite(x) ? fmt::format("{}", x) : "");
-  return csv_line(cells);
-}
-
 // ---- needle
 
 std::vector<int> from(const std::vector<int>& ids, std::size_t first) {
   return {ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end()};
-}
-
-std::size_t common_prefix(const std::vector<int>& a, const std::vector<int>& b) {
-  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
 /// Prose that starts at a drawn sentence and makes a prompt of at most `context` tokens, the last sentence cut where that comes closer.
@@ -185,39 +140,6 @@ bool recalled(const Snapshot& snapshot, const LaneSnapshot& lane, const AskedTex
     if (step_before(snapshot, lane, i).top1 != sample.follow_ids[static_cast<std::size_t>(i)]) return false;
   return true;
 }
-
-}  // namespace
-
-int sweep(const Arguments& a) {
-  const bool to_stdout = a.out.empty() || a.out == "-";
-  if (!to_stdout) check_target(a.out), check_not_read(a, a.out);
-  const std::vector<LaneSpec> lanes = sweep_lanes(a);
-  const Interrupt interrupt;
-  ModelFiles model = open_model_of(a);
-  RunRequest request = make_request(a, model);
-  request.detail = Detail::summary;
-  Session session(std::move(model), options_of(a));
-  std::string text = csv_line(std::vector<std::string>{"policy", "spec", "ratio", "slots", "kl", "nll", "top1_same", "local_rel_l2",
-                                                       "local_l1_wo", "attention_loss", "bytes", "tokens_per_s", "kv_bytes"});
-  {
-    Progress progress(a.quiet);
-    for (std::size_t i = 0; i <= lanes.size(); ++i) {  // one after the other: each has its own speed
-      request.lanes.clear();
-      if (i > 0) request.lanes.push_back(lanes[i - 1]);
-      const Snapshot snapshot = session.run(request, interrupt.token(), [&](const std::string&, double fraction) {
-        progress.show(i > 0 ? lanes[i - 1].text : reference_policy(),
-                      (static_cast<double>(i) + fraction) / static_cast<double>(lanes.size() + 1));
-      });
-      text += sweep_row(snapshot, i > 0 ? 1 : 0, i > 0 ? a.ratios[(i - 1) % a.ratios.size()] : 1.0);
-    }
-  }
-  if (to_stdout) return print(text);
-  const Interrupt::Critical writing;
-  write_atomically(a.out, text);
-  return 0;
-}
-
-namespace {
 
 void write_texts(const std::string& path, const std::string& model, const std::vector<AskedText>& texts) {
   if (path.empty()) return;

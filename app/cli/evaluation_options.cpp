@@ -22,6 +22,21 @@ void add_seed(CLI::App& app, Arguments& a) {
           number_in<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0"));
 }
 
+namespace {
+
+std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
+  std::pair<std::size_t, std::size_t> out{0, 0};
+  const char* const end = text.data() + text.size();
+  const auto [slash, bad] = from_chars(text.data(), end, out.first);
+  if (bad == std::errc() && slash != end && *slash == '/') {
+    const auto [stop, worse] = from_chars(slash + 1, end, out.second);
+    if (worse == std::errc() && stop == end && out.first >= 1 && out.first <= out.second && out.second <= 1000000) return out;
+  }
+  throw UsageError(fmt::format("--shard: expected I/N, part I of N from 1/N to N/N, got '{}'", text));
+}
+
+}  // namespace
+
 void add_sweep(CLI::App& app, Arguments& a) {
   app.add_option("--policies", a.policies, "policies, perhaps with keys other than the budget: NAME[:key=value...]")
       ->type_name("NAME,...")
@@ -30,6 +45,22 @@ void add_sweep(CLI::App& app, Arguments& a) {
   checked(app.add_option("--ratios", a.ratios, "budgets, as shares of the prompt's tokens"), "R,...", number_in(0.0, 1.0, "0..1"))
       ->delimiter(',')
       ->expected(1, 1000);
+  app.add_option(
+         "--texts", a.texts,
+         "texts with questions instead of a prompt, a JSON object per line in RULER's columns: context, question, answer (a text or "
+         "a list), and perhaps answer_prefix, max_new_tokens, task")
+      ->type_name("FILE.jsonl");
+  checked(app.add_option("--seeds", a.seeds, "so many seeds, from --seed on; default 1"), "N", number_in(1, 100000, "1..100000"));
+  app.add_option(
+         "--store", a.store,
+         "folder in which every finished run of a text is a file: what is there is not computed again, so a sweep that was ended goes on")
+      ->type_name("DIR");
+  app.add_option_function<std::string>(
+         "--shard", [&a](const std::string& text) { a.shard = shard_of(text); },
+         "with --store: part I of N of the work, from 1/N to N/N; the last one to end prints the result")
+      ->type_name("I/N");
+  app.add_flag("--mpi", a.mpi, "with --store, started by mpirun: rank 0 deals the work to the others as they become free, and writes");
+  app.add_flag("--table", a.table, "a table for people instead of CSV");
   app.add_option("--out", a.out, "file to write; - or nothing: stdout")->type_name("FILE.csv");
 }
 
@@ -66,6 +97,12 @@ void add_ppl(CLI::App& app, Arguments& a) {
 void check_evaluation(const Arguments& a) {
   if (a.command == Command::sweep && (a.policies.empty() || a.ratios.empty()))
     throw UsageError(fmt::format("sweep: expected --policies and --ratios, got no {}", a.policies.empty() ? "policies" : "ratios"));
+  if (a.command == Command::sweep && a.store.empty() && a.shard.second > 1)
+    throw UsageError("--shard: expected --store DIR, in which the parts come together, got none");
+  if (a.command == Command::sweep && a.mpi && (a.store.empty() || a.shard.second > 1))
+    throw UsageError(fmt::format("--mpi: expected {}", a.store.empty() ? "--store DIR, in which the results come together, got none"
+                                                                       : "no --shard: the work is dealt, got one"));
+  if (a.command == Command::sweep && a.json && a.table) throw UsageError("sweep: expected --json or --table, got both");
   if (a.command == Command::ppl && a.window > 0 && a.stride >= a.window)
     throw UsageError(fmt::format("ppl: expected a stride below the window of {} tokens, got {}", a.window, a.stride));
 }

@@ -73,9 +73,16 @@ std::string evaluation_help(const std::string& command) {
         "prompt (over all steps with --prompt-mode stream); tokens_per_s is the run's own speed, bytes are allocated, kv_bytes used.\n"
         "slots is the mean at the end: a policy that compresses once has the generated tokens beside its budget, one that compresses in\n"
         "every step has not, so rows of one ratio need not be of one memory.\n"
+        "With --texts or --seeds a row is a band: mean, lowest and highest over texts and seeds; better and worse count the items in which the\n"
+        "run is ahead of, or behind, the first policy at the same ratio: by its score, else by its KL. score is the share of the answers that\n"
+        "stand in what the run wrote, in upper or lower case; of tasks that begin with qa, 1 where one does. The context is compressed before\n"
+        "question and prefix are read.\n"
+        "With --store every finished run is kept, so that a sweep which was killed goes on. Several programs may fill one store: --shard in the\n"
+        "jobs of an array, --mpi in the ranks of one job; once everything is there, the same command prints the result.\n"
         "\nExamples:\n"
         "  kvscope-cli sweep --prompt \"Once upon a time there was a king\" --policies {0} --ratios 0.3,0.6\n"
-        "  kvscope-cli sweep --prompt-file text.txt --policies {0},{0}:sinks=8 --ratios 0.1,0.2,0.4 --out sweep.csv",
+        "  kvscope-cli sweep --prompt-file text.txt --policies {0},{0}:sinks=8 --ratios 0.1,0.2,0.4 --out sweep.csv\n"
+        "  kvscope-cli sweep --texts ruler.jsonl --policies {0} --ratios 0.1,0.2 --store sweep --shard 3/8 --table",
         lane);
   if (command == "needle")
     return fmt::format(

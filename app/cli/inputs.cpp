@@ -21,7 +21,7 @@ namespace kvscope::cli {
 namespace {
 
 constexpr std::size_t kMaxTextBytes = std::size_t(64) << 20;
-constexpr int kDefaultGenerate = 32, kStepsOfPage = 8;  // of `run`; a trace has no tokens after the prompt unless asked
+constexpr int kStepsOfPage = 8;  // a trace has no tokens after the prompt unless asked
 
 [[noreturn]] void bad_id(const std::string& where, std::size_t place, int vocab_size, const std::string& got) {
   throw UsageError(fmt::format("{}: token {}: expected a token id in 0..{}, got '{}'", where, place, vocab_size - 1, got.substr(0, 40)));
@@ -47,6 +47,10 @@ std::vector<int> encode(const ModelFiles& model, const std::string& text) {
   const std::vector<int> rest = model.tokenizer->encode(text);
   ids.insert(ids.end(), rest.begin(), rest.end());
   return ids;
+}
+
+std::size_t common_prefix(const std::vector<int>& whole, const std::vector<int>& beginning) {
+  return static_cast<std::size_t>(std::ranges::mismatch(whole, beginning).in1 - whole.begin());
 }
 
 std::string as_chat(const Arguments& a, const std::string& folder, const std::string& text) {

@@ -13,6 +13,7 @@ namespace kvscope::cli {
 /// Folder of the embedded model: beside the installed program (../share/kvscope/models/kvmini) or in the source tree.
 std::string embedded_model();
 
+inline constexpr int kDefaultGenerate = 32;  // tokens after the prompt of `run` and `sweep`
 inline constexpr std::size_t kMaxProseBytes = std::size_t(64) << 20;
 /// File with a page of prose that the embedded model was not trained on, and one with the beginning of a novel.
 std::string embedded_prose();
@@ -20,6 +21,9 @@ std::string embedded_novel();
 
 /// Token ids of a text as a prompt has them, BOS first where the model has one.
 std::vector<int> encode(const ModelFiles& model, const std::string& text);
+
+/// So many ids are those of the beginning: where a text goes on, a token may reach over the border.
+std::size_t common_prefix(const std::vector<int>& whole, const std::vector<int>& beginning);
 
 /// What a user says as the chat template of a model folder writes it. Throws UsageError where it has none.
 std::string as_chat(const Arguments& arguments, const std::string& folder, const std::string& text);

@@ -16,18 +16,10 @@ namespace {
 
 using namespace kvscope;
 
-/// One line on stderr, whatever the message holds.
-void complain(std::string message) {
-  for (char& c : message) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  std::fprintf(stderr, "kvscope-cli: %s\n", for_terminal(message).c_str());
-}
-
 int run(int argc, char** argv) {
   const cli::Arguments arguments = cli::parse_arguments(argc, argv);
   for (const std::string& text : arguments.lane_texts)
-    if (const auto own = in_own_words(text)) complain(text + " is read as " + *own);
+    if (const auto own = in_own_words(text)) cli::note(text + " is read as " + *own);
   switch (arguments.command) {
     case cli::Command::nothing:
       return cli::print(arguments.message);
@@ -59,21 +51,28 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
+void kvscope::cli::note(std::string message) {
+  for (char& c : message) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  std::fprintf(stderr, "kvscope-cli: %s\n", for_terminal(message).c_str());
+}
+
 int main(int argc, char** argv) {
   report_file_size_limit();
   try {
     return run(argc, argv);
   } catch (const UsageError& e) {
-    complain(e.what());
+    cli::note(e.what());
     return 2;
   } catch (const Cancelled&) {
-    complain("stopped");
+    cli::note("stopped");
     return cli::Interrupt::kExitStatus;
   } catch (const std::bad_alloc&) {
-    complain("out of memory; use fewer runs, a shorter prompt or a smaller model");
+    cli::note("out of memory; use fewer runs, a shorter prompt or a smaller model");
     return 1;
   } catch (const std::exception& e) {
-    complain(e.what());
+    cli::note(e.what());
     return 1;
   }
 }

@@ -21,6 +21,8 @@ class RunFiles {
   /// What the files of a specification hold. Throws UsageError that names the key: not found (and where it was looked for), not of the
   /// format, too large, not what the key wants.
   GivenFiles of(const LaneSpec& spec);
+  /// Where a file lies; "": it may lack, and does. Throws UsageError: not found.
+  std::string path_of(const NamedFile& file) const;
 
  private:
   template <class T>
@@ -29,7 +31,6 @@ class RunFiles {
     std::uintmax_t size = 0;
     std::shared_ptr<const T> content;
   };
-  std::string path_of(const NamedFile& file) const;  // "": it may lack, and does
   template <class T>
   static std::shared_ptr<const T> read(Read<T>& known, const std::string& path, T (*reader)(const std::string&));
 

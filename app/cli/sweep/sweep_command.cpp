@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "app/cli/commands.h"
+#include "app/cli/inputs.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/progress.h"
+#include "app/cli/sweep/ranks.h"
+#include "app/cli/sweep/sweep_output.h"
+#include "app/cli/sweep/sweep_plan.h"
+#include "app/cli/sweep/sweep_work.h"
+#include "core/error.h"
+#include "io/files.h"
+#include "trace/sweep_store.h"
+
+namespace kvscope::cli {
+
+namespace {
+
+/// The items that are there: of this process, or of the store that others fill, too.
+class SweepResults {
+ public:
+  SweepResults(const Arguments& a, const SweepPlan& plan) : plan_(plan), results_(plan.size()) {
+    if (!a.store.empty()) store_.emplace(a.store);
+  }
+
+  /// Looks into the store; what is of no use there is said.
+  bool has(std::size_t i) {
+    if (results_[i] || !store_) return results_[i].has_value();
+    std::string problem;
+    results_[i] = store_->find(plan_.item(i), &problem);
+    if (!problem.empty()) note(problem + "; it is computed again");
+    return results_[i].has_value();
+  }
+  void put(std::size_t i, SweepResult result) {
+    if (store_) {
+      const Interrupt::Critical writing;
+      store_->put(plan_.item(i), result);
+    }
+    results_[i] = std::move(result);
+  }
+  /// All of them; nothing: some are not there yet, and it is said.
+  std::optional<std::vector<SweepResult>> all(bool quiet) {
+    std::vector<SweepResult> out;
+    for (std::size_t i = 0; i < plan_.size(); ++i)
+      if (has(i)) out.push_back(*results_[i]);
+    if (out.size() == plan_.size()) return out;
+    if (!quiet)
+      note(fmt::format("{}: {} of {} items are there; once the others are, the same command prints the result", store_->folder(),
+                       out.size(), plan_.size()));
+    return std::nullopt;
+  }
+
+ private:
+  const SweepPlan& plan_;
+  std::optional<SweepStore> store_;
+  std::vector<std::optional<SweepResult>> results_;
+};
+
+std::string output_of(const Arguments& a, const SweepPlan& plan, const std::vector<SweepResult>& results) {
+  if (a.json) return sweep_json(plan, results);
+  return a.table ? sweep_table(plan, results) : sweep_csv(plan, results);
+}
+
+// ---- an MPI job. A worker sends the number of the item that it has done (at first kNone) and what came out; it gets the number of the
+// next one, kNone at the end. All ranks are the same program on machines of one kind, so numbers travel as they lie in memory.
+
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+struct Done {
+  std::uint64_t n_items = 0;  // of the worker's plan
+  std::uint64_t item = kNone;
+  SweepFigures figures{};
+};
+
+std::string number_message(std::uint64_t item) { return {reinterpret_cast<const char*>(&item), sizeof item}; }
+
+/// Rank 0. Throws Error, Cancelled.
+void deal(const Ranks& ranks, const SweepPlan& plan, SweepResults& results, const CancelToken& cancel) {
+  std::size_t next = 0;
+  for (int working = ranks.size() - 1; working > 0;) {
+    const auto [worker, message] = ranks.receive([&] { cancel.check(); });
+    Done done;
+    if (message.size() >= sizeof done) std::memcpy(&done, message.data(), sizeof done);
+    if (done.n_items != plan.size() || (done.item != kNone && done.item >= plan.size()))
+      throw Error(fmt::format("--mpi: rank {} has {} items of work, rank 0 has {}; every rank needs the same files", worker, done.n_items,
+                              plan.size()));
+    if (done.item != kNone) results.put(done.item, {.figures = done.figures, .said = message.substr(sizeof done)});
+    while (next < plan.size() && results.has(next)) ++next;
+    working -= next == plan.size();
+    ranks.send(worker, number_message(next < plan.size() ? next++ : kNone));
+  }
+}
+
+/// The other ranks. Throws Error, Cancelled.
+void work_for(const Ranks& ranks, const SweepPlan& plan, SweepWork& work, const CancelToken& cancel) {
+  Done done{.n_items = plan.size()};
+  std::string said;
+  while (true) {
+    ranks.send(0, std::string(reinterpret_cast<const char*>(&done), sizeof done) + said);
+    const std::string message = ranks.receive([&] { cancel.check(); }).second;
+    KVSCOPE_ASSERT(message.size() == sizeof done.item);
+    std::memcpy(&done.item, message.data(), sizeof done.item);
+    if (done.item == kNone) return;
+    SweepResult result = work.compute(done.item, cancel, {});
+    done.figures = result.figures;
+    said = std::move(result.said);
+  }
+}
+
+/// One process does what is missing of its part.
+void compute_alone(const Arguments& a, const SweepPlan& plan, SweepResults& results, SweepWork& work, const CancelToken& cancel) {
+  Progress progress(a.quiet);
+  const auto [first, last] = plan.shard(a.shard.first, a.shard.second);
+  for (std::size_t i = first; i < last; ++i) {
+    cancel.check();
+    if (results.has(i)) continue;
+    results.put(i, work.compute(i, cancel, [&](const std::string&, double fraction) {
+      progress.show(plan.run(i).lane.text, (static_cast<double>(i - first) + fraction) / static_cast<double>(last - first));
+    }));
+  }
+}
+
+}  // namespace
+
+int sweep(const Arguments& a) {
+  const bool to_stdout = a.out.empty() || a.out == "-";
+  if (!to_stdout) check_target(a.out), check_not_read(a, a.out);
+  std::optional<Ranks> ranks;
+  if (a.mpi) ranks.emplace();
+  const Interrupt interrupt;
+  ModelFiles model = open_model_of(a);
+  const bool works_for_another = ranks && ranks->rank() > 0;
+  const SweepPlan plan(a, model, /*with_keys=*/!a.store.empty() && !works_for_another);
+  SweepWork work(plan, std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device});
+  if (works_for_another) {
+    work_for(*ranks, plan, work, interrupt.token());
+    ranks->finish();
+    return 0;
+  }
+  SweepResults results(a, plan);
+  if (ranks && ranks->size() > 1)
+    deal(*ranks, plan, results, interrupt.token());
+  else
+    compute_alone(a, plan, results, work, interrupt.token());
+  if (ranks) ranks->finish();
+  const auto all = results.all(a.quiet);
+  if (!all) return 0;
+  const std::string text = output_of(a, plan, *all);
+  if (to_stdout) return print(text);
+  const Interrupt::Critical writing;
+  write_atomically(a.out, text);
+  return 0;
+}
+
+}  // namespace kvscope::cli

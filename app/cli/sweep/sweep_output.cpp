@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/sweep/sweep_output.h"
+
+#include <cmath>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/table.h"
+#include "snapshot/number_text.h"
+#include "trace/csv.h"
+
+namespace kvscope::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string cell(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; }
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+bool one_row_per_item(const SweepPlan& plan) { return plan.size() == plan.runs().size() && plan.texts()[0].answers.empty(); }
+
+/// Above 0: a is better than b; NaN: not to be compared.
+double advantage(const SweepResult& a, const SweepResult& b) {
+  const double by_score = a.figure("score") - b.figure("score");
+  return std::isnan(by_score) ? b.figure("kl") - a.figure("kl") : by_score;
+}
+
+}  // namespace
+
+std::vector<SweepBand> sweep_bands(const SweepPlan& plan, const std::vector<SweepResult>& results) {
+  std::vector<SweepBand> out(plan.runs().size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::size_t run = i % out.size(), beside = plan.runs()[run].beside;
+    SweepBand& band = out[run];
+    ++band.n;
+    for (std::size_t f = 0; f < band.figures.size(); ++f) band.figures[f].add(results[i].figures[f]);
+    const double ahead = beside == run ? kNotAvailable : advantage(results[i], results[i - run + beside]);
+    if (std::isnan(ahead)) continue;
+    ++band.compared;
+    band.better += ahead > 0;
+    band.worse += ahead < 0;
+  }
+  return out;
+}
+
+std::string sweep_csv(const SweepPlan& plan, const std::vector<SweepResult>& results) {
+  const bool plain = one_row_per_item(plan);
+  const std::vector<SweepBand> bands = sweep_bands(plan, results);
+  std::vector<std::string> header = {"policy", "spec", "ratio"};
+  if (!plain) header.push_back("n");
+  for (const std::string_view name : kSweepFigures) {
+    if (plain && name == "score") continue;
+    header.emplace_back(name);
+    if (!plain) header.push_back(fmt::format("{}_min", name)), header.push_back(fmt::format("{}_max", name));
+  }
+  if (!plain) header.insert(header.end(), {"better", "worse", "compared"});
+  std::string out = csv_line(header);
+  for (std::size_t r = 0; r < bands.size(); ++r) {
+    const SweepBand& band = bands[r];
+    const SweepPlan::Run& run = plan.runs()[r];
+    std::vector<std::string> cells = {run.lane.name, run.lane.text, cell(run.ratio)};
+    if (!plain) cells.push_back(std::to_string(band.n));
+    for (std::size_t f = 0; f < band.figures.size(); ++f) {
+      const Statistics& s = band.figures[f];
+      if (plain && kSweepFigures[f] == "score") continue;
+      cells.push_back(cell(plain ? results[r].figures[f] : s.mean()));
+      if (!plain) cells.push_back(cell(s.min)), cells.push_back(cell(s.max));
+    }
+    if (!plain)
+      for (const std::size_t n : {band.better, band.worse, band.compared}) cells.push_back(band.compared > 0 ? std::to_string(n) : "");
+    out += csv_line(cells);
+  }
+  return out;
+}
+
+std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& results) {
+  Json items = Json::array(), bands = Json::array();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const SweepItem& item = plan.item(i);
+    Json row{{"text", item.text}, {"seed", item.seed}, {"policy", item.policy}, {"spec", item.run}, {"ratio", item.ratio}};
+    for (std::size_t f = 0; f < kSweepFigures.size(); ++f) row[std::string(kSweepFigures[f])] = number(results[i].figures[f]);
+    if (!plan.place(i).text.answers.empty()) row["said"] = results[i].said;
+    items.push_back(std::move(row));
+  }
+  const std::vector<SweepBand> all = sweep_bands(plan, results);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const SweepPlan::Run& run = plan.runs()[r];
+    Json row{{"policy", run.lane.name}, {"spec", run.lane.text}, {"ratio", run.ratio}, {"n", all[r].n}};
+    for (std::size_t f = 0; f < kSweepFigures.size(); ++f) {
+      const Statistics& s = all[r].figures[f];
+      row[std::string(kSweepFigures[f])] = Json{{"n", s.n}, {"mean", number(s.mean())}, {"min", number(s.min)}, {"max", number(s.max)}};
+    }
+    const bool compared = all[r].compared > 0;
+    row["beside"] = compared ? Json(plan.runs()[run.beside].lane.text) : Json(nullptr);
+    row["better"] = compared ? Json(all[r].better) : Json(nullptr);
+    row["worse"] = compared ? Json(all[r].worse) : Json(nullptr);
+    row["compared"] = all[r].compared;
+    bands.push_back(std::move(row));
+  }
+  const Json document{{"schema", "kvscope.sweep/1"}, {"model", plan.item(0).model}, {"texts", plan.texts().size()},
+                      {"seeds", plan.n_seeds()},     {"items", std::move(items)},   {"bands", std::move(bands)}};
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string sweep_table(const SweepPlan& plan, const std::vector<SweepResult>& results) {
+  const std::vector<SweepBand> bands = sweep_bands(plan, results);
+  const bool scored = !plan.texts()[0].answers.empty();
+  std::vector<std::vector<std::string>> rows = {{"run", "n", "slots", "KL", "NLL", "same choice", "answers", "beside the first policy"}};
+  if (!scored) rows[0].erase(rows[0].begin() + 6);
+  const auto ranged = [](const Statistics& s, std::string (*text)(double)) {
+    if (s.n < 2 || s.min == s.max) return text(s.mean());
+    return fmt::format("{} ({} to {})", text(s.mean()), text(s.min), text(s.max));
+  };
+  const auto decimal = [](double x) { return format_number(x); };
+  for (std::size_t r = 0; r < bands.size(); ++r) {
+    const SweepBand& band = bands[r];
+    const auto of = [&](std::string_view name) -> const Statistics& { return band.figures[sweep_figure(name)]; };
+    std::vector<std::string> row = {plan.runs()[r].lane.text,  std::to_string(band.n),     format_mean(of("slots").mean()),
+                                    ranged(of("kl"), decimal), ranged(of("nll"), decimal), ranged(of("top1_same"), format_percent)};
+    if (scored) row.push_back(format_percent(of("score").mean()));
+    if (band.compared > 0) row.push_back(fmt::format("better on {} of {}, worse on {}", band.better, band.compared, band.worse));
+    rows.push_back(std::move(row));
+  }
+  return aligned(rows, 1);
+}
+
+}  // namespace kvscope::cli

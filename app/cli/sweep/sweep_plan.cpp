@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/sweep/sweep_plan.h"
+
+#include <fmt/core.h>
+
+#include "arch/model_parts.h"
+#include "core/error.h"
+#include "io/file_hash.h"
+#include "policy/catalog.h"
+#include "policy/text/named_files.h"
+#include "runtime/model/run_files.h"
+
+namespace kvscope::cli {
+
+namespace {
+
+/// "a:x=1", "y=2", "b": a policy's further keys were split off with the commas between the policies.
+std::vector<std::string> joined_policies(const std::vector<std::string>& parts) {
+  std::vector<std::string> out;
+  for (const std::string& part : parts) {
+    const bool is_key = part.find('=') < part.find(':');
+    if (is_key && !out.empty())
+      out.back() += "," + part;
+    else
+      out.push_back(part);
+  }
+  return out;
+}
+
+std::vector<SweepPlan::Run> runs_of(const Arguments& a) {
+  std::vector<SweepPlan::Run> out = {{.lane = parse_lane_spec(reference_policy()), .files = "", .beside = 0}};
+  for (const std::string& policy : joined_policies(a.policies)) {
+    for (const char* key : {":slots=", ",slots=", ":ratio=", ",ratio="})
+      if (policy.find(key) != std::string::npos)
+        throw UsageError(fmt::format("--policies {}: expected no budget, got slots or ratio; the budgets are those of --ratios", policy));
+    for (std::size_t i = 0; i < a.ratios.size(); ++i)
+      out.push_back({.lane = parse_lane_spec(with_param(policy, "ratio", fmt::format("{:g}", a.ratios[i]))),
+                     .ratio = a.ratios[i],
+                     .files = "",
+                     .beside = i + 1});
+  }
+  return out;
+}
+
+/// Hashes of the files that a run names: their names stand in its text, their contents do not.
+std::string files_of(const LaneSpec& lane, const std::string& folder) {
+  const RunFiles files(folder);
+  std::string out;
+  for (const NamedFile& file : files_named_by(lane)) {
+    const std::string path = files.path_of(file);
+    if (!path.empty()) out += fmt::format("; {} {}", file.key, hash_of_file(path).sha256);
+  }
+  return out;
+}
+
+std::string settings_of(const Arguments& a, const RunRequest& r) {
+  std::string out = fmt::format("kvscope " KVSCOPE_VERSION "; {} on {}; {}; follow {}; {} tokens after the prompt", name_of(a.precision),
+                                a.device, r.mode == PromptMode::stream ? "stream" : "prefill", name_of(r.follow), r.n_generate);
+  if (r.temperature > 0) out += fmt::format("; temperature {}", r.temperature);
+  return out;
+}
+
+}  // namespace
+
+SweepPlan::SweepPlan(const Arguments& a, const ModelFiles& model, bool with_keys) : runs_(runs_of(a)), texts_(sweep_texts(a, model)) {
+  for (int i = 0; i < a.seeds; ++i) seeds_.push_back(a.seed + static_cast<std::uint64_t>(i));
+  if (with_keys)
+    for (Run& run : runs_) run.files = files_of(run.lane, model.folder);
+  const std::string model_hash = with_keys ? hash_of_model(model.folder) : "";
+  for (const SweepText& text : texts_) {
+    const std::string text_hash = with_keys ? text.hash(model) : "", settings = settings_of(a, text.request);
+    for (const std::uint64_t seed : seeds_)
+      for (const Run& run : runs_)
+        items_.push_back({.model_hash = model_hash,
+                          .text_hash = text_hash,
+                          .run = run.lane.text,
+                          .seed = seed,
+                          .settings = settings + run.files,
+                          .model = model.config.name,
+                          .policy = run.lane.name,
+                          .text = text.number,
+                          .ratio = run.ratio});
+  }
+}
+
+}  // namespace kvscope::cli

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/sweep/sweep_texts.h"
+
+#include <algorithm>
+#include <span>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "app/cli/inputs.h"
+#include "core/error.h"
+#include "io/files.h"
+#include "io/json_cursor.h"
+#include "io/sha256.h"
+#include "runtime/session/prompt_ids.h"
+#include "snapshot/snapshot.h"
+
+namespace kvscope::cli {
+
+namespace {
+
+constexpr std::size_t kMaxTextsBytes = std::size_t(1) << 30;
+constexpr JsonLimits kLineLimits{std::size_t(64) << 20, 4096};
+constexpr int kMaxNewTokens = 1 << 20;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+std::string some_text(const JsonCursor& value) {
+  std::string out = value.text();
+  if (out.empty()) value.fail("a text that is not empty");
+  return out;
+}
+
+std::vector<std::string> answers_of(const JsonCursor& answer) {
+  if (answer.is_string()) return {some_text(answer)};
+  std::vector<std::string> out;
+  if (!answer.is_array() || answer.size() == 0) answer.fail("a text, or a list of texts");
+  for (std::size_t i = 0; i < answer.size(); ++i) out.push_back(some_text(answer.at(i)));
+  return out;
+}
+
+SweepText text_of_line(std::string_view line, int number, const Arguments& a, const ModelFiles& model) {
+  SweepText out{.number = number, .where = fmt::format("{}:{}", a.texts, number), .request = {}};
+  const JsonDocument document = JsonDocument::parse(line, out.where, kLineLimits);
+  const JsonCursor root(document);
+  const std::string context = some_text(root.at("context"));
+  out.answers = answers_of(root.at("answer"));
+  out.any_answer = root.text_or("task", "").starts_with("qa");  // RULER: its two tasks with questions from other data sets
+  const std::vector<int> all = encode(model, context + root.at("question").text() + root.text_or("answer_prefix", ""));
+  const auto n_prompt = static_cast<std::ptrdiff_t>(common_prefix(all, encode(model, context)));
+  const int n_new = a.generate ? *a.generate : root.whole_or("max_new_tokens", 1, kMaxNewTokens, kDefaultGenerate);
+  const std::size_t n = all.size() + static_cast<std::size_t>(n_new);
+  if (model.config.max_positions > 0 && n > static_cast<std::size_t>(model.config.max_positions))
+    throw UsageError(
+        fmt::format("{}: {} tokens of context and question and {} of the answer, but {} was made for {}; leave the line out or "
+                    "give a smaller --generate",
+                    out.where, all.size(), n_new, model.config.name, model.config.max_positions));
+  RunRequest& r = out.request;
+  r.prompt_ids.assign(all.begin(), all.begin() + n_prompt);
+  r.given_ids.assign(all.begin() + n_prompt, all.end());
+  r.follow = Follow::self;
+  r.n_generate = static_cast<int>(r.given_ids.size()) + n_new;
+  r.mode = a.prompt_mode;
+  r.temperature = a.temperature;
+  r.detail = Detail::summary;
+  return out;
+}
+
+}  // namespace
+
+std::string SweepText::hash(const ModelFiles& model) const {
+  Sha256 all;
+  const auto add_ids = [&](std::span<const int> ids) { all.add(fmt::format("{} ids:{};", ids.size(), fmt::join(ids, ","))); };
+  add_ids(request.prompt_ids.empty() ? prompt_ids(request, model) : request.prompt_ids);
+  add_ids(request.given_ids);
+  add_ids(request.follow_ids);
+  all.add(any_answer ? "any of" : "all of");
+  for (const std::string& answer : answers) all.add(fmt::format("{}:{};", answer.size(), answer));
+  return hexadecimal(all.digest());
+}
+
+std::vector<SweepText> sweep_texts(const Arguments& a, const ModelFiles& model) {
+  if (a.texts.empty()) {
+    SweepText only{.request = make_request(a, model)};
+    only.request.detail = Detail::summary;
+    return {only};
+  }
+  if (!model.has_tokenizer)
+    throw UsageError(fmt::format("--texts: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens", model.folder));
+  const std::string file = read_text(a.texts, kMaxTextsBytes, ReadFrom::file_or_pipe);
+  std::vector<SweepText> out;
+  int number = 1;
+  for (std::size_t begin = 0; begin < file.size(); ++number) {
+    const std::size_t end = std::min(file.find('\n', begin), file.size());
+    const std::string_view line = std::string_view(file).substr(begin, end - begin);
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) out.push_back(text_of_line(line, number, a, model));
+    begin = end + 1;
+  }
+  if (out.empty())
+    throw UsageError(fmt::format("{}: expected a JSON object with context, question and answer in each line, got no line", a.texts));
+  return out;
+}
+
+double answer_score(const SweepText& text, std::string_view said) {
+  if (text.answers.empty()) return kNotAvailable;
+  const std::string heard = lower(said);
+  const auto n =
+      std::ranges::count_if(text.answers, [&](const std::string& answer) { return heard.find(lower(answer)) != std::string::npos; });
+  if (text.any_answer) return n > 0 ? 1 : 0;
+  return static_cast<double>(n) / static_cast<double>(text.answers.size());
+}
+
+}  // namespace kvscope::cli

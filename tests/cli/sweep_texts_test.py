@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sweep --texts: questions about many texts, bands over them."""
+import csv
+import io
+import json
+import os
+import unittest
+
+from program import CliTest, cli
+
+RUNS = ["--policies", "local,h2o", "--ratios", "0.2,0.9", "--quiet"]
+LINES = ["Martin bought a horse on the market of the town. The house number of Tom is 482. It was late, and the rain fell on the roofs.",
+         "The boats lay in the harbour all day long. The house number of Tom is 731. Nobody knew when the wind would turn, and so they waited.",
+         "She read the letter twice before she put it away. The house number of Tom is 265. In the morning the carriage stood at the door."]
+NUMBERS = ["482", "731", "265"]
+
+
+def line(i, **more):
+    return {"context": LINES[i], "question": "\nWhat is the house number of Tom?", "answer": [NUMBERS[i]], "answer_prefix": " The house number of Tom is", "max_new_tokens": 6, **more}
+
+
+class SweepTexts(CliTest):
+    def texts(self, *lines):
+        return self.write("texts.jsonl", "".join(json.dumps(x) + "\n" for x in lines))
+
+    def sweep(self, *more):
+        return json.loads(self.succeeds("sweep", "--texts", self.path("texts.jsonl"), *RUNS, "--json", *more))
+
+    def test_a_run_goes_on_by_itself_after_the_question_and_its_words_are_scored(self):
+        self.texts(line(0), line(1), line(2))
+        got = self.sweep()
+        self.assertEqual((got["schema"], got["texts"], got["seeds"]), ("kvscope.sweep/1", 3, 1))
+        self.assertEqual([(i["text"], i["spec"]) for i in got["items"][:6]], [(1, "full"), (1, "local:ratio=0.2"), (1, "local:ratio=0.9"), (1, "h2o:ratio=0.2"), (1, "h2o:ratio=0.9"), (2, "full")])
+        for item in got["items"]:
+            self.assertEqual(item["score"], float(NUMBERS[item["text"] - 1] in item["said"]), item)
+        full = [i for i in got["items"] if i["policy"] == "full"]
+        self.assertEqual([i["score"] for i in full], [1, 1, 1], [i["said"] for i in full])
+        # the full cache says what a plain run says after the same words, read at once
+        for i in full:
+            text = line(i["text"] - 1)
+            run = json.loads(self.succeeds("run", "--prompt", text["context"] + text["question"] + text["answer_prefix"], "--generate", "6", "--json"))
+            self.assertTrue(run["lanes"][0]["text"].endswith(i["said"]), (run["lanes"][0]["text"], i["said"]))
+
+    def test_bands_are_the_items_of_a_run_and_pairs_are_those_of_one_text(self):
+        self.texts(line(0), line(1), line(2))
+        got = self.sweep("--seeds", "2")
+        self.assertEqual(len(got["items"]), 3 * 2 * 5)
+        specs = [b["spec"] for b in got["bands"]]
+        for band in got["bands"]:
+            mine = [i for i in got["items"] if i["spec"] == band["spec"]]
+            self.assertEqual(band["n"], 6)
+            for key in ("kl", "nll", "score", "slots"):
+                values = [i[key] for i in mine if i[key] is not None]
+                self.assertEqual(band[key]["n"], len(values))
+                if values:
+                    self.assertAlmostEqual(band[key]["mean"], sum(values) / len(values))
+                    self.assertEqual((band[key]["min"], band[key]["max"]), (min(values), max(values)))
+            if band["policy"] != "h2o":
+                self.assertEqual((band["better"], band["worse"], band["compared"], band["beside"]), (None, None, 0, None))
+                continue
+            self.assertEqual(band["beside"], f"local:ratio={band['ratio']}")
+            theirs = [i for i in got["items"] if i["spec"] == band["beside"]]
+            self.assertEqual([(i["text"], i["seed"]) for i in mine], [(i["text"], i["seed"]) for i in theirs])
+            ahead = [a["score"] - b["score"] for a, b in zip(mine, theirs)]
+            self.assertEqual((band["better"], band["worse"], band["compared"]), (sum(x > 0 for x in ahead), sum(x < 0 for x in ahead), 6))
+        rows = list(csv.DictReader(io.StringIO(self.succeeds("sweep", "--texts", self.path("texts.jsonl"), *RUNS, "--seeds", "2"))))
+        self.assertEqual([r["spec"] for r in rows], specs)
+        for row, band in zip(rows, got["bands"]):
+            self.assertEqual(int(row["n"]), 6)
+            for key, column in (("mean", "kl"), ("min", "kl_min"), ("max", "kl_max")):
+                self.assertEqual(float(row[column]), band["kl"][key])
+            self.assertEqual(row["better"], "" if band["better"] is None else str(band["better"]))
+        table = self.succeeds("sweep", "--texts", self.path("texts.jsonl"), *RUNS, "--seeds", "2", "--table").splitlines()
+        self.assertEqual(len(table), 1 + len(specs))
+        band = got["bands"][-1]
+        self.assertIn(f"better on {band['better']} of 6, worse on {band['worse']}", table[-1])
+
+    def test_all_answers_count_and_of_a_qa_task_one_is_enough(self):
+        self.texts(line(0, answer=["482", "no such words"]), line(0, answer=["no such words", "482"], task="qa_1"), line(0, answer="NO SUCH WORDS"))
+        full = [i["score"] for i in self.sweep()["items"] if i["policy"] == "full"]
+        self.assertEqual(full, [0.5, 1, 0])
+
+    def test_texts_fill_a_store_and_a_changed_answer_is_another_item(self):
+        self.texts(line(0), line(1))
+        store = self.path("store")
+        first = self.sweep("--store", store)
+        self.assertEqual(self.sweep("--store", store), first)
+        self.texts(line(1), line(0))  # other places, the same texts
+        again = self.sweep("--store", store)
+        self.assertEqual(len(os.listdir(store)), 10)
+        self.assertEqual([i["said"] for i in again["items"]], [i["said"] for i in first["items"][5:] + first["items"][:5]])
+        self.texts(line(0, answer=["48"]), line(1))
+        self.sweep("--store", store)
+        self.assertEqual(len(os.listdir(store)), 15)
+
+    def test_a_bad_line_is_a_sentence_with_its_number(self):
+        whole = json.dumps(line(0)) + "\n"
+        bad = {"{": "JSON", "[1,2]": "an object", "3": "an object", "null": "an object", json.dumps({**line(0), "context": 5}): "context", json.dumps({**line(0), "context": ""}): "context",
+               json.dumps({**line(0), "answer": []}): "answer", json.dumps({**line(0), "answer": [""]}): "answer", json.dumps({**line(0), "answer": {"a": 1}}): "answer",
+               json.dumps({**line(0), "answer": [1]}): "answer", json.dumps({**line(0), "max_new_tokens": -1}): "max_new_tokens", json.dumps({**line(0), "max_new_tokens": 1e30}): "max_new_tokens",
+               json.dumps({k: v for k, v in line(0).items() if k != "question"}): "question", json.dumps({k: v for k, v in line(0).items() if k != "answer"}): "answer",
+               "[" * 100000: "deep", json.dumps({**line(0), "x": list(range(5000))}): "values", "{\"context\": \"a\0b": "JSON"}
+        for text, word in bad.items():
+            self.write("texts.jsonl", whole + "\n" + text + "\n" + whole)
+            r = cli("sweep", "--texts", self.path("texts.jsonl"), *RUNS)
+            self.assertEqual((r.returncode, r.stdout, r.stderr.count("\n")), (1, "", 1), (text[:60], r.stderr))
+            self.assertIn("texts.jsonl:3", r.stderr, text[:60])
+            self.assertIn(word, r.stderr, text[:60])
+        self.write("texts.jsonl", b"{\"context\": \"\xff\xfe\"}\n")
+        self.refuses(1, ["sweep", "--texts", self.path("texts.jsonl"), *RUNS], "texts.jsonl:1")
+        for empty in ("", "\n\n \r\n"):
+            self.write("texts.jsonl", empty)
+            self.refuses(2, ["sweep", "--texts", self.path("texts.jsonl"), *RUNS], "got no line")
+        self.write("texts.jsonl", whole + json.dumps({**line(0), "context": "word " * 5000}) + "\n")
+        self.refuses(2, ["sweep", "--texts", self.path("texts.jsonl"), *RUNS], "texts.jsonl:2", "was made for")
+        self.refuses(1, ["sweep", "--texts", self.path("none"), *RUNS], "none")
+
+    def test_a_huge_line_is_refused_before_it_is_read_into_values(self):
+        with open(self.path("texts.jsonl"), "w", encoding="utf-8") as f:
+            f.write('{"context": "' + "x" * (70 << 20) + '"}\n')
+        self.refuses(1, ["sweep", "--texts", self.path("texts.jsonl"), *RUNS], "texts.jsonl:1", "bytes")
+
+    def test_words_that_do_not_go_with_texts(self):
+        self.texts(line(0))
+        base = ["sweep", "--texts", self.path("texts.jsonl"), *RUNS]
+        for more, word in ((["--prompt", "x"], "exactly one"), (["--follow", "reference"], "--follow"), (["--special-tokens"], "--special-tokens"), (["--chat"], "--chat")):
+            self.refuses(2, base + more, word)
+        self.refuses(2, base + ["--model", os.path.join(os.path.dirname(__file__), "..", "golden", "tiny-gqa")], "no tokenizer")
+
+
+if __name__ == "__main__":
+    unittest.main()
