@@ -35,8 +35,7 @@ std::optional<std::string> template_of(const JsonCursor& config) {
 
 std::optional<ChatTemplate> open_chat_template(const std::string& folder) {
   if (GgufFile::is_one(folder)) return open_gguf_chat_template(GgufFile::open(folder));
-  const std::string config_path = (fs::path(folder) / "tokenizer_config.json").string(),
-                    jinja = (fs::path(folder) / "chat_template.jinja").string();
+  const std::string config_path = in_folder(folder, "tokenizer_config.json"), jinja = in_folder(folder, "chat_template.jinja");
   std::error_code ignored;
   const JsonDocument document = fs::exists(config_path, ignored)
                                     ? JsonDocument::read(config_path, {.bytes = kMaxConfigBytes, .values = kJsonLimits.values})

@@ -13,6 +13,7 @@
 #include "arch/head_characters_file.h"
 #include "arch/weights.h"
 #include "core/error.h"
+#include "io/files.h"
 #include "io/json_cursor.h"
 #include "io/json_document.h"
 
@@ -59,7 +60,7 @@ std::vector<int> read_end_ids(const JsonCursor& json, int vocab_size) {
 }
 
 void read_ends(ModelFiles& model, const JsonDocument& config) {
-  const std::string path = (fs::path(model.folder) / "generation_config.json").string();
+  const std::string path = in_folder(model.folder, "generation_config.json");
   std::error_code ignored;
   if (fs::exists(path, ignored)) {
     const JsonDocument generation = JsonDocument::read(path, {.bytes = kMaxConfigBytes, .values = kJsonLimits.values});
@@ -69,7 +70,7 @@ void read_ends(ModelFiles& model, const JsonDocument& config) {
 }
 
 void open_characters(ModelFiles& model) {
-  const std::string path = (fs::path(model.folder) / "heads.json").string();
+  const std::string path = in_folder(model.folder, "heads.json");
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return;
   try {
@@ -128,7 +129,7 @@ ModelFiles open_files(const std::string& folder, ReadWeights read) {
     throw Error(fmt::format("{}: expected a model folder with config.json, got {}; {}", folder,
                             something ? "something that is neither a folder nor a GGUF file" : "nothing there", kWhatOpens));
   }
-  const std::string config_path = (fs::path(folder) / "config.json").string();
+  const std::string config_path = in_folder(folder, "config.json");
   if (!fs::exists(config_path, error))
     throw Error(fmt::format("{}: expected a model folder with config.json, got a folder without it; {}", folder, kWhatOpens));
   const JsonDocument json = JsonDocument::read(config_path, {.bytes = kMaxConfigBytes, .values = kJsonLimits.values});
@@ -140,10 +141,10 @@ ModelFiles open_files(const std::string& folder, ReadWeights read) {
 
 TokenizerFile open_tokenizer_file(const std::string& folder) {
   if (GgufFile::is_one(folder)) return {open_gguf_tokenizer(GgufFile::open(folder)), folder};
-  const fs::path json = fs::path(folder) / "tokenizer.json", model = fs::path(folder) / "tokenizer.model";
+  const std::string json = in_folder(folder, "tokenizer.json"), model = in_folder(folder, "tokenizer.model");
   std::error_code ignored;
-  if (fs::exists(json, ignored)) return {open_tokenizer_json(json.string()), json.string()};  // as transformers: also beside the other
-  if (fs::exists(model, ignored)) return {open_sentencepiece(model.string()), model.string()};
+  if (fs::exists(json, ignored)) return {open_tokenizer_json(json), json};  // as transformers: also beside the other
+  if (fs::exists(model, ignored)) return {open_sentencepiece(model), model};
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "io/files.h"
 #include "io/json_cursor.h"
 #include "io/quote_name.h"
 
@@ -19,13 +20,13 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxIndexBytes = 64u << 20;
 constexpr std::size_t kMaxShards = 1024;
 
-bool is_there(const fs::path& path) {
+bool is_there(const std::string& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
 /// Why there are no weights: names what lies there instead.
-[[noreturn]] void fail_without_safetensors(const fs::path& folder) {
+[[noreturn]] void fail_without_safetensors(const std::string& folder) {
   std::error_code ignored;
   std::string other, gguf;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -36,15 +37,15 @@ bool is_there(const fs::path& path) {
     if (suffix == ".gguf" && (gguf.empty() || name < gguf)) gguf = name;
   }
   if (!gguf.empty())
-    throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got only {}; open that file itself",
-                            folder.string(), quote_name(gguf)));
+    throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got only {}; open that file itself", folder,
+                            quote_name(gguf)));
   if (!other.empty()) {
     throw Error(fmt::format(
         "{}: expected model.safetensors or model.safetensors.index.json, got only {}, which is not read; convert it, e.g. in Python "
         "with transformers: AutoModelForCausalLM.from_pretrained(folder).save_pretrained(folder, safe_serialization=True)",
-        folder.string(), quote_name(other)));
+        folder, quote_name(other)));
   }
-  throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got neither; {}", folder.string(), kWhatOpens));
+  throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got neither; {}", folder, kWhatOpens));
 }
 
 /// Tensor name to shard name. A shard is a plain file name: an index must not reach outside its folder.
@@ -76,25 +77,24 @@ std::string join(const std::vector<std::int64_t>& shape) { return fmt::format("[
 Weights Weights::open(const std::string& folder) {
   Weights weights;
   weights.folder_ = folder;
-  const fs::path base(folder), single = base / "model.safetensors", index = base / "model.safetensors.index.json";
+  constexpr const char* kIndex = "model.safetensors.index.json";
+  const std::string single = in_folder(folder, "model.safetensors"), index = in_folder(folder, kIndex);
   if (is_there(single)) {
-    weights.paths_ = {single.string()};
-    weights.files_.push_back(TensorFile::open(single.string()));
+    weights.paths_ = {single};
+    weights.files_.push_back(TensorFile::open(single));
     weights.add_all(0);
     return weights;
   }
-  if (!is_there(index)) fail_without_safetensors(base);
+  if (!is_there(index)) fail_without_safetensors(folder);
 
-  const auto map = read_index(index.string());
+  const auto map = read_index(index);
   std::set<std::string> shards;
   for (const auto& [tensor, shard] : map) shards.insert(shard);
-  if (shards.size() > kMaxShards)
-    throw Error(fmt::format("{}: expected at most {} files, got {}", index.string(), kMaxShards, shards.size()));
+  if (shards.size() > kMaxShards) throw Error(fmt::format("{}: expected at most {} files, got {}", index, kMaxShards, shards.size()));
   std::map<std::string, std::size_t> number;
   for (const std::string& shard : shards) {
-    const std::string path = (base / shard).string();
-    if (!is_there(path))
-      throw Error(fmt::format("{}: is missing, {} names it; is the download complete?", path, index.filename().string()));
+    const std::string path = in_folder(folder, shard);
+    if (!is_there(path)) throw Error(fmt::format("{}: is missing, {} names it; is the download complete?", path, kIndex));
     number[shard] = weights.files_.size();
     weights.paths_.push_back(path);
     weights.files_.push_back(TensorFile::open(path));
@@ -104,8 +104,7 @@ Weights Weights::open(const std::string& folder) {
     const auto& views = weights.files_[file].tensors();
     const auto view = views.find(tensor);
     if (view == views.end() && !weights.files_[file].others().contains(tensor)) {
-      throw Error(
-          fmt::format("{}: tensor {} is missing, {} says it is here", weights.paths_[file], quote_name(tensor), index.filename().string()));
+      throw Error(fmt::format("{}: tensor {} is missing, {} says it is here", weights.paths_[file], quote_name(tensor), kIndex));
     }
     weights.places_[tensor] = {file, view == views.end() ? nullptr : &view->second};
   }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <map>
 #include <new>
 
@@ -15,6 +14,7 @@
 #include "core/error.h"
 #include "core/machine_memory.h"
 #include "found/model_walk.h"
+#include "io/files.h"
 #include "io/gguf_file.h"
 #include "io/json_cursor.h"
 #include "runtime/model/devices.h"
@@ -79,7 +79,7 @@ void read_what_is_there(FoundModel& row) {
     return;
   }
   attempt([&] {
-    const JsonDocument config = JsonDocument::read((std::filesystem::path(row.path) / "config.json").string(), kConfigLimits);
+    const JsonDocument config = JsonDocument::read(in_folder(row.path, "config.json"), kConfigLimits);
     const JsonCursor root(config);
     if (root.is_object()) row.family = root.text_or("model_type", "");
   });

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "core/error.h"
 #include "io/file_handle.h"
@@ -30,9 +33,8 @@ mode_t mask_of_user() {
 }
 
 /// A file that was renamed is there after a power cut only once its folder is written. Some file systems cannot, and need not.
-void sync_folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const FileHandle handle(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+void sync_folder(const std::string& folder) {
+  const FileHandle handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (handle) ::fsync(handle.get());
 }
 
@@ -53,6 +55,16 @@ class Leftover {
 };
 
 }  // namespace
+
+std::string in_folder(const std::string& folder, std::string_view name) {
+  return fmt::format("{}{}{}", folder, folder.empty() || folder.ends_with('/') ? "" : "/", name);
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return path.substr(0, std::max<std::size_t>(slash, 1));
+}
 
 void write_all(const FileHandle& file, std::string_view text, const std::string& path) {
   while (!text.empty()) {
@@ -93,16 +105,13 @@ std::string read_text(const std::string& path, std::size_t max_bytes, ReadFrom f
 void report_file_size_limit() { ::signal(SIGXFSZ, SIG_IGN); }
 
 void remove_unfinished(const std::string& target) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path whole(target);
-  const std::string begin = whole.filename().string() + ".", end = ".part";
-  fs::path folder = whole.parent_path();
-  if (folder.empty()) folder = ".";
-  for (fs::directory_iterator entry(folder, error), last; !error && entry != last; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+  const std::string begin = target.substr(target.rfind('/') + 1) + ".", end = ".part", folder = folder_of(target);
+  // std::filesystem::directory_iterator ends the program where memory is short.
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
     if (!name.starts_with(begin) || !name.ends_with(end) || name.size() < begin.size() + end.size()) continue;
-    const std::string_view middle = std::string_view(name).substr(begin.size(), name.size() - begin.size() - end.size());
+    const std::string_view middle = name.substr(begin.size(), name.size() - begin.size() - end.size());
     int process = 0;
     unsigned number = 0;
     const auto [dash, bad] = std::from_chars(middle.data(), middle.data() + middle.size(), process);
@@ -111,8 +120,9 @@ void remove_unfinished(const std::string& target) {
     if (worse != std::errc() || stop != middle.data() + middle.size()) continue;
     if (::kill(process, 0) == 0 || errno != ESRCH) continue;
     // Of a living writer on another machine that shares the folder, or in another space of process numbers, it is locked.
-    const FileHandle part(::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (part && ::flock(part.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+    const std::string path = in_folder(folder, name);
+    const FileHandle part(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (part && ::flock(part.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
   }
 }
 
@@ -141,6 +151,7 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
   }
 
   static std::atomic<unsigned> counter = 0;  // several threads may write the same target
+  const std::string folder = folder_of(target);
   remove_unfinished(target);
   std::string beside;
   int descriptor = -1;
@@ -158,7 +169,7 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
   if (::fsync(file.get()) != 0) throw Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
   if (std::rename(beside.c_str(), target.c_str()) != 0) throw Error(fmt::format("{}: cannot be replaced: {}", path, std::strerror(errno)));
   leftover.keep();
-  sync_folder_of(target);
+  sync_folder(folder);
 }
 
 }  // namespace kvscope

@@ -32,6 +32,11 @@ using TakesText = std::function<void(std::string_view piece)>;
 void write_atomically(const std::string& path, const std::function<void(const TakesText& take)>& write,
                       Readable readable = Readable::as_usual);
 
+/// The path of a file in a folder. std::filesystem's `/` of GCC 12 destroys the heap where memory ends in it.
+std::string in_folder(const std::string& folder, std::string_view name);
+/// The folder of a path; "." of a name alone.
+std::string folder_of(const std::string& path);
+
 /// path: for messages. Throws Error.
 void write_all(const FileHandle& file, std::string_view text, const std::string& path);
 

@@ -7,21 +7,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "core/error.h"
+#include "io/files.h"
 #include "io/json_cursor.h"
 #include "io/quote_name.h"
 #include "io/tensor_file.h"
 
 namespace kvscope {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kSchema = "kvscope.kept/1";
 constexpr int kMaxLayers = 4096, kMaxHeads = 4096, kMaxTokens = 1 << 20, kMaxRuns = 64;
@@ -121,14 +119,14 @@ class Reader {
   /// The file beside this one that an object names.
   const TensorFile& file_of(const JsonCursor& from) {
     const std::string file = from.at("file").text(kMaxNameBytes);
-    if (fs::path(file).filename() != file || file == "..") from.at("file").fail("the name of a file in the same folder");
+    if (file.empty() || file.find('/') != std::string::npos || file == "." || file == "..") from.at("file").fail("the name of a file in the same folder");
     if (!tensors_.contains(file) && tensors_.size() == kMaxSafetensors)
       from.at("file").fail(fmt::format("at most {} files", kMaxSafetensors));
     if (!tensors_.contains(file)) tensors_.emplace(file, TensorFile::open(beside(file)));
     return tensors_.at(file);
   }
 
-  std::string beside(const std::string& file) const { return (fs::path(out_.path).parent_path() / file).string(); }
+  std::string beside(const std::string& file) const { return in_folder(folder_of(out_.path), file); }
 
   std::string where_of(const JsonCursor& from) const {
     return fmt::format("{}: tensor {}", beside(from.at("file").text()), quote_name(from.at("tensor").text(kMaxNameBytes)));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "io/files.h"
 #include "io/head_table_file.h"
 #include "io/head_vectors_file.h"
 #include "io/kept_file_reader.h"
@@ -35,8 +36,7 @@ GivenFiles RunFiles::of(const LaneSpec& spec) {
 std::string RunFiles::path_of(const NamedFile& file) const {
   std::error_code error;
   if (!file.of_model && fs::is_regular_file(file.name, error)) return file.name;
-  const fs::path in_folder = fs::path(folder_) / file.name;
-  if (fs::is_regular_file(in_folder, error)) return in_folder.string();
+  if (std::string path = in_folder(folder_, file.name); fs::is_regular_file(path, error)) return path;
   if (file.may_lack) return {};
   if (file.of_model)
     throw UsageError(fmt::format("{}: expected {} in the model's folder {}, got none; {}", file.key, file.name, kvscope::quoted(folder_),
