@@ -112,20 +112,24 @@ struct ThreadPool::Team {
       take_chunks(worker);
     }
   }
+
+  /// Also of those that were started before one could not be.
+  ~Team() {
+    stop = true;
+    { const std::lock_guard lock(mutex); }
+    work.notify_all();
+    for (std::thread& t : workers) t.join();
+  }
 };
 
 ThreadPool::ThreadPool(int n_threads) : team_(std::make_unique<Team>()) {
   KVSCOPE_ASSERT(n_threads >= 0);
   if (n_threads == 0) n_threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  team_->workers.reserve(static_cast<std::size_t>(n_threads) - 1);  // no thread is started that has no place
   for (int i = 1; i < n_threads; ++i) team_->workers.emplace_back([team = team_.get(), i] { team->run_worker(i); });
 }
 
-ThreadPool::~ThreadPool() {
-  team_->stop = true;
-  { const std::lock_guard lock(team_->mutex); }
-  team_->work.notify_all();
-  for (std::thread& t : team_->workers) t.join();
-}
+ThreadPool::~ThreadPool() = default;
 
 int ThreadPool::n_threads() const { return static_cast<int>(team_->workers.size()) + 1; }
 
