@@ -29,6 +29,7 @@
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
 #include "core/error.h"
+#include "core/failure.h"
 
 namespace kvscope {
 
@@ -254,8 +255,8 @@ void Document::openFile(const QString& path) {
     m_model.controller.setPrompt(readPromptFile(path));
     m.rows.notices().takeBack(m_not_opened);
     m.library.use(path);
-  } catch (const Error& error) {
-    sayNotOpened(QString::fromUtf8(error.what()));
+  } catch (const std::exception& error) {  // memory, too
+    sayNotOpened(QString::fromUtf8(words_of(error)));
   }
 }
 
@@ -269,8 +270,8 @@ bool Document::save(const QString& path) {
     const SavedSession s = session();
     writeSession(path, s);
     keepResults(path, s);
-  } catch (const Error& error) {
-    m.rows.notices().show(error.what(), error.what());
+  } catch (const std::exception& error) {  // memory, too
+    m.rows.notices().show(words_of(error), words_of(error));
     return false;
   }
   m.rows.say("Saved to " + path);

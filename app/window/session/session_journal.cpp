@@ -11,7 +11,7 @@
 #include <QRegularExpression>
 #include <QStandardPaths>
 
-#include "core/error.h"
+#include "core/failure.h"
 #include "io/files.h"
 
 namespace kvscope {
@@ -24,6 +24,17 @@ constexpr int kKept = 20;  // abandoned files that are kept; older ones are dele
 bool isOurs(const QString& name) {
   static const QRegularExpression form(R"(^unsaved-\d{13,16}-\d{1,10}\.kvscope$)");
   return form.match(name).hasMatch();
+}
+
+/// Of journals whose program was killed before their first file was whole.
+void removeUnbegun(const QString& folder) {
+  for (const QString& file : QDir(folder).entryList({"unsaved-*.part", "unsaved-*.lock"}, QDir::Files)) {
+    const QString name = file.section(".kvscope", 0, 0) + ".kvscope", path = folder + '/' + name;
+    if (!isOurs(name) || QFileInfo::exists(path)) continue;
+    QLockFile lock(path + ".lock");
+    lock.setStaleLockTime(0);
+    if (lock.tryLock(0)) remove_unfinished(path.toStdString());
+  }
 }
 
 }  // namespace
@@ -45,6 +56,7 @@ QString SessionJournal::defaultFolder() {
 QStringList SessionJournal::left(const QString& folder) {
   QStringList out;
   if (folder.isEmpty()) return out;
+  removeUnbegun(folder);
   for (const QFileInfo& file : QDir(folder).entryInfoList({"*.kvscope"}, QDir::Files, QDir::Time)) {
     if (!isOurs(file.fileName())) continue;
     QLockFile lock(file.absoluteFilePath() + ".lock");
@@ -76,13 +88,13 @@ void SessionJournal::writeNow() {
     m_lock->setStaleLockTime(0);
     m_lock->tryLock(0);
   }
-  const QByteArray bytes = m_source();
   try {  // a crash while writing leaves the file before
+    const QByteArray bytes = m_source();
     write_atomically(m_path.toStdString(), std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())),
                      Readable::by_user_only);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // memory, too
     if (!std::exchange(m_failed, true))
-      Q_EMIT failed(QString("kvscope cannot back up your work (%1). Save with Ctrl+S.").arg(QString::fromUtf8(error.what())));
+      Q_EMIT failed(QString("kvscope cannot back up your work (%1). Save with Ctrl+S.").arg(QString::fromUtf8(words_of(error))));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "core/error.h"
+#include "core/failure.h"
 #include "trace/trace_writer.h"
 
 namespace kvscope {
@@ -95,7 +96,7 @@ void StoredResults::keep(const QString& path, const SavedSession& session, const
     } catch (const Cancelled&) {
       throw;
     } catch (const std::exception& error) {  // memory, too
-      why = QString::fromUtf8(error.what());
+      why = QString::fromUtf8(words_of(error));
     }
     return [this, path, why] { Q_EMIT kept(path, why); };
   });
@@ -108,7 +109,7 @@ void StoredResults::open(const QString& name, Read read) {
     try {
       return [this, name, trace = std::make_shared<const Trace>(read())] { Q_EMIT opened(trace, name); };
     } catch (const std::exception& error) {
-      return [this, why = QString::fromUtf8(error.what())] { Q_EMIT failed(why); };
+      return [this, why = QString::fromUtf8(words_of(error))] { Q_EMIT failed(why); };
     }
   });
 }

@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "core/failure.h"
 #include "runtime/model/loading.h"
 
 namespace kvscope {
@@ -106,7 +107,7 @@ struct Runner::Impl {
     } catch (const PromptTooLong& e) {
       put_failure(e.what(), now_generation, e.cut);
     } catch (const std::exception& e) {
-      put_failure(e.what(), now_generation);
+      put_failure(words_of(e), now_generation);
     }
   }
 
