@@ -67,8 +67,6 @@ CLASS_LINES, CLASS_FILES, FUNCTION_LINES = 600, 3, 80
 LONG_CLASSES = {
     "CudaBackend": (756, 6),
     "Lane": (969, 8),
-    "PromptRun": (445, 4),
-    "Session": (548, 5),
 }
 LONG_FUNCTIONS = {
     "engine/backend/cuda/attention.cu: decode_chunk": 122,

@@ -27,7 +27,7 @@ struct Session::Impl {
 
   Snapshot run(const RunRequest& request, const CancelToken& cancel, const Progress& progress, const Publish& publish, RecordSink* sink);
 
-  // ---- what has to be done (session_plan.cpp)
+  // ---- what has to be done
   struct WantedLane {
     LaneSpec spec;
     std::shared_ptr<const Policy> policy;
@@ -54,7 +54,7 @@ struct Session::Impl {
   /// Steps after the last prompt token that the request asks for, cut to the model's positions.
   int n_decode_steps(const RunRequest& request, int n_prompt);
 
-  // ---- doing it (session_steps.cpp)
+  // ---- doing it
   void run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel);
   void load_prompt(std::span<Lane* const> fresh, double ms, const CancelToken& cancel);
   /// Returns the number of steps: n_steps, or fewer where the texts end before.
