@@ -9,9 +9,9 @@
 namespace kvscope {
 
 std::string textKey(const RunRequest& r) {
-  return fmt::format("{}\n{} {} {} {} {} {} {} {} {}", r.prompt, fmt::join(r.prompt_ids, ","), fmt::join(r.follow_ids, ","),
-                     name_of(r.follow), static_cast<int>(r.mode), r.seed, r.temperature, r.ignore_end, r.prompt.size(),
-                     name_of(r.prompt_text));
+  return fmt::format("{}\n{} {} {} {} {} {} {} {} {} {}", r.prompt, fmt::join(r.prompt_ids, ","), fmt::join(r.follow_ids, ","),
+                     fmt::join(r.given_ids, ","), name_of(r.follow), static_cast<int>(r.mode), r.seed, r.temperature, r.ignore_end,
+                     r.prompt.size(), name_of(r.prompt_text));
 }
 
 }  // namespace kvscope
