@@ -12,6 +12,7 @@
 #include "app/window/commands/command_palette.h"
 #include "app/window/commands/time_menu.h"
 #include "app/window/help/help_dialog.h"
+#include "app/window/help/papers_dialog.h"
 #include "app/window/lecture/lecture_page.h"
 #include "app/window/lecture/lecture_row.h"
 #include "app/window/panels/prompt/prompt_editor.h"
@@ -145,6 +146,14 @@ void fillHelp(MainWindow& w, Commands& commands, QMenu* menu) {
                        {Qt::SHIFT | Qt::Key_F1},
                        [] { QWhatsThis::enterWhatsThisMode(); },
                        "Now click any legend, column or panel to see its meaning, unit and equation"},
+                      {"What &papers say, and what shows here…",
+                       {},
+                       [&w] {
+                         auto* page = new PapersDialog(&w);
+                         page->setAttribute(Qt::WA_DeleteOnClose);
+                         page->show();
+                       },
+                       "Published findings beside what is measured on the model that comes with the program"},
                       {"&Tour in six steps", {}, [&w] { w.firstSteps().startTour(); }},
                       {"&Welcome", {}, [&w] { w.showPage(Page::welcome); }},
                       {"&About kvscope", {}, [&w] { sayAbout(w); }}});
