@@ -23,7 +23,7 @@ int models(const Arguments& arguments);
 
 /// Says early that a result cannot be written there, before minutes of work. Throws UsageError naming the option.
 void check_target(const std::string& path, const char* option = "--out");
-/// Throws UsageError if the path is one of the files that the command reads: of the model's folder, or the session.
+/// Throws UsageError if the path is one of the files that the command reads: of the model's folder, the session, a prompt or texts.
 void check_not_read(const Arguments& a, const std::string& path, const char* option = "--out");
 
 /// One line on stderr, whatever the message holds.

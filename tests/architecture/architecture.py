@@ -47,6 +47,7 @@ LIBRARIES = [
     ("sentencepiece", re.compile(r"^sentencepiece"), ("engine/tokenizer/",)),
     ("PCRE2", re.compile(r"^pcre2"), ("engine/tokenizer/",)),
     ("utf8proc", re.compile(r"^utf8proc"), ("engine/tokenizer/",)),
+    ("MPI", re.compile(r"^mpi\.h$"), ("app/cli/mpi/",)),
     ("CUDA", re.compile(r"^(cuda|cublas)"), ("engine/backend/",)),
 ]
 

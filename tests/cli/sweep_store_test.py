@@ -202,6 +202,19 @@ class Mpi(CliTest):
         self.assertEqual(len(items_in(self.store)), N_ITEMS)
         self.assertEqual({n: contents(self.store)[n] for n in there}, there)  # nothing twice
 
+    def test_three_ranks_deal_texts_and_tell_a_damaged_item_once(self):
+        texts = os.path.join(os.path.dirname(PROMPT), "..", "text", "questions.jsonl")
+        sweep = ["sweep", "--texts", texts, "--policies", "local", "--ratios", "0.2,0.5", "--threads", "1", "--quiet"]
+        job = [MPIRUN, "--allow-run-as-root", "--oversubscribe", "-n", "3", CLI, *sweep, "--store", self.store, "--mpi"]
+        alone = self.succeeds(*sweep)
+        r = subprocess.run(job, capture_output=True, text=True, timeout=300)
+        self.assertEqual((r.returncode, r.stderr), (0, ""))
+        self.assertEqual(figures(r.stdout), figures(alone))
+        self.write(os.path.join("store", items_in(self.store)[3]), "half")
+        r = subprocess.run(job, capture_output=True, text=True, timeout=300)
+        self.assertEqual((r.returncode, r.stderr.count("computed again")), (0, 1), r.stderr)
+        self.assertEqual(figures(r.stdout), figures(alone))
+
     def wait_for_items(self, n):
         end = time.monotonic() + 120
         while not os.path.isdir(self.store) or len(items_in(self.store)) < n:

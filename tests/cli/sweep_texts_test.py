@@ -4,11 +4,13 @@ import csv
 import io
 import json
 import os
+import subprocess
 import unittest
 
-from program import CliTest, cli
+from program import CLI, CliTest, cli
 
 RUNS = ["--policies", "local,h2o", "--ratios", "0.2,0.9", "--quiet"]
+MODEL = os.path.join(os.path.dirname(__file__), "..", "..", "assets", "models", "kvmini")
 LINES = ["Martin bought a horse on the market of the town. The house number of Tom is 482. It was late, and the rain fell on the roofs.",
          "The boats lay in the harbour all day long. The house number of Tom is 731. Nobody knew when the wind would turn, and so they waited.",
          "She read the letter twice before she put it away. The house number of Tom is 265. In the morning the carriage stood at the door."]
@@ -93,6 +95,22 @@ class SweepTexts(CliTest):
         self.sweep("--store", store)
         self.assertEqual(len(os.listdir(store)), 15)
 
+    def test_the_slurm_script_fills_the_store(self):
+        self.texts(line(0), line(1), line(2))
+        script = os.path.join(os.path.dirname(__file__), "..", "..", "assets", "cluster", "sweep.slurm")
+        store = self.path("store")
+        environment = {**os.environ, "PATH": os.path.dirname(CLI) + ":" + os.environ["PATH"], "MODEL": MODEL, "TEXTS": self.path("texts.jsonl"), "STORE": store,
+                       "POLICIES": "local,h2o", "RATIOS": "0.2,0.9", "SLURM_ARRAY_TASK_COUNT": "2"}
+        said = []
+        for task in ("2", "1"):
+            r = subprocess.run(["bash", script], env={**environment, "SLURM_ARRAY_TASK_ID": task}, capture_output=True, text=True, timeout=120)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            said.append((r.stdout.count("\n"), r.stderr.count("\n")))
+        self.assertEqual(said, [(0, 1), (6, 0)])  # "7 of 15 items are there"; then the result
+        self.assertEqual(len(os.listdir(store)), 15)
+        r = subprocess.run(["bash", script], env={**environment, "MODEL": ""}, capture_output=True, text=True, timeout=120)
+        self.assertIn("MODEL: a model folder", r.stderr)
+
     def test_a_bad_line_is_a_sentence_with_its_number(self):
         whole = json.dumps(line(0)) + "\n"
         bad = {"{": "JSON", "[1,2]": "an object", "3": "an object", "null": "an object", json.dumps({**line(0), "context": 5}): "context", json.dumps({**line(0), "context": ""}): "context",
@@ -123,7 +141,7 @@ class SweepTexts(CliTest):
     def test_words_that_do_not_go_with_texts(self):
         self.texts(line(0))
         base = ["sweep", "--texts", self.path("texts.jsonl"), *RUNS]
-        for more, word in ((["--prompt", "x"], "exactly one"), (["--follow", "reference"], "--follow"), (["--special-tokens"], "--special-tokens"), (["--chat"], "--chat")):
+        for more, word in ((["--prompt", "x"], "exactly one"), (["--follow", "reference"], "--follow"), (["--special-tokens"], "--special-tokens"), (["--chat"], "--chat"), (["--out", self.path("texts.jsonl")], "is read for the result")):
             self.refuses(2, base + more, word)
         self.refuses(2, base + ["--model", os.path.join(os.path.dirname(__file__), "..", "golden", "tiny-gqa")], "no tokenizer")
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -23,7 +25,7 @@ namespace {
 /// The items that are there: of this process, or of the store that others fill, too.
 class SweepResults {
  public:
-  SweepResults(const Arguments& a, const SweepPlan& plan) : plan_(plan), results_(plan.size()) {
+  SweepResults(const Arguments& a, const SweepPlan& plan) : plan_(plan), results_(plan.size()), told_(plan.size()) {
     if (!a.store.empty()) store_.emplace(a.store);
   }
 
@@ -32,7 +34,8 @@ class SweepResults {
     if (results_[i] || !store_) return results_[i].has_value();
     std::string problem;
     results_[i] = store_->find(plan_.item(i), &problem);
-    if (!problem.empty()) note(problem + "; it is computed again");
+    if (!problem.empty() && !told_[i]) note(problem + "; it is computed again");
+    told_[i] = told_[i] || !problem.empty();
     return results_[i].has_value();
   }
   void put(std::size_t i, SweepResult result) {
@@ -41,6 +44,9 @@ class SweepResults {
       store_->put(plan_.item(i), result);
     }
     results_[i] = std::move(result);
+  }
+  std::size_t n_there() const {
+    return static_cast<std::size_t>(std::ranges::count_if(results_, [](const auto& result) { return result.has_value(); }));
   }
   /// All of them; nothing: some are not there yet, and it is said.
   std::optional<std::vector<SweepResult>> all(bool quiet) {
@@ -58,6 +64,7 @@ class SweepResults {
   const SweepPlan& plan_;
   std::optional<SweepStore> store_;
   std::vector<std::optional<SweepResult>> results_;
+  std::vector<bool> told_;  // what is wrong with the file in an item's place
 };
 
 std::string output_of(const Arguments& a, const SweepPlan& plan, const std::vector<SweepResult>& results) {
@@ -78,9 +85,52 @@ struct Done {
 
 std::string number_message(std::uint64_t item) { return {reinterpret_cast<const char*>(&item), sizeof item}; }
 
+/// Which item is whose next. Items of one text share the full cache's run, so a worker stays with a text while that has any left, then
+/// begins one that nobody has begun, and helps another worker where there is none.
+class Deal {
+ public:
+  Deal(const SweepPlan& plan, SweepResults& results) : plan_(plan), results_(results), dealt_(plan.size()) {}
+
+  /// last: what the worker has done before; kNone: nothing. kNone: all are dealt.
+  std::uint64_t next(std::uint64_t last) {
+    if (last != kNone)
+      if (const std::uint64_t own = open_in(plan_.reference_of(last)); own != kNone) return take(own);
+    for (; new_text_ < plan_.size(); new_text_ += plan_.runs().size()) {
+      const std::uint64_t begun = dealt_in(new_text_) ? kNone : open_in(new_text_);
+      if (begun != kNone) return take(begun);
+    }
+    for (; first_open_ < plan_.size(); ++first_open_)
+      if (is_open(first_open_)) return take(first_open_);
+    return kNone;
+  }
+
+ private:
+  std::uint64_t end_of(std::uint64_t text) const { return text + plan_.runs().size(); }
+  bool is_open(std::uint64_t item) { return !dealt_[item] && !results_.has(item); }
+  bool dealt_in(std::uint64_t text) const {
+    return std::any_of(dealt_.begin() + static_cast<std::ptrdiff_t>(text), dealt_.begin() + static_cast<std::ptrdiff_t>(end_of(text)),
+                       [](bool dealt) { return dealt; });
+  }
+  std::uint64_t open_in(std::uint64_t text) {
+    for (std::uint64_t i = text; i < end_of(text); ++i)
+      if (is_open(i)) return i;
+    return kNone;
+  }
+  std::uint64_t take(std::uint64_t item) {
+    dealt_[item] = true;
+    return item;
+  }
+
+  const SweepPlan& plan_;
+  SweepResults& results_;
+  std::vector<bool> dealt_;
+  std::uint64_t new_text_ = 0, first_open_ = 0;
+};
+
 /// Rank 0. Throws Error, Cancelled.
-void deal(const Ranks& ranks, const SweepPlan& plan, SweepResults& results, const CancelToken& cancel) {
-  std::size_t next = 0;
+void deal(const Ranks& ranks, const SweepPlan& plan, SweepResults& results, bool quiet, const CancelToken& cancel) {
+  Progress progress(quiet);
+  Deal items(plan, results);
   for (int working = ranks.size() - 1; working > 0;) {
     const auto [worker, message] = ranks.receive([&] { cancel.check(); });
     Done done;
@@ -89,9 +139,10 @@ void deal(const Ranks& ranks, const SweepPlan& plan, SweepResults& results, cons
       throw Error(fmt::format("--mpi: rank {} has {} items of work, rank 0 has {}; every rank needs the same files", worker, done.n_items,
                               plan.size()));
     if (done.item != kNone) results.put(done.item, {.figures = done.figures, .said = message.substr(sizeof done)});
-    while (next < plan.size() && results.has(next)) ++next;
-    working -= next == plan.size();
-    ranks.send(worker, number_message(next < plan.size() ? next++ : kNone));
+    progress.show(fmt::format("{} ranks at work", working), static_cast<double>(results.n_there()) / static_cast<double>(plan.size()));
+    const std::uint64_t next = items.next(done.item);
+    working -= next == kNone;
+    ranks.send(worker, number_message(next));
   }
 }
 
@@ -143,7 +194,7 @@ int sweep(const Arguments& a) {
   }
   SweepResults results(a, plan);
   if (ranks && ranks->size() > 1)
-    deal(*ranks, plan, results, interrupt.token());
+    deal(*ranks, plan, results, a.quiet, interrupt.token());
   else
     compute_alone(a, plan, results, work, interrupt.token());
   if (ranks) ranks->finish();

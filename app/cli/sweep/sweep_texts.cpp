@@ -45,8 +45,9 @@ std::vector<std::string> answers_of(const JsonCursor& answer) {
 }
 
 SweepText text_of_line(std::string_view line, int number, const Arguments& a, const ModelFiles& model) {
-  SweepText out{.number = number, .where = fmt::format("{}:{}", a.texts, number), .request = {}};
-  const JsonDocument document = JsonDocument::parse(line, out.where, kLineLimits);
+  SweepText out{.number = number, .request = {}};
+  const std::string where = fmt::format("{}:{}", a.texts, number);
+  const JsonDocument document = JsonDocument::parse(line, where, kLineLimits);
   const JsonCursor root(document);
   const std::string context = some_text(root.at("context"));
   out.answers = answers_of(root.at("answer"));
@@ -59,7 +60,7 @@ SweepText text_of_line(std::string_view line, int number, const Arguments& a, co
     throw UsageError(
         fmt::format("{}: {} tokens of context and question and {} of the answer, but {} was made for {}; leave the line out or "
                     "give a smaller --generate",
-                    out.where, all.size(), n_new, model.config.name, model.config.max_positions));
+                    where, all.size(), n_new, model.config.name, model.config.max_positions));
   RunRequest& r = out.request;
   r.prompt_ids.assign(all.begin(), all.begin() + n_prompt);
   r.given_ids.assign(all.begin() + n_prompt, all.end());

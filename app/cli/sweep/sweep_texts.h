@@ -14,7 +14,6 @@ namespace kvscope::cli {
 /// What a sweep runs every policy on.
 struct SweepText {
   int number = 1;      // its line in the file of texts
-  std::string where;   // "FILE:12"; empty: the prompt
   RunRequest request;  // without lanes and seed
   std::vector<std::string> answers = {};
   bool any_answer = false;  // one of them is enough
