@@ -19,7 +19,7 @@ std::vector<PolicyRow> make_rows() {
   for (const auto family : {position_rows, hindsight_rows, score_rows, geometry_rows, probing_rows, observation_rows, merging_rows,
                             keepkv_rows, given_rows, custom_rows})
     for (PolicyRow& row : family()) rows.push_back(std::move(row));
-  std::ranges::stable_partition(rows, &PolicyRow::listed);
+  std::stable_partition(rows.begin(), rows.end(), [](const PolicyRow& row) { return row.listed; });
   return rows;
 }
 

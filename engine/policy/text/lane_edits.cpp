@@ -74,8 +74,7 @@ std::vector<int> list_of(const Field& field, const std::string& where) {
     for (int i = *first; i <= *last; ++i) out.push_back(i);
   }
   std::ranges::sort(out);
-  const auto twice = std::ranges::unique(out);
-  out.erase(twice.begin(), twice.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
