@@ -19,6 +19,9 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 int open_without_name(const std::string& folder) {
+  // It never has a name where the file system can do that; else for a moment, and a program that is killed in it leaves an empty file.
+  const int nameless = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (nameless >= 0) return nameless;
   std::string name = folder + "/kvscope-XXXXXX";
   const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0)
