@@ -18,6 +18,7 @@ namespace kvscope {
 
 namespace {
 
+constexpr int kSecondsOfALock = 60;  // that an empty one may be about to be written
 constexpr int kKept = 20;  // abandoned files that are kept; older ones are deleted
 
 /// What a journal calls its files. Others in the folder are somebody's work.
@@ -34,6 +35,10 @@ void removeUnbegun(const QString& folder) {
     QLockFile lock(path + ".lock");
     lock.setStaleLockTime(0);
     if (lock.tryLock(0)) remove_unfinished(path.toStdString());
+    // One that was killed before it wrote its number into the lock: nobody can tell whose it is, but a living one writes at once.
+    const QFileInfo of_nobody(path + ".lock");
+    if (of_nobody.exists() && of_nobody.size() == 0 && of_nobody.lastModified().secsTo(QDateTime::currentDateTime()) > kSecondsOfALock)
+      QFile::remove(of_nobody.filePath());
   }
 }
 
