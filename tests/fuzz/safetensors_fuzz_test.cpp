@@ -8,17 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "fuzz/safetensors_target.h"
+#include "fuzz/fuzz_loop.h"
 #include "io/safetensors_builder.h"
 #include "io/tensor_file.h"
 #include "paths.h"
 
 namespace {
 
-using kvscope::test::safetensors;
+using kvscope::testing::feed_changes;
+using kvscope::testing::feed_prefixes;
+using kvscope::testing::Tally;
 
-void feed(const std::string& bytes) { LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()); }
+using kvscope::test::safetensors;
 
 std::vector<std::string> seeds() {
   std::ifstream file(kvscope::in_checkout("tests/golden/tiny-mha/model.safetensors"), std::ios::binary);
@@ -67,28 +68,13 @@ TEST(FuzzSafetensors, SeedsAreValidFiles) {
   for (const std::string& seed : seeds()) EXPECT_NO_THROW(kvscope::TensorFile::parse(kvscope::test::as_bytes(seed), "seed"));
 }
 
-TEST(FuzzSafetensors, SurvivesEveryPrefixOfTheSeeds) {
-  for (const std::string& seed : seeds()) {
-    for (std::size_t length = 0; length < std::min<std::size_t>(seed.size(), 4000); ++length) feed(seed.substr(0, length));
-  }
-}
+TEST(FuzzSafetensors, SurvivesEveryPrefixOfTheSeeds) { feed_prefixes(seeds(), 1, 4000); }
 
 TEST(FuzzSafetensors, SurvivesRandomChangesOfTheSeeds) {
-  std::mt19937 random(1);
-  const std::vector<std::string> all = seeds();
-  int accepted = 0, refused = 0;
-  for (int i = 0; i < 20000; ++i) {
-    const std::string bytes = changed(all[static_cast<std::size_t>(i) % all.size()], random);
-    feed(bytes);
-    try {
-      kvscope::TensorFile::parse(kvscope::test::as_bytes(bytes), "changed");
-      ++accepted;
-    } catch (const kvscope::Error&) {
-      ++refused;
-    }
-  }
-  EXPECT_GT(accepted, 100);  // the changes are mild enough to get past the first check
-  EXPECT_GT(refused, 10000);
+  const auto read = [](const std::string& bytes) { kvscope::TensorFile::parse(kvscope::test::as_bytes(bytes), "changed"); };
+  const Tally tally = feed_changes(seeds(), 20000, changed, read);
+  EXPECT_GT(tally.accepted, 100);  // the changes are mild enough to get past the first check
+  EXPECT_GT(tally.refused, 10000);
 }
 
 }  // namespace

@@ -2,45 +2,34 @@
 // The fuzz target's entry point with every compiler: the seeds, their prefixes, and a fixed number of random changes.
 #include <gtest/gtest.h>
 
-#include <random>
 #include <string>
 #include <vector>
 
-#include "core/error.h"
+#include "fuzz/fuzz_loop.h"
 #include "fuzz/json_inputs.h"
-#include "fuzz/trace_target.h"
 #include "trace/trace_reader.h"
 
 namespace {
+
+using kvscope::testing::feed_changes;
+using kvscope::testing::feed_prefixes;
+using kvscope::testing::Tally;
 
 const std::vector<std::string>& seeds() {
   static const std::vector<std::string> all = kvscope::testing::seeds_of("trace");
   return all;
 }
 
-void feed(const std::string& text) { LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()); }
-
 TEST(FuzzTrace, SurvivesPrefixesOfTheSeeds) {
   ASSERT_GE(seeds().size(), 2u);
-  for (const std::string& seed : seeds())
-    for (std::size_t length = 0; length <= seed.size(); length += 7) feed(seed.substr(0, length));
+  feed_prefixes(seeds(), 7);
 }
 
 TEST(FuzzTrace, SurvivesRandomChangesOfTheSeeds) {
-  std::mt19937 random(1);
-  int accepted = 0, refused = 0;
-  for (int i = 0; i < 6000; ++i) {
-    const std::string text = kvscope::testing::changed_json(seeds()[static_cast<std::size_t>(i) % seeds().size()], random);
-    feed(text);
-    try {
-      (void)kvscope::read_trace(text, "text");
-      ++accepted;
-    } catch (const kvscope::Error&) {
-      ++refused;
-    }
-  }
-  EXPECT_GT(accepted, 100);
-  EXPECT_GT(refused, 1000);
+  const auto read = [](const std::string& text) { (void)kvscope::read_trace(text, "text"); };
+  const Tally tally = feed_changes(seeds(), 6000, kvscope::testing::changed_json, read);
+  EXPECT_GT(tally.accepted, 100);
+  EXPECT_GT(tally.refused, 1000);
 }
 
 }  // namespace
