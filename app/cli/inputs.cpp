@@ -14,7 +14,7 @@
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "io/kept_file_reader.h"
-#include "policy/catalog.h"
+#include "runtime/session/kept_request.h"
 
 namespace kvscope::cli {
 
@@ -122,13 +122,6 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model) {
     request.prompt_ids = read_ids(*a.tokens_file, model.config.vocab_size);
     if (request.prompt_ids.empty()) throw UsageError(*a.tokens_file + ": expected at least one token id, got none");
   }
-  const KeptFile kept = a.kept ? read_kept_file(*a.kept) : KeptFile{};
-  if (a.kept) {
-    const auto wrong = std::ranges::find_if(kept.tokens, [&](int id) { return id >= model.config.vocab_size; });
-    if (wrong != kept.tokens.end())
-      bad_id(*a.kept, static_cast<std::size_t>(wrong - kept.tokens.begin()) + 1, model.config.vocab_size, std::to_string(*wrong));
-    request.prompt_ids.assign(kept.tokens.begin(), kept.tokens.begin() + kept.n_prompt);
-  }
   if (a.special_names || a.chat) {
     if (!a.prompt && !a.prompt_file)
       throw UsageError(
@@ -137,12 +130,12 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model) {
     request.prompt_text = a.chat || a.no_start ? PromptText::chat : PromptText::names;
   }
   request.lanes = a.lanes;
-  for (const KeptFile::Run& run : kept.runs) request.lanes.push_back(parse_lane_spec(given_spec(*a.kept, run.name)));
+  if (a.kept) take_kept(request, read_kept_file(*a.kept), model.config.vocab_size);
   request.mode = a.prompt_mode;
   request.follow = a.follow;
   if (a.follow == Follow::file) {
     if (a.follow_file.empty()) {
-      request.follow_ids.assign(kept.tokens.begin() + kept.n_prompt, kept.tokens.end());
+      KVSCOPE_ASSERT(a.kept);  // which has brought them
     } else if (a.follow_file.ends_with(".json")) {
       request.follow_ids = read_ids(a.follow_file, model.config.vocab_size);
     } else {

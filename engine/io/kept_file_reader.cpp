@@ -75,6 +75,9 @@ class Reader {
     KeptFile::Run& run = out_.runs.emplace_back();
     run.name = from.text_or("name", fmt::format("run {}", out_.runs.size()));
     if (run.name.size() > kMaxNameBytes) from.at("name").fail(fmt::format("a name of at most {} bytes", kMaxNameBytes));
+    // the name of a run is written into specifications and shown in one line
+    if (std::ranges::any_of(run.name, [](char c) { return c == '"' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }))
+      from.at("name").fail("a name of one line without double quotes");
     if (std::ranges::count(out_.runs, run.name, &KeptFile::Run::name) > 1) from.at("name").fail("another name than the runs before");
     run.ratio = from.real_or("ratio", 0, 1, run.ratio);
     const JsonCursor steps = from.at("steps");

@@ -33,10 +33,12 @@ VIZ = ["snapshot", "core"]
 # What both programs write of a run for people who have neither: everything of the engine, and what the views show as numbers, words and colours.
 SHARE = ("viz/reduce/", "viz/draw/draw.h", "viz/draw/format.h", "viz/draw/theme.h", "app/share/")
 # Panels and canvases of the window: data to show, names of policies, edits in a lane's text, files. No runtime.
-WINDOW = ["snapshot", "core", "io", "found/found_model.h", "policy/catalog.h", "policy/text/lane_edits.h", "policy/text/head_keys.h"]
-# The only files of the window that may touch the runtime: the controller, who writes a prompt as a model's chat template wants, the start of the program, which makes its first request, the
-# file of a session, which keeps requests, the results in it, which are traces, and who looks for models.
-CONTROLLERS = re.compile(r"app/window/(session/(session_controller[a-z_]*|chat_prompt|model_finder|session_file|stored_results)|shell/(options|main))\.(h|cpp)$")
+WINDOW = ["snapshot", "core", "io", "found/found_model.h", "policy/catalog.h", "policy/run_title.h", "policy/text/lane_edits.h", "policy/text/head_keys.h"]
+# The only files of the window that may touch the runtime: the controller, who writes a prompt as a model's chat template wants, the start of
+# the program, which makes its first request, the file of a session, which keeps requests, the results in it, which are traces, and who looks
+# for models, also for one that a file of kept tokens was made with.
+CONTROLLERS = re.compile(
+    r"app/window/(session/(session_controller[a-z_]*|chat_prompt|model_finder|session_file|stored_results|kept_opening)|shell/(options|main))\.(h|cpp)$")
 
 # Headers of libraries -> the folders that may see them.
 LIBRARIES = [

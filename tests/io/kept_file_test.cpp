@@ -134,6 +134,9 @@ TEST_F(KeptFileTest, WhatIsWrongSaysWhere) {
   EXPECT_THAT(refusal(R"("tokens":[])", R"({"steps":[]})"), HasSubstr("at least one token"));
   const std::string run = R"({"name":"a","steps":[{"step":0,"kept":[[[0],[]]]}]})";
   EXPECT_THAT(refusal(kTokens, run + ',' + run), HasSubstr("another name than the runs before"));
+  for (const char* name : {R"(my \"best\")", R"(a\nb)"})
+    EXPECT_THAT(refusal(kTokens, std::string(R"({"name":")") + name + R"(","steps":[{"step":0,"kept":[[[0],[]]]}]})"),
+                HasSubstr("a name of one line without double quotes"));
   for (const char* text : {"[]", "{}", R"({"schema":"kvscope.trace/1"})"})
     EXPECT_THROW(read_kept_file(folder.write("x.json", text)), Error) << text;
   EXPECT_THROW(read_kept_file(folder.path() + "/nowhere"), Error);

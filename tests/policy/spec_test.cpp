@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/policy.h"
+#include "policy/run_title.h"
 #include "policy/tiny_lane.h"
 
 namespace kvscope {
@@ -131,6 +132,18 @@ TEST(Spec, AValueInQuotesMayHoldCommas) {
   EXPECT_THAT(refusal(R"(headkv:slots=4,scores=")"), HasSubstr("closing quote"));
   EXPECT_THAT(refusal(R"(headkv:scores="a",)"), HasSubstr("expected key=value between commas"));
   EXPECT_THROW(with_param("headkv:slots=4", "scores", "a\"b"), UsageError);
+}
+
+TEST(Spec, ARunOfAFileIsCalledAsTheFileCallsIt) {
+  for (const std::string name : {"my method", "a, b", "h2o:slots=6@evict=9,step=1"}) {
+    const LaneSpec spec = parse_lane_spec(given_spec("/a, b/k@pin=1.json", name));
+    EXPECT_EQ(spec.given, (std::vector<std::pair<std::string, std::string>>{{"file", "/a, b/k@pin=1.json"}, {"run", name}}));
+    EXPECT_EQ(spec.edits, LaneEdits{});
+    EXPECT_EQ(title_of(spec), name);
+  }
+  EXPECT_EQ(title_of(parse_lane_spec(given_spec("k.json", std::string(39, 'a') + "ä"))), std::string(39, 'a') + "…") << "whole characters";
+  EXPECT_EQ(title_of(parse_lane_spec(given_spec("k.json", ""))), given_policy().title);
+  EXPECT_EQ(title_of(parse_lane_spec("snapkv:slots=4")), find_policy("snapkv").title);
 }
 
 TEST(Spec, BrokenTextsAreRefused) {

@@ -225,9 +225,9 @@ void Document::offerWithoutModel(const SavedSession& s, const QString& path) {
 
 void Document::openGivenSession(const QString& path) {
   const FileKind kind = kindOfFile(path);
-  if (QFileInfo::exists(path) && kind != FileKind::session && kind != FileKind::trace)
+  if (QFileInfo::exists(path) && kind != FileKind::session && kind != FileKind::trace && kind != FileKind::kept)
     return sayNotOpened(
-        QString("%1: expected a session (*.kvscope) or a trace (*.json), got %2")
+        QString("%1: expected a session (*.kvscope), a trace or kept tokens (*.json), got %2")
             .arg(path, QFileInfo(path).isDir() ? "a folder: --model opens one" : "another kind of file: --prompt-file reads a text"));
   openFile(path);
 }
@@ -245,9 +245,7 @@ void Document::openFile(const QString& path) {
     case FileKind::session:
       return openSessionFile(path);
     case FileKind::kept:
-      return sayNotOpened(QString("%1 holds what another program kept, of a text and a model of its own: kvscope-cli run --kept shows it; "
-                                  "over the same text here, add the run given:file=%1 (Ctrl+R)")
-                              .arg(path));
+      return openKept(path);
     case FileKind::prompt:
       break;
   }

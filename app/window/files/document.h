@@ -68,8 +68,8 @@ class Document : public QObject {
   void fillSessionMenu(Commands& commands, QMenu* menu);
 
  public Q_SLOTS:
-  void openFile(const QString& path);          // model folder, session, trace or prompt text
-  void openGivenSession(const QString& path);  // of the command line: nothing but a session or a trace
+  void openFile(const QString& path);          // model folder, session, trace, kept tokens, lesson or prompt text
+  void openGivenSession(const QString& path);  // of the command line: nothing but a session, a trace or kept tokens
   void openModel();                            // asks which
   void openModelFolder();
   void openModelFile();
@@ -112,6 +112,9 @@ class Document : public QObject {
   void connectResults();
   void keepResults(const QString& path, const SavedSession& written);
   void openTrace(const QString& path);
+  void openKept(const QString& path);
+  void takeKept(const KeptOpening& opening);
+  void showKept(const KeptOpening& opening);
   void showResults(const TracePtr& trace, const QString& name);
   void takeTrace(const Trace& trace, const QString& name);
   void sayViewOnly(const Trace& trace, QString text, bool ours);

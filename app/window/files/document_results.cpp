@@ -50,6 +50,7 @@ RunRequest requestOf(const Trace& trace) {
 
 void Document::connectResults() {
   connect(&m_results, &StoredResults::opened, this, &Document::showResults);
+  connect(&m_results, &StoredResults::keptOpened, this, &Document::takeKept);
   connect(&m_results, &StoredResults::failed, this, &Document::sayNotOpened);
   connect(&m_results, &StoredResults::kept, this, [this](const QString& path, const QString& why) {
     if (why.isEmpty()) return m.jobs.note(QString("%1: written with its results").arg(path));
@@ -77,6 +78,53 @@ void Document::openTrace(const QString& path) {
   m_stored.reset();
   m.rows.notices().show(path + " is being read", path);
   m_results.read(path);
+}
+
+void Document::openKept(const QString& path) {
+  m.rows.notices().show(path + " is being read", path);
+  m_results.readKept(QFileInfo(path).absoluteFilePath(), m_model.controller.modelFolder());
+}
+
+/// A model that the file does not name is used only when somebody says so.
+void Document::takeKept(const KeptOpening& opening) {
+  if (opening.why.isEmpty()) return showKept(opening);
+  sayNotOpened(opening.why);
+  if (!opening.asked) return;
+  m.rows.notices().show(m_not_opened, m_not_opened, QString("Open it with %1").arg(QFileInfo(opening.model).fileName()), [this, opening] {
+    m.rows.notices().dismiss();
+    showKept(opening);
+  });
+}
+
+/// Its runs are computed like any others, on its text, behind those of the command line that named the file.
+void Document::showKept(const KeptOpening& opening) {
+  const QString name = QFileInfo(opening.path).fileName();
+  const Options& options = m_model.options;
+  SavedSession s = session();
+  s.results = {};
+  s.bookmarks.clear();
+  s.sweep = {};
+  s.model = QFileInfo(opening.model) == QFileInfo(qs(builtInModel())) ? QString() : opening.model;
+  s.request = opening.request;
+  if (QFileInfo(qs(options.session)) == QFileInfo(opening.path)) {
+    std::vector<LaneSpec> asked = parse_lane_specs(options.lanes);
+    std::erase_if(asked, [](const LaneSpec& lane) { return lane.name == reference_policy(); });
+    s.request.lanes.insert(s.request.lanes.begin() + 1, asked.begin(), asked.end());
+  }
+  if (s.request.follow_ids.empty()) s.request.n_generate = m_model.controller.request().n_generate;
+  s.selection = {.lane = static_cast<int>(s.request.lanes.size()) - 1};
+  if (m.pages.shows(Page::welcome)) s.page = "inspect";
+  const SavedSession before = own();
+  const QString before_path = m_aside ? m_aside->path : m_path;
+  const bool lost = m_modified;
+  m_not_opened.clear();
+  m.rows.notices().clear();
+  m_model.difference.beginAnew();
+  openSession(s, {});
+  m.library.use(opening.path);
+  const QString text = QString("opened %1: what another program kept, run here beside the full cache").arg(name);
+  lost ? offerBack(text + "; what was there before was not saved", before, before_path) : m.rows.notices().show(text, text);
+  m.rows.notices().markNews();
 }
 
 void Document::showResults(const TracePtr& trace, const QString& name) {

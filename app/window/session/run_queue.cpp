@@ -7,6 +7,7 @@
 #include "app/window/session/workspace.h"
 #include "core/error.h"
 #include "policy/catalog.h"
+#include "policy/run_title.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -27,7 +28,11 @@ RunWords wordsOf(const std::string& spec) {
   RunWords words{spec, {}};
   try {
     const LaneSpec parsed = parse_lane_spec(spec);
-    words.title = find_policy(parsed.name).title;
+    words.title = title_of(parsed);
+    if (parsed.name == given_policy().name) {
+      words.budget = "as a file says";
+      return words;
+    }
     for (const auto& [key, value] : parsed.given) {
       std::string text = key + " " + value;
       if (key == "slots") text = value + " slots";

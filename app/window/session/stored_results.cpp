@@ -103,11 +103,13 @@ void StoredResults::keep(const QString& path, const SavedSession& session, const
 }
 
 template <class Read>
-void StoredResults::open(const QString& name, Read read) {
-  start([this, name, read](const CancelToken& cancel) -> std::function<void()> {
+void StoredResults::open(Read read) {
+  start([this, read](const CancelToken& cancel) -> std::function<void()> {
     cancel.check();
     try {
-      return [this, name, trace = std::make_shared<const Trace>(read())] { Q_EMIT opened(trace, name); };
+      return read(cancel);
+    } catch (const Cancelled&) {
+      throw;
     } catch (const std::exception& error) {
       return [this, why = QString::fromUtf8(words_of(error))] { Q_EMIT failed(why); };
     }
@@ -115,11 +117,21 @@ void StoredResults::open(const QString& name, Read read) {
 }
 
 void StoredResults::read(const PackedTrace& packed, const QString& name) {
-  open(name, [packed, name] { return unpackTrace(packed, name); });
+  open([this, packed, name](const CancelToken&) {
+    return [this, name, trace = std::make_shared<const Trace>(unpackTrace(packed, name))] { Q_EMIT opened(trace, name); };
+  });
 }
 
 void StoredResults::read(const QString& path) {
-  open(path, [path] { return read_trace_file(path.toStdString()); });
+  open([this, path](const CancelToken&) {
+    return [this, path, trace = std::make_shared<const Trace>(read_trace_file(path.toStdString()))] { Q_EMIT opened(trace, path); };
+  });
+}
+
+void StoredResults::readKept(const QString& path, const QString& present) {
+  open([this, path, present](const CancelToken& cancel) {
+    return [this, opening = openKeptFile(path, present, cancel)] { Q_EMIT keptOpened(opening); };
+  });
 }
 
 }  // namespace kvscope

@@ -9,6 +9,7 @@
 #include <QString>
 #include <QThreadPool>
 
+#include "app/window/session/kept_opening.h"
 #include "app/window/session/session_file.h"
 #include "core/cancel.h"
 #include "trace/trace_reader.h"
@@ -38,19 +39,23 @@ class StoredResults : public QObject {
   void read(const PackedTrace& packed, const QString& name);
   /// A file of schema kvscope.trace/1.
   void read(const QString& path);
+  /// A file of tokens that another program kept; `present`: the model that is open.
+  void readKept(const QString& path, const QString& present);
   bool busy() const { return m_running > 0; }
 
  Q_SIGNALS:
   /// Empty `why`: the file has them.
   void kept(const QString& path, const QString& why);
   void opened(const kvscope::TracePtr& trace, const QString& name);
+  void keptOpened(const kvscope::KeptOpening& opening);
   void failed(const QString& why);
 
  private:
   template <class Work>
   void start(Work work);
+  /// `read(cancel)` gives what is to be said.
   template <class Read>
-  void open(const QString& name, Read read);
+  void open(Read read);
 
   QThreadPool m_thread;  // one
   std::shared_ptr<CancelToken> m_newest;

@@ -170,7 +170,7 @@ struct Written {
 void addOptions(CLI::App& cli, Options& options, Written& written) {
   cli.footer(kHelp);
   cli.set_version_flag("--version", "kvscope " KVSCOPE_VERSION);
-  cli.add_option("FILE", options.file, "what to open: a session, a trace, a lesson, a text, a model folder or a GGUF file");
+  cli.add_option("FILE", options.file, "what to open: a session, a trace, kept tokens, a lesson, a text, a model folder or a GGUF file");
   cli.add_option("--model", options.model, "model folder (config.json, model.safetensors, tokenizer.model) or GGUF file")
       ->type_name("PATH");
   cli.add_option("--prompt", options.prompt, "prompt text")->type_name("TEXT");
@@ -236,13 +236,12 @@ void takeFile(Options& options) {
       return take(options.model, "--model");
     case FileKind::session:
     case FileKind::trace:
+    case FileKind::kept:
       return take(options.session, "--session");
     case FileKind::lesson:
       take(options.scenes, "--scenes");
       if (!options.view_given) options.view = "lecture";
       return;
-    case FileKind::kept:
-      throw UsageError(options.file + ": holds what another program kept; kvscope-cli run --kept FILE shows it");
     case FileKind::prompt:
       if (options.prompt) throw UsageError(options.file + ": --prompt is given already; open one of both");
       return take(options.prompt_file, "--prompt-file");

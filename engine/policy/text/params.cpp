@@ -133,7 +133,7 @@ std::string join_lane_spec(const LaneSpec& spec) {
   std::string text = spec.name;
   for (std::size_t i = 0; i < spec.given.size(); ++i) {
     const auto& [key, value] = spec.given[i];
-    const std::string_view around = value.find(',') == std::string::npos ? "" : "\"";
+    const std::string_view around = value.find_first_of(",@") == std::string::npos ? "" : "\"";
     text += fmt::format("{}{}={}{}{}", i == 0 ? ':' : ',', key, around, value, around);
   }
   return text + text_of(spec.edits);

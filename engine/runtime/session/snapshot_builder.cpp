@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "policy/catalog.h"
+#include "policy/run_title.h"
 #include "policy/text/lane_edits.h"
 
 namespace kvscope {
@@ -63,7 +64,7 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   LaneSnapshot out;
   out.spec = lane.setup().spec.text;
   out.policy = policy.name();
-  out.title = info.title;
+  out.title = title_of(lane.setup().spec);
   for (const ResolvedParam& p : policy.params()) {
     out.params.push_back({p.key, p.is_text ? p.text : p.is_count ? fmt::format("{:.0f}", p.number) : fmt::format("{}", p.number)});
     if (p.key == "slots" && !p.is_text) out.slots_asked = static_cast<int>(p.number);

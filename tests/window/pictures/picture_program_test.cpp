@@ -133,6 +133,7 @@ TEST_F(PictureTest, OfASessionThatCannotBeOpenedIsNotOfSomethingElse) {
       {written("text.txt", "Once upon a time"), "expected a session"},
       {file("empty"), "expected a session"},
       {written("trace.json", "{\"schema\": \"kvscope.trace/1\", \"lanes\": 7}"), "trace.json"},
+      {written("kept.json", "{\"schema\": \"kvscope.kept/1\", \"model\": 7}"), "kept.json"},
   };
   for (const auto& [path, why] : cases)
     for (const QStringList& wanted : {QStringList{"--report", file("r.html")}, {"--picture", file("p.svg")}}) {
@@ -171,7 +172,7 @@ TEST_F(PictureTest, AFileByItselfIsOpenedForWhatItIs) {
       {{file("missing.kvscope")}, "no such file"},
       {{written("text", "x"), "--prompt", "y"}, "--prompt is given already"},
       {{file("s.kvscope"), "--session", file("s.data")}, "--session is given already"},
-      {{written("k.json", "{\"schema\": \"kvscope.kept/1\"}")}, "run --kept"},
+      {{written("k.json", "{\"schema\": \"kvscope.kept/1\"}"), "--session", file("s.data")}, "--session is given already"},
   };
   for (const auto& [words, why] : wrong) {
     const Result result = run(words + QStringList{"--picture", file("p.png")});
@@ -179,6 +180,20 @@ TEST_F(PictureTest, AFileByItselfIsOpenedForWhatItIs) {
     EXPECT_TRUE(result.err.contains(why)) << result.err.toStdString();
     EXPECT_FALSE(QFile::exists(file("p.png")));
   }
+}
+
+TEST_F(PictureTest, WhatAnotherProgramKeptStandsBesideARunOfOurs) {
+  QProcess cli;
+  cli.start(KVSCOPE_CLI, {"trace", "--prompt", "Alice lives in Paris. Tom lives in Rome. Alice lives in", "--lane", "local:slots=7",
+                          "--out", file("t.json"), "--out-kept", file("k.json"), "--quiet"});
+  ASSERT_TRUE(cli.waitForFinished(60000));
+  ASSERT_EQ(cli.exitCode(), 0) << cli.readAllStandardError().toStdString();
+  const Result result = run({file("k.json"), "--lane", "snapkv:slots=7", "--report", file("r.html")});
+  ASSERT_EQ(result.status, 0) << result.err.toStdString();
+  QFile f(file("r.html"));
+  ASSERT_TRUE(f.open(QIODevice::ReadOnly));
+  const QString report = QString::fromUtf8(f.readAll());
+  for (const char* words : {"Alice lives in Paris.", "B SnapKV", "C local:slots=7"}) EXPECT_TRUE(report.contains(words)) << words;
 }
 
 TEST(ProgramTest, HelpAndVersionNeedNoDisplay) {

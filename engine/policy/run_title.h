@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "policy/lane_spec.h"
+
+namespace kvscope {
+
+/// What people read as the name of a run: its policy's title, or the name that the run has in the file it comes from. Throws UsageError.
+std::string title_of(const LaneSpec& spec);
+
+}  // namespace kvscope
