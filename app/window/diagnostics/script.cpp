@@ -13,6 +13,7 @@
 #include "app/window/diagnostics/scene_dump.h"
 #include "app/window/files/document.h"
 #include "app/window/files/export.h"
+#include "app/window/files/film.h"
 #include "app/window/files/report.h"
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/shell/main_window.h"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr int kComputeTimeoutMs = 10 * 60 * 1000;
 constexpr int kFrames = 60;
+constexpr double kStepsPerSecond = 2;  // of a film, as the timeline plays them
 
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
@@ -108,6 +110,30 @@ CanvasWidget* shownCanvas(MainWindow& window, const std::string& id) {
   return found == all.end() ? nullptr : *found;
 }
 
+/// Every step of the run that is shown, one picture after the other: of one canvas, or without one of the window.
+bool writeFilm(MainWindow& window, CanvasWidget* canvas, const QString& path, double scale, QString* error) {
+  Film film(path);
+  *error = film.problem();
+  if (!error->isEmpty()) return false;
+  const LaneSnapshot* const lane = window.workspace().lane();
+  const int n_steps = lane ? static_cast<int>(lane->steps.size()) : 0;
+  if (n_steps == 0) {
+    *error = path + ": there is no step to show";
+    return false;
+  }
+  for (int step = 0; step < n_steps; ++step) {
+    viz::Selection at = window.workspace().selection();
+    at.step = step;
+    window.workspace().setSelection(at);
+    if (!waitUntilSettled(window, kComputeTimeoutMs)) {
+      *error = QString("%1: step %2 was not drawn").arg(path).arg(step);
+      return false;
+    }
+    if (!film.add(canvas ? canvasAsImage(*canvas, window.workspace(), scale) : window.exports().picture().toImage(), error)) return false;
+  }
+  return film.write(kStepsPerSecond, error);
+}
+
 /// What --picture, --canvas and --scale ask for.
 int writePicture(MainWindow& window, const Options& options) {
   const QString path = QString::fromStdString(options.picture);
@@ -126,8 +152,10 @@ int writePicture(MainWindow& window, const Options& options) {
       error = QString::fromStdString("--canvas: this page shows " + names + ", not \"" + options.canvas + "\"; --view chooses the page");
       return failed(2);
     }
+    if (Film::isOne(path)) return writeFilm(window, canvas, path, options.scale, &error) ? 0 : failed(1);
     return exportCanvas(*canvas, window, window.workspace(), path, options.scale, &error) ? 0 : failed(1);
   }
+  if (Film::isOne(path)) return writeFilm(window, nullptr, path, 1, &error) ? 0 : failed(1);
   std::vector<CanvasWidget*> shown;
   for (CanvasWidget* canvas : window.views().all())
     if (canvas->isVisible()) shown.push_back(canvas);

@@ -201,7 +201,7 @@ void addOptions(CLI::App& cli, Options& options, Written& written) {
   cli.add_option(
          "--picture", options.picture,
          "compute, write a picture to this file and exit: .png the window, .svg its canvases, .csv the numbers of one, .json what the "
-         "canvases show, as marks and hashes")
+         "canvases show, as marks and hashes; .gif and .mp4 a film of all steps, by ffmpeg")
       ->type_name("FILE");
   cli.add_flag("--report-sheets", options.report_sheets, "a .pdf report on A4 sheets for a printer, instead of one page for the screen");
   cli.add_option("--report", options.report,
@@ -266,7 +266,7 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
   options.size_given = !written.size.empty();
   if (options.size_given) options.size = parseSize(written.size);
   if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);
-  checkEnding("--picture", options.picture, {".png", ".svg", ".csv", ".json"});
+  checkEnding("--picture", options.picture, {".png", ".svg", ".csv", ".json", ".gif", ".mp4"});
   checkEnding("--report", options.report, {".html", ".pdf"});
 }
 

@@ -5,7 +5,9 @@
 #include <QDir>
 #include <QFile>
 #include <QImage>
+#include <QImageReader>
 #include <QProcess>
+#include <QStandardPaths>
 #include <QTemporaryDir>
 
 #include "app/window/shell/options.h"
@@ -18,11 +20,12 @@ struct Result {
   QString out, err;
 };
 
-Result run(const QStringList& words, bool display = true) {
+Result run(const QStringList& words, bool display = true, const QString& path = {}) {
   QProcess process;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   if (!display)
     for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(name);
+  if (!path.isEmpty()) environment.insert("PATH", path);
   const QTemporaryDir runtime;  // its mode is 0700: without one, Qt says so on the error stream
   environment.insert("XDG_RUNTIME_DIR", runtime.path());
   process.setProcessEnvironment(environment);
@@ -62,6 +65,34 @@ TEST_F(PictureTest, IsTheSameForTheSameWords) {
       if (a.pixel(x, y) != b.pixel(x, y)) different |= QRect(x, y, 1, 1);
   EXPECT_TRUE(different.isEmpty()) << different.width() << " x " << different.height() << " pixels at " << different.x() << ", "
                                    << different.y();
+}
+
+TEST_F(PictureTest, OfAllStepsIsAFilm) {
+  if (QStandardPaths::findExecutable("ffmpeg").isEmpty()) GTEST_SKIP() << "ffmpeg is not installed";
+  const QStringList words = {"--prompt", "Once upon a time there was a cat.", "--generate", "3", "--size", "1001x701"};
+  Result result = run(words + QStringList{"--canvas", "atlas", "--picture", file("a.gif")});
+  ASSERT_EQ(result.status, 0) << result.err.toStdString();
+  QImageReader gif(file("a.gif"));
+  ASSERT_GE(gif.imageCount(), 4) << "the prompt's step and three more, and the last one for longer";
+  std::vector<QImage> steps;
+  for (int i = 0; i < 4; ++i) steps.push_back(gif.read());
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_NE(steps[i - 1], steps[i]) << i;
+  result = run(words + QStringList{"--picture", file("a.mp4")});
+  ASSERT_EQ(result.status, 0) << result.err.toStdString();
+  QFile mp4(file("a.mp4"));
+  ASSERT_TRUE(mp4.open(QIODevice::ReadOnly));
+  EXPECT_EQ(mp4.read(8).mid(4), "ftyp");
+  result = run(words + QStringList{"--picture", "/nowhere/a.gif"});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_TRUE(result.err.contains("/nowhere")) << result.err.toStdString();
+}
+
+TEST_F(PictureTest, WithoutFfmpegAFilmSaysWhatIsMissing) {
+  const Result result = run({"--prompt", "Once", "--generate", "1", "--picture", file("a.mp4")}, true, folder.path());
+  EXPECT_EQ(result.status, 1);
+  EXPECT_TRUE(result.err.contains("films are written by ffmpeg, which is not installed (apt-get install ffmpeg)"))
+      << result.err.toStdString();
+  EXPECT_FALSE(QFile::exists(file("a.mp4")));
 }
 
 // The inspector asks for more to be measured once it is shown: the run is computed twice.

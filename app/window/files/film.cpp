@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/files/film.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QFile>
+#include <QPainter>
+#include <QProcess>
+#include <QStandardPaths>
+#include <QStringList>
+
+#include "app/window/files/export.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr double kLastSeconds = 2;
+constexpr int kLongestMs = 10 * 60 * 1000;
+
+bool isGif(const QString& path) { return path.endsWith(".gif", Qt::CaseInsensitive); }
+
+}  // namespace
+
+bool Film::isOne(const QString& path) { return isGif(path) || path.endsWith(".mp4", Qt::CaseInsensitive); }
+
+Film::Film(const QString& path) : m_path(path), m_ffmpeg(QStandardPaths::findExecutable("ffmpeg")) {}
+
+QString Film::problem() const {
+  if (m_ffmpeg.isEmpty()) return m_path + ": films are written by ffmpeg, which is not installed (apt-get install ffmpeg)";
+  return m_folder.isValid() ? QString() : QString("%1: no folder for its pictures (%2)").arg(m_path, m_folder.errorString());
+}
+
+QString Film::frame(int i) const { return m_folder.filePath(QString("%1.png").arg(i, 6, 10, QChar('0'))); }
+
+bool Film::add(const QImage& picture, QString* error) {
+  if (m_size.isEmpty()) m_size = picture.size();
+  QImage page(m_size, QImage::Format_RGB32);
+  page.fill(picture.pixel(0, 0));
+  QImage drawn = picture;
+  drawn.setDevicePixelRatio(1);
+  QPainter(&page).drawImage(0, 0, drawn);
+  return writePng(frame(m_n_frames++), page, error);
+}
+
+bool Film::write(double per_second, QString* error) const {
+  const QString made = m_folder.filePath(isGif(m_path) ? "film.gif" : "film.mp4");
+  // The last picture again and again: a longer one is nothing that both formats have. Few colours stay few in a GIF by a palette of its
+  // own.
+  const QString hold = QString("tpad=stop_mode=clone:stop_duration=%1").arg(kLastSeconds);
+  QStringList words = {
+      "-v", "error", "-nostdin", "-y", "-framerate", QString::number(per_second), "-i", m_folder.filePath("%06d.png"), "-filter_complex"};
+  if (isGif(m_path))
+    words << hold + ",split[a][b];[a]palettegen=stats_mode=full[p];[b][p]paletteuse=dither=none";
+  else  // as players want it: even sizes, the index first
+    words << hold + ",pad=ceil(iw/2)*2:ceil(ih/2)*2,format=yuv420p"
+          << "-movflags"
+          << "+faststart";
+  QProcess ffmpeg;
+  ffmpeg.start(m_ffmpeg, words << made);
+  if (!ffmpeg.waitForFinished(kLongestMs) || ffmpeg.exitStatus() != QProcess::NormalExit || ffmpeg.exitCode() != 0) {
+    ffmpeg.kill();
+    ffmpeg.waitForFinished();
+    *error =
+        QString("%1: ffmpeg did not write it: %2").arg(m_path, QString::fromUtf8(ffmpeg.readAllStandardError()).simplified().left(400));
+    return false;
+  }
+  QFile film(made);
+  if (!film.open(QIODevice::ReadOnly)) {
+    *error = QString("%1: ffmpeg left no film (%2)").arg(m_path, film.errorString());
+    return false;
+  }
+  return writeFile(m_path, film.readAll().toStdString(), error);
+}
+
+}  // namespace kvscope
