@@ -207,6 +207,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
 void check_prompt(const Arguments& a) {
   const int given = a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value() +
                     a.session.has_value() + a.kept.has_value() + a.results.has_value() + !a.texts.empty();
+  if (a.command == Command::run && a.results && given > 1)
+    throw UsageError(fmt::format("run: unexpected '{}' beside a prompt; a stored run is given alone", *a.results));
   if (given != 1) {
     const char* const more = a.command == Command::sweep   ? ", --texts"
                              : a.command == Command::trace ? ", --session, --kept"

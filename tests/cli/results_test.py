@@ -252,7 +252,7 @@ class Run(CliTest):
                 del lane["tokens_per_s"]
         self.assertEqual(stored, computed)
         self.assertIn("--- local:slots=4\nOnce upon a time", self.succeeds("run", self.path("t.json")))
-        self.refuses(2, ["run", self.path("t.json"), "--prompt", "x"], "got 2")
+        self.refuses(2, ["run", self.path("t.json"), "--prompt", "x"], "run: unexpected '", "a stored run is given alone")
         self.refuses(1, ["run", self.write("x.json", '{"schema":"kvscope.kept/1"}')], "kvscope.trace/1")
 
     def test_lanes_follow_themselves_unless_told_otherwise(self):

@@ -145,7 +145,6 @@ class Recorded(InFolder):
         self.assertAlmostEqual(kept.mean(), 0.4, places=3)
         scores = recording.kept.runs[0].steps[0].scores
         self.assertGreaterEqual(scores[kept].min(), scores[~kept].max())
-        model.model.layers[0].self_attn.masked_key_indices = None
         self.assertEqual(kvscope.run(kept=self.path("k.json")).kept(1, 0).sum(), kept.sum())
 
     def test_the_pipeline_of_kvpress(self):
@@ -183,6 +182,16 @@ class Recorded(InFolder):
                 return tuple(x * 1.5 for x in super().compress(*args, **kwargs))
         with self.assertRaisesRegex(kvscope.Error, "changes keys and values"):
             self.record(model_of(KVMINI), Both(compression_ratio=0.5), ids)
+
+    def test_rows_are_told_apart_whatever_their_type_and_number(self):
+        from kvscope.row_hashes import row_hashes
+        for kind in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+            rows = torch.randn(2, 5000, 8, generator=torch.Generator().manual_seed(1)).to(kind)
+            hashes = row_hashes(torch, rows)
+            self.assertEqual(hashes.shape, (2, 5000))
+            for head in range(2):
+                self.assertEqual(len(np.unique(hashes[head])), len(torch.unique(rows[head], dim=0)))
+            np.testing.assert_array_equal(row_hashes(torch, rows[:, 4090:4100:3]), hashes[:, 4090:4100:3], "of the row alone, not of its place")
 
     def test_many_numbers_stand_beside_the_file(self):
         kept = self.record(model_of(KVMINI), kvpress.KnormPress(compression_ratio=0.5), ids_of(PROMPT), arrays=True)

@@ -3,6 +3,8 @@
 import contextlib
 import os
 
+import numpy as np
+
 from .attention_taps import AttentionTap, ScoreTap
 from .errors import Error, needs
 from .kept import Kept
@@ -134,7 +136,6 @@ class Recording:
 
     def _look(self):
         """The step that was just read."""
-        np = needs("numpy", "record")
         n = len(self._tokens)
         mask, paid = None, None
         for i in range(len(self._layers)):
@@ -160,7 +161,6 @@ class Recording:
 
     def _kept_of(self, i, n):
         """bool [heads, n]: by the slots of a layer, less those that the press masks."""
-        np = needs("numpy", "record")
         slots = self._slots[i]
         held = np.ones(slots.shape, dtype=bool)
         masked = _masked(self._model, self._layers[i])
@@ -224,7 +224,7 @@ def _attention_layers(inner, model):
 def _rows(cache, i):
     """keys and values [1, heads, slots, width] of a layer."""
     layer = cache.layers[i]
-    if type(getattr(layer, "keys", None)).__name__ == "NoneType" or layer.keys.ndim != 4:
+    if getattr(layer, "keys", None) is None or layer.keys.ndim != 4:
         raise Error(f"record: layer {i}: expected keys and values as they are, got {type(layer).__name__}; use the plain DynamicCache")
     return layer.keys, layer.values
 

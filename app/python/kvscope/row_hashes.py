@@ -6,11 +6,15 @@ import numpy as np
 from .errors import Error
 
 
+AT_ONCE = 4096                                                         # rows: bits take 8 bytes a number on the way
+
+
 def row_hashes(torch, rows):
     """int64 [heads, n] of rows [heads, n, width]: sum over i of bits_i x an odd number of its own, modulo 2^64."""
-    bits = rows.detach().contiguous().view({1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[rows.element_size()]).to(torch.int64)
-    draw = np.random.default_rng(0).integers(-2**63, 2**63 - 1, bits.shape[-1], dtype=np.int64) | 1
-    return (bits * torch.from_numpy(draw).to(bits.device)).sum(-1).cpu().numpy()
+    kind = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[rows.element_size()]
+    draw = torch.from_numpy(np.random.default_rng(0).integers(-2**63, 2**63 - 1, rows.shape[-1], dtype=np.int64) | 1).to(rows.device)
+    parts = rows.detach().split(AT_ONCE, 1)
+    return np.concatenate([(part.contiguous().view(kind).to(torch.int64) * draw).sum(-1).cpu().numpy() for part in parts], 1)
 
 
 class RowHistory:

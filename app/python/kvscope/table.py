@@ -97,11 +97,10 @@ class Grid:
 
 def column(values):
     """An array of whole numbers, of numbers (None: NaN), of truths, or of whatever it is."""
-    if values and all(v is None or isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
-        if any(v is None or isinstance(v, float) for v in values):
-            return np.array([np.nan if v is None else v for v in values], dtype=float)
-        return np.array(values, dtype=np.int64)
-    if values and all(isinstance(v, bool) for v in values):
+    kinds = set(map(type, values))
+    if kinds and kinds <= {int, float, type(None)}:
+        return np.array(values, dtype=np.int64 if kinds == {int} else float)  # numpy takes None for NaN
+    if kinds == {bool}:
         return np.array(values, dtype=bool)
     out = np.empty(len(values), dtype=object)
     out[:] = values

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trace (kvscope.trace/1; engine/trace/TRACE.md section 2) as tables."""
+import math
+
 import numpy as np
 
 from .document import MOST_WHOLE, Value, display, token_text
@@ -188,16 +190,29 @@ def _check_head(head, position):
         n = len(head.at("attended").wholes(0, position))
         if len(head.at("attention").numbers()) not in (0, n):
             head.at("attention").fail(f"none or one number for each of {n} attended slots")
-    last = -1
-    for slot in head.at("slots").each() if "slots" in head.value else ():
-        if not isinstance(slot.value, list) or len(slot.value) < 3:
-            slot.fail("[pos, votes, score]")
-        last = Value(slot.value[0], slot, 0).whole(last + 1, position)
-        Value(slot.value[1], slot, 1).whole()
-        Value(slot.value[2], slot, 2).number()
+    if "slots" in head.value:
+        _check_slots(head.at("slots"), position)
     for event in head.at("events").each() if "events" in head.value else ():
         event.at("kind").text()
         event.at("pos").whole(0, position)
         if event.given("into"):
             into = event.at("into")
             into.wholes(0, position) if isinstance(into.value, list) else into.whole(0, position)
+
+
+def _check_slots(slots, position):
+    """Most of a trace is slots: what is right is passed over without an object for each number."""
+    if not isinstance(slots.value, list):
+        slots.fail("a list")
+    last = -1
+    for i, slot in enumerate(slots.value):
+        if type(slot) is not list or len(slot) < 3:
+            Value(slot, slots, i).fail("[pos, votes, score]")
+        pos, votes, score = slot[:3]
+        if not (type(pos) is int and last < pos <= position and type(votes) is int and 0 <= votes <= MOST_WHOLE
+                and (score is None or type(score) in (int, float) and math.isfinite(score))):
+            at = Value(slot, slots, i)
+            Value(pos, at, 0).whole(last + 1, position)
+            Value(votes, at, 1).whole()
+            Value(score, at, 2).number()
+        last = pos
