@@ -199,6 +199,8 @@ std::vector<Category> categories(const LaneFates& fates, const StepRecord& step,
     for (int t = std::max(from, first); t < std::min(until, end); ++t)
       if (at(t) == Category::kept) at(t) = as;
   };
+  if (static_cast<std::size_t>(head) < step.heads.size())
+    for (const int t : step.heads[static_cast<std::size_t>(head)].unread) protect(t, t + 1, Category::unread);
   if (!prefill_step) protect(step.position, step.position + 1, Category::fresh);
   protect(0, sinks, Category::sink);
   protect(recent_from, end, Category::recent);

@@ -12,9 +12,9 @@
 
 namespace kvscope {
 
-/// What a token is in one head at one step (engine/README.md section 6). Precedence: fresh > sink > recent > kept.
-enum class Category : std::uint8_t { unseen, fresh, sink, recent, merged, kept, evicted };
-inline constexpr int kCategories = 7;
+/// What a token is in one head at one step (engine/README.md section 6). Precedence: unread > fresh > sink > recent > kept.
+enum class Category : std::uint8_t { unseen, fresh, sink, recent, merged, kept, evicted, unread };
+inline constexpr int kCategories = 8;
 
 inline constexpr int kNever = std::numeric_limits<int>::max();
 

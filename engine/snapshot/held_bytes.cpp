@@ -17,7 +17,8 @@ double bytes(const std::string& s) { return s.capacity() > 15 ? static_cast<doub
 
 double bytes_of(const HeadRecord& h) {
   double sum = bytes(h.pinned) + bytes(h.pos) + bytes(h.votes) + bytes(h.score) + bytes(h.statistic) + bytes(h.bias) + bytes(h.attended) +
-               bytes(h.attention) + bytes(h.reference_attention) + bytes(h.agreement) + bytes(h.events) + bytes(h.merges);
+               bytes(h.attention) + bytes(h.reference_attention) + bytes(h.agreement) + bytes(h.unread) + bytes(h.page_scores) +
+               bytes(h.stored_block) + bytes(h.key_error) + bytes(h.value_error) + bytes(h.events) + bytes(h.merges);
   for (const Event& e : h.events) sum += bytes(e.form) + bytes(e.runner_ups) + bytes(e.spread);
   for (const MergeDetail& m : h.merges)
     sum += bytes(m.members) + bytes(m.votes) + bytes(m.mu) + bytes(m.weights) + bytes(m.T) + bytes(m.m) + bytes(m.log_scores);
@@ -45,7 +46,7 @@ StepRecord figures_of(const StepRecord& step) {
   StepRecord out = step;
   for (HeadRecord& head : out.heads) {
     drop(head.pos, head.votes, head.attended, head.score, head.statistic, head.bias, head.attention, head.reference_attention,
-         head.agreement, head.merges);
+         head.agreement, head.page_scores, head.stored_block, head.key_error, head.value_error, head.merges);
     for (Event& event : head.events) drop(event.runner_ups);
   }
   return out;

@@ -59,6 +59,7 @@ struct LaneSnapshot {
   std::vector<int> fed;                       // tokens fed after the prompt, per step (differs from the reference only with follow=self)
   std::vector<LaneWarning> warnings;          // of the steps so far
   int text_end = -1;                          // tokens after the prompt up to the first that ends a text, it included; -1: none has
+  std::string stored_as;                      // equation by which keys and values are stored; empty: they stand as they are
   double kv_bytes = 0;                        // of the keys and values of its slots now
   double bytes = 0;                           // allocated for them: rows to grow are in reserve, so it depends on what ran before
   double slots = 0;                           // logical slots now, mean per head

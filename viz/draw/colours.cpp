@@ -65,6 +65,8 @@ const char* category_name(Category c) {
       return "heavy";
     case Category::evicted:
       return "evicted";
+    case Category::unread:
+      return "not read";
   }
   return "";
 }

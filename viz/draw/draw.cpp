@@ -288,6 +288,7 @@ void Painter::category(const Rect& r, Category c) {
       if (!t.dark) frame_rect(r, border);
       return;
     case Category::kept:
+    case Category::unread:
       fill(r, own);
       return;
   }

@@ -93,6 +93,8 @@ std::string fate_text(const HeadColumns& columns, int token) {
       if (removal.step < 0) return "evicted" + again;
       if (removal.event.kind == Event::Kind::evict) return fmt::format("evicted{} at step {}", hand, removal.step) + again;
       return fmt::format("merged{} into slot {} at step {}, evicted with it", hand, removal.event.into, removal.step) + again;
+    case Category::unread:
+      return "kept, not read by this step's query" + again;
     case Category::unseen:
       break;
   }

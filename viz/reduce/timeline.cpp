@@ -18,6 +18,17 @@ void count_slots(const HeadRecord& h, const LaneSnapshot& lane, int position, bo
   const int others = fresh ? n - 1 : n;
   const int sinks = static_cast<int>(std::lower_bound(h.pos.begin(), h.pos.begin() + others, lane.sinks) - h.pos.begin());
   const int recent = std::clamp(h.recent - (fresh ? 1 : 0), 0, others - sinks);
+  if (!h.unread.empty()) {  // whatever else they are
+    const auto of = [&](int from, int until) {
+      const auto at = [&](int i) { return i < n ? h.pos[static_cast<std::size_t>(i)] : kNever; };
+      return static_cast<double>(std::ranges::lower_bound(h.unread, at(until)) - std::ranges::lower_bound(h.unread, at(from)));
+    };
+    at(counts, Category::unread) += of(0, n);
+    at(counts, Category::fresh) -= of(others, n);
+    at(counts, Category::sink) -= of(0, sinks);
+    at(counts, Category::recent) -= of(others - recent, others);
+    at(counts, Category::kept) -= of(sinks, others - recent);
+  }
   at(counts, Category::fresh) += fresh ? 1 : 0;
   at(counts, Category::sink) += sinks;
   at(counts, Category::recent) += recent;

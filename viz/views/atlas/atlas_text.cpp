@@ -61,6 +61,8 @@ std::string fate_text(const Snapshot& s, const LaneSnapshot& lane, int step, int
       if (slot != f.into) text += ", now in slot " + format_count(slot);
       return text + again;
     }
+    case Category::unread:
+      return "kept, not read by this step's query" + again;
     case Category::fresh:
       return "new in this step";
     case Category::sink:
