@@ -72,7 +72,9 @@ Json policies_json() {
                     {"merging", p.merging},
                     {"statistic", p.statistic},
                     {"sees_question_in_prefill", p.sees_question_in_prefill},
+                    {"takes_budget", p.takes_budget},
                     {"keys", std::move(keys)}});
+    if (!p.computed.empty()) list.back()["computed"] = p.computed;
   }
   Json absent = Json::array();
   for (const PolicyInfo& p : unavailable_policies())
@@ -82,8 +84,8 @@ Json policies_json() {
 
 std::string policies_text() {
   std::string out =
-      "Every policy takes slots=N (per head) or ratio=R (of the prompt's tokens) as its budget, but for one that never compresses and one "
-      "whose decisions a file brings.\n";
+      "Every policy takes slots=N (per head) or ratio=R (of the prompt's tokens) as its budget, but for those that let no slot go and "
+      "one whose decisions a file brings.\n";
   for (const PolicyInfo& p : all_policies()) {
     out += fmt::format("\n{}  {}{}\n  {}\n", p.name, p.title, p.paper.empty() ? "" : " (" + p.paper + ")", p.idea);
     std::vector<std::vector<std::string>> rows;
@@ -94,6 +96,7 @@ std::string policies_text() {
           {"   ", k.key, k.default_text.empty() ? "" : "[" + k.default_text + "]", is_list ? "one of" : range_text(k), k.help + with});
       for (const auto& [word, help] : k.described) rows.push_back({"   ", "", "", "  " + word, help});
     }
+    if (!p.computed.empty()) out += fmt::format("  computed {}\n", p.computed);
     if (!rows.empty()) out += aligned(rows, 5);
   }
   for (const PolicyInfo& p : unavailable_policies())

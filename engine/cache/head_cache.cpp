@@ -23,8 +23,9 @@ HeadCache clone_without_rows(const HeadCache& cache) {
   return {.kv = {},
           .slots = cache.slots,
           .unrotated = cache.unrotated,
-          .ever_removed = cache.ever_removed,
+          .ever_changed = cache.ever_changed,
           .value_norm = cache.value_norm,
+          .pages = cache.pages,
           .rope = cache.rope};
 }
 
@@ -108,7 +109,8 @@ std::vector<int> apply_to_slots(HeadCache& cache, const StatNeeds& needs, const 
   const auto known =
       std::ranges::lower_bound(gone, static_cast<int>(cache.value_norm.size()));  // it may have norms of the first slots only
   remove_entries(cache.value_norm, std::span(gone.begin(), known));
-  cache.ever_removed |= !plan.removals.empty();
+  cache.ever_changed |= !plan.removals.empty();
+  if (!gone.empty()) cache.pages = {};
   return gone;
 }
 
@@ -144,6 +146,7 @@ int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int grou
   backend.append_kv(wider, from(cache.kv.k), from(cache.kv.v), n - place);
   cache.kv = std::move(wider);
   cache.value_norm.clear();
+  cache.pages = {};
   return place;
 }
 

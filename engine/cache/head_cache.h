@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "policy/head_view.h"
+#include "policy/reading/page_reading.h"
 #include "slots/slot_state.h"
 
 namespace kvscope {
@@ -17,8 +18,9 @@ struct HeadCache {
   HeadKv kv;
   SlotState slots;
   bool unrotated = false;               // positions=cache after the first removal: keys are stored without rotation
-  bool ever_removed = false;            // before the first removal the cache is the full history
+  bool ever_changed = false;            // before the first removal, and before a row is stored, the cache is the full history
   std::vector<double> value_norm = {};  // of the first slots, as far as somebody has asked for it (value_norms.h)
+  PageBounds pages = {};                // of the first pages, as far as somebody has asked for it (page_bounds.h)
   int rope = 0;                         // table by which its keys are rotated; -1: they are not
 };
 

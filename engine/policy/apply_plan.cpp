@@ -24,6 +24,7 @@ std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan
     if (m.extra) state.extra[at(m.target)] = *m.extra;
     if (!m.log_score.empty()) set_log_score(state, needs, m.target, m.log_score);
     if (m.decayed && needs.decayed) state.decayed[at(m.target)] = *m.decayed;
+    if (needs.stored) state.stored[at(m.target)] = {};  // it is a new row now
   }
   for (const int i : plan.to_residual) state.residual[at(i)] = 1;
   std::ranges::sort(gone);

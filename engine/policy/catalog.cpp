@@ -17,7 +17,7 @@ namespace {
 std::vector<PolicyRow> make_rows() {
   std::vector<PolicyRow> rows;
   for (const auto family : {position_rows, hindsight_rows, score_rows, geometry_rows, probing_rows, observation_rows, merging_rows,
-                            keepkv_rows, given_rows, custom_rows})
+                            keepkv_rows, storing_rows, given_rows, custom_rows})
     for (PolicyRow& row : family()) rows.push_back(std::move(row));
   std::stable_partition(rows.begin(), rows.end(), [](const PolicyRow& row) { return row.listed; });
   return rows;
@@ -40,6 +40,7 @@ std::vector<PolicyInfo> make_infos() {
     if (!row.listed || row.from_file) continue;
     infos.push_back(row.info);
     infos.back().params = params_with_any_base(row);
+    infos.back().takes_budget = row.has_budget;
     if (row.info.statistic.empty() || !row.reads_attention)
       std::erase_if(infos.back().params, [](const ParamInfo& p) { return p.key == "group"; });  // without effect there
   }

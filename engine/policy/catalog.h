@@ -43,6 +43,8 @@ struct PolicyInfo {
       statistic;  // name of the policy's own statistic as shown in the inspector: "EMA share", "accumulated attention", ...; "" none
   bool sees_question_in_prefill = false;  // selection looks at the last prompt queries
   std::vector<ParamInfo> params;          // without slots and ratio; with the keys of every base and every choice it can have
+  bool takes_budget = true;               // slots or ratio
+  std::string computed;                   // where and how, if that is to be known; empty: as the backend does it
   bool keys_follow_choices = false;       // only params_of() says which of them a specification takes
   std::string unavailable;                // why this build cannot run it; empty where it can
 };

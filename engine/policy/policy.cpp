@@ -24,19 +24,6 @@ Policy::Policy(const Setup& setup)
     : lane_(resolve_lane(setup.spec)), files_(setup.files), n_kv_heads_(setup.model->n_kv_heads), group_(setup.model->group()) {
   const PolicyRow& row = *lane_.parts.row;
   const PolicyRow& selecting = *lane_.parts.selecting;
-  resolve_budget(setup.n_prompt);
-  const std::string& positions = lane_.params.text("positions");
-  positions_ = positions.empty()        ? row.positions
-               : positions == "cache"   ? Positions::cache
-               : positions == "ceiling" ? Positions::ceiling
-                                        : Positions::original;
-  const std::string& refresh = lane_.params.text("refresh");
-  refresh_ = refresh.empty() ? (setup.mode == PromptMode::stream ? 1 : 0) : count_or_fraction(refresh, slots_);
-
-  if (lane_.params.has("every")) every_ = lane_.params.count("every", slots_);
-  compresses_prompt_ = lane_.params.text("after_prompt") != "0";
-  first_step_ = setup.mode == PromptMode::stream ? 1 : 0;
-
   const std::string& seed = lane_.params.text("seed");
   seed_ = seed.empty() ? setup.seed : static_cast<std::uint64_t>(lane_.params.count("seed", 0));
   const auto parts_with = [&](const Params& params) {
@@ -49,10 +36,25 @@ Policy::Policy(const Setup& setup)
                      .files = setup.files,
                      .model = *setup.model};
   };
+  if (row.storage) storage_ = row.storage(parts_with(lane_.params));  // says how many slots there are room for
+  resolve_budget(setup);
+  const std::string& positions = lane_.params.text("positions");
+  positions_ = positions.empty()        ? row.positions
+               : positions == "cache"   ? Positions::cache
+               : positions == "ceiling" ? Positions::ceiling
+                                        : Positions::original;
+  const std::string& refresh = lane_.params.text("refresh");
+  refresh_ = refresh.empty() ? (setup.mode == PromptMode::stream ? 1 : 0) : count_or_fraction(refresh, slots_);
+
+  if (lane_.params.has("every")) every_ = lane_.params.count("every", slots_);
+  compresses_prompt_ = lane_.params.text("after_prompt") != "0";
+  first_step_ = setup.mode == PromptMode::stream ? 1 : 0;
+
   const PartSetup parts = parts_with(lane_.params);
   ranking_ = selecting.ranking(parts);
   selection_ = (row.selection ? row.selection : selecting.selection)(parts);
   allocation_ = selecting.allocation(parts);
+  if (row.reading) reading_ = row.reading(parts);
   const auto merger_with = [&](const Params& params) { return row.merger(parts_with(params)); };
   merger_.emplace(lane_, *setup.model, merger_with, "run " + quoted(setup.spec.text));
   needs_.group = group_reduce(lane_.params.text("group"));
@@ -60,8 +62,10 @@ Policy::Policy(const Setup& setup)
   selection_->require(needs_);
   merger_->run().require(needs_);
   allocation_->require(needs_);
+  if (storage_) storage_->require(needs_);
 
-  if (setup.mode == PromptMode::stream && (allocation_->needs_prompt() || ranking_->needs_prompt()))
+  if (setup.mode == PromptMode::stream &&
+      (allocation_->needs_prompt() || ranking_->needs_prompt() || (storage_ && storage_->needs_prompt())))
     throw UsageError(
         fmt::format("run {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec.text)));
   shape_ = {setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};
@@ -79,14 +83,18 @@ Policy::Policy(const Setup& setup)
 }
 
 /// C and w (POLICIES.md sections 2 and 8): fractions are taken of C first, then C is raised to its minimum.
-void Policy::resolve_budget(int n_prompt) {
+void Policy::resolve_budget(const Setup& setup) {
   if (!lane_.parts.row->has_budget) return;
   const Params& params = lane_.params;
-  if (lane_.parts.row->budget_may_lack && !params.has("slots") && !params.has("ratio")) {
+  const int n_prompt = setup.n_prompt;
+  const bool by_bytes = !params.has("slots") && !params.has("ratio") && params.has("bytes") && params.text("bytes") != kAnyBytes;
+  if (!by_bytes && lane_.parts.row->budget_may_lack && !params.has("slots") && !params.has("ratio")) {
     slots_ = n_prompt;  // what shares are of
     return;
   }
-  int c = params.has("slots") ? params.count("slots", 0) : round_half_up(std::min(params.number("ratio") * n_prompt, 1e8));
+  int c = by_bytes              ? slots_within(params.number("bytes"), setup)
+          : params.has("slots") ? params.count("slots", 0)
+                                : round_half_up(std::min(params.number("ratio") * n_prompt, 1e8));
   requested_ = c;
   c = std::max(c, 1);
   if (lane_.parts.selecting->observes) {
@@ -94,6 +102,14 @@ void Policy::resolve_budget(int n_prompt) {
     observed_ = std::min(params.count("window", c), lane_.parts.selecting->observes_more ? c - 1 : c / 2);
   }
   slots_ = with_minimum(c);
+}
+
+int Policy::slots_within(double share, const Setup& setup) const {
+  const auto bytes = [&](int n) { return storage_->bytes(storage_->of_prompt(n), setup.model->head_dim, setup.number_bytes); };
+  const double room = share * setup.n_prompt * 2 * setup.model->head_dim * setup.number_bytes;
+  int c = setup.n_prompt;  // not by halves: a slot more may take fewer bytes, when a group of keys becomes full with it
+  while (c > 0 && bytes(c) > room) --c;
+  return c;
 }
 
 /// The protected slots, and those that the policy needs beside them, must have room.
@@ -109,7 +125,7 @@ void Policy::read_edits(const Setup& setup) {
   check_edits(edits, *setup.model, "run " + quoted(setup.spec.text));
   for (const BudgetOverride& b : edits.budgets)
     if (b.on) overrides_.push_back(b);
-  if (!overrides_.empty() && !compresses())
+  if (!overrides_.empty() && !limits())
     throw UsageError(
         fmt::format("run {}: expected a policy with a budget, got {}, which never compresses", quoted(setup.spec.text), name()));
 }

@@ -37,7 +37,8 @@ class Policy {
     int n_prompt = 0;  // L
     PromptMode mode = PromptMode::prefill;
     std::uint64_t seed = 0;
-    GivenFiles files = {};  // that keys name (files_named_by)
+    GivenFiles files = {};    // that keys name (files_named_by)
+    double number_bytes = 4;  // of a number of keys and values in full precision
   };
   /// Throws UsageError: unknown policy or key (lists the known ones), value out of range, budget missing or double, mode not possible.
   static std::unique_ptr<Policy> make(const Setup& setup);
@@ -47,7 +48,13 @@ class Policy {
   /// The catalog's words for it; where the keys choose the parts, those of this choice.
   const PolicyInfo& info() const { return lane_.parts.row->info; }
   /// False: the full cache.
-  bool compresses() const { return allocation_->limits(); }
+  bool compresses() const { return limits() || storage_ || reading_; }
+  /// False: no slot ever goes.
+  bool limits() const { return allocation_->limits(); }
+  /// How keys and values stand in the cache; null: as they are.
+  const Storage* storage() const { return storage_.get(); }
+  /// What a query reads of the slots; null: all of them.
+  const PageReading* reading() const { return reading_.get(); }
   Positions positions() const { return positions_; }
   /// positions=ceiling: after the first removal of a head, its sinks are never seen from farther away than this (in tokens).
   int ceiling(int layer, int kv_head) const {
@@ -77,8 +84,8 @@ class Policy {
     return ranking_->by_position() ? *c - protection(*c).sinks : protection(allocation_->protects_by_mean() ? slots_ : *c).recent;
   }
   std::vector<ResolvedParam> params() const;  // as resolved: slots, sinks, recent, window as counts
-  /// Never merges: a kept slot is its token, unchanged.
-  bool evict_only() const { return merger_->run().evicts_only(); }
+  /// Never merges, never stores anything otherwise, never leaves a slot unread: a kept slot is its token, unchanged.
+  bool evict_only() const { return !storage_ && !reading_ && merger_->run().evicts_only(); }
   /// True if a compression can happen at all in a step other than the prompt's.
   bool every_step() const { return compresses() && (cadence() != Cadence::once || refresh_ > 0); }
 
@@ -148,7 +155,9 @@ class Policy {
   }
   bool nothing_to_distribute() const { return allocation_->limits() && !allocation_->distributes_always() && slots_ >= shape_.n_prompt; }
   std::vector<std::optional<int>> raised(std::vector<std::optional<int>> budgets) const;
-  void resolve_budget(int n_prompt);
+  void resolve_budget(const Setup& setup);
+  /// The most slots of a head that take `share` of the bytes of the prompt in full precision.
+  int slots_within(double share, const Setup& setup) const;
   void allocate(std::vector<std::optional<int>> budgets);
   int with_minimum(int c) const;
   void read_edits(const Setup& setup);
@@ -184,9 +193,11 @@ class Policy {
   bool compresses_prompt_ = true;  // with that cadence
   Positions positions_ = Positions::original;
   std::uint64_t seed_ = 0;
-  std::shared_ptr<const Ranking> ranking_;  // these three never change: copies share them
+  std::shared_ptr<const Ranking> ranking_;  // these never change: copies share them
   std::shared_ptr<const Selection> selection_;
   std::shared_ptr<const Allocation> allocation_;
+  std::shared_ptr<const Storage> storage_;      // null: none
+  std::shared_ptr<const PageReading> reading_;  // null: none
   std::optional<HeadMergers> merger_;
   StatNeeds needs_;
   std::vector<StatNeeds> layer_needs_;

@@ -14,7 +14,9 @@
 #include "policy/catalog.h"
 #include "policy/mergers/merger.h"
 #include "policy/rankings/ranking.h"
+#include "policy/reading/page_reading.h"
 #include "policy/selections/selection.h"
+#include "policy/storage/storage.h"
 #include "policy/text/head_keys.h"
 #include "policy/text/named_files.h"
 #include "policy/text/params.h"
@@ -46,6 +48,8 @@ struct PolicyRow {
   std::unique_ptr<Selection> (*selection)(const PartSetup&) = nullptr;
   std::unique_ptr<Allocation> (*allocation)(const PartSetup&) = nullptr;
   std::unique_ptr<Merger> (*merger)(const PartSetup&) = nullptr;
+  std::unique_ptr<Storage> (*storage)(const PartSetup&) = nullptr;      // none: keys and values stand as they are
+  std::unique_ptr<PageReading> (*reading)(const PartSetup&) = nullptr;  // none: a query reads all slots
   Bias bias = Bias::none;
   std::string_view vote_factor_key;           // key whose value is the bias's factor; empty: as bias says
   Positions positions = Positions::original;  // unless the key `positions` says otherwise
@@ -76,6 +80,9 @@ const PolicyRow& find_row(std::string_view name, bool with_bases = false);
 
 /// What a key that wants a file says by default: the file that `kvscope-cli heads` writes for a model, in the model's own folder.
 inline constexpr std::string_view kOfModel = "model";
+
+/// What a key that names a share of bytes says by default: slots or a ratio are given instead.
+inline constexpr std::string_view kAnyBytes = "any";
 
 /// The key group, which rows that decide per KV head take.
 ParamInfo group_param();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 #include "core/error.h"
@@ -67,6 +68,11 @@ double uniform_draw(std::uint64_t seed, int step, int layer, int kv_head, int e)
   const std::uint64_t key = seed + times(0x9E3779B97F4A7C15u, 1 + step) + times(0xBF58476D1CE4E5B9u, 1 + layer) +
                             times(0x94D049BB133111EBu, 1 + kv_head) + times(0xD6E8FEB86659FD93u, e);
   return static_cast<double>(splitmix64(key) >> 11) * 0x1p-53;
+}
+
+double normal_draw(std::uint64_t seed, int layer, int kv_head, std::size_t e, double divisor) {
+  const auto draw = [&](std::size_t i) { return uniform_draw(seed, 0, layer, kv_head, static_cast<int>(i)); };
+  return std::sqrt(-2 * std::log(1 - draw(2 * e)) / divisor) * std::cos(2 * std::numbers::pi * draw(2 * e + 1));
 }
 
 }  // namespace kvscope

@@ -23,5 +23,8 @@ std::vector<int> largest_remainder(std::span<const double> shares, int total, st
 std::uint64_t splitmix64(std::uint64_t x);
 /// Uniform number in [0, 1) of removal e of one (step, layer, KV head): counter-based, so that a replay is identical.
 double uniform_draw(std::uint64_t seed, int step, int layer, int kv_head, int e);
+/// Entry e of a matrix of normal numbers of variance 1/divisor of one (layer, KV head), from draws 2e and 2e + 1 of step 0 (Box and
+/// Muller).
+double normal_draw(std::uint64_t seed, int layer, int kv_head, std::size_t e, double divisor);
 
 }  // namespace kvscope

@@ -52,13 +52,18 @@ void add_heads(const StepRecord& step, RunFigures& out) {
 }
 
 void add_cache(const LaneSnapshot& lane, int step, RunFigures& out) {
-  Statistics slots;
+  Statistics slots, stored, others;
   if (const StepPtr& record = lane.steps[static_cast<std::size_t>(step)])
-    for (const HeadRecord& head : record->heads) slots.add(head.n_slots);
+    for (const HeadRecord& head : record->heads) {
+      slots.add(head.n_slots);
+      stored.add(head.kv_bytes);
+      if (std::isnan(head.kv_bytes)) others.add(head.n_slots);
+    }
   const bool last = step + 1 == static_cast<int>(lane.steps.size());
   out.slots = slots.n > 0 ? slots.mean() : last ? lane.slots : kNotAvailable;
-  // A slot has as many bytes in every head and step.
+  // A slot has as many bytes in every head and step, where it is not stored otherwise.
   if (lane.kv_bytes > 0 && lane.slots > 0) out.bytes = out.slots == lane.slots ? lane.kv_bytes : lane.kv_bytes / lane.slots * out.slots;
+  if (stored.n > 0) out.bytes = last && lane.kv_bytes > 0 ? lane.kv_bytes : others.n == 0 ? stored.sum : kNotAvailable;
   if (lane.bytes > 0) out.allocated = lane.bytes;
 }
 

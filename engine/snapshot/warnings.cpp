@@ -14,8 +14,8 @@ namespace kvscope {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"nothing_removed", "only_newest_left", "frozen",        "not_finite",  "nan_scores",
-                                       "fallback",        "budget_raised",    "budget_missed", "figures_only"};
+constexpr std::string_view kNames[] = {"nothing_removed", "only_newest_left", "frozen",        "not_finite",   "nan_scores",
+                                       "fallback",        "budget_raised",    "budget_missed", "figures_only", "as_if_stored"};
 
 std::string counted(double n, std::string_view one, std::string_view many) { return fmt::format("{:.0f} {}", n, n == 1 ? one : many); }
 
@@ -53,6 +53,8 @@ std::string text_of(const LaneWarning& w) {
       return fmt::format("{:.1f} slots per head on average, {:.0f} asked", w.got, w.asked);
     case Kind::figures_only:
       return fmt::format("steps 0-{:.0f} keep only figures: recorded results reached {}", w.count - 1, size_text(w.got));
+    case Kind::as_if_stored:
+      return fmt::format("computed as if stored: {}; this program holds the numbers that would be read back in full", size_text(w.got));
   }
   return {};
 }
@@ -122,6 +124,7 @@ std::vector<LaneWarning> WarningWatch::warnings(const WarningFacts& facts) const
   if (fallbacks_ > 0) add(Kind::fallback, fallbacks_);
   if (facts.nan_scores > 0) add(Kind::nan_scores, facts.nan_scores);
   if (not_finite_ > 0) add(Kind::not_finite, not_finite_);
+  if (!std::isnan(facts.bytes_as_if_stored)) add(Kind::as_if_stored, 0, 0, facts.bytes_as_if_stored);
   return out;
 }
 

@@ -112,6 +112,15 @@ void StepWriter::head(const HeadRecord& head) {
     json_.key("merge_theta");
     json_.number(head.merge_theta, "merge_theta");
   }
+  if (!std::isnan(head.kv_bytes)) {
+    json_.key("kv_bytes");
+    json_.number(head.kv_bytes, "kv_bytes");
+  }
+  if (!std::isnan(head.read_bytes)) {
+    json_.key("read_bytes");
+    json_.number(head.read_bytes, "read_bytes");
+  }
+  if (!head.unread.empty()) json_.key("unread").values(head.unread);
   json_.key("compress_rel_l2");
   json_.number(head.compress_rel_l2, "compress_rel_l2");
   json_.key("local_rel_l2");
@@ -155,6 +164,18 @@ void StepWriter::head_why(const HeadRecord& head) {
     }
     json_.end_array();
   };
+  if (!head.page_scores.empty()) {
+    json_.member("page", head.page).key("page_scores");
+    json_.numbers(head.page_scores, "page_scores");
+  }
+  if (!head.stored_block.empty()) {
+    json_.key("stored").begin_object().key("block").values(head.stored_block);
+    json_.key("key_error");
+    json_.numbers(head.key_error, "stored.key_error");
+    json_.key("value_error");
+    json_.numbers(head.value_error, "stored.value_error");
+    json_.end_object();
+  }
   floats(head.attention, "attention");
   floats(head.reference_attention, "reference_attention");
   if (!head.agreement.empty()) json_.key("agreement").values(std::vector<int>(head.agreement.begin(), head.agreement.end()));

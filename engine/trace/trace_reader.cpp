@@ -180,6 +180,7 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
           {p.at("layer").whole(0, kMaxInt), p.at("kv_head").whole(-1, kMaxInt), p.at("key").text(), p.at("value").text()});
     }
   }
+  if (l.has("stored_as")) lane.stored_as = l.at("stored_as").text();
   if (l.given("bytes")) lane.bytes = lane.kv_bytes = l.at("bytes").real();
   if (l.given("kv_bytes")) lane.kv_bytes = l.at("kv_bytes").real();
   if (l.given("slots")) lane.slots = l.at("slots").real();
@@ -291,6 +292,9 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   if (h.has("local_l1_wo")) record.local_l1_wo = h.at("local_l1_wo").real_or_null();
   for (const char* key : {"merge_theta", "kvmerger_theta"})  // the latter in older files
     if (h.given(key)) record.merge_theta = h.at(key).real();
+  if (h.given("kv_bytes")) record.kv_bytes = h.at("kv_bytes").real();
+  if (h.given("read_bytes")) record.read_bytes = h.at("read_bytes").real();
+  if (h.has("unread")) record.unread = h.at("unread").wholes(0, position);
   if (h.has("attention_loss")) record.attention_loss = h.at("attention_loss").real_or_null();
   if (h.has("theta")) record.theta = h.at("theta").real_or_null();
   if (h.has("predictor_error")) record.predictor_error = h.at("predictor_error").real_or_null();
@@ -377,6 +381,14 @@ void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {
     const JsonCursor stats = h.at("stats");
     if (stats.has("value")) record.statistic = one_per_slot(stats.at("value"));
     if (stats.has("bias")) record.bias = one_per_slot(stats.at("bias"));
+  }
+  if (h.has("page")) record.page = h.at("page").whole(1, kMaxInt);
+  if (h.has("page_scores")) record.page_scores = h.at("page_scores").reals_or_null();
+  if (h.has("stored")) {
+    const JsonCursor stored = h.at("stored");
+    record.stored_block = counted(stored.at("block"), record.pos.size(), "slot").wholes(-1, kMaxInt);
+    record.key_error = one_per_slot(stored.at("key_error"));
+    record.value_error = one_per_slot(stored.at("value_error"));
   }
   const auto floats = [&](const char* key, std::size_t n, const char* of_what) {
     const std::vector<double> values = counted(h.at(key), n, of_what).reals_or_null();

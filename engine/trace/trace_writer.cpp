@@ -189,6 +189,7 @@ void Writer::lane(std::size_t index) {
             .end_object();
       json_.end_array();
     }
+    if (!lane.stored_as.empty()) json_.member("stored_as", lane.stored_as);
     json_.key("kv_bytes");
     json_.number(lane.kv_bytes, "kv_bytes");
     json_.key("bytes");

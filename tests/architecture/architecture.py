@@ -54,7 +54,7 @@ LIBRARIES = [
 ]
 
 # Names that are also plain words count only as a text literal; "full" is the reference lane, which the trace format names.
-PLAIN_WORDS = {"local", "streaming", "random", "best", "less", "custom", "expected", "leverage", "pages", "given"}
+PLAIN_WORDS = {"local", "streaming", "random", "best", "less", "custom", "expected", "leverage", "pages", "given", "think", "quest"}
 EXEMPT = {"full"}
 TRACE_KEYS = re.compile(r'"kvmerger_theta"')  # a key of the trace format, whichever policy writes it
 # A statistic is chosen by its name in custom:stat=, and one policy is named after its statistic.

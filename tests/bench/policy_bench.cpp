@@ -133,7 +133,7 @@ std::vector<std::string> lanes(const Options& options, const Session& session) {
   };
   std::vector<std::string> out;
   for (const PolicyInfo& p : policies()) {
-    if (p.name == reference_policy()) continue;
+    if (!p.takes_budget) continue;
     out.push_back(lane(p.name, p.name == "headkv" ? ",scores=" + scores.string() : p.name == "qfilter" ? ",file=" + filters.string() : ""));
   }
   for (const char* now_and_then : {"tri", "rkv"}) out.push_back(lane(now_and_then, ",every=1"));  // what one of its compressions costs

@@ -49,7 +49,7 @@ int main(int argc, char** argv) try {
   Session exact(open_model(model), {.precision = DType::f64}), single(open_model(model), {.precision = DType::f32});
   RunRequest request;
   for (const PolicyInfo& p : policies()) {
-    if (p.name != reference_policy()) request.lanes.push_back(parse_lane_spec(fmt::format("{}:ratio={:g}", p.name, ratio)));
+    if (p.takes_budget) request.lanes.push_back(parse_lane_spec(fmt::format("{}:ratio={:g}", p.name, ratio)));
   }
   std::erase_if(request.lanes, [&](const LaneSpec& spec) {
     RunRequest alone = request;

@@ -35,7 +35,7 @@ RunRequest request_for(std::vector<std::string> lanes, PromptMode mode, int n_pr
 std::vector<std::string> lanes_for(Session& session, PromptMode mode) {
   std::vector<std::string> out;
   for (const PolicyInfo& p : policies()) {
-    const std::string spec = p.name == reference_policy() ? p.name : p.name + ":slots=12";
+    const std::string spec = !p.takes_budget ? p.name : p.name + ":slots=12";
     try {
       session.run(request_for({spec}, mode, 20, 0), CancelToken());
       out.push_back(spec);

@@ -192,7 +192,7 @@ inline void expect_promises(const Case& c, unsigned seed) {
     }
     if (testing::Test::HasFailure()) FAIL() << "seed " << seed << ", step " << step;
   }
-  if (policy.compresses() && !may_keep_more(c.spec) && policy.recent(0, 0) < n_prompt) {
+  if (policy.limits() && !may_keep_more(c.spec) && policy.recent(0, 0) < n_prompt) {
     int fewest = lane.seen;
     for (const TinyHead& head : lane.heads) fewest = std::min(fewest, head.slots.size());
     EXPECT_LT(fewest, lane.seen) << "the test compressed nothing";

@@ -42,7 +42,7 @@ std::vector<std::string> specs() {
   std::vector<std::string> out;
   for (const PolicyInfo& info : policies()) {
     if (info.keys_follow_choices) continue;
-    const bool unlimited = info.name == reference_policy();
+    const bool unlimited = !info.takes_budget;
     for (const char* budget : {"slots=9", "ratio=0.45"}) {
       const std::string name = info.name + ':' + (unlimited ? "" : budget);
       if (unlimited) {

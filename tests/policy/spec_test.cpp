@@ -244,7 +244,7 @@ TEST(Spec, WithParamRefusesWhatTheParserWould) {
 
 TEST(Spec, TheCatalogSaysWhatTheParserTakes) {
   for (const PolicyInfo& info : policies()) {
-    const std::string budget = info.name == reference_policy() ? ":" : ":slots=20,";
+    const std::string budget = !info.takes_budget ? ":" : ":slots=20,";
     const auto base = std::ranges::find(info.params, "base", &ParamInfo::key);
     // the first base, or the first choice of parts, that takes a key
     const auto with_choice = [&](const ParamInfo& p) {

@@ -11,13 +11,13 @@
 
 namespace kvscope::testing {
 
-/// Specifications of every policy that compresses, with `slots` slots, as far as it goes with the mode: some look at the whole prompt at
-/// once, and say so when they are asked to stream. Keys that want a file get the tiny model's own.
+/// Specifications of every policy that takes a budget, with `slots` slots, as far as it goes with the mode: some look at the whole prompt
+/// at once, and say so when they are asked to stream. Keys that want a file get the tiny model's own.
 inline std::vector<std::string> policies_with(const std::string& slots, PromptMode mode) {
   Session session = open_session(tiny_model());
   std::vector<std::string> out;
   for (const PolicyInfo& info : policies()) {
-    if (info.name == reference_policy()) continue;
+    if (!info.takes_budget) continue;
     std::string spec = info.name + ":slots=" + slots;
     for (const ParamInfo& param : info.keys_follow_choices ? params_of(parse_lane_spec(spec)) : info.params) {
       if (param.key == "scores") spec += info.name == "headkv" ? ",scores=headkv.json" : ",base=headkv,scores=headkv.json";

@@ -5,6 +5,7 @@
 #include "policy/catalog/keys.h"
 #include "policy/catalog/parts.h"
 #include "policy/catalog/probing_parts.h"
+#include "policy/catalog/storing_parts.h"
 #include "policy/rankings/question_ranking.h"
 
 namespace kvscope {
@@ -267,7 +268,7 @@ PartKey cadences() {
 
 std::span<const PartKey> part_keys() {
   static const std::vector<PartKey> keys = {stats(),  reweights(), units(),  allocations(), selections(),
-                                            merges(), biases(),    places(), cadences()};
+                                            merges(), biases(),    places(), cadences(),    storages()};
   return keys;
 }
 

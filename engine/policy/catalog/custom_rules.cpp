@@ -100,6 +100,17 @@ constexpr Rule kRules[] = {
      "keys are averaged as they were rotated to their places in the text", "take a merge that leaves keys alone, or positions=original"},
     {[](const Parts& p) { return !p.is("bias", "none") && p.is_any("merge", "none cam"); }, "bias merge",
      "every slot stands for one token, there is no vote to count", "choose a merge, or leave bias out"},
+    // storage
+    {[](const Parts& p) { return gives_bytes(p) && !p.given("slots").empty(); }, "bytes slots", "both say how large the cache may be",
+     "leave out one of them"},
+    {[](const Parts& p) { return gives_bytes(p) && p.is("select", "threshold"); }, "select bytes",
+     "the threshold says how many slots a head keeps, so their bytes are an outcome", "leave out bytes or select"},
+    {[](const Parts& p) { return gives_bytes(p) && !p.given("ratio").empty(); }, "bytes ratio", "both say how large the cache may be",
+     "leave out one of them"},
+    {[](const Parts& p) { return !p.is("storage", "full") && !p.is("merge", "none"); }, "storage merge",
+     "a merge makes a new row, which what the rows around it are stored with does not fit", "leave out merge or storage"},
+    {[](const Parts& p) { return !p.is("storage", "full") && !p.is("positions", "original"); }, "storage positions",
+     "keys would be rotated anew when the first slot goes, and those that are stored cannot be", "leave out positions or storage"},
     // when
     {[](const Parts& p) { return p.is_any("stat", kOfWholePrompt) && !p.is("cadence", "once"); }, "stat cadence",
      "it looks at the queries of the whole prompt, which there are only right after it", "leave cadence out"},
@@ -114,6 +125,8 @@ constexpr Rule kRules[] = {
 };
 
 }  // namespace
+
+bool gives_bytes(const Composition& parts) { return !parts.given("bytes").empty() && parts.given("bytes") != kAnyBytes; }
 
 std::string objection(const Composition& parts) {
   const auto is_part = [](std::string_view key) { return std::ranges::find(part_keys(), key, &PartKey::key) != part_keys().end(); };

@@ -54,6 +54,7 @@ constexpr std::array kChunk = {Argument{"chunk_length", "chunk"}};
 constexpr std::array kFilters = {Argument{"file", "file"}};  // kvpress loads them by the model's name
 constexpr std::array kQuestion = {Argument{"normalize_scores", "norm"}, Argument{"window_size", "window"}};
 constexpr std::array kRemoval = {Argument{"window_size", "window"}, Argument{"kernel_size", "kernel"}, Argument{"epsilon", "eps"}};
+constexpr std::array kChannels = {Argument{"key_channel_compression_ratio", "pruned"}, Argument{"window_size", "window"}};
 constexpr std::array kEvery = {Argument{"compression_interval", "every"}, Argument{"target_size", "slots"}};
 constexpr std::array kEveryLag = {Argument{"compression_interval", "every"}, Argument{"target_size", "slots"}, Argument{"n_sink", "sinks"},
                                   Argument{"lag_size", "lag"}, Argument{"cross_scoring", "cross"}};
@@ -92,6 +93,7 @@ constexpr std::array kPresses = {
     Press{"QFilterPress", "", "qfilter", kFilters},
     Press{"FinchPress", "", "finch", kQuestion},
     Press{"DropKVPress", "", "dropkv", kRemoval},
+    Press{"ThinKPress", "", "think", kChannels},
     Press{"DecodingPress(KnormPress)", "decoding_knorm",
           "custom:stat=knorm,cadence=every,every=512,after_prompt=0,sinks=0,recent=0,slots=2048", kEvery},
     Press{"DecodingPress(KeyDiffPress)", "decoding_keydiff",

@@ -2,7 +2,6 @@
 #include "policy/rankings/leverage_ranking.h"
 
 #include <cmath>
-#include <numbers>
 
 #include "policy/decision.h"
 #include "policy/rankings/rows.h"
@@ -72,10 +71,7 @@ std::vector<double> LeverageRanking::leverage(const HeadView& head, std::size_t 
                            keys.begin() + static_cast<std::ptrdiff_t>(end * width));
   if (columns == 0) return leverage_scores(std::move(rows), width);
   std::vector<double> sketch(width * columns), sketched((end - first) * columns, 0.0);
-  for (std::size_t i = 0; i < sketch.size(); ++i) {  // Box and Muller
-    const auto draw = [&](std::size_t e) { return uniform_draw(seed_, 0, head.layer, head.kv_head, static_cast<int>(e)); };
-    sketch[i] = std::sqrt(-2 * std::log(1 - draw(2 * i)) / static_cast<double>(columns)) * std::cos(2 * std::numbers::pi * draw(2 * i + 1));
-  }
+  for (std::size_t i = 0; i < sketch.size(); ++i) sketch[i] = normal_draw(seed_, head.layer, head.kv_head, i, static_cast<double>(columns));
   for (std::size_t r = 0; r < end - first; ++r)
     for (std::size_t i = 0; i < width; ++i)
       for (std::size_t j = 0; j < columns; ++j) sketched[r * columns + j] += rows[r * width + i] * sketch[i * columns + j];

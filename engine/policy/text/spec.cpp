@@ -11,7 +11,7 @@
 namespace kvscope {
 namespace {
 
-constexpr std::string_view kSlots = "slots", kRatio = "ratio", kBase = "base";
+constexpr std::string_view kSlots = "slots", kRatio = "ratio", kBytes = "bytes", kBase = "base";
 
 /// The budget keys, which every row with a budget takes.
 const ParamInfo& budget_param(std::string_view key) {
@@ -184,7 +184,8 @@ LaneSpec with_param(const LaneSpec& before, std::string_view key, std::string_vi
   if (value.find('"') != std::string_view::npos)
     throw UsageError(fmt::format("{}: {}: expected a value without a quote, got {}", where, quoted(key), quoted(value)));
   const auto same_place = [&](std::string_view k) {
-    return k == key || (!value.empty() && ((k == kSlots && key == kRatio) || (k == kRatio && key == kSlots)));
+    const auto is_budget = [](std::string_view name) { return name == kSlots || name == kRatio || name == kBytes; };
+    return k == key || (!value.empty() && is_budget(k) && is_budget(key));
   };
   const auto place = std::ranges::find_if(spec.given, [&](const auto& g) { return same_place(g.first); });
   if (value.empty()) {

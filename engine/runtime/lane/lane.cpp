@@ -6,6 +6,7 @@
 
 #include "policy/apply_plan.h"
 #include "runtime/lane/layer_window.h"
+#include "runtime/lane/page_choice.h"
 #include "runtime/stopwatch.h"
 #include "slots/slot_prefetch.h"
 
@@ -117,7 +118,7 @@ void Lane::load_prompt(PromptRun& prompt, const ProbeRun& probes, const std::fun
 void Lane::fit(int layer) {
   for (int h = 0; h < config_.n_kv_heads; ++h) {
     HeadCache& head = layers_[layer].heads[h];
-    if (!head.ever_removed && config_.window(layer) == 0) continue;
+    if (!head.ever_changed && config_.window(layer) == 0) continue;
     head.kv = backend_.copy_kv(head.kv, std::max(head.kv.n_slots, room_of(config_, *policy_, layer, h).value_or(0)) + 1);
   }
 }
@@ -154,9 +155,11 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
 
     HeadJob& job = work.heads[h];
     const int n = head.slots.size();
-    job.removed_before = head.ever_removed;
     job.cache = slots_seen(rows.layer, h, job.sinks);
     job.bias = bias_of(head.slots, policy_->bias());
+    job.unread = choose_pages(backend_, config_, *policy_, rows.layer, head, at(q, group_bytes * h), setup_.record.captures, job.bias,
+                              head_record(rows.layer, h));
+    job.removed_before = head.ever_changed || !job.unread.empty();
     jobs.push_back({.slots = job.cache,
                     .q = at(queries, group_bytes * h),
                     .bias = job.bias.empty() ? nullptr : job.bias.data(),
@@ -167,7 +170,7 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
                     .reads_out = setup_.record.measures.local,
                     .rule = config_.layer(rows.layer).logits,
                     .rope = head.rope});
-    if (compares() && head.ever_removed) {
+    if (compares() && job.removed_before) {
       const int first = first_seen(rows.layer);
       job.shadow = layer.shadow->segments(h, position + 1, first);
       jobs.push_back({.slots = job.shadow,
@@ -224,6 +227,7 @@ void Lane::observe(int layer, int h) {
   if (reads_attention(layer)) {
     job.host_p.resize(count);
     backend_.to_double(job.host_p, job.p.data());
+    set_unread(job.host_p, config_.group(), job.unread);
   }
   job.host_z.clear();
   if (reads_logits()) {
@@ -258,25 +262,8 @@ void Lane::record_attention(int layer, int h) {
   }
 }
 
-double Lane::kv_bytes() const {
-  return mean_slots() * config_.n_layers * config_.n_kv_heads * static_cast<double>(2 * bytes(static_cast<std::size_t>(config_.head_dim)));
-}
-
-double Lane::cache_bytes() const {
-  double total = 0;
-  for (const Layer& layer : layers_) {
-    for (const HeadCache& head : layer.heads)
-      total += static_cast<double>(head.kv.k.bytes() + head.kv.v.bytes() + head.kv.order_in_backend.bytes());
-  }
-  return total;
-}
-
-double Lane::mean_slots() const {
-  double total = 0;
-  for (const Layer& layer : layers_) {
-    for (const HeadCache& head : layer.heads) total += head.slots.size();
-  }
-  return total / (static_cast<double>(config_.n_layers) * config_.n_kv_heads);
+CacheSizes Lane::sizes() const {
+  return sizes_of(*policy_, config_, backend_.dtype(), [this](int l) { return std::span(layers_[l].heads); });
 }
 
 }  // namespace kvscope

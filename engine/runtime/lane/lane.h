@@ -15,6 +15,7 @@
 #include "policy/policy.h"
 #include "policy/text/lane_edits.h"
 #include "runtime/forward.h"
+#include "runtime/lane/cache_sizes.h"
 #include "runtime/lane/lane_checkpoint.h"
 #include "runtime/lane/layer_view.h"
 #include "runtime/lane/query_tape.h"
@@ -90,9 +91,7 @@ class Lane {
   /// nullptr where the other one keeps a history that this one does not have.
   std::unique_ptr<Lane> fork(const LaneCheckpoint& saved, const LaneSpec& spec) const;
 
-  double kv_bytes() const;     // of the keys and values of all slots
-  double cache_bytes() const;  // allocated for them
-  double mean_slots() const;   // per head
+  CacheSizes sizes() const;
 
   std::vector<StepPtr> steps;
   int n_figures_only = 0;   // the first of them: their heads hold no slots any more
@@ -123,7 +122,8 @@ class Lane {
     Buffer q, p, z, p_full, sinks, after_o;
     std::vector<double> host_p, host_z, host_p_full;
     std::span<const double> p_seen;  // this step's attention to the full history, [group, tokens]; empty: not had
-    bool removed_before = false;
+    bool removed_before = false;     // or left unread in this step: the output may differ from that over the full history
+    std::vector<int> unread = {};    // slots that this step's query does not read, ascending
   };
   struct Changed {  // a head that a step's compression changed, and its output before that
     int layer = 0, kv_head = 0;
@@ -132,7 +132,7 @@ class Lane {
   };
 
   struct Compression {  // of a layer in a step
-    bool reloaded = false;
+    bool reloaded = false, after_prompt = false;
     const void* q = nullptr;
     std::vector<double> o = {};
     LayerView view = {};

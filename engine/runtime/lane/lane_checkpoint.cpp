@@ -20,7 +20,7 @@ std::unique_ptr<LaneCheckpoint> Lane::checkpoint() const {
     const Layer& layer = layers_[l];
     LaneCheckpoint::Layer& saved = out->layers.emplace_back();
     for (const HeadCache& head : layer.heads) {
-      const bool elsewhere = !head.ever_removed && config_.window(l) == 0 && (layer.shadow.has_value() || !may_remove);
+      const bool elsewhere = !head.ever_changed && config_.window(l) == 0 && (layer.shadow.has_value() || !may_remove);
       saved.heads.push_back(clone_without_rows(head));
       saved.has_rows.push_back(!elsewhere);
       if (!elsewhere) saved.heads.back().kv = backend_.clone_kv(head.kv);

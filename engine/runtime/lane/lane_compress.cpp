@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cache/stored_rows.h"
 #include "core/slot_runs.h"
 #include "measure/perturbation.h"
 #include "policy/apply_plan.h"
@@ -21,7 +22,8 @@ const std::byte* at(const void* base, std::size_t offset) { return static_cast<c
 void Lane::compress(int layer, const PromptRun* prompt, const void* q, std::span<const double> o) {
   const bool after_prompt = prompt, reloaded = !after_prompt && reload(layer);
   LayerWork& work = this->work(layer);
-  Compression& c = work.compression.emplace(Compression{.reloaded = reloaded, .q = q, .o = {o.begin(), o.end()}});
+  Compression& c =
+      work.compression.emplace(Compression{.reloaded = reloaded, .after_prompt = after_prompt, .q = q, .o = {o.begin(), o.end()}});
   const bool later = finishes_at_the_end() && !after_prompt;
   KeyLookups lookups(backend_, config_.head_dim);
   if (config_.window(layer) > 0) {
@@ -99,7 +101,7 @@ void Lane::update_slots(int layer) {
     record.kv_head = h;
     const std::optional<int> budget = window > 0 ? std::nullopt : policy_->budget(layer, h);
     // without a limit beside limited ones, or with none at all where yet something goes: the outcome
-    record.budget = budget.value_or(policy_->compresses() ? head.slots.size() - static_cast<int>(plan.removals.size()) : -1);
+    record.budget = budget.value_or(policy_->limits() ? head.slots.size() - static_cast<int>(plan.removals.size()) : -1);
     if (setup_.record.measures.agreement && record.budget > 0 && !work(layer).heads[h].p_seen.empty())
       record.agreement = agreement(work(layer).heads[h].p_seen, config_.group(), record.budget);
     record.overridden = window == 0 && policy_->overridden(layer, h);
@@ -117,7 +119,12 @@ void Lane::update_slots(int layer) {
       for (std::size_t i = 0; i < record.score.size() && !gone.empty(); ++i)
         if (const double s = record.score[i]; !std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
     }
-    const bool changed = do_what_ifs(layer, h, record) || c.reloaded || (window == 0 && !plan.removals.empty());
+    bool changed = do_what_ifs(layer, h, record) || c.reloaded || (window == 0 && !plan.removals.empty());
+    if (policy_->storage() && window == 0) {
+      const Stopwatch watch(work(layer).ms);
+      const PromptQueries* const queries = c.after_prompt ? c.view.asked[h].get() : nullptr;
+      changed |= store_rows(backend_, head, *policy_->storage(), {config_.head_dim, config_.group(), queries}, c.after_prompt);
+    }
     if (changed && setup_.record.measures.local) {
       const auto before = std::span(c.o).subspan(h * group_size, group_size);
       work(layer).changed.push_back({layer, h, at(c.q, bytes(group_size) * h), {before.begin(), before.end()}});
@@ -134,6 +141,7 @@ void Lane::count_time() {
 
 void Lane::describe(const HeadCache& head, HeadRecord& record) const {
   record.n_slots = head.slots.size();
+  describe_stored(*policy_, config_, backend_.dtype(), head, setup_.record.captures, record);
   if (!setup_.record.slots) record.score.clear();
   if (setup_.record.slots) {
     record.pos = head.slots.pos;

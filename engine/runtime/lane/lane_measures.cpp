@@ -76,7 +76,10 @@ void Lane::measure(int layer_idx, std::span<const double> o) {
     const std::span<const double> o_c = o.subspan(h * group_size, group_size);
     const std::span<const double> o_f = std::span<const double>(full).subspan(h * group_size, group_size);
     record.local_rel_l2 = mean_rel_l2(o_c, o_f, group);
-    record.attention_loss = attention_loss(work(layer_idx).heads[h].host_p_full, group, layer.heads[h].slots.evicted);
+    const std::vector<int>& evicted = layer.heads[h].slots.evicted;
+    std::vector<int> missed = record.unread;
+    if (!missed.empty()) missed.insert(missed.end(), evicted.begin(), evicted.end());
+    record.attention_loss = attention_loss(work(layer_idx).heads[h].host_p_full, group, missed.empty() ? evicted : missed);
     if (wants_value_norms()) {
       const std::span<const double> nu = std::span<const double>(layer.value_l1).subspan(static_cast<std::size_t>(h) * group);
       record.theta = theta_bound(work(layer_idx).heads[h].host_p_full, group, layer.heads[h].slots.pos, nu, config_.n_heads);

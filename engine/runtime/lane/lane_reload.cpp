@@ -34,7 +34,7 @@ bool Lane::reload(int layer_idx) {
       else
         record.events.push_back({.kind = Event::Kind::restore, .pos = pos});
     }
-    HeadCache full{.kv = backend_.make_kv(n + 1), .slots = {}, .ever_removed = head.ever_removed, .rope = head.rope};
+    HeadCache full{.kv = backend_.make_kv(n + 1), .slots = {}, .ever_changed = head.ever_changed, .rope = head.rope};
     for (const KvSegment& s : layer.shadow->segments(h)) backend_.append_kv(full.kv, s.k, s.v, s.n);
     kvscope::load_prompt(full.slots, needs, config_.group(), again.stats(layer_idx, h, needs));
     head = std::move(full);

@@ -20,9 +20,9 @@ std::vector<Plan> leave_window(std::span<const HeadCache> heads, int first_kept)
 }
 
 std::vector<int> apply_in_layer(const LayerConfig& layer, HeadCache& cache, const StatNeeds& needs, const Plan& plan) {
-  const bool removed_before = cache.ever_removed;
+  const bool removed_before = cache.ever_changed;
   std::vector<int> gone = apply_to_slots(cache, needs, plan);
-  if (layer.window > 0) cache.ever_removed = removed_before;
+  if (layer.window > 0) cache.ever_changed = removed_before;
   return gone;
 }
 

@@ -12,7 +12,7 @@
 namespace kvscope {
 
 // A layer with a window of its own is no policy's: its heads lose what the next token no longer sees, and nothing else. That changes no
-// output, so nothing is measured of it, and HeadCache::ever_removed does not count it.
+// output, so nothing is measured of it, and HeadCache::ever_changed does not count it.
 
 /// Slots that a head may hold; nullopt: no limit.
 std::optional<int> room_of(const ModelConfig& model, const Policy& policy, int layer, int kv_head);

@@ -54,7 +54,7 @@ SlotSegments segments_of(Backend& backend, const ModelConfig& config, const Head
   const int n = head.kv.n_slots;
   const std::size_t row = row_bytes(backend, config.head_dim);
   std::vector<int> shift;
-  if (sinks.ceiling && head.ever_removed && head.rope >= 0) {
+  if (sinks.ceiling && head.ever_changed && head.rope >= 0) {
     const int place = pos.back() - *sinks.ceiling;
     for (int i = 0; i < n && pos[i] < sinks.n && pos[i] < place; ++i) shift.push_back(place - pos[i]);
   }

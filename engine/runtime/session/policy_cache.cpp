@@ -31,7 +31,13 @@ std::shared_ptr<const Policy> PolicyCache::of(const LaneSpec& spec, const Text& 
   known.used = true;
   if (known.policy && known.files == files) return known.policy;
   known.policy.reset();
-  known.policy = Policy::make({.spec = spec, .model = config_, .n_prompt = n_prompt, .mode = text.mode, .seed = text.seed, .files = files});
+  known.policy = Policy::make({.spec = spec,
+                               .model = config_,
+                               .n_prompt = n_prompt,
+                               .mode = text.mode,
+                               .seed = text.seed,
+                               .files = files,
+                               .number_bytes = number_bytes_});
   known.files = std::move(files);
   return known.policy;
 }

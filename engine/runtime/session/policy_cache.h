@@ -17,8 +17,9 @@ namespace kvscope {
 /// decide with it. Files that keys name are looked at in every request, and read again where they have changed.
 class PolicyCache {
  public:
-  /// config: lives longer.
-  PolicyCache(const ModelConfig& config, std::string folder) : config_(&config), files_(std::move(folder)) {}
+  /// config: lives longer. number_bytes: of a number in a cache.
+  PolicyCache(const ModelConfig& config, std::string folder, double number_bytes)
+      : config_(&config), files_(std::move(folder)), number_bytes_(number_bytes) {}
 
   struct Text {
     std::span<const int> prompt;  // ids
@@ -40,6 +41,7 @@ class PolicyCache {
 
   const ModelConfig* config_;
   RunFiles files_;
+  double number_bytes_;
   std::map<Key, Known> known_;
 };
 

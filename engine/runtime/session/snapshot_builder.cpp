@@ -92,12 +92,16 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   WarningWatch& watch =
       n_steps == static_cast<int>(lane.steps.size()) && lane.warning_watch.n_steps() <= n_steps ? lane.warning_watch : cut;
   while (watch.n_steps() < n_steps) watch.add(*lane.steps[watch.n_steps()]);
-  out.warnings =
-      watch.warnings({.slots_requested = policy.slots_requested(), .slots_asked = out.slots_asked, .nan_scores = policy.nan_scores()});
+  const CacheSizes sizes = lane.sizes();
+  out.warnings = watch.warnings({.slots_requested = policy.slots_requested(),
+                                 .slots_asked = out.slots_asked,
+                                 .nan_scores = policy.nan_scores(),
+                                 .bytes_as_if_stored = policy.storage() ? sizes.kv_bytes : kNotAvailable});
   out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
-  out.kv_bytes = lane.kv_bytes();
-  out.bytes = lane.cache_bytes();
-  out.slots = lane.mean_slots();
+  if (policy.storage()) out.stored_as = policy.storage()->equation();
+  out.kv_bytes = sizes.kv_bytes;
+  out.bytes = sizes.allocated;
+  out.slots = sizes.slots;
   out.compress_ms = lane.compress_ms;
   out.prompt_compress_ms = lane.prompt_compress_ms;
   return out;

@@ -5,6 +5,7 @@
 #include "slots/statistics/key_norm.h"
 #include "slots/statistics/probed.h"
 #include "slots/statistics/residual.h"
+#include "slots/statistics/stored.h"
 #include "slots/statistics/sum.h"
 #include "slots/statistics/sum_of_squares.h"
 
@@ -15,4 +16,5 @@
   X(decayed, Decayed)         \
   X(key_norm, KeyNorm)        \
   X(probed, Probed)           \
-  X(residual, Residual)
+  X(residual, Residual)       \
+  X(stored, Stored)

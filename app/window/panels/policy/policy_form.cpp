@@ -350,7 +350,7 @@ void PolicyForm::addLane() {
   std::string wanted;
   if (m_lane == 0) {
     const auto all = policies();
-    const auto it = std::find_if(all.begin(), all.end(), [](const PolicyInfo& p) { return p.name != reference_policy(); });
+    const auto it = std::find_if(all.begin(), all.end(), [](const PolicyInfo& p) { return p.takes_budget; });
     if (it == all.end()) return;
     wanted = with_param(it->name, "ratio", QString::number(kFirstBudget).toStdString());
   } else {  // the next policy of the catalog at the same budget
@@ -360,7 +360,8 @@ void PolicyForm::addLane() {
     while (!items->flags(items->index(next, 0)).testFlag(Qt::ItemIsEnabled));
     wanted = m_policies->itemData(next).toString().toStdString();
     for (const char* key : {"slots", "ratio"}) {
-      if (const std::string value = given(spec(), key); !value.empty()) wanted = with_param(wanted, key, value);
+      const std::string value = given(spec(), key);
+      if (!value.empty() && find_policy(wanted).takes_budget) wanted = with_param(wanted, key, value);
     }
   }
   m_wanted_lane = static_cast<int>(m_controller.request().lanes.size());

@@ -71,7 +71,7 @@ std::vector<int> parseSeeds(const QString& text, QString* wrong) {
 RunGridModel::RunGridModel(Workspace& workspace, SessionController& controller, QObject* parent)
     : QAbstractTableModel(parent), m_workspace(workspace), m_controller(controller) {
   for (const PolicyInfo& policy : policies())
-    if (policy.name != reference_policy()) m_policies.push_back(&policy);
+    if (policy.takes_budget) m_policies.push_back(&policy);
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
   connect(&controller, &SessionController::requestChanged, this, [this] { refresh(); });
   connect(&controller, &SessionController::refusalsChanged, this, [this] {
