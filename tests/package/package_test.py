@@ -54,7 +54,7 @@ class InFolder(unittest.TestCase):
                 if path.is_file() and path.name != "README.md" and not {"train", "__pycache__"} & set(path.parts):
                     self.assertIn(f"share/kvscope/{path.relative_to(SOURCES / 'assets')}", files)
         pages = {"kvscope", "kvscope-cli"} | {f"kvscope-cli-{command}" for command in COMMANDS}
-        self.assertEqual({name for name in files if name.startswith("share/man/")}, {f"share/man/man1/{page}.1.gz" for page in pages})
+        self.assertLessEqual({f"share/man/man1/{page}.1.gz" for page in pages}, files)
         for name in ("bin/kvscope", "bin/kvscope-cli", "share/applications/kvscope.desktop", "share/icons/hicolor/scalable/apps/kvscope.svg",
                      "share/mime/packages/kvscope.xml", METAINFO, f"{DOCUMENTS}/POLICIES.md"):
             self.assertIn(name, files)

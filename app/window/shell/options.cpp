@@ -311,6 +311,7 @@ int runProgram(int argc, char** argv) {
   QApplication::setApplicationName("kvscope");
   QApplication::setOrganizationName("kvscope");
   QApplication::setApplicationVersion(KVSCOPE_VERSION);
+  QApplication::setDesktopFileName("kvscope");  // whose icon a desktop shows
   MainWindow window(options, start);
   QObject::connect(&app, &Application::eventDone, &window.timing().latency(), &Latency::eventDone);
   if (!options.bench_ui.empty()) return runBenchUi(window, bench);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QMimeData>
 #include <QProcess>
@@ -31,6 +32,9 @@ class KeptTest : public WindowTest {
   void drop(const QString& path) {
     QMimeData files;
     files.setUrls({QUrl::fromLocalFile(path)});
+    QDragEnterEvent enter(QPoint(5, 5), Qt::CopyAction, &files, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(window.get(), &enter);
+    ASSERT_TRUE(enter.isAccepted());
     QDropEvent event(QPointF(5, 5), Qt::CopyAction, &files, Qt::LeftButton, Qt::NoModifier);
     QApplication::sendEvent(window.get(), &event);
   }
