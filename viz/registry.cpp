@@ -17,11 +17,13 @@ constexpr Place page(const char* menu, const char* key) { return {.kind = Place:
 
 const ViewEntry kEntries[] = {
     {.make = [](const Window& w) { return make_atlas(w); },
-     .place = dock(Column::middle, 0, 0, 0, 150),
+     .place = dock(Column::middle, 0, 0, 0, 218),
      .edits_tokens = true,
      .tour = {"The whole cache", "One row a head, one column a token. Click a cell: all other panels follow. The wheel zooms."},
      .report = {"The cache of run %1", 1, [](int) { return 420; }}},
-    {.make = [](const Window&) { return make_head_grid(); }, .place = dock(Column::right, 0, 338 / kColumn), .badge = RangeBadge::figures},
+    {.make = [](const Window&) { return make_head_grid(); },
+     .place = dock(Column::right, 0, 338 / kColumn, 0, 240),
+     .badge = RangeBadge::figures},
     {.make = [](const Window& w) { return make_head_strip(w); },
      .place = dock(Column::middle, 1, 0.214, 0.17, 120),
      .commands = HeaderCommands::inspector,

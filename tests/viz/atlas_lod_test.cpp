@@ -29,8 +29,8 @@ class AtlasLodTest : public ::testing::Test {
   Headless canvas{snapshot};
 };
 
-TEST_F(AtlasLodTest, ThreePixelsShowCategoriesAndLessShowsFractions) {
-  canvas.frame.size.x = 84 + 12 + 3 * 179;
+TEST_F(AtlasLodTest, APixelATokenShowsCategoriesAndLessShowsFractions) {
+  canvas.frame.size.x = 84 + 12 + 179;
   canvas.draw(*view);
   EXPECT_EQ(view->marks().end(), std::find_if(view->marks().begin(), view->marks().end(),
                                               [](const Mark& m) { return m.kind == "row" && m.value != "category"; }));
@@ -46,39 +46,39 @@ TEST_F(AtlasLodTest, ThreePixelsShowCategoriesAndLessShowsFractions) {
 }
 
 TEST_F(AtlasLodTest, FractionsEqualACountByHand) {
-  canvas.frame.size.x = 84 + 12 + 250;  // 1.4 px a token: bins of two
+  canvas.frame.size.x = 84 + 12 + 150;  // 0.8 px a token: bins of four
   canvas.frame.selection.step = 2;
   canvas.draw(*view);
   const auto* image = canvas.textures.find("atlas.cells");
-  ASSERT_EQ(image->width, 90);
+  ASSERT_EQ(image->width, 45);
   for (int h : {0, 7, 23}) {
-    for (int b = 0; b < 84; ++b) {
+    for (int b = 0; b < 42; ++b) {
       int n = 0;
-      for (int t = 2 * b; t < 2 * b + 2; ++t) n += slot_of(*lane().fates, *lane().steps[2], h, t) >= 0;
-      ASSERT_EQ(image->rgba[static_cast<std::size_t>(h * 90 + b)], colour(ramp(dark_theme().sequential, n / 2.0))) << h << " " << b;
+      for (int t = 4 * b; t < 4 * b + 4; ++t) n += slot_of(*lane().fates, *lane().steps[2], h, t) >= 0;
+      ASSERT_EQ(image->rgba[static_cast<std::size_t>(h * 45 + b)], colour(ramp(dark_theme().sequential, n / 4.0))) << h << " " << b;
     }
   }
 }
 
 TEST_F(AtlasLodTest, TheTooltipOfABinHoldsItsExactNumbers) {
-  canvas.frame.size.x = 84 + 12 + 250;  // bins of two
+  canvas.frame.size.x = 84 + 12 + 150;  // bins of four
   canvas.frame.selection.step = 2;
   canvas.draw(*view);
   const HeadRecord& head = lane().steps[2]->heads[9];  // L2 H1
   const Mark* row = find_mark(*view, "row", "L2 H1");
   ASSERT_NE(row, nullptr);
-  for (int b = 20; b < 84; ++b) {
+  for (int b = 10; b < 42; ++b) {
     int n = 0;
     double least = 1e9, most = -1e9, sum = 0;
     for (std::size_t i = 0; i < head.pos.size(); ++i) {
-      if (head.pos[i] / 2 != b || std::isnan(head.score[i])) continue;
+      if (head.pos[i] / 4 != b || std::isnan(head.score[i])) continue;
       least = std::min(least, head.score[i]);
       most = std::max(most, head.score[i]);
       sum += head.score[i];
       ++n;
     }
-    if (n < 2) continue;
-    canvas.move(*view, {84 + 250.0f / 179 * (2.0f * static_cast<float>(b) + 1), (row->min.y + row->max.y) / 2});
+    if (n != 2) continue;
+    canvas.move(*view, {84 + 150.0f / 179 * (4.0f * static_cast<float>(b) + 2), (row->min.y + row->max.y) / 2});
     ASSERT_NE(canvas.last<HoverAt>(), nullptr);
     const auto& lines = canvas.last<HoverAt>()->tooltip;
     EXPECT_LE(lines.size(), 12u);
@@ -91,7 +91,7 @@ TEST_F(AtlasLodTest, TheTooltipOfABinHoldsItsExactNumbers) {
 }
 
 TEST_F(AtlasLodTest, WhatIsRareIsDrawnThreePixelsWideAndCounted) {
-  canvas.frame.size.x = 84 + 12 + 250;
+  canvas.frame.size.x = 84 + 12 + 150;
   canvas.draw(*view);
   std::multiset<int> left;
   for (const HeadRecord& h : lane().steps.back()->heads) {

@@ -278,7 +278,7 @@ TEST(TokensPerBin, AreOneFromThreePixelsOnAndAtLeastTwoPixelsWideBelow) {
 TEST(AtlasRows, ShrinkGracefullyAndFallBackToLayers) {
   const Rect area{84, 30, 816, 338};
   EXPECT_FLOAT_EQ(layout_rows(6, 4, {}, area, 1).cell, 11);
-  EXPECT_FLOAT_EQ(layout_rows(2, 2, {}, area, 1).cell, 16);  // no taller than reads well
+  EXPECT_FLOAT_EQ(layout_rows(2, 2, {}, area, 1).cell, 40);  // no taller than that
   const AtlasRows many = layout_rows(12, 6, {}, area, 1);
   EXPECT_FALSE(many.by_layer);
   EXPECT_GE(many.cell, 3);

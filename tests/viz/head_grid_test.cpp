@@ -4,11 +4,13 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "snapshot/synthetic.h"
 #include "viz/draw/format.h"
+#include "viz/draw/scene.h"
 #include "viz/headless.h"
 #include "viz/reduce/disagreement.h"
 #include "viz/synthetic.h"
@@ -201,6 +203,31 @@ TEST_F(HeadGridTest, RangesOverTwoDecadesGetARootScaleThatIsNamed) {
   r.heads[1].local_l1_wo = 0.00144;
   canvas.draw(view);
   EXPECT_EQ(find_mark(view, "legend", "")->value, "0 to 729, √ scale · L1, this step");
+}
+
+TEST_F(HeadGridTest, WhatIsNoMoreThanRoundingHasNoColour) {
+  view.choose(0, static_cast<int>(HeadMetric::local_l1_wo));
+  StepRecord& r = edit();
+  for (HeadRecord& h : r.heads) h.local_l1_wo = 0;
+  r.heads[3].local_l1_wo = 1.2e-15;
+  canvas.draw(view);
+  const auto brightest = [&] {
+    Scene scene;
+    canvas.frame.scene = &scene;
+    canvas.draw(view);
+    canvas.frame.scene = nullptr;
+    return std::ranges::any_of(scene.commands, [](const SceneCommand& c) {
+      return c.kind == SceneCommand::Kind::rect && c.colour.value == dark_theme().damage.back().value;
+    });
+  };
+  EXPECT_FALSE(brightest()) << "1e-15 is not the worst head of a picture in which nothing is wrong";
+  const Mark* legend = find_mark(view, "legend", "");
+  ASSERT_NE(legend, nullptr);
+  const Mark* unit = find_mark(view, "legend", "unit");
+  EXPECT_NE((legend->value + (unit ? unit->value : "")).find("no more than rounding"), std::string::npos) << legend->value;
+  r.heads[3].local_l1_wo = 0.5;
+  canvas.draw(view);
+  EXPECT_TRUE(brightest());
 }
 
 TEST_F(HeadGridTest, AClickSelectsTheHeadAndKeepsTheRest) {

@@ -60,11 +60,11 @@ TEST_F(InspectorTest, AWindowOf1280By800HasItsCardsWithTheirButtons) {
 }
 
 TEST_F(InspectorTest, WhatHasNoRoomIsSaidAndCanBeShownInstead) {
-  canvas.frame.size = {1260, 531};  // of a window of 1280 x 720
+  canvas.frame.size = {1260, 470};
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "card"), 0);
   const Mark hint = mark("no room", "the slot, its lineage and why");
-  EXPECT_THAT(hint.value, HasSubstr("a window 59 px higher shows all"));
+  EXPECT_THAT(hint.value, HasSubstr("a window 60 px higher shows all"));
   for (const Mark& m : view->marks())
     EXPECT_TRUE(m.kind == "no room" || m.kind == "button" || m.max.y <= hint.min.y + 0.5f) << m.kind << " " << m.label;
   const Mark button = mark("button", "Show them instead (Enter)");
@@ -77,7 +77,7 @@ TEST_F(InspectorTest, WhatHasNoRoomIsSaidAndCanBeShownInstead) {
   canvas.draw(*view);
   EXPECT_GT(count_marks(*view, "fate"), 0);
   // The promise holds.
-  canvas.frame.size.y += 59;
+  canvas.frame.size.y += 60;
   canvas.draw(*view);
   EXPECT_GT(count_marks(*view, "fate"), 0);
   EXPECT_EQ(count_marks(*view, "card"), 3);
@@ -85,8 +85,16 @@ TEST_F(InspectorTest, WhatHasNoRoomIsSaidAndCanBeShownInstead) {
   EXPECT_FALSE(view->key(canvas.frame, "Enter", canvas.intents)) << "nothing to swap";
 }
 
+TEST_F(InspectorTest, ALowWindowGivesUpTheFiltersBeforeTheCards) {
+  canvas.frame.size = {1260, 531};  // of a window of 1280 x 720
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "card"), 3);
+  EXPECT_GT(count_marks(*view, "fate"), 0);
+  EXPECT_EQ(count_marks(*view, "habit"), 0);
+}
+
 TEST_F(InspectorTest, ReasonsWithoutRoomAreScrolledTo) {
-  canvas.frame.size = {1260, 602};
+  canvas.frame.size = {1260, 592};
   canvas.draw(*view);
   EXPECT_EQ(mark("why.hidden", "more of step 3: wheel").min.y, mark("cost", "compress_rel_l2").min.y);
   EXPECT_EQ(find_mark(*view, "why", "4"), nullptr);

@@ -326,7 +326,7 @@ TEST(PlainAtlasTest, APictureThatLeavesThePageExplainsItsColours) {
   }
 }
 
-TEST(PlainAtlasTest, ShowsFatesAsLongAsAColumnHasTwoPixels) {
+TEST(PlainAtlasTest, ShowsFatesAsLongAsATokenHasAPixel) {
   const Snapshot s = synthetic::make_snapshot();  // 179 tokens
   const auto legend_of = [&s](float width) {
     Headless canvas(s, {width, 420}, true, 1.6f);
@@ -344,7 +344,7 @@ TEST(PlainAtlasTest, ShowsFatesAsLongAsAColumnHasTwoPixels) {
     return words;
   };
   EXPECT_THAT(legend_of(550), ::testing::Not(::testing::HasSubstr("share"))) << "about 2.7 px a token";
-  EXPECT_THAT(legend_of(350), ::testing::HasSubstr("share")) << "about 1.6 px a token";
+  EXPECT_THAT(legend_of(220), ::testing::HasSubstr("share")) << "0.9 px a token";
 }
 
 TEST(EmphasisTest, KeepsTheMeantCategoryAndFadesTheOthers) {

@@ -99,6 +99,24 @@ TEST(Palette, AChangedOutputIsToldFromAnUnchangedOneInEveryVision) {
   }
 }
 
+// What is yellow in a picture is chosen or merged: no ramp of shares is, and no run has the colour of a changed answer.
+TEST(Palette, OneColourHasOneMeaning) {
+  for (auto theme : kThemes) {
+    const Theme& t = theme();
+    for (int i = 0; i <= 20; ++i) {
+      const Rgb shade = ramp(t.sequential, i / 20.0);
+      EXPECT_GE(difference(shade, t.accent, Vision::normal), 25) << i;
+      EXPECT_GE(difference(shade, t.category[static_cast<std::size_t>(Category::merged)], Vision::normal), 20) << i;
+    }
+    for (std::size_t a = 0; a < t.runs.size(); ++a) {
+      EXPECT_GE(difference(t.runs[a], t.changed, Vision::normal), 16) << a;
+      for (std::size_t b = a + 1; b < t.runs.size(); ++b) EXPECT_GE(difference(t.runs[a], t.runs[b], Vision::normal), 20) << a << " " << b;
+    }
+    for (std::size_t i = 0; i + 1 < t.sequential.size(); ++i)
+      for (Vision v : kVisions) EXPECT_GE(difference(t.sequential[i], t.sequential[i + 1], v), 5.5) << i;
+  }
+}
+
 TEST(Ramps, LightnessIsMonotone) {
   for (auto theme : kThemes) {
     const Theme& t = theme();
@@ -119,11 +137,11 @@ TEST(Ramps, LightnessIsMonotone) {
 
 TEST(Ramps, EndsAndNotANumberAreExact) {
   const auto ramp_colours = dark_theme().sequential;
-  EXPECT_EQ(ramp(ramp_colours, 0).value, 0x00224Eu);
-  EXPECT_EQ(ramp(ramp_colours, 1).value, 0xFEE838u);
-  EXPECT_EQ(ramp(ramp_colours, 5).value, 0xFEE838u);
-  EXPECT_EQ(ramp(ramp_colours, -5).value, 0x00224Eu);
-  EXPECT_EQ(ramp(ramp_colours, std::nan("")).value, 0x00224Eu);
+  EXPECT_EQ(ramp(ramp_colours, 0).value, 0x122549u);
+  EXPECT_EQ(ramp(ramp_colours, 1).value, 0xE3EFFDu);
+  EXPECT_EQ(ramp(ramp_colours, 5).value, 0xE3EFFDu);
+  EXPECT_EQ(ramp(ramp_colours, -5).value, 0x122549u);
+  EXPECT_EQ(ramp(ramp_colours, std::nan("")).value, 0x122549u);
   const std::array<Rgb, 2> grey = {Rgb{0x000000}, Rgb{0xC86432}};
   EXPECT_EQ(ramp(grey, 0.5).value, 0x643219u);
 }

@@ -7,11 +7,12 @@
 namespace kvscope::viz {
 namespace {
 
-// Cividis anchors, L* 14 to 91. Low is next to the panel in both themes, so the light ramp runs the other way.
+// One hue, navy to a white blue, L* 15 to 94: yellow is the accent's and the merged tokens' alone. Low is next to the panel in both themes,
+// so the light ramp runs the other way.
 constexpr std::array<Rgb, 10> kSequentialDark = {
-    {{0x00224E}, {0x123570}, {0x3B496C}, {0x575D6D}, {0x707173}, {0x8A8678}, {0xA59C74}, {0xC3B369}, {0xE1CC55}, {0xFEE838}}};
+    {{0x122549}, {0x1B3868}, {0x264D85}, {0x34629F}, {0x4779B8}, {0x6190CB}, {0x7EA8DA}, {0x9DC0E8}, {0xC0D7F2}, {0xE3EFFD}}};
 constexpr std::array<Rgb, 10> kSequentialLight = {
-    {{0xFEE838}, {0xE1CC55}, {0xC3B369}, {0xA59C74}, {0x8A8678}, {0x707173}, {0x575D6D}, {0x3B496C}, {0x123570}, {0x00224E}}};
+    {{0xE3EFFD}, {0xC0D7F2}, {0x9DC0E8}, {0x7EA8DA}, {0x6190CB}, {0x4779B8}, {0x34629F}, {0x264D85}, {0x1B3868}, {0x122549}}};
 
 // Inferno anchors. Light: the same curve reversed, cut to L* 95..30 and sampled at equal steps of L*.
 constexpr std::array<Rgb, 9> kDamageDark = {
@@ -43,7 +44,7 @@ Theme make_dark() {
   t.sequential = kSequentialDark;
   t.damage = kDamageDark;
   t.diverging = kDivergingDark;
-  t.runs = {{{0x6DB3F2}, {0xF0B429}, {0x3DD6A8}, {0xF08BC4}, {0xFFFFFF}, {0xFF7A59}}};
+  t.runs = {{{0x6DB3F2}, {0xF0B429}, {0x3DD6A8}, {0xF08BC4}, {0xFFFFFF}, {0x779018}}};
   t.text_tint = 0.36;
   return t;
 }
@@ -66,7 +67,7 @@ Theme make_light() {
   t.sequential = kSequentialLight;
   t.damage = kDamageLight;
   t.diverging = kDivergingLight;
-  t.runs = {{{0x0072B2}, {0xB26A00}, {0x007D5B}, {0xB0487F}, {0x14171C}, {0xC2410C}}};
+  t.runs = {{{0x0072B2}, {0xB26A00}, {0x007D5B}, {0xB0487F}, {0x14171C}, {0x575422}}};
   t.text_tint = 0.30;
   return t;
 }

@@ -11,6 +11,7 @@
 #include "viz/draw/format.h"
 #include "viz/reduce/characters.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/nats.h"
 
 namespace kvscope::viz {
 namespace {
@@ -117,11 +118,10 @@ void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int la
   f["compared"] = count(lane_idx > 0 ? 1 : 0);
 }
 
-/// A distance for people who have not met nats: what is too small to matter is not spelled out in powers of ten.
+/// How far apart two distributions are, in words.
 std::string apart_words(double kl) {
-  constexpr double kSame = 0.001;
   if (std::isnan(kl)) return std::string(kNotAvailableText);
-  return kl < kSame ? "practically the same (less than 0.001 nats apart)" : format_number(kl) + " nats apart";
+  return kl < kSameNats ? "practically the same (less than 0.001 nats apart)" : format_number(kl) + " nats apart";
 }
 
 /// What follows the text, without the blank before it: one word or number.
@@ -161,7 +161,7 @@ void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const 
   f["prompt"] = count(s.n_prompt);
   f["ratio"] = lane.slots_asked < 0 ? share(1) : share(std::min(1.0, static_cast<double>(lane.slots_asked) / std::max(1, s.n_prompt)));
   f["limited"] = count(lane.slots_asked >= 0 && lane.slots_asked < seen ? 1 : 0);
-  f["kl"] = {format_number(step.kl), step.kl};
+  f["kl"] = {nats_for_people(step.kl), step.kl};
   f["apart"] = word(apart_words(step.kl));
   f["changed"] = count(step.top1_same ? 0 : 1);
   f["choice"] = word(quoted(text_of_id(s, step.top1)));
@@ -231,8 +231,8 @@ void comparison_facts_of(Facts& f, const Snapshot& s, int step) {
   const auto [best, worst] = std::ranges::minmax_element(group, {}, &ComparedRun::kl);
   f["closest"] = word(best->name);
   f["worst"] = word(worst->name);
-  f["best_kl"] = {format_number(best->kl), best->kl};
-  f["worst_kl"] = {format_number(worst->kl), worst->kl};
+  f["best_kl"] = {nats_for_people(best->kl), best->kl};
+  f["worst_kl"] = {nats_for_people(worst->kl), worst->kl};
   f["several"] = count(group.size() > 1 ? 1 : 0);
 }
 

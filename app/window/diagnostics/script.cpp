@@ -179,7 +179,8 @@ bool waitUntilSettled(MainWindow& window, int timeout_ms) {
   const auto failed = [&window] { return window.workspace().snapshot().phase == RunPhase::failed; };
   const auto settled = [&window] {
     return std::all_of(window.views().all().begin(), window.views().all().end(),
-                       [](const CanvasWidget* c) { return !c->isVisible() || c->settled(); });
+                       // One behind a tab is not painted.
+                       [](const CanvasWidget* c) { return !c->isVisible() || c->visibleRegion().isEmpty() || c->settled(); });
   };
   do {
     while (!answered() && !failed()) {

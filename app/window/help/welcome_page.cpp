@@ -43,6 +43,7 @@ WelcomeCard::WelcomeCard(Picture picture, const QString& title, const QString& t
   column->addWidget(m_title);
   column->addWidget(m_text, 1);
   setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+  setMinimumHeight(kCardHeight);  // in a low window the gaps give way, not the words
   connect(&workspace, &Workspace::themeChanged, this, qOverload<>(&QWidget::update));
 }
 
@@ -136,13 +137,12 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   setObjectName("inspectArea");
   setAttribute(Qt::WA_StyledBackground);
   setAccessibleName("Welcome");
-  m_sample = new WelcomeCard(
-      WelcomeCard::Picture::sample, "See where it breaks",
-      "A text hides a house number. With a tenth of the cache one digit comes out wrong: find the head that lost it.", workspace);
-  m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
-                              "What a small cache costs, scene by scene in large type: for a projector, or to learn. Page Down goes on; "
-                              "more lessons in the menu Lecture and teaching.",
-                              workspace);
+  m_sample =
+      new WelcomeCard(WelcomeCard::Picture::sample, "See where it breaks",
+                      "A text hides a house number. With a tenth of the cache one digit is wrong: find the head that lost it.", workspace);
+  m_lecture =
+      new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
+                      "What a small cache costs, scene by scene, to teach or to learn. The menu Lecture has more of them.", workspace);
   m_model = new WelcomeCard(WelcomeCard::Picture::model, "Open model",
                             "A GGUF file, or a folder with config.json, safetensors and a tokenizer. Or drop it on the window.", workspace);
   m_recover = new WelcomeCard(WelcomeCard::Picture::recover, "Recover session", {}, workspace);
@@ -169,14 +169,14 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   links->addWidget(m_at_start);
   links->addStretch(1);
   auto* column = m_column = new QVBoxLayout(this);
-  column->setContentsMargins(24, 24, 24, 24);
+  column->setContentsMargins(24, 12, 24, 12);
   column->setSpacing(10);
   column->addStretch(3);
   column->addWidget(title, 0, Qt::AlignHCenter);
   column->addWidget(below, 0, Qt::AlignHCenter);
-  column->addSpacing(22);
+  column->addSpacing(10);
   column->addLayout(cards);
-  column->addSpacing(14);
+  column->addSpacing(6);
   column->addLayout(links);
   column->addStretch(4);
   connect(m_sample, &QPushButton::clicked, this, &WelcomePage::sampleRequested);

@@ -16,7 +16,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr double kHeader = 20, kRow = 25, kBar = 12;  // px at 100 %
+constexpr double kHeader = 18, kRow = 22, kBar = 12;  // px at 100 %
 constexpr int kMost = 8;
 
 QString shareText(double v) { return std::isnan(v) ? qs(viz::kNotAvailableText) : qs(viz::format_percent(v)); }
@@ -116,7 +116,7 @@ void LectureBars::paintEvent(QPaintEvent*) {
   if (m_workspace.stale()) painter.setOpacity(0.8);
   const bool two = both();
   // A label, then twice a bar with its number.
-  const QFontMetrics numbers(typeFont(*this, Type::body, true));
+  const QFontMetrics numbers(typeFont(*this, Type::text, true));
   const int label = labelWidth();
   const int number = numbers.horizontalAdvance(">99.9 %") + px(*this, 4), gap = px(*this, 8);
   const int half = (width() - label) / (two ? 2 : 1), bar = std::max(px(*this, 20), half - number - gap - (two ? px(*this, 8) : 0));
@@ -135,7 +135,7 @@ void LectureBars::paintEvent(QPaintEvent*) {
     painter.setPen(text);
     paintLine(painter, QRect(0, y, label - px(*this, 14), px(*this, kRow)), Qt::AlignLeft, qs(row.label));
     const auto value = [&](int x, const QString& words, const QColor& ink, bool bold) {
-      painter.setFont(typeFont(*this, Type::body, bold));
+      painter.setFont(typeFont(*this, Type::text, bold));
       painter.setPen(ink);
       paintLine(painter, QRect(x + bar + gap, y, number, px(*this, kRow)), Qt::AlignLeft, words);
     };

@@ -16,6 +16,7 @@
 
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
@@ -116,6 +117,7 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
       m_workspace(workspace),
       m_words(new QLabel(this)),
       m_keys(new QLabel(this)),
+      m_lesson(new ElidedLabel(this)),
       m_where(new QToolButton(this)),
       m_back(new QPushButton("Back to mine", this)),
       m_dots(new SceneDots(guide, workspace, this)) {
@@ -137,6 +139,8 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   m_keys->setTextFormat(Qt::RichText);
   auto* right = new QVBoxLayout;
   right->addStretch(1);
+  m_lesson->setObjectName("lectureSmall");
+  right->addWidget(m_lesson);
   right->addWidget(m_dots, 0, Qt::AlignLeft);
   right->addWidget(m_where);
   auto* below = new QHBoxLayout;
@@ -205,6 +209,7 @@ void LectureCaption::refresh() {
   const int small = px(*this, 11.5);
   const QString where = QString("Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.scenes().size());
   m_where->setText(where);
+  m_lesson->setText(m_guide.lesson().name);
   m_where->setAccessibleName(QString("%1, %2").arg(m_guide.lesson().name, where));
   const bool last = m_guide.scene() + 1 >= m_guide.scenes().size();
   m_keys->setText(keyCap(theme, last ? "Page Up" : "Page Down", small) + (last ? " back" : " next"));

@@ -10,6 +10,7 @@ class QToolButton;
 
 namespace kvscope {
 
+class ElidedLabel;
 class LectureGuide;
 class Workspace;
 
@@ -62,6 +63,7 @@ class LectureCaption : public QFrame {
   LectureGuide& m_guide;
   Workspace& m_workspace;
   QLabel *m_words, *m_keys;
+  ElidedLabel* m_lesson;
   QToolButton* m_where;
   QPushButton* m_back;
   SceneDots* m_dots;

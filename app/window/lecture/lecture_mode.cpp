@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include <QAction>
@@ -11,6 +12,7 @@
 #include <QComboBox>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QLabel>
 #include <QMenu>
 #include <QMenuBar>
 #include <QPushButton>
@@ -54,14 +56,42 @@ constexpr double kLectureScale = 1.6;  // of all type, at the size that the desi
 constexpr QSize kLectureSize{1600, 1000};
 constexpr double kLeastScale = 1.0, kMostScale = 3.2;
 
-/// Type shrinks less than a small window does: it must still be read from the last row of seats. In steps, so that a window that is dragged
-/// larger does not rasterise fonts for every size on the way.
+double fitOf(const QSize& size) {
+  return std::min(static_cast<double>(size.width()) / kLectureSize.width(), static_cast<double>(size.height()) / kLectureSize.height());
+}
+
+/// Of the text, the answer and the numbers: 22 px and more from 1280 x 800 on.
+double stageScaleFor(const QSize& size) {
+  constexpr double kFull = 0.8;  // of the size of the design, down to which its type is kept
+  const double fits = fitOf(size);
+  return std::clamp(std::round(kLectureScale * (fits < kFull ? fits / kFull : std::max(1.0, fits)) * 10) / 10, kLeastScale, kMostScale);
+}
+
+/// Of what stands around. Type shrinks less than a small window does: it must still be read from the last row of seats. In steps, so that a
+/// window that is dragged larger does not rasterise fonts for every size on the way.
 double scaleFor(const QSize& size) {
-  const double fits =
-      std::min(static_cast<double>(size.width()) / kLectureSize.width(), static_cast<double>(size.height()) / kLectureSize.height());
+  const double fits = fitOf(size);
   const double wanted = std::round(kLectureScale * (fits < 1 ? std::sqrt(fits) : fits) * 10) / 10;
   const double row = std::floor(10.0 * size.width() / kRowWidth) / 10;
   return std::clamp(std::min(wanted, row), kLeastScale, kMostScale);
+}
+
+/// What chooses, adds, closes or copies stays with the other layouts, and comes back there.
+void putToolsAway(bool away, const Panels& panels, std::initializer_list<const MessageBar*> bars) {
+  constexpr const char* kAway = "putAway";
+  const auto put = [away](QWidget* tool) {
+    if (away ? tool->isHidden() : !tool->property(kAway).toBool()) return;
+    tool->setProperty(kAway, away);
+    tool->setVisible(!away);
+  };
+  for (const viz::ViewEntry& view : viz::view_entries()) {
+    if (!view.in_lecture) continue;
+    for (QWidget* part : panels.of(QString::fromStdString(view.id()))->header()->findChildren<QWidget*>()) {
+      const bool name = qobject_cast<QLabel*>(part) != nullptr && part->objectName() == "facts";  // of a list
+      if (name || qobject_cast<QComboBox*>(part) != nullptr || qobject_cast<QToolButton*>(part) != nullptr) put(part);
+    }
+  }
+  for (const MessageBar* bar : bars) put(bar->findChild<QPushButton*>("copyDetails"));
 }
 
 }  // namespace
@@ -179,6 +209,7 @@ void LectureMode::set(bool on) {
   m_rows.replaceBy(on ? m_row : nullptr);
   m_caption->setVisible(on);
   for (QAction* a : m_actions) a->setEnabled(on);
+  putToolsAway(on, m_panels, {&m_rows.notices(), &m_rows.messages()});
   applyScale(true);
   m_model.playback.setRest(-1);
   m_text.clear();
@@ -246,19 +277,20 @@ bool LectureMode::leaveText() {
 
 void LectureMode::applyScale(bool anew) {
   const double scale = m_on ? scaleFor(m_rows.central()->window()->size()) : 1;
-  if (!anew && scale == m_scale) return;
+  const double stage = m_on ? stageScaleFor(m_rows.central()->window()->size()) : 1;
+  if (!anew && scale == m_scale && stage == m_atlas->scale()) return;
   m_scale = scale;
   const auto px = [scale](int at_100) { return static_cast<int>(std::lround(at_100 * scale)); };
   const QString sheet = m_on ? kvscope::styleSheet(m_model.workspace.theme(), scale) : QString();
-  for (QWidget* w : m_enlarged) w->setStyleSheet(sheet);
+  for (QWidget* w : m_enlarged) w->setStyleSheet(m_on && w == m_page ? kvscope::styleSheet(m_model.workspace.theme(), stage) : sheet);
   m_dialogs->setSheet(sheet, scale);
   QApplication::setFont(uiFont(px(13)), "QMenu");
   QToolTip::setFont(uiFont(px(12)));
-  m_atlas->setLook(scale, true);
+  m_atlas->setLook(stage, true);
   for (const viz::ViewEntry& view : viz::view_entries()) {
     if (!view.in_lecture) continue;
     const std::string id = view.id();
-    m_canvases.of(id)->setLook(scale, false);
+    m_canvases.of(id)->setLook(scale, m_on);
     QWidget* const header = m_panels.of(QString::fromStdString(id))->header();
     header->setFixedHeight(px(kPanelHeader));
     for (QComboBox* box : header->findChildren<QComboBox*>()) box->setFixedHeight(px(22));

@@ -18,6 +18,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/lecture.h"
+#include "viz/reduce/nats.h"
 
 namespace kvscope {
 
@@ -155,13 +156,15 @@ QString LecturePage::nextFacts() const {
   const LaneSnapshot* lane = m_workspace.lane();
   const StepRecord* step = m_workspace.stepRecord();
   if (!lane || !step || m_workspace.selection().lane == 0 || std::isnan(step->kl)) return "probability";
-  const QString kl = qs(viz::format_number(step->kl));
+  // Nobody reads powers of ten from the last row.
+  const auto nats = [](double v) { return qs(viz::nats_for_people(v)); };
+  if (lane->fork_of < 0 && step->kl < viz::kSameNats) return "probability · practically the same, < 0.001 nats";
+  const QString kl = nats(step->kl);
   const auto i = static_cast<std::size_t>(m_workspace.step());
   if (lane->fork_of >= 0) {
     const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(lane->fork_of)];
     const bool differs = m_workspace.step() > common_steps(edits_of(lane->spec), edits_of(base.spec));
-    if (differs && i < base.steps.size())
-      return QString("probability · KL %1 → %2 nats, by hand").arg(qs(viz::format_number(base.steps[i]->kl)), kl);
+    if (differs && i < base.steps.size()) return QString("probability · KL %1 → %2 nats, by hand").arg(nats(base.steps[i]->kl), kl);
   }
   return QString("probability · KL %1 nats").arg(kl);
 }

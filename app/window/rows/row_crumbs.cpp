@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPainter>
 #include <QPushButton>
 #include <QToolButton>
 
@@ -37,6 +39,59 @@ bool sameZoom(const viz::TokenWindow& a, const viz::TokenWindow& b) {
   return std::abs(a.count - b.count) <= 0.001 * a.count && std::abs(a.first - b.first) <= std::max(1.0, 0.02 * a.count);
 }
 
+/// The sentence of the row, in two lines where one is too short. It is what is to be read: in a narrow window the chips say less, then the
+/// questions.
+class CrumbSentence final : public ElidedLabel {
+ public:
+  /// What a part says, and in fewer words.
+  struct Words {
+    QPushButton* of;
+    QString full, brief;
+  };
+  std::vector<Words> chips, questions;
+
+  explicit CrumbSentence(QWidget* row) : ElidedLabel(row) { row->installEventFilter(this); }
+
+  void fit() {
+    // A left-to-right mark keeps a chip's own order inside the mirrored button.
+    const auto say = [](const std::vector<Words>& all, bool brief, const QString& mark) {
+      for (const auto& [of, full, words] : all) of->setText(mark + (brief ? words : full) + mark);
+    };
+    QLayout& row = *parentWidget()->layout();
+    for (int brief = 0; brief < 3; ++brief) {
+      say(chips, brief > 0, QChar(0x200E));
+      say(questions, brief > 1, {});
+      row.invalidate();
+      if (fits(parentWidget()->width() - row.totalMinimumSize().width())) break;
+    }
+    update();
+  }
+
+  QSize minimumSizeHint() const override { return {0, 2 * fontMetrics().lineSpacing()}; }
+  QSize sizeHint() const override { return {ElidedLabel::sizeHint().width(), minimumSizeHint().height()}; }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (watched == parentWidget() && event->type() == QEvent::Resize) fit();
+    return ElidedLabel::eventFilter(watched, event);
+  }
+  void paintEvent(QPaintEvent* event) override {
+    if (!fits(width())) return ElidedLabel::paintEvent(event);
+    ensurePolished();
+    QPainter painter(this);
+    painter.setPen(palette().color(QPalette::WindowText));
+    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, text());
+  }
+
+ private:
+  bool fits(int width) const {
+    const QFontMetrics& metrics = fontMetrics();
+    if (metrics.horizontalAdvance(text()) <= width) return true;
+    const QRect lines = metrics.boundingRect(QRect(0, 0, std::max(1, width), 1000), Qt::TextWordWrap, text());
+    return lines.width() <= width && lines.height() <= 2 * metrics.lineSpacing();
+  }
+};
+
 }  // namespace
 
 CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_workspace(workspace) {
@@ -57,7 +112,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   m_steps = chip({}, "Count all steps again (Esc)", true);
   m_step = chip({}, "Go to the latest step", true);
   m_lane = chip({}, "Go to the full cache", false);
-  m_sentence = new ElidedLabel(this);
+  m_sentence = new CrumbSentence(this);
   m_sentence->setObjectName("facts");
   m_which = new QPushButton("Which head?", this);
   m_which->setObjectName("chip");
@@ -105,8 +160,8 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
     refresh();
   });
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
-  connect(&workspace, &Workspace::breakPointsChanged, this, [this] { refreshSaved(); });
-  connect(&workspace, &Workspace::causesChanged, this, [this] { refreshWhich(); });
+  connect(&workspace, &Workspace::breakPointsChanged, this, [this] { refreshQuestions(); });
+  connect(&workspace, &Workspace::causesChanged, this, [this] { refreshQuestions(); });
   connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
   remember();
   applyTheme();
@@ -135,11 +190,12 @@ void CrumbRow::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const viz::Selection& s = m_workspace.selection();
   const LaneSnapshot* lane = m_workspace.lane();
-  const auto show = [](QPushButton* b, bool on, const QString& text) {
+  auto& chips = static_cast<CrumbSentence*>(m_sentence)->chips;
+  chips.clear();
+  const auto show = [&chips](QPushButton* b, bool on, const QString& text, const QString& brief = {}) {
     b->setVisible(on);
-    // A left-to-right mark keeps the text's own order inside the mirrored button.
-    b->setText(QString(QChar(0x200E)) + text + QChar(0x200E));
     b->setAccessibleName(text);
+    chips.push_back({b, text, brief.isEmpty() ? text : brief});
   };
   show(m_head, s.layer.has_value(),
        s.kv_head ? QString("L%1 · H%2").arg(s.layer.value_or(0)).arg(*s.kv_head) : QString("L%1").arg(s.layer.value_or(0)));
@@ -147,10 +203,10 @@ void CrumbRow::refresh() {
   show(m_steps, s.steps.has_value(),
        s.steps ? QString::fromStdString(viz::range_text(*s.steps)) + QString(" (%1)").arg(s.steps->last - s.steps->first + 1) : QString());
   const int n_steps = lane ? static_cast<int>(lane->steps.size()) : 0;
-  show(m_step, lane && !m_workspace.atLatestStep(), QString("step %1 of %2 (not latest)").arg(m_workspace.step()).arg(n_steps - 1));
-  show(m_lane, lane && s.lane > 0,
-       lane ? QString("run %1 · %2").arg(QString::fromStdString(viz::lane_letter(s.lane))).arg(QString::fromStdString(lane->spec))
-            : QString());
+  const QString step = QString("step %1 of %2").arg(m_workspace.step()).arg(n_steps - 1);
+  show(m_step, lane && !m_workspace.atLatestStep(), step + " (not latest)", step);
+  const QString run = "run " + QString::fromStdString(viz::lane_letter(s.lane));
+  show(m_lane, lane && s.lane > 0, lane ? run + " · " + QString::fromStdString(lane->spec) : QString(), run);
   QString sentence;
   if (!lane) {
     m_why->hide();
@@ -181,22 +237,32 @@ void CrumbRow::refresh() {
                             .arg(loss.token));
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
-  refreshSaved();
-  refreshWhich();
   m_sentence->setText(sentence);
+  refreshQuestions();
   m_clear->setEnabled(s.layer || s.tokens || s.slot || s.step || s.steps);
   m_back->setEnabled(canGoBack());
   m_forward->setEnabled(canGoForward());
 }
 
-/// A question where the run answers otherwise in any step, and in its place what came of it.
-void CrumbRow::refreshSaved() {
+/// Questions where the run answers otherwise in any step, and in their place what came of them: the head that misses most need not be the
+/// only one that is enough.
+void CrumbRow::refreshQuestions() {
   const LaneSnapshot* lane = m_workspace.lane();
   const BreakPoint point = m_workspace.breakPoint(m_workspace.selection().lane);
   const bool asked = point.state != BreakPoint::State::unknown;
   const bool differs = lane && lane->slots_asked >= 0 && viz::next_changed_step(m_workspace.snapshot(), *lane, -1) >= 0;
   m_saved->setVisible(lane && (asked ? m_workspace.selection().lane > 0 : differs));
-  m_saved->setText(asked ? point.words : QString("What would have saved it?"));
+  const QString saved = asked ? point.words : QString("What would have saved it?");
+  const viz::CauseWords causes = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
+  const QString which = causes.brief.empty() ? QString("Which head?") : QString::fromStdString(causes.brief);
+  m_which->setToolTip(causes.whole.empty()
+                          ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache")
+                          : QString::fromStdString(causes.whole));
+  m_which->setAccessibleDescription(QString::fromStdString(causes.whole));
+  auto& sentence = static_cast<CrumbSentence&>(*m_sentence);
+  sentence.questions = {{m_saved, saved, asked ? saved : QString("What saves it?")},
+                        {m_which, which, which.section(" alone", 0, 0)},
+                        {m_why, "Why did it leave?", "Why?"}};
   m_saved->setAccessibleDescription(point.how);
   const QString click = point.state == BreakPoint::State::searching ? "Click: give up the search"
                         : point.marked()                            ? "Click: give the run this budget"
@@ -204,16 +270,7 @@ void CrumbRow::refreshSaved() {
                                                                     : "Searches the lowest budget at which each run still answers as the "
                                                                       "full cache does, by runs beside those on screen";
   m_saved->setToolTip(point.how.isEmpty() || click.isEmpty() ? point.how + click : point.how + '\n' + click);
-}
-
-/// A question, and in its place what came of it: the head that misses most need not be the only one that is enough.
-void CrumbRow::refreshWhich() {
-  const viz::CauseWords words = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
-  m_which->setText(words.brief.empty() ? QString("Which head?") : QString::fromStdString(words.brief));
-  m_which->setToolTip(words.whole.empty()
-                          ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache")
-                          : QString::fromStdString(words.whole));
-  m_which->setAccessibleDescription(QString::fromStdString(words.whole));
+  sentence.fit();
 }
 
 void CrumbRow::remember() {

@@ -59,6 +59,7 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   m_text->setAccessibleName("Message");
   m_text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   auto* copy = new QPushButton("Copy details", this);
+  copy->setObjectName("copyDetails");
   m_close = new QToolButton(this);
   m_close->setObjectName("header");
   m_close->setToolTip("Dismiss");

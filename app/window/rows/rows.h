@@ -122,8 +122,7 @@ class CrumbRow : public QFrame {
     bool operator==(const Place&) const = default;
   };
   void refresh();
-  void refreshSaved();
-  void refreshWhich();
+  void refreshQuestions();
   void remember();
   void go(qsizetype to);
   void askWhy();

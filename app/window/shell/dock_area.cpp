@@ -12,12 +12,15 @@
 #include <QStyle>
 #include <QTabBar>
 
+#include "app/window/look/style.h"
+
 namespace kvscope {
 
 namespace {
 
 constexpr int kLeastOfAll = 80;  // px of a panel that gives way to another one's least height
 constexpr int kOff = 24;         // px that a floating panel stands off its old place
+constexpr int kTabs = 26;        // px of a row of tabs
 constexpr int kRounding = 3;     // px that a layout may differ from what it was asked for
 
 }  // namespace
@@ -65,12 +68,14 @@ void DockArea::childEvent(QChildEvent* event) {
 std::map<int, QList<QDockWidget*>> DockArea::columns() const {
   std::map<int, QList<QDockWidget*>> out;
   for (QDockWidget* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly))
-    if (!dock->isHidden() && !dock->isFloating()) out[dock->x()] << dock;
+    if (!dock->isHidden() && !dock->isFloating() && dock->geometry().right() >= 0) out[dock->x()] << dock;  // tabs behind stand outside
   return out;
 }
 
 void DockArea::remember() {
   for (const auto& [x, docks] : columns()) {
+    const auto is_folded = [&docks](const Column& c) { return c.folded && c.docks.contains(docks.front()); };
+    if (std::ranges::any_of(m_columns, is_folded)) continue;  // these are no shares to go back to
     const bool as_given = std::ranges::all_of(docks, [this](QDockWidget* dock) {
       const auto given = m_given.find(dock);
       return given != m_given.end() && std::abs(given->second - dock->height()) <= kRounding;
@@ -116,9 +121,53 @@ void DockArea::resizeEvent(QResizeEvent* event) {
     resizeDocks(docks, heights, Qt::Vertical);
   }
   QTimer::singleShot(0, this, [this] {
+    fold();
     m_height = height();
     if (m_heights.empty()) remember();
   });
+}
+
+void DockArea::fold() {
+  for (Column& column : m_columns) {
+    fold(column);
+    if (column.folded && column.docks.size() > 2) {  // the panel above has what the place of the tabs leaves it
+      QDockWidget *const first = column.docks.front(), *const front = column.docks[1], *const behind = column.docks.back();
+      const int place = std::max(front->property(kLeast).toInt(), behind->property(kLeast).toInt()) + kTabs;
+      resizeDocks({first, front}, {std::max(1, height() - place - kGutter), place}, Qt::Vertical);
+    }
+  }
+}
+
+void DockArea::fold(Column& column) {
+  const QList<QDockWidget*>& docks = column.docks;
+  int least = static_cast<int>(docks.size() - 1) * kGutter;
+  for (const QDockWidget* dock : docks) {
+    if (dock->isHidden() || dock->isFloating()) return;  // somebody's own layout
+    least += dock->property(kLeast).toInt();
+  }
+  QDockWidget *const front = docks[docks.size() - 2], *const behind = docks.back();
+  const bool wanted = height() < least, are_tabs = tabifiedDockWidgets(front).contains(behind);
+  if (are_tabs && !wanted && !column.folded) column.folded = m_heights.empty();  // as the last window was left, which was a low one
+  if (wanted == are_tabs || (!wanted && !column.folded)) {
+    column.folded = column.folded && are_tabs;  // or they were laid out anew meanwhile
+    return;
+  }
+  column.folded = wanted;
+  if (wanted) {
+    tabifyDockWidget(front, behind);
+    const bool needs_more = behind->property(kLeast).toInt() > front->property(kLeast).toInt();
+    (needs_more ? behind : front)->raise();
+    return;
+  }
+  removeDockWidget(behind);
+  splitDockWidget(front, behind, Qt::Vertical);
+  behind->show();
+  QList<int> heights;
+  for (QDockWidget* dock : docks) {
+    const auto known = m_heights.find(dock);
+    heights << std::max(dock->property(kLeast).toInt(), known == m_heights.end() ? 0 : known->second);
+  }
+  resizeDocks(docks, heights, Qt::Vertical);
 }
 
 }  // namespace kvscope

@@ -4,6 +4,8 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QSignalBlocker>
+#include <QStyleOptionComboBox>
+#include <QStylePainter>
 #include <QToolButton>
 
 #include "app/window/canvas/canvas_widget.h"
@@ -12,8 +14,26 @@
 
 namespace kvscope {
 
+namespace {
+
+/// Shortens with "…" what has no room, where Qt cuts letters.
+class HeaderBox : public QComboBox {
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QStylePainter painter(this);
+    QStyleOptionComboBox option;
+    initStyleOption(&option);
+    painter.drawComplexControl(QStyle::CC_ComboBox, option);
+    const QRect room = style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this);
+    option.currentText = fontMetrics().elidedText(option.currentText, Qt::ElideRight, room.width() - 2);
+    painter.drawControl(QStyle::CE_ComboBoxLabel, option);
+  }
+};
+
+}  // namespace
+
 QComboBox* headerBox(const QString& name) {
-  auto* box = new QComboBox;
+  auto* box = new HeaderBox;
   box->setObjectName("header");
   box->setAccessibleName(name);
   box->setToolTip(name);

@@ -30,6 +30,8 @@ constexpr int kColumnHeight = 840;                // there
 constexpr double kTabShare = 0.27;                // of the column's height
 using Kind = viz::Place::Kind;
 
+bool stands(const QDockWidget* dock) { return !dock->isHidden() && !dock->isFloating(); }
+
 }  // namespace
 
 InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels) : m_rows(rows), m_pages(pages), m_panels(panels) {
@@ -44,7 +46,7 @@ InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels) : m_row
     m_docks.push_back(dock);
     if (place.kind == Kind::dock) {
       m_columns[static_cast<std::size_t>(place.column)].emplace_back(dock, place);
-      if (place.share_beside_tabs > 0) dock->setProperty(DockArea::kLeast, place.least_height);  // the first of a column gives way
+      dock->setProperty(DockArea::kLeast, place.least_height);
       continue;
     }
     m_tabs.push_back(dock);
@@ -55,7 +57,12 @@ InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels) : m_row
       dock->close();
     });
   }
-  for (auto& column : m_columns) std::ranges::stable_sort(column, {}, [](const auto& d) { return d.second.row; });
+  for (auto& column : m_columns) {
+    std::ranges::stable_sort(column, {}, [](const auto& d) { return d.second.row; });
+    QList<QDockWidget*> docks;
+    for (const auto& [dock, place] : column) docks << dock;
+    area->addColumn(docks);
+  }
   connect(&panels, &Panels::maximiseRequested, this, &InspectPage::toggleMaximised);
   pages.add(Page::inspect, pageWithMargins(m_area, &rows.pages()), {"inspect", nullptr, "&Inspect", "Alt+1"});
   arrange();
@@ -89,10 +96,15 @@ void InspectPage::arrange() {
   for (const std::size_t c : {0U, 2U}) {
     QList<QDockWidget*> docks;
     QList<int> heights;
-    for (const auto& [dock, place] : m_columns[c]) docks << dock, heights << static_cast<int>(std::lround(place.share * kColumnHeight));
+    const double low =
+        std::min(1.0, static_cast<double>(m_area->height()) / kColumnHeight);  // shares of a low window do not go below the least
+    for (const auto& [dock, place] : m_columns[c])
+      docks << dock, heights << std::max(place.least_height, static_cast<int>(std::lround(place.share * kColumnHeight * low)));
+    if (c == 2) heights.back() = std::max(1, m_area->height() - kGutter - heights.front());  // the table has rows to give
     m_area->resizeDocks(docks, heights, Qt::Vertical);
   }
   shareHeights();
+  static_cast<DockArea*>(m_area)->fold();
 }
 
 QDockWidget* InspectPage::dock(const QString& panel) const {
@@ -112,12 +124,13 @@ void InspectPage::shareHeights() {
     heights << std::max(least, static_cast<int>(share * m_area->height()));
     heights.front() -= heights.back() + kGutter;
   };
-  const auto stands = [](const QDockWidget* d) { return !d->isHidden() && !d->isFloating(); };
   const auto tab = std::ranges::find_if(m_tabs, stands);
   const bool tabs = tab != m_tabs.end();
   for (std::size_t i = 1; i < column.size(); ++i) {
     const auto& [dock, place] = column[i];
-    if (stands(dock)) take(dock, tabs ? place.share_beside_tabs : place.share, place.least_height);
+    if (!stands(dock)) continue;
+    if (m_area->tabifiedDockWidgets(dock).contains(docks.back())) continue;  // in one place
+    take(dock, tabs ? place.share_beside_tabs : place.share, place.least_height);
   }
   if (tabs) take(*tab, kTabShare, kLeastTab);
   heights.front() = std::max(1, heights.front());
@@ -177,7 +190,10 @@ void InspectPage::endVisits() {
 
 QByteArray InspectPage::state() const { return m_area->saveState(); }
 
-void InspectPage::restore(const QByteArray& state) { m_area->restoreState(state); }
+void InspectPage::restore(const QByteArray& state) {
+  m_area->restoreState(state);
+  static_cast<DockArea*>(m_area)->fold();
+}
 
 void InspectPage::resetLayout() {
   if (m_maximised) toggleMaximised(m_maximised);
@@ -191,7 +207,7 @@ void InspectPage::toggleMaximised(Panel* panel) {
     return;
   }
   if (m_maximised) {
-    m_area->restoreState(m_before_maximise);
+    restore(m_before_maximise);
     m_maximised->setMaximised(false);
     m_maximised->content()->setFocus();  // the panels that came back must not take it
     m_maximised = nullptr;

@@ -22,6 +22,7 @@ namespace kvscope {
 
 namespace {
 
+constexpr int kRoomForNext = 500;   // px of a header that has its button for the next difference; F4 and the menu are always there
 constexpr int kRoomForBadge = 330;  // px of a header that has a list, too
 
 }  // namespace
@@ -79,9 +80,10 @@ void ViewPanels::addPlayback(Panel& panel) {
   auto* const next = headerButton("Next difference", "The next step whose top choice is not the full cache's (F4)");
   connect(next, &QToolButton::clicked, &m_model.difference, &FirstDifference::next);
   panel.addControl(next);
-  const auto offer = [this, next] {
+  const auto offer = [this, next, &panel] {
     const LaneSnapshot* lane = m_model.workspace.lane();
-    next->setVisible(lane != nullptr && viz::next_changed_step(m_model.workspace.snapshot(), *lane, -1) >= 0);
+    next->setVisible(panel.header()->width() >= kRoomForNext && lane != nullptr &&
+                     viz::next_changed_step(m_model.workspace.snapshot(), *lane, -1) >= 0);
   };
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&m_model.workspace, signal, next, offer);
   offer();

@@ -6,7 +6,8 @@
     group.py --whole PROGRAM FILE_test.cpp ...     fails when PROGRAM has a test that no FILE names
 
 A test that ends the process, or does not end at all, does not hide the others: they are run by the next process. Settings and runtime folders are
-new ones. With --screen a virtual one is started (Xvfb); without Xvfb it is the one of $DISPLAY. 77, which ctest calls skipped, when all were.
+new ones. With --screen a virtual one is started (Xvfb); without Xvfb it is the one of $DISPLAY. $KVSCOPE_TEST_SCALE is the scale factor of the
+window. 77, which ctest calls skipped, when all were.
 """
 import contextlib
 import os
@@ -139,6 +140,8 @@ def main():
         for name in ("WAYLAND_DISPLAY", "QT_SCALE_FACTOR", "QT_STYLE_OVERRIDE"):
             if display:
                 env.pop(name, None)
+        if scale := os.environ.get("KVSCOPE_TEST_SCALE"):
+            env["QT_SCALE_FACTOR"] = scale
         results = run_all(program, tests, env)
     failed = [t for t, result in results.items() if result == "FAILED"]
     skipped = [t for t, result in results.items() if result == "SKIPPED"]

@@ -14,6 +14,8 @@ struct Pitch {
   }
 };
 
+constexpr float kLargestCell = 40;  // px at 100 %: large screens are filled, too
+
 Pitch pitch_of(float cell) { return {cell, cell >= 6 ? 1.0f : 0.0f, cell >= 9 ? 4.0f : cell >= 6 ? 3.0f : 2.0f}; }
 
 // Largest cell that fits, in whole pixels; less than 3: none does.
@@ -35,7 +37,7 @@ AtlasRows layout_rows(int n_layers, int n_kv_heads, const AtlasRowView& view, co
   if (n_layers < 1 || n_kv_heads < 1 || area.height() < 1) return result;
   const bool single = view.only_layer >= 0 && view.only_layer < n_layers;
   const int first_layer = single ? view.only_layer : 0, shown = single ? 1 : n_layers;
-  const float fit = fitting_cell(shown, n_kv_heads, area.height(), (single ? 40 : 16) * scale);
+  const float fit = fitting_cell(shown, n_kv_heads, area.height(), kLargestCell * scale);
   const float wanted = static_cast<float>(fit * std::max(1.0, view.zoom));
   result.by_layer = wanted < 3;
   const Pitch pitch = pitch_of(std::floor(wanted));

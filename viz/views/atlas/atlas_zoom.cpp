@@ -9,7 +9,8 @@ namespace {
 
 constexpr double kZoomPerNotch = 1.25;
 constexpr double kMostRowZoom = 64;
-constexpr float kPlainLeastPx = 2;  // plain pictures speak of fates: columns this narrow show them still
+constexpr float kFateLeastPx = 1;   // every token has a column of pixels: its fate shows, and nothing is averaged
+constexpr float kScoreLeastPx = 3;  // narrower shades are told apart in bins only
 
 }  // namespace
 
@@ -25,7 +26,7 @@ void AtlasZoom::place(const Painter& p, AtlasScene& s) {
   s.area.x1 = s.axis.x1;
   s.rows = layout_rows(s.snapshot->model.n_layers, s.snapshot->model.n_kv_heads, rows_, s.area, frame.scale);
   rows_.scroll = std::clamp(rows_.scroll, 0.0f, std::max(0.0f, s.rows.content - s.area.height()));
-  const float least = frame.plain ? kPlainLeastPx : 3;
+  const float least = s.by_score() ? kScoreLeastPx : kFateLeastPx;
   s.binned = s.axis.px < least || s.rows.by_layer;
   s.bin = s.axis.px >= least ? 1 : tokens_per_bin(s.axis.px);
   s.lines = s.rows.by_layer && !s.by_score() ? 2 : 1;

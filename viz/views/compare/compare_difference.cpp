@@ -158,7 +158,7 @@ DifferenceHits draw_difference(Painter& p, Rect area, const TokenAxis& axis, con
   hits.second = chip(scene.b, "second run");
   x += p.px(12);
   const std::string_view rule = "a token counts when a slot represents it", way = " · a click on a name takes the next run";
-  const bool paper = p.frame().alone;  // an exported picture has no buttons
+  const bool paper = p.frame().alone || p.frame().plain;  // a picture has no buttons, nor has a stage
   p.text_fit({x, head.middle_y()}, paper ? std::string(rule) : fmt::format("{}{}", rule, way), Face::body, t.secondary,
              hits.swap.x0 - x - 8);
   const bool hot = p.pointer().inside && hits.swap.contains(p.pointer().at);

@@ -44,14 +44,20 @@ void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
   p.run_marker({row.x0 + p.px(24), y}, p.px(4.2f), run_of_lane(lane),
                grey ? t.disabled : t.runs[static_cast<std::size_t>(run_of_lane(lane))]);
   const float x = row.x0 + p.px(38), room = p.px(kNames - 38 - 30);
-  const float end = x + p.text_fit({x, y}, run.title.empty() ? run.policy : run.title, Face::strong, selected ? t.accent : t.text, room);
   std::size_t n_differ = 0;
   const std::vector<std::string> parts = telling_params(*p.frame().snapshot, run, &n_differ);
-  if (!two) {  // runs of one policy are told apart by what differs
+  const bool told = !two && lane > 0 && n_differ > 0;  // runs of one policy are told apart by what differs, and that before its name
+  const float name = told ? std::max(0.4f * room, room - p.px(8) - p.width_of(Face::caption, parts[0])) : room;
+  const float end = x + p.text_fit({x, y}, run.title.empty() ? run.policy : run.title, Face::strong, selected ? t.accent : t.text, name);
+  if (!two) {
+    if (!told) return;
     const float left = x + room - end - p.px(8);
-    if (lane == 0 || n_differ == 0 || left < p.px(20)) return;
     std::string telling = parts[0];
-    for (std::size_t i = 1; i < n_differ; ++i) telling += " · " + parts[i];
+    for (std::size_t i = 1; i < n_differ; ++i) {
+      const std::string more = telling + " · " + parts[i];
+      if (p.width_of(Face::caption, more) > left) break;
+      telling = more;
+    }
     p.text_fit({end + p.px(8), y}, telling, Face::caption, t.secondary, left);
     p.mark("telling", fmt::format("lane {}", lane), {end + p.px(8), y - p.px(7), x + room, y + p.px(7)}, telling);
     return;
@@ -189,7 +195,7 @@ void RunRows::draw_run(Painter& p, const CompareScene& s, const Rect& row, int l
     out.strip = draw_strip(p, s, row, lane, tokens, textures);
   }
   draw_metrics(p, s.right, y, row.height(), s.columns, lane, m, run.slots_asked, row.height() >= p.px(kName));
-  if (lane > 0 && !p.frame().alone) {  // an exported picture has no buttons
+  if (lane > 0 && !p.frame().alone && !p.frame().plain) {  // a picture has no buttons, nor has a stage
     out.remove = draw_cross(p, s.right, y);
     p.mark("button", fmt::format("remove lane {}", lane), out.remove);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "viz/draw/format.h"
 #include "viz/draw/legend.h"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr float kLabelWidth = 41, kHeaderHeight = 28, kLegendHeight = 36;
 constexpr float kCellWidth = 70, kCellHeight = 35, kGap = 3;
+constexpr float kMostGrowth = 3.5f;                     // of a cell in a large panel
+constexpr double kRounding = 1e-6;                      // of single precision, summed up: smaller values are no finding, and are dark
 constexpr int kManyHeads = 256;                         // beyond, no reader goes through the marks of all cells
 constexpr float kNumberWidth = 34, kNumberHeight = 14;  // least cell that holds a number
 
@@ -44,7 +47,7 @@ Rect HeadGrid::Grid::cell(int layer, int head) const {
 }
 
 double HeadGrid::Scale::at(double v) const {
-  if (!(highest > 0)) return 0;
+  if (!(highest > 0) || v < kRounding) return 0;
   const double t = std::clamp(v / highest, 0.0, 1.0);
   return root ? std::sqrt(t) : t;
 }
@@ -133,9 +136,9 @@ HeadGrid::Grid HeadGrid::layout(const Painter& p, Rect area) const {
     const float cell = std::min((room + g.gap) / n - g.gap, ideal);
     return std::max(1.0f, cell >= 4 ? std::floor(cell) : cell);
   };
-  // Beyond the ideal size cells grow a little, so that a small model does not leave a wide panel empty.
-  g.cell_w = fit(area.width(), columns, p.px(1.7f * kCellWidth));
-  g.cell_h = fit(area.height(), rows, p.px(1.25f * kCellHeight));
+  // Beyond the ideal size cells grow, so that a small model does not leave a large panel empty.
+  g.cell_w = fit(area.width(), columns, p.px(kMostGrowth * kCellWidth));
+  g.cell_h = fit(area.height(), rows, p.px(kMostGrowth * kCellHeight));
   g.area = {std::floor(area.x0), std::floor(area.y0), area.x1, area.y1};
   g.order = order_of(p.frame());
   return g;
@@ -149,7 +152,9 @@ HeadGrid::Scale HeadGrid::scale_of(const std::vector<double>& values) const {
     s.highest = std::max(s.highest, v);
     if (v > 0) lowest = lowest > 0 ? std::min(lowest, v) : v;
   }
-  s.root = spans_two_decades(lowest, s.highest);
+  s.floor = s.highest > 0 && s.highest < kRounding;
+  if (s.floor) s.highest = kRounding;
+  s.root = !s.floor && spans_two_decades(std::max(lowest, kRounding), s.highest);
   return s;
 }
 
@@ -329,14 +334,19 @@ void HeadGrid::draw_legend(Painter& p, const Rect& strip, const Scale& scale) {
   legend.low = format_metric(metric_, 0);
   legend.high = format_metric(metric_, scale.highest);
   legend.note = std::string(scale.root ? "√ scale · " : "") + unit_text(p.frame());
+  if (scale.floor) legend.note = "no more than rounding · " + unit_text(p.frame());
   legend.width = 120;
   const float right = p.canvas().x1 - 12, room = right - 12;
   if (legend_width(p, legend) > room) legend.width = 72;
   if (habit_in(metric_) && legend_width(p, legend) > room) legend.note = legend.note.substr(0, legend.note.rfind(','));
-  if (legend_width(p, legend) > room)
-    legend.note = p.frame().selection.steps ? "mean of " + range_text(*p.frame().selection.steps) : scale.root ? "√ scale" : "";
+  std::string below;  // what is too long for one line has one of its own: without its unit a colour says nothing
+  if (legend_width(p, legend) > room) below = std::exchange(legend.note, {});
   if (legend_width(p, legend) > room) legend.width = 40;
-  draw_ramp_legend(p, std::max(12.0f, std::min(p.px(30), right - legend_width(p, legend))), y, legend);
+  const float x = std::max(12.0f, std::min(p.px(30), right - legend_width(p, legend)));
+  draw_ramp_legend(p, x, below.empty() ? y : strip.y0 + p.px(9), legend);
+  if (below.empty()) return;
+  p.text_fit({x, strip.y0 + p.px(25)}, below, Face::caption, t.disabled, right - x);
+  p.mark("legend", "unit", {x, strip.y0 + p.px(18), right, strip.y1}, below);
 }
 
 std::unique_ptr<View> make_head_grid() { return std::make_unique<HeadGrid>(); }

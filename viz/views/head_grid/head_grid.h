@@ -52,7 +52,8 @@ class HeadGrid : public View {
   };
   struct Scale {
     double highest = 0;
-    bool root = false;  // square root: the values span more than two decades
+    bool root = false;   // square root: the values span more than two decades
+    bool floor = false;  // no value is larger than rounding: none has a colour
     double at(double v) const;
   };
 

@@ -30,7 +30,7 @@ namespace {
 
 constexpr float kStripHeight = 436;                       // beside the cards
 constexpr float kCardsLeast = 250, kCards = 280;          // least and good height of the cards
-constexpr float kStripLeast = 290, kStrip = 360;          // and of the strip above them
+constexpr float kStripLeast = 280, kStrip = 360;          // and of the strip above them
 constexpr float kHintFrom = 220;                          // height from which that one of both is missing has room to be said
 constexpr float kFilterFrom = 300;                        // height from which the filters have room
 constexpr float kCaptionFrom = 420, kCaptionHeight = 24;  // what the head habitually does
@@ -140,9 +140,13 @@ class Inspector final : public View {
     const Lineage& lineage = looked.lineage;
     Rect area = p.canvas();
     Rect filters;
-    if (area.height() >= p.px(kFilterFrom)) filters = area.cut_top(p.px(FilterBar::kHeight));
+    // Before the cards go, what stands over the strip does; a filter that hides something stays in sight.
+    const float cards_need = p.px(kStripLeast + kCardsLeast), spare = area.height() - cards_need;
+    const bool tight = spare >= 0 && spare < p.px(FilterBar::kHeight + kCaptionHeight);
+    if (area.height() >= p.px(kFilterFrom) && (!tight || spare >= p.px(FilterBar::kHeight) || filter_.filter().active()))
+      filters = area.cut_top(p.px(FilterBar::kHeight));
     if (filters.height() > 0) filter_.react(p, filters, all);
-    if (area.height() >= p.px(kCaptionFrom))
+    if (area.height() >= p.px(kCaptionFrom) && !tight)
       draw_habit(p, area.cut_top(p.px(kCaptionHeight)), habit_caption(*frame.snapshot, pick.values->layer, pick.values->kv_head));
     HeadColumns filtered;
     HiddenCount hidden;
@@ -151,7 +155,7 @@ class Inspector final : public View {
       hidden = hide_tokens(filtered, filter_.filter());
     }
     const HeadColumns& columns = filter_.filter().active() ? filtered : all;
-    const float lacking = p.px(kStripLeast + kCardsLeast) - area.height();
+    const float lacking = -spare;
     const bool both = lacking <= 0, with_cards = both || cards_first_, with_strip = both || !cards_first_;
     hint_.none();
     if (!both && area.height() >= p.px(kHintFrom)) {

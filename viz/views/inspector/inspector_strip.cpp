@@ -139,7 +139,8 @@ class Strip {
     if (at_.text.height() < p_.px(20)) return;
     const int first = axis_.first_visible(), last = std::min(axis_.last_visible(), columns_.size() - 1);
     p_.clip({axis_.x0 - 6, at_.text.y0, axis_.x1 + 6, at_.text.y1});
-    if (axis_.px >= kTextFrom) {
+    const bool all = axis_.px >= kTextFrom;
+    if (all) {
       for (int token = first; token <= last; ++token) draw_text(token);
     } else {
       // Too narrow for all: the token looked at, then those with the most attention, as long as they do not touch.
@@ -167,9 +168,9 @@ class Strip {
         taken.push_back(x);
         draw_text(token);
       }
-      rows_.row_label(at_.text.y0 + p_.px(8), "most attended", "wheel: zoom in");
     }
     p_.unclip();
+    if (!all) rows_.row_label(at_.text.y0 + p_.px(8), "most attended", "wheel: zoom in");
   }
 
   void draw_selection() {

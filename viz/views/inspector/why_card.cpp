@@ -311,7 +311,9 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
   for (const Piece& piece : pieces) {
     const Rect r{body_.x0, y, body_.x1, y + piece.height};
     y = r.y1;
-    if (piece.draw && r.y1 > body_.y0 && r.y0 < body_.y1) piece.draw(r);
+    // What would be cut is left out until it is there whole, if it can be.
+    const bool whole = r.y0 > body_.y0 - 0.5f && r.y1<body_.y1 + 0.5f, tall = piece.height> 0.5f * body_.height();
+    if (piece.draw && (whole || (tall && r.y1 > body_.y0 && r.y0 < body_.y1))) piece.draw(r);
     if (!below && piece.draw && r.y1 > body_.y1 + 0.5f) below = piece.step + 1;
   }
   p.unclip();

@@ -214,7 +214,11 @@ void EffectTable::fitColumns() {
     return std::clamp(w / n, digits.horizontalAdvance(QString::fromUtf8(widest)) + px(*this, 8), px(*this, 84));
   };
   const int number = column("0.000"), delta = column("−0.000");
-  const int widths[] = {w - rank - delta - (n - 3) * number, rank, number, number, delta, number};
+  // A number is whole or not there: the ranks give way to the probabilities.
+  const int numbers = delta + (n - 3) * number;
+  const bool ranked = w - rank - numbers >= px(*this, 24);
+  setColumnHidden(EffectModel::kRank, !ranked);
+  const int widths[] = {w - (ranked ? rank : 0) - numbers, rank, number, number, delta, number};
   for (int c = 0; c < n; ++c) setColumnWidth(c, std::max(10, widths[c]));
 }
 

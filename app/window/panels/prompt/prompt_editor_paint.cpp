@@ -249,8 +249,8 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
     painter.setFont(typeFont(*this, Type::body));
     if (line.isValid()) {
       const double y = offset.y() + line.lineNumber() * m_layout->pitch();
-      painter.drawText(QRectF(offset.x() + line.naturalTextRect().right() + 1, y, 24, m_layout->pitch()), Qt::AlignLeft | Qt::AlignVCenter,
-                       "↵");
+      painter.drawText(QRectF(offset.x() + line.naturalTextRect().right() + 1, y, px(*this, 20), m_layout->pitch()),
+                       Qt::AlignLeft | Qt::AlignVCenter, "↵");
     }
   }
   for (const Piece& piece : all) paintMarks(painter, piece);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/panels/prompt/prompt_panel_legend.h"
 
-#include <QLinearGradient>
+#include <algorithm>
+#include <iterator>
+
+#include <QFontMetrics>
+#include <QStringList>
 
 #include "app/window/panels/prompt/prompt_editor_colours.h"
 #include "app/window/session/workspace.h"
@@ -12,13 +16,17 @@ namespace kvscope {
 
 namespace {
 constexpr Category kShown[] = {Category::sink, Category::kept, Category::merged, Category::recent, Category::fresh, Category::evicted};
-}
+constexpr double kLine = 18;  // px at 100 %
+}  // namespace
 
 CategoryLegend::CategoryLegend(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName("legend of the prompt's colours");
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged}) {
-    connect(&workspace, signal, this, qOverload<>(&QWidget::update));
+    connect(&workspace, signal, this, [this] {
+      updateGeometry();
+      update();
+    });
   }
 }
 
@@ -27,7 +35,50 @@ QString CategoryLegend::unreadWords() const {
   return step && step->position + 1 < m_workspace.snapshot().n_prompt ? QString("not read yet") : QString();
 }
 
-QSize CategoryLegend::sizeHint() const { return {px(*this, 360), px(*this, 18)}; }
+QSize CategoryLegend::sizeHint() const { return {px(*this, 360), px(*this, kLine) * lay().lines}; }
+
+void CategoryLegend::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  updateGeometry();  // its height follows its width
+}
+
+/// In one line, in smaller type where that is too narrow, else in as many lines as it takes: a legend is whole.
+CategoryLegend::Entries CategoryLegend::lay() const {
+  Entries out;
+  const viz::Selection& selection = m_workspace.selection();
+  if (!selectedHead(m_workspace.snapshot(), selection.layer, selection.kv_head)) return out;
+  QStringList words;
+  for (const Category category : kShown) words << viz::category_name(category);
+  words << unreadWords();
+  const int side = px(*this, 10), n_gaps = words.back().isEmpty() ? 5 : 6;
+  std::vector<int> widths;
+  int total = 0;
+  const auto measure = [&](Type type, int after_swatch) {
+    const QFontMetrics metrics(typeFont(*this, type));
+    out.after_swatch = after_swatch;
+    widths.clear();
+    total = 0;
+    for (qsizetype i = 0; i < words.size(); ++i) {
+      widths.push_back(metrics.horizontalAdvance(words[i]) + (i + 1 < words.size() ? side + after_swatch : 0));
+      total += widths.back();
+    }
+  };
+  measure(Type::body, px(*this, 6));
+  out.small = total + n_gaps * px(*this, 5) > width();
+  if (out.small) measure(Type::caption, px(*this, 3));
+  const int gap = std::clamp((width() - total) / n_gaps, px(*this, 3), px(*this, 12));
+  const bool broken = total + n_gaps * gap > width();
+  int x = 0;
+  for (const int w : widths) {
+    if (x > 0 && w > 0 && x + w > width()) {
+      x = 0;
+      ++out.lines;
+    }
+    out.at.emplace_back(x, (out.lines - 1) * px(*this, kLine));
+    x += w + (broken ? px(*this, 10) : gap);
+  }
+  return out;
+}
 
 void CategoryLegend::paintEvent(QPaintEvent*) {
   QPainter painter(this);
@@ -36,32 +87,19 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
   painter.setPen(toColor(theme.secondary));
   const Snapshot& snapshot = m_workspace.snapshot();
   const viz::Selection& selection = m_workspace.selection();
-  const int side = px(*this, 10), middle = height() / 2;
+  const int side = px(*this, 10), line = px(*this, kLine), middle = line / 2;
   if (selectedHead(snapshot, selection.layer, selection.kv_head)) {
-    const QString unread = unreadWords();
-    const int n_gaps = unread.isEmpty() ? 5 : 6;
-    int after_swatch = px(*this, 6);
-    const auto total = [&] {
-      int sum = painter.fontMetrics().horizontalAdvance(unread);
-      for (const Category category : kShown)
-        sum += side + after_swatch + painter.fontMetrics().horizontalAdvance(viz::category_name(category));
-      return sum;
-    };
-    if (total() + n_gaps * px(*this, 5) > width()) {  // a narrow panel: smaller type rather than a cut legend
-      painter.setFont(typeFont(*this, Type::caption));
-      after_swatch = px(*this, 3);
-    }
-    const int gap = std::clamp((width() - total()) / n_gaps, px(*this, 3), px(*this, 12));
-    int x = 0;
-    for (const Category category : kShown) {
-      paintSwatch(painter, QRectF(x, middle - side / 2, side, side), theme, category);
-      x += side + after_swatch;
-      const QString name = viz::category_name(category);
-      painter.drawText(QRect(x, 0, width() - x, height()), Qt::AlignVCenter | Qt::AlignLeft, name);
-      x += painter.fontMetrics().horizontalAdvance(name) + gap;
+    const Entries entries = lay();
+    if (entries.small) painter.setFont(typeFont(*this, Type::caption));
+    for (std::size_t i = 0; i < std::size(kShown); ++i) {
+      const QPoint at = entries.at[i];
+      paintSwatch(painter, QRectF(at.x(), at.y() + middle - side / 2, side, side), theme, kShown[i]);
+      const int x = at.x() + side + entries.after_swatch;
+      painter.drawText(QRect(x, at.y(), width() - x, line), Qt::AlignVCenter | Qt::AlignLeft, viz::category_name(kShown[i]));
     }
     painter.setPen(TokenColours::unreadInk(m_workspace));
-    paintLine(painter, QRect(x, 0, width() - x, height()), Qt::AlignLeft, unread);
+    const QPoint at = entries.at.back();
+    paintLine(painter, QRect(at.x(), at.y(), width() - at.x(), line), Qt::AlignLeft, unreadWords());
     return;
   }
   const int n_heads = snapshot.model.n_layers * snapshot.model.n_kv_heads;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
+#include <QPoint>
 #include <QWidget>
 
 namespace kvscope {
@@ -19,9 +22,18 @@ class CategoryLegend : public QWidget {
   QString unreadWords() const;
 
  protected:
+  void resizeEvent(QResizeEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  /// Where the swatches begin, and the words for unread text behind them.
+  struct Entries {
+    std::vector<QPoint> at;
+    int lines = 1, after_swatch = 0;
+    bool small = false;
+  };
+  Entries lay() const;
+
   Workspace& m_workspace;
 };
 

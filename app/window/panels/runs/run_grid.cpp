@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/panels/runs/run_grid.h"
 
+#include <algorithm>
+
 #include <QGridLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -19,7 +21,32 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kRow = 22, kColumn = 46;
+constexpr int kRow = 22, kColumn = 46, kNarrow = 36;
+
+/// A table without halves: rows end above its edge, and columns become narrower before they have to be scrolled to.
+class WholeCells : public QTableView {
+ public:
+  using QTableView::QTableView;
+
+ protected:
+  void updateGeometries() override {
+    if (m_updating) return;
+    m_updating = true;
+    const int columns = std::max(1, model() ? model()->columnCount() : 1);
+    const auto fit = [&] { horizontalHeader()->setDefaultSectionSize(std::clamp(viewport()->width() / columns, kNarrow, kColumn)); };
+    fit();
+    QTableView::updateGeometries();
+    fit();
+    QMargins margins = viewportMargins();
+    margins.setBottom(viewport()->height() % kRow);
+    setViewportMargins(margins);
+    verticalHeader()->resize(verticalHeader()->width(), viewport()->height());
+    m_updating = false;
+  }
+
+ private:
+  bool m_updating = false;
+};
 
 /// A square to tick; a dash where nothing can be chosen, a dot where the run is there already.
 class CellPainter : public QStyledItemDelegate {
@@ -76,7 +103,7 @@ RunGrid::RunGrid(Workspace& workspace, SessionController& controller, const QStr
       m_budgets(new QLineEdit(budgets, this)),
       m_seeds(new QLineEdit("0", this)),
       m_words(new QLabel(this)),
-      m_table(new QTableView(this)) {
+      m_table(new WholeCells(this)) {
   auto* rows = new QGridLayout(this);
   rows->setContentsMargins(0, 0, 0, 0);
   rows->setHorizontalSpacing(8);
@@ -147,7 +174,7 @@ void RunGrid::layOutTable() {
     m_table->setStyleSheet(
         QString(
             "QTableView { background: %1; border: 1px solid %2; border-radius: 4px; selection-background-color: %3; }"
-            "QHeaderView { background: %1; border: none; } QHeaderView::section { color: %4; font-size: 12px; border: none; padding: 2px 6px; }"
+            "QHeaderView { background: %1; border: none; } QHeaderView::section { color: %4; font-size: 12px; border: none; padding: 2px 4px; }"
             "QHeaderView::section:horizontal { border-bottom: 1px solid %2; color: %5; font-size: 11px; }")
             .arg(toColor(t.panel).name(), toColor(t.line).name(), toColor(t.raised).name(), toColor(t.text).name(),
                  toColor(t.secondary).name()));
