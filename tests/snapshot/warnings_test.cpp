@@ -105,7 +105,7 @@ TEST(Warnings, SaysWhatWasDroppedForWantOfMemory) {
 }
 
 TEST(Warnings, KindsHaveNamesThatReadBack) {
-  for (int k = 0; k <= static_cast<int>(Kind::figures_only); ++k) {
+  for (int k = 0; k <= static_cast<int>(Kind::as_if_stored); ++k) {
     Kind read = Kind::nothing_removed;
     EXPECT_TRUE(parse_kind(name_of(static_cast<Kind>(k)), read));
     EXPECT_EQ(read, static_cast<Kind>(k));
