@@ -12,7 +12,6 @@
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "io/sha256.h"
-#include "runtime/session/prompt_ids.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope::cli {

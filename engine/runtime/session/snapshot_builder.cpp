@@ -53,13 +53,13 @@ void find_forks(std::vector<LaneSnapshot>& lanes) {
   }
 }
 
-/// The first parameter that is a word or a formula and in which another run of the same policy differs; empty: there is none.
+/// The first parameter that is a word or a formula and in which another run of the same name differs; empty: there is none.
 std::string telling_word(const std::vector<LaneSnapshot>& lanes, const LaneSnapshot& lane) {
   for (const ParamText& own : lane.params) {
     if (own.value.empty() || (std::isalpha(static_cast<unsigned char>(own.value[0])) == 0 && own.value[0] != '(')) continue;
     for (const LaneSnapshot& twin : lanes) {
       const auto other = std::ranges::find(twin.params, own.key, &ParamText::key);
-      if (twin.policy == lane.policy && other != twin.params.end() && other->value != own.value) return own.value;
+      if (twin.title == lane.title && other != twin.params.end() && other->value != own.value) return own.value;
     }
   }
   return {};
@@ -67,12 +67,18 @@ std::string telling_word(const std::vector<LaneSnapshot>& lanes, const LaneSnaps
 
 /// Runs of one policy with other formulas are not called the same.
 void name_twins(std::vector<LaneSnapshot>& lanes) {
-  constexpr std::size_t kLongest = 18;  // bytes of ASCII
+  constexpr std::size_t kLongest = 18;  // bytes
+  const auto cut = [](const std::string& word) {
+    if (word.size() <= kLongest) return word;
+    std::size_t end = kLongest - 1;
+    while (end > 0 && (static_cast<unsigned char>(word[end]) & 0xc0) == 0x80) --end;  // not inside a character
+    return word.substr(0, end) + "…";
+  };
   std::vector<std::string> words;
   for (const LaneSnapshot& lane : lanes) words.push_back(telling_word(lanes, lane));
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     if (words[i].empty()) continue;
-    lanes[i].title += ": " + (words[i].size() <= kLongest ? words[i] : words[i].substr(0, kLongest - 1) + "…");
+    lanes[i].title += ": " + cut(words[i]);
   }
 }
 
