@@ -122,7 +122,8 @@ class Reader {
   /// The file beside this one that an object names.
   const TensorFile& file_of(const JsonCursor& from) {
     const std::string file = from.at("file").text(kMaxNameBytes);
-    if (file.empty() || file.find('/') != std::string::npos || file == "." || file == "..") from.at("file").fail("the name of a file in the same folder");
+    if (file.empty() || file.find('/') != std::string::npos || file == "." || file == "..")
+      from.at("file").fail("the name of a file in the same folder");
     if (!tensors_.contains(file) && tensors_.size() == kMaxSafetensors)
       from.at("file").fail(fmt::format("at most {} files", kMaxSafetensors));
     if (!tensors_.contains(file)) tensors_.emplace(file, TensorFile::open(beside(file)));
