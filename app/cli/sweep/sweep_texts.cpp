@@ -12,6 +12,7 @@
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "io/sha256.h"
+#include "runtime/session/prompt_tokens.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope::cli {
@@ -76,7 +77,7 @@ SweepText text_of_line(std::string_view line, int number, const Arguments& a, co
 std::string SweepText::hash(const ModelFiles& model) const {
   Sha256 all;
   const auto add_ids = [&](std::span<const int> ids) { all.add(fmt::format("{} ids:{};", ids.size(), fmt::join(ids, ","))); };
-  add_ids(request.prompt_ids.empty() ? prompt_ids(request, model) : request.prompt_ids);
+  add_ids(ids_of(prompt_tokens(request, model).tokens));
   add_ids(request.given_ids);
   add_ids(request.follow_ids);
   all.add(any_answer ? "any of" : "all of");
