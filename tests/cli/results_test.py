@@ -90,7 +90,7 @@ class Said(CliTest):
         policies = json.loads(self.succeeds("info", "--policies", "--json"))["policies"]
         needs_file = {"headkv": ",scores=headkv.json", "duo": ":heads=duo.json", "qfilter": ",file=q_filters.safetensors"}
         policies = [p for p in policies if p["name"] != "given"]  # class Kept repeats its runs
-        lanes = [word for p in policies for word in ("--lane", p["name"] + ("" if p["name"] in ("full", "duo") else ":slots=20") +
+        lanes = [word for p in policies for word in ("--lane", p["name"] + (":slots=20" if p["takes_budget"] and p["name"] != "duo" else "") +
                                                      needs_file.get(p["name"], ""))]
         trace = ["trace", "--model", TINY, "--prompt-ids", ",".join(str(i * 7 % 64) for i in range(40)), "--json", "--generate", "3"]
         first = json.loads(self.succeeds(*trace, *lanes))["lanes"]

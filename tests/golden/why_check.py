@@ -135,9 +135,10 @@ def check_lane(trace, lane, c):
                 c.true("the full cache sees everything", head["attended"] == list(range(step["position"] + 1)) and not head["events"], spot)
                 continue
             c.near("attention over the full history adds up to 1", sum(head["reference_attention"]), 1.0, FLOAT, spot)
-            lost = sum(a for p, a in enumerate(head["reference_attention"]) if p in evicted[h])
+            unread = {t for slot in head.get("unread", []) for t in members[slot]}  # in the cache, but this query did not read them
+            lost = sum(a for p, a in enumerate(head["reference_attention"]) if p in evicted[h] or p in unread)
             if head["attention_loss"] is not None and not (trace["prompt_mode"] == "prefill" and step["step"] == 0):
-                c.near("attention_loss is what evicted tokens would have got", head["attention_loss"], lost, FLOAT, spot)
+                c.near("attention_loss is what evicted and unread tokens would have got", head["attention_loss"], lost, FLOAT, spot)
             votes_bias = {s[0]: (s[1], b) for s, b in zip(head["slots"], head["stats"]["bias"])}
             c.true("every merge event has its numbers",
                    all(any(e["pos"] in m["members"] and e["into"] == m["into"] for m in head["merges"]) for e in head["events"] if e["kind"] == "merge"), spot)

@@ -39,7 +39,7 @@ Theme make_dark() {
   t.on_accent = {0x14171C};
   t.changed = {0xFF7A59};
   //             unseen      fresh       sink        recent      merged      kept        evicted     unread
-  t.category = {{{0x1B1F26}, {0xFFFFFF}, {0xC54FA8}, {0x46E5F5}, {0xE7AE45}, {0x70A2F0}, {0x51565D}, {0x3C557F}}};
+  t.category = {{{0x1B1F26}, {0xFFFFFF}, {0xC54FA8}, {0x46E5F5}, {0xE7AE45}, {0x70A2F0}, {0x51565D}, {0x583800}}};
   t.evicted_outline = {0x8A929C};
   t.sequential = kSequentialDark;
   t.damage = kDamageDark;
@@ -62,7 +62,7 @@ Theme make_light() {
   t.accent = {0x8A5200};
   t.on_accent = {0xFFFFFF};
   t.changed = {0xC2410C};
-  t.category = {{{0xF5F7F9}, {0x14171C}, {0x956ECC}, {0x27A588}, {0xD89C40}, {0x074C94}, {0xC2CBD2}, {0x8EA9C9}}};
+  t.category = {{{0xF5F7F9}, {0x14171C}, {0x956ECC}, {0x27A588}, {0xD89C40}, {0x074C94}, {0xC2CBD2}, {0x884000}}};
   t.evicted_outline = {0x8A929C};
   t.sequential = kSequentialLight;
   t.damage = kDamageLight;

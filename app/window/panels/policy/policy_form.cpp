@@ -356,12 +356,15 @@ void PolicyForm::addLane() {
   } else {  // the next policy of the catalog at the same budget
     int next = m_policies->currentIndex();
     const auto* items = m_policies->model();
+    const auto suits = [&](int row) {
+      return items->flags(items->index(row, 0)).testFlag(Qt::ItemIsEnabled) &&
+             find_policy(m_policies->itemData(row).toString().toStdString()).takes_budget;
+    };
     do next = (next + 1) % std::max(1, m_policies->count());
-    while (!items->flags(items->index(next, 0)).testFlag(Qt::ItemIsEnabled));
+    while (!suits(next));
     wanted = m_policies->itemData(next).toString().toStdString();
     for (const char* key : {"slots", "ratio"}) {
-      const std::string value = given(spec(), key);
-      if (!value.empty() && find_policy(wanted).takes_budget) wanted = with_param(wanted, key, value);
+      if (const std::string value = given(spec(), key); !value.empty()) wanted = with_param(wanted, key, value);
     }
   }
   m_wanted_lane = static_cast<int>(m_controller.request().lanes.size());
