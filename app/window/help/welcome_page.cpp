@@ -137,14 +137,12 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   setObjectName("inspectArea");
   setAttribute(Qt::WA_StyledBackground);
   setAccessibleName("Welcome");
-  m_sample =
-      new WelcomeCard(WelcomeCard::Picture::sample, "See where it breaks",
-                      "A text hides a house number. With a tenth of the cache one digit is wrong: find the head that lost it.", workspace);
-  m_lecture =
-      new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
-                      "What a small cache costs, scene by scene, to teach or to learn. The menu Lecture has more of them.", workspace);
+  m_sample = new WelcomeCard(WelcomeCard::Picture::sample, "See where it breaks",
+                             "A tenth of the cache gets one digit of a house number wrong. Which head lost it?", workspace);
+  m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
+                              "What a small cache costs, scene by scene. The menu Lecture has more.", workspace);
   m_model = new WelcomeCard(WelcomeCard::Picture::model, "Open model",
-                            "A GGUF file, or a folder with config.json, safetensors and a tokenizer. Or drop it on the window.", workspace);
+                            "A GGUF file or a folder with config.json. Or drop one on the window.", workspace);
   m_recover = new WelcomeCard(WelcomeCard::Picture::recover, "Recover session", {}, workspace);
   setRecovery({});
   auto* title = new QLabel("What does a model remember?", this);

@@ -30,7 +30,7 @@ void ChatButton::refresh() {
   setVisible(m_chat.available() || of_no_use || m_chat.on());
   setEnabled(m_chat.available() || m_chat.on());
   setChecked(m_chat.on());
-  menu()->setEnabled(m_chat.available());
+  for (QAction* action : menu()->actions()) action->setVisible(m_chat.available());
   m_no_system->setEnabled(m_chat.system().has_value());
   setToolTip(of_no_use ? "The model's chat template is of no use: " + m_chat.problem()
              : m_chat.on()

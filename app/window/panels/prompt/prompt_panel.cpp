@@ -2,6 +2,7 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QLabel>
 #include <QPainter>
@@ -51,10 +52,10 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   connect(m_editor, &PromptEditor::refused, &controller, &SessionController::refused);
   connect(&controller, &SessionController::requestChanged, this, [this] { takeRequestedPrompt(); });
   connect(&controller, &SessionController::requestChanged, this, [this] {
-    if (!m_plain) m_chat_button->refresh();
+    if (m_chat_button) m_chat_button->refresh();
   });
   connect(&workspace, &Workspace::snapshotChanged, this, [this] {
-    if (!m_plain) m_chat_button->refresh();
+    if (m_chat_button) m_chat_button->refresh();
     Q_EMIT factsChanged();
   });
   connect(m_editor->document(), &QTextDocument::contentsChanged, this, [this] {
@@ -88,8 +89,7 @@ void PromptPanel::setPlain() {
   column->removeWidget(m_strip);
   column->removeWidget(m_legend);
   m_strip->hide();
-  column->removeWidget(m_chat_button);
-  m_chat_button->hide();
+  delete std::exchange(m_chat_button, nullptr);  // its menu is the other panel's, too
   m_plain = true;
   sayWhatToLookFor();
   m_editor->setLinePitch(23);

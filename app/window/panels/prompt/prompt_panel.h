@@ -50,7 +50,7 @@ class PromptPanel : public QWidget {
   SessionController& m_controller;
   CategoryLegend* m_legend;
   ChatPrompt* m_chat;
-  ChatButton* m_chat_button;
+  ChatButton* m_chat_button;  // nullptr in the lecture
   PromptEditor* m_editor;
   GeneratedStrip* m_strip;
   PromptSamples* m_samples;
