@@ -62,7 +62,7 @@ Theme make_light() {
   t.accent = {0x8A5200};
   t.on_accent = {0xFFFFFF};
   t.changed = {0xC2410C};
-  t.category = {{{0xF5F7F9}, {0x14171C}, {0x956ECC}, {0x27A588}, {0xD89C40}, {0x074C94}, {0xC2CBD2}, {0x884000}}};
+  t.category = {{{0xF5F7F9}, {0x14171C}, {0x956ECC}, {0x27A588}, {0xD89C40}, {0x074C94}, {0xC2CBD2}, {0x904058}}};
   t.evicted_outline = {0x8A929C};
   t.sequential = kSequentialLight;
   t.damage = kDamageLight;

@@ -138,7 +138,7 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   setAttribute(Qt::WA_StyledBackground);
   setAccessibleName("Welcome");
   m_sample = new WelcomeCard(WelcomeCard::Picture::sample, "See where it breaks",
-                             "A tenth of the cache gets one digit of a house number wrong. Which head lost it?", workspace);
+                             "A tenth of the cache gets one digit wrong. Which head lost it?", workspace);
   m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
                               "What a small cache costs, scene by scene. The menu Lecture has more.", workspace);
   m_model = new WelcomeCard(WelcomeCard::Picture::model, "Open model",
