@@ -25,6 +25,7 @@ namespace kvscope {
 namespace {
 
 constexpr int kLeastTab = 150;                    // px with the header
+constexpr int kBareAtlas = 150;                   // px in which it has rows, if not the room that it asks for
 constexpr int kColumnWidths[] = {392, 828, 348};  // of the design at 1600 x 1000, in proportion elsewhere
 constexpr int kColumnHeight = 840;                // there
 constexpr double kTabShare = 0.27;                // of the column's height
@@ -142,8 +143,9 @@ void InspectPage::open(const QString& panel) { open(*dock(panel)); }
 void InspectPage::open(QDockWidget& dock) {
   const bool was_open = dock.isVisible();
   // In a low window one row more would leave the atlas none of its own.
-  int least = kLeastTab + static_cast<int>(m_columns[1].size()) * kGutter;
-  for (const auto& [other, place] : m_columns[1]) least += place.least_height;
+  const auto& column = m_columns[1];
+  int least = kLeastTab + kBareAtlas + static_cast<int>(column.size()) * kGutter;
+  for (std::size_t i = 1; i < column.size(); ++i) least += column[i].second.least_height;
   const bool crowded = isTab(&dock) && m_area->height() < least;
   if ((!m_pages.shows(Page::inspect) || crowded) && !dock.isFloating()) {
     const QWidget& over = m_rows.pages();
@@ -185,7 +187,9 @@ void InspectPage::goToNext(int step) {
 }
 
 void InspectPage::endVisits() {
+  const bool active = std::ranges::any_of(m_visiting, [](const QDockWidget* dock) { return dock->isActiveWindow(); });
   for (QDockWidget* dock : std::exchange(m_visiting, {})) dock->setFloating(false);
+  if (active) m_area->window()->activateWindow();  // what was its own window is none any more: keys and menus are this one's again
 }
 
 QByteArray InspectPage::state() const { return m_area->saveState(); }

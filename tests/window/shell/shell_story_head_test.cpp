@@ -261,8 +261,6 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   QTest::keyClick(note, Qt::Key_Return);
   ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().bookmarks.all()[0].note == "here the table is lost"; }, 3000));
   picture("6-bookmark");
-  if (GetParam().width < 1600)
-    GTEST_SKIP() << "in a low window the table opens on the atlas's numbers, not on the grid's, since panels fold: to be mended";
   // The row of numbers of this head, as the grid and its table show it.
   const viz::Selection looked_at = selection();
   chooseOn("head_grid", at("head_grid", "cell", label), {"Numbers of the view as a table"});
