@@ -9,6 +9,7 @@
 
 #include "app/share/page_run.h"
 #include "core/error.h"
+#include "core/whole_characters.h"
 #include "io/sha256.h"
 #include "policy/catalog.h"
 #include "snapshot/number_text.h"
@@ -52,9 +53,7 @@ void check(const Snapshot& s) {
 /// At most so many bytes, whole characters.
 void cut(std::string& text, std::size_t most) {
   if (text.size() <= most) return;
-  std::size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text = fmt::format("{}… ({} bytes)", text.substr(0, end), format_count(static_cast<std::int64_t>(text.size())));
+  text = fmt::format("{}… ({} bytes)", whole_characters(text, most), format_count(static_cast<std::int64_t>(text.size())));
 }
 
 void cut_token(TokenInfo& token) {

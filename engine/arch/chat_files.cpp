@@ -2,8 +2,10 @@
 #include "arch/chat_files.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "arch/gguf_tokenizer.h"
+#include "core/error.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
 
@@ -32,6 +34,15 @@ std::optional<std::string> template_of(const JsonCursor& config) {
 }
 
 }  // namespace
+
+ModelChat model_chat(const std::function<std::optional<ChatTemplate>()>& open) {
+  try {
+    std::optional<ChatTemplate> chat = open();
+    return {chat ? std::make_shared<const ChatTemplate>(std::move(*chat)) : nullptr, {}};
+  } catch (const Error& error) {
+    return {nullptr, error.what()};
+  }
+}
 
 std::optional<ChatTemplate> open_chat_template(const std::string& folder) {
   if (GgufFile::is_one(folder)) return open_gguf_chat_template(GgufFile::open(folder));

@@ -110,6 +110,7 @@ GgufSource open_gguf_source(const std::string& path, ReadWeights read) {
   GgufSource out{JsonDocument::parse(config_of_gguf(files, architecture), path),
                  Weights(path, [&architecture](std::string_view name) { return name_in_gguf(architecture, name); }),
                  open_gguf_tokenizer(first)};
+  if (read == ReadWeights::what_changes) out.chat = model_chat([&] { return open_gguf_chat_template(first); });
   const std::string prefix = std::string(architecture.name) + ".attention.";
   const std::int64_t heads = first.whole(prefix + "head_count"), key_heads = first.whole_or(prefix + "head_count_kv", heads);
   for (GgufFile& file : files) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "arch/chat_files.h"
 #include "arch/weights.h"
 #include "io/gguf_file.h"
 #include "io/json_document.h"
@@ -17,6 +18,7 @@ struct GgufSource {
   JsonDocument config;
   Weights weights;
   std::shared_ptr<const Tokenizer> tokenizer;  // null: the file has none
+  ModelChat chat = {};                         // where weights are read
 };
 
 /// What of the weights is read when a model opens.

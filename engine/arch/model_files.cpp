@@ -80,18 +80,9 @@ void open_characters(ModelFiles& model) {
   }
 }
 
-void open_chat(ModelFiles& model) {
-  try {
-    if (std::optional<ChatTemplate> chat = open_chat_template(model.folder))
-      model.chat = std::make_shared<const ChatTemplate>(std::move(*chat));
-  } catch (const Error& error) {
-    model.chat_problem = error.what();
-  }
-}
-
 /// What a config.json says, with the weights and the tokenizer that are opened when it is known what they must be.
 ModelFiles model_of(const std::string& path, const JsonDocument& json, const std::function<Weights()>& open_weights,
-                    const std::function<TokenizerFile()>& open_tokenizer) {
+                    const std::function<TokenizerFile()>& open_tokenizer, const std::function<ModelChat()>& open_chat) {
   const ConfigReader whole(json);
   // of a multimodal model the text part
   const std::optional<ConfigReader> text =
@@ -111,6 +102,9 @@ ModelFiles model_of(const std::string& path, const JsonDocument& json, const std
   read_ends(model, json);
   take_tokenizer(model, open_tokenizer());
   open_characters(model);
+  ModelChat chat = open_chat();
+  model.chat = std::move(chat.chat);
+  model.chat_problem = std::move(chat.problem);
   return model;
 }
 
@@ -121,7 +115,8 @@ ModelFiles open_files(const std::string& folder, ReadWeights read) {
         folder, source.config, [&] { return std::move(source.weights); },
         [&] {
           return TokenizerFile{source.tokenizer, folder};
-        });
+        },
+        [&] { return std::move(source.chat); });
   }
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
@@ -134,7 +129,8 @@ ModelFiles open_files(const std::string& folder, ReadWeights read) {
     throw Error(fmt::format("{}: expected a model folder with config.json, got a folder without it; {}", folder, kWhatOpens));
   const JsonDocument json = JsonDocument::read(config_path, {.bytes = kMaxConfigBytes, .values = kJsonLimits.values});
   return model_of(
-      folder, json, [&] { return Weights::open(folder); }, [&] { return open_tokenizer_file(folder); });
+      folder, json, [&] { return Weights::open(folder); }, [&] { return open_tokenizer_file(folder); },
+      [&] { return read == ReadWeights::nothing ? ModelChat{} : model_chat([&] { return open_chat_template(folder); }); });
 }
 
 }  // namespace
@@ -148,11 +144,7 @@ TokenizerFile open_tokenizer_file(const std::string& folder) {
   return {};
 }
 
-ModelFiles open_model(const std::string& folder) {
-  ModelFiles model = open_files(folder, ReadWeights::what_changes);
-  open_chat(model);
-  return model;
-}
+ModelFiles open_model(const std::string& folder) { return open_files(folder, ReadWeights::what_changes); }
 
 ModelFiles check_model(const std::string& folder) { return open_files(folder, ReadWeights::nothing); }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/whole_characters.h"
 #include "policy/catalog.h"
 
 namespace kvscope {
@@ -12,10 +13,8 @@ std::string title_of(const LaneSpec& spec) {
   const PolicyInfo& info = find_policy(spec.name);
   const auto named = std::ranges::find(spec.given, "run", &std::pair<std::string, std::string>::first);
   if (info.name != given_policy().name || named == spec.given.end()) return info.title;
-  if (named->second.size() <= kLongest) return named->second;
-  std::size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(named->second[end]) & 0xc0) == 0x80) --end;  // not inside a character
-  return named->second.substr(0, end) + "…";
+  const std::string& name = named->second;
+  return name.size() <= kLongest ? name : std::string(whole_characters(name, kLongest)) + "…";
 }
 
 }  // namespace kvscope

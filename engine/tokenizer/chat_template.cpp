@@ -91,41 +91,46 @@ namespace {
 /// Words that no template writes by itself.
 constexpr std::string_view kSystem = "words of the system", kUser = "words of the user";
 
-/// What a template writes around the words, in order: three parts with a system's message, two without.
-std::vector<std::string> around(const ChatTemplate& chat, bool system) {
-  std::string_view rest;
-  std::string text;
+std::vector<ChatMessage> messages_of(const ChatWords& words) {
+  std::vector<ChatMessage> messages;
+  if (words.system) messages.push_back({"system", *words.system});
+  messages.push_back({"user", words.user});
+  return messages;
+}
+
+/// None where the template refuses, too.
+std::vector<std::string> frame_or_none(const ChatTemplate& chat, bool system) {
   try {
-    text = chat_text(chat, {system ? std::optional<std::string>(kSystem) : std::nullopt, std::string(kUser)});
+    return chat_frame(chat, system);
   } catch (const Error&) {
     return {};
   }
-  rest = text;
+}
+
+}  // namespace
+
+std::vector<std::string> chat_frame(const ChatTemplate& chat, bool system, const std::string& variables) {
+  const ChatWords words{system ? std::optional<std::string>(kSystem) : std::nullopt, std::string(kUser)};
+  const std::string text = chat.render(messages_of(words), /*answer_follows=*/true, variables);
+  std::string_view rest = text;
   std::vector<std::string> out;
-  for (const std::string_view words : {kSystem, kUser}) {
-    if (words == kSystem && !system) continue;
-    const std::size_t place = rest.find(words);
+  for (const std::string_view part : {kSystem, kUser}) {
+    if (part == kSystem && !system) continue;
+    const std::size_t place = rest.find(part);
     if (place == rest.npos) return {};
     out.emplace_back(rest.substr(0, place));
-    rest.remove_prefix(place + words.size());
+    rest.remove_prefix(place + part.size());
   }
   out.emplace_back(rest);
   return out;
 }
 
-}  // namespace
-
-std::string chat_text(const ChatTemplate& chat, const ChatWords& words) {
-  std::vector<ChatMessage> messages;
-  if (words.system) messages.push_back({"system", *words.system});
-  messages.push_back({"user", words.user});
-  return chat.render(messages, /*answer_follows=*/true);
-}
+std::string chat_text(const ChatTemplate& chat, const ChatWords& words) { return chat.render(messages_of(words), /*answer_follows=*/true); }
 
 std::optional<ChatWords> chat_words_of(const ChatTemplate& chat, std::string_view text) {
   // Without a system's message first: what a template says by itself in its place is not a person's.
   for (const bool system : {false, true}) {
-    const std::vector<std::string> parts = around(chat, system);
+    const std::vector<std::string> parts = frame_or_none(chat, system);
     if (parts.empty() || !text.starts_with(parts.front())) continue;
     const std::string_view rest = text.substr(parts.front().size());
     if (!rest.ends_with(parts.back())) continue;
@@ -139,7 +144,7 @@ std::optional<ChatWords> chat_words_of(const ChatTemplate& chat, std::string_vie
 }
 
 std::string chat_opening(const ChatTemplate& chat) {
-  const std::vector<std::string> without = around(chat, false), with = around(chat, true);
+  const std::vector<std::string> without = frame_or_none(chat, false), with = frame_or_none(chat, true);
   if (without.empty() || with.empty()) return without.empty() ? std::string() : without.front();
   const auto [end, unused] = std::ranges::mismatch(without.front(), with.front());
   return {without.front().begin(), end};

@@ -43,6 +43,9 @@ std::string chat_text(const ChatTemplate& chat, const ChatWords& words);
 /// The words in a text that chat_text() wrote, or that was written since between what the template writes around them; nullopt: another
 /// text.
 std::optional<ChatWords> chat_words_of(const ChatTemplate& chat, std::string_view text);
+/// What a template writes around the words, in order: three parts with a system's message, two without; none: it leaves words out. Throws
+/// Error as render() does.
+std::vector<std::string> chat_frame(const ChatTemplate& chat, bool system, const std::string& variables = "{}");
 /// What every text of the template begins with, whoever speaks first; may be empty.
 std::string chat_opening(const ChatTemplate& chat);
 

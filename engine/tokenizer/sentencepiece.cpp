@@ -61,16 +61,7 @@ class SentencePiece : public Tokenizer {
     std::vector<int> ids;
     const auto status = processor_->Encode(absl::string_view(text.data(), text.size()), &ids);
     KVSCOPE_ASSERT(status.ok());  // only an unloaded model fails
-    std::vector<TextToken> out;
-    std::size_t at = 0;
-    for (const int id : ids) {
-      std::size_t bytes = bytes_of(id).size();
-      if (out.empty() && adds_leading_space_ && bytes_of(id).starts_with(' ')) --bytes;  // its own, not the text's
-      const std::size_t end = std::min(at + bytes, text.size());
-      out.push_back({id, at, end});
-      at = end;
-    }
-    return out;
+    return places_of(ids, text.size());
   }
 
   std::string bytes_of(int id) const override { return known(id) ? tokens_[static_cast<std::size_t>(id)].bytes : ""; }

@@ -20,6 +20,21 @@ std::string Tokenizer::decode(const std::vector<int>& ids, SpecialNames names) c
   return text;
 }
 
+std::vector<TextToken> Tokenizer::places_of(std::span<const int> ids, std::size_t n_bytes) const {
+  std::vector<TextToken> out;
+  std::size_t at = 0;
+  bool first = true;
+  for (const int id : ids) {
+    const std::string bytes = bytes_of(id);
+    const bool own_space = first && adds_leading_space() && bytes.starts_with(' ');
+    first = first && bytes.empty();  // control tokens before the text
+    const std::size_t end = std::min(at + bytes.size() - (own_space ? 1 : 0), n_bytes);
+    out.push_back({id, at, end});
+    at = end;
+  }
+  return out;
+}
+
 std::vector<TextToken> Tokenizer::tokens_up_to(std::string_view text, std::size_t most, SpecialNames names, bool* whole) const {
   if (whole) *whole = false;
   constexpr std::size_t kBytesPerToken = 16, kAtCut = 64;  // ids that may come out differently where a beginning ends

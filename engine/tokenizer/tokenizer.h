@@ -53,6 +53,10 @@ class Tokenizer {
   /// Token that the tokenizer itself puts before a text, -1: none; nullopt: it does not say, and the model's config does.
   virtual std::optional<int> first_id() const { return std::nullopt; }
 
+  /// The same tokens with the bytes that each has of the text that they stand for, of `n_bytes`: those of bytes_of(), one token after the
+  /// other, but for the tokenizer's own leading space.
+  std::vector<TextToken> places_of(std::span<const int> ids, std::size_t n_bytes) const;
+
   /// Text of ids: bytes joined, the tokenizer's own leading space removed once, incomplete UTF-8 at the end kept as it is. With
   /// SpecialNames::tokens the names of special tokens are part of the text.
   std::string decode(const std::vector<int>& ids, SpecialNames names = SpecialNames::text) const;

@@ -100,6 +100,8 @@ std::string head_name(int layer, int kv_head) { return fmt::format("L{} · H{}",
 
 std::string place_name(int layer, int kv_head, int token) { return fmt::format("L{} · H{} · token {}", layer, kv_head, token); }
 
+std::string nats_for_people(double kl) { return kl < kSameNats ? "less than 0.001" : format_number(kl); }
+
 std::string token_text(const TokenInfo& token) {
   if (token.special || token.bytes.empty()) {
     std::string_view piece = token.piece;

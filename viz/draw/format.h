@@ -23,6 +23,10 @@ std::string count_of(int n, std::string_view one, std::string_view many);
 /// Three significant digits by default, trailing zeros kept: 24 -> "24.0", 729.4 -> "729", 0.00144, 12345.6 -> "12 346", 1e-7 -> "1.00e−7".
 /// 0 -> "0"; infinity -> "∞".
 std::string format_number(double v, int digits = 3);
+/// Below it two distributions are the same for an audience, nats.
+inline constexpr double kSameNats = 0.001;
+/// A distance for people who have not met nats: what is too small to matter is not spelled out in powers of ten.
+std::string nats_for_people(double kl);
 /// Of a fraction: 0.251 -> "25.1 %", 0.0003 -> "<0.1 %", 0.9997 -> ">99.9 %", 0 -> "0 %", 1 -> "100 %", 1.135 -> "113.5 %".
 std::string format_percent(double fraction);
 /// Three decimals: 0.0336 -> "0.034", 0.00004 -> "<.001", 0.99996 -> ">.999", 0 -> "0", 1 -> "1".

@@ -11,7 +11,6 @@
 #include "viz/draw/format.h"
 #include "viz/reduce/characters.h"
 #include "viz/reduce/compare.h"
-#include "viz/reduce/nats.h"
 
 namespace kvscope::viz {
 namespace {

@@ -77,7 +77,7 @@ SweepText text_of_line(std::string_view line, int number, const Arguments& a, co
 std::string SweepText::hash(const ModelFiles& model) const {
   Sha256 all;
   const auto add_ids = [&](std::span<const int> ids) { all.add(fmt::format("{} ids:{};", ids.size(), fmt::join(ids, ","))); };
-  add_ids(ids_of(prompt_tokens(request, model).tokens));
+  add_ids(request.prompt_ids.empty() ? ids_of(prompt_tokens(request, model).tokens) : request.prompt_ids);
   add_ids(request.given_ids);
   add_ids(request.follow_ids);
   all.add(any_answer ? "any of" : "all of");

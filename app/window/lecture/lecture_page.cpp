@@ -18,7 +18,6 @@
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/lecture.h"
-#include "viz/reduce/nats.h"
 
 namespace kvscope {
 

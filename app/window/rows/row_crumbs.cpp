@@ -39,6 +39,8 @@ bool sameZoom(const viz::TokenWindow& a, const viz::TokenWindow& b) {
   return std::abs(a.count - b.count) <= 0.001 * a.count && std::abs(a.first - b.first) <= std::max(1.0, 0.02 * a.count);
 }
 
+}  // namespace
+
 /// The sentence of the row, in two lines where one is too short. It is what is to be read: in a narrow window the chips say less, then the
 /// questions.
 class CrumbSentence final : public ElidedLabel {
@@ -91,8 +93,6 @@ class CrumbSentence final : public ElidedLabel {
     return lines.width() <= width && lines.height() <= 2 * metrics.lineSpacing();
   }
 };
-
-}  // namespace
 
 CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_workspace(workspace) {
   setObjectName("crumbRow");
@@ -190,7 +190,7 @@ void CrumbRow::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const viz::Selection& s = m_workspace.selection();
   const LaneSnapshot* lane = m_workspace.lane();
-  auto& chips = static_cast<CrumbSentence*>(m_sentence)->chips;
+  auto& chips = m_sentence->chips;
   chips.clear();
   const auto show = [&chips](QPushButton* b, bool on, const QString& text, const QString& brief = {}) {
     b->setVisible(on);
@@ -259,10 +259,9 @@ void CrumbRow::refreshQuestions() {
                           ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache")
                           : QString::fromStdString(causes.whole));
   m_which->setAccessibleDescription(QString::fromStdString(causes.whole));
-  auto& sentence = static_cast<CrumbSentence&>(*m_sentence);
-  sentence.questions = {{m_saved, saved, asked ? saved : QString("What saves it?")},
-                        {m_which, which, which.section(" alone", 0, 0)},
-                        {m_why, "Why did it leave?", "Why?"}};
+  m_sentence->questions = {{m_saved, saved, asked ? saved : QString("What saves it?")},
+                           {m_which, which, which.section(" alone", 0, 0)},
+                           {m_why, "Why did it leave?", "Why?"}};
   m_saved->setAccessibleDescription(point.how);
   const QString click = point.state == BreakPoint::State::searching ? "Click: give up the search"
                         : point.marked()                            ? "Click: give the run this budget"
@@ -270,7 +269,7 @@ void CrumbRow::refreshQuestions() {
                                                                     : "Searches the lowest budget at which each run still answers as the "
                                                                       "full cache does, by runs beside those on screen";
   m_saved->setToolTip(point.how.isEmpty() || click.isEmpty() ? point.how + click : point.how + '\n' + click);
-  sentence.fit();
+  m_sentence->fit();
 }
 
 void CrumbRow::remember() {

@@ -24,7 +24,7 @@ class QToolButton;
 
 namespace kvscope {
 
-class ElidedLabel;
+class CrumbSentence;
 class SessionController;
 class Workspace;
 
@@ -132,7 +132,7 @@ class CrumbRow : public QFrame {
   Workspace& m_workspace;
   QToolButton *m_back, *m_forward;
   QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_saved, *m_which, *m_why, *m_clear;
-  ElidedLabel* m_sentence;
+  CrumbSentence* m_sentence;
   viz::FindingOnce m_finding;
   std::shared_ptr<viz::TokenWindow> m_zoom = std::make_shared<viz::TokenWindow>();
   QList<Place> m_history;

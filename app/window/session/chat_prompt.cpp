@@ -36,9 +36,16 @@ PromptText ChatPrompt::kindOf(const QString& text) const {
   // Undo and redo go between the words and what was made of them.
   if (!m_text.isEmpty() && text == m_text) return PromptText::chat;
   if (now != PromptText::chat) return now;
-  const ChatTemplate* chat = m_workspace.snapshot().chat.get();
-  if (text.isEmpty() || text == m_words || chat == nullptr) return PromptText::plain;
-  return text.startsWith(QString::fromStdString(chat_opening(*chat))) ? PromptText::chat : PromptText::plain;
+  if (text.isEmpty() || text == m_words || !available()) return PromptText::plain;
+  return text.startsWith(opening()) ? PromptText::chat : PromptText::plain;
+}
+
+const QString& ChatPrompt::opening() const {
+  if (const auto& chat = m_workspace.snapshot().chat; chat != m_template) {
+    m_template = chat;
+    m_opening = QString::fromStdString(chat_opening(*chat));
+  }
+  return m_opening;
 }
 
 void ChatPrompt::setOn(bool on) {

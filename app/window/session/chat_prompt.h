@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include <QObject>
@@ -10,6 +11,7 @@
 
 namespace kvscope {
 
+class ChatTemplate;
 class SessionController;
 class Workspace;
 
@@ -42,7 +44,11 @@ class ChatPrompt : public QObject {
 
   Workspace& m_workspace;
   SessionController& m_controller;
+  const QString& opening() const;
+
   QString m_words, m_text;  // what the last text was made of, and it
+  mutable std::shared_ptr<const ChatTemplate> m_template;
+  mutable QString m_opening;  // of m_template: asked for with every key
 };
 
 }  // namespace kvscope

@@ -36,14 +36,13 @@ bool stands(const QDockWidget* dock) { return !dock->isHidden() && !dock->isFloa
 }  // namespace
 
 InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels) : m_rows(rows), m_pages(pages), m_panels(panels) {
-  auto* area = new DockArea;
-  m_area = area;
+  m_area = new DockArea;
   m_area->setWindowFlags(Qt::Widget);
   m_area->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
   for (Panel* panel : panels.all()) {
     const viz::Place& place = panel->place();
     if (place.kind == Kind::page) continue;
-    QDockWidget* dock = area->take(panel->makeDock(area));
+    QDockWidget* dock = m_area->take(panel->makeDock(m_area));
     m_docks.push_back(dock);
     if (place.kind == Kind::dock) {
       m_columns[static_cast<std::size_t>(place.column)].emplace_back(dock, place);
@@ -62,7 +61,7 @@ InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels) : m_row
     std::ranges::stable_sort(column, {}, [](const auto& d) { return d.second.row; });
     QList<QDockWidget*> docks;
     for (const auto& [dock, place] : column) docks << dock;
-    area->addColumn(docks);
+    m_area->addColumn(docks);
   }
   connect(&panels, &Panels::maximiseRequested, this, &InspectPage::toggleMaximised);
   pages.add(Page::inspect, pageWithMargins(m_area, &rows.pages()), {"inspect", nullptr, "&Inspect", "Alt+1"});
@@ -105,7 +104,7 @@ void InspectPage::arrange() {
     m_area->resizeDocks(docks, heights, Qt::Vertical);
   }
   shareHeights();
-  static_cast<DockArea*>(m_area)->fold();
+  m_area->fold();
 }
 
 QDockWidget* InspectPage::dock(const QString& panel) const {
@@ -196,7 +195,7 @@ QByteArray InspectPage::state() const { return m_area->saveState(); }
 
 void InspectPage::restore(const QByteArray& state) {
   m_area->restoreState(state);
-  static_cast<DockArea*>(m_area)->fold();
+  m_area->fold();
 }
 
 void InspectPage::resetLayout() {

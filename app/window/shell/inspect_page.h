@@ -10,12 +10,12 @@
 #include "viz/place.h"
 
 class QDockWidget;
-class QMainWindow;
 class QMenu;
 
 namespace kvscope {
 
 class Commands;
+class DockArea;
 class Pages;
 class Panel;
 class Panels;
@@ -58,7 +58,7 @@ class InspectPage : public QObject {
   WindowRows& m_rows;
   Pages& m_pages;
   Panels& m_panels;
-  QMainWindow* m_area;
+  DockArea* m_area;
   std::vector<QDockWidget*> m_docks, m_tabs, m_visiting;
   std::array<std::vector<std::pair<QDockWidget*, viz::Place>>, 3> m_columns;
   Panel* m_maximised = nullptr;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 
@@ -12,16 +13,10 @@ namespace {
 constexpr int kOverlap = 8;  // tokens of the stretch before that a later question names
 
 /// What a chat template writes around a user's words: up to them, and from their end to where the answer begins.
-struct Turn {
-  std::string before, after;
-};
-
-Turn user_turn(const ChatTemplate& chat, const std::string& folder) {
-  const std::string words = "words of the user";
-  const std::string text = chat.render({{"user", words}}, /*answer_follows=*/true, R"({"enable_thinking": false})");
-  const std::size_t place = text.find(words);
-  if (place == text.npos) throw Error(folder + ": the chat template leaves a user's words out, so that it cannot ask to repeat a prompt");
-  return {text.substr(0, place), text.substr(place + words.size())};
+std::vector<std::string> user_turn(const ChatTemplate& chat, const std::string& folder) {
+  std::vector<std::string> turn = chat_frame(chat, /*system=*/false, R"({"enable_thinking": false})");
+  if (turn.empty()) throw Error(folder + ": the chat template leaves a user's words out, so that it cannot ask to repeat a prompt");
+  return turn;
 }
 
 }  // namespace
@@ -30,11 +25,11 @@ ProbeText::ProbeText(const ModelFiles& model) {
   if (!model.has_tokenizer) return;
   const auto ids = [&](const std::string& text, SpecialNames names) { return model.tokenizer->encode(text, names); };
   if (!model.chat_problem.empty()) throw Error(model.chat_problem);
-  const Turn turn = model.chat ? user_turn(*model.chat, model.folder) : Turn{"", "\n"};
-  if (!turn.before.empty()) opening_ = ids(turn.before, SpecialNames::tokens);
+  const std::vector<std::string> turn = model.chat ? user_turn(*model.chat, model.folder) : std::vector<std::string>{"", "\n"};
+  if (!turn.front().empty()) opening_ = ids(turn.front(), SpecialNames::tokens);
   question_ = ids("\n\nRepeat the previous context exactly.", SpecialNames::text);
   next_question_ = ids("\n\nRepeat the part of the previous context exactly, starting with", SpecialNames::text);
-  answer_ = ids(turn.after, SpecialNames::tokens);
+  answer_ = ids(turn.back(), SpecialNames::tokens);
 }
 
 int ProbeText::start(std::span<const int> prompt) const {

@@ -39,26 +39,6 @@ PromptCut cut_prompt(const RunRequest& request, const std::vector<int>& long_ids
   return {};
 }
 
-/// Ids with the text that they are, in which the names of special tokens do not stand.
-PromptTokens given_tokens(const std::vector<int>& ids, const Tokenizer& tokenizer) {
-  PromptTokens out{tokenizer.decode(ids), {}};
-  std::size_t at = 0;
-  bool first = true;
-  for (const int id : ids) {
-    std::size_t length = 0;
-    if (!tokenizer.is_special(id)) {
-      const std::string bytes = tokenizer.bytes_of(id);
-      // the tokenizer's own leading space is not in the text
-      length = bytes.size() - (first && tokenizer.adds_leading_space() && bytes.starts_with(' ') ? 1 : 0);
-      first = false;
-    }
-    const std::size_t end = std::min(at + length, out.text.size());
-    out.tokens.push_back({id, at, end});
-    at = end;
-  }
-  return out;
-}
-
 }  // namespace
 
 PromptTokens prompt_tokens(const RunRequest& request, const ModelFiles& model) {
@@ -73,7 +53,8 @@ PromptTokens prompt_tokens(const RunRequest& request, const ModelFiles& model) {
   PromptTokens out;
   bool whole = true;
   if (!request.prompt_ids.empty()) {
-    out = given_tokens(request.prompt_ids, *model.tokenizer);
+    out.text = model.tokenizer->decode(request.prompt_ids);  // the names of special tokens do not stand in it
+    out.tokens = model.tokenizer->places_of(request.prompt_ids, out.text.size());
   } else {
     out.text = request.prompt;
     const std::size_t most = c.max_positions > 0 ? static_cast<std::size_t>(c.max_positions) : request.prompt.size();

@@ -18,16 +18,19 @@ namespace kvscope {
 
 struct Snapshot;
 
+/// The value whose name this is; `names` in the order of the values.
+template <class Value, std::size_t N>
+constexpr std::optional<Value> value_named(const std::array<std::string_view, N>& names, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? std::nullopt : std::optional(static_cast<Value>(found - names.begin()));
+}
+
 /// Whose tokens all lanes are fed after the prompt.
 enum class Follow : std::uint8_t { reference, self, file };
 /// Its names in traces, sessions and snapshots, in the order of the values.
 inline constexpr std::array<std::string_view, 3> kFollowNames = {"reference", "self", "file"};
 constexpr std::string_view name_of(Follow follow) { return kFollowNames[static_cast<std::size_t>(follow)]; }
-constexpr std::optional<Follow> follow_of(std::string_view name) {
-  const auto found = std::ranges::find(kFollowNames, name);
-  if (found == kFollowNames.end()) return std::nullopt;
-  return static_cast<Follow>(found - kFollowNames.begin());
-}
+constexpr std::optional<Follow> follow_of(std::string_view name) { return value_named<Follow>(kFollowNames, name); }
 
 /// What a prompt's text is.
 enum class PromptText : std::uint8_t {
@@ -38,11 +41,7 @@ enum class PromptText : std::uint8_t {
 /// Its names in sessions, in the order of the values.
 inline constexpr std::array<std::string_view, 3> kPromptTextNames = {"plain", "names", "chat"};
 constexpr std::string_view name_of(PromptText text) { return kPromptTextNames[static_cast<std::size_t>(text)]; }
-constexpr std::optional<PromptText> prompt_text_of(std::string_view name) {
-  const auto found = std::ranges::find(kPromptTextNames, name);
-  if (found == kPromptTextNames.end()) return std::nullopt;
-  return static_cast<PromptText>(found - kPromptTextNames.begin());
-}
+constexpr std::optional<PromptText> prompt_text_of(std::string_view name) { return value_named<PromptText>(kPromptTextNames, name); }
 
 enum class Detail : std::uint8_t { summary, events, slots, why };
 

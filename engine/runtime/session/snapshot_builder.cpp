@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "core/whole_characters.h"
 #include "policy/catalog.h"
 #include "policy/run_title.h"
 #include "policy/text/lane_edits.h"
@@ -68,17 +69,12 @@ std::string telling_word(const std::vector<LaneSnapshot>& lanes, const LaneSnaps
 /// Runs of one policy with other formulas are not called the same.
 void name_twins(std::vector<LaneSnapshot>& lanes) {
   constexpr std::size_t kLongest = 18;  // bytes
-  const auto cut = [](const std::string& word) {
-    if (word.size() <= kLongest) return word;
-    std::size_t end = kLongest - 1;
-    while (end > 0 && (static_cast<unsigned char>(word[end]) & 0xc0) == 0x80) --end;  // not inside a character
-    return word.substr(0, end) + "…";
-  };
   std::vector<std::string> words;
   for (const LaneSnapshot& lane : lanes) words.push_back(telling_word(lanes, lane));
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    if (words[i].empty()) continue;
-    lanes[i].title += ": " + cut(words[i]);
+    const std::string& word = words[i];
+    if (word.empty()) continue;
+    lanes[i].title += ": " + (word.size() <= kLongest ? word : std::string(whole_characters(word, kLongest - 1)) + "…");
   }
 }
 

@@ -17,6 +17,7 @@ ChatButton::ChatButton(ChatPrompt& chat, QWidget* parent) : QToolButton(parent),
   auto* menu = new QMenu(this);
   menu->addAction("&System's message…", this, &ChatButton::askForSystem);
   m_no_system = menu->addAction("&No system's message", this, [this] { m_chat.setSystem({}); });
+  connect(menu, &QMenu::aboutToShow, this, [this] { m_no_system->setEnabled(m_chat.system().has_value()); });
   setMenu(menu);
   connect(this, &QToolButton::clicked, this, [this](bool on) {
     m_chat.setOn(on);
@@ -31,7 +32,6 @@ void ChatButton::refresh() {
   setEnabled(m_chat.available() || m_chat.on());
   setChecked(m_chat.on());
   for (QAction* action : menu()->actions()) action->setVisible(m_chat.available());
-  m_no_system->setEnabled(m_chat.system().has_value());
   setToolTip(of_no_use ? "The model's chat template is of no use: " + m_chat.problem()
              : m_chat.on()
                  ? "The text is what the model sees, as its chat template writes it. Click: your words alone again"

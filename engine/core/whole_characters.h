@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace kvscope {
+
+/// The longest beginning of a UTF-8 text of at most `most` bytes that ends between characters.
+constexpr std::string_view whole_characters(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
+}  // namespace kvscope
