@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <exception>
-#include <new>
 #include <string>
 
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
 #include "core/error.h"
+#include "core/failure.h"
 #include "io/files.h"
 #include "io/terminal_text.h"
 #include "policy/catalog.h"
@@ -68,11 +68,8 @@ int main(int argc, char** argv) {
   } catch (const Cancelled&) {
     cli::note("stopped");
     return cli::Interrupt::kExitStatus;
-  } catch (const std::bad_alloc&) {
-    cli::note("out of memory; use fewer runs, a shorter prompt or a smaller model");
-    return 1;
   } catch (const std::exception& e) {
-    cli::note(e.what());
+    cli::note(words_of(e));
     return 1;
   }
 }
