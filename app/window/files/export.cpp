@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <QBuffer>
+#include <QCoreApplication>
 #include <QFontMetricsF>
 #include <QPainter>
 
@@ -108,6 +109,12 @@ bool writePng(const QString& path, const QImage& image, QString* error) {
     return false;
   }
   return writeFile(path, bytes.toStdString(), error);
+}
+
+QPixmap windowAsPixmap(QWidget& window) {
+  constexpr int kNested = 8;  // widgets ask those around them one after the other
+  for (int level = 0; level < kNested; ++level) QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+  return window.grab();
 }
 
 bool exportCanvas(CanvasWidget& canvas, const QWidget& window, const Workspace& workspace, const QString& path, qreal scale,

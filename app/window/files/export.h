@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <QImage>
+#include <QPixmap>
 #include <QString>
 
 namespace kvscope {
@@ -17,6 +18,9 @@ std::string canvasesAsSvg(const std::vector<CanvasWidget*>& canvases, const QWid
 
 /// One canvas with title, facts and settings, `scale` pixels per logical pixel.
 QImage canvasAsImage(CanvasWidget& canvas, const Workspace& workspace, qreal scale);
+
+/// A window as it stands, once its layouts have followed what its parts say: on screen they do so a turn of the event loop later.
+QPixmap windowAsPixmap(QWidget& window);
 
 /// Writes one canvas as its name's ending says: .svg, .png (at `scale`) or .csv (the numbers behind it). False: `error` says why and what
 /// to do.

@@ -66,7 +66,7 @@ CanvasWidget* ExportActions::canvas() const {
   return m.pages.shows(Page::welcome) ? nullptr : m.canvases.of(m.pages.name().toStdString());
 }
 
-QPixmap ExportActions::picture() const { return m.window.grab(); }
+QPixmap ExportActions::picture() const { return windowAsPixmap(m.window); }
 
 bool ExportActions::ofSweep(const CanvasWidget* chosen) const { return m.pages.shows(Page::sweep) && !chosen; }
 

@@ -23,6 +23,7 @@
 
 #include "app/window/canvas/canvases.h"
 #include "app/window/commands/command_table.h"
+#include "app/window/files/export.h"
 #include "app/window/lecture/handout.h"
 #include "app/window/lecture/lecture_caption.h"
 #include "app/window/lecture/lecture_dialogs.h"
@@ -364,7 +365,7 @@ void LectureMode::writeHandout() {
 QImage LectureMode::picture() const {
   for (CanvasWidget* canvas : m_canvases.all())
     if (canvas->isVisible() && !canvas->settled()) return {};
-  return m_rows.central()->window()->grab().toImage();
+  return windowAsPixmap(*m_rows.central()->window()).toImage();
 }
 
 void LectureMode::setGhostSteps(int steps) { m_model.workspace.setGhostSteps(m_ghost_choice = steps); }

@@ -3,8 +3,10 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
+#include <QComboBox>
 #include <QDir>
 #include <QFile>
+#include <QPushButton>
 #include <QTemporaryDir>
 
 #include "app/window/canvas/canvas_widget.h"
@@ -47,6 +49,23 @@ TEST_F(ExportTest, ATypedEndingDecidesTheKind) {
   EXPECT_EQ(exported("view.PNG", "Numbers").substr(0, 13), "view.PNG \x89PNG");
   EXPECT_EQ(exported("view.svg", "whole window"), "view.svg <?xml");
   EXPECT_EQ(exported("view.1", "Numbers").substr(0, 10), "view.1.csv") << "not every dot begins an ending";
+}
+
+TEST_F(ExportTest, APictureHasRoomForWordsThatAreNewInIt) {
+  const QPushButton* clock = nullptr;
+  for (const auto* box : window->findChildren<QComboBox*>())
+    if (box->accessibleName() == "Speed of play") clock = box->parentWidget()->findChild<QPushButton*>();
+  ASSERT_NE(clock, nullptr);
+  press(Qt::Key_End);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(clock->text(), "now");
+  const int before = clock->width();
+  viz::Selection at = window->workspace().selection();
+  at.step = 1;
+  window->workspace().setSelection(at);
+  window->exports().picture();
+  EXPECT_GT(clock->width(), before) << clock->text().toStdString();
+  EXPECT_GE(clock->width(), clock->sizeHint().width()) << clock->text().toStdString() << " is cut";
 }
 
 TEST_F(ExportTest, ASweepIsWrittenAsNumbersOnceSomethingIsMeasured) {
