@@ -11,6 +11,7 @@
 #include <QApplication>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 
 #include "app/window/diagnostics/script.h"
 #include "app/window/panels/prompt/prompt_editor.h"
@@ -25,16 +26,19 @@ constexpr int kSettleMs = 120000;
 
 class Soak {
  public:
-  Soak(MainWindow& window, QString folder, QStringList models)
-      : m_window(window), m_folder(std::move(folder)), m_models(std::move(models)), m_start(window.controller().request()) {}
+  /// `only`: names of parts, none: all.
+  Soak(MainWindow& window, QString folder, QStringList models, const QStringList& only)
+      : m_window(window), m_folder(std::move(folder)), m_models(std::move(models)), m_start(window.controller().request()) {
+    if (!only.isEmpty()) std::erase_if(m_parts, [&](const Part& part) { return !only.contains(part.name); });
+  }
+  bool empty() const { return m_parts.empty(); }
 
   /// Each once, in an order of its own. False: the window did not come to rest.
   bool round(int number) {
     m_round = number;
-    void (Soak::*parts[])() = {&Soak::type, &Soak::moveBudgets, &Soak::changeRuns, &Soak::turnPages, &Soak::keepSession, &Soak::openModel};
-    std::shuffle(std::begin(parts), std::end(parts), m_random);
-    for (const auto part : parts) {
-      (this->*part)();
+    std::shuffle(m_parts.begin(), m_parts.end(), m_random);
+    for (const Part& part : m_parts) {
+      (this->*part.play)();
       if (!waitUntilSettled(m_window, kSettleMs)) return false;
       if (!m_window.document().notOpened().isEmpty()) std::printf("round %d: %s\n", number, qPrintable(m_window.document().notOpened()));
     }
@@ -103,6 +107,12 @@ class Soak {
 
   void openModel() { m_window.openFile(m_models[m_round % m_models.size()]); }
 
+  struct Part {
+    const char* name;
+    void (Soak::*play)();
+  };
+  std::vector<Part> m_parts = {{"type", &Soak::type},       {"budgets", &Soak::moveBudgets},  {"runs", &Soak::changeRuns},
+                               {"pages", &Soak::turnPages}, {"sessions", &Soak::keepSession}, {"models", &Soak::openModel}};
   MainWindow& m_window;
   const QString m_folder;
   const QStringList m_models;
@@ -111,9 +121,10 @@ class Soak {
   int m_round = 0;
 };
 
-/// HOME is a folder that may be written. Arguments: minutes, then models beside the one that comes with the program.
+/// HOME is a folder that may be written. Arguments: minutes, names of the parts to play or "all", then models beside the one that comes
+/// with the program.
 int run(int argc, char** argv) {
-  if (argc < 2) return std::fputs("usage: soak MINUTES [MODEL...]\n", stderr), 2;
+  if (argc < 3) return std::fputs("usage: soak MINUTES all|PART,... [MODEL...]\n", stderr), 2;
   const std::chrono::duration<double, std::ratio<60>> length(std::atof(argv[1]));
   QApplication app(argc, argv);
   QApplication::setApplicationName("kvscope-soak");
@@ -125,19 +136,26 @@ int run(int argc, char** argv) {
   options.view_given = true;
   options.journal = folder.filePath("journal").toStdString();
   QStringList models{QString::fromStdString(builtInModel())};
-  for (int i = 2; i < argc; ++i) models << argv[i];
+  for (int i = 3; i < argc; ++i) models << argv[i];
   MainWindow window(options, startState(options));
   window.show();
   if (!QTest::qWaitForWindowExposed(&window) || !waitUntilSettled(window, kSettleMs)) return std::fputs("no result\n", stderr), 1;
-  Soak soak(window, folder.path(), models);
-  const auto begin = std::chrono::steady_clock::now();
-  const auto elapsed = [&] { return std::chrono::steady_clock::now() - begin; };
-  for (int round = 0; elapsed() < length; ++round) {
-    if (!soak.round(round)) return std::fprintf(stderr, "round %d: no rest after %d s\n", round, kSettleMs / 1000), 1;
-    std::printf("%.1f %d %zu\n", std::chrono::duration<double>(elapsed()).count(), round + 1, ::mallinfo2().uordblks);
-    std::fflush(stdout);
-  }
-  return 0;
+  const QString parts = argv[2];
+  Soak soak(window, folder.path(), models, parts == "all" ? QStringList() : parts.split(','));
+  if (soak.empty()) return std::fprintf(stderr, "no such part: %s\n", argv[2]), 2;
+  // Inside of exec(), as in the program: what is to be deleted later is deleted by its event loop alone.
+  QTimer::singleShot(0, &app, [&] {
+    int status = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto elapsed = [&] { return std::chrono::steady_clock::now() - begin; };
+    for (int round = 0; status == 0 && elapsed() < length; ++round) {
+      if (!soak.round(round)) status = (std::fprintf(stderr, "round %d: no rest after %d s\n", round, kSettleMs / 1000), 1);
+      std::printf("%.1f %d %zu\n", std::chrono::duration<double>(elapsed()).count(), round + 1, ::mallinfo2().uordblks);
+      std::fflush(stdout);
+    }
+    QApplication::exit(status);
+  });
+  return QApplication::exec();
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace kvscope {
 
 RunsUndo::RunsUndo(WindowModel& model)
     : m_model(model), m_lanes_before(model.start.request.lanes), m_generate_before(model.start.request.n_generate) {
+  constexpr int kUndoSteps = 200;  // a long day's edits are not kept whole
+  m_model.undo.setUndoLimit(kUndoSteps);
   connect(&model.controller, &SessionController::requestChanged, this, &RunsUndo::requestChanged);
 }
 

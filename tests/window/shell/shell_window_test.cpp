@@ -21,6 +21,7 @@
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
+#include "policy/catalog.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -354,6 +355,20 @@ TEST_F(WindowTest, ClosesWhileItComputes) {
   QTest::qWait(100);
   EXPECT_TRUE(window->workspace().stale() || snapshot().phase != RunPhase::empty);
   window.reset();
+}
+
+TEST_F(WindowTest, KeepsAsManyStepsBackAsADayNeedsAndNoMore) {
+  QUndoStack& undo = window->model().undo;
+  const std::string before = lane(1), last = with_param(before, "ratio", "0.5");
+  for (int i = 0; i < 250; ++i) {
+    window->controller().beginDrag();
+    window->controller().setLaneSpec(1, QString::fromStdString(with_param(before, "ratio", i % 2 == 0 ? "0.3" : "0.5")));
+    window->controller().endDrag();
+  }
+  EXPECT_EQ(undo.count(), 200);
+  EXPECT_EQ(lane(1), last);
+  undo.undo();
+  EXPECT_EQ(lane(1), with_param(before, "ratio", "0.3"));
 }
 
 }  // namespace
