@@ -109,6 +109,8 @@ QTabBar::tab:selected { background: %panel%; color: %text%; }
 QSpinBox, QDoubleSpinBox, QLineEdit { background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 6px; min-height: 26px; }
 QLineEdit#header { min-height: 20px; max-height: 20px; font-size: 12px; }
 QSpinBox:focus, QDoubleSpinBox:focus, QLineEdit:focus { border-color: %accent%; }
+QLineEdit[refused="true"], QComboBox[refused="true"], QSpinBox[refused="true"], QDoubleSpinBox[refused="true"] { border-color: %changed%; }
+#refusal { color: %changed%; }
 QSpinBox:disabled, QDoubleSpinBox:disabled, QLineEdit:disabled { color: %disabled%; }
 QSpinBox::up-button, QDoubleSpinBox::up-button { subcontrol-origin: border; subcontrol-position: top right; width: 18px; border: none; }
 QSpinBox::down-button, QDoubleSpinBox::down-button { subcontrol-origin: border; subcontrol-position: bottom right; width: 18px; border: none; }

@@ -280,11 +280,21 @@ TEST_F(PolicyPanelTest, ShowsTheFieldsOfTheChosenPartsOnly) {
   ASSERT_NE(form.field("ema_alpha"), nullptr) << "the score names the EMA";
   type("max(emma, last)");
   EXPECT_THAT(form.message().toStdString(), ::testing::HasSubstr("got 'emma' at column 5"));
+  EXPECT_THAT(form.field("score")->refusal().toStdString(), ::testing::HasSubstr("got 'emma' at column 5")) << "at the field";
+  EXPECT_EQ(score->text(), "max(emma, last)") << "to be put right";
   qobject_cast<QComboBox*>(form.field("merge")->widget())->setCurrentText("zeromerge");
   qobject_cast<QComboBox*>(form.field("unit")->widget())->setCurrentText("layer");
   qobject_cast<QComboBox*>(form.field("alloc")->widget())->setCurrentText("ada");
   EXPECT_THAT(form.message().toStdString(), ::testing::HasSubstr("leave out unit or alloc"));
   EXPECT_EQ(qobject_cast<QComboBox*>(form.field("alloc")->widget())->currentText(), "uniform") << "what still holds";
+  EXPECT_THAT(form.field("score")->refusal().toStdString(), ::testing::HasSubstr("emma")) << "one refusal does not hide another";
+  score->setFocus();
+  score->selectAll();
+  QTest::keyClicks(score, "max(ema, lost)");
+  EXPECT_THAT(form.field("score")->refusal().toStdString(), ::testing::HasSubstr("got 'lost' at column 10")) << "before Enter";
+  score->selectAll();
+  QTest::keyClicks(score, "max(ema, last)");
+  EXPECT_EQ(form.field("score")->refusal(), "");
 }
 
 TEST_F(PolicyPanelTest, KeepsTheBudgetWhenThePolicyChanges) {

@@ -133,7 +133,7 @@ void HeadKeysForm::rebuildFields(const std::vector<std::string>& keys) {
   m_fields_of = of;
   for (ParamEditor* editor : std::exchange(m_fields, {})) delete editor;
   for (const ParamInfo& info : wanted) {
-    auto* editor = new ParamEditor(info, this, *m_grid, static_cast<int>(m_fields.size()));
+    auto* editor = new ParamEditor(info, this, *m_grid, ParamEditor::kRows * static_cast<int>(m_fields.size()));
     editor->widget()->setAccessibleName(qs(info.key) + " of the selected head alone");
     connect(editor, &ParamEditor::edited, this, [this, key = qs(info.key)](const QString& value) {
       if (!m_refreshing) set(key, value);

@@ -187,7 +187,13 @@ ParamEditor* PolicyForm::field(const std::string& key) const {
 }
 
 QString PolicyForm::budgetWords() const { return m_budget_words->text(); }
-QString PolicyForm::message() const { return m_message->isHidden() ? QString() : m_message->text(); }
+QString PolicyForm::message() const {
+  QStringList refused;
+  for (const ParamEditor* editor : m_fields)
+    if (!editor->refusal().isEmpty()) refused << editor->refusal();
+  if (!m_message->isHidden()) refused << m_message->text();
+  return refused.join('\n');
+}
 
 int PolicyForm::nChanged() const {
   return static_cast<int>(std::count_if(m_fields.begin(), m_fields.end(), [](const ParamEditor* f) { return f->changed(); }));
@@ -247,7 +253,7 @@ void PolicyForm::rebuildFields(const std::string& policy, const std::vector<Para
   std::vector<ParamEditor*> before = std::exchange(m_fields, {});
   QWidget* last = m_unit;
   for (const ParamInfo& param : wanted) {
-    const int row = 4 + static_cast<int>(m_fields.size());
+    const int row = 4 + ParamEditor::kRows * static_cast<int>(m_fields.size());
     const auto known =
         std::find_if(before.begin(), before.end(), [&](const ParamEditor* e) { return policy == m_policy && same(e, param); });
     ParamEditor* editor = nullptr;
@@ -259,6 +265,7 @@ void PolicyForm::rebuildFields(const std::string& policy, const std::vector<Para
       connect(editor, &ParamEditor::edited, this, [this, key = param.key](const QString& value) {
         if (!m_refreshing) send(key, value.toStdString());
       });
+      connect(editor, &ParamEditor::typed, this, [this, key = param.key](const QString& value) { check(key, value.toStdString()); });
       guardWheel(*editor->widget(), *this);
     }
     setTabOrder(last, editor->widget());
@@ -307,18 +314,27 @@ int PolicyForm::slotsOfSpec() const {
 
 // ---- changing
 
-void PolicyForm::send(const std::string& key, const std::string& value) {
+std::optional<LaneSpec> PolicyForm::check(const std::string& key, const std::string& value) {
+  ParamEditor* const editor = field(key);
+  const auto say = [&](const QString& why) {
+    if (editor) return editor->refuse(why);
+    m_message->setText(why);
+    m_message->setVisible(!why.isEmpty());
+  };
   try {
-    const LaneSpec wanted = with_param(spec(), key, value);
+    LaneSpec wanted = with_param(spec(), key, value);
     check_lane_spec(wanted);
-    m_message->hide();
-    m_controller.setLaneSpec(m_lane, wanted);
+    say({});
+    return wanted;
   } catch (const Error& error) {
-    m_message->setText(QString::fromUtf8(error.what()));
-    m_message->show();
-    const ParamEditor* editor = field(key);
-    if (editor && qobject_cast<QComboBox*>(editor->widget())) refresh();  // back to what holds; a text stays, to be put right
+    say(QString::fromUtf8(error.what()));
+    return std::nullopt;
   }
+}
+
+void PolicyForm::send(const std::string& key, const std::string& value) {
+  if (const std::optional<LaneSpec> wanted = check(key, value)) return m_controller.setLaneSpec(m_lane, *wanted);
+  if (const ParamEditor* editor = field(key); editor && qobject_cast<QComboBox*>(editor->widget())) refresh();  // back to what holds
 }
 
 void PolicyForm::setSlots(int slots_per_head) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,8 @@ class PolicyForm : public QWidget {
   void refreshLanes();
   void rebuildFields(const std::string& policy, const std::vector<ParamInfo>& wanted);
   void refreshBudget();
+  /// The run with this value; none: it is refused, and it is said at the field why.
+  std::optional<LaneSpec> check(const std::string& key, const std::string& value);
   void send(const std::string& key, const std::string& value);
   int slotsOfSpec() const;
 

@@ -12,6 +12,7 @@
 #include <QLineEdit>
 #include <QSignalBlocker>
 #include <QSpinBox>
+#include <QStyle>
 #include <QToolButton>
 
 namespace kvscope {
@@ -47,7 +48,12 @@ bool sameValue(const ParamInfo& info, const std::string& a, const std::string& b
 }  // namespace
 
 ParamEditor::ParamEditor(const ParamInfo& info, QWidget* form, QGridLayout& grid, int row)
-    : QObject(form), m_info(info), m_name(new QLabel(text(info.key), form)), m_widget(makeWidget(form)), m_reset(new QToolButton(form)) {
+    : QObject(form),
+      m_info(info),
+      m_name(new QLabel(text(info.key), form)),
+      m_widget(makeWidget(form)),
+      m_reset(new QToolButton(form)),
+      m_why(new QLabel(form)) {
   m_reset->setText("↺");
   m_reset->setObjectName("header");
   m_reset->setAccessibleName(QString("reset %1").arg(text(info.key)));
@@ -60,6 +66,11 @@ ParamEditor::ParamEditor(const ParamInfo& info, QWidget* form, QGridLayout& grid
   m_widget->setToolTip(toolTip());
   m_widget->setAccessibleName(text(info.key));
   m_widget->setAccessibleDescription(text(info.help));
+  m_why->setObjectName("refusal");
+  m_why->setWordWrap(true);
+  m_why->setTextFormat(Qt::PlainText);
+  m_why->setAccessibleName("refused change");
+  m_why->hide();
   place(grid, row);
   connect(m_reset, &QToolButton::clicked, this, [this] { Q_EMIT edited(QString()); });
   show("");
@@ -69,6 +80,7 @@ ParamEditor::~ParamEditor() {
   delete m_name;
   delete m_widget;
   delete m_reset;
+  delete m_why;
 }
 
 void ParamEditor::place(QGridLayout& grid, int row) {
@@ -77,6 +89,18 @@ void ParamEditor::place(QGridLayout& grid, int row) {
     grid.removeWidget(widget);
     grid.addWidget(widget, row, column++);
   }
+  grid.removeWidget(m_why);
+  grid.addWidget(m_why, row + 1, 1, 1, 2);
+}
+
+void ParamEditor::refuse(const QString& why) {
+  if (why == m_refusal) return;
+  m_refusal = why;
+  m_why->setText(why);
+  m_why->setVisible(!why.isEmpty());
+  m_widget->setProperty("refused", !why.isEmpty());
+  m_widget->style()->unpolish(m_widget);
+  m_widget->style()->polish(m_widget);
 }
 
 QString ParamEditor::toolTip() const {
@@ -146,6 +170,7 @@ QWidget* ParamEditor::makeWidget(QWidget* form) {
     for (const std::string& c : m_info.choices) words << text(c);
     line->setCompleter(new QCompleter(words, line));
   }
+  connect(line, &QLineEdit::textEdited, this, [this](const QString& value) { Q_EMIT typed(value.trimmed()); });
   connect(line, &QLineEdit::editingFinished, this, [line, send] {
     if (line->isModified()) send(line->text().trimmed());
     line->setModified(false);
@@ -162,6 +187,10 @@ void ParamEditor::watchTyping(QAbstractSpinBox& box) {
 bool ParamEditor::typing() const { return m_typing && m_widget->hasFocus(); }
 
 void ParamEditor::show(const std::string& given) {
+  const bool refused = !m_refusal.isEmpty() && given == m_given;
+  if (refused && !qobject_cast<QComboBox*>(m_widget)) return;  // what was typed stays, to be put right
+  if (!refused) refuse({});
+  m_given = given;
   m_showing = true;
   const std::string& value = given.empty() ? m_info.default_text : given;
   if (auto* combo = qobject_cast<QComboBox*>(m_widget)) {

@@ -16,11 +16,13 @@ class QWidget;
 
 namespace kvscope {
 
-/// One parameter as a row of the form: name, the widget that fits its kind, and a button back to the default while it is changed.
+/// One parameter as a row of the form: name, the widget that fits its kind, and a button back to the default while it is changed; in a
+/// second row why what stands in it is refused.
 class ParamEditor : public QObject {
   Q_OBJECT
 
  public:
+  static constexpr int kRows = 2;  // of the grid
   ParamEditor(const ParamInfo& info, QWidget* form, QGridLayout& grid, int row);
   ~ParamEditor() override;
 
@@ -32,12 +34,17 @@ class ParamEditor : public QObject {
   /// Shows a value; "" means the default. Leaves a field alone in which the user is typing the same value.
   void show(const std::string& given);
   bool changed() const { return m_changed; }
+  /// Says why what stands in the field is not taken, until it is or another value comes; empty: it is.
+  void refuse(const QString& why);
+  const QString& refusal() const { return m_refusal; }
   /// What was being typed was of another run or head.
   void endTyping() { m_typing = false; }
 
  Q_SIGNALS:
   /// The text of the new value; "": back to the default.
   void edited(const QString& value);
+  /// A text is being typed, not sent yet.
+  void typed(const QString& value);
 
  private:
   QWidget* makeWidget(QWidget* form);
@@ -49,6 +56,9 @@ class ParamEditor : public QObject {
   QLabel* m_name;
   QWidget* m_widget;
   QToolButton* m_reset;
+  QLabel* m_why;
+  QString m_refusal;
+  std::string m_given;  // what is shown
   bool m_changed = false;
   bool m_showing = false;
   bool m_typing = false;  // since the last Enter, or since it has the focus
