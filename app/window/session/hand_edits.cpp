@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/window/session/moved_edits.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -75,6 +76,7 @@ HandEdits::HandEdits(Workspace& workspace, SessionController& controller, QObjec
   connect(&workspace, &Workspace::selectionChanged, this, &HandEdits::selectionChanged);
   connect(&workspace, &Workspace::snapshotChanged, this, &HandEdits::snapshotChanged);
   connect(&controller, &SessionController::requestChanged, this, &HandEdits::requestChanged);
+  connect(&controller, &SessionController::promptEdited, this, &HandEdits::promptEdited);
   const auto tell = [this] {
     const HeadChoice chosen = heads();
     m_workspace.setEditScope(chosen.layers.empty() ? "all heads" : chosen.kv_heads.empty() ? "this layer" : "this head");
@@ -223,7 +225,51 @@ void HandEdits::selectionChanged() {
   Q_EMIT changed();
 }
 
+namespace {
+
+std::vector<int> promptIds(const Snapshot& snapshot) {
+  std::vector<int> ids;
+  for (int i = 0; i < snapshot.n_prompt; ++i) ids.push_back(snapshot.tokens[static_cast<std::size_t>(i)].id);
+  return ids;
+}
+
+}  // namespace
+
+void HandEdits::promptEdited() {
+  const auto& lanes = m_controller.request().lanes;
+  if (!m_text && std::ranges::any_of(lanes, [](const LaneSpec& lane) { return !lane.edits.what_ifs.empty(); }))
+    m_text = Text{promptIds(m_workspace.snapshot()), lanes};
+  m_done.reset();
+  if (std::exchange(m_told, {}).empty()) return;
+  Q_EMIT said({});  // it was of the text before
+}
+
+/// An edit is about a token, wherever that is now.
+void HandEdits::followText() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  RunRequest request = m_controller.request();
+  if (!m_text || snapshot.phase != RunPhase::idle || !m_controller.answersNewest(snapshot) || snapshot.prompt != request.prompt) return;
+  const Text before = *std::exchange(m_text, std::nullopt);
+  if (before.lanes != request.lanes) return;  // others since then: they are of the text that is there
+  const TextChange change = change_between(before.ids, promptIds(snapshot));
+  int n_lost = 0;
+  std::vector<LaneSpec> lanes;
+  for (const LaneSpec& lane : request.lanes) {
+    const MovedEdits moved = moved_edits(lane.edits, change, request.mode == PromptMode::stream);
+    n_lost += moved.n_lost;
+    if (moved.edits.empty() && !lane.edits.empty()) continue;  // a fork of nothing
+    lanes.push_back(moved.edits == lane.edits ? lane : with_edits(lane, moved.edits));
+  }
+  if (lanes == request.lanes) return;
+  request.lanes = std::move(lanes);
+  m_controller.replaceRequest(request);
+  if (n_lost > 0)
+    Q_EMIT said(QString("What was done by hand to %1 is taken back: the text has %2 no more.")
+                    .arg(n_lost == 1 ? "a token" : QString("%1 tokens").arg(n_lost), n_lost == 1 ? "it" : "them"));
+}
+
 void HandEdits::snapshotChanged() {
+  followText();
   const Snapshot& snapshot = m_workspace.snapshot();
   for (int i = 0; !m_wanted.empty() && i < static_cast<int>(snapshot.lanes.size()); ++i) {
     if (snapshot.lanes[static_cast<std::size_t>(i)].spec != m_wanted) continue;

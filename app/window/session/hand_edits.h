@@ -7,7 +7,7 @@
 #include <QObject>
 #include <QString>
 
-#include "policy/text/lane_edits.h"
+#include "policy/catalog.h"
 #include "viz/selection.h"
 
 namespace kvscope {
@@ -79,6 +79,8 @@ class HandEdits : public QObject {
   void requestChanged();
   void selectionChanged();
   void snapshotChanged();
+  void promptEdited();
+  void followText();
 
   Workspace& m_workspace;
   SessionController& m_controller;
@@ -92,6 +94,11 @@ class HandEdits : public QObject {
     int from = 0;      // the first step that sees it
   };
   std::optional<Done> m_done;  // whose result has not been told yet
+  struct Text {
+    std::vector<int> ids;  // of the prompt
+    std::vector<LaneSpec> lanes;
+  };
+  std::optional<Text> m_text;  // that edits are about, while it is being edited
 };
 
 }  // namespace kvscope

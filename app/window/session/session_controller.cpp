@@ -206,6 +206,7 @@ void SessionController::setPrompt(const QString& text, PromptText what) {
   m_request.prompt = utf8;
   m_request.prompt_text = what;
   m_request.prompt_ids.clear();
+  Q_EMIT promptEdited();
   Q_EMIT requestChanged();
   endGuest();
   // One edit is answered at once; what follows before the pause is over waits for its end, so that fast typing is one request.

@@ -81,6 +81,8 @@ class SessionController : public QObject {
 
  Q_SIGNALS:
   void requestChanged();
+  /// The text was edited, not replaced together with the runs: before requestChanged.
+  void promptEdited();
   /// refusalOf() knows more now.
   void refusalsChanged();
   /// The engine has a command; its answers carry this generation.

@@ -129,6 +129,36 @@ TEST_F(WhatIfTest, EEvictsTheSelectedTokenInAForkBesideTheRunAndUndoDropsTheFork
   EXPECT_EQ(snapshot().lanes.size(), 6u);
 }
 
+TEST_F(WhatIfTest, AnEditFollowsItsTokenThroughEditsOfTheText) {
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 0);
+  const std::string base = lane(4);
+  select(token, token, 2);
+  key("atlas", Qt::Key_E);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  const int id = snapshot().tokens[static_cast<std::size_t>(token)].id, n_before = snapshot().n_prompt;
+  QStringList told;
+  QObject::connect(&window->model().hand, &HandEdits::said, [&](const QString& words) { told << words; });
+  const QString text = QString::fromStdString(snapshot().prompt);
+  window->controller().setPrompt("One two three. " + text);
+  ASSERT_TRUE(settle());
+  const int now = token + snapshot().n_prompt - n_before;
+  ASSERT_GT(now, token);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  EXPECT_EQ(snapshot().tokens[static_cast<std::size_t>(now)].id, id);
+  EXPECT_EQ(lane(5), base + "@evict=" + std::to_string(now) + ",step=1");
+  EXPECT_EQ(snapshot().lanes[5].spec, lane(5)) << "and is computed so";
+  ASSERT_FALSE(told.isEmpty());
+  EXPECT_EQ(told.front(), "") << "what it did was of the other text";
+
+  told.clear();
+  window->controller().setPrompt("One two three.");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->controller().request().lanes.size(), 5u) << "its token is gone";
+  ASSERT_FALSE(told.isEmpty());
+  EXPECT_TRUE(told.back().contains("taken back")) << told.back().toStdString();
+}
+
 TEST_F(WhatIfTest, AnUndoLeavesEverythingAsItWas) {
   const int last = static_cast<int>(snapshot().lanes[4].steps.size()) - 1, token = keptEverywhere(last);
   select(token, token, last);

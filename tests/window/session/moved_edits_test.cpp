@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/session/moved_edits.h"
+
+#include <gtest/gtest.h>
+
+namespace kvscope {
+namespace {
+
+using Ids = std::vector<int>;
+
+TEST(MovedEditsTest, AChangeIsWhatIsLeftBetweenTheTwoEnds) {
+  EXPECT_EQ(change_between({1, 2, 3}, {1, 9, 2, 3}), (TextChange{1, 2, 3, 4}));
+  EXPECT_EQ(change_between({1, 2, 3}, {1, 3}), (TextChange{1, 1, 3, 2}));
+  EXPECT_EQ(change_between({1, 5, 5}, {1, 5, 5, 5}), (TextChange{3, 0, 3, 4})) << "a token of one is not two of the other";
+  EXPECT_EQ(change_between({}, {1}), (TextChange{0, 0, 0, 1}));
+}
+
+LaneEdits evict(Ids positions, int step, int into = -1) {
+  WhatIf w;
+  w.kind = into < 0 ? WhatIf::Kind::evict : WhatIf::Kind::merge;
+  w.positions = std::move(positions);
+  w.step = step;
+  w.into = into;
+  return {{w}, {}};
+}
+
+TEST(MovedEditsTest, AnEditIsAboutTheSameTokens) {
+  const TextChange typed{2, 5, 8, 11};  // three tokens more in place of the third
+  const MovedEdits moved = moved_edits(evict({1, 3, 9}, 4), typed, false);
+  EXPECT_EQ(moved.edits.what_ifs.at(0).positions, (Ids{1, 6, 12})) << "before it, behind it, and after the prompt";
+  EXPECT_EQ(moved.edits.what_ifs.at(0).step, 4) << "the prompt is one step";
+  EXPECT_EQ(moved.n_lost, 0);
+  EXPECT_EQ(moved_edits(evict({1}, 4), typed, true).edits.what_ifs.at(0).step, 7);
+}
+
+TEST(MovedEditsTest, WhatNamesAGoneTokenGoes) {
+  const TextChange typed{2, 5, 8, 7};
+  EXPECT_EQ(moved_edits(evict({2}, 0), typed, false).n_lost, 1);
+  EXPECT_TRUE(moved_edits(evict({2}, 0), typed, false).edits.what_ifs.empty());
+  EXPECT_EQ(moved_edits(evict({1, 2}, 0), typed, false).edits.what_ifs.at(0).positions, (Ids{1}));
+  EXPECT_TRUE(moved_edits(evict({1}, 0, 2), typed, false).edits.what_ifs.empty()) << "nothing to merge into";
+}
+
+}  // namespace
+}  // namespace kvscope
