@@ -127,6 +127,7 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
       app.add_option("--session", a.session,
                      "a session of the window (*.kvscope): its model, prompt, runs, modes, seed and tokens after the prompt")
           ->type_name("FILE.kvscope");
+  app.add_flag("--trust-files", a.trust_files, "read files that the session's runs name, wherever they lie")->needs(session);
   for (const char* said_there : {"--lane", "--budget", "--what-if", "--prompt-mode", "--follow", "--temperature", "--seed"})
     session->excludes(said_there);
 }

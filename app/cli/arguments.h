@@ -36,6 +36,7 @@ struct Arguments {
 
   // run, trace; exactly one of the six
   std::optional<std::string> prompt, prompt_file, prompt_ids, tokens_file;
+  bool trust_files = false;            // with a session: files that its runs name may lie anywhere
   std::optional<std::string> session;  // file of the window: prompt, lanes, modes, seed; --model and --generate come before what it says
   std::optional<std::string> kept;     // file of kept tokens: its prompt, what it read then, and its runs beside those of --lane
   bool no_start = false;               // no start token is put before the prompt

@@ -110,7 +110,7 @@ std::vector<int> read_ids(const std::string& path, int vocab_size) {
 RunRequest make_request(const Arguments& a, const ModelFiles& model) {
   RunRequest request;
   if (a.session) {
-    request = read_session_input(*a.session).request;
+    request = request_of_session(*a.session, model.folder, a.trust_files);
     if (a.generate) request.n_generate = *a.generate;
     if (request.prompt_ids.empty()) request.prompt = need_text(model, request.prompt, "--session", "a session with prompt_ids", false);
     return request;

@@ -2,15 +2,18 @@
 #include "app/cli/session_input.h"
 
 #include <charconv>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/error.h"
 #include "io/json_cursor.h"
 #include "policy/catalog.h"
+#include "runtime/model/run_files.h"
 
 namespace kvscope::cli {
 
@@ -74,6 +77,17 @@ SessionInput read_session_input(const std::string& path) {
   r.shadow = f.flag_or("shadow", true);
   if (f.given("measures")) r.measures = measures_of(f.at("measures"));
   return out;
+}
+
+RunRequest request_of_session(const std::string& path, const std::string& model_folder, bool trusted) {
+  RunRequest request = read_session_input(path).request;
+  const std::vector<std::string> outside =
+      trusted ? std::vector<std::string>()
+              : named_files_outside(request.lanes, model_folder, {std::filesystem::path(path).parent_path().string()});
+  if (!outside.empty())
+    throw UsageError(
+        fmt::format("{}: its runs name files outside of its folder: {}; --trust-files reads them", path, fmt::join(outside, ", ")));
+  return request;
 }
 
 }  // namespace kvscope::cli

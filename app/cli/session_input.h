@@ -17,4 +17,8 @@ struct SessionInput {
 /// whose result could be another one.
 SessionInput read_session_input(const std::string& path);
 
+/// The session's request, once it is sure that its runs name no files but of the model's folder and of the session's own. Somebody else may
+/// have written it. Throws UsageError that names them, unless `trusted`.
+RunRequest request_of_session(const std::string& path, const std::string& model_folder, bool trusted);
+
 }  // namespace kvscope::cli

@@ -110,7 +110,22 @@ class NamedFiles(unittest.TestCase):
                 said = subprocess.run([CLI, "run", "--session", session], capture_output=True, text=True, timeout=120)
                 self.assertIn(said.returncode, (1, 2), said)
                 self.assertIn(str(secret), said.stderr)
+                self.assertNotIn("outside of its folder", said.stderr)
                 self.assertNotIn("topsecret", said.stdout + said.stderr)
+
+    def test_a_file_outside_of_the_folder_of_a_session_is_not_even_opened(self):
+        with tempfile.TemporaryDirectory(prefix="kvscope-faults-") as folder, tempfile.TemporaryDirectory(prefix="kvscope-faults-") as other:
+            secret, session, link = pathlib.Path(other, "secret"), pathlib.Path(folder, "s.kvscope"), pathlib.Path(folder, "link")
+            secret.write_text("root:topsecretwords:1000\n")
+            link.symlink_to(secret)
+            for named in (secret, link, f"{folder}/../{other.split('/')[-1]}/secret"):
+                session.write_text(json.dumps({"kvscope": "session", "version": 1, "model": {"built_in": True}, "prompt": "a b c d e f",
+                                               "lanes": ["full", f"headkv:slots=4,scores={named}"], "seed": "7"}))
+                for trust, words in (([], "--trust-files reads them"), (["--trust-files"], "expected")):
+                    said = subprocess.run([CLI, "run", "--session", session, *trust], capture_output=True, text=True, timeout=120)
+                    self.assertIn(said.returncode, (1, 2), said)
+                    self.assertIn(words, said.stderr)
+                    self.assertNotIn("topsecret", said.stdout + said.stderr)
 
 
 if __name__ == "__main__":

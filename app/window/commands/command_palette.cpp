@@ -139,8 +139,10 @@ void CommandPalette::run() {
 bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
   if (watched == &m_window && event->type() == QEvent::Resize && isVisible()) place();
   if (watched != m_line) return QFrame::eventFilter(watched, event);
-  if (event->type() == QEvent::FocusOut && isVisible() && static_cast<QFocusEvent*>(event)->reason() == Qt::MouseFocusReason) {
-    hide();  // something else was clicked
+  if (event->type() == QEvent::FocusOut && isVisible()) {
+    const Qt::FocusReason why = static_cast<QFocusEvent*>(event)->reason();
+    // Another window or its own menu is no leave; a click elsewhere is, and so is a shortcut that turns the page below.
+    if (why != Qt::ActiveWindowFocusReason && why != Qt::PopupFocusReason && why != Qt::MenuBarFocusReason) hide();
   } else if (event->type() == QEvent::KeyPress) {
     const int key = static_cast<QKeyEvent*>(event)->key();
     const int n = m_list->topLevelItemCount(), at = m_list->currentItem() ? m_list->indexOfTopLevelItem(m_list->currentItem()) : 0;

@@ -101,6 +101,14 @@ void fillRun(MainWindow& w, Commands& commands, QMenu* menu) {
   w.whatIf().fillMenu(commands, menu->addMenu("Change by &hand"), {&w.work().prompt().editor(), &w.lectureMode().page().prompt().editor()});
   menu->addSeparator();
   fillTimeMenu(commands, menu, w.model());
+  CrumbRow& crumbs = w.rows().crumbs();
+  commands.add(menu,
+               {{},
+                {"&Which head breaks the answer?",
+                 {},
+                 [&crumbs] { crumbs.whichRequested(); },
+                 "The head grid shows by how much the answer gains if only this head keeps its full cache"},
+                {"Wh&y did it leave?", {}, [&crumbs] { crumbs.askWhy(); }, "Of the token that the sentence above the views is about"}});
   menu->addSeparator();
   w.runActions().fillSamplingMenu(commands, menu);
 }

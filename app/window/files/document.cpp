@@ -184,21 +184,36 @@ void Document::openSessionFile(const QString& path) {
     const bool of_script = m_model.options.scripted() && !m_model.options.session.empty();
     if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || of_script))
       return offerWithoutModel(read.session, path);
-    const SavedSession before = own();
-    const QString before_path = m_aside ? m_aside->path : m_path;
-    const bool lost = m_modified;
-    m.rows.notices().clear();
-    m_stored_notes = read.notes;
-    openSession(read.session, path);
-    m.library.use(path);
-    QString text = read.notes.join("; ");
-    if (lost && text.isEmpty()) text = QString("opened %1; what was there before was not saved").arg(QFileInfo(path).fileName());
-    if (text.isEmpty() || !m.rows.notices().isHidden()) return;
-    lost ? offerBack(text, before, before_path) : m.rows.notices().show(text, text);
-    if (read.notes.isEmpty()) m.rows.notices().markNews();
+    const QStringList outside = filesOutside(read.session, path, folderOf(read.session));
+    outside.isEmpty() ? takeSession(read, path) : offerToRead(outside, read, path);
   } catch (const Error& error) {
     sayNotOpened(QString::fromUtf8(error.what()));
   }
+}
+
+void Document::takeSession(const ReadSession& read, const QString& path) {
+  const SavedSession before = own();
+  const QString before_path = m_aside ? m_aside->path : m_path;
+  const bool lost = m_modified;
+  m.rows.notices().clear();
+  m_stored_notes = read.notes;
+  openSession(read.session, path);
+  m.library.use(path);
+  QString text = read.notes.join("; ");
+  if (lost && text.isEmpty()) text = QString("opened %1; what was there before was not saved").arg(QFileInfo(path).fileName());
+  if (text.isEmpty() || !m.rows.notices().isHidden()) return;
+  lost ? offerBack(text, before, before_path) : m.rows.notices().show(text, text);
+  if (read.notes.isEmpty()) m.rows.notices().markNews();
+}
+
+/// Who wrote the session may want to have something read that its reader would not show anybody.
+void Document::offerToRead(const QStringList& files, const ReadSession& read, const QString& path) {
+  sayNotOpened(QString("%1 was not opened yet: its runs read %2, outside of its folder; open it only if you know why")
+                   .arg(QFileInfo(path).fileName(), files.join(", ")));
+  m.rows.notices().show(m_not_opened, m_not_opened, files.size() == 1 ? "Read it" : "Read them", [this, read, path] {
+    m.rows.notices().dismiss();
+    takeSession(read, path);
+  });
 }
 
 void Document::offerBack(const QString& text, const SavedSession& before, const QString& before_path) {
@@ -391,31 +406,29 @@ void Document::keepJournal() {
   connect(&m_model.workspace, &Workspace::selectionChanged, this, [this] {
     if (m_modified) m_journal->touch();
   });
-  offerRecovery();
 }
 
 void Document::offerRecovery() {
   for (const QString& path : SessionJournal::left(m_model.options.journalFolder())) {
     try {
       const SavedSession s = readSession(path).session;
+      constexpr qsizetype kLastWords = 40;  // characters by which a person knows a text again
+      const QString prompt = QString::fromStdString(s.request.prompt).simplified();
       const QString text =
-          QString("The session of %1 was not saved: %2, %3, %4 characters of prompt.")
+          QString("The session of %1 was not saved: %2, %3, and a text that ends “%4%5”.")
               .arg(QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), words(static_cast<int>(s.request.lanes.size()), "run"),
-                   words(static_cast<int>(s.bookmarks.size()), "bookmark"))
-              .arg(QString::fromStdString(s.request.prompt).size());
-      const auto recover = [this, s, path] {
-        m.rows.notices().dismiss();
+                   words(static_cast<int>(s.bookmarks.size()), "bookmark"), prompt.size() > kLastWords ? "…" : "",
+                   prompt.right(kLastWords));
+      const auto recover = [this, s, path, text] {
+        m.rows.notices().takeBack(text);
         m.welcome.setRecovery({});
         openSession(s, {});
         m_journal->writeNow();
         QFile::remove(path);  // it lives on in the journal of this window
       };
-      if (m.pages.shows(Page::welcome)) {  // it has a card there
-        m.welcome.setRecovery(text);
-        connect(&m.welcome, &WelcomePage::recoveryRequested, this, recover, Qt::SingleShotConnection);
-      } else {
-        m.rows.notices().show(text, path, "Recover it", recover);
-      }
+      m.welcome.setRecovery(text);
+      connect(&m.welcome, &WelcomePage::recoveryRequested, this, recover, Qt::SingleShotConnection);
+      if (!m.pages.shows(Page::welcome)) m.rows.notices().show(text, path, "Recover it", recover);
       return;
     } catch (const Error&) {
       continue;  // damaged: the next one

@@ -60,8 +60,9 @@ class Document : public QObject {
   /// Why the last file that could not be opened was not; empty: all were.
   const QString& notOpened() const { return m_not_opened; }
   void takeSnapshot();
-  /// From now on what is not saved is kept for the next start; what an earlier one left is offered.
+  /// From now on what is not saved is kept for the next start.
   void keepJournal();
+  void offerRecovery();  // of it; after what the start opens, which has a message of its own
   void leave();          // the window closes
   void forgetJournal();  // what changes from now on is no change of the session
   void fillOpenMenu(Commands& commands, QMenu* menu);
@@ -100,12 +101,13 @@ class Document : public QObject {
   void openFromList(const QString& path);  // leaves the welcome
   void openSession(const SavedSession& session, const QString& path);
   void openSessionFile(const QString& path);
+  void takeSession(const ReadSession& read, const QString& path);
+  void offerToRead(const QStringList& files, const ReadSession& read, const QString& path);
   void offerBack(const QString& text, const SavedSession& before, const QString& before_path);
   void offerWithoutModel(const SavedSession& session, const QString& path);
   void sayNotOpened(const QString& why);  // until the next file opens
   void changed();
   void askAndSave();
-  void offerRecovery();
   void renamed(const QString& from, const QString& to);
   void connectModels();
   // document_results.cpp

@@ -103,6 +103,8 @@ class CrumbRow : public QFrame {
   void beginHere();
   /// A canvas may have been zoomed or moved.
   void lookAtZoom();
+  /// Why did the token leave that the sentence speaks of? Nothing where it speaks of none.
+  void askWhy();
 
  Q_SIGNALS:
   void pageRequested(int page);
@@ -125,7 +127,6 @@ class CrumbRow : public QFrame {
   void refreshQuestions();
   void remember();
   void go(qsizetype to);
-  void askWhy();
   QPushButton* chip(const QString& text, const QString& help, bool active);
   void applyTheme();
 

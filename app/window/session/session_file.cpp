@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -18,6 +19,7 @@
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "policy/catalog.h"
+#include "runtime/model/run_files.h"
 
 namespace kvscope {
 
@@ -388,6 +390,14 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
 ReadSession readSession(const QString& path) {
   const std::string text = read_text(path.toStdString(), static_cast<std::size_t>(kSessionBytes));
   return parseSession(QByteArray(text.data(), static_cast<qsizetype>(text.size())), path);
+}
+
+QStringList filesOutside(const SavedSession& session, const QString& path, const QString& model_folder) {
+  QStringList out;
+  const std::string folder = QFileInfo(path).absolutePath().toStdString();
+  for (const std::string& file : named_files_outside(session.request.lanes, model_folder.toStdString(), {folder}))
+    out << QString::fromStdString(file);
+  return out;
 }
 
 void writeSession(const QString& path, const SavedSession& session) {

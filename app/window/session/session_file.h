@@ -54,6 +54,8 @@ QByteArray sessionJson(const SavedSession& session);
 ReadSession parseSession(const QByteArray& json, const QString& name);
 /// Throws Error (the file, too).
 ReadSession readSession(const QString& path);
+/// Files that its runs name and that lie neither beside `path`, where it was read, nor in the model's folder: nobody has chosen them.
+QStringList filesOutside(const SavedSession& session, const QString& path, const QString& model_folder);
 /// Replaces the file only once everything is written. Throws Error.
 void writeSession(const QString& path, const SavedSession& session);
 

@@ -117,6 +117,8 @@ void MainWindow::connectParts() {
   connect(&m_model.difference, &FirstDifference::begun, &m_rows->crumbs(), &CrumbRow::beginHere);
   connect(&m_rows->crumbs(), &CrumbRow::whichRequested, this, [this] {
     showPage(Page::inspect);
+    if (Panel* const maximised = m_inspect->maximised(); maximised && maximised->id() != "head_grid") m_inspect->toggleMaximised(maximised);
+    if (!m_inspect->maximised()) m_inspect->open("head_grid");  // it may be a tab behind another, and measures only where it is seen
     CanvasWidget& grid = *canvas("head_grid");
     grid.view().choose(0, static_cast<int>(viz::HeadMetric::cause));
     grid.invalidate();
@@ -168,6 +170,7 @@ void MainWindow::begin() {
     m_document->openGivenSession(QString::fromStdString(options.session));
   else if (m_model.settings && options.atStartOnly() && !m_pages->shows(Page::welcome))
     m_document->openLast();
+  m_document->offerRecovery();
   if (const Lesson& lesson = m_lecture->guide().lesson(); m_lecture->on() && lesson.staged()) m_lecture->openLesson(lesson.path);
   if (!options.scene.empty()) m_lecture->guide().goTo(QString::fromStdString(options.scene));
 }

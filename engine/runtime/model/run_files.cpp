@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "io/files.h"
 #include "io/head_table_file.h"
@@ -45,6 +47,42 @@ std::string RunFiles::path_of(const NamedFile& file) const {
                                      : "kvscope-cli heads makes one, or name another file"));
   throw UsageError(
       fmt::format("{}: file {} is neither in the working directory nor in the model's folder", file.key, kvscope::quoted(file.name)));
+}
+
+namespace {
+
+/// Where the path leads, links followed; as it is where that cannot be told.
+fs::path real_path(const fs::path& path) {
+  std::error_code error;
+  fs::path real = fs::weakly_canonical(path, error);
+  return error ? path : real;
+}
+
+bool lies_in(const fs::path& file, const fs::path& folder) {
+  const auto [end, unused] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  return end == folder.end();
+}
+
+}  // namespace
+
+std::vector<std::string> named_files_outside(const std::vector<LaneSpec>& lanes, const std::string& model_folder,
+                                             const std::vector<std::string>& folders) {
+  std::vector<fs::path> inside = {real_path(model_folder)};
+  for (const std::string& folder : folders) inside.push_back(real_path(folder.empty() ? "." : folder));
+  const RunFiles files(model_folder);
+  std::vector<std::string> out;
+  for (const LaneSpec& lane : lanes) {
+    for (const NamedFile& named : files_named_by(lane)) {
+      std::error_code error;
+      const bool there = !named.of_model && fs::exists(named.name, error);
+      const std::string path = there ? named.name : in_folder(model_folder, named.name);
+      const fs::path real = real_path(path);
+      if (!fs::exists(real, error)) continue;
+      const auto has = [&](const fs::path& folder) { return lies_in(real, folder); };
+      if (std::ranges::none_of(inside, has) && std::ranges::find(out, path) == out.end()) out.push_back(path);
+    }
+  }
+  return out;
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "policy/catalog.h"
 #include "policy/text/named_files.h"
@@ -39,5 +40,10 @@ class RunFiles {
   std::map<std::string, Read<HeadVectors>> vectors_;
   std::map<std::string, Read<KeptFile>> kept_;
 };
+
+/// Of the files that the keys of these runs name, those that are there and lie neither in the model's folder nor in one of `folders` or
+/// below (links followed): what somebody else's session wants to have read. Throws UsageError.
+std::vector<std::string> named_files_outside(const std::vector<LaneSpec>& lanes, const std::string& model_folder,
+                                             const std::vector<std::string>& folders);
 
 }  // namespace kvscope

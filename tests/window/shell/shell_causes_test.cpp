@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which head breaks the answer: the sample's failure, asked head by head.
+#include <QDockWidget>
 #include <QElapsedTimer>
 
 #include "app/window/canvas/canvas_widget.h"
@@ -150,6 +151,19 @@ TEST_F(CausesTest, AnotherWayToChooseTokensIsAnotherQuestion) {
   ASSERT_TRUE(settle());
   ASSERT_TRUE(measured());
   EXPECT_EQ(window->model().runs.runs().size(), n + 24);
+}
+
+TEST_F(CausesTest, IsMeasuredWhereTheGridWasBehindAnotherTab) {
+  window->resize(1280, 600);  // panels of a column become tabs
+  QApplication::processEvents();
+  CanvasWidget* grid = window->canvas("head_grid");
+  for (auto* dock : window->findChildren<QDockWidget*>())
+    if (dock->isVisible() && !dock->isAncestorOf(grid)) dock->raise();
+  QApplication::processEvents();
+  ASSERT_TRUE(grid->visibleRegion().isEmpty()) << "it is behind";
+  ask();
+  EXPECT_TRUE(measured());
+  EXPECT_FALSE(grid->visibleRegion().isEmpty());
 }
 
 }  // namespace

@@ -239,5 +239,20 @@ TEST_F(WindowTest, ArrowsChooseInThePaletteAndEscapeDoesNothing) {
   EXPECT_FALSE(window->model().playback.playing());
 }
 
+TEST_F(WindowTest, APaletteIsLeftByAShortcutToo) {
+  press(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+  CommandPalette& palette = window->palette();
+  ASSERT_TRUE(palette.isVisible());
+  window->showPage(MainWindow::Page::inspector);
+  ASSERT_TRUE(settle());
+  window->canvas("inspector")->setFocus(Qt::OtherFocusReason);
+  QApplication::processEvents();
+  EXPECT_FALSE(palette.isVisible()) << "keys would act on what is below it";
+  press(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+  QTest::keyClicks(&palette.line(), "which head");
+  EXPECT_TRUE(palette.list().topLevelItem(0)->text(1).startsWith("Which head breaks"))
+      << palette.list().topLevelItem(0)->text(1).toStdString();
+}
+
 }  // namespace
 }  // namespace kvscope

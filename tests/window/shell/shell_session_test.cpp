@@ -330,6 +330,36 @@ TEST_F(WindowTest, ADamagedSessionIsRefusedAndNothingIsLost) {
   EXPECT_EQ(sessionJson(window->document().session()), before);
 }
 
+TEST_F(WindowTest, AFileThatASessionWantsReadFromElsewhereIsAskedFor) {
+  const QTemporaryDir folder, elsewhere;
+  QFile secret(elsewhere.filePath("secret"));
+  ASSERT_TRUE(secret.open(QIODevice::WriteOnly));
+  secret.write("root:topsecretwords:1000\n");
+  secret.close();
+  SavedSession s = window->document().session();
+  const std::string before = window->controller().request().prompt;
+  s.request.prompt = "The key of Ben is in the red box.";
+  s.request.lanes.push_back(parse_lane_spec("headkv:slots=4,scores=" + secret.fileName().toStdString()));
+  const QString path = folder.filePath("theirs.kvscope");
+  writeSession(path, s);
+  window->openFile(path);
+  EXPECT_EQ(window->controller().request().prompt, before);
+  EXPECT_TRUE(window->notices().text().contains(secret.fileName())) << window->messages().text().toStdString();
+  QPushButton* read = buttonOf(*window, "Read it");
+  ASSERT_NE(read, nullptr);
+  read->click();
+  EXPECT_EQ(window->controller().request().prompt, s.request.prompt);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->notices().text().contains("topsecret"));
+
+  QFile::copy(secret.fileName(), folder.filePath("secret"));
+  s.request.prompt = "Ben is here.";
+  s.request.lanes.back() = parse_lane_spec("headkv:slots=4,scores=" + folder.filePath("secret").toStdString());
+  writeSession(path, s);
+  window->openFile(path);
+  EXPECT_EQ(window->controller().request().prompt, s.request.prompt) << "what lies beside it comes with it";
+}
+
 TEST_F(WindowTest, ADroppedSessionOpensAndTheOneBeforeCanComeBack) {
   window->controller().setPrompt("unsaved words");
   ASSERT_TRUE(settle());
@@ -407,6 +437,29 @@ TEST_F(WindowTest, WhatWasLeftIsOfferedAndNeverInTheWay) {
   EXPECT_EQ(window->model().bookmarks.size(), 1);
   EXPECT_FALSE(QFile::exists(folder.filePath("unsaved-1700000000000-1.kvscope")));
   EXPECT_EQ(QDir(folder.path()).entryList({"*.kvscope"}).size(), 1) << "it lives on in the journal of this window";
+}
+
+TEST_F(WindowTest, WhatWasLeftOfASessionWithAFileIsOfferedOverIt) {
+  window.reset();
+  QTemporaryDir folder;
+  SavedSession saved = readSession(kVersion1).session, edited = saved;
+  const QString path = folder.filePath("mine.kvscope");
+  writeSession(path, saved);
+  edited.request.prompt += " or 7";
+  QDir(folder.path()).mkdir("journal");
+  writeSession(folder.filePath("journal/unsaved-1700000000000-1.kvscope"), edited);
+  options.journal = folder.filePath("journal").toStdString();
+  options.session = path.toStdString();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->controller().request().prompt, saved.request.prompt);
+  ASSERT_TRUE(window->notices().isVisible()) << "the opening of the file does not take it away";
+  EXPECT_TRUE(window->notices().text().contains("or 7”")) << window->notices().text().toStdString();
+  QPushButton* recover = buttonOf(*window, "Recover it");
+  ASSERT_NE(recover, nullptr);
+  recover->click();
+  EXPECT_EQ(window->controller().request().prompt, edited.request.prompt);
 }
 
 }  // namespace
