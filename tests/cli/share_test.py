@@ -210,6 +210,18 @@ class InTheBrowser(Pages):
         self.assertIn("token 21", self.shown(dom, "said"))
         self.assertNotRegex(dom, r'id="zoom-all"[^>]* disabled')
 
+    def test_the_last_number_of_the_axis_stays_whole(self):
+        line = os.path.join(os.path.dirname(NEEDLE), "line.txt")  # 158 tokens and 3 more: 160 stands at the very end
+        self.with_hands(self.makes("--prompt-file", line, "--generate", "3", "--lane", "h2o:ratio=0.15"), "hands.html",
+                        "const drawn = [], draw = CanvasRenderingContext2D.prototype.fillText; CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {"
+                        " if (this.canvas.id === 'atlas' && y === 11) drawn.push(`${text} ${Math.round(this.canvas.clientWidth - x - this.measureText(text).width / 2)}`);"
+                        " return draw.call(this, text, x, y); };"
+                        "document.getElementById('atlas').dispatchEvent(new KeyboardEvent('keydown', {key: '0', bubbles: true})); document.body.dataset.drawn = drawn.join();")
+        drawn = dict(pair.split() for pair in re.search(r'data-drawn="([^"]*)"', self.opens("hands.html"))[1].split(","))
+        self.assertIn("160", drawn)
+        for number, room in drawn.items():
+            self.assertGreaterEqual(int(room), 0, number)
+
     def test_a_browser_without_decompression_shows_the_same(self):
         page = self.makes("--prompt-file", NEEDLE, "--generate", "2", "--lane", "h2o:ratio=0.2")
         expected = self.cells(self.opens("run.html"), "figures")

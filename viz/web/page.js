@@ -411,9 +411,10 @@ function drawAxis(pen, layout, width) {
   pen.fillStyle = cssColour("secondary");
   const most = Math.max(1, Math.floor((width - GUTTER) / 48)), step = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000].find(s => view.count / s <= most) ?? 20000;
   for (let t = Math.ceil(view.first / step) * step; t < view.first + view.count; t += step) {
+    const middle = layout.x(t) + layout.px / 2, half = pen.measureText(String(t)).width / 2;
     pen.textAlign = "center";
-    pen.fillText(String(t), layout.x(t) + layout.px / 2, 11);
-    pen.fillRect(Math.round(layout.x(t) + layout.px / 2), 15, 1, 3);
+    pen.fillText(String(t), Math.min(middle, width - half), 11);  // the last number stays whole
+    pen.fillRect(Math.round(middle), 15, 1, 3);
   }
 }
 
