@@ -222,6 +222,16 @@ class InTheBrowser(Pages):
         for number, room in drawn.items():
             self.assertGreaterEqual(int(room), 0, number)
 
+    def test_the_tables_of_steps_show_the_chosen_one(self):
+        self.with_hands(self.makes("--prompt-file", NEEDLE, "--generate", "20", "--lane", "h2o:ratio=0.2"), "hands.html",
+                        "for (const id of ['time', 'answers']) { const table = document.getElementById(id), at = node => node.getBoundingClientRect(),"
+                        " now = at(table.querySelector('thead .now')), box = at(table.parentElement), first = at(table.querySelector('thead th'));"
+                        " document.body.setAttribute(`data-${id}`, `${now.left >= first.right - 1 && now.right <= box.right + 1} ${table.offsetWidth > table.parentElement.clientWidth}`); }")
+        for step in (0, 10, 20):
+            dom = self.opens("hands.html", f"#run=1&step={step}")
+            for table in ("time", "answers"):
+                self.assertIn(f'data-{table}="true true"', dom, f"{table}, step {step}: expected in view, of a table wider than its room")
+
     def test_a_browser_without_decompression_shows_the_same(self):
         page = self.makes("--prompt-file", NEEDLE, "--generate", "2", "--lane", "h2o:ratio=0.2")
         expected = self.cells(self.opens("run.html"), "figures")

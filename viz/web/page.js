@@ -303,6 +303,15 @@ function keepInView(box, child) {
   if (top < box.scrollTop || end > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 2;
 }
 
+/** Scrolls a table with a column a step, and only that, until the chosen step stands beside its first column, which stays. */
+function keepStepInView(table) {
+  const now = table.querySelector("thead .now");
+  if (!now) return;
+  const box = table.parentElement, left = box.getBoundingClientRect().left + table.querySelector("thead th").offsetWidth, right = box.getBoundingClientRect().right;
+  const {left: from, right: to} = now.getBoundingClientRect();
+  if (from < left || to > right) box.scrollLeft += (from + to - left - right) / 2;
+}
+
 function showLegend(colours, byHeads) {
   const list = $("legend");
   if (!byHeads) {
@@ -331,6 +340,7 @@ function showAnswers(run) {
     return el("td", {class: `token ${now(i)} ${s.same ? "" : "changed"}`, title: `p of the full cache's token: ${s.p}`}, s.says, ...(s.same ? [] : [el("span", {class: "hidden"}, " (differs)")]));
   })));
   fill(table, el("caption", {}, "What follows the text"), el("thead", {}, head), el("tbody", {}, reference, ...said));
+  keepStepInView(table);
 }
 
 // ---- lines about a token
@@ -767,6 +777,7 @@ function showTime(run) {
   const head = el("tr", {}, ...only([el("th", {scope: "col"}, "step"), ...steps.map((s, i) => el("th", {scope: "col", class: now(i)},
     el("button", {type: "button", onclick: () => choose({step: i})}, stepName(run, i))))]));
   fill($("time"), el("thead", {}, head), el("tbody", {}, ...rows));
+  keepStepInView($("time"));
   const counted = steps.filter((s, i) => !page.prefill || i > 0);
   $("time-facts").textContent = `${run.letter} ${run.title} · top choice differs in ${counted.filter(s => !s.same).length} of ${plural(counted.length, "step", "steps")}${page.prefill ? " after the prompt" : ""}` +
     (steps.length > 60 ? ` · steps ${from} to ${Math.min(steps.length, from + 60) - 1} of ${steps.length}` : "");
