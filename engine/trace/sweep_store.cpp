@@ -25,6 +25,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "kvscope.sweep-item/1";
+constexpr std::string_view kContentsBegin = "sweep-";
 constexpr std::string_view kSumKey = ",\"sha256\":\"", kEnd = "\"}\n";
 constexpr std::size_t kDigits = 64, kMaxItemBytes = std::size_t(1) << 20;
 
@@ -47,7 +48,7 @@ std::string sweep_item_json(const SweepItem& item, const SweepResult& result) {
   return fmt::format("{}{}{}{}", text, kSumKey, sum, kEnd);
 }
 
-SweepResult read_sweep_item(std::string_view json, const SweepItem& item, const std::string& name) {
+SweepResult read_sweep_item(std::string_view json, std::string_view key, const std::string& name) {
   const std::size_t tail = kSumKey.size() + kDigits + kEnd.size();
   const std::string_view body = json.substr(0, json.size() - std::min(tail, json.size())), end = json.substr(body.size());
   if (!end.starts_with(kSumKey) || !end.ends_with(kEnd))
@@ -57,12 +58,23 @@ SweepResult read_sweep_item(std::string_view json, const SweepItem& item, const 
   const JsonDocument document = JsonDocument::parse(json, name, {.bytes = kMaxItemBytes, .values = 1024});
   const JsonCursor root(document);
   if (root.at("schema").view() != kSchema) root.at("schema").fail(std::string(kSchema));
-  if (root.at("key").view() != item.key()) root.at("key").fail("the key " + item.key());
+  if (root.at("key").view() != key) root.at("key").fail(fmt::format("the key {}", key));
   SweepResult out;
   for (std::size_t i = 0; i < kSweepFigures.size(); ++i) out.figures[i] = root.at("figures").at(kSweepFigures[i]).real_or_null();
   out.said = root.at("said").text();
   return out;
 }
+
+SweepResult load_sweep_item(const std::string& path, std::string_view key) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode))
+    throw Error(fmt::format("{}: expected an item of the sweep, got a link; remove it, to write there would change another file", path));
+  return read_sweep_item(read_text(path, kMaxItemBytes), key, path);
+}
+
+std::string sweep_item_name(std::string_view key) { return fmt::format("{}.json", key.substr(0, 32)); }
+
+bool is_sweep_contents_name(std::string_view name) { return name.starts_with(kContentsBegin) && name.ends_with(".json"); }
 
 SweepStore::SweepStore(std::string folder) : folder_(std::move(folder)) {
   if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST)
@@ -75,18 +87,18 @@ SweepStore::SweepStore(std::string folder) : folder_(std::move(folder)) {
 }
 
 std::string SweepStore::path_of(const SweepItem& item) const {
-  return (std::filesystem::path(folder_) / (item.key().substr(0, 32) + ".json")).string();
+  return (std::filesystem::path(folder_) / sweep_item_name(item.key())).string();
 }
 
 std::optional<SweepResult> SweepStore::find(const SweepItem& item, std::string* problem) const {
   const std::string path = path_of(item);
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0 && errno == ENOENT) return std::nullopt;
-  if (S_ISLNK(info.st_mode))
-    throw Error(fmt::format("{}: expected an item of the sweep, got a link; remove it, to write there would change another file", path));
+  const bool link = S_ISLNK(info.st_mode);
   try {
-    return read_sweep_item(read_text(path, kMaxItemBytes), item, path);
+    return load_sweep_item(path, item.key());
   } catch (const Error& error) {
+    if (link) throw;
     *problem = error.what();
     return std::nullopt;
   }
@@ -94,6 +106,12 @@ std::optional<SweepResult> SweepStore::find(const SweepItem& item, std::string* 
 
 void SweepStore::put(const SweepItem& item, const SweepResult& result) const {
   write_atomically(path_of(item), sweep_item_json(item, result));
+}
+
+void SweepStore::announce(const SweepContents& contents) const {
+  const std::string json = sweep_contents_json(contents);
+  const std::string name = fmt::format("{}{}.json", kContentsBegin, hexadecimal(sha256(json)).substr(0, 32));
+  write_atomically((std::filesystem::path(folder_) / name).string(), json);
 }
 
 }  // namespace kvscope

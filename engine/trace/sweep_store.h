@@ -5,12 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "trace/sweep_contents.h"
 #include "trace/sweep_item.h"
 
 namespace kvscope {
 
+inline constexpr std::size_t kMaxSweepContentsBytes = std::size_t(256) << 20;
+
 /// A folder in which every finished item of a sweep is a file, so that a sweep which was killed goes on where it stopped, and several
-/// programs fill one folder: `KEY.json` (the first 32 digits of the item's key), there whole or not at all. Other files are nobody's.
+/// programs fill one folder: `KEY.json` (the first 32 digits of the item's key), there whole or not at all. `sweep-DIGEST.json` beside them
+/// is what a sweep consists of. Other files are nobody's.
 class SweepStore {
  public:
   /// Makes the folder where it is missing. Throws Error: no folder, not writable.
@@ -23,14 +27,22 @@ class SweepStore {
   std::optional<SweepResult> find(const SweepItem& item, std::string* problem) const;
   /// Throws Error.
   void put(const SweepItem& item, const SweepResult& result) const;
+  /// What will be in the folder; the same contents are the same file. Throws Error.
+  void announce(const SweepContents& contents) const;
 
  private:
   std::string folder_;
 };
 
+// Names in the folder.
+std::string sweep_item_name(std::string_view key);
+bool is_sweep_contents_name(std::string_view name);
+
 // Between programs that share one sweep, and in the files.
 std::string sweep_item_json(const SweepItem& item, const SweepResult& result);
-/// Throws Error: no such item, another item, another version, damaged. `name` begins the message.
-SweepResult read_sweep_item(std::string_view json, const SweepItem& item, const std::string& name);
+/// Throws Error: no such item, another key, another version, damaged. `name` begins the message.
+SweepResult read_sweep_item(std::string_view json, std::string_view key, const std::string& name);
+/// The same of a file. Throws Error: it cannot be read, or is a link, which is nobody's item.
+SweepResult load_sweep_item(const std::string& path, std::string_view key);
 
 }  // namespace kvscope

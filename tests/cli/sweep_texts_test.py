@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 from program import CLI, CliTest, cli
+from sweep_store_test import items_in
 
 RUNS = ["--policies", "local,h2o", "--ratios", "0.2,0.9", "--quiet"]
 MODEL = os.path.join(os.path.dirname(__file__), "..", "..", "assets", "models", "kvmini")
@@ -89,11 +90,11 @@ class SweepTexts(CliTest):
         self.assertEqual(self.sweep("--store", store), first)
         self.texts(line(1), line(0))  # other places, the same texts
         again = self.sweep("--store", store)
-        self.assertEqual(len(os.listdir(store)), 10)
+        self.assertEqual(len(items_in(store)), 10)
         self.assertEqual([i["said"] for i in again["items"]], [i["said"] for i in first["items"][5:] + first["items"][:5]])
         self.texts(line(0, answer=["48"]), line(1))
         self.sweep("--store", store)
-        self.assertEqual(len(os.listdir(store)), 15)
+        self.assertEqual(len(items_in(store)), 15)
 
     def test_the_slurm_script_fills_the_store(self):
         self.texts(line(0), line(1), line(2))
@@ -107,7 +108,7 @@ class SweepTexts(CliTest):
             self.assertEqual(r.returncode, 0, r.stderr)
             said.append((r.stdout.count("\n"), r.stderr.count("\n")))
         self.assertEqual(said, [(0, 1), (6, 0)])  # "7 of 15 items are there"; then the result
-        self.assertEqual(len(os.listdir(store)), 15)
+        self.assertEqual(len(items_in(store)), 15)
         r = subprocess.run(["bash", script], env={**environment, "MODEL": ""}, capture_output=True, text=True, timeout=120)
         self.assertIn("MODEL: a model folder", r.stderr)
 

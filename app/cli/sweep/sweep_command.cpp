@@ -26,7 +26,10 @@ namespace {
 class SweepResults {
  public:
   SweepResults(const Arguments& a, const SweepPlan& plan) : plan_(plan), results_(plan.size()), told_(plan.size()) {
-    if (!a.store.empty()) store_.emplace(a.store);
+    if (a.store.empty()) return;
+    store_.emplace(a.store);
+    const Interrupt::Critical writing;
+    store_->announce(plan.contents());
   }
 
   /// Looks into the store; what is of no use there is said.

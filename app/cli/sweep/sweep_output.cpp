@@ -2,6 +2,7 @@
 #include "app/cli/sweep/sweep_output.h"
 
 #include <cmath>
+#include <optional>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "app/cli/table.h"
 #include "snapshot/number_text.h"
 #include "trace/csv.h"
+#include "trace/sweep_bands.h"
 
 namespace kvscope::cli {
 
@@ -20,33 +22,17 @@ std::string cell(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 bool one_row_per_item(const SweepPlan& plan) { return plan.size() == plan.runs().size() && plan.texts()[0].answers.empty(); }
 
-/// Above 0: a is better than b; NaN: not to be compared.
-double advantage(const SweepResult& a, const SweepResult& b) {
-  const double by_score = a.figure("score") - b.figure("score");
-  return std::isnan(by_score) ? b.figure("kl") - a.figure("kl") : by_score;
+std::vector<SweepBand> bands_of(const SweepPlan& plan, const std::vector<SweepResult>& results) {
+  std::vector<std::size_t> beside;
+  for (const SweepPlan::Run& run : plan.runs()) beside.push_back(run.beside);
+  return sweep_bands(beside, std::vector<std::optional<SweepResult>>(results.begin(), results.end()));
 }
 
 }  // namespace
 
-std::vector<SweepBand> sweep_bands(const SweepPlan& plan, const std::vector<SweepResult>& results) {
-  std::vector<SweepBand> out(plan.runs().size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::size_t run = i % out.size(), beside = plan.runs()[run].beside;
-    SweepBand& band = out[run];
-    ++band.n;
-    for (std::size_t f = 0; f < band.figures.size(); ++f) band.figures[f].add(results[i].figures[f]);
-    const double ahead = beside == run ? kNotAvailable : advantage(results[i], results[i - run + beside]);
-    if (std::isnan(ahead)) continue;
-    ++band.compared;
-    band.better += ahead > 0;
-    band.worse += ahead < 0;
-  }
-  return out;
-}
-
 std::string sweep_csv(const SweepPlan& plan, const std::vector<SweepResult>& results) {
   const bool plain = one_row_per_item(plan);
-  const std::vector<SweepBand> bands = sweep_bands(plan, results);
+  const std::vector<SweepBand> bands = bands_of(plan, results);
   std::vector<std::string> header = {"policy", "spec", "ratio"};
   if (!plain) header.push_back("n");
   for (const std::string_view name : kSweepFigures) {
@@ -83,7 +69,7 @@ std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& re
     if (!plan.place(i).text.answers.empty()) row["said"] = results[i].said;
     items.push_back(std::move(row));
   }
-  const std::vector<SweepBand> all = sweep_bands(plan, results);
+  const std::vector<SweepBand> all = bands_of(plan, results);
   for (std::size_t r = 0; r < all.size(); ++r) {
     const SweepPlan::Run& run = plan.runs()[r];
     Json row{{"policy", run.lane.name}, {"spec", run.lane.text}, {"ratio", run.ratio}, {"n", all[r].n}};
@@ -104,7 +90,7 @@ std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& re
 }
 
 std::string sweep_table(const SweepPlan& plan, const std::vector<SweepResult>& results) {
-  const std::vector<SweepBand> bands = sweep_bands(plan, results);
+  const std::vector<SweepBand> bands = bands_of(plan, results);
   const bool scored = !plan.texts()[0].answers.empty();
   std::vector<std::vector<std::string>> rows = {{"run", "n", "slots", "KL", "NLL", "same choice", "answers", "beside the first policy"}};
   if (!scored) rows[0].erase(rows[0].begin() + 6);

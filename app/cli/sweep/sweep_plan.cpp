@@ -83,4 +83,12 @@ SweepPlan::SweepPlan(const Arguments& a, const ModelFiles& model, bool with_keys
   }
 }
 
+SweepContents SweepPlan::contents() const {
+  SweepContents out{.model = items_.front().model, .runs = {}, .texts = {}, .seeds = seeds_, .keys = {}};
+  for (const Run& run : runs_) out.runs.push_back({run.lane.name, run.lane.text, run.ratio, run.beside});
+  for (const SweepText& text : texts_) out.texts.push_back({text.number, text.depth});
+  for (const SweepItem& item : items_) out.keys.push_back(item.key());
+  return out;
+}
+
 }  // namespace kvscope::cli

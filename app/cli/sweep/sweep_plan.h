@@ -10,6 +10,7 @@
 #include "app/cli/sweep/sweep_texts.h"
 #include "arch/model_files.h"
 #include "policy/lane_spec.h"
+#include "trace/sweep_contents.h"
 #include "trace/sweep_item.h"
 
 namespace kvscope::cli {
@@ -34,6 +35,8 @@ class SweepPlan {
   SweepPlan(const Arguments& arguments, const ModelFiles& model, bool with_keys);
 
   std::size_t size() const { return items_.size(); }
+  /// For a store; items need keys.
+  SweepContents contents() const;
   const SweepItem& item(std::size_t i) const { return items_[i]; }
   Place place(std::size_t i) const { return {texts_[i / runs_.size() / seeds_.size()], seeds_[i / runs_.size() % seeds_.size()], run(i)}; }
   const std::vector<Run>& runs() const { return runs_; }

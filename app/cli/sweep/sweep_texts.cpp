@@ -44,6 +44,14 @@ std::vector<std::string> answers_of(const JsonCursor& answer) {
   return out;
 }
 
+/// How deep in the context the one answer stands, by bytes: 0 at its beginning, 1 at its end. n/a: in no place or in several.
+double depth_of(const std::vector<std::string>& answers, const std::string& context) {
+  if (answers.size() != 1 || answers[0].size() >= context.size()) return kNotAvailable;
+  const std::size_t at = context.find(answers[0]);
+  if (at == std::string::npos || context.find(answers[0], at + 1) != std::string::npos) return kNotAvailable;
+  return static_cast<double>(at) / static_cast<double>(context.size() - answers[0].size());
+}
+
 SweepText text_of_line(std::string_view line, int number, const Arguments& a, const ModelFiles& model) {
   SweepText out{.number = number, .request = {}};
   const std::string where = fmt::format("{}:{}", a.texts, number);
@@ -51,6 +59,7 @@ SweepText text_of_line(std::string_view line, int number, const Arguments& a, co
   const JsonCursor root(document);
   const std::string context = some_text(root.at("context"));
   out.answers = answers_of(root.at("answer"));
+  out.depth = depth_of(out.answers, context);
   out.any_answer = root.text_or("task", "").starts_with("qa");  // RULER: its two tasks with questions from other data sets
   const std::vector<int> all = encode(model, context + root.at("question").text() + root.text_or("answer_prefix", ""));
   const auto n_prompt = static_cast<std::ptrdiff_t>(common_prefix(all, encode(model, context)));

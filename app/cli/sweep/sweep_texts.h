@@ -8,6 +8,7 @@
 #include "app/cli/arguments.h"
 #include "arch/model_files.h"
 #include "runtime/session/run_request.h"
+#include "snapshot/snapshot.h"
 
 namespace kvscope::cli {
 
@@ -16,7 +17,8 @@ struct SweepText {
   int number = 1;      // its line in the file of texts
   RunRequest request;  // without lanes and seed
   std::vector<std::string> answers = {};
-  bool any_answer = false;  // one of them is enough
+  bool any_answer = false;       // one of them is enough
+  double depth = kNotAvailable;  // SweepContents::Text
 
   /// SHA-256 of what is read and what is looked for, 64 digits.
   std::string hash(const ModelFiles& model) const;
