@@ -15,7 +15,7 @@ namespace kvscope {
 /// that stand in what the run said; n/a where there is no answer.
 inline constexpr std::array<std::string_view, 11> kSweepFigures = {
     "slots", "kl", "nll", "top1_same", "local_rel_l2", "local_l1_wo", "attention_loss", "bytes", "tokens_per_s", "kv_bytes", "score"};
-using SweepFigures = std::array<double, kSweepFigures.size()>;  // NaN: n/a
+using SweepItemFigures = std::array<double, kSweepFigures.size()>;  // NaN: n/a
 constexpr std::size_t sweep_figure(std::string_view name) {
   std::size_t i = 0;
   while (i < kSweepFigures.size() && kSweepFigures[i] != name) ++i;
@@ -39,7 +39,7 @@ struct SweepItem {
 };
 
 struct SweepResult {
-  SweepFigures figures{};
+  SweepItemFigures figures{};
   std::string said;  // what the run wrote after a question; empty: nothing was asked
 
   double figure(std::string_view name) const { return figures[sweep_figure(name)]; }

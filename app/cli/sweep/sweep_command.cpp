@@ -83,7 +83,7 @@ constexpr std::uint64_t kNone = ~std::uint64_t{0};
 struct Done {
   std::uint64_t n_items = 0;  // of the worker's plan
   std::uint64_t item = kNone;
-  SweepFigures figures{};
+  SweepItemFigures figures{};
 };
 
 std::string number_message(std::uint64_t item) { return {reinterpret_cast<const char*>(&item), sizeof item}; }

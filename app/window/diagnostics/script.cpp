@@ -16,6 +16,8 @@
 #include "app/window/files/film.h"
 #include "app/window/files/report.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/panels/stores/store_panel.h"
+#include "app/window/panels/stores/sweep_page.h"
 #include "app/window/shell/main_window.h"
 #include "io/terminal_text.h"
 
@@ -219,7 +221,9 @@ int runScript(MainWindow& window, const Options& options) {
     return 1;
   }
   if (options.bench_draw) return benchDraw(window);
-  if (options.view == "sweep") {  // a picture of curves needs them measured
+  if (!options.store.empty()) {
+    while (window.runActions().sweepPage().store().more()) QApplication::processEvents();
+  } else if (options.view == "sweep") {  // a picture of curves needs them measured
     window.runActions().sweep().start();
     waitUntilSettled(window, kComputeTimeoutMs);
   }

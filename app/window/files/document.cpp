@@ -22,6 +22,8 @@
 #include "app/window/help/welcome_page.h"
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/panels/stores/store_panel.h"
+#include "app/window/panels/stores/sweep_page.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
 #include "app/window/session/runs_undo.h"
@@ -106,7 +108,7 @@ SavedSession Document::session() const {
   s.selection = m.place.wanted().value_or(m_model.workspace.selection());
   s.page = m.pages.name();
   s.bookmarks = m_model.bookmarks.all();
-  s.sweep = m.sweep.saved();
+  s.sweep = m.sweep.own().saved();
   const viz::Option sort = keptChoice(m.canvases).now;
   if (sort.current > 0) s.sort = QString::fromStdString(sort.choices[static_cast<std::size_t>(sort.current)]);
   return s;
@@ -160,7 +162,7 @@ void Document::openSession(const SavedSession& s, const QString& path) {
     m.undo.without([&] { m_model.controller.openRequest(s.request); });
   }
   m.rows.tools().setGenerateCount(std::max(0, s.request.n_generate));
-  m.sweep.restore(s.sweep);
+  m.sweep.own().restore(s.sweep);
   if (const KeptChoice sort = keptChoice(m.canvases); sort.canvas) {
     const auto column = std::ranges::find(sort.now.choices, s.sort.toStdString());
     sort.canvas->view().choose(sort.option, column == sort.now.choices.end() ? 0 : static_cast<int>(column - sort.now.choices.begin()));
@@ -261,6 +263,8 @@ void Document::openFile(const QString& path) {
       return openSessionFile(path);
     case FileKind::kept:
       return openKept(path);
+    case FileKind::store:
+      return openStoreIn(path);
     case FileKind::prompt:
       break;
   }
@@ -268,6 +272,16 @@ void Document::openFile(const QString& path) {
     m_model.controller.setPrompt(readPromptFile(path));
     m.rows.notices().takeBack(m_not_opened);
     m.library.use(path);
+  } catch (const std::exception& error) {  // memory, too
+    sayNotOpened(QString::fromUtf8(words_of(error)));
+  }
+}
+
+void Document::openStoreIn(const QString& folder) {
+  try {
+    m.sweep.openStore(folder);
+    m.rows.notices().takeBack(m_not_opened);
+    m.pages.show(Page::sweep);
   } catch (const std::exception& error) {  // memory, too
     sayNotOpened(QString::fromUtf8(words_of(error)));
   }
@@ -314,6 +328,11 @@ void Document::openModel() { m_models->ask(); }
 void Document::openModelFolder() {
   const QString folder = QFileDialog::getExistingDirectory(&m.window, "Open model folder");
   if (!folder.isEmpty()) openFile(folder);
+}
+
+void Document::openStore() {
+  const QString folder = QFileDialog::getExistingDirectory(&m.window, "Open store of a sweep");
+  if (!folder.isEmpty()) openStoreIn(folder);
 }
 
 void Document::openModelFile() {
@@ -366,6 +385,10 @@ void Document::fillOpenMenu(Commands& commands, QMenu* menu) {
   commands.add(menu, {{"&Open model…", {QKeySequence::Open}, [this] { openModel(); }, "Those on this machine, another folder or a file"},
                       {"Open model fol&der…", {}, [this] { openModelFolder(); }},
                       {"Open model &file…", {}, [this] { openModelFile(); }},
+                      {"Open s&tore of a sweep…",
+                       {},
+                       [this] { openStore(); },
+                       "A folder that kvscope-cli sweep --store fills: curves over many texts, while they are computed"},
                       {"Open the sample &lecture", {}, [this] { openSampleLecture(); }},
                       {"Open &prompt…", {Qt::CTRL | Qt::SHIFT | Qt::Key_O}, [this] { openPrompt(); }}});
 }
@@ -402,7 +425,8 @@ void Document::keepJournal() {
     if (!m_model.controller.viewOnly()) changed();  // a refusal
   });
   connect(&m_model.bookmarks, &Bookmarks::changed, this, &Document::changed);
-  connect(&m.sweep, &SweepPanel::measured, this, &Document::changed);
+  connect(&m.sweep.own(), &SweepPanel::measured, this, &Document::changed);
+  connect(&m.sweep.store(), &StorePanel::openRequested, this, &Document::openStore);
   connect(&m_model.workspace, &Workspace::selectionChanged, this, [this] {
     if (m_modified) m_journal->touch();
   });

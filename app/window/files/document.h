@@ -25,7 +25,7 @@ class ModelChoice;
 class Pages;
 class RunsUndo;
 class StartPlace;
-class SweepPanel;
+class SweepPage;
 class WelcomePage;
 class WindowRows;
 struct WindowModel;
@@ -43,7 +43,7 @@ class Document : public QObject {
     Pages& pages;
     Canvases& canvases;
     Library& library;
-    SweepPanel& sweep;
+    SweepPage& sweep;
     JobsPanel& jobs;
     WelcomePage& welcome;
     RunsUndo& undo;
@@ -69,10 +69,11 @@ class Document : public QObject {
   void fillSessionMenu(Commands& commands, QMenu* menu);
 
  public Q_SLOTS:
-  void openFile(const QString& path);          // model folder, session, trace, kept tokens, lesson or prompt text
+  void openFile(const QString& path);          // model folder, session, trace, kept tokens, lesson, store of a sweep or prompt text
   void openGivenSession(const QString& path);  // of the command line: nothing but a session, a trace or kept tokens
   void openModel();                            // asks which
   void openModelFolder();
+  void openStore();  // asks for its folder
   void openModelFile();
   void openPrompt();
   void openSampleLecture();
@@ -105,6 +106,7 @@ class Document : public QObject {
   void offerToRead(const QStringList& files, const ReadSession& read, const QString& path);
   void offerBack(const QString& text, const SavedSession& before, const QString& before_path);
   void offerWithoutModel(const SavedSession& session, const QString& path);
+  void openStoreIn(const QString& folder);
   void sayNotOpened(const QString& why);  // until the next file opens
   void changed();
   void askAndSave();

@@ -18,8 +18,8 @@
 #include "app/window/commands/command_table.h"
 #include "app/window/files/export.h"
 #include "app/window/lecture/lecture_mode.h"
-#include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/panels/runs/table_panel.h"
+#include "app/window/panels/stores/sweep_page.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
 #include "app/window/session/window_model.h"
@@ -104,9 +104,8 @@ void ExportActions::savePicture() {
 QString ExportActions::write(const QString& path, const QString& ending, CanvasWidget* of, double scale, const QPixmap& whole) const {
   QString why;
   if (ending == ".csv" && ofSweep(of)) {
-    if (m.sweep.data().nMeasured() == 0)
-      return path + " was not written: nothing is measured yet; choose policies and budgets and press Measure";
-    writeFile(path, viz::to_csv(m.sweep.data().table()), &why);
+    if (!m.sweep.measured()) return path + " was not written: nothing is measured yet; choose policies and budgets and press Measure";
+    writeFile(path, viz::to_csv(m.sweep.table()), &why);
   } else if (of) {
     exportCanvas(*of, m.window, m.model.workspace, path, scale, &why);
   } else {
@@ -124,14 +123,14 @@ void ExportActions::copyPicture() {
 void ExportActions::copyNumbers() {
   CanvasWidget* const chosen = canvas();
   if (chosen || ofSweep(chosen))
-    QApplication::clipboard()->setText(QString::fromStdString(viz::to_csv(chosen ? chosen->table() : m.sweep.data().table())));
+    QApplication::clipboard()->setText(QString::fromStdString(viz::to_csv(chosen ? chosen->table() : m.sweep.table())));
 }
 
 void ExportActions::showNumbers() {
   if (CanvasWidget* const chosen = canvas())
     m.table.setSource(chosen->view().title(), [chosen] { return chosen->table(); });
   else if (m.pages.shows(Page::sweep))
-    m.table.setSource(kTitleOfSweep, [this] { return m.sweep.data().table(); });
+    m.table.setSource(kTitleOfSweep, [this] { return m.sweep.table(); });
   m.inspect.open("table");
 }
 
@@ -187,9 +186,9 @@ Report ExportActions::report() const {
   }
   std::ranges::stable_sort(pictures, {}, [](const auto& p) { return p.first; });
   for (auto& [order, picture] : pictures) out.pictures.push_back(std::move(picture));
-  if (m.sweep.data().nMeasured() > 0) {
-    out.sweep = m.sweep.data().table();
-    out.pictures.push_back({kTitleOfSweep, m.sweep.facts(), m.sweep.chart().picture(QSize(kReportWidth, 460), kReportScale, paper)});
+  if (m.sweep.measured()) {
+    out.sweep = m.sweep.table();
+    out.pictures.push_back({kTitleOfSweep, m.sweep.facts(), m.sweep.picture(QSize(kReportWidth, 460), kReportScale, paper)});
   }
   return out;
 }

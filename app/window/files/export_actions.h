@@ -20,7 +20,7 @@ class Commands;
 class InspectPage;
 class LectureMode;
 class Pages;
-class SweepPanel;
+class SweepPage;
 class TablePanel;
 class WindowRows;
 struct WindowModel;
@@ -39,7 +39,7 @@ class ExportActions : public QObject {
     Canvases& canvases;
     InspectPage& inspect;
     LectureMode& lecture;
-    SweepPanel& sweep;
+    SweepPage& sweep;
     TablePanel& table;
   };
   explicit ExportActions(const Parts& parts);

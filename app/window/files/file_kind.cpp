@@ -6,13 +6,14 @@
 #include <QFileInfo>
 
 #include "io/gguf_file.h"
+#include "trace/sweep_reader.h"
 
 namespace kvscope {
 
 FileKind kindOfFile(const QString& path) {
   constexpr qint64 kHead = 4096;  // our files say at their beginning what they are
   const QFileInfo info(path);
-  if (info.isDir()) return FileKind::model;
+  if (info.isDir()) return SweepReader::is_store(path.toStdString()) ? FileKind::store : FileKind::model;
   const auto ends = [&path](const char* suffix) { return path.endsWith(suffix, Qt::CaseInsensitive); };
   if (ends(".gguf")) return FileKind::model;
   QByteArray head;

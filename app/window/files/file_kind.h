@@ -6,7 +6,7 @@
 namespace kvscope {
 
 /// What opens from a path: a drop, a list, a word of the command line.
-enum class FileKind { model, session, trace, lesson, kept, prompt };
+enum class FileKind { model, session, trace, lesson, kept, store, prompt };
 
 /// By what is in it; a name decides only where the content says nothing (*.kvscope and *.json are no texts).
 FileKind kindOfFile(const QString& path);

@@ -25,6 +25,7 @@
 #include "app/window/panels/runs/add_runs_dialog.h"
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/table_panel.h"
+#include "app/window/panels/stores/sweep_page.h"
 #include "app/window/rows/loading_row.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
@@ -65,10 +66,11 @@ void MainWindow::makePanels() {
 void MainWindow::makeActions() {
   m_runs_undo = std::make_unique<RunsUndo>(m_model);
   m_library = std::make_unique<Library>(m_model, *this);
-  m_document = std::make_unique<Document>(Document::Parts{*this, m_model, *m_rows, *m_pages, m_canvases, *m_library, m_run_actions->sweep(),
-                                                          m_run_actions->jobs(), m_first_steps->welcome(), *m_runs_undo, m_place});
-  m_exports = std::make_unique<ExportActions>(
-      ExportActions::Parts{*this, m_model, *m_rows, *m_pages, m_canvases, *m_inspect, *m_lecture, m_run_actions->sweep(), m_work->table()});
+  m_document =
+      std::make_unique<Document>(Document::Parts{*this, m_model, *m_rows, *m_pages, m_canvases, *m_library, m_run_actions->sweepPage(),
+                                                 m_run_actions->jobs(), m_first_steps->welcome(), *m_runs_undo, m_place});
+  m_exports = std::make_unique<ExportActions>(ExportActions::Parts{*this, m_model, *m_rows, *m_pages, m_canvases, *m_inspect, *m_lecture,
+                                                                   m_run_actions->sweepPage(), m_work->table()});
   m_run_messages = std::make_unique<RunMessages>(m_model, *m_rows);
   fillMenus(*this);
   m_lecture->row().takeMenus(m_rows->menus());
@@ -170,6 +172,7 @@ void MainWindow::begin() {
     m_document->openGivenSession(QString::fromStdString(options.session));
   else if (m_model.settings && options.atStartOnly() && !m_pages->shows(Page::welcome))
     m_document->openLast();
+  if (!options.store.empty()) m_document->openFile(QString::fromStdString(options.store));
   m_document->offerRecovery();
   if (const Lesson& lesson = m_lecture->guide().lesson(); m_lecture->on() && lesson.staged()) m_lecture->openLesson(lesson.path);
   if (!options.scene.empty()) m_lecture->guide().goTo(QString::fromStdString(options.scene));

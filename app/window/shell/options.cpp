@@ -91,7 +91,7 @@ QString Options::journalFolder() const {
 
 bool Options::atStartOnly() const {
   return !scripted() && !synthetic_size && report.empty() && model.empty() && !prompt && prompt_file.empty() && session.empty() &&
-         lanes.empty() && !view_given && !layer && !tokens && !step;
+         store.empty() && lanes.empty() && !view_given && !layer && !tokens && !step;
 }
 
 std::string sampleLecture() { return asset("lessons/cat.kvscope"); }
@@ -184,6 +184,8 @@ void addOptions(CLI::App& cli, Options& options, Written& written) {
       ->check(CLI::IsMember(viewNames()))
       ->capture_default_str();
   cli.add_option("--scene", options.scene, "with --view lecture: scene to begin with, e.g. sink")->type_name("NAME");
+  cli.add_option("--store", options.store, "folder that kvscope-cli sweep --store fills: its curves on the page of sweeps")
+      ->type_name("DIR");
   cli.add_option("--scenes", options.scenes, "file with other scenes for the lecture")->type_name("FILE");
   cli.add_option("--ghosts", options.ghosts, "hatch what leaves within so many steps")->check(CLI::Range(0, 1 << 20))->type_name("STEPS");
   cli.add_option("--theme", options.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
@@ -238,6 +240,10 @@ void takeFile(Options& options) {
     case FileKind::trace:
     case FileKind::kept:
       return take(options.session, "--session");
+    case FileKind::store:
+      take(options.store, "--store");
+      if (!options.view_given) options.view = "sweep";
+      return;
     case FileKind::lesson:
       take(options.scenes, "--scenes");
       if (!options.view_given) options.view = "lecture";

@@ -37,6 +37,7 @@ struct Options {
   std::optional<int> lane;     // shown; the last one by default
   std::string file;            // to open at the start, whatever it is: it becomes one of the others
   std::string session;         // file to open at the start
+  std::string store;           // folder of a sweep to open at the start
   std::size_t memory = 0;      // bytes of recorded results; 0: what is set, else a quarter of the machine's
   std::string journal;         // folder of unsaved sessions; the user's by default
   std::string picture;         // file to write, then leave: .png, .svg, .csv or .json

@@ -14,6 +14,7 @@
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/panels/stores/sweep_page.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
 #include "app/window/session/window_model.h"
@@ -48,9 +49,10 @@ void RunActions::sayRefusals() {
 
 void RunActions::addSweep(Panels& panels) {
   m_sweep = new SweepPanel(m_model.workspace, m_model.controller, m_model.runs);
-  Panel& panel =
-      panels.addTalking("sweep", "Quality and budget", m_sweep, {.kind = viz::Place::Kind::page, .menu = "Budget s&weep", .key = "Alt+4"});
-  for (QWidget* control : m_sweep->controls()) panel.addControl(control);
+  m_sweep_page = new SweepPage(m_model.workspace, m_sweep);
+  Panel& panel = panels.addTalking("sweep", "Quality and budget", m_sweep_page,
+                                   {.kind = viz::Place::Kind::page, .menu = "Budget s&weep", .key = "Alt+4"});
+  for (QWidget* control : m_sweep_page->controls()) panel.addControl(control);
   connect(m_sweep, &SweepPanel::openRequested, this, &RunActions::open);
 }
 

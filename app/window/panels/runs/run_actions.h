@@ -17,6 +17,7 @@ class Commands;
 class JobsPanel;
 class Pages;
 class Panels;
+class SweepPage;
 class SweepPanel;
 class WindowRows;
 struct WindowModel;
@@ -35,6 +36,7 @@ class RunActions : public QObject {
   AddRunsDialog& dialog() { return *m_dialog; }
   JobsPanel& jobs() { return *m_jobs; }
   SweepPanel& sweep() { return *m_sweep; }
+  SweepPage& sweepPage() { return *m_sweep_page; }
   /// A run that was opened and has its result is looked at.
   void selectWanted();
   void lookAt(int run);
@@ -66,6 +68,7 @@ class RunActions : public QObject {
   Pages& m_pages;
   JobsPanel* m_jobs;
   SweepPanel* m_sweep = nullptr;
+  SweepPage* m_sweep_page = nullptr;
   AddRunsDialog* m_dialog = nullptr;
   int m_failure_said = 0;  // run of the queue whose refusal was said last
   std::string m_wanted;    // to be looked at as soon as it is there

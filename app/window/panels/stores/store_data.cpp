@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/stores/store_data.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/window/session/run_queue.h"
+#include "app/window/shell/panel_paint.h"
+#include "viz/draw/format.h"
+
+namespace kvscope {
+
+namespace {
+
+using Kind = StoreMeasure::Kind;
+
+constexpr std::array<StoreMeasure, 9> kMeasures = {{
+    {"score", "answers found", "share of the answers, more is better", Kind::share, /*band=*/false},
+    {"kl", "mean KL", "nats, less is better", Kind::number},
+    {"nll", "NLL", "nats per token, less is better", Kind::number},
+    {"top1_same", "top-1 same", "share of steps, more is better", Kind::share},
+    {"attention_loss", "attention lost", "share of the attention, less is better", Kind::share},
+    {"local_rel_l2", "local error", "relative, less is better", Kind::number},
+    {"slots", "slots held", "mean per head at the end", Kind::mean},
+    {"kv_bytes", "KV bytes", "used by the slots, less is better", Kind::bytes},
+    {"tokens_per_s", "tokens per second", "on the machine that computed the item", Kind::mean},
+}};
+
+/// The specification without its budget: what the runs of a curve have in common.
+std::string without_ratio(std::string spec) {
+  const std::size_t at = spec.find("ratio=");
+  if (at == std::string::npos || at == 0) return spec;
+  const std::size_t end = std::min(spec.find_first_of(",@", at), spec.size());
+  const bool more = end < spec.size() && spec[end] == ',';
+  // "x:ratio=1,a=2" -> "x:a=2"; "x:a=2,ratio=1" -> "x:a=2"; "x:ratio=1" -> "x"
+  return more ? spec.substr(0, at) + spec.substr(end + 1) : spec.substr(0, at - 1) + spec.substr(end);
+}
+
+QString counted(std::size_t n, const char* one, const char* many) {
+  return n == 1 ? QString("one %1").arg(one) : QString("%1 %2").arg(n).arg(many);
+}
+
+}  // namespace
+
+std::span<const StoreMeasure> storeMeasures() { return kMeasures; }
+
+QString StoreMeasure::text(double value) const {
+  if (std::isnan(value)) return "n/a";
+  switch (kind) {
+    case Kind::share:
+      return qs(viz::format_percent(value));
+    case Kind::mean:
+      return qs(viz::format_mean(value));
+    case Kind::bytes:
+      return qs(viz::format_bytes(value));
+    case Kind::number:
+      break;
+  }
+  return qs(viz::format_number(value));
+}
+
+void StoreData::set(const SweepReader& reader) {
+  m_contents = reader.contents();
+  m_there = reader.n_there();
+  m_bad = reader.problems().size();
+  m_problem = m_bad > 0 ? reader.problems().begin()->second : std::string();
+  m_sweeps = reader.n_sweeps();
+  m_folder = reader.folder();
+  m_curves.clear();
+  m_full.reset();
+  const std::vector<SweepBand> bands = sweep_bands(m_contents.beside(), reader.results());
+  const auto depths = sweep_depths(m_contents, reader.results());
+  std::vector<std::string> keys;  // of the curves
+  for (std::size_t r = 0; r < bands.size(); ++r) {
+    const SweepContents::Run& run = m_contents.runs[r];
+    StoreMark mark{r, run.ratio, bands[r], depths[r]};
+    const std::string key = without_ratio(run.spec);
+    if (key == run.spec && run.ratio == 1) {
+      m_full = std::move(mark);
+      continue;
+    }
+    const auto known = std::ranges::find(keys, key);
+    if (known == keys.end()) {
+      keys.push_back(key);
+      m_curves.push_back({qs(wordsOf(run.spec).title), {}});
+      m_curves.back().marks.push_back(std::move(mark));
+    } else {
+      m_curves[static_cast<std::size_t>(known - keys.begin())].marks.push_back(std::move(mark));
+    }
+  }
+  // Where one policy stands there with several settings, the settings tell its curves apart.
+  std::vector<QString> titles;
+  for (const StoreCurve& curve : m_curves) titles.push_back(curve.title);
+  for (std::size_t i = 0; i < m_curves.size(); ++i) {
+    if (std::ranges::count(titles, titles[i]) > 1) m_curves[i].title = qs(keys[i]);
+    std::ranges::stable_sort(m_curves[i].marks, {}, &StoreMark::ratio);
+  }
+}
+
+bool StoreData::scored() const {
+  const auto has = [](const StoreMark& mark) { return mark.band.figure("score").n > 0; };
+  return (m_full && has(*m_full)) ||
+         std::ranges::any_of(m_curves, [&](const StoreCurve& curve) { return std::ranges::any_of(curve.marks, has); });
+}
+
+std::vector<std::size_t> StoreData::depths() const {
+  std::vector<std::size_t> out;
+  for (std::size_t d = 0; d < kSweepDepths; ++d) {
+    const auto has = [d](const SweepContents::Text& text) {
+      return std::min(static_cast<std::size_t>(text.depth * kSweepDepths), kSweepDepths - 1) == d;
+    };
+    if (std::ranges::any_of(m_contents.texts, [&](const auto& text) { return !std::isnan(text.depth) && has(text); })) out.push_back(d);
+  }
+  return out;
+}
+
+QString StoreData::over() const {
+  const QString texts = counted(m_contents.texts.size(), "text", "texts");
+  return m_contents.seeds.size() == 1 ? texts : QString("%1 × %2 seeds").arg(texts).arg(m_contents.seeds.size());
+}
+
+QStringList StoreData::state() const {
+  QStringList out;
+  out << (m_there == nItems() ? QString("all %1 items").arg(nItems()) : QString("%1 of %2 items so far").arg(m_there).arg(nItems()));
+  if (m_bad > 0) out << QString("%1 cannot be used: %2").arg(counted(m_bad, "file", "files"), qs(m_problem));
+  if (m_sweeps > 1) out << QString("the latest of %1 sweeps in this folder").arg(m_sweeps);
+  return out;
+}
+
+QString StoreData::budgetOf(const StoreMark& mark) { return QString::number(100 * mark.ratio, 'g', 4) + " %"; }
+
+QString StoreData::pairedText(const SweepBand& band) {
+  if (band.compared == 0) return {};
+  return QString("better on %1 of %2, worse on %3").arg(band.better).arg(band.compared).arg(band.worse);
+}
+
+QString StoreData::besideOf(const StoreMark& mark) const {
+  const std::size_t beside = m_contents.runs[mark.run].beside;
+  if (beside == mark.run) return {};
+  for (const StoreCurve& curve : m_curves)
+    if (std::ranges::find(curve.marks, beside, &StoreMark::run) != curve.marks.end()) return curve.title;
+  return {};
+}
+
+QStringList StoreData::describe(const StoreCurve& curve, const StoreMark& mark, const StoreMeasure& measure) const {
+  QStringList out{QString("%1, %2 of the prompt").arg(curve.title, budgetOf(mark))};
+  const Statistics& of = mark.band.figure(measure.figure);
+  QString value = QString("%1 %2").arg(measure.name, measure.text(of.mean()));
+  if (of.n > 1) value += QString(", mean of %1; lowest %2, highest %3").arg(of.n).arg(measure.text(of.min), measure.text(of.max));
+  out << value;
+  const std::size_t n = m_contents.texts.size() * m_contents.seeds.size();
+  out << (mark.band.n == n ? QString("all %1 items: %2").arg(n).arg(over()) : QString("%1 of %2 items so far").arg(mark.band.n).arg(n));
+  if (const QString beside = besideOf(mark); !beside.isEmpty() && mark.band.compared > 0)
+    out << QString("%1 than %2 at the same budget, on the same texts with the same seeds, %3")
+               .arg(pairedText(mark.band), beside, mark.band.figure("score").n > 0 ? "by the answers found" : "by KL");
+  return out;
+}
+
+viz::Table StoreData::table() const {
+  viz::Table out;
+  out.columns = {"policy", "run", "budget (share of the prompt)", "items"};
+  for (const StoreMeasure& m : kMeasures)
+    for (const char* what : {"mean", "lowest", "highest", "items that have it"})
+      out.columns.push_back(std::string(m.name) + " (" + m.unit + "), " + what);
+  for (const char* name : {"compared with", "better on", "worse on", "of items"}) out.columns.emplace_back(name);
+  const auto add = [&](const QString& title, const StoreMark& mark) {
+    std::vector<std::string> row = {title.toStdString(), m_contents.runs[mark.run].spec, viz::format_plain(mark.ratio),
+                                    std::to_string(mark.band.n)};
+    for (const StoreMeasure& m : kMeasures) {
+      const Statistics& s = mark.band.figure(m.figure);
+      for (const double v : {s.mean(), s.min, s.max}) row.push_back(viz::format_plain(v));
+      row.push_back(std::to_string(s.n));
+    }
+    const bool compared = mark.band.compared > 0;
+    row.push_back(compared ? m_contents.runs[m_contents.runs[mark.run].beside].spec : "n/a");
+    for (const std::size_t n : {mark.band.better, mark.band.worse, mark.band.compared}) row.push_back(compared ? std::to_string(n) : "n/a");
+    out.rows.push_back(std::move(row));
+  };
+  if (m_full) add("full cache", *m_full);
+  for (const StoreCurve& curve : m_curves)
+    for (const StoreMark& mark : curve.marks) add(curve.title, mark);
+  out.note = (QStringList{over()} + state()).join("; ").toStdString() +
+             "; the answers found where a run has them, else KL, decide which is better";
+  return out;
+}
+
+}  // namespace kvscope

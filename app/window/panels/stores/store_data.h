@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include <QString>
+#include <QStringList>
+
+#include "trace/sweep_bands.h"
+#include "trace/sweep_reader.h"
+#include "viz/canvas.h"
+
+namespace kvscope {
+
+/// What of a sweep's items can be looked at: a figure, as people call it.
+struct StoreMeasure {
+  std::string_view figure;  // of kSweepFigures
+  const char *name, *unit;
+  enum class Kind : std::uint8_t { share, number, mean, bytes } kind;
+  bool band = true;                  // false: an item has all or nothing of it, so that lowest and highest say nothing
+  QString text(double value) const;  // n/a: there is none
+};
+std::span<const StoreMeasure> storeMeasures();
+
+/// One run of the sweep over the texts and seeds that are there.
+struct StoreMark {
+  std::size_t run = 0;
+  double ratio = 1;
+  SweepBand band;
+  std::array<Statistics, kSweepDepths> depths;  // share answered, by depth
+};
+/// The runs of one policy, by budget.
+struct StoreCurve {
+  QString title;
+  std::vector<StoreMark> marks;
+};
+
+/// What a store of a sweep shows: a curve per policy, over all texts and seeds, and what they are compared with.
+class StoreData {
+ public:
+  void set(const SweepReader& reader);
+
+  bool empty() const { return m_curves.empty() && !m_full; }
+  const std::vector<StoreCurve>& curves() const { return m_curves; }
+  const std::optional<StoreMark>& full() const { return m_full; }  // the full cache
+  const SweepContents& contents() const { return m_contents; }
+  std::size_t nThere() const { return m_there; }
+  std::size_t nItems() const { return m_contents.keys.size(); }
+  bool scored() const;  // the texts have answers, and one item at least is there
+  /// The fifths of the context in which an answer stands, one at least.
+  std::vector<std::size_t> depths() const;
+
+  /// "8 texts × 2 seeds", "one text".
+  QString over() const;
+  /// "212 of 320 items so far", what is damaged, how many sweeps the folder has.
+  QStringList state() const;
+  /// "20 %"; "full cache".
+  static QString budgetOf(const StoreMark& mark);
+  /// "better on 9 of 16, worse on 3"; empty: nothing to compare with.
+  static QString pairedText(const SweepBand& band);
+  /// All of one mark, a line each.
+  QStringList describe(const StoreCurve& curve, const StoreMark& mark, const StoreMeasure& measure) const;
+  /// The run that `mark` is compared with: "H2O"; empty: none.
+  QString besideOf(const StoreMark& mark) const;
+  /// Every number: a row per run, with how many items each is of.
+  viz::Table table() const;
+
+ private:
+  SweepContents m_contents;
+  std::vector<StoreCurve> m_curves;
+  std::optional<StoreMark> m_full;
+  std::size_t m_there = 0, m_bad = 0, m_sweeps = 1;
+  std::string m_problem;  // the first
+  std::string m_folder;
+};
+
+}  // namespace kvscope

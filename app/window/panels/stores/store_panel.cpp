@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/stores/store_panel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QComboBox>
+#include <QDir>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QTableWidget>
+#include <QVBoxLayout>
+
+#include "app/window/panels/runs/row_table.h"
+#include "app/window/session/workspace.h"
+#include "app/window/shell/header_controls.h"
+#include "app/window/shell/panel_paint.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kEveryMs = 1500;
+constexpr std::size_t kFilesATime = 200;  // so that a large store does not hold up the window
+
+enum Column { kRun, kBudget, kItems, kValue, kBetter, kWorse, kColumns };
+
+}  // namespace
+
+StorePanel::StorePanel(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      m_workspace(workspace),
+      m_title(new QLabel(this)),
+      m_state(new QLabel(this)),
+      m_pairs(new QLabel(this)),
+      m_table(new QTableWidget(0, kColumns, this)),
+      m_chart(new StoreChart(workspace, m_data, this)),
+      m_measure(headerBox("What the curves show")),
+      m_look(headerBox("Curves over budgets, or where the answers stood that were found")) {
+  for (const StoreMeasure& m : storeMeasures()) m_measure->addItem(m.name);
+  m_look->addItems({"curves", "depth × budget"});
+  m_title->setFont(uiFont(13, true));
+  m_title->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  m_title->setTextFormat(Qt::PlainText);
+  for (QLabel* label : {m_title, m_state, m_pairs}) label->setWordWrap(true);
+  for (QLabel* label : {m_state, m_pairs}) {
+    label->setObjectName("secondary");
+    label->setFont(uiFont(12));
+    label->setTextFormat(Qt::PlainText);
+  }
+  m_state->setAccessibleName("How much of the sweep is there");
+  makeRowTable(*m_table, workspace, "Runs of the sweep with their numbers");
+  m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+  m_table->horizontalHeader()->setStretchLastSection(true);
+  auto* open = new QPushButton("Open another…", this);
+  open->setToolTip("Opens a folder that kvscope-cli sweep --store fills");
+  auto* side = new QVBoxLayout;
+  side->setContentsMargins(0, 0, 0, 0);
+  side->setSpacing(8);
+  side->addWidget(m_title);
+  side->addWidget(m_state);
+  side->addWidget(m_table, 1);
+  side->addWidget(m_pairs);
+  side->addWidget(open);
+  auto* left = new QWidget(this);
+  left->setLayout(side);
+  left->setFixedWidth(500);
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(12, 10, 12, 10);
+  row->setSpacing(14);
+  row->addWidget(left);
+  row->addWidget(m_chart, 1);
+  setFocusProxy(m_chart);
+  m_timer.setInterval(kEveryMs);
+  connect(&m_timer, &QTimer::timeout, this, &StorePanel::take);
+  connect(open, &QPushButton::clicked, this, &StorePanel::openRequested);
+  connect(m_measure, &QComboBox::currentIndexChanged, this, [this](int i) {
+    m_chart->setMeasure(storeMeasures()[static_cast<std::size_t>(std::max(0, i))]);
+    fillTable();
+  });
+  connect(m_look, &QComboBox::currentIndexChanged, this, [this](int i) {
+    m_chart->setDepths(i == 1);
+    m_measure->setEnabled(i == 0);
+    fillTable();
+  });
+  connect(m_chart, &StoreChart::pointed, m_table, [this](int run) {
+    for (int i = 0; i < m_table->rowCount(); ++i)
+      if (run >= 0 && m_table->item(i, kRun)->data(Qt::UserRole).toInt() == run) return m_table->selectRow(i);
+    m_table->clearSelection();
+  });
+  refresh();
+}
+
+void StorePanel::open(const QString& folder) {
+  SweepReader reader(folder.toStdString());
+  m_reader.emplace(std::move(reader));
+  m_folder = folder;
+  m_reader->take(kFilesATime);
+  m_data.set(*m_reader);
+  m_measure->setCurrentIndex(m_data.scored() ? 0 : 1);
+  m_look->setCurrentIndex(0);
+  refresh();
+  take();
+  m_timer.start();
+}
+
+void StorePanel::take() {
+  if (!m_reader) return;
+  const SweepReader::Taken taken = m_reader->take(kFilesATime);
+  if (taken.changed) {
+    m_data.set(*m_reader);
+    refresh();
+  }
+  m_more = taken.more;
+  if (m_more) QTimer::singleShot(0, this, &StorePanel::take);
+  if (m_reader->n_there() == m_reader->results().size()) m_timer.stop();  // nothing can come
+}
+
+void StorePanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  take();
+}
+
+QString StorePanel::stateText() const { return m_state->text(); }
+
+QString StorePanel::facts() const {
+  if (m_data.empty()) return "no store is open";
+  return QStringList({m_data.over(), m_data.state().front(), qs(m_data.contents().model)}).join(" · ");
+}
+
+std::vector<QWidget*> StorePanel::controls() const { return {m_measure, m_look}; }
+
+void StorePanel::refresh() {
+  m_title->setText(m_folder.isEmpty() ? QString("No store is open") : QDir(m_folder).dirName());
+  m_title->setToolTip(m_folder);
+  m_state->setText(m_data.empty() ? QString("A folder that kvscope-cli sweep --store fills, opened while it grows or when it is whole.")
+                                  : QStringList(QStringList({m_data.over(), qs(m_data.contents().model)}) + m_data.state()).join(" · "));
+  fillTable();
+  m_chart->refresh();
+  Q_EMIT factsChanged();
+}
+
+void StorePanel::fillTable() {
+  const StoreMeasure& measure = m_look->currentIndex() == 1 ? storeMeasures().front() : m_chart->measure();
+  const QString beside = [this] {
+    for (const StoreCurve& curve : m_data.curves())
+      for (const StoreMark& mark : curve.marks)
+        if (const QString title = m_data.besideOf(mark); !title.isEmpty()) return title;
+    return QString();
+  }();
+  m_pairs->setVisible(!beside.isEmpty());
+  m_pairs->setText(QString("better, worse: on how many of the same texts with the same seeds than %1 at the same budget, by %2")
+                       .arg(beside, m_data.scored() ? "the answers found" : "KL"));
+  m_table->setHorizontalHeaderLabels({"run", "budget", "items", measure.name, "better", "worse"});
+  m_table->setRowCount(0);
+  const auto add = [&](const QString& title, const StoreMark& mark, bool full) {
+    const int row = m_table->rowCount();
+    m_table->insertRow(row);
+    const Statistics& s = mark.band.figure(measure.figure);
+    QString value = measure.text(s.mean());
+    if (measure.band && s.n > 1 && s.min != s.max) value += QString(" (%1 to %2)").arg(measure.text(s.min), measure.text(s.max));
+    const SweepBand& band = mark.band;
+    const bool paired = band.compared > 0;
+    const QStringList cells = {title,
+                               full ? QString("–") : StoreData::budgetOf(mark),
+                               QString::number(band.n),
+                               value,
+                               paired ? QString("%1 of %2").arg(band.better).arg(band.compared) : QString("–"),
+                               paired ? QString::number(band.worse) : QString("–")};
+    for (int c = 0; c < kColumns; ++c) {
+      auto* item = new QTableWidgetItem(cells[c]);
+      item->setData(Qt::UserRole, static_cast<int>(mark.run));
+      item->setToolTip(cells[c]);
+      if (c != kRun && c != kValue) item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+      m_table->setItem(row, c, item);
+    }
+  };
+  if (m_data.full()) add("Full cache", *m_data.full(), true);
+  for (const StoreCurve& curve : m_data.curves())
+    for (const StoreMark& mark : curve.marks) add(curve.title, mark, false);
+  for (const int c : {kRun, kBudget, kItems, kValue, kBetter, kWorse}) m_table->resizeColumnToContents(c);
+  m_table->setColumnWidth(kRun, std::min(m_table->columnWidth(kRun), px(*m_table, 104)));
+}
+
+}  // namespace kvscope

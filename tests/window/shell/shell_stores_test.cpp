@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores of sweeps over many texts on the page of sweeps: the numbers of the command line, live, and what is wrong with a folder.
+#include <cmath>
+#include <filesystem>
+
+#include <QComboBox>
+#include <QDir>
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QTableWidget>
+#include <QTemporaryDir>
+
+#include "app/window/panels/stores/store_panel.h"
+#include "app/window/panels/stores/sweep_page.h"
+#include "app/window/rows/rows.h"
+#include "trace/sweep_store.h"
+#include "window/support/file_bytes.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class StoresTest : public WindowTest {
+ protected:
+  void SetUp() override {
+    WindowTest::SetUp();
+    QByteArray lines;
+    for (const int number : {482, 731})
+      lines += QString(R"({"context":"The boats lay in the harbour all day long. The house number of Tom is %1. Nobody knew when the wind )"
+                       R"(would turn.","question":"\nWhat is the house number of Tom?","answer":"%1",)"
+                       R"("answer_prefix":" The house number of Tom is","max_new_tokens":4})")
+                   .arg(number)
+                   .toUtf8() +
+               "\n";
+    write(folder.filePath("texts.jsonl"), lines);
+  }
+  /// The sweep of the command line over both texts, two seeds, two policies at two budgets.
+  QByteArray sweep(const QStringList& more) {
+    QProcess cli;
+    cli.start(KVSCOPE_CLI, QStringList{"sweep", "--texts", folder.filePath("texts.jsonl"), "--policies", "local,h2o", "--ratios", "0.2,0.9",
+                                       "--seeds", "2", "--store", store(), "--quiet", "--json"} +
+                               more);
+    EXPECT_TRUE(cli.waitForFinished(60000));
+    EXPECT_EQ(cli.exitCode(), 0) << cli.readAllStandardError().toStdString();
+    return cli.readAllStandardOutput();
+  }
+  QString store() const { return folder.filePath("store"); }
+  SweepPage& page() { return window->runActions().sweepPage(); }
+  StorePanel& panel() { return page().store(); }
+  std::string state() { return panel().stateText().toStdString(); }
+  int measure(std::string_view figure) {
+    const auto all = storeMeasures();
+    return static_cast<int>(std::ranges::find(all, figure, &StoreMeasure::figure) - all.begin());
+  }
+
+  QTemporaryDir folder;
+};
+
+TEST_F(StoresTest, ShowTheNumbersOfTheCommandLineAndGrow) {
+  sweep({"--shard", "1/2"});
+  window->openFile(store());
+  EXPECT_EQ(window->page(), Page::sweep);
+  EXPECT_TRUE(page().showsStore());
+  EXPECT_NE(state().find("2 texts × 2 seeds"), std::string::npos) << state();
+  EXPECT_NE(state().find("10 of 20 items so far"), std::string::npos) << state();
+  EXPECT_EQ(panel().data().full()->band.n, 2u);
+  const QByteArray printed = sweep({});
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 20, 10000);  // nobody asked for it
+  EXPECT_NE(state().find("all 20 items"), std::string::npos) << state();
+  const QJsonObject json = QJsonDocument::fromJson(printed).object();
+  const QJsonArray bands = json["bands"].toArray();
+  ASSERT_EQ(bands.size(), 5);
+  std::size_t found = 0;
+  const auto same = [&](const StoreMark& mark) {
+    const QJsonObject band = bands[static_cast<qsizetype>(mark.run)].toObject();
+    EXPECT_EQ(mark.band.n, static_cast<std::size_t>(band["n"].toInt()));
+    for (std::size_t f = 0; f < kSweepFigures.size(); ++f) {
+      const QJsonObject printed_figure = band[QString::fromUtf8(kSweepFigures[f].data())].toObject();
+      const Statistics& s = mark.band.figures[f];
+      EXPECT_EQ(s.n, printed_figure["n"].toInt());
+      for (const auto& [value, name] : {std::pair(s.mean(), "mean"), std::pair(s.min, "min"), std::pair(s.max, "max")}) {
+        if (std::isnan(value))
+          EXPECT_TRUE(printed_figure[name].isNull()) << kSweepFigures[f];
+        else
+          EXPECT_EQ(value, printed_figure[name].toDouble()) << kSweepFigures[f] << name;
+      }
+    }
+    EXPECT_EQ(mark.band.compared, static_cast<std::size_t>(band["compared"].toInt()));
+    EXPECT_EQ(mark.band.better, static_cast<std::size_t>(band["better"].toInt(0)));
+    EXPECT_EQ(mark.band.worse, static_cast<std::size_t>(band["worse"].toInt(0)));
+    found += 1;
+  };
+  same(*panel().data().full());
+  for (const StoreCurve& curve : panel().data().curves())
+    for (const StoreMark& mark : curve.marks) same(mark);
+  EXPECT_EQ(found, 5u);
+  ASSERT_EQ(panel().data().curves().size(), 2u);
+  // Under the pointer, in the table beside the curves, and in what is exported: the same.
+  const StoreCurve& curve = panel().data().curves()[1];
+  const StoreMark& mark = curve.marks[0];
+  panel().measureBox().setCurrentIndex(measure("nll"));
+  const QPointF at = panel().chart().markerOf(mark.run);
+  ASSERT_FALSE(at.isNull());
+  const QString said = panel().chart().words(at), mean = panel().chart().measure().text(mark.band.figure("nll").mean());
+  EXPECT_TRUE(said.contains(mean)) << said.toStdString();
+  EXPECT_TRUE(said.contains("all 4 items: 2 texts × 2 seeds")) << said.toStdString();
+  EXPECT_TRUE(said.contains("of 4, worse on")) << said.toStdString();
+  bool in_table = false;
+  for (int row = 0; row < panel().table().rowCount(); ++row) in_table = in_table || panel().table().item(row, 3)->text().startsWith(mean);
+  EXPECT_TRUE(in_table);
+  EXPECT_EQ(page().table().rows.size(), 5u);
+  EXPECT_EQ(page().table().rows[3][1], "h2o:ratio=0.2");
+}
+
+TEST_F(StoresTest, TheMapIsOfTheDepthsAtWhichAnswersStand) {
+  sweep({});
+  window->openFile(store());
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 20, 10000);
+  panel().lookBox().setCurrentIndex(1);
+  EXPECT_TRUE(panel().chart().depths());
+  ASSERT_EQ(panel().data().depths().size(), 1u) << "both texts have their answer at the same place";
+  const std::size_t depth = panel().data().depths()[0];
+  const StoreMark& mark = panel().data().curves()[0].marks[1];
+  const QPointF at = panel().chart().cellOf(mark.run, depth);
+  ASSERT_FALSE(at.isNull());
+  EXPECT_EQ(mark.depths[depth].n, 4);
+  EXPECT_EQ(mark.depths[depth].mean(), mark.band.figure("score").mean());
+  EXPECT_TRUE(panel().chart().words(at).contains("mean of 4")) << panel().chart().words(at).toStdString();
+}
+
+TEST_F(StoresTest, WhatCannotBeUsedIsCountedAndSaid) {
+  sweep({});
+  int i = 0;
+  for (const QString& name : QDir(store()).entryList({"*.json"}))
+    if (!name.startsWith("sweep-") && i++ < 2) write(QDir(store()).filePath(name), i == 1 ? "{" : "\xff\x00");
+  window->openFile(store());
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 18, 10000);
+  EXPECT_NE(state().find("18 of 20 items so far"), std::string::npos) << state();
+  EXPECT_NE(state().find("2 files cannot be used: "), std::string::npos) << state();
+  // Contents that are no contents: the page keeps what it has, and why is said.
+  QDir other(folder.filePath("other"));
+  other.mkpath(".");
+  write(other.filePath("sweep-0.json"), R"({"schema":"kvscope.sweep-contents/1","model":"m","runs":[],"texts":[],"seeds":[],"keys":[]})");
+  window->openFile(other.path());
+  EXPECT_NE(window->notices().text().toStdString().find("sweep-0.json"), std::string::npos) << window->notices().text().toStdString();
+  EXPECT_EQ(panel().folder(), store());
+  // Back to the text on screen.
+  page().showStore(false);
+  EXPECT_TRUE(page().facts().contains("one prompt")) << page().facts().toStdString();
+}
+
+}  // namespace
+}  // namespace kvscope
