@@ -104,7 +104,9 @@ void ExportActions::savePicture() {
 QString ExportActions::write(const QString& path, const QString& ending, CanvasWidget* of, double scale, const QPixmap& whole) const {
   QString why;
   if (ending == ".csv" && ofSweep(of)) {
-    if (!m.sweep.measured()) return path + " was not written: nothing is measured yet; choose policies and budgets and press Measure";
+    if (!m.sweep.measured())
+      return path + (m.sweep.showsStore() ? " was not written: no item of a store is there yet; open another store or wait"
+                                          : " was not written: nothing is measured yet; choose policies and budgets and press Measure");
     writeFile(path, viz::to_csv(m.sweep.table()), &why);
   } else if (of) {
     exportCanvas(*of, m.window, m.model.workspace, path, scale, &why);

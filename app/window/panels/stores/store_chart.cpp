@@ -63,6 +63,7 @@ StoreChart::Layout StoreChart::layout(const QRect& area) const {
   double widest = names.horizontalAdvance("budget, log");
   for (const StoreCurve& curve : m_data.curves()) widest = std::max(widest, names.horizontalAdvance(curve.title));
   out.plot = QRectF(area).adjusted(66, 40, -(30 + std::min(widest, 150.0)), -46);
+  out.right = area.right();
   std::vector<double> xs, ys;
   const auto add = [&](const StoreMark& mark) {
     const Statistics& s = mark.band.figure(m_measure->figure);

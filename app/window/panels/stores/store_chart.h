@@ -56,6 +56,7 @@ class StoreChart : public QWidget {
   };
   struct Layout {
     QRectF plot;
+    double right = 0;  // of the area
     AxisScale x{{}, false, false}, y{{}, false, false};
     std::vector<Place> places;  // of what has the measure
   };

@@ -60,8 +60,8 @@ void StoreChart::paintAxes(QPainter& painter, const Layout& shown) const {
                            .arg(m_measure->unit, shown.y.logarithmic() ? ", log scale" : "", m_data.over(),
                                 m_measure->band ? ", band from the lowest to the highest" : "");
   const double begin = plot.left() - 52 + QFontMetricsF(bold).horizontalAdvance(m_measure->name) + 8;
-  painter.drawText(QRectF(begin, plot.top() - 32, plot.right() + 150 - begin, 18), Qt::AlignLeft | Qt::AlignVCenter,
-                   QFontMetricsF(caption).elidedText(unit, Qt::ElideRight, plot.right() + 150 - begin));
+  painter.drawText(QRectF(begin, plot.top() - 32, shown.right - 4 - begin, 18), Qt::AlignLeft | Qt::AlignVCenter,
+                   QFontMetricsF(caption).elidedText(unit, Qt::ElideRight, shown.right - 4 - begin));
   for (const double v : shown.places.empty() ? std::vector<double>() : shown.y.ticks(7)) {
     const double at = std::round(y(shown, v)) + 0.5;
     if (at < plot.top() - 1) continue;

@@ -55,6 +55,7 @@ StorePanel::StorePanel(Workspace& workspace, QWidget* parent)
   m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
   m_table->setSelectionMode(QAbstractItemView::SingleSelection);
   m_table->horizontalHeader()->setStretchLastSection(true);
+  m_table->horizontalHeader()->setToolTip("n: items, one per text and seed; lowest and highest of them in brackets");
   auto* open = new QPushButton("Open another…", this);
   open->setToolTip("Opens a folder that kvscope-cli sweep --store fills");
   auto* side = new QVBoxLayout;
@@ -154,7 +155,7 @@ void StorePanel::fillTable() {
   m_pairs->setVisible(!beside.isEmpty());
   m_pairs->setText(QString("better, worse: on how many of the same texts with the same seeds than %1 at the same budget, by %2")
                        .arg(beside, m_data.scored() ? "the answers found" : "KL"));
-  m_table->setHorizontalHeaderLabels({"run", "budget", "items", measure.name, "better", "worse"});
+  m_table->setHorizontalHeaderLabels({"run", "budget", "n", measure.name, "better", "worse"});
   m_table->setRowCount(0);
   const auto add = [&](const QString& title, const StoreMark& mark, bool full) {
     const int row = m_table->rowCount();
