@@ -20,6 +20,8 @@
 #include "io/json_cursor.h"
 #include "policy/catalog.h"
 #include "runtime/model/run_files.h"
+#include "trace/json_text.h"
+#include "trace/request_json.h"
 
 namespace kvscope {
 
@@ -192,13 +194,6 @@ viz::Selection selectionOf(const std::optional<JsonCursor>& value, const QString
   return s;
 }
 
-template <class Values>
-QJsonArray array(const Values& values) {
-  QJsonArray out;
-  for (const auto& value : values) out.append(value);
-  return out;
-}
-
 Bookmark bookmarkOf(const JsonCursor& value, const QString& where, QStringList& notes) {
   Fields f(value, where);
   Bookmark b;
@@ -270,6 +265,15 @@ SavedSweep sweepOf(const JsonCursor& value, QStringList& notes) {
   return out;
 }
 
+/// As the engine writes it everywhere.
+QJsonObject requestJson(const RunRequest& request) {
+  JsonText text;
+  text.begin_object();
+  write_request(text, request);
+  text.end_object();
+  return QJsonDocument::fromJson(QByteArray::fromStdString(text.text())).object();
+}
+
 void readLanes(Fields& f, RunRequest& request, QStringList& notes) {
   const auto lanes = f.list("lanes", kMostLanes);
   for (std::size_t i = 0; lanes && i < lanes->size(); ++i) {
@@ -286,32 +290,17 @@ void readLanes(Fields& f, RunRequest& request, QStringList& notes) {
 }  // namespace
 
 QByteArray sessionJson(const SavedSession& session) {
-  const RunRequest& r = session.request;
-  QJsonArray lanes, bookmarks;
-  for (const LaneSpec& lane : r.lanes) lanes.append(QString::fromStdString(lane.text));
+  QJsonArray bookmarks;
   for (const Bookmark& b : session.bookmarks)
     bookmarks.append(
         QJsonObject{{"name", b.name}, {"note", b.note}, {"colour", b.colour}, {"page", b.page}, {"selection", selectionJson(b.selection)}});
-  QJsonObject out{
-      {"kvscope", "session"},
-      {"version", kSessionVersion},
-      {"model", session.model.isEmpty() ? QJsonObject{{"built_in", true}} : QJsonObject{{"folder", session.model}}},
-      {"prompt", QString::fromStdString(r.prompt)},
-      {"lanes", lanes},
-      {"prompt_mode", r.mode == PromptMode::stream ? "stream" : "prefill"},
-      {"follow", QString::fromUtf8(name_of(r.follow))},
-      {"generate", r.n_generate},
-      {"temperature", r.temperature},
-      {"seed", QString::number(r.seed)},  // a JSON number would lose digits
-      {"shadow", r.shadow},
-      {"measures", QJsonObject{{"local_error", r.measures.local},
-                               {"theta", r.measures.theta},
-                               {"hidden", r.measures.hidden},
-                               {"prediction", r.measures.prediction}}},
-      {"selection", selectionJson(session.selection)},
-      {"page", session.page},
-      {"bookmarks", bookmarks},
-  };
+  QJsonObject out = requestJson(session.request);
+  out["kvscope"] = "session";
+  out["version"] = kSessionVersion;
+  out["model"] = session.model.isEmpty() ? QJsonObject{{"built_in", true}} : QJsonObject{{"folder", session.model}};
+  out["selection"] = selectionJson(session.selection);
+  out["page"] = session.page;
+  out["bookmarks"] = bookmarks;
   if (!session.sweep.points.empty()) out["sweep"] = sweepJson(session.sweep);
   if (!session.sort.isEmpty()) out["sort"] = session.sort;
   if (!session.results.zlib.isEmpty())
@@ -319,9 +308,6 @@ QByteArray sessionJson(const SavedSession& session) {
                                  {"packed", kResultsPacking},
                                  {"bytes", static_cast<qint64>(session.results.bytes)},
                                  {"data", QString::fromLatin1(session.results.zlib.toBase64())}};
-  if (r.prompt_text != PromptText::plain) out["prompt_text"] = QString::fromUtf8(name_of(r.prompt_text));
-  if (!r.prompt_ids.empty()) out["prompt_ids"] = array(r.prompt_ids);
-  if (!r.follow_ids.empty()) out["follow_ids"] = array(r.follow_ids);
   return QJsonDocument(out).toJson();
 }
 
@@ -355,6 +341,9 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     r.prompt_text = prompt_text_of(f.word("prompt_text", wordsOf(kPromptTextNames), out.notes).toStdString()).value_or(PromptText::plain);
     r.prompt_ids = f.integers("prompt_ids");
     r.follow_ids = f.integers("follow_ids");
+    r.given_ids = f.integers("given_ids");
+    r.ignore_end = f.boolean("ignore_end", r.ignore_end);
+    r.n_logits = f.integer("logits", r.n_logits, 0, kLargest);
     readLanes(f, r, out.notes);
     r.mode = f.word("prompt_mode", {"prefill", "stream"}, out.notes) == "stream" ? PromptMode::stream : PromptMode::prefill;
     r.follow = follow_of(f.word("follow", wordsOf(kFollowNames), out.notes).toStdString()).value_or(Follow::reference);
@@ -370,6 +359,8 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
       r.measures.theta = measures.boolean("theta", r.measures.theta);
       r.measures.hidden = measures.boolean("hidden", r.measures.hidden);
       r.measures.prediction = measures.boolean("prediction", r.measures.prediction);
+      r.measures.runner_ups = measures.boolean("runner_ups", r.measures.runner_ups);
+      r.measures.agreement = measures.boolean("agreement", r.measures.agreement);
       measures.noteOthers(out.notes);
     }
     s.selection = selectionOf(f.get("selection"), "session.selection", out.notes);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/request_json.h"
+
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "core/error.h"
+#include "policy/catalog.h"
+#include "trace/trace_writer.h"
+
+namespace kvscope {
+
+namespace {
+
+const RunRequest kAsMade;
+
+struct MeasureName {
+  const char* name;
+  bool MeasureSet::*asked;
+  bool always;  // written
+};
+constexpr MeasureName kMeasures[] = {{"local_error", &MeasureSet::local, true},      {"theta", &MeasureSet::theta, true},
+                                     {"hidden", &MeasureSet::hidden, true},          {"prediction", &MeasureSet::prediction, true},
+                                     {"runner_ups", &MeasureSet::runner_ups, false}, {"agreement", &MeasureSet::agreement, false}};
+
+std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
+
+[[noreturn]] void refuse(const JsonCursor& f, const char* key, const std::string& expected, const std::string& got) {
+  throw Error(fmt::format("{}: {}: expected {}, got {}", f.where(), key, expected, got));
+}
+
+std::vector<int> ids_of(const JsonCursor& f, const char* key) {
+  return f.given(key) ? f.at(key).wholes(0, std::numeric_limits<int>::max()) : std::vector<int>();
+}
+
+Detail detail_of(const JsonCursor& f) {
+  const std::string name = f.text_or("detail", name_of(kAsMade.detail));
+  for (const Detail d : {Detail::summary, Detail::events, Detail::slots, Detail::why})
+    if (name_of(d) == name) return d;
+  refuse(f, "detail", "summary, events, slots or why", quoted(name));
+}
+
+}  // namespace
+
+void write_request(JsonText& out, const RunRequest& r) {
+  out.member("prompt", std::string_view(r.prompt));
+  if (r.prompt_text != kAsMade.prompt_text) out.member("prompt_text", name_of(r.prompt_text));
+  if (!r.prompt_ids.empty()) out.key("prompt_ids").values(r.prompt_ids);
+  out.key("lanes").begin_array();
+  for (const LaneSpec& lane : r.lanes) out.value(std::string_view(lane.text));
+  out.end_array();
+  out.member("prompt_mode", r.mode == PromptMode::stream ? "stream" : "prefill");
+  out.member("follow", name_of(r.follow));
+  if (!r.follow_ids.empty()) out.key("follow_ids").values(r.follow_ids);
+  if (!r.given_ids.empty()) out.key("given_ids").values(r.given_ids);
+  out.member("generate", r.n_generate);
+  if (r.ignore_end) out.member("ignore_end", true);
+  out.member("temperature", r.temperature);
+  out.member("seed", std::string_view(std::to_string(r.seed)));  // a JSON number would lose digits
+  if (r.detail != kAsMade.detail) out.member("detail", std::string_view(name_of(r.detail)));
+  if (r.n_logits != kAsMade.n_logits) out.member("logits", r.n_logits);
+  out.member("shadow", r.shadow);
+  out.key("measures").begin_object();
+  for (const MeasureName& m : kMeasures)
+    if (m.always || r.measures.*m.asked) out.member(m.name, r.measures.*m.asked);
+  out.end_object();
+}
+
+RunRequest read_request(const JsonCursor& f) {
+  if (!f.is_object()) f.fail("what a run is asked to be, an object");
+  RunRequest r;
+  r.prompt = f.text_or("prompt", "");
+  const std::string text = f.text_or("prompt_text", "plain");
+  const std::optional<PromptText> kind = prompt_text_of(text);
+  if (!kind) refuse(f, "prompt_text", "plain, names or chat", quoted(text));
+  r.prompt_text = *kind;
+  r.prompt_ids = ids_of(f, "prompt_ids");
+  r.follow_ids = ids_of(f, "follow_ids");
+  r.given_ids = ids_of(f, "given_ids");
+  for (std::size_t i = 0; f.given("lanes") && i < f.at("lanes").size(); ++i) {
+    r.lanes.push_back(parse_lane_spec(f.at("lanes").at(i).view()));  // says what is wrong before a model is opened
+  }
+  const std::string mode = f.text_or("prompt_mode", "prefill"), follow = f.text_or("follow", "reference");
+  if (mode != "prefill" && mode != "stream") refuse(f, "prompt_mode", "prefill or stream", quoted(mode));
+  const std::optional<Follow> whose = follow_of(follow);
+  if (!whose) refuse(f, "follow", "reference, self or file", quoted(follow));
+  r.mode = mode == "stream" ? PromptMode::stream : PromptMode::prefill;
+  r.follow = *whose;
+  r.n_generate = f.whole_or("generate", -1, 1 << 20, 0);
+  r.ignore_end = f.flag_or("ignore_end", r.ignore_end);
+  r.temperature = f.real_or("temperature", 0, 100, 0);
+  const std::string seed = f.text_or("seed", "0");
+  const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), r.seed);
+  if (error != std::errc() || end != seed.data() + seed.size()) refuse(f, "seed", "digits", quoted(seed));
+  r.detail = detail_of(f);
+  r.n_logits = f.whole_or("logits", 0, std::numeric_limits<int>::max(), r.n_logits);
+  r.shadow = f.flag_or("shadow", true);
+  if (f.given("measures"))
+    for (const MeasureName& m : kMeasures) r.measures.*m.asked = f.at("measures").flag_or(m.name, r.measures.*m.asked);
+  return r;
+}
+
+}  // namespace kvscope
