@@ -230,6 +230,8 @@ void resolve(Arguments& a, const Words& w) {
   }
   if (a.command == Command::tokens && a.prompt.has_value() == a.prompt_file.has_value())
     throw UsageError(fmt::format("tokens: expected exactly one of --text, --text-file, got {}", a.prompt ? "both" : "none"));
+  if (a.command == Command::serve && !a.stdio)
+    throw UsageError("serve: expected --stdio, got nothing; there is no other way to talk to it");
   a.prompt_mode = w.prompt_mode == "stream" ? PromptMode::stream : PromptMode::prefill;
   if (a.command == Command::sweep || a.command == Command::needle || a.command == Command::ppl) {
     a.lanes = parse_lane_specs(a.lane_texts);
@@ -352,6 +354,10 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   add_models(*models, a, w);
   models->footer(models_help());
 
+  CLI::App* serve = app.add_subcommand("serve", "compute for a window elsewhere: kvscope --engine ssh:HOST starts this");
+  serve->add_flag("--stdio", a.stdio, "take requests from stdin and send results to stdout; words go to stderr");
+  serve->footer(serve_help());
+
   if (!parse_words(app, argc, argv, a.message)) return a;
   const auto chosen = app.get_subcommands();
   for (const auto& [app_of, command] : {std::pair{info, Command::info},
@@ -364,7 +370,8 @@ Arguments parse_arguments(int argc, const char* const* argv) {
                                         {heads, Command::heads},
                                         {bench, Command::bench},
                                         {tokens, Command::tokens},
-                                        {models, Command::models}}) {
+                                        {models, Command::models},
+                                        {serve, Command::serve}}) {
     if (chosen.front() == app_of) a.command = command;
   }
   resolve(a, w);

@@ -13,7 +13,7 @@
 
 namespace kvscope::cli {
 
-enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads, bench, tokens, models, share };
+enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads, bench, tokens, models, share, serve };
 
 /// What the command line says, checked as far as that is possible without files.
 struct Arguments {
@@ -31,6 +31,7 @@ struct Arguments {
   bool quiet = false;
 
   bool list_policies = false;  // info
+  bool stdio = false;          // serve
 
   std::vector<std::string> folders;  // models: where to look besides the usual places
 

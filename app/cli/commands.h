@@ -20,6 +20,7 @@ int heads(const Arguments& arguments);
 int bench(const Arguments& arguments);
 int tokens(const Arguments& arguments);
 int models(const Arguments& arguments);
+int serve(const Arguments& arguments);
 
 /// Says early that a result cannot be written there, before minutes of work. Throws UsageError naming the option.
 void check_target(const std::string& path, const char* option = "--out");

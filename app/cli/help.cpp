@@ -123,6 +123,15 @@ std::string models_help() {
          "  kvscope-cli models --dir ~/models --dir /data/checkpoints --json";
 }
 
+std::string serve_help() {
+  return "The window starts this itself, through ssh or beside it, and both must be of the same version. It opens no port and ends with its\n"
+         "input. Models are folders of the machine on which it runs.\n"
+         "\nExamples:\n"
+         "  kvscope --engine ssh:gpu-box --model /data/models/MODEL\n"
+         "  kvscope --engine ssh:me@gpu-box:~/kvscope/bin/kvscope-cli\n"
+         "  kvscope --engine exec:/opt/kvscope/bin/kvscope-cli";
+}
+
 std::string bench_help() {
   const std::string lane = example_policy();
   return fmt::format(

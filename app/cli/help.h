@@ -16,5 +16,7 @@ std::string heads_help();
 /// Text under the options of `kvscope-cli bench --help`: what is measured, examples.
 std::string bench_help();
 std::string models_help();
+/// Text under the options of `kvscope-cli serve --help`: who starts it.
+std::string serve_help();
 
 }  // namespace kvscope::cli

@@ -43,6 +43,8 @@ int run(int argc, char** argv) {
       return cli::tokens(arguments);
     case cli::Command::models:
       return cli::models(arguments);
+    case cli::Command::serve:
+      return cli::serve(arguments);
     case cli::Command::bench:
       return cli::bench(arguments);
   }

@@ -53,11 +53,11 @@ minja::Value date_now(const std::shared_ptr<minja::Context>&, minja::ArgumentsVa
 
 struct ChatTemplate::Parsed {
   std::shared_ptr<minja::TemplateNode> root;
-  std::string name, bos, eos;
+  Source source;
 };
 
 ChatTemplate::ChatTemplate(const std::string& source, const std::string& name, std::string bos, std::string eos)
-    : parsed_(std::make_unique<Parsed>(Parsed{nullptr, name, std::move(bos), std::move(eos)})) {
+    : parsed_(std::make_unique<Parsed>(Parsed{nullptr, {source, name, std::move(bos), std::move(eos)}})) {
   check_size(source, name);
   try {
     parsed_->root = minja::Parser::parse(source, {.trim_blocks = true, .lstrip_blocks = true, .keep_trailing_newline = false});
@@ -68,6 +68,7 @@ ChatTemplate::ChatTemplate(const std::string& source, const std::string& name, s
 
 ChatTemplate::~ChatTemplate() = default;
 ChatTemplate::ChatTemplate(ChatTemplate&& other) noexcept = default;
+const ChatTemplate::Source& ChatTemplate::source() const { return parsed_->source; }
 
 std::string ChatTemplate::render(const std::vector<ChatMessage>& messages, bool answer_follows, const std::string& variables) const {
   try {
@@ -76,13 +77,13 @@ std::string ChatTemplate::render(const std::vector<ChatMessage>& messages, bool 
     for (const ChatMessage& message : messages) list.push_back({{"role", message.role}, {"content", message.content}});
     values["messages"] = std::move(list);
     values["add_generation_prompt"] = answer_follows;
-    values["bos_token"] = parsed_->bos;
-    values["eos_token"] = parsed_->eos;
+    values["bos_token"] = parsed_->source.bos;
+    values["eos_token"] = parsed_->source.eos;
     const auto context = minja::Context::make(minja::Value(values));
     context->set("strftime_now", minja::Value::callable(date_now));
     return parsed_->root->render(context);
   } catch (const std::exception& error) {
-    throw Error(fmt::format("{}: the chat template refuses this conversation: {}", parsed_->name, first_line(error.what())));
+    throw Error(fmt::format("{}: the chat template refuses this conversation: {}", parsed_->source.name, first_line(error.what())));
   }
 }
 

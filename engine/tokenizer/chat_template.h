@@ -26,6 +26,12 @@ class ChatTemplate {
   /// `variables` as JSON: what else the template asks for. Throws Error with the template's own words where it refuses a conversation.
   std::string render(const std::vector<ChatMessage>& messages, bool answer_follows, const std::string& variables = "{}") const;
 
+  /// What it was made of, so that it can be made again elsewhere.
+  struct Source {
+    std::string text, name, bos, eos;
+  };
+  const Source& source() const;
+
  private:
   struct Parsed;
   std::unique_ptr<Parsed> parsed_;

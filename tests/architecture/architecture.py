@@ -28,6 +28,7 @@ ENGINE = {  # folder of engine/ -> folders of engine/ it may include besides its
     "runtime": ["arch", "backend", "cache", "core", "io", "measure", "policy", "slots", "snapshot", "tokenizer"],
     "found": ["runtime", "arch", "io", "core"],
     "trace": ["runtime", "snapshot", "policy", "arch", "tokenizer", "io", "core"],
+    "remote": ["trace", "runtime", "snapshot", "tokenizer", "io", "core"],
 }
 VIZ = ["snapshot", "core"]
 # What both programs write of a run for people who have neither: everything of the engine, and what the views show as numbers, words and colours.

@@ -29,7 +29,8 @@ struct LoadCommand {
 }  // namespace
 
 struct Runner::Impl {
-  Impl(Mailbox& box, std::function<void()> notify_window) : mailbox(box), notify(std::move(notify_window)), thread([this] { work(); }) {}
+  Impl(Mailbox& box, std::function<void()> notify_window, std::uint64_t first)
+      : mailbox(box), notify(std::move(notify_window)), generation(first), thread([this] { work(); }) {}
 
   ~Impl() {
     {
@@ -192,7 +193,8 @@ struct Runner::Impl {
   std::thread thread;  // last: starts when everything above is there
 };
 
-Runner::Runner(Mailbox& mailbox, std::function<void()> on_snapshot) : impl_(std::make_unique<Impl>(mailbox, std::move(on_snapshot))) {}
+Runner::Runner(Mailbox& mailbox, std::function<void()> on_snapshot, std::uint64_t generation)
+    : impl_(std::make_unique<Impl>(mailbox, std::move(on_snapshot), generation)) {}
 Runner::~Runner() = default;
 
 std::uint64_t Runner::load_model(std::string folder, SessionOptions options) {

@@ -6,27 +6,23 @@
 #include <memory>
 #include <string>
 
+#include "runtime/session/engine.h"
 #include "runtime/session/run_request.h"
 #include "runtime/session/session.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
 
-/// The engine thread. Requests supersede each other: a newer one cancels what runs at the next layer boundary and replaces what waits.
-/// Results go through the mailbox; `on_snapshot` is called on the engine thread after each put. Exceptions become failure snapshots.
-class Runner {
+/// The engine of this process, a thread. `on_snapshot` is called on it after each put. Exceptions become failure snapshots.
+class Runner : public Engine {
  public:
-  Runner(Mailbox& mailbox, std::function<void()> on_snapshot);
-  ~Runner();  // cancels and joins
-  Runner(const Runner&) = delete;
-  Runner& operator=(const Runner&) = delete;
+  /// Generations begin after `generation`.
+  Runner(Mailbox& mailbox, std::function<void()> on_snapshot, std::uint64_t generation = 0);
+  ~Runner() override;  // cancels and joins
 
-  /// Loads another model; the last request is run again on it. Returns the generation.
-  std::uint64_t load_model(std::string folder, SessionOptions options);
-  /// Supersedes every earlier request. Returns the generation that its snapshots carry.
-  std::uint64_t submit(RunRequest request);
-  /// Ends what runs now and keeps what was finished.
-  void stop();
+  std::uint64_t load_model(std::string folder, SessionOptions options) override;
+  std::uint64_t submit(RunRequest request) override;
+  void stop() override;
 
  private:
   struct Impl;
