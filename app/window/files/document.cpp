@@ -8,6 +8,8 @@
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QInputDialog>
+#include <QLineEdit>
 #include <QMenu>
 #include <QStandardPaths>
 
@@ -148,7 +150,7 @@ void Document::openSession(const SavedSession& s, const QString& path) {
   endAside();
   QString missing;
   const QString folder = folderOf(s);
-  if (!isModel(folder))
+  if (!m_model.controller.computesElsewhere() && !isModel(folder))
     missing =
         QString("the model folder %1 is missing: the model before is still there; open the folder where it is now (Ctrl+O)").arg(folder);
   m_model.undo.clear();
@@ -252,6 +254,8 @@ void Document::openGivenSession(const QString& path) {
 void Document::openFile(const QString& path) {
   switch (kindOfFile(path)) {
     case FileKind::model:
+      if (m_model.controller.computesElsewhere())
+        return sayNotOpened(path + " was not opened: it is on this machine, and the engine is elsewhere; Open model… takes a folder there");
       m_model.controller.loadModel(path);
       m.rows.notices().takeBack(m_not_opened);
       return m.library.use(path);
@@ -323,9 +327,18 @@ void Document::askAndSave() {
   save(path);
 }
 
-void Document::openModel() { m_models->ask(); }
+void Document::openModel() {
+  if (!m_model.controller.computesElsewhere()) return m_models->ask();
+  const QString place = QString::fromStdString(m_model.controller.engineLink().place);
+  const QString now = m_model.controller.modelFolder();
+  bool open = false;
+  const QString folder = QInputDialog::getText(&m.window, "Open model", "Model folder or GGUF file, as " + place + " sees it",
+                                               QLineEdit::Normal, now == QString::fromStdString(builtInModel()) ? QString() : now, &open);
+  if (open && !folder.trimmed().isEmpty()) m_model.controller.loadModel(folder.trimmed());
+}
 
 void Document::openModelFolder() {
+  if (m_model.controller.computesElsewhere()) return openModel();
   const QString folder = QFileDialog::getExistingDirectory(&m.window, "Open model folder");
   if (!folder.isEmpty()) openFile(folder);
 }
@@ -336,6 +349,7 @@ void Document::openStore() {
 }
 
 void Document::openModelFile() {
+  if (m_model.controller.computesElsewhere()) return openModel();
   const QString path = QFileDialog::getOpenFileName(&m.window, "Open model file", {}, "GGUF models (*.gguf);;All files (*)");
   if (!path.isEmpty()) openFile(path);
 }
@@ -381,6 +395,23 @@ void Document::renamed(const QString& from, const QString& to) {
   refreshTitle();
 }
 
+/// Where runs are computed; what is wrong with an address is said, and the engine before stays.
+static void askForEngine(SessionController& controller, QWidget& window, MessageBar& notices) {
+  const QString now = QString::fromStdString(controller.engineLink().place);
+  bool take = false;
+  const QString text =
+      QInputDialog::getText(&window, "Engine on another machine",
+                            "here\nssh:HOST or ssh:HOST:PATH of its kvscope-cli, by your own ssh\nexec:PATH, a kvscope-cli of this machine",
+                            QLineEdit::Normal, now.isEmpty() ? "ssh:" : now, &take)
+          .trimmed();
+  if (!take) return;
+  try {
+    controller.setEngine(text == "here" ? QString() : text);
+  } catch (const Error& error) {
+    notices.show(QString::fromUtf8(error.what()), QString::fromUtf8(error.what()));
+  }
+}
+
 void Document::fillOpenMenu(Commands& commands, QMenu* menu) {
   commands.add(menu, {{"&Open model…", {QKeySequence::Open}, [this] { openModel(); }, "Those on this machine, another folder or a file"},
                       {"Open model fol&der…", {}, [this] { openModelFolder(); }},
@@ -389,6 +420,10 @@ void Document::fillOpenMenu(Commands& commands, QMenu* menu) {
                        {},
                        [this] { openStore(); },
                        "A folder that kvscope-cli sweep --store fills: curves over many texts, while they are computed"},
+                      {"&Engine on another machine…",
+                       {},
+                       [this] { askForEngine(m_model.controller, m.window, m.rows.notices()); },
+                       "Runs are computed by a kvscope-cli there, through ssh, or by another process here"},
                       {"Open the sample &lecture", {}, [this] { openSampleLecture(); }},
                       {"Open &prompt…", {Qt::CTRL | Qt::SHIFT | Qt::Key_O}, [this] { openPrompt(); }}});
 }

@@ -81,6 +81,9 @@ void Document::openTrace(const QString& path) {
 }
 
 void Document::openKept(const QString& path) {
+  if (m_model.controller.computesElsewhere())
+    return sayNotOpened(
+        path + " was not opened: its model is looked for on this machine, and the engine is elsewhere; take the engine here first");
   m.rows.notices().show(path + " is being read", path);
   m_results.readKept(QFileInfo(path).absoluteFilePath(), m_model.controller.modelFolder());
 }

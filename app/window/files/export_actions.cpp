@@ -164,7 +164,7 @@ Report ExportActions::report() const {
   out.n_generate = request.n_generate;
   out.temperature = request.temperature;
   out.seed = request.seed;
-  out.model_folder = m.model.controller.modelFolder();
+  if (!m.model.controller.computesElsewhere()) out.model_folder = m.model.controller.modelFolder();
   out.bookmarks = m.model.bookmarks.all();
   out.written = QDateTime::currentDateTime().toString("yyyy-MM-dd hh:mm");
   const LaneSnapshot* const lane = workspace.lane();
@@ -209,7 +209,7 @@ void ExportActions::shareAsPage() {
   share::PageFacts facts;
   facts.asked = {static_cast<int>(snapshot->tokens.size()) - snapshot->n_prompt, known ? std::optional(request.temperature) : std::nullopt,
                  request.seed};
-  m_page.write(snapshot, facts, known ? m.model.controller.modelFolder() : QString(), path);
+  m_page.write(snapshot, facts, known && !m.model.controller.computesElsewhere() ? m.model.controller.modelFolder() : QString(), path);
   m.rows.say("Writing " + path + " …");
 }
 

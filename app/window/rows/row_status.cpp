@@ -224,6 +224,17 @@ void StatusRow::refresh() {
     if (snapshot.total_ms > 0)
       run += ", " + QString::fromStdString(viz::format_ms(snapshot.total_ms));  // what was not computed took no time
   }
+  if (m_controller.computesElsewhere()) {
+    const EngineLink link = m_controller.engineLink();
+    QString place = "engine " + QString::fromStdString(link.place).toHtmlEscaped();
+    if (!link.connected) place += link.problem.empty() ? ": connecting" : ": no connection";
+    if (link.connected && link.step_ms >= 0) place += ", line " + QString::fromStdString(viz::format_ms(link.step_ms));
+    run = run.isEmpty() ? place : place + " · " + run;
+    m_run->setToolTip(
+        QString::fromStdString(link.problem.empty() ? "What the line to the engine added to the newest picture" : link.problem));
+  } else {
+    m_run->setToolTip({});
+  }
   m_run->setText(run);
   m_seed->setText(QString("seed %1").arg(m_controller.request().seed));
   const double memory = residentBytes();

@@ -11,11 +11,14 @@
 #include <QThreadPool>
 #include <QTimer>
 
+#include "app/assets.h"
 #include "app/window/session/workspace.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/policy.h"
+#include "remote/remote_engine.h"
 #include "runtime/model/run_files.h"
+#include "runtime/session/runner.h"
 
 namespace kvscope {
 
@@ -52,7 +55,7 @@ struct SessionController::Private {
   QTimer typing_pause;
   std::map<std::string, QString> refusals;  // of runs whose files were read; empty: none, or they are being read
   QThreadPool file_reader;                  // one thread; ends before the rest goes
-  std::unique_ptr<Runner> runner;           // last: joins its thread before the rest goes
+  std::unique_ptr<Engine> engine;           // last: joins its thread before the rest goes
 };
 
 SessionController::SessionController(Workspace& workspace, QObject* parent)
@@ -65,16 +68,41 @@ SessionController::SessionController(Workspace& workspace, QObject* parent)
   connect(&d->typing_pause, &QTimer::timeout, this, [this] {
     if (d->unsent) submit();
   });
-  d->runner = std::make_unique<Runner>(d->mailbox, [this] {
+  setEngine({});
+}
+
+void SessionController::setEngine(const QString& address) {
+  const std::string text = address.toStdString();
+  const std::optional<remote::Address> where = text.empty() ? std::nullopt : std::optional(remote::parse_address(text));
+  if (d->engine && address == m_engine) return;
+  const auto wake = [this] {
     if (!d->wake_pending.exchange(true))
       QMetaObject::invokeMethod(
           this, [this] { deliver(); }, Qt::QueuedConnection);
-  });
+  };
+  endGuest();
+  d->engine.reset();
+  if (where)
+    d->engine = std::make_unique<remote::RemoteEngine>(
+        *where,
+        remote::EngineOptions{
+            .version = KVSCOPE_VERSION, .own_model = asset("models/kvmini"), .record_limit = m_record_limit, .generation = d->newest},
+        d->mailbox, wake);
+  else
+    d->engine = std::make_unique<Runner>(d->mailbox, wake, d->newest);
+  m_engine = address;
+  d->refusals.clear();
+  Q_EMIT requestChanged();
+  if (!d->has_model || viewOnly()) return;
+  submit();
+  loadModel(m_model_folder);
 }
+
+EngineLink SessionController::engineLink() const { return d->engine->link(); }
 
 SessionController::~SessionController() {
   d->file_reader.waitForDone();
-  d->runner.reset();
+  d->engine.reset();
 }
 
 void SessionController::deliver() {
@@ -120,6 +148,7 @@ QString SessionController::refusalOf(const LaneSpec& spec) {
     }
   };
   if (files_named_by(spec).empty()) return refusal();
+  if (computesElsewhere()) return {};  // the files are there, and so is who says what is wrong with them
   const std::string key = fmt::format("{} {} {} {} {}", s.model.name, folder, s.n_prompt, static_cast<int>(m_request.mode), spec.text);
   const auto [known, is_new] = d->refusals.try_emplace(key);
   if (!is_new) return known->second;
@@ -148,13 +177,13 @@ void SessionController::runGuest(const QString& text) {
     request.n_generate = std::clamp(shown.prefill_mode ? n_steps - 1 : n_steps - shown.n_prompt, 0, std::max(0, request.n_generate));
   }
   d->guest = true;
-  d->newest = d->runner->submit(std::move(request));
+  d->newest = d->engine->submit(std::move(request));
   d->guests[d->newest] = {m_request.lanes.size(), *spec};
 }
 
 void SessionController::endGuest() {
   if (!std::exchange(d->guest, false)) return;
-  d->runner->stop();
+  d->engine->stop();
   Q_EMIT guestEnded();
 }
 
@@ -174,7 +203,7 @@ void SessionController::submit() {
   d->typing_pause.stop();
   d->unsent = false;
   if (!d->has_model) return;
-  d->newest = d->generation = d->runner->submit(m_request);
+  d->newest = d->generation = d->engine->submit(m_request);
   Q_EMIT submitted(d->generation);
   m_workspace.setStale(true);
   if (std::exchange(d->guest, false)) Q_EMIT guestEnded();
@@ -193,7 +222,7 @@ void SessionController::loadModel(const QString& folder) {
     submit();
   }
   m_model_folder = folder;
-  d->newest = d->generation = d->runner->load_model(folder.toStdString(), SessionOptions{.record_limit = m_record_limit});
+  d->newest = d->generation = d->engine->load_model(folder.toStdString(), SessionOptions{.record_limit = m_record_limit});
   Q_EMIT submitted(d->generation);
   m_workspace.setStale(true);
   if (std::exchange(d->guest, false)) Q_EMIT guestEnded();
@@ -346,12 +375,12 @@ void SessionController::stop() {
   d->typing_pause.stop();
   d->unsent = false;
   if (d->guest) return endGuest();
-  d->runner->stop();
+  d->engine->stop();
 }
 
 void SessionController::stopLoading() {
   if (d->unsent) submit();
-  d->runner->stop();
+  d->engine->stop();
 }
 
 void SessionController::replaceRequest(const RunRequest& request) {

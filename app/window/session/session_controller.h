@@ -8,8 +8,9 @@
 #include <QString>
 #include <QStringList>
 
+#include "runtime/session/engine.h"
 #include "runtime/session/run_request.h"
-#include "runtime/session/runner.h"
+#include "snapshot/snapshot.h"
 #include "viz/selection.h"
 
 namespace kvscope {
@@ -30,6 +31,13 @@ class SessionController : public QObject {
   QStringList laneSpecs() const;
   /// Folder of the model asked for last.
   const QString& modelFolder() const { return m_model_folder; }
+  /// Another engine computes from now on; what is loaded and asked for is asked of it, too. "exec:PATH", "ssh:HOST[:PATH]"; empty: this
+  /// process. Throws UsageError, and nothing has changed.
+  void setEngine(const QString& address);
+  /// Where runs are computed, and how the line is.
+  EngineLink engineLink() const;
+  /// Runs are computed by another process, whose models are not looked at from here.
+  bool computesElsewhere() const { return !m_engine.isEmpty(); }
   /// True for the result of what is wanted now.
   bool answersNewest(const Snapshot& snapshot) const;
   /// Why a lane of this specification cannot run on the present model and prompt; empty: it can, or nothing is known yet. Files that it
@@ -108,6 +116,7 @@ class SessionController : public QObject {
   Workspace& m_workspace;
   RunRequest m_request;
   QString m_model_folder;
+  QString m_engine;  // address; empty: this process
   std::size_t m_record_limit = 0;
   QString m_view_only;  // why nothing is computed; empty: it is
   int m_drags = 0;

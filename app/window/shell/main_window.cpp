@@ -164,6 +164,7 @@ void MainWindow::begin() {
     if (settings != nullptr && options.memory > 0)
       settings->setValue("memory", QVariant::fromValue(static_cast<qulonglong>(options.memory)));
     controller().setRecordLimit(options.memory > 0 || settings == nullptr ? options.memory : settings->value("memory").toULongLong());
+    if (!options.engine.empty()) controller().setEngine(QString::fromStdString(options.engine));
     controller().openRequest(m_model.start.request);
     controller().loadModel(QString::fromStdString(m_model.start.model_folder));
   }

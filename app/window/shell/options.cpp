@@ -27,6 +27,7 @@
 #include "io/files.h"
 #include "io/terminal_text.h"
 #include "policy/catalog.h"
+#include "remote/address.h"
 
 namespace kvscope {
 
@@ -173,6 +174,10 @@ void addOptions(CLI::App& cli, Options& options, Written& written) {
   cli.add_option("FILE", options.file, "what to open: a session, a trace, kept tokens, a lesson, a text, a model folder or a GGUF file");
   cli.add_option("--model", options.model, "model folder (config.json, model.safetensors, tokenizer.model) or GGUF file")
       ->type_name("PATH");
+  cli.add_option("--engine", options.engine,
+                 "where runs are computed: here (default), exec:PATH, a kvscope-cli of this machine, or ssh:HOST[:PATH], one of another; "
+                 "--model is then a folder there")
+      ->type_name("WHERE");
   cli.add_option("--prompt", options.prompt, "prompt text")->type_name("TEXT");
   cli.add_option("--prompt-file", options.prompt_file, "file with the prompt")->type_name("FILE")->excludes("--prompt");
   cli.add_option("--lane", options.lanes, "policy with its budget, name:key=value,...; repeat for more runs")->type_name("SPEC");
@@ -267,6 +272,8 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
     if (!bytes) throw UsageError("--memory: expected a size like 2G or 800M, got \"" + written.memory + "\"");
     options.memory = *bytes;
   }
+  if (options.engine == "here") options.engine.clear();
+  if (!options.engine.empty()) remote::parse_address(options.engine);  // says what is wrong before there is a window
   options.view_given = cli.count("--view") > 0;
   takeFile(options);
   options.size_given = !written.size.empty();

@@ -18,6 +18,7 @@ namespace kvscope {
 /// What the command line asks for.
 struct Options {
   std::string model;                  // folder; the embedded model by default
+  std::string engine;                 // "exec:…" or "ssh:…": computes elsewhere; empty: here
   std::optional<std::string> prompt;  // text; the sample by default
   std::string prompt_file;
   std::vector<std::string> lanes;  // specifications; the shipped list by default
