@@ -214,10 +214,8 @@ void Document::takeSession(const ReadSession& read, const QString& path) {
 void Document::offerToRead(const QStringList& files, const ReadSession& read, const QString& path) {
   sayNotOpened(QString("%1 was not opened yet: its runs read %2, outside of its folder; open it only if you know why")
                    .arg(QFileInfo(path).fileName(), files.join(", ")));
-  m.rows.notices().show(m_not_opened, m_not_opened, files.size() == 1 ? "Read it" : "Read them", [this, read, path] {
-    m.rows.notices().dismiss();
-    takeSession(read, path);
-  });
+  m.rows.notices().show(m_not_opened, m_not_opened, files.size() == 1 ? "Read it" : "Read them",
+                        [this, read, path] { takeSession(read, path); });
 }
 
 void Document::offerBack(const QString& text, const SavedSession& before, const QString& before_path) {
@@ -327,15 +325,16 @@ void Document::askAndSave() {
   save(path);
 }
 
-void Document::openModel() {
-  if (!m_model.controller.computesElsewhere()) return m_models->ask();
-  const QString place = QString::fromStdString(m_model.controller.engineLink().place);
-  const QString now = m_model.controller.modelFolder();
+/// A path that only the engine elsewhere can look at.
+static void askForModelThere(SessionController& controller, QWidget& window) {
+  const QString place = QString::fromStdString(controller.engineLink().place), now = controller.modelFolder();
   bool open = false;
-  const QString folder = QInputDialog::getText(&m.window, "Open model", "Model folder or GGUF file, as " + place + " sees it",
+  const QString folder = QInputDialog::getText(&window, "Open model", "Model folder or GGUF file, as " + place + " sees it",
                                                QLineEdit::Normal, now == QString::fromStdString(builtInModel()) ? QString() : now, &open);
-  if (open && !folder.trimmed().isEmpty()) m_model.controller.loadModel(folder.trimmed());
+  if (open && !folder.trimmed().isEmpty()) controller.loadModel(folder.trimmed());
 }
+
+void Document::openModel() { m_model.controller.computesElsewhere() ? askForModelThere(m_model.controller, m.window) : m_models->ask(); }
 
 void Document::openModelFolder() {
   if (m_model.controller.computesElsewhere()) return openModel();
@@ -467,17 +466,20 @@ void Document::keepJournal() {
   });
 }
 
+/// What was left unsaved, so that its owner knows it again.
+static QString wordsOfLeft(const SavedSession& s, const QString& path) {
+  constexpr qsizetype kLastWords = 40;  // characters
+  const QString prompt = QString::fromStdString(s.request.prompt).simplified();
+  return QString("The session of %1 was not saved: %2, %3, and a text that ends “%4%5”.")
+      .arg(QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), words(static_cast<int>(s.request.lanes.size()), "run"),
+           words(static_cast<int>(s.bookmarks.size()), "bookmark"), prompt.size() > kLastWords ? "…" : "", prompt.right(kLastWords));
+}
+
 void Document::offerRecovery() {
   for (const QString& path : SessionJournal::left(m_model.options.journalFolder())) {
     try {
       const SavedSession s = readSession(path).session;
-      constexpr qsizetype kLastWords = 40;  // characters by which a person knows a text again
-      const QString prompt = QString::fromStdString(s.request.prompt).simplified();
-      const QString text =
-          QString("The session of %1 was not saved: %2, %3, and a text that ends “%4%5”.")
-              .arg(QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), words(static_cast<int>(s.request.lanes.size()), "run"),
-                   words(static_cast<int>(s.bookmarks.size()), "bookmark"), prompt.size() > kLastWords ? "…" : "",
-                   prompt.right(kLastWords));
+      const QString text = wordsOfLeft(s, path);
       const auto recover = [this, s, path, text] {
         m.rows.notices().takeBack(text);
         m.welcome.setRecovery({});
