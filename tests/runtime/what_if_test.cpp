@@ -139,6 +139,23 @@ TEST(WhatIf, RestoringEverythingThatWasEvictedIsTheFullCacheAgain) {
   }
 }
 
+TEST(WhatIf, WhatGoesByHandFromTheFullCacheIsMeasuredAsInAnyOtherRun) {
+  Session session = open_session(tiny_model());
+  const Snapshot out = run(session, request_of({"full@evict=1-30,step=0", "h2o:slots=900@evict=1-30,step=0"}, PromptMode::prefill, 40, 4));
+  double lost = 0;
+  for (std::size_t s = 0; s < out.lanes[1].steps.size(); ++s) {
+    for (std::size_t h = 0; h < out.lanes[1].steps[s]->heads.size(); ++h) {
+      const HeadRecord &full = out.lanes[1].steps[s]->heads[h], &other = out.lanes[2].steps[s]->heads[h];
+      EXPECT_EQ(full.reference_attention, other.reference_attention) << "step " << s << " head " << h;
+      EXPECT_FALSE(full.reference_attention.empty());
+      EXPECT_EQ(full.attention_loss, other.attention_loss);
+      EXPECT_EQ(full.local_rel_l2, other.local_rel_l2);
+      lost += full.attention_loss;
+    }
+  }
+  EXPECT_GT(lost, 0);
+}
+
 TEST_P(WhatIf_, WhatWasPinnedFromTheStartNeverGoesUnderAnyPolicy) {
   Session session = open_session(tiny_model());
   const std::string pins = "@pin=5,6,17@pin=9,layers=0,heads=1@pin=30,step=30";

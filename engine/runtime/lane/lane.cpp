@@ -101,7 +101,7 @@ void Lane::load_prompt(PromptRun& prompt, const ProbeRun& probes, const std::fun
       if (setup_.record.captures) {
         const auto p_last = prompt.last_attention(l).subspan(static_cast<std::size_t>(h) * group * n, static_cast<std::size_t>(group) * n);
         record.attention = mean_over_group(p_last, group);
-        if (policy_->compresses()) record.reference_attention = record.attention;
+        if (removes()) record.reference_attention = record.attention;
         work(l).heads[h].p_seen = p_last;
       }
     }
@@ -253,10 +253,10 @@ void Lane::record_attention(int layer, int h) {
       record.reference_attention = mean_over_group(job.host_p_full, config_.group());
       job.p_seen = job.host_p_full;
     }
-  } else if (setup_.record.captures && !job.removed_before && policy_->compresses() && config_.window(layer) > 0) {
+  } else if (setup_.record.captures && !job.removed_before && removes() && config_.window(layer) > 0) {
     job.host_p_full = over_all_tokens(job.host_p, config_.group(), first_seen(layer));
     record.reference_attention = mean_over_group(job.host_p_full, config_.group());
-  } else if (setup_.record.captures && !job.removed_before && policy_->compresses()) {
+  } else if (setup_.record.captures && !job.removed_before && removes()) {
     record.reference_attention = record.attention;  // nothing removed yet: the cache is the full history
     job.p_seen = job.host_p;
   }

@@ -151,10 +151,10 @@ class Lane {
 
   class HeadHindsight;
 
+  /// Slots may go: by the policy, or by hand from the full cache, too.
+  bool removes() const { return policy_->compresses() || !what_ifs_.empty(); }
   /// The uncompressed history is there to be measured against, not only because the policy needs it.
-  bool compares() const {
-    return setup_.record.shadow && policy_->compresses() && (setup_.record.measures.local || setup_.record.captures);
-  }
+  bool compares() const { return setup_.record.shadow && removes() && (setup_.record.measures.local || setup_.record.captures); }
   std::vector<std::unique_ptr<Hindsight>> hindsight(int layer) const;
   /// A step's rows are of use: somebody sees them, or a later compression reads what comes of them.
   bool reads_steps() const { return setup_.record.captures || setup_.record.measures.prediction || policy_->every_step(); }

@@ -19,7 +19,7 @@ bool Lane::theta_applies() const {
          policy_->positions() == Positions::original;
 }
 
-bool Lane::wants_value_norms() const { return theta_applies() && policy_->compresses() && setup_.record.shadow; }
+bool Lane::wants_value_norms() const { return theta_applies() && removes() && setup_.record.shadow; }
 
 void Lane::set_unharmed(HeadRecord& record) const {
   record.local_rel_l2 = record.local_l1_wo = record.attention_loss = 0;

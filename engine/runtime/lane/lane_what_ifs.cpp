@@ -21,8 +21,7 @@ int slot_at(const SlotState& slots, int pos) {
 
 bool Lane::keeps_history() const {
   const bool brings_back = std::any_of(what_ifs_.begin(), what_ifs_.end(), [](const WhatIf& w) { return w.kind == WhatIf::Kind::restore; });
-  return brings_back || policy_->needs().coming_queries > 0 || policy_->reload() > 0 ||
-         (setup_.record.shadow && (policy_->compresses() || !what_ifs_.empty()));
+  return brings_back || policy_->needs().coming_queries > 0 || policy_->reload() > 0 || (setup_.record.shadow && removes());
 }
 
 std::vector<int> Lane::pinned(int layer, int kv_head, int step) const {
