@@ -15,7 +15,7 @@ RUN = ["run", "--model", TINY, "--prompt-ids", "1,2,3"]
 
 class Commands(CliTest):
     def test_no_command_lists_the_commands(self):
-        self.refuses(2, [], "expected a command (info, run, trace, share, sweep, needle, ppl, heads, bench, tokens, models), got nothing")
+        self.refuses(2, [], "expected a command (info, run, trace, share, sweep, needle, ppl, heads, bench, tokens, models, serve), got nothing")
 
     def test_an_unknown_command_lists_the_commands(self):
         self.refuses(2, ["explode"], "unknown command 'explode'", "info, run, trace")

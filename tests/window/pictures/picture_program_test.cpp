@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QImage>
 #include <QImageReader>
 #include <QProcess>
@@ -53,18 +54,40 @@ TEST_F(PictureTest, IsWrittenInTheWantedSize) {
   EXPECT_EQ(image.size(), QSize(1200, 800));
 }
 
-TEST_F(PictureTest, IsTheSameForTheSameWords) {
-  for (const char* name : {"a.png", "b.png"})
-    ASSERT_EQ(run({"--generate", "2", "--select", "L4.H1", "--tokens", "5-8", "--step", "1", "--picture", file(name)}).status, 0);
-  // All but the status bar, which says how long it took.
+/// Where two windows are not the same: all but the status bar, which says how long it took.
+std::string differences(const QString& one, const QString& other) {
   const QRect panels(0, 0, 1600, 970);
-  const QImage a = QImage(file("a.png")).copy(panels), b = QImage(file("b.png")).copy(panels);
+  const QImage a = QImage(one).copy(panels), b = QImage(other).copy(panels);
   QRect different;
   for (int y = 0; y < a.height(); ++y)
     for (int x = 0; x < a.width(); ++x)
       if (a.pixel(x, y) != b.pixel(x, y)) different |= QRect(x, y, 1, 1);
-  EXPECT_TRUE(different.isEmpty()) << different.width() << " x " << different.height() << " pixels at " << different.x() << ", "
-                                   << different.y();
+  return different.isEmpty() ? std::string()
+                             : QString("%1 x %2 pixels at %3, %4")
+                                   .arg(different.width())
+                                   .arg(different.height())
+                                   .arg(different.x())
+                                   .arg(different.y())
+                                   .toStdString();
+}
+
+const QStringList kWords = {"--generate", "2", "--select", "L4.H1", "--tokens", "5-8", "--step", "1", "--picture"};
+
+TEST_F(PictureTest, IsTheSameForTheSameWords) {
+  for (const char* name : {"a.png", "b.png"}) ASSERT_EQ(run(kWords + QStringList{file(name)}).status, 0);
+  EXPECT_EQ(differences(file("a.png"), file("b.png")), "");
+}
+
+TEST_F(PictureTest, IsTheSameWhereverTheEngineIs) {
+  const QString cli = QFileInfo(KVSCOPE_PROGRAM).dir().filePath("kvscope-cli");
+  ASSERT_EQ(run(kWords + QStringList{file("here.png")}).status, 0);
+  Result result = run(QStringList{"--engine", "exec:" + cli} + kWords + QStringList{file("there.png")});
+  ASSERT_EQ(result.status, 0) << result.err.toStdString();
+  EXPECT_EQ(differences(file("here.png"), file("there.png")), "");
+  result = run(QStringList{"--engine", "exec:/nowhere/kvscope-cli"} + kWords + QStringList{file("nowhere.png")});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_TRUE(result.err.contains("/nowhere/kvscope-cli")) << result.err.toStdString();
+  EXPECT_FALSE(QFile::exists(file("nowhere.png")));
 }
 
 TEST_F(PictureTest, OfAllStepsIsAFilm) {
