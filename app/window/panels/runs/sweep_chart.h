@@ -94,7 +94,4 @@ class SweepChart : public QWidget {
   std::string m_current;  // run
 };
 
-/// Marker of run i, filled or hollow: ● ■ ▲ ◆ ✚ ▼
-void paintRunMarker(QPainter& painter, const QPointF& centre, double radius, int run, const QColor& colour, const QColor& hollow);
-
 }  // namespace kvscope

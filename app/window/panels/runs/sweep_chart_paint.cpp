@@ -5,6 +5,7 @@
 
 #include <QPainterPath>
 
+#include "app/window/panels/runs/curve_paint.h"
 #include "app/window/panels/runs/sweep_chart.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -36,36 +37,6 @@ QString valueTick(SweepMetric metric, double v) {
 }
 
 }  // namespace
-
-void paintRunMarker(QPainter& painter, const QPointF& c, double r, int run, const QColor& colour, const QColor& hollow) {
-  painter.setPen(QPen(colour, 1.5, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
-  painter.setBrush(hollow.isValid() ? hollow : colour);
-  switch (run % 6) {
-    case 0:
-      painter.drawEllipse(c, r, r);
-      break;
-    case 1:
-      painter.drawRect(QRectF(c.x() - 0.9 * r, c.y() - 0.9 * r, 1.8 * r, 1.8 * r));
-      break;
-    case 2:
-      painter.drawPolygon(QPolygonF{c + QPointF(0, -1.1 * r), c + QPointF(1.1 * r, 0.9 * r), c + QPointF(-1.1 * r, 0.9 * r)});
-      break;
-    case 3:
-      painter.drawPolygon(
-          QPolygonF{c + QPointF(0, -1.25 * r), c + QPointF(1.25 * r, 0), c + QPointF(0, 1.25 * r), c + QPointF(-1.25 * r, 0)});
-      break;
-    case 4: {
-      const double a = 1.15 * r, b = 0.4 * r;
-      painter.drawPolygon(QPolygonF{c + QPointF(-b, -a), c + QPointF(b, -a), c + QPointF(b, -b), c + QPointF(a, -b), c + QPointF(a, b),
-                                    c + QPointF(b, b), c + QPointF(b, a), c + QPointF(-b, a), c + QPointF(-b, b), c + QPointF(-a, b),
-                                    c + QPointF(-a, -b), c + QPointF(-b, -b)});
-      break;
-    }
-    default:
-      painter.drawPolygon(QPolygonF{c + QPointF(0, 1.1 * r), c + QPointF(1.1 * r, -0.9 * r), c + QPointF(-1.1 * r, -0.9 * r)});
-      break;
-  }
-}
 
 QColor SweepChart::colourOf(const Layout& shown, std::size_t series) const {
   const viz::Theme& theme = *m_theme;
@@ -120,7 +91,7 @@ void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
 void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {
   const viz::Theme& theme = *m_theme;
   const QRectF& plot = shown.plot;
-  const QColor line = toColor(theme.line), secondary = toColor(theme.secondary);
+  const QColor secondary = toColor(theme.secondary);
   QFont caption = uiFont(11);
   painter.setFont(caption);
   QString unit = unitOf(m_metric);
@@ -133,17 +104,8 @@ void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {
   painter.setFont(caption);
   painter.setPen(secondary);
   painter.drawText(QPointF(plot.left() - 52 + QFontMetricsF(bold).horizontalAdvance(name) + 8, plot.top() - 18), unit);
-  const std::vector<double> ticks = shown.measured() ? shown.y.ticks(7) : std::vector<double>();
-  for (const double v : ticks) {
-    const double y = std::round(plot.bottom() - shown.y.at(v) * plot.height()) + 0.5;
-    if (y < plot.top() - 1) continue;
-    painter.setPen(QPen(line, 1, v == 0 ? Qt::SolidLine : Qt::DotLine));
-    painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
-    painter.setPen(secondary);
-    painter.drawText(QRectF(plot.left() - 66, y - 9, 58, 18), Qt::AlignRight | Qt::AlignVCenter, valueTick(m_metric, v));
-  }
-  painter.setPen(QPen(toColor(theme.disabled), 1));
-  painter.drawLine(QPointF(plot.left(), plot.bottom() + 0.5), QPointF(plot.right(), plot.bottom() + 0.5));
+  paintValueAxis(painter, plot, shown.y, shown.measured() ? shown.y.ticks(7) : std::vector<double>(), theme,
+                 [this](double v) { return valueTick(m_metric, v); });
   if (m_budget == Budget::held)
     paintHeld(painter, shown);
   else
@@ -235,22 +197,9 @@ void SweepChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t 
     band_bottom.prepend(QPointF(p.at.x(), y(p.mark->least(m_metric))));
     spread = spread || p.mark->most(m_metric) > p.mark->least(m_metric);
   }
-  if (spread) {
-    QColor tint = colour;
-    tint.setAlphaF(0.18f);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(tint);
-    painter.drawPolygon(QPolygonF(band_top + band_bottom));
-  }
-  QPen pen(colour, 2);
-  const viz::Dash dash = viz::run_dash(shown.runs[series] % kColours);
-  QList<qreal> pattern;
-  for (const float d : dash) pattern << d / 2.0;  // in widths of the pen
-  if (!pattern.isEmpty()) pen.setDashPattern(pattern);
-  pen.setCapStyle(Qt::FlatCap);
-  painter.setPen(pen);
-  painter.setBrush(Qt::NoBrush);
-  painter.drawPolyline(line);
+  const int run = shown.runs[series] % kColours;
+  if (spread) paintBand(painter, band_top, band_bottom, colour, 0.18f);
+  paintCurveLine(painter, line, run, colour);
   for (const Place& p : row) {
     const bool refused = !p.measured && !p.mark->points.front()->failure.isEmpty();
     if (refused) continue;  // a place that it can never have
@@ -260,36 +209,19 @@ void SweepChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t 
       painter.setPen(QPen(toColor(theme.accent), 1.5));
       painter.drawEllipse(p.at, 10, 10);
     }
-    paintRunMarker(painter, p.at, 4.5, shown.runs[series] % kColours, colour, p.measured ? QColor() : toColor(theme.panel));
+    paintRunMarker(painter, p.at, 4.5, run, colour, p.measured ? QColor() : toColor(theme.panel));
   }
 }
 
 void SweepChart::paintLabels(QPainter& painter, const Layout& shown) const {
-  struct Label {
-    std::size_t series;
-    double y, x;
-  };
-  std::vector<Label> labels;
+  std::vector<CurveLabel> labels;
   for (std::size_t s = 0; s < shown.series.size(); ++s) {
     const auto& row = shown.places[s];
+    if (row.empty()) continue;
     const auto last = std::find_if(row.rbegin(), row.rend(), [](const Place& p) { return p.measured; });
-    if (last != row.rend())
-      labels.push_back({s, last->at.y(), last->at.x()});
-    else if (!row.empty())
-      labels.push_back({s, row.back().at.y(), row.back().at.x()});
+    labels.push_back({qs(shown.series[s].title), colourOf(shown, s), (last != row.rend() ? *last : row.back()).at.y()});
   }
-  std::ranges::sort(labels, {}, &Label::y);
-  // Pushed apart from the top, then back from the foot.
-  const double step = 16, foot = shown.plot.bottom() - 4;
-  for (std::size_t i = 1; i < labels.size(); ++i) labels[i].y = std::max(labels[i].y, labels[i - 1].y + step);
-  for (std::size_t i = labels.size(); i-- > 0;) labels[i].y = std::min(labels[i].y, i + 1 < labels.size() ? labels[i + 1].y - step : foot);
-  painter.setFont(uiFont(12, true));
-  for (const Label& label : labels) {
-    const QColor colour = colourOf(shown, label.series);
-    painter.setPen(colour);
-    const double x = shown.plot.right() + 16;
-    painter.drawText(QRectF(x, label.y - 9, 170, 18), Qt::AlignLeft | Qt::AlignVCenter, qs(shown.series[label.series].title));
-  }
+  paintCurveLabels(painter, shown.plot, std::move(labels));
 }
 
 }  // namespace kvscope

@@ -5,6 +5,7 @@
 
 #include <QPainter>
 
+#include "app/window/panels/runs/curve_paint.h"
 #include "app/window/panels/runs/sweep_chart.h"
 #include "app/window/panels/stores/store_chart.h"
 #include "app/window/session/workspace.h"
@@ -62,17 +63,8 @@ void StoreChart::paintAxes(QPainter& painter, const Layout& shown) const {
   const double begin = plot.left() - 52 + QFontMetricsF(bold).horizontalAdvance(m_measure->name) + 8;
   painter.drawText(QRectF(begin, plot.top() - 32, shown.right - 4 - begin, 18), Qt::AlignLeft | Qt::AlignVCenter,
                    QFontMetricsF(caption).elidedText(unit, Qt::ElideRight, shown.right - 4 - begin));
-  for (const double v : shown.places.empty() ? std::vector<double>() : shown.y.ticks(7)) {
-    const double at = std::round(y(shown, v)) + 0.5;
-    if (at < plot.top() - 1) continue;
-    painter.setPen(QPen(toColor(theme.line), 1, v == 0 ? Qt::SolidLine : Qt::DotLine));
-    painter.drawLine(QPointF(plot.left(), at), QPointF(plot.right(), at));
-    painter.setPen(secondary);
-    painter.drawText(QRectF(plot.left() - 66, at - 9, 58, 18), Qt::AlignRight | Qt::AlignVCenter,
-                     v == 0 ? QString("0") : m_measure->text(v));
-  }
-  painter.setPen(QPen(toColor(theme.disabled), 1));
-  painter.drawLine(QPointF(plot.left(), plot.bottom() + 0.5), QPointF(plot.right(), plot.bottom() + 0.5));
+  paintValueAxis(painter, plot, shown.y, shown.places.empty() ? std::vector<double>() : shown.y.ticks(7), theme,
+                 [this](double v) { return m_measure->text(v); });
   std::vector<const StoreMark*> budgets;
   for (const StoreCurve& curve : m_data.curves())
     for (const StoreMark& mark : curve.marks) budgets.push_back(&mark);
@@ -123,21 +115,9 @@ void StoreChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t 
     bottom.prepend(QPointF(p.at.x(), y(shown, s.min)));
   }
   if (line.isEmpty()) return;
-  if (m_measure->band) {
-    QColor tint = colour;
-    tint.setAlphaF(0.13f);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(tint);
-    painter.drawPolygon(QPolygonF(top + bottom));
-  }
-  QPen pen(colour, 2);
-  QList<qreal> pattern;
-  for (const float d : viz::run_dash(static_cast<int>(curve % SweepChart::kColours))) pattern << d / 2.0;  // in widths of the pen
-  if (!pattern.isEmpty()) pen.setDashPattern(pattern);
-  pen.setCapStyle(Qt::FlatCap);
-  painter.setPen(pen);
-  painter.setBrush(Qt::NoBrush);
-  painter.drawPolyline(line);
+  const int run = static_cast<int>(curve % SweepChart::kColours);
+  if (m_measure->band) paintBand(painter, top, bottom, colour, 0.13f);
+  paintCurveLine(painter, line, run, colour);
   for (const Place& p : shown.places) {
     if (p.curve != curve) continue;
     if (static_cast<int>(p.mark->run) == m_current) {
@@ -148,30 +128,17 @@ void StoreChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t 
       painter.setPen(QPen(toColor(m_theme->accent), 1.5));
       painter.drawEllipse(p.at, 10, 10);
     }
-    paintRunMarker(painter, p.at, 4.5, static_cast<int>(curve % SweepChart::kColours), colour, QColor());
+    paintRunMarker(painter, p.at, 4.5, run, colour, QColor());
   }
 }
 
 void StoreChart::paintLabels(QPainter& painter, const Layout& shown) const {
-  struct Label {
-    std::size_t curve;
-    double y;
-  };
-  std::vector<Label> labels;
+  std::vector<CurveLabel> labels;
   for (std::size_t c = 0; c < m_data.curves().size(); ++c) {
     const auto last = std::find_if(shown.places.rbegin(), shown.places.rend(), [c](const Place& p) { return p.curve == c; });
-    if (last != shown.places.rend()) labels.push_back({c, last->at.y()});
+    if (last != shown.places.rend()) labels.push_back({m_data.curves()[c].title, colourOf(c), last->at.y()});
   }
-  std::ranges::stable_sort(labels, {}, &Label::y);
-  const double step = 16, foot = shown.plot.bottom() - 4;
-  for (std::size_t i = 1; i < labels.size(); ++i) labels[i].y = std::max(labels[i].y, labels[i - 1].y + step);
-  for (std::size_t i = labels.size(); i-- > 0;) labels[i].y = std::min(labels[i].y, i + 1 < labels.size() ? labels[i + 1].y - step : foot);
-  painter.setFont(uiFont(12, true));
-  for (const Label& label : labels) {
-    painter.setPen(colourOf(label.curve));
-    painter.drawText(QRectF(shown.plot.right() + 16, label.y - 9, 170, 18), Qt::AlignLeft | Qt::AlignVCenter,
-                     m_data.curves()[label.curve].title);
-  }
+  paintCurveLabels(painter, shown.plot, std::move(labels));
 }
 
 void StoreChart::paintMap(QPainter& painter, const QRect& area) const {
