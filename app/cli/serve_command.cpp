@@ -15,7 +15,7 @@ namespace kvscope::cli {
 int serve(const Arguments&) {
   std::signal(SIGPIPE, SIG_IGN);  // a window that has gone is an error like others
   // What a library prints must not stand between two messages.
-  const remote::Descriptor out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  const FileHandle out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
   if (out.get() < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) throw Error("serve: stdout cannot be used");
   remote::serve(STDIN_FILENO, out.get(), {.version = KVSCOPE_VERSION, .own_model = embedded_model()});
   return 0;

@@ -5,21 +5,26 @@
 #include <unistd.h>
 
 #include <string_view>
+#include <utility>
 
 namespace kvscope {
 
 /// Owner of a POSIX file descriptor.
 class FileHandle {
  public:
-  explicit FileHandle(int descriptor) : descriptor_(descriptor) {}
-  ~FileHandle() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+  explicit FileHandle(int descriptor = -1) : descriptor_(descriptor) {}
+  ~FileHandle() { close(); }
+  FileHandle(FileHandle&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FileHandle& operator=(FileHandle&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
   }
-  FileHandle(const FileHandle&) = delete;
-  FileHandle& operator=(const FileHandle&) = delete;
 
   explicit operator bool() const { return descriptor_ >= 0; }
   int get() const { return descriptor_; }
+  void close() {
+    if (const int open = std::exchange(descriptor_, -1); open >= 0) ::close(open);
+  }
 
  private:
   int descriptor_;

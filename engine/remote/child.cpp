@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstring>
 #include <thread>
-#include <utility>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -28,22 +27,12 @@ constexpr int kGraceMs = 1000;            // for a program whose input has ended
 constexpr std::size_t kWords = 16 << 10;  // bytes of its error stream that are kept
 }  // namespace
 
-Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-void Descriptor::close() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
 Pipe::Pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
     throw Error(fmt::format("a pipe could not be made: {}; close other programs", std::strerror(errno)));
-  read = Descriptor(ends[0]);
-  write = Descriptor(ends[1]);
+  read = FileHandle(ends[0]);
+  write = FileHandle(ends[1]);
 }
 
 Child::Child(const std::vector<std::string>& command) {

@@ -6,26 +6,14 @@
 
 #include <sys/types.h>
 
+#include "io/file_handle.h"
+
 namespace kvscope::remote {
-
-/// A descriptor that is closed with its owner.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  ~Descriptor() { close(); }
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  int get() const { return fd_; }
-  void close();
-
- private:
-  int fd_;
-};
 
 /// Both ends of a pipe, closed in programs that are started. Throws Error.
 struct Pipe {
   Pipe();
-  Descriptor read, write;
+  FileHandle read, write;
 };
 
 /// A program with its three streams. When this goes its input ends; a program that is still there a moment later is killed.

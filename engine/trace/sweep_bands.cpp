@@ -37,14 +37,18 @@ std::vector<SweepBand> sweep_bands(std::span<const std::size_t> beside, std::spa
   return out;
 }
 
+std::optional<std::size_t> sweep_depth_of(const SweepContents::Text& text) {
+  if (std::isnan(text.depth)) return std::nullopt;
+  return std::min(static_cast<std::size_t>(text.depth * kSweepDepths), kSweepDepths - 1);
+}
+
 std::vector<std::array<Statistics, kSweepDepths>> sweep_depths(const SweepContents& contents,
                                                                std::span<const std::optional<SweepResult>> results) {
   std::vector<std::array<Statistics, kSweepDepths>> out(contents.runs.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const double depth = contents.text_of(i).depth;
-    if (!results[i] || std::isnan(depth)) continue;
-    const auto row = std::min(static_cast<std::size_t>(depth * kSweepDepths), kSweepDepths - 1);
-    out[i % out.size()][row].add(results[i]->figure("score"));
+    const std::optional<std::size_t> row = sweep_depth_of(contents.text_of(i));
+    if (!results[i] || !row) continue;
+    out[i % out.size()][*row].add(results[i]->figure("score"));
   }
   return out;
 }

@@ -27,8 +27,10 @@ struct SweepBand {
 /// none. Items that are not there are in no band and in no pair. One band per run.
 std::vector<SweepBand> sweep_bands(std::span<const std::size_t> beside, std::span<const std::optional<SweepResult>> results);
 
-/// The score of each run by how deep in the context the answer stands: [run][fifth of the context]; of the texts whose depth is known.
 inline constexpr std::size_t kSweepDepths = 5;
+/// The fifth of the context in which a text's answer stands; nullopt: that is not known.
+std::optional<std::size_t> sweep_depth_of(const SweepContents::Text& text);
+/// The score of each run by how deep in the context the answer stands: [run][fifth of the context]; of the texts whose depth is known.
 std::vector<std::array<Statistics, kSweepDepths>> sweep_depths(const SweepContents& contents,
                                                                std::span<const std::optional<SweepResult>> results);
 

@@ -16,6 +16,18 @@ namespace kvscope {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Where a file is looked for, the first place first.
+std::vector<std::string> places_of(const NamedFile& file, const std::string& model_folder) {
+  std::vector<std::string> out;
+  if (!file.of_model) out.push_back(file.name);
+  out.push_back(in_folder(model_folder, file.name));
+  return out;
+}
+
+}  // namespace
+
 GivenFiles RunFiles::of(const LaneSpec& spec) {
   GivenFiles out;
   for (const NamedFile& file : files_named_by(spec)) {
@@ -37,8 +49,8 @@ GivenFiles RunFiles::of(const LaneSpec& spec) {
 
 std::string RunFiles::path_of(const NamedFile& file) const {
   std::error_code error;
-  if (!file.of_model && fs::is_regular_file(file.name, error)) return file.name;
-  if (std::string path = in_folder(folder_, file.name); fs::is_regular_file(path, error)) return path;
+  for (std::string& path : places_of(file, folder_))
+    if (fs::is_regular_file(path, error)) return std::move(path);
   if (file.may_lack) return {};
   if (file.of_model)
     throw UsageError(fmt::format("{}: expected {} in the model's folder {}, got none; {}", file.key, file.name, kvscope::quoted(folder_),
@@ -69,17 +81,18 @@ std::vector<std::string> named_files_outside(const std::vector<LaneSpec>& lanes,
                                              const std::vector<std::string>& folders) {
   std::vector<fs::path> inside = {real_path(model_folder)};
   for (const std::string& folder : folders) inside.push_back(real_path(folder.empty() ? "." : folder));
-  const RunFiles files(model_folder);
+  const auto exists = [](const std::string& path) {
+    std::error_code error;
+    return fs::exists(path, error);
+  };
   std::vector<std::string> out;
   for (const LaneSpec& lane : lanes) {
     for (const NamedFile& named : files_named_by(lane)) {
-      std::error_code error;
-      const bool there = !named.of_model && fs::exists(named.name, error);
-      const std::string path = there ? named.name : in_folder(model_folder, named.name);
-      const fs::path real = real_path(path);
-      if (!fs::exists(real, error)) continue;
-      const auto has = [&](const fs::path& folder) { return lies_in(real, folder); };
-      if (std::ranges::none_of(inside, has) && std::ranges::find(out, path) == out.end()) out.push_back(path);
+      const std::vector<std::string> places = places_of(named, model_folder);
+      const auto path = std::ranges::find_if(places, exists);
+      if (path == places.end()) continue;
+      const auto has = [real = real_path(*path)](const fs::path& folder) { return lies_in(real, folder); };
+      if (std::ranges::none_of(inside, has) && std::ranges::find(out, *path) == out.end()) out.push_back(*path);
     }
   }
   return out;

@@ -105,12 +105,8 @@ bool StoreData::scored() const {
 
 std::vector<std::size_t> StoreData::depths() const {
   std::vector<std::size_t> out;
-  for (std::size_t d = 0; d < kSweepDepths; ++d) {
-    const auto has = [d](const SweepContents::Text& text) {
-      return std::min(static_cast<std::size_t>(text.depth * kSweepDepths), kSweepDepths - 1) == d;
-    };
-    if (std::ranges::any_of(m_contents.texts, [&](const auto& text) { return !std::isnan(text.depth) && has(text); })) out.push_back(d);
-  }
+  for (std::size_t d = 0; d < kSweepDepths; ++d)
+    if (std::ranges::any_of(m_contents.texts, [d](const auto& text) { return sweep_depth_of(text) == d; })) out.push_back(d);
   return out;
 }
 
