@@ -9,11 +9,11 @@
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
-#include <QStyle>
 #include <QToolButton>
 
 #include <unistd.h>
 
+#include "app/window/look/restyle.h"
 #include "app/window/look/style.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
@@ -118,8 +118,7 @@ void MessageBar::markNews() { setNews(true); }
 void MessageBar::setNews(bool news) {
   if (property("news").toBool() == news) return;
   setProperty("news", news);
-  style()->unpolish(this);
-  style()->polish(this);
+  restyle(*this);
 }
 
 void MessageBar::dismiss() {

@@ -4,9 +4,9 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QPushButton>
-#include <QStyle>
 #include <QToolButton>
 
+#include "app/window/look/restyle.h"
 #include "app/window/rows/playback.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel.h"
@@ -65,8 +65,7 @@ void Transport::refresh() {
   const QString look = now ? "chipNow" : "chipActive";
   if (m_clock->objectName() == look) return;
   m_clock->setObjectName(look);
-  m_clock->style()->unpolish(m_clock);
-  m_clock->style()->polish(m_clock);
+  restyle(*m_clock);
 }
 
 }  // namespace kvscope

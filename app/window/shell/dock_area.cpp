@@ -9,9 +9,9 @@
 #include <QChildEvent>
 #include <QDockWidget>
 #include <QScreen>
-#include <QStyle>
 #include <QTabBar>
 
+#include "app/window/look/restyle.h"
 #include "app/window/look/style.h"
 
 namespace kvscope {
@@ -42,8 +42,7 @@ void DockArea::showFloating(QDockWidget* dock, bool floating) {
   for (QWidget* part : {dock->titleBarWidget(), dock->widget()}) {
     if (!part) continue;
     part->setProperty("floating", floating);
-    part->style()->unpolish(part);
-    part->style()->polish(part);
+    restyle(*part);
   }
   // Who drags it off puts it where it belongs.
   const bool dragged = QApplication::mouseButtons() != Qt::NoButton && m_double_clicked != dock;

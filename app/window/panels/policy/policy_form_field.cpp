@@ -12,8 +12,9 @@
 #include <QLineEdit>
 #include <QSignalBlocker>
 #include <QSpinBox>
-#include <QStyle>
 #include <QToolButton>
+
+#include "app/window/look/restyle.h"
 
 namespace kvscope {
 
@@ -93,14 +94,14 @@ void ParamEditor::place(QGridLayout& grid, int row) {
   grid.addWidget(m_why, row + 1, 1, 1, 2);
 }
 
+QString ParamEditor::refusal() const { return m_why->text(); }
+
 void ParamEditor::refuse(const QString& why) {
-  if (why == m_refusal) return;
-  m_refusal = why;
+  if (why == refusal()) return;
   m_why->setText(why);
   m_why->setVisible(!why.isEmpty());
   m_widget->setProperty("refused", !why.isEmpty());
-  m_widget->style()->unpolish(m_widget);
-  m_widget->style()->polish(m_widget);
+  restyle(*m_widget);
 }
 
 QString ParamEditor::toolTip() const {
@@ -187,7 +188,7 @@ void ParamEditor::watchTyping(QAbstractSpinBox& box) {
 bool ParamEditor::typing() const { return m_typing && m_widget->hasFocus(); }
 
 void ParamEditor::show(const std::string& given) {
-  const bool refused = !m_refusal.isEmpty() && given == m_given;
+  const bool refused = !refusal().isEmpty() && given == m_given;
   if (refused && !qobject_cast<QComboBox*>(m_widget)) return;  // what was typed stays, to be put right
   if (!refused) refuse({});
   m_given = given;

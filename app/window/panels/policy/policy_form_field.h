@@ -36,7 +36,7 @@ class ParamEditor : public QObject {
   bool changed() const { return m_changed; }
   /// Says why what stands in the field is not taken, until it is or another value comes; empty: it is.
   void refuse(const QString& why);
-  const QString& refusal() const { return m_refusal; }
+  QString refusal() const;
   /// What was being typed was of another run or head.
   void endTyping() { m_typing = false; }
 
@@ -57,7 +57,6 @@ class ParamEditor : public QObject {
   QWidget* m_widget;
   QToolButton* m_reset;
   QLabel* m_why;
-  QString m_refusal;
   std::string m_given;  // what is shown
   bool m_changed = false;
   bool m_showing = false;

@@ -99,13 +99,12 @@ void StorePanel::open(const QString& folder) {
   SweepReader reader(folder.toStdString());
   m_reader.emplace(std::move(reader));
   m_folder = folder;
-  m_reader->take(kFilesATime);
   m_data.set(*m_reader);
+  m_timer.start();
+  take();
   m_measure->setCurrentIndex(m_data.scored() ? 0 : 1);
   m_look->setCurrentIndex(0);
   refresh();
-  take();
-  m_timer.start();
 }
 
 void StorePanel::take() {
