@@ -17,13 +17,17 @@ if(KVSCOPE_SANITIZE)
 endif()
 
 # Headers of others are most of what a source compiles: they are compiled once.
-option(KVSCOPE_PRECOMPILE "precompile the headers of GoogleTest and Qt" ON)
+option(KVSCOPE_PRECOMPILE "precompile the headers of the standard library, fmt, GoogleTest and Qt" ON)
+set(KVSCOPE_COMMON_HEADERS <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <span> <string> <string_view> <utility>
+  <vector> <fmt/ranges.h>)
 
 # kvscope_precompile(TARGET HEADERS ...): TARGET's sources begin with HEADERS; targets with the same ones share them, so their options must be equal.
+# GCC 12 takes strings' own buffers for too small, and forgets of what is precompiled that it lies in headers of the system.
 function(kvscope_precompile target)
   if(NOT KVSCOPE_PRECOMPILE)
     return()
   endif()
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-restrict>)
   string(MAKE_C_IDENTIFIER "KVSCOPE_PRECOMPILED_${ARGN}" list)
   get_property(owner GLOBAL PROPERTY ${list})
   if(owner)
@@ -35,11 +39,10 @@ function(kvscope_precompile target)
 endfunction()
 
 # A test program: it is compiled more often than it runs, and what it tests lies in the libraries, optimised as always. Further HEADERS are
-# precompiled with it. GCC 12 at -O1 takes strings' own buffers for too small.
+# precompiled with it.
 function(kvscope_test_program target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>
-    $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Wno-array-bounds;-Wno-stringop-overflow>)
-  kvscope_precompile(${target} ${ARGN} <gtest/gtest.h> <gmock/gmock.h> <algorithm> <cmath> <functional> <map> <random> <string> <vector>)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  kvscope_precompile(${target} ${ARGN} <gtest/gtest.h> <gmock/gmock.h> <random> ${KVSCOPE_COMMON_HEADERS})
 endfunction()
 
 # kvscope_layer(NAME [WITHOUT SUBFOLDER] DEPS ...): library kvscope_NAME from every .cpp of this folder (and below).
@@ -53,6 +56,7 @@ function(kvscope_layer name)
   set_target_properties(kvscope_${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(kvscope_${name} PUBLIC ${CMAKE_SOURCE_DIR}/engine)
   target_link_libraries(kvscope_${name} PUBLIC ${ARG_DEPS} PRIVATE kvscope_flags)
+  kvscope_precompile(kvscope_${name} ${KVSCOPE_COMMON_HEADERS})
 endfunction()
 
 # kvscope_tests(NAME LABEL DEPS ...): one GoogleTest program from every *_test.cpp of this folder's subfolder NAME.
