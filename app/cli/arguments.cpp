@@ -59,6 +59,9 @@ void add_share(CLI::App& app, Arguments& a) {
   app.add_option("RUN", a.results, "a trace of kvscope (--detail why), or a session with results; without it a prompt is run")
       ->type_name("FILE");
   app.add_option("--out", a.out, "page to write")->type_name("FILE.html");
+  app.add_option("--scenes", a.scenes,
+                 "a lesson (app/README.md) whose scenes lead through the page; those with text and runs of their own need no prompt")
+      ->type_name("FILE.json");
 }
 
 void add_stored(CLI::App& app, Arguments& a) {
@@ -210,6 +213,7 @@ void check_prompt(const Arguments& a) {
                     a.session.has_value() + a.kept.has_value() + a.results.has_value() + !a.texts.empty();
   if (a.command == Command::run && a.results && given > 1)
     throw UsageError(fmt::format("run: unexpected '{}' beside a prompt; a stored run is given alone", *a.results));
+  if (given == 0 && !a.scenes.empty()) return;  // a lesson may bring its own
   if (given != 1) {
     const char* const more = a.command == Command::sweep   ? ", --texts"
                              : a.command == Command::trace ? ", --session, --kept"

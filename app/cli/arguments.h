@@ -55,6 +55,7 @@ struct Arguments {
   Detail detail = Detail::slots;       // trace
   std::string out;                     // trace; empty or "-": stdout
   std::string out_kept;                // trace: which tokens the runs kept; empty: nowhere
+  std::string scenes;                  // share: a lesson that leads through the page; empty: none
   std::optional<std::string> results;  // run, share: a trace or a session with results, instead of a prompt; out as above
 
   // sweep; prompt, follow, generate, seed and out as above

@@ -9,23 +9,34 @@
 
 namespace kvscope::cli {
 
+Runs::Runs(const Arguments& a, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel)
+    : cancel_(cancel), quiet_(a.quiet) {
+  ModelFiles model = open_model_of(a);
+  request_ = make_request(a, model);
+  request_.detail = detail;
+  request_.shadow = shadow && (!a.session || request_.shadow);  // a session may have switched it off
+  request_.measures = measures;
+  request_.n_logits = a.logits;
+  request_.ignore_end = a.ignore_eos;
+  tokenizer_ = model.tokenizer;
+  cancel.check();
+  session_ = std::make_unique<Session>(
+      std::move(model), SessionOptions{.precision = a.precision, .n_threads = a.threads, .device = a.device, .record_limit = a.memory});
+}
+
+Runs::~Runs() = default;
+
+Snapshot Runs::run(const RunRequest& request, RecordSink* sink) {
+  Progress progress(quiet_);
+  return session_->run(
+      request, cancel_, [&](const std::string& activity, double fraction) { progress.show(activity, fraction); }, {}, sink);
+}
+
 Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel,
                const MakeSink& make_sink) {
-  ModelFiles model = open_model_of(a);
-  RunRequest request = make_request(a, model);
-  request.detail = detail;
-  request.shadow = shadow && (!a.session || request.shadow);  // a session may have switched it off
-  request.measures = measures;
-  request.n_logits = a.logits;
-  request.ignore_end = a.ignore_eos;
-  const std::shared_ptr<const Tokenizer> tokenizer = model.tokenizer;
-  cancel.check();
-  Session session(std::move(model), {.precision = a.precision, .n_threads = a.threads, .device = a.device, .record_limit = a.memory});
-  Progress progress(a.quiet);
-  Snapshot snapshot = session.run(
-      request, cancel, [&](const std::string& activity, double fraction) { progress.show(activity, fraction); }, {},
-      make_sink ? make_sink(request) : nullptr);
-  return {std::move(snapshot), tokenizer};
+  Runs runs(a, detail, shadow, measures, cancel);
+  Snapshot snapshot = runs.run(runs.request(), make_sink ? make_sink(runs.request()) : nullptr);
+  return {std::move(snapshot), runs.tokenizer()};
 }
 
 }  // namespace kvscope::cli

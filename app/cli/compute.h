@@ -12,6 +12,10 @@
 #include "snapshot/snapshot.h"
 #include "tokenizer/tokenizer.h"
 
+namespace kvscope {
+class Session;
+}
+
 namespace kvscope::cli {
 
 /// A finished run and what is needed to speak about it.
@@ -22,6 +26,26 @@ struct Result {
 
 /// What takes the records while the run goes on; nullptr: they stay in the snapshot.
 using MakeSink = std::function<RecordSink*(const RunRequest&)>;
+
+/// A model that is opened once, for what the arguments ask and for requests that begin from it.
+class Runs {
+ public:
+  /// Throws Error, UsageError, Cancelled.
+  Runs(const Arguments& arguments, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel);
+  ~Runs();
+
+  const RunRequest& request() const { return request_; }
+  const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
+  /// Progress goes to a terminal. Throws as above.
+  Snapshot run(const RunRequest& request, RecordSink* sink = nullptr);
+
+ private:
+  const CancelToken& cancel_;
+  RunRequest request_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::unique_ptr<Session> session_;
+  bool quiet_;
+};
 
 /// What the arguments ask for: model, prompt, runs. Progress goes to a terminal. Throws Error, UsageError, Cancelled.
 Result compute(const Arguments& arguments, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel,

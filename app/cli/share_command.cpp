@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <memory>
+#include <utility>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
 #include "app/cli/compute.h"
@@ -12,6 +14,8 @@
 #include "io/files.h"
 #include "io/terminal_text.h"
 #ifdef KVSCOPE_SHARE
+#include "app/lessons/lesson.h"
+#include "app/lessons/scene_look.h"
 #include "app/share/page.h"
 #include "app/share/stored_run.h"
 #endif
@@ -55,16 +59,81 @@ Shared computed(const Arguments& a, const CancelToken& cancel) {
   return {std::move(result.snapshot), std::move(facts)};
 }
 
+/// The results of every scene's stage, and what the scene says of them. `results_of` computes or has what is on stage.
+struct Told {
+  std::vector<PagePart> parts;
+  PageLesson lesson;
+};
+
+template <class ResultsOf>
+Told told(const Lesson& lesson, const ResultsOf& results_of) {
+  Told out;
+  out.lesson.name = lesson.name;
+  for (const Scene& scene : lesson.scenes) {
+    const PagePart results = results_of(scene.stage);
+    const Snapshot& s = *results.snapshot;
+    viz::Selection at = opening_of(s);
+    if (const auto wanted = look_of(scene, s, at)) at = *wanted;
+    const viz::Facts facts = viz::lecture_facts(s, at);
+    if (!scene.has_point(facts)) {
+      out.lesson.left_out.push_back(scene.name);
+      continue;
+    }
+    const Caption caption = caption_of(scene, facts);
+    const std::size_t part = part_of(out.parts, results.snapshot, results.facts);
+    out.lesson.scenes.push_back({scene.name, caption.message, caption.text, scene.notes, part, at, scene.emphasis, scene.compare});
+  }
+  return out;
+}
+
+/// Scenes of a lesson over what it brings, or over what the arguments name.
+Told told(const Arguments& a, const Lesson& lesson, const CancelToken& cancel) {
+  if (a.results) {
+    if (lesson.staged())
+      throw UsageError(
+          fmt::format("--scenes: {} brings text and runs of its own; expected no RUN beside it, got {}", a.scenes, *a.results));
+    Shared shared = stored(*a.results);
+    const PagePart results{std::make_shared<const Snapshot>(std::move(shared.snapshot)), shared.facts};
+    return told(lesson, [&](const Stage&) { return results; });
+  }
+  Runs runs(a, Detail::why, /*shadow=*/true, MeasureSet::all(), cancel);
+  PageFacts facts;
+  facts.files = model_hashes(a.model.empty() ? embedded_model() : a.model);
+  return told(lesson, [&](const Stage& stage) {
+    const RunRequest request = staged(runs.request(), stage);
+    if (request.prompt.empty() && request.prompt_ids.empty())
+      throw UsageError(fmt::format("--scenes: {} is about a text of yours; expected --prompt, --prompt-file or RUN, got none", a.scenes));
+    auto snapshot = std::make_shared<const Snapshot>(runs.run(request));
+    facts.asked = {n_after_prompt(*snapshot), request.temperature, request.seed};
+    return PagePart{std::move(snapshot), facts};
+  });
+}
+
+void say(const std::string& words) { std::fprintf(stderr, "kvscope-cli: %s\n", for_terminal(words).c_str()); }
+
+std::string page_of_scenes(const Arguments& a, const CancelToken& cancel) {
+  const Told all = told(a, read_lesson(a.scenes), cancel);
+  if (!all.lesson.left_out.empty()) say(fmt::format("left out, there is nothing of it here: {}", fmt::join(all.lesson.left_out, ", ")));
+  std::string page = lesson_page(all.parts, all.lesson);
+  say(what_a_lesson_page_tells(all.lesson, a.out));
+  return page;
+}
+
+std::string page_of_run(const Arguments& a, const CancelToken& cancel) {
+  const Shared shared = a.results ? stored(*a.results) : computed(a, cancel);
+  std::string page = replay_page(shared.snapshot, shared.facts);
+  say(what_a_page_tells(shared.snapshot, a.out));
+  return page;
+}
+
 }  // namespace
 
 int share(const Arguments& a) {
   check_target(a.out);
   check_not_read(a, a.out);
   const Interrupt interrupt;
-  const Shared shared = a.results ? stored(*a.results) : computed(a, interrupt.token());
-  const std::string page = replay_page(shared.snapshot, shared.facts);
+  const std::string page = a.scenes.empty() ? page_of_run(a, interrupt.token()) : page_of_scenes(a, interrupt.token());
   interrupt.token().check();
-  std::fprintf(stderr, "kvscope-cli: %s\n", for_terminal(what_a_page_tells(shared.snapshot, a.out)).c_str());
   {
     const Interrupt::Critical writing;
     write_atomically(a.out, page);

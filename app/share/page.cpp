@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "app/share/lesson_data.h"
 #include "app/share/packing.h"
 #include "app/share/page_data.h"
 #include "app/share/web_files.h"
+#include "core/error.h"
 #include "io/sha256.h"
 #include "snapshot/number_text.h"
 #include "viz/draw/theme.h"
@@ -43,10 +45,11 @@ void put(std::string& page, std::string_view mark, std::string_view text) {
     page.replace(at, mark.size(), text);
 }
 
-}  // namespace
+std::string script_element(std::string_view kind, const std::string& id, const std::string& content) {
+  return fmt::format("<script type=\"application/x-kvscope-{}\" id=\"{}\">{}</script>\n", kind, id, base64(deflated(content)));
+}
 
-std::string replay_page(const Snapshot& snapshot, const PageFacts& facts) {
-  const std::string data = base64(deflated(page_data(snapshot, facts)));
+std::string page_of(const std::string& data) {
   const std::string css = style();
   const std::string_view script = web_file("page.js");
   std::string page(web_file("page.html"));
@@ -60,10 +63,29 @@ std::string replay_page(const Snapshot& snapshot, const PageFacts& facts) {
   return page;
 }
 
+}  // namespace
+
+std::string replay_page(const Snapshot& snapshot, const PageFacts& facts) {
+  return page_of(script_element("page", "data", page_data(snapshot, facts)));
+}
+
+std::string lesson_page(const std::vector<PagePart>& parts, const PageLesson& lesson) {
+  if (lesson.scenes.empty()) throw Error("page: expected scenes that have something to show, got none");
+  std::string data = script_element("lesson", "lesson", lesson_data(parts, lesson));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    data += script_element("page", i == 0 ? "data" : fmt::format("data-{}", i), page_data(*parts[i].snapshot, parts[i].facts));
+  return page_of(data);
+}
+
 std::string what_a_page_tells(const Snapshot& snapshot, const std::string& file) {
   return fmt::format(
       "{} will hold the text of the prompt ({} tokens), what {} {} made of it and how it was computed: whoever has the file can read it",
       file, format_count(snapshot.n_prompt), snapshot.lanes.size(), snapshot.lanes.size() == 1 ? "run" : "runs");
+}
+
+std::string what_a_lesson_page_tells(const PageLesson& lesson, const std::string& file) {
+  return fmt::format("{} will hold {} {} of \"{}\" with notes, texts and results: whoever has the file can read it", file,
+                     lesson.scenes.size(), lesson.scenes.size() == 1 ? "scene" : "scenes", lesson.name);
 }
 
 }  // namespace kvscope::share

@@ -194,19 +194,11 @@ void write_figures(JsonText& json, const Snapshot& s) {
   json.end_array();
 }
 
-/// Where the page opens: at the first step in which a run's choice is not the full cache's, in the head that explains it.
 void write_open(JsonText& json, const Snapshot& s) {
-  int run = s.lanes.size() > 1 ? 1 : 0, step = -1;
-  for (std::size_t i = 1; i < s.lanes.size() && step < 0; ++i) {
-    step = viz::next_changed_step(s, s.lanes[i], -1);
-    if (step >= 0) run = static_cast<int>(i);
-  }
-  const LaneSnapshot& lane = s.lanes[static_cast<std::size_t>(run)];
-  const viz::Finding finding = viz::finding_of(s, lane, step);
-  json.key("open").begin_object().member("run", run);
-  json.member("step", step >= 0 ? step : std::max(0, static_cast<int>(lane.steps.size()) - 1));
-  json.member("head", finding.loss.step < 0 ? -1 : finding.loss.layer * s.model.n_kv_heads + finding.loss.kv_head);
-  json.member("token", finding.loss.step < 0 ? -1 : finding.loss.token).end_object();
+  const viz::Selection at = opening_of(s);
+  json.key("open").begin_object().member("run", at.lane).member("step", at.step.value_or(0));
+  json.member("head", at.layer ? *at.layer * s.model.n_kv_heads + *at.kv_head : -1);
+  json.member("token", at.tokens ? at.tokens->first : -1).end_object();
 }
 
 void write_made(JsonText& json, const Snapshot& s, const PageFacts& facts) {
@@ -256,6 +248,24 @@ void write_model(JsonText& json, const Snapshot& s) {
 }
 
 }  // namespace
+
+viz::Selection opening_of(const Snapshot& s) {
+  viz::Selection at;
+  at.lane = s.lanes.size() > 1 ? 1 : 0;
+  int step = -1;
+  for (std::size_t i = 1; i < s.lanes.size() && step < 0; ++i) {
+    step = viz::next_changed_step(s, s.lanes[i], -1);
+    if (step >= 0) at.lane = static_cast<int>(i);
+  }
+  const LaneSnapshot& lane = s.lanes[static_cast<std::size_t>(at.lane)];
+  at.step = step >= 0 ? step : std::max(0, static_cast<int>(lane.steps.size()) - 1);
+  if (const viz::Finding finding = viz::finding_of(s, lane, step); finding.loss.step >= 0) {
+    at.layer = finding.loss.layer;
+    at.kv_head = finding.loss.kv_head;
+    at.select({finding.loss.token, finding.loss.token});
+  }
+  return at;
+}
 
 std::string page_data(const Snapshot& snapshot, const PageFacts& told) {
   check(snapshot);

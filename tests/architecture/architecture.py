@@ -32,7 +32,7 @@ ENGINE = {  # folder of engine/ -> folders of engine/ it may include besides its
 }
 VIZ = ["snapshot", "core"]
 # What both programs write of a run for people who have neither: everything of the engine, and what the views show as numbers, words and colours.
-SHARE = ("viz/reduce/", "viz/draw/draw.h", "viz/draw/format.h", "viz/draw/theme.h", "app/share/")
+SHARE = ("viz/reduce/", "viz/draw/draw.h", "viz/draw/format.h", "viz/draw/theme.h", "viz/selection.h")
 # Panels and canvases of the window: data to show, stores of sweeps among it, names of policies, edits in a lane's text, files. No runtime.
 WINDOW = ["snapshot", "core", "io", "found/found_model.h", "policy/catalog.h", "policy/run_title.h", "policy/text/lane_edits.h", "policy/text/head_keys.h",
           "trace/sweep_reader.h", "trace/sweep_bands.h"]
@@ -120,13 +120,13 @@ def allowed(file, target):
         return target.startswith("viz/") or engine(VIZ)
     if file.startswith("app/") and target == "app/assets.h":
         return True
-    if file.startswith("app/share/"):
-        return target.startswith(("engine/", *SHARE))
+    if file.startswith(("app/share/", "app/lessons/")):  # neither knows of the other
+        return target.startswith(("engine/", file[: file.index("/", 4) + 1], *SHARE))
     if file.startswith("app/cli/"):
-        return target.startswith(("engine/", "app/cli/", "app/share/"))
+        return target.startswith(("engine/", "app/cli/", "app/share/", "app/lessons/", "viz/selection.h", "viz/reduce/"))
     if CONTROLLERS.match(file):
         return True
-    return target.startswith(("app/window/", "viz/")) or target in ("app/share/page.h", "app/share/how_made.h") or engine(WINDOW)
+    return target.startswith(("app/window/", "viz/")) or target in ("app/share/page.h", "app/share/how_made.h", "app/lessons/lesson.h", "app/lessons/scene_look.h", "app/lessons/prompt_text.h") or engine(WINDOW)
 
 
 def include_errors(file, text):

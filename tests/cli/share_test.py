@@ -12,12 +12,21 @@ from program import TINY, CliTest, cli
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NEEDLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "prompts", "needle.txt")
+LESSONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "lessons")
+LESSON = os.path.join(LESSONS, "1-small-cache.json")
 TOLD = "will hold the text of the prompt"
+SCENES_TOLD = "with notes, texts and results: whoever has the file can read it"
 
 
-def data_of(page):
+def lesson_of(page):
+    """What leads through a page, as JSON."""
+    packed = re.search(r'id="lesson">([^<]*)</script>', page)[1]
+    return json.loads(zlib.decompress(base64.b64decode(packed, validate=True)))
+
+
+def data_of(page, part=0):
     """Header of a page's data, as JSON."""
-    packed = re.search(r'id="data">([^<]*)</script>', page)[1]
+    packed = re.search(rf'id="data{f"-{part}" if part else ""}">([^<]*)</script>', page)[1]
     raw = zlib.decompress(base64.b64decode(packed, validate=True))
     n = int.from_bytes(raw[:4], "little")
     return json.loads(raw[4:4 + n])
@@ -30,10 +39,13 @@ def value_of(text):
 
 
 class Pages(CliTest):
-    def makes(self, *arguments, name="run.html"):
+    def makes(self, *arguments, name="run.html", told=TOLD):
         r = cli("share", *arguments, "--out", self.path(name))
         self.assertEqual(r.returncode, 0, r.stderr)
-        self.assertIn(TOLD, r.stderr)
+        self.assertIn(told, r.stderr)
+        return self.text(name)
+
+    def text(self, name):
         with open(self.path(name), encoding="utf-8") as f:
             return f.read()
 
@@ -71,6 +83,42 @@ class Share(Pages):
         del session["results"]
         self.refuses(1, ["share", self.write("e.kvscope", json.dumps(session)), "--out", self.path("b.html")], "expected a session with results")
         self.assertFalse(os.path.exists(self.path("b.html")))
+
+    def test_a_lesson_becomes_the_steps_of_a_page(self):
+        page = self.makes("--scenes", LESSON, told=SCENES_TOLD)
+        with open(LESSON, encoding="utf-8") as f:
+            written = json.load(f)
+        lesson = lesson_of(page)
+        self.assertEqual([s["name"] for s in lesson["scenes"]], [s.get("name", s["id"]) for s in written["scenes"]], "each has its point on this model")
+        self.assertEqual(lesson["left_out"], [])
+        for scene, given in zip(lesson["scenes"], written["scenes"], strict=True):
+            self.assertEqual(scene["notes"], given["notes"])
+            self.assertNotIn("{", scene["message"] + scene["text"])
+            self.assertNotIn("n/a", scene["message"] + scene["text"])
+            data = data_of(page, scene["part"])
+            self.assertLess(scene["run"], len(data["runs"]))
+            if "run" in given:
+                self.assertEqual(data["runs"][scene["run"]]["letter"], given["run"])
+        stages = {json.dumps(s.get("stage"), sort_keys=True) for s in written["scenes"]}
+        self.assertLessEqual(max(s["part"] for s in lesson["scenes"]) + 1, len(stages), "what is on stage twice is in the page once")
+
+    def test_a_lesson_about_any_text_takes_the_one_that_is_given(self):
+        any_text = os.path.join(LESSONS, "0-this-text.json")
+        asked = ["--prompt-file", NEEDLE, "--generate", "3", "--lane", "h2o:ratio=0.2"]
+        page = self.makes(*asked, "--scenes", any_text, told=SCENES_TOLD)
+        lesson = lesson_of(page)
+        self.assertEqual({s["part"] for s in lesson["scenes"]}, {0})
+        self.assertIn("Merged", lesson["left_out"], "this run merges nothing")
+        self.assertNotIn("Merged", [s["name"] for s in lesson["scenes"]])
+        self.succeeds("trace", *asked, "--detail", "why", "--out", self.path("t.json"), "--quiet")
+        stored = lesson_of(self.makes(self.path("t.json"), "--scenes", any_text, name="stored.html", told=SCENES_TOLD))
+        words = lambda scenes: [(s["message"], s["text"]) for s in scenes]
+        self.assertEqual(words(stored["scenes"]), words(lesson["scenes"]), "a trace says the same")
+        self.refuses(2, ["share", "--scenes", any_text, "--out", self.path("a.html")], "a text of yours", "--prompt")
+        self.refuses(2, ["share", self.path("t.json"), "--scenes", LESSON, "--out", self.path("a.html")], "brings text and runs of its own")
+        self.refuses(1, ["share", "--scenes", NEEDLE, "--out", self.path("a.html")], "needle.txt")
+        own = self.write("own.json", json.dumps({"kvscope": "scenes", "version": 1, "scenes": [{"id": "a", "variants": [{"message": "m"}]}]}))
+        self.refuses(2, ["share", "--prompt", "x", "--scenes", own, "--out", own], "read for the result")
 
     def test_what_cannot_be_shared_is_refused_in_a_sentence(self):
         self.refuses(2, ["share", "--prompt", "x"], "--out FILE.html")
@@ -238,6 +286,36 @@ class InTheBrowser(Pages):
         old = re.sub(r"<meta http-equiv[^>]*>", "<script>delete window.DecompressionStream</script>", page)
         self.write("old.html", old)
         self.assertEqual(self.cells(self.opens("old.html"), "figures"), expected)
+
+    def test_scenes_lead_through_the_page(self):
+        self.makes("--scenes", LESSON, told=SCENES_TOLD)
+        scenes = lesson_of(self.text("run.html"))["scenes"]
+        dom = self.opens("run.html")
+        self.assertEqual(self.shown(dom, "finding"), scenes[0]["message"])
+        self.assertEqual(self.shown(dom, "lead"), scenes[0]["text"])
+        self.assertIn(scenes[0]["notes"], self.shown(dom, "scene-notes"))
+        last = len(scenes)
+        dom = self.opens("run.html", f"#scene={last}")
+        self.assertEqual(self.shown(dom, "finding"), scenes[-1]["message"])
+        parts = [data_of(self.text("run.html"), part) for part in range(1 + max(s["part"] for s in scenes))]
+        at = scenes[-1]
+        self.assertIn(parts[at["part"]]["runs"][at["run"]]["title"], self.shown(dom, "time-facts"))
+        dom = self.opens("run.html", f"#scene={last}&run=0&step=0&head=all")
+        self.assertNotEqual(self.shown(dom, "finding"), scenes[-1]["message"], "the reader looks elsewhere")
+        self.assertNotRegex(dom, r'id="scene-again"[^>]* hidden')
+
+    def test_keys_page_through_the_scenes_and_back(self):
+        page = self.makes("--scenes", LESSON, told=SCENES_TOLD)
+        scenes = lesson_of(page)["scenes"]
+        turn = next(i for i, s in enumerate(scenes) if s["part"] != scenes[0]["part"])
+        press = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '%s', bubbles: true}));"
+        self.with_hands(page, "hands.html", f"let n = 0; const go = setInterval(() => {{ if (n++ < {turn}) {press % 'PageDown'} else clearInterval(go); }}, 200);")
+        dom = self.opens("hands.html")
+        self.assertEqual(self.shown(dom, "finding"), scenes[turn]["message"], "in other results")
+        titles = [run["title"] for run in data_of(page, scenes[turn]["part"])["runs"]]
+        self.assertEqual(len(re.findall(r'<label class="run"', dom)), len(titles))
+        self.with_hands(page, "back.html", press % "PageDown" + f"setTimeout(() => {{ {press % 'PageUp'} }}, 300);")
+        self.assertEqual(self.shown(self.opens("back.html"), "finding"), scenes[0]["message"])
 
     def test_a_hostile_text_is_shown_and_runs_nothing(self):
         hostile = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> \u202Eesrever\u202C \u0000 \u2028 & &amp; <!-- "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/lessons/lesson.h"
 #include "app/window/help/glossary.h"
-#include "app/window/lecture/lecture_scenes.h"
 #include "app/window/panels/prompt/sample_prompts.h"
 #include "fuzz/readers_target.h"
 #include "io/files.h"
@@ -34,7 +34,7 @@ const std::vector<Reader>& readers() {
        [] {
          return Texts{asset("lessons/3-heavy-hitters.json"), asset("lessons/9-benchmarks.json")};
        },
-       [](const std::string& bytes) { readLesson(file_of(bytes)); }},
+       [](const std::string& bytes) { read_lesson(file_of(bytes).toStdString()); }},
       {"sample prompts", [] { return Texts{asset("prompts/prompts.json")}; },
        [](const std::string& bytes) { readSamplePrompts(file_of(bytes)); }},
       {"glossary", [] { return Texts{asset("lessons/glossary.json")}; }, [](const std::string& bytes) { Glossary::read(file_of(bytes)); }}};

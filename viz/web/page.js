@@ -118,6 +118,8 @@ const UNSEEN = 0, FRESH = 1, SINK = 2, MERGED = 4, EVICTED = 6;
 const LEGEND = [SINK, 5, MERGED, 3, FRESH, EVICTED];
 let page = null;          // the header
 let nTokens = 0, nHeads = 0;
+let lesson = null, scene = 0, emphasis = -1;          // that leads through the page; the category that a scene is about
+const parts = [];                                     // promises of results by their place, as far as they are wanted
 let chosen = {run: 0, step: 0, head: -1, token: -1};  // head -1: all
 let view = {first: 0, count: 0};                      // tokens of the atlas
 let timer = 0;
@@ -185,7 +187,7 @@ function readAddress() {
     return said.has(key) && Number.isInteger(v) && v >= 0 && v <= most ? v : -1;
   };
   const run = whole("run", page.runs.length - 1);
-  const next = run >= 0 ? {run, step: stepsOf(page.runs[run]) - 1, head: -1, token: -1} : {...page.open};
+  const next = run >= 0 ? {run, step: stepsOf(page.runs[run]) - 1, head: -1, token: -1} : lesson ? placeOfScene() : {...page.open};
   const step = whole("step", stepsOf(page.runs[next.run]) - 1);
   if (step >= 0) next.step = step;
   const head = /^L(\d+)H(\d+)$/.exec(said.get("head") ?? "");
@@ -197,18 +199,79 @@ function readAddress() {
 }
 
 function writeAddress() {
-  const parts = [`run=${chosen.run}`, `step=${chosen.step}`, `head=${chosen.head >= 0 ? headKey(chosen.head) : "all"}`];
-  if (chosen.token >= 0) parts.push(`token=${chosen.token}`);
+  const said = [`run=${chosen.run}`, `step=${chosen.step}`, `head=${chosen.head >= 0 ? headKey(chosen.head) : "all"}`];
+  if (chosen.token >= 0) said.push(`token=${chosen.token}`);
+  if (lesson) said.unshift(`scene=${scene + 1}`);
   try {
-    history.replaceState(null, "", "#" + parts.join("&"));
+    history.replaceState(null, "", "#" + said.join("&"));
   } catch (e) { /* a frame without a history: the page works, its address stays */ }
 }
+
+/** Colour of a category's cells: pale where a scene is about another one. */
+const cellColour = (colour, category) => emphasis < 0 || category === emphasis ? colour : mixed(colour, cssColour("panel"), .75);
 
 function choose(change) {
   chosen = {...chosen, ...change};
   chosen.step = Math.max(0, Math.min(chosen.step, stepsOf(runOf()) - 1));
   writeAddress();
   show();
+}
+
+// ---- the scenes of a lesson
+
+const placeOfScene = () => {
+  const {run, step, head, token} = lesson.scenes[scene];
+  return {run, step, head, token};
+};
+const atScene = () => lesson !== null && Object.entries(placeOfScene()).every(([key, value]) => chosen[key] === value);
+
+/** The scene that the address names, counted from 1; the first one where it names none. */
+function sceneOfAddress() {
+  const n = Number(new URLSearchParams(location.hash.slice(1)).get("scene"));
+  return Number.isInteger(n) && n >= 1 && n <= lesson.scenes.length ? n - 1 : 0;
+}
+
+async function enterScene(index, place) {
+  play(false);
+  const wanted = scene = Math.max(0, Math.min(lesson.scenes.length - 1, index));
+  const results = await partOf(lesson.scenes[wanted].part);
+  if (scene !== wanted) return;  // paged on meanwhile
+  use(results);
+  emphasis = lesson.scenes[scene].emphasis;
+  chosen = place ? place() : placeOfScene();
+  writeAddress();
+  paintTheme();
+  if (lesson.scenes[scene].compare) document.querySelector(".figures-panel").scrollIntoView();
+  else if (!place) scrollTo(0, 0);
+}
+
+function showScene() {
+  const {message, text, notes} = lesson.scenes[scene], here = atScene();
+  $("scene").value = String(scene);
+  $("scene-back").disabled = scene === 0;
+  $("scene-next").disabled = scene + 1 === lesson.scenes.length;
+  $("scene-again").hidden = here;
+  $("scene-notes").hidden = !here || notes === "";
+  $("scene-notes").lastElementChild.textContent = notes;
+  if (!here) return;
+  $("finding").classList.remove("changed");
+  $("finding").textContent = message;
+  $("lead").textContent = text;
+}
+
+function buildScenes() {
+  $("scenes").hidden = false;
+  $("lesson-name").textContent = lesson.name;
+  $("scene").append(...lesson.scenes.map((s, i) => el("option", {value: String(i)}, `${i + 1} of ${lesson.scenes.length} · ${s.name}`)));
+  $("scene").addEventListener("change", e => enterScene(Number(e.target.value)));
+  $("scene-back").addEventListener("click", () => enterScene(scene - 1));
+  $("scene-next").addEventListener("click", () => enterScene(scene + 1));
+  $("scene-again").addEventListener("click", () => enterScene(scene));
+  document.addEventListener("keydown", e => {
+    if (e.key !== "PageDown" && e.key !== "PageUp") return;
+    e.preventDefault();
+    enterScene(scene + (e.key === "PageDown" ? 1 : -1));
+  });
 }
 
 // ---- the story
@@ -254,9 +317,11 @@ function representedBy(run) {
 }
 
 function buildPrompt() {
+  fill($("prompt"), ...Array.from({length: nTokens}, (_, t) => el("span", {"data-token": String(t)})));
+}
+
+function watchPrompt() {
   const box = $("prompt");
-  fill(box);
-  for (let t = 0; t < nTokens; ++t) box.append(el("span", {"data-token": String(t)}));
   box.addEventListener("click", e => {
     const token = e.target.closest("span");
     if (token) choose({token: Number(token.dataset.token)});
@@ -287,7 +352,7 @@ function showPrompt(run) {
       const category = fateOf(run, chosen.head, t)[0];
       if (category === UNSEEN) state = "unread";
       else if (category === EVICTED) state = "gone";
-      else background = mixed(panel, colours.category[category], colours.tint);
+      else background = mixed(panel, cellColour(colours.category[category], category), colours.tint);
     }
     span.style.background = background;
     span.style.color = ink;
@@ -437,7 +502,7 @@ function drawRow(pen, run, head, layout, y, height, ratio) {
       let end = t + 1;
       while (end <= last && fateOf(run, head, end, s)[0] === category) ++end;
       if (category !== UNSEEN) {
-        pen.fillStyle = colours.cell[category];
+        pen.fillStyle = cellColour(colours.cell[category], category);
         const x = layout.x(t);
         pen.fillRect(x, y, layout.x(end) - x, height - (height > 4 ? 1 : 0));
       }
@@ -723,14 +788,6 @@ function showGrid(run) {
       if (h % perLayer === 0) grid.append(el("span", {}, `L${h / perLayer}`));
       grid.append(el("button", {type: "button", role: "radio", "data-head": String(h), onclick: () => choose({head: chosen.head === h ? -1 : h})}));
     }
-    grid.addEventListener("keydown", e => {
-      const by = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -perLayer, ArrowDown: perLayer}[e.key];
-      if (!by) return;
-      e.preventDefault();
-      e.stopPropagation();
-      choose({head: Math.max(0, Math.min(nHeads - 1, shownHead(runOf()) + by))});
-      grid.querySelector(`[data-head="${chosen.head}"]`).focus();
-    });
   }
   for (const button of grid.querySelectorAll("button")) {
     const h = Number(button.dataset.head), {text, value} = numberOf("error", run, h), known = value !== null && value !== undefined;
@@ -743,6 +800,18 @@ function showGrid(run) {
     button.title = `${headName(h)} · attention lost ${numberOf("loss", run, h).text} · ${numberOf("slots", run, h).text} slots, budget ${numberOf("budget", run, h).text === "n/a" ? "unlimited" : numberOf("budget", run, h).text}`;
     button.tabIndex = h === shownHead(run) ? 0 : -1;
   }
+}
+
+function watchGrid() {
+  const grid = $("grid");
+  grid.addEventListener("keydown", e => {
+    const perLayer = page.model.n_kv_heads, by = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -perLayer, ArrowDown: perLayer}[e.key];
+    if (!by) return;
+    e.preventDefault();
+    e.stopPropagation();
+    choose({head: Math.max(0, Math.min(nHeads - 1, shownHead(runOf()) + by))});
+    grid.querySelector(`[data-head="${chosen.head}"]`).focus();
+  });
 }
 
 /** A step's tokens by fate, stacked. */
@@ -812,6 +881,7 @@ function showNumbers(run) {
 function show() {
   const run = runOf(), step = stepOf(run);
   showStory(run, step);
+  if (lesson) showScene();
   showControls(run);
   showPrompt(run);
   showAnswers(run);
@@ -847,13 +917,18 @@ function nextChange() {
 }
 
 function buildControls() {
+  fill($("runs"), el("legend", {class: "hidden"}, "Run"));
   for (const [i, run] of page.runs.entries()) {
     const input = el("input", {type: "radio", name: "run", value: String(i), onchange: () => choose({run: i})});
     $("runs").append(el("label", {class: "run"}, input, el("i", {"data-run": String(i)}), `${run.letter} ${run.title}`, el("small", {}, run.policy.find(([name]) => name === "keys" || name === "budget")?.[1].split(" of ")[0] ?? "")));
   }
-  $("head").append(el("option", {value: "-1"}, "all heads"), ...Array.from({length: nHeads}, (_, h) => el("option", {value: String(h)}, headName(h))));
-  $("head").addEventListener("change", e => choose({head: Number(e.target.value)}));
+  fill($("head"), el("option", {value: "-1"}, "all heads"), ...Array.from({length: nHeads}, (_, h) => el("option", {value: String(h)}, headName(h))));
   $("token").max = String(nTokens - 1);
+  fill($("grid"));
+}
+
+function watchControls() {
+  $("head").addEventListener("change", e => choose({head: Number(e.target.value)}));
   $("token").addEventListener("change", e => choose({token: e.target.value === "" ? -1 : Math.max(0, Math.min(nTokens - 1, Math.round(Number(e.target.value))))}));
   $("step").addEventListener("input", e => choose({step: Number(e.target.value)}));
   $("back").addEventListener("click", () => choose({step: chosen.step - 1}));
@@ -886,33 +961,56 @@ function buildWords() {
   $("model").textContent = `${page.model.name} · ${plural(page.model.n_layers, "layer", "layers")} × ${plural(page.model.n_kv_heads, "KV head", "KV heads")}`;
   fill($("policies"), ...page.runs.map((run, i) => el("div", {}, el("h3", {}, el("i", {class: "swatch", "data-run": String(i)}), `${run.letter} ${run.title}`), table(run.policy))));
   fill($("made"), ...table(page.made).children);
-  fill($("notes"), ...page.notes.map(note => el("li", {}, note)));
-  document.title = `kvscope: ${page.runs.slice(1).map(run => run.title).join(", ") || "the full cache"} on ${page.n_prompt} tokens`;
+  const leftOut = lesson?.left_out.length ? [`Scenes left out, there is nothing of them here: ${lesson.left_out.join(", ")}`] : [];
+  fill($("notes"), ...[...page.notes, ...leftOut].map(note => el("li", {}, note)));
+  document.title = lesson ? `${lesson.name} · kvscope` : `kvscope: ${page.runs.slice(1).map(run => run.title).join(", ") || "the full cache"} on ${page.n_prompt} tokens`;
 }
 
-async function start() {
-  const bytes = await unpacked(fromBase64($("data").textContent.trim())), header = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  page = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + header)));
+const unpackedElement = id => unpacked(fromBase64($(id).textContent.trim()));
+
+/** Results by their place, unpacked once. */
+const partOf = index => parts[index] ??= readPart(index === 0 ? "data" : `data-${index}`);
+
+/** Makes these results the ones that are shown. */
+function use(results) {
+  if (page === results) return;
+  page = results;
   nTokens = page.tokens.length;
   nHeads = page.model.n_layers * page.model.n_kv_heads;
   view = {first: 0, count: nTokens};
-  for (const run of page.runs) {
-    run.ownText = new Map(run.own);
-    for (const name of ["fate", "attention", "score", "votes", "slot"]) run[name] = columnOf(run.columns[name], bytes, 4 + header);
-  }
-  $("main").hidden = false;
-  $("problem").hidden = true;
-  chosen = readAddress();
   buildControls();
   buildWords();
   buildPrompt();
+}
+
+async function readPart(id) {
+  const bytes = await unpackedElement(id), header = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const read = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + header)));
+  for (const run of read.runs) {
+    run.ownText = new Map(run.own);
+    for (const name of ["fate", "attention", "score", "votes", "slot"]) run[name] = columnOf(run.columns[name], bytes, 4 + header);
+  }
+  return read;
+}
+
+async function start() {
+  if ($("lesson")) lesson = JSON.parse(new TextDecoder().decode(await unpackedElement("lesson")));
+  use(await partOf(lesson ? lesson.scenes[sceneOfAddress()].part : 0));
+  $("main").hidden = false;
+  $("problem").hidden = true;
+  watchControls();
+  watchPrompt();
   watchAtlas();
-  paintTheme();
-  writeAddress();
-  addEventListener("hashchange", () => {
+  watchGrid();
+  if (lesson) buildScenes();
+  const follow = async () => {
+    if (lesson) return enterScene(sceneOfAddress(), readAddress);
     chosen = readAddress();
-    show();
-  });
+    paintTheme();
+    writeAddress();
+  };
+  await follow();
+  addEventListener("hashchange", follow);
   new ResizeObserver(drawPictures).observe($("main"));
   document.documentElement.dataset.ready = "1";
 }

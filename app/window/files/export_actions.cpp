@@ -204,12 +204,8 @@ void ExportActions::shareAsPage() {
   const QString told = QString::fromStdString(share::what_a_page_tells(*snapshot, QFileInfo(path).fileName().toStdString()));
   if (QMessageBox::question(&m.window, "Share as web page", told + ".", QMessageBox::Save | QMessageBox::Cancel) != QMessageBox::Save)
     return;
-  const RunRequest& request = m.model.controller.request();
-  const bool known = !m.model.controller.viewOnly();  // an opened trace does not say how it was sampled, nor by which file
-  share::PageFacts facts;
-  facts.asked = {static_cast<int>(snapshot->tokens.size()) - snapshot->n_prompt, known ? std::optional(request.temperature) : std::nullopt,
-                 request.seed};
-  m_page.write(snapshot, facts, known && !m.model.controller.computesElsewhere() ? m.model.controller.modelFolder() : QString(), path);
+  m_page.write([snapshot, shown = ShownFacts(m.model.controller, *snapshot)] { return share::replay_page(*snapshot, shown.withHashes()); },
+               path);
   m.rows.say("Writing " + path + " …");
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include <QObject>
 #include <QString>
 #include <QThreadPool>
@@ -9,6 +12,16 @@
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
+
+class SessionController;
+
+/// What a page says of results on screen, but for the hashes of the model's files, which take their time.
+struct ShownFacts {
+  ShownFacts(const SessionController& controller, const Snapshot& snapshot);
+  share::PageFacts facts;
+  std::string model;  // its folder or file; empty: none is known
+  share::PageFacts withHashes() const;
+};
 
 /// Writes replay pages on a thread of its own: the window stays usable while a long run is compressed. Signals come on the thread of this
 /// object.
@@ -19,8 +32,8 @@ class SharePage : public QObject {
   explicit SharePage(QObject* parent = nullptr);
   ~SharePage() override;  // finishes the page that is being written
 
-  /// model: its folder or file, whose hash the page names; empty: none is known.
-  void write(const SnapshotPtr& snapshot, const share::PageFacts& facts, const QString& model, const QString& path);
+  /// `page` makes it, on that thread.
+  void write(std::function<std::string()> page, const QString& path);
 
  Q_SIGNALS:
   /// Empty `why`: the file is there.

@@ -9,6 +9,8 @@
 #include "app/window/files/export.h"
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/look/style.h"
+#include "app/window/session/window_model.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 
@@ -17,12 +19,13 @@ namespace {
 constexpr int kLookMs = 120, kScenesOnSheet = 2, kDots = 150;  // dots an inch
 constexpr double kPictureShare = 0.58;                         // of a scene's part of the sheet, at most
 
-QString scenesText(const HandoutScene& scene, int number) {
+QString scenesText(const share::PageScene& scene, int number) {
   return QString(
              "<p style='margin:0 0 4px 0;color:#666666'>%1 · %2</p><p style='margin:0 0 4px 0;color:#000000'><b>%3</b> %4</p>"
              "<p style='margin:0;color:#000000'>%5</p>")
       .arg(number)
-      .arg(scene.name.toHtmlEscaped(), scene.message.toHtmlEscaped(), scene.text.toHtmlEscaped(), scene.notes.toHtmlEscaped());
+      .arg(qs(scene.name).toHtmlEscaped(), qs(scene.message).toHtmlEscaped(), qs(scene.text).toHtmlEscaped(),
+           qs(scene.notes).toHtmlEscaped());
 }
 
 }  // namespace
@@ -54,7 +57,7 @@ bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes
       QTextDocument words;
       words.setDefaultFont(uiFont(kDots * 13 / 96));
       words.setDocumentMargin(0);
-      words.setHtml(scenesText(scenes[i], static_cast<int>(i) + 1));
+      words.setHtml(scenesText(scenes[i].scene, static_cast<int>(i) + 1));
       words.setTextWidth(width);
       painter.save();
       painter.translate(0, top + size.height() + 0.1 * kDots);
@@ -65,16 +68,21 @@ bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes
   return writeFile(path, bytes.toStdString(), error);
 }
 
-Handout::Handout(LectureGuide& guide, std::function<QImage()> picture, QObject* parent)
-    : QObject(parent), m_guide(guide), m_picture(std::move(picture)) {
+Handout::Handout(LectureGuide& guide, WindowModel& model, std::function<QImage()> picture, QObject* parent)
+    : QObject(parent), m_guide(guide), m_model(model), m_picture(std::move(picture)) {
   m_timer.setInterval(kLookMs);
   connect(&m_timer, &QTimer::timeout, this, &Handout::take);
+  connect(&m_page, &SharePage::written, this, [this](const QString& path, const QString& why) {
+    why.isEmpty() ? Q_EMIT written(path, static_cast<int>(m_scenes.size())) : Q_EMIT failed(why);
+    m_scenes.clear();
+  });
 }
 
 void Handout::write(const QString& path) {
-  if (running() || m_guide.scenes().isEmpty()) return;
+  if (running() || m_guide.scenes().empty()) return;
   m_path = path;
   m_scenes.clear();
+  m_parts.clear();
   m_before = m_guide.scene();
   Q_EMIT begun();
   m_guide.goTo(0);
@@ -92,9 +100,13 @@ void Handout::take() {
   const QImage picture = m_picture();
   if (picture.isNull()) return;
   const int scene = m_guide.scene();
+  const Scene& at = m_guide.at(scene);
   const Caption caption = m_guide.caption();
-  m_scenes.push_back({m_guide.scenes()[scene].name, caption.message, caption.text, m_guide.scenes()[scene].notes, picture});
-  if (scene + 1 >= m_guide.scenes().size()) return finish();
+  const SnapshotPtr snapshot = m_model.workspace.snapshotPtr();
+  const std::size_t part = share::part_of(m_parts, snapshot, ShownFacts(m_model.controller, *snapshot).facts);
+  m_scenes.push_back(
+      {{at.name, caption.message, caption.text, at.notes, part, m_model.workspace.selection(), at.emphasis, at.compare}, picture});
+  if (scene + 1 >= m_guide.nScenes()) return finish();
   m_guide.next();
 }
 
@@ -102,12 +114,26 @@ void Handout::finish() {
   m_timer.stop();
   m_guide.goTo(m_before);
   Q_EMIT ended();
+  if (m_path.endsWith(".html", Qt::CaseInsensitive)) return writePage();
   QString why;
-  if (writeHandout(m_guide.lesson().name, m_scenes, m_path, &why))
+  if (writeHandout(qs(m_guide.lesson().name), m_scenes, m_path, &why))
     Q_EMIT written(m_path, static_cast<int>(m_scenes.size()));
   else
     Q_EMIT failed(why);
   m_scenes.clear();
+}
+
+void Handout::writePage() {
+  share::PageLesson lesson{m_guide.lesson().name, {}, {}};
+  for (const HandoutScene& scene : m_scenes) lesson.scenes.push_back(scene.scene);
+  const std::string model = ShownFacts(m_model.controller, *m_parts.front().snapshot).model;
+  m_page.write(
+      [lesson = std::move(lesson), parts = std::move(m_parts), model]() mutable {
+        const share::Rows files = model.empty() ? share::Rows() : share::model_hashes(model);
+        for (share::PagePart& part : parts) part.facts.files = files;
+        return share::lesson_page(parts, lesson);
+      },
+      m_path);
 }
 
 }  // namespace kvscope

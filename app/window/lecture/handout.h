@@ -9,27 +9,31 @@
 #include <QString>
 #include <QTimer>
 
+#include "app/window/files/share_page.h"
+
 namespace kvscope {
 
 class LectureGuide;
+struct WindowModel;
 
-/// A scene on paper.
+/// A scene on paper, and where it looks on a page that moves.
 struct HandoutScene {
-  QString name, message, text, notes;
+  share::PageScene scene;
   QImage picture;
 };
 
 /// A4 sheets of a lesson, two scenes each: picture, caption, notes. False: `error` says why and what to do.
 bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error);
 
-/// Goes through the scenes as paging does, takes a picture of each as it stands, and writes them. The guide is where it was afterwards.
-/// UI thread only.
+/// Goes through the scenes as paging does, takes a picture of each as it stands and what it is of, and writes them: on A4 sheets, or as a
+/// web page with the results of every scene. The guide is where it was afterwards. UI thread only.
 class Handout : public QObject {
   Q_OBJECT
 
  public:
   /// `picture`: of the window as it is, light or dark; null while it has not settled.
-  Handout(LectureGuide& guide, std::function<QImage()> picture, QObject* parent = nullptr);
+  Handout(LectureGuide& guide, WindowModel& model, std::function<QImage()> picture, QObject* parent = nullptr);
+  /// path: .html is a page, whatever else sheets.
   void write(const QString& path);
   bool running() const { return m_timer.isActive(); }
 
@@ -43,11 +47,16 @@ class Handout : public QObject {
   void take();
   void finish();
 
+  void writePage();
+
   LectureGuide& m_guide;
+  WindowModel& m_model;
   std::function<QImage()> m_picture;
   QTimer m_timer;
   QString m_path;
   std::vector<HandoutScene> m_scenes;
+  std::vector<share::PagePart> m_parts;
+  SharePage m_page;
   int m_before = 0;
 };
 

@@ -41,8 +41,8 @@ SceneDots::SceneDots(LectureGuide& guide, Workspace& workspace, QWidget* parent)
   setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
   const auto refresh = [this] {
     const int i = m_guide.scene();
-    if (i < m_guide.scenes().size())
-      setAccessibleName(QString("scene %1 of %2: %3").arg(i + 1).arg(m_guide.scenes().size()).arg(m_guide.scenes()[i].name));
+    if (i < m_guide.nScenes())
+      setAccessibleName(QString("scene %1 of %2: %3").arg(i + 1).arg(m_guide.nScenes()).arg(qs(m_guide.at(i).name)));
     updateGeometry();
     update();
   };
@@ -52,13 +52,13 @@ SceneDots::SceneDots(LectureGuide& guide, Workspace& workspace, QWidget* parent)
 }
 
 QSize SceneDots::sizeHint() const {
-  const int n = std::max(1, static_cast<int>(m_guide.scenes().size()));
+  const int n = std::max(1, m_guide.nScenes());
   return {(n - 1) * (px(*this, kDot) + px(*this, kDotGap)) + px(*this, kLong) + 2 * px(*this, 2), px(*this, kDot + 8)};
 }
 
 QRect SceneDots::rectOf(int scene) const {
   int x = px(*this, 2);
-  for (int i = 0; i < m_guide.scenes().size(); ++i) {
+  for (int i = 0; i < m_guide.nScenes(); ++i) {
     const int w = px(*this, i == m_guide.scene() ? kLong : kDot);
     if (i == scene) return {x, (height() - px(*this, kDot)) / 2, w, px(*this, kDot)};
     x += w + px(*this, kDotGap);
@@ -70,7 +70,7 @@ void SceneDots::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   const viz::Theme& theme = m_workspace.theme();
-  for (int i = 0; i < m_guide.scenes().size(); ++i) {
+  for (int i = 0; i < m_guide.nScenes(); ++i) {
     const QRectF dot = rectOf(i);
     const bool now = i == m_guide.scene();
     painter.setPen(Qt::NoPen);
@@ -85,7 +85,7 @@ void SceneDots::paintEvent(QPaintEvent*) {
 }
 
 void SceneDots::mousePressEvent(QMouseEvent* event) {
-  for (int i = 0; i < m_guide.scenes().size(); ++i) {
+  for (int i = 0; i < m_guide.nScenes(); ++i) {
     const int reach = px(*this, kDotGap / 2);
     if (rectOf(i).adjusted(-reach, -height(), reach, height()).contains(event->position().toPoint())) return m_guide.goTo(i);
   }
@@ -100,7 +100,7 @@ void SceneDots::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Home:
       return m_guide.goTo(0);
     case Qt::Key_End:
-      return m_guide.goTo(static_cast<int>(m_guide.scenes().size()) - 1);
+      return m_guide.goTo(m_guide.nScenes() - 1);
     default:
       QWidget::keyPressEvent(event);
   }
@@ -168,7 +168,7 @@ void LectureCaption::setAside(bool on) { m_back->setVisible(on); }
 
 QString LectureCaption::text() const {
   const Caption caption = m_guide.caption();
-  return (caption.message + ' ' + caption.text).trimmed();
+  return qs(caption.message + ' ' + caption.text).trimmed();
 }
 
 void LectureCaption::changeEvent(QEvent* event) {
@@ -199,7 +199,7 @@ void LectureCaption::refresh() {
   const int pixels = px(*this, kWords);
   const QString words = QString("<p style='font-size:%1px;line-height:118%;margin:0'><b>%2</b> %3</p>")
                             .arg(pixels)
-                            .arg(caption.message.toHtmlEscaped(), caption.text.toHtmlEscaped());
+                            .arg(qs(caption.message).toHtmlEscaped(), qs(caption.text).toHtmlEscaped());
   if (m_words->text() != words) {
     m_words->setText(words);
     m_words->setAccessibleName(text());
@@ -207,11 +207,11 @@ void LectureCaption::refresh() {
     QAccessible::updateAccessibility(&said);
   }
   const int small = px(*this, 11.5);
-  const QString where = QString("Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.scenes().size());
+  const QString where = QString("Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.nScenes());
   m_where->setText(where);
-  m_lesson->setText(m_guide.lesson().name);
-  m_where->setAccessibleName(QString("%1, %2").arg(m_guide.lesson().name, where));
-  const bool last = m_guide.scene() + 1 >= m_guide.scenes().size();
+  m_lesson->setText(qs(m_guide.lesson().name));
+  m_where->setAccessibleName(QString("%1, %2").arg(qs(m_guide.lesson().name), where));
+  const bool last = m_guide.scene() + 1 >= m_guide.nScenes();
   m_keys->setText(keyCap(theme, last ? "Page Up" : "Page Down", small) + (last ? " back" : " next"));
 }
 

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/lessons/scene_look.h"
 #include "app/window/lecture/lesson_stage.h"
-#include "app/window/lecture/scene_look.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 
@@ -21,9 +22,9 @@ LectureGuide::LectureGuide(Workspace& workspace, LessonStage& stage, QObject* pa
 }
 
 void LectureGuide::takeSnapshot() {
-  if (!m_running || m_stage.waiting() || m_scene >= scenes().size()) return;
+  if (!m_running || m_stage.waiting() || m_scene >= nScenes()) return;
   if (!m_arrived) return arrive();
-  if (!m_shown && scenes()[m_scene].look != Scene::Look::stay && m_workspace.snapshot().phase == RunPhase::idle) look();
+  if (!m_shown && at(m_scene).look != Scene::Look::stay && m_workspace.snapshot().phase == RunPhase::idle) look();
 }
 
 void LectureGuide::setLesson(const Lesson& lesson) {
@@ -34,14 +35,13 @@ void LectureGuide::setLesson(const Lesson& lesson) {
 }
 
 Caption LectureGuide::caption() const {
-  if (m_scene < 0 || m_scene >= scenes().size()) return {};
+  if (m_scene < 0 || m_scene >= nScenes()) return {};
   // Numbers of what was there before would be said with authority.
-  if (m_running && m_stage.waiting()) return {scenes()[m_scene].name + " …", "What this scene shows is being computed."};
+  if (m_running && m_stage.waiting()) return {at(m_scene).name + " …", "What this scene shows is being computed."};
   const viz::Facts facts = viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection());
-  if (m_running && m_arrived && m_lesson.staged() && !hasPoint(facts))
-    return {scenes()[m_scene].name + ": not any more.",
-            "What this scene showed has changed under your hands. Its dot brings it back as it was."};
-  return captionOf(scenes()[m_scene], facts);
+  if (m_running && m_arrived && m_lesson.staged() && !at(m_scene).has_point(facts))
+    return {at(m_scene).name + ": not any more.", "What this scene showed has changed under your hands. Its dot brings it back as it was."};
+  return caption_of(at(m_scene), facts);
 }
 
 void LectureGuide::run(bool on) {
@@ -62,24 +62,24 @@ void LectureGuide::goTo(int scene) {
 }
 
 void LectureGuide::goTo(const QString& id) {
-  for (int i = 0; i < scenes().size(); ++i)
-    if (scenes()[i].id == id) return goTo(i);
+  for (int i = 0; i < nScenes(); ++i)
+    if (qs(at(i).id) == id) return goTo(i);
 }
 
 void LectureGuide::page(int by) {
   m_left_out.clear();
-  if (m_scene + by >= 0 && m_scene + by < scenes().size()) enter(m_scene + by, by);
+  if (m_scene + by >= 0 && m_scene + by < nScenes()) enter(m_scene + by, by);
 }
 
 /// direction: of paging, which passes by what has no point; 0: this scene is meant.
 void LectureGuide::enter(int scene, int direction) {
   comeBack();
-  m_scene = std::clamp(scene, 0, std::max(0, static_cast<int>(scenes().size()) - 1));
+  m_scene = std::clamp(scene, 0, std::max(0, nScenes() - 1));
   m_direction = direction;
   m_arrived = false;
-  if (m_running && m_scene < scenes().size()) {
-    m_workspace.setEmphasis(scenes()[m_scene].emphasis);
-    m_stage.set(scenes()[m_scene].stage);
+  if (m_running && m_scene < nScenes()) {
+    m_workspace.setEmphasis(at(m_scene).emphasis);
+    m_stage.set(at(m_scene).stage);
   }
   Q_EMIT sceneChanged();
   Q_EMIT captionChanged();
@@ -87,23 +87,19 @@ void LectureGuide::enter(int scene, int direction) {
 }
 
 void LectureGuide::arrive() {
-  if (!m_running || m_arrived || m_scene >= scenes().size() || m_workspace.snapshot().phase != RunPhase::idle) return;
+  if (!m_running || m_arrived || m_scene >= nScenes() || m_workspace.snapshot().phase != RunPhase::idle) return;
   m_arrived = true;
   look();
   const int next = m_scene + m_direction;
-  if (m_direction != 0 && next >= 0 && next < scenes().size() &&
-      !hasPoint(viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection()))) {
-    m_left_out << scenes()[m_scene].name;
+  if (m_direction != 0 && next >= 0 && next < nScenes() &&
+      !at(m_scene).has_point(viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection()))) {
+    m_left_out << qs(at(m_scene).name);
     return enter(next, m_direction);
   }
   Q_EMIT captionChanged();
   Q_EMIT arrived();
   if (!m_left_out.isEmpty())
     Q_EMIT leftOut(QString("left out, there is nothing of it here: %1").arg(std::exchange(m_left_out, {}).join(", ")));
-}
-
-bool LectureGuide::hasPoint(const viz::Facts& facts) const {
-  return std::ranges::all_of(scenes()[m_scene].needs, [&](const QString& need) { return viz::holds(facts, need.toStdString()); });
 }
 
 /// Only where the user has not looked elsewhere since.
@@ -113,7 +109,7 @@ void LectureGuide::comeBack() {
 }
 
 void LectureGuide::look() {
-  const std::optional<viz::Selection> wanted = lookOf(scenes()[m_scene], m_workspace.snapshot(), m_workspace.selection());
+  const std::optional<viz::Selection> wanted = look_of(at(m_scene), m_workspace.snapshot(), m_workspace.selection());
   if (!wanted) return;
   const viz::Selection before = m_workspace.selection();
   m_workspace.setSelection(*wanted);

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <QObject>
 #include <QString>
 #include <QStringList>
 
-#include "app/window/lecture/lecture_scenes.h"
+#include "app/lessons/lesson.h"
 #include "viz/selection.h"
 
 namespace kvscope {
@@ -24,10 +25,12 @@ class LectureGuide : public QObject {
   LectureGuide(Workspace& workspace, LessonStage& stage, QObject* parent = nullptr);
 
   const Lesson& lesson() const { return m_lesson; }
-  const QList<Scene>& scenes() const { return m_lesson.scenes; }
+  const std::vector<Scene>& scenes() const { return m_lesson.scenes; }
   void setLesson(const Lesson& lesson);  // at its first scene
   bool running() const { return m_running; }
   int scene() const { return m_scene; }
+  int nScenes() const { return static_cast<int>(scenes().size()); }
+  const Scene& at(int scene) const { return scenes()[static_cast<std::size_t>(scene)]; }
   Caption caption() const;
   /// The scene is not on the screen yet.
   bool waiting() const { return m_running && !m_arrived; }
@@ -56,7 +59,6 @@ class LectureGuide : public QObject {
   void arrive();
   void look();
   void comeBack();
-  bool hasPoint(const viz::Facts& facts) const;
 
   Workspace& m_workspace;
   LessonStage& m_stage;

@@ -43,6 +43,7 @@
 #include "app/window/session/start_place.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
+#include "app/window/shell/panel_paint.h"
 #include "app/window/shell/panels.h"
 #include "core/error.h"
 #include "viz/reduce/head.h"
@@ -97,6 +98,11 @@ void putToolsAway(bool away, const Panels& panels, std::initializer_list<const M
 
 }  // namespace
 
+QString builtInLesson(std::size_t place) {
+  const std::vector<std::string> all = built_in_lessons();
+  return place < all.size() ? qs(all[place]) : QString();
+}
+
 LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvases, Pages& pages, const Panels& panels,
                          const StartPlace& place)
     : m_model(model),
@@ -109,9 +115,9 @@ LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvase
       m_guide(new LectureGuide(model.workspace, *m_stage, this)),
       m_dialogs(new LectureDialogs(this)),
       m_handout(new Handout(
-          *m_guide, [this] { return picture(); }, this)) {
+          *m_guide, model, [this] { return picture(); }, this)) {
   build();
-  takeLesson(model.options.scenes.empty() ? builtInLessons().value(0) : QString::fromStdString(model.options.scenes));
+  takeLesson(model.options.scenes.empty() ? builtInLesson(0) : qs(model.options.scenes));
   m_enlarged = {m_row, m_page, m_caption, &rows.search(), &rows.notices(), &rows.messages(), &rows.passing(), pages.widget(Page::compare)};
   connectGuide();
   connect(m_row, &LectureRow::leaveRequested, this, [this] { m_pages.show(Page::inspect); });
@@ -141,7 +147,7 @@ void LectureMode::build() {
 
 void LectureMode::takeLesson(const QString& path) {
   try {
-    m_guide->setLesson(readLesson(path));
+    m_guide->setLesson(read_lesson(path.toStdString()));
   } catch (const Error& error) {
     m_rows.notices().show(error.what(), error.what());
   }
@@ -149,7 +155,7 @@ void LectureMode::takeLesson(const QString& path) {
 
 void LectureMode::openLesson(const QString& path) {
   try {
-    const Lesson lesson = readLesson(path);
+    const Lesson lesson = read_lesson(path.toStdString());
     m_rows.notices().clear();
     if (lesson.staged()) Q_EMIT lessonBegins();  // while the page is still the user's
     m_pages.show(Page::lecture);
@@ -159,7 +165,7 @@ void LectureMode::openLesson(const QString& path) {
   }
 }
 
-void LectureMode::openFirstLesson() { openLesson(builtInLessons().value(1)); }
+void LectureMode::openFirstLesson() { openLesson(builtInLesson(1)); }
 
 void LectureMode::setAside(bool on) {
   m_aside = on;
@@ -168,7 +174,7 @@ void LectureMode::setAside(bool on) {
     m_ghosts_before = m_model.workspace.ghostSteps();
   else
     m_model.workspace.setGhostSteps(m_ghosts_before);
-  if (!on && m_guide->lesson().staged()) takeLesson(builtInLessons().value(0));
+  if (!on && m_guide->lesson().staged()) takeLesson(builtInLesson(0));
 }
 
 void LectureMode::connectGuide() {
@@ -183,11 +189,11 @@ void LectureMode::connectGuide() {
           [this](const QString& path, int n) { m_rows.say(QString("%1 scenes written to %2").arg(n).arg(path)); });
   // Where no token is meant, the words that are answered are: a long text hides them below its edge.
   connect(m_guide, &LectureGuide::arrived, this, [this] {
-    if (m_guide->scenes()[m_guide->scene()].answer && !m_model.workspace.selection().tokens) m_page->prompt().editor().showEnd();
+    if (m_guide->at(m_guide->scene()).answer && !m_model.workspace.selection().tokens) m_page->prompt().editor().showEnd();
   });
   connect(m_guide, &LectureGuide::leftOut, this, [this](const QString& words) { m_rows.say(words); });
   connect(m_guide, &LectureGuide::sceneChanged, this, [this] {
-    if (!m_on || m_guide->scene() >= m_guide->scenes().size()) return;
+    if (!m_on || m_guide->scene() >= m_guide->nScenes()) return;
     m_rows.messages().clear();  // what was said of the scene before
     const bool compare = atCompareScene();
     if (!compare) m_scene_before_compare = m_guide->scene();
@@ -195,9 +201,7 @@ void LectureMode::connectGuide() {
   });
 }
 
-bool LectureMode::atCompareScene() const {
-  return m_guide->scene() < m_guide->scenes().size() && m_guide->scenes()[m_guide->scene()].compare;
-}
+bool LectureMode::atCompareScene() const { return m_guide->scene() < m_guide->nScenes() && m_guide->at(m_guide->scene()).compare; }
 
 void LectureMode::takePage(Page page) {
   if (page == Page::lecture && atCompareScene()) m_guide->goTo(m_scene_before_compare);  // the scene of the comparison belongs to its page
@@ -303,8 +307,11 @@ void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
                commands.add(menu, {"&Scene before", {Qt::Key_PageUp}, [this] { m_guide->previous(); }})};
   m_actions.push_back(
       commands.add(menu, {"Speaker &notes", {}, [this] { showNotes(); }, "In a window of their own, for the screen that only you see"}));
-  m_actions.push_back(commands.add(
-      menu, {"Write hand&out…", {}, [this] { writeHandout(); }, "Every scene of the lesson on A4 sheets: picture, caption, notes"}));
+  m_actions.push_back(
+      commands.add(menu, {"Write hand&out…",
+                          {},
+                          [this] { writeHandout(); },
+                          "Every scene of the lesson: on A4 sheets with picture, caption, notes, or as a web page with its results"}));
   for (QAction* a : m_actions) a->setEnabled(false);
   fillLessonMenu(commands, menu->addMenu("L&essons"));
   menu->addSeparator();
@@ -326,10 +333,10 @@ void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
 }
 
 void LectureMode::fillLessonMenu(Commands& commands, QMenu* menu) {
-  for (const QString& path : builtInLessons()) {
+  for (const std::string& path : built_in_lessons()) {
     try {
-      const Lesson lesson = readLesson(path);
-      commands.add(menu, {lesson.name, {}, [this, path] { openLesson(path); }, lesson.about});
+      const Lesson lesson = read_lesson(path);
+      commands.add(menu, {qs(lesson.name), {}, [this, path = qs(path)] { openLesson(path); }, qs(lesson.about)});
     } catch (const Error& error) {
       qWarning("%s", error.what());
     }
@@ -354,10 +361,12 @@ void LectureMode::showNotes() {
 
 void LectureMode::writeHandout() {
   const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
+  const QString sheets = "PDF, A4 sheets (*.pdf)", page = "Web page that moves (*.html)";
+  QString filter;
   QString path =
-      QFileDialog::getSaveFileName(m_rows.central()->window(), "Write handout", folder + "/handout.pdf", "PDF, A4 sheets (*.pdf)");
+      QFileDialog::getSaveFileName(m_rows.central()->window(), "Write handout", folder + "/handout.pdf", sheets + ";;" + page, &filter);
   if (path.isEmpty()) return;
-  if (QFileInfo(path).suffix().isEmpty()) path += ".pdf";
+  if (QFileInfo(path).suffix().isEmpty()) path += filter == page ? ".html" : ".pdf";
   m_handout->write(path);
 }
 

@@ -33,6 +33,9 @@ class WindowRows;
 enum class Page;
 struct WindowModel;
 
+/// File of the lesson at this place among those that come with the program; empty: there are fewer.
+QString builtInLesson(std::size_t place);
+
 /// The layout Lecture: large type, four panels, captions. The rows of the other layouts give way to one row above and the caption below.
 class LectureMode : public QObject {
   Q_OBJECT

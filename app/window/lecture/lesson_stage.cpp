@@ -68,22 +68,7 @@ void LessonStage::set(const Stage& stage) {
   m_waiting = false;
   m_from = m_controller.request();
   if (stage.empty() || m_from.lanes.empty()) return;  // the window has not begun
-  m_wanted = m_from;
-  if (stage.text) {
-    m_wanted.prompt = stage.text->toStdString();
-    m_wanted.prompt_text = PromptText::plain;
-    m_wanted.prompt_ids.clear();
-  }
-  if (!stage.runs.isEmpty()) {
-    m_wanted.lanes = {m_from.lanes.front()};
-    for (const QString& run : stage.runs) m_wanted.lanes.push_back(parse_lane_spec(run.toStdString()));
-  }
-  if (stage.streamed) m_wanted.mode = *stage.streamed ? PromptMode::stream : PromptMode::prefill;
-  if (stage.n_generate) m_wanted.n_generate = *stage.n_generate;
-  // Greedy, every run on the full cache's text: what captions say holds for that.
-  m_wanted.follow = Follow::reference;
-  m_wanted.follow_ids.clear();
-  m_wanted.temperature = 0;
+  m_wanted = staged(m_from, stage);
   const bool there = textKey(m_wanted) == textKey(m_from) && m_wanted.lanes == m_from.lanes && m_wanted.n_generate == m_from.n_generate;
   m_waiting = !there || !computed();
   if (there) return;

@@ -6,7 +6,7 @@
 #include <QObject>
 #include <QTimer>
 
-#include "app/window/lecture/lecture_scenes.h"
+#include "app/lessons/lesson.h"
 #include "app/window/session/session_controller.h"
 
 namespace kvscope {

@@ -7,6 +7,7 @@
 
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/look/style.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 
@@ -59,14 +60,14 @@ void SpeakerNotes::keyPressEvent(QKeyEvent* event) {
 QString SpeakerNotes::text() const { return m_notes->text(); }
 
 void SpeakerNotes::refresh() {
-  const int scene = m_guide.scene(), n = static_cast<int>(m_guide.scenes().size());
+  const int scene = m_guide.scene(), n = m_guide.nScenes();
   if (scene >= n) return;
-  const Scene& now = m_guide.scenes()[scene];
+  const Scene& now = m_guide.at(scene);
   const Caption caption = m_guide.caption();
-  m_where->setText(QString("%1 · %2 · scene %3 of %4").arg(m_guide.lesson().name, now.name).arg(scene + 1).arg(n));
-  m_caption->setText((caption.message + ' ' + caption.text).trimmed());
-  m_notes->setText(now.notes.isEmpty() ? QString("No notes to this scene.") : now.notes);
-  m_next->setText(scene + 1 < n ? "next: " + m_guide.scenes()[scene + 1].name : QString("the last scene"));
+  m_where->setText(QString("%1 · %2 · scene %3 of %4").arg(qs(m_guide.lesson().name), qs(now.name)).arg(scene + 1).arg(n));
+  m_caption->setText(qs(caption.message + ' ' + caption.text).trimmed());
+  m_notes->setText(now.notes.empty() ? QString("No notes to this scene.") : qs(now.notes));
+  m_next->setText(scene + 1 < n ? "next: " + qs(m_guide.at(scene + 1).name) : QString("the last scene"));
 }
 
 }  // namespace kvscope

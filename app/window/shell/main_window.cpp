@@ -29,6 +29,7 @@
 #include "app/window/rows/loading_row.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
+#include "app/window/shell/panel_paint.h"
 #include "app/window/shell/window_placement.h"
 #include "viz/views/head_grid/head_metric.h"
 
@@ -175,7 +176,7 @@ void MainWindow::begin() {
     m_document->openLast();
   if (!options.store.empty()) m_document->openFile(QString::fromStdString(options.store));
   m_document->offerRecovery();
-  if (const Lesson& lesson = m_lecture->guide().lesson(); m_lecture->on() && lesson.staged()) m_lecture->openLesson(lesson.path);
+  if (const Lesson& lesson = m_lecture->guide().lesson(); m_lecture->on() && lesson.staged()) m_lecture->openLesson(qs(lesson.path));
   if (!options.scene.empty()) m_lecture->guide().goTo(QString::fromStdString(options.scene));
 }
 

@@ -19,6 +19,7 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_file.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "window/lecture/lecture_fixture.h"
@@ -87,9 +88,9 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
   void scenes() {
     for (const auto& [id, category] :
          {std::pair("sink", Category::sink), {"heavy", Category::kept}, {"recent", Category::recent}, {"evicted", Category::evicted}}) {
-      for (int i = 0; i < 9 && window->lectureMode().guide().scenes()[window->lectureMode().guide().scene()].id != id; ++i)
+      for (int i = 0; i < 9 && qs(window->lectureMode().guide().at(window->lectureMode().guide().scene()).id) != id; ++i)
         press(Qt::Key_PageDown);
-      ASSERT_EQ(window->lectureMode().guide().scenes()[window->lectureMode().guide().scene()].id, QString(id));
+      ASSERT_EQ(qs(window->lectureMode().guide().at(window->lectureMode().guide().scene()).id), QString(id));
       EXPECT_EQ(window->workspace().emphasis(), category);
       EXPECT_FALSE(window->lectureMode().caption().text().contains('{')) << window->lectureMode().caption().text().toStdString();
       picture(QString("s1-4-%1").arg(id));
@@ -298,7 +299,7 @@ TEST_P(StoryTest, ByMouse) {
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
   ASSERT_TRUE(idle());
   // The last scene compares.
-  QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(static_cast<int>(window->lectureMode().guide().scenes().size()) - 1).center());
+  QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(window->lectureMode().guide().nScenes() - 1).center());
   EXPECT_EQ(window->page(), MainWindow::Page::compare);
   EXPECT_TRUE(window->lectureMode().on()) << "still in large type";
   QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(0).center());

@@ -118,12 +118,12 @@ TEST_F(LectureTest, PageDownGoesThroughTheScenesWithTheNumbersOfTheScreen) {
   LectureGuide& guide = window->lectureMode().guide();
   const QStringList wanted = {"cache", "budget", "sink", "heavy", "recent", "evicted"};
   for (int i = 0; i < wanted.size(); ++i) {
-    ASSERT_EQ(guide.scenes()[guide.scene()].id, wanted[i]);
+    ASSERT_EQ(qs(guide.at(guide.scene()).id), wanted[i]);
     EXPECT_EQ(window->workspace().emphasis(), guide.scenes()[i].emphasis);
     press(Qt::Key_PageDown);
   }
   press(Qt::Key_PageUp);
-  ASSERT_EQ(guide.scenes()[guide.scene()].id, QString("evicted"));
+  ASSERT_EQ(qs(guide.at(guide.scene()).id), QString("evicted"));
   const int head = viz::head_index(snapshot(), *selection().layer, *selection().kv_head);
   const auto now = viz::categories_of(snapshot(), snapshot().lanes[1], window->workspace().step(), head);
   const auto n = std::count(now.begin(), now.end(), Category::evicted);

@@ -16,7 +16,7 @@ namespace {
 QString written(const SnapshotPtr& snapshot, const QString& path) {
   SharePage pages;
   QSignalSpy spy(&pages, &SharePage::written);
-  pages.write(snapshot, {}, {}, path);
+  pages.write([snapshot] { return share::replay_page(*snapshot, {}); }, path);
   EXPECT_TRUE(spy.count() > 0 || spy.wait(60000));
   EXPECT_EQ(spy.at(0).at(0).toString(), path);
   return spy.at(0).at(1).toString();

@@ -239,7 +239,7 @@ TEST_F(SizesTest, ALessonIsWhole) {
         }
         EXPECT_FALSE(ink.text.contains(QRegularExpression("[0-9]e[−-]?[0-9]"))) << "a power of ten: " << ink.text.toStdString();
       }
-      EXPECT_TRUE(shows(mode.guide().lesson().name.left(12))) << "the name of the lesson";
+      EXPECT_TRUE(shows(qs(mode.guide().lesson().name).left(12))) << "the name of the lesson";
       for (const QWidget* tool : window->findChildren<QWidget*>()) {
         if (!tool->isVisible() || tool->visibleRegion().isEmpty()) continue;
         const bool own = mode.row().isAncestorOf(tool) || mode.caption().isAncestorOf(tool) || mode.page().isAncestorOf(tool);
@@ -253,7 +253,7 @@ TEST_F(SizesTest, ALessonIsWhole) {
     window->messages().show("The text is longer than the model reads: the first 2036 tokens are kept.", "details");
     EXPECT_FALSE(window->messages().findChild<QWidget*>("copyDetails")->isVisible()) << "no audience copies details";
     window->messages().dismiss();
-    mode.openLesson(builtInLessons().value(1));
+    mode.openLesson(builtInLesson(1));
     for (const char* id : {"budget", "missed"}) scene(id);
   }
 }

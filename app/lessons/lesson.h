@@ -2,10 +2,8 @@
 #pragma once
 
 #include <optional>
-
-#include <QList>
-#include <QString>
-#include <QStringList>
+#include <string>
+#include <vector>
 
 #include "snapshot/fates.h"
 #include "viz/reduce/characters.h"
@@ -13,14 +11,19 @@
 
 namespace kvscope {
 
+struct RunRequest;
+
 /// What is on stage while a scene is shown: the text and the runs over it. What is not given stays as it is.
 struct Stage {
-  std::optional<QString> text;  // of the prompt
-  QStringList runs;             // beside the full cache, as on the command line; empty: those that are there
+  std::optional<std::string> text;  // of the prompt
+  std::vector<std::string> runs;    // beside the full cache, as on the command line; empty: those that are there
   std::optional<bool> streamed;
   std::optional<int> n_generate;
-  bool empty() const { return !text && runs.isEmpty() && !streamed && !n_generate; }
+  bool empty() const { return !text && runs.empty() && !streamed && !n_generate; }
 };
+
+/// `from` with this on stage. Greedy, every run on the full cache's text: what captions say holds for that.
+RunRequest staged(const RunRequest& from, const Stage& stage);
 
 /// One thought of the lecture: what is on stage, what is emphasised, where to look, and what is said.
 struct Scene {
@@ -29,40 +32,42 @@ struct Scene {
   /// habit: the head in which `habit` is strongest.
   enum class Look { stay, loss, changed, merging, sink, reads, habit };
   struct Variant {
-    QStringList conditions;  // names of facts that must hold; empty: always
-    QString message, text;   // the first words, and the rest; {names} stand for facts
+    std::vector<std::string> conditions;  // names of facts that must hold; empty: always
+    std::string message, text;            // the first words, and the rest; {names} stand for facts
   };
 
-  QString id, name;
+  std::string id, name;
   Stage stage;
   std::optional<int> run;     // that is looked at, 0: the full cache
   std::optional<int> answer;  // the step shown predicts this token of the answer, counted from 1
   std::optional<Category> emphasis;
   Look look = Look::stay;
   viz::Habit habit = viz::Habit::sink;
-  bool compare = false;  // on the page of the comparison
-  QStringList needs;     // facts without which there is nothing to show: paging leaves the scene out
-  QList<Variant> variants;
-  QString notes;  // for the speaker
+  bool compare = false;            // on the page of the comparison
+  std::vector<std::string> needs;  // facts without which there is nothing to show: paging leaves the scene out
+  std::vector<Variant> variants;
+  std::string notes;  // for the speaker
+
+  bool has_point(const viz::Facts& facts) const;
 };
 
 /// Scenes that belong together. Read from a file, so that a teacher can write others (app/README.md, "Lessons").
 struct Lesson {
-  QString path, name, about;
-  QList<Scene> scenes;
+  std::string path, name, about;
+  std::vector<Scene> scenes;
   /// It brings text or runs of its own. Others are about whatever is on screen.
   bool staged() const;
 };
 
-/// A file { "kvscope": "scenes", "version": 1, "name": …, "scenes": […] }. Throws Error (what, where, expected).
-Lesson readLesson(const QString& path);
-/// Those that come with the program, in the order in which they are taught; the first one is about whatever is on screen.
-QStringList builtInLessons();
+/// A file { "kvscope": "scenes", "version": 1, "name": …, "scenes": […] } of at most 1 MiB. Throws Error (what, where, expected).
+Lesson read_lesson(const std::string& path);
+/// Files of those that come with the program, in the order in which they are taught; the first one is about whatever is on screen.
+std::vector<std::string> built_in_lessons();
 
 struct Caption {
-  QString message, text;
+  std::string message, text;
 };
 /// The first variant whose conditions hold, with the numbers put in.
-Caption captionOf(const Scene& scene, const viz::Facts& facts);
+Caption caption_of(const Scene& scene, const viz::Facts& facts);
 
 }  // namespace kvscope

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "app/window/lecture/lecture_scenes.h"
+#include "app/lessons/lesson.h"
 #include "viz/selection.h"
 
 namespace kvscope {
@@ -12,6 +12,6 @@ struct Snapshot;
 
 /// Where a scene looks, begun from `now`: its run, its step, and the head and token that show its point. Nothing where it wants nothing
 /// else, or where there is no such place.
-std::optional<viz::Selection> lookOf(const Scene& scene, const Snapshot& snapshot, const viz::Selection& now);
+std::optional<viz::Selection> look_of(const Scene& scene, const Snapshot& snapshot, const viz::Selection& now);
 
 }  // namespace kvscope

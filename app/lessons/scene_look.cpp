@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/lecture/scene_look.h"
+#include "app/lessons/scene_look.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,45 +12,45 @@ namespace kvscope {
 
 namespace {
 
-const LaneSnapshot* laneOf(const Snapshot& snapshot, const viz::Selection& at) {
+const LaneSnapshot* lane_of(const Snapshot& snapshot, const viz::Selection& at) {
   const auto i = static_cast<std::size_t>(at.lane);
   return at.lane >= 0 && i < snapshot.lanes.size() ? &snapshot.lanes[i] : nullptr;
 }
 
 /// The step that predicts the n-th token of the answer, as far as there is one. The end of a prompt that was read at once predicts the
 /// first.
-std::optional<int> answerStep(const Snapshot& snapshot, const LaneSnapshot& lane, int n) {
+std::optional<int> answer_step(const Snapshot& snapshot, const LaneSnapshot& lane, int n) {
   const auto end = std::ranges::find_if(lane.steps, [&](const StepPtr& step) { return step && step->position >= snapshot.n_prompt - 1; });
   if (end == lane.steps.end()) return std::nullopt;
   const auto first = static_cast<int>(end - lane.steps.begin());
   return std::min(first + n - 1, static_cast<int>(lane.steps.size()) - 1);
 }
 
-void lookAt(viz::Selection& at, const viz::Loss& loss) {
+void look_at(viz::Selection& at, const viz::Loss& loss) {
   at.layer = loss.layer;
   at.kv_head = loss.kv_head;
   at.select({loss.token, loss.token});
   at.slot.reset();
 }
 
-bool toLoss(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
+bool to_loss(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
   const viz::Loss loss = viz::largest_loss(snapshot, lane);
   if (loss.step < 0) return false;
   at.step = loss.step;
-  lookAt(at, loss);
+  look_at(at, loss);
   return true;
 }
 
-bool toChange(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
+bool to_change(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
   const int step = viz::next_changed_step(snapshot, lane, -1);
   if (step < 0) return false;
   at.step = step;
-  if (const viz::Finding finding = viz::finding_of(snapshot, lane, step); finding.loss.step >= 0) lookAt(at, finding.loss);
+  if (const viz::Finding finding = viz::finding_of(snapshot, lane, step); finding.loss.step >= 0) look_at(at, finding.loss);
   return true;
 }
 
 /// The head with the most merged tokens: in the selected run, else in the first run that merges.
-bool toMerging(viz::Selection& at, const Snapshot& snapshot) {
+bool to_merging(viz::Selection& at, const Snapshot& snapshot) {
   const int n_kv = std::max(1, snapshot.model.n_kv_heads), n_lanes = static_cast<int>(snapshot.lanes.size());
   for (int i = -1; i < n_lanes; ++i) {
     const int lane_idx = i < 0 ? at.lane : i;
@@ -74,7 +74,7 @@ bool toMerging(viz::Selection& at, const Snapshot& snapshot) {
 }
 
 /// The head that pays most to the first tokens, in this step's query.
-bool toSink(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
+bool to_sink(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
   constexpr int kFirst = 4;  // where a policy protects none
   const viz::HeadPick pick = viz::pick_head(snapshot, at);
   if (pick.record == nullptr) return false;
@@ -93,7 +93,7 @@ bool toSink(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& la
 }
 
 /// The head that pays most to one token of the text which it holds, the first and the newest tokens aside: what it fetches from far back.
-bool toRead(viz::Selection& at, const Snapshot& snapshot) {
+bool to_read(viz::Selection& at, const Snapshot& snapshot) {
   constexpr int kFirst = 4, kNewest = 32;
   const viz::HeadPick pick = viz::pick_head(snapshot, at);
   if (pick.record == nullptr) return false;
@@ -110,7 +110,7 @@ bool toRead(viz::Selection& at, const Snapshot& snapshot) {
   return most > 0;
 }
 
-bool toHabit(viz::Selection& at, const Snapshot& snapshot, viz::Habit habit) {
+bool to_habit(viz::Selection& at, const Snapshot& snapshot, viz::Habit habit) {
   double most = 0;
   for (int l = 0; l < snapshot.model.n_layers; ++l)
     for (int h = 0; h < snapshot.model.n_kv_heads; ++h) {
@@ -125,44 +125,44 @@ bool toHabit(viz::Selection& at, const Snapshot& snapshot, viz::Habit habit) {
 
 }  // namespace
 
-std::optional<viz::Selection> lookOf(const Scene& scene, const Snapshot& snapshot, const viz::Selection& now) {
+std::optional<viz::Selection> look_of(const Scene& scene, const Snapshot& snapshot, const viz::Selection& now) {
   if (snapshot.lanes.empty()) return std::nullopt;
   viz::Selection at = now;
   bool elsewhere = scene.run || scene.answer;
-  const bool staged = !scene.stage.empty();
-  if (staged) {  // the same for everybody, whatever was looked at before
+  const bool on_stage = !scene.stage.empty();
+  if (on_stage) {  // the same for everybody, whatever was looked at before
     const int lane_before = at.lane;
     at = {};
     at.lane = lane_before;
     elsewhere = true;
   }
   if (scene.run) at.lane = std::min(*scene.run, static_cast<int>(snapshot.lanes.size()) - 1);
-  const LaneSnapshot* lane = laneOf(snapshot, at);
+  const LaneSnapshot* lane = lane_of(snapshot, at);
   if (lane == nullptr || lane->steps.empty()) return std::nullopt;
-  if (scene.answer) at.step = answerStep(snapshot, *lane, *scene.answer);
+  if (scene.answer) at.step = answer_step(snapshot, *lane, *scene.answer);
   switch (scene.look) {
     case Scene::Look::stay:
       break;
     case Scene::Look::loss:
-      elsewhere |= toLoss(at, snapshot, *lane);
+      elsewhere |= to_loss(at, snapshot, *lane);
       break;
     case Scene::Look::changed:
-      elsewhere |= toChange(at, snapshot, *lane);
+      elsewhere |= to_change(at, snapshot, *lane);
       break;
     case Scene::Look::merging:
-      elsewhere |= toMerging(at, snapshot);
+      elsewhere |= to_merging(at, snapshot);
       break;
     case Scene::Look::sink:
-      elsewhere |= toSink(at, snapshot, *lane);
+      elsewhere |= to_sink(at, snapshot, *lane);
       break;
     case Scene::Look::reads:
-      elsewhere |= toRead(at, snapshot);
+      elsewhere |= to_read(at, snapshot);
       break;
     case Scene::Look::habit:
-      elsewhere |= toHabit(at, snapshot, scene.habit);
+      elsewhere |= to_habit(at, snapshot, scene.habit);
       break;
   }
-  if (staged && !at.layer) {  // fates are those of a head
+  if (on_stage && !at.layer) {  // fates are those of a head
     const viz::HeadPick pick = viz::pick_head(snapshot, at);
     if (pick.values != nullptr) at.layer = pick.values->layer, at.kv_head = pick.values->kv_head;
   }

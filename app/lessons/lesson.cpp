@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/lessons/lesson.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+
+#include <fmt/ranges.h>
+
+#include "app/assets.h"
+#include "app/lessons/prompt_text.h"
+#include "core/error.h"
+#include "io/files.h"
+#include "io/json_cursor.h"
+#include "policy/catalog.h"
+#include "runtime/session/run_request.h"
+#include "viz/draw/draw.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kMostGenerated = 256;
+constexpr std::size_t kMostRuns = 8, kMostScenes = 1000, kMostTexts = 100;
+constexpr JsonLimits kLimits{.bytes = std::size_t(1) << 20, .values = std::size_t(1) << 18};
+
+/// The place of the text under `key` among `names`.
+template <std::size_t n>
+std::size_t place_of(const JsonCursor& name, std::string_view prefix, const std::array<const char*, n>& names) {
+  const std::string text = name.text();
+  for (std::size_t i = 0; i < n; ++i)
+    if (text == std::string(prefix) + names[i]) return i;
+  name.fail(fmt::format("{}{}", prefix, fmt::join(names, fmt::format(", {}", prefix))));
+}
+
+std::vector<std::string> texts_of(const JsonCursor& o, std::string_view key) {
+  std::vector<std::string> out;
+  if (!o.given(key)) return out;
+  const JsonCursor list = o.at(key);
+  if (!list.is_array()) list.fail("a list of texts");
+  for (std::size_t i = 0; i < list.size(kMostTexts); ++i) {
+    const JsonCursor text = list.at(i);
+    if (!text.is_string()) text.fail("a text in a list of texts");
+    out.push_back(text.text());
+  }
+  return out;
+}
+
+std::optional<int> count_of(const JsonCursor& o, std::string_view key, int least, int most) {
+  if (!o.given(key)) return std::nullopt;
+  return o.at(key).whole(least, most);
+}
+
+std::optional<Category> category_of(const JsonCursor& scene) {
+  if (!scene.given("emphasis")) return std::nullopt;
+  const JsonCursor name = scene.at("emphasis");
+  const std::string text = name.text();
+  for (int c = 1; c < kCategories; ++c)
+    if (text == viz::category_name(static_cast<Category>(c))) return static_cast<Category>(c);
+  name.fail("the name of a category (sink, heavy, recent, merged, evicted, new)");
+}
+
+void take_look(Scene& scene, const JsonCursor& o) {
+  if (!o.given("look")) return;
+  constexpr std::array kHabitNames = {"sink", "near", "previous", "induction", "retrieval", "entropy"};
+  static_assert(kHabitNames.size() == viz::kHabits);
+  constexpr std::array kLooks = {"stay", "loss", "changed", "merging", "sink", "reads"};
+  const JsonCursor name = o.at("look");
+  if (name.view().starts_with("habit:")) {
+    scene.look = Scene::Look::habit;
+    scene.habit = static_cast<viz::Habit>(place_of(name, "habit:", kHabitNames));
+  } else {
+    scene.look = static_cast<Scene::Look>(place_of(name, "", kLooks));
+  }
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+/// Texts stand in a file beside the lesson, or are a sample of the program.
+std::string text_of_file(const JsonCursor& name, const std::string& lesson) {
+  const std::string file = name.text(255);
+  if (file.empty() || file.starts_with('.') || file.find_first_of("/\\") != std::string::npos)
+    name.fail("the name of a file beside the lesson");
+  const std::string beside = in_folder(folder_of(lesson), file), sample = asset("prompts/" + file);
+  return read_prompt_text(is_file(beside) || !is_file(sample) ? beside : sample);
+}
+
+/// `before`, with what `o` says instead.
+Stage stage_of(const JsonCursor& scene, Stage before, const std::string& lesson) {
+  if (!scene.given("stage")) return before;
+  const JsonCursor o = scene.at("stage");
+  Stage s = std::move(before);
+  if (o.given("text") && o.given("prompt")) o.fail("\"text\" (a file) or \"prompt\" (the text itself), not both");
+  if (o.given("text")) s.text = text_of_file(o.at("text"), lesson);
+  if (o.given("prompt")) s.text = o.at("prompt").text();
+  if (o.given("runs")) s.runs = texts_of(o, "runs");
+  if (s.runs.size() > kMostRuns) o.at("runs").fail(fmt::format("at most {} runs", kMostRuns));
+  try {
+    for (const std::string& run : s.runs) parse_lane_spec(run);
+  } catch (const UsageError& error) {
+    throw Error(fmt::format("{}.runs: {}", o.where(), error.what()));
+  }
+  if (o.given("mode")) s.streamed = place_of(o.at("mode"), "", std::array{"prefill", "stream"}) == 1;
+  if (const auto n = count_of(o, "generate", 0, kMostGenerated)) s.n_generate = n;
+  return s;
+}
+
+/// "A" is the full cache.
+std::optional<int> run_of(const JsonCursor& o) {
+  if (!o.given("run")) return std::nullopt;
+  const std::string_view name = o.at("run").view();
+  if (name.size() != 1 || name[0] < 'A' || name[0] > 'I') o.at("run").fail("a letter, A (the full cache) to I");
+  return name[0] - 'A';
+}
+
+/// The names in the braces of a text: "tokens" of "{tokens|token|tokens}".
+std::vector<std::string> facts_named(const std::string& text) {
+  std::vector<std::string> out;
+  for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1))
+    if (const std::size_t end = text.find_first_of("{}|", at + 1); end != std::string::npos && text[end] != '{')
+      out.push_back(text.substr(at + 1, end - at - 1));
+  return out;
+}
+
+/// Every {fact} of a text, and every condition, is one that there is.
+void check_facts(const Scene& scene, const JsonCursor& where) {
+  static const viz::Facts known = [] {
+    const Snapshot nothing;
+    return viz::lecture_facts(nothing, viz::Selection{});
+  }();
+  const auto check = [&where](std::string name) {
+    if (name.starts_with('!')) name.erase(0, 1);
+    if (!known.contains(name)) throw Error(fmt::format("{}: there is no fact called \"{}\"", where.where(), name));
+  };
+  std::ranges::for_each(scene.needs, check);
+  for (const Scene::Variant& v : scene.variants) {
+    std::ranges::for_each(v.conditions, check);
+    std::ranges::for_each(facts_named(v.message), check);
+    std::ranges::for_each(facts_named(v.text), check);
+  }
+}
+
+Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesson) {
+  Scene s;
+  s.id = o.text_or("id", "");
+  if (s.id.empty()) o.fail("a scene with an \"id\"");
+  s.name = o.text_or("name", s.id);
+  s.stage = stage_of(o, stage, lesson);
+  s.run = run_of(o);
+  s.answer = count_of(o, "answer", 1, kMostGenerated);
+  s.emphasis = category_of(o);
+  take_look(s, o);
+  s.compare = o.given("page") && place_of(o.at("page"), "", std::array{"lecture", "compare"}) == 1;
+  s.needs = texts_of(o, "needs");
+  s.notes = o.text_or("notes", "");
+  const JsonCursor variants = o.at("variants");
+  for (std::size_t i = 0; i < variants.size(kMostTexts); ++i) {
+    const JsonCursor v = variants.at(i);
+    s.variants.push_back({texts_of(v, "if"), v.text_or("message", ""), v.text_or("text", "")});
+    if (s.variants.back().message.empty()) v.fail("a variant with a \"message\"");
+  }
+  if (s.variants.empty() || !s.variants.back().conditions.empty()) variants.fail("a last variant that holds always, without \"if\"");
+  check_facts(s, o);
+  return s;
+}
+
+bool is_lesson(const JsonDocument& document) {
+  const JsonCursor o(document);
+  return o.is_object() && o.text_or("kvscope", "") == "scenes";
+}
+
+std::string name_of_file(const std::string& path) {
+  std::string name = path.substr(path.find_last_of('/') + 1);
+  return name.substr(0, name.find_last_of('.'));
+}
+
+}  // namespace
+
+bool Scene::has_point(const viz::Facts& facts) const {
+  return std::ranges::all_of(needs, [&](const std::string& need) { return viz::holds(facts, need); });
+}
+
+bool Lesson::staged() const {
+  return std::ranges::any_of(scenes, [](const Scene& scene) { return !scene.stage.empty(); });
+}
+
+Lesson read_lesson(const std::string& path) {
+  const JsonDocument document = JsonDocument::read(path, kLimits);
+  const JsonCursor o(document);
+  if (!is_lesson(document) || o.whole_or("version", 0, 1 << 20, 0) != 1) throw Error(path + ": expected a file of scenes, version 1");
+  Lesson lesson{path, o.text_or("name", name_of_file(path)), o.text_or("about", ""), {}};
+  const Stage stage = stage_of(o, {}, path);
+  const JsonCursor scenes = o.at("scenes");
+  for (std::size_t i = 0; i < scenes.size(kMostScenes); ++i) lesson.scenes.push_back(scene_of(scenes.at(i), stage, path));
+  if (lesson.scenes.empty()) scenes.fail("at least one scene");
+  return lesson;
+}
+
+std::vector<std::string> built_in_lessons() {
+  std::vector<std::string> out;
+  std::error_code error;
+  const std::string folder = asset("lessons");
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".json" && is_lesson(JsonDocument::read(it->path().string(), kLimits)))
+      out.push_back(it->path().string());
+  std::ranges::sort(out);
+  return out;
+}
+
+RunRequest staged(const RunRequest& from, const Stage& stage) {
+  RunRequest out = from;
+  if (stage.text) {
+    out.prompt = *stage.text;
+    out.prompt_text = PromptText::plain;
+    out.prompt_ids.clear();
+  }
+  if (!stage.runs.empty()) {
+    const LaneSpec reference = from.lanes.empty() ? parse_lane_spec("full") : from.lanes.front();
+    out.lanes = {reference};
+    for (const std::string& run : stage.runs) out.lanes.push_back(parse_lane_spec(run));
+  }
+  if (stage.streamed) out.mode = *stage.streamed ? PromptMode::stream : PromptMode::prefill;
+  if (stage.n_generate) out.n_generate = *stage.n_generate;
+  out.follow = Follow::reference;
+  out.follow_ids.clear();
+  out.temperature = 0;
+  return out;
+}
+
+Caption caption_of(const Scene& scene, const viz::Facts& facts) {
+  const auto fits = [&facts](const Scene::Variant& v) {
+    return std::ranges::all_of(v.conditions, [&](const std::string& name) { return viz::holds(facts, name); });
+  };
+  const auto it = std::ranges::find_if(scene.variants, fits);
+  if (it == scene.variants.end()) return {};
+  const auto filled = [&facts](const std::string& text) {
+    std::string out = viz::fill_in(text, facts);
+    // a sentence may begin with a fact
+    if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
+    return out;
+  };
+  return {filled(it->message), filled(it->text)};
+}
+
+}  // namespace kvscope

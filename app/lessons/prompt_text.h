@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace kvscope {
+
+/// Text of a file that is to be the prompt. Throws Error if it cannot be read, is larger than 8 MiB or is no text in UTF-8.
+std::string read_prompt_text(const std::string& path);
+
+}  // namespace kvscope

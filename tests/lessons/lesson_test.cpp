@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/lessons/lesson.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "io/temp_folder.h"
+#include "runtime/session/run_request.h"
+
+namespace kvscope {
+namespace {
+
+/// What reading a file with this text says; empty: nothing is wrong.
+std::string reading_fails(const std::string& text) {
+  const test::TempFolder folder;
+  try {
+    (void)read_lesson(folder.write("s.json", text));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string with_scene(const std::string& inside) {
+  return R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a",)" + inside + R"("variants":[{"message":"m"}]}]})";
+}
+
+void expect_said(const std::string& text, const std::string& words) {
+  const std::string said = reading_fails(text);
+  EXPECT_NE(said.find(words), std::string::npos) << text << "\nsays: " << said;
+}
+
+TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {
+  expect_said("{", "s.json");
+  expect_said(R"({"kvscope":"session","version":1})", "expected a file of scenes");
+  expect_said(R"({"kvscope":"scenes","version":1,"scenes":[]})", "at least one scene");
+  expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{}]})", "scenes[0]: expected a scene with an \"id\"");
+  expect_said(with_scene(R"("emphasis":"blue",)"), "scenes[0].emphasis: expected the name of a category");
+  expect_said(with_scene(R"("look":"up",)"), "expected stay, loss, changed, merging, sink, reads, got \"up\"");
+  expect_said(with_scene(R"("look":"habit:old",)"), "induction");
+  expect_said(with_scene(R"("needs":["nonsense"],)"), "no fact called \"nonsense\"");
+  expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"message":"{tokens|a|b} {evictedd|a|b}"}]}]})",
+              "no fact called \"evictedd\"");
+  expect_said(with_scene(R"("run":"Z",)"), "run: expected a letter");
+  expect_said(with_scene(R"("answer":0,)"), "answer: expected a whole number");
+  expect_said(with_scene(R"("answer":1e99,)"), "answer: expected a whole number");
+  expect_said(with_scene(R"("needs":"sinks",)"), "needs: expected a list");
+  expect_said(with_scene(R"("stage":{"runs":["nosuch:ratio=0.1"]},)"), "nosuch");
+  expect_said(with_scene(R"("stage":{"runs":[1]},)"), "list of texts");
+  expect_said(with_scene(R"("stage":{"mode":"later"},)"), "prefill, stream");
+  expect_said(with_scene(R"("stage":{"generate":100000},)"), "0..256");
+  expect_said(with_scene(R"("stage":{"text":"needle.txt","prompt":"x"},)"), "not both");
+  for (const char* outside : {"../needle.txt", "/etc/passwd", ".profile", ""})
+    expect_said(with_scene(std::string(R"("stage":{"text":")") + outside + R"("},)"), "beside the lesson");
+  expect_said(with_scene(R"("stage":{"text":"missing.txt"},)"), "missing.txt");
+  expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"if":["sinks"],"message":"m"}]}]})", "always");
+  EXPECT_EQ(
+      reading_fails(with_scene(R"("look":"habit:retrieval","run":"B","answer":2,"notes":"n","needs":["sinks"],"stage":{"prompt":"x"},)")),
+      "");
+}
+
+TEST(LessonFiles, ATextBesideTheLessonComesBeforeASample) {
+  const test::TempFolder folder;
+  const std::string path = folder.write("s.json", with_scene(R"("stage":{"text":"needle.txt"},)"));
+  EXPECT_NE(read_lesson(path).scenes.front().stage.text->find("482"), std::string::npos) << "the program's own";
+  folder.write("needle.txt", "mine");
+  EXPECT_EQ(read_lesson(path).scenes.front().stage.text, "mine");
+  folder.write("needle.txt", "\xff");
+  EXPECT_THROW((void)read_lesson(path), Error) << "no text";
+}
+
+TEST(LessonFiles, ThoseOfTheProgramUseKnownFactsAndHaveNotes) {
+  const std::vector<std::string> paths = built_in_lessons();
+  ASSERT_GE(paths.size(), 9u);
+  const viz::Facts facts = viz::lecture_facts(Snapshot{}, {});
+  for (const std::string& path : paths) {
+    const Lesson lesson = read_lesson(path);
+    EXPECT_FALSE(lesson.about.empty()) << path;
+    std::vector<std::string> ids;
+    for (const Scene& scene : lesson.scenes) {
+      const std::string where = path + " " + scene.id;
+      EXPECT_EQ(std::ranges::count(ids, scene.id), 0) << where;
+      ids.push_back(scene.id);
+      EXPECT_FALSE(caption_of(scene, facts).message.empty()) << where << " says something without a run, too";
+      EXPECT_NE(lesson.staged(), scene.notes.empty()) << where;
+      for (const Scene::Variant& v : scene.variants)
+        for (const std::string& text : {v.message, v.text})
+          EXPECT_EQ(viz::fill_in(text, facts).find('{'), std::string::npos) << where << " " << text;
+    }
+  }
+  EXPECT_FALSE(read_lesson(paths.front()).staged()) << "the first one is about the text on screen";
+  EXPECT_TRUE(read_lesson(paths[1]).staged());
+}
+
+TEST(LessonFiles, AStageChangesWhatItNamesAndNothingElse) {
+  RunRequest mine;
+  mine.prompt = "mine";
+  mine.n_generate = 7;
+  mine.temperature = 0.7;
+  mine.follow = Follow::self;
+  RunRequest on = staged(mine, {});
+  EXPECT_EQ(on.prompt, "mine");
+  EXPECT_EQ(on.n_generate, 7);
+  EXPECT_EQ(on.temperature, 0) << "captions hold for greedy texts";
+  EXPECT_EQ(on.follow, Follow::reference);
+  on = staged(mine, {.text = "other", .runs = {"h2o:ratio=0.2"}, .streamed = true, .n_generate = 3});
+  EXPECT_EQ(on.prompt, "other");
+  ASSERT_EQ(on.lanes.size(), 2u);
+  EXPECT_EQ(on.lanes[0].name, "full");
+  EXPECT_EQ(on.lanes[1].name, "h2o");
+  EXPECT_EQ(on.mode, PromptMode::stream);
+  EXPECT_EQ(on.n_generate, 3);
+}
+
+}  // namespace
+}  // namespace kvscope
