@@ -223,7 +223,9 @@ RunRequest staged(const RunRequest& from, const Stage& stage) {
     out.lanes = {reference};
     for (const std::string& run : stage.runs) out.lanes.push_back(parse_lane_spec(run));
   }
-  if (stage.streamed) out.mode = *stage.streamed ? PromptMode::stream : PromptMode::prefill;
+  // What the scenes before read token by token is no matter to a text or runs of its own.
+  if (stage.streamed || stage.text || !stage.runs.empty())
+    out.mode = stage.streamed.value_or(false) ? PromptMode::stream : PromptMode::prefill;
   if (stage.n_generate) out.n_generate = *stage.n_generate;
   out.follow = Follow::reference;
   out.follow_ids.clear();

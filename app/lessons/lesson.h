@@ -17,7 +17,7 @@ struct RunRequest;
 struct Stage {
   std::optional<std::string> text;  // of the prompt
   std::vector<std::string> runs;    // beside the full cache, as on the command line; empty: those that are there
-  std::optional<bool> streamed;
+  std::optional<bool> streamed;     // a text or runs without it: not
   std::optional<int> n_generate;
   bool empty() const { return !text && runs.empty() && !streamed && !n_generate; }
 };

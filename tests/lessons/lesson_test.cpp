@@ -110,6 +110,9 @@ TEST(LessonFiles, AStageChangesWhatItNamesAndNothingElse) {
   EXPECT_EQ(on.lanes[1].name, "h2o");
   EXPECT_EQ(on.mode, PromptMode::stream);
   EXPECT_EQ(on.n_generate, 3);
+  EXPECT_EQ(staged(on, {}).mode, PromptMode::stream) << "nothing is named";
+  EXPECT_EQ(staged(on, {.text = "x"}).mode, PromptMode::prefill) << "whatever the lesson before read token by token";
+  EXPECT_EQ(staged(on, {.runs = {"expected:ratio=0.2"}}).mode, PromptMode::prefill);
 }
 
 }  // namespace

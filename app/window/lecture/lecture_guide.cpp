@@ -38,6 +38,8 @@ Caption LectureGuide::caption() const {
   if (m_scene < 0 || m_scene >= nScenes()) return {};
   // Numbers of what was there before would be said with authority.
   if (m_running && m_stage.waiting()) return {at(m_scene).name + " …", "What this scene shows is being computed."};
+  if (m_running && !m_arrived && m_workspace.snapshot().phase == RunPhase::failed)
+    return {at(m_scene).name + ": not here.", "What this scene brings cannot be computed; the words above say why."};
   const viz::Facts facts = viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection());
   if (m_running && m_arrived && m_lesson.staged() && !at(m_scene).has_point(facts))
     return {at(m_scene).name + ": not any more.", "What this scene showed has changed under your hands. Its dot brings it back as it was."};

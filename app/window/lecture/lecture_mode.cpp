@@ -187,9 +187,12 @@ void LectureMode::connectGuide() {
   connect(m_handout, &Handout::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });
   connect(m_handout, &Handout::written, this,
           [this](const QString& path, int n) { m_rows.say(QString("%1 scenes written to %2").arg(n).arg(path)); });
-  // Where no token is meant, the words that are answered are: a long text hides them below its edge.
+  // Where no token is meant, the words that are answered are, and the category that is spoken of: a long text hides them beyond its edge.
   connect(m_guide, &LectureGuide::arrived, this, [this] {
-    if (m_guide->at(m_guide->scene()).answer && !m_model.workspace.selection().tokens) m_page->prompt().editor().showEnd();
+    PromptEditor& editor = m_page->prompt().editor();
+    if (m_model.workspace.selection().tokens) return;
+    if (m_guide->at(m_guide->scene()).answer) editor.showEnd();
+    editor.showEmphasis();
   });
   connect(m_guide, &LectureGuide::leftOut, this, [this](const QString& words) { m_rows.say(words); });
   connect(m_guide, &LectureGuide::sceneChanged, this, [this] {

@@ -199,6 +199,62 @@ TEST_F(LessonTest, WhatIsNotComputedYetOrNotTrueAnyMoreIsNotClaimed) {
   EXPECT_TRUE(mode().caption().text().contains("wants «8»")) << mode().caption().text().toStdString();
 }
 
+/// The text has room for a few lines, and most scenes end at its question.
+TEST_F(LessonTest, WhatASceneIsAboutStandsInTheTextThatOneSees) {
+  window->resize(1280, 800);
+  ASSERT_TRUE(settle());
+  open(builtInLesson(1));
+  const PromptEditor& editor = mode().page().prompt().editor();
+  const auto seen = [&](int token) {
+    return std::ranges::any_of(editor.rectsOf(token),
+                               [&](const QRectF& r) { return editor.viewport()->rect().contains(r.center().toPoint()); });
+  };
+  int n_scenes = 0;
+  for (const Scene& scene : guide().scenes()) {
+    if (!scene.emphasis) continue;
+    guide().goTo(qs(scene.id));
+    ASSERT_TRUE(arrived());
+    int n_of_it = 0, n_seen = 0;
+    for (int token = 0; token < snapshot().n_prompt; ++token) {
+      if (editor.colours().category(token) != *scene.emphasis) continue;
+      ++n_of_it;
+      n_seen += seen(token) ? 1 : 0;
+    }
+    EXPECT_EQ(n_seen > 0, n_of_it > 0) << scene.id;  // the newest token may be one of the answer
+    n_scenes += n_of_it > 0 ? 1 : 0;
+  }
+  EXPECT_GE(n_scenes, 2);
+}
+
+/// Heavy hitters is read token by token; what comes after it is not.
+TEST_F(LessonTest, ALessonReadsItsTextAsItSaysWhateverCameBefore) {
+  open(builtInLesson(3));
+  window->controller().replaceRequest([&] {
+    RunRequest streamed = window->controller().request();
+    streamed.mode = PromptMode::stream;
+    return streamed;
+  }());
+  ASSERT_TRUE(settle());
+  open(builtInLesson(4));
+  EXPECT_TRUE(snapshot().prefill_mode);
+  EXPECT_EQ(window->notices().text(), "");
+  ASSERT_GE(snapshot().lanes.size(), 2u);
+  EXPECT_EQ(snapshot().lanes[1].policy, "snapkv") << "the lesson's own";
+}
+
+TEST_F(LessonTest, ASceneThatCannotBeComputedClaimsNothing) {
+  QTemporaryDir folder;
+  QFile file(folder.filePath("s.json"));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","name":"Waits","run":"B",
+    "stage":{"prompt":"One two three four five six.","runs":["expected:ratio=0.5"],"mode":"stream"},"variants":[{"message":"{policy} knows."}]}]})");
+  file.close();
+  mode().openLesson(file.fileName());
+  EXPECT_TRUE(QTest::qWaitFor([&] { return mode().caption().text().startsWith("Waits: not here."); }, 30000))
+      << mode().caption().text().toStdString();
+  EXPECT_EQ(snapshot().phase, RunPhase::failed);
+}
+
 TEST_F(LessonTest, ALessonIsTheSameWhateverWasLookedAtBefore) {
   open(builtInLesson(1));
   const auto shown = [&] {

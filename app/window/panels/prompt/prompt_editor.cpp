@@ -196,7 +196,6 @@ void PromptEditor::showSelection() {
   bringIntoSight(m_workspace.selection().tokens->first);
 }
 
-/// The first token of the category that is spoken of, where none of them is to be seen.
 void PromptEditor::showEmphasis() {
   if (!m_workspace.emphasis() || hasFocus()) return;
   const int n = m_workspace.snapshot().n_prompt;

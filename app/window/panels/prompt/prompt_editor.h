@@ -38,6 +38,8 @@ class PromptEditor : public QPlainTextEdit {
   void beginWriting();
   /// The last lines: where a question stands.
   void showEnd();
+  /// The first token of the category that is spoken of, where none of them is to be seen.
+  void showEmphasis();
   /// Letters are letters here, and no keys of the window.
   bool writing() const { return hasFocus() && !isReadOnly(); }
   /// Token under a point of the viewport; -1: none.
@@ -84,7 +86,6 @@ class PromptEditor : public QPlainTextEdit {
   void selectWordAt(const QPoint& point);
   std::pair<int, int> wordOf(int token) const;
   void showSelection();
-  void showEmphasis();
   void bringIntoSight(int token);
   void setHoveredToken(int token);
   std::vector<Piece> pieces(const QTextBlock& block, const QPointF& offset) const;  // of the lines in the viewport
