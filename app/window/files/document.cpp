@@ -497,9 +497,11 @@ void Document::offerRecovery() {
   }
 }
 
-void Document::leave() {
-  if (!m_journal) return;
-  m_modified && !m_model.options.scripted() ? m_journal->leave() : m_journal->discard();
+bool Document::leave() {
+  if (!m_journal) return true;
+  if (m_modified && !m_model.options.scripted()) return m_journal->leave();
+  m_journal->discard();
+  return true;
 }
 
 void Document::forgetJournal() { m_journal.reset(); }

@@ -63,7 +63,7 @@ class Document : public QObject {
   /// From now on what is not saved is kept for the next start.
   void keepJournal();
   void offerRecovery();  // of it; after what the start opens, which has a message of its own
-  void leave();          // the window closes
+  bool leave();          // the window closes; false: what is not saved would be lost
   void forgetJournal();  // what changes from now on is no change of the session
   void fillOpenMenu(Commands& commands, QMenu* menu);
   void fillSessionMenu(Commands& commands, QMenu* menu);

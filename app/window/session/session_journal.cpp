@@ -19,7 +19,7 @@ namespace kvscope {
 namespace {
 
 constexpr int kSecondsOfALock = 60;  // that an empty one may be about to be written
-constexpr int kKept = 20;  // abandoned files that are kept; older ones are deleted
+constexpr int kKept = 20;            // abandoned files that are kept; older ones are deleted
 
 /// What a journal calls its files. Others in the folder are somebody's work.
 bool isOurs(const QString& name) {
@@ -80,9 +80,9 @@ void SessionJournal::touch() {
   if (!m_folder.isEmpty() && !m_pause.isActive()) m_pause.start();
 }
 
-void SessionJournal::writeNow() {
+bool SessionJournal::writeNow() {
   m_pause.stop();
-  if (m_folder.isEmpty()) return;
+  if (m_folder.isEmpty()) return true;
   if (m_path.isEmpty()) {
     // Prompts are private. A folder that was there has the modes that its owner gave it.
     if (!QFileInfo::exists(m_folder) && QDir().mkpath(m_folder))
@@ -97,9 +97,11 @@ void SessionJournal::writeNow() {
     const QByteArray bytes = m_source();
     write_atomically(m_path.toStdString(), std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())),
                      Readable::by_user_only);
+    return true;
   } catch (const std::exception& error) {  // memory, too
     if (!std::exchange(m_failed, true))
       Q_EMIT failed(QString("kvscope cannot back up your work (%1). Save with Ctrl+S.").arg(QString::fromUtf8(words_of(error))));
+    return false;
   }
 }
 
@@ -111,10 +113,11 @@ void SessionJournal::discard() {
   m_path.clear();
 }
 
-void SessionJournal::leave() {
-  writeNow();
+bool SessionJournal::leave() {
+  const bool left = writeNow();
   m_lock.reset();
   m_path.clear();
+  return left;
 }
 
 }  // namespace kvscope

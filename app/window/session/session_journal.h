@@ -33,10 +33,10 @@ class SessionJournal : public QObject {
   static QString defaultFolder();
 
  public Q_SLOTS:
-  void touch();  // something changed
-  void writeNow();
-  void discard();  // saved or not worth keeping: no file stays
-  void leave();    // writes a last time and leaves the file for the next start
+  void touch();     // something changed
+  bool writeNow();  // false: it should have been written, and cannot be
+  void discard();   // saved or not worth keeping: no file stays
+  bool leave();     // writes a last time and leaves the file for the next start; false: it cannot
 
  Q_SIGNALS:
   /// Once, when the first write fails: one sentence.

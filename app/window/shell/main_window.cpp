@@ -3,6 +3,7 @@
 
 #include <QCloseEvent>
 #include <QKeyEvent>
+#include <QMessageBox>
 #include <QMimeData>
 #include <QSettings>
 #include <QVariant>
@@ -249,7 +250,13 @@ void MainWindow::showEvent(QShowEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  m_document->leave();
+  if (!m_document->leave()) {  // elsewhere it is offered again at the next start
+    const auto answer =
+        QMessageBox::warning(this, "kvscope", "Your work is not saved, and it could not be backed up: closing the window loses it.",
+                             QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+    if (answer == QMessageBox::Save) m_document->saveNow();
+    if (answer == QMessageBox::Cancel || (answer == QMessageBox::Save && !m_document->leave())) return event->ignore();
+  }
   if (m_model.settings) keepPlacement(*this, *m_inspect, *m_model.settings);
   QMainWindow::closeEvent(event);
 }

@@ -9,6 +9,7 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QMenu>
+#include <QMessageBox>
 #include <QMimeData>
 #include <QProcess>
 #include <QPushButton>
@@ -460,6 +461,36 @@ TEST_F(WindowTest, WhatWasLeftOfASessionWithAFileIsOfferedOverIt) {
   ASSERT_NE(recover, nullptr);
   recover->click();
   EXPECT_EQ(window->controller().request().prompt, edited.request.prompt);
+}
+
+/// Elsewhere closing asks nothing: the next start offers what was not saved.
+TEST_F(WindowTest, ClosingAsksWhereNothingWouldBeLeft) {
+  window.reset();
+  QTemporaryDir folder;
+  write(folder.filePath("file"), "no folder");
+  options.picture.clear();  // a user's window
+  options.journal = folder.filePath("file").toStdString();
+  options.prompt = "Mine";
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  window->controller().setPrompt("Mine and more");
+  ASSERT_TRUE(settle());
+  const auto close = [&](QMessageBox::StandardButton answer) {
+    QString asked;
+    QTimer::singleShot(300, [&] {
+      auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+      if (box == nullptr) return;
+      asked = box->text();
+      box->button(answer)->click();
+    });
+    window->close();
+    return asked;
+  };
+  EXPECT_TRUE(close(QMessageBox::Cancel).contains("not saved"));
+  EXPECT_TRUE(window->isVisible());
+  EXPECT_TRUE(close(QMessageBox::Discard).contains("not saved"));
+  EXPECT_FALSE(window->isVisible());
 }
 
 }  // namespace
