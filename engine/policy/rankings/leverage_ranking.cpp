@@ -3,28 +3,13 @@
 
 #include <cmath>
 
+#include "core/least_squares.h"
 #include "policy/decision.h"
 #include "policy/rankings/rows.h"
 #include "policy/rules.h"
 
 namespace kvscope {
 namespace {
-
-/// Lower Cholesky factor of the symmetric a [width, width], in place; false where it has none.
-bool factorise(std::vector<double>& a, std::size_t width) {
-  for (std::size_t i = 0; i < width; ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      double sum = a[i * width + j];
-      for (std::size_t k = 0; k < j; ++k) sum -= a[i * width + k] * a[j * width + k];
-      if (i != j)
-        a[i * width + j] = sum / a[j * width + j];
-      else if (sum > 0)
-        a[i * width + i] = std::sqrt(sum);
-      else
-        return false;
-    }
-  return true;
-}
 
 std::vector<double> factor_of(const std::vector<double>& gram, std::size_t width) {
   constexpr int kTries = 5;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/least_squares.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kvscope {
+namespace {
+
+constexpr double kTolerance = 1e-12;
+constexpr int kMostRounds = 200;
+
+/// One problem and where its solution stands.
+class BoundedProblem {
+ public:
+  BoundedProblem(std::span<const double> gram, std::span<const double> b, double least, double most)
+      : gram_(gram), b_(b), least_(least), most_(most), x_(b.size(), std::clamp(1.0, least, most)) {}
+
+  /// What a number may still gain.
+  double violation() const {
+    double worst = 0;
+    for (std::size_t i = 0; i < x_.size(); ++i) {
+      const double g = gradient(i);
+      const bool held = (x_[i] <= least_ && g > 0) || (x_[i] >= most_ && g < 0);
+      if (!held) worst = std::max(worst, std::abs(g));
+    }
+    return worst;
+  }
+
+  void sweep() {
+    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = std::clamp(x_[i] - gradient(i) / gram_[i * x_.size() + i], least_, most_);
+  }
+
+  /// The numbers between the bounds go to where all of them are best while the others hold still. Those that meet a bound on the way stay
+  /// there, and the rest goes on.
+  void solve_free() {
+    std::vector<std::size_t> free;
+    for (std::size_t i = 0; i < x_.size(); ++i) free.push_back(i);
+    const auto at_bound = [&](std::size_t i) { return x_[i] <= least_ || x_[i] >= most_; };
+    while (std::erase_if(free, at_bound), !free.empty()) {
+      const std::vector<double> step = newton_step(free);
+      if (step.empty()) return;
+      std::size_t first = free.size();  // to meet a bound
+      double share = 1;
+      for (std::size_t r = 0; r < free.size(); ++r) {
+        const double room = std::abs((step[r] < 0 ? least_ : most_) - x_[free[r]]) / std::abs(step[r]);  // a step of 0 meets none
+        if (room < share) share = room, first = r;
+      }
+      const std::vector<double> before = x_;
+      const double value = objective();
+      move(free, step, 1);
+      if (first == free.size()) return;
+      if (objective() < value) continue;  // several meet theirs at once
+      x_ = before;
+      move(free, step, share);
+      x_[free[first]] = step[first] < 0 ? least_ : most_;
+    }
+  }
+
+  std::vector<double>& x() { return x_; }
+
+ private:
+  /// From x to the best of `free`; empty: rounding has left no factor.
+  std::vector<double> newton_step(std::span<const std::size_t> free) const {
+    const std::size_t m = free.size();
+    std::vector<double> factor(m * m), step(m);
+    for (std::size_t r = 0; r < m; ++r) {
+      for (std::size_t c = 0; c <= r; ++c) factor[r * m + c] = gram_[free[r] * x_.size() + free[c]];
+      step[r] = -gradient(free[r]);
+    }
+    if (!factorise(factor, m)) return {};
+    solve_factorised(factor, m, step, 1);
+    return step;
+  }
+  void move(std::span<const std::size_t> free, std::span<const double> step, double share) {
+    for (std::size_t r = 0; r < free.size(); ++r) x_[free[r]] = std::clamp(x_[free[r]] + share * step[r], least_, most_);
+  }
+  double gradient(std::size_t i) const {
+    double sum = -b_[i];
+    const std::span<const double> row = gram_.subspan(i * x_.size(), x_.size());
+    for (std::size_t j = 0; j < x_.size(); ++j) sum += row[j] * x_[j];
+    return sum;
+  }
+  double objective() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < x_.size(); ++i) sum += x_[i] * (gradient(i) - b_[i]) / 2;
+    return sum;
+  }
+
+  std::span<const double> gram_, b_;
+  double least_, most_;
+  std::vector<double> x_;
+};
+
+}  // namespace
+
+bool factorise(std::span<double> a, std::size_t width) {
+  for (std::size_t i = 0; i < width; ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      double sum = a[i * width + j];
+      for (std::size_t k = 0; k < j; ++k) sum -= a[i * width + k] * a[j * width + k];
+      if (i != j)
+        a[i * width + j] = sum / a[j * width + j];
+      else if (sum > 0 && std::isfinite(sum))
+        a[i * width + i] = std::sqrt(sum);
+      else
+        return false;
+    }
+  return true;
+}
+
+void solve_factorised(std::span<const double> factor, std::size_t width, std::span<double> b, std::size_t columns) {
+  const auto row = [&](std::size_t i) { return b.subspan(i * columns, columns); };
+  const auto subtract = [&](std::size_t from, double weight, std::size_t what) {
+    for (std::size_t c = 0; c < columns; ++c) row(from)[c] -= weight * row(what)[c];
+  };
+  for (std::size_t i = 0; i < width; ++i) {
+    for (std::size_t k = 0; k < i; ++k) subtract(i, factor[i * width + k], k);
+    for (double& x : row(i)) x /= factor[i * width + i];
+  }
+  for (std::size_t i = width; i-- > 0;) {
+    for (std::size_t k = i + 1; k < width; ++k) subtract(i, factor[k * width + i], k);
+    for (double& x : row(i)) x /= factor[i * width + i];
+  }
+}
+
+std::vector<double> bounded_least_squares(std::span<const double> gram, std::span<const double> b, double least, double most) {
+  std::vector<double> factor(gram.begin(), gram.end());
+  const auto is_finite = [](double x) { return std::isfinite(x); };
+  if (!factorise(factor, b.size()) || !std::ranges::all_of(b, is_finite)) return {};
+  double scale = 0;
+  for (const double x : b) scale = std::max(scale, std::abs(x));
+  BoundedProblem problem(gram, b, least, most);
+  for (int round = 0; round < kMostRounds && problem.violation() > kTolerance * scale; ++round) {
+    problem.sweep();
+    problem.solve_free();
+  }
+  return std::move(problem.x());
+}
+
+}  // namespace kvscope
