@@ -8,6 +8,10 @@ namespace kvscope {
 
 void CacheChanges::add(HeadCache& cache, const Plan& plan) {
   for (const Merge& merge : plan.merges) {
+    if (!merge.value.empty()) {
+      values_.push_back({&cache.kv, merge.target, merge.value});
+      continue;
+    }
     combines_.push_back({.kv = &cache.kv,
                          .target = merge.target,
                          .members = merge.members,
@@ -36,6 +40,10 @@ void CacheChanges::spread(HeadCache& cache, const Removal& removal) {
 
 void CacheChanges::make(Backend& backend) {
   if (!combines_.empty()) backend.combine(combines_);
+  for (const NewValue& v : values_) {
+    const std::size_t row = v.row.size() * size_of(backend.dtype());
+    backend.from_double(v.kv->v.as<std::byte>() + row * static_cast<std::size_t>(v.kv->row(v.slot)), v.row);
+  }
   if (!removals_.empty()) backend.remove_slots(removals_);
 }
 

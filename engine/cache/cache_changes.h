@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "backend/backend.h"
@@ -15,13 +16,20 @@ class CacheChanges {
  public:
   /// A compression of one head. `plan` stays where it is until make().
   void add(HeadCache& cache, const Plan& plan);
-  /// Merged rows first, in order, then the removed slots go.
+  /// Merged rows first, in order, then new values, then the removed slots go.
   void make(Backend& backend);
 
  private:
   void spread(HeadCache& cache, const Removal& removal);
 
+  struct NewValue {
+    HeadKv* kv;
+    int slot;
+    std::span<const double> row;
+  };
+
   std::vector<CombineJob> combines_;
+  std::vector<NewValue> values_;
   std::vector<RemovalJob> removals_;
   // what they point to
   std::deque<std::vector<int>> slots_;

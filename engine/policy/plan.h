@@ -28,13 +28,15 @@ struct Removal {
   bool fallback = false;  // zip was out of range and done as bias
 };
 
-/// Target slot = weighted sums of members (target among them), one after the other in order of the vector.
+/// Target slot = weighted sums of members (target among them), one after the other in order of the vector; or, of one member, the slot
+/// itself with another value.
 struct Merge {
   int target = 0;
   std::vector<int> members;         // first: target
   std::vector<double> key_weights;  // empty: the key stays
   double key_scale = 1;
-  std::vector<double> value_weights;  // empty: the value stays
+  std::vector<double> value_weights;  // empty: the value stays, or is given
+  std::vector<double> value;          // [head_dim], in place of a weighted sum
   std::optional<double> extra;        // new extra_i of the target
   std::vector<double> log_score;      // T_g: new predicted log-score per query head; empty: statistics stay
   std::optional<double> decayed;      // new decayed sum of the target

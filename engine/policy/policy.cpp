@@ -65,7 +65,7 @@ Policy::Policy(const Setup& setup)
   if (storage_) storage_->require(needs_);
 
   if (setup.mode == PromptMode::stream &&
-      (allocation_->needs_prompt() || ranking_->needs_prompt() || (storage_ && storage_->needs_prompt())))
+      (allocation_->needs_prompt() || ranking_->needs_prompt() || merger_->run().needs_prompt() || (storage_ && storage_->needs_prompt())))
     throw UsageError(
         fmt::format("run {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec.text)));
   shape_ = {setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};

@@ -156,7 +156,13 @@ TEST(Composition, SensibleOnesAreTaken) {
                             "stat=count,group=mean",
                             "stat=count,unit=layer",
                             "merge=kvmerger,cadence=every_step,alloc=pyramid",
-                            "stat=score,score=knorm,merge=keepkv"})
+                            "stat=score,score=knorm,merge=keepkv",
+                            "merge=refit",
+                            "stat=reference",
+                            "stat=pooled,alloc=ada,merge=refit",
+                            "stat=none,merge=refit,limit=0",
+                            "stat=probe,alloc=flat,merge=refit,queries=whole",
+                            "stat=reference,reweight=critical,strength=max"})
     EXPECT_EQ(refusal(std::string("custom:slots=9,") + (*parts ? parts : "stat=sum")), "") << parts;
 }
 
@@ -175,6 +181,11 @@ TEST(Composition, SenselessOnesAreRefusedWithReasonAndRemedy) {
   refused("positions=cache,merge=keepkv", "keys are averaged as they were rotated", "positions=original");
   refused("select=random,stat=sum", "random draws look at no statistic", "leave stat out");
   refused("cadence=once,merge=zeromerge", "in every step", "leave cadence out");
+  refused("merge=refit,bias=none", "the fitted weights are the bias", "leave bias out");
+  refused("merge=refit,positions=cache", "what fits keys at their places in the text", "leave positions or merge out");
+  refused("stat=tri,merge=refit", "cadence=every: it is fitted to the queries of the whole prompt", "take cadence=once");
+  refused("merge=refit,refresh=2", "it is fitted to the queries of the whole prompt", "leave refresh out");
+  refused("stat=reference,cadence=every_step", "it looks at the queries of the whole prompt", "leave cadence out");
 }
 
 TEST(Composition, KeysOfPartsThatAreNotChosenSayWhereTheyGo) {
@@ -206,6 +217,8 @@ TEST(Composition, WhatIsNotGivenFollowsFromTheOthers) {
   EXPECT_EQ(value("custom:slots=9,merge=keepkv", "bias"), "votes");
   EXPECT_EQ(value("custom:slots=9,merge=weightedkv", "select"), "in_turn");
   EXPECT_EQ(value("custom:slots=9,stat=pooled", "cadence"), "once");
+  EXPECT_EQ(value("custom:slots=9,merge=refit", "cadence"), "once");
+  EXPECT_EQ(value("custom:slots=9,merge=refit", "bias"), "votes");
   EXPECT_EQ(value("custom:slots=9,stat=pooled", "recent"), "no key");
   EXPECT_EQ(value("custom:slots=9,stat=knorm", "group"), "no key");
   EXPECT_EQ(value("custom:slots=9,stat=knorm,merge=cam", "group"), "mean") << "the merge reads attention";

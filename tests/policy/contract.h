@@ -93,8 +93,15 @@ inline void expect_legal(const Plan& plan, const TinyHead& head, const Policy& p
     EXPECT_LT(r.slot, n - policy.recent(layer, kv_head)) << "a recent slot went";
   }
   for (const Merge& m : plan.merges) {
-    ASSERT_GE(m.members.size(), 2u);
+    ASSERT_GE(m.members.size(), m.value.empty() ? 2u : 1u);
     EXPECT_EQ(m.members[0], m.target);
+    if (!m.value.empty()) {
+      EXPECT_FALSE(gone.contains(m.target)) << "a slot that goes needs no other value";
+      EXPECT_EQ(m.value.size(), head.v.front().size());
+      EXPECT_TRUE(std::ranges::all_of(m.value, [](double x) { return std::isfinite(x); }));
+      EXPECT_EQ(m.members.size(), 1u);
+      EXPECT_TRUE(m.value_weights.empty() && m.key_weights.empty());
+    }
     EXPECT_EQ(std::set<int>(m.members.begin(), m.members.end()).size(), m.members.size());
     for (const std::vector<double>* weights : {&m.key_weights, &m.value_weights}) {
       if (weights->empty()) continue;

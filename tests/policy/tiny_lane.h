@@ -169,6 +169,7 @@ struct TinyHead {
     for (const Merge& m : plan.merges) {
       combine(k, m, m.key_weights, m.key_scale);
       combine(v, m, m.value_weights, 1.0);
+      if (!m.value.empty()) v[static_cast<std::size_t>(m.target)] = m.value;
     }
     for (const Removal& r : plan.removals)
       for (const int t : r.spread)

@@ -134,12 +134,12 @@ Composition::Composition(const LaneSpec& given, std::string_view except) : spec_
                  : is("merge", "kvmerger")   ? "heavy"
                  : is("merge", "weightedkv") ? "in_turn"
                                              : "top");
-  fill("bias", is("merge", "keepkv") ? "votes" : is("merge", "zeromerge") ? "scaled" : "none");
+  fill("bias", is_any("merge", "keepkv refit") ? "votes" : is("merge", "zeromerge") ? "scaled" : "none");
   fill("positions", "original");
   fill("storage", "full");
-  fill("cadence", !this->given("every").empty() || is_any("stat", kRankedNowAndThen) ? "every"
-                  : is_any("stat", kRankedOnce) || is_any("select", "heavy chunks")  ? "once"
-                                                                                     : "every_step");
+  fill("cadence", !this->given("every").empty() || is_any("stat", kRankedNowAndThen)                        ? "every"
+                  : is_any("stat", kRankedOnce) || is_any("select", "heavy chunks") || is("merge", "refit") ? "once"
+                                                                                                            : "every_step");
 }
 
 const std::string& Composition::at(std::string_view key) const { return values_[place_of(key)]; }

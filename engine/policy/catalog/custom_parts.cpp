@@ -5,6 +5,7 @@
 #include "policy/catalog/keys.h"
 #include "policy/catalog/parts.h"
 #include "policy/catalog/probing_parts.h"
+#include "policy/catalog/refit_parts.h"
 #include "policy/catalog/storing_parts.h"
 #include "policy/rankings/question_ranking.h"
 
@@ -96,6 +97,7 @@ PartKey stats() {
                          }});
   for (PartChoice& c : geometry_rankings()) key.choices.push_back(std::move(c));
   key.choices.push_back(probe_ranking());
+  key.choices.push_back(reference_ranking());
   key.choices.push_back({"score", "your own score", [](PolicyRow& r) { r.ranking = by_expression; }});
   return key;
 }
@@ -187,7 +189,7 @@ PartKey selections() {
 }
 
 PartKey merges() {
-  return {
+  PartKey key{
       "merge",
       "what becomes of what goes",
       {{"none", std::string(kEvicted), [](PolicyRow& r) { r.merger = evict; }},
@@ -232,6 +234,8 @@ PartKey merges() {
           r.takes_group = true;
         },
         {spread_width(), seed()}}}};
+  key.choices.push_back(refit_merger());
+  return key;
 }
 
 PartKey biases() {

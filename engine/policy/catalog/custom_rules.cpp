@@ -100,6 +100,15 @@ constexpr Rule kRules[] = {
      "keys are averaged as they were rotated to their places in the text", "take a merge that leaves keys alone, or positions=original"},
     {[](const Parts& p) { return !p.is("bias", "none") && p.is_any("merge", "none cam"); }, "bias merge",
      "every slot stands for one token, there is no vote to count", "choose a merge, or leave bias out"},
+    // fitted weights and values
+    {[](const Parts& p) { return p.is("merge", "refit") && !p.is("bias", "votes"); }, "bias merge", "the fitted weights are the bias",
+     "leave bias out"},
+    {[](const Parts& p) { return p.is("merge", "refit") && !p.is("positions", "original"); }, "positions merge",
+     "what fits keys at their places in the text does not fit them elsewhere", "leave positions or merge out"},
+    {[](const Parts& p) { return p.is("merge", "refit") && !p.is("cadence", "once"); }, "merge cadence",
+     "it is fitted to the queries of the whole prompt, which there are only right after it", "take cadence=once"},
+    {[](const Parts& p) { return p.is("merge", "refit") && !p.given("refresh").empty() && p.given("refresh") != "0"; }, "merge refresh",
+     "it is fitted to the queries of the whole prompt, which there are only right after it", "leave refresh out"},
     // storage
     {[](const Parts& p) { return gives_bytes(p) && !p.given("slots").empty(); }, "bytes slots", "both say how large the cache may be",
      "leave out one of them"},

@@ -14,10 +14,11 @@ std::vector<PartChoice> chunk_selections();
 
 /// Choices of `stat` that look at the whole prompt at once, those that rank once after it unless told otherwise, and those that rank
 /// whenever so many tokens have come; separated by spaces.
-inline constexpr std::string_view kOfWholePrompt = "noncausal compactor expected probe";
+inline constexpr std::string_view kOfWholePrompt = "noncausal compactor expected probe reference";
 inline constexpr std::string_view kRankedNowAndThen = "rkv tri";
 /// Choices of `stat` whose scores are made only when something is removed: the last queries' tokens have none.
 inline constexpr std::string_view kOfWindow = "pooled question rkv dropkv";
-inline constexpr std::string_view kRankedOnce = "pooled question dropkv qfilter lagkv leverage cur noncausal compactor expected probe";
+inline constexpr std::string_view kRankedOnce =
+    "pooled question dropkv qfilter lagkv leverage cur noncausal compactor expected probe reference";
 
 }  // namespace kvscope

@@ -17,6 +17,7 @@ std::vector<PolicyRow> probing_rows();      // a second look at the full cache, 
 std::vector<PolicyRow> observation_rows();  // scores of the last queries, once after the prompt
 std::vector<PolicyRow> merging_rows();      // what is removed goes into other slots
 std::vector<PolicyRow> keepkv_rows();       // merging with votes, on several selections
+std::vector<PolicyRow> refit_rows();        // what stays gets other weights and values
 std::vector<PolicyRow> storing_rows();      // fewer bits instead of fewer slots
 std::vector<PolicyRow> given_rows();        // decisions of other programs, from a file
 std::vector<PolicyRow> custom_rows();       // whose keys choose the parts

@@ -18,6 +18,8 @@ class Merger {
   virtual std::unique_ptr<Merger> clone() const = 0;
   /// Adds the statistics it reads.
   virtual void require(StatNeeds&) const {}
+  /// True: it looks at the whole prompt at once, and there is nothing to look at afterwards.
+  virtual bool needs_prompt() const { return false; }
   /// True: what goes is lost, what stays is untouched.
   virtual bool evicts_only() const { return false; }
   /// Tells head.view.keys what merge() is going to ask it.

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/mergers/refit_merge.h"
+
+#include <cmath>
+
+#include "core/least_squares.h"
+#include "core/vector_math.h"
+
+namespace kvscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::vector<double> transposed(std::span<const double> a, std::size_t columns) {
+  std::vector<double> out(a.size());
+  const std::size_t rows = a.size() / columns;
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t c = 0; c < columns; ++c) out[c * rows + r] = a[r * columns + c];
+  return out;
+}
+
+/// a'b for a [rows, m] and b [rows, n].
+std::vector<double> product(std::span<const double> a_transposed, std::size_t m, std::span<const double> b, std::size_t n) {
+  std::vector<double> out(m * n);
+  matrix_products(a_transposed, b, n, out);
+  return out;
+}
+
+/// `ridge` times the mean of the diagonal, added to it.
+double add_ridge(std::span<double> gram, std::size_t width, double ridge) {
+  double mean = 0;
+  for (std::size_t i = 0; i < width; ++i) mean += gram[i * width + i] / static_cast<double>(width);
+  for (std::size_t i = 0; i < width; ++i) gram[i * width + i] += ridge * mean;
+  return ridge * mean;
+}
+
+/// exp(logit) of the kept slots [rows, kept], of the rows in which it is not all 0; those rows' masses and outputs over all slots.
+struct Problem {
+  std::vector<double> kept, mass, output;
+};
+Problem problem_of(const ReferenceQueries::Rows& rows, std::span<const int> kept, std::span<const double> values) {
+  Problem p;
+  std::vector<double> shares;
+  for (std::size_t r = 0; r < rows.mass.size(); ++r) {
+    const auto e = std::span(rows.exp_logit).subspan(r * rows.n, rows.n);
+    double seen = 0;
+    for (const int i : kept) seen += e[at(i)];
+    if (seen == 0) continue;
+    for (const int i : kept) p.kept.push_back(e[at(i)]);
+    for (const double x : e) shares.push_back(x / rows.mass[r]);
+    p.mass.push_back(rows.mass[r]);
+  }
+  p.output = product(shares, p.mass.size(), values, values.size() / rows.n);
+  return p;
+}
+
+std::vector<double> fit_weights(const Problem& p, std::size_t n, double ridge, double limit) {
+  const std::vector<double> by_slot = transposed(p.kept, n);
+  std::vector<double> gram = product(by_slot, n, p.kept, n), b = product(by_slot, n, p.mass, 1);
+  const double lambda = add_ridge(gram, n, ridge);
+  for (double& x : b) x += lambda;
+  return bounded_least_squares(gram, b, std::exp(-limit), std::exp(limit));
+}
+
+/// Of every row the attention among the kept slots, by their weights.
+std::vector<double> shares_of(const Problem& p, std::span<const double> weight) {
+  std::vector<double> x = p.kept;
+  const std::size_t n = weight.size();
+  for (std::size_t r = 0; r < p.mass.size(); ++r) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += x[r * n + i] *= weight[i];
+    for (std::size_t i = 0; i < n; ++i) x[r * n + i] /= sum;
+  }
+  return x;
+}
+
+}  // namespace
+
+Refitted refit(const ReferenceQueries::Rows& rows, std::span<const int> kept, std::span<const double> values, double ridge, double limit) {
+  const Problem p = problem_of(rows, kept, values);
+  const std::size_t n = kept.size(), width = values.size() / rows.n;
+  Refitted out;
+  out.weight = fit_weights(p, n, ridge, limit);
+  if (out.weight.empty()) return {};
+  for (const int i : kept) out.values.insert(out.values.end(), &values[at(i) * width], &values[at(i) * width] + width);
+
+  const std::vector<double> x = shares_of(p, out.weight), by_slot = transposed(x, n);
+  std::vector<double> missing = product(x, p.mass.size(), out.values, width);  // of the outputs, with the values as they are
+  for (std::size_t i = 0; i < missing.size(); ++i) missing[i] = p.output[i] - missing[i];
+  std::vector<double> gram = product(by_slot, n, x, n), change = product(by_slot, n, missing, width);
+  add_ridge(gram, n, ridge);
+  if (!factorise(gram, n)) return {};
+  solve_factorised(gram, n, change, width);
+  for (std::size_t i = 0; i < change.size(); ++i) out.values[i] += change[i];
+  return out;
+}
+
+void RefitMerger::merge(HeadDecision& head) {
+  for (const int e : head.gone) head.plan.removals.push_back(removal_of(head, e));
+  const std::vector<double> values = head.view.keys->values();
+  const Refitted fitted = refit(o_.queries.over(head.view), head.keep, values, o_.ridge, o_.limit);
+  const std::size_t width = values.size() / head.slots().pos.size();
+  for (std::size_t x = 0; x < fitted.weight.size(); ++x) {
+    Merge& merge = head.plan.merges.emplace_back();
+    merge.target = head.keep[x];
+    merge.members = {merge.target};
+    merge.value.assign(&fitted.values[x * width], &fitted.values[x * width] + width);
+    merge.extra = std::log(fitted.weight[x]);
+  }
+}
+
+}  // namespace kvscope
