@@ -7,6 +7,16 @@
 namespace kvscope {
 namespace {
 
+/// x . y in eight partial sums that do not wait for each other.
+double dot(const double* x, const double* y, std::size_t n) {
+  double sums[8] = {};
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (std::size_t k = 0; k < 8; ++k) sums[k] += x[i + k] * y[i + k];
+  for (; i < n; ++i) sums[0] += x[i] * y[i];
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
 constexpr double kTolerance = 1e-12;
 constexpr int kMostRounds = 200;
 
@@ -46,14 +56,19 @@ class BoundedProblem {
         const double room = std::abs((step[r] < 0 ? least_ : most_) - x_[free[r]]) / std::abs(step[r]);  // a step of 0 meets none
         if (room < share) share = room, first = r;
       }
+      if (first == free.size()) {
+        move(free, step, 1);
+        return;
+      }
       const std::vector<double> before = x_;
       const double value = objective();
-      move(free, step, 1);
-      if (first == free.size()) return;
-      if (objective() < value) continue;  // several meet theirs at once
-      x_ = before;
-      move(free, step, share);
-      x_[free[first]] = step[first] < 0 ? least_ : most_;
+      for (double part = 1;; part /= 2) {  // several may meet theirs at once, as long as the value falls
+        const bool only_first = part <= share;
+        move(free, step, only_first ? share : part);
+        if (only_first) x_[free[first]] = step[first] < 0 ? least_ : most_;
+        if (only_first || objective() < value) break;
+        x_ = before;
+      }
     }
   }
 
@@ -75,12 +90,7 @@ class BoundedProblem {
   void move(std::span<const std::size_t> free, std::span<const double> step, double share) {
     for (std::size_t r = 0; r < free.size(); ++r) x_[free[r]] = std::clamp(x_[free[r]] + share * step[r], least_, most_);
   }
-  double gradient(std::size_t i) const {
-    double sum = -b_[i];
-    const std::span<const double> row = gram_.subspan(i * x_.size(), x_.size());
-    for (std::size_t j = 0; j < x_.size(); ++j) sum += row[j] * x_[j];
-    return sum;
-  }
+  double gradient(std::size_t i) const { return dot(&gram_[i * x_.size()], x_.data(), x_.size()) - b_[i]; }
   double objective() const {
     double sum = 0;
     for (std::size_t i = 0; i < x_.size(); ++i) sum += x_[i] * (gradient(i) - b_[i]) / 2;
@@ -97,8 +107,7 @@ class BoundedProblem {
 bool factorise(std::span<double> a, std::size_t width) {
   for (std::size_t i = 0; i < width; ++i)
     for (std::size_t j = 0; j <= i; ++j) {
-      double sum = a[i * width + j];
-      for (std::size_t k = 0; k < j; ++k) sum -= a[i * width + k] * a[j * width + k];
+      const double sum = a[i * width + j] - dot(&a[i * width], &a[j * width], j);
       if (i != j)
         a[i * width + j] = sum / a[j * width + j];
       else if (sum > 0 && std::isfinite(sum))

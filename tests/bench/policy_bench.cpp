@@ -33,6 +33,8 @@ struct Options {
 
 /// Shares of a step that a policy may take (percent). The exceptions merge many keys in every step.
 constexpr double kStepLimit = 15, kMergerStepLimit = 25, kPromptLimit = 20;
+/// Of a prefill of the smallest model, where every head solves two least-squares problems with as many unknowns as it keeps slots.
+constexpr double kFitLimit = 2500;
 double step_limit(const std::string& policy) { return policy == "keepkv" || policy == "d2o" ? kMergerStepLimit : kStepLimit; }
 
 double median(std::vector<double> x) {
@@ -158,6 +160,7 @@ bool probes(const Session& session, const std::string& lane) {
 /// Percent of a prefill that a lane may add: for one that runs the prompt over the full cache again, what as many tokens more cost, and a
 /// tenth.
 double prompt_limit(const Options& options, const Session& session, const std::string& lane) {
+  if (lane.starts_with("refit")) return kFitLimit;
   if (!probes(session, lane)) return kPromptLimit;
   Options twice = options;
   twice.prompt *= 2;

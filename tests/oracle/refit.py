@@ -73,8 +73,7 @@ def fit(e, keep, v, ridge, limit):
     return w, np.linalg.lstsq(*stacked(x, (e / mass[:, None]) @ v, v[keep]), rcond=None)[0]
 
 
-def apply(head, layer, group, keep, par):
+def apply(head, e, keep, ridge, limit):
     """Changes what stays; the others go afterwards."""
-    e = rows(layer["q"][group], layer["qr"][group], head.k, head.model, par["queries"], int(par["references"]))
-    w, values = fit(e, keep, head.v, float(par["ridge"]), float(par["limit"]))
+    w, values = fit(e, keep, head.v, ridge, limit)
     head.extra[keep], head.v[keep] = np.log(w), values

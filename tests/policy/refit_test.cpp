@@ -151,7 +151,7 @@ TEST(Refit, TheValuesAreTheBestThereAre) {
 
 TEST(Refit, WhatGoesIsEvictedAndWhatStaysIsFitted) {
   const ModelConfig model = test::tiny_model(1, 1, 2);
-  test::TinyLane lane("refit:slots=8,sinks=1", model, 20, PromptMode::prefill, 3);
+  test::TinyLane lane("refit:slots=8,sinks=1,alloc=uniform", model, 20, PromptMode::prefill, 3);
   lane.load(20);
   test::TinyHead& head = lane.head(0, 0);
   const test::Rows keys = head.k, values = head.v;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "policy/allocations/flat_allocation.h"
 #include "policy/catalog/keys.h"
 #include "policy/catalog/preset.h"
 #include "policy/catalog/refit_parts.h"
@@ -26,6 +27,11 @@ std::unique_ptr<Ranking> by_reference(const PartSetup& s) {
 std::unique_ptr<Merger> refitted(const PartSetup& s) {
   return std::make_unique<RefitMerger>(
       RefitMerger::Options{.queries = queries_of(s), .ridge = s.params.number("ridge"), .limit = s.params.number("limit")});
+}
+
+std::unique_ptr<Allocation> flat_or_uniform(const PartSetup& s) {
+  if (s.params.text("alloc") == "uniform") return std::make_unique<UniformAllocation>();
+  return std::make_unique<FlatAllocation>();
 }
 
 ParamInfo queries() {
@@ -71,7 +77,9 @@ std::vector<PolicyRow> refit_rows() {
               .title = "Attention Matching",
               .paper = "Fast KV Compaction via Attention Matching, arXiv:2602.16284",
               .idea = "Gives what stays other weights and values, so that it answers the prompt's queries as the whole cache did."},
-             "stat=reference,merge=refit", "sinks=4 recent=0 queries strength ridge limit references"));
+             "stat=reference,alloc=flat,merge=refit", "sinks=4 recent=0 alloc queries strength ridge limit references",
+             {choice("alloc", {"flat", "uniform"}, "slots of the heads: all heads of all layers compete, or equal")}));
+  rows.back().allocation = flat_or_uniform;
   return rows;
 }
 

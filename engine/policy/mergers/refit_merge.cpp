@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/mergers/refit_merge.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/least_squares.h"
@@ -11,18 +12,19 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-std::vector<double> transposed(std::span<const double> a, std::size_t columns) {
-  std::vector<double> out(a.size());
-  const std::size_t rows = a.size() / columns;
-  for (std::size_t r = 0; r < rows; ++r)
-    for (std::size_t c = 0; c < columns; ++c) out[c * rows + r] = a[r * columns + c];
-  return out;
-}
-
-/// a'b for a [rows, m] and b [rows, n].
-std::vector<double> product(std::span<const double> a_transposed, std::size_t m, std::span<const double> b, std::size_t n) {
-  std::vector<double> out(m * n);
-  matrix_products(a_transposed, b, n, out);
+/// a'b for a [rows, m] and b [rows, n], some rows at a time, so that they stay near.
+std::vector<double> product(std::span<const double> a, std::size_t m, std::span<const double> b, std::size_t n) {
+  constexpr std::size_t kRows = 64;
+  const std::size_t rows = a.size() / m;
+  std::vector<double> out(m * n, 0.0), transposed, part(m * n);
+  for (std::size_t first = 0; first < rows; first += kRows) {
+    const std::size_t count = std::min(kRows, rows - first);
+    transposed.resize(m * count);
+    for (std::size_t r = 0; r < count; ++r)
+      for (std::size_t i = 0; i < m; ++i) transposed[i * count + r] = a[(first + r) * m + i];
+    matrix_products(transposed, b.subspan(first * n, count * n), n, part);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] += part[i];
+  }
   return out;
 }
 
@@ -50,13 +52,13 @@ Problem problem_of(const ReferenceQueries::Rows& rows, std::span<const int> kept
     for (const double x : e) shares.push_back(x / rows.mass[r]);
     p.mass.push_back(rows.mass[r]);
   }
-  p.output = product(shares, p.mass.size(), values, values.size() / rows.n);
+  p.output.resize(p.mass.size() * (values.size() / rows.n));
+  matrix_products(shares, values, values.size() / rows.n, p.output);
   return p;
 }
 
 std::vector<double> fit_weights(const Problem& p, std::size_t n, double ridge, double limit) {
-  const std::vector<double> by_slot = transposed(p.kept, n);
-  std::vector<double> gram = product(by_slot, n, p.kept, n), b = product(by_slot, n, p.mass, 1);
+  std::vector<double> gram = product(p.kept, n, p.kept, n), b = product(p.kept, n, p.mass, 1);
   const double lambda = add_ridge(gram, n, ridge);
   for (double& x : b) x += lambda;
   return bounded_least_squares(gram, b, std::exp(-limit), std::exp(limit));
@@ -84,10 +86,11 @@ Refitted refit(const ReferenceQueries::Rows& rows, std::span<const int> kept, st
   if (out.weight.empty()) return {};
   for (const int i : kept) out.values.insert(out.values.end(), &values[at(i) * width], &values[at(i) * width] + width);
 
-  const std::vector<double> x = shares_of(p, out.weight), by_slot = transposed(x, n);
-  std::vector<double> missing = product(x, p.mass.size(), out.values, width);  // of the outputs, with the values as they are
+  const std::vector<double> x = shares_of(p, out.weight);
+  std::vector<double> missing(p.output.size());  // of the outputs, with the values as they are
+  matrix_products(x, out.values, width, missing);
   for (std::size_t i = 0; i < missing.size(); ++i) missing[i] = p.output[i] - missing[i];
-  std::vector<double> gram = product(by_slot, n, x, n), change = product(by_slot, n, missing, width);
+  std::vector<double> gram = product(x, n, x, n), change = product(x, n, missing, width);
   add_ridge(gram, n, ridge);
   if (!factorise(gram, n)) return {};
   solve_factorised(gram, n, change, width);
