@@ -7,11 +7,13 @@ namespace kvscope::test {
 std::vector<Variant> variants() {
   std::vector<Variant> out;
   for (const cpu::Isa isa : cpu::usable_isas()) {
-    const std::string name = isa == cpu::Isa::portable ? "portable" : isa == cpu::Isa::avx2 ? "avx2" : "avx512";
+    std::string name = cpu::kernels<float>(isa).name;
+    for (char& c : name) c = c == ' ' || c == '-' ? '_' : c;
     for (const DType dtype : {DType::f32, DType::f64}) {
       out.push_back({(dtype == DType::f32 ? "float_" : "double_") + name, dtype, [dtype, isa](const ModelConfig& config, int n_threads) {
                        return cpu::make_cpu_backend_for(dtype, config, {n_threads}, isa);
                      }});
+      out.back().whole_numbers = dtype == DType::f32 && cpu::kernels<float>(isa).is_whole(DType::q8_0);
     }
   }
   return out;

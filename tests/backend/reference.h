@@ -184,6 +184,7 @@ struct Variant {
   std::function<std::unique_ptr<Backend>(const ModelConfig& config, int n_threads)> make;
   int rows_alike = INT_MAX;        // up to here the number of rows does not change a row's bits in linear()
   bool steps_like_prompts = true;  // attend() makes the bits of attend_prompt()
+  bool whole_numbers = false;      // linear() multiplies quantised weights as whole numbers: not the bits of dequantised ones
   std::string why_not = {};        // not empty: cannot run here
 };
 

@@ -163,9 +163,13 @@ void print(const std::string& what, const Measured& m, int rows) {
 int main(int argc, char** argv) {
   using namespace kvscope;
   int threads = 2, rounds = 7;
+  std::string only;
+  std::vector<int> row_counts = {1, 4, 64};
   CLI::App app("Decoding with quantised weights in the shape of a model of 1.1 billion");
   app.add_option("--threads", threads)->check(CLI::Range(1, 256));
   app.add_option("--rounds", rounds, "measurements per figure; the fastest counts")->check(CLI::Range(1, 1000));
+  app.add_option("--type", only, "this type only, as it is printed");
+  app.add_option("--rows", row_counts, "rows at once")->check(CLI::Range(1, 1024));
   app.add_flag("--cpu-time", cpu_time, "processor time instead of wall time; one thread only");
   CLI11_PARSE(app, argc, argv);
   if (cpu_time && threads != 1) return app.exit(CLI::ValidationError("--cpu-time", "adds up threads, so it needs --threads 1"));
@@ -174,13 +178,15 @@ int main(int argc, char** argv) {
   c.n_kv_heads = 4;
   c.head_dim = 64;
   for (const cpu::Isa isa : cpu::usable_isas()) {
-    if (isa != cpu::best_isa() && isa != cpu::Isa::avx2) continue;
+    if (isa == cpu::Isa::portable) continue;
     const auto backend = cpu::make_cpu_backend_for(DType::f32, c, {threads}, isa);
     fmt::print("{}, minima of {} rounds\n", backend->name(), rounds);
-    for (const int rows : {1, 4}) {
+    for (const int rows : row_counts) {
       for (const DType type :
-           {DType::f32, DType::f16, DType::q8_0, DType::q4_0, DType::q5_0, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl})
+           {DType::f32, DType::f16, DType::q8_0, DType::q4_0, DType::q5_0, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl}) {
+        if (!only.empty() && name_of(type) != only) continue;
         print(fmt::format("{}, {} row{}", name_of(type), rows, rows > 1 ? "s" : ""), decode(*backend, type, rows, rounds), rows);
+      }
     }
   }
 #if defined(__x86_64__)

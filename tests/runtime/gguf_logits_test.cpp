@@ -99,12 +99,13 @@ const std::string& tiny() {
   return path;
 }
 
-TEST(GgufLogits, HaveTheBitsOfTheDequantisedModel) {
+TEST(GgufLogits, AreThoseOfTheDequantisedModel) {
   const TempFolder folder;
   write_dequantised(open_model(tiny()), folder);
   const std::vector<int> ids = testing::random_ids(40, 264, 5);
-  for (const DType precision : {DType::f32, DType::f64})
-    EXPECT_EQ(logits_after(tiny(), ids, precision), logits_after(folder.path(), ids, precision)) << name_of(precision);
+  const std::vector<double> exact = logits_after(folder.path(), ids, DType::f64);
+  EXPECT_EQ(logits_after(tiny(), ids, DType::f64), exact);
+  EXPECT_LT(largest_difference(logits_after(tiny(), ids, DType::f32), exact), 1e-4);  // they reach 20
 }
 
 TEST(GgufLogits, AQuantisedModelIsCompressedAsTheDequantisedOne) {

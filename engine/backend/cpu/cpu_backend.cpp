@@ -20,6 +20,7 @@ namespace {
 
 // Tile of linear() for many rows: the rows of x stay in the L2 cache while the columns pass.
 constexpr int kLinearRows = 96, kLinearCols = 48;
+constexpr int kWholeRows = 24;  // of rows as whole numbers, which are longer
 
 int up(int a, int b) { return (a + b - 1) / b; }
 
@@ -42,6 +43,29 @@ Piece piece_of(const Kernels<T>& kernels, const Weight& w, int row, int rows, lo
   decoded.resize(static_cast<std::size_t>(rows * width));
   for (int r = 0; r < rows; ++r) kernels.convert(place(row + r, begin), w.dtype, static_cast<int>(width), decoded.data() + r * width);
   return {reinterpret_cast<const char*>(decoded.data() + (first - begin)), sizeof(T) == 4 ? DType::f32 : DType::f64, width};
+}
+
+/// Calls task(first row, rows, first column, columns, worker) for tiles of y [rows, out], each of `work` per number of y.
+template <class Task>
+void in_tiles(ThreadPool& pool, int rows, int out, int most_rows, double work, const Task& task) {
+  const int tile_rows = rows <= kDirectRows ? rows : most_rows;
+  const int row_tiles = up(rows, tile_rows);
+  // Few rows: the weights are read once, as they come; chunks of whole tiles of eight columns.
+  const int tile_cols = rows <= kDirectRows ? 8 : kLinearCols;
+  const int col_tiles = up(out, tile_cols);
+  const int grain = grain_for(static_cast<double>(std::min(tile_rows, rows)) * tile_cols * work, 1);
+  if (row_tiles == 1) {
+    pool.parallel_for_worker(col_tiles, grain, [&](int begin, int end, int worker) {
+      task(0, rows, begin * tile_cols, std::min(end * tile_cols, out) - begin * tile_cols, worker);
+    });
+  } else {  // neighbours share their columns of w
+    pool.parallel_for_worker(col_tiles * row_tiles, grain, [&](int begin, int end, int worker) {
+      for (int i = begin; i < end; ++i) {
+        const int c = i / row_tiles * tile_cols, r = i % row_tiles * tile_rows;
+        task(r, std::min(tile_rows, rows - r), c, std::min(tile_cols, out - c), worker);
+      }
+    });
+  }
 }
 
 }  // namespace
@@ -160,43 +184,55 @@ void CpuBackend<T>::row_norms(const void* x, int rows, int width, double* out, b
 
 template <class T>
 void CpuBackend<T>::linear(const void* x, const Weight& w, int rows, void* y, bool add) {
-  if (rows <= 0 || w.out <= 0) return;
-  const long in = w.in, out = w.out;
-  const int tile_rows = rows <= kDirectRows ? rows : kLinearRows;
-  const int row_tiles = up(rows, tile_rows);
-  // Few rows: the weights are read once, as they come; chunks of whole tiles of eight columns.
-  const int tile_cols = rows <= kDirectRows ? 8 : kLinearCols;
-  const int col_tiles = up(w.out, tile_cols);
-  const auto task = [&](int row_tile, int first_col, int last_col, int worker) {
+  if (rows <= 0 || w.out <= 0 || linear_in_whole_numbers(x, w, rows, y, add)) return;
+  in_tiles(pool_, rows, w.out, kLinearRows, w.in, [&](int row, int n_rows, int col, int n_cols, int worker) {
+    const long in = w.in, out = w.out;
     Dots<T> d;
-    const long r = static_cast<long>(row_tile) * tile_rows;
-    d.x = static_cast<const T*>(x) + r * in;
+    d.x = static_cast<const T*>(x) + row * in;
     d.ldx = in;
-    d.rows = std::min(tile_rows, rows - static_cast<int>(r));
-    d.w = static_cast<const char*>(w.data) + bytes_of(w.dtype, static_cast<std::size_t>(first_col * in));
+    d.rows = n_rows;
+    d.w = static_cast<const char*>(w.data) + bytes_of(w.dtype, static_cast<std::size_t>(col * in));
     d.w_type = w.dtype;
     d.ldw = in;
-    d.cols = last_col - first_col;
+    d.cols = n_cols;
     d.k = w.in;
-    d.y = static_cast<T*>(y) + r * out + first_col;
+    d.y = static_cast<T*>(y) + row * out + col;
     d.ldy = out;
     d.add = add;
     if (rows > kDirectRows || is_quantised(w.dtype)) d.scratch = scratch_[static_cast<std::size_t>(worker)].bytes(kDotsScratch);
     kernels_.dots(d);
-  };
-  const double work = static_cast<double>(std::min(tile_rows, rows)) * tile_cols * static_cast<double>(in);
-  if (row_tiles == 1) {
-    pool_.parallel_for_worker(col_tiles, grain_for(work, 1), [&](int begin, int end, int worker) {
-      task(0, begin * tile_cols, std::min(end * tile_cols, w.out), worker);
+  });
+}
+
+/// linear() of a type that kernels take in whole numbers; false: it is none.
+template <class T>
+bool CpuBackend<T>::linear_in_whole_numbers(const void* x, const Weight& w, int rows, void* y, bool add) {
+  if (!kernels_.is_whole(w.dtype)) return false;
+  if constexpr (std::is_same_v<T, float>) {
+    thread_local Scratch memory;  // of the caller: several may be at work at the same time
+    const std::size_t row_bytes = kernels_.whole_bytes(w.in);
+    char* const whole = memory.of<char>(static_cast<std::size_t>(rows) * row_bytes);
+    pool_.parallel_for(rows, grain_for(4.0 * w.in, 1), [&](int begin, int end) {
+      for (int r = begin; r < end; ++r)
+        kernels_.whole_row(static_cast<const float*>(x) + static_cast<long>(r) * w.in, w.in, w.dtype,
+                           whole + static_cast<std::size_t>(r) * row_bytes);
     });
-  } else {  // neighbours share their columns of w
-    pool_.parallel_for_worker(col_tiles * row_tiles, grain_for(work, 1), [&](int begin, int end, int worker) {
-      for (int i = begin; i < end; ++i) {
-        const int c = i / row_tiles * tile_cols;
-        task(i % row_tiles, c, std::min(c + tile_cols, w.out), worker);
-      }
+    in_tiles(pool_, rows, w.out, kWholeRows, w.in, [&](int row, int n_rows, int col, int n_cols, int worker) {
+      WholeDots d;
+      d.x = whole + static_cast<std::size_t>(row) * row_bytes;
+      d.rows = n_rows;
+      d.w = static_cast<const char*>(w.data) + bytes_of(w.dtype, static_cast<std::size_t>(col) * static_cast<std::size_t>(w.in));
+      d.w_type = w.dtype;
+      d.cols = n_cols;
+      d.k = w.in;
+      d.y = static_cast<float*>(y) + static_cast<long>(row) * w.out + col;
+      d.ldy = w.out;
+      d.add = add;
+      d.scratch = scratch_[static_cast<std::size_t>(worker)].bytes(kernels_.whole_scratch(w.in));
+      kernels_.whole_dots(d);
     });
   }
+  return true;
 }
 
 template <class T>

@@ -71,6 +71,7 @@ class CpuBackend final : public Backend {
 
  private:
   void remove_rows(HeadKv& kv, std::span<const int> gone);
+  bool linear_in_whole_numbers(const void* x, const Weight& w, int rows, void* y, bool add);
   void wo_l1_of(const void* x, const Weight& wo, int rows, std::span<double> out);
   void attend_one(const AttentionJob& job, Scratch& scratch);
   void nearest_of(const NearestJob& job);

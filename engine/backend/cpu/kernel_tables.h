@@ -15,6 +15,7 @@ const Kernels<double>& double_kernels();
 }  // namespace avx2
 namespace avx512 {
 const Kernels<float>& float_kernels();
+const Kernels<float>& float_kernels_vnni();
 const Kernels<double>& double_kernels();
 }  // namespace avx512
 

@@ -31,6 +31,7 @@ std::vector<Isa> usable_isas() {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq")) {
       out.push_back(Isa::avx512);
+      if (__builtin_cpu_supports("avx512vnni")) out.push_back(Isa::avx512_vnni);
     }
   }
 #endif
@@ -41,6 +42,8 @@ template <>
 const Kernels<float>& kernels<float>(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
+    case Isa::avx512_vnni:
+      return avx512::float_kernels_vnni();
     case Isa::avx512:
       return avx512::float_kernels();
     case Isa::avx2:
@@ -56,6 +59,7 @@ template <>
 const Kernels<double>& kernels<double>(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
+    case Isa::avx512_vnni:
     case Isa::avx512:
       return avx512::double_kernels();
     case Isa::avx2:

@@ -11,7 +11,7 @@
 
 namespace kvscope::cpu {
 
-enum class Isa { portable, avx2, avx512 };
+enum class Isa { portable, avx2, avx512, avx512_vnni };
 
 /// y[r][c] (+)= sum_i x[r][i] w[c][i]. Strides count elements. The sum of one (r, c) pair is always made in the same order: `lanes`
 /// partial sums, lane l taking i = l, l + lanes, ...; then lanes are added in halves. So it depends on neither `rows` nor `cols`. Quantised
@@ -34,6 +34,22 @@ struct Dots {
 
 inline constexpr int kDirectRows = 12;  // up to here weights are converted in registers, beyond in a panel that stays in the L1 cache
 inline constexpr std::size_t kDotsScratch = 512 * 1024;
+
+/// y[r][c] (+)= sum_i x[r][i] w[c][i] with quantised weights, in products of whole numbers. whole_row() has made x of them: each number is
+/// kept to 2^-22 of the largest in its 256 neighbours, so errors are of the size of float's own, but the bits are not those of dots(). Like
+/// there a sum depends on neither `rows` nor `cols`.
+struct WholeDots {
+  const void* x = nullptr;  // [rows] of whole_bytes(k) each, made for w_type
+  int rows = 0;
+  const void* w = nullptr;  // [cols, k] of w_type
+  DType w_type = DType::q8_0;
+  int cols = 0;
+  int k = 0;
+  float* y = nullptr;  // [rows, cols]
+  long ldy = 0;
+  bool add = false;
+  void* scratch = nullptr;  // whole_scratch(k) bytes, aligned to 64
+};
 
 /// Column sums of a tile of query rows. abar_r[j] = share * (sum or, where `largest`, maximum over g of factors[g][r] * x[g][r][j]),
 /// everything in double. Sums are made over the rows in order and overwrite their array of n numbers; nullptr: not wanted.
@@ -102,6 +118,13 @@ struct Kernels {
   void (*gelu_mul)(const T* gate, const T* up, int n, T* y);
   /// Half-split rotation of one row: (a, b) -> (a c - b s, b c + a s), a = x[i], b = x[half + i]. In place allowed.
   void (*rotate)(const T* x, int half, const T* cosines, const T* sines, T* y);
+
+  /// Whether weights of a type are multiplied as whole numbers: quantised ones by floats, where the processor has instructions for that.
+  bool (*is_whole)(DType type) = [](DType) { return false; };
+  std::size_t (*whole_bytes)(int k) = nullptr;
+  std::size_t (*whole_scratch)(int k) = nullptr;
+  void (*whole_row)(const T* x, int k, DType type, void* to) = nullptr;  // `to` aligned to 64
+  void (*whole_dots)(const WholeDots& args) = nullptr;
 };
 
 /// Built in and able to run here, best last.

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The scale that makes floats whole numbers X of so many bits and a sign: |x - scale X| is at most half the scale, which is a power of two:
+// 2^-22 of the largest x with 22 bits, about what float itself keeps of that one.
+
+#include <bit>
+#include <cstdint>
+
+namespace kvscope::cpu {
+
+struct WholeScale {
+  float scale;
+  float inverse;  // 1 / scale
+
+  /// `most`: the bits of the largest of the numbers without their signs. Is it no finite number, the scale is none, so that it is seen.
+  WholeScale(std::int32_t most, int bits) {
+    constexpr int kMantissa = 23, kNotFinite = 0xff, kBias = 127;
+    constexpr std::int32_t kRoom = 1 << 17;                     // X is at most 127/128 of a power of two: digits of 8 bits end before it
+    const int least = bits, top = (most + kRoom) >> kMantissa;  // below `least` the scale would be subnormal
+    const int exponent = top > least ? top : least;
+    const bool finite = most >> kMantissa != kNotFinite;
+    scale = finite ? power(exponent + 1 - bits) : __builtin_nanf("");
+    inverse = finite ? power(2 * kBias - (exponent + 1 - bits)) : 0.0f;
+  }
+
+ private:
+  static float power(int biased) { return std::bit_cast<float>(static_cast<std::int32_t>(biased) << 23); }
+};
+
+}  // namespace kvscope::cpu
