@@ -14,18 +14,27 @@
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/panels/stores/store_panel.h"
 #include "app/window/panels/stores/sweep_page.h"
+#include "app/window/panels/stores/sweep_process.h"
+#include "app/window/panels/stores/text_sweep_dialog.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panels.h"
+#include "core/failure.h"
 #include "viz/reduce/compare.h"
 
 namespace kvscope {
 
 RunActions::RunActions(QWidget& window, WindowModel& model, WindowRows& rows, Pages& pages, Panels& panels)
-    : m_window(window), m_model(model), m_rows(rows), m_pages(pages), m_jobs(new JobsPanel(model.workspace, model.controller, model.runs)) {
+    : m_window(window),
+      m_model(model),
+      m_rows(rows),
+      m_pages(pages),
+      m_jobs(new JobsPanel(model.workspace, model.controller, model.runs)),
+      m_texts(std::make_unique<SweepProcess>()) {
   panels.addTalking("jobs", "Jobs & log", m_jobs);
   for (MessageBar* bar : {&rows.notices(), &rows.messages()}) connect(bar, &MessageBar::said, m_jobs, &JobsPanel::note);
   connect(&rows.status(), &StatusRow::jobsClicked, this, &RunActions::jobsRequested);
@@ -38,6 +47,8 @@ RunActions::RunActions(QWidget& window, WindowModel& model, WindowRows& rows, Pa
   connect(&rows.tools(), &ToolRow::stopRequested, this, &RunActions::stop);
 }
 
+RunActions::~RunActions() = default;
+
 /// Where people look, not only in the list.
 void RunActions::sayRefusals() {
   for (const QueuedRun& run : m_model.runs.runs()) {
@@ -49,14 +60,49 @@ void RunActions::sayRefusals() {
 
 void RunActions::addSweep(Panels& panels) {
   m_sweep = new SweepPanel(m_model.workspace, m_model.controller, m_model.runs);
-  m_sweep_page = new SweepPage(m_model.workspace, m_sweep);
+  m_sweep_page = new SweepPage(m_model.workspace, m_sweep, *m_texts);
   Panel& panel = panels.addTalking("sweep", "Quality and budget", m_sweep_page,
                                    {.kind = viz::Place::Kind::page, .menu = "Budget s&weep", .key = "Alt+4"});
   for (QWidget* control : m_sweep_page->controls()) panel.addControl(control);
   connect(m_sweep, &SweepPanel::openRequested, this, &RunActions::open);
+  connect(m_sweep, &SweepPanel::textsRequested, this, &RunActions::sweepTexts);
+  connect(&m_sweep_page->store(), &StorePanel::sweepRequested, this, &RunActions::sweepTexts);
+  connect(m_texts.get(), &SweepProcess::storeBegun, this, &RunActions::openTextStore);
+  connect(m_texts.get(), &SweepProcess::changed, this, &RunActions::sayEndOfTextSweep);
 }
 
-void RunActions::makeDialog() { m_dialog = new AddRunsDialog(m_model.workspace, m_model.controller, m_model.runs, &m_window); }
+void RunActions::makeDialog() {
+  m_dialog = new AddRunsDialog(m_model.workspace, m_model.controller, m_model.runs, &m_window);
+  m_texts_dialog = std::make_unique<TextSweepDialog>(m_model, *m_texts, &m_window);
+}
+
+void RunActions::sweepTexts() {
+  m_texts_dialog->show();
+  m_texts_dialog->raise();
+  m_texts_dialog->activateWindow();
+}
+
+void RunActions::openTextStore(const QString& folder) {
+  try {
+    m_sweep_page->openStore(folder);
+  } catch (const std::exception& error) {  // memory, too
+    m_rows.notices().show(words_of(error), words_of(error));
+  }
+}
+
+void RunActions::sayEndOfTextSweep() {
+  using State = SweepProcess::State;
+  const State state = m_texts->state();
+  if (state == State::running) {
+    m_rows.notices().takeBack(m_texts_failure);
+    m_sweep_page->showStore(true);
+    m_pages.show(Page::sweep);
+  }
+  if (state == State::done) m_rows.say("The sweep over texts is done: " + m_texts->sweep().store);
+  if (state != State::failed) return;
+  m_texts_failure = m_texts->failure();
+  m_rows.notices().show(m_texts_failure, m_texts_failure);
+}
 
 void RunActions::generate() { m_model.controller.generate(m_rows.tools().generateCount()); }
 
@@ -144,6 +190,10 @@ void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
                        {Qt::CTRL | Qt::Key_R},
                        [this] { add(); },
                        "Policies × budgets × seeds, with what they will cost; they run one after the other"},
+                      {"S&weep over texts…",
+                       {},
+                       [this] { sweepTexts(); },
+                       "Policies × budgets over many texts with questions: computed beside this window, kept in a folder"},
                       {"&Cancel the runs that wait", {}, [this] { m_model.runs.cancelAll(); }}});
   QMenu* remove = menu->addMenu("&Remove run");
   connect(remove, &QMenu::aboutToShow, this, [this, remove] {

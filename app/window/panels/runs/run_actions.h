@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <QObject>
+#include <QString>
 
 class QMenu;
 class QWidget;
@@ -19,6 +21,8 @@ class Pages;
 class Panels;
 class SweepPage;
 class SweepPanel;
+class SweepProcess;
+class TextSweepDialog;
 class WindowRows;
 struct WindowModel;
 
@@ -29,6 +33,7 @@ class RunActions : public QObject {
 
  public:
   RunActions(QWidget& window, WindowModel& model, WindowRows& rows, Pages& pages, Panels& panels);
+  ~RunActions() override;
 
   /// Its panel is the last of all.
   void addSweep(Panels& panels);
@@ -37,6 +42,8 @@ class RunActions : public QObject {
   JobsPanel& jobs() { return *m_jobs; }
   SweepPanel& sweep() { return *m_sweep; }
   SweepPage& sweepPage() { return *m_sweep_page; }
+  SweepProcess& textSweep() { return *m_texts; }
+  TextSweepDialog& textSweepDialog() { return *m_texts_dialog; }
   /// A run that was opened and has its result is looked at.
   void selectWanted();
   void lookAt(int run);
@@ -49,6 +56,7 @@ class RunActions : public QObject {
   void generateOneMore();
   void stop();                     // the request, and the run beside the others
   void add();                      // opens the dialog
+  void sweepTexts();               // opens the dialog of sweeps over many texts
   void open(const QString& spec);  // looks at it in the comparison; runs it first where it is no lane yet
 
  Q_SIGNALS:
@@ -61,6 +69,8 @@ class RunActions : public QObject {
   };
   void fillChoices(Commands& commands, QMenu* menu, const std::vector<Choice>& choices, const std::function<int()>& current);
   void sayRefusals();
+  void openTextStore(const QString& folder);
+  void sayEndOfTextSweep();
 
   QWidget& m_window;
   WindowModel& m_model;
@@ -70,8 +80,11 @@ class RunActions : public QObject {
   SweepPanel* m_sweep = nullptr;
   SweepPage* m_sweep_page = nullptr;
   AddRunsDialog* m_dialog = nullptr;
-  int m_failure_said = 0;  // run of the queue whose refusal was said last
-  std::string m_wanted;    // to be looked at as soon as it is there
+  std::unique_ptr<SweepProcess> m_texts;
+  std::unique_ptr<TextSweepDialog> m_texts_dialog;
+  int m_failure_said = 0;   // run of the queue whose refusal was said last
+  QString m_texts_failure;  // of a sweep over texts, that was said
+  std::string m_wanted;     // to be looked at as soon as it is there
 };
 
 }  // namespace kvscope

@@ -108,6 +108,10 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
   m_cancel->setToolTip("Cancel the runs of the sweep that are not measured yet");
   buttons->addWidget(m_start, 1);
   buttons->addWidget(m_cancel);
+  auto* texts = new QPushButton("Over texts…", this);
+  texts->setToolTip("Sweep over many texts with questions, beside this window");
+  connect(texts, &QPushButton::clicked, this, &SweepPanel::textsRequested);
+  buttons->addWidget(texts);
   side->addLayout(buttons);
   auto* left = new QWidget(this);
   left->setLayout(side);

@@ -52,6 +52,7 @@ class SweepPanel : public QWidget {
  Q_SIGNALS:
   void factsChanged();
   void openRequested(const QString& spec);
+  void textsRequested();  // a sweep over many texts
   void measured();
 
  protected:

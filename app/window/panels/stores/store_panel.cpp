@@ -14,9 +14,11 @@
 #include <QVBoxLayout>
 
 #include "app/window/panels/runs/row_table.h"
+#include "app/window/panels/stores/sweep_process.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/header_controls.h"
 #include "app/window/shell/panel_paint.h"
+#include "viz/draw/format.h"
 
 namespace kvscope {
 
@@ -29,55 +31,27 @@ enum Column { kRun, kBudget, kItems, kValue, kBetter, kWorse, kColumns };
 
 }  // namespace
 
-StorePanel::StorePanel(Workspace& workspace, QWidget* parent)
+StorePanel::StorePanel(Workspace& workspace, SweepProcess& process, QWidget* parent)
     : QWidget(parent),
       m_workspace(workspace),
+      m_process(process),
       m_title(new QLabel(this)),
       m_state(new QLabel(this)),
+      m_progress(new QLabel(this)),
       m_pairs(new QLabel(this)),
+      m_cancel(new QPushButton("Cancel", this)),
       m_table(new QTableWidget(0, kColumns, this)),
       m_chart(new StoreChart(workspace, m_data, this)),
       m_measure(headerBox("What the curves show")),
       m_look(headerBox("Curves over budgets, or where the answers stood that were found")) {
   for (const StoreMeasure& m : storeMeasures()) m_measure->addItem(m.name);
   m_look->addItems({"curves", "depth × budget"});
-  m_title->setFont(uiFont(13, true));
-  m_title->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  m_title->setTextFormat(Qt::PlainText);
-  for (QLabel* label : {m_title, m_state, m_pairs}) label->setWordWrap(true);
-  for (QLabel* label : {m_state, m_pairs}) {
-    label->setObjectName("secondary");
-    label->setFont(uiFont(12));
-    label->setTextFormat(Qt::PlainText);
-  }
-  m_state->setAccessibleName("How much of the sweep is there");
-  makeRowTable(*m_table, workspace, "Runs of the sweep with their numbers");
-  m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-  m_table->horizontalHeader()->setStretchLastSection(true);
-  m_table->horizontalHeader()->setToolTip("n: items, one per text and seed; lowest and highest of them in brackets");
-  auto* open = new QPushButton("Open another…", this);
-  open->setToolTip("Opens a folder that kvscope-cli sweep --store fills");
-  auto* side = new QVBoxLayout;
-  side->setContentsMargins(0, 0, 0, 0);
-  side->setSpacing(8);
-  side->addWidget(m_title);
-  side->addWidget(m_state);
-  side->addWidget(m_table, 1);
-  side->addWidget(m_pairs);
-  side->addWidget(open);
-  auto* left = new QWidget(this);
-  left->setLayout(side);
-  left->setFixedWidth(500);
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(12, 10, 12, 10);
-  row->setSpacing(14);
-  row->addWidget(left);
-  row->addWidget(m_chart, 1);
+  layOut();
   setFocusProxy(m_chart);
   m_timer.setInterval(kEveryMs);
   connect(&m_timer, &QTimer::timeout, this, &StorePanel::take);
-  connect(open, &QPushButton::clicked, this, &StorePanel::openRequested);
+  connect(m_cancel, &QPushButton::clicked, this, [this] { m_process.running() ? m_process.stop() : m_process.again(); });
+  connect(&m_process, &SweepProcess::changed, this, &StorePanel::refreshProcess);
   connect(m_measure, &QComboBox::currentIndexChanged, this, [this](int i) {
     m_chart->setMeasure(storeMeasures()[static_cast<std::size_t>(std::max(0, i))]);
     fillTable();
@@ -95,12 +69,63 @@ StorePanel::StorePanel(Workspace& workspace, QWidget* parent)
   refresh();
 }
 
+void StorePanel::layOut() {
+  m_title->setFont(uiFont(13, true));
+  m_title->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  m_title->setTextFormat(Qt::PlainText);
+  for (QLabel* label : {m_title, m_state, m_progress, m_pairs}) label->setWordWrap(true);
+  for (QLabel* label : {m_state, m_progress, m_pairs}) {
+    label->setObjectName("secondary");
+    label->setFont(uiFont(12));
+    label->setTextFormat(Qt::PlainText);
+  }
+  m_state->setAccessibleName("How much of the sweep is there");
+  m_progress->setAccessibleName("Progress of the sweep over texts");
+  makeRowTable(*m_table, m_workspace, "Runs of the sweep with their numbers");
+  m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+  m_table->horizontalHeader()->setStretchLastSection(true);
+  m_table->horizontalHeader()->setToolTip("n: items, one per text and seed; lowest and highest of them in brackets");
+  auto* open = new QPushButton("Open another…", this);
+  open->setToolTip("Opens a folder that kvscope-cli sweep --store fills");
+  auto* another = new QPushButton("Sweep over texts…", this);
+  another->setToolTip("Chooses texts, policies and budgets, and computes them beside this window");
+  connect(open, &QPushButton::clicked, this, &StorePanel::openRequested);
+  connect(another, &QPushButton::clicked, this, &StorePanel::sweepRequested);
+  auto* running = new QHBoxLayout;
+  running->setSpacing(8);
+  running->addWidget(m_progress, 1);
+  running->addWidget(m_cancel);
+  auto* buttons = new QHBoxLayout;
+  buttons->setSpacing(8);
+  buttons->addWidget(open, 1);
+  buttons->addWidget(another, 1);
+  auto* side = new QVBoxLayout;
+  side->setContentsMargins(0, 0, 0, 0);
+  side->setSpacing(8);
+  side->addWidget(m_title);
+  side->addWidget(m_state);
+  side->addLayout(running);
+  side->addWidget(m_table, 1);
+  side->addWidget(m_pairs);
+  side->addLayout(buttons);
+  auto* left = new QWidget(this);
+  left->setLayout(side);
+  left->setFixedWidth(500);
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(12, 10, 12, 10);
+  row->setSpacing(14);
+  row->addWidget(left);
+  row->addWidget(m_chart, 1);
+}
+
 void StorePanel::open(const QString& folder) {
   SweepReader reader(folder.toStdString());
   m_reader.emplace(std::move(reader));
   m_folder = folder;
   m_data.set(*m_reader);
   m_timer.start();
+  m_counted.invalidate();
   take();
   m_measure->setCurrentIndex(m_data.scored() ? 0 : 1);
   m_look->setCurrentIndex(0);
@@ -115,6 +140,10 @@ void StorePanel::take() {
     refresh();
   }
   m_more = taken.more;
+  if (!m_more && !m_counted.isValid()) {
+    m_counted.start();
+    m_there_before = m_reader->n_there();
+  }
   if (m_more) QTimer::singleShot(0, this, &StorePanel::take);
   if (m_reader->n_there() == m_reader->results().size()) m_timer.stop();  // nothing can come
 }
@@ -125,6 +154,8 @@ void StorePanel::showEvent(QShowEvent* event) {
 }
 
 QString StorePanel::stateText() const { return m_state->text(); }
+
+QString StorePanel::processText() const { return m_progress->isHidden() ? QString() : m_progress->text(); }
 
 QString StorePanel::facts() const {
   if (m_data.empty()) return "no store is open";
@@ -140,7 +171,46 @@ void StorePanel::refresh() {
                                   : QStringList(QStringList({m_data.over(), qs(m_data.contents().model)}) + m_data.state()).join(" · "));
   fillTable();
   m_chart->refresh();
+  refreshProcess();
   Q_EMIT factsChanged();
+}
+
+bool StorePanel::showsProcess() const { return m_process.announced() && m_reader && m_folder == m_process.sweep().store; }
+
+/// From what has come since all that was there before had been read, at the same rate.
+QString StorePanel::timeLeft() const {
+  const std::size_t n = m_data.nThere() - std::min(m_there_before, m_data.nThere()), left = m_data.nItems() - m_data.nThere();
+  if (n == 0 || left == 0 || !m_counted.isValid()) return {};
+  const double ms = static_cast<double>(m_counted.elapsed()) / static_cast<double>(n) * static_cast<double>(left);
+  return QString(" · about %1 left").arg(qs(viz::format_ms(ms)));
+}
+
+void StorePanel::refreshProcess() {
+  using State = SweepProcess::State;
+  const State state = m_process.state();
+  const QString name = QDir(m_process.sweep().store).dirName();
+  const QString so_far = showsProcess() ? QString("%1 of %2 items").arg(m_data.nThere()).arg(m_data.nItems()) : QString();
+  switch (state) {
+    case State::none:
+    case State::done:
+      break;
+    case State::running:
+      m_progress->setText(!m_process.announced() ? QString("%1: the model and the texts are being read").arg(name)
+                          : so_far.isEmpty()     ? QString("%1 is being computed").arg(name)
+                                                 : QString("Being computed: %1%2").arg(so_far, timeLeft()));
+      break;
+    case State::stopped:
+      m_progress->setText(so_far.isEmpty() ? QString("%1 was cancelled. What is finished stays.").arg(name)
+                                           : QString("Cancelled at %1. What is finished stays.").arg(so_far));
+      break;
+    case State::failed:
+      m_progress->setText("The sweep ended: " + m_process.failure());
+      break;
+  }
+  for (QWidget* widget : {static_cast<QWidget*>(m_progress), static_cast<QWidget*>(m_cancel)})
+    widget->setVisible(state != State::none && state != State::done);
+  m_cancel->setText(m_process.running() ? "Cancel" : "Go on");
+  m_progress->setToolTip(shellLine("kvscope-cli", argumentsOf(m_process.sweep())));
 }
 
 void StorePanel::fillTable() {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include <QElapsedTimer>
 #include <QTimer>
 #include <QWidget>
 
@@ -12,10 +13,12 @@
 
 class QComboBox;
 class QLabel;
+class QPushButton;
 class QTableWidget;
 
 namespace kvscope {
 
+class SweepProcess;
 class Workspace;
 
 /// A store of a sweep over many texts, while it grows: its curves, its map, its numbers.
@@ -23,7 +26,8 @@ class StorePanel : public QWidget {
   Q_OBJECT
 
  public:
-  explicit StorePanel(Workspace& workspace, QWidget* parent = nullptr);
+  /// process: the sweep that this window runs, if any.
+  StorePanel(Workspace& workspace, SweepProcess& process, QWidget* parent = nullptr);
 
   /// Throws Error: no store, or a damaged one; what was shown stays.
   void open(const QString& folder);
@@ -34,6 +38,9 @@ class StorePanel : public QWidget {
   QComboBox& measureBox() { return *m_measure; }
   QComboBox& lookBox() { return *m_look; }
   QString stateText() const;
+  /// How far the sweep is that this window runs, or how it ended; empty: there is nothing to say.
+  QString processText() const;
+  QPushButton& cancelButton() { return *m_cancel; }  // cancels it, or goes on with it
   /// Files wait to be taken.
   bool more() const { return m_more; }
   QString facts() const;
@@ -46,21 +53,30 @@ class StorePanel : public QWidget {
  Q_SIGNALS:
   void factsChanged();
   void openRequested();
+  void sweepRequested();  // another one
 
  protected:
   void showEvent(QShowEvent* event) override;
 
  private:
+  void layOut();
   void refresh();
   void fillTable();
+  void refreshProcess();
+  bool showsProcess() const;  // the store that the process fills
+  QString timeLeft() const;
 
   Workspace& m_workspace;
+  SweepProcess& m_process;
   std::optional<SweepReader> m_reader;
   QString m_folder;
   StoreData m_data;
   QTimer m_timer;
   bool m_more = false;
-  QLabel *m_title, *m_state, *m_pairs;
+  QElapsedTimer m_counted;         // since all that was there had been read
+  std::size_t m_there_before = 0;  // items that it was
+  QLabel *m_title, *m_state, *m_progress, *m_pairs;
+  QPushButton* m_cancel;
   QTableWidget* m_table;
   StoreChart* m_chart;
   QComboBox *m_measure, *m_look;

@@ -9,8 +9,8 @@
 
 namespace kvscope {
 
-SweepPage::SweepPage(Workspace& workspace, SweepPanel* own, QWidget* parent)
-    : QStackedWidget(parent), m_own(own), m_store(new StorePanel(workspace, this)), m_which(headerBox("Over which texts")) {
+SweepPage::SweepPage(Workspace& workspace, SweepPanel* own, SweepProcess& process, QWidget* parent)
+    : QStackedWidget(parent), m_own(own), m_store(new StorePanel(workspace, process, this)), m_which(headerBox("Over which texts")) {
   addWidget(m_own);
   addWidget(m_store);
   m_which->addItems({"this text", "many texts"});

@@ -11,6 +11,7 @@ namespace kvscope {
 
 class StorePanel;
 class SweepPanel;
+class SweepProcess;
 class Workspace;
 
 /// Quality over budget: of the text on screen, or of many texts out of a store.
@@ -19,7 +20,7 @@ class SweepPage : public QStackedWidget {
 
  public:
   /// Takes the panel of the one text.
-  SweepPage(Workspace& workspace, SweepPanel* own, QWidget* parent = nullptr);
+  SweepPage(Workspace& workspace, SweepPanel* own, SweepProcess& process, QWidget* parent = nullptr);
 
   SweepPanel& own() { return *m_own; }
   const SweepPanel& own() const { return *m_own; }

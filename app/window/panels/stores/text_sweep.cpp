@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/stores/text_sweep.h"
+
+#include <algorithm>
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QFileInfo>
+#include <QRegularExpression>
+#include <QStandardPaths>
+
+#include "app/assets.h"
+#include "app/window/shell/panel_paint.h"
+#include "core/error.h"
+#include "io/files.h"
+#include "policy/catalog.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr const char* kProgram = "kvscope-cli";
+constexpr std::size_t kMostBytes = std::size_t(64) << 20;  // of texts that are counted before
+
+LaneSpec without_budget(LaneSpec spec) {
+  for (const char* key : {"slots", "ratio", "bytes"}) spec = with_param(spec, key, "");
+  return spec;
+}
+
+QString asWord(const QString& text) {
+  static const QRegularExpression kPlain("\\A[A-Za-z0-9_@%+=:,./-]+\\z");
+  if (kPlain.match(text).hasMatch()) return text;
+  QString inside = text;
+  return "'" + inside.replace("'", "'\\''") + "'";
+}
+
+}  // namespace
+
+QStringList argumentsOf(const TextSweep& sweep) {
+  QStringList policies;
+  for (const std::string& policy : sweep.policies) policies << qs(policy);
+  QStringList out = {"sweep"};
+  if (!sweep.model.isEmpty()) out << "--model" << sweep.model;
+  out << "--texts" << sweep.texts << "--policies" << policies.join(',') << "--ratios" << sweep.ratios.join(',');
+  if (sweep.seeds != 1) out << "--seeds" << QString::number(sweep.seeds);
+  if (sweep.stream)
+    out << "--prompt-mode"
+        << "stream";
+  if (sweep.temperature > 0) out << "--temperature" << QString::number(sweep.temperature);
+  return out << "--store" << sweep.store << "--table";
+}
+
+QString shellLine(const QString& program, const QStringList& arguments) {
+  QStringList words = {asWord(program)};
+  for (const QString& argument : arguments) words << asWord(argument);
+  return words.join(' ');
+}
+
+QString sweepProgram() {
+  const QString here = QDir(QCoreApplication::applicationDirPath()).filePath(kProgram);
+  return QFileInfo(here).isExecutable() ? here : QStandardPaths::findExecutable(kProgram);
+}
+
+QString ownTexts() { return qs(asset("text/questions.jsonl")); }
+
+std::vector<std::string> policiesOf(const std::vector<LaneSpec>& lanes) {
+  std::vector<std::string> out;
+  for (const LaneSpec& lane : lanes) {
+    if (lane.name.empty() || !find_policy(lane.name).takes_budget) continue;
+    const std::string policy = without_budget(with_edits(lane, {})).text;
+    if (std::ranges::find(out, policy) == out.end()) out.push_back(policy);
+  }
+  return out;
+}
+
+std::vector<std::string> parsePolicies(const QString& text, QString* wrong) {
+  QStringList specs;
+  for (const QString& part : text.split(',')) {
+    const qsizetype key = part.indexOf('='), name = part.indexOf(':');
+    if (!specs.isEmpty() && key >= 0 && (name < 0 || key < name))
+      specs.back() += "," + part.trimmed();
+    else if (!part.trimmed().isEmpty())
+      specs << part.trimmed();
+  }
+  std::vector<std::string> out;
+  for (const QString& spec : specs) {
+    try {
+      static const QRegularExpression kBudget("[:,](slots|ratio|bytes)=");
+      if (spec.contains(kBudget)) throw Error(spec.toStdString() + ": expected no budget, got one; the budgets are those below");
+      const std::string name = spec.section(':', 0, 0).toStdString();
+      if (name == reference_policy()) throw Error(name + ": it runs in any case, and takes no budget");
+      const std::string policy =
+          without_budget(parse_lane_spec(with_param(spec.toStdString(), "ratio", "0.5"))).text;  // checked with a budget
+      if (std::ranges::find(out, policy) == out.end()) out.push_back(policy);
+    } catch (const Error& error) {
+      if (wrong->isEmpty()) *wrong = QString::fromUtf8(error.what());
+    }
+  }
+  return out;
+}
+
+int countTexts(const QString& file) {
+  const std::string text = read_text(file.toStdString(), kMostBytes);
+  int n = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    n += std::string_view(text).substr(begin, end - begin).find_first_not_of(" \t\r") != std::string_view::npos;
+    begin = end + 1;
+  }
+  return n;
+}
+
+QString storeFor(const QString& texts) {
+  const QFileInfo file(texts);
+  QString folder = file.absolutePath();
+  if (QFileInfo(ownTexts()) == file || !QFileInfo(folder).isWritable())
+    folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
+  return QDir(QDir(folder).exists() ? folder : QDir::homePath()).filePath(file.completeBaseName() + "-sweep");
+}
+
+}  // namespace kvscope

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sweep over many texts that is begun in the window: a kvscope-cli of its own fills the store, which is shown while it grows.
+#include <csignal>
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QProcess>
+#include <QSpinBox>
+#include <QTemporaryDir>
+
+#include "app/window/panels/stores/store_panel.h"
+#include "app/window/panels/stores/sweep_page.h"
+#include "app/window/panels/stores/sweep_process.h"
+#include "app/window/panels/stores/text_sweep_dialog.h"
+#include "app/window/rows/rows.h"
+#include "window/support/file_bytes.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+using State = SweepProcess::State;
+
+class TextSweepTest : public WindowTest {
+ protected:
+  void SetUp() override {
+    path = qgetenv("PATH");
+    qputenv("PATH", QFileInfo(KVSCOPE_CLI).absolutePath().toUtf8() + ":" + path);
+    WindowTest::SetUp();
+    writeTexts(2);
+    window->runActions().sweepTexts();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&dialog()));
+    dialog().texts().setText(folder.filePath("my texts.jsonl"));
+    dialog().policies().setText("local,h2o:sinks=2,recent=3");
+    dialog().budgets().setText("20 %, 90 %");
+  }
+  void TearDown() override {
+    window.reset();
+    qputenv("PATH", path);
+  }
+  void writeTexts(int n) {
+    QByteArray lines;
+    for (int i = 0; i < n; ++i)
+      lines += QString(R"({"context":"The boats lay in the harbour all day long. The house number of Tom is %1. Nobody knew when the wind )"
+                       R"(would turn.","question":"\nWhat is the house number of Tom?","answer":"%1",)"
+                       R"("answer_prefix":" The house number of Tom is","max_new_tokens":4})")
+                   .arg(482 + 7 * i)
+                   .toUtf8() +
+               "\n";
+    write(folder.filePath("my texts.jsonl"), lines);
+  }
+  TextSweepDialog& dialog() { return window->runActions().textSweepDialog(); }
+  SweepProcess& process() { return window->runActions().textSweep(); }
+  StorePanel& panel() { return window->runActions().sweepPage().store(); }
+  QString store() const { return folder.filePath("my texts-sweep"); }
+  std::string words() { return dialog().words().toStdString(); }
+  void start() { QTest::mouseClick(&dialog().startButton(), Qt::LeftButton); }
+  /// Items with the times at which they were written.
+  QStringList items() const {
+    QStringList out;
+    for (const QFileInfo& file : QDir(store()).entryInfoList({"*.json"}, QDir::Files))
+      if (!file.fileName().startsWith("sweep-")) out << file.fileName() + file.lastModified().toString(Qt::ISODateWithMs);
+    return out;
+  }
+
+  QTemporaryDir folder;
+  QByteArray path;
+};
+
+TEST_F(TextSweepTest, IsTheCommandThatIsShownAndItsStoreIsShownWhileItGrows) {
+  EXPECT_EQ(dialog().store().text(), store());
+  EXPECT_EQ(words(), "2 texts × 5 runs (2 policies at 2 budgets, and the full cache): 10 items in all.");
+  EXPECT_EQ(dialog().command(),
+            QString("kvscope-cli sweep --texts '%1' --policies local,h2o:sinks=2,recent=3 --ratios 0.2,0.9 --store '%2' --table")
+                .arg(folder.filePath("my texts.jsonl"), store()));
+  const QString command = dialog().command();
+  start();
+  ASSERT_TRUE(process().running());
+  EXPECT_FALSE(dialog().isVisible());
+  EXPECT_EQ(window->page(), Page::sweep);
+  EXPECT_TRUE(window->runActions().sweepPage().showsStore());
+  EXPECT_TRUE(panel().processText().contains("my texts-sweep")) << panel().processText().toStdString();
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() != State::running, 60000);
+  EXPECT_EQ(process().state(), State::done) << process().failure().toStdString();
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 10, 10000);
+  EXPECT_EQ(panel().folder(), store());
+  EXPECT_EQ(panel().processText(), "");
+  // The same words in a shell: nothing is left to do, so the store is theirs.
+  const QStringList before = items();
+  QProcess shell;
+  shell.start("sh", {"-c", command});
+  ASSERT_TRUE(shell.waitForFinished(60000));
+  EXPECT_EQ(shell.exitCode(), 0) << shell.readAllStandardError().toStdString();
+  EXPECT_TRUE(shell.readAllStandardOutput().contains("h2o:sinks=2,recent=3"));
+  EXPECT_EQ(items(), before);
+}
+
+TEST_F(TextSweepTest, CancelledItGoesOnWhereItStopped) {
+  writeTexts(40);
+  dialog().hide();
+  window->runActions().sweepTexts();
+  EXPECT_NE(words().find("200 items"), std::string::npos) << words();
+  start();
+  ASSERT_TRUE(process().running());
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() >= 2 && panel().folder() == store(), 60000);
+  EXPECT_TRUE(panel().processText().contains("of 200 items")) << panel().processText().toStdString();
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
+  EXPECT_EQ(process().state(), State::stopped);
+  EXPECT_TRUE(panel().processText().startsWith("Cancelled at ")) << panel().processText().toStdString();
+  QTRY_VERIFY_WITH_TIMEOUT(process().processId() == 0, 10000);
+  const QStringList before = items();
+  EXPECT_GE(before.size(), 2);
+  EXPECT_LT(before.size(), 200);
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
+  EXPECT_TRUE(process().running());
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() != State::running, 120000);
+  EXPECT_EQ(process().state(), State::done) << process().failure().toStdString();
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 200, 20000);
+  const QStringList after = items();
+  for (const QString& item : before) EXPECT_TRUE(after.contains(item)) << item.toStdString() << " was computed again";
+}
+
+TEST_F(TextSweepTest, EndsWithTheWindow) {
+  writeTexts(40);
+  start();
+  ASSERT_TRUE(process().running());
+  QTRY_VERIFY_WITH_TIMEOUT(process().announced(), 60000);
+  const auto id = static_cast<pid_t>(process().processId());
+  ASSERT_GT(id, 0);
+  ASSERT_EQ(::kill(id, 0), 0);
+  window.reset();
+  EXPECT_NE(::kill(id, 0), 0);
+}
+
+TEST_F(TextSweepTest, WhatStandsInTheWayIsSaidInTheDialog) {
+  const auto refuses = [this](QLineEdit& line, const QString& text, const char* why) {
+    const QString before = line.text();
+    line.setText(text);
+    EXPECT_NE(words().find(why), std::string::npos) << text.toStdString() << ": " << words();
+    EXPECT_FALSE(dialog().startButton().isEnabled());
+    EXPECT_EQ(dialog().command(), "");
+    line.setText(before);
+    EXPECT_TRUE(dialog().startButton().isEnabled()) << words();
+  };
+  refuses(dialog().texts(), folder.filePath("none.jsonl"), "none.jsonl");
+  refuses(dialog().texts(), "", "Choose a file");
+  write(folder.filePath("empty.jsonl"), "\n \n");
+  refuses(dialog().texts(), folder.filePath("empty.jsonl"), "got no line");
+  refuses(dialog().policies(), "local,nonsense", "nonsense");
+  refuses(dialog().policies(), "h2o:ratio=0.2", "expected no budget");
+  refuses(dialog().policies(), "full", "runs in any case");
+  refuses(dialog().policies(), "", "one policy");
+  refuses(dialog().budgets(), "20 %, 64", "Texts differ in length");
+  refuses(dialog().budgets(), "much", "“much” is not a budget");
+  refuses(dialog().budgets(), "", "one budget");
+  refuses(dialog().store(), " ", "folder for the results");
+  qputenv("PATH", "/nowhere");
+  dialog().policies().setText("local");
+  EXPECT_NE(words().find("kvscope-cli is neither beside"), std::string::npos) << words();
+  EXPECT_FALSE(dialog().startButton().isEnabled());
+}
+
+TEST_F(TextSweepTest, OffersThePoliciesOfTheRunsOnScreen) {
+  dialog().hide();
+  dialog().policies().setText("");
+  window->controller().setLaneSpec(1, QString("streaming:ratio=0.25,sinks=2@evict=3,step=1"));
+  window->controller().addLane(QString("snapkv:slots=7"));
+  auto fresh = std::make_unique<TextSweepDialog>(window->model(), process(), nullptr);
+  EXPECT_EQ(fresh->texts().text(), ownTexts());
+  EXPECT_NE(QFileInfo(fresh->store().text()).absolutePath(), QFileInfo(ownTexts()).absolutePath())
+      << "nothing is put beside what is the program's";
+  fresh->suggest();
+  EXPECT_EQ(fresh->policies().text().toStdString(), "streaming:sinks=2, h2o, snapkv, keepkv");
+}
+
+TEST_F(TextSweepTest, WhyTheProgramGaveUpIsSaidWhereItWasShown) {
+  write(folder.filePath("my texts.jsonl"), "{\"context\":\"a b c\"}\n");
+  start();
+  ASSERT_TRUE(process().running());
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() == State::failed, 60000);
+  EXPECT_TRUE(process().failure().contains("my texts.jsonl:1")) << process().failure().toStdString();
+  EXPECT_FALSE(process().failure().startsWith("kvscope-cli:"));
+  EXPECT_TRUE(panel().processText().contains("my texts.jsonl:1")) << panel().processText().toStdString();
+  EXPECT_TRUE(window->notices().isVisible());
+  EXPECT_TRUE(window->notices().text().contains("my texts.jsonl:1"));
+  writeTexts(1);
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);  // go on
+  EXPECT_FALSE(window->notices().isVisible());
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() != State::running, 60000);
+  EXPECT_EQ(process().state(), State::done) << process().failure().toStdString();
+}
+
+}  // namespace
+}  // namespace kvscope
