@@ -16,6 +16,16 @@ double advantage(const SweepResult& a, const SweepResult& b) {
   return std::isnan(by_score) ? b.figure("kl") - a.figure("kl") : by_score;
 }
 
+void add(const AnswerFates::Moment& of, int n_tokens, std::vector<HeadAnswers>& heads) {
+  heads.resize(of.kept.size());
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    const bool represented = of.kept[h] + of.merged[h] == n_tokens;
+    heads[h].kept += of.kept[h] == n_tokens;
+    heads[h].merged += represented && of.merged[h] > 0;
+    heads[h].evicted += !represented;
+  }
+}
+
 }  // namespace
 
 std::vector<SweepBand> sweep_bands(std::span<const std::size_t> beside, std::span<const std::optional<SweepResult>> results) {
@@ -49,6 +59,21 @@ std::vector<std::array<Statistics, kSweepDepths>> sweep_depths(const SweepConten
     const std::optional<std::size_t> row = sweep_depth_of(contents.text_of(i));
     if (!results[i] || !row) continue;
     out[i % out.size()][*row].add(results[i]->figure("score"));
+  }
+  return out;
+}
+
+std::vector<SweepHeads> sweep_heads(std::size_t n_runs, std::span<const std::optional<SweepResult>> results) {
+  std::vector<SweepHeads> out(n_runs);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i] || !results[i]->answer.known()) continue;
+    const AnswerFates& answer = results[i]->answer;
+    SweepHeads& run = out[i % n_runs];
+    if (run.n == 0) run.n_layers = answer.n_layers, run.n_kv_heads = answer.n_kv_heads;
+    if (run.n_layers != answer.n_layers || run.n_kv_heads != answer.n_kv_heads) continue;
+    ++run.n;
+    add(answer.after_prompt, answer.n_tokens, run.after_prompt);
+    add(answer.at_end, answer.n_tokens, run.at_end);
   }
   return out;
 }

@@ -34,4 +34,20 @@ std::optional<std::size_t> sweep_depth_of(const SweepContents::Text& text);
 std::vector<std::array<Statistics, kSweepDepths>> sweep_depths(const SweepContents& contents,
                                                                std::span<const std::optional<SweepResult>> results);
 
+/// The tokens of the answers in one head, over items.
+struct HeadAnswers {
+  std::size_t kept = 0;     // items in which every token has a slot of its own
+  std::size_t merged = 0;   // in which every token is represented, one at least only by another's slot
+  std::size_t evicted = 0;  // in which one at least is gone
+  bool operator==(const HeadAnswers&) const = default;
+};
+/// The same of all heads of a run.
+struct SweepHeads {
+  std::size_t n = 0;  // items of which it is known; 0: there are no heads
+  int n_layers = 0, n_kv_heads = 0;
+  std::vector<HeadAnswers> after_prompt, at_end;  // layer-major
+};
+/// One per run. Items that say nothing of it, or that are of other heads than the run's first, count in none.
+std::vector<SweepHeads> sweep_heads(std::size_t n_runs, std::span<const std::optional<SweepResult>> results);
+
 }  // namespace kvscope

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "snapshot/snapshot.h"
+#include "trace/answer_fates.h"
 
 namespace kvscope {
 
@@ -40,7 +41,8 @@ struct SweepItem {
 
 struct SweepResult {
   SweepItemFigures figures{};
-  std::string said;  // what the run wrote after a question; empty: nothing was asked
+  std::string said;      // what the run wrote after a question; empty: nothing was asked
+  AnswerFates answer{};  // where the answers stand in the prompt
 
   double figure(std::string_view name) const { return figures[sweep_figure(name)]; }
 };

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,19 +30,78 @@ constexpr std::string_view kContentsBegin = "sweep-";
 constexpr std::string_view kSumKey = ",\"sha256\":\"", kEnd = "\"}\n";
 constexpr std::size_t kDigits = 64, kMaxItemBytes = std::size_t(1) << 20;
 
+constexpr JsonLimits kItemLimits{.bytes = kMaxItemBytes, .values = std::size_t(1) << 19};
+constexpr int kMostLayers = 1 << 12, kMostKvHeads = 1 << 12;
+
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json json_of(const AnswerFates::Moment& moment) { return {{"kept", moment.kept}, {"merged", moment.merged}}; }
+
+void put_result(Json& out, const SweepResult& result) {
+  for (std::size_t i = 0; i < kSweepFigures.size(); ++i)
+    out["figures"][std::string(kSweepFigures[i])] = std::isfinite(result.figures[i]) ? Json(result.figures[i]) : Json(nullptr);
+  out["said"] = result.said;
+  if (!result.answer.known()) return;
+  out["answer"] = {{"tokens", result.answer.n_tokens},
+                   {"layers", result.answer.n_layers},
+                   {"kv_heads", result.answer.n_kv_heads},
+                   {"after_prompt", json_of(result.answer.after_prompt)},
+                   {"at_end", json_of(result.answer.at_end)}};
+}
+
+AnswerFates::Moment moment_of(const JsonCursor& from, const AnswerFates& of) {
+  AnswerFates::Moment out;
+  const JsonCursor kept = from.at("kept"), merged = from.at("merged");
+  for (const JsonCursor& list : {kept, merged})
+    if (!list.is_array() || list.size() != of.n_heads()) list.fail(fmt::format("a list of {} numbers, one for each head", of.n_heads()));
+  for (std::size_t i = 0; i < of.n_heads(); ++i) {
+    out.kept.push_back(static_cast<std::uint16_t>(kept.at(i).whole(0, of.n_tokens)));
+    out.merged.push_back(static_cast<std::uint16_t>(merged.at(i).whole(0, of.n_tokens - out.kept.back())));
+  }
+  return out;
+}
+
+/// What an earlier version wrote has no answer.
+AnswerFates answer_of(const JsonCursor& root) {
+  AnswerFates out;
+  if (!root.has("answer")) return out;
+  const JsonCursor from = root.at("answer");
+  out.n_tokens = from.at("tokens").whole(1, std::numeric_limits<std::uint16_t>::max());
+  out.n_layers = from.at("layers").whole(1, kMostLayers);
+  out.n_kv_heads = from.at("kv_heads").whole(1, kMostKvHeads);
+  out.after_prompt = moment_of(from.at("after_prompt"), out);
+  out.at_end = moment_of(from.at("at_end"), out);
+  return out;
+}
+
+SweepResult result_of(const JsonCursor& root) {
+  SweepResult out;
+  for (std::size_t i = 0; i < kSweepFigures.size(); ++i) out.figures[i] = root.at("figures").at(kSweepFigures[i]).real_or_null();
+  out.said = root.at("said").text();
+  out.answer = answer_of(root);
+  return out;
+}
 
 }  // namespace
 
 std::string SweepItem::key() const { return hexadecimal(sha256(dumped(Json{kSchema, model_hash, text_hash, run, seed, settings}))); }
 
+std::string sweep_result_json(const SweepResult& result) {
+  Json out;
+  put_result(out, result);
+  return dumped(out);
+}
+
+SweepResult read_sweep_result(std::string_view json, const std::string& name) {
+  const JsonDocument document = JsonDocument::parse(json, name, kItemLimits);
+  return result_of(JsonCursor(document));
+}
+
 std::string sweep_item_json(const SweepItem& item, const SweepResult& result) {
   Json out{{"schema", kSchema},   {"key", item.key()},           {"model", item.model},      {"model_hash", item.model_hash},
            {"text", item.text},   {"text_hash", item.text_hash}, {"policy", item.policy},    {"spec", item.run},
            {"ratio", item.ratio}, {"seed", item.seed},           {"settings", item.settings}};
-  for (std::size_t i = 0; i < kSweepFigures.size(); ++i)
-    out["figures"][std::string(kSweepFigures[i])] = std::isfinite(result.figures[i]) ? Json(result.figures[i]) : Json(nullptr);
-  out["said"] = result.said;
+  put_result(out, result);
   std::string text = dumped(out);
   text.pop_back();  // the brace
   const std::string sum = hexadecimal(sha256(text));
@@ -55,14 +115,11 @@ SweepResult read_sweep_item(std::string_view json, std::string_view key, const s
     throw Error(fmt::format("{}: expected a whole item of a sweep ({}), got something else or a part of one", name, kSchema));
   if (end.substr(kSumKey.size(), kDigits) != hexadecimal(sha256(body)))
     throw Error(fmt::format("{}: damaged: its contents are not those that its sha256 was made of", name));
-  const JsonDocument document = JsonDocument::parse(json, name, {.bytes = kMaxItemBytes, .values = 1024});
+  const JsonDocument document = JsonDocument::parse(json, name, kItemLimits);
   const JsonCursor root(document);
   if (root.at("schema").view() != kSchema) root.at("schema").fail(std::string(kSchema));
   if (root.at("key").view() != key) root.at("key").fail(fmt::format("the key {}", key));
-  SweepResult out;
-  for (std::size_t i = 0; i < kSweepFigures.size(); ++i) out.figures[i] = root.at("figures").at(kSweepFigures[i]).real_or_null();
-  out.said = root.at("said").text();
-  return out;
+  return result_of(root);
 }
 
 SweepResult load_sweep_item(const std::string& path, std::string_view key) {

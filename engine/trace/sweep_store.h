@@ -38,7 +38,12 @@ class SweepStore {
 std::string sweep_item_name(std::string_view key);
 bool is_sweep_contents_name(std::string_view name);
 
-// Between programs that share one sweep, and in the files.
+// Between programs that share one sweep.
+std::string sweep_result_json(const SweepResult& result);
+/// Throws Error. `name` begins the message.
+SweepResult read_sweep_result(std::string_view json, const std::string& name);
+
+// In the files.
 std::string sweep_item_json(const SweepItem& item, const SweepResult& result);
 /// Throws Error: no such item, another key, another version, damaged. `name` begins the message.
 SweepResult read_sweep_item(std::string_view json, std::string_view key, const std::string& name);

@@ -83,6 +83,45 @@ class SweepTexts(CliTest):
         full = [i["score"] for i in self.sweep()["items"] if i["policy"] == "full"]
         self.assertEqual(full, [0.5, 1, 0])
 
+    def test_what_became_of_the_answers_is_told_by_head_as_a_trace_tells_it(self):
+        self.texts(line(0), line(1), line(2, answer=["265", "the door"]))
+        got = self.sweep("--store", self.path("store"))
+        table = self.succeeds("sweep", "--texts", self.path("texts.jsonl"), *RUNS, "--store", self.path("store"), "--table").splitlines()
+        at = table[0].index("kept in heads")
+        for band, row in zip(got["bands"], table[1:]):
+            heads = band["answer_heads"]
+            self.assertEqual((heads["n"], heads["layers"], heads["kv_heads"]), (3, 6, 4))
+            for moment in ("after_prompt", "at_end"):
+                self.assertEqual({sum(x) for x in zip(heads[moment]["kept"], heads[moment]["merged"], heads[moment]["evicted"])}, {3})
+                self.assertEqual([len(x) for x in heads[moment].values()], [24] * 3)
+            kept = [0] * 24
+            for i in range(3):
+                for h, whole in enumerate(self.whole_in_trace(i, band["spec"], ["265", "the door"] if i == 2 else [NUMBERS[i]])):
+                    kept[h] += whole
+            self.assertEqual(heads["after_prompt"]["kept"], kept, band["spec"])
+            self.assertTrue(all(b <= a for a, b in zip(kept, heads["at_end"]["kept"])), "what went does not come back")
+            self.assertAlmostEqual(float(row[at:].split("%")[0]) / 100, sum(kept) / 24 / 3, places=2)
+        self.assertEqual(got["bands"][0]["answer_heads"]["at_end"]["kept"], [3] * 24)
+        self.assertLess(sum(got["bands"][1]["answer_heads"]["after_prompt"]["kept"]), 3 * 24)
+
+    def whole_in_trace(self, i, spec, answers):
+        """Of every head whether all tokens of the answers have their slot after the prompt."""
+        tokens = json.loads(self.succeeds("tokens", "--text", LINES[i], "--json"))["tokens"]
+        trace = json.loads(self.succeeds("trace", "--prompt", LINES[i], "--detail", "slots", *([] if spec == "full" else ["--lane", spec]), "--json", "--quiet"))
+        first = trace["n_prompt"] - len(tokens)  # after the start token
+        wanted = set()
+        for answer in answers:
+            begin = LINES[i].encode().index(answer.encode())
+            wanted |= {t + first for t, token in enumerate(tokens) if token["end"] > begin and token["begin"] < begin + len(answer.encode())}
+        return [wanted <= {slot[0] for slot in head["slots"]} for head in trace["lanes"][-1]["steps"][0]["heads"]]
+
+    def test_an_answer_in_no_place_or_several_says_nothing_of_heads(self):
+        for answer in (["no such words"], ["the"], ["482", "the"]):
+            self.texts(line(0, answer=answer))
+            self.assertEqual([b["answer_heads"] for b in self.sweep()["bands"]], [None] * 5, answer)
+        self.texts(line(0), line(1, answer="the"))
+        self.assertEqual([b["answer_heads"]["n"] for b in self.sweep()["bands"]], [1] * 5)
+
     def test_texts_fill_a_store_and_a_changed_answer_is_another_item(self):
         self.texts(line(0), line(1))
         store = self.path("store")

@@ -93,6 +93,37 @@ TEST(SweepDepths, AreOfTheTextsWhoseAnswerHasAPlace) {
     for (std::size_t d = 1; d < 4; ++d) EXPECT_EQ(run[d].n, 0);
 }
 
+TEST(SweepHeads, CountItemsByWhatBecameOfTheWholeAnswer) {
+  const auto of = [](int n_tokens, std::vector<std::uint16_t> kept, std::vector<std::uint16_t> merged) {
+    SweepResult out = with(1, 0);
+    out.answer = {.n_tokens = n_tokens,
+                  .n_layers = 2,
+                  .n_kv_heads = 2,
+                  .after_prompt = {std::move(kept), std::move(merged)},
+                  .at_end = {{0, 0, 0, 0}, {0, 0, 0, 0}}};
+    return out;
+  };
+  SweepResult other = of(1, {1, 1, 1, 1}, {0, 0, 0, 0});
+  other.answer.n_layers = 1, other.answer.n_kv_heads = 4;
+  const std::vector<std::optional<SweepResult>> results = {
+      of(3, {3, 2, 2, 0}, {0, 1, 0, 3}),
+      with(1, 0),  // nothing is known of it
+      of(2, {2, 2, 0, 1}, {0, 0, 0, 0}),
+      std::nullopt,  // not there yet
+      other,
+      with(1, 0),
+  };
+  const std::vector<SweepHeads> heads = sweep_heads(2, results);
+  ASSERT_EQ(heads.size(), 2u);
+  EXPECT_EQ(heads[0].n, 2u) << "one of other heads is none of them";
+  EXPECT_EQ(heads[0].n_layers, 2);
+  EXPECT_EQ(heads[0].n_kv_heads, 2);
+  EXPECT_EQ(heads[0].after_prompt, (std::vector<HeadAnswers>{{2, 0, 0}, {1, 1, 0}, {0, 0, 2}, {0, 1, 1}}));
+  EXPECT_EQ(heads[0].at_end, (std::vector<HeadAnswers>(4, {0, 0, 2})));
+  EXPECT_EQ(heads[1].n, 0u);
+  EXPECT_TRUE(heads[1].after_prompt.empty()) << "n/a is not 0";
+}
+
 TEST(SweepContentsFile, GivesBackWhatWasSaid) {
   const Sweep sweep;
   const SweepContents got = read_sweep_contents(sweep_contents_json(sweep.contents), "f");

@@ -20,6 +20,7 @@ namespace {
 using test::message_of;
 using test::TempFolder;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 SweepItem item() {
   return {.model_hash = std::string(64, 'a'),
@@ -39,6 +40,11 @@ SweepResult result() {
   out.figures[1] = std::numeric_limits<double>::quiet_NaN();
   out.figures[2] = std::numeric_limits<double>::denorm_min();
   out.said = "\"sha256\":\" 123\n\xff\x01";
+  out.answer = {.n_tokens = 3,
+                .n_layers = 1,
+                .n_kv_heads = 2,
+                .after_prompt = {.kept = {3, 1}, .merged = {0, 2}},
+                .at_end = {.kept = {2, 0}, .merged = {1, 1}}};
   return out;
 }
 
@@ -57,7 +63,28 @@ TEST(SweepStore, GivesBackTheSameBits) {
       EXPECT_EQ(got->figures[i], result().figures[i]) << kSweepFigures[i];
   }
   EXPECT_THAT(got->said, HasSubstr("\"sha256\":\" 123\n"));
+  EXPECT_EQ(got->answer, result().answer);
   EXPECT_EQ(problem, "");
+  EXPECT_EQ(read_sweep_result(sweep_result_json(result()), "f").answer, result().answer);
+  EXPECT_EQ(read_sweep_result(sweep_result_json(result()), "f").figures[2], result().figures[2]);
+}
+
+TEST(SweepStore, WhatSaysNothingOfTheAnswersIsReadAndWhatCannotBeIsRefused) {
+  SweepResult without = result();
+  without.answer = {};
+  const std::string old = sweep_item_json(item(), without);
+  EXPECT_THAT(old, Not(HasSubstr("answer"))) << "as an earlier version wrote it";
+  EXPECT_FALSE(read_sweep_item(old, item().key(), "f").answer.known());
+  const auto refused = [](auto change) {
+    SweepResult wrong = result();
+    change(wrong.answer);
+    return message_of<Error>([&] { (void)read_sweep_result(sweep_result_json(wrong), "f"); });
+  };
+  EXPECT_THAT(refused([](AnswerFates& a) { a.at_end.kept.pop_back(); }), HasSubstr("2 numbers"));
+  EXPECT_THAT(refused([](AnswerFates& a) { a.n_layers = 2; }), HasSubstr("4 numbers"));
+  EXPECT_THAT(refused([](AnswerFates& a) { a.n_layers = 1 << 20; }), HasSubstr("layers"));
+  EXPECT_THAT(refused([](AnswerFates& a) { a.after_prompt.kept[0] = 4; }), HasSubstr("kept"));
+  EXPECT_THAT(refused([](AnswerFates& a) { a.after_prompt.merged[1] = 3; }), HasSubstr("merged")) << "more than are left";
 }
 
 TEST(SweepStore, TheKeyIsOfEverythingThatDecidesAndOfNothingElse) {

@@ -83,7 +83,6 @@ constexpr std::uint64_t kNone = ~std::uint64_t{0};
 struct Done {
   std::uint64_t n_items = 0;  // of the worker's plan
   std::uint64_t item = kNone;
-  SweepItemFigures figures{};
 };
 
 std::string number_message(std::uint64_t item) { return {reinterpret_cast<const char*>(&item), sizeof item}; }
@@ -141,7 +140,7 @@ void deal(const Ranks& ranks, const SweepPlan& plan, SweepResults& results, bool
     if (done.n_items != plan.size() || (done.item != kNone && done.item >= plan.size()))
       throw Error(fmt::format("--mpi: rank {} has {} items of work, rank 0 has {}; every rank needs the same files", worker, done.n_items,
                               plan.size()));
-    if (done.item != kNone) results.put(done.item, {.figures = done.figures, .said = message.substr(sizeof done)});
+    if (done.item != kNone) results.put(done.item, read_sweep_result(std::string_view(message).substr(sizeof done), "--mpi"));
     progress.show(fmt::format("{} ranks at work", working), static_cast<double>(results.n_there()) / static_cast<double>(plan.size()));
     const std::uint64_t next = items.next(done.item);
     working -= next == kNone;
@@ -152,16 +151,14 @@ void deal(const Ranks& ranks, const SweepPlan& plan, SweepResults& results, bool
 /// The other ranks. Throws Error, Cancelled.
 void work_for(const Ranks& ranks, const SweepPlan& plan, SweepWork& work, const CancelToken& cancel) {
   Done done{.n_items = plan.size()};
-  std::string said;
+  std::string result;
   while (true) {
-    ranks.send(0, std::string(reinterpret_cast<const char*>(&done), sizeof done) + said);
+    ranks.send(0, std::string(reinterpret_cast<const char*>(&done), sizeof done) + result);
     const std::string message = ranks.receive([&] { cancel.check(); }).second;
     KVSCOPE_ASSERT(message.size() == sizeof done.item);
     std::memcpy(&done.item, message.data(), sizeof done.item);
     if (done.item == kNone) return;
-    SweepResult result = work.compute(done.item, cancel, {});
-    done.figures = result.figures;
-    said = std::move(result.said);
+    result = sweep_result_json(work.compute(done.item, cancel, {}));
   }
 }
 

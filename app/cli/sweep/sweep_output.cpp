@@ -28,6 +28,36 @@ std::vector<SweepBand> bands_of(const SweepPlan& plan, const std::vector<SweepRe
   return sweep_bands(beside, std::vector<std::optional<SweepResult>>(results.begin(), results.end()));
 }
 
+std::vector<SweepHeads> heads_of(const SweepPlan& plan, const std::vector<SweepResult>& results) {
+  return sweep_heads(plan.runs().size(), std::vector<std::optional<SweepResult>>(results.begin(), results.end()));
+}
+
+Json json_of(const std::vector<HeadAnswers>& heads) {
+  Json out{{"kept", Json::array()}, {"merged", Json::array()}, {"evicted", Json::array()}};
+  for (const HeadAnswers& head : heads) {
+    out["kept"].push_back(head.kept);
+    out["merged"].push_back(head.merged);
+    out["evicted"].push_back(head.evicted);
+  }
+  return out;
+}
+
+Json json_of(const SweepHeads& heads) {
+  if (heads.n == 0) return nullptr;
+  return {{"n", heads.n},
+          {"layers", heads.n_layers},
+          {"kv_heads", heads.n_kv_heads},
+          {"after_prompt", json_of(heads.after_prompt)},
+          {"at_end", json_of(heads.at_end)}};
+}
+
+/// "61.2 %": of all heads and items those in which the answers are whole.
+std::string share_kept(const SweepHeads& heads) {
+  double sum = 0;
+  for (const HeadAnswers& head : heads.after_prompt) sum += static_cast<double>(head.kept);
+  return heads.n == 0 ? "n/a" : format_percent(sum / static_cast<double>(heads.n * heads.after_prompt.size()));
+}
+
 }  // namespace
 
 std::string sweep_csv(const SweepPlan& plan, const std::vector<SweepResult>& results) {
@@ -70,6 +100,7 @@ std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& re
     items.push_back(std::move(row));
   }
   const std::vector<SweepBand> all = bands_of(plan, results);
+  const std::vector<SweepHeads> heads = heads_of(plan, results);
   for (std::size_t r = 0; r < all.size(); ++r) {
     const SweepPlan::Run& run = plan.runs()[r];
     Json row{{"policy", run.lane.name}, {"spec", run.lane.text}, {"ratio", run.ratio}, {"n", all[r].n}};
@@ -82,6 +113,7 @@ std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& re
     row["better"] = compared ? Json(all[r].better) : Json(nullptr);
     row["worse"] = compared ? Json(all[r].worse) : Json(nullptr);
     row["compared"] = all[r].compared;
+    row["answer_heads"] = json_of(heads[r]);
     bands.push_back(std::move(row));
   }
   const Json document{{"schema", "kvscope.sweep/1"}, {"model", plan.item(0).model}, {"texts", plan.texts().size()},
@@ -91,9 +123,11 @@ std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& re
 
 std::string sweep_table(const SweepPlan& plan, const std::vector<SweepResult>& results) {
   const std::vector<SweepBand> bands = bands_of(plan, results);
+  const std::vector<SweepHeads> heads = heads_of(plan, results);
   const bool scored = !plan.texts()[0].answers.empty();
-  std::vector<std::vector<std::string>> rows = {{"run", "n", "slots", "KL", "NLL", "same choice", "answers", "beside the first policy"}};
-  if (!scored) rows[0].erase(rows[0].begin() + 6);
+  std::vector<std::vector<std::string>> rows = {{"run", "n", "slots", "KL", "NLL", "same choice"}};
+  if (scored) rows[0].insert(rows[0].end(), {"answers", "kept in heads"});
+  rows[0].emplace_back("beside the first policy");
   const auto ranged = [](const Statistics& s, std::string (*text)(double)) {
     if (s.n < 2 || s.min == s.max) return text(s.mean());
     return fmt::format("{} ({} to {})", text(s.mean()), text(s.min), text(s.max));
@@ -104,7 +138,7 @@ std::string sweep_table(const SweepPlan& plan, const std::vector<SweepResult>& r
     const auto of = [&](std::string_view name) -> const Statistics& { return band.figures[sweep_figure(name)]; };
     std::vector<std::string> row = {plan.runs()[r].lane.text,  std::to_string(band.n),     format_mean(of("slots").mean()),
                                     ranged(of("kl"), decimal), ranged(of("nll"), decimal), ranged(of("top1_same"), format_percent)};
-    if (scored) row.push_back(format_percent(of("score").mean()));
+    if (scored) row.insert(row.end(), {format_percent(of("score").mean()), share_kept(heads[r])});
     if (band.compared > 0) row.push_back(fmt::format("better on {} of {}, worse on {}", band.better, band.compared, band.worse));
     rows.push_back(std::move(row));
   }

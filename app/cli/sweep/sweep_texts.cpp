@@ -2,6 +2,7 @@
 #include "app/cli/sweep/sweep_texts.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include <fmt/core.h>
@@ -44,12 +45,39 @@ std::vector<std::string> answers_of(const JsonCursor& answer) {
   return out;
 }
 
-/// How deep in the context the one answer stands, by bytes: 0 at its beginning, 1 at its end. n/a: in no place or in several.
+/// Where in the context an answer stands; nullopt: in no place or in several.
+std::optional<std::size_t> place_of(const std::string& answer, const std::string& context) {
+  const std::size_t at = context.find(answer);
+  if (at == std::string::npos || context.find(answer, at + 1) != std::string::npos) return std::nullopt;
+  return at;
+}
+
+/// How deep in the context the one answer stands, by bytes: 0 at its beginning, 1 at its end.
 double depth_of(const std::vector<std::string>& answers, const std::string& context) {
   if (answers.size() != 1 || answers[0].size() >= context.size()) return kNotAvailable;
-  const std::size_t at = context.find(answers[0]);
-  if (at == std::string::npos || context.find(answers[0], at + 1) != std::string::npos) return kNotAvailable;
-  return static_cast<double>(at) / static_cast<double>(context.size() - answers[0].size());
+  const std::optional<std::size_t> at = place_of(answers[0], context);
+  return at ? static_cast<double>(*at) / static_cast<double>(context.size() - answers[0].size()) : kNotAvailable;
+}
+
+/// Those of the prompt's tokens in which a byte of an answer stands. tokens: of the context and what follows, the first of them number
+/// `first` of the prompt.
+std::vector<int> answer_tokens_of(const std::vector<std::string>& answers, const std::string& context, const std::vector<TextToken>& tokens,
+                                  int first, int n_prompt) {
+  std::vector<bool> in_answer(static_cast<std::size_t>(n_prompt));
+  for (const std::string& answer : answers) {
+    const std::optional<std::size_t> begin = place_of(answer, context);
+    if (!begin) return {};
+    for (std::size_t t = 0; t < tokens.size(); ++t) {
+      if (tokens[t].end <= *begin || tokens[t].begin >= *begin + answer.size()) continue;
+      const std::size_t position = t + static_cast<std::size_t>(first);
+      if (position >= in_answer.size()) return {};  // it is fed after the prompt
+      in_answer[position] = true;
+    }
+  }
+  std::vector<int> out;
+  for (int p = 0; p < n_prompt; ++p)
+    if (in_answer[static_cast<std::size_t>(p)]) out.push_back(p);
+  return out;
 }
 
 SweepText text_of_line(std::string_view line, int number, const Arguments& a, const ModelFiles& model) {
@@ -61,7 +89,10 @@ SweepText text_of_line(std::string_view line, int number, const Arguments& a, co
   out.answers = answers_of(root.at("answer"));
   out.depth = depth_of(out.answers, context);
   out.any_answer = root.text_or("task", "").starts_with("qa");  // RULER: its two tasks with questions from other data sets
-  const std::vector<int> all = encode(model, context + root.at("question").text() + root.text_or("answer_prefix", ""));
+  const std::vector<TextToken> tokens =
+      model.tokenizer->tokens_of(context + root.at("question").text() + root.text_or("answer_prefix", ""));
+  std::vector<int> all = ids_of(tokens);
+  if (model.config.bos_id >= 0) all.insert(all.begin(), model.config.bos_id);
   const auto n_prompt = static_cast<std::ptrdiff_t>(common_prefix(all, encode(model, context)));
   const int n_new = a.generate ? *a.generate : root.whole_or("max_new_tokens", 1, kMaxNewTokens, kDefaultGenerate);
   const std::size_t n = all.size() + static_cast<std::size_t>(n_new);
@@ -70,6 +101,8 @@ SweepText text_of_line(std::string_view line, int number, const Arguments& a, co
         fmt::format("{}: {} tokens of context and question and {} of the answer, but {} was made for {}; leave the line out or "
                     "give a smaller --generate",
                     where, all.size(), n_new, model.config.name, model.config.max_positions));
+  out.answer_tokens =
+      answer_tokens_of(out.answers, context, tokens, static_cast<int>(all.size() - tokens.size()), static_cast<int>(n_prompt));
   RunRequest& r = out.request;
   r.prompt_ids.assign(all.begin(), all.begin() + n_prompt);
   r.given_ids.assign(all.begin() + n_prompt, all.end());

@@ -17,8 +17,9 @@ struct SweepText {
   int number = 1;      // its line in the file of texts
   RunRequest request;  // without lanes and seed
   std::vector<std::string> answers = {};
-  bool any_answer = false;       // one of them is enough
-  double depth = kNotAvailable;  // SweepContents::Text
+  bool any_answer = false;              // one of them is enough
+  double depth = kNotAvailable;         // SweepContents::Text
+  std::vector<int> answer_tokens = {};  // positions of the answers in the prompt; none: not each of them stands in one place of it
 
   /// SHA-256 of what is read and what is looked for, 64 digits.
   std::string hash(const ModelFiles& model) const;

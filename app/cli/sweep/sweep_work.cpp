@@ -13,6 +13,7 @@ SweepResult SweepWork::result_of(const Snapshot& snapshot, const LaneSnapshot& l
   out.figures = {
       f.slots,     f.kl.mean(),      f.nll.mean(), f.top1_share(), f.local_rel_l2.mean(), f.local_l1_wo.mean(), f.attention_loss.mean(),
       f.allocated, f.tokens_per_s(), f.bytes,      kNotAvailable};
+  out.answer = answer_fates(snapshot, lane, text.answer_tokens);
   if (text.answers.empty()) return out;
   std::vector<int> ids = lane_tokens(snapshot, lane);
   const std::size_t n_read = text.request.prompt_ids.size() + text.request.given_ids.size();
